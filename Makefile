@@ -1,0 +1,54 @@
+# A thin front over meson. `make demo` and `make test` are all that a newcomer needs.
+BUILD ?= build
+CC_CACHE := $(shell command -v ccache 2>/dev/null)
+MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
+
+.PHONY: help build demo test check bench fuzz install clean format fresh-machine
+
+help:
+	@echo "make demo      install what is missing, build, measure a real inference stack, print claims, write a report"
+	@echo "make test      install what is missing, build, run all tests"
+	@echo "make build     only build: build/lynxbench and build/lynxbench-ref"
+	@echo "make check     sanitizers, fuzzing, static analysis, formatting, layers, documents against tables"
+	@echo "make bench     what measuring costs and how late it is, on this machine"
+	@echo "make install   PREFIX=/usr/local: programs, manual pages, completion"
+
+build: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) lynxbench lynxbench-ref
+
+$(BUILD)/build.ninja:
+	@command -v meson >/dev/null && command -v ninja >/dev/null || { echo "meson and ninja are missing: run 'make demo' or 'make test', which install what is needed"; exit 2; }
+	@$(MESON_CC) meson setup $(BUILD) --prefix $(or $(PREFIX),/usr/local) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+
+packages-%:
+	@scripts/packages.sh $*
+
+demo: packages-build
+	@$(MAKE) --no-print-directory build
+	@scripts/demo.sh $(BUILD)
+
+test: packages-test
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+	@scripts/test.sh $(BUILD)
+
+check: packages-check
+	@scripts/check.sh
+
+bench: packages-test
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+	@bench/instrument.sh $(BUILD)
+
+fuzz: packages-check
+	@scripts/fuzz.sh $(or $(SECONDS_EACH),60)
+
+format:
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+install: build
+	@ninja -C $(BUILD) install
+	@scripts/install_pages.sh $(BUILD) $(DESTDIR)$(or $(PREFIX),/usr/local)
+
+clean:
+	rm -rf $(BUILD) $(BUILD).log build-*

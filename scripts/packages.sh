@@ -1,0 +1,30 @@
+#!/bin/sh
+# Installs the Debian packages that a step needs: only what is missing, saying so. With everything there it touches no network.
+#   packages.sh build | test | check
+set -eu
+build="gcc libc6-dev make meson ninja-build pkg-config libyaml-dev libjansson-dev libsqlite3-dev libssl-dev libcurl4-openssl-dev libhwloc-dev libelf-dev libdnnl-dev"
+test="$build python3 sqlite3 openssl socat"
+check="$test clang libclang-rt-dev clang-tidy clang-format cppcheck"
+case ${1:-build} in
+  build) wanted=$build ;;
+  test) wanted=$test ;;
+  check) wanted=$check ;;
+  *) echo "packages.sh: '$1' is not build, test or check" >&2; exit 2 ;;
+esac
+missing=""
+for package in $wanted; do
+  # Debian 12 names the sanitizers' runtime by clang's version.
+  if [ "$package" = libclang-rt-dev ] && ! apt-cache show libclang-rt-dev >/dev/null 2>&1; then package=libclang-rt-14-dev; fi
+  dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -q '^installed$' || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+command -v apt-get >/dev/null || { echo "packages.sh: this is not Debian; install what corresponds to:$missing" >&2; exit 2; }
+if [ "$(id -u)" = 0 ]; then as_root=""; elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then as_root=sudo; else
+  echo "These Debian packages are missing, and installing them needs root. Run this, then the same make again:" >&2
+  echo "  sudo apt-get update && sudo apt-get install -y --no-install-recommends$missing" >&2
+  exit 2
+fi
+echo "Installing the Debian packages that are missing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get -q -o Acquire::Retries=3 update
+$as_root apt-get -q -o Acquire::Retries=3 install -y --no-install-recommends $missing

@@ -1,0 +1,39 @@
+/* base/buffer.h: bytes. A view {ptr, length} borrows; a buffer owns, grows, and knows its greatest size from birth.
+ * Errors   an append that would pass the limit, or finds no memory, fails and sets `overflowed`; the contents stay as they were
+ * Memory   buffer_release frees; a zeroed buffer with a limit is ready for use */
+#ifndef BASE_BUFFER_H
+#define BASE_BUFFER_H
+
+#include "base/status.h"
+
+struct bytes {
+  const char *ptr;
+  size_t length;
+};
+
+struct buffer {
+  char *data; /* always followed by a 0 once anything was appended */
+  size_t length, capacity, limit;
+  bool overflowed;
+};
+
+void buffer_init(struct buffer *buffer, size_t limit);
+bool buffer_append(struct buffer *buffer, const void *data, size_t length);
+bool buffer_text(struct buffer *buffer, const char *text);
+bool buffer_printf(struct buffer *buffer, const char *format, ...) LYNX_PRINTF(2, 3);
+bool buffer_reserve(struct buffer *buffer, size_t more); /* room for that many further bytes, without changing the contents */
+void buffer_drop_front(struct buffer *buffer, size_t count);
+void buffer_clear(struct buffer *buffer); /* keeps the memory and the limit */
+void buffer_release(struct buffer *buffer);
+
+struct bytes bytes_of(const char *text);
+bool bytes_equal(struct bytes a, const char *text);
+
+/* Text from outside, made fit for a terminal, a message or a report: control characters and bytes that are not UTF-8
+ * become '?'; cut (at a character) to fit size. Returns dst. */
+char *text_sanitise(char *dst, size_t size, const char *src, size_t length);
+
+/* The length of the UTF-8 character that begins here, or 0 if these bytes do not begin one (or it is cut off). */
+size_t utf8_length(const unsigned char *p, size_t available);
+
+#endif

@@ -1,0 +1,79 @@
+#include "base/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static _Noreturn void become(const char *const *arguments, const char *output_path, int report_fd) {
+  (void)setpgid(0, 0);
+  (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* if we are killed, the executor that we started must not stay behind */
+  sigset_t none;
+  sigemptyset(&none);
+  (void)sigprocmask(SIG_SETMASK, &none, NULL);
+  (void)signal(SIGPIPE, SIG_DFL);
+  (void)signal(SIGINT, SIG_DFL);
+  int in = open("/dev/null", O_RDONLY);
+  int out = open(output_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  if (in >= 0 && out >= 0 && dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(out, 2) >= 0) (void)execvp(arguments[0], (char *const *)(uintptr_t)arguments);
+  int reason = errno;
+  ssize_t written = write(report_fd, &reason, sizeof reason);
+  (void)written; /* the parent then sees an exit code of 127 */
+  _exit(127);
+}
+
+enum lynx_status child_start(struct child *child, const char *const *arguments, const char *output_path, struct lynx_error *error) {
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) return lynx_fail(error, LYNX_IO, "no pipe: %s", strerror(errno));
+  pid_t pid = fork();
+  if (pid == 0) become(arguments, output_path, report[1]);
+  (void)close(report[1]);
+  int reason = 0;
+  bool failed = pid < 0;
+  if (failed) reason = errno;
+  else failed = read(report[0], &reason, sizeof reason) == (ssize_t)sizeof reason; /* end of file once exec succeeded */
+  (void)close(report[0]);
+  if (failed) {
+    if (pid > 0) (void)waitpid(pid, NULL, 0);
+    return lynx_fail(error, reason == ENOENT ? LYNX_NOT_FOUND : LYNX_IO, "'%s' cannot be started: %s", arguments[0], strerror(reason));
+  }
+  *child = (struct child){.pid = pid};
+  return LYNX_OK;
+}
+
+bool child_running(struct child *child) {
+  if (child->pid <= 0 || child->exited) return false;
+  int status;
+  pid_t got = waitpid(child->pid, &status, WNOHANG);
+  if (got == 0) return true;
+  child->exited = true;
+  child->exit_code = got < 0 ? 127 : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return false;
+}
+
+static bool wait_for(struct child *child, int64_t within_ns) {
+  const struct timespec step = {.tv_nsec = 5000000};
+  for (int64_t waited = 0; child_running(child); waited += step.tv_nsec) {
+    if (waited >= within_ns) return false;
+    (void)nanosleep(&step, NULL);
+  }
+  return true;
+}
+
+void child_stop(struct child *child, int64_t within_ns) {
+  if (child->pid <= 0) return;
+  if (child_running(child)) {
+    (void)kill(-child->pid, SIGTERM);
+    if (!wait_for(child, within_ns)) {
+      (void)kill(-child->pid, SIGKILL);
+      (void)wait_for(child, INT64_MAX);
+    }
+  }
+  (void)kill(-child->pid, SIGKILL); /* what it may have left in its group */
+  child->pid = 0;
+}

@@ -1,0 +1,22 @@
+/* base/child.h: a child process, started from an argument vector (never a shell string) in a process group of its own, its
+ * output kept in a file.
+ * Errors   NOT_FOUND / IO if it cannot be started (with the program's name); the child's own failure is in its exit code */
+#ifndef BASE_CHILD_H
+#define BASE_CHILD_H
+
+#include <sys/types.h>
+
+#include "base/status.h"
+
+struct child {
+  pid_t pid; /* 0: none */
+  bool exited;
+  int exit_code; /* 128 + signal if a signal ended it */
+};
+
+enum lynx_status child_start(struct child *child, const char *const *arguments, const char *output_path, struct lynx_error *error) LYNX_MUST_CHECK;
+bool child_running(struct child *child); /* reaps it if it has ended */
+/* SIGTERM to the group, then SIGKILL after that long; returns once it has ended. */
+void child_stop(struct child *child, int64_t within_ns);
+
+#endif

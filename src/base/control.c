@@ -1,0 +1,48 @@
+#include "base/control.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <string.h>
+
+static size_t keep_body(char *data, size_t size, size_t n, void *context) {
+  return buffer_append(context, data, size * n) ? size * n : 0;
+}
+
+enum lynx_status control_fetch(const struct control_request *request, struct buffer *ret_body, int *ret_http_status, struct lynx_error *error) {
+  CURL *curl = curl_easy_init();
+  if (curl == NULL) return lynx_fail(error, LYNX_LIMIT, "no memory for an HTTP request");
+  char why[CURL_ERROR_SIZE] = "", authorization[4096];
+  struct curl_slist *headers = curl_slist_append(NULL, "Accept-Encoding: identity");
+  if (request->json_body != NULL) headers = curl_slist_append(headers, "Content-Type: application/json");
+  if (request->bearer != NULL) {
+    (void)snprintf(authorization, sizeof authorization, "Authorization: Bearer %s", request->bearer);
+    headers = curl_slist_append(headers, authorization);
+  }
+  (void)curl_easy_setopt(curl, CURLOPT_URL, request->url);
+  (void)curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  (void)curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+  (void)curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
+  (void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+  (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(request->timeout_ns / 1000000 + 1));
+  (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep_body);
+  (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, ret_body);
+  if (request->json_body != NULL) (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->json_body);
+  if (request->unix_socket != NULL) (void)curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
+  if (request->ca_file != NULL) (void)curl_easy_setopt(curl, CURLOPT_CAINFO, request->ca_file);
+  if (request->insecure_tls) {
+    (void)curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
+    (void)curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
+  }
+  CURLcode code = curl_easy_perform(curl);
+  long http_status = 0;
+  (void)curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &http_status);
+  curl_slist_free_all(headers);
+  curl_easy_cleanup(curl);
+  explicit_bzero(authorization, sizeof authorization);
+  if (ret_body->overflowed) return lynx_fail(error, LYNX_LIMIT, "%s answered with more than %zu bytes", request->url, ret_body->limit);
+  if (code != CURLE_OK) return lynx_fail(error, LYNX_IO, "%s: %s", request->url, why[0] != 0 ? why : curl_easy_strerror(code));
+  if (ret_body->data == NULL) (void)buffer_append(ret_body, "", 0);
+  *ret_http_status = (int)http_status;
+  return LYNX_OK;
+}

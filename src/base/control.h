@@ -1,0 +1,21 @@
+/* base/control.h: HTTP that is not measured (liveness, metrics, model lists, accuracy), by libcurl.
+ * Errors   IO (refused, timed out, TLS: libcurl's words), LIMIT (a larger body than accepted); an HTTP status is no error
+ * Memory   the body is a buffer that the caller initialised with its limit */
+#ifndef BASE_CONTROL_H
+#define BASE_CONTROL_H
+
+#include "base/buffer.h"
+
+struct control_request {
+  const char *url;
+  const char *json_body;   /* NULL: GET */
+  const char *bearer;      /* NULL: none; never recorded */
+  const char *ca_file;     /* NULL: the system's */
+  const char *unix_socket; /* NULL: TCP */
+  bool insecure_tls;
+  int64_t timeout_ns;
+};
+
+enum lynx_status control_fetch(const struct control_request *request, struct buffer *ret_body, int *ret_http_status, struct lynx_error *error) LYNX_MUST_CHECK;
+
+#endif

@@ -1,0 +1,24 @@
+/* base/digest.h: SHA-256, by OpenSSL. Result 32 bytes; hexadecimal text of 64 digits and a 0. */
+#ifndef BASE_DIGEST_H
+#define BASE_DIGEST_H
+
+#include "base/status.h"
+
+enum { DIGEST_BYTES = 32, DIGEST_HEX = 65 };
+
+struct digest {
+  void *context; /* NULL: not begun */
+};
+
+void digest_init(struct digest *digest);
+void digest_update(struct digest *digest, const void *data, size_t length);
+void digest_final(struct digest *digest, uint8_t ret[DIGEST_BYTES]); /* also releases */
+void digest_release(struct digest *digest);
+
+void digest_of(const void *data, size_t length, uint8_t ret[DIGEST_BYTES]);
+char *digest_hex(const uint8_t digest[DIGEST_BYTES], char text[DIGEST_HEX]);
+
+/* Lower-case hexadecimal of any bytes: text holds 2 * length + 1. */
+char *hex_encode(const uint8_t *data, size_t length, char *text);
+
+#endif

@@ -1,0 +1,163 @@
+#include "base/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+
+void json_begin(struct json_writer *writer, struct buffer *out) {
+  *writer = (struct json_writer){.out = out, .first = {true}};
+}
+
+static void separate(struct json_writer *writer) {
+  if (!writer->after_key && !writer->first[writer->depth]) (void)buffer_append(writer->out, ",", 1);
+  writer->first[writer->depth] = false;
+  writer->after_key = false;
+}
+
+static void open_with(struct json_writer *writer, char open, char close) {
+  separate(writer);
+  lynx_assert(writer->depth < 32);
+  writer->depth++;
+  writer->first[writer->depth] = true;
+  writer->close[writer->depth] = close;
+  (void)buffer_append(writer->out, &open, 1);
+}
+
+void json_open_object(struct json_writer *writer) {
+  open_with(writer, '{', '}');
+}
+
+void json_open_array(struct json_writer *writer) {
+  open_with(writer, '[', ']');
+}
+
+void json_close(struct json_writer *writer) {
+  lynx_assert(writer->depth > 0 && !writer->after_key);
+  (void)buffer_append(writer->out, &writer->close[writer->depth], 1);
+  writer->depth--;
+}
+
+void json_key(struct json_writer *writer, const char *key) {
+  json_text(writer, key);
+  (void)buffer_append(writer->out, ":", 1);
+  writer->after_key = true;
+}
+
+void json_bytes(struct json_writer *writer, const char *text, size_t length) {
+  separate(writer);
+  struct buffer *out = writer->out;
+  (void)buffer_append(out, "\"", 1);
+  for (size_t i = 0; i < length;) {
+    const unsigned char *p = (const unsigned char *)text + i;
+    size_t n = utf8_length(p, length - i);
+    if (n == 0) {
+      (void)buffer_text(out, "\xef\xbf\xbd"); /* U+FFFD where the bytes are not UTF-8 */
+      i++;
+      continue;
+    }
+    if (*p == '"' || *p == '\\') (void)buffer_printf(out, "\\%c", *p);
+    else if (*p == '\n') (void)buffer_text(out, "\\n");
+    else if (*p < 0x20 || *p == 0x7f) (void)buffer_printf(out, "\\u%04x", *p);
+    else (void)buffer_append(out, p, n);
+    i += n;
+  }
+  (void)buffer_append(out, "\"", 1);
+}
+
+void json_text(struct json_writer *writer, const char *text) {
+  if (text == NULL) json_nothing(writer);
+  else json_bytes(writer, text, strlen(text));
+}
+
+void json_int(struct json_writer *writer, int64_t value) {
+  separate(writer);
+  (void)buffer_printf(writer->out, "%" PRId64, value);
+}
+
+void json_double(struct json_writer *writer, double value) {
+  if (!isfinite(value)) {
+    json_nothing(writer);
+    return;
+  }
+  char text[48];
+  separate(writer);
+  (void)buffer_text(writer->out, number_text(text, sizeof text, value));
+}
+
+void json_bool(struct json_writer *writer, bool value) {
+  separate(writer);
+  (void)buffer_text(writer->out, value ? "true" : "false");
+}
+
+void json_nothing(struct json_writer *writer) {
+  separate(writer);
+  (void)buffer_text(writer->out, "null");
+}
+
+void json_raw(struct json_writer *writer, const char *json) {
+  separate(writer);
+  (void)buffer_text(writer->out, json);
+}
+
+bool json_finish(struct json_writer *writer) {
+  lynx_assert(writer->depth == 0);
+  return !writer->out->overflowed;
+}
+
+void json_put_text(struct json_writer *writer, const char *key, const char *text) {
+  json_key(writer, key);
+  json_text(writer, text);
+}
+
+void json_put_int(struct json_writer *writer, const char *key, int64_t value) {
+  json_key(writer, key);
+  json_int(writer, value);
+}
+
+void json_put_double(struct json_writer *writer, const char *key, double value) {
+  json_key(writer, key);
+  json_double(writer, value);
+}
+
+void json_put_bool(struct json_writer *writer, const char *key, bool value) {
+  json_key(writer, key);
+  json_bool(writer, value);
+}
+
+json_t *json_parse(const char *text, size_t length, size_t limit, struct lynx_error *error) {
+  if (length > limit) {
+    (void)lynx_fail(error, LYNX_LIMIT, "%zu bytes of JSON; at most %zu are accepted", length, limit);
+    return NULL;
+  }
+  json_error_t why;
+  json_t *value = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
+  if (value != NULL) return value;
+  char reason[160];
+  text_sanitise(reason, sizeof reason, why.text, strlen(why.text));
+  lynx_error_at(error, NULL, why.line, NULL);
+  (void)lynx_fail(error, LYNX_INPUT, "not JSON: %s (column %d)", reason, why.column);
+  return NULL;
+}
+
+const char *json_get_text(const json_t *object, const char *key, const char *fallback) {
+  const char *text = json_string_value(json_object_get(object, key));
+  return text != NULL ? text : fallback;
+}
+
+int64_t json_get_int(const json_t *object, const char *key, int64_t fallback) {
+  const json_t *value = json_object_get(object, key);
+  return json_is_integer(value) ? (int64_t)json_integer_value(value) : fallback;
+}
+
+double json_get_double(const json_t *object, const char *key, double fallback) {
+  const json_t *value = json_object_get(object, key);
+  return json_is_number(value) ? json_number_value(value) : fallback;
+}
+
+bool json_get_bool(const json_t *object, const char *key, bool fallback) {
+  const json_t *value = json_object_get(object, key);
+  return json_is_boolean(value) ? json_is_true(value) : fallback;
+}

@@ -1,0 +1,38 @@
+#include "base/layer.h"
+
+#include <string.h>
+
+static const struct {
+  const char *name, *meaning, *owner;
+} layers[LAYER_COUNT] = {
+    [LAYER_APPLICATION] = {"application", "application code, model architecture and weights", "ML"},
+    [LAYER_SERVING] = {"serving", "model serving framework: batching, scheduling, routes", "ML platform"},
+    [LAYER_RUNTIME] = {"runtime", "inference runtime and kernel libraries", "ML platform engineering"},
+    [LAYER_FRAMEWORK] = {"framework", "framework and dependency versions", "Platform"},
+    [LAYER_SYSTEM] = {"system", "operating system, driver, system libraries", "Infrastructure"},
+    [LAYER_ACCELERATOR] = {"accelerator", "the processor that computes: GPU, or the CPU as one", "Hardware"},
+    [LAYER_PROCUREMENT] = {"procurement", "what was ordered and approved", "Procurement"},
+    [LAYER_FACILITY] = {"facility", "cooling, power, data centre", "Facilities"},
+    [LAYER_DEMAND] = {"demand", "workload demand and objectives", "Product"},
+};
+
+const char *layer_text(enum layer layer) {
+  return layers[layer].name;
+}
+
+const char *layer_meaning(enum layer layer) {
+  return layers[layer].meaning;
+}
+
+const char *layer_default_owner(enum layer layer) {
+  return layers[layer].owner;
+}
+
+bool layer_parse(const char *text, enum layer *ret) {
+  for (int i = 0; i < LAYER_COUNT; i++) {
+    if (strcmp(layers[i].name, text) != 0) continue;
+    *ret = (enum layer)i;
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,25 @@
+/* base/layer.h: the nine layers of an AI Executor, and the team that usually owns each. */
+#ifndef BASE_LAYER_H
+#define BASE_LAYER_H
+
+#include "base/status.h"
+
+enum layer {
+  LAYER_APPLICATION,
+  LAYER_SERVING,
+  LAYER_RUNTIME,
+  LAYER_FRAMEWORK,
+  LAYER_SYSTEM,
+  LAYER_ACCELERATOR,
+  LAYER_PROCUREMENT,
+  LAYER_FACILITY,
+  LAYER_DEMAND,
+  LAYER_COUNT
+};
+
+const char *layer_text(enum layer layer);
+const char *layer_meaning(enum layer layer);
+const char *layer_default_owner(enum layer layer);
+bool layer_parse(const char *text, enum layer *ret);
+
+#endif

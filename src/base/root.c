@@ -1,0 +1,91 @@
+#include "base/root.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+
+char *root_path(const struct root *root, const char *path, char *text, size_t size) {
+  (void)snprintf(text, size, "%s%s", root->path, path);
+  return text;
+}
+
+enum lynx_status root_read(const struct root *root, const char *path, struct buffer *ret, struct lynx_error *error) {
+  char full[4096];
+  root_path(root, path, full, sizeof full);
+  int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) {
+    enum lynx_status status = errno == ENOENT || errno == ENOTDIR ? LYNX_NOT_FOUND : LYNX_IO;
+    lynx_error_at(error, path, 0, NULL);
+    return lynx_fail(error, status, "%s", strerror(errno));
+  }
+  enum lynx_status status = LYNX_OK;
+  char chunk[16384];
+  for (;;) {
+    ssize_t n = read(fd, chunk, sizeof chunk);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      lynx_error_at(error, path, 0, NULL);
+      status = lynx_fail(error, LYNX_IO, "%s", strerror(errno));
+    }
+    if (n <= 0) break;
+    if (!buffer_append(ret, chunk, (size_t)n)) {
+      lynx_error_at(error, path, 0, NULL);
+      status = lynx_fail(error, LYNX_LIMIT, "larger than %zu bytes", ret->limit);
+      break;
+    }
+  }
+  (void)close(fd); /* only read from: nothing can be lost */
+  if (status == LYNX_OK && ret->data == NULL) (void)buffer_append(ret, "", 0);
+  return status;
+}
+
+bool root_read_line(const struct root *root, const char *path, char *text, size_t size) {
+  struct buffer whole;
+  buffer_init(&whole, 65536);
+  bool good = root_read(root, path, &whole, NULL) == LYNX_OK;
+  if (good) {
+    size_t length = strcspn(whole.data, "\n");
+    text_sanitise(text, size, whole.data, length < whole.length ? length : whole.length);
+  }
+  buffer_release(&whole);
+  return good;
+}
+
+bool root_read_link(const struct root *root, const char *path, char *text, size_t size) {
+  char full[4096];
+  ssize_t n = readlink(root_path(root, path, full, sizeof full), text, size - 1);
+  if (n < 0) return false;
+  text[n] = 0;
+  return true;
+}
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+bool root_list(const struct root *root, const char *path, size_t limit, void (*visit)(void *, const char *), void *context) {
+  char full[4096];
+  DIR *dir = opendir(root_path(root, path, full, sizeof full));
+  if (dir == NULL) return false;
+  char **names = NULL;
+  size_t n = 0;
+  for (struct dirent *entry; n < limit && (entry = readdir(dir)) != NULL;) {
+    if (entry->d_name[0] == '.') continue;
+    if (n % 64 == 0) names = xgrow(names, n + 64, sizeof *names);
+    names[n++] = xcopy(entry->d_name);
+  }
+  (void)closedir(dir);
+  if (n > 0) qsort(names, n, sizeof *names, compare_names);
+  for (size_t i = 0; i < n; i++) {
+    visit(context, names[i]);
+    free(names[i]);
+  }
+  free(names);
+  return true;
+}

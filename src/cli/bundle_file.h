@@ -1,0 +1,16 @@
+/* cli/bundle_file.h: a bundle opened, checked and analysed for a command. */
+#ifndef CLI_BUNDLE_FILE_H
+#define CLI_BUNDLE_FILE_H
+
+#include "result/result.h"
+
+struct bundle_file {
+  struct bundle *bundle;
+  struct result result;
+};
+
+/* False if it cannot be; the reason was told. */
+bool bundle_file_open(const char *path, struct bundle_file *ret);
+void bundle_file_close(struct bundle_file *file);
+
+#endif

@@ -1,0 +1,60 @@
+#include "base/json.h"
+#include "cli/bundle_file.h"
+#include "cli/command.h"
+#include "report/text.h"
+
+static const struct option_spec options[] = {{"json", NULL, "claims, reasons and caveats as JSON"}};
+
+static void write_list(struct json_writer *json, const char *key, const char *const *items, size_t n) {
+  json_key(json, key);
+  json_open_array(json);
+  for (size_t i = 0; i < n; i++) json_text(json, items[i]);
+  json_close(json);
+}
+
+static int run(const struct arguments *arguments) {
+  struct bundle_file file;
+  struct buffer out;
+  struct json_writer json;
+  bool as_json = arguments->option[0] != NULL;
+  size_t n_made = 0, n_wanted = 0;
+  if (!bundle_file_open(arguments->positional[0], &file)) return EXIT_WRONG_INPUT;
+  buffer_init(&out, 64 << 20);
+  json_begin(&json, &out);
+  if (as_json) json_open_array(&json);
+  for (size_t i = 0; i < file.result.n_precisions; i++) {
+    struct claim claim;
+    claim_build(&file.result, i, &claim);
+    n_made += claim.sentence != NULL;
+    n_wanted += !file.result.precisions[i].unavailable; /* what this machine cannot do is told, and is no failure */
+    if (!as_json) {
+      if (i > 0) (void)buffer_text(&out, "\n");
+      (void)text_claim(&file.result, &claim, color_wanted(stdout), &out);
+      continue;
+    }
+    json_open_object(&json);
+    json_put_text(&json, "precision", claim.precision);
+    json_put_text(&json, "claim", claim.sentence);
+    write_list(&json, "refused_because", claim.reasons, claim.n_reasons);
+    write_list(&json, "not_established", claim.caveats, claim.n_caveats);
+    json_close(&json);
+  }
+  if (as_json) json_close(&json);
+  if (as_json) (void)buffer_text(&out, "\n");
+  bool good = !out.overflowed && write_output(NULL, out.data, out.length);
+  buffer_release(&out);
+  bundle_file_close(&file);
+  return !good ? EXIT_CONDITIONS : n_made == n_wanted && n_made > 0 ? EXIT_HOLDS : EXIT_DOES_NOT_HOLD;
+}
+
+const struct command command_claim = {.name = "claim",
+                                      .summary = "the sentence that a bundle supports, with every assumption, or why there is none",
+                                      .usage = "BUNDLE",
+                                      .least = 1,
+                                      .most = 1,
+                                      .options = options,
+                                      .n_options = LYNX_COUNT(options),
+                                      .details = "One claim per precision. Refused, with exit code 1, where the contract's bar is not met: the reasons name\n"
+                                                 "what is missing and what would help.",
+                                      .example = "build/lynxbench claim build/demo/demo.lynx",
+                                      .run = run};

@@ -1,0 +1,83 @@
+#include "base/json.h"
+#include "cli/command.h"
+#include "cli/contract_file.h"
+
+static const struct option_spec options[] = {{"json", NULL, "problems, grade and digest as JSON"}, {"canonical", NULL, "print the canonical form instead, whose SHA-256 is the digest"}, {"schema", NULL, "print the JSON Schema of contracts (CONTRACT may be left out)"}, {"reference", NULL, "print the table of all fields, in Markdown"}};
+
+static void print_json(const struct contract_file *file, const char *digest) {
+  static const char *const kinds[] = {[PROBLEM_ERROR] = "error", [PROBLEM_WARNING] = "warning", [PROBLEM_UNSTATED] = "unstated"};
+  struct buffer out;
+  struct json_writer json;
+  buffer_init(&out, 64 << 20);
+  json_begin(&json, &out);
+  json_open_object(&json);
+  json_put_text(&json, "digest", digest);
+  json_put_text(&json, "grade", file->problems.n_errors == 0 ? grade_text(contract_grade(&file->problems)) : NULL);
+  json_key(&json, "problems");
+  json_open_array(&json);
+  for (size_t i = 0; i < file->problems.n_items; i++) {
+    const struct problem *p = &file->problems.items[i];
+    json_open_object(&json);
+    json_put_text(&json, "kind", kinds[p->kind]);
+    json_put_int(&json, "line", p->line);
+    json_put_text(&json, "field", p->field);
+    json_put_text(&json, "found", p->found);
+    json_put_text(&json, "accepted", p->accepted);
+    json_close(&json);
+  }
+  json_close(&json);
+  json_close(&json);
+  if (json_finish(&json) && buffer_text(&out, "\n")) (void)write_output(NULL, out.data, out.length);
+  buffer_release(&out);
+}
+
+static int print_generated(bool (*make)(struct buffer *)) {
+  struct buffer out;
+  buffer_init(&out, 16 << 20);
+  bool good = make(&out) && write_output(NULL, out.data, out.length);
+  buffer_release(&out);
+  return good ? EXIT_HOLDS : EXIT_CONDITIONS;
+}
+
+static int run(const struct arguments *arguments) {
+  struct contract_file file;
+  if (arguments->option[2] != NULL) return print_generated(contract_schema);
+  if (arguments->option[3] != NULL) return print_generated(contract_reference);
+  if (arguments->n_positional == 0) {
+    print_command_help(&command_lint, stderr);
+    return EXIT_WRONG_INPUT;
+  }
+  const char *path = arguments->positional[0];
+  if (!contract_file_read(path, &file)) return EXIT_WRONG_INPUT;
+  char digest[DIGEST_HEX] = "";
+  bool valid = file.problems.n_errors == 0;
+  if (valid) contract_digest(&file.contract, digest);
+  if (arguments->option[1] != NULL && valid) {
+    struct buffer canonical;
+    buffer_init(&canonical, 16 << 20);
+    if (contract_canonical(&file.contract, &canonical)) (void)write_output(NULL, canonical.data, canonical.length);
+    buffer_release(&canonical);
+  } else if (arguments->option[0] != NULL) print_json(&file, valid ? digest : NULL);
+  else {
+    contract_file_print_problems(&file, path, true, true, stdout);
+    size_t n_unstated = 0;
+    for (size_t i = 0; i < file.problems.n_items; i++) n_unstated += file.problems.items[i].kind == PROBLEM_UNSTATED;
+    if (!valid) (void)printf("%s: %zu error%s: it cannot be run\n", path, file.problems.n_errors, file.problems.n_errors == 1 ? "" : "s");
+    else (void)printf("%s: valid; grade %s (%zu thing%s left unstated); digest %s\n", path, grade_text(contract_grade(&file.problems)), n_unstated, n_unstated == 1 ? "" : "s", digest);
+  }
+  if (!valid && arguments->option[1] != NULL) contract_file_print_problems(&file, path, false, false, stderr);
+  contract_file_release(&file);
+  return valid ? EXIT_HOLDS : EXIT_WRONG_INPUT;
+}
+
+const struct command command_lint = {.name = "lint",
+                                     .summary = "check a contract: every problem at once, and what it leaves unstated",
+                                     .usage = "CONTRACT",
+                                     .most = 1,
+                                     .options = options,
+                                     .n_options = LYNX_COUNT(options),
+                                     .details = "Errors and warnings name line, field, what was found and what is accepted. The grade says how much\n"
+                                                "the contract leaves unstated: A nothing, B up to two things, C up to five, D more. The digest is the\n"
+                                                "contract's identity: comments, order and spelling do not change it, meaning does.",
+                                     .example = "build/lynxbench lint examples/demo.yaml",
+                                     .run = run};

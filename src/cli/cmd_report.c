@@ -1,0 +1,41 @@
+#include <string.h>
+
+#include "cli/bundle_file.h"
+#include "cli/command.h"
+#include "report/html.h"
+
+static const struct option_spec options[] = {{"out", "FILE", "the HTML file (default: the bundle's name with .html)"}};
+
+static int run(const struct arguments *arguments) {
+  struct bundle_file file;
+  struct buffer out;
+  struct lynx_error error = {0};
+  char path[4200];
+  const char *bundle = arguments->positional[0];
+  if (!bundle_file_open(bundle, &file)) return EXIT_WRONG_INPUT;
+  size_t n = strlen(bundle);
+  if (n > 5 && strcmp(bundle + n - 5, ".lynx") == 0) n -= 5;
+  (void)snprintf(path, sizeof path, "%.*s.html", (int)n, bundle);
+  const char *to = arguments->option[0] != NULL ? arguments->option[0] : path;
+  buffer_init(&out, 256 << 20);
+  enum lynx_status status = html_report(file.bundle, &file.result, &out, &error);
+  int code = EXIT_HOLDS;
+  if (status != LYNX_OK) code = report_error(&error);
+  else if (!write_output(to, out.data, out.length)) code = EXIT_CONDITIONS;
+  else if (strcmp(to, "-") != 0) (void)printf("%s: %zu bytes, one file, no network\n", to, out.length);
+  buffer_release(&out);
+  bundle_file_close(&file);
+  return code;
+}
+
+const struct command command_report = {.name = "report",
+                                       .summary = "one self-contained HTML file of a bundle",
+                                       .usage = "BUNDLE",
+                                       .least = 1,
+                                       .most = 1,
+                                       .options = options,
+                                       .n_options = LYNX_COUNT(options),
+                                       .details = "The claim, latency over time with the counted window marked, the percentile spectrum, throughput over\n"
+                                                  "time, the executor by layer and owner, what was excluded and why, and the instrument's own error.",
+                                       .example = "build/lynxbench report build/demo/demo.lynx --out /tmp/demo.html",
+                                       .run = run};

@@ -1,0 +1,34 @@
+#include "cli/contract_file.h"
+
+#include "cli/command.h"
+#include "drivers/drivers.h"
+
+bool contract_file_read(const char *path, struct contract_file *ret) {
+  *ret = (struct contract_file){0};
+  if (!read_file(path, CONTRACT_FILE_MAX, &ret->text)) return false;
+  (void)contract_parse(ret->text.data, ret->text.length, &ret->arena, &ret->contract, &ret->problems); /* its problems are in the list */
+  if (ret->problems.n_errors == 0 && drivers_find(ret->contract.workload.driver) == NULL) {
+    const char *list = "one of:";
+    for (int i = 0; drivers_all[i] != NULL; i++) list = arena_printf(&ret->arena, "%s %s", list, drivers_all[i]->name);
+    problem_add(&ret->problems, PROBLEM_ERROR, 0, "workload.driver", ret->contract.workload.driver, list);
+  }
+  return true;
+}
+
+void contract_file_print_problems(const struct contract_file *file, const char *path, bool warnings, bool unstated, FILE *to) {
+  static const char *const labels[] = {[PROBLEM_ERROR] = "error", [PROBLEM_WARNING] = "warning", [PROBLEM_UNSTATED] = "unstated"};
+  for (size_t i = 0; i < file->problems.n_items; i++) {
+    const struct problem *p = &file->problems.items[i];
+    if ((p->kind == PROBLEM_WARNING && !warnings) || (p->kind == PROBLEM_UNSTATED && !unstated)) continue;
+    if (p->line > 0) (void)fprintf(to, "%s:%d: ", path, p->line);
+    else (void)fprintf(to, "%s: ", path);
+    if (p->kind == PROBLEM_UNSTATED) (void)fprintf(to, "%s: %s: %s; it says: %s\n", labels[p->kind], p->field, p->found, p->accepted);
+    else if (p->accepted[0] == 0) (void)fprintf(to, "%s: %s\n", labels[p->kind], p->found);
+    else (void)fprintf(to, "%s: %s: found %s; accepted: %s\n", labels[p->kind], p->field, p->found, p->accepted);
+  }
+}
+
+void contract_file_release(struct contract_file *file) {
+  buffer_release(&file->text);
+  arena_release(&file->arena);
+}

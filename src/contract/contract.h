@@ -1,0 +1,208 @@
+/* contract/contract.h: what the teams agree on before anything is measured.
+ *
+ * contract knows the fields of a contract, reads them from YAML, finds everything wrong with them at once, and gives the
+ * canonical form whose digest is the contract's identity. It does no I/O: text comes in, structures and text go out.
+ *
+ * Units    durations int64 ns; rates double per second
+ * Memory   a contract's text lives in the arena given to contract_parse
+ * Fields   contract/fields.c holds the one table that parser, canonical form, JSON Schema, init and docs/contract.md share */
+#ifndef CONTRACT_CONTRACT_H
+#define CONTRACT_CONTRACT_H
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/digest.h"
+#include "base/layer.h"
+
+enum { CONTRACT_VERSION = 1, CONTRACT_FILE_MAX = 1 << 20 };
+
+struct text_list {
+  const char **items;
+  size_t n_items;
+};
+
+struct text_map {
+  const char **keys, **values;
+  size_t n_items;
+};
+
+struct item_list {
+  void *items;
+  size_t n_items;
+};
+
+enum where_environment { WHERE_TWIN, WHERE_CANARY, WHERE_PRODUCTION, WHERE_DEVELOPMENT };
+enum metric { METRIC_TIME_TO_FIRST_TOKEN, METRIC_TIME_PER_OUTPUT_TOKEN, METRIC_INTER_TOKEN_LATENCY, METRIC_END_TO_END, METRIC_COUNT };
+enum load_kind { LOAD_CONSTANT, LOAD_POISSON, LOAD_CLOSED };
+enum api_kind { API_COMPLETIONS, API_CHAT };
+enum latency_origin { LATENCY_FROM_SCHEDULED, LATENCY_FROM_SENT };
+enum grade { GRADE_A, GRADE_B, GRADE_C, GRADE_D };
+
+const char *metric_text(enum metric metric);
+const char *grade_text(enum grade grade);
+
+/* Every section begins with `set`: bit i says that row i of its field table stood in the file. */
+struct contract_abort {
+  uint64_t set;
+  int metric;
+  int64_t over_ns, window_ns;
+  double share;
+};
+
+struct contract_where {
+  uint64_t set;
+  int environment;
+  double load_cap_per_s;
+  int64_t load_cap_in_flight;
+  struct contract_abort abort_slo;
+};
+
+struct contract_start {
+  uint64_t set;
+  struct text_list command;
+  int64_t ready_within_ns, stop_within_ns, unavailable_exit;
+};
+
+struct contract_executor {
+  uint64_t set;
+  const char *endpoint;
+  const char *ready_path;
+  const char *ca_file;
+  int64_t pid;
+  bool behind_proxy;
+  struct contract_start start;
+  struct text_map expect, declare;
+};
+
+struct contract_prompts {
+  uint64_t set;
+  const char *file;
+  int64_t count, bytes;
+};
+
+struct contract_workload {
+  uint64_t set;
+  const char *driver, *model, *api_key_env, *profile;
+  int api;
+  bool stream, ignore_eos, continuous_usage;
+  int64_t output_tokens;
+  double temperature;
+  struct contract_prompts prompts;
+};
+
+struct contract_regime {
+  uint64_t set;
+  int load;
+  double rate_per_s;
+  int64_t concurrency;
+};
+
+struct contract_slo {
+  uint64_t set;
+  int metric;
+  double quantile;
+  int64_t at_most_ns;
+};
+
+struct contract_method {
+  uint64_t set;
+  int64_t warm_up_ns, counted_ns, drain_ns, request_timeout_ns, sessions, seed, threads, lag_p99_at_most_ns;
+  double confidence, failures_at_most;
+};
+
+struct contract_counting {
+  uint64_t set;
+  int latency_from, failures, unfinished;
+  struct text_list excluded;
+};
+
+struct contract_change {
+  uint64_t set;
+  const char *layer, *what, *note;
+};
+
+struct contract_optimisation {
+  uint64_t set;
+  struct item_list may_change, must_not_change; /* of struct contract_change */
+};
+
+struct contract_accuracy {
+  uint64_t set;
+  const char *text_file, *reference;
+  int64_t windows, window_bytes;
+  double at_least_ratio;
+};
+
+struct contract_decision {
+  uint64_t set;
+  int rule;
+  double margin;
+};
+
+struct contract_cost {
+  uint64_t set;
+  const char *currency, *source;
+  double price_per_hour, power_watts;
+};
+
+struct contract {
+  uint64_t set;
+  int64_t version;
+  const char *name, *question;
+  struct contract_where where;
+  struct contract_executor executor;
+  struct contract_workload workload;
+  struct contract_regime regime;
+  struct item_list slo; /* of struct contract_slo */
+  struct text_list precisions;
+  struct contract_method method;
+  struct contract_counting counting;
+  struct contract_optimisation optimisation;
+  struct contract_accuracy accuracy;
+  struct contract_decision decision;
+  struct contract_cost cost;
+  struct text_map owners;
+  struct text_list signatories;
+  int least_grade;
+};
+
+/* --- what is wrong, and what is left unsaid --- */
+
+enum problem_kind { PROBLEM_ERROR, PROBLEM_WARNING, PROBLEM_UNSTATED };
+
+struct problem {
+  enum problem_kind kind;
+  int line; /* 0: of the whole file */
+  const char *field, *found, *accepted;
+};
+
+struct problem_list {
+  struct problem *items;
+  size_t n_items;
+  size_t n_errors;
+  struct arena *arena;
+};
+
+void problem_add(struct problem_list *problems, enum problem_kind kind, int line, const char *field, const char *found, const char *accepted);
+
+/* Reads everything it can and lists every problem. INPUT if any is an error (the contract is then partly filled). */
+enum lynx_status contract_parse(const char *text, size_t length, struct arena *arena, struct contract *ret, struct problem_list *ret_problems);
+
+/* Was this field written in the file? path: "regime.rate_per_s". */
+bool contract_states(const struct contract *contract, const char *path);
+
+/* A: nothing left unstated; B: up to 2 things; C: up to 5; D: more. */
+enum grade contract_grade(const struct problem_list *problems);
+
+/* The canonical form: every field with its meaning and every default written out, in table order. Comments, key order,
+ * quoting and the spelling of numbers do not reach it. */
+bool contract_canonical(const struct contract *contract, struct buffer *ret);
+void contract_digest(const struct contract *contract, char ret[DIGEST_HEX]);
+
+/* The JSON Schema (draft 2020-12) and the reference page, from the same table. */
+bool contract_schema(struct buffer *ret);
+bool contract_reference(struct buffer *ret);
+
+const char *contract_owner(const struct contract *contract, enum layer layer);
+
+#endif

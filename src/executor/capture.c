@@ -1,0 +1,270 @@
+#include "executor/capture.h"
+
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/json.h"
+#include "base/number.h"
+
+/* --- which process serves --- */
+
+struct search {
+  const struct root *root;
+  const char *table;
+  int port;
+  unsigned long long inodes[64];
+  size_t n_inodes;
+  int64_t pid;
+  char wanted[64];
+  const char *at_pid;
+};
+
+static void find_inodes(struct search *search, const char *path) {
+  struct buffer text;
+  buffer_init(&text, 16 << 20);
+  if (root_read(search->root, path, &text, NULL) == LYNX_OK)
+    for (const char *line = text.data; line != NULL && *line != 0; line = strchr(line, '\n')) {
+      if (*line == '\n' && *++line == 0) break;
+      unsigned port, state;
+      unsigned long long inode;
+      /* sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode */
+      if (sscanf(line, "%*d: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*u %*d %llu", &port, &state, &inode) != 3) continue;
+      if (state == 10 && (int)port == search->port && search->n_inodes < LYNX_COUNT(search->inodes)) search->inodes[search->n_inodes++] = inode;
+    }
+  buffer_release(&text);
+}
+
+static void look_at_descriptor(void *context, const char *name) {
+  struct search *search = context;
+  char path[128], target[128];
+  (void)snprintf(path, sizeof path, "/proc/%.20s/fd/%.20s", search->at_pid, name);
+  if (!root_read_link(search->root, path, target, sizeof target)) return;
+  for (size_t i = 0; i < search->n_inodes; i++) {
+    (void)snprintf(search->wanted, sizeof search->wanted, "socket:[%llu]", search->inodes[i]);
+    int64_t pid;
+    if (strcmp(target, search->wanted) == 0 && number_int64(search->at_pid, strlen(search->at_pid), &pid) && (search->pid == 0 || pid < search->pid)) search->pid = pid;
+  }
+}
+
+static void look_at_process(void *context, const char *name) {
+  struct search *search = context;
+  if (name[0] < '0' || name[0] > '9') return;
+  char path[64];
+  (void)snprintf(path, sizeof path, "/proc/%.20s/fd", name);
+  search->at_pid = name;
+  (void)root_list(search->root, path, 65536, look_at_descriptor, search); /* another user's process: not readable, and not listed */
+}
+
+int64_t capture_find_listener(const struct root *root, int port) {
+  struct search search = {.root = root, .port = port};
+  find_inodes(&search, "/proc/net/tcp");
+  find_inodes(&search, "/proc/net/tcp6");
+  if (search.n_inodes > 0) (void)root_list(root, "/proc", 65536, look_at_process, &search);
+  return search.pid;
+}
+
+static bool same_address(const struct sockaddr *a, const struct sockaddr *b) {
+  if (a == NULL || b == NULL || a->sa_family != b->sa_family) return false;
+  if (a->sa_family == AF_INET) return memcmp(&((const struct sockaddr_in *)a)->sin_addr, &((const struct sockaddr_in *)b)->sin_addr, sizeof(struct in_addr)) == 0;
+  if (a->sa_family == AF_INET6) return memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr, &((const struct sockaddr_in6 *)b)->sin6_addr, sizeof(struct in6_addr)) == 0;
+  return false;
+}
+
+/* Does the endpoint's host stand for this machine? Loopback, or an address of one of its interfaces. */
+static bool is_local(const char *host) {
+  struct addrinfo *found = NULL;
+  struct ifaddrs *interfaces = NULL;
+  if (getaddrinfo(host, NULL, &(struct addrinfo){.ai_socktype = SOCK_STREAM}, &found) != 0) return false;
+  const struct sockaddr *a = found->ai_addr;
+  bool local = (a->sa_family == AF_INET && (ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr) >> 24) == 127) ||
+               (a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr));
+  if (!local && getifaddrs(&interfaces) == 0)
+    for (const struct ifaddrs *i = interfaces; i != NULL && !local; i = i->ifa_next) local = same_address(i->ifa_addr, a);
+  freeifaddrs(interfaces);
+  freeaddrinfo(found);
+  return local;
+}
+
+static bool split_endpoint(const char *endpoint, char *host, size_t size, int *ret_port) {
+  const char *rest = strstr(endpoint, "://");
+  if (rest == NULL) return false;
+  bool tls = strncmp(endpoint, "https", 5) == 0;
+  rest += 3;
+  size_t n = strcspn(rest, "/");
+  const char *close = rest[0] == '[' ? memchr(rest, ']', n) : NULL;
+  size_t n_host = close != NULL ? (size_t)(close - rest) + 1 : strcspn(rest, ":/");
+  if (n_host >= size || n_host > n) return false;
+  if (close != NULL) (void)snprintf(host, size, "%.*s", (int)n_host - 2, rest + 1);
+  else (void)snprintf(host, size, "%.*s", (int)n_host, rest);
+  int64_t port = tls ? 443 : 80;
+  if (rest[n_host] == ':' && !number_int64(rest + n_host + 1, n - n_host - 1, &port)) return false;
+  *ret_port = (int)port;
+  return true;
+}
+
+/* --- the capture --- */
+
+static void add_hole(const struct probe_target *target, struct fact_list *facts, const char *key, const char *what) {
+  probe_missing(target, facts, LAYER_SERVING, FACT_IDENTITY, key, FACT_ABSENT, what, "capture");
+}
+
+static void find_serving_process(const struct capture_request *request, struct probe_target *target, struct fact_list *facts) {
+  char host[256], text[400];
+  int port;
+  target->pid = request->pid;
+  if (request->in_process) {
+    target->why_not = "the workload runs inside lynxbench";
+    return;
+  }
+  if (request->endpoint == NULL) {
+    target->why_not = "no endpoint was given";
+    if (request->pid == 0) add_hole(target, facts, "hole.serving-process", "no endpoint and no process id were given: what serves is not captured");
+    return;
+  }
+  if (request->behind_proxy) {
+    (void)snprintf(text, sizeof text, "%.200s is a proxy: the servers behind it are not captured", request->endpoint);
+    add_hole(target, facts, "hole.behind-proxy", text);
+  }
+  if (request->pid > 0) return;
+  if (!split_endpoint(request->endpoint, host, sizeof host, &port)) {
+    target->why_not = "the endpoint is not host and port";
+    return;
+  }
+  if (!is_local(host)) {
+    (void)snprintf(text, sizeof text, "%.200s is on another host: nothing of the machine that serves is captured", request->endpoint);
+    add_hole(target, facts, "hole.remote-host", text);
+    target->why_not = "the endpoint is on another host";
+    return;
+  }
+  target->pid = capture_find_listener(request->root, port);
+  if (target->pid > 0) return;
+  (void)snprintf(text, sizeof text, "port %d listens on this machine in a process that is not visible from here (another user's, or in a container): give executor.pid", port);
+  add_hole(target, facts, "hole.serving-process", text);
+  target->why_not = "the process that listens is not visible";
+}
+
+void capture_run(const struct capture_request *request, struct fact_list *ret) {
+  struct probe_target target = {.root = request->root, .clock = request->clock};
+  find_serving_process(request, &target, ret);
+  for (size_t i = 0; probes_all[i] != NULL; i++) {
+    const struct probe *probe = probes_all[i];
+    const char *why_not = probe->applies(&target);
+    char key[80];
+    (void)snprintf(key, sizeof key, "probe.%s", probe->name);
+    if (why_not == NULL) probe->collect(&target, ret);
+    else probe_missing(&target, ret, probe->layer, FACT_STATE, key, FACT_UNSUPPORTED, why_not, probe->reads);
+  }
+  fact_sort(ret);
+}
+
+void capture_fingerprint(const struct fact_list *facts, char ret[DIGEST_HEX]) {
+  struct digest digest;
+  uint8_t result[DIGEST_BYTES];
+  digest_init(&digest);
+  for (size_t i = 0; i < facts->n_items; i++) {
+    const struct fact *fact = &facts->items[i];
+    if (fact->kind != FACT_IDENTITY) continue;
+    const char *parts[] = {layer_text(fact->layer), fact->key, fact_status_text(fact->status), fact->status == FACT_READ || fact->status == FACT_DECLARED ? fact->value : "", fact->unit};
+    for (size_t k = 0; k < LYNX_COUNT(parts); k++) digest_update(&digest, parts[k], strlen(parts[k]) + 1); /* the final 0 separates */
+  }
+  digest_final(&digest, result);
+  digest_hex(result, ret);
+}
+
+/* --- diff --- */
+
+static const char *value_text(struct arena *arena, const struct fact *fact) {
+  if (fact->status == FACT_READ) return fact->unit[0] != 0 ? arena_printf(arena, "%s %s", fact->value, fact->unit) : arena_copy(arena, fact->value);
+  return arena_printf(arena, "(%s) %s", fact_status_text(fact->status), fact->value);
+}
+
+static int order(const struct fact *a, const struct fact *b) {
+  if (a->layer != b->layer) return a->layer < b->layer ? -1 : 1;
+  return strcmp(a->key, b->key);
+}
+
+static bool same_fact(const struct fact *a, const struct fact *b) {
+  return a->status == b->status && strcmp(a->value, b->value) == 0 && strcmp(a->unit, b->unit) == 0;
+}
+
+void capture_diff(const struct fact_list *a, const struct fact_list *b, struct difference_list *ret) {
+  *ret = (struct difference_list){.items = xalloc(a->n_items + b->n_items + 1, sizeof *ret->items)};
+  for (size_t i = 0, k = 0; i < a->n_items || k < b->n_items;) {
+    const struct fact *x = i < a->n_items ? &a->items[i] : NULL, *y = k < b->n_items ? &b->items[k] : NULL;
+    int where = x == NULL ? 1 : y == NULL ? -1 : order(x, y);
+    i += where <= 0;
+    k += where >= 0;
+    if (where == 0 && same_fact(x, y)) continue;
+    const struct fact *named = where <= 0 ? x : y;
+    struct difference *d = &ret->items[ret->n_items++];
+    *d = (struct difference){.kind = where == 0 ? DIFFERENCE_CHANGED : where < 0 ? DIFFERENCE_ONLY_A : DIFFERENCE_ONLY_B,
+                             .layer = named->layer,
+                             .of = named->kind,
+                             .key = arena_copy(&ret->arena, named->key),
+                             .a = where <= 0 ? value_text(&ret->arena, x) : NULL,
+                             .b = where >= 0 ? value_text(&ret->arena, y) : NULL};
+    if (d->of == FACT_IDENTITY) ret->n_identity++;
+  }
+}
+
+void difference_list_release(struct difference_list *list) {
+  free(list->items);
+  arena_release(&list->arena);
+  *list = (struct difference_list){0};
+}
+
+/* --- files --- */
+
+bool capture_write(const struct fact_list *facts, const char *taken_at, struct buffer *ret) {
+  char fingerprint[DIGEST_HEX];
+  struct json_writer json;
+  capture_fingerprint(facts, fingerprint);
+  json_begin(&json, ret);
+  json_open_object(&json);
+  json_put_int(&json, "lynx_capture", 1);
+  json_put_text(&json, "taken_at", taken_at);
+  json_put_text(&json, "fingerprint", fingerprint);
+  json_key(&json, "facts");
+  json_open_array(&json);
+  for (size_t i = 0; i < facts->n_items; i++) {
+    const struct fact *fact = &facts->items[i];
+    json_open_object(&json);
+    json_put_text(&json, "layer", layer_text(fact->layer));
+    json_put_text(&json, "key", fact->key);
+    json_put_text(&json, "kind", fact->kind == FACT_IDENTITY ? "identity" : "state");
+    json_put_text(&json, "status", fact_status_text(fact->status));
+    json_put_text(&json, "value", fact->value);
+    if (fact->unit[0] != 0) json_put_text(&json, "unit", fact->unit);
+    json_put_text(&json, "source", fact->source);
+    json_close(&json);
+  }
+  json_close(&json);
+  json_close(&json);
+  return json_finish(&json) && buffer_text(ret, "\n");
+}
+
+enum lynx_status capture_read(const char *json, size_t length, struct fact_list *ret, struct lynx_error *error) {
+  json_t *root = json_parse(json, length, 32 << 20, error);
+  if (root == NULL) return error != NULL && error->status != LYNX_OK ? error->status : LYNX_INPUT;
+  enum lynx_status status = LYNX_OK;
+  if (json_get_int(root, "lynx_capture", 0) != 1) status = lynx_fail(error, LYNX_INPUT, "not a capture made by 'lynxbench capture --json' ('lynx_capture' is not 1)");
+  size_t i;
+  json_t *item;
+  json_array_foreach(json_object_get(root, "facts"), i, item) {
+    struct fact fact = {.key = json_get_text(item, "key", ""), .value = json_get_text(item, "value", ""), .unit = json_get_text(item, "unit", ""), .source = json_get_text(item, "source", "")};
+    fact.kind = strcmp(json_get_text(item, "kind", "identity"), "state") == 0 ? FACT_STATE : FACT_IDENTITY;
+    if (status != LYNX_OK) break;
+    if (fact.key[0] == 0 || !layer_parse(json_get_text(item, "layer", ""), &fact.layer) || !fact_status_parse(json_get_text(item, "status", ""), &fact.status))
+      status = lynx_fail(error, LYNX_INPUT, "facts[%zu] lacks a known layer, key or status", i);
+    else if (i >= 100000) status = lynx_fail(error, LYNX_LIMIT, "more than 100000 facts");
+    else fact_add(ret, &fact);
+  }
+  json_decref(root);
+  fact_sort(ret);
+  return status;
+}

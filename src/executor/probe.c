@@ -1,0 +1,41 @@
+#include "executor/probe.h"
+
+#include <string.h>
+
+static void add(const struct probe_target *target, struct fact_list *facts, struct fact fact) {
+  fact.at_ns = clock_now(target->clock);
+  fact_add(facts, &fact);
+}
+
+void probe_fact(const struct probe_target *target, struct fact_list *facts, enum layer layer, enum fact_kind kind, const char *key, const char *value, const char *unit, const char *source) {
+  add(target, facts, (struct fact){.layer = layer, .kind = kind, .status = FACT_READ, .key = key, .value = value, .unit = unit, .source = source});
+}
+
+void probe_missing(const struct probe_target *target, struct fact_list *facts, enum layer layer, enum fact_kind kind, const char *key, enum fact_status status, const char *why, const char *source) {
+  add(target, facts, (struct fact){.layer = layer, .kind = kind, .status = status, .key = key, .value = why, .source = source});
+}
+
+void probe_file(const struct probe_target *target, struct fact_list *facts, enum layer layer, enum fact_kind kind, const char *key, const char *path, const char *unit) {
+  struct buffer text;
+  struct lynx_error error = {0};
+  buffer_init(&text, 65536);
+  enum lynx_status status = root_read(target->root, path, &text, &error);
+  if (status == LYNX_OK) {
+    size_t n = strcspn(text.data, "\n");
+    text.data[n] = 0;
+    probe_fact(target, facts, layer, kind, key, text.data, unit, path);
+  } else probe_missing(target, facts, layer, kind, key, status == LYNX_NOT_FOUND ? FACT_ABSENT : FACT_DENIED, error.message, path);
+  buffer_release(&text);
+}
+
+bool probe_find_line(const char *text, const char *key, char *value, size_t size) {
+  size_t n = strlen(key);
+  for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+    if (*line == '\n') line++;
+    if (strncmp(line, key, n) != 0 || (line[n] != ':' && line[n] != ' ' && line[n] != '\t' && line[n] != '=')) continue;
+    const char *p = line + n + strspn(line + n, " \t:=");
+    text_sanitise(value, size, p, strcspn(p, "\n"));
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,53 @@
+/* The limits put on the serving process (or, where it is not seen, on us): cgroup version 1 or 2. */
+#include <stdio.h>
+#include <string.h>
+
+#include "executor/probe.h"
+
+static const char *container_applies(const struct probe_target *target) {
+  char line[256];
+  return root_read_line(target->root, "/proc/self/cgroup", line, sizeof line) || root_read_line(target->root, "/proc/1/cgroup", line, sizeof line) ? NULL : "this kernel has no cgroups";
+}
+
+static void collect_v2(const struct probe_target *target, struct fact_list *facts, const char *group) {
+  static const struct {
+    const char *file, *key;
+    enum fact_kind kind;
+  } files[] = {{"cpu.max", "cgroup.cpu-max", FACT_IDENTITY}, {"cpu.weight", "cgroup.cpu-weight", FACT_IDENTITY}, {"cpuset.cpus.effective", "cgroup.cpus", FACT_IDENTITY}, {"memory.max", "cgroup.memory-max", FACT_IDENTITY},
+               {"memory.high", "cgroup.memory-high", FACT_IDENTITY}, {"pids.max", "cgroup.pids-max", FACT_IDENTITY}, {"memory.current", "cgroup.memory-current", FACT_STATE}};
+  for (size_t i = 0; i < LYNX_COUNT(files); i++) {
+    char path[600];
+    (void)snprintf(path, sizeof path, "/sys/fs/cgroup%s/%s", strcmp(group, "/") == 0 ? "" : group, files[i].file);
+    probe_file(target, facts, LAYER_SYSTEM, files[i].kind, files[i].key, path, "");
+  }
+}
+
+static void collect_v1(const struct probe_target *target, struct fact_list *facts) {
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cgroup.cpu-quota", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "us");
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cgroup.cpu-period", "/sys/fs/cgroup/cpu/cpu.cfs_period_us", "us");
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cgroup.memory-max", "/sys/fs/cgroup/memory/memory.limit_in_bytes", "bytes");
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cgroup.cpus", "/sys/fs/cgroup/cpuset/cpuset.cpus", "");
+}
+
+static void container_collect(const struct probe_target *target, struct fact_list *facts) {
+  char path[64], group[400] = "/";
+  struct buffer text;
+  (void)snprintf(path, sizeof path, target->pid > 0 ? "/proc/%lld/cgroup" : "/proc/self/cgroup", (long long)target->pid);
+  buffer_init(&text, 65536);
+  bool read = root_read(target->root, path, &text, NULL) == LYNX_OK;
+  /* Version 2 is the line "0::/path"; a machine with both uses it for naming only. */
+  const char *v2 = read ? strstr(text.data, "0::") : NULL;
+  bool unified = v2 != NULL && strchr(text.data, '\n') != NULL && strncmp(text.data, "0::", 3) == 0;
+  if (unified) text_sanitise(group, sizeof group, v2 + 3, strcspn(v2 + 3, "\n"));
+  bool escapes = strstr(group, "..") != NULL; /* the process lives outside of the part of the tree that we see */
+  probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cgroup.version", unified ? "2" : "1", "", path);
+  if (unified) collect_v2(target, facts, escapes ? "/" : group);
+  else collect_v1(target, facts);
+  buffer_release(&text);
+  bool docker = root_read_line(target->root, "/.dockerenv", group, sizeof group), podman = root_read_line(target->root, "/run/.containerenv", group, sizeof group);
+  probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "container.kind", docker ? "docker" : podman ? "podman" : "none seen", "", "/.dockerenv, /run/.containerenv");
+  if (docker || podman) probe_missing(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "container.image", FACT_UNSUPPORTED, "an image's digest cannot be seen from inside: declare it as system.container.image", "capture");
+}
+
+const struct probe probe_container;
+const struct probe probe_container = {.name = "container", .summary = "cgroup limits and the kind of container", .reads = "/proc/PID/cgroup, /sys/fs/cgroup", .layer = LAYER_SYSTEM, .applies = container_applies, .collect = container_collect};

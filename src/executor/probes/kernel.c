@@ -1,0 +1,55 @@
+/* The operating system: kernel, command line, mitigations, C library, distribution, clock. */
+#include <gnu/libc-version.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "executor/probe.h"
+
+static const char *kernel_applies(const struct probe_target *target) {
+  (void)target;
+  return NULL;
+}
+
+struct listing {
+  const struct probe_target *target;
+  struct fact_list *facts;
+};
+
+static void add_mitigation(void *context, const char *name) {
+  const struct listing *listing = context;
+  char key[160], path[256];
+  (void)snprintf(key, sizeof key, "mitigation.%.100s", name);
+  (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/vulnerabilities/%.100s", name);
+  probe_file(listing->target, listing->facts, LAYER_SYSTEM, FACT_IDENTITY, key, path, "");
+}
+
+static void collect_distribution(const struct probe_target *target, struct fact_list *facts) {
+  struct buffer text;
+  char value[256];
+  buffer_init(&text, 65536);
+  bool known = root_read(target->root, "/etc/os-release", &text, NULL) == LYNX_OK && probe_find_line(text.data, "PRETTY_NAME", value, sizeof value);
+  size_t n = known ? strlen(value) : 0;
+  bool quoted = n >= 2 && value[0] == '"' && value[n - 1] == '"';
+  if (quoted) value[n - 1] = 0;
+  if (known) probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "os.distribution", value + (quoted ? 1 : 0), "", "/etc/os-release");
+  else probe_missing(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "os.distribution", FACT_ABSENT, "no PRETTY_NAME", "/etc/os-release");
+  buffer_release(&text);
+}
+
+static void kernel_collect(const struct probe_target *target, struct fact_list *facts) {
+  struct listing listing = {target, facts};
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.release", "/proc/sys/kernel/osrelease", "");
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.version", "/proc/version", "");
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.command-line", "/proc/cmdline", "");
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.clock-source", "/sys/devices/system/clocksource/clocksource0/current_clocksource", "");
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.perf-event-paranoid", "/proc/sys/kernel/perf_event_paranoid", "");
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "machine.product", "/sys/devices/virtual/dmi/id/product_name", "");
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "machine.bios", "/sys/devices/virtual/dmi/id/bios_version", "");
+  if (!root_list(target->root, "/sys/devices/system/cpu/vulnerabilities", 100, add_mitigation, &listing))
+    probe_missing(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "mitigation", FACT_ABSENT, "the kernel lists none", "/sys/devices/system/cpu/vulnerabilities");
+  collect_distribution(target, facts);
+  if (target->root->path[0] == 0) probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "os.libc", gnu_get_libc_version(), "", "gnu_get_libc_version (of lynxbench itself; the executor's own is among its libraries)");
+}
+
+const struct probe probe_kernel;
+const struct probe probe_kernel = {.name = "kernel", .summary = "kernel, command line, mitigations, C library, distribution, clock source", .reads = "/proc, /sys, /etc/os-release", .layer = LAYER_SYSTEM, .applies = kernel_applies, .collect = kernel_collect};

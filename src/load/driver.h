@@ -1,0 +1,127 @@
+/* load/driver.h: the one interface between the load engine and whatever runs the workload.
+ *
+ * Order    open, describe?, prepare, then issue and reap in turn from one thread (cancel between them), close. One state
+ *          per thread; two states share nothing.
+ * Units    times are the clock's monotonic nanoseconds
+ * Errors   open and prepare say what is wrong; once running, failures are completions, never errors: they are data */
+#ifndef LOAD_DRIVER_H
+#define LOAD_DRIVER_H
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/fact.h"
+
+enum { DRIVER_ABI = 1 };
+
+/* How one request ended. Everything but OK is a miss of every objective. */
+enum outcome {
+  OUTCOME_OK,
+  OUTCOME_REFUSED,         /* no connection */
+  OUTCOME_TLS,             /* the handshake failed */
+  OUTCOME_TIMEOUT,         /* longer than the contract's time-out */
+  OUTCOME_CLOSED,          /* the connection ended before the answer did */
+  OUTCOME_HTTP_STATUS,     /* an answer that is not 200; http_status says which */
+  OUTCOME_PROTOCOL,        /* not HTTP, not an event stream, not JSON */
+  OUTCOME_ERROR_IN_STREAM, /* 200, then an error object */
+  OUTCOME_NOT_FINISHED,    /* the stream ended without [DONE] or a finish reason */
+  OUTCOME_LIMIT,           /* a line, head or body larger than is accepted */
+  OUTCOME_UNFINISHED,      /* still running when the drain ended: counts as at least its age */
+  OUTCOME_ABANDONED,       /* not counted, and cut off because the session was over */
+  OUTCOME_COUNT
+};
+
+const char *outcome_text(enum outcome outcome);
+bool outcome_parse(const char *text, enum outcome *ret);
+
+enum driver_answer { DRIVER_ACCEPTED, DRIVER_BUSY, DRIVER_FAILED };
+
+enum completion_kind {
+  COMPLETION_WRITTEN,    /* the request's first byte was handed to the kernel */
+  COMPLETION_FIRST_BYTE, /* the answer's first byte was read */
+  COMPLETION_EVENT,      /* one event of the answer: n_tokens, n_bytes, carries_text */
+  COMPLETION_END         /* the request is over; `end` is set */
+};
+
+/* Contradictions and oddities of one answer; counted and shown. */
+enum answer_flag {
+  ANSWER_USAGE_CONTRADICTS = 1 << 0, /* usage says fewer tokens than text events arrived, or differs from its own total */
+  ANSWER_NO_USAGE = 1 << 1,          /* tokens were counted from events */
+  ANSWER_INVALID_UTF8 = 1 << 2,
+  ANSWER_NO_DONE = 1 << 3,           /* a finish reason came, [DONE] did not */
+  ANSWER_SHORT = 1 << 4,             /* fewer tokens than asked for although ignore_eos was */
+  ANSWER_RETRIED = 1 << 5,           /* a kept connection was closed under us; sent again on a fresh one */
+  ANSWER_CACHED_PROMPT = 1 << 6,     /* usage says that prompt tokens came from a cache */
+  ANSWER_FLAG_COUNT = 7
+};
+
+const char *answer_flag_text(unsigned index);
+
+struct answer_end {
+  enum outcome outcome;
+  int http_status;        /* 0: none was read */
+  int64_t prompt_tokens;  /* -1: not said */
+  int64_t output_tokens;  /* from usage; -1: not said */
+  unsigned flags;
+  char reason[160];       /* sanitised; empty when OK */
+};
+
+struct completion {
+  enum completion_kind kind;
+  uint32_t slot;
+  int64_t at_ns;
+  int64_t read_lag_ns;  /* at_ns minus the kernel's arrival stamp of the read's last segment; -1: the socket does not tell */
+  uint32_t n_tokens;    /* 0: the event carries none that we know of */
+  uint32_t n_bytes;
+  bool carries_text;    /* content, reasoning or a tool call that is not empty */
+  const struct answer_end *end;
+};
+
+typedef void driver_deliver(void *context, const struct completion *completion);
+
+/* What every driver may be told; a driver ignores what does not concern it. Text lives as long as the state. */
+struct driver_options {
+  const char *endpoint; /* "http://host:port[/base]", "https://..." */
+  const char *ca_file;
+  const char *bearer; /* an API key; never recorded, never printed */
+  bool chat;          /* chat completions rather than completions */
+  bool stream;
+  bool ignore_eos;
+  bool continuous_usage; /* ask for running usage, which tells the tokens of every chunk (vLLM, SGLang, lynxbench-ref) */
+  const char *model;
+  int64_t output_tokens;
+  double temperature;
+  int64_t seed;
+  uint32_t n_slots; /* requests in flight at most */
+  const struct lynx_clock *clock;
+  bool insecure_tls;
+};
+
+struct driver_input {
+  const char *prompt;
+  size_t length;
+};
+
+struct driver {
+  int abi;
+  const char *name, *summary;
+  bool streams_tokens, in_process;
+  /* Required. Resolves names and allocates all that the run will need. */
+  enum lynx_status (*open)(const struct driver_options *options, void **ret_state, struct lynx_error *error);
+  /* Required. Everything that can be done once per input; untimed. The inputs outlive the state. */
+  enum lynx_status (*prepare)(void *state, const struct driver_input *inputs, size_t n_inputs, struct lynx_error *error);
+  /* Required. Never blocks. BUSY: try again after the next reap. FAILED never: failures are completions. */
+  enum driver_answer (*issue)(void *state, uint32_t slot, size_t input);
+  /* Required. Delivers what happened until something did or the deadline passed. */
+  void (*reap)(void *state, int64_t deadline_ns, driver_deliver *deliver, void *context);
+  /* Required. Drops a request: nothing more will be delivered for its slot. */
+  void (*cancel)(void *state, uint32_t slot);
+  /* Optional: adds facts that the driver knows. Default: none. */
+  void (*describe)(void *state, struct fact_list *facts);
+  /* Required. Accepts NULL. */
+  void (*close)(void *state);
+};
+
+/* Names the driver and the missing slot if a table is not complete. */
+enum lynx_status driver_check(const struct driver *driver, struct lynx_error *error) LYNX_MUST_CHECK;
+
+#endif

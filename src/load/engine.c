@@ -1,0 +1,229 @@
+#include "load/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "load/events.h"
+
+enum { SCAN_EVERY_NS = 10000000, EVENT_BLOB_MAX = 16 << 20 };
+
+struct slot {
+  bool busy;
+  int64_t deadline_ns, last_event_ns;
+  struct request_row row;
+};
+
+struct engine {
+  const struct engine_plan *plan;
+  const struct driver *driver;
+  void *state;
+  struct slot *slots;
+  uint32_t n_slots;
+  uint32_t *free_slots;
+  uint32_t n_free;
+  size_t next_arrival;   /* open loop: index into the schedule */
+  int64_t next_id;       /* closed loop */
+  int64_t *closed_ready; /* closed loop: when each slot became free, by slot */
+  int64_t n_counted_open;
+  int64_t last_scan_ns;
+  struct engine_report report;
+};
+
+const char *phase_text(enum phase phase) {
+  static const char *const names[PHASE_COUNT] = {[PHASE_WARM_UP] = "warm-up", [PHASE_COUNTED] = "counted", [PHASE_TAIL] = "tail"};
+  return names[phase];
+}
+
+static int64_t now_of(const struct engine *engine) {
+  return clock_now(engine->plan->clock) - engine->plan->start_ns;
+}
+
+static enum phase phase_at(const struct engine_plan *plan, int64_t scheduled_ns) {
+  if (scheduled_ns < plan->warm_up_ns) return PHASE_WARM_UP;
+  return scheduled_ns < plan->warm_up_ns + plan->counted_ns ? PHASE_COUNTED : PHASE_TAIL;
+}
+
+static void finish(struct engine *engine, uint32_t index, int64_t at_ns, const struct answer_end *end) {
+  struct slot *slot = &engine->slots[index];
+  struct request_row *row = &slot->row;
+  struct engine_progress *progress = engine->plan->progress;
+  row->end_ns = at_ns;
+  row->outcome = end->outcome;
+  row->http_status = end->http_status;
+  row->prompt_tokens = end->prompt_tokens;
+  row->output_tokens = end->output_tokens;
+  row->flags |= end->flags;
+  memcpy(row->reason, end->reason, sizeof row->reason);
+  if (row->phase == PHASE_COUNTED) engine->n_counted_open--;
+  if (row->events.overflowed) engine->report.event_bytes_lost++;
+  atomic_fetch_add_explicit(&progress->n_done, 1, memory_order_relaxed);
+  if (end->outcome != OUTCOME_OK && end->outcome != OUTCOME_ABANDONED) atomic_fetch_add_explicit(&progress->n_failed, 1, memory_order_relaxed);
+  atomic_fetch_sub_explicit(&progress->in_flight, 1, memory_order_relaxed);
+  engine->plan->sink(engine->plan->sink_context, row);
+  slot->busy = false;
+  engine->closed_ready[index] = at_ns;
+  engine->free_slots[engine->n_free++] = index;
+}
+
+static void deliver(void *context, const struct completion *completion) {
+  struct engine *engine = context;
+  lynx_assert(completion->slot < engine->n_slots);
+  struct slot *slot = &engine->slots[completion->slot];
+  if (!slot->busy) return;
+  struct request_row *row = &slot->row;
+  int64_t at = completion->at_ns - engine->plan->start_ns;
+  if (completion->read_lag_ns > row->read_lag_ns) row->read_lag_ns = completion->read_lag_ns;
+  switch (completion->kind) {
+    case COMPLETION_WRITTEN:
+      if (row->written_ns < 0) row->written_ns = slot->last_event_ns = at;
+      break;
+    case COMPLETION_FIRST_BYTE:
+      if (row->first_byte_ns < 0) row->first_byte_ns = at;
+      break;
+    case COMPLETION_EVENT: {
+      struct answer_event event = {.at_ns = at - row->written_ns, .n_tokens = completion->n_tokens, .n_bytes = completion->n_bytes, .carries_text = completion->carries_text};
+      (void)events_append(&row->events, slot->last_event_ns - row->written_ns, &event);
+      slot->last_event_ns = at;
+      if (completion->carries_text || completion->n_tokens > 0) {
+        if (row->first_token_ns < 0) row->first_token_ns = at;
+        row->last_token_ns = at;
+        atomic_fetch_add_explicit(&engine->plan->progress->n_tokens, completion->n_tokens, memory_order_relaxed);
+      }
+      if (completion->carries_text) row->n_text_events++;
+      break;
+    }
+    case COMPLETION_END: finish(engine, completion->slot, at, completion->end); break;
+  }
+}
+
+static void begin(struct engine *engine, uint32_t index, int64_t id, int64_t scheduled_ns) {
+  const struct engine_plan *plan = engine->plan;
+  struct slot *slot = &engine->slots[index];
+  *slot = (struct slot){
+      .busy = true,
+      .deadline_ns = scheduled_ns + plan->timeout_ns,
+      .row = {.id = id, .phase = phase_at(plan, scheduled_ns), .input = plan->input_order[(size_t)id % plan->n_inputs], .scheduled_ns = scheduled_ns, .issued_ns = now_of(engine), .written_ns = -1,
+              .first_byte_ns = -1, .first_token_ns = -1, .last_token_ns = -1, .end_ns = -1, .prompt_tokens = -1, .output_tokens = -1, .read_lag_ns = -1},
+  };
+  buffer_init(&slot->row.events, EVENT_BLOB_MAX);
+  if (slot->row.phase == PHASE_COUNTED) engine->n_counted_open++;
+  atomic_fetch_add_explicit(&plan->progress->n_issued, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&plan->progress->in_flight, 1, memory_order_relaxed);
+}
+
+/* Hands one request to the driver; false if the driver is busy (the slot stays free). */
+static bool send_one(struct engine *engine, int64_t id, int64_t scheduled_ns) {
+  if (engine->n_free == 0) return false;
+  uint32_t index = engine->free_slots[--engine->n_free];
+  begin(engine, index, id, scheduled_ns);
+  if (engine->driver->issue(engine->state, index, engine->slots[index].row.input) == DRIVER_ACCEPTED) return true;
+  struct request_row *row = &engine->slots[index].row;
+  if (row->phase == PHASE_COUNTED) engine->n_counted_open--;
+  atomic_fetch_sub_explicit(&engine->plan->progress->n_issued, 1, memory_order_relaxed);
+  atomic_fetch_sub_explicit(&engine->plan->progress->in_flight, 1, memory_order_relaxed);
+  engine->slots[index].busy = false;
+  engine->free_slots[engine->n_free++] = index;
+  return false;
+}
+
+/* Sends all that is due; returns when the next is, or INT64_MAX. */
+static int64_t send_due_open(struct engine *engine, int64_t now) {
+  const struct schedule *schedule = engine->plan->schedule;
+  while (engine->next_arrival < schedule->n_arrivals) {
+    int64_t at = schedule->at_ns[engine->next_arrival];
+    if (at > now) return at;
+    if (!send_one(engine, (int64_t)engine->next_arrival, at)) {
+      engine->report.n_busy++;
+      return now + 1000000; /* wait for a slot, not for the clock */
+    }
+    engine->next_arrival += engine->plan->n_engines;
+  }
+  return INT64_MAX;
+}
+
+static int64_t send_due_closed(struct engine *engine, int64_t now) {
+  while (engine->n_free > 0) {
+    uint32_t index = engine->free_slots[engine->n_free - 1];
+    int64_t ready = engine->closed_ready[index];
+    if (!send_one(engine, engine->next_id, ready > now ? now : ready)) return now + 1000000;
+    engine->next_id += engine->plan->n_engines;
+  }
+  return INT64_MAX;
+}
+
+static void give_up(struct engine *engine, uint32_t index, int64_t now, enum outcome outcome) {
+  engine->driver->cancel(engine->state, index);
+  struct answer_end end = {.outcome = outcome, .prompt_tokens = -1, .output_tokens = -1};
+  finish(engine, index, now, &end);
+}
+
+static void scan_timeouts(struct engine *engine, int64_t now) {
+  if (now - engine->last_scan_ns < SCAN_EVERY_NS) return;
+  engine->last_scan_ns = now;
+  for (uint32_t i = 0; i < engine->n_slots; i++)
+    if (engine->slots[i].busy && now >= engine->slots[i].deadline_ns) give_up(engine, i, now, OUTCOME_TIMEOUT);
+}
+
+static bool is_over(const struct engine *engine, int64_t now, int stop) {
+  const struct engine_plan *plan = engine->plan;
+  int64_t counted_end = plan->warm_up_ns + plan->counted_ns;
+  if (stop == ENGINE_ABORT) return true;
+  bool idle = engine->n_free == engine->n_slots;
+  if (stop == ENGINE_DRAIN) return idle || now >= counted_end + plan->drain_ns;
+  if (now < counted_end) return false;
+  return engine->n_counted_open == 0 || now >= counted_end + plan->drain_ns;
+}
+
+static void loop(struct engine *engine) {
+  const struct engine_plan *plan = engine->plan;
+  int64_t drain_since = -1;
+  for (;;) {
+    int stop = atomic_load_explicit(plan->stop, memory_order_relaxed);
+    int64_t now = now_of(engine);
+    if (stop == ENGINE_DRAIN && drain_since < 0) drain_since = now;
+    if (is_over(engine, now, stop) || (drain_since >= 0 && now - drain_since > plan->drain_ns)) break;
+    int64_t due = INT64_MAX;
+    if (stop == ENGINE_RUN) due = plan->schedule->kind == SCHEDULE_CLOSED ? send_due_closed(engine, now) : send_due_open(engine, now);
+    scan_timeouts(engine, now);
+    int64_t until = now + SCAN_EVERY_NS < due ? now + SCAN_EVERY_NS : due;
+    engine->driver->reap(engine->state, until + plan->start_ns, deliver, engine);
+    int64_t away = now_of(engine) - until;
+    if (away > engine->report.longest_away_ns) engine->report.longest_away_ns = away;
+    engine->report.n_loops++;
+  }
+}
+
+static int64_t thread_cpu_ns(void) {
+  struct timespec t;
+  return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
+}
+
+enum lynx_status engine_run(const struct engine_plan *plan, const struct driver *driver, void *state, struct engine_report *ret, struct lynx_error *error) {
+  lynx_assert(plan->n_inputs > 0 && plan->n_engines > 0 && plan->index < plan->n_engines);
+  enum lynx_status status = driver_check(driver, error);
+  if (status != LYNX_OK) return status;
+  uint32_t share = plan->concurrency / plan->n_engines + (plan->index < plan->concurrency % plan->n_engines ? 1 : 0);
+  struct engine engine = {.plan = plan, .driver = driver, .state = state, .n_slots = share, .next_arrival = plan->index, .next_id = plan->index};
+  engine.slots = xalloc(share, sizeof *engine.slots);
+  engine.free_slots = xalloc(share, sizeof *engine.free_slots);
+  engine.closed_ready = xalloc(share, sizeof *engine.closed_ready);
+  for (uint32_t i = 0; i < share; i++) engine.free_slots[engine.n_free++] = share - 1 - i;
+  (void)prctl(PR_SET_TIMERSLACK, 1UL); /* wake when asked, not up to 50 us later; without it we are later, and say so */
+  int64_t cpu = thread_cpu_ns(), wall = clock_now(plan->clock);
+  loop(&engine);
+  int64_t end = now_of(&engine);
+  engine.report.drained = engine.n_counted_open == 0;
+  for (uint32_t i = 0; i < share; i++)
+    if (engine.slots[i].busy) give_up(&engine, i, end, engine.slots[i].row.phase == PHASE_COUNTED ? OUTCOME_UNFINISHED : OUTCOME_ABANDONED);
+  engine.report.ended_ns = end;
+  engine.report.cpu_ns = thread_cpu_ns() - cpu;
+  engine.report.wall_ns = clock_now(plan->clock) - wall;
+  free(engine.slots);
+  free(engine.free_slots);
+  free(engine.closed_ready);
+  *ret = engine.report;
+  return LYNX_OK;
+}

@@ -1,0 +1,46 @@
+/* measure/run.h: one run of a contract, from its logged intent to its seal.
+ * Order    of sessions: number by number, every precision in each, so that drift meets all of them alike
+ * Errors   INPUT (contract or files), IO (the executor cannot be reached or failed; status executor_failed), MACHINE (the
+ *          record cannot be written: disk full). What there is is sealed as failed or interrupted wherever the disk allows it
+ * Threads  the load engines have their own; everything else happens on the caller's */
+#ifndef MEASURE_RUN_H
+#define MEASURE_RUN_H
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/root.h"
+#include "contract/contract.h"
+#include "record/bundle.h"
+
+struct run_progress {
+  const char *step;      /* "starting", "warm-up", "counted", "drain", "accuracy", "sealing" */
+  const char *precision;
+  int64_t session, n_sessions; /* of all precisions; from 1 */
+  double elapsed_s, total_s;   /* of this session's windows */
+  long long n_issued, n_done, n_failed, n_tokens;
+  int in_flight;
+};
+
+struct run_request {
+  const char *contract_text;
+  size_t contract_length;
+  const char *out_path;
+  const struct root *root;
+  const struct lynx_clock *clock;
+  const atomic_int *stop; /* 0 run; 1 drain, then seal as interrupted; 2 abort, then seal */
+  void (*progress)(void *context, const struct run_progress *progress); /* about ten times a second */
+  void (*note)(void *context, const char *text);                        /* something worth a line */
+  void *context;
+};
+
+struct run_outcome {
+  enum bundle_end end;
+  char why[256];
+  char root[DIGEST_HEX];
+  bool sealed, executor_failed, aborted_by_slo;
+};
+
+enum lynx_status run_contract(const struct run_request *request, struct run_outcome *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+
+#endif

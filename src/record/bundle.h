@@ -1,0 +1,99 @@
+/* record/bundle.h: NAME.lynx, the sealed single-file record of a run (SQLite). docs/bundle.md is its description for others.
+ *
+ * record writes and reads bundles: their schema, the crash-safe writer, the seal, the reader that checks it. It computes no
+ * figure.
+ *
+ * Sections  every table is one section with a random salt; its digest is SHA-256(salt, then its rows in key order, every column
+ *           with a type byte and a length). The root is SHA-256 over the sections' names and digests: the bundle's identity. A
+ *           section may be withheld (rows removed, digest kept) and the rest still verifies.
+ * Crash     rows are committed in batches; a process killed at any instant leaves a file that opens, holds every batch
+ *           committed before, and is incomplete because it has no seal
+ * Errors    IO (disk full, unreadable: SQLite's words), INPUT (not a bundle, altered, truncated: which section)
+ * Threads   a writer belongs to one thread */
+#ifndef RECORD_BUNDLE_H
+#define RECORD_BUNDLE_H
+
+#include "base/buffer.h"
+#include "base/digest.h"
+#include "base/fact.h"
+
+enum { BUNDLE_FORMAT = 1 };
+
+struct bundle; /* a writer or a reader */
+
+/* --- vocabulary of the rows --- */
+
+enum bundle_end { BUNDLE_COMPLETE, BUNDLE_INTERRUPTED, BUNDLE_FAILED, BUNDLE_UNSEALED };
+const char *bundle_end_text(enum bundle_end end);
+
+struct bundle_session {
+  int64_t id;
+  const char *precision;
+  int64_t index;                 /* of this precision, from 0 */
+  int64_t seed;
+  const char *executor_started;  /* "started for this session" | "already running" | "in process" */
+  const char *status;            /* "complete", "interrupted", "unavailable: ...", "failed: ..." */
+  int64_t start_realtime_ns;     /* of the session's zero */
+  int64_t warm_up_ns, counted_ns, drain_ns;
+  const char *schedule_digest;
+  const char *executed_json;     /* what the executor says it executes: precision, primitive, status; "" if it does not say */
+  const char *instrument_json;   /* the engine's report on itself */
+};
+
+struct bundle_request {
+  int64_t session, id;
+  const char *phase, *outcome, *reason;
+  int64_t http_status, input;
+  int64_t scheduled_ns, issued_ns, written_ns, first_byte_ns, first_token_ns, last_token_ns, end_ns;
+  int64_t prompt_tokens, output_tokens, n_text_events, read_lag_ns, flags;
+  const void *events;
+  size_t events_length;
+};
+
+/* --- writing --- */
+
+enum lynx_status bundle_create(const char *path, struct bundle **ret, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_put_meta(struct bundle *bundle, const char *key, const char *value, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_put_input(struct bundle *bundle, int64_t id, const char *text, size_t length, struct lynx_error *error) LYNX_MUST_CHECK;
+/* moment: "start" or "end". */
+enum lynx_status bundle_put_facts(struct bundle *bundle, const char *moment, const struct fact_list *facts, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_put_session(struct bundle *bundle, const struct bundle_session *session, struct lynx_error *error) LYNX_MUST_CHECK; /* replaces the same id */
+enum lynx_status bundle_put_request(struct bundle *bundle, const struct bundle_request *request, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_put_sample(struct bundle *bundle, int64_t session, int64_t at_ns, const char *series, double value, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_put_accuracy(struct bundle *bundle, int64_t session, int64_t window, const char *measure, double value, int64_t weight, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_put_event(struct bundle *bundle, int64_t realtime_ns, const char *kind, const char *text, struct lynx_error *error) LYNX_MUST_CHECK;
+/* Puts what came since the last commit on disk. */
+enum lynx_status bundle_commit(struct bundle *bundle, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_seal(struct bundle *bundle, enum bundle_end end, const char *why, char ret_root[DIGEST_HEX], struct lynx_error *error) LYNX_MUST_CHECK;
+void bundle_close(struct bundle *bundle); /* accepts NULL */
+
+/* --- reading --- */
+
+struct bundle_seal_info {
+  enum bundle_end end;
+  char why[256];
+  char root[DIGEST_HEX]; /* "" where there is no seal */
+  int n_withheld;
+  char withheld[256]; /* names of the sections that were withheld */
+};
+
+/* Opens and checks the whole file: structure, schema, every section's digest, the root. */
+enum lynx_status bundle_open(const char *path, struct bundle **ret, struct bundle_seal_info *ret_seal, struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* The value of a meta key, or NULL; lives as long as the bundle. */
+const char *bundle_meta(struct bundle *bundle, const char *key);
+enum lynx_status bundle_facts(struct bundle *bundle, const char *moment, struct fact_list *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+
+typedef enum lynx_status bundle_session_visit(void *context, const struct bundle_session *session);
+typedef enum lynx_status bundle_request_visit(void *context, const struct bundle_request *request);
+typedef enum lynx_status bundle_sample_visit(void *context, int64_t session, int64_t at_ns, const char *series, double value);
+typedef enum lynx_status bundle_accuracy_visit(void *context, int64_t session, int64_t window, const char *measure, double value, int64_t weight);
+typedef enum lynx_status bundle_event_visit(void *context, int64_t realtime_ns, const char *kind, const char *text);
+
+enum lynx_status bundle_each_session(struct bundle *bundle, bundle_session_visit *visit, void *context, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_each_request(struct bundle *bundle, int64_t session, bundle_request_visit *visit, void *context, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_each_sample(struct bundle *bundle, int64_t session, bundle_sample_visit *visit, void *context, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_each_accuracy(struct bundle *bundle, bundle_accuracy_visit *visit, void *context, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_each_event(struct bundle *bundle, bundle_event_visit *visit, void *context, struct lynx_error *error) LYNX_MUST_CHECK;
+
+#endif

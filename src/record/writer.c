@@ -1,0 +1,252 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/random.h"
+#include "record/bundle_private.h"
+
+enum section_index { META, INPUT, FACT, SESSION, REQUEST, SAMPLE, ACCURACY, EVENT };
+
+void bundle_close(struct bundle *bundle) {
+  if (bundle == NULL) return;
+  for (int i = 0; i < BUNDLE_SECTIONS; i++) (void)sqlite3_finalize(bundle->insert[i]); /* errors were told by the step */
+  (void)sqlite3_close(bundle->db);
+  arena_release(&bundle->arena);
+  free(bundle);
+}
+
+static enum lynx_status create_tables(struct bundle *bundle, struct lynx_error *error) {
+  char sql[128];
+  (void)snprintf(sql, sizeof sql, "PRAGMA application_id=%d; PRAGMA user_version=%d; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; BEGIN", BUNDLE_APPLICATION_ID, BUNDLE_FORMAT);
+  enum lynx_status status = bundle_exec(bundle, sql, error);
+  for (int i = 0; i < BUNDLE_SECTIONS && status == LYNX_OK; i++) status = bundle_exec(bundle, bundle_sections[i].schema, error);
+  if (status == LYNX_OK) status = bundle_exec(bundle, bundle_section_schema, error);
+  if (status == LYNX_OK) status = bundle_exec(bundle, bundle_seal_schema, error);
+  if (status == LYNX_OK) status = bundle_exec(bundle, "COMMIT", error);
+  for (int i = 0; i < BUNDLE_SECTIONS && status == LYNX_OK; i++)
+    if (sqlite3_prepare_v3(bundle->db, bundle_sections[i].insert, -1, SQLITE_PREPARE_PERSISTENT, &bundle->insert[i], NULL) != SQLITE_OK) status = bundle_sql_fail(bundle, error, "bundle");
+  return status;
+}
+
+enum lynx_status bundle_create(const char *path, struct bundle **ret, struct lynx_error *error) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); /* an earlier record is never overwritten */
+  if (fd < 0) {
+    lynx_error_at(error, path, 0, NULL);
+    if (errno == EEXIST) return lynx_fail(error, LYNX_INPUT, "the file exists; records are never overwritten: name another with --out");
+    return lynx_fail(error, LYNX_IO, "cannot be created: %s", strerror(errno));
+  }
+  (void)close(fd); /* nothing was written through it */
+  struct bundle *bundle = xalloc(1, sizeof *bundle);
+  (void)snprintf(bundle->path, sizeof bundle->path, "%s", path);
+  enum lynx_status status;
+  if (sqlite3_open_v2(path, &bundle->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) status = bundle_sql_fail(bundle, error, "cannot be opened");
+  else status = create_tables(bundle, error);
+  if (status != LYNX_OK) {
+    bundle_close(bundle);
+    return status;
+  }
+  *ret = bundle;
+  return LYNX_OK;
+}
+
+/* --- rows: bind in column order, then step --- */
+
+struct row {
+  struct bundle *bundle;
+  sqlite3_stmt *insert;
+  int column;
+  bool good;
+};
+
+static struct row row_begin(struct bundle *bundle, enum section_index section, struct lynx_error *error) {
+  bool good = bundle->in_transaction || bundle_exec(bundle, "BEGIN", error) == LYNX_OK;
+  bundle->in_transaction = bundle->in_transaction || good;
+  return (struct row){.bundle = bundle, .insert = bundle->insert[section], .good = good};
+}
+
+static void put_int(struct row *row, int64_t value) {
+  row->good = row->good && sqlite3_bind_int64(row->insert, ++row->column, value) == SQLITE_OK;
+}
+
+/* A time or count that never came about is stored as NULL. */
+static void put_known(struct row *row, int64_t value) {
+  if (value >= 0) put_int(row, value);
+  else row->good = row->good && sqlite3_bind_null(row->insert, ++row->column) == SQLITE_OK;
+}
+
+static void put_text(struct row *row, const char *text) {
+  row->good = row->good && sqlite3_bind_text(row->insert, ++row->column, text != NULL ? text : "", -1, SQLITE_STATIC) == SQLITE_OK;
+}
+
+static void put_blob(struct row *row, const void *data, size_t length) {
+  row->good = row->good && length <= INT32_MAX && sqlite3_bind_blob(row->insert, ++row->column, length > 0 ? data : "", (int)length, SQLITE_STATIC) == SQLITE_OK;
+}
+
+static void put_double(struct row *row, double value) {
+  row->good = row->good && sqlite3_bind_double(row->insert, ++row->column, value) == SQLITE_OK;
+}
+
+static enum lynx_status row_end(struct row *row, struct lynx_error *error) {
+  row->good = row->good && sqlite3_step(row->insert) == SQLITE_DONE;
+  enum lynx_status status = row->good ? LYNX_OK : bundle_sql_fail(row->bundle, error, "cannot be written");
+  (void)sqlite3_reset(row->insert); /* repeats the step's error */
+  return status;
+}
+
+enum lynx_status bundle_put_meta(struct bundle *bundle, const char *key, const char *value, struct lynx_error *error) {
+  struct row row = row_begin(bundle, META, error);
+  put_text(&row, key);
+  put_text(&row, value);
+  return row_end(&row, error);
+}
+
+enum lynx_status bundle_put_input(struct bundle *bundle, int64_t id, const char *text, size_t length, struct lynx_error *error) {
+  struct row row = row_begin(bundle, INPUT, error);
+  put_int(&row, id);
+  put_blob(&row, text, length);
+  return row_end(&row, error);
+}
+
+enum lynx_status bundle_put_facts(struct bundle *bundle, const char *moment, const struct fact_list *facts, struct lynx_error *error) {
+  enum lynx_status status = LYNX_OK;
+  for (size_t i = 0; i < facts->n_items && status == LYNX_OK; i++) {
+    const struct fact *fact = &facts->items[i];
+    struct row row = row_begin(bundle, FACT, error);
+    put_text(&row, moment);
+    put_text(&row, layer_text(fact->layer));
+    put_text(&row, fact->key);
+    put_text(&row, fact->kind == FACT_IDENTITY ? "identity" : "state");
+    put_text(&row, fact_status_text(fact->status));
+    put_text(&row, fact->value);
+    put_text(&row, fact->unit);
+    put_text(&row, fact->source);
+    put_int(&row, fact->at_ns);
+    status = row_end(&row, error);
+  }
+  return status;
+}
+
+enum lynx_status bundle_put_session(struct bundle *bundle, const struct bundle_session *s, struct lynx_error *error) {
+  struct row row = row_begin(bundle, SESSION, error);
+  put_int(&row, s->id);
+  put_text(&row, s->precision);
+  put_int(&row, s->index);
+  put_int(&row, s->seed);
+  put_text(&row, s->executor_started);
+  put_text(&row, s->status);
+  put_int(&row, s->start_realtime_ns);
+  put_int(&row, s->warm_up_ns);
+  put_int(&row, s->counted_ns);
+  put_int(&row, s->drain_ns);
+  put_text(&row, s->schedule_digest);
+  put_text(&row, s->executed_json);
+  put_text(&row, s->instrument_json);
+  return row_end(&row, error);
+}
+
+enum lynx_status bundle_put_request(struct bundle *bundle, const struct bundle_request *r, struct lynx_error *error) {
+  struct row row = row_begin(bundle, REQUEST, error);
+  put_int(&row, r->session);
+  put_int(&row, r->id);
+  put_text(&row, r->phase);
+  put_text(&row, r->outcome);
+  put_text(&row, r->reason);
+  put_int(&row, r->http_status);
+  put_int(&row, r->input);
+  put_int(&row, r->scheduled_ns);
+  put_int(&row, r->issued_ns);
+  put_known(&row, r->written_ns);
+  put_known(&row, r->first_byte_ns);
+  put_known(&row, r->first_token_ns);
+  put_known(&row, r->last_token_ns);
+  put_known(&row, r->end_ns);
+  put_known(&row, r->prompt_tokens);
+  put_known(&row, r->output_tokens);
+  put_int(&row, r->n_text_events);
+  put_known(&row, r->read_lag_ns);
+  put_int(&row, r->flags);
+  put_blob(&row, r->events, r->events_length);
+  return row_end(&row, error);
+}
+
+enum lynx_status bundle_put_sample(struct bundle *bundle, int64_t session, int64_t at_ns, const char *series, double value, struct lynx_error *error) {
+  struct row row = row_begin(bundle, SAMPLE, error);
+  put_int(&row, session);
+  put_text(&row, series);
+  put_int(&row, at_ns);
+  put_double(&row, value);
+  return row_end(&row, error);
+}
+
+enum lynx_status bundle_put_accuracy(struct bundle *bundle, int64_t session, int64_t window, const char *measure, double value, int64_t weight, struct lynx_error *error) {
+  struct row row = row_begin(bundle, ACCURACY, error);
+  put_int(&row, session);
+  put_text(&row, measure);
+  put_int(&row, window);
+  put_double(&row, value);
+  put_int(&row, weight);
+  return row_end(&row, error);
+}
+
+enum lynx_status bundle_put_event(struct bundle *bundle, int64_t realtime_ns, const char *kind, const char *text, struct lynx_error *error) {
+  struct row row = row_begin(bundle, EVENT, error);
+  put_int(&row, realtime_ns);
+  put_text(&row, kind);
+  put_text(&row, text);
+  return row_end(&row, error);
+}
+
+enum lynx_status bundle_commit(struct bundle *bundle, struct lynx_error *error) {
+  if (!bundle->in_transaction) return LYNX_OK;
+  enum lynx_status status = bundle_exec(bundle, "COMMIT", error);
+  if (status == LYNX_OK) bundle->in_transaction = false;
+  else if (sqlite3_get_autocommit(bundle->db)) bundle->in_transaction = false; /* SQLite rolled it back itself */
+  return status;
+}
+
+static enum lynx_status store_section(struct bundle *bundle, const char *name, const uint8_t *salt, const uint8_t *digest, struct lynx_error *error) {
+  sqlite3_stmt *insert;
+  if (sqlite3_prepare_v2(bundle->db, "INSERT INTO section VALUES (?1, ?2, ?3, 0)", -1, &insert, NULL) != SQLITE_OK) return bundle_sql_fail(bundle, error, "seal");
+  bool good = sqlite3_bind_text(insert, 1, name, -1, SQLITE_STATIC) == SQLITE_OK && sqlite3_bind_blob(insert, 2, salt, BUNDLE_SALT_BYTES, SQLITE_STATIC) == SQLITE_OK &&
+              sqlite3_bind_blob(insert, 3, digest, DIGEST_BYTES, SQLITE_STATIC) == SQLITE_OK && sqlite3_step(insert) == SQLITE_DONE;
+  enum lynx_status status = good ? LYNX_OK : bundle_sql_fail(bundle, error, "seal");
+  (void)sqlite3_finalize(insert);
+  return status;
+}
+
+static enum lynx_status store_seal(struct bundle *bundle, const char *end, const char *why, const uint8_t root[DIGEST_BYTES], struct lynx_error *error) {
+  sqlite3_stmt *insert;
+  if (sqlite3_prepare_v2(bundle->db, "INSERT INTO seal VALUES (?1, ?2, ?3, ?4)", -1, &insert, NULL) != SQLITE_OK) return bundle_sql_fail(bundle, error, "seal");
+  bool good = sqlite3_bind_int(insert, 1, BUNDLE_FORMAT) == SQLITE_OK && sqlite3_bind_text(insert, 2, end, -1, SQLITE_STATIC) == SQLITE_OK &&
+              sqlite3_bind_text(insert, 3, why, -1, SQLITE_STATIC) == SQLITE_OK && sqlite3_bind_blob(insert, 4, root, DIGEST_BYTES, SQLITE_STATIC) == SQLITE_OK &&
+              sqlite3_step(insert) == SQLITE_DONE;
+  enum lynx_status status = good ? LYNX_OK : bundle_sql_fail(bundle, error, "seal");
+  (void)sqlite3_finalize(insert);
+  return status;
+}
+
+enum lynx_status bundle_seal(struct bundle *bundle, enum bundle_end end, const char *why, char ret_root[DIGEST_HEX], struct lynx_error *error) {
+  uint8_t digests[BUNDLE_SECTIONS][DIGEST_BYTES], root[DIGEST_BYTES];
+  enum lynx_status status = bundle_commit(bundle, error);
+  if (status == LYNX_OK) status = bundle_exec(bundle, "BEGIN", error);
+  for (int i = 0; i < BUNDLE_SECTIONS && status == LYNX_OK; i++) {
+    uint8_t salt[BUNDLE_SALT_BYTES];
+    if (!random_salt(salt, sizeof salt)) status = lynx_fail(error, LYNX_IO, "the system gives no random bytes");
+    if (status == LYNX_OK) status = bundle_section_digest(bundle, &bundle_sections[i], salt, digests[i], error);
+    if (status == LYNX_OK) status = store_section(bundle, bundle_sections[i].name, salt, digests[i], error);
+  }
+  if (status == LYNX_OK) {
+    bundle_root(digests, bundle_end_text(end), why, root);
+    digest_hex(root, ret_root);
+    status = store_seal(bundle, bundle_end_text(end), why, root, error);
+  }
+  if (status == LYNX_OK) status = bundle_exec(bundle, "COMMIT", error);
+  /* One file again, durable, without free pages. */
+  if (status == LYNX_OK) status = bundle_exec(bundle, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL", error);
+  if (status == LYNX_OK) (void)sqlite3_exec(bundle->db, "VACUUM", NULL, NULL, NULL); /* only tidies: without room for it the sealed file stands as it is */
+  return status;
+}

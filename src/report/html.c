@@ -1,0 +1,459 @@
+#include "report/html.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "executor/capture.h"
+#include "load/engine.h"
+#include "load/events.h"
+#include "report/svg.h"
+#include "report/text.h"
+
+enum { POINTS_MAX = 6000, SPECTRUM_POINTS = 160 };
+
+static const char page_style[] =
+    ":root{--bg:#fff;--fg:#1b1f24;--dim:#5b6570;--line:#d7dce1;--grid:#e9ecef;--panel:#f6f8fa;--win:#0b6bcb14;--bad:#b3261e;--good:#1b7f3b;--c0:#2b6cb0;--c1:#c05621;--c2:#2f855a;--c3:#805ad5;--c4:#b83280;--c5:#718096}"
+    "@media(prefers-color-scheme:dark){:root{--bg:#14171a;--fg:#e6e9ec;--dim:#9aa5b1;--line:#39414a;--grid:#262c33;--panel:#1c2126;--win:#63b3ed1f;--bad:#ff8a80;--good:#7ee29b;--c0:#63b3ed;--c1:#f6ad55;--c2:#68d391;--c3:#b794f4;--c4:#f687b3;--c5:#a0aec0}}"
+    "*{box-sizing:border-box}body{margin:0 auto;max-width:1080px;padding:28px 24px 60px;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}"
+    "h1{font-size:26px;margin:0 0 4px}h2{font-size:18px;margin:38px 0 10px;border-bottom:1px solid var(--line);padding-bottom:4px}h3{font-size:15px;margin:22px 0 6px}"
+    "p{margin:6px 0}.dim{color:var(--dim)}.bad{color:var(--bad)}.good{color:var(--good)}code,.mono{font:13px/1.4 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}"
+    ".claim{background:var(--panel);border-left:4px solid var(--c0);padding:12px 16px;margin:12px 0;border-radius:0 6px 6px 0}.claim.no{border-color:var(--bad)}.claim ul{margin:6px 0 0;padding-left:20px}"
+    ".cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:12px;margin:14px 0}.card{background:var(--panel);border:1px solid var(--line);border-radius:8px;padding:12px 14px}.card b{display:block;font-size:22px;font-weight:600}.card span{color:var(--dim);font-size:13px}"
+    "table{border-collapse:collapse;width:100%;font-size:13.5px;margin:8px 0}th,td{text-align:left;padding:5px 10px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}th{color:var(--dim);font-weight:500}td.v{overflow-wrap:anywhere}"
+    "details{margin:8px 0}summary{cursor:pointer;padding:4px 0}figure{margin:14px 0;overflow-x:auto}svg{width:100%;height:auto;min-width:560px;background:var(--panel);border:1px solid var(--line);border-radius:8px}"
+    "svg text{fill:var(--fg);font:11px system-ui,sans-serif}svg .tick{fill:var(--dim)}svg .label{fill:var(--dim);font-size:12px}svg .title{font-size:13px;font-weight:600}.grid{stroke:var(--grid);stroke-width:1}.frame{fill:none;stroke:var(--line)}.window{fill:var(--win)}.level{stroke:var(--bad);stroke-dasharray:5 4}"
+    ".l{fill:none;stroke-width:2}.thin{stroke-width:1;opacity:.45}.p{opacity:.55}circle.c0{fill:var(--c0)}circle.c1{fill:var(--c1)}circle.c2{fill:var(--c2)}circle.c3{fill:var(--c3)}circle.c4{fill:var(--c4)}circle.c5{fill:var(--c5)}"
+    "path.c0{stroke:var(--c0)}path.c1{stroke:var(--c1)}path.c2{stroke:var(--c2)}path.c3{stroke:var(--c3)}path.c4{stroke:var(--c4)}path.c5{stroke:var(--c5)}path.bad{stroke:var(--bad);stroke-width:1.5}"
+    ".key{display:inline-flex;align-items:center;gap:6px;margin-right:16px;color:var(--dim);font-size:13px}.key i{width:12px;height:12px;border-radius:3px;display:inline-block}"
+    ".k0{background:var(--c0)}.k1{background:var(--c1)}.k2{background:var(--c2)}.k3{background:var(--c3)}.k4{background:var(--c4)}.k5{background:var(--c5)}"
+    "@media print{body{max-width:none;padding:0}details{display:block}details>*{display:block}h2{break-after:avoid}figure,table,.card,.claim{break-inside:avoid}}";
+
+/* --- raw values of one precision, for the plots --- */
+
+struct series {
+  double *at, *value;
+  size_t n, room;
+};
+
+struct points {
+  const struct result *result;
+  const struct result_precision *precision;
+  struct series ttft, e2e; /* by scheduled second of the session */
+  double *bins;            /* tokens by second, of one session after the other: (session, second) */
+  size_t n_bins, session;
+};
+
+static void series_add(struct series *s, double at, double value) {
+  if (s->n == s->room) {
+    s->room = s->room == 0 ? 1024 : 2 * s->room;
+    s->at = xgrow(s->at, s->room, sizeof *s->at);
+    s->value = xgrow(s->value, s->room, sizeof *s->value);
+  }
+  s->at[s->n] = at;
+  s->value[s->n++] = value;
+}
+
+static void series_release(struct series *s) {
+  free(s->at);
+  free(s->value);
+}
+
+static enum lynx_status gather_request(void *context, const struct bundle_request *r) {
+  struct points *points = context;
+  double ns, at = (double)r->scheduled_ns / 1e9;
+  bool abandoned = strcmp(r->outcome, outcome_text(OUTCOME_ABANDONED)) == 0;
+  if (!abandoned && result_latency_of(&points->result->contract, METRIC_TIME_TO_FIRST_TOKEN, r, &ns)) series_add(&points->ttft, at, ns);
+  if (!abandoned && result_latency_of(&points->result->contract, METRIC_END_TO_END, r, &ns)) series_add(&points->e2e, at, ns);
+  struct events_reader reader;
+  struct answer_event event;
+  double scale = !points->result->contract.workload.continuous_usage && r->output_tokens >= 0 && r->n_text_events > 0 ? (double)r->output_tokens / (double)r->n_text_events : 1;
+  events_begin(&reader, r->events, r->events_length);
+  while (events_next(&reader, &event) == 1) {
+    int64_t second = (r->written_ns + event.at_ns) / 1000000000;
+    if (second >= 0 && (size_t)second < points->n_bins) points->bins[points->session * points->n_bins + (size_t)second] += event.n_tokens * scale;
+  }
+  return LYNX_OK;
+}
+
+static enum lynx_status gather(struct bundle *bundle, const struct result *result, const struct result_precision *p, struct points *ret, struct lynx_error *error) {
+  const struct contract_method *m = &result->contract.method;
+  *ret = (struct points){.result = result, .precision = p, .n_bins = (size_t)((m->warm_up_ns + m->counted_ns) / 1000000000)};
+  if (ret->n_bins > 100000) ret->n_bins = 100000;
+  ret->bins = xalloc(ret->n_bins * (p->n_sessions + 1) + 1, sizeof *ret->bins);
+  enum lynx_status status = LYNX_OK;
+  for (size_t i = 0; i < p->n_sessions && status == LYNX_OK; i++) {
+    ret->session = i;
+    status = bundle_each_request(bundle, p->sessions[i].id, gather_request, ret, error);
+  }
+  return status;
+}
+
+static void points_release(struct points *points) {
+  series_release(&points->ttft);
+  series_release(&points->e2e);
+  free(points->bins);
+}
+
+/* --- plots --- */
+
+static void put_key(struct buffer *out, int color, const char *text) {
+  (void)buffer_printf(out, "<span class='key'><i class='k%d'></i>", color % 6);
+  (void)html_escape(out, text);
+  (void)buffer_text(out, "</span>");
+}
+
+static void plot_points(struct svg_plot *plot, const struct series *s, int color) {
+  size_t stride = s->n / POINTS_MAX + 1;
+  for (size_t i = 0; i < s->n; i += stride)
+    if (isfinite(s->value[i])) svg_point(plot, s->at[i], s->value[i], color);
+  for (size_t i = 0; i < s->n; i++)
+    if (isinf(s->value[i])) svg_cross(plot, s->at[i], color);
+}
+
+static void plot_latency(struct buffer *out, const struct points *points) {
+  const struct contract_method *m = &points->result->contract.method;
+  char title[160];
+  struct svg_plot plot = {.out = out, .width = 1000, .height = 320, .x = {.least = 0, .unit = SVG_SECONDS, .label = "scheduled time in the session (all sessions on one axis)"}, .y = {.scale = SVG_LOG, .unit = SVG_NANOSECONDS, .label = "latency"}};
+  struct svg_axis other = plot.y;
+  plot.x.greatest = (double)(m->warm_up_ns + m->counted_ns) / 1e9;
+  for (size_t i = 0; i < points->e2e.n; i++) plot.x.greatest = points->e2e.at[i] > plot.x.greatest ? points->e2e.at[i] : plot.x.greatest;
+  svg_fit(&plot.y, points->e2e.value, points->e2e.n);
+  svg_fit(&other, points->ttft.value, points->ttft.n);
+  if (points->ttft.n > 0) {
+    plot.y.least = fmin(plot.y.least, other.least);
+    plot.y.greatest = fmax(plot.y.greatest, other.greatest);
+  }
+  (void)snprintf(title, sizeof title, "%s: latency of every request", points->precision->name);
+  (void)buffer_text(out, "<figure>");
+  svg_begin(&plot, title);
+  svg_shade(&plot, (double)m->warm_up_ns / 1e9, (double)(m->warm_up_ns + m->counted_ns) / 1e9, "counted");
+  plot_points(&plot, &points->e2e, 0);
+  plot_points(&plot, &points->ttft, 1);
+  const struct contract_slo *slo = points->result->contract.slo.items;
+  for (size_t i = 0; i < points->result->contract.slo.n_items; i++) {
+    char label[80];
+    if (slo[i].metric != METRIC_TIME_TO_FIRST_TOKEN && slo[i].metric != METRIC_END_TO_END) continue;
+    (void)snprintf(label, sizeof label, "%s p%g objective", slo[i].metric == METRIC_END_TO_END ? "E2E" : "TTFT", 100 * slo[i].quantile);
+    svg_level(&plot, (double)slo[i].at_most_ns, label);
+  }
+  svg_end(&plot);
+  (void)buffer_text(out, "<figcaption>");
+  put_key(out, 0, "end to end");
+  put_key(out, 1, "time to first token");
+  size_t stride = points->e2e.n / POINTS_MAX + 1;
+  if (stride > 1) (void)buffer_printf(out, "<span class='dim'>one of every %zu requests is drawn</span>", stride);
+  (void)buffer_text(out, "</figcaption></figure>");
+}
+
+static void plot_throughput(struct buffer *out, const struct points *points) {
+  const struct contract_method *m = &points->result->contract.method;
+  size_t n = points->n_bins, sessions = points->precision->n_sessions;
+  if (n < 2) return;
+  char title[160];
+  double *x = xalloc(n, sizeof *x), *mean = xalloc(n, sizeof *mean);
+  struct svg_plot plot = {.out = out, .width = 1000, .height = 240, .x = {.least = 0, .greatest = (double)n, .unit = SVG_SECONDS, .label = "time in the session"}, .y = {.unit = SVG_NUMBER, .label = "tokens/s"}};
+  for (size_t i = 0; i < n; i++) {
+    x[i] = (double)i + 0.5;
+    for (size_t s = 0; s < sessions; s++) mean[i] += points->bins[s * n + i] / (double)sessions;
+  }
+  svg_fit(&plot.y, points->bins, n * sessions);
+  (void)snprintf(title, sizeof title, "%s: output throughput, second by second", points->precision->name);
+  (void)buffer_text(out, "<figure>");
+  svg_begin(&plot, title);
+  svg_shade(&plot, (double)m->warm_up_ns / 1e9, (double)(m->warm_up_ns + m->counted_ns) / 1e9, "counted");
+  for (size_t s = 0; s < sessions; s++) svg_line(&plot, x, points->bins + s * n, n, 0, true);
+  svg_line(&plot, x, mean, n, 0, false);
+  svg_end(&plot);
+  (void)buffer_text(out, "<figcaption class='dim'>thin: each session; thick: their mean</figcaption></figure>");
+  free(x);
+  free(mean);
+}
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+struct spectrum {
+  double *values[16];
+  size_t n[16];
+};
+
+static void keep_counted(struct spectrum *spectrum, size_t index, const struct result *result, const struct series *s) {
+  const struct contract_method *m = &result->contract.method;
+  double from = (double)m->warm_up_ns / 1e9, to = (double)(m->warm_up_ns + m->counted_ns) / 1e9;
+  spectrum->values[index] = xalloc(s->n + 1, sizeof(double));
+  for (size_t i = 0; i < s->n; i++)
+    if (s->at[i] >= from && s->at[i] < to) spectrum->values[index][spectrum->n[index]++] = s->value[i];
+  qsort(spectrum->values[index], spectrum->n[index], sizeof(double), compare_doubles);
+}
+
+static void plot_spectrum(struct buffer *out, const struct result *result, const struct spectrum *spectrum, const char *title) {
+  struct svg_plot plot = {.out = out, .width = 1000, .height = 320, .x = {.least = 0.3, .greatest = 0.99, .scale = SVG_PERCENTILE, .unit = SVG_SHARE, .label = "percentile of counted requests"}, .y = {.scale = SVG_LOG, .unit = SVG_NANOSECONDS, .label = "latency"}};
+  bool any = false;
+  for (size_t p = 0; p < result->n_precisions && p < 16; p++) {
+    if (spectrum->n[p] == 0) continue;
+    struct svg_axis own = plot.y;
+    svg_fit(&own, spectrum->values[p], spectrum->n[p]);
+    plot.y.least = any ? fmin(plot.y.least, own.least) : own.least;
+    plot.y.greatest = any ? fmax(plot.y.greatest, own.greatest) : own.greatest;
+    plot.x.greatest = fmax(plot.x.greatest, 1 - 1.0 / (double)(spectrum->n[p] + 1));
+    any = true;
+  }
+  if (!any) return;
+  (void)buffer_text(out, "<figure>");
+  svg_begin(&plot, title);
+  for (size_t p = 0; p < result->n_precisions && p < 16; p++) {
+    double x[SPECTRUM_POINTS], y[SPECTRUM_POINTS];
+    size_t n = 0;
+    double last = -log10(1 - (1 - 1.0 / (double)(spectrum->n[p] + 1))), first = -log10(0.7);
+    for (int i = 0; i < SPECTRUM_POINTS && spectrum->n[p] > 1; i++) {
+      double share = 1 - pow(10, -(first + (last - first) * i / (SPECTRUM_POINTS - 1))), value = quantile_of(spectrum->values[p], spectrum->n[p], share);
+      if (!isfinite(value)) break;
+      x[n] = share;
+      y[n++] = value;
+    }
+    svg_line(&plot, x, y, n, (int)p, false);
+  }
+  svg_end(&plot);
+  (void)buffer_text(out, "<figcaption>");
+  for (size_t p = 0; p < result->n_precisions && p < 16; p++)
+    if (spectrum->n[p] > 0) put_key(out, (int)p, result->precisions[p].name);
+  (void)buffer_text(out, "<span class='dim'>a line ends where requests failed</span></figcaption></figure>");
+}
+
+/* --- sections --- */
+
+static void put_text(struct buffer *out, const char *before, const char *text, const char *after) {
+  (void)buffer_text(out, before);
+  (void)html_escape(out, text);
+  (void)buffer_text(out, after);
+}
+
+static void put_head(struct buffer *out, const struct result *r) {
+  (void)buffer_text(out, "<!doctype html><html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width,initial-scale=1'><meta name='color-scheme' content='light dark'>");
+  put_text(out, "<title>", r->contract.name, " · lynxbench</title><style>");
+  (void)buffer_text(out, page_style);
+  put_text(out, "</style></head><body><h1>", r->contract.name, "</h1>");
+  if (contract_states(&r->contract, "question")) put_text(out, "<p>", r->contract.question, "</p>");
+  (void)buffer_printf(out, "<p class='dim mono'>contract %.16s (grade %s) · bundle %.16s · analysis %d</p>", r->contract_digest, grade_text(r->grade), r->seal.root[0] != 0 ? r->seal.root : "unsealed", ANALYSIS_VERSION);
+  if (r->seal.end != BUNDLE_COMPLETE) put_text(out, "<p class='bad'><b>Incomplete record.</b> ", r->seal.why, "</p>");
+}
+
+static void put_claims(struct buffer *out, struct result *r) {
+  (void)buffer_text(out, "<h2>What can be claimed</h2>");
+  for (size_t i = 0; i < r->n_precisions; i++) {
+    struct claim claim;
+    claim_build(r, i, &claim);
+    if (claim.sentence != NULL) {
+      put_text(out, "<div class='claim'><b>", claim.precision, "</b><br>");
+      put_text(out, "", claim.sentence, "<details><summary class='dim'>What this does not establish</summary><ul>");
+      for (size_t k = 0; k < claim.n_caveats; k++) put_text(out, "<li>", claim.caveats[k], "</li>");
+      (void)buffer_text(out, "</ul></details></div>");
+      continue;
+    }
+    put_text(out, "<div class='claim no'><b>", claim.precision, ": no claim</b>, because<ul>");
+    for (size_t k = 0; k < claim.n_reasons; k++) put_text(out, "<li>", claim.reasons[k], "</li>");
+    (void)buffer_text(out, "</ul></div>");
+  }
+}
+
+static void put_card(struct buffer *out, const char *name, const char *value, const char *detail) {
+  put_text(out, "<div class='card'><span>", name, "</span><b>");
+  put_text(out, "", value, "</b><span>");
+  put_text(out, "", detail, "</span></div>");
+}
+
+static void put_cards(struct buffer *out, const struct result *r, const struct result_precision *p) {
+  char value[64], a[48], b[48], detail[160];
+  (void)buffer_text(out, "<div class='cards'>");
+  (void)snprintf(value, sizeof value, "%s tokens/s", number_grouped(a, sizeof a, p->output_rate.estimate, p->output_rate.estimate < 100 ? 2 : 0));
+  if (p->output_rate.bounded) (void)snprintf(detail, sizeof detail, "%g %% CI [%s, %s], %zu sessions", 100 * r->contract.method.confidence, number_grouped(a, sizeof a, p->output_rate.low, 0), number_grouped(b, sizeof b, p->output_rate.high, 0), p->n_complete);
+  else (void)snprintf(detail, sizeof detail, "no interval: fewer than 2 complete sessions");
+  put_card(out, "output throughput", value, detail);
+  const struct {
+    enum metric metric;
+    const char *name;
+  } shown[] = {{METRIC_TIME_TO_FIRST_TOKEN, "time to first token, median"}, {METRIC_TIME_PER_OUTPUT_TOKEN, "time per output token, median"}};
+  for (size_t i = 0; i < LYNX_COUNT(shown); i++) {
+    const struct result_latency *l = &p->latency[shown[i].metric];
+    if (l->n == 0) continue;
+    (void)snprintf(detail, sizeof detail, "p99 %s", l->at[3].bounded ? text_latency(a, sizeof a, l->at[3].estimate) : "cannot be bounded by this sample");
+    put_card(out, shown[i].name, text_latency(value, sizeof value, l->at[0].estimate), detail);
+  }
+  (void)snprintf(value, sizeof value, "%.3g %%", 100 * p->failure_share);
+  (void)snprintf(detail, sizeof detail, "of %lld counted requests", (long long)p->n_counted);
+  put_card(out, "failed", value, detail);
+  if (p->accuracy_known) {
+    (void)snprintf(value, sizeof value, "%.2f %%", 100 * p->accuracy_ratio);
+    (void)snprintf(detail, sizeof detail, "of %s; %.4f bits per byte", r->contract.accuracy.reference, p->bits_per_byte.estimate);
+    put_card(out, "accuracy", value, detail);
+  }
+  (void)buffer_text(out, "</div>");
+}
+
+static void put_quantile_table(struct buffer *out, const struct result_precision *p) {
+  char text[48], low[48], high[48];
+  (void)buffer_text(out, "<table><tr><th>latency</th><th class='n'>n</th><th class='n'>p50</th><th class='n'>p90</th><th class='n'>p95</th><th class='n'>p99</th><th class='n'>p99.9</th></tr>");
+  for (int m = 0; m < METRIC_COUNT; m++) {
+    const struct result_latency *l = &p->latency[m];
+    if (l->n == 0) continue;
+    (void)buffer_printf(out, "<tr><td>%s</td><td class='n'>%zu</td>", metric_text((enum metric)m), l->n);
+    for (int q = 0; q < RESULT_QUANTILES; q++) {
+      if (!l->at[q].bounded) (void)buffer_text(out, "<td class='n dim'>unbounded</td>");
+      else (void)buffer_printf(out, "<td class='n'>%s<br><span class='dim'>[%s, %s]</span></td>", text_latency(text, sizeof text, l->at[q].estimate), text_latency(low, sizeof low, l->at[q].low), text_latency(high, sizeof high, l->at[q].high));
+    }
+    (void)buffer_text(out, "</tr>");
+  }
+  (void)buffer_text(out, "</table>");
+}
+
+static void put_sessions(struct buffer *out, const struct result_precision *p) {
+  char a[48], b[48], c[48];
+  (void)buffer_text(out, "<details><summary>Sessions</summary><table><tr><th>session</th><th>status</th><th>executor</th><th class='n'>counted</th><th class='n'>failed</th><th class='n'>tokens/s</th><th class='n'>TTFT p50</th><th class='n'>TTFT p99</th></tr>");
+  for (size_t i = 0; i < p->n_sessions; i++) {
+    const struct result_session *s = &p->sessions[i];
+    (void)buffer_printf(out, "<tr><td>%lld</td><td>", (long long)s->id);
+    (void)html_escape(out, s->status);
+    put_text(out, "</td><td>", s->executor_started, "</td>");
+    (void)buffer_printf(out, "<td class='n'>%lld</td><td class='n'>%lld</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%s</td></tr>", (long long)s->n_counted, (long long)s->n_failed, number_grouped(a, sizeof a, s->output_rate, 1), text_latency(b, sizeof b, s->at[0][0]), text_latency(c, sizeof c, s->at[0][3]));
+  }
+  (void)buffer_text(out, "</table></details>");
+}
+
+static void put_objectives(struct buffer *out, const struct result_precision *p) {
+  char a[48], b[48], c[48], d[48];
+  if (p->n_objectives == 0) return;
+  (void)buffer_text(out, "<table><tr><th>objective</th><th class='n'>at most</th><th class='n'>measured</th><th class='n'>interval</th><th>verdict</th></tr>");
+  for (size_t i = 0; i < p->n_objectives; i++) {
+    const struct result_objective *o = &p->objectives[i];
+    (void)buffer_printf(out, "<tr><td>%s p%g</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>[%s, %s]</td><td class='%s'>%s</td></tr>", metric_text(o->metric), 100 * o->quantile, text_latency(a, sizeof a, (double)o->at_most_ns), text_latency(b, sizeof b, o->measured.estimate),
+                        text_latency(c, sizeof c, o->measured.low), text_latency(d, sizeof d, o->measured.high), o->held ? "good" : "bad", !o->bounded ? "cannot be bounded" : o->held ? "holds" : o->met ? "met, not with confidence" : "fails");
+  }
+  (void)buffer_text(out, "</table>");
+}
+
+static void put_precision(struct buffer *out, const struct result *r, const struct result_precision *p, const struct points *points) {
+  put_text(out, "<h2>", p->name, "</h2><p class='dim'>executed: ");
+  (void)html_escape(out, p->status);
+  if (p->primitive[0] != 0) put_text(out, ", <code>", p->primitive, "</code>");
+  (void)buffer_printf(out, " · executor <code>%.16s</code></p>", p->fingerprint);
+  if (p->unavailable) {
+    put_text(out, "<p>", p->sessions[0].status, "</p>");
+    return;
+  }
+  if (p->n_counted == 0) {
+    (void)buffer_text(out, "<p class='bad'>Nothing was counted.</p>");
+    return;
+  }
+  put_cards(out, r, p);
+  put_objectives(out, p);
+  plot_latency(out, points);
+  plot_throughput(out, points);
+  put_quantile_table(out, p);
+  put_sessions(out, p);
+}
+
+static void put_excluded(struct buffer *out, const struct result *r) {
+  char text[48];
+  (void)buffer_text(out, "<h2>What was excluded, and why</h2><table><tr><th>precision</th><th>what</th><th class='n'>requests</th><th>why</th></tr>");
+  for (size_t i = 0; i < r->n_precisions; i++) {
+    const struct result_precision *p = &r->precisions[i];
+    (void)buffer_printf(out, "<tr><td>%s</td><td>warm-up</td><td class='n'>%lld</td><td>declared: %s at the start of every session</td></tr>", p->name, (long long)p->n_warm_up, text_latency(text, sizeof text, (double)r->contract.method.warm_up_ns));
+    (void)buffer_printf(out, "<tr><td>%s</td><td>tail</td><td class='n'>%lld</td><td>kept the load up while counted requests finished</td></tr>", p->name, (long long)p->n_tail);
+    for (int k = 1; k < OUTCOME_COUNT; k++)
+      if (p->outcomes[k] > 0) (void)buffer_printf(out, "<tr><td>%s</td><td class='bad'>%s</td><td class='n'>%lld</td><td><b>not</b> excluded: counts as a miss, with infinite latency (unfinished: its age)</td></tr>", p->name, outcome_text((enum outcome)k), (long long)p->outcomes[k]);
+    for (unsigned k = 0; k < ANSWER_FLAG_COUNT; k++)
+      if (p->flags[k] > 0) (void)buffer_printf(out, "<tr><td>%s</td><td>%s</td><td class='n'>%lld</td><td>counted, and noted</td></tr>", p->name, answer_flag_text(k), (long long)p->flags[k]);
+  }
+  (void)buffer_text(out, "</table>");
+}
+
+static void put_instrument(struct buffer *out, const struct result *r) {
+  char a[48], b[48], c[48], d[48];
+  (void)buffer_text(out, "<h2>The instrument's own error</h2><table><tr><th>precision</th><th class='n'>send lag p50</th><th class='n'>p99</th><th class='n'>worst</th><th class='n'>read lag p99</th><th class='n'>unknown</th><th class='n'>share of a core</th><th>verdict</th></tr>");
+  for (size_t i = 0; i < r->n_precisions; i++) {
+    const struct result_precision *p = &r->precisions[i];
+    if (p->n_counted == 0) continue;
+    (void)buffer_printf(out, "<tr><td>%s</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%zu</td><td class='n'>%.1f %%</td><td class='%s'>%s</td></tr>", p->name, text_latency(a, sizeof a, p->send_lag.p50), text_latency(b, sizeof b, p->send_lag.p99),
+                        text_latency(c, sizeof c, p->send_lag.greatest), p->read_lag.n > 0 ? text_latency(d, sizeof d, p->read_lag.p99) : "unknown", p->read_lag.n_unknown, 100 * p->engine_cpu_share, p->instrument_limited ? "bad" : "good", p->instrument_limited ? "instrument-limited" : "within the contract's bound");
+  }
+  (void)buffer_printf(out, "</table><p class='dim'>Send lag: handed to the driver − scheduled. Read lag: read − the kernel's arrival stamp of the read's last segment. The contract allows %s at p99.</p>", text_latency(a, sizeof a, (double)r->contract.method.lag_p99_at_most_ns));
+}
+
+static void put_executor(struct buffer *out, const struct result *r, const struct fact_list *facts, const char *precision) {
+  put_text(out, "<h2>The executor, by layer and owner</h2><p class='dim'>As captured at the start of the first session at ", precision, ".</p>");
+  for (size_t i = 0; i < r->n_holes; i++) put_text(out, "<p class='bad'>Not captured: ", r->holes[i], "</p>");
+  for (size_t i = 0; i < r->n_departures; i++) put_text(out, "<p class='bad'>Out of contract: ", r->departures[i], "</p>");
+  for (size_t i = 0; i < r->n_changed; i++) put_text(out, "<p class='bad'>Changed during the run: ", r->changed[i], "</p>");
+  for (int layer = 0; layer < LAYER_COUNT; layer++) {
+    size_t n = 0;
+    for (size_t i = 0; i < facts->n_items; i++) n += facts->items[i].layer == (enum layer)layer;
+    put_text(out, n > 0 ? "<details><summary><b>" : "<p><b>", layer_text((enum layer)layer), "</b> <span class='dim'>");
+    put_text(out, "", layer_meaning((enum layer)layer), " · ");
+    put_text(out, "", contract_owner(&r->contract, (enum layer)layer), "");
+    if (n == 0) {
+      (void)buffer_text(out, " · no fact</span></p>");
+      continue;
+    }
+    (void)buffer_printf(out, " · %zu fact%s</span></summary><table><tr><th>fact</th><th>value</th><th>source</th></tr>", n, n == 1 ? "" : "s");
+    for (size_t i = 0; i < facts->n_items; i++) {
+      const struct fact *f = &facts->items[i];
+      if (f->layer != (enum layer)layer) continue;
+      put_text(out, "<tr><td class='mono'>", f->key, "</td><td class='v'>");
+      if (f->status != FACT_READ) (void)buffer_printf(out, "<span class='dim'>%s:</span> ", fact_status_text(f->status));
+      put_text(out, "", f->value, " ");
+      put_text(out, "", f->unit, "</td><td class='dim v'>");
+      put_text(out, "", f->source, "</td></tr>");
+    }
+    (void)buffer_text(out, "</table></details>");
+  }
+}
+
+static void put_method(struct buffer *out) {
+  (void)buffer_text(out, "<h2>Formulas</h2><table><tr><th>id</th><th>figure</th><th>definition</th></tr>");
+  for (int i = 0; i < FORMULA_COUNT; i++) (void)buffer_printf(out, "<tr><td class='mono'>%s</td><td>%s (%s)</td><td>%s</td></tr>", formulas[i].id, formulas[i].name, formulas[i].unit, formulas[i].definition);
+  (void)buffer_printf(out, "</table><p class='dim'>Made by lynxbench %s from the raw rows of the bundle; <code>lynxbench show --json</code> gives the same figures.</p></body></html>\n", LYNX_VERSION);
+}
+
+enum lynx_status html_report(struct bundle *bundle, struct result *result, struct buffer *ret, struct lynx_error *error) {
+  enum lynx_status status = LYNX_OK;
+  struct spectrum ttft = {0}, e2e = {0};
+  struct buffer body = {.limit = ret->limit};
+  for (size_t i = 0; i < result->n_precisions && status == LYNX_OK; i++) {
+    struct points points;
+    status = gather(bundle, result, &result->precisions[i], &points, error);
+    if (status == LYNX_OK) put_precision(&body, result, &result->precisions[i], &points);
+    if (status == LYNX_OK && i < 16) {
+      keep_counted(&ttft, i, result, &points.ttft);
+      keep_counted(&e2e, i, result, &points.e2e);
+    }
+    points_release(&points);
+  }
+  struct fact_list facts = {0};
+  const char *precision = result->n_precisions > 0 ? result->precisions[0].name : "";
+  if (status == LYNX_OK) status = bundle_facts(bundle, arena_printf(&result->arena, "start:%s", precision), &facts, error);
+  if (status == LYNX_OK) {
+    put_head(ret, result);
+    put_claims(ret, result);
+    (void)buffer_text(ret, "<h2>Percentile spectrum</h2>");
+    plot_spectrum(ret, result, &ttft, "Time to first token");
+    plot_spectrum(ret, result, &e2e, "End-to-end latency");
+    (void)buffer_append(ret, body.data != NULL ? body.data : "", body.length);
+    put_excluded(ret, result);
+    put_instrument(ret, result);
+    put_executor(ret, result, &facts, precision);
+    put_method(ret);
+    if (ret->overflowed || body.overflowed) status = lynx_fail(error, LYNX_LIMIT, "the page would be larger than %zu bytes", ret->limit);
+  }
+  for (size_t i = 0; i < 16; i++) {
+    free(ttft.values[i]);
+    free(e2e.values[i]);
+  }
+  fact_list_release(&facts);
+  buffer_release(&body);
+  return status;
+}

@@ -1,0 +1,18 @@
+/* report/text.h: results, claims, captures and differences for a terminal.
+ *
+ * report turns results into something to read: text and HTML. It computes nothing that a decision rests on. */
+#ifndef REPORT_TEXT_H
+#define REPORT_TEXT_H
+
+#include "executor/capture.h"
+#include "result/claim.h"
+
+bool text_result(const struct result *result, bool color, struct buffer *ret);
+bool text_claim(const struct result *result, const struct claim *claim, bool color, struct buffer *ret);
+bool text_capture(const struct fact_list *facts, bool color, struct buffer *ret);
+bool text_diff(const struct difference_list *differences, bool with_state, bool color, struct buffer *ret);
+
+/* A latency, or the word for an infinite one. size >= 32. */
+char *text_latency(char *text, size_t size, double ns);
+
+#endif

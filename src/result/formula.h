@@ -1,0 +1,34 @@
+/* result/formula.h: every figure that is printed has an identity: one formula, named by id.
+ *
+ * result computes figures from a bundle's raw rows, and builds claims from them. It opens nothing and prints nothing.
+ *
+ * Source   docs/method.md#formulas describes each id */
+#ifndef RESULT_FORMULA_H
+#define RESULT_FORMULA_H
+
+#include <stddef.h>
+
+enum { ANALYSIS_VERSION = 1 };
+
+struct formula {
+  const char *id, *name, *unit, *definition;
+};
+
+enum formula_index {
+  FORMULA_TTFT,
+  FORMULA_TPOT,
+  FORMULA_ITL,
+  FORMULA_E2E,
+  FORMULA_OUTPUT_RATE,
+  FORMULA_REQUEST_RATE,
+  FORMULA_FAILURE_SHARE,
+  FORMULA_GOODPUT,
+  FORMULA_SEND_LAG,
+  FORMULA_READ_LAG,
+  FORMULA_BITS_PER_BYTE,
+  FORMULA_COUNT
+};
+
+extern const struct formula formulas[FORMULA_COUNT];
+
+#endif

@@ -1,0 +1,212 @@
+/* The result as JSON: one form, so that recomputing it gives the same bytes. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/number.h"
+#include "result/result.h"
+
+enum { DIGITS = 7 };
+
+static void put(struct json_writer *json, const char *key, double value) {
+  json_put_double(json, key, isfinite(value) ? number_round(value, DIGITS) : value);
+}
+
+/* An infinite latency is a fact worth saying, and JSON has no infinity. */
+static void put_ns(struct json_writer *json, const char *key, double ns) {
+  if (isinf(ns)) json_put_text(json, key, ns > 0 ? "infinite" : "-infinite");
+  else put(json, key, ns);
+}
+
+static void put_interval(struct json_writer *json, const char *key, const char *formula, const struct interval *interval) {
+  json_key(json, key);
+  json_open_object(json);
+  if (formula != NULL) json_put_text(json, "formula", formula);
+  put_ns(json, "estimate", interval->estimate);
+  if (interval->bounded) {
+    put_ns(json, "low", interval->low);
+    put_ns(json, "high", interval->high);
+    put(json, "deviation", interval->deviation);
+  }
+  json_put_bool(json, "bounded", interval->bounded);
+  json_close(json);
+}
+
+static void put_quantile(struct json_writer *json, const struct quantile *q) {
+  put_ns(json, "estimate", q->estimate);
+  put_ns(json, "low", q->low);
+  put_ns(json, "high", q->high);
+  json_put_bool(json, "bounded", q->bounded);
+}
+
+static void put_latency(struct json_writer *json, enum metric metric, const struct result_latency *latency) {
+  static const enum formula_index ids[METRIC_COUNT] = {FORMULA_TTFT, FORMULA_TPOT, FORMULA_ITL, FORMULA_E2E};
+  json_key(json, metric_text(metric));
+  json_open_object(json);
+  json_put_text(json, "formula", formulas[ids[metric]].id);
+  json_put_int(json, "n", (int64_t)latency->n);
+  json_put_int(json, "n_infinite", (int64_t)latency->n_infinite);
+  json_key(json, "quantiles");
+  json_open_array(json);
+  for (int q = 0; q < RESULT_QUANTILES && latency->n > 0; q++) {
+    json_open_object(json);
+    json_put_double(json, "p", result_quantiles[q]);
+    put_quantile(json, &latency->at[q]);
+    put_interval(json, "of_sessions", NULL, &latency->of_sessions[q]);
+    json_close(json);
+  }
+  json_close(json);
+  json_close(json);
+}
+
+static void put_lag(struct json_writer *json, const char *key, enum formula_index id, const struct result_lag *lag) {
+  json_key(json, key);
+  json_open_object(json);
+  json_put_text(json, "formula", formulas[id].id);
+  json_put_int(json, "n", (int64_t)lag->n);
+  json_put_int(json, "n_unknown", (int64_t)lag->n_unknown);
+  put(json, "p50", lag->p50);
+  put(json, "p99", lag->p99);
+  put(json, "greatest", lag->greatest);
+  json_close(json);
+}
+
+static void put_sessions(struct json_writer *json, const struct result_precision *p) {
+  json_key(json, "sessions");
+  json_open_array(json);
+  for (size_t i = 0; i < p->n_sessions; i++) {
+    const struct result_session *s = &p->sessions[i];
+    json_open_object(json);
+    json_put_int(json, "id", s->id);
+    json_put_int(json, "number", s->number);
+    json_put_text(json, "status", s->status);
+    json_put_text(json, "executor", s->executor_started);
+    json_put_int(json, "counted", s->n_counted);
+    json_put_int(json, "failed", s->n_failed);
+    put(json, "output_rate", s->output_rate);
+    put(json, "request_rate", s->request_rate);
+    for (int m = 0; m < METRIC_COUNT; m++) {
+      json_key(json, metric_text((enum metric)m));
+      json_open_array(json);
+      for (int q = 0; q < RESULT_QUANTILES; q++) {
+        double value = s->at[m][q];
+        if (isinf(value)) json_text(json, "infinite");
+        else json_double(json, isnan(value) ? value : number_round(value, DIGITS));
+      }
+      json_close(json);
+    }
+    put(json, "bits_per_byte", s->bits_per_byte);
+    json_close(json);
+  }
+  json_close(json);
+}
+
+static void put_counts(struct json_writer *json, const struct result_precision *p) {
+  json_key(json, "requests");
+  json_open_object(json);
+  json_put_int(json, "counted", p->n_counted);
+  json_put_int(json, "ok", p->n_ok);
+  json_put_int(json, "failed", p->n_failed);
+  json_put_int(json, "excluded_warm_up", p->n_warm_up);
+  json_put_int(json, "excluded_tail", p->n_tail);
+  json_key(json, "failures");
+  json_open_object(json);
+  for (int i = 1; i < OUTCOME_COUNT; i++)
+    if (p->outcomes[i] > 0) json_put_int(json, outcome_text((enum outcome)i), p->outcomes[i]);
+  json_close(json);
+  json_key(json, "oddities");
+  json_open_object(json);
+  for (unsigned i = 0; i < ANSWER_FLAG_COUNT; i++)
+    if (p->flags[i] > 0) json_put_int(json, answer_flag_text(i), p->flags[i]);
+  json_close(json);
+  json_close(json);
+}
+
+static void put_objectives(struct json_writer *json, const struct result_precision *p) {
+  json_key(json, "objectives");
+  json_open_array(json);
+  for (size_t i = 0; i < p->n_objectives; i++) {
+    const struct result_objective *o = &p->objectives[i];
+    json_open_object(json);
+    json_put_text(json, "metric", metric_text(o->metric));
+    json_put_double(json, "quantile", o->quantile);
+    json_put_int(json, "at_most_ns", o->at_most_ns);
+    put_quantile(json, &o->measured);
+    json_put_bool(json, "met", o->met);
+    json_put_bool(json, "held", o->held);
+    json_close(json);
+  }
+  json_close(json);
+}
+
+static void put_precision(struct json_writer *json, const struct result_precision *p) {
+  json_open_object(json);
+  json_put_text(json, "precision", p->name);
+  json_put_bool(json, "unavailable", p->unavailable);
+  json_put_text(json, "executed", p->executed);
+  json_put_text(json, "status", p->status);
+  json_put_text(json, "primitive", p->primitive);
+  json_put_text(json, "fingerprint", p->fingerprint[0] != 0 ? p->fingerprint : NULL);
+  put_counts(json, p);
+  put_interval(json, "output_rate", formulas[FORMULA_OUTPUT_RATE].id, &p->output_rate);
+  put_interval(json, "request_rate", formulas[FORMULA_REQUEST_RATE].id, &p->request_rate);
+  put_interval(json, "goodput", formulas[FORMULA_GOODPUT].id, &p->goodput);
+  put(json, "failure_share", p->failure_share);
+  put(json, "tokens_per_event", p->tokens_per_event);
+  put(json, "mean_prompt_tokens", p->mean_prompt_tokens);
+  put(json, "mean_output_tokens", p->mean_output_tokens);
+  json_key(json, "latency");
+  json_open_object(json);
+  for (int m = 0; m < METRIC_COUNT; m++) put_latency(json, (enum metric)m, &p->latency[m]);
+  json_close(json);
+  put_objectives(json, p);
+  put_interval(json, "bits_per_byte", formulas[FORMULA_BITS_PER_BYTE].id, &p->bits_per_byte);
+  put(json, "accuracy_ratio", p->accuracy_ratio);
+  put_lag(json, "send_lag", FORMULA_SEND_LAG, &p->send_lag);
+  put_lag(json, "read_lag", FORMULA_READ_LAG, &p->read_lag);
+  json_put_bool(json, "instrument_limited", p->instrument_limited);
+  put(json, "engine_cpu_share", p->engine_cpu_share);
+  put_sessions(json, p);
+  json_close(json);
+}
+
+static void put_texts(struct json_writer *json, const char *key, const char *const *texts, size_t n) {
+  json_key(json, key);
+  json_open_array(json);
+  for (size_t i = 0; i < n; i++) json_text(json, texts[i]);
+  json_close(json);
+}
+
+bool result_write(const struct result *result, struct buffer *ret) {
+  struct json_writer json;
+  json_begin(&json, ret);
+  json_open_object(&json);
+  json_put_int(&json, "lynx_result", 1);
+  json_put_int(&json, "analysis", ANALYSIS_VERSION);
+  json_key(&json, "bundle");
+  json_open_object(&json);
+  json_put_text(&json, "root", result->seal.root[0] != 0 ? result->seal.root : NULL);
+  json_put_text(&json, "ended", bundle_end_text(result->seal.end));
+  json_put_text(&json, "why", result->seal.why);
+  json_put_text(&json, "withheld", result->seal.withheld);
+  json_close(&json);
+  json_key(&json, "contract");
+  json_open_object(&json);
+  json_put_text(&json, "name", result->contract.name);
+  json_put_text(&json, "digest", result->contract_digest);
+  json_put_text(&json, "grade", grade_text(result->grade));
+  json_close(&json);
+  json_key(&json, "executor");
+  json_open_object(&json);
+  put_texts(&json, "holes", result->holes, result->n_holes);
+  put_texts(&json, "departures", result->departures, result->n_departures);
+  put_texts(&json, "changed_during_the_run", result->changed, result->n_changed);
+  json_close(&json);
+  put_texts(&json, "conditions", result->conditions, result->n_conditions);
+  json_key(&json, "precisions");
+  json_open_array(&json);
+  for (size_t i = 0; i < result->n_precisions; i++) put_precision(&json, &result->precisions[i]);
+  json_close(&json);
+  json_close(&json);
+  return json_finish(&json) && buffer_text(ret, "\n");
+}

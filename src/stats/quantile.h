@@ -1,0 +1,31 @@
+/* stats/quantile.h: order statistics of a sample, and their intervals.
+ * Shapes   x[n] ascending, n >= 1, may end in +infinity (failures); 0 < p < 1; 0 < confidence < 1
+ * Units    whatever x has; the result has the same
+ * Result   the estimate is the inverse of the empirical distribution, x_(ceil(n p)); the interval is [x_(l), x_(u)] with
+ *          l = max{l : P(B <= l-1) <= a/2}, u = min{u : P(B >= u) <= a/2}, B ~ Bin(n, p), a = 1 - confidence.
+ *          bounded is false where no such u <= n (or l >= 1) exists: then the sample cannot bound the quantile and no claim
+ *          may be made of it (two-sided 95 %: p99 needs 368, p99.9 needs 3688)
+ * Source   distribution-free interval for quantiles (Conover, Practical Nonparametric Statistics, 3.2); docs/method.md#quantiles
+ * Limits   right for independent values only: requests within one session are not, so lynxbench also reports the spread of
+ *          the sessions' own quantiles */
+#ifndef STATS_QUANTILE_H
+#define STATS_QUANTILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct quantile {
+  double estimate, low, high;
+  size_t low_rank, high_rank; /* 1-based; 0 and n + 1 where there is none */
+  bool bounded;
+};
+
+double quantile_of(const double *x, size_t n, double p);
+struct quantile quantile_interval(const double *x, size_t n, double p, double confidence);
+
+/* The least n for which quantile_interval is bounded. */
+size_t quantile_least_sample(double p, double confidence);
+
+void quantile_sort(double *x, size_t n);
+
+#endif
