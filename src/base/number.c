@@ -66,6 +66,10 @@ bool number_duration(const char *text, size_t length, int64_t *ret_ns) {
 
 char *number_text(char *text, size_t size, double value) {
   if (value == 0) value = 0; /* no "-0" */
+  if (value > -1e15 && value < 1e15 && value == (double)(int64_t)value) {
+    (void)snprintf(text, size, "%" PRId64, (int64_t)value); /* 1000, not 1e+03 */
+    return text;
+  }
   for (int digits = 1; digits <= 17; digits++) {
     (void)snprintf(text, size, "%.*g", digits, value);
     if (strtod(text, NULL) == value) break;

@@ -12,7 +12,7 @@
 #include "report/svg.h"
 #include "report/text.h"
 
-enum { POINTS_MAX = 6000, SPECTRUM_POINTS = 160 };
+enum { POINTS_MAX = 6000, SPECTRUM_POINTS = 160, BINS = 48 };
 
 static const char page_style[] =
     ":root{--bg:#fff;--fg:#1b1f24;--dim:#5b6570;--line:#d7dce1;--grid:#e9ecef;--panel:#f6f8fa;--win:#0b6bcb14;--bad:#b3261e;--good:#1b7f3b;--c0:#2b6cb0;--c1:#c05621;--c2:#2f855a;--c3:#805ad5;--c4:#b83280;--c5:#718096}"
@@ -42,7 +42,8 @@ struct points {
   const struct result *result;
   const struct result_precision *precision;
   struct series ttft, e2e; /* by scheduled second of the session */
-  double *bins;            /* tokens by second, of one session after the other: (session, second) */
+  double *bins;            /* tokens per second in each bin of time: (session, bin) */
+  int64_t bin_ns;
   size_t n_bins, session;
 };
 
@@ -72,16 +73,16 @@ static enum lynx_status gather_request(void *context, const struct bundle_reques
   double scale = !points->result->contract.workload.continuous_usage && r->output_tokens >= 0 && r->n_text_events > 0 ? (double)r->output_tokens / (double)r->n_text_events : 1;
   events_begin(&reader, r->events, r->events_length);
   while (events_next(&reader, &event) == 1) {
-    int64_t second = (r->written_ns + event.at_ns) / 1000000000;
-    if (second >= 0 && (size_t)second < points->n_bins) points->bins[points->session * points->n_bins + (size_t)second] += event.n_tokens * scale;
+    int64_t bin = (r->written_ns + event.at_ns) / points->bin_ns;
+    if (bin >= 0 && (size_t)bin < points->n_bins) points->bins[points->session * points->n_bins + (size_t)bin] += event.n_tokens * scale * 1e9 / (double)points->bin_ns;
   }
   return LYNX_OK;
 }
 
 static enum lynx_status gather(struct bundle *bundle, const struct result *result, const struct result_precision *p, struct points *ret, struct lynx_error *error) {
   const struct contract_method *m = &result->contract.method;
-  *ret = (struct points){.result = result, .precision = p, .n_bins = (size_t)((m->warm_up_ns + m->counted_ns) / 1000000000)};
-  if (ret->n_bins > 100000) ret->n_bins = 100000;
+  int64_t length = m->warm_up_ns + m->counted_ns, bin_ns = length / BINS < 50000000 ? 50000000 : length / BINS;
+  *ret = (struct points){.result = result, .precision = p, .bin_ns = bin_ns, .n_bins = (size_t)(length / bin_ns)};
   ret->bins = xalloc(ret->n_bins * (p->n_sessions + 1) + 1, sizeof *ret->bins);
   enum lynx_status status = LYNX_OK;
   for (size_t i = 0; i < p->n_sessions && status == LYNX_OK; i++) {
@@ -154,13 +155,13 @@ static void plot_throughput(struct buffer *out, const struct points *points) {
   if (n < 2) return;
   char title[160];
   double *x = xalloc(n, sizeof *x), *mean = xalloc(n, sizeof *mean);
-  struct svg_plot plot = {.out = out, .width = 1000, .height = 240, .x = {.least = 0, .greatest = (double)n, .unit = SVG_SECONDS, .label = "time in the session"}, .y = {.unit = SVG_NUMBER, .label = "tokens/s"}};
+  struct svg_plot plot = {.out = out, .width = 1000, .height = 240, .x = {.least = 0, .greatest = (double)(m->warm_up_ns + m->counted_ns) / 1e9, .unit = SVG_SECONDS, .label = "time in the session"}, .y = {.unit = SVG_NUMBER, .label = "tokens/s"}};
   for (size_t i = 0; i < n; i++) {
-    x[i] = (double)i + 0.5;
+    x[i] = ((double)i + 0.5) * (double)points->bin_ns / 1e9;
     for (size_t s = 0; s < sessions; s++) mean[i] += points->bins[s * n + i] / (double)sessions;
   }
   svg_fit(&plot.y, points->bins, n * sessions);
-  (void)snprintf(title, sizeof title, "%s: output throughput, second by second", points->precision->name);
+  (void)snprintf(title, sizeof title, "%s: output throughput over time", points->precision->name);
   (void)buffer_text(out, "<figure>");
   svg_begin(&plot, title);
   svg_shade(&plot, (double)m->warm_up_ns / 1e9, (double)(m->warm_up_ns + m->counted_ns) / 1e9, "counted");

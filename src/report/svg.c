@@ -84,7 +84,7 @@ static void log_ticks(struct svg_plot *plot, bool horizontal, const struct svg_a
 
 static void put_ticks(struct svg_plot *plot, bool horizontal) {
   const struct svg_axis *axis = horizontal ? &plot->x : &plot->y;
-  static const double percentiles[] = {0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999};
+  static const double percentiles[] = {0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999};
   if (axis->scale == SVG_LOG) log_ticks(plot, horizontal, axis);
   else if (axis->scale == SVG_LINEAR) linear_ticks(plot, horizontal, axis);
   else

@@ -1,0 +1,27 @@
+"""TLS: the metronome behind socat, which speaks TLS for it; a certificate that is trusted, and one that is not."""
+from lynx import *
+
+if not shutil.which("socat") or not shutil.which("openssl"):
+    skip("socat or openssl is not installed")
+with folder() as d, reference("--mode", "metronome", "--first-token", "5ms", "--gap", "1ms") as inner:
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{d}/key.pem", "-out", f"{d}/cert.pem", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"], check=True, capture_output=True)
+    port = free_port()
+    proxy = subprocess.Popen(["socat", f"OPENSSL-LISTEN:{port},bind=127.0.0.1,reuseaddr,fork,cert={d}/cert.pem,key={d}/key.pem,verify=0", f"TCP:127.0.0.1:{inner}"], stderr=subprocess.DEVNULL)
+    time.sleep(0.7)
+    try:
+        r = lynx("run", contract(f"{d}/tls.yaml", port, executor=f'{{endpoint: "https://localhost:{port}", ca_file: {d}/cert.pem, behind_proxy: true}}'), "--out", f"{d}/tls.lynx", "--quiet")
+        check_equal(r.returncode, 0, f"trusted: {r.stderr}")
+        result = show(f"{d}/tls.lynx")
+        p = result["precisions"][0]
+        check_equal(p["requests"]["failed"], 0, f"trusted: {p['requests']}")
+        check_equal(p["mean_output_tokens"], 5, "trusted: tokens")
+        check(p["read_lag"]["n_unknown"] == p["requests"]["counted"], "read lags through TLS are unknown, and said to be")
+        check_in("is a proxy", json.dumps(result["executor"]["holes"]), "what is behind the proxy is a hole")
+        check_in("is a proxy", lynx("show", f"{d}/tls.lynx").stdout, "and shown")
+        r = lynx("run", contract(f"{d}/un.yaml", port, executor=f'{{endpoint: "https://localhost:{port}"}}'), "--out", f"{d}/un.lynx", "--quiet")
+        check_equal(r.returncode, 5, "not trusted: exit code")
+        check_in("certificate", r.stderr.lower(), "not trusted: says why")
+    finally:
+        proxy.terminate()
+        proxy.wait()
+finish()

@@ -1,0 +1,98 @@
+/* Preloaded into a program, makes the world fail on demand:
+ *   LYNX_FAIL_MALLOC=n   the n-th allocation gives NULL
+ *   LYNX_FAIL_WRITE=n    from the n-th write to a bundle (or its log) on, the disk is full
+ *   LYNX_CLOCK_STEP=ms,s the wall clock jumps by s seconds once ms milliseconds have passed
+ *   LYNX_FAIL_COUNT=file how many allocations and bundle writes there were, written at exit */
+#undef _FILE_OFFSET_BITS /* pwrite and pwrite64 are two names here */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+
+static atomic_long n_malloc, n_write;
+static long fail_malloc = -1, fail_write = -1, step_after_ms = -1, step_s;
+
+__attribute__((constructor)) static void begin(void) {
+  const char *text;
+  if ((text = getenv("LYNX_FAIL_MALLOC")) != NULL) fail_malloc = atol(text);
+  if ((text = getenv("LYNX_FAIL_WRITE")) != NULL) fail_write = atol(text);
+  if ((text = getenv("LYNX_CLOCK_STEP")) != NULL) (void)sscanf(text, "%ld,%ld", &step_after_ms, &step_s);
+  atomic_store(&n_malloc, 0);
+}
+
+__attribute__((destructor)) static void end(void) {
+  const char *path = getenv("LYNX_FAIL_COUNT");
+  char line[64];
+  int fd = path != NULL ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
+  if (fd < 0) return;
+  int n = snprintf(line, sizeof line, "%ld %ld\n", atomic_load(&n_malloc), atomic_load(&n_write));
+  if (write(fd, line, (size_t)n) != n) abort();
+  (void)close(fd);
+}
+
+static int out_of_memory(void) {
+  return atomic_fetch_add(&n_malloc, 1) + 1 == fail_malloc;
+}
+
+__attribute__((visibility("default"))) void *malloc(size_t n) {
+  return out_of_memory() ? NULL : __libc_malloc(n);
+}
+
+__attribute__((visibility("default"))) void *calloc(size_t n, size_t m) {
+  return out_of_memory() ? NULL : __libc_calloc(n, m);
+}
+
+__attribute__((visibility("default"))) void *realloc(void *p, size_t n) {
+  return out_of_memory() ? NULL : __libc_realloc(p, n);
+}
+
+static int disk_full(int fd) {
+  char link[64], path[512];
+  if (snprintf(link, sizeof link, "/proc/self/fd/%d", fd) < 0) return 0;
+  ssize_t n = readlink(link, path, sizeof path - 1);
+  if (n < 0) return 0;
+  path[n] = 0;
+  if (strstr(path, ".lynx") == NULL || strstr(path, ".log") != NULL) return 0;
+  if (fail_write < 0 || atomic_fetch_add(&n_write, 1) + 1 < fail_write) {
+    if (fail_write < 0) atomic_fetch_add(&n_write, 1);
+    return 0;
+  }
+  errno = ENOSPC;
+  return 1;
+}
+
+__attribute__((visibility("default"))) ssize_t pwrite64(int fd, const void *data, size_t n, off64_t at) {
+  static ssize_t (*real)(int, const void *, size_t, off64_t);
+  if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "pwrite64");
+  return disk_full(fd) ? -1 : real(fd, data, n, at);
+}
+
+__attribute__((visibility("default"))) ssize_t pwrite(int fd, const void *data, size_t n, off_t at) {
+  static ssize_t (*real)(int, const void *, size_t, off_t);
+  if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "pwrite");
+  return disk_full(fd) ? -1 : real(fd, data, n, at);
+}
+
+__attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct timespec *t) {
+  static int (*real)(clockid_t, struct timespec *);
+  static struct timespec first;
+  if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "clock_gettime");
+  int result = real(id, t);
+  if (step_after_ms < 0 || id != CLOCK_REALTIME || result != 0) return result;
+  struct timespec now;
+  (void)real(CLOCK_MONOTONIC, &now);
+  if (first.tv_sec == 0) first = now;
+  long passed_ms = (now.tv_sec - first.tv_sec) * 1000 + (now.tv_nsec - first.tv_nsec) / 1000000;
+  if (passed_ms >= step_after_ms) t->tv_sec += step_s;
+  return result;
+}

@@ -1,0 +1,33 @@
+/* Bundles: whatever the file holds, a clear error or figures; never a crash. */
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "result/claim.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  char path[64];
+  int fd = memfd_create("bundle", MFD_CLOEXEC);
+  if (fd < 0 || write(fd, data, size) != (ssize_t)size) return 0;
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  struct bundle *bundle;
+  struct bundle_seal_info seal;
+  struct result result;
+  struct lynx_error error = {0};
+  if (bundle_open(path, &bundle, &seal, &error) == LYNX_OK) {
+    if (result_compute(bundle, &seal, &result, &error) == LYNX_OK) {
+      struct buffer out;
+      struct claim claim;
+      buffer_init(&out, 16 << 20);
+      (void)result_write(&result, &out);
+      for (size_t i = 0; i < result.n_precisions; i++) claim_build(&result, i, &claim);
+      buffer_release(&out);
+      result_release(&result);
+    } else lynx_assert(error.message[0] != 0);
+    bundle_close(bundle);
+  } else lynx_assert(error.message[0] != 0);
+  (void)close(fd);
+  return 0;
+}
