@@ -26,7 +26,8 @@ static enum lynx_status take_prompt(const json_t *root, struct arena *arena, str
     ret->prompt = arena_text(arena, json_string_value(prompt), ret->prompt_length);
     return LYNX_OK;
   }
-  if (!json_is_array(prompt) || json_array_size(prompt) == 0) return lynx_fail(error, LYNX_INPUT, "'messages' must be a list that is not empty");
+  if (!json_is_array(prompt) || json_array_size(prompt) == 0)
+    return lynx_fail(error, LYNX_INPUT, "'messages' must be a list that is not empty");
   struct buffer text;
   buffer_init(&text, API_BODY_MAX);
   size_t i;
@@ -45,11 +46,13 @@ static enum lynx_status take_stops(const json_t *root, struct arena *arena, stru
   if (json_is_array(stop) && json_array_size(stop) > API_STOPS_MAX) return lynx_fail(error, LYNX_INPUT, "'stop' holds more than 4 strings");
   size_t i;
   json_t *item;
-  json_array_foreach(stop, i, item) if (json_is_string(item) && json_string_length(item) > 0) ret->stops[ret->n_stops++] = arena_copy(arena, json_string_value(item));
+  json_array_foreach(stop, i, item) if (json_is_string(item) && json_string_length(item) > 0)
+      ret->stops[ret->n_stops++] = arena_copy(arena, json_string_value(item));
   return LYNX_OK;
 }
 
-enum lynx_status api_parse(const char *body, size_t length, bool chat, struct arena *arena, struct api_request *ret, struct lynx_error *error) {
+enum lynx_status api_parse(const char *body, size_t length, bool chat, struct arena *arena, struct api_request *ret,
+                           struct lynx_error *error) {
   *ret = (struct api_request){.chat = chat};
   json_t *root = json_parse(body, length, API_BODY_MAX, error);
   if (root == NULL) return LYNX_INPUT;
@@ -67,8 +70,10 @@ enum lynx_status api_parse(const char *body, size_t length, bool chat, struct ar
   enum lynx_status status = take_prompt(root, arena, ret, error);
   if (status == LYNX_OK) status = take_stops(root, arena, ret, error);
   if (status == LYNX_OK && options != NULL && !ret->stream) status = lynx_fail(error, LYNX_INPUT, "'stream_options' needs 'stream': true");
-  if (status == LYNX_OK && (ret->max_tokens < 0 || ret->max_tokens > 1000000)) status = lynx_fail(error, LYNX_INPUT, "'max_tokens' must be from 0 to 1000000");
-  if (status == LYNX_OK && !(ret->temperature >= 0 && ret->temperature <= 10)) status = lynx_fail(error, LYNX_INPUT, "'temperature' must be from 0 to 10");
+  if (status == LYNX_OK && (ret->max_tokens < 0 || ret->max_tokens > 1000000))
+    status = lynx_fail(error, LYNX_INPUT, "'max_tokens' must be from 0 to 1000000");
+  if (status == LYNX_OK && !(ret->temperature >= 0 && ret->temperature <= 10))
+    status = lynx_fail(error, LYNX_INPUT, "'temperature' must be from 0 to 10");
   if (status == LYNX_OK && json_get_int(root, "n", 1) != 1) status = lynx_fail(error, LYNX_INPUT, "only 'n': 1 is supported");
   json_decref(root);
   return status;
@@ -139,7 +144,8 @@ static void put_logprobs(struct json_writer *json, const struct api_request *req
   json_close(json);
 }
 
-bool api_event(const struct api_request *request, const char *model, int64_t id, const char *text, size_t length, const struct api_token *token, const char *finish, const struct api_usage *usage, struct buffer *ret) {
+bool api_event(const struct api_request *request, const char *model, int64_t id, const char *text, size_t length,
+               const struct api_token *token, const char *finish, const struct api_usage *usage, struct buffer *ret) {
   struct json_writer json;
   json_begin(&json, ret);
   open_answer(&json, request, model, id, true);
@@ -181,7 +187,8 @@ bool api_usage_event(const struct api_request *request, const char *model, int64
   return json_finish(&json);
 }
 
-bool api_answer(const struct api_request *request, const char *model, int64_t id, const char *text, size_t length, const struct api_token *tokens, size_t n_tokens, const char *finish, const struct api_usage *usage, struct buffer *ret) {
+bool api_answer(const struct api_request *request, const char *model, int64_t id, const char *text, size_t length,
+                const struct api_token *tokens, size_t n_tokens, const char *finish, const struct api_usage *usage, struct buffer *ret) {
   struct json_writer json;
   json_begin(&json, ret);
   open_answer(&json, request, model, id, false);

@@ -22,7 +22,8 @@ struct api_request {
 };
 
 /* INPUT with a sentence for the answer's error object. */
-enum lynx_status api_parse(const char *body, size_t length, bool chat, struct arena *arena, struct api_request *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status api_parse(const char *body, size_t length, bool chat, struct arena *arena, struct api_request *ret,
+                           struct lynx_error *error) LYNX_MUST_CHECK;
 
 struct api_token {
   const char *bytes;
@@ -36,11 +37,13 @@ struct api_usage {
 };
 
 /* One streamed event's JSON: text (already valid UTF-8), and with `finish` the reason. usage NULL: none. */
-bool api_event(const struct api_request *request, const char *model, int64_t id, const char *text, size_t length, const struct api_token *token, const char *finish, const struct api_usage *usage, struct buffer *ret);
+bool api_event(const struct api_request *request, const char *model, int64_t id, const char *text, size_t length,
+               const struct api_token *token, const char *finish, const struct api_usage *usage, struct buffer *ret);
 /* The closing event of include_usage. */
 bool api_usage_event(const struct api_request *request, const char *model, int64_t id, const struct api_usage *usage, struct buffer *ret);
 /* A whole answer. tokens: every token of it, for logprobs (prompt tokens first with echo). */
-bool api_answer(const struct api_request *request, const char *model, int64_t id, const char *text, size_t length, const struct api_token *tokens, size_t n_tokens, const char *finish, const struct api_usage *usage, struct buffer *ret);
+bool api_answer(const struct api_request *request, const char *model, int64_t id, const char *text, size_t length,
+                const struct api_token *tokens, size_t n_tokens, const char *finish, const struct api_usage *usage, struct buffer *ret);
 bool api_error(const char *message, const char *type, int code, struct buffer *ret);
 
 #endif

@@ -15,11 +15,11 @@ enum { GENERATIONS_PER_ID = 4096 };
 /* One token of an answer, or its end. */
 struct emission {
   int64_t generation;
-  int64_t planned_ns;       /* the metronome's plan; else the time it was made */
-  struct api_token token;   /* length 0: no token */
-  bool is_prompt;           /* echo: a token of the prompt, with its log-probability */
-  const char *finish;       /* NULL: more follows; "stop", "length" */
-  const char *error;        /* the generation failed */
+  int64_t planned_ns;     /* the metronome's plan; else the time it was made */
+  struct api_token token; /* length 0: no token */
+  bool is_prompt;         /* echo: a token of the prompt, with its log-probability */
+  const char *finish;     /* NULL: more follows; "stop", "length" */
+  const char *error;      /* the generation failed */
 };
 
 typedef void backend_emit(void *context, const struct emission *emission);

@@ -17,37 +17,37 @@ static void on_signal(int number) {
   atomic_store(&stop, 1);
 }
 
-static const char *const fault_names[FAULT_COUNT] = {"none", "hang", "close", "html", "429", "500", "error", "utf8", "endless", "no-done", "usage"};
+static const char *const fault_names[FAULT_COUNT] = {"none",  "hang", "close",   "html",    "429",  "500",
+                                                     "error", "utf8", "endless", "no-done", "usage"};
 
 static void print_help(FILE *to) {
-  (void)fprintf(to,
-                "lynxbench-ref: a small serving stack with the OpenAI routes, to try lynxbench on and to hold it against.\n"
-                "\n"
-                "usage: lynxbench-ref [options]\n"
-                "\n"
-                "  --mode model|metronome   compute a transformer, or answer by a schedule (model)\n"
-                "  --address A --port P     where to listen (127.0.0.1, 8100; port 0 picks one and prints it)\n"
-                "model:\n"
-                "  --shape byte|tiny|small  byte: trained, 1 MB; tiny, small: weights from the seed (byte)\n"
-                "  --weights FILE           the safetensors file of shape byte (beside the program or in the source tree)\n"
-                "  --precision f32|bf16|int8   arithmetic of the matrix products (f32)\n"
-                "  --threads N              of the matrix products (1)\n"
-                "  --max-batch N            sequences computed together (16)\n"
-                "  --queue N                requests that may wait; more are answered 429 (256)\n"
-                "  --slow DURATION          a planted bottleneck: added to every step (0s)\n"
-                "metronome:\n"
-                "  --first-token DURATION   mean time to the first token (20ms)\n"
-                "  --gap DURATION           mean gap between tokens (5ms)\n"
-                "  --first-token-distribution, --gap-distribution constant|exponential   (constant)\n"
-                "  --log FILE               every write: request, kind, planned, before, after, bytes\n"
-                "both:\n"
-                "  --seed N                 (1)\n"
-                "  --fault KIND             plant one: none hang close html 429 500 error utf8 endless no-done usage\n"
-                "  --fault-every N          in every N-th request (1)\n"
-                "\n"
-                "It exits with 69 where the precision is unavailable on this CPU.\n"
-                "\n"
-                "example: lynxbench-ref --mode metronome --port 8100 --gap 10ms\n");
+  (void)fprintf(to, "lynxbench-ref: a small serving stack with the OpenAI routes, to try lynxbench on and to hold it against.\n"
+                    "\n"
+                    "usage: lynxbench-ref [options]\n"
+                    "\n"
+                    "  --mode model|metronome   compute a transformer, or answer by a schedule (model)\n"
+                    "  --address A --port P     where to listen (127.0.0.1, 8100; port 0 picks one and prints it)\n"
+                    "model:\n"
+                    "  --shape byte|tiny|small  byte: trained, 1 MB; tiny, small: weights from the seed (byte)\n"
+                    "  --weights FILE           the safetensors file of shape byte (beside the program or in the source tree)\n"
+                    "  --precision f32|bf16|int8   arithmetic of the matrix products (f32)\n"
+                    "  --threads N              of the matrix products (1)\n"
+                    "  --max-batch N            sequences computed together (16)\n"
+                    "  --queue N                requests that may wait; more are answered 429 (256)\n"
+                    "  --slow DURATION          a planted bottleneck: added to every step (0s)\n"
+                    "metronome:\n"
+                    "  --first-token DURATION   mean time to the first token (20ms)\n"
+                    "  --gap DURATION           mean gap between tokens (5ms)\n"
+                    "  --first-token-distribution, --gap-distribution constant|exponential   (constant)\n"
+                    "  --log FILE               every write: request, kind, planned, before, after, bytes\n"
+                    "both:\n"
+                    "  --seed N                 (1)\n"
+                    "  --fault KIND             plant one: none hang close html 429 500 error utf8 endless no-done usage\n"
+                    "  --fault-every N          in every N-th request (1)\n"
+                    "\n"
+                    "It exits with 69 where the precision is unavailable on this CPU.\n"
+                    "\n"
+                    "example: lynxbench-ref --mode metronome --port 8100 --gap 10ms\n");
 }
 
 static _Noreturn void usage_error(const char *what, const char *found, const char *accepted) {
@@ -78,12 +78,49 @@ static int64_t duration(const char *what, const char *found) {
 }
 
 static void parse_options(int argc, char **argv, struct options *o) {
-  enum { MODE = 256, ADDRESS, PORT, SHAPE, WEIGHTS, PRECISION, THREADS, MAX_BATCH, QUEUE, SLOW, FIRST_TOKEN, GAP, FIRST_KIND, GAP_KIND, LOG, SEED, FAULT, FAULT_EVERY, HELP };
-  static const struct option table[] = {
-      {"mode", 1, 0, MODE}, {"address", 1, 0, ADDRESS}, {"port", 1, 0, PORT}, {"shape", 1, 0, SHAPE}, {"weights", 1, 0, WEIGHTS}, {"precision", 1, 0, PRECISION}, {"threads", 1, 0, THREADS},
-      {"max-batch", 1, 0, MAX_BATCH}, {"queue", 1, 0, QUEUE}, {"slow", 1, 0, SLOW}, {"first-token", 1, 0, FIRST_TOKEN}, {"gap", 1, 0, GAP}, {"first-token-distribution", 1, 0, FIRST_KIND},
-      {"gap-distribution", 1, 0, GAP_KIND}, {"log", 1, 0, LOG}, {"seed", 1, 0, SEED}, {"fault", 1, 0, FAULT}, {"fault-every", 1, 0, FAULT_EVERY}, {"help", 0, 0, HELP}, {0, 0, 0, 0}};
-  static const char *const distributions[] = {"constant", "exponential"}, *const modes[] = {"model", "metronome"}, *const shapes[] = {"byte", "tiny", "small"}, *const precisions[] = {"f32", "bf16", "int8"};
+  enum {
+    MODE = 256,
+    ADDRESS,
+    PORT,
+    SHAPE,
+    WEIGHTS,
+    PRECISION,
+    THREADS,
+    MAX_BATCH,
+    QUEUE,
+    SLOW,
+    FIRST_TOKEN,
+    GAP,
+    FIRST_KIND,
+    GAP_KIND,
+    LOG,
+    SEED,
+    FAULT,
+    FAULT_EVERY,
+    HELP
+  };
+  static const struct option table[] = {{"mode", 1, 0, MODE},
+                                        {"address", 1, 0, ADDRESS},
+                                        {"port", 1, 0, PORT},
+                                        {"shape", 1, 0, SHAPE},
+                                        {"weights", 1, 0, WEIGHTS},
+                                        {"precision", 1, 0, PRECISION},
+                                        {"threads", 1, 0, THREADS},
+                                        {"max-batch", 1, 0, MAX_BATCH},
+                                        {"queue", 1, 0, QUEUE},
+                                        {"slow", 1, 0, SLOW},
+                                        {"first-token", 1, 0, FIRST_TOKEN},
+                                        {"gap", 1, 0, GAP},
+                                        {"first-token-distribution", 1, 0, FIRST_KIND},
+                                        {"gap-distribution", 1, 0, GAP_KIND},
+                                        {"log", 1, 0, LOG},
+                                        {"seed", 1, 0, SEED},
+                                        {"fault", 1, 0, FAULT},
+                                        {"fault-every", 1, 0, FAULT_EVERY},
+                                        {"help", 0, 0, HELP},
+                                        {0, 0, 0, 0}};
+  static const char *const distributions[] = {"constant", "exponential"}, *const modes[] = {"model", "metronome"},
+                           *const shapes[] = {"byte", "tiny", "small"}, *const precisions[] = {"f32", "bf16", "int8"};
   for (int c; (c = getopt_long(argc, argv, "", table, NULL)) != -1;) switch (c) {
       case MODE: o->mode = modes[choice("mode", optarg, modes, 2)]; break;
       case ADDRESS: o->address = optarg; break;
@@ -110,7 +147,18 @@ static void parse_options(int argc, char **argv, struct options *o) {
 }
 
 int main(int argc, char **argv) {
-  struct options options = {.address = "127.0.0.1", .port = 8100, .mode = "model", .precision = "f32", .shape = "byte", .threads = 1, .max_batch = 16, .queue = 256, .seed = 1, .first_token_ns = 20000000, .gap_ns = 5000000, .fault_every = 1};
+  struct options options = {.address = "127.0.0.1",
+                            .port = 8100,
+                            .mode = "model",
+                            .precision = "f32",
+                            .shape = "byte",
+                            .threads = 1,
+                            .max_batch = 16,
+                            .queue = 256,
+                            .seed = 1,
+                            .first_token_ns = 20000000,
+                            .gap_ns = 5000000,
+                            .fault_every = 1};
   parse_options(argc, argv, &options);
   struct sigaction action = {.sa_handler = on_signal};
   (void)sigaction(SIGTERM, &action, NULL);
@@ -127,7 +175,8 @@ int main(int argc, char **argv) {
     struct buffer executed;
     buffer_init(&executed, 65536);
     backend->describe(state, &executed);
-    (void)printf("lynxbench-ref: ready on http://%s:%d, %s, shape %s, executed {%s}\n", options.address, port, backend->name, options.shape, executed.data);
+    (void)printf("lynxbench-ref: ready on http://%s:%d, %s, shape %s, executed {%s}\n", options.address, port, backend->name, options.shape,
+                 executed.data);
     (void)fflush(stdout);
     buffer_release(&executed);
     server_run(server, &stop);

@@ -36,7 +36,8 @@ const char *precision_text(enum precision precision) {
 }
 
 const char *primitive_status(enum precision precision, const char *primitive) {
-  static const char *const bf16[] = {"bf16", "amx", "avx512_core_fp16", "avx10", "avx2_vnni_2", "sve", "acl"}, *const int8[] = {"vnni", "amx", "avx512_core_bf16", "avx512_core_fp16", "avx10", "sve", "acl"};
+  static const char *const bf16[] = {"bf16", "amx", "avx512_core_fp16", "avx10", "avx2_vnni_2", "sve", "acl"},
+                           *const int8[] = {"vnni", "amx", "avx512_core_bf16", "avx512_core_fp16", "avx10", "sve", "acl"};
   if (precision == PRECISION_F32) return "native";
   for (size_t i = 0; i < 7; i++)
     if (strstr(primitive, precision == PRECISION_BF16 ? bf16[i] : int8[i]) != NULL) return "native";
@@ -68,13 +69,15 @@ static enum lynx_status pack_weights(struct matmul *m, const float *w, int shape
   void *converted = xalloc(n, m->precision == PRECISION_BF16 ? 2 : 1);
   if (m->precision == PRECISION_BF16) convert_bf16(w, n, converted);
   else
-    for (int row = 0; row < m->n_out; row++) m->w_scale[row] = quantise(w + (size_t)row * (size_t)m->n_in, m->n_in, (int8_t *)converted + (size_t)row * (size_t)m->n_in);
+    for (int row = 0; row < m->n_out; row++)
+      m->w_scale[row] = quantise(w + (size_t)row * (size_t)m->n_in, m->n_in, (int8_t *)converted + (size_t)row * (size_t)m->n_in);
   enum lynx_status status = product_pack(m->products[shape], converted, &m->packed[shape], error);
   free(converted);
   return status;
 }
 
-enum lynx_status matmul_create(struct onednn *onednn, enum precision precision, const float *w, int n_out, int n_in, struct matmul **ret, struct lynx_error *error) {
+enum lynx_status matmul_create(struct onednn *onednn, enum precision precision, const float *w, int n_out, int n_in, struct matmul **ret,
+                               struct lynx_error *error) {
   static const enum onednn_type types[] = {[PRECISION_F32] = ONEDNN_F32, [PRECISION_BF16] = ONEDNN_BF16, [PRECISION_INT8] = ONEDNN_S8};
   struct matmul *m = xalloc(1, sizeof *m);
   *m = (struct matmul){.precision = precision, .n_out = n_out, .n_in = n_in};
@@ -86,7 +89,9 @@ enum lynx_status matmul_create(struct onednn *onednn, enum precision precision, 
   const int last = MATMUL_SHAPES - 1;
   for (int i = last; i >= 0 && status == LYNX_OK; i--) { /* the largest chooses the layout; the others use it if they can */
     m->owner[i] = i;
-    if (i < last && product_create(onednn, types[precision], matmul_shapes[i], n_out, n_in, m->products[last], &m->products[i], NULL) == LYNX_OK && product_shares_weights(m->products[i], m->products[last])) {
+    if (i < last &&
+        product_create(onednn, types[precision], matmul_shapes[i], n_out, n_in, m->products[last], &m->products[i], NULL) == LYNX_OK &&
+        product_shares_weights(m->products[i], m->products[last])) {
       m->owner[i] = last;
       continue;
     }

@@ -18,7 +18,8 @@ extern const int matmul_shapes[MATMUL_SHAPES];
 
 struct matmul;
 
-enum lynx_status matmul_create(struct onednn *onednn, enum precision precision, const float *w, int n_out, int n_in, struct matmul **ret, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status matmul_create(struct onednn *onednn, enum precision precision, const float *w, int n_out, int n_in, struct matmul **ret,
+                               struct lynx_error *error) LYNX_MUST_CHECK;
 void matmul_run(struct matmul *matmul, const float *x, int rows, float *y);
 const char *matmul_primitive(const struct matmul *matmul); /* of the largest shape */
 void matmul_close(struct matmul *matmul);

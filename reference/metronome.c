@@ -32,7 +32,8 @@ static enum lynx_status metronome_open(const struct options *options, void **ret
 
 static void metronome_describe(void *state, struct buffer *json_members) {
   (void)state;
-  (void)buffer_text(json_members, "\"requested\":\"none\",\"executed\":\"none\",\"status\":\"metronome\",\"primitive\":\"none: nothing is computed\"");
+  (void)buffer_text(json_members,
+                    "\"requested\":\"none\",\"executed\":\"none\",\"status\":\"metronome\",\"primitive\":\"none: nothing is computed\"");
 }
 
 static int64_t draw(struct random_stream *random, enum distribution kind, int64_t mean_ns) {
@@ -44,8 +45,11 @@ static bool metronome_submit(void *state, int64_t generation, const struct api_r
   if (m->n_beats == METRONOME_MAX) return false;
   struct beat *beat = &m->beats[m->n_beats++];
   char purpose[32];
-  (void)snprintf(purpose, sizeof purpose, "beat %lld", (long long)(generation / GENERATIONS_PER_ID)) /* by request number: not by which connection it took */;
-  *beat = (struct beat){.generation = generation, .left = request->max_tokens > 0 ? request->max_tokens : 1, .prompt_tokens = (int64_t)request->prompt_length};
+  (void)snprintf(purpose, sizeof purpose, "beat %lld",
+                 (long long)(generation / GENERATIONS_PER_ID)) /* by request number: not by which connection it took */;
+  *beat = (struct beat){.generation = generation,
+                        .left = request->max_tokens > 0 ? request->max_tokens : 1,
+                        .prompt_tokens = (int64_t)request->prompt_length};
   random_init(&beat->random, (uint64_t)m->options->seed, purpose);
   beat->due_ns = now_ns + draw(&beat->random, m->options->first_token, m->options->first_token_ns);
   return true;
@@ -67,7 +71,8 @@ static int64_t metronome_pump(void *state, int64_t now_ns, backend_emit *emit, v
     struct beat *beat = &m->beats[first];
     if (beat->due_ns > now_ns) return beat->due_ns;
     static const char letters[] = "tick tock ";
-    struct emission emission = {.generation = beat->generation, .planned_ns = beat->due_ns, .token = {.bytes = &letters[beat->made % 10], .length = 1}};
+    struct emission emission = {
+        .generation = beat->generation, .planned_ns = beat->due_ns, .token = {.bytes = &letters[beat->made % 10], .length = 1}};
     beat->made++;
     bool last = --beat->left == 0;
     beat->due_ns += draw(&beat->random, m->options->gap, m->options->gap_ns);

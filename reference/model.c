@@ -20,7 +20,7 @@
 struct sequence {
   int64_t generation; /* 0: free */
   bool cancelled, ignore_eos, echo, logprobs;
-  uint8_t *prompt;    /* byte 0, then the prompt */
+  uint8_t *prompt;     /* byte 0, then the prompt */
   int n_prompt, n_fed; /* tokens given to the model so far */
   int next_token;      /* to be fed once the prompt is through */
   int64_t left, made;
@@ -41,8 +41,8 @@ struct model {
   enum precision precision;
   struct tensor_file weights;
   int n_slots;
-  struct sequence *slots;    /* the worker's */
-  struct sequence *waiting;  /* a ring, under the lock, like all that follows */
+  struct sequence *slots;   /* the worker's */
+  struct sequence *waiting; /* a ring, under the lock, like all that follows */
   int n_waiting, first_waiting;
   int64_t cancelled[256];
   int n_cancelled;
@@ -133,21 +133,24 @@ struct plan {
 };
 
 static void add_row(struct plan *plan, const struct sequence *s, int slot, int token, bool wants_logits, int ahead) {
-  plan->rows[plan->n_rows] = (struct transformer_row){.sequence = slot, .position = s->n_fed + ahead, .token = token, .wants_logits = wants_logits};
+  plan->rows[plan->n_rows] = (struct transformer_row){
+      .sequence = slot, .position = s->n_fed + ahead, .token = token, .wants_logits = wants_logits};
   plan->owner[plan->n_rows++] = slot;
 }
 
 static void make_plan(const struct model *m, struct plan *plan) {
   plan->n_rows = 0;
   for (int i = 0; i < m->n_slots; i++)
-    if (m->slots[i].generation != 0 && m->slots[i].n_fed >= m->slots[i].n_prompt) add_row(plan, &m->slots[i], i, m->slots[i].next_token, true, 0);
+    if (m->slots[i].generation != 0 && m->slots[i].n_fed >= m->slots[i].n_prompt)
+      add_row(plan, &m->slots[i], i, m->slots[i].next_token, true, 0);
   for (;;) { /* prompts, the oldest first */
     int oldest = -1;
     for (int i = 0; i < m->n_slots; i++) {
       const struct sequence *s = &m->slots[i];
       bool planned = false;
       for (int r = 0; r < plan->n_rows; r++) planned = planned || plan->owner[r] == i;
-      if (s->generation != 0 && s->n_fed < s->n_prompt && !planned && (oldest < 0 || s->arrived_ns < m->slots[oldest].arrived_ns)) oldest = i;
+      if (s->generation != 0 && s->n_fed < s->n_prompt && !planned && (oldest < 0 || s->arrived_ns < m->slots[oldest].arrived_ns))
+        oldest = i;
     }
     if (oldest < 0 || plan->n_rows == MATMUL_ROWS_MAX) return;
     const struct sequence *s = &m->slots[oldest];
@@ -265,7 +268,8 @@ static enum lynx_status find_weights(struct model *m, struct buffer *data, struc
 
 static enum lynx_status load(struct model *m, struct lynx_error *error) {
   lynx_assert(precision_parse(m->options->precision, &m->precision)); /* the command line was checked */
-  if (transformer_named_shape(m->options->shape, &m->shape)) return transformer_create(&m->shape, NULL, (uint64_t)m->options->seed, m->precision, m->n_slots, &m->transformer, error);
+  if (transformer_named_shape(m->options->shape, &m->shape))
+    return transformer_create(&m->shape, NULL, (uint64_t)m->options->seed, m->precision, m->n_slots, &m->transformer, error);
   struct buffer data;
   buffer_init(&data, 1 << 30);
   enum lynx_status status = find_weights(m, &data, error);
@@ -303,8 +307,11 @@ static enum lynx_status model_open(const struct options *options, void **ret_sta
 static void model_describe(void *state, struct buffer *json_members) {
   const struct model *m = state;
   const char *primitive = transformer_primitive(m->transformer);
-  (void)buffer_printf(json_members, "\"requested\":\"%s\",\"executed\":\"%s\",\"status\":\"%s\",\"primitive\":\"%s\",\"library\":\"oneDNN %s\",\"max_batch\":%d,\"threads\":%d,\"context\":%d", precision_text(m->precision), precision_text(m->precision),
-                      primitive_status(m->precision, primitive), primitive, onednn_version(), m->n_slots, m->options->threads, m->shape.context);
+  (void)buffer_printf(json_members,
+                      "\"requested\":\"%s\",\"executed\":\"%s\",\"status\":\"%s\",\"primitive\":\"%s\",\"library\":\"oneDNN "
+                      "%s\",\"max_batch\":%d,\"threads\":%d,\"context\":%d",
+                      precision_text(m->precision), precision_text(m->precision), primitive_status(m->precision, primitive), primitive,
+                      onednn_version(), m->n_slots, m->options->threads, m->shape.context);
 }
 
 static bool model_submit(void *state, int64_t generation, const struct api_request *request, int64_t now_ns) {
@@ -321,8 +328,14 @@ static bool model_submit(void *state, int64_t generation, const struct api_reque
     room = true;
   } else if (room) {
     struct sequence *s = &m->waiting[(m->first_waiting + m->n_waiting++) % m->options->queue];
-    *s = (struct sequence){.generation = generation, .ignore_eos = request->ignore_eos, .echo = request->echo, .logprobs = request->logprobs, .n_prompt = (int)request->prompt_length + 1,
-                           .left = request->max_tokens > 0 ? request->max_tokens : 1, .temperature = request->temperature, .arrived_ns = now_ns};
+    *s = (struct sequence){.generation = generation,
+                           .ignore_eos = request->ignore_eos,
+                           .echo = request->echo,
+                           .logprobs = request->logprobs,
+                           .n_prompt = (int)request->prompt_length + 1,
+                           .left = request->max_tokens > 0 ? request->max_tokens : 1,
+                           .temperature = request->temperature,
+                           .arrived_ns = now_ns};
     s->prompt = xalloc((size_t)s->n_prompt, 1);
     memcpy(s->prompt + 1, request->prompt, request->prompt_length);
     random_init(&s->random, (uint64_t)request->seed, "sampling");

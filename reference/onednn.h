@@ -19,7 +19,8 @@ void onednn_close(struct onednn *onednn);
 const char *onednn_version(void);
 
 /* like: a product whose packed weights this one should be able to use; NULL: free choice. */
-enum lynx_status product_create(struct onednn *onednn, enum onednn_type type, int m, int n, int k, const struct product *like, struct product **ret, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status product_create(struct onednn *onednn, enum onednn_type type, int m, int n, int k, const struct product *like,
+                                struct product **ret, struct lynx_error *error) LYNX_MUST_CHECK;
 const char *product_primitive(const struct product *product); /* as the library names it: "brg:avx512_core_amx_bf16" */
 bool product_shares_weights(const struct product *a, const struct product *b);
 enum lynx_status product_pack(struct product *product, const void *w, struct packed **ret, struct lynx_error *error) LYNX_MUST_CHECK;

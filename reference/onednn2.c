@@ -24,7 +24,10 @@ struct packed {
 };
 
 static enum lynx_status failed(struct lynx_error *error, dnnl_status_t code, const char *doing) {
-  return lynx_fail(error, code == dnnl_unimplemented ? LYNX_UNSUPPORTED : LYNX_IO, "oneDNN: %s: %s", doing, code == dnnl_unimplemented ? "not implemented on this CPU" : code == dnnl_out_of_memory ? "out of memory" : "failed");
+  return lynx_fail(error, code == dnnl_unimplemented ? LYNX_UNSUPPORTED : LYNX_IO, "oneDNN: %s: %s", doing,
+                   code == dnnl_unimplemented   ? "not implemented on this CPU"
+                   : code == dnnl_out_of_memory ? "out of memory"
+                                                : "failed");
 }
 
 enum lynx_status onednn_open(struct onednn **ret, struct lynx_error *error) {
@@ -53,7 +56,8 @@ const char *onednn_version(void) {
   return text;
 }
 
-enum lynx_status product_create(struct onednn *o, enum onednn_type type, int m, int n, int k, const struct product *like, struct product **ret, struct lynx_error *error) {
+enum lynx_status product_create(struct onednn *o, enum onednn_type type, int m, int n, int k, const struct product *like,
+                                struct product **ret, struct lynx_error *error) {
   static const dnnl_data_type_t in[] = {dnnl_f32, dnnl_bf16, dnnl_s8}, out[] = {dnnl_f32, dnnl_f32, dnnl_s32};
   struct product *p = xalloc(1, sizeof *p);
   p->onednn = o;
@@ -70,7 +74,8 @@ enum lynx_status product_create(struct onednn *o, enum onednn_type type, int m, 
   const char *name = "";
   if (code == dnnl_success) {
     p->w = *dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
-    if (dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name) == dnnl_success) (void)snprintf(p->name, sizeof p->name, "%s", name);
+    if (dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name) == dnnl_success)
+      (void)snprintf(p->name, sizeof p->name, "%s", name);
     code = dnnl_primitive_create(&p->primitive, desc);
     (void)dnnl_primitive_desc_destroy(desc);
   }
@@ -99,7 +104,8 @@ enum lynx_status product_pack(struct product *p, const void *w, struct packed **
   dnnl_primitive_t reorder = NULL;
   dnnl_status_t code = dnnl_memory_create(&plain, &p->w_plain, p->onednn->engine, (void *)(uintptr_t)w);
   if (code == dnnl_success) code = dnnl_memory_create(&packed->memory, &p->w, p->onednn->engine, DNNL_MEMORY_ALLOCATE);
-  if (code == dnnl_success) code = dnnl_reorder_primitive_desc_create(&desc, &p->w_plain, p->onednn->engine, &p->w, p->onednn->engine, NULL);
+  if (code == dnnl_success)
+    code = dnnl_reorder_primitive_desc_create(&desc, &p->w_plain, p->onednn->engine, &p->w, p->onednn->engine, NULL);
   if (code == dnnl_success) code = dnnl_primitive_create(&reorder, desc);
   const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, packed->memory}};
   if (code == dnnl_success) code = dnnl_primitive_execute(reorder, p->onednn->stream, 2, args);
@@ -117,8 +123,10 @@ enum lynx_status product_pack(struct product *p, const void *w, struct packed **
 
 void product_run(struct product *p, const void *a, const struct packed *w, void *c) {
   const dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, p->a_memory}, {DNNL_ARG_WEIGHTS, w->memory}, {DNNL_ARG_DST, p->c_memory}};
-  bool good = dnnl_memory_set_data_handle(p->a_memory, (void *)(uintptr_t)a) == dnnl_success && dnnl_memory_set_data_handle(p->c_memory, c) == dnnl_success &&
-              dnnl_primitive_execute(p->primitive, p->onednn->stream, 3, args) == dnnl_success && dnnl_stream_wait(p->onednn->stream) == dnnl_success;
+  bool good = dnnl_memory_set_data_handle(p->a_memory, (void *)(uintptr_t)a) == dnnl_success &&
+              dnnl_memory_set_data_handle(p->c_memory, c) == dnnl_success &&
+              dnnl_primitive_execute(p->primitive, p->onednn->stream, 3, args) == dnnl_success &&
+              dnnl_stream_wait(p->onednn->stream) == dnnl_success;
   lynx_assert(good); /* what was compiled and packed runs */
 }
 

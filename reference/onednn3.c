@@ -24,7 +24,10 @@ struct packed {
 };
 
 static enum lynx_status failed(struct lynx_error *error, dnnl_status_t code, const char *doing) {
-  return lynx_fail(error, code == dnnl_unimplemented ? LYNX_UNSUPPORTED : LYNX_IO, "oneDNN: %s: %s", doing, code == dnnl_unimplemented ? "not implemented on this CPU" : code == dnnl_out_of_memory ? "out of memory" : "failed");
+  return lynx_fail(error, code == dnnl_unimplemented ? LYNX_UNSUPPORTED : LYNX_IO, "oneDNN: %s: %s", doing,
+                   code == dnnl_unimplemented   ? "not implemented on this CPU"
+                   : code == dnnl_out_of_memory ? "out of memory"
+                                                : "failed");
 }
 
 enum lynx_status onednn_open(struct onednn **ret, struct lynx_error *error) {
@@ -53,7 +56,8 @@ const char *onednn_version(void) {
   return text;
 }
 
-enum lynx_status product_create(struct onednn *o, enum onednn_type type, int m, int n, int k, const struct product *like, struct product **ret, struct lynx_error *error) {
+enum lynx_status product_create(struct onednn *o, enum onednn_type type, int m, int n, int k, const struct product *like,
+                                struct product **ret, struct lynx_error *error) {
   static const dnnl_data_type_t in[] = {dnnl_f32, dnnl_bf16, dnnl_s8}, out[] = {dnnl_f32, dnnl_f32, dnnl_s32};
   struct product *p = xalloc(1, sizeof *p);
   p->onednn = o;
@@ -64,12 +68,14 @@ enum lynx_status product_create(struct onednn *o, enum onednn_type type, int m, 
   if (code == dnnl_success) code = dnnl_memory_desc_create_with_tag(&p->w_plain, 2, w, in[type], dnnl_ba);
   if (code == dnnl_success) code = dnnl_memory_desc_create_with_tag(&p->c, 2, c, out[type], dnnl_ab);
   if (code == dnnl_success) code = dnnl_memory_desc_create_with_tag(&free_choice, 2, w, in[type], dnnl_format_tag_any);
-  if (code == dnnl_success) code = dnnl_matmul_primitive_desc_create(&desc, o->engine, p->a, like != NULL ? like->w : free_choice, NULL, p->c, NULL);
+  if (code == dnnl_success)
+    code = dnnl_matmul_primitive_desc_create(&desc, o->engine, p->a, like != NULL ? like->w : free_choice, NULL, p->c, NULL);
   if (free_choice != NULL) (void)dnnl_memory_desc_destroy(free_choice);
   const char *name = "";
   if (code == dnnl_success) {
     code = dnnl_memory_desc_clone(&p->w, dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0));
-    if (dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name) == dnnl_success) (void)snprintf(p->name, sizeof p->name, "%s", name);
+    if (dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name) == dnnl_success)
+      (void)snprintf(p->name, sizeof p->name, "%s", name);
     if (code == dnnl_success) code = dnnl_primitive_create(&p->primitive, desc);
     (void)dnnl_primitive_desc_destroy(desc);
   }
@@ -116,8 +122,10 @@ enum lynx_status product_pack(struct product *p, const void *w, struct packed **
 
 void product_run(struct product *p, const void *a, const struct packed *w, void *c) {
   const dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, p->a_memory}, {DNNL_ARG_WEIGHTS, w->memory}, {DNNL_ARG_DST, p->c_memory}};
-  bool good = dnnl_memory_set_data_handle(p->a_memory, (void *)(uintptr_t)a) == dnnl_success && dnnl_memory_set_data_handle(p->c_memory, c) == dnnl_success &&
-              dnnl_primitive_execute(p->primitive, p->onednn->stream, 3, args) == dnnl_success && dnnl_stream_wait(p->onednn->stream) == dnnl_success;
+  bool good = dnnl_memory_set_data_handle(p->a_memory, (void *)(uintptr_t)a) == dnnl_success &&
+              dnnl_memory_set_data_handle(p->c_memory, c) == dnnl_success &&
+              dnnl_primitive_execute(p->primitive, p->onednn->stream, 3, args) == dnnl_success &&
+              dnnl_stream_wait(p->onednn->stream) == dnnl_success;
   lynx_assert(good); /* what was compiled and packed runs */
 }
 

@@ -8,16 +8,16 @@ enum distribution { DISTRIBUTION_CONSTANT, DISTRIBUTION_EXPONENTIAL };
 
 enum fault {
   FAULT_NONE,
-  FAULT_HANG,     /* takes the request and never answers */
-  FAULT_CLOSE,    /* closes the connection after a few tokens */
-  FAULT_HTML,     /* 200 with a page of HTML */
+  FAULT_HANG,  /* takes the request and never answers */
+  FAULT_CLOSE, /* closes the connection after a few tokens */
+  FAULT_HTML,  /* 200 with a page of HTML */
   FAULT_429,
   FAULT_500,
-  FAULT_ERROR,    /* an error object inside a 200 stream */
-  FAULT_UTF8,     /* a token that is not UTF-8 */
-  FAULT_ENDLESS,  /* a line that does not end */
-  FAULT_NO_DONE,  /* ends without finish reason and [DONE] */
-  FAULT_USAGE,    /* usage says half of the tokens that were sent */
+  FAULT_ERROR,   /* an error object inside a 200 stream */
+  FAULT_UTF8,    /* a token that is not UTF-8 */
+  FAULT_ENDLESS, /* a line that does not end */
+  FAULT_NO_DONE, /* ends without finish reason and [DONE] */
+  FAULT_USAGE,   /* usage says half of the tokens that were sent */
   FAULT_COUNT
 };
 

@@ -7,17 +7,20 @@
 
 enum { TENSORS_MAX = 10000, HEADER_MAX = 16 << 20 };
 
-static enum lynx_status read_tensor(const char *name, const json_t *entry, const char *data, size_t length, struct tensor_file *file, struct lynx_error *error) {
+static enum lynx_status read_tensor(const char *name, const json_t *entry, const char *data, size_t length, struct tensor_file *file,
+                                    struct lynx_error *error) {
   struct tensor *t = &file->tensors[file->n_tensors];
   const char *dtype = json_get_text(entry, "dtype", "");
   const json_t *shape = json_object_get(entry, "shape"), *offsets = json_object_get(entry, "data_offsets");
   size_t width = strcmp(dtype, "F32") == 0 ? 4 : strcmp(dtype, "BF16") == 0 ? 2 : 0;
   if (width == 0) return lynx_fail(error, LYNX_UNSUPPORTED, "tensor %.80s has dtype '%.20s'; BF16 and F32 are read", name, dtype);
   size_t n = 1, n_dims = json_array_size(shape);
-  if (!json_is_array(shape) || n_dims > 4 || json_array_size(offsets) != 2) return lynx_fail(error, LYNX_INPUT, "tensor %.80s lacks a shape of up to 4 dimensions or its two offsets", name);
+  if (!json_is_array(shape) || n_dims > 4 || json_array_size(offsets) != 2)
+    return lynx_fail(error, LYNX_INPUT, "tensor %.80s lacks a shape of up to 4 dimensions or its two offsets", name);
   for (size_t i = 0; i < n_dims; i++) {
     t->shape[i] = (int64_t)json_integer_value(json_array_get(shape, i));
-    if (t->shape[i] <= 0 || __builtin_mul_overflow(n, (size_t)t->shape[i], &n)) return lynx_fail(error, LYNX_INPUT, "tensor %.80s has an impossible shape", name);
+    if (t->shape[i] <= 0 || __builtin_mul_overflow(n, (size_t)t->shape[i], &n))
+      return lynx_fail(error, LYNX_INPUT, "tensor %.80s has an impossible shape", name);
   }
   json_int_t from = json_integer_value(json_array_get(offsets, 0)), to = json_integer_value(json_array_get(offsets, 1));
   size_t bytes;
@@ -56,11 +59,13 @@ enum lynx_status tensor_file_parse(const char *data, size_t length, struct tenso
   *ret = (struct tensor_file){0};
   uint64_t header = 0;
   if (length >= 8) memcpy(&header, data, 8); /* little-endian, as this program's machines are */
-  if (length < 8 || header > HEADER_MAX || header > length - 8) return lynx_fail(error, LYNX_INPUT, "not a safetensors file: its header does not fit into it");
+  if (length < 8 || header > HEADER_MAX || header > length - 8)
+    return lynx_fail(error, LYNX_INPUT, "not a safetensors file: its header does not fit into it");
   json_t *root = json_parse(data + 8, (size_t)header, HEADER_MAX, error);
   if (root == NULL) return LYNX_INPUT;
   enum lynx_status status = LYNX_OK;
-  if (!json_is_object(root) || json_object_size(root) > TENSORS_MAX) status = lynx_fail(error, LYNX_INPUT, "not a safetensors file: its header is not an object of at most %d tensors", TENSORS_MAX);
+  if (!json_is_object(root) || json_object_size(root) > TENSORS_MAX)
+    status = lynx_fail(error, LYNX_INPUT, "not a safetensors file: its header is not an object of at most %d tensors", TENSORS_MAX);
   if (status == LYNX_OK) ret->tensors = arena_alloc(&ret->arena, json_object_size(root) + 1, sizeof *ret->tensors);
   const char *name;
   json_t *entry;

@@ -27,8 +27,8 @@ struct connection {
   struct arena arena;
   struct api_request request;
   struct api_usage usage;
-  struct buffer text;      /* everything generated */
-  size_t text_sent;        /* of it, what was streamed (whole characters, not part of a stop string) */
+  struct buffer text; /* everything generated */
+  size_t text_sent;   /* of it, what was streamed (whole characters, not part of a stop string) */
   struct api_token *tokens;
   size_t n_tokens, room_tokens;
   enum fault fault;
@@ -97,7 +97,9 @@ static bool send_piece(struct server *server, struct connection *c, const char *
     return false;
   }
   bool alive = flush_out(server, c);
-  if (server->log != NULL) (void)fprintf(server->log, "%lld,%s,%lld,%lld,%lld,%zu\n", (long long)id, kind, (long long)planned_ns, (long long)before, (long long)now(), length);
+  if (server->log != NULL)
+    (void)fprintf(server->log, "%lld,%s,%lld,%lld,%lld,%zu\n", (long long)id, kind, (long long)planned_ns, (long long)before,
+                  (long long)now(), length);
   return alive;
 }
 
@@ -106,9 +108,17 @@ static void log_arrival(struct server *server, int64_t id) {
 }
 
 static bool respond(struct server *server, struct connection *c, int status, const char *type, const char *body, size_t length) {
-  const char *phrase = status == 200 ? "OK" : status == 400 ? "Bad Request" : status == 404 ? "Not Found" : status == 405 ? "Method Not Allowed" : status == 413 ? "Content Too Large" : status == 429 ? "Too Many Requests" : status == 503 ? "Service Unavailable" : "Internal Server Error";
+  const char *phrase = status == 200   ? "OK"
+                       : status == 400 ? "Bad Request"
+                       : status == 404 ? "Not Found"
+                       : status == 405 ? "Method Not Allowed"
+                       : status == 413 ? "Content Too Large"
+                       : status == 429 ? "Too Many Requests"
+                       : status == 503 ? "Service Unavailable"
+                                       : "Internal Server Error";
   buffer_clear(&server->scratch);
-  (void)buffer_printf(&server->scratch, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s\r\n", status, phrase, type, length, status == 429 ? "Retry-After: 1\r\n" : "");
+  (void)buffer_printf(&server->scratch, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s\r\n", status, phrase, type, length,
+                      status == 429 ? "Retry-After: 1\r\n" : "");
   (void)buffer_append(&server->scratch, body, length);
   return send_piece(server, c, "answer", now(), server->scratch.data, server->scratch.length);
 }
@@ -133,11 +143,13 @@ static bool send_event(struct server *server, struct connection *c, const char *
 }
 
 static bool send_stream_head(struct server *server, struct connection *c) {
-  static const char head[] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n";
+  static const char head[] =
+      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n";
   if (!send_piece(server, c, "head", now(), head, sizeof head - 1)) return false;
   if (!c->request.chat) return true;
   buffer_clear(&server->event);
-  return api_event(&c->request, server->options->shape, c->generation / GENERATIONS_PER_ID, "", 0, NULL, NULL, NULL, &server->event) && send_event(server, c, "role", now(), server->event.data, server->event.length);
+  return api_event(&c->request, server->options->shape, c->generation / GENERATIONS_PER_ID, "", 0, NULL, NULL, NULL, &server->event) &&
+         send_event(server, c, "role", now(), server->event.data, server->event.length);
 }
 
 /* --- an answer --- */
@@ -216,7 +228,8 @@ static bool finish_answer(struct server *server, struct connection *c, const cha
   else {
     buffer_clear(&server->event);
     const char *text = c->text.data != NULL ? c->text.data : "";
-    (void)api_answer(&c->request, server->options->shape, c->generation / GENERATIONS_PER_ID, text, c->text_sent, c->tokens, c->n_tokens, finish, &c->usage, &server->event);
+    (void)api_answer(&c->request, server->options->shape, c->generation / GENERATIONS_PER_ID, text, c->text_sent, c->tokens, c->n_tokens,
+                     finish, &c->usage, &server->event);
     char *copy = xalloc(server->event.length + 1, 1);
     size_t length = server->event.length;
     memcpy(copy, server->event.data, length);
@@ -241,14 +254,17 @@ static bool inject(struct server *server, struct connection *c) {
       return true;
     }
     case FAULT_UTF8: {
-      static const char json[] = "{\"choices\":[{\"index\":0,\"text\":\"\xff\xfe\",\"delta\":{\"content\":\"\xff\xfe\"},\"finish_reason\":null}]}";
+      static const char json[] =
+          "{\"choices\":[{\"index\":0,\"text\":\"\xff\xfe\",\"delta\":{\"content\":\"\xff\xfe\"},\"finish_reason\":null}]}";
       return !send_event(server, c, "utf8", now(), json, sizeof json - 1);
     }
     case FAULT_ENDLESS: {
       static char filler[65536];
       memset(filler, 'x', sizeof filler);
       for (int i = 0; i < 40; i++)
-        if (!send_piece(server, c, "endless", now(), "10000\r\n", 7) || !send_piece(server, c, "endless", now(), filler, sizeof filler) || !send_piece(server, c, "endless", now(), "\r\n", 2)) return true;
+        if (!send_piece(server, c, "endless", now(), "10000\r\n", 7) || !send_piece(server, c, "endless", now(), filler, sizeof filler) ||
+            !send_piece(server, c, "endless", now(), "\r\n", 2))
+          return true;
       return false;
     }
     default: return false;
@@ -281,7 +297,8 @@ static void on_emission(void *context, const struct emission *emission) {
     struct api_token token = emission->token;
     token.has_logprob = c->request.logprobs;
     buffer_clear(&server->event);
-    (void)api_event(&c->request, server->options->shape, c->generation / GENERATIONS_PER_ID, c->text.data + c->text_sent, end - c->text_sent, &token, NULL, &c->usage, &server->event);
+    (void)api_event(&c->request, server->options->shape, c->generation / GENERATIONS_PER_ID, c->text.data + c->text_sent,
+                    end - c->text_sent, &token, NULL, &c->usage, &server->event);
     if (!send_event(server, c, "token", emission->planned_ns, server->event.data, server->event.length)) return;
     if (inject(server, c)) return;
   }
@@ -321,7 +338,8 @@ static bool serve_metrics(struct server *server, struct connection *c) {
               {"vllm:request_decode_time_seconds", "From the first token to the last.", stats.decode_seconds}};
   for (size_t i = 0; i < LYNX_COUNT(sums); i++) {
     put_help(&out, sums[i].name, "summary", sums[i].help);
-    (void)buffer_printf(&out, "%s_sum{model_name=\"%s\"} %.9f\n%s_count{model_name=\"%s\"} %lld\n", sums[i].name, model, sums[i].sum, sums[i].name, model, (long long)stats.n_finished);
+    (void)buffer_printf(&out, "%s_sum{model_name=\"%s\"} %.9f\n%s_count{model_name=\"%s\"} %lld\n", sums[i].name, model, sums[i].sum,
+                        sums[i].name, model, (long long)stats.n_finished);
   }
   put_help(&out, "lynx_ref:steps_total", "counter", "Batches computed.");
   (void)buffer_printf(&out, "lynx_ref:steps_total %lld\n", (long long)stats.steps);
@@ -337,7 +355,10 @@ static bool serve_metrics(struct server *server, struct connection *c) {
 static bool serve_models(struct server *server, struct connection *c) {
   struct buffer out;
   buffer_init(&out, 65536);
-  (void)buffer_printf(&out, "{\"object\":\"list\",\"data\":[{\"id\":\"%s\",\"object\":\"model\",\"created\":0,\"owned_by\":\"lynxbench-ref\",\"executed\":{", server->options->shape);
+  (void)buffer_printf(
+      &out,
+      "{\"object\":\"list\",\"data\":[{\"id\":\"%s\",\"object\":\"model\",\"created\":0,\"owned_by\":\"lynxbench-ref\",\"executed\":{",
+      server->options->shape);
   server->backend->describe(server->backend_state, &out);
   (void)buffer_text(&out, "}}]}");
   bool alive = respond(server, c, 200, "application/json", out.data, out.length);
@@ -394,7 +415,8 @@ static void take_request(struct server *server, struct connection *c) {
     char method[16] = "", path[256] = "", version[16] = "";
     int64_t length = 0;
     bool good = sscanf(c->in.data, "%15s %255s %15s", method, path, version) == 3 && strncmp(version, "HTTP/1.", 7) == 0;
-    for (const char *line = memchr(c->in.data, '\n', head); line != NULL && line + 1 < end; line = memchr(line + 1, '\n', (size_t)(end - line - 1))) {
+    for (const char *line = memchr(c->in.data, '\n', head); line != NULL && line + 1 < end;
+         line = memchr(line + 1, '\n', (size_t)(end - line - 1))) {
       if (strncasecmp(line + 1, "content-length:", 15) != 0) continue;
       const char *digits = line + 16 + strspn(line + 16, " ");
       good = good && number_int64(digits, strspn(digits, "0123456789"), &length) && length <= API_BODY_MAX;
@@ -448,9 +470,11 @@ static void on_connection(struct server *server) {
   }
 }
 
-enum lynx_status server_open(const struct options *options, const struct backend *backend, void *backend_state, struct server **ret, int *ret_port, struct lynx_error *error) {
+enum lynx_status server_open(const struct options *options, const struct backend *backend, void *backend_state, struct server **ret,
+                             int *ret_port, struct lynx_error *error) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)options->port)};
-  if (inet_pton(AF_INET, options->address, &address.sin_addr) != 1) return lynx_fail(error, LYNX_INPUT, "--address %s is not an IPv4 address", options->address);
+  if (inet_pton(AF_INET, options->address, &address.sin_addr) != 1)
+    return lynx_fail(error, LYNX_INPUT, "--address %s is not an IPv4 address", options->address);
   struct server *server = xalloc(1, sizeof *server);
   *server = (struct server){.options = options, .backend = backend, .backend_state = backend_state, .listener = -1, .epoll = -1};
   server->connections = xalloc(CONNECTIONS_MAX, sizeof *server->connections);
@@ -467,7 +491,8 @@ enum lynx_status server_open(const struct options *options, const struct backend
   struct epoll_event event = {.events = EPOLLIN, .data.u32 = LISTENER};
   good = good && epoll_ctl(server->epoll, EPOLL_CTL_ADD, server->listener, &event) == 0;
   event.data.u32 = BACKEND;
-  if (good && backend->descriptor(backend_state) >= 0) good = epoll_ctl(server->epoll, EPOLL_CTL_ADD, backend->descriptor(backend_state), &event) == 0;
+  if (good && backend->descriptor(backend_state) >= 0)
+    good = epoll_ctl(server->epoll, EPOLL_CTL_ADD, backend->descriptor(backend_state), &event) == 0;
   enum lynx_status status = good ? LYNX_OK : lynx_fail(error, LYNX_IO, "%s port %d: %s", options->address, options->port, strerror(errno));
   if (good && options->log != NULL) {
     server->log = fopen(options->log, "we");
@@ -501,8 +526,9 @@ void server_run(struct server *server, const atomic_int *stop) {
         if ((events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) on_readable(server, c);
       }
     }
-      for (size_t i = 0; n > 0 && i < server->n_used; i++) /* a request that was sent before the last answer was over */
-      if (server->connections[i].fd >= 0 && server->connections[i].generation == 0 && server->connections[i].in.length > 0) take_request(server, &server->connections[i]);
+    for (size_t i = 0; n > 0 && i < server->n_used; i++) /* a request that was sent before the last answer was over */
+      if (server->connections[i].fd >= 0 && server->connections[i].generation == 0 && server->connections[i].in.length > 0)
+        take_request(server, &server->connections[i]);
   }
 }
 

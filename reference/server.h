@@ -12,7 +12,8 @@
 struct server;
 
 /* Binds and listens; the port that was given (or chosen, for 0) is in *ret_port. IO if it cannot. */
-enum lynx_status server_open(const struct options *options, const struct backend *backend, void *backend_state, struct server **ret, int *ret_port, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status server_open(const struct options *options, const struct backend *backend, void *backend_state, struct server **ret,
+                             int *ret_port, struct lynx_error *error) LYNX_MUST_CHECK;
 /* Serves until *stop is not 0. */
 void server_run(struct server *server, const atomic_int *stop);
 void server_close(struct server *server);

@@ -22,26 +22,36 @@ struct transformer {
   struct arena arena;
   const float *embedding, *final_norm; /* (vocab, dim), (dim) */
   struct layer_weights *layers;
-  struct matmul *output;               /* (vocab, dim): the embedding again */
-  float *cosines, *sines;              /* (context, head_dim / 2) */
-  float *keys, *values;                /* (sequence, layer, context, kv_dim) */
+  struct matmul *output;                                                     /* (vocab, dim): the embedding again */
+  float *cosines, *sines;                                                    /* (context, head_dim / 2) */
+  float *keys, *values;                                                      /* (sequence, layer, context, kv_dim) */
   float *x, *normed, *q, *k, *v, *attended, *projected, *gate, *up, *wanted; /* (MATMUL_ROWS_MAX, ...) */
-  float *scores;                       /* (context) */
+  float *scores;                                                             /* (context) */
 };
 
 bool transformer_named_shape(const char *name, struct transformer_shape *ret) {
-  if (strcmp(name, "tiny") == 0) *ret = (struct transformer_shape){.vocab = 256, .dim = 256, .layers = 4, .heads = 8, .kv_heads = 4, .hidden = 704, .context = 1024};
-  else if (strcmp(name, "small") == 0) *ret = (struct transformer_shape){.vocab = 256, .dim = 768, .layers = 12, .heads = 12, .kv_heads = 4, .hidden = 2048, .context = 1024};
+  if (strcmp(name, "tiny") == 0)
+    *ret = (struct transformer_shape){.vocab = 256, .dim = 256, .layers = 4, .heads = 8, .kv_heads = 4, .hidden = 704, .context = 1024};
+  else if (strcmp(name, "small") == 0)
+    *ret = (struct transformer_shape){.vocab = 256, .dim = 768, .layers = 12, .heads = 12, .kv_heads = 4, .hidden = 2048, .context = 1024};
   else return false;
   return true;
 }
 
 enum lynx_status transformer_file_shape(const struct tensor_file *file, struct transformer_shape *ret, struct lynx_error *error) {
-  struct transformer_shape s = {.vocab = (int)tensor_file_meta(file, "vocab", 0), .dim = (int)tensor_file_meta(file, "dim", 0), .layers = (int)tensor_file_meta(file, "layers", 0), .heads = (int)tensor_file_meta(file, "heads", 0),
-                                .kv_heads = (int)tensor_file_meta(file, "kv_heads", 0), .hidden = (int)tensor_file_meta(file, "hidden", 0), .context = (int)tensor_file_meta(file, "context", 0)};
-  bool good = s.vocab == 256 && s.dim >= 1 && s.dim <= 8192 && s.layers >= 1 && s.layers <= 128 && s.heads >= 1 && s.heads <= s.dim && s.kv_heads >= 1 && s.kv_heads <= s.heads && s.dim % s.heads == 0 && s.heads % s.kv_heads == 0 &&
-              s.dim / s.heads % 2 == 0 && s.hidden >= 1 && s.hidden <= 65536 && s.context >= 8 && s.context <= 65536;
-  if (!good) return lynx_fail(error, LYNX_INPUT, "the file's metadata do not describe a byte-level model (vocab 256, dim, layers, heads, kv_heads, hidden, context)");
+  struct transformer_shape s = {.vocab = (int)tensor_file_meta(file, "vocab", 0),
+                                .dim = (int)tensor_file_meta(file, "dim", 0),
+                                .layers = (int)tensor_file_meta(file, "layers", 0),
+                                .heads = (int)tensor_file_meta(file, "heads", 0),
+                                .kv_heads = (int)tensor_file_meta(file, "kv_heads", 0),
+                                .hidden = (int)tensor_file_meta(file, "hidden", 0),
+                                .context = (int)tensor_file_meta(file, "context", 0)};
+  bool good = s.vocab == 256 && s.dim >= 1 && s.dim <= 8192 && s.layers >= 1 && s.layers <= 128 && s.heads >= 1 && s.heads <= s.dim &&
+              s.kv_heads >= 1 && s.kv_heads <= s.heads && s.dim % s.heads == 0 && s.heads % s.kv_heads == 0 && s.dim / s.heads % 2 == 0 &&
+              s.hidden >= 1 && s.hidden <= 65536 && s.context >= 8 && s.context <= 65536;
+  if (!good)
+    return lynx_fail(error, LYNX_INPUT,
+                     "the file's metadata do not describe a byte-level model (vocab 256, dim, layers, heads, kv_heads, hidden, context)");
   *ret = s;
   return LYNX_OK;
 }
@@ -104,18 +114,21 @@ static void make_rope(struct transformer *t) {
     }
 }
 
-enum lynx_status transformer_create(const struct transformer_shape *shape, const struct tensor_file *weights, uint64_t seed, enum precision precision, int n_sequences, struct transformer **ret, struct lynx_error *error) {
+enum lynx_status transformer_create(const struct transformer_shape *shape, const struct tensor_file *weights, uint64_t seed,
+                                    enum precision precision, int n_sequences, struct transformer **ret, struct lynx_error *error) {
   struct transformer *t = xalloc(1, sizeof *t);
   t->shape = *shape;
   struct source source = {.file = weights, .t = t, .error = error};
   random_init(&source.random, seed, "weights");
   source.status = onednn_open(&t->onednn, error);
-  const size_t dim = (size_t)shape->dim, kv_dim = dim / (size_t)shape->heads * (size_t)shape->kv_heads, hidden = (size_t)shape->hidden, rows = MATMUL_ROWS_MAX, context = (size_t)shape->context;
+  const size_t dim = (size_t)shape->dim, kv_dim = dim / (size_t)shape->heads * (size_t)shape->kv_heads, hidden = (size_t)shape->hidden,
+               rows = MATMUL_ROWS_MAX, context = (size_t)shape->context;
   t->layers = xalloc((size_t)shape->layers, sizeof *t->layers);
   if (source.status == LYNX_OK) t->embedding = weights_of(&source, "model.embed_tokens.weight", shape->vocab, shape->dim, false);
   if (source.status == LYNX_OK) t->final_norm = weights_of(&source, "model.norm.weight", shape->dim, 1, true);
   for (int i = 0; i < shape->layers && source.status == LYNX_OK; i++) load_layer(&source, precision, i);
-  if (source.status == LYNX_OK) source.status = matmul_create(t->onednn, precision, t->embedding, shape->vocab, shape->dim, &t->output, error);
+  if (source.status == LYNX_OK)
+    source.status = matmul_create(t->onednn, precision, t->embedding, shape->vocab, shape->dim, &t->output, error);
   if (source.status != LYNX_OK) {
     transformer_close(t);
     return source.status;
@@ -123,9 +136,21 @@ enum lynx_status transformer_create(const struct transformer_shape *shape, const
   struct {
     float **at;
     size_t n;
-  } parts[] = {{&t->x, rows * dim}, {&t->normed, rows * dim}, {&t->q, rows * dim}, {&t->k, rows * kv_dim}, {&t->v, rows * kv_dim}, {&t->attended, rows * dim}, {&t->projected, rows * dim},
-               {&t->gate, rows * hidden}, {&t->up, rows * hidden}, {&t->wanted, rows * dim}, {&t->scores, context}, {&t->cosines, context * dim / (size_t)shape->heads / 2}, {&t->sines, context * dim / (size_t)shape->heads / 2},
-               {&t->keys, (size_t)n_sequences * (size_t)shape->layers * context * kv_dim}, {&t->values, (size_t)n_sequences * (size_t)shape->layers * context * kv_dim}};
+  } parts[] = {{&t->x, rows * dim},
+               {&t->normed, rows * dim},
+               {&t->q, rows * dim},
+               {&t->k, rows * kv_dim},
+               {&t->v, rows * kv_dim},
+               {&t->attended, rows * dim},
+               {&t->projected, rows * dim},
+               {&t->gate, rows * hidden},
+               {&t->up, rows * hidden},
+               {&t->wanted, rows * dim},
+               {&t->scores, context},
+               {&t->cosines, context * dim / (size_t)shape->heads / 2},
+               {&t->sines, context * dim / (size_t)shape->heads / 2},
+               {&t->keys, (size_t)n_sequences * (size_t)shape->layers * context * kv_dim},
+               {&t->values, (size_t)n_sequences * (size_t)shape->layers * context * kv_dim}};
   for (size_t i = 0; i < LYNX_COUNT(parts); i++) *parts[i].at = arena_alloc(&t->arena, parts[i].n, sizeof(float));
   make_rope(t);
   *ret = t;

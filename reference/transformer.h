@@ -26,10 +26,13 @@ struct transformer;
 /* "tiny" and "small"; false for others. */
 bool transformer_named_shape(const char *name, struct transformer_shape *ret);
 /* From the metadata of a weights file. INPUT if it is missing or does not fit together. */
-enum lynx_status transformer_file_shape(const struct tensor_file *file, struct transformer_shape *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status transformer_file_shape(const struct tensor_file *file, struct transformer_shape *ret,
+                                        struct lynx_error *error) LYNX_MUST_CHECK;
 
 /* weights NULL: drawn from the seed. */
-enum lynx_status transformer_create(const struct transformer_shape *shape, const struct tensor_file *weights, uint64_t seed, enum precision precision, int n_sequences, struct transformer **ret, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status transformer_create(const struct transformer_shape *shape, const struct tensor_file *weights, uint64_t seed,
+                                    enum precision precision, int n_sequences, struct transformer **ret,
+                                    struct lynx_error *error) LYNX_MUST_CHECK;
 /* At most MATMUL_ROWS_MAX rows; rows of one sequence in order of position. Logits of the rows that want them, in row order. */
 void transformer_step(struct transformer *t, const struct transformer_row *rows, int n_rows, float *ret_logits);
 /* Runs every compiled shape once, so that the first request does not pay for it. */

@@ -17,7 +17,7 @@ void *xgrow(void *old, size_t n, size_t size);
 char *xcopy(const char *text);
 void *try_alloc(size_t n, size_t size); /* zeroed; NULL if memory or the product overflows */
 
-void *arena_alloc(struct arena *arena, size_t n, size_t size); /* zeroed, aligned for anything; never NULL */
+void *arena_alloc(struct arena *arena, size_t n, size_t size);          /* zeroed, aligned for anything; never NULL */
 char *arena_text(struct arena *arena, const char *text, size_t length); /* a copy with a final 0 */
 char *arena_copy(struct arena *arena, const char *text);
 char *arena_printf(struct arena *arena, const char *format, ...) LYNX_PRINTF(2, 3);

@@ -104,7 +104,8 @@ char *text_sanitise(char *dst, size_t size, const char *src, size_t length) {
     const unsigned char *p = (const unsigned char *)src + i;
     size_t n = utf8_length(p, length - i);
     bool c1_control = n == 2 && p[0] == 0xc2 && p[1] < 0xa0;
-    bool bidi = n == 3 && p[0] == 0xe2 && ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) || (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
+    bool bidi = n == 3 && p[0] == 0xe2 &&
+                ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) || (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
     bool fit = n > 0 && !c1_control && !bidi && p[0] >= 0x20 && p[0] != 0x7f;
     if (used + (fit ? n : 1) >= size) break;
     if (fit) memcpy(dst + used, p, n);

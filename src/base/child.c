@@ -20,7 +20,8 @@ static _Noreturn void become(const char *const *arguments, const char *output_pa
   (void)signal(SIGINT, SIG_DFL);
   int in = open("/dev/null", O_RDONLY);
   int out = open(output_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
-  if (in >= 0 && out >= 0 && dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(out, 2) >= 0) (void)execvp(arguments[0], (char *const *)(uintptr_t)arguments);
+  if (in >= 0 && out >= 0 && dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(out, 2) >= 0)
+    (void)execvp(arguments[0], (char *const *)(uintptr_t)arguments);
   int reason = errno;
   ssize_t written = write(report_fd, &reason, sizeof reason);
   (void)written; /* the parent then sees an exit code of 127 */

@@ -39,6 +39,7 @@ char *clock_text(char *text, int64_t realtime_ns) {
   time_t seconds = (time_t)(realtime_ns / 1000000000);
   struct tm t;
   if (gmtime_r(&seconds, &t) == NULL) t = (struct tm){.tm_year = 70, .tm_mday = 1};
-  (void)snprintf(text, 32, "%04d-%02d-%02dT%02d:%02d:%02dZ", (t.tm_year + 1900) % 10000, t.tm_mon + 1, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec);
+  (void)snprintf(text, 32, "%04d-%02d-%02dT%02d:%02d:%02dZ", (t.tm_year + 1900) % 10000, t.tm_mon + 1, t.tm_mday, t.tm_hour, t.tm_min,
+                 t.tm_sec);
   return text;
 }

@@ -8,7 +8,8 @@ static size_t keep_body(char *data, size_t size, size_t n, void *context) {
   return buffer_append(context, data, size * n) ? size * n : 0;
 }
 
-enum lynx_status control_fetch(const struct control_request *request, struct buffer *ret_body, int *ret_http_status, struct lynx_error *error) {
+enum lynx_status control_fetch(const struct control_request *request, struct buffer *ret_body, int *ret_http_status,
+                               struct lynx_error *error) {
   CURL *curl = curl_easy_init();
   if (curl == NULL) return lynx_fail(error, LYNX_LIMIT, "no memory for an HTTP request");
   char why[CURL_ERROR_SIZE] = "", authorization[4096];

@@ -16,6 +16,7 @@ struct control_request {
   int64_t timeout_ns;
 };
 
-enum lynx_status control_fetch(const struct control_request *request, struct buffer *ret_body, int *ret_http_status, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status control_fetch(const struct control_request *request, struct buffer *ret_body, int *ret_http_status,
+                               struct lynx_error *error) LYNX_MUST_CHECK;
 
 #endif

@@ -7,8 +7,11 @@
 
 enum { FACT_VALUE_MAX = 4096 };
 
-static const char *const status_names[FACT_STATUS_COUNT] = {
-    [FACT_READ] = "read", [FACT_ABSENT] = "absent", [FACT_DENIED] = "denied", [FACT_UNSUPPORTED] = "unsupported", [FACT_DECLARED] = "declared"};
+static const char *const status_names[FACT_STATUS_COUNT] = {[FACT_READ] = "read",
+                                                            [FACT_ABSENT] = "absent",
+                                                            [FACT_DENIED] = "denied",
+                                                            [FACT_UNSUPPORTED] = "unsupported",
+                                                            [FACT_DECLARED] = "declared"};
 
 static const char *keep(struct fact_list *list, const char *text) {
   if (text == NULL) return "";

@@ -24,10 +24,13 @@ static enum lynx_status next_event(struct yaml_reader *reader, yaml_event_t *eve
   return lynx_fail(reader->error, LYNX_INPUT, "not YAML: %s (column %zu)", problem, reader->parser.problem_mark.column + 1);
 }
 
-static enum lynx_status refuse_decoration(struct yaml_reader *reader, const yaml_event_t *event, const yaml_char_t *anchor, const yaml_char_t *tag) {
+static enum lynx_status refuse_decoration(struct yaml_reader *reader, const yaml_event_t *event, const yaml_char_t *anchor,
+                                          const yaml_char_t *tag) {
   if (anchor != NULL)
-    return fail_at(reader, LYNX_INPUT, event->start_mark.line, "an anchor (&) was found; anchors and aliases are not accepted: write the value in place");
-  if (tag != NULL) return fail_at(reader, LYNX_INPUT, event->start_mark.line, "a tag (!) was found; tags are not accepted: write the plain value");
+    return fail_at(reader, LYNX_INPUT, event->start_mark.line,
+                   "an anchor (&) was found; anchors and aliases are not accepted: write the value in place");
+  if (tag != NULL)
+    return fail_at(reader, LYNX_INPUT, event->start_mark.line, "a tag (!) was found; tags are not accepted: write the plain value");
   return LYNX_OK;
 }
 
@@ -68,7 +71,8 @@ static enum lynx_status read_collection(struct yaml_reader *reader, struct yaml_
       if (yaml_get(node, key->text) != NULL) {
         lynx_error_at(reader->error, NULL, key->line, NULL);
         char shown[80];
-        return lynx_fail(reader->error, LYNX_INPUT, "the key '%s' stands twice; keep one of them", text_sanitise(shown, sizeof shown, key->text, key->length));
+        return lynx_fail(reader->error, LYNX_INPUT, "the key '%s' stands twice; keep one of them",
+                         text_sanitise(shown, sizeof shown, key->text, key->length));
       }
       status = next_event(reader, &event);
       if (status == LYNX_OK) status = read_node(reader, &event, depth, &value);
@@ -84,7 +88,8 @@ static enum lynx_status read_node(struct yaml_reader *reader, yaml_event_t *even
   struct yaml_node *node = arena_alloc(reader->arena, 1, sizeof *node);
   node->line = (int)event->start_mark.line + 1;
   yaml_event_type_t end = YAML_NO_EVENT;
-  if (++reader->n_nodes > YAML_NODES_MAX) status = fail_at(reader, LYNX_LIMIT, event->start_mark.line, "more than 20000 values; a contract is smaller than that");
+  if (++reader->n_nodes > YAML_NODES_MAX)
+    status = fail_at(reader, LYNX_LIMIT, event->start_mark.line, "more than 20000 values; a contract is smaller than that");
   else if (depth > YAML_DEPTH_MAX) status = fail_at(reader, LYNX_LIMIT, event->start_mark.line, "nested deeper than 16 levels");
   else switch (event->type) {
       case YAML_SCALAR_EVENT:
@@ -107,7 +112,8 @@ static enum lynx_status read_node(struct yaml_reader *reader, yaml_event_t *even
         end = YAML_SEQUENCE_END_EVENT;
         break;
       case YAML_ALIAS_EVENT:
-        status = fail_at(reader, LYNX_INPUT, event->start_mark.line, "an alias (*) was found; anchors and aliases are not accepted: write the value in place");
+        status = fail_at(reader, LYNX_INPUT, event->start_mark.line,
+                         "an alias (*) was found; anchors and aliases are not accepted: write the value in place");
         break;
       default: status = fail_at(reader, LYNX_INPUT, event->start_mark.line, "a value was expected here");
     }
@@ -125,7 +131,8 @@ static enum lynx_status read_document(struct yaml_reader *reader, struct yaml_no
     if (status != LYNX_OK) return status;
     yaml_event_type_t type = event.type;
     size_t line = event.start_mark.line;
-    if (type == YAML_STREAM_START_EVENT || type == YAML_DOCUMENT_END_EVENT || type == YAML_STREAM_END_EVENT || (type == YAML_DOCUMENT_START_EVENT && !seen)) {
+    if (type == YAML_STREAM_START_EVENT || type == YAML_DOCUMENT_END_EVENT || type == YAML_STREAM_END_EVENT ||
+        (type == YAML_DOCUMENT_START_EVENT && !seen)) {
       yaml_event_delete(&event);
       if (type == YAML_STREAM_END_EVENT) break;
       continue;

@@ -22,7 +22,8 @@ struct yaml_node {
   size_t n_items;
 };
 
-enum lynx_status yaml_parse(const char *text, size_t length, struct arena *arena, struct yaml_node **ret_root, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status yaml_parse(const char *text, size_t length, struct arena *arena, struct yaml_node **ret_root,
+                            struct lynx_error *error) LYNX_MUST_CHECK;
 
 const char *yaml_kind_text(const struct yaml_node *node);
 

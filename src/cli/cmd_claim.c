@@ -41,20 +41,21 @@ static int run(const struct arguments *arguments) {
   }
   if (as_json) json_close(&json);
   if (as_json) (void)buffer_text(&out, "\n");
-  bool good = !out.overflowed && write_output(NULL, out.data, out.length);
+  bool good = write_buffer(NULL, &out);
   buffer_release(&out);
   bundle_file_close(&file);
   return !good ? EXIT_CONDITIONS : n_made == n_wanted && n_made > 0 ? EXIT_HOLDS : EXIT_DOES_NOT_HOLD;
 }
 
-const struct command command_claim = {.name = "claim",
-                                      .summary = "the sentence that a bundle supports, with every assumption, or why there is none",
-                                      .usage = "BUNDLE",
-                                      .least = 1,
-                                      .most = 1,
-                                      .options = options,
-                                      .n_options = LYNX_COUNT(options),
-                                      .details = "One claim per precision. Refused, with exit code 1, where the contract's bar is not met: the reasons name\n"
-                                                 "what is missing and what would help.",
-                                      .example = "build/lynxbench claim build/demo/demo.lynx",
-                                      .run = run};
+const struct command command_claim = {
+    .name = "claim",
+    .summary = "the sentence that a bundle supports, with every assumption, or why there is none",
+    .usage = "BUNDLE",
+    .least = 1,
+    .most = 1,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details = "One claim per precision. Refused, with exit code 1, where the contract's bar is not met: the reasons name\n"
+               "what is missing and what would help.",
+    .example = "build/lynxbench claim build/demo/demo.lynx",
+    .run = run};

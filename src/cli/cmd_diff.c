@@ -19,8 +19,10 @@ static bool load(const char *path, struct fact_list *ret) {
     struct bundle_seal_info seal;
     status = bundle_open(path, &bundle, &seal, &error);
     if (status == LYNX_OK) {
-      const char *moments[] = {"start:as-served", "start:f32", "start:bf16", "start:int8", "start:f16", "start:fp8", "start:int4", "start:tf32"};
-      for (size_t i = 0; i < LYNX_COUNT(moments) && ret->n_items == 0 && status == LYNX_OK; i++) status = bundle_facts(bundle, moments[i], ret, &error);
+      const char *moments[] = {"start:as-served", "start:f32", "start:bf16", "start:int8",
+                               "start:f16",       "start:fp8", "start:int4", "start:tf32"};
+      for (size_t i = 0; i < LYNX_COUNT(moments) && ret->n_items == 0 && status == LYNX_OK; i++)
+        status = bundle_facts(bundle, moments[i], ret, &error);
       bundle_close(bundle);
     }
   } else status = capture_read(text.data, text.length, ret, &error);
@@ -32,7 +34,8 @@ static bool load(const char *path, struct fact_list *ret) {
 }
 
 static bool write_json(const struct difference_list *list, struct buffer *out) {
-  static const char *const kinds[] = {[DIFFERENCE_CHANGED] = "changed", [DIFFERENCE_ONLY_A] = "only in A", [DIFFERENCE_ONLY_B] = "only in B"};
+  static const char *const kinds[] = {
+      [DIFFERENCE_CHANGED] = "changed", [DIFFERENCE_ONLY_A] = "only in A", [DIFFERENCE_ONLY_B] = "only in B"};
   struct json_writer json;
   json_begin(&json, out);
   json_open_array(&json);
@@ -60,8 +63,9 @@ static int run(const struct arguments *arguments) {
   buffer_init(&out, 256 << 20);
   if (load(arguments->positional[0], &a) && load(arguments->positional[1], &b)) {
     capture_diff(&a, &b, &differences);
-    bool good = arguments->option[1] != NULL ? write_json(&differences, &out) : text_diff(&differences, arguments->option[0] != NULL, color_wanted(stdout), &out);
-    if (good) good = write_output(NULL, out.data, out.length);
+    bool good = arguments->option[1] != NULL ? write_json(&differences, &out)
+                                             : text_diff(&differences, arguments->option[0] != NULL, color_wanted(stdout), &out);
+    good = write_buffer(NULL, &out) && good;
     code = !good ? EXIT_CONDITIONS : differences.n_identity > 0 ? EXIT_DOES_NOT_HOLD : EXIT_HOLDS;
   }
   difference_list_release(&differences);
@@ -71,13 +75,15 @@ static int run(const struct arguments *arguments) {
   return code;
 }
 
-const struct command command_diff = {.name = "diff",
-                                     .summary = "how two executors differ, by layer and owner",
-                                     .usage = "A B",
-                                     .least = 2,
-                                     .most = 2,
-                                     .options = options,
-                                     .n_options = LYNX_COUNT(options),
-                                     .details = "A and B are captures (`lynxbench capture --out`) or bundles. Exits with 0 if they are the same executor,\nwith 1 if they differ.",
-                                     .example = "build/lynxbench capture --out /tmp/a.json; build/lynxbench diff /tmp/a.json /tmp/a.json",
-                                     .run = run};
+const struct command command_diff = {
+    .name = "diff",
+    .summary = "how two executors differ, by layer and owner",
+    .usage = "A B",
+    .least = 2,
+    .most = 2,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details =
+        "A and B are captures (`lynxbench capture --out`) or bundles. Exits with 0 if they are the same executor,\nwith 1 if they differ.",
+    .example = "build/lynxbench capture --out /tmp/a.json; build/lynxbench diff /tmp/a.json /tmp/a.json",
+    .run = run};

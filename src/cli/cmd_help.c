@@ -3,10 +3,12 @@
 
 #include "cli/command.h"
 
-static const struct option_spec options[] = {{"man", NULL, "the manual page of COMMAND, or of lynxbench, in troff"}, {"bash", NULL, "completion for bash: source it"}};
+static const struct option_spec options[] = {{"man", NULL, "the manual page of COMMAND, or of lynxbench, in troff"},
+                                             {"bash", NULL, "completion for bash: source it"}};
 
 static void print_man(const struct command *only) {
-  (void)printf(".TH LYNXBENCH%s%s 1 \"\" \"lynxbench %s\"\n.SH NAME\nlynxbench%s%s \\- %s\n", only != NULL ? "-" : "", only != NULL ? only->name : "", LYNX_VERSION, only != NULL ? "-" : "", only != NULL ? only->name : "",
+  (void)printf(".TH LYNXBENCH%s%s 1 \"\" \"lynxbench %s\"\n.SH NAME\nlynxbench%s%s \\- %s\n", only != NULL ? "-" : "",
+               only != NULL ? only->name : "", LYNX_VERSION, only != NULL ? "-" : "", only != NULL ? only->name : "",
                only != NULL ? only->summary : "measure an AI workload on the whole stack that runs it");
   if (only == NULL) {
     (void)printf(".SH SYNOPSIS\n.B lynxbench\nCOMMAND [options]\n.SH COMMANDS\n");
@@ -16,7 +18,9 @@ static void print_man(const struct command *only) {
   (void)printf(".SH SYNOPSIS\n.B lynxbench %s\n%s%s\n", only->name, only->usage, only->n_options > 0 ? " [options]" : "");
   if (only->details != NULL) (void)printf(".SH DESCRIPTION\n%s\n", only->details);
   if (only->n_options > 0) (void)printf(".SH OPTIONS\n");
-  for (size_t i = 0; i < only->n_options; i++) (void)printf(".TP\n.B \\-\\-%s%s%s\n%s\n", only->options[i].name, only->options[i].argument != NULL ? " " : "", only->options[i].argument != NULL ? only->options[i].argument : "", only->options[i].help);
+  for (size_t i = 0; i < only->n_options; i++)
+    (void)printf(".TP\n.B \\-\\-%s%s%s\n%s\n", only->options[i].name, only->options[i].argument != NULL ? " " : "",
+                 only->options[i].argument != NULL ? only->options[i].argument : "", only->options[i].help);
   (void)printf(".SH EXAMPLE\n.nf\n%s\n.fi\n", only->example);
 }
 
@@ -29,7 +33,9 @@ static void print_bash(void) {
   }
   (void)printf("  esac\n  if [ \"$COMP_CWORD\" = 1 ]; then list='");
   for (int i = 0; commands[i] != NULL; i++) (void)printf("%s%s", i > 0 ? " " : "", commands[i]->name);
-  (void)printf("'; fi\n  case $word in\n    -*) COMPREPLY=($(compgen -W \"$list\" -- \"$word\")) ;;\n    *) COMPREPLY=($(compgen -f -- \"$word\")); if [ \"$COMP_CWORD\" = 1 ]; then COMPREPLY=($(compgen -W \"$list\" -- \"$word\")); fi ;;\n  esac\n}\ncomplete -o filenames -F _lynxbench lynxbench\n");
+  (void)printf("'; fi\n  case $word in\n    -*) COMPREPLY=($(compgen -W \"$list\" -- \"$word\")) ;;\n    *) COMPREPLY=($(compgen -f -- "
+               "\"$word\")); if [ \"$COMP_CWORD\" = 1 ]; then COMPREPLY=($(compgen -W \"$list\" -- \"$word\")); fi ;;\n  esac\n}\ncomplete "
+               "-o filenames -F _lynxbench lynxbench\n");
 }
 
 static int run(const struct arguments *arguments) {
@@ -48,4 +54,11 @@ static int run(const struct arguments *arguments) {
   return EXIT_HOLDS;
 }
 
-const struct command command_help = {.name = "help", .summary = "help on a command; manual pages and completion", .usage = "[COMMAND]", .most = 1, .options = options, .n_options = LYNX_COUNT(options), .example = "build/lynxbench help run --man | man -l -", .run = run};
+const struct command command_help = {.name = "help",
+                                     .summary = "help on a command; manual pages and completion",
+                                     .usage = "[COMMAND]",
+                                     .most = 1,
+                                     .options = options,
+                                     .n_options = LYNX_COUNT(options),
+                                     .example = "build/lynxbench help run --man | man -l -",
+                                     .run = run};

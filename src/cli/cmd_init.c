@@ -43,21 +43,48 @@ static const char *quoted(struct arena *arena, const char *text) {
   return out;
 }
 
-static void write_contract(struct arena *arena, const struct arguments *a, const char *endpoint, const char *model, const char *rate, struct buffer *out) {
-  const char *counted = a->option[COUNTED] != NULL ? a->option[COUNTED] : "60s", *sessions = a->option[SESSIONS] != NULL ? a->option[SESSIONS] : "3", *tokens = a->option[OUTPUT_TOKENS] != NULL ? a->option[OUTPUT_TOKENS] : "64";
-  (void)buffer_printf(out, "# A lynxbench contract: what is measured, how, and what the teams agreed on. `lynxbench lint` explains\n# what is wrong and what is left unstated; docs/contract.md describes every field.\nlynxbench: 1\nname: %s\n",
+static void write_contract(struct arena *arena, const struct arguments *a, const char *endpoint, const char *model, const char *rate,
+                           struct buffer *out) {
+  const char *counted = a->option[COUNTED] != NULL ? a->option[COUNTED] : "60s",
+             *sessions = a->option[SESSIONS] != NULL ? a->option[SESSIONS] : "3",
+             *tokens = a->option[OUTPUT_TOKENS] != NULL ? a->option[OUTPUT_TOKENS] : "64";
+  (void)buffer_printf(out,
+                      "# A lynxbench contract: what is measured, how, and what the teams agreed on. `lynxbench lint` explains\n# what is "
+                      "wrong and what is left unstated; docs/contract.md describes every field.\nlynxbench: 1\nname: %s\n",
                       quoted(arena, a->option[NAME] != NULL ? a->option[NAME] : "first"));
-  (void)buffer_text(out, "# question: what do the teams want to know?\n\nwhere:\n  environment: development     # production, canary or twin; production needs load caps and an abort_slo\n  # load_cap_per_s: 50\n\n");
+  (void)buffer_text(out, "# question: what do the teams want to know?\n\nwhere:\n  environment: development     # production, canary or "
+                         "twin; production needs load caps and an abort_slo\n  # load_cap_per_s: 50\n\n");
   (void)buffer_printf(out, "executor:\n  endpoint: %s\n", quoted(arena, endpoint));
-  (void)buffer_text(out, "  ready_path: /v1/models       # answers 200 once the executor can serve\n  # start: {command: [program, argument, \"{precision}\"]}   # then every session is a fresh process\n  # expect: {cpu.model: \"...\"}   # facts that must hold; `lynxbench capture --endpoint ...` lists them\n\n");
-  (void)buffer_printf(out, "workload:\n  driver: http\n  api: %s\n  model: %s\n  output_tokens: %s\n  ignore_eos: true             # servers that do not know it write shorter answers, which is then counted and shown\n", a->option[CHAT] != NULL ? "chat" : "completions", quoted(arena, model), tokens);
-  (void)buffer_text(out, "  prompts: {count: 64, bytes: 256}   # file: prompts.txt cuts them from a text of yours\n  # profile: the real traffic that this stands for, in words\n  # api_key_env: OPENAI_API_KEY   # the key itself is never recorded\n\n");
-  if (a->option[CONCURRENCY] != NULL) (void)buffer_printf(out, "regime:\n  load: closed                 # or poisson, constant (with rate_per_s)\n  concurrency: %s\n\n", a->option[CONCURRENCY]);
-  else (void)buffer_printf(out, "regime:\n  load: poisson                # independent users; or constant, or closed (with concurrency)\n  rate_per_s: %s\n\n", rate);
-  if (a->option[TTFT] != NULL) (void)buffer_printf(out, "slo:\n  - {metric: time_to_first_token, quantile: 0.99, at_most: %s}\n\n", a->option[TTFT]);
-  else (void)buffer_text(out, "# slo:                         # what good means\n#   - {metric: time_to_first_token, quantile: 0.99, at_most: 500ms}\n\n");
-  (void)buffer_printf(out, "precisions: [as-served]        # or [f32, bf16, int8] with executor.start\n\nmethod:\n  warm_up: 10s                 # load that is not counted\n  counted: %s\n  sessions: %s                  # intervals are over sessions: at least 2\n  drain: 30s                   # how long counted requests may take to finish\n  request_timeout: 60s\n  seed: 1\n  lag_p99_at_most: 5ms         # if the instrument itself is later than this, no claim is made\n\n", counted, sessions);
-  (void)buffer_text(out, "# accuracy: {text_file: held-out.txt, at_least_ratio: 0.99}\n# owners: {serving: Inference team}\n# signatories: [ML, Platform, Infrastructure, Procurement]\n");
+  (void)buffer_text(out, "  ready_path: /v1/models       # answers 200 once the executor can serve\n  # start: {command: [program, "
+                         "argument, \"{precision}\"]}   # then every session is a fresh process\n  # expect: {cpu.model: \"...\"}   # "
+                         "facts that must hold; `lynxbench capture --endpoint ...` lists them\n\n");
+  (void)buffer_printf(out,
+                      "workload:\n  driver: http\n  api: %s\n  model: %s\n  output_tokens: %s\n  ignore_eos: true             # servers "
+                      "that do not know it write shorter answers, which is then counted and shown\n",
+                      a->option[CHAT] != NULL ? "chat" : "completions", quoted(arena, model), tokens);
+  (void)buffer_text(out,
+                    "  prompts: {count: 64, bytes: 256}   # file: prompts.txt cuts them from a text of yours\n  # profile: the real "
+                    "traffic that this stands for, in words\n  # api_key_env: OPENAI_API_KEY   # the key itself is never recorded\n\n");
+  if (a->option[CONCURRENCY] != NULL)
+    (void)buffer_printf(out, "regime:\n  load: closed                 # or poisson, constant (with rate_per_s)\n  concurrency: %s\n\n",
+                        a->option[CONCURRENCY]);
+  else
+    (void)buffer_printf(
+        out, "regime:\n  load: poisson                # independent users; or constant, or closed (with concurrency)\n  rate_per_s: %s\n\n",
+        rate);
+  if (a->option[TTFT] != NULL)
+    (void)buffer_printf(out, "slo:\n  - {metric: time_to_first_token, quantile: 0.99, at_most: %s}\n\n", a->option[TTFT]);
+  else
+    (void)buffer_text(
+        out, "# slo:                         # what good means\n#   - {metric: time_to_first_token, quantile: 0.99, at_most: 500ms}\n\n");
+  (void)buffer_printf(out,
+                      "precisions: [as-served]        # or [f32, bf16, int8] with executor.start\n\nmethod:\n  warm_up: 10s                "
+                      " # load that is not counted\n  counted: %s\n  sessions: %s                  # intervals are over sessions: at least "
+                      "2\n  drain: 30s                   # how long counted requests may take to finish\n  request_timeout: 60s\n  seed: "
+                      "1\n  lag_p99_at_most: 5ms         # if the instrument itself is later than this, no claim is made\n\n",
+                      counted, sessions);
+  (void)buffer_text(out, "# accuracy: {text_file: held-out.txt, at_least_ratio: 0.99}\n# owners: {serving: Inference team}\n# signatories: "
+                         "[ML, Platform, Infrastructure, Procurement]\n");
 }
 
 static int run(const struct arguments *arguments) {
@@ -67,7 +94,8 @@ static int run(const struct arguments *arguments) {
   buffer_init(&out, 1 << 20);
   const char *endpoint = ask(&arena, arguments->option[ENDPOINT], "Where does the executor serve?", "http://127.0.0.1:8000");
   const char *model = ask(&arena, arguments->option[MODEL], "Which model, as the server knows it?", "default");
-  const char *rate = arguments->option[CONCURRENCY] != NULL ? "" : ask(&arena, arguments->option[RATE], "How many requests per second?", "2");
+  const char *rate = arguments->option[CONCURRENCY] != NULL ? ""
+                                                            : ask(&arena, arguments->option[RATE], "How many requests per second?", "2");
   const char *path = arguments->option[OUT] != NULL ? arguments->option[OUT] : "contract.yaml";
   write_contract(&arena, arguments, endpoint, model, rate, &out);
   (void)contract_parse(out.data, out.length, &check.arena, &check.contract, &check.problems); /* its problems are told below */
@@ -78,7 +106,7 @@ static int run(const struct arguments *arguments) {
   } else if (strcmp(path, "-") != 0 && access(path, F_OK) == 0) {
     (void)fprintf(stderr, "lynxbench init: %s exists, and is not overwritten; name another with --out\n", path);
     code = EXIT_WRONG_INPUT;
-  } else if (!write_output(path, out.data, out.length)) code = EXIT_CONDITIONS;
+  } else if (!write_buffer(path, &out)) code = EXIT_CONDITIONS;
   else if (strcmp(path, "-") != 0) (void)printf("%s written; next: lynxbench lint %s; lynxbench run %s\n", path, path, path);
   arena_release(&check.arena);
   buffer_release(&out);

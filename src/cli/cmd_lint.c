@@ -2,7 +2,10 @@
 #include "cli/command.h"
 #include "cli/contract_file.h"
 
-static const struct option_spec options[] = {{"json", NULL, "problems, grade and digest as JSON"}, {"canonical", NULL, "print the canonical form instead, whose SHA-256 is the digest"}, {"schema", NULL, "print the JSON Schema of contracts (CONTRACT may be left out)"}, {"reference", NULL, "print the table of all fields, in Markdown"}};
+static const struct option_spec options[] = {{"json", NULL, "problems, grade and digest as JSON"},
+                                             {"canonical", NULL, "print the canonical form instead, whose SHA-256 is the digest"},
+                                             {"schema", NULL, "print the JSON Schema of contracts (CONTRACT may be left out)"},
+                                             {"reference", NULL, "print the table of all fields, in Markdown"}};
 
 static void print_json(const struct contract_file *file, const char *digest) {
   static const char *const kinds[] = {[PROBLEM_ERROR] = "error", [PROBLEM_WARNING] = "warning", [PROBLEM_UNSTATED] = "unstated"};
@@ -27,14 +30,16 @@ static void print_json(const struct contract_file *file, const char *digest) {
   }
   json_close(&json);
   json_close(&json);
-  if (json_finish(&json) && buffer_text(&out, "\n")) (void)write_output(NULL, out.data, out.length);
+  (void)buffer_text(&out, "\n");
+  (void)write_buffer(NULL, &out); /* a failure was told */
   buffer_release(&out);
 }
 
 static int print_generated(bool (*make)(struct buffer *)) {
   struct buffer out;
   buffer_init(&out, 16 << 20);
-  bool good = make(&out) && write_output(NULL, out.data, out.length);
+  bool good = make(&out);
+  good = write_buffer(NULL, &out) && good;
   buffer_release(&out);
   return good ? EXIT_HOLDS : EXIT_CONDITIONS;
 }
@@ -63,21 +68,24 @@ static int run(const struct arguments *arguments) {
     size_t n_unstated = 0;
     for (size_t i = 0; i < file.problems.n_items; i++) n_unstated += file.problems.items[i].kind == PROBLEM_UNSTATED;
     if (!valid) (void)printf("%s: %zu error%s: it cannot be run\n", path, file.problems.n_errors, file.problems.n_errors == 1 ? "" : "s");
-    else (void)printf("%s: valid; grade %s (%zu thing%s left unstated); digest %s\n", path, grade_text(contract_grade(&file.problems)), n_unstated, n_unstated == 1 ? "" : "s", digest);
+    else
+      (void)printf("%s: valid; grade %s (%zu thing%s left unstated); digest %s\n", path, grade_text(contract_grade(&file.problems)),
+                   n_unstated, n_unstated == 1 ? "" : "s", digest);
   }
   if (!valid && arguments->option[1] != NULL) contract_file_print_problems(&file, path, false, false, stderr);
   contract_file_release(&file);
   return valid ? EXIT_HOLDS : EXIT_WRONG_INPUT;
 }
 
-const struct command command_lint = {.name = "lint",
-                                     .summary = "check a contract: every problem at once, and what it leaves unstated",
-                                     .usage = "CONTRACT",
-                                     .most = 1,
-                                     .options = options,
-                                     .n_options = LYNX_COUNT(options),
-                                     .details = "Errors and warnings name line, field, what was found and what is accepted. The grade says how much\n"
-                                                "the contract leaves unstated: A nothing, B up to two things, C up to five, D more. The digest is the\n"
-                                                "contract's identity: comments, order and spelling do not change it, meaning does.",
-                                     .example = "build/lynxbench lint examples/demo.yaml",
-                                     .run = run};
+const struct command command_lint = {
+    .name = "lint",
+    .summary = "check a contract: every problem at once, and what it leaves unstated",
+    .usage = "CONTRACT",
+    .most = 1,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details = "Errors and warnings name line, field, what was found and what is accepted. The grade says how much\n"
+               "the contract leaves unstated: A nothing, B up to two things, C up to five, D more. The digest is the\n"
+               "contract's identity: comments, order and spelling do not change it, meaning does.",
+    .example = "build/lynxbench lint examples/demo.yaml",
+    .run = run};

@@ -21,21 +21,22 @@ static int run(const struct arguments *arguments) {
   enum lynx_status status = html_report(file.bundle, &file.result, &out, &error);
   int code = EXIT_HOLDS;
   if (status != LYNX_OK) code = report_error(&error);
-  else if (!write_output(to, out.data, out.length)) code = EXIT_CONDITIONS;
+  else if (!write_buffer(to, &out)) code = EXIT_CONDITIONS;
   else if (strcmp(to, "-") != 0) (void)printf("%s: %zu bytes, one file, no network\n", to, out.length);
   buffer_release(&out);
   bundle_file_close(&file);
   return code;
 }
 
-const struct command command_report = {.name = "report",
-                                       .summary = "one self-contained HTML file of a bundle",
-                                       .usage = "BUNDLE",
-                                       .least = 1,
-                                       .most = 1,
-                                       .options = options,
-                                       .n_options = LYNX_COUNT(options),
-                                       .details = "The claim, latency over time with the counted window marked, the percentile spectrum, throughput over\n"
-                                                  "time, the executor by layer and owner, what was excluded and why, and the instrument's own error.",
-                                       .example = "build/lynxbench report build/demo/demo.lynx --out /tmp/demo.html",
-                                       .run = run};
+const struct command command_report = {
+    .name = "report",
+    .summary = "one self-contained HTML file of a bundle",
+    .usage = "BUNDLE",
+    .least = 1,
+    .most = 1,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details = "The claim, latency over time with the counted window marked, the percentile spectrum, throughput over\n"
+               "time, the executor by layer and owner, what was excluded and why, and the instrument's own error.",
+    .example = "build/lynxbench report build/demo/demo.lynx --out /tmp/demo.html",
+    .run = run};

@@ -16,9 +16,9 @@ enum exit_code {
   EXIT_HOLDS = 0,
   EXIT_DOES_NOT_HOLD = 1, /* claim refused, executors differ */
   EXIT_WRONG_INPUT = 2,
-  EXIT_INCONCLUSIVE = 3,  /* or nothing was measured */
-  EXIT_CONDITIONS = 4,    /* the machine: disk full, instrument-limited, abort SLO */
-  EXIT_EXECUTOR = 5,      /* cannot be reached, or failed */
+  EXIT_INCONCLUSIVE = 3, /* or nothing was measured */
+  EXIT_CONDITIONS = 4,   /* the machine: disk full, instrument-limited, abort SLO */
+  EXIT_EXECUTOR = 5,     /* cannot be reached, or failed */
   EXIT_OUR_BUG = 70,
   EXIT_INTERRUPTED = 130
 };
@@ -37,12 +37,12 @@ struct arguments {
 
 struct command {
   const char *name, *summary;
-  const char *usage;      /* the positional arguments, as in "CONTRACT" */
-  int least, most;        /* how many of them */
+  const char *usage; /* the positional arguments, as in "CONTRACT" */
+  int least, most;   /* how many of them */
   const struct option_spec *options;
   size_t n_options;
-  const char *details;    /* a paragraph or two */
-  const char *example;    /* works when pasted in the source tree after `make build` */
+  const char *details; /* a paragraph or two */
+  const char *example; /* works when pasted in the source tree after `make build` */
   int (*run)(const struct arguments *arguments);
 };
 
@@ -59,9 +59,13 @@ bool read_file(const char *path, size_t limit, struct buffer *ret);
 /* To a temporary name beside it, then renamed. "-" or NULL is standard output. */
 bool write_output(const char *path, const char *data, size_t length);
 
+/* The same for a buffer; one that overflowed (its limit, or no memory) is an error, and told. */
+bool write_buffer(const char *path, const struct buffer *buffer);
+
 bool color_wanted(FILE *to);
 void print_command_help(const struct command *command, FILE *to);
 
-extern const struct command command_init, command_lint, command_capture, command_diff, command_run, command_show, command_claim, command_report, command_version, command_help;
+extern const struct command command_init, command_lint, command_capture, command_diff, command_run, command_show, command_claim,
+    command_report, command_version, command_help;
 
 #endif

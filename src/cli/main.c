@@ -12,11 +12,18 @@
 static const struct {
   int code;
   const char *meaning;
-} exit_codes[] = {{0, "done, and it holds"}, {1, "done, and it does not hold (claim refused, executors differ)"}, {2, "the input or the usage is wrong"}, {3, "inconclusive, or nothing was measured"}, {4, "the machine's conditions make the measurement invalid (disk full, abort SLO)"},
-                  {5, "the executor cannot be reached, or failed"}, {70, "a bug of ours"}, {130, "interrupted; what there is is sealed as incomplete"}};
+} exit_codes[] = {{0, "done, and it holds"},
+                  {1, "done, and it does not hold (claim refused, executors differ)"},
+                  {2, "the input or the usage is wrong"},
+                  {3, "inconclusive, or nothing was measured"},
+                  {4, "the machine's conditions make the measurement invalid (disk full, abort SLO)"},
+                  {5, "the executor cannot be reached, or failed"},
+                  {70, "a bug of ours"},
+                  {130, "interrupted; what there is is sealed as incomplete"}};
 
 static void print_help(FILE *to) {
-  (void)fprintf(to, "lynxbench measures an AI workload on the whole stack that runs it, by a method agreed in advance,\nand keeps a record that anybody can check.\n\nusage: lynxbench COMMAND [options]\n\ncommands:\n");
+  (void)fprintf(to, "lynxbench measures an AI workload on the whole stack that runs it, by a method agreed in advance,\nand keeps a record "
+                    "that anybody can check.\n\nusage: lynxbench COMMAND [options]\n\ncommands:\n");
   for (int i = 0; commands[i] != NULL; i++) (void)fprintf(to, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
   (void)fprintf(to, "\nA first measurement of a server of yours:\n"
                     "  lynxbench init --endpoint http://127.0.0.1:8000 --model my-model --rate 2 --out first.yaml\n"
@@ -29,7 +36,8 @@ static void print_help(FILE *to) {
 }
 
 void print_command_help(const struct command *command, FILE *to) {
-  (void)fprintf(to, "lynxbench %s: %s\n\nusage: lynxbench %s%s%s%s\n", command->name, command->summary, command->name, command->usage[0] != 0 ? " " : "", command->usage, command->n_options > 0 ? " [options]" : "");
+  (void)fprintf(to, "lynxbench %s: %s\n\nusage: lynxbench %s%s%s%s\n", command->name, command->summary, command->name,
+                command->usage[0] != 0 ? " " : "", command->usage, command->n_options > 0 ? " [options]" : "");
   if (command->details != NULL) (void)fprintf(to, "\n%s\n", command->details);
   if (command->n_options > 0) (void)fprintf(to, "\noptions:\n");
   for (size_t i = 0; i < command->n_options; i++) {
@@ -101,6 +109,12 @@ bool write_output(const char *path, const char *data, size_t length) {
   return false;
 }
 
+bool write_buffer(const char *path, const struct buffer *buffer) {
+  if (!buffer->overflowed) return write_output(path, buffer->data != NULL ? buffer->data : "", buffer->length);
+  (void)fprintf(stderr, "lynxbench: the output would pass %zu bytes, or there is no memory for it\n", buffer->limit);
+  return false;
+}
+
 bool color_wanted(FILE *to) {
   const char *no = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE"), *term = getenv("TERM");
   if (no != NULL && no[0] != 0) return false;
@@ -109,7 +123,9 @@ bool color_wanted(FILE *to) {
 }
 
 static int wrong_usage(const struct command *command, const char *what, const char *found) {
-  (void)fprintf(stderr, "lynxbench %s: %s%s%s%s\nusage: lynxbench %s %s%s\nnext: lynxbench %s --help\n", command->name, what, found != NULL ? " '" : "", found != NULL ? found : "", found != NULL ? "'" : "", command->name, command->usage, command->n_options > 0 ? " [options]" : "", command->name);
+  (void)fprintf(stderr, "lynxbench %s: %s%s%s%s\nusage: lynxbench %s %s%s\nnext: lynxbench %s --help\n", command->name, what,
+                found != NULL ? " '" : "", found != NULL ? found : "", found != NULL ? "'" : "", command->name, command->usage,
+                command->n_options > 0 ? " [options]" : "", command->name);
   return EXIT_WRONG_INPUT;
 }
 
@@ -120,7 +136,8 @@ static int run_command(const struct command *command, int argc, char **argv) {
   for (int i = 0; i < argc; i++) {
     const char *word = argv[i];
     if (only_positional || word[0] != '-' || word[1] == 0) {
-      if (arguments.n_positional == command->most) return wrong_usage(command, "too many arguments; the first that is not understood is", word);
+      if (arguments.n_positional == command->most)
+        return wrong_usage(command, "too many arguments; the first that is not understood is", word);
       arguments.positional[arguments.n_positional++] = word;
       continue;
     }
@@ -134,7 +151,9 @@ static int run_command(const struct command *command, int argc, char **argv) {
     }
     const char *equals = strchr(word, '=');
     size_t n = equals != NULL ? (size_t)(equals - word) : strlen(word), o = 0;
-    while (o < command->n_options && !(n == strlen(command->options[o].name) + 2 && strncmp(word + 2, command->options[o].name, n - 2) == 0 && word[1] == '-')) o++;
+    while (o < command->n_options &&
+           !(n == strlen(command->options[o].name) + 2 && strncmp(word + 2, command->options[o].name, n - 2) == 0 && word[1] == '-'))
+      o++;
     if (o == command->n_options) return wrong_usage(command, "there is no option", word);
     if (command->options[o].argument == NULL) {
       if (equals != NULL) return wrong_usage(command, "this option takes no value:", word);

@@ -30,7 +30,8 @@ static void write_value(struct json_writer *json, const struct field *field, con
       for (size_t n = 0; n < map->n_items; n++) {
         size_t next = map->n_items;
         for (size_t i = 0; i < map->n_items; i++)
-          if ((last == NULL || strcmp(map->keys[i], last) > 0) && (next == map->n_items || strcmp(map->keys[i], map->keys[next]) < 0)) next = i;
+          if ((last == NULL || strcmp(map->keys[i], last) > 0) && (next == map->n_items || strcmp(map->keys[i], map->keys[next]) < 0))
+            next = i;
         if (next == map->n_items) break;
         last = map->keys[next];
         json_put_text(json, last, map->values[next]);
@@ -53,7 +54,8 @@ static void write_section(struct json_writer *json, const struct field_table *ta
   json_open_object(json);
   for (size_t i = 0; i < table->n_fields; i++) {
     const struct field *field = &table->fields[i];
-    bool has_value = field_is_set(section, i) || field->fallback != NULL || (field->type == FIELD_SECTION && !field_table_demands(field->table));
+    bool has_value = field_is_set(section, i) || field->fallback != NULL ||
+                     (field->type == FIELD_SECTION && !field_table_demands(field->table));
     if (!has_value) continue;
     json_key(json, field->name);
     write_value(json, field, field_of(section, field));
@@ -91,7 +93,8 @@ static void schema_type(struct json_writer *json, const struct field *field) {
     case FIELD_NUMBER:
       json_put_text(json, "type", field->type == FIELD_INTEGER ? "integer" : "number");
       if (field->least != NULL && number_double(field->least, strlen(field->least), &number)) json_put_double(json, "minimum", number);
-      if (field->greatest != NULL && number_double(field->greatest, strlen(field->greatest), &number)) json_put_double(json, "maximum", number);
+      if (field->greatest != NULL && number_double(field->greatest, strlen(field->greatest), &number))
+        json_put_double(json, "maximum", number);
       break;
     case FIELD_DURATION:
       json_put_text(json, "type", "string");
@@ -172,8 +175,16 @@ bool contract_schema(struct buffer *ret) {
 /* --- the reference page --- */
 
 static const char *type_text(const struct field *field) {
-  static const char *const names[] = {[FIELD_TEXT] = "text", [FIELD_BOOL] = "true or false", [FIELD_INTEGER] = "whole number", [FIELD_NUMBER] = "number", [FIELD_DURATION] = "duration",
-                                      [FIELD_CHOICE] = "choice", [FIELD_TEXTS] = "list", [FIELD_MAP] = "key: value", [FIELD_SECTION] = "section", [FIELD_SECTIONS] = "list of sections"};
+  static const char *const names[] = {[FIELD_TEXT] = "text",
+                                      [FIELD_BOOL] = "true or false",
+                                      [FIELD_INTEGER] = "whole number",
+                                      [FIELD_NUMBER] = "number",
+                                      [FIELD_DURATION] = "duration",
+                                      [FIELD_CHOICE] = "choice",
+                                      [FIELD_TEXTS] = "list",
+                                      [FIELD_MAP] = "key: value",
+                                      [FIELD_SECTION] = "section",
+                                      [FIELD_SECTIONS] = "list of sections"};
   return names[field->type];
 }
 
@@ -185,7 +196,8 @@ static void reference_section(struct buffer *out, const struct field_table *tabl
     (void)buffer_printf(out, "| `%s` | %s | ", field->name, type_text(field));
     (void)buffer_text(out, field->required ? "required" : field->fallback != NULL && field->fallback[0] != 0 ? field->fallback : "");
     (void)buffer_text(out, " | ");
-    for (size_t k = 0; k < field->n_choices; k++) (void)buffer_printf(out, "%s`%s`: %s", k > 0 ? "; " : "", field->choices[k].name, field->choices[k].help);
+    for (size_t k = 0; k < field->n_choices; k++)
+      (void)buffer_printf(out, "%s`%s`: %s", k > 0 ? "; " : "", field->choices[k].name, field->choices[k].help);
     if (field->least != NULL) (void)buffer_printf(out, "%s to %s", field->least, field->greatest);
     (void)buffer_printf(out, " | %s%s |\n", field->help, field->disclose ? " *(graded)*" : "");
   }

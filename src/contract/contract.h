@@ -183,10 +183,12 @@ struct problem_list {
   struct arena *arena;
 };
 
-void problem_add(struct problem_list *problems, enum problem_kind kind, int line, const char *field, const char *found, const char *accepted);
+void problem_add(struct problem_list *problems, enum problem_kind kind, int line, const char *field, const char *found,
+                 const char *accepted);
 
 /* Reads everything it can and lists every problem. INPUT if any is an error (the contract is then partly filled). */
-enum lynx_status contract_parse(const char *text, size_t length, struct arena *arena, struct contract *ret, struct problem_list *ret_problems);
+enum lynx_status contract_parse(const char *text, size_t length, struct arena *arena, struct contract *ret,
+                                struct problem_list *ret_problems);
 
 /* Was this field written in the file? path: "regime.rate_per_s". */
 bool contract_states(const struct contract *contract, const char *path);

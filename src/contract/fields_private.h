@@ -27,13 +27,13 @@ struct field {
   const char *name;
   enum field_type type;
   size_t offset;
-  const char *fallback;          /* as it would be written; NULL: no default */
-  const char *least, *greatest;  /* likewise; NULL: no bound */
+  const char *fallback;         /* as it would be written; NULL: no default */
+  const char *least, *greatest; /* likewise; NULL: no bound */
   const struct field_choice *choices;
   size_t n_choices;
   const struct field_table *table; /* of a section */
   bool required;
-  bool disclose;                   /* left out, it is listed as unstated and lowers the grade */
+  bool disclose; /* left out, it is listed as unstated and lowers the grade */
   const char *help, *example;
 };
 

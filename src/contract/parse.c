@@ -10,7 +10,8 @@ struct reading {
   struct problem_list *problems;
 };
 
-void problem_add(struct problem_list *problems, enum problem_kind kind, int line, const char *field, const char *found, const char *accepted) {
+void problem_add(struct problem_list *problems, enum problem_kind kind, int line, const char *field, const char *found,
+                 const char *accepted) {
   size_t n = problems->n_items;
   if ((n & (n - 1)) == 0) {
     struct problem *items = arena_alloc(problems->arena, n == 0 ? 1 : 2 * n, sizeof *items);
@@ -60,14 +61,16 @@ static bool is_doubtful_number(const char *text) {
   size_t plain = strspn(digits, "0123456789.");
   if (digits[plain] == 0) return false;
   if (digits[plain] == '_' || digits[plain] == ':') return strspn(digits, "0123456789_:.") == strlen(digits);
-  return (digits[plain] == 'e' || digits[plain] == 'E') && strspn(digits + plain + 1, "+-0123456789") == strlen(digits + plain + 1) && digits[plain + 1] != 0;
+  return (digits[plain] == 'e' || digits[plain] == 'E') && strspn(digits + plain + 1, "+-0123456789") == strlen(digits + plain + 1) &&
+         digits[plain + 1] != 0;
 }
 
 static const char *plain_number(struct reading *r, const char *text, double value) {
   char number[48];
   (void)text;
   number_text(number, sizeof number, value);
-  return arena_printf(r->arena, "a plain decimal: YAML 1.1 and 1.2 read this differently; write %s", strchr(number, 'e') == NULL ? number : "it out in digits");
+  return arena_printf(r->arena, "a plain decimal: YAML 1.1 and 1.2 read this differently; write %s",
+                      strchr(number, 'e') == NULL ? number : "it out in digits");
 }
 
 /* --- one value of each type --- */
@@ -82,7 +85,8 @@ static bool read_text(struct reading *r, const struct yaml_node *node, const cha
     return false;
   }
   if (!node->quoted && (is_truth_word(node->text) || is_doubtful_number(node->text))) {
-    complain(r, node, path, arena_printf(r->arena, "a text in quotes: YAML 1.1 and 1.2 read the bare word differently; write \"%s\"", node->text));
+    complain(r, node, path,
+             arena_printf(r->arena, "a text in quotes: YAML 1.1 and 1.2 read the bare word differently; write \"%s\"", node->text));
     return false;
   }
   for (size_t i = 0; i < node->length;) {
@@ -120,7 +124,8 @@ static bool read_number(struct reading *r, const struct yaml_node *node, const c
   return true;
 }
 
-static bool in_range(struct reading *r, const struct yaml_node *node, const char *path, const struct field *field, double value, double least, double greatest) {
+static bool in_range(struct reading *r, const struct yaml_node *node, const char *path, const struct field *field, double value,
+                     double least, double greatest) {
   if ((field->least == NULL || value >= least) && (field->greatest == NULL || value <= greatest)) return true;
   complain(r, node, path,
            field->least != NULL && field->greatest != NULL ? arena_printf(r->arena, "from %s to %s", field->least, field->greatest)
@@ -172,23 +177,27 @@ static bool read_map(struct reading *r, const struct yaml_node *node, const char
     complain(r, node, path, "a group of key: value");
     return false;
   }
-  *ret = (struct text_map){.keys = arena_alloc(r->arena, node->n_items, sizeof *ret->keys), .values = arena_alloc(r->arena, node->n_items, sizeof *ret->values)};
+  *ret = (struct text_map){.keys = arena_alloc(r->arena, node->n_items, sizeof *ret->keys),
+                           .values = arena_alloc(r->arena, node->n_items, sizeof *ret->values)};
   for (size_t i = 0; i < node->n_items; i++) {
     ret->keys[ret->n_items] = node->keys[i]->text;
-    if (read_text(r, node->items[i], arena_printf(r->arena, "%s.%s", path, node->keys[i]->text), &ret->values[ret->n_items])) ret->n_items++;
+    if (read_text(r, node->items[i], arena_printf(r->arena, "%s.%s", path, node->keys[i]->text), &ret->values[ret->n_items]))
+      ret->n_items++;
   }
   return true;
 }
 
 static void read_section(struct reading *r, const struct yaml_node *node, const char *path, const struct field_table *table, void *section);
 
-static bool read_sections(struct reading *r, const struct yaml_node *node, const char *path, const struct field_table *table, struct item_list *ret) {
+static bool read_sections(struct reading *r, const struct yaml_node *node, const char *path, const struct field_table *table,
+                          struct item_list *ret) {
   if (node->kind != YAML_LIST) {
     complain(r, node, path, "a list, each item beginning with '-'");
     return false;
   }
   *ret = (struct item_list){.items = arena_alloc(r->arena, node->n_items, table->size), .n_items = node->n_items};
-  for (size_t i = 0; i < node->n_items; i++) read_section(r, node->items[i], arena_printf(r->arena, "%s[%zu]", path, i), table, (char *)ret->items + i * table->size);
+  for (size_t i = 0; i < node->n_items; i++)
+    read_section(r, node->items[i], arena_printf(r->arena, "%s[%zu]", path, i), table, (char *)ret->items + i * table->size);
   return true;
 }
 
@@ -199,7 +208,10 @@ static bool read_value(struct reading *r, const struct yaml_node *node, const ch
     case FIELD_BOOL: {
       bool truth = node->kind == YAML_SCALAR && !node->quoted && strcmp(node->text, "true") == 0;
       if (!truth && (node->kind != YAML_SCALAR || node->quoted || strcmp(node->text, "false") != 0)) {
-        complain(r, node, path, node->kind == YAML_SCALAR && is_truth_word(node->text) ? "true or false (yes, no, on and off mean different things to different YAML readers)" : "true or false");
+        complain(r, node, path,
+                 node->kind == YAML_SCALAR && is_truth_word(node->text)
+                     ? "true or false (yes, no, on and off mean different things to different YAML readers)"
+                     : "true or false");
         return false;
       }
       *(bool *)at = truth;
@@ -208,14 +220,18 @@ static bool read_value(struct reading *r, const struct yaml_node *node, const ch
     case FIELD_INTEGER:
     case FIELD_NUMBER: {
       bool integer = field->type == FIELD_INTEGER;
-      if (!read_number(r, node, path, integer, &number) || !in_range(r, node, path, field, number, bound(field->least, false), bound(field->greatest, false))) return false;
+      if (!read_number(r, node, path, integer, &number) ||
+          !in_range(r, node, path, field, number, bound(field->least, false), bound(field->greatest, false)))
+        return false;
       if (integer) return number_int64(node->text, node->length, at);
       *(double *)at = number;
       return true;
     }
     case FIELD_DURATION: {
       int64_t ns;
-      if (!read_duration(r, node, path, &ns) || !in_range(r, node, path, field, (double)ns, bound(field->least, true), bound(field->greatest, true))) return false;
+      if (!read_duration(r, node, path, &ns) ||
+          !in_range(r, node, path, field, (double)ns, bound(field->least, true), bound(field->greatest, true)))
+        return false;
       *(int64_t *)at = ns;
       return true;
     }
@@ -272,7 +288,8 @@ static void complain_unknown(struct reading *r, const struct yaml_node *key, con
   }
   char clean[100];
   text_sanitise(clean, sizeof clean, key->text, key->length);
-  const char *accepted = nearest != NULL ? arena_printf(r->arena, "did you mean '%s'?", nearest) : arena_printf(r->arena, "the fields here are %s", all);
+  const char *accepted = nearest != NULL ? arena_printf(r->arena, "did you mean '%s'?", nearest)
+                                         : arena_printf(r->arena, "the fields here are %s", all);
   const char *field = path[0] == 0 ? arena_copy(r->arena, clean) : arena_printf(r->arena, "%s.%s", path, clean);
   problem_add(r->problems, PROBLEM_ERROR, key->line, field, "an unknown field", accepted);
 }
@@ -286,13 +303,20 @@ static void note_left_out(struct reading *r, int line, const char *path, const s
     const struct field *field = &table->fields[i];
     if (field_is_set(section, i)) continue;
     const char *name = path_of(r, path, field->name);
-    if (field->required) problem_add(r->problems, PROBLEM_ERROR, line, name, "nothing", arena_printf(r->arena, "this field is required: %s", field->help));
-    else if (field->disclose) problem_add(r->problems, PROBLEM_UNSTATED, 0, name, field->fallback != NULL && field->fallback[0] != 0 ? arena_printf(r->arena, "unstated (%s is assumed)", field->fallback) : "unstated", field->help);
-    else if (field->type == FIELD_SECTION && !field_table_demands(field->table)) note_left_out(r, line, name, field->table, field_of(section, field));
+    if (field->required)
+      problem_add(r->problems, PROBLEM_ERROR, line, name, "nothing", arena_printf(r->arena, "this field is required: %s", field->help));
+    else if (field->disclose)
+      problem_add(r->problems, PROBLEM_UNSTATED, 0, name,
+                  field->fallback != NULL && field->fallback[0] != 0 ? arena_printf(r->arena, "unstated (%s is assumed)", field->fallback)
+                                                                     : "unstated",
+                  field->help);
+    else if (field->type == FIELD_SECTION && !field_table_demands(field->table))
+      note_left_out(r, line, name, field->table, field_of(section, field));
   }
 }
 
-static void read_section(struct reading *r, const struct yaml_node *node, const char *path, const struct field_table *table, void *section) {
+static void read_section(struct reading *r, const struct yaml_node *node, const char *path, const struct field_table *table,
+                         void *section) {
   if (node->kind != YAML_MAP) {
     complain(r, node, path[0] == 0 ? "contract" : path, "a group of fields");
     return;
@@ -337,13 +361,16 @@ static int line_of(const struct yaml_node *node, const char *path) {
   return line;
 }
 
-enum lynx_status contract_parse(const char *text, size_t length, struct arena *arena, struct contract *ret, struct problem_list *ret_problems) {
+enum lynx_status contract_parse(const char *text, size_t length, struct arena *arena, struct contract *ret,
+                                struct problem_list *ret_problems) {
   struct lynx_error error = {0};
   struct yaml_node *root = NULL;
   *ret = (struct contract){0};
   *ret_problems = (struct problem_list){.arena = arena};
   struct reading r = {.arena = arena, .problems = ret_problems};
-  enum lynx_status status = length > CONTRACT_FILE_MAX ? lynx_fail(&error, LYNX_LIMIT, "%zu bytes; a contract has at most %d", length, CONTRACT_FILE_MAX) : yaml_parse(text, length, arena, &root, &error);
+  enum lynx_status status = length > CONTRACT_FILE_MAX
+                                ? lynx_fail(&error, LYNX_LIMIT, "%zu bytes; a contract has at most %d", length, CONTRACT_FILE_MAX)
+                                : yaml_parse(text, length, arena, &root, &error);
   if (status != LYNX_OK) {
     problem_add(ret_problems, PROBLEM_ERROR, error.line, "contract", arena_copy(arena, error.message), "");
     return status;

@@ -61,7 +61,7 @@ struct http_driver {
     bool failed;
     int64_t at_ns;
     struct answer_end end;
-  } *pending;
+  } * pending;
   size_t n_pending;
 };
 
@@ -91,7 +91,8 @@ static enum lynx_status http_open(const struct driver_options *options, void **r
   driver->options = *options;
   driver->epoll = -1;
   enum lynx_status status = transport_resolve(options->endpoint, options->ca_file, options->insecure_tls, &driver->address, error);
-  if (status == LYNX_OK && (driver->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0) status = lynx_fail(error, LYNX_IO, "epoll: %s", strerror(errno));
+  if (status == LYNX_OK && (driver->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)
+    status = lynx_fail(error, LYNX_IO, "epoll: %s", strerror(errno));
   driver->connections = xalloc(options->n_slots, sizeof *driver->connections);
   driver->slots = xalloc(options->n_slots, sizeof *driver->slots);
   driver->pending = xalloc(options->n_slots, sizeof *driver->pending);
@@ -127,7 +128,9 @@ static enum lynx_status http_prepare(void *state, const struct driver_input *inp
     buffer_clear(&request);
     bool good = openai_body(&driver->options, &inputs[i], &body);
     bool brackets = strchr(to->host, ':') != NULL;
-    good = good && buffer_printf(&request, "POST %s%s HTTP/1.1\r\nHost: %s%s%s:%s\r\nContent-Type: application/json\r\nAccept: %s\r\nAccept-Encoding: identity\r\nContent-Length: %zu\r\n",
+    good = good && buffer_printf(&request,
+                                 "POST %s%s HTTP/1.1\r\nHost: %s%s%s:%s\r\nContent-Type: application/json\r\nAccept: "
+                                 "%s\r\nAccept-Encoding: identity\r\nContent-Length: %zu\r\n",
                                  to->base, openai_path(&driver->options), brackets ? "[" : "", to->host, brackets ? "]" : "", to->port,
                                  driver->options.stream ? "text/event-stream" : "application/json", body.length);
     if (good && driver->options.bearer != NULL) good = buffer_printf(&request, "Authorization: Bearer %s\r\n", driver->options.bearer);
@@ -168,7 +171,8 @@ static void begin_answer(struct connection *c) {
 
 static void deliver_end(struct http_driver *driver, uint32_t slot, int64_t at_ns, const struct answer_end *end) {
   driver->slots[slot].connection = -1;
-  driver->deliver(driver->context, &(struct completion){.kind = COMPLETION_END, .slot = slot, .at_ns = at_ns, .read_lag_ns = -1, .end = end});
+  driver->deliver(driver->context,
+                  &(struct completion){.kind = COMPLETION_END, .slot = slot, .at_ns = at_ns, .read_lag_ns = -1, .end = end});
 }
 
 static void fail_connection(struct http_driver *driver, struct connection *c, enum outcome outcome, const char *reason) {
@@ -189,7 +193,9 @@ static void write_request(struct http_driver *driver, struct connection *c) {
   enum transport_answer answer = transport_write(&c->transport, request.ptr + c->written, request.length - c->written, &n);
   if (answer == TRANSPORT_OK) {
     c->written += n;
-    if (first && n > 0) driver->deliver(driver->context, &(struct completion){.kind = COMPLETION_WRITTEN, .slot = (uint32_t)c->slot, .at_ns = at_ns, .read_lag_ns = -1});
+    if (first && n > 0)
+      driver->deliver(driver->context,
+                      &(struct completion){.kind = COMPLETION_WRITTEN, .slot = (uint32_t)c->slot, .at_ns = at_ns, .read_lag_ns = -1});
   }
   if (answer == TRANSPORT_OK || answer == TRANSPORT_RETRY) {
     bool all = c->written == request.length;
@@ -278,7 +284,8 @@ static void take_event(struct http_driver *driver, struct connection *c, const s
   uint32_t n_tokens = event->carries_text ? 1 : 0; /* until usage tells better; docs/method.md#tokens */
   if (event->output_tokens >= 0) {
     c->end.output_tokens = event->output_tokens;
-    if (event->total_tokens >= 0 && event->prompt_tokens >= 0 && event->total_tokens != event->prompt_tokens + event->output_tokens) c->end.flags |= ANSWER_USAGE_CONTRADICTS;
+    if (event->total_tokens >= 0 && event->prompt_tokens >= 0 && event->total_tokens != event->prompt_tokens + event->output_tokens)
+      c->end.flags |= ANSWER_USAGE_CONTRADICTS;
     if (driver->options.continuous_usage) {
       int64_t more = event->output_tokens - c->tokens_before;
       if (more < 0) c->end.flags |= ANSWER_USAGE_CONTRADICTS;
@@ -288,8 +295,13 @@ static void take_event(struct http_driver *driver, struct connection *c, const s
   }
   if (event->carries_text) c->n_text_events++;
   if (!event->carries_text && n_tokens == 0) return;
-  driver->deliver(driver->context, &(struct completion){.kind = COMPLETION_EVENT, .slot = (uint32_t)c->slot, .at_ns = driver->read_at_ns, .read_lag_ns = driver->read_lag_ns,
-                                                       .n_tokens = n_tokens, .n_bytes = event->n_bytes, .carries_text = event->carries_text});
+  driver->deliver(driver->context, &(struct completion){.kind = COMPLETION_EVENT,
+                                                        .slot = (uint32_t)c->slot,
+                                                        .at_ns = driver->read_at_ns,
+                                                        .read_lag_ns = driver->read_lag_ns,
+                                                        .n_tokens = n_tokens,
+                                                        .n_bytes = event->n_bytes,
+                                                        .carries_text = event->carries_text});
 }
 
 struct feeding {
@@ -315,7 +327,8 @@ static void on_body(void *context, const char *data, size_t length) {
   struct feeding *feeding = context;
   struct connection *c = feeding->connection;
   if (feeding->trouble != OUTCOME_OK) return;
-  bool fits = c->http.event_stream && c->http.status == 200 ? sse_feed(&c->sse, data, length, on_event, feeding) : buffer_append(&c->body, data, length);
+  bool fits = c->http.event_stream && c->http.status == 200 ? sse_feed(&c->sse, data, length, on_event, feeding)
+                                                            : buffer_append(&c->body, data, length);
   if (fits) return;
   feeding->trouble = OUTCOME_LIMIT;
   feeding->reason = c->http.event_stream ? "an event of more than 1 MiB" : "a body of more than 16 MiB";
@@ -343,7 +356,8 @@ static void judge(struct http_driver *driver, struct connection *c, struct answe
       end->outcome = event.has_error ? OUTCOME_ERROR_IN_STREAM : OUTCOME_PROTOCOL;
       char found[60];
       text_sanitise(found, sizeof found, c->body.data != NULL ? c->body.data : "", c->body.length);
-      (void)snprintf(end->reason, sizeof end->reason, "%s; it begins '%s'", driver->options.stream ? "200, but not an event stream" : "200, but not JSON", found);
+      (void)snprintf(end->reason, sizeof end->reason, "%s; it begins '%s'",
+                     driver->options.stream ? "200, but not an event stream" : "200, but not JSON", found);
       if (event.has_error) memcpy(end->reason, event.error, sizeof end->reason);
       return;
     }
@@ -360,7 +374,8 @@ static void judge(struct http_driver *driver, struct connection *c, struct answe
   if (c->http.event_stream && !c->done) end->flags |= ANSWER_NO_DONE;
   if (end->output_tokens < 0) end->flags |= ANSWER_NO_USAGE;
   if (end->output_tokens >= 0 && end->output_tokens < c->n_text_events) end->flags |= ANSWER_USAGE_CONTRADICTS;
-  if (driver->options.ignore_eos && end->output_tokens >= 0 && end->output_tokens < driver->options.output_tokens) end->flags |= ANSWER_SHORT;
+  if (driver->options.ignore_eos && end->output_tokens >= 0 && end->output_tokens < driver->options.output_tokens)
+    end->flags |= ANSWER_SHORT;
 }
 
 static void finish_answer(struct http_driver *driver, struct connection *c) {
@@ -391,7 +406,8 @@ static bool retry_fresh(struct http_driver *driver, struct connection *c) {
 
 static void read_answer(struct http_driver *driver, struct connection *c) {
   size_t n;
-  enum transport_answer answer = transport_read(&c->transport, driver->options.clock, driver->scratch, READ_BYTES, &n, &driver->read_lag_ns);
+  enum transport_answer answer = transport_read(&c->transport, driver->options.clock, driver->scratch, READ_BYTES, &n,
+                                                &driver->read_lag_ns);
   driver->read_at_ns = clock_now(driver->options.clock);
   if (answer == TRANSPORT_RETRY) {
     watch(driver, c, EPOLLIN | (c->transport.wants_write ? (uint32_t)EPOLLOUT : 0u));
@@ -400,20 +416,26 @@ static void read_answer(struct http_driver *driver, struct connection *c) {
   if (answer != TRANSPORT_OK) {
     if (retry_fresh(driver, c)) return;
     if (answer == TRANSPORT_CLOSED && http_parser_eof(&c->http)) finish_answer(driver, c);
-    else fail_connection(driver, c, OUTCOME_CLOSED, answer == TRANSPORT_CLOSED ? (c->any_byte ? "the connection ended in the middle of the answer" : "the connection ended before any answer") : c->transport.reason);
+    else
+      fail_connection(driver, c, OUTCOME_CLOSED,
+                      answer == TRANSPORT_CLOSED
+                          ? (c->any_byte ? "the connection ended in the middle of the answer" : "the connection ended before any answer")
+                          : c->transport.reason);
     return;
   }
   if (!c->any_byte) {
     c->any_byte = true;
-    driver->deliver(driver->context, &(struct completion){.kind = COMPLETION_FIRST_BYTE, .slot = (uint32_t)c->slot, .at_ns = driver->read_at_ns, .read_lag_ns = driver->read_lag_ns});
+    driver->deliver(driver->context, &(struct completion){.kind = COMPLETION_FIRST_BYTE,
+                                                          .slot = (uint32_t)c->slot,
+                                                          .at_ns = driver->read_at_ns,
+                                                          .read_lag_ns = driver->read_lag_ns});
   }
   struct feeding feeding = {.driver = driver, .connection = c};
   size_t used = http_parser_feed(&c->http, driver->scratch, n, on_body, &feeding);
   if (feeding.trouble != OUTCOME_OK) fail_connection(driver, c, feeding.trouble, feeding.reason);
   else if (c->http.state == HTTP_BROKEN) fail_connection(driver, c, OUTCOME_PROTOCOL, c->http.reason);
   else if (c->http.state == HTTP_TOO_LARGE) fail_connection(driver, c, OUTCOME_LIMIT, c->http.reason);
-  else if (c->error_seen) { /* nothing that follows can make it a success */
-    char reason[160];
+  else if (c->error_seen) { /* nothing that follows can make it a success */ char reason[160];
     memcpy(reason, c->end.reason, sizeof reason);
     fail_connection(driver, c, OUTCOME_ERROR_IN_STREAM, reason[0] != 0 ? reason : "an error object after 200");
   } else if (c->http.state == HTTP_DONE) {
@@ -428,7 +450,10 @@ static void ready(struct http_driver *driver, struct connection *c, uint32_t eve
       enum transport_answer answer = transport_connected(&c->transport);
       if (answer == TRANSPORT_OK) write_request(driver, c);
       else if (answer == TRANSPORT_RETRY) watch(driver, c, c->transport.wants_write ? (EPOLLIN | EPOLLOUT) : EPOLLIN);
-      else fail_connection(driver, c, c->transport.tls != NULL && strncmp(c->transport.reason, "connect", 7) != 0 ? OUTCOME_TLS : OUTCOME_REFUSED, c->transport.reason);
+      else
+        fail_connection(driver, c,
+                        c->transport.tls != NULL && strncmp(c->transport.reason, "connect", 7) != 0 ? OUTCOME_TLS : OUTCOME_REFUSED,
+                        c->transport.reason);
       break;
     }
     case CONNECTION_WRITING:
@@ -455,7 +480,8 @@ static void http_reap(void *state, int64_t deadline_ns, driver_deliver *deliver,
   driver->context = context;
   for (size_t i = 0; i < driver->n_pending; i++) {
     const struct pending *pending = &driver->pending[i];
-    if (!pending->failed) deliver(context, &(struct completion){.kind = COMPLETION_WRITTEN, .slot = pending->slot, .at_ns = pending->at_ns, .read_lag_ns = -1});
+    if (!pending->failed)
+      deliver(context, &(struct completion){.kind = COMPLETION_WRITTEN, .slot = pending->slot, .at_ns = pending->at_ns, .read_lag_ns = -1});
     else deliver_end(driver, pending->slot, pending->at_ns, &pending->end);
     if (pending->failed) deadline_ns = 0; /* a slot is free: do not wait */
   }

@@ -97,7 +97,9 @@ static void take_head(struct http_parser *parser) {
     else if (line.length > 0) {
       const char *colon = memchr(line.ptr, ':', line.length);
       if (colon == NULL) broken(parser, "a header line without a colon");
-      else take_header(parser, (struct bytes){line.ptr, (size_t)(colon - line.ptr)}, trim((struct bytes){colon + 1, (size_t)(line.ptr + line.length - colon - 1)}), &chunked);
+      else
+        take_header(parser, (struct bytes){line.ptr, (size_t)(colon - line.ptr)},
+                    trim((struct bytes){colon + 1, (size_t)(line.ptr + line.length - colon - 1)}), &chunked);
     }
     first = false;
   }
@@ -142,7 +144,8 @@ static void take_chunk_size(struct http_parser *parser) {
     }
     size = size * 16 + digit;
   }
-  bool good = i > 0 && (parser->line.data[i] == ';' || parser->line.data[i] == '\r' || parser->line.data[i] == '\n' || parser->line.data[i] == ' ');
+  bool good = i > 0 &&
+              (parser->line.data[i] == ';' || parser->line.data[i] == '\r' || parser->line.data[i] == '\n' || parser->line.data[i] == ' ');
   buffer_clear(&parser->line);
   if (!good) {
     broken(parser, "a chunk size that is not hexadecimal");
@@ -156,7 +159,8 @@ static size_t feed_line(struct http_parser *parser, const char *data, size_t len
   size_t taken, limit = parser->state == HTTP_HEAD || parser->state == HTTP_TRAILER ? HTTP_HEAD_MAX : HTTP_CHUNK_LINE_MAX;
   size_t before = parser->line.length;
   if (!gather_line(parser, data, length, limit, &taken)) return taken;
-  bool blank = parser->line.length - before <= 2 && (parser->line.data[before] == '\n' || (parser->line.length - before == 2 && parser->line.data[before] == '\r'));
+  bool blank = parser->line.length - before <= 2 &&
+               (parser->line.data[before] == '\n' || (parser->line.length - before == 2 && parser->line.data[before] == '\r'));
   switch (parser->state) {
     case HTTP_HEAD: {
       /* A blank line ends the head; `before` may lie inside a line that began in an earlier read. */
@@ -169,7 +173,8 @@ static size_t feed_line(struct http_parser *parser, const char *data, size_t len
     }
     case HTTP_CHUNK_SIZE: take_chunk_size(parser); break;
     case HTTP_CHUNK_END:
-      if (parser->line.length > 2 || (parser->line.length == 2 && parser->line.data[0] != '\r')) broken(parser, "a chunk longer than its size");
+      if (parser->line.length > 2 || (parser->line.length == 2 && parser->line.data[0] != '\r'))
+        broken(parser, "a chunk longer than its size");
       else parser->state = HTTP_CHUNK_SIZE;
       buffer_clear(&parser->line);
       break;

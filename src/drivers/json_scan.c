@@ -132,7 +132,8 @@ int64_t json_scan_text_bytes(struct bytes raw) {
     int64_t unit = escaped_unit(p, end);
     if (unit < 0) return -1;
     p += 6;
-    bool pair = unit >= 0xd800 && unit < 0xdc00 && end - p >= 6 && p[0] == '\\' && p[1] == 'u' && escaped_unit(p, end) >= 0xdc00 && escaped_unit(p, end) < 0xe000;
+    bool pair = unit >= 0xd800 && unit < 0xdc00 && end - p >= 6 && p[0] == '\\' && p[1] == 'u' && escaped_unit(p, end) >= 0xdc00 &&
+                escaped_unit(p, end) < 0xe000;
     if (pair) p += 6;
     n += pair ? 4 : unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
   }

@@ -10,7 +10,15 @@
 
 enum { JSON_SCAN_DEPTH = 24 };
 
-enum json_scan_kind { JSON_SCAN_STRING, JSON_SCAN_NUMBER, JSON_SCAN_TRUE, JSON_SCAN_FALSE, JSON_SCAN_NULL, JSON_SCAN_OBJECT, JSON_SCAN_ARRAY };
+enum json_scan_kind {
+  JSON_SCAN_STRING,
+  JSON_SCAN_NUMBER,
+  JSON_SCAN_TRUE,
+  JSON_SCAN_FALSE,
+  JSON_SCAN_NULL,
+  JSON_SCAN_OBJECT,
+  JSON_SCAN_ARRAY
+};
 
 /* raw: a string without its quotes and still escaped; a number's text; empty for an object or array, reported as it opens. */
 typedef void json_scan_visit(void *context, const struct bytes *path, int depth, enum json_scan_kind kind, struct bytes raw);

@@ -39,9 +39,16 @@ static void answer(const struct null_driver *driver, uint32_t slot, driver_deliv
   deliver(context, &(struct completion){.kind = COMPLETION_WRITTEN, .slot = slot, .at_ns = now, .read_lag_ns = -1});
   deliver(context, &(struct completion){.kind = COMPLETION_FIRST_BYTE, .slot = slot, .at_ns = now, .read_lag_ns = -1});
   for (int64_t i = 0; i < driver->output_tokens; i++)
-    deliver(context, &(struct completion){.kind = COMPLETION_EVENT, .slot = slot, .at_ns = clock_now(driver->clock), .read_lag_ns = -1, .n_tokens = 1, .n_bytes = 1, .carries_text = true});
+    deliver(context, &(struct completion){.kind = COMPLETION_EVENT,
+                                          .slot = slot,
+                                          .at_ns = clock_now(driver->clock),
+                                          .read_lag_ns = -1,
+                                          .n_tokens = 1,
+                                          .n_bytes = 1,
+                                          .carries_text = true});
   struct answer_end end = {.outcome = OUTCOME_OK, .http_status = 200, .prompt_tokens = 0, .output_tokens = driver->output_tokens};
-  deliver(context, &(struct completion){.kind = COMPLETION_END, .slot = slot, .at_ns = clock_now(driver->clock), .read_lag_ns = -1, .end = &end});
+  deliver(context,
+          &(struct completion){.kind = COMPLETION_END, .slot = slot, .at_ns = clock_now(driver->clock), .read_lag_ns = -1, .end = &end});
 }
 
 static void null_reap(void *state, int64_t deadline_ns, driver_deliver *deliver, void *context) {

@@ -20,7 +20,8 @@ static void take_usage(struct openai_event *event, const struct bytes *path, int
   if (depth == 2 && bytes_equal(path[1], "prompt_tokens")) event->prompt_tokens = value;
   else if (depth == 2 && bytes_equal(path[1], "completion_tokens")) event->output_tokens = value;
   else if (depth == 2 && bytes_equal(path[1], "total_tokens")) event->total_tokens = value;
-  else if (depth == 3 && bytes_equal(path[1], "prompt_tokens_details") && bytes_equal(path[2], "cached_tokens")) event->cached_tokens = value;
+  else if (depth == 3 && bytes_equal(path[1], "prompt_tokens_details") && bytes_equal(path[2], "cached_tokens"))
+    event->cached_tokens = value;
 }
 
 static bool is_text_path(const struct bytes *path, int depth) {

@@ -36,7 +36,8 @@ static enum lynx_status split_url(const char *url, struct transport_address *ret
   size_t n_port = colon != NULL ? n_host - (size_t)(colon - rest) - 1 : 0;
   size_t n_base = slash != NULL ? strlen(slash) : 0;
   while (n_base > 0 && slash[n_base - 1] == '/') n_base--;
-  if (n_name == 0 || n_name >= sizeof ret->host || n_port >= sizeof ret->port || n_base >= sizeof ret->base || memchr(rest, '@', n_host) != NULL)
+  if (n_name == 0 || n_name >= sizeof ret->host || n_port >= sizeof ret->port || n_base >= sizeof ret->base ||
+      memchr(rest, '@', n_host) != NULL)
     return lynx_fail(error, LYNX_INPUT, "'%.200s' is not an endpoint; write http://HOST:PORT", url);
   memcpy(ret->host, name, n_name);
   if (colon != NULL) memcpy(ret->port, colon + 1, n_port);
@@ -45,7 +46,8 @@ static enum lynx_status split_url(const char *url, struct transport_address *ret
   int64_t port;
   if (!number_int64(ret->port, strlen(ret->port), &port) || port < 1 || port > 65535)
     return lynx_fail(error, LYNX_INPUT, "'%.200s': the port is not a number from 1 to 65535", url);
-  if (strpbrk(ret->host, " \r\n\t") != NULL || strpbrk(ret->base, " \r\n\t") != NULL) return lynx_fail(error, LYNX_INPUT, "'%.200s' holds a blank", url);
+  if (strpbrk(ret->host, " \r\n\t") != NULL || strpbrk(ret->base, " \r\n\t") != NULL)
+    return lynx_fail(error, LYNX_INPUT, "'%.200s' holds a blank", url);
   return LYNX_OK;
 }
 
@@ -56,12 +58,16 @@ static enum lynx_status make_tls(const char *ca_file, bool insecure, struct tran
   (void)SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   (void)SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_verify(context, insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
-  bool trusted = ca_file != NULL ? SSL_CTX_load_verify_locations(context, ca_file, NULL) == 1 : SSL_CTX_set_default_verify_paths(context) == 1;
-  if (!trusted) return lynx_fail(error, LYNX_INPUT, "'%s' holds no certificates that OpenSSL can read", ca_file != NULL ? ca_file : "the system's store");
+  bool trusted = ca_file != NULL ? SSL_CTX_load_verify_locations(context, ca_file, NULL) == 1
+                                 : SSL_CTX_set_default_verify_paths(context) == 1;
+  if (!trusted)
+    return lynx_fail(error, LYNX_INPUT, "'%s' holds no certificates that OpenSSL can read",
+                     ca_file != NULL ? ca_file : "the system's store");
   return LYNX_OK;
 }
 
-enum lynx_status transport_resolve(const char *url, const char *ca_file, bool insecure, struct transport_address *ret, struct lynx_error *error) {
+enum lynx_status transport_resolve(const char *url, const char *ca_file, bool insecure, struct transport_address *ret,
+                                   struct lynx_error *error) {
   *ret = (struct transport_address){0};
   enum lynx_status status = split_url(url, ret, error);
   if (status != LYNX_OK) return status;
@@ -94,7 +100,8 @@ enum transport_answer transport_open(struct transport *transport, const struct t
   (void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &stamps, sizeof stamps); /* without it the read lag is unknown, and said to be */
   if (address->tls) {
     SSL *tls = SSL_new(address->tls_context);
-    if (tls == NULL || SSL_set_fd(tls, fd) != 1 || SSL_set_tlsext_host_name(tls, address->host) != 1 || SSL_set1_host(tls, address->host) != 1) {
+    if (tls == NULL || SSL_set_fd(tls, fd) != 1 || SSL_set_tlsext_host_name(tls, address->host) != 1 ||
+        SSL_set1_host(tls, address->host) != 1) {
       SSL_free(tls);
       say_openssl(transport->reason, sizeof transport->reason, "TLS");
       return TRANSPORT_ERROR;
@@ -112,7 +119,8 @@ static enum transport_answer tls_answer(struct transport *transport, int result,
   if (code == SSL_ERROR_WANT_READ || code == SSL_ERROR_WANT_WRITE) return TRANSPORT_RETRY;
   if (code == SSL_ERROR_ZERO_RETURN) return TRANSPORT_CLOSED;
   long verify = SSL_get_verify_result(transport->tls);
-  if (verify != X509_V_OK) (void)snprintf(transport->reason, sizeof transport->reason, "%s: %s", what, X509_verify_cert_error_string(verify));
+  if (verify != X509_V_OK)
+    (void)snprintf(transport->reason, sizeof transport->reason, "%s: %s", what, X509_verify_cert_error_string(verify));
   else say_openssl(transport->reason, sizeof transport->reason, what);
   return TRANSPORT_ERROR;
 }
@@ -167,7 +175,8 @@ static int64_t lag_of(const struct msghdr *message, const struct lynx_clock *clo
   return -1;
 }
 
-enum transport_answer transport_read(struct transport *transport, const struct lynx_clock *clock, char *data, size_t size, size_t *ret_count, int64_t *ret_read_lag_ns) {
+enum transport_answer transport_read(struct transport *transport, const struct lynx_clock *clock, char *data, size_t size,
+                                     size_t *ret_count, int64_t *ret_read_lag_ns) {
   *ret_count = 0;
   *ret_read_lag_ns = -1;
   if (transport->tls != NULL) {

@@ -21,14 +21,15 @@ struct transport_address {
 };
 
 struct transport {
-  int fd; /* -1: closed */
-  void *tls; /* SSL */
+  int fd;           /* -1: closed */
+  void *tls;        /* SSL */
   bool wants_write; /* TLS: the handshake or a read waits for writability */
   char reason[160];
 };
 
 /* "http://host:port/base", "https://...": resolves the name (blocking; before the run). */
-enum lynx_status transport_resolve(const char *url, const char *ca_file, bool insecure, struct transport_address *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status transport_resolve(const char *url, const char *ca_file, bool insecure, struct transport_address *ret,
+                                   struct lynx_error *error) LYNX_MUST_CHECK;
 void transport_address_release(struct transport_address *address);
 
 /* Starts connecting. */
@@ -36,7 +37,8 @@ enum transport_answer transport_open(struct transport *transport, const struct t
 /* Called when the socket is writable (or readable, for TLS) until it says OK. */
 enum transport_answer transport_connected(struct transport *transport);
 enum transport_answer transport_write(struct transport *transport, const char *data, size_t length, size_t *ret_count);
-enum transport_answer transport_read(struct transport *transport, const struct lynx_clock *clock, char *data, size_t size, size_t *ret_count, int64_t *ret_read_lag_ns);
+enum transport_answer transport_read(struct transport *transport, const struct lynx_clock *clock, char *data, size_t size,
+                                     size_t *ret_count, int64_t *ret_read_lag_ns);
 void transport_close(struct transport *transport);
 
 #endif

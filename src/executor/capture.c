@@ -34,7 +34,8 @@ static void find_inodes(struct search *search, const char *path) {
       unsigned long long inode;
       /* sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode */
       if (sscanf(line, "%*d: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*u %*d %llu", &port, &state, &inode) != 3) continue;
-      if (state == 10 && (int)port == search->port && search->n_inodes < LYNX_COUNT(search->inodes)) search->inodes[search->n_inodes++] = inode;
+      if (state == 10 && (int)port == search->port && search->n_inodes < LYNX_COUNT(search->inodes))
+        search->inodes[search->n_inodes++] = inode;
     }
   buffer_release(&text);
 }
@@ -47,7 +48,9 @@ static void look_at_descriptor(void *context, const char *name) {
   for (size_t i = 0; i < search->n_inodes; i++) {
     (void)snprintf(search->wanted, sizeof search->wanted, "socket:[%llu]", search->inodes[i]);
     int64_t pid;
-    if (strcmp(target, search->wanted) == 0 && number_int64(search->at_pid, strlen(search->at_pid), &pid) && (search->pid == 0 || pid < search->pid)) search->pid = pid;
+    if (strcmp(target, search->wanted) == 0 && number_int64(search->at_pid, strlen(search->at_pid), &pid) &&
+        (search->pid == 0 || pid < search->pid))
+      search->pid = pid;
   }
 }
 
@@ -70,8 +73,10 @@ int64_t capture_find_listener(const struct root *root, int port) {
 
 static bool same_address(const struct sockaddr *a, const struct sockaddr *b) {
   if (a == NULL || b == NULL || a->sa_family != b->sa_family) return false;
-  if (a->sa_family == AF_INET) return memcmp(&((const struct sockaddr_in *)a)->sin_addr, &((const struct sockaddr_in *)b)->sin_addr, sizeof(struct in_addr)) == 0;
-  if (a->sa_family == AF_INET6) return memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr, &((const struct sockaddr_in6 *)b)->sin6_addr, sizeof(struct in6_addr)) == 0;
+  if (a->sa_family == AF_INET)
+    return memcmp(&((const struct sockaddr_in *)a)->sin_addr, &((const struct sockaddr_in *)b)->sin_addr, sizeof(struct in_addr)) == 0;
+  if (a->sa_family == AF_INET6)
+    return memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr, &((const struct sockaddr_in6 *)b)->sin6_addr, sizeof(struct in6_addr)) == 0;
   return false;
 }
 
@@ -123,7 +128,8 @@ static void find_serving_process(const struct capture_request *request, struct p
   }
   if (request->endpoint == NULL) {
     target->why_not = "no endpoint was given";
-    if (request->pid == 0) add_hole(target, facts, "hole.serving-process", "no endpoint and no process id were given: what serves is not captured");
+    if (request->pid == 0)
+      add_hole(target, facts, "hole.serving-process", "no endpoint and no process id were given: what serves is not captured");
     return;
   }
   if (request->behind_proxy) {
@@ -143,7 +149,10 @@ static void find_serving_process(const struct capture_request *request, struct p
   }
   target->pid = capture_find_listener(request->root, port);
   if (target->pid > 0) return;
-  (void)snprintf(text, sizeof text, "port %d listens on this machine in a process that is not visible from here (another user's, or in a container): give executor.pid", port);
+  (void)snprintf(
+      text, sizeof text,
+      "port %d listens on this machine in a process that is not visible from here (another user's, or in a container): give executor.pid",
+      port);
   add_hole(target, facts, "hole.serving-process", text);
   target->why_not = "the process that listens is not visible";
 }
@@ -169,7 +178,8 @@ void capture_fingerprint(const struct fact_list *facts, char ret[DIGEST_HEX]) {
   for (size_t i = 0; i < facts->n_items; i++) {
     const struct fact *fact = &facts->items[i];
     if (fact->kind != FACT_IDENTITY) continue;
-    const char *parts[] = {layer_text(fact->layer), fact->key, fact_status_text(fact->status), fact->status == FACT_READ || fact->status == FACT_DECLARED ? fact->value : "", fact->unit};
+    const char *parts[] = {layer_text(fact->layer), fact->key, fact_status_text(fact->status),
+                           fact->status == FACT_READ || fact->status == FACT_DECLARED ? fact->value : "", fact->unit};
     for (size_t k = 0; k < LYNX_COUNT(parts); k++) digest_update(&digest, parts[k], strlen(parts[k]) + 1); /* the final 0 separates */
   }
   digest_final(&digest, result);
@@ -179,7 +189,8 @@ void capture_fingerprint(const struct fact_list *facts, char ret[DIGEST_HEX]) {
 /* --- diff --- */
 
 static const char *value_text(struct arena *arena, const struct fact *fact) {
-  if (fact->status == FACT_READ) return fact->unit[0] != 0 ? arena_printf(arena, "%s %s", fact->value, fact->unit) : arena_copy(arena, fact->value);
+  if (fact->status == FACT_READ)
+    return fact->unit[0] != 0 ? arena_printf(arena, "%s %s", fact->value, fact->unit) : arena_copy(arena, fact->value);
   return arena_printf(arena, "(%s) %s", fact_status_text(fact->status), fact->value);
 }
 
@@ -202,7 +213,9 @@ void capture_diff(const struct fact_list *a, const struct fact_list *b, struct d
     if (where == 0 && same_fact(x, y)) continue;
     const struct fact *named = where <= 0 ? x : y;
     struct difference *d = &ret->items[ret->n_items++];
-    *d = (struct difference){.kind = where == 0 ? DIFFERENCE_CHANGED : where < 0 ? DIFFERENCE_ONLY_A : DIFFERENCE_ONLY_B,
+    *d = (struct difference){.kind = where == 0  ? DIFFERENCE_CHANGED
+                                     : where < 0 ? DIFFERENCE_ONLY_A
+                                                 : DIFFERENCE_ONLY_B,
                              .layer = named->layer,
                              .of = named->kind,
                              .key = arena_copy(&ret->arena, named->key),
@@ -252,14 +265,19 @@ enum lynx_status capture_read(const char *json, size_t length, struct fact_list 
   json_t *root = json_parse(json, length, 32 << 20, error);
   if (root == NULL) return error != NULL && error->status != LYNX_OK ? error->status : LYNX_INPUT;
   enum lynx_status status = LYNX_OK;
-  if (json_get_int(root, "lynx_capture", 0) != 1) status = lynx_fail(error, LYNX_INPUT, "not a capture made by 'lynxbench capture --json' ('lynx_capture' is not 1)");
+  if (json_get_int(root, "lynx_capture", 0) != 1)
+    status = lynx_fail(error, LYNX_INPUT, "not a capture made by 'lynxbench capture --json' ('lynx_capture' is not 1)");
   size_t i;
   json_t *item;
   json_array_foreach(json_object_get(root, "facts"), i, item) {
-    struct fact fact = {.key = json_get_text(item, "key", ""), .value = json_get_text(item, "value", ""), .unit = json_get_text(item, "unit", ""), .source = json_get_text(item, "source", "")};
+    struct fact fact = {.key = json_get_text(item, "key", ""),
+                        .value = json_get_text(item, "value", ""),
+                        .unit = json_get_text(item, "unit", ""),
+                        .source = json_get_text(item, "source", "")};
     fact.kind = strcmp(json_get_text(item, "kind", "identity"), "state") == 0 ? FACT_STATE : FACT_IDENTITY;
     if (status != LYNX_OK) break;
-    if (fact.key[0] == 0 || !layer_parse(json_get_text(item, "layer", ""), &fact.layer) || !fact_status_parse(json_get_text(item, "status", ""), &fact.status))
+    if (fact.key[0] == 0 || !layer_parse(json_get_text(item, "layer", ""), &fact.layer) ||
+        !fact_status_parse(json_get_text(item, "status", ""), &fact.status))
       status = lynx_fail(error, LYNX_INPUT, "facts[%zu] lacks a known layer, key or status", i);
     else if (i >= 100000) status = lynx_fail(error, LYNX_LIMIT, "more than 100000 facts");
     else fact_add(ret, &fact);

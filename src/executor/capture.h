@@ -13,7 +13,7 @@ struct capture_request {
   const char *endpoint; /* NULL: only the machine */
   int64_t pid;          /* 0: look for it */
   bool behind_proxy;
-  bool in_process;      /* the null driver: there is no serving process to look for */
+  bool in_process; /* the null driver: there is no serving process to look for */
 };
 
 void capture_run(const struct capture_request *request, struct fact_list *ret);

@@ -7,15 +7,19 @@ static void add(const struct probe_target *target, struct fact_list *facts, stru
   fact_add(facts, &fact);
 }
 
-void probe_fact(const struct probe_target *target, struct fact_list *facts, enum layer layer, enum fact_kind kind, const char *key, const char *value, const char *unit, const char *source) {
-  add(target, facts, (struct fact){.layer = layer, .kind = kind, .status = FACT_READ, .key = key, .value = value, .unit = unit, .source = source});
+void probe_fact(const struct probe_target *target, struct fact_list *facts, enum layer layer, enum fact_kind kind, const char *key,
+                const char *value, const char *unit, const char *source) {
+  add(target, facts,
+      (struct fact){.layer = layer, .kind = kind, .status = FACT_READ, .key = key, .value = value, .unit = unit, .source = source});
 }
 
-void probe_missing(const struct probe_target *target, struct fact_list *facts, enum layer layer, enum fact_kind kind, const char *key, enum fact_status status, const char *why, const char *source) {
+void probe_missing(const struct probe_target *target, struct fact_list *facts, enum layer layer, enum fact_kind kind, const char *key,
+                   enum fact_status status, const char *why, const char *source) {
   add(target, facts, (struct fact){.layer = layer, .kind = kind, .status = status, .key = key, .value = why, .source = source});
 }
 
-void probe_file(const struct probe_target *target, struct fact_list *facts, enum layer layer, enum fact_kind kind, const char *key, const char *path, const char *unit) {
+void probe_file(const struct probe_target *target, struct fact_list *facts, enum layer layer, enum fact_kind kind, const char *key,
+                const char *path, const char *unit) {
   struct buffer text;
   struct lynx_error error = {0};
   buffer_init(&text, 65536);

@@ -18,7 +18,8 @@ static const char *const outcome_names[OUTCOME_COUNT] = {
 };
 
 static const char *const flag_names[ANSWER_FLAG_COUNT] = {
-    "usage contradicts the stream", "no usage: tokens counted from events", "invalid UTF-8", "no [DONE]", "shorter than asked for", "sent again: kept connection closed", "prompt tokens from a cache",
+    "usage contradicts the stream",       "no usage: tokens counted from events", "invalid UTF-8", "no [DONE]", "shorter than asked for",
+    "sent again: kept connection closed", "prompt tokens from a cache",
 };
 
 const char *outcome_text(enum outcome outcome) {
@@ -40,7 +41,8 @@ const char *answer_flag_text(unsigned index) {
 
 enum lynx_status driver_check(const struct driver *driver, struct lynx_error *error) {
   const char *name = driver->name != NULL ? driver->name : "(unnamed)";
-  if (driver->abi != DRIVER_ABI) return lynx_fail(error, LYNX_UNSUPPORTED, "driver %s: interface version %d, this build speaks %d", name, driver->abi, DRIVER_ABI);
+  if (driver->abi != DRIVER_ABI)
+    return lynx_fail(error, LYNX_UNSUPPORTED, "driver %s: interface version %d, this build speaks %d", name, driver->abi, DRIVER_ABI);
   const char *missing = driver->name == NULL      ? "name"
                         : driver->summary == NULL ? "summary"
                         : driver->open == NULL    ? "open"

@@ -47,10 +47,10 @@ enum answer_flag {
   ANSWER_USAGE_CONTRADICTS = 1 << 0, /* usage says fewer tokens than text events arrived, or differs from its own total */
   ANSWER_NO_USAGE = 1 << 1,          /* tokens were counted from events */
   ANSWER_INVALID_UTF8 = 1 << 2,
-  ANSWER_NO_DONE = 1 << 3,           /* a finish reason came, [DONE] did not */
-  ANSWER_SHORT = 1 << 4,             /* fewer tokens than asked for although ignore_eos was */
-  ANSWER_RETRIED = 1 << 5,           /* a kept connection was closed under us; sent again on a fresh one */
-  ANSWER_CACHED_PROMPT = 1 << 6,     /* usage says that prompt tokens came from a cache */
+  ANSWER_NO_DONE = 1 << 3,       /* a finish reason came, [DONE] did not */
+  ANSWER_SHORT = 1 << 4,         /* fewer tokens than asked for although ignore_eos was */
+  ANSWER_RETRIED = 1 << 5,       /* a kept connection was closed under us; sent again on a fresh one */
+  ANSWER_CACHED_PROMPT = 1 << 6, /* usage says that prompt tokens came from a cache */
   ANSWER_FLAG_COUNT = 7
 };
 
@@ -58,21 +58,21 @@ const char *answer_flag_text(unsigned index);
 
 struct answer_end {
   enum outcome outcome;
-  int http_status;        /* 0: none was read */
-  int64_t prompt_tokens;  /* -1: not said */
-  int64_t output_tokens;  /* from usage; -1: not said */
+  int http_status;       /* 0: none was read */
+  int64_t prompt_tokens; /* -1: not said */
+  int64_t output_tokens; /* from usage; -1: not said */
   unsigned flags;
-  char reason[160];       /* sanitised; empty when OK */
+  char reason[160]; /* sanitised; empty when OK */
 };
 
 struct completion {
   enum completion_kind kind;
   uint32_t slot;
   int64_t at_ns;
-  int64_t read_lag_ns;  /* at_ns minus the kernel's arrival stamp of the read's last segment; -1: the socket does not tell */
-  uint32_t n_tokens;    /* 0: the event carries none that we know of */
+  int64_t read_lag_ns; /* at_ns minus the kernel's arrival stamp of the read's last segment; -1: the socket does not tell */
+  uint32_t n_tokens;   /* 0: the event carries none that we know of */
   uint32_t n_bytes;
-  bool carries_text;    /* content, reasoning or a tool call that is not empty */
+  bool carries_text; /* content, reasoning or a tool call that is not empty */
   const struct answer_end *end;
 };
 

@@ -60,7 +60,8 @@ static void finish(struct engine *engine, uint32_t index, int64_t at_ns, const s
   if (row->phase == PHASE_COUNTED) engine->n_counted_open--;
   if (row->events.overflowed) engine->report.event_bytes_lost++;
   atomic_fetch_add_explicit(&progress->n_done, 1, memory_order_relaxed);
-  if (end->outcome != OUTCOME_OK && end->outcome != OUTCOME_ABANDONED) atomic_fetch_add_explicit(&progress->n_failed, 1, memory_order_relaxed);
+  if (end->outcome != OUTCOME_OK && end->outcome != OUTCOME_ABANDONED)
+    atomic_fetch_add_explicit(&progress->n_failed, 1, memory_order_relaxed);
   atomic_fetch_sub_explicit(&progress->in_flight, 1, memory_order_relaxed);
   engine->plan->sink(engine->plan->sink_context, row);
   slot->busy = false;
@@ -84,7 +85,10 @@ static void deliver(void *context, const struct completion *completion) {
       if (row->first_byte_ns < 0) row->first_byte_ns = at;
       break;
     case COMPLETION_EVENT: {
-      struct answer_event event = {.at_ns = at - row->written_ns, .n_tokens = completion->n_tokens, .n_bytes = completion->n_bytes, .carries_text = completion->carries_text};
+      struct answer_event event = {.at_ns = at - row->written_ns,
+                                   .n_tokens = completion->n_tokens,
+                                   .n_bytes = completion->n_bytes,
+                                   .carries_text = completion->carries_text};
       (void)events_append(&row->events, slot->last_event_ns - row->written_ns, &event);
       slot->last_event_ns = at;
       if (completion->carries_text || completion->n_tokens > 0) {
@@ -105,8 +109,19 @@ static void begin(struct engine *engine, uint32_t index, int64_t id, int64_t sch
   *slot = (struct slot){
       .busy = true,
       .deadline_ns = scheduled_ns + plan->timeout_ns,
-      .row = {.id = id, .phase = phase_at(plan, scheduled_ns), .input = plan->input_order[(size_t)id % plan->n_inputs], .scheduled_ns = scheduled_ns, .issued_ns = now_of(engine), .written_ns = -1,
-              .first_byte_ns = -1, .first_token_ns = -1, .last_token_ns = -1, .end_ns = -1, .prompt_tokens = -1, .output_tokens = -1, .read_lag_ns = -1},
+      .row = {.id = id,
+              .phase = phase_at(plan, scheduled_ns),
+              .input = plan->input_order[(size_t)id % plan->n_inputs],
+              .scheduled_ns = scheduled_ns,
+              .issued_ns = now_of(engine),
+              .written_ns = -1,
+              .first_byte_ns = -1,
+              .first_token_ns = -1,
+              .last_token_ns = -1,
+              .end_ns = -1,
+              .prompt_tokens = -1,
+              .output_tokens = -1,
+              .read_lag_ns = -1},
   };
   buffer_init(&slot->row.events, EVENT_BLOB_MAX);
   if (slot->row.phase == PHASE_COUNTED) engine->n_counted_open++;
@@ -201,12 +216,14 @@ static int64_t thread_cpu_ns(void) {
   return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
 }
 
-enum lynx_status engine_run(const struct engine_plan *plan, const struct driver *driver, void *state, struct engine_report *ret, struct lynx_error *error) {
+enum lynx_status engine_run(const struct engine_plan *plan, const struct driver *driver, void *state, struct engine_report *ret,
+                            struct lynx_error *error) {
   lynx_assert(plan->n_inputs > 0 && plan->n_engines > 0 && plan->index < plan->n_engines);
   enum lynx_status status = driver_check(driver, error);
   if (status != LYNX_OK) return status;
   uint32_t share = plan->concurrency / plan->n_engines + (plan->index < plan->concurrency % plan->n_engines ? 1 : 0);
-  struct engine engine = {.plan = plan, .driver = driver, .state = state, .n_slots = share, .next_arrival = plan->index, .next_id = plan->index};
+  struct engine engine = {
+      .plan = plan, .driver = driver, .state = state, .n_slots = share, .next_arrival = plan->index, .next_id = plan->index};
   engine.slots = xalloc(share, sizeof *engine.slots);
   engine.free_slots = xalloc(share, sizeof *engine.free_slots);
   engine.closed_ready = xalloc(share, sizeof *engine.closed_ready);

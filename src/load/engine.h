@@ -23,8 +23,9 @@ struct request_row {
   enum outcome outcome;
   int http_status;
   size_t input;
-  int64_t scheduled_ns, issued_ns, written_ns, first_byte_ns, first_token_ns, last_token_ns, end_ns; /* -1: never happened; issued: handed to the driver */
-  int64_t prompt_tokens, output_tokens;                                                   /* -1: not said */
+  int64_t scheduled_ns, issued_ns, written_ns, first_byte_ns, first_token_ns, last_token_ns,
+      end_ns;                           /* -1: never happened; issued: handed to the driver */
+  int64_t prompt_tokens, output_tokens; /* -1: not said */
   int64_t n_text_events;
   int64_t read_lag_ns; /* the greatest of its reads; -1: unknown */
   unsigned flags;
@@ -63,10 +64,11 @@ struct engine_report {
   int64_t cpu_ns, wall_ns; /* of this thread */
   int64_t longest_away_ns; /* the longest time between two looks at the driver beyond what was asked for */
   int64_t ended_ns;
-  bool drained;            /* every counted request finished */
+  bool drained;             /* every counted request finished */
   int64_t event_bytes_lost; /* blobs that hit their limit */
 };
 
-enum lynx_status engine_run(const struct engine_plan *plan, const struct driver *driver, void *state, struct engine_report *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status engine_run(const struct engine_plan *plan, const struct driver *driver, void *state, struct engine_report *ret,
+                            struct lynx_error *error) LYNX_MUST_CHECK;
 
 #endif

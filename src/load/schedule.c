@@ -10,7 +10,8 @@ static int64_t constant_at(size_t k, uint64_t rate_micro) {
   return (int64_t)((unsigned __int128)k * 1000000000u * 1000000u / rate_micro);
 }
 
-enum lynx_status schedule_make(struct schedule *ret, enum schedule_kind kind, uint64_t rate_micro, int64_t length_ns, uint64_t seed, struct lynx_error *error) {
+enum lynx_status schedule_make(struct schedule *ret, enum schedule_kind kind, uint64_t rate_micro, int64_t length_ns, uint64_t seed,
+                               struct lynx_error *error) {
   *ret = (struct schedule){.kind = kind};
   if (kind == SCHEDULE_CLOSED) return LYNX_OK;
   if (rate_micro == 0) return lynx_fail(error, LYNX_INPUT, "a rate of 0 requests/s; give a rate above 0");

@@ -23,7 +23,8 @@ struct schedule {
 };
 
 /* rate in requests per second, in millionths (1 request/s = 1000000), so that it is an integer. */
-enum lynx_status schedule_make(struct schedule *ret, enum schedule_kind kind, uint64_t rate_micro, int64_t length_ns, uint64_t seed, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status schedule_make(struct schedule *ret, enum schedule_kind kind, uint64_t rate_micro, int64_t length_ns, uint64_t seed,
+                               struct lynx_error *error) LYNX_MUST_CHECK;
 void schedule_release(struct schedule *schedule);
 
 /* SHA-256 in hexadecimal of the times as big-endian 64-bit integers. text holds 65 bytes. */

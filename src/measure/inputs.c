@@ -48,7 +48,9 @@ enum lynx_status inputs_make(const struct contract *contract, struct inputs *ret
     random_init(&random, (uint64_t)contract->method.seed, "prompts");
     ret->items = arena_alloc(&ret->arena, ret->n_items, sizeof *ret->items);
     ret->order = arena_alloc(&ret->arena, ret->n_items, sizeof *ret->order);
-    for (size_t i = 0; i < ret->n_items; i++) ret->items[i] = prompts->file != NULL ? cut(ret, &text, random_below(&random, text.length - length), length) : words(ret, &random, length);
+    for (size_t i = 0; i < ret->n_items; i++)
+      ret->items[i] = prompts->file != NULL ? cut(ret, &text, random_below(&random, text.length - length), length)
+                                            : words(ret, &random, length);
   }
   buffer_release(&text);
   return status;

@@ -114,10 +114,27 @@ static bool does_harm(struct session_run *session, int64_t now_ns) {
 }
 
 static enum lynx_status write_row(struct session_run *session, const struct request_row *row) {
-  struct bundle_request r = {.session = session->id, .id = row->id, .phase = phase_text(row->phase), .outcome = outcome_text(row->outcome), .reason = row->reason, .http_status = row->http_status, .input = (int64_t)row->input,
-                             .scheduled_ns = row->scheduled_ns, .issued_ns = row->issued_ns, .written_ns = row->written_ns, .first_byte_ns = row->first_byte_ns, .first_token_ns = row->first_token_ns, .last_token_ns = row->last_token_ns,
-                             .end_ns = row->end_ns, .prompt_tokens = row->prompt_tokens, .output_tokens = row->output_tokens, .n_text_events = row->n_text_events, .read_lag_ns = row->read_lag_ns, .flags = row->flags,
-                             .events = row->events.data, .events_length = row->events.length};
+  struct bundle_request r = {.session = session->id,
+                             .id = row->id,
+                             .phase = phase_text(row->phase),
+                             .outcome = outcome_text(row->outcome),
+                             .reason = row->reason,
+                             .http_status = row->http_status,
+                             .input = (int64_t)row->input,
+                             .scheduled_ns = row->scheduled_ns,
+                             .issued_ns = row->issued_ns,
+                             .written_ns = row->written_ns,
+                             .first_byte_ns = row->first_byte_ns,
+                             .first_token_ns = row->first_token_ns,
+                             .last_token_ns = row->last_token_ns,
+                             .end_ns = row->end_ns,
+                             .prompt_tokens = row->prompt_tokens,
+                             .output_tokens = row->output_tokens,
+                             .n_text_events = row->n_text_events,
+                             .read_lag_ns = row->read_lag_ns,
+                             .flags = row->flags,
+                             .events = row->events.data,
+                             .events_length = row->events.length};
   return bundle_put_request(session->run->bundle, &r, session->run->error);
 }
 
@@ -158,15 +175,26 @@ static void keep_sample(void *context, const char *series, double value) {
     sampling->run->steal_sum += value;
     sampling->run->n_steal++;
   }
-  if (sampling->status == LYNX_OK) sampling->status = bundle_put_sample(sampling->run->bundle, sampling->session->id, sampling->at_ns, series, value, sampling->run->error);
+  if (sampling->status == LYNX_OK)
+    sampling->status = bundle_put_sample(sampling->run->bundle, sampling->session->id, sampling->at_ns, series, value,
+                                         sampling->run->error);
 }
 
 static void show_progress(struct run *run, struct session_run *session, const char *precision, int64_t now_ns) {
   const struct contract_method *m = &run->contract.method;
   if (run->request->progress == NULL) return;
-  struct run_progress p = {.step = now_ns < m->warm_up_ns ? "warm-up" : now_ns < m->warm_up_ns + m->counted_ns ? "counted" : "drain", .precision = precision, .session = session->id + 1,
-                           .n_sessions = m->sessions * (int64_t)run->contract.precisions.n_items, .elapsed_s = (double)now_ns / 1e9, .total_s = (double)(m->warm_up_ns + m->counted_ns) / 1e9,
-                           .n_issued = atomic_load(&session->progress.n_issued), .n_done = atomic_load(&session->progress.n_done), .n_failed = atomic_load(&session->progress.n_failed), .n_tokens = atomic_load(&session->progress.n_tokens),
+  struct run_progress p = {.step = now_ns < m->warm_up_ns                   ? "warm-up"
+                                   : now_ns < m->warm_up_ns + m->counted_ns ? "counted"
+                                                                            : "drain",
+                           .precision = precision,
+                           .session = session->id + 1,
+                           .n_sessions = m->sessions * (int64_t)run->contract.precisions.n_items,
+                           .elapsed_s = (double)now_ns / 1e9,
+                           .total_s = (double)(m->warm_up_ns + m->counted_ns) / 1e9,
+                           .n_issued = atomic_load(&session->progress.n_issued),
+                           .n_done = atomic_load(&session->progress.n_done),
+                           .n_failed = atomic_load(&session->progress.n_failed),
+                           .n_tokens = atomic_load(&session->progress.n_tokens),
                            .in_flight = atomic_load(&session->progress.in_flight)};
   run->request->progress(run->request->context, &p);
 }
@@ -184,7 +212,8 @@ static enum lynx_status attend(struct run *run, struct session_run *session, con
     int64_t now_ns = clock_now(clock) - session->start_ns;
     if (status == LYNX_OK) status = write_finished(session);
     if (status == LYNX_OK && run->machine_known && now_ns - last_sample >= SAMPLE_EVERY_NS) {
-      struct sampling sampling = {.run = run, .session = session, .at_ns = now_ns, .counted = now_ns > m->warm_up_ns && now_ns <= m->warm_up_ns + m->counted_ns};
+      struct sampling sampling = {
+          .run = run, .session = session, .at_ns = now_ns, .counted = now_ns > m->warm_up_ns && now_ns <= m->warm_up_ns + m->counted_ns};
       sampler_machine.sample(run->machine, keep_sample, &sampling);
       status = sampling.status;
       last_sample = now_ns;
@@ -207,8 +236,19 @@ static enum lynx_status start_engines(struct run *run, struct session_run *sessi
   enum lynx_status status = LYNX_OK;
   for (uint32_t i = 0; i < n && status == LYNX_OK; i++) {
     uint32_t share = (uint32_t)c->regime.concurrency / n + (i < (uint32_t)c->regime.concurrency % n ? 1 : 0);
-    struct driver_options options = {.endpoint = c->executor.endpoint, .ca_file = c->executor.ca_file, .bearer = run->bearer, .chat = w->api == API_CHAT, .stream = w->stream, .ignore_eos = w->ignore_eos, .continuous_usage = w->continuous_usage,
-                                     .model = w->model, .output_tokens = w->output_tokens, .temperature = w->temperature, .seed = c->method.seed, .n_slots = share, .clock = run->request->clock};
+    struct driver_options options = {.endpoint = c->executor.endpoint,
+                                     .ca_file = c->executor.ca_file,
+                                     .bearer = run->bearer,
+                                     .chat = w->api == API_CHAT,
+                                     .stream = w->stream,
+                                     .ignore_eos = w->ignore_eos,
+                                     .continuous_usage = w->continuous_usage,
+                                     .model = w->model,
+                                     .output_tokens = w->output_tokens,
+                                     .temperature = w->temperature,
+                                     .seed = c->method.seed,
+                                     .n_slots = share,
+                                     .clock = run->request->clock};
     status = run->driver->open(&options, &threads[i].driver_state, run->error);
     if (status == LYNX_OK) status = run->driver->prepare(threads[i].driver_state, run->inputs.items, run->inputs.n_items, run->error);
   }
@@ -218,9 +258,22 @@ static enum lynx_status start_engines(struct run *run, struct session_run *sessi
   session->start_ns = clock_now(run->request->clock) + 20000000; /* all engines are up before the first arrival is due */
   for (uint32_t i = 0; i < n; i++) {
     threads[i].session = session;
-    threads[i].plan = (struct engine_plan){.clock = run->request->clock, .start_ns = session->start_ns, .schedule = &session->schedule, .concurrency = (uint32_t)c->regime.concurrency, .warm_up_ns = c->method.warm_up_ns, .counted_ns = c->method.counted_ns,
-                                           .drain_ns = c->method.drain_ns, .timeout_ns = c->method.request_timeout_ns, .input_order = run->inputs.order, .n_inputs = run->inputs.n_items, .index = i, .n_engines = n, .stop = &session->stop,
-                                           .progress = &session->progress, .sink = on_row, .sink_context = session};
+    threads[i].plan = (struct engine_plan){.clock = run->request->clock,
+                                           .start_ns = session->start_ns,
+                                           .schedule = &session->schedule,
+                                           .concurrency = (uint32_t)c->regime.concurrency,
+                                           .warm_up_ns = c->method.warm_up_ns,
+                                           .counted_ns = c->method.counted_ns,
+                                           .drain_ns = c->method.drain_ns,
+                                           .timeout_ns = c->method.request_timeout_ns,
+                                           .input_order = run->inputs.order,
+                                           .n_inputs = run->inputs.n_items,
+                                           .index = i,
+                                           .n_engines = n,
+                                           .stop = &session->stop,
+                                           .progress = &session->progress,
+                                           .sink = on_row,
+                                           .sink_context = session};
     atomic_fetch_add(&session->n_running, 1);
     if (pthread_create(&threads[i].thread, NULL, engine_main, &threads[i]) != 0) {
       atomic_fetch_sub(&session->n_running, 1);
@@ -232,7 +285,8 @@ static enum lynx_status start_engines(struct run *run, struct session_run *sessi
   return LYNX_OK;
 }
 
-static void write_instrument(const struct run *run, const struct session_run *session, const struct engine_thread *threads, uint32_t n, struct buffer *ret) {
+static void write_instrument(const struct run *run, const struct session_run *session, const struct engine_thread *threads, uint32_t n,
+                             struct buffer *ret) {
   struct engine_report sum = {.drained = true};
   for (uint32_t i = 0; i < n; i++) {
     const struct engine_report *r = &threads[i].report;
@@ -268,7 +322,10 @@ static enum lynx_status note_clock_step(struct run *run, const struct session_ru
   int64_t uncertainty, moved = clock_offset(run->request->clock, &uncertainty) - session->realtime_offset_ns;
   if (moved > -100000000 && moved < 100000000) return LYNX_OK;
   char text[160];
-  (void)snprintf(text, sizeof text, "the wall clock was stepped by %.3f s during session %lld: latencies are not touched (they are monotonic), read lags are unknown from then on", (double)moved / 1e9, (long long)session->id);
+  (void)snprintf(text, sizeof text,
+                 "the wall clock was stepped by %.3f s during session %lld: latencies are not touched (they are monotonic), read lags are "
+                 "unknown from then on",
+                 (double)moved / 1e9, (long long)session->id);
   note(run, text);
   return put_event(run, "clock step", text);
 }
@@ -276,11 +333,13 @@ static enum lynx_status note_clock_step(struct run *run, const struct session_ru
 /* Runs the load and fills in the session's row. */
 static enum lynx_status run_load(struct run *run, struct session_run *session, struct bundle_session *row, const char *precision) {
   const struct contract *c = &run->contract;
-  static const enum schedule_kind kinds[] = {[LOAD_CONSTANT] = SCHEDULE_CONSTANT, [LOAD_POISSON] = SCHEDULE_POISSON, [LOAD_CLOSED] = SCHEDULE_CLOSED};
+  static const enum schedule_kind kinds[] = {
+      [LOAD_CONSTANT] = SCHEDULE_CONSTANT, [LOAD_POISSON] = SCHEDULE_POISSON, [LOAD_CLOSED] = SCHEDULE_CLOSED};
   uint32_t n = (uint32_t)c->method.threads;
   int64_t length = c->method.warm_up_ns + c->method.counted_ns + c->method.drain_ns;
   char digest[DIGEST_HEX];
-  enum lynx_status status = schedule_make(&session->schedule, kinds[c->regime.load], (uint64_t)(c->regime.rate_per_s * 1e6 + 0.5), length, (uint64_t)row->seed, run->error);
+  enum lynx_status status = schedule_make(&session->schedule, kinds[c->regime.load], (uint64_t)(c->regime.rate_per_s * 1e6 + 0.5), length,
+                                          (uint64_t)row->seed, run->error);
   if (status != LYNX_OK) return status;
   inputs_shuffle(&run->inputs, (uint64_t)row->seed);
   struct engine_thread *threads = xalloc(n, sizeof *threads);
@@ -305,7 +364,9 @@ static enum lynx_status run_load(struct run *run, struct session_run *session, s
   write_instrument(run, session, threads, n, &instrument);
   row->start_realtime_ns = session->start_ns + session->realtime_offset_ns;
   row->instrument_json = arena_copy(&run->arena, instrument.data);
-  row->status = session->aborted ? "aborted: the abort SLO was broken" : atomic_load(&session->stop) != ENGINE_RUN ? "interrupted" : "complete";
+  row->status = session->aborted                            ? "aborted: the abort SLO was broken"
+                : atomic_load(&session->stop) != ENGINE_RUN ? "interrupted"
+                                                            : "complete";
   if (status == LYNX_OK) status = note_clock_step(run, session);
   if (status == LYNX_OK) status = bundle_put_session(run->bundle, row, run->error);
   for (uint32_t i = 0; i < n; i++) run->driver->close(threads[i].driver_state);
@@ -319,13 +380,22 @@ static enum lynx_status run_load(struct run *run, struct session_run *session, s
 
 static enum lynx_status capture_now(struct run *run, const char *moment, const char *precision) {
   struct fact_list facts = {0};
-  struct capture_request request = {.root = run->request->root, .clock = run->request->clock, .endpoint = run->contract.executor.endpoint, .pid = run->contract.executor.pid, .behind_proxy = run->contract.executor.behind_proxy, .in_process = run->driver->in_process};
+  struct capture_request request = {.root = run->request->root,
+                                    .clock = run->request->clock,
+                                    .endpoint = run->contract.executor.endpoint,
+                                    .pid = run->contract.executor.pid,
+                                    .behind_proxy = run->contract.executor.behind_proxy,
+                                    .in_process = run->driver->in_process};
   if (request.in_process) request.endpoint = NULL;
   if (run->service.child.pid > 0 && request.pid == 0) request.pid = run->service.child.pid;
   capture_run(&request, &facts);
   for (size_t i = 0; i < run->contract.executor.declare.n_items; i++) {
     const char *key = run->contract.executor.declare.keys[i], *dot = strchr(key, '.');
-    struct fact fact = {.kind = FACT_IDENTITY, .status = FACT_DECLARED, .key = arena_printf(&run->arena, "declared.%s", dot + 1), .value = run->contract.executor.declare.values[i], .source = "the contract"};
+    struct fact fact = {.kind = FACT_IDENTITY,
+                        .status = FACT_DECLARED,
+                        .key = arena_printf(&run->arena, "declared.%s", dot + 1),
+                        .value = run->contract.executor.declare.values[i],
+                        .source = "the contract"};
     if (layer_parse(arena_text(&run->arena, key, (size_t)(dot - key)), &fact.layer)) fact_add(&facts, &fact);
   }
   fact_sort(&facts);
@@ -346,7 +416,10 @@ static enum lynx_status keep_accuracy(void *context, int64_t window, double bits
 
 static enum lynx_status measure_accuracy(struct run *run, int64_t session, const char *precision) {
   if (!contract_states(&run->contract, "accuracy") || run->driver->in_process) return LYNX_OK;
-  struct run_progress progress = {.step = "accuracy", .precision = precision, .session = session + 1, .n_sessions = run->contract.method.sessions * (int64_t)run->contract.precisions.n_items};
+  struct run_progress progress = {.step = "accuracy",
+                                  .precision = precision,
+                                  .session = session + 1,
+                                  .n_sessions = run->contract.method.sessions * (int64_t)run->contract.precisions.n_items};
   if (run->request->progress != NULL) run->request->progress(run->request->context, &progress);
   struct accuracy_target target = {run, session};
   struct lynx_error why = {0};
@@ -375,15 +448,28 @@ static enum lynx_status run_session(struct run *run, int64_t number, size_t prec
   session->run = run;
   session->id = number * (int64_t)c->precisions.n_items + (int64_t)precision;
   bool starts = contract_states(c, "executor.start");
-  struct bundle_session row = {.id = session->id, .precision = name, .index = number, .seed = c->method.seed + number, .executor_started = run->driver->in_process ? "in process" : starts ? "started for this session" : "already running",
-                               .warm_up_ns = c->method.warm_up_ns, .counted_ns = c->method.counted_ns, .drain_ns = c->method.drain_ns, .schedule_digest = "", .executed_json = "", .instrument_json = "{}"};
-  struct run_progress progress = {.step = "starting", .precision = name, .session = session->id + 1, .n_sessions = c->method.sessions * (int64_t)c->precisions.n_items};
+  struct bundle_session row = {.id = session->id,
+                               .precision = name,
+                               .index = number,
+                               .seed = c->method.seed + number,
+                               .executor_started = run->driver->in_process ? "in process"
+                                                   : starts                ? "started for this session"
+                                                                           : "already running",
+                               .warm_up_ns = c->method.warm_up_ns,
+                               .counted_ns = c->method.counted_ns,
+                               .drain_ns = c->method.drain_ns,
+                               .schedule_digest = "",
+                               .executed_json = "",
+                               .instrument_json = "{}"};
+  struct run_progress progress = {
+      .step = "starting", .precision = name, .session = session->id + 1, .n_sessions = c->method.sessions * (int64_t)c->precisions.n_items};
   if (run->request->progress != NULL) run->request->progress(run->request->context, &progress);
   enum lynx_status status = LYNX_OK;
   if (run->skip[precision]) status = mark_unavailable(run, &row, precision, "as in the session before");
   else {
     struct lynx_error why = {0};
-    if (!run->driver->in_process) status = service_start(&run->service, name, arena_printf(&run->arena, "%s.executor.log", run->request->out_path), &why);
+    if (!run->driver->in_process)
+      status = service_start(&run->service, name, arena_printf(&run->arena, "%s.executor.log", run->request->out_path), &why);
     if (status == LYNX_UNSUPPORTED) status = mark_unavailable(run, &row, precision, why.message);
     else if (status != LYNX_OK) {
       *run->error = why;
@@ -408,7 +494,9 @@ static enum lynx_status run_session(struct run *run, int64_t number, size_t prec
         char tail[500];
         service_log_tail(&run->service, tail, sizeof tail);
         run->outcome->executor_failed = true;
-        if (status == LYNX_OK) status = lynx_fail(run->error, LYNX_IO, "the executor ended with exit code %d during session %lld; it printed: %s", run->service.child.exit_code, (long long)session->id, tail);
+        if (status == LYNX_OK)
+          status = lynx_fail(run->error, LYNX_IO, "the executor ended with exit code %d during session %lld; it printed: %s",
+                             run->service.child.exit_code, (long long)session->id, tail);
       }
     }
     service_stop(&run->service);
@@ -424,11 +512,18 @@ static enum lynx_status put_intent(struct run *run) {
   (void)gethostname(host, sizeof host - 1); /* an unnamed host stays unnamed */
   const struct {
     const char *key, *value;
-  } meta[] = {{"format", "lynx bundle 1"}, {"tool", "lynxbench " LYNX_VERSION}, {"contract", NULL}, {"contract_digest", digest}, {"intended_at", clock_text(now, realtime(run))}, {"host", host}};
+  } meta[] = {{"format", "lynx bundle 1"},
+              {"tool", "lynxbench " LYNX_VERSION},
+              {"contract", NULL},
+              {"contract_digest", digest},
+              {"intended_at", clock_text(now, realtime(run))},
+              {"host", host}};
   enum lynx_status status = LYNX_OK;
   char *contract = arena_text(&run->arena, run->request->contract_text, run->request->contract_length);
-  for (size_t i = 0; i < LYNX_COUNT(meta) && status == LYNX_OK; i++) status = bundle_put_meta(run->bundle, meta[i].key, meta[i].value != NULL ? meta[i].value : contract, run->error);
-  for (size_t i = 0; i < run->inputs.n_items && status == LYNX_OK; i++) status = bundle_put_input(run->bundle, (int64_t)i, run->inputs.items[i].prompt, run->inputs.items[i].length, run->error);
+  for (size_t i = 0; i < LYNX_COUNT(meta) && status == LYNX_OK; i++)
+    status = bundle_put_meta(run->bundle, meta[i].key, meta[i].value != NULL ? meta[i].value : contract, run->error);
+  for (size_t i = 0; i < run->inputs.n_items && status == LYNX_OK; i++)
+    status = bundle_put_input(run->bundle, (int64_t)i, run->inputs.items[i].prompt, run->inputs.items[i].length, run->error);
   if (status == LYNX_OK) status = put_event(run, "intent", "the run was started");
   if (status == LYNX_OK) status = bundle_commit(run->bundle, run->error);
   return status;
@@ -439,9 +534,12 @@ static enum lynx_status prepare(struct run *run) {
   if (contract_parse(run->request->contract_text, run->request->contract_length, &run->arena, &run->contract, &problems) != LYNX_OK)
     return lynx_fail(run->error, LYNX_INPUT, "the contract has %zu errors; `lynxbench lint` lists them", problems.n_errors);
   run->driver = drivers_find(run->contract.workload.driver);
-  if (run->driver == NULL) return lynx_fail(run->error, LYNX_INPUT, "workload.driver: there is no driver '%.60s'; there are http and null", run->contract.workload.driver);
+  if (run->driver == NULL)
+    return lynx_fail(run->error, LYNX_INPUT, "workload.driver: there is no driver '%.60s'; there are http and null",
+                     run->contract.workload.driver);
   const char *variable = run->contract.workload.api_key_env;
-  if (variable != NULL && (run->bearer = getenv(variable)) == NULL) return lynx_fail(run->error, LYNX_INPUT, "workload.api_key_env names %.80s, which is not set in this environment", variable);
+  if (variable != NULL && (run->bearer = getenv(variable)) == NULL)
+    return lynx_fail(run->error, LYNX_INPUT, "workload.api_key_env names %.80s, which is not set in this environment", variable);
   run->service = (struct service){.contract = &run->contract, .bearer = run->bearer};
   run->skip = arena_alloc(&run->arena, run->contract.precisions.n_items, sizeof *run->skip);
   if (contract_states(&run->contract, "accuracy") && !run->driver->in_process) {
@@ -462,7 +560,9 @@ static enum lynx_status run_sessions(struct run *run) {
       status = run_session(run, number, p);
     }
   if (status == LYNX_OK && run->n_steal > 0 && run->steal_sum / (double)run->n_steal > 0.1)
-    status = put_event(run, "condition", arena_printf(&run->arena, "the hypervisor took %.0f %% of this machine's processor time in the counted windows", 100 * run->steal_sum / (double)run->n_steal));
+    status = put_event(run, "condition",
+                       arena_printf(&run->arena, "the hypervisor took %.0f %% of this machine's processor time in the counted windows",
+                                    100 * run->steal_sum / (double)run->n_steal));
   return status;
 }
 

@@ -14,7 +14,7 @@
 #include "record/bundle.h"
 
 struct run_progress {
-  const char *step;      /* "starting", "warm-up", "counted", "drain", "accuracy", "sealing" */
+  const char *step; /* "starting", "warm-up", "counted", "drain", "accuracy", "sealing" */
   const char *precision;
   int64_t session, n_sessions; /* of all precisions; from 1 */
   double elapsed_s, total_s;   /* of this session's windows */
@@ -28,7 +28,7 @@ struct run_request {
   const char *out_path;
   const struct root *root;
   const struct lynx_clock *clock;
-  const atomic_int *stop; /* 0 run; 1 drain, then seal as interrupted; 2 abort, then seal */
+  const atomic_int *stop;                                               /* 0 run; 1 drain, then seal as interrupted; 2 abort, then seal */
   void (*progress)(void *context, const struct run_progress *progress); /* about ten times a second */
   void (*note)(void *context, const char *text);                        /* something worth a line */
   void *context;

@@ -16,13 +16,15 @@
 enum { CONTROL_BODY_MAX = 32 << 20, ARGUMENTS_MAX = 256 };
 static const double ln2 = 0.69314718055994530942;
 
-static enum lynx_status fetch(const struct service *service, const char *path, const char *json, int64_t timeout_ns, struct buffer *body, int *ret_status, struct lynx_error *error) {
+static enum lynx_status fetch(const struct service *service, const char *path, const char *json, int64_t timeout_ns, struct buffer *body,
+                              int *ret_status, struct lynx_error *error) {
   char url[1200];
   const char *endpoint = service->contract->executor.endpoint;
   size_t n = strlen(endpoint);
   while (n > 0 && endpoint[n - 1] == '/') n--;
   (void)snprintf(url, sizeof url, "%.*s%s", (int)n, endpoint, path);
-  struct control_request request = {.url = url, .json_body = json, .bearer = service->bearer, .ca_file = service->contract->executor.ca_file, .timeout_ns = timeout_ns};
+  struct control_request request = {
+      .url = url, .json_body = json, .bearer = service->bearer, .ca_file = service->contract->executor.ca_file, .timeout_ns = timeout_ns};
   return control_fetch(&request, body, ret_status, error);
 }
 
@@ -34,7 +36,9 @@ static enum lynx_status check_ready(const struct service *service, int64_t timeo
   enum lynx_status status = fetch(service, path, NULL, timeout_ns, &body, &http_status, error);
   char found[120];
   if (status == LYNX_OK && http_status != 200)
-    status = lynx_fail(error, LYNX_IO, "%s%s answers %d, not 200 ('%s'); set executor.ready_path to a path that answers 200 once it can serve", service->contract->executor.endpoint, path, http_status, text_sanitise(found, sizeof found, body.data, body.length));
+    status = lynx_fail(error, LYNX_IO,
+                       "%s%s answers %d, not 200 ('%s'); set executor.ready_path to a path that answers 200 once it can serve",
+                       service->contract->executor.endpoint, path, http_status, text_sanitise(found, sizeof found, body.data, body.length));
   buffer_release(&body);
   return status;
 }
@@ -76,11 +80,13 @@ static enum lynx_status wait_ready(struct service *service, const char *precisio
     if (!child_running(&service->child)) {
       service_log_tail(service, tail, sizeof tail);
       if (service->child.exit_code == start->unavailable_exit) return lynx_fail(error, LYNX_UNSUPPORTED, "%s: %s", precision, tail);
-      return lynx_fail(error, LYNX_IO, "the executor ended with exit code %d before it was ready; it printed: %s", service->child.exit_code, tail[0] != 0 ? tail : "nothing");
+      return lynx_fail(error, LYNX_IO, "the executor ended with exit code %d before it was ready; it printed: %s", service->child.exit_code,
+                       tail[0] != 0 ? tail : "nothing");
     }
     if (clock_now(&clock_system) - begun > start->ready_within_ns) {
       service_log_tail(service, tail, sizeof tail);
-      return lynx_fail(error, LYNX_IO, "the executor was not ready within %.3g s (executor.start.ready_within); it printed: %s", (double)start->ready_within_ns / 1e9, tail[0] != 0 ? tail : "nothing");
+      return lynx_fail(error, LYNX_IO, "the executor was not ready within %.3g s (executor.start.ready_within); it printed: %s",
+                       (double)start->ready_within_ns / 1e9, tail[0] != 0 ? tail : "nothing");
     }
     (void)nanosleep(&step, NULL);
   }
@@ -90,13 +96,19 @@ enum lynx_status service_start(struct service *service, const char *precision, c
   const struct contract_start *start = &service->contract->executor.start;
   if (!contract_states(service->contract, "executor.start")) return check_ready(service, 10000000000, error);
   if (check_ready(service, 1000000000, NULL) == LYNX_OK)
-    return lynx_fail(error, LYNX_INPUT, "something already answers at %s, and the contract says how to start the executor: stop what runs there, or leave executor.start out", service->contract->executor.endpoint);
+    return lynx_fail(error, LYNX_INPUT,
+                     "something already answers at %s, and the contract says how to start the executor: stop what runs there, or leave "
+                     "executor.start out",
+                     service->contract->executor.endpoint);
   struct arena arena = {0};
   const char *arguments[ARGUMENTS_MAX + 1] = {NULL};
   enum lynx_status status = LYNX_OK;
-  if (start->command.n_items == 0 || start->command.n_items > ARGUMENTS_MAX) status = lynx_fail(error, LYNX_INPUT, "executor.start.command has %zu words; from 1 to %d are accepted", start->command.n_items, ARGUMENTS_MAX);
+  if (start->command.n_items == 0 || start->command.n_items > ARGUMENTS_MAX)
+    status = lynx_fail(error, LYNX_INPUT, "executor.start.command has %zu words; from 1 to %d are accepted", start->command.n_items,
+                       ARGUMENTS_MAX);
   for (size_t i = 0; status == LYNX_OK && i < start->command.n_items; i++)
-    arguments[i] = replace(&arena, replace(&arena, start->command.items[i], "{precision}", precision), "{port}", port_of(&arena, service->contract->executor.endpoint));
+    arguments[i] = replace(&arena, replace(&arena, start->command.items[i], "{precision}", precision), "{port}",
+                           port_of(&arena, service->contract->executor.endpoint));
   if (status == LYNX_OK) {
     (void)snprintf(service->log_path, sizeof service->log_path, "%s", log_path);
     (void)unlink(log_path); /* of the session before */
@@ -144,7 +156,8 @@ static bool ask_window(const struct service *service, const char *text, size_t l
   bool good = json_finish(&json) && fetch(service, "/v1/completions", request.data, 300000000000, body, &http_status, error) == LYNX_OK;
   if (good && http_status != 200) {
     char found[160];
-    (void)lynx_fail(error, LYNX_UNSUPPORTED, "the server answers %d to a completion with echo and logprobs: %s", http_status, text_sanitise(found, sizeof found, body->data, body->length));
+    (void)lynx_fail(error, LYNX_UNSUPPORTED, "the server answers %d to a completion with echo and logprobs: %s", http_status,
+                    text_sanitise(found, sizeof found, body->data, body->length));
     good = false;
   }
   buffer_release(&request);
@@ -177,14 +190,19 @@ enum lynx_status service_accuracy(const struct service *service, service_accurac
   size_t length = (size_t)accuracy->window_bytes;
   if (status == LYNX_OK && text.length < length * (size_t)accuracy->windows) {
     lynx_error_at(error, accuracy->text_file, 0, NULL);
-    status = lynx_fail(error, LYNX_INPUT, "holds %zu bytes; accuracy.windows and window_bytes ask for %zu", text.length, length * (size_t)accuracy->windows);
+    status = lynx_fail(error, LYNX_INPUT, "holds %zu bytes; accuracy.windows and window_bytes ask for %zu", text.length,
+                       length * (size_t)accuracy->windows);
   }
   for (int64_t i = 0; i < accuracy->windows && status == LYNX_OK; i++) {
     double bits;
     int64_t bytes;
     buffer_clear(&body);
-    if (!ask_window(service, text.data + (size_t)i * length, length, &body, error)) status = error != NULL && error->status != LYNX_OK ? error->status : LYNX_IO;
-    else if (!sum_window(&body, length, &bits, &bytes)) status = lynx_fail(error, LYNX_UNSUPPORTED, "the server gives no log-probabilities of the prompt (echo with logprobs): accuracy cannot be measured by teacher forcing");
+    if (!ask_window(service, text.data + (size_t)i * length, length, &body, error))
+      status = error != NULL && error->status != LYNX_OK ? error->status : LYNX_IO;
+    else if (!sum_window(&body, length, &bits, &bytes))
+      status = lynx_fail(
+          error, LYNX_UNSUPPORTED,
+          "the server gives no log-probabilities of the prompt (echo with logprobs): accuracy cannot be measured by teacher forcing");
     else status = row(context, i, bits, bytes);
   }
   buffer_release(&text);

@@ -16,13 +16,15 @@ struct service {
 };
 
 /* precision fills {precision} in the command. */
-enum lynx_status service_start(struct service *service, const char *precision, const char *log_path, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status service_start(struct service *service, const char *precision, const char *log_path,
+                               struct lynx_error *error) LYNX_MUST_CHECK;
 /* What the executor says that it executes: the member "executed" of its first model, as JSON; "" if it does not say. */
 void service_executed(const struct service *service, struct buffer *ret_json);
 
 typedef enum lynx_status service_accuracy_row(void *context, int64_t window, double bits, int64_t bytes);
 /* Bits of each window of held-out text under teacher forcing. UNSUPPORTED: the server gives no prompt log-probabilities. */
-enum lynx_status service_accuracy(const struct service *service, service_accuracy_row *row, void *context, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status service_accuracy(const struct service *service, service_accuracy_row *row, void *context,
+                                  struct lynx_error *error) LYNX_MUST_CHECK;
 void service_stop(struct service *service);
 
 /* The last lines of the log, sanitised. */

@@ -29,15 +29,15 @@ const char *bundle_end_text(enum bundle_end end);
 struct bundle_session {
   int64_t id;
   const char *precision;
-  int64_t index;                 /* of this precision, from 0 */
+  int64_t index; /* of this precision, from 0 */
   int64_t seed;
-  const char *executor_started;  /* "started for this session" | "already running" | "in process" */
-  const char *status;            /* "complete", "interrupted", "unavailable: ...", "failed: ..." */
-  int64_t start_realtime_ns;     /* of the session's zero */
+  const char *executor_started; /* "started for this session" | "already running" | "in process" */
+  const char *status;           /* "complete", "interrupted", "unavailable: ...", "failed: ..." */
+  int64_t start_realtime_ns;    /* of the session's zero */
   int64_t warm_up_ns, counted_ns, drain_ns;
   const char *schedule_digest;
-  const char *executed_json;     /* what the executor says it executes: precision, primitive, status; "" if it does not say */
-  const char *instrument_json;   /* the engine's report on itself */
+  const char *executed_json;   /* what the executor says it executes: precision, primitive, status; "" if it does not say */
+  const char *instrument_json; /* the engine's report on itself */
 };
 
 struct bundle_request {
@@ -54,17 +54,24 @@ struct bundle_request {
 
 enum lynx_status bundle_create(const char *path, struct bundle **ret, struct lynx_error *error) LYNX_MUST_CHECK;
 enum lynx_status bundle_put_meta(struct bundle *bundle, const char *key, const char *value, struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_put_input(struct bundle *bundle, int64_t id, const char *text, size_t length, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_put_input(struct bundle *bundle, int64_t id, const char *text, size_t length,
+                                  struct lynx_error *error) LYNX_MUST_CHECK;
 /* moment: "start" or "end". */
-enum lynx_status bundle_put_facts(struct bundle *bundle, const char *moment, const struct fact_list *facts, struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_put_session(struct bundle *bundle, const struct bundle_session *session, struct lynx_error *error) LYNX_MUST_CHECK; /* replaces the same id */
+enum lynx_status bundle_put_facts(struct bundle *bundle, const char *moment, const struct fact_list *facts,
+                                  struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_put_session(struct bundle *bundle, const struct bundle_session *session,
+                                    struct lynx_error *error) LYNX_MUST_CHECK; /* replaces the same id */
 enum lynx_status bundle_put_request(struct bundle *bundle, const struct bundle_request *request, struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_put_sample(struct bundle *bundle, int64_t session, int64_t at_ns, const char *series, double value, struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_put_accuracy(struct bundle *bundle, int64_t session, int64_t window, const char *measure, double value, int64_t weight, struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_put_event(struct bundle *bundle, int64_t realtime_ns, const char *kind, const char *text, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_put_sample(struct bundle *bundle, int64_t session, int64_t at_ns, const char *series, double value,
+                                   struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_put_accuracy(struct bundle *bundle, int64_t session, int64_t window, const char *measure, double value,
+                                     int64_t weight, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_put_event(struct bundle *bundle, int64_t realtime_ns, const char *kind, const char *text,
+                                  struct lynx_error *error) LYNX_MUST_CHECK;
 /* Puts what came since the last commit on disk. */
 enum lynx_status bundle_commit(struct bundle *bundle, struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_seal(struct bundle *bundle, enum bundle_end end, const char *why, char ret_root[DIGEST_HEX], struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_seal(struct bundle *bundle, enum bundle_end end, const char *why, char ret_root[DIGEST_HEX],
+                             struct lynx_error *error) LYNX_MUST_CHECK;
 void bundle_close(struct bundle *bundle); /* accepts NULL */
 
 /* --- reading --- */
@@ -78,7 +85,8 @@ struct bundle_seal_info {
 };
 
 /* Opens and checks the whole file: structure, schema, every section's digest, the root. */
-enum lynx_status bundle_open(const char *path, struct bundle **ret, struct bundle_seal_info *ret_seal, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_open(const char *path, struct bundle **ret, struct bundle_seal_info *ret_seal,
+                             struct lynx_error *error) LYNX_MUST_CHECK;
 
 /* The value of a meta key, or NULL; lives as long as the bundle. */
 const char *bundle_meta(struct bundle *bundle, const char *key);
@@ -87,13 +95,19 @@ enum lynx_status bundle_facts(struct bundle *bundle, const char *moment, struct 
 typedef enum lynx_status bundle_session_visit(void *context, const struct bundle_session *session);
 typedef enum lynx_status bundle_request_visit(void *context, const struct bundle_request *request);
 typedef enum lynx_status bundle_sample_visit(void *context, int64_t session, int64_t at_ns, const char *series, double value);
-typedef enum lynx_status bundle_accuracy_visit(void *context, int64_t session, int64_t window, const char *measure, double value, int64_t weight);
+typedef enum lynx_status bundle_accuracy_visit(void *context, int64_t session, int64_t window, const char *measure, double value,
+                                               int64_t weight);
 typedef enum lynx_status bundle_event_visit(void *context, int64_t realtime_ns, const char *kind, const char *text);
 
-enum lynx_status bundle_each_session(struct bundle *bundle, bundle_session_visit *visit, void *context, struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_each_request(struct bundle *bundle, int64_t session, bundle_request_visit *visit, void *context, struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_each_sample(struct bundle *bundle, int64_t session, bundle_sample_visit *visit, void *context, struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_each_accuracy(struct bundle *bundle, bundle_accuracy_visit *visit, void *context, struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_each_event(struct bundle *bundle, bundle_event_visit *visit, void *context, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_each_session(struct bundle *bundle, bundle_session_visit *visit, void *context,
+                                     struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_each_request(struct bundle *bundle, int64_t session, bundle_request_visit *visit, void *context,
+                                     struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_each_sample(struct bundle *bundle, int64_t session, bundle_sample_visit *visit, void *context,
+                                    struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_each_accuracy(struct bundle *bundle, bundle_accuracy_visit *visit, void *context,
+                                      struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_each_event(struct bundle *bundle, bundle_event_visit *visit, void *context,
+                                   struct lynx_error *error) LYNX_MUST_CHECK;
 
 #endif

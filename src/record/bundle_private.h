@@ -30,7 +30,8 @@ struct bundle {
 enum lynx_status bundle_sql_fail(struct bundle *bundle, struct lynx_error *error, const char *doing);
 enum lynx_status bundle_exec(struct bundle *bundle, const char *sql, struct lynx_error *error);
 /* salt || canonical rows. */
-enum lynx_status bundle_section_digest(struct bundle *bundle, const struct bundle_section *section, const uint8_t salt[BUNDLE_SALT_BYTES], uint8_t ret[DIGEST_BYTES], struct lynx_error *error);
+enum lynx_status bundle_section_digest(struct bundle *bundle, const struct bundle_section *section, const uint8_t salt[BUNDLE_SALT_BYTES],
+                                       uint8_t ret[DIGEST_BYTES], struct lynx_error *error);
 /* Over name, digest of each section in table order, then the end and its reason. */
 void bundle_root(const uint8_t digests[BUNDLE_SECTIONS][DIGEST_BYTES], const char *end, const char *why, uint8_t ret[DIGEST_BYTES]);
 

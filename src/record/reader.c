@@ -33,7 +33,8 @@ static int open_database(const char *path, sqlite3 **ret) {
 
 static enum lynx_status altered(struct bundle *bundle, struct lynx_error *error, const char *what) {
   lynx_error_at(error, bundle->path, 0, NULL);
-  return lynx_fail(error, LYNX_INPUT, "this bundle was altered or damaged after it was sealed: %s. Nothing in it can be relied on; get the original", what);
+  return lynx_fail(error, LYNX_INPUT,
+                   "this bundle was altered or damaged after it was sealed: %s. Nothing in it can be relied on; get the original", what);
 }
 
 static enum lynx_status single_int(struct bundle *bundle, const char *sql, int64_t *ret, struct lynx_error *error) {
@@ -54,8 +55,10 @@ static enum lynx_status check_format(struct bundle *bundle, struct lynx_error *e
   if (status == LYNX_OK) status = single_int(bundle, "PRAGMA user_version", &format, error);
   if (status != LYNX_OK) return status;
   lynx_error_at(error, bundle->path, 0, NULL);
-  if (application != BUNDLE_APPLICATION_ID) return lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle (an SQLite file of something else)");
-  if (format != BUNDLE_FORMAT) return lynx_fail(error, LYNX_UNSUPPORTED, "bundle format %lld; this build reads %d", (long long)format, BUNDLE_FORMAT);
+  if (application != BUNDLE_APPLICATION_ID)
+    return lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle (an SQLite file of something else)");
+  if (format != BUNDLE_FORMAT)
+    return lynx_fail(error, LYNX_UNSUPPORTED, "bundle format %lld; this build reads %d", (long long)format, BUNDLE_FORMAT);
   return LYNX_OK;
 }
 
@@ -68,7 +71,8 @@ static bool known_schema(const char *sql) {
 /* Exactly our tables: a view or trigger could make a query lie. */
 static enum lynx_status check_schema(struct bundle *bundle, struct lynx_error *error) {
   sqlite3_stmt *row;
-  if (sqlite3_prepare_v2(bundle->db, "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL", -1, &row, NULL) != SQLITE_OK) return bundle_sql_fail(bundle, error, "cannot be read");
+  if (sqlite3_prepare_v2(bundle->db, "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL", -1, &row, NULL) != SQLITE_OK)
+    return bundle_sql_fail(bundle, error, "cannot be read");
   int step, n = 0;
   bool good = true;
   while ((step = sqlite3_step(row)) == SQLITE_ROW) {
@@ -84,7 +88,8 @@ static enum lynx_status check_schema(struct bundle *bundle, struct lynx_error *e
 
 static enum lynx_status check_structure(struct bundle *bundle, struct lynx_error *error) {
   sqlite3_stmt *row;
-  if (sqlite3_prepare_v2(bundle->db, "PRAGMA integrity_check(1)", -1, &row, NULL) != SQLITE_OK) return bundle_sql_fail(bundle, error, "cannot be read");
+  if (sqlite3_prepare_v2(bundle->db, "PRAGMA integrity_check(1)", -1, &row, NULL) != SQLITE_OK)
+    return bundle_sql_fail(bundle, error, "cannot be read");
   int step = sqlite3_step(row);
   const char *word = step == SQLITE_ROW ? (const char *)sqlite3_column_text(row, 0) : NULL;
   enum lynx_status status = LYNX_OK;
@@ -94,15 +99,18 @@ static enum lynx_status check_structure(struct bundle *bundle, struct lynx_error
   return status;
 }
 
-static enum lynx_status check_section(struct bundle *bundle, int index, struct bundle_seal_info *seal, uint8_t ret_digest[DIGEST_BYTES], struct lynx_error *error) {
+static enum lynx_status check_section(struct bundle *bundle, int index, struct bundle_seal_info *seal, uint8_t ret_digest[DIGEST_BYTES],
+                                      struct lynx_error *error) {
   const struct bundle_section *section = &bundle_sections[index];
   sqlite3_stmt *row;
-  if (sqlite3_prepare_v2(bundle->db, "SELECT salt, digest, withheld FROM section WHERE name = ?1", -1, &row, NULL) != SQLITE_OK) return bundle_sql_fail(bundle, error, "seal");
+  if (sqlite3_prepare_v2(bundle->db, "SELECT salt, digest, withheld FROM section WHERE name = ?1", -1, &row, NULL) != SQLITE_OK)
+    return bundle_sql_fail(bundle, error, "seal");
   (void)sqlite3_bind_text(row, 1, section->name, -1, SQLITE_STATIC); /* an unbound name finds no row, which is told below */
   enum lynx_status status = LYNX_OK;
   uint8_t salt[BUNDLE_SALT_BYTES], computed[DIGEST_BYTES];
   bool withheld = false;
-  if (sqlite3_step(row) != SQLITE_ROW || sqlite3_column_bytes(row, 0) != BUNDLE_SALT_BYTES || sqlite3_column_bytes(row, 1) != DIGEST_BYTES) status = altered(bundle, error, "a section's digest is missing");
+  if (sqlite3_step(row) != SQLITE_ROW || sqlite3_column_bytes(row, 0) != BUNDLE_SALT_BYTES || sqlite3_column_bytes(row, 1) != DIGEST_BYTES)
+    status = altered(bundle, error, "a section's digest is missing");
   else {
     memcpy(salt, sqlite3_column_blob(row, 0), sizeof salt);
     memcpy(ret_digest, sqlite3_column_blob(row, 1), DIGEST_BYTES);
@@ -141,9 +149,11 @@ static enum lynx_status check_seal(struct bundle *bundle, struct bundle_seal_inf
   for (int i = 0; i < BUNDLE_SECTIONS && status == LYNX_OK; i++) status = check_section(bundle, i, ret, digests[i], error);
   if (status != LYNX_OK) return status;
   sqlite3_stmt *row;
-  if (sqlite3_prepare_v2(bundle->db, "SELECT format, ended, why, root FROM seal", -1, &row, NULL) != SQLITE_OK) return bundle_sql_fail(bundle, error, "seal");
+  if (sqlite3_prepare_v2(bundle->db, "SELECT format, ended, why, root FROM seal", -1, &row, NULL) != SQLITE_OK)
+    return bundle_sql_fail(bundle, error, "seal");
   char ended[32] = "", why[256] = "";
-  bool good = sqlite3_step(row) == SQLITE_ROW && n_seals == 1 && sqlite3_column_int(row, 0) == BUNDLE_FORMAT && sqlite3_column_bytes(row, 3) == DIGEST_BYTES;
+  bool good = sqlite3_step(row) == SQLITE_ROW && n_seals == 1 && sqlite3_column_int(row, 0) == BUNDLE_FORMAT &&
+              sqlite3_column_bytes(row, 3) == DIGEST_BYTES;
   if (good) {
     (void)snprintf(ended, sizeof ended, "%s", (const char *)sqlite3_column_text(row, 1));
     (void)snprintf(why, sizeof why, "%s", (const char *)sqlite3_column_text(row, 2));
@@ -201,7 +211,8 @@ static int64_t known_at(sqlite3_stmt *row, int column) {
 
 typedef enum lynx_status row_visit(void *context, sqlite3_stmt *row);
 
-static enum lynx_status each_row(struct bundle *bundle, const char *sql, const int64_t *session, const char *moment, row_visit *visit, void *context, struct lynx_error *error) {
+static enum lynx_status each_row(struct bundle *bundle, const char *sql, const int64_t *session, const char *moment, row_visit *visit,
+                                 void *context, struct lynx_error *error) {
   sqlite3_stmt *row;
   if (sqlite3_prepare_v2(bundle->db, sql, -1, &row, NULL) != SQLITE_OK) return bundle_sql_fail(bundle, error, "cannot be read");
   if (session != NULL) (void)sqlite3_bind_int64(row, 1, *session); /* unbound it matches nothing */
@@ -232,7 +243,11 @@ const char *bundle_meta(struct bundle *bundle, const char *key) {
 }
 
 static enum lynx_status keep_fact(void *context, sqlite3_stmt *row) {
-  struct fact fact = {.key = text_at(row, 1), .value = text_at(row, 4), .unit = text_at(row, 5), .source = text_at(row, 6), .at_ns = sqlite3_column_int64(row, 7)};
+  struct fact fact = {.key = text_at(row, 1),
+                      .value = text_at(row, 4),
+                      .unit = text_at(row, 5),
+                      .source = text_at(row, 6),
+                      .at_ns = sqlite3_column_int64(row, 7)};
   if (!layer_parse(text_at(row, 0), &fact.layer) || !fact_status_parse(text_at(row, 3), &fact.status)) return LYNX_INPUT;
   fact.kind = strcmp(text_at(row, 2), "identity") == 0 ? FACT_IDENTITY : FACT_STATE;
   fact_add(context, &fact);
@@ -240,8 +255,9 @@ static enum lynx_status keep_fact(void *context, sqlite3_stmt *row) {
 }
 
 enum lynx_status bundle_facts(struct bundle *bundle, const char *moment, struct fact_list *ret, struct lynx_error *error) {
-  enum lynx_status status =
-      each_row(bundle, "SELECT layer, key, kind, status, value, unit, source, at_ns FROM fact WHERE moment = ?1 ORDER BY layer, key", NULL, moment, keep_fact, ret, error);
+  enum lynx_status status = each_row(
+      bundle, "SELECT layer, key, kind, status, value, unit, source, at_ns FROM fact WHERE moment = ?1 ORDER BY layer, key", NULL, moment,
+      keep_fact, ret, error);
   fact_sort(ret);
   return status == LYNX_OK ? LYNX_OK : lynx_fail(error, status, "a fact has a layer or status that this build does not know");
 }
@@ -310,7 +326,8 @@ static enum lynx_status visit_sample(void *context, sqlite3_stmt *row) {
 
 static enum lynx_status visit_accuracy(void *context, sqlite3_stmt *row) {
   const struct visiting *v = context;
-  return v->accuracy(v->context, sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 2), text_at(row, 1), sqlite3_column_double(row, 3), sqlite3_column_int64(row, 4));
+  return v->accuracy(v->context, sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 2), text_at(row, 1), sqlite3_column_double(row, 3),
+                     sqlite3_column_int64(row, 4));
 }
 
 static enum lynx_status visit_event(void *context, sqlite3_stmt *row) {
@@ -321,7 +338,8 @@ static enum lynx_status visit_event(void *context, sqlite3_stmt *row) {
 static const char *select_all(struct bundle *bundle, const char *section, const char *where) {
   for (int i = 0; i < BUNDLE_SECTIONS; i++)
     if (strcmp(bundle_sections[i].name, section) == 0)
-      return arena_printf(&bundle->arena, "SELECT %s FROM %s%s ORDER BY %s", bundle_sections[i].columns, section, where, bundle_sections[i].order);
+      return arena_printf(&bundle->arena, "SELECT %s FROM %s%s ORDER BY %s", bundle_sections[i].columns, section, where,
+                          bundle_sections[i].order);
   lynx_assert(!"a section of that name");
   return NULL;
 }
@@ -331,12 +349,14 @@ enum lynx_status bundle_each_session(struct bundle *bundle, bundle_session_visit
   return each_row(bundle, select_all(bundle, "session", ""), NULL, NULL, visit_session, &v, error);
 }
 
-enum lynx_status bundle_each_request(struct bundle *bundle, int64_t session, bundle_request_visit *visit, void *context, struct lynx_error *error) {
+enum lynx_status bundle_each_request(struct bundle *bundle, int64_t session, bundle_request_visit *visit, void *context,
+                                     struct lynx_error *error) {
   struct visiting v = {.request = visit, .context = context};
   return each_row(bundle, select_all(bundle, "request", " WHERE session = ?1"), &session, NULL, visit_request, &v, error);
 }
 
-enum lynx_status bundle_each_sample(struct bundle *bundle, int64_t session, bundle_sample_visit *visit, void *context, struct lynx_error *error) {
+enum lynx_status bundle_each_sample(struct bundle *bundle, int64_t session, bundle_sample_visit *visit, void *context,
+                                    struct lynx_error *error) {
   struct visiting v = {.sample = visit, .context = context};
   return each_row(bundle, select_all(bundle, "sample", " WHERE session = ?1"), &session, NULL, visit_sample, &v, error);
 }

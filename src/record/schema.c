@@ -1,58 +1,78 @@
 /* The bundle's tables, and the bytes that are hashed. docs/bundle.md says the same in words. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "record/bundle_private.h"
 
-#define REQUEST_COLUMNS                                                                                                                                            \
-  "session, id, phase, outcome, reason, http_status, input, scheduled_ns, issued_ns, written_ns, first_byte_ns, first_token_ns, last_token_ns, end_ns, prompt_tokens, "       \
+#define REQUEST_COLUMNS                                                                                                                    \
+  "session, id, phase, outcome, reason, http_status, input, scheduled_ns, issued_ns, written_ns, first_byte_ns, first_token_ns, "          \
+  "last_token_ns, end_ns, prompt_tokens, "                                                                                                 \
   "output_tokens, n_text_events, read_lag_ns, flags, events"
-#define SESSION_COLUMNS                                                                                                                                            \
-  "id, precision, number, seed, executor_started, status, start_realtime_ns, warm_up_ns, counted_ns, drain_ns, schedule_digest, executed, instrument"
+#define SESSION_COLUMNS                                                                                                                    \
+  "id, precision, number, seed, executor_started, status, start_realtime_ns, warm_up_ns, counted_ns, drain_ns, schedule_digest, "          \
+  "executed, instrument"
 
 const struct bundle_section bundle_sections[BUNDLE_SECTIONS] = {
-    {"meta", "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID", "key, value", "key", "INSERT OR REPLACE INTO meta VALUES (?1, ?2)"},
-    {"input", "CREATE TABLE input (id INTEGER PRIMARY KEY, text BLOB NOT NULL) STRICT", "id, text", "id", "INSERT INTO input VALUES (?1, ?2)"},
+    {"meta", "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID", "key, value", "key",
+     "INSERT OR REPLACE INTO meta VALUES (?1, ?2)"},
+    {"input", "CREATE TABLE input (id INTEGER PRIMARY KEY, text BLOB NOT NULL) STRICT", "id, text", "id",
+     "INSERT INTO input VALUES (?1, ?2)"},
     {"fact",
-     "CREATE TABLE fact (moment TEXT NOT NULL, layer TEXT NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL, value TEXT NOT NULL, unit TEXT NOT NULL, source TEXT "
+     "CREATE TABLE fact (moment TEXT NOT NULL, layer TEXT NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL, value "
+     "TEXT NOT NULL, unit TEXT NOT NULL, source TEXT "
      "NOT NULL, at_ns INTEGER NOT NULL, PRIMARY KEY (moment, layer, key)) STRICT, WITHOUT ROWID",
-     "moment, layer, key, kind, status, value, unit, source, at_ns", "moment, layer, key", "INSERT OR REPLACE INTO fact VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
+     "moment, layer, key, kind, status, value, unit, source, at_ns", "moment, layer, key",
+     "INSERT OR REPLACE INTO fact VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
     {"session",
-     "CREATE TABLE session (id INTEGER PRIMARY KEY, precision TEXT NOT NULL, number INTEGER NOT NULL, seed INTEGER NOT NULL, executor_started TEXT NOT NULL, status TEXT NOT NULL, "
-     "start_realtime_ns INTEGER NOT NULL, warm_up_ns INTEGER NOT NULL, counted_ns INTEGER NOT NULL, drain_ns INTEGER NOT NULL, schedule_digest TEXT NOT NULL, executed TEXT NOT NULL, "
+     "CREATE TABLE session (id INTEGER PRIMARY KEY, precision TEXT NOT NULL, number INTEGER NOT NULL, seed INTEGER NOT NULL, "
+     "executor_started TEXT NOT NULL, status TEXT NOT NULL, "
+     "start_realtime_ns INTEGER NOT NULL, warm_up_ns INTEGER NOT NULL, counted_ns INTEGER NOT NULL, drain_ns INTEGER NOT NULL, "
+     "schedule_digest TEXT NOT NULL, executed TEXT NOT NULL, "
      "instrument TEXT NOT NULL) STRICT",
      SESSION_COLUMNS, "id", "INSERT OR REPLACE INTO session VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"},
     {"request",
-     "CREATE TABLE request (session INTEGER NOT NULL, id INTEGER NOT NULL, phase TEXT NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT NULL, http_status INTEGER NOT NULL, input INTEGER NOT "
-     "NULL, scheduled_ns INTEGER NOT NULL, issued_ns INTEGER NOT NULL, written_ns INTEGER, first_byte_ns INTEGER, first_token_ns INTEGER, last_token_ns INTEGER, end_ns INTEGER, prompt_tokens INTEGER, output_tokens "
-     "INTEGER, n_text_events INTEGER NOT NULL, read_lag_ns INTEGER, flags INTEGER NOT NULL, events BLOB NOT NULL, PRIMARY KEY (session, id)) STRICT, WITHOUT ROWID",
-     REQUEST_COLUMNS, "session, id", "INSERT INTO request VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)"},
+     "CREATE TABLE request (session INTEGER NOT NULL, id INTEGER NOT NULL, phase TEXT NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT "
+     "NULL, http_status INTEGER NOT NULL, input INTEGER NOT "
+     "NULL, scheduled_ns INTEGER NOT NULL, issued_ns INTEGER NOT NULL, written_ns INTEGER, first_byte_ns INTEGER, first_token_ns INTEGER, "
+     "last_token_ns INTEGER, end_ns INTEGER, prompt_tokens INTEGER, output_tokens "
+     "INTEGER, n_text_events INTEGER NOT NULL, read_lag_ns INTEGER, flags INTEGER NOT NULL, events BLOB NOT NULL, PRIMARY KEY (session, "
+     "id)) STRICT, WITHOUT ROWID",
+     REQUEST_COLUMNS, "session, id",
+     "INSERT INTO request VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)"},
     {"sample",
-     "CREATE TABLE sample (session INTEGER NOT NULL, series TEXT NOT NULL, at_ns INTEGER NOT NULL, value REAL NOT NULL, PRIMARY KEY (session, series, at_ns)) STRICT, WITHOUT ROWID",
+     "CREATE TABLE sample (session INTEGER NOT NULL, series TEXT NOT NULL, at_ns INTEGER NOT NULL, value REAL NOT NULL, PRIMARY KEY "
+     "(session, series, at_ns)) STRICT, WITHOUT ROWID",
      "session, series, at_ns, value", "session, series, at_ns", "INSERT OR REPLACE INTO sample VALUES (?1, ?2, ?3, ?4)"},
     {"accuracy",
-     "CREATE TABLE accuracy (session INTEGER NOT NULL, measure TEXT NOT NULL, window INTEGER NOT NULL, value REAL NOT NULL, weight INTEGER NOT NULL, PRIMARY KEY (session, measure, window)) "
+     "CREATE TABLE accuracy (session INTEGER NOT NULL, measure TEXT NOT NULL, window INTEGER NOT NULL, value REAL NOT NULL, weight INTEGER "
+     "NOT NULL, PRIMARY KEY (session, measure, window)) "
      "STRICT, WITHOUT ROWID",
      "session, measure, window, value, weight", "session, measure, window", "INSERT OR REPLACE INTO accuracy VALUES (?1, ?2, ?3, ?4, ?5)"},
-    {"event", "CREATE TABLE event (id INTEGER PRIMARY KEY, realtime_ns INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL) STRICT", "id, realtime_ns, kind, text", "id",
-     "INSERT INTO event (realtime_ns, kind, text) VALUES (?1, ?2, ?3)"},
+    {"event", "CREATE TABLE event (id INTEGER PRIMARY KEY, realtime_ns INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL) STRICT",
+     "id, realtime_ns, kind, text", "id", "INSERT INTO event (realtime_ns, kind, text) VALUES (?1, ?2, ?3)"},
 };
 
-const char bundle_section_schema[] = "CREATE TABLE section (name TEXT PRIMARY KEY, salt BLOB NOT NULL, digest BLOB NOT NULL, withheld INTEGER NOT NULL) STRICT, WITHOUT ROWID";
-const char bundle_seal_schema[] = "CREATE TABLE seal (format INTEGER NOT NULL, ended TEXT NOT NULL, why TEXT NOT NULL, root BLOB NOT NULL) STRICT";
+const char bundle_section_schema[] = "CREATE TABLE section (name TEXT PRIMARY KEY, salt BLOB NOT NULL, digest BLOB NOT NULL, withheld "
+                                     "INTEGER NOT NULL) STRICT, WITHOUT ROWID";
+const char bundle_seal_schema[] =
+    "CREATE TABLE seal (format INTEGER NOT NULL, ended TEXT NOT NULL, why TEXT NOT NULL, root BLOB NOT NULL) STRICT";
 
 const char *bundle_end_text(enum bundle_end end) {
-  static const char *const names[] = {[BUNDLE_COMPLETE] = "complete", [BUNDLE_INTERRUPTED] = "interrupted", [BUNDLE_FAILED] = "failed", [BUNDLE_UNSEALED] = "unsealed"};
+  static const char *const names[] = {
+      [BUNDLE_COMPLETE] = "complete", [BUNDLE_INTERRUPTED] = "interrupted", [BUNDLE_FAILED] = "failed", [BUNDLE_UNSEALED] = "unsealed"};
   return names[end];
 }
 
 enum lynx_status bundle_sql_fail(struct bundle *bundle, struct lynx_error *error, const char *doing) {
   int code = sqlite3_extended_errcode(bundle->db);
   int primary = code & 0xff;
-  bool content = primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_ERROR || primary == SQLITE_MISMATCH || primary == SQLITE_TOOBIG || primary == SQLITE_CONSTRAINT;
+  bool content = primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_ERROR || primary == SQLITE_MISMATCH ||
+                 primary == SQLITE_TOOBIG || primary == SQLITE_CONSTRAINT;
   lynx_error_at(error, bundle->path, 0, NULL);
-  if (primary == SQLITE_FULL) return lynx_fail(error, LYNX_IO, "%s: the disk is full; free some space. What was recorded before is intact", doing);
+  if (primary == SQLITE_FULL || (primary == SQLITE_IOERR && sqlite3_system_errno(bundle->db) == ENOSPC))
+    return lynx_fail(error, LYNX_IO, "%s: the disk is full; free some space. What was recorded before is intact", doing);
   return lynx_fail(error, content ? LYNX_INPUT : LYNX_IO, "%s: %s", doing, sqlite3_errmsg(bundle->db));
 }
 
@@ -93,7 +113,8 @@ static void hash_column(struct digest *digest, sqlite3_stmt *row, int column) {
   }
 }
 
-enum lynx_status bundle_section_digest(struct bundle *bundle, const struct bundle_section *section, const uint8_t salt[BUNDLE_SALT_BYTES], uint8_t ret[DIGEST_BYTES], struct lynx_error *error) {
+enum lynx_status bundle_section_digest(struct bundle *bundle, const struct bundle_section *section, const uint8_t salt[BUNDLE_SALT_BYTES],
+                                       uint8_t ret[DIGEST_BYTES], struct lynx_error *error) {
   char sql[1024];
   (void)snprintf(sql, sizeof sql, "SELECT %s FROM %s ORDER BY %s", section->columns, section->name, section->order);
   sqlite3_stmt *row;

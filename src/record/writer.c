@@ -21,14 +21,17 @@ void bundle_close(struct bundle *bundle) {
 
 static enum lynx_status create_tables(struct bundle *bundle, struct lynx_error *error) {
   char sql[128];
-  (void)snprintf(sql, sizeof sql, "PRAGMA application_id=%d; PRAGMA user_version=%d; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; BEGIN", BUNDLE_APPLICATION_ID, BUNDLE_FORMAT);
+  (void)snprintf(sql, sizeof sql,
+                 "PRAGMA application_id=%d; PRAGMA user_version=%d; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; BEGIN",
+                 BUNDLE_APPLICATION_ID, BUNDLE_FORMAT);
   enum lynx_status status = bundle_exec(bundle, sql, error);
   for (int i = 0; i < BUNDLE_SECTIONS && status == LYNX_OK; i++) status = bundle_exec(bundle, bundle_sections[i].schema, error);
   if (status == LYNX_OK) status = bundle_exec(bundle, bundle_section_schema, error);
   if (status == LYNX_OK) status = bundle_exec(bundle, bundle_seal_schema, error);
   if (status == LYNX_OK) status = bundle_exec(bundle, "COMMIT", error);
   for (int i = 0; i < BUNDLE_SECTIONS && status == LYNX_OK; i++)
-    if (sqlite3_prepare_v3(bundle->db, bundle_sections[i].insert, -1, SQLITE_PREPARE_PERSISTENT, &bundle->insert[i], NULL) != SQLITE_OK) status = bundle_sql_fail(bundle, error, "bundle");
+    if (sqlite3_prepare_v3(bundle->db, bundle_sections[i].insert, -1, SQLITE_PREPARE_PERSISTENT, &bundle->insert[i], NULL) != SQLITE_OK)
+      status = bundle_sql_fail(bundle, error, "bundle");
   return status;
 }
 
@@ -43,7 +46,8 @@ enum lynx_status bundle_create(const char *path, struct bundle **ret, struct lyn
   struct bundle *bundle = xalloc(1, sizeof *bundle);
   (void)snprintf(bundle->path, sizeof bundle->path, "%s", path);
   enum lynx_status status;
-  if (sqlite3_open_v2(path, &bundle->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) status = bundle_sql_fail(bundle, error, "cannot be opened");
+  if (sqlite3_open_v2(path, &bundle->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+    status = bundle_sql_fail(bundle, error, "cannot be opened");
   else status = create_tables(bundle, error);
   if (status != LYNX_OK) {
     bundle_close(bundle);
@@ -83,7 +87,8 @@ static void put_text(struct row *row, const char *text) {
 }
 
 static void put_blob(struct row *row, const void *data, size_t length) {
-  row->good = row->good && length <= INT32_MAX && sqlite3_bind_blob(row->insert, ++row->column, length > 0 ? data : "", (int)length, SQLITE_STATIC) == SQLITE_OK;
+  row->good = row->good && length <= INT32_MAX &&
+              sqlite3_bind_blob(row->insert, ++row->column, length > 0 ? data : "", (int)length, SQLITE_STATIC) == SQLITE_OK;
 }
 
 static void put_double(struct row *row, double value) {
@@ -173,7 +178,8 @@ enum lynx_status bundle_put_request(struct bundle *bundle, const struct bundle_r
   return row_end(&row, error);
 }
 
-enum lynx_status bundle_put_sample(struct bundle *bundle, int64_t session, int64_t at_ns, const char *series, double value, struct lynx_error *error) {
+enum lynx_status bundle_put_sample(struct bundle *bundle, int64_t session, int64_t at_ns, const char *series, double value,
+                                   struct lynx_error *error) {
   struct row row = row_begin(bundle, SAMPLE, error);
   put_int(&row, session);
   put_text(&row, series);
@@ -182,7 +188,8 @@ enum lynx_status bundle_put_sample(struct bundle *bundle, int64_t session, int64
   return row_end(&row, error);
 }
 
-enum lynx_status bundle_put_accuracy(struct bundle *bundle, int64_t session, int64_t window, const char *measure, double value, int64_t weight, struct lynx_error *error) {
+enum lynx_status bundle_put_accuracy(struct bundle *bundle, int64_t session, int64_t window, const char *measure, double value,
+                                     int64_t weight, struct lynx_error *error) {
   struct row row = row_begin(bundle, ACCURACY, error);
   put_int(&row, session);
   put_text(&row, measure);
@@ -192,7 +199,8 @@ enum lynx_status bundle_put_accuracy(struct bundle *bundle, int64_t session, int
   return row_end(&row, error);
 }
 
-enum lynx_status bundle_put_event(struct bundle *bundle, int64_t realtime_ns, const char *kind, const char *text, struct lynx_error *error) {
+enum lynx_status bundle_put_event(struct bundle *bundle, int64_t realtime_ns, const char *kind, const char *text,
+                                  struct lynx_error *error) {
   struct row row = row_begin(bundle, EVENT, error);
   put_int(&row, realtime_ns);
   put_text(&row, kind);
@@ -208,28 +216,35 @@ enum lynx_status bundle_commit(struct bundle *bundle, struct lynx_error *error) 
   return status;
 }
 
-static enum lynx_status store_section(struct bundle *bundle, const char *name, const uint8_t *salt, const uint8_t *digest, struct lynx_error *error) {
+static enum lynx_status store_section(struct bundle *bundle, const char *name, const uint8_t *salt, const uint8_t *digest,
+                                      struct lynx_error *error) {
   sqlite3_stmt *insert;
-  if (sqlite3_prepare_v2(bundle->db, "INSERT INTO section VALUES (?1, ?2, ?3, 0)", -1, &insert, NULL) != SQLITE_OK) return bundle_sql_fail(bundle, error, "seal");
-  bool good = sqlite3_bind_text(insert, 1, name, -1, SQLITE_STATIC) == SQLITE_OK && sqlite3_bind_blob(insert, 2, salt, BUNDLE_SALT_BYTES, SQLITE_STATIC) == SQLITE_OK &&
+  if (sqlite3_prepare_v2(bundle->db, "INSERT INTO section VALUES (?1, ?2, ?3, 0)", -1, &insert, NULL) != SQLITE_OK)
+    return bundle_sql_fail(bundle, error, "seal");
+  bool good = sqlite3_bind_text(insert, 1, name, -1, SQLITE_STATIC) == SQLITE_OK &&
+              sqlite3_bind_blob(insert, 2, salt, BUNDLE_SALT_BYTES, SQLITE_STATIC) == SQLITE_OK &&
               sqlite3_bind_blob(insert, 3, digest, DIGEST_BYTES, SQLITE_STATIC) == SQLITE_OK && sqlite3_step(insert) == SQLITE_DONE;
   enum lynx_status status = good ? LYNX_OK : bundle_sql_fail(bundle, error, "seal");
   (void)sqlite3_finalize(insert);
   return status;
 }
 
-static enum lynx_status store_seal(struct bundle *bundle, const char *end, const char *why, const uint8_t root[DIGEST_BYTES], struct lynx_error *error) {
+static enum lynx_status store_seal(struct bundle *bundle, const char *end, const char *why, const uint8_t root[DIGEST_BYTES],
+                                   struct lynx_error *error) {
   sqlite3_stmt *insert;
-  if (sqlite3_prepare_v2(bundle->db, "INSERT INTO seal VALUES (?1, ?2, ?3, ?4)", -1, &insert, NULL) != SQLITE_OK) return bundle_sql_fail(bundle, error, "seal");
-  bool good = sqlite3_bind_int(insert, 1, BUNDLE_FORMAT) == SQLITE_OK && sqlite3_bind_text(insert, 2, end, -1, SQLITE_STATIC) == SQLITE_OK &&
-              sqlite3_bind_text(insert, 3, why, -1, SQLITE_STATIC) == SQLITE_OK && sqlite3_bind_blob(insert, 4, root, DIGEST_BYTES, SQLITE_STATIC) == SQLITE_OK &&
-              sqlite3_step(insert) == SQLITE_DONE;
+  if (sqlite3_prepare_v2(bundle->db, "INSERT INTO seal VALUES (?1, ?2, ?3, ?4)", -1, &insert, NULL) != SQLITE_OK)
+    return bundle_sql_fail(bundle, error, "seal");
+  bool good = sqlite3_bind_int(insert, 1, BUNDLE_FORMAT) == SQLITE_OK &&
+              sqlite3_bind_text(insert, 2, end, -1, SQLITE_STATIC) == SQLITE_OK &&
+              sqlite3_bind_text(insert, 3, why, -1, SQLITE_STATIC) == SQLITE_OK &&
+              sqlite3_bind_blob(insert, 4, root, DIGEST_BYTES, SQLITE_STATIC) == SQLITE_OK && sqlite3_step(insert) == SQLITE_DONE;
   enum lynx_status status = good ? LYNX_OK : bundle_sql_fail(bundle, error, "seal");
   (void)sqlite3_finalize(insert);
   return status;
 }
 
-enum lynx_status bundle_seal(struct bundle *bundle, enum bundle_end end, const char *why, char ret_root[DIGEST_HEX], struct lynx_error *error) {
+enum lynx_status bundle_seal(struct bundle *bundle, enum bundle_end end, const char *why, char ret_root[DIGEST_HEX],
+                             struct lynx_error *error) {
   uint8_t digests[BUNDLE_SECTIONS][DIGEST_BYTES], root[DIGEST_BYTES];
   enum lynx_status status = bundle_commit(bundle, error);
   if (status == LYNX_OK) status = bundle_exec(bundle, "BEGIN", error);
@@ -246,7 +261,9 @@ enum lynx_status bundle_seal(struct bundle *bundle, enum bundle_end end, const c
   }
   if (status == LYNX_OK) status = bundle_exec(bundle, "COMMIT", error);
   /* One file again, durable, without free pages. */
-  if (status == LYNX_OK) status = bundle_exec(bundle, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL", error);
-  if (status == LYNX_OK) (void)sqlite3_exec(bundle->db, "VACUUM", NULL, NULL, NULL); /* only tidies: without room for it the sealed file stands as it is */
+  if (status == LYNX_OK)
+    status = bundle_exec(bundle, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL", error);
+  if (status == LYNX_OK)
+    (void)sqlite3_exec(bundle->db, "VACUUM", NULL, NULL, NULL); /* only tidies: without room for it the sealed file stands as it is */
   return status;
 }

@@ -15,21 +15,41 @@
 enum { POINTS_MAX = 6000, SPECTRUM_POINTS = 160, BINS = 48 };
 
 static const char page_style[] =
-    ":root{--bg:#fff;--fg:#1b1f24;--dim:#5b6570;--line:#d7dce1;--grid:#e9ecef;--panel:#f6f8fa;--win:#0b6bcb14;--bad:#b3261e;--good:#1b7f3b;--c0:#2b6cb0;--c1:#c05621;--c2:#2f855a;--c3:#805ad5;--c4:#b83280;--c5:#718096}"
-    "@media(prefers-color-scheme:dark){:root{--bg:#14171a;--fg:#e6e9ec;--dim:#9aa5b1;--line:#39414a;--grid:#262c33;--panel:#1c2126;--win:#63b3ed1f;--bad:#ff8a80;--good:#7ee29b;--c0:#63b3ed;--c1:#f6ad55;--c2:#68d391;--c3:#b794f4;--c4:#f687b3;--c5:#a0aec0}}"
-    "*{box-sizing:border-box}body{margin:0 auto;max-width:1080px;padding:28px 24px 60px;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}"
-    "h1{font-size:26px;margin:0 0 4px}h2{font-size:18px;margin:38px 0 10px;border-bottom:1px solid var(--line);padding-bottom:4px}h3{font-size:15px;margin:22px 0 6px}"
-    "p{margin:6px 0}.dim{color:var(--dim)}.bad{color:var(--bad)}.good{color:var(--good)}code,.mono{font:13px/1.4 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}"
-    ".claim{background:var(--panel);border-left:4px solid var(--c0);padding:12px 16px;margin:12px 0;border-radius:0 6px 6px 0}.claim.no{border-color:var(--bad)}.claim ul{margin:6px 0 0;padding-left:20px}"
-    ".cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:12px;margin:14px 0}.card{background:var(--panel);border:1px solid var(--line);border-radius:8px;padding:12px 14px}.card b{display:block;font-size:22px;font-weight:600}.card span{color:var(--dim);font-size:13px}"
-    "table{border-collapse:collapse;width:100%;font-size:13.5px;margin:8px 0}th,td{text-align:left;padding:5px 10px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}th{color:var(--dim);font-weight:500}td.v{overflow-wrap:anywhere}"
-    "details{margin:8px 0}summary{cursor:pointer;padding:4px 0}figure{margin:14px 0;overflow-x:auto}svg{width:100%;height:auto;min-width:560px;background:var(--panel);border:1px solid var(--line);border-radius:8px}"
-    "svg text{fill:var(--fg);font:11px system-ui,sans-serif}svg .tick{fill:var(--dim)}svg .label{fill:var(--dim);font-size:12px}svg .title{font-size:13px;font-weight:600}.grid{stroke:var(--grid);stroke-width:1}.frame{fill:none;stroke:var(--line)}.window{fill:var(--win)}.level{stroke:var(--bad);stroke-dasharray:5 4}"
-    ".l{fill:none;stroke-width:2}.thin{stroke-width:1;opacity:.45}.p{opacity:.55}circle.c0{fill:var(--c0)}circle.c1{fill:var(--c1)}circle.c2{fill:var(--c2)}circle.c3{fill:var(--c3)}circle.c4{fill:var(--c4)}circle.c5{fill:var(--c5)}"
-    "path.c0{stroke:var(--c0)}path.c1{stroke:var(--c1)}path.c2{stroke:var(--c2)}path.c3{stroke:var(--c3)}path.c4{stroke:var(--c4)}path.c5{stroke:var(--c5)}path.bad{stroke:var(--bad);stroke-width:1.5}"
-    ".key{display:inline-flex;align-items:center;gap:6px;margin-right:16px;color:var(--dim);font-size:13px}.key i{width:12px;height:12px;border-radius:3px;display:inline-block}"
-    ".k0{background:var(--c0)}.k1{background:var(--c1)}.k2{background:var(--c2)}.k3{background:var(--c3)}.k4{background:var(--c4)}.k5{background:var(--c5)}"
-    "@media print{body{max-width:none;padding:0}details{display:block}details>*{display:block}h2{break-after:avoid}figure,table,.card,.claim{break-inside:avoid}}";
+    ":root{--bg:#fff;--fg:#1b1f24;--dim:#5b6570;--line:#d7dce1;--grid:#e9ecef;--panel:#f6f8fa;--win:#0b6bcb14;--bad:#b3261e;--good:#1b7f3b;"
+    "--c0:#2b6cb0;--c1:#c05621;--c2:#2f855a;--c3:#805ad5;--c4:#b83280;--c5:#718096}"
+    "@media(prefers-color-scheme:dark){:root{--bg:#14171a;--fg:#e6e9ec;--dim:#9aa5b1;--line:#39414a;--grid:#262c33;--panel:#1c2126;--win:#"
+    "63b3ed1f;--bad:#ff8a80;--good:#7ee29b;--c0:#63b3ed;--c1:#f6ad55;--c2:#68d391;--c3:#b794f4;--c4:#f687b3;--c5:#a0aec0}}"
+    "*{box-sizing:border-box}body{margin:0 auto;max-width:1080px;padding:28px 24px 60px;background:var(--bg);color:var(--fg);font:15px/1.5 "
+    "system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}"
+    "h1{font-size:26px;margin:0 0 4px}h2{font-size:18px;margin:38px 0 10px;border-bottom:1px solid "
+    "var(--line);padding-bottom:4px}h3{font-size:15px;margin:22px 0 6px}"
+    "p{margin:6px 0}.dim{color:var(--dim)}.bad{color:var(--bad)}.good{color:var(--good)}code,.mono{font:13px/1.4 "
+    "ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}"
+    ".claim{background:var(--panel);border-left:4px solid var(--c0);padding:12px 16px;margin:12px 0;border-radius:0 6px 6px "
+    "0}.claim.no{border-color:var(--bad)}.claim ul{margin:6px 0 0;padding-left:20px}"
+    ".cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:12px;margin:14px "
+    "0}.card{background:var(--panel);border:1px solid var(--line);border-radius:8px;padding:12px 14px}.card "
+    "b{display:block;font-size:22px;font-weight:600}.card span{color:var(--dim);font-size:13px}"
+    "table{border-collapse:collapse;width:100%;font-size:13.5px;margin:8px 0}th,td{text-align:left;padding:5px 10px 5px "
+    "0;border-bottom:1px solid "
+    "var(--line);vertical-align:top}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}th{color:var(--dim);"
+    "font-weight:500}td.v{overflow-wrap:anywhere}"
+    "details{margin:8px 0}summary{cursor:pointer;padding:4px 0}figure{margin:14px "
+    "0;overflow-x:auto}svg{width:100%;height:auto;min-width:560px;background:var(--panel);border:1px solid var(--line);border-radius:8px}"
+    "svg text{fill:var(--fg);font:11px system-ui,sans-serif}svg .tick{fill:var(--dim)}svg .label{fill:var(--dim);font-size:12px}svg "
+    ".title{font-size:13px;font-weight:600}.grid{stroke:var(--grid);stroke-width:1}.frame{fill:none;stroke:var(--line)}.window{fill:var(--"
+    "win)}.level{stroke:var(--bad);stroke-dasharray:5 4}"
+    ".l{fill:none;stroke-width:2}.thin{stroke-width:1;opacity:.45}.p{opacity:.55}circle.c0{fill:var(--c0)}circle.c1{fill:var(--c1)}circle."
+    "c2{fill:var(--c2)}circle.c3{fill:var(--c3)}circle.c4{fill:var(--c4)}circle.c5{fill:var(--c5)}"
+    "path.c0{stroke:var(--c0)}path.c1{stroke:var(--c1)}path.c2{stroke:var(--c2)}path.c3{stroke:var(--c3)}path.c4{stroke:var(--c4)}path.c5{"
+    "stroke:var(--c5)}path.bad{stroke:var(--bad);stroke-width:1.5}"
+    ".key{display:inline-flex;align-items:center;gap:6px;margin-right:16px;color:var(--dim);font-size:13px}.key "
+    "i{width:12px;height:12px;border-radius:3px;display:inline-block}"
+    ".k0{background:var(--c0)}.k1{background:var(--c1)}.k2{background:var(--c2)}.k3{background:var(--c3)}.k4{background:var(--c4)}.k5{"
+    "background:var(--c5)}"
+    "@media "
+    "print{body{max-width:none;padding:0}details{display:block}details>*{display:block}h2{break-after:avoid}figure,table,.card,.claim{"
+    "break-inside:avoid}}";
 
 /* --- raw values of one precision, for the plots --- */
 
@@ -70,16 +90,20 @@ static enum lynx_status gather_request(void *context, const struct bundle_reques
   if (!abandoned && result_latency_of(&points->result->contract, METRIC_END_TO_END, r, &ns)) series_add(&points->e2e, at, ns);
   struct events_reader reader;
   struct answer_event event;
-  double scale = !points->result->contract.workload.continuous_usage && r->output_tokens >= 0 && r->n_text_events > 0 ? (double)r->output_tokens / (double)r->n_text_events : 1;
+  double scale = !points->result->contract.workload.continuous_usage && r->output_tokens >= 0 && r->n_text_events > 0
+                     ? (double)r->output_tokens / (double)r->n_text_events
+                     : 1;
   events_begin(&reader, r->events, r->events_length);
   while (events_next(&reader, &event) == 1) {
     int64_t bin = (r->written_ns + event.at_ns) / points->bin_ns;
-    if (bin >= 0 && (size_t)bin < points->n_bins) points->bins[points->session * points->n_bins + (size_t)bin] += event.n_tokens * scale * 1e9 / (double)points->bin_ns;
+    if (bin >= 0 && (size_t)bin < points->n_bins)
+      points->bins[points->session * points->n_bins + (size_t)bin] += event.n_tokens * scale * 1e9 / (double)points->bin_ns;
   }
   return LYNX_OK;
 }
 
-static enum lynx_status gather(struct bundle *bundle, const struct result *result, const struct result_precision *p, struct points *ret, struct lynx_error *error) {
+static enum lynx_status gather(struct bundle *bundle, const struct result *result, const struct result_precision *p, struct points *ret,
+                               struct lynx_error *error) {
   const struct contract_method *m = &result->contract.method;
   int64_t length = m->warm_up_ns + m->counted_ns, bin_ns = length / BINS < 50000000 ? 50000000 : length / BINS;
   *ret = (struct points){.result = result, .precision = p, .bin_ns = bin_ns, .n_bins = (size_t)(length / bin_ns)};
@@ -117,7 +141,11 @@ static void plot_points(struct svg_plot *plot, const struct series *s, int color
 static void plot_latency(struct buffer *out, const struct points *points) {
   const struct contract_method *m = &points->result->contract.method;
   char title[160];
-  struct svg_plot plot = {.out = out, .width = 1000, .height = 320, .x = {.least = 0, .unit = SVG_SECONDS, .label = "scheduled time in the session (all sessions on one axis)"}, .y = {.scale = SVG_LOG, .unit = SVG_NANOSECONDS, .label = "latency"}};
+  struct svg_plot plot = {.out = out,
+                          .width = 1000,
+                          .height = 320,
+                          .x = {.least = 0, .unit = SVG_SECONDS, .label = "scheduled time in the session (all sessions on one axis)"},
+                          .y = {.scale = SVG_LOG, .unit = SVG_NANOSECONDS, .label = "latency"}};
   struct svg_axis other = plot.y;
   plot.x.greatest = (double)(m->warm_up_ns + m->counted_ns) / 1e9;
   for (size_t i = 0; i < points->e2e.n; i++) plot.x.greatest = points->e2e.at[i] > plot.x.greatest ? points->e2e.at[i] : plot.x.greatest;
@@ -155,7 +183,12 @@ static void plot_throughput(struct buffer *out, const struct points *points) {
   if (n < 2) return;
   char title[160];
   double *x = xalloc(n, sizeof *x), *mean = xalloc(n, sizeof *mean);
-  struct svg_plot plot = {.out = out, .width = 1000, .height = 240, .x = {.least = 0, .greatest = (double)(m->warm_up_ns + m->counted_ns) / 1e9, .unit = SVG_SECONDS, .label = "time in the session"}, .y = {.unit = SVG_NUMBER, .label = "tokens/s"}};
+  struct svg_plot plot = {
+      .out = out,
+      .width = 1000,
+      .height = 240,
+      .x = {.least = 0, .greatest = (double)(m->warm_up_ns + m->counted_ns) / 1e9, .unit = SVG_SECONDS, .label = "time in the session"},
+      .y = {.unit = SVG_NUMBER, .label = "tokens/s"}};
   for (size_t i = 0; i < n; i++) {
     x[i] = ((double)i + 0.5) * (double)points->bin_ns / 1e9;
     for (size_t s = 0; s < sessions; s++) mean[i] += points->bins[s * n + i] / (double)sessions;
@@ -193,7 +226,12 @@ static void keep_counted(struct spectrum *spectrum, size_t index, const struct r
 }
 
 static void plot_spectrum(struct buffer *out, const struct result *result, const struct spectrum *spectrum, const char *title) {
-  struct svg_plot plot = {.out = out, .width = 1000, .height = 320, .x = {.least = 0.3, .greatest = 0.99, .scale = SVG_PERCENTILE, .unit = SVG_SHARE, .label = "percentile of counted requests"}, .y = {.scale = SVG_LOG, .unit = SVG_NANOSECONDS, .label = "latency"}};
+  struct svg_plot plot = {
+      .out = out,
+      .width = 1000,
+      .height = 320,
+      .x = {.least = 0.3, .greatest = 0.99, .scale = SVG_PERCENTILE, .unit = SVG_SHARE, .label = "percentile of counted requests"},
+      .y = {.scale = SVG_LOG, .unit = SVG_NANOSECONDS, .label = "latency"}};
   bool any = false;
   for (size_t p = 0; p < result->n_precisions && p < 16; p++) {
     if (spectrum->n[p] == 0) continue;
@@ -212,7 +250,8 @@ static void plot_spectrum(struct buffer *out, const struct result *result, const
     size_t n = 0;
     double last = -log10(1 - (1 - 1.0 / (double)(spectrum->n[p] + 1))), first = -log10(0.7);
     for (int i = 0; i < SPECTRUM_POINTS && spectrum->n[p] > 1; i++) {
-      double share = 1 - pow(10, -(first + (last - first) * i / (SPECTRUM_POINTS - 1))), value = quantile_of(spectrum->values[p], spectrum->n[p], share);
+      double share = 1 - pow(10, -(first + (last - first) * i / (SPECTRUM_POINTS - 1))),
+             value = quantile_of(spectrum->values[p], spectrum->n[p], share);
       if (!isfinite(value)) break;
       x[n] = share;
       y[n++] = value;
@@ -235,12 +274,14 @@ static void put_text(struct buffer *out, const char *before, const char *text, c
 }
 
 static void put_head(struct buffer *out, const struct result *r) {
-  (void)buffer_text(out, "<!doctype html><html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width,initial-scale=1'><meta name='color-scheme' content='light dark'>");
+  (void)buffer_text(out, "<!doctype html><html lang='en'><head><meta charset='utf-8'><meta name='viewport' "
+                         "content='width=device-width,initial-scale=1'><meta name='color-scheme' content='light dark'>");
   put_text(out, "<title>", r->contract.name, " · lynxbench</title><style>");
   (void)buffer_text(out, page_style);
   put_text(out, "</style></head><body><h1>", r->contract.name, "</h1>");
   if (contract_states(&r->contract, "question")) put_text(out, "<p>", r->contract.question, "</p>");
-  (void)buffer_printf(out, "<p class='dim mono'>contract %.16s (grade %s) · bundle %.16s · analysis %d</p>", r->contract_digest, grade_text(r->grade), r->seal.root[0] != 0 ? r->seal.root : "unsealed", ANALYSIS_VERSION);
+  (void)buffer_printf(out, "<p class='dim mono'>contract %.16s (grade %s) · bundle %.16s · analysis %d</p>", r->contract_digest,
+                      grade_text(r->grade), r->seal.root[0] != 0 ? r->seal.root : "unsealed", ANALYSIS_VERSION);
   if (r->seal.end != BUNDLE_COMPLETE) put_text(out, "<p class='bad'><b>Incomplete record.</b> ", r->seal.why, "</p>");
 }
 
@@ -271,18 +312,23 @@ static void put_card(struct buffer *out, const char *name, const char *value, co
 static void put_cards(struct buffer *out, const struct result *r, const struct result_precision *p) {
   char value[64], a[48], b[48], detail[160];
   (void)buffer_text(out, "<div class='cards'>");
-  (void)snprintf(value, sizeof value, "%s tokens/s", number_grouped(a, sizeof a, p->output_rate.estimate, p->output_rate.estimate < 100 ? 2 : 0));
-  if (p->output_rate.bounded) (void)snprintf(detail, sizeof detail, "%g %% CI [%s, %s], %zu sessions", 100 * r->contract.method.confidence, number_grouped(a, sizeof a, p->output_rate.low, 0), number_grouped(b, sizeof b, p->output_rate.high, 0), p->n_complete);
+  (void)snprintf(value, sizeof value, "%s tokens/s",
+                 number_grouped(a, sizeof a, p->output_rate.estimate, p->output_rate.estimate < 100 ? 2 : 0));
+  if (p->output_rate.bounded)
+    (void)snprintf(detail, sizeof detail, "%g %% CI [%s, %s], %zu sessions", 100 * r->contract.method.confidence,
+                   number_grouped(a, sizeof a, p->output_rate.low, 0), number_grouped(b, sizeof b, p->output_rate.high, 0), p->n_complete);
   else (void)snprintf(detail, sizeof detail, "no interval: fewer than 2 complete sessions");
   put_card(out, "output throughput", value, detail);
   const struct {
     enum metric metric;
     const char *name;
-  } shown[] = {{METRIC_TIME_TO_FIRST_TOKEN, "time to first token, median"}, {METRIC_TIME_PER_OUTPUT_TOKEN, "time per output token, median"}};
+  } shown[] = {{METRIC_TIME_TO_FIRST_TOKEN, "time to first token, median"},
+               {METRIC_TIME_PER_OUTPUT_TOKEN, "time per output token, median"}};
   for (size_t i = 0; i < LYNX_COUNT(shown); i++) {
     const struct result_latency *l = &p->latency[shown[i].metric];
     if (l->n == 0) continue;
-    (void)snprintf(detail, sizeof detail, "p99 %s", l->at[3].bounded ? text_latency(a, sizeof a, l->at[3].estimate) : "cannot be bounded by this sample");
+    (void)snprintf(detail, sizeof detail, "p99 %s",
+                   l->at[3].bounded ? text_latency(a, sizeof a, l->at[3].estimate) : "cannot be bounded by this sample");
     put_card(out, shown[i].name, text_latency(value, sizeof value, l->at[0].estimate), detail);
   }
   (void)snprintf(value, sizeof value, "%.3g %%", 100 * p->failure_share);
@@ -298,14 +344,18 @@ static void put_cards(struct buffer *out, const struct result *r, const struct r
 
 static void put_quantile_table(struct buffer *out, const struct result_precision *p) {
   char text[48], low[48], high[48];
-  (void)buffer_text(out, "<table><tr><th>latency</th><th class='n'>n</th><th class='n'>p50</th><th class='n'>p90</th><th class='n'>p95</th><th class='n'>p99</th><th class='n'>p99.9</th></tr>");
+  (void)buffer_text(out, "<table><tr><th>latency</th><th class='n'>n</th><th class='n'>p50</th><th class='n'>p90</th><th "
+                         "class='n'>p95</th><th class='n'>p99</th><th class='n'>p99.9</th></tr>");
   for (int m = 0; m < METRIC_COUNT; m++) {
     const struct result_latency *l = &p->latency[m];
     if (l->n == 0) continue;
     (void)buffer_printf(out, "<tr><td>%s</td><td class='n'>%zu</td>", metric_text((enum metric)m), l->n);
     for (int q = 0; q < RESULT_QUANTILES; q++) {
       if (!l->at[q].bounded) (void)buffer_text(out, "<td class='n dim'>unbounded</td>");
-      else (void)buffer_printf(out, "<td class='n'>%s<br><span class='dim'>[%s, %s]</span></td>", text_latency(text, sizeof text, l->at[q].estimate), text_latency(low, sizeof low, l->at[q].low), text_latency(high, sizeof high, l->at[q].high));
+      else
+        (void)buffer_printf(out, "<td class='n'>%s<br><span class='dim'>[%s, %s]</span></td>",
+                            text_latency(text, sizeof text, l->at[q].estimate), text_latency(low, sizeof low, l->at[q].low),
+                            text_latency(high, sizeof high, l->at[q].high));
     }
     (void)buffer_text(out, "</tr>");
   }
@@ -314,13 +364,18 @@ static void put_quantile_table(struct buffer *out, const struct result_precision
 
 static void put_sessions(struct buffer *out, const struct result_precision *p) {
   char a[48], b[48], c[48];
-  (void)buffer_text(out, "<details><summary>Sessions</summary><table><tr><th>session</th><th>status</th><th>executor</th><th class='n'>counted</th><th class='n'>failed</th><th class='n'>tokens/s</th><th class='n'>TTFT p50</th><th class='n'>TTFT p99</th></tr>");
+  (void)buffer_text(
+      out, "<details><summary>Sessions</summary><table><tr><th>session</th><th>status</th><th>executor</th><th class='n'>counted</th><th "
+           "class='n'>failed</th><th class='n'>tokens/s</th><th class='n'>TTFT p50</th><th class='n'>TTFT p99</th></tr>");
   for (size_t i = 0; i < p->n_sessions; i++) {
     const struct result_session *s = &p->sessions[i];
     (void)buffer_printf(out, "<tr><td>%lld</td><td>", (long long)s->id);
     (void)html_escape(out, s->status);
     put_text(out, "</td><td>", s->executor_started, "</td>");
-    (void)buffer_printf(out, "<td class='n'>%lld</td><td class='n'>%lld</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%s</td></tr>", (long long)s->n_counted, (long long)s->n_failed, number_grouped(a, sizeof a, s->output_rate, 1), text_latency(b, sizeof b, s->at[0][0]), text_latency(c, sizeof c, s->at[0][3]));
+    (void)buffer_printf(
+        out, "<td class='n'>%lld</td><td class='n'>%lld</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%s</td></tr>",
+        (long long)s->n_counted, (long long)s->n_failed, number_grouped(a, sizeof a, s->output_rate, 1),
+        text_latency(b, sizeof b, s->at[0][0]), text_latency(c, sizeof c, s->at[0][3]));
   }
   (void)buffer_text(out, "</table></details>");
 }
@@ -328,11 +383,20 @@ static void put_sessions(struct buffer *out, const struct result_precision *p) {
 static void put_objectives(struct buffer *out, const struct result_precision *p) {
   char a[48], b[48], c[48], d[48];
   if (p->n_objectives == 0) return;
-  (void)buffer_text(out, "<table><tr><th>objective</th><th class='n'>at most</th><th class='n'>measured</th><th class='n'>interval</th><th>verdict</th></tr>");
+  (void)buffer_text(
+      out,
+      "<table><tr><th>objective</th><th class='n'>at most</th><th class='n'>measured</th><th class='n'>interval</th><th>verdict</th></tr>");
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
-    (void)buffer_printf(out, "<tr><td>%s p%g</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>[%s, %s]</td><td class='%s'>%s</td></tr>", metric_text(o->metric), 100 * o->quantile, text_latency(a, sizeof a, (double)o->at_most_ns), text_latency(b, sizeof b, o->measured.estimate),
-                        text_latency(c, sizeof c, o->measured.low), text_latency(d, sizeof d, o->measured.high), o->held ? "good" : "bad", !o->bounded ? "cannot be bounded" : o->held ? "holds" : o->met ? "met, not with confidence" : "fails");
+    (void)buffer_printf(
+        out, "<tr><td>%s p%g</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>[%s, %s]</td><td class='%s'>%s</td></tr>",
+        metric_text(o->metric), 100 * o->quantile, text_latency(a, sizeof a, (double)o->at_most_ns),
+        text_latency(b, sizeof b, o->measured.estimate), text_latency(c, sizeof c, o->measured.low),
+        text_latency(d, sizeof d, o->measured.high), o->held ? "good" : "bad",
+        !o->bounded ? "cannot be bounded"
+        : o->held   ? "holds"
+        : o->met    ? "met, not with confidence"
+                    : "fails");
   }
   (void)buffer_text(out, "</table>");
 }
@@ -360,33 +424,56 @@ static void put_precision(struct buffer *out, const struct result *r, const stru
 
 static void put_excluded(struct buffer *out, const struct result *r) {
   char text[48];
-  (void)buffer_text(out, "<h2>What was excluded, and why</h2><table><tr><th>precision</th><th>what</th><th class='n'>requests</th><th>why</th></tr>");
+  (void)buffer_text(
+      out, "<h2>What was excluded, and why</h2><table><tr><th>precision</th><th>what</th><th class='n'>requests</th><th>why</th></tr>");
   for (size_t i = 0; i < r->n_precisions; i++) {
     const struct result_precision *p = &r->precisions[i];
-    (void)buffer_printf(out, "<tr><td>%s</td><td>warm-up</td><td class='n'>%lld</td><td>declared: %s at the start of every session</td></tr>", p->name, (long long)p->n_warm_up, text_latency(text, sizeof text, (double)r->contract.method.warm_up_ns));
-    (void)buffer_printf(out, "<tr><td>%s</td><td>tail</td><td class='n'>%lld</td><td>kept the load up while counted requests finished</td></tr>", p->name, (long long)p->n_tail);
+    (void)buffer_printf(out,
+                        "<tr><td>%s</td><td>warm-up</td><td class='n'>%lld</td><td>declared: %s at the start of every session</td></tr>",
+                        p->name, (long long)p->n_warm_up, text_latency(text, sizeof text, (double)r->contract.method.warm_up_ns));
+    (void)buffer_printf(out,
+                        "<tr><td>%s</td><td>tail</td><td class='n'>%lld</td><td>kept the load up while counted requests finished</td></tr>",
+                        p->name, (long long)p->n_tail);
     for (int k = 1; k < OUTCOME_COUNT; k++)
-      if (p->outcomes[k] > 0) (void)buffer_printf(out, "<tr><td>%s</td><td class='bad'>%s</td><td class='n'>%lld</td><td><b>not</b> excluded: counts as a miss, with infinite latency (unfinished: its age)</td></tr>", p->name, outcome_text((enum outcome)k), (long long)p->outcomes[k]);
+      if (p->outcomes[k] > 0)
+        (void)buffer_printf(out,
+                            "<tr><td>%s</td><td class='bad'>%s</td><td class='n'>%lld</td><td><b>not</b> excluded: counts as a miss, with "
+                            "infinite latency (unfinished: its age)</td></tr>",
+                            p->name, outcome_text((enum outcome)k), (long long)p->outcomes[k]);
     for (unsigned k = 0; k < ANSWER_FLAG_COUNT; k++)
-      if (p->flags[k] > 0) (void)buffer_printf(out, "<tr><td>%s</td><td>%s</td><td class='n'>%lld</td><td>counted, and noted</td></tr>", p->name, answer_flag_text(k), (long long)p->flags[k]);
+      if (p->flags[k] > 0)
+        (void)buffer_printf(out, "<tr><td>%s</td><td>%s</td><td class='n'>%lld</td><td>counted, and noted</td></tr>", p->name,
+                            answer_flag_text(k), (long long)p->flags[k]);
   }
   (void)buffer_text(out, "</table>");
 }
 
 static void put_instrument(struct buffer *out, const struct result *r) {
   char a[48], b[48], c[48], d[48];
-  (void)buffer_text(out, "<h2>The instrument's own error</h2><table><tr><th>precision</th><th class='n'>send lag p50</th><th class='n'>p99</th><th class='n'>worst</th><th class='n'>read lag p99</th><th class='n'>unknown</th><th class='n'>share of a core</th><th>verdict</th></tr>");
+  (void)buffer_text(out, "<h2>The instrument's own error</h2><table><tr><th>precision</th><th class='n'>send lag p50</th><th "
+                         "class='n'>p99</th><th class='n'>worst</th><th class='n'>read lag p99</th><th class='n'>unknown</th><th "
+                         "class='n'>share of a core</th><th>verdict</th></tr>");
   for (size_t i = 0; i < r->n_precisions; i++) {
     const struct result_precision *p = &r->precisions[i];
     if (p->n_counted == 0) continue;
-    (void)buffer_printf(out, "<tr><td>%s</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%zu</td><td class='n'>%.1f %%</td><td class='%s'>%s</td></tr>", p->name, text_latency(a, sizeof a, p->send_lag.p50), text_latency(b, sizeof b, p->send_lag.p99),
-                        text_latency(c, sizeof c, p->send_lag.greatest), p->read_lag.n > 0 ? text_latency(d, sizeof d, p->read_lag.p99) : "unknown", p->read_lag.n_unknown, 100 * p->engine_cpu_share, p->instrument_limited ? "bad" : "good", p->instrument_limited ? "instrument-limited" : "within the contract's bound");
+    (void)buffer_printf(out,
+                        "<tr><td>%s</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%s</td><td "
+                        "class='n'>%zu</td><td class='n'>%.1f %%</td><td class='%s'>%s</td></tr>",
+                        p->name, text_latency(a, sizeof a, p->send_lag.p50), text_latency(b, sizeof b, p->send_lag.p99),
+                        text_latency(c, sizeof c, p->send_lag.greatest),
+                        p->read_lag.n > 0 ? text_latency(d, sizeof d, p->read_lag.p99) : "unknown", p->read_lag.n_unknown,
+                        100 * p->engine_cpu_share, p->instrument_limited ? "bad" : "good",
+                        p->instrument_limited ? "instrument-limited" : "within the contract's bound");
   }
-  (void)buffer_printf(out, "</table><p class='dim'>Send lag: handed to the driver − scheduled. Read lag: read − the kernel's arrival stamp of the read's last segment. The contract allows %s at p99.</p>", text_latency(a, sizeof a, (double)r->contract.method.lag_p99_at_most_ns));
+  (void)buffer_printf(out,
+                      "</table><p class='dim'>Send lag: handed to the driver − scheduled. Read lag: read − the kernel's arrival stamp of "
+                      "the read's last segment. The contract allows %s at p99.</p>",
+                      text_latency(a, sizeof a, (double)r->contract.method.lag_p99_at_most_ns));
 }
 
 static void put_executor(struct buffer *out, const struct result *r, const struct fact_list *facts, const char *precision) {
-  put_text(out, "<h2>The executor, by layer and owner</h2><p class='dim'>As captured at the start of the first session at ", precision, ".</p>");
+  put_text(out, "<h2>The executor, by layer and owner</h2><p class='dim'>As captured at the start of the first session at ", precision,
+           ".</p>");
   for (size_t i = 0; i < r->n_holes; i++) put_text(out, "<p class='bad'>Not captured: ", r->holes[i], "</p>");
   for (size_t i = 0; i < r->n_departures; i++) put_text(out, "<p class='bad'>Out of contract: ", r->departures[i], "</p>");
   for (size_t i = 0; i < r->n_changed; i++) put_text(out, "<p class='bad'>Changed during the run: ", r->changed[i], "</p>");
@@ -400,7 +487,8 @@ static void put_executor(struct buffer *out, const struct result *r, const struc
       (void)buffer_text(out, " · no fact</span></p>");
       continue;
     }
-    (void)buffer_printf(out, " · %zu fact%s</span></summary><table><tr><th>fact</th><th>value</th><th>source</th></tr>", n, n == 1 ? "" : "s");
+    (void)buffer_printf(out, " · %zu fact%s</span></summary><table><tr><th>fact</th><th>value</th><th>source</th></tr>", n,
+                        n == 1 ? "" : "s");
     for (size_t i = 0; i < facts->n_items; i++) {
       const struct fact *f = &facts->items[i];
       if (f->layer != (enum layer)layer) continue;
@@ -416,8 +504,13 @@ static void put_executor(struct buffer *out, const struct result *r, const struc
 
 static void put_method(struct buffer *out) {
   (void)buffer_text(out, "<h2>Formulas</h2><table><tr><th>id</th><th>figure</th><th>definition</th></tr>");
-  for (int i = 0; i < FORMULA_COUNT; i++) (void)buffer_printf(out, "<tr><td class='mono'>%s</td><td>%s (%s)</td><td>%s</td></tr>", formulas[i].id, formulas[i].name, formulas[i].unit, formulas[i].definition);
-  (void)buffer_printf(out, "</table><p class='dim'>Made by lynxbench %s from the raw rows of the bundle; <code>lynxbench show --json</code> gives the same figures.</p></body></html>\n", LYNX_VERSION);
+  for (int i = 0; i < FORMULA_COUNT; i++)
+    (void)buffer_printf(out, "<tr><td class='mono'>%s</td><td>%s (%s)</td><td>%s</td></tr>", formulas[i].id, formulas[i].name,
+                        formulas[i].unit, formulas[i].definition);
+  (void)buffer_printf(out,
+                      "</table><p class='dim'>Made by lynxbench %s from the raw rows of the bundle; <code>lynxbench show --json</code> "
+                      "gives the same figures.</p></body></html>\n",
+                      LYNX_VERSION);
 }
 
 enum lynx_status html_report(struct bundle *bundle, struct result *result, struct buffer *ret, struct lynx_error *error) {

@@ -60,19 +60,25 @@ static void put_tick(struct svg_plot *plot, bool horizontal, double value) {
   char text[64];
   if (horizontal) {
     double x = at_x(plot, value);
-    (void)buffer_printf(plot->out, "<line class='grid' x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f'/><text class='tick' x='%.1f' y='%.1f' text-anchor='middle'>%s</text>", x, x, top, plot->height - bottom, x, plot->height - bottom + 16,
-                        tick_text(&plot->x, value, text, sizeof text));
+    (void)buffer_printf(
+        plot->out,
+        "<line class='grid' x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f'/><text class='tick' x='%.1f' y='%.1f' text-anchor='middle'>%s</text>",
+        x, x, top, plot->height - bottom, x, plot->height - bottom + 16, tick_text(&plot->x, value, text, sizeof text));
     return;
   }
   double y = at_y(plot, value);
-  (void)buffer_printf(plot->out, "<line class='grid' x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f'/><text class='tick' x='%.1f' y='%.1f' text-anchor='end'>%s</text>", left, plot->width - right, y, y, left - 6, y + 4, tick_text(&plot->y, value, text, sizeof text));
+  (void)buffer_printf(
+      plot->out,
+      "<line class='grid' x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f'/><text class='tick' x='%.1f' y='%.1f' text-anchor='end'>%s</text>", left,
+      plot->width - right, y, y, left - 6, y + 4, tick_text(&plot->y, value, text, sizeof text));
 }
 
 static void linear_ticks(struct svg_plot *plot, bool horizontal, const struct svg_axis *axis) {
   double span = axis->greatest - axis->least, step = pow(10, floor(log10(span / 5)));
   if (!(span > 0)) return;
   step *= span / step > 25 ? 5 : span / step > 10 ? 2 : 1;
-  for (double v = ceil(axis->least / step - 1e-9) * step; v <= axis->greatest + step * 1e-9; v += step) put_tick(plot, horizontal, fabs(v) < step * 1e-9 ? 0 : v);
+  for (double v = ceil(axis->least / step - 1e-9) * step; v <= axis->greatest + step * 1e-9; v += step)
+    put_tick(plot, horizontal, fabs(v) < step * 1e-9 ? 0 : v);
 }
 
 static void log_ticks(struct svg_plot *plot, bool horizontal, const struct svg_axis *axis) {
@@ -93,30 +99,36 @@ static void put_ticks(struct svg_plot *plot, bool horizontal) {
 }
 
 void svg_begin(struct svg_plot *plot, const char *title) {
-  (void)buffer_printf(plot->out, "<svg viewBox='0 0 %.0f %.0f' role='img' xmlns='http://www.w3.org/2000/svg'><title>", plot->width, plot->height);
+  (void)buffer_printf(plot->out, "<svg viewBox='0 0 %.0f %.0f' role='img' xmlns='http://www.w3.org/2000/svg'><title>", plot->width,
+                      plot->height);
   (void)html_escape(plot->out, title);
   (void)buffer_printf(plot->out, "</title><text class='title' x='%.0f' y='18'>", left);
   (void)html_escape(plot->out, title);
   (void)buffer_text(plot->out, "</text>");
   put_ticks(plot, true);
   put_ticks(plot, false);
-  (void)buffer_printf(plot->out, "<text class='label' x='%.1f' y='%.1f' text-anchor='middle'>", (left + plot->width - right) / 2, plot->height - 8);
+  (void)buffer_printf(plot->out, "<text class='label' x='%.1f' y='%.1f' text-anchor='middle'>", (left + plot->width - right) / 2,
+                      plot->height - 8);
   (void)html_escape(plot->out, plot->x.label);
-  (void)buffer_printf(plot->out, "</text><text class='label' transform='translate(14 %.1f) rotate(-90)' text-anchor='middle'>", (top + plot->height - bottom) / 2);
+  (void)buffer_printf(plot->out, "</text><text class='label' transform='translate(14 %.1f) rotate(-90)' text-anchor='middle'>",
+                      (top + plot->height - bottom) / 2);
   (void)html_escape(plot->out, plot->y.label);
   (void)buffer_text(plot->out, "</text>");
 }
 
 void svg_shade(struct svg_plot *plot, double from, double to, const char *label) {
   double a = at_x(plot, from), b = at_x(plot, to);
-  (void)buffer_printf(plot->out, "<rect class='window' x='%.1f' y='%.1f' width='%.1f' height='%.1f'/><text class='tick' x='%.1f' y='%.1f'>", a, top, b - a, plot->height - bottom - top, a + 6, top + 14);
+  (void)buffer_printf(plot->out, "<rect class='window' x='%.1f' y='%.1f' width='%.1f' height='%.1f'/><text class='tick' x='%.1f' y='%.1f'>",
+                      a, top, b - a, plot->height - bottom - top, a + 6, top + 14);
   (void)html_escape(plot->out, label);
   (void)buffer_text(plot->out, "</text>");
 }
 
 void svg_level(struct svg_plot *plot, double y, const char *label) {
   if (y < plot->y.least || y > plot->y.greatest) return;
-  (void)buffer_printf(plot->out, "<line class='level' x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f'/><text class='tick' x='%.1f' y='%.1f' text-anchor='end'>", left, plot->width - right, at_y(plot, y), at_y(plot, y), plot->width - right - 4, at_y(plot, y) - 4);
+  (void)buffer_printf(
+      plot->out, "<line class='level' x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f'/><text class='tick' x='%.1f' y='%.1f' text-anchor='end'>",
+      left, plot->width - right, at_y(plot, y), at_y(plot, y), plot->width - right - 4, at_y(plot, y) - 4);
   (void)html_escape(plot->out, label);
   (void)buffer_text(plot->out, "</text>");
 }
@@ -127,7 +139,8 @@ void svg_point(struct svg_plot *plot, double x, double y, int color) {
 
 void svg_cross(struct svg_plot *plot, double x, int color) {
   double cx = at_x(plot, x);
-  (void)buffer_printf(plot->out, "<path class='l bad' d='M%.1f %.1fl6 6m0 -6l-6 6'><title>failed: infinite</title></path>", cx - 3, top + 1);
+  (void)buffer_printf(plot->out, "<path class='l bad' d='M%.1f %.1fl6 6m0 -6l-6 6'><title>failed: infinite</title></path>", cx - 3,
+                      top + 1);
   (void)color;
 }
 
@@ -139,7 +152,8 @@ void svg_line(struct svg_plot *plot, const double *x, const double *y, size_t n,
 }
 
 void svg_end(struct svg_plot *plot) {
-  (void)buffer_printf(plot->out, "<path class='frame' d='M%.1f %.1fV%.1fH%.1f'/></svg>", left, top, plot->height - bottom, plot->width - right);
+  (void)buffer_printf(plot->out, "<path class='frame' d='M%.1f %.1fV%.1fH%.1f'/></svg>", left, top, plot->height - bottom,
+                      plot->width - right);
 }
 
 void svg_fit(struct svg_axis *axis, const double *x, size_t n) {

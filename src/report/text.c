@@ -38,15 +38,20 @@ static void put_header(struct buffer *out, const struct style *s, const struct r
 static void put_rate(struct buffer *out, const char *name, const struct interval *rate, const char *unit, double confidence) {
   char a[40], b[40], c[40];
   int decimals = rate->estimate < 100 ? 2 : rate->estimate < 1000 ? 1 : 0;
-  (void)buffer_printf(out, "  %-22s %12s %s", name, isnan(rate->estimate) ? "-" : number_grouped(a, sizeof a, rate->estimate, decimals), unit);
-  if (rate->bounded) (void)buffer_printf(out, "   %g %% CI [%s, %s] over sessions", 100 * confidence, number_grouped(b, sizeof b, rate->low, decimals), number_grouped(c, sizeof c, rate->high, decimals));
+  (void)buffer_printf(out, "  %-22s %12s %s", name, isnan(rate->estimate) ? "-" : number_grouped(a, sizeof a, rate->estimate, decimals),
+                      unit);
+  if (rate->bounded)
+    (void)buffer_printf(out, "   %g %% CI [%s, %s] over sessions", 100 * confidence, number_grouped(b, sizeof b, rate->low, decimals),
+                        number_grouped(c, sizeof c, rate->high, decimals));
   else (void)buffer_text(out, "   no interval: fewer than 2 complete sessions");
   (void)buffer_text(out, "\n");
 }
 
 static void put_latencies(struct buffer *out, const struct style *s, const struct result_precision *p) {
-  static const char *const names[METRIC_COUNT] = {"TTFT  first token", "TPOT  per output token", "ITL   between tokens", "E2E   end to end"};
-  (void)buffer_printf(out, "  %s%-22s %8s %12s %12s %12s %12s %12s%s\n", s->dim, "latency", "n", "p50", "p90", "p95", "p99", "p99.9", s->plain);
+  static const char *const names[METRIC_COUNT] = {"TTFT  first token", "TPOT  per output token", "ITL   between tokens",
+                                                  "E2E   end to end"};
+  (void)buffer_printf(out, "  %s%-22s %8s %12s %12s %12s %12s %12s%s\n", s->dim, "latency", "n", "p50", "p90", "p95", "p99", "p99.9",
+                      s->plain);
   for (int m = 0; m < METRIC_COUNT; m++) {
     const struct result_latency *latency = &p->latency[m];
     if (latency->n == 0) continue;
@@ -63,8 +68,9 @@ static void put_latencies(struct buffer *out, const struct style *s, const struc
 }
 
 static void put_failures(struct buffer *out, const struct style *s, const struct result_precision *p) {
-  (void)buffer_printf(out, "  %-22s %lld counted, %s%lld failed (%.3g %%)%s; excluded: %lld of warm-up, %lld of the tail\n", "requests", (long long)p->n_counted, p->n_failed > 0 ? s->bad : "", (long long)p->n_failed, 100 * p->failure_share, p->n_failed > 0 ? s->plain : "",
-                      (long long)p->n_warm_up, (long long)p->n_tail);
+  (void)buffer_printf(out, "  %-22s %lld counted, %s%lld failed (%.3g %%)%s; excluded: %lld of warm-up, %lld of the tail\n", "requests",
+                      (long long)p->n_counted, p->n_failed > 0 ? s->bad : "", (long long)p->n_failed, 100 * p->failure_share,
+                      p->n_failed > 0 ? s->plain : "", (long long)p->n_warm_up, (long long)p->n_tail);
   for (int i = 1; i < OUTCOME_COUNT; i++)
     if (p->outcomes[i] > 0) (void)buffer_printf(out, "    %-20s %lld\n", outcome_text((enum outcome)i), (long long)p->outcomes[i]);
   for (unsigned i = 0; i < ANSWER_FLAG_COUNT; i++)
@@ -73,7 +79,8 @@ static void put_failures(struct buffer *out, const struct style *s, const struct
 
 static void put_precision(struct buffer *out, const struct style *s, const struct result *r, const struct result_precision *p) {
   char a[48], b[48], c[48];
-  (void)buffer_printf(out, "\n%s%s%s  executed: %s%s%s   executor %.16s\n", s->strong, p->name, s->plain, p->status, p->primitive[0] != 0 ? ", " : "", p->primitive, p->fingerprint[0] != 0 ? p->fingerprint : "(not captured)");
+  (void)buffer_printf(out, "\n%s%s%s  executed: %s%s%s   executor %.16s\n", s->strong, p->name, s->plain, p->status,
+                      p->primitive[0] != 0 ? ", " : "", p->primitive, p->fingerprint[0] != 0 ? p->fingerprint : "(not captured)");
   if (p->unavailable) {
     (void)buffer_printf(out, "  %s\n", p->sessions[0].status);
     return;
@@ -87,14 +94,20 @@ static void put_precision(struct buffer *out, const struct style *s, const struc
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
     const char *verdict = !o->bounded ? "cannot be bounded" : o->held ? "holds" : o->met ? "met, not with confidence" : "fails";
-    (void)buffer_printf(out, "  objective: %s p%g <= %s: %s%s%s (%s [%s, ", metric_text(o->metric), 100 * o->quantile, text_latency(a, sizeof a, (double)o->at_most_ns), o->held ? s->good : s->bad, verdict, s->plain, text_latency(b, sizeof b, o->measured.estimate), text_latency(c, sizeof c, o->measured.low));
+    (void)buffer_printf(out, "  objective: %s p%g <= %s: %s%s%s (%s [%s, ", metric_text(o->metric), 100 * o->quantile,
+                        text_latency(a, sizeof a, (double)o->at_most_ns), o->held ? s->good : s->bad, verdict, s->plain,
+                        text_latency(b, sizeof b, o->measured.estimate), text_latency(c, sizeof c, o->measured.low));
     (void)buffer_printf(out, "%s])\n", text_latency(a, sizeof a, o->measured.high));
   }
-  if (p->accuracy_known) (void)buffer_printf(out, "  %-22s %.4f bits per byte, %s%.2f %% of %s%s\n", "accuracy", p->bits_per_byte.estimate, p->accuracy_passed ? s->good : s->bad, 100 * p->accuracy_ratio, r->contract.accuracy.reference, s->plain);
-  (void)buffer_printf(out, "  %-22s send lag p50 %s, p99 %s, worst %s;", "the instrument", text_latency(a, sizeof a, p->send_lag.p50), text_latency(b, sizeof b, p->send_lag.p99), text_latency(c, sizeof c, p->send_lag.greatest));
+  if (p->accuracy_known)
+    (void)buffer_printf(out, "  %-22s %.4f bits per byte, %s%.2f %% of %s%s\n", "accuracy", p->bits_per_byte.estimate,
+                        p->accuracy_passed ? s->good : s->bad, 100 * p->accuracy_ratio, r->contract.accuracy.reference, s->plain);
+  (void)buffer_printf(out, "  %-22s send lag p50 %s, p99 %s, worst %s;", "the instrument", text_latency(a, sizeof a, p->send_lag.p50),
+                      text_latency(b, sizeof b, p->send_lag.p99), text_latency(c, sizeof c, p->send_lag.greatest));
   if (p->read_lag.n > 0) (void)buffer_printf(out, " read lag p99 %s;", text_latency(a, sizeof a, p->read_lag.p99));
   else (void)buffer_text(out, " read lag unknown;");
-  (void)buffer_printf(out, " %.1f %% of a core%s%s%s\n", 100 * p->engine_cpu_share, p->instrument_limited ? s->bad : "", p->instrument_limited ? "; INSTRUMENT-LIMITED" : "", p->instrument_limited ? s->plain : "");
+  (void)buffer_printf(out, " %.1f %% of a core%s%s%s\n", 100 * p->engine_cpu_share, p->instrument_limited ? s->bad : "",
+                      p->instrument_limited ? "; INSTRUMENT-LIMITED" : "", p->instrument_limited ? s->plain : "");
 }
 
 bool text_result(const struct result *result, bool color, struct buffer *ret) {
@@ -126,10 +139,13 @@ bool text_capture(const struct fact_list *facts, bool color, struct buffer *ret)
     for (size_t i = 0; i < facts->n_items; i++) {
       const struct fact *f = &facts->items[i];
       if (f->layer != (enum layer)layer) continue;
-      if (!headed) (void)buffer_printf(ret, "\n%s%s%s %s(%s; usually owned by %s)%s\n", s.strong, layer_text(f->layer), s.plain, s.dim, layer_meaning(f->layer), layer_default_owner(f->layer), s.plain);
+      if (!headed)
+        (void)buffer_printf(ret, "\n%s%s%s %s(%s; usually owned by %s)%s\n", s.strong, layer_text(f->layer), s.plain, s.dim,
+                            layer_meaning(f->layer), layer_default_owner(f->layer), s.plain);
       headed = true;
       bool known = f->status == FACT_READ || f->status == FACT_DECLARED;
-      (void)buffer_printf(ret, "  %-34s %s%s%s%s%s%s%s\n", f->key, known ? "" : s.dim, known ? "" : fact_status_text(f->status), known ? "" : ": ", f->value, f->unit[0] != 0 ? " " : "", f->unit, known ? "" : s.plain);
+      (void)buffer_printf(ret, "  %-34s %s%s%s%s%s%s%s\n", f->key, known ? "" : s.dim, known ? "" : fact_status_text(f->status),
+                          known ? "" : ": ", f->value, f->unit[0] != 0 ? " " : "", f->unit, known ? "" : s.plain);
     }
   }
   return !ret->overflowed;
@@ -138,16 +154,20 @@ bool text_capture(const struct fact_list *facts, bool color, struct buffer *ret)
 bool text_diff(const struct difference_list *differences, bool with_state, bool color, struct buffer *ret) {
   struct style s = style_of(color);
   size_t n_state = differences->n_items - differences->n_identity;
-  (void)buffer_printf(ret, "%s%zu difference%s of identity%s, %zu of state%s\n", s.strong, differences->n_identity, differences->n_identity == 1 ? "" : "s", s.plain, n_state, n_state > 0 && !with_state ? " (--state shows them)" : "");
+  (void)buffer_printf(ret, "%s%zu difference%s of identity%s, %zu of state%s\n", s.strong, differences->n_identity,
+                      differences->n_identity == 1 ? "" : "s", s.plain, n_state, n_state > 0 && !with_state ? " (--state shows them)" : "");
   for (int layer = 0; layer < LAYER_COUNT; layer++) {
     bool headed = false;
     for (size_t i = 0; i < differences->n_items; i++) {
       const struct difference *d = &differences->items[i];
       if (d->layer != (enum layer)layer || (d->of == FACT_STATE && !with_state)) continue;
-      if (!headed) (void)buffer_printf(ret, "\n%s%s%s %s(%s)%s\n", s.strong, layer_text(d->layer), s.plain, s.dim, layer_default_owner(d->layer), s.plain);
+      if (!headed)
+        (void)buffer_printf(ret, "\n%s%s%s %s(%s)%s\n", s.strong, layer_text(d->layer), s.plain, s.dim, layer_default_owner(d->layer),
+                            s.plain);
       headed = true;
       (void)buffer_printf(ret, "  %s%s\n", d->key, d->of == FACT_STATE ? " (state)" : "");
-      (void)buffer_printf(ret, "    %sA%s %s\n    %sB%s %s\n", s.bad, s.plain, d->a != NULL ? d->a : "-", s.good, s.plain, d->b != NULL ? d->b : "-");
+      (void)buffer_printf(ret, "    %sA%s %s\n    %sB%s %s\n", s.bad, s.plain, d->a != NULL ? d->a : "-", s.good, s.plain,
+                          d->b != NULL ? d->b : "-");
     }
   }
   return !ret->overflowed;

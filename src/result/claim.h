@@ -8,10 +8,10 @@
 
 struct claim {
   const char *precision;
-  const char *sentence;   /* NULL if refused */
-  const char **reasons;   /* why it is refused, each with what would help */
+  const char *sentence; /* NULL if refused */
+  const char **reasons; /* why it is refused, each with what would help */
   size_t n_reasons;
-  const char **caveats;   /* what the claim does not establish */
+  const char **caveats; /* what the claim does not establish */
   size_t n_caveats;
 };
 

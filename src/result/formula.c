@@ -1,15 +1,29 @@
 #include "result/formula.h"
 
 const struct formula formulas[FORMULA_COUNT] = {
-    [FORMULA_TTFT] = {"lynx.ttft.1", "time to first token", "ns", "first event that carries text - scheduled time (or first byte written, as the contract says); infinite for a failure"},
-    [FORMULA_TPOT] = {"lynx.tpot.1", "time per output token", "ns", "(last token - first token) / (output tokens - 1), per request with at least 2 tokens; infinite for a failure"},
-    [FORMULA_ITL] = {"lynx.itl.1", "inter-token latency", "ns", "gaps between consecutive events that carry text, pooled over requests that ended well; an event may hold several tokens"},
-    [FORMULA_E2E] = {"lynx.e2e.1", "end-to-end latency", "ns", "end of the answer - scheduled time (or first byte written); infinite for a failure; at least its age for an unfinished request"},
-    [FORMULA_OUTPUT_RATE] = {"lynx.output_rate.1", "output throughput", "tokens/s", "tokens whose own time lies in the counted window, of requests that did not fail / length of the window"},
-    [FORMULA_REQUEST_RATE] = {"lynx.request_rate.1", "request throughput", "requests/s", "requests that ended well inside the counted window / its length"},
-    [FORMULA_FAILURE_SHARE] = {"lynx.failure_share.1", "failures", "share", "counted requests that failed, timed out or did not finish / counted requests"},
-    [FORMULA_GOODPUT] = {"lynx.goodput.1", "goodput", "requests/s", "counted requests that met every per-request objective / length of the window"},
+    [FORMULA_TTFT] =
+        {"lynx.ttft.1", "time to first token", "ns",
+         "first event that carries text - scheduled time (or first byte written, as the contract says); infinite for a failure"},
+    [FORMULA_TPOT] = {"lynx.tpot.1", "time per output token", "ns",
+                      "(last token - first token) / (output tokens - 1), per request with at least 2 tokens; infinite for a failure"},
+    [FORMULA_ITL] =
+        {"lynx.itl.1", "inter-token latency", "ns",
+         "gaps between consecutive events that carry text, pooled over requests that ended well; an event may hold several tokens"},
+    [FORMULA_E2E] =
+        {"lynx.e2e.1", "end-to-end latency", "ns",
+         "end of the answer - scheduled time (or first byte written); infinite for a failure; at least its age for an unfinished request"},
+    [FORMULA_OUTPUT_RATE] = {"lynx.output_rate.1", "output throughput", "tokens/s",
+                             "tokens whose own time lies in the counted window, of requests that did not fail / length of the window"},
+    [FORMULA_REQUEST_RATE] = {"lynx.request_rate.1", "request throughput", "requests/s",
+                              "requests that ended well inside the counted window / its length"},
+    [FORMULA_FAILURE_SHARE] = {"lynx.failure_share.1", "failures", "share",
+                               "counted requests that failed, timed out or did not finish / counted requests"},
+    [FORMULA_GOODPUT] = {"lynx.goodput.1", "goodput", "requests/s",
+                         "counted requests that met every per-request objective / length of the window"},
     [FORMULA_SEND_LAG] = {"lynx.send_lag.1", "send lag", "ns", "handed to the driver - scheduled time: how late the instrument itself was"},
-    [FORMULA_READ_LAG] = {"lynx.read_lag.1", "read lag", "ns", "read - the kernel's arrival stamp of the last segment of that read, the greatest per request; a lower bound for earlier segments"},
-    [FORMULA_BITS_PER_BYTE] = {"lynx.bits_per_byte.1", "bits per byte", "bits", "-sum(log2 p) of held-out text under teacher forcing / its bytes"},
+    [FORMULA_READ_LAG] = {"lynx.read_lag.1", "read lag", "ns",
+                          "read - the kernel's arrival stamp of the last segment of that read, the greatest per request; a lower bound for "
+                          "earlier segments"},
+    [FORMULA_BITS_PER_BYTE] = {"lynx.bits_per_byte.1", "bits per byte", "bits",
+                               "-sum(log2 p) of held-out text under teacher forcing / its bytes"},
 };

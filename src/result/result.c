@@ -35,7 +35,9 @@ bool result_latency_of(const struct contract *contract, enum metric metric, cons
     case METRIC_TIME_TO_FIRST_TOKEN:
       if (!contract->workload.stream) return false;
       if (ok && r->first_token_ns < 0) return false; /* an empty answer has no first token */
-      *ret_ns = ok || (unfinished && r->first_token_ns >= 0) ? (double)(r->first_token_ns - origin) : unfinished ? (double)(r->end_ns - origin) : INFINITY;
+      *ret_ns = ok || (unfinished && r->first_token_ns >= 0) ? (double)(r->first_token_ns - origin)
+                : unfinished                                 ? (double)(r->end_ns - origin)
+                                                             : INFINITY;
       return true;
     case METRIC_TIME_PER_OUTPUT_TOKEN: {
       if (!contract->workload.stream) return false;
@@ -56,8 +58,8 @@ struct scan {
   struct result_precision *precision;
   struct result_session *session;
   int64_t window_from, window_to;
-  struct values pooled[METRIC_COUNT];   /* of all sessions of the precision */
-  struct values own[METRIC_COUNT];      /* of this session */
+  struct values pooled[METRIC_COUNT]; /* of all sessions of the precision */
+  struct values own[METRIC_COUNT];    /* of this session */
   struct values send_lag, read_lag;
   double tokens_in_window, events_with_usage, tokens_with_usage, prompt_tokens, output_tokens;
   int64_t n_ended_in_window, n_good, n_with_usage, n_with_prompt_usage;
@@ -205,7 +207,8 @@ static struct result_lag lag_of(struct values *values, size_t n_unknown) {
   return lag;
 }
 
-static struct interval interval_of_sessions(const struct result_precision *p, double (*figure)(const struct result_session *, int, int), int a, int b, double confidence) {
+static struct interval interval_of_sessions(const struct result_precision *p, double (*figure)(const struct result_session *, int, int),
+                                            int a, int b, double confidence) {
   double *x = xalloc(p->n_sessions + 1, sizeof *x);
   size_t n = 0;
   for (size_t i = 0; i < p->n_sessions; i++) {
@@ -214,7 +217,8 @@ static struct interval interval_of_sessions(const struct result_precision *p, do
   }
   bool infinite = false;
   for (size_t i = 0; i < n; i++) infinite = infinite || isinf(x[i]);
-  struct interval result = infinite ? (struct interval){.estimate = INFINITY, .low = -INFINITY, .high = INFINITY} : interval_of_mean(x, n, confidence);
+  struct interval result = infinite ? (struct interval){.estimate = INFINITY, .low = -INFINITY, .high = INFINITY}
+                                    : interval_of_mean(x, n, confidence);
   if (n == 0) result.estimate = result.low = result.high = NAN;
   free(x);
   return result;
@@ -303,7 +307,8 @@ static enum lynx_status compute_precision(struct gather *g, const char *name, st
     const struct bundle_session *from = &g->sessions[i];
     if (strcmp(from->precision, name) != 0) continue;
     struct result_session *s = &p->sessions[p->n_sessions++];
-    *s = (struct result_session){.id = from->id, .number = from->index, .status = from->status, .executor_started = from->executor_started, .bits_per_byte = NAN};
+    *s = (struct result_session){
+        .id = from->id, .number = from->index, .status = from->status, .executor_started = from->executor_started, .bits_per_byte = NAN};
     s->complete = strcmp(from->status, "complete") == 0;
     p->n_complete += s->complete;
     if (strncmp(from->status, "unavailable", 11) == 0) p->unavailable = true;
@@ -407,8 +412,10 @@ static void judge_expectations(struct result *result, const struct fact_list *fa
     const struct fact *fact = fact_find(facts, expect->keys[i]);
     if (fact != NULL && fact->status == FACT_READ && strcmp(fact->value, expect->values[i]) == 0) continue;
     const char *owner = fact != NULL ? contract_owner(&result->contract, fact->layer) : "unknown layer";
-    const char *found = fact == NULL ? "no such fact" : arena_printf(arena, "'%s'%s", fact->value, fact->status == FACT_READ ? "" : " (not read)");
-    add_once(result, &result->departures, &result->n_departures, arena_printf(arena, "%s (%s): expected '%s', found %s", expect->keys[i], owner, expect->values[i], found));
+    const char *found = fact == NULL ? "no such fact"
+                                     : arena_printf(arena, "'%s'%s", fact->value, fact->status == FACT_READ ? "" : " (not read)");
+    add_once(result, &result->departures, &result->n_departures,
+             arena_printf(arena, "%s (%s): expected '%s', found %s", expect->keys[i], owner, expect->values[i], found));
   }
 }
 
@@ -418,7 +425,9 @@ static void judge_changes(struct result *result, const struct fact_list *start, 
   for (size_t i = 0; i < differences.n_items; i++) {
     const struct difference *d = &differences.items[i];
     if (d->of != FACT_IDENTITY || may_change(&result->contract, d->layer, d->key)) continue;
-    add_once(result, &result->changed, &result->n_changed, arena_printf(&result->arena, "%s (%s, %s): '%s' at the start, '%s' at the end", d->key, layer_text(d->layer), contract_owner(&result->contract, d->layer), d->a != NULL ? d->a : "absent", d->b != NULL ? d->b : "absent"));
+    add_once(result, &result->changed, &result->n_changed,
+             arena_printf(&result->arena, "%s (%s, %s): '%s' at the start, '%s' at the end", d->key, layer_text(d->layer),
+                          contract_owner(&result->contract, d->layer), d->a != NULL ? d->a : "absent", d->b != NULL ? d->b : "absent"));
   }
   difference_list_release(&differences);
 }
@@ -437,7 +446,8 @@ static enum lynx_status judge_executor(struct bundle *bundle, struct result *res
       if (end.n_items > 0) judge_changes(result, &start, &end);
     }
     for (size_t i = 0; i < start.n_items; i++)
-      if (strncmp(start.items[i].key, "hole.", 5) == 0) add_once(result, &result->holes, &result->n_holes, arena_copy(&result->arena, start.items[i].value));
+      if (strncmp(start.items[i].key, "hole.", 5) == 0)
+        add_once(result, &result->holes, &result->n_holes, arena_copy(&result->arena, start.items[i].value));
     fact_list_release(&start);
     fact_list_release(&end);
   }
@@ -455,8 +465,10 @@ static enum lynx_status keep_condition(void *context, int64_t realtime_ns, const
 
 static enum lynx_status read_contract(struct bundle *bundle, struct result *result, struct lynx_error *error) {
   const char *text = bundle_meta(bundle, "contract");
-  if (text == NULL) return lynx_fail(error, LYNX_INPUT, "the bundle holds no contract (it was withheld, or the run ended before it was written)");
-  if (contract_parse(text, strlen(text), &result->arena, &result->contract, &result->problems) != LYNX_OK) return lynx_fail(error, LYNX_INPUT, "the bundle's contract is not one that this build reads");
+  if (text == NULL)
+    return lynx_fail(error, LYNX_INPUT, "the bundle holds no contract (it was withheld, or the run ended before it was written)");
+  if (contract_parse(text, strlen(text), &result->arena, &result->contract, &result->problems) != LYNX_OK)
+    return lynx_fail(error, LYNX_INPUT, "the bundle's contract is not one that this build reads");
   contract_digest(&result->contract, result->contract_digest);
   result->grade = contract_grade(&result->problems);
   return LYNX_OK;
@@ -473,11 +485,13 @@ enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_
     ret->precisions = arena_alloc(&ret->arena, ret->n_precisions, sizeof *ret->precisions);
   }
   struct accuracy_sum sum = {.result = ret, .session = -1};
-  for (size_t i = 0; i < ret->n_precisions && status == LYNX_OK; i++) status = compute_precision(&g, ret->contract.precisions.items[i], &ret->precisions[i], error);
+  for (size_t i = 0; i < ret->n_precisions && status == LYNX_OK; i++)
+    status = compute_precision(&g, ret->contract.precisions.items[i], &ret->precisions[i], error);
   if (status == LYNX_OK) status = bundle_each_accuracy(bundle, add_accuracy, &sum, error);
   if (status == LYNX_OK) {
     settle_accuracy(&sum);
-    for (size_t i = 0; i < ret->n_precisions; i++) ret->precisions[i].bits_per_byte = interval_of_sessions(&ret->precisions[i], bits_of, 0, 0, ret->contract.method.confidence);
+    for (size_t i = 0; i < ret->n_precisions; i++)
+      ret->precisions[i].bits_per_byte = interval_of_sessions(&ret->precisions[i], bits_of, 0, 0, ret->contract.method.confidence);
     judge_accuracy(ret);
   }
   free(g.sessions);

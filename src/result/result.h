@@ -18,7 +18,7 @@ extern const double result_quantiles[RESULT_QUANTILES]; /* 0.5 0.9 0.95 0.99 0.9
 
 /* One latency: its pooled quantiles with order-statistic intervals, and the spread of the sessions' own. */
 struct result_latency {
-  size_t n;          /* values, infinite ones included */
+  size_t n; /* values, infinite ones included */
   size_t n_infinite;
   struct quantile at[RESULT_QUANTILES];
   struct interval of_sessions[RESULT_QUANTILES]; /* mean of the sessions' quantiles */
@@ -55,10 +55,10 @@ struct result_precision {
   struct result_session *sessions;
   size_t n_sessions, n_complete;
   int64_t n_counted, n_ok, n_failed, n_warm_up, n_tail;
-  int64_t outcomes[OUTCOME_COUNT];        /* of counted requests */
-  int64_t flags[ANSWER_FLAG_COUNT];       /* of counted requests */
+  int64_t outcomes[OUTCOME_COUNT];  /* of counted requests */
+  int64_t flags[ANSWER_FLAG_COUNT]; /* of counted requests */
   int64_t n_without_usage;
-  double tokens_per_event;                /* of answers whose usage is known; 1 where each event held one token */
+  double tokens_per_event; /* of answers whose usage is known; 1 where each event held one token */
   double mean_prompt_tokens, mean_output_tokens;
   struct result_latency latency[METRIC_COUNT];
   struct result_objective *objectives;
@@ -82,17 +82,18 @@ struct result {
   struct bundle_seal_info seal;
   struct result_precision *precisions;
   size_t n_precisions;
-  const char **holes;         /* what of the executor was not seen */
+  const char **holes; /* what of the executor was not seen */
   size_t n_holes;
-  const char **departures;    /* expected facts that did not hold, with owner */
+  const char **departures; /* expected facts that did not hold, with owner */
   size_t n_departures;
-  const char **changed;       /* identity facts that changed between start and end, with owner */
+  const char **changed; /* identity facts that changed between start and end, with owner */
   size_t n_changed;
-  const char **conditions;    /* events of the run that bear on its validity */
+  const char **conditions; /* events of the run that bear on its validity */
   size_t n_conditions;
 };
 
-enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_info *seal, struct result *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_info *seal, struct result *ret,
+                                struct lynx_error *error) LYNX_MUST_CHECK;
 bool result_write(const struct result *result, struct buffer *ret);
 void result_release(struct result *result);
 

@@ -30,7 +30,8 @@ struct quantile quantile_interval(const double *x, size_t n, double p, double co
     if (1 - special_binomial_cdf(middle - 1, (long)n, p) <= half) b = high = middle;
     else a = middle + 1;
   }
-  struct quantile result = {.estimate = quantile_of(x, n, p), .low_rank = (size_t)low, .high_rank = (size_t)high, .bounded = low >= 1 && high <= (long)n};
+  struct quantile result = {
+      .estimate = quantile_of(x, n, p), .low_rank = (size_t)low, .high_rank = (size_t)high, .bounded = low >= 1 && high <= (long)n};
   result.low = low >= 1 ? x[low - 1] : x[0];
   result.high = high <= (long)n ? x[high - 1] : INFINITY;
   return result;
@@ -39,7 +40,8 @@ struct quantile quantile_interval(const double *x, size_t n, double p, double co
 size_t quantile_least_sample(double p, double confidence) {
   double half = (1 - confidence) / 2;
   for (size_t n = 1; n < 10000000; n++) {
-    double all_below = special_exp((double)n * special_log(p)), all_above = special_exp((double)n * special_log(1 - p) < -690 ? -690 : (double)n * special_log(1 - p));
+    double all_below = special_exp((double)n * special_log(p)),
+           all_above = special_exp((double)n * special_log(1 - p) < -690 ? -690 : (double)n * special_log(1 - p));
     if (all_below <= half && all_above <= half) return n;
   }
   return 10000000;

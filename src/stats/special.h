@@ -8,12 +8,12 @@
 #ifndef STATS_SPECIAL_H
 #define STATS_SPECIAL_H
 
-double special_log(double x);                            /* x > 0 */
-double special_exp(double x);                            /* |x| < 700 */
-double special_log_gamma(double x);                      /* x > 0 */
-double special_beta_cdf(double x, double a, double b);   /* I_x(a,b); 0 <= x <= 1; a, b > 0 */
-double special_t_cdf(double t, double freedom);          /* P(T <= t) */
-double special_t_quantile(double p, double freedom);     /* 0 < p < 1; by bisection on the distribution function */
-double special_binomial_cdf(long k, long n, double p);   /* P(B <= k); k < 0 gives 0 */
+double special_log(double x);                          /* x > 0 */
+double special_exp(double x);                          /* |x| < 700 */
+double special_log_gamma(double x);                    /* x > 0 */
+double special_beta_cdf(double x, double a, double b); /* I_x(a,b); 0 <= x <= 1; a, b > 0 */
+double special_t_cdf(double t, double freedom);        /* P(T <= t) */
+double special_t_quantile(double p, double freedom);   /* 0 < p < 1; by bisection on the distribution function */
+double special_binomial_cdf(long k, long n, double p); /* P(B <= k); k < 0 gives 0 */
 
 #endif

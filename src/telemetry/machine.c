@@ -15,7 +15,8 @@ static bool read_ticks(const struct root *root, unsigned long long *total, unsig
   char line[512];
   unsigned long long t[8];
   if (!root_read_line(root, "/proc/stat", line, sizeof line)) return false;
-  if (sscanf(line, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8) return false;
+  if (sscanf(line, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8)
+    return false;
   *total = *busy = 0;
   for (int i = 0; i < 8; i++) *total += t[i];
   *busy = *total - t[3] - t[4]; /* idle and waiting for I/O are not busy */
@@ -42,11 +43,16 @@ static void machine_sample(void *state, sampler_deliver *deliver, void *context)
   }
   char line[256];
   double pressure;
-  if (root_read_line(m->root, "/proc/pressure/cpu", line, sizeof line) && sscanf(line, "some avg10=%lf", &pressure) == 1) deliver(context, "machine.cpu_pressure_percent", pressure);
+  if (root_read_line(m->root, "/proc/pressure/cpu", line, sizeof line) && sscanf(line, "some avg10=%lf", &pressure) == 1)
+    deliver(context, "machine.cpu_pressure_percent", pressure);
 }
 
 static void machine_close(void *state) {
   free(state);
 }
 
-const struct sampler sampler_machine = {.name = "machine", .summary = "processors: busy, stolen, under pressure", .open = machine_open, .sample = machine_sample, .close = machine_close};
+const struct sampler sampler_machine = {.name = "machine",
+                                        .summary = "processors: busy, stolen, under pressure",
+                                        .open = machine_open,
+                                        .sample = machine_sample,
+                                        .close = machine_close};

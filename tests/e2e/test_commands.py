@@ -30,7 +30,7 @@ with folder() as d:
     lynx("run", f"{SOURCE}/tests/e2e/quick.yaml", "--out", f"{d}/demo.lynx", "--quiet")
     for name in names:
         text = lynx(name, "--help").stdout.split("example:\n")[1].strip()
-        text = text.replace("build/demo/demo.lynx", f"{d}/demo.lynx").replace("/tmp/", f"{d}/")
+        text = text.replace("/tmp/", f"{d}/").replace("build/demo/demo.lynx", f"{d}/demo.lynx")
         if "man -l" in text and not shutil.which("man"):
             text = text.split("|")[0]
         r = subprocess.run(["bash", "-c", f"set -o pipefail; {text}"], cwd=f"{d}/tree", capture_output=True, text=True, timeout=60, env=environment())

@@ -38,7 +38,8 @@ static uint64_t feed(const uint8_t *data, size_t size, size_t step) {
   struct stream s = {.fits = true};
   http_parser_init(&s.http);
   sse_init(&s.sse);
-  for (size_t at = 0; at < size && s.http.state < HTTP_DONE; at += step) (void)http_parser_feed(&s.http, (const char *)data + at, size - at < step ? size - at : step, on_body, &s);
+  for (size_t at = 0; at < size && s.http.state < HTTP_DONE; at += step)
+    (void)http_parser_feed(&s.http, (const char *)data + at, size - at < step ? size - at : step, on_body, &s);
   (void)http_parser_eof(&s.http);
   mix(&s, &s.http.state, sizeof s.http.state);
   http_parser_release(&s.http);

@@ -7,7 +7,7 @@ static void limits(void) {
   CHECK(buffer_append(&b, "12345", 5));
   CHECK(!buffer_append(&b, "678901", 6)); /* 11 bytes: over the limit from birth */
   CHECK(b.overflowed);
-  CHECK_TEXT(b.data, "12345"); /* as it was */
+  CHECK_TEXT(b.data, "12345");       /* as it was */
   CHECK(!buffer_append(&b, "1", 1)); /* an overflow stays */
   buffer_clear(&b);
   CHECK(buffer_printf(&b, "%d", 1234567890));
@@ -21,14 +21,18 @@ static void sanitising(void) {
     const char *from, *to;
   } rows[] = {
       {"plain", "plain"},
-      {"a\033[31mred", "a?[31mred"},           /* no escape sequence reaches a terminal */
+      {"a\033[31mred", "a?[31mred"}, /* no escape sequence reaches a terminal */
       {"tab\there", "tab?here"},
       {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"}, /* UTF-8 stays */
-      {"\xff\xfe", "??"},                       /* never UTF-8 */
-      {"\xc0\xaf", "??"},                       /* overlong */
-      {"\xed\xa0\x80", "???"},                  /* a surrogate */
-      {"\xc2\x9b" "31m", "?31m"},               /* the one-byte CSI of C1 */
-      {"a\xe2\x80\xae" "b", "a?b"},             /* right-to-left override */
+      {"\xff\xfe", "??"},                           /* never UTF-8 */
+      {"\xc0\xaf", "??"},                           /* overlong */
+      {"\xed\xa0\x80", "???"},                      /* a surrogate */
+      {"\xc2\x9b"
+       "31m",
+       "?31m"}, /* the one-byte CSI of C1 */
+      {"a\xe2\x80\xae"
+       "b",
+       "a?b"}, /* right-to-left override */
   };
   char out[64];
   for (size_t i = 0; i < LYNX_COUNT(rows); i++) CHECK_TEXT(text_sanitise(out, sizeof out, rows[i].from, strlen(rows[i].from)), rows[i].to);

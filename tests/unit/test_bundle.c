@@ -10,14 +10,42 @@ static char dir[64], path[128];
 static void write_rows(struct bundle *b) {
   struct lynx_error e = {0};
   struct fact_list facts = {0};
-  fact_add(&facts, &(struct fact){.layer = LAYER_SYSTEM, .kind = FACT_IDENTITY, .status = FACT_READ, .key = "kernel", .value = "6.1", .source = "test"});
+  fact_add(
+      &facts,
+      &(struct fact){.layer = LAYER_SYSTEM, .kind = FACT_IDENTITY, .status = FACT_READ, .key = "kernel", .value = "6.1", .source = "test"});
   CHECK_INT(bundle_put_meta(b, "contract", "lynxbench: 1", &e), LYNX_OK);
   CHECK_INT(bundle_put_input(b, 0, "a prompt\0with a zero", 20, &e), LYNX_OK);
   CHECK_INT(bundle_put_facts(b, "start:f32", &facts, &e), LYNX_OK);
-  CHECK_INT(bundle_put_session(b, &(struct bundle_session){.id = 0, .precision = "f32", .executor_started = "in process", .status = "complete", .counted_ns = 5, .schedule_digest = "", .executed_json = "", .instrument_json = "{}"}, &e), LYNX_OK);
+  CHECK_INT(bundle_put_session(b,
+                               &(struct bundle_session){.id = 0,
+                                                        .precision = "f32",
+                                                        .executor_started = "in process",
+                                                        .status = "complete",
+                                                        .counted_ns = 5,
+                                                        .schedule_digest = "",
+                                                        .executed_json = "",
+                                                        .instrument_json = "{}"},
+                               &e),
+            LYNX_OK);
   for (int64_t i = 0; i < 200; i++) {
-    struct bundle_request r = {.session = 0, .id = i, .phase = "counted", .outcome = "ok", .reason = "", .http_status = 200, .scheduled_ns = i * 10, .issued_ns = i * 10 + 1, .written_ns = i * 10 + 2, .first_byte_ns = -1, .first_token_ns = i * 10 + 4, .last_token_ns = i * 10 + 5, .end_ns = i * 10 + 6,
-                               .prompt_tokens = -1, .output_tokens = 3, .read_lag_ns = -1, .events = "abc", .events_length = 3};
+    struct bundle_request r = {.session = 0,
+                               .id = i,
+                               .phase = "counted",
+                               .outcome = "ok",
+                               .reason = "",
+                               .http_status = 200,
+                               .scheduled_ns = i * 10,
+                               .issued_ns = i * 10 + 1,
+                               .written_ns = i * 10 + 2,
+                               .first_byte_ns = -1,
+                               .first_token_ns = i * 10 + 4,
+                               .last_token_ns = i * 10 + 5,
+                               .end_ns = i * 10 + 6,
+                               .prompt_tokens = -1,
+                               .output_tokens = 3,
+                               .read_lag_ns = -1,
+                               .events = "abc",
+                               .events_length = 3};
     CHECK_INT(bundle_put_request(b, &r, &e), LYNX_OK);
   }
   CHECK_INT(bundle_put_sample(b, 0, 10, "machine.busy_ratio", 0.25, &e), LYNX_OK);

@@ -107,7 +107,8 @@ static void secrets(void) {
   static const struct {
     const char *name;
     bool secret;
-  } rows[] = {{"HF_TOKEN", true}, {"OPENAI_API_KEY", true}, {"VLLM_API_KEY", true}, {"MY_PASSWORD", true}, {"OMP_NUM_THREADS", false}, {"TOKENIZERS_PARALLELISM", false}, {"--api-key", true}, {"--max-model-len", false}};
+  } rows[] = {{"HF_TOKEN", true},         {"OPENAI_API_KEY", true},          {"VLLM_API_KEY", true}, {"MY_PASSWORD", true},
+              {"OMP_NUM_THREADS", false}, {"TOKENIZERS_PARALLELISM", false}, {"--api-key", true},    {"--max-model-len", false}};
   for (size_t i = 0; i < LYNX_COUNT(rows); i++) CHECK_INT(variable_is_secret(rows[i].name), rows[i].secret);
   enum layer layer;
   const char *reason;

@@ -1,7 +1,8 @@
 #include "contract/contract.h"
 #include "tests/check.h"
 
-static const char small[] = "lynxbench: 1\nexecutor: {endpoint: \"http://127.0.0.1:8000\"}\nworkload: {model: m}\nregime: {rate_per_s: 2}\n";
+static const char small[] =
+    "lynxbench: 1\nexecutor: {endpoint: \"http://127.0.0.1:8000\"}\nworkload: {model: m}\nregime: {rate_per_s: 2}\n";
 
 struct parsed {
   struct arena arena;
@@ -58,11 +59,22 @@ static void defaults(void) {
 }
 
 static void digests(void) {
-  same_meaning(small, "# a comment\nregime: {rate_per_s: 2.0}\nworkload: {model: \"m\"}\nexecutor:\n  endpoint: \"http://127.0.0.1:8000\"\nlynxbench: 1\n", true); /* order, quotes, spelling */
-  same_meaning(small, "lynxbench: 1\nexecutor: {endpoint: \"http://127.0.0.1:8000\"}\nworkload: {model: m}\nregime: {rate_per_s: 2}\nmethod: {counted: 0.5min}\n", true); /* a default written out, in another unit */
-  same_meaning(small, "lynxbench: 1\nexecutor: {endpoint: \"http://127.0.0.1:8000\"}\nworkload: {model: m}\nregime: {rate_per_s: 2.5}\n", false);
-  same_meaning(small, "lynxbench: 1\nexecutor: {endpoint: \"http://127.0.0.1:8000\"}\nworkload: {model: m}\nregime: {rate_per_s: 2}\nwhere: {load_cap_per_s: 5}\n", false);
-  same_meaning("lynxbench: 1\nexecutor: {endpoint: \"http://h:1\", expect: {a: x, b: z}}\nregime: {rate_per_s: 2}\n", "lynxbench: 1\nexecutor: {endpoint: \"http://h:1\", expect: {b: z, a: x}}\nregime: {rate_per_s: 2}\n", true);
+  same_meaning(
+      small,
+      "# a comment\nregime: {rate_per_s: 2.0}\nworkload: {model: \"m\"}\nexecutor:\n  endpoint: \"http://127.0.0.1:8000\"\nlynxbench: 1\n",
+      true); /* order, quotes, spelling */
+  same_meaning(small,
+               "lynxbench: 1\nexecutor: {endpoint: \"http://127.0.0.1:8000\"}\nworkload: {model: m}\nregime: {rate_per_s: 2}\nmethod: "
+               "{counted: 0.5min}\n",
+               true); /* a default written out, in another unit */
+  same_meaning(small, "lynxbench: 1\nexecutor: {endpoint: \"http://127.0.0.1:8000\"}\nworkload: {model: m}\nregime: {rate_per_s: 2.5}\n",
+               false);
+  same_meaning(small,
+               "lynxbench: 1\nexecutor: {endpoint: \"http://127.0.0.1:8000\"}\nworkload: {model: m}\nregime: {rate_per_s: 2}\nwhere: "
+               "{load_cap_per_s: 5}\n",
+               false);
+  same_meaning("lynxbench: 1\nexecutor: {endpoint: \"http://h:1\", expect: {a: x, b: z}}\nregime: {rate_per_s: 2}\n",
+               "lynxbench: 1\nexecutor: {endpoint: \"http://h:1\", expect: {b: z, a: x}}\nregime: {rate_per_s: 2}\n", true);
 }
 
 #define WITH(more) "lynxbench: 1\nexecutor: {endpoint: \"http://h:1\"}\nregime: {rate_per_s: 2}\n" more
@@ -92,14 +104,17 @@ static void problems(void) {
   problem(WITH("name: ~\n"), "name", 4, "~", "leave the field out");
   problem(WITH("name: 1:30\n"), "name", 4, "1:30", "in quotes");
   /* Rules across fields, with the line of the field they name. */
-  problem("lynxbench: 1\nexecutor: {endpoint: \"http://h:1\"}\nregime: {load: closed, concurrency: 4, rate_per_s: 2}\n", "regime.rate_per_s", 3, "closed", "leave it out");
-  problem("lynxbench: 1\nexecutor: {endpoint: \"http://h:1\"}\nregime: {load: closed}\n", "regime.concurrency", 3, "nothing", "concurrency");
+  problem("lynxbench: 1\nexecutor: {endpoint: \"http://h:1\"}\nregime: {load: closed, concurrency: 4, rate_per_s: 2}\n",
+          "regime.rate_per_s", 3, "closed", "leave it out");
+  problem("lynxbench: 1\nexecutor: {endpoint: \"http://h:1\"}\nregime: {load: closed}\n", "regime.concurrency", 3, "nothing",
+          "concurrency");
   problem("lynxbench: 1\nregime: {rate_per_s: 2}\n", "executor.endpoint", 0, "nothing", "http://");
   problem(WITH("where:\n  load_cap_per_s: 1\n"), "regime.rate_per_s", 3, "above", "within the cap");
   problem(WITH("where: {environment: production}\n"), "where", 4, "production", "must not harm");
   problem(WITH("precisions: [f32, bf16]\n"), "precisions", 4, "several", "{precision}");
   problem(WITH("precisions: [f31]\n"), "precisions[0]", 4, "f31", "bf16");
-  problem(WITH("workload: {stream: false}\nslo:\n  - {metric: end_to_end, at_most: 1s}\n  - {metric: time_to_first_token, at_most: 1s}\n"), "slo[1].metric", 7, "time_to_first_token", "without a stream");
+  problem(WITH("workload: {stream: false}\nslo:\n  - {metric: end_to_end, at_most: 1s}\n  - {metric: time_to_first_token, at_most: 1s}\n"),
+          "slo[1].metric", 7, "time_to_first_token", "without a stream");
   problem(WITH("owners: {hardware: us}\n"), "owners", 4, "hardware", "accelerator");
 
   /* All at once. */
@@ -118,7 +133,8 @@ static void problems(void) {
 static void warnings(void) {
   struct parsed p = parse(WITH("slo: [{metric: end_to_end, quantile: 0.999, at_most: 1s}]\n"));
   bool told = false;
-  for (size_t i = 0; i < p.problems.n_items; i++) told = told || (p.problems.items[i].kind == PROBLEM_WARNING && strstr(p.problems.items[i].accepted, "3688") != NULL);
+  for (size_t i = 0; i < p.problems.n_items; i++)
+    told = told || (p.problems.items[i].kind == PROBLEM_WARNING && strstr(p.problems.items[i].accepted, "3688") != NULL);
   CHECK(told); /* 180 requests cannot bound a p99.9 */
   arena_release(&p.arena);
 }

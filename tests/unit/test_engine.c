@@ -49,9 +49,17 @@ static void sim_reap(void *state, int64_t deadline_ns, driver_deliver *deliver, 
     if (!sim->slots[i].busy || sim->slots[i].done_ns > sim->now_ns) continue;
     sim->slots[i].busy = false;
     struct answer_end end = {.outcome = OUTCOME_OK, .http_status = 200, .prompt_tokens = 1, .output_tokens = 1};
-    deliver(context, &(struct completion){.kind = COMPLETION_WRITTEN, .slot = i, .at_ns = sim->slots[i].done_ns - sim->service_ns, .read_lag_ns = -1});
-    deliver(context, &(struct completion){.kind = COMPLETION_EVENT, .slot = i, .at_ns = sim->slots[i].done_ns, .read_lag_ns = 5, .n_tokens = 1, .n_bytes = 1, .carries_text = true});
-    deliver(context, &(struct completion){.kind = COMPLETION_END, .slot = i, .at_ns = sim->slots[i].done_ns, .read_lag_ns = -1, .end = &end});
+    deliver(context, &(struct completion){
+                         .kind = COMPLETION_WRITTEN, .slot = i, .at_ns = sim->slots[i].done_ns - sim->service_ns, .read_lag_ns = -1});
+    deliver(context, &(struct completion){.kind = COMPLETION_EVENT,
+                                          .slot = i,
+                                          .at_ns = sim->slots[i].done_ns,
+                                          .read_lag_ns = 5,
+                                          .n_tokens = 1,
+                                          .n_bytes = 1,
+                                          .carries_text = true});
+    deliver(context,
+            &(struct completion){.kind = COMPLETION_END, .slot = i, .at_ns = sim->slots[i].done_ns, .read_lag_ns = -1, .end = &end});
   }
 }
 
@@ -63,7 +71,15 @@ static void sim_close(void *state) {
   (void)state;
 }
 
-static const struct driver sim_driver = {.abi = DRIVER_ABI, .name = "sim", .summary = "simulated", .open = sim_open, .prepare = sim_prepare, .issue = sim_issue, .reap = sim_reap, .cancel = sim_cancel, .close = sim_close};
+static const struct driver sim_driver = {.abi = DRIVER_ABI,
+                                         .name = "sim",
+                                         .summary = "simulated",
+                                         .open = sim_open,
+                                         .prepare = sim_prepare,
+                                         .issue = sim_issue,
+                                         .reap = sim_reap,
+                                         .cancel = sim_cancel,
+                                         .close = sim_close};
 
 static void keep(void *context, struct request_row *row) {
   struct sim *sim = context;
@@ -71,14 +87,28 @@ static void keep(void *context, struct request_row *row) {
   buffer_release(&row->events);
 }
 
-static struct engine_report run(struct sim *sim, struct schedule *schedule, uint32_t concurrency, int64_t warm_up, int64_t counted, int64_t drain, int64_t timeout) {
+static struct engine_report run(struct sim *sim, struct schedule *schedule, uint32_t concurrency, int64_t warm_up, int64_t counted,
+                                int64_t drain, int64_t timeout) {
   static const uint32_t order[] = {0, 1, 2};
   static atomic_int stop;
   struct engine_progress progress = {0};
   const struct lynx_clock clock = {sim_now, sim_now, sim};
   struct engine_report report = {0};
   struct lynx_error error = {0};
-  struct engine_plan plan = {.clock = &clock, .schedule = schedule, .concurrency = concurrency, .warm_up_ns = warm_up, .counted_ns = counted, .drain_ns = drain, .timeout_ns = timeout, .input_order = order, .n_inputs = 3, .n_engines = 1, .stop = &stop, .progress = &progress, .sink = keep, .sink_context = sim};
+  struct engine_plan plan = {.clock = &clock,
+                             .schedule = schedule,
+                             .concurrency = concurrency,
+                             .warm_up_ns = warm_up,
+                             .counted_ns = counted,
+                             .drain_ns = drain,
+                             .timeout_ns = timeout,
+                             .input_order = order,
+                             .n_inputs = 3,
+                             .n_engines = 1,
+                             .stop = &stop,
+                             .progress = &progress,
+                             .sink = keep,
+                             .sink_context = sim};
   CHECK_INT(engine_run(&plan, &sim_driver, sim, &report, &error), LYNX_OK);
   CHECK_INT(atomic_load(&progress.in_flight), 0);
   CHECK_INT(atomic_load(&progress.n_issued), (int64_t)sim->n_rows);
@@ -145,7 +175,8 @@ static void closed_loop(void) {
   CHECK_INT(schedule_make(&schedule, SCHEDULE_CLOSED, 0, 0, 1, NULL), LYNX_OK);
   (void)run(&sim, &schedule, 2, 100 * MS, 400 * MS, 100 * MS, 10000 * (int64_t)MS);
   CHECK(sim.n_rows >= 50 && sim.n_rows <= 56); /* one every 10 ms for half a second, and what was in flight */
-  for (size_t i = 2; i < sim.n_rows; i++) CHECK(sim.rows[i].end_ns - sim.rows[i].scheduled_ns <= 21 * MS); /* two in flight share one server */
+  for (size_t i = 2; i < sim.n_rows; i++)
+    CHECK(sim.rows[i].end_ns - sim.rows[i].scheduled_ns <= 21 * MS); /* two in flight share one server */
 }
 
 int main(void) {

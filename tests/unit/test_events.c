@@ -6,7 +6,8 @@ int main(void) {
   buffer_init(&blob, 1 << 20);
   int64_t at = 0;
   for (int i = 0; i < 1000; i++) {
-    struct answer_event e = {.at_ns = at + (int64_t)i * i * 1000, .n_tokens = (uint32_t)i % 5, .n_bytes = (uint32_t)i * 3, .carries_text = i % 2 == 1};
+    struct answer_event e = {
+        .at_ns = at + (int64_t)i * i * 1000, .n_tokens = (uint32_t)i % 5, .n_bytes = (uint32_t)i * 3, .carries_text = i % 2 == 1};
     CHECK(events_append(&blob, at, &e));
     at = e.at_ns;
   }

@@ -8,7 +8,8 @@ static void collect(void *context, const char *data, size_t length) {
 }
 
 /* The same answer, cut at every place, and byte by byte. */
-static void every_split(const char *text, size_t n, enum http_state state, int status, const char *body, bool keep_alive, bool ends_with_connection) {
+static void every_split(const char *text, size_t n, enum http_state state, int status, const char *body, bool keep_alive,
+                        bool ends_with_connection) {
   for (size_t cut = 0; cut <= n + 1; cut++) {
     struct http_parser parser;
     struct buffer got;
@@ -37,8 +38,10 @@ static void every_split(const char *text, size_t n, enum http_state state, int s
 
 int main(void) {
   EVERY_SPLIT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", HTTP_DONE, 200, "hello", true, false);
-  EVERY_SPLIT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\n\r\n", HTTP_DONE, 200, "abc0123456789", true, false);
-  EVERY_SPLIT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nTrailer: x\r\nOther: y\r\n\r\n", HTTP_DONE, 200, "a", true, false); /* trailers are dropped */
+  EVERY_SPLIT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\n\r\n", HTTP_DONE, 200,
+              "abc0123456789", true, false);
+  EVERY_SPLIT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nTrailer: x\r\nOther: y\r\n\r\n", HTTP_DONE, 200, "a",
+              true, false);                                                                                     /* trailers are dropped */
   EVERY_SPLIT("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n", HTTP_DONE, 204, "", true, false); /* 1xx is skipped */
   EVERY_SPLIT("HTTP/1.0 200 OK\r\n\r\nto the end", HTTP_DONE, 200, "to the end", false, true);
   EVERY_SPLIT("HTTP/1.1 200 OK\nContent-Length: 2\n\nok", HTTP_DONE, 200, "ok", true, false); /* bare LF */
@@ -52,8 +55,10 @@ int main(void) {
   EVERY_SPLIT("HTTP/1.1 200 OK\r\nno colon\r\n\r\n", HTTP_BROKEN, 0, "", true, false);
   EVERY_SPLIT("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", HTTP_BROKEN, 0, "", true, false);
   EVERY_SPLIT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", HTTP_BROKEN, 0, "", true, false);
-  EVERY_SPLIT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff1\r\n", HTTP_BROKEN, 0, "", true, false); /* overflows */
-  EVERY_SPLIT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n", HTTP_BROKEN, 0, "", true, false); /* longer than it says */
+  EVERY_SPLIT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff1\r\n", HTTP_BROKEN, 0, "", true,
+              false); /* overflows */
+  EVERY_SPLIT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n", HTTP_BROKEN, 0, "", true,
+              false); /* longer than it says */
 
   struct http_parser parser;
   struct buffer got;

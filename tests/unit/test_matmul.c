@@ -54,8 +54,8 @@ static void names(void) {
 static void tensors(void) {
   static const char good[] = "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]},\"__metadata__\":{\"dim\":\"7\"}}";
   static const char *const bad[] = {
-      "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,9]}}",                  /* offsets that do not fit the shape */
-      "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[4,12]}}",                 /* past the end */
+      "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,9]}}",  /* offsets that do not fit the shape */
+      "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[4,12]}}", /* past the end */
       "{\"a\":{\"dtype\":\"F32\",\"shape\":[-1,2],\"data_offsets\":[0,8]}}",
       "{\"a\":{\"dtype\":\"F32\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,8]}}", /* overflows */
       "{\"a\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,8]}}",

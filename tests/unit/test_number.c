@@ -11,18 +11,18 @@ static void durations(void) {
       {"250us", true, 250000},
       {"200ms", true, 200000000},
       {"1.5s", true, 1500000000},
-      {"0.1s", true, 100000000},              /* exactly, on every machine */
+      {"0.1s", true, 100000000}, /* exactly, on every machine */
       {"2min", true, 120000000000},
       {"1h", true, 3600000000000},
       {"0.000000001s", true, 1},
-      {"0.0000000001s", false, 0},            /* finer than a nanosecond */
-      {"5", false, 0},                        /* no unit */
-      {"s", false, 0},                        /* no number */
+      {"0.0000000001s", false, 0}, /* finer than a nanosecond */
+      {"5", false, 0},             /* no unit */
+      {"s", false, 0},             /* no number */
       {"1.s", false, 0},
       {"-1s", false, 0},
       {"1e3s", false, 0},
       {"1 s", false, 0},
-      {"99999999999h", false, 0},             /* overflows */
+      {"99999999999h", false, 0}, /* overflows */
   };
   for (size_t i = 0; i < LYNX_COUNT(rows); i++) {
     int64_t ns = 0;
@@ -36,7 +36,16 @@ static void integers(void) {
     const char *text;
     bool good;
     int64_t value;
-  } rows[] = {{"0", true, 0}, {"-7", true, -7}, {"9223372036854775807", true, INT64_MAX}, {"-9223372036854775808", true, INT64_MIN}, {"9223372036854775808", false, 0}, {"", false, 0}, {"-", false, 0}, {"1x", false, 0}, {" 1", false, 0}, {"99999999999999999999999", false, 0}};
+  } rows[] = {{"0", true, 0},
+              {"-7", true, -7},
+              {"9223372036854775807", true, INT64_MAX},
+              {"-9223372036854775808", true, INT64_MIN},
+              {"9223372036854775808", false, 0},
+              {"", false, 0},
+              {"-", false, 0},
+              {"1x", false, 0},
+              {" 1", false, 0},
+              {"99999999999999999999999", false, 0}};
   for (size_t i = 0; i < LYNX_COUNT(rows); i++) {
     int64_t value = 0;
     CHECK_INT(number_int64(rows[i].text, strlen(rows[i].text), &value), rows[i].good);

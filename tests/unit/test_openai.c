@@ -10,9 +10,11 @@ static struct openai_event read_text(const char *text) {
 }
 
 static void events(void) {
-  struct openai_event e = read_text("{\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":null}]}");
+  struct openai_event e = read_text(
+      "{\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":null}]}");
   CHECK(e.is_json && !e.carries_text && !e.finished); /* a role-only chunk is no first token */
-  e = read_text("{\"choices\":[{\"delta\":{\"content\":\"A\"},\"finish_reason\":null}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":1,\"total_tokens\":10}}");
+  e = read_text("{\"choices\":[{\"delta\":{\"content\":\"A\"},\"finish_reason\":null}],\"usage\":{\"prompt_tokens\":9,\"completion_"
+                "tokens\":1,\"total_tokens\":10}}");
   CHECK(e.carries_text);
   CHECK_INT(e.n_bytes, 1);
   CHECK_INT(e.output_tokens, 1);
@@ -25,7 +27,8 @@ static void events(void) {
   CHECK(e.carries_text); /* reasoning is output too */
   e = read_text("{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}}]}");
   CHECK(e.carries_text);
-  e = read_text("{\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3,\"total_tokens\":12,\"prompt_tokens_details\":{\"cached_tokens\":8}}}");
+  e = read_text("{\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3,\"total_tokens\":12,\"prompt_tokens_details\":{"
+                "\"cached_tokens\":8}}}");
   CHECK(!e.carries_text);
   CHECK_INT(e.cached_tokens, 8);
   e = read_text("{\"error\":{\"message\":\"out of\\nmemory\",\"code\":500}}");
@@ -49,7 +52,18 @@ static void scanner(void) {
   static const struct {
     const char *text;
     bool good;
-  } rows[] = {{"{}", true}, {" [1, 2.5e3, \"x\", null, true] ", true}, {"\"a\\\"b\"", true}, {"{\"a\":{\"b\":[{}]}}", true}, {"{\"a\"}", false}, {"[1,]", false}, {"\"open", false}, {"\"\\", false}, {"{", false}, {"", false}, {"nul", false}, {"\"a\nb\"", false},
+  } rows[] = {{"{}", true},
+              {" [1, 2.5e3, \"x\", null, true] ", true},
+              {"\"a\\\"b\"", true},
+              {"{\"a\":{\"b\":[{}]}}", true},
+              {"{\"a\"}", false},
+              {"[1,]", false},
+              {"\"open", false},
+              {"\"\\", false},
+              {"{", false},
+              {"", false},
+              {"nul", false},
+              {"\"a\nb\"", false},
               {"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]", false}};
   for (size_t i = 0; i < LYNX_COUNT(rows); i++) {
     int n = 0;
@@ -65,7 +79,8 @@ static void bodies(void) {
   struct buffer out;
   buffer_init(&out, 4096);
   CHECK(openai_body(&o, &input, &out));
-  CHECK_TEXT(out.data, "{\"model\":\"m\\\"1\",\"prompt\":\"hi\\n\",\"max_tokens\":3,\"temperature\":0,\"seed\":1,\"ignore_eos\":true,\"stream\":true,\"stream_options\":{\"include_usage\":true}}");
+  CHECK_TEXT(out.data, "{\"model\":\"m\\\"1\",\"prompt\":\"hi\\n\",\"max_tokens\":3,\"temperature\":0,\"seed\":1,\"ignore_eos\":true,"
+                       "\"stream\":true,\"stream_options\":{\"include_usage\":true}}");
   buffer_clear(&out);
   o.chat = o.continuous_usage = true;
   CHECK(openai_body(&o, &input, &out));

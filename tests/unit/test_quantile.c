@@ -25,7 +25,8 @@ static void ranks(void) {
     CHECK_INT(q.low_rank, rows[i].low);
     CHECK_INT(q.high_rank, rows[i].high);
     CHECK(q.bounded);
-    double coverage = special_binomial_cdf((long)q.high_rank - 1, (long)rows[i].n, rows[i].p) - special_binomial_cdf((long)q.low_rank - 1, (long)rows[i].n, rows[i].p);
+    double coverage = special_binomial_cdf((long)q.high_rank - 1, (long)rows[i].n, rows[i].p) -
+                      special_binomial_cdf((long)q.low_rank - 1, (long)rows[i].n, rows[i].p);
     CHECK_NEAR(coverage, rows[i].coverage, 5e-9);
     free(x);
   }

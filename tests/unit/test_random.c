@@ -5,7 +5,14 @@
 
 int main(void) {
   /* xoshiro256** from the state {1, 2, 3, 4}: the reference implementation's first outputs. */
-  static const uint64_t wanted[] = {11520u, 0u, 1509978240u, 1215971899390074240u, 1216172134540287360u, 607988272756665600u, 16172922978634559625u, 8476171486693032832u};
+  static const uint64_t wanted[] = {11520u,
+                                    0u,
+                                    1509978240u,
+                                    1215971899390074240u,
+                                    1216172134540287360u,
+                                    607988272756665600u,
+                                    16172922978634559625u,
+                                    8476171486693032832u};
   struct random_stream s = {{1, 2, 3, 4}};
   for (size_t i = 0; i < LYNX_COUNT(wanted); i++) CHECK(random_next(&s) == wanted[i]);
 

@@ -9,10 +9,14 @@
 
 enum { SECOND = 1000000000 };
 
-static const char contract[] = "lynxbench: 1\nname: made\nexecutor: {endpoint: \"http://h:1\", expect: {cpu.model: X}}\nworkload: {model: m, output_tokens: 4, continuous_usage: true}\nregime: {rate_per_s: 100}\n"
-                               "slo: [{metric: time_to_first_token, quantile: 0.5, at_most: 30ms}]\nprecisions: [f32]\naccuracy: {text_file: x, reference: f32}\nmethod: {warm_up: 1s, counted: 2s, sessions: 2, failures_at_most: 0.2, lag_p99_at_most: 1ms}\n";
+static const char contract[] =
+    "lynxbench: 1\nname: made\nexecutor: {endpoint: \"http://h:1\", expect: {cpu.model: X}}\nworkload: {model: m, output_tokens: 4, "
+    "continuous_usage: true}\nregime: {rate_per_s: 100}\n"
+    "slo: [{metric: time_to_first_token, quantile: 0.5, at_most: 30ms}]\nprecisions: [f32]\naccuracy: {text_file: x, reference: "
+    "f32}\nmethod: {warm_up: 1s, counted: 2s, sessions: 2, failures_at_most: 0.2, lag_p99_at_most: 1ms}\n";
 
-static void add(struct bundle *b, int64_t session, int64_t id, int64_t at, enum phase phase, enum outcome outcome, int64_t ttft, int64_t late) {
+static void add(struct bundle *b, int64_t session, int64_t id, int64_t at, enum phase phase, enum outcome outcome, int64_t ttft,
+                int64_t late) {
   struct buffer events;
   struct lynx_error e = {0};
   buffer_init(&events, 1000);
@@ -23,9 +27,25 @@ static void add(struct bundle *b, int64_t session, int64_t id, int64_t at, enum 
     before = event.at_ns;
   }
   bool ok = outcome == OUTCOME_OK;
-  struct bundle_request r = {.session = session, .id = id, .phase = phase_text(phase), .outcome = outcome_text(outcome), .reason = "", .http_status = ok ? 200 : 500, .scheduled_ns = at, .issued_ns = at + late, .written_ns = written,
-                             .first_byte_ns = at + ttft, .first_token_ns = ok ? at + ttft : -1, .last_token_ns = ok ? at + ttft + 30000000 : -1, .end_ns = at + ttft + 31000000, .prompt_tokens = 7, .output_tokens = ok ? 4 : -1,
-                             .n_text_events = ok ? 4 : 0, .read_lag_ns = 1000, .events = events.data, .events_length = events.length};
+  struct bundle_request r = {.session = session,
+                             .id = id,
+                             .phase = phase_text(phase),
+                             .outcome = outcome_text(outcome),
+                             .reason = "",
+                             .http_status = ok ? 200 : 500,
+                             .scheduled_ns = at,
+                             .issued_ns = at + late,
+                             .written_ns = written,
+                             .first_byte_ns = at + ttft,
+                             .first_token_ns = ok ? at + ttft : -1,
+                             .last_token_ns = ok ? at + ttft + 30000000 : -1,
+                             .end_ns = at + ttft + 31000000,
+                             .prompt_tokens = 7,
+                             .output_tokens = ok ? 4 : -1,
+                             .n_text_events = ok ? 4 : 0,
+                             .read_lag_ns = 1000,
+                             .events = events.data,
+                             .events_length = events.length};
   CHECK_INT(bundle_put_request(b, &r, &e), LYNX_OK);
   buffer_release(&events);
 }
@@ -37,13 +57,29 @@ static void make(const char *path, bool with_failure, int64_t late, const char *
   (void)unlink(path);
   CHECK_INT(bundle_create(path, &b, &e), LYNX_OK);
   CHECK_INT(bundle_put_meta(b, "contract", contract, &e), LYNX_OK);
-  fact_add(&facts, &(struct fact){.layer = LAYER_ACCELERATOR, .kind = FACT_IDENTITY, .status = FACT_READ, .key = "cpu.model", .value = cpu, .source = "test"});
+  fact_add(&facts,
+           &(struct fact){
+               .layer = LAYER_ACCELERATOR, .kind = FACT_IDENTITY, .status = FACT_READ, .key = "cpu.model", .value = cpu, .source = "test"});
   CHECK_INT(bundle_put_facts(b, "start:f32", &facts, &e), LYNX_OK);
   for (int64_t s = 0; s < 2; s++) {
-    CHECK_INT(bundle_put_session(b, &(struct bundle_session){.id = s, .precision = "f32", .index = s, .executor_started = "already running", .status = "complete", .warm_up_ns = SECOND, .counted_ns = 2 * (int64_t)SECOND, .schedule_digest = "",
-                                                             .executed_json = "{\"executed\":\"f32\",\"status\":\"native\",\"primitive\":\"p\"}", .instrument_json = "{\"cpu_ns\":1,\"wall_ns\":100}"}, &e), LYNX_OK);
+    CHECK_INT(
+        bundle_put_session(b,
+                           &(struct bundle_session){.id = s,
+                                                    .precision = "f32",
+                                                    .index = s,
+                                                    .executor_started = "already running",
+                                                    .status = "complete",
+                                                    .warm_up_ns = SECOND,
+                                                    .counted_ns = 2 * (int64_t)SECOND,
+                                                    .schedule_digest = "",
+                                                    .executed_json = "{\"executed\":\"f32\",\"status\":\"native\",\"primitive\":\"p\"}",
+                                                    .instrument_json = "{\"cpu_ns\":1,\"wall_ns\":100}"},
+                           &e),
+        LYNX_OK);
     add(b, s, 0, 0, PHASE_WARM_UP, OUTCOME_OK, 20000000, late);
-    for (int64_t i = 0; i < 10; i++) add(b, s, 1 + i, SECOND + i * 100000000, PHASE_COUNTED, with_failure && i == 3 ? OUTCOME_HTTP_STATUS : OUTCOME_OK, 20000000 + i * 1000000, late);
+    for (int64_t i = 0; i < 10; i++)
+      add(b, s, 1 + i, SECOND + i * 100000000, PHASE_COUNTED, with_failure && i == 3 ? OUTCOME_HTTP_STATUS : OUTCOME_OK,
+          20000000 + i * 1000000, late);
     add(b, s, 11, 3 * (int64_t)SECOND, PHASE_TAIL, OUTCOME_OK, 20000000, late);
     CHECK_INT(bundle_put_accuracy(b, s, 0, "bits", 500, 250, &e), LYNX_OK);
     CHECK_INT(bundle_put_accuracy(b, s, 1, "bits", 520, 250, &e), LYNX_OK);
@@ -89,7 +125,7 @@ static void figures(const char *path) {
   CHECK_INT(p->latency[METRIC_TIME_TO_FIRST_TOKEN].n, 20);
   CHECK_INT(p->latency[METRIC_TIME_TO_FIRST_TOKEN].n_infinite, 2);
   CHECK_NEAR(p->latency[METRIC_TIME_TO_FIRST_TOKEN].at[0].estimate, 25000000, 0);
-  CHECK(isinf(p->latency[METRIC_TIME_TO_FIRST_TOKEN].at[3].estimate)); /* the p99 is a failure */
+  CHECK(isinf(p->latency[METRIC_TIME_TO_FIRST_TOKEN].at[3].estimate));              /* the p99 is a failure */
   CHECK_NEAR(p->latency[METRIC_TIME_PER_OUTPUT_TOKEN].at[0].estimate, 10000000, 0); /* 30 ms / (4 - 1) */
   CHECK_INT(p->latency[METRIC_INTER_TOKEN_LATENCY].n, 18 * 3);
   CHECK_NEAR(p->latency[METRIC_INTER_TOKEN_LATENCY].at[0].estimate, 10000000, 0);

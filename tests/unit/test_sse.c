@@ -29,14 +29,14 @@ static void every_split(const char *text, const char *wanted) {
 
 int main(void) {
   every_split("data: a\n\ndata: b\n\n", "[a][b]");
-  every_split("data: a\r\n\r\ndata:b\r\n\r\n", "[a][b]");            /* CR LF; no space after the colon */
-  every_split("data: a\rdata: b\r\r", "[a\nb]");                       /* bare CR; two data lines are joined */
-  every_split(": ping\n\ndata:  two\n\n", "[ two]");                   /* comments; only one space is dropped */
+  every_split("data: a\r\n\r\ndata:b\r\n\r\n", "[a][b]"); /* CR LF; no space after the colon */
+  every_split("data: a\rdata: b\r\r", "[a\nb]");          /* bare CR; two data lines are joined */
+  every_split(": ping\n\ndata:  two\n\n", "[ two]");      /* comments; only one space is dropped */
   every_split("event: x\nid: 7\nretry: 10\ndata: a\n\n", "[a]");
-  every_split("data\n\n", "[]");                                       /* a field without a colon is empty */
-  every_split("data: never ended\n", "");                              /* no blank line: not dispatched */
+  every_split("data\n\n", "[]");          /* a field without a colon is empty */
+  every_split("data: never ended\n", ""); /* no blank line: not dispatched */
   every_split("\n\n\ndata: \xc3\xa4\n\n", "[\xc3\xa4]");
-  every_split("database: no\n\n", "");                                 /* another field */
+  every_split("database: no\n\n", ""); /* another field */
 
   struct sse_parser parser;
   struct buffer got;

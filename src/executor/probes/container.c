@@ -6,15 +6,23 @@
 
 static const char *container_applies(const struct probe_target *target) {
   char line[256];
-  return root_read_line(target->root, "/proc/self/cgroup", line, sizeof line) || root_read_line(target->root, "/proc/1/cgroup", line, sizeof line) ? NULL : "this kernel has no cgroups";
+  return root_read_line(target->root, "/proc/self/cgroup", line, sizeof line) ||
+                 root_read_line(target->root, "/proc/1/cgroup", line, sizeof line)
+             ? NULL
+             : "this kernel has no cgroups";
 }
 
 static void collect_v2(const struct probe_target *target, struct fact_list *facts, const char *group) {
   static const struct {
     const char *file, *key;
     enum fact_kind kind;
-  } files[] = {{"cpu.max", "cgroup.cpu-max", FACT_IDENTITY}, {"cpu.weight", "cgroup.cpu-weight", FACT_IDENTITY}, {"cpuset.cpus.effective", "cgroup.cpus", FACT_IDENTITY}, {"memory.max", "cgroup.memory-max", FACT_IDENTITY},
-               {"memory.high", "cgroup.memory-high", FACT_IDENTITY}, {"pids.max", "cgroup.pids-max", FACT_IDENTITY}, {"memory.current", "cgroup.memory-current", FACT_STATE}};
+  } files[] = {{"cpu.max", "cgroup.cpu-max", FACT_IDENTITY},
+               {"cpu.weight", "cgroup.cpu-weight", FACT_IDENTITY},
+               {"cpuset.cpus.effective", "cgroup.cpus", FACT_IDENTITY},
+               {"memory.max", "cgroup.memory-max", FACT_IDENTITY},
+               {"memory.high", "cgroup.memory-high", FACT_IDENTITY},
+               {"pids.max", "cgroup.pids-max", FACT_IDENTITY},
+               {"memory.current", "cgroup.memory-current", FACT_STATE}};
   for (size_t i = 0; i < LYNX_COUNT(files); i++) {
     char path[600];
     (void)snprintf(path, sizeof path, "/sys/fs/cgroup%s/%s", strcmp(group, "/") == 0 ? "" : group, files[i].file);
@@ -44,10 +52,22 @@ static void container_collect(const struct probe_target *target, struct fact_lis
   if (unified) collect_v2(target, facts, escapes ? "/" : group);
   else collect_v1(target, facts);
   buffer_release(&text);
-  bool docker = root_read_line(target->root, "/.dockerenv", group, sizeof group), podman = root_read_line(target->root, "/run/.containerenv", group, sizeof group);
-  probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "container.kind", docker ? "docker" : podman ? "podman" : "none seen", "", "/.dockerenv, /run/.containerenv");
-  if (docker || podman) probe_missing(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "container.image", FACT_UNSUPPORTED, "an image's digest cannot be seen from inside: declare it as system.container.image", "capture");
+  bool docker = root_read_line(target->root, "/.dockerenv", group, sizeof group),
+       podman = root_read_line(target->root, "/run/.containerenv", group, sizeof group);
+  probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "container.kind",
+             docker   ? "docker"
+             : podman ? "podman"
+                      : "none seen",
+             "", "/.dockerenv, /run/.containerenv");
+  if (docker || podman)
+    probe_missing(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "container.image", FACT_UNSUPPORTED,
+                  "an image's digest cannot be seen from inside: declare it as system.container.image", "capture");
 }
 
 const struct probe probe_container;
-const struct probe probe_container = {.name = "container", .summary = "cgroup limits and the kind of container", .reads = "/proc/PID/cgroup, /sys/fs/cgroup", .layer = LAYER_SYSTEM, .applies = container_applies, .collect = container_collect};
+const struct probe probe_container = {.name = "container",
+                                      .summary = "cgroup limits and the kind of container",
+                                      .reads = "/proc/PID/cgroup, /sys/fs/cgroup",
+                                      .layer = LAYER_SYSTEM,
+                                      .applies = container_applies,
+                                      .collect = container_collect};

@@ -11,7 +11,9 @@ static const char *cpu_applies(const struct probe_target *target) {
 
 /* The instruction sets that decide which kernels a library selects, in the order that they are worth. */
 static void collect_isa(const struct probe_target *target, struct fact_list *facts, const char *flags) {
-  static const char *const wanted[] = {"sse4_2", "avx", "avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16", "asimd", "asimddp", "bf16", "i8mm", "sve", "sve2"};
+  static const char *const wanted[] = {"sse4_2",   "avx",      "avx2",        "fma",         "f16c",        "avx_vnni", "avx512f",
+                                       "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8",
+                                       "amx_bf16", "asimd",    "asimddp",     "bf16",        "i8mm",        "sve",      "sve2"};
   char list[512] = "", padded[8192];
   (void)snprintf(padded, sizeof padded, " %s ", flags);
   for (size_t i = 0; i < LYNX_COUNT(wanted); i++) {
@@ -27,7 +29,8 @@ static void collect_isa(const struct probe_target *target, struct fact_list *fac
 static void collect_cpuinfo(const struct probe_target *target, struct fact_list *facts) {
   static const struct {
     const char *word, *key;
-  } lines[] = {{"model name", "cpu.model"}, {"vendor_id", "cpu.vendor"}, {"cpu family", "cpu.family"}, {"model", "cpu.model-number"}, {"stepping", "cpu.stepping"}, {"microcode", "cpu.microcode"}};
+  } lines[] = {{"model name", "cpu.model"},   {"vendor_id", "cpu.vendor"},  {"cpu family", "cpu.family"},
+               {"model", "cpu.model-number"}, {"stepping", "cpu.stepping"}, {"microcode", "cpu.microcode"}};
   struct buffer text;
   struct lynx_error error = {0};
   char value[8000];
@@ -38,13 +41,15 @@ static void collect_cpuinfo(const struct probe_target *target, struct fact_list 
     return;
   }
   for (size_t i = 0; i < LYNX_COUNT(lines); i++) {
-    if (probe_find_line(text.data, lines[i].word, value, sizeof value)) probe_fact(target, facts, LAYER_ACCELERATOR, FACT_IDENTITY, lines[i].key, value, "", "/proc/cpuinfo");
+    if (probe_find_line(text.data, lines[i].word, value, sizeof value))
+      probe_fact(target, facts, LAYER_ACCELERATOR, FACT_IDENTITY, lines[i].key, value, "", "/proc/cpuinfo");
     else probe_missing(target, facts, LAYER_ACCELERATOR, FACT_IDENTITY, lines[i].key, FACT_ABSENT, "no such line", "/proc/cpuinfo");
   }
   bool has_flags = probe_find_line(text.data, "flags", value, sizeof value) || probe_find_line(text.data, "Features", value, sizeof value);
   if (has_flags) collect_isa(target, facts, value);
   bool virtual_machine = has_flags && strstr(value, "hypervisor") != NULL;
-  probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "machine.virtual", virtual_machine ? "yes" : "no", "", "/proc/cpuinfo hypervisor flag");
+  probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "machine.virtual", virtual_machine ? "yes" : "no", "",
+             "/proc/cpuinfo hypervisor flag");
   buffer_release(&text);
 }
 
@@ -54,11 +59,17 @@ static void cpu_collect(const struct probe_target *target, struct fact_list *fac
   probe_file(target, facts, LAYER_ACCELERATOR, FACT_IDENTITY, "cpu.smt", "/sys/devices/system/cpu/smt/control", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cpu.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cpu.scaling-driver", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", "");
-  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cpu.max-frequency", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "kHz");
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cpu.max-frequency", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq",
+             "kHz");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cpu.no-turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cpu.boost", "/sys/devices/system/cpu/cpufreq/boost", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cpu.isolated", "/sys/devices/system/cpu/isolated", "");
 }
 
 const struct probe probe_cpu;
-const struct probe probe_cpu = {.name = "cpu", .summary = "model, microcode, instruction sets, SMT, governor, turbo", .reads = "/proc/cpuinfo, /sys/devices/system/cpu", .layer = LAYER_ACCELERATOR, .applies = cpu_applies, .collect = cpu_collect};
+const struct probe probe_cpu = {.name = "cpu",
+                                .summary = "model, microcode, instruction sets, SMT, governor, turbo",
+                                .reads = "/proc/cpuinfo, /sys/devices/system/cpu",
+                                .layer = LAYER_ACCELERATOR,
+                                .applies = cpu_applies,
+                                .collect = cpu_collect};

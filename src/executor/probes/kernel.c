@@ -27,7 +27,8 @@ static void collect_distribution(const struct probe_target *target, struct fact_
   struct buffer text;
   char value[256];
   buffer_init(&text, 65536);
-  bool known = root_read(target->root, "/etc/os-release", &text, NULL) == LYNX_OK && probe_find_line(text.data, "PRETTY_NAME", value, sizeof value);
+  bool known = root_read(target->root, "/etc/os-release", &text, NULL) == LYNX_OK &&
+               probe_find_line(text.data, "PRETTY_NAME", value, sizeof value);
   size_t n = known ? strlen(value) : 0;
   bool quoted = n >= 2 && value[0] == '"' && value[n - 1] == '"';
   if (quoted) value[n - 1] = 0;
@@ -41,15 +42,24 @@ static void kernel_collect(const struct probe_target *target, struct fact_list *
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.release", "/proc/sys/kernel/osrelease", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.version", "/proc/version", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.command-line", "/proc/cmdline", "");
-  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.clock-source", "/sys/devices/system/clocksource/clocksource0/current_clocksource", "");
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.clock-source",
+             "/sys/devices/system/clocksource/clocksource0/current_clocksource", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.perf-event-paranoid", "/proc/sys/kernel/perf_event_paranoid", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "machine.product", "/sys/devices/virtual/dmi/id/product_name", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "machine.bios", "/sys/devices/virtual/dmi/id/bios_version", "");
   if (!root_list(target->root, "/sys/devices/system/cpu/vulnerabilities", 100, add_mitigation, &listing))
-    probe_missing(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "mitigation", FACT_ABSENT, "the kernel lists none", "/sys/devices/system/cpu/vulnerabilities");
+    probe_missing(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "mitigation", FACT_ABSENT, "the kernel lists none",
+                  "/sys/devices/system/cpu/vulnerabilities");
   collect_distribution(target, facts);
-  if (target->root->path[0] == 0) probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "os.libc", gnu_get_libc_version(), "", "gnu_get_libc_version (of lynxbench itself; the executor's own is among its libraries)");
+  if (target->root->path[0] == 0)
+    probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "os.libc", gnu_get_libc_version(), "",
+               "gnu_get_libc_version (of lynxbench itself; the executor's own is among its libraries)");
 }
 
 const struct probe probe_kernel;
-const struct probe probe_kernel = {.name = "kernel", .summary = "kernel, command line, mitigations, C library, distribution, clock source", .reads = "/proc, /sys, /etc/os-release", .layer = LAYER_SYSTEM, .applies = kernel_applies, .collect = kernel_collect};
+const struct probe probe_kernel = {.name = "kernel",
+                                   .summary = "kernel, command line, mitigations, C library, distribution, clock source",
+                                   .reads = "/proc, /sys, /etc/os-release",
+                                   .layer = LAYER_SYSTEM,
+                                   .applies = kernel_applies,
+                                   .collect = kernel_collect};

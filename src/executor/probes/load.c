@@ -13,7 +13,8 @@ static void collect_steal(const struct probe_target *target, struct fact_list *f
   char line[512];
   unsigned long long user, nice_time, system_time, idle, iowait, irq, softirq, steal;
   if (root_read_line(target->root, "/proc/stat", line, sizeof line) &&
-      sscanf(line, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice_time, &system_time, &idle, &iowait, &irq, &softirq, &steal) == 8) {
+      sscanf(line, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice_time, &system_time, &idle, &iowait, &irq, &softirq,
+             &steal) == 8) {
     char text[32];
     (void)snprintf(text, sizeof text, "%llu", steal);
     probe_fact(target, facts, LAYER_SYSTEM, FACT_STATE, "load.steal", text, "ticks since boot", "/proc/stat");
@@ -30,4 +31,9 @@ static void load_collect(const struct probe_target *target, struct fact_list *fa
 }
 
 const struct probe probe_load;
-const struct probe probe_load = {.name = "load", .summary = "load average, pressure, steal, temperature", .reads = "/proc/loadavg, /proc/pressure, /proc/stat, /sys/class/thermal", .layer = LAYER_SYSTEM, .applies = load_applies, .collect = load_collect};
+const struct probe probe_load = {.name = "load",
+                                 .summary = "load average, pressure, steal, temperature",
+                                 .reads = "/proc/loadavg, /proc/pressure, /proc/stat, /sys/class/thermal",
+                                 .layer = LAYER_SYSTEM,
+                                 .applies = load_applies,
+                                 .collect = load_collect};

@@ -14,13 +14,20 @@ static void memory_collect(const struct probe_target *target, struct fact_list *
     static const struct {
       const char *word, *key;
       enum fact_kind kind;
-    } lines[] = {{"MemTotal", "memory.total", FACT_IDENTITY}, {"SwapTotal", "memory.swap", FACT_IDENTITY}, {"HugePages_Total", "memory.huge-pages", FACT_IDENTITY}, {"Hugepagesize", "memory.huge-page-size", FACT_IDENTITY}, {"MemAvailable", "memory.available", FACT_STATE}};
+    } lines[] = {{"MemTotal", "memory.total", FACT_IDENTITY},
+                 {"SwapTotal", "memory.swap", FACT_IDENTITY},
+                 {"HugePages_Total", "memory.huge-pages", FACT_IDENTITY},
+                 {"Hugepagesize", "memory.huge-page-size", FACT_IDENTITY},
+                 {"MemAvailable", "memory.available", FACT_STATE}};
     for (size_t i = 0; i < LYNX_COUNT(lines); i++)
-      if (probe_find_line(text.data, lines[i].word, value, sizeof value)) probe_fact(target, facts, LAYER_SYSTEM, lines[i].kind, lines[i].key, value, "", "/proc/meminfo");
+      if (probe_find_line(text.data, lines[i].word, value, sizeof value))
+        probe_fact(target, facts, LAYER_SYSTEM, lines[i].kind, lines[i].key, value, "", "/proc/meminfo");
   } else probe_missing(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "memory.total", FACT_ABSENT, "unreadable", "/proc/meminfo");
   buffer_release(&text);
-  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "memory.transparent-huge-pages", "/sys/kernel/mm/transparent_hugepage/enabled", "");
-  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "memory.transparent-huge-pages.defrag", "/sys/kernel/mm/transparent_hugepage/defrag", "");
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "memory.transparent-huge-pages", "/sys/kernel/mm/transparent_hugepage/enabled",
+             "");
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "memory.transparent-huge-pages.defrag",
+             "/sys/kernel/mm/transparent_hugepage/defrag", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "memory.numa-balancing", "/proc/sys/kernel/numa_balancing", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "memory.swappiness", "/proc/sys/vm/swappiness", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "memory.overcommit", "/proc/sys/vm/overcommit_memory", "");
@@ -28,4 +35,9 @@ static void memory_collect(const struct probe_target *target, struct fact_list *
 }
 
 const struct probe probe_memory;
-const struct probe probe_memory = {.name = "memory", .summary = "size, swap, huge pages, NUMA balancing", .reads = "/proc/meminfo, /proc/sys/vm, /sys/kernel/mm", .layer = LAYER_SYSTEM, .applies = memory_applies, .collect = memory_collect};
+const struct probe probe_memory = {.name = "memory",
+                                   .summary = "size, swap, huge pages, NUMA balancing",
+                                   .reads = "/proc/meminfo, /proc/sys/vm, /sys/kernel/mm",
+                                   .layer = LAYER_SYSTEM,
+                                   .applies = memory_applies,
+                                   .collect = memory_collect};

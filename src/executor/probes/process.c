@@ -39,7 +39,9 @@ static bool read_build_id(const char *file, char *text, size_t size) {
       Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)header.p_offset, header.p_filesz, ELF_T_NHDR);
       GElf_Nhdr note;
       for (size_t at = 0, name, desc, next; data != NULL && !found && (next = gelf_getnote(data, at, &note, &name, &desc)) > 0; at = next) {
-        if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || memcmp((const char *)data->d_buf + name, "GNU", 4) != 0 || 2 * (size_t)note.n_descsz + 1 > size) continue;
+        if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || memcmp((const char *)data->d_buf + name, "GNU", 4) != 0 ||
+            2 * (size_t)note.n_descsz + 1 > size)
+          continue;
         hex_encode((const uint8_t *)data->d_buf + desc, note.n_descsz, text);
         found = true;
       }
@@ -67,7 +69,8 @@ static void split_version(const char *file, char *name, size_t size, char *versi
 }
 
 static void add_library(const struct probe_target *target, struct fact_list *facts, const char *path, bool deleted) {
-  char outer[PATH_MAX + 64], inner[PATH_MAX + 64], real[PATH_MAX], name[256], version[128], key[300], build_id[130] = "", value[PATH_MAX + 400];
+  char outer[PATH_MAX + 64], inner[PATH_MAX + 64], real[PATH_MAX], name[256], version[128], key[300], build_id[130] = "",
+                                                                                                      value[PATH_MAX + 400];
   /* Through the process's own root, so that a library inside a container is the one that is read. */
   (void)snprintf(inner, sizeof inner, "/proc/%lld/root%s", (long long)target->pid, path);
   root_path(target->root, inner, outer, sizeof outer);
@@ -75,7 +78,8 @@ static void add_library(const struct probe_target *target, struct fact_list *fac
   const char *file = realpath(outer, real) != NULL ? strrchr(real, '/') + 1 : strrchr(path, '/') + 1;
   split_version(file, name, sizeof name, version, sizeof version);
   (void)snprintf(key, sizeof key, "library.%.250s", name);
-  (void)snprintf(value, sizeof value, "%s%s%s%s%s%s%s", version[0] != 0 ? "version " : "", version, version[0] != 0 ? "; " : "", has_id ? "build id " : "no build id", build_id, deleted ? "; the file was replaced after it was mapped; " : "; ", path);
+  (void)snprintf(value, sizeof value, "%s%s%s%s%s%s%s", version[0] != 0 ? "version " : "", version, version[0] != 0 ? "; " : "",
+                 has_id ? "build id " : "no build id", build_id, deleted ? "; the file was replaced after it was mapped; " : "; ", path);
   probe_fact(target, facts, layer_of_library(name), FACT_IDENTITY, key, value, "", "/proc/PID/maps, ELF note");
 }
 
@@ -85,7 +89,8 @@ static void collect_libraries(const struct probe_target *target, struct fact_lis
   struct lynx_error error = {0};
   buffer_init(&text, MAPS_MAX);
   if (root_read(target->root, proc_path(target, "maps", path, sizeof path), &text, &error) != LYNX_OK) {
-    probe_missing(target, facts, LAYER_RUNTIME, FACT_IDENTITY, "hole.libraries", FACT_DENIED, "the serving process's mapped libraries may not be read (another user's process): run as that user or as root", path);
+    probe_missing(target, facts, LAYER_RUNTIME, FACT_IDENTITY, "hole.libraries", FACT_DENIED,
+                  "the serving process's mapped libraries may not be read (another user's process): run as that user or as root", path);
     buffer_release(&text);
     return;
   }
@@ -129,7 +134,9 @@ static void collect_environment(const struct probe_target *target, struct fact_l
       (void)snprintf(key, sizeof key, "environment.%.*s", (int)(equals - entry), entry);
       probe_fact(target, facts, layer, FACT_IDENTITY, key, equals + 1, "", reason);
     }
-  } else probe_missing(target, facts, LAYER_RUNTIME, FACT_IDENTITY, "hole.environment", FACT_DENIED, "the serving process's environment may not be read: run as its user or as root", path);
+  } else
+    probe_missing(target, facts, LAYER_RUNTIME, FACT_IDENTITY, "hole.environment", FACT_DENIED,
+                  "the serving process's environment may not be read: run as its user or as root", path);
   explicit_bzero(text.data != NULL ? text.data : key, text.data != NULL ? text.length : 0); /* it may have held secrets */
   buffer_release(&text);
 }
@@ -149,7 +156,8 @@ static void collect_arguments(const struct probe_target *target, struct fact_lis
       (void)snprintf(key, sizeof key, "process.argument.%03d", n);
       bool secret_flag = argument[0] == '-' && variable_is_secret(argument);
       if (hide) (void)snprintf(shown, sizeof shown, "(hidden: may be a secret)");
-      else if (secret_flag && equals != NULL) (void)snprintf(shown, sizeof shown, "%.*s=(hidden: may be a secret)", (int)(equals - argument), argument);
+      else if (secret_flag && equals != NULL)
+        (void)snprintf(shown, sizeof shown, "%.*s=(hidden: may be a secret)", (int)(equals - argument), argument);
       else (void)snprintf(shown, sizeof shown, "%s", argument);
       hide = secret_flag && equals == NULL;
       probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, key, shown, "", "/proc/PID/cmdline");
@@ -166,7 +174,8 @@ static void process_collect(const struct probe_target *target, struct fact_list 
     probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, "process.executable", exe, "", path);
     (void)snprintf(inner, sizeof inner, "/proc/%lld/exe", (long long)target->pid);
     (void)elf_version(EV_CURRENT);
-    if (read_build_id(root_path(target->root, inner, outer, sizeof outer), id, sizeof id)) probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, "process.build-id", id, "", "ELF note");
+    if (read_build_id(root_path(target->root, inner, outer, sizeof outer), id, sizeof id))
+      probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, "process.build-id", id, "", "ELF note");
   } else probe_missing(target, facts, LAYER_SERVING, FACT_IDENTITY, "process.executable", FACT_DENIED, "may not be read", path);
   collect_arguments(target, facts);
   collect_environment(target, facts);
@@ -175,13 +184,22 @@ static void process_collect(const struct probe_target *target, struct fact_list 
   buffer_init(&text, 65536);
   if (root_read(target->root, proc_path(target, "status", path, sizeof path), &text, NULL) == LYNX_OK) {
     char line[256];
-    if (probe_find_line(text.data, "Cpus_allowed_list", line, sizeof line)) probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "process.cpus-allowed", line, "", "/proc/PID/status");
-    if (probe_find_line(text.data, "Mems_allowed_list", line, sizeof line)) probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "process.memories-allowed", line, "", "/proc/PID/status");
-    if (probe_find_line(text.data, "Threads", line, sizeof line)) probe_fact(target, facts, LAYER_SERVING, FACT_STATE, "process.threads", line, "", "/proc/PID/status");
-    if (probe_find_line(text.data, "VmRSS", line, sizeof line)) probe_fact(target, facts, LAYER_SERVING, FACT_STATE, "process.resident", line, "", "/proc/PID/status");
+    if (probe_find_line(text.data, "Cpus_allowed_list", line, sizeof line))
+      probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "process.cpus-allowed", line, "", "/proc/PID/status");
+    if (probe_find_line(text.data, "Mems_allowed_list", line, sizeof line))
+      probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "process.memories-allowed", line, "", "/proc/PID/status");
+    if (probe_find_line(text.data, "Threads", line, sizeof line))
+      probe_fact(target, facts, LAYER_SERVING, FACT_STATE, "process.threads", line, "", "/proc/PID/status");
+    if (probe_find_line(text.data, "VmRSS", line, sizeof line))
+      probe_fact(target, facts, LAYER_SERVING, FACT_STATE, "process.resident", line, "", "/proc/PID/status");
   }
   buffer_release(&text);
 }
 
 const struct probe probe_process;
-const struct probe probe_process = {.name = "process", .summary = "the process that serves: executable, arguments, environment, mapped libraries", .reads = "/proc/PID", .layer = LAYER_SERVING, .applies = process_applies, .collect = process_collect};
+const struct probe probe_process = {.name = "process",
+                                    .summary = "the process that serves: executable, arguments, environment, mapped libraries",
+                                    .reads = "/proc/PID",
+                                    .layer = LAYER_SERVING,
+                                    .applies = process_applies,
+                                    .collect = process_collect};

@@ -8,7 +8,8 @@ static const char *topology_applies(const struct probe_target *target) {
   return target->root->path[0] == 0 ? NULL : "hwloc is asked of this machine only, not of a recorded one";
 }
 
-static void put_count(const struct probe_target *target, struct fact_list *facts, hwloc_topology_t topology, hwloc_obj_type_t type, const char *key) {
+static void put_count(const struct probe_target *target, struct fact_list *facts, hwloc_topology_t topology, hwloc_obj_type_t type,
+                      const char *key) {
   char text[32];
   int n = hwloc_get_nbobjs_by_type(topology, type);
   (void)snprintf(text, sizeof text, "%d", n);
@@ -16,7 +17,8 @@ static void put_count(const struct probe_target *target, struct fact_list *facts
   else probe_missing(target, facts, LAYER_ACCELERATOR, FACT_IDENTITY, key, FACT_ABSENT, "none found", "hwloc");
 }
 
-static void put_cache(const struct probe_target *target, struct fact_list *facts, hwloc_topology_t topology, hwloc_obj_type_t type, const char *key) {
+static void put_cache(const struct probe_target *target, struct fact_list *facts, hwloc_topology_t topology, hwloc_obj_type_t type,
+                      const char *key) {
   hwloc_obj_t cache = hwloc_get_obj_by_type(topology, type, 0);
   char text[48];
   if (cache == NULL) {
@@ -38,9 +40,16 @@ static void topology_collect(const struct probe_target *target, struct fact_list
     put_cache(target, facts, topology, HWLOC_OBJ_L1CACHE, "topology.l1");
     put_cache(target, facts, topology, HWLOC_OBJ_L2CACHE, "topology.l2");
     put_cache(target, facts, topology, HWLOC_OBJ_L3CACHE, "topology.l3");
-  } else probe_missing(target, facts, LAYER_ACCELERATOR, FACT_IDENTITY, "topology.cores", FACT_UNSUPPORTED, "hwloc cannot load this machine's topology", "hwloc");
+  } else
+    probe_missing(target, facts, LAYER_ACCELERATOR, FACT_IDENTITY, "topology.cores", FACT_UNSUPPORTED,
+                  "hwloc cannot load this machine's topology", "hwloc");
   hwloc_topology_destroy(topology);
 }
 
 const struct probe probe_topology;
-const struct probe probe_topology = {.name = "topology", .summary = "packages, cores, threads, caches, NUMA nodes", .reads = "hwloc", .layer = LAYER_ACCELERATOR, .applies = topology_applies, .collect = topology_collect};
+const struct probe probe_topology = {.name = "topology",
+                                     .summary = "packages, cores, threads, caches, NUMA nodes",
+                                     .reads = "hwloc",
+                                     .layer = LAYER_ACCELERATOR,
+                                     .applies = topology_applies,
+                                     .collect = topology_collect};

@@ -1,0 +1,44 @@
+#!/bin/sh
+# What `make check` holds the tree against: sanitizers, fuzzing, compilers, static analysis, formatting, layers, documents.
+set -u
+cd "$(dirname "$0")/.."
+failed=""
+step() {
+  name=$1
+  shift
+  echo "== $name"
+  if "$@" >build-check.log 2>&1; then
+    tail -n "${TAIL:-1}" build-check.log
+  else
+    code=$?
+    if [ "$code" = 77 ]; then tail -n 1 build-check.log; else
+      tail -n 60 build-check.log
+      echo "FAILED: $name"
+      failed="$failed, $name"
+    fi
+  fi
+}
+sanitized() {
+  [ -f build-asan/build.ninja ] || CC="${CCACHE:-} gcc" meson setup build-asan -Db_sanitize=address,undefined -Dbuildtype=debugoptimized -Dwerror=true || return 1
+  ninja -C build-asan || return 1
+  # Leaks count too. The libraries' own start-up leaks are listed in scripts/lsan.supp with their reasons.
+  ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0 scripts/test.sh build-asan
+}
+command -v ccache >/dev/null && CCACHE=ccache || CCACHE=""
+export CCACHE
+
+step "warnings are errors: gcc" scripts/werror.sh gcc
+step "warnings are errors: clang" scripts/werror.sh clang
+step "schedules: the same bytes from gcc and clang at -O0 and -O3" scripts/schedules.sh
+step "all tests under the address and undefined-behaviour sanitizers" sanitized
+TAIL=6 step "fuzzing, ${FUZZ_SECONDS:-20} s for each reader" scripts/fuzz.sh "${FUZZ_SECONDS:-20}"
+step "clang-tidy" scripts/tidy.sh
+step "cppcheck" cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,performance,portability --suppress=missingIncludeSystem --suppress=nullPointerRedundantCheck --suppress=invalidPrintfArgType_sint -D__GNUC__ -D_GNU_SOURCE -DLYNX_VERSION='""' -DRECORDED='""' -I src -I . src reference
+step "layers: no folder includes one above it" scripts/layers.py
+step "documents against tables" scripts/documents.sh
+step "formatting" scripts/format.sh
+if [ -n "$failed" ]; then
+  echo "make check: FAILED:${failed#,}"
+  exit 1
+fi
+echo "make check: all held"

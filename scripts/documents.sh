@@ -1,0 +1,33 @@
+#!/bin/sh
+# What is generated from tables stands in the documents as it is; every formula, command and table has its place.
+set -eu
+lynx=${BUILD:-build}/lynxbench
+[ -x "$lynx" ] || ninja -C build lynxbench >/dev/null
+fail() {
+  echo "documents: $1"
+  exit 1
+}
+"$lynx" lint --schema | cmp -s - docs/contract.schema.json || fail "docs/contract.schema.json: run scripts/regenerate.sh"
+"$lynx" lint --reference >build-reference.md
+python3 - build-reference.md docs/contract.md <<'PY' || fail "docs/contract.md: run scripts/regenerate.sh"
+import sys
+sys.exit(0 if open(sys.argv[1]).read().strip() in open(sys.argv[2]).read() else 1)
+PY
+rm -f build-reference.md
+for id in $(sed -n 's/.*{"\(lynx\.[a-z_0-9.]*\)".*/\1/p' src/result/formula.c); do grep -q "$id" docs/method.md || fail "docs/method.md does not describe $id"; done
+for name in $("$lynx" help | awk '{print $1}'); do grep -q "lynxbench $name" README.md docs/*.md || fail "no document shows 'lynxbench $name'"; done
+for table in meta input fact session request sample accuracy event section seal; do grep -q "\`$table\`" docs/bundle.md || fail "docs/bundle.md does not describe the table $table"; done
+for code in 0 1 2 3 4 5 70 130; do grep -q "^| $code |" README.md || fail "README.md: exit code $code"; done
+for folder in src/*/; do grep -q "src/$(basename "$folder")" ARCHITECTURE.md || fail "ARCHITECTURE.md does not name $folder"; done
+for contract in examples/*.yaml; do "$lynx" lint "$contract" >/dev/null || fail "$contract is not valid"; done
+python3 - <<'PY' || fail "a link in a document leads nowhere"
+import os, re, sys, glob
+bad = []
+for page in glob.glob("*.md") + glob.glob("docs/*.md"):
+    for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", open(page).read()):
+        if "://" not in link and not os.path.exists(os.path.join(os.path.dirname(page), link)):
+            bad.append(f"{page}: {link}")
+print("\n".join(bad))
+sys.exit(1 if bad else 0)
+PY
+echo "schema, reference, formulas, commands, tables, exit codes, folders, examples and links agree"

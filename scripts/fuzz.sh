@@ -1,0 +1,45 @@
+#!/bin/sh
+# libFuzzer on every reader, from its corpus, for so many seconds each; two at a time. A finding is kept in build-fuzz/.
+set -eu
+seconds=$1
+dir=build-fuzz
+flags="-g -O1 -std=c17 -D_GNU_SOURCE -DLYNX_VERSION=\"fuzz\" -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -Isrc -I."
+mkdir -p $dir
+meson_lists=build/src
+[ -f $meson_lists/executor/probes_list.c ] || meson setup build >/dev/null
+major=$(sed -n 's/^#define DNNL_VERSION_MAJOR *\([0-9]*\).*/\1/p' /usr/include/oneapi/dnnl/dnnl_version.h)
+base=$(ls src/base/*.c)
+contract="$(ls src/contract/*.c src/stats/*.c)"
+executor="src/executor/capture.c src/executor/layer_map.c src/executor/probe.c $(ls src/executor/probes/*.c) $meson_lists/executor/probes_list.c"
+parsers="src/drivers/http_parser.c src/drivers/sse.c src/drivers/json_scan.c src/drivers/openai.c"
+common="-lyaml -ljansson -lcrypto -lcurl -lm -lpthread"
+build() {
+  name=$1
+  shift
+  # Only rebuilt when something is newer.
+  if [ -x $dir/$name ] && [ -z "$(find src reference tests/fuzz -newer $dir/$name -name '*.[ch]' -print -quit)" ]; then return; fi
+  clang $flags tests/fuzz/fuzz_$name.c "$@" -o $dir/$name
+}
+build yaml $base $contract $common
+build http $base $parsers $common
+build bundle $base $contract src/record/schema.c src/record/reader.c src/record/writer.c src/result/*.c src/load/*.c $executor $common -lsqlite3 -lhwloc -lelf
+build capture $base $executor $common -lhwloc -lelf
+build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
+run() {
+  mkdir -p $dir/corpus-$1
+  LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0 $dir/$1 -max_total_time="$seconds" -max_len=100000 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix=$dir/found-$1- $dir/corpus-$1 tests/fuzz/corpus/$1 >$dir/$1.log 2>&1
+}
+status=0
+run yaml & a=$!
+run http & b=$!
+wait $a || { tail -40 $dir/yaml.log; status=1; }
+wait $b || { tail -40 $dir/http.log; status=1; }
+run bundle & a=$!
+run capture & b=$!
+wait $a || { tail -40 $dir/bundle.log; status=1; }
+wait $b || { tail -40 $dir/capture.log; status=1; }
+run safetensors || { tail -40 $dir/safetensors.log; status=1; }
+for name in yaml http bundle capture safetensors; do
+  echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' $dir/$name.log) inputs in $seconds s"
+done
+[ $status = 0 ] && echo "no finding in 5 readers" || exit 1
