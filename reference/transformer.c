@@ -181,7 +181,7 @@ static void rotate(const struct transformer *t, float *heads, int n_heads, int p
 }
 
 static float *cache_at(const struct transformer *t, float *cache, int sequence, int layer, int position) {
-  size_t kv_dim = (size_t)(t->shape.dim / t->shape.heads * t->shape.kv_heads);
+  size_t kv_dim = (size_t)t->shape.dim / (size_t)t->shape.heads * (size_t)t->shape.kv_heads;
   return cache + (((size_t)sequence * (size_t)t->shape.layers + (size_t)layer) * (size_t)t->shape.context + (size_t)position) * kv_dim;
 }
 

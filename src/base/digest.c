@@ -22,7 +22,7 @@ void digest_final(struct digest *digest, uint8_t ret[DIGEST_BYTES]) {
 }
 
 void digest_of(const void *data, size_t length, uint8_t ret[DIGEST_BYTES]) {
-  struct digest digest;
+  struct digest digest = {{0}};
   digest_init(&digest);
   digest_update(&digest, data, length);
   digest_final(&digest, ret);

@@ -6,7 +6,7 @@
 
 /* The macro refuses a member of the wrong C type. */
 #define AT(section, member, c_type) .offset = offsetof(struct section, member) + 0 * sizeof((c_type *)0 == &((struct section *)0)->member)
-#define CHOICES(list) .choices = list, .n_choices = LYNX_COUNT(list)
+#define CHOICES(list) .choices = (list), .n_choices = LYNX_COUNT(list)
 #define TABLE(section)                                                                                                                     \
   { .name = #section, .size = sizeof(struct section), .fields = section##_fields, .n_fields = LYNX_COUNT(section##_fields) }
 

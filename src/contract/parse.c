@@ -375,6 +375,7 @@ enum lynx_status contract_parse(const char *text, size_t length, struct arena *a
     problem_add(ret_problems, PROBLEM_ERROR, error.line, "contract", arena_copy(arena, error.message), "");
     return status;
   }
+  lynx_assert(root != NULL); /* a text that was read has a root */
   read_section(&r, root, "", &contract_table, ret);
   if (ret_problems->n_errors == 0) contract_check(ret, ret_problems);
   for (size_t i = 0; i < ret_problems->n_items; i++)

@@ -172,7 +172,7 @@ void capture_run(const struct capture_request *request, struct fact_list *ret) {
 }
 
 void capture_fingerprint(const struct fact_list *facts, char ret[DIGEST_HEX]) {
-  struct digest digest;
+  struct digest digest = {{0}};
   uint8_t result[DIGEST_BYTES];
   digest_init(&digest);
   for (size_t i = 0; i < facts->n_items; i++) {
@@ -212,6 +212,7 @@ void capture_diff(const struct fact_list *a, const struct fact_list *b, struct d
     k += where >= 0;
     if (where == 0 && same_fact(x, y)) continue;
     const struct fact *named = where <= 0 ? x : y;
+    lynx_assert(named != NULL); /* one of the two lists had more */
     struct difference *d = &ret->items[ret->n_items++];
     *d = (struct difference){.kind = where == 0  ? DIFFERENCE_CHANGED
                                      : where < 0 ? DIFFERENCE_ONLY_A

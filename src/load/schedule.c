@@ -41,7 +41,7 @@ void schedule_release(struct schedule *schedule) {
 }
 
 char *schedule_digest(const struct schedule *schedule, char *text) {
-  struct digest digest;
+  struct digest digest = {{0}};
   uint8_t bytes[8], result[DIGEST_BYTES];
   digest_init(&digest);
   for (size_t i = 0; i < schedule->n_arrivals; i++) {

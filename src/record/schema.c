@@ -119,7 +119,7 @@ enum lynx_status bundle_section_digest(struct bundle *bundle, const struct bundl
   (void)snprintf(sql, sizeof sql, "SELECT %s FROM %s ORDER BY %s", section->columns, section->name, section->order);
   sqlite3_stmt *row;
   if (sqlite3_prepare_v2(bundle->db, sql, -1, &row, NULL) != SQLITE_OK) return bundle_sql_fail(bundle, error, section->name);
-  struct digest digest;
+  struct digest digest = {{0}};
   digest_init(&digest);
   digest_update(&digest, salt, BUNDLE_SALT_BYTES);
   int step;
@@ -135,7 +135,7 @@ enum lynx_status bundle_section_digest(struct bundle *bundle, const struct bundl
 }
 
 void bundle_root(const uint8_t digests[BUNDLE_SECTIONS][DIGEST_BYTES], const char *end, const char *why, uint8_t ret[DIGEST_BYTES]) {
-  struct digest digest;
+  struct digest digest = {{0}};
   char hex[DIGEST_HEX];
   digest_init(&digest);
   digest_update(&digest, "lynx-bundle-1\n", 14);

@@ -77,15 +77,19 @@ static void linear_ticks(struct svg_plot *plot, bool horizontal, const struct sv
   double span = axis->greatest - axis->least, step = pow(10, floor(log10(span / 5)));
   if (!(span > 0)) return;
   step *= span / step > 25 ? 5 : span / step > 10 ? 2 : 1;
-  for (double v = ceil(axis->least / step - 1e-9) * step; v <= axis->greatest + step * 1e-9; v += step)
-    put_tick(plot, horizontal, fabs(v) < step * 1e-9 ? 0 : v);
+  double first = ceil(axis->least / step - 1e-9);
+  int n = (int)floor(axis->greatest / step + 1e-9 - first) + 1;
+  for (int i = 0; i < n && i < 100; i++) put_tick(plot, horizontal, (first + i) * step);
 }
 
 static void log_ticks(struct svg_plot *plot, bool horizontal, const struct svg_axis *axis) {
   bool fine = axis->greatest / axis->least < 300;
-  for (double decade = pow(10, floor(log10(axis->least))); decade <= axis->greatest; decade *= 10)
-    for (int k = 1; k <= (fine ? 5 : 1); k += k == 1 ? 1 : 3)
-      if (decade * k >= axis->least * 0.999 && decade * k <= axis->greatest * 1.001) put_tick(plot, horizontal, decade * k);
+  int first = (int)floor(log10(axis->least)), last = (int)floor(log10(axis->greatest));
+  for (int exponent = first; exponent <= last && exponent < first + 40; exponent++)
+    for (int k = 1; k <= (fine ? 5 : 1); k += k == 1 ? 1 : 3) {
+      double value = pow(10, exponent) * k;
+      if (value >= axis->least * 0.999 && value <= axis->greatest * 1.001) put_tick(plot, horizontal, value);
+    }
 }
 
 static void put_ticks(struct svg_plot *plot, bool horizontal) {
