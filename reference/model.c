@@ -107,22 +107,26 @@ static void finish(struct model *m, struct sequence *s, int64_t now_ns) {
 /* Takes cancellations and waiting requests into slots. Under the lock. */
 static int admit(struct model *m) {
   int running = 0;
+  for (int i = 0; i < m->n_waiting; i++) {
+    struct sequence *w = &m->waiting[(m->first_waiting + i) % m->options->queue];
+    for (int k = 0; k < m->n_cancelled; k++) w->cancelled = w->cancelled || w->generation == m->cancelled[k];
+  }
   for (int i = 0; i < m->n_slots; i++) {
     struct sequence *s = &m->slots[i];
-    for (int k = 0; k < m->n_cancelled; k++)
-      if (s->generation != 0 && s->generation == m->cancelled[k]) {
-        free(s->prompt);
-        *s = (struct sequence){0};
-      }
+    bool cancelled = false;
+    for (int k = 0; k < m->n_cancelled; k++) cancelled = cancelled || s->generation == m->cancelled[k];
+    if (cancelled) {
+      free(s->prompt);
+      *s = (struct sequence){0};
+    }
     while (s->generation == 0 && m->n_waiting > 0) {
-      struct sequence *w = &m->waiting[m->first_waiting];
+      struct sequence *w = &m->waiting[m->first_waiting], taken = *w;
+      *w = (struct sequence){0};
       m->first_waiting = (m->first_waiting + 1) % m->options->queue;
       m->n_waiting--;
-      bool gone = false;
-      for (int k = 0; k < m->n_cancelled; k++) gone = gone || w->generation == m->cancelled[k];
-      if (gone) free(w->prompt);
+      if (taken.cancelled) free(taken.prompt);
       else {
-        *s = *w;
+        *s = taken;
         s->begun_ns = clock_now(&clock_system);
       }
     }

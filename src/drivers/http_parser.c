@@ -157,18 +157,15 @@ static void take_chunk_size(struct http_parser *parser) {
 
 static size_t feed_line(struct http_parser *parser, const char *data, size_t length) {
   size_t taken, limit = parser->state == HTTP_HEAD || parser->state == HTTP_TRAILER ? HTTP_HEAD_MAX : HTTP_CHUNK_LINE_MAX;
-  size_t before = parser->line.length;
   if (!gather_line(parser, data, length, limit, &taken)) return taken;
-  bool blank = parser->line.length - before <= 2 &&
-               (parser->line.data[before] == '\n' || (parser->line.length - before == 2 && parser->line.data[before] == '\r'));
   switch (parser->state) {
     case HTTP_HEAD: {
-      /* A blank line ends the head; `before` may lie inside a line that began in an earlier read. */
+      /* A blank line ends the head. */
       size_t n = parser->line.length;
       const char *d = parser->line.data;
       bool end = (n >= 2 && d[n - 2] == '\n') || (n >= 3 && d[n - 2] == '\r' && d[n - 3] == '\n');
       if (end) take_head(parser);
-      else if (n <= 2 && blank) buffer_clear(&parser->line); /* a stray line end before the answer */
+      else if (n == 1 || (n == 2 && d[0] == '\r')) buffer_clear(&parser->line); /* a stray line end before the answer */
       break;
     }
     case HTTP_CHUNK_SIZE: take_chunk_size(parser); break;

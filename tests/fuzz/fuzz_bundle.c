@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "result/claim.h"
+#include "tests/fuzz/holds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -25,9 +26,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       for (size_t i = 0; i < result.n_precisions; i++) claim_build(&result, i, &claim);
       buffer_release(&out);
       result_release(&result);
-    } else lynx_assert(error.message[0] != 0);
+    } else HOLDS(error.message[0] != 0);
     bundle_close(bundle);
-  } else lynx_assert(error.message[0] != 0);
+  } else HOLDS(error.message[0] != 0);
   (void)close(fd);
   return 0;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "executor/capture.h"
+#include "tests/fuzz/holds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -12,11 +13,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char first[DIGEST_HEX], second[DIGEST_HEX];
   buffer_init(&json, 64 << 20);
   if (capture_read((const char *)data, size, &facts, &error) == LYNX_OK) {
-    lynx_assert(capture_write(&facts, "", &json));
-    lynx_assert(capture_read(json.data, json.length, &again, &error) == LYNX_OK);
+    HOLDS(capture_write(&facts, "", &json));
+    HOLDS(capture_read(json.data, json.length, &again, &error) == LYNX_OK);
     capture_fingerprint(&facts, first);
     capture_fingerprint(&again, second);
-    lynx_assert(strcmp(first, second) == 0);
+    HOLDS(strcmp(first, second) == 0);
   }
   buffer_release(&json);
   fact_list_release(&facts);

@@ -5,6 +5,7 @@
 #include "drivers/http_parser.h"
 #include "drivers/openai.h"
 #include "drivers/sse.h"
+#include "tests/fuzz/holds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -50,8 +51,8 @@ static uint64_t feed(const uint8_t *data, size_t size, size_t step) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size > 60000) return 0; /* beyond the limits, where a cut decides when a limit is seen */
   uint64_t whole = feed(data, size, size > 0 ? size : 1);
-  lynx_assert(feed(data, size, 1) == whole);
-  lynx_assert(feed(data, size, 7) == whole);
+  HOLDS(feed(data, size, 1) == whole);
+  HOLDS(feed(data, size, 7) == whole);
   struct openai_event event;
   openai_read(&event, (const char *)data, size);
   return 0;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "contract/contract.h"
+#include "tests/fuzz/holds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -12,11 +13,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char first[DIGEST_HEX], second[DIGEST_HEX];
   if (contract_parse((const char *)data, size, &arena, &contract, &problems) == LYNX_OK) {
     contract_digest(&contract, first);
-    lynx_assert(contract_parse((const char *)data, size, &arena, &contract, &problems) == LYNX_OK);
+    HOLDS(contract_parse((const char *)data, size, &arena, &contract, &problems) == LYNX_OK);
     contract_digest(&contract, second);
-    lynx_assert(strcmp(first, second) == 0);
+    HOLDS(strcmp(first, second) == 0);
     (void)contract_grade(&problems);
-  } else lynx_assert(problems.n_errors > 0);
+  } else HOLDS(problems.n_errors > 0);
   arena_release(&arena);
   return 0;
 }

@@ -128,8 +128,8 @@ static void spill(const char *to, const char *data, long size) {
 }
 
 static enum lynx_status sum_request(void *context, const struct bundle_request *r) {
-  int64_t *sum = context;
-  *sum = *sum * 31 + r->end_ns + r->output_tokens + (int64_t)r->events_length + (unsigned char)((const char *)r->events)[0];
+  uint64_t *sum = context;
+  *sum = *sum * 31 + (uint64_t)r->end_ns + (uint64_t)r->output_tokens + r->events_length + (unsigned char)((const char *)r->events)[0];
   return LYNX_OK;
 }
 
@@ -138,7 +138,7 @@ static void altered(void) {
   long size;
   int refused = 0, harmless = 0;
   char *good;
-  int64_t whole = 0;
+  uint64_t whole = 0;
   struct bundle *b;
   struct bundle_seal_info seal;
   struct lynx_error e = {0};
@@ -158,7 +158,7 @@ static void altered(void) {
       refused++;
       continue;
     }
-    int64_t sum = 0;
+    uint64_t sum = 0;
     if (seal.end != BUNDLE_UNSEALED) {
       CHECK_INT(bundle_each_request(b, 0, sum_request, &sum, &e), LYNX_OK);
       CHECK_INT(sum, whole);

@@ -47,7 +47,10 @@ int main(void) {
   EVERY_SPLIT("HTTP/1.1 200 OK\nContent-Length: 2\n\nok", HTTP_DONE, 200, "ok", true, false); /* bare LF */
   EVERY_SPLIT("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", HTTP_DONE, 200, "", false, false);
   EVERY_SPLIT("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", HTTP_BODY_LENGTH, 0, "", true, true); /* the end came too early */
+  EVERY_SPLIT("\r\n\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", HTTP_DONE, 200, "", true,
+              false); /* stray line ends before the answer */
   /* Refused. */
+  EVERY_SPLIT("x\n\n", HTTP_BROKEN, 0, "", true, false); /* fuzzing found that this depended on how it was cut */
   EVERY_SPLIT("SSH-2.0-OpenSSH\r\n\r\n", HTTP_BROKEN, 0, "", true, false);
   EVERY_SPLIT("HTTP/1.1 20x OK\r\n\r\n", HTTP_BROKEN, 0, "", true, false);
   EVERY_SPLIT("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", HTTP_BROKEN, 0, "", true, false); /* smuggling */
