@@ -303,6 +303,57 @@ static void put_claims(struct buffer *out, struct result *r) {
   }
 }
 
+static const char *objectives_word(const struct result_precision *p) {
+  bool held = true, met = true;
+  for (size_t i = 0; i < p->n_objectives; i++) {
+    held = held && p->objectives[i].held;
+    met = met && p->objectives[i].met;
+  }
+  return p->n_objectives == 0 ? "none stated" : held ? "hold" : met ? "met, not with confidence" : "fail";
+}
+
+/* The precisions side by side: what a meeting looks at first. */
+static void put_comparison(struct buffer *out, const struct result *r) {
+  char a[48], b[48], c[48];
+  (void)buffer_text(
+      out,
+      "<h2>At a glance</h2><table><tr><th>precision</th><th>executed</th><th class='n'>tokens/s</th><th class='n'>TTFT p50 / p99</th><th "
+      "class='n'>TPOT p50 / p99</th><th class='n'>failed</th><th class='n'>accuracy</th><th>objectives</th></tr>");
+  for (size_t i = 0; i < r->n_precisions; i++) {
+    const struct result_precision *p = &r->precisions[i];
+    put_text(out, "<tr><td><b>", p->name, "</b></td><td>");
+    (void)html_escape(out, p->unavailable ? "unavailable" : p->status);
+    if (p->primitive[0] != 0) put_text(out, "<br><span class='dim mono'>", p->primitive, "</span>");
+    if (p->unavailable || p->n_counted == 0) {
+      (void)buffer_text(out, "</td><td colspan='6' class='dim'>nothing was counted</td></tr>");
+      continue;
+    }
+    (void)buffer_printf(out, "</td><td class='n'>%s", number_grouped(a, sizeof a, p->output_rate.estimate, 0));
+    if (p->output_rate.bounded)
+      (void)buffer_printf(out, "<br><span class='dim'>[%s, %s]</span>", number_grouped(b, sizeof b, p->output_rate.low, 0),
+                          number_grouped(c, sizeof c, p->output_rate.high, 0));
+    static const enum metric shown[] = {METRIC_TIME_TO_FIRST_TOKEN, METRIC_TIME_PER_OUTPUT_TOKEN};
+    for (size_t m = 0; m < LYNX_COUNT(shown); m++) {
+      const struct result_latency *l = &p->latency[shown[m]];
+      if (l->n == 0) (void)buffer_text(out, "</td><td class='n'>-");
+      else
+        (void)buffer_printf(out, "</td><td class='n'>%s / %s", text_latency(a, sizeof a, l->at[0].estimate),
+                            l->at[3].bounded ? text_latency(b, sizeof b, l->at[3].estimate) : "unbounded");
+    }
+    (void)buffer_printf(out, "</td><td class='n%s'>%.3g %%</td>", p->n_failed > 0 ? " bad" : "", 100 * p->failure_share);
+    if (p->accuracy_known)
+      (void)buffer_printf(out, "<td class='n %s'>%.2f %%</td>", p->accuracy_passed ? "good" : "bad", 100 * p->accuracy_ratio);
+    else (void)buffer_text(out, "<td class='n dim'>not measured</td>");
+    const char *word = objectives_word(p);
+    (void)buffer_printf(out, "<td class='%s'>%s</td></tr>",
+                        strcmp(word, "hold") == 0 ? "good"
+                        : p->n_objectives == 0    ? "dim"
+                                                  : "bad",
+                        word);
+  }
+  (void)buffer_text(out, "</table>");
+}
+
 static void put_card(struct buffer *out, const char *name, const char *value, const char *detail) {
   put_text(out, "<div class='card'><span>", name, "</span><b>");
   put_text(out, "", value, "</b><span>");
@@ -502,6 +553,36 @@ static void put_executor(struct buffer *out, const struct result *r, const struc
   }
 }
 
+/* What else than the precision differs between the executors of two precisions? */
+static enum lynx_status put_differences(struct buffer *out, struct bundle *bundle, struct result *r, const struct fact_list *first,
+                                        struct lynx_error *error) {
+  enum lynx_status status = LYNX_OK;
+  for (size_t i = 1; i < r->n_precisions && status == LYNX_OK; i++) {
+    struct fact_list facts = {0};
+    struct difference_list differences;
+    status = bundle_facts(bundle, arena_printf(&r->arena, "start:%s", r->precisions[i].name), &facts, error);
+    if (status == LYNX_OK && facts.n_items > 0) {
+      capture_diff(first, &facts, &differences);
+      put_text(out, "<h3>How the executor at ", r->precisions[i].name, " differs</h3>");
+      if (differences.n_identity == 0) (void)buffer_text(out, "<p class='dim'>In no fact of its identity.</p>");
+      else (void)buffer_text(out, "<table><tr><th>layer</th><th>owner</th><th>fact</th><th>there</th><th>here</th></tr>");
+      for (size_t k = 0; k < differences.n_items; k++) {
+        const struct difference *d = &differences.items[k];
+        if (d->of != FACT_IDENTITY) continue;
+        put_text(out, "<tr><td>", layer_text(d->layer), "</td><td>");
+        put_text(out, "", contract_owner(&r->contract, d->layer), "</td><td class='mono'>");
+        put_text(out, "", d->key, "</td><td class='v'>");
+        put_text(out, "", d->a != NULL ? d->a : "-", "</td><td class='v'>");
+        put_text(out, "", d->b != NULL ? d->b : "-", "</td></tr>");
+      }
+      if (differences.n_identity > 0) (void)buffer_text(out, "</table>");
+      difference_list_release(&differences);
+    }
+    fact_list_release(&facts);
+  }
+  return status;
+}
+
 static void put_method(struct buffer *out) {
   (void)buffer_text(out, "<h2>Formulas</h2><table><tr><th>id</th><th>figure</th><th>definition</th></tr>");
   for (int i = 0; i < FORMULA_COUNT; i++)
@@ -532,6 +613,7 @@ enum lynx_status html_report(struct bundle *bundle, struct result *result, struc
   if (status == LYNX_OK) status = bundle_facts(bundle, arena_printf(&result->arena, "start:%s", precision), &facts, error);
   if (status == LYNX_OK) {
     put_head(ret, result);
+    put_comparison(ret, result);
     put_claims(ret, result);
     (void)buffer_text(ret, "<h2>Percentile spectrum</h2>");
     plot_spectrum(ret, result, &ttft, "Time to first token");
@@ -540,6 +622,7 @@ enum lynx_status html_report(struct bundle *bundle, struct result *result, struc
     put_excluded(ret, result);
     put_instrument(ret, result);
     put_executor(ret, result, &facts, precision);
+    status = put_differences(ret, bundle, result, &facts, error);
     put_method(ret);
     if (ret->overflowed || body.overflowed) status = lynx_fail(error, LYNX_LIMIT, "the page would be larger than %zu bytes", ret->limit);
   }
