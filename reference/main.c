@@ -163,7 +163,11 @@ int main(int argc, char **argv) {
   struct sigaction action = {.sa_handler = on_signal};
   (void)sigaction(SIGTERM, &action, NULL);
   (void)sigaction(SIGINT, &action, NULL);
-  const struct backend *backend = strcmp(options.mode, "metronome") == 0 ? &backend_metronome : &backend_model;
+  const struct backend *backend = &backend_model;
+  if (strcmp(options.mode, "metronome") == 0) {
+    backend = &backend_metronome;
+    options.shape = "metronome"; /* the name of the model that it serves */
+  }
   struct lynx_error error = {0};
   void *state = NULL;
   struct server *server = NULL;

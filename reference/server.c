@@ -41,7 +41,7 @@ struct server {
   int listener, epoll;
   struct connection *connections;
   size_t n_used; /* connections beyond were never used */
-  int64_t next_generation, n_requests, n_ok, n_failed, n_prompt_tokens, n_output_tokens;
+  int64_t next_generation, n_requests, n_ok, n_stopped, n_failed, n_prompt_tokens, n_output_tokens;
   FILE *log;
   struct buffer scratch, event;
 };
@@ -221,6 +221,7 @@ static bool finish_stream(struct server *server, struct connection *c, const cha
 
 static bool finish_answer(struct server *server, struct connection *c, const char *finish, int64_t planned_ns) {
   server->n_ok++;
+  server->n_stopped += strcmp(finish, "stop") == 0;
   server->n_prompt_tokens += c->usage.prompt_tokens;
   server->n_output_tokens += c->usage.output_tokens;
   bool alive;
@@ -329,7 +330,10 @@ static bool serve_metrics(struct server *server, struct connection *c) {
   put_help(&out, "vllm:generation_tokens_total", "counter", "Tokens generated for finished requests.");
   (void)buffer_printf(&out, "vllm:generation_tokens_total{model_name=\"%s\"} %lld\n", model, (long long)server->n_output_tokens);
   put_help(&out, "vllm:request_success_total", "counter", "Finished requests.");
-  (void)buffer_printf(&out, "vllm:request_success_total{model_name=\"%s\"} %lld\n", model, (long long)server->n_ok);
+  (void)buffer_printf(&out,
+                      "vllm:request_success_total{model_name=\"%s\",finished_reason=\"length\"} "
+                      "%lld\nvllm:request_success_total{model_name=\"%s\",finished_reason=\"stop\"} %lld\n",
+                      model, (long long)(server->n_ok - server->n_stopped), model, (long long)server->n_stopped);
   const struct {
     const char *name, *help;
     double sum;
@@ -337,9 +341,11 @@ static bool serve_metrics(struct server *server, struct connection *c) {
               {"vllm:request_prefill_time_seconds", "From the first step to the first token.", stats.prefill_seconds},
               {"vllm:request_decode_time_seconds", "From the first token to the last.", stats.decode_seconds}};
   for (size_t i = 0; i < LYNX_COUNT(sums); i++) {
-    put_help(&out, sums[i].name, "summary", sums[i].help);
-    (void)buffer_printf(&out, "%s_sum{model_name=\"%s\"} %.9f\n%s_count{model_name=\"%s\"} %lld\n", sums[i].name, model, sums[i].sum,
-                        sums[i].name, model, (long long)stats.n_finished);
+    put_help(&out, sums[i].name, "histogram", sums[i].help);
+    (void)buffer_printf(&out,
+                        "%s_bucket{model_name=\"%s\",le=\"+Inf\"} %lld\n%s_sum{model_name=\"%s\"} %.9f\n%s_count{model_name=\"%s\"} %lld\n",
+                        sums[i].name, model, (long long)stats.n_finished, sums[i].name, model, sums[i].sum, sums[i].name, model,
+                        (long long)stats.n_finished);
   }
   put_help(&out, "lynx_ref:steps_total", "counter", "Batches computed.");
   (void)buffer_printf(&out, "lynx_ref:steps_total %lld\n", (long long)stats.steps);

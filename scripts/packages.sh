@@ -4,7 +4,7 @@
 set -eu
 build="gcc libc6-dev make meson ninja-build pkg-config libyaml-dev libjansson-dev libsqlite3-dev libssl-dev libcurl4-openssl-dev libhwloc-dev libelf-dev libdnnl-dev"
 test="$build python3 sqlite3 openssl socat"
-check="$test clang libclang-rt-dev clang-tidy clang-format cppcheck"
+check="$test git clang libclang-rt-dev clang-tidy clang-format cppcheck"
 case ${1:-build} in
   build) wanted=$build ;;
   test) wanted=$test ;;
@@ -14,7 +14,7 @@ esac
 missing=""
 for package in $wanted; do
   # Debian 12 names the sanitizers' runtime by clang's version.
-  if [ "$package" = libclang-rt-dev ] && ! apt-cache show libclang-rt-dev >/dev/null 2>&1; then package=libclang-rt-14-dev; fi
+  if [ "$package" = libclang-rt-dev ] && grep -q '^VERSION_ID="12"' /etc/os-release; then package=libclang-rt-14-dev; fi
   dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -q '^installed$' || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0

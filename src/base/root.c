@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -24,6 +25,8 @@ enum lynx_status root_read(const struct root *root, const char *path, struct buf
     lynx_error_at(error, path, 0, NULL);
     return lynx_fail(error, status, "%s", strerror(errno));
   }
+  struct stat info;
+  if (fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode)) (void)fcntl(fd, F_SETFL, 0); /* a pipe that was named on purpose is waited for */
   enum lynx_status status = LYNX_OK;
   char chunk[16384];
   for (;;) {

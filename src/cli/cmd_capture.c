@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/endpoint.h"
 #include "base/number.h"
 #include "cli/command.h"
 #include "executor/capture.h"
@@ -22,6 +23,18 @@ static int run(const struct arguments *arguments) {
   if (other != NULL) root.path = other;
   if (pid != NULL && (!number_int64(pid, strlen(pid), &request.pid) || request.pid < 1)) {
     (void)fprintf(stderr, "lynxbench capture: --pid: found '%s'; accepted: a process id, 1 or more\n", pid);
+    return EXIT_WRONG_INPUT;
+  }
+  struct endpoint endpoint;
+  struct lynx_error error = {0};
+  if (request.endpoint != NULL && endpoint_parse(request.endpoint, &endpoint, &error) != LYNX_OK) {
+    lynx_error_at(&error, NULL, 0, "--endpoint");
+    return report_error(&error);
+  }
+  char proc[64], line[64];
+  (void)snprintf(proc, sizeof proc, "/proc/%lld/stat", (long long)request.pid);
+  if (pid != NULL && !root_read_line(&root, proc, line, sizeof line)) {
+    (void)fprintf(stderr, "lynxbench capture: --pid: found %s; accepted: a process that runs on this machine\n", pid);
     return EXIT_WRONG_INPUT;
   }
   struct fact_list facts = {0};

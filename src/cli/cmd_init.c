@@ -91,6 +91,12 @@ static int run(const struct arguments *arguments) {
   struct arena arena = {0};
   struct buffer out;
   struct contract_file check = {0};
+  bool can_ask = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+  if (!can_ask && (arguments->option[ENDPOINT] == NULL || arguments->option[MODEL] == NULL)) {
+    (void)fprintf(stderr, "lynxbench init: there is no terminal to ask on: give --endpoint URL and --model NAME (and --rate R or "
+                          "--concurrency N; 2 requests/s if neither)\nnext: lynxbench init --help\n");
+    return EXIT_WRONG_INPUT;
+  }
   buffer_init(&out, 1 << 20);
   const char *endpoint = ask(&arena, arguments->option[ENDPOINT], "Where does the executor serve?", "http://127.0.0.1:8000");
   const char *model = ask(&arena, arguments->option[MODEL], "Which model, as the server knows it?", "default");
@@ -101,7 +107,11 @@ static int run(const struct arguments *arguments) {
   (void)contract_parse(out.data, out.length, &check.arena, &check.contract, &check.problems); /* its problems are told below */
   int code = EXIT_HOLDS;
   if (check.problems.n_errors > 0) {
-    contract_file_print_problems(&check, "(answers)", false, false, stderr);
+    (void)fprintf(stderr, "lynxbench init: what was given does not make a valid contract:\n");
+    for (size_t i = 0; i < check.problems.n_items; i++)
+      if (check.problems.items[i].kind == PROBLEM_ERROR)
+        (void)fprintf(stderr, "  %s: found %s; accepted: %s\n", check.problems.items[i].field, check.problems.items[i].found,
+                      check.problems.items[i].accepted);
     code = EXIT_WRONG_INPUT;
   } else if (strcmp(path, "-") != 0 && access(path, F_OK) == 0) {
     (void)fprintf(stderr, "lynxbench init: %s exists, and is not overwritten; name another with --out\n", path);

@@ -49,7 +49,9 @@ static int run(const struct arguments *arguments) {
   if (arguments->option[2] != NULL) return print_generated(contract_schema);
   if (arguments->option[3] != NULL) return print_generated(contract_reference);
   if (arguments->n_positional == 0) {
-    print_command_help(&command_lint, stderr);
+    (void)fprintf(
+        stderr,
+        "lynxbench lint: an argument is missing: CONTRACT\nusage: lynxbench lint CONTRACT [options]\nnext: lynxbench lint --help\n");
     return EXIT_WRONG_INPUT;
   }
   const char *path = arguments->positional[0];

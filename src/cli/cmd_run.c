@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
 #include "measure/run.h"
@@ -49,7 +50,8 @@ static void show(void *context, const struct run_progress *p) {
     double left = p->total_s - p->elapsed_s;
     (void)fprintf(stderr, " %5.1f of %.0f s, %5.1f requests/s, %7.0f tokens/s, %d in flight, %lld failed", p->elapsed_s, p->total_s, done,
                   rate, p->in_flight, p->n_failed);
-    if (left > 0) (void)fprintf(stderr, ", %.0f s left", left);
+    double all = (left > 0 ? left : 0) + (double)(p->n_sessions - p->session) * p->total_s;
+    if (left > 0) (void)fprintf(stderr, ", %.0f s left of at least %.0f in all", left, all);
   }
   if (!screen->terminal) (void)fprintf(stderr, "\n");
   screen->last_line = time(NULL);
@@ -79,6 +81,25 @@ static char *default_name(const struct contract *contract) {
   return name;
 }
 
+/* Nothing answered: 3. The machine or the instrument made it invalid: 4. */
+static int judge(const char *path) {
+  struct bundle_file file;
+  int64_t n_ok = 0;
+  bool invalid = false;
+  if (!bundle_file_open(path, &file)) return EXIT_OUR_BUG;
+  for (size_t i = 0; i < file.result.n_precisions; i++) {
+    n_ok += file.result.precisions[i].n_ok;
+    invalid = invalid || file.result.precisions[i].instrument_limited;
+  }
+  for (size_t i = 0; i < file.result.n_conditions; i++) (void)fprintf(stderr, "condition: %s\n", file.result.conditions[i]);
+  if (invalid)
+    (void)fprintf(stderr, "the instrument was later than method.lag_p99_at_most: no claim can be made; `lynxbench claim %s` tells more\n",
+                  path);
+  invalid = invalid || file.result.n_conditions > 0;
+  bundle_file_close(&file);
+  return n_ok == 0 ? EXIT_INCONCLUSIVE : invalid ? EXIT_CONDITIONS : EXIT_HOLDS;
+}
+
 static int exit_code(enum lynx_status status, const struct run_outcome *outcome, const struct lynx_error *error, const char *path) {
   if (status != LYNX_OK) {
     int code = report_error(error);
@@ -89,7 +110,7 @@ static int exit_code(enum lynx_status status, const struct run_outcome *outcome,
     return status == LYNX_IO && access(path, F_OK) == 0 ? EXIT_CONDITIONS : code;
   }
   if (outcome->aborted_by_slo) return EXIT_CONDITIONS;
-  return outcome->end == BUNDLE_COMPLETE ? EXIT_HOLDS : EXIT_INTERRUPTED;
+  return outcome->end == BUNDLE_COMPLETE ? judge(path) : EXIT_INTERRUPTED;
 }
 
 static int run(const struct arguments *arguments) {

@@ -1,5 +1,7 @@
 #include "cli/contract_file.h"
 
+#include <unistd.h>
+
 #include "cli/command.h"
 #include "drivers/drivers.h"
 
@@ -7,11 +9,18 @@ bool contract_file_read(const char *path, struct contract_file *ret) {
   *ret = (struct contract_file){0};
   if (!read_file(path, CONTRACT_FILE_MAX, &ret->text)) return false;
   (void)contract_parse(ret->text.data, ret->text.length, &ret->arena, &ret->contract, &ret->problems); /* its problems are in the list */
-  if (ret->problems.n_errors == 0 && drivers_find(ret->contract.workload.driver) == NULL) {
+  if (ret->contract.workload.driver != NULL && drivers_find(ret->contract.workload.driver) == NULL) {
     const char *list = "one of:";
     for (int i = 0; drivers_all[i] != NULL; i++) list = arena_printf(&ret->arena, "%s %s", list, drivers_all[i]->name);
     problem_add(&ret->problems, PROBLEM_ERROR, 0, "workload.driver", ret->contract.workload.driver, list);
   }
+  const char *files[] = {ret->contract.workload.prompts.file, ret->contract.accuracy.text_file, ret->contract.executor.ca_file};
+  static const char *const fields[] = {"workload.prompts.file", "accuracy.text_file", "executor.ca_file"};
+  for (size_t i = 0; i < LYNX_COUNT(files); i++)
+    if (files[i] != NULL && access(files[i], R_OK) != 0)
+      problem_add(&ret->problems, PROBLEM_WARNING, 0, fields[i],
+                  arena_printf(&ret->arena, "%s, which cannot be read from this folder", files[i]),
+                  "a file that can be, where the contract is run");
   return true;
 }
 
@@ -22,7 +31,7 @@ void contract_file_print_problems(const struct contract_file *file, const char *
     if ((p->kind == PROBLEM_WARNING && !warnings) || (p->kind == PROBLEM_UNSTATED && !unstated)) continue;
     if (p->line > 0) (void)fprintf(to, "%s:%d: ", path, p->line);
     else (void)fprintf(to, "%s: ", path);
-    if (p->kind == PROBLEM_UNSTATED) (void)fprintf(to, "%s: %s: %s; it says: %s\n", labels[p->kind], p->field, p->found, p->accepted);
+    if (p->kind == PROBLEM_UNSTATED) (void)fprintf(to, "%s: %s is %s: %s\n", labels[p->kind], p->field, p->found, p->accepted);
     else if (p->accepted[0] == 0) (void)fprintf(to, "%s: %s\n", labels[p->kind], p->found);
     else (void)fprintf(to, "%s: %s: found %s; accepted: %s\n", labels[p->kind], p->field, p->found, p->accepted);
   }

@@ -74,6 +74,9 @@ bool read_file(const char *path, size_t limit, struct buffer *ret) {
   enum lynx_status status = root_read(&root, strcmp(path, "-") == 0 ? "/dev/stdin" : path, ret, &error);
   if (status == LYNX_OK) return true;
   (void)snprintf(error.file, sizeof error.file, "%s", path);
+  if (status == LYNX_LIMIT)
+    (void)snprintf(error.message, sizeof error.message, "larger than the %zu bytes that such a file may have", limit);
+  if (status == LYNX_NOT_FOUND) (void)snprintf(error.message, sizeof error.message, "there is no such file (from this folder)");
   (void)report_error(&error);
   buffer_release(ret);
   return false;
@@ -105,7 +108,7 @@ bool write_output(const char *path, const char *data, size_t length) {
   if (good && rename(temporary, path) != 0) good = false, why = errno;
   if (good) return true;
   if (fd >= 0) (void)unlink(temporary);
-  (void)fprintf(stderr, "lynxbench: %s: cannot be written: %s\n", path, strerror(why));
+  (void)fprintf(stderr, "lynxbench: %s: cannot be written: %s; name another with --out\n", path, strerror(why));
   return false;
 }
 
@@ -162,7 +165,7 @@ static int run_command(const struct command *command, int argc, char **argv) {
     else if (i + 1 < argc) arguments.option[o] = argv[++i];
     else return wrong_usage(command, "this option needs a value:", word);
   }
-  if (arguments.n_positional < command->least) return wrong_usage(command, "an argument is missing", NULL);
+  if (arguments.n_positional < command->least) return wrong_usage(command, "an argument is missing:", command->usage);
   return command->run(&arguments);
 }
 

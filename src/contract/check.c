@@ -2,11 +2,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/endpoint.h"
 #include "base/number.h"
 #include "contract/fields_private.h"
 #include "stats/quantile.h"
 
+/* A field that is wrong in itself is not also wrong in company. */
 static void error_at(struct problem_list *problems, const char *field, const char *found, const char *accepted) {
+  for (size_t i = 0; i < problems->n_items; i++)
+    if (problems->items[i].kind == PROBLEM_ERROR && strcmp(problems->items[i].field, field) == 0) return;
   problem_add(problems, PROBLEM_ERROR, 0, field, found, accepted);
 }
 
@@ -35,7 +39,7 @@ static void check_regime(const struct contract *c, struct problem_list *problems
 
 static void check_workload(const struct contract *c, struct problem_list *problems) {
   const struct contract_workload *w = &c->workload;
-  if (strcmp(w->driver, "http") == 0 && !contract_states(c, "executor.endpoint"))
+  if (w->driver != NULL && strcmp(w->driver, "http") == 0 && !contract_states(c, "executor.endpoint"))
     error_at(problems, "executor.endpoint", "nothing", "the http driver needs one, such as http://127.0.0.1:8000");
   const struct contract_slo *slo = c->slo.items;
   for (size_t i = 0; i < c->slo.n_items; i++) {
@@ -115,7 +119,7 @@ static void check_names(const struct contract *c, struct problem_list *problems)
   for (size_t k = 0; k < LYNX_COUNT(lists); k++) {
     const struct contract_change *change = lists[k]->items;
     for (size_t i = 0; i < lists[k]->n_items; i++)
-      if (!layer_parse(change[i].layer, &layer))
+      if (change[i].layer != NULL && !layer_parse(change[i].layer, &layer))
         error_at(problems, arena_printf(problems->arena, "optimisation.%s[%zu].layer", k == 0 ? "may_change" : "must_not_change", i),
                  change[i].layer, layers);
   }
@@ -127,7 +131,18 @@ static void check_names(const struct contract *c, struct problem_list *problems)
              "[warm-up, tail]: only requests scheduled in the counted window count");
 }
 
+static void check_forms(const struct contract *c, struct problem_list *problems) {
+  struct endpoint endpoint;
+  struct lynx_error error = {0};
+  if (c->executor.endpoint != NULL && endpoint_parse(c->executor.endpoint, &endpoint, &error) != LYNX_OK)
+    error_at(problems, "executor.endpoint", arena_copy(problems->arena, error.message), "http://HOST:PORT or https://HOST:PORT");
+  const char *currency = c->cost.currency;
+  if (currency != NULL && (strlen(currency) != 3 || strspn(currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 3))
+    error_at(problems, "cost.currency", currency, "three capital letters, such as EUR");
+}
+
 void contract_check(const struct contract *contract, struct problem_list *problems) {
+  check_forms(contract, problems);
   check_regime(contract, problems);
   check_workload(contract, problems);
   check_samples(contract, problems);

@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <string.h>
 #include <strings.h>
 
@@ -307,8 +308,8 @@ static void note_left_out(struct reading *r, int line, const char *path, const s
       problem_add(r->problems, PROBLEM_ERROR, line, name, "nothing", arena_printf(r->arena, "this field is required: %s", field->help));
     else if (field->disclose)
       problem_add(r->problems, PROBLEM_UNSTATED, 0, name,
-                  field->fallback != NULL && field->fallback[0] != 0 ? arena_printf(r->arena, "unstated (%s is assumed)", field->fallback)
-                                                                     : "unstated",
+                  field->fallback != NULL && field->fallback[0] != 0 ? arena_printf(r->arena, "not stated (%s is assumed)", field->fallback)
+                                                                     : "not stated",
                   field->help);
     else if (field->type == FIELD_SECTION && !field_table_demands(field->table))
       note_left_out(r, line, name, field->table, field_of(section, field));
@@ -361,6 +362,18 @@ static int line_of(const struct yaml_node *node, const char *path) {
   return line;
 }
 
+/* In the order of the file, what has no line last; stable. */
+static void sort_by_line(struct problem_list *problems) {
+  for (size_t i = 1; i < problems->n_items; i++) {
+    struct problem moved = problems->items[i];
+    int line = moved.line > 0 ? moved.line : INT_MAX;
+    size_t k = i;
+    for (; k > 0 && (problems->items[k - 1].line > 0 ? problems->items[k - 1].line : INT_MAX) > line; k--)
+      problems->items[k] = problems->items[k - 1];
+    problems->items[k] = moved;
+  }
+}
+
 enum lynx_status contract_parse(const char *text, size_t length, struct arena *arena, struct contract *ret,
                                 struct problem_list *ret_problems) {
   struct lynx_error error = {0};
@@ -377,9 +390,10 @@ enum lynx_status contract_parse(const char *text, size_t length, struct arena *a
   }
   lynx_assert(root != NULL); /* a text that was read has a root */
   read_section(&r, root, "", &contract_table, ret);
-  if (ret_problems->n_errors == 0) contract_check(ret, ret_problems);
+  if (root->kind == YAML_MAP) contract_check(ret, ret_problems);
   for (size_t i = 0; i < ret_problems->n_items; i++)
     if (ret_problems->items[i].line == 0) ret_problems->items[i].line = line_of(root, ret_problems->items[i].field);
+  sort_by_line(ret_problems);
   return ret_problems->n_errors == 0 ? LYNX_OK : LYNX_INPUT;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -45,6 +46,7 @@ struct http_driver {
   struct driver_options options;
   struct transport_address address;
   int epoll;
+  bool coarse;                    /* no nanosecond waits on this kernel */
   struct connection *connections; /* n_slots of them: each request in flight has one */
   struct slot_state *slots;
   struct bytes *requests; /* per input: head and body, ready to send */
@@ -86,11 +88,27 @@ static void http_close(void *state) {
   free(driver);
 }
 
+/* Running out of descriptors would look like a server that refuses connections. */
+static enum lynx_status raise_descriptor_limit(uint32_t n_slots, struct lynx_error *error) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return LYNX_OK;
+  if (limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* what it is then is checked below */
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+  }
+  if (limit.rlim_cur >= (rlim_t)n_slots + 64) return LYNX_OK;
+  return lynx_fail(error, LYNX_LIMIT,
+                   "regime.concurrency needs %u connections, and this process may open %llu files; raise it with ulimit -n", n_slots,
+                   (unsigned long long)limit.rlim_cur);
+}
+
 static enum lynx_status http_open(const struct driver_options *options, void **ret_state, struct lynx_error *error) {
   struct http_driver *driver = xalloc(1, sizeof *driver);
   driver->options = *options;
   driver->epoll = -1;
-  enum lynx_status status = transport_resolve(options->endpoint, options->ca_file, options->insecure_tls, &driver->address, error);
+  enum lynx_status status = raise_descriptor_limit(options->n_slots, error);
+  if (status == LYNX_OK) status = transport_resolve(options->endpoint, options->ca_file, options->insecure_tls, &driver->address, error);
   if (status == LYNX_OK && (driver->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)
     status = lynx_fail(error, LYNX_IO, "epoll: %s", strerror(errno));
   driver->connections = xalloc(options->n_slots, sizeof *driver->connections);
@@ -127,12 +145,12 @@ static enum lynx_status http_prepare(void *state, const struct driver_input *inp
     buffer_clear(&body);
     buffer_clear(&request);
     bool good = openai_body(&driver->options, &inputs[i], &body);
-    bool brackets = strchr(to->host, ':') != NULL;
+    bool brackets = strchr(to->url.host, ':') != NULL;
     good = good && buffer_printf(&request,
-                                 "POST %s%s HTTP/1.1\r\nHost: %s%s%s:%s\r\nContent-Type: application/json\r\nAccept: "
+                                 "POST %s%s HTTP/1.1\r\nHost: %s%s%s:%d\r\nContent-Type: application/json\r\nAccept: "
                                  "%s\r\nAccept-Encoding: identity\r\nContent-Length: %zu\r\n",
-                                 to->base, openai_path(&driver->options), brackets ? "[" : "", to->host, brackets ? "]" : "", to->port,
-                                 driver->options.stream ? "text/event-stream" : "application/json", body.length);
+                                 to->url.base, openai_path(&driver->options), brackets ? "[" : "", to->url.host, brackets ? "]" : "",
+                                 to->url.port, driver->options.stream ? "text/event-stream" : "application/json", body.length);
     if (good && driver->options.bearer != NULL) good = buffer_printf(&request, "Authorization: Bearer %s\r\n", driver->options.bearer);
     good = good && buffer_text(&request, "\r\n") && buffer_append(&request, body.data, body.length);
     if (!good) status = lynx_fail(error, LYNX_LIMIT, "input %zu makes a request of more than %d bytes", i, BODY_MAX);
@@ -203,7 +221,12 @@ static void write_request(struct http_driver *driver, struct connection *c) {
     watch(driver, c, EPOLLIN | (all && !c->transport.wants_write ? 0u : (uint32_t)EPOLLOUT));
     return;
   }
-  fail_connection(driver, c, OUTCOME_CLOSED, c->transport.reason);
+  if (c->written == 0) {
+    fail_connection(driver, c, OUTCOME_CLOSED, c->transport.reason);
+    return;
+  }
+  c->state = CONNECTION_READING; /* it stopped listening: what it says about that is read next */
+  watch(driver, c, EPOLLIN);
 }
 
 /* Starts a connection for the slot; what fails at once is kept for the next reap, as issue may not deliver. */
@@ -293,6 +316,7 @@ static void take_event(struct http_driver *driver, struct connection *c, const s
       c->tokens_before = event->output_tokens;
     }
   }
+  if (event->carries_text && event->output_tokens < 0) c->tokens_before += n_tokens; /* running usage was asked for and does not come */
   if (event->carries_text) c->n_text_events++;
   if (!event->carries_text && n_tokens == 0) return;
   driver->deliver(driver->context, &(struct completion){.kind = COMPLETION_EVENT,
@@ -410,7 +434,7 @@ static void read_answer(struct http_driver *driver, struct connection *c) {
                                                 &driver->read_lag_ns);
   driver->read_at_ns = clock_now(driver->options.clock);
   if (answer == TRANSPORT_RETRY) {
-    watch(driver, c, EPOLLIN | (c->transport.wants_write ? (uint32_t)EPOLLOUT : 0u));
+    watch(driver, c, EPOLLIN | (c->transport.wants_write || c->state == CONNECTION_WRITING ? (uint32_t)EPOLLOUT : 0u));
     return;
   }
   if (answer != TRANSPORT_OK) {
@@ -439,7 +463,8 @@ static void read_answer(struct http_driver *driver, struct connection *c) {
     memcpy(reason, c->end.reason, sizeof reason);
     fail_connection(driver, c, OUTCOME_ERROR_IN_STREAM, reason[0] != 0 ? reason : "an error object after 200");
   } else if (c->http.state == HTTP_DONE) {
-    if (used < n) c->http.keep_alive = false; /* bytes that nobody asked for: do not trust the connection again */
+    /* Bytes that nobody asked for, or an answer before the question was out: the connection is not used again. */
+    if (used < n || c->state == CONNECTION_WRITING) c->http.keep_alive = false;
     finish_answer(driver, c);
   }
 }
@@ -457,9 +482,9 @@ static void ready(struct http_driver *driver, struct connection *c, uint32_t eve
       break;
     }
     case CONNECTION_WRITING:
-      if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && c->reused && c->written == 0) {
-        if (!retry_fresh(driver, c)) write_request(driver, c); /* readable before we wrote: the server has closed it */
-      } else write_request(driver, c);
+      /* Readable before all is written: an early answer (413, 429), or the end of a kept connection. */
+      if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) read_answer(driver, c);
+      else write_request(driver, c);
       break;
     case CONNECTION_READING: read_answer(driver, c); break;
     case CONNECTION_IDLE: drop_connection(c); break; /* the server ended a kept connection, or speaks out of turn */
@@ -471,7 +496,13 @@ static int wait_events(struct http_driver *driver, struct epoll_event *events, i
   int64_t left = deadline_ns - clock_now(driver->options.clock);
   if (left < 0) left = 0;
   struct timespec timeout = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
-  return epoll_pwait2(driver->epoll, events, n, &timeout, NULL);
+  int got = driver->coarse ? -1 : epoll_pwait2(driver->epoll, events, n, &timeout, NULL);
+  if (driver->coarse ||
+      (got < 0 && (errno == ENOSYS || errno == EPERM))) { /* Linux before 5.11: to the millisecond, and the lag shows it */
+    driver->coarse = true;
+    got = epoll_wait(driver->epoll, events, n, (int)(left / 1000000));
+  }
+  return got;
 }
 
 static void http_reap(void *state, int64_t deadline_ns, driver_deliver *deliver, void *context) {

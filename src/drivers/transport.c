@@ -7,48 +7,17 @@
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "base/number.h"
 
 static void say_openssl(char *text, size_t size, const char *what) {
   unsigned long code = ERR_get_error();
   char words[160] = "no reason given";
   if (code != 0) ERR_error_string_n(code, words, sizeof words);
   (void)snprintf(text, size, "%s: %.100s", what, words);
-}
-
-static enum lynx_status split_url(const char *url, struct transport_address *ret, struct lynx_error *error) {
-  const char *rest;
-  if (strncmp(url, "http://", 7) == 0) rest = url + 7;
-  else if (strncmp(url, "https://", 8) == 0) rest = url + 8, ret->tls = true;
-  else return lynx_fail(error, LYNX_INPUT, "'%.200s' is not an endpoint; write http://HOST:PORT or https://HOST:PORT", url);
-  const char *slash = strchr(rest, '/');
-  size_t n_host = slash != NULL ? (size_t)(slash - rest) : strlen(rest);
-  const char *bracket = rest[0] == '[' ? memchr(rest, ']', n_host) : NULL; /* an IPv6 literal */
-  const char *colon = memchr(bracket != NULL ? bracket : rest, ':', n_host - (size_t)((bracket != NULL ? bracket : rest) - rest));
-  size_t n_name = colon != NULL ? (size_t)(colon - rest) : n_host;
-  const char *name = rest;
-  if (bracket != NULL) name++, n_name = (size_t)(bracket - rest) - 1;
-  size_t n_port = colon != NULL ? n_host - (size_t)(colon - rest) - 1 : 0;
-  size_t n_base = slash != NULL ? strlen(slash) : 0;
-  while (n_base > 0 && slash[n_base - 1] == '/') n_base--;
-  if (n_name == 0 || n_name >= sizeof ret->host || n_port >= sizeof ret->port || n_base >= sizeof ret->base ||
-      memchr(rest, '@', n_host) != NULL)
-    return lynx_fail(error, LYNX_INPUT, "'%.200s' is not an endpoint; write http://HOST:PORT", url);
-  memcpy(ret->host, name, n_name);
-  if (colon != NULL) memcpy(ret->port, colon + 1, n_port);
-  else (void)snprintf(ret->port, sizeof ret->port, "%s", ret->tls ? "443" : "80");
-  if (n_base > 0) memcpy(ret->base, slash, n_base);
-  int64_t port;
-  if (!number_int64(ret->port, strlen(ret->port), &port) || port < 1 || port > 65535)
-    return lynx_fail(error, LYNX_INPUT, "'%.200s': the port is not a number from 1 to 65535", url);
-  if (strpbrk(ret->host, " \r\n\t") != NULL || strpbrk(ret->base, " \r\n\t") != NULL)
-    return lynx_fail(error, LYNX_INPUT, "'%.200s' holds a blank", url);
-  return LYNX_OK;
 }
 
 static enum lynx_status make_tls(const char *ca_file, bool insecure, struct transport_address *ret, struct lynx_error *error) {
@@ -66,18 +35,39 @@ static enum lynx_status make_tls(const char *ca_file, bool insecure, struct tran
   return LYNX_OK;
 }
 
+static bool accepts(const struct addrinfo *address) {
+  int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), code = 1;
+  socklen_t length = sizeof code;
+  if (fd < 0) return false;
+  if (connect(fd, address->ai_addr, address->ai_addrlen) == 0) code = 0;
+  else if (errno == EINPROGRESS) {
+    struct pollfd wait = {.fd = fd, .events = POLLOUT};
+    if (poll(&wait, 1, 2000) != 1 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &length) != 0) code = 1;
+  }
+  (void)close(fd);
+  return code == 0;
+}
+
 enum lynx_status transport_resolve(const char *url, const char *ca_file, bool insecure, struct transport_address *ret,
                                    struct lynx_error *error) {
+  char port[16];
   *ret = (struct transport_address){0};
-  enum lynx_status status = split_url(url, ret, error);
+  enum lynx_status status = endpoint_parse(url, &ret->url, error);
   if (status != LYNX_OK) return status;
+  (void)snprintf(port, sizeof port, "%d", ret->url.port);
   struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
-  int code = getaddrinfo(ret->host, ret->port, &hints, &found);
-  if (code != 0) return lynx_fail(error, LYNX_IO, "%s: %s", ret->host, gai_strerror(code));
-  memcpy(&ret->address, found->ai_addr, found->ai_addrlen);
-  ret->length = found->ai_addrlen;
+  int code = getaddrinfo(ret->url.host, port, &hints, &found);
+  if (code != 0) return lynx_fail(error, LYNX_IO, "%s: %s", ret->url.host, gai_strerror(code));
+  const struct addrinfo *chosen = found;
+  for (const struct addrinfo *a = found; a != NULL && found->ai_next != NULL; a = a->ai_next)
+    if (accepts(a)) { /* localhost is often ::1 first, and the server on 127.0.0.1 */
+      chosen = a;
+      break;
+    }
+  memcpy(&ret->address, chosen->ai_addr, chosen->ai_addrlen);
+  ret->length = chosen->ai_addrlen;
   freeaddrinfo(found);
-  return ret->tls ? make_tls(ca_file, insecure, ret, error) : LYNX_OK;
+  return ret->url.tls ? make_tls(ca_file, insecure, ret, error) : LYNX_OK;
 }
 
 void transport_address_release(struct transport_address *address) {
@@ -98,10 +88,10 @@ enum transport_answer transport_open(struct transport *transport, const struct t
   int on = 1, stamps = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
   (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   (void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &stamps, sizeof stamps); /* without it the read lag is unknown, and said to be */
-  if (address->tls) {
+  if (address->url.tls) {
     SSL *tls = SSL_new(address->tls_context);
-    if (tls == NULL || SSL_set_fd(tls, fd) != 1 || SSL_set_tlsext_host_name(tls, address->host) != 1 ||
-        SSL_set1_host(tls, address->host) != 1) {
+    if (tls == NULL || SSL_set_fd(tls, fd) != 1 || SSL_set_tlsext_host_name(tls, address->url.host) != 1 ||
+        SSL_set1_host(tls, address->url.host) != 1) {
       SSL_free(tls);
       say_openssl(transport->reason, sizeof transport->reason, "TLS");
       return TRANSPORT_ERROR;

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/endpoint.h"
 #include "base/status.h"
 
 enum transport_answer { TRANSPORT_OK, TRANSPORT_RETRY, TRANSPORT_CLOSED, TRANSPORT_ERROR };
@@ -15,8 +16,7 @@ enum transport_answer { TRANSPORT_OK, TRANSPORT_RETRY, TRANSPORT_CLOSED, TRANSPO
 struct transport_address {
   struct sockaddr_storage address;
   socklen_t length;
-  char host[256], port[16], base[256]; /* base: the path before the routes, "" usually */
-  bool tls;
+  struct endpoint url;
   void *tls_context; /* SSL_CTX */
 };
 

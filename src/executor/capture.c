@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/endpoint.h"
 #include "base/json.h"
 #include "base/number.h"
 
@@ -95,64 +96,71 @@ static bool is_local(const char *host) {
   return local;
 }
 
-static bool split_endpoint(const char *endpoint, char *host, size_t size, int *ret_port) {
-  const char *rest = strstr(endpoint, "://");
-  if (rest == NULL) return false;
-  bool tls = strncmp(endpoint, "https", 5) == 0;
-  rest += 3;
-  size_t n = strcspn(rest, "/");
-  const char *close = rest[0] == '[' ? memchr(rest, ']', n) : NULL;
-  size_t n_host = close != NULL ? (size_t)(close - rest) + 1 : strcspn(rest, ":/");
-  if (n_host >= size || n_host > n) return false;
-  if (close != NULL) (void)snprintf(host, size, "%.*s", (int)n_host - 2, rest + 1);
-  else (void)snprintf(host, size, "%.*s", (int)n_host, rest);
-  int64_t port = tls ? 443 : 80;
-  if (rest[n_host] == ':' && !number_int64(rest + n_host + 1, n - n_host - 1, &port)) return false;
-  *ret_port = (int)port;
-  return true;
-}
-
 /* --- the capture --- */
 
 static void add_hole(const struct probe_target *target, struct fact_list *facts, const char *key, const char *what) {
   probe_missing(target, facts, LAYER_SERVING, FACT_IDENTITY, key, FACT_ABSENT, what, "capture");
 }
 
+/* A listener that only passes bytes on: what serves is behind it. */
+static bool forwards(const struct root *root, int64_t pid, char *name, size_t size) {
+  static const char *const known[] = {"socat",   "docker-proxy", "nginx",       "haproxy", "envoy",    "traefik", "caddy",
+                                      "apache2", "httpd",        "varnishd",    "stunnel", "stunnel4", "ssh",     "sshd",
+                                      "kubectl", "rootlessport", "slirp4netns", "pasta",   "conmon"};
+  char path[64], exe[512];
+  (void)snprintf(path, sizeof path, "/proc/%lld/exe", (long long)pid);
+  if (!root_read_link(root, path, exe, sizeof exe)) return false;
+  const char *slash = strrchr(exe, '/');
+  (void)snprintf(name, size, "%.100s", slash != NULL ? slash + 1 : exe);
+  for (size_t i = 0; i < LYNX_COUNT(known); i++)
+    if (strcmp(name, known[i]) == 0) return true;
+  return false;
+}
+
 static void find_serving_process(const struct capture_request *request, struct probe_target *target, struct fact_list *facts) {
-  char host[256], text[400];
-  int port;
-  target->pid = request->pid;
+  char text[400], name[128];
+  struct endpoint endpoint;
   if (request->in_process) {
     target->why_not = "the workload runs inside lynxbench";
     return;
   }
+  target->pid = request->pid;
   if (request->endpoint == NULL) {
     target->why_not = "no endpoint was given";
     if (request->pid == 0)
       add_hole(target, facts, "hole.serving-process", "no endpoint and no process id were given: what serves is not captured");
     return;
   }
+  if (endpoint_parse(request->endpoint, &endpoint, NULL) != LYNX_OK) {
+    (void)snprintf(text, sizeof text, "'%.200s' is not an endpoint: what serves is not captured", request->endpoint);
+    add_hole(target, facts, "hole.serving-process", text);
+    target->why_not = "the endpoint is not http://HOST:PORT";
+    return;
+  }
   if (request->behind_proxy) {
     (void)snprintf(text, sizeof text, "%.200s is a proxy: the servers behind it are not captured", request->endpoint);
     add_hole(target, facts, "hole.behind-proxy", text);
   }
-  if (request->pid > 0) return;
-  if (!split_endpoint(request->endpoint, host, sizeof host, &port)) {
-    target->why_not = "the endpoint is not host and port";
-    return;
-  }
-  if (!is_local(host)) {
+  if (!is_local(endpoint.host)) {
     (void)snprintf(text, sizeof text, "%.200s is on another host: nothing of the machine that serves is captured", request->endpoint);
     add_hole(target, facts, "hole.remote-host", text);
     target->why_not = "the endpoint is on another host";
     return;
   }
-  target->pid = capture_find_listener(request->root, port);
-  if (target->pid > 0) return;
+  int64_t listener = capture_find_listener(request->root, endpoint.port);
+  if (target->pid == 0) target->pid = listener > 0 ? listener : request->started_pid;
+  if (listener > 0 && request->pid == 0 && !request->behind_proxy && forwards(request->root, listener, name, sizeof name)) {
+    (void)snprintf(text, sizeof text,
+                   "port %d is held by %.100s, which passes requests on: the server behind it is not captured (give executor.pid, or say "
+                   "behind_proxy)",
+                   endpoint.port, name);
+    add_hole(target, facts, "hole.behind-proxy", text);
+  }
+  if (listener > 0 || request->pid > 0) return;
   (void)snprintf(
       text, sizeof text,
       "port %d listens on this machine in a process that is not visible from here (another user's, or in a container): give executor.pid",
-      port);
+      endpoint.port);
   add_hole(target, facts, "hole.serving-process", text);
   target->why_not = "the process that listens is not visible";
 }

@@ -12,6 +12,7 @@ struct capture_request {
   const struct lynx_clock *clock;
   const char *endpoint; /* NULL: only the machine */
   int64_t pid;          /* 0: look for it */
+  int64_t started_pid;  /* the process that was started for this, if the one that listens is not visible; 0: none */
   bool behind_proxy;
   bool in_process; /* the null driver: there is no serving process to look for */
 };

@@ -8,7 +8,8 @@
 #include "base/arena.h"
 #include "load/events.h"
 
-enum { SCAN_EVERY_NS = 10000000, EVENT_BLOB_MAX = 16 << 20 };
+/* REFUSED_PAUSE: in a closed loop, nobody there is no reason to storm. */
+enum { SCAN_EVERY_NS = 10000000, REFUSED_PAUSE_NS = 10000000, EVENT_BLOB_MAX = 16 << 20 };
 
 struct slot {
   bool busy;
@@ -27,8 +28,9 @@ struct engine {
   size_t next_arrival;   /* open loop: index into the schedule */
   int64_t next_id;       /* closed loop */
   int64_t *closed_ready; /* closed loop: when each slot became free, by slot */
-  int64_t n_counted_open;
+  int64_t n_cut_off;     /* counted requests that were not over at the end */
   int64_t last_scan_ns;
+  int64_t stopped_ns; /* when the user (or a full disk) stopped it: what was due later was never owed */
   struct engine_report report;
 };
 
@@ -57,7 +59,7 @@ static void finish(struct engine *engine, uint32_t index, int64_t at_ns, const s
   row->output_tokens = end->output_tokens;
   row->flags |= end->flags;
   memcpy(row->reason, end->reason, sizeof row->reason);
-  if (row->phase == PHASE_COUNTED) engine->n_counted_open--;
+  if (row->phase == PHASE_COUNTED) atomic_fetch_sub(&progress->n_counted_left, 1);
   if (row->events.overflowed) engine->report.event_bytes_lost++;
   atomic_fetch_add_explicit(&progress->n_done, 1, memory_order_relaxed);
   if (end->outcome != OUTCOME_OK && end->outcome != OUTCOME_ABANDONED)
@@ -65,7 +67,7 @@ static void finish(struct engine *engine, uint32_t index, int64_t at_ns, const s
   atomic_fetch_sub_explicit(&progress->in_flight, 1, memory_order_relaxed);
   engine->plan->sink(engine->plan->sink_context, row);
   slot->busy = false;
-  engine->closed_ready[index] = at_ns;
+  engine->closed_ready[index] = end->outcome == OUTCOME_REFUSED ? at_ns + REFUSED_PAUSE_NS : at_ns;
   engine->free_slots[engine->n_free++] = index;
 }
 
@@ -124,7 +126,7 @@ static void begin(struct engine *engine, uint32_t index, int64_t id, int64_t sch
               .read_lag_ns = -1},
   };
   buffer_init(&slot->row.events, EVENT_BLOB_MAX);
-  if (slot->row.phase == PHASE_COUNTED) engine->n_counted_open++;
+  if (slot->row.phase == PHASE_COUNTED && plan->schedule->kind == SCHEDULE_CLOSED) atomic_fetch_add(&plan->progress->n_counted_left, 1);
   atomic_fetch_add_explicit(&plan->progress->n_issued, 1, memory_order_relaxed);
   atomic_fetch_add_explicit(&plan->progress->in_flight, 1, memory_order_relaxed);
 }
@@ -136,7 +138,8 @@ static bool send_one(struct engine *engine, int64_t id, int64_t scheduled_ns) {
   begin(engine, index, id, scheduled_ns);
   if (engine->driver->issue(engine->state, index, engine->slots[index].row.input) == DRIVER_ACCEPTED) return true;
   struct request_row *row = &engine->slots[index].row;
-  if (row->phase == PHASE_COUNTED) engine->n_counted_open--;
+  if (row->phase == PHASE_COUNTED && engine->plan->schedule->kind == SCHEDULE_CLOSED)
+    atomic_fetch_sub(&engine->plan->progress->n_counted_left, 1);
   atomic_fetch_sub_explicit(&engine->plan->progress->n_issued, 1, memory_order_relaxed);
   atomic_fetch_sub_explicit(&engine->plan->progress->in_flight, 1, memory_order_relaxed);
   engine->slots[index].busy = false;
@@ -160,10 +163,12 @@ static int64_t send_due_open(struct engine *engine, int64_t now) {
 }
 
 static int64_t send_due_closed(struct engine *engine, int64_t now) {
+  if (now < 0) return 0; /* the session has not begun */
   while (engine->n_free > 0) {
     uint32_t index = engine->free_slots[engine->n_free - 1];
     int64_t ready = engine->closed_ready[index];
-    if (!send_one(engine, engine->next_id, ready > now ? now : ready)) return now + 1000000;
+    if (ready > now) return ready;
+    if (!send_one(engine, engine->next_id, ready)) return now + 1000000;
     engine->next_id += engine->plan->n_engines;
   }
   return INT64_MAX;
@@ -189,17 +194,17 @@ static bool is_over(const struct engine *engine, int64_t now, int stop) {
   bool idle = engine->n_free == engine->n_slots;
   if (stop == ENGINE_DRAIN) return idle || now >= counted_end + plan->drain_ns;
   if (now < counted_end) return false;
-  return engine->n_counted_open == 0 || now >= counted_end + plan->drain_ns;
+  return atomic_load(&plan->progress->n_counted_left) <= 0 || now >= counted_end + plan->drain_ns;
 }
 
 static void loop(struct engine *engine) {
   const struct engine_plan *plan = engine->plan;
-  int64_t drain_since = -1;
+  engine->stopped_ns = INT64_MAX;
   for (;;) {
     int stop = atomic_load_explicit(plan->stop, memory_order_relaxed);
     int64_t now = now_of(engine);
-    if (stop == ENGINE_DRAIN && drain_since < 0) drain_since = now;
-    if (is_over(engine, now, stop) || (drain_since >= 0 && now - drain_since > plan->drain_ns)) break;
+    if (stop != ENGINE_RUN && engine->stopped_ns == INT64_MAX) engine->stopped_ns = now;
+    if (is_over(engine, now, stop) || (stop == ENGINE_DRAIN && now - engine->stopped_ns > plan->drain_ns)) break;
     int64_t due = INT64_MAX;
     if (stop == ENGINE_RUN) due = plan->schedule->kind == SCHEDULE_CLOSED ? send_due_closed(engine, now) : send_due_open(engine, now);
     scan_timeouts(engine, now);
@@ -208,6 +213,33 @@ static void loop(struct engine *engine) {
     int64_t away = now_of(engine) - until;
     if (away > engine->report.longest_away_ns) engine->report.longest_away_ns = away;
     engine->report.n_loops++;
+  }
+}
+
+/* This engine's arrivals of the counted window. */
+static int64_t count_arrivals(const struct engine *engine) {
+  const struct engine_plan *plan = engine->plan;
+  int64_t n = 0;
+  for (size_t i = engine->next_arrival; i < plan->schedule->n_arrivals; i += plan->n_engines)
+    n += phase_at(plan, plan->schedule->at_ns[i]) == PHASE_COUNTED;
+  return n;
+}
+
+/* Counted arrivals that were due and found no slot until the end: unfinished, like those that were sent, and kept. */
+static void keep_unsent(struct engine *engine, int64_t due_before_ns, int64_t end_ns) {
+  const struct engine_plan *plan = engine->plan;
+  const struct schedule *schedule = plan->schedule;
+  for (; engine->next_arrival < schedule->n_arrivals && schedule->at_ns[engine->next_arrival] < due_before_ns;
+       engine->next_arrival += plan->n_engines) {
+    int64_t at = schedule->at_ns[engine->next_arrival];
+    if (phase_at(plan, at) != PHASE_COUNTED) continue;
+    lynx_assert(engine->n_free > 0); /* every slot was given up */
+    uint32_t index = engine->free_slots[--engine->n_free];
+    begin(engine, index, (int64_t)engine->next_arrival, at);
+    struct answer_end end = {
+        .outcome = OUTCOME_UNFINISHED, .prompt_tokens = -1, .output_tokens = -1, .reason = "never sent: no slot was free until the end"};
+    finish(engine, index, end_ns, &end);
+    engine->n_cut_off++;
   }
 }
 
@@ -229,12 +261,18 @@ enum lynx_status engine_run(const struct engine_plan *plan, const struct driver 
   engine.closed_ready = xalloc(share, sizeof *engine.closed_ready);
   for (uint32_t i = 0; i < share; i++) engine.free_slots[engine.n_free++] = share - 1 - i;
   (void)prctl(PR_SET_TIMERSLACK, 1UL); /* wake when asked, not up to 50 us later; without it we are later, and say so */
+  atomic_fetch_add(&plan->progress->n_counted_left, count_arrivals(&engine));
   int64_t cpu = thread_cpu_ns(), wall = clock_now(plan->clock);
   loop(&engine);
   int64_t end = now_of(&engine);
-  engine.report.drained = engine.n_counted_open == 0;
-  for (uint32_t i = 0; i < share; i++)
-    if (engine.slots[i].busy) give_up(&engine, i, end, engine.slots[i].row.phase == PHASE_COUNTED ? OUTCOME_UNFINISHED : OUTCOME_ABANDONED);
+  for (uint32_t i = 0; i < share; i++) {
+    if (!engine.slots[i].busy) continue;
+    bool counted = engine.slots[i].row.phase == PHASE_COUNTED;
+    engine.n_cut_off += counted;
+    give_up(&engine, i, end, counted ? OUTCOME_UNFINISHED : OUTCOME_ABANDONED);
+  }
+  keep_unsent(&engine, end < engine.stopped_ns ? end : engine.stopped_ns, end);
+  engine.report.drained = engine.n_cut_off == 0;
   engine.report.ended_ns = end;
   engine.report.cpu_ns = thread_cpu_ns() - cpu;
   engine.report.wall_ns = clock_now(plan->clock) - wall;

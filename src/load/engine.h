@@ -37,6 +37,7 @@ struct request_row {
 struct engine_progress {
   atomic_llong n_issued, n_done, n_failed, n_tokens;
   atomic_int in_flight;
+  atomic_llong n_counted_left; /* counted requests of all engines that are not over: no engine leaves before they are */
 };
 
 enum { ENGINE_RUN = 0, ENGINE_DRAIN = 1, ENGINE_ABORT = 2 };
@@ -60,11 +61,11 @@ struct engine_plan {
 
 /* What measuring cost and how late we were. */
 struct engine_report {
-  int64_t n_loops, n_busy; /* n_busy: arrivals that found every slot taken */
+  int64_t n_loops, n_busy; /* n_busy: looks at the schedule that found every slot taken */
   int64_t cpu_ns, wall_ns; /* of this thread */
   int64_t longest_away_ns; /* the longest time between two looks at the driver beyond what was asked for */
   int64_t ended_ns;
-  bool drained;             /* every counted request finished */
+  bool drained;             /* every counted request of this engine was sent and finished */
   int64_t event_bytes_lost; /* blobs that hit their limit */
 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/endpoint.h"
 #include "base/json.h"
 #include "drivers/drivers.h"
 #include "executor/capture.h"
@@ -224,7 +225,8 @@ static enum lynx_status attend(struct run *run, struct session_run *session, con
     }
     show_progress(run, session, precision, now_ns);
     if (!session->aborted && does_harm(session, now_ns)) session->aborted = true;
-    int wanted = status != LYNX_OK || session->aborted ? ENGINE_ABORT : atomic_load(run->request->stop);
+    bool died = run->service.child.pid > 0 && !child_running(&run->service.child);
+    int wanted = status != LYNX_OK || session->aborted || died ? ENGINE_ABORT : atomic_load(run->request->stop);
     if (wanted > atomic_load(&session->stop)) atomic_store(&session->stop, wanted);
   }
   return status;
@@ -330,6 +332,13 @@ static enum lynx_status note_clock_step(struct run *run, const struct session_ru
   return put_event(run, "clock step", text);
 }
 
+static int64_t find_serving(const struct run *run) {
+  struct endpoint endpoint;
+  if (run->contract.executor.pid > 0) return run->contract.executor.pid;
+  if (endpoint_parse(run->contract.executor.endpoint, &endpoint, NULL) != LYNX_OK) return 0;
+  return capture_find_listener(run->request->root, endpoint.port);
+}
+
 /* Runs the load and fills in the session's row. */
 static enum lynx_status run_load(struct run *run, struct session_run *session, struct bundle_session *row, const char *precision) {
   const struct contract *c = &run->contract;
@@ -349,6 +358,9 @@ static enum lynx_status run_load(struct run *run, struct session_run *session, s
   status = bundle_put_session(run->bundle, row, run->error);
   if (status == LYNX_OK) status = bundle_commit(run->bundle, run->error);
   if (status == LYNX_OK) status = start_engines(run, session, threads, n);
+  int64_t serving = run->service.child.pid;
+  if (serving == 0 && !run->driver->in_process) serving = find_serving(run);
+  if (run->machine_known) sampler_machine.watch(run->machine, serving);
   enum lynx_status attended = attend(run, session, precision);
   for (uint32_t i = 0; i < n; i++) {
     if (threads[i].thread != 0) (void)pthread_join(threads[i].thread, NULL);
@@ -387,7 +399,7 @@ static enum lynx_status capture_now(struct run *run, const char *moment, const c
                                     .behind_proxy = run->contract.executor.behind_proxy,
                                     .in_process = run->driver->in_process};
   if (request.in_process) request.endpoint = NULL;
-  if (run->service.child.pid > 0 && request.pid == 0) request.pid = run->service.child.pid;
+  request.started_pid = run->service.child.pid;
   capture_run(&request, &facts);
   for (size_t i = 0; i < run->contract.executor.declare.n_items; i++) {
     const char *key = run->contract.executor.declare.keys[i], *dot = strchr(key, '.');
@@ -404,14 +416,21 @@ static enum lynx_status capture_now(struct run *run, const char *moment, const c
   return status;
 }
 
+/* Windows are kept until all are there: half an accuracy would be compared with a whole one. */
 struct accuracy_target {
-  struct run *run;
-  int64_t session;
+  struct arena arena;
+  struct accuracy_window {
+    double bits;
+    int64_t bytes;
+  } * windows;
+  int64_t n;
 };
 
 static enum lynx_status keep_accuracy(void *context, int64_t window, double bits, int64_t bytes) {
   struct accuracy_target *target = context;
-  return bundle_put_accuracy(target->run->bundle, target->session, window, "bits", bits, bytes, target->run->error);
+  target->windows[window] = (struct accuracy_window){bits, bytes};
+  target->n++;
+  return LYNX_OK;
 }
 
 static enum lynx_status measure_accuracy(struct run *run, int64_t session, const char *precision) {
@@ -421,11 +440,14 @@ static enum lynx_status measure_accuracy(struct run *run, int64_t session, const
                                   .session = session + 1,
                                   .n_sessions = run->contract.method.sessions * (int64_t)run->contract.precisions.n_items};
   if (run->request->progress != NULL) run->request->progress(run->request->context, &progress);
-  struct accuracy_target target = {run, session};
+  struct accuracy_target target = {0};
   struct lynx_error why = {0};
-  enum lynx_status status = service_accuracy(&run->service, keep_accuracy, &target, &why);
-  if (status == LYNX_OK) return LYNX_OK;
-  if (run->error->status != LYNX_OK) return status; /* the record could not be written */
+  target.windows = arena_alloc(&target.arena, (size_t)run->contract.accuracy.windows, sizeof *target.windows);
+  enum lynx_status status = service_accuracy(&run->service, keep_accuracy, &target, &why), written = LYNX_OK;
+  for (int64_t i = 0; i < target.n && status == LYNX_OK && written == LYNX_OK; i++)
+    written = bundle_put_accuracy(run->bundle, session, i, "bits", target.windows[i].bits, target.windows[i].bytes, run->error);
+  arena_release(&target.arena);
+  if (status == LYNX_OK) return written;
   char text[700];
   (void)snprintf(text, sizeof text, "accuracy of %s was not measured: %s", precision, why.message);
   note(run, text);
@@ -470,7 +492,11 @@ static enum lynx_status run_session(struct run *run, int64_t number, size_t prec
     struct lynx_error why = {0};
     if (!run->driver->in_process)
       status = service_start(&run->service, name, arena_printf(&run->arena, "%s.executor.log", run->request->out_path), &why);
-    if (status == LYNX_UNSUPPORTED) status = mark_unavailable(run, &row, precision, why.message);
+    if (status != LYNX_OK && atomic_load(run->request->stop) != 0) {
+      row.status = "interrupted";
+      row.start_realtime_ns = realtime(run);
+      status = bundle_put_session(run->bundle, &row, run->error);
+    } else if (status == LYNX_UNSUPPORTED) status = mark_unavailable(run, &row, precision, why.message);
     else if (status != LYNX_OK) {
       *run->error = why;
       run->outcome->executor_failed = status == LYNX_IO || status == LYNX_NOT_FOUND;
@@ -540,7 +566,7 @@ static enum lynx_status prepare(struct run *run) {
   const char *variable = run->contract.workload.api_key_env;
   if (variable != NULL && (run->bearer = getenv(variable)) == NULL)
     return lynx_fail(run->error, LYNX_INPUT, "workload.api_key_env names %.80s, which is not set in this environment", variable);
-  run->service = (struct service){.contract = &run->contract, .bearer = run->bearer};
+  run->service = (struct service){.contract = &run->contract, .bearer = run->bearer, .stop = run->request->stop};
   run->skip = arena_alloc(&run->arena, run->contract.precisions.n_items, sizeof *run->skip);
   if (contract_states(&run->contract, "accuracy") && !run->driver->in_process) {
     struct buffer text;

@@ -1,5 +1,6 @@
 #include "measure/service.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/control.h"
+#include "base/endpoint.h"
 #include "base/json.h"
 #include "base/root.h"
 #include "measure/inputs.h"
@@ -63,11 +65,10 @@ static const char *replace(struct arena *arena, const char *argument, const char
   return replace(arena, arena_printf(arena, "%.*s%s%s", (int)(found - argument), argument, value, found + strlen(name)), name, value);
 }
 
-static const char *port_of(struct arena *arena, const char *endpoint) {
-  const char *rest = strstr(endpoint, "://");
-  rest = rest != NULL ? rest + 3 : endpoint;
-  const char *colon = strrchr(rest, ':');
-  return colon != NULL ? arena_text(arena, colon + 1, strcspn(colon + 1, "/")) : "80";
+static const char *port_of(struct arena *arena, const char *url) {
+  struct endpoint endpoint = {.port = 80};
+  if (endpoint_parse(url, &endpoint, NULL) != LYNX_OK) return "80"; /* not so: the contract was checked */
+  return arena_printf(arena, "%d", endpoint.port);
 }
 
 static enum lynx_status wait_ready(struct service *service, const char *precision, struct lynx_error *error) {
@@ -77,6 +78,7 @@ static enum lynx_status wait_ready(struct service *service, const char *precisio
   const struct timespec step = {.tv_nsec = 50000000};
   for (;;) {
     if (check_ready(service, 2000000000, NULL) == LYNX_OK) return LYNX_OK;
+    if (atomic_load(service->stop) != 0) return lynx_fail(error, LYNX_IO, "stopped while the executor was starting");
     if (!child_running(&service->child)) {
       service_log_tail(service, tail, sizeof tail);
       if (service->child.exit_code == start->unavailable_exit) return lynx_fail(error, LYNX_UNSUPPORTED, "%s: %s", precision, tail);
@@ -176,10 +178,11 @@ static bool sum_window(const struct buffer *body, size_t length, double *ret_bit
   for (size_t i = 0; good && i + 1 < n; i++) {
     const json_t *value = json_array_get(values, i);
     if (json_is_number(value)) *ret_bits -= json_number_value(value) / ln2;
-    else *ret_bytes -= (int64_t)json_string_length(json_array_get(tokens, i));
+    else if (i == 0) *ret_bytes -= (int64_t)json_string_length(json_array_get(tokens, i));
+    else good = false; /* a model that gives NaN must not score by leaving its worst tokens out */
   }
   json_decref(root);
-  return good && *ret_bytes > 0;
+  return good && isfinite(*ret_bits) && *ret_bytes > 0;
 }
 
 enum lynx_status service_accuracy(const struct service *service, service_accuracy_row *row, void *context, struct lynx_error *error) {
@@ -197,7 +200,8 @@ enum lynx_status service_accuracy(const struct service *service, service_accurac
     double bits;
     int64_t bytes;
     buffer_clear(&body);
-    if (!ask_window(service, text.data + (size_t)i * length, length, &body, error))
+    if (atomic_load(service->stop) != 0) status = lynx_fail(error, LYNX_IO, "stopped by the user");
+    else if (!ask_window(service, text.data + (size_t)i * length, length, &body, error))
       status = error != NULL && error->status != LYNX_OK ? error->status : LYNX_IO;
     else if (!sum_window(&body, length, &bits, &bytes))
       status = lynx_fail(

@@ -5,12 +5,15 @@
 #ifndef MEASURE_SERVICE_H
 #define MEASURE_SERVICE_H
 
+#include <stdatomic.h>
+
 #include "base/child.h"
 #include "contract/contract.h"
 
 struct service {
   const struct contract *contract;
   const char *bearer;
+  const atomic_int *stop; /* not 0: the user wants to stop; waits are cut short */
   struct child child;
   char log_path[600]; /* what the started executor prints; "" if none was started */
 };

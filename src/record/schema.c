@@ -73,6 +73,8 @@ enum lynx_status bundle_sql_fail(struct bundle *bundle, struct lynx_error *error
   lynx_error_at(error, bundle->path, 0, NULL);
   if (primary == SQLITE_FULL || (primary == SQLITE_IOERR && sqlite3_system_errno(bundle->db) == ENOSPC))
     return lynx_fail(error, LYNX_IO, "%s: the disk is full; free some space. What was recorded before is intact", doing);
+  if (primary == SQLITE_NOTADB)
+    return lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle; `lynxbench run CONTRACT --out NAME.lynx` makes one");
   return lynx_fail(error, content ? LYNX_INPUT : LYNX_IO, "%s: %s", doing, sqlite3_errmsg(bundle->db));
 }
 

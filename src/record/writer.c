@@ -48,7 +48,10 @@ enum lynx_status bundle_create(const char *path, struct bundle **ret, struct lyn
   enum lynx_status status;
   if (sqlite3_open_v2(path, &bundle->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
     status = bundle_sql_fail(bundle, error, "cannot be opened");
-  else status = create_tables(bundle, error);
+  else {
+    (void)sqlite3_busy_timeout(bundle->db, 10000); /* somebody may be looking at it */
+    status = create_tables(bundle, error);
+  }
   if (status != LYNX_OK) {
     bundle_close(bundle);
     return status;
@@ -98,7 +101,8 @@ static void put_double(struct row *row, double value) {
 static enum lynx_status row_end(struct row *row, struct lynx_error *error) {
   row->good = row->good && sqlite3_step(row->insert) == SQLITE_DONE;
   enum lynx_status status = row->good ? LYNX_OK : bundle_sql_fail(row->bundle, error, "cannot be written");
-  (void)sqlite3_reset(row->insert); /* repeats the step's error */
+  (void)sqlite3_reset(row->insert);                                                                      /* repeats the step's error */
+  if (status != LYNX_OK && sqlite3_get_autocommit(row->bundle->db)) row->bundle->in_transaction = false; /* SQLite rolled back */
   return status;
 }
 
@@ -260,10 +264,11 @@ enum lynx_status bundle_seal(struct bundle *bundle, enum bundle_end end, const c
     status = store_seal(bundle, bundle_end_text(end), why, root, error);
   }
   if (status == LYNX_OK) status = bundle_exec(bundle, "COMMIT", error);
-  /* One file again, durable, without free pages. */
-  if (status == LYNX_OK)
-    status = bundle_exec(bundle, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL", error);
-  if (status == LYNX_OK)
-    (void)sqlite3_exec(bundle->db, "VACUUM", NULL, NULL, NULL); /* only tidies: without room for it the sealed file stands as it is */
+  /* One file again, durable, without free pages. This only tidies: without room for it the sealed file stands with its log beside it. */
+  if (status == LYNX_OK) {
+    (void)sqlite3_exec(bundle->db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL", NULL, NULL,
+                       NULL);
+    (void)sqlite3_exec(bundle->db, "VACUUM", NULL, NULL, NULL);
+  }
   return status;
 }

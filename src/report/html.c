@@ -93,8 +93,10 @@ static enum lynx_status gather_request(void *context, const struct bundle_reques
   double scale = !points->result->contract.workload.continuous_usage && r->output_tokens >= 0 && r->n_text_events > 0
                      ? (double)r->output_tokens / (double)r->n_text_events
                      : 1;
+  bool failed = !abandoned && strcmp(r->outcome, outcome_text(OUTCOME_OK)) != 0 &&
+                strcmp(r->outcome, outcome_text(OUTCOME_UNFINISHED)) != 0;
   events_begin(&reader, r->events, r->events_length);
-  while (events_next(&reader, &event) == 1) {
+  while (!failed && events_next(&reader, &event) == 1) { /* times were checked when the figures were computed */
     int64_t bin = (r->written_ns + event.at_ns) / points->bin_ns;
     if (bin >= 0 && (size_t)bin < points->n_bins)
       points->bins[points->session * points->n_bins + (size_t)bin] += event.n_tokens * scale * 1e9 / (double)points->bin_ns;

@@ -86,6 +86,10 @@ static void put_precision(struct buffer *out, const struct style *s, const struc
     return;
   }
   (void)buffer_printf(out, "  %-22s %zu of %lld complete\n", "sessions", p->n_complete, (long long)r->contract.method.sessions);
+  if (p->n_counted == 0) {
+    (void)buffer_text(out, "  nothing was counted\n");
+    return;
+  }
   put_failures(out, s, p);
   put_rate(out, "output throughput", &p->output_rate, "tokens/s", r->contract.method.confidence);
   put_rate(out, "request throughput", &p->request_rate, "requests/s", r->contract.method.confidence);
@@ -106,7 +110,9 @@ static void put_precision(struct buffer *out, const struct style *s, const struc
                       text_latency(b, sizeof b, p->send_lag.p99), text_latency(c, sizeof c, p->send_lag.greatest));
   if (p->read_lag.n > 0) (void)buffer_printf(out, " read lag p99 %s;", text_latency(a, sizeof a, p->read_lag.p99));
   else (void)buffer_text(out, " read lag unknown;");
-  (void)buffer_printf(out, " %.1f %% of a core%s%s%s\n", 100 * p->engine_cpu_share, p->instrument_limited ? s->bad : "",
+  char share[40] = "an unknown share";
+  if (!isnan(p->engine_cpu_share)) (void)snprintf(share, sizeof share, "%.1f %%", 100 * p->engine_cpu_share);
+  (void)buffer_printf(out, " %s of a core%s%s%s\n", share, p->instrument_limited ? s->bad : "",
                       p->instrument_limited ? "; INSTRUMENT-LIMITED" : "", p->instrument_limited ? s->plain : "");
 }
 

@@ -35,6 +35,11 @@ static void judge_record(struct building *b, const struct result *r) {
   if (r->grade > (enum grade)r->contract.least_grade)
     refuse(b, arena_printf(b->arena, "the contract's grade is %s and its own bar is %s: `lynxbench lint` lists what it leaves unstated",
                            grade_text(r->grade), grade_text((enum grade)r->contract.least_grade)));
+  static const char *const needed[] = {"fact", "session", "request", "event"};
+  for (size_t i = 0; i < LYNX_COUNT(needed); i++)
+    if (strstr(r->seal.withheld, needed[i]) != NULL)
+      refuse(b, arena_printf(b->arena, "the section '%s' is withheld from this copy, and what it holds decides whether a claim can be made",
+                             needed[i]));
   for (size_t i = 0; i < r->n_departures; i++) refuse(b, arena_printf(b->arena, "out of contract: %s", r->departures[i]));
   for (size_t i = 0; i < r->n_changed; i++) refuse(b, arena_printf(b->arena, "the executor changed during the run: %s", r->changed[i]));
   for (size_t i = 0; i < r->n_conditions; i++) refuse(b, arena_printf(b->arena, "the conditions were not met: %s", r->conditions[i]));

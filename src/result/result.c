@@ -9,6 +9,8 @@
 #include "load/engine.h"
 #include "load/events.h"
 
+static const int64_t time_max_ns = (int64_t)1 << 60; /* 36 years */
+
 const double result_quantiles[RESULT_QUANTILES] = {0.5, 0.9, 0.95, 0.99, 0.999};
 
 /* --- growing lists of values --- */
@@ -60,6 +62,7 @@ struct scan {
   int64_t window_from, window_to;
   struct values pooled[METRIC_COUNT]; /* of all sessions of the precision */
   struct values own[METRIC_COUNT];    /* of this session */
+  struct values ages[METRIC_COUNT];   /* values that are only lower bounds: unfinished requests */
   struct values send_lag, read_lag;
   double tokens_in_window, events_with_usage, tokens_with_usage, prompt_tokens, output_tokens;
   int64_t n_ended_in_window, n_good, n_with_usage, n_with_prompt_usage;
@@ -82,6 +85,10 @@ static void scan_events(struct scan *scan, const struct bundle_request *r, bool 
   events_begin(&reader, r->events, r->events_length);
   for (int more; (more = events_next(&reader, &event)) != 0;) {
     if (more < 0) {
+      scan->broken = true;
+      return;
+    }
+    if (event.at_ns > time_max_ns) {
       scan->broken = true;
       return;
     }
@@ -115,7 +122,9 @@ static void count_request(struct scan *scan, const struct bundle_request *r, enu
     if ((r->flags >> i & 1) != 0) p->flags[i]++;
   for (int m = 0; m < METRIC_COUNT; m++) {
     double ns;
-    if (result_latency_of(&scan->result->contract, (enum metric)m, r, &ns)) add_latency(scan, (enum metric)m, ns);
+    if (!result_latency_of(&scan->result->contract, (enum metric)m, r, &ns)) continue;
+    add_latency(scan, (enum metric)m, ns);
+    if (outcome == OUTCOME_UNFINISHED && isfinite(ns)) values_add(&scan->ages[m], ns);
   }
   values_add(&scan->send_lag, (double)(r->issued_ns - r->scheduled_ns));
   if (r->read_lag_ns >= 0) values_add(&scan->read_lag, (double)r->read_lag_ns);
@@ -133,7 +142,11 @@ static void count_request(struct scan *scan, const struct bundle_request *r, enu
 static enum lynx_status scan_request(void *context, const struct bundle_request *r) {
   struct scan *scan = context;
   enum outcome outcome;
-  if (!outcome_parse(r->outcome, &outcome)) return LYNX_INPUT;
+  const int64_t times[] = {r->scheduled_ns,   r->issued_ns,     r->written_ns, r->first_byte_ns,
+                           r->first_token_ns, r->last_token_ns, r->end_ns,     r->read_lag_ns};
+  if (!outcome_parse(r->outcome, &outcome) || r->output_tokens > UINT32_MAX || r->prompt_tokens > UINT32_MAX) return LYNX_INPUT;
+  for (size_t i = 0; i < LYNX_COUNT(times); i++)
+    if (times[i] < -1 || times[i] > time_max_ns) return LYNX_INPUT; /* sums of two of them cannot overflow */
   bool counted = strcmp(r->phase, phase_text(PHASE_COUNTED)) == 0, ok = outcome == OUTCOME_OK;
   if (strcmp(r->phase, phase_text(PHASE_WARM_UP)) == 0) scan->precision->n_warm_up++;
   else if (!counted) scan->precision->n_tail++;
@@ -248,6 +261,22 @@ static double quantile_figure(const struct result_session *s, int metric, int qu
   return s->at[metric][quantile];
 }
 
+/* The values that an objective is held against: an unfinished request's age is a lower bound, and one below the objective may have
+ * missed it, so it counts as a miss. */
+static struct values *without_ages(struct scan *scan, enum metric metric, double at_most) {
+  struct values *pooled = &scan->pooled[metric];
+  for (size_t k = 0; k < scan->ages[metric].n; k++) {
+    if (scan->ages[metric].at[k] > at_most) continue;
+    for (size_t i = 0; i < pooled->n; i++)
+      if (pooled->at[i] == scan->ages[metric].at[k]) {
+        pooled->at[i] = INFINITY;
+        break;
+      }
+  }
+  quantile_sort(pooled->at, pooled->n);
+  return pooled;
+}
+
 static void close_precision(struct scan *scan) {
   struct result_precision *p = scan->precision;
   const struct contract *contract = &scan->result->contract;
@@ -267,7 +296,7 @@ static void close_precision(struct scan *scan) {
   p->n_objectives = contract->slo.n_items;
   p->objectives = arena_alloc(&scan->result->arena, p->n_objectives, sizeof *p->objectives);
   for (size_t i = 0; i < p->n_objectives; i++) {
-    struct values *pooled = &scan->pooled[slo[i].metric];
+    struct values *pooled = without_ages(scan, (enum metric)slo[i].metric, (double)slo[i].at_most_ns);
     struct result_objective *o = &p->objectives[i];
     *o = (struct result_objective){.metric = (enum metric)slo[i].metric, .quantile = slo[i].quantile, .at_most_ns = slo[i].at_most_ns};
     if (pooled->n == 0) continue;
@@ -290,6 +319,7 @@ static void close_precision(struct scan *scan) {
   for (int m = 0; m < METRIC_COUNT; m++) {
     free(scan->pooled[m].at);
     free(scan->own[m].at);
+    free(scan->ages[m].at);
   }
   free(scan->send_lag.at);
   free(scan->read_lag.at);

@@ -9,6 +9,8 @@
 struct machine {
   const struct root *root;
   unsigned long long total, busy, steal;
+  int64_t pid;
+  unsigned long long ours; /* of lynxbench and of the serving process */
 };
 
 static bool read_ticks(const struct root *root, unsigned long long *total, unsigned long long *busy, unsigned long long *steal) {
@@ -24,6 +26,28 @@ static bool read_ticks(const struct root *root, unsigned long long *total, unsig
   return true;
 }
 
+/* Ticks that a process and its threads have used; 0 if it cannot be read. */
+static unsigned long long process_ticks(const struct root *root, const char *path) {
+  char line[1024];
+  unsigned long long user = 0, system_time = 0;
+  if (!root_read_line(root, path, line, sizeof line)) return 0;
+  const char *after = strrchr(line, ')'); /* the name before it may hold anything */
+  if (after == NULL || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system_time) != 2) return 0;
+  return user + system_time;
+}
+
+static unsigned long long our_ticks(const struct machine *m) {
+  char path[64];
+  (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)m->pid);
+  return process_ticks(m->root, "/proc/self/stat") + (m->pid > 0 ? process_ticks(m->root, path) : 0);
+}
+
+static void machine_watch(void *state, int64_t pid) {
+  struct machine *m = state;
+  m->pid = pid;
+  m->ours = our_ticks(m);
+}
+
 static bool machine_open(const struct root *root, void **ret_state) {
   struct machine *m = xalloc(1, sizeof *m);
   m->root = root;
@@ -37,6 +61,11 @@ static void machine_sample(void *state, sampler_deliver *deliver, void *context)
   if (read_ticks(m->root, &total, &busy, &steal) && total > m->total) {
     deliver(context, "machine.busy_ratio", (double)(busy - m->busy) / (double)(total - m->total));
     deliver(context, "machine.steal_ratio", (double)(steal - m->steal) / (double)(total - m->total));
+    unsigned long long ours = our_ticks(m), mine = ours > m->ours ? ours - m->ours : 0, all = busy - m->busy;
+    if (m->pid > 0)
+      deliver(context, "machine.others_ratio",
+              all > mine ? (double)(all - mine) / (double)(total - m->total) : 0); /* neither lynxbench nor the serving process */
+    m->ours = ours;
     m->total = total;
     m->busy = busy;
     m->steal = steal;
@@ -54,5 +83,6 @@ static void machine_close(void *state) {
 const struct sampler sampler_machine = {.name = "machine",
                                         .summary = "processors: busy, stolen, under pressure",
                                         .open = machine_open,
+                                        .watch = machine_watch,
                                         .sample = machine_sample,
                                         .close = machine_close};

@@ -13,6 +13,7 @@ typedef void sampler_deliver(void *context, const char *series, double value);
 struct sampler {
   const char *name, *summary;
   bool (*open)(const struct root *root, void **ret_state);
+  void (*watch)(void *state, int64_t pid); /* the serving process, for what concerns it; 0: none */
   void (*sample)(void *state, sampler_deliver *deliver, void *context);
   void (*close)(void *state);
 };

@@ -62,7 +62,7 @@ accuracy: {{text_file: {SOURCE}/reference/model/held-out.txt, windows: 32, windo
         with open(one, "w") as f:
             f.write(text)
         r = lynx("run", one, "--out", f"{d}/{precision}.lynx", "--quiet", timeout=300, env={"ONEDNN_MAX_CPU_ISA": "SSE41", "DNNL_MAX_CPU_ISA": "SSE41"})
-        check_equal(r.returncode, 0, f"{precision} on SSE4.1: {r.stderr}")
+        check(r.returncode in (0, 3), f"{precision} on SSE4.1: {r.stderr}")
         q = show(f"{d}/{precision}.lynx")["precisions"][0]
         print(f"{precision} on SSE4.1: {'unavailable' if q['unavailable'] else q['status'] + ', ' + q['primitive']}")
         check(q["unavailable"] or q["status"] == "emulated", f"{precision} on SSE4.1: {q['status']} {q['primitive']}")

@@ -68,6 +68,12 @@ with reference("--weights", f"{SOURCE}/reference/model/byte.safetensors", "--max
         codes = list(pool.map(one, range(40)))
     check(set(codes) <= {200, 429} and 200 in codes, f"a full queue: {codes}")
     print(f"40 at once against a batch of 4 and a queue of 8: {codes.count(200)} answered, {codes.count(429)} refused with 429")
+for shape in ("tiny", "small"):
+    with reference("--shape", shape) as port:
+        a = json.loads(ask(port, "/v1/completions", {"prompt": "abc", "max_tokens": 5, "temperature": 0, "ignore_eos": True}))
+        check_equal(a["usage"]["completion_tokens"], 5, f"shape {shape}")
+        b = json.loads(ask(port, "/v1/completions", {"prompt": "abc", "max_tokens": 5, "temperature": 0, "ignore_eos": True}))
+        check_equal(a["choices"], b["choices"], f"shape {shape}: weights from a seed")
 r = subprocess.run([REF, "--mode", "nothing"], capture_output=True, text=True)
 check_equal(r.returncode, 2, "a wrong option")
 check_in("model metronome", r.stderr, "says what is accepted")

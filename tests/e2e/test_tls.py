@@ -18,6 +18,9 @@ with folder() as d, reference("--mode", "metronome", "--first-token", "5ms", "--
         check(p["read_lag"]["n_unknown"] == p["requests"]["counted"], "read lags through TLS are unknown, and said to be")
         check_in("is a proxy", json.dumps(result["executor"]["holes"]), "what is behind the proxy is a hole")
         check_in("is a proxy", lynx("show", f"{d}/tls.lynx").stdout, "and shown")
+        # A forwarder is recognised also where the contract does not say that there is one.
+        r = lynx("capture", "--endpoint", f"http://127.0.0.1:{port}", "--json")
+        check_in("held by socat", r.stdout, "a forwarder on the port is a hole")
         r = lynx("run", contract(f"{d}/un.yaml", port, executor=f'{{endpoint: "https://localhost:{port}"}}'), "--out", f"{d}/un.lynx", "--quiet")
         check_equal(r.returncode, 5, "not trusted: exit code")
         check_in("certificate", r.stderr.lower(), "not trusted: says why")

@@ -117,9 +117,14 @@ static void problems(void) {
           "slo[1].metric", 7, "time_to_first_token", "without a stream");
   problem(WITH("owners: {hardware: us}\n"), "owners", 4, "hardware", "accelerator");
 
+  problem("lynxbench: 1\nexecutor: {endpoint: \"ftp://h\"}\nregime: {rate_per_s: 2}\n", "executor.endpoint", 2, "ftp://h",
+          "http://HOST:PORT");
+  problem("lynxbench: 1\nexecutor: {endpoint: \"http://h:99999\"}\nregime: {rate_per_s: 2}\n", "executor.endpoint", 2, "port",
+          "http://HOST:PORT");
+
   /* All at once. */
   struct parsed p = parse("lynxbench: 1\nregime: {rate_per_s: x}\nmethod: {sessions: y, counted: z}\nfoo: 1\n");
-  CHECK_INT(p.problems.n_errors, 4);
+  CHECK_INT(p.problems.n_errors, 5); /* and the rule across fields: the http driver needs an endpoint */
   arena_release(&p.arena);
   /* Too large, and not YAML. */
   struct arena arena = {0};

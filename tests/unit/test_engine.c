@@ -146,7 +146,29 @@ static void lateness_is_counted(void) {
   CHECK_INT(schedule_make(&schedule, SCHEDULE_CONSTANT, 100000000, 200 * (int64_t)MS, 1, NULL), LYNX_OK);
   struct engine_report report = run(&sim, &schedule, 1, 0, 100 * MS, 100 * MS, 10000 * (int64_t)MS);
   CHECK(report.n_busy > 0);
+  int n_counted = 0;
+  for (size_t i = 0; i < sim.n_rows; i++) n_counted += sim.rows[i].phase == PHASE_COUNTED;
+  CHECK_INT(n_counted, 10); /* all that were due in the window have a row, also those that had to wait beyond it */
+  CHECK(report.drained);
   CHECK(sim.rows[5].issued_ns - sim.rows[5].scheduled_ns >= 25 * MS); /* 5 x (15 - 10) ms behind */
+  schedule_release(&schedule);
+}
+
+/* A server that takes 400 ms each, one slot, ten due in 100 ms, and a drain too short for most: what could not even be sent is kept. */
+static void the_unsent_are_kept(void) {
+  struct schedule schedule;
+  struct sim sim = {.service_ns = 400 * MS};
+  CHECK_INT(schedule_make(&schedule, SCHEDULE_CONSTANT, 100000000, 200 * (int64_t)MS, 1, NULL), LYNX_OK);
+  struct engine_report report = run(&sim, &schedule, 1, 0, 100 * MS, 100 * MS, 10000 * (int64_t)MS);
+  int n_counted = 0, n_unsent = 0;
+  for (size_t i = 0; i < sim.n_rows; i++) {
+    n_counted += sim.rows[i].phase == PHASE_COUNTED;
+    n_unsent += strstr(sim.rows[i].reason, "never sent") != NULL;
+    if (sim.rows[i].phase == PHASE_COUNTED) CHECK_INT(sim.rows[i].outcome, OUTCOME_UNFINISHED);
+  }
+  CHECK_INT(n_counted, 10);
+  CHECK_INT(n_unsent, 9);
+  CHECK(!report.drained);
   schedule_release(&schedule);
 }
 
@@ -173,8 +195,10 @@ static void closed_loop(void) {
   struct schedule schedule;
   struct sim sim = {.service_ns = 10 * MS};
   CHECK_INT(schedule_make(&schedule, SCHEDULE_CLOSED, 0, 0, 1, NULL), LYNX_OK);
+  sim.now_ns = -20 * MS; /* the engine is up before the session begins */
   (void)run(&sim, &schedule, 2, 100 * MS, 400 * MS, 100 * MS, 10000 * (int64_t)MS);
   CHECK(sim.n_rows >= 50 && sim.n_rows <= 56); /* one every 10 ms for half a second, and what was in flight */
+  for (size_t i = 0; i < sim.n_rows; i++) CHECK(sim.rows[i].scheduled_ns >= 0);
   for (size_t i = 2; i < sim.n_rows; i++)
     CHECK(sim.rows[i].end_ns - sim.rows[i].scheduled_ns <= 21 * MS); /* two in flight share one server */
 }
@@ -182,6 +206,7 @@ static void closed_loop(void) {
 int main(void) {
   stalls_are_seen();
   lateness_is_counted();
+  the_unsent_are_kept();
   time_outs_and_leftovers();
   closed_loop();
   struct driver broken = sim_driver;
