@@ -107,7 +107,9 @@ static int exit_code(enum lynx_status status, const struct run_outcome *outcome,
     else if (access(path, F_OK) == 0)
       (void)fprintf(stderr, "%s holds what was recorded before; it is not sealed, and counts as incomplete\n", path);
     if (outcome->executor_failed) return EXIT_EXECUTOR;
-    return status == LYNX_IO && access(path, F_OK) == 0 ? EXIT_CONDITIONS : code;
+    if (status != LYNX_IO || access(path, F_OK) != 0) return code;
+    return strcmp(error->file, path) == 0 ? EXIT_CONDITIONS
+                                          : EXIT_EXECUTOR; /* the record could not be written; or the endpoint's name is not known */
   }
   if (outcome->aborted_by_slo) return EXIT_CONDITIONS;
   return outcome->end == BUNDLE_COMPLETE ? judge(path) : EXIT_INTERRUPTED;

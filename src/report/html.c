@@ -27,7 +27,7 @@ static const char page_style[] =
     "ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}"
     ".claim{background:var(--panel);border-left:4px solid var(--c0);padding:12px 16px;margin:12px 0;border-radius:0 6px 6px "
     "0}.claim.no{border-color:var(--bad)}.claim ul{margin:6px 0 0;padding-left:20px}"
-    ".cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:12px;margin:14px "
+    ".cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(172px,1fr));gap:12px;margin:14px "
     "0}.card{background:var(--panel);border:1px solid var(--line);border-radius:8px;padding:12px 14px}.card "
     "b{display:block;font-size:22px;font-weight:600}.card span{color:var(--dim);font-size:13px}"
     "table{border-collapse:collapse;width:100%;font-size:13.5px;margin:8px 0}th,td{text-align:left;padding:5px 10px 5px "

@@ -6,7 +6,7 @@
 
 #include "base/number.h"
 
-static const double left = 74, right = 14, top = 30, bottom = 46;
+static const double left = 74, right = 24, top = 30, bottom = 46;
 
 bool html_escape(struct buffer *out, const char *text) {
   for (size_t i = 0, length = strlen(text); i < length;) {

@@ -108,7 +108,7 @@ def contract(path, port, **fields):
         "executor": f'{{endpoint: "http://127.0.0.1:{port}"}}',
         "workload": "{model: metronome, output_tokens: 5, prompts: {count: 8, bytes: 32}}",
         "regime": "{load: constant, rate_per_s: 20}",
-        "method": "{warm_up: 200ms, counted: 1s, sessions: 2, drain: 1s, request_timeout: 800ms, lag_p99_at_most: 1s}",
+        "method": "{warm_up: 200ms, counted: 1s, sessions: 2, drain: 2s, request_timeout: 5s, lag_p99_at_most: 2s}",
     }
     sections.update(fields)
     with open(path, "w") as f:

@@ -17,7 +17,7 @@ FAULTS = {
 with folder() as d:
     for fault, (outcome, oddity) in FAULTS.items():
         with reference("--mode", "metronome", "--first-token", "5ms", "--gap", "1ms", "--fault", fault, "--fault-every", "2") as port:
-            path = contract(f"{d}/{fault}.yaml", port, regime="{load: constant, rate_per_s: 12, concurrency: 64}", method="{warm_up: 200ms, counted: 1s, sessions: 1, drain: 1s, request_timeout: 600ms, lag_p99_at_most: 1s}")
+            path = contract(f"{d}/{fault}.yaml", port, regime="{load: constant, rate_per_s: 12, concurrency: 64}", method="{warm_up: 200ms, counted: 1s, sessions: 1, drain: 2s, request_timeout: 1500ms, lag_p99_at_most: 1s}")
             r = lynx("run", path, "--out", f"{d}/{fault}.lynx", "--quiet")
             check_equal(r.returncode, 0, f"{fault}: run: {r.stderr}")
         p = show(f"{d}/{fault}.lynx")["precisions"][0]

@@ -5,8 +5,8 @@ from lynx import *
 
 with folder() as d:
     with reference("--mode", "metronome", "--first-token", "15ms", "--gap", "4ms", "--gap-distribution", "exponential", "--log", f"{d}/log") as port:
-        contract(f"{d}/c.yaml", port, workload="{model: metronome, output_tokens: 8, continuous_usage: true, prompts: {count: 8, bytes: 32}}", regime="{load: constant, rate_per_s: 25}",
-                 method="{warm_up: 200ms, counted: 2s, sessions: 2, drain: 1s, lag_p99_at_most: 1s}")
+        contract(f"{d}/c.yaml", port, workload="{model: metronome, output_tokens: 8, continuous_usage: true, prompts: {count: 8, bytes: 32}}", regime="{load: constant, rate_per_s: 15}",
+                 method="{warm_up: 200ms, counted: 3s, sessions: 2, drain: 1s, lag_p99_at_most: 1s}")
         r = lynx("run", f"{d}/c.yaml", "--out", f"{d}/a.lynx", "--quiet")
         check_equal(r.returncode, 0, f"run: {r.stderr}")
     writes = {}
@@ -14,12 +14,12 @@ with folder() as d:
         writes.setdefault(int(row["request"]), []).append((row["kind"], int(row["before_ns"]), int(row["after_ns"])))
     arrivals = sorted((v[0][1], k) for k, v in writes.items())
     zeros = {i: json.loads(text)["zero_monotonic_ns"] for i, text in rows(f"{d}/a.lynx", "SELECT id, instrument FROM session")}
-    # Gaps of 40 ms: the request that arrived first after ours was written is ours. (A request of the tail may be cut off.)
+    # Gaps of 66 ms: the request that arrived first after ours was written is ours. (A request of the tail may be cut off.)
     ours = sorted((zeros[s] + w, s, i) for s, i, w in rows(f"{d}/a.lynx", "SELECT session, id, written_ns FROM request WHERE outcome = 'ok'"))
     matched = []
     for written, s, i in ours:
         k = bisect.bisect_left(arrivals, (written, 0))
-        check(k < len(arrivals) and arrivals[k][0] - written < 35_000_000, f"request {s}/{i} did not arrive")
+        check(k < len(arrivals) and arrivals[k][0] - written < 60_000_000, f"request {s}/{i} did not arrive")
         matched.append(arrivals[min(k, len(arrivals) - 1)])
     check_equal(len({number for _, number in matched}), len(ours), "requests that arrived, each once")
     table = {(s, i): (zeros[s] + first, zeros[s] + last, zeros[s] + end, blob, zeros[s] + w, outcome) for s, i, first, last, end, blob, w, outcome in
@@ -62,7 +62,7 @@ with folder() as d:
             early += w + t < b  # nothing can be read before it was written
         duration.append((end_ns - written) - (ends[0] - arrived))
         n += 1
-    check(n >= 100, f"only {n} requests were compared")
+    check(n >= 80, f"only {n} requests were compared")
     check_equal(early, 0, "tokens read before they were written")
     check(min(first) >= 0, "a first token was read before it was written")
     middle = sorted(first)[len(first) // 2]
