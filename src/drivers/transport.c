@@ -57,7 +57,7 @@ enum lynx_status transport_resolve(const char *url, const char *ca_file, bool in
   (void)snprintf(port, sizeof port, "%d", ret->url.port);
   struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
   int code = getaddrinfo(ret->url.host, port, &hints, &found);
-  if (code != 0) return lynx_fail(error, LYNX_IO, "%s: %s", ret->url.host, gai_strerror(code));
+  if (code != 0 || found == NULL) return lynx_fail(error, LYNX_IO, "%s: %s", ret->url.host, code != 0 ? gai_strerror(code) : "no address");
   const struct addrinfo *chosen = found;
   for (const struct addrinfo *a = found; a != NULL && found->ai_next != NULL; a = a->ai_next)
     if (accepts(a)) { /* localhost is often ::1 first, and the server on 127.0.0.1 */
