@@ -104,16 +104,18 @@ static void add_hole(const struct probe_target *target, struct fact_list *facts,
 
 /* A listener that only passes bytes on: what serves is behind it. */
 static bool forwards(const struct root *root, int64_t pid, char *name, size_t size) {
-  static const char *const known[] = {"socat",   "docker-proxy", "nginx",       "haproxy", "envoy",    "traefik", "caddy",
-                                      "apache2", "httpd",        "varnishd",    "stunnel", "stunnel4", "ssh",     "sshd",
-                                      "kubectl", "rootlessport", "slirp4netns", "pasta",   "conmon"};
+  static const char *const known[] = {"socat", "docker-proxy", "nginx",        "haproxy",     "envoy",   "traefik",
+                                      "caddy", "apache",       "httpd",        "varnishd",    "stunnel", "ssh",
+                                      "sshd",  "kubectl",      "rootlessport", "slirp4netns", "pasta",   "conmon"};
   char path[64], exe[512];
   (void)snprintf(path, sizeof path, "/proc/%lld/exe", (long long)pid);
   if (!root_read_link(root, path, exe, sizeof exe)) return false;
   const char *slash = strrchr(exe, '/');
   (void)snprintf(name, size, "%.100s", slash != NULL ? slash + 1 : exe);
+  size_t n = strlen(name);
+  while (n > 0 && strchr("0123456789.-", name[n - 1]) != NULL) n--; /* socat1, stunnel4, apache2 */
   for (size_t i = 0; i < LYNX_COUNT(known); i++)
-    if (strcmp(name, known[i]) == 0) return true;
+    if (strlen(known[i]) == n && memcmp(name, known[i], n) == 0) return true;
   return false;
 }
 
