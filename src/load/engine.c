@@ -203,7 +203,11 @@ static void loop(struct engine *engine) {
   for (;;) {
     int stop = atomic_load_explicit(plan->stop, memory_order_relaxed);
     int64_t now = now_of(engine);
-    if (stop != ENGINE_RUN && engine->stopped_ns == INT64_MAX) engine->stopped_ns = now;
+    if (stop != ENGINE_RUN && engine->stopped_ns == INT64_MAX) {
+      engine->stopped_ns = now;
+      if (stop == ENGINE_DRAIN && plan->schedule->kind != SCHEDULE_CLOSED)
+        (void)send_due_open(engine, now); /* due before the stop was seen */
+    }
     if (is_over(engine, now, stop) || (stop == ENGINE_DRAIN && now - engine->stopped_ns > plan->drain_ns)) break;
     int64_t due = INT64_MAX;
     if (stop == ENGINE_RUN) due = plan->schedule->kind == SCHEDULE_CLOSED ? send_due_closed(engine, now) : send_due_open(engine, now);
