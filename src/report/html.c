@@ -48,7 +48,8 @@ static const char page_style[] =
     ".k0{background:var(--c0)}.k1{background:var(--c1)}.k2{background:var(--c2)}.k3{background:var(--c3)}.k4{background:var(--c4)}.k5{"
     "background:var(--c5)}"
     "@media "
-    "print{body{max-width:none;padding:0}details{display:block}details>*{display:block}h2{break-after:avoid}figure,table,.card,.claim{"
+    "print{body{max-width:none;padding:0}details::details-content{content-visibility:visible;display:block}h2{break-after:avoid}figure,"
+    "table,.card,.claim{"
     "break-inside:avoid}}";
 
 /* --- raw values of one precision, for the plots --- */
