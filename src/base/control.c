@@ -29,12 +29,8 @@ enum lynx_status control_fetch(const struct control_request *request, struct buf
   (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep_body);
   (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, ret_body);
   if (request->json_body != NULL) (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->json_body);
-  if (request->unix_socket != NULL) (void)curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
+
   if (request->ca_file != NULL) (void)curl_easy_setopt(curl, CURLOPT_CAINFO, request->ca_file);
-  if (request->insecure_tls) {
-    (void)curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
-    (void)curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
-  }
   CURLcode code = curl_easy_perform(curl);
   long http_status = 0;
   (void)curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &http_status);

@@ -8,11 +8,10 @@
 
 struct control_request {
   const char *url;
-  const char *json_body;   /* NULL: GET */
-  const char *bearer;      /* NULL: none; never recorded */
-  const char *ca_file;     /* NULL: the system's */
-  const char *unix_socket; /* NULL: TCP */
-  bool insecure_tls;
+  const char *json_body; /* NULL: GET */
+  const char *bearer;    /* NULL: none; never recorded */
+  const char *ca_file;   /* NULL: the system's */
+
   int64_t timeout_ns;
 };
 

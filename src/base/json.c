@@ -97,11 +97,6 @@ void json_nothing(struct json_writer *writer) {
   (void)buffer_text(writer->out, "null");
 }
 
-void json_raw(struct json_writer *writer, const char *json) {
-  separate(writer);
-  (void)buffer_text(writer->out, json);
-}
-
 bool json_finish(struct json_writer *writer) {
   lynx_assert(writer->depth == 0);
   return !writer->out->overflowed;

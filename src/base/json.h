@@ -28,7 +28,7 @@ void json_int(struct json_writer *writer, int64_t value);
 void json_double(struct json_writer *writer, double value); /* not finite: null */
 void json_bool(struct json_writer *writer, bool value);
 void json_nothing(struct json_writer *writer);
-void json_raw(struct json_writer *writer, const char *json); /* already in JSON */
+
 bool json_finish(struct json_writer *writer);
 
 /* key and value at once */

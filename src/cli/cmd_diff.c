@@ -1,9 +1,10 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "executor/capture.h"
-#include "record/bundle.h"
+
 #include "report/text.h"
 
 static const struct option_spec options[] = {{"state", NULL, "show differences of state too"}, {"json", NULL, "JSON"}};
@@ -15,16 +16,16 @@ static bool load(const char *path, struct fact_list *ret) {
   if (!read_file(path, 256 << 20, &text)) return false;
   enum lynx_status status;
   if (text.length >= 16 && memcmp(text.data, "SQLite format 3", 16) == 0) {
-    struct bundle *bundle;
-    struct bundle_seal_info seal;
-    status = bundle_open(path, &bundle, &seal, &error);
-    if (status == LYNX_OK) {
-      const char *moments[] = {"start:as-served", "start:f32", "start:bf16", "start:int8",
-                               "start:f16",       "start:fp8", "start:int4", "start:tf32"};
-      for (size_t i = 0; i < LYNX_COUNT(moments) && ret->n_items == 0 && status == LYNX_OK; i++)
-        status = bundle_facts(bundle, moments[i], ret, &error);
-      bundle_close(bundle);
+    struct bundle_file file;
+    buffer_release(&text);
+    if (!bundle_file_open(path, &file)) return false;
+    status = LYNX_OK;
+    for (size_t i = 0; i < file.result.n_precisions && ret->n_items == 0 && status == LYNX_OK; i++) {
+      char moment[80];
+      (void)snprintf(moment, sizeof moment, "start:%.60s", file.result.precisions[i].name);
+      status = bundle_facts(file.bundle, moment, ret, &error);
     }
+    bundle_file_close(&file);
   } else status = capture_read(text.data, text.length, ret, &error);
   buffer_release(&text);
   if (status == LYNX_OK) return true;

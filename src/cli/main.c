@@ -16,7 +16,7 @@ static const struct {
                   {1, "done, and it does not hold (claim refused, executors differ)"},
                   {2, "the input or the usage is wrong"},
                   {3, "inconclusive, or nothing was measured"},
-                  {4, "the machine's conditions make the measurement invalid (disk full, abort SLO)"},
+                  {4, "the conditions make the measurement invalid (disk full, instrument-limited, abort SLO)"},
                   {5, "the executor cannot be reached, or failed"},
                   {70, "a bug of ours"},
                   {130, "interrupted; what there is is sealed as incomplete"}};

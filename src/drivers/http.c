@@ -108,7 +108,7 @@ static enum lynx_status http_open(const struct driver_options *options, void **r
   driver->options = *options;
   driver->epoll = -1;
   enum lynx_status status = raise_descriptor_limit(options->n_slots, error);
-  if (status == LYNX_OK) status = transport_resolve(options->endpoint, options->ca_file, options->insecure_tls, &driver->address, error);
+  if (status == LYNX_OK) status = transport_resolve(options->endpoint, options->ca_file, &driver->address, error);
   if (status == LYNX_OK && (driver->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)
     status = lynx_fail(error, LYNX_IO, "epoll: %s", strerror(errno));
   driver->connections = xalloc(options->n_slots, sizeof *driver->connections);
@@ -536,7 +536,7 @@ const struct driver driver_http = {
     .abi = DRIVER_ABI,
     .name = "http",
     .summary = "OpenAI-compatible completions and chat completions over HTTP/1.1, streamed or not",
-    .streams_tokens = true,
+
     .open = http_open,
     .prepare = http_prepare,
     .issue = http_issue,

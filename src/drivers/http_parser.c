@@ -20,10 +20,6 @@ void http_parser_release(struct http_parser *parser) {
   buffer_release(&parser->line);
 }
 
-bool http_parser_idle(const struct http_parser *parser) {
-  return parser->state == HTTP_HEAD && parser->line.length == 0;
-}
-
 static void broken(struct http_parser *parser, const char *reason) {
   parser->state = HTTP_BROKEN;
   parser->reason = reason;

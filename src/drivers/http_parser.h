@@ -42,7 +42,7 @@ void http_parser_reset(struct http_parser *parser); /* for the next message on t
 size_t http_parser_feed(struct http_parser *parser, const char *data, size_t length, http_body *body, void *context);
 /* The connection ended. True if the message ended with it properly. */
 bool http_parser_eof(struct http_parser *parser);
-bool http_parser_idle(const struct http_parser *parser); /* nothing of a message was read yet */
+
 void http_parser_release(struct http_parser *parser);
 
 #endif

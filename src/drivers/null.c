@@ -82,7 +82,7 @@ const struct driver driver_null = {
     .abi = DRIVER_ABI,
     .name = "null",
     .summary = "answers at once and computes nothing: measures the instrument itself",
-    .streams_tokens = true,
+
     .in_process = true,
     .open = null_open,
     .prepare = null_prepare,

@@ -20,13 +20,13 @@ static void say_openssl(char *text, size_t size, const char *what) {
   (void)snprintf(text, size, "%s: %.100s", what, words);
 }
 
-static enum lynx_status make_tls(const char *ca_file, bool insecure, struct transport_address *ret, struct lynx_error *error) {
+static enum lynx_status make_tls(const char *ca_file, struct transport_address *ret, struct lynx_error *error) {
   SSL_CTX *context = SSL_CTX_new(TLS_client_method());
   if (context == NULL) return lynx_fail(error, LYNX_IO, "OpenSSL cannot start");
   ret->tls_context = context;
   (void)SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   (void)SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  SSL_CTX_set_verify(context, insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
   bool trusted = ca_file != NULL ? SSL_CTX_load_verify_locations(context, ca_file, NULL) == 1
                                  : SSL_CTX_set_default_verify_paths(context) == 1;
   if (!trusted)
@@ -48,8 +48,7 @@ static bool accepts(const struct addrinfo *address) {
   return code == 0;
 }
 
-enum lynx_status transport_resolve(const char *url, const char *ca_file, bool insecure, struct transport_address *ret,
-                                   struct lynx_error *error) {
+enum lynx_status transport_resolve(const char *url, const char *ca_file, struct transport_address *ret, struct lynx_error *error) {
   char port[16];
   *ret = (struct transport_address){0};
   enum lynx_status status = endpoint_parse(url, &ret->url, error);
@@ -67,7 +66,7 @@ enum lynx_status transport_resolve(const char *url, const char *ca_file, bool in
   memcpy(&ret->address, chosen->ai_addr, chosen->ai_addrlen);
   ret->length = chosen->ai_addrlen;
   freeaddrinfo(found);
-  return ret->url.tls ? make_tls(ca_file, insecure, ret, error) : LYNX_OK;
+  return ret->url.tls ? make_tls(ca_file, ret, error) : LYNX_OK;
 }
 
 void transport_address_release(struct transport_address *address) {

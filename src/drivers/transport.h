@@ -28,7 +28,7 @@ struct transport {
 };
 
 /* "http://host:port/base", "https://...": resolves the name (blocking; before the run). */
-enum lynx_status transport_resolve(const char *url, const char *ca_file, bool insecure, struct transport_address *ret,
+enum lynx_status transport_resolve(const char *url, const char *ca_file, struct transport_address *ret,
                                    struct lynx_error *error) LYNX_MUST_CHECK;
 void transport_address_release(struct transport_address *address);
 

@@ -1,6 +1,6 @@
 /* load/driver.h: the one interface between the load engine and whatever runs the workload.
  *
- * Order    open, describe?, prepare, then issue and reap in turn from one thread (cancel between them), close. One state
+ * Order    open, prepare, then issue and reap in turn from one thread (cancel between them), close. One state
  *          per thread; two states share nothing.
  * Units    times are the clock's monotonic nanoseconds
  * Errors   open and prepare say what is wrong; once running, failures are completions, never errors: they are data */
@@ -33,7 +33,7 @@ enum outcome {
 const char *outcome_text(enum outcome outcome);
 bool outcome_parse(const char *text, enum outcome *ret);
 
-enum driver_answer { DRIVER_ACCEPTED, DRIVER_BUSY, DRIVER_FAILED };
+enum driver_answer { DRIVER_ACCEPTED, DRIVER_BUSY };
 
 enum completion_kind {
   COMPLETION_WRITTEN,    /* the request's first byte was handed to the kernel */
@@ -93,7 +93,6 @@ struct driver_options {
   int64_t seed;
   uint32_t n_slots; /* requests in flight at most */
   const struct lynx_clock *clock;
-  bool insecure_tls;
 };
 
 struct driver_input {
@@ -104,19 +103,18 @@ struct driver_input {
 struct driver {
   int abi;
   const char *name, *summary;
-  bool streams_tokens, in_process;
+  bool in_process; /* there is no serving process to reach or capture */
   /* Required. Resolves names and allocates all that the run will need. */
   enum lynx_status (*open)(const struct driver_options *options, void **ret_state, struct lynx_error *error);
   /* Required. Everything that can be done once per input; untimed. The inputs outlive the state. */
   enum lynx_status (*prepare)(void *state, const struct driver_input *inputs, size_t n_inputs, struct lynx_error *error);
-  /* Required. Never blocks. BUSY: try again after the next reap. FAILED never: failures are completions. */
+  /* Required. Never blocks. BUSY: try again after the next reap. Failures are completions. */
   enum driver_answer (*issue)(void *state, uint32_t slot, size_t input);
   /* Required. Delivers what happened until something did or the deadline passed. */
   void (*reap)(void *state, int64_t deadline_ns, driver_deliver *deliver, void *context);
   /* Required. Drops a request: nothing more will be delivered for its slot. */
   void (*cancel)(void *state, uint32_t slot);
-  /* Optional: adds facts that the driver knows. Default: none. */
-  void (*describe)(void *state, struct fact_list *facts);
+
   /* Required. Accepts NULL. */
   void (*close)(void *state);
 };
