@@ -3,14 +3,16 @@ BUILD ?= build
 CC_CACHE := $(shell command -v ccache 2>/dev/null)
 MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 
-.PHONY: help build demo test check bench fuzz install clean format fresh-machine
+.PHONY: help build demo test test-peers check bench simulate fuzz install clean format fresh-machine
 
 help:
 	@echo "make demo      install what is missing, build, measure a real inference stack, print claims, write a report"
 	@echo "make test      install what is missing, build, run all tests"
 	@echo "make build     only build: build/lynxbench and build/lynxbench-ref"
+	@echo "make test-peers  tests against executors from PyPI (PyTorch), in build/peers"
 	@echo "make check     sanitizers, fuzzing, static analysis, formatting, layers, documents against tables"
 	@echo "make bench     what measuring costs and how late it is, on this machine"
+	@echo "make simulate  hold intervals, steady state and saturation search against simulation (minutes)"
 	@echo "make install   PREFIX=/usr/local: programs, manual pages, completion"
 
 build: $(BUILD)/build.ninja
@@ -32,6 +34,11 @@ test: packages-test
 	@ninja -C $(BUILD)
 	@scripts/test.sh $(BUILD)
 
+test-peers: packages-test
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+	@scripts/peers.sh $(BUILD)
+
 check: packages-check
 	@scripts/check.sh
 
@@ -39,6 +46,11 @@ bench: packages-test
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 	@bench/instrument.sh $(BUILD)
+
+simulate: packages-test
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@ninja -C $(BUILD) tests/simulate
+	@$(BUILD)/tests/simulate
 
 fuzz: packages-check
 	@scripts/fuzz.sh $(or $(SECONDS_EACH),60)

@@ -19,6 +19,7 @@ static void on_signal(int number) {
 
 static const char *const fault_names[FAULT_COUNT] = {"none",  "hang", "close",   "html",    "429",  "500",
                                                      "error", "utf8", "endless", "no-done", "usage"};
+static const char *const cheat_names[CHEAT_COUNT] = {"none", "caching", "prefix", "seed", "length", "usage", "first-token", "failures"};
 
 static void print_help(FILE *to) {
   (void)fprintf(to, "lynxbench-ref: a small serving stack with the OpenAI routes, to try lynxbench on and to hold it against.\n"
@@ -39,11 +40,14 @@ static void print_help(FILE *to) {
                     "  --first-token DURATION   mean time to the first token (20ms)\n"
                     "  --gap DURATION           mean gap between tokens (5ms)\n"
                     "  --first-token-distribution, --gap-distribution constant|exponential   (constant)\n"
+                    "  --slots N                requests served at once; the others wait (all)\n"
+                    "  --change-after N         after N requests every time is --change-percent of what it was (never; 100)\n"
                     "  --log FILE               every write: request, kind, planned, before, after, bytes\n"
                     "both:\n"
                     "  --seed N                 (1)\n"
                     "  --fault KIND             plant one: none hang close html 429 500 error utf8 endless no-done usage\n"
                     "  --fault-every N          in every N-th request (1)\n"
+                    "  --cheat KIND             none length usage first-token; metronome: caching prefix seed failures\n"
                     "\n"
                     "It exits with 69 where the precision is unavailable on this CPU.\n"
                     "\n"
@@ -97,6 +101,10 @@ static void parse_options(int argc, char **argv, struct options *o) {
     SEED,
     FAULT,
     FAULT_EVERY,
+    CHEAT,
+    SLOTS,
+    CHANGE_AFTER,
+    CHANGE_PERCENT,
     HELP
   };
   static const struct option table[] = {{"mode", 1, 0, MODE},
@@ -117,6 +125,10 @@ static void parse_options(int argc, char **argv, struct options *o) {
                                         {"seed", 1, 0, SEED},
                                         {"fault", 1, 0, FAULT},
                                         {"fault-every", 1, 0, FAULT_EVERY},
+                                        {"cheat", 1, 0, CHEAT},
+                                        {"slots", 1, 0, SLOTS},
+                                        {"change-after", 1, 0, CHANGE_AFTER},
+                                        {"change-percent", 1, 0, CHANGE_PERCENT},
                                         {"help", 0, 0, HELP},
                                         {0, 0, 0, 0}};
   static const char *const distributions[] = {"constant", "exponential"}, *const modes[] = {"model", "metronome"},
@@ -140,6 +152,10 @@ static void parse_options(int argc, char **argv, struct options *o) {
       case SEED: o->seed = whole("seed", optarg, 0, INT64_MAX); break;
       case FAULT: o->fault = (enum fault)choice("fault", optarg, fault_names, FAULT_COUNT); break;
       case FAULT_EVERY: o->fault_every = whole("fault-every", optarg, 1, 1000000); break;
+      case CHEAT: o->cheat = (enum cheat)choice("cheat", optarg, cheat_names, CHEAT_COUNT); break;
+      case SLOTS: o->slots = whole("slots", optarg, 1, 20000); break;
+      case CHANGE_AFTER: o->change_after = whole("change-after", optarg, 1, 1000000000); break;
+      case CHANGE_PERCENT: o->change_percent = whole("change-percent", optarg, 1, 10000); break;
       case HELP: print_help(stdout); exit(0);
       default: print_help(stderr); exit(2);
     }
@@ -158,7 +174,8 @@ int main(int argc, char **argv) {
                             .seed = 1,
                             .first_token_ns = 20000000,
                             .gap_ns = 5000000,
-                            .fault_every = 1};
+                            .fault_every = 1,
+                            .change_percent = 100};
   parse_options(argc, argv, &options);
   struct sigaction action = {.sa_handler = on_signal};
   (void)sigaction(SIGTERM, &action, NULL);

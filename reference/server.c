@@ -32,6 +32,7 @@ struct connection {
   struct api_token *tokens;
   size_t n_tokens, room_tokens;
   enum fault fault;
+  bool head_sent;
 };
 
 struct server {
@@ -41,6 +42,10 @@ struct server {
   int listener, epoll;
   struct connection *connections;
   size_t n_used; /* connections beyond were never used */
+  struct histogram {
+    int64_t in[12]; /* 1, 2, 4, ... 1024, more */
+    double sum;
+  } prompts, outputs;
   int64_t next_generation, n_requests, n_ok, n_stopped, n_failed, n_prompt_tokens, n_output_tokens;
   FILE *log;
   struct buffer scratch, event;
@@ -145,6 +150,8 @@ static bool send_event(struct server *server, struct connection *c, const char *
 static bool send_stream_head(struct server *server, struct connection *c) {
   static const char head[] =
       "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n";
+  if (c->head_sent) return true;
+  c->head_sent = true;
   if (!send_piece(server, c, "head", now(), head, sizeof head - 1)) return false;
   if (!c->request.chat) return true;
   buffer_clear(&server->event);
@@ -157,6 +164,7 @@ static bool send_stream_head(struct server *server, struct connection *c) {
 static void end_generation(struct connection *c) {
   c->generation = 0;
   c->n_tokens = 0;
+  c->head_sent = false;
   c->text_sent = 0;
   buffer_clear(&c->text);
   arena_release(&c->arena);
@@ -208,6 +216,7 @@ static bool finish_stream(struct server *server, struct connection *c, const cha
   }
   struct api_usage usage = c->usage;
   if (c->fault == FAULT_USAGE) usage.output_tokens /= 2;
+  if (server->options->cheat == CHEAT_USAGE) usage.output_tokens *= 2;
   buffer_clear(&server->event);
   (void)api_event(&c->request, server->options->shape, c->generation / GENERATIONS_PER_ID, "", 0, NULL, finish, &usage, &server->event);
   if (!send_event(server, c, "finish", planned_ns, server->event.data, server->event.length)) return false;
@@ -219,11 +228,20 @@ static bool finish_stream(struct server *server, struct connection *c, const cha
   return send_event(server, c, "done", planned_ns, "[DONE]", 6) && send_piece(server, c, "end", planned_ns, "0\r\n\r\n", 5);
 }
 
+static void observe(struct histogram *h, int64_t value) {
+  int bucket = 0;
+  while (bucket < 11 && value > (int64_t)1 << bucket) bucket++;
+  h->in[bucket]++;
+  h->sum += (double)value;
+}
+
 static bool finish_answer(struct server *server, struct connection *c, const char *finish, int64_t planned_ns) {
   server->n_ok++;
   server->n_stopped += strcmp(finish, "stop") == 0;
   server->n_prompt_tokens += c->usage.prompt_tokens;
   server->n_output_tokens += c->usage.output_tokens;
+  observe(&server->prompts, c->usage.prompt_tokens);
+  observe(&server->outputs, c->usage.output_tokens);
   bool alive;
   if (c->request.stream) alive = finish_stream(server, c, finish, planned_ns);
   else {
@@ -315,6 +333,19 @@ static void put_help(struct buffer *out, const char *name, const char *kind, con
   (void)buffer_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
 }
 
+static void put_histogram(struct buffer *out, const char *name, const char *help, const char *model, const struct histogram *h) {
+  int64_t n = 0;
+  put_help(out, name, "histogram", help);
+  for (int i = 0; i < 12; i++) {
+    char bound[24] = "+Inf";
+    n += h->in[i];
+    if (i < 11) (void)snprintf(bound, sizeof bound, "%d.0", 1 << i);
+    (void)buffer_printf(out, "%s_bucket{model_name=\"%s\",le=\"%s\"} %lld\n", name, model, bound, (long long)n);
+  }
+  (void)buffer_printf(out, "%s_sum{model_name=\"%s\"} %.1f\n%s_count{model_name=\"%s\"} %lld\n", name, model, h->sum, name, model,
+                      (long long)n);
+}
+
 static bool serve_metrics(struct server *server, struct connection *c) {
   struct backend_stats stats = {0};
   server->backend->stats(server->backend_state, &stats);
@@ -347,6 +378,8 @@ static bool serve_metrics(struct server *server, struct connection *c) {
                         sums[i].name, model, (long long)stats.n_finished, sums[i].name, model, sums[i].sum, sums[i].name, model,
                         (long long)stats.n_finished);
   }
+  put_histogram(&out, "vllm:request_prompt_tokens", "Prompt tokens of a request.", model, &server->prompts);
+  put_histogram(&out, "vllm:request_generation_tokens", "Tokens generated for a request.", model, &server->outputs);
   put_help(&out, "lynx_ref:steps_total", "counter", "Batches computed.");
   (void)buffer_printf(&out, "lynx_ref:steps_total %lld\n", (long long)stats.steps);
   put_help(&out, "lynx_ref:step_rows_total", "counter", "Rows in those batches.");
@@ -372,6 +405,14 @@ static bool serve_models(struct server *server, struct connection *c) {
   return alive;
 }
 
+/* The cheat: something that looks like a first token, before there is one. */
+static bool send_blank(struct server *server, struct connection *c) {
+  if (!send_stream_head(server, c)) return false;
+  buffer_clear(&server->event);
+  return api_event(&c->request, server->options->shape, c->generation / GENERATIONS_PER_ID, " ", 1, NULL, NULL, NULL, &server->event) &&
+         send_event(server, c, "blank", now(), server->event.data, server->event.length);
+}
+
 static bool serve_generation(struct server *server, struct connection *c, const char *body, size_t length, bool chat) {
   struct lynx_error error = {0};
   server->n_requests++;
@@ -392,7 +433,9 @@ static bool serve_generation(struct server *server, struct connection *c, const 
   }
   c->generation = id * GENERATIONS_PER_ID + (c - server->connections);
   c->usage = (struct api_usage){.prompt_tokens = (int64_t)c->request.prompt_length};
-  if (server->backend->submit(server->backend_state, c->generation, &c->request, now())) return true;
+  if (server->options->cheat == CHEAT_LENGTH && c->request.max_tokens > 1) c->request.max_tokens /= 2;
+  if (server->backend->submit(server->backend_state, c->generation, &c->request, now()))
+    return server->options->cheat != CHEAT_FIRST_TOKEN || !c->request.stream || send_blank(server, c);
   bool alive = respond_error(server, c, 429, "the queue is full; try again later");
   if (alive) end_generation(c);
   return alive;

@@ -9,7 +9,7 @@ bundle=$build/demo/demo.lynx
 echo "== 1. The contract: what is measured, and what it leaves unstated"
 "$build/lynxbench" lint examples/demo.yaml
 echo
-echo "== 2. The run: 3 precisions x 3 sessions of a transformer on oneDNN, each session a fresh process (about 2 minutes)"
+echo "== 2. The run: 3 precisions x 10 sessions of a transformer on oneDNN, each session a fresh process (about 3 minutes)"
 sed "s#build/lynxbench-ref#$build/lynxbench-ref#" examples/demo.yaml >"$build/demo/demo.yaml"
 code=0
 "$build/lynxbench" run "$build/demo/demo.yaml" --out "$bundle" || code=$?

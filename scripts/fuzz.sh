@@ -22,7 +22,8 @@ build() {
 }
 build yaml $base $contract $common
 build http $base $parsers $common
-build bundle $base $contract src/record/schema.c src/record/reader.c src/record/writer.c src/result/*.c src/load/*.c $executor $common -lsqlite3 -lhwloc -lelf
+build bundle $base $contract src/record/schema.c src/record/reader.c src/record/writer.c src/result/*.c src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
+build log $base $contract src/record/schema.c src/record/reader.c src/record/writer.c src/result/*.c src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
 build capture $base $executor $common -lhwloc -lelf
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
 run() {
@@ -38,8 +39,11 @@ run bundle & a=$!
 run capture & b=$!
 wait $a || { tail -40 $dir/bundle.log; status=1; }
 wait $b || { tail -40 $dir/capture.log; status=1; }
-run safetensors || { tail -40 $dir/safetensors.log; status=1; }
-for name in yaml http bundle capture safetensors; do
+run safetensors & a=$!
+run log & b=$!
+wait $a || { tail -40 $dir/safetensors.log; status=1; }
+wait $b || { tail -40 $dir/log.log; status=1; }
+for name in yaml http bundle capture safetensors log; do
   echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' $dir/$name.log) inputs in $seconds s"
 done
-[ $status = 0 ] && echo "no finding in 5 readers" || exit 1
+[ $status = 0 ] && echo "no finding in 6 readers" || exit 1

@@ -8,11 +8,11 @@ import sys
 
 ORDER = ["base", "stats", "record", "telemetry", "contract", "executor", "load", "result", "drivers", "measure", "report", "cli"]
 ALLOWED = {  # what may be used besides base
-    "stats": set(), "record": set(), "telemetry": set(), "contract": {"stats"}, "executor": set(), "load": set(),
-    "result": {"stats", "record", "contract", "load", "executor"}, "drivers": {"load"},
-    "measure": {"record", "telemetry", "contract", "executor", "load", "drivers"},
+    "stats": set(), "record": set(), "telemetry": set(), "contract": {"stats"}, "executor": set(), "load": {"stats"},
+    "result": {"stats", "record", "telemetry", "contract", "load", "executor"}, "drivers": {"load"},
+    "measure": {"stats", "record", "telemetry", "contract", "executor", "load", "result", "drivers"},
     "report": {"stats", "record", "contract", "executor", "load", "result"},
-    "cli": {"stats", "record", "contract", "executor", "load", "drivers", "result", "measure", "report"},
+    "cli": {"stats", "record", "telemetry", "contract", "executor", "load", "drivers", "result", "measure", "report"},
     "base": set(),
 }
 problems = []

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static _Noreturn void become(const char *const *arguments, const char *output_path, int report_fd) {
+static _Noreturn void become(const char *const *arguments, const char *input_path, const char *output_path, int report_fd) {
   (void)setpgid(0, 0);
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* if we are killed, the executor that we started must not stay behind */
   sigset_t none;
@@ -18,7 +18,7 @@ static _Noreturn void become(const char *const *arguments, const char *output_pa
   (void)sigprocmask(SIG_SETMASK, &none, NULL);
   (void)signal(SIGPIPE, SIG_DFL);
   (void)signal(SIGINT, SIG_DFL);
-  int in = open("/dev/null", O_RDONLY);
+  int in = open(input_path != NULL ? input_path : "/dev/null", O_RDONLY);
   int out = open(output_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
   if (in >= 0 && out >= 0 && dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(out, 2) >= 0)
     (void)execvp(arguments[0], (char *const *)(uintptr_t)arguments);
@@ -28,11 +28,12 @@ static _Noreturn void become(const char *const *arguments, const char *output_pa
   _exit(127);
 }
 
-enum lynx_status child_start(struct child *child, const char *const *arguments, const char *output_path, struct lynx_error *error) {
+enum lynx_status child_start(struct child *child, const char *const *arguments, const char *input_path, const char *output_path,
+                             struct lynx_error *error) {
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) return lynx_fail(error, LYNX_IO, "no pipe: %s", strerror(errno));
   pid_t pid = fork();
-  if (pid == 0) become(arguments, output_path, report[1]);
+  if (pid == 0) become(arguments, input_path, output_path, report[1]);
   (void)close(report[1]);
   int reason = 0;
   bool failed = pid < 0;

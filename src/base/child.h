@@ -14,7 +14,8 @@ struct child {
   int exit_code; /* 128 + signal if a signal ended it */
 };
 
-enum lynx_status child_start(struct child *child, const char *const *arguments, const char *output_path,
+/* input_path NULL: nothing to read. */
+enum lynx_status child_start(struct child *child, const char *const *arguments, const char *input_path, const char *output_path,
                              struct lynx_error *error) LYNX_MUST_CHECK;
 bool child_running(struct child *child); /* reaps it if it has ended */
 /* SIGTERM to the group, then SIGKILL after that long; returns once it has ended. */

@@ -37,6 +37,16 @@ static int run(const struct arguments *arguments) {
     json_put_text(&json, "claim", claim.sentence);
     write_list(&json, "refused_because", claim.reasons, claim.n_reasons);
     write_list(&json, "not_established", claim.caveats, claim.n_caveats);
+    json_key(&json, "rules");
+    json_open_array(&json);
+    for (size_t k = 0; k < CLAIM_RULES; k++) {
+      json_open_object(&json);
+      json_put_text(&json, "rule", claim.rules[k].rule);
+      json_put_text(&json, "verdict", rule_verdict_text(claim.rules[k].verdict));
+      json_put_text(&json, "text", claim.rules[k].text);
+      json_close(&json);
+    }
+    json_close(&json);
     json_close(&json);
   }
   if (as_json) json_close(&json);

@@ -77,12 +77,14 @@ static void write_contract(struct arena *arena, const struct arguments *a, const
   else
     (void)buffer_text(
         out, "# slo:                         # what good means\n#   - {metric: time_to_first_token, quantile: 0.99, at_most: 500ms}\n\n");
-  (void)buffer_printf(out,
-                      "precisions: [as-served]        # or [f32, bf16, int8] with executor.start\n\nmethod:\n  warm_up: 10s                "
-                      " # load that is not counted\n  counted: %s\n  sessions: %s                  # intervals are over sessions: at least "
-                      "2\n  drain: 30s                   # how long counted requests may take to finish\n  request_timeout: 60s\n  seed: "
-                      "1\n  lag_p99_at_most: 5ms         # if the instrument itself is later than this, no claim is made\n\n",
-                      counted, sessions);
+  (void)buffer_printf(
+      out,
+      "precisions: [as-served]        # or [f32, bf16, int8] with executor.start\n\nmethod:\n  warm_up: 10s                "
+      " # load that is not counted\n  counted: %s\n  sessions: %s                  # intervals are over sessions: at least "
+      "2\n  drain: 30s                   # how long counted requests may take to finish\n  request_timeout: 60s\n  seed: "
+      "1\n  lag_p99_at_most: 5ms         # if the instrument itself is later than this, no claim is made\n  stolen_at_most: "
+      "0.1          # nor if other guests of the host take more than this share of the processors\n\n",
+      counted, sessions);
   (void)buffer_text(out, "# accuracy: {text_file: held-out.txt, at_least_ratio: 0.99}\n# owners: {serving: Inference team}\n# signatories: "
                          "[ML, Platform, Infrastructure, Procurement]\n");
 }

@@ -1,95 +1,32 @@
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
-#include "measure/run.h"
+#include "cli/calibration.h"
+#include "cli/screen.h"
 
 static const struct option_spec options[] = {{"out", "FILE", "the bundle to write (default: the contract's name and the time, .lynx)"},
                                              {"quiet", NULL, "no progress"},
+                                             {"observe", NULL, "send nothing: watch the service by its own metrics for method.counted"},
                                              {"json", NULL, "the outcome as one line of JSON on standard output"}};
-
-static atomic_int stop;
-
-static void on_interrupt(int number) {
-  (void)number;
-  int now = atomic_load(&stop);
-  atomic_store(&stop, now == 0 ? 1 : 2);
-  static const char once[] = "\nlynxbench: finishing the requests in flight; press Ctrl-C again to abort them\n",
-                    twice[] = "\nlynxbench: aborting\n";
-  ssize_t written = now == 0 ? write(STDERR_FILENO, once, sizeof once - 1) : write(STDERR_FILENO, twice, sizeof twice - 1);
-  (void)written;
-}
-
-struct screen {
-  bool terminal, quiet;
-  char last_step[64];
-  int64_t last_session;
-  time_t last_line;
-  long long last_tokens, last_done;
-  double last_elapsed;
-};
-
-static void show(void *context, const struct run_progress *p) {
-  struct screen *screen = context;
-  if (screen->quiet) return;
-  bool new_step = strcmp(screen->last_step, p->step) != 0 || screen->last_session != p->session;
-  double seconds = p->elapsed_s - screen->last_elapsed;
-  double rate = seconds > 0 ? (double)(p->n_tokens - screen->last_tokens) / seconds : 0,
-         done = seconds > 0 ? (double)(p->n_done - screen->last_done) / seconds : 0;
-  if (screen->last_session != p->session) screen->last_elapsed = 0, screen->last_tokens = screen->last_done = 0, rate = done = 0;
-  if (!screen->terminal && !new_step && time(NULL) - screen->last_line < 10) return;
-  if (screen->terminal && !new_step && seconds < 0.5) return;
-  (void)fprintf(stderr, "%s[%lld/%lld] %-5s %-8s", screen->terminal ? "\r\033[K" : "", (long long)p->session, (long long)p->n_sessions,
-                p->precision, p->step);
-  if (p->total_s > 0) {
-    double left = p->total_s - p->elapsed_s;
-    (void)fprintf(stderr, " %5.1f of %.0f s, %5.1f requests/s, %7.0f tokens/s, %d in flight, %lld failed", p->elapsed_s, p->total_s, done,
-                  rate, p->in_flight, p->n_failed);
-    double all = (left > 0 ? left : 0) + (double)(p->n_sessions - p->session) * p->total_s;
-    if (left > 0) (void)fprintf(stderr, ", %.0f s left of at least %.0f in all", left, all);
-  }
-  if (!screen->terminal) (void)fprintf(stderr, "\n");
-  screen->last_line = time(NULL);
-  (void)snprintf(screen->last_step, sizeof screen->last_step, "%s", p->step);
-  screen->last_session = p->session;
-  screen->last_elapsed = p->elapsed_s;
-  screen->last_tokens = p->n_tokens;
-  screen->last_done = p->n_done;
-}
-
-static void note(void *context, const char *text) {
-  const struct screen *screen = context;
-  (void)fprintf(stderr, "%s%s\n", screen->terminal ? "\r\033[K" : "", text);
-}
-
-static char *default_name(const struct contract *contract) {
-  static char name[200];
-  char stamp[40];
-  time_t now = time(NULL);
-  struct tm t;
-  (void)gmtime_r(&now, &t);
-  (void)strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &t);
-  size_t n = 0;
-  for (const char *p = contract->name; *p != 0 && n < 100; p++)
-    name[n++] = ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '-' || *p == '_') ? *p : '-';
-  (void)snprintf(name + n, sizeof name - n, "-%s.lynx", stamp);
-  return name;
-}
 
 /* Nothing answered: 3. The machine or the instrument made it invalid: 4. */
 static int judge(const char *path) {
   struct bundle_file file;
   int64_t n_ok = 0;
-  bool invalid = false;
+  bool invalid = false, uncertain = false;
   if (!bundle_file_open(path, &file)) return EXIT_OUR_BUG;
   for (size_t i = 0; i < file.result.n_precisions; i++) {
     n_ok += file.result.precisions[i].n_ok;
     invalid = invalid || file.result.precisions[i].instrument_limited;
+    const struct result_certificate *c = &file.result.precisions[i].certificate;
+    bool range_ended = c->passing > 0 && !(c->failing > 0);
+    if (!c->searched || c->certified || range_ended || file.result.precisions[i].unavailable) continue;
+    uncertain = true;
+    (void)fprintf(stderr, "%s: no saturation point is certified: %s\n", file.result.precisions[i].name, c->text);
   }
   for (size_t i = 0; i < file.result.n_conditions; i++) (void)fprintf(stderr, "condition: %s\n", file.result.conditions[i]);
   if (invalid)
@@ -97,14 +34,15 @@ static int judge(const char *path) {
                   path);
   invalid = invalid || file.result.n_conditions > 0;
   bundle_file_close(&file);
-  return n_ok == 0 ? EXIT_INCONCLUSIVE : invalid ? EXIT_CONDITIONS : EXIT_HOLDS;
+  return n_ok == 0 ? EXIT_INCONCLUSIVE : invalid ? EXIT_CONDITIONS : uncertain ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
 }
 
-static int exit_code(enum lynx_status status, const struct run_outcome *outcome, const struct lynx_error *error, const char *path) {
+static int exit_code(enum lynx_status status, const struct run_outcome *outcome, const struct lynx_error *error, const char *path,
+                     bool observed) {
   if (status != LYNX_OK) {
     int code = report_error(error);
     if (outcome->sealed) (void)fprintf(stderr, "What there is was sealed as %s in %s\n", bundle_end_text(outcome->end), path);
-    else if (access(path, F_OK) == 0)
+    else if (status != LYNX_INPUT && access(path, F_OK) == 0)
       (void)fprintf(stderr, "%s holds what was recorded before; it is not sealed, and counts as incomplete\n", path);
     if (outcome->executor_failed) return EXIT_EXECUTOR;
     if (status != LYNX_IO || access(path, F_OK) != 0) return code;
@@ -112,7 +50,24 @@ static int exit_code(enum lynx_status status, const struct run_outcome *outcome,
                                           : EXIT_EXECUTOR; /* the record could not be written; or the endpoint's name is not known */
   }
   if (outcome->aborted_by_slo) return EXIT_CONDITIONS;
-  return outcome->end == BUNDLE_COMPLETE ? judge(path) : EXIT_INTERRUPTED;
+  if (outcome->end != BUNDLE_COMPLETE) return EXIT_INTERRUPTED;
+  return observed ? EXIT_HOLDS : judge(path);
+}
+
+static void write_json(const char *path, const struct run_outcome *outcome, int code) {
+  struct buffer text;
+  struct json_writer json;
+  buffer_init(&text, 65536);
+  json_begin(&json, &text);
+  json_open_object(&json);
+  json_put_text(&json, "bundle", path);
+  json_put_text(&json, "ended", bundle_end_text(outcome->end));
+  json_put_text(&json, "why", outcome->why);
+  json_put_text(&json, "root", outcome->root);
+  json_put_int(&json, "exit", code);
+  json_close(&json);
+  if (json_finish(&json)) (void)printf("%s\n", text.data);
+  buffer_release(&text);
 }
 
 static int run(const struct arguments *arguments) {
@@ -125,34 +80,35 @@ static int run(const struct arguments *arguments) {
     contract_file_release(&file);
     return EXIT_WRONG_INPUT;
   }
-  const char *out = arguments->option[0] != NULL ? arguments->option[0] : default_name(&file.contract);
-  struct sigaction action = {.sa_handler = on_interrupt};
-  (void)sigaction(SIGINT, &action, NULL);
-  (void)sigaction(SIGTERM, &action, NULL);
+  char name[200];
+  const char *out = arguments->option[0] != NULL ? arguments->option[0] : screen_bundle_name(&file.contract, "", name, sizeof name);
   const struct root root = {""};
-  const char *term = getenv("TERM");
-  struct screen screen = {.terminal = isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0,
-                          .quiet = arguments->option[1] != NULL};
+  struct screen screen;
+  screen_init(&screen, arguments->option[1] != NULL);
+  struct buffer calibration;
+  bool calibrated = calibration_load(&calibration);
   struct run_request request = {.contract_text = file.text.data,
                                 .contract_length = file.text.length,
                                 .out_path = out,
                                 .root = &root,
                                 .clock = &clock_system,
-                                .stop = &stop,
-                                .progress = show,
-                                .note = note,
+                                .observe = arguments->option[2] != NULL,
+                                .calibration = calibrated ? calibration.data : NULL,
+                                .stop = screen_catch_interrupts(),
+                                .progress = screen_show,
+                                .note = screen_note,
                                 .context = &screen};
   struct run_outcome outcome;
   struct lynx_error error = {0};
   enum lynx_status status = run_contract(&request, &outcome, &error);
-  if (screen.terminal && !screen.quiet) (void)fprintf(stderr, "\r\033[K");
-  int code = exit_code(status, &outcome, &error, out);
-  if (arguments->option[2] != NULL)
-    (void)printf("{\"bundle\":\"%s\",\"ended\":\"%s\",\"root\":\"%s\",\"exit\":%d}\n", out, bundle_end_text(outcome.end), outcome.root,
-                 code);
+  screen_clear(&screen);
+  buffer_release(&calibration);
+  int code = exit_code(status, &outcome, &error, out, request.observe);
+  if (arguments->option[3] != NULL) write_json(out, &outcome, code);
   else if (status == LYNX_OK) {
     (void)printf("%s: %s (%s), root %.16s\n", out, bundle_end_text(outcome.end), outcome.why, outcome.root);
-    (void)printf("next: lynxbench show %s; lynxbench claim %s; lynxbench report %s\n", out, out, out);
+    if (request.observe) (void)printf("next: lynxbench profile %s\n", out);
+    else (void)printf("next: lynxbench show %s; lynxbench claim %s; lynxbench report %s\n", out, out, out);
   }
   contract_file_release(&file);
   return code;

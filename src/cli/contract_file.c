@@ -14,8 +14,10 @@ bool contract_file_read(const char *path, struct contract_file *ret) {
     for (int i = 0; drivers_all[i] != NULL; i++) list = arena_printf(&ret->arena, "%s %s", list, drivers_all[i]->name);
     problem_add(&ret->problems, PROBLEM_ERROR, 0, "workload.driver", ret->contract.workload.driver, list);
   }
-  const char *files[] = {ret->contract.workload.prompts.file, ret->contract.accuracy.text_file, ret->contract.executor.ca_file};
-  static const char *const fields[] = {"workload.prompts.file", "accuracy.text_file", "executor.ca_file"};
+  const char *files[] = {ret->contract.workload.prompts.file, ret->contract.accuracy.text_file,    ret->contract.executor.ca_file,
+                         ret->contract.regime.trace,          ret->contract.workload.profile_file, ret->contract.accuracy.references};
+  static const char *const fields[] = {"workload.prompts.file", "accuracy.text_file",    "executor.ca_file",
+                                       "regime.trace",          "workload.profile_file", "accuracy.references"};
   for (size_t i = 0; i < LYNX_COUNT(files); i++)
     if (files[i] != NULL && access(files[i], R_OK) != 0)
       problem_add(&ret->problems, PROBLEM_WARNING, 0, fields[i],

@@ -6,6 +6,8 @@
 #include "base/number.h"
 #include "contract/fields_private.h"
 #include "stats/quantile.h"
+#include "stats/saturation.h"
+#include "stats/sessions.h"
 
 /* A field that is wrong in itself is not also wrong in company. */
 static void error_at(struct problem_list *problems, const char *field, const char *found, const char *accepted) {
@@ -14,27 +16,93 @@ static void error_at(struct problem_list *problems, const char *field, const cha
   problem_add(problems, PROBLEM_ERROR, 0, field, found, accepted);
 }
 
-static void check_regime(const struct contract *c, struct problem_list *problems) {
-  bool open = c->regime.load != LOAD_CLOSED, rated = contract_states(c, "regime.rate_per_s");
-  if (open && !rated)
-    error_at(problems, "regime.rate_per_s", "nothing", "open-loop load needs a rate; or set load: closed and concurrency");
-  if (!open && rated)
-    error_at(problems, "regime.rate_per_s", "a rate with load: closed", "leave it out: a closed loop sends when an answer has come");
-  if (!open && !contract_states(c, "regime.concurrency"))
-    error_at(problems, "regime.concurrency", "nothing", "a closed loop needs its concurrency");
-  if (open && contract_states(c, "where.load_cap_per_s") && c->regime.rate_per_s > c->where.load_cap_per_s)
-    error_at(problems, "regime.rate_per_s", "a rate above where.load_cap_per_s", "a rate within the cap");
-  if (contract_states(c, "where.load_cap_in_flight") && c->regime.concurrency > c->where.load_cap_in_flight)
-    error_at(problems, "regime.concurrency",
+struct needs {
+  bool rate, to, concurrency, batch, trace; /* must be stated */
+};
+
+static const struct needs needs_of[] = {
+    [LOAD_CONSTANT] = {.rate = true},
+    [LOAD_POISSON] = {.rate = true},
+    [LOAD_BURSTY] = {.rate = true},
+    [LOAD_RAMP] = {.rate = true, .to = true},
+    [LOAD_OFFLINE] = {.batch = true},
+    [LOAD_REPLAY] = {.trace = true},
+    [LOAD_SINGLE_STREAM] = {0},
+    [LOAD_MULTI_STREAM] = {.batch = true},
+    [LOAD_CLOSED] = {.concurrency = true},
+    [LOAD_CONVERSATIONS] = {.concurrency = true},
+    [LOAD_SATURATION] = {.rate = true, .to = true},
+};
+
+static void check_need(const struct contract *c, struct problem_list *problems, bool needed, bool allowed, const char *field) {
+  bool stated = contract_states(c, field);
+  const char *load = load_text((enum load_kind)c->regime.load);
+  if (needed && !stated) error_at(problems, field, "nothing", arena_printf(problems->arena, "load: %s needs it", load));
+  if (stated && !needed && !allowed)
+    error_at(problems, field, arena_printf(problems->arena, "a value with load: %s", load),
+             "nothing: this load has no use for it; leave it out");
+}
+
+static void check_caps(const struct contract *c, struct problem_list *problems, bool open) {
+  const struct contract_regime *r = &c->regime;
+  double greatest = contract_states(c, "regime.to_per_s") && r->to_per_s > r->rate_per_s ? r->to_per_s : r->rate_per_s;
+  if (open && contract_states(c, "where.load_cap_per_s") && greatest > c->where.load_cap_per_s)
+    error_at(problems, contract_states(c, "regime.to_per_s") ? "regime.to_per_s" : "regime.rate_per_s", "a rate above where.load_cap_per_s",
+             "a rate within the cap");
+  if (contract_states(c, "where.load_cap_in_flight") && contract_in_flight(c) > c->where.load_cap_in_flight)
+    error_at(problems, r->load == LOAD_MULTI_STREAM ? "regime.batch" : "regime.concurrency",
              contract_states(c, "regime.concurrency") ? "more than where.load_cap_in_flight"
                                                       : "the default, which is more than where.load_cap_in_flight",
              "a concurrency within the cap");
+}
+
+static void check_regime(const struct contract *c, struct problem_list *problems) {
+  const struct contract_regime *r = &c->regime;
+  const struct needs *n = &needs_of[r->load];
+  bool open = !load_is_closed((enum load_kind)r->load);
+  check_need(c, problems, n->rate, false, "regime.rate_per_s");
+  check_need(c, problems, n->to, false, "regime.to_per_s");
+  check_need(c, problems, n->concurrency, open, "regime.concurrency");
+  check_need(c, problems, n->batch, false, "regime.batch");
+  check_need(c, problems, n->trace, false, "regime.trace");
+  check_need(c, problems, false, r->load == LOAD_BURSTY, "regime.burst_shape");
+  check_need(c, problems, false, r->load == LOAD_CONVERSATIONS, "regime.turns");
+  check_need(c, problems, false, r->load == LOAD_CONVERSATIONS, "regime.think_time");
+  check_need(c, problems, false, r->load == LOAD_SATURATION, "regime.search");
+  if (r->load == LOAD_SATURATION && r->to_per_s < r->rate_per_s)
+    error_at(problems, "regime.to_per_s", "less than regime.rate_per_s", "the greatest load that may be tried");
+  if (r->load == LOAD_MULTI_STREAM && r->batch > 20000) error_at(problems, "regime.batch", "more than 20000 in flight", "at most 20000");
+  if (r->load == LOAD_CONVERSATIONS && c->workload.prompts.count % r->turns != 0)
+    error_at(
+        problems, "workload.prompts.count",
+        arena_printf(problems->arena, "%lld, and regime.turns is %lld", (long long)c->workload.prompts.count, (long long)r->turns),
+        arena_printf(problems->arena, "a multiple of it, such as %lld", ((long long)c->workload.prompts.count / r->turns + 1) * r->turns));
+  bool looks = contract_states(c, "method.precision_target");
+  if (looks && r->load == LOAD_SATURATION)
+    error_at(problems, "method.precision_target", "a target with load: saturation", "nothing: a search has its own looks (regime.search)");
+  if (!looks && contract_states(c, "method.sessions_at_most"))
+    error_at(problems, "method.sessions_at_most", "a value without method.precision_target", "nothing, or a target");
+  if (!looks && contract_states(c, "method.look_every"))
+    error_at(problems, "method.look_every", "a value without method.precision_target", "nothing, or a target");
+  check_caps(c, problems, open);
   if (c->where.environment == WHERE_PRODUCTION &&
       !(contract_states(c, "where.abort_slo") &&
         (contract_states(c, "where.load_cap_per_s") || contract_states(c, "where.load_cap_in_flight"))))
     error_at(problems, "where", "production without both a load cap and an abort_slo", "both: a measurement must not harm a live service");
-  if (c->method.threads > c->regime.concurrency)
-    error_at(problems, "method.threads", "more threads than requests in flight", "at most regime.concurrency");
+  if (c->method.threads > contract_in_flight(c))
+    error_at(problems, "method.threads", "more threads than requests in flight", "at most as many as requests in flight");
+  if (c->method.threads > 1 && (r->load == LOAD_MULTI_STREAM || r->load == LOAD_CONVERSATIONS))
+    error_at(problems, "method.threads", "several threads", "1: a batch or a conversation belongs to one of them");
+}
+
+size_t contract_looks(const struct contract *c) {
+  const struct contract_method *m = &c->method;
+  if (!contract_states(c, "method.precision_target") || m->sessions_at_most <= m->sessions) return 1;
+  return 1 + (size_t)((m->sessions_at_most - m->sessions + m->look_every - 1) / m->look_every);
+}
+
+int64_t contract_in_flight(const struct contract *c) {
+  return c->regime.load == LOAD_SINGLE_STREAM ? 1 : c->regime.load == LOAD_MULTI_STREAM ? c->regime.batch : c->regime.concurrency;
 }
 
 static void check_workload(const struct contract *c, struct problem_list *problems) {
@@ -59,17 +127,35 @@ static void check_samples(const struct contract *c, struct problem_list *problem
   if (c->method.sessions < 2)
     problem_add(problems, PROBLEM_WARNING, 0, "method.sessions", "1 session",
                 "at least 2: one session has no interval; 5 or more for a claim that others must reproduce");
-  if (c->regime.load == LOAD_CLOSED) return;
+  if (contract_states(c, "method.precision_target") && c->method.sessions_at_most < c->method.sessions)
+    error_at(problems, "method.sessions_at_most", "less than method.sessions", "at least as many: the first look is at method.sessions");
+  double arrivals = c->regime.rate_per_s * (double)c->method.counted_ns / 1e9;
+  if (c->regime.load == LOAD_SATURATION) {
+    double needed = saturation_arrivals_needed(c->regime.search.resolution), given = arrivals * (double)c->regime.search.looks_at_most;
+    if (given < needed)
+      problem_add(
+          problems, PROBLEM_WARNING, 0, "regime.search.resolution",
+          arena_printf(problems->arena, "about %.0f arrivals in all looks at the first load", given),
+          arena_printf(problems->arena,
+                       "about %.0f where gaps and service times are exponential: a longer window, more looks or a coarser resolution; "
+                       "with fewer a load near the capacity is decided by its estimate",
+                       needed));
+  }
+  if (load_is_closed((enum load_kind)c->regime.load) || c->regime.load == LOAD_REPLAY || c->regime.load == LOAD_OFFLINE) return;
   const struct contract_slo *slo = c->slo.items;
-  double expected = c->regime.rate_per_s * (double)c->method.counted_ns / 1e9 * (double)c->method.sessions;
+  double sessions = (double)(contract_states(c, "method.precision_target") ? c->method.sessions_at_most : c->method.sessions);
+  double left = sessions_freedom_factor((size_t)sessions, c->method.confidence), expected = arrivals * sessions * left;
   for (size_t i = 0; i < c->slo.n_items; i++) {
     size_t needed = quantile_least_sample(slo[i].quantile, c->method.confidence);
     if (expected >= (double)needed) continue;
-    problem_add(problems, PROBLEM_WARNING, 0, arena_printf(problems->arena, "slo[%zu].quantile", i),
-                arena_printf(problems->arena, "about %.0f counted requests in all sessions", expected),
-                arena_printf(problems->arena,
-                             "at least %zu, to bound this quantile at this confidence: a longer window, more sessions or a higher rate",
-                             needed));
+    problem_add(
+        problems, PROBLEM_WARNING, 0, arena_printf(problems->arena, "slo[%zu].quantile", i),
+        arena_printf(problems->arena, "about %.0f counted requests in %.0f sessions, worth at most %.0f independent ones",
+                     arrivals * sessions, sessions, expected),
+        arena_printf(problems->arena,
+                     "at least %zu independent ones, to bound this quantile at this confidence: more sessions, a longer window or a "
+                     "higher rate",
+                     needed));
   }
 }
 
@@ -94,8 +180,9 @@ static void check_precisions(const struct contract *c, struct problem_list *prob
   if (c->precisions.n_items > 1 && !placeholder)
     error_at(problems, "precisions", "several precisions",
              "an executor.start.command with {precision} in it: otherwise nothing would differ between them");
-  if (contract_states(c, "accuracy") && !has_reference && c->precisions.n_items > 1)
-    error_at(problems, "accuracy.reference", c->accuracy.reference, "one of the contract's precisions");
+  if (contract_states(c, "accuracy") && !has_reference && c->accuracy.references == NULL)
+    error_at(problems, "accuracy.reference", c->accuracy.reference,
+             "one of the contract's precisions, which is then measured too; or give references");
 }
 
 static bool begins_with_layer(const char *key) {
@@ -131,6 +218,42 @@ static void check_names(const struct contract *c, struct problem_list *problems)
              "[warm-up, tail]: only requests scheduled in the counted window count");
 }
 
+static void check_accuracy(const struct contract *c, struct problem_list *problems) {
+  const struct contract_accuracy *a = &c->accuracy;
+  if (!contract_states(c, "accuracy")) return;
+  bool likelihood = a->measure == ACCURACY_LIKELIHOOD, scorer = a->measure == ACCURACY_SCORER;
+  if (likelihood && a->text_file == NULL) error_at(problems, "accuracy.text_file", "nothing", "measure: likelihood needs held-out text");
+  if (a->references != NULL && c->regime.load == LOAD_CONVERSATIONS)
+    error_at(problems, "accuracy.references", "a file with load: conversations", "nothing: references are single prompts, not turns");
+  if (likelihood && a->references != NULL)
+    error_at(problems, "accuracy.references", "a file with measure: likelihood", "nothing: leave it out, or set another measure");
+  if (!likelihood && a->text_file != NULL)
+    error_at(problems, "accuracy.text_file", "a file with a measure of answers", "nothing: only measure: likelihood reads it");
+  if (a->references != NULL && c->workload.prompts.file != NULL)
+    error_at(problems, "workload.prompts.file", "a file beside accuracy.references", "one of them: the references bring their prompts");
+  if (scorer != (a->command.n_items > 0))
+    error_at(problems, "accuracy.command", scorer ? "nothing" : "a command without measure: scorer",
+             "a program and its arguments, with measure: scorer and only with it");
+  if (!likelihood && c->workload.temperature > 0)
+    problem_add(problems, PROBLEM_WARNING, 0, "workload.temperature", "above 0",
+                "0, where answers are compared: sampled answers differ from run to run");
+}
+
+static void check_lengths(const struct contract *c, struct problem_list *problems) {
+  const struct contract_workload *w = &c->workload;
+  bool drawn = w->output_distribution == LENGTH_PROFILE || w->prompts.distribution == LENGTH_PROFILE;
+  if (drawn && w->profile_file == NULL)
+    error_at(problems, "workload.profile_file", "nothing", "a distribution: profile draws from it; `lynxbench profile` makes one");
+  static const char *const known[] = {"length", "usage", "first_token", "failures", "caching", "prefix", "seed"};
+  for (size_t i = 0; i < c->checks.n_items; i++) {
+    bool good = false;
+    for (size_t k = 0; k < LYNX_COUNT(known); k++) good = good || strcmp(known[k], c->checks.items[i]) == 0;
+    if (!good)
+      error_at(problems, arena_printf(problems->arena, "checks[%zu]", i), c->checks.items[i],
+               "length, usage, first_token, failures, caching, prefix or seed");
+  }
+}
+
 static void check_forms(const struct contract *c, struct problem_list *problems) {
   struct endpoint endpoint;
   struct lynx_error error = {0};
@@ -147,5 +270,7 @@ void contract_check(const struct contract *contract, struct problem_list *proble
   check_workload(contract, problems);
   check_samples(contract, problems);
   check_precisions(contract, problems);
+  check_accuracy(contract, problems);
+  check_lengths(contract, problems);
   check_names(contract, problems);
 }

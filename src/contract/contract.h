@@ -33,10 +33,31 @@ struct item_list {
 
 enum where_environment { WHERE_TWIN, WHERE_CANARY, WHERE_PRODUCTION, WHERE_DEVELOPMENT };
 enum metric { METRIC_TIME_TO_FIRST_TOKEN, METRIC_TIME_PER_OUTPUT_TOKEN, METRIC_INTER_TOKEN_LATENCY, METRIC_END_TO_END, METRIC_COUNT };
-enum load_kind { LOAD_CONSTANT, LOAD_POISSON, LOAD_CLOSED };
+enum load_kind {
+  LOAD_CONSTANT,
+  LOAD_POISSON,
+  LOAD_BURSTY,
+  LOAD_RAMP,
+  LOAD_OFFLINE,
+  LOAD_REPLAY,
+  LOAD_SINGLE_STREAM,
+  LOAD_MULTI_STREAM,
+  LOAD_CLOSED,
+  LOAD_CONVERSATIONS,
+  LOAD_SATURATION
+};
+enum trace_format { TRACE_AUTO, TRACE_JSONL, TRACE_MOONCAKE, TRACE_BURSTGPT, TRACE_AZURE };
+enum length_kind { LENGTH_FIXED, LENGTH_UNIFORM, LENGTH_LOGNORMAL, LENGTH_PROFILE };
+enum steady_demand { STEADY_REQUIRED, STEADY_REPORTED };
+enum accuracy_measure { ACCURACY_LIKELIHOOD, ACCURACY_EXACT_MATCH, ACCURACY_TOKEN_AGREEMENT, ACCURACY_SCORER };
+enum search_arrivals { SEARCH_POISSON, SEARCH_CONSTANT };
 enum api_kind { API_COMPLETIONS, API_CHAT };
 enum latency_origin { LATENCY_FROM_SCHEDULED, LATENCY_FROM_SENT };
 enum grade { GRADE_A, GRADE_B, GRADE_C, GRADE_D };
+
+/* A request is due when one before it has ended, not by a schedule. */
+bool load_is_closed(enum load_kind load);
+const char *load_text(enum load_kind load);
 
 const char *metric_text(enum metric metric);
 const char *grade_text(enum grade grade);
@@ -77,24 +98,38 @@ struct contract_executor {
 struct contract_prompts {
   uint64_t set;
   const char *file;
-  int64_t count, bytes;
+  int64_t count, bytes, shared_prefix_bytes, prefix_groups;
+  int distribution;
+  double spread;
 };
 
 struct contract_workload {
   uint64_t set;
-  const char *driver, *model, *api_key_env, *profile;
+  const char *driver, *model, *api_key_env, *profile, *profile_file;
   int api;
   bool stream, ignore_eos, continuous_usage;
   int64_t output_tokens;
+  int output_distribution;
+  double output_spread, bytes_per_token;
   double temperature;
   struct contract_prompts prompts;
+};
+
+struct contract_search {
+  uint64_t set;
+  double resolution;
+  int arrivals;
+  int64_t looks_at_most;
 };
 
 struct contract_regime {
   uint64_t set;
   int load;
-  double rate_per_s;
-  int64_t concurrency;
+  double rate_per_s, to_per_s, burst_shape, trace_speed;
+  int64_t concurrency, batch, turns, think_time_ns;
+  const char *trace;
+  int trace_format;
+  struct contract_search search;
 };
 
 struct contract_slo {
@@ -108,6 +143,11 @@ struct contract_method {
   uint64_t set;
   int64_t warm_up_ns, counted_ns, drain_ns, request_timeout_ns, sessions, seed, threads, lag_p99_at_most_ns;
   double confidence, failures_at_most;
+  int steady;
+  double steady_share, steady_tolerance;
+  double stolen_at_most;   /* share of processor time that the hypervisor may take from this machine */
+  double precision_target; /* 0: the declared number of sessions, whatever they give */
+  int64_t sessions_at_most, look_every, budget_ns;
 };
 
 struct contract_counting {
@@ -128,9 +168,11 @@ struct contract_optimisation {
 
 struct contract_accuracy {
   uint64_t set;
-  const char *text_file, *reference;
-  int64_t windows, window_bytes;
+  int measure;
+  const char *text_file, *reference, *references;
+  int64_t windows, window_bytes, samples;
   double at_least_ratio;
+  struct text_list command;
 };
 
 struct contract_decision {
@@ -158,6 +200,7 @@ struct contract {
   struct contract_method method;
   struct contract_counting counting;
   struct contract_optimisation optimisation;
+  struct text_list checks;
   struct contract_accuracy accuracy;
   struct contract_decision decision;
   struct contract_cost cost;
@@ -206,5 +249,11 @@ bool contract_schema(struct buffer *ret);
 bool contract_reference(struct buffer *ret);
 
 const char *contract_owner(const struct contract *contract, enum layer layer);
+
+/* How many looks at accumulating data the contract provides for: 1 without a precision_target. */
+size_t contract_looks(const struct contract *contract);
+
+/* The most requests in flight at once. */
+int64_t contract_in_flight(const struct contract *contract);
 
 #endif

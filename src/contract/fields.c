@@ -27,9 +27,42 @@ static const struct field_choice metrics[] = {
 static const struct field_choice loads[] = {
     [LOAD_CONSTANT] = {"constant", "open loop, equal gaps"},
     [LOAD_POISSON] = {"poisson", "open loop, exponential gaps: independent users"},
+    [LOAD_BURSTY] = {"bursty", "open loop, gaps from a gamma distribution with burst_shape: below 1 in bursts, 1 is poisson"},
+    [LOAD_RAMP] = {"ramp", "open loop, poisson with a rate that grows evenly from rate_per_s to to_per_s"},
+    [LOAD_OFFLINE] = {"offline", "batch requests due at once, at the start of the counted window; throughput until the last has ended"},
+    [LOAD_REPLAY] = {"replay", "open loop, by the times and lengths of a trace"},
+    [LOAD_SINGLE_STREAM] = {"single_stream", "one request at a time"},
+    [LOAD_MULTI_STREAM] = {"multi_stream", "batch requests at once, the next batch when all of them have ended"},
     [LOAD_CLOSED] = {"closed", "a fixed number of requests in flight"},
+    [LOAD_CONVERSATIONS] = {"conversations", "concurrency users, each with turns that hold all before them, and think_time between them"},
+    [LOAD_SATURATION] = {"saturation", "a search for the greatest sustained load, and its certificate"},
 };
 
+static const struct field_choice trace_formats[] = {
+    [TRACE_AUTO] = {"auto", "by what the file's first line looks like"},
+    [TRACE_JSONL] = {"jsonl", "a line per request: {\"at_s\", \"prompt_tokens\", \"output_tokens\"}, or with a \"prompt\""},
+    [TRACE_MOONCAKE] = {"mooncake", "a line per request: {\"timestamp\" in ms, \"input_length\", \"output_length\", \"hash_ids\"}"},
+    [TRACE_BURSTGPT] = {"burstgpt", "CSV with Timestamp (s), Request tokens, Response tokens"},
+    [TRACE_AZURE] = {"azure", "CSV with TIMESTAMP (date and time), ContextTokens, GeneratedTokens"},
+};
+static const struct field_choice length_kinds[] = {
+    [LENGTH_FIXED] = {"fixed", "all alike"},
+    [LENGTH_UNIFORM] = {"uniform", "evenly within spread times the length, to both sides"},
+    [LENGTH_LOGNORMAL] = {"lognormal", "the length is the median, spread the deviation of its logarithm"},
+    [LENGTH_PROFILE] = {"profile", "drawn from the pairs of lengths in workload.profile_file"},
+};
+static const struct field_choice steady_demands[] = {
+    [STEADY_REQUIRED] = {"required", "only a final steady part of the window is counted; without one there is no claim"},
+    [STEADY_REPORTED] = {"reported", "the whole window is counted, and the claim says what was found"},
+};
+static const struct field_choice accuracy_measures[] = {
+    [ACCURACY_LIKELIHOOD] = {"likelihood", "bits per byte of held-out text by teacher forcing (echo with logprobs)"},
+    [ACCURACY_EXACT_MATCH] = {"exact_match", "the share of sampled answers that equal the reference's"},
+    [ACCURACY_TOKEN_AGREEMENT] = {"token_agreement", "the share of the reference's words, from the first, before the answers part"},
+    [ACCURACY_SCORER] = {"scorer", "the mean of what a command gives each sampled answer"},
+};
+static const struct field_choice search_arrival_kinds[] = {
+    [SEARCH_POISSON] = {"poisson", "independent users"}, [SEARCH_CONSTANT] = {"constant", "equal gaps"}};
 static const struct field_choice apis[] = {
     [API_COMPLETIONS] = {"completions", "POST /v1/completions"}, [API_CHAT] = {"chat", "POST /v1/chat/completions"}};
 static const struct field_choice origins[] = {
@@ -113,6 +146,14 @@ static const struct field contract_prompts_fields[] = {
      .help = "how many different prompts; a server's prefix cache makes repeated ones cheaper", .example = "64"},
     {"bytes", FIELD_INTEGER, AT(contract_prompts, bytes, int64_t), .fallback = "256", .least = "1", .greatest = "1000000",
      .help = "length of each in bytes", .example = "256"},
+    {"distribution", FIELD_CHOICE, AT(contract_prompts, distribution, int), .fallback = "fixed", CHOICES(length_kinds),
+     .help = "how lengths vary around bytes", .example = "lognormal"},
+    {"spread", FIELD_NUMBER, AT(contract_prompts, spread, double), .fallback = "0", .least = "0", .greatest = "4",
+     .help = "how widely, for uniform and lognormal", .example = "0.5"},
+    {"shared_prefix_bytes", FIELD_INTEGER, AT(contract_prompts, shared_prefix_bytes, int64_t), .fallback = "0", .least = "0",
+     .greatest = "1000000", .help = "a beginning that prompts share, as a system prompt is shared; beside bytes", .example = "512"},
+    {"prefix_groups", FIELD_INTEGER, AT(contract_prompts, prefix_groups, int64_t), .fallback = "1", .least = "1", .greatest = "100000",
+     .help = "how many different shared beginnings", .example = "4"},
 };
 static const struct field_table contract_prompts_table = TABLE(contract_prompts);
 
@@ -126,6 +167,8 @@ static const struct field contract_workload_fields[] = {
     {"profile", FIELD_TEXT, AT(contract_workload, profile, const char *), .disclose = true,
      .help = "the real workload that this one stands for, in words; without it representativeness is unknown",
      .example = "chat traffic of 2026-11-12"},
+    {"profile_file", FIELD_TEXT, AT(contract_workload, profile_file, const char *),
+     .help = "the profile that `lynxbench profile` made: every claim then states the distance to it", .example = "chat.profile.json"},
     {"api_key_env", FIELD_TEXT, AT(contract_workload, api_key_env, const char *),
      .help = "the environment variable that holds the API key; the key itself is never recorded", .example = "OPENAI_API_KEY"},
     {"stream", FIELD_BOOL, AT(contract_workload, stream, bool), .fallback = "true",
@@ -136,6 +179,12 @@ static const struct field contract_workload_fields[] = {
      .help = "ask for running usage, which tells the tokens of every chunk (vLLM, SGLang, lynxbench-ref)", .example = "true"},
     {"output_tokens", FIELD_INTEGER, AT(contract_workload, output_tokens, int64_t), .fallback = "64", .least = "1", .greatest = "1000000",
      .disclose = true, .help = "max_tokens of every request", .example = "64"},
+    {"output_distribution", FIELD_CHOICE, AT(contract_workload, output_distribution, int), .fallback = "fixed", CHOICES(length_kinds),
+     .help = "how max_tokens varies around output_tokens", .example = "lognormal"},
+    {"output_spread", FIELD_NUMBER, AT(contract_workload, output_spread, double), .fallback = "0", .least = "0", .greatest = "4",
+     .help = "how widely, for uniform and lognormal", .example = "0.5"},
+    {"bytes_per_token", FIELD_NUMBER, AT(contract_workload, bytes_per_token, double), .fallback = "4", .least = "0.5", .greatest = "64",
+     .help = "to make prompts of a profile's or trace's tokens; what the server counts is reported", .example = "4"},
     {"temperature", FIELD_NUMBER, AT(contract_workload, temperature, double), .fallback = "0", .least = "0", .greatest = "10",
      .help = "sampling temperature", .example = "0"},
     {"prompts", FIELD_SECTION, AT(contract_workload, prompts, struct contract_prompts), .table = &contract_prompts_table, .disclose = true,
@@ -143,11 +192,38 @@ static const struct field contract_workload_fields[] = {
 };
 static const struct field_table contract_workload_table = TABLE(contract_workload);
 
+static const struct field contract_search_fields[] = {
+    {"resolution", FIELD_NUMBER, AT(contract_search, resolution, double), .fallback = "0.05", .least = "0.005", .greatest = "1",
+     .help = "the failing load of the certificate is at most this share above the passing one", .example = "0.05"},
+    {"arrivals", FIELD_CHOICE, AT(contract_search, arrivals, int), .fallback = "poisson", CHOICES(search_arrival_kinds),
+     .help = "how requests arrive at each load", .example = "poisson"},
+    {"looks_at_most", FIELD_INTEGER, AT(contract_search, looks_at_most, int64_t), .fallback = "6", .least = "1", .greatest = "100",
+     .help = "how many windows one load may take until it is decided", .example = "6"},
+};
+static const struct field_table contract_search_table = TABLE(contract_search);
+
 static const struct field contract_regime_fields[] = {
     {"load", FIELD_CHOICE, AT(contract_regime, load, int), .fallback = "poisson", CHOICES(loads), .help = "how requests arrive",
      .example = "poisson"},
     {"rate_per_s", FIELD_NUMBER, AT(contract_regime, rate_per_s, double), .least = "0.001", .greatest = "10000000",
-     .help = "requests per second, for constant and poisson", .example = "20"},
+     .help = "requests per second, for open-loop load; where a ramp or a search for saturation begins", .example = "20"},
+    {"to_per_s", FIELD_NUMBER, AT(contract_regime, to_per_s, double), .least = "0.001", .greatest = "10000000",
+     .help = "ramp: the rate at its end; saturation: the greatest load that may be tried", .example = "200"},
+    {"burst_shape", FIELD_NUMBER, AT(contract_regime, burst_shape, double), .fallback = "0.5", .least = "0.05", .greatest = "100",
+     .help = "bursty: the shape of the gamma distribution of gaps", .example = "0.25"},
+    {"batch", FIELD_INTEGER, AT(contract_regime, batch, int64_t), .fallback = "8", .least = "1", .greatest = "1000000",
+     .help = "multi_stream: requests of one batch; offline: all of them", .example = "8"},
+    {"turns", FIELD_INTEGER, AT(contract_regime, turns, int64_t), .fallback = "4", .least = "1", .greatest = "1000",
+     .help = "conversations: requests of one conversation", .example = "4"},
+    {"think_time", FIELD_DURATION, AT(contract_regime, think_time_ns, int64_t), .fallback = "1s", .least = "0s", .greatest = "1h",
+     .help = "conversations: mean time (exponential) between an answer and the next turn", .example = "1s"},
+    {"trace", FIELD_TEXT, AT(contract_regime, trace, const char *), .help = "replay: the file", .example = "trace.jsonl"},
+    {"trace_format", FIELD_CHOICE, AT(contract_regime, trace_format, int), .fallback = "auto", CHOICES(trace_formats),
+     .help = "replay: what the file is", .example = "azure"},
+    {"trace_speed", FIELD_NUMBER, AT(contract_regime, trace_speed, double), .fallback = "1", .least = "0.001", .greatest = "1000",
+     .help = "replay: how many times faster than it was", .example = "2"},
+    {"search", FIELD_SECTION, AT(contract_regime, search, struct contract_search), .table = &contract_search_table,
+     .help = "saturation: how it is searched"},
     {"concurrency", FIELD_INTEGER, AT(contract_regime, concurrency, int64_t), .fallback = "256", .least = "1", .greatest = "20000",
      .help = "closed: requests in flight; open loop: the most in flight before an arrival must wait (it is then late, and said to be)",
      .example = "8"},
@@ -184,8 +260,28 @@ static const struct field contract_method_fields[] = {
     {"lag_p99_at_most", FIELD_DURATION, AT(contract_method, lag_p99_at_most_ns, int64_t), .fallback = "5ms", .least = "1us",
      .greatest = "10s", .disclose = true,
      .help = "a run in which the instrument itself was later than this at the 99th percentile is instrument-limited", .example = "1ms"},
+    {"stolen_at_most", FIELD_NUMBER, AT(contract_method, stolen_at_most, double), .fallback = "0.1", .least = "0", .greatest = "1",
+     .disclose = true,
+     .help = "no claim is made if the hypervisor took a larger share of this machine's processor time in the counted windows",
+     .example = "0.05"},
     {"failures_at_most", FIELD_NUMBER, AT(contract_method, failures_at_most, double), .fallback = "0.01", .least = "0", .greatest = "1",
      .help = "no claim is made if a larger share of the counted requests failed", .example = "0.01"},
+    {"steady", FIELD_CHOICE, AT(contract_method, steady, int), .fallback = "required", CHOICES(steady_demands),
+     .help = "what is demanded of the counted window", .example = "required"},
+    {"steady_share", FIELD_NUMBER, AT(contract_method, steady_share, double), .fallback = "0.5", .least = "0.1", .greatest = "1",
+     .help = "the least share of the counted window that must be steady, up to its end", .example = "0.5"},
+    {"steady_tolerance", FIELD_NUMBER, AT(contract_method, steady_tolerance, double), .fallback = "0.2", .least = "0.01", .greatest = "1",
+     .help = "a drift or change below this share of the level is none", .example = "0.1"},
+    {"precision_target", FIELD_NUMBER, AT(contract_method, precision_target, double), .least = "0.0001", .greatest = "1",
+     .help = "sessions go on until the throughput's interval is within this share to each side, and every objective's quantile is bounded",
+     .example = "0.02"},
+    {"sessions_at_most", FIELD_INTEGER, AT(contract_method, sessions_at_most, int64_t), .fallback = "20", .least = "2", .greatest = "1000",
+     .help = "with precision_target: the last look", .example = "20"},
+    {"look_every", FIELD_INTEGER, AT(contract_method, look_every, int64_t), .fallback = "5", .least = "1", .greatest = "1000",
+     .help = "with precision_target: sessions between two looks, after the first at method.sessions; each look is paid for",
+     .example = "5"},
+    {"budget", FIELD_DURATION, AT(contract_method, budget_ns, int64_t), .least = "1s", .greatest = "720h",
+     .help = "no session begins after this time; what there is then is judged", .example = "1h"},
 };
 static const struct field_table contract_method_table = TABLE(contract_method);
 
@@ -219,17 +315,26 @@ static const struct field contract_optimisation_fields[] = {
 static const struct field_table contract_optimisation_table = TABLE(contract_optimisation);
 
 static const struct field contract_accuracy_fields[] = {
-    {"text_file", FIELD_TEXT, AT(contract_accuracy, text_file, const char *), .required = true,
-     .help = "held-out text: its bits per byte are measured by teacher forcing, after the counted window of every session",
-     .example = "held-out.txt"},
+    {"measure", FIELD_CHOICE, AT(contract_accuracy, measure, int), .fallback = "likelihood", CHOICES(accuracy_measures),
+     .help = "how it is measured; answers are sampled from the counted window", .example = "exact_match"},
+    {"text_file", FIELD_TEXT, AT(contract_accuracy, text_file, const char *),
+     .help = "likelihood: held-out text, forced after the counted window of every session", .example = "held-out.txt"},
+    {"references", FIELD_TEXT, AT(contract_accuracy, references, const char *),
+     .help = "exact_match, token_agreement, scorer: a line per prompt, {\"prompt\", \"output\"}; the workload then asks these prompts",
+     .example = "references.jsonl"},
+    {"samples", FIELD_INTEGER, AT(contract_accuracy, samples, int64_t), .fallback = "64", .least = "1", .greatest = "100000",
+     .help = "answers kept per session", .example = "64"},
+    {"command", FIELD_TEXTS, AT(contract_accuracy, command, struct text_list),
+     .help = "scorer: reads lines {\"prompt\", \"output\", \"reference\"}, writes one number from 0 to 1 per line",
+     .example = "[python3, score.py]"},
     {"reference", FIELD_TEXT, AT(contract_accuracy, reference, const char *), .fallback = "f32",
      .help = "the precision that the others are held against", .example = "f32"},
     {"windows", FIELD_INTEGER, AT(contract_accuracy, windows, int64_t), .fallback = "16", .least = "1", .greatest = "10000",
      .help = "how many pieces of the text", .example = "16"},
     {"window_bytes", FIELD_INTEGER, AT(contract_accuracy, window_bytes, int64_t), .fallback = "256", .least = "8", .greatest = "100000",
      .help = "length of each", .example = "256"},
-    {"at_least_ratio", FIELD_NUMBER, AT(contract_accuracy, at_least_ratio, double), .fallback = "0.99", .least = "0", .greatest = "1",
-     .help = "the gate: reference bits per byte / this precision's bits per byte", .example = "0.99"},
+    {"at_least_ratio", FIELD_NUMBER, AT(contract_accuracy, at_least_ratio, double), .least = "0", .greatest = "1", .required = true,
+     .help = "the gate: this precision's accuracy / the reference's (likelihood: reference bits per byte / this one's)", .example = "0.99"},
 };
 static const struct field_table contract_accuracy_table = TABLE(contract_accuracy);
 
@@ -274,6 +379,9 @@ static const struct field contract_fields[] = {
      .help = "what is counted and what is excluded"},
     {"optimisation", FIELD_SECTION, AT(contract, optimisation, struct contract_optimisation), .table = &contract_optimisation_table,
      .disclose = true, .help = "what may be tuned, by layer"},
+    {"checks", FIELD_TEXTS, AT(contract, checks, struct text_list), .fallback = "[length, usage, first_token, failures]",
+     .help = "that the workload was really run: these from the rows; caching, prefix and seed send requests of their own",
+     .example = "[length, usage, first_token, failures, caching, prefix, seed]"},
     {"accuracy", FIELD_SECTION, AT(contract, accuracy, struct contract_accuracy), .table = &contract_accuracy_table, .disclose = true,
      .help = "the accuracy that speed must not be bought with"},
     {"decision", FIELD_SECTION, AT(contract, decision, struct contract_decision), .table = &contract_decision_table,
@@ -287,6 +395,14 @@ static const struct field contract_fields[] = {
      .help = "a claim from a contract with a worse grade is refused", .example = "B"},
 };
 const struct field_table contract_table = TABLE(contract);
+
+bool load_is_closed(enum load_kind load) {
+  return load == LOAD_SINGLE_STREAM || load == LOAD_MULTI_STREAM || load == LOAD_CLOSED || load == LOAD_CONVERSATIONS;
+}
+
+const char *load_text(enum load_kind load) {
+  return loads[load].name;
+}
 
 const char *metric_text(enum metric metric) {
   return metrics[metric].name;

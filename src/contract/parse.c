@@ -284,6 +284,7 @@ static void complain_unknown(struct reading *r, const struct yaml_node *key, con
   size_t best = 4;
   for (size_t i = 0; i < table->n_fields; i++) {
     size_t d = distance(key->text, table->fields[i].name);
+    if (key->length >= 3 && strncmp(key->text, table->fields[i].name, key->length) == 0) d = 0; /* begun, and not written out */
     if (d < best) best = d, nearest = table->fields[i].name;
     all = arena_printf(r->arena, "%s%s%s", all, i > 0 ? ", " : "", table->fields[i].name);
   }

@@ -50,6 +50,7 @@ struct http_driver {
   struct connection *connections; /* n_slots of them: each request in flight has one */
   struct slot_state *slots;
   struct bytes *requests; /* per input: head and body, ready to send */
+  int64_t *asked;         /* per input: max_tokens */
   size_t n_requests;
   struct arena arena;
   /* During reap. */
@@ -83,6 +84,7 @@ static void http_close(void *state) {
   free(driver->connections);
   free(driver->slots);
   free(driver->requests);
+  free(driver->asked);
   free(driver->scratch);
   free(driver->pending);
   free(driver);
@@ -136,6 +138,7 @@ static enum lynx_status http_prepare(void *state, const struct driver_input *inp
   struct http_driver *driver = state;
   const struct transport_address *to = &driver->address;
   driver->requests = xalloc(n_inputs, sizeof *driver->requests);
+  driver->asked = xalloc(n_inputs, sizeof *driver->asked);
   driver->n_requests = n_inputs;
   struct buffer body, request;
   buffer_init(&body, BODY_MAX);
@@ -154,7 +157,8 @@ static enum lynx_status http_prepare(void *state, const struct driver_input *inp
     if (good && driver->options.bearer != NULL) good = buffer_printf(&request, "Authorization: Bearer %s\r\n", driver->options.bearer);
     good = good && buffer_text(&request, "\r\n") && buffer_append(&request, body.data, body.length);
     if (!good) status = lynx_fail(error, LYNX_LIMIT, "input %zu makes a request of more than %d bytes", i, BODY_MAX);
-    else driver->requests[i] = (struct bytes){arena_text(&driver->arena, request.data, request.length), request.length};
+    driver->asked[i] = inputs[i].output_tokens;
+    if (good) driver->requests[i] = (struct bytes){arena_text(&driver->arena, request.data, request.length), request.length};
   }
   buffer_release(&body);
   buffer_release(&request);
@@ -317,7 +321,9 @@ static void take_event(struct http_driver *driver, struct connection *c, const s
     }
   }
   if (event->carries_text && event->output_tokens < 0) c->tokens_before += n_tokens; /* running usage was asked for and does not come */
-  if (event->carries_text) c->n_text_events++;
+  if (event->has_reasoning) c->end.flags |= ANSWER_REASONING;
+  if (event->has_tool_call) c->end.flags |= ANSWER_TOOL_CALL;
+  if (event->carries_text && c->n_text_events++ == 0 && event->is_blank) c->end.flags |= ANSWER_BLANK_FIRST;
   if (!event->carries_text && n_tokens == 0) return;
   driver->deliver(driver->context, &(struct completion){.kind = COMPLETION_EVENT,
                                                         .slot = (uint32_t)c->slot,
@@ -325,7 +331,8 @@ static void take_event(struct http_driver *driver, struct connection *c, const s
                                                         .read_lag_ns = driver->read_lag_ns,
                                                         .n_tokens = n_tokens,
                                                         .n_bytes = event->n_bytes,
-                                                        .carries_text = event->carries_text});
+                                                        .carries_text = event->carries_text,
+                                                        .content = event->content});
 }
 
 struct feeding {
@@ -398,7 +405,7 @@ static void judge(struct http_driver *driver, struct connection *c, struct answe
   if (c->http.event_stream && !c->done) end->flags |= ANSWER_NO_DONE;
   if (end->output_tokens < 0) end->flags |= ANSWER_NO_USAGE;
   if (end->output_tokens >= 0 && end->output_tokens < c->n_text_events) end->flags |= ANSWER_USAGE_CONTRADICTS;
-  if (driver->options.ignore_eos && end->output_tokens >= 0 && end->output_tokens < driver->options.output_tokens)
+  if (driver->options.ignore_eos && end->output_tokens >= 0 && end->output_tokens < driver->asked[driver->slots[c->slot].input])
     end->flags |= ANSWER_SHORT;
 }
 

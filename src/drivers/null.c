@@ -7,8 +7,9 @@
 
 struct null_driver {
   const struct lynx_clock *clock;
-  int64_t output_tokens;
+  const struct driver_input *inputs;
   uint32_t *waiting;
+  size_t *input; /* by slot */
   uint32_t n_waiting;
 };
 
@@ -16,29 +17,30 @@ static enum lynx_status null_open(const struct driver_options *options, void **r
   (void)error;
   struct null_driver *driver = xalloc(1, sizeof *driver);
   driver->clock = options->clock;
-  driver->output_tokens = options->output_tokens;
+  driver->input = xalloc(options->n_slots, sizeof *driver->input);
   driver->waiting = xalloc(options->n_slots, sizeof *driver->waiting);
   *ret_state = driver;
   return LYNX_OK;
 }
 
 static enum lynx_status null_prepare(void *state, const struct driver_input *inputs, size_t n_inputs, struct lynx_error *error) {
-  (void)state, (void)inputs, (void)n_inputs, (void)error;
+  (void)n_inputs, (void)error;
+  ((struct null_driver *)state)->inputs = inputs;
   return LYNX_OK;
 }
 
 static enum driver_answer null_issue(void *state, uint32_t slot, size_t input) {
-  (void)input;
   struct null_driver *driver = state;
+  driver->input[slot] = input;
   driver->waiting[driver->n_waiting++] = slot;
   return DRIVER_ACCEPTED;
 }
 
 static void answer(const struct null_driver *driver, uint32_t slot, driver_deliver *deliver, void *context) {
-  int64_t now = clock_now(driver->clock);
+  int64_t now = clock_now(driver->clock), n_tokens = driver->inputs[driver->input[slot]].output_tokens;
   deliver(context, &(struct completion){.kind = COMPLETION_WRITTEN, .slot = slot, .at_ns = now, .read_lag_ns = -1});
   deliver(context, &(struct completion){.kind = COMPLETION_FIRST_BYTE, .slot = slot, .at_ns = now, .read_lag_ns = -1});
-  for (int64_t i = 0; i < driver->output_tokens; i++)
+  for (int64_t i = 0; i < n_tokens; i++)
     deliver(context, &(struct completion){.kind = COMPLETION_EVENT,
                                           .slot = slot,
                                           .at_ns = clock_now(driver->clock),
@@ -46,7 +48,7 @@ static void answer(const struct null_driver *driver, uint32_t slot, driver_deliv
                                           .n_tokens = 1,
                                           .n_bytes = 1,
                                           .carries_text = true});
-  struct answer_end end = {.outcome = OUTCOME_OK, .http_status = 200, .prompt_tokens = 0, .output_tokens = driver->output_tokens};
+  struct answer_end end = {.outcome = OUTCOME_OK, .http_status = 200, .prompt_tokens = 0, .output_tokens = n_tokens};
   deliver(context,
           &(struct completion){.kind = COMPLETION_END, .slot = slot, .at_ns = clock_now(driver->clock), .read_lag_ns = -1, .end = &end});
 }
@@ -74,6 +76,7 @@ static void null_close(void *state) {
   struct null_driver *driver = state;
   if (driver == NULL) return;
   free(driver->waiting);
+  free(driver->input);
   free(driver);
 }
 

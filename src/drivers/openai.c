@@ -6,8 +6,19 @@
 #include "base/number.h"
 #include "drivers/json_scan.h"
 
+/* Blanks, also as they are written in JSON. */
+static bool all_blank(struct bytes raw) {
+  for (size_t i = 0; i < raw.length; i++) {
+    bool escaped = raw.ptr[i] == '\\' && i + 1 < raw.length;
+    if (escaped) i++;
+    if (strchr(escaped ? "nrt" : " ", raw.ptr[i]) == NULL || raw.ptr[i] == 0) return false;
+  }
+  return true;
+}
+
 static void add_text(struct openai_event *event, struct bytes raw) {
   if (raw.length == 0) return;
+  event->is_blank = (event->is_blank || !event->carries_text) && all_blank(raw);
   event->carries_text = true;
   int64_t n = json_scan_text_bytes(raw);
   if (n < 0) event->invalid_utf8 = true;
@@ -42,7 +53,13 @@ static void visit(void *context, const struct bytes *path, int depth, enum json_
   } else if (bytes_equal(path[0], "usage") && kind == JSON_SCAN_NUMBER) take_usage(event, path, depth, raw);
   else if (bytes_equal(path[0], "choices") && kind == JSON_SCAN_STRING && depth >= 3) {
     if (depth == 3 && bytes_equal(path[2], "finish_reason")) event->finished = raw.length > 0;
-    else if (is_text_path(path, depth)) add_text(event, raw);
+    else if (is_text_path(path, depth)) {
+      bool reasoning = depth == 4 && !bytes_equal(path[3], "content"), tool = depth > 4;
+      if (reasoning && raw.length > 0) event->has_reasoning = true;
+      if (tool && raw.length > 0) event->has_tool_call = true;
+      if (!reasoning && !tool) event->content = raw;
+      add_text(event, raw);
+    }
   }
 }
 
@@ -77,7 +94,7 @@ bool openai_body(const struct driver_options *options, const struct driver_input
     json_key(&json, "prompt");
     json_bytes(&json, input->prompt, input->length);
   }
-  json_put_int(&json, "max_tokens", options->output_tokens);
+  json_put_int(&json, "max_tokens", input->output_tokens);
   json_put_double(&json, "temperature", options->temperature);
   if (options->seed >= 0) json_put_int(&json, "seed", options->seed);
   if (options->ignore_eos) json_put_bool(&json, "ignore_eos", true);

@@ -10,6 +10,8 @@
 /* What one event (or whole body) said. */
 struct openai_event {
   bool is_json, is_done, carries_text, invalid_utf8, has_error, finished;
+  bool has_reasoning, has_tool_call, is_blank; /* is_blank: all of its text */
+  struct bytes content;                        /* the last piece of content, escaped as in the JSON; points into the data */
   uint32_t n_bytes;
   int64_t prompt_tokens, output_tokens, total_tokens, cached_tokens; /* -1: not said */
   char error[160];

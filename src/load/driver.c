@@ -18,8 +18,17 @@ static const char *const outcome_names[OUTCOME_COUNT] = {
 };
 
 static const char *const flag_names[ANSWER_FLAG_COUNT] = {
-    "usage contradicts the stream",       "no usage: tokens counted from events", "invalid UTF-8", "no [DONE]", "shorter than asked for",
-    "sent again: kept connection closed", "prompt tokens from a cache",
+    "usage contradicts the stream",
+    "no usage: tokens counted from events",
+    "invalid UTF-8",
+    "no [DONE]",
+    "shorter than asked for",
+    "sent again: kept connection closed",
+    "prompt tokens from a cache",
+    "the first text is blank",
+    "reasoning",
+    "tool call",
+    "waited for a free slot",
 };
 
 const char *outcome_text(enum outcome outcome) {

@@ -51,7 +51,11 @@ enum answer_flag {
   ANSWER_SHORT = 1 << 4,         /* fewer tokens than asked for although ignore_eos was */
   ANSWER_RETRIED = 1 << 5,       /* a kept connection was closed under us; sent again on a fresh one */
   ANSWER_CACHED_PROMPT = 1 << 6, /* usage says that prompt tokens came from a cache */
-  ANSWER_FLAG_COUNT = 7
+  ANSWER_BLANK_FIRST = 1 << 7,   /* the first event with text held nothing but blanks */
+  ANSWER_REASONING = 1 << 8,     /* some of the text was reasoning */
+  ANSWER_TOOL_CALL = 1 << 9,     /* some of it was a tool call */
+  ANSWER_WAITED_SLOT = 1 << 10,  /* due while as many were in flight as may be: it had to wait */
+  ANSWER_FLAG_COUNT = 11
 };
 
 const char *answer_flag_text(unsigned index);
@@ -72,7 +76,8 @@ struct completion {
   int64_t read_lag_ns; /* at_ns minus the kernel's arrival stamp of the read's last segment; -1: the socket does not tell */
   uint32_t n_tokens;   /* 0: the event carries none that we know of */
   uint32_t n_bytes;
-  bool carries_text; /* content, reasoning or a tool call that is not empty */
+  bool carries_text;    /* content, reasoning or a tool call that is not empty */
+  struct bytes content; /* EVENT, if it carries content: the text as it stands in a JSON string, still escaped; until deliver returns */
   const struct answer_end *end;
 };
 
@@ -88,7 +93,6 @@ struct driver_options {
   bool ignore_eos;
   bool continuous_usage; /* ask for running usage, which tells the tokens of every chunk (vLLM, SGLang, lynxbench-ref) */
   const char *model;
-  int64_t output_tokens;
   double temperature;
   int64_t seed;
   uint32_t n_slots; /* requests in flight at most */
@@ -98,6 +102,7 @@ struct driver_options {
 struct driver_input {
   const char *prompt;
   size_t length;
+  int64_t output_tokens; /* max_tokens */
 };
 
 struct driver {

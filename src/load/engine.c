@@ -6,13 +6,16 @@
 #include <time.h>
 
 #include "base/arena.h"
+#include "base/random.h"
 #include "load/events.h"
 
 /* REFUSED_PAUSE: in a closed loop, nobody there is no reason to storm. */
-enum { SCAN_EVERY_NS = 10000000, REFUSED_PAUSE_NS = 10000000, EVENT_BLOB_MAX = 16 << 20 };
+enum { SCAN_EVERY_NS = 10000000, REFUSED_PAUSE_NS = 10000000, EVENT_BLOB_MAX = 16 << 20, ANSWER_MAX = 1 << 20 };
 
 struct slot {
   bool busy;
+  uint32_t turn; /* the next one of this user's conversation */
+  int64_t conversation;
   int64_t deadline_ns, last_event_ns;
   struct request_row row;
 };
@@ -28,7 +31,12 @@ struct engine {
   size_t next_arrival;   /* open loop: index into the schedule */
   int64_t next_id;       /* closed loop */
   int64_t *closed_ready; /* closed loop: when each slot became free, by slot */
-  int64_t n_cut_off;     /* counted requests that were not over at the end */
+  int64_t next_conversation;
+  int64_t starved_ns;     /* when an arrival last found no free slot; -1: never */
+  uint32_t batch_left;    /* of the batch that is being sent */
+  int64_t batch_ready_ns; /* when the one before it was over */
+  struct random_stream thinking;
+  int64_t n_cut_off; /* counted requests that were not over at the end */
   int64_t last_scan_ns;
   int64_t stopped_ns; /* when the user (or a full disk) stopped it: what was due later was never owed */
   struct engine_report report;
@@ -68,6 +76,8 @@ static void finish(struct engine *engine, uint32_t index, int64_t at_ns, const s
   engine->plan->sink(engine->plan->sink_context, row);
   slot->busy = false;
   engine->closed_ready[index] = end->outcome == OUTCOME_REFUSED ? at_ns + REFUSED_PAUSE_NS : at_ns;
+  if (engine->plan->think_mean_ns > 0) engine->closed_ready[index] += random_exponential_ns(&engine->thinking, engine->plan->think_mean_ns);
+  engine->batch_ready_ns = engine->closed_ready[index] > engine->batch_ready_ns ? engine->closed_ready[index] : engine->batch_ready_ns;
   engine->free_slots[engine->n_free++] = index;
 }
 
@@ -99,21 +109,34 @@ static void deliver(void *context, const struct completion *completion) {
         atomic_fetch_add_explicit(&engine->plan->progress->n_tokens, completion->n_tokens, memory_order_relaxed);
       }
       if (completion->carries_text) row->n_text_events++;
+      if (row->answer.limit > 0 && completion->content.length > 0)
+        (void)buffer_append(&row->answer, completion->content.ptr, completion->content.length); /* cut at its limit */
       break;
     }
     case COMPLETION_END: finish(engine, completion->slot, at, completion->end); break;
   }
 }
 
+/* Request k asks for the k-th input in order; a user's next turn for the one after the turn before. */
+static size_t input_of(struct engine *engine, const struct slot *slot, int64_t id) {
+  const struct engine_plan *plan = engine->plan;
+  if (plan->turns <= 1) return plan->input_order[(size_t)id % plan->n_inputs];
+  return (size_t)plan->input_order[(size_t)slot->conversation % plan->n_inputs] * plan->turns + slot->turn;
+}
+
 static void begin(struct engine *engine, uint32_t index, int64_t id, int64_t scheduled_ns) {
   const struct engine_plan *plan = engine->plan;
   struct slot *slot = &engine->slots[index];
+  if (plan->turns > 1 && slot->turn == 0) slot->conversation = engine->next_conversation++;
+  size_t input = input_of(engine, slot, id);
   *slot = (struct slot){
       .busy = true,
+      .conversation = slot->conversation,
+      .turn = plan->turns > 1 ? (slot->turn + 1) % plan->turns : 0,
       .deadline_ns = scheduled_ns + plan->timeout_ns,
       .row = {.id = id,
               .phase = phase_at(plan, scheduled_ns),
-              .input = plan->input_order[(size_t)id % plan->n_inputs],
+              .input = input,
               .scheduled_ns = scheduled_ns,
               .issued_ns = now_of(engine),
               .written_ns = -1,
@@ -123,9 +146,11 @@ static void begin(struct engine *engine, uint32_t index, int64_t id, int64_t sch
               .end_ns = -1,
               .prompt_tokens = -1,
               .output_tokens = -1,
+              .flags = plan->schedule->kind != SCHEDULE_CLOSED && scheduled_ns <= engine->starved_ns ? ANSWER_WAITED_SLOT : 0,
               .read_lag_ns = -1},
   };
   buffer_init(&slot->row.events, EVENT_BLOB_MAX);
+  if (slot->row.phase == PHASE_COUNTED && input < plan->keep_answers) buffer_init(&slot->row.answer, ANSWER_MAX);
   if (slot->row.phase == PHASE_COUNTED && plan->schedule->kind == SCHEDULE_CLOSED) atomic_fetch_add(&plan->progress->n_counted_left, 1);
   atomic_fetch_add_explicit(&plan->progress->n_issued, 1, memory_order_relaxed);
   atomic_fetch_add_explicit(&plan->progress->in_flight, 1, memory_order_relaxed);
@@ -135,6 +160,8 @@ static void begin(struct engine *engine, uint32_t index, int64_t id, int64_t sch
 static bool send_one(struct engine *engine, int64_t id, int64_t scheduled_ns) {
   if (engine->n_free == 0) return false;
   uint32_t index = engine->free_slots[--engine->n_free];
+  struct slot before = engine->slots[index];
+  int64_t next_conversation = engine->next_conversation;
   begin(engine, index, id, scheduled_ns);
   if (engine->driver->issue(engine->state, index, engine->slots[index].row.input) == DRIVER_ACCEPTED) return true;
   struct request_row *row = &engine->slots[index].row;
@@ -142,7 +169,8 @@ static bool send_one(struct engine *engine, int64_t id, int64_t scheduled_ns) {
     atomic_fetch_sub(&engine->plan->progress->n_counted_left, 1);
   atomic_fetch_sub_explicit(&engine->plan->progress->n_issued, 1, memory_order_relaxed);
   atomic_fetch_sub_explicit(&engine->plan->progress->in_flight, 1, memory_order_relaxed);
-  engine->slots[index].busy = false;
+  engine->slots[index] = before; /* with the user's turn as it was */
+  engine->next_conversation = next_conversation;
   engine->free_slots[engine->n_free++] = index;
   return false;
 }
@@ -153,6 +181,7 @@ static int64_t send_due_open(struct engine *engine, int64_t now) {
   while (engine->next_arrival < schedule->n_arrivals) {
     int64_t at = schedule->at_ns[engine->next_arrival];
     if (at > now) return at;
+    if (engine->n_free == 0) engine->starved_ns = now;
     if (!send_one(engine, (int64_t)engine->next_arrival, at)) {
       engine->report.n_busy++;
       return now + 1000000; /* wait for a slot, not for the clock */
@@ -163,15 +192,27 @@ static int64_t send_due_open(struct engine *engine, int64_t now) {
 }
 
 static int64_t send_due_closed(struct engine *engine, int64_t now) {
-  if (now < 0) return 0; /* the session has not begun */
-  while (engine->n_free > 0) {
-    uint32_t index = engine->free_slots[engine->n_free - 1];
-    int64_t ready = engine->closed_ready[index];
-    if (ready > now) return ready;
+  if (now < 0) return 0;                                    /* the session has not begun */
+  if (engine->plan->batch > 0 && engine->batch_left == 0) { /* the next batch begins when all of this one are over */
+    if (engine->n_free < engine->n_slots) return INT64_MAX;
+    if (engine->batch_ready_ns > now) return engine->batch_ready_ns;
+    engine->batch_left = engine->n_slots;
+  }
+  int64_t next = INT64_MAX;
+  for (uint32_t left = engine->n_free; left > 0 && (engine->plan->batch == 0 || engine->batch_left > 0); left--) {
+    uint32_t at = left - 1, index = engine->free_slots[at];
+    int64_t ready = engine->plan->batch > 0 ? engine->batch_ready_ns : engine->closed_ready[index];
+    if (ready > now) { /* still thinking; others may be ready */
+      if (ready < next) next = ready;
+      continue;
+    }
+    engine->free_slots[at] = engine->free_slots[engine->n_free - 1];
+    engine->free_slots[engine->n_free - 1] = index;
     if (!send_one(engine, engine->next_id, ready)) return now + 1000000;
+    if (engine->batch_left > 0) engine->batch_left--;
     engine->next_id += engine->plan->n_engines;
   }
-  return INT64_MAX;
+  return next;
 }
 
 static void give_up(struct engine *engine, uint32_t index, int64_t now, enum outcome outcome) {
@@ -258,11 +299,17 @@ enum lynx_status engine_run(const struct engine_plan *plan, const struct driver 
   enum lynx_status status = driver_check(driver, error);
   if (status != LYNX_OK) return status;
   uint32_t share = plan->concurrency / plan->n_engines + (plan->index < plan->concurrency % plan->n_engines ? 1 : 0);
-  struct engine engine = {
-      .plan = plan, .driver = driver, .state = state, .n_slots = share, .next_arrival = plan->index, .next_id = plan->index};
+  struct engine engine = {.plan = plan,
+                          .driver = driver,
+                          .state = state,
+                          .n_slots = share,
+                          .next_arrival = plan->index,
+                          .next_id = plan->index,
+                          .starved_ns = -1};
   engine.slots = xalloc(share, sizeof *engine.slots);
   engine.free_slots = xalloc(share, sizeof *engine.free_slots);
   engine.closed_ready = xalloc(share, sizeof *engine.closed_ready);
+  random_init(&engine.thinking, plan->seed, "thinking");
   for (uint32_t i = 0; i < share; i++) engine.free_slots[engine.n_free++] = share - 1 - i;
   (void)prctl(PR_SET_TIMERSLACK, 1UL); /* wake when asked, not up to 50 us later; without it we are later, and say so */
   atomic_fetch_add(&plan->progress->n_counted_left, count_arrivals(&engine));

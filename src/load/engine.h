@@ -31,6 +31,7 @@ struct request_row {
   unsigned flags;
   char reason[160];
   struct buffer events; /* load/events.h; the sink takes it */
+  struct buffer answer; /* the content, escaped as in JSON strings, if the plan keeps it; the sink takes it */
 };
 
 /* Written by the engines, read by whoever shows progress. */
@@ -48,10 +49,15 @@ struct engine_plan {
   const struct lynx_clock *clock;
   int64_t start_ns;
   const struct schedule *schedule;
-  uint32_t concurrency; /* closed loop: requests kept in flight (all engines together); open loop: the most in flight */
+  uint32_t batch;        /* closed loop: 0, or that many at once, the next ones when all of them are over; then also the concurrency */
+  uint32_t turns;        /* closed loop: of one conversation, in consecutive inputs; each slot is a user. 1: every request by itself */
+  int64_t think_mean_ns; /* with turns > 1: exponential, between an answer and the next turn */
+  uint64_t seed;         /* of the thinking */
+  uint32_t concurrency;  /* closed loop: requests kept in flight (all engines together); open loop: the most in flight */
   int64_t warm_up_ns, counted_ns, drain_ns, timeout_ns;
-  const uint32_t *input_order; /* input of request k: input_order[k % n_inputs] */
-  size_t n_inputs;
+  const uint32_t *input_order; /* input of request k: input_order[k % n_inputs]; with turns, of conversations */
+  size_t n_inputs;             /* the length of input_order */
+  size_t keep_answers;         /* of counted requests for inputs below this: their content is kept */
   uint32_t index, n_engines;
   const atomic_int *stop; /* ENGINE_* */
   struct engine_progress *progress;

@@ -38,7 +38,9 @@ int events_next(struct events_reader *reader, struct answer_event *ret) {
   if (reader->p == reader->end) return 0;
   uint64_t delta, tokens, bytes;
   if (!get(reader, &delta) || !get(reader, &tokens) || !get(reader, &bytes)) return -1;
-  if (__builtin_add_overflow(reader->at_ns, (int64_t)delta, &reader->at_ns) || tokens / 2 > UINT32_MAX || bytes > UINT32_MAX) return -1;
+  if (__builtin_add_overflow(reader->at_ns, (int64_t)delta, &reader->at_ns) || reader->at_ns > EVENT_TIME_MAX_NS ||
+      tokens / 2 > UINT32_MAX || bytes > UINT32_MAX)
+    return -1;
   *ret = (struct answer_event){
       .at_ns = reader->at_ns, .n_tokens = (uint32_t)(tokens / 2), .n_bytes = (uint32_t)bytes, .carries_text = tokens % 2 == 1};
   return 1;

@@ -1,11 +1,14 @@
 /* load/events.h: the events of one answer, as one delta-coded blob.
  * Format   per event: unsigned LEB128 of the nanoseconds since the event before (the first: since the request was written), then
  *          LEB128 of tokens * 2 + carries_text, then LEB128 of the bytes of text
- * Errors   decoding INPUT if the blob is cut, a number passes 63 bits, or the times overflow */
+ * Errors   decoding INPUT if the blob is cut, a number passes 63 bits, or a time passes EVENT_TIME_MAX_NS */
 #ifndef LOAD_EVENTS_H
 #define LOAD_EVENTS_H
 
 #include "base/buffer.h"
+
+/* 36 years: sums of two such times cannot overflow. */
+#define EVENT_TIME_MAX_NS ((int64_t)1 << 60)
 
 struct answer_event {
   int64_t at_ns; /* since the request was written */

@@ -1,7 +1,16 @@
 #include "measure/inputs.h"
 
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
 #include "base/random.h"
 #include "base/root.h"
+#include "stats/draw.h"
+#include "stats/special.h"
+
+enum { BLOCK_TOKENS = 512, INPUTS_MAX = 1000000, OUTPUT_TOKENS_MAX = 1000000 };
+static const size_t inputs_bytes_max = (size_t)1 << 30;
 
 enum lynx_status inputs_read_text(const char *path, struct buffer *ret, struct lynx_error *error) {
   const struct root root = {""};
@@ -9,58 +18,308 @@ enum lynx_status inputs_read_text(const char *path, struct buffer *ret, struct l
   return root_read(&root, path, ret, error);
 }
 
-/* Whole characters only. */
-static struct driver_input cut(struct inputs *inputs, const struct buffer *text, size_t at, size_t length) {
-  while (at < text->length && ((unsigned char)text->data[at] & 0xc0) == 0x80) at++;
-  size_t end = at + length < text->length ? at + length : text->length;
-  while (end > at && end < text->length && ((unsigned char)text->data[end] & 0xc0) == 0x80) end--;
-  return (struct driver_input){arena_text(&inputs->arena, text->data + at, end - at), end - at};
+/* What all prompts are made with. */
+struct making {
+  const struct contract *contract;
+  struct inputs *inputs;
+  struct random_stream random;
+  struct buffer text; /* the prompts' file; empty: seeded words */
+  struct profile profile;
+  bool has_profile;
+  size_t n_bytes; /* of all prompts so far */
+  struct lynx_error *error;
+};
+
+static enum lynx_status account(struct making *m, size_t bytes) {
+  m->n_bytes += bytes;
+  if (m->n_bytes <= inputs_bytes_max) return LYNX_OK;
+  return lynx_fail(m->error, LYNX_LIMIT, "the prompts would be more than %zu MiB in all; ask for fewer or shorter ones",
+                   inputs_bytes_max >> 20);
 }
 
-static struct driver_input words(struct inputs *inputs, struct random_stream *random, size_t length) {
+/* --- text --- */
+
+static void put_words(struct random_stream *random, char *text, size_t length) {
   static const char *const syllables[] = {"ka", "lo", "mi", "ne", "ra", "su", "ti", "vo", "en", "ar", "is", "un", "to", "pe", "da", "go"};
-  char *text = arena_alloc(&inputs->arena, length + 4, 1);
   size_t n = 0;
   while (n < length) {
     for (uint64_t left = 1 + random_below(random, 3); left > 0 && n < length; left--) {
       const char *syllable = syllables[random_below(random, LYNX_COUNT(syllables))];
       text[n++] = syllable[0];
-      text[n++] = syllable[1];
+      if (n < length) text[n++] = syllable[1];
     }
     if (n < length) text[n++] = ' ';
   }
-  return (struct driver_input){text, length};
 }
 
-enum lynx_status inputs_make(const struct contract *contract, struct inputs *ret, struct lynx_error *error) {
-  const struct contract_prompts *prompts = &contract->workload.prompts;
-  size_t length = (size_t)prompts->bytes;
-  struct random_stream random;
-  struct buffer text = {0};
-  enum lynx_status status = LYNX_OK;
-  *ret = (struct inputs){.n_items = (size_t)prompts->count};
-  if (prompts->file != NULL) status = inputs_read_text(prompts->file, &text, error);
-  if (status == LYNX_OK && prompts->file != NULL && text.length < length + 8) {
-    lynx_error_at(error, prompts->file, 0, NULL);
-    status = lynx_fail(error, LYNX_INPUT, "holds %zu bytes; workload.prompts.bytes asks for pieces of %zu", text.length, length);
+/* Whole characters only: the length that was put, at most `length`. */
+static size_t put_cut(const struct buffer *from, size_t at, char *text, size_t length) {
+  while (at < from->length && ((unsigned char)from->data[at] & 0xc0) == 0x80) at++;
+  size_t end = at + length < from->length ? at + length : from->length;
+  while (end > at && end < from->length && ((unsigned char)from->data[end] & 0xc0) == 0x80) end--;
+  memcpy(text, from->data + at, end - at);
+  return end - at;
+}
+
+static size_t put_text(struct making *m, char *text, size_t length) {
+  if (m->text.length == 0) {
+    put_words(&m->random, text, length);
+    return length;
   }
-  if (status == LYNX_OK) {
-    random_init(&random, (uint64_t)contract->method.seed, "prompts");
-    ret->items = arena_alloc(&ret->arena, ret->n_items, sizeof *ret->items);
-    ret->order = arena_alloc(&ret->arena, ret->n_items, sizeof *ret->order);
-    for (size_t i = 0; i < ret->n_items; i++)
-      ret->items[i] = prompts->file != NULL ? cut(ret, &text, random_below(&random, text.length - length), length)
-                                            : words(ret, &random, length);
+  size_t put = 0; /* a piece longer than the file goes on at another place of it */
+  while (put < length) {
+    size_t left = length - put, room = m->text.length > left ? m->text.length - left : 0;
+    size_t n = put_cut(&m->text, random_below(&m->random, room + 1), text + put, left);
+    if (n == 0) break;
+    put += n;
+  }
+  return put;
+}
+
+/* --- lengths --- */
+
+/* A length around `centre`, at least 1. */
+static int64_t draw_length(struct making *m, int kind, double centre, double spread, double most) {
+  double length = centre;
+  if (kind == LENGTH_UNIFORM) length = centre * (1 + spread * (2 * draw_uniform(&m->random) - 1));
+  if (kind == LENGTH_LOGNORMAL) length = centre * special_exp(spread * draw_normal(&m->random));
+  length = floor(length + 0.5);
+  return length < 1 ? 1 : length > most ? (int64_t)most : (int64_t)length;
+}
+
+struct lengths {
+  size_t bytes;
+  int64_t output_tokens;
+};
+
+static struct lengths draw_lengths(struct making *m) {
+  const struct contract_workload *w = &m->contract->workload;
+  size_t pair = m->has_profile && m->profile.n_pairs > 0 ? random_below(&m->random, m->profile.n_pairs) : 0;
+  struct lengths l;
+  l.bytes = (size_t)(w->prompts.distribution == LENGTH_PROFILE
+                         ? draw_length(m, LENGTH_FIXED, m->profile.prompt_tokens[pair] * w->bytes_per_token, 0, 1e8)
+                         : draw_length(m, w->prompts.distribution, (double)w->prompts.bytes, w->prompts.spread, 1e8));
+  l.output_tokens = w->output_distribution == LENGTH_PROFILE
+                        ? draw_length(m, LENGTH_FIXED, m->profile.output_tokens[pair], 0, OUTPUT_TOKENS_MAX)
+                        : draw_length(m, w->output_distribution, (double)w->output_tokens, w->output_spread, OUTPUT_TOKENS_MAX);
+  return l;
+}
+
+/* --- prompts by themselves, and conversations --- */
+
+static enum lynx_status make_drawn(struct making *m) {
+  const struct contract_prompts *p = &m->contract->workload.prompts;
+  struct inputs *inputs = m->inputs;
+  size_t shared = (size_t)p->shared_prefix_bytes, groups = (size_t)p->prefix_groups;
+  lynx_assert(groups > 0 && inputs->turns > 0 && inputs->items != NULL);
+  char **prefixes = arena_alloc(&inputs->arena, groups, sizeof *prefixes);
+  enum lynx_status status = LYNX_OK;
+  for (size_t g = 0; g < groups && shared > 0 && status == LYNX_OK; g++) {
+    status = account(m, shared);
+    if (status != LYNX_OK) break;
+    prefixes[g] = arena_alloc(&inputs->arena, shared + 1, 1);
+    shared = put_text(m, prefixes[g], shared);
+  }
+  for (size_t i = 0; i < inputs->n_items && status == LYNX_OK; i++) {
+    struct lengths l = draw_lengths(m);
+    const struct driver_input *before = i % inputs->turns > 0 ? &inputs->items[i - 1] : NULL;
+    size_t answer = before != NULL ? (size_t)((double)before->output_tokens * m->contract->workload.bytes_per_token) : 0;
+    size_t kept = before != NULL ? before->length : shared;
+    status = account(m, kept + answer + l.bytes);
+    if (status != LYNX_OK) break;
+    char *text = arena_alloc(&inputs->arena, kept + answer + l.bytes + 1, 1);
+    if (kept > 0) memcpy(text, before != NULL ? before->prompt : prefixes[i / inputs->turns % groups], kept);
+    size_t n = kept;
+    if (answer > 0) n += put_text(m, text + n, answer);
+    n += put_text(m, text + n, l.bytes);
+    inputs->items[i] = (struct driver_input){text, n, l.output_tokens};
+  }
+  return status;
+}
+
+/* --- a trace --- */
+
+static enum log_format log_format_of(int trace_format) {
+  static const enum log_format formats[] = {[TRACE_AUTO] = LOG_AUTO,
+                                            [TRACE_JSONL] = LOG_JSONL,
+                                            [TRACE_MOONCAKE] = LOG_MOONCAKE,
+                                            [TRACE_BURSTGPT] = LOG_BURSTGPT,
+                                            [TRACE_AZURE] = LOG_AZURE};
+  return formats[trace_format];
+}
+
+/* Blocks that two requests share become text that they share. */
+static enum lynx_status make_from_blocks(struct making *m, const struct logged_request *q, struct driver_input *ret) {
+  double per_token = m->contract->workload.bytes_per_token;
+  size_t block = (size_t)(BLOCK_TOKENS * per_token), length = (size_t)((double)q->prompt_tokens * per_token), n = 0;
+  if (length < 1) length = 1;
+  enum lynx_status status = account(m, length);
+  if (status != LYNX_OK) return status;
+  char *text = arena_alloc(&m->inputs->arena, length + 1, 1);
+  for (size_t k = 0; n < length; k++) {
+    struct random_stream own;
+    size_t part = length - n < block ? length - n : block;
+    random_init(&own, (uint64_t)(k < q->n_blocks ? q->blocks[k] : (int64_t)random_next(&m->random)), "block");
+    put_words(&own, text + n, part);
+    n += part;
+  }
+  *ret = (struct driver_input){text, length, 0};
+  return LYNX_OK;
+}
+
+static enum lynx_status make_replayed(struct making *m, const struct request_log *log) {
+  const struct contract_workload *w = &m->contract->workload;
+  const struct contract_method *method = &m->contract->method;
+  struct inputs *inputs = m->inputs;
+  double speed = m->contract->regime.trace_speed, most_ns = (double)(method->warm_up_ns + method->counted_ns + method->drain_ns);
+  while (inputs->n_items < log->n_items && (double)log->items[inputs->n_items].at_ns / speed < most_ns) inputs->n_items++;
+  if (inputs->n_items > INPUTS_MAX)
+    return lynx_fail(m->error, LYNX_LIMIT, "%zu requests of the trace fall into one session; at most %d", inputs->n_items, INPUTS_MAX);
+  inputs->items = arena_alloc(&inputs->arena, inputs->n_items, sizeof *inputs->items);
+  inputs->fixed_order = true;
+  inputs->given_at_ns = arena_alloc(&inputs->arena, inputs->n_items, sizeof *inputs->given_at_ns);
+  enum lynx_status status = LYNX_OK;
+  for (size_t i = 0; i < inputs->n_items && status == LYNX_OK; i++) {
+    const struct logged_request *q = &log->items[i];
+    struct driver_input *input = &inputs->items[i];
+    inputs->given_at_ns[i] = (int64_t)((double)q->at_ns / speed);
+    if (q->prompt != NULL) {
+      status = account(m, q->prompt_length);
+      *input = (struct driver_input){arena_text(&inputs->arena, q->prompt, q->prompt_length), q->prompt_length, 0};
+    } else if (q->n_blocks > 0) status = make_from_blocks(m, q, input);
+    else {
+      size_t length = (size_t)((double)q->prompt_tokens * w->bytes_per_token) + (q->prompt_tokens == 0);
+      status = account(m, length);
+      if (status != LYNX_OK) break;
+      char *text = arena_alloc(&inputs->arena, length + 1, 1);
+      *input = (struct driver_input){text, put_text(m, text, length), 0};
+    }
+    input->output_tokens = q->output_tokens > 0 ? q->output_tokens : q->output_tokens == 0 ? 1 : w->output_tokens;
+    if (input->output_tokens > OUTPUT_TOKENS_MAX) input->output_tokens = OUTPUT_TOKENS_MAX;
+  }
+  return status;
+}
+
+static enum lynx_status read_trace(struct making *m) {
+  const struct contract_regime *regime = &m->contract->regime;
+  struct buffer text;
+  struct request_log log;
+  const struct root root = {""};
+  buffer_init(&text, (size_t)1 << 30);
+  enum lynx_status status = root_read(&root, regime->trace, &text, m->error);
+  if (status == LYNX_OK) status = request_log_parse(text.data, text.length, log_format_of(regime->trace_format), &log, m->error);
+  if (status != LYNX_OK) lynx_error_at(m->error, regime->trace, 0, NULL);
+  else {
+    status = make_replayed(m, &log);
+    if (log.n_skipped > 0 || m->inputs->n_items < log.n_items)
+      m->inputs->note = arena_printf(&m->inputs->arena, "%s: %zu of its %zu requests fall into a session; %zu lines were not read%s%s",
+                                     regime->trace, m->inputs->n_items, log.n_items, log.n_skipped,
+                                     log.n_skipped > 0 ? ", the first: " : "", log.first_skipped);
+    request_log_release(&log);
   }
   buffer_release(&text);
   return status;
 }
 
+/* --- references --- */
+
+static enum lynx_status read_references(struct making *m) {
+  const char *path = m->contract->accuracy.references;
+  struct inputs *inputs = m->inputs;
+  struct buffer text;
+  size_t room = 0;
+  int line = 0;
+  struct driver_input *items = NULL;
+  enum lynx_status status = inputs_read_text(path, &text, m->error);
+  for (size_t at = 0; at < text.length && status == LYNX_OK;) {
+    const char *end = memchr(text.data + at, '\n', text.length - at);
+    size_t n = end != NULL ? (size_t)(end - text.data) - at : text.length - at;
+    line++;
+    json_t *root = n > 0 ? json_parse(text.data + at, n, 16 << 20, NULL) : NULL;
+    const json_t *prompt = json_object_get(root, "prompt"), *output = json_object_get(root, "output");
+    if (n > 0 && (!json_is_string(prompt) || !json_is_string(output))) {
+      lynx_error_at(m->error, path, line, NULL);
+      status = lynx_fail(m->error, LYNX_INPUT, "not an object with a text \"prompt\" and a text \"output\"");
+    } else if (n > 0) {
+      if (inputs->n_items == room) { /* the arena keeps the old ones: twice the size at most */
+        room = room == 0 ? 64 : 2 * room;
+        struct driver_input *grown = arena_alloc(&inputs->arena, room, sizeof *grown);
+        const char **references = arena_alloc(&inputs->arena, room, sizeof *references);
+        if (items != NULL) memcpy(grown, items, inputs->n_items * sizeof *grown);
+        if (inputs->references != NULL) memcpy(references, inputs->references, inputs->n_items * sizeof *references);
+        items = grown;
+        inputs->references = references;
+      }
+      lynx_assert(items != NULL && inputs->references != NULL);
+      size_t length = json_string_length(prompt);
+      items[inputs->n_items] = (struct driver_input){arena_text(&inputs->arena, json_string_value(prompt), length), length,
+                                                     m->contract->workload.output_tokens};
+      inputs->references[inputs->n_items++] = arena_text(&inputs->arena, json_string_value(output), json_string_length(output));
+    }
+    json_decref(root);
+    at += n + 1;
+  }
+  inputs->items = items;
+  if (status == LYNX_OK && inputs->n_items == 0) {
+    lynx_error_at(m->error, path, 0, NULL);
+    status = lynx_fail(m->error, LYNX_INPUT, "no line {\"prompt\": ..., \"output\": ...} in it");
+  }
+  buffer_release(&text);
+  return status;
+}
+
+/* --- the whole --- */
+
+static enum lynx_status read_profile(struct making *m) {
+  const char *path = m->contract->workload.profile_file;
+  if (path == NULL) return LYNX_OK;
+  struct buffer text;
+  enum lynx_status status = inputs_read_text(path, &text, m->error);
+  if (status == LYNX_OK) status = profile_read(text.data, text.length, &m->profile, m->error);
+  m->has_profile = status == LYNX_OK;
+  const struct contract_workload *w = &m->contract->workload;
+  bool drawn = w->output_distribution == LENGTH_PROFILE || w->prompts.distribution == LENGTH_PROFILE;
+  if (status == LYNX_OK && drawn && m->profile.n_pairs == 0)
+    status = lynx_fail(m->error, LYNX_INPUT, "it holds no lengths to draw from: what it was made of does not say them");
+  if (status != LYNX_OK) lynx_error_at(m->error, path, 0, NULL);
+  buffer_release(&text);
+  return status;
+}
+
+enum lynx_status inputs_make(const struct contract *contract, struct inputs *ret, struct lynx_error *error) {
+  const struct contract_workload *w = &contract->workload;
+  struct lynx_error own = {0};
+  *ret = (struct inputs){.turns = contract->regime.load == LOAD_CONVERSATIONS ? (uint32_t)contract->regime.turns : 1};
+  struct making m = {.contract = contract, .inputs = ret, .error = error != NULL ? error : &own};
+  random_init(&m.random, (uint64_t)contract->method.seed, "prompts");
+  enum lynx_status status = read_profile(&m);
+  if (status == LYNX_OK && w->prompts.file != NULL) status = inputs_read_text(w->prompts.file, &m.text, m.error);
+  if (status == LYNX_OK && w->prompts.file != NULL && m.text.length < 64) {
+    lynx_error_at(m.error, w->prompts.file, 0, NULL);
+    status = lynx_fail(m.error, LYNX_INPUT, "holds %zu bytes: too little to cut prompts from", m.text.length);
+  }
+  if (status == LYNX_OK && contract->regime.load == LOAD_REPLAY) status = read_trace(&m);
+  else if (status == LYNX_OK && contract_states(contract, "accuracy") && contract->accuracy.references != NULL)
+    status = read_references(&m);
+  else if (status == LYNX_OK) {
+    ret->n_items = (size_t)w->prompts.count;
+    ret->items = arena_alloc(&ret->arena, ret->n_items, sizeof *ret->items);
+    status = make_drawn(&m);
+  }
+  ret->n_order = ret->n_items / ret->turns;
+  ret->order = arena_alloc(&ret->arena, ret->n_order + 1, sizeof *ret->order);
+  for (size_t i = 0; i < ret->n_order; i++) ret->order[i] = (uint32_t)i;
+  buffer_release(&m.text);
+  profile_release(&m.profile);
+  return status;
+}
+
 void inputs_shuffle(struct inputs *inputs, uint64_t seed) {
   struct random_stream random;
+  if (inputs->fixed_order) return;
   random_init(&random, seed, "input order");
-  for (size_t i = 0; i < inputs->n_items; i++) inputs->order[i] = (uint32_t)i;
-  for (size_t i = inputs->n_items; i > 1; i--) {
+  for (size_t i = 0; i < inputs->n_order; i++) inputs->order[i] = (uint32_t)i;
+  for (size_t i = inputs->n_order; i > 1; i--) {
     size_t k = random_below(&random, i);
     uint32_t kept = inputs->order[i - 1];
     inputs->order[i - 1] = inputs->order[k];

@@ -16,7 +16,9 @@
 struct run_progress {
   const char *step; /* "starting", "warm-up", "counted", "drain", "accuracy", "sealing" */
   const char *precision;
-  int64_t session, n_sessions; /* of all precisions; from 1 */
+  const char *purpose;         /* of bundle_session */
+  double rate_per_s;           /* offered; 0: a closed loop */
+  int64_t session, n_sessions; /* of all precisions; from 1; n_sessions 0: not known beforehand */
   double elapsed_s, total_s;   /* of this session's windows */
   long long n_issued, n_done, n_failed, n_tokens;
   int in_flight;
@@ -26,6 +28,9 @@ struct run_request {
   const char *contract_text;
   size_t contract_length;
   const char *out_path;
+  const char *calibration; /* of this machine, as JSON: kept with the run; NULL: none */
+  bool observe;            /* send nothing: watch what the service does for others */
+  const char *interleaved; /* an id that both runs carry whose sessions alternate; NULL */
   const struct root *root;
   const struct lynx_clock *clock;
   const atomic_int *stop;                                               /* 0 run; 1 drain, then seal as interrupted; 2 abort, then seal */
@@ -40,6 +45,15 @@ struct run_outcome {
   char root[DIGEST_HEX];
   bool sealed, executor_failed, aborted_by_slo;
 };
+
+/* The same in steps, for whoever interleaves several runs: begin, rounds (one session of each precision), end. run_end seals, with
+ * the status that what came before returned, and releases; it follows run_begin in every case. */
+struct run;
+enum lynx_status run_begin(const struct run_request *request, struct run **ret, struct run_outcome *ret_outcome,
+                           struct lynx_error *error) LYNX_MUST_CHECK;
+const struct contract *run_contract_of(const struct run *run);
+enum lynx_status run_round(struct run *run, int64_t number, bool last) LYNX_MUST_CHECK;
+enum lynx_status run_end(struct run *run, enum lynx_status status) LYNX_MUST_CHECK;
 
 enum lynx_status run_contract(const struct run_request *request, struct run_outcome *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 

@@ -114,7 +114,7 @@ enum lynx_status service_start(struct service *service, const char *precision, c
   if (status == LYNX_OK) {
     (void)snprintf(service->log_path, sizeof service->log_path, "%s", log_path);
     (void)unlink(log_path); /* of the session before */
-    status = child_start(&service->child, arguments, log_path, error);
+    status = child_start(&service->child, arguments, NULL, log_path, error);
   }
   arena_release(&arena);
   if (status != LYNX_OK) return status;
@@ -136,6 +136,16 @@ void service_executed(const struct service *service, struct buffer *ret_json) {
     json_decref(root);
   }
   buffer_release(&body);
+}
+
+enum lynx_status service_alive(const struct service *service, struct lynx_error *error) {
+  return check_ready(service, 2000000000, error);
+}
+
+bool service_metrics(const struct service *service, struct buffer *page) {
+  int http_status = 0;
+  buffer_clear(page);
+  return fetch(service, "/metrics", NULL, 500000000, page, &http_status, NULL) == LYNX_OK && http_status == 200 && page->length > 0;
 }
 
 /* --- accuracy --- */

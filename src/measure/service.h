@@ -24,6 +24,11 @@ enum lynx_status service_start(struct service *service, const char *precision, c
 /* What the executor says that it executes: the member "executed" of its first model, as JSON; "" if it does not say. */
 void service_executed(const struct service *service, struct buffer *ret_json);
 
+/* Does it answer on its ready path within 2 s? */
+enum lynx_status service_alive(const struct service *service, struct lynx_error *error) LYNX_MUST_CHECK;
+/* The server's metrics page; false if it has none, or did not give it within half a second. The buffer is cleared first. */
+bool service_metrics(const struct service *service, struct buffer *page);
+
 typedef enum lynx_status service_accuracy_row(void *context, int64_t window, double bits, int64_t bytes);
 /* Bits of each window of held-out text under teacher forcing. UNSUPPORTED: the server gives no prompt log-probabilities. */
 enum lynx_status service_accuracy(const struct service *service, service_accuracy_row *row, void *context,

@@ -17,7 +17,7 @@
 #include "base/digest.h"
 #include "base/fact.h"
 
-enum { BUNDLE_FORMAT = 1 };
+enum { BUNDLE_FORMAT = 1, BUNDLE_REFERENCES = -1 /* the session of reference answers */ };
 
 struct bundle; /* a writer or a reader */
 
@@ -29,7 +29,10 @@ const char *bundle_end_text(enum bundle_end end);
 struct bundle_session {
   int64_t id;
   const char *precision;
-  int64_t index; /* of this precision, from 0 */
+  int64_t index;       /* of this precision and purpose, from 0 */
+  const char *purpose; /* "measure", "search", "certify", "check caching", ...: what its rows count for */
+  double rate_per_s;   /* offered; 0 in a closed loop */
+  int64_t concurrency; /* the most in flight */
   int64_t seed;
   const char *executor_started; /* "started for this session" | "already running" | "in process" */
   const char *status;           /* "complete", "interrupted", "unavailable: ...", "failed: ..." */
@@ -68,6 +71,9 @@ enum lynx_status bundle_put_accuracy(struct bundle *bundle, int64_t session, int
                                      int64_t weight, struct lynx_error *error) LYNX_MUST_CHECK;
 enum lynx_status bundle_put_event(struct bundle *bundle, int64_t realtime_ns, const char *kind, const char *text,
                                   struct lynx_error *error) LYNX_MUST_CHECK;
+/* What was answered, unescaped; the first of each (session, input) stays. */
+enum lynx_status bundle_put_answer(struct bundle *bundle, int64_t session, int64_t input, const char *text, size_t length,
+                                   struct lynx_error *error) LYNX_MUST_CHECK;
 /* Puts what came since the last commit on disk. */
 enum lynx_status bundle_commit(struct bundle *bundle, struct lynx_error *error) LYNX_MUST_CHECK;
 enum lynx_status bundle_seal(struct bundle *bundle, enum bundle_end end, const char *why, char ret_root[DIGEST_HEX],
@@ -97,6 +103,8 @@ typedef enum lynx_status bundle_request_visit(void *context, const struct bundle
 typedef enum lynx_status bundle_sample_visit(void *context, int64_t session, int64_t at_ns, const char *series, double value);
 typedef enum lynx_status bundle_accuracy_visit(void *context, int64_t session, int64_t window, const char *measure, double value,
                                                int64_t weight);
+typedef enum lynx_status bundle_answer_visit(void *context, int64_t session, int64_t input, const char *text, size_t length);
+typedef enum lynx_status bundle_input_visit(void *context, int64_t id, const char *text, size_t length);
 typedef enum lynx_status bundle_event_visit(void *context, int64_t realtime_ns, const char *kind, const char *text);
 
 enum lynx_status bundle_each_session(struct bundle *bundle, bundle_session_visit *visit, void *context,
@@ -107,6 +115,10 @@ enum lynx_status bundle_each_sample(struct bundle *bundle, int64_t session, bund
                                     struct lynx_error *error) LYNX_MUST_CHECK;
 enum lynx_status bundle_each_accuracy(struct bundle *bundle, bundle_accuracy_visit *visit, void *context,
                                       struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_each_answer(struct bundle *bundle, bundle_answer_visit *visit, void *context,
+                                    struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_each_input(struct bundle *bundle, bundle_input_visit *visit, void *context,
+                                   struct lynx_error *error) LYNX_MUST_CHECK;
 enum lynx_status bundle_each_event(struct bundle *bundle, bundle_event_visit *visit, void *context,
                                    struct lynx_error *error) LYNX_MUST_CHECK;
 

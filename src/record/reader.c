@@ -267,6 +267,8 @@ struct visiting {
   bundle_request_visit *request;
   bundle_sample_visit *sample;
   bundle_accuracy_visit *accuracy;
+  bundle_answer_visit *answer;
+  bundle_input_visit *input;
   bundle_event_visit *event;
   void *context;
 };
@@ -287,6 +289,9 @@ static enum lynx_status visit_session(void *context, sqlite3_stmt *row) {
       .schedule_digest = text_at(row, 10),
       .executed_json = text_at(row, 11),
       .instrument_json = text_at(row, 12),
+      .purpose = text_at(row, 13),
+      .rate_per_s = sqlite3_column_double(row, 14),
+      .concurrency = sqlite3_column_int64(row, 15),
   };
   return v->session(v->context, &s);
 }
@@ -330,6 +335,19 @@ static enum lynx_status visit_accuracy(void *context, sqlite3_stmt *row) {
                      sqlite3_column_int64(row, 4));
 }
 
+static enum lynx_status visit_answer(void *context, sqlite3_stmt *row) {
+  const struct visiting *v = context;
+  const char *text = sqlite3_column_blob(row, 2);
+  return v->answer(v->context, sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1), text != NULL ? text : "",
+                   (size_t)sqlite3_column_bytes(row, 2));
+}
+
+static enum lynx_status visit_input(void *context, sqlite3_stmt *row) {
+  const struct visiting *v = context;
+  const char *text = sqlite3_column_blob(row, 1);
+  return v->input(v->context, sqlite3_column_int64(row, 0), text != NULL ? text : "", (size_t)sqlite3_column_bytes(row, 1));
+}
+
 static enum lynx_status visit_event(void *context, sqlite3_stmt *row) {
   const struct visiting *v = context;
   return v->event(v->context, sqlite3_column_int64(row, 1), text_at(row, 2), text_at(row, 3));
@@ -369,4 +387,14 @@ enum lynx_status bundle_each_accuracy(struct bundle *bundle, bundle_accuracy_vis
 enum lynx_status bundle_each_event(struct bundle *bundle, bundle_event_visit *visit, void *context, struct lynx_error *error) {
   struct visiting v = {.event = visit, .context = context};
   return each_row(bundle, select_all(bundle, "event", ""), NULL, NULL, visit_event, &v, error);
+}
+
+enum lynx_status bundle_each_answer(struct bundle *bundle, bundle_answer_visit *visit, void *context, struct lynx_error *error) {
+  struct visiting v = {.answer = visit, .context = context};
+  return each_row(bundle, select_all(bundle, "answer", ""), NULL, NULL, visit_answer, &v, error);
+}
+
+enum lynx_status bundle_each_input(struct bundle *bundle, bundle_input_visit *visit, void *context, struct lynx_error *error) {
+  struct visiting v = {.input = visit, .context = context};
+  return each_row(bundle, select_all(bundle, "input", ""), NULL, NULL, visit_input, &v, error);
 }

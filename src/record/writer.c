@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "record/bundle_private.h"
 
-enum section_index { META, INPUT, FACT, SESSION, REQUEST, SAMPLE, ACCURACY, EVENT };
+enum section_index { META, INPUT, FACT, SESSION, REQUEST, SAMPLE, ACCURACY, ANSWER, EVENT };
 
 void bundle_close(struct bundle *bundle) {
   if (bundle == NULL) return;
@@ -154,6 +154,9 @@ enum lynx_status bundle_put_session(struct bundle *bundle, const struct bundle_s
   put_text(&row, s->schedule_digest);
   put_text(&row, s->executed_json);
   put_text(&row, s->instrument_json);
+  put_text(&row, s->purpose);
+  put_double(&row, s->rate_per_s);
+  put_int(&row, s->concurrency);
   return row_end(&row, error);
 }
 
@@ -200,6 +203,15 @@ enum lynx_status bundle_put_accuracy(struct bundle *bundle, int64_t session, int
   put_int(&row, window);
   put_double(&row, value);
   put_int(&row, weight);
+  return row_end(&row, error);
+}
+
+enum lynx_status bundle_put_answer(struct bundle *bundle, int64_t session, int64_t input, const char *text, size_t length,
+                                   struct lynx_error *error) {
+  struct row row = row_begin(bundle, ANSWER, error);
+  put_int(&row, session);
+  put_int(&row, input);
+  put_blob(&row, text, length);
   return row_end(&row, error);
 }
 

@@ -141,6 +141,17 @@ static void plot_points(struct svg_plot *plot, const struct series *s, int color
     if (isinf(s->value[i])) svg_cross(plot, s->at[i], color);
 }
 
+/* The contract's latency objectives, as levels. */
+static void plot_objectives(struct svg_plot *plot, const struct contract *contract) {
+  for (size_t i = 0; i < contract->slo.n_items; i++) {
+    const struct contract_slo *slo = &contract->slo.items[i];
+    char label[80];
+    if (slo->metric != METRIC_TIME_TO_FIRST_TOKEN && slo->metric != METRIC_END_TO_END) continue;
+    (void)snprintf(label, sizeof label, "%s p%g objective", slo->metric == METRIC_END_TO_END ? "E2E" : "TTFT", 100 * slo->quantile);
+    svg_level(plot, (double)slo->at_most_ns, label);
+  }
+}
+
 static void plot_latency(struct buffer *out, const struct points *points) {
   const struct contract_method *m = &points->result->contract.method;
   char title[160];
@@ -164,13 +175,7 @@ static void plot_latency(struct buffer *out, const struct points *points) {
   svg_shade(&plot, (double)m->warm_up_ns / 1e9, (double)(m->warm_up_ns + m->counted_ns) / 1e9, "counted");
   plot_points(&plot, &points->e2e, 0);
   plot_points(&plot, &points->ttft, 1);
-  const struct contract_slo *slo = points->result->contract.slo.items;
-  for (size_t i = 0; i < points->result->contract.slo.n_items; i++) {
-    char label[80];
-    if (slo[i].metric != METRIC_TIME_TO_FIRST_TOKEN && slo[i].metric != METRIC_END_TO_END) continue;
-    (void)snprintf(label, sizeof label, "%s p%g objective", slo[i].metric == METRIC_END_TO_END ? "E2E" : "TTFT", 100 * slo[i].quantile);
-    svg_level(&plot, (double)slo[i].at_most_ns, label);
-  }
+  plot_objectives(&plot, &points->result->contract);
   svg_end(&plot);
   (void)buffer_text(out, "<figcaption>");
   put_key(out, 0, "end to end");
@@ -307,12 +312,19 @@ static void put_claims(struct buffer *out, struct result *r) {
 }
 
 static const char *objectives_word(const struct result_precision *p) {
-  bool held = true, met = true;
+  bool held = true, met = true, decided = true, missed = false;
   for (size_t i = 0; i < p->n_objectives; i++) {
     held = held && p->objectives[i].held;
     met = met && p->objectives[i].met;
+    missed = missed || p->objectives[i].missed;
+    decided = decided && p->objectives[i].bounded;
   }
-  return p->n_objectives == 0 ? "none stated" : held ? "hold" : met ? "met, not with confidence" : "fail";
+  return p->n_objectives == 0 ? "none stated"
+         : held               ? "hold"
+         : missed             ? "fail"
+         : !decided           ? "cannot be decided"
+         : met                ? "met, not with confidence"
+                              : "fail, not with confidence";
 }
 
 /* The precisions side by side: what a meeting looks at first. */
@@ -340,8 +352,8 @@ static void put_comparison(struct buffer *out, const struct result *r) {
       const struct result_latency *l = &p->latency[shown[m]];
       if (l->n == 0) (void)buffer_text(out, "</td><td class='n'>-");
       else
-        (void)buffer_printf(out, "</td><td class='n'>%s / %s", text_latency(a, sizeof a, l->at[0].estimate),
-                            l->at[3].bounded ? text_latency(b, sizeof b, l->at[3].estimate) : "unbounded");
+        (void)buffer_printf(out, "</td><td class='n'>%s / %s", text_latency(a, sizeof a, l->at[0].quantile.estimate),
+                            l->at[3].quantile.bounded ? text_latency(b, sizeof b, l->at[3].quantile.estimate) : "unbounded");
     }
     (void)buffer_printf(out, "</td><td class='n%s'>%.3g %%</td>", p->n_failed > 0 ? " bad" : "", 100 * p->failure_share);
     if (p->accuracy_known)
@@ -382,15 +394,16 @@ static void put_cards(struct buffer *out, const struct result *r, const struct r
     const struct result_latency *l = &p->latency[shown[i].metric];
     if (l->n == 0) continue;
     (void)snprintf(detail, sizeof detail, "p99 %s",
-                   l->at[3].bounded ? text_latency(a, sizeof a, l->at[3].estimate) : "cannot be bounded by this sample");
-    put_card(out, shown[i].name, text_latency(value, sizeof value, l->at[0].estimate), detail);
+                   l->at[3].quantile.bounded ? text_latency(a, sizeof a, l->at[3].quantile.estimate) : "cannot be bounded by this sample");
+    put_card(out, shown[i].name, text_latency(value, sizeof value, l->at[0].quantile.estimate), detail);
   }
   (void)snprintf(value, sizeof value, "%.3g %%", 100 * p->failure_share);
   (void)snprintf(detail, sizeof detail, "of %lld counted requests", (long long)p->n_counted);
   put_card(out, "failed", value, detail);
   if (p->accuracy_known) {
     (void)snprintf(value, sizeof value, "%.2f %%", 100 * p->accuracy_ratio);
-    (void)snprintf(detail, sizeof detail, "of %s; %.4f bits per byte", r->contract.accuracy.reference, p->bits_per_byte.estimate);
+    (void)snprintf(detail, sizeof detail, "of %s; %.4f %s", r->contract.accuracy.reference, p->accuracy.estimate,
+                   accuracy_unit(&r->contract));
     put_card(out, "accuracy", value, detail);
   }
   (void)buffer_text(out, "</div>");
@@ -405,54 +418,190 @@ static void put_quantile_table(struct buffer *out, const struct result_precision
     if (l->n == 0) continue;
     (void)buffer_printf(out, "<tr><td>%s</td><td class='n'>%zu</td>", metric_text((enum metric)m), l->n);
     for (int q = 0; q < RESULT_QUANTILES; q++) {
-      if (!l->at[q].bounded) (void)buffer_text(out, "<td class='n dim'>unbounded</td>");
+      if (!l->at[q].quantile.bounded)
+        (void)buffer_printf(out, "<td class='n dim'>(%s)</td>", text_latency(text, sizeof text, l->at[q].quantile.estimate));
       else
         (void)buffer_printf(out, "<td class='n'>%s<br><span class='dim'>[%s, %s]</span></td>",
-                            text_latency(text, sizeof text, l->at[q].estimate), text_latency(low, sizeof low, l->at[q].low),
-                            text_latency(high, sizeof high, l->at[q].high));
+                            text_latency(text, sizeof text, l->at[q].quantile.estimate),
+                            text_latency(low, sizeof low, l->at[q].quantile.low), text_latency(high, sizeof high, l->at[q].quantile.high));
     }
     (void)buffer_text(out, "</tr>");
   }
   (void)buffer_text(out, "</table>");
 }
 
+static void put_unbounded_note(struct buffer *out) {
+  (void)buffer_text(
+      out, "<p class='dim'>(in brackets): an estimate that this sample cannot bound; more sessions help most, then longer ones</p>");
+}
+
 static void put_sessions(struct buffer *out, const struct result_precision *p) {
   char a[48], b[48], c[48];
   (void)buffer_text(
-      out, "<details><summary>Sessions</summary><table><tr><th>session</th><th>status</th><th>executor</th><th class='n'>counted</th><th "
-           "class='n'>failed</th><th class='n'>tokens/s</th><th class='n'>TTFT p50</th><th class='n'>TTFT p99</th></tr>");
+      out,
+      "<details><summary>Sessions</summary><table><tr><th>session</th><th>status</th><th>executor</th><th class='n'>counted</th><th "
+      "class='n'>failed</th><th class='n'>tokens/s</th><th class='n'>TTFT p50</th><th class='n'>TTFT p99</th><th>steady state</th></tr>");
   for (size_t i = 0; i < p->n_sessions; i++) {
     const struct result_session *s = &p->sessions[i];
     (void)buffer_printf(out, "<tr><td>%lld</td><td>", (long long)s->id);
     (void)html_escape(out, s->status);
     put_text(out, "</td><td>", s->executor_started, "</td>");
-    (void)buffer_printf(
-        out, "<td class='n'>%lld</td><td class='n'>%lld</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%s</td></tr>",
-        (long long)s->n_counted, (long long)s->n_failed, number_grouped(a, sizeof a, s->output_rate, 1),
-        text_latency(b, sizeof b, s->at[0][0]), text_latency(c, sizeof c, s->at[0][3]));
+    (void)buffer_printf(out,
+                        "<td class='n'>%lld</td><td class='n'>%lld</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%s</td>",
+                        (long long)s->n_counted, (long long)s->n_failed, number_grouped(a, sizeof a, s->output_rate, 1),
+                        text_latency(b, sizeof b, s->at[0][0]), text_latency(c, sizeof c, s->at[0][3]));
+    put_text(out, "<td>", steady_text(s->steady.class), "");
+    if (s->steady.series[0] != 0) put_text(out, " <span class='dim'>(", s->steady.series, ")</span>");
+    (void)buffer_text(out, "</td></tr>");
   }
   (void)buffer_text(out, "</table></details>");
 }
 
 static void put_objectives(struct buffer *out, const struct result_precision *p) {
-  char a[48], b[48], c[48], d[48];
+  char a[48], b[48];
   if (p->n_objectives == 0) return;
-  (void)buffer_text(
-      out,
-      "<table><tr><th>objective</th><th class='n'>at most</th><th class='n'>measured</th><th class='n'>interval</th><th>verdict</th></tr>");
+  (void)buffer_text(out, "<table><tr><th>objective</th><th class='n'>at most</th><th class='n'>measured</th><th class='n'>misses, with "
+                         "interval</th><th>verdict</th></tr>");
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
     (void)buffer_printf(
-        out, "<tr><td>%s p%g</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>[%s, %s]</td><td class='%s'>%s</td></tr>",
+        out,
+        "<tr><td>%s p%g</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%.3g %% [%.2g, %.2g]</td><td class='%s'>%s</td></tr>",
         metric_text(o->metric), 100 * o->quantile, text_latency(a, sizeof a, (double)o->at_most_ns),
-        text_latency(b, sizeof b, o->measured.estimate), text_latency(c, sizeof c, o->measured.low),
-        text_latency(d, sizeof d, o->measured.high), o->held ? "good" : "bad",
-        !o->bounded ? "cannot be bounded"
-        : o->held   ? "holds"
-        : o->met    ? "met, not with confidence"
-                    : "fails");
+        text_latency(b, sizeof b, o->measured.estimate), 100 * o->misses.share, 100 * o->misses.low, 100 * o->misses.high,
+        o->held ? "good" : "bad",
+        o->held       ? "holds"
+        : o->missed   ? "fails"
+        : !o->bounded ? "cannot be decided"
+        : o->met      ? "met, not with confidence"
+                      : "fails, not with confidence");
   }
   (void)buffer_text(out, "</table>");
+}
+
+/* --- a search for saturation --- */
+
+/* The interval of a point, where it has one. */
+static void whisker(struct svg_plot *plot, double x, const struct quantile *q, int color) {
+  const double xs[] = {x, x}, ys[] = {q->low, q->high};
+  if (q->bounded && isfinite(q->high)) svg_line(plot, xs, ys, 2, color, true);
+}
+
+static void plot_latency_against_load(struct buffer *out, const struct result *r, const struct result_precision *p) {
+  struct svg_plot plot = {.out = out,
+                          .width = 1000,
+                          .height = 320,
+                          .x = {.least = 0, .unit = SVG_NUMBER, .label = "offered load, requests/s"},
+                          .y = {.scale = SVG_LOG, .unit = SVG_NANOSECONDS, .label = "latency, p99"}};
+  size_t n = p->n_points;
+  double *x = xalloc(n + 1, sizeof *x), *first = xalloc(n + 1, sizeof *first), *whole = xalloc(n + 1, sizeof *whole),
+         *both = xalloc(2 * n + 1, sizeof *both);
+  for (size_t i = 0; i < n; i++) {
+    x[i] = p->points[i].rate_per_s;
+    both[2 * i] = first[i] = p->points[i].time_to_first_token_p99;
+    both[2 * i + 1] = whole[i] = p->points[i].end_to_end_p99;
+    plot.x.greatest = fmax(plot.x.greatest, 1.05 * x[i]);
+  }
+  svg_fit(&plot.y, both, 2 * n);
+  (void)buffer_text(out, "<figure>");
+  svg_begin(&plot, "Latency against load");
+  if (p->certificate.passing > 0 && p->certificate.failing > 0)
+    svg_shade(&plot, p->certificate.passing, p->certificate.failing, "saturation");
+  svg_line(&plot, x, whole, n, 0, false);
+  svg_line(&plot, x, first, n, 1, false);
+  for (size_t i = 0; i < n; i++) {
+    whisker(&plot, x[i], &p->points[i].end_to_end_p99_interval, 0);
+    whisker(&plot, x[i], &p->points[i].time_to_first_token_p99_interval, 1);
+    if (isfinite(whole[i])) svg_point(&plot, x[i], whole[i], 0);
+    if (isfinite(first[i])) svg_point(&plot, x[i], first[i], 1);
+    if (!isfinite(whole[i])) svg_cross(&plot, x[i], 0);
+  }
+  plot_objectives(&plot, &r->contract);
+  svg_end(&plot);
+  (void)buffer_text(out, "<figcaption>");
+  put_key(out, 0, "end to end, p99");
+  put_key(out, 1, "time to first token, p99");
+  (void)buffer_text(out, "<span class='dim'>thin: the interval, where the windows can bound it</span></figcaption></figure>");
+  free(x);
+  free(first);
+  free(whole);
+  free(both);
+}
+
+/* How many accelerators there are is a fact that no probe gives yet: the executor is the unit. */
+static void plot_throughput_against_user(struct buffer *out, const struct result_precision *p) {
+  struct svg_plot plot = {.out = out,
+                          .width = 1000,
+                          .height = 300,
+                          .x = {.unit = SVG_NUMBER, .label = "tokens/s that one user sees (1 / median TPOT)"},
+                          .y = {.unit = SVG_NUMBER, .label = "tokens/s of the executor"}};
+  size_t n = 0;
+  double *x = xalloc(p->n_points + 1, sizeof *x), *y = xalloc(p->n_points + 1, sizeof *y);
+  for (size_t i = 0; i < p->n_points; i++) {
+    if (!isfinite(p->points[i].tokens_per_s_per_user)) continue;
+    x[n] = p->points[i].tokens_per_s_per_user;
+    y[n++] = p->points[i].output_rate.estimate;
+  }
+  if (n >= 2) {
+    svg_fit(&plot.x, x, n);
+    svg_fit(&plot.y, y, n);
+    (void)buffer_text(out, "<figure>");
+    svg_begin(&plot, "Throughput of the whole against what one user gets");
+    svg_line(&plot, x, y, n, 2, false);
+    for (size_t i = 0; i < n; i++) svg_point(&plot, x[i], y[i], 2);
+    svg_end(&plot);
+    (void)buffer_text(out, "<figcaption class='dim'>the same runs as above, one point per load</figcaption></figure>");
+  }
+  free(x);
+  free(y);
+}
+
+static void put_saturation(struct buffer *out, const struct result *r, const struct result_precision *p) {
+  char a[48], b[48], low[48], high[48];
+  if (!p->certificate.searched) return;
+  put_text(out, "<h3>Saturation</h3><p", p->certificate.certified ? " class='good'" : " class='bad'", ">");
+  put_text(out, "", p->certificate.text, "</p>");
+  plot_latency_against_load(out, r, p);
+  plot_throughput_against_user(out, p);
+  (void)buffer_text(
+      out,
+      "<table><tr><th class='n'>requests/s</th><th>verdict</th><th class='n'>backlog growth</th><th class='n'>tokens/s</th><th "
+      "class='n'>goodput</th><th class='n'>tokens/s per user</th><th "
+      "class='n'>TTFT p50 / p99</th><th class='n'>in the system</th><th class='n'>by Little's law</th><th class='n'>arrivals</th></tr>");
+  for (size_t i = 0; i < p->n_points; i++) {
+    const struct result_point *x = &p->points[i];
+    (void)buffer_printf(
+        out, "<tr><td class='n'>%.5g</td><td class='%s'>%s</td><td class='n'>%.2g %%<br><span class='dim'>[%.2g, %.2g]</span></td>",
+        x->rate_per_s, x->sustained ? "good" : "bad", x->sustained ? "sustained" : x->why, 100 * x->growth.estimate, 100 * x->growth.low,
+        100 * x->growth.high);
+    (void)buffer_printf(out, "<td class='n'>%s", number_grouped(a, sizeof a, x->output_rate.estimate, 0));
+    if (x->output_rate.bounded)
+      (void)buffer_printf(out, "<br><span class='dim'>[%s, %s]</span>", number_grouped(low, sizeof low, x->output_rate.low, 0),
+                          number_grouped(high, sizeof high, x->output_rate.high, 0));
+    (void)buffer_printf(out,
+                        "</td><td class='n'>%.4g</td><td class='n'>%.4g</td><td class='n'>%s / %s</td><td class='n'>%.4g</td><td "
+                        "class='n%s'>%.4g</td><td class='n'>%lld</td></tr>",
+                        x->goodput.estimate, x->tokens_per_s_per_user, text_latency(a, sizeof a, x->time_to_first_token_p50),
+                        text_latency(b, sizeof b, x->time_to_first_token_p99), x->in_system, x->little_holds ? "" : " bad", x->little,
+                        (long long)x->n_arrivals);
+  }
+  (void)buffer_text(out, "</table>");
+}
+
+static void put_checks(struct buffer *out, const struct result_precision *p) {
+  if (p->n_checks == 0) return;
+  (void)buffer_text(out, "<details open><summary>Was the workload really run?</summary><table>");
+  for (size_t i = 0; i < p->n_checks; i++) {
+    const struct result_check *c = &p->checks[i];
+    put_text(out, "<tr><td>", c->name, "</td>");
+    put_text(out,
+             c->verdict == CHECK_FAILED   ? "<td class='bad'>failed"
+             : c->verdict == CHECK_PASSED ? "<td class='good'>passed"
+                                          : "<td class='dim'>not decided",
+             "", "</td><td>");
+    put_text(out, "", c->text, "</td></tr>");
+  }
+  (void)buffer_text(out, "</table></details>");
 }
 
 static void put_precision(struct buffer *out, const struct result *r, const struct result_precision *p, const struct points *points) {
@@ -470,10 +619,13 @@ static void put_precision(struct buffer *out, const struct result *r, const stru
   }
   put_cards(out, r, p);
   put_objectives(out, p);
+  put_saturation(out, r, p);
   plot_latency(out, points);
   plot_throughput(out, points);
   put_quantile_table(out, p);
+  put_unbounded_note(out);
   put_sessions(out, p);
+  put_checks(out, p);
 }
 
 static void put_excluded(struct buffer *out, const struct result *r) {

@@ -52,29 +52,81 @@ static void put_latencies(struct buffer *out, const struct style *s, const struc
                                                   "E2E   end to end"};
   (void)buffer_printf(out, "  %s%-22s %8s %12s %12s %12s %12s %12s%s\n", s->dim, "latency", "n", "p50", "p90", "p95", "p99", "p99.9",
                       s->plain);
+  size_t n_unbounded = 0;
   for (int m = 0; m < METRIC_COUNT; m++) {
     const struct result_latency *latency = &p->latency[m];
     if (latency->n == 0) continue;
     (void)buffer_printf(out, "  %-22s %8zu", names[m], latency->n);
     for (int q = 0; q < RESULT_QUANTILES; q++) {
-      char text[48];
-      size_t n = strlen(latency->at[q].bounded ? text_latency(text, sizeof text, latency->at[q].estimate) : "unbounded");
-      const char *shown = latency->at[q].bounded ? text : "unbounded";
+      char text[48], value[40];
+      bool bounded = latency->at[q].quantile.bounded;
+      (void)text_latency(value, sizeof value, latency->at[q].quantile.estimate);
+      (void)snprintf(text, sizeof text, bounded ? "%s" : "(%s)", value);
+      n_unbounded += !bounded;
+      const char *shown = text;
+      size_t n = strlen(shown);
       size_t wide = strstr(shown, "µ") != NULL ? n - 1 : n; /* µ is two bytes and one column */
       (void)buffer_printf(out, " %*s%s", (int)(wide < 12 ? 12 - wide : 0), "", shown);
     }
     (void)buffer_text(out, "\n");
   }
+  if (n_unbounded > 0)
+    (void)buffer_printf(out,
+                        "  %-22s %s(in brackets): an estimate that this sample cannot bound; more sessions help most, then longer ones%s\n",
+                        "", s->dim, s->plain);
 }
 
 static void put_failures(struct buffer *out, const struct style *s, const struct result_precision *p) {
-  (void)buffer_printf(out, "  %-22s %lld counted, %s%lld failed (%.3g %%)%s; excluded: %lld of warm-up, %lld of the tail\n", "requests",
-                      (long long)p->n_counted, p->n_failed > 0 ? s->bad : "", (long long)p->n_failed, 100 * p->failure_share,
-                      p->n_failed > 0 ? s->plain : "", (long long)p->n_warm_up, (long long)p->n_tail);
+  (void)buffer_printf(
+      out, "  %-22s %lld counted, %s%lld failed (%.3g %%)%s; excluded: %lld of warm-up, %lld before it was steady, %lld of the tail\n",
+      "requests", (long long)p->n_counted, p->n_failed > 0 ? s->bad : "", (long long)p->n_failed, 100 * p->failure_share,
+      p->n_failed > 0 ? s->plain : "", (long long)p->n_warm_up, (long long)p->n_not_steady, (long long)p->n_tail);
   for (int i = 1; i < OUTCOME_COUNT; i++)
     if (p->outcomes[i] > 0) (void)buffer_printf(out, "    %-20s %lld\n", outcome_text((enum outcome)i), (long long)p->outcomes[i]);
   for (unsigned i = 0; i < ANSWER_FLAG_COUNT; i++)
     if (p->flags[i] > 0) (void)buffer_printf(out, "    %-20s %lld\n", answer_flag_text(i), (long long)p->flags[i]);
+}
+
+static void put_steady(struct buffer *out, const struct style *s, const struct result_precision *p) {
+  char a[48], b[48];
+  bool good = p->steady_holds;
+  (void)buffer_printf(out, "  %-22s %s%s%s (%s), counted from %s to %s of the session\n", "steady state", good ? s->good : s->bad,
+                      steady_text(p->steady.class), s->plain, p->steady.series, text_latency(a, sizeof a, (double)p->steady.from_ns),
+                      text_latency(b, sizeof b, (double)p->steady.to_ns));
+  for (size_t i = 0; i < p->n_sessions && !good; i++)
+    if (p->sessions[i].complete)
+      (void)buffer_printf(out, "    session %-3lld          %s (%s, drift %.0f %%)\n", (long long)p->sessions[i].id,
+                          steady_text(p->sessions[i].steady.class), p->sessions[i].steady.series, 100 * p->sessions[i].steady.drift);
+}
+
+static void put_points(struct buffer *out, const struct style *s, const struct result_precision *p) {
+  const struct result_certificate *c = &p->certificate;
+  char a[48], b[48];
+  if (!c->searched) return;
+  (void)buffer_printf(out, "  %-22s %s%s%s\n", "saturation", c->certified ? s->good : s->bad, c->text, s->plain);
+  (void)buffer_printf(out, "    %s%10s %10s %12s %12s %12s %10s  %s%s\n", s->dim, "requests/s", "tokens/s", "tok/s/user", "TTFT p99",
+                      "E2E p99", "in system", "verdict", s->plain);
+  for (size_t i = 0; i < p->n_points; i++) {
+    const struct result_point *x = &p->points[i];
+    (void)buffer_printf(out, "    %10.5g %10.5g %12.4g %12s %12s %10.4g  %s%s%s%s\n", x->rate_per_s, x->output_rate.estimate,
+                        x->tokens_per_s_per_user, text_latency(a, sizeof a, x->time_to_first_token_p99),
+                        text_latency(b, sizeof b, x->end_to_end_p99), x->in_system, x->sustained ? s->good : s->bad,
+                        x->sustained ? "sustained" : x->why, s->plain, x->little_holds ? "" : "; Little's law does not hold");
+  }
+}
+
+static void put_checks(struct buffer *out, const struct style *s, const struct result_precision *p) {
+  for (size_t i = 0; i < p->n_checks; i++) {
+    const struct result_check *c = &p->checks[i];
+    (void)buffer_printf(out, "  check %-16s %s%s%s: %s\n", c->name,
+                        c->verdict == CHECK_FAILED   ? s->bad
+                        : c->verdict == CHECK_PASSED ? s->good
+                                                     : s->dim,
+                        c->verdict == CHECK_FAILED   ? "FAILED"
+                        : c->verdict == CHECK_PASSED ? "passed"
+                                                     : "not decided",
+                        s->plain, c->text);
+  }
 }
 
 static void put_precision(struct buffer *out, const struct style *s, const struct result *r, const struct result_precision *p) {
@@ -85,27 +137,39 @@ static void put_precision(struct buffer *out, const struct style *s, const struc
     (void)buffer_printf(out, "  %s\n", p->sessions[0].status);
     return;
   }
-  (void)buffer_printf(out, "  %-22s %zu of %lld complete\n", "sessions", p->n_complete, (long long)r->contract.method.sessions);
+  size_t wanted = p->n_sessions > (size_t)r->contract.method.sessions ? p->n_sessions : (size_t)r->contract.method.sessions;
+  (void)buffer_printf(out, "  %-22s %zu of %zu complete\n", "sessions", p->n_complete, wanted);
   if (p->n_counted == 0) {
     (void)buffer_text(out, "  nothing was counted\n");
     return;
   }
+  put_steady(out, s, p);
+  put_points(out, s, p);
   put_failures(out, s, p);
+  (void)buffer_printf(out, "  %-22s %s\n", "tokens counted by", p->token_source);
   put_rate(out, "output throughput", &p->output_rate, "tokens/s", r->contract.method.confidence);
   put_rate(out, "request throughput", &p->request_rate, "requests/s", r->contract.method.confidence);
   if (r->contract.slo.n_items > 0) put_rate(out, "goodput", &p->goodput, "requests/s", r->contract.method.confidence);
   put_latencies(out, s, p);
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
-    const char *verdict = !o->bounded ? "cannot be bounded" : o->held ? "holds" : o->met ? "met, not with confidence" : "fails";
-    (void)buffer_printf(out, "  objective: %s p%g <= %s: %s%s%s (%s [%s, ", metric_text(o->metric), 100 * o->quantile,
-                        text_latency(a, sizeof a, (double)o->at_most_ns), o->held ? s->good : s->bad, verdict, s->plain,
-                        text_latency(b, sizeof b, o->measured.estimate), text_latency(c, sizeof c, o->measured.low));
-    (void)buffer_printf(out, "%s])\n", text_latency(a, sizeof a, o->measured.high));
+    const char *verdict = o->held       ? "holds"
+                          : o->missed   ? "fails"
+                          : !o->bounded ? "cannot be decided"
+                          : o->met      ? "met, not with confidence"
+                                        : "fails, not with confidence";
+    (void)buffer_printf(out, "  objective: %s p%g <= %s: %s%s%s (%s; %zu of %zu miss it, [%.3g, %.3g] %%)\n", metric_text(o->metric),
+                        100 * o->quantile, text_latency(a, sizeof a, (double)o->at_most_ns), o->held ? s->good : s->bad, verdict, s->plain,
+                        text_latency(b, sizeof b, o->measured.estimate), o->misses.n_above, o->misses.n, 100 * o->misses.low,
+                        100 * o->misses.high);
   }
   if (p->accuracy_known)
-    (void)buffer_printf(out, "  %-22s %.4f bits per byte, %s%.2f %% of %s%s\n", "accuracy", p->bits_per_byte.estimate,
+    (void)buffer_printf(out, "  %-22s %.4f %s, %s%.2f %% of %s%s\n", "accuracy", p->accuracy.estimate, accuracy_unit(&r->contract),
                         p->accuracy_passed ? s->good : s->bad, 100 * p->accuracy_ratio, r->contract.accuracy.reference, s->plain);
+  put_checks(out, s, p);
+  if (p->n_waited_slot > 0)
+    (void)buffer_printf(out, "  %-22s %lld requests: regime.concurrency was in flight already when they were due\n", "waited for a slot",
+                        (long long)p->n_waited_slot);
   (void)buffer_printf(out, "  %-22s send lag p50 %s, p99 %s, worst %s;", "the instrument", text_latency(a, sizeof a, p->send_lag.p50),
                       text_latency(b, sizeof b, p->send_lag.p99), text_latency(c, sizeof c, p->send_lag.greatest));
   if (p->read_lag.n > 0) (void)buffer_printf(out, " read lag p99 %s;", text_latency(a, sizeof a, p->read_lag.p99));
@@ -132,6 +196,11 @@ bool text_claim(const struct result *result, const struct claim *claim, bool col
   if (claim->sentence == NULL) return !ret->overflowed;
   (void)buffer_printf(ret, "%snot established:%s\n", s.dim, s.plain);
   for (size_t i = 0; i < claim->n_caveats; i++) (void)buffer_printf(ret, "  - %s\n", claim->caveats[i]);
+  (void)buffer_printf(ret, "%sHoefler and Belli's rules, where they are not plainly kept:%s\n", s.dim, s.plain);
+  for (size_t i = 0; i < CLAIM_RULES; i++)
+    if (claim->rules[i].verdict == RULE_PARTLY || claim->rules[i].verdict == RULE_BROKEN)
+      (void)buffer_printf(ret, "  - %zu, %s: %s: %s\n", i + 1, claim->rules[i].rule, rule_verdict_text(claim->rules[i].verdict),
+                          claim->rules[i].text);
   return !ret->overflowed;
 }
 
@@ -176,5 +245,63 @@ bool text_diff(const struct difference_list *differences, bool with_state, bool 
                           d->b != NULL ? d->b : "-");
     }
   }
+  return !ret->overflowed;
+}
+
+/* --- two results --- */
+
+static void put_figure(struct buffer *out, const struct style *s, const struct comparison_figure *f) {
+  char a[48], b[48];
+  bool time = strcmp(f->unit, "ns") == 0;
+  if (time) {
+    (void)text_latency(a, sizeof a, f->a);
+    (void)text_latency(b, sizeof b, f->b);
+  } else {
+    (void)snprintf(a, sizeof a, "%.5g %s", f->a, f->unit);
+    (void)snprintf(b, sizeof b, "%.5g %s", f->b, f->unit);
+  }
+  (void)buffer_printf(out, "  %-28s A %s, B %s\n", f->name, a, b);
+  if (!f->ratio.bounded) {
+    (void)buffer_printf(out, "    %sno ratio: fewer than 2 sessions a side, or a figure that is not positive and finite%s\n", s->dim,
+                        s->plain);
+    return;
+  }
+  const char *tone = f->ratio.verdict == VERDICT_DIFFERENT_BEYOND ? s->bad : f->ratio.verdict == VERDICT_INCONCLUSIVE ? s->dim : s->good;
+  (void)buffer_printf(out, "    A / B %.4f [%.4f, %.4f]: %s%s%s", f->ratio.ratio, f->ratio.low, f->ratio.high, tone,
+                      verdict_text(f->ratio.verdict), s->plain);
+  if (f->ratio.verdict == VERDICT_DIFFERENT_BEYOND || f->ratio.verdict == VERDICT_DIFFERENT_WITHIN)
+    (void)buffer_printf(out, ", %s is %s", (f->ratio.ratio > 1) == f->more_is_better ? "A" : "B", "the better one");
+  if (f->ratio.verdict == VERDICT_INCONCLUSIVE) {
+    if (f->ratio.needed_per_side > (double)(f->n_a > f->n_b ? f->n_a : f->n_b) && f->ratio.needed_per_side < 1e6)
+      (void)buffer_printf(out, "; about %.0f sessions a side would decide it at this variance", f->ratio.needed_per_side);
+    else (void)buffer_text(out, "; the estimate lies on the margin: no number of sessions is sure to decide it");
+  }
+  (void)buffer_text(out, "\n");
+}
+
+bool text_comparison(const struct result *a, const struct result *b, const struct comparison_list *list,
+                     const struct difference_list *differences, bool color, struct buffer *ret) {
+  struct style s = style_of(color);
+  (void)buffer_printf(ret, "%sA%s %s (bundle %.16s)\n%sB%s %s (bundle %.16s)\n", s.strong, s.plain, a->contract.name, a->seal.root,
+                      s.strong, s.plain, b->contract.name, b->seal.root);
+  if (strcmp(a->contract_digest, b->contract_digest) != 0)
+    (void)buffer_text(ret, "two contracts: what differs between them is part of what is compared\n");
+  (void)buffer_printf(
+      ret, "%s; margin %.3g %%, confidence %.3g %%\n",
+      list->paired
+          ? "interleaved: compared session by session"
+          : "not interleaved: compared as two groups, and what changed between the two runs besides (the day, a boot) is not known",
+      100 * list->margin, 100 * list->confidence);
+  const char *precision = "";
+  for (size_t i = 0; i < list->n_items; i++) {
+    if (strcmp(precision, list->items[i].precision) != 0)
+      (void)buffer_printf(ret, "\n%s%s%s\n", s.strong, list->items[i].precision, s.plain);
+    precision = list->items[i].precision;
+    put_figure(ret, &s, &list->items[i]);
+  }
+  for (size_t i = 0; i < list->n_only_one; i++) (void)buffer_printf(ret, "%s\n", list->only_one[i]);
+  (void)buffer_text(ret, "\n");
+  if (differences == NULL) (void)buffer_text(ret, "the executors were not both captured\n");
+  else (void)text_diff(differences, false, color, ret);
   return !ret->overflowed;
 }

@@ -6,10 +6,14 @@
 
 #include "executor/capture.h"
 #include "result/claim.h"
+#include "result/comparison.h"
 
 bool text_result(const struct result *result, bool color, struct buffer *ret);
 bool text_claim(const struct result *result, const struct claim *claim, bool color, struct buffer *ret);
 bool text_capture(const struct fact_list *facts, bool color, struct buffer *ret);
+/* differences: of the two executors; NULL: not known. */
+bool text_comparison(const struct result *a, const struct result *b, const struct comparison_list *list,
+                     const struct difference_list *differences, bool color, struct buffer *ret);
 bool text_diff(const struct difference_list *differences, bool with_state, bool color, struct buffer *ret);
 
 /* A latency, or the word for an infinite one. size >= 32. */

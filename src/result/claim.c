@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/number.h"
+#include "stats/resample.h"
 
 struct building {
   struct arena *arena;
@@ -45,6 +47,44 @@ static void judge_record(struct building *b, const struct result *r) {
   for (size_t i = 0; i < r->n_conditions; i++) refuse(b, arena_printf(b->arena, "the conditions were not met: %s", r->conditions[i]));
 }
 
+static void judge_steady(struct building *b, const struct result *r, const struct result_precision *p) {
+  char at[40];
+  if (r->contract.method.steady == STEADY_REPORTED || p->steady_holds) return;
+  for (size_t i = 0; i < p->n_sessions; i++) {
+    const struct result_steady *s = &p->sessions[i].steady;
+    if (!p->sessions[i].complete || s->class == STEADY_YES) continue;
+    const char *changed = s->changed_at_ns >= 0 ? arena_printf(b->arena, ", last changed at %s",
+                                                               number_duration_text(at, sizeof at, (double)s->changed_at_ns))
+                                                : "";
+    refuse(b, arena_printf(b->arena, "no steady state: session %lld is %s (%s%s). %s", (long long)p->sessions[i].id, steady_text(s->class),
+                           s->series, changed,
+                           s->class == STEADY_SHORT
+                               ? "Raise method.counted or method.sessions, or method.steady_tolerance if so much drift may be"
+                           : s->class == STEADY_CYCLIC ? "Look for what comes and goes with that period (batching, another tenant)"
+                                                       : "Raise method.warm_up and method.counted, or find what changes"));
+    return; /* one reason is enough: the report shows every session */
+  }
+  refuse(b, "no steady state in any session");
+}
+
+static void refuse_near(struct building *b, double rate, double ceiling, const char *unit) {
+  if (!(ceiling > 0) || !(rate > ceiling / 2)) return;
+  refuse(b, arena_printf(
+                b->arena,
+                "instrument-limited: %.4g %s, and this machine's calibration found a ceiling of %.4g; more than half of it is too near",
+                rate, unit, ceiling));
+}
+
+/* A load that the instrument itself could hardly bring: measured beforehand, on this machine, by `lynxbench calibrate`. */
+static void judge_ceiling(struct building *b, const struct result *r, const struct result_precision *p) {
+  json_t *calibration = r->calibration[0] != 0 ? json_parse(r->calibration, strlen(r->calibration), 65536, NULL) : NULL;
+  double ceiling = json_get_double(calibration, "ceiling_requests_per_s", 0),
+         tokens = json_get_double(calibration, "ceiling_tokens_per_s", 0);
+  refuse_near(b, p->request_rate.estimate, ceiling, "requests/s");
+  refuse_near(b, p->output_rate.estimate, tokens, "tokens/s");
+  json_decref(calibration);
+}
+
 static void judge_measurement(struct building *b, const struct result *r, const struct result_precision *p) {
   const struct contract_method *method = &r->contract.method;
   char a[40], c[40], d[40];
@@ -68,12 +108,29 @@ static void judge_measurement(struct building *b, const struct result *r, const 
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
     if (o->bounded || p->n_counted == 0) continue;
-    refuse(b, arena_printf(b->arena, "%zu values cannot bound the %g quantile of %s at %g %% confidence: at least %zu are needed",
-                           p->latency[o->metric].n, o->quantile, metric_text(o->metric), 100 * method->confidence,
-                           quantile_least_sample(o->quantile, method->confidence)));
+    refuse(b,
+           arena_printf(
+               b->arena,
+               "%zu values of %zu sessions, worth %.0f independent ones, cannot decide the %g quantile of %s at %.4g %% confidence%s: at "
+               "least %zu are needed. More sessions help most, then a longer window",
+               p->latency[o->metric].n, p->n_complete, floor(o->n_effective), o->quantile, metric_text(o->metric),
+               100 * r->interval_confidence, r->interval_confidence > method->confidence ? " (each look is paid for)" : "",
+               quantile_least_sample(o->quantile, r->interval_confidence)));
   }
+  judge_steady(b, r, p);
+  for (size_t i = 0; i < p->n_checks; i++)
+    if (p->checks[i].verdict == CHECK_FAILED)
+      refuse(b, arena_printf(b->arena, "the check '%s' failed: %s", p->checks[i].name, p->checks[i].text));
+  bool range_ended = p->certificate.passing > 0 && !(p->certificate.failing > 0);
+  if (p->certificate.searched && !p->certificate.certified && !range_ended)
+    refuse(b, arena_printf(b->arena, "no saturation point is certified: %s", p->certificate.text));
+  if (r->budget_ended) refuse(b, arena_printf(b->arena, "%s", r->stopped));
+  judge_ceiling(b, r, p);
   if (contract_states(&r->contract, "accuracy")) {
-    if (!p->accuracy_known) refuse(b, "the contract gates on accuracy, and none was measured");
+    if (!p->accuracy_known && isfinite(p->accuracy.estimate))
+      refuse(b, arena_printf(b->arena, "accuracy is %.4g %s, and cannot be held against the gate: %s was not measured in every session",
+                             p->accuracy.estimate, accuracy_unit(&r->contract), r->contract.accuracy.reference));
+    else if (!p->accuracy_known) refuse(b, "the contract gates on accuracy, and none was measured in every session");
     else if (!p->accuracy_passed)
       refuse(b, arena_printf(b->arena, "accuracy is %.2f %% of %s; the contract's gate is %.2f %%", 100 * p->accuracy_ratio,
                              r->contract.accuracy.reference, 100 * r->contract.accuracy.at_least_ratio));
@@ -93,17 +150,61 @@ static void say_where(struct building *b, const struct result *r, const struct r
       strcmp(p->executed, p->name) == 0 || strcmp(p->status, p->executed) == 0 ? "" : arena_printf(b->arena, ", as %s", p->executed));
 }
 
+static void say_load(struct building *b, const struct contract_regime *r, const struct result_precision *p) {
+  const struct result_certificate *c = &p->certificate;
+  char think[40];
+  switch (r->load) {
+    case LOAD_SINGLE_STREAM: (void)buffer_text(&b->text, ", one request at a time (single stream)"); break;
+    case LOAD_MULTI_STREAM:
+      (void)buffer_printf(&b->text, ", batches of %lld, one after the other (multi-stream)", (long long)r->batch);
+      break;
+    case LOAD_CLOSED: (void)buffer_printf(&b->text, ", %lld requests in flight (closed loop)", (long long)r->concurrency); break;
+    case LOAD_CONVERSATIONS:
+      (void)buffer_printf(&b->text, ", %lld users in conversations of %lld turns with %s between them (closed loop)",
+                          (long long)r->concurrency, (long long)r->turns,
+                          number_duration_text(think, sizeof think, (double)r->think_time_ns));
+      break;
+    case LOAD_OFFLINE: (void)buffer_printf(&b->text, ", %lld requests at once (offline)", (long long)r->batch); break;
+    case LOAD_REPLAY: (void)buffer_printf(&b->text, ", replayed from %s at %.4g times its speed", r->trace, r->trace_speed); break;
+    case LOAD_RAMP: (void)buffer_printf(&b->text, ", from %.6g to %.6g requests/s (ramp)", r->rate_per_s, r->to_per_s); break;
+    case LOAD_SATURATION:
+      if (c->failing > 0) (void)buffer_printf(&b->text, ", at the saturation point (%s)", c->text);
+      else (void)buffer_printf(&b->text, ", %s", c->text);
+      break;
+    default:
+      (void)buffer_printf(&b->text, ", %.6g requests/s offered (%s)", r->rate_per_s,
+                          r->load == LOAD_POISSON    ? "Poisson"
+                          : r->load == LOAD_CONSTANT ? "constant gaps"
+                                                     : arena_printf(b->arena, "bursty, shape %.4g", r->burst_shape));
+  }
+}
+
+/* For how long it was steady, in how many sessions: the least of them. */
+static void say_steady(struct building *b, const struct result *r, const struct result_precision *p) {
+  double least = INFINITY;
+  for (size_t i = 0; i < p->n_sessions; i++)
+    if (p->sessions[i].complete) least = fmin(least, (double)(p->sessions[i].steady.to_ns - p->sessions[i].steady.from_ns) / 1e9);
+  if (p->steady.class == STEADY_YES && p->steady_holds)
+    (void)buffer_printf(&b->text, ", steady within %.3g %% for %.4g s or more of each session", 100 * r->contract.method.steady_tolerance,
+                        least);
+  else (void)buffer_printf(&b->text, ", steady state not established (%s: %s)", steady_text(p->steady.class), p->steady.series);
+}
+
 static void say_workload(struct building *b, const struct result *r, const struct result_precision *p) {
   const struct contract_workload *w = &r->contract.workload;
   const struct contract_regime *regime = &r->contract.regime;
   if (isfinite(p->mean_prompt_tokens))
     (void)buffer_printf(&b->text, ", prompts of %.4g tokens (mean, by the server's count)", p->mean_prompt_tokens);
   else (void)buffer_printf(&b->text, ", prompts of %lld bytes", (long long)w->prompts.bytes);
-  (void)buffer_printf(&b->text, ", %lld tokens out at most", (long long)w->output_tokens);
-  if (regime->load == LOAD_CLOSED) (void)buffer_printf(&b->text, ", %lld requests in flight (closed loop)", (long long)regime->concurrency);
-  else
-    (void)buffer_printf(&b->text, ", %.6g requests/s offered (%s)", regime->rate_per_s,
-                        regime->load == LOAD_POISSON ? "Poisson" : "constant gaps");
+  if (isfinite(p->mean_output_tokens)) (void)buffer_printf(&b->text, ", %.4g tokens out (mean)", p->mean_output_tokens);
+  else (void)buffer_printf(&b->text, ", %lld tokens out at most", (long long)w->output_tokens);
+  say_load(b, regime, p);
+}
+
+static char *text_or_infinite(char *text, size_t size, double ns) {
+  if (isinf(ns)) (void)snprintf(text, size, "infinite");
+  else (void)number_duration_text(text, size, ns);
+  return text;
 }
 
 static void say_figure(struct building *b, const struct result *r, const struct result_precision *p) {
@@ -113,6 +214,9 @@ static void say_figure(struct building *b, const struct result *r, const struct 
   bool fresh = p->n_sessions > 0 && strncmp(p->sessions[0].executor_started, "started", 7) == 0;
   (void)buffer_printf(&b->text, ", over %zu sessions of %.4g s (%s): ", p->n_complete, (double)m->counted_ns / 1e9,
                       fresh ? "each a fresh process" : "the executor was not restarted between them");
+  if (b->text.length >= 3) b->text.length -= 3; /* the "): " goes behind what is steady */
+  say_steady(b, r, p);
+  (void)buffer_text(&b->text, "): ");
   int decimals = p->output_rate.estimate < 100 ? 2 : p->output_rate.estimate < 1000 ? 1 : 0;
   (void)buffer_printf(&b->text, "%s tokens/s, %.4g %% CI [%s, %s]", number_grouped(value, sizeof value, p->output_rate.estimate, decimals),
                       confidence, number_grouped(low, sizeof low, p->output_rate.low, decimals),
@@ -120,27 +224,61 @@ static void say_figure(struct building *b, const struct result *r, const struct 
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
     char bound[40];
-    const char *verdict = o->held ? "holds" : o->met ? "met, but its interval passes the objective" : "FAILS";
-    (void)buffer_printf(&b->text, "; %s p%g %s [%s, %s] against %s: %s", metric_text(o->metric), 100 * o->quantile,
-                        isinf(o->measured.estimate) ? "infinite" : number_duration_text(value, sizeof value, o->measured.estimate),
-                        isinf(o->measured.low) ? "infinite" : number_duration_text(low, sizeof low, o->measured.low),
-                        isinf(o->measured.high) ? "infinite" : number_duration_text(high, sizeof high, o->measured.high),
-                        number_duration_text(bound, sizeof bound, (double)o->at_most_ns), verdict);
+    const char *verdict = o->held     ? "holds"
+                          : o->missed ? "FAILS"
+                          : o->met    ? "met, but not with this confidence"
+                                      : "fails, but not with this confidence";
+    (void)buffer_printf(&b->text, "; %s p%g", metric_text(o->metric), 100 * o->quantile);
+    if (o->measured.bounded)
+      (void)buffer_printf(&b->text, " %s [%s, %s]", text_or_infinite(value, sizeof value, o->measured.estimate),
+                          text_or_infinite(low, sizeof low, o->measured.low), text_or_infinite(high, sizeof high, o->measured.high));
+    (void)buffer_printf(&b->text, " against %s: %s (%zu of %zu miss it; of all that such sessions give [%.3g, %.3g] %%)",
+                        number_duration_text(bound, sizeof bound, (double)o->at_most_ns), verdict, o->misses.n_above, o->misses.n,
+                        100 * o->misses.low, 100 * o->misses.high);
   }
+}
+
+const char *accuracy_unit(const struct contract *contract) {
+  static const char *const units[] = {[ACCURACY_LIKELIHOOD] = "bits per byte",
+                                      [ACCURACY_EXACT_MATCH] = "of the answers exactly equal",
+                                      [ACCURACY_TOKEN_AGREEMENT] = "of the words before the answers part",
+                                      [ACCURACY_SCORER] = "by the contract's scorer"};
+  return units[contract->accuracy.measure];
+}
+
+static void say_one(struct building *b, const char *what, double value, const char *form) {
+  if (isnan(value)) (void)buffer_printf(&b->text, ", %s unknown", what);
+  else (void)buffer_printf(&b->text, ", %s %s%.2g", what, form, value);
+}
+
+static void say_distance(struct building *b, const struct result *r, const struct result_precision *p) {
+  const struct profile_distance *d = &p->distance;
+  (void)buffer_printf(&b->text, "; representativeness: profile of %s", r->profile_taken);
+  say_one(b, "prompt length distance", d->prompt_length, "");
+  say_one(b, "output length distance", d->output_length, "");
+  say_one(b, "arrivals distance", d->arrivals, "");
+  say_one(b, "concurrency", d->concurrency_ratio, "x");
+  say_one(b, "prefix reuse differs by", d->prefix_reuse, "");
 }
 
 static void say_rest(struct building *b, const struct result *r, const struct result_precision *p) {
   char text[40];
   if (p->accuracy_known)
-    (void)buffer_printf(&b->text, "; accuracy %.2f %% of %s (%.4f bits per byte)", 100 * p->accuracy_ratio, r->contract.accuracy.reference,
-                        p->bits_per_byte.estimate);
+    (void)buffer_printf(&b->text, "; accuracy %.2f %% of %s (%.4f %s), which passes the gate of %.4g %%", 100 * p->accuracy_ratio,
+                        r->contract.accuracy.references != NULL ? "the references" : r->contract.accuracy.reference, p->accuracy.estimate,
+                        accuracy_unit(&r->contract), 100 * r->contract.accuracy.at_least_ratio);
   else (void)buffer_text(&b->text, "; accuracy not measured");
+  (void)buffer_printf(&b->text, "; tokens counted by %s", p->token_source);
   (void)buffer_printf(&b->text, "; %.3g %% of %lld counted requests failed and count as misses", 100 * p->failure_share,
                       (long long)p->n_counted);
-  (void)buffer_printf(&b->text, "; %s of warm-up declared and excluded (%lld requests)",
+  (void)buffer_printf(&b->text, "; %s of warm-up excluded (%lld requests)",
                       number_duration_text(text, sizeof text, (double)r->contract.method.warm_up_ns), (long long)p->n_warm_up);
+  if (p->n_not_steady > 0)
+    (void)buffer_printf(&b->text, " and %lld requests after it that came before the steady part", (long long)p->n_not_steady);
+  if (r->stopped[0] != 0) (void)buffer_printf(&b->text, "; %s", r->stopped);
   (void)buffer_printf(&b->text, "; the instrument was late by %s at p99", number_duration_text(text, sizeof text, p->send_lag.p99));
-  if (contract_states(&r->contract, "workload.profile"))
+  if (p->distance_known) say_distance(b, r, p);
+  else if (contract_states(&r->contract, "workload.profile"))
     (void)buffer_printf(&b->text, "; representativeness: meant to stand for %s, its distance is not measured",
                         r->contract.workload.profile);
   else (void)buffer_text(&b->text, "; representativeness unknown");
@@ -148,10 +286,21 @@ static void say_rest(struct building *b, const struct result *r, const struct re
 }
 
 static void add_caveats(struct building *b, const struct result *r, const struct result_precision *p) {
-  caveat(b, "steady state was not tested: the warm-up was declared, not detected");
-  caveat(b, "saturation was not certified: the load is the one that the contract offers");
-  caveat(b, "the quantiles' intervals take requests as independent, which within one session they are not: see the spread of the sessions' "
-            "own quantiles");
+  if (r->contract.method.steady == STEADY_REPORTED)
+    caveat(b, "steady state is reported, not required: the contract says so (method.steady)");
+  if (!p->certificate.searched) caveat(b, "saturation was not searched: the load is the one that the contract offers");
+  if (p->distance_known && (p->distance.prompt_length > 0.1 || p->distance.output_length > 0.1 || p->distance.arrivals > 0.1))
+    caveat(b, "the workload is not the profile's: a distance above 0.1 can be seen by eye in the two distributions");
+  for (size_t i = 0; i < p->n_checks; i++)
+    if (p->checks[i].verdict == CHECK_NOT_DECIDED)
+      caveat(b, arena_printf(b->arena, "the check '%s' decided nothing: %s", p->checks[i].name, p->checks[i].text));
+  if (r->calibration[0] == 0) caveat(b, "the instrument was not calibrated on this machine: `lynxbench calibrate` finds its ceiling");
+  for (size_t i = 0; i < p->n_points; i++)
+    if (!p->points[i].little_holds)
+      caveat(b, arena_printf(b->arena,
+                             "Little's law does not hold at %.6g requests/s: %.4g in the system, %.4g by arrivals and time: the load had "
+                             "no long run there",
+                             p->points[i].rate_per_s, p->points[i].in_system, p->points[i].little));
   if (strstr(p->status, "not stated") != NULL)
     caveat(b, "the precision that executed is not established: the executor does not say, and the flag that asked for it is no evidence");
   if (p->n_without_usage > 0)
@@ -166,12 +315,90 @@ static void add_caveats(struct building *b, const struct result *r, const struct
   if (r->seal.n_withheld > 0) caveat(b, arena_printf(b->arena, "withheld from this copy of the record: %s", r->seal.withheld));
 }
 
+/* --- the twelve rules --- */
+
+const char *rule_verdict_text(enum rule_verdict verdict) {
+  static const char *const texts[] = {
+      [RULE_HOLDS] = "holds", [RULE_BROKEN] = "broken", [RULE_PARTLY] = "partly", [RULE_NOT_APPLICABLE] = "not applicable"};
+  return texts[verdict];
+}
+
+static double mean_of(const double *x, size_t n) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum += x[i];
+  return sum / (double)n;
+}
+
+/* Rule 6: the interval over sessions takes them as near normal; a bootstrap that does not is held against it. */
+static struct claim_rule check_normality(struct building *b, const struct result *r, const struct result_precision *p) {
+  enum { LEAST = 8, RESAMPLES = 2000 };
+  static const char rule[] = "do not assume normality without a check";
+  if (p->n_complete < LEAST)
+    return (struct claim_rule){
+        rule,
+        arena_printf(b->arena,
+                     "quantiles assume no distribution; the throughput's interval takes %zu sessions as near normal, too few to check",
+                     p->n_complete),
+        RULE_PARTLY};
+  double *x = arena_alloc(b->arena, p->n_sessions, sizeof *x);
+  size_t n = 0;
+  for (size_t i = 0; i < p->n_sessions; i++)
+    if (p->sessions[i].complete) x[n++] = p->sessions[i].output_rate;
+  struct bca boot = resample_bca(x, n, mean_of, r->interval_confidence, RESAMPLES, (uint64_t)r->contract.method.seed);
+  double t_width = p->output_rate.high - p->output_rate.low, b_width = boot.high - boot.low;
+  bool alike = b_width <= 1.25 * t_width && (t_width <= 0 || boot.low >= p->output_rate.low - t_width / 4) &&
+               boot.high <= p->output_rate.high + t_width / 4;
+  return (struct claim_rule){rule,
+                             arena_printf(b->arena, "a bootstrap (BCa, seed %lld) of the sessions gives [%.5g, %.5g] tokens/s: %s",
+                                          (long long)r->contract.method.seed, boot.low, boot.high,
+                                          alike ? "the same as the interval printed" : "another interval than the one printed"),
+                             alike ? RULE_HOLDS : RULE_PARTLY};
+}
+
+static void apply_rules(struct building *b, const struct result *r, const struct result_precision *p) {
+  struct claim_rule *rules = b->claim->rules;
+  bool whole = p->n_complete >= (size_t)r->contract.method.sessions && p->failure_share <= r->contract.method.failures_at_most,
+       bounded = p->output_rate.bounded;
+  for (size_t i = 0; i < p->n_objectives; i++) bounded = bounded && p->objectives[i].bounded;
+  rules[0] = (struct claim_rule){"a speed-up names its base case and absolute figures",
+                                 "no speed-up is claimed; `lynxbench compare` prints both sides", RULE_NOT_APPLICABLE};
+  rules[1] = (struct claim_rule){"a subset of the data has its reason",
+                                 arena_printf(b->arena,
+                                              "excluded and kept in the record: %lld requests of warm-up, %lld before the steady part, "
+                                              "%lld of the tail; %zu of %lld sessions complete",
+                                              (long long)p->n_warm_up, (long long)p->n_not_steady, (long long)p->n_tail, p->n_complete,
+                                              (long long)r->contract.method.sessions),
+                                 whole ? RULE_HOLDS : RULE_BROKEN};
+  rules[2] = (struct claim_rule){"costs are averaged arithmetically, rates by their totals",
+                                 "a rate is the window's total over its length; windows are alike", RULE_HOLDS};
+  rules[3] = (struct claim_rule){"ratios are not averaged", "the accuracy ratio is a ratio of means", RULE_HOLDS};
+  rules[4] = (struct claim_rule){"what varies has an interval", bounded ? "every figure has one" : "a figure has none: see the reasons",
+                                 bounded ? RULE_HOLDS : RULE_BROKEN};
+  rules[5] = check_normality(b, r, p);
+  rules[6] = (struct claim_rule){"differences are tested soundly", "no difference is claimed; `lynxbench compare` tests equivalence",
+                                 RULE_NOT_APPLICABLE};
+  rules[7] = (struct claim_rule){"centre or percentile, as the question needs",
+                                 p->n_objectives > 0 ? "objectives are quantiles, as the contract states them"
+                                                     : "the contract states no objective: only rates are claimed",
+                                 p->n_objectives > 0 ? RULE_HOLDS : RULE_PARTLY};
+  rules[8] = (struct claim_rule){
+      "all factors and their levels are documented",
+      arena_printf(b->arena, "contract and executor are in the record; %zu parts of the executor were not seen", r->n_holes),
+      r->n_holes == 0 ? RULE_HOLDS : RULE_PARTLY};
+  rules[9] = (struct claim_rule){"how was timed, synchronised and summarised",
+                                 "one monotonic clock, from the scheduled time; the method is docs/method.md", RULE_HOLDS};
+  rules[10] = (struct claim_rule){"an upper bound is shown", "none: this version measures no ceiling of the hardware", RULE_PARTLY};
+  rules[11] = (struct claim_rule){"the raw distribution is there", "every request and token time is in the bundle; the report draws them",
+                                  RULE_HOLDS};
+}
+
 void claim_build(struct result *result, size_t precision, struct claim *ret) {
   const struct result_precision *p = &result->precisions[precision];
   *ret = (struct claim){.precision = p->name};
   struct building b = {.arena = &result->arena, .claim = ret};
   judge_record(&b, result);
   judge_measurement(&b, result, p);
+  apply_rules(&b, result, p);
   add_caveats(&b, result, p);
   if (ret->n_reasons > 0) return;
   buffer_init(&b.text, 1 << 20);

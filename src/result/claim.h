@@ -6,6 +6,15 @@
 
 #include "result/result.h"
 
+/* Hoefler and Belli's twelve rules for reporting performance (SC 2015), applied to this claim. A broken one refuses it. */
+enum { CLAIM_RULES = 12 };
+enum rule_verdict { RULE_HOLDS, RULE_BROKEN, RULE_PARTLY, RULE_NOT_APPLICABLE };
+const char *rule_verdict_text(enum rule_verdict verdict);
+struct claim_rule {
+  const char *rule, *text;
+  enum rule_verdict verdict;
+};
+
 struct claim {
   const char *precision;
   const char *sentence; /* NULL if refused */
@@ -13,7 +22,11 @@ struct claim {
   size_t n_reasons;
   const char **caveats; /* what the claim does not establish */
   size_t n_caveats;
+  struct claim_rule rules[CLAIM_RULES];
 };
+
+/* Of the contract's measure of accuracy. */
+const char *accuracy_unit(const struct contract *contract);
 
 /* In the result's arena. */
 void claim_build(struct result *result, size_t precision, struct claim *ret);

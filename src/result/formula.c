@@ -19,7 +19,20 @@ const struct formula formulas[FORMULA_COUNT] = {
     [FORMULA_FAILURE_SHARE] = {"lynx.failure_share.1", "failures", "share",
                                "counted requests that failed, timed out or did not finish / counted requests"},
     [FORMULA_GOODPUT] = {"lynx.goodput.1", "goodput", "requests/s",
-                         "counted requests that met every per-request objective / length of the window"},
+                         "counted requests that met every per-request objective, wherever they ended / length of the window; request "
+                         "throughput counts endings"
+                         " instead, so that under a growing backlog it can be less"},
+    [FORMULA_BACKLOG_GROWTH] = {"lynx.backlog_growth.1", "backlog growth", "share",
+                                "(arrivals - completions in the window) / arrivals; its interval from 20 equal parts of each window"},
+    [FORMULA_PER_USER] = {"lynx.per_user.1", "output rate of one user", "tokens/s", "1 / median time per output token"},
+    [FORMULA_IN_SYSTEM] = {"lynx.in_system.1", "requests in the system", "requests",
+                           "time between scheduled and end, added up over the window / its length"},
+    [FORMULA_EXACT_MATCH] = {"lynx.exact_match.1", "exact match", "share",
+                             "sampled answers equal to their reference, byte for byte / sampled answers"},
+    [FORMULA_AGREEMENT] =
+        {"lynx.agreement.1", "token agreement", "share",
+         "words of the reference, from its first, that the answer has too before the two part / words of the reference, mean over answers"},
+    [FORMULA_SCORE] = {"lynx.score.1", "score", "share", "mean of what the contract's scorer gives each sampled answer"},
     [FORMULA_SEND_LAG] = {"lynx.send_lag.1", "send lag", "ns", "handed to the driver - scheduled time: how late the instrument itself was"},
     [FORMULA_READ_LAG] = {"lynx.read_lag.1", "read lag", "ns",
                           "read - the kernel's arrival stamp of the last segment of that read, the greatest per request; a lower bound for "

@@ -1,4 +1,4 @@
-#include "result/result.h"
+#include "result/result_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,24 +8,23 @@
 #include "executor/capture.h"
 #include "load/engine.h"
 #include "load/events.h"
+#include "stats/compare.h"
 
 static const int64_t time_max_ns = (int64_t)1 << 60; /* 36 years */
 
 const double result_quantiles[RESULT_QUANTILES] = {0.5, 0.9, 0.95, 0.99, 0.999};
 
-/* --- growing lists of values --- */
-
-struct values {
-  double *at;
-  size_t n, room;
-};
-
-static void values_add(struct values *values, double value) {
+void values_add(struct values *values, double value) {
   if (values->n == values->room) {
     values->room = values->room == 0 ? 1024 : 2 * values->room;
     values->at = xgrow(values->at, values->room, sizeof *values->at);
   }
   values->at[values->n++] = value;
+}
+
+void values_release(struct values *values) {
+  free(values->at);
+  *values = (struct values){0};
 }
 
 /* --- one request --- */
@@ -59,7 +58,9 @@ struct scan {
   struct result *result;
   struct result_precision *precision;
   struct result_session *session;
-  int64_t window_from, window_to;
+  int64_t window_from, window_to, last_end;
+  struct session_values (*by_session)[METRIC_COUNT]; /* of the complete sessions, in time order, in the result's arena */
+  size_t n_by_session;
   struct values pooled[METRIC_COUNT]; /* of all sessions of the precision */
   struct values own[METRIC_COUNT];    /* of this session */
   struct values ages[METRIC_COUNT];   /* values that are only lower bounds: unfinished requests */
@@ -100,8 +101,7 @@ static void scan_events(struct scan *scan, const struct bundle_request *r, bool 
   }
 }
 
-static bool meets_objectives(const struct scan *scan, const struct bundle_request *r) {
-  const struct contract *contract = &scan->result->contract;
+bool result_meets_objectives(const struct contract *contract, const struct bundle_request *r) {
   const struct contract_slo *slo = contract->slo.items;
   for (size_t i = 0; i < contract->slo.n_items; i++) {
     double ns;
@@ -126,10 +126,11 @@ static void count_request(struct scan *scan, const struct bundle_request *r, enu
     add_latency(scan, (enum metric)m, ns);
     if (outcome == OUTCOME_UNFINISHED && isfinite(ns)) values_add(&scan->ages[m], ns);
   }
-  values_add(&scan->send_lag, (double)(r->issued_ns - r->scheduled_ns));
+  if ((r->flags & ANSWER_WAITED_SLOT) != 0) p->n_waited_slot++; /* late by the contract's own limit, not by the instrument */
+  else values_add(&scan->send_lag, (double)(r->issued_ns - r->scheduled_ns));
   if (r->read_lag_ns >= 0) values_add(&scan->read_lag, (double)r->read_lag_ns);
   else p->read_lag.n_unknown++;
-  if (ok && meets_objectives(scan, r)) scan->n_good++;
+  if (ok && result_meets_objectives(&scan->result->contract, r)) scan->n_good++;
   if (ok && r->output_tokens >= 0) {
     scan->n_with_usage++;
     scan->output_tokens += (double)r->output_tokens;
@@ -139,35 +140,54 @@ static void count_request(struct scan *scan, const struct bundle_request *r, enu
   if (ok && r->prompt_tokens >= 0) scan->n_with_prompt_usage++, scan->prompt_tokens += (double)r->prompt_tokens;
 }
 
-static enum lynx_status scan_request(void *context, const struct bundle_request *r) {
-  struct scan *scan = context;
-  enum outcome outcome;
+bool result_see(const struct bundle_request *r, struct seen_request *ret) {
   const int64_t times[] = {r->scheduled_ns,   r->issued_ns,     r->written_ns, r->first_byte_ns,
                            r->first_token_ns, r->last_token_ns, r->end_ns,     r->read_lag_ns};
-  if (!outcome_parse(r->outcome, &outcome) || r->output_tokens > UINT32_MAX || r->prompt_tokens > UINT32_MAX) return LYNX_INPUT;
+  if (!outcome_parse(r->outcome, &ret->outcome) || r->output_tokens > UINT32_MAX || r->prompt_tokens > UINT32_MAX) return false;
   for (size_t i = 0; i < LYNX_COUNT(times); i++)
-    if (times[i] < -1 || times[i] > time_max_ns) return LYNX_INPUT; /* sums of two of them cannot overflow */
-  bool counted = strcmp(r->phase, phase_text(PHASE_COUNTED)) == 0, ok = outcome == OUTCOME_OK;
-  if (strcmp(r->phase, phase_text(PHASE_WARM_UP)) == 0) scan->precision->n_warm_up++;
+    if (times[i] < -1 || times[i] > time_max_ns) return false; /* sums of two of them cannot overflow */
+  ret->counted = strcmp(r->phase, phase_text(PHASE_COUNTED)) == 0;
+  ret->warm_up = strcmp(r->phase, phase_text(PHASE_WARM_UP)) == 0;
+  ret->ok = ret->outcome == OUTCOME_OK;
+  return true;
+}
+
+static enum lynx_status scan_request(void *context, const struct bundle_request *r) {
+  struct scan *scan = context;
+  struct seen_request seen;
+  if (!result_see(r, &seen)) return LYNX_INPUT;
+  bool counted = seen.counted && r->scheduled_ns >= scan->window_from;
+  if (seen.warm_up) scan->precision->n_warm_up++;
+  else if (seen.counted && !counted) scan->precision->n_not_steady++;
   else if (!counted) scan->precision->n_tail++;
-  if (counted) count_request(scan, r, outcome);
-  if (ok || outcome == OUTCOME_ABANDONED || outcome == OUTCOME_UNFINISHED) scan_events(scan, r, ok, counted);
-  if (ok && r->end_ns >= scan->window_from && r->end_ns < scan->window_to) scan->n_ended_in_window++;
+  if (counted) count_request(scan, r, seen.outcome);
+  if (seen.ok || seen.outcome == OUTCOME_ABANDONED || seen.outcome == OUTCOME_UNFINISHED) scan_events(scan, r, seen.ok, counted);
+  if (seen.ok && r->end_ns >= scan->window_from && r->end_ns < scan->window_to) scan->n_ended_in_window++;
+  if (counted && seen.ok && r->end_ns > scan->last_end) scan->last_end = r->end_ns;
   return scan->broken ? LYNX_INPUT : LYNX_OK;
 }
 
 static void close_session(struct scan *scan) {
   struct result_session *s = scan->session;
   double seconds = (double)(scan->window_to - scan->window_from) / 1e9;
+  bool offline = scan->result->contract.regime.load == LOAD_OFFLINE; /* its window is as long as the batch took */
+  if (offline && scan->last_end > scan->window_from) seconds = (double)(scan->last_end - scan->window_from) / 1e9;
+  scan->last_end = 0;
   s->output_rate = scan->tokens_in_window / seconds;
   s->request_rate = (double)scan->n_ended_in_window / seconds;
   s->goodput = (double)scan->n_good / seconds;
   for (int m = 0; m < METRIC_COUNT; m++) {
     struct values *own = &scan->own[m];
+    if (s->complete) {
+      double *copy = arena_alloc(&scan->result->arena, own->n + 1, sizeof *copy);
+      for (size_t i = 0; i < own->n; i++) copy[i] = own->at[i];
+      scan->by_session[scan->n_by_session][m] = (struct session_values){copy, own->n};
+    }
     quantile_sort(own->at, own->n);
     for (int q = 0; q < RESULT_QUANTILES; q++) s->at[m][q] = own->n > 0 ? quantile_of(own->at, own->n, result_quantiles[q]) : NAN;
     own->n = 0;
   }
+  scan->n_by_session += s->complete;
   scan->tokens_in_window = 0;
   scan->n_ended_in_window = scan->n_good = 0;
 }
@@ -195,7 +215,12 @@ static enum lynx_status keep_session(void *context, const struct bundle_session 
   copy->executor_started = arena_copy(arena, session->executor_started);
   copy->executed_json = arena_copy(arena, session->executed_json);
   copy->instrument_json = arena_copy(arena, session->instrument_json);
-  return session->warm_up_ns < 0 || session->counted_ns <= 0 ? LYNX_INPUT : LYNX_OK;
+  copy->purpose = arena_copy(arena, session->purpose);
+  if (!(session->rate_per_s >= 0) || session->rate_per_s > 1e9) return LYNX_INPUT;
+  return session->warm_up_ns < 0 || session->counted_ns <= 0 || session->warm_up_ns > time_max_ns / 4 ||
+                 session->counted_ns > time_max_ns / 4 || session->drain_ns < 0 || session->drain_ns > time_max_ns / 4
+             ? LYNX_INPUT
+             : LYNX_OK;
 }
 
 static void read_executed(struct result *result, struct result_precision *p, const char *json) {
@@ -220,6 +245,15 @@ static struct result_lag lag_of(struct values *values, size_t n_unknown) {
   return lag;
 }
 
+struct interval result_interval(const double *x, size_t n, double confidence) {
+  bool infinite = false;
+  for (size_t i = 0; i < n; i++) infinite = infinite || isinf(x[i]);
+  struct interval result = infinite ? (struct interval){.estimate = INFINITY, .low = -INFINITY, .high = INFINITY}
+                                    : interval_of_mean(x, n, confidence);
+  if (n == 0) result.estimate = result.low = result.high = NAN;
+  return result;
+}
+
 static struct interval interval_of_sessions(const struct result_precision *p, double (*figure)(const struct result_session *, int, int),
                                             int a, int b, double confidence) {
   double *x = xalloc(p->n_sessions + 1, sizeof *x);
@@ -228,11 +262,7 @@ static struct interval interval_of_sessions(const struct result_precision *p, do
     double value = p->sessions[i].complete ? figure(&p->sessions[i], a, b) : NAN;
     if (!isnan(value)) x[n++] = value;
   }
-  bool infinite = false;
-  for (size_t i = 0; i < n; i++) infinite = infinite || isinf(x[i]);
-  struct interval result = infinite ? (struct interval){.estimate = INFINITY, .low = -INFINITY, .high = INFINITY}
-                                    : interval_of_mean(x, n, confidence);
-  if (n == 0) result.estimate = result.low = result.high = NAN;
+  struct interval result = result_interval(x, n, confidence);
   free(x);
   return result;
 }
@@ -252,43 +282,85 @@ static double goodput_of(const struct result_session *s, int a, int b) {
   return s->goodput;
 }
 
-static double bits_of(const struct result_session *s, int a, int b) {
-  (void)a, (void)b;
-  return s->bits_per_byte;
-}
-
 static double quantile_figure(const struct result_session *s, int metric, int quantile) {
   return s->at[metric][quantile];
 }
 
-/* The values that an objective is held against: an unfinished request's age is a lower bound, and one below the objective may have
- * missed it, so it counts as a miss. */
-static struct values *without_ages(struct scan *scan, enum metric metric, double at_most) {
+/* An unfinished request's age is a lower bound; one below an objective may have missed it, so there it counts as a miss. The values
+ * change in place, for this objective and those after it. */
+static void ages_are_misses(struct scan *scan, enum metric metric, double at_most) {
   struct values *pooled = &scan->pooled[metric];
   for (size_t k = 0; k < scan->ages[metric].n; k++) {
-    if (scan->ages[metric].at[k] > at_most) continue;
+    double age = scan->ages[metric].at[k];
+    if (age > at_most || isinf(age)) continue;
     for (size_t i = 0; i < pooled->n; i++)
-      if (pooled->at[i] == scan->ages[metric].at[k]) {
+      if (pooled->at[i] <= age && pooled->at[i] >= age) {
         pooled->at[i] = INFINITY;
         break;
       }
+    bool found = false;
+    for (size_t s = 0; s < scan->n_by_session && !found; s++) {
+      struct session_values *own = &scan->by_session[s][metric];
+      double *x = (double *)(uintptr_t)own->x; /* our own copy */
+      for (size_t i = 0; i < own->n && !found; i++)
+        if (x[i] <= age && x[i] >= age) {
+          x[i] = INFINITY;
+          found = true;
+        }
+    }
   }
   quantile_sort(pooled->at, pooled->n);
-  return pooled;
+}
+
+static struct session_quantile quantile_of_sessions(struct scan *scan, enum metric metric, double p, double confidence) {
+  struct session_values *own = xalloc(scan->n_by_session + 1, sizeof *own);
+  size_t n = 0, n_values = 0;
+  for (size_t s = 0; s < scan->n_by_session; s++) {
+    own[n] = scan->by_session[s][metric];
+    n_values += own[n++].n;
+  }
+  const struct values *pooled = &scan->pooled[metric];
+  /* With a session that was cut off among the values there is an estimate, and no interval. */
+  struct session_quantile q = n_values == pooled->n
+                                  ? sessions_quantile(own, n, pooled->at, p, confidence)
+                                  : (struct session_quantile){
+                                        .n = pooled->n, .quantile = quantile_interval_effective(pooled->at, pooled->n, p, confidence, 0)};
+  free(own);
+  return q;
+}
+
+/* A rate is not below zero, whatever a wide interval of few sessions says. */
+static struct interval not_negative(struct interval rate) {
+  if (rate.low < 0) rate.low = 0;
+  return rate;
+}
+
+static double *sorted_of(const struct session_values *sessions, size_t n_sessions) {
+  size_t n = 0, at = 0;
+  for (size_t s = 0; s < n_sessions; s++) n += sessions[s].n;
+  double *sorted = xalloc(n + 1, sizeof *sorted);
+  for (size_t s = 0; s < n_sessions; s++)
+    for (size_t i = 0; i < sessions[s].n; i++) sorted[at++] = sessions[s].x[i];
+  quantile_sort(sorted, n);
+  return sorted;
 }
 
 static void close_precision(struct scan *scan) {
   struct result_precision *p = scan->precision;
   const struct contract *contract = &scan->result->contract;
-  double confidence = contract->method.confidence;
+  double confidence = scan->result->interval_confidence;
   for (int m = 0; m < METRIC_COUNT; m++) {
     struct values *pooled = &scan->pooled[m];
     struct result_latency *latency = &p->latency[m];
     quantile_sort(pooled->at, pooled->n);
     latency->n = pooled->n;
     for (size_t i = pooled->n; i > 0 && isinf(pooled->at[i - 1]); i--) latency->n_infinite++;
+    struct session_values *own = xalloc(scan->n_by_session + 1, sizeof *own);
+    for (size_t i = 0; i < scan->n_by_session; i++) own[i] = scan->by_session[i][m];
+    latency->mean = sessions_mean(own, scan->n_by_session, confidence);
+    free(own);
     for (int q = 0; q < RESULT_QUANTILES && pooled->n > 0; q++) {
-      latency->at[q] = quantile_interval(pooled->at, pooled->n, result_quantiles[q], confidence);
+      latency->at[q] = quantile_of_sessions(scan, (enum metric)m, result_quantiles[q], confidence);
       latency->of_sessions[q] = interval_of_sessions(p, quantile_figure, m, q, confidence);
     }
   }
@@ -296,18 +368,34 @@ static void close_precision(struct scan *scan) {
   p->n_objectives = contract->slo.n_items;
   p->objectives = arena_alloc(&scan->result->arena, p->n_objectives, sizeof *p->objectives);
   for (size_t i = 0; i < p->n_objectives; i++) {
-    struct values *pooled = without_ages(scan, (enum metric)slo[i].metric, (double)slo[i].at_most_ns);
+    enum metric metric = (enum metric)slo[i].metric;
+    ages_are_misses(scan, metric, (double)slo[i].at_most_ns);
     struct result_objective *o = &p->objectives[i];
     *o = (struct result_objective){.metric = (enum metric)slo[i].metric, .quantile = slo[i].quantile, .at_most_ns = slo[i].at_most_ns};
-    if (pooled->n == 0) continue;
-    o->measured = quantile_interval(pooled->at, pooled->n, slo[i].quantile, confidence);
-    o->bounded = o->measured.bounded;
+    if (scan->pooled[metric].n == 0) continue;
+    struct session_quantile q = quantile_of_sessions(scan, metric, slo[i].quantile, confidence);
+    o->measured = q.quantile;
+    struct session_values *own = xalloc(scan->n_by_session + 1, sizeof *own);
+    for (size_t k = 0; k < scan->n_by_session; k++) own[k] = scan->by_session[k][metric];
+    double *in_sessions = sorted_of(own, scan->n_by_session); /* without sessions that were cut off */
+    o->misses = sessions_share_above(own, scan->n_by_session, in_sessions, (double)o->at_most_ns, o->quantile, confidence);
+    free(in_sessions);
+    free(own);
+    double allowed = 1 - o->quantile + 1e-12; /* 1 - 0.99 is not 0.01 */
+    o->n_effective = o->misses.n_effective;
     o->met = o->measured.estimate <= (double)o->at_most_ns;
-    o->held = o->bounded && o->measured.high <= (double)o->at_most_ns;
+    o->held = o->misses.high <= allowed;
+    o->missed = o->misses.low > allowed;
+    o->bounded = o->held || o->missed || o->n_effective >= (double)quantile_least_sample(o->quantile, confidence);
   }
-  p->output_rate = interval_of_sessions(p, output_rate_of, 0, 0, confidence);
-  p->request_rate = interval_of_sessions(p, request_rate_of, 0, 0, confidence);
-  p->goodput = interval_of_sessions(p, goodput_of, 0, 0, confidence);
+  p->output_rate = not_negative(interval_of_sessions(p, output_rate_of, 0, 0, confidence));
+  p->request_rate = not_negative(interval_of_sessions(p, request_rate_of, 0, 0, confidence));
+  p->goodput = not_negative(interval_of_sessions(p, goodput_of, 0, 0, confidence));
+  p->token_source = p->n_ok == 0                          ? "nothing was answered"
+                    : p->n_without_usage == p->n_ok       ? "events that carry text: the server gives no usage"
+                    : p->n_without_usage > 0              ? "the server's usage where it gives one, else events that carry text"
+                    : contract->workload.continuous_usage ? "the server's running usage"
+                                                          : "the server's final usage, spread evenly over the events that carry text";
   p->failure_share = p->n_counted > 0 ? (double)p->n_failed / (double)p->n_counted : 0;
   p->send_lag = lag_of(&scan->send_lag, 0);
   p->read_lag = lag_of(&scan->read_lag, p->read_lag.n_unknown);
@@ -325,85 +413,62 @@ static void close_precision(struct scan *scan) {
   free(scan->read_lag.at);
 }
 
+/* The sessions whose rows make a precision's figures: those of the plain measurement; of a search, those of the certificate at the
+ * load that passed. Sessions in which the precision was unavailable say so. */
+static bool is_measured(const struct result_precision *p, const struct contract *contract, const struct bundle_session *s) {
+  if (strcmp(s->precision, p->name) != 0) return false;
+  if (strncmp(s->status, "unavailable", 11) == 0) return true;
+  if (contract->regime.load != LOAD_SATURATION) return strcmp(s->purpose, "measure") == 0;
+  return strcmp(s->purpose, "certify") == 0 && s->rate_per_s >= p->certificate.passing && s->rate_per_s <= p->certificate.passing;
+}
+
+static void take_session(struct gather *g, struct result_precision *p, const struct bundle_session *from, double *cpu, double *wall) {
+  struct result_session *s = &p->sessions[p->n_sessions++];
+  *s = (struct result_session){
+      .id = from->id, .number = from->index, .status = from->status, .executor_started = from->executor_started, .accuracy = NAN};
+  s->complete = strcmp(from->status, "complete") == 0;
+  p->n_complete += s->complete;
+  if (strncmp(from->status, "unavailable", 11) == 0) p->unavailable = true;
+  if (from->executed_json[0] != 0) read_executed(g->result, p, from->executed_json);
+  json_t *instrument = json_parse(from->instrument_json, strlen(from->instrument_json), 65536, NULL);
+  *cpu += json_get_double(instrument, "cpu_ns", 0);
+  *wall += json_get_double(instrument, "wall_ns", 0);
+  json_decref(instrument);
+}
+
 static enum lynx_status compute_precision(struct gather *g, const char *name, struct result_precision *p, struct lynx_error *error) {
   struct scan scan = {.result = g->result, .precision = p};
-  enum lynx_status status = LYNX_OK;
+  struct arena *arena = &g->result->arena;
+  const struct session_list all = {g->sessions, g->n_sessions};
   double cpu = 0, wall = 0;
   p->name = name;
   p->accuracy_ratio = NAN;
   read_executed(g->result, p, "");
-  p->sessions = arena_alloc(&g->result->arena, g->n_sessions, sizeof *p->sessions);
-  for (size_t i = 0; i < g->n_sessions && status == LYNX_OK; i++) {
-    const struct bundle_session *from = &g->sessions[i];
-    if (strcmp(from->precision, name) != 0) continue;
-    struct result_session *s = &p->sessions[p->n_sessions++];
-    *s = (struct result_session){
-        .id = from->id, .number = from->index, .status = from->status, .executor_started = from->executor_started, .bits_per_byte = NAN};
-    s->complete = strcmp(from->status, "complete") == 0;
-    p->n_complete += s->complete;
-    if (strncmp(from->status, "unavailable", 11) == 0) p->unavailable = true;
-    if (from->executed_json[0] != 0) read_executed(g->result, p, from->executed_json);
-    json_t *instrument = json_parse(from->instrument_json, strlen(from->instrument_json), 65536, NULL);
-    cpu += json_get_double(instrument, "cpu_ns", 0);
-    wall += json_get_double(instrument, "wall_ns", 0);
-    json_decref(instrument);
-    scan.session = s;
-    scan.window_from = from->warm_up_ns;
-    scan.window_to = from->warm_up_ns + from->counted_ns;
-    status = bundle_each_request(g->bundle, from->id, scan_request, &scan, error);
+  enum lynx_status status = result_judge_points(g->bundle, g->result, p, &all, error);
+  p->sessions = arena_alloc(arena, g->n_sessions + 1, sizeof *p->sessions);
+  /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what is meant */
+  const struct bundle_session **rows = arena_alloc(arena, g->n_sessions + 1, sizeof *rows);
+  for (size_t i = 0; i < g->n_sessions; i++) {
+    if (!is_measured(p, &g->result->contract, &g->sessions[i])) continue;
+    rows[p->n_sessions] = &g->sessions[i];
+    take_session(g, p, &g->sessions[i], &cpu, &wall);
+  }
+  scan.by_session = arena_alloc(arena, p->n_sessions + 1, sizeof *scan.by_session);
+  if (status == LYNX_OK) status = result_judge_steady(g->bundle, g->result, p, rows, error);
+  for (size_t i = 0; i < p->n_sessions && status == LYNX_OK; i++) {
+    scan.session = &p->sessions[i];
+    scan.window_from = p->sessions[i].steady.from_ns;
+    scan.window_to = p->sessions[i].steady.to_ns;
+    if (g->result->contract.regime.load == LOAD_OFFLINE) scan.window_to += rows[i]->drain_ns; /* it ends with its last answer */
+    status = bundle_each_request(g->bundle, p->sessions[i].id, scan_request, &scan, error);
     close_session(&scan);
   }
   p->engine_cpu_share = wall > 0 ? cpu / wall : NAN;
   close_precision(&scan);
   if (status == LYNX_INPUT) (void)lynx_fail(error, status, "a request's outcome or event times are not what this format holds");
-  return status == LYNX_OK ? LYNX_OK : status;
-}
-
-/* --- accuracy --- */
-
-struct accuracy_sum {
-  struct result *result;
-  int64_t session;
-  double bits;
-  int64_t bytes;
-};
-
-static void settle_accuracy(struct accuracy_sum *sum) {
-  if (sum->bytes == 0) return;
-  for (size_t p = 0; p < sum->result->n_precisions; p++)
-    for (size_t i = 0; i < sum->result->precisions[p].n_sessions; i++) {
-      struct result_session *s = &sum->result->precisions[p].sessions[i];
-      if (s->id == sum->session) s->bits_per_byte = sum->bits / (double)sum->bytes;
-    }
-  sum->bits = 0;
-  sum->bytes = 0;
-}
-
-static enum lynx_status add_accuracy(void *context, int64_t session, int64_t window, const char *measure, double value, int64_t weight) {
-  (void)window;
-  struct accuracy_sum *sum = context;
-  if (strcmp(measure, "bits") != 0) return LYNX_OK;
-  if (sum->session != session) settle_accuracy(sum);
-  sum->session = session;
-  sum->bits += value;
-  sum->bytes += weight;
-  return LYNX_OK;
-}
-
-static void judge_accuracy(struct result *result) {
-  const struct result_precision *reference = NULL;
-  if (!contract_states(&result->contract, "accuracy")) return;
-  for (size_t i = 0; i < result->n_precisions; i++)
-    if (strcmp(result->precisions[i].name, result->contract.accuracy.reference) == 0) reference = &result->precisions[i];
-  if (reference == NULL && result->n_precisions == 1) reference = &result->precisions[0];
-  if (reference == NULL || !(reference->bits_per_byte.estimate > 0)) return;
-  for (size_t i = 0; i < result->n_precisions; i++) {
-    struct result_precision *p = &result->precisions[i];
-    if (!(p->bits_per_byte.estimate > 0)) continue;
-    p->accuracy_ratio = reference->bits_per_byte.estimate / p->bits_per_byte.estimate;
-    p->accuracy_known = true;
-    p->accuracy_passed = p->accuracy_ratio >= result->contract.accuracy.at_least_ratio;
-  }
+  if (status == LYNX_OK) status = result_judge_distance(g->bundle, g->result, p, error);
+  if (status == LYNX_OK) status = result_judge_checks(g->bundle, g->result, p, &all, error);
+  return status;
 }
 
 /* --- the executor: holes, departures, changes --- */
@@ -487,6 +552,8 @@ static enum lynx_status judge_executor(struct bundle *bundle, struct result *res
 static enum lynx_status keep_condition(void *context, int64_t realtime_ns, const char *kind, const char *text) {
   (void)realtime_ns;
   struct result *result = context;
+  if (strcmp(kind, "precision") == 0 || strcmp(kind, "budget") == 0) result->stopped = arena_copy(&result->arena, text);
+  if (strcmp(kind, "budget") == 0) result->budget_ended = true;
   if (strcmp(kind, "condition") == 0) add_text(result, &result->conditions, &result->n_conditions, arena_copy(&result->arena, text));
   return LYNX_OK;
 }
@@ -501,11 +568,12 @@ static enum lynx_status read_contract(struct bundle *bundle, struct result *resu
     return lynx_fail(error, LYNX_INPUT, "the bundle's contract is not one that this build reads");
   contract_digest(&result->contract, result->contract_digest);
   result->grade = contract_grade(&result->problems);
+  result->interval_confidence = look_confidence(result->contract.method.confidence, contract_looks(&result->contract));
   return LYNX_OK;
 }
 
 enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_info *seal, struct result *ret, struct lynx_error *error) {
-  *ret = (struct result){.seal = *seal};
+  *ret = (struct result){.seal = *seal, .stopped = "", .profile_taken = "", .calibration = ""};
   struct gather g = {.result = ret, .bundle = bundle};
   enum lynx_status status = read_contract(bundle, ret, error);
   if (status == LYNX_OK) status = bundle_each_session(bundle, keep_session, &g, error);
@@ -514,17 +582,12 @@ enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_
     ret->n_precisions = ret->contract.precisions.n_items;
     ret->precisions = arena_alloc(&ret->arena, ret->n_precisions, sizeof *ret->precisions);
   }
-  struct accuracy_sum sum = {.result = ret, .session = -1};
   for (size_t i = 0; i < ret->n_precisions && status == LYNX_OK; i++)
     status = compute_precision(&g, ret->contract.precisions.items[i], &ret->precisions[i], error);
-  if (status == LYNX_OK) status = bundle_each_accuracy(bundle, add_accuracy, &sum, error);
-  if (status == LYNX_OK) {
-    settle_accuracy(&sum);
-    for (size_t i = 0; i < ret->n_precisions; i++)
-      ret->precisions[i].bits_per_byte = interval_of_sessions(&ret->precisions[i], bits_of, 0, 0, ret->contract.method.confidence);
-    judge_accuracy(ret);
-  }
+  if (status == LYNX_OK) status = result_judge_accuracy(bundle, ret, error);
   free(g.sessions);
+  const char *calibration = bundle_meta(bundle, "calibration");
+  if (calibration != NULL) ret->calibration = arena_copy(&ret->arena, calibration);
   if (status == LYNX_OK) status = judge_executor(bundle, ret, error);
   if (status == LYNX_OK) status = bundle_each_event(bundle, keep_condition, ret, error);
   if (status != LYNX_OK) {

@@ -10,8 +10,10 @@
 #include "load/driver.h"
 #include "record/bundle.h"
 #include "result/formula.h"
-#include "stats/interval.h"
-#include "stats/quantile.h"
+#include "result/profile.h"
+#include "stats/saturation.h"
+#include "stats/sessions.h"
+#include "stats/steady.h"
 
 enum { RESULT_QUANTILES = 5 };
 extern const double result_quantiles[RESULT_QUANTILES]; /* 0.5 0.9 0.95 0.99 0.999 */
@@ -20,7 +22,8 @@ extern const double result_quantiles[RESULT_QUANTILES]; /* 0.5 0.9 0.95 0.99 0.9
 struct result_latency {
   size_t n; /* values, infinite ones included */
   size_t n_infinite;
-  struct quantile at[RESULT_QUANTILES];
+  struct session_quantile at[RESULT_QUANTILES];
+  struct session_mean mean;
   struct interval of_sessions[RESULT_QUANTILES]; /* mean of the sessions' quantiles */
 };
 
@@ -29,17 +32,66 @@ struct result_objective {
   double quantile;
   int64_t at_most_ns;
   struct quantile measured;
-  bool met, bounded; /* met: the estimate is within; bounded: the sample can bound the quantile */
-  bool held;         /* the whole interval is within */
+  double n_effective;
+  struct session_share misses; /* of all counted values */
+  bool met;                    /* by the estimate: at most 1 - quantile of the values miss */
+  bool held, missed;           /* with the confidence: the whole interval of the misses' share says so */
+  bool bounded;                /* the sample can decide it, one way or the other */
 };
+
+/* What one session's series did: the class that decides, and of which series. */
+struct result_steady {
+  enum steady_class class;
+  const char *series;     /* that decided */
+  int64_t from_ns, to_ns; /* what is counted */
+  int64_t changed_at_ns;  /* of the last change point beyond the tolerance; -1: none */
+  double drift;           /* over the judged part, of the series that decided */
+  size_t n_bins;
+};
+const char *steady_text(enum steady_class class);
 
 struct result_session {
   int64_t id, number, n_counted, n_ok, n_failed;
+  struct result_steady steady;
   bool complete;
   const char *status, *executor_started;
   double output_rate, request_rate, goodput;
   double at[METRIC_COUNT][RESULT_QUANTILES]; /* this session's own quantiles; NaN without values */
-  double bits_per_byte;                      /* NaN if not measured */
+  double accuracy;                           /* bits per byte, share or score; NaN if not measured */
+};
+
+/* One load of a search for saturation, all its windows together. */
+struct result_point {
+  double rate_per_s;
+  bool certify; /* has sessions of the certificate */
+  size_t n_sessions;
+  int64_t n_arrivals, n_failed;
+  struct growth growth;
+  enum load_verdict backlog;
+  bool objectives_met, objectives_held, objectives_missed; /* by the estimate; by the whole interval; the whole interval beyond */
+  bool sustained;
+  const char *why; /* what decided */
+  struct interval output_rate;
+  struct quantile time_to_first_token_p99_interval, end_to_end_p99_interval;               /* bounded where the windows can bound them */
+  struct interval goodput;                                                                 /* requests/s that met every objective */
+  double time_to_first_token_p50, time_to_first_token_p99, end_to_end_p50, end_to_end_p99; /* ns */
+  double tokens_per_s_per_user;                                                            /* 1 / median TPOT */
+  double in_system, little; /* mean number from the rows; arrivals/s x mean time in the system */
+  bool little_holds;        /* they agree within a tenth, or one request */
+};
+
+struct result_certificate {
+  bool searched, certified;
+  double passing, failing; /* requests/s; 0: none */
+  bool failing_for_sure;   /* the backlog's growth or the objective's miss is significant */
+  int64_t n_arrivals;      /* that it took */
+  const char *text;        /* in words */
+};
+
+enum check_verdict { CHECK_PASSED, CHECK_FAILED, CHECK_NOT_DECIDED };
+struct result_check {
+  const char *name, *text;
+  enum check_verdict verdict;
 };
 
 struct result_lag {
@@ -54,9 +106,11 @@ struct result_precision {
   bool unavailable;
   struct result_session *sessions;
   size_t n_sessions, n_complete;
-  int64_t n_counted, n_ok, n_failed, n_warm_up, n_tail;
-  int64_t outcomes[OUTCOME_COUNT];  /* of counted requests */
-  int64_t flags[ANSWER_FLAG_COUNT]; /* of counted requests */
+  int64_t n_counted, n_ok, n_failed, n_warm_up, n_not_steady, n_tail; /* n_not_steady: in the window, before it was steady */
+  int64_t outcomes[OUTCOME_COUNT];                                    /* of counted requests */
+  int64_t flags[ANSWER_FLAG_COUNT];                                   /* of counted requests */
+  int64_t n_waited_slot;                                              /* requests that found regime.concurrency in flight already */
+  const char *token_source;                                           /* by what tokens were counted, in words */
   int64_t n_without_usage;
   double tokens_per_event; /* of answers whose usage is known; 1 where each event held one token */
   double mean_prompt_tokens, mean_output_tokens;
@@ -67,8 +121,17 @@ struct result_precision {
   double failure_share;
   struct result_lag send_lag, read_lag;
   bool instrument_limited;
-  struct interval bits_per_byte;
-  double accuracy_ratio; /* reference / this; NaN if not known */
+  struct result_steady steady; /* of the precision: the least of its sessions' */
+  bool steady_holds;           /* every complete session, or all of them pooled */
+  struct result_point *points;
+  size_t n_points;
+  struct result_certificate certificate;
+  struct result_check *checks;
+  size_t n_checks;
+  struct profile_distance distance;
+  bool distance_known;
+  struct interval accuracy; /* bits per byte, or the share or score of the contract's measure */
+  double accuracy_ratio;    /* reference / this; NaN if not known */
   bool accuracy_known, accuracy_passed;
   double engine_cpu_share; /* of one core, in counted sessions */
 };
@@ -79,6 +142,7 @@ struct result {
   struct problem_list problems;
   enum grade grade;
   char contract_digest[DIGEST_HEX];
+  double interval_confidence; /* of each interval: the contract's, or more where several looks at the data have to be paid for */
   struct bundle_seal_info seal;
   struct result_precision *precisions;
   size_t n_precisions;
@@ -90,12 +154,19 @@ struct result {
   size_t n_changed;
   const char **conditions; /* events of the run that bear on its validity */
   size_t n_conditions;
+  const char *stopped; /* how a run with a precision target or a budget ended; "" otherwise */
+  bool budget_ended;
+  const char *profile_taken; /* when the profile was made; "" without one */
+  const char *calibration;   /* the record of `lynxbench calibrate` that the run refers to; "" without one */
 };
 
 enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_info *seal, struct result *ret,
                                 struct lynx_error *error) LYNX_MUST_CHECK;
 bool result_write(const struct result *result, struct buffer *ret);
 void result_release(struct result *result);
+
+/* Did it meet every objective of the contract? A failure meets none that it could have. */
+bool result_meets_objectives(const struct contract *contract, const struct bundle_request *request);
 
 /* The value of one latency of one counted request; false if it has none. Infinite for a failure. */
 bool result_latency_of(const struct contract *contract, enum metric metric, const struct bundle_request *request, double *ret_ns);

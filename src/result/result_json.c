@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/number.h"
+#include "result/claim.h"
 #include "result/result.h"
 
 enum { DIGITS = 7 };
@@ -32,6 +33,10 @@ static void put_interval(struct json_writer *json, const char *key, const char *
   json_close(json);
 }
 
+static void put_effective(struct json_writer *json, double n_effective) {
+  json_put_double(json, "n_effective", number_round(n_effective, 4));
+}
+
 static void put_quantile(struct json_writer *json, const struct quantile *q) {
   put_ns(json, "estimate", q->estimate);
   put_ns(json, "low", q->low);
@@ -51,11 +56,103 @@ static void put_latency(struct json_writer *json, enum metric metric, const stru
   for (int q = 0; q < RESULT_QUANTILES && latency->n > 0; q++) {
     json_open_object(json);
     json_put_double(json, "p", result_quantiles[q]);
-    put_quantile(json, &latency->at[q]);
+    put_quantile(json, &latency->at[q].quantile);
+    put_effective(json, latency->at[q].n_effective);
+    put(json, "design_effect", latency->at[q].design_effect);
     put_interval(json, "of_sessions", NULL, &latency->of_sessions[q]);
     json_close(json);
   }
   json_close(json);
+  put_interval(json, "mean", NULL, &latency->mean.interval);
+  if (latency->mean.why != MEAN_HOLDS) json_put_text(json, "mean_refused", mean_refusal_text(latency->mean.why));
+  json_close(json);
+}
+
+static void put_steady(struct json_writer *json, const char *key, const struct result_steady *s) {
+  json_key(json, key);
+  json_open_object(json);
+  json_put_text(json, "class", steady_text(s->class));
+  json_put_text(json, "series", s->series);
+  json_put_int(json, "from_ns", s->from_ns);
+  json_put_int(json, "to_ns", s->to_ns);
+  if (s->changed_at_ns >= 0) json_put_int(json, "changed_at_ns", s->changed_at_ns);
+  put(json, "drift", s->drift);
+  json_close(json);
+}
+
+static void put_points(struct json_writer *json, const struct result_precision *p) {
+  const struct result_certificate *c = &p->certificate;
+  if (!c->searched) return;
+  json_key(json, "saturation");
+  json_open_object(json);
+  json_put_text(json, "text", c->text);
+  json_put_bool(json, "certified", c->certified);
+  put(json, "passing", c->passing);
+  put(json, "failing", c->failing);
+  json_put_bool(json, "failing_for_sure", c->failing_for_sure);
+  json_put_int(json, "arrivals", c->n_arrivals);
+  json_key(json, "points");
+  json_open_array(json);
+  for (size_t i = 0; i < p->n_points; i++) {
+    const struct result_point *x = &p->points[i];
+    json_open_object(json);
+    put(json, "rate_per_s", x->rate_per_s);
+    json_put_bool(json, "sustained", x->sustained);
+    json_put_text(json, "why", x->why);
+    json_put_int(json, "sessions", (int64_t)x->n_sessions);
+    json_put_int(json, "arrivals", x->n_arrivals);
+    json_put_int(json, "failed", x->n_failed);
+    json_key(json, "backlog_growth");
+    json_open_object(json);
+    json_put_text(json, "formula", formulas[FORMULA_BACKLOG_GROWTH].id);
+    put(json, "estimate", x->growth.estimate);
+    put(json, "low", x->growth.low);
+    put(json, "high", x->growth.high);
+    json_close(json);
+    put_interval(json, "output_rate", formulas[FORMULA_OUTPUT_RATE].id, &x->output_rate);
+    put_interval(json, "goodput", formulas[FORMULA_GOODPUT].id, &x->goodput);
+    put(json, "tokens_per_s_per_user", x->tokens_per_s_per_user);
+    put_ns(json, "time_to_first_token_p50", x->time_to_first_token_p50);
+    put_ns(json, "time_to_first_token_p99", x->time_to_first_token_p99);
+    json_put_bool(json, "time_to_first_token_p99_bounded", x->time_to_first_token_p99_interval.bounded);
+    if (x->time_to_first_token_p99_interval.bounded) {
+      put_ns(json, "time_to_first_token_p99_low", x->time_to_first_token_p99_interval.low);
+      put_ns(json, "time_to_first_token_p99_high", x->time_to_first_token_p99_interval.high);
+    }
+    put_ns(json, "end_to_end_p50", x->end_to_end_p50);
+    put_ns(json, "end_to_end_p99", x->end_to_end_p99);
+    put(json, "in_system", x->in_system);
+    put(json, "littles_law", x->little);
+    json_put_bool(json, "littles_law_holds", x->little_holds);
+    json_close(json);
+  }
+  json_close(json);
+  json_close(json);
+}
+
+static void put_checks(struct json_writer *json, const struct result_precision *p) {
+  static const char *const verdicts[] = {[CHECK_PASSED] = "passed", [CHECK_FAILED] = "failed", [CHECK_NOT_DECIDED] = "not decided"};
+  json_key(json, "checks");
+  json_open_array(json);
+  for (size_t i = 0; i < p->n_checks; i++) {
+    json_open_object(json);
+    json_put_text(json, "name", p->checks[i].name);
+    json_put_text(json, "verdict", verdicts[p->checks[i].verdict]);
+    json_put_text(json, "text", p->checks[i].text);
+    json_close(json);
+  }
+  json_close(json);
+}
+
+static void put_distance(struct json_writer *json, const struct result_precision *p) {
+  if (!p->distance_known) return;
+  json_key(json, "representativeness");
+  json_open_object(json);
+  put(json, "prompt_length_distance", p->distance.prompt_length);
+  put(json, "output_length_distance", p->distance.output_length);
+  put(json, "arrivals_distance", p->distance.arrivals);
+  put(json, "concurrency_ratio", p->distance.concurrency_ratio);
+  put(json, "prefix_reuse_difference", p->distance.prefix_reuse);
   json_close(json);
 }
 
@@ -95,7 +192,8 @@ static void put_sessions(struct json_writer *json, const struct result_precision
       }
       json_close(json);
     }
-    put(json, "bits_per_byte", s->bits_per_byte);
+    put(json, "accuracy", s->accuracy);
+    put_steady(json, "steady", &s->steady);
     json_close(json);
   }
   json_close(json);
@@ -108,6 +206,7 @@ static void put_counts(struct json_writer *json, const struct result_precision *
   json_put_int(json, "ok", p->n_ok);
   json_put_int(json, "failed", p->n_failed);
   json_put_int(json, "excluded_warm_up", p->n_warm_up);
+  json_put_int(json, "excluded_not_steady", p->n_not_steady);
   json_put_int(json, "excluded_tail", p->n_tail);
   json_key(json, "failures");
   json_open_object(json);
@@ -132,14 +231,25 @@ static void put_objectives(struct json_writer *json, const struct result_precisi
     json_put_double(json, "quantile", o->quantile);
     json_put_int(json, "at_most_ns", o->at_most_ns);
     put_quantile(json, &o->measured);
+    put_effective(json, o->n_effective);
+    put(json, "miss_share", o->misses.share);
+    put(json, "miss_share_low", o->misses.low);
+    put(json, "miss_share_high", o->misses.high);
+    json_put_bool(json, "decidable", o->bounded);
     json_put_bool(json, "met", o->met);
     json_put_bool(json, "held", o->held);
+    json_put_bool(json, "missed", o->missed);
     json_close(json);
   }
   json_close(json);
 }
 
-static void put_precision(struct json_writer *json, const struct result_precision *p) {
+static void put_precision(struct json_writer *json, const struct contract *contract, const struct result_precision *p) {
+  static const enum formula_index accuracy_formulas[] = {[ACCURACY_LIKELIHOOD] = FORMULA_BITS_PER_BYTE,
+                                                         [ACCURACY_EXACT_MATCH] = FORMULA_EXACT_MATCH,
+                                                         [ACCURACY_TOKEN_AGREEMENT] = FORMULA_AGREEMENT,
+                                                         [ACCURACY_SCORER] = FORMULA_SCORE};
+  enum formula_index accuracy_formula = accuracy_formulas[contract->accuracy.measure];
   json_open_object(json);
   json_put_text(json, "precision", p->name);
   json_put_bool(json, "unavailable", p->unavailable);
@@ -152,6 +262,7 @@ static void put_precision(struct json_writer *json, const struct result_precisio
   put_interval(json, "request_rate", formulas[FORMULA_REQUEST_RATE].id, &p->request_rate);
   put_interval(json, "goodput", formulas[FORMULA_GOODPUT].id, &p->goodput);
   put(json, "failure_share", p->failure_share);
+  json_put_text(json, "token_source", p->token_source);
   put(json, "tokens_per_event", p->tokens_per_event);
   put(json, "mean_prompt_tokens", p->mean_prompt_tokens);
   put(json, "mean_output_tokens", p->mean_output_tokens);
@@ -160,8 +271,14 @@ static void put_precision(struct json_writer *json, const struct result_precisio
   for (int m = 0; m < METRIC_COUNT; m++) put_latency(json, (enum metric)m, &p->latency[m]);
   json_close(json);
   put_objectives(json, p);
-  put_interval(json, "bits_per_byte", formulas[FORMULA_BITS_PER_BYTE].id, &p->bits_per_byte);
+  put_interval(json, "accuracy", formulas[accuracy_formula].id, &p->accuracy);
   put(json, "accuracy_ratio", p->accuracy_ratio);
+  if (p->accuracy_known) json_put_bool(json, "accuracy_passed", p->accuracy_passed);
+  put_steady(json, "steady", &p->steady);
+  json_put_bool(json, "steady_holds", p->steady_holds);
+  put_points(json, p);
+  put_checks(json, p);
+  put_distance(json, p);
   put_lag(json, "send_lag", FORMULA_SEND_LAG, &p->send_lag);
   put_lag(json, "read_lag", FORMULA_READ_LAG, &p->read_lag);
   json_put_bool(json, "instrument_limited", p->instrument_limited);
@@ -202,10 +319,11 @@ bool result_write(const struct result *result, struct buffer *ret) {
   put_texts(&json, "departures", result->departures, result->n_departures);
   put_texts(&json, "changed_during_the_run", result->changed, result->n_changed);
   json_close(&json);
+  if (result->stopped[0] != 0) json_put_text(&json, "stopped", result->stopped);
   put_texts(&json, "conditions", result->conditions, result->n_conditions);
   json_key(&json, "precisions");
   json_open_array(&json);
-  for (size_t i = 0; i < result->n_precisions; i++) put_precision(&json, &result->precisions[i]);
+  for (size_t i = 0; i < result->n_precisions; i++) put_precision(&json, &result->contract, &result->precisions[i]);
   json_close(&json);
   json_close(&json);
   return json_finish(&json) && buffer_text(ret, "\n");

@@ -16,25 +16,39 @@ double quantile_of(const double *x, size_t n, double p) {
   return x[rank_of(n, p) - 1];
 }
 
-struct quantile quantile_interval(const double *x, size_t n, double p, double confidence) {
+/* Ranks 0 and n + 1 mean that there is none. Both conditions are monotone in the rank: bisect. */
+static void exact_ranks(long n, double p, double confidence, long *ret_low, long *ret_high) {
   double half = (1 - confidence) / 2;
-  long low = 0, high = (long)n + 1;
-  /* Both conditions are monotone in the rank: bisect. */
-  for (long a = 0, b = (long)n; a < b;) {
+  *ret_low = 0;
+  *ret_high = n + 1;
+  for (long a = 0, b = n; a < b;) {
     long middle = (a + b + 1) / 2;
-    if (special_binomial_cdf(middle - 1, (long)n, p) <= half) a = low = middle;
+    if (special_binomial_cdf(middle - 1, n, p) <= half) a = *ret_low = middle;
     else b = middle - 1;
   }
-  for (long a = 1, b = (long)n + 1; a < b;) {
+  for (long a = 1, b = n + 1; a < b;) {
     long middle = (a + b) / 2;
-    if (1 - special_binomial_cdf(middle - 1, (long)n, p) <= half) b = high = middle;
+    if (1 - special_binomial_cdf(middle - 1, n, p) <= half) b = *ret_high = middle;
     else a = middle + 1;
   }
-  struct quantile result = {
-      .estimate = quantile_of(x, n, p), .low_rank = (size_t)low, .high_rank = (size_t)high, .bounded = low >= 1 && high <= (long)n};
-  result.low = low >= 1 ? x[low - 1] : x[0];
-  result.high = high <= (long)n ? x[high - 1] : INFINITY;
+}
+
+struct quantile quantile_interval_effective(const double *x, size_t n, double p, double confidence, double n_effective) {
+  long few = n_effective < (double)n ? (long)n_effective : (long)n, low, high;
+  struct quantile result = {.estimate = quantile_of(x, n, p), .low = x[0], .high = INFINITY, .high_rank = n + 1};
+  if (few < 1) return result;
+  exact_ranks(few, p, confidence, &low, &high);
+  /* The k-th of `few` stands for the levels from (k - 1) / few to k / few: outwards. With few = n these are the ranks themselves. */
+  if (low >= 1) result.low_rank = (size_t)((double)(low - 1) / (double)few * (double)n) + 1;
+  if (high <= few) result.high_rank = rank_of(n, (double)high / (double)few);
+  result.bounded = low >= 1 && high <= few;
+  if (low >= 1) result.low = x[result.low_rank - 1];
+  if (high <= few) result.high = x[result.high_rank - 1];
   return result;
+}
+
+struct quantile quantile_interval(const double *x, size_t n, double p, double confidence) {
+  return quantile_interval_effective(x, n, p, confidence, (double)n);
 }
 
 size_t quantile_least_sample(double p, double confidence) {

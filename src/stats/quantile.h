@@ -6,8 +6,8 @@
  *          bounded is false where no such u <= n (or l >= 1) exists: then the sample cannot bound the quantile and no claim
  *          may be made of it (two-sided 95 %: p99 needs 368, p99.9 needs 3688)
  * Source   distribution-free interval for quantiles (Conover, Practical Nonparametric Statistics, 3.2); docs/method.md#quantiles
- * Limits   right for independent values only: requests within one session are not, so lynxbench also reports the spread of
- *          the sessions' own quantiles */
+ *          with n_effective < n: the ranks of n_effective independent values, scaled to n
+ * Limits   quantile_interval is right for independent values only; of requests, which are not, stats/sessions.h */
 #ifndef STATS_QUANTILE_H
 #define STATS_QUANTILE_H
 
@@ -22,6 +22,8 @@ struct quantile {
 
 double quantile_of(const double *x, size_t n, double p);
 struct quantile quantile_interval(const double *x, size_t n, double p, double confidence);
+
+struct quantile quantile_interval_effective(const double *x, size_t n, double p, double confidence, double n_effective);
 
 /* The least n for which quantile_interval is bounded. */
 size_t quantile_least_sample(double p, double confidence);

@@ -82,6 +82,17 @@ double special_beta_cdf(double x, double a, double b) {
   return 1 - scale * beta_fraction(1 - x, b, a) / b;
 }
 
+double special_beta_quantile(double p, double a, double b) {
+  double low = 0, high = 1;
+  for (int i = 0; i < 200; i++) {
+    double middle = low + (high - low) / 2;
+    if (middle <= low || middle >= high) break;
+    if (special_beta_cdf(middle, a, b) < p) low = middle;
+    else high = middle;
+  }
+  return low + (high - low) / 2;
+}
+
 double special_t_cdf(double t, double freedom) {
   double tail = special_beta_cdf(freedom / (freedom + t * t), freedom / 2, 0.5) / 2;
   return t > 0 ? 1 - tail : tail;
@@ -105,4 +116,36 @@ double special_binomial_cdf(long k, long n, double p) {
   if (k < 0) return 0;
   if (k >= n) return 1;
   return special_beta_cdf(1 - p, (double)(n - k), (double)k + 1);
+}
+
+/* 1 - P(Z <= z) for z >= 0. */
+static double normal_tail(double z) {
+  double density = z > 37 ? 0 : special_exp(-z * z / 2) * 0.39894228040143267794;
+  if (z < 3) {
+    double term = z, sum = z;
+    for (int k = 3; k < 400 && term > 1e-18 * sum; k += 2) {
+      term *= z * z / k;
+      sum += term;
+    }
+    return 0.5 - density * sum;
+  }
+  double fraction = z;
+  for (int k = 120; k >= 1; k--) fraction = z + k / fraction;
+  return density / fraction;
+}
+
+double special_normal_cdf(double z) {
+  return z < 0 ? normal_tail(-z) : 1 - normal_tail(z);
+}
+
+double special_normal_quantile(double p) {
+  if (p == 0.5) return 0;
+  double target = p < 0.5 ? p : 1 - p, low = 0, high = 38; /* by the tail, where there is precision */
+  for (int i = 0; i < 200; i++) {
+    double middle = low + (high - low) / 2;
+    if (middle == low || middle == high) break;
+    if (normal_tail(middle) > target) low = middle;
+    else high = middle;
+  }
+  return p < 0.5 ? -low : low;
 }

@@ -55,6 +55,27 @@ static bool machine_open(const struct root *root, void **ret_state) {
   return read_ticks(root, &m->total, &m->busy, &m->steal);
 }
 
+/* The mean clock of the processors, and the hottest thermal zone; virtual machines seldom have either. */
+static void sample_hardware(const struct root *root, sampler_deliver *deliver, void *context) {
+  enum { MOST = 1024, ZONES = 64 };
+  char path[96], line[64];
+  double sum = 0, hottest = -1000, value;
+  int n = 0;
+  for (int i = 0; i < MOST; i++) {
+    (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", i);
+    if (!root_read_line(root, path, line, sizeof line) || sscanf(line, "%lf", &value) != 1) break;
+    sum += value / 1000;
+    n++;
+  }
+  if (n > 0) deliver(context, "machine.clock_mhz", sum / n);
+  for (int i = 0; i < ZONES; i++) {
+    (void)snprintf(path, sizeof path, "/sys/class/thermal/thermal_zone%d/temp", i);
+    if (!root_read_line(root, path, line, sizeof line) || sscanf(line, "%lf", &value) != 1) break;
+    if (value / 1000 > hottest) hottest = value / 1000;
+  }
+  if (hottest > -273) deliver(context, "machine.temperature_c", hottest);
+}
+
 static void machine_sample(void *state, sampler_deliver *deliver, void *context) {
   struct machine *m = state;
   unsigned long long total, busy, steal;
@@ -70,6 +91,7 @@ static void machine_sample(void *state, sampler_deliver *deliver, void *context)
     m->busy = busy;
     m->steal = steal;
   }
+  sample_hardware(m->root, deliver, context);
   char line[256];
   double pressure;
   if (root_read_line(m->root, "/proc/pressure/cpu", line, sizeof line) && sscanf(line, "some avg10=%lf", &pressure) == 1)

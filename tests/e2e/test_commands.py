@@ -28,13 +28,18 @@ with folder() as d:
         os.symlink(f"{SOURCE}/{part}", f"{d}/tree/{part}")
     os.symlink(BUILD, f"{d}/tree/build")
     lynx("run", f"{SOURCE}/tests/e2e/quick.yaml", "--out", f"{d}/demo.lynx", "--quiet")
+    busy = False
     for name in names:
         text = lynx(name, "--help").stdout.split("example:\n")[1].strip()
         text = text.replace("/tmp/", f"{d}/").replace("build/demo/demo.lynx", f"{d}/demo.lynx")
         if "man -l" in text and not shutil.which("man"):
             text = text.split("|")[0]
         r = subprocess.run(["bash", "-c", f"set -o pipefail; {text}"], cwd=f"{d}/tree", capture_output=True, text=True, timeout=60, env=environment())
-        check(r.returncode in (0, 1) if name == "claim" else r.returncode == 0 or "head -c" in text, f"example of {name}: exit {r.returncode}: {r.stderr}")
+        # Where the machine is too busy for an honest claim, the program says so with these codes, and is right. The example of
+        # compare holds a run of two short sessions against itself, and may find that too few to call the two the same.
+        busy = busy or (name == "run" and r.returncode == 4 and machine_was_busy(r))
+        fine = {"claim": (0, 1), "compare": (0, 3), "run": (0, 4) if busy else (0,)}.get(name, (0,))
+        check(r.returncode in fine or "head -c" in text, f"example of {name}: exit {r.returncode}: {r.stderr}")
     # init, from flags, without a terminal to ask on.
     with reference("--mode", "metronome", "--first-token", "5ms", "--gap", "1ms") as port:
         r = lynx("init", "--endpoint", f"http://127.0.0.1:{port}", "--model", "metronome", "--rate", "20", "--counted", "1s", "--sessions", "2", "--out", f"{d}/new.yaml")
@@ -50,7 +55,7 @@ with folder() as d:
         text = open(f"{d}/new.yaml").read().replace("warm_up: 10s", "warm_up: 200ms")
         open(f"{d}/new.yaml", "w").write(text)
         r = lynx("run", f"{d}/new.yaml", "--out", f"{d}/new.lynx", "--json")
-        check_equal(r.returncode, 0, f"run of what init wrote: {r.stderr}")
+        check(r.returncode == 0 or (r.returncode == 4 and machine_was_busy(r)), f"run of what init wrote: {r.stderr}")
         check_equal(json.loads(r.stdout)["ended"], "complete", "run --json")
         check_in("counted", r.stderr, "progress in plain lines where standard error is no terminal")
         # Where it serves on this machine, the process behind the endpoint is found and captured.

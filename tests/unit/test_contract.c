@@ -106,8 +106,7 @@ static void problems(void) {
   /* Rules across fields, with the line of the field they name. */
   problem("lynxbench: 1\nexecutor: {endpoint: \"http://h:1\"}\nregime: {load: closed, concurrency: 4, rate_per_s: 2}\n",
           "regime.rate_per_s", 3, "closed", "leave it out");
-  problem("lynxbench: 1\nexecutor: {endpoint: \"http://h:1\"}\nregime: {load: closed}\n", "regime.concurrency", 3, "nothing",
-          "concurrency");
+  problem("lynxbench: 1\nexecutor: {endpoint: \"http://h:1\"}\nregime: {load: closed}\n", "regime.concurrency", 3, "nothing", "needs it");
   problem("lynxbench: 1\nregime: {rate_per_s: 2}\n", "executor.endpoint", 0, "nothing", "http://");
   problem(WITH("where:\n  load_cap_per_s: 1\n"), "regime.rate_per_s", 3, "above", "within the cap");
   problem(WITH("where: {environment: production}\n"), "where", 4, "production", "must not harm");

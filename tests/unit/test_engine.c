@@ -121,7 +121,11 @@ enum { MS = 1000000 };
 static void stalls_are_seen(void) {
   struct schedule schedule;
   struct sim sim = {.service_ns = 1 * MS, .stall_from_ns = 1000 * MS, .stall_ns = 500 * MS};
-  CHECK_INT(schedule_make(&schedule, SCHEDULE_CONSTANT, 100000000, 3000 * (int64_t)MS, 1, NULL), LYNX_OK); /* every 10 ms */
+  CHECK_INT(
+      schedule_make(&schedule,
+                    &(struct schedule_plan){.kind = SCHEDULE_CONSTANT, .rate_micro = 100000000, .length_ns = 3000 * (int64_t)MS, .seed = 1},
+                    NULL),
+      LYNX_OK); /* every 10 ms */
   struct engine_report report = run(&sim, &schedule, 64, 500 * MS, 2000 * (int64_t)MS, 500 * MS, 10000 * (int64_t)MS);
   CHECK(report.drained);
   int64_t slow = 0, n_counted = 0;
@@ -143,7 +147,11 @@ static void stalls_are_seen(void) {
 static void lateness_is_counted(void) {
   struct schedule schedule;
   struct sim sim = {.service_ns = 15 * MS};
-  CHECK_INT(schedule_make(&schedule, SCHEDULE_CONSTANT, 100000000, 200 * (int64_t)MS, 1, NULL), LYNX_OK);
+  CHECK_INT(
+      schedule_make(&schedule,
+                    &(struct schedule_plan){.kind = SCHEDULE_CONSTANT, .rate_micro = 100000000, .length_ns = 200 * (int64_t)MS, .seed = 1},
+                    NULL),
+      LYNX_OK);
   struct engine_report report = run(&sim, &schedule, 1, 0, 100 * MS, 100 * MS, 10000 * (int64_t)MS);
   CHECK(report.n_busy > 0);
   int n_counted = 0;
@@ -158,7 +166,11 @@ static void lateness_is_counted(void) {
 static void the_unsent_are_kept(void) {
   struct schedule schedule;
   struct sim sim = {.service_ns = 400 * MS};
-  CHECK_INT(schedule_make(&schedule, SCHEDULE_CONSTANT, 100000000, 200 * (int64_t)MS, 1, NULL), LYNX_OK);
+  CHECK_INT(
+      schedule_make(&schedule,
+                    &(struct schedule_plan){.kind = SCHEDULE_CONSTANT, .rate_micro = 100000000, .length_ns = 200 * (int64_t)MS, .seed = 1},
+                    NULL),
+      LYNX_OK);
   struct engine_report report = run(&sim, &schedule, 1, 0, 100 * MS, 100 * MS, 10000 * (int64_t)MS);
   int n_counted = 0, n_unsent = 0;
   for (size_t i = 0; i < sim.n_rows; i++) {
@@ -175,7 +187,11 @@ static void the_unsent_are_kept(void) {
 static void time_outs_and_leftovers(void) {
   struct schedule schedule;
   struct sim sim = {.mute = true};
-  CHECK_INT(schedule_make(&schedule, SCHEDULE_CONSTANT, 10000000, 1000 * (int64_t)MS, 1, NULL), LYNX_OK); /* every 100 ms */
+  CHECK_INT(
+      schedule_make(&schedule,
+                    &(struct schedule_plan){.kind = SCHEDULE_CONSTANT, .rate_micro = 10000000, .length_ns = 1000 * (int64_t)MS, .seed = 1},
+                    NULL),
+      LYNX_OK); /* every 100 ms */
   struct engine_report report = run(&sim, &schedule, 64, 0, 600 * MS, 200 * MS, 500 * MS);
   CHECK(!report.drained);
   int n[OUTCOME_COUNT] = {0};
@@ -194,7 +210,8 @@ static void time_outs_and_leftovers(void) {
 static void closed_loop(void) {
   struct schedule schedule;
   struct sim sim = {.service_ns = 10 * MS};
-  CHECK_INT(schedule_make(&schedule, SCHEDULE_CLOSED, 0, 0, 1, NULL), LYNX_OK);
+  CHECK_INT(schedule_make(&schedule, &(struct schedule_plan){.kind = SCHEDULE_CLOSED, .rate_micro = 0, .length_ns = 0, .seed = 1}, NULL),
+            LYNX_OK);
   sim.now_ns = -20 * MS; /* the engine is up before the session begins */
   (void)run(&sim, &schedule, 2, 100 * MS, 400 * MS, 100 * MS, 10000 * (int64_t)MS);
   CHECK(sim.n_rows >= 50 && sim.n_rows <= 56); /* one every 10 ms for half a second, and what was in flight */

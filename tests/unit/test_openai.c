@@ -74,8 +74,8 @@ static void scanner(void) {
 }
 
 static void bodies(void) {
-  struct driver_options o = {.model = "m\"1", .stream = true, .ignore_eos = true, .output_tokens = 3, .seed = 1};
-  struct driver_input input = {"hi\n", 3};
+  struct driver_options o = {.model = "m\"1", .stream = true, .ignore_eos = true, .seed = 1};
+  struct driver_input input = {"hi\n", 3, 3};
   struct buffer out;
   buffer_init(&out, 4096);
   CHECK(openai_body(&o, &input, &out));

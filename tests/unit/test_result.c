@@ -13,7 +13,9 @@ static const char contract[] =
     "lynxbench: 1\nname: made\nexecutor: {endpoint: \"http://h:1\", expect: {cpu.model: X}}\nworkload: {model: m, output_tokens: 4, "
     "continuous_usage: true}\nregime: {rate_per_s: 100}\n"
     "slo: [{metric: time_to_first_token, quantile: 0.5, at_most: 30ms}]\nprecisions: [f32]\naccuracy: {text_file: x, reference: "
-    "f32}\nmethod: {warm_up: 1s, counted: 2s, sessions: 2, failures_at_most: 0.2, lag_p99_at_most: 1ms}\n";
+    "f32, at_least_ratio: 0.99}\nmethod: {warm_up: 1s, counted: 2s, sessions: 6, steady: reported, failures_at_most: 0.2, lag_p99_at_most: "
+    "1ms}\n"
+    "checks: [length, usage, first_token]\n";
 
 static void add(struct bundle *b, int64_t session, int64_t id, int64_t at, enum phase phase, enum outcome outcome, int64_t ttft,
                 int64_t late) {
@@ -61,7 +63,7 @@ static void make(const char *path, bool with_failure, int64_t late, const char *
            &(struct fact){
                .layer = LAYER_ACCELERATOR, .kind = FACT_IDENTITY, .status = FACT_READ, .key = "cpu.model", .value = cpu, .source = "test"});
   CHECK_INT(bundle_put_facts(b, "start:f32", &facts, &e), LYNX_OK);
-  for (int64_t s = 0; s < 2; s++) {
+  for (int64_t s = 0; s < 6; s++) {
     CHECK_INT(
         bundle_put_session(b,
                            &(struct bundle_session){.id = s,
@@ -72,6 +74,9 @@ static void make(const char *path, bool with_failure, int64_t late, const char *
                                                     .warm_up_ns = SECOND,
                                                     .counted_ns = 2 * (int64_t)SECOND,
                                                     .schedule_digest = "",
+                                                    .purpose = "measure",
+                                                    .rate_per_s = 100,
+                                                    .concurrency = 256,
                                                     .executed_json = "{\"executed\":\"f32\",\"status\":\"native\",\"primitive\":\"p\"}",
                                                     .instrument_json = "{\"cpu_ns\":1,\"wall_ns\":100}"},
                            &e),
@@ -110,35 +115,35 @@ static void figures(const char *path) {
   make(path, true, 500000, "X", true, root);
   open_result(path, &b, &r);
   const struct result_precision *p = &r.precisions[0];
-  CHECK_INT(p->n_counted, 20);
-  CHECK_INT(p->n_ok, 18);
-  CHECK_INT(p->outcomes[OUTCOME_HTTP_STATUS], 2);
-  CHECK_INT(p->n_warm_up, 2);
-  CHECK_INT(p->n_tail, 2);
+  CHECK_INT(p->n_counted, 60);
+  CHECK_INT(p->n_ok, 54);
+  CHECK_INT(p->outcomes[OUTCOME_HTTP_STATUS], 6);
+  CHECK_INT(p->n_warm_up, 6);
+  CHECK_INT(p->n_tail, 6);
   CHECK_NEAR(p->failure_share, 0.1, 1e-15);
-  /* 9 answers of 4 tokens in 2 s of window, all of them inside: 18 tokens/s, the same in both sessions. */
+  /* 9 answers of 4 tokens in 2 s of window, all of them inside: 18 tokens/s, the same in every session. */
   CHECK_NEAR(p->output_rate.estimate, 18, 1e-12);
   CHECK_NEAR(p->output_rate.low, 18, 1e-12);
   /* 9 of 10 met the 30 ms objective: 4.5 good answers per second. */
   CHECK_NEAR(p->goodput.estimate, 4.5, 1e-12);
-  /* TTFT from the scheduled time: 20..29 ms but one infinite. Sorted pairs: the median is the 10th of 20: 25 ms. */
-  CHECK_INT(p->latency[METRIC_TIME_TO_FIRST_TOKEN].n, 20);
-  CHECK_INT(p->latency[METRIC_TIME_TO_FIRST_TOKEN].n_infinite, 2);
-  CHECK_NEAR(p->latency[METRIC_TIME_TO_FIRST_TOKEN].at[0].estimate, 25000000, 0);
-  CHECK(isinf(p->latency[METRIC_TIME_TO_FIRST_TOKEN].at[3].estimate));              /* the p99 is a failure */
-  CHECK_NEAR(p->latency[METRIC_TIME_PER_OUTPUT_TOKEN].at[0].estimate, 10000000, 0); /* 30 ms / (4 - 1) */
-  CHECK_INT(p->latency[METRIC_INTER_TOKEN_LATENCY].n, 18 * 3);
-  CHECK_NEAR(p->latency[METRIC_INTER_TOKEN_LATENCY].at[0].estimate, 10000000, 0);
-  CHECK_NEAR(p->latency[METRIC_END_TO_END].at[0].estimate, 56000000, 0);
+  /* TTFT from the scheduled time: 20..29 ms but one infinite. Sorted: the median is the 30th of 60: 25 ms. */
+  CHECK_INT(p->latency[METRIC_TIME_TO_FIRST_TOKEN].n, 60);
+  CHECK_INT(p->latency[METRIC_TIME_TO_FIRST_TOKEN].n_infinite, 6);
+  CHECK_NEAR(p->latency[METRIC_TIME_TO_FIRST_TOKEN].at[0].quantile.estimate, 25000000, 0);
+  CHECK(isinf(p->latency[METRIC_TIME_TO_FIRST_TOKEN].at[3].quantile.estimate));              /* the p99 is a failure */
+  CHECK_NEAR(p->latency[METRIC_TIME_PER_OUTPUT_TOKEN].at[0].quantile.estimate, 10000000, 0); /* 30 ms / (4 - 1) */
+  CHECK_INT(p->latency[METRIC_INTER_TOKEN_LATENCY].n, 54 * 3);
+  CHECK_NEAR(p->latency[METRIC_INTER_TOKEN_LATENCY].at[0].quantile.estimate, 10000000, 0);
+  CHECK_NEAR(p->latency[METRIC_END_TO_END].at[0].quantile.estimate, 56000000, 0);
   CHECK_NEAR(p->send_lag.p99, 500000, 0);
   CHECK(!p->instrument_limited);
-  CHECK_NEAR(p->bits_per_byte.estimate, 1020.0 / 500, 1e-12);
+  CHECK_NEAR(p->accuracy.estimate, 1020.0 / 500, 1e-12);
   CHECK_NEAR(p->accuracy_ratio, 1, 1e-12);
   CHECK(p->objectives[0].held);
   claim_build(&r, 0, &claim);
   CHECK(claim.sentence != NULL && claim.n_reasons == 0);
   CHECK_CONTAINS(claim.sentence, "18.00 tokens/s");
-  CHECK_CONTAINS(claim.sentence, "10 % of 20 counted requests failed");
+  CHECK_CONTAINS(claim.sentence, "10 % of 60 counted requests failed");
   CHECK_CONTAINS(claim.sentence, "representativeness unknown");
   /* The same bytes twice. */
   struct buffer one, two;

@@ -1,0 +1,265 @@
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/number.h"
+#include "cli/bundle_file.h"
+#include "cli/calibration.h"
+#include "cli/command.h"
+#include "cli/screen.h"
+#include "stats/quantile.h"
+
+static const struct option_spec options[] = {
+    {"out", "FILE", "instead of where runs look for it; - for standard output"},
+    {"reference", "PROGRAM", "the lynxbench-ref to measure against (default: beside lynxbench, or in PATH)"},
+    {"quiet", NULL, "no progress"}};
+
+enum { CLOCK_READS = 200000, SLEEPS = 400, SLEEP_NS = 1000000 };
+
+struct calibration {
+  double clock_read_ns, wake_p50_ns, wake_p99_ns;
+  double pacing_p50_ns, pacing_p99_ns;                 /* null driver, 1,000 requests/s */
+  double engine_requests_per_s;                        /* null driver, closed loop */
+  double read_lag_p99_ns;                              /* metronome, 100 requests/s of 16 tokens */
+  double ceiling_requests_per_s, ceiling_tokens_per_s; /* metronome, closed loop; NaN without one */
+};
+
+/* --- the clock and the sleep --- */
+
+static void measure_clock(struct calibration *c) {
+  static double late[SLEEPS];
+  const struct timespec sleep = {.tv_nsec = SLEEP_NS};
+  int64_t begun = clock_now(&clock_system);
+  for (int i = 0; i < CLOCK_READS; i++) (void)clock_now(&clock_system);
+  c->clock_read_ns = (double)(clock_now(&clock_system) - begun) / CLOCK_READS;
+  for (int i = 0; i < SLEEPS; i++) {
+    int64_t before = clock_now(&clock_system);
+    (void)nanosleep(&sleep, NULL); /* ended early by a signal it is early, and counts so */
+    late[i] = (double)(clock_now(&clock_system) - before - SLEEP_NS);
+  }
+  quantile_sort(late, SLEEPS);
+  c->wake_p50_ns = quantile_of(late, SLEEPS, 0.5);
+  c->wake_p99_ns = quantile_of(late, SLEEPS, 0.99);
+}
+
+/* --- whole runs --- */
+
+struct calibrating {
+  char folder[64];
+  struct screen screen;
+  const char *reference;
+  struct calibration *result;
+};
+
+static bool run_one(struct calibrating *c, const char *name, const char *contract, struct bundle_file *ret) {
+  static const struct root root = {""};
+  char path[128];
+  struct run_outcome outcome;
+  struct lynx_error error = {0};
+  (void)snprintf(path, sizeof path, "%s/%s.lynx", c->folder, name);
+  c->screen.label = name;
+  struct run_request request = {.contract_text = contract,
+                                .contract_length = strlen(contract),
+                                .out_path = path,
+                                .root = &root,
+                                .clock = &clock_system,
+                                .stop = screen_catch_interrupts(),
+                                .progress = screen_show,
+                                .note = screen_note,
+                                .context = &c->screen};
+  enum lynx_status status = run_contract(&request, &outcome, &error);
+  screen_clear(&c->screen);
+  bool good = status == LYNX_OK && outcome.end == BUNDLE_COMPLETE && bundle_file_open(path, ret);
+  if (status != LYNX_OK) (void)report_error(&error);
+  (void)unlink(path);
+  return good;
+}
+
+#define COMMON                                                                                                                             \
+  "method: {warm_up: 500ms, counted: 1500ms, sessions: 2, drain: 2s, request_timeout: 10s, steady: reported, lag_p99_at_most: "            \
+  "10s}\nchecks: "                                                                                                                         \
+  "[]\n"
+
+static bool measure_alone(struct calibrating *c) {
+  struct bundle_file file;
+  if (!run_one(c, "pacing",
+               "lynxbench: 1\nname: pacing\nworkload: {driver: \"null\", model: none, output_tokens: 8, prompts: {count: 8, bytes: 64}}\n"
+               "regime: {load: constant, rate_per_s: 1000}\n" COMMON,
+               &file))
+    return false;
+  c->result->pacing_p50_ns = file.result.precisions[0].send_lag.p50;
+  c->result->pacing_p99_ns = file.result.precisions[0].send_lag.p99;
+  bundle_file_close(&file);
+  if (!run_one(c, "engine",
+               "lynxbench: 1\nname: engine\nworkload: {driver: \"null\", model: none, output_tokens: 1, prompts: {count: 8, bytes: 64}}\n"
+               "regime: {load: closed, concurrency: 16}\nmethod: {warm_up: 100ms, counted: 300ms, sessions: 2, drain: 1s, steady: "
+               "reported, lag_p99_at_most: 10s}\nchecks: []\n",
+               &file))
+    return false;
+  c->result->engine_requests_per_s = file.result.precisions[0].request_rate.estimate;
+  bundle_file_close(&file);
+  return true;
+}
+
+static bool against_metronome(struct calibrating *c, const char *name, const char *timing, const char *workload, const char *regime,
+                              struct bundle_file *ret) {
+  char contract[3000];
+  int port = 20000 + (int)(getpid() % 20000);
+  (void)snprintf(contract, sizeof contract,
+                 "lynxbench: 1\nname: %s\nexecutor: {endpoint: \"http://127.0.0.1:%d\", ready_path: /health, start: {command: [\"%s\", "
+                 "--mode, metronome, --port, "
+                 "\"{port}\", %s]}}\nworkload: {model: metronome, %s, prompts: {count: 8, bytes: 64}}\nregime: {%s}\n" COMMON,
+                 name, port, c->reference, timing, workload, regime);
+  return run_one(c, name, contract, ret);
+}
+
+static bool measure_against(struct calibrating *c) {
+  struct bundle_file file;
+  if (!against_metronome(c, "receive-lag", "--first-token, 5ms, --gap, 2ms", "output_tokens: 16", "load: constant, rate_per_s: 100", &file))
+    return false;
+  c->result->read_lag_p99_ns = file.result.precisions[0].read_lag.p99;
+  bundle_file_close(&file);
+  if (!against_metronome(c, "requests", "--first-token, 1us, --gap, 1us", "output_tokens: 1", "load: closed, concurrency: 32", &file))
+    return false;
+  c->result->ceiling_requests_per_s = file.result.precisions[0].request_rate.estimate;
+  bundle_file_close(&file);
+  if (!against_metronome(c, "tokens", "--first-token, 1us, --gap, 1us", "output_tokens: 256", "load: closed, concurrency: 32", &file))
+    return false;
+  c->result->ceiling_tokens_per_s = file.result.precisions[0].output_rate.estimate;
+  bundle_file_close(&file);
+  return true;
+}
+
+/* --- the record --- */
+
+static bool find_reference(const char *given, char *path, size_t size) {
+  char own[400];
+  ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
+  if (given != NULL) {
+    (void)snprintf(path, size, "%s", given);
+    return access(path, X_OK) == 0;
+  }
+  own[n > 0 ? n : 0] = 0;
+  char *slash = strrchr(own, '/');
+  if (slash != NULL) *slash = 0;
+  (void)snprintf(path, size, "%s/lynxbench-ref", own);
+  if (access(path, X_OK) == 0) return true;
+  for (const char *p = getenv("PATH"); p != NULL && *p != 0; p += p[strcspn(p, ":")] == ':' ? strcspn(p, ":") + 1 : strcspn(p, ":")) {
+    (void)snprintf(path, size, "%.*s/lynxbench-ref", (int)strcspn(p, ":"), p);
+    if (access(path, X_OK) == 0) return true;
+  }
+  return false;
+}
+
+static bool write_record(const struct calibration *c, const char *reference, struct buffer *out) {
+  struct json_writer json;
+  char now[40], host[128] = "";
+  (void)gethostname(host, sizeof host - 1); /* an unnamed host has an unnamed calibration */
+  json_begin(&json, out);
+  json_open_object(&json);
+  json_put_int(&json, "lynx_calibration", 1);
+  json_put_text(&json, "tool", "lynxbench " LYNX_VERSION);
+  json_put_text(&json, "host", host);
+  json_put_text(&json, "taken_at", clock_text(now, clock_system.realtime_ns(clock_system.context)));
+  json_put_text(&json, "against",
+                reference[0] != 0 ? "the metronome of lynxbench-ref: a ceiling of both together" : "nothing: lynxbench-ref was not found");
+  const struct {
+    const char *key;
+    double value;
+  } figures[] = {{"clock_read_ns", c->clock_read_ns},
+                 {"wake_p50_ns", c->wake_p50_ns},
+                 {"wake_p99_ns", c->wake_p99_ns},
+                 {"pacing_p50_ns", c->pacing_p50_ns},
+                 {"pacing_p99_ns", c->pacing_p99_ns},
+                 {"read_lag_p99_ns", c->read_lag_p99_ns},
+                 {"engine_requests_per_s", c->engine_requests_per_s},
+                 {"ceiling_requests_per_s", c->ceiling_requests_per_s},
+                 {"ceiling_tokens_per_s", c->ceiling_tokens_per_s}};
+  for (size_t i = 0; i < LYNX_COUNT(figures); i++)
+    json_put_double(&json, figures[i].key, isfinite(figures[i].value) ? number_round(figures[i].value, 5) : figures[i].value);
+  json_close(&json);
+  return json_finish(&json) && buffer_text(out, "\n");
+}
+
+static void tell(const struct calibration *c) {
+  char a[40], b[40];
+  (void)fprintf(stderr, "reading the clock      %s\n", number_duration_text(a, sizeof a, c->clock_read_ns));
+  (void)fprintf(stderr, "waking up late by      %s at the median, %s at p99\n", number_duration_text(a, sizeof a, c->wake_p50_ns),
+                number_duration_text(b, sizeof b, c->wake_p99_ns));
+  (void)fprintf(stderr, "pacing at 1,000/s      late by %s at the median, %s at p99\n", number_duration_text(a, sizeof a, c->pacing_p50_ns),
+                number_duration_text(b, sizeof b, c->pacing_p99_ns));
+  (void)fprintf(stderr, "the engine alone       %s requests/s (null driver)\n", number_grouped(a, sizeof a, c->engine_requests_per_s, 0));
+  if (!isfinite(c->ceiling_requests_per_s)) return;
+  (void)fprintf(stderr, "receive lag            %s at p99\n", number_duration_text(a, sizeof a, c->read_lag_p99_ns));
+  (void)fprintf(stderr, "ceiling                %s requests/s, %s tokens/s against the metronome on this machine\n",
+                number_grouped(a, sizeof a, c->ceiling_requests_per_s, 0), number_grouped(b, sizeof b, c->ceiling_tokens_per_s, 0));
+}
+
+static bool make_folders(const char *path) {
+  char part[700];
+  for (size_t i = 1; i < sizeof part && path[i] != 0; i++) {
+    if (path[i] != '/') continue;
+    (void)snprintf(part, i + 1, "%s", path);
+    if (mkdir(part, 0700) != 0 && errno != EEXIST) return false;
+  }
+  return true;
+}
+
+static int run(const struct arguments *arguments) {
+  struct calibration c = {.read_lag_p99_ns = NAN, .ceiling_requests_per_s = NAN, .ceiling_tokens_per_s = NAN};
+  struct calibrating calibrating = {.folder = "/tmp/lynxbench-calibrate-XXXXXX", .result = &c};
+  char reference[700], path[700] = "-";
+  struct buffer out;
+  if (arguments->option[0] == NULL && !calibration_path(path, sizeof path)) {
+    (void)fprintf(stderr, "lynxbench calibrate: neither HOME nor XDG_STATE_HOME says where to keep it; give --out FILE and set "
+                          "LYNXBENCH_CALIBRATION to it\n");
+    return EXIT_WRONG_INPUT;
+  }
+  if (arguments->option[0] != NULL) (void)snprintf(path, sizeof path, "%s", arguments->option[0]);
+  bool found = find_reference(arguments->option[1], reference, sizeof reference);
+  if (!found && arguments->option[1] != NULL) {
+    (void)fprintf(stderr, "lynxbench calibrate: --reference: '%s' is no program that can be run\n", arguments->option[1]);
+    return EXIT_WRONG_INPUT;
+  }
+  if (!found) {
+    (void)fprintf(stderr, "lynxbench-ref was not found beside lynxbench or in PATH: the ceiling stays unknown\n");
+    reference[0] = 0;
+  }
+  if (mkdtemp(calibrating.folder) == NULL) {
+    (void)fprintf(stderr, "lynxbench calibrate: no folder in /tmp: %s\n", strerror(errno));
+    return EXIT_CONDITIONS;
+  }
+  screen_init(&calibrating.screen, arguments->option[2] != NULL);
+  calibrating.reference = reference;
+  measure_clock(&c);
+  bool good = measure_alone(&calibrating) && (reference[0] == 0 || measure_against(&calibrating));
+  (void)rmdir(calibrating.folder);
+  if (!good) return atomic_load(screen_catch_interrupts()) != 0 ? EXIT_INTERRUPTED : EXIT_CONDITIONS;
+  tell(&c);
+  buffer_init(&out, 65536);
+  good = write_record(&c, reference, &out) && (strcmp(path, "-") == 0 || make_folders(path)) && write_buffer(path, &out);
+  if (good && strcmp(path, "-") != 0)
+    (void)fprintf(stderr, "kept in %s: every run on this host refers to it, and claims above half the ceiling are refused\n", path);
+  buffer_release(&out);
+  return good ? EXIT_HOLDS : EXIT_CONDITIONS;
+}
+
+const struct command command_calibrate = {
+    .name = "calibrate",
+    .summary = "measure the instrument itself on this machine: how late it is, and how much it can bring",
+    .usage = "",
+    .least = 0,
+    .most = 0,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details = "Takes about half a minute. Reading the clock, waking up, pacing (null driver), and against the metronome of\n"
+               "lynxbench-ref: the receive lag and the greatest rates of requests and tokens. The record is kept for this host; every run\n"
+               "carries it, and a claim that comes nearer than half the ceiling is refused.",
+    .example = "build/lynxbench calibrate --out /tmp/calibration.json --quiet",
+    .run = run};

@@ -1,0 +1,259 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/random.h"
+#include "cli/bundle_file.h"
+#include "cli/calibration.h"
+#include "cli/command.h"
+#include "cli/contract_file.h"
+#include "cli/screen.h"
+#include "executor/capture.h"
+#include "report/text.h"
+#include "result/comparison.h"
+
+static const struct option_spec options[] = {{"out", "NAME", "of the two bundles, as in NAME-a.lynx and NAME-b.lynx (contracts only)"},
+                                             {"margin", "SHARE", "instead of the first contract's decision.margin, as in 0.05"},
+                                             {"quiet", NULL, "no progress"},
+                                             {"json", NULL, "JSON"}};
+
+/* --- measuring both, in turn --- */
+
+struct side {
+  struct contract_file file;
+  char out[300];
+  struct screen screen;
+  struct run_request request;
+  struct run_outcome outcome;
+  struct lynx_error error;
+  struct run *run;
+  enum lynx_status status;
+};
+
+static bool ends_with(const char *text, const char *end) {
+  size_t n = strlen(text), m = strlen(end);
+  return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static bool open_side(struct side *s, const char *path, const char *letter, const struct arguments *arguments) {
+  if (!contract_file_read(path, &s->file)) return false;
+  contract_file_print_problems(&s->file, path, true, false, stderr);
+  if (s->file.problems.n_errors > 0) {
+    (void)fprintf(stderr, "lynxbench: %s: %zu errors: nothing was run\n", path, s->file.problems.n_errors);
+    return false;
+  }
+  const struct contract *c = &s->file.contract;
+  if (c->regime.load == LOAD_SATURATION || contract_states(c, "method.precision_target")) {
+    (void)fprintf(stderr,
+                  "lynxbench: %s: compare interleaves a fixed number of sessions: it takes neither load: saturation nor "
+                  "method.precision_target. Run such contracts by themselves and compare the bundles\n",
+                  path);
+    return false;
+  }
+  char suffix[8];
+  (void)snprintf(suffix, sizeof suffix, "-%s", letter);
+  if (arguments->option[0] != NULL) (void)snprintf(s->out, sizeof s->out, "%s-%s.lynx", arguments->option[0], letter);
+  else (void)screen_bundle_name(c, suffix, s->out, sizeof s->out);
+  screen_init(&s->screen, arguments->option[2] != NULL);
+  s->screen.label = letter[0] == 'a' ? "A" : "B";
+  return true;
+}
+
+static void begin_side(struct side *s, const char *interleaved, const char *calibration) {
+  static const struct root root = {""};
+  s->request = (struct run_request){.contract_text = s->file.text.data,
+                                    .contract_length = s->file.text.length,
+                                    .out_path = s->out,
+                                    .calibration = calibration,
+                                    .interleaved = interleaved,
+                                    .root = &root,
+                                    .clock = &clock_system,
+                                    .stop = screen_catch_interrupts(),
+                                    .progress = screen_show,
+                                    .note = screen_note,
+                                    .context = &s->screen};
+  s->status = run_begin(&s->request, &s->run, &s->outcome, &s->error);
+}
+
+/* Rounds of one session of each, which goes first drawn anew for every round. */
+static void run_rounds(struct side sides[2], uint64_t seed) {
+  struct random_stream random;
+  random_init(&random, seed, "interleaving");
+  int64_t n = sides[0].file.contract.method.sessions > sides[1].file.contract.method.sessions ? sides[0].file.contract.method.sessions
+                                                                                              : sides[1].file.contract.method.sessions;
+  for (int64_t number = 0; number < n && sides[0].status == LYNX_OK && sides[1].status == LYNX_OK; number++) {
+    int first = (int)random_below(&random, 2);
+    for (int k = 0; k < 2; k++) {
+      struct side *s = &sides[(first + k) % 2];
+      if (s->status == LYNX_OK) s->status = run_round(s->run, number, number == n - 1);
+    }
+  }
+}
+
+static int run_both(const struct arguments *arguments, struct side sides[2]) {
+  struct buffer calibration;
+  bool calibrated = calibration_load(&calibration);
+  char interleaved[40];
+  uint8_t salt[8] = {0};
+  (void)random_salt(salt, sizeof salt); /* without one, both still carry the same */
+  for (size_t i = 0; i < sizeof salt; i++) (void)snprintf(interleaved + 2 * i, 3, "%02x", salt[i]);
+  int code = EXIT_HOLDS;
+  if (!open_side(&sides[0], arguments->positional[0], "a", arguments) || !open_side(&sides[1], arguments->positional[1], "b", arguments))
+    code = EXIT_WRONG_INPUT;
+  else if (strcmp(sides[0].out, sides[1].out) == 0) code = EXIT_WRONG_INPUT;
+  else {
+    for (int i = 0; i < 2; i++) begin_side(&sides[i], interleaved, calibrated ? calibration.data : NULL);
+    run_rounds(sides, (uint64_t)sides[0].file.contract.method.seed);
+    for (int i = 0; i < 2; i++) {
+      sides[i].status = run_end(sides[i].run, sides[i].status);
+      screen_clear(&sides[i].screen);
+      if (sides[i].status != LYNX_OK) code = report_error(&sides[i].error);
+      if (sides[i].outcome.executor_failed) code = EXIT_EXECUTOR;
+      if (sides[i].outcome.aborted_by_slo) code = EXIT_CONDITIONS;
+      else if (sides[i].status == LYNX_OK && sides[i].outcome.end != BUNDLE_COMPLETE) code = EXIT_INTERRUPTED;
+      if (sides[i].outcome.sealed)
+        (void)fprintf(stderr, "%s: %s (%s), root %.16s\n", sides[i].out, bundle_end_text(sides[i].outcome.end), sides[i].outcome.why,
+                      sides[i].outcome.root);
+    }
+  }
+  buffer_release(&calibration);
+  return code;
+}
+
+/* --- saying what came out --- */
+
+static void write_json(const struct comparison_list *list, const struct difference_list *differences, struct buffer *out) {
+  struct json_writer json;
+  json_begin(&json, out);
+  json_open_object(&json);
+  json_put_bool(&json, "interleaved", list->paired);
+  json_put_double(&json, "margin", list->margin);
+  json_put_double(&json, "confidence", list->confidence);
+  json_key(&json, "figures");
+  json_open_array(&json);
+  for (size_t i = 0; i < list->n_items; i++) {
+    const struct comparison_figure *f = &list->items[i];
+    json_open_object(&json);
+    json_put_text(&json, "precision", f->precision);
+    json_put_text(&json, "figure", f->name);
+    json_put_text(&json, "formula", f->formula);
+    json_put_double(&json, "a", f->a);
+    json_put_double(&json, "b", f->b);
+    json_put_double(&json, "ratio", f->ratio.ratio);
+    json_put_double(&json, "low", f->ratio.low);
+    json_put_double(&json, "high", f->ratio.high);
+    json_put_double(&json, "p_difference", f->ratio.p_difference);
+    json_put_double(&json, "p_equivalence", f->ratio.p_equivalence);
+    json_put_text(&json, "verdict", verdict_text(f->ratio.verdict));
+    if (f->ratio.verdict == VERDICT_INCONCLUSIVE) json_put_double(&json, "sessions_needed_per_side", f->ratio.needed_per_side);
+    json_close(&json);
+  }
+  json_close(&json);
+  json_put_int(&json, "executor_differences", (int64_t)differences->n_identity);
+  json_key(&json, "not_compared");
+  json_open_array(&json);
+  for (size_t i = 0; i < list->n_only_one; i++) json_text(&json, list->only_one[i]);
+  json_close(&json);
+  json_close(&json);
+  (void)json_finish(&json); /* an overflow is told by write_buffer */
+  (void)buffer_text(out, "\n");
+}
+
+static bool executor_facts(struct bundle_file *file, const char *precision, struct fact_list *ret) {
+  struct lynx_error error = {0};
+  char moment[80];
+  (void)snprintf(moment, sizeof moment, "start:%.60s", precision);
+  return bundle_facts(file->bundle, moment, ret, &error) == LYNX_OK;
+}
+
+/* What keeps a side from a claim keeps the comparison from a verdict. */
+static size_t tell_refusals(struct bundle_file *file, const char *letter) {
+  size_t n = 0;
+  for (size_t i = 0; i < file->result.n_precisions; i++) {
+    struct claim claim;
+    if (file->result.precisions[i].unavailable) continue;
+    claim_build(&file->result, i, &claim);
+    for (size_t k = 0; k < claim.n_reasons; k++)
+      (void)fprintf(stderr, "%s, %s: no claim could be made: %s\n", letter, claim.precision, claim.reasons[k]);
+    n += claim.n_reasons;
+  }
+  return n;
+}
+
+static int judge(const struct comparison_list *list, size_t n_refusals) {
+  bool beyond = false, inconclusive = list->n_items == 0 || n_refusals > 0;
+  for (size_t i = 0; i < list->n_items; i++) {
+    beyond = beyond || list->items[i].ratio.verdict == VERDICT_DIFFERENT_BEYOND;
+    inconclusive = inconclusive || list->items[i].ratio.verdict == VERDICT_INCONCLUSIVE;
+  }
+  return n_refusals > 0 ? EXIT_INCONCLUSIVE : beyond ? EXIT_DOES_NOT_HOLD : inconclusive ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
+}
+
+static int compare_bundles(const char *path_a, const char *path_b, const struct arguments *arguments) {
+  struct bundle_file a, b;
+  struct buffer out;
+  struct comparison_list list;
+  struct fact_list facts_a = {0}, facts_b = {0};
+  struct difference_list differences = {0};
+  if (!bundle_file_open(path_a, &a)) return EXIT_WRONG_INPUT;
+  if (!bundle_file_open(path_b, &b)) {
+    bundle_file_close(&a);
+    return EXIT_WRONG_INPUT;
+  }
+  int code = EXIT_WRONG_INPUT;
+  const char *id_a = bundle_meta(a.bundle, "interleaved"), *id_b = bundle_meta(b.bundle, "interleaved"), *margin = arguments->option[1];
+  char *end = NULL;
+  double wanted = margin != NULL ? strtod(margin, &end) : a.result.contract.decision.margin;
+  if (margin != NULL && (end == margin || *end != 0 || !(wanted > 0) || wanted > 1))
+    (void)fprintf(stderr, "lynxbench compare: --margin: found '%s', accepted: a share above 0, at most 1, such as 0.05\n", margin);
+  else {
+    a.result.contract.decision.margin = wanted;
+    comparison_make(&a.result, &b.result, id_a != NULL && id_b != NULL && strcmp(id_a, id_b) == 0, &list);
+    bool known = a.result.n_precisions > 0 && b.result.n_precisions > 0 && executor_facts(&a, a.result.precisions[0].name, &facts_a) &&
+                 executor_facts(&b, b.result.precisions[0].name, &facts_b);
+    if (known) capture_diff(&facts_a, &facts_b, &differences);
+    if (strcmp(a.result.seal.root, b.result.seal.root) == 0 && a.result.seal.root[0] != 0)
+      (void)fprintf(stderr, "A and B are the same bundle: every ratio is 1, and its interval is that of two independent runs\n");
+    size_t n_refusals = tell_refusals(&a, "A") + tell_refusals(&b, "B");
+    buffer_init(&out, 64 << 20);
+    if (arguments->option[3] != NULL) write_json(&list, &differences, &out);
+    else
+      (void)text_comparison(&a.result, &b.result, &list, known ? &differences : NULL, color_wanted(stdout),
+                            &out); /* overflow: told below */
+    code = write_buffer(NULL, &out) ? judge(&list, n_refusals) : EXIT_CONDITIONS;
+    buffer_release(&out);
+    comparison_release(&list);
+  }
+  difference_list_release(&differences);
+  fact_list_release(&facts_a);
+  fact_list_release(&facts_b);
+  bundle_file_close(&a);
+  bundle_file_close(&b);
+  return code;
+}
+
+static int run(const struct arguments *arguments) {
+  if (ends_with(arguments->positional[0], ".lynx") && ends_with(arguments->positional[1], ".lynx"))
+    return compare_bundles(arguments->positional[0], arguments->positional[1], arguments);
+  static struct side sides[2];
+  int code = run_both(arguments, sides);
+  if (code == EXIT_HOLDS) code = compare_bundles(sides[0].out, sides[1].out, arguments);
+  for (int i = 0; i < 2; i++) contract_file_release(&sides[i].file);
+  return code;
+}
+
+const struct command command_compare = {
+    .name = "compare",
+    .summary = "are two executors, or two settings, the same within a margin? Measured in turn, or from two bundles",
+    .usage = "A B",
+    .least = 2,
+    .most = 2,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details = "A and B are two contracts, whose sessions are then run in turn (which one first is drawn for every round), or two\n"
+               "bundles (.lynx). Every figure is compared as the ratio of the sessions' figures: the same within the margin (two\n"
+               "one-sided tests), different but within it, different beyond it, or inconclusive, and then how many sessions it would\n"
+               "take. Exits with 0 if every figure is within the margin, 1 if one is beyond it, 3 if one is inconclusive, or where\n"
+               "a side supports no claim (the reasons are told).",
+    .example = "build/lynxbench compare /tmp/null.lynx /tmp/null.lynx --margin 0.9",
+    .run = run};

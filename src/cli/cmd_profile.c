@@ -1,0 +1,181 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/command.h"
+#include "record/bundle.h"
+#include "result/profile.h"
+#include "telemetry/metrics.h"
+
+static const struct option_spec options[] = {{"out", "FILE", "the profile (default: standard output)"},
+                                             {"format", "NAME", "auto, jsonl, mooncake, burstgpt, azure, otlp or access (default: auto)"},
+                                             {"source", "TEXT", "what it was taken from, in words (default: the file's name)"},
+                                             {"compare", "PROFILE", "how far this one is from another; nothing is written"}};
+
+enum { LOG_BYTES_MAX = 1 << 30 };
+
+static void tell(const struct profile *p, const struct request_log *log) {
+  (void)fprintf(stderr, "%lld requests", (long long)p->n_requests);
+  if (p->from[0] != 0) (void)fprintf(stderr, " from %s to %s", p->from, p->to);
+  if (isfinite(p->rate_per_s))
+    (void)fprintf(stderr, ", %.4g/s, gaps vary %.3g times as much as Poisson's", p->rate_per_s, p->gap_variation);
+  (void)fprintf(stderr, "; lengths of %zu; concurrency %s; prefix reuse %s\n", p->n_pairs,
+                isfinite(p->mean_concurrency) ? "known" : "not known", isfinite(p->prefix_reuse) ? "known" : "not known");
+  if (log->n_skipped > 0) (void)fprintf(stderr, "%zu lines were not read; the first: %s\n", log->n_skipped, log->first_skipped);
+}
+
+static bool load_profile(const char *path, struct profile *ret) {
+  struct buffer text;
+  struct lynx_error error = {0};
+  if (!read_file(path, 16 << 20, &text)) return false;
+  enum lynx_status status = profile_read(text.data, text.length, ret, &error);
+  buffer_release(&text);
+  if (status == LYNX_OK) return true;
+  lynx_error_at(&error, path, 0, NULL);
+  (void)report_error(&error);
+  return false;
+}
+
+static int print_distance(const struct profile *p, const char *path) {
+  struct profile other;
+  if (!load_profile(path, &other)) return EXIT_WRONG_INPUT;
+  struct profile_distance d = profile_compare(p, &other);
+  (void)printf("prompt length distance  %.4f\noutput length distance  %.4f\narrivals distance       %.4f\nconcurrency             "
+               "x%.4f\nprefix reuse differs by %.4f\n",
+               d.prompt_length, d.output_length, d.arrivals, d.concurrency_ratio, d.prefix_reuse);
+  profile_release(&other);
+  return EXIT_HOLDS;
+}
+
+/* --- an observation --- */
+
+struct counting {
+  struct values_of {
+    double *at;
+    size_t n;
+  } running, waiting, finished;
+};
+
+static void keep(struct values_of *v, double value) {
+  v->at = xgrow(v->at, v->n + 1, sizeof *v->at);
+  v->at[v->n++] = value;
+}
+
+static enum lynx_status take_sample(void *context, int64_t session, int64_t at_ns, const char *series, double value) {
+  struct counting *c = context;
+  (void)session, (void)at_ns;
+  if (strcmp(series, metrics_series_text(METRICS_RUNNING)) == 0) keep(&c->running, value);
+  if (strcmp(series, metrics_series_text(METRICS_WAITING)) == 0) keep(&c->waiting, value);
+  if (strcmp(series, metrics_series_text(METRICS_FINISHED)) == 0) keep(&c->finished, value);
+  return LYNX_OK;
+}
+
+static double mean_of(const struct values_of *v) {
+  double sum = 0;
+  for (size_t i = 0; i < v->n; i++) sum += v->at[i] / (double)v->n;
+  return v->n > 0 ? sum : NAN;
+}
+
+static enum lynx_status take_length(void *context, const struct bundle_session *session) {
+  *(double *)context = (double)session->counted_ns / 1e9;
+  return LYNX_OK;
+}
+
+/* From the bundle of `run --observe`. */
+static bool profile_of_bundle(const char *path, const char *source, const char *now, struct profile *ret) {
+  struct bundle *bundle = NULL;
+  struct bundle_seal_info seal;
+  struct lynx_error error = {0};
+  struct counting c = {0};
+  double seconds = 0;
+  enum lynx_status status = bundle_open(path, &bundle, &seal, &error);
+  const char *before = status == LYNX_OK ? bundle_meta(bundle, "metrics_before") : NULL,
+             *after = status == LYNX_OK ? bundle_meta(bundle, "metrics_after") : NULL;
+  if (status == LYNX_OK && (before == NULL || after == NULL))
+    status = lynx_fail(&error, LYNX_INPUT, "no whole observation: `lynxbench run --observe` makes one");
+  if (status == LYNX_OK) status = bundle_each_session(bundle, take_length, &seconds, &error);
+  if (status == LYNX_OK) status = bundle_each_sample(bundle, 0, take_sample, &c, &error);
+  for (size_t i = c.finished.n; i-- > 1;) c.finished.at[i] -= c.finished.at[i - 1];
+  double running = mean_of(&c.running), waiting = mean_of(&c.waiting);
+  if (status == LYNX_OK) {
+    struct observation o = {.before = bytes_of(before),
+                            .after = bytes_of(after),
+                            .seconds = seconds,
+                            .mean_in_system = running + (isnan(waiting) ? 0 : waiting),
+                            .counts = c.finished.n > 1 ? c.finished.at + 1 : NULL,
+                            .n_counts = c.finished.n > 1 ? c.finished.n - 1 : 0};
+    status = profile_of_observation(&o, source, now, ret, &error);
+  }
+  free(c.running.at);
+  free(c.waiting.at);
+  free(c.finished.at);
+  bundle_close(bundle);
+  if (status == LYNX_OK) return true;
+  lynx_error_at(&error, path, 0, NULL);
+  (void)report_error(&error);
+  return false;
+}
+
+static int finish(const struct arguments *arguments, struct profile *profile) {
+  struct buffer out;
+  int code;
+  if (arguments->option[3] != NULL) code = print_distance(profile, arguments->option[3]);
+  else {
+    buffer_init(&out, 16 << 20);
+    (void)profile_write(profile, &out); /* an overflow is told below */
+    code = write_buffer(arguments->option[0], &out) ? EXIT_HOLDS : EXIT_CONDITIONS;
+    buffer_release(&out);
+  }
+  profile_release(profile);
+  return code;
+}
+
+static int run(const struct arguments *arguments) {
+  const char *path = arguments->positional[0], *format_name = arguments->option[1] != NULL ? arguments->option[1] : "auto";
+  enum log_format format;
+  struct buffer text;
+  struct request_log log;
+  struct profile profile;
+  struct lynx_error error = {0};
+  char now[40];
+  if (!log_format_parse(format_name, &format)) {
+    (void)fprintf(stderr, "lynxbench profile: --format: found '%s', accepted: auto, jsonl, mooncake, burstgpt, azure, otlp or access\n",
+                  format_name);
+    return EXIT_WRONG_INPUT;
+  }
+  const char *source = arguments->option[2] != NULL ? arguments->option[2] : path;
+  (void)clock_text(now, clock_system.realtime_ns(clock_system.context));
+  if (!read_file(path, LOG_BYTES_MAX, &text)) return EXIT_WRONG_INPUT;
+  if (text.length >= 16 && memcmp(text.data, "SQLite format 3", 16) == 0) {
+    buffer_release(&text);
+    return profile_of_bundle(path, source, now, &profile) ? finish(arguments, &profile) : EXIT_WRONG_INPUT;
+  }
+  enum lynx_status status = request_log_parse(text.data != NULL ? text.data : "", text.length, format, &log, &error);
+  buffer_release(&text);
+  if (status != LYNX_OK) {
+    lynx_error_at(&error, path, 0, NULL);
+    return report_error(&error);
+  }
+  profile_of_log(&log, source, now, &profile);
+  tell(&profile, &log);
+  int code = finish(arguments, &profile);
+  request_log_release(&log);
+  return code;
+}
+
+const struct command command_profile = {
+    .name = "profile",
+    .summary = "the real workload as numbers, from logs: to draw from, and to hold what was run against",
+    .usage = "LOG",
+    .least = 1,
+    .most = 1,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details = "LOG is a log of requests: lines of JSON (at_s, prompt_tokens, output_tokens), a mooncake, BurstGPT or Azure trace,\n"
+               "OTLP JSON spans with gen_ai usage, an access log, or the bundle of an observation (`lynxbench run --observe`). The profile "
+               "holds lengths, gaps, concurrency and prefix reuse, as far\n"
+               "as the log tells them; no text of any prompt. Name it in a contract as workload.profile_file: lengths can be drawn\n"
+               "from it (distribution: profile), and every claim states the distance between what was run and the profile.",
+    .example = "build/lynxbench profile tests/recorded/traces/azure.csv --out /tmp/profile.json",
+    .run = run};

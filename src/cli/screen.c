@@ -1,0 +1,86 @@
+#include "cli/screen.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static atomic_int stop;
+
+static void on_interrupt(int number) {
+  (void)number;
+  int now = atomic_load(&stop);
+  atomic_store(&stop, now == 0 ? 1 : 2);
+  static const char once[] = "\nlynxbench: finishing the requests in flight; press Ctrl-C again to abort them\n",
+                    twice[] = "\nlynxbench: aborting\n";
+  ssize_t written = now == 0 ? write(STDERR_FILENO, once, sizeof once - 1) : write(STDERR_FILENO, twice, sizeof twice - 1);
+  (void)written;
+}
+
+const atomic_int *screen_catch_interrupts(void) {
+  struct sigaction action = {.sa_handler = on_interrupt};
+  (void)sigaction(SIGINT, &action, NULL);
+  (void)sigaction(SIGTERM, &action, NULL);
+  return &stop;
+}
+
+void screen_init(struct screen *screen, bool quiet) {
+  const char *term = getenv("TERM");
+  *screen = (struct screen){.terminal = isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0, .quiet = quiet};
+}
+
+void screen_clear(const struct screen *screen) {
+  if (screen->terminal && !screen->quiet) (void)fprintf(stderr, "\r\033[K");
+}
+
+void screen_show(void *context, const struct run_progress *p) {
+  struct screen *screen = context;
+  if (screen->quiet) return;
+  bool new_step = strcmp(screen->last_step, p->step) != 0 || screen->last_session != p->session;
+  double seconds = p->elapsed_s - screen->last_elapsed;
+  double rate = seconds > 0 ? (double)(p->n_tokens - screen->last_tokens) / seconds : 0,
+         done = seconds > 0 ? (double)(p->n_done - screen->last_done) / seconds : 0;
+  if (screen->last_session != p->session) screen->last_elapsed = 0, screen->last_tokens = screen->last_done = 0, rate = done = 0;
+  if (!screen->terminal && !new_step && time(NULL) - screen->last_line < 10) return;
+  if (screen->terminal && !new_step && seconds < 0.5) return;
+  char of[32] = "", rate_text[40] = "";
+  if (p->n_sessions > 0) (void)snprintf(of, sizeof of, "/%lld", (long long)p->n_sessions);
+  if (p->rate_per_s > 0 && strcmp(p->purpose, "measure") != 0) (void)snprintf(rate_text, sizeof rate_text, " at %.5g/s", p->rate_per_s);
+  (void)fprintf(stderr, "%s%s%s[%lld%s] %-5s %s%s%-8s%s", screen->terminal ? "\r\033[K" : "", screen->label != NULL ? screen->label : "",
+                screen->label != NULL ? " " : "", (long long)p->session, of, p->precision,
+                p->purpose != NULL && strcmp(p->purpose, "measure") != 0 ? p->purpose : "",
+                p->purpose != NULL && p->purpose[0] != 0 && strcmp(p->purpose, "measure") != 0 ? ": " : "", p->step, rate_text);
+  if (p->total_s > 0) {
+    double left = p->total_s - p->elapsed_s;
+    (void)fprintf(stderr, " %5.1f of %.0f s, %5.1f requests/s, %7.0f tokens/s, %d in flight, %lld failed", p->elapsed_s, p->total_s, done,
+                  rate, p->in_flight, p->n_failed);
+    double all = (left > 0 ? left : 0) + (double)(p->n_sessions - p->session) * p->total_s;
+    if (left > 0 && p->n_sessions > 0) (void)fprintf(stderr, ", %.0f s left of at least %.0f in all", left, all);
+  }
+  if (!screen->terminal) (void)fprintf(stderr, "\n");
+  screen->last_line = time(NULL);
+  (void)snprintf(screen->last_step, sizeof screen->last_step, "%s", p->step);
+  screen->last_session = p->session;
+  screen->last_elapsed = p->elapsed_s;
+  screen->last_tokens = p->n_tokens;
+  screen->last_done = p->n_done;
+}
+
+void screen_note(void *context, const char *text) {
+  const struct screen *screen = context;
+  (void)fprintf(stderr, "%s%s\n", screen->terminal ? "\r\033[K" : "", text);
+}
+
+char *screen_bundle_name(const struct contract *contract, const char *suffix, char *text, size_t size) {
+  char stamp[40];
+  time_t now = time(NULL);
+  struct tm t;
+  (void)gmtime_r(&now, &t);
+  (void)strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &t);
+  size_t n = 0;
+  for (const char *p = contract->name; *p != 0 && n < 100 && n + 1 < size; p++)
+    text[n++] = ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '-' || *p == '_') ? *p : '-';
+  (void)snprintf(text + n, size - n, "%s-%s.lynx", suffix, stamp);
+  return text;
+}

@@ -1,0 +1,57 @@
+/* The sessions that the contract's checks ask for. */
+#include <string.h>
+
+#include "measure/run_private.h"
+#include "result/check_plan.h"
+
+enum { OTHER_SEED = 104729 }; /* far from any seed + session number */
+
+static bool wants(const struct contract *contract, const char *name) {
+  for (size_t i = 0; i < contract->checks.n_items; i++)
+    if (strcmp(contract->checks.items[i], name) == 0) return true;
+  return false;
+}
+
+/* The contract's inputs with another seed; what else the contract says stays. */
+static enum lynx_status make_other_inputs(struct run *run, bool caching, struct inputs *ret) {
+  struct contract other = run->contract;
+  other.method.seed += OTHER_SEED;
+  other.accuracy.references = NULL;
+  if (caching) other.regime.load = LOAD_CLOSED; /* drawn prompts, each by itself */
+  if (caching) other.workload.prompts.count = (int64_t)2 * CHECK_PROMPTS;
+  if (caching) other.workload.output_distribution = LENGTH_FIXED;
+  if (caching) other.workload.prompts.distribution = LENGTH_FIXED;
+  enum lynx_status status = inputs_make(&other, ret, run->error);
+  if (status != LYNX_OK || !caching) return status;
+  ret->n_order = (size_t)3 * CHECK_PROMPTS;
+  ret->order = arena_alloc(&ret->arena, ret->n_order, sizeof *ret->order);
+  ret->fixed_order = true;
+  for (size_t i = 0; i < ret->n_order; i++) ret->order[i] = (uint32_t)(i < (size_t)2 * CHECK_PROMPTS ? i : i - CHECK_PROMPTS);
+  return status;
+}
+
+enum lynx_status run_checks(struct run *run, size_t precision) {
+  const struct contract *c = &run->contract;
+  enum lynx_status status = LYNX_OK;
+  bool complete, caching = wants(c, "caching") || wants(c, "prefix"), /* a search and a trace have no other prompts at the same load */
+      seed = wants(c, "seed") && c->regime.load != LOAD_SATURATION && c->regime.load != LOAD_REPLAY;
+  if (run->skip[precision] || run->driver->in_process) return LYNX_OK;
+  for (int k = 0; k < 2 && status == LYNX_OK && !run_is_over(run); k++) {
+    if (!(k == 0 ? caching : seed)) continue;
+    struct inputs inputs;
+    status = make_other_inputs(run, k == 0, &inputs);
+    struct session_plan plan = run_plan(run, precision, k == 0 ? CHECK_CACHING : CHECK_SEED, 0);
+    plan.inputs = &inputs;
+    plan.seed = c->method.seed + OTHER_SEED;
+    plan.body_seed = plan.seed;
+    plan.accuracy = false;
+    if (k == 0) {
+      plan.load = LOAD_SINGLE_STREAM;
+      plan.concurrency = 1;
+      plan.warm_up_ns = 0;
+    }
+    if (status == LYNX_OK) status = run_session(run, &plan, &complete);
+    inputs_release(&inputs);
+  }
+  return status;
+}

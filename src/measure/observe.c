@@ -1,0 +1,79 @@
+/* An observation: the service goes about its work, and its own metrics say what that is. Nothing is sent but the readings. */
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "measure/run_private.h"
+#include "telemetry/metrics.h"
+
+enum { READ_EVERY_MS = 1000 };
+
+enum lynx_status run_put_metrics(struct run *run, int64_t session, int64_t at_ns) {
+  struct bytes page = {run->metrics.data, run->metrics.length};
+  enum lynx_status status = LYNX_OK;
+  for (int i = 0; i < METRICS_COUNT && status == LYNX_OK; i++) {
+    double value = metrics_value(page, (enum metrics_series)i);
+    if (!isnan(value))
+      status = bundle_put_sample(run->bundle, session, at_ns, metrics_series_text((enum metrics_series)i), value, run->error);
+  }
+  double hits = metrics_value(page, METRICS_CACHE_HITS), queries = metrics_value(page, METRICS_CACHE_QUERIES);
+  /* Of what was looked up since the reading before; counters that went back are of a server that was restarted. */
+  if (status == LYNX_OK && queries > run->cache_queries && hits >= run->cache_hits && run->cache_queries > 0)
+    status = bundle_put_sample(run->bundle, session, at_ns, "server.cache_hit_ratio",
+                               (hits - run->cache_hits) / (queries - run->cache_queries), run->error);
+  run->cache_queries = queries;
+  run->cache_hits = hits;
+  return status;
+}
+
+static enum lynx_status keep_page(struct run *run, const char *key) {
+  return bundle_put_meta(run->bundle, key, run->metrics.data, run->error);
+}
+
+enum lynx_status run_observe(struct run *run) {
+  const struct contract *c = &run->contract;
+  int64_t begun = clock_now(run->request->clock), length = c->method.counted_ns, now = 0;
+  struct bundle_session row = {.id = 0,
+                               .precision = c->precisions.items[0],
+                               .purpose = "observe",
+                               .executor_started = "already running",
+                               .status = "running",
+                               .start_realtime_ns = run_realtime(run),
+                               .counted_ns = length,
+                               .schedule_digest = "",
+                               .executed_json = "",
+                               .instrument_json = "{}"};
+  if (!service_metrics(&run->service, &run->metrics))
+    return lynx_fail(run->error, LYNX_UNSUPPORTED,
+                     "%s gives no metrics at /metrics: there is nothing to observe it by; `lynxbench profile` reads its logs instead",
+                     c->executor.endpoint);
+  run->next_session = 1;
+  run->n_sessions_planned = 1;
+  enum lynx_status status = bundle_put_session(run->bundle, &row, run->error);
+  if (status == LYNX_OK) status = keep_page(run, "metrics_before");
+  while (status == LYNX_OK && now < length && !run_is_over(run)) {
+    const struct timespec step = {.tv_nsec = 100000000};
+    status = run_put_metrics(run, 0, now);
+    if (status == LYNX_OK) status = bundle_commit(run->bundle, run->error);
+    struct run_progress progress = {.step = "observe",
+                                    .precision = row.precision,
+                                    .purpose = "",
+                                    .session = 1,
+                                    .n_sessions = 1,
+                                    .elapsed_s = (double)now / 1e9,
+                                    .total_s = (double)length / 1e9};
+    if (run->request->progress != NULL) run->request->progress(run->request->context, &progress);
+    for (int i = 0; i < READ_EVERY_MS / 100 && !run_is_over(run); i++) (void)nanosleep(&step, NULL);
+    if (status == LYNX_OK && !service_metrics(&run->service, &run->metrics)) {
+      run->outcome->executor_failed = true;
+      status = lynx_fail(run->error, LYNX_IO, "%s stopped giving its metrics after %.0f s", c->executor.endpoint, (double)now / 1e9);
+    }
+    now = clock_now(run->request->clock) - begun;
+  }
+  if (status == LYNX_OK) status = run_put_metrics(run, 0, now);
+  if (status == LYNX_OK) status = keep_page(run, "metrics_after");
+  row.status = run_is_over(run) ? "interrupted" : "complete";
+  row.counted_ns = now > 0 ? now : 1;
+  if (status == LYNX_OK) status = bundle_put_session(run->bundle, &row, run->error);
+  return status;
+}

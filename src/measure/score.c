@@ -1,0 +1,117 @@
+#include "measure/score.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/json.h"
+#include "base/number.h"
+#include "base/root.h"
+
+enum { WORDS_MAX = 256, SCORER_SECONDS = 600, OUTPUT_MAX = 64 << 20 };
+
+struct asking {
+  const struct inputs *inputs;
+  int64_t session;
+  struct buffer lines;
+  int64_t *input_of; /* by line */
+  size_t n, room;
+};
+
+static enum lynx_status keep_line(void *context, int64_t session, int64_t input, const char *text, size_t length) {
+  struct asking *a = context;
+  struct json_writer json;
+  if (session != a->session || input < 0 || (size_t)input >= a->inputs->n_items) return LYNX_OK;
+  const struct driver_input *asked = &a->inputs->items[input];
+  json_begin(&json, &a->lines);
+  json_open_object(&json);
+  json_key(&json, "prompt");
+  json_bytes(&json, asked->prompt, asked->length);
+  json_key(&json, "output");
+  json_bytes(&json, text, length);
+  json_put_text(&json, "reference", a->inputs->references != NULL ? a->inputs->references[input] : NULL);
+  json_close(&json);
+  if (!json_finish(&json) || !buffer_text(&a->lines, "\n")) return LYNX_LIMIT;
+  if (a->n == a->room) {
+    a->room = a->room == 0 ? 64 : 2 * a->room;
+    a->input_of = xgrow(a->input_of, a->room, sizeof *a->input_of);
+  }
+  a->input_of[a->n++] = input;
+  return LYNX_OK;
+}
+
+static bool write_whole(const char *path, const struct buffer *text) {
+  FILE *file = fopen(path, "we");
+  if (file == NULL) return false;
+  bool good = fwrite(text->data, 1, text->length, file) == text->length;
+  return fclose(file) == 0 && good;
+}
+
+static enum lynx_status run_scorer(const struct contract *contract, const char *in, const char *out, const atomic_int *stop,
+                                   struct lynx_error *error) {
+  const char *words[WORDS_MAX + 1] = {NULL};
+  const struct text_list *command = &contract->accuracy.command;
+  struct child child = {0};
+  const struct timespec step = {.tv_nsec = 20000000};
+  if (command->n_items == 0 || command->n_items > WORDS_MAX)
+    return lynx_fail(error, LYNX_UNSUPPORTED, "accuracy.command has %zu words; from 1 to %d are accepted", command->n_items, WORDS_MAX);
+  for (size_t i = 0; i < command->n_items; i++) words[i] = command->items[i];
+  if (child_start(&child, words, in, out, error) != LYNX_OK) return LYNX_UNSUPPORTED;
+  for (int i = 0; i < SCORER_SECONDS * 50 && child_running(&child) && atomic_load(stop) == 0; i++) (void)nanosleep(&step, NULL);
+  if (child_running(&child)) {
+    child_stop(&child, 1000000000);
+    if (atomic_load(stop) != 0) return lynx_fail(error, LYNX_UNSUPPORTED, "the run was stopped while the scorer was at work");
+    return lynx_fail(error, LYNX_UNSUPPORTED, "the scorer took longer than %d s", SCORER_SECONDS);
+  }
+  if (child.exit_code != 0) return lynx_fail(error, LYNX_UNSUPPORTED, "the scorer ended with exit code %d", child.exit_code);
+  return LYNX_OK;
+}
+
+static enum lynx_status read_scores(const struct asking *a, const char *out, score_row *row, void *context, struct lynx_error *error) {
+  const struct root root = {""};
+  struct buffer text;
+  char shown[80];
+  buffer_init(&text, OUTPUT_MAX);
+  enum lynx_status status = root_read(&root, out, &text, NULL) == LYNX_OK ? LYNX_OK
+                                                                          : lynx_fail(error, LYNX_UNSUPPORTED, "the scorer wrote nothing");
+  double *scores = xalloc(a->n, sizeof *scores); /* all of them, or none: half a score would pass for a whole one */
+  size_t at = 0;
+  for (size_t i = 0; i < a->n && status == LYNX_OK; i++) {
+    size_t n = at < text.length ? strcspn(text.data + at, "\n") : 0;
+    double score;
+    if (n == 0 || !number_double(text.data + at, n, &score) || score < 0 || score > 1)
+      status = lynx_fail(error, LYNX_UNSUPPORTED,
+                         "line %zu of the scorer is '%s', which is no number from 0 to 1 (it was asked for %zu lines)", i + 1,
+                         text_sanitise(shown, sizeof shown, n > 0 ? text.data + at : "", n), a->n);
+    else scores[i] = score;
+    at += n + 1;
+  }
+  for (size_t i = 0; i < a->n && status == LYNX_OK; i++) status = row(context, a->input_of[i], scores[i]);
+  free(scores);
+  buffer_release(&text);
+  return status;
+}
+
+enum lynx_status score_answers(const struct contract *contract, struct bundle *bundle, const struct inputs *inputs, int64_t session,
+                               const char *out_path, const atomic_int *stop, score_row *row, void *context, struct lynx_error *error) {
+  struct asking a = {.inputs = inputs, .session = session};
+  char in[700], out[700];
+  buffer_init(&a.lines, (size_t)1 << 30);
+  (void)snprintf(in, sizeof in, "%s.answers", out_path);
+  (void)snprintf(out, sizeof out, "%s.scores", out_path);
+  (void)unlink(out); /* of the session before */
+  enum lynx_status status = bundle_each_answer(bundle, keep_line, &a, error);
+  if (status == LYNX_OK && a.n == 0)
+    status = lynx_fail(error, LYNX_UNSUPPORTED, "no answer was sampled in session %lld", (long long)session);
+  if (status == LYNX_OK && !write_whole(in, &a.lines)) status = lynx_fail(error, LYNX_UNSUPPORTED, "%s cannot be written", in);
+  if (status == LYNX_OK) status = run_scorer(contract, in, out, stop, error);
+  if (status == LYNX_OK) status = read_scores(&a, out, row, context, error);
+  (void)unlink(in);
+  (void)unlink(out);
+  buffer_release(&a.lines);
+  free(a.input_of);
+  return status;
+}

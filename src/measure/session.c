@@ -1,0 +1,470 @@
+/* The load of one session: engines on their threads, rows from them to the record, and whatever must be watched meanwhile. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/endpoint.h"
+#include "base/json.h"
+#include "executor/capture.h"
+#include "load/engine.h"
+#include "measure/run_private.h"
+#include "telemetry/metrics.h"
+#include "telemetry/sampler.h"
+
+enum { COMMIT_EVERY_NS = 500000000, LOOK_EVERY_NS = 100000000, SAMPLE_EVERY_NS = 1000000000, ABORT_BUCKETS = 3600, ABORT_LEAST = 20 };
+
+/* A finished request on its way from an engine to the record: a stack without locks, which the writer takes whole. */
+struct node {
+  struct node *next;
+  struct request_row row;
+};
+
+struct session_run {
+  struct run *run;
+  const struct session_plan *plan;
+  int64_t id;
+  int64_t start_ns, realtime_offset_ns;
+  struct schedule schedule;
+  struct engine_progress progress;
+  _Atomic(struct node *) finished;
+  atomic_int stop;
+  atomic_int n_running;
+  /* Of the abort SLO: requests and bad ones by second of their end. */
+  int n_all[ABORT_BUCKETS], n_bad[ABORT_BUCKETS];
+  bool aborted;
+};
+
+struct engine_thread {
+  pthread_t thread;
+  struct session_run *session;
+  struct engine_plan plan;
+  void *driver_state;
+  struct engine_report report;
+  enum lynx_status status;
+  struct lynx_error error;
+};
+
+/* --- from the engines to the record --- */
+
+static void on_row(void *context, struct request_row *row) {
+  struct session_run *session = context;
+  struct node *node = xalloc(1, sizeof *node);
+  node->row = *row;
+  node->next = atomic_load_explicit(&session->finished, memory_order_relaxed);
+  while (!atomic_compare_exchange_weak_explicit(&session->finished, &node->next, node, memory_order_release, memory_order_relaxed)) {}
+}
+
+static void watch_harm(struct session_run *session, const struct request_row *row) {
+  const struct contract *contract = &session->run->contract;
+  const struct contract_abort *rule = &contract->where.abort_slo;
+  if (!contract_states(contract, "where.abort_slo") || row->outcome == OUTCOME_ABANDONED) return;
+  int64_t took = row->end_ns - row->scheduled_ns;
+  if (rule->metric == METRIC_TIME_TO_FIRST_TOKEN && row->first_token_ns >= 0) took = row->first_token_ns - row->scheduled_ns;
+  int bucket = (int)(row->end_ns / 1000000000 % ABORT_BUCKETS);
+  session->n_all[bucket]++;
+  session->n_bad[bucket] += row->outcome != OUTCOME_OK || took > rule->over_ns;
+}
+
+static bool does_harm(struct session_run *session, int64_t now_ns) {
+  const struct contract_abort *rule = &session->run->contract.where.abort_slo;
+  if (!contract_states(&session->run->contract, "where.abort_slo")) return false;
+  int64_t second = now_ns / 1000000000, length = rule->window_ns / 1000000000;
+  int all = 0, bad = 0;
+  for (int64_t s = second; s >= 0 && s > second - length && s > second - ABORT_BUCKETS; s--) {
+    all += session->n_all[s % ABORT_BUCKETS];
+    bad += session->n_bad[s % ABORT_BUCKETS];
+  }
+  int next = (int)((second + 1) % ABORT_BUCKETS); /* the ring comes round once an hour */
+  session->n_all[next] = session->n_bad[next] = 0;
+  return all >= ABORT_LEAST && (double)bad > rule->share * (double)all;
+}
+
+/* Kept as it stood in the JSON; unescaped here, away from the clock. */
+static enum lynx_status write_answer(struct session_run *session, const struct request_row *row) {
+  struct buffer quoted;
+  buffer_init(&quoted, row->answer.length + 2);
+  bool whole = buffer_text(&quoted, "\"") && buffer_append(&quoted, row->answer.data, row->answer.length) && buffer_text(&quoted, "\"");
+  json_t *text = whole ? json_loadb(quoted.data, quoted.length, JSON_DECODE_ANY, NULL) : NULL;
+  enum lynx_status status = LYNX_OK;
+  if (json_is_string(text))
+    status = bundle_put_answer(session->run->bundle, session->id, (int64_t)row->input, json_string_value(text), json_string_length(text),
+                               session->run->error);
+  json_decref(text);
+  buffer_release(&quoted);
+  return status;
+}
+
+static enum lynx_status write_row(struct session_run *session, const struct request_row *row) {
+  struct bundle_request r = {.session = session->id,
+                             .id = row->id,
+                             .phase = phase_text(row->phase),
+                             .outcome = outcome_text(row->outcome),
+                             .reason = row->reason,
+                             .http_status = row->http_status,
+                             .input = (int64_t)row->input,
+                             .scheduled_ns = row->scheduled_ns,
+                             .issued_ns = row->issued_ns,
+                             .written_ns = row->written_ns,
+                             .first_byte_ns = row->first_byte_ns,
+                             .first_token_ns = row->first_token_ns,
+                             .last_token_ns = row->last_token_ns,
+                             .end_ns = row->end_ns,
+                             .prompt_tokens = row->prompt_tokens,
+                             .output_tokens = row->output_tokens,
+                             .n_text_events = row->n_text_events,
+                             .read_lag_ns = row->read_lag_ns,
+                             .flags = row->flags,
+                             .events = row->events.data,
+                             .events_length = row->events.length};
+  enum lynx_status status = bundle_put_request(session->run->bundle, &r, session->run->error);
+  if (status == LYNX_OK && row->answer.length > 0 && row->outcome == OUTCOME_OK) status = write_answer(session, row);
+  return status;
+}
+
+static enum lynx_status write_finished(struct session_run *session) {
+  struct node *newest = atomic_exchange_explicit(&session->finished, NULL, memory_order_acquire), *node = NULL;
+  while (newest != NULL) { /* the stack has the last one on top; the record wants the first one first */
+    struct node *older = newest->next;
+    newest->next = node;
+    node = newest;
+    newest = older;
+  }
+  enum lynx_status status = LYNX_OK;
+  while (node != NULL) {
+    struct node *next = node->next;
+    watch_harm(session, &node->row);
+    if (status == LYNX_OK) status = write_row(session, &node->row);
+    buffer_release(&node->row.events);
+    buffer_release(&node->row.answer);
+    free(node);
+    node = next;
+  }
+  return status;
+}
+
+/* --- one session of load --- */
+
+static void *engine_main(void *context) {
+  struct engine_thread *thread = context;
+  thread->status = engine_run(&thread->plan, thread->session->run->driver, thread->driver_state, &thread->report, &thread->error);
+  atomic_fetch_sub(&thread->session->n_running, 1);
+  return NULL;
+}
+
+struct sampling {
+  struct run *run;
+  struct session_run *session;
+  int64_t at_ns;
+  bool counted;
+  enum lynx_status status;
+};
+
+static void keep_sample(void *context, const char *series, double value) {
+  struct sampling *sampling = context;
+  if (sampling->counted && strcmp(series, "machine.steal_ratio") == 0) {
+    sampling->run->steal_sum += value;
+    sampling->run->n_steal++;
+  }
+  if (sampling->status == LYNX_OK)
+    sampling->status = bundle_put_sample(sampling->run->bundle, sampling->session->id, sampling->at_ns, series, value,
+                                         sampling->run->error);
+}
+
+static void show_progress(struct run *run, struct session_run *session, const char *precision, int64_t now_ns) {
+  const struct session_plan *m = session->plan;
+  if (run->request->progress == NULL) return;
+  struct run_progress p = {.step = now_ns < m->warm_up_ns                   ? "warm-up"
+                                   : now_ns < m->warm_up_ns + m->counted_ns ? "counted"
+                                                                            : "drain",
+                           .precision = precision,
+                           .session = session->id + 1,
+                           .n_sessions = run->n_sessions_planned,
+                           .purpose = m->purpose,
+                           .rate_per_s = m->rate_per_s,
+                           .elapsed_s = (double)now_ns / 1e9,
+                           .total_s = (double)(m->warm_up_ns + m->counted_ns) / 1e9,
+                           .n_issued = atomic_load(&session->progress.n_issued),
+                           .n_done = atomic_load(&session->progress.n_done),
+                           .n_failed = atomic_load(&session->progress.n_failed),
+                           .n_tokens = atomic_load(&session->progress.n_tokens),
+                           .in_flight = atomic_load(&session->progress.in_flight)};
+  run->request->progress(run->request->context, &p);
+}
+
+/* The caller's thread while the engines run: takes rows to the record, samples the machine, shows progress, and stops what
+ * must be stopped. */
+static enum lynx_status attend(struct run *run, struct session_run *session, const char *precision) {
+  const struct lynx_clock *clock = run->request->clock;
+  const struct session_plan *m = session->plan;
+  enum lynx_status status = LYNX_OK;
+  int64_t last_commit = 0, last_sample = 0;
+  const struct timespec step = {.tv_nsec = LOOK_EVERY_NS};
+  while (atomic_load(&session->n_running) > 0) {
+    (void)nanosleep(&step, NULL);
+    int64_t now_ns = clock_now(clock) - session->start_ns;
+    if (status == LYNX_OK) status = write_finished(session);
+    if (status == LYNX_OK && run->machine_known && now_ns - last_sample >= SAMPLE_EVERY_NS) {
+      struct sampling sampling = {
+          .run = run, .session = session, .at_ns = now_ns, .counted = now_ns > m->warm_up_ns && now_ns <= m->warm_up_ns + m->counted_ns};
+      sampler_machine.sample(run->machine, keep_sample, &sampling);
+      status = sampling.status;
+      if (status == LYNX_OK && run->has_metrics && service_metrics(&run->service, &run->metrics))
+        status = run_put_metrics(run, session->id, now_ns);
+      last_sample = now_ns;
+    }
+    if (status == LYNX_OK && now_ns - last_commit >= COMMIT_EVERY_NS) {
+      status = bundle_commit(run->bundle, run->error);
+      last_commit = now_ns;
+    }
+    show_progress(run, session, precision, now_ns);
+    if (!session->aborted && does_harm(session, now_ns)) session->aborted = true;
+    bool died = run->service.child.pid > 0 && !child_running(&run->service.child);
+    int wanted = status != LYNX_OK || session->aborted || died ? ENGINE_ABORT : atomic_load(run->request->stop);
+    if (wanted > atomic_load(&session->stop)) atomic_store(&session->stop, wanted);
+  }
+  return status;
+}
+
+/* Several engines share the requests in flight; engine 0 has the odd one. */
+static uint32_t share_of(int64_t concurrency, uint32_t index, uint32_t n) {
+  return (uint32_t)concurrency / n + (index < (uint32_t)concurrency % n ? 1 : 0);
+}
+
+static enum lynx_status open_drivers(struct run *run, const struct session_plan *plan, struct engine_thread *threads, uint32_t n) {
+  const struct contract *c = &run->contract;
+  const struct contract_workload *w = &c->workload;
+  enum lynx_status status = LYNX_OK;
+  for (uint32_t i = 0; i < n && status == LYNX_OK; i++) {
+    struct driver_options options = {.endpoint = c->executor.endpoint,
+                                     .ca_file = c->executor.ca_file,
+                                     .bearer = run->bearer,
+                                     .chat = w->api == API_CHAT,
+                                     .stream = w->stream,
+                                     .ignore_eos = w->ignore_eos,
+                                     .continuous_usage = w->continuous_usage,
+                                     .model = w->model,
+                                     .temperature = w->temperature,
+                                     .seed = plan->body_seed,
+                                     .n_slots = share_of(plan->concurrency, i, n),
+                                     .clock = run->request->clock};
+    status = run->driver->open(&options, &threads[i].driver_state, run->error);
+    if (status == LYNX_OK) status = run->driver->prepare(threads[i].driver_state, plan->inputs->items, plan->inputs->n_items, run->error);
+  }
+  return status;
+}
+
+static enum lynx_status start_engines(struct run *run, struct session_run *session, struct engine_thread *threads, uint32_t n) {
+  const struct contract *c = &run->contract;
+  const struct session_plan *plan = session->plan;
+  bool conversations = plan->load == LOAD_CONVERSATIONS, answers = contract_states(c, "accuracy") && plan->accuracy;
+  enum lynx_status status = open_drivers(run, plan, threads, n);
+  if (status != LYNX_OK) return status;
+  int64_t uncertainty;
+  session->realtime_offset_ns = clock_offset(run->request->clock, &uncertainty);
+  session->start_ns = clock_now(run->request->clock) + 20000000; /* all engines are up before the first arrival is due */
+  for (uint32_t i = 0; i < n; i++) {
+    threads[i].session = session;
+    threads[i].plan = (struct engine_plan){
+        .clock = run->request->clock,
+        .start_ns = session->start_ns,
+        .schedule = &session->schedule,
+        .batch = plan->load == LOAD_MULTI_STREAM ? (uint32_t)plan->concurrency : 0,
+        .turns = conversations ? plan->inputs->turns : 1,
+        .think_mean_ns = conversations ? c->regime.think_time_ns : 0,
+        .seed = (uint64_t)plan->seed,
+        .concurrency = (uint32_t)plan->concurrency,
+        .warm_up_ns = plan->warm_up_ns,
+        .counted_ns = plan->counted_ns,
+        .drain_ns = c->method.drain_ns,
+        .timeout_ns = c->method.request_timeout_ns,
+        .input_order = plan->inputs->order,
+        .n_inputs = plan->inputs->n_order,
+        .keep_answers = answers && c->accuracy.measure != ACCURACY_LIKELIHOOD ? (size_t)c->accuracy.samples : 0,
+        .index = i,
+        .n_engines = n,
+        .stop = &session->stop,
+        .progress = &session->progress,
+        .sink = on_row,
+        .sink_context = session};
+    atomic_fetch_add(&session->n_running, 1);
+    if (pthread_create(&threads[i].thread, NULL, engine_main, &threads[i]) != 0) {
+      atomic_fetch_sub(&session->n_running, 1);
+      atomic_store(&session->stop, ENGINE_ABORT);
+      threads[i].thread = 0;
+      return lynx_fail(run->error, LYNX_MACHINE, "no thread for the load engine");
+    }
+  }
+  return LYNX_OK;
+}
+
+static void write_instrument(const struct run *run, const struct session_run *session, const struct engine_thread *threads, uint32_t n,
+                             struct buffer *ret) {
+  struct engine_report sum = {.drained = true};
+  for (uint32_t i = 0; i < n; i++) {
+    const struct engine_report *r = &threads[i].report;
+    sum.n_loops += r->n_loops;
+    sum.n_busy += r->n_busy;
+    sum.cpu_ns += r->cpu_ns;
+    sum.wall_ns += r->wall_ns;
+    sum.event_bytes_lost += r->event_bytes_lost;
+    sum.drained = sum.drained && r->drained;
+    if (r->longest_away_ns > sum.longest_away_ns) sum.longest_away_ns = r->longest_away_ns;
+    if (r->ended_ns > sum.ended_ns) sum.ended_ns = r->ended_ns;
+  }
+  int64_t uncertainty, moved = clock_offset(run->request->clock, &uncertainty) - session->realtime_offset_ns;
+  struct json_writer json;
+  json_begin(&json, ret);
+  json_open_object(&json);
+  json_put_int(&json, "threads", n);
+  json_put_int(&json, "loops", sum.n_loops);
+  json_put_int(&json, "busy", sum.n_busy);
+  json_put_int(&json, "cpu_ns", sum.cpu_ns);
+  json_put_int(&json, "wall_ns", sum.wall_ns);
+  json_put_int(&json, "longest_away_ns", sum.longest_away_ns);
+  json_put_int(&json, "ended_ns", sum.ended_ns);
+  json_put_bool(&json, "drained", sum.drained);
+  json_put_int(&json, "answers_with_lost_events", sum.event_bytes_lost);
+  json_put_int(&json, "zero_monotonic_ns", session->start_ns);
+  json_put_int(&json, "wall_clock_moved_ns", moved);
+  json_close(&json);
+  lynx_assert(json_finish(&json));
+}
+
+static enum lynx_status note_clock_step(struct run *run, const struct session_run *session) {
+  int64_t uncertainty, moved = clock_offset(run->request->clock, &uncertainty) - session->realtime_offset_ns;
+  if (moved > -100000000 && moved < 100000000) return LYNX_OK;
+  char text[160];
+  (void)snprintf(text, sizeof text,
+                 "the wall clock was stepped by %.3f s during session %lld: latencies are not touched (they are monotonic), read lags are "
+                 "unknown from then on",
+                 (double)moved / 1e9, (long long)session->id);
+  run_note(run, text);
+  return run_put_event(run, "clock step", text);
+}
+
+static int64_t find_serving(const struct run *run) {
+  struct endpoint endpoint;
+  if (run->contract.executor.pid > 0) return run->contract.executor.pid;
+  if (endpoint_parse(run->contract.executor.endpoint, &endpoint, NULL) != LYNX_OK) return 0;
+  return capture_find_listener(run->request->root, endpoint.port);
+}
+
+static uint64_t micro(double per_s) {
+  return (uint64_t)(per_s * 1e6 + 0.5);
+}
+
+/* A tenth of the batch warms up, if there is a warm-up; the batch is due when the counted window begins. */
+static int64_t *offline_times(struct run *run, const struct session_plan *plan, size_t *ret_n) {
+  size_t batch = (size_t)run->contract.regime.batch, warm = plan->warm_up_ns > 0 ? batch / 10 + 1 : 0;
+  int64_t *at = arena_alloc(&run->arena, warm + batch, sizeof *at);
+  for (size_t i = 0; i < batch; i++) at[warm + i] = plan->warm_up_ns;
+  *ret_n = warm + batch;
+  return at;
+}
+
+static enum lynx_status make_schedule(struct run *run, const struct session_plan *plan, struct schedule *ret) {
+  const struct contract_regime *r = &run->contract.regime;
+  struct schedule_plan p = {.rate_micro = micro(plan->rate_per_s),
+                            .length_ns = plan->warm_up_ns + plan->counted_ns + run->contract.method.drain_ns,
+                            .seed = (uint64_t)plan->seed,
+                            .shape = r->burst_shape};
+  switch (plan->load) {
+    case LOAD_CONSTANT: p.kind = SCHEDULE_CONSTANT; break;
+    case LOAD_POISSON: p.kind = SCHEDULE_POISSON; break;
+    case LOAD_BURSTY: p.kind = SCHEDULE_GAMMA; break;
+    case LOAD_SATURATION: p.kind = r->search.arrivals == SEARCH_CONSTANT ? SCHEDULE_CONSTANT : SCHEDULE_POISSON; break;
+    case LOAD_RAMP:
+      p.kind = SCHEDULE_RAMP;
+      p.to_rate_micro = micro(r->to_per_s);
+      p.ramp_ns = plan->warm_up_ns + plan->counted_ns;
+      break;
+    case LOAD_OFFLINE:
+      p.kind = SCHEDULE_GIVEN;
+      p.given = offline_times(run, plan, &p.n_given);
+      break;
+    case LOAD_REPLAY:
+      p.kind = SCHEDULE_GIVEN;
+      p.given = plan->inputs->given_at_ns;
+      p.n_given = plan->inputs->n_items;
+      break;
+    default: p.kind = SCHEDULE_CLOSED;
+  }
+  return schedule_make(ret, &p, run->error);
+}
+
+/* Requests that the server has finished, by its own count; NaN: it does not say. */
+static double server_count(struct run *run) {
+  if (run->driver->in_process || !service_metrics(&run->service, &run->metrics)) return NAN;
+  return metrics_value((struct bytes){run->metrics.data, run->metrics.length}, METRICS_FINISHED);
+}
+
+/* More than we sent, and a little for what is counted late: somebody else is there. */
+static enum lynx_status note_other_tenants(struct run *run, const struct session_run *session, double before) {
+  double after = isnan(before) ? NAN : server_count(run), sent = (double)atomic_load(&session->progress.n_issued),
+         others = after - before - sent;
+  if (!(others > 2 + 0.01 * sent)) return LYNX_OK;
+  const char *text = arena_printf(&run->arena, "another tenant: during session %lld the server finished %.0f requests, and %.0f were ours",
+                                  (long long)session->id, after - before, sent);
+  run_note(run, text);
+  return run_put_event(run, "condition", text);
+}
+
+enum lynx_status run_load(struct run *run, const struct session_plan *plan, struct bundle_session *row, bool *ret_aborted) {
+  const struct contract *c = &run->contract;
+  struct session_run *session = xalloc(1, sizeof *session);
+  session->run = run;
+  session->plan = plan;
+  session->id = row->id;
+  uint32_t n = c->method.threads < plan->concurrency ? (uint32_t)c->method.threads : (uint32_t)plan->concurrency;
+  char digest[DIGEST_HEX];
+  enum lynx_status status = make_schedule(run, plan, &session->schedule);
+  if (status != LYNX_OK) {
+    free(session);
+    return status;
+  }
+  inputs_shuffle(plan->inputs, (uint64_t)plan->seed);
+  struct engine_thread *threads = xalloc(n, sizeof *threads);
+  row->start_realtime_ns = run_realtime(run);
+  row->schedule_digest = arena_copy(&run->arena, schedule_digest(&session->schedule, digest));
+  row->status = "running";
+  status = bundle_put_session(run->bundle, row, run->error);
+  if (status == LYNX_OK) status = bundle_commit(run->bundle, run->error);
+  double finished_before = server_count(run);
+  run->has_metrics = !isnan(finished_before);
+  if (status == LYNX_OK) status = start_engines(run, session, threads, n);
+  int64_t serving = run->service.child.pid;
+  if (serving == 0 && !run->driver->in_process) serving = find_serving(run);
+  if (run->machine_known) sampler_machine.watch(run->machine, serving);
+  enum lynx_status attended = attend(run, session, row->precision);
+  for (uint32_t i = 0; i < n; i++) {
+    if (threads[i].thread != 0) (void)pthread_join(threads[i].thread, NULL);
+    if (status == LYNX_OK && threads[i].status != LYNX_OK) {
+      status = threads[i].status;
+      *run->error = threads[i].error;
+    }
+  }
+  enum lynx_status written = write_finished(session);
+  if (status == LYNX_OK) status = attended != LYNX_OK ? attended : written;
+  struct buffer instrument;
+  buffer_init(&instrument, 65536);
+  write_instrument(run, session, threads, n, &instrument);
+  row->start_realtime_ns = session->start_ns + session->realtime_offset_ns;
+  row->instrument_json = arena_copy(&run->arena, instrument.data);
+  row->status = session->aborted                            ? "aborted: the abort SLO was broken"
+                : atomic_load(&session->stop) != ENGINE_RUN ? "interrupted"
+                                                            : "complete";
+  if (status == LYNX_OK) status = note_clock_step(run, session);
+  if (status == LYNX_OK) status = note_other_tenants(run, session, finished_before);
+  if (status == LYNX_OK) status = bundle_put_session(run->bundle, row, run->error);
+  for (uint32_t i = 0; i < n; i++) run->driver->close(threads[i].driver_state);
+  buffer_release(&instrument);
+  schedule_release(&session->schedule);
+  free(threads);
+  *ret_aborted = session->aborted;
+  free(session);
+  return status;
+}

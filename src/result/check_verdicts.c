@@ -1,0 +1,254 @@
+/* Was the workload really run? The contract's checks: four from the rows of the measured sessions, three from sessions of their own. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "load/events.h"
+#include "result/check_plan.h"
+#include "result/result_private.h"
+#include "stats/compare.h"
+#include "stats/special.h"
+
+enum { FAILURES_LEAST = 5, ANSWERS_LEAST = 10 };
+static const double odd_share = 0.01, blank_share = 0.5, cached_ratio = 0.67, warm_ratio = 0.8, seed_margin = 0.1;
+
+struct rows {
+  const struct contract *contract;
+  double n_ok, n_short, n_blank, n_overstated;
+  struct values ok_wait, failed_wait;  /* ns: until the first token (or the end); until it failed */
+  struct values fresh[2], repeated[2]; /* of a caching check: ln of the time until the first token, and from it to the end */
+  bool caching;
+  struct values inputs; /* of the present session */
+  bool repeats;         /* a prompt was asked twice in a session */
+};
+
+static int64_t text_bytes(const struct bundle_request *r) {
+  struct events_reader reader;
+  struct answer_event event;
+  int64_t n = 0;
+  events_begin(&reader, r->events, r->events_length);
+  for (int more; (more = events_next(&reader, &event)) != 0;) {
+    if (more < 0) return -1;
+    n += event.n_bytes;
+  }
+  return n;
+}
+
+/* More tokens than bytes of text, or than were asked for: no tokenizer does that. */
+static bool overstates(const struct rows *rows, const struct bundle_request *r) {
+  const struct contract_workload *w = &rows->contract->workload;
+  bool fixed = w->output_distribution == LENGTH_FIXED && rows->contract->regime.load != LOAD_REPLAY;
+  if (r->output_tokens < 0) return false;
+  return r->output_tokens > text_bytes(r) || (fixed && r->output_tokens > w->output_tokens);
+}
+
+static enum lynx_status take_request(void *context, const struct bundle_request *r) {
+  struct rows *rows = context;
+  struct seen_request seen;
+  if (!result_see(r, &seen)) return LYNX_INPUT;
+  int64_t until = r->first_token_ns >= 0 ? r->first_token_ns : r->end_ns;
+  if (rows->caching && seen.ok) {
+    bool fresh = r->id >= CHECK_PROMPTS && r->id < 2 * CHECK_PROMPTS, repeated = r->id >= 2 * CHECK_PROMPTS && r->id < 3 * CHECK_PROMPTS;
+    struct values *to = fresh ? rows->fresh : rows->repeated;
+    if (!fresh && !repeated) return LYNX_OK;
+    if (until > r->scheduled_ns) values_add(&to[0], special_log((double)(until - r->scheduled_ns)));
+    int64_t from = r->first_token_ns >= 0 && r->first_token_ns < r->end_ns ? r->first_token_ns : r->scheduled_ns;
+    if (r->end_ns > from) values_add(&to[1], special_log((double)(r->end_ns - from)));
+    return LYNX_OK;
+  }
+  values_add(&rows->inputs, (double)r->input);
+  if (!seen.counted) return LYNX_OK;
+  if (seen.ok) {
+    rows->n_ok++;
+    rows->n_short += (r->flags & ANSWER_SHORT) != 0;
+    rows->n_blank += (r->flags & ANSWER_BLANK_FIRST) != 0;
+    rows->n_overstated += overstates(rows, r);
+    values_add(&rows->ok_wait, (double)(until - r->scheduled_ns));
+  } else if (seen.outcome != OUTCOME_TIMEOUT && seen.outcome != OUTCOME_UNFINISHED) /* those are ours */
+    values_add(&rows->failed_wait, (double)(r->end_ns - r->scheduled_ns));
+  return LYNX_OK;
+}
+
+static void note_repeats(struct rows *rows) {
+  quantile_sort(rows->inputs.at, rows->inputs.n);
+  for (size_t i = 1; i < rows->inputs.n; i++) rows->repeats = rows->repeats || !(rows->inputs.at[i] > rows->inputs.at[i - 1]);
+  rows->inputs.n = 0;
+}
+
+static void rows_release(struct rows *rows) {
+  values_release(&rows->inputs);
+  values_release(&rows->ok_wait);
+  values_release(&rows->failed_wait);
+  for (int i = 0; i < 2; i++) values_release(&rows->fresh[i]), values_release(&rows->repeated[i]);
+}
+
+static struct result_check decided(const char *name, bool good, const char *text) {
+  return (struct result_check){name, text, good ? CHECK_PASSED : CHECK_FAILED};
+}
+
+static struct result_check undecided(const char *name, const char *text) {
+  return (struct result_check){name, text, CHECK_NOT_DECIDED};
+}
+
+/* --- from the rows --- */
+
+static struct result_check check_share(struct arena *arena, const char *name, double n_odd, double n, double bound, const char *what) {
+  if (n < ANSWERS_LEAST) return undecided(name, "too few answers to tell");
+  return decided(name, n_odd <= bound * n, arena_printf(arena, "%.4g of %.4g answers %s", n_odd, n, what));
+}
+
+/* A server that drops what would be slow: every failure had already waited longer than nearly all that went well. */
+static struct result_check check_failures(struct arena *arena, struct rows *rows) {
+  size_t n = rows->failed_wait.n;
+  char a[40], b[40];
+  if (rows->n_ok < ANSWERS_LEAST) return undecided("failures", "too few answers to tell");
+  if (n < FAILURES_LEAST) return decided("failures", true, arena_printf(arena, "%zu failed before their time", n));
+  quantile_sort(rows->ok_wait.at, rows->ok_wait.n);
+  quantile_sort(rows->failed_wait.at, n);
+  double slow = quantile_of(rows->ok_wait.at, rows->ok_wait.n, 0.95), soonest = quantile_of(rows->failed_wait.at, n, 0.1);
+  return decided(
+      "failures", soonest <= slow,
+      arena_printf(arena,
+                   "%zu failed; nine in ten of them had waited %s or longer, and 95 %% of the good ones had their first token within %s", n,
+                   number_duration_text(a, sizeof a, soonest), number_duration_text(b, sizeof b, slow)));
+}
+
+/* --- from sessions of their own --- */
+
+static struct result_check compare_repeated(struct arena *arena, const char *name, const struct rows *rows, int part, double bound,
+                                            const char *what) {
+  const struct values *fresh = &rows->fresh[part], *repeated = &rows->repeated[part];
+  if (fresh->n < CHECK_PROMPTS / 2 || repeated->n < CHECK_PROMPTS / 2)
+    return undecided(name, "the check's session was too short: too few prompts were asked twice");
+  struct shift shift = compare_shift(repeated->at, repeated->n, fresh->at, fresh->n, 0.95);
+  return decided(name, !(shift.bounded && special_exp(shift.high) < bound),
+                 arena_printf(arena, "a prompt asked again takes %.2g times as long %s [%.2g, %.2g]", special_exp(shift.estimate), what,
+                              special_exp(shift.low), special_exp(shift.high)));
+}
+
+/* Repetition helps the first token; is that so in the workload too, and not in what it stands for? */
+static struct result_check judge_prefix(struct arena *arena, const struct result_precision *p, const struct rows *rows,
+                                        struct result_check found) {
+  bool known = p->distance_known && p->distance.prefix_reuse <= 0.1;
+  if (found.verdict != CHECK_FAILED || (rows->repeats && !known)) return found;
+  return decided("prefix", true,
+                 arena_printf(arena, "%s; but %s", found.text,
+                              rows->repeats ? "the profile shares as much of its prompts" : "no prompt was asked twice in a session"));
+}
+
+static double figure_of(const struct result_session *s, int which) {
+  return which == 0   ? s->at[METRIC_TIME_TO_FIRST_TOKEN][0]
+         : which == 1 ? s->at[METRIC_TIME_PER_OUTPUT_TOKEN][0]
+                      : s->at[METRIC_END_TO_END][0];
+}
+
+/* Slower than another session of the same would be: beyond the prediction interval, and a tenth. */
+static struct result_check check_seed(struct arena *arena, const struct result_precision *p, const double other[3]) {
+  static const char *const names[] = {"the median time to first token", "the median time per output token",
+                                      "the median end-to-end latency"};
+  const char *text = "too few sessions to tell";
+  for (int which = 0; which < 3; which++) {
+    double sum = 0, squares = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_sessions; i++)
+      if (p->sessions[i].complete && figure_of(&p->sessions[i], which) > 0) sum += special_log(figure_of(&p->sessions[i], which)), n++;
+    if (n < 2 || !(other[which] > 0) || isinf(other[which])) continue;
+    double mean = sum / (double)n, beyond;
+    for (size_t i = 0; i < p->n_sessions; i++)
+      if (p->sessions[i].complete && figure_of(&p->sessions[i], which) > 0) {
+        double d = special_log(figure_of(&p->sessions[i], which)) - mean;
+        squares += d * d;
+      }
+    beyond = special_t_quantile(0.975, (double)(n - 1)) * sqrt(squares / (double)(n - 1) * (1 + 1 / (double)n)) +
+             special_log(1 + seed_margin);
+    double ratio = special_exp(special_log(other[which]) - mean);
+    text = arena_printf(arena, "with other prompts and another seed %s is %.2g times as much", names[which], ratio);
+    if (special_log(ratio) > beyond) return decided("seed", false, text);
+  }
+  return strcmp(text, "too few sessions to tell") == 0 ? undecided("seed", text) : decided("seed", true, text);
+}
+
+/* --- the whole --- */
+
+static const struct bundle_session *session_for(const struct session_list *sessions, const char *precision, const char *purpose) {
+  for (size_t i = 0; i < sessions->n_items; i++) {
+    const struct bundle_session *s = &sessions->items[i];
+    if (strcmp(s->precision, precision) == 0 && strcmp(s->purpose, purpose) == 0 && strcmp(s->status, "complete") == 0) return s;
+  }
+  return NULL;
+}
+
+static enum lynx_status medians_of(struct bundle *bundle, const struct contract *contract, const struct bundle_session *session,
+                                   double ret[3], struct lynx_error *error);
+
+struct medians {
+  const struct contract *contract;
+  struct values values[3];
+};
+
+static enum lynx_status take_latencies(void *context, const struct bundle_request *r) {
+  struct medians *m = context;
+  struct seen_request seen;
+  static const enum metric metrics[] = {METRIC_TIME_TO_FIRST_TOKEN, METRIC_TIME_PER_OUTPUT_TOKEN, METRIC_END_TO_END};
+  double ns;
+  if (!result_see(r, &seen)) return LYNX_INPUT;
+  for (int i = 0; i < 3; i++)
+    if (seen.counted && result_latency_of(m->contract, metrics[i], r, &ns)) values_add(&m->values[i], ns);
+  return LYNX_OK;
+}
+
+static enum lynx_status medians_of(struct bundle *bundle, const struct contract *contract, const struct bundle_session *session,
+                                   double ret[3], struct lynx_error *error) {
+  struct medians m = {.contract = contract};
+  enum lynx_status status = bundle_each_request(bundle, session->id, take_latencies, &m, error);
+  for (int i = 0; i < 3; i++) {
+    quantile_sort(m.values[i].at, m.values[i].n);
+    ret[i] = m.values[i].n > 0 ? quantile_of(m.values[i].at, m.values[i].n, 0.5) : NAN;
+    values_release(&m.values[i]);
+  }
+  return status;
+}
+
+enum lynx_status result_judge_checks(struct bundle *bundle, struct result *result, struct result_precision *p,
+                                     const struct session_list *sessions, struct lynx_error *error) {
+  const struct contract *contract = &result->contract;
+  struct arena *arena = &result->arena;
+  struct rows rows = {.contract = contract}, caching = {.contract = contract, .caching = true};
+  double other[3] = {NAN, NAN, NAN};
+  const struct bundle_session *cached = session_for(sessions, p->name, CHECK_CACHING), *seeded = session_for(sessions, p->name, CHECK_SEED);
+  enum lynx_status status = LYNX_OK;
+  for (size_t i = 0; i < p->n_sessions && status == LYNX_OK; i++)
+    if (p->sessions[i].complete) {
+      status = bundle_each_request(bundle, p->sessions[i].id, take_request, &rows, error);
+      note_repeats(&rows);
+    }
+  if (status == LYNX_OK && cached != NULL) status = bundle_each_request(bundle, cached->id, take_request, &caching, error);
+  if (status == LYNX_OK && seeded != NULL) status = medians_of(bundle, contract, seeded, other, error);
+  p->checks = arena_alloc(arena, contract->checks.n_items + 1, sizeof *p->checks);
+  for (size_t i = 0; i < contract->checks.n_items && status == LYNX_OK && !p->unavailable; i++) {
+    const char *name = contract->checks.items[i];
+    struct result_check *c = &p->checks[p->n_checks++];
+    if (strcmp(name, "length") == 0)
+      *c = contract->workload.ignore_eos
+               ? check_share(arena, "length", rows.n_short, rows.n_ok, odd_share, "are shorter than was asked for, although ignore_eos was")
+               : undecided("length", "the contract lets the model end when it wants (workload.ignore_eos)");
+    else if (strcmp(name, "usage") == 0)
+      *c = check_share(arena, "usage", rows.n_overstated, rows.n_ok, odd_share,
+                       "claim more tokens than they have bytes of text, or than were asked for");
+    else if (strcmp(name, "first_token") == 0)
+      *c = contract->workload.stream
+               ? check_share(arena, "first_token", rows.n_blank, rows.n_ok, blank_share, "begin with a token that holds nothing but blanks")
+               : undecided("first_token", "without a stream there is none");
+    else if (strcmp(name, "failures") == 0) *c = check_failures(arena, &rows);
+    else if (strcmp(name, "seed") == 0) *c = seeded != NULL ? check_seed(arena, p, other) : undecided("seed", "its session was not run");
+    else if (cached == NULL) *c = undecided(name, "its session was not run");
+    else if (strcmp(name, "caching") == 0)
+      *c = compare_repeated(arena, "caching", &caching, 1, cached_ratio, "from the first token to the end");
+    else *c = judge_prefix(arena, p, &rows, compare_repeated(arena, "prefix", &caching, 0, warm_ratio, "to its first token"));
+  }
+  rows_release(&rows);
+  rows_release(&caching);
+  if (status == LYNX_INPUT) (void)lynx_fail(error, status, "a request's outcome or event times are not what this format holds");
+  return status;
+}

@@ -1,0 +1,57 @@
+/* stats/compare.h: are two figures the same within a margin that was declared beforehand?
+ *
+ * Shapes   one figure > 0 per session and side, a[n_a] and b[n_b]; paired: a[i] and b[i] were measured side by side
+ * Result   on the log-ratio ln(a / b): estimate and interval as ratios, and one of four verdicts: the same; different, but within
+ *          the margin (both established); different beyond the margin (the interval lies wholly outside); inconclusive, with the
+ *          sessions per side that it would take at this variance
+ * Errors   bounded is false for fewer than 2 sessions a side, or figures that are not positive and finite
+ * Source   two one-sided tests (Schuirmann 1987) with Welch's degrees of freedom (Welch 1947), or paired; docs/method.md#compare */
+#ifndef STATS_COMPARE_H
+#define STATS_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum verdict { VERDICT_SAME, VERDICT_DIFFERENT_WITHIN, VERDICT_DIFFERENT_BEYOND, VERDICT_INCONCLUSIVE };
+const char *verdict_text(enum verdict verdict);
+
+struct comparison {
+  double ratio, low, high;      /* at the confidence */
+  double inner_low, inner_high; /* at 2 * confidence - 1: what equivalence is read from */
+  double error, freedom;        /* of the log-ratio */
+  double p_difference, p_equivalence;
+  double needed_per_side; /* sessions for a decision at 80 % power, at this variance; infinity where the estimate lies on the margin */
+  enum verdict verdict;
+  bool bounded;
+};
+
+struct comparison compare_sessions(const double *a, size_t n_a, const double *b, size_t n_b, bool paired, double margin, double confidence);
+
+/* The shift of a against b that fits best, and its exact interval: the median of all differences, and the order statistics of them
+ * that Mann-Whitney's distribution gives (Hodges and Lehmann 1963). n_a * n_b at most 1,000,000; above 50 values a side the normal
+ * approximation. */
+struct shift {
+  double estimate, low, high, coverage, u;
+  bool bounded;
+};
+
+struct shift compare_shift(const double *a, size_t n_a, const double *b, size_t n_b, double confidence);
+
+/* Components of a nested experiment (Kalibera and Jones 2013): x[r3][r2][r1] flat, level 1 the innermost.
+ * s2: observed variances per level; t2: the level's own. */
+struct nested {
+  double s2[3], t2[3], mean;
+};
+
+struct nested nested_components(const double *x, size_t r3, size_t r2, size_t r1);
+/* Repetitions of a level for the least cost: sqrt(c_above / c_own * t2_own / t2_above) (their eq. 4). */
+double nested_repetitions(double t2_own, double t2_above, double cost_own, double cost_above);
+
+/* MLPerf LoadGen's early stopping: the least number of requests of which t may be over the latency and still the share p is shown
+ * at that confidence (d = 0). */
+long early_stopping_least(double p, long t, double confidence);
+
+/* One of K looks at accumulating data, two-sided at `confidence` overall: the confidence of each (Bonferroni: never too high). */
+double look_confidence(double confidence, size_t n_looks);
+
+#endif

@@ -1,0 +1,238 @@
+#include "stats/sessions.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "stats/special.h"
+
+enum { BATCHES_PER_SESSION = 20, BATCH_LEAST = 10, HILL_LEAST = 20, SKEWED_LEAST = 1000 };
+
+/* Sessions differ where the F test says so at this level; then the variance between them is taken at this upper bound of it. */
+static const double DIFFER_LEVEL = 0.05, VARIANCE_BOUND = 0.10;
+
+/* What a share or mean is the sum of: y per value. */
+struct measure {
+  double threshold; /* the indicator of x <= threshold, where `shares` */
+  bool shares;
+};
+
+static double value_of(const struct measure *m, double x) {
+  return m->shares ? (x <= m->threshold ? 1 : 0) : x;
+}
+
+/* Variance of the ratio sum(y) / sum(n) over clusters, linearised (Cochran 1977, 6.3, without the finite population). */
+struct clusters {
+  double sum_squares;
+  size_t n;
+};
+
+static void add_cluster(struct clusters *c, double sum, size_t n, double centre) {
+  double residual = sum - centre * (double)n;
+  c->sum_squares += residual * residual;
+  c->n++;
+}
+
+static double cluster_variance(const struct clusters *c, size_t n_values) {
+  if (c->n < 2) return 0;
+  return (double)c->n / (double)(c->n - 1) * c->sum_squares / ((double)n_values * (double)n_values);
+}
+
+/* How much less than n independent values the values tell, and whether sessions differ by more than what is in them explains. */
+struct effect {
+  double greatest; /* of 1, the sessions as clusters, batches of consecutive values as clusters */
+  double ratio;    /* variance of the sessions as clusters / that of batches about their own session's centre */
+  size_t n_sessions, n_batches;
+};
+
+static struct effect design_effect(const struct session_values *sessions, size_t n_sessions, const struct measure *m, double centre,
+                                   double value_variance, size_t n) {
+  struct clusters whole = {0}, batches = {0}, within = {0};
+  for (size_t s = 0; s < n_sessions; s++) {
+    size_t length = sessions[s].n / BATCHES_PER_SESSION;
+    if (length < BATCH_LEAST) length = BATCH_LEAST;
+    double all = 0, part = 0;
+    size_t n_part = 0;
+    for (size_t i = 0; i < sessions[s].n; i++) all += value_of(m, sessions[s].x[i]);
+    double own = sessions[s].n > 0 ? all / (double)sessions[s].n : 0;
+    for (size_t i = 0; i < sessions[s].n; i++) {
+      part += value_of(m, sessions[s].x[i]);
+      if (++n_part < length && i + 1 < sessions[s].n) continue;
+      add_cluster(&batches, part, n_part, centre);
+      add_cluster(&within, part, n_part, own);
+      part = 0;
+      n_part = 0;
+    }
+    if (sessions[s].n > 0) add_cluster(&whole, all, sessions[s].n, centre);
+  }
+  struct effect result = {.greatest = 1, .n_sessions = whole.n, .n_batches = batches.n};
+  double simple = value_variance / (double)n, between = cluster_variance(&whole, n), inside = cluster_variance(&within, n);
+  if (!(simple > 0)) return result;
+  result.greatest = fmax(1, fmax(between, cluster_variance(&batches, n)) / simple);
+  result.ratio = inside > 0 ? between / inside : between > 0 ? INFINITY : 0;
+  return result;
+}
+
+/* Quantile of F(a, b), from that of the beta distribution. */
+static double f_quantile(double p, double a, double b) {
+  double x = special_beta_quantile(p, a / 2, b / 2);
+  return b * x / (a * (1 - x));
+}
+
+static bool sessions_differ(const struct effect *e) {
+  if (e->n_sessions < 2 || e->n_batches <= e->n_sessions) return false;
+  return e->ratio > f_quantile(1 - DIFFER_LEVEL, (double)(e->n_sessions - 1), (double)(e->n_batches - e->n_sessions));
+}
+
+/* What knowing the variance from k sessions only costs (Korn and Graubard 1998, eq. 2.4). */
+double sessions_freedom_factor(size_t n_sessions, double confidence) {
+  if (n_sessions < 2) return 0;
+  double upper = 1 - (1 - confidence) / 2;
+  double ratio = special_normal_quantile(upper) / special_t_quantile(upper, (double)(n_sessions - 1));
+  return ratio * ratio;
+}
+
+/* The design effect of the share of values up to a threshold; of the finite ones where the threshold is infinite. */
+static struct effect share_effect(const struct session_values *sessions, size_t n_sessions, double threshold, size_t n) {
+  struct measure m = {.shares = true, .threshold = isinf(threshold) ? DBL_MAX : threshold};
+  size_t below = 0;
+  for (size_t s = 0; s < n_sessions; s++)
+    for (size_t i = 0; i < sessions[s].n; i++) below += sessions[s].x[i] <= m.threshold;
+  double centre = (double)below / (double)n;
+  return design_effect(sessions, n_sessions, &m, centre, centre * (1 - centre), n);
+}
+
+struct session_quantile sessions_quantile(const struct session_values *sessions, size_t n_sessions, const double *sorted, double p,
+                                          double confidence) {
+  struct session_quantile result = {.design_effect = 1};
+  for (size_t s = 0; s < n_sessions; s++) result.n += sessions[s].n;
+  if (result.n == 0) return result;
+  struct effect own = share_effect(sessions, n_sessions, quantile_of(sorted, result.n, p), result.n),
+                median = share_effect(sessions, n_sessions, quantile_of(sorted, result.n, 0.5), result.n);
+  /* A tail may look alike in a few sessions by accident; their medians betray that they differ. What is then given must be safe in
+   * exactly those cases in which the variance between sessions came out small. */
+  double knowing = sessions_freedom_factor(own.n_sessions, confidence);
+  if (sessions_differ(&own) || sessions_differ(&median))
+    knowing = fmin(knowing, f_quantile(VARIANCE_BOUND, (double)(own.n_sessions - 1), (double)own.n_batches));
+  result.design_effect = own.greatest;
+  result.n_effective = (double)result.n / result.design_effect * knowing;
+  result.quantile = quantile_interval_effective(sorted, result.n, p, confidence, result.n_effective);
+  return result;
+}
+
+struct session_share sessions_share_above(const struct session_values *sessions, size_t n_sessions, const double *sorted, double threshold,
+                                          double quantile, double confidence) {
+  struct session_share result = {.high = 1};
+  size_t n_used = 0;
+  for (size_t s = 0; s < n_sessions; s++) {
+    result.n += sessions[s].n;
+    n_used += sessions[s].n > 0;
+    for (size_t i = 0; i < sessions[s].n; i++) result.n_above += !(sessions[s].x[i] <= threshold);
+  }
+  if (result.n == 0) return result;
+  double half = (1 - confidence) / 2, there = share_effect(sessions, n_sessions, threshold, result.n).greatest,
+         own = share_effect(sessions, n_sessions, quantile_of(sorted, result.n, quantile), result.n).greatest;
+  result.share = (double)result.n_above / (double)result.n;
+  result.n_effective = (double)result.n / (there > own ? there : own) * sessions_freedom_factor(n_used, confidence);
+  double n = result.n_effective, above = result.share * n;
+  if (n < 1) return result;
+  if (above > 0) result.low = special_beta_quantile(half, above, n - above + 1);
+  if (above < n) result.high = special_beta_quantile(1 - half, above + 1, n - above);
+  return result;
+}
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double tail_index(const double *sorted, size_t n, size_t k) {
+  if (k + 1 > n || k == 0 || !(sorted[n - 1 - k] > 0)) return INFINITY;
+  double base = special_log(sorted[n - 1 - k]), sum = 0;
+  for (size_t i = n - k; i < n; i++) sum += special_log(sorted[i]) - base;
+  return sum > 0 ? (double)k / sum : INFINITY;
+}
+
+static size_t square_root(size_t n) {
+  return (size_t)sqrt((double)n);
+}
+
+static double tail_of(const struct session_values *sessions, size_t n_sessions, size_t n, size_t *ret_k) {
+  double *sorted = xalloc(n, sizeof *sorted);
+  size_t at = 0;
+  for (size_t s = 0; s < n_sessions; s++)
+    for (size_t i = 0; i < sessions[s].n; i++) sorted[at++] = sessions[s].x[i];
+  qsort(sorted, n, sizeof *sorted, compare_doubles);
+  *ret_k = square_root(n);
+  double index = tail_index(sorted, n, *ret_k);
+  free(sorted);
+  return index;
+}
+
+const char *mean_refusal_text(enum mean_refusal why) {
+  static const char *const texts[] = {
+      [MEAN_HOLDS] = "",
+      [MEAN_TOO_FEW_SESSIONS] = "fewer than 2 sessions have no interval",
+      [MEAN_INFINITE_VALUE] = "a failed request has infinite latency, and so has the mean",
+      [MEAN_INFINITE_VARIANCE] = "the tail is as heavy as one without a variance: a mean says nothing, take a quantile",
+      [MEAN_TOO_SKEWED] =
+          "the values are too skewed for an interval of their mean at this sample size: take a quantile, or a longer window",
+  };
+  return texts[why];
+}
+
+struct session_mean sessions_mean(const struct session_values *sessions, size_t n_sessions, double confidence) {
+  struct session_mean result = {.tail_index = INFINITY, .why = MEAN_TOO_FEW_SESSIONS};
+  double *means = xalloc(n_sessions + 1, sizeof *means), sum = 0;
+  size_t n_used = 0;
+  bool infinite = false;
+  for (size_t s = 0; s < n_sessions; s++) {
+    double own = 0;
+    for (size_t i = 0; i < sessions[s].n; i++) {
+      own += sessions[s].x[i];
+      infinite = infinite || isinf(sessions[s].x[i]);
+    }
+    result.n += sessions[s].n;
+    sum += own;
+    if (sessions[s].n > 0) means[n_used++] = own / (double)sessions[s].n;
+  }
+  if (infinite) {
+    result.interval = (struct interval){.estimate = INFINITY, .low = -INFINITY, .high = INFINITY};
+    result.why = MEAN_INFINITE_VALUE;
+  } else if (result.n > 0) {
+    result.interval = interval_of_mean(means, n_used, confidence);
+    double centre = sum / (double)result.n, m2 = 0, m3 = 0;
+    for (size_t s = 0; s < n_sessions; s++)
+      for (size_t i = 0; i < sessions[s].n; i++) {
+        double d = sessions[s].x[i] - centre;
+        m2 += d * d;
+        m3 += d * d * d;
+      }
+    double variance = m2 / (double)result.n, n = (double)result.n;
+    struct measure m = {0};
+    result.skewness = variance > 0 ? m3 / n / (variance * sqrt(variance)) : 0;
+    result.n_effective = n / design_effect(sessions, n_sessions, &m, centre, variance, result.n).greatest;
+    size_t k = 0;
+    if (result.n >= (size_t)HILL_LEAST * HILL_LEAST) result.tail_index = tail_of(sessions, n_sessions, result.n, &k);
+    bool heavy = k > 0 && result.tail_index * (1 + 1.645 / sqrt((double)k)) < 2;
+    /* A sample too small to have met its own tail looks less skewed than it is: where there is skewness at all, 1,000. */
+    double skewness = fabs(result.skewness);
+    bool skewed = result.n_effective < 25 * skewness * skewness || (skewness > 1 && result.n_effective < SKEWED_LEAST);
+    result.why = !result.interval.bounded ? MEAN_TOO_FEW_SESSIONS : heavy ? MEAN_INFINITE_VARIANCE : skewed ? MEAN_TOO_SKEWED : MEAN_HOLDS;
+  }
+  result.interval.bounded = result.why == MEAN_HOLDS;
+  free(means);
+  return result;
+}
+
+double series_autocorrelation(const double *x, size_t n, size_t lag) {
+  double sum = 0, squares = 0, products = 0;
+  for (size_t i = 0; i < n; i++) sum += x[i];
+  double mean = sum / (double)n;
+  for (size_t i = 0; i < n; i++) {
+    squares += (x[i] - mean) * (x[i] - mean);
+    if (i + lag < n) products += (x[i] - mean) * (x[i + lag] - mean);
+  }
+  return squares > 0 ? products / squares : 0;
+}

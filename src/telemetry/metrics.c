@@ -1,0 +1,130 @@
+#include "telemetry/metrics.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/number.h"
+
+enum { NAMES_MAX = 5 };
+
+static const struct {
+  const char *series;
+  const char *names[NAMES_MAX];
+} table[METRICS_COUNT] = {
+    [METRICS_RUNNING] = {"server.running",
+                         {"vllm:num_requests_running", "sglang:num_running_reqs", "tgi_batch_current_size",
+                          "llamacpp:requests_processing"}},
+    [METRICS_WAITING] = {"server.waiting",
+                         {"vllm:num_requests_waiting", "sglang:num_queue_reqs", "tgi_queue_size", "llamacpp:requests_deferred",
+                          "nv_inference_pending_request_count"}},
+    [METRICS_FINISHED] = {"server.finished",
+                          {"vllm:request_success_total", "sglang:num_requests_total", "tgi_request_success",
+                           "nv_inference_request_success"}},
+    [METRICS_PROMPT_TOKENS] = {"server.prompt_tokens",
+                               {"vllm:prompt_tokens_total", "sglang:prompt_tokens_total", "llamacpp:prompt_tokens_total"}},
+    [METRICS_OUTPUT_TOKENS] = {"server.output_tokens",
+                               {"vllm:generation_tokens_total", "sglang:generation_tokens_total", "llamacpp:tokens_predicted_total"}},
+    [METRICS_CACHE_QUERIES] = {"server.cache_queries", {"vllm:prefix_cache_queries_total"}},
+    [METRICS_CACHE_HITS] = {"server.cache_hits", {"vllm:prefix_cache_hits_total"}},
+};
+
+const char *metrics_series_text(enum metrics_series series) {
+  return table[series].series;
+}
+
+/* One line: name, the label set's text (empty without one), value. */
+struct sample {
+  struct bytes name, labels;
+  double value;
+};
+
+static bool read_sample(struct bytes line, struct sample *ret) {
+  size_t n = 0;
+  while (n < line.length && strchr("{ \t", line.ptr[n]) == NULL) n++;
+  if (n == 0 || line.ptr[0] == '#' || n == line.length) return false;
+  *ret = (struct sample){.name = {line.ptr, n}};
+  size_t at = n;
+  if (line.ptr[at] == '{') {
+    bool quoted = false;
+    size_t from = ++at;
+    for (; at < line.length && (quoted || line.ptr[at] != '}'); at++) {
+      if (quoted && line.ptr[at] == '\\') at++;
+      else if (line.ptr[at] == '"') quoted = !quoted;
+    }
+    if (at >= line.length) return false;
+    ret->labels = (struct bytes){line.ptr + from, at - from};
+    at++;
+  }
+  while (at < line.length && (line.ptr[at] == ' ' || line.ptr[at] == '\t')) at++;
+  size_t from = at;
+  while (at < line.length && strchr(" \t\r", line.ptr[at]) == NULL) at++; /* a time stamp may follow */
+  return number_double(line.ptr + from, at - from, &ret->value);          /* NaN and Inf are no values */
+}
+
+/* The next line of a page; false at its end. */
+static bool next_line(struct bytes page, size_t *at, struct bytes *ret) {
+  if (*at >= page.length) return false;
+  const char *end = memchr(page.ptr + *at, '\n', page.length - *at);
+  size_t n = end != NULL ? (size_t)(end - page.ptr) - *at : page.length - *at;
+  *ret = (struct bytes){page.ptr + *at, n};
+  *at += n + 1;
+  return true;
+}
+
+static double sum_of(struct bytes page, const char *name) {
+  struct bytes line;
+  struct sample s;
+  double sum = NAN;
+  for (size_t at = 0; next_line(page, &at, &line);)
+    if (read_sample(line, &s) && bytes_equal(s.name, name)) sum = (isnan(sum) ? 0 : sum) + s.value;
+  return sum;
+}
+
+double metrics_value(struct bytes page, enum metrics_series series) {
+  for (size_t i = 0; i < NAMES_MAX && table[series].names[i] != NULL; i++) {
+    double value = sum_of(page, table[series].names[i]);
+    if (!isnan(value)) return value;
+  }
+  return NAN;
+}
+
+static bool bound_of(struct bytes labels, double *ret) {
+  const char *found = memmem(labels.ptr, labels.length, "le=\"", 4);
+  if (found == NULL) return false;
+  size_t from = (size_t)(found - labels.ptr) + 4, n = 0;
+  while (from + n < labels.length && labels.ptr[from + n] != '"') n++;
+  if (n == 4 && memcmp(labels.ptr + from, "+Inf", 4) == 0) *ret = INFINITY;
+  else if (!number_double(labels.ptr + from, n, ret)) return false;
+  return true;
+}
+
+static bool add_bucket(struct metrics_histogram *h, double bound, double count) {
+  size_t at = 0;
+  while (at < h->n && h->bound[at] < bound) at++;
+  if (at == h->n || h->bound[at] > bound) {
+    if (h->n == METRICS_BUCKETS_MAX) return false;
+    memmove(h->bound + at + 1, h->bound + at, (h->n - at) * sizeof *h->bound);
+    memmove(h->count + at + 1, h->count + at, (h->n - at) * sizeof *h->count);
+    h->bound[at] = bound;
+    h->count[at] = 0;
+    h->n++;
+  }
+  h->count[at] += count;
+  return true;
+}
+
+bool metrics_histogram(struct bytes page, const char *name, struct metrics_histogram *ret) {
+  struct bytes line;
+  struct sample s;
+  size_t n = strlen(name);
+  double bound;
+  *ret = (struct metrics_histogram){0};
+  for (size_t at = 0; next_line(page, &at, &line);) {
+    bool ours = read_sample(line, &s) && s.name.length == n + 7 && memcmp(s.name.ptr, name, n) == 0 &&
+                memcmp(s.name.ptr + n, "_bucket", 7) == 0;
+    if (ours && s.value >= 0 && bound_of(s.labels, &bound) && !add_bucket(ret, bound, s.value)) return false;
+  }
+  for (size_t i = ret->n; i-- > 1;)
+    ret->count[i] = ret->count[i] > ret->count[i - 1] ? ret->count[i] - ret->count[i - 1] : 0; /* they come cumulated */
+  return ret->n > 0;
+}

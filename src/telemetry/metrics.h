@@ -1,0 +1,37 @@
+/* telemetry/metrics.h: a server's metrics page (Prometheus text 0.0.4, OpenMetrics), read for what the common inference servers call
+ * by different names.
+ * Shapes   a page is text; a value is summed over its label sets; NaN: the page does not have it
+ * Limits   whole names only; a line that is none is skipped; at most METRICS_PAGE_MAX bytes of a page are taken
+ * Source   the names as documented by vLLM, SGLang, TGI, llama.cpp and Triton */
+#ifndef TELEMETRY_METRICS_H
+#define TELEMETRY_METRICS_H
+
+#include "base/buffer.h"
+
+enum { METRICS_PAGE_MAX = 8 << 20, METRICS_BUCKETS_MAX = 256 };
+
+enum metrics_series {
+  METRICS_RUNNING,
+  METRICS_WAITING,
+  METRICS_FINISHED,      /* requests, a counter */
+  METRICS_PROMPT_TOKENS, /* counters */
+  METRICS_OUTPUT_TOKENS,
+  METRICS_CACHE_QUERIES,
+  METRICS_CACHE_HITS,
+  METRICS_COUNT
+};
+
+const char *metrics_series_text(enum metrics_series series); /* "server.running" */
+
+/* The sum over label sets of the first of a series' names that the page has. */
+double metrics_value(struct bytes page, enum metrics_series series);
+
+/* A histogram summed over label sets: upper bounds ascending (the last may be +infinity) and the counts within each bucket. */
+struct metrics_histogram {
+  double bound[METRICS_BUCKETS_MAX], count[METRICS_BUCKETS_MAX];
+  size_t n;
+};
+
+bool metrics_histogram(struct bytes page, const char *name, struct metrics_histogram *ret);
+
+#endif

@@ -1,0 +1,253 @@
+/* Holds the intervals, the steady-state classes and the saturation search against simulation, in virtual time. Prints every figure
+ * with its Monte Carlo error; exits with 1 where one is not what docs/method.md promises. With --quick, fewer replications. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats/compare.h"
+#include "stats/saturation.h"
+#include "stats/sessions.h"
+#include "stats/steady.h"
+#include "tests/simulate/generate.h"
+
+static int n_broken;
+static bool quick;
+
+static const char *verdict(bool good) {
+  n_broken += !good;
+  return good ? "ok" : "BROKEN";
+}
+
+/* The bound, and what chance alone may take from it in this many replications: 3 standard errors. */
+static bool at_least(double share, double bound, double n) {
+  return share >= bound - 3 * sqrt(bound * (1 - bound) / n);
+}
+
+/* --- intervals --- */
+
+enum { QUANTILES = 4, FIGURES = QUANTILES + 1 };
+static const double levels[QUANTILES] = {0.5, 0.9, 0.99, 0.999};
+static const char *const figure_names[FIGURES] = {"p50", "p90", "p99", "p99.9", "mean"};
+
+struct tally {
+  int n_given, n_covered;
+  double width, n_effective;
+};
+
+static void note(struct tally *t, bool given, double low, double high, double truth, double n_effective) {
+  t->n_effective += n_effective;
+  if (!given) return;
+  t->n_given++;
+  t->n_covered += low <= truth && truth <= high;
+  t->width += (high - low) / fabs(truth);
+}
+
+static void study_intervals(enum series_kind kind, size_t n_sessions, size_t each, int replications) {
+  struct tally tallies[FIGURES] = {{0}};
+  struct generator g;
+  size_t n = n_sessions * each;
+  double *x = malloc(n * sizeof *x), *sorted = malloc(n * sizeof *sorted);
+  struct session_values sessions[64];
+  generator_seed(&g, 77 + (uint64_t)kind * 1000 + each);
+  for (int r = 0; r < replications; r++) {
+    for (size_t s = 0; s < n_sessions; s++) {
+      generate_series(&g, kind, x + s * each, each);
+      sessions[s] = (struct session_values){x + s * each, each};
+    }
+    memcpy(sorted, x, n * sizeof *x);
+    quantile_sort(sorted, n);
+    for (int q = 0; q < QUANTILES; q++) {
+      struct session_quantile found = sessions_quantile(sessions, n_sessions, sorted, levels[q], 0.95);
+      note(&tallies[q], found.quantile.bounded, found.quantile.low, found.quantile.high, series_quantile(kind, levels[q]),
+           found.n_effective);
+    }
+    struct session_mean mean = sessions_mean(sessions, n_sessions, 0.95);
+    note(&tallies[QUANTILES], mean.interval.bounded, mean.interval.low, mean.interval.high, series_mean(kind), mean.n_effective);
+  }
+  for (int f = 0; f < FIGURES; f++) {
+    const struct tally *t = &tallies[f];
+    double share = t->n_given > 0 ? (double)t->n_covered / t->n_given : 0;
+    (void)printf("  %-31s %2zu x %-6zu %-6s", series_name(kind), n_sessions, each, figure_names[f]);
+    if (t->n_given == 0) (void)printf(" refused always                                  n_eff %8.0f\n", t->n_effective / replications);
+    else
+      (void)printf(" covered %.3f +- %.3f  refused %5.1f %%  width %7.3g %%  n_eff %8.0f  %s\n", share,
+                   sqrt(share * (1 - share) / t->n_given), 100.0 * (replications - t->n_given) / replications, 100 * t->width / t->n_given,
+                   t->n_effective / replications,
+                   t->n_given < replications / 10 ? "(seldom given)" : verdict(at_least(share, 0.93, t->n_given)));
+  }
+  free(x);
+  free(sorted);
+}
+
+/* An objective at exactly the true quantile: «holds» and «fails» are each wrong, and may be said in 2.5 % of the cases, 3.5 with what
+ * a normal approximation costs. */
+static void study_objectives(enum series_kind kind, size_t n_sessions, size_t each, int replications) {
+  struct generator g;
+  struct session_values sessions[64];
+  int held[3] = {0}, missed[3] = {0};
+  double *x = malloc(n_sessions * each * sizeof *x), *sorted = malloc(n_sessions * each * sizeof *sorted);
+  generator_seed(&g, 300 + (uint64_t)kind);
+  for (int r = 0; r < replications; r++) {
+    for (size_t s = 0; s < n_sessions; s++) {
+      generate_series(&g, kind, x + s * each, each);
+      sessions[s] = (struct session_values){x + s * each, each};
+    }
+    memcpy(sorted, x, n_sessions * each * sizeof *x);
+    quantile_sort(sorted, n_sessions * each);
+    for (int q = 0; q < 3; q++) {
+      struct session_share share = sessions_share_above(sessions, n_sessions, sorted, series_quantile(kind, levels[q]), levels[q], 0.95);
+      held[q] += share.high <= 1 - levels[q];
+      missed[q] += share.low > 1 - levels[q];
+    }
+  }
+  for (int q = 0; q < 3; q++) {
+    double h = (double)held[q] / replications, m = (double)missed[q] / replications;
+    (void)printf("  %-31s %2zu x %-6zu %-6s «holds» %.3f, «fails» %.3f (at most 0.035 each)  %s\n", series_name(kind), n_sessions, each,
+                 figure_names[q], h, m, verdict(at_least(1 - h, 0.965, replications) && at_least(1 - m, 0.965, replications)));
+  }
+  free(x);
+  free(sorted);
+}
+
+/* Two executors whose session figures differ by 10 %, with a drift that both share in each round. */
+static void study_ratio(size_t n_sessions, bool paired, int replications) {
+  struct generator g;
+  struct tally t = {0};
+  double a[64], b[64];
+  generator_seed(&g, 99 + n_sessions);
+  for (int r = 0; r < replications; r++) {
+    for (size_t s = 0; s < n_sessions; s++) {
+      double drift = 0.05 * generate_normal(&g), other = paired ? drift : 0.05 * generate_normal(&g);
+      a[s] = 110 * exp(drift + 0.02 * generate_normal(&g));
+      b[s] = 100 * exp(other + 0.02 * generate_normal(&g));
+    }
+    struct comparison c = compare_sessions(a, n_sessions, b, n_sessions, paired, 0.05, 0.95);
+    note(&t, c.bounded, c.low, c.high, 1.1, (double)n_sessions);
+  }
+  double share = (double)t.n_covered / t.n_given;
+  (void)printf("  ratio of two executors, %-8s %2zu sessions each   covered %.3f +- %.3f  width %.3g %%  %s\n",
+               paired ? "in pairs" : "apart", n_sessions, share, sqrt(share * (1 - share) / t.n_given), 100 * t.width / t.n_given,
+               verdict(at_least(share, 0.93, t.n_given)));
+}
+
+/* How often the equivalence test says «the same» of figures that differ by exactly the margin: at most alpha. */
+static void study_equivalence(int replications) {
+  struct generator g;
+  int n_same = 0, n_beyond = 0;
+  generator_seed(&g, 123);
+  for (int r = 0; r < replications; r++) {
+    double a[10], b[10];
+    for (int s = 0; s < 10; s++) a[s] = 105 * exp(0.03 * generate_normal(&g)), b[s] = 100 * exp(0.03 * generate_normal(&g));
+    struct comparison c = compare_sessions(a, 10, b, 10, false, 0.05, 0.95);
+    n_same += c.verdict == VERDICT_SAME || c.verdict == VERDICT_DIFFERENT_WITHIN;
+    n_beyond += c.verdict == VERDICT_DIFFERENT_BEYOND;
+  }
+  (void)printf("  on the margin itself: «within» %.3f, «beyond» %.3f (at most 0.050 each)  %s\n", (double)n_same / replications,
+               (double)n_beyond / replications,
+               verdict(at_least(1 - (double)n_same / replications, 0.95, replications) &&
+                       at_least(1 - (double)n_beyond / replications, 0.95, replications)));
+}
+
+/* --- steady state --- */
+
+static void study_steady(int replications) {
+  static const enum steady_class wanted[COURSE_COUNT] = {
+      [COURSE_FLAT] = STEADY_YES,      [COURSE_STEP] = STEADY_YES,        [COURSE_DECAY] = STEADY_YES,
+      [COURSE_RISING] = STEADY_RISING, [COURSE_FALLING] = STEADY_FALLING, [COURSE_CYCLIC] = STEADY_CYCLIC,
+      [COURSE_ERRATIC] = STEADY_NONE,  [COURSE_LATE_CHANGE] = STEADY_NONE};
+  const struct steady_rule rule = {.tolerance = 0.1, .confidence = 0.95, .least = 45};
+  double x[100];
+  int n_false = 0, n_moving = 0;
+  for (int course = 0; course < COURSE_COUNT; course++) {
+    struct generator g;
+    int n_right = 0, counts[6] = {0};
+    generator_seed(&g, 400 + (uint64_t)course);
+    for (int r = 0; r < replications; r++) {
+      generate_course(&g, (enum course)course, x, 100);
+      enum steady_class found = steady_classify(x, 100, &rule).class;
+      counts[found]++;
+      bool late = course == COURSE_LATE_CHANGE && (found == STEADY_RISING || found == STEADY_FALLING); /* which way it changed */
+      n_right += found == wanted[course] || late;
+      n_moving += wanted[course] != STEADY_YES;
+      n_false += wanted[course] != STEADY_YES && found == STEADY_YES;
+    }
+    double share = (double)n_right / replications;
+    (void)printf("  %-24s right %.3f   (steady %d, rising %d, falling %d, cyclic %d, none %d, short %d)  %s\n",
+                 course_name((enum course)course), share, counts[0], counts[1], counts[2], counts[3], counts[4], counts[5],
+                 verdict(at_least(share, 0.95, replications)));
+  }
+  double share = (double)n_false / n_moving;
+  (void)printf("  «steady» of what is not: %.4f (at most 0.02)  %s\n", share, verdict(at_least(1 - share, 0.98, n_moving)));
+}
+
+/* --- saturation --- */
+
+enum { LOOKS = 12, LOOKS_PER_NEED = 4, PARTS = 20 };
+
+static bool measure(struct generator *g, const struct queue *queue, double load, double resolution, double *arrivals) {
+  double changes[LOOKS * PARTS], n = 0;
+  size_t look = (size_t)(saturation_arrivals_needed(resolution) / LOOKS_PER_NEED);
+  for (int k = 0; k < LOOKS; k++) {
+    n += queue_run(g, queue, load, look / 5, look, changes + k * PARTS, PARTS).n_arrivals;
+    struct growth growth = growth_of(changes, (size_t)(k + 1) * PARTS, n, look_confidence(0.95, LOOKS));
+    enum load_verdict found = growth_verdict(&growth, resolution, k + 1 == LOOKS);
+    if (found == LOAD_UNDECIDED) continue;
+    *arrivals += n;
+    return found == LOAD_SUSTAINED;
+  }
+  return false; /* not reached: the last look is final */
+}
+
+static void study_saturation(const char *name, const struct queue *queue, double resolution, int replications) {
+  struct generator g;
+  int n_right = 0, n_bracketed = 0;
+  double arrivals = 0, points = 0, capacity = queue_capacity(queue);
+  generator_seed(&g, 900 + (uint64_t)queue->servers + (uint64_t)queue->batch);
+  for (int r = 0; r < replications; r++) {
+    struct saturation_search s = {.from = capacity * (0.02 + 1.5 * generate_uniform(&g)), .to = capacity * 50, .resolution = resolution};
+    enum search_end end;
+    for (;;) {
+      double load = saturation_next(&s, &end);
+      if (end != SEARCH_GOES_ON) break;
+      saturation_tell(&s, load, measure(&g, queue, load, resolution, &arrivals));
+    }
+    points += (double)s.n_points;
+    double found = sqrt(s.passing * s.failing);
+    n_right += end == SEARCH_FOUND && fabs(found / capacity - 1) <= resolution;
+    n_bracketed += end == SEARCH_FOUND && s.passing <= capacity && capacity <= s.failing;
+  }
+  double share = (double)n_right / replications;
+  (void)printf("  %-26s resolution %2.0f %%  within it %.3f  inside the bracket itself %.3f  %4.1f points, %.0f arrivals  %s\n", name,
+               100 * resolution, share, (double)n_bracketed / replications, points / replications, arrivals / replications,
+               verdict(at_least(share, 0.95, replications)));
+}
+
+int main(int argc, char **argv) {
+  quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+  int many = quick ? 200 : 2000;
+  n_broken += generate_check();
+  (void)printf("\nIntervals at 95 %%: share that holds the true figure, of those given (%d replications)\n", many);
+  for (int kind = 0; kind < SERIES_COUNT; kind++) {
+    study_intervals((enum series_kind)kind, 5, 60, many);
+    study_intervals((enum series_kind)kind, 5, 1500, many);
+    if (!quick) study_intervals((enum series_kind)kind, 5, 20000, many);
+    if (!quick) study_intervals((enum series_kind)kind, 10, 2000, many);
+  }
+  (void)printf("\nObjectives at exactly the true quantile\n");
+  for (int kind = 0; kind < SERIES_COUNT; kind++) study_objectives((enum series_kind)kind, 5, 1500, many);
+  (void)printf("\nRatios\n");
+  for (size_t k = 3; k <= 10; k += k == 3 ? 2 : 5)
+    for (int paired = 0; paired < 2; paired++) study_ratio(k, paired == 1, many * 2);
+  study_equivalence(many * 2);
+  (void)printf("\nSteady state: 100 bins, 4 %% noise, tolerance 10 %%, at least 45 bins\n");
+  study_steady(many);
+  (void)printf("\nSaturation of queues whose capacity is known\n");
+  study_saturation("M/M/1", &(struct queue){.servers = 1}, quick ? 0.2 : 0.05, quick ? 60 : 300);
+  study_saturation("M/M/4", &(struct queue){.servers = 4}, quick ? 0.2 : 0.05, quick ? 60 : 300);
+  study_saturation("M/M/16", &(struct queue){.servers = 16}, quick ? 0.2 : 0.05, quick ? 60 : 300);
+  study_saturation("batches of 8, fixed time", &(struct queue){.batch = 8, .fixed = true}, quick ? 0.2 : 0.05, quick ? 60 : 300);
+  study_saturation("batches of 8, exponential", &(struct queue){.batch = 8}, quick ? 0.2 : 0.05, quick ? 60 : 300);
+  (void)printf("\n%d figures are not what is promised\n", n_broken);
+  return n_broken == 0 ? 0 : 1;
+}

@@ -1,0 +1,37 @@
+#include "telemetry/metrics.h"
+
+#include "tests/check.h"
+
+static struct bytes page(const char *text) {
+  return bytes_of(text);
+}
+
+int main(void) {
+  static const char vllm[] =
+      "# HELP vllm:num_requests_running Running.\n# TYPE vllm:num_requests_running gauge\n"
+      "vllm:num_requests_running{engine=\"0\",model_name=\"a b\"} 3.0\nvllm:num_requests_running{engine=\"1\",model_name=\"x\\\"}\"} 4\n"
+      "vllm:num_requests_waiting_by_reason{reason=\"capacity\"} 9\n"
+      "vllm:request_success_total{finished_reason=\"stop\"} 10 1700000000\r\nvllm:request_success_total{finished_reason=\"length\"} 5\n"
+      "vllm:prompt_tokens_total NaN\nbroken{\nvllm:generation_tokens_total\n"
+      "vllm:request_prompt_tokens_bucket{le=\"1.0\",e=\"0\"} 1\nvllm:request_prompt_tokens_bucket{le=\"+Inf\",e=\"0\"} 6\n"
+      "vllm:request_prompt_tokens_bucket{le=\"10.0\",e=\"0\"} 4\nvllm:request_prompt_tokens_bucket{e=\"1\",le=\"10.0\"} 2\n"
+      "vllm:request_prompt_tokens_bucket{e=\"1\",le=\"+Inf\"} 2\nvllm:request_prompt_tokens_sum 99";
+  CHECK_NEAR(metrics_value(page(vllm), METRICS_RUNNING), 7, 0); /* summed over engines */
+  CHECK_NEAR(metrics_value(page(vllm), METRICS_FINISHED), 15, 0);
+  CHECK(isnan(metrics_value(page(vllm), METRICS_WAITING)));       /* absent is not 0, and a longer name is another */
+  CHECK(isnan(metrics_value(page(vllm), METRICS_PROMPT_TOKENS))); /* NaN is no value */
+  CHECK(isnan(metrics_value(page(vllm), METRICS_OUTPUT_TOKENS)));
+  CHECK_NEAR(metrics_value(page("sglang:num_running_reqs 2\n"), METRICS_RUNNING), 2, 0);
+  CHECK_NEAR(metrics_value(page("llamacpp:requests_deferred 1\n"), METRICS_WAITING), 1, 0);
+  CHECK(isnan(metrics_value(page(""), METRICS_RUNNING)));
+  struct metrics_histogram h;
+  CHECK(metrics_histogram(page(vllm), "vllm:request_prompt_tokens", &h));
+  CHECK_INT(h.n, 3);
+  CHECK_NEAR(h.bound[1], 10, 0);
+  CHECK(isinf(h.bound[2]));
+  CHECK_NEAR(h.count[0], 1, 0); /* 1; then 4 + 2 less 1; then 6 + 2 less 6 */
+  CHECK_NEAR(h.count[1], 5, 0);
+  CHECK_NEAR(h.count[2], 2, 0);
+  CHECK(!metrics_histogram(page(vllm), "vllm:request", &h));
+  return check_end();
+}
