@@ -12,6 +12,7 @@ static const char *const status_names[FACT_STATUS_COUNT] = {[FACT_READ] = "read"
                                                             [FACT_DENIED] = "denied",
                                                             [FACT_UNSUPPORTED] = "unsupported",
                                                             [FACT_DECLARED] = "declared"};
+static const char *const kind_names[FACT_KIND_COUNT] = {[FACT_IDENTITY] = "identity", [FACT_STATE] = "state", [FACT_CONTEXT] = "context"};
 
 static const char *keep(struct fact_list *list, const char *text) {
   if (text == NULL) return "";
@@ -19,11 +20,31 @@ static const char *keep(struct fact_list *list, const char *text) {
   return arena_copy(&list->arena, text_sanitise(clean, sizeof clean, text, strlen(text)));
 }
 
+static uint64_t hash(const char *text) { /* FNV-1a: only spreads, promises nothing */
+  uint64_t h = 14695981039346656037u;
+  for (; *text != 0; text++) h = (h ^ (unsigned char)*text) * 1099511628211u;
+  return h;
+}
+
+static void enter(struct fact_list *list, size_t index) {
+  size_t at = hash(list->items[index].key) & (list->n_slots - 1);
+  while (list->slots[at] != 0) at = (at + 1) & (list->n_slots - 1);
+  list->slots[at] = (uint32_t)index + 1;
+}
+
+static void enter_all(struct fact_list *list, size_t n_slots) {
+  free(list->slots);
+  list->n_slots = n_slots;
+  list->slots = xalloc(n_slots, sizeof *list->slots);
+  for (size_t i = 0; i < list->n_items; i++) enter(list, i);
+}
+
 void fact_add(struct fact_list *list, const struct fact *fact) {
   if (fact_find(list, fact->key) != NULL) return;
   if (list->n_items == list->room) {
     list->room = list->room == 0 ? 64 : 2 * list->room;
     list->items = xgrow(list->items, list->room, sizeof *list->items);
+    enter_all(list, 4 * list->room);
   }
   struct fact *copy = &list->items[list->n_items++];
   *copy = *fact;
@@ -31,11 +52,14 @@ void fact_add(struct fact_list *list, const struct fact *fact) {
   copy->value = keep(list, fact->value);
   copy->unit = keep(list, fact->unit);
   copy->source = keep(list, fact->source);
+  enter(list, list->n_items - 1);
+  if (list->added != NULL) list->added(list->context, copy);
 }
 
 const struct fact *fact_find(const struct fact_list *list, const char *key) {
-  for (size_t i = 0; i < list->n_items; i++)
-    if (strcmp(list->items[i].key, key) == 0) return &list->items[i];
+  if (list->n_slots == 0) return NULL;
+  for (size_t at = hash(key) & (list->n_slots - 1); list->slots[at] != 0; at = (at + 1) & (list->n_slots - 1))
+    if (strcmp(list->items[list->slots[at] - 1].key, key) == 0) return &list->items[list->slots[at] - 1];
   return NULL;
 }
 
@@ -46,11 +70,14 @@ static int compare_facts(const void *a, const void *b) {
 }
 
 void fact_sort(struct fact_list *list) {
-  if (list->n_items > 0) qsort(list->items, list->n_items, sizeof *list->items, compare_facts);
+  if (list->n_items == 0) return;
+  qsort(list->items, list->n_items, sizeof *list->items, compare_facts);
+  enter_all(list, list->n_slots);
 }
 
 void fact_list_release(struct fact_list *list) {
   free(list->items);
+  free(list->slots);
   arena_release(&list->arena);
   *list = (struct fact_list){0};
 }
@@ -66,4 +93,21 @@ bool fact_status_parse(const char *text, enum fact_status *ret) {
     return true;
   }
   return false;
+}
+
+const char *fact_kind_text(enum fact_kind kind) {
+  return kind_names[kind];
+}
+
+bool fact_kind_parse(const char *text, enum fact_kind *ret) {
+  for (int i = 0; i < FACT_KIND_COUNT; i++) {
+    if (strcmp(kind_names[i], text) != 0) continue;
+    *ret = (enum fact_kind)i;
+    return true;
+  }
+  return false;
+}
+
+bool fact_is_known(const struct fact *fact) {
+  return fact->status == FACT_READ || fact->status == FACT_DECLARED;
 }

@@ -19,7 +19,10 @@ enum fact_status {
 
 enum fact_kind {
   FACT_IDENTITY, /* part of what the executor is: counts in its fingerprint */
-  FACT_STATE     /* how it was at that moment: recorded, compared apart, not part of its identity */
+  FACT_STATE,    /* how it was at that moment: recorded, compared apart, not part of its identity */
+  FACT_CONTEXT,  /* which exemplar it was (serial number, host name, when it was booted): another one of the same make is the same
+                    executor, so not part of its identity either */
+  FACT_KIND_COUNT
 };
 
 struct fact {
@@ -34,6 +37,10 @@ struct fact_list {
   struct arena arena;
   struct fact *items;
   size_t n_items, room;
+  uint32_t *slots;                                       /* hash table of index + 1 by key; 0: free */
+  size_t n_slots;                                        /* a power of two, or 0 */
+  void (*added)(void *context, const struct fact *fact); /* NULL, or told of every fact that was added */
+  void *context;
 };
 
 /* A key seen before keeps its first value: probes are ordered best source first. Values are cut at 4096 bytes and sanitised. */
@@ -44,5 +51,9 @@ void fact_list_release(struct fact_list *list);
 
 const char *fact_status_text(enum fact_status status);
 bool fact_status_parse(const char *text, enum fact_status *ret);
+const char *fact_kind_text(enum fact_kind kind);
+bool fact_kind_parse(const char *text, enum fact_kind *ret);
+/* Is there a value, rather than a reason why not? */
+bool fact_is_known(const struct fact *fact);
 
 #endif

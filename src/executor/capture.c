@@ -1,6 +1,7 @@
 #include "executor/capture.h"
 
 #include <ifaddrs.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "base/endpoint.h"
 #include "base/json.h"
 #include "base/number.h"
+#include "executor/probe_run.h"
 
 /* --- which process serves --- */
 
@@ -167,33 +169,82 @@ static void find_serving_process(const struct capture_request *request, struct p
   target->why_not = "the process that listens is not visible";
 }
 
+struct descent {
+  const struct root *root;
+  struct family {
+    int64_t pid, parent;
+  } * all;
+  size_t n;
+};
+
+enum { PROCESSES_MAX = 65536, TREE_MAX = 256 };
+
+static void note_parent(void *context, const char *name) {
+  struct descent *descent = context;
+  char path[64], line[512];
+  int64_t pid, parent;
+  if (!number_int64(name, strlen(name), &pid) || descent->n >= PROCESSES_MAX) return;
+  (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+  if (!root_read_line(descent->root, path, line, sizeof line)) return;
+  const char *after = strrchr(line, ')'); /* the name in between may hold anything */
+  if (after == NULL || sscanf(after + 1, " %*c %" SCNd64, &parent) != 1) return;
+  if (descent->n % 1024 == 0) descent->all = xgrow(descent->all, descent->n + 1024, sizeof *descent->all);
+  descent->all[descent->n++] = (struct family){pid, parent};
+}
+
+/* The serving process and all that descend from it: servers keep their engine and its workers in children. */
+static size_t find_tree(const struct root *root, int64_t pid, int64_t tree[TREE_MAX]) {
+  struct descent descent = {.root = root};
+  size_t n = 0;
+  if (pid <= 0) return 0;
+  tree[n++] = pid;
+  (void)root_list(root, "/proc", PROCESSES_MAX, note_parent, &descent);
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < descent.n && n < TREE_MAX; k++)
+      if (descent.all[k].parent == tree[i] && descent.all[k].pid != pid) tree[n++] = descent.all[k].pid;
+  free(descent.all);
+  return n;
+}
+
 void capture_run(const struct capture_request *request, struct fact_list *ret) {
-  struct probe_target target = {.root = request->root, .clock = request->clock};
+  int64_t tree[TREE_MAX];
+  struct probe_target target = {.root = request->root, .clock = request->clock, .tree = tree};
   find_serving_process(request, &target, ret);
-  for (size_t i = 0; probes_all[i] != NULL; i++) {
-    const struct probe *probe = probes_all[i];
-    const char *why_not = probe->applies(&target);
-    char key[80];
-    (void)snprintf(key, sizeof key, "probe.%s", probe->name);
-    if (why_not == NULL) probe->collect(&target, ret);
-    else probe_missing(&target, ret, probe->layer, FACT_STATE, key, FACT_UNSUPPORTED, why_not, probe->reads);
-  }
+  target.n_tree = find_tree(request->root, target.pid, tree);
+  if (request->ask_routes) target.endpoint = request->endpoint;
+  probes_run(probes_all, &target, request->deadline_ns > 0 ? request->deadline_ns : 5000000000, ret);
   fact_sort(ret);
 }
 
-void capture_fingerprint(const struct fact_list *facts, char ret[DIGEST_HEX]) {
+static bool add_to_digest(struct digest *digest, const struct fact_list *facts, int layer) {
+  bool any = false;
+  for (size_t i = 0; i < facts->n_items; i++) {
+    const struct fact *fact = &facts->items[i];
+    if (fact->kind != FACT_IDENTITY || (layer >= 0 && fact->layer != (enum layer)layer)) continue;
+    any = true;
+    const char *parts[] = {layer_text(fact->layer), fact->key, fact_status_text(fact->status), fact_is_known(fact) ? fact->value : "",
+                           fact->unit};
+    for (size_t k = 0; k < LYNX_COUNT(parts); k++) digest_update(digest, parts[k], strlen(parts[k]) + 1); /* the final 0 separates */
+  }
+  return any;
+}
+
+static bool fingerprint(const struct fact_list *facts, int layer, char ret[DIGEST_HEX]) {
   struct digest digest = {{0}};
   uint8_t result[DIGEST_BYTES];
   digest_init(&digest);
-  for (size_t i = 0; i < facts->n_items; i++) {
-    const struct fact *fact = &facts->items[i];
-    if (fact->kind != FACT_IDENTITY) continue;
-    const char *parts[] = {layer_text(fact->layer), fact->key, fact_status_text(fact->status),
-                           fact->status == FACT_READ || fact->status == FACT_DECLARED ? fact->value : "", fact->unit};
-    for (size_t k = 0; k < LYNX_COUNT(parts); k++) digest_update(&digest, parts[k], strlen(parts[k]) + 1); /* the final 0 separates */
-  }
+  bool any = add_to_digest(&digest, facts, layer);
   digest_final(&digest, result);
   digest_hex(result, ret);
+  return any;
+}
+
+void capture_fingerprint(const struct fact_list *facts, char ret[DIGEST_HEX]) {
+  (void)fingerprint(facts, -1, ret); /* an empty capture has one too */
+}
+
+bool capture_fingerprint_layer(const struct fact_list *facts, enum layer layer, char ret[DIGEST_HEX]) {
+  return fingerprint(facts, (int)layer, ret);
 }
 
 /* --- diff --- */
@@ -260,7 +311,7 @@ bool capture_write(const struct fact_list *facts, const char *taken_at, struct b
     json_open_object(&json);
     json_put_text(&json, "layer", layer_text(fact->layer));
     json_put_text(&json, "key", fact->key);
-    json_put_text(&json, "kind", fact->kind == FACT_IDENTITY ? "identity" : "state");
+    json_put_text(&json, "kind", fact_kind_text(fact->kind));
     json_put_text(&json, "status", fact_status_text(fact->status));
     json_put_text(&json, "value", fact->value);
     if (fact->unit[0] != 0) json_put_text(&json, "unit", fact->unit);
@@ -285,11 +336,11 @@ enum lynx_status capture_read(const char *json, size_t length, struct fact_list 
                         .value = json_get_text(item, "value", ""),
                         .unit = json_get_text(item, "unit", ""),
                         .source = json_get_text(item, "source", "")};
-    fact.kind = strcmp(json_get_text(item, "kind", "identity"), "state") == 0 ? FACT_STATE : FACT_IDENTITY;
     if (status != LYNX_OK) break;
     if (fact.key[0] == 0 || !layer_parse(json_get_text(item, "layer", ""), &fact.layer) ||
-        !fact_status_parse(json_get_text(item, "status", ""), &fact.status))
-      status = lynx_fail(error, LYNX_INPUT, "facts[%zu] lacks a known layer, key or status", i);
+        !fact_status_parse(json_get_text(item, "status", ""), &fact.status) ||
+        !fact_kind_parse(json_get_text(item, "kind", "identity"), &fact.kind))
+      status = lynx_fail(error, LYNX_INPUT, "facts[%zu] lacks a known layer, key, kind or status", i);
     else if (i >= 100000) status = lynx_fail(error, LYNX_LIMIT, "more than 100000 facts");
     else fact_add(ret, &fact);
   }

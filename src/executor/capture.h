@@ -14,7 +14,9 @@ struct capture_request {
   int64_t pid;          /* 0: look for it */
   int64_t started_pid;  /* the process that was started for this, if the one that listens is not visible; 0: none */
   bool behind_proxy;
-  bool in_process; /* the null driver: there is no serving process to look for */
+  bool in_process;     /* the null driver: there is no serving process to look for */
+  bool ask_routes;     /* may the executor's own routes (/version, /props, ...) be asked? Not while it is measured */
+  int64_t deadline_ns; /* for each probe; 0: 5 s */
 };
 
 void capture_run(const struct capture_request *request, struct fact_list *ret);
@@ -22,8 +24,10 @@ void capture_run(const struct capture_request *request, struct fact_list *ret);
 /* The process that listens on a local port; 0 if none is seen. */
 int64_t capture_find_listener(const struct root *root, int port);
 
-/* SHA-256 over the identity facts: layer, key, status, value and unit of each, in order. State is left out. */
+/* SHA-256 over the identity facts: layer, key, status, value and unit of each, in order. State and context are left out. */
 void capture_fingerprint(const struct fact_list *facts, char ret[DIGEST_HEX]);
+/* The same over one layer's facts; false if it has none. */
+bool capture_fingerprint_layer(const struct fact_list *facts, enum layer layer, char ret[DIGEST_HEX]);
 
 enum difference_kind { DIFFERENCE_CHANGED, DIFFERENCE_ONLY_A, DIFFERENCE_ONLY_B };
 

@@ -1,5 +1,7 @@
 #include "executor/probe.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 static void add(const struct probe_target *target, struct fact_list *facts, struct fact fact) {
@@ -30,6 +32,24 @@ void probe_file(const struct probe_target *target, struct fact_list *facts, enum
     probe_fact(target, facts, layer, kind, key, text.data, unit, path);
   } else probe_missing(target, facts, layer, kind, key, status == LYNX_NOT_FOUND ? FACT_ABSENT : FACT_DENIED, error.message, path);
   buffer_release(&text);
+}
+
+bool probe_file_if(const struct probe_target *target, struct fact_list *facts, enum layer layer, enum fact_kind kind, const char *key,
+                   const char *path, const char *unit) {
+  char line[4096];
+  if (!root_read_line(target->root, path, line, sizeof line)) return false;
+  probe_fact(target, facts, layer, kind, key, line, unit, path);
+  return true;
+}
+
+void probe_printf(const struct probe_target *target, struct fact_list *facts, enum layer layer, enum fact_kind kind, const char *source,
+                  const char *key, const char *format, ...) {
+  char value[4001];
+  va_list list;
+  va_start(list, format);
+  (void)vsnprintf(value, sizeof value, format, list);
+  va_end(list);
+  probe_fact(target, facts, layer, kind, key, value, "", source);
 }
 
 bool probe_find_line(const char *text, const char *key, char *value, size_t size) {

@@ -1,7 +1,8 @@
 /* executor/probe.h: one source of facts.
  * Order    applies, then collect
  * Errors   a probe cannot fail: what it could not read is a fact that says why
- * Limits   it reads files below the root it is given and asks libraries; it starts nothing and waits for nothing */
+ * Limits   it reads files below the root it is given and asks libraries and the executor's own routes. It runs in a child process with
+ *          a deadline (executor/probe_run.h), after those whose names come before its own, whose facts it sees */
 #ifndef EXECUTOR_PROBE_H
 #define EXECUTOR_PROBE_H
 
@@ -12,8 +13,11 @@
 struct probe_target {
   const struct root *root;
   const struct lynx_clock *clock;
-  int64_t pid;         /* the serving process; 0: unknown */
-  const char *why_not; /* where pid is 0: why */
+  const char *endpoint; /* URL where the executor serves; NULL: none, or not to be asked */
+  int64_t pid;          /* the serving process; 0: unknown */
+  const char *why_not;  /* where pid is 0: why */
+  const int64_t *tree;  /* pid and its descendants, parents before children; read-only to probes */
+  size_t n_tree;
 };
 
 struct probe {
@@ -34,6 +38,14 @@ void probe_missing(const struct probe_target *target, struct fact_list *facts, e
                    enum fact_status status, const char *why, const char *source);
 void probe_file(const struct probe_target *target, struct fact_list *facts, enum layer layer, enum fact_kind kind, const char *key,
                 const char *path, const char *unit);
+
+/* As probe_fact, with the key and the value printed. The key is cut at 300 characters, the value at 4,000. */
+void probe_printf(const struct probe_target *target, struct fact_list *facts, enum layer layer, enum fact_kind kind, const char *source,
+                  const char *key, const char *format, ...) LYNX_PRINTF(7, 8);
+
+/* As probe_file, where a missing file is nothing to speak of: no fact then. True if there was one. */
+bool probe_file_if(const struct probe_target *target, struct fact_list *facts, enum layer layer, enum fact_kind kind, const char *key,
+                   const char *path, const char *unit);
 
 /* The value after "key" and blanks or a colon in a /proc text; false if there is none. */
 bool probe_find_line(const char *text, const char *key, char *value, size_t size);

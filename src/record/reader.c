@@ -248,8 +248,9 @@ static enum lynx_status keep_fact(void *context, sqlite3_stmt *row) {
                       .unit = text_at(row, 5),
                       .source = text_at(row, 6),
                       .at_ns = sqlite3_column_int64(row, 7)};
-  if (!layer_parse(text_at(row, 0), &fact.layer) || !fact_status_parse(text_at(row, 3), &fact.status)) return LYNX_INPUT;
-  fact.kind = strcmp(text_at(row, 2), "identity") == 0 ? FACT_IDENTITY : FACT_STATE;
+  if (!layer_parse(text_at(row, 0), &fact.layer) || !fact_status_parse(text_at(row, 3), &fact.status) ||
+      !fact_kind_parse(text_at(row, 2), &fact.kind))
+    return LYNX_INPUT;
   fact_add(context, &fact);
   return LYNX_OK;
 }
@@ -259,7 +260,7 @@ enum lynx_status bundle_facts(struct bundle *bundle, const char *moment, struct 
       bundle, "SELECT layer, key, kind, status, value, unit, source, at_ns FROM fact WHERE moment = ?1 ORDER BY layer, key", NULL, moment,
       keep_fact, ret, error);
   fact_sort(ret);
-  return status == LYNX_OK ? LYNX_OK : lynx_fail(error, status, "a fact has a layer or status that this build does not know");
+  return status == LYNX_OK ? LYNX_OK : lynx_fail(error, status, "a fact has a layer, kind or status that this build does not know");
 }
 
 struct visiting {

@@ -128,7 +128,7 @@ enum lynx_status bundle_put_facts(struct bundle *bundle, const char *moment, con
     put_text(&row, moment);
     put_text(&row, layer_text(fact->layer));
     put_text(&row, fact->key);
-    put_text(&row, fact->kind == FACT_IDENTITY ? "identity" : "state");
+    put_text(&row, fact_kind_text(fact->kind));
     put_text(&row, fact_status_text(fact->status));
     put_text(&row, fact->value);
     put_text(&row, fact->unit);

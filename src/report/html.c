@@ -143,8 +143,8 @@ static void plot_points(struct svg_plot *plot, const struct series *s, int color
 
 /* The contract's latency objectives, as levels. */
 static void plot_objectives(struct svg_plot *plot, const struct contract *contract) {
-  for (size_t i = 0; i < contract->slo.n_items; i++) {
-    const struct contract_slo *slo = &contract->slo.items[i];
+  const struct contract_slo *slo = contract->slo.items;
+  for (size_t n = contract->slo.n_items; n > 0; n--, slo++) {
     char label[80];
     if (slo->metric != METRIC_TIME_TO_FIRST_TOKEN && slo->metric != METRIC_END_TO_END) continue;
     (void)snprintf(label, sizeof label, "%s p%g objective", slo->metric == METRIC_END_TO_END ? "E2E" : "TTFT", 100 * slo->quantile);
