@@ -3,6 +3,8 @@
 
 #include <openssl/sha.h>
 
+#include "base/buffer.h"
+
 _Static_assert(sizeof(SHA256_CTX) <= sizeof(struct digest), "struct digest has room for OpenSSL's");
 
 static SHA256_CTX *context_of(struct digest *digest) {
@@ -19,6 +21,13 @@ void digest_update(struct digest *digest, const void *data, size_t length) {
 
 void digest_final(struct digest *digest, uint8_t ret[DIGEST_BYTES]) {
   (void)SHA256_Final(ret, context_of(digest));
+}
+
+void digest_sha1(const struct bytes *parts, size_t n, uint8_t ret[20]) {
+  SHA_CTX sha;
+  (void)SHA1_Init(&sha);
+  for (size_t i = 0; i < n; i++) (void)SHA1_Update(&sha, parts[i].ptr, parts[i].length);
+  (void)SHA1_Final(ret, &sha);
 }
 
 void digest_of(const void *data, size_t length, uint8_t ret[DIGEST_BYTES]) {

@@ -19,6 +19,10 @@ void digest_final(struct digest *digest, uint8_t ret[DIGEST_BYTES]);
 void digest_of(const void *data, size_t length, uint8_t ret[DIGEST_BYTES]);
 char *digest_hex(const uint8_t digest[DIGEST_BYTES], char text[DIGEST_HEX]);
 
+/* SHA-1 of the parts, one after the other: git names its objects so. Nothing of ours rests on it. */
+struct bytes;
+void digest_sha1(const struct bytes *parts, size_t n, uint8_t ret[20]);
+
 /* Lower-case hexadecimal of any bytes: text holds 2 * length + 1. */
 char *hex_encode(const uint8_t *data, size_t length, char *text);
 

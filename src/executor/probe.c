@@ -52,6 +52,14 @@ void probe_printf(const struct probe_target *target, struct fact_list *facts, en
   probe_fact(target, facts, layer, kind, key, value, "", source);
 }
 
+char *probe_path(char *text, size_t size, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  (void)vsnprintf(text, size, format, list);
+  va_end(list);
+  return text;
+}
+
 bool probe_find_line(const char *text, const char *key, char *value, size_t size) {
   size_t n = strlen(key);
   for (const char *line = text; line != NULL; line = strchr(line, '\n')) {

@@ -47,6 +47,9 @@ void probe_printf(const struct probe_target *target, struct fact_list *facts, en
 bool probe_file_if(const struct probe_target *target, struct fact_list *facts, enum layer layer, enum fact_kind kind, const char *key,
                    const char *path, const char *unit);
 
+/* A path, printed; cut where it does not fit, and then there is no such file. Returns text. */
+char *probe_path(char *text, size_t size, const char *format, ...) LYNX_PRINTF(3, 4);
+
 /* The value after "key" and blanks or a colon in a /proc text; false if there is none. */
 bool probe_find_line(const char *text, const char *key, char *value, size_t size);
 

@@ -1,19 +1,14 @@
-/* The process that serves: its executable, arguments, the environment that matters, limits, and every library it has mapped,
- * with version and build id, each on its layer. */
-#include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
+/* The process that serves: its executable, arguments, the environment that matters, limits. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/digest.h"
+#include "executor/elf_file.h"
 #include "executor/layer_map.h"
 #include "executor/probe.h"
 
-enum { MAPS_MAX = 16 << 20, ENVIRONMENT_MAX = 4 << 20, LIBRARIES_MAX = 2000 };
+enum { ENVIRONMENT_MAX = 4 << 20, ARGUMENTS_MAX = 500 };
 
 static const char *process_applies(const struct probe_target *target) {
   if (target->pid > 0) return NULL;
@@ -23,100 +18,6 @@ static const char *process_applies(const struct probe_target *target) {
 static const char *proc_path(const struct probe_target *target, const char *file, char *path, size_t size) {
   (void)snprintf(path, size, "/proc/%lld/%s", (long long)target->pid, file);
   return path;
-}
-
-/* The NT_GNU_BUILD_ID note in hexadecimal; false if the file is not ELF or has none. */
-static bool read_build_id(const char *file, char *text, size_t size) {
-  int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return false;
-  bool found = false;
-  Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-  size_t n_headers = 0;
-  if (elf != NULL && elf_kind(elf) == ELF_K_ELF && elf_getphdrnum(elf, &n_headers) == 0)
-    for (size_t i = 0; i < n_headers && !found; i++) {
-      GElf_Phdr header;
-      if (gelf_getphdr(elf, (int)i, &header) == NULL || header.p_type != PT_NOTE) continue;
-      Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)header.p_offset, header.p_filesz, ELF_T_NHDR);
-      GElf_Nhdr note;
-      for (size_t at = 0, name, desc, next; data != NULL && !found && (next = gelf_getnote(data, at, &note, &name, &desc)) > 0; at = next) {
-        if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || memcmp((const char *)data->d_buf + name, "GNU", 4) != 0 ||
-            2 * (size_t)note.n_descsz + 1 > size)
-          continue;
-        hex_encode((const uint8_t *)data->d_buf + desc, note.n_descsz, text);
-        found = true;
-      }
-    }
-  (void)elf_end(elf);
-  (void)close(fd);
-  return found;
-}
-
-/* "libdnnl.so.2.6" -> name "libdnnl.so", version "2.6"; "libfoo-1.2.so" -> "libfoo.so", "1.2". */
-static void split_version(const char *file, char *name, size_t size, char *version, size_t version_size) {
-  const char *so = strstr(file, ".so");
-  version[0] = 0;
-  if (so == NULL) {
-    (void)snprintf(name, size, "%s", file);
-    return;
-  }
-  (void)snprintf(name, size, "%.*s", (int)(so - file) + 3, file);
-  if (so[3] == '.') (void)snprintf(version, version_size, "%s", so + 4);
-  char *dash = strrchr(name, '-');
-  if (version[0] == 0 && dash != NULL && dash[1] >= '0' && dash[1] <= '9') {
-    (void)snprintf(version, version_size, "%.*s", (int)(strlen(dash + 1) - 3), dash + 1);
-    (void)snprintf(dash, size - (size_t)(dash - name), ".so");
-  }
-}
-
-static void add_library(const struct probe_target *target, struct fact_list *facts, const char *path, bool deleted) {
-  char outer[PATH_MAX + 64], inner[PATH_MAX + 64], real[PATH_MAX], name[256], version[128], key[300], build_id[130] = "",
-                                                                                                      value[PATH_MAX + 400];
-  /* Through the process's own root, so that a library inside a container is the one that is read. */
-  (void)snprintf(inner, sizeof inner, "/proc/%lld/root%s", (long long)target->pid, path);
-  root_path(target->root, inner, outer, sizeof outer);
-  bool has_id = !deleted && read_build_id(outer, build_id, sizeof build_id);
-  const char *file = realpath(outer, real) != NULL ? strrchr(real, '/') + 1 : strrchr(path, '/') + 1;
-  split_version(file, name, sizeof name, version, sizeof version);
-  (void)snprintf(key, sizeof key, "library.%.250s", name);
-  (void)snprintf(value, sizeof value, "%s%s%s%s%s%s%s", version[0] != 0 ? "version " : "", version, version[0] != 0 ? "; " : "",
-                 has_id ? "build id " : "no build id", build_id, deleted ? "; the file was replaced after it was mapped; " : "; ", path);
-  probe_fact(target, facts, layer_of_library(name), FACT_IDENTITY, key, value, "", "/proc/PID/maps, ELF note");
-}
-
-static void collect_libraries(const struct probe_target *target, struct fact_list *facts) {
-  char path[64];
-  struct buffer text;
-  struct lynx_error error = {0};
-  buffer_init(&text, MAPS_MAX);
-  if (root_read(target->root, proc_path(target, "maps", path, sizeof path), &text, &error) != LYNX_OK) {
-    probe_missing(target, facts, LAYER_RUNTIME, FACT_IDENTITY, "hole.libraries", FACT_DENIED,
-                  "the serving process's mapped libraries may not be read (another user's process): run as that user or as root", path);
-    buffer_release(&text);
-    return;
-  }
-  (void)elf_version(EV_CURRENT);
-  struct arena arena = {0};
-  const char **seen = arena_alloc(&arena, LIBRARIES_MAX, sizeof *seen);
-  size_t n_seen = 0;
-  for (char *line = text.data; *line != 0 && n_seen < LIBRARIES_MAX;) {
-    char *end = strchr(line, '\n');
-    if (end != NULL) *end = 0;
-    char rights[8], file[PATH_MAX];
-    if (sscanf(line, "%*s %7s %*s %*s %*s %4095[^\n]", rights, file) == 2 && rights[2] == 'x' && file[0] == '/') {
-      char *mark = strstr(file, " (deleted)");
-      if (mark != NULL) *mark = 0;
-      bool known = false;
-      for (size_t i = 0; i < n_seen && !known; i++) known = strcmp(seen[i], file) == 0;
-      if (!known) {
-        seen[n_seen++] = arena_copy(&arena, file);
-        if (strstr(file, ".so") != NULL) add_library(target, facts, file, mark != NULL);
-      }
-    }
-    if (end == NULL) break;
-    line = end + 1;
-  }
-  arena_release(&arena);
-  buffer_release(&text);
 }
 
 static void collect_environment(const struct probe_target *target, struct fact_list *facts) {
@@ -141,28 +42,66 @@ static void collect_environment(const struct probe_target *target, struct fact_l
   buffer_release(&text);
 }
 
-/* Arguments, one fact each, so that a diff names the one that differs. The value after a flag that may be secret is hidden. */
+/* Flags that say where it listens: another port is the same executor. */
+static bool is_place(const char *flag) {
+  static const char *const names[] = {"--port", "--host", "--address", "--uds", "--metrics-port", "--http-port", "--grpc-port"};
+  for (size_t i = 0; i < LYNX_COUNT(names); i++)
+    if (strcmp(flag, names[i]) == 0) return true;
+  return false;
+}
+
+/* One fact for each flag, by its name, so that a flag put in between moves no other; what is no flag by its place among the others.
+ * The value after a flag that may be secret is hidden. */
 static void collect_arguments(const struct probe_target *target, struct fact_list *facts) {
-  char path[64], key[64];
+  char path[64], key[300], flag[200] = "", shown[4096];
   struct buffer text;
   buffer_init(&text, 1 << 20);
-  bool hide = false;
-  if (root_read(target->root, proc_path(target, "cmdline", path, sizeof path), &text, NULL) == LYNX_OK) {
-    int n = 0;
-    for (size_t at = 0; at < text.length && n < 200; at += strlen(text.data + at) + 1, n++) {
-      const char *argument = text.data + at;
-      const char *equals = strchr(argument, '=');
-      char shown[4096];
-      (void)snprintf(key, sizeof key, "process.argument.%03d", n);
-      bool secret_flag = argument[0] == '-' && variable_is_secret(argument);
-      if (hide) (void)snprintf(shown, sizeof shown, "(hidden: may be a secret)");
-      else if (secret_flag && equals != NULL)
-        (void)snprintf(shown, sizeof shown, "%.*s=(hidden: may be a secret)", (int)(equals - argument), argument);
-      else (void)snprintf(shown, sizeof shown, "%s", argument);
-      hide = secret_flag && equals == NULL;
-      probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, key, shown, "", "/proc/PID/cmdline");
+  int n_plain = 0, n_all = 0;
+  bool read = root_read(target->root, proc_path(target, "cmdline", path, sizeof path), &text, NULL) == LYNX_OK;
+  for (size_t at = 0; read && at < text.length && n_all < ARGUMENTS_MAX; at += strlen(text.data + at) + 1, n_all++) {
+    const char *argument = text.data + at, *equals = strchr(argument, '='), *value = argument;
+    bool is_flag = argument[0] == '-' && argument[1] != 0 && strchr("0123456789.", argument[1]) == NULL;
+    if (flag[0] == 0 || is_flag) {
+      size_t next = at + strlen(argument) + 1;
+      if (!is_flag) (void)snprintf(key, sizeof key, "process.argument.%d", n_plain++);
+      else if (equals != NULL) {
+        (void)snprintf(flag, sizeof flag, "%.*s", (int)(equals - argument > 190 ? 190 : equals - argument), argument);
+        value = equals + 1;
+      } else {
+        (void)snprintf(flag, sizeof flag, "%.190s", argument);
+        /* Its value is the next one, unless that is a flag itself. */
+        if (next < text.length && text.data[next] != '-') continue;
+        value = "(given)";
+      }
     }
+    if (flag[0] != 0) (void)snprintf(key, sizeof key, "process.argument.%s", flag);
+    const struct fact *before = fact_find(facts, key);
+    if (before != NULL) (void)snprintf(key + strlen(key), sizeof key - strlen(key), ".%d", n_all); /* a flag that is given twice */
+    bool hide = flag[0] != 0 && variable_is_secret(flag) && strcmp(value, "(given)") != 0;
+    (void)snprintf(shown, sizeof shown, "%s", hide ? "(hidden: may be a secret)" : value);
+    probe_fact(target, facts, LAYER_SERVING, flag[0] != 0 && is_place(flag) ? FACT_CONTEXT : FACT_IDENTITY, key, shown, "",
+               "/proc/PID/cmdline");
+    flag[0] = 0;
   }
+  buffer_release(&text);
+}
+
+/* What the kernel holds the process to. */
+static void collect_limits(const struct probe_target *target, struct fact_list *facts) {
+  static const struct {
+    const char *word, *key;
+  } lines[] = {{"Max open files", "process.limit.open-files"},
+               {"Max locked memory", "process.limit.locked-memory"},
+               {"Max processes", "process.limit.processes"}};
+  char path[64], value[128];
+  struct buffer text;
+  buffer_init(&text, 65536);
+  if (root_read(target->root, proc_path(target, "limits", path, sizeof path), &text, NULL) == LYNX_OK)
+    for (size_t i = 0; i < LYNX_COUNT(lines); i++)
+      if (probe_find_line(text.data, lines[i].word, value, sizeof value)) {
+        value[strcspn(value, " ")] = 0; /* the soft one */
+        probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, lines[i].key, value, "", "/proc/PID/limits");
+      }
   buffer_release(&text);
 }
 
@@ -173,13 +112,14 @@ static void process_collect(const struct probe_target *target, struct fact_list 
   if (root_read_link(target->root, proc_path(target, "exe", path, sizeof path), exe, sizeof exe)) {
     probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, "process.executable", exe, "", path);
     (void)snprintf(inner, sizeof inner, "/proc/%lld/exe", (long long)target->pid);
-    (void)elf_version(EV_CURRENT);
-    if (read_build_id(root_path(target->root, inner, outer, sizeof outer), id, sizeof id))
+    if (elf_build_id(root_path(target->root, inner, outer, sizeof outer), id, sizeof id))
       probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, "process.build-id", id, "", "ELF note");
   } else probe_missing(target, facts, LAYER_SERVING, FACT_IDENTITY, "process.executable", FACT_DENIED, "may not be read", path);
   collect_arguments(target, facts);
   collect_environment(target, facts);
-  collect_libraries(target, facts);
+  collect_limits(target, facts);
+  (void)snprintf(value, sizeof value, "%zu", target->n_tree);
+  probe_fact(target, facts, LAYER_SERVING, FACT_STATE, "process.tree", value, "processes, itself and its descendants", "/proc/*/stat");
   struct buffer text;
   buffer_init(&text, 65536);
   if (root_read(target->root, proc_path(target, "status", path, sizeof path), &text, NULL) == LYNX_OK) {
@@ -198,7 +138,7 @@ static void process_collect(const struct probe_target *target, struct fact_list 
 
 const struct probe probe_process;
 const struct probe probe_process = {.name = "process",
-                                    .summary = "the process that serves: executable, arguments, environment, mapped libraries",
+                                    .summary = "the process that serves: executable, arguments, environment, limits",
                                     .reads = "/proc/PID",
                                     .layer = LAYER_SERVING,
                                     .applies = process_applies,
