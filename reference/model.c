@@ -2,6 +2,7 @@
  * fills what room is left with prompts, in order of arrival; a sequence joins as soon as a slot is free. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -55,6 +56,7 @@ struct model {
   pthread_t thread;
   bool thread_runs;
   int wake; /* eventfd: emissions wait */
+  int file; /* the weights, kept open: who looks at the process sees which model it serves */
 };
 
 /* oneDNN brings its OpenMP runtime along, whichever that is: it is asked by name, so that building needs none. */
@@ -253,6 +255,7 @@ static void model_close(void *state) {
   transformer_close(m->transformer);
   tensor_file_release(&m->weights);
   if (m->wake >= 0) (void)close(m->wake);
+  if (m->file >= 0) (void)close(m->file);
   (void)pthread_mutex_destroy(&m->lock);
   (void)pthread_cond_destroy(&m->work);
   free(m->slots);
@@ -264,14 +267,20 @@ static void model_close(void *state) {
 /* Given, else beside the program's build folder, else where it was installed. */
 static enum lynx_status find_weights(struct model *m, struct buffer *data, struct lynx_error *error) {
   const struct root root = {""};
-  if (m->options->weights != NULL) return root_read(&root, m->options->weights, data, error);
+  if (m->options->weights != NULL) {
+    m->file = open(m->options->weights, O_RDONLY | O_CLOEXEC);
+    return root_read(&root, m->options->weights, data, error);
+  }
   char exe[1024], path[1200];
   static const char *const places[] = {"../reference/model/byte.safetensors", "../share/lynxbench/byte.safetensors"};
   if (root_read_link(&root, "/proc/self/exe", exe, sizeof exe) && strrchr(exe, '/') != NULL) {
     *strrchr(exe, '/') = 0;
     for (size_t i = 0; i < LYNX_COUNT(places); i++) {
       (void)snprintf(path, sizeof path, "%s/%s", exe, places[i]);
-      if (root_read(&root, path, data, NULL) == LYNX_OK) return LYNX_OK;
+      if (root_read(&root, path, data, NULL) == LYNX_OK) {
+        m->file = open(path, O_RDONLY | O_CLOEXEC);
+        return LYNX_OK;
+      }
       buffer_clear(data);
     }
   }
@@ -294,7 +303,7 @@ static enum lynx_status load(struct model *m, struct lynx_error *error) {
 
 static enum lynx_status model_open(const struct options *options, void **ret_state, struct lynx_error *error) {
   struct model *m = xalloc(1, sizeof *m);
-  *m = (struct model){.options = options, .n_slots = options->max_batch, .wake = -1};
+  *m = (struct model){.options = options, .n_slots = options->max_batch, .wake = -1, .file = -1};
   (void)pthread_mutex_init(&m->lock, NULL);
   (void)pthread_cond_init(&m->work, NULL);
   m->slots = xalloc((size_t)m->n_slots, sizeof *m->slots);

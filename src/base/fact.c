@@ -11,7 +11,8 @@ static const char *const status_names[FACT_STATUS_COUNT] = {[FACT_READ] = "read"
                                                             [FACT_ABSENT] = "absent",
                                                             [FACT_DENIED] = "denied",
                                                             [FACT_UNSUPPORTED] = "unsupported",
-                                                            [FACT_DECLARED] = "declared"};
+                                                            [FACT_DECLARED] = "declared",
+                                                            [FACT_WITHHELD] = "withheld"};
 static const char *const kind_names[FACT_KIND_COUNT] = {[FACT_IDENTITY] = "identity", [FACT_STATE] = "state", [FACT_CONTEXT] = "context"};
 
 static const char *keep(struct fact_list *list, const char *text) {

@@ -14,6 +14,7 @@ enum fact_status {
   FACT_DENIED,      /* the source exists and may not be read */
   FACT_UNSUPPORTED, /* the source cannot say on this machine */
   FACT_DECLARED,    /* somebody said so; no machine can tell */
+  FACT_WITHHELD,    /* there is a value, and only its salted digest is shown: the one who has it can show that it matches */
   FACT_STATUS_COUNT
 };
 
@@ -39,6 +40,7 @@ struct fact_list {
   size_t n_items, room;
   uint32_t *slots;                                       /* hash table of index + 1 by key; 0: free */
   size_t n_slots;                                        /* a power of two, or 0 */
+  char salt[33];   /* of the digests of withheld facts: hexadecimal; "" where it is not known */
   void (*added)(void *context, const struct fact *fact); /* NULL, or told of every fact that was added */
   void *context;
 };

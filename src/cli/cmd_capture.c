@@ -1,62 +1,201 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/endpoint.h"
 #include "base/number.h"
+#include "base/random.h"
 #include "cli/command.h"
 #include "executor/capture.h"
+#include "executor/difference.h"
+#include "executor/disclose.h"
+#include "executor/import.h"
+#include "report/inventory.h"
 #include "report/text.h"
 
-static const struct option_spec options[] = {{"endpoint", "URL", "find the process that listens there, and capture it"},
-                                             {"pid", "N", "capture this serving process"},
-                                             {"root", "DIR", "read a recorded /proc and /sys below DIR instead of this machine"},
-                                             {"out", "FILE", "write JSON to FILE"},
-                                             {"json", NULL, "JSON on standard output"}};
+enum { HOSTS_MAX = ARGUMENTS_MAX };
 
-static int run(const struct arguments *arguments) {
-  struct root root = {""};
-  struct capture_request request = {.root = &root, .clock = &clock_system};
-  request.endpoint = argument_option(&command_capture, arguments, "endpoint");
-  const char *pid = argument_option(&command_capture, arguments, "pid"), *other = argument_option(&command_capture, arguments, "root"),
-             *path = argument_option(&command_capture, arguments, "out");
-  bool as_json = argument_option(&command_capture, arguments, "json") != NULL || path != NULL;
-  if (other != NULL) root.path = other;
-  if (pid != NULL && (!number_int64(pid, strlen(pid), &request.pid) || request.pid < 1)) {
-    (void)fprintf(stderr, "lynxbench capture: --pid: found '%s'; accepted: a process id, 1 or more\n", pid);
-    return EXIT_WRONG_INPUT;
+static const struct option_spec options[] = {
+    {"endpoint", "URL", "find the process that listens there, and capture it"},
+    {"pid", "N", "capture this serving process"},
+    {"merge", NULL, "join captures of several hosts: ROLE=FILE ..., ROLE= for one that was not captured"},
+    {"against", "FILE", "compare with an earlier capture; exit 1 if the executor moved"},
+    {"digest", NULL, "read the model's weights whole for their digest, however long it takes"},
+    {"quiet-routes", NULL, "do not ask the server's own routes (/version, /props, ...)"},
+    {"disclose", "LEVEL", "full, shared (no serials, hosts, people) or public (no paths and arguments either)"},
+    {"format", "NAME", "text, json, markdown, cyclonedx (ML-BOM) or mlperf (system description)"},
+    {"root", "DIR", "read a recorded /proc and /sys below DIR instead of this machine"},
+    {"out", "FILE", "write to FILE (JSON, if no format is given)"},
+    {"json", NULL, "JSON on standard output"}};
+
+static const char *option(const struct arguments *arguments, const char *name) {
+  return argument_option(&command_capture, arguments, name);
+}
+
+/* "client=a.json" "server-1=b.json" "load-balancer=" */
+static bool merge(const struct arguments *arguments, struct fact_list *facts) {
+  const char *roles[HOSTS_MAX];
+  static char names[HOSTS_MAX][81];
+  struct lynx_error error = {0};
+  for (int i = 0; i < arguments->n_positional; i++) {
+    const char *argument = arguments->positional[i], *equals = strchr(argument, '=');
+    if (equals == NULL || equals == argument || equals - argument > 80 || memchr(argument, '/', (size_t)(equals - argument)) != NULL) {
+      (void)fprintf(stderr, "lynxbench capture: --merge: found '%s'; accepted: ROLE=FILE, such as server-1=gpu-7.json\n", argument);
+      return false;
+    }
+    (void)snprintf(names[i], sizeof names[i], "%.*s", (int)(equals - argument), argument);
+    roles[i] = names[i];
+    struct fact_list one = {0};
+    struct buffer text;
+    if (equals[1] == 0) {
+      capture_join(facts, names[i], NULL);
+      continue;
+    }
+    if (!read_file(equals + 1, 256 << 20, &text)) return false;
+    bool good = capture_import(text.data, text.length, &one, &error) == LYNX_OK;
+    if (good) capture_join(facts, names[i], &one);
+    buffer_release(&text);
+    fact_list_release(&one);
+    if (good) continue;
+    lynx_error_at(&error, equals + 1, 0, NULL);
+    (void)report_error(&error);
+    return false;
   }
+  capture_join_clocks(facts, roles, (size_t)arguments->n_positional);
+  fact_sort(facts);
+  return true;
+}
+
+static bool capture(const struct arguments *arguments, struct fact_list *facts) {
+  struct root root = {""};
+  struct capture_request request = {.root = &root, .clock = &clock_system, .endpoint = option(arguments, "endpoint")};
+  const char *pid = option(arguments, "pid");
   struct endpoint endpoint;
   struct lynx_error error = {0};
+  char proc[64], line[64];
+  if (option(arguments, "root") != NULL) root.path = option(arguments, "root");
+  request.ask_routes = option(arguments, "quiet-routes") == NULL;
+  if (option(arguments, "digest") != NULL) {
+    request.digest_budget = INT64_MAX;
+    request.deadline_ns = (int64_t)24 * 3600 * 1000000000; /* weights of a terabyte are read in hours */
+    (void)fprintf(stderr, "reading the model's weights for their digest: about 1 s for each GB, once; it is remembered\n");
+  }
+  if (pid != NULL && (!number_int64(pid, strlen(pid), &request.pid) || request.pid < 1)) {
+    (void)fprintf(stderr, "lynxbench capture: --pid: found '%s'; accepted: a process id, 1 or more\n", pid);
+    return false;
+  }
   if (request.endpoint != NULL && endpoint_parse(request.endpoint, &endpoint, &error) != LYNX_OK) {
     lynx_error_at(&error, NULL, 0, "--endpoint");
-    return report_error(&error);
+    (void)report_error(&error);
+    return false;
   }
-  char proc[64], line[64];
   (void)snprintf(proc, sizeof proc, "/proc/%lld/stat", (long long)request.pid);
   if (pid != NULL && !root_read_line(&root, proc, line, sizeof line)) {
     (void)fprintf(stderr, "lynxbench capture: --pid: found %s; accepted: a process that runs on this machine\n", pid);
+    return false;
+  }
+  capture_run(&request, facts);
+  return true;
+}
+
+/* 128 random bits: what was withheld cannot be guessed by trying. */
+static bool give_salt(struct fact_list *facts) {
+  uint8_t random[16];
+  if (!random_salt(random, sizeof random)) return false;
+  (void)hex_encode(random, sizeof random, facts->salt);
+  return true;
+}
+
+/* What moved since an earlier capture. */
+static int hold_against(const char *path, const struct fact_list *facts, struct buffer *out) {
+  struct fact_list before = {0};
+  struct difference_list differences = {0};
+  struct buffer text;
+  struct lynx_error error = {0};
+  if (!read_file(path, 256 << 20, &text)) return EXIT_WRONG_INPUT;
+  bool good = capture_import(text.data, text.length, &before, &error) == LYNX_OK;
+  int code = EXIT_WRONG_INPUT;
+  if (good) {
+    capture_diff(&before, facts, &differences);
+    code = !text_diff(&differences, NULL, false, color_wanted(stdout), out) ? EXIT_CONDITIONS
+           : differences.n_identity > 0                                     ? EXIT_DOES_NOT_HOLD
+                                                                            : EXIT_HOLDS;
+  } else {
+    lynx_error_at(&error, path, 0, NULL);
+    (void)report_error(&error);
+  }
+  difference_list_release(&differences);
+  fact_list_release(&before);
+  buffer_release(&text);
+  return code;
+}
+
+static bool write_as(const char *format, const struct fact_list *facts, const struct capture_head *head, struct buffer *out) {
+  if (strcmp(format, "json") == 0) return capture_write(facts, head, out);
+  if (strcmp(format, "markdown") == 0) return inventory_markdown(facts, head->taken_at, out);
+  if (strcmp(format, "cyclonedx") == 0) return inventory_cyclonedx(facts, head->taken_at, out);
+  if (strcmp(format, "mlperf") == 0) return inventory_mlperf(facts, out);
+  return text_capture(facts, color_wanted(stdout), out);
+}
+
+static int run(const struct arguments *arguments) {
+  static const char *const formats[] = {"text", "json", "markdown", "cyclonedx", "mlperf"};
+  const char *path = option(arguments, "out"), *against = option(arguments, "against"), *level = option(arguments, "disclose"),
+             *format = option(arguments, "format");
+  enum disclosure disclosure = DISCLOSE_FULL;
+  bool merged = option(arguments, "merge") != NULL, known = false;
+  if (level != NULL && !disclosure_parse(level, &disclosure)) {
+    (void)fprintf(stderr, "lynxbench capture: --disclose: found '%s'; accepted: full, shared, public\n", level);
     return EXIT_WRONG_INPUT;
   }
-  struct fact_list facts = {0};
+  if (format == NULL) format = path != NULL || option(arguments, "json") != NULL ? "json" : "text";
+  for (size_t i = 0; i < LYNX_COUNT(formats); i++) known = known || strcmp(formats[i], format) == 0;
+  if (!known) {
+    (void)fprintf(stderr, "lynxbench capture: --format: found '%s'; accepted: text, json, markdown, cyclonedx, mlperf\n", format);
+    return EXIT_WRONG_INPUT;
+  }
+  if (merged != (arguments->n_positional > 0)) {
+    (void)fprintf(stderr,
+                  merged ? "lynxbench capture: --merge needs the captures to join: ROLE=FILE ...\n"
+                         : "lynxbench capture: found '%s'; accepted: no argument, or --merge before ROLE=FILE ...\n",
+                  arguments->positional[0]);
+    return EXIT_WRONG_INPUT;
+  }
+  struct fact_list facts = {0}, shown = {0};
   struct buffer out;
-  char taken[40];
-  buffer_init(&out, 64 << 20);
-  capture_run(&request, &facts);
-  bool good = as_json ? capture_write(&facts, clock_text(taken, clock_system.realtime_ns(NULL)), &out)
-                      : text_capture(&facts, color_wanted(stdout), &out);
-  good = write_buffer(path, &out) && good;
+  char taken[40], fingerprint[DIGEST_HEX];
+  int code = EXIT_WRONG_INPUT;
+  buffer_init(&out, 256 << 20);
+  if ((merged ? merge(arguments, &facts) : capture(arguments, &facts)) && give_salt(&facts)) {
+    capture_fingerprint(&facts, fingerprint);
+    capture_disclose(&facts, disclosure, &shown);
+    struct capture_head head = {.taken_at = clock_text(taken, clock_system.realtime_ns(NULL)),
+                                .fingerprint = fingerprint,
+                                .disclosed = disclosure_text(disclosure)};
+    code = EXIT_HOLDS;
+    if (against != NULL) code = hold_against(against, &facts, &out);
+    /* With --against, what moved is the answer; the capture itself is written only where a file is named. */
+    bool good = code != EXIT_WRONG_INPUT;
+    if (good && against != NULL) good = write_buffer(NULL, &out);
+    buffer_clear(&out);
+    if (good && (against == NULL || path != NULL)) good = write_as(format, &shown, &head, &out) && write_buffer(path, &out);
+    if (!good && code != EXIT_WRONG_INPUT) code = EXIT_CONDITIONS;
+  }
   buffer_release(&out);
   fact_list_release(&facts);
-  return good ? EXIT_HOLDS : EXIT_CONDITIONS;
+  fact_list_release(&shown);
+  return code;
 }
 
 const struct command command_capture = {
     .name = "capture",
     .summary = "read every layer of the executor, as far as it can be seen from here",
-    .usage = "",
+    .usage = "[ROLE=FILE ...]",
+    .most = HOSTS_MAX,
     .options = options,
     .n_options = LYNX_COUNT(options),
     .details = "What could not be read is listed with its reason; what cannot be seen from this machine is a hole with a\n"
-               "name. The fingerprint is a digest of what the executor is; its state at this moment is not part of it.",
+               "name. The fingerprint is a digest of what the executor is; its state at this moment and which exemplar it is\n"
+               "(serial numbers, host names) are not part of it. Run it on each host, and join the files with --merge.",
     .example = "build/lynxbench capture --json | head -c 300",
     .run = run};

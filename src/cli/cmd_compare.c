@@ -9,6 +9,7 @@
 #include "cli/contract_file.h"
 #include "cli/screen.h"
 #include "executor/capture.h"
+#include "executor/difference.h"
 #include "report/text.h"
 #include "result/comparison.h"
 

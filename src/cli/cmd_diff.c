@@ -1,40 +1,81 @@
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "executor/capture.h"
+#include "executor/difference.h"
+#include "executor/import.h"
 
+#include "report/html.h"
 #include "report/text.h"
 
-static const struct option_spec options[] = {{"state", NULL, "show differences of state too"}, {"json", NULL, "JSON"}};
+static const struct option_spec options[] = {{"state", NULL, "show differences of state and context too"},
+                                             {"json", NULL, "JSON"},
+                                             {"html", "FILE", "write a page that opens anywhere"},
+                                             {"endpoint", "URL", "where an argument is 'now': the process that listens there"},
+                                             {"pid", "N", "where an argument is 'now': this process"}};
 
-/* A capture's JSON, or the start of a bundle's first precision. */
-static bool load(const char *path, struct fact_list *ret) {
-  struct buffer text;
+struct side {
+  struct fact_list facts;
+  struct bundle_file file; /* where it is a bundle: its contract names the owners */
+  bool is_bundle;
+};
+
+static bool load_bundle(const char *path, struct side *side) {
   struct lynx_error error = {0};
-  if (!read_file(path, 256 << 20, &text)) return false;
-  enum lynx_status status;
-  if (text.length >= 16 && memcmp(text.data, "SQLite format 3", 16) == 0) {
-    struct bundle_file file;
-    buffer_release(&text);
-    if (!bundle_file_open(path, &file)) return false;
-    status = LYNX_OK;
-    for (size_t i = 0; i < file.result.n_precisions && ret->n_items == 0 && status == LYNX_OK; i++) {
-      char moment[80];
-      (void)snprintf(moment, sizeof moment, "start:%.60s", file.result.precisions[i].name);
-      status = bundle_facts(file.bundle, moment, ret, &error);
-    }
-    bundle_file_close(&file);
-  } else status = capture_read(text.data, text.length, ret, &error);
-  buffer_release(&text);
+  enum lynx_status status = LYNX_OK;
+  if (!bundle_file_open(path, &side->file)) return false;
+  side->is_bundle = true;
+  for (size_t i = 0; i < side->file.result.n_precisions && side->facts.n_items == 0 && status == LYNX_OK; i++) {
+    char moment[80];
+    (void)snprintf(moment, sizeof moment, "start:%.60s", side->file.result.precisions[i].name);
+    status = bundle_facts(side->file.bundle, moment, &side->facts, &error);
+  }
   if (status == LYNX_OK) return true;
   lynx_error_at(&error, path, 0, NULL);
   (void)report_error(&error);
   return false;
 }
 
-static bool write_json(const struct difference_list *list, struct buffer *out) {
+/* This machine, at this moment. */
+static bool load_now(const struct arguments *arguments, struct side *side) {
+  struct root root = {""};
+  struct capture_request request = {.root = &root, .clock = &clock_system, .ask_routes = true};
+  request.endpoint = argument_option(&command_diff, arguments, "endpoint");
+  const char *pid = argument_option(&command_diff, arguments, "pid");
+  if (pid != NULL && (!number_int64(pid, strlen(pid), &request.pid) || request.pid < 1)) {
+    (void)fprintf(stderr, "lynxbench diff: --pid: found '%s'; accepted: a process id, 1 or more\n", pid);
+    return false;
+  }
+  capture_run(&request, &side->facts);
+  return true;
+}
+
+/* A capture, what another tool captured, a bundle (the start of its first precision), or "now". */
+static bool load(const char *path, const struct arguments *arguments, struct side *side) {
+  struct buffer text;
+  struct lynx_error error = {0};
+  if (strcmp(path, "now") == 0) return load_now(arguments, side);
+  if (!read_file(path, 256 << 20, &text)) return false;
+  bool bundle = text.length >= 16 && memcmp(text.data, "SQLite format 3", 16) == 0;
+  enum lynx_status status = bundle ? LYNX_OK : capture_import(text.data, text.length, &side->facts, &error);
+  buffer_release(&text);
+  if (bundle) return load_bundle(path, side);
+  if (status == LYNX_OK) return true;
+  lynx_error_at(&error, path, 0, NULL);
+  (void)report_error(&error);
+  return false;
+}
+
+static void side_release(struct side *side) {
+  fact_list_release(&side->facts);
+  if (side->is_bundle) bundle_file_close(&side->file);
+}
+
+static bool write_json(const struct difference_list *list, const struct contract *contract, struct buffer *out) {
   static const char *const kinds[] = {
       [DIFFERENCE_CHANGED] = "changed", [DIFFERENCE_ONLY_A] = "only in A", [DIFFERENCE_ONLY_B] = "only in B"};
   struct json_writer json;
@@ -45,11 +86,14 @@ static bool write_json(const struct difference_list *list, struct buffer *out) {
     json_open_object(&json);
     json_put_text(&json, "difference", kinds[d->kind]);
     json_put_text(&json, "layer", layer_text(d->layer));
-    json_put_text(&json, "owner", layer_default_owner(d->layer));
-    json_put_text(&json, "of", d->of == FACT_IDENTITY ? "identity" : "state");
+    json_put_text(&json, "owner", contract != NULL ? contract_owner(contract, d->layer) : layer_default_owner(d->layer));
+    json_put_text(&json, "of", fact_kind_text(d->of));
     json_put_text(&json, "key", d->key);
     json_put_text(&json, "a", d->a);
     json_put_text(&json, "b", d->b);
+    if (d->order != VERSION_NONE) json_put_text(&json, "newer", d->order == VERSION_A_NEWER ? "a" : "b");
+    json_put_text(&json, "matters", weight_text(d->weight));
+    json_put_text(&json, "reason", d->reason);
     json_close(&json);
   }
   json_close(&json);
@@ -57,22 +101,28 @@ static bool write_json(const struct difference_list *list, struct buffer *out) {
 }
 
 static int run(const struct arguments *arguments) {
-  struct fact_list a = {0}, b = {0};
+  struct side a = {.is_bundle = false}, b = {.is_bundle = false};
   struct difference_list differences = {0};
-  struct buffer out;
+  struct buffer out, page;
+  const char *html = argument_option(&command_diff, arguments, "html");
   int code = EXIT_WRONG_INPUT;
   buffer_init(&out, 256 << 20);
-  if (load(arguments->positional[0], &a) && load(arguments->positional[1], &b)) {
-    capture_diff(&a, &b, &differences);
-    bool good = arguments->option[1] != NULL ? write_json(&differences, &out)
-                                             : text_diff(&differences, arguments->option[0] != NULL, color_wanted(stdout), &out);
+  buffer_init(&page, 256 << 20);
+  if (load(arguments->positional[0], arguments, &a) && load(arguments->positional[1], arguments, &b)) {
+    const struct contract *contract = a.is_bundle ? &a.file.result.contract : b.is_bundle ? &b.file.result.contract : NULL;
+    capture_diff(&a.facts, &b.facts, &differences);
+    bool good = arguments->option[1] != NULL ? write_json(&differences, contract, &out)
+                                             : text_diff(&differences, contract, arguments->option[0] != NULL, color_wanted(stdout), &out);
     good = write_buffer(NULL, &out) && good;
+    if (good && html != NULL)
+      good = html_diff(&differences, arguments->positional[0], arguments->positional[1], contract, &page) && write_buffer(html, &page);
     code = !good ? EXIT_CONDITIONS : differences.n_identity > 0 ? EXIT_DOES_NOT_HOLD : EXIT_HOLDS;
   }
   difference_list_release(&differences);
-  fact_list_release(&a);
-  fact_list_release(&b);
+  side_release(&a);
+  side_release(&b);
   buffer_release(&out);
+  buffer_release(&page);
   return code;
 }
 
@@ -84,7 +134,9 @@ const struct command command_diff = {
     .most = 2,
     .options = options,
     .n_options = LYNX_COUNT(options),
-    .details =
-        "A and B are captures (`lynxbench capture --out`) or bundles. Exits with 0 if they are the same executor,\nwith 1 if they differ.",
+    .details = "A and B are captures (`lynxbench capture --out`), bundles, what PyTorch's collect_env or MLPerf's system\n"
+               "description say, or the word 'now' for this machine. Layers stand in the order of their gravest difference;\n"
+               "within one, what often matters stands first, with the reason. It names differences, not culprits.\n"
+               "Exits with 0 if they are the same executor, with 1 if they differ.",
     .example = "build/lynxbench capture --out /tmp/a.json; build/lynxbench diff /tmp/a.json /tmp/a.json",
     .run = run};

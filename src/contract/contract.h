@@ -92,7 +92,7 @@ struct contract_executor {
   int64_t pid;
   bool behind_proxy;
   struct contract_start start;
-  struct text_map expect, declare;
+  struct text_map expect, declare, hosts;
 };
 
 struct contract_prompts {

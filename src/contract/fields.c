@@ -136,6 +136,10 @@ static const struct field contract_executor_fields[] = {
      .example = "{cpu.model: AMD EPYC}"},
     {"declare", FIELD_MAP, AT(contract_executor, declare, struct text_map),
      .help = "facts that no machine can tell, as layer.name: value; marked as declared", .example = "{facility.cooling: air}"},
+    {"hosts", FIELD_MAP, AT(contract_executor, hosts, struct text_map),
+     .help = "the other hosts of the executor, as role: file made there by lynxbench capture --out; 'none' for one that was not captured, "
+             "which the claim then names",
+     .example = "{server-1: gpu-7.json, load-balancer: none}"},
 };
 static const struct field_table contract_executor_table = TABLE(contract_executor);
 

@@ -147,7 +147,7 @@ static void find_serving_process(const struct capture_request *request, struct p
   }
   if (!is_local(endpoint.host)) {
     (void)snprintf(text, sizeof text, "%.200s is on another host: nothing of the machine that serves is captured", request->endpoint);
-    add_hole(target, facts, "hole.remote-host", text);
+    if (!request->hosts_known) add_hole(target, facts, "hole.remote-host", text);
     target->why_not = "the endpoint is on another host";
     return;
   }
@@ -208,7 +208,7 @@ static size_t find_tree(const struct root *root, int64_t pid, int64_t tree[TREE_
 
 void capture_run(const struct capture_request *request, struct fact_list *ret) {
   int64_t tree[TREE_MAX];
-  struct probe_target target = {.root = request->root, .clock = request->clock, .tree = tree};
+  struct probe_target target = {.root = request->root, .clock = request->clock, .tree = tree, .digest_budget = request->digest_budget};
   find_serving_process(request, &target, ret);
   target.n_tree = find_tree(request->root, target.pid, tree);
   if (request->ask_routes) target.endpoint = request->endpoint;
@@ -247,63 +247,26 @@ bool capture_fingerprint_layer(const struct fact_list *facts, enum layer layer, 
   return fingerprint(facts, (int)layer, ret);
 }
 
-/* --- diff --- */
-
-static const char *value_text(struct arena *arena, const struct fact *fact) {
-  if (fact->status == FACT_READ)
-    return fact->unit[0] != 0 ? arena_printf(arena, "%s %s", fact->value, fact->unit) : arena_copy(arena, fact->value);
-  return arena_printf(arena, "(%s) %s", fact_status_text(fact->status), fact->value);
-}
-
-static int order(const struct fact *a, const struct fact *b) {
-  if (a->layer != b->layer) return a->layer < b->layer ? -1 : 1;
-  return strcmp(a->key, b->key);
-}
-
-static bool same_fact(const struct fact *a, const struct fact *b) {
-  return a->status == b->status && strcmp(a->value, b->value) == 0 && strcmp(a->unit, b->unit) == 0;
-}
-
-void capture_diff(const struct fact_list *a, const struct fact_list *b, struct difference_list *ret) {
-  *ret = (struct difference_list){.items = xalloc(a->n_items + b->n_items + 1, sizeof *ret->items)};
-  for (size_t i = 0, k = 0; i < a->n_items || k < b->n_items;) {
-    const struct fact *x = i < a->n_items ? &a->items[i] : NULL, *y = k < b->n_items ? &b->items[k] : NULL;
-    int where = x == NULL ? 1 : y == NULL ? -1 : order(x, y);
-    i += where <= 0;
-    k += where >= 0;
-    if (where == 0 && same_fact(x, y)) continue;
-    const struct fact *named = where <= 0 ? x : y;
-    lynx_assert(named != NULL); /* one of the two lists had more */
-    struct difference *d = &ret->items[ret->n_items++];
-    *d = (struct difference){.kind = where == 0  ? DIFFERENCE_CHANGED
-                                     : where < 0 ? DIFFERENCE_ONLY_A
-                                                 : DIFFERENCE_ONLY_B,
-                             .layer = named->layer,
-                             .of = named->kind,
-                             .key = arena_copy(&ret->arena, named->key),
-                             .a = where <= 0 ? value_text(&ret->arena, x) : NULL,
-                             .b = where >= 0 ? value_text(&ret->arena, y) : NULL};
-    if (d->of == FACT_IDENTITY) ret->n_identity++;
-  }
-}
-
-void difference_list_release(struct difference_list *list) {
-  free(list->items);
-  arena_release(&list->arena);
-  *list = (struct difference_list){0};
-}
-
 /* --- files --- */
 
-bool capture_write(const struct fact_list *facts, const char *taken_at, struct buffer *ret) {
-  char fingerprint[DIGEST_HEX];
+bool capture_write(const struct fact_list *facts, const struct capture_head *head, struct buffer *ret) {
+  char whole[DIGEST_HEX];
   struct json_writer json;
-  capture_fingerprint(facts, fingerprint);
+  capture_fingerprint(facts, whole);
   json_begin(&json, ret);
   json_open_object(&json);
   json_put_int(&json, "lynx_capture", 1);
-  json_put_text(&json, "taken_at", taken_at);
-  json_put_text(&json, "fingerprint", fingerprint);
+  json_put_text(&json, "taken_at", head->taken_at);
+  json_put_text(&json, "fingerprint", head->fingerprint != NULL ? head->fingerprint : whole);
+  json_key(&json, "fingerprints");
+  json_open_object(&json);
+  for (int layer = 0; layer < LAYER_COUNT; layer++) {
+    char of_layer[DIGEST_HEX];
+    if (capture_fingerprint_layer(facts, (enum layer)layer, of_layer)) json_put_text(&json, layer_text((enum layer)layer), of_layer);
+  }
+  json_close(&json);
+  json_put_text(&json, "disclosed", head->disclosed != NULL ? head->disclosed : "full");
+  if (facts->salt[0] != 0) json_put_text(&json, "salt", facts->salt);
   json_key(&json, "facts");
   json_open_array(&json);
   for (size_t i = 0; i < facts->n_items; i++) {
@@ -329,6 +292,9 @@ enum lynx_status capture_read(const char *json, size_t length, struct fact_list 
   enum lynx_status status = LYNX_OK;
   if (json_get_int(root, "lynx_capture", 0) != 1)
     status = lynx_fail(error, LYNX_INPUT, "not a capture made by 'lynxbench capture --json' ('lynx_capture' is not 1)");
+  const char *salt = json_get_text(root, "salt", "");
+  if (strlen(salt) == sizeof ret->salt - 1 && strspn(salt, "0123456789abcdef") == strlen(salt))
+    (void)snprintf(ret->salt, sizeof ret->salt, "%s", salt);
   size_t i;
   json_t *item;
   json_array_foreach(json_object_get(root, "facts"), i, item) {

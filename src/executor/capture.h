@@ -14,9 +14,11 @@ struct capture_request {
   int64_t pid;          /* 0: look for it */
   int64_t started_pid;  /* the process that was started for this, if the one that listens is not visible; 0: none */
   bool behind_proxy;
-  bool in_process;     /* the null driver: there is no serving process to look for */
-  bool ask_routes;     /* may the executor's own routes (/version, /props, ...) be asked? Not while it is measured */
-  int64_t deadline_ns; /* for each probe; 0: 5 s */
+  bool in_process;       /* the null driver: there is no serving process to look for */
+  bool hosts_known; /* the other hosts are captured apart, or named as holes: a remote endpoint is no hole by itself */
+  bool ask_routes;       /* may the executor's own routes (/version, /props, ...) be asked? Not while it is measured */
+  int64_t deadline_ns;   /* for each probe; 0: 5 s */
+  int64_t digest_budget; /* bytes that may be read for digests of the model; 0: little */
 };
 
 void capture_run(const struct capture_request *request, struct fact_list *ret);
@@ -29,28 +31,14 @@ void capture_fingerprint(const struct fact_list *facts, char ret[DIGEST_HEX]);
 /* The same over one layer's facts; false if it has none. */
 bool capture_fingerprint_layer(const struct fact_list *facts, enum layer layer, char ret[DIGEST_HEX]);
 
-enum difference_kind { DIFFERENCE_CHANGED, DIFFERENCE_ONLY_A, DIFFERENCE_ONLY_B };
-
-struct difference {
-  enum difference_kind kind;
-  enum layer layer;
-  enum fact_kind of;
-  const char *key, *a, *b; /* values as text, with unit and status where it is not read; NULL where there is none */
-};
-
-struct difference_list {
-  struct arena arena;
-  struct difference *items;
-  size_t n_items, n_identity;
-};
-
-/* Both sorted. */
-void capture_diff(const struct fact_list *a, const struct fact_list *b, struct difference_list *ret);
-void difference_list_release(struct difference_list *list);
-
 /* Captures as JSON, for `lynxbench capture` and `diff`. */
 struct buffer;
-bool capture_write(const struct fact_list *facts, const char *taken_at, struct buffer *ret);
+struct capture_head {
+  const char *taken_at;
+  const char *fingerprint; /* of the whole, where facts are only what is disclosed of it; NULL: that of facts */
+  const char *disclosed;   /* NULL: "full" */
+};
+bool capture_write(const struct fact_list *facts, const struct capture_head *head, struct buffer *ret);
 enum lynx_status capture_read(const char *json, size_t length, struct fact_list *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 
 #endif

@@ -8,6 +8,8 @@
 
 #include "base/arena.h"
 #include "executor/capture.h"
+#include "executor/disclose.h"
+#include "executor/import.h"
 #include "measure/run_private.h"
 #include "measure/score.h"
 #include "result/result.h"
@@ -41,6 +43,30 @@ bool run_is_over(const struct run *run) {
 
 /* --- around the load --- */
 
+/* What was captured on the executor's other hosts, and handed in by the contract. */
+static enum lynx_status join_hosts(struct run *run, struct fact_list *facts) {
+  const struct text_map *hosts = &run->contract.executor.hosts;
+  const struct root root = {""};
+  enum lynx_status status = LYNX_OK;
+  for (size_t i = 0; i < hosts->n_items && status == LYNX_OK; i++) {
+    struct buffer text;
+    struct fact_list one = {0};
+    if (strcmp(hosts->values[i], "none") == 0) {
+      capture_join(facts, hosts->keys[i], NULL);
+      continue;
+    }
+    buffer_init(&text, 64 << 20);
+    status = root_read(&root, hosts->values[i], &text, run->error);
+    if (status == LYNX_OK) status = capture_import(text.data, text.length, &one, run->error);
+    if (status == LYNX_OK) capture_join(facts, hosts->keys[i], &one);
+    else lynx_error_at(run->error, hosts->values[i], 0, "executor.hosts");
+    buffer_release(&text);
+    fact_list_release(&one);
+  }
+  capture_join_clocks(facts, hosts->keys, hosts->n_items);
+  return status;
+}
+
 static enum lynx_status capture_now(struct run *run, const char *moment, const char *precision) {
   struct fact_list facts = {0};
   struct capture_request request = {.root = run->request->root,
@@ -50,6 +76,8 @@ static enum lynx_status capture_now(struct run *run, const char *moment, const c
                                     .behind_proxy = run->contract.executor.behind_proxy,
                                     .in_process = run->driver->in_process};
   if (request.in_process) request.endpoint = NULL;
+  request.hosts_known = run->contract.executor.hosts.n_items > 0;
+  request.ask_routes = !run->request->observe; /* who only observes sends nothing at all */
   request.started_pid = run->service.child.pid;
   capture_run(&request, &facts);
   for (size_t i = 0; i < run->contract.executor.declare.n_items; i++) {
@@ -61,8 +89,9 @@ static enum lynx_status capture_now(struct run *run, const char *moment, const c
                         .source = "the contract"};
     if (layer_parse(arena_text(&run->arena, key, (size_t)(dot - key)), &fact.layer)) fact_add(&facts, &fact);
   }
+  enum lynx_status status = join_hosts(run, &facts);
   fact_sort(&facts);
-  enum lynx_status status = bundle_put_facts(run->bundle, arena_printf(&run->arena, "%s:%s", moment, precision), &facts, run->error);
+  if (status == LYNX_OK) status = bundle_put_facts(run->bundle, arena_printf(&run->arena, "%s:%s", moment, precision), &facts, run->error);
   fact_list_release(&facts);
   return status;
 }

@@ -7,6 +7,7 @@
 
 #include "base/number.h"
 #include "executor/capture.h"
+#include "executor/difference.h"
 #include "load/engine.h"
 #include "load/events.h"
 #include "report/svg.h"
@@ -281,12 +282,16 @@ static void put_text(struct buffer *out, const char *before, const char *text, c
   (void)buffer_text(out, after);
 }
 
-static void put_head(struct buffer *out, const struct result *r) {
+static void put_page_head(struct buffer *out, const char *title) {
   (void)buffer_text(out, "<!doctype html><html lang='en'><head><meta charset='utf-8'><meta name='viewport' "
                          "content='width=device-width,initial-scale=1'><meta name='color-scheme' content='light dark'>");
-  put_text(out, "<title>", r->contract.name, " · lynxbench</title><style>");
+  put_text(out, "<title>", title, " · lynxbench</title><style>");
   (void)buffer_text(out, page_style);
-  put_text(out, "</style></head><body><h1>", r->contract.name, "</h1>");
+  put_text(out, "</style></head><body><h1>", title, "</h1>");
+}
+
+static void put_head(struct buffer *out, const struct result *r) {
+  put_page_head(out, r->contract.name);
   if (contract_states(&r->contract, "question")) put_text(out, "<p>", r->contract.question, "</p>");
   (void)buffer_printf(out, "<p class='dim mono'>contract %.16s (grade %s) · bundle %.16s · analysis %d</p>", r->contract_digest,
                       grade_text(r->grade), r->seal.root[0] != 0 ? r->seal.root : "unsealed", ANALYSIS_VERSION);
@@ -528,25 +533,30 @@ static void plot_latency_against_load(struct buffer *out, const struct result *r
   free(both);
 }
 
-/* How many accelerators there are is a fact that no probe gives yet: the executor is the unit. */
-static void plot_throughput_against_user(struct buffer *out, const struct result_precision *p) {
+/* Of one accelerator, where it is known how many there are; else of the executor. */
+static void plot_throughput_against_user(struct buffer *out, const struct result *r, const struct result_precision *p) {
+  char label[200];
+  double share = r->n_accelerators > 0 ? r->n_accelerators : 1;
+  if (r->n_accelerators > 0) (void)snprintf(label, sizeof label, "tokens/s of each of %.0f %.100s", r->n_accelerators, r->accelerator);
+  else (void)snprintf(label, sizeof label, "tokens/s of the executor");
   struct svg_plot plot = {.out = out,
                           .width = 1000,
                           .height = 300,
                           .x = {.unit = SVG_NUMBER, .label = "tokens/s that one user sees (1 / median TPOT)"},
-                          .y = {.unit = SVG_NUMBER, .label = "tokens/s of the executor"}};
+                          .y = {.unit = SVG_NUMBER, .label = label}};
   size_t n = 0;
   double *x = xalloc(p->n_points + 1, sizeof *x), *y = xalloc(p->n_points + 1, sizeof *y);
   for (size_t i = 0; i < p->n_points; i++) {
     if (!isfinite(p->points[i].tokens_per_s_per_user)) continue;
     x[n] = p->points[i].tokens_per_s_per_user;
-    y[n++] = p->points[i].output_rate.estimate;
+    y[n++] = p->points[i].output_rate.estimate / share;
   }
   if (n >= 2) {
     svg_fit(&plot.x, x, n);
     svg_fit(&plot.y, y, n);
     (void)buffer_text(out, "<figure>");
-    svg_begin(&plot, "Throughput of the whole against what one user gets");
+    svg_begin(&plot, r->n_accelerators > 0 ? "Throughput per accelerator against what one user gets"
+                                           : "Throughput of the whole against what one user gets");
     svg_line(&plot, x, y, n, 2, false);
     for (size_t i = 0; i < n; i++) svg_point(&plot, x[i], y[i], 2);
     svg_end(&plot);
@@ -562,7 +572,7 @@ static void put_saturation(struct buffer *out, const struct result *r, const str
   put_text(out, "<h3>Saturation</h3><p", p->certificate.certified ? " class='good'" : " class='bad'", ">");
   put_text(out, "", p->certificate.text, "</p>");
   plot_latency_against_load(out, r, p);
-  plot_throughput_against_user(out, p);
+  plot_throughput_against_user(out, r, p);
   (void)buffer_text(
       out,
       "<table><tr><th class='n'>requests/s</th><th>verdict</th><th class='n'>backlog growth</th><th class='n'>tokens/s</th><th "
@@ -708,6 +718,59 @@ static void put_executor(struct buffer *out, const struct result *r, const struc
   }
 }
 
+/* One table for each layer, the gravest first. */
+static void put_difference_tables(struct buffer *out, const struct difference_list *list, const struct contract *contract, const char *a,
+                                  const char *b) {
+  int layer = -1;
+  for (size_t i = 0; i < list->n_items; i++) {
+    const struct difference *d = &list->items[i];
+    if (d->of != FACT_IDENTITY) continue;
+    if ((int)d->layer != layer) {
+      if (layer >= 0) (void)buffer_text(out, "</table>");
+      put_text(out, "<h3>", layer_text(d->layer), " <span class='dim'>");
+      put_text(out, "", contract != NULL ? contract_owner(contract, d->layer) : layer_default_owner(d->layer),
+               "</span></h3><table><tr><th>fact</th><th>");
+      put_text(out, "", a, "</th><th>");
+      put_text(out, "", b, "</th><th>matters</th></tr>");
+    }
+    layer = (int)d->layer;
+    put_text(out, "<tr><td class='mono'>", d->key, "</td><td class='v'>");
+    put_text(out, "", d->a != NULL ? d->a : "-",
+             d->order == VERSION_A_NEWER ? " <span class='dim'>newer</span></td><td class='v'>" : "</td><td class='v'>");
+    put_text(out, "", d->b != NULL ? d->b : "-", d->order == VERSION_B_NEWER ? " <span class='dim'>newer</span></td><td>" : "</td><td>");
+    put_text(out, "", weight_text(d->weight), "<br><span class='dim'>");
+    put_text(out, "", d->reason, "</span></td></tr>");
+  }
+  if (layer >= 0) (void)buffer_text(out, "</table>");
+}
+
+bool html_diff(const struct difference_list *list, const char *a_name, const char *b_name, const struct contract *contract,
+               struct buffer *ret) {
+  put_page_head(ret, "How two executors differ");
+  put_text(ret, "<p>A: <span class='mono'>", a_name, "</span><br>");
+  put_text(ret, "B: <span class='mono'>", b_name, "</span></p>");
+  if (list->n_identity == 0) (void)buffer_text(ret, "<p>In no fact of their identity: the same executor, as far as it was seen.</p>");
+  (void)buffer_text(ret, "<div class='cards'>");
+  for (int layer = 0; layer < LAYER_COUNT; layer++) {
+    if (list->n_identity_of[layer] + list->n_same[layer] == 0) continue;
+    (void)buffer_printf(ret, "<div class='card'><b>%zu</b><span>of %zu facts differ: %s", list->n_identity_of[layer],
+                        list->n_identity_of[layer] + list->n_same[layer], layer_text((enum layer)layer));
+    put_text(ret, "<br>", contract != NULL ? contract_owner(contract, (enum layer)layer) : layer_default_owner((enum layer)layer),
+             "</span></div>");
+  }
+  (void)buffer_text(ret, "</div>");
+  if (list->n_holes > 0) (void)buffer_text(ret, "<h2>Not seen</h2><ul>");
+  for (size_t i = 0; i < list->n_holes; i++) put_text(ret, "<li>", list->holes[i], "</li>");
+  if (list->n_holes > 0) (void)buffer_text(ret, "</ul>");
+  if (list->n_identity > 0) (void)buffer_text(ret, "<h2>Differences</h2>");
+  put_difference_tables(ret, list, contract, "A", "B");
+  (void)buffer_printf(ret,
+                      "<p class='dim'>These are differences, not culprits: what one of them does is for a measurement to say. Made by "
+                      "lynxbench %s.</p></body></html>\n",
+                      LYNX_VERSION);
+  return !ret->overflowed;
+}
+
 /* What else than the precision differs between the executors of two precisions? */
 static enum lynx_status put_differences(struct buffer *out, struct bundle *bundle, struct result *r, const struct fact_list *first,
                                         struct lynx_error *error) {
@@ -720,17 +783,7 @@ static enum lynx_status put_differences(struct buffer *out, struct bundle *bundl
       capture_diff(first, &facts, &differences);
       put_text(out, "<h3>How the executor at ", r->precisions[i].name, " differs</h3>");
       if (differences.n_identity == 0) (void)buffer_text(out, "<p class='dim'>In no fact of its identity.</p>");
-      else (void)buffer_text(out, "<table><tr><th>layer</th><th>owner</th><th>fact</th><th>there</th><th>here</th></tr>");
-      for (size_t k = 0; k < differences.n_items; k++) {
-        const struct difference *d = &differences.items[k];
-        if (d->of != FACT_IDENTITY) continue;
-        put_text(out, "<tr><td>", layer_text(d->layer), "</td><td>");
-        put_text(out, "", contract_owner(&r->contract, d->layer), "</td><td class='mono'>");
-        put_text(out, "", d->key, "</td><td class='v'>");
-        put_text(out, "", d->a != NULL ? d->a : "-", "</td><td class='v'>");
-        put_text(out, "", d->b != NULL ? d->b : "-", "</td></tr>");
-      }
-      if (differences.n_identity > 0) (void)buffer_text(out, "</table>");
+      put_difference_tables(out, &differences, &r->contract, "there", "here");
       difference_list_release(&differences);
     }
     fact_list_release(&facts);

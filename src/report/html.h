@@ -1,10 +1,15 @@
-/* report/html.h: one self-contained HTML page of a bundle: no network, no script, light and dark, prints well.
- * Errors   LIMIT: the page would pass the buffer's limit; INPUT: the bundle's rows cannot be read */
+/* report/html.h: self-contained HTML pages, of a bundle and of the difference of two executors: no network, no script, light and dark,
+ * prints well. Errors   LIMIT: the page would pass the buffer's limit; INPUT: the bundle's rows cannot be read */
 #ifndef REPORT_HTML_H
 #define REPORT_HTML_H
 
+#include "executor/difference.h"
 #include "result/claim.h"
 
 enum lynx_status html_report(struct bundle *bundle, struct result *result, struct buffer *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* a_name, b_name: what was compared. contract: whose owners are named; NULL: the usual ones. */
+bool html_diff(const struct difference_list *differences, const char *a_name, const char *b_name, const struct contract *contract,
+               struct buffer *ret);
 
 #endif

@@ -204,47 +204,87 @@ bool text_claim(const struct result *result, const struct claim *claim, bool col
   return !ret->overflowed;
 }
 
+/* Hundreds of distributions say little on a terminal: those that decide performance are listed, the others counted. */
+static bool is_minor(const struct fact *f) {
+  static const char *const kept[] = {"torch",    "vllm",        "sglang",   "transformers", "tokenizers", "triton", "flash",
+                                     "xformers", "onnxruntime", "tensorrt", "jax",          "tensorflow", "numpy",  "nvidia-"};
+  if (strncmp(f->key, "python.package.", 15) != 0) return false;
+  for (size_t i = 0; i < LYNX_COUNT(kept); i++)
+    if (strncmp(f->key + 15, kept[i], strlen(kept[i])) == 0) return strstr(f->key, ".files") != NULL;
+  return true;
+}
+
+static void put_layer(struct buffer *ret, const struct style *s, const struct fact_list *facts, enum layer layer) {
+  char fingerprint[DIGEST_HEX];
+  bool headed = false;
+  size_t n_minor = 0;
+  for (size_t i = 0; i < facts->n_items; i++) {
+    const struct fact *f = &facts->items[i];
+    if (f->layer != layer) continue;
+    if (!headed) {
+      (void)buffer_printf(ret, "\n%s%s%s %s(%s; usually owned by %s)", s->strong, layer_text(layer), s->plain, s->dim, layer_meaning(layer),
+                          layer_default_owner(layer));
+      if (capture_fingerprint_layer(facts, layer, fingerprint)) (void)buffer_printf(ret, " %.12s", fingerprint);
+      (void)buffer_printf(ret, "%s\n", s->plain);
+    }
+    headed = true;
+    if (is_minor(f)) {
+      n_minor++;
+      continue;
+    }
+    bool known = fact_is_known(f);
+    (void)buffer_printf(ret, "  %-34s %s%s%s%s%s%s%s\n", f->key, known ? "" : s->dim, known ? "" : fact_status_text(f->status),
+                        known ? "" : ": ", f->value, f->unit[0] != 0 ? " " : "", f->unit, known ? "" : s->plain);
+  }
+  if (n_minor > 0)
+    (void)buffer_printf(ret, "  %s%zu further facts of Python distributions (--json lists them)%s\n", s->dim, n_minor, s->plain);
+}
+
 bool text_capture(const struct fact_list *facts, bool color, struct buffer *ret) {
   struct style s = style_of(color);
   char fingerprint[DIGEST_HEX];
   capture_fingerprint(facts, fingerprint);
   (void)buffer_printf(ret, "%sexecutor%s %s\n", s.strong, s.plain, fingerprint);
-  for (int layer = 0; layer < LAYER_COUNT; layer++) {
-    bool headed = false;
-    for (size_t i = 0; i < facts->n_items; i++) {
-      const struct fact *f = &facts->items[i];
-      if (f->layer != (enum layer)layer) continue;
-      if (!headed)
-        (void)buffer_printf(ret, "\n%s%s%s %s(%s; usually owned by %s)%s\n", s.strong, layer_text(f->layer), s.plain, s.dim,
-                            layer_meaning(f->layer), layer_default_owner(f->layer), s.plain);
-      headed = true;
-      bool known = f->status == FACT_READ || f->status == FACT_DECLARED;
-      (void)buffer_printf(ret, "  %-34s %s%s%s%s%s%s%s\n", f->key, known ? "" : s.dim, known ? "" : fact_status_text(f->status),
-                          known ? "" : ": ", f->value, f->unit[0] != 0 ? " " : "", f->unit, known ? "" : s.plain);
-    }
-  }
+  for (int layer = 0; layer < LAYER_COUNT; layer++) put_layer(ret, &s, facts, (enum layer)layer);
   return !ret->overflowed;
 }
 
-bool text_diff(const struct difference_list *differences, bool with_state, bool color, struct buffer *ret) {
+static const char *owner_of(const struct contract *contract, enum layer layer) {
+  return contract != NULL ? contract_owner(contract, layer) : layer_default_owner(layer);
+}
+
+bool text_diff(const struct difference_list *differences, const struct contract *contract, bool with_state, bool color,
+               struct buffer *ret) {
   struct style s = style_of(color);
-  size_t n_state = differences->n_items - differences->n_identity;
-  (void)buffer_printf(ret, "%s%zu difference%s of identity%s, %zu of state%s\n", s.strong, differences->n_identity,
-                      differences->n_identity == 1 ? "" : "s", s.plain, n_state, n_state > 0 && !with_state ? " (--state shows them)" : "");
-  for (int layer = 0; layer < LAYER_COUNT; layer++) {
-    bool headed = false;
-    for (size_t i = 0; i < differences->n_items; i++) {
-      const struct difference *d = &differences->items[i];
-      if (d->layer != (enum layer)layer || (d->of == FACT_STATE && !with_state)) continue;
-      if (!headed)
-        (void)buffer_printf(ret, "\n%s%s%s %s(%s)%s\n", s.strong, layer_text(d->layer), s.plain, s.dim, layer_default_owner(d->layer),
-                            s.plain);
-      headed = true;
-      (void)buffer_printf(ret, "  %s%s\n", d->key, d->of == FACT_STATE ? " (state)" : "");
-      (void)buffer_printf(ret, "    %sA%s %s\n    %sB%s %s\n", s.bad, s.plain, d->a != NULL ? d->a : "-", s.good, s.plain,
-                          d->b != NULL ? d->b : "-");
-    }
+  size_t n_other = differences->n_items - differences->n_identity, n_same = 0;
+  int layer = -1;
+  for (int i = 0; i < LAYER_COUNT; i++) n_same += differences->n_same[i];
+  (void)buffer_printf(ret, "%s%zu difference%s of identity%s, %zu of state or context%s; %zu facts of identity are the same\n", s.strong,
+                      differences->n_identity, differences->n_identity == 1 ? "" : "s", s.plain, n_other,
+                      n_other > 0 && !with_state ? " (--state shows them)" : "", n_same);
+  for (size_t i = 0; i < differences->n_items; i++) {
+    const struct difference *d = &differences->items[i];
+    if (d->of != FACT_IDENTITY && !with_state) continue;
+    if ((int)d->layer != layer)
+      (void)buffer_printf(ret, "\n%s%s%s %s(%s)%s\n", s.strong, layer_text(d->layer), s.plain, s.dim, owner_of(contract, d->layer),
+                          s.plain);
+    layer = (int)d->layer;
+    (void)buffer_printf(ret, "  %s%s%s%s%s\n", d->key,
+                        d->of == FACT_IDENTITY ? ""
+                        : d->of == FACT_STATE  ? " (state)"
+                                               : " (context)",
+                        s.dim,
+                        d->order == VERSION_NONE      ? ""
+                        : d->order == VERSION_A_NEWER ? "  A is newer"
+                                                      : "  B is newer",
+                        s.plain);
+    (void)buffer_printf(ret, "    %sA%s %s\n    %sB%s %s\n", s.bad, s.plain, d->a != NULL ? d->a : "-", s.good, s.plain,
+                        d->b != NULL ? d->b : "-");
+    if (d->reason[0] != 0 && d->of == FACT_IDENTITY)
+      (void)buffer_printf(ret, "    %smatters %s: %s%s\n", s.dim, weight_text(d->weight), d->reason, s.plain);
   }
+  if (differences->n_holes > 0) (void)buffer_printf(ret, "\n%snot seen%s\n", s.strong, s.plain);
+  for (size_t i = 0; i < differences->n_holes; i++) (void)buffer_printf(ret, "  %s\n", differences->holes[i]);
   return !ret->overflowed;
 }
 
@@ -302,6 +342,6 @@ bool text_comparison(const struct result *a, const struct result *b, const struc
   for (size_t i = 0; i < list->n_only_one; i++) (void)buffer_printf(ret, "%s\n", list->only_one[i]);
   (void)buffer_text(ret, "\n");
   if (differences == NULL) (void)buffer_text(ret, "the executors were not both captured\n");
-  else (void)text_diff(differences, false, color, ret);
+  else (void)text_diff(differences, &a->contract, false, color, ret);
   return !ret->overflowed;
 }

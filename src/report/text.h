@@ -5,6 +5,7 @@
 #define REPORT_TEXT_H
 
 #include "executor/capture.h"
+#include "executor/difference.h"
 #include "result/claim.h"
 #include "result/comparison.h"
 
@@ -14,7 +15,8 @@ bool text_capture(const struct fact_list *facts, bool color, struct buffer *ret)
 /* differences: of the two executors; NULL: not known. */
 bool text_comparison(const struct result *a, const struct result *b, const struct comparison_list *list,
                      const struct difference_list *differences, bool color, struct buffer *ret);
-bool text_diff(const struct difference_list *differences, bool with_state, bool color, struct buffer *ret);
+/* contract: whose owners are named; NULL: the usual ones. with_state: differences of state and context too. */
+bool text_diff(const struct difference_list *differences, const struct contract *contract, bool with_state, bool color, struct buffer *ret);
 
 /* A latency, or the word for an infinite one. size >= 32. */
 char *text_latency(char *text, size_t size, double ns);

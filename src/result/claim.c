@@ -221,6 +221,10 @@ static void say_figure(struct building *b, const struct result *r, const struct 
   (void)buffer_printf(&b->text, "%s tokens/s, %.4g %% CI [%s, %s]", number_grouped(value, sizeof value, p->output_rate.estimate, decimals),
                       confidence, number_grouped(low, sizeof low, p->output_rate.low, decimals),
                       number_grouped(high, sizeof high, p->output_rate.high, decimals));
+  if (r->n_accelerators > 1)
+    (void)buffer_printf(&b->text, " (%s tokens/s for each of %.0f accelerators, %s)",
+                        number_grouped(value, sizeof value, p->output_rate.estimate / r->n_accelerators, decimals), r->n_accelerators,
+                        r->accelerator);
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
     char bound[40];

@@ -25,6 +25,10 @@ const struct formula formulas[FORMULA_COUNT] = {
     [FORMULA_BACKLOG_GROWTH] = {"lynx.backlog_growth.1", "backlog growth", "share",
                                 "(arrivals - completions in the window) / arrivals; its interval from 20 equal parts of each window"},
     [FORMULA_PER_USER] = {"lynx.per_user.1", "output rate of one user", "tokens/s", "1 / median time per output token"},
+    [FORMULA_PER_ACCELERATOR] =
+        {"lynx.per_accelerator.1", "output rate of one accelerator", "tokens/s",
+         "output rate / accelerators: those that the process may use of the GPUs, else of the accelerators on the bus, else "
+         "processor packages"},
     [FORMULA_IN_SYSTEM] = {"lynx.in_system.1", "requests in the system", "requests",
                            "time between scheduled and end, added up over the window / its length"},
     [FORMULA_EXACT_MATCH] = {"lynx.exact_match.1", "exact match", "share",

@@ -148,6 +148,8 @@ struct result {
   size_t n_precisions;
   const char **holes; /* what of the executor was not seen */
   size_t n_holes;
+  double n_accelerators;   /* 0: not known */
+  const char *accelerator; /* "NVIDIA H100 80GB HBM3", or the processor where there is nothing else; "" where not known */
   const char **departures; /* expected facts that did not hold, with owner */
   size_t n_departures;
   const char **changed; /* identity facts that changed between start and end, with owner */

@@ -315,6 +315,19 @@ bool result_write(const struct result *result, struct buffer *ret) {
   json_close(&json);
   json_key(&json, "executor");
   json_open_object(&json);
+  json_key(&json, "accelerators");
+  json_open_object(&json);
+  if (result->n_accelerators > 0) {
+    json_put_text(&json, "formula", formulas[FORMULA_PER_ACCELERATOR].id);
+    json_put_text(&json, "what", result->accelerator);
+    put(&json, "n", result->n_accelerators);
+    json_key(&json, "output_rate_per_accelerator");
+    json_open_object(&json);
+    for (size_t i = 0; i < result->n_precisions; i++)
+      put(&json, result->precisions[i].name, result->precisions[i].output_rate.estimate / result->n_accelerators);
+    json_close(&json);
+  }
+  json_close(&json);
   put_texts(&json, "holes", result->holes, result->n_holes);
   put_texts(&json, "departures", result->departures, result->n_departures);
   put_texts(&json, "changed_during_the_run", result->changed, result->n_changed);

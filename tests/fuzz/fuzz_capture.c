@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char first[DIGEST_HEX], second[DIGEST_HEX];
   buffer_init(&json, 64 << 20);
   if (capture_read((const char *)data, size, &facts, &error) == LYNX_OK) {
-    HOLDS(capture_write(&facts, "", &json));
+    HOLDS(capture_write(&facts, &(struct capture_head){.taken_at = ""}, &json));
     HOLDS(capture_read(json.data, json.length, &again, &error) == LYNX_OK);
     capture_fingerprint(&facts, first);
     capture_fingerprint(&again, second);

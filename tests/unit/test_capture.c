@@ -1,5 +1,6 @@
 /* Probes on a recorded machine: tests/recorded/plain, a few files of /proc and /sys. */
 #include "executor/capture.h"
+#include "executor/difference.h"
 #include "executor/layer_map.h"
 #include "tests/check.h"
 
@@ -26,8 +27,8 @@ static void recorded(void) {
       {"mitigation.meltdown", "Not affected", LAYER_SYSTEM, FACT_READ},
       {"cgroup.version", "2", LAYER_SYSTEM, FACT_READ},
       {"cgroup.cpu-max", "200000 100000", LAYER_SYSTEM, FACT_READ},
-      {"process.argument.001", "--model", LAYER_SERVING, FACT_READ},
-      {"process.argument.004", "(hidden: may be a secret)", LAYER_SERVING, FACT_READ},
+      {"process.argument.--model", "m", LAYER_SERVING, FACT_READ},
+      {"process.argument.--api-key", "(hidden: may be a secret)", LAYER_SERVING, FACT_READ},
       {"environment.OMP_NUM_THREADS", "8", LAYER_RUNTIME, FACT_READ},
       {"probe.topology", "hwloc is asked of this machine only, not of a recorded one", LAYER_ACCELERATOR, FACT_UNSUPPORTED},
   };
@@ -53,7 +54,7 @@ static void recorded(void) {
   struct lynx_error error = {0};
   char a[DIGEST_HEX], b[DIGEST_HEX];
   buffer_init(&json, 1 << 20);
-  CHECK(capture_write(&facts, "2026-01-01T00:00:00Z", &json));
+  CHECK(capture_write(&facts, &(struct capture_head){.taken_at = "2026-01-01T00:00:00Z"}, &json));
   CHECK_INT(capture_read(json.data, json.length, &back, &error), LYNX_OK);
   capture_fingerprint(&facts, a);
   capture_fingerprint(&back, b);

@@ -51,6 +51,10 @@ static void container_collect(const struct probe_target *target, struct fact_lis
   probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cgroup.version", unified ? "2" : "1", "", path);
   if (unified) collect_v2(target, facts, escapes ? "/" : group);
   else collect_v1(target, facts);
+  /* Names by which the runtime knows it: the pod or container of this start, not what it is. */
+  if (read && (strstr(group, "kubepods") != NULL || strstr(group, "docker") != NULL || strstr(group, "libpod") != NULL ||
+               strstr(group, "crio") != NULL))
+    probe_fact(target, facts, LAYER_SYSTEM, FACT_CONTEXT, "container.group", group, "", path);
   buffer_release(&text);
   bool docker = root_read_line(target->root, "/.dockerenv", group, sizeof group),
        podman = root_read_line(target->root, "/run/.containerenv", group, sizeof group);

@@ -64,6 +64,20 @@ static void cpu_collect(const struct probe_target *target, struct fact_list *fac
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cpu.no-turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cpu.boost", "/sys/devices/system/cpu/cpufreq/boost", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cpu.isolated", "/sys/devices/system/cpu/isolated", "");
+  static const struct {
+    const char *key, *path, *unit;
+    enum fact_kind kind;
+  } more[] = {{"cpu.min-frequency", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_min_freq", "kHz", FACT_IDENTITY},
+              {"cpu.hardware-frequency-most", "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "kHz", FACT_IDENTITY},
+              {"cpu.frequency", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "kHz, cpu0", FACT_STATE},
+              {"cpu.energy-preference", "/sys/devices/system/cpu/cpu0/cpufreq/energy_performance_preference", "", FACT_IDENTITY},
+              {"cpu.pstate", "/sys/devices/system/cpu/intel_pstate/status", "", FACT_IDENTITY},
+              {"cpu.pstate-most", "/sys/devices/system/cpu/intel_pstate/max_perf_pct", "%", FACT_IDENTITY},
+              {"cpu.idle-driver", "/sys/devices/system/cpu/cpuidle/current_driver", "", FACT_IDENTITY},
+              {"cpu.idle-governor", "/sys/devices/system/cpu/cpuidle/current_governor", "", FACT_IDENTITY},
+              {"cpu.no-ticks", "/sys/devices/system/cpu/nohz_full", "", FACT_IDENTITY}};
+  for (size_t i = 0; i < LYNX_COUNT(more); i++)
+    (void)probe_file_if(target, facts, LAYER_SYSTEM, more[i].kind, more[i].key, more[i].path, more[i].unit);
 }
 
 const struct probe probe_cpu;

@@ -2,12 +2,24 @@
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/timex.h>
 
 #include "executor/probe.h"
 
 static const char *kernel_applies(const struct probe_target *target) {
   (void)target;
   return NULL;
+}
+
+/* How far this host's clock may be off, as the kernel's own discipline says it: what joins captures of several hosts. */
+static void collect_clock(const struct probe_target *target, struct fact_list *facts) {
+  struct timex now = {.modes = 0};
+  if (target->root->path[0] != 0) return;
+  int state = adjtimex(&now);
+  if (state < 0 || state == TIME_ERROR || (now.status & STA_UNSYNC) != 0)
+    probe_missing(target, facts, LAYER_SYSTEM, FACT_STATE, "clock.error-most", FACT_UNSUPPORTED,
+                  "the clock is not synchronised, or the kernel is not told so", "adjtimex(2)");
+  else probe_printf(target, facts, LAYER_SYSTEM, FACT_STATE, "adjtimex(2)", "clock.error-most", "%ld us", now.maxerror);
 }
 
 struct listing {
@@ -47,10 +59,26 @@ static void kernel_collect(const struct probe_target *target, struct fact_list *
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.perf-event-paranoid", "/proc/sys/kernel/perf_event_paranoid", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "machine.product", "/sys/devices/virtual/dmi/id/product_name", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "machine.bios", "/sys/devices/virtual/dmi/id/bios_version", "");
+  static const struct {
+    const char *key, *path;
+    enum fact_kind kind;
+  } more[] = {{"machine.vendor", "/sys/devices/virtual/dmi/id/sys_vendor", FACT_IDENTITY},
+              {"machine.board", "/sys/devices/virtual/dmi/id/board_name", FACT_IDENTITY},
+              {"machine.hypervisor", "/sys/hypervisor/type", FACT_IDENTITY},
+              {"machine.host-name", "/proc/sys/kernel/hostname", FACT_CONTEXT},
+              {"machine.boot", "/proc/sys/kernel/random/boot_id", FACT_CONTEXT},
+              {"kernel.sched-autogroup", "/proc/sys/kernel/sched_autogroup_enabled", FACT_IDENTITY},
+              {"kernel.watchdog", "/proc/sys/kernel/nmi_watchdog", FACT_IDENTITY},
+              {"kernel.tainted", "/proc/sys/kernel/tainted", FACT_STATE},
+              {"network.tcp-congestion", "/proc/sys/net/ipv4/tcp_congestion_control", FACT_IDENTITY},
+              {"network.backlog", "/proc/sys/net/core/somaxconn", FACT_IDENTITY}};
+  for (size_t i = 0; i < LYNX_COUNT(more); i++)
+    (void)probe_file_if(target, facts, LAYER_SYSTEM, more[i].kind, more[i].key, more[i].path, "");
   if (!root_list(target->root, "/sys/devices/system/cpu/vulnerabilities", 100, add_mitigation, &listing))
     probe_missing(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "mitigation", FACT_ABSENT, "the kernel lists none",
                   "/sys/devices/system/cpu/vulnerabilities");
   collect_distribution(target, facts);
+  collect_clock(target, facts);
   if (target->root->path[0] == 0)
     probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "os.libc", gnu_get_libc_version(), "",
                "gnu_get_libc_version (of lynxbench itself; the executor's own is among its libraries)");

@@ -62,12 +62,15 @@ static void add_library(const struct probe_target *target, struct fact_list *fac
   /* Two of one name in one executor (two OpenMP runtimes, say) are two facts, and worth knowing. */
   for (int i = 2; fact_find(facts, key) != NULL && i < 100; i++) (void)snprintf(key, sizeof key, "library.%.250s.%d", name, i);
   if (has_id || library->deleted || !file_digest(outer, budget, digest)) digest[0] = 0;
-  probe_printf(target, facts, layer, FACT_IDENTITY, "/proc/PID/maps, ELF note", key, "%s%s%s%s%s%s%s", version[0] != 0 ? "version " : "",
+  probe_printf(target, facts, layer, FACT_IDENTITY, "/proc/PID/maps, ELF note", key, "%s%s%s%s%s%s", version[0] != 0 ? "version " : "",
                version, version[0] != 0 ? "; " : "",
                has_id           ? "build id "
                : digest[0] != 0 ? "SHA-256 "
                                 : "no build id",
-               has_id ? build_id : digest, library->deleted ? "; the file was replaced after it was mapped; " : "; ", library->path);
+               has_id ? build_id : digest, library->deleted ? "; the file was replaced after it was mapped" : "");
+  /* The same build in another place is the same library; where it lies tells whether it is the system's or a wheel's. */
+  (void)snprintf(key + strlen(key), sizeof key - strlen(key), ".path");
+  probe_fact(target, facts, layer, FACT_CONTEXT, key, library->path, "", "/proc/PID/maps");
 }
 
 static bool is_known(const struct libraries *list, const char *path) {

@@ -26,14 +26,13 @@ static void load_collect(const struct probe_target *target, struct fact_list *fa
   probe_file(target, facts, LAYER_SYSTEM, FACT_STATE, "load.pressure.cpu", "/proc/pressure/cpu", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_STATE, "load.pressure.memory", "/proc/pressure/memory", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_STATE, "load.pressure.io", "/proc/pressure/io", "");
-  probe_file(target, facts, LAYER_FACILITY, FACT_STATE, "temperature.zone0", "/sys/class/thermal/thermal_zone0/temp", "m°C");
   collect_steal(target, facts);
 }
 
 const struct probe probe_load;
 const struct probe probe_load = {.name = "load",
-                                 .summary = "load average, pressure, steal, temperature",
-                                 .reads = "/proc/loadavg, /proc/pressure, /proc/stat, /sys/class/thermal",
+                                 .summary = "load average, pressure, steal",
+                                 .reads = "/proc/loadavg, /proc/pressure, /proc/stat",
                                  .layer = LAYER_SYSTEM,
                                  .applies = load_applies,
                                  .collect = load_collect};

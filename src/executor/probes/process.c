@@ -51,7 +51,7 @@ static bool is_place(const char *flag) {
 }
 
 /* One fact for each flag, by its name, so that a flag put in between moves no other; what is no flag by its place among the others.
- * The value after a flag that may be secret is hidden. */
+ * The name it was started by is context: process.executable says what it is. The value after a flag that may be secret is hidden. */
 static void collect_arguments(const struct probe_target *target, struct fact_list *facts) {
   char path[64], key[300], flag[200] = "", shown[4096];
   struct buffer text;
@@ -79,7 +79,7 @@ static void collect_arguments(const struct probe_target *target, struct fact_lis
     if (before != NULL) (void)snprintf(key + strlen(key), sizeof key - strlen(key), ".%d", n_all); /* a flag that is given twice */
     bool hide = flag[0] != 0 && variable_is_secret(flag) && strcmp(value, "(given)") != 0;
     (void)snprintf(shown, sizeof shown, "%s", hide ? "(hidden: may be a secret)" : value);
-    probe_fact(target, facts, LAYER_SERVING, flag[0] != 0 && is_place(flag) ? FACT_CONTEXT : FACT_IDENTITY, key, shown, "",
+    probe_fact(target, facts, LAYER_SERVING, (flag[0] != 0 && is_place(flag)) || n_all == 0 ? FACT_CONTEXT : FACT_IDENTITY, key, shown, "",
                "/proc/PID/cmdline");
     flag[0] = 0;
   }

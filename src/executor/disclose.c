@@ -1,0 +1,125 @@
+#include "executor/disclose.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const levels[DISCLOSURE_COUNT] = {[DISCLOSE_FULL] = "full", [DISCLOSE_SHARED] = "shared", [DISCLOSE_PUBLIC] = "public"};
+
+const char *disclosure_text(enum disclosure level) {
+  return levels[level];
+}
+
+bool disclosure_parse(const char *text, enum disclosure *ret) {
+  for (int i = 0; i < DISCLOSURE_COUNT; i++) {
+    if (strcmp(levels[i], text) != 0) continue;
+    *ret = (enum disclosure)i;
+    return true;
+  }
+  return false;
+}
+
+void fact_digest(const struct fact *fact, const char *salt, char ret[DIGEST_HEX]) {
+  const char *parts[] = {salt, fact->key, fact->value, fact->unit};
+  struct digest digest = {{0}};
+  uint8_t result[DIGEST_BYTES];
+  digest_init(&digest);
+  for (size_t i = 0; i < LYNX_COUNT(parts); i++) digest_update(&digest, parts[i], strlen(parts[i]) + 1); /* the final 0 separates */
+  digest_final(&digest, result);
+  digest_hex(result, ret);
+}
+
+static bool holds_any(const char *text, const char *const *words, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (strstr(text, words[i]) != NULL) return true;
+  return false;
+}
+
+/* A path: a slash that begins a word and is followed by a name. */
+static bool holds_path(const char *text) {
+  for (const char *slash = strchr(text, '/'); slash != NULL; slash = strchr(slash + 1, '/'))
+    if ((slash == text || strchr(" =:,;'\"(", slash[-1]) != NULL) && slash[1] != 0 && slash[1] != ' ') return true;
+  return false;
+}
+
+static const char *const personal[] = {"/home/", "/root/", "/Users/", "@", "://"};
+
+static bool withholds(const struct fact *fact, enum disclosure level) {
+  static const char *const private_keys[] = {"process.argument.", "environment.", "kernel.command-line", "code.",
+                                             "model.asked-for",   "network.",     "imported.system-name"};
+  const char *slash = strchr(fact->key, '/'), *key = slash != NULL ? slash + 1 : fact->key;
+  if (level == DISCLOSE_FULL) return false;
+  if (fact->kind == FACT_CONTEXT || holds_any(fact->value, personal, LYNX_COUNT(personal))) return true;
+  if (level == DISCLOSE_SHARED) return false;
+  for (size_t i = 0; i < LYNX_COUNT(private_keys); i++)
+    if (strncmp(key, private_keys[i], strlen(private_keys[i])) == 0) return true;
+  return holds_path(fact->value);
+}
+
+void capture_disclose(const struct fact_list *facts, enum disclosure level, struct fact_list *ret) {
+  for (size_t i = 0; i < facts->n_items; i++) {
+    struct fact fact = facts->items[i];
+    char digest[DIGEST_HEX];
+    if (withholds(&fact, level)) {
+      lynx_assert(facts->salt[0] != 0);
+      fact_digest(&fact, facts->salt, digest);
+      fact.value = digest;
+      fact.status = FACT_WITHHELD;
+      fact.unit = "";
+    }
+    if (level != DISCLOSE_FULL && holds_any(fact.source, personal, LYNX_COUNT(personal))) fact.source = "withheld";
+    fact_add(ret, &fact);
+  }
+  if (level == DISCLOSE_FULL) (void)snprintf(ret->salt, sizeof ret->salt, "%s", facts->salt);
+  fact_sort(ret);
+}
+
+void capture_join(struct fact_list *ret, const char *role, const struct fact_list *facts) {
+  char key[400], why[200];
+  if (facts == NULL) {
+    (void)snprintf(key, sizeof key, "%.80s/hole.not-captured", role);
+    (void)snprintf(why, sizeof why, "%.80s was not captured: nothing is known of that host", role);
+    fact_add(ret, &(struct fact){.layer = LAYER_SYSTEM,
+                                 .kind = FACT_IDENTITY,
+                                 .status = FACT_ABSENT,
+                                 .key = key,
+                                 .value = why,
+                                 .unit = "",
+                                 .source = "the contract or command line"});
+    return;
+  }
+  for (size_t i = 0; i < facts->n_items; i++) {
+    struct fact fact = facts->items[i];
+    (void)snprintf(key, sizeof key, "%.80s/%.300s", role, fact.key);
+    fact.key = key;
+    fact_add(ret, &fact);
+  }
+}
+
+static bool clock_error_us(const struct fact_list *facts, const char *role, long *ret) {
+  char key[120];
+  (void)snprintf(key, sizeof key, "%.80s/clock.error-most", role);
+  const struct fact *fact = fact_find(facts, key);
+  if (fact == NULL || !fact_is_known(fact)) return false;
+  *ret = strtol(fact->value, NULL, 10);
+  return *ret >= 0;
+}
+
+void capture_join_clocks(struct fact_list *ret, const char *const *roles, size_t n_roles) {
+  for (size_t i = 0; i < n_roles; i++)
+    for (size_t k = i + 1; k < n_roles; k++) {
+      char key[200], value[120];
+      long a = 0, b = 0;
+      bool known = clock_error_us(ret, roles[i], &a) && clock_error_us(ret, roles[k], &b);
+      (void)snprintf(key, sizeof key, "clocks.%.80s.%.80s", roles[i], roles[k]);
+      (void)snprintf(value, sizeof value,
+                     known ? "at most %ld us apart" : "not known: a clock of the two is not synchronised, or was not asked", a + b);
+      fact_add(ret, &(struct fact){.layer = LAYER_SYSTEM,
+                                   .kind = FACT_STATE,
+                                   .status = known ? FACT_READ : FACT_UNSUPPORTED,
+                                   .key = key,
+                                   .value = value,
+                                   .unit = "",
+                                   .source = "sum of the greatest errors that the two kernels state"});
+    }
+}

@@ -1,0 +1,186 @@
+#include "executor/import.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/json.h"
+#include "executor/capture.h"
+
+enum { FILE_MAX = 32 << 20, LINES_MAX = 20000 };
+
+static void add(struct fact_list *list, enum layer layer, enum fact_status status, const char *key, const char *value, const char *source) {
+  fact_add(list, &(struct fact){
+                     .layer = layer, .kind = FACT_IDENTITY, .status = status, .key = key, .value = value, .unit = "", .source = source});
+}
+
+/* "GCC version" -> "imported.gcc-version" */
+static void imported_key(const char *name, char *key, size_t size) {
+  size_t n = (size_t)snprintf(key, size, "imported.");
+  for (const char *p = name; *p != 0 && n + 1 < size && n < 120; p++) {
+    if (isalnum((unsigned char)*p)) key[n++] = (char)tolower((unsigned char)*p);
+    else if (key[n - 1] != '-' && key[n - 1] != '.') key[n++] = '-';
+  }
+  while (n > 0 && key[n - 1] == '-') n--;
+  key[n] = 0;
+}
+
+static bool is_nothing(const char *value) {
+  static const char *const words[] = {"N/A", "None", "Could not collect", "", "n/a", "-"};
+  for (size_t i = 0; i < LYNX_COUNT(words); i++)
+    if (strcmp(value, words[i]) == 0) return true;
+  return false;
+}
+
+/* --- collect_env: "Key: value" lines, GPUs and packages in lists --- */
+
+static const struct {
+  const char *name, *key;
+  enum layer layer;
+} lines[] = {{"PyTorch version", "torch.version", LAYER_FRAMEWORK},
+             {"Is debug build", "torch.debug", LAYER_FRAMEWORK},
+             {"CUDA used to build PyTorch", "torch.cuda", LAYER_FRAMEWORK},
+             {"ROCM used to build PyTorch", "torch.hip", LAYER_FRAMEWORK},
+             {"OS", "os.distribution", LAYER_SYSTEM},
+             {"Libc version", "os.libc", LAYER_SYSTEM},
+             {"Python version", "python.version-full", LAYER_FRAMEWORK},
+             {"Nvidia driver version", "driver.nvidia", LAYER_SYSTEM},
+             {"CUDA runtime version", "imported.cuda-runtime", LAYER_RUNTIME},
+             {"cuDNN version", "imported.cudnn", LAYER_RUNTIME},
+             {"CUDA_MODULE_LOADING set to", "environment.CUDA_MODULE_LOADING", LAYER_SYSTEM},
+             {"Model name", "cpu.model", LAYER_ACCELERATOR},
+             {"Vendor ID", "cpu.vendor", LAYER_ACCELERATOR},
+             {"CPU family", "cpu.family", LAYER_ACCELERATOR},
+             {"Model", "cpu.model-number", LAYER_ACCELERATOR},
+             {"Stepping", "cpu.stepping", LAYER_ACCELERATOR},
+             {"On-line CPU(s) list", "cpu.online", LAYER_ACCELERATOR},
+             {"Socket(s)", "topology.packages", LAYER_ACCELERATOR},
+             {"NUMA node(s)", "topology.numa-nodes", LAYER_ACCELERATOR},
+             {"CPU(s)", "topology.threads", LAYER_ACCELERATOR},
+             {"vLLM Version", "serving.version", LAYER_SERVING},
+             {"vLLM Build Flags", "imported.vllm-build-flags", LAYER_SERVING}};
+
+static void add_line(struct fact_list *list, const char *name, const char *value) {
+  static const char source[] = "torch collect_env";
+  char key[160];
+  enum layer layer = LAYER_SYSTEM;
+  imported_key(name, key, sizeof key);
+  for (size_t i = 0; i < LYNX_COUNT(lines); i++)
+    if (strcmp(lines[i].name, name) == 0) {
+      (void)snprintf(key, sizeof key, "%s", lines[i].key);
+      layer = lines[i].layer;
+    }
+  if (strncmp(name, "Vulnerability ", 14) == 0) {
+    imported_key(name + 14, key, sizeof key);
+    char mitigation[180];
+    (void)snprintf(mitigation, sizeof mitigation, "mitigation.%s", key + 9);
+    for (char *p = mitigation; *p != 0; p++)
+      if (*p == '-') *p = '_';
+    add(list, layer, is_nothing(value) ? FACT_ABSENT : FACT_READ, mitigation, value, source);
+    return;
+  }
+  add(list, layer, is_nothing(value) ? FACT_ABSENT : FACT_READ, key, value, source);
+}
+
+/* "[pip3] numpy==1.26.4", "[conda] numpy 1.26.4 py311 conda-forge" */
+static void add_package(struct fact_list *list, const char *line) {
+  char name[128], version[128], key[200];
+  const char *after = strchr(line, ']');
+  if (after == NULL ||
+      (sscanf(after + 1, " %127[^= ]==%127s", name, version) != 2 && sscanf(after + 1, " %127s %127s", name, version) != 2))
+    return;
+  for (char *p = name; *p != 0; p++) *p = *p == '_' || *p == '.' ? '-' : (char)tolower((unsigned char)*p);
+  (void)snprintf(key, sizeof key, "python.package.%s", name);
+  add(list, LAYER_FRAMEWORK, FACT_READ, key, version, "torch collect_env");
+}
+
+static void import_collect_env(const char *text, size_t length, struct fact_list *list) {
+  int n_gpus = 0, n_lines = 0;
+  char key[64], line[2000], count[16];
+  for (const char *at = text, *end = text + length; at < end && n_lines < LINES_MAX; n_lines++) {
+    const char *newline = memchr(at, '\n', (size_t)(end - at));
+    size_t n = newline != NULL ? (size_t)(newline - at) : (size_t)(end - at);
+    text_sanitise(line, sizeof line, at, n);
+    at += n + 1;
+    char *first = line + strspn(line, " \t"), *colon = strchr(first, ':');
+    if (first[0] == '[') {
+      add_package(list, first);
+      continue;
+    }
+    if (colon == NULL || colon == first) continue;
+    *colon = 0;
+    const char *value = colon + 1 + strspn(colon + 1, " \t");
+    if (strncmp(first, "GPU ", 4) == 0 && isdigit((unsigned char)first[4])) {
+      (void)snprintf(key, sizeof key, "gpu.%d.name", n_gpus++);
+      char name[200];
+      (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(value, "("), value); /* "NVIDIA A100 (UUID: ...)" */
+      while (name[0] != 0 && name[strlen(name) - 1] == ' ') name[strlen(name) - 1] = 0;
+      add(list, LAYER_ACCELERATOR, FACT_READ, key, name, "torch collect_env");
+    } else if (value[0] != 0) add_line(list, first, value); /* a heading has no value */
+  }
+  (void)snprintf(count, sizeof count, "%d", n_gpus);
+  if (n_gpus > 0) add(list, LAYER_ACCELERATOR, FACT_READ, "gpu.count", count, "torch collect_env");
+}
+
+/* --- MLPerf --- */
+
+static const struct {
+  const char *name, *key;
+  enum layer layer;
+} fields[] = {{"host_processor_model_name", "cpu.model", LAYER_ACCELERATOR},
+              {"host_processors_per_node", "topology.packages", LAYER_ACCELERATOR},
+              {"host_processor_core_count", "imported.cores-per-processor", LAYER_ACCELERATOR},
+              {"host_memory_capacity", "memory.installed", LAYER_PROCUREMENT},
+              {"host_memory_configuration", "memory.modules", LAYER_PROCUREMENT},
+              {"accelerators_per_node", "gpu.count", LAYER_ACCELERATOR},
+              {"accelerator_model_name", "gpu.0.name", LAYER_ACCELERATOR},
+              {"accelerator_memory_capacity", "gpu.0.memory", LAYER_ACCELERATOR},
+              {"operating_system", "os.distribution", LAYER_SYSTEM},
+              {"framework", "imported.framework", LAYER_FRAMEWORK},
+              {"other_software_stack", "imported.other-software-stack", LAYER_RUNTIME},
+              {"cooling", "imported.cooling", LAYER_FACILITY},
+              {"system_name", "imported.system-name", LAYER_PROCUREMENT}};
+
+static void import_mlperf(const json_t *root, struct fact_list *list) {
+  const char *name;
+  json_t *member;
+  json_object_foreach((json_t *)(uintptr_t)root, name, member) {
+    char key[160], number[40], plain[160];
+    enum layer layer = strncmp(name, "accelerator", 11) == 0 ? LAYER_ACCELERATOR
+                       : strncmp(name, "sw_", 3) == 0        ? LAYER_FRAMEWORK
+                                                             : LAYER_PROCUREMENT;
+    const char *value = json_string_value(member);
+    text_sanitise(plain, sizeof plain, name, strlen(name));
+    imported_key(plain, key, sizeof key);
+    for (size_t i = 0; i < LYNX_COUNT(fields); i++)
+      if (strcmp(fields[i].name, name) == 0) {
+        (void)snprintf(key, sizeof key, "%s", fields[i].key);
+        layer = fields[i].layer;
+      }
+    (void)snprintf(number, sizeof number, json_is_integer(member) ? "%.0f" : "%g", json_number_value(member));
+    if (value == NULL && json_is_number(member)) value = number;
+    if (value != NULL) add(list, layer, is_nothing(value) ? FACT_ABSENT : FACT_DECLARED, key, value, "MLPerf system description");
+  }
+}
+
+enum lynx_status capture_import(const char *text, size_t length, struct fact_list *ret, struct lynx_error *error) {
+  size_t blank = 0;
+  while (blank < length && strchr(" \t\r\n", text[blank]) != NULL && text[blank] != 0) blank++;
+  if (length > blank && text[blank] == '{') {
+    json_t *root = json_parse(text, length, FILE_MAX, error);
+    if (root == NULL) return error != NULL && error->status != LYNX_OK ? error->status : LYNX_INPUT;
+    bool mlperf = json_object_get(root, "lynx_capture") == NULL && json_object_get(root, "accelerators_per_node") != NULL;
+    if (mlperf) import_mlperf(root, ret);
+    json_decref(root);
+    fact_sort(ret);
+    return mlperf ? LYNX_OK : capture_read(text, length, ret, error);
+  }
+  if (memmem(text, length, "PyTorch version:", 16) == NULL)
+    return lynx_fail(
+        error, LYNX_INPUT,
+        "not an executor: accepted are lynxbench captures and bundles, the text of PyTorch's collect_env, and MLPerf's system description");
+  import_collect_env(text, length, ret);
+  fact_sort(ret);
+  return LYNX_OK;
+}

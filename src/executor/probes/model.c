@@ -1,0 +1,359 @@
+/* The model that is served: where it lies, what its files say of themselves, and a digest by which it is known. */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "executor/file_digest.h"
+#include "executor/model_header.h"
+#include "executor/probe.h"
+
+enum { FILES_MAX = 2000, DESCRIPTORS_MAX = 65536 };
+
+/* As much is read for digests in one capture as a disk gives in a second or two; `lynxbench capture --digest` lifts it. */
+static const int64_t DIGEST_BUDGET = (int64_t)1 << 30;
+
+struct model {
+  const struct probe_target *target;
+  struct fact_list *facts;
+  int64_t pid;
+  char path[PATH_MAX]; /* inside the process's root: a file or a directory */
+  char *names[FILES_MAX];
+  size_t n_names;
+};
+
+static const char *model_applies(const struct probe_target *target) {
+  return target->pid > 0 ? NULL : target->why_not != NULL ? target->why_not : "the serving process is not known";
+}
+
+static bool is_weights(const char *name) {
+  static const char *const ends[] = {".safetensors", ".gguf", ".onnx", ".onnx.data", ".pt", ".pth", ".bin", ".engine", ".plan"};
+  size_t n = strlen(name);
+  for (size_t i = 0; i < LYNX_COUNT(ends); i++) {
+    size_t end = strlen(ends[i]);
+    if (n > end && strcmp(name + n - end, ends[i]) == 0 && (strcmp(ends[i], ".bin") != 0 || strstr(name, "model") != NULL)) return true;
+  }
+  return false;
+}
+
+static char *outer(const struct model *m, const char *file, char *path, size_t size) {
+  char inner[PATH_MAX + 64];
+  return root_path(m->target->root, probe_path(inner, sizeof inner, "/proc/%lld/root%s", (long long)m->pid, file), path, size);
+}
+
+/* --- where it lies --- */
+
+static bool exists(const struct model *m, const char *file) {
+  char path[2 * PATH_MAX];
+  struct stat info;
+  return stat(outer(m, file, path, sizeof path), &info) == 0;
+}
+
+/* What is mapped is the best evidence: it is what was loaded. */
+static bool find_mapped(struct model *m) {
+  struct buffer maps;
+  char path[64];
+  bool found = false;
+  for (size_t i = 0; i < m->target->n_tree && !found; i++) {
+    buffer_init(&maps, 64 << 20);
+    if (root_read(m->target->root, probe_path(path, sizeof path, "/proc/%lld/maps", (long long)m->target->tree[i]), &maps, NULL) == LYNX_OK)
+      for (char *line = maps.data, *next; line != NULL && *line != 0 && !found; line = next) {
+        next = strchr(line, '\n');
+        if (next != NULL) *next++ = 0;
+        const char *file = strchr(line, '/');
+        if (file == NULL || !is_weights(file) || strstr(file, "-packages/") != NULL || strlen(file) >= sizeof m->path) continue;
+        m->pid = m->target->tree[i];
+        (void)snprintf(m->path, sizeof m->path, "%s", file);
+        found = true;
+      }
+    buffer_release(&maps);
+  }
+  return found;
+}
+
+struct descriptors {
+  struct model *model;
+  int64_t pid;
+};
+
+static void look_at_descriptor(void *context, const char *name) {
+  const struct descriptors *d = context;
+  struct model *m = d->model;
+  char path[96], file[PATH_MAX];
+  if (m->path[0] != 0 ||
+      !root_read_link(m->target->root, probe_path(path, sizeof path, "/proc/%lld/fd/%.20s", (long long)d->pid, name), file, sizeof file))
+    return;
+  if (file[0] != '/' || !is_weights(file)) return;
+  m->pid = d->pid;
+  (void)snprintf(m->path, sizeof m->path, "%s", file);
+}
+
+static bool find_open(struct model *m) {
+  char path[64];
+  m->path[0] = 0;
+  for (size_t i = 0; i < m->target->n_tree && m->path[0] == 0; i++) {
+    struct descriptors descriptors = {m, m->target->tree[i]};
+    (void)root_list(m->target->root, probe_path(path, sizeof path, "/proc/%lld/fd", (long long)m->target->tree[i]), DESCRIPTORS_MAX,
+                    look_at_descriptor, &descriptors);
+  }
+  return m->path[0] != 0;
+}
+
+/* The value of a variable of the process's environment, for finding files; never recorded. */
+static bool variable(const struct model *m, const char *name, char *ret, size_t size) {
+  char path[64];
+  struct buffer text;
+  bool found = false;
+  buffer_init(&text, 4 << 20);
+  if (root_read(m->target->root, probe_path(path, sizeof path, "/proc/%lld/environ", (long long)m->target->pid), &text, NULL) == LYNX_OK)
+    for (size_t at = 0; at < text.length && !found; at += strlen(text.data + at) + 1) {
+      const char *entry = text.data + at;
+      size_t n = strlen(name);
+      found = strncmp(entry, name, n) == 0 && entry[n] == '=';
+      if (found) (void)snprintf(ret, size, "%s", entry + n + 1);
+    }
+  if (text.data != NULL) explicit_bzero(text.data, text.length);
+  buffer_release(&text);
+  return found && ret[0] != 0;
+}
+
+struct newest {
+  const struct model *model;
+  const char *folder;
+  char found[200];
+};
+
+static void keep_snapshot(void *context, const char *name) {
+  struct newest *newest = context;
+  (void)snprintf(newest->found, sizeof newest->found, "%.190s", name);
+}
+
+/* "org/name" in the Hugging Face cache: hub/models--org--name/snapshots/REVISION, by refs/main where there is one. */
+static bool find_in_hub(struct model *m, const char *id) {
+  char base[PATH_MAX], folder[PATH_MAX], file[PATH_MAX + 64], revision[200], plain[400] = "";
+  size_t used = 0;
+  for (const char *p = id; *p != 0 && used + 3 < sizeof plain; p++) {
+    if (*p == '/') plain[used++] = '-', plain[used++] = '-';
+    else plain[used++] = *p;
+  }
+  if (strstr(plain, "..") != NULL) return false;
+  if (!variable(m, "HF_HUB_CACHE", base, sizeof base)) {
+    char home[PATH_MAX];
+    if (variable(m, "HF_HOME", home, sizeof home)) (void)probe_path(base, sizeof base, "%s/hub", home);
+    else if (variable(m, "HOME", home, sizeof home)) (void)probe_path(base, sizeof base, "%s/.cache/huggingface/hub", home);
+    else return false;
+  }
+  (void)probe_path(folder, sizeof folder, "%s/models--%s", base, plain);
+  (void)probe_path(file, sizeof file, "/proc/%lld/root%s/refs/main", (long long)m->pid, folder);
+  if (!root_read_line(m->target->root, file, revision, sizeof revision)) {
+    struct newest newest = {.model = m};
+    (void)probe_path(file, sizeof file, "/proc/%lld/root%s/snapshots", (long long)m->pid, folder);
+    (void)root_list(m->target->root, file, 1000, keep_snapshot, &newest);
+    (void)snprintf(revision, sizeof revision, "%s", newest.found);
+  }
+  (void)probe_path(m->path, sizeof m->path, "%s/snapshots/%s", folder, revision);
+  return revision[0] != 0 && exists(m, m->path);
+}
+
+static const char *named_model(const struct model *m) {
+  static const char *const keys[] = {"process.argument.--model",           "process.argument.--model-path", "process.argument.-m",
+                                     "process.argument.--model-id",        "process.argument.--weights",    "process.argument.--model-dir",
+                                     "process.argument.--model-repository"};
+  for (size_t i = 0; i < LYNX_COUNT(keys); i++) {
+    const struct fact *fact = fact_find(m->facts, keys[i]);
+    if (fact != NULL && fact_is_known(fact) && strchr(fact->value, '(') == NULL) return fact->value;
+  }
+  /* vllm serve NAME */
+  for (int i = 0; i < 6; i++) {
+    char key[40];
+    (void)snprintf(key, sizeof key, "process.argument.%d", i);
+    const struct fact *word = fact_find(m->facts, key);
+    (void)snprintf(key, sizeof key, "process.argument.%d", i + 1);
+    const struct fact *next = fact_find(m->facts, key);
+    if (word != NULL && next != NULL && strcmp(word->value, "serve") == 0) return next->value;
+  }
+  return NULL;
+}
+
+static bool find_named(struct model *m, const char *name) {
+  char path[64], folder[PATH_MAX];
+  if (name == NULL || strlen(name) >= sizeof m->path) return false;
+  m->pid = m->target->pid;
+  if (name[0] == '/') {
+    (void)snprintf(m->path, sizeof m->path, "%s", name);
+    return exists(m, m->path);
+  }
+  (void)snprintf(path, sizeof path, "/proc/%lld/cwd", (long long)m->target->pid);
+  if (root_read_link(m->target->root, path, folder, sizeof folder)) {
+    (void)probe_path(m->path, sizeof m->path, "%s/%s", folder, name);
+    if (exists(m, m->path)) return true;
+  }
+  return find_in_hub(m, name);
+}
+
+/* --- what it is --- */
+
+static void keep_name(void *context, const char *name) {
+  struct model *m = context;
+  if (is_weights(name) && m->n_names < FILES_MAX) m->names[m->n_names++] = xcopy(name);
+}
+
+static void put(const struct model *m, const char *key, const char *value, const char *source) {
+  if (value[0] != 0) probe_fact(m->target, m->facts, LAYER_APPLICATION, FACT_IDENTITY, key, value, "", source);
+}
+
+static void read_header(const struct model *m, const char *file, struct model_header *header) {
+  char path[2 * PATH_MAX];
+  struct stat info;
+  int fd = open(outer(m, file, path, sizeof path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
+    /* A file that shrinks meanwhile ends this child by a signal, and the capture goes on (executor/probe_run.h). */
+    void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data != MAP_FAILED) {
+      (void)model_header_read(data, (size_t)info.st_size, header);
+      (void)munmap(data, (size_t)info.st_size);
+    }
+  }
+  if (fd >= 0) (void)close(fd);
+}
+
+static void put_header(const struct model *m, const struct model_header *h) {
+  char text[1200];
+  if (h->n_files == 0) return;
+  put(m, "model.format", h->format, "the files' headers");
+  put(m, "model.architecture", h->architecture, "the files' headers");
+  put(m, "model.name", h->name, "the files' headers");
+  put(m, "model.producer", h->producer, "the files' headers");
+  put(m, "model.opset", h->opset, "the files' headers");
+  put(m, "model.file-type", h->file_type, "the files' headers");
+  put(m, "model.context", h->context, "the files' headers");
+  put(m, "model.tokenizer", h->tokenizer, "the files' headers");
+  put(m, "model.chat-template", h->chat_template, "SHA-256");
+  if (h->n_parameters > 0) put(m, "model.tensor-types", model_types_text(h, text, sizeof text), "the files' headers");
+}
+
+/* config.json of Hugging Face */
+static void put_config(const struct model *m, const char *folder) {
+  static const struct {
+    const char *word, *key;
+  } words[] = {{"model_type", "model.type"},
+               {"hidden_size", "model.hidden-size"},
+               {"num_hidden_layers", "model.layers"},
+               {"num_attention_heads", "model.heads"},
+               {"num_key_value_heads", "model.kv-heads"},
+               {"vocab_size", "model.vocabulary"},
+               {"max_position_embeddings", "model.context"},
+               {"torch_dtype", "model.declared-type"},
+               {"dtype", "model.declared-type"},
+               {"transformers_version", "model.transformers-version"}};
+  char path[PATH_MAX + 64], text[64];
+  struct buffer body;
+  buffer_init(&body, 4 << 20);
+  (void)probe_path(path, sizeof path, "/proc/%lld/root%s/config.json", (long long)m->pid, folder);
+  if (root_read(m->target->root, path, &body, NULL) == LYNX_OK) {
+    json_t *json = json_parse(body.data, body.length, 4 << 20, NULL);
+    put(m, "model.architecture",
+        json_string_value(json_array_get(json_object_get(json, "architectures"), 0)) != NULL
+            ? json_string_value(json_array_get(json_object_get(json, "architectures"), 0))
+            : "",
+        "config.json");
+    for (size_t i = 0; i < LYNX_COUNT(words); i++) {
+      const json_t *value = json_object_get(json, words[i].word);
+      (void)snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
+      if (json_is_integer(value)) put(m, words[i].key, text, "config.json");
+      if (json_is_string(value)) put(m, words[i].key, json_string_value(value), "config.json");
+    }
+    const json_t *quantisation = json_object_get(json, "quantization_config");
+    put(m, "model.quantisation", json_get_text(quantisation, "quant_method", ""), "config.json");
+    json_decref(json);
+  }
+  buffer_release(&body);
+}
+
+static void put_digests(const struct model *m, const char *folder) {
+  static const struct {
+    const char *file, *key;
+  } files[] = {{"tokenizer.json", "model.tokenizer-file"},
+               {"tokenizer.model", "model.tokenizer-model"},
+               {"chat_template.jinja", "model.chat-template"},
+               {"generation_config.json", "model.generation-defaults"}};
+  char path[2 * PATH_MAX], file[PATH_MAX + 300], hex[DIGEST_HEX];
+  int64_t budget = m->target->digest_budget > 0 ? m->target->digest_budget : DIGEST_BUDGET, total = 0;
+  for (size_t i = 0; i < LYNX_COUNT(files); i++)
+    if (file_digest(outer(m, probe_path(file, sizeof file, "%s/%s", folder, files[i].file), path, sizeof path), &budget, hex))
+      put(m, files[i].key, hex, "SHA-256");
+  struct digest_leaf *leaves = xalloc(m->n_names + 1, sizeof *leaves);
+  size_t n = 0;
+  for (size_t i = 0; i < m->n_names; i++) {
+    struct stat info;
+    (void)outer(m, probe_path(file, sizeof file, "%s/%s", folder, m->names[i]), path, sizeof path);
+    if (stat(path, &info) == 0) total += info.st_size;
+    char leaf[512];
+    if (!file_digest(path, &budget, hex)) continue;
+    (void)snprintf(leaf, sizeof leaf, "%.400s", m->names[i]);
+    (void)snprintf(leaf + strlen(leaf) + 1, sizeof leaf - strlen(leaf) - 1, "%s", hex);
+    digest_leaf_of(leaf, strlen(leaf) + 1 + strlen(hex), &leaves[n++]);
+  }
+  probe_printf(m->target, m->facts, LAYER_APPLICATION, FACT_IDENTITY, "file sizes", "model.size", "%lld bytes in %zu files",
+               (long long)total, m->n_names);
+  if (n == m->n_names && n > 0) {
+    uint8_t root[DIGEST_BYTES];
+    digest_tree(leaves, n, root);
+    probe_printf(m->target, m->facts, LAYER_APPLICATION, FACT_IDENTITY, "RFC 6962 tree over names and SHA-256 of the files", "model.digest",
+                 "%s", digest_hex(root, hex));
+  } else if (m->n_names > 0) {
+    char why[200];
+    (void)snprintf(why, sizeof why,
+                   "%.3g GB were not read for a digest in this capture: run `lynxbench capture --digest` once, and it is remembered",
+                   (double)total / 1e9);
+    probe_missing(m->target, m->facts, LAYER_APPLICATION, FACT_IDENTITY, "model.digest", FACT_UNSUPPORTED, why, "capture");
+  }
+  free(leaves);
+}
+
+static void model_collect(const struct probe_target *target, struct fact_list *facts) {
+  struct model model = {.target = target, .facts = facts, .pid = target->pid};
+  struct model_header header = {.n_files = 0};
+  struct stat info;
+  char path[2 * PATH_MAX], folder[PATH_MAX];
+  const char *name = named_model(&model);
+  if (name != NULL) put(&model, "model.asked-for", name, "the command line");
+  if (!find_named(&model, name) && !find_mapped(&model) && !find_open(&model)) {
+    probe_missing(
+        target, facts, LAYER_APPLICATION, FACT_IDENTITY, "model.path", FACT_ABSENT,
+        "no model file is named on the command line or held open or mapped by the process: declare it as application.model in the contract",
+        "command line, /proc/PID/maps, /proc/PID/fd");
+    return;
+  }
+  probe_fact(target, facts, LAYER_APPLICATION, FACT_CONTEXT, "model.path", model.path, "", "command line, /proc/PID/maps, /proc/PID/fd");
+  bool directory = stat(outer(&model, model.path, path, sizeof path), &info) == 0 && S_ISDIR(info.st_mode);
+  (void)snprintf(folder, sizeof folder, "%s", model.path);
+  char *slash = strrchr(folder, '/');
+  if (directory)
+    (void)root_list(target->root, probe_path(path, sizeof path, "/proc/%lld/root%s", (long long)model.pid, folder), 10000, keep_name,
+                    &model);
+  else if (slash != NULL) {
+    model.names[model.n_names++] = xcopy(slash + 1);
+    *slash = 0;
+  }
+  const char *revision = strstr(model.path, "/snapshots/");
+  if (revision != NULL) put(&model, "model.revision", revision + 11, "the folder of the Hugging Face cache");
+  for (size_t i = 0; i < model.n_names; i++) read_header(&model, probe_path(path, sizeof path, "%s/%s", folder, model.names[i]), &header);
+  put_header(&model, &header);
+  put_config(&model, folder);
+  put_digests(&model, folder);
+  for (size_t i = 0; i < model.n_names; i++) free(model.names[i]);
+}
+
+const struct probe probe_model;
+const struct probe probe_model = {.name = "model",
+                                  .summary = "the model that is served: files, tensor types, architecture, tokenizer, digest",
+                                  .reads = "the command line, /proc/PID/maps, the model's files",
+                                  .layer = LAYER_APPLICATION,
+                                  .applies = model_applies,
+                                  .collect = model_collect};

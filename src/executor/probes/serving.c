@@ -1,0 +1,296 @@
+/* The server that serves: which one it is, by its process and by what its own routes answer; and its batching, cache, parallelism and
+ * execution settings, from the command line and from routes that tell them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/control.h"
+#include "base/digest.h"
+#include "base/json.h"
+#include "executor/layer_map.h"
+#include "executor/probe.h"
+
+enum { BODY_MAX = 4 << 20, ROUTE_FACTS_MAX = 300 };
+static const int64_t ROUTE_TIMEOUT_NS = 1000000000;
+
+enum server { VLLM, SGLANG, TGI, TRITON, LLAMA_CPP, OLLAMA, LYNXBENCH_REF, SERVER_COUNT };
+
+static const struct {
+  const char *name;
+  const char *words[4];  /* in the executable's name, or in the first arguments of an interpreter */
+  const char *package;   /* the Python distribution that carries its version */
+  const char *routes[3]; /* that tell its version or settings, as JSON */
+} servers[SERVER_COUNT] = {
+    [VLLM] = {"vLLM", {"vllm"}, "python.package.vllm", {"/version"}},
+    [SGLANG] = {"SGLang", {"sglang"}, "python.package.sglang", {"/get_server_info", "/server_info"}},
+    [TGI] = {"TGI", {"text-generation-launcher", "text-generation-router", "text-generation-server"}, NULL, {"/info"}},
+    [TRITON] = {"Triton Inference Server", {"tritonserver"}, NULL, {"/v2"}},
+    [LLAMA_CPP] = {"llama.cpp", {"llama-server", "llama_cpp.server"}, "python.package.llama-cpp-python", {"/props"}},
+    [OLLAMA] = {"Ollama", {"ollama"}, NULL, {"/api/version", "/api/ps"}},
+    [LYNXBENCH_REF] = {"lynxbench-ref", {"lynxbench-ref"}, NULL, {NULL}},
+};
+
+/* Flags of the command line that decide performance, whatever server spells them so. Source: the servers' own --help and documentation. */
+static const struct {
+  const char *flag, *setting, *group;
+} flags[] = {
+    {"--max-num-seqs", "batch-most", "batching"},
+    {"--max-num-batched-tokens", "batch-tokens-most", "batching"},
+    {"--max-running-requests", "batch-most", "batching"},
+    {"--max-batch-size", "batch-most", "batching"},
+    {"--max-batch", "batch-most", "batching"},
+    {"--max-concurrent-requests", "requests-most", "batching"},
+    {"--max-batch-prefill-tokens", "prefill-tokens-most", "batching"},
+    {"--max-batch-total-tokens", "batch-tokens-most", "batching"},
+    {"--max-prefill-tokens", "prefill-tokens-most", "batching"},
+    {"--waiting-served-ratio", "waiting-served-ratio", "batching"},
+    {"--enable-chunked-prefill", "chunked-prefill", "batching"},
+    {"--chunked-prefill-size", "chunked-prefill-size", "batching"},
+    {"--schedule-policy", "schedule-policy", "batching"},
+    {"--scheduling-policy", "schedule-policy", "batching"},
+    {"--schedule-conservativeness", "schedule-conservativeness", "batching"},
+    {"--batch-size", "batch-tokens-most", "batching"},
+    {"-b", "batch-tokens-most", "batching"},
+    {"--ubatch-size", "micro-batch", "batching"},
+    {"-ub", "micro-batch", "batching"},
+    {"--parallel", "slots", "batching"},
+    {"-np", "slots", "batching"},
+    {"--cont-batching", "continuous-batching", "batching"},
+    {"--no-cont-batching", "no-continuous-batching", "batching"},
+    {"--max-model-len", "context", "cache"},
+    {"--context-length", "context", "cache"},
+    {"--max-total-tokens", "context", "cache"},
+    {"--max-input-tokens", "input-most", "cache"},
+    {"--ctx-size", "context", "cache"},
+    {"-c", "context", "cache"},
+    {"--gpu-memory-utilization", "memory-share", "cache"},
+    {"--mem-fraction-static", "memory-share", "cache"},
+    {"--cuda-memory-fraction", "memory-share", "cache"},
+    {"--kv-cache-dtype", "kv-cache-type", "cache"},
+    {"--cache-type-k", "kv-cache-type-k", "cache"},
+    {"--cache-type-v", "kv-cache-type-v", "cache"},
+    {"-ctk", "kv-cache-type-k", "cache"},
+    {"-ctv", "kv-cache-type-v", "cache"},
+    {"--block-size", "block-size", "cache"},
+    {"--page-size", "block-size", "cache"},
+    {"--enable-prefix-caching", "prefix-caching", "cache"},
+    {"--no-enable-prefix-caching", "no-prefix-caching", "cache"},
+    {"--disable-radix-cache", "no-prefix-caching", "cache"},
+    {"--swap-space", "swap-space", "cache"},
+    {"--cpu-offload-gb", "cpu-offload", "cache"},
+    {"--tensor-parallel-size", "tensor-parallel", "parallelism"},
+    {"-tp", "tensor-parallel", "parallelism"},
+    {"--tp-size", "tensor-parallel", "parallelism"},
+    {"--tp", "tensor-parallel", "parallelism"},
+    {"--num-shard", "tensor-parallel", "parallelism"},
+    {"--pipeline-parallel-size", "pipeline-parallel", "parallelism"},
+    {"-pp", "pipeline-parallel", "parallelism"},
+    {"--data-parallel-size", "data-parallel", "parallelism"},
+    {"--dp-size", "data-parallel", "parallelism"},
+    {"--expert-parallel-size", "expert-parallel", "parallelism"},
+    {"--enable-expert-parallel", "expert-parallel", "parallelism"},
+    {"--gpu-layers", "layers-on-gpu", "parallelism"},
+    {"--n-gpu-layers", "layers-on-gpu", "parallelism"},
+    {"-ngl", "layers-on-gpu", "parallelism"},
+    {"--threads", "threads", "parallelism"},
+    {"-t", "threads", "parallelism"},
+    {"--threads-batch", "threads-batch", "parallelism"},
+    {"--enforce-eager", "enforce-eager", "execution"},
+    {"--disable-cuda-graph", "no-cuda-graph", "execution"},
+    {"--cuda-graph-max-bs", "cuda-graph-batch-most", "execution"},
+    {"--cuda-graphs", "cuda-graphs", "execution"},
+    {"--enable-torch-compile", "torch-compile", "execution"},
+    {"--compilation-config", "compilation", "execution"},
+    {"-O", "compilation", "execution"},
+    {"--attention-backend", "attention-backend", "execution"},
+    {"--flash-attn", "flash-attention", "execution"},
+    {"-fa", "flash-attention", "execution"},
+    {"--quantization", "quantisation", "execution"},
+    {"-q", "quantisation", "execution"},
+    {"--quantize", "quantisation", "execution"},
+    {"--dtype", "data-type", "execution"},
+    {"--precision", "data-type", "execution"},
+    {"--speculative-config", "speculative", "execution"},
+    {"--speculative-algorithm", "speculative", "execution"},
+    {"--model-repository", "model-repository", "models"},
+    {"--model-control-mode", "model-control-mode", "models"},
+    {"--backend-config", "backend-config", "execution"},
+};
+
+static const char *serving_applies(const struct probe_target *target) {
+  if (target->pid > 0 || target->endpoint != NULL) return NULL;
+  return target->why_not != NULL ? target->why_not : "the serving process is not known";
+}
+
+static const char *last_part(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+/* By the executable; an interpreter by what it was told to run: "python -m vllm.entrypoints...", "/venv/bin/vllm serve". */
+static enum server recognise(const struct fact_list *facts) {
+  const struct fact *executable = fact_find(facts, "process.executable");
+  const char *candidates[5];
+  size_t n = 0;
+  if (executable != NULL && fact_is_known(executable)) candidates[n++] = last_part(executable->value);
+  static const char *const keys[] = {"process.argument.0", "process.argument.1", "process.argument.-m"};
+  for (size_t i = 0; i < LYNX_COUNT(keys); i++) {
+    const struct fact *fact = fact_find(facts, keys[i]);
+    if (fact != NULL && fact_is_known(fact)) candidates[n++] = last_part(fact->value);
+  }
+  for (size_t c = 0; c < n; c++)
+    for (int s = 0; s < SERVER_COUNT; s++)
+      for (size_t w = 0; w < LYNX_COUNT(servers[s].words) && servers[s].words[w] != NULL; w++)
+        if (strncmp(candidates[c], servers[s].words[w], strlen(servers[s].words[w])) == 0) return (enum server)s;
+  return SERVER_COUNT;
+}
+
+static void put_settings(const struct probe_target *target, struct fact_list *facts) {
+  size_t n_facts = facts->n_items; /* those that are added meanwhile are none of the command line */
+  for (size_t i = 0; i < n_facts; i++) {
+    const struct fact *fact = &facts->items[i];
+    if (strncmp(fact->key, "process.argument.-", 18) != 0) continue;
+    for (size_t k = 0; k < LYNX_COUNT(flags); k++) {
+      char key[100];
+      if (strcmp(fact->key + 17, flags[k].flag) != 0) continue;
+      (void)snprintf(key, sizeof key, "serving.setting.%s", flags[k].setting);
+      probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, key, facts->items[i].value, "", flags[k].group);
+      break;
+    }
+  }
+}
+
+/* --- what the server's own routes say --- */
+
+struct route {
+  const struct probe_target *target;
+  struct fact_list *facts;
+  const char *path;
+  int n;
+};
+
+/* What differs from one moment or request to the next is state. */
+static bool is_volatile(const char *name) {
+  static const char *const words[] = {"time",     "uptime", "port",    "host",  "pid",        "seed", "usage",   "token_ids", "expires",
+                                      "modified", "slot",   "running", "queue", "throughput", "load", "created", "random"};
+  for (size_t i = 0; i < LYNX_COUNT(words); i++)
+    if (strcasestr(name, words[i]) != NULL) return true;
+  return false;
+}
+
+/* Here "tokens" are those of language; a name that ends in "token" is one that opens doors. */
+static bool is_secret(const char *name) {
+  size_t n = strlen(name);
+  if (strcasestr(name, "token") == NULL) return variable_is_secret(name);
+  return (n >= 5 && strcasecmp(name + n - 5, "token") == 0) || strcasestr(name, "key") != NULL || strcasestr(name, "auth") != NULL;
+}
+
+static void flatten(struct route *route, const char *prefix, const json_t *value, int depth) {
+  const char *name;
+  json_t *member;
+  json_object_foreach((json_t *)(uintptr_t)value, name, member) {
+    char key[300], plain[120], text[600];
+    text_sanitise(plain, sizeof plain, name, strlen(name));
+    if (is_secret(plain)) continue;
+    (void)snprintf(key, sizeof key, "%.160s.%s", prefix, plain);
+    if (json_is_object(member) && depth < 3) flatten(route, key, member, depth + 1);
+    if (json_is_string(member)) {
+      size_t n = json_string_length(member);
+      if (n < sizeof text) (void)snprintf(text, sizeof text, "%s", json_string_value(member));
+      else { /* a chat template, say: known again by its digest */ char hex[DIGEST_HEX];
+        uint8_t digest[DIGEST_BYTES];
+        digest_of(json_string_value(member), n, digest);
+        (void)snprintf(text, sizeof text, "%zu bytes, SHA-256 %s", n, digest_hex(digest, hex));
+      }
+    } else if (json_is_integer(member)) (void)snprintf(text, sizeof text, "%lld", (long long)json_integer_value(member));
+    else if (json_is_real(member)) (void)snprintf(text, sizeof text, "%.10g", json_real_value(member));
+    else if (json_is_boolean(member)) (void)snprintf(text, sizeof text, "%s", json_is_true(member) ? "true" : "false");
+    else continue;
+    if (route->n++ >= ROUTE_FACTS_MAX) return;
+    probe_fact(route->target, route->facts, LAYER_SERVING, is_volatile(plain) ? FACT_STATE : FACT_IDENTITY, key, text, "", route->path);
+  }
+}
+
+/* True if the route answered with a JSON object. */
+static bool ask(const struct probe_target *target, struct fact_list *facts, const char *path) {
+  char url[600], key[80];
+  struct buffer body;
+  struct lynx_error error = {0};
+  int code = 0;
+  buffer_init(&body, BODY_MAX);
+  (void)snprintf(url, sizeof url, "%.500s%s", target->endpoint, path);
+  enum lynx_status status = control_fetch(&(struct control_request){.url = url, .timeout_ns = ROUTE_TIMEOUT_NS}, &body, &code, &error);
+  json_t *json = status == LYNX_OK && code == 200 ? json_parse(body.data, body.length, BODY_MAX, NULL) : NULL;
+  bool is_object = json_is_object(json);
+  if (is_object) {
+    struct route route = {target, facts, path, 0};
+    (void)snprintf(key, sizeof key, "serving.route%.60s", path);
+    flatten(&route, key, json, 0);
+  } else if (status == LYNX_OK && (code == 401 || code == 403)) {
+    (void)snprintf(key, sizeof key, "serving.route%.60s", path);
+    probe_missing(target, facts, LAYER_SERVING, FACT_STATE, key, FACT_DENIED, "the server asks for a key", path);
+  }
+  json_decref(json);
+  buffer_release(&body);
+  return is_object;
+}
+
+/* vLLM prints its cache configuration as the labels of one metric: vllm:cache_config_info{block_size="16",...} 1.0 */
+static bool ask_metrics(const struct probe_target *target, struct fact_list *facts) {
+  char url[600], key[120];
+  struct buffer body;
+  int code = 0;
+  bool found = false;
+  buffer_init(&body, BODY_MAX);
+  (void)snprintf(url, sizeof url, "%.500s/metrics", target->endpoint);
+  if (control_fetch(&(struct control_request){.url = url, .timeout_ns = ROUTE_TIMEOUT_NS}, &body, &code, NULL) == LYNX_OK && code == 200) {
+    const char *line = strstr(body.data, "vllm:cache_config_info{");
+    found = line != NULL || strstr(body.data, "vllm:") != NULL;
+    for (const char *at = line != NULL ? strchr(line, '{') + 1 : NULL; at != NULL && *at != 0 && *at != '}' && *at != '\n';) {
+      char name[64], value[200];
+      int used = 0;
+      if (sscanf(at, "%63[^=]=\"%199[^\"]\"%n", name, value, &used) != 2 || used == 0) break;
+      (void)snprintf(key, sizeof key, "serving.cache.%s", name);
+      probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, key, value, "", "vllm:cache_config_info");
+      at += used;
+      at += *at == ',';
+    }
+  }
+  buffer_release(&body);
+  return found;
+}
+
+static void ask_routes(const struct probe_target *target, struct fact_list *facts, enum server *server) {
+  for (int s = 0; s < SERVER_COUNT; s++) {
+    if (*server != SERVER_COUNT && (int)*server != s) continue;
+    bool answered = false;
+    for (size_t r = 0; r < LYNX_COUNT(servers[s].routes) && servers[s].routes[r] != NULL; r++)
+      answered = ask(target, facts, servers[s].routes[r]) || answered;
+    if (answered && *server == SERVER_COUNT) *server = (enum server)s; /* nothing else answers there */
+  }
+  if ((*server == SERVER_COUNT || *server == VLLM) && ask_metrics(target, facts)) *server = VLLM;
+}
+
+static void serving_collect(const struct probe_target *target, struct fact_list *facts) {
+  enum server server = target->pid > 0 ? recognise(facts) : SERVER_COUNT;
+  put_settings(target, facts);
+  if (target->endpoint != NULL) ask_routes(target, facts, &server);
+  if (server == SERVER_COUNT) {
+    probe_missing(target, facts, LAYER_SERVING, FACT_IDENTITY, "serving.server", FACT_ABSENT,
+                  "none that is known by its process or routes: vLLM, SGLang, TGI, Triton, llama.cpp, Ollama", "process, routes");
+    return;
+  }
+  probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, "serving.server", servers[server].name, "", "process, routes");
+  const struct fact *version = servers[server].package != NULL ? fact_find(facts, servers[server].package) : NULL;
+  if (version != NULL && fact_is_known(version))
+    probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, "serving.version", version->value, "", servers[server].package);
+}
+
+const struct probe probe_serving;
+const struct probe probe_serving = {.name = "serving",
+                                    .summary = "which server it is, and its batching, cache, parallelism and execution settings",
+                                    .reads = "the command line, the server's own routes and metrics",
+                                    .layer = LAYER_SERVING,
+                                    .applies = serving_applies,
+                                    .collect = serving_collect};
