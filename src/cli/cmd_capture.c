@@ -89,7 +89,7 @@ static bool capture(const struct arguments *arguments, struct fact_list *facts) 
     (void)report_error(&error);
     return false;
   }
-  (void)snprintf(proc, sizeof proc, "/proc/%lld/stat", (long long)request.pid);
+  (void)snprintf(proc, sizeof proc, "/proc/%lld/status", (long long)request.pid);
   if (pid != NULL && !root_read_line(&root, proc, line, sizeof line)) {
     (void)fprintf(stderr, "lynxbench capture: --pid: found %s; accepted: a process that runs on this machine\n", pid);
     return false;
@@ -175,10 +175,13 @@ static int run(const struct arguments *arguments) {
     code = EXIT_HOLDS;
     if (against != NULL) code = hold_against(against, &facts, &out);
     /* With --against, what moved is the answer; the capture itself is written only where a file is named. */
-    bool good = code != EXIT_WRONG_INPUT;
-    if (good && against != NULL) good = write_buffer(NULL, &out);
-    buffer_clear(&out);
-    if (good && (against == NULL || path != NULL)) good = write_as(format, &shown, &head, &out) && write_buffer(path, &out);
+    bool good = code != EXIT_WRONG_INPUT && (against == NULL || write_buffer(NULL, &out));
+    buffer_release(&out);
+    buffer_init(&out, 256 << 20);
+    if (good && (against == NULL || path != NULL)) {
+      bool whole = write_as(format, &shown, &head, &out);
+      good = write_buffer(path, &out) && whole; /* says it, where memory was gone */
+    }
     if (!good && code != EXIT_WRONG_INPUT) code = EXIT_CONDITIONS;
   }
   buffer_release(&out);

@@ -114,8 +114,10 @@ static int run(const struct arguments *arguments) {
     bool good = arguments->option[1] != NULL ? write_json(&differences, contract, &out)
                                              : text_diff(&differences, contract, arguments->option[0] != NULL, color_wanted(stdout), &out);
     good = write_buffer(NULL, &out) && good;
-    if (good && html != NULL)
-      good = html_diff(&differences, arguments->positional[0], arguments->positional[1], contract, &page) && write_buffer(html, &page);
+    if (good && html != NULL) {
+      bool whole = html_diff(&differences, arguments->positional[0], arguments->positional[1], contract, &page);
+      good = write_buffer(html, &page) && whole;
+    }
     code = !good ? EXIT_CONDITIONS : differences.n_identity > 0 ? EXIT_DOES_NOT_HOLD : EXIT_HOLDS;
   }
   difference_list_release(&differences);

@@ -109,8 +109,15 @@ static void import_collect_env(const char *text, size_t length, struct fact_list
       continue;
     }
     if (colon == NULL || colon == first) continue;
-    *colon = 0;
     const char *value = colon + 1 + strspn(colon + 1, " \t");
+    while (colon > first && colon[-1] == ' ') colon--; /* newer ones pad the names */
+    *colon = 0;
+    /* One GPU stands behind its heading, several below it. */
+    const char *inner = strncmp(value, "GPU ", 4) == 0 ? strchr(value, ':') : NULL;
+    if (strcmp(first, "GPU models and configuration") == 0 && inner != NULL) {
+      first = (char[]){"GPU 0"};
+      value = inner + 1 + strspn(inner + 1, " ");
+    }
     if (strncmp(first, "GPU ", 4) == 0 && isdigit((unsigned char)first[4])) {
       (void)snprintf(key, sizeof key, "gpu.%d.name", n_gpus++);
       char name[200];
@@ -176,7 +183,7 @@ enum lynx_status capture_import(const char *text, size_t length, struct fact_lis
     fact_sort(ret);
     return mlperf ? LYNX_OK : capture_read(text, length, ret, error);
   }
-  if (memmem(text, length, "PyTorch version:", 16) == NULL)
+  if (memmem(text, length, "PyTorch version", 15) == NULL)
     return lynx_fail(
         error, LYNX_INPUT,
         "not an executor: accepted are lynxbench captures and bundles, the text of PyTorch's collect_env, and MLPerf's system description");

@@ -58,6 +58,7 @@ static _Noreturn void probe_all(const struct probe *const *probes, size_t first,
   for (size_t i = 0; i < LYNX_COUNT(caught); i++) (void)signal(caught[i], SIG_DFL);
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+  (void)dup2(STDERR_FILENO, STDOUT_FILENO); /* what a library prints must not stand among our data */
   facts->added = send_fact;
   facts->context = &fd;
   for (size_t i = first; probes[i] != NULL; i++) {

@@ -28,9 +28,9 @@ static void recorded(void) {
       {"cgroup.version", "2", LAYER_SYSTEM, FACT_READ},
       {"cgroup.cpu-max", "200000 100000", LAYER_SYSTEM, FACT_READ},
       {"process.argument.--model", "m", LAYER_SERVING, FACT_READ},
+      {"probe.topology", "the recorded tree holds no topology", LAYER_ACCELERATOR, FACT_UNSUPPORTED},
       {"process.argument.--api-key", "(hidden: may be a secret)", LAYER_SERVING, FACT_READ},
       {"environment.OMP_NUM_THREADS", "8", LAYER_RUNTIME, FACT_READ},
-      {"probe.topology", "hwloc is asked of this machine only, not of a recorded one", LAYER_ACCELERATOR, FACT_UNSUPPORTED},
   };
   for (size_t i = 0; i < LYNX_COUNT(rows); i++) {
     const struct fact *fact = fact_find(&facts, rows[i].key);

@@ -36,7 +36,8 @@ static void collect_cpuinfo(const struct probe_target *target, struct fact_list 
   char value[8000];
   buffer_init(&text, 8 << 20);
   if (root_read(target->root, "/proc/cpuinfo", &text, &error) != LYNX_OK) {
-    probe_missing(target, facts, LAYER_ACCELERATOR, FACT_IDENTITY, "cpu.model", FACT_DENIED, error.message, "/proc/cpuinfo");
+    probe_missing(target, facts, LAYER_ACCELERATOR, FACT_IDENTITY, "cpu.model", error.status == LYNX_NOT_FOUND ? FACT_ABSENT : FACT_DENIED,
+                  error.message, "/proc/cpuinfo");
     buffer_release(&text);
     return;
   }
@@ -45,6 +46,11 @@ static void collect_cpuinfo(const struct probe_target *target, struct fact_list 
       probe_fact(target, facts, LAYER_ACCELERATOR, FACT_IDENTITY, lines[i].key, value, "", "/proc/cpuinfo");
     else probe_missing(target, facts, LAYER_ACCELERATOR, FACT_IDENTITY, lines[i].key, FACT_ABSENT, "no such line", "/proc/cpuinfo");
   }
+  static const char *const arm[] = {"CPU implementer", "CPU part", "CPU variant", "CPU revision"};
+  static const char *const arm_keys[] = {"cpu.implementer", "cpu.part", "cpu.variant", "cpu.revision"};
+  for (size_t i = 0; i < LYNX_COUNT(arm); i++)
+    if (probe_find_line(text.data, arm[i], value, sizeof value))
+      probe_fact(target, facts, LAYER_ACCELERATOR, FACT_IDENTITY, arm_keys[i], value, "", "/proc/cpuinfo");
   bool has_flags = probe_find_line(text.data, "flags", value, sizeof value) || probe_find_line(text.data, "Features", value, sizeof value);
   if (has_flags) collect_isa(target, facts, value);
   bool virtual_machine = has_flags && strstr(value, "hypervisor") != NULL;

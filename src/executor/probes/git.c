@@ -130,11 +130,13 @@ static bool look_from(const struct probe_target *target, struct fact_list *facts
   if (changed < 0)
     probe_missing(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.changes", FACT_UNSUPPORTED,
                   "git's index is of a version that is not read (4), or is unreadable", ".git/index");
-  else if (changed == 0)
-    probe_fact(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.changes", "none among the files that git follows", "", ".git/index");
-  else
-    probe_printf(target, facts, LAYER_APPLICATION, FACT_IDENTITY, ".git/index", "code.changes",
-                 "%ld files differ from the commit, the first %s", changed, first);
+  else {
+    probe_fact(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.changes",
+               changed == 0 ? "none among the files that git follows" : "files differ from the commit", "", ".git/index");
+    /* Which ones is state: somebody who edits a checkout that was not clean does not make another executor each time. */
+    if (changed > 0)
+      probe_printf(target, facts, LAYER_APPLICATION, FACT_STATE, ".git/index", "code.changed-files", "%ld, the first %s", changed, first);
+  }
   return true;
 }
 

@@ -11,6 +11,25 @@ static const char *kernel_applies(const struct probe_target *target) {
   return NULL;
 }
 
+/* Which disk it was booted from is of the exemplar: the same image on another disk is the same kernel with the same parameters. */
+static void collect_command_line(const struct probe_target *target, struct fact_list *facts) {
+  static const char *const places[] = {"BOOT_IMAGE=", "root=", "resume=", "initrd="};
+  char line[4096], parameters[4096] = "", place[4096] = "", *rest = NULL;
+  if (!root_read_line(target->root, "/proc/cmdline", line, sizeof line)) {
+    probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.command-line", "/proc/cmdline", ""); /* says why */
+    return;
+  }
+  for (char *word = strtok_r(line, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
+    bool of_place = false;
+    for (size_t i = 0; i < LYNX_COUNT(places); i++) of_place = of_place || strncmp(word, places[i], strlen(places[i])) == 0;
+    char *to = of_place ? place : parameters;
+    size_t used = strlen(to);
+    (void)snprintf(to + used, sizeof line - used, "%s%s", used > 0 ? " " : "", word);
+  }
+  probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.command-line", parameters, "", "/proc/cmdline");
+  if (place[0] != 0) probe_fact(target, facts, LAYER_SYSTEM, FACT_CONTEXT, "kernel.boot-place", place, "", "/proc/cmdline");
+}
+
 /* How far this host's clock may be off, as the kernel's own discipline says it: what joins captures of several hosts. */
 static void collect_clock(const struct probe_target *target, struct fact_list *facts) {
   struct timex now = {.modes = 0};
@@ -53,7 +72,7 @@ static void kernel_collect(const struct probe_target *target, struct fact_list *
   struct listing listing = {target, facts};
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.release", "/proc/sys/kernel/osrelease", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.version", "/proc/version", "");
-  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.command-line", "/proc/cmdline", "");
+  collect_command_line(target, facts);
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.clock-source",
              "/sys/devices/system/clocksource/clocksource0/current_clocksource", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.perf-event-paranoid", "/proc/sys/kernel/perf_event_paranoid", "");

@@ -1,11 +1,16 @@
 /* Packages, cores, threads, caches and NUMA nodes, by hwloc. */
 #include <hwloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "executor/probe.h"
 
 static const char *topology_applies(const struct probe_target *target) {
-  return target->root->path[0] == 0 ? NULL : "hwloc is asked of this machine only, not of a recorded one";
+  char line[64];
+  bool recorded = target->root->path[0] != 0;
+  return !recorded || root_read_line(target->root, "/sys/devices/system/cpu/cpu0/topology/core_id", line, sizeof line)
+             ? NULL
+             : "the recorded tree holds no topology";
 }
 
 static void put_count(const struct probe_target *target, struct fact_list *facts, hwloc_topology_t topology, hwloc_obj_type_t type,
@@ -31,6 +36,12 @@ static void put_cache(const struct probe_target *target, struct fact_list *facts
 
 static void topology_collect(const struct probe_target *target, struct fact_list *facts) {
   hwloc_topology_t topology;
+  (void)setenv("HWLOC_HIDE_ERRORS", "2", 1);
+  if (target->root->path[0] != 0) { /* hwloc reads a recorded machine as it does this one; the environment is that of this child */
+    (void)setenv("HWLOC_FSROOT", target->root->path, 1);
+    (void)setenv("HWLOC_COMPONENTS", "linux,stop", 1);
+    (void)setenv("HWLOC_THISSYSTEM", "0", 1);
+  }
   if (hwloc_topology_init(&topology) != 0) return;
   if (hwloc_topology_load(topology) == 0) {
     put_count(target, facts, topology, HWLOC_OBJ_PACKAGE, "topology.packages");

@@ -1,0 +1,300 @@
+"""Captures of real processes, of recorded machines, and of planted differences: each is named with its layer and owner, and nothing else."""
+import tarfile
+import threading
+from lynx import *
+
+
+def capture(*args, **kw):
+    r = lynx("capture", "--json", *args, **kw)
+    check_equal(r.returncode, 0, f"capture {args}: {r.stderr}")
+    return json.loads(r.stdout)
+
+
+def facts_of(capture):
+    return {f["key"]: f for f in capture["facts"]}
+
+
+def differences(a, b, *args):
+    """Of identity: (key, layer, owner) of each, and the whole list."""
+    r = lynx("diff", a, b, "--json", *args)
+    check(r.returncode in (0, 1), f"diff {a} {b}: exit {r.returncode}: {r.stderr}")
+    rows = [d for d in json.loads(r.stdout) if d["of"] == "identity"]
+    check_equal(r.returncode, 1 if rows else 0, f"diff {a} {b}")
+    return sorted((d["key"], d["layer"], d["owner"]) for d in rows), rows
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as f:
+        f.write(text)
+
+
+def recorded_machines(d):
+    """Verbatim recordings of machines that we do not have (tests/recorded/README.md)."""
+    for name, wanted in (("nvidia-dgx-gb10", {"topology.cores": "20", "machine.vendor": "NVIDIA", "cpu.governor": "performance", "cpu.smt": "notsupported", "cpu.isa": "asimd asimddp bf16 i8mm sve sve2"}),
+                         ("96em64t-4no4pa3ca2co", {"topology.threads": "96", "topology.numa-nodes": "4"})):
+        with tarfile.open(f"{SOURCE}/tests/recorded/hwloc/{name}.tar.bz2") as t:
+            top = t.getnames()[0].split("/")[0]
+            t.extractall(d, filter="data") if hasattr(tarfile, "data_filter") else t.extractall(d)
+        found = facts_of(capture("--root", f"{d}/{top}"))
+        for key, value in wanted.items():
+            check_equal(found.get(key, {}).get("value"), value, f"{name}: {key}")
+    found = facts_of(capture("--root", f"{d}/nvidia-dgx-gb10"))
+    check("root=" not in found["kernel.command-line"]["value"] and found["kernel.boot-place"]["kind"] == "context", "the disk it was booted from is context")
+
+
+def planted_in_files(d):
+    """One change in a recorded machine: one difference."""
+    plain = f"{SOURCE}/tests/recorded/plain"
+    lynx("capture", "--root", plain, "--pid", "42", "--out", f"{d}/plain.json")
+    again = lynx("capture", "--root", plain, "--pid", "42", "--against", f"{d}/plain.json")
+    check_equal(again.returncode, 0, f"nothing moved: {again.stdout}")
+    for file, text, wanted in (("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n", ("cpu.governor", "system", "Infrastructure")),
+                               ("sys/fs/cgroup/serving/cpu.max", "100000 100000\n", ("cgroup.cpu-max", "system", "Infrastructure")),
+                               ("proc/cmdline", "quiet mitigations=off\n", ("kernel.command-line", "system", "Infrastructure")),
+                               ("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n", ("memory.transparent-huge-pages", "system", "Infrastructure")),
+                               ("proc/42/environ", "OMP_NUM_THREADS=4\0HF_TOKEN=hunter2\0", ("environment.OMP_NUM_THREADS", "runtime", "ML platform engineering")),
+                               ("proc/42/cmdline", "server\0--model\0n\0--api-key\0hunter3\0--port\08001\0", ("process.argument.--model", "serving", "ML platform"))):
+        root = f"{d}/planted"
+        shutil.rmtree(root, ignore_errors=True)
+        shutil.copytree(plain, root, symlinks=True)
+        write(f"{root}/{file}", text)
+        moved = lynx("capture", "--root", root, "--pid", "42", "--against", f"{d}/plain.json", "--out", f"{d}/planted.json")
+        check_equal(moved.returncode, 1, f"{file} moved")
+        keys, rows = differences(f"{d}/plain.json", f"{d}/planted.json")
+        keys = [k for k in keys if k[0] != "model.asked-for"]  # the argument and what it names are one change
+        check_equal(keys, [wanted], f"planted in {file}")
+        check(all(r["reason"] for r in rows), f"{file}: a reason")
+        check("hunter" not in moved.stdout + open(f"{d}/planted.json").read(), f"{file}: no secret")
+
+
+def planted_in_processes(d):
+    """A variable, a library, a setting and a weight of a real process."""
+    shutil.copy(f"{SOURCE}/reference/model/byte.safetensors", f"{d}/byte.safetensors")
+
+    @contextlib.contextmanager
+    def serving(*args, **env):
+        port = free_port()
+        p = subprocess.Popen([REF, "--port", str(port), "--weights", f"{d}/byte.safetensors", *args], stdout=subprocess.PIPE, text=True, env={**environment(), **env}, cwd=d)
+        try:
+            check("ready" in p.stdout.readline(), "the reference is ready")
+            yield port, p.pid
+        finally:
+            p.terminate()
+            p.wait(10)
+            p.stdout.close()
+
+    def shot(name, *args, **env):
+        with serving(*args, **env) as (port, _):
+            r = lynx("capture", "--endpoint", f"http://127.0.0.1:{port}", "--out", f"{d}/{name}.json")
+            check_equal(r.returncode, 0, f"{name}: {r.stderr}")
+        return facts_of(json.load(open(f"{d}/{name}.json")))
+
+    found = shot("before")
+    check_equal(found["serving.server"]["value"], "lynxbench-ref", "which server")
+    check_in("BF16 100.0 %", found["model.tensor-types"]["value"], "tensor types")
+    check_in("build id", found["library.libdnnl.so"]["value"], "library")
+    check_equal(differences(f"{d}/before.json", f"{d}/before.json")[0], [], "the same file")
+    shot("again")
+    check_equal(differences(f"{d}/before.json", f"{d}/again.json")[0], [], "another start on another port is the same executor")
+    shot("variable", OMP_NUM_THREADS="1", HF_TOKEN="hunter2", MY_API_KEY="hunter2")
+    check_equal(differences(f"{d}/before.json", f"{d}/variable.json")[0], [("environment.OMP_NUM_THREADS", "runtime", "ML platform engineering")], "a variable")
+    shot("setting", "--max-batch", "4")
+    keys = differences(f"{d}/before.json", f"{d}/setting.json")[0]
+    check_equal(keys, [("process.argument.--max-batch", "serving", "ML platform"), ("serving.setting.batch-most", "serving", "ML platform")], "a setting, and what it means")
+    if not SANITIZED:
+        shot("library", LD_PRELOAD=f"{BUILD}/tests/nvml.so")
+        keys = [k[0] for k in differences(f"{d}/before.json", f"{d}/library.json")[0]]
+        check_equal(keys, ["environment.LD_PRELOAD", "library.nvml.so"], "a library put in front")
+    with open(f"{d}/byte.safetensors", "r+b") as f:
+        f.seek(-5, os.SEEK_END)
+        byte = f.read(1)
+        f.seek(-5, os.SEEK_END)
+        f.write(bytes([byte[0] ^ 1]))
+    shot("weight")
+    check_equal(differences(f"{d}/before.json", f"{d}/weight.json")[0], [("model.digest", "application", "ML")], "one bit of one weight")
+    for name in ("variable", "before"):
+        check("hunter2" not in open(f"{d}/{name}.json").read(), f"{name}: no secret")
+    # Secrets in every output there is, and in every disclosure.
+    with serving(HF_TOKEN="hunter2", VLLM_API_KEY="hunter2", OMP_NUM_THREADS="2") as (port, _):
+        for level in ("full", "shared", "public"):
+            for form in ("text", "json", "markdown", "cyclonedx", "mlperf"):
+                r = lynx("capture", "--endpoint", f"http://127.0.0.1:{port}", "--disclose", level, "--format", form)
+                check_equal(r.returncode, 0, f"{level} {form}: {r.stderr}")
+                check("hunter2" not in r.stdout, f"{level} {form}: no secret")
+                check(level == "full" or socket.gethostname() not in r.stdout or len(socket.gethostname()) < 4, f"{level} {form}: no host name")
+                check(level == "full" or "/home/" not in r.stdout and "/root/" not in r.stdout, f"{level} {form}: no home directory")
+                check(level != "public" or d not in r.stdout, f"{level} {form}: no path")
+    # The page: opens by itself, names what differs, and its words are escaped.
+    r = lynx("diff", f"{d}/before.json", f"{d}/weight.json", "--html", f"{d}/diff.html")
+    page = open(f"{d}/diff.html").read()
+    check("model.digest" in page and page.rstrip().endswith("</html>") and "<script" not in page, "the page of a diff")
+
+
+def disclosure(d):
+    lynx("capture", "--out", f"{d}/full.json")
+    whole = json.load(open(f"{d}/full.json"))
+    for level in ("shared", "public"):
+        # Another capture: the state moved, the identity did not; what is withheld has digests under a salt that is not shown.
+        r = lynx("capture", "--disclose", level, "--out", f"{d}/{level}.json")
+        part = json.load(open(f"{d}/{level}.json"))
+        check_equal(part["disclosed"], level, level)
+        check("salt" not in part, f"{level}: the salt stays at home")
+        check_equal(part["fingerprint"], whole["fingerprint"], f"{level}: the fingerprint is of the whole")
+        check(any(f["status"] == "withheld" for f in part["facts"]), f"{level}: something is withheld")
+    # The same capture, shown and whole: with the salt every digest is shown to match.
+    text = json.load(open(f"{d}/full.json"))
+    import hashlib
+    hidden = json.loads(json.dumps(text))
+    del hidden["salt"]
+    n = 0
+    for f in hidden["facts"]:
+        if f["kind"] == "identity" and f["status"] == "read" and n < 20:
+            f["value"] = hashlib.sha256(b"".join(x.encode() + b"\0" for x in (text["salt"], f["key"], f["value"], f.get("unit", "")))).hexdigest()
+            f["status"] = "withheld"
+            f.pop("unit", None)
+            n += 1
+    json.dump(hidden, open(f"{d}/hidden.json", "w"))
+    check_equal(differences(f"{d}/full.json", f"{d}/hidden.json")[0], [], "withheld facts are shown to match")
+    hidden["facts"][[f["status"] for f in hidden["facts"]].index("withheld")]["value"] = "0" * 64
+    json.dump(hidden, open(f"{d}/forged.json", "w"))
+    check_equal(len(differences(f"{d}/full.json", f"{d}/forged.json")[0]), 1, "a digest that does not match")
+    check_equal(lynx("capture", "--disclose", "some").returncode, 2, "an unknown level")
+
+
+def hosts(d):
+    r = lynx("capture", "--merge", f"client={d}/full.json", f"server-1={d}/before.json", "load-balancer=", "--out", f"{d}/merged.json")
+    check_equal(r.returncode, 0, f"merge: {r.stderr}")
+    found = facts_of(json.load(open(f"{d}/merged.json")))
+    check("server-1/library.libdnnl.so" in found and "client/cpu.online" in found, "each host under its role")
+    check_in("load-balancer was not captured", found["load-balancer/hole.not-captured"]["value"], "a hole with a name")
+    check("clocks.client.server-1" in found, "how far the clocks may be apart")
+    r = lynx("diff", f"{d}/merged.json", f"{d}/merged.json")
+    check_in("load-balancer was not captured", r.stdout, "the hole is named in a diff")
+    check_equal(lynx("capture", "--merge", "nobody").returncode, 2, "merge of what is no role")
+    check_equal(lynx("capture", "--merge").returncode, 2, "merge of nothing")
+    # A run joins them: the claim names the host that was not captured.
+    with reference("--mode", "metronome", "--gap", "2ms") as port:
+        path = contract(f"{d}/hosts.yaml", port, executor=f'{{endpoint: "http://127.0.0.1:{port}", hosts: {{server-1: {d}/before.json, load-balancer: none}}}}')
+        r = lynx("run", path, "--out", f"{d}/hosts.lynx", "--quiet")
+        check(r.returncode in (0, 3, 4), f"run with hosts: {r.stderr}")
+        check_in("load-balancer was not captured", lynx("claim", f"{d}/hosts.lynx").stdout, "the claim names it")
+        check_equal(rows(f"{d}/hosts.lynx", "SELECT count(*) > 10 FROM fact WHERE key LIKE 'server-1/%' AND moment LIKE 'start:%'"), [(1,)], "the host's facts are in the record")
+
+
+def imports(d):
+    r = lynx("diff", f"{SOURCE}/tests/recorded/mlperf/H200-SXM-141GBx8_TRT.json", f"{d}/full.json", "--json")
+    check_equal(r.returncode, 1, f"MLPerf against this machine: {r.stderr}")
+    keys = {x["key"]: x for x in json.loads(r.stdout)}
+    check_equal(keys["gpu.0.name"]["a"], "(declared) NVIDIA H200-SXM-141GB", "MLPerf: what was typed is declared")
+    check_equal(keys["imported.cooling"]["a"], "(declared) Air-cooled", "MLPerf: cooling")
+    # collect_env's two layouts; synthetic, with the lines that torch and vLLM print.
+    for pad in ("", "         "):
+        write(f"{d}/env.txt", "\n".join(["Collecting environment information...", f"PyTorch version{pad}: 2.5.1+cu121", f"CUDA used to build PyTorch{pad}: 12.1", f"ROCM used to build PyTorch{pad}: N/A", f"Nvidia driver version{pad}: 535.183.01",
+                                          f"GPU models and configuration{pad}: GPU 0: NVIDIA H100 80GB HBM3", "Model name:                      Intel(R) Xeon(R)", "Vulnerability Meltdown:           Not affected",
+                                          "[pip3] numpy==1.26.4", "[conda] torch 2.5.1 pypi_0 pypi"]))
+        write(f"{d}/env2.txt", open(f"{d}/env.txt").read().replace("535.183.01", "550.54.15").replace("1.26.4", "1.9.0"))
+        keys, all_rows = differences(f"{d}/env.txt", f"{d}/env2.txt")
+        check_equal([k[0] for k in keys], ["driver.nvidia", "python.package.numpy"], f"collect_env: {keys}")
+        check_equal([x["newer"] for x in sorted(all_rows, key=lambda x: x["key"])], ["b", "a"], "versions are ordered as versions")
+    write(f"{d}/letter.txt", "Dear lynxbench,\n")
+    check_equal(lynx("diff", f"{d}/letter.txt", f"{d}/env.txt").returncode, 2, "a letter is no executor")
+
+
+def exports():
+    bom = json.loads(lynx("capture", "--format", "cyclonedx").stdout)
+    check_equal((bom["bomFormat"], bom["specVersion"]), ("CycloneDX", "1.6"), "CycloneDX")
+    system = json.loads(lynx("capture", "--format", "mlperf").stdout)
+    check(system["host_processor_model_name"] and "Not known to it" in system["sw_notes"] and "cooling" in system["sw_notes"], "MLPerf: what is missing is named")
+    check_equal(lynx("capture", "--format", "xml").returncode, 2, "an unknown format")
+
+
+def hostile_processes(d):
+    # One that exits while it is captured.
+    for wait in (0, 0.002, 0.005, 0.01):
+        p = subprocess.Popen(["sleep", "30"])
+        t = threading.Timer(wait, p.kill)
+        t.start()
+        r = lynx("capture", "--pid", p.pid)
+        check(r.returncode in (0, 2), f"a process that exits: exit {r.returncode} {r.stderr}")
+        t.join()
+        p.wait()
+    # A static program.
+    if shutil.which("gcc"):
+        write(f"{d}/static.c", "#include <unistd.h>\nint main(void) { pause(); return 0; }\n")
+        if subprocess.run(["gcc", "-static", "-o", f"{d}/static", f"{d}/static.c"], capture_output=True).returncode == 0:
+            p = subprocess.Popen([f"{d}/static"])
+            found = facts_of(capture("--pid", str(p.pid)))
+            check_in("static program", found["library"]["value"], "a static program has no libraries")
+            p.kill()
+            p.wait()
+    # Mount and PID namespaces of its own: its libraries are read through its own root.
+    if shutil.which("unshare") and subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], capture_output=True).returncode == 0:
+        p = subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", f"mount -t tmpfs none /mnt && cp {REF} /mnt/inside && exec /mnt/inside --port {free_port()} --mode metronome"], stdout=subprocess.PIPE, text=True)
+        p.stdout.readline()
+        children = subprocess.run(["pgrep", "-P", str(p.pid)], capture_output=True, text=True).stdout.split() if shutil.which("pgrep") else open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()
+        found = facts_of(capture("--pid", children[0]))
+        check_equal(found["process.executable"]["value"], "/mnt/inside", "a process in its own namespaces")
+        check("process.build-id" in found and "build id" in found["library.libc.so"]["value"], "its files are read through its root")
+        p.kill()
+        p.wait()
+    else:
+        print("part skipped, because this user may not make namespaces")
+    # Another user's process: what may not be read is denied, by name.
+    if os.getuid() == 0:
+        nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+        p = subprocess.Popen(["sleep", "60"])
+        os.chmod(d, 0o755)
+        shutil.copy(LYNX, f"{d}/lynx")
+        r = subprocess.run([f"{d}/lynx", "capture", "--json", "--pid", str(p.pid)], capture_output=True, text=True, cwd="/", env=environment(HOME="/nonexistent"), **nobody)
+        if r.returncode == 0:
+            found = facts_of(json.loads(r.stdout))
+            check_equal(found["process.executable"]["status"], "denied", "another user's executable")
+            check_equal((found["hole.libraries"]["status"], found["hole.environment"]["status"]), ("denied", "denied"), "another user's libraries and environment")
+        else:
+            print(f"part skipped, because user nobody cannot run the program here: {r.stderr[:200]}")
+        p.kill()
+        p.wait()
+
+
+def drivers_that_misbehave(d):
+    """Synthetic: tests/fail/nvml.c."""
+    if SANITIZED:
+        return
+    os.makedirs(f"{d}/nvml")
+    shutil.copy(f"{BUILD}/tests/nvml.so", f"{d}/nvml/libnvidia-ml.so.1")
+
+    def with_nvml(mode):
+        began = time.time()
+        found = facts_of(capture(env={"LD_LIBRARY_PATH": f"{d}/nvml", "LYNX_NVML": mode}))
+        return found, time.time() - began
+
+    found, _ = with_nvml("good")
+    check_equal((found["gpu.count"]["value"], found["gpu.1.name"]["value"]), ("2", "Synthetic H100"), "two GPUs")
+    check_equal((found["driver.cuda"]["value"], found["gpu.0.compute-capability"]["value"]), ("12.4", "9.0"), "driver and capability")
+    check_equal(found["gpu.0.throttled-by"]["value"], "software power cap, software thermal", "throttle reasons in words")
+    check_equal((found["gpu.0.uuid"]["kind"], found["gpu.0.power-limit"]["kind"], found["gpu.0.throttled-by"]["kind"]), ("context", "identity", "state"), "kinds")
+    check_equal(found["gpu.0.serial"]["status"], "denied", "no permission")
+    check_equal(found["gpu.0.cores"]["status"], "unsupported", "a call that this driver does not have")
+    found, _ = with_nvml("mismatch")
+    check_in("different versions", found["probe.nvidia"]["value"], "library and module do not match")
+    found, _ = with_nvml("crash")
+    check_in("ended by signal 6", found["probe.nvidia"]["value"], "a driver that crashes")
+    check_equal(found["driver.nvidia"]["value"], "550.54.15", "what it had said by then is kept")
+    check("process.executable" not in found and "cpu.online" in found and "topology.threads" in found, "the probes before and after it went on")
+    found, seconds = with_nvml("hang")
+    check_in("did not end within 5 s", found["probe.nvidia"]["value"], "a driver that hangs")
+    check("topology.threads" in found and seconds < 60, f"and the capture ends: {seconds:.1f} s")
+
+
+with folder() as d:
+    recorded_machines(d)
+    planted_in_files(d)
+    planted_in_processes(d)
+    disclosure(d)
+    hosts(d)
+    imports(d)
+    exports()
+    hostile_processes(d)
+    drivers_that_misbehave(d)
+finish()
