@@ -25,25 +25,24 @@ build http $base $parsers $common
 build bundle $base $contract src/record/schema.c src/record/reader.c src/record/writer.c src/result/*.c src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
 build log $base $contract src/record/schema.c src/record/reader.c src/record/writer.c src/result/*.c src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
 build capture $base $executor $common -lhwloc -lelf
+build model $base $executor $common -lhwloc -lelf
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
 run() {
   mkdir -p $dir/corpus-$1
   LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0 $dir/$1 -max_total_time="$seconds" -max_len=100000 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix=$dir/found-$1- $dir/corpus-$1 tests/fuzz/corpus/$1 >$dir/$1.log 2>&1
 }
 status=0
-run yaml & a=$!
-run http & b=$!
-wait $a || { tail -40 $dir/yaml.log; status=1; }
-wait $b || { tail -40 $dir/http.log; status=1; }
-run bundle & a=$!
-run capture & b=$!
-wait $a || { tail -40 $dir/bundle.log; status=1; }
-wait $b || { tail -40 $dir/capture.log; status=1; }
-run safetensors & a=$!
-run log & b=$!
-wait $a || { tail -40 $dir/safetensors.log; status=1; }
-wait $b || { tail -40 $dir/log.log; status=1; }
-for name in yaml http bundle capture safetensors log; do
+pair() {
+  run $1 & a=$!
+  run $2 & b=$!
+  wait $a || { tail -40 $dir/$1.log; status=1; }
+  wait $b || { tail -40 $dir/$2.log; status=1; }
+}
+pair yaml http
+pair bundle capture
+pair safetensors log
+run model || { tail -40 $dir/model.log; status=1; }
+for name in yaml http bundle capture safetensors log model; do
   echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' $dir/$name.log) inputs in $seconds s"
 done
-[ $status = 0 ] && echo "no finding in 6 readers" || exit 1
+[ $status = 0 ] && echo "no finding in 7 readers" || exit 1

@@ -177,7 +177,7 @@ struct descent {
   size_t n;
 };
 
-enum { PROCESSES_MAX = 65536, TREE_MAX = 256 };
+enum { PROCESSES_MAX = 65536, TREE_MAX = 256, PROBES_MAX = 64 };
 
 static void note_parent(void *context, const char *name) {
   struct descent *descent = context;
@@ -212,7 +212,13 @@ void capture_run(const struct capture_request *request, struct fact_list *ret) {
   find_serving_process(request, &target, ret);
   target.n_tree = find_tree(request->root, target.pid, tree);
   if (request->ask_routes) target.endpoint = request->endpoint;
-  probes_run(probes_all, &target, request->deadline_ns > 0 ? request->deadline_ns : 5000000000, ret);
+  const struct probe *in_order[PROBES_MAX + 1];
+  size_t n = 0;
+  for (int stage = 0; stage <= 2; stage++)
+    for (size_t i = 0; probes_all[i] != NULL && n < PROBES_MAX; i++)
+      if (probes_all[i]->stage == stage) in_order[n++] = probes_all[i];
+  in_order[n] = NULL;
+  probes_run(in_order, &target, request->deadline_ns > 0 ? request->deadline_ns : 5000000000, ret);
   fact_sort(ret);
 }
 

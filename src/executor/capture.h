@@ -15,7 +15,7 @@ struct capture_request {
   int64_t started_pid;  /* the process that was started for this, if the one that listens is not visible; 0: none */
   bool behind_proxy;
   bool in_process;       /* the null driver: there is no serving process to look for */
-  bool hosts_known; /* the other hosts are captured apart, or named as holes: a remote endpoint is no hole by itself */
+  bool hosts_known;      /* the other hosts are captured apart, or named as holes: a remote endpoint is no hole by itself */
   bool ask_routes;       /* may the executor's own routes (/version, /props, ...) be asked? Not while it is measured */
   int64_t deadline_ns;   /* for each probe; 0: 5 s */
   int64_t digest_budget; /* bytes that may be read for digests of the model; 0: little */

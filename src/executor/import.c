@@ -61,9 +61,22 @@ static const struct {
              {"vLLM Version", "serving.version", LAYER_SERVING},
              {"vLLM Build Flags", "imported.vllm-build-flags", LAYER_SERVING}};
 
+/* The same thing said in our way: "glibc-2.36" -> "2.36", "3.11.7 (main, ...)" -> "3.11.7", "Debian 12 (x86_64)" -> "Debian 12". */
+static const char *in_our_words(const char *key, const char *value, char *text, size_t size) {
+  (void)snprintf(text, size, "%s", value);
+  char *end = NULL;
+  if (strcmp(key, "os.libc") == 0 && strncmp(value, "glibc-", 6) == 0) return value + 6;
+  if (strcmp(key, "python.version-full") == 0) end = strchr(text, ' ');
+  if (strcmp(key, "os.distribution") == 0) end = strstr(text, " (x86_64)") != NULL ? strstr(text, " (x86_64)") : strstr(text, " (aarch64)");
+  if (end != NULL) *end = 0;
+  /* lscpu prints the kernel's "Mitigation: " with a semicolon. */
+  if (strncmp(key, "mitigation.", 11) == 0 && strncmp(text, "Mitigation; ", 12) == 0) text[10] = ':';
+  return text;
+}
+
 static void add_line(struct fact_list *list, const char *name, const char *value) {
   static const char source[] = "torch collect_env";
-  char key[160];
+  char key[160], text[2000];
   enum layer layer = LAYER_SYSTEM;
   imported_key(name, key, sizeof key);
   for (size_t i = 0; i < LYNX_COUNT(lines); i++)
@@ -77,10 +90,12 @@ static void add_line(struct fact_list *list, const char *name, const char *value
     (void)snprintf(mitigation, sizeof mitigation, "mitigation.%s", key + 9);
     for (char *p = mitigation; *p != 0; p++)
       if (*p == '-') *p = '_';
-    add(list, layer, is_nothing(value) ? FACT_ABSENT : FACT_READ, mitigation, value, source);
+    add(list, layer, is_nothing(value) ? FACT_ABSENT : FACT_READ, mitigation, in_our_words(mitigation, value, text, sizeof text), source);
     return;
   }
-  add(list, layer, is_nothing(value) ? FACT_ABSENT : FACT_READ, key, value, source);
+  bool without = strncmp(key, "torch.", 6) == 0 && is_nothing(value);
+  if (without) value = "none: built without";
+  add(list, layer, !without && is_nothing(value) ? FACT_ABSENT : FACT_READ, key, in_our_words(key, value, text, sizeof text), source);
 }
 
 /* "[pip3] numpy==1.26.4", "[conda] numpy 1.26.4 py311 conda-forge" */

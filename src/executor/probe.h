@@ -2,7 +2,7 @@
  * Order    applies, then collect
  * Errors   a probe cannot fail: what it could not read is a fact that says why
  * Limits   it reads files below the root it is given and asks libraries and the executor's own routes. It runs in a child process with
- *          a deadline (executor/probe_run.h), after those whose names come before its own, whose facts it sees */
+ *          a deadline (executor/probe_run.h) */
 #ifndef EXECUTOR_PROBE_H
 #define EXECUTOR_PROBE_H
 
@@ -24,6 +24,7 @@ struct probe_target {
 struct probe {
   const char *name, *summary, *reads;
   enum layer layer;
+  int stage; /* 0, 1 or 2: a probe sees the facts of those of earlier stages */
   /* Required. NULL: yes; else the reason why not. */
   const char *(*applies)(const struct probe_target *target);
   /* Required. */

@@ -87,8 +87,8 @@ static void judge_objectives(const struct contract *contract, const struct sessi
                                                        contract->method.confidence);
     double allowed = 1 - slo[i].quantile + 1e-12;
     p->objectives_met = p->objectives_met && misses.share <= allowed;
-    p->objectives_held = p->objectives_held && misses.high <= allowed;
-    p->objectives_missed = p->objectives_missed || misses.low > allowed;
+    p->objectives_held = p->objectives_held && (misses.high <= allowed || (misses.far_above && misses.share <= allowed));
+    p->objectives_missed = p->objectives_missed || misses.low > allowed || (misses.far_below && misses.share > allowed);
   }
   free(own);
 }

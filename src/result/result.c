@@ -385,8 +385,8 @@ static void close_precision(struct scan *scan) {
     double allowed = 1 - o->quantile + 1e-12; /* 1 - 0.99 is not 0.01 */
     o->n_effective = o->misses.n_effective;
     o->met = o->measured.estimate <= (double)o->at_most_ns;
-    o->held = o->misses.high <= allowed;
-    o->missed = o->misses.low > allowed;
+    o->held = o->misses.high <= allowed || (o->misses.far_above && o->misses.share <= allowed);
+    o->missed = o->misses.low > allowed || (o->misses.far_below && o->misses.share > allowed);
     o->bounded = o->held || o->missed || o->n_effective >= (double)quantile_least_sample(o->quantile, confidence);
   }
   p->output_rate = not_negative(interval_of_sessions(p, output_rate_of, 0, 0, confidence));

@@ -12,6 +12,9 @@ enum { BATCHES_PER_SESSION = 20, BATCH_LEAST = 10, HILL_LEAST = 20, SKEWED_LEAST
 /* Sessions differ where the F test says so at this level; then the variance between them is taken at this upper bound of it. */
 static const double DIFFER_LEVEL = 0.05, VARIANCE_BOUND = 0.10;
 
+/* A middle quantile holds without that bound, as simulation shows: sessions lie on both sides of it. */
+static const double MIDDLE = 0.4;
+
 /* What a share or mean is the sum of: y per value. */
 struct measure {
   double threshold; /* the indicator of x <= threshold, where `shares` */
@@ -113,12 +116,39 @@ struct session_quantile sessions_quantile(const struct session_values *sessions,
   /* A tail may look alike in a few sessions by accident; their medians betray that they differ. What is then given must be safe in
    * exactly those cases in which the variance between sessions came out small. */
   double knowing = sessions_freedom_factor(own.n_sessions, confidence);
-  if (sessions_differ(&own) || sessions_differ(&median))
+  if (fmin(p, 1 - p) < MIDDLE && (sessions_differ(&own) || sessions_differ(&median)))
     knowing = fmin(knowing, f_quantile(VARIANCE_BOUND, (double)(own.n_sessions - 1), (double)own.n_batches));
   result.design_effect = own.greatest;
   result.n_effective = (double)result.n / result.design_effect * knowing;
   result.quantile = quantile_interval_effective(sorted, result.n, p, confidence, result.n_effective);
   return result;
+}
+
+/* One more session's quantile: between which bounds would it lie? False where that cannot be said. */
+static bool predict_session(const struct session_values *sessions, size_t n_sessions, double quantile, double confidence, double *ret_low,
+                            double *ret_high) {
+  size_t least = quantile_least_sample(quantile, confidence), k = 0;
+  double *own = xalloc(n_sessions + 1, sizeof *own), mean = 0, squares = 0;
+  bool finite = true;
+  for (size_t s = 0; s < n_sessions; s++) {
+    if (sessions[s].n == 0) continue;
+    double *x = xalloc(sessions[s].n, sizeof *x);
+    for (size_t i = 0; i < sessions[s].n; i++) x[i] = sessions[s].x[i];
+    quantile_sort(x, sessions[s].n);
+    own[k] = sessions[s].n >= least ? quantile_of(x, sessions[s].n, quantile) : x[sessions[s].n - 1];
+    finite = finite && isfinite(own[k]);
+    mean += own[k++];
+    free(x);
+  }
+  if (k >= 2 && finite) {
+    mean /= (double)k;
+    for (size_t s = 0; s < k; s++) squares += (own[s] - mean) * (own[s] - mean);
+    double spread = special_t_quantile(1 - (1 - confidence) / 2, (double)(k - 1)) * sqrt(squares / (double)(k - 1) * (1 + 1 / (double)k));
+    *ret_low = mean - spread;
+    *ret_high = mean + spread;
+  }
+  free(own);
+  return k >= 2 && finite;
 }
 
 struct session_share sessions_share_above(const struct session_values *sessions, size_t n_sessions, const double *sorted, double threshold,
@@ -131,6 +161,11 @@ struct session_share sessions_share_above(const struct session_values *sessions,
     for (size_t i = 0; i < sessions[s].n; i++) result.n_above += !(sessions[s].x[i] <= threshold);
   }
   if (result.n == 0) return result;
+  double least, greatest;
+  if (predict_session(sessions, n_sessions, quantile, confidence, &least, &greatest)) {
+    result.far_above = greatest <= threshold;
+    result.far_below = least > threshold;
+  }
   double half = (1 - confidence) / 2, there = share_effect(sessions, n_sessions, threshold, result.n).greatest,
          own = share_effect(sessions, n_sessions, quantile_of(sorted, result.n, quantile), result.n).greatest;
   result.share = (double)result.n_above / (double)result.n;

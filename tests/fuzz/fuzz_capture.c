@@ -1,7 +1,8 @@
-/* Captures read back: no crash, and writing what was read gives the same fingerprint. */
+/* Captures, and what other tools wrote of a machine, read: no crash, and writing what was read gives the same fingerprint. */
 #include <string.h>
 
 #include "executor/capture.h"
+#include "executor/import.h"
 #include "tests/fuzz/holds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -12,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct buffer json;
   char first[DIGEST_HEX], second[DIGEST_HEX];
   buffer_init(&json, 64 << 20);
-  if (capture_read((const char *)data, size, &facts, &error) == LYNX_OK) {
+  if (capture_import((const char *)data, size, &facts, &error) == LYNX_OK) {
     HOLDS(capture_write(&facts, &(struct capture_head){.taken_at = ""}, &json));
     HOLDS(capture_read(json.data, json.length, &again, &error) == LYNX_OK);
     capture_fingerprint(&facts, first);

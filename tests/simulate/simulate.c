@@ -97,8 +97,8 @@ static void study_objectives(enum series_kind kind, size_t n_sessions, size_t ea
     quantile_sort(sorted, n_sessions * each);
     for (int q = 0; q < 3; q++) {
       struct session_share share = sessions_share_above(sessions, n_sessions, sorted, series_quantile(kind, levels[q]), levels[q], 0.95);
-      held[q] += share.high <= 1 - levels[q];
-      missed[q] += share.low > 1 - levels[q];
+      held[q] += share.high <= 1 - levels[q] || (share.far_above && share.share <= 1 - levels[q]);
+      missed[q] += share.low > 1 - levels[q] || (share.far_below && share.share > 1 - levels[q]);
     }
   }
   for (int q = 0; q < 3; q++) {

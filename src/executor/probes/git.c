@@ -168,6 +168,7 @@ const struct probe probe_git;
 const struct probe probe_git = {.name = "git",
                                 .summary = "commit and changes of the serving code, where it is a git checkout",
                                 .reads = "/proc/PID/cwd, .git",
+                                .stage = 1,
                                 .layer = LAYER_APPLICATION,
                                 .applies = git_applies,
                                 .collect = git_collect};

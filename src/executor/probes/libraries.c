@@ -129,6 +129,7 @@ const struct probe probe_libraries;
 const struct probe probe_libraries = {.name = "libraries",
                                       .summary = "every mapped library of the serving processes: version, build id, digest",
                                       .reads = "/proc/PID/maps, ELF files",
+                                      .stage = 1,
                                       .layer = LAYER_RUNTIME,
                                       .applies = libraries_applies,
                                       .collect = libraries_collect};

@@ -354,6 +354,7 @@ const struct probe probe_model;
 const struct probe probe_model = {.name = "model",
                                   .summary = "the model that is served: files, tensor types, architecture, tokenizer, digest",
                                   .reads = "the command line, /proc/PID/maps, the model's files",
+                                  .stage = 1,
                                   .layer = LAYER_APPLICATION,
                                   .applies = model_applies,
                                   .collect = model_collect};

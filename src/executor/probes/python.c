@@ -285,6 +285,7 @@ const struct probe probe_python;
 const struct probe probe_python = {.name = "python",
                                    .summary = "the serving process's Python: version, every distribution, what PyTorch was built for",
                                    .reads = "/proc/PID/maps, site-packages, torch/version.py",
+                                   .stage = 1,
                                    .layer = LAYER_FRAMEWORK,
                                    .applies = python_applies,
                                    .collect = python_collect};

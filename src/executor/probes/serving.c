@@ -291,6 +291,7 @@ const struct probe probe_serving;
 const struct probe probe_serving = {.name = "serving",
                                     .summary = "which server it is, and its batching, cache, parallelism and execution settings",
                                     .reads = "the command line, the server's own routes and metrics",
+                                    .stage = 2,
                                     .layer = LAYER_SERVING,
                                     .applies = serving_applies,
                                     .collect = serving_collect};

@@ -96,6 +96,7 @@ const struct probe probe_stack;
 const struct probe probe_stack = {.name = "stack",
                                   .summary = "do driver, CUDA, framework and GPU fit one another; how the graph is executed",
                                   .reads = "the facts of other probes",
+                                  .stage = 2,
                                   .layer = LAYER_FRAMEWORK,
                                   .applies = stack_applies,
                                   .collect = stack_collect};

@@ -75,6 +75,7 @@ const struct probe probe_storage;
 const struct probe probe_storage = {.name = "storage",
                                     .summary = "the file system and disk that hold the model",
                                     .reads = "/proc/self/mountinfo, /sys/dev/block",
+                                    .stage = 2,
                                     .layer = LAYER_SYSTEM,
                                     .applies = storage_applies,
                                     .collect = storage_collect};
