@@ -3,13 +3,14 @@ BUILD ?= build
 CC_CACHE := $(shell command -v ccache 2>/dev/null)
 MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 
-.PHONY: help build demo test test-peers check bench simulate fuzz install clean format fresh-machine
+.PHONY: help build demo test test-peers test-gpu check bench simulate fuzz install clean format fresh-machine
 
 help:
 	@echo "make demo      install what is missing, build, measure a real inference stack, print claims, write a report"
 	@echo "make test      install what is missing, build, run all tests"
 	@echo "make build     only build: build/lynxbench and build/lynxbench-ref"
 	@echo "make test-peers  tests against executors from PyPI (PyTorch), in build/peers"
+	@echo "make test-gpu  where an NVIDIA GPU is at hand: capture it, hold it against nvidia-smi, keep it as test data"
 	@echo "make check     sanitizers, fuzzing, static analysis, formatting, layers, documents against tables"
 	@echo "make bench     what measuring costs and how late it is, on this machine"
 	@echo "make simulate  hold intervals, steady state and saturation search against simulation (minutes)"
@@ -39,6 +40,10 @@ test-peers: packages-test
 	@ninja -C $(BUILD)
 	@scripts/peers.sh $(BUILD)
 
+test-gpu: packages-test
+	@$(MAKE) --no-print-directory build
+	@scripts/gpu.sh $(BUILD)
+
 check: packages-check
 	@scripts/check.sh
 
@@ -46,6 +51,7 @@ bench: packages-test
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 	@bench/instrument.sh $(BUILD)
+	@python3 bench/capture.py $(BUILD)
 
 simulate: packages-test
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja

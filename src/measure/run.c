@@ -89,6 +89,23 @@ static enum lynx_status capture_now(struct run *run, const char *moment, const c
                         .source = "the contract"};
     if (layer_parse(arena_text(&run->arena, key, (size_t)(dot - key)), &fact.layer)) fact_add(&facts, &fact);
   }
+  /* What is asked of it: context, since the same executor may be asked for something else. */
+  const char *loads = load_text(run->contract.regime.load);
+  fact_add(&facts, &(struct fact){.layer = LAYER_DEMAND,
+                                  .kind = FACT_CONTEXT,
+                                  .status = FACT_DECLARED,
+                                  .key = "demand.load",
+                                  .value = loads,
+                                  .unit = "",
+                                  .source = "the contract"});
+  if (run->contract.workload.profile_file != NULL)
+    fact_add(&facts, &(struct fact){.layer = LAYER_DEMAND,
+                                    .kind = FACT_CONTEXT,
+                                    .status = FACT_DECLARED,
+                                    .key = "demand.profile",
+                                    .value = run->contract.workload.profile_file,
+                                    .unit = "",
+                                    .source = "the contract"});
   enum lynx_status status = join_hosts(run, &facts);
   fact_sort(&facts);
   if (status == LYNX_OK) status = bundle_put_facts(run->bundle, arena_printf(&run->arena, "%s:%s", moment, precision), &facts, run->error);

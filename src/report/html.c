@@ -729,12 +729,13 @@ static void put_difference_tables(struct buffer *out, const struct difference_li
       if (layer >= 0) (void)buffer_text(out, "</table>");
       put_text(out, "<h3>", layer_text(d->layer), " <span class='dim'>");
       put_text(out, "", contract != NULL ? contract_owner(contract, d->layer) : layer_default_owner(d->layer),
-               "</span></h3><table><tr><th>fact</th><th>");
+               "</span></h3><table style='table-layout:fixed'><colgroup><col style='width:23%'><col style='width:29%'><col "
+               "style='width:29%'><col style='width:19%'></colgroup><tr><th>fact</th><th>");
       put_text(out, "", a, "</th><th>");
       put_text(out, "", b, "</th><th>matters</th></tr>");
     }
     layer = (int)d->layer;
-    put_text(out, "<tr><td class='mono'>", d->key, "</td><td class='v'>");
+    put_text(out, "<tr><td class='mono v'>", d->key, "</td><td class='v'>");
     put_text(out, "", d->a != NULL ? d->a : "-",
              d->order == VERSION_A_NEWER ? " <span class='dim'>newer</span></td><td class='v'>" : "</td><td class='v'>");
     put_text(out, "", d->b != NULL ? d->b : "-", d->order == VERSION_B_NEWER ? " <span class='dim'>newer</span></td><td>" : "</td><td>");

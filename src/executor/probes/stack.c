@@ -38,13 +38,27 @@ static void cuda_of_capability(int capability, int *ret_first, int *ret_dropped)
     }
 }
 
+/* The CUDA runtime that is mapped: by its library's name, else by the wheel that carries it ("12.1.105"). */
+static const char *cuda_runtime(const struct fact_list *facts) {
+  static const char *const keys[] = {"python.package.nvidia-cuda-runtime-cu12", "python.package.nvidia-cuda-runtime-cu11",
+                                     "python.package.nvidia-cuda-runtime", "library.libcudart.so"};
+  for (size_t i = 0; i < LYNX_COUNT(keys); i++) {
+    const char *value = known(facts, keys[i]);
+    if (value != NULL) return strncmp(value, "version ", 8) == 0 ? value + 8 : value;
+  }
+  return NULL;
+}
+
 static void say_matrix(const struct probe_target *target, struct fact_list *facts) {
   static const char source[] = "driver.cuda, torch.cuda, library.libcudart, gpu.0.compute-capability";
   const char *gpus = known(facts, "gpu.count"), *built_text = known(facts, "torch.cuda"),
              *capability_text = known(facts, "gpu.0.compute-capability");
   int driver = version_of(known(facts, "driver.cuda")), built = version_of(built_text), capability = version_of(capability_text), first,
       dropped;
-  const char *torch = known(facts, "torch.version");
+  const char *torch = known(facts, "torch.version"), *runtime = cuda_runtime(facts);
+  if (runtime != NULL)
+    probe_printf(target, facts, LAYER_FRAMEWORK, FACT_IDENTITY, "its wheel, or the mapped library's name", "cuda.runtime", "%.*s",
+                 (int)strcspn(runtime, ";"), runtime);
   if (torch == NULL) return;
   if (built == 0 && gpus != NULL && atoi(gpus) > 0 && known(facts, "torch.hip") == NULL) {
     probe_printf(target, facts, LAYER_FRAMEWORK, FACT_STATE, source, "cuda.verdict",
