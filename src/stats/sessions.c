@@ -124,7 +124,8 @@ struct session_quantile sessions_quantile(const struct session_values *sessions,
   return result;
 }
 
-/* One more session's quantile: between which bounds would it lie? False where that cannot be said. */
+/* One more session's quantile: between which bounds would it lie? With a fifth of the error that is allowed, since the share of values
+ * judges with all of it. False where that cannot be said. */
 static bool predict_session(const struct session_values *sessions, size_t n_sessions, double quantile, double confidence, double *ret_low,
                             double *ret_high) {
   size_t least = quantile_least_sample(quantile, confidence), k = 0;
@@ -143,7 +144,7 @@ static bool predict_session(const struct session_values *sessions, size_t n_sess
   if (k >= 2 && finite) {
     mean /= (double)k;
     for (size_t s = 0; s < k; s++) squares += (own[s] - mean) * (own[s] - mean);
-    double spread = special_t_quantile(1 - (1 - confidence) / 2, (double)(k - 1)) * sqrt(squares / (double)(k - 1) * (1 + 1 / (double)k));
+    double spread = special_t_quantile(1 - (1 - confidence) / 10, (double)(k - 1)) * sqrt(squares / (double)(k - 1) * (1 + 1 / (double)k));
     *ret_low = mean - spread;
     *ret_high = mean + spread;
   }

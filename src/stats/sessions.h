@@ -42,8 +42,8 @@ double sessions_freedom_factor(size_t n_sessions, double confidence);
  * what an objective on `quantile` is judged by. The design effect is the greater of that at the threshold and that at the sample's own
  * quantile: where hardly a value is above the threshold, how sessions differ shows at the latter only. sorted: all values, ascending.
  * A threshold that is far off needs no such share: where a further session's own quantile would lie on one side of it (the prediction
- * interval of one more normal value, mean +- t(k-1) s sqrt(1 + 1/k); of a session too short for the quantile its greatest value is
- * taken), `far_above` or `far_below` says that the threshold lies above or below all of it. */
+ * interval of one more normal value, mean +- t(k-1) s sqrt(1 + 1/k) at a fifth of alpha; of a session too short for the quantile its
+ * greatest value is taken), `far_above` or `far_below` says that the threshold lies above or below all of it. */
 struct session_share {
   double share, low, high, n_effective;
   size_t n, n_above;
