@@ -172,8 +172,10 @@ struct route {
 
 /* What differs from one moment or request to the next is state. */
 static bool is_volatile(const char *name) {
-  static const char *const words[] = {"time",     "uptime", "port",    "host",  "pid",        "seed", "usage",   "token_ids", "expires",
-                                      "modified", "slot",   "running", "queue", "throughput", "load", "created", "random"};
+  static const char *const words[] = {"time",      "uptime",  "port",       "host",   "pid",     "seed",  "usage",
+                                      "token_ids", "expires", "modified",   "slot",   "running", "queue", "throughput",
+                                      "load",      "created", "processing", "remain", "sleep",   "task",  "next_token",
+                                      "state",     "count",   "elapsed",    "random"};
   for (size_t i = 0; i < LYNX_COUNT(words); i++)
     if (strcasestr(name, words[i]) != NULL) return true;
   return false;
