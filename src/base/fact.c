@@ -7,12 +7,9 @@
 
 enum { FACT_VALUE_MAX = 4096 };
 
-static const char *const status_names[FACT_STATUS_COUNT] = {[FACT_READ] = "read",
-                                                            [FACT_ABSENT] = "absent",
-                                                            [FACT_DENIED] = "denied",
-                                                            [FACT_UNSUPPORTED] = "unsupported",
-                                                            [FACT_DECLARED] = "declared",
-                                                            [FACT_WITHHELD] = "withheld"};
+static const char *const status_names[FACT_STATUS_COUNT] = {
+    [FACT_READ] = "read",         [FACT_ABSENT] = "absent",    [FACT_DENIED] = "denied", [FACT_UNSUPPORTED] = "unsupported",
+    [FACT_DECLARED] = "declared", [FACT_WITHHELD] = "withheld"};
 static const char *const kind_names[FACT_KIND_COUNT] = {[FACT_IDENTITY] = "identity", [FACT_STATE] = "state", [FACT_CONTEXT] = "context"};
 
 static const char *keep(struct fact_list *list, const char *text) {
@@ -111,4 +108,12 @@ bool fact_kind_parse(const char *text, enum fact_kind *ret) {
 
 bool fact_is_known(const struct fact *fact) {
   return fact->status == FACT_READ || fact->status == FACT_DECLARED;
+}
+
+const char *fact_without_role(const char *key) {
+  for (;;) {
+    size_t n = strcspn(key, "/.");
+    if (key[n] != '/') return key;
+    key += n + 1;
+  }
 }

@@ -40,7 +40,7 @@ struct fact_list {
   size_t n_items, room;
   uint32_t *slots;                                       /* hash table of index + 1 by key; 0: free */
   size_t n_slots;                                        /* a power of two, or 0 */
-  char salt[33];   /* of the digests of withheld facts: hexadecimal; "" where it is not known */
+  char salt[33];                                         /* of the digests of withheld facts: hexadecimal; "" where it is not known */
   void (*added)(void *context, const struct fact *fact); /* NULL, or told of every fact that was added */
   void *context;
 };
@@ -55,6 +55,8 @@ const char *fact_status_text(enum fact_status status);
 bool fact_status_parse(const char *text, enum fact_status *ret);
 const char *fact_kind_text(enum fact_kind kind);
 bool fact_kind_parse(const char *text, enum fact_kind *ret);
+/* Keys of joined hosts begin with their roles: "server-1/cpu.governor" -> "cpu.governor". A role holds neither '/' nor '.'. */
+const char *fact_without_role(const char *key);
 /* Is there a value, rather than a reason why not? */
 bool fact_is_known(const struct fact *fact);
 

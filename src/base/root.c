@@ -3,10 +3,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -16,10 +18,39 @@ char *root_path(const struct root *root, const char *path, char *text, size_t si
   return text;
 }
 
-enum lynx_status root_read(const struct root *root, const char *path, struct buffer *ret, struct lynx_error *error) {
+/* "/proc/42/root/etc/x" -> the length of "/proc/42/root"; 0 if it is no such path. */
+static size_t process_root(const char *path) {
+  if (strncmp(path, "/proc/", 6) != 0) return 0;
+  size_t n = 6 + strspn(path + 6, "0123456789");
+  return n > 6 && strncmp(path + n, "/root/", 6) == 0 ? n + 5 : 0;
+}
+
+int root_open(const struct root *root, const char *path) {
   char full[4096];
+  size_t inner = process_root(path);
   root_path(root, path, full, sizeof full);
-  int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (inner == 0) return open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  /* What a link means there, it means in that root: not in ours, where it could name any file that we may read. And only plain files
+   * are read: the process may have put a pipe in its place. */
+  char *at = full + strlen(root->path) + inner;
+  *at = 0;
+  int directory = open(full, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return -1;
+  struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_IN_ROOT};
+  int fd = (int)syscall(SYS_openat2, directory, at + 1, &how, sizeof how), reason = errno;
+  (void)close(directory);
+  struct stat info;
+  if (fd >= 0 && (fstat(fd, &info) != 0 || (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))) {
+    (void)close(fd);
+    fd = -1;
+    reason = EINVAL;
+  }
+  errno = reason;
+  return fd;
+}
+
+enum lynx_status root_read(const struct root *root, const char *path, struct buffer *ret, struct lynx_error *error) {
+  int fd = root_open(root, path);
   if (fd < 0) {
     enum lynx_status status = errno == ENOENT || errno == ENOTDIR ? LYNX_NOT_FOUND : LYNX_IO;
     lynx_error_at(error, path, 0, NULL);
@@ -73,8 +104,9 @@ static int compare_names(const void *a, const void *b) {
 }
 
 bool root_list(const struct root *root, const char *path, size_t limit, void (*visit)(void *, const char *), void *context) {
-  char full[4096];
-  DIR *dir = opendir(root_path(root, path, full, sizeof full));
+  int fd = root_open(root, path);
+  DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+  if (dir == NULL && fd >= 0) (void)close(fd);
   if (dir == NULL) return false;
   char **names = NULL;
   size_t n = 0;

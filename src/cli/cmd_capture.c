@@ -1,10 +1,12 @@
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/endpoint.h"
 #include "base/number.h"
 #include "base/random.h"
+#include "cli/capture_target.h"
 #include "cli/command.h"
 #include "executor/capture.h"
 #include "executor/difference.h"
@@ -39,12 +41,20 @@ static bool merge(const struct arguments *arguments, struct fact_list *facts) {
   struct lynx_error error = {0};
   for (int i = 0; i < arguments->n_positional; i++) {
     const char *argument = arguments->positional[i], *equals = strchr(argument, '=');
-    if (equals == NULL || equals == argument || equals - argument > 80 || memchr(argument, '/', (size_t)(equals - argument)) != NULL) {
-      (void)fprintf(stderr, "lynxbench capture: --merge: found '%s'; accepted: ROLE=FILE, such as server-1=gpu-7.json\n", argument);
+    if (equals == NULL || equals == argument || equals - argument > 80 || strcspn(argument, "/.") < (size_t)(equals - argument)) {
+      (void)fprintf(
+          stderr,
+          "lynxbench capture: --merge: found '%s'; accepted: ROLE=FILE, such as server-1=gpu-7.json; a role holds no '/' and no '.'\n",
+          argument);
       return false;
     }
     (void)snprintf(names[i], sizeof names[i], "%.*s", (int)(equals - argument), argument);
     roles[i] = names[i];
+    for (int k = 0; k < i; k++)
+      if (strcmp(names[k], names[i]) == 0) {
+        (void)fprintf(stderr, "lynxbench capture: --merge: the role '%s' is given twice; accepted: one file for each role\n", names[i]);
+        return false;
+      }
     struct fact_list one = {0};
     struct buffer text;
     if (equals[1] == 0) {
@@ -66,33 +76,43 @@ static bool merge(const struct arguments *arguments, struct fact_list *facts) {
   return true;
 }
 
-static bool capture(const struct arguments *arguments, struct fact_list *facts) {
-  struct root root = {""};
-  struct capture_request request = {.root = &root, .clock = &clock_system, .endpoint = option(arguments, "endpoint")};
-  const char *pid = option(arguments, "pid");
+bool capture_target(const char *command, const char *endpoint_url, const char *pid, const struct root *root, struct capture_request *ret) {
   struct endpoint endpoint;
   struct lynx_error error = {0};
   char proc[64], line[64];
+  ret->endpoint = endpoint_url;
+  if (pid != NULL && (!number_int64(pid, strlen(pid), &ret->pid) || ret->pid < 1)) {
+    (void)fprintf(stderr, "lynxbench %s: --pid: found '%s'; accepted: a process id, 1 or more\n", command, pid);
+    return false;
+  }
+  if (endpoint_url != NULL && endpoint_parse(endpoint_url, &endpoint, &error) != LYNX_OK) {
+    lynx_error_at(&error, NULL, 0, "--endpoint");
+    (void)report_error(&error);
+    return false;
+  }
+  (void)snprintf(proc, sizeof proc, "/proc/%lld/status", (long long)ret->pid);
+  if (pid != NULL && !root_read_line(root, proc, line, sizeof line)) {
+    (void)fprintf(stderr, "lynxbench %s: --pid: found %s; accepted: a process that runs on this machine\n", command, pid);
+    return false;
+  }
+  return true;
+}
+
+static bool capture(const struct arguments *arguments, struct fact_list *facts) {
+  struct root root = {""};
+  struct capture_request request = {.root = &root, .clock = &clock_system};
+  struct stat info;
   if (option(arguments, "root") != NULL) root.path = option(arguments, "root");
+  if (root.path[0] != 0 && (stat(root.path, &info) != 0 || !S_ISDIR(info.st_mode))) {
+    (void)fprintf(stderr, "lynxbench capture: --root: found '%s'; accepted: a directory that holds a recorded proc and sys\n", root.path);
+    return false;
+  }
+  if (!capture_target("capture", option(arguments, "endpoint"), option(arguments, "pid"), &root, &request)) return false;
   request.ask_routes = option(arguments, "quiet-routes") == NULL;
   if (option(arguments, "digest") != NULL) {
     request.digest_budget = INT64_MAX;
     request.deadline_ns = (int64_t)24 * 3600 * 1000000000; /* weights of a terabyte are read in hours */
     (void)fprintf(stderr, "reading the model's weights for their digest: about 1 s for each GB, once; it is remembered\n");
-  }
-  if (pid != NULL && (!number_int64(pid, strlen(pid), &request.pid) || request.pid < 1)) {
-    (void)fprintf(stderr, "lynxbench capture: --pid: found '%s'; accepted: a process id, 1 or more\n", pid);
-    return false;
-  }
-  if (request.endpoint != NULL && endpoint_parse(request.endpoint, &endpoint, &error) != LYNX_OK) {
-    lynx_error_at(&error, NULL, 0, "--endpoint");
-    (void)report_error(&error);
-    return false;
-  }
-  (void)snprintf(proc, sizeof proc, "/proc/%lld/status", (long long)request.pid);
-  if (pid != NULL && !root_read_line(&root, proc, line, sizeof line)) {
-    (void)fprintf(stderr, "lynxbench capture: --pid: found %s; accepted: a process that runs on this machine\n", pid);
-    return false;
   }
   capture_run(&request, facts);
   return true;
@@ -132,10 +152,10 @@ static int hold_against(const char *path, const struct fact_list *facts, struct 
 
 static bool write_as(const char *format, const struct fact_list *facts, const struct capture_head *head, struct buffer *out) {
   if (strcmp(format, "json") == 0) return capture_write(facts, head, out);
-  if (strcmp(format, "markdown") == 0) return inventory_markdown(facts, head->taken_at, out);
-  if (strcmp(format, "cyclonedx") == 0) return inventory_cyclonedx(facts, head->taken_at, out);
+  if (strcmp(format, "markdown") == 0) return inventory_markdown(facts, head->fingerprint, head->taken_at, out);
+  if (strcmp(format, "cyclonedx") == 0) return inventory_cyclonedx(facts, head->fingerprint, head->taken_at, out);
   if (strcmp(format, "mlperf") == 0) return inventory_mlperf(facts, out);
-  return text_capture(facts, color_wanted(stdout), out);
+  return text_capture(facts, head->fingerprint, color_wanted(stdout), out);
 }
 
 static int run(const struct arguments *arguments) {
@@ -159,6 +179,18 @@ static int run(const struct arguments *arguments) {
                   merged ? "lynxbench capture: --merge needs the captures to join: ROLE=FILE ...\n"
                          : "lynxbench capture: found '%s'; accepted: no argument, or --merge before ROLE=FILE ...\n",
                   arguments->positional[0]);
+    return EXIT_WRONG_INPUT;
+  }
+  if (merged && (option(arguments, "pid") != NULL || option(arguments, "endpoint") != NULL || option(arguments, "root") != NULL)) {
+    (void)fprintf(stderr, "lynxbench capture: --merge joins files; --pid, --endpoint and --root belong to a capture of their own\n");
+    return EXIT_WRONG_INPUT;
+  }
+  if (merged && (strcmp(format, "mlperf") == 0 || strcmp(format, "cyclonedx") == 0)) {
+    (void)fprintf(stderr, "lynxbench capture: --format %s describes one host; write it for each capture, before they are joined\n", format);
+    return EXIT_WRONG_INPUT;
+  }
+  if (against != NULL && path == NULL && option(arguments, "format") != NULL) {
+    (void)fprintf(stderr, "lynxbench capture: --against prints what moved; with --format, name the file for the capture too: --out FILE\n");
     return EXIT_WRONG_INPUT;
   }
   struct fact_list facts = {0}, shown = {0};

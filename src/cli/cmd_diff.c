@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/number.h"
 #include "cli/bundle_file.h"
+#include "cli/capture_target.h"
 #include "cli/command.h"
 #include "executor/capture.h"
 #include "executor/difference.h"
@@ -44,12 +44,9 @@ static bool load_bundle(const char *path, struct side *side) {
 static bool load_now(const struct arguments *arguments, struct side *side) {
   struct root root = {""};
   struct capture_request request = {.root = &root, .clock = &clock_system, .ask_routes = true};
-  request.endpoint = argument_option(&command_diff, arguments, "endpoint");
-  const char *pid = argument_option(&command_diff, arguments, "pid");
-  if (pid != NULL && (!number_int64(pid, strlen(pid), &request.pid) || request.pid < 1)) {
-    (void)fprintf(stderr, "lynxbench diff: --pid: found '%s'; accepted: a process id, 1 or more\n", pid);
+  if (!capture_target("diff", argument_option(&command_diff, arguments, "endpoint"), argument_option(&command_diff, arguments, "pid"),
+                      &root, &request))
     return false;
-  }
   capture_run(&request, &side->facts);
   return true;
 }

@@ -200,8 +200,9 @@ static void check_names(const struct contract *c, struct problem_list *problems)
   for (size_t i = 0; i < c->owners.n_items; i++)
     if (!layer_parse(c->owners.keys[i], &layer)) error_at(problems, "owners", c->owners.keys[i], layers);
   for (size_t i = 0; i < c->executor.hosts.n_items; i++)
-    if (strchr(c->executor.hosts.keys[i], '/') != NULL || strlen(c->executor.hosts.keys[i]) > 80)
-      error_at(problems, "executor.hosts", c->executor.hosts.keys[i], "a role of at most 80 characters without '/', such as server-1");
+    if (strpbrk(c->executor.hosts.keys[i], "/.") != NULL || strlen(c->executor.hosts.keys[i]) > 80)
+      error_at(problems, "executor.hosts", c->executor.hosts.keys[i],
+               "a role of at most 80 characters without '/' and '.', such as server-1");
   for (size_t i = 0; i < c->executor.declare.n_items; i++)
     if (!begins_with_layer(c->executor.declare.keys[i]))
       error_at(problems, "executor.declare", c->executor.declare.keys[i], "a layer, a dot and a name, such as facility.cooling");

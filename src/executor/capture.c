@@ -1,5 +1,6 @@
 #include "executor/capture.h"
 
+#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <inttypes.h>
 #include <netdb.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include "base/endpoint.h"
@@ -20,6 +22,8 @@ struct search {
   const struct root *root;
   const char *table;
   int port;
+  const char *address; /* as the kernel prints it; "": any */
+  bool exact;          /* one that listens on just that address was found */
   unsigned long long inodes[64];
   size_t n_inodes;
   int64_t pid;
@@ -35,10 +39,19 @@ static void find_inodes(struct search *search, const char *path) {
       if (*line == '\n' && *++line == 0) break;
       unsigned port, state;
       unsigned long long inode;
+      char address[40];
       /* sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode */
-      if (sscanf(line, "%*d: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*u %*d %llu", &port, &state, &inode) != 3) continue;
-      if (state == 10 && (int)port == search->port && search->n_inodes < LYNX_COUNT(search->inodes))
-        search->inodes[search->n_inodes++] = inode;
+      if (sscanf(line, "%*d: %39[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*u %*d %llu", address, &port, &state, &inode) != 4)
+        continue;
+      if (state != 10 || (int)port != search->port || search->n_inodes == LYNX_COUNT(search->inodes)) continue;
+      /* Two may listen on one port of two addresses: the one that was asked for, else who listens on all. */
+      bool any = strspn(address, "0") == strlen(address), asked = search->address[0] != 0 && strcasecmp(address, search->address) == 0;
+      if (search->address[0] != 0 && !any && !asked && strlen(address) == strlen(search->address)) continue;
+      if (asked && !search->exact) {
+        search->exact = true;
+        search->n_inodes = 0;
+      }
+      if (!search->exact || asked) search->inodes[search->n_inodes++] = inode;
     }
   buffer_release(&text);
 }
@@ -66,8 +79,12 @@ static void look_at_process(void *context, const char *name) {
   (void)root_list(search->root, path, 65536, look_at_descriptor, search); /* another user's process: not readable, and not listed */
 }
 
-int64_t capture_find_listener(const struct root *root, int port) {
-  struct search search = {.root = root, .port = port};
+int64_t capture_find_listener(const struct root *root, const char *host, int port) {
+  struct in_addr address;
+  char hex[16] = "";
+  if (host != NULL && inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &address) == 1)
+    (void)snprintf(hex, sizeof hex, "%08X", address.s_addr); /* in the byte order that /proc/net/tcp prints */
+  struct search search = {.root = root, .port = port, .address = hex};
   find_inodes(&search, "/proc/net/tcp");
   find_inodes(&search, "/proc/net/tcp6");
   if (search.n_inodes > 0) (void)root_list(root, "/proc", 65536, look_at_process, &search);
@@ -84,10 +101,13 @@ static bool same_address(const struct sockaddr *a, const struct sockaddr *b) {
 }
 
 /* Does the endpoint's host stand for this machine? Loopback, or an address of one of its interfaces. */
-static bool is_local(const char *host) {
+static bool is_local(const char *host, bool *ret_resolves) {
   struct addrinfo *found = NULL;
   struct ifaddrs *interfaces = NULL;
-  if (getaddrinfo(host, NULL, &(struct addrinfo){.ai_socktype = SOCK_STREAM}, &found) != 0) return false;
+  if (getaddrinfo(host, NULL, &(struct addrinfo){.ai_socktype = SOCK_STREAM}, &found) != 0) {
+    *ret_resolves = false;
+    return false;
+  }
   const struct sockaddr *a = found->ai_addr;
   bool local = (a->sa_family == AF_INET && (ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr) >> 24) == 127) ||
                (a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr));
@@ -145,13 +165,17 @@ static void find_serving_process(const struct capture_request *request, struct p
     (void)snprintf(text, sizeof text, "%.200s is a proxy: the servers behind it are not captured", request->endpoint);
     add_hole(target, facts, "hole.behind-proxy", text);
   }
-  if (!is_local(endpoint.host)) {
-    (void)snprintf(text, sizeof text, "%.200s is on another host: nothing of the machine that serves is captured", request->endpoint);
+  bool resolves = true;
+  if (!is_local(endpoint.host, &resolves)) {
+    (void)snprintf(text, sizeof text,
+                   resolves ? "%.200s is on another host: nothing of the machine that serves is captured"
+                            : "%.200s does not resolve to an address: nothing of what serves is captured",
+                   request->endpoint);
     if (!request->hosts_known) add_hole(target, facts, "hole.remote-host", text);
     target->why_not = "the endpoint is on another host";
     return;
   }
-  int64_t listener = capture_find_listener(request->root, endpoint.port);
+  int64_t listener = capture_find_listener(request->root, endpoint.host, endpoint.port);
   if (target->pid == 0) target->pid = listener > 0 ? listener : request->started_pid;
   if (listener > 0 && request->pid == 0 && !request->behind_proxy && forwards(request->root, listener, name, sizeof name)) {
     (void)snprintf(text, sizeof text,
@@ -303,6 +327,8 @@ enum lynx_status capture_read(const char *json, size_t length, struct fact_list 
     (void)snprintf(ret->salt, sizeof ret->salt, "%s", salt);
   size_t i;
   json_t *item;
+  if (status == LYNX_OK && json_array_size(json_object_get(root, "facts")) == 0)
+    status = lynx_fail(error, LYNX_INPUT, "'facts' is not a list of facts, or holds none");
   json_array_foreach(json_object_get(root, "facts"), i, item) {
     struct fact fact = {.key = json_get_text(item, "key", ""),
                         .value = json_get_text(item, "value", ""),
@@ -316,7 +342,14 @@ enum lynx_status capture_read(const char *json, size_t length, struct fact_list 
     else if (i >= 100000) status = lynx_fail(error, LYNX_LIMIT, "more than 100000 facts");
     else fact_add(ret, &fact);
   }
-  json_decref(root);
   fact_sort(ret);
+  /* Where nothing is withheld, what was written by hand shows. */
+  const char *said = json_get_text(root, "fingerprint", "");
+  char found[DIGEST_HEX];
+  capture_fingerprint(ret, found);
+  if (status == LYNX_OK && said[0] != 0 && strcmp(json_get_text(root, "disclosed", "full"), "full") == 0 && strcmp(said, found) != 0)
+    status = lynx_fail(error, LYNX_INPUT, "the facts do not have the fingerprint that the file says (%.12s, found %.12s): it was edited",
+                       said, found);
+  json_decref(root);
   return status;
 }

@@ -23,8 +23,8 @@ struct capture_request {
 
 void capture_run(const struct capture_request *request, struct fact_list *ret);
 
-/* The process that listens on a local port; 0 if none is seen. */
-int64_t capture_find_listener(const struct root *root, int port);
+/* The process that listens on a local port of that address (NULL: of any); 0 if none is seen. */
+int64_t capture_find_listener(const struct root *root, const char *host, int port);
 
 /* SHA-256 over the identity facts: layer, key, status, value and unit of each, in order. State and context are left out. */
 void capture_fingerprint(const struct fact_list *facts, char ret[DIGEST_HEX]);

@@ -56,7 +56,7 @@ static const struct {
     {"memory.transparent-huge-pages*", WEIGHT_SOMETIMES,
      "huge pages save address translation, and compaction stalls (kernel: mm/transhuge)"},
     {"memory.numa-balancing", WEIGHT_SOMETIMES, "pages are moved, and faulted to learn where from (kernel: sysctl/kernel)"},
-    {"memory.total", WEIGHT_SOMETIMES, "another amount of memory"},
+    {"memory.size", WEIGHT_SOMETIMES, "another amount of memory"},
     {"memory.speed*", WEIGHT_OFTEN, "decoding is bound by memory bandwidth where weights lie in main memory"},
     {"memory.modules", WEIGHT_OFTEN, "empty channels lower bandwidth (the board's manual)"},
     {"memory.*", WEIGHT_SELDOM, "settings of virtual memory (kernel: sysctl/vm)"},
@@ -120,16 +120,10 @@ static const struct {
     {"declared.*", WEIGHT_SOMETIMES, "somebody declared it otherwise"},
 };
 
-/* Keys of merged captures begin with the host's role: "server-1/cpu.governor". */
-static const char *without_role(const char *key) {
-  const char *slash = strchr(key, '/'), *dot = strchr(key, '.');
-  return slash != NULL && (dot == NULL || slash < dot) ? slash + 1 : key;
-}
-
 static void give_reason(struct difference *d) {
   d->reason = "";
   for (size_t i = 0; i < LYNX_COUNT(reasons); i++) {
-    if (fnmatch(reasons[i].pattern, without_role(d->key), 0) != 0) continue;
+    if (fnmatch(reasons[i].pattern, fact_without_role(d->key), 0) != 0) continue;
     d->weight = reasons[i].weight;
     d->reason = reasons[i].reason;
     return;
@@ -182,7 +176,7 @@ static bool has_versions(const char *key) {
   static const char *const patterns[] = {"*version*",  "library.*", "python.package.*", "driver.*",  "kernel.release",
                                          "torch.cuda", "torch.hip", "*.vbios",          "*firmware", "os.libc"};
   for (size_t i = 0; i < LYNX_COUNT(patterns); i++)
-    if (fnmatch(patterns[i], without_role(key), 0) == 0) return true;
+    if (fnmatch(patterns[i], fact_without_role(key), 0) == 0) return true;
   return false;
 }
 
@@ -214,14 +208,17 @@ static bool shows(const struct fact *withheld, const struct fact *open, const ch
   return strcmp(digest, withheld->value) == 0;
 }
 
+/* Read or declared, a value is the same value; and why there is none is no part of what is compared. */
 static bool same_fact(const struct fact *a, const struct fact *b, const char *salt) {
   if (shows(a, b, salt) || shows(b, a, salt)) return true;
+  if (fact_is_known(a) && fact_is_known(b)) return strcmp(a->value, b->value) == 0 && strcmp(a->unit, b->unit) == 0;
+  if (!fact_is_known(a) && a->status != FACT_WITHHELD) return a->status == b->status;
   return a->status == b->status && strcmp(a->value, b->value) == 0 && strcmp(a->unit, b->unit) == 0;
 }
 
 static void note_holes(struct difference_list *list, const struct fact_list *facts, const char *whose) {
   for (size_t i = 0; i < facts->n_items; i++) {
-    if (strncmp(without_role(facts->items[i].key), "hole.", 5) != 0) continue;
+    if (strncmp(fact_without_role(facts->items[i].key), "hole.", 5) != 0) continue;
     list->holes = xgrow(list->holes, list->n_holes + 1, sizeof *list->holes);
     list->holes[list->n_holes++] = arena_printf(&list->arena, "%s: %s", whose, facts->items[i].value);
   }
@@ -254,6 +251,14 @@ static void sort_by_weight(struct difference_list *list) {
   free(all);
 }
 
+/* Libraries are loaded when they are first needed: that one is there and the other has none is how far each had come. Another build of
+ * the same library is another executor. */
+static enum fact_kind of_kind(const struct fact *a, const struct fact *b, int where) {
+  const struct fact *named = where <= 0 ? a : b;
+  if (where != 0 && strncmp(fact_without_role(named->key), "library.", 8) == 0 && named->kind == FACT_IDENTITY) return FACT_STATE;
+  return where == 0 && a->kind == FACT_IDENTITY ? b->kind : named->kind;
+}
+
 void capture_diff(const struct fact_list *a, const struct fact_list *b, struct difference_list *ret) {
   *ret = (struct difference_list){.items = xalloc(a->n_items + b->n_items + 1, sizeof *ret->items)};
   for (size_t i = 0, k = 0; i < a->n_items || k < b->n_items;) {
@@ -263,6 +268,10 @@ void capture_diff(const struct fact_list *a, const struct fact_list *b, struct d
     k += where >= 0;
     const struct fact *named = where <= 0 ? x : y;
     lynx_assert(named != NULL); /* one of the two lists had more */
+    if (where == 0 && x->status == FACT_WITHHELD && y->status == FACT_WITHHELD && strcmp(x->value, y->value) != 0) {
+      ret->n_not_comparable++;
+      continue;
+    }
     bool same = where == 0 && same_fact(x, y, a->salt[0] != 0 ? a->salt : b->salt);
     if (same && named->kind == FACT_IDENTITY) ret->n_same[named->layer]++;
     if (same) continue;
@@ -271,7 +280,7 @@ void capture_diff(const struct fact_list *a, const struct fact_list *b, struct d
                                      : where < 0 ? DIFFERENCE_ONLY_A
                                                  : DIFFERENCE_ONLY_B,
                              .layer = named->layer,
-                             .of = named->kind,
+                             .of = of_kind(x, y, where),
                              .key = arena_copy(&ret->arena, named->key),
                              .order = where == 0 ? order_versions(named->key, x, y) : VERSION_NONE,
                              .a = where <= 0 ? value_text(&ret->arena, x) : NULL,

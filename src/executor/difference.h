@@ -32,7 +32,8 @@ struct difference_list {
   size_t n_items, n_identity;
   size_t n_same[LAYER_COUNT]; /* facts of identity that agree */
   size_t n_identity_of[LAYER_COUNT];
-  const char **holes; /* "A: ..." or "B: ...": what neither could see */
+  size_t n_not_comparable; /* withheld on both sides, under two salts */
+  const char **holes;      /* "A: ..." or "B: ...": what neither could see */
   size_t n_holes;
 };
 

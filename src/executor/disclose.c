@@ -38,22 +38,43 @@ static bool holds_any(const char *text, const char *const *words, size_t n) {
 /* A path: a slash that begins a word and is followed by a name. */
 static bool holds_path(const char *text) {
   for (const char *slash = strchr(text, '/'); slash != NULL; slash = strchr(slash + 1, '/'))
-    if ((slash == text || strchr(" =:,;'\"(", slash[-1]) != NULL) && slash[1] != 0 && slash[1] != ' ') return true;
+    if ((slash == text || strchr(" =:,;'\"([{<@", slash[-1]) != NULL) && slash[1] != 0 && slash[1] != ' ') return true;
   return false;
 }
 
 static const char *const personal[] = {"/home/", "/root/", "/Users/", "@", "://"};
 
+/* "10.0.0.5", "GPU-8a4b...": only where such a thing is likely; versions have dots too. */
+static bool holds_address(const struct fact *fact) {
+  static const char *const where[] = {"process.argument.", "environment.", "serving."};
+  const char *key = fact_without_role(fact->key);
+  bool likely = false;
+  for (size_t i = 0; i < LYNX_COUNT(where); i++) likely = likely || strncmp(key, where[i], strlen(where[i])) == 0;
+  for (const char *p = fact->value; likely && *p != 0; p++) {
+    int a, b, c, d;
+    if (strncmp(p, "GPU-", 4) == 0 || strncmp(p, "MIG-", 4) == 0) return true;
+    if ((p == fact->value || strchr("0123456789.", p[-1]) == NULL) && sscanf(p, "%3d.%3d.%3d.%3d", &a, &b, &c, &d) == 4) return true;
+  }
+  return false;
+}
+
 static bool withholds(const struct fact *fact, enum disclosure level) {
-  static const char *const private_keys[] = {"process.argument.", "environment.", "kernel.command-line", "code.",
-                                             "model.asked-for",   "network.",     "imported.system-name"};
-  const char *slash = strchr(fact->key, '/'), *key = slash != NULL ? slash + 1 : fact->key;
+  static const char *const private_keys[] = {"process.argument.", "serving.setting.", "environment.",        "kernel.command-line", "code.",
+                                             "model.asked-for",   "network.",         "imported.system-name"};
+  const char *key = fact_without_role(fact->key);
   if (level == DISCLOSE_FULL) return false;
-  if (fact->kind == FACT_CONTEXT || holds_any(fact->value, personal, LYNX_COUNT(personal))) return true;
+  if (fact->kind == FACT_CONTEXT || holds_any(fact->value, personal, LYNX_COUNT(personal)) || holds_address(fact)) return true;
   if (level == DISCLOSE_SHARED) return false;
   for (size_t i = 0; i < LYNX_COUNT(private_keys); i++)
     if (strncmp(key, private_keys[i], strlen(private_keys[i])) == 0) return true;
   return holds_path(fact->value);
+}
+
+/* A process id, a place on a bus, or a person's path in a source. */
+static bool names_place(const char *source) {
+  const char *process = strstr(source, "/proc/");
+  return holds_any(source, personal, LYNX_COUNT(personal)) || strstr(source, "/devices/0") != NULL ||
+         (process != NULL && process[6] >= '0' && process[6] <= '9');
 }
 
 void capture_disclose(const struct fact_list *facts, enum disclosure level, struct fact_list *ret) {
@@ -66,8 +87,9 @@ void capture_disclose(const struct fact_list *facts, enum disclosure level, stru
       fact.value = digest;
       fact.status = FACT_WITHHELD;
       fact.unit = "";
+      fact.source = "withheld"; /* it may name what the value does not */
     }
-    if (level != DISCLOSE_FULL && holds_any(fact.source, personal, LYNX_COUNT(personal))) fact.source = "withheld";
+    if (level != DISCLOSE_FULL && names_place(fact.source)) fact.source = "withheld";
     fact_add(ret, &fact);
   }
   if (level == DISCLOSE_FULL) (void)snprintf(ret->salt, sizeof ret->salt, "%s", facts->salt);

@@ -1,17 +1,13 @@
 #include "executor/elf_file.h"
 
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/digest.h"
 
-bool elf_build_id(const char *file, char *text, size_t size) {
+bool elf_build_id(int fd, char *text, size_t size) {
   (void)elf_version(EV_CURRENT);
-  int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return false;
   bool found = false;
   Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
   size_t n_headers = 0;
@@ -30,6 +26,5 @@ bool elf_build_id(const char *file, char *text, size_t size) {
       }
     }
   (void)elf_end(elf);
-  (void)close(fd);
   return found;
 }

@@ -7,6 +7,6 @@
 #include <stddef.h>
 
 /* The NT_GNU_BUILD_ID note in hexadecimal. */
-bool elf_build_id(const char *path, char *text, size_t size);
+bool elf_build_id(int fd, char *text, size_t size);
 
 #endif

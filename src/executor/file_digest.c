@@ -55,58 +55,50 @@ static void remember(const char *line, const char *hex) {
   char path[4096], whole[400];
   if (!cache_path(path, sizeof path, true)) return;
   int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  struct stat info;
   if (fd < 0) return;
+  if (fstat(fd, &info) == 0 && info.st_size > CACHE_MAX / 2) (void)!ftruncate(fd, 0); /* begun anew before it is too large to be read */
   int n = snprintf(whole, sizeof whole, "%s%s\n", line, hex);
   ssize_t written = write(fd, whole, (size_t)n);
   (void)written; /* a torn line is not recalled */
   (void)close(fd);
 }
 
-static bool compute(int fd, struct digest *digest) {
+/* Exactly as much as the file was said to hold: one that grows meanwhile is not read for ever. */
+static bool compute(int fd, int64_t size, struct digest *digest) {
   char *chunk = malloc(CHUNK);
-  ssize_t n = chunk != NULL ? 1 : -1;
-  while (n > 0) {
-    n = read(fd, chunk, CHUNK);
-    if (n < 0 && errno == EINTR) n = 1;
-    else if (n > 0) digest_update(digest, chunk, (size_t)n);
+  int64_t left = chunk != NULL ? size : 1;
+  for (off_t at = 0; chunk != NULL && left > 0;) {
+    ssize_t n = pread(fd, chunk, left < CHUNK ? (size_t)left : CHUNK, at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    digest_update(digest, chunk, (size_t)n);
+    at += n;
+    left -= n;
   }
   free(chunk);
-  return n == 0;
+  return left == 0;
 }
 
-static bool take_digest(const char *path, int64_t *budget, bool again, char ret[DIGEST_HEX]) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  struct stat info;
+bool file_digest(int fd, int64_t *budget, char ret[DIGEST_HEX]) {
+  struct stat info, after;
   char line[300];
-  bool good = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-  if (good) {
-    identity(&info, line, sizeof line);
-    if (again || !recall(line, ret)) {
-      struct digest digest = {{0}};
-      uint8_t result[DIGEST_BYTES];
-      struct stat after;
-      good = info.st_size <= *budget;
-      if (good) *budget -= info.st_size;
-      digest_init(&digest);
-      good = good && compute(fd, &digest);
-      digest_final(&digest, result);
-      digest_hex(result, ret);
-      /* A file that is written to while it is read has no digest. */
-      good = good && fstat(fd, &after) == 0 && after.st_size == info.st_size && after.st_mtim.tv_sec == info.st_mtim.tv_sec &&
-             after.st_mtim.tv_nsec == info.st_mtim.tv_nsec;
-      if (good) remember(line, ret);
-    }
-  }
-  if (fd >= 0) (void)close(fd);
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  identity(&info, line, sizeof line);
+  if (recall(line, ret)) return true;
+  if (info.st_size > *budget) return false;
+  struct digest digest = {{0}};
+  uint8_t result[DIGEST_BYTES];
+  *budget -= info.st_size;
+  digest_init(&digest);
+  bool good = compute(fd, info.st_size, &digest);
+  digest_final(&digest, result);
+  digest_hex(result, ret);
+  /* A file that is written to while it is read has no digest. */
+  good = good && fstat(fd, &after) == 0 && after.st_size == info.st_size && after.st_mtim.tv_sec == info.st_mtim.tv_sec &&
+         after.st_mtim.tv_nsec == info.st_mtim.tv_nsec;
+  if (good) remember(line, ret);
   return good;
-}
-
-bool file_digest(const char *path, int64_t *budget, char ret[DIGEST_HEX]) {
-  return take_digest(path, budget, false, ret);
-}
-
-bool file_digest_again(const char *path, int64_t *budget, char ret[DIGEST_HEX]) {
-  return take_digest(path, budget, true, ret);
 }
 
 void digest_leaf_of(const void *data, size_t length, struct digest_leaf *ret) {

@@ -7,9 +7,8 @@
 
 #include "base/digest.h"
 
-/* budget: bytes that may still be read for digests; what is read is taken from it. */
-bool file_digest(const char *path, int64_t *budget, char ret[DIGEST_HEX]);
-bool file_digest_again(const char *path, int64_t *budget, char ret[DIGEST_HEX]);
+/* fd: open for reading. budget: bytes that may still be read for digests; what is read is taken from it, what is remembered is not. */
+bool file_digest(int fd, int64_t *budget, char ret[DIGEST_HEX]);
 
 /* RFC 6962's tree over leaves, whose order the caller gives: nodes are SHA-256(1, left, right), leaves SHA-256(0, data). */
 struct digest_leaf {

@@ -130,7 +130,8 @@ static void import_collect_env(const char *text, size_t length, struct fact_list
     /* One GPU stands behind its heading, several below it. */
     const char *inner = strncmp(value, "GPU ", 4) == 0 ? strchr(value, ':') : NULL;
     if (strcmp(first, "GPU models and configuration") == 0 && inner != NULL) {
-      first = (char[]){"GPU 0"};
+      static char gpu_0[] = "GPU 0";
+      first = gpu_0;
       value = inner + 1 + strspn(inner + 1, " ");
     }
     if (strncmp(first, "GPU ", 4) == 0 && isdigit((unsigned char)first[4])) {

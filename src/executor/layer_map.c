@@ -134,11 +134,43 @@ enum layer layer_of_library(const char *file_name) {
   return LAYER_FRAMEWORK;
 }
 
+/* Of the words between '-', '_', '.' and blanks: "API_KEY" and "hftoken" are secrets, "max-num-batched-tokens" and "tokenizer" are not. */
 bool variable_is_secret(const char *name) {
-  static const char *const words[] = {"TOKEN", "KEY", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE", "PRIVATE"};
-  if (strncmp(name, "TOKENIZERS_", 11) == 0) return false;
-  for (size_t i = 0; i < LYNX_COUNT(words); i++)
-    if (strcasestr(name, words[i]) != NULL) return true;
+  static const char *const ends[] = {"TOKEN",      "KEY",    "SECRET",     "PASS",        "PASSWD", "PASSWORD",
+                                     "PASSPHRASE", "COOKIE", "CREDENTIAL", "CREDENTIALS", "BEARER"};
+  static const char *const begins[] = {"SECRET", "PASSW", "CREDENTIAL", "AUTH", "COOKIE", "PRIVATE", "APIKEY"};
+  static const char separators[] = "-_. =:/";
+  for (const char *word = name + strspn(name, separators); *word != 0;) {
+    size_t n = strcspn(word, separators);
+    for (size_t i = 0; i < LYNX_COUNT(ends); i++)
+      if (n >= strlen(ends[i]) && strncasecmp(word + n - strlen(ends[i]), ends[i], strlen(ends[i])) == 0) return true;
+    for (size_t i = 0; i < LYNX_COUNT(begins); i++)
+      if (n >= strlen(begins[i]) && strncasecmp(word, begins[i], strlen(begins[i])) == 0) return true;
+    word += n;
+    word += strspn(word, separators);
+  }
+  return false;
+}
+
+/* "Authorization: Bearer x", "redis://user:password@host", "HF_TOKEN=x": whatever name it is given under. */
+bool value_may_be_secret(const char *value) {
+  if (strcasestr(value, "bearer ") != NULL || strcasestr(value, "authorization") != NULL || strstr(value, "-----BEGIN") != NULL)
+    return true;
+  for (const char *p = strstr(value, "://"); p != NULL; p = strstr(p + 3, "://")) {
+    size_t n = strcspn(p + 3, "/ \"'");
+    const char *at = memchr(p + 3, '@', n);
+    if (at != NULL && memchr(p + 3, ':', (size_t)(at - p) - 3) != NULL) return true;
+  }
+  for (const char *equals = strchr(value, '='); equals != NULL; equals = strchr(equals + 1, '=')) {
+    char word[80];
+    const char *from = equals;
+    while (from > value && equals - from < 70 && strchr(" ;,&\"'\n\t", from[-1]) == NULL) from--;
+    int n = (int)(equals - from);
+    if (n == 0) continue;
+    for (int i = 0; i < n; i++) word[i] = from[i];
+    word[n] = 0;
+    if (variable_is_secret(word)) return true;
+  }
   return false;
 }
 

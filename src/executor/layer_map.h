@@ -16,5 +16,7 @@ bool layer_of_variable(const char *name, enum layer *ret_layer, const char **ret
 
 /* May its value be a secret? Then it is never recorded, whatever the table above says. */
 bool variable_is_secret(const char *name);
+/* May this value hold one, whatever it is called? */
+bool value_may_be_secret(const char *value);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/digest.h"
 #include "base/json.h"
 
-enum { HEADER_MAX = 100 << 20, TENSORS_MAX = 2000000, RANK_MAX = 16 };
+enum { HEADER_MAX = 32 << 20, TENSORS_MAX = 2000000, RANK_MAX = 16 };
 
 static void count(struct model_header *h, const char *type, uint64_t n_parameters) {
   size_t i = 0;

@@ -105,7 +105,7 @@ static bool is_sound(const struct message *m) {
 }
 
 /* Receives facts until the child has ended or the probe that it is at is late. *ret_at: the last probe that began. */
-static enum outcome receive_facts(int fd, int64_t deadline_ns, struct fact_list *facts, size_t *ret_at) {
+static enum outcome receive_facts(int fd, size_t n_probes, int64_t deadline_ns, struct fact_list *facts, size_t *ret_at) {
   int64_t until_ns = clock_now(&clock_system) + deadline_ns;
   enum outcome outcome;
   struct message message;
@@ -113,6 +113,7 @@ static enum outcome receive_facts(int fd, int64_t deadline_ns, struct fact_list 
     char text[TEXTS][TEXT_MAX + 1];
     if (message.type == MESSAGE_END) return OUTCOME_ENDED;
     if (message.type == MESSAGE_BEGINS) {
+      if (message.probe < *ret_at || message.probe >= n_probes) return OUTCOME_BROKEN;
       *ret_at = message.probe;
       until_ns = clock_now(&clock_system) + deadline_ns;
       continue;
@@ -147,7 +148,9 @@ static int end_child(pid_t pid, bool kill_it) {
 }
 
 void probes_run(const struct probe *const *probes, const struct probe_target *target, int64_t deadline_ns, struct fact_list *ret) {
-  for (size_t first = 0; probes[first] != NULL;) {
+  size_t n_probes = 0;
+  while (probes[n_probes] != NULL) n_probes++;
+  for (size_t first = 0; first < n_probes;) {
     int ends[2];
     char key[80], why[160];
     pid_t pid = -1;
@@ -162,7 +165,7 @@ void probes_run(const struct probe *const *probes, const struct probe_target *ta
     enum outcome outcome = OUTCOME_BROKEN;
     int status = 0;
     if (pid > 0) {
-      outcome = receive_facts(ends[0], deadline_ns, ret, &at);
+      outcome = receive_facts(ends[0], n_probes, deadline_ns, ret, &at);
       status = end_child(pid, outcome != OUTCOME_ENDED && outcome != OUTCOME_BROKEN);
       if (outcome == OUTCOME_BROKEN && !WIFSIGNALED(status)) (void)end_child(pid, true);
     }

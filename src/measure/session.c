@@ -350,7 +350,7 @@ static int64_t find_serving(const struct run *run) {
   struct endpoint endpoint;
   if (run->contract.executor.pid > 0) return run->contract.executor.pid;
   if (endpoint_parse(run->contract.executor.endpoint, &endpoint, NULL) != LYNX_OK) return 0;
-  return capture_find_listener(run->request->root, endpoint.port);
+  return capture_find_listener(run->request->root, endpoint.host, endpoint.port);
 }
 
 static uint64_t micro(double per_s) {

@@ -57,6 +57,7 @@ static enum lynx_status check_format(struct bundle *bundle, struct lynx_error *e
   lynx_error_at(error, bundle->path, 0, NULL);
   if (application != BUNDLE_APPLICATION_ID)
     return lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle (an SQLite file of something else)");
+  if (format == 0) return lynx_fail(error, LYNX_INPUT, "the bundle holds no contract: the run ended while its file was made");
   if (format != BUNDLE_FORMAT)
     return lynx_fail(error, LYNX_UNSUPPORTED, "bundle format %lld; this build reads %d", (long long)format, BUNDLE_FORMAT);
   return LYNX_OK;

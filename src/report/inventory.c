@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "executor/capture.h"
 
 static const char *known(const struct fact_list *facts, const char *key) {
   const struct fact *fact = fact_find(facts, key);
@@ -85,16 +84,15 @@ static void put_package(struct json_writer *json, const struct fact *f) {
   if ((n > 6 && strcmp(name + n - 6, ".files") == 0) || (n > 7 && strcmp(name + n - 7, ".origin") == 0)) return;
   begin_component(json, "library", f->key, name, f->value);
   (void)snprintf(url, sizeof url, "pkg:pypi/%.120s@%.120s", name, f->value);
-  for (char *p = url; *p != 0; p++)
-    if (*p == ' ') *p = '_';
-  if (strchr(f->value, '+') == NULL) json_put_text(json, "purl", url); /* a local version is none of the index's */
+  /* A local version ("+cu121") is none of the index's; and what would have to be escaped is none that it could hold. */
+  if (strspn(f->value, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-_") == strlen(f->value))
+    json_put_text(json, "purl", url); /* a local version is none of the index's */
   json_close(json);
 }
 
-bool inventory_cyclonedx(const struct fact_list *facts, const char *taken_at, struct buffer *ret) {
+bool inventory_cyclonedx(const struct fact_list *facts, const char *fingerprint, const char *taken_at, struct buffer *ret) {
   struct json_writer json;
-  char fingerprint[DIGEST_HEX], serial[64];
-  capture_fingerprint(facts, fingerprint);
+  char serial[64];
   /* A UUID of version 8 (RFC 9562) from the fingerprint: the same executor has the same document number. */
   (void)snprintf(serial, sizeof serial, "urn:uuid:%.8s-%.4s-8%.3s-8%.3s-%.12s", fingerprint, fingerprint + 8, fingerprint + 12,
                  fingerprint + 15, fingerprint + 18);
@@ -173,7 +171,7 @@ bool inventory_mlperf(const struct fact_list *facts, struct buffer *ret) {
                 {"host_processor_frequency", "cpu.hardware-frequency-most"},
                 {"host_processor_caches", "topology.l3"},
                 {"host_processor_interconnect", "declared.host_processor_interconnect"},
-                {"host_memory_capacity", "memory.total"},
+                {"host_memory_capacity", "memory.size"},
                 {"host_memory_configuration", "memory.modules"},
                 {"host_storage_capacity", "storage.size"},
                 {"host_storage_type", "storage.model"},
@@ -218,6 +216,9 @@ bool inventory_mlperf(const struct fact_list *facts, struct buffer *ret) {
       (void)snprintf(value, sizeof value, "%.500s%s%.60s", fact->value, fact->unit[0] != 0 ? " " : "", fact->unit);
       char *end;
       long whole = strtol(fact->value, &end, 10);
+      const char *packages = known(facts, "topology.packages");
+      if (strcmp(fields[i].field, "host_processor_core_count") == 0 && packages != NULL && strtol(packages, NULL, 10) > 0)
+        whole /= strtol(packages, NULL, 10); /* of one processor */
       bool number = *end == 0 && end != fact->value &&
                     (strstr(fields[i].field, "count") != NULL || strstr(fields[i].field, "per_node") != NULL);
       if (number) json_put_int(&json, fields[i].field, whole);
@@ -243,14 +244,12 @@ bool inventory_mlperf(const struct fact_list *facts, struct buffer *ret) {
 
 static void put_cell(struct buffer *out, const char *text) {
   for (const char *p = text; *p != 0; p++) {
-    if (*p == '|' || *p == '\\' || *p == '<' || *p == '`' || *p == '*' || *p == '_') (void)buffer_text(out, "\\");
+    if (strchr("|\\<`*_[]!&", *p) != NULL) (void)buffer_text(out, "\\");
     (void)buffer_append(out, p, 1);
   }
 }
 
-bool inventory_markdown(const struct fact_list *facts, const char *taken_at, struct buffer *ret) {
-  char fingerprint[DIGEST_HEX];
-  capture_fingerprint(facts, fingerprint);
+bool inventory_markdown(const struct fact_list *facts, const char *fingerprint, const char *taken_at, struct buffer *ret) {
   (void)buffer_printf(ret, "# AI executor %.12s\n\nCaptured %s by lynxbench %s. Fingerprint `%s`.\n", fingerprint, taken_at, LYNX_VERSION,
                       fingerprint);
   for (int layer = 0; layer < LAYER_COUNT; layer++) {
@@ -262,7 +261,9 @@ bool inventory_markdown(const struct fact_list *facts, const char *taken_at, str
         (void)buffer_printf(ret, "\n## %s (usually owned by %s)\n\n| fact | value | source |\n|---|---|---|\n", layer_text(f->layer),
                             layer_default_owner(f->layer));
       headed = true;
-      (void)buffer_printf(ret, "| `%s` | ", f->key);
+      (void)buffer_text(ret, "| ");
+      put_cell(ret, f->key);
+      (void)buffer_text(ret, " | ");
       if (!fact_is_known(f)) (void)buffer_printf(ret, "*%s:* ", fact_status_text(f->status));
       put_cell(ret, f->value);
       (void)buffer_printf(ret, "%s%s | ", f->unit[0] != 0 ? " " : "", f->unit);

@@ -6,8 +6,9 @@
 #include "base/buffer.h"
 #include "base/fact.h"
 
-bool inventory_cyclonedx(const struct fact_list *facts, const char *taken_at, struct buffer *ret);
+/* fingerprint: of the whole capture, also where facts are withheld. */
+bool inventory_cyclonedx(const struct fact_list *facts, const char *fingerprint, const char *taken_at, struct buffer *ret);
 bool inventory_mlperf(const struct fact_list *facts, struct buffer *ret);
-bool inventory_markdown(const struct fact_list *facts, const char *taken_at, struct buffer *ret);
+bool inventory_markdown(const struct fact_list *facts, const char *fingerprint, const char *taken_at, struct buffer *ret);
 
 #endif

@@ -240,10 +240,8 @@ static void put_layer(struct buffer *ret, const struct style *s, const struct fa
     (void)buffer_printf(ret, "  %s%zu further facts of Python distributions (--json lists them)%s\n", s->dim, n_minor, s->plain);
 }
 
-bool text_capture(const struct fact_list *facts, bool color, struct buffer *ret) {
+bool text_capture(const struct fact_list *facts, const char *fingerprint, bool color, struct buffer *ret) {
   struct style s = style_of(color);
-  char fingerprint[DIGEST_HEX];
-  capture_fingerprint(facts, fingerprint);
   (void)buffer_printf(ret, "%sexecutor%s %s\n", s.strong, s.plain, fingerprint);
   for (int layer = 0; layer < LAYER_COUNT; layer++) put_layer(ret, &s, facts, (enum layer)layer);
   return !ret->overflowed;
@@ -262,6 +260,8 @@ bool text_diff(const struct difference_list *differences, const struct contract 
   (void)buffer_printf(ret, "%s%zu difference%s of identity%s, %zu of state or context%s; %zu facts of identity are the same\n", s.strong,
                       differences->n_identity, differences->n_identity == 1 ? "" : "s", s.plain, n_other,
                       n_other > 0 && !with_state ? " (--state shows them)" : "", n_same);
+  if (differences->n_not_comparable > 0)
+    (void)buffer_printf(ret, "%zu facts are withheld on both sides, and cannot be compared\n", differences->n_not_comparable);
   for (size_t i = 0; i < differences->n_items; i++) {
     const struct difference *d = &differences->items[i];
     if (d->of != FACT_IDENTITY && !with_state) continue;

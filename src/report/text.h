@@ -11,7 +11,8 @@
 
 bool text_result(const struct result *result, bool color, struct buffer *ret);
 bool text_claim(const struct result *result, const struct claim *claim, bool color, struct buffer *ret);
-bool text_capture(const struct fact_list *facts, bool color, struct buffer *ret);
+/* fingerprint: of the whole, where facts are only what is disclosed of it. */
+bool text_capture(const struct fact_list *facts, const char *fingerprint, bool color, struct buffer *ret);
 /* differences: of the two executors; NULL: not known. */
 bool text_comparison(const struct result *a, const struct result *b, const struct comparison_list *list,
                      const struct difference_list *differences, bool color, struct buffer *ret);

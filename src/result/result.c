@@ -530,11 +530,8 @@ static void judge_declarations(struct result *result, const struct fact_list *fa
   }
 }
 
-/* The first part of a key that names a host: "server-1/", or nothing. */
 static bool is_fact(const struct fact *fact, const char *name) {
-  const char *slash = strchr(fact->key, '/'), *dot = strchr(fact->key, '.');
-  const char *key = slash != NULL && (dot == NULL || slash < dot) ? slash + 1 : fact->key;
-  return strcmp(key, name) == 0 && fact_is_known(fact);
+  return strcmp(fact_without_role(fact->key), name) == 0 && fact_is_known(fact);
 }
 
 /* A comma-separated list of devices; "" and "-1" stand for none. */
@@ -592,7 +589,7 @@ static enum lynx_status judge_executor(struct bundle *bundle, struct result *res
       if (end.n_items > 0) judge_changes(result, &start, &end);
     }
     for (size_t i = 0; i < start.n_items; i++)
-      if (strncmp(start.items[i].key, "hole.", 5) == 0 || strstr(start.items[i].key, "/hole.") != NULL)
+      if (strncmp(fact_without_role(start.items[i].key), "hole.", 5) == 0)
         add_once(result, &result->holes, &result->n_holes, arena_copy(&result->arena, start.items[i].value));
     fact_list_release(&start);
     fact_list_release(&end);

@@ -102,10 +102,13 @@ def planted_in_processes(d):
     shot("setting", "--max-batch", "4")
     keys = differences(f"{d}/before.json", f"{d}/setting.json")[0]
     check_equal(keys, [("process.argument.--max-batch", "serving", "ML platform"), ("serving.setting.batch-most", "serving", "ML platform")], "a setting, and what it means")
-    if not SANITIZED:
-        shot("library", LD_PRELOAD=f"{BUILD}/tests/nvml.so")
-        keys = [k[0] for k in differences(f"{d}/before.json", f"{d}/library.json")[0]]
-        check_equal(keys, ["environment.LD_PRELOAD", "library.nvml.so"], "a library put in front")
+    # Another build of a library: the same one without its build id.
+    ours = found["library.libjansson.so.path"]["value"]
+    os.makedirs(f"{d}/lib", exist_ok=True)
+    if shutil.which("objcopy") and subprocess.run(["objcopy", "--remove-section", ".note.gnu.build-id", ours, f"{d}/lib/libjansson.so.4"]).returncode == 0:
+        shot("library", LD_LIBRARY_PATH=f"{d}/lib")
+        keys = differences(f"{d}/before.json", f"{d}/library.json")[0]
+        check_equal(keys, [("environment.LD_LIBRARY_PATH", "system", "Infrastructure"), ("library.libjansson.so", "framework", "Platform")], "another build of a library")
     with open(f"{d}/byte.safetensors", "r+b") as f:
         f.seek(-5, os.SEEK_END)
         byte = f.read(1)
@@ -154,12 +157,25 @@ def disclosure(d):
             f["status"] = "withheld"
             f.pop("unit", None)
             n += 1
+    hidden["disclosed"] = "shared"
     json.dump(hidden, open(f"{d}/hidden.json", "w"))
     check_equal(differences(f"{d}/full.json", f"{d}/hidden.json")[0], [], "withheld facts are shown to match")
     hidden["facts"][[f["status"] for f in hidden["facts"]].index("withheld")]["value"] = "0" * 64
     json.dump(hidden, open(f"{d}/forged.json", "w"))
     check_equal(len(differences(f"{d}/full.json", f"{d}/forged.json")[0]), 1, "a digest that does not match")
     check_equal(lynx("capture", "--disclose", "some").returncode, 2, "an unknown level")
+    edited = json.loads(json.dumps(text))
+    edited["facts"][[f["key"] for f in edited["facts"]].index("cpu.model")]["value"] = "Z80"
+    json.dump(edited, open(f"{d}/edited.json", "w"))
+    r = lynx("diff", f"{d}/full.json", f"{d}/edited.json")
+    check_equal(r.returncode, 2, "a capture that was edited")
+    check_in("it was edited", r.stderr, "a capture that was edited")
+    json.dump({"lynx_capture": 1, "facts": {}}, open(f"{d}/empty.json", "w"))
+    check_equal(lynx("diff", f"{d}/empty.json", f"{d}/empty.json").returncode, 2, "a capture of nothing")
+    shared = [lynx("capture", "--disclose", "public", "--out", f"{d}/p{k}.json") for k in (0, 1)]
+    r = lynx("diff", f"{d}/p0.json", f"{d}/p1.json")
+    check_equal(r.returncode, 0, f"two public captures of one machine: {r.stdout}")
+    check_in("cannot be compared", r.stdout, "what is withheld on both sides")
 
 
 def hosts(d):
@@ -173,6 +189,13 @@ def hosts(d):
     check_in("load-balancer was not captured", r.stdout, "the hole is named in a diff")
     check_equal(lynx("capture", "--merge", "nobody").returncode, 2, "merge of what is no role")
     check_equal(lynx("capture", "--merge").returncode, 2, "merge of nothing")
+    check_equal(lynx("capture", "--merge", f"a={d}/full.json", f"a={d}/full.json").returncode, 2, "one role twice")
+    check_equal(lynx("capture", "--merge", f"gpu.example={d}/full.json").returncode, 2, "a role that is a host name")
+    check_equal(lynx("capture", "--merge", f"a={d}/full.json", "--pid", "1").returncode, 2, "merge of a process")
+    # Joined twice, and shown to the public: what is withheld of one is withheld of all.
+    lynx("capture", "--merge", f"outer={d}/merged.json", "--disclose", "public", "--out", f"{d}/twice.json")
+    twice = facts_of(json.load(open(f"{d}/twice.json")))
+    check_equal({f["status"] for k, f in twice.items() if "process.argument" in k or "environment." in k} - {"withheld", "absent"}, set(), "joined twice")
     # A run joins them: the claim names the host that was not captured.
     with reference("--mode", "metronome", "--gap", "2ms") as port:
         path = contract(f"{d}/hosts.yaml", port, executor=f'{{endpoint: "http://127.0.0.1:{port}", hosts: {{server-1: {d}/before.json, load-balancer: none}}}}')
@@ -257,6 +280,56 @@ def hostile_processes(d):
         p.wait()
 
 
+def processes_that_lie(d):
+    """What a process says of itself is hostile: its links, arguments and files."""
+    nest = f"{d}/nest"
+    write(f"{nest}/.git/HEAD.real", "TOP-SECRET-LINE hunter2\n")
+    os.symlink(f"{nest}/.git/HEAD.real", f"{nest}/.git/HEAD")
+    secrets = ["--api-key", "-hunter2a", "--header", "Authorization: Bearer hunter2b", "HF_TOKEN=hunter2c", "redis://u:hunter2d@h/0", "--tokenizer", "plain", "--max-num-batched-tokens", "8192", "-I/home/alice/inc"]
+    p = subprocess.Popen([sys.executable, "-u", "-c", "import time; time.sleep(60)", *secrets], cwd=nest)
+    time.sleep(0.3)
+    text = lynx("capture", "--json", "--pid", p.pid).stdout
+    found = facts_of(json.loads(text))
+    check("hunter2" not in text and "TOP-SECRET" not in text, f"no secret: {[f for f in found.values() if 'hunter' in f['key'] + f['value']]}")
+    check_equal(found["process.argument.--max-num-batched-tokens"]["value"], "8192", "tokens of language are no secret")
+    check_equal(found["process.argument.--tokenizer"]["value"], "plain", "nor is the tokenizer")
+    check("alice" not in lynx("capture", "--json", "--pid", p.pid, "--disclose", "shared").stdout, "a home directory in a flag")
+    p.kill()
+    p.wait()
+    # A pipe where a file should be, and weights that are cut off: seconds are not lost to them, and it is said.
+    model = f"{d}/hostile"
+    os.makedirs(model)
+    os.mkfifo(f"{model}/config.json")
+    write(f"{model}/a.gguf", "GGUF\3")
+    keep = os.open(f"{model}/config.json", os.O_RDWR)
+    p = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", "--model", model])
+    time.sleep(0.3)
+    began = time.time()
+    found = facts_of(capture("--pid", str(p.pid)))
+    check(time.time() - began < 4.5, "a pipe does not hold it up")
+    check_in("1 of 1 files are cut off", found.get("model.damaged", {}).get("value", ""), "damaged weights are told")
+    check("model.digest" in found, "and the rest of the model is read")
+    p.kill()
+    p.wait()
+    os.close(keep)
+    # Two listeners on one port: the one that was asked for.
+    port = free_port()
+    servers = [subprocess.Popen([REF, "--mode", "metronome", "--address", a, "--port", str(port)], stdout=subprocess.PIPE, text=True) for a in ("127.0.0.2", "127.0.0.1")]
+    for s in servers:
+        s.stdout.readline()
+    for s, a in zip(servers, ("127.0.0.2", "127.0.0.1")):
+        found = facts_of(capture("--endpoint", f"http://{a}:{port}"))
+        check_equal(found.get("process.id", {}).get("value"), str(s.pid), f"who listens on {a}")
+    for s in servers:
+        s.terminate()
+        s.wait()
+        s.stdout.close()
+    r = lynx("capture", "--endpoint", "http://no-such-host.invalid:80")
+    check_in("does not resolve", r.stdout, "a host that has no address")
+    check_equal(lynx("diff", f"{d}/full.json", "now", "--pid", "4000000").returncode, 2, "now, of no process")
+    check_equal(lynx("capture", "--root", f"{d}/nothing").returncode, 2, "no such recorded machine")
+
+
 def drivers_that_misbehave(d):
     """Synthetic: tests/fail/nvml.c."""
     if SANITIZED:
@@ -296,5 +369,6 @@ with folder() as d:
     imports(d)
     exports()
     hostile_processes(d)
+    processes_that_lie(d)
     drivers_that_misbehave(d)
 finish()

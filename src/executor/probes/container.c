@@ -30,11 +30,37 @@ static void collect_v2(const struct probe_target *target, struct fact_list *fact
   }
 }
 
-static void collect_v1(const struct probe_target *target, struct fact_list *facts) {
-  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cgroup.cpu-quota", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "us");
-  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cgroup.cpu-period", "/sys/fs/cgroup/cpu/cpu.cfs_period_us", "us");
-  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cgroup.memory-max", "/sys/fs/cgroup/memory/memory.limit_in_bytes", "bytes");
-  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cgroup.cpus", "/sys/fs/cgroup/cpuset/cpuset.cpus", "");
+/* "4:cpu,cpuacct:/pod/x" -> "/pod/x"; "" where the controller is not there, or its group is not visible below this mount. */
+static void group_v1(const char *text, const char *controller, char *group, size_t size) {
+  group[0] = 0;
+  for (const char *line = text; line != NULL && *line != 0; line = strchr(line, '\n')) {
+    if (*line == '\n' && *++line == 0) break;
+    const char *names = strchr(line, ':'), *path = names != NULL ? strchr(names + 1, ':') : NULL;
+    if (path == NULL) continue;
+    char list[200];
+    (void)snprintf(list, sizeof list, ",%.*s,", (int)(path - names - 1 > 150 ? 150 : path - names - 1), names + 1);
+    if (strstr(list, controller) == NULL) continue;
+    text_sanitise(group, size, path + 1, strcspn(path + 1, "\n"));
+    if (strcmp(group, "/") == 0 || strstr(group, "..") != NULL) group[0] = 0;
+    return;
+  }
+}
+
+static void put_v1(const struct probe_target *target, struct fact_list *facts, const char *text, const char *controller, const char *folder,
+                   const char *file, const char *key, const char *unit) {
+  char group[300], path[500], line[64];
+  group_v1(text, controller, group, sizeof group);
+  (void)snprintf(path, sizeof path, "/sys/fs/cgroup/%s%s/%s", folder, group, file);
+  if (!root_read_line(target->root, path, line, sizeof line))
+    (void)snprintf(path, sizeof path, "/sys/fs/cgroup/%s/%s", folder, file); /* a container sees its own group as the root */
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, key, path, unit);
+}
+
+static void collect_v1(const struct probe_target *target, struct fact_list *facts, const char *text) {
+  put_v1(target, facts, text, ",cpu,", "cpu", "cpu.cfs_quota_us", "cgroup.cpu-quota", "us");
+  put_v1(target, facts, text, ",cpu,", "cpu", "cpu.cfs_period_us", "cgroup.cpu-period", "us");
+  put_v1(target, facts, text, ",memory,", "memory", "memory.limit_in_bytes", "cgroup.memory-max", "bytes");
+  put_v1(target, facts, text, ",cpuset,", "cpuset", "cpuset.cpus", "cgroup.cpus", "");
 }
 
 static void container_collect(const struct probe_target *target, struct fact_list *facts) {
@@ -48,16 +74,27 @@ static void container_collect(const struct probe_target *target, struct fact_lis
   bool unified = v2 != NULL && strchr(text.data, '\n') != NULL && strncmp(text.data, "0::", 3) == 0;
   if (unified) text_sanitise(group, sizeof group, v2 + 3, strcspn(v2 + 3, "\n"));
   bool escapes = strstr(group, "..") != NULL; /* the process lives outside of the part of the tree that we see */
+  if (unified && escapes)
+    probe_missing(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "hole.cgroup", FACT_UNSUPPORTED,
+                  "the serving process's control group lies outside of what is visible from here: its limits are not captured", path);
   probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cgroup.version", unified ? "2" : "1", "", path);
-  if (unified) collect_v2(target, facts, escapes ? "/" : group);
-  else collect_v1(target, facts);
+  if (unified && !escapes) collect_v2(target, facts, group);
+  else if (!unified) collect_v1(target, facts, read ? text.data : "");
   /* Names by which the runtime knows it: the pod or container of this start, not what it is. */
   if (read && (strstr(group, "kubepods") != NULL || strstr(group, "docker") != NULL || strstr(group, "libpod") != NULL ||
                strstr(group, "crio") != NULL))
     probe_fact(target, facts, LAYER_SYSTEM, FACT_CONTEXT, "container.group", group, "", path);
   buffer_release(&text);
-  bool docker = root_read_line(target->root, "/.dockerenv", group, sizeof group),
-       podman = root_read_line(target->root, "/run/.containerenv", group, sizeof group);
+  char marks[2][64]; /* of the process's own root */
+  if (target->pid > 0) {
+    (void)snprintf(marks[0], sizeof marks[0], "/proc/%lld/root/.dockerenv", (long long)target->pid);
+    (void)snprintf(marks[1], sizeof marks[1], "/proc/%lld/root/run/.containerenv", (long long)target->pid);
+  } else {
+    (void)snprintf(marks[0], sizeof marks[0], "/.dockerenv");
+    (void)snprintf(marks[1], sizeof marks[1], "/run/.containerenv");
+  }
+  bool docker = root_read_line(target->root, marks[0], group, sizeof group),
+       podman = root_read_line(target->root, marks[1], group, sizeof group);
   probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "container.kind",
              docker   ? "docker"
              : podman ? "podman"

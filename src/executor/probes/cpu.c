@@ -53,9 +53,13 @@ static void collect_cpuinfo(const struct probe_target *target, struct fact_list 
       probe_fact(target, facts, LAYER_ACCELERATOR, FACT_IDENTITY, arm_keys[i], value, "", "/proc/cpuinfo");
   bool has_flags = probe_find_line(text.data, "flags", value, sizeof value) || probe_find_line(text.data, "Features", value, sizeof value);
   if (has_flags) collect_isa(target, facts, value);
-  bool virtual_machine = has_flags && strstr(value, "hypervisor") != NULL;
-  probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "machine.virtual", virtual_machine ? "yes" : "no", "",
-             "/proc/cpuinfo hypervisor flag");
+  bool x86 = probe_find_line(text.data, "flags", value, sizeof value);
+  if (x86)
+    probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "machine.virtual", strstr(value, "hypervisor") != NULL ? "yes" : "no", "",
+               "/proc/cpuinfo hypervisor flag");
+  else
+    probe_missing(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "machine.virtual", FACT_UNSUPPORTED,
+                  "only x86 processors show a hypervisor in their flags", "/proc/cpuinfo");
   buffer_release(&text);
 }
 

@@ -24,8 +24,8 @@ static void add_sensor(void *context, const char *name) {
   static const struct {
     const char *begins, *ends, *unit;
     enum fact_kind kind;
-  } sensors[] = {{"temp", "_input", "m°C", FACT_STATE},   {"temp", "_crit", "m°C", FACT_IDENTITY}, {"fan", "_input", "rpm", FACT_STATE},
-                 {"power", "_average", "uW", FACT_STATE}, {"power", "_input", "uW", FACT_STATE},   {"power", "_cap", "uW", FACT_IDENTITY}};
+  } sensors[] = {{"temp", "_input", "m°C", FACT_STATE},   {"temp", "_crit", "m°C", FACT_STATE},  {"fan", "_input", "rpm", FACT_STATE},
+                 {"power", "_average", "uW", FACT_STATE}, {"power", "_input", "uW", FACT_STATE}, {"power", "_cap", "uW", FACT_IDENTITY}};
   size_t n = strlen(name);
   for (size_t i = 0; i < LYNX_COUNT(sensors) && l->n < SENSORS_MAX; i++) {
     size_t end = strlen(sensors[i].ends);
@@ -48,7 +48,17 @@ static void add_chip(void *context, const char *name) {
   char path[200];
   (void)snprintf(l->directory, sizeof l->directory, "/sys/class/hwmon/%.60s", name);
   (void)snprintf(path, sizeof path, "%s/name", l->directory);
-  if (!root_read_line(l->target->root, path, l->chip, sizeof l->chip)) (void)snprintf(l->chip, sizeof l->chip, "%.60s", name);
+  char chip[60];
+  if (!root_read_line(l->target->root, path, chip, sizeof chip)) (void)snprintf(chip, sizeof chip, "%.50s", name);
+  (void)snprintf(l->chip, sizeof l->chip, "%s", chip);
+  for (int i = 2; i < 100; i++) { /* two disks have two chips of one name */
+    bool used = false;
+    for (size_t k = 0; k < l->facts->n_items && !used; k++)
+      used = strncmp(l->facts->items[k].key, "sensor.", 7) == 0 && strncmp(l->facts->items[k].key + 7, l->chip, strlen(l->chip)) == 0 &&
+             l->facts->items[k].key[7 + strlen(l->chip)] == '.';
+    if (!used) break;
+    (void)snprintf(l->chip, sizeof l->chip, "%s-%d", chip, i);
+  }
   (void)root_list(l->target->root, l->directory, 1024, add_sensor, l);
 }
 

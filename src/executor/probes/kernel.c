@@ -13,7 +13,8 @@ static const char *kernel_applies(const struct probe_target *target) {
 
 /* Which disk it was booted from is of the exemplar: the same image on another disk is the same kernel with the same parameters. */
 static void collect_command_line(const struct probe_target *target, struct fact_list *facts) {
-  static const char *const places[] = {"BOOT_IMAGE=", "root=", "resume=", "initrd="};
+  static const char *const places[] = {
+      "BOOT_IMAGE=", "root=", "resume=", "initrd=", "rd.luks.uuid=", "rd.lvm.lv=", "ip=", "ostree=", "rootflags="};
   char line[4096], parameters[4096] = "", place[4096] = "", *rest = NULL;
   if (!root_read_line(target->root, "/proc/cmdline", line, sizeof line)) {
     probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "kernel.command-line", "/proc/cmdline", ""); /* says why */
@@ -57,9 +58,12 @@ static void add_mitigation(void *context, const char *name) {
 static void collect_distribution(const struct probe_target *target, struct fact_list *facts) {
   struct buffer text;
   char value[256];
+  char path[64] = "/etc/os-release"; /* a container's own distribution is the process's */
   buffer_init(&text, 65536);
-  bool known = root_read(target->root, "/etc/os-release", &text, NULL) == LYNX_OK &&
-               probe_find_line(text.data, "PRETTY_NAME", value, sizeof value);
+  if (target->pid > 0) (void)snprintf(path, sizeof path, "/proc/%lld/root/etc/os-release", (long long)target->pid);
+  if (root_read(target->root, path, &text, NULL) != LYNX_OK) (void)snprintf(path, sizeof path, "/etc/os-release");
+  buffer_clear(&text);
+  bool known = root_read(target->root, path, &text, NULL) == LYNX_OK && probe_find_line(text.data, "PRETTY_NAME", value, sizeof value);
   size_t n = known ? strlen(value) : 0;
   bool quoted = n >= 2 && value[0] == '"' && value[n - 1] == '"';
   if (quoted) value[n - 1] = 0;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "executor/elf_file.h"
 #include "executor/file_digest.h"
@@ -12,7 +12,7 @@
 
 enum { MAPS_MAX = 64 << 20, LIBRARIES_MAX = 4000 };
 
-/* Without a build id a library is known by its digest; more than this is not read for that in one capture. */
+/* Without a build id a library is known by its digest, up to this size. */
 static const int64_t DIGEST_BUDGET = 256 << 20;
 
 struct library {
@@ -48,25 +48,34 @@ static void split_version(const char *file, char *name, size_t size, char *versi
   }
 }
 
-static void add_library(const struct probe_target *target, struct fact_list *facts, const struct library *library, int64_t *budget) {
-  char outer[PATH_MAX + 64], inner[PATH_MAX + 64], real[PATH_MAX], name[256], version[128], key[300], build_id[130] = "",
-                                                                                                      digest[DIGEST_HEX];
+static void add_library(const struct probe_target *target, struct fact_list *facts, const struct library *library) {
+  char inner[PATH_MAX + 64], link[64], real[PATH_MAX], name[256], version[128], key[300], build_id[130] = "", digest[DIGEST_HEX] = "";
+  int64_t budget = DIGEST_BUDGET;
   /* Through the process's own root, so that a library inside a container is the one that is read. */
   (void)probe_path(inner, sizeof inner, "/proc/%lld/root%s", (long long)library->pid, library->path);
-  root_path(target->root, inner, outer, sizeof outer);
-  bool has_id = !library->deleted && elf_build_id(outer, build_id, sizeof build_id);
-  const char *file = realpath(outer, real) != NULL ? strrchr(real, '/') + 1 : strrchr(library->path, '/') + 1;
+  int fd = library->deleted ? -1 : root_open(target->root, inner);
+  bool has_id = fd >= 0 && elf_build_id(fd, build_id, sizeof build_id);
+  /* What the file is really called: "libdnnl.so.2" may be a link to "libdnnl.so.2.6". */
+  (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const char *file = strrchr(library->path, '/') + 1;
+  ssize_t length = fd >= 0 ? readlink(link, real, sizeof real - 1) : -1;
+  if (length > 0) {
+    real[length] = 0;
+    if (strrchr(real, '/') != NULL) file = strrchr(real, '/') + 1;
+  }
   split_version(file, name, sizeof name, version, sizeof version);
   enum layer layer = layer_of_library(name);
   (void)snprintf(key, sizeof key, "library.%.250s", name);
   /* Two of one name in one executor (two OpenMP runtimes, say) are two facts, and worth knowing. */
   for (int i = 2; fact_find(facts, key) != NULL && i < 100; i++) (void)snprintf(key, sizeof key, "library.%.250s.%d", name, i);
-  if (has_id || library->deleted || !file_digest(outer, budget, digest)) digest[0] = 0;
+  if (has_id || fd < 0 || !file_digest(fd, &budget, digest)) digest[0] = 0;
+  if (fd >= 0) (void)close(fd);
   probe_printf(target, facts, layer, FACT_IDENTITY, "/proc/PID/maps, ELF note", key, "%s%s%s%s%s%s", version[0] != 0 ? "version " : "",
                version, version[0] != 0 ? "; " : "",
                has_id           ? "build id "
                : digest[0] != 0 ? "SHA-256 "
-                                : "no build id",
+               : fd < 0         ? "not readable"
+                                : "no build id, and too large for a digest",
                has_id ? build_id : digest, library->deleted ? "; the file was replaced after it was mapped" : "");
   /* The same build in another place is the same library; where it lies tells whether it is the system's or a wheel's. */
   (void)snprintf(key + strlen(key), sizeof key - strlen(key), ".path");
@@ -108,7 +117,6 @@ static int compare_paths(const void *a, const void *b) {
 
 static void libraries_collect(const struct probe_target *target, struct fact_list *facts) {
   struct libraries list = {.items = xalloc(LIBRARIES_MAX, sizeof *list.items)};
-  int64_t budget = DIGEST_BUDGET;
   size_t n_read = 0;
   for (size_t i = 0; i < target->n_tree; i++) n_read += read_maps(target, target->tree[i], &list);
   if (n_read == 0)
@@ -117,7 +125,7 @@ static void libraries_collect(const struct probe_target *target, struct fact_lis
                   "/proc/PID/maps");
   /* By path: where a library lies in memory is another place every time. */
   if (list.n > 0) qsort(list.items, list.n, sizeof *list.items, compare_paths);
-  for (size_t i = 0; i < list.n; i++) add_library(target, facts, &list.items[i], &budget);
+  for (size_t i = 0; i < list.n; i++) add_library(target, facts, &list.items[i]);
   if (n_read > 0 && list.n == 0)
     probe_fact(target, facts, LAYER_RUNTIME, FACT_IDENTITY, "library", "none: a static program, or one that has ended", "",
                "/proc/PID/maps");

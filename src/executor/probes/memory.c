@@ -1,4 +1,7 @@
 /* How much memory there is, and how the kernel hands it out. */
+#include <string.h>
+
+#include "base/number.h"
 #include "executor/probe.h"
 
 static const char *memory_applies(const struct probe_target *target) {
@@ -14,7 +17,7 @@ static void memory_collect(const struct probe_target *target, struct fact_list *
     static const struct {
       const char *word, *key;
       enum fact_kind kind;
-    } lines[] = {{"MemTotal", "memory.total", FACT_IDENTITY},
+    } lines[] = {{"MemTotal", "memory.total", FACT_STATE},
                  {"SwapTotal", "memory.swap", FACT_IDENTITY},
                  {"HugePages_Total", "memory.huge-pages", FACT_IDENTITY},
                  {"Hugepagesize", "memory.huge-page-size", FACT_IDENTITY},
@@ -22,7 +25,12 @@ static void memory_collect(const struct probe_target *target, struct fact_list *
     for (size_t i = 0; i < LYNX_COUNT(lines); i++)
       if (probe_find_line(text.data, lines[i].word, value, sizeof value))
         probe_fact(target, facts, LAYER_SYSTEM, lines[i].kind, lines[i].key, value, "", "/proc/meminfo");
-  } else probe_missing(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "memory.total", FACT_ABSENT, "unreadable", "/proc/meminfo");
+    /* What the kernel leaves of it changes from boot to boot: to whole GiB it is the machine's. */
+    int64_t kilobytes = 0;
+    if (probe_find_line(text.data, "MemTotal", value, sizeof value) && number_int64(value, strspn(value, "0123456789"), &kilobytes))
+      probe_printf(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "/proc/meminfo", "memory.size", "%lld GiB",
+                   (long long)((kilobytes + (1 << 19)) >> 20));
+  } else probe_missing(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "memory.size", FACT_ABSENT, "unreadable", "/proc/meminfo");
   buffer_release(&text);
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "memory.transparent-huge-pages", "/sys/kernel/mm/transparent_hugepage/enabled",
              "");

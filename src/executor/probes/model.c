@@ -23,13 +23,16 @@ struct model {
   struct fact_list *facts;
   int64_t pid;
   char path[PATH_MAX]; /* inside the process's root: a file or a directory */
+  bool replaced;       /* a file was loaded that no longer lies there */
   char *names[FILES_MAX];
-  size_t n_names;
+  size_t n_names, n_seen;
 };
 
 static const char *model_applies(const struct probe_target *target) {
   return target->pid > 0 ? NULL : target->why_not != NULL ? target->why_not : "the serving process is not known";
 }
+
+static const char deleted_mark[] = " (deleted)";
 
 static bool is_weights(const char *name) {
   static const char *const ends[] = {".safetensors", ".gguf", ".onnx", ".onnx.data", ".pt", ".pth", ".bin", ".engine", ".plan"};
@@ -41,21 +44,35 @@ static bool is_weights(const char *name) {
   return false;
 }
 
-static char *outer(const struct model *m, const char *file, char *path, size_t size) {
-  char inner[PATH_MAX + 64];
-  return root_path(m->target->root, probe_path(inner, sizeof inner, "/proc/%lld/root%s", (long long)m->pid, file), path, size);
-}
-
 /* --- where it lies --- */
 
+static int open_file(const struct model *m, const char *file) {
+  char inner[PATH_MAX + 64];
+  return root_open(m->target->root, probe_path(inner, sizeof inner, "/proc/%lld/root%s", (long long)m->pid, file));
+}
+
+/* Is it there, and what is it? */
+static bool look_at(const struct model *m, const char *file, struct stat *ret) {
+  int fd = open_file(m, file);
+  bool good = fd >= 0 && fstat(fd, ret) == 0;
+  if (fd >= 0) (void)close(fd);
+  return good;
+}
+
 static bool exists(const struct model *m, const char *file) {
-  char path[2 * PATH_MAX];
   struct stat info;
-  return stat(outer(m, file, path, sizeof path), &info) == 0;
+  return look_at(m, file, &info);
+}
+
+static bool digest_of_file(const struct model *m, const char *file, int64_t *budget, char hex[DIGEST_HEX]) {
+  int fd = open_file(m, file);
+  bool good = fd >= 0 && file_digest(fd, budget, hex);
+  if (fd >= 0) (void)close(fd);
+  return good;
 }
 
 /* What is mapped is the best evidence: it is what was loaded. */
-static bool find_mapped(struct model *m) {
+static bool find_mapped(struct model *m, const char *named) {
   struct buffer maps;
   char path[64];
   bool found = false;
@@ -65,8 +82,15 @@ static bool find_mapped(struct model *m) {
       for (char *line = maps.data, *next; line != NULL && *line != 0 && !found; line = next) {
         next = strchr(line, '\n');
         if (next != NULL) *next++ = 0;
-        const char *file = strchr(line, '/');
+        char *file = strchr(line, '/');
+        char *mark = file != NULL ? strstr(file, deleted_mark) : NULL;
+        if (mark != NULL) *mark = 0;
         if (file == NULL || !is_weights(file) || strstr(file, "-packages/") != NULL || strlen(file) >= sizeof m->path) continue;
+        if (mark != NULL) m->replaced = true;
+        if (named != NULL) { /* only asked whether what was loaded is still what lies there */
+          if (mark != NULL && strncmp(file, named, strlen(named)) == 0) return buffer_release(&maps), true;
+          continue;
+        }
         m->pid = m->target->tree[i];
         (void)snprintf(m->path, sizeof m->path, "%s", file);
         found = true;
@@ -122,15 +146,15 @@ static bool variable(const struct model *m, const char *name, char *ret, size_t 
   return found && ret[0] != 0;
 }
 
-struct newest {
-  const struct model *model;
-  const char *folder;
+struct snapshots {
+  size_t n;
   char found[200];
 };
 
 static void keep_snapshot(void *context, const char *name) {
-  struct newest *newest = context;
-  (void)snprintf(newest->found, sizeof newest->found, "%.190s", name);
+  struct snapshots *snapshots = context;
+  snapshots->n++;
+  (void)snprintf(snapshots->found, sizeof snapshots->found, "%.190s", name);
 }
 
 /* "org/name" in the Hugging Face cache: hub/models--org--name/snapshots/REVISION, by refs/main where there is one. */
@@ -149,23 +173,35 @@ static bool find_in_hub(struct model *m, const char *id) {
     else return false;
   }
   (void)probe_path(folder, sizeof folder, "%s/models--%s", base, plain);
-  (void)probe_path(file, sizeof file, "/proc/%lld/root%s/refs/main", (long long)m->pid, folder);
+  const struct fact *asked = fact_find(m->facts, "process.argument.--revision");
+  if (asked != NULL && fact_is_known(asked) && strpbrk(asked->value, "/ (") == NULL) {
+    (void)probe_path(m->path, sizeof m->path, "%s/snapshots/%s", folder, asked->value);
+    if (exists(m, m->path)) return true;
+  }
+  (void)probe_path(file, sizeof file, "/proc/%lld/root%s/refs/%s", (long long)m->pid, folder,
+                   asked != NULL && fact_is_known(asked) && strpbrk(asked->value, "/ (") == NULL ? asked->value : "main");
   if (!root_read_line(m->target->root, file, revision, sizeof revision)) {
-    struct newest newest = {.model = m};
+    struct snapshots snapshots = {.n = 0};
     (void)probe_path(file, sizeof file, "/proc/%lld/root%s/snapshots", (long long)m->pid, folder);
-    (void)root_list(m->target->root, file, 1000, keep_snapshot, &newest);
-    (void)snprintf(revision, sizeof revision, "%s", newest.found);
+    (void)root_list(m->target->root, file, 1000, keep_snapshot, &snapshots);
+    (void)snprintf(revision, sizeof revision, "%s", snapshots.n == 1 ? snapshots.found : ""); /* of several, which one is not told */
   }
   (void)probe_path(m->path, sizeof m->path, "%s/snapshots/%s", folder, revision);
   return revision[0] != 0 && exists(m, m->path);
 }
 
 static const char *named_model(const struct model *m) {
+  const struct fact *program = fact_find(m->facts, "process.program");
+  bool python = program != NULL && strncmp(program->value, "python", 6) == 0; /* there -m names a module */
   static const char *const keys[] = {"process.argument.--model",           "process.argument.--model-path", "process.argument.-m",
                                      "process.argument.--model-id",        "process.argument.--weights",    "process.argument.--model-dir",
                                      "process.argument.--model-repository"};
   for (size_t i = 0; i < LYNX_COUNT(keys); i++) {
-    const struct fact *fact = fact_find(m->facts, keys[i]);
+    char whole[64];
+    if (python && strcmp(keys[i], "process.argument.-m") == 0) continue;
+    (void)snprintf(whole, sizeof whole, "%s.path", keys[i]);
+    const struct fact *fact = fact_find(m->facts, whole);
+    if (fact == NULL) fact = fact_find(m->facts, keys[i]);
     if (fact != NULL && fact_is_known(fact) && strchr(fact->value, '(') == NULL) return fact->value;
   }
   /* vllm serve NAME */
@@ -175,7 +211,9 @@ static const char *named_model(const struct model *m) {
     const struct fact *word = fact_find(m->facts, key);
     (void)snprintf(key, sizeof key, "process.argument.%d", i + 1);
     const struct fact *next = fact_find(m->facts, key);
-    if (word != NULL && next != NULL && strcmp(word->value, "serve") == 0) return next->value;
+    if (word == NULL || next == NULL || strcmp(word->value, "serve") != 0) continue;
+    (void)snprintf(key, sizeof key, "process.argument.%d.path", i + 1);
+    return fact_find(m->facts, key) != NULL ? fact_find(m->facts, key)->value : next->value;
   }
   return NULL;
 }
@@ -200,26 +238,39 @@ static bool find_named(struct model *m, const char *name) {
 
 static void keep_name(void *context, const char *name) {
   struct model *m = context;
-  if (is_weights(name) && m->n_names < FILES_MAX) m->names[m->n_names++] = xcopy(name);
+  if (!is_weights(name)) return;
+  m->n_seen++;
+  if (m->n_names < FILES_MAX) m->names[m->n_names++] = xcopy(name);
 }
 
 static void put(const struct model *m, const char *key, const char *value, const char *source) {
   if (value[0] != 0) probe_fact(m->target, m->facts, LAYER_APPLICATION, FACT_IDENTITY, key, value, "", source);
 }
 
-static void read_header(const struct model *m, const char *file, struct model_header *header) {
-  char path[2 * PATH_MAX];
+/* False where it is not of the three formats, or damaged. */
+static bool read_header(const struct model *m, const char *file, struct model_header *header) {
   struct stat info;
-  int fd = open(outer(m, file, path, sizeof path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  bool good = false;
+  int fd = open_file(m, file);
   if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
     /* A file that shrinks meanwhile ends this child by a signal, and the capture goes on (executor/probe_run.h). */
     void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data != MAP_FAILED) {
-      (void)model_header_read(data, (size_t)info.st_size, header);
+      good = model_header_read(data, (size_t)info.st_size, header);
       (void)munmap(data, (size_t)info.st_size);
     }
   }
   if (fd >= 0) (void)close(fd);
+  return good;
+}
+
+/* Formats whose inside is not looked at. */
+static bool is_opaque(const char *name) {
+  static const char *const ends[] = {".pt", ".pth", ".bin", ".engine", ".plan", ".data"};
+  size_t n = strlen(name);
+  for (size_t i = 0; i < LYNX_COUNT(ends); i++)
+    if (n > strlen(ends[i]) && strcmp(name + n - strlen(ends[i]), ends[i]) == 0) return true;
+  return false;
 }
 
 static void put_header(const struct model *m, const struct model_header *h) {
@@ -282,35 +333,43 @@ static void put_digests(const struct model *m, const char *folder) {
                {"tokenizer.model", "model.tokenizer-model"},
                {"chat_template.jinja", "model.chat-template"},
                {"generation_config.json", "model.generation-defaults"}};
-  char path[2 * PATH_MAX], file[PATH_MAX + 300], hex[DIGEST_HEX];
+  char file[PATH_MAX + 300], hex[DIGEST_HEX];
   int64_t budget = m->target->digest_budget > 0 ? m->target->digest_budget : DIGEST_BUDGET, total = 0;
   for (size_t i = 0; i < LYNX_COUNT(files); i++)
-    if (file_digest(outer(m, probe_path(file, sizeof file, "%s/%s", folder, files[i].file), path, sizeof path), &budget, hex))
+    if (digest_of_file(m, probe_path(file, sizeof file, "%s/%s", folder, files[i].file), &budget, hex))
       put(m, files[i].key, hex, "SHA-256");
   struct digest_leaf *leaves = xalloc(m->n_names + 1, sizeof *leaves);
   size_t n = 0;
-  for (size_t i = 0; i < m->n_names; i++) {
-    struct stat info;
-    (void)outer(m, probe_path(file, sizeof file, "%s/%s", folder, m->names[i]), path, sizeof path);
-    if (stat(path, &info) == 0) total += info.st_size;
+  struct stat info;
+  for (size_t i = 0; i < m->n_names; i++)
+    if (look_at(m, probe_path(file, sizeof file, "%s/%s", folder, m->names[i]), &info)) total += info.st_size;
+  /* All or nothing, so that an unchanged executor has the same facts in the next capture; what is remembered costs nothing. */
+  bool whole = m->n_seen <= m->n_names;
+  for (size_t i = 0; i < m->n_names && whole && total > budget; i++) {
+    int64_t none = 0;
+    whole = digest_of_file(m, probe_path(file, sizeof file, "%s/%s", folder, m->names[i]), &none, hex);
+  }
+  for (size_t i = 0; i < m->n_names && whole; i++) {
     char leaf[512];
-    if (!file_digest(path, &budget, hex)) continue;
+    if (!digest_of_file(m, probe_path(file, sizeof file, "%s/%s", folder, m->names[i]), &budget, hex)) continue;
     (void)snprintf(leaf, sizeof leaf, "%.400s", m->names[i]);
     (void)snprintf(leaf + strlen(leaf) + 1, sizeof leaf - strlen(leaf) - 1, "%s", hex);
     digest_leaf_of(leaf, strlen(leaf) + 1 + strlen(hex), &leaves[n++]);
   }
   probe_printf(m->target, m->facts, LAYER_APPLICATION, FACT_IDENTITY, "file sizes", "model.size", "%lld bytes in %zu files",
-               (long long)total, m->n_names);
-  if (n == m->n_names && n > 0) {
+               (long long)total, m->n_seen > m->n_names ? m->n_seen : m->n_names);
+  if (n == m->n_names && n > 0 && m->n_seen <= m->n_names) {
     uint8_t root[DIGEST_BYTES];
     digest_tree(leaves, n, root);
     probe_printf(m->target, m->facts, LAYER_APPLICATION, FACT_IDENTITY, "RFC 6962 tree over names and SHA-256 of the files", "model.digest",
                  "%s", digest_hex(root, hex));
   } else if (m->n_names > 0) {
     char why[200];
-    (void)snprintf(why, sizeof why,
-                   "%.3g GB were not read for a digest in this capture: run `lynxbench capture --digest` once, and it is remembered",
-                   (double)total / 1e9);
+    if (m->n_seen > m->n_names) (void)snprintf(why, sizeof why, "%zu weight files are more than are looked at", m->n_seen);
+    else
+      (void)snprintf(why, sizeof why,
+                     "%.3g GB were not read for a digest in this capture: run `lynxbench capture --digest` once, and it is remembered",
+                     (double)total / 1e9);
     probe_missing(m->target, m->facts, LAYER_APPLICATION, FACT_IDENTITY, "model.digest", FACT_UNSUPPORTED, why, "capture");
   }
   free(leaves);
@@ -322,8 +381,11 @@ static void model_collect(const struct probe_target *target, struct fact_list *f
   struct stat info;
   char path[2 * PATH_MAX], folder[PATH_MAX];
   const char *name = named_model(&model);
-  if (name != NULL) put(&model, "model.asked-for", name, "the command line");
-  if (!find_named(&model, name) && !find_mapped(&model) && !find_open(&model)) {
+  /* A name of a model is part of what is served; a path is where it lies. */
+  if (name != NULL)
+    probe_fact(target, facts, LAYER_APPLICATION, name[0] == '/' ? FACT_CONTEXT : FACT_IDENTITY, "model.asked-for", name, "",
+               "the command line");
+  if (!find_named(&model, name) && !find_mapped(&model, NULL) && !find_open(&model)) {
     probe_missing(
         target, facts, LAYER_APPLICATION, FACT_IDENTITY, "model.path", FACT_ABSENT,
         "no model file is named on the command line or held open or mapped by the process: declare it as application.model in the contract",
@@ -331,7 +393,12 @@ static void model_collect(const struct probe_target *target, struct fact_list *f
     return;
   }
   probe_fact(target, facts, LAYER_APPLICATION, FACT_CONTEXT, "model.path", model.path, "", "command line, /proc/PID/maps, /proc/PID/fd");
-  bool directory = stat(outer(&model, model.path, path, sizeof path), &info) == 0 && S_ISDIR(info.st_mode);
+  char lies_at[PATH_MAX];
+  (void)snprintf(lies_at, sizeof lies_at, "%s", model.path);
+  if (model.replaced || find_mapped(&model, lies_at))
+    put(&model, "model.replaced", "yes: a file was loaded that has since been replaced or removed; what follows is of what lies there now",
+        "/proc/PID/maps");
+  bool directory = look_at(&model, model.path, &info) && S_ISDIR(info.st_mode);
   (void)snprintf(folder, sizeof folder, "%s", model.path);
   char *slash = strrchr(folder, '/');
   if (directory)
@@ -343,7 +410,13 @@ static void model_collect(const struct probe_target *target, struct fact_list *f
   }
   const char *revision = strstr(model.path, "/snapshots/");
   if (revision != NULL) put(&model, "model.revision", revision + 11, "the folder of the Hugging Face cache");
-  for (size_t i = 0; i < model.n_names; i++) read_header(&model, probe_path(path, sizeof path, "%s/%s", folder, model.names[i]), &header);
+  size_t n_damaged = 0;
+  for (size_t i = 0; i < model.n_names; i++)
+    n_damaged += !read_header(&model, probe_path(path, sizeof path, "%s/%s", folder, model.names[i]), &header) &&
+                 !is_opaque(model.names[i]);
+  if (n_damaged > 0)
+    probe_printf(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "the files' headers", "model.damaged",
+                 "%zu of %zu files are cut off or are not what their names say", n_damaged, model.n_names);
   put_header(&model, &header);
   put_config(&model, folder);
   put_digests(&model, folder);

@@ -358,9 +358,18 @@ static void collect_by_files(struct gpu *gpu, const char *why) {
     probe_missing(gpu->target, gpu->facts, LAYER_ACCELERATOR, FACT_STATE, "probe.nvidia", FACT_ABSENT, why, "libnvidia-ml.so.1");
     return;
   }
-  const char *module = strstr(line, "Module");
-  probe_fact(gpu->target, gpu->facts, LAYER_SYSTEM, FACT_IDENTITY, "driver.nvidia-module",
-             module != NULL ? module + strspn(module, "Module ") : line, "", "/proc/driver/nvidia/version");
+  /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue ..." or "... Open Kernel Module for x86_64  550.54.15 ..." */
+  const char *version = line;
+  size_t length = 0;
+  for (const char *word = line; *word != 0; word += strcspn(word, " "), word += strspn(word, " ")) {
+    size_t digits = strspn(word, "0123456789"), n = strcspn(word, " ");
+    if (digits > 0 && word[digits] == '.' && length == 0) {
+      version = word;
+      length = n;
+    }
+  }
+  probe_printf(gpu->target, gpu->facts, LAYER_SYSTEM, FACT_IDENTITY, "/proc/driver/nvidia/version", "driver.nvidia-module", "%.*s%s",
+               (int)(length > 0 ? length : strlen(line)), version, strstr(line, "Open") != NULL ? " (open)" : "");
   (void)root_list(gpu->target->root, "/proc/driver/nvidia/gpus", GPUS_MAX, add_information, gpu);
   (void)snprintf(count, sizeof count, "%u", gpu->index);
   probe_fact(gpu->target, gpu->facts, LAYER_ACCELERATOR, FACT_IDENTITY, "gpu.count", count, "", "/proc/driver/nvidia/gpus");

@@ -1,9 +1,12 @@
 /* The process that serves: its executable, arguments, the environment that matters, limits. */
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/digest.h"
 #include "executor/elf_file.h"
 #include "executor/layer_map.h"
 #include "executor/probe.h"
@@ -33,7 +36,8 @@ static void collect_environment(const struct probe_target *target, struct fact_l
       (void)snprintf(key, sizeof key, "%.*s", (int)(equals - entry), entry);
       if (!layer_of_variable(key, &layer, &reason)) continue;
       (void)snprintf(key, sizeof key, "environment.%.*s", (int)(equals - entry), entry);
-      probe_fact(target, facts, layer, FACT_IDENTITY, key, equals + 1, "", reason);
+      probe_fact(target, facts, layer, FACT_IDENTITY, key, value_may_be_secret(equals + 1) ? "(hidden: may be a secret)" : equals + 1, "",
+                 reason);
     }
   } else
     probe_missing(target, facts, LAYER_RUNTIME, FACT_IDENTITY, "hole.environment", FACT_DENIED,
@@ -42,46 +46,96 @@ static void collect_environment(const struct probe_target *target, struct fact_l
   buffer_release(&text);
 }
 
-/* Flags that say where it listens: another port is the same executor. */
+/* Flags that say where it listens or writes: another port is the same executor. */
 static bool is_place(const char *flag) {
-  static const char *const names[] = {"--port", "--host", "--address", "--uds", "--metrics-port", "--http-port", "--grpc-port"};
+  static const char *const names[] = {"--port", "--host", "--address", "--uds", "--log", "--log-file"};
+  static const char *const ends[] = {"-port", "-addr", "-address", "-host"};
+  size_t n = strlen(flag);
   for (size_t i = 0; i < LYNX_COUNT(names); i++)
     if (strcmp(flag, names[i]) == 0) return true;
+  for (size_t i = 0; i < LYNX_COUNT(ends); i++)
+    if (n > strlen(ends[i]) && strcmp(flag + n - strlen(ends[i]), ends[i]) == 0) return true;
   return false;
 }
 
+/* Names are taken as flags only where they look like one: "-I/home/x" or "-$SECRET" is a value. */
+static bool is_flag_name(const char *text, size_t n) {
+  if (n < 2 || n > 60 || text[0] != '-' || strchr("0123456789.", text[1]) != NULL) return false;
+  size_t dashes = text[1] == '-' ? 2 : 1;
+  if (dashes == 1 && n > 5) return false; /* -ngl, -ctk, -ub: longer ones are a letter with its value glued on */
+  for (size_t i = dashes; i < n; i++)
+    if (!isalnum((unsigned char)text[i]) && strchr("-_.", text[i]) == NULL) return false;
+  return n > dashes;
+}
+
+/* The interpreter's own options before the script: they take no value but -W, -X, -m, -c. */
+static bool is_python_switch(const char *argument) {
+  return argument[0] == '-' && argument[1] != 0 && argument[2] == 0 && strchr("bBdEhiIOPqsSuvVx", argument[1]) != NULL;
+}
+
+static void put_argument(const struct probe_target *target, struct fact_list *facts, const char *name, int place, const char *value,
+                         bool hide) {
+  char key[200], digest[DIGEST_HEX];
+  uint8_t bytes[DIGEST_BYTES];
+  size_t n = strlen(value);
+  const char *slash = strrchr(value, '/');
+  enum fact_kind kind = place == 0 || is_place(name) ? FACT_CONTEXT : FACT_IDENTITY;
+  (void)snprintf(key, sizeof key, "process.argument.%s", name);
+  for (int i = 2; fact_find(facts, key) != NULL && i < 100; i++)
+    (void)snprintf(key, sizeof key, "process.argument.%s.%d", name, i); /* given twice */
+  if (hide || value_may_be_secret(value))
+    probe_fact(target, facts, LAYER_SERVING, kind, key, "(hidden: may be a secret)", "", "/proc/PID/cmdline");
+  else if (n > 300) { /* a program in the command line, a long list: known again by its digest */ digest_of(value, n, bytes);
+    probe_printf(target, facts, LAYER_SERVING, kind, "/proc/PID/cmdline", key, "%zu bytes, SHA-256 %s", n, digest_hex(bytes, digest));
+  } else if (value[0] == '/' && slash[1] != 0 && kind == FACT_IDENTITY) { /* where it lies is of the exemplar, what it is called is not */
+    probe_fact(target, facts, LAYER_SERVING, kind, key, slash + 1, "", "/proc/PID/cmdline: the last part of a path");
+    (void)snprintf(key + strlen(key), sizeof key - strlen(key), ".path");
+    probe_fact(target, facts, LAYER_SERVING, FACT_CONTEXT, key, value, "", "/proc/PID/cmdline");
+  } else probe_fact(target, facts, LAYER_SERVING, kind, key, value, "", "/proc/PID/cmdline");
+}
+
 /* One fact for each flag, by its name, so that a flag put in between moves no other; what is no flag by its place among the others.
- * The name it was started by is context: process.executable says what it is. The value after a flag that may be secret is hidden. */
+ * The name it was started by is context: process.executable says what it is. */
 static void collect_arguments(const struct probe_target *target, struct fact_list *facts) {
-  char path[64], key[300], flag[200] = "", shown[4096];
+  char path[64], name[80], exe[PATH_MAX];
   struct buffer text;
-  buffer_init(&text, 1 << 20);
+  struct lynx_error error = {0};
+  buffer_init(&text, 4 << 20);
   int n_plain = 0, n_all = 0;
-  bool read = root_read(target->root, proc_path(target, "cmdline", path, sizeof path), &text, NULL) == LYNX_OK;
-  for (size_t at = 0; read && at < text.length && n_all < ARGUMENTS_MAX; at += strlen(text.data + at) + 1, n_all++) {
-    const char *argument = text.data + at, *equals = strchr(argument, '='), *value = argument;
-    bool is_flag = argument[0] == '-' && argument[1] != 0 && strchr("0123456789.", argument[1]) == NULL;
-    if (flag[0] == 0 || is_flag) {
-      size_t next = at + strlen(argument) + 1;
-      if (!is_flag) (void)snprintf(key, sizeof key, "process.argument.%d", n_plain++);
-      else if (equals != NULL) {
-        (void)snprintf(flag, sizeof flag, "%.*s", (int)(equals - argument > 190 ? 190 : equals - argument), argument);
-        value = equals + 1;
-      } else {
-        (void)snprintf(flag, sizeof flag, "%.190s", argument);
-        /* Its value is the next one, unless that is a flag itself. */
-        if (next < text.length && text.data[next] != '-') continue;
-        value = "(given)";
-      }
+  bool python = root_read_link(target->root, proc_path(target, "exe", path, sizeof path), exe, sizeof exe) &&
+                strstr(exe, "/python") != NULL;
+  if (root_read(target->root, proc_path(target, "cmdline", path, sizeof path), &text, &error) != LYNX_OK) {
+    probe_missing(target, facts, LAYER_SERVING, FACT_IDENTITY, "process.argument",
+                  error.status == LYNX_NOT_FOUND ? FACT_ABSENT : FACT_DENIED, error.message, "/proc/PID/cmdline");
+    buffer_release(&text);
+    return;
+  }
+  bool before_script = python;
+  for (size_t at = 0, next; at < text.length; at = next, n_all++) {
+    const char *argument = text.data + at, *equals = strchr(argument, '=');
+    next = at + strlen(argument) + 1;
+    size_t length = equals != NULL ? (size_t)(equals - argument) : strlen(argument);
+    if (n_all == ARGUMENTS_MAX) {
+      probe_printf(target, facts, LAYER_SERVING, FACT_IDENTITY, "/proc/PID/cmdline", "process.argument.more",
+                   "%zu further bytes are not listed", text.length - at);
+      break;
     }
-    if (flag[0] != 0) (void)snprintf(key, sizeof key, "process.argument.%s", flag);
-    const struct fact *before = fact_find(facts, key);
-    if (before != NULL) (void)snprintf(key + strlen(key), sizeof key - strlen(key), ".%d", n_all); /* a flag that is given twice */
-    bool hide = flag[0] != 0 && variable_is_secret(flag) && strcmp(value, "(given)") != 0;
-    (void)snprintf(shown, sizeof shown, "%s", hide ? "(hidden: may be a secret)" : value);
-    probe_fact(target, facts, LAYER_SERVING, (flag[0] != 0 && is_place(flag)) || n_all == 0 ? FACT_CONTEXT : FACT_IDENTITY, key, shown, "",
-               "/proc/PID/cmdline");
-    flag[0] = 0;
+    bool flag = n_all > 0 && is_flag_name(argument, length);
+    if (!flag) {
+      (void)snprintf(name, sizeof name, "%d", n_plain);
+      put_argument(target, facts, name, n_plain, argument, false);
+      if (n_plain++ > 0) before_script = false;
+      continue;
+    }
+    (void)snprintf(name, sizeof name, "%.*s", (int)length, argument);
+    bool secret = variable_is_secret(name);
+    if (equals != NULL) put_argument(target, facts, name, -1, equals + 1, secret);
+    else if (before_script && is_python_switch(argument)) put_argument(target, facts, name, -1, "(given)", false);
+    else if (next < text.length && (secret || !is_flag_name(text.data + next, strcspn(text.data + next, "=")))) {
+      put_argument(target, facts, name, -1, text.data + next, secret);
+      next += strlen(text.data + next) + 1;
+      if (before_script && (strcmp(name, "-m") == 0 || strcmp(name, "-c") == 0)) before_script = false;
+    } else put_argument(target, facts, name, -1, "(given)", false);
   }
   buffer_release(&text);
 }
@@ -90,9 +144,7 @@ static void collect_arguments(const struct probe_target *target, struct fact_lis
 static void collect_limits(const struct probe_target *target, struct fact_list *facts) {
   static const struct {
     const char *word, *key;
-  } lines[] = {{"Max open files", "process.limit.open-files"},
-               {"Max locked memory", "process.limit.locked-memory"},
-               {"Max processes", "process.limit.processes"}};
+  } lines[] = {{"Max open files", "process.limit.open-files"}, {"Max locked memory", "process.limit.locked-memory"}};
   char path[64], value[128];
   struct buffer text;
   buffer_init(&text, 65536);
@@ -106,14 +158,18 @@ static void collect_limits(const struct probe_target *target, struct fact_list *
 }
 
 static void process_collect(const struct probe_target *target, struct fact_list *facts) {
-  char path[64], exe[PATH_MAX], outer[PATH_MAX], inner[96], id[130], value[64];
+  char path[64], exe[PATH_MAX], inner[96], id[130], value[64];
   (void)snprintf(value, sizeof value, "%lld", (long long)target->pid);
   probe_fact(target, facts, LAYER_SERVING, FACT_STATE, "process.id", value, "", "listening socket or contract");
   if (root_read_link(target->root, proc_path(target, "exe", path, sizeof path), exe, sizeof exe)) {
-    probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, "process.executable", exe, "", path);
+    probe_fact(target, facts, LAYER_SERVING, FACT_CONTEXT, "process.executable", exe, "", "/proc/PID/exe");
+    probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, "process.program", strrchr(exe, '/') != NULL ? strrchr(exe, '/') + 1 : exe, "",
+               "/proc/PID/exe");
     (void)snprintf(inner, sizeof inner, "/proc/%lld/exe", (long long)target->pid);
-    if (elf_build_id(root_path(target->root, inner, outer, sizeof outer), id, sizeof id))
+    int fd = root_open(target->root, inner);
+    if (fd >= 0 && elf_build_id(fd, id, sizeof id))
       probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, "process.build-id", id, "", "ELF note");
+    if (fd >= 0) (void)close(fd);
   } else probe_missing(target, facts, LAYER_SERVING, FACT_IDENTITY, "process.executable", FACT_DENIED, "may not be read", path);
   collect_arguments(target, facts);
   collect_environment(target, facts);

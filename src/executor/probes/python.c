@@ -115,6 +115,8 @@ static void guess_sites(struct python *p, const struct interpreter *interpreter)
   if (root_read(p->target->root, probe_path(path, sizeof path, "/proc/%lld/environ", (long long)p->target->pid), &text, NULL) == LYNX_OK)
     for (size_t at = 0; at < text.length; at += strlen(text.data + at) + 1) {
       const char *entry = text.data + at;
+      if (strncmp(entry, "HOME=/", 6) == 0)
+        add_site(p, probe_path(site, sizeof site, "%s/.local/lib/python%s/site-packages", entry + 5, interpreter->version));
       if (strncmp(entry, "VIRTUAL_ENV=/", 13) == 0)
         add_site(p, probe_path(site, sizeof site, "%s/lib/python%s/site-packages", entry + 12, interpreter->version));
       for (const char *part = strncmp(entry, "PYTHONPATH=", 11) == 0 ? entry + 11 : NULL; part != NULL;
@@ -123,7 +125,11 @@ static void guess_sites(struct python *p, const struct interpreter *interpreter)
     }
   if (text.data != NULL) explicit_bzero(text.data, text.length); /* it may have held secrets */
   buffer_release(&text);
-  add_site(p, "/usr/lib/python3/dist-packages");
+  /* The system's own packages are the system interpreter's; another one cannot import them. */
+  if (strncmp(interpreter->executable, "/usr/bin/", 9) == 0) {
+    add_site(p, probe_path(site, sizeof site, "/usr/local/lib/python%s/dist-packages", interpreter->version));
+    add_site(p, "/usr/lib/python3/dist-packages");
+  }
 }
 
 /* --- distributions --- */
@@ -176,7 +182,18 @@ static void put_record(const struct python *p, const char *folder, const char *k
   struct buffer text;
   buffer_init(&text, 16 << 20);
   if (root_read(p->target->root, probe_path(path, sizeof path, "%s/RECORD", folder), &text, NULL) == LYNX_OK) {
-    digest_of(text.data, text.length, digest);
+    /* Scripts outside of the folder hold its place, and how it was installed is another matter: the same wheel is the same files. */
+    struct digest files = {{0}};
+    digest_init(&files);
+    for (const char *line = text.data, *end; *line != 0; line = end) {
+      end = strchr(line, '\n') != NULL ? strchr(line, '\n') + 1 : line + strlen(line);
+      static const char *const left_out[] = {".pyc,", "/INSTALLER,", "/REQUESTED,", "/direct_url.json,", "/RECORD,"};
+      bool kept = strncmp(line, "../", 3) != 0;
+      for (size_t i = 0; i < LYNX_COUNT(left_out); i++)
+        kept = kept && memmem(line, (size_t)(end - line), left_out[i], strlen(left_out[i])) == NULL;
+      if (kept) digest_update(&files, line, (size_t)(end - line));
+    }
+    digest_final(&files, digest);
     (void)snprintf(more, sizeof more, "%s.files", key);
     probe_printf(p->target, p->facts, LAYER_FRAMEWORK, FACT_IDENTITY, "RECORD", more, "digest %.16s", digest_hex(digest, hex));
   }
@@ -272,7 +289,8 @@ static void python_collect(const struct probe_target *target, struct fact_list *
     if (root_read(target->root, probe_path(path, sizeof path, "/proc/%lld/root%s/../../../pyvenv.cfg", (long long)target->pid, python.site),
                   &text, NULL) == LYNX_OK &&
         (probe_find_line(text.data, "version", value, sizeof value) || probe_find_line(text.data, "version_info", value, sizeof value)))
-      probe_fact(target, facts, LAYER_FRAMEWORK, FACT_IDENTITY, "python.version-full", value, "", "pyvenv.cfg");
+      probe_fact(target, facts, LAYER_FRAMEWORK, FACT_CONTEXT, "python.version-full", value, "",
+                 "pyvenv.cfg: when the environment was made");
     buffer_release(&text);
     (void)root_list(target->root, inside(&python, path, sizeof path, python.site), PACKAGES_MAX, add_package, &python);
     put_torch(&python);

@@ -49,6 +49,12 @@ static const char *cuda_runtime(const struct fact_list *facts) {
   return NULL;
 }
 
+/* "none: built without" is known, and says no. */
+static bool is_built_for(const struct fact_list *facts, const char *key) {
+  const char *value = known(facts, key);
+  return value != NULL && strncmp(value, "none", 4) != 0;
+}
+
 static void say_matrix(const struct probe_target *target, struct fact_list *facts) {
   static const char source[] = "driver.cuda, torch.cuda, library.libcudart, gpu.0.compute-capability";
   const char *gpus = known(facts, "gpu.count"), *built_text = known(facts, "torch.cuda"),
@@ -60,7 +66,7 @@ static void say_matrix(const struct probe_target *target, struct fact_list *fact
     probe_printf(target, facts, LAYER_FRAMEWORK, FACT_IDENTITY, "its wheel, or the mapped library's name", "cuda.runtime", "%.*s",
                  (int)strcspn(runtime, ";"), runtime);
   if (torch == NULL) return;
-  if (built == 0 && gpus != NULL && atoi(gpus) > 0 && known(facts, "torch.hip") == NULL) {
+  if (built == 0 && gpus != NULL && atoi(gpus) > 0 && !is_built_for(facts, "torch.hip")) {
     probe_printf(target, facts, LAYER_FRAMEWORK, FACT_STATE, source, "cuda.verdict",
                  "PyTorch %s is built without CUDA: the %s GPUs of this machine are not used by it", torch, gpus);
     return;

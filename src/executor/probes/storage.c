@@ -37,7 +37,9 @@ static void put_mount(const struct probe_target *target, struct fact_list *facts
   char wanted[32];
   buffer_init(&text, 4 << 20);
   (void)snprintf(wanted, sizeof wanted, "%u:%u", major_number, minor_number);
-  if (root_read(target->root, "/proc/self/mountinfo", &text, NULL) == LYNX_OK)
+  char path[64] = "/proc/self/mountinfo"; /* where the process mounts it, with the options that it sees */
+  if (target->pid > 0) (void)snprintf(path, sizeof path, "/proc/%lld/mountinfo", (long long)target->pid);
+  if (root_read(target->root, path, &text, NULL) == LYNX_OK)
     for (const char *line = text.data; line != NULL && *line != 0; line = strchr(line, '\n')) {
       if (*line == '\n' && *++line == 0) break;
       char device[32], options[200], type[64];
