@@ -1,7 +1,7 @@
 /* base/status.h: what a function that can fail returns, and what it says about it.
  *
  * base knows nothing above it: status, memory, bytes, numbers, clock, file-system root, random numbers,
- * digests, JSON, YAML, child processes, control HTTP, and the two vocabulary types (layer, fact). Nothing that
+ * digests, signatures, JSON, YAML, child processes, control HTTP, and the two vocabulary types (layer, fact). Nothing that
  * measures, prints or exits may live here.
  *
  * Three kinds of trouble are never mixed: input or world (a lynx_status and a lynx_error), our own bug

@@ -11,6 +11,7 @@
 static const struct option_spec options[] = {{"out", "FILE", "the profile (default: standard output)"},
                                              {"format", "NAME", "auto, jsonl, mooncake, burstgpt, azure, otlp or access (default: auto)"},
                                              {"source", "TEXT", "what it was taken from, in words (default: the file's name)"},
+                                             {"sign", "KEY", "sign it: an Ed25519 private key in PEM"},
                                              {"compare", "PROFILE", "how far this one is from another; nothing is written"}};
 
 enum { LOG_BYTES_MAX = 1 << 30 };
@@ -118,10 +119,26 @@ static bool profile_of_bundle(const char *path, const char *source, const char *
 }
 
 static int finish(const struct arguments *arguments, struct profile *profile) {
-  struct buffer out;
+  struct buffer out, pem;
+  struct lynx_error error = {0};
+  const char *other = argument_option(&command_profile, arguments, "compare"), *key = argument_option(&command_profile, arguments, "sign");
   int code;
-  if (arguments->option[3] != NULL) code = print_distance(profile, arguments->option[3]);
-  else {
+  if (other != NULL) code = print_distance(profile, other);
+  else if (key != NULL) {
+    code = EXIT_WRONG_INPUT;
+    buffer_init(&out, 16 << 20);
+    if (read_file(key, 65536, &pem)) {
+      bool made = profile_sign(profile, (struct bytes){pem.data != NULL ? pem.data : "", pem.length}, &out, &error) == LYNX_OK;
+      if (pem.data != NULL) explicit_bzero(pem.data, pem.length);
+      buffer_release(&pem);
+      if (made) code = write_buffer(arguments->option[0], &out) ? EXIT_HOLDS : EXIT_CONDITIONS;
+      else {
+        lynx_error_at(&error, key, 0, "--sign");
+        code = report_error(&error);
+      }
+    }
+    buffer_release(&out);
+  } else {
     buffer_init(&out, 16 << 20);
     (void)profile_write(profile, &out); /* an overflow is told below */
     code = write_buffer(arguments->option[0], &out) ? EXIT_HOLDS : EXIT_CONDITIONS;
@@ -176,6 +193,8 @@ const struct command command_profile = {
                "OTLP JSON spans with gen_ai usage, an access log, or the bundle of an observation (`lynxbench run --observe`). The profile "
                "holds lengths, gaps, concurrency and prefix reuse, as far\n"
                "as the log tells them; no text of any prompt. Name it in a contract as workload.profile_file: lengths can be drawn\n"
-               "from it (distribution: profile), and every claim states the distance between what was run and the profile.",
+               "from it (distribution: profile), and every claim states the distance between what was run and the profile.\n"
+               "It is dated; --sign adds a signature by a key of `openssl genpkey -algorithm ed25519 -out key.pem`, which is\n"
+               "checked wherever the profile is read, and named in the claim by its public key.",
     .example = "build/lynxbench profile tests/recorded/traces/azure.csv --out /tmp/profile.json",
     .run = run};

@@ -197,6 +197,7 @@ enum lynx_status capture_import(const char *text, size_t length, struct fact_lis
     if (mlperf) import_mlperf(root, ret);
     json_decref(root);
     fact_sort(ret);
+    if (mlperf && ret->n_items == 0) return lynx_fail(error, LYNX_INPUT, "a system description that describes nothing");
     return mlperf ? LYNX_OK : capture_read(text, length, ret, error);
   }
   if (memmem(text, length, "PyTorch version", 15) == NULL)
@@ -205,5 +206,5 @@ enum lynx_status capture_import(const char *text, size_t length, struct fact_lis
         "not an executor: accepted are lynxbench captures and bundles, the text of PyTorch's collect_env, and MLPerf's system description");
   import_collect_env(text, length, ret);
   fact_sort(ret);
-  return LYNX_OK;
+  return ret->n_items > 0 ? LYNX_OK : lynx_fail(error, LYNX_INPUT, "it holds no line that collect_env prints");
 }

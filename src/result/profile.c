@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/signature.h"
 #include "base/number.h"
 #include "base/random.h"
 #include "stats/quantile.h"
@@ -195,7 +196,7 @@ static void put_number(struct json_writer *json, const char *key, double value) 
   json_put_double(json, key, isfinite(value) ? number_round(value, DIGITS) : value);
 }
 
-bool profile_write(const struct profile *p, struct buffer *ret) {
+static bool write_profile(const struct profile *p, const char *key, const char *signature, struct buffer *ret) {
   struct json_writer json;
   json_begin(&json, ret);
   json_open_object(&json);
@@ -212,8 +213,40 @@ bool profile_write(const struct profile *p, struct buffer *ret) {
   put_numbers(&json, "prompt_tokens", p->prompt_tokens, p->n_pairs);
   put_numbers(&json, "output_tokens", p->output_tokens, p->n_pairs);
   put_numbers(&json, "gaps", p->gaps, p->n_gaps);
+  if (key != NULL) {
+    json_key(&json, "signature");
+    json_open_object(&json);
+    json_put_text(&json, "algorithm", "Ed25519");
+    json_put_text(&json, "key", key);
+    json_put_text(&json, "value", signature);
+    json_close(&json);
+  }
   json_close(&json);
   return json_finish(&json) && buffer_text(ret, "\n");
+}
+
+bool profile_write(const struct profile *p, struct buffer *ret) {
+  return write_profile(p, NULL, NULL, ret);
+}
+
+enum lynx_status profile_sign(const struct profile *p, struct bytes private_pem, struct buffer *ret, struct lynx_error *error) {
+  char key[SIGNATURE_KEY_HEX], value[SIGNATURE_HEX];
+  struct buffer message;
+  buffer_init(&message, 16 << 20);
+  enum lynx_status status = profile_write(p, &message) ? LYNX_OK : lynx_fail(error, LYNX_LIMIT, "no memory to write the profile");
+  if (status == LYNX_OK) status = signature_make(private_pem, (struct bytes){message.data, message.length}, key, value, error);
+  if (status == LYNX_OK && !write_profile(p, key, value, ret)) status = lynx_fail(error, LYNX_LIMIT, "no memory to write the profile");
+  buffer_release(&message);
+  return status;
+}
+
+/* What was read says the same again, without the signature: that is what was signed. */
+static bool signature_is_of(const struct profile *p, const char *key, const char *value) {
+  struct buffer message;
+  buffer_init(&message, 16 << 20);
+  bool holds = profile_write(p, &message) && signature_holds(key, value, (struct bytes){message.data, message.length});
+  buffer_release(&message);
+  return holds;
 }
 
 static double *read_numbers(struct profile *p, const json_t *root, const char *key, size_t most, size_t *ret_n) {
@@ -249,11 +282,18 @@ enum lynx_status profile_read(const char *text, size_t length, struct profile *r
   ret->output_tokens = read_numbers(ret, root, "output_tokens", PROFILE_PAIRS_MAX, &n_outputs);
   ret->gaps = read_numbers(ret, root, "gaps", PROFILE_GAPS_MAX, &ret->n_gaps);
   good = good && ret->prompt_tokens != NULL && ret->output_tokens != NULL && ret->gaps != NULL && n_outputs == ret->n_pairs;
+  const json_t *signature = json_object_get(root, "signature");
+  const char *key = arena_copy(&ret->arena, json_get_text(signature, "key", "")), *value = arena_copy(&ret->arena, json_get_text(signature, "value", ""));
+  bool carries = signature != NULL;
   json_decref(root);
-  if (good) {
-    quantile_sort(ret->gaps, ret->n_gaps);
-    return LYNX_OK;
+  if (good) quantile_sort(ret->gaps, ret->n_gaps);
+  ret->signed_by = "";
+  if (good && carries && !signature_is_of(ret, key, value)) {
+    profile_release(ret);
+    return lynx_fail(error, LYNX_INPUT, "the signature is not of this profile: it was changed after it was signed");
   }
+  if (good && carries) ret->signed_by = key;
+  if (good) return LYNX_OK;
   profile_release(ret);
   return lynx_fail(error, LYNX_INPUT, "not a profile of version %d, as `lynxbench profile` writes it", PROFILE_VERSION);
 }

@@ -5,7 +5,7 @@
  * Units    tokens; requests/s; a share for prefix_reuse; NaN: not known
  * Result   distances: Kolmogorov-Smirnov's D of the distributions, in [0, 1]; concurrency: run / profile; prefix reuse: difference of
  *          shares. NaN where either side does not know
- * Errors   reading INPUT: not a profile of this version */
+ * Errors   reading INPUT: not a profile of this version, or changed after it was signed */
 #ifndef RESULT_PROFILE_H
 #define RESULT_PROFILE_H
 
@@ -25,6 +25,7 @@ struct profile {
   double *gaps;
   size_t n_gaps;
   double mean_concurrency, prefix_reuse;
+  const char *signed_by; /* the public key whose signature it carries, checked when it was read; "" where it carries none */
 };
 
 /* Pairs and gaps are thinned evenly over time to the limits above. */
@@ -40,7 +41,10 @@ struct observation {
 };
 enum lynx_status profile_of_observation(const struct observation *observation, const char *source, const char *taken_at,
                                         struct profile *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+/* Without a signature; with one it is profile_sign's. */
 bool profile_write(const struct profile *profile, struct buffer *ret);
+/* Signed, Ed25519, over exactly what profile_write gives. */
+enum lynx_status profile_sign(const struct profile *profile, struct bytes private_pem, struct buffer *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 enum lynx_status profile_read(const char *text, size_t length, struct profile *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 void profile_release(struct profile *profile);
 

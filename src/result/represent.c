@@ -95,7 +95,10 @@ enum lynx_status result_judge_distance(struct bundle *bundle, struct result *res
   if (text == NULL) return LYNX_OK;
   enum lynx_status status = profile_read(text, strlen(text), &real, error);
   if (status != LYNX_OK) return status;
-  if (result->profile_taken[0] == 0) result->profile_taken = arena_copy(&result->arena, real.taken_at);
+  if (result->profile_taken[0] == 0) {
+    result->profile_taken = arena_copy(&result->arena, real.taken_at);
+    result->profile_signed_by = arena_copy(&result->arena, real.signed_by);
+  }
   const struct result_session *session = NULL;
   for (size_t i = 0; i < p->n_sessions && session == NULL; i++)
     if (p->sessions[i].complete) session = &p->sessions[i]; /* the first stands for all: they draw from the same */

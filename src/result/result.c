@@ -621,7 +621,7 @@ static enum lynx_status read_contract(struct bundle *bundle, struct result *resu
 }
 
 enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_info *seal, struct result *ret, struct lynx_error *error) {
-  *ret = (struct result){.seal = *seal, .stopped = "", .profile_taken = "", .calibration = ""};
+  *ret = (struct result){.seal = *seal, .stopped = "", .profile_taken = "", .profile_signed_by = "", .calibration = ""};
   struct gather g = {.result = ret, .bundle = bundle};
   enum lynx_status status = read_contract(bundle, ret, error);
   if (status == LYNX_OK) status = bundle_each_session(bundle, keep_session, &g, error);

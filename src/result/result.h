@@ -159,6 +159,7 @@ struct result {
   const char *stopped; /* how a run with a precision target or a budget ended; "" otherwise */
   bool budget_ended;
   const char *profile_taken; /* when the profile was made; "" without one */
+  const char *profile_signed_by; /* the public key whose signature the profile carries; "" where it carries none */
   const char *calibration;   /* the record of `lynxbench calibrate` that the run refers to; "" without one */
 };
 
