@@ -104,7 +104,7 @@ with folder() as d, reference("--mode", "metronome", "--first-token", "10ms", "-
     r = lynx("profile", f"{TRACES}/azure.csv", "--sign", f"{d}/key.pem", "--out", f"{d}/signed.json")
     check_equal(r.returncode, 0, f"profile --sign: {r.stderr}")
     check_equal(json.load(open(f"{d}/signed.json"))["signature"]["key"], public, "the public key of the one that signed")
-    p = run(d, "signed", port, "{load: poisson, rate_per_s: 60}", f"{{model: metronome, output_tokens: 4, profile_file: {d}/signed.json, prompts: {{count: 30, bytes: 40}}}}")
+    run(d, "signed", port, "{load: poisson, rate_per_s: 60}", work.replace("/p.json", "/signed.json"), METHOD.replace("sessions: 1", "sessions: 2"))
     check_in(f"(signed, key {public[:16]})", lynx("claim", f"{d}/signed.lynx").stdout, "the claim names the key")
     text = open(f"{d}/signed.json").read()
     open(f"{d}/changed.json", "w").write(text.replace('"n_requests":30', '"n_requests":31'))
