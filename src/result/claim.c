@@ -257,8 +257,8 @@ static void say_one(struct building *b, const char *what, double value, const ch
 
 static void say_distance(struct building *b, const struct result *r, const struct result_precision *p) {
   const struct profile_distance *d = &p->distance;
-  (void)buffer_printf(&b->text, "; representativeness: profile of %s (%s%.16s)", r->profile_taken, r->profile_signed_by[0] != 0 ? "signed, key " : "unsigned",
-                      r->profile_signed_by);
+  (void)buffer_printf(&b->text, "; representativeness: profile of %s (%s%.16s)", r->profile_taken,
+                      r->profile_signed_by[0] != 0 ? "signed, key " : "unsigned", r->profile_signed_by);
   say_one(b, "prompt length distance", d->prompt_length, "");
   say_one(b, "output length distance", d->output_length, "");
   say_one(b, "arrivals distance", d->arrivals, "");

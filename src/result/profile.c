@@ -283,7 +283,8 @@ enum lynx_status profile_read(const char *text, size_t length, struct profile *r
   ret->gaps = read_numbers(ret, root, "gaps", PROFILE_GAPS_MAX, &ret->n_gaps);
   good = good && ret->prompt_tokens != NULL && ret->output_tokens != NULL && ret->gaps != NULL && n_outputs == ret->n_pairs;
   const json_t *signature = json_object_get(root, "signature");
-  const char *key = arena_copy(&ret->arena, json_get_text(signature, "key", "")), *value = arena_copy(&ret->arena, json_get_text(signature, "value", ""));
+  const char *key = arena_copy(&ret->arena, json_get_text(signature, "key", "")),
+             *value = arena_copy(&ret->arena, json_get_text(signature, "value", ""));
   bool carries = signature != NULL;
   json_decref(root);
   if (good) quantile_sort(ret->gaps, ret->n_gaps);

@@ -44,7 +44,8 @@ enum lynx_status profile_of_observation(const struct observation *observation, c
 /* Without a signature; with one it is profile_sign's. */
 bool profile_write(const struct profile *profile, struct buffer *ret);
 /* Signed, Ed25519, over exactly what profile_write gives. */
-enum lynx_status profile_sign(const struct profile *profile, struct bytes private_pem, struct buffer *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status profile_sign(const struct profile *profile, struct bytes private_pem, struct buffer *ret,
+                              struct lynx_error *error) LYNX_MUST_CHECK;
 enum lynx_status profile_read(const char *text, size_t length, struct profile *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 void profile_release(struct profile *profile);
 

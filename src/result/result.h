@@ -158,9 +158,9 @@ struct result {
   size_t n_conditions;
   const char *stopped; /* how a run with a precision target or a budget ended; "" otherwise */
   bool budget_ended;
-  const char *profile_taken; /* when the profile was made; "" without one */
+  const char *profile_taken;     /* when the profile was made; "" without one */
   const char *profile_signed_by; /* the public key whose signature the profile carries; "" where it carries none */
-  const char *calibration;   /* the record of `lynxbench calibrate` that the run refers to; "" without one */
+  const char *calibration;       /* the record of `lynxbench calibrate` that the run refers to; "" without one */
 };
 
 enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_info *seal, struct result *ret,
