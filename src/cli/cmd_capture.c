@@ -38,7 +38,6 @@ static const char *option(const struct arguments *arguments, const char *name) {
 static bool merge(const struct arguments *arguments, struct fact_list *facts) {
   const char *roles[HOSTS_MAX];
   static char names[HOSTS_MAX][81];
-  struct lynx_error error = {0};
   for (int i = 0; i < arguments->n_positional; i++) {
     const char *argument = arguments->positional[i], *equals = strchr(argument, '=');
     if (equals == NULL || equals == argument || equals - argument > 80 || strcspn(argument, "/.") < (size_t)(equals - argument)) {
@@ -56,24 +55,30 @@ static bool merge(const struct arguments *arguments, struct fact_list *facts) {
         return false;
       }
     struct fact_list one = {0};
-    struct buffer text;
-    if (equals[1] == 0) {
-      capture_join(facts, names[i], NULL);
-      continue;
-    }
-    if (!read_file(equals + 1, 256 << 20, &text)) return false;
-    bool good = capture_import(text.data, text.length, &one, &error) == LYNX_OK;
-    if (good) capture_join(facts, names[i], &one);
-    buffer_release(&text);
+    bool captured = equals[1] != 0, good = !captured || capture_file(equals + 1, &one);
+    if (good) capture_join(facts, names[i], captured ? &one : NULL);
     fact_list_release(&one);
-    if (good) continue;
-    lynx_error_at(&error, equals + 1, 0, NULL);
-    (void)report_error(&error);
-    return false;
+    if (!good) return false;
   }
   capture_join_clocks(facts, roles, (size_t)arguments->n_positional);
   fact_sort(facts);
   return true;
+}
+
+bool capture_text(const char *path, const struct buffer *text, struct fact_list *facts) {
+  struct lynx_error error = {0};
+  if (capture_import(text->data, text->length, facts, &error) == LYNX_OK) return true;
+  lynx_error_at(&error, path, 0, NULL);
+  (void)report_error(&error);
+  return false;
+}
+
+bool capture_file(const char *path, struct fact_list *facts) {
+  struct buffer text;
+  if (!read_file(path, CAPTURE_FILE_MAX, &text)) return false;
+  bool good = capture_text(path, &text, facts);
+  buffer_release(&text);
+  return good;
 }
 
 bool capture_target(const char *command, const char *endpoint_url, const char *pid, const struct root *root, struct capture_request *ret) {
@@ -130,23 +135,15 @@ static bool give_salt(struct fact_list *facts) {
 static int hold_against(const char *path, const struct fact_list *facts, struct buffer *out) {
   struct fact_list before = {0};
   struct difference_list differences = {0};
-  struct buffer text;
-  struct lynx_error error = {0};
-  if (!read_file(path, 256 << 20, &text)) return EXIT_WRONG_INPUT;
-  bool good = capture_import(text.data, text.length, &before, &error) == LYNX_OK;
   int code = EXIT_WRONG_INPUT;
-  if (good) {
+  if (capture_file(path, &before)) {
     capture_diff(&before, facts, &differences);
     code = !text_diff(&differences, NULL, false, color_wanted(stdout), out) ? EXIT_CONDITIONS
            : differences.n_identity > 0                                     ? EXIT_DOES_NOT_HOLD
                                                                             : EXIT_HOLDS;
-  } else {
-    lynx_error_at(&error, path, 0, NULL);
-    (void)report_error(&error);
   }
   difference_list_release(&differences);
   fact_list_release(&before);
-  buffer_release(&text);
   return code;
 }
 
@@ -197,7 +194,7 @@ static int run(const struct arguments *arguments) {
   struct buffer out;
   char taken[40], fingerprint[DIGEST_HEX];
   int code = EXIT_WRONG_INPUT;
-  buffer_init(&out, 256 << 20);
+  buffer_init(&out, CAPTURE_FILE_MAX);
   if ((merged ? merge(arguments, &facts) : capture(arguments, &facts)) && give_salt(&facts)) {
     capture_fingerprint(&facts, fingerprint);
     capture_disclose(&facts, disclosure, &shown);
@@ -209,7 +206,7 @@ static int run(const struct arguments *arguments) {
     /* With --against, what moved is the answer; the capture itself is written only where a file is named. */
     bool good = code != EXIT_WRONG_INPUT && (against == NULL || write_buffer(NULL, &out));
     buffer_release(&out);
-    buffer_init(&out, 256 << 20);
+    buffer_init(&out, CAPTURE_FILE_MAX);
     if (good && (against == NULL || path != NULL)) {
       bool whole = write_as(format, &shown, &head, &out);
       good = write_buffer(path, &out) && whole; /* says it, where memory was gone */

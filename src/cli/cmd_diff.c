@@ -54,17 +54,12 @@ static bool load_now(const struct arguments *arguments, struct side *side) {
 /* A capture, what another tool captured, a bundle (the start of its first precision), or "now". */
 static bool load(const char *path, const struct arguments *arguments, struct side *side) {
   struct buffer text;
-  struct lynx_error error = {0};
   if (strcmp(path, "now") == 0) return load_now(arguments, side);
-  if (!read_file(path, 256 << 20, &text)) return false;
-  bool bundle = text.length >= 16 && memcmp(text.data, "SQLite format 3", 16) == 0;
-  enum lynx_status status = bundle ? LYNX_OK : capture_import(text.data, text.length, &side->facts, &error);
+  if (!read_file(path, CAPTURE_FILE_MAX, &text)) return false;
+  bool bundle = text.length >= 16 && memcmp(text.data, "SQLite format 3", 16) == 0,
+       good = bundle || capture_text(path, &text, &side->facts);
   buffer_release(&text);
-  if (bundle) return load_bundle(path, side);
-  if (status == LYNX_OK) return true;
-  lynx_error_at(&error, path, 0, NULL);
-  (void)report_error(&error);
-  return false;
+  return good && (!bundle || load_bundle(path, side));
 }
 
 static void side_release(struct side *side) {

@@ -4,6 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *probe_needs_process(const struct probe_target *target) {
+  if (target->pid > 0) return NULL;
+  return target->why_not != NULL ? target->why_not : "the serving process is not known";
+}
+
 static void add(const struct probe_target *target, struct fact_list *facts, struct fact fact) {
   fact.at_ns = clock_now(target->clock);
   fact_add(facts, &fact);

@@ -111,13 +111,15 @@ struct session_quantile sessions_quantile(const struct session_values *sessions,
   struct session_quantile result = {.design_effect = 1};
   for (size_t s = 0; s < n_sessions; s++) result.n += sessions[s].n;
   if (result.n == 0) return result;
-  struct effect own = share_effect(sessions, n_sessions, quantile_of(sorted, result.n, p), result.n),
-                median = share_effect(sessions, n_sessions, quantile_of(sorted, result.n, 0.5), result.n);
+  struct effect own = share_effect(sessions, n_sessions, quantile_of(sorted, result.n, p), result.n);
   /* A tail may look alike in a few sessions by accident; their medians betray that they differ. What is then given must be safe in
    * exactly those cases in which the variance between sessions came out small. */
   double knowing = sessions_freedom_factor(own.n_sessions, confidence);
-  if (fmin(p, 1 - p) < MIDDLE && (sessions_differ(&own) || sessions_differ(&median)))
-    knowing = fmin(knowing, f_quantile(VARIANCE_BOUND, (double)(own.n_sessions - 1), (double)own.n_batches));
+  if (fmin(p, 1 - p) < MIDDLE) {
+    struct effect median = share_effect(sessions, n_sessions, quantile_of(sorted, result.n, 0.5), result.n);
+    if (sessions_differ(&own) || sessions_differ(&median))
+      knowing = fmin(knowing, f_quantile(VARIANCE_BOUND, (double)(own.n_sessions - 1), (double)own.n_batches));
+  }
   result.design_effect = own.greatest;
   result.n_effective = (double)result.n / result.design_effect * knowing;
   result.quantile = quantile_interval_effective(sorted, result.n, p, confidence, result.n_effective);

@@ -10,10 +10,6 @@
 
 enum { INDEX_MAX = 64 << 20, FILE_MAX = 64 << 20, LOOKED_AT_MAX = 200000 };
 
-static const char *git_applies(const struct probe_target *target) {
-  return target->pid > 0 ? NULL : target->why_not != NULL ? target->why_not : "the serving process is not known";
-}
-
 static bool is_digest(const char *text) {
   size_t n = strspn(text, "0123456789abcdef");
   return text[n] == 0 && (n == 40 || n == 64);
@@ -230,5 +226,5 @@ const struct probe probe_git = {.name = "git",
                                 .reads = "/proc/PID/cwd, .git",
                                 .stage = 1,
                                 .layer = LAYER_APPLICATION,
-                                .applies = git_applies,
+                                .applies = probe_needs_process,
                                 .collect = git_collect};

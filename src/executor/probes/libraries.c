@@ -27,10 +27,6 @@ struct libraries {
   size_t n;
 };
 
-static const char *libraries_applies(const struct probe_target *target) {
-  return target->pid > 0 ? NULL : target->why_not != NULL ? target->why_not : "the serving process is not known";
-}
-
 /* "libdnnl.so.2.6" -> name "libdnnl.so", version "2.6"; "libfoo-1.2.so" -> "libfoo.so", "1.2". */
 static void split_version(const char *file, char *name, size_t size, char *version, size_t version_size) {
   const char *so = strstr(file, ".so");
@@ -139,5 +135,5 @@ const struct probe probe_libraries = {.name = "libraries",
                                       .reads = "/proc/PID/maps, ELF files",
                                       .stage = 1,
                                       .layer = LAYER_RUNTIME,
-                                      .applies = libraries_applies,
+                                      .applies = probe_needs_process,
                                       .collect = libraries_collect};

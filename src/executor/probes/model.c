@@ -28,10 +28,6 @@ struct model {
   size_t n_names, n_seen;
 };
 
-static const char *model_applies(const struct probe_target *target) {
-  return target->pid > 0 ? NULL : target->why_not != NULL ? target->why_not : "the serving process is not known";
-}
-
 static const char deleted_mark[] = " (deleted)";
 
 static bool is_weights(const char *name) {
@@ -429,5 +425,5 @@ const struct probe probe_model = {.name = "model",
                                   .reads = "the command line, /proc/PID/maps, the model's files",
                                   .stage = 1,
                                   .layer = LAYER_APPLICATION,
-                                  .applies = model_applies,
+                                  .applies = probe_needs_process,
                                   .collect = model_collect};

@@ -13,11 +13,6 @@
 
 enum { ENVIRONMENT_MAX = 4 << 20, ARGUMENTS_MAX = 500 };
 
-static const char *process_applies(const struct probe_target *target) {
-  if (target->pid > 0) return NULL;
-  return target->why_not != NULL ? target->why_not : "the serving process is not known";
-}
-
 static const char *proc_path(const struct probe_target *target, const char *file, char *path, size_t size) {
   (void)snprintf(path, size, "/proc/%lld/%s", (long long)target->pid, file);
   return path;
@@ -197,5 +192,5 @@ const struct probe probe_process = {.name = "process",
                                     .summary = "the process that serves: executable, arguments, environment, limits",
                                     .reads = "/proc/PID",
                                     .layer = LAYER_SERVING,
-                                    .applies = process_applies,
+                                    .applies = probe_needs_process,
                                     .collect = process_collect};

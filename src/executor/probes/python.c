@@ -21,10 +21,6 @@ struct python {
   int n_packages;
 };
 
-static const char *python_applies(const struct probe_target *target) {
-  return target->pid > 0 ? NULL : target->why_not != NULL ? target->why_not : "the serving process is not known";
-}
-
 static char *inside(const struct python *p, char *path, size_t size, const char *file) {
   return probe_path(path, size, "/proc/%lld/root%s", (long long)p->target->pid, file);
 }
@@ -305,5 +301,5 @@ const struct probe probe_python = {.name = "python",
                                    .reads = "/proc/PID/maps, site-packages, torch/version.py",
                                    .stage = 1,
                                    .layer = LAYER_FRAMEWORK,
-                                   .applies = python_applies,
+                                   .applies = probe_needs_process,
                                    .collect = python_collect};

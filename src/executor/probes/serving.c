@@ -326,8 +326,8 @@ static bool ask_metrics(const struct probe_target *target, struct fact_list *fac
 
 static void ask_routes(const struct probe_target *target, struct fact_list *facts, enum server *server) {
   struct answers answers = {.dead = false};
-  bool metrics = *server == VLLM || (*server == SERVER_COUNT && ask_metrics(target, facts));
-  if (metrics) *server = VLLM;
+  bool asked = *server == SERVER_COUNT; /* a server that nothing names yet may betray itself by its metrics */
+  if (asked && ask_metrics(target, facts)) *server = VLLM;
   for (int s = 0; s < SERVER_COUNT && !answers.dead; s++) {
     if (*server != SERVER_COUNT && (int)*server != s) continue;
     if (*server == SERVER_COUNT && servers[s].member == NULL) continue;
@@ -336,7 +336,7 @@ static void ask_routes(const struct probe_target *target, struct fact_list *fact
       ask(target, facts, servers[s].routes[r], servers[s].member, &answers);
     if (answers.matches && *server == SERVER_COUNT) *server = (enum server)s; /* nothing else answers there */
   }
-  if (*server == VLLM && !answers.dead) (void)ask_metrics(target, facts);
+  if (*server == VLLM && !asked && !answers.dead) (void)ask_metrics(target, facts);
 }
 
 static void serving_collect(const struct probe_target *target, struct fact_list *facts) {
