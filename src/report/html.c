@@ -6,52 +6,13 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "executor/capture.h"
-#include "executor/difference.h"
 #include "load/engine.h"
 #include "load/events.h"
+#include "report/html_page.h"
 #include "report/svg.h"
 #include "report/text.h"
 
 enum { POINTS_MAX = 6000, SPECTRUM_POINTS = 160, BINS = 48 };
-
-static const char page_style[] =
-    ":root{--bg:#fff;--fg:#1b1f24;--dim:#5b6570;--line:#d7dce1;--grid:#e9ecef;--panel:#f6f8fa;--win:#0b6bcb14;--bad:#b3261e;--good:#1b7f3b;"
-    "--c0:#2b6cb0;--c1:#c05621;--c2:#2f855a;--c3:#805ad5;--c4:#b83280;--c5:#718096}"
-    "@media(prefers-color-scheme:dark){:root{--bg:#14171a;--fg:#e6e9ec;--dim:#9aa5b1;--line:#39414a;--grid:#262c33;--panel:#1c2126;--win:#"
-    "63b3ed1f;--bad:#ff8a80;--good:#7ee29b;--c0:#63b3ed;--c1:#f6ad55;--c2:#68d391;--c3:#b794f4;--c4:#f687b3;--c5:#a0aec0}}"
-    "*{box-sizing:border-box}body{margin:0 auto;max-width:1080px;padding:28px 24px 60px;background:var(--bg);color:var(--fg);font:15px/1.5 "
-    "system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}"
-    "h1{font-size:26px;margin:0 0 4px}h2{font-size:18px;margin:38px 0 10px;border-bottom:1px solid "
-    "var(--line);padding-bottom:4px}h3{font-size:15px;margin:22px 0 6px}"
-    "p{margin:6px 0}.dim{color:var(--dim)}.bad{color:var(--bad)}.good{color:var(--good)}code,.mono{font:13px/1.4 "
-    "ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}"
-    ".claim{background:var(--panel);border-left:4px solid var(--c0);padding:12px 16px;margin:12px 0;border-radius:0 6px 6px "
-    "0}.claim.no{border-color:var(--bad)}.claim ul{margin:6px 0 0;padding-left:20px}"
-    ".cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(172px,1fr));gap:12px;margin:14px "
-    "0}.card{background:var(--panel);border:1px solid var(--line);border-radius:8px;padding:12px 14px}.card "
-    "b{display:block;font-size:22px;font-weight:600}.card span{color:var(--dim);font-size:13px}"
-    "table{border-collapse:collapse;width:100%;font-size:13.5px;margin:8px 0}th,td{text-align:left;padding:5px 10px 5px "
-    "0;border-bottom:1px solid "
-    "var(--line);vertical-align:top}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}th{color:var(--dim);"
-    "font-weight:500}td.v{overflow-wrap:anywhere}"
-    "details{margin:8px 0}summary{cursor:pointer;padding:4px 0}figure{margin:14px "
-    "0;overflow-x:auto}svg{width:100%;height:auto;min-width:560px;background:var(--panel);border:1px solid var(--line);border-radius:8px}"
-    "svg text{fill:var(--fg);font:11px system-ui,sans-serif}svg .tick{fill:var(--dim)}svg .label{fill:var(--dim);font-size:12px}svg "
-    ".title{font-size:13px;font-weight:600}.grid{stroke:var(--grid);stroke-width:1}.frame{fill:none;stroke:var(--line)}.window{fill:var(--"
-    "win)}.level{stroke:var(--bad);stroke-dasharray:5 4}"
-    ".l{fill:none;stroke-width:2}.thin{stroke-width:1;opacity:.45}.p{opacity:.55}circle.c0{fill:var(--c0)}circle.c1{fill:var(--c1)}circle."
-    "c2{fill:var(--c2)}circle.c3{fill:var(--c3)}circle.c4{fill:var(--c4)}circle.c5{fill:var(--c5)}"
-    "path.c0{stroke:var(--c0)}path.c1{stroke:var(--c1)}path.c2{stroke:var(--c2)}path.c3{stroke:var(--c3)}path.c4{stroke:var(--c4)}path.c5{"
-    "stroke:var(--c5)}path.bad{stroke:var(--bad);stroke-width:1.5}"
-    ".key{display:inline-flex;align-items:center;gap:6px;margin-right:16px;color:var(--dim);font-size:13px}.key "
-    "i{width:12px;height:12px;border-radius:3px;display:inline-block}"
-    ".k0{background:var(--c0)}.k1{background:var(--c1)}.k2{background:var(--c2)}.k3{background:var(--c3)}.k4{background:var(--c4)}.k5{"
-    "background:var(--c5)}"
-    "@media "
-    "print{body{max-width:none;padding:0}details::details-content{content-visibility:visible;display:block}h2{break-after:avoid}figure,"
-    "table,.card,.claim{"
-    "break-inside:avoid}}";
 
 /* --- raw values of one precision, for the plots --- */
 
@@ -128,12 +89,6 @@ static void points_release(struct points *points) {
 
 /* --- plots --- */
 
-static void put_key(struct buffer *out, int color, const char *text) {
-  (void)buffer_printf(out, "<span class='key'><i class='k%d'></i>", color % 6);
-  (void)html_escape(out, text);
-  (void)buffer_text(out, "</span>");
-}
-
 static void plot_points(struct svg_plot *plot, const struct series *s, int color) {
   size_t stride = s->n / POINTS_MAX + 1;
   for (size_t i = 0; i < s->n; i += stride)
@@ -179,8 +134,8 @@ static void plot_latency(struct buffer *out, const struct points *points) {
   plot_objectives(&plot, &points->result->contract);
   svg_end(&plot);
   (void)buffer_text(out, "<figcaption>");
-  put_key(out, 0, "end to end");
-  put_key(out, 1, "time to first token");
+  html_key(out, 0, "end to end");
+  html_key(out, 1, "time to first token");
   size_t stride = points->e2e.n / POINTS_MAX + 1;
   if (stride > 1) (void)buffer_printf(out, "<span class='dim'>one of every %zu requests is drawn</span>", stride);
   (void)buffer_text(out, "</figcaption></figure>");
@@ -270,32 +225,18 @@ static void plot_spectrum(struct buffer *out, const struct result *result, const
   svg_end(&plot);
   (void)buffer_text(out, "<figcaption>");
   for (size_t p = 0; p < result->n_precisions && p < 16; p++)
-    if (spectrum->n[p] > 0) put_key(out, (int)p, result->precisions[p].name);
+    if (spectrum->n[p] > 0) html_key(out, (int)p, result->precisions[p].name);
   (void)buffer_text(out, "<span class='dim'>a line ends where requests failed</span></figcaption></figure>");
 }
 
 /* --- sections --- */
 
-static void put_text(struct buffer *out, const char *before, const char *text, const char *after) {
-  (void)buffer_text(out, before);
-  (void)html_escape(out, text);
-  (void)buffer_text(out, after);
-}
-
-static void put_page_head(struct buffer *out, const char *title) {
-  (void)buffer_text(out, "<!doctype html><html lang='en'><head><meta charset='utf-8'><meta name='viewport' "
-                         "content='width=device-width,initial-scale=1'><meta name='color-scheme' content='light dark'>");
-  put_text(out, "<title>", title, " · lynxbench</title><style>");
-  (void)buffer_text(out, page_style);
-  put_text(out, "</style></head><body><h1>", title, "</h1>");
-}
-
 static void put_head(struct buffer *out, const struct result *r) {
-  put_page_head(out, r->contract.name);
-  if (contract_states(&r->contract, "question")) put_text(out, "<p>", r->contract.question, "</p>");
+  html_page_begin(out, r->contract.name);
+  if (contract_states(&r->contract, "question")) html_text(out, "<p>", r->contract.question, "</p>");
   (void)buffer_printf(out, "<p class='dim mono'>contract %.16s (grade %s) · bundle %.16s · analysis %d</p>", r->contract_digest,
                       grade_text(r->grade), r->seal.root[0] != 0 ? r->seal.root : "unsealed", ANALYSIS_VERSION);
-  if (r->seal.end != BUNDLE_COMPLETE) put_text(out, "<p class='bad'><b>Incomplete record.</b> ", r->seal.why, "</p>");
+  if (r->seal.end != BUNDLE_COMPLETE) html_text(out, "<p class='bad'><b>Incomplete record.</b> ", r->seal.why, "</p>");
 }
 
 static void put_claims(struct buffer *out, struct result *r) {
@@ -304,14 +245,14 @@ static void put_claims(struct buffer *out, struct result *r) {
     struct claim claim;
     claim_build(r, i, &claim);
     if (claim.sentence != NULL) {
-      put_text(out, "<div class='claim'><b>", claim.precision, "</b><br>");
-      put_text(out, "", claim.sentence, "<details><summary class='dim'>What this does not establish</summary><ul>");
-      for (size_t k = 0; k < claim.n_caveats; k++) put_text(out, "<li>", claim.caveats[k], "</li>");
+      html_text(out, "<div class='claim'><b>", claim.precision, "</b><br>");
+      html_text(out, "", claim.sentence, "<details><summary class='dim'>What this does not establish</summary><ul>");
+      for (size_t k = 0; k < claim.n_caveats; k++) html_text(out, "<li>", claim.caveats[k], "</li>");
       (void)buffer_text(out, "</ul></details></div>");
       continue;
     }
-    put_text(out, "<div class='claim no'><b>", claim.precision, ": no claim</b>, because<ul>");
-    for (size_t k = 0; k < claim.n_reasons; k++) put_text(out, "<li>", claim.reasons[k], "</li>");
+    html_text(out, "<div class='claim no'><b>", claim.precision, ": no claim</b>, because<ul>");
+    for (size_t k = 0; k < claim.n_reasons; k++) html_text(out, "<li>", claim.reasons[k], "</li>");
     (void)buffer_text(out, "</ul></div>");
   }
 }
@@ -341,9 +282,9 @@ static void put_comparison(struct buffer *out, const struct result *r) {
       "class='n'>TPOT p50 / p99</th><th class='n'>failed</th><th class='n'>accuracy</th><th>objectives</th></tr>");
   for (size_t i = 0; i < r->n_precisions; i++) {
     const struct result_precision *p = &r->precisions[i];
-    put_text(out, "<tr><td><b>", p->name, "</b></td><td>");
+    html_text(out, "<tr><td><b>", p->name, "</b></td><td>");
     (void)html_escape(out, p->unavailable ? "unavailable" : p->status);
-    if (p->primitive[0] != 0) put_text(out, "<br><span class='dim mono'>", p->primitive, "</span>");
+    if (p->primitive[0] != 0) html_text(out, "<br><span class='dim mono'>", p->primitive, "</span>");
     if (p->unavailable || p->n_counted == 0) {
       (void)buffer_text(out, "</td><td colspan='6' class='dim'>nothing was counted</td></tr>");
       continue;
@@ -375,9 +316,9 @@ static void put_comparison(struct buffer *out, const struct result *r) {
 }
 
 static void put_card(struct buffer *out, const char *name, const char *value, const char *detail) {
-  put_text(out, "<div class='card'><span>", name, "</span><b>");
-  put_text(out, "", value, "</b><span>");
-  put_text(out, "", detail, "</span></div>");
+  html_text(out, "<div class='card'><span>", name, "</span><b>");
+  html_text(out, "", value, "</b><span>");
+  html_text(out, "", detail, "</span></div>");
 }
 
 static void put_cards(struct buffer *out, const struct result *r, const struct result_precision *p) {
@@ -450,13 +391,13 @@ static void put_sessions(struct buffer *out, const struct result_precision *p) {
     const struct result_session *s = &p->sessions[i];
     (void)buffer_printf(out, "<tr><td>%lld</td><td>", (long long)s->id);
     (void)html_escape(out, s->status);
-    put_text(out, "</td><td>", s->executor_started, "</td>");
+    html_text(out, "</td><td>", s->executor_started, "</td>");
     (void)buffer_printf(out,
                         "<td class='n'>%lld</td><td class='n'>%lld</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%s</td>",
                         (long long)s->n_counted, (long long)s->n_failed, number_grouped(a, sizeof a, s->output_rate, 1),
                         text_latency(b, sizeof b, s->at[0][0]), text_latency(c, sizeof c, s->at[0][3]));
-    put_text(out, "<td>", steady_text(s->steady.class), "");
-    if (s->steady.series[0] != 0) put_text(out, " <span class='dim'>(", s->steady.series, ")</span>");
+    html_text(out, "<td>", steady_text(s->steady.class), "");
+    if (s->steady.series[0] != 0) html_text(out, " <span class='dim'>(", s->steady.series, ")</span>");
     (void)buffer_text(out, "</td></tr>");
   }
   (void)buffer_text(out, "</table></details>");
@@ -524,8 +465,8 @@ static void plot_latency_against_load(struct buffer *out, const struct result *r
   plot_objectives(&plot, &r->contract);
   svg_end(&plot);
   (void)buffer_text(out, "<figcaption>");
-  put_key(out, 0, "end to end, p99");
-  put_key(out, 1, "time to first token, p99");
+  html_key(out, 0, "end to end, p99");
+  html_key(out, 1, "time to first token, p99");
   (void)buffer_text(out, "<span class='dim'>thin: the interval, where the windows can bound it</span></figcaption></figure>");
   free(x);
   free(first);
@@ -569,8 +510,8 @@ static void plot_throughput_against_user(struct buffer *out, const struct result
 static void put_saturation(struct buffer *out, const struct result *r, const struct result_precision *p) {
   char a[48], b[48], low[48], high[48];
   if (!p->certificate.searched) return;
-  put_text(out, "<h3>Saturation</h3><p", p->certificate.certified ? " class='good'" : " class='bad'", ">");
-  put_text(out, "", p->certificate.text, "</p>");
+  html_text(out, "<h3>Saturation</h3><p", p->certificate.certified ? " class='good'" : " class='bad'", ">");
+  html_text(out, "", p->certificate.text, "</p>");
   plot_latency_against_load(out, r, p);
   plot_throughput_against_user(out, r, p);
   (void)buffer_text(
@@ -603,24 +544,24 @@ static void put_checks(struct buffer *out, const struct result_precision *p) {
   (void)buffer_text(out, "<details open><summary>Was the workload really run?</summary><table>");
   for (size_t i = 0; i < p->n_checks; i++) {
     const struct result_check *c = &p->checks[i];
-    put_text(out, "<tr><td>", c->name, "</td>");
-    put_text(out,
-             c->verdict == CHECK_FAILED   ? "<td class='bad'>failed"
-             : c->verdict == CHECK_PASSED ? "<td class='good'>passed"
-                                          : "<td class='dim'>not decided",
-             "", "</td><td>");
-    put_text(out, "", c->text, "</td></tr>");
+    html_text(out, "<tr><td>", c->name, "</td>");
+    html_text(out,
+              c->verdict == CHECK_FAILED   ? "<td class='bad'>failed"
+              : c->verdict == CHECK_PASSED ? "<td class='good'>passed"
+                                           : "<td class='dim'>not decided",
+              "", "</td><td>");
+    html_text(out, "", c->text, "</td></tr>");
   }
   (void)buffer_text(out, "</table></details>");
 }
 
 static void put_precision(struct buffer *out, const struct result *r, const struct result_precision *p, const struct points *points) {
-  put_text(out, "<h2>", p->name, "</h2><p class='dim'>executed: ");
+  html_text(out, "<h2>", p->name, "</h2><p class='dim'>executed: ");
   (void)html_escape(out, p->status);
-  if (p->primitive[0] != 0) put_text(out, ", <code>", p->primitive, "</code>");
+  if (p->primitive[0] != 0) html_text(out, ", <code>", p->primitive, "</code>");
   (void)buffer_printf(out, " · executor <code>%.16s</code></p>", p->fingerprint);
   if (p->unavailable) {
-    put_text(out, "<p>", p->sessions[0].status, "</p>");
+    html_text(out, "<p>", p->sessions[0].status, "</p>");
     return;
   }
   if (p->n_counted == 0) {
@@ -687,111 +628,6 @@ static void put_instrument(struct buffer *out, const struct result *r) {
                       text_latency(a, sizeof a, (double)r->contract.method.lag_p99_at_most_ns));
 }
 
-static void put_executor(struct buffer *out, const struct result *r, const struct fact_list *facts, const char *precision) {
-  put_text(out, "<h2>The executor, by layer and owner</h2><p class='dim'>As captured at the start of the first session at ", precision,
-           ".</p>");
-  for (size_t i = 0; i < r->n_holes; i++) put_text(out, "<p class='bad'>Not captured: ", r->holes[i], "</p>");
-  for (size_t i = 0; i < r->n_departures; i++) put_text(out, "<p class='bad'>Out of contract: ", r->departures[i], "</p>");
-  for (size_t i = 0; i < r->n_changed; i++) put_text(out, "<p class='bad'>Changed during the run: ", r->changed[i], "</p>");
-  for (int layer = 0; layer < LAYER_COUNT; layer++) {
-    size_t n = 0;
-    for (size_t i = 0; i < facts->n_items; i++) n += facts->items[i].layer == (enum layer)layer;
-    put_text(out, n > 0 ? "<details><summary><b>" : "<p><b>", layer_text((enum layer)layer), "</b> <span class='dim'>");
-    put_text(out, "", layer_meaning((enum layer)layer), " · ");
-    put_text(out, "", contract_owner(&r->contract, (enum layer)layer), "");
-    if (n == 0) {
-      (void)buffer_text(out, " · no fact</span></p>");
-      continue;
-    }
-    (void)buffer_printf(out, " · %zu fact%s</span></summary><table><tr><th>fact</th><th>value</th><th>source</th></tr>", n,
-                        n == 1 ? "" : "s");
-    for (size_t i = 0; i < facts->n_items; i++) {
-      const struct fact *f = &facts->items[i];
-      if (f->layer != (enum layer)layer) continue;
-      put_text(out, "<tr><td class='mono'>", f->key, "</td><td class='v'>");
-      if (f->status != FACT_READ) (void)buffer_printf(out, "<span class='dim'>%s:</span> ", fact_status_text(f->status));
-      put_text(out, "", f->value, " ");
-      put_text(out, "", f->unit, "</td><td class='dim v'>");
-      put_text(out, "", f->source, "</td></tr>");
-    }
-    (void)buffer_text(out, "</table></details>");
-  }
-}
-
-/* One table for each layer, the gravest first. */
-static void put_difference_tables(struct buffer *out, const struct difference_list *list, const struct contract *contract, const char *a,
-                                  const char *b) {
-  int layer = -1;
-  for (size_t i = 0; i < list->n_items; i++) {
-    const struct difference *d = &list->items[i];
-    if (d->of != FACT_IDENTITY) continue;
-    if ((int)d->layer != layer) {
-      if (layer >= 0) (void)buffer_text(out, "</table>");
-      put_text(out, "<h3>", layer_text(d->layer), " <span class='dim'>");
-      put_text(out, "", contract != NULL ? contract_owner(contract, d->layer) : layer_default_owner(d->layer),
-               "</span></h3><table style='table-layout:fixed'><colgroup><col style='width:23%'><col style='width:29%'><col "
-               "style='width:29%'><col style='width:19%'></colgroup><tr><th>fact</th><th>");
-      put_text(out, "", a, "</th><th>");
-      put_text(out, "", b, "</th><th>matters</th></tr>");
-    }
-    layer = (int)d->layer;
-    put_text(out, "<tr><td class='mono v'>", d->key, "</td><td class='v'>");
-    put_text(out, "", d->a != NULL ? d->a : "-",
-             d->order == VERSION_A_NEWER ? " <span class='dim'>newer</span></td><td class='v'>" : "</td><td class='v'>");
-    put_text(out, "", d->b != NULL ? d->b : "-", d->order == VERSION_B_NEWER ? " <span class='dim'>newer</span></td><td>" : "</td><td>");
-    put_text(out, "", weight_text(d->weight), "<br><span class='dim'>");
-    put_text(out, "", d->reason, "</span></td></tr>");
-  }
-  if (layer >= 0) (void)buffer_text(out, "</table>");
-}
-
-bool html_diff(const struct difference_list *list, const char *a_name, const char *b_name, const struct contract *contract,
-               struct buffer *ret) {
-  put_page_head(ret, "How two executors differ");
-  put_text(ret, "<p>A: <span class='mono'>", a_name, "</span><br>");
-  put_text(ret, "B: <span class='mono'>", b_name, "</span></p>");
-  if (list->n_identity == 0) (void)buffer_text(ret, "<p>In no fact of their identity: the same executor, as far as it was seen.</p>");
-  (void)buffer_text(ret, "<div class='cards'>");
-  for (int layer = 0; layer < LAYER_COUNT; layer++) {
-    if (list->n_identity_of[layer] + list->n_same[layer] == 0) continue;
-    (void)buffer_printf(ret, "<div class='card'><b>%zu</b><span>of %zu facts differ: %s", list->n_identity_of[layer],
-                        list->n_identity_of[layer] + list->n_same[layer], layer_text((enum layer)layer));
-    put_text(ret, "<br>", contract != NULL ? contract_owner(contract, (enum layer)layer) : layer_default_owner((enum layer)layer),
-             "</span></div>");
-  }
-  (void)buffer_text(ret, "</div>");
-  if (list->n_holes > 0) (void)buffer_text(ret, "<h2>Not seen</h2><ul>");
-  for (size_t i = 0; i < list->n_holes; i++) put_text(ret, "<li>", list->holes[i], "</li>");
-  if (list->n_holes > 0) (void)buffer_text(ret, "</ul>");
-  if (list->n_identity > 0) (void)buffer_text(ret, "<h2>Differences</h2>");
-  put_difference_tables(ret, list, contract, "A", "B");
-  (void)buffer_printf(ret,
-                      "<p class='dim'>These are differences, not culprits: what one of them does is for a measurement to say. Made by "
-                      "lynxbench %s.</p></body></html>\n",
-                      LYNX_VERSION);
-  return !ret->overflowed;
-}
-
-/* What else than the precision differs between the executors of two precisions? */
-static enum lynx_status put_differences(struct buffer *out, struct bundle *bundle, struct result *r, const struct fact_list *first,
-                                        struct lynx_error *error) {
-  enum lynx_status status = LYNX_OK;
-  for (size_t i = 1; i < r->n_precisions && status == LYNX_OK; i++) {
-    struct fact_list facts = {0};
-    struct difference_list differences;
-    status = bundle_facts(bundle, arena_printf(&r->arena, "start:%s", r->precisions[i].name), &facts, error);
-    if (status == LYNX_OK && facts.n_items > 0) {
-      capture_diff(first, &facts, &differences);
-      put_text(out, "<h3>How the executor at ", r->precisions[i].name, " differs</h3>");
-      if (differences.n_identity == 0) (void)buffer_text(out, "<p class='dim'>In no fact of its identity.</p>");
-      put_difference_tables(out, &differences, &r->contract, "there", "here");
-      difference_list_release(&differences);
-    }
-    fact_list_release(&facts);
-  }
-  return status;
-}
-
 static void put_method(struct buffer *out) {
   (void)buffer_text(out, "<h2>Formulas</h2><table><tr><th>id</th><th>figure</th><th>definition</th></tr>");
   for (int i = 0; i < FORMULA_COUNT; i++)
@@ -830,8 +666,8 @@ enum lynx_status html_report(struct bundle *bundle, struct result *result, struc
     (void)buffer_append(ret, body.data != NULL ? body.data : "", body.length);
     put_excluded(ret, result);
     put_instrument(ret, result);
-    put_executor(ret, result, &facts, precision);
-    status = put_differences(ret, bundle, result, &facts, error);
+    html_executor(ret, result, &facts, precision);
+    status = html_differences(ret, bundle, result, &facts, error);
     put_method(ret);
     if (ret->overflowed || body.overflowed) status = lynx_fail(error, LYNX_LIMIT, "the page would be larger than %zu bytes", ret->limit);
   }

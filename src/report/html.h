@@ -8,6 +8,11 @@
 
 enum lynx_status html_report(struct bundle *bundle, struct result *result, struct buffer *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 
+/* Parts of it: the executor by layer and owner, and how it differs at the other precisions. */
+void html_executor(struct buffer *out, const struct result *result, const struct fact_list *facts, const char *precision);
+enum lynx_status html_differences(struct buffer *out, struct bundle *bundle, struct result *result, const struct fact_list *first,
+                                  struct lynx_error *error) LYNX_MUST_CHECK;
+
 /* a_name, b_name: what was compared. contract: whose owners are named; NULL: the usual ones. */
 bool html_diff(const struct difference_list *differences, const char *a_name, const char *b_name, const struct contract *contract,
                struct buffer *ret);

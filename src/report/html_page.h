@@ -1,0 +1,11 @@
+/* report/html_page.h: what every page shares: the head with its style (light, dark, print), escaped text, a key's entry. */
+#ifndef REPORT_HTML_PAGE_H
+#define REPORT_HTML_PAGE_H
+
+#include "base/buffer.h"
+
+void html_page_begin(struct buffer *out, const char *title);
+void html_text(struct buffer *out, const char *before, const char *text, const char *after); /* text is escaped, the others are markup */
+void html_key(struct buffer *out, int color, const char *text);                              /* one entry of a plot's key */
+
+#endif
