@@ -6,13 +6,14 @@ import re
 import subprocess
 import sys
 
-ORDER = ["base", "stats", "record", "telemetry", "contract", "executor", "load", "result", "drivers", "measure", "report", "cli"]
+ORDER = ["base", "stats", "record", "trace", "telemetry", "contract", "executor", "load", "result", "drivers", "measure", "attribute", "report", "cli"]
 ALLOWED = {  # what may be used besides base
-    "stats": set(), "record": set(), "telemetry": set(), "contract": {"stats"}, "executor": set(), "load": {"stats"},
+    "stats": set(), "record": set(), "trace": set(), "telemetry": set(), "contract": {"stats"}, "executor": set(), "load": {"stats"},
     "result": {"stats", "record", "telemetry", "contract", "load", "executor"}, "drivers": {"load"},
     "measure": {"stats", "record", "telemetry", "contract", "executor", "load", "result", "drivers"},
-    "report": {"stats", "record", "contract", "executor", "load", "result"},
-    "cli": {"stats", "record", "telemetry", "contract", "executor", "load", "drivers", "result", "measure", "report"},
+    "attribute": {"stats", "trace", "result"},
+    "report": {"stats", "record", "contract", "executor", "load", "result", "attribute"},
+    "cli": {"stats", "record", "telemetry", "contract", "executor", "load", "drivers", "result", "measure", "trace", "attribute", "report"},
     "base": set(),
 }
 problems = []

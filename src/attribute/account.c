@@ -1,0 +1,617 @@
+#include "attribute/account.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONSECUTIVE_DELAY_NS = 30000, THRESHOLD_LEAST_NS = 2000, THRESHOLD_MOST_NS = 30000, THRESHOLD_DEFAULT_NS = 10000, GAPS_LEAST = 50 };
+enum { SETS_LEAST = 1024, SETS_MOST = 1 << 18, SEGMENTS_MAX = 4096 };
+
+/* One bit for each kind of work that can be open. */
+enum {
+  BIT_CLASS = 0, /* of the device: WORK_UNKNOWN ... WORK_ELEMENTWISE */
+  BIT_COMMUNICATION = WORK_COMPUTE_END,
+  BIT_COPY_TO_DEVICE,
+  BIT_COPY_TO_HOST,
+  BIT_COPY_OTHER,
+  BIT_SET,
+  BIT_EARLIER,
+  BIT_LAUNCH,
+  BIT_SYNC,
+  BIT_ALLOCATE,
+  BIT_COPY_CALL,
+  BIT_CALL,
+  BIT_DATA,
+  BIT_TOKENIZER,
+  BIT_COMPILE,
+  BIT_OPERATOR,
+  BIT_PYTHON,
+  BIT_RANGE,
+  BIT_QUEUED,
+  BIT_GRAPH,
+  BIT_PROFILER,
+  BIT_STEP,
+  BIT_ANY_RUNTIME, /* of any thread: the roles count them all */
+  BIT_ANY_DATA,
+  BIT_ANY_OPERATOR,
+  BIT_ANY_COMMUNICATION,
+  BIT_HOST_CLASS, /* of operators: WORK_UNKNOWN ... */
+  BIT_COUNT = BIT_HOST_CLASS + WORK_COMPUTE_END
+};
+_Static_assert(BIT_COUNT <= 64, "a set is one word");
+
+typedef uint64_t set;
+#define BIT(b) ((set)1 << (b))
+
+static const set any_compute = BIT(WORK_COMPUTE_END) - 1;
+static const set any_copy = BIT(BIT_COPY_TO_DEVICE) | BIT(BIT_COPY_TO_HOST) | BIT(BIT_COPY_OTHER);
+static const set any_host_class = (BIT(WORK_COMPUTE_END) - 1) << BIT_HOST_CLASS;
+
+struct set_time {
+  set open;
+  int64_t ns;
+};
+
+/* Time by set. Where a trace has too many different ones, what the host does is no longer told apart. */
+struct set_table {
+  struct set_time *at;
+  size_t n, used;
+};
+
+/* At that time bits close; or, where until is set, they open until then. */
+struct change {
+  int64_t at_ns, until_ns;
+  set bits;
+};
+
+struct sweep {
+  const struct timeline *timeline;
+  const struct account_options *options;
+  struct account *account;
+  set device_bits; /* what counts as busy */
+  int64_t now_ns, first_device_ns, last_device_ns;
+  uint32_t count[BIT_COUNT];
+  set open;
+  struct change *changes; /* a heap, the earliest first */
+  size_t n_changes, changes_room;
+  struct set_table sets, device_sets;     /* of the window; from the first to the last device span */
+  struct set_time segments[SEGMENTS_MAX]; /* of the gap that is open */
+  size_t n_segments;
+};
+
+/* --- histograms --- */
+
+static void histogram_add(struct histogram *h, int64_t value) {
+  size_t bin = 0;
+  h->n++;
+  h->sum += value;
+  if (value >= 8) {
+    int octave = 63 - __builtin_clzll((uint64_t)value);
+    bin = (size_t)(octave - 2) * 8 + (size_t)((uint64_t)value >> (octave - 3) & 7);
+  } else if (value > 0) bin = (size_t)value;
+  h->bins[bin < HISTOGRAM_BINS ? bin : HISTOGRAM_BINS - 1]++;
+}
+
+int64_t histogram_quantile(const struct histogram *h, double p) {
+  int64_t wanted = (int64_t)(p * (double)h->n), seen = 0;
+  for (size_t i = 0; i < HISTOGRAM_BINS; i++) {
+    seen += h->bins[i];
+    if (h->bins[i] > 0 && seen > wanted) {
+      if (i < 8) return (int64_t)i;
+      int octave = (int)(i / 8) + 2;
+      int64_t low = (int64_t)(8 + i % 8) << (octave - 3), width = (int64_t)1 << (octave - 3);
+      return low + width / 2;
+    }
+  }
+  return 0;
+}
+
+/* --- time by set --- */
+
+static void table_add(struct set_table *t, set open, int64_t ns) {
+  if (t->used * 3 >= t->n * 2) {
+    struct set_table larger = {.n = t->n == 0 ? SETS_LEAST : 2 * t->n};
+    if (larger.n > SETS_MOST) open &= any_compute | any_copy | BIT(BIT_COMMUNICATION) | BIT(BIT_SET) | BIT(BIT_STEP);
+    else {
+      larger.at = xalloc(larger.n, sizeof *larger.at);
+      for (size_t i = 0; i < t->n; i++)
+        if (t->at[i].ns != 0) table_add(&larger, t->at[i].open, t->at[i].ns);
+      free(t->at);
+      *t = larger;
+    }
+  }
+  uint64_t hash = open * 0x9e3779b97f4a7c15u;
+  size_t k = (hash ^ hash >> 32) & (t->n - 1), looked = 0;
+  for (; t->at[k].ns != 0 && t->at[k].open != open && looked < t->n; looked++) k = (k + 1) & (t->n - 1);
+  lynx_assert(looked < t->n);
+  t->used += t->at[k].ns == 0;
+  t->at[k].open = open;
+  t->at[k].ns += ns;
+}
+
+/* --- the sweep --- */
+
+static void open_bits(struct sweep *s, set bits) {
+  for (set left = bits; left != 0; left &= left - 1) {
+    int b = __builtin_ctzll(left);
+    if (s->count[b]++ == 0) s->open |= BIT(b);
+  }
+}
+
+static void close_bits(struct sweep *s, set bits) {
+  for (set left = bits; left != 0; left &= left - 1) {
+    int b = __builtin_ctzll(left);
+    if (--s->count[b] == 0) s->open &= ~BIT(b);
+  }
+}
+
+static void changes_push(struct sweep *s, struct change change) {
+  if (s->n_changes == s->changes_room) {
+    s->changes_room = s->changes_room == 0 ? 256 : 2 * s->changes_room;
+    s->changes = xgrow(s->changes, s->changes_room, sizeof *s->changes);
+  }
+  size_t i = s->n_changes++;
+  for (; i > 0 && s->changes[(i - 1) / 2].at_ns > change.at_ns; i = (i - 1) / 2) s->changes[i] = s->changes[(i - 1) / 2];
+  s->changes[i] = change;
+}
+
+static struct change changes_pop(struct sweep *s) {
+  struct change top = s->changes[0], last = s->changes[--s->n_changes];
+  size_t i = 0;
+  for (size_t child; (child = 2 * i + 1) < s->n_changes; i = child) {
+    if (child + 1 < s->n_changes && s->changes[child + 1].at_ns < s->changes[child].at_ns) child++;
+    if (last.at_ns <= s->changes[child].at_ns) break;
+    s->changes[i] = s->changes[child];
+  }
+  s->changes[i] = last;
+  return top;
+}
+
+static enum account_state host_state(set open) {
+  static const struct {
+    int bit;
+    enum account_state state;
+  } order[] = {{BIT_COMPILE, STATE_COMPILE},   {BIT_DATA, STATE_DATA},         {BIT_TOKENIZER, STATE_TOKENIZER}, {BIT_SYNC, STATE_SYNC},
+               {BIT_LAUNCH, STATE_LAUNCH},     {BIT_ALLOCATE, STATE_ALLOCATE}, {BIT_COPY_CALL, STATE_COPY_CALL}, {BIT_CALL, STATE_CALL},
+               {BIT_OPERATOR, STATE_OPERATOR}, {BIT_PYTHON, STATE_PYTHON},     {BIT_RANGE, STATE_RANGE}};
+  for (size_t i = 0; i < LYNX_COUNT(order); i++)
+    if (open & BIT(order[i].bit)) return order[i].state;
+  return STATE_NOTHING;
+}
+
+/* A gap of the device is over: each stretch of it goes to whoever the evidence names. */
+static void settle_gap(struct sweep *s) {
+  struct account *a = s->account;
+  int64_t handed_over_ns = 0; /* how long work has been waiting, without a break */
+  for (size_t i = 0; i < s->n_segments; i++) {
+    set open = s->segments[i].open;
+    int64_t ns = s->segments[i].ns;
+    if (!(open & BIT(BIT_QUEUED))) handed_over_ns = 0;
+    if (open & BIT(BIT_PROFILER)) a->states[STATE_PROFILER] += ns;
+    else if (open & BIT(BIT_GRAPH)) a->states[STATE_GRAPH] += ns;
+    else if (open & BIT(BIT_QUEUED)) {
+      int64_t left = a->threshold_ns - handed_over_ns, soon = left < 0 ? 0 : left < ns ? left : ns;
+      a->states[STATE_LATENCY] += soon;
+      a->states[STATE_QUEUED] += ns - soon;
+      handed_over_ns += ns;
+    } else a->states[host_state(open)] += ns;
+  }
+  s->n_segments = 0;
+}
+
+static enum account_state busy_state(set open, bool on_host) {
+  set classes = on_host ? open >> BIT_HOST_CLASS & any_compute : open & any_compute;
+  if (on_host && (open & (BIT(BIT_COMPILE) | BIT(BIT_DATA) | BIT(BIT_TOKENIZER)))) return host_state(open);
+  if (classes & ~BIT(WORK_UNKNOWN)) return (enum account_state)(STATE_COMPUTE + __builtin_ctzll(classes & ~BIT(WORK_UNKNOWN)));
+  if (on_host) return (open & BIT(BIT_ANY_COMMUNICATION)) ? STATE_COMMUNICATION : host_state(open);
+  if (classes) return STATE_COMPUTE;
+  if (open & BIT(BIT_COMMUNICATION)) return STATE_COMMUNICATION;
+  if (open & BIT(BIT_COPY_TO_DEVICE)) return STATE_COPY_TO_DEVICE;
+  if (open & BIT(BIT_COPY_TO_HOST)) return STATE_COPY_TO_HOST;
+  if (open & BIT(BIT_COPY_OTHER)) return STATE_COPY_OTHER;
+  return (open & BIT(BIT_SET)) ? STATE_SET : STATE_EARLIER;
+}
+
+static bool in_window(const struct sweep *s) {
+  const struct account *a = s->account;
+  if (a->window == WINDOW_STEPS) return (s->open & BIT(BIT_STEP)) != 0;
+  return s->now_ns >= a->from_ns && s->now_ns < a->to_ns;
+}
+
+/* Nothing changes between now and then. */
+static void pass_time(struct sweep *s, int64_t then_ns) {
+  struct account *a = s->account;
+  bool on_host = a->device < 0;
+  while (s->now_ns < then_ns) {
+    int64_t to_ns = then_ns; /* the window's edges cut a stretch */
+    int64_t edges[] = {a->from_ns, a->to_ns, s->first_device_ns, s->last_device_ns};
+    for (size_t i = 0; i < LYNX_COUNT(edges); i++)
+      if (edges[i] > s->now_ns && edges[i] < to_ns) to_ns = edges[i];
+    int64_t ns = to_ns - s->now_ns;
+    bool busy = on_host || (s->open & s->device_bits) != 0;
+    if (busy || !in_window(s)) settle_gap(s);
+    if (s->now_ns >= s->first_device_ns && s->now_ns < s->last_device_ns)
+      table_add(&s->device_sets, s->open & (any_compute | any_copy | BIT(BIT_COMMUNICATION) | BIT(BIT_SET)), ns);
+    if (in_window(s)) {
+      a->wall_ns += ns;
+      table_add(&s->sets, s->open, ns);
+      uint32_t depth = s->count[BIT_QUEUED];
+      int bin = depth == 0 ? 0 : 32 - __builtin_clz(depth);
+      a->depth_ns[bin < DEPTH_BINS ? bin : DEPTH_BINS - 1] += ns;
+      if (busy) a->states[busy_state(s->open, on_host)] += ns;
+      else {
+        if (s->n_segments == SEGMENTS_MAX) settle_gap(s);
+        s->segments[s->n_segments++] = (struct set_time){s->open, ns};
+      }
+    }
+    s->now_ns = to_ns;
+  }
+}
+
+static int copy_bit(const char *direction) {
+  return strcmp(direction, "HtoD") == 0 ? BIT_COPY_TO_DEVICE : strcmp(direction, "DtoH") == 0 ? BIT_COPY_TO_HOST : BIT_COPY_OTHER;
+}
+
+static set device_bits_of(const struct sweep *s, const struct span *span) {
+  const struct span_name *name = &s->timeline->names[span->name];
+  if ((span->flags & SPAN_ORPHAN) && s->options->orphans == ORPHANS_APART) return BIT(BIT_EARLIER);
+  switch (name->work) {
+    case WORK_COMMUNICATION: return BIT(BIT_COMMUNICATION);
+    case WORK_COPY: return BIT(copy_bit(copy_direction((struct bytes){name->text, name->length})));
+    case WORK_SET: return BIT(BIT_SET);
+    default: return BIT(BIT_CLASS + name->work);
+  }
+}
+
+static set call_bits(enum work_class work) {
+  switch (work) {
+    case WORK_LAUNCH: return BIT(BIT_LAUNCH);
+    case WORK_SYNCHRONISE: return BIT(BIT_SYNC);
+    case WORK_ALLOCATE: return BIT(BIT_ALLOCATE);
+    case WORK_COPY_CALL: return BIT(BIT_COPY_CALL);
+    default: return BIT(BIT_CALL);
+  }
+}
+
+/* Does what this thread does say why the device waits? Of threads that never launch anything, no. */
+static bool thread_speaks(const struct sweep *s, const struct track *track) {
+  return s->account->device < 0 || !s->timeline->has_calls || track->launches;
+}
+
+static set host_bits_of(const struct sweep *s, const struct span *span) {
+  const struct timeline *t = s->timeline;
+  const enum work_class work = (enum work_class)t->names[span->name].work;
+  bool speaks = thread_speaks(s, &t->tracks[span->track]);
+  set bits = 0;
+  if (work == WORK_STEP) return BIT(BIT_STEP);
+  switch ((enum trace_kind)span->kind) {
+    case TRACE_RUNTIME: return BIT(BIT_ANY_RUNTIME) | (speaks ? call_bits(work) : 0);
+    case TRACE_OVERHEAD: return BIT(BIT_PROFILER);
+    case TRACE_OPERATOR:
+      bits = work == WORK_COMMUNICATION ? BIT(BIT_ANY_COMMUNICATION) : work == WORK_DATA_LOADER ? BIT(BIT_ANY_DATA) : BIT(BIT_ANY_OPERATOR);
+      if (speaks) bits |= BIT(BIT_OPERATOR) | (work < WORK_COMPUTE_END ? BIT(BIT_HOST_CLASS + work) : 0);
+      break;
+    case TRACE_PYTHON: bits = BIT(BIT_ANY_OPERATOR) | (speaks ? BIT(BIT_PYTHON) : 0); break;
+    case TRACE_ANNOTATION:
+      bits = (work == WORK_DATA_LOADER ? BIT(BIT_ANY_DATA) : BIT(BIT_ANY_OPERATOR)) | (speaks ? BIT(BIT_RANGE) : 0);
+      break;
+    case TRACE_OTHER: bits = speaks ? BIT(BIT_RANGE) : 0; break;
+    default: return 0;
+  }
+  if (speaks && work == WORK_DATA_LOADER) bits |= BIT(BIT_DATA);
+  if (speaks && work == WORK_TOKENIZER) bits |= BIT(BIT_TOKENIZER);
+  if (speaks && work == WORK_COMPILE) bits |= BIT(BIT_COMPILE);
+  return bits;
+}
+
+/* Counts what a device span says beside its time. */
+static void note_device_span(struct sweep *s, const struct span *span) {
+  const struct timeline *t = s->timeline;
+  struct account *a = s->account;
+  enum work_class work = (enum work_class)t->names[span->name].work;
+  a->class_busy_ns[work] += span->duration_ns;
+  a->class_n[work]++;
+  if (work < WORK_COMPUTE_END) histogram_add(&a->kernels, span->duration_ns);
+  if (work == WORK_COPY) a->n_copies++;
+  if (span->kind == TRACE_COPY) a->copied_kib += span->more;
+  if (span->link == 0 || t->links[span->link - 1].call == 0) return;
+  const struct span *call = &t->spans[t->links[span->link - 1].call - 1];
+  int64_t delay = span->start_ns - (call->start_ns + call->duration_ns);
+  if (t->links[span->link - 1].n_device == 1 || (span->flags & SPAN_FIRST_OF_GRAPH)) histogram_add(&a->delays, delay > 0 ? delay : 0);
+}
+
+static void note_call(struct sweep *s, const struct span *span) {
+  enum work_class work = (enum work_class)s->timeline->names[span->name].work;
+  if (work == WORK_LAUNCH) histogram_add(&s->account->launches, span->duration_ns);
+  if (work == WORK_SYNCHRONISE) s->account->n_sync_calls++;
+  if (work == WORK_LAUNCH && (s->open & s->device_bits) == 0 && s->count[BIT_QUEUED] == 0) s->account->n_queue_empty++;
+}
+
+/* Device work that counts; with_earlier: orphans too, if they have a state of their own. */
+static bool of_device(const struct sweep *s, const struct span *span, bool with_earlier) {
+  if (!kind_on_device((enum trace_kind)span->kind) || s->timeline->tracks[span->track].process != s->account->device) return false;
+  if (!(span->flags & SPAN_ORPHAN) || s->options->orphans == ORPHANS_KEEP) return true;
+  return with_earlier && s->options->orphans == ORPHANS_APART;
+}
+
+static void sweep_to(struct sweep *s, int64_t at_ns) {
+  while (s->n_changes > 0 && s->changes[0].at_ns <= at_ns) {
+    struct change change = changes_pop(s);
+    pass_time(s, change.at_ns);
+    if (change.until_ns != 0) {
+      open_bits(s, change.bits);
+      changes_push(s, (struct change){.at_ns = change.until_ns, .bits = change.bits});
+    } else close_bits(s, change.bits);
+  }
+  pass_time(s, at_ns);
+}
+
+static void sweep_run(struct sweep *s) {
+  const struct timeline *t = s->timeline;
+  for (size_t i = 0; i < t->n_spans; i++) {
+    const struct span *span = &t->spans[i];
+    bool mine = s->account->device >= 0 && of_device(s, span, true);
+    set bits = mine ? device_bits_of(s, span) : host_bits_of(s, span);
+    int64_t end_ns = span->start_ns + span->duration_ns;
+    sweep_to(s, span->start_ns);
+    if (mine && of_device(s, span, false)) note_device_span(s, span);
+    if (span->kind == TRACE_RUNTIME) note_call(s, span);
+    if (span->flags & SPAN_LAUNCHES) { /* handed over at the end of the call, it waits until it starts on the device */
+      const struct link *link = &t->links[span->link - 1];
+      if (link->first_ns > end_ns && link->device == s->account->device)
+        changes_push(s, (struct change){.at_ns = end_ns, .until_ns = link->first_ns, .bits = BIT(BIT_QUEUED)});
+    }
+    if (mine && (span->flags & SPAN_FIRST_OF_GRAPH))
+      changes_push(s, (struct change){.at_ns = span->start_ns, .until_ns = t->links[span->link - 1].last_ns, .bits = BIT(BIT_GRAPH)});
+    if (bits == 0 || span->duration_ns == 0) continue;
+    open_bits(s, bits);
+    changes_push(s, (struct change){.at_ns = end_ns, .bits = bits});
+  }
+  sweep_to(s, INT64_MAX / 2);
+  settle_gap(s);
+}
+
+/* --- before the sweep: streams, the threshold, the window --- */
+
+static struct stream_account *stream_of(struct account *a, int64_t stream) {
+  for (size_t i = 0; i < a->n_streams; i++)
+    if (a->streams[i].stream == stream) return &a->streams[i];
+  a->streams = xgrow(a->streams, a->n_streams + 1, sizeof *a->streams);
+  a->streams[a->n_streams] = (struct stream_account){.stream = stream};
+  return &a->streams[a->n_streams++];
+}
+
+/* The gaps of each stream, and from those behind which work was already waiting, how soon the device takes up the next. */
+static void look_at_streams(struct sweep *s) {
+  const struct timeline *t = s->timeline;
+  struct account *a = s->account;
+  int64_t *last_end = xalloc(t->n_tracks + 1, sizeof *last_end), delay_ns = s->options->consecutive_delay_ns;
+  bool *seen = xalloc(t->n_tracks + 1, sizeof *seen);
+  s->first_device_ns = INT64_MAX;
+  s->last_device_ns = INT64_MIN;
+  if (delay_ns == 0) delay_ns = CONSECUTIVE_DELAY_NS;
+  for (size_t i = 0; i < t->n_spans; i++) {
+    const struct span *span = &t->spans[i];
+    if (!of_device(s, span, false)) continue;
+    struct stream_account *stream = stream_of(a, t->tracks[span->track].thread);
+    int64_t end_ns = span->start_ns + span->duration_ns, gap_ns = span->start_ns - last_end[span->track];
+    const struct link *link = span->link != 0 && t->links[span->link - 1].call != 0 ? &t->links[span->link - 1] : NULL;
+    const struct span *call = link != NULL ? &t->spans[link->call - 1] : NULL;
+    stream->n_spans++;
+    stream->busy_ns += span->duration_ns;
+    if (seen[span->track]) {
+      stream->n_overlapping += gap_ns < 0;
+      if (call != NULL && call->start_ns > last_end[span->track]) stream->host_wait_ns += gap_ns;
+      else if (gap_ns < delay_ns) stream->kernel_wait_ns += gap_ns;
+      else stream->other_ns += gap_ns;
+      if (call != NULL && link->n_device == 1 && gap_ns >= 0 && call->start_ns + call->duration_ns < last_end[span->track])
+        histogram_add(&a->back_to_back, gap_ns);
+    }
+    last_end[span->track] = end_ns;
+    seen[span->track] = true;
+    if (span->start_ns < s->first_device_ns) s->first_device_ns = span->start_ns;
+    if (end_ns > s->last_device_ns) s->last_device_ns = end_ns;
+  }
+  free(last_end);
+  free(seen);
+}
+
+static void choose_threshold(struct account *a, int64_t declared_ns) {
+  a->threshold_ns = declared_ns > 0 ? declared_ns : THRESHOLD_DEFAULT_NS;
+  a->threshold_measured = declared_ns == 0 && a->back_to_back.n >= GAPS_LEAST;
+  if (!a->threshold_measured) return;
+  a->threshold_ns = 2 * histogram_quantile(&a->back_to_back, 0.9);
+  if (a->threshold_ns < THRESHOLD_LEAST_NS) a->threshold_ns = THRESHOLD_LEAST_NS;
+  if (a->threshold_ns > THRESHOLD_MOST_NS) a->threshold_ns = THRESHOLD_MOST_NS;
+}
+
+static void choose_window(struct sweep *s) {
+  const struct timeline *t = s->timeline;
+  struct account *a = s->account;
+  int64_t first_ns = INT64_MAX, last_ns = INT64_MIN, steps_from_ns = INT64_MAX, steps_to_ns = INT64_MIN;
+  for (size_t i = 0; i < t->n_spans; i++) {
+    const struct span *span = &t->spans[i];
+    if (span->flags & SPAN_ORPHAN) continue;
+    int64_t end_ns = span->start_ns + span->duration_ns;
+    if (span->start_ns < first_ns) first_ns = span->start_ns;
+    if (end_ns > last_ns) last_ns = end_ns;
+    if (t->names[span->name].work != WORK_STEP || t->tracks[span->track].on_device) continue;
+    a->n_steps++;
+    if (span->start_ns < steps_from_ns) steps_from_ns = span->start_ns;
+    if (end_ns > steps_to_ns) steps_to_ns = end_ns;
+  }
+  a->window = s->options->window;
+  if (a->window == WINDOW_STEPS && a->n_steps == 0) a->window = WINDOW_AUTO;
+  if (a->window == WINDOW_AUTO) a->window = a->n_steps > 0 ? WINDOW_STEPS : WINDOW_DEVICE;
+  if (a->window == WINDOW_DEVICE && s->first_device_ns > s->last_device_ns) a->window = WINDOW_TRACE;
+  a->from_ns = a->window == WINDOW_STEPS ? steps_from_ns : a->window == WINDOW_DEVICE ? s->first_device_ns : first_ns;
+  a->to_ns = a->window == WINDOW_STEPS ? steps_to_ns : a->window == WINDOW_DEVICE ? s->last_device_ns : last_ns;
+}
+
+/* --- after it: what the sets say --- */
+
+static void add_roles(struct account *a, set open, int64_t ns) {
+  enum account_role role = (open & any_compute)                                             ? ROLE_KERNEL
+                           : (open & any_copy)                                              ? ROLE_COPY
+                           : (open & BIT(BIT_SET))                                          ? ROLE_SET
+                           : (open & (BIT(BIT_COMMUNICATION) | BIT(BIT_ANY_COMMUNICATION))) ? ROLE_COMMUNICATION
+                           : (open & BIT(BIT_ANY_RUNTIME))                                  ? ROLE_RUNTIME
+                           : (open & BIT(BIT_ANY_DATA))                                     ? ROLE_DATA
+                           : (open & BIT(BIT_ANY_OPERATOR))                                 ? ROLE_OPERATOR
+                                                                                            : ROLE_OTHER;
+  a->roles[role] += ns;
+}
+
+static void add_overlaps(struct account *a, set open, int64_t ns) {
+  const set of[OVERLAP_COUNT] = {[OVERLAP_COMPUTE] = a->device < 0 ? any_host_class : any_compute,
+                                 [OVERLAP_COMMUNICATION] = BIT(BIT_COMMUNICATION),
+                                 [OVERLAP_COPY] = any_copy,
+                                 [OVERLAP_LAUNCH] = BIT(BIT_LAUNCH),
+                                 [OVERLAP_SYNC] = BIT(BIT_SYNC),
+                                 [OVERLAP_OTHER_CALL] = BIT(BIT_ALLOCATE) | BIT(BIT_COPY_CALL) | BIT(BIT_CALL),
+                                 [OVERLAP_DATA] = BIT(BIT_DATA) | BIT(BIT_ANY_DATA),
+                                 [OVERLAP_OPERATOR] = BIT(BIT_OPERATOR),
+                                 [OVERLAP_PYTHON] = BIT(BIT_PYTHON)};
+  for (int i = 0; i < OVERLAP_COUNT; i++)
+    for (int k = 0; k < OVERLAP_COUNT && (open & of[i]); k++)
+      if (open & of[k]) a->overlap[i][k] += ns;
+}
+
+static void add_device_time(struct account *a, set open, int64_t ns) {
+  bool compute = (open & (any_compute | BIT(BIT_SET))) != 0, communication = (open & BIT(BIT_COMMUNICATION)) != 0,
+       copy = (open & any_copy) != 0;
+  a->device_compute_ns += compute ? ns : 0;
+  a->device_communication_ns += communication ? ns : 0;
+  a->device_copy_ns += copy ? ns : 0;
+  a->device_exposed_communication_ns += communication && !compute ? ns : 0;
+  a->device_exposed_copy_ns += copy && !compute && !communication ? ns : 0;
+}
+
+void account_run(const struct timeline *timeline, int64_t device, const struct account_options *options, struct account *ret) {
+  struct sweep *s = xalloc(1, sizeof *s);
+  *ret = (struct account){.device = device};
+  s->timeline = timeline;
+  s->options = options;
+  s->account = ret;
+  s->device_bits = any_compute | any_copy | BIT(BIT_COMMUNICATION) | BIT(BIT_SET) | BIT(BIT_EARLIER);
+  look_at_streams(s);
+  choose_threshold(ret, options->threshold_ns);
+  choose_window(s);
+  if (timeline->n_spans > 0) {
+    s->now_ns = timeline->spans[0].start_ns;
+    sweep_run(s);
+  }
+  for (size_t i = 0; i < s->sets.n; i++) {
+    const struct set_time *x = &s->sets.at[i];
+    if (x->ns == 0) continue;
+    add_roles(ret, x->open, x->ns);
+    add_overlaps(ret, x->open, x->ns);
+    if (device >= 0 && (x->open & s->device_bits) && (x->open & (BIT(BIT_DATA) | BIT(BIT_ANY_DATA)))) ret->early_data_ns += x->ns;
+  }
+  for (size_t i = 0; i < s->device_sets.n; i++)
+    if (s->device_sets.at[i].ns != 0) add_device_time(ret, s->device_sets.at[i].open, s->device_sets.at[i].ns);
+  ret->device_total_ns = s->last_device_ns > s->first_device_ns ? s->last_device_ns - s->first_device_ns : 0;
+  int64_t sum = 0;
+  for (int i = 0; i < STATE_COUNT; i++) sum += ret->states[i];
+  lynx_assert(sum == ret->wall_ns);
+  free(s->sets.at);
+  free(s->device_sets.at);
+  free(s->changes);
+  free(s);
+}
+
+void account_release(struct account *account) {
+  free(account->streams);
+  *account = (struct account){.device = -1};
+}
+
+int64_t account_unexplained(const struct account *account) {
+  return account->states[STATE_NOTHING] + account->states[STATE_QUEUED];
+}
+
+int64_t account_busy(const struct account *account) {
+  int64_t sum = 0;
+  for (int i = 0; i < STATE_PROFILER; i++) sum += account->states[i];
+  return sum;
+}
+
+int64_t account_idle(const struct account *account) {
+  return account->wall_ns - account_busy(account);
+}
+
+size_t account_devices(const struct timeline *timeline, int64_t *devices, size_t room) {
+  size_t n = 0;
+  for (size_t i = 0; i < timeline->n_tracks; i++) {
+    const struct track *t = &timeline->tracks[i];
+    bool known = t->n_device == 0;
+    for (size_t k = 0; k < n && k < room; k++) known = known || devices[k] == t->process;
+    if (known) continue;
+    if (n < room) devices[n] = t->process;
+    n++;
+  }
+  return n;
+}
+
+/* --- words --- */
+
+static const struct state_words {
+  const char *id, *words;
+  bool layered;
+  enum layer layer, on_host; /* where a device is traced; where only the host is */
+} state_words[STATE_COUNT - WORK_COMPUTE_END] = {
+#define ROW(state, ...) [STATE_##state - WORK_COMPUTE_END] = {__VA_ARGS__}
+    ROW(COMMUNICATION, "exposed.communication", "communication that no computing hides", true, LAYER_RUNTIME, LAYER_RUNTIME),
+    ROW(COPY_TO_DEVICE, "exposed.copy_to_device", "copies to the device that nothing hides", true, LAYER_APPLICATION, LAYER_APPLICATION),
+    ROW(COPY_TO_HOST, "exposed.copy_to_host", "copies to the host that nothing hides", true, LAYER_APPLICATION, LAYER_APPLICATION),
+    ROW(COPY_OTHER, "exposed.copy_other", "copies within or between devices that nothing hides", true, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
+    ROW(SET, "exposed.memory_set", "setting of memory", true, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
+    ROW(EARLIER, "earlier", "work that was launched before the trace began", false, LAYER_RUNTIME, LAYER_RUNTIME),
+    ROW(PROFILER, "idle.profiler", "idle while the profiler is busy itself", false, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
+    ROW(GRAPH, "idle.graph", "idle between the nodes of a graph", true, LAYER_RUNTIME, LAYER_RUNTIME),
+    ROW(LATENCY, "idle.latency", "idle for the latency of taking up handed-over work", true, LAYER_ACCELERATOR, LAYER_ACCELERATOR),
+    ROW(QUEUED, "idle.queued", "idle with work waiting, longer than that latency", false, LAYER_SYSTEM, LAYER_SYSTEM),
+    ROW(SYNC, "idle.synchronise", "idle while the host is in a synchronising call", true, LAYER_APPLICATION, LAYER_APPLICATION),
+    ROW(LAUNCH, "idle.launch", "idle while the host is in a launch call", true, LAYER_SYSTEM, LAYER_SYSTEM),
+    ROW(COMPILE, "idle.compile", "idle while the host compiles", true, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
+    ROW(DATA, "idle.data_loader", "idle while the host waits for its data loader", true, LAYER_APPLICATION, LAYER_APPLICATION),
+    ROW(TOKENIZER, "idle.tokenizer", "idle while the host tokenises", true, LAYER_APPLICATION, LAYER_APPLICATION),
+    ROW(ALLOCATE, "idle.allocate", "idle while the host allocates or frees device memory", true, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
+    ROW(COPY_CALL, "idle.copy_call", "idle while the host is in a copy call", true, LAYER_APPLICATION, LAYER_APPLICATION),
+    ROW(CALL, "idle.call", "idle while the host is in another call of the runtime", true, LAYER_SYSTEM, LAYER_SYSTEM),
+    ROW(OPERATOR, "idle.operator", "idle while the host dispatches operators", true, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
+    ROW(PYTHON, "idle.python", "idle while the host runs Python outside operators", true, LAYER_APPLICATION, LAYER_APPLICATION),
+    ROW(RANGE, "idle.range", "idle inside a range that the program named", true, LAYER_APPLICATION, LAYER_APPLICATION),
+    ROW(NOTHING, "unexplained.nothing", "nothing is recorded", false, LAYER_SYSTEM, LAYER_SYSTEM),
+};
+
+const char *account_state_id(enum account_state state) {
+  static const char *const compute[] = {
+      [WORK_UNKNOWN] = "compute.unclassified", [WORK_ATTENTION] = "compute.attention",   [WORK_CONVOLUTION] = "compute.convolution",
+      [WORK_EXPERTS] = "compute.experts",      [WORK_MATRIX] = "compute.matrix_product", [WORK_NORMALISATION] = "compute.normalisation",
+      [WORK_SAMPLING] = "compute.sampling",    [WORK_CONVERSION] = "compute.conversion", [WORK_INDEXING] = "compute.indexing",
+      [WORK_LAYOUT] = "compute.layout",        [WORK_REDUCTION] = "compute.reduction",   [WORK_ELEMENTWISE] = "compute.elementwise"};
+  return state < STATE_COMMUNICATION ? compute[state] : state_words[state - WORK_COMPUTE_END].id;
+}
+
+const char *account_state_words(enum account_state state) {
+  return state < STATE_COMMUNICATION ? work_class_text((enum work_class)state) : state_words[state - WORK_COMPUTE_END].words;
+}
+
+bool account_state_layer(enum account_state state, bool on_host, enum layer *ret) {
+  *ret = LAYER_RUNTIME;
+  if (state < STATE_COMMUNICATION) return true;
+  const struct state_words *w = &state_words[state - WORK_COMPUTE_END];
+  *ret = on_host ? w->on_host : w->layer;
+  return w->layered;
+}
+
+const char *overlap_text(enum overlap_kind kind) {
+  static const char *const names[] = {"compute",    "communication", "copy",     "launch call", "synchronising call",
+                                      "other call", "data loader",   "operator", "python"};
+  return names[kind];
+}
+
+const char *role_text(enum account_role role) {
+  static const char *const names[] = {"Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other"};
+  return names[role];
+}

@@ -1,0 +1,360 @@
+#include "attribute/timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_MAX_BYTES = 2000, NAMES_MAX = 1 << 22, FACTS_MAX = 256 };
+
+/* Open addressing: index + 1 into the array that it serves; 0: free. */
+struct slots {
+  uint32_t *at;
+  size_t n, used;
+};
+
+struct timeline_tables {
+  struct slots names, tracks, links;
+  uint32_t last_track;
+};
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+  return hash ^ (hash >> 29);
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text, size_t length) {
+  uint64_t word;
+  for (; length >= 8; text += 8, length -= 8) {
+    memcpy(&word, text, 8);
+    hash = mix(hash, word);
+  }
+  word = 0;
+  memcpy(&word, text, length);
+  return mix(hash, word ^ (uint64_t)length << 56);
+}
+
+/* Twice as many slots when two thirds are taken; every index that was in is put in again at its hash. */
+static void slots_grow(struct slots *slots, uint64_t (*hash_of)(const struct timeline *, uint32_t index), const struct timeline *timeline) {
+  struct slots larger = {.n = slots->n == 0 ? 1024 : 2 * slots->n, .used = slots->used};
+  larger.at = xalloc(larger.n, sizeof *larger.at);
+  for (size_t i = 0; i < slots->n; i++) {
+    if (slots->at[i] == 0) continue;
+    size_t k = hash_of(timeline, slots->at[i] - 1) & (larger.n - 1);
+    while (larger.at[k] != 0) k = (k + 1) & (larger.n - 1);
+    larger.at[k] = slots->at[i];
+  }
+  free(slots->at);
+  *slots = larger;
+}
+
+static uint64_t hash_name(const struct timeline *timeline, uint32_t i) {
+  const struct span_name *n = &timeline->names[i];
+  return hash_text(n->kind, n->text, n->length);
+}
+
+static uint64_t hash_track(const struct timeline *timeline, uint32_t i) {
+  const struct track *t = &timeline->tracks[i];
+  return mix(mix(mix(t->on_device, (uint64_t)t->process), (uint64_t)t->thread), (uint64_t)t->scope);
+}
+
+static uint64_t hash_link(const struct timeline *timeline, uint32_t i) {
+  return mix(mix(1, timeline->links[i].correlation), (uint64_t)timeline->links[i].scope);
+}
+
+static void make_room(void **array, size_t n, size_t *room, size_t size) {
+  if (n < *room) return;
+  *room = *room == 0 ? 256 : 2 * *room;
+  *array = xgrow(*array, *room, size);
+}
+
+static uint32_t intern_name(struct timeline *t, enum trace_kind kind, struct bytes name, struct bytes type) {
+  struct slots *slots = &t->tables->names;
+  size_t length = name.length < NAME_MAX_BYTES ? name.length : NAME_MAX_BYTES;
+  if (slots->used * 3 >= slots->n * 2) slots_grow(slots, hash_name, t);
+  size_t k = hash_text((uint64_t)kind, name.ptr, length) & (slots->n - 1);
+  for (; slots->at[k] != 0; k = (k + 1) & (slots->n - 1)) {
+    const struct span_name *n = &t->names[slots->at[k] - 1];
+    if (n->kind == kind && n->length == length && memcmp(n->text, name.ptr, length) == 0) return slots->at[k] - 1;
+  }
+  if (t->n_names == NAMES_MAX) return 0;
+  make_room((void **)&t->names, t->n_names, &t->names_room, sizeof *t->names);
+  t->names[t->n_names] = (struct span_name){.text = arena_text(&t->arena, name.ptr, length),
+                                            .length = (uint32_t)length,
+                                            .kind = (uint8_t)kind,
+                                            .work = (uint8_t)work_class_of(kind, name, type)};
+  slots->at[k] = (uint32_t)++t->n_names;
+  slots->used++;
+  return (uint32_t)t->n_names - 1;
+}
+
+static bool same_track(const struct track *a, const struct track *b) {
+  return a->thread == b->thread && a->process == b->process && a->on_device == b->on_device && a->scope == b->scope;
+}
+
+/* False where there are too many. */
+static bool intern_track(struct timeline *t, const struct track *track, uint16_t *ret) {
+  struct slots *slots = &t->tables->tracks;
+  if (t->n_tracks > 0 && same_track(&t->tracks[t->tables->last_track], track)) {
+    *ret = (uint16_t)t->tables->last_track;
+    return true;
+  }
+  if (slots->used * 3 >= slots->n * 2) slots_grow(slots, hash_track, t);
+  make_room((void **)&t->tracks, t->n_tracks, &t->tracks_room, sizeof *t->tracks);
+  t->tracks[t->n_tracks] = *track; /* a candidate, to be hashed */
+  size_t k = hash_track(t, (uint32_t)t->n_tracks) & (slots->n - 1);
+  while (slots->at[k] != 0 && !same_track(&t->tracks[slots->at[k] - 1], track)) k = (k + 1) & (slots->n - 1);
+  if (slots->at[k] == 0) {
+    if (t->n_tracks == UINT16_MAX) return false;
+    slots->at[k] = (uint32_t)++t->n_tracks;
+    slots->used++;
+  }
+  *ret = (uint16_t)(t->tables->last_track = slots->at[k] - 1);
+  return true;
+}
+
+static uint32_t intern_link(struct timeline *t, uint64_t correlation, int64_t scope) {
+  struct slots *slots = &t->tables->links;
+  if (slots->used * 3 >= slots->n * 2) slots_grow(slots, hash_link, t);
+  make_room((void **)&t->links, t->n_links, &t->links_room, sizeof *t->links);
+  t->links[t->n_links] = (struct link){.correlation = correlation, .scope = scope};
+  size_t k = hash_link(t, (uint32_t)t->n_links) & (slots->n - 1);
+  while (slots->at[k] != 0) {
+    const struct link *l = &t->links[slots->at[k] - 1];
+    if (l->correlation == correlation && l->scope == scope) return slots->at[k];
+    k = (k + 1) & (slots->n - 1);
+  }
+  slots->at[k] = (uint32_t)++t->n_links;
+  slots->used++;
+  return slots->at[k];
+}
+
+static const char *copy_bytes(struct timeline *t, struct bytes text) {
+  char safe[200];
+  return arena_copy(&t->arena, text_sanitise(safe, sizeof safe, text.ptr != NULL ? text.ptr : "", text.length));
+}
+
+static uint32_t add_collective(struct timeline *t, const struct trace_span *s) {
+  make_room((void **)&t->collectives, t->n_collectives, &t->collectives_room, sizeof *t->collectives);
+  t->collectives[t->n_collectives++] = (struct collective){.elements = s->elements,
+                                                           .sequence = s->sequence,
+                                                           .n_group = s->n_group,
+                                                           .name = copy_bytes(t, s->collective),
+                                                           .group = copy_bytes(t, s->group),
+                                                           .data_type = copy_bytes(t, s->data_type)};
+  return (uint32_t)t->n_collectives;
+}
+
+static void take_span(void *context, const struct trace_span *s) {
+  struct timeline *t = context;
+  bool on_device = kind_on_device(s->kind) || s->kind == TRACE_DEVICE_ANNOTATION || s->kind == TRACE_SYNC;
+  struct track track = {.on_device = on_device,
+                        .process = on_device ? s->device : s->process,
+                        .thread = on_device ? s->stream : s->thread,
+                        .scope = s->scope};
+  struct span span = {.start_ns = s->start_ns, .duration_ns = s->duration_ns, .kind = (uint8_t)s->kind};
+  if (t->n_spans >= UINT32_MAX - 1 || !intern_track(t, &track, &span.track)) {
+    t->full = true;
+    return;
+  }
+  if (t->n_spans == t->room) {
+    size_t room = t->room == 0 ? 4096 : 2 * t->room;
+    struct span *larger = realloc(t->spans, room * sizeof *larger);
+    if (larger == NULL) {
+      t->full = true;
+      return;
+    }
+    t->spans = larger;
+    t->room = room;
+  }
+  span.name = intern_name(t, s->kind, s->name, s->type);
+  if (s->correlation != 0 && (kind_on_device(s->kind) || s->kind == TRACE_RUNTIME)) span.link = intern_link(t, s->correlation, s->scope);
+  if (s->kind == TRACE_COPY && s->bytes > 0) span.more = s->bytes / 1024 > UINT32_MAX ? UINT32_MAX : (uint32_t)((s->bytes + 1023) / 1024);
+  if (s->kind == TRACE_KERNEL && s->collective.length > 0) span.more = add_collective(t, s);
+  t->tracks[span.track].n_spans++;
+  t->tracks[span.track].n_device += kind_on_device(s->kind);
+  t->n_kind[s->kind]++;
+  t->spans[t->n_spans++] = span;
+}
+
+static void take_fact(void *context, const char *key, struct bytes value) {
+  struct timeline *t = context;
+  if (t->n_facts == FACTS_MAX || timeline_fact(t, key) != NULL) return;
+  const char *kept = copy_bytes(t, value);
+  t->facts[t->n_facts].key = arena_copy(&t->arena, key);
+  t->facts[t->n_facts++].value = kept;
+}
+
+static void take_loss(void *context, enum trace_loss what, int64_t n) {
+  ((struct timeline *)context)->lost[what] += n;
+}
+
+void timeline_init(struct timeline *timeline) {
+  *timeline = (struct timeline){.tables = xalloc(1, sizeof *timeline->tables), .facts = xalloc(FACTS_MAX, sizeof *timeline->facts)};
+}
+
+struct trace_sink timeline_sink(struct timeline *timeline) {
+  return (struct trace_sink){.context = timeline, .span = take_span, .fact = take_fact, .lost = take_loss};
+}
+
+/* --- sorting, in place --- */
+
+static inline bool earlier(const struct span *a, const struct span *b) {
+  return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->duration_ns > b->duration_ns;
+}
+
+static inline void swap(struct span *a, struct span *b) {
+  struct span c = *a;
+  *a = *b;
+  *b = c;
+}
+
+static void sift_down(struct span *x, size_t i, size_t n) {
+  for (size_t child; (child = 2 * i + 1) < n; i = child) {
+    if (child + 1 < n && earlier(&x[child], &x[child + 1])) child++;
+    if (!earlier(&x[i], &x[child])) return;
+    swap(&x[i], &x[child]);
+  }
+}
+
+static void heap_sort(struct span *x, size_t n) {
+  for (size_t i = n / 2; i-- > 0;) sift_down(x, i, n);
+  for (size_t i = n; i-- > 1;) {
+    swap(&x[0], &x[i]);
+    sift_down(x, 0, i);
+  }
+}
+
+static void insertion_sort(struct span *x, size_t n) {
+  for (size_t i = 1; i < n; i++) {
+    struct span s = x[i];
+    size_t k = i;
+    for (; k > 0 && earlier(&s, &x[k - 1]); k--) x[k] = x[k - 1];
+    x[k] = s;
+  }
+}
+
+/* Quicksort about the middle of three, which takes sorted stretches well; a heap where it goes too deep. */
+static void sort_spans(struct span *x, size_t n, int depth) {
+  while (n > 24) {
+    if (depth-- == 0) {
+      heap_sort(x, n);
+      return;
+    }
+    if (earlier(&x[n / 2], &x[0])) swap(&x[n / 2], &x[0]);
+    if (earlier(&x[n - 1], &x[0])) swap(&x[n - 1], &x[0]);
+    if (earlier(&x[n - 1], &x[n / 2])) swap(&x[n - 1], &x[n / 2]);
+    struct span pivot = x[n / 2];
+    size_t i = 0, k = n - 1;
+    for (;;) {
+      while (earlier(&x[i], &pivot)) i++;
+      while (earlier(&pivot, &x[k])) k--;
+      if (i >= k) break;
+      swap(&x[i++], &x[k--]);
+    }
+    size_t left = k + 1;
+    if (left < n - left) {
+      sort_spans(x, left, depth);
+      x += left;
+      n -= left;
+    } else {
+      sort_spans(x + left, n - left, depth);
+      n = left;
+    }
+  }
+  insertion_sort(x, n);
+}
+
+static void sort_all(struct timeline *t) {
+  int depth = 2;
+  for (size_t n = t->n_spans; n > 1; n /= 2) depth += 2;
+  for (size_t i = 1; i < t->n_spans; i++)
+    if (earlier(&t->spans[i], &t->spans[i - 1])) {
+      sort_spans(t->spans, t->n_spans, depth);
+      return;
+    }
+}
+
+/* --- joining --- */
+
+static void join_calls(struct timeline *t) {
+  for (size_t i = 0; i < t->n_spans; i++) {
+    const struct span *s = &t->spans[i];
+    if (s->link == 0) continue;
+    struct link *link = &t->links[s->link - 1];
+    if (s->kind == TRACE_RUNTIME) {
+      if (link->call == 0) link->call = (uint32_t)i + 1;
+      t->has_calls = true;
+    } else {
+      if (link->n_device++ == 0) {
+        link->first_ns = s->start_ns;
+        link->device = t->tracks[s->track].process;
+      }
+      if (s->start_ns + s->duration_ns > link->last_ns || link->n_device == 1) link->last_ns = s->start_ns + s->duration_ns;
+    }
+  }
+}
+
+void timeline_finish(struct timeline *t) {
+  sort_all(t);
+  join_calls(t);
+  if (t->n_spans < t->room && t->n_spans > 0) {
+    struct span *exact = realloc(t->spans, t->n_spans * sizeof *exact);
+    if (exact != NULL) t->spans = exact;
+  }
+  for (size_t i = 0; i < t->n_spans; i++) {
+    struct span *s = &t->spans[i];
+    if (!kind_on_device((enum trace_kind)s->kind)) continue;
+    t->n_device++;
+    if (s->link == 0) {
+      t->n_unlinked++;
+      continue;
+    }
+    struct link *link = &t->links[s->link - 1];
+    if (link->call == 0) {
+      t->n_orphans++;
+      if (t->has_calls) s->flags |= SPAN_ORPHAN;
+      continue;
+    }
+    struct span *call = &t->spans[link->call - 1];
+    call->flags |= SPAN_LAUNCHES;
+    t->tracks[call->track].launches = true;
+    t->n_early += s->start_ns < call->start_ns;
+    if (link->n_device > 1) {
+      t->n_graph_spans++;
+      if (s->start_ns == link->first_ns) {
+        s->flags |= SPAN_FIRST_OF_GRAPH;
+        link->first_ns--; /* only one is the first */
+        t->n_graph_launches++;
+      }
+    }
+  }
+  for (size_t i = 0; i < t->n_spans; i++)
+    if (t->spans[i].flags & SPAN_FIRST_OF_GRAPH) t->links[t->spans[i].link - 1].first_ns++;
+  free(t->tables->names.at);
+  free(t->tables->tracks.at);
+  free(t->tables->links.at);
+  free(t->tables);
+  t->tables = NULL;
+}
+
+void timeline_release(struct timeline *t) {
+  if (t->tables != NULL) {
+    free(t->tables->names.at);
+    free(t->tables->tracks.at);
+    free(t->tables->links.at);
+  }
+  free(t->tables);
+  free(t->spans);
+  free(t->names);
+  free(t->tracks);
+  free(t->links);
+  free(t->collectives);
+  free(t->facts);
+  arena_release(&t->arena);
+  *t = (struct timeline){.n_spans = 0};
+}
+
+const char *timeline_fact(const struct timeline *timeline, const char *key) {
+  for (size_t i = 0; i < timeline->n_facts; i++)
+    if (strcmp(timeline->facts[i].key, key) == 0) return timeline->facts[i].value;
+  return NULL;
+}

@@ -1,0 +1,93 @@
+/* attribute/timeline.h: the spans of one trace, kept compactly, sorted, with device work joined to the calls that launched it.
+ * Shapes   spans[n] by start, the longer first where two start together; 32 bytes each
+ * Units    nanoseconds of the trace's clock
+ * Order    timeline_sink while it is read; timeline_finish once; then read-only
+ * Limits   4,294,967,295 spans, 65,535 tracks, 16,777,216 names; what is beyond is counted as lost */
+#ifndef ATTRIBUTE_TIMELINE_H
+#define ATTRIBUTE_TIMELINE_H
+
+#include "attribute/work_class.h"
+#include "base/arena.h"
+
+enum span_flag {
+  SPAN_ORPHAN = 1,        /* device work whose call is not in the trace, though calls are: launched before it began */
+  SPAN_LAUNCHES = 2,      /* a call that launched device work */
+  SPAN_FIRST_OF_GRAPH = 4 /* the first device span of several that one call launched */
+};
+
+struct span {
+  int64_t start_ns, duration_ns;
+  uint32_t name;
+  uint32_t link; /* of a host call or device span: index into links + 1; 0: none */
+  uint32_t more; /* of copies: KiB moved; of communication: index into collectives + 1; else 0 */
+  uint16_t track;
+  uint8_t kind, flags;
+};
+
+struct span_name {
+  const char *text;
+  uint32_t length;
+  uint8_t kind, work;
+};
+
+struct track {
+  int64_t process, thread; /* of device tracks: device, stream */
+  int64_t scope;
+  bool on_device, launches;
+  int64_t n_spans, n_device; /* all; kernels, copies and sets */
+};
+
+/* One call and what it made the device do. */
+struct link {
+  uint64_t correlation;
+  int64_t scope;
+  uint32_t call;             /* span index + 1; 0: not in the trace */
+  uint32_t n_device;         /* spans; more than one: a graph */
+  int64_t device;            /* where it went; the first's, where there are several */
+  int64_t first_ns, last_ns; /* of the device spans: start of the first, end of the last */
+};
+
+struct collective {
+  int64_t elements, sequence, n_group;
+  const char *name, *group, *data_type;
+};
+
+/* What becomes of orphans: a state of their own; as if they were not there (TraceLens); as if they were like any other. */
+enum orphan_policy { ORPHANS_APART, ORPHANS_DROP, ORPHANS_KEEP };
+
+struct timeline {
+  struct arena arena;
+  struct span *spans;
+  size_t n_spans, room;
+  struct span_name *names;
+  size_t n_names, names_room;
+  struct track *tracks;
+  size_t n_tracks, tracks_room;
+  struct link *links;
+  size_t n_links, links_room;
+  struct collective *collectives;
+  size_t n_collectives, collectives_room;
+  struct timeline_fact {
+    const char *key, *value;
+  } * facts;
+  size_t n_facts;
+  int64_t lost[TRACE_LOSS_COUNT];
+  int64_t n_kind[TRACE_KIND_COUNT];
+  /* after timeline_finish. Early: device spans that begin before the call that launched them: clocks that differ */
+  int64_t n_device, n_orphans, n_unlinked, n_graph_launches, n_graph_spans, n_early, n_no_call;
+  bool has_calls, full;
+  struct timeline_tables *tables; /* hash tables while reading; freed by timeline_finish */
+};
+
+void timeline_init(struct timeline *timeline);
+struct trace_sink timeline_sink(struct timeline *timeline); /* without progress */
+void timeline_finish(struct timeline *timeline);
+void timeline_release(struct timeline *timeline);
+
+const char *timeline_fact(const struct timeline *timeline, const char *key); /* NULL: not told */
+
+static inline bool kind_on_device(enum trace_kind kind) {
+  return kind == TRACE_KERNEL || kind == TRACE_COPY || kind == TRACE_SET;
+}
+
+#endif

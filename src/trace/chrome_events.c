@@ -1,0 +1,498 @@
+#include "trace/chrome_events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/number.h"
+#include "base/scan.h"
+#include "trace/window.h"
+
+enum { EVENT_MAX = 1 << 20, OPEN_MAX = 1 << 16, PROGRESS_EVENTS = 4096 };
+
+enum outcome { EVENT_GOOD, EVENT_PARTIAL, EVENT_BAD };
+
+struct event {
+  char phase;
+  struct bytes category, name, process, thread, start, duration, arguments;
+  bool name_escaped;
+};
+
+/* A begin that waits for its end. */
+struct open {
+  int64_t process, thread, start_ns;
+  char *name;
+  size_t name_length;
+  const struct chrome_category *category;
+};
+
+struct reading {
+  const struct chrome_format *format;
+  const struct trace_sink *sink;
+  struct trace_window window;
+  struct lynx_error *error;
+  int64_t base_ns;
+  int64_t n_events, lost[TRACE_LOSS_COUNT];
+  const struct chrome_category *last; /* most events are of the category of the one before */
+  struct buffer name;                 /* where it had to be unescaped */
+  struct open *open;
+  size_t n_open, room;
+};
+
+static bool is(struct bytes text, const char *word, size_t length) {
+  return text.length == length && memcmp(text.ptr, word, length) == 0;
+}
+#define IS(text, word) is(text, word, sizeof(word) - 1)
+
+/* --- values --- */
+
+/* One value at p: a string without its quotes, a composite with its brackets, or a bare word. */
+static enum outcome read_value(const char **p, const char *end, struct bytes *ret, bool *ret_escaped) {
+  const char *from = *p;
+  if (from >= end) return EVENT_PARTIAL;
+  *ret_escaped = false;
+  if (*from == '"') {
+    const char *close = scan_string(from + 1, end, ret_escaped);
+    if (close == NULL) return EVENT_PARTIAL;
+    *ret = (struct bytes){from + 1, (size_t)(close - from) - 1};
+    *p = close + 1;
+    return EVENT_GOOD;
+  }
+  if (*from == '{' || *from == '[') {
+    const char *after = scan_composite(from, end);
+    if (after == NULL) return EVENT_PARTIAL;
+    *ret = (struct bytes){from, (size_t)(after - from)};
+    *p = after;
+    return EVENT_GOOD;
+  }
+  const char *at = from;
+  while (at < end &&
+         ((*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'z') || *at == '-' || *at == '+' || *at == '.' || (*at >= 'A' && *at <= 'Z')))
+    at++;
+  if (at == end) return EVENT_PARTIAL;
+  if (at == from) return EVENT_BAD;
+  *ret = (struct bytes){from, (size_t)(at - from)};
+  *p = at;
+  return EVENT_GOOD;
+}
+
+/* One member of an object; *ret_last: the object ends here. */
+static enum outcome read_member(const char **p, const char *end, struct bytes *key, struct bytes *value, bool *ret_escaped,
+                                bool *ret_last) {
+  bool escaped;
+  const char *at = scan_blanks(*p, end);
+  *ret_last = false;
+  if (at >= end) return EVENT_PARTIAL;
+  if (*at == '}') {
+    *p = at + 1;
+    *ret_last = true;
+    return EVENT_GOOD;
+  }
+  if (*at == ',') at = scan_blanks(at + 1, end);
+  if (at >= end) return EVENT_PARTIAL;
+  if (*at != '"') return EVENT_BAD;
+  const char *close = scan_string(at + 1, end, &escaped);
+  if (close == NULL) return EVENT_PARTIAL;
+  *key = (struct bytes){at + 1, (size_t)(close - at) - 1};
+  at = scan_blanks(close + 1, end);
+  if (at >= end) return EVENT_PARTIAL;
+  if (*at != ':') return EVENT_BAD;
+  at = scan_blanks(at + 1, end);
+  enum outcome outcome = read_value(&at, end, value, ret_escaped);
+  if (outcome != EVENT_GOOD) return outcome;
+  at = scan_blanks(at, end);
+  if (at >= end) return EVENT_PARTIAL;
+  if (*at != ',' && *at != '}') return EVENT_BAD;
+  *p = at;
+  return EVENT_GOOD;
+}
+
+int64_t chrome_number(struct bytes value, int64_t fallback) {
+  int64_t n;
+  return number_int64(value.ptr, value.length, &n) ? n : fallback;
+}
+
+bool chrome_microseconds(struct bytes value, int64_t *ret_ns) {
+  const char *p = value.ptr, *end = p + value.length;
+  bool negative = p < end && *p == '-', any = false, round = false;
+  int64_t mantissa = 0, exponent = 3; /* of ten: microseconds to nanoseconds */
+  if (negative) p++;
+  for (bool fraction = false; p < end; p++) {
+    if (*p == '.' && !fraction) {
+      fraction = true;
+      continue;
+    }
+    if (*p < '0' || *p > '9') break;
+    any = true;
+    if (fraction && exponent == 0) { /* below a nanosecond: only the first digit can matter */
+      while (p < end && *p >= '0' && *p <= '9') p++;
+      if (p < end && (*p == 'e' || *p == 'E')) return false; /* nobody writes that many digits and an exponent */
+      break;
+    }
+    if (__builtin_mul_overflow(mantissa, 10, &mantissa) || __builtin_add_overflow(mantissa, *p - '0', &mantissa)) return false;
+    exponent -= fraction;
+    if (fraction && exponent == 0 && p + 1 < end) round = p[1] >= '5' && p[1] <= '9';
+  }
+  if (!any) return false;
+  if (p < end && (*p == 'e' || *p == 'E')) {
+    int64_t power;
+    if (!number_int64(p + 1 + (p + 1 < end && p[1] == '+'), (size_t)(end - p - 1 - (p + 1 < end && p[1] == '+')), &power)) return false;
+    if (power < -30 || power > 30) return false;
+    exponent += power;
+    p = end;
+  }
+  if (p != end) return false;
+  for (; exponent > 0; exponent--)
+    if (__builtin_mul_overflow(mantissa, 10, &mantissa)) return false;
+  for (; exponent < 0; exponent++) {
+    round = mantissa % 10 >= 5;
+    mantissa /= 10;
+  }
+  mantissa += round;
+  *ret_ns = negative ? -mantissa : mantissa;
+  return true;
+}
+
+/* A process or thread is a number, or a word that stands for one. */
+static int64_t identity(struct bytes text) {
+  int64_t n;
+  if (text.length == 0) return 0;
+  if (number_int64(text.ptr, text.length, &n)) return n;
+  uint64_t hash = 1469598103934665603u;
+  for (size_t i = 0; i < text.length; i++) hash = (hash ^ (unsigned char)text.ptr[i]) * 1099511628211u;
+  return (int64_t)(hash >> 2) + ((int64_t)1 << 61); /* beyond any real one */
+}
+
+/* Escapes undone, into r->name. \uXXXX beyond ASCII is '?': names of kernels and operators have none. */
+static struct bytes unescape(struct reading *r, struct bytes text) {
+  buffer_clear(&r->name);
+  for (size_t i = 0; i < text.length; i++) {
+    char c = text.ptr[i];
+    if (c == '\\' && i + 1 < text.length) {
+      c = text.ptr[++i];
+      if (c == 'u') {
+        char digits[5] = {0};
+        size_t n = text.length - i - 1 < 4 ? text.length - i - 1 : 4;
+        memcpy(digits, text.ptr + i + 1, n);
+        long code = strtol(digits, NULL, 16);
+        i += n;
+        c = code >= 32 && code < 127 ? (char)code : '?';
+      } else if (c == 'n' || c == 't' || c == 'r' || c == 'b' || c == 'f') c = ' ';
+    }
+    if (!buffer_append(&r->name, &c, 1)) break;
+  }
+  return (struct bytes){r->name.data != NULL ? r->name.data : "", r->name.length};
+}
+
+/* --- events --- */
+
+static enum outcome read_event(const char **p, const char *end, struct event *ret) {
+  struct event e = {.phase = 0};
+  const char *at = *p + 1;
+  for (bool last = false, escaped; !last;) {
+    struct bytes key, value;
+    enum outcome outcome = read_member(&at, end, &key, &value, &escaped, &last);
+    if (outcome != EVENT_GOOD) return outcome;
+    if (last) break;
+    switch (key.length) {
+      case 2:
+        if (IS(key, "ph")) {
+          e.phase = value.length > 0 ? value.ptr[0] : 0;
+          if (e.phase != 'X' && e.phase != 'B' && e.phase != 'E') { /* flows and counters: a quarter of many files */
+            const char *after = scan_composite(*p, end);
+            if (after == NULL) return EVENT_PARTIAL;
+            *p = after;
+            *ret = e;
+            return EVENT_GOOD;
+          }
+        }
+        if (IS(key, "ts")) e.start = value;
+        break;
+      case 3:
+        if (IS(key, "cat")) e.category = value;
+        if (IS(key, "pid")) e.process = value;
+        if (IS(key, "tid")) e.thread = value;
+        if (IS(key, "dur")) e.duration = value;
+        break;
+      case 4:
+        if (IS(key, "name")) e.name = value, e.name_escaped = escaped;
+        if (IS(key, "args")) e.arguments = value;
+        break;
+      default: break;
+    }
+  }
+  *p = at;
+  *ret = e;
+  return EVENT_GOOD;
+}
+
+static const struct chrome_category *category_of(struct reading *r, struct bytes name) {
+  const struct chrome_category *c = r->last;
+  if (c != NULL && name.length > 0 && strncmp(c->name, name.ptr, name.length) == 0 && c->name[name.length] == 0) return c;
+  for (c = r->format->categories; c->name != NULL; c++)
+    if (strlen(c->name) == name.length && memcmp(c->name, name.ptr, name.length) == 0) return r->last = c;
+  return NULL;
+}
+
+static void read_arguments(const struct chrome_format *format, struct trace_span *span, struct bytes arguments) {
+  if (arguments.length < 2 || arguments.ptr[0] != '{') return;
+  const char *p = arguments.ptr + 1, *end = arguments.ptr + arguments.length;
+  for (bool last = false, escaped; !last;) {
+    struct bytes key, value;
+    if (read_member(&p, end, &key, &value, &escaped, &last) != EVENT_GOOD) return; /* what came before it counts */
+    if (!last) format->argument(span, key, value);
+  }
+}
+
+static void emit(struct reading *r, const struct event *e, const struct chrome_category *category, struct bytes name, int64_t process,
+                 int64_t thread, int64_t start_ns, int64_t duration_ns) {
+  struct trace_span span = {.kind = category != NULL ? category->kind : TRACE_OTHER,
+                            .name = name,
+                            .start_ns = start_ns + r->base_ns,
+                            .duration_ns = duration_ns,
+                            .process = process,
+                            .thread = thread,
+                            .device = -1,
+                            .stream = -1,
+                            .bytes = -1,
+                            .elements = -1,
+                            .sequence = -1,
+                            .n_group = -1};
+  if (category == NULL) r->lost[TRACE_LOSS_UNKNOWN]++;
+  if (category != NULL && category->arguments && r->format->argument != NULL && e != NULL) read_arguments(r->format, &span, e->arguments);
+  if (r->format->finish != NULL && !r->format->finish(&span, bytes_of(category != NULL ? category->name : ""))) {
+    r->lost[TRACE_LOSS_UNUSED]++;
+    return;
+  }
+  if (r->sink->span != NULL) r->sink->span(r->sink->context, &span);
+}
+
+static void open_push(struct reading *r, const struct event *e, const struct chrome_category *category, struct bytes name,
+                      int64_t start_ns) {
+  if (r->n_open == OPEN_MAX) {
+    r->lost[TRACE_LOSS_UNPAIRED]++;
+    return;
+  }
+  if (r->n_open == r->room) {
+    r->room = r->room == 0 ? 64 : 2 * r->room;
+    r->open = xgrow(r->open, r->room, sizeof *r->open);
+  }
+  char *copy = try_alloc(name.length + 1, 1);
+  if (copy == NULL) return;
+  memcpy(copy, name.ptr, name.length);
+  r->open[r->n_open++] = (struct open){.process = identity(e->process),
+                                       .thread = identity(e->thread),
+                                       .start_ns = start_ns,
+                                       .name = copy,
+                                       .name_length = name.length,
+                                       .category = category};
+}
+
+static void open_pop(struct reading *r, const struct event *e, int64_t end_ns) {
+  int64_t process = identity(e->process), thread = identity(e->thread);
+  for (size_t i = r->n_open; i-- > 0;) {
+    struct open o = r->open[i];
+    if (o.process != process || o.thread != thread) continue;
+    memmove(r->open + i, r->open + i + 1, (r->n_open - i - 1) * sizeof *r->open);
+    r->n_open--;
+    if (end_ns < o.start_ns) r->lost[TRACE_LOSS_TIMES]++;
+    else emit(r, NULL, o.category, (struct bytes){o.name, o.name_length}, process, thread, o.start_ns, end_ns - o.start_ns);
+    free(o.name);
+    return;
+  }
+  r->lost[TRACE_LOSS_UNPAIRED]++;
+}
+
+static void take_event(struct reading *r, const struct event *e) {
+  int64_t start_ns, duration_ns = 0;
+  r->n_events++;
+  if (e->phase != 'X' && e->phase != 'B' && e->phase != 'E') {
+    r->lost[e->phase == 0 ? TRACE_LOSS_DAMAGED : TRACE_LOSS_UNUSED] += e->phase != 'M';
+    return;
+  }
+  if (!chrome_microseconds(e->start, &start_ns) ||
+      (e->phase == 'X' && e->duration.length > 0 && (!chrome_microseconds(e->duration, &duration_ns) || duration_ns < 0)) ||
+      start_ns > INT64_MAX / 4 || start_ns < INT64_MIN / 4 || duration_ns > INT64_MAX / 4) {
+    r->lost[TRACE_LOSS_TIMES]++;
+    return;
+  }
+  if (e->phase == 'E') {
+    open_pop(r, e, start_ns);
+    return;
+  }
+  const struct chrome_category *category = category_of(r, e->category);
+  struct bytes name = e->name.length == 0 ? bytes_of("(no name)") : e->name_escaped ? unescape(r, e->name) : e->name;
+  if (e->phase == 'B') open_push(r, e, category, name, start_ns);
+  else emit(r, e, category, name, identity(e->process), identity(e->thread), start_ns, duration_ns);
+}
+
+/* Behind damage: the next '{' that stands where an event may begin and reads as one. NULL: none in what is there. */
+static const char *find_event(const char *from, const char *end, bool ended) {
+  for (const char *p = from; (p = memchr(p, '{', (size_t)(end - p))) != NULL; p++) {
+    const char *before = p;
+    while (before > from && (before[-1] == ' ' || before[-1] == '\n' || before[-1] == '\t' || before[-1] == '\r')) before--;
+    if (before == from || (before[-1] != ',' && before[-1] != '[' && before[-1] != '}')) continue;
+    struct event event;
+    const char *at = p;
+    enum outcome outcome = read_event(&at, end, &event);
+    if ((outcome == EVENT_GOOD && event.phase != 0) || (outcome == EVENT_PARTIAL && !ended && end - p < 4096)) return p;
+  }
+  return NULL;
+}
+
+static bool tell_progress(struct reading *r) {
+  return r->sink->progress == NULL || r->sink->progress(r->sink->context, r->window.source->done(r->window.source->context));
+}
+
+/* The array of events, from behind its '['. */
+static enum lynx_status read_events(struct reading *r) {
+  struct trace_window *w = &r->window;
+  for (;;) {
+    const char *end = w->data + w->length, *p = w->data + w->at;
+    while (p < end && (*p == ',' || *p == ' ' || *p == '\n' || *p == '\t' || *p == '\r')) p++;
+    w->at = (size_t)(p - w->data);
+    enum outcome outcome = EVENT_PARTIAL;
+    if (p < end && *p == ']') {
+      w->at++;
+      return LYNX_OK;
+    }
+    struct event event;
+    if (p < end) outcome = *p == '{' ? read_event(&p, end, &event) : EVENT_BAD;
+    if (outcome == EVENT_GOOD) {
+      take_event(r, &event);
+      w->at = (size_t)(p - w->data);
+      if (r->n_events % PROGRESS_EVENTS == 0 && !tell_progress(r)) return LYNX_OK;
+      continue;
+    }
+    if (outcome == EVENT_PARTIAL && w->length - w->at < EVENT_MAX) {
+      if (window_more(w, r->error)) continue;
+      if (r->error->status != LYNX_OK) return r->error->status;
+      if (w->at == w->length) { /* the end, without a ']' */
+        r->lost[TRACE_LOSS_TRUNCATED]++;
+        return LYNX_OK;
+      }
+    }
+    const char *next = find_event(w->data + w->at + 1, w->data + w->length, w->ended);
+    if (next != NULL) {
+      r->lost[TRACE_LOSS_DAMAGED]++;
+      w->at = (size_t)(next - w->data);
+      continue;
+    }
+    if (w->ended) {
+      r->lost[outcome == EVENT_PARTIAL ? TRACE_LOSS_TRUNCATED : TRACE_LOSS_DAMAGED]++;
+      return LYNX_OK;
+    }
+    if (w->length - w->at > 4096) w->at = w->length - 4096; /* keep what may be the beginning of the next one */
+    if (!window_more(w, r->error) && r->error->status != LYNX_OK) return r->error->status;
+  }
+}
+
+/* --- the object around them --- */
+
+static void tell(struct reading *r, const char *key, struct bytes value) {
+  if (r->sink->fact != NULL) r->sink->fact(r->sink->context, key, value);
+}
+
+static void tell_devices(struct reading *r, struct bytes value) {
+  json_t *devices = json_parse(value.ptr, value.length, EVENT_MAX, NULL);
+  size_t i;
+  const json_t *device;
+  json_array_foreach(devices, i, device) {
+    char key[40];
+    (void)snprintf(key, sizeof key, "device.%lld", (long long)json_get_int(device, "id", (int64_t)i));
+    tell(r, key, bytes_of(json_get_text(device, "name", "")));
+  }
+  json_decref(devices);
+}
+
+static void take_member(struct reading *r, struct bytes key, struct bytes value) {
+  static const char *const told[] = {"cuda_runtime_version", "cuda_driver_version", "cupti_version",
+                                     "hip_runtime_version",  "hip_driver_version",  "trace_id",
+                                     "with_stack",           "record_shapes",       "traceName"};
+  if (IS(key, "baseTimeNanoseconds")) r->base_ns = chrome_number(value, 0);
+  if (r->base_ns > INT64_MAX / 4 || r->base_ns < 0) r->base_ns = 0;
+  if (IS(key, "deviceProperties")) tell_devices(r, value);
+  if (IS(key, "distributedInfo")) {
+    json_t *info = json_parse(value.ptr, value.length, EVENT_MAX, NULL);
+    char number[32];
+    (void)snprintf(number, sizeof number, "%lld", (long long)json_get_int(info, "rank", -1));
+    tell(r, "rank", bytes_of(number));
+    (void)snprintf(number, sizeof number, "%lld", (long long)json_get_int(info, "world_size", -1));
+    tell(r, "world_size", bytes_of(number));
+    json_decref(info);
+  }
+  for (size_t i = 0; i < LYNX_COUNT(told); i++)
+    if (is(key, told[i], strlen(told[i]))) tell(r, told[i], value);
+}
+
+/* From behind the '{': members, among them the events. */
+static enum lynx_status read_object(struct reading *r) {
+  static const char events_key[] = "\"traceEvents\"";
+  struct trace_window *w = &r->window;
+  bool found = false;
+  for (;;) {
+    const char *end = w->data + w->length, *p = scan_blanks(w->data + w->at, end);
+    if (p < end && *p == ',') p = scan_blanks(p + 1, end);
+    size_t left = (size_t)(end - p);
+    enum outcome outcome = EVENT_PARTIAL;
+    if (left >= sizeof events_key && memcmp(p, events_key, sizeof events_key - 1) == 0) {
+      const char *at = scan_blanks(p + sizeof events_key - 1, end);
+      if (at < end && *at == ':') at = scan_blanks(at + 1, end);
+      if (at < end && *at == '[') {
+        found = true;
+        w->at = (size_t)(at - w->data) + 1;
+        enum lynx_status status = read_events(r);
+        if (status != LYNX_OK) return status;
+        continue;
+      }
+      if (at < end) return lynx_fail(r->error, LYNX_INPUT, "\"traceEvents\" is no array");
+    } else {
+      struct bytes key, value;
+      bool escaped, last;
+      const char *at = p;
+      if (left > sizeof events_key) outcome = read_member(&at, end, &key, &value, &escaped, &last);
+      if (left > 0 && w->ended) outcome = read_member(&at, end, &key, &value, &escaped, &last);
+      if (outcome == EVENT_GOOD && last) return found ? LYNX_OK : lynx_fail(r->error, LYNX_INPUT, "it holds no \"traceEvents\"");
+      if (outcome == EVENT_GOOD) {
+        take_member(r, key, value);
+        w->at = (size_t)(at - w->data);
+        continue;
+      }
+    }
+    bool had_ended = w->ended;
+    if (outcome == EVENT_BAD || (!window_more(w, r->error) && had_ended) || r->error->status != LYNX_OK) {
+      if (r->error->status != LYNX_OK) return r->error->status;
+      if (found) { /* damaged or cut off behind the events */
+        r->lost[TRACE_LOSS_TRUNCATED] += r->lost[TRACE_LOSS_TRUNCATED] == 0;
+        return LYNX_OK;
+      }
+      return lynx_fail(r->error, LYNX_INPUT, "it ends, or breaks off, before its \"traceEvents\"");
+    }
+  }
+}
+
+enum lynx_status chrome_read(const struct chrome_format *format, struct trace_source *source, const struct trace_sink *sink,
+                             struct lynx_error *error) {
+  struct lynx_error own = {.status = LYNX_OK};
+  struct reading r = {.format = format, .sink = sink, .error = error != NULL ? error : &own};
+  enum lynx_status status;
+  window_init(&r.window, source);
+  buffer_init(&r.name, EVENT_MAX);
+  (void)window_more(&r.window, r.error);
+  const char *p = scan_blanks(r.window.data, r.window.data + r.window.length);
+  r.window.at = (size_t)(p - r.window.data) + (r.window.length > 0);
+  if (r.error->status != LYNX_OK) status = r.error->status;
+  else if (*p == '[') status = read_events(&r);
+  else if (*p == '{') status = read_object(&r);
+  else status = lynx_fail(r.error, LYNX_INPUT, "not a JSON trace: it begins neither with '{' nor with '['");
+  r.lost[TRACE_LOSS_UNPAIRED] += (int64_t)r.n_open;
+  r.lost[TRACE_LOSS_FULL] += format->full_at > 0 && r.n_events >= format->full_at;
+  for (int i = 0; i < TRACE_LOSS_COUNT; i++)
+    if (r.lost[i] > 0 && sink->lost != NULL) sink->lost(sink->context, (enum trace_loss)i, r.lost[i]);
+  for (size_t i = 0; i < r.n_open; i++) free(r.open[i].name);
+  free(r.open);
+  buffer_release(&r.name);
+  window_release(&r.window);
+  return status;
+}

@@ -1,0 +1,91 @@
+/* PyTorch's profiler (Kineto): Chrome trace events with its own categories and arguments, from the first ones of 2021 to today's. */
+#include <string.h>
+
+#include "trace/chrome_events.h"
+
+static const struct chrome_category categories[] = {{"cpu_op", TRACE_OPERATOR, false},
+                                                    {"python_function", TRACE_PYTHON, false},
+                                                    {"kernel", TRACE_KERNEL, true},
+                                                    {"cuda_runtime", TRACE_RUNTIME, true},
+                                                    {"cuda_driver", TRACE_RUNTIME, true},
+                                                    {"hip_runtime", TRACE_RUNTIME, true},
+                                                    {"xpu_runtime", TRACE_RUNTIME, true},
+                                                    {"privateuse1_runtime", TRACE_RUNTIME, true},
+                                                    {"privateuse1_driver", TRACE_RUNTIME, true},
+                                                    {"mtia_runtime", TRACE_RUNTIME, true},
+                                                    {"gpu_memcpy", TRACE_COPY, true},
+                                                    {"gpu_memset", TRACE_SET, true},
+                                                    {"user_annotation", TRACE_ANNOTATION, false},
+                                                    {"gpu_user_annotation", TRACE_DEVICE_ANNOTATION, false},
+                                                    {"cuda_sync", TRACE_SYNC, true},
+                                                    {"cuda_event", TRACE_SYNC, true},
+                                                    {"overhead", TRACE_OVERHEAD, false},
+                                                    {"collective_comm", TRACE_KERNEL, true},
+                                                    {"mtia_ccp_events", TRACE_KERNEL, true},
+                                                    {"cpu_instant_event", TRACE_OTHER, false},
+                                                    {"external_correlation", TRACE_OTHER, false},
+                                                    {"Trace", TRACE_OTHER, false},
+                                                    /* 2021 */
+                                                    {"Operator", TRACE_OPERATOR, false},
+                                                    {"Runtime", TRACE_RUNTIME, true},
+                                                    {"Kernel", TRACE_KERNEL, true},
+                                                    {"Memcpy", TRACE_COPY, true},
+                                                    {"Memset", TRACE_SET, true},
+                                                    {"PythonFunction", TRACE_PYTHON, false},
+                                                    {NULL, TRACE_OTHER, false}};
+
+static void argument(struct trace_span *span, struct bytes key, struct bytes value) {
+  switch (key.length) {
+    case 5:
+      if (memcmp(key.ptr, "bytes", 5) == 0) span->bytes = chrome_number(value, -1);
+      if (memcmp(key.ptr, "dtype", 5) == 0) span->data_type = value;
+      break;
+    case 6:
+      if (memcmp(key.ptr, "stream", 6) == 0) span->stream = chrome_number(value, -1);
+      if (memcmp(key.ptr, "device", 6) == 0) span->device = chrome_number(value, -1);
+      break;
+    case 8:
+      if (memcmp(key.ptr, "graph id", 8) == 0) span->graph = (uint64_t)chrome_number(value, 0);
+      break;
+    case 11:
+      if (memcmp(key.ptr, "correlation", 11) == 0) span->correlation = (uint64_t)chrome_number(value, 0);
+      break;
+    default:
+      if (bytes_equal(key, "Collective name")) span->collective = value;
+      else if (bytes_equal(key, "Process Group Name")) span->group = value;
+      else if (bytes_equal(key, "In msg nelems")) span->elements = chrome_number(value, -1);
+      else if (bytes_equal(key, "Group size")) span->n_group = chrome_number(value, -1);
+      else if (bytes_equal(key, "Seq")) span->sequence = chrome_number(value, -1);
+      break;
+  }
+}
+
+static bool finish(struct trace_span *span, struct bytes category) {
+  bool on_device = span->kind == TRACE_KERNEL || span->kind == TRACE_COPY || span->kind == TRACE_SET;
+  if (bytes_equal(category, "Trace") || bytes_equal(category, "external_correlation") || bytes_equal(category, "cpu_instant_event"))
+    return false;
+  if (on_device && span->device < 0) span->device = span->process; /* old files, and those that were cut down */
+  if (on_device && span->stream < 0) span->stream = span->thread;
+  if (!on_device && span->kind != TRACE_RUNTIME) span->correlation = 0;
+  return true;
+}
+
+static int sniff(const char *head, size_t length) {
+  static const char *const marks[] = {"\"deviceProperties\"", "\"distributedInfo\"",     "\"cpu_op\"",          "\"cuda_runtime\"",
+                                      "\"gpu_memcpy\"",       "\"baseTimeNanoseconds\"", "\"python_function\"", "\"record_shapes\"",
+                                      "PyTorch Profiler",     "\"cat\": \"kernel\""};
+  size_t at = strspn(head, " \t\r\n");
+  if (at >= length || (head[at] != '{' && head[at] != '[')) return 0;
+  for (size_t i = 0; i < LYNX_COUNT(marks); i++)
+    if (memmem(head, length, marks[i], strlen(marks[i])) != NULL) return 80;
+  return 0;
+}
+
+static enum lynx_status read_trace(struct trace_source *source, const struct trace_sink *sink, struct lynx_error *error) {
+  static const struct chrome_format format = {.categories = categories, .argument = argument, .finish = finish};
+  return chrome_read(&format, source, sink, error);
+}
+
+const struct trace_reader trace_reader_kineto;
+const struct trace_reader trace_reader_kineto = {
+    .name = "kineto", .summary = "PyTorch profiler (Kineto), Chrome trace JSON", .sniff = sniff, .read = read_trace};

@@ -1,0 +1,46 @@
+/* ONNX Runtime's profile: a bare array of Chrome trace events; a node's time is the event NODE_kernel_time, its operator in op_name.
+ * Where a CUDA provider runs, that is the time to enqueue; the kernels follow as events of their own. */
+#include <string.h>
+
+#include "trace/chrome_events.h"
+
+static const struct chrome_category categories[] = {{"Session", TRACE_ANNOTATION, false},
+                                                    {"Node", TRACE_OPERATOR, true},
+                                                    {"Kernel", TRACE_KERNEL, true},
+                                                    {"Api", TRACE_RUNTIME, true},
+                                                    {NULL, TRACE_OTHER, false}};
+
+static void argument(struct trace_span *span, struct bytes key, struct bytes value) {
+  if (bytes_equal(key, "op_name")) span->type = value;
+  else if (bytes_equal(key, "stream")) span->stream = chrome_number(value, -1);
+  else if (bytes_equal(key, "device")) span->device = chrome_number(value, -1);
+  else if (bytes_equal(key, "correlation_id") || bytes_equal(key, "correlation")) span->correlation = (uint64_t)chrome_number(value, 0);
+}
+
+static bool ends_in(struct bytes text, const char *end) {
+  size_t n = strlen(end);
+  return text.length > n && memcmp(text.ptr + text.length - n, end, n) == 0;
+}
+
+static bool finish(struct trace_span *span, struct bytes category) {
+  if (ends_in(span->name, "_fence_before") || ends_in(span->name, "_fence_after")) return false;
+  if (bytes_equal(category, "Kernel") && span->device < 0) span->device = 0;
+  if (bytes_equal(category, "Kernel") && span->stream < 0) span->stream = 0;
+  if (ends_in(span->name, "_kernel_time")) span->name.length -= strlen("_kernel_time");
+  return true;
+}
+
+static int sniff(const char *head, size_t length) {
+  size_t at = strspn(head, " \t\r\n");
+  if (at >= length || head[at] != '[') return 0;
+  return memmem(head, length, "\"cat\" : \"Session\"", 17) != NULL || memmem(head, length, "_kernel_time\"", 13) != NULL ? 90 : 0;
+}
+
+static enum lynx_status read_trace(struct trace_source *source, const struct trace_sink *sink, struct lynx_error *error) {
+  static const struct chrome_format format = {.categories = categories, .argument = argument, .finish = finish, .full_at = 1000000};
+  return chrome_read(&format, source, sink, error);
+}
+
+const struct trace_reader trace_reader_onnxruntime;
+const struct trace_reader trace_reader_onnxruntime = {
+    .name = "onnxruntime", .summary = "ONNX Runtime session profile", .sniff = sniff, .read = read_trace};
