@@ -1,5 +1,7 @@
 #include "attribute/account.h"
 
+#include "attribute/critical_path.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,7 @@ enum {
   BIT_QUEUED,
   BIT_GRAPH,
   BIT_PROFILER,
+  BIT_PATH, /* the critical path runs over the host */
   BIT_STEP,
   BIT_ANY_RUNTIME, /* of any thread: the roles count them all */
   BIT_ANY_DATA,
@@ -58,9 +61,10 @@ struct set_table {
   size_t n, used;
 };
 
-/* At that time bits close; or, where until is set, they open until then. */
+/* At that time bits close, or open until another. */
 struct change {
   int64_t at_ns, until_ns;
+  bool opens;
   set bits;
 };
 
@@ -74,8 +78,11 @@ struct sweep {
   set open;
   struct change *changes; /* a heap, the earliest first */
   size_t n_changes, changes_room;
-  struct set_table sets, device_sets;     /* of the window; from the first to the last device span */
-  struct set_time segments[SEGMENTS_MAX]; /* of the gap that is open */
+  struct set_table sets, device_sets; /* of the window; from the first to the last device span */
+  struct segment {
+    set open;
+    int64_t from_ns, ns;
+  } segments[SEGMENTS_MAX]; /* of the gap that is open */
   size_t n_segments;
 };
 
@@ -179,22 +186,26 @@ static enum account_state host_state(set open) {
   return STATE_NOTHING;
 }
 
+static void add_state(struct sweep *s, enum account_state state, int64_t from_ns, int64_t ns) {
+  s->account->states[state] += ns;
+  if (s->options->each != NULL && ns > 0) s->options->each(s->options->context, state, from_ns, from_ns + ns);
+}
+
 /* A gap of the device is over: each stretch of it goes to whoever the evidence names. */
 static void settle_gap(struct sweep *s) {
-  struct account *a = s->account;
   int64_t handed_over_ns = 0; /* how long work has been waiting, without a break */
   for (size_t i = 0; i < s->n_segments; i++) {
     set open = s->segments[i].open;
-    int64_t ns = s->segments[i].ns;
+    int64_t ns = s->segments[i].ns, from_ns = s->segments[i].from_ns;
     if (!(open & BIT(BIT_QUEUED))) handed_over_ns = 0;
-    if (open & BIT(BIT_PROFILER)) a->states[STATE_PROFILER] += ns;
-    else if (open & BIT(BIT_GRAPH)) a->states[STATE_GRAPH] += ns;
+    if (open & BIT(BIT_PROFILER)) add_state(s, STATE_PROFILER, from_ns, ns);
+    else if (open & BIT(BIT_GRAPH)) add_state(s, STATE_GRAPH, from_ns, ns);
     else if (open & BIT(BIT_QUEUED)) {
-      int64_t left = a->threshold_ns - handed_over_ns, soon = left < 0 ? 0 : left < ns ? left : ns;
-      a->states[STATE_LATENCY] += soon;
-      a->states[STATE_QUEUED] += ns - soon;
+      int64_t left = s->account->threshold_ns - handed_over_ns, soon = left < 0 ? 0 : left < ns ? left : ns;
+      add_state(s, STATE_LATENCY, from_ns, soon);
+      add_state(s, STATE_QUEUED, from_ns + soon, ns - soon);
       handed_over_ns += ns;
-    } else a->states[host_state(open)] += ns;
+    } else add_state(s, host_state(open), from_ns, ns);
   }
   s->n_segments = 0;
 }
@@ -238,10 +249,10 @@ static void pass_time(struct sweep *s, int64_t then_ns) {
       uint32_t depth = s->count[BIT_QUEUED];
       int bin = depth == 0 ? 0 : 32 - __builtin_clz(depth);
       a->depth_ns[bin < DEPTH_BINS ? bin : DEPTH_BINS - 1] += ns;
-      if (busy) a->states[busy_state(s->open, on_host)] += ns;
+      if (busy) add_state(s, busy_state(s->open, on_host), s->now_ns, ns);
       else {
         if (s->n_segments == SEGMENTS_MAX) settle_gap(s);
-        s->segments[s->n_segments++] = (struct set_time){s->open, ns};
+        s->segments[s->n_segments++] = (struct segment){s->open, s->now_ns, ns};
       }
     }
     s->now_ns = to_ns;
@@ -338,7 +349,7 @@ static void sweep_to(struct sweep *s, int64_t at_ns) {
   while (s->n_changes > 0 && s->changes[0].at_ns <= at_ns) {
     struct change change = changes_pop(s);
     pass_time(s, change.at_ns);
-    if (change.until_ns != 0) {
+    if (change.opens) {
       open_bits(s, change.bits);
       changes_push(s, (struct change){.at_ns = change.until_ns, .bits = change.bits});
     } else close_bits(s, change.bits);
@@ -359,10 +370,11 @@ static void sweep_run(struct sweep *s) {
     if (span->flags & SPAN_LAUNCHES) { /* handed over at the end of the call, it waits until it starts on the device */
       const struct link *link = &t->links[span->link - 1];
       if (link->first_ns > end_ns && link->device == s->account->device)
-        changes_push(s, (struct change){.at_ns = end_ns, .until_ns = link->first_ns, .bits = BIT(BIT_QUEUED)});
+        changes_push(s, (struct change){.at_ns = end_ns, .until_ns = link->first_ns, .opens = true, .bits = BIT(BIT_QUEUED)});
     }
     if (mine && (span->flags & SPAN_FIRST_OF_GRAPH))
-      changes_push(s, (struct change){.at_ns = span->start_ns, .until_ns = t->links[span->link - 1].last_ns, .bits = BIT(BIT_GRAPH)});
+      changes_push(
+          s, (struct change){.at_ns = span->start_ns, .until_ns = t->links[span->link - 1].last_ns, .opens = true, .bits = BIT(BIT_GRAPH)});
     if (bits == 0 || span->duration_ns == 0) continue;
     open_bits(s, bits);
     changes_push(s, (struct change){.at_ns = end_ns, .bits = bits});
@@ -498,6 +510,11 @@ void account_run(const struct timeline *timeline, int64_t device, const struct a
   choose_threshold(ret, options->threshold_ns);
   choose_window(s);
   if (timeline->n_spans > 0) {
+    struct critical_path path;
+    critical_path_find(timeline, ret, options->orphans, &path);
+    for (size_t i = 0; i < path.n_host; i++)
+      changes_push(s, (struct change){.at_ns = path.host[i].from_ns, .until_ns = path.host[i].to_ns, .opens = true, .bits = BIT(BIT_PATH)});
+    critical_path_release(&path);
     s->now_ns = timeline->spans[0].start_ns;
     sweep_run(s);
   }
@@ -505,8 +522,12 @@ void account_run(const struct timeline *timeline, int64_t device, const struct a
     const struct set_time *x = &s->sets.at[i];
     if (x->ns == 0) continue;
     add_roles(ret, x->open, x->ns);
+    bool busy = (x->open & s->device_bits) != 0;
+    if ((x->open & (BIT(BIT_SYNC) | BIT(BIT_ALLOCATE) | BIT(BIT_COPY_CALL) | BIT(BIT_CALL))) || (busy && (x->open & BIT(BIT_LAUNCH))))
+      ret->waiting_ns += x->ns;
+    if (x->open & BIT(BIT_PATH)) ret->path_ns[host_state(x->open)] += x->ns;
     add_overlaps(ret, x->open, x->ns);
-    if (device >= 0 && (x->open & s->device_bits) && (x->open & (BIT(BIT_DATA) | BIT(BIT_ANY_DATA)))) ret->early_data_ns += x->ns;
+    if (device >= 0 && busy && (x->open & (BIT(BIT_DATA) | BIT(BIT_ANY_DATA)))) ret->hidden_data_ns += x->ns;
   }
   for (size_t i = 0; i < s->device_sets.n; i++)
     if (s->device_sets.at[i].ns != 0) add_device_time(ret, s->device_sets.at[i].open, s->device_sets.at[i].ns);

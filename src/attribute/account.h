@@ -92,7 +92,9 @@ struct account {
   int64_t n_copies, copied_kib, n_sync_calls, n_queue_empty; /* queue_empty: launches into an idle device with nothing queued */
   struct stream_account *streams;
   size_t n_streams;
-  int64_t early_data_ns; /* data loading that overlapped device work: hidden, by the order */
+  int64_t waiting_ns;           /* the host in a call that may wait for the device: all but launch calls into an idle one */
+  int64_t hidden_data_ns;       /* data loading beneath device work */
+  int64_t path_ns[STATE_COUNT]; /* the critical path through host and device, back from the window's end (attribute/critical_path.h) */
 };
 
 struct account_options {
@@ -100,6 +102,9 @@ struct account_options {
   enum account_window window;
   int64_t threshold_ns;         /* 0: measure it */
   int64_t consecutive_delay_ns; /* HolisticTraceAnalysis's threshold; 0: its 30 us */
+  /* NULL, or told of every stretch of the window in order, with its state. */
+  void (*each)(void *context, enum account_state state, int64_t from_ns, int64_t to_ns);
+  void *context;
 };
 
 void account_run(const struct timeline *timeline, int64_t device, const struct account_options *options, struct account *ret);

@@ -342,7 +342,7 @@ static const char *find_event(const char *from, const char *end, bool ended) {
 }
 
 static bool tell_progress(struct reading *r) {
-  return r->sink->progress == NULL || r->sink->progress(r->sink->context, r->window.source->done(r->window.source->context));
+  return r->sink->progress == NULL || r->sink->progress(r->sink->progress_context, r->window.source->done(r->window.source->context));
 }
 
 /* The array of events, from behind its '['. */

@@ -75,7 +75,8 @@ struct trace_sink {
   void (*sample)(void *context, const struct trace_sample *sample);
   void (*fact)(void *context, const char *key, struct bytes value); /* "device.0", "rank", "cuda_runtime_version" ... */
   void (*lost)(void *context, enum trace_loss what, int64_t n);
-  bool (*progress)(void *context, int64_t bytes_done); /* false: stop here; what was read stays */
+  bool (*progress)(void *progress_context, int64_t bytes_done); /* false: stop here; what was read stays */
+  void *progress_context;
 };
 
 struct trace_source {

@@ -1,0 +1,154 @@
+#include "attribute/attribution.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUSY_PERCENT = 85, IDLE_PERCENT = 50 };
+
+void attribution_init(struct attribution *attribution, const struct account_options *options, int64_t device) {
+  *attribution = (struct attribution){.options = *options, .device = device};
+  attribution->traces = xalloc(TRACES_MAX, sizeof *attribution->traces);
+}
+
+/* The device whose spans take the most time. */
+static int64_t busiest(struct attributed_trace *trace) {
+  const struct timeline *t = &trace->timeline;
+  size_t n = account_devices(t, trace->devices, DEVICES_MAX), best = 0;
+  trace->n_devices = n < DEVICES_MAX ? n : DEVICES_MAX;
+  for (size_t i = 0; i < t->n_spans; i++)
+    for (size_t d = 0; d < trace->n_devices && kind_on_device((enum trace_kind)t->spans[i].kind); d++)
+      if (t->tracks[t->spans[i].track].process == trace->devices[d]) trace->busy_ns[d] += t->spans[i].duration_ns;
+  for (size_t d = 1; d < trace->n_devices; d++)
+    if (trace->busy_ns[d] > trace->busy_ns[best]) best = d;
+  return trace->n_devices > 0 ? trace->devices[best] : -1;
+}
+
+static int by_time(const void *a, const void *b) {
+  const struct name_total *x = a, *y = b;
+  if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
+  return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static bool is_about(const struct attributed_trace *trace, const struct span *s) {
+  if (trace->account.device < 0) return s->kind == TRACE_OPERATOR;
+  return kind_on_device((enum trace_kind)s->kind) && !(s->flags & SPAN_ORPHAN) &&
+         trace->timeline.tracks[s->track].process == trace->account.device;
+}
+
+static void total_names(struct attributed_trace *trace) {
+  const struct timeline *t = &trace->timeline;
+  struct name_total *all = xalloc(t->n_names + 1, sizeof *all);
+  for (size_t i = 0; i < t->n_spans; i++) {
+    const struct span *s = &t->spans[i];
+    if (!is_about(trace, s)) continue;
+    struct name_total *n = &all[s->name];
+    if (n->n == 0 || s->duration_ns < n->least_ns) n->least_ns = s->duration_ns;
+    if (s->duration_ns > n->greatest_ns) n->greatest_ns = s->duration_ns;
+    n->n++;
+    n->ns += s->duration_ns;
+  }
+  for (size_t i = 0; i < t->n_names; i++)
+    if (all[i].n > 0) {
+      all[trace->n_names] = all[i];
+      all[trace->n_names++].name = (uint32_t)i;
+    }
+  qsort(all, trace->n_names, sizeof *all, by_time);
+  trace->names = all;
+}
+
+enum lynx_status attribution_add(struct attribution *attribution, const struct attribution_input *input, struct lynx_error *error) {
+  char *head = xalloc(TRACE_HEAD, 1);
+  size_t n = 0;
+  if (attribution->n_traces == TRACES_MAX) {
+    free(head);
+    return lynx_fail(error, LYNX_LIMIT, "more than %d traces", TRACES_MAX);
+  }
+  struct attributed_trace *trace = &attribution->traces[attribution->n_traces];
+  enum lynx_status status = trace_source_head(input->source, head, &n, error);
+  const struct trace_reader *reader = status == LYNX_OK ? trace_sniff(head, n) : NULL;
+  free(head);
+  if (status != LYNX_OK) return status;
+  if (reader == NULL)
+    return lynx_fail(error, LYNX_INPUT,
+                     n == 0 ? "an empty file" : "no trace that is known: `lynxbench attribute --help` lists the formats");
+  *trace = (struct attributed_trace){.path = input->path, .reader = reader->name, .bytes = input->bytes};
+  timeline_init(&trace->timeline);
+  struct trace_sink sink = timeline_sink(&trace->timeline);
+  sink.progress = input->progress;
+  sink.progress_context = input->context;
+  status = reader->read(input->source, &sink, error);
+  if (status == LYNX_OK) {
+    timeline_finish(&trace->timeline);
+    if (trace->timeline.n_spans == 0) status = lynx_fail(error, LYNX_INPUT, "it holds no event with a duration: nothing to account for");
+  }
+  if (status != LYNX_OK) {
+    timeline_release(&trace->timeline);
+    return status;
+  }
+  int64_t device = busiest(trace);
+  if (attribution->device >= 0) {
+    bool there = false;
+    for (size_t i = 0; i < trace->n_devices; i++) there = there || trace->devices[i] == attribution->device;
+    if (!there) {
+      timeline_release(&trace->timeline);
+      return lynx_fail(error, LYNX_INPUT, "it shows no work of device %lld", (long long)attribution->device);
+    }
+    device = attribution->device;
+  }
+  account_run(&trace->timeline, device, &attribution->options, &trace->account);
+  total_names(trace);
+  attribution->n_traces++;
+  return LYNX_OK;
+}
+
+/* Different ranks of one job? */
+static bool are_ranks(const struct attribution *a) {
+  if (a->n_traces < 2) return false;
+  for (size_t i = 0; i < a->n_traces; i++) {
+    const char *rank = timeline_fact(&a->traces[i].timeline, "rank");
+    if (rank == NULL || a->traces[i].timeline.n_collectives == 0) return false;
+    for (size_t k = 0; k < i; k++)
+      if (strcmp(rank, timeline_fact(&a->traces[k].timeline, "rank")) == 0) return false;
+  }
+  return true;
+}
+
+void attribution_finish(struct attribution *a) {
+  a->ranks = are_ranks(a);
+  if (a->ranks) {
+    const struct timeline *timelines[TRACES_MAX];
+    for (size_t i = 0; i < a->n_traces; i++) timelines[i] = &a->traces[i].timeline;
+    collectives_match(timelines, a->n_traces, &a->collectives);
+  }
+  for (size_t i = 0; i < a->n_traces; i++) {
+    struct attributed_trace *t = &a->traces[i];
+    struct evidence evidence = {.timeline = &t->timeline, .account = &t->account, .collectives = a->ranks ? &a->collectives : NULL};
+    t->n_findings = rules_run(&evidence, t->findings, FINDINGS_MAX);
+  }
+}
+
+void attribution_release(struct attribution *a) {
+  for (size_t i = 0; i < a->n_traces; i++) {
+    timeline_release(&a->traces[i].timeline);
+    account_release(&a->traces[i].account);
+    free(a->traces[i].names);
+  }
+  free(a->traces);
+  collectives_release(&a->collectives);
+  *a = (struct attribution){.n_traces = 0};
+}
+
+enum bound_by attribution_bound(const struct account *a) {
+  int64_t busy = account_busy(a);
+  if (a->device < 0 || a->wall_ns <= 0 || 5 * account_unexplained(a) > a->wall_ns) return BOUND_UNKNOWN;
+  if (100 * busy >= BUSY_PERCENT * a->wall_ns) return BOUND_DEVICE;
+  return 100 * busy < IDLE_PERCENT * a->wall_ns ? BOUND_SOFTWARE : BOUND_MIXED;
+}
+
+double attribution_host_share(const struct attributed_trace *trace) {
+  const struct account *a = &trace->account;
+  size_t n_launching = 0;
+  for (size_t i = 0; i < trace->timeline.n_tracks; i++) n_launching += trace->timeline.tracks[i].launches;
+  if (a->device < 0 || n_launching != 1 || a->wall_ns <= 0) return -1;
+  return 1 - (double)a->waiting_ns / (double)a->wall_ns; /* what may wait would return at once */
+}

@@ -1,0 +1,92 @@
+/* attribute/attribution.h: the first way of attribution, whole: traces in, accounts and findings out; and what changed between two arms of
+ * traces.
+ * Order    attribution_add for each trace, then attribution_finish; attribution_compare of two finished ones
+ * Memory   about a tenth of the traces' own size, or less; attribution_release frees */
+#ifndef ATTRIBUTE_ATTRIBUTION_H
+#define ATTRIBUTE_ATTRIBUTION_H
+
+#include "attribute/call_tree.h"
+#include "attribute/rule.h"
+
+enum { FINDINGS_MAX = 16, TRACES_MAX = 64, DEVICES_MAX = 64 };
+
+/* One kernel, operator or copy, over all its spans in the trace. */
+struct name_total {
+  uint32_t name;
+  int64_t n, ns, least_ns, greatest_ns;
+};
+
+struct attributed_trace {
+  const char *path, *reader; /* borrowed */
+  struct timeline timeline;
+  struct account account; /* of the device that is busiest, or that was asked for; of the host where there is none */
+  int64_t devices[DEVICES_MAX];
+  int64_t busy_ns[DEVICES_MAX];
+  size_t n_devices;
+  struct name_total *names; /* of what the account is about (kernels and copies; operators on the host), the greatest first */
+  size_t n_names;
+  struct finding findings[FINDINGS_MAX];
+  size_t n_findings;
+  int64_t bytes; /* of the file */
+};
+
+struct attribution {
+  struct account_options options;
+  int64_t device; /* which one was asked for; -1: the busiest */
+  struct attributed_trace *traces;
+  size_t n_traces;
+  struct collectives collectives; /* over the traces, where they are ranks of one job */
+  bool ranks;
+};
+
+void attribution_init(struct attribution *attribution, const struct account_options *options, int64_t device);
+
+/* Reads one trace. progress: NULL, or asked with the bytes of the file done; false stops. */
+struct attribution_input {
+  const char *path; /* as it is to be named */
+  struct trace_source *source;
+  int64_t bytes;
+  bool (*progress)(void *context, int64_t bytes_done);
+  void *context;
+};
+enum lynx_status attribution_add(struct attribution *attribution, const struct attribution_input *input,
+                                 struct lynx_error *error) LYNX_MUST_CHECK;
+void attribution_finish(struct attribution *attribution);
+void attribution_release(struct attribution *attribution);
+
+/* --- two arms --- */
+
+struct name_change {
+  const char *text;   /* borrowed from a timeline */
+  double n[2], ns[2]; /* per unit, of arm A and of arm B */
+};
+
+struct attribution_change {
+  bool per_step;                                                       /* the unit; else the whole window */
+  size_t n[2];                                                         /* traces in each arm */
+  double wall_ns[2], state_ns[2][STATE_COUNT], role_ns[2][ROLE_COUNT]; /* means per unit */
+  double difference_ns, low_ns, high_ns;                               /* of the wall, B - A, and its 95 % interval */
+  bool bounded;                                                        /* is there an interval? Two traces in each arm at least */
+  /* How much of both is the same work: operators by name and number, the same by call path; 1: all. */
+  double same_names, same_paths;
+  bool abstained;
+  char reason[240];
+  enum account_state accounted;        /* the state that changed most in the direction of the wall */
+  double accounted_ns, non_additivity; /* 1 - realised / accounted */
+  struct name_change *names;           /* the greatest change first */
+  size_t n_names;
+};
+
+void attribution_compare(const struct attribution *a, const struct attribution *b, struct attribution_change *ret);
+void attribution_change_release(struct attribution_change *change);
+
+/* --- in one sentence --- */
+
+enum bound_by { BOUND_DEVICE, BOUND_MIXED, BOUND_SOFTWARE, BOUND_UNKNOWN };
+/* The device is busy for at least 85 % of the window; for less than half; between; or there is no device, or too much is unexplained. */
+enum bound_by attribution_bound(const struct account *account);
+
+/* For an infinitely fast device: the share of the window that the launching thread needs for itself, if one thread launches; else -1. */
+double attribution_host_share(const struct attributed_trace *trace);
+
+#endif

@@ -1,0 +1,35 @@
+/* attribute/rule.h: what an account makes one suspect: one rule a file, each with its threshold and where that comes from.
+ * Order    rules run on one account; a rule that does not apply says nothing
+ * Limits   what a trace shows is accounted at best: nothing here is confirmed */
+#ifndef ATTRIBUTE_RULE_H
+#define ATTRIBUTE_RULE_H
+
+#include "attribute/account.h"
+#include "attribute/collectives.h"
+#include "result/finding.h"
+
+struct evidence {
+  const struct timeline *timeline;
+  const struct account *account;
+  const struct collectives *collectives; /* over several ranks; NULL: one */
+};
+
+struct rule {
+  const char *name, *summary;
+  const char *threshold; /* in words, and its source */
+  /* Required. False: does not apply. Sets share, evidence, next and what else it knows; the rest stands in `found`. */
+  bool (*apply)(const struct evidence *evidence, struct finding *ret);
+  struct finding found; /* what is the same every time */
+};
+
+extern const struct rule *const rules_all[]; /* generated from src/attribute/rules; ends in NULL */
+
+/* All findings, the greatest share first; at most room of them. */
+size_t rules_run(const struct evidence *evidence, struct finding *findings, size_t room);
+
+/* The wall's share of a state, or of the states from first to last. */
+double state_share(const struct account *account, enum account_state first, enum account_state last);
+
+#define LAYER_BIT(layer) (1u << (layer))
+
+#endif

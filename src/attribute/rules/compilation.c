@@ -1,0 +1,28 @@
+/* Compilation, graph capture or loading of code inside the window: it was not warm. */
+#include <stdio.h>
+
+#include "attribute/rule.h"
+
+static bool apply(const struct evidence *e, struct finding *ret) {
+  const struct account *a = e->account;
+  double compile = state_share(a, STATE_COMPILE, STATE_COMPILE), call = state_share(a, STATE_CALL, STATE_CALL);
+  ret->share = compile + (call > 0.02 ? call : 0);
+  if (ret->share < 0.01) return false;
+  ret->bound_holds = "none: it is not part of the steady state, and the window should not hold it";
+  (void)snprintf(ret->evidence, sizeof ret->evidence,
+                 "compilation is open for %.1f %% of the window, capture of graphs, loading of code and the like for %.1f %%",
+                 100 * compile, 100 * call);
+  return true;
+}
+
+const struct rule rule_compilation;
+const struct rule rule_compilation = {.name = "compilation",
+                                      .summary = "compilation or code loading inside the window",
+                                      .threshold = "1 % of the window: a window of the steady state holds none",
+                                      .apply = apply,
+                                      .found = {.title = "compiles or loads code inside the window",
+                                                .symptom = LAYER_FRAMEWORK,
+                                                .contributing = LAYER_BIT(LAYER_FRAMEWORK) | LAYER_BIT(LAYER_APPLICATION),
+                                                .open = "whether it is the warm-up, or new shapes keep coming",
+                                                .next = "trace later; if it recurs, fix or pad the shapes and keep the compiler's cache",
+                                                .confirm = "trace a second window: what is still there is no warm-up"}};

@@ -1,0 +1,34 @@
+/* Numbers converted back and forth. */
+#include <stdio.h>
+
+#include "attribute/rule.h"
+
+static bool apply(const struct evidence *e, struct finding *ret) {
+  const struct account *a = e->account;
+  ret->share = state_share(a, (enum account_state)(STATE_COMPUTE + WORK_CONVERSION), (enum account_state)(STATE_COMPUTE + WORK_CONVERSION));
+  double layout = state_share(a, (enum account_state)(STATE_COMPUTE + WORK_LAYOUT), (enum account_state)(STATE_COMPUTE + WORK_LAYOUT));
+  if (ret->share < 0.03 && ret->share + layout < 0.1) return false;
+  ret->bounded = true;
+  ret->bound = ret->share + layout;
+  ret->bound_holds = "of this window: conversions and copies of layout that are avoided or fused cost at most what they take now";
+  (void)snprintf(ret->evidence, sizeof ret->evidence,
+                 "%lld kernels or operators convert numbers (%.1f %% of the window), %lld change layout or copy (%.1f %%)",
+                 (long long)a->class_n[WORK_CONVERSION], 100 * ret->share, (long long)a->class_n[WORK_LAYOUT], 100 * layout);
+  ret->share += layout;
+  return true;
+}
+
+const struct rule rule_conversion;
+const struct rule rule_conversion = {
+    .name = "conversion",
+    .summary = "precision cast back and forth, layouts changed",
+    .threshold = "conversions take 3 % of the window, or together with changes of layout 10 %: our choice",
+    .apply = apply,
+    .found = {
+        .title = "converts numbers and layouts",
+        .symptom = LAYER_RUNTIME,
+        .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_FRAMEWORK),
+        .open =
+            "whether the conversions are asked for by the model, by automatic mixed precision, or forced by a kernel that lacks the type",
+        .next = "keep one number type through the model; let the compiler fuse casts; use the layout that the kernels want",
+        .confirm = "run the model whole in the narrower type, its accuracy gate held"}};

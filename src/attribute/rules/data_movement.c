@@ -1,0 +1,37 @@
+/* Copies that nothing hides. */
+#include <stdio.h>
+
+#include "attribute/rule.h"
+
+static bool apply(const struct evidence *e, struct finding *ret) {
+  const struct account *a = e->account;
+  double device = state_share(a, STATE_COPY_TO_DEVICE, STATE_COPY_OTHER), call = state_share(a, STATE_COPY_CALL, STATE_COPY_CALL);
+  ret->share = device + call;
+  if (a->device < 0 || ret->share < 0.05) return false;
+  double to_device = state_share(a, STATE_COPY_TO_DEVICE, STATE_COPY_TO_DEVICE), rate = 0;
+  if (a->class_busy_ns[WORK_COPY] > 0) rate = (double)a->copied_kib * 1024 / (double)a->class_busy_ns[WORK_COPY];
+  ret->bounded = true;
+  ret->bound = ret->share;
+  ret->bound_holds = "of this window: a copy that is hidden behind computing costs nothing, one that is avoided neither";
+  (void)snprintf(ret->evidence, sizeof ret->evidence,
+                 "%lld copies, %.1f MB at %.2f GB/s; exposed to the device %.1f %%, to the host and within the device %.1f %%, and copy "
+                 "calls that leave the "
+                 "device idle %.1f %% of the window",
+                 (long long)a->n_copies, (double)a->copied_kib / 1024, rate, 100 * to_device, 100 * (device - to_device), 100 * call);
+  return true;
+}
+
+const struct rule rule_data_movement;
+const struct rule rule_data_movement = {
+    .name = "data_movement",
+    .summary = "copies that nothing hides",
+    .threshold = "5 % of the window: our choice",
+    .apply = apply,
+    .found = {
+        .title = "moves data in the open",
+        .symptom = LAYER_ACCELERATOR,
+        .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_FRAMEWORK) | LAYER_BIT(LAYER_PROCUREMENT),
+        .open = "whether the memory is pinned, and what the link could do: the trace shows neither",
+        .next =
+            "pin host memory and copy without blocking; keep tensors on the device; hold the rate against the link's generation and width",
+        .confirm = "copy the same bytes once more per step: the step that gets longer by as much confirms that copies are not hidden"}};

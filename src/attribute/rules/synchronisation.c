@@ -1,0 +1,30 @@
+/* The host waits for the device where it need not, and the device then waits for the host. */
+#include <stdio.h>
+
+#include "attribute/rule.h"
+
+static bool apply(const struct evidence *e, struct finding *ret) {
+  const struct account *a = e->account;
+  ret->share = state_share(a, STATE_SYNC, STATE_SYNC);
+  double per_kernel = a->kernels.n > 0 ? (double)a->n_sync_calls / (double)a->kernels.n : 0;
+  if (a->device < 0 || ret->share < 0.03) return false;
+  ret->bound_holds = "none: what the host could do in the meantime is not in the trace";
+  (void)snprintf(
+      ret->evidence, sizeof ret->evidence,
+      "the device is idle while the host is in a synchronising call: %.1f %% of the window; %lld such calls, %.2f for each kernel",
+      100 * ret->share, (long long)a->n_sync_calls, per_kernel);
+  return true;
+}
+
+const struct rule rule_synchronisation;
+const struct rule rule_synchronisation = {
+    .name = "synchronisation",
+    .summary = "the host waits for an idle device",
+    .threshold = "3 % of the window: our choice",
+    .apply = apply,
+    .found = {.title = "synchronises while the device is idle",
+              .symptom = LAYER_ACCELERATOR,
+              .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_FRAMEWORK) | LAYER_BIT(LAYER_SYSTEM),
+              .open = "which tensor's value was asked for, and how long the wake-up of the waiting thread takes",
+              .next = "find what reads values back (.item(), .cpu(), printing); let the host run ahead",
+              .confirm = "remove one such read-back per step and measure again"}};

@@ -1,0 +1,29 @@
+/* The device waits while text becomes tokens, or tokens text. */
+#include <stdio.h>
+
+#include "attribute/rule.h"
+
+static bool apply(const struct evidence *e, struct finding *ret) {
+  const struct account *a = e->account;
+  ret->share = state_share(a, STATE_TOKENIZER, STATE_TOKENIZER);
+  if (ret->share < 0.05) return false;
+  ret->bounded = a->device >= 0;
+  ret->bound = ret->share;
+  ret->bound_holds = "of this window, if the rest stays as it is";
+  (void)snprintf(ret->evidence, sizeof ret->evidence,
+                 "a function whose name says tokenize is open while the device has nothing queued: %.1f %% of the window",
+                 100 * ret->share);
+  return true;
+}
+
+const struct rule rule_tokenizer;
+const struct rule rule_tokenizer = {.name = "tokenizer",
+                                    .summary = "the device waits for tokenizing",
+                                    .threshold = "5 % of the window: as for the data loader",
+                                    .apply = apply,
+                                    .found = {.title = "waits for its tokenizer",
+                                              .symptom = LAYER_ACCELERATOR,
+                                              .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_SERVING),
+                                              .open = "whether it is the tokenizer itself or what it is called with",
+                                              .next = "tokenize in another process or thread, in batches, or with a compiled tokenizer",
+                                              .confirm = "send token ids instead of text"}};

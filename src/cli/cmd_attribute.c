@@ -1,0 +1,234 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "cli/command.h"
+#include "cli/contract_file.h"
+#include "report/attribution.h"
+
+enum { OUT_MAX = 1 << 30 };
+
+static const struct option_spec options[] = {
+    {"against", "LIST", "compare with these traces of before: names with commas between"},
+    {"window", "NAME", "auto, steps (the profiler's), device (its first to last work) or trace"},
+    {"orphans", "POLICY", "device work launched before the trace began: apart (default), drop or keep"},
+    {"device", "N", "account for this device (default: the busiest)"},
+    {"back-to-back", "TIME", "how long a device may take to take up waiting work, such as 5us (default: measured)"},
+    {"contract", "FILE", "name the owners of this contract"},
+    {"top", "N", "list so many names (default 10)"},
+    {"html", "FILE", "write a page that opens anywhere"},
+    {"folded", "FILE", "write the device's time by call path, for flame graph tools"},
+    {"chrome", "FILE", "write the account as a Chrome trace, for Perfetto"},
+    {"quiet", NULL, "no progress"},
+    {"json", NULL, "JSON"}};
+
+static const char *option(const struct arguments *arguments, const char *name) {
+  return argument_option(&command_attribute, arguments, name);
+}
+
+/* --- progress --- */
+
+struct reading {
+  const char *path;
+  int64_t bytes, began_ns, told_ns;
+  bool terminal;
+};
+
+static bool show_progress(void *context, int64_t done) {
+  struct reading *r = context;
+  int64_t now = clock_now(&clock_system);
+  if (now - r->told_ns < (r->terminal ? 200000000 : 5000000000)) return true;
+  double seconds = (double)(now - r->began_ns) / 1e9, rate = (double)done / seconds;
+  r->told_ns = now;
+  (void)fprintf(stderr, "%s%s: %.0f of %.0f MB, %.0f MB/s, %.0f s left%s", r->terminal ? "\r\033[K" : "", r->path, (double)done / 1e6,
+                (double)r->bytes / 1e6, rate / 1e6, rate > 0 ? (double)(r->bytes - done) / rate : 0, r->terminal ? "" : "\n");
+  (void)fflush(stderr);
+  return true;
+}
+
+static bool add_trace(struct attribution *attribution, const char *path, bool quiet) {
+  struct lynx_error error = {0};
+  struct trace_source source;
+  struct stat info;
+  struct reading reading = {.path = path, .terminal = isatty(STDERR_FILENO) == 1, .began_ns = clock_now(&clock_system)};
+  int descriptor = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+  enum lynx_status status = LYNX_OK;
+  reading.told_ns = reading.began_ns;
+  if (descriptor < 0 || fstat(descriptor, &info) != 0)
+    status = lynx_fail(&error, errno == ENOENT ? LYNX_NOT_FOUND : LYNX_IO, "cannot be read: %s", strerror(errno));
+  else if (S_ISDIR(info.st_mode)) status = lynx_fail(&error, LYNX_INPUT, "a directory; accepted: a trace, or several");
+  if (status != LYNX_OK && descriptor >= 0) (void)close(descriptor);
+  if (status == LYNX_OK) {
+    status = trace_source_file(descriptor, path, &source, &error);
+    if (status == LYNX_OK) {
+      reading.bytes = (int64_t)info.st_size;
+      struct attribution_input input = {
+          .path = path, .source = &source, .bytes = reading.bytes, .progress = quiet ? NULL : show_progress, .context = &reading};
+      status = attribution_add(attribution, &input, &error);
+      source.release(source.context);
+    }
+  }
+  if (reading.told_ns != reading.began_ns && reading.terminal) (void)fprintf(stderr, "\r\033[K");
+  if (status == LYNX_OK) return true;
+  lynx_error_at(&error, path, 0, NULL);
+  (void)report_error(&error);
+  return false;
+}
+
+static bool add_list(struct attribution *attribution, const char *list, bool quiet) {
+  char path[4096];
+  for (const char *at = list;;) {
+    size_t n = strcspn(at, ",");
+    (void)snprintf(path, sizeof path, "%.*s", (int)(n < sizeof path ? n : sizeof path - 1), at);
+    char *kept = xcopy(path); /* the attribution borrows it until the program ends */
+    if (!add_trace(attribution, kept, quiet)) return false;
+    if (at[n] == 0) return true;
+    at += n + 1;
+  }
+}
+
+/* --- options --- */
+
+static bool choose(const char *name, const char *value, const char *const *choices, size_t n, int *ret) {
+  char accepted[200] = "";
+  for (size_t i = 0; i < n; i++) {
+    if (value != NULL && strcmp(value, choices[i]) == 0) {
+      *ret = (int)i;
+      return true;
+    }
+    (void)snprintf(accepted + strlen(accepted), sizeof accepted - strlen(accepted), "%s%s", i > 0 ? ", " : "", choices[i]);
+  }
+  if (value == NULL) return true;
+  (void)fprintf(stderr, "lynxbench attribute: --%s: found '%s'; accepted: %s\n", name, value, accepted);
+  return false;
+}
+
+static bool read_options(const struct arguments *arguments, struct account_options *ret, int64_t *ret_device, int64_t *ret_top) {
+  static const char *const windows[] = {
+      [WINDOW_AUTO] = "auto", [WINDOW_STEPS] = "steps", [WINDOW_DEVICE] = "device", [WINDOW_TRACE] = "trace"};
+  static const char *const policies[] = {[ORPHANS_APART] = "apart", [ORPHANS_DROP] = "drop", [ORPHANS_KEEP] = "keep"};
+  int window = WINDOW_AUTO, orphans = ORPHANS_APART;
+  const char *device = option(arguments, "device"), *time = option(arguments, "back-to-back"), *top = option(arguments, "top");
+  *ret = (struct account_options){.threshold_ns = 0};
+  *ret_device = -1;
+  *ret_top = 10;
+  if (!choose("window", option(arguments, "window"), windows, LYNX_COUNT(windows), &window) ||
+      !choose("orphans", option(arguments, "orphans"), policies, LYNX_COUNT(policies), &orphans))
+    return false;
+  ret->window = (enum account_window)window;
+  ret->orphans = (enum orphan_policy)orphans;
+  if (device != NULL && (!number_int64(device, strlen(device), ret_device) || *ret_device < 0)) {
+    (void)fprintf(stderr, "lynxbench attribute: --device: found '%s'; accepted: the number of a device, 0 or more\n", device);
+    return false;
+  }
+  if (time != NULL && (!number_duration(time, strlen(time), &ret->threshold_ns) || ret->threshold_ns < 1)) {
+    (void)fprintf(stderr, "lynxbench attribute: --back-to-back: found '%s'; accepted: a duration such as 5us or 800ns\n", time);
+    return false;
+  }
+  if (top != NULL && (!number_int64(top, strlen(top), ret_top) || *ret_top < 0)) {
+    (void)fprintf(stderr, "lynxbench attribute: --top: found '%s'; accepted: a number, 0 or more\n", top);
+    return false;
+  }
+  return true;
+}
+
+static bool write_page(const char *path, bool (*make)(const struct attribution_view *, struct buffer *),
+                       const struct attribution_view *view) {
+  struct buffer page;
+  buffer_init(&page, OUT_MAX);
+  bool whole = make(view, &page), good = write_buffer(path, &page) && whole;
+  buffer_release(&page);
+  return good;
+}
+
+static bool make_folded(const struct attribution_view *view, struct buffer *ret) {
+  bool good = true;
+  for (size_t i = 0; i < view->attribution->n_traces && good; i++) {
+    const struct attributed_trace *t = &view->attribution->traces[i];
+    struct call_tree tree;
+    call_tree_build(&t->timeline, &tree);
+    good = call_tree_folded(&tree, &t->timeline, ret);
+    call_tree_release(&tree);
+  }
+  return good;
+}
+
+static bool make_chrome(const struct attribution_view *view, struct buffer *ret) {
+  return attribution_chrome(&view->attribution->traces[0], &view->attribution->options, ret);
+}
+
+static bool write_all(const struct arguments *arguments, const struct attribution_view *view) {
+  static bool (*const makers[])(const struct attribution_view *, struct buffer *) = {attribution_html, make_folded, make_chrome};
+  static const char *const names[] = {"html", "folded", "chrome"};
+  struct buffer out;
+  buffer_init(&out, OUT_MAX);
+  bool whole = option(arguments, "json") != NULL ? attribution_json(view, &out) : attribution_text(view, color_wanted(stdout), &out);
+  bool good = write_buffer(NULL, &out) && whole;
+  buffer_release(&out);
+  for (size_t i = 0; i < LYNX_COUNT(makers) && good; i++)
+    if (option(arguments, names[i]) != NULL) good = write_page(option(arguments, names[i]), makers[i], view);
+  return good;
+}
+
+/* For the owners that it names. */
+static bool load_owners(const char *path, struct contract_file *ret) {
+  if (!contract_file_read(path, ret)) return false;
+  if (ret->problems.n_errors == 0) return true;
+  contract_file_print_problems(ret, path, false, false, stderr);
+  contract_file_release(ret);
+  return false;
+}
+
+static int run(const struct arguments *arguments) {
+  struct account_options told;
+  struct attribution after, before;
+  struct attribution_change change;
+  struct contract_file contract;
+  int64_t device, top;
+  const char *against = option(arguments, "against"), *named = option(arguments, "contract");
+  bool quiet = option(arguments, "quiet") != NULL, has_contract = false, good = true;
+  if (!read_options(arguments, &told, &device, &top)) return EXIT_WRONG_INPUT;
+  if (named != NULL && !load_owners(named, &contract)) return EXIT_WRONG_INPUT;
+  has_contract = named != NULL;
+  attribution_init(&after, &told, device);
+  attribution_init(&before, &told, device);
+  for (int i = 0; i < arguments->n_positional && good; i++) good = add_trace(&after, arguments->positional[i], quiet);
+  if (good && against != NULL) good = add_list(&before, against, quiet);
+  int code = EXIT_WRONG_INPUT;
+  if (good) {
+    struct attribution_view view = {.attribution = &after, .contract = has_contract ? &contract.contract : NULL, .top = (size_t)top};
+    attribution_finish(&after);
+    if (against != NULL) {
+      attribution_finish(&before);
+      attribution_compare(&before, &after, &change);
+      view.against = &before;
+      view.change = &change;
+    }
+    code = !write_all(arguments, &view) ? EXIT_CONDITIONS : against != NULL && change.abstained ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
+    if (against != NULL) attribution_change_release(&change);
+  }
+  attribution_release(&after);
+  attribution_release(&before);
+  if (has_contract) contract_file_release(&contract);
+  return code;
+}
+
+const struct command command_attribute = {
+    .name = "attribute",
+    .summary = "where the time of a trace went, by state, layer and owner, and what that makes one suspect",
+    .usage = "TRACE ...",
+    .least = 1,
+    .most = ARGUMENTS_MAX,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details = "TRACE is what a profiler wrote: PyTorch (Kineto, .json or .json.gz), ONNX Runtime, or any program's Chrome trace\n"
+               "events. Traces of several ranks of one job may be given together. No contract and no run are needed.\n"
+               "Every nanosecond of the window belongs to one state, so that the account sums to the wall; what nothing explains is\n"
+               "a state of its own. What it yields is suspected: a trace accounts, only an intervention confirms.\n"
+               "With --against it says what changed; it exits with 3 where the two are not the same work.",
+    .example = "build/lynxbench attribute tests/recorded/kineto/h100-bert.json.gz",
+    .run = run};

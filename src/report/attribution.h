@@ -1,0 +1,34 @@
+/* report/attribution.h: the time account of traces, for a terminal, as a page, as JSON, as folded stacks and as a Chrome trace. */
+#ifndef REPORT_ATTRIBUTION_H
+#define REPORT_ATTRIBUTION_H
+
+#include "attribute/attribution.h"
+#include "contract/contract.h"
+
+struct attribution_view {
+  const struct attribution *attribution;
+  const struct attribution *against;       /* the arm it is compared with; NULL: none */
+  const struct attribution_change *change; /* where there is one */
+  const struct contract *contract;         /* whose owners are named; NULL: the usual ones */
+  size_t top;                              /* how many names are listed */
+};
+
+bool attribution_text(const struct attribution_view *view, bool color, struct buffer *ret);
+bool attribution_json(const struct attribution_view *view, struct buffer *ret);
+bool attribution_html(const struct attribution_view *view, struct buffer *ret);
+/* One slice for every stretch of the account, by layer: opens in Perfetto or chrome://tracing. */
+bool attribution_chrome(const struct attributed_trace *trace, const struct account_options *options, struct buffer *ret);
+
+/* Owner of a state: a team, or who else. Never NULL. */
+const char *attribution_owner(const struct attribution_view *view, const struct account *account, enum account_state state);
+const char *attribution_layer(const struct account *account, enum account_state state); /* "-" where it is no layer's */
+/* One sentence: is it bound by the hardware or by software? */
+void attribution_verdict(const struct attributed_trace *trace, char *text, size_t size);
+
+/* What a reader must know beside the figures, a line each: "- ...", the first perhaps "! ...", a warning. */
+void attribution_notes(const struct attribution *attribution, const struct attributed_trace *trace, struct buffer *ret);
+
+/* The states that hold time, the greatest first. */
+size_t attribution_states(const struct account *account, enum account_state states[STATE_COUNT]);
+
+#endif

@@ -1,0 +1,355 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "report/attribution.h"
+#include "report/html_page.h"
+#include "report/svg.h"
+
+enum { WIDTH = 1000, ROW = 46, BINS = 250, STRIP = 180, LEFT = 74 };
+
+/* --- icicle: owner, layer, cause; each as wide as its share of the window --- */
+
+struct cell {
+  const char *owner, *layer;
+  enum account_state state;
+  int64_t ns, owner_ns, layer_ns;
+  int color; /* -1: unexplained */
+};
+
+static int by_owner(const void *a, const void *b) {
+  const struct cell *x = a, *y = b;
+  if (x->owner_ns != y->owner_ns) return x->owner_ns > y->owner_ns ? -1 : 1;
+  int c = strcmp(x->owner, y->owner);
+  if (c != 0) return c;
+  if (x->layer_ns != y->layer_ns) return x->layer_ns > y->layer_ns ? -1 : 1;
+  if ((c = strcmp(x->layer, y->layer)) != 0) return c;
+  return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : 0;
+}
+
+static size_t list_cells(const struct attribution_view *view, const struct account *a, struct cell *cells) {
+  size_t n = 0;
+  for (int i = 0; i < STATE_COUNT; i++) {
+    enum layer layer;
+    if (a->states[i] <= 0) continue;
+    bool layered = account_state_layer((enum account_state)i, a->device < 0, &layer);
+    cells[n++] = (struct cell){.owner = attribution_owner(view, a, (enum account_state)i),
+                               .layer = attribution_layer(a, (enum account_state)i),
+                               .state = (enum account_state)i,
+                               .ns = a->states[i],
+                               .color = layered ? (int)layer % 6 : -1};
+  }
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < n; k++) {
+      bool same = strcmp(cells[i].owner, cells[k].owner) == 0;
+      cells[i].owner_ns += same ? cells[k].ns : 0;
+      cells[i].layer_ns += same && strcmp(cells[i].layer, cells[k].layer) == 0 ? cells[k].ns : 0;
+    }
+  qsort(cells, n, sizeof *cells, by_owner);
+  return n;
+}
+
+static void put_box(struct buffer *out, double x, double y, double width, int color, double opacity, const char *label, double share) {
+  char fill[32];
+  if (color < 0) (void)snprintf(fill, sizeof fill, "var(--bad)");
+  else (void)snprintf(fill, sizeof fill, "var(--c%d)", color);
+  (void)buffer_printf(out,
+                      "<g><rect x='%.2f' y='%.0f' width='%.2f' height='%d' style='fill:%s;fill-opacity:%.2f;stroke:var(--panel)'/><title>",
+                      x, y, width > 0.4 ? width : 0.4, ROW - 2, fill, opacity);
+  (void)html_escape(out, label);
+  (void)buffer_printf(out, ": %.2f %% of the window</title>", 100 * share);
+  size_t room = (size_t)(width / 6.3);
+  if (room >= 6) {
+    char cut[160];
+    (void)snprintf(cut, sizeof cut, "%.*s%s", (int)(room < strlen(label) ? room - 1 : room), label, room < strlen(label) ? "…" : "");
+    (void)buffer_printf(out, "<text x='%.2f' y='%.0f'>", x + 4, y + 19);
+    (void)html_escape(out, cut);
+    (void)buffer_printf(out, "</text><text class='tick' x='%.2f' y='%.0f'>%.1f %%</text>", x + 4, y + 35, 100 * share);
+  }
+  (void)buffer_text(out, "</g>");
+}
+
+static void put_icicle(struct buffer *out, const struct attribution_view *view, const struct account *a) {
+  struct cell cells[STATE_COUNT];
+  size_t n = list_cells(view, a, cells);
+  double scale = WIDTH / (double)a->wall_ns, x = 0;
+  char label[120];
+  (void)buffer_printf(out, "<figure><svg viewBox='0 0 %d %d' role='img'><title>Owner, layer and cause of every part of the window</title>",
+                      WIDTH, 3 * ROW);
+  for (size_t i = 0; i < n; i++) {
+    const struct cell *c = &cells[i], *before = i > 0 ? &cells[i - 1] : NULL;
+    bool new_owner = before == NULL || strcmp(before->owner, c->owner) != 0;
+    if (new_owner) put_box(out, x, 0, (double)c->owner_ns * scale, c->color, 0.16, c->owner, (double)c->owner_ns / (double)a->wall_ns);
+    if (new_owner || strcmp(before->layer, c->layer) != 0)
+      put_box(out, x, ROW, (double)c->layer_ns * scale, c->color, 0.3, c->layer[0] == '-' ? "no layer" : c->layer,
+              (double)c->layer_ns / (double)a->wall_ns);
+    (void)snprintf(label, sizeof label, "%s%s", c->state < STATE_COMMUNICATION ? "computing: " : "", account_state_words(c->state));
+    put_box(out, x, 2 * ROW, (double)c->ns * scale, c->color, 0.5, label, (double)c->ns / (double)a->wall_ns);
+    x += (double)c->ns * scale;
+  }
+  (void)buffer_text(
+      out, "</svg><figcaption class='dim'>Above the owner, below it the layer, below that the cause: as wide as its share of the window. "
+           "Point at one for its words.</figcaption></figure>");
+}
+
+/* --- timeline: what share of each short stretch went where --- */
+
+enum group { GROUP_COMPUTE, GROUP_COMMUNICATION, GROUP_COPY, GROUP_HAND_OVER, GROUP_SYNC, GROUP_HOST, GROUP_OPEN, GROUP_COUNT };
+
+static const struct {
+  const char *words;
+  int color;
+} groups[GROUP_COUNT] = {{"computing", 0},     {"communication", 3},    {"copies and memory", 2}, {"launching and its latency", 5},
+                         {"synchronising", 4}, {"the host is late", 1}, {"unexplained", -1}};
+
+static enum group group_of(enum account_state s) {
+  if (s < STATE_COMMUNICATION || s == STATE_EARLIER) return GROUP_COMPUTE;
+  if (s == STATE_COMMUNICATION) return GROUP_COMMUNICATION;
+  if (s <= STATE_SET) return GROUP_COPY;
+  if (s == STATE_GRAPH || s == STATE_LATENCY || s == STATE_LAUNCH) return GROUP_HAND_OVER;
+  if (s == STATE_SYNC) return GROUP_SYNC;
+  return s == STATE_QUEUED || s == STATE_NOTHING ? GROUP_OPEN : GROUP_HOST;
+}
+
+struct strip {
+  int64_t from_ns, width_ns;
+  double ns[BINS][GROUP_COUNT];
+};
+
+static void take_stretch(void *context, enum account_state state, int64_t from_ns, int64_t to_ns) {
+  struct strip *s = context;
+  while (from_ns < to_ns) {
+    int64_t bin = (from_ns - s->from_ns) / s->width_ns, end_ns = s->from_ns + (bin + 1) * s->width_ns;
+    if (bin < 0 || bin >= BINS) return;
+    if (end_ns > to_ns) end_ns = to_ns;
+    s->ns[bin][group_of(state)] += (double)(end_ns - from_ns);
+    from_ns = end_ns;
+  }
+}
+
+static void put_strip(struct buffer *out, const struct attributed_trace *t, const struct account_options *options) {
+  const struct account *a = &t->account;
+  struct strip *s = xalloc(1, sizeof *s);
+  struct account again;
+  struct account_options told = *options;
+  s->from_ns = a->from_ns;
+  s->width_ns = (a->to_ns - a->from_ns) / BINS + 1;
+  told.each = take_stretch;
+  told.context = s;
+  account_run(&t->timeline, a->device, &told, &again);
+  account_release(&again);
+  double wide = (double)(WIDTH - LEFT - 20) / BINS;
+  (void)buffer_printf(out, "<figure><svg viewBox='0 0 %d %d' role='img'><title>Where each stretch of the window went</title>", WIDTH,
+                      STRIP + 50);
+  for (int b = 0; b < BINS; b++) {
+    double y = 10 + STRIP;
+    for (int g = 0; g < GROUP_COUNT; g++) {
+      double high = s->ns[b][g] / (double)s->width_ns * STRIP;
+      if (high < 0.05) continue;
+      y -= high;
+      if (groups[g].color < 0)
+        (void)buffer_printf(out, "<rect x='%.2f' y='%.2f' width='%.2f' height='%.2f' style='fill:var(--bad)'/>", LEFT + b * wide, y,
+                            wide + 0.1, high);
+      else
+        (void)buffer_printf(out, "<rect x='%.2f' y='%.2f' width='%.2f' height='%.2f' style='fill:var(--c%d)'/>", LEFT + b * wide, y,
+                            wide + 0.1, high, groups[g].color);
+    }
+  }
+  for (int i = 0; i <= 4; i++) {
+    double x = LEFT + i * BINS * wide / 4;
+    (void)buffer_printf(out, "<text class='tick' x='%.1f' y='%d' text-anchor='middle'>%.4g ms</text>", x, STRIP + 26,
+                        (double)(a->to_ns - a->from_ns) * i / 4e6);
+    (void)buffer_printf(out, "<text class='tick' x='%d' y='%.1f' text-anchor='end'>%d %%</text>", LEFT - 6, 14 + STRIP * (4 - i) / 4.0,
+                        25 * i);
+  }
+  (void)buffer_printf(out, "<text class='label' x='%d' y='%d' text-anchor='middle'>time in the window</text></svg><figcaption>", WIDTH / 2,
+                      STRIP + 44);
+  for (int g = 0; g < GROUP_COUNT; g++) {
+    if (groups[g].color >= 0) html_key(out, groups[g].color, groups[g].words);
+    else (void)buffer_printf(out, "<span class='key'><i style='background:var(--bad)'></i>%s</span>", groups[g].words);
+  }
+  (void)buffer_text(out, "</figcaption></figure>");
+  free(s);
+}
+
+/* --- tables --- */
+
+static void put_account(struct buffer *out, const struct attribution_view *view, const struct account *a) {
+  enum account_state states[STATE_COUNT];
+  size_t n = attribution_states(a, states);
+  double unit = a->window == WINDOW_STEPS ? (double)a->n_steps : 1, share = 1 / (double)a->wall_ns;
+  (void)buffer_printf(out,
+                      "<table><tr><th>where the time went</th><th class=n>share</th><th class=n>ms%s</th><th>layer</th><th>owner</th></tr>",
+                      unit > 1 ? " per step" : "");
+  for (size_t i = 0; i < n; i++) {
+    html_text(out, states[i] < STATE_COMMUNICATION ? "<tr><td>computing: " : "<tr><td>", account_state_words(states[i]), "");
+    (void)buffer_printf(out, "</td><td class=n>%.2f %%</td><td class=n>%.3f</td>", 100 * share * (double)a->states[states[i]],
+                        (double)a->states[states[i]] / 1e6 / unit);
+    html_text(out, "<td class=dim>", attribution_layer(a, states[i]), "</td>");
+    html_text(out, "<td>", attribution_owner(view, a, states[i]), "</td></tr>");
+  }
+  (void)buffer_printf(
+      out,
+      "<tr><td class=dim>the window, to the nanosecond</td><td class=n>100 %%</td><td class=n>%.3f</td><td></td><td></td></tr></table>",
+      (double)a->wall_ns / 1e6 / unit);
+}
+
+static void put_overlaps(struct buffer *out, const struct account *a) {
+  (void)buffer_text(out, "<details><summary>What overlapped: no order decides these</summary><table><tr><th></th>");
+  for (int i = 0; i < OVERLAP_COUNT; i++) html_text(out, "<th class=n>", overlap_text((enum overlap_kind)i), "</th>");
+  (void)buffer_text(out, "</tr>");
+  for (int i = 0; i < OVERLAP_COUNT; i++) {
+    html_text(out, "<tr><td>", overlap_text((enum overlap_kind)i), "</td>");
+    for (int k = 0; k < OVERLAP_COUNT; k++) {
+      if (k < i || a->overlap[i][k] == 0) (void)buffer_text(out, "<td></td>");
+      else (void)buffer_printf(out, "<td class=n>%.1f %%</td>", 100 * (double)a->overlap[i][k] / (double)a->wall_ns);
+    }
+    (void)buffer_text(out, "</tr>");
+  }
+  (void)buffer_text(out, "</table></details>");
+}
+
+static void put_findings(struct buffer *out, const struct attribution_view *view, const struct attributed_trace *t) {
+  (void)buffer_text(out, "<h2>Findings</h2><p class=dim>Suspected: a trace accounts; only an intervention confirms.</p>");
+  if (t->n_findings == 0) (void)buffer_text(out, "<p>None of the rules applies.</p>");
+  for (size_t i = 0; i < t->n_findings; i++) {
+    const struct finding *f = &t->findings[i];
+    html_text(out, "<div class=claim><b>", f->title, "</b> ");
+    html_text(out, "<code class=dim>", f->id, "</code>");
+    html_text(out, "<br>", f->evidence, "<ul><li>Shows at ");
+    html_text(out, "", layer_text(f->symptom), "; may be caused at ");
+    const char *between = "";
+    for (int l = 0; l < LAYER_COUNT; l++) {
+      if (!(f->contributing & LAYER_BIT(l))) continue;
+      html_text(out, between, layer_text((enum layer)l), " (");
+      html_text(out, "", view->contract != NULL ? contract_owner(view->contract, (enum layer)l) : layer_default_owner((enum layer)l), ")");
+      between = ", ";
+    }
+    if (f->bounded) (void)buffer_printf(out, "</li><li>Gain: at most %.1f %% ", 100 * f->bound);
+    else (void)buffer_text(out, "</li><li>Gain: no bound: ");
+    html_text(out, "", f->bound_holds, "</li>");
+    html_text(out, "<li>Not established: ", f->open, "</li>");
+    html_text(out, "<li>Next: ", f->next, "</li>");
+    html_text(out, "<li>To confirm: ", f->confirm, "</li></ul></div>");
+  }
+}
+
+static void put_names(struct buffer *out, const struct attributed_trace *t, size_t top) {
+  if (t->n_names == 0 || top == 0) return;
+  html_text(out, "<h2>", t->account.device < 0 ? "Operators" : "Kernels and copies",
+            "</h2><table><tr><th>name</th><th>class</th><th class=n>count</th><th class=n>total ms</th><th class=n>mean µs</th></tr>");
+  for (size_t i = 0; i < t->n_names && i < top; i++) {
+    const struct name_total *n = &t->names[i];
+    const struct span_name *name = &t->timeline.names[n->name];
+    char text[300];
+    html_text(out, "<tr><td class='v mono'>", text_sanitise(text, sizeof text, name->text, name->length), "</td>");
+    html_text(out, "<td class=dim>", work_class_text((enum work_class)name->work), "</td>");
+    (void)buffer_printf(out, "<td class=n>%lld</td><td class=n>%.3f</td><td class=n>%.2f</td></tr>", (long long)n->n, (double)n->ns / 1e6,
+                        (double)n->ns / 1e3 / (double)n->n);
+  }
+  (void)buffer_text(out, "</table>");
+  if (t->n_names > top) (void)buffer_printf(out, "<p class=dim>and %zu more</p>", t->n_names - top);
+}
+
+static void put_change(struct buffer *out, const struct attribution_view *view) {
+  const struct attribution_change *x = view->change;
+  const struct account *a = &view->attribution->traces[0].account;
+  (void)buffer_printf(out,
+                      "<h2>The change</h2><p>From %zu trace%s of before to %zu. Same work: %.0f %% of the operators by name and number, "
+                      "%.0f %% by call path.</p>",
+                      x->n[0], x->n[0] == 1 ? "" : "s", x->n[1], 100 * x->same_names, 100 * x->same_paths);
+  if (x->abstained) {
+    html_text(out, "<p class=bad>No verdict: ", x->reason, ".</p>");
+    return;
+  }
+  (void)buffer_printf(out, "<div class=cards><div class=card><b>%+.3f ms</b><span>the window%s, from %.3f to %.3f</span></div>",
+                      x->difference_ns / 1e6, x->per_step ? " per step" : "", x->wall_ns[0] / 1e6, x->wall_ns[1] / 1e6);
+  if (x->bounded)
+    (void)buffer_printf(out, "<div class=card><b>[%+.1f, %+.1f]</b><span>its 95 %% interval, ms%s</span></div>", x->low_ns / 1e6,
+                        x->high_ns / 1e6, x->low_ns <= 0 && x->high_ns >= 0 ? ": it includes no change at all" : "");
+  else (void)buffer_text(out, "<div class=card><b>no interval</b><span>one trace in an arm: give two or more of each</span></div>");
+  (void)buffer_printf(out, "<div class=card><b>%+.3f ms</b><span>the greatest change that goes with it: ", x->accounted_ns / 1e6);
+  (void)html_escape(out, account_state_words(x->accounted));
+  (void)buffer_printf(out,
+                      "</span></div><div class=card><b>%.2f</b><span>non-additivity: 1 - realised / accounted</span></div></div>"
+                      "<table><tr><th>state</th><th class=n>before, ms</th><th class=n>after, ms</th><th "
+                      "class=n>change</th><th>layer</th><th>owner</th></tr>",
+                      x->non_additivity);
+  for (int i = 0; i < STATE_COUNT; i++) {
+    double change = x->state_ns[1][i] - x->state_ns[0][i];
+    if (fabs(change) < 1000) continue;
+    html_text(out, i < STATE_COMMUNICATION ? "<tr><td>computing: " : "<tr><td>", account_state_words((enum account_state)i), "</td>");
+    (void)buffer_printf(out, "<td class=n>%.3f</td><td class=n>%.3f</td><td class=n>%+.3f</td>", x->state_ns[0][i] / 1e6,
+                        x->state_ns[1][i] / 1e6, change / 1e6);
+    html_text(out, "<td class=dim>", attribution_layer(a, (enum account_state)i), "</td>");
+    html_text(out, "<td>", attribution_owner(view, a, (enum account_state)i), "</td></tr>");
+  }
+  (void)buffer_text(out, "</table><p class=dim>Changes below a microsecond are left out. Accounting is additive; effect is not.</p>");
+}
+
+static void put_notes(struct buffer *out, const struct attribution *attribution, const struct attributed_trace *t) {
+  struct buffer notes;
+  buffer_init(&notes, 1 << 20);
+  attribution_notes(attribution, t, &notes);
+  (void)buffer_text(out, "<h2>Notes</h2><ul>");
+  for (char *line = notes.data; line != NULL && *line != 0;) {
+    size_t n = strcspn(line, "\n");
+    bool warns = line[0] == '!', more = line[n] != 0;
+    line[n] = 0;
+    html_text(out, warns ? "<li class=bad>" : "<li>", line + 2, "</li>");
+    line += n + more;
+  }
+  (void)buffer_text(out, "</ul>");
+  buffer_release(&notes);
+}
+
+static void put_cards(struct buffer *out, const struct attributed_trace *t) {
+  const struct account *a = &t->account;
+  double unit = a->window == WINDOW_STEPS ? (double)a->n_steps : 1;
+  (void)buffer_printf(out, "<div class=cards><div class=card><b>%.3f ms</b><span>%s</span></div>", (double)a->wall_ns / 1e6 / unit,
+                      unit > 1 ? "a step, on average" : "the window");
+  if (a->device >= 0)
+    (void)buffer_printf(out,
+                        "<div class=card><b>%.1f %%</b><span>the device is busy</span></div><div class=card><b>%lld</b><span>kernels, half "
+                        "of them below %.1f µs</span></div>",
+                        100 * (double)account_busy(a) / (double)a->wall_ns, (long long)a->kernels.n,
+                        (double)histogram_quantile(&a->kernels, 0.5) / 1e3);
+  (void)buffer_printf(out,
+                      "<div class=card><b%s>%.1f %%</b><span>unexplained</span></div><div class=card><b>%zu</b><span>finding%s, "
+                      "suspected</span></div></div>",
+                      20 * account_unexplained(a) > a->wall_ns ? " class=bad" : "",
+                      100 * (double)account_unexplained(a) / (double)a->wall_ns, t->n_findings, t->n_findings == 1 ? "" : "s");
+}
+
+bool attribution_html(const struct attribution_view *view, struct buffer *ret) {
+  const struct attribution *a = view->attribution;
+  char verdict[700];
+  html_page_begin(ret, "Where the time went");
+  if (view->change != NULL) put_change(ret, view);
+  for (size_t i = 0; i < a->n_traces; i++) {
+    const struct attributed_trace *t = &a->traces[i];
+    char key[40];
+    (void)snprintf(key, sizeof key, "device.%lld", (long long)t->account.device);
+    const char *device = timeline_fact(&t->timeline, key);
+    html_text(ret, a->n_traces > 1 || view->change != NULL ? "<h2 class=mono>" : "<p class='dim mono'>", t->path,
+              a->n_traces > 1 || view->change != NULL ? "</h2>" : "</p>");
+    html_text(ret, "<p class=dim>", t->reader, "");
+    if (device != NULL) html_text(ret, " · ", device, "");
+    (void)buffer_printf(ret, " · %zu spans</p>", t->timeline.n_spans);
+    attribution_verdict(t, verdict, sizeof verdict);
+    html_text(ret, "<p><b>", verdict, "</b></p>");
+    put_cards(ret, t);
+    put_icicle(ret, view, &t->account);
+    put_strip(ret, t, &a->options);
+    put_account(ret, view, &t->account);
+    put_overlaps(ret, &t->account);
+    put_findings(ret, view, t);
+    put_names(ret, t, view->top);
+    put_notes(ret, a, t);
+  }
+  (void)buffer_printf(ret, "<p class=dim>Made by lynxbench %s. Who sees a symptom need not own its cause.</p></body></html>\n",
+                      LYNX_VERSION);
+  return !ret->overflowed;
+}

@@ -1,0 +1,354 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "report/attribution.h"
+
+enum { BAR = 24 };
+
+struct colours {
+  const char *strong, *dim, *bad, *plain;
+};
+
+const char *attribution_owner(const struct attribution_view *view, const struct account *account, enum account_state state) {
+  enum layer layer;
+  if (state == STATE_PROFILER) return "the profiler itself";
+  if (state == STATE_EARLIER) return "before the trace";
+  if (!account_state_layer(state, account->device < 0, &layer)) return "nobody yet";
+  return view->contract != NULL ? contract_owner(view->contract, layer) : layer_default_owner(layer);
+}
+
+const char *attribution_layer(const struct account *account, enum account_state state) {
+  enum layer layer;
+  return account_state_layer(state, account->device < 0, &layer) ? layer_text(layer) : "-";
+}
+
+size_t attribution_states(const struct account *account, enum account_state states[STATE_COUNT]) {
+  size_t n = 0;
+  for (int i = 0; i < STATE_COUNT; i++) {
+    if (account->states[i] <= 0) continue;
+    size_t k = n++;
+    for (; k > 0 && account->states[states[k - 1]] < account->states[i]; k--) states[k] = states[k - 1];
+    states[k] = (enum account_state)i;
+  }
+  return n;
+}
+
+void attribution_verdict(const struct attributed_trace *trace, char *text, size_t size) {
+  const struct account *a = &trace->account;
+  double busy = a->wall_ns > 0 ? (double)account_busy(a) / (double)a->wall_ns : 0, host = attribution_host_share(trace);
+  if (a->device < 0) {
+    (void)snprintf(text, size, "No device in this trace: the account is of the host. It cannot say whether a faster processor would help.");
+    return;
+  }
+  int n = 0;
+  switch (attribution_bound(a)) {
+    case BOUND_DEVICE: n = snprintf(text, size, "Hardware-bound: the device is busy for %.1f %% of the window.", 100 * busy); break;
+    case BOUND_SOFTWARE: n = snprintf(text, size, "Software-bound: the device is busy for only %.1f %% of the window.", 100 * busy); break;
+    case BOUND_MIXED: n = snprintf(text, size, "Neither wholly: the device is busy for %.1f %% of the window.", 100 * busy); break;
+    case BOUND_UNKNOWN:
+      n = snprintf(text, size, "Not established: %.1f %% of the window is unexplained.",
+                   a->wall_ns > 0 ? 100 * (double)account_unexplained(a) / (double)a->wall_ns : 0);
+      break;
+  }
+  if (host >= 0 && n > 0 && (size_t)n < size)
+    (void)snprintf(
+        text + n, size - (size_t)n,
+        " The one thread that launches needs %.1f %% of the window for itself: an infinitely fast device could save at most %.1f %%.",
+        100 * host, 100 * (1 - host));
+}
+
+static const char *window_words(const struct account *a) {
+  return a->window == WINDOW_STEPS    ? "the profiler's steps"
+         : a->window == WINDOW_DEVICE ? "first to last work of the device"
+                                      : "first to last event";
+}
+
+/* Per step where there are steps. */
+static double unit(const struct account *a) {
+  return a->window == WINDOW_STEPS ? (double)a->n_steps : 1;
+}
+
+static char *milliseconds(char *text, size_t size, double ns) {
+  (void)snprintf(text, size, "%.3f ms", ns / 1e6);
+  return text;
+}
+
+static void put_head(struct buffer *out, const struct colours *c, const struct attributed_trace *t) {
+  const struct account *a = &t->account;
+  char text[700], device[60], key[40];
+  (void)snprintf(key, sizeof key, "device.%lld", (long long)a->device);
+  const char *name = timeline_fact(&t->timeline, key);
+  if (a->device < 0) (void)snprintf(device, sizeof device, "no device: of the host");
+  else (void)snprintf(device, sizeof device, "device %lld%s", (long long)a->device, t->n_devices > 1 ? ", the busiest" : "");
+  (void)buffer_printf(out, "%s%s%s\n%s%s%s · %s%s%s · %zu spans", c->strong, t->path, c->plain, c->dim, t->reader, c->plain, device,
+                      name != NULL ? ", " : "", name != NULL ? name : "", t->timeline.n_spans);
+  const char *rank = timeline_fact(&t->timeline, "rank");
+  if (rank != NULL && rank[0] != '-') (void)buffer_printf(out, " · rank %s of %s", rank, timeline_fact(&t->timeline, "world_size"));
+  (void)buffer_printf(out, "\nwindow: %s, %.3f ms", window_words(a), (double)a->wall_ns / 1e6);
+  if (unit(a) > 1)
+    (void)buffer_printf(out, " in %lld steps: %.3f ms each; times below are per step", (long long)a->n_steps,
+                        (double)a->wall_ns / 1e6 / unit(a));
+  attribution_verdict(t, text, sizeof text);
+  (void)buffer_printf(out, "\n%s%s%s\n", c->strong, text, c->plain);
+}
+
+static void put_account(struct buffer *out, const struct colours *c, const struct attribution_view *view,
+                        const struct attributed_trace *t) {
+  const struct account *a = &t->account;
+  enum account_state states[STATE_COUNT];
+  char time[40];
+  size_t n = attribution_states(a, states);
+  (void)buffer_printf(out, "\n%s  share        time  %-62s %-12s %s%s\n", c->dim, "where the time went", "layer", "owner", c->plain);
+  for (size_t i = 0; i < n; i++) {
+    enum account_state s = states[i];
+    double share = (double)a->states[s] / (double)a->wall_ns;
+    char bar[BAR + 1] = {0};
+    int filled = (int)(share * BAR + 0.5);
+    memset(bar, '#', (size_t)(filled > BAR ? BAR : filled));
+    const char *layer = attribution_layer(a, s);
+    bool computing = s < STATE_COMMUNICATION, open = layer[0] == '-' && s != STATE_PROFILER && s != STATE_EARLIER;
+    (void)buffer_printf(out, "%6.2f %% %11s  %s%s%-*s%s %s%-12s%s %s\n", 100 * share,
+                        milliseconds(time, sizeof time, (double)a->states[s] / unit(a)), open ? c->bad : "",
+                        computing ? (a->device < 0 ? "operators: " : "computing: ") : "", computing ? 51 : 62, account_state_words(s),
+                        open ? c->plain : "", c->dim, layer, c->plain, attribution_owner(view, a, s));
+  }
+  (void)buffer_printf(out, "%6.2f %% %11s  %sthe window, to the nanosecond%s\n", 100.0,
+                      milliseconds(time, sizeof time, (double)a->wall_ns / unit(a)), c->dim, c->plain);
+}
+
+static void put_owners(struct buffer *out, const struct colours *c, const struct attribution_view *view, const struct account *a) {
+  const char *owners[STATE_COUNT];
+  int64_t sums[STATE_COUNT];
+  size_t n = 0;
+  for (int i = 0; i < STATE_COUNT; i++) {
+    if (a->states[i] == 0) continue;
+    const char *owner = attribution_owner(view, a, (enum account_state)i);
+    size_t k = 0;
+    while (k < n && strcmp(owners[k], owner) != 0) k++;
+    if (k == n) owners[n] = owner, sums[n++] = 0;
+    sums[k] += a->states[i];
+  }
+  (void)buffer_printf(out, "\n%sby owner of the layer where it shows (who sees a symptom need not own its cause)%s\n", c->dim, c->plain);
+  for (size_t left = n; left > 0; left--) {
+    size_t best = 0;
+    for (size_t k = 1; k < n; k++)
+      if (sums[k] > sums[best]) best = k;
+    int filled = (int)((double)sums[best] / (double)a->wall_ns * BAR + 0.5);
+    (void)buffer_printf(out, "%6.2f %%  %-24.*s %s\n", 100 * (double)sums[best] / (double)a->wall_ns, filled, "########################",
+                        owners[best]);
+    sums[best] = -1;
+  }
+}
+
+static void put_findings(struct buffer *out, const struct colours *c, const struct attribution_view *view,
+                         const struct attributed_trace *t) {
+  (void)buffer_printf(out, "\n%sfindings%s", c->strong, c->plain);
+  if (t->n_findings == 0) (void)buffer_printf(out, ": none of the %s's rules applies\n", "account");
+  else (void)buffer_printf(out, " %s(suspected: a trace accounts, only an intervention confirms)%s\n", c->dim, c->plain);
+  for (size_t i = 0; i < t->n_findings; i++) {
+    const struct finding *f = &t->findings[i];
+    (void)buffer_printf(out, "%zu. %s%s%s (%s): %s\n   shows at %s; may be caused at ", i + 1, c->strong, f->title, c->plain, f->id,
+                        f->evidence, layer_text(f->symptom));
+    const char *between = "";
+    for (int l = 0; l < LAYER_COUNT; l++) {
+      if (!(f->contributing & LAYER_BIT(l))) continue;
+      (void)buffer_printf(out, "%s%s (%s)", between, layer_text((enum layer)l),
+                          view->contract != NULL ? contract_owner(view->contract, (enum layer)l) : layer_default_owner((enum layer)l));
+      between = ", ";
+    }
+    if (f->bounded) (void)buffer_printf(out, "\n   gain: at most %.1f %% %s", 100 * f->bound, f->bound_holds);
+    else (void)buffer_printf(out, "\n   gain: no bound (%s)", f->bound_holds);
+    (void)buffer_printf(out, "\n   not established: %s\n   next: %s\n   to confirm: %s\n", f->open, f->next, f->confirm);
+  }
+}
+
+static void put_path(struct buffer *out, const struct colours *c, const struct account *a) {
+  int64_t total = 0, device = 0, host = 0;
+  if (a->device < 0) return;
+  for (int i = 0; i < STATE_COUNT; i++) {
+    total += a->path_ns[i];
+    if (i < STATE_PROFILER) device += a->path_ns[i];
+    else if (i >= STATE_COMPILE && i != STATE_NOTHING) host += a->path_ns[i];
+  }
+  if (total == 0) return;
+  double t = (double)total;
+  (void)buffer_printf(
+      out,
+      "\n%scritical path%s: %.1f %% on the device, %.1f %% launching and its latency, %.1f %% on the host, %.1f %% waking up behind "
+      "synchronising calls, %.1f %% not explained\n",
+      c->strong, c->plain, 100 * (double)device / t,
+      100 * (double)(a->path_ns[STATE_LAUNCH] + a->path_ns[STATE_LATENCY] + a->path_ns[STATE_GRAPH]) / t, 100 * (double)host / t,
+      100 * (double)a->path_ns[STATE_SYNC] / t, 100 * (double)(a->path_ns[STATE_QUEUED] + a->path_ns[STATE_NOTHING]) / t);
+}
+
+static void put_names(struct buffer *out, const struct colours *c, const struct attributed_trace *t, size_t top) {
+  const struct account *a = &t->account;
+  if (t->n_names == 0 || top == 0) return;
+  (void)buffer_printf(out, "\n%s  count  total ms   mean us  class              %s%s\n", c->dim,
+                      a->device < 0 ? "operator" : "kernel or copy", c->plain);
+  for (size_t i = 0; i < t->n_names && i < top; i++) {
+    const struct name_total *n = &t->names[i];
+    const struct span_name *name = &t->timeline.names[n->name];
+    char text[100];
+    (void)buffer_printf(out, "%7lld %9.3f %9.2f  %-18s %s%s\n", (long long)n->n, (double)n->ns / 1e6, (double)n->ns / 1e3 / (double)n->n,
+                        work_class_text((enum work_class)name->work), text_sanitise(text, sizeof text, name->text, name->length),
+                        name->length >= sizeof text ? "..." : "");
+  }
+  if (t->n_names > top) (void)buffer_printf(out, "%s        and %zu more%s\n", c->dim, t->n_names - top, c->plain);
+}
+
+void attribution_notes(const struct attribution *attribution, const struct attributed_trace *t, struct buffer *out) {
+  const struct account *a = &t->account;
+  const struct timeline *line = &t->timeline;
+  char digest[DIGEST_HEX];
+  double unclassified = 0, busy = 0;
+  for (int i = 0; i < WORK_COMPUTE_END; i++) busy += (double)a->class_busy_ns[i];
+  if (busy > 0) unclassified = (double)a->class_busy_ns[WORK_UNKNOWN] / busy;
+  if (20 * account_unexplained(a) > a->wall_ns)
+    (void)buffer_printf(out, "! %.1f %% of the window is unexplained: more than 5 %%. What would explain it was not traced.\n",
+                        100 * (double)account_unexplained(a) / (double)a->wall_ns);
+  for (int i = 0; i < TRACE_LOSS_COUNT; i++)
+    if (line->lost[i] > 0) (void)buffer_printf(out, "- %lld %s\n", (long long)line->lost[i], trace_loss_text((enum trace_loss)i));
+  if (line->full) (void)buffer_text(out, "- the trace holds more spans, threads or names than can be kept: what came after is missing\n");
+  if (a->device >= 0) {
+    static const char *const policies[] = {[ORPHANS_APART] = "they have a state of their own",
+                                           [ORPHANS_DROP] = "they are left out",
+                                           [ORPHANS_KEEP] = "they count like any other"};
+    if (line->n_orphans > 0 && line->has_calls)
+      (void)buffer_printf(out, "- %lld of %lld device spans were launched before the trace began: %s (--orphans)\n",
+                          (long long)line->n_orphans, (long long)line->n_device, policies[attribution->options.orphans]);
+    if (line->n_orphans > 0 && !line->has_calls)
+      (void)buffer_text(out, "- the trace holds no calls of the runtime: why the device waited cannot be told\n");
+    if (line->n_unlinked > 0)
+      (void)buffer_printf(out, "- %lld device spans name no call that launched them\n", (long long)line->n_unlinked);
+    if (line->n_early > 0)
+      (void)buffer_printf(out, "- %lld device spans begin before their launch call does: the two clocks differ\n",
+                          (long long)line->n_early);
+    if (line->n_graph_launches > 0)
+      (void)buffer_printf(out, "- %lld calls launched %lld device spans together (graphs)\n", (long long)line->n_graph_launches,
+                          (long long)line->n_graph_spans);
+    (void)buffer_printf(out, "- latency of taking up work: up to %.2f us, %s\n", (double)a->threshold_ns / 1e3,
+                        a->threshold_measured ? "twice the ninth decile of this device's own back-to-back gaps"
+                                              : "declared, not measured (--back-to-back)");
+    int64_t deep = 0;
+    for (int i = 2; i < DEPTH_BINS; i++) deep += a->depth_ns[i];
+    (void)buffer_printf(out,
+                        "- launch queue: empty %.1f %% of the window, two or more deep %.1f %%; from the end of a call to the start on the "
+                        "device: median %.1f us\n",
+                        100 * (double)a->depth_ns[0] / (double)a->wall_ns, 100 * (double)deep / (double)a->wall_ns,
+                        (double)histogram_quantile(&a->delays, 0.5) / 1e3);
+  }
+  (void)buffer_printf(out, "- %.1f %% of the computing time is of no known class (rules %d, %.12s)\n", 100 * unclassified,
+                      WORK_RULES_VERSION, work_rules_digest(digest));
+  (void)buffer_text(out,
+                    "- where two things happen at once the order of the states decides: --json holds the overlaps, which no order decides\n"
+                    "- a traced run is slower than an untraced one: these are shares, not a measurement of speed\n");
+}
+
+static void put_notes(struct buffer *out, const struct colours *c, const struct attribution *attribution,
+                      const struct attributed_trace *t) {
+  struct buffer notes;
+  buffer_init(&notes, 1 << 20);
+  attribution_notes(attribution, t, &notes);
+  bool warns = notes.length > 0 && notes.data[0] == '!';
+  (void)buffer_printf(out, "\n%snotes%s\n%s", c->strong, c->plain, warns ? c->bad : "");
+  for (size_t i = 0; i < notes.length; i++) { /* the first line may be a warning */
+    if (warns && notes.data[i] == '\n') (void)buffer_text(out, c->plain), warns = false;
+    (void)buffer_append(out, notes.data + i, 1);
+  }
+  buffer_release(&notes);
+}
+
+static void put_ranks(struct buffer *out, const struct colours *c, const struct attribution *a) {
+  const struct collectives *x = &a->collectives;
+  (void)buffer_printf(out,
+                      "\n%scollectives over %zu ranks%s: %lld matched, %lld not; transfer %.3f ms; starts apart by %.1f us on average, "
+                      "%.1f us at most (if the clocks agree)\n",
+                      c->strong, x->n_ranks, c->plain, (long long)x->n_matched, (long long)x->n_unmatched, (double)x->transfer_ns / 1e6,
+                      x->n_matched > 0 ? (double)x->skew_sum_ns / 1e3 / (double)x->n_matched : 0, (double)x->skew_greatest_ns / 1e3);
+  (void)buffer_printf(out, "%s   rank  collectives      busy ms   waiting ms   came last%s\n", c->dim, c->plain);
+  for (size_t i = 0; i < x->n_ranks; i++)
+    (void)buffer_printf(out, "%7lld %12lld %12.3f %12.3f %11lld\n", (long long)x->ranks[i].rank, (long long)x->ranks[i].n,
+                        (double)x->ranks[i].busy_ns / 1e6, (double)x->ranks[i].wait_ns / 1e6, (long long)x->ranks[i].n_last);
+}
+
+static void put_change(struct buffer *out, const struct colours *c, const struct attribution_view *view) {
+  const struct attribution_change *x = view->change;
+  const struct account *a = &view->attribution->traces[0].account;
+  const char *per = x->per_step ? " per step" : "";
+  (void)buffer_printf(out, "%sthe change%s: from %zu trace%s (--against) to %zu\n", c->strong, c->plain, x->n[0], x->n[0] == 1 ? "" : "s",
+                      x->n[1]);
+  (void)buffer_printf(out, "same work: %.0f %% of the operators by name and number, %.0f %% by call path\n", 100 * x->same_names,
+                      100 * x->same_paths);
+  if (x->abstained) {
+    (void)buffer_printf(out, "%sno verdict: %s.%s\n", c->bad, x->reason, c->plain);
+    return;
+  }
+  (void)buffer_printf(out, "window%s: %.3f -> %.3f ms: %+.3f ms", per, x->wall_ns[0] / 1e6, x->wall_ns[1] / 1e6, x->difference_ns / 1e6);
+  if (x->bounded)
+    (void)buffer_printf(out, ", 95 %% CI [%+.3f, %+.3f]%s", x->low_ns / 1e6, x->high_ns / 1e6,
+                        x->low_ns <= 0 && x->high_ns >= 0 ? ": that includes no change at all" : "");
+  else (void)buffer_text(out, "; one trace in an arm has no interval: give two or more of each");
+  (void)buffer_printf(
+      out,
+      "\n\n%s     before        after       change  state                                                          layer        owner%s\n",
+      c->dim, c->plain);
+  bool shown[STATE_COUNT] = {false};
+  for (;;) {
+    int best = -1;
+    for (int i = 0; i < STATE_COUNT; i++)
+      if (!shown[i] && fabs(x->state_ns[1][i] - x->state_ns[0][i]) > 0 &&
+          (best < 0 || fabs(x->state_ns[1][i] - x->state_ns[0][i]) > fabs(x->state_ns[1][best] - x->state_ns[0][best])))
+        best = i;
+    if (best < 0) break;
+    shown[best] = true;
+    bool computing = best < STATE_COMMUNICATION;
+    (void)buffer_printf(out, "%8.3f ms %9.3f ms %+9.3f ms  %s%-*s %-12s %s\n", x->state_ns[0][best] / 1e6, x->state_ns[1][best] / 1e6,
+                        (x->state_ns[1][best] - x->state_ns[0][best]) / 1e6, computing ? "computing: " : "", computing ? 51 : 62,
+                        account_state_words((enum account_state)best), attribution_layer(a, (enum account_state)best),
+                        attribution_owner(view, a, (enum account_state)best));
+  }
+  if (fabs(x->accounted_ns) > 0)
+    (void)buffer_printf(out,
+                        "\nThe greatest change that goes with the window's is %+.3f ms (%s); the window's own is %+.3f "
+                        "ms.\nNon-additivity: %.2f (1 - realised / "
+                        "accounted): %s\n",
+                        x->accounted_ns / 1e6, account_state_words(x->accounted), x->difference_ns / 1e6, x->non_additivity,
+                        x->non_additivity > 0.1 ? "what was saved there came back elsewhere in part. Accounting is additive; effect is not."
+                        : x->non_additivity < -0.1 ? "other states changed the same way: that one is not the whole of it."
+                                                   : "what was accounted for was realised.");
+  if (x->n_names > 0) (void)buffer_printf(out, "\n%s     before        after       change  per unit, by name%s\n", c->dim, c->plain);
+  for (size_t i = 0; i < x->n_names && i < view->top; i++) {
+    char text[90];
+    (void)buffer_printf(out, "%8.3f ms %9.3f ms %+9.3f ms  %s%s\n", x->names[i].ns[0] / 1e6, x->names[i].ns[1] / 1e6,
+                        (x->names[i].ns[1] - x->names[i].ns[0]) / 1e6,
+                        text_sanitise(text, sizeof text, x->names[i].text, strlen(x->names[i].text)),
+                        x->names[i].n[0] <= 0   ? "  (new)"
+                        : x->names[i].n[1] <= 0 ? "  (gone)"
+                                                : "");
+  }
+  (void)buffer_text(out, "\n");
+}
+
+bool attribution_text(const struct attribution_view *view, bool color, struct buffer *out) {
+  struct colours c = color ? (struct colours){"\033[1m", "\033[2m", "\033[31m", "\033[0m"} : (struct colours){"", "", "", ""};
+  const struct attribution *a = view->attribution;
+  if (view->change != NULL) put_change(out, &c, view);
+  for (size_t i = 0; i < a->n_traces; i++) {
+    const struct attributed_trace *t = &a->traces[i];
+    if (i > 0) (void)buffer_text(out, "\n");
+    put_head(out, &c, t);
+    put_account(out, &c, view, t);
+    put_owners(out, &c, view, &t->account);
+    if (t->n_devices > 1) (void)buffer_printf(out, "\n%zu devices are traced; --device chooses another\n", t->n_devices);
+    put_path(out, &c, &t->account);
+    put_findings(out, &c, view, t);
+    put_names(out, &c, t, view->top);
+    put_notes(out, &c, a, t);
+  }
+  if (a->ranks) put_ranks(out, &c, a);
+  return !out->overflowed;
+}

@@ -1,0 +1,26 @@
+/* result/finding.h: a bottleneck or a remediable cause: where it shows, whose layers contribute, by what evidence, and what was not
+ * established. */
+#ifndef RESULT_FINDING_H
+#define RESULT_FINDING_H
+
+#include "base/layer.h"
+
+/* How strong its evidence is. Confirmed means one of the last three; before them it is only suspected. */
+enum rung { RUNG_COINCIDED, RUNG_ACCOUNTED, RUNG_PERTURBED, RUNG_SWAPPED_BACK, RUNG_FACTORIAL };
+
+enum { FINDING_TEXT = 480 };
+
+struct finding {
+  const char *id;    /* of the rule: "launch_bound" */
+  const char *title; /* one clause */
+  enum rung rung;
+  enum layer symptom;      /* where it shows */
+  unsigned contributing;   /* 1 << layer for each that may hold a cause */
+  double share;            /* of the window's time that it concerns, 0 to 1 */
+  bool bounded;            /* is there a bound on the gain? */
+  double bound;            /* at most that share of the window's time could go */
+  const char *bound_holds; /* why, or why there is none */
+  char evidence[FINDING_TEXT], open[FINDING_TEXT], next[FINDING_TEXT], confirm[FINDING_TEXT];
+};
+
+#endif
