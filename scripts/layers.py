@@ -11,7 +11,7 @@ ALLOWED = {  # what may be used besides base
     "stats": set(), "record": set(), "trace": set(), "telemetry": set(), "contract": {"stats"}, "executor": set(), "load": {"stats"},
     "result": {"stats", "record", "telemetry", "contract", "load", "executor"}, "drivers": {"load"},
     "measure": {"stats", "record", "telemetry", "contract", "executor", "load", "result", "drivers"},
-    "attribute": {"stats", "trace", "result"},
+    "attribute": {"stats", "trace", "executor", "result"},
     "report": {"stats", "record", "contract", "executor", "load", "result", "attribute"},
     "cli": {"stats", "record", "telemetry", "contract", "executor", "load", "drivers", "result", "measure", "trace", "attribute", "report"},
     "base": set(),

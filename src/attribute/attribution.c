@@ -56,6 +56,33 @@ static void total_names(struct attributed_trace *trace) {
   trace->names = all;
 }
 
+/* Spans go to the timeline, those of requests to the requests, samples to the samples: a trace holds one of the three. */
+static void take_span(void *context, const struct trace_span *span) {
+  struct attributed_trace *t = context;
+  if (span->kind == TRACE_REQUEST) requests_add(&t->requests, span);
+  else timeline_add_span(&t->timeline, span);
+}
+
+static void take_sample(void *context, const struct trace_sample *sample) {
+  samples_add(&((struct attributed_trace *)context)->samples, sample);
+}
+
+static void take_fact(void *context, const char *key, struct bytes value) {
+  timeline_add_fact(&((struct attributed_trace *)context)->timeline, key, value);
+}
+
+static void take_loss(void *context, enum trace_loss what, int64_t n) {
+  ((struct attributed_trace *)context)->timeline.lost[what] += n;
+}
+
+static void trace_release(struct attributed_trace *t) {
+  timeline_release(&t->timeline);
+  account_release(&t->account);
+  requests_release(&t->requests);
+  samples_release(&t->samples);
+  free(t->names);
+}
+
 enum lynx_status attribution_add(struct attribution *attribution, const struct attribution_input *input, struct lynx_error *error) {
   char *head = xalloc(TRACE_HEAD, 1);
   size_t n = 0;
@@ -73,24 +100,36 @@ enum lynx_status attribution_add(struct attribution *attribution, const struct a
                      n == 0 ? "an empty file" : "no trace that is known: `lynxbench attribute --help` lists the formats");
   *trace = (struct attributed_trace){.path = input->path, .reader = reader->name, .bytes = input->bytes};
   timeline_init(&trace->timeline);
-  struct trace_sink sink = timeline_sink(&trace->timeline);
-  sink.progress = input->progress;
-  sink.progress_context = input->context;
+  struct trace_sink sink = {.context = trace,
+                            .span = take_span,
+                            .sample = take_sample,
+                            .fact = take_fact,
+                            .lost = take_loss,
+                            .progress = input->progress,
+                            .progress_context = input->context};
   status = reader->read(input->source, &sink, error);
   if (status == LYNX_OK) {
     timeline_finish(&trace->timeline);
-    if (trace->timeline.n_spans == 0) status = lynx_fail(error, LYNX_INPUT, "it holds no event with a duration: nothing to account for");
+    trace->content = trace->requests.n_spans > 0 ? CONTENT_REQUESTS : trace->samples.n > 0 ? CONTENT_SAMPLES : CONTENT_TIMELINE;
+    if (trace->content == CONTENT_TIMELINE && trace->timeline.n_spans == 0)
+      status = lynx_fail(error, LYNX_INPUT, "it holds no event with a duration: nothing to account for");
   }
   if (status != LYNX_OK) {
-    timeline_release(&trace->timeline);
+    trace_release(trace);
     return status;
+  }
+  if (trace->content != CONTENT_TIMELINE) {
+    if (trace->content == CONTENT_REQUESTS) requests_finish(&trace->requests);
+    else samples_finish(&trace->samples);
+    attribution->n_traces++;
+    return LYNX_OK;
   }
   int64_t device = busiest(trace);
   if (attribution->device >= 0) {
     bool there = false;
     for (size_t i = 0; i < trace->n_devices; i++) there = there || trace->devices[i] == attribution->device;
     if (!there) {
-      timeline_release(&trace->timeline);
+      trace_release(trace);
       return lynx_fail(error, LYNX_INPUT, "it shows no work of device %lld", (long long)attribution->device);
     }
     device = attribution->device;
@@ -122,17 +161,14 @@ void attribution_finish(struct attribution *a) {
   }
   for (size_t i = 0; i < a->n_traces; i++) {
     struct attributed_trace *t = &a->traces[i];
+    if (t->content != CONTENT_TIMELINE) continue;
     struct evidence evidence = {.timeline = &t->timeline, .account = &t->account, .collectives = a->ranks ? &a->collectives : NULL};
     t->n_findings = rules_run(&evidence, t->findings, FINDINGS_MAX);
   }
 }
 
 void attribution_release(struct attribution *a) {
-  for (size_t i = 0; i < a->n_traces; i++) {
-    timeline_release(&a->traces[i].timeline);
-    account_release(&a->traces[i].account);
-    free(a->traces[i].names);
-  }
+  for (size_t i = 0; i < a->n_traces; i++) trace_release(&a->traces[i]);
   free(a->traces);
   collectives_release(&a->collectives);
   *a = (struct attribution){.n_traces = 0};

@@ -6,7 +6,9 @@
 #define ATTRIBUTE_ATTRIBUTION_H
 
 #include "attribute/call_tree.h"
+#include "attribute/requests.h"
 #include "attribute/rule.h"
+#include "attribute/samples.h"
 
 enum { FINDINGS_MAX = 16, TRACES_MAX = 64, DEVICES_MAX = 64 };
 
@@ -16,8 +18,14 @@ struct name_total {
   int64_t n, ns, least_ns, greatest_ns;
 };
 
+/* What a trace is of: spans on a clock, with a time account; requests through services; or samples of processors. */
+enum trace_content { CONTENT_TIMELINE, CONTENT_REQUESTS, CONTENT_SAMPLES };
+
 struct attributed_trace {
   const char *path, *reader; /* borrowed */
+  enum trace_content content;
+  struct requests requests; /* what follows is of timelines alone */
+  struct samples samples;
   struct timeline timeline;
   struct account account; /* of the device that is busiest, or that was asked for; of the host where there is none */
   int64_t devices[DEVICES_MAX];

@@ -143,8 +143,7 @@ static uint32_t add_collective(struct timeline *t, const struct trace_span *s) {
   return (uint32_t)t->n_collectives;
 }
 
-static void take_span(void *context, const struct trace_span *s) {
-  struct timeline *t = context;
+void timeline_add_span(struct timeline *t, const struct trace_span *s) {
   bool on_device = kind_on_device(s->kind) || s->kind == TRACE_DEVICE_ANNOTATION || s->kind == TRACE_SYNC;
   struct track track = {.on_device = on_device,
                         .process = on_device ? s->device : s->process,
@@ -175,24 +174,15 @@ static void take_span(void *context, const struct trace_span *s) {
   t->spans[t->n_spans++] = span;
 }
 
-static void take_fact(void *context, const char *key, struct bytes value) {
-  struct timeline *t = context;
+void timeline_add_fact(struct timeline *t, const char *key, struct bytes value) {
   if (t->n_facts == FACTS_MAX || timeline_fact(t, key) != NULL) return;
   const char *kept = copy_bytes(t, value);
   t->facts[t->n_facts].key = arena_copy(&t->arena, key);
   t->facts[t->n_facts++].value = kept;
 }
 
-static void take_loss(void *context, enum trace_loss what, int64_t n) {
-  ((struct timeline *)context)->lost[what] += n;
-}
-
 void timeline_init(struct timeline *timeline) {
   *timeline = (struct timeline){.tables = xalloc(1, sizeof *timeline->tables), .facts = xalloc(FACTS_MAX, sizeof *timeline->facts)};
-}
-
-struct trace_sink timeline_sink(struct timeline *timeline) {
-  return (struct trace_sink){.context = timeline, .span = take_span, .fact = take_fact, .lost = take_loss};
 }
 
 /* --- sorting, in place --- */

@@ -1,7 +1,7 @@
 /* attribute/timeline.h: the spans of one trace, kept compactly, sorted, with device work joined to the calls that launched it.
  * Shapes   spans[n] by start, the longer first where two start together; 32 bytes each
  * Units    nanoseconds of the trace's clock
- * Order    timeline_sink while it is read; timeline_finish once; then read-only
+ * Order    timeline_init; timeline_add_* while the trace is read; timeline_finish once; then read-only
  * Limits   4,294,967,295 spans, 65,535 tracks, 16,777,216 names; what is beyond is counted as lost */
 #ifndef ATTRIBUTE_TIMELINE_H
 #define ATTRIBUTE_TIMELINE_H
@@ -80,7 +80,8 @@ struct timeline {
 };
 
 void timeline_init(struct timeline *timeline);
-struct trace_sink timeline_sink(struct timeline *timeline); /* without progress */
+void timeline_add_span(struct timeline *timeline, const struct trace_span *span);
+void timeline_add_fact(struct timeline *timeline, const char *key, struct bytes value);
 void timeline_finish(struct timeline *timeline);
 void timeline_release(struct timeline *timeline);
 

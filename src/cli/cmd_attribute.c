@@ -149,6 +149,8 @@ static bool make_folded(const struct attribution_view *view, struct buffer *ret)
   bool good = true;
   for (size_t i = 0; i < view->attribution->n_traces && good; i++) {
     const struct attributed_trace *t = &view->attribution->traces[i];
+    if (t->content == CONTENT_SAMPLES) good = samples_folded(&t->samples, ret);
+    if (t->content != CONTENT_TIMELINE) continue;
     struct call_tree tree;
     call_tree_build(&t->timeline, &tree);
     good = call_tree_folded(&tree, &t->timeline, ret);
@@ -158,6 +160,7 @@ static bool make_folded(const struct attribution_view *view, struct buffer *ret)
 }
 
 static bool make_chrome(const struct attribution_view *view, struct buffer *ret) {
+  if (view->attribution->traces[0].content != CONTENT_TIMELINE) return buffer_text(ret, "{\"traceEvents\":[]}\n");
   return attribution_chrome(&view->attribution->traces[0], &view->attribution->options, ret);
 }
 
@@ -172,6 +175,18 @@ static bool write_all(const struct arguments *arguments, const struct attributio
   for (size_t i = 0; i < LYNX_COUNT(makers) && good; i++)
     if (option(arguments, names[i]) != NULL) good = write_page(option(arguments, names[i]), makers[i], view);
   return good;
+}
+
+/* Requests and samples have no account to compare. */
+static bool only_timelines(const struct attribution *a) {
+  for (size_t i = 0; i < a->n_traces; i++) {
+    if (a->traces[i].content == CONTENT_TIMELINE) continue;
+    (void)fprintf(stderr,
+                  "lynxbench attribute: --against: %s is of %s; accepted: traces of spans on a clock (kineto, nsys, onnxruntime, chrome)\n",
+                  a->traces[i].path, a->traces[i].content == CONTENT_SAMPLES ? "samples" : "requests");
+    return false;
+  }
+  return true;
 }
 
 /* For the owners that it names. */
@@ -198,6 +213,7 @@ static int run(const struct arguments *arguments) {
   attribution_init(&before, &told, device);
   for (int i = 0; i < arguments->n_positional && good; i++) good = add_trace(&after, arguments->positional[i], quiet);
   if (good && against != NULL) good = add_list(&before, against, quiet);
+  if (good && against != NULL) good = only_timelines(&after) && only_timelines(&before);
   int code = EXIT_WRONG_INPUT;
   if (good) {
     struct attribution_view view = {.attribution = &after, .contract = has_contract ? &contract.contract : NULL, .top = (size_t)top};
@@ -225,8 +241,9 @@ const struct command command_attribute = {
     .most = ARGUMENTS_MAX,
     .options = options,
     .n_options = LYNX_COUNT(options),
-    .details = "TRACE is what a profiler wrote: PyTorch (Kineto, .json or .json.gz), ONNX Runtime, or any program's Chrome trace\n"
-               "events. Traces of several ranks of one job may be given together. No contract and no run are needed.\n"
+    .details = "TRACE is what a profiler wrote: PyTorch (Kineto, .json or .json.gz), Nsight Systems (exported to SQLite), ONNX\n"
+               "Runtime, `perf script`, OpenTelemetry or Jaeger spans, or any program's Chrome trace events. Traces of several ranks\n"
+               "of one job may be given together. No contract and no run are needed.\n"
                "Every nanosecond of the window belongs to one state, so that the account sums to the wall; what nothing explains is\n"
                "a state of its own. What it yields is suspected: a trace accounts, only an intervention confirms.\n"
                "With --against it says what changed; it exits with 3 where the two are not the same work.",

@@ -19,6 +19,7 @@ bool attribution_html(const struct attribution_view *view, struct buffer *ret);
 /* One slice for every stretch of the account, by layer: opens in Perfetto or chrome://tracing. */
 bool attribution_chrome(const struct attributed_trace *trace, const struct account_options *options, struct buffer *ret);
 
+const char *attribution_layer_owner(const struct attribution_view *view, enum layer layer);
 /* Owner of a state: a team, or who else. Never NULL. */
 const char *attribution_owner(const struct attribution_view *view, const struct account *account, enum account_state state);
 const char *attribution_layer(const struct account *account, enum account_state state); /* "-" where it is no layer's */

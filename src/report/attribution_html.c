@@ -159,7 +159,7 @@ static void put_strip(struct buffer *out, const struct attributed_trace *t, cons
   }
   for (int i = 0; i <= 4; i++) {
     double x = LEFT + i * BINS * wide / 4;
-    (void)buffer_printf(out, "<text class='tick' x='%.1f' y='%d' text-anchor='middle'>%.4g ms</text>", x, STRIP + 26,
+    (void)buffer_printf(out, "<text class='tick' x='%.1f' y='%d' text-anchor='%s'>%.4g ms</text>", x, STRIP + 26, i < 4 ? "middle" : "end",
                         (double)(a->to_ns - a->from_ns) * i / 4e6);
     (void)buffer_printf(out, "<text class='tick' x='%d' y='%.1f' text-anchor='end'>%d %%</text>", LEFT - 6, 14 + STRIP * (4 - i) / 4.0,
                         25 * i);
@@ -224,7 +224,7 @@ static void put_findings(struct buffer *out, const struct attribution_view *view
     for (int l = 0; l < LAYER_COUNT; l++) {
       if (!(f->contributing & LAYER_BIT(l))) continue;
       html_text(out, between, layer_text((enum layer)l), " (");
-      html_text(out, "", view->contract != NULL ? contract_owner(view->contract, (enum layer)l) : layer_default_owner((enum layer)l), ")");
+      html_text(out, "", attribution_layer_owner(view, (enum layer)l), ")");
       between = ", ";
     }
     if (f->bounded) (void)buffer_printf(out, "</li><li>Gain: at most %.1f %% ", 100 * f->bound);
@@ -323,6 +323,48 @@ static void put_cards(struct buffer *out, const struct attributed_trace *t) {
                       100 * (double)account_unexplained(a) / (double)a->wall_ns, t->n_findings, t->n_findings == 1 ? "" : "s");
 }
 
+static void put_requests(struct buffer *out, const struct attribution_view *view, const struct requests *r) {
+  double total = r->total_ns > 0 ? (double)r->total_ns : 1;
+  (void)buffer_printf(
+      out,
+      "<div class=cards><div class=card><b>%lld</b><span>requests</span></div><div class=card><b>%.3f ms</b><span>in all</span></div></div>"
+      "<table><tr><th>service and operation</th><th class=n>of the path</th><th class=n>on the path, ms</th><th class=n>all work, "
+      "ms</th><th "
+      "class=n>spans</th><th>layer</th><th>owner</th></tr>",
+      (long long)r->n_roots, (double)r->total_ns / 1e6);
+  for (size_t i = 0; i < r->n_operations && i < 5 * view->top; i++) {
+    const struct operation_total *o = &r->operations[i];
+    enum layer layer = requests_layer(o->service, o->name);
+    html_text(out, "<tr><td>", o->service, ": ");
+    html_text(out, "", o->name, "</td>");
+    (void)buffer_printf(out, "<td class=n>%.2f %%</td><td class=n>%.3f</td><td class=n>%.3f</td><td class=n>%lld</td>",
+                        100 * (double)o->on_path_ns / total, (double)o->on_path_ns / 1e6, (double)o->work_ns / 1e6, (long long)o->n);
+    html_text(out, "<td class=dim>", layer_text(layer), "</td>");
+    html_text(out, "<td>", attribution_layer_owner(view, layer), "</td></tr>");
+  }
+  (void)buffer_text(out, "</table><p class=dim>A span's own time on the path is not what removing it would save: another path may then be "
+                         "the critical one.</p>");
+}
+
+static void put_samples(struct buffer *out, const struct attribution_view *view, const struct samples *s) {
+  double total = s->weight > 0 ? (double)s->weight : 1;
+  (void)buffer_printf(
+      out,
+      "<div class=cards><div class=card><b>%lld</b><span>samples</span></div></div><table><tr><th>module</th><th class=n>share</th><th "
+      "class=n>samples</th><th>layer</th><th>owner</th></tr>",
+      (long long)s->n);
+  for (size_t i = 0; i < s->modules.n && i < 5 * view->top; i++) {
+    enum layer layer;
+    bool known = samples_layer(s->modules.items[i].text, &layer);
+    html_text(out, "<tr><td class='v mono'>", s->modules.items[i].text, "</td>");
+    (void)buffer_printf(out, "<td class=n>%.2f %%</td><td class=n>%lld</td>", 100 * (double)s->modules.items[i].weight / total,
+                        (long long)s->modules.items[i].n);
+    html_text(out, "<td class=dim>", known ? layer_text(layer) : "-", "</td>");
+    html_text(out, "<td>", known ? attribution_layer_owner(view, layer) : "nobody yet", "</td></tr>");
+  }
+  (void)buffer_text(out, "</table><p class=dim>Only time on a processor is sampled: waiting is not seen.</p>");
+}
+
 bool attribution_html(const struct attribution_view *view, struct buffer *ret) {
   const struct attribution *a = view->attribution;
   char verdict[700];
@@ -337,6 +379,12 @@ bool attribution_html(const struct attribution_view *view, struct buffer *ret) {
               a->n_traces > 1 || view->change != NULL ? "</h2>" : "</p>");
     html_text(ret, "<p class=dim>", t->reader, "");
     if (device != NULL) html_text(ret, " · ", device, "");
+    if (t->content != CONTENT_TIMELINE) {
+      (void)buffer_text(ret, "</p>");
+      if (t->content == CONTENT_REQUESTS) put_requests(ret, view, &t->requests);
+      else put_samples(ret, view, &t->samples);
+      continue;
+    }
     (void)buffer_printf(ret, " · %zu spans</p>", t->timeline.n_spans);
     attribution_verdict(t, verdict, sizeof verdict);
     html_text(ret, "<p><b>", verdict, "</b></p>");

@@ -139,6 +139,53 @@ static void put_findings(struct json_writer *json, const struct attributed_trace
   json_close(json);
 }
 
+static void put_layered(struct json_writer *json, const struct attribution_view *view, bool known, enum layer layer) {
+  json_put_text(json, "layer", known ? layer_text(layer) : "-");
+  json_put_text(json, "owner", known ? attribution_layer_owner(view, layer) : "nobody yet");
+}
+
+static void put_requests(struct json_writer *json, const struct attribution_view *view, const struct requests *r) {
+  json_put_int(json, "requests", r->n_roots);
+  json_put_int(json, "total_ns", r->total_ns);
+  json_put_int(json, "cut", r->n_cut);
+  json_put_int(json, "dropped", r->n_dropped);
+  json_put_int(json, "unreached", r->n_unreached);
+  json_key(json, "operations");
+  json_open_array(json);
+  for (size_t i = 0; i < r->n_operations; i++) {
+    const struct operation_total *o = &r->operations[i];
+    json_open_object(json);
+    json_put_text(json, "service", o->service);
+    json_put_text(json, "operation", o->name);
+    put_layered(json, view, true, requests_layer(o->service, o->name));
+    json_put_int(json, "spans", o->n);
+    json_put_int(json, "on_path_ns", o->on_path_ns);
+    json_put_int(json, "work_ns", o->work_ns);
+    json_close(json);
+  }
+  json_close(json);
+}
+
+static void put_samples(struct json_writer *json, const struct attribution_view *view, const struct samples *s) {
+  json_put_text(json, "event", s->event);
+  json_put_int(json, "samples", s->n);
+  json_put_int(json, "weight", s->weight);
+  json_put_int(json, "samples_of_other_events", s->n_other);
+  json_key(json, "modules");
+  json_open_array(json);
+  for (size_t i = 0; i < s->modules.n; i++) {
+    enum layer layer;
+    bool known = samples_layer(s->modules.items[i].text, &layer);
+    json_open_object(json);
+    json_put_text(json, "module", s->modules.items[i].text);
+    put_layered(json, view, known, layer);
+    json_put_int(json, "samples", s->modules.items[i].n);
+    json_put_int(json, "weight", s->modules.items[i].weight);
+    json_close(json);
+  }
+  json_close(json);
+}
+
 static void put_trace(struct json_writer *json, const struct attribution_view *view, const struct attributed_trace *t) {
   const struct timeline *line = &t->timeline;
   char verdict[700];
@@ -165,6 +212,12 @@ static void put_trace(struct json_writer *json, const struct attribution_view *v
     json_close(json);
   }
   json_close(json);
+  if (t->content != CONTENT_TIMELINE) {
+    if (t->content == CONTENT_REQUESTS) put_requests(json, view, &t->requests);
+    else put_samples(json, view, &t->samples);
+    json_close(json);
+    return;
+  }
   json_put_int(json, "device_spans", line->n_device);
   json_put_int(json, "launched_before_the_trace", line->n_orphans);
   json_put_int(json, "without_correlation", line->n_unlinked);

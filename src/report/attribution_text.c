@@ -12,12 +12,16 @@ struct colours {
   const char *strong, *dim, *bad, *plain;
 };
 
+const char *attribution_layer_owner(const struct attribution_view *view, enum layer layer) {
+  return view->contract != NULL ? contract_owner(view->contract, layer) : layer_default_owner(layer);
+}
+
 const char *attribution_owner(const struct attribution_view *view, const struct account *account, enum account_state state) {
   enum layer layer;
   if (state == STATE_PROFILER) return "the profiler itself";
   if (state == STATE_EARLIER) return "before the trace";
   if (!account_state_layer(state, account->device < 0, &layer)) return "nobody yet";
-  return view->contract != NULL ? contract_owner(view->contract, layer) : layer_default_owner(layer);
+  return attribution_layer_owner(view, layer);
 }
 
 const char *attribution_layer(const struct account *account, enum account_state state) {
@@ -155,8 +159,7 @@ static void put_findings(struct buffer *out, const struct colours *c, const stru
     const char *between = "";
     for (int l = 0; l < LAYER_COUNT; l++) {
       if (!(f->contributing & LAYER_BIT(l))) continue;
-      (void)buffer_printf(out, "%s%s (%s)", between, layer_text((enum layer)l),
-                          view->contract != NULL ? contract_owner(view->contract, (enum layer)l) : layer_default_owner((enum layer)l));
+      (void)buffer_printf(out, "%s%s (%s)", between, layer_text((enum layer)l), attribution_layer_owner(view, (enum layer)l));
       between = ", ";
     }
     if (f->bounded) (void)buffer_printf(out, "\n   gain: at most %.1f %% %s", 100 * f->bound, f->bound_holds);
@@ -200,6 +203,12 @@ static void put_names(struct buffer *out, const struct colours *c, const struct 
   if (t->n_names > top) (void)buffer_printf(out, "%s        and %zu more%s\n", c->dim, t->n_names - top, c->plain);
 }
 
+static void put_losses(struct buffer *out, const struct attributed_trace *t) {
+  for (int i = 0; i < TRACE_LOSS_COUNT; i++)
+    if (t->timeline.lost[i] > 0)
+      (void)buffer_printf(out, "- %lld %s\n", (long long)t->timeline.lost[i], trace_loss_text((enum trace_loss)i));
+}
+
 void attribution_notes(const struct attribution *attribution, const struct attributed_trace *t, struct buffer *out) {
   const struct account *a = &t->account;
   const struct timeline *line = &t->timeline;
@@ -210,8 +219,7 @@ void attribution_notes(const struct attribution *attribution, const struct attri
   if (20 * account_unexplained(a) > a->wall_ns)
     (void)buffer_printf(out, "! %.1f %% of the window is unexplained: more than 5 %%. What would explain it was not traced.\n",
                         100 * (double)account_unexplained(a) / (double)a->wall_ns);
-  for (int i = 0; i < TRACE_LOSS_COUNT; i++)
-    if (line->lost[i] > 0) (void)buffer_printf(out, "- %lld %s\n", (long long)line->lost[i], trace_loss_text((enum trace_loss)i));
+  put_losses(out, t);
   if (line->full) (void)buffer_text(out, "- the trace holds more spans, threads or names than can be kept: what came after is missing\n");
   if (a->device >= 0) {
     static const char *const policies[] = {[ORPHANS_APART] = "they have a state of their own",
@@ -260,6 +268,62 @@ static void put_notes(struct buffer *out, const struct colours *c, const struct 
     (void)buffer_append(out, notes.data + i, 1);
   }
   buffer_release(&notes);
+}
+
+/* Requests: the critical path by operation. */
+static void put_requests(struct buffer *out, const struct colours *c, const struct attribution_view *view,
+                         const struct attributed_trace *t) {
+  const struct requests *r = &t->requests;
+  double total = r->total_ns > 0 ? (double)r->total_ns : 1;
+  (void)buffer_printf(out, "%s%s%s\n%s%s%s · %lld request%s, %zu spans, %.3f ms in all\n", c->strong, t->path, c->plain, c->dim, t->reader,
+                      c->plain, (long long)r->n_roots, r->n_roots == 1 ? "" : "s", r->n_spans, (double)r->total_ns / 1e6);
+  (void)buffer_printf(
+      out, "\n%s  share     on the path    all work     spans  service and operation                              layer        owner%s\n",
+      c->dim, c->plain);
+  for (size_t i = 0; i < r->n_operations && i < 5 * view->top; i++) {
+    const struct operation_total *o = &r->operations[i];
+    enum layer layer = requests_layer(o->service, o->name);
+    char name[128];
+    (void)snprintf(name, sizeof name, "[%s] %s", o->service, o->name);
+    (void)buffer_printf(out, "%6.2f %% %11.3f ms %8.3f ms %9lld  %-50s %-12s %s\n", 100 * (double)o->on_path_ns / total,
+                        (double)o->on_path_ns / 1e6, (double)o->work_ns / 1e6, (long long)o->n, name, layer_text(layer),
+                        attribution_layer_owner(view, layer));
+  }
+  (void)buffer_printf(out, "\n%snotes%s\n", c->strong, c->plain);
+  put_losses(out, t);
+  if (r->n_cut > 0) (void)buffer_printf(out, "- %lld spans reach beyond their parent: cut to it\n", (long long)r->n_cut);
+  if (r->n_dropped > 0)
+    (void)buffer_printf(out, "- %lld spans lie outside their parent: left out, with what is below them\n", (long long)r->n_dropped);
+  if (r->n_unreached > 0) (void)buffer_printf(out, "- %lld spans no root reaches: left out\n", (long long)r->n_unreached);
+  if (r->full) (void)buffer_text(out, "- more spans than can be kept: what came after is missing\n");
+  (void)buffer_text(out,
+                    "- a span's own time on the path is not what removing it would save: another path may then be the critical one\n"
+                    "- the layer is told from names (queue, prefill, decode, known servers); what is not known counts as application\n");
+}
+
+/* Samples: by the module of the innermost frame. */
+static void put_samples(struct buffer *out, const struct colours *c, const struct attribution_view *view,
+                        const struct attributed_trace *t) {
+  const struct samples *s = &t->samples;
+  double total = s->weight > 0 ? (double)s->weight : 1;
+  (void)buffer_printf(out, "%s%s%s\n%s%s%s · %lld samples of %s over %.3f s\n", c->strong, t->path, c->plain, c->dim, t->reader, c->plain,
+                      (long long)s->n, s->event[0] != 0 ? s->event : "an unnamed event", (double)(s->last_ns - s->first_ns) / 1e9);
+  (void)buffer_printf(out, "\n%s  share    samples  module                                                        layer        owner%s\n",
+                      c->dim, c->plain);
+  for (size_t i = 0; i < s->modules.n && i < 5 * view->top; i++) {
+    enum layer layer;
+    bool known = samples_layer(s->modules.items[i].text, &layer);
+    (void)buffer_printf(out, "%6.2f %% %10lld  %-61s %-12s %s\n", 100 * (double)s->modules.items[i].weight / total,
+                        (long long)s->modules.items[i].n, s->modules.items[i].text, known ? layer_text(layer) : "-",
+                        known ? attribution_layer_owner(view, layer) : "nobody yet");
+  }
+  (void)buffer_printf(out, "\n%snotes%s\n", c->strong, c->plain);
+  put_losses(out, t);
+  if (s->n_other > 0)
+    (void)buffer_printf(out, "- %lld samples of other events are left out: they do not add up with these\n", (long long)s->n_other);
+  if (s->full) (void)buffer_text(out, "- more different stacks than can be kept: what came after is missing\n");
+  (void)buffer_text(out, "- only time on a processor is sampled: waiting is not seen; code that spins while it waits is\n"
+                         "- --folded writes the stacks, for flame graph tools\n");
 }
 
 static void put_ranks(struct buffer *out, const struct colours *c, const struct attribution *a) {
@@ -340,6 +404,10 @@ bool attribution_text(const struct attribution_view *view, bool color, struct bu
   for (size_t i = 0; i < a->n_traces; i++) {
     const struct attributed_trace *t = &a->traces[i];
     if (i > 0) (void)buffer_text(out, "\n");
+    if (t->content != CONTENT_TIMELINE) {
+      (t->content == CONTENT_REQUESTS ? put_requests : put_samples)(out, &c, view, t);
+      continue;
+    }
     put_head(out, &c, t);
     put_account(out, &c, view, t);
     put_owners(out, &c, view, &t->account);
