@@ -1,5 +1,7 @@
 #include "attribute/attribution.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +9,6 @@ enum { BUSY_PERCENT = 85, IDLE_PERCENT = 50 };
 
 void attribution_init(struct attribution *attribution, const struct account_options *options, int64_t device) {
   *attribution = (struct attribution){.options = *options, .device = device};
-  attribution->traces = xalloc(TRACES_MAX, sizeof *attribution->traces);
 }
 
 /* The device whose spans take the most time. */
@@ -83,14 +84,10 @@ static void trace_release(struct attributed_trace *t) {
   free(t->names);
 }
 
-enum lynx_status attribution_add(struct attribution *attribution, const struct attribution_input *input, struct lynx_error *error) {
+static enum lynx_status read_one(const struct attribution *attribution, const struct attribution_input *input,
+                                 struct attributed_trace *trace, struct lynx_error *error) {
   char *head = xalloc(TRACE_HEAD, 1);
   size_t n = 0;
-  if (attribution->n_traces == TRACES_MAX) {
-    free(head);
-    return lynx_fail(error, LYNX_LIMIT, "more than %d traces", TRACES_MAX);
-  }
-  struct attributed_trace *trace = &attribution->traces[attribution->n_traces];
   enum lynx_status status = trace_source_head(input->source, head, &n, error);
   const struct trace_reader *reader = status == LYNX_OK ? trace_sniff(head, n) : NULL;
   free(head);
@@ -121,7 +118,6 @@ enum lynx_status attribution_add(struct attribution *attribution, const struct a
   if (trace->content != CONTENT_TIMELINE) {
     if (trace->content == CONTENT_REQUESTS) requests_finish(&trace->requests);
     else samples_finish(&trace->samples);
-    attribution->n_traces++;
     return LYNX_OK;
   }
   int64_t device = busiest(trace);
@@ -136,8 +132,58 @@ enum lynx_status attribution_add(struct attribution *attribution, const struct a
   }
   account_run(&trace->timeline, device, &attribution->options, &trace->account);
   total_names(trace);
-  attribution->n_traces++;
   return LYNX_OK;
+}
+
+/* --- several at once --- */
+
+struct work {
+  const struct attribution *attribution;
+  const struct attribution_input *inputs;
+  struct attributed_trace *traces;
+  enum lynx_status *status;
+  struct lynx_error *errors;
+  size_t n;
+  atomic_size_t next;
+};
+
+static void *work_on(void *context) {
+  struct work *w = context;
+  for (size_t i; (i = atomic_fetch_add(&w->next, 1)) < w->n;)
+    w->status[i] = read_one(w->attribution, &w->inputs[i], &w->traces[i], &w->errors[i]);
+  return NULL;
+}
+
+enum lynx_status attribution_add(struct attribution *attribution, const struct attribution_input *inputs, size_t n, size_t n_threads,
+                                 size_t *ret_failed, struct lynx_error *error) {
+  pthread_t threads[TRACES_MAX];
+  size_t started = 0;
+  *ret_failed = 0;
+  if (attribution->n_traces + n > TRACES_MAX) return lynx_fail(error, LYNX_LIMIT, "more than %d traces", TRACES_MAX);
+  attribution->traces = xgrow(attribution->traces, attribution->n_traces + n, sizeof *attribution->traces);
+  struct work w = {.attribution = attribution,
+                   .inputs = inputs,
+                   .traces = &attribution->traces[attribution->n_traces],
+                   .status = xalloc(n + 1, sizeof *w.status),
+                   .errors = xalloc(n + 1, sizeof *w.errors),
+                   .n = n};
+  while (started + 1 < n_threads && started + 1 < n && pthread_create(&threads[started], NULL, work_on, &w) == 0) started++;
+  (void)work_on(&w);
+  for (size_t i = 0; i < started; i++) (void)pthread_join(threads[i], NULL);
+  enum lynx_status status = LYNX_OK;
+  size_t kept = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (w.status[i] == LYNX_OK) w.traces[kept++] = w.traces[i];
+    else if (status == LYNX_OK) {
+      status = w.status[i];
+      *ret_failed = i;
+      if (error != NULL) *error = w.errors[i];
+    }
+  }
+  attribution->n_traces += kept;
+  free(w.status);
+  free(w.errors);
+  return status;
 }
 
 /* Different ranks of one job? */

@@ -1,6 +1,6 @@
 /* attribute/attribution.h: the first way of attribution, whole: traces in, accounts and findings out; and what changed between two arms of
  * traces.
- * Order    attribution_add for each trace, then attribution_finish; attribution_compare of two finished ones
+ * Order    attribution_add for the traces, then attribution_finish; attribution_compare of two finished ones
  * Memory   about a tenth of the traces' own size, or less; attribution_release frees */
 #ifndef ATTRIBUTE_ATTRIBUTION_H
 #define ATTRIBUTE_ATTRIBUTION_H
@@ -49,16 +49,18 @@ struct attribution {
 
 void attribution_init(struct attribution *attribution, const struct account_options *options, int64_t device);
 
-/* Reads one trace. progress: NULL, or asked with the bytes of the file done; false stops. */
 struct attribution_input {
   const char *path; /* as it is to be named */
   struct trace_source *source;
   int64_t bytes;
-  bool (*progress)(void *context, int64_t bytes_done);
+  bool (*progress)(void *context, int64_t bytes_done); /* NULL, or asked now and then; false: stop there. Called by several threads */
   void *context;
 };
-enum lynx_status attribution_add(struct attribution *attribution, const struct attribution_input *input,
-                                 struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* Reads traces, as many at once as there are threads given. The first of them that failed is *ret_failed, with its error; the others are
+ * kept all the same. */
+enum lynx_status attribution_add(struct attribution *attribution, const struct attribution_input *inputs, size_t n, size_t n_threads,
+                                 size_t *ret_failed, struct lynx_error *error) LYNX_MUST_CHECK;
 void attribution_finish(struct attribution *attribution);
 void attribution_release(struct attribution *attribution);
 

@@ -50,11 +50,12 @@ static void push(struct stack *stack, int64_t end_ns, uint32_t node) {
 }
 
 void call_tree_build(const struct timeline *t, struct call_tree *ret) {
-  struct building b = {.tree = ret, .n_slots = 2 * NODES_MAX};
+  struct building b = {.tree = ret, .n_slots = 64};
   struct stack *stacks = xalloc(t->n_tracks + 1, sizeof *stacks);
   uint32_t *node_of_link = xalloc(t->n_links + 1, sizeof *node_of_link);
   *ret = (struct call_tree){.room = 1024, .n_nodes = 1};
   ret->nodes = xalloc(ret->room, sizeof *ret->nodes);
+  while (b.n_slots < 2 * t->n_spans && b.n_slots < 2 * NODES_MAX) b.n_slots *= 2;
   b.slots = xalloc(b.n_slots, sizeof *b.slots);
   for (size_t i = 0; i < t->n_spans; i++) {
     const struct span *s = &t->spans[i];

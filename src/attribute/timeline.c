@@ -137,7 +137,7 @@ static uint32_t add_collective(struct timeline *t, const struct trace_span *s) {
   t->collectives[t->n_collectives++] = (struct collective){.elements = s->elements,
                                                            .sequence = s->sequence,
                                                            .n_group = s->n_group,
-                                                           .name = copy_bytes(t, s->collective),
+                                                           .name = copy_bytes(t, s->collective.length > 0 ? s->collective : s->name),
                                                            .group = copy_bytes(t, s->group),
                                                            .data_type = copy_bytes(t, s->data_type)};
   return (uint32_t)t->n_collectives;
@@ -167,7 +167,7 @@ void timeline_add_span(struct timeline *t, const struct trace_span *s) {
   span.name = intern_name(t, s->kind, s->name, s->type);
   if (s->correlation != 0 && (kind_on_device(s->kind) || s->kind == TRACE_RUNTIME)) span.link = intern_link(t, s->correlation, s->scope);
   if (s->kind == TRACE_COPY && s->bytes > 0) span.more = s->bytes / 1024 > UINT32_MAX ? UINT32_MAX : (uint32_t)((s->bytes + 1023) / 1024);
-  if (s->kind == TRACE_KERNEL && s->collective.length > 0) span.more = add_collective(t, s);
+  if (s->kind == TRACE_KERNEL && (s->collective.length > 0 || t->names[span.name].work == WORK_COMMUNICATION)) span.more = add_collective(t, s);
   t->tracks[span.track].n_spans++;
   t->tracks[span.track].n_device += kind_on_device(s->kind);
   t->n_kind[s->kind]++;

@@ -1,9 +1,12 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/number.h"
 #include "cli/command.h"
@@ -30,64 +33,99 @@ static const char *option(const struct arguments *arguments, const char *name) {
   return argument_option(&command_attribute, arguments, name);
 }
 
-/* --- progress --- */
+/* --- reading, with progress --- */
 
 struct reading {
-  const char *path;
+  pthread_mutex_t lock;
   int64_t bytes, began_ns, told_ns;
+  int64_t done[TRACES_MAX];
+  size_t n;
   bool terminal;
 };
 
+struct reading_one {
+  struct reading *all;
+  size_t index;
+};
+
 static bool show_progress(void *context, int64_t done) {
-  struct reading *r = context;
-  int64_t now = clock_now(&clock_system);
-  if (now - r->told_ns < (r->terminal ? 200000000 : 5000000000)) return true;
-  double seconds = (double)(now - r->began_ns) / 1e9, rate = (double)done / seconds;
-  r->told_ns = now;
-  (void)fprintf(stderr, "%s%s: %.0f of %.0f MB, %.0f MB/s, %.0f s left%s", r->terminal ? "\r\033[K" : "", r->path, (double)done / 1e6,
-                (double)r->bytes / 1e6, rate / 1e6, rate > 0 ? (double)(r->bytes - done) / rate : 0, r->terminal ? "" : "\n");
-  (void)fflush(stderr);
+  const struct reading_one *one = context;
+  struct reading *r = one->all;
+  int64_t now = clock_now(&clock_system), sum = 0;
+  (void)pthread_mutex_lock(&r->lock);
+  r->done[one->index] = done;
+  if (now - r->told_ns >= (r->terminal ? 200000000 : 5000000000)) {
+    for (size_t i = 0; i < r->n; i++) sum += r->done[i];
+    double rate = (double)sum * 1e9 / (double)(now - r->began_ns);
+    r->told_ns = now;
+    (void)fprintf(stderr, "%sread %.0f of %.0f MB, %.0f MB/s, %.0f s left%s", r->terminal ? "\r\033[K" : "", (double)sum / 1e6,
+                  (double)r->bytes / 1e6, rate / 1e6, rate > 0 ? (double)(r->bytes - sum) / rate : 0, r->terminal ? "" : "\n");
+    (void)fflush(stderr);
+  }
+  (void)pthread_mutex_unlock(&r->lock);
   return true;
 }
 
-static bool add_trace(struct attribution *attribution, const char *path, bool quiet) {
-  struct lynx_error error = {0};
-  struct trace_source source;
+static enum lynx_status open_trace(const char *path, struct trace_source *ret, int64_t *ret_bytes, struct lynx_error *error) {
   struct stat info;
-  struct reading reading = {.path = path, .terminal = isatty(STDERR_FILENO) == 1, .began_ns = clock_now(&clock_system)};
   int descriptor = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0 || fstat(descriptor, &info) != 0)
+    return lynx_fail(error, errno == ENOENT ? LYNX_NOT_FOUND : LYNX_IO, "cannot be read: %s", strerror(errno));
+  *ret_bytes = (int64_t)info.st_size;
+  if (!S_ISDIR(info.st_mode)) return trace_source_file(descriptor, path, ret, error);
+  (void)close(descriptor);
+  return lynx_fail(error, LYNX_INPUT, "a directory; accepted: a trace, or several");
+}
+
+/* Several ranks are read at once, one on each processor. */
+static bool add_traces(struct attribution *attribution, const char *const *paths, size_t n, bool quiet) {
+  struct lynx_error error = {0};
+  struct trace_source sources[TRACES_MAX];
+  struct attribution_input inputs[TRACES_MAX];
+  struct reading_one ones[TRACES_MAX];
+  struct reading reading = {
+      .lock = PTHREAD_MUTEX_INITIALIZER, .terminal = isatty(STDERR_FILENO) == 1, .began_ns = clock_now(&clock_system), .n = n};
+  size_t opened = 0, failed = 0;
   enum lynx_status status = LYNX_OK;
   reading.told_ns = reading.began_ns;
-  if (descriptor < 0 || fstat(descriptor, &info) != 0)
-    status = lynx_fail(&error, errno == ENOENT ? LYNX_NOT_FOUND : LYNX_IO, "cannot be read: %s", strerror(errno));
-  else if (S_ISDIR(info.st_mode)) status = lynx_fail(&error, LYNX_INPUT, "a directory; accepted: a trace, or several");
-  if (status != LYNX_OK && descriptor >= 0) (void)close(descriptor);
-  if (status == LYNX_OK) {
-    status = trace_source_file(descriptor, path, &source, &error);
-    if (status == LYNX_OK) {
-      reading.bytes = (int64_t)info.st_size;
-      struct attribution_input input = {
-          .path = path, .source = &source, .bytes = reading.bytes, .progress = quiet ? NULL : show_progress, .context = &reading};
-      status = attribution_add(attribution, &input, &error);
-      source.release(source.context);
-    }
+  for (; opened < n; opened++) {
+    int64_t bytes = 0;
+    failed = opened;
+    status = open_trace(paths[opened], &sources[opened], &bytes, &error);
+    if (status != LYNX_OK) break;
+    reading.bytes += bytes;
+    ones[opened] = (struct reading_one){&reading, opened};
+    inputs[opened] = (struct attribution_input){.path = paths[opened],
+                                                .source = &sources[opened],
+                                                .bytes = bytes,
+                                                .progress = quiet ? NULL : show_progress,
+                                                .context = &ones[opened]};
   }
+  long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  if (status == LYNX_OK) status = attribution_add(attribution, inputs, n, processors > 0 ? (size_t)processors : 1, &failed, &error);
+  for (size_t i = 0; i < opened; i++) sources[i].release(sources[i].context);
   if (reading.told_ns != reading.began_ns && reading.terminal) (void)fprintf(stderr, "\r\033[K");
   if (status == LYNX_OK) return true;
-  lynx_error_at(&error, path, 0, NULL);
+  lynx_error_at(&error, paths[failed], 0, NULL);
   (void)report_error(&error);
   return false;
 }
 
-static bool add_list(struct attribution *attribution, const char *list, bool quiet) {
-  char path[4096];
-  for (const char *at = list;;) {
-    size_t n = strcspn(at, ",");
-    (void)snprintf(path, sizeof path, "%.*s", (int)(n < sizeof path ? n : sizeof path - 1), at);
-    char *kept = xcopy(path); /* the attribution borrows it until the program ends */
-    if (!add_trace(attribution, kept, quiet)) return false;
-    if (at[n] == 0) return true;
-    at += n + 1;
+/* "a.json,b.json": cut in place. How many; 0 where there are too many, or an empty one. */
+static size_t cut_list(char *list, const char **paths) {
+  size_t n = 0;
+  for (char *at = list;;) {
+    size_t length = strcspn(at, ",");
+    bool last = at[length] == 0;
+    at[length] = 0;
+    if (length == 0 || n == TRACES_MAX) {
+      (void)fprintf(stderr, "lynxbench attribute: --against: found %s; accepted: up to %d names with commas between\n",
+                    length == 0 ? "an empty name" : "too many", TRACES_MAX);
+      return 0;
+    }
+    paths[n++] = at;
+    if (last) return n;
+    at += length + 1;
   }
 }
 
@@ -211,8 +249,12 @@ static int run(const struct arguments *arguments) {
   has_contract = named != NULL;
   attribution_init(&after, &told, device);
   attribution_init(&before, &told, device);
-  for (int i = 0; i < arguments->n_positional && good; i++) good = add_trace(&after, arguments->positional[i], quiet);
-  if (good && against != NULL) good = add_list(&before, against, quiet);
+  const char *paths[TRACES_MAX];
+  char *list = against != NULL ? xcopy(against) : NULL;
+  size_t n_before = list != NULL ? cut_list(list, paths) : 0;
+  good = list == NULL || n_before > 0;
+  good = good && add_traces(&after, arguments->positional, (size_t)arguments->n_positional, quiet);
+  if (good && list != NULL) good = add_traces(&before, paths, n_before, quiet);
   if (good && against != NULL) good = only_timelines(&after) && only_timelines(&before);
   int code = EXIT_WRONG_INPUT;
   if (good) {
@@ -230,6 +272,7 @@ static int run(const struct arguments *arguments) {
   attribution_release(&after);
   attribution_release(&before);
   if (has_contract) contract_file_release(&contract);
+  free(list);
   return code;
 }
 
@@ -247,5 +290,5 @@ const struct command command_attribute = {
                "Every nanosecond of the window belongs to one state, so that the account sums to the wall; what nothing explains is\n"
                "a state of its own. What it yields is suspected: a trace accounts, only an intervention confirms.\n"
                "With --against it says what changed; it exits with 3 where the two are not the same work.",
-    .example = "build/lynxbench attribute tests/recorded/kineto/h100-bert.json.gz",
+    .example = "build/lynxbench attribute tests/recorded/profiles/h100-bert.json.gz",
     .run = run};

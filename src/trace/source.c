@@ -119,6 +119,7 @@ static enum lynx_status look_for_gzip(struct source *s, struct lynx_error *error
 enum lynx_status trace_source_file(int take_descriptor, const char *path, struct trace_source *ret, struct lynx_error *error) {
   struct source *s = source_new(take_descriptor, (struct bytes){NULL, 0}, path, ret);
   enum lynx_status status = look_for_gzip(s, error);
+  if (s->packed) ret->path = NULL; /* who opens the path itself would find it packed */
   if (status == LYNX_OK) return LYNX_OK;
   source_release(s);
   *ret = (struct trace_source){.context = NULL};

@@ -78,7 +78,7 @@ static int sniff(const char *head, size_t length) {
   if (at >= length || (head[at] != '{' && head[at] != '[')) return 0;
   for (size_t i = 0; i < LYNX_COUNT(marks); i++)
     if (memmem(head, length, marks[i], strlen(marks[i])) != NULL) return 80;
-  return 0;
+  return 10; /* a head that is all metadata says nothing; the categories will */
 }
 
 static enum lynx_status read_trace(struct trace_source *source, const struct trace_sink *sink, struct lynx_error *error) {

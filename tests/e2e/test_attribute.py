@@ -1,0 +1,184 @@
+"""Accounts of public traces against what other tools say of the same traces, to the digits they print; the pair of ResNet-50; misuse."""
+import csv
+import gzip
+import io
+import lzma
+import re
+import tarfile
+from lynx import *
+
+PROFILES = os.path.join(SOURCE, "tests/recorded/profiles")
+
+
+def attribute(*arguments, code=0):
+    r = lynx("attribute", "--quiet", *arguments)
+    check_equal(r.returncode, code, f"attribute {' '.join(arguments)}: {r.stderr}")
+    return r
+
+
+def account(*arguments, code=0):
+    return json.loads(attribute("--json", *arguments, code=code).stdout)
+
+
+def unpack(name, to):
+    with tarfile.open(os.path.join(PROFILES, name)) as packed:
+        packed.extractall(to)
+
+
+def closes(trace, what):
+    check_equal(sum(s["ns"] for s in trace["states"]), trace["wall_ns"], f"{what}: the states sum to the wall")
+    check(all(s["layer"] and s["owner"] for s in trace["states"]), f"{what}: every state has a layer and an owner")
+
+
+# --- TraceLens's device timeline: ours is in integers, theirs in doubles of microseconds: a quarter of a nanosecond for each span ---
+for path in sorted(os.listdir(PROFILES)):
+    if not path.endswith(".csv"):
+        continue
+    trace = account("--orphans", "drop", os.path.join(PROFILES, path[:-4] + ".json.gz"))["traces"][0]
+    closes(trace, path)
+    tolerance = 20 + 0.25 * trace["device_spans"]
+    for row in csv.DictReader(open(os.path.join(PROFILES, path))):
+        ours = trace["gpu_timeline_ns"][row["type"]]
+        check(abs(ours - float(row["time ms"]) * 1e6) <= tolerance, f"{path}: {row['type']} is {ours / 1e6} ms, TraceLens says {row['time ms']}")
+
+# With every span kept, what was launched before the trace began counts too: a third more.
+qwen = os.path.join(PROFILES, "h100-qwen.json.gz")
+check_equal(account(qwen)["traces"][0]["launched_before_the_trace"], 509, "orphans are counted")
+kept = account("--orphans", "keep", qwen)["traces"][0]["gpu_timeline_ns"]["total_time"]
+check(49.6e6 < kept < 49.7e6, f"all kept: {kept / 1e6} ms, should be 49.65")
+states = {s["state"] for s in account(qwen)["traces"][0]["states"]}
+check("earlier" in states, "they have a state of their own")
+
+# --- HolisticTraceAnalysis, exactly: times in that trace are whole microseconds, so that its rounding takes nothing ---
+hta = json.load(open(os.path.join(PROFILES, "a100-rank0.hta.json")))
+trace = account("--orphans", "drop", os.path.join(PROFILES, "a100-rank0.json.gz"))["traces"][0]
+check_equal(trace["gpu_timeline_ns"]["total_time"], hta["temporal_us"]["kernel_time(us)"] * 1000, "HTA's kernel time")
+check_equal(trace["gpu_timeline_ns"]["idle_time"], hta["temporal_us"]["idle_time(us)"] * 1000, "HTA's idle time")
+streams = {str(s["stream"]): s for s in trace["streams"]}
+for stream, wanted in hta["streams_us"].items():
+    for kind, us in wanted.items():
+        check_equal(streams[stream][f"{kind}_ns"], us * 1000, f"HTA's {kind} of stream {stream}")
+
+# --- graphs: one call, hundreds of kernels ---
+trace = account(os.path.join(PROFILES, "mi300-sglang-decode.json.gz"))["traces"][0]
+check_equal((trace["graph_launches"], trace["graph_spans"]), (1, 544), "kernels of a graph launch")
+check(any(s["state"] == "idle.graph" for s in trace["states"]), "gaps inside a graph are told apart")
+
+with folder() as d:
+    # --- tb_plugin's exclusive roles of the four ResNet-50 traces, ms per step, to the digits it prints ---
+    unpack("resnet50.tar.xz", d)
+    wanted = {"num_workers_0-worker0.1623143089861": (95.937, 1.915, .088, 0, 2.797, 59.262, 13.674, 1.156, 174.829),
+              "num_workers_0-worker0.1623143566756": (96.683, 1.734, .088, 0, 3.950, 35.504, 13.786, 1.210, 152.955),
+              "num_workers_4-worker0.1623212756351": (97.873, 3.160, .097, 0, 10.462, 1.186, 22.663, 4.251, 139.692),
+              "num_workers_4-worker0.1623213129365": (98.989, 2.885, .098, 0, 10.581, .292, 14.313, 15.596, 142.754)}
+    for name, row in wanted.items():
+        trace = account(f"{d}/resnet50/{name}.json")["traces"][0]
+        closes(trace, name)
+        found = [ns / 1e6 / trace["steps"] for ns in trace["roles_ns"].values()] + [trace["wall_ns"] / 1e6 / trace["steps"]]
+        check(all(abs(f - w) <= 0.00051 for f, w in zip(found, row)), f"{name}: roles are {found}, tb_plugin's are {row}")
+
+    # --- the pair: 46.6 ms accounted, 22.7 realised, and an interval that includes zero ---
+    none, four = (sorted(f"{d}/resnet50/{n}.json" for n in wanted if f"workers_{k}" in n) for k in (0, 4))
+    change = account("--against", ",".join(none), *four)["change"]
+    loader = change["roles"]["DataLoader"]
+    check(abs((loader[1] - loader[0]) / 1e6 + 46.6) < 0.05, f"the data loader's share fell by {(loader[0] - loader[1]) / 1e6} ms")
+    check(abs(change["difference_ns"] / 1e6 + 22.7) < 0.05, f"the step by {change['difference_ns'] / 1e6} ms")
+    check(change["low_ns"] < 0 < change["high_ns"], "with two runs an arm, no change at all is not excluded")
+    check_equal(change["accounted_state"], "idle.data_loader", "the state that changed with it")
+    check(0.48 < change["non_additivity"] < 0.53, f"non-additivity {change['non_additivity']}")
+    text = attribute("--against", ",".join(none), *four).stdout
+    check_in("that includes no change at all", text, "the text says so")
+    check("data_loader" in {f["finding"] for f in account(none[0])["traces"][0]["findings"]}, "the finding before")
+    check("data_loader" not in {f["finding"] for f in account(four[0])["traces"][0]["findings"]}, "and not after")
+
+    # --- outputs ---
+    r = attribute(four[0], "--html", f"{d}/a.html", "--folded", f"{d}/a.folded", "--chrome", f"{d}/a.trace")
+    page = open(f"{d}/a.html", encoding="utf-8").read()
+    for part in ("<svg", "Findings", "What overlapped", "Notes", "Infrastructure"):
+        check_in(part, page, "the page")
+    check("<script" not in page and "http" not in page, "the page stands alone")
+    trace = account(four[0])["traces"][0]
+    slices = json.load(open(f"{d}/a.trace"))["traceEvents"]
+    check(abs(sum(s.get("dur", 0) for s in slices) * 1e3 - trace["wall_ns"]) < 1e3, "the Chrome trace holds the whole window")
+    folded = [line.rsplit(" ", 1) for line in open(f"{d}/a.folded")]
+    check_equal(sum(int(n) for _, n in folded), sum(trace["classes"].values()), "the folded stacks hold all device time")
+    check(any("aten::conv2d;" in stack for stack, _ in folded), "by the host's call path")
+    again = json.loads(attribute("--json", f"{d}/a.trace").stdout)["traces"][0] # our own output is a trace again
+    covered = again["wall_ns"] - again["unexplained_ns"] # between steps nothing is accounted for
+    check(abs(covered - trace["wall_ns"]) < 10000, f"the account of the account: {covered}, should be {trace['wall_ns']}")
+
+    # --- H100 against MI300: other kernels, the same operators ---
+    change = account("--against", os.path.join(PROFILES, "h100-bert.json.gz"), os.path.join(PROFILES, "mi300-bert.json.gz"))["change"]
+    check(change["same_names"] > 0.85 and change["abstained"] is None, f"the same model on two devices: {change['same_names']}")
+    r = account("--against", os.path.join(PROFILES, "h100-bert.json.gz"), os.path.join(PROFILES, "a100-rank0.json.gz"), code=3)
+    check_in("would be a difference in work", r["change"]["abstained"], "two different models")
+
+    # --- Nsight Systems: sums as the documentation of nsys-ai prints them, over both devices ---
+    for name, kernels, nccl in (("before", 535.20, 25.40), ("after", 488.84, 33.74)):
+        path = f"{d}/{name}.sqlite"
+        with gzip.open(os.path.join(PROFILES, f"mfu_2gpu_{name}.sqlite.gz")) as packed, open(path, "wb") as out:
+            shutil.copyfileobj(packed, out)
+        sums = [account("--device", str(k), "--orphans", "keep", path)["traces"][0] for k in (0, 1)]
+        for trace in sums:
+            closes(trace, f"{name}, device {trace['device']}")
+        found = sum(t["kernels"]["sum_ns"] + t["classes"].get("communication", 0) for t in sums) / 1e6
+        check(abs(found - kernels) < 0.006, f"{name}: kernels sum to {found} ms, should be {kernels}")
+        found = sum(t["classes"].get("communication", 0) for t in sums) / 1e6
+        check(abs(found - nccl) < 0.006, f"{name}: communication sums to {found} ms, should be {nccl}")
+        packed = account(os.path.join(PROFILES, f"mfu_2gpu_{name}.sqlite.gz"))["traces"][0]
+        check_equal(packed["wall_ns"], account(path)["traces"][0]["wall_ns"], "packed or not")
+    check_in("no export of Nsight Systems", attribute(os.path.join(SOURCE, "tests/fuzz/corpus/bundle/unsealed"), code=2).stderr, "another database")
+
+    # --- perf: folded as stackcollapse-perf folds, but for a last sample without an empty line behind it, which that drops ---
+    unpack("perf.tar.xz", d)
+    for name in sorted(n for n in os.listdir(d) if n.startswith("perf-")):
+        attribute(f"{d}/{name}", "--folded", f"{d}/out")
+        read = lambda path: {s: int(n) for s, n in (line.rsplit(" ", 1) for line in open(path, errors="replace"))}
+        ours, theirs = read(f"{d}/out"), read(f"{d}/results/{name}")
+        ends_open = not open(f"{d}/{name}", errors="replace").read().endswith("\n\n")
+        differing = {s for s in set(ours) | set(theirs) if ours.get(s) != theirs.get(s)}
+        check(len(differing) <= ends_open and all(ours.get(s, 0) > theirs.get(s, 0) for s in differing), f"{name}: {len(differing)} stacks differ")
+        if ends_open:
+            check_equal(len(differing), 1, f"{name}: the last sample counts")
+
+    # --- CRISP's expected critical paths ---
+    unpack("crisp.tar.xz", d)
+    for name in (f"{i}.json" for i in range(1, 26)):
+        wanted = json.load(open(f"{d}/{name}"))["testing"]
+        wanted = wanted[0] if isinstance(wanted, list) else wanted.get("opTimeExclusive", wanted)
+        found = {f"[{o['service']}] {o['operation']}": o["on_path_ns"] / 1000 for o in account(f"{d}/{name}")["traces"][0]["operations"]}
+        check_equal({k: v for k, v in found.items() if v}, {k: v for k, v in wanted.items() if v}, f"CRISP {name}")
+
+    # --- ranks: a straggler that was planted ---
+    for rank in range(4):
+        events, at, busy = [], 0, 0
+        for i in range(40):
+            late = 400 if rank == 2 else 10 * rank
+            events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": at + late, "dur": 5, "args": {"correlation": i + 1}})
+            events.append({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 7, "ts": at + late + 10, "dur": 500 - late,
+                           "args": {"stream": 7, "device": 0, "correlation": i + 1, "Collective name": "allreduce", "Process Group Name": "0"}})
+            at += 1000
+        json.dump({"distributedInfo": {"rank": rank, "world_size": 4}, "traceEvents": events}, open(f"{d}/rank{rank}.json", "w"))
+    r = account(*(f"{d}/rank{k}.json" for k in range(4)))
+    ranks = {x["rank"]: x for x in r["collectives"]["ranks"]}
+    check_equal((r["collectives"]["matched"], ranks[2]["came_last"], r["collectives"]["transfer_ns"]), (40, 40, 40 * 100000), "rank 2 is last each time")
+    check_equal(ranks[0]["wait_ns"], 40 * 400000, "rank 0 waits for it")
+    check("straggler" in {f["finding"] for f in r["traces"][0]["findings"]}, "the straggler is found")
+
+    # --- misuse ---
+    open(f"{d}/empty.json", "w").write("{}")
+    open(f"{d}/text", "w").write("hello\n")
+    json.dump({"traceEvents": []}, open(f"{d}/nothing.json", "w"))
+    open(f"{d}/cut.json.gz", "wb").write(open(qwen, "rb").read()[:200000])
+    for arguments, part in (([f"{d}/missing"], "No such file"), ([d], "a directory"), ([f"{d}/text"], "no trace that is known"), ([f"{d}/nothing.json"], "nothing to account for"),
+                            ([f"{d}/empty.json"], "traceEvents"), ([qwen, "--device", "7"], "no work of device 7"), ([qwen, "--window", "x"], "accepted: auto, steps"),
+                            ([qwen, "--orphans", "x"], "accepted: apart, drop, keep"), ([qwen, "--top", "-1"], "accepted"), ([qwen, "--back-to-back", "soon"], "5us"),
+                            ([qwen, "--against", ""], "an empty name"), ([qwen, "--against", f"{d}/1.json"], "accepted: traces of spans"), ([qwen, "--contract", f"{d}/text"], "")):
+        check_in(part, attribute(*arguments, code=2).stderr, " ".join(arguments))
+    check_in("the file ends inside an event", attribute(f"{d}/cut.json.gz").stdout, "a file that was cut off is read as far as it goes")
+    closes(account(f"{d}/cut.json.gz")["traces"][0], "a file that was cut off")
+
+    # --- a contract names the owners ---
+    path = contract(f"{d}/c.yaml", 1, owners="{runtime: the kernel people}")
+    check_in("the kernel people", attribute(qwen, "--contract", path).stdout, "owners of a contract")
+finish()
