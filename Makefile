@@ -3,7 +3,7 @@ BUILD ?= build
 CC_CACHE := $(shell command -v ccache 2>/dev/null)
 MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 
-.PHONY: help build demo test test-peers test-gpu check bench simulate fuzz install clean format fresh-machine
+.PHONY: help build demo test test-peers test-gpu check bench bench-peers simulate fuzz install clean format fresh-machine
 
 help:
 	@echo "make demo      install what is missing, build, measure a real inference stack, print claims, write a report"
@@ -13,6 +13,7 @@ help:
 	@echo "make test-gpu  where an NVIDIA GPU is at hand: capture it, hold it against nvidia-smi, keep it as test data"
 	@echo "make check     sanitizers, fuzzing, static analysis, formatting, layers, documents against tables"
 	@echo "make bench     what measuring costs and how late it is, on this machine"
+	@echo "make bench-peers  traces read beside simdjson and HolisticTraceAnalysis, in the same run"
 	@echo "make simulate  hold intervals, steady state and saturation search against simulation (minutes)"
 	@echo "make install   PREFIX=/usr/local: programs, manual pages, completion"
 
@@ -52,6 +53,10 @@ bench: packages-test
 	@ninja -C $(BUILD)
 	@bench/instrument.sh $(BUILD)
 	@python3 bench/capture.py $(BUILD)
+
+bench-peers: packages-bench
+	@$(MAKE) --no-print-directory build
+	@python3 bench/traces.py $(BUILD) $(MEGABYTES)
 
 simulate: packages-test
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja

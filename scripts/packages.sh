@@ -1,15 +1,17 @@
 #!/bin/sh
 # Installs the Debian packages that a step needs: only what is missing, saying so. With everything there it touches no network.
-#   packages.sh build | test | check
+#   packages.sh build | test | check | bench
 set -eu
 build="gcc libc6-dev make meson ninja-build pkg-config libyaml-dev libjansson-dev libsqlite3-dev libssl-dev libcurl4-openssl-dev libhwloc-dev libelf-dev libdnnl-dev zlib1g-dev"
 test="$build python3 sqlite3 openssl socat"
 check="$test git clang libclang-rt-dev clang-tidy clang-format cppcheck"
+bench="$test g++ libsimdjson-dev"
 case ${1:-build} in
   build) wanted=$build ;;
   test) wanted=$test ;;
   check) wanted=$check ;;
-  *) echo "packages.sh: '$1' is not build, test or check" >&2; exit 2 ;;
+  bench) wanted=$bench ;;
+  *) echo "packages.sh: '$1' is not build, test, check or bench" >&2; exit 2 ;;
 esac
 missing=""
 for package in $wanted; do

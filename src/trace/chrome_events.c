@@ -35,6 +35,7 @@ struct reading {
   int64_t base_ns;
   int64_t n_events, lost[TRACE_LOSS_COUNT];
   const struct chrome_category *last; /* most events are of the category of the one before */
+  size_t last_length;
   struct buffer name;                 /* where it had to be unescaped */
   struct open *open;
   size_t n_open, room;
@@ -114,6 +115,7 @@ int64_t chrome_number(struct bytes value, int64_t fallback) {
 }
 
 bool chrome_microseconds(struct bytes value, int64_t *ret_ns) {
+  if (value.length == 0) return false;
   const char *p = value.ptr, *end = p + value.length;
   bool negative = p < end && *p == '-', any = false, round = false;
   int64_t mantissa = 0, exponent = 3; /* of ten: microseconds to nanoseconds */
@@ -228,10 +230,13 @@ static enum outcome read_event(const char **p, const char *end, struct event *re
 }
 
 static const struct chrome_category *category_of(struct reading *r, struct bytes name) {
-  const struct chrome_category *c = r->last;
-  if (c != NULL && name.length > 0 && strncmp(c->name, name.ptr, name.length) == 0 && c->name[name.length] == 0) return c;
-  for (c = r->format->categories; c->name != NULL; c++)
-    if (strlen(c->name) == name.length && memcmp(c->name, name.ptr, name.length) == 0) return r->last = c;
+  if (r->last != NULL && name.length == r->last_length && memcmp(r->last->name, name.ptr, name.length) == 0) return r->last;
+  for (const struct chrome_category *c = r->format->categories; c->name != NULL; c++)
+    if (strlen(c->name) == name.length && memcmp(c->name, name.ptr, name.length) == 0) {
+      r->last = c;
+      r->last_length = name.length;
+      return c;
+    }
   return NULL;
 }
 
@@ -261,7 +266,8 @@ static void emit(struct reading *r, const struct event *e, const struct chrome_c
                             .n_group = -1};
   if (category == NULL) r->lost[TRACE_LOSS_UNKNOWN]++;
   if (category != NULL && category->arguments && r->format->argument != NULL && e != NULL) read_arguments(r->format, &span, e->arguments);
-  if (r->format->finish != NULL && !r->format->finish(&span, bytes_of(category != NULL ? category->name : ""))) {
+  struct bytes named = {category != NULL ? category->name : "", category != NULL ? strlen(category->name) : 0};
+  if (r->format->finish != NULL && !r->format->finish(&span, named)) {
     r->lost[TRACE_LOSS_UNUSED]++;
     return;
   }

@@ -62,7 +62,8 @@ static void argument(struct trace_span *span, struct bytes key, struct bytes val
 
 static bool finish(struct trace_span *span, struct bytes category) {
   bool on_device = span->kind == TRACE_KERNEL || span->kind == TRACE_COPY || span->kind == TRACE_SET;
-  if (bytes_equal(category, "Trace") || bytes_equal(category, "external_correlation") || bytes_equal(category, "cpu_instant_event"))
+  if (span->kind == TRACE_OTHER && (bytes_equal(category, "Trace") || bytes_equal(category, "external_correlation") ||
+                                    bytes_equal(category, "cpu_instant_event")))
     return false;
   if (on_device && span->device < 0) span->device = span->process; /* old files, and those that were cut down */
   if (on_device && span->stream < 0) span->stream = span->thread;
