@@ -11,7 +11,7 @@
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
-#include "report/attribution.h"
+#include "report/attribution_report.h"
 
 enum { OUT_MAX = 1 << 30 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "report/attribution.h"
+#include "report/attribution_report.h"
 #include "report/html_page.h"
 #include "report/svg.h"
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "report/attribution.h"
+#include "report/attribution_report.h"
 
 static void put_histogram(struct json_writer *json, const char *key, const struct histogram *h) {
   json_key(json, key);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "report/attribution.h"
+#include "report/attribution_report.h"
 
 enum { BAR = 24 };
 

@@ -3,7 +3,9 @@
 
 #include "attribute/account.h"
 #include "attribute/call_tree.h"
+#include "attribute/rule.h"
 #include "base/random.h"
+#include "base/root.h"
 #include "tests/check.h"
 
 enum { LENGTH = 400, SPANS_MAX = 60 };
@@ -201,11 +203,28 @@ static void check_classes(void) {
     CHECK_TEXT(work_class_text(work_class_of(rows[i].kind, bytes_of(rows[i].name), bytes_of(""))), work_class_text(rows[i].work));
 }
 
+/* The document names every state and every finding. */
+static void check_document(void) {
+  struct root root = {""};
+  struct buffer text;
+  buffer_init(&text, 1 << 20);
+  CHECK(root_read(&root, RECORDED "/../../docs/attribution.md", &text, NULL) == LYNX_OK);
+  for (int i = 0; i < STATE_COUNT; i++) CHECK_CONTAINS(text.data, account_state_id((enum account_state)i));
+  for (size_t i = 0; rules_all[i] != NULL; i++) {
+    CHECK_CONTAINS(text.data, rules_all[i]->name);
+    CHECK(rules_all[i]->threshold[0] != 0 && rules_all[i]->found.title[0] != 0 && rules_all[i]->found.next[0] != 0 &&
+          rules_all[i]->found.confirm[0] != 0 && rules_all[i]->found.open[0] != 0 && rules_all[i]->found.contributing != 0);
+  }
+  for (size_t i = 0; trace_readers[i] != NULL; i++) CHECK_CONTAINS(text.data, trace_readers[i]->name);
+  buffer_release(&text);
+}
+
 int main(void) {
   struct random_stream random;
   random_init(&random, 5, "timelines");
   for (int i = 0; i < 2000; i++) check_random(&random);
   check_by_hand();
   check_classes();
+  check_document();
   return check_end();
 }

@@ -1,6 +1,6 @@
-/* report/attribution.h: the time account of traces, for a terminal, as a page, as JSON, as folded stacks and as a Chrome trace. */
-#ifndef REPORT_ATTRIBUTION_H
-#define REPORT_ATTRIBUTION_H
+/* report/attribution_report.h: the time account of traces, for a terminal, as a page, as JSON, as folded stacks and as a Chrome trace. */
+#ifndef REPORT_ATTRIBUTION_REPORT_H
+#define REPORT_ATTRIBUTION_REPORT_H
 
 #include "attribute/attribution.h"
 #include "contract/contract.h"
