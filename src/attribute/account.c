@@ -523,8 +523,9 @@ void account_run(const struct timeline *timeline, int64_t device, const struct a
     if (x->ns == 0) continue;
     add_roles(ret, x->open, x->ns);
     bool busy = (x->open & s->device_bits) != 0;
-    if ((x->open & (BIT(BIT_SYNC) | BIT(BIT_ALLOCATE) | BIT(BIT_COPY_CALL) | BIT(BIT_CALL))) || (busy && (x->open & BIT(BIT_LAUNCH))))
-      ret->waiting_ns += x->ns;
+    /* While the device does nothing and has nothing waiting, no call waits for it. */
+    bool calls = (x->open & (BIT(BIT_SYNC) | BIT(BIT_ALLOCATE) | BIT(BIT_COPY_CALL) | BIT(BIT_CALL) | BIT(BIT_LAUNCH))) != 0;
+    if (calls && (busy || (x->open & (BIT(BIT_QUEUED) | BIT(BIT_GRAPH))))) ret->waiting_ns += x->ns;
     if (x->open & BIT(BIT_PATH)) ret->path_ns[host_state(x->open)] += x->ns;
     add_overlaps(ret, x->open, x->ns);
     if (device >= 0 && busy && (x->open & (BIT(BIT_DATA) | BIT(BIT_ANY_DATA)))) ret->hidden_data_ns += x->ns;

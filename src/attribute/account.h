@@ -92,7 +92,7 @@ struct account {
   int64_t n_copies, copied_kib, n_sync_calls, n_queue_empty; /* queue_empty: launches into an idle device with nothing queued */
   struct stream_account *streams;
   size_t n_streams;
-  int64_t waiting_ns;           /* the host in a call that may wait for the device: all but launch calls into an idle one */
+  int64_t waiting_ns;           /* the host in a call while the device is busy or has work waiting: it may wait for it */
   int64_t hidden_data_ns;       /* data loading beneath device work */
   int64_t path_ns[STATE_COUNT]; /* the critical path through host and device, back from the window's end (attribute/critical_path.h) */
 };

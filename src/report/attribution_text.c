@@ -89,8 +89,8 @@ static void put_head(struct buffer *out, const struct colours *c, const struct a
   else (void)snprintf(device, sizeof device, "device %lld%s", (long long)a->device, t->n_devices > 1 ? ", the busiest" : "");
   (void)buffer_printf(out, "%s%s%s\n%s%s%s · %s%s%s · %zu spans", c->strong, t->path, c->plain, c->dim, t->reader, c->plain, device,
                       name != NULL ? ", " : "", name != NULL ? name : "", t->timeline.n_spans);
-  const char *rank = timeline_fact(&t->timeline, "rank");
-  if (rank != NULL && rank[0] != '-') (void)buffer_printf(out, " · rank %s of %s", rank, timeline_fact(&t->timeline, "world_size"));
+  const char *rank = timeline_fact(&t->timeline, "rank"), *ranks = timeline_fact(&t->timeline, "world_size");
+  if (rank != NULL && ranks != NULL && rank[0] != '-' && ranks[0] != '-') (void)buffer_printf(out, " · rank %s of %s", rank, ranks);
   (void)buffer_printf(out, "\nwindow: %s, %.3f ms", window_words(a), (double)a->wall_ns / 1e6);
   if (unit(a) > 1)
     (void)buffer_printf(out, " in %lld steps: %.3f ms each; times below are per step", (long long)a->n_steps,
@@ -339,6 +339,22 @@ static void put_ranks(struct buffer *out, const struct colours *c, const struct 
                         (double)x->ranks[i].busy_ns / 1e6, (double)x->ranks[i].wait_ns / 1e6, (long long)x->ranks[i].n_last);
 }
 
+/* What each layer's states changed by, against what the window changed by. */
+static void put_layer_changes(struct buffer *out, const struct colours *c, const struct attribution_view *view) {
+  const struct attribution_change *x = view->change;
+  double sums[LAYER_COUNT + 1] = {0};
+  for (int i = 0; i < STATE_COUNT; i++) {
+    enum layer layer;
+    bool layered = account_state_layer((enum account_state)i, view->attribution->traces[0].account.device < 0, &layer);
+    sums[layered ? (int)layer : LAYER_COUNT] += x->state_ns[1][i] - x->state_ns[0][i];
+  }
+  (void)buffer_printf(out, "\n%sby layer, of a change of %+.3f ms%s\n", c->dim, x->difference_ns / 1e6, c->plain);
+  for (int l = 0; l <= LAYER_COUNT; l++)
+    if (fabs(sums[l]) >= 500)
+      (void)buffer_printf(out, "%+9.3f ms  %-12s %s\n", sums[l] / 1e6, l < LAYER_COUNT ? layer_text((enum layer)l) : "-",
+                          l < LAYER_COUNT ? attribution_layer_owner(view, (enum layer)l) : "nobody yet");
+}
+
 static void put_change(struct buffer *out, const struct colours *c, const struct attribution_view *view) {
   const struct attribution_change *x = view->change;
   const struct account *a = &view->attribution->traces[0].account;
@@ -375,6 +391,7 @@ static void put_change(struct buffer *out, const struct colours *c, const struct
                         account_state_words((enum account_state)best), attribution_layer(a, (enum account_state)best),
                         attribution_owner(view, a, (enum account_state)best));
   }
+  put_layer_changes(out, c, view);
   if (fabs(x->accounted_ns) > 0)
     (void)buffer_printf(out,
                         "\nThe greatest change that goes with the window's is %+.3f ms (%s); the window's own is %+.3f "

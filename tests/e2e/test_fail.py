@@ -5,7 +5,8 @@ if SANITIZED:
     skip("a preloaded allocator cannot stand before the sanitizer's")
 with folder() as d:
     lynx("run", f"{SOURCE}/tests/e2e/quick.yaml", "--out", f"{d}/a.lynx", "--quiet")
-    for args in (["lint", f"{SOURCE}/examples/demo.yaml"], ["show", f"{d}/a.lynx", "--json"], ["claim", f"{d}/a.lynx"], ["report", f"{d}/a.lynx", "--out", f"{d}/a.html"], ["capture", "--root", f"{SOURCE}/tests/recorded/plain"]):
+    for args in (["lint", f"{SOURCE}/examples/demo.yaml"], ["show", f"{d}/a.lynx", "--json"], ["claim", f"{d}/a.lynx"], ["report", f"{d}/a.lynx", "--out", f"{d}/a.html"], ["capture", "--root", f"{SOURCE}/tests/recorded/plain"],
+                 ["attribute", "--quiet", f"{SOURCE}/tests/recorded/profiles/torch-compile.json.gz", "--html", f"{d}/b.html", "--folded", f"{d}/b.folded"]):
         lynx(*args, env={"LD_PRELOAD": SHIM, "LYNX_FAIL_COUNT": f"{d}/n"})
         n = int(open(f"{d}/n").read().split()[0])
         check(n > 10, f"{args[0]}: the library sees the allocations ({n})")

@@ -15,6 +15,7 @@ static bool apply(const struct evidence *e, struct finding *ret) {
   double share = (double)last->n_last / (double)c->n_matched, fair = 1.0 / (double)c->n_ranks;
   double mean_wait = (double)waiting / (double)(c->n_ranks * (size_t)(c->n_matched));
   ret->share = e->account->wall_ns > 0 ? (double)waiting / (double)c->n_ranks / (double)e->account->wall_ns : 0;
+  if (ret->share > 1) ret->share = 1; /* collectives of several streams wait at once */
   if (share < 0.5 || share < 1.5 * fair || ret->share < 0.02) return false;
   ret->bounded = true;
   ret->bound = ret->share;
