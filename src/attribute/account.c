@@ -91,7 +91,7 @@ struct sweep {
 static void histogram_add(struct histogram *h, int64_t value) {
   size_t bin = 0;
   h->n++;
-  h->sum += value;
+  h->sum = sum_ns(h->sum, value);
   if (value >= 8) {
     int octave = 63 - __builtin_clzll((uint64_t)value);
     bin = (size_t)(octave - 2) * 8 + (size_t)((uint64_t)value >> (octave - 3) & 7);
@@ -118,8 +118,10 @@ int64_t histogram_quantile(const struct histogram *h, double p) {
 static void table_add(struct set_table *t, set open, int64_t ns) {
   if (t->used * 3 >= t->n * 2) {
     struct set_table larger = {.n = t->n == 0 ? SETS_LEAST : 2 * t->n};
-    if (larger.n > SETS_MOST) open &= any_compute | any_copy | BIT(BIT_COMMUNICATION) | BIT(BIT_SET) | BIT(BIT_STEP);
-    else {
+    if (larger.n > SETS_MOST) { /* too many different ones: told apart only coarsely from here on, in at most 64 ways */
+      open = ((open & any_compute) ? BIT(WORK_UNKNOWN) : 0) | ((open & any_copy) ? BIT(BIT_COPY_OTHER) : 0) |
+             (open & (BIT(BIT_COMMUNICATION) | BIT(BIT_SET) | BIT(BIT_EARLIER) | BIT(BIT_STEP)));
+    } else {
       larger.at = xalloc(larger.n, sizeof *larger.at);
       for (size_t i = 0; i < t->n; i++)
         if (t->at[i].ns != 0) table_add(&larger, t->at[i].open, t->at[i].ns);
@@ -284,9 +286,11 @@ static set call_bits(enum work_class work) {
   }
 }
 
-/* Does what this thread does say why the device waits? Of threads that never launch anything, no. */
+/* Does what this thread does say why the device waits? Of threads that never launch anything on it, no. */
 static bool thread_speaks(const struct sweep *s, const struct track *track) {
-  return s->account->device < 0 || !s->timeline->has_calls || track->launches;
+  int64_t device = s->account->device;
+  if (device < 0 || !s->timeline->has_calls) return true;
+  return device < 64 ? (track->launches_on >> device & 1) != 0 : track->launches;
 }
 
 static set host_bits_of(const struct sweep *s, const struct span *span) {
@@ -320,11 +324,15 @@ static void note_device_span(struct sweep *s, const struct span *span) {
   const struct timeline *t = s->timeline;
   struct account *a = s->account;
   enum work_class work = (enum work_class)t->names[span->name].work;
-  a->class_busy_ns[work] += span->duration_ns;
+  a->class_busy_ns[work] = sum_ns(a->class_busy_ns[work], span->duration_ns);
   a->class_n[work]++;
   if (work < WORK_COMPUTE_END) histogram_add(&a->kernels, span->duration_ns);
   if (work == WORK_COPY) a->n_copies++;
-  if (span->kind == TRACE_COPY) a->copied_kib += span->more;
+  if (span->kind == TRACE_COPY) {
+    float bytes;
+    memcpy(&bytes, &span->more, sizeof bytes);
+    a->copied_bytes += (double)bytes;
+  }
   if (span->link == 0 || t->links[span->link - 1].call == 0) return;
   const struct span *call = &t->spans[t->links[span->link - 1].call - 1];
   int64_t delay = span->start_ns - (call->start_ns + call->duration_ns);
@@ -385,12 +393,15 @@ static void sweep_run(struct sweep *s) {
 
 /* --- before the sweep: streams, the threshold, the window --- */
 
-static struct stream_account *stream_of(struct account *a, int64_t stream) {
-  for (size_t i = 0; i < a->n_streams; i++)
-    if (a->streams[i].stream == stream) return &a->streams[i];
-  a->streams = xgrow(a->streams, a->n_streams + 1, sizeof *a->streams);
-  a->streams[a->n_streams] = (struct stream_account){.stream = stream};
-  return &a->streams[a->n_streams++];
+/* of_track: index + 1 of each track's stream; 0: none yet. */
+static struct stream_account *stream_of(struct account *a, uint32_t *of_track, int64_t stream) {
+  if (*of_track == 0) {
+    if ((a->n_streams & (a->n_streams - 1)) == 0)
+      a->streams = xgrow(a->streams, a->n_streams == 0 ? 1 : 2 * a->n_streams, sizeof *a->streams);
+    a->streams[a->n_streams] = (struct stream_account){.stream = stream};
+    *of_track = (uint32_t)++a->n_streams;
+  }
+  return &a->streams[*of_track - 1];
 }
 
 /* The gaps of each stream, and from those behind which work was already waiting, how soon the device takes up the next. */
@@ -399,23 +410,24 @@ static void look_at_streams(struct sweep *s) {
   struct account *a = s->account;
   int64_t *last_end = xalloc(t->n_tracks + 1, sizeof *last_end), delay_ns = s->options->consecutive_delay_ns;
   bool *seen = xalloc(t->n_tracks + 1, sizeof *seen);
+  uint32_t *of_track = xalloc(t->n_tracks + 1, sizeof *of_track);
   s->first_device_ns = INT64_MAX;
   s->last_device_ns = INT64_MIN;
   if (delay_ns == 0) delay_ns = CONSECUTIVE_DELAY_NS;
   for (size_t i = 0; i < t->n_spans; i++) {
     const struct span *span = &t->spans[i];
     if (!of_device(s, span, false)) continue;
-    struct stream_account *stream = stream_of(a, t->tracks[span->track].thread);
+    struct stream_account *stream = stream_of(a, &of_track[span->track], t->tracks[span->track].thread);
     int64_t end_ns = span->start_ns + span->duration_ns, gap_ns = span->start_ns - last_end[span->track];
     const struct link *link = span->link != 0 && t->links[span->link - 1].call != 0 ? &t->links[span->link - 1] : NULL;
     const struct span *call = link != NULL ? &t->spans[link->call - 1] : NULL;
     stream->n_spans++;
-    stream->busy_ns += span->duration_ns;
+    stream->busy_ns = sum_ns(stream->busy_ns, span->duration_ns);
     if (seen[span->track]) {
       stream->n_overlapping += gap_ns < 0;
-      if (call != NULL && call->start_ns > last_end[span->track]) stream->host_wait_ns += gap_ns;
-      else if (gap_ns < delay_ns) stream->kernel_wait_ns += gap_ns;
-      else stream->other_ns += gap_ns;
+      if (call != NULL && call->start_ns > last_end[span->track]) stream->host_wait_ns = sum_ns(stream->host_wait_ns, gap_ns);
+      else if (gap_ns < delay_ns) stream->kernel_wait_ns = sum_ns(stream->kernel_wait_ns, gap_ns);
+      else stream->other_ns = sum_ns(stream->other_ns, gap_ns);
       if (call != NULL && link->n_device == 1 && gap_ns >= 0 && call->start_ns + call->duration_ns < last_end[span->track])
         histogram_add(&a->back_to_back, gap_ns);
     }
@@ -426,6 +438,7 @@ static void look_at_streams(struct sweep *s) {
   }
   free(last_end);
   free(seen);
+  free(of_track);
 }
 
 static void choose_threshold(struct account *a, int64_t declared_ns) {
@@ -525,7 +538,9 @@ void account_run(const struct timeline *timeline, int64_t device, const struct a
     bool busy = (x->open & s->device_bits) != 0;
     /* While the device does nothing and has nothing waiting, no call waits for it. */
     bool calls = (x->open & (BIT(BIT_SYNC) | BIT(BIT_ALLOCATE) | BIT(BIT_COPY_CALL) | BIT(BIT_CALL) | BIT(BIT_LAUNCH))) != 0;
-    if (calls && (busy || (x->open & (BIT(BIT_QUEUED) | BIT(BIT_GRAPH))))) ret->waiting_ns += x->ns;
+    bool waits = calls && (busy || (x->open & (BIT(BIT_QUEUED) | BIT(BIT_GRAPH))));
+    if (!waits && (calls || (x->open & (BIT(BIT_OPERATOR) | BIT(BIT_DATA) | BIT(BIT_TOKENIZER) | BIT(BIT_COMPILE)))))
+      ret->host_own_ns += x->ns;
     if (x->open & BIT(BIT_PATH)) ret->path_ns[host_state(x->open)] += x->ns;
     add_overlaps(ret, x->open, x->ns);
     if (device >= 0 && busy && (x->open & (BIT(BIT_DATA) | BIT(BIT_ANY_DATA)))) ret->hidden_data_ns += x->ns;
@@ -549,6 +564,10 @@ void account_release(struct account *account) {
 
 int64_t account_unexplained(const struct account *account) {
   return account->states[STATE_NOTHING] + account->states[STATE_QUEUED];
+}
+
+double account_unexplained_share(const struct account *account) {
+  return account->wall_ns > 0 ? (double)account_unexplained(account) / (double)account->wall_ns : 0;
 }
 
 int64_t account_busy(const struct account *account) {

@@ -89,10 +89,12 @@ struct account {
   struct histogram kernels, launches, delays, back_to_back;           /* durations; delay: end of the call to start on the device */
   int64_t threshold_ns;                                               /* of STATE_LATENCY */
   bool threshold_measured;
-  int64_t n_copies, copied_kib, n_sync_calls, n_queue_empty; /* queue_empty: launches into an idle device with nothing queued */
+  double copied_bytes;
+  int64_t n_copies, n_sync_calls, n_queue_empty; /* queue_empty: launches into an idle device with nothing queued */
   struct stream_account *streams;
   size_t n_streams;
-  int64_t waiting_ns;           /* the host in a call while the device is busy or has work waiting: it may wait for it */
+  int64_t host_own_ns; /* the host in an operator or a call, but for calls while the device is busy or has work waiting, which may wait for
+                          it */
   int64_t hidden_data_ns;       /* data loading beneath device work */
   int64_t path_ns[STATE_COUNT]; /* the critical path through host and device, back from the window's end (attribute/critical_path.h) */
 };
@@ -111,6 +113,7 @@ void account_run(const struct timeline *timeline, int64_t device, const struct a
 void account_release(struct account *account);
 
 int64_t account_unexplained(const struct account *account);
+double account_unexplained_share(const struct account *account);
 int64_t account_idle(const struct account *account); /* all that the device did not do */
 int64_t account_busy(const struct account *account);
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUSY_PERCENT = 85, IDLE_PERCENT = 50 };
+static const double BUSY_SHARE = 0.85, IDLE_SHARE = 0.5;
 
 void attribution_init(struct attribution *attribution, const struct account_options *options, int64_t device) {
-  *attribution = (struct attribution){.options = *options, .device = device};
+  *attribution = (struct attribution){.options = *options, .device = device, .preferred = -1};
 }
 
 /* The device whose spans take the most time. */
@@ -18,7 +18,7 @@ static int64_t busiest(struct attributed_trace *trace) {
   trace->n_devices = n < DEVICES_MAX ? n : DEVICES_MAX;
   for (size_t i = 0; i < t->n_spans; i++)
     for (size_t d = 0; d < trace->n_devices && kind_on_device((enum trace_kind)t->spans[i].kind); d++)
-      if (t->tracks[t->spans[i].track].process == trace->devices[d]) trace->busy_ns[d] += t->spans[i].duration_ns;
+      if (t->tracks[t->spans[i].track].process == trace->devices[d]) trace->busy_ns[d] = sum_ns(trace->busy_ns[d], t->spans[i].duration_ns);
   for (size_t d = 1; d < trace->n_devices; d++)
     if (trace->busy_ns[d] > trace->busy_ns[best]) best = d;
   return trace->n_devices > 0 ? trace->devices[best] : -1;
@@ -46,7 +46,7 @@ static void total_names(struct attributed_trace *trace) {
     if (n->n == 0 || s->duration_ns < n->least_ns) n->least_ns = s->duration_ns;
     if (s->duration_ns > n->greatest_ns) n->greatest_ns = s->duration_ns;
     n->n++;
-    n->ns += s->duration_ns;
+    n->ns = sum_ns(n->ns, s->duration_ns);
   }
   for (size_t i = 0; i < t->n_names; i++)
     if (all[i].n > 0) {
@@ -121,16 +121,25 @@ static enum lynx_status read_one(const struct attribution *attribution, const st
     return LYNX_OK;
   }
   int64_t device = busiest(trace);
-  if (attribution->device >= 0) {
+  int64_t wanted = attribution->device >= 0 ? attribution->device : attribution->preferred;
+  if (wanted >= 0) {
     bool there = false;
-    for (size_t i = 0; i < trace->n_devices; i++) there = there || trace->devices[i] == attribution->device;
-    if (!there) {
+    for (size_t i = 0; i < trace->n_devices; i++) there = there || trace->devices[i] == wanted;
+    if (!there && attribution->device >= 0) {
       trace_release(trace);
       return lynx_fail(error, LYNX_INPUT, "it shows no work of device %lld", (long long)attribution->device);
     }
-    device = attribution->device;
+    if (there) device = wanted;
   }
   account_run(&trace->timeline, device, &attribution->options, &trace->account);
+  enum account_window asked = attribution->options.window;
+  if ((asked != WINDOW_AUTO && trace->account.window != asked) || trace->account.wall_ns <= 0) {
+    bool empty = trace->account.wall_ns <= 0;
+    trace_release(trace);
+    if (empty) return lynx_fail(error, LYNX_INPUT, "the window is empty: no event in it has a duration");
+    return lynx_fail(error, LYNX_INPUT,
+                     asked == WINDOW_STEPS ? "it holds no profiler steps for --window steps" : "it shows no device for --window device");
+  }
   total_names(trace);
   return LYNX_OK;
 }
@@ -221,16 +230,17 @@ void attribution_release(struct attribution *a) {
 }
 
 enum bound_by attribution_bound(const struct account *a) {
-  int64_t busy = account_busy(a);
-  if (a->device < 0 || a->wall_ns <= 0 || 5 * account_unexplained(a) > a->wall_ns) return BOUND_UNKNOWN;
-  if (100 * busy >= BUSY_PERCENT * a->wall_ns) return BOUND_DEVICE;
-  return 100 * busy < IDLE_PERCENT * a->wall_ns ? BOUND_SOFTWARE : BOUND_MIXED;
+  if (a->device < 0 || a->wall_ns <= 0 || account_unexplained_share(a) > 0.2) return BOUND_UNKNOWN;
+  double busy = (double)account_busy(a) / (double)a->wall_ns;
+  return busy >= BUSY_SHARE ? BOUND_DEVICE : busy < IDLE_SHARE ? BOUND_SOFTWARE : BOUND_MIXED;
 }
 
 double attribution_host_share(const struct attributed_trace *trace) {
   const struct account *a = &trace->account;
   size_t n_launching = 0;
-  for (size_t i = 0; i < trace->timeline.n_tracks; i++) n_launching += trace->timeline.tracks[i].launches;
+  for (size_t i = 0; i < trace->timeline.n_tracks; i++)
+    n_launching += a->device >= 0 && a->device < 64 ? (trace->timeline.tracks[i].launches_on >> a->device & 1) != 0
+                                                    : trace->timeline.tracks[i].launches;
   if (a->device < 0 || n_launching != 1 || a->wall_ns <= 0) return -1;
-  return 1 - (double)a->waiting_ns / (double)a->wall_ns; /* what may wait would return at once */
+  return (double)a->host_own_ns / (double)a->wall_ns;
 }

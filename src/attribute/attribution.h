@@ -40,7 +40,8 @@ struct attributed_trace {
 
 struct attribution {
   struct account_options options;
-  int64_t device; /* which one was asked for; -1: the busiest */
+  int64_t device;    /* which one was asked for; -1: the busiest */
+  int64_t preferred; /* where none was asked for: this one, if the trace shows it; -1: none */
   struct attributed_trace *traces;
   size_t n_traces;
   struct collectives collectives; /* over the traces, where they are ranks of one job */
@@ -78,7 +79,7 @@ struct attribution_change {
   double difference_ns, low_ns, high_ns;                               /* of the wall, B - A, and its 95 % interval */
   bool bounded;                                                        /* is there an interval? Two traces in each arm at least */
   /* How much of both is the same work: operators by name and number, the same by call path; 1: all. */
-  double same_names, same_paths;
+  double same_names, same_paths, work[2]; /* work: how many operators (or kernels) per unit */
   bool abstained;
   char reason[240];
   enum account_state accounted;        /* the state that changed most in the direction of the wall */
@@ -96,7 +97,8 @@ enum bound_by { BOUND_DEVICE, BOUND_MIXED, BOUND_SOFTWARE, BOUND_UNKNOWN };
 /* The device is busy for at least 85 % of the window; for less than half; between; or there is no device, or too much is unexplained. */
 enum bound_by attribution_bound(const struct account *account);
 
-/* For an infinitely fast device: the share of the window that the launching thread needs for itself, if one thread launches; else -1. */
+/* For an infinitely fast device: the share of the window that the launching thread needs for itself at least (operators, and calls that do
+ * not wait for the device), if one thread launches; else -1. */
 double attribution_host_share(const struct attributed_trace *trace);
 
 #endif

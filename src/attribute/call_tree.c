@@ -62,7 +62,7 @@ void call_tree_build(const struct timeline *t, struct call_tree *ret) {
     if (kind_on_device((enum trace_kind)s->kind)) {
       if (s->flags & SPAN_ORPHAN) continue;
       uint32_t node = child_of(&b, s->link != 0 ? node_of_link[s->link - 1] : 0, s->name);
-      ret->nodes[node].device_ns += s->duration_ns;
+      ret->nodes[node].device_ns = sum_ns(ret->nodes[node].device_ns, s->duration_ns);
       ret->nodes[node].n++;
       continue;
     }
@@ -77,7 +77,7 @@ void call_tree_build(const struct timeline *t, struct call_tree *ret) {
     }
     if (s->kind == TRACE_OVERHEAD) continue;
     uint32_t node = child_of(&b, here, s->name);
-    ret->nodes[node].host_ns += s->duration_ns;
+    ret->nodes[node].host_ns = sum_ns(ret->nodes[node].host_ns, s->duration_ns);
     ret->nodes[node].n++;
     push(stack, s->start_ns + s->duration_ns, node);
   }

@@ -155,11 +155,19 @@ static void find_accounted(struct attribution_change *c) {
 
 static void judge(const struct attribution *a, const struct attribution *b, struct attribution_change *c) {
   bool host_a = a->traces[0].account.device < 0, host_b = b->traces[0].account.device < 0;
-  if (host_a != host_b) (void)snprintf(c->reason, sizeof c->reason, "one arm shows a device, the other only the host");
+  bool steps_a = a->traces[0].account.window == WINDOW_STEPS, steps_b = b->traces[0].account.window == WINDOW_STEPS;
+  if (steps_a != steps_b)
+    (void)snprintf(c->reason, sizeof c->reason, "one arm has profiler steps, the other none: their windows are not alike");
+  else if (host_a != host_b) (void)snprintf(c->reason, sizeof c->reason, "one arm shows a device, the other only the host");
   else if (c->same_names < 0.5)
     (void)snprintf(c->reason, sizeof c->reason,
                    "only %.0f %% of the operators are the same work in both: a difference in time would be a difference in work",
                    100 * c->same_names);
+  else if (!c->per_step && fabs(c->work[1] - c->work[0]) > 0.1 * fmax(c->work[0], c->work[1]))
+    (void)snprintf(c->reason, sizeof c->reason,
+                   "the windows hold different amounts of work (%.0f and %.0f operators or kernels), and no steps to divide by: trace the "
+                   "same number of steps",
+                   c->work[0], c->work[1]);
   c->abstained = c->reason[0] != 0;
 }
 
@@ -181,7 +189,10 @@ void attribution_compare(const struct attribution *a, const struct attribution *
   }
   bound_difference(ret, variance[0], variance[1]);
   find_accounted(ret);
-  ret->same_names = sameness(operators.used > 0 ? &operators : &kernels);
+  const struct work_table *counted = operators.used > 0 ? &operators : &kernels;
+  for (size_t i = 0; i < counted->n; i++)
+    for (int arm = 0; arm < 2; arm++) ret->work[arm] += counted->items[i].n[arm];
+  ret->same_names = sameness(counted);
   ret->same_paths = operators.used > 0 ? sameness(&paths) : ret->same_names;
   judge(a, b, ret);
   list_changes(kernels.used > 0 ? &kernels : &operators, ret);

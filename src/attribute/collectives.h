@@ -1,8 +1,11 @@
 /* attribute/collectives.h: collectives over several ranks: how much of each rank's time in them is transfer, and how much is waiting for
- * the others. Method   the n-th collective of a process group on one rank belongs to the n-th on the others; transfer is the least duration
- * over the ranks, a rank's waiting is what its own takes longer. That needs no common clock; the skew of the starts does Source TraceLens's
- * NCCL analyser; bus bandwidth by nccl-tests' factors Limits   a group whose counts differ between ranks is matched up to the shortest;
- * names that differ are not matched, and counted */
+ * the others.
+ * Method   a collective on one rank belongs to that of the same process group with the same sequence number on the others, or, where there
+ *          are no numbers, to the n-th as the n-th; transfer is the least duration over the ranks, a rank's waiting is what its own takes
+ *          longer. That needs no common clock; the skew of the starts does
+ * Source   TraceLens's NCCL analyser; bus bandwidth by nccl-tests' factors
+ * Limits   without sequence numbers, a collective that one trace lacks shifts those behind it; what differs in name or size is not
+ *          matched, and counted */
 #ifndef ATTRIBUTE_COLLECTIVES_H
 #define ATTRIBUTE_COLLECTIVES_H
 

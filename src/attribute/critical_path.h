@@ -1,10 +1,11 @@
 /* attribute/critical_path.h: what would have had to end sooner for the window to end sooner, as far as the trace shows what waited for
- * what. Method   backwards from the window's end, each time to what came last before it could begin: on the device to the span before on
- * its stream, or to the launch call where that came later; on the host to the device span that a synchronising call waited for Source   the
- * dependencies are those of HolisticTraceAnalysis's critical path (nesting, launch, stream order, synchronisation); walked back along the
- * last to arrive, as CRISP does for requests, in place of the longest path of a graph Limits   waits between streams are guessed from who
- * ended last; locks and queues between host threads are not in a trace. A shorter path does not shorten the window by as much: another path
- * may then be the critical one */
+ * what.
+ * Method   backwards from the window's end, each time to what came last before it could begin: on the device to the span before on its
+ *          stream, or to the launch call where that came later; on the host to the device span that a synchronising call waited for
+ * Source   the dependencies are those of HolisticTraceAnalysis's critical path (nesting, launch, stream order, synchronisation); walked
+ *          back along the last to arrive, as CRISP does for requests, in place of the longest path of a graph
+ * Limits   waits between streams are guessed from who ended last; locks and queues between host threads are not in a trace. A shorter
+ *          path does not shorten the window by as much: another path may then be the critical one */
 #ifndef ATTRIBUTE_CRITICAL_PATH_H
 #define ATTRIBUTE_CRITICAL_PATH_H
 

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPANS_MAX = 1 << 24, DEPTH_MAX = 1000, NONE = -1 };
+/* Beyond so many siblings, an overlap is taken as one without looking closer: that would cost the square of their number. */
+enum { SPANS_MAX = 1 << 24, DEPTH_MAX = 1000, SIBLINGS_MAX = 4096, NONE = -1 };
 
 struct request_span {
   const char *service, *name, *trace_id, *id, *parent_id;
@@ -56,8 +57,13 @@ static void join_parents(struct requests *r) {
   uint32_t *slots = xalloc(n, sizeof *slots);
   for (size_t i = 0; i < r->n_spans; i++) {
     size_t k = hash_two(r->spans[i].trace_id, r->spans[i].id) & (n - 1);
-    while (slots[k] != 0) k = (k + 1) & (n - 1);
-    slots[k] = (uint32_t)i + 1;
+    bool again = false; /* an id that stands twice: its first span is the parent of whoever names it */
+    while (slots[k] != 0 && !again) {
+      const struct request_span *s = &r->spans[slots[k] - 1];
+      again = strcmp(s->id, r->spans[i].id) == 0 && strcmp(s->trace_id, r->spans[i].trace_id) == 0;
+      k = (k + 1) & (n - 1);
+    }
+    if (!again) slots[k] = (uint32_t)i + 1;
   }
   for (size_t i = r->n_spans; i-- > 0;) { /* so that children stand in their order */
     struct request_span *s = &r->spans[i];
@@ -140,7 +146,7 @@ static bool happens_before(const struct requests *r, const struct request_span *
   if (before->end_ns < later->start_ns) return true;
   bool shifted = before->end_ns < later->end_ns && before->start_ns < later->start_ns;
   if (!shifted || parent->duration_ns == 0 || 100 * (before->end_ns - later->start_ns) >= parent->duration_ns) return false;
-  return events_between(r, children, n, later->start_ns, before->end_ns) == 2;
+  return n <= SIBLINGS_MAX && events_between(r, children, n, later->start_ns, before->end_ns) == 2;
 }
 
 /* Returns how long the span is. on_path: its own time counts for the path too. */
@@ -163,7 +169,7 @@ static int64_t walk(struct requests *r, int64_t at, int depth, bool on_path) {
     bool next = later == NULL || happens_before(r, s, children, n, c, later);
     int64_t ns = walk(r, children[i].span, depth + 1, on_path && next);
     if (!next) continue;
-    path_ns += ns;
+    path_ns = sum_ns(path_ns, ns);
     later = c;
   }
   /* Own work: what no child covers. Children stand by their ends, the last first. */
@@ -173,8 +179,8 @@ static int64_t walk(struct requests *r, int64_t at, int depth, bool on_path) {
     if (c->end_ns > from_ns) covered_ns += c->end_ns - from_ns;
     if (c->end_ns > reached_ns) reached_ns = c->end_ns;
   }
-  o->work_ns += s->duration_ns > covered_ns ? s->duration_ns - covered_ns : 0;
-  if (on_path) o->on_path_ns += s->duration_ns > path_ns ? s->duration_ns - path_ns : 0;
+  o->work_ns = sum_ns(o->work_ns, s->duration_ns > covered_ns ? s->duration_ns - covered_ns : 0);
+  if (on_path) o->on_path_ns = sum_ns(o->on_path_ns, s->duration_ns > path_ns ? s->duration_ns - path_ns : 0);
   free(children);
   return s->duration_ns;
 }
@@ -193,7 +199,7 @@ void requests_finish(struct requests *r) {
   for (size_t i = 0; i < r->n_spans; i++) {
     if (r->spans[i].parent != NONE) continue;
     r->n_roots++;
-    r->total_ns += r->spans[i].duration_ns;
+    r->total_ns = sum_ns(r->total_ns, r->spans[i].duration_ns);
     (void)walk(r, (int64_t)i, 0, true);
   }
   for (size_t i = 0; i < r->n_operations; i++) reached += r->operations[i].n;

@@ -64,7 +64,7 @@ static bool is_go_method(const char *name) {
 
 /* One frame's text; inlined frames stand in one symbol, with arrows between, the outermost first. */
 static void put_frame(struct buffer *out, struct bytes symbol, struct bytes module, bool inlined, bool java) {
-  char name[2048], *to = name;
+  char name[2048], *to;
   if (bytes_equal(symbol, "[unknown]")) {
     if (bytes_equal(module, "[unknown]")) (void)buffer_text(out, "[unknown]");
     else {
@@ -128,6 +128,8 @@ void samples_add(struct samples *s, const struct trace_sample *sample) {
   buffer_init(&stack, STACK_TEXT_MAX);
   for (size_t i = 0; i < sample->command.length; i++)
     (void)buffer_append(&stack, sample->command.ptr[i] == ' ' ? "_" : sample->command.ptr + i, 1);
+  for (size_t i = 0; i < stack.length; i++)
+    if ((unsigned char)stack.data[i] < 0x20 || stack.data[i] == 0x7f) stack.data[i] = '?';
   bool java = stack.length >= 4 && memcmp(stack.data, "java", 4) == 0;
   for (size_t i = sample->n_frames; i-- > 0;)
     if (sample->frames[i].symbol.length == 0 || sample->frames[i].symbol.ptr[0] != '(') put_symbol(&stack, &sample->frames[i], java);

@@ -89,7 +89,7 @@ static uint32_t intern_name(struct timeline *t, enum trace_kind kind, struct byt
     const struct span_name *n = &t->names[slots->at[k] - 1];
     if (n->kind == kind && n->length == length && memcmp(n->text, name.ptr, length) == 0) return slots->at[k] - 1;
   }
-  if (t->n_names == NAMES_MAX) return 0;
+  if (t->n_names == NAMES_MAX) return NAMES_MAX;
   make_room((void **)&t->names, t->n_names, &t->names_room, sizeof *t->names);
   t->names[t->n_names] = (struct span_name){.text = arena_text(&t->arena, name.ptr, length),
                                             .length = (uint32_t)length,
@@ -179,9 +179,17 @@ void timeline_add_span(struct timeline *t, const struct trace_span *s) {
     t->room = room;
   }
   span.name = intern_name(t, s->kind, s->name, s->type);
+  if (span.name == NAMES_MAX) {
+    t->full = true;
+    return;
+  }
   if (s->correlation != 0 && (kind_on_device(s->kind) || s->kind == TRACE_RUNTIME)) span.link = intern_link(t, s->correlation, s->scope);
-  if (s->kind == TRACE_COPY && s->bytes > 0) span.more = s->bytes / 1024 > UINT32_MAX ? UINT32_MAX : (uint32_t)((s->bytes + 1023) / 1024);
-  if (s->kind == TRACE_KERNEL && (s->collective.length > 0 || t->names[span.name].work == WORK_COMMUNICATION)) span.more = add_collective(t, s);
+  if (s->kind == TRACE_COPY && s->bytes > 0) {
+    float bytes = (float)s->bytes; /* to seven digits */
+    memcpy(&span.more, &bytes, sizeof span.more);
+  }
+  if (s->kind == TRACE_KERNEL && (s->collective.length > 0 || t->names[span.name].work == WORK_COMMUNICATION))
+    span.more = add_collective(t, s);
   t->tracks[span.track].n_spans++;
   t->tracks[span.track].n_device += kind_on_device(s->kind);
   t->n_kind[s->kind]++;
@@ -321,6 +329,8 @@ void timeline_finish(struct timeline *t) {
     struct span *call = &t->spans[link->call - 1];
     call->flags |= SPAN_LAUNCHES;
     t->tracks[call->track].launches = true;
+    int64_t device = t->tracks[s->track].process;
+    if (device >= 0 && device < 64) t->tracks[call->track].launches_on |= (uint64_t)1 << device;
     t->n_early += s->start_ns < call->start_ns;
     if (link->n_device > 1) {
       t->n_graph_spans++;

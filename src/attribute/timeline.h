@@ -2,7 +2,7 @@
  * Shapes   spans[n] by start, the longer first where two start together; 32 bytes each
  * Units    nanoseconds of the trace's clock
  * Order    timeline_init; timeline_add_* while the trace is read; timeline_finish once; then read-only
- * Limits   4,294,967,295 spans, 65,535 tracks, 16,777,216 names; what is beyond is counted as lost */
+ * Limits   4,294,967,295 spans, 65,535 tracks, 4,194,304 names; spans beyond are left out, and `full` says so */
 #ifndef ATTRIBUTE_TIMELINE_H
 #define ATTRIBUTE_TIMELINE_H
 
@@ -19,7 +19,7 @@ struct span {
   int64_t start_ns, duration_ns;
   uint32_t name;
   uint32_t link; /* of a host call or device span: index into links + 1; 0: none */
-  uint32_t more; /* of copies: KiB moved; of communication: index into collectives + 1; else 0 */
+  uint32_t more; /* of copies: bytes moved, as the bits of a float; of communication: index into collectives + 1; else 0 */
   uint16_t track;
   uint8_t kind, flags;
 };
@@ -34,6 +34,7 @@ struct track {
   int64_t process, thread; /* of device tracks: device, stream */
   int64_t scope;
   bool on_device, launches;
+  uint64_t launches_on;      /* 1 << device, of the first 64 */
   int64_t n_spans, n_device; /* all; kernels, copies and sets */
 };
 
@@ -86,6 +87,12 @@ void timeline_finish(struct timeline *timeline);
 void timeline_release(struct timeline *timeline);
 
 const char *timeline_fact(const struct timeline *timeline, const char *key); /* NULL: not told */
+
+/* Sums of what spans say of themselves: a hostile trace may claim centuries. */
+static inline int64_t sum_ns(int64_t a, int64_t b) {
+  int64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
 
 static inline bool kind_on_device(enum trace_kind kind) {
   return kind == TRACE_KERNEL || kind == TRACE_COPY || kind == TRACE_SET;

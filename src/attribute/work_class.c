@@ -15,7 +15,7 @@ enum {
   X = 1 << TRACE_OTHER
 };
 
-/* A pattern is found anywhere in the name, whatever its case; '^' before it: at the beginning only. */
+/* A pattern is found anywhere in the name, whatever its case; '^' before it: at the beginning only; '$' behind it too: and nothing more. */
 static const struct rule {
   int kinds;
   const char *pattern;
@@ -38,6 +38,9 @@ static const struct rule {
     {K, "^Memcpy", WORK_COPY},
     {K, "^Memset", WORK_SET},
 
+    {K, "flashinfer::norm", WORK_NORMALISATION},
+    {K, "flashinfer::sampling", WORK_SAMPLING},
+    {K, "flashinfer::activation", WORK_ELEMENTWISE},
     {K, "flash", WORK_ATTENTION},
     {K, "fmha", WORK_ATTENTION},
     {K, "attention", WORK_ATTENTION},
@@ -68,6 +71,7 @@ static const struct rule {
     {K, "igemm_bwd", WORK_CONVOLUTION},
     {K, "cask_cudnn", WORK_CONVOLUTION},
     {K, "cudnn", WORK_CONVOLUTION},
+    {K, "rotary", WORK_ELEMENTWISE},
     {K, "embedding", WORK_INDEXING},
     {K, "fbgemm_gpu::permute", WORK_LAYOUT},
     {K, "fbgemm_gpu::jagged", WORK_LAYOUT},
@@ -119,7 +123,6 @@ static const struct rule {
     {K, "triu_tril", WORK_LAYOUT},
     {K, "tril", WORK_LAYOUT},
     {K, "pad", WORK_LAYOUT},
-    {K, "rotary", WORK_ELEMENTWISE},
     {K, "rope", WORK_ELEMENTWISE},
     {K, "softmax", WORK_REDUCTION},
     {K, "pool", WORK_REDUCTION},
@@ -207,9 +210,10 @@ static const struct rule {
     {O, "einsum", WORK_MATRIX},
     {O, "lstm", WORK_MATRIX},
     {O, "gru", WORK_MATRIX},
+    {O, "aten::normal", WORK_SAMPLING},
     {O, "norm", WORK_NORMALISATION},
     {O, "quant", WORK_CONVERSION},
-    {O, "aten::to", WORK_CONVERSION},
+    {O, "^aten::to$", WORK_CONVERSION},
     {O, "aten::_to_copy", WORK_CONVERSION},
     {O, "^Cast", WORK_CONVERSION},
     {O, "topk", WORK_SAMPLING},
@@ -228,6 +232,7 @@ static const struct rule {
     {O, "cumsum", WORK_REDUCTION},
     {O, "aten::cat", WORK_LAYOUT},
     {O, "aten::copy_", WORK_LAYOUT},
+    {O, "aten::expand", WORK_LAYOUT},
     {O, "aten::contiguous", WORK_LAYOUT},
     {O, "aten::clone", WORK_LAYOUT},
     {O, "Transpose", WORK_LAYOUT},
@@ -239,7 +244,7 @@ static const struct rule {
     {O, "aten::mul", WORK_ELEMENTWISE},
     {O, "aten::div", WORK_ELEMENTWISE},
     {O, "aten::pow", WORK_ELEMENTWISE},
-    {O, "aten::exp", WORK_ELEMENTWISE},
+    {O, "^aten::exp$", WORK_ELEMENTWISE},
     {O, "aten::rsqrt", WORK_ELEMENTWISE},
     {O, "aten::tanh", WORK_ELEMENTWISE},
     {O, "aten::fill_", WORK_ELEMENTWISE},
@@ -261,6 +266,7 @@ static const struct rule {
 static bool contains(struct bytes name, const char *pattern) {
   size_t n = strlen(pattern);
   if (n == 0) return true;
+  if (pattern[0] == '^' && pattern[n - 1] == '$') return name.length == n - 2 && strncasecmp(name.ptr, pattern + 1, n - 2) == 0;
   if (pattern[0] == '^') return name.length >= n - 1 && strncasecmp(name.ptr, pattern + 1, n - 1) == 0;
   for (size_t i = 0; i + n <= name.length; i++)
     if ((name.ptr[i] | 0x20) == (pattern[0] | 0x20) && strncasecmp(name.ptr + i, pattern, n) == 0) return true;

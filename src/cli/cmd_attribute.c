@@ -72,7 +72,7 @@ static enum lynx_status open_trace(const char *path, struct trace_source *ret, i
   if (descriptor < 0 || fstat(descriptor, &info) != 0)
     return lynx_fail(error, errno == ENOENT ? LYNX_NOT_FOUND : LYNX_IO, "cannot be read: %s", strerror(errno));
   *ret_bytes = (int64_t)info.st_size;
-  if (!S_ISDIR(info.st_mode)) return trace_source_file(descriptor, path, ret, error);
+  if (!S_ISDIR(info.st_mode)) return trace_source_file(descriptor, S_ISREG(info.st_mode) ? path : NULL, ret, error);
   (void)close(descriptor);
   return lynx_fail(error, LYNX_INPUT, "a directory; accepted: a trace, or several");
 }
@@ -254,6 +254,7 @@ static int run(const struct arguments *arguments) {
   size_t n_before = list != NULL ? cut_list(list, paths) : 0;
   good = list == NULL || n_before > 0;
   good = good && add_traces(&after, arguments->positional, (size_t)arguments->n_positional, quiet);
+  if (good && after.traces[0].content == CONTENT_TIMELINE) before.preferred = after.traces[0].account.device; /* like with like */
   if (good && list != NULL) good = add_traces(&before, paths, n_before, quiet);
   if (good && against != NULL) good = only_timelines(&after) && only_timelines(&before);
   int code = EXIT_WRONG_INPUT;

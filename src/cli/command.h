@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "base/status.h"
 
-enum { ARGUMENTS_MAX = 16, OPTIONS_MAX = 24 };
+enum { ARGUMENTS_MAX = 64, OPTIONS_MAX = 24 };
 
 /* Whose fault it was. One table, also in the README and every manual page. */
 enum exit_code {

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/root.h"
@@ -57,9 +58,9 @@ const char *argument_option(const struct command *command, const struct argument
 }
 
 int report_error(const struct lynx_error *error) {
-  char text[1100];
+  char text[1100], safe[1100];
   lynx_error_text(error, text, sizeof text);
-  (void)fprintf(stderr, "lynxbench: %s\n", text);
+  (void)fprintf(stderr, "lynxbench: %s\n", text_sanitise(safe, sizeof safe, text, strlen(text)));
   switch (error->status) {
     case LYNX_MACHINE: return EXIT_CONDITIONS;
     case LYNX_PROTOCOL: return EXIT_EXECUTOR;
@@ -100,15 +101,18 @@ bool write_output(const char *path, const char *data, size_t length) {
     return good;
   }
   char temporary[4200];
+  struct stat info;
+  /* A device, a pipe or a link is written through, not replaced. */
+  bool in_place = lstat(path, &info) == 0 && !S_ISREG(info.st_mode);
   (void)snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, (int)getpid());
-  int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  bool good = fd >= 0 && write_all(fd, data, length) && fsync(fd) == 0;
+  int fd = in_place ? open(path, O_WRONLY | O_TRUNC | O_CLOEXEC) : open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  bool good = fd >= 0 && write_all(fd, data, length) && (in_place || fsync(fd) == 0);
   int why = errno;
   if (fd >= 0 && close(fd) != 0 && good) good = false, why = errno;
-  if (good && rename(temporary, path) != 0) good = false, why = errno;
+  if (good && !in_place && rename(temporary, path) != 0) good = false, why = errno;
   if (good) return true;
-  if (fd >= 0) (void)unlink(temporary);
-  (void)fprintf(stderr, "lynxbench: %s: cannot be written: %s; name another with --out\n", path, strerror(why));
+  if (fd >= 0 && !in_place) (void)unlink(temporary);
+  (void)fprintf(stderr, "lynxbench: %s: cannot be written: %s; name another file\n", path, strerror(why));
   return false;
 }
 

@@ -319,8 +319,8 @@ static void put_cards(struct buffer *out, const struct attributed_trace *t) {
   (void)buffer_printf(out,
                       "<div class=card><b%s>%.1f %%</b><span>unexplained</span></div><div class=card><b>%zu</b><span>finding%s, "
                       "suspected</span></div></div>",
-                      20 * account_unexplained(a) > a->wall_ns ? " class=bad" : "",
-                      100 * (double)account_unexplained(a) / (double)a->wall_ns, t->n_findings, t->n_findings == 1 ? "" : "s");
+                      account_unexplained_share(a) > 0.05 ? " class=bad" : "", 100 * account_unexplained_share(a), t->n_findings,
+                      t->n_findings == 1 ? "" : "s");
 }
 
 static void put_requests(struct buffer *out, const struct attribution_view *view, const struct requests *r) {

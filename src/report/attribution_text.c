@@ -53,21 +53,27 @@ void attribution_verdict(const struct attributed_trace *trace, char *text, size_
     case BOUND_SOFTWARE: n = snprintf(text, size, "Software-bound: the device is busy for only %.1f %% of the window.", 100 * busy); break;
     case BOUND_MIXED: n = snprintf(text, size, "Neither wholly: the device is busy for %.1f %% of the window.", 100 * busy); break;
     case BOUND_UNKNOWN:
-      n = snprintf(text, size, "Not established: %.1f %% of the window is unexplained.",
-                   a->wall_ns > 0 ? 100 * (double)account_unexplained(a) / (double)a->wall_ns : 0);
+      n = snprintf(text, size, "Not established: %.1f %% of the window is unexplained.", 100 * account_unexplained_share(a));
       break;
   }
-  if (host >= 0 && n > 0 && (size_t)n < size)
-    (void)snprintf(
-        text + n, size - (size_t)n,
-        " The one thread that launches needs %.1f %% of the window for itself: an infinitely fast device could save at most %.1f %%.",
-        100 * host, 100 * (1 - host));
+  if (host >= 0.01 && n > 0 && (size_t)n < size)
+    (void)snprintf(text + n, size - (size_t)n,
+                   " The one thread that launches spends %.1f %% of the window in operators and in calls that do not wait for the device: "
+                   "an infinitely fast one could save at most %.1f %%.",
+                   100 * host, 100 * (1 - host));
 }
 
 static const char *window_words(const struct account *a) {
   return a->window == WINDOW_STEPS    ? "the profiler's steps"
          : a->window == WINDOW_DEVICE ? "first to last work of the device"
                                       : "first to last event";
+}
+
+enum { PATH_SHOWN = 300 };
+
+/* A file's name may hold anything. */
+static const char *shown_path(const struct attributed_trace *t, char path[PATH_SHOWN]) {
+  return text_sanitise(path, PATH_SHOWN, t->path, strlen(t->path));
 }
 
 /* Per step where there are steps. */
@@ -82,18 +88,18 @@ static char *milliseconds(char *text, size_t size, double ns) {
 
 static void put_head(struct buffer *out, const struct colours *c, const struct attributed_trace *t) {
   const struct account *a = &t->account;
-  char text[700], device[60], key[40];
+  char text[700], device[60], key[40], path[PATH_SHOWN];
   (void)snprintf(key, sizeof key, "device.%lld", (long long)a->device);
   const char *name = timeline_fact(&t->timeline, key);
   if (a->device < 0) (void)snprintf(device, sizeof device, "no device: of the host");
   else (void)snprintf(device, sizeof device, "device %lld%s", (long long)a->device, t->n_devices > 1 ? ", the busiest" : "");
-  (void)buffer_printf(out, "%s%s%s\n%s%s%s · %s%s%s · %zu spans", c->strong, t->path, c->plain, c->dim, t->reader, c->plain, device,
-                      name != NULL ? ", " : "", name != NULL ? name : "", t->timeline.n_spans);
+  (void)buffer_printf(out, "%s%s%s\n%s%s%s · %s%s%s · %zu spans", c->strong, shown_path(t, path), c->plain, c->dim, t->reader, c->plain,
+                      device, name != NULL ? ", " : "", name != NULL ? name : "", t->timeline.n_spans);
   const char *rank = timeline_fact(&t->timeline, "rank"), *ranks = timeline_fact(&t->timeline, "world_size");
   if (rank != NULL && ranks != NULL && rank[0] != '-' && ranks[0] != '-') (void)buffer_printf(out, " · rank %s of %s", rank, ranks);
   (void)buffer_printf(out, "\nwindow: %s, %.3f ms", window_words(a), (double)a->wall_ns / 1e6);
   if (unit(a) > 1)
-    (void)buffer_printf(out, " in %lld steps: %.3f ms each; times below are per step", (long long)a->n_steps,
+    (void)buffer_printf(out, " in %lld steps: %.3f ms each; the account is per step", (long long)a->n_steps,
                         (double)a->wall_ns / 1e6 / unit(a));
   attribution_verdict(t, text, sizeof text);
   (void)buffer_printf(out, "\n%s%s%s\n", c->strong, text, c->plain);
@@ -216,9 +222,9 @@ void attribution_notes(const struct attribution *attribution, const struct attri
   double unclassified = 0, busy = 0;
   for (int i = 0; i < WORK_COMPUTE_END; i++) busy += (double)a->class_busy_ns[i];
   if (busy > 0) unclassified = (double)a->class_busy_ns[WORK_UNKNOWN] / busy;
-  if (20 * account_unexplained(a) > a->wall_ns)
+  if (account_unexplained_share(a) > 0.05)
     (void)buffer_printf(out, "! %.1f %% of the window is unexplained: more than 5 %%. What would explain it was not traced.\n",
-                        100 * (double)account_unexplained(a) / (double)a->wall_ns);
+                        100 * account_unexplained_share(a));
   put_losses(out, t);
   if (line->full) (void)buffer_text(out, "- the trace holds more spans, threads or names than can be kept: what came after is missing\n");
   if (a->device >= 0) {
@@ -274,9 +280,10 @@ static void put_notes(struct buffer *out, const struct colours *c, const struct 
 static void put_requests(struct buffer *out, const struct colours *c, const struct attribution_view *view,
                          const struct attributed_trace *t) {
   const struct requests *r = &t->requests;
+  char path[PATH_SHOWN];
   double total = r->total_ns > 0 ? (double)r->total_ns : 1;
-  (void)buffer_printf(out, "%s%s%s\n%s%s%s · %lld request%s, %zu spans, %.3f ms in all\n", c->strong, t->path, c->plain, c->dim, t->reader,
-                      c->plain, (long long)r->n_roots, r->n_roots == 1 ? "" : "s", r->n_spans, (double)r->total_ns / 1e6);
+  (void)buffer_printf(out, "%s%s%s\n%s%s%s · %lld request%s, %zu spans, %.3f ms in all\n", c->strong, shown_path(t, path), c->plain, c->dim,
+                      t->reader, c->plain, (long long)r->n_roots, r->n_roots == 1 ? "" : "s", r->n_spans, (double)r->total_ns / 1e6);
   (void)buffer_printf(
       out, "\n%s  share     on the path    all work     spans  service and operation                              layer        owner%s\n",
       c->dim, c->plain);
@@ -305,9 +312,11 @@ static void put_requests(struct buffer *out, const struct colours *c, const stru
 static void put_samples(struct buffer *out, const struct colours *c, const struct attribution_view *view,
                         const struct attributed_trace *t) {
   const struct samples *s = &t->samples;
+  char path[PATH_SHOWN];
   double total = s->weight > 0 ? (double)s->weight : 1;
-  (void)buffer_printf(out, "%s%s%s\n%s%s%s · %lld samples of %s over %.3f s\n", c->strong, t->path, c->plain, c->dim, t->reader, c->plain,
-                      (long long)s->n, s->event[0] != 0 ? s->event : "an unnamed event", (double)(s->last_ns - s->first_ns) / 1e9);
+  (void)buffer_printf(out, "%s%s%s\n%s%s%s · %lld samples of %s over %.3f s\n", c->strong, shown_path(t, path), c->plain, c->dim, t->reader,
+                      c->plain, (long long)s->n, s->event[0] != 0 ? s->event : "an unnamed event",
+                      (double)(s->last_ns - s->first_ns) / 1e9);
   (void)buffer_printf(out, "\n%s  share    samples  module                                                        layer        owner%s\n",
                       c->dim, c->plain);
   for (size_t i = 0; i < s->modules.n && i < 5 * view->top; i++) {

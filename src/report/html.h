@@ -1,5 +1,6 @@
 /* report/html.h: self-contained HTML pages, of a bundle and of the difference of two executors: no network, no script, light and dark,
- * prints well. Errors   LIMIT: the page would pass the buffer's limit; INPUT: the bundle's rows cannot be read */
+ * prints well.
+ * Errors   LIMIT: the page would pass the buffer's limit; INPUT: the bundle's rows cannot be read */
 #ifndef REPORT_HTML_H
 #define REPORT_HTML_H
 

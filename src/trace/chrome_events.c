@@ -9,7 +9,7 @@
 #include "base/scan.h"
 #include "trace/window.h"
 
-enum { EVENT_MAX = 1 << 20, OPEN_MAX = 1 << 16, PROGRESS_EVENTS = 4096 };
+enum { EVENT_MAX = 1 << 20, RESYNC_MAX = 4096, OPEN_MAX = 4096, OPEN_NAME_MAX = 2000, PROGRESS_EVENTS = 4096 };
 
 enum outcome { EVENT_GOOD, EVENT_PARTIAL, EVENT_BAD };
 
@@ -36,7 +36,7 @@ struct reading {
   int64_t n_events, lost[TRACE_LOSS_COUNT];
   const struct chrome_category *last; /* most events are of the category of the one before */
   size_t last_length;
-  struct buffer name;                 /* where it had to be unescaped */
+  struct buffer name; /* where it had to be unescaped */
   struct open *open;
   size_t n_open, room;
 };
@@ -117,35 +117,33 @@ int64_t chrome_number(struct bytes value, int64_t fallback) {
 bool chrome_microseconds(struct bytes value, int64_t *ret_ns) {
   if (value.length == 0) return false;
   const char *p = value.ptr, *end = p + value.length;
-  bool negative = p < end && *p == '-', any = false, round = false;
-  int64_t mantissa = 0, exponent = 3; /* of ten: microseconds to nanoseconds */
-  if (negative) p++;
-  for (bool fraction = false; p < end; p++) {
-    if (*p == '.' && !fraction) {
+  bool negative = *p == '-', any = false, fraction = false, full = false, round = false;
+  int64_t mantissa = 0, exponent = 3, power = 0; /* of ten: microseconds to nanoseconds */
+  for (p += negative; p < end && (*p == '.' || (*p >= '0' && *p <= '9')); p++) {
+    if (*p == '.') {
+      if (fraction) return false;
       fraction = true;
       continue;
     }
-    if (*p < '0' || *p > '9') break;
     any = true;
-    if (fraction && exponent == 0) { /* below a nanosecond: only the first digit can matter */
-      while (p < end && *p >= '0' && *p <= '9') p++;
-      if (p < end && (*p == 'e' || *p == 'E')) return false; /* nobody writes that many digits and an exponent */
-      break;
+    int64_t longer;
+    full = full || __builtin_mul_overflow(mantissa, 10, &longer) || __builtin_add_overflow(longer, *p - '0', &longer);
+    if (full) { /* nineteen digits are enough: the rest of a fraction cannot matter */
+      if (!fraction) return false;
+      continue;
     }
-    if (__builtin_mul_overflow(mantissa, 10, &mantissa) || __builtin_add_overflow(mantissa, *p - '0', &mantissa)) return false;
+    mantissa = longer;
     exponent -= fraction;
-    if (fraction && exponent == 0 && p + 1 < end) round = p[1] >= '5' && p[1] <= '9';
   }
   if (!any) return false;
   if (p < end && (*p == 'e' || *p == 'E')) {
-    int64_t power;
-    if (!number_int64(p + 1 + (p + 1 < end && p[1] == '+'), (size_t)(end - p - 1 - (p + 1 < end && p[1] == '+')), &power)) return false;
-    if (power < -30 || power > 30) return false;
-    exponent += power;
+    p += 1 + (p + 1 < end && p[1] == '+');
+    if (!number_int64(p, (size_t)(end - p), &power) || power < -40 || power > 40) return false;
     p = end;
   }
   if (p != end) return false;
-  for (; exponent > 0; exponent--)
+  exponent += power;
+  for (; exponent > 0 && mantissa != 0; exponent--)
     if (__builtin_mul_overflow(mantissa, 10, &mantissa)) return false;
   for (; exponent < 0; exponent++) {
     round = mantissa % 10 >= 5;
@@ -284,6 +282,7 @@ static void open_push(struct reading *r, const struct event *e, const struct chr
     r->room = r->room == 0 ? 64 : 2 * r->room;
     r->open = xgrow(r->open, r->room, sizeof *r->open);
   }
+  if (name.length > OPEN_NAME_MAX) name.length = OPEN_NAME_MAX;
   char *copy = try_alloc(name.length + 1, 1);
   if (copy == NULL) return;
   memcpy(copy, name.ptr, name.length);
@@ -340,9 +339,9 @@ static const char *find_event(const char *from, const char *end, bool ended) {
     while (before > from && (before[-1] == ' ' || before[-1] == '\n' || before[-1] == '\t' || before[-1] == '\r')) before--;
     if (before == from || (before[-1] != ',' && before[-1] != '[' && before[-1] != '}')) continue;
     struct event event;
-    const char *at = p;
-    enum outcome outcome = read_event(&at, end, &event);
-    if ((outcome == EVENT_GOOD && event.phase != 0) || (outcome == EVENT_PARTIAL && !ended && end - p < 4096)) return p;
+    const char *at = p, *near = end - p > RESYNC_MAX ? p + RESYNC_MAX : end; /* else damage would cost its square */
+    enum outcome outcome = read_event(&at, near, &event);
+    if ((outcome == EVENT_GOOD && event.phase != 0) || (outcome == EVENT_PARTIAL && !ended && end - p < RESYNC_MAX)) return p;
   }
   return NULL;
 }
@@ -389,7 +388,7 @@ static enum lynx_status read_events(struct reading *r) {
       r->lost[outcome == EVENT_PARTIAL ? TRACE_LOSS_TRUNCATED : TRACE_LOSS_DAMAGED]++;
       return LYNX_OK;
     }
-    if (w->length - w->at > 4096) w->at = w->length - 4096; /* keep what may be the beginning of the next one */
+    if (w->length - w->at > RESYNC_MAX) w->at = w->length - RESYNC_MAX; /* keep what may be the beginning of the next one */
     if (!window_more(w, r->error) && r->error->status != LYNX_OK) return r->error->status;
   }
 }
@@ -468,6 +467,11 @@ static enum lynx_status read_object(struct reading *r) {
     }
     bool had_ended = w->ended;
     if (outcome == EVENT_BAD || (!window_more(w, r->error) && had_ended) || r->error->status != LYNX_OK) {
+      if (found && r->error->status == LYNX_LIMIT) {
+        *r->error = (struct lynx_error){.status = LYNX_OK};
+        r->lost[TRACE_LOSS_LARGE]++;
+        return LYNX_OK;
+      }
       if (r->error->status != LYNX_OK) return r->error->status;
       if (found) { /* damaged or cut off behind the events */
         r->lost[TRACE_LOSS_TRUNCATED] += r->lost[TRACE_LOSS_TRUNCATED] == 0;

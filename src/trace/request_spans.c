@@ -21,7 +21,9 @@ enum lynx_status request_spans_read(struct trace_source *source, const struct tr
   struct lynx_error own = {.status = LYNX_OK}, *failed = error != NULL ? error : &own;
   int64_t lost[TRACE_LOSS_COUNT] = {0}, n_good = 0;
   window_init(&window, source);
-  (void)window_more(&window, failed);
+  do {
+    (void)window_more(&window, failed); /* until the first line, or the first document, is whole */
+  } while (!window.ended && failed->status == LYNX_OK && memchr(window.data, '\n', window.length) == NULL);
   if (one_document(&window)) {
     while (window_more(&window, failed)) continue;
     json_t *document = failed->status == LYNX_OK ? json_parse(window.data, window.length, TRACE_EVENT_MAX * 2, failed) : NULL;

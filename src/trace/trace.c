@@ -1,5 +1,11 @@
 #include "trace/trace.h"
 
+char trace_first(const char *head, size_t length) {
+  for (size_t i = 0; i < length; i++)
+    if (head[i] != ' ' && head[i] != '\t' && head[i] != '\r' && head[i] != '\n') return head[i];
+  return 0;
+}
+
 const struct trace_reader *trace_sniff(const char *head, size_t length) {
   const struct trace_reader *best = NULL;
   int surest = 0;
@@ -23,7 +29,7 @@ const char *trace_kind_text(enum trace_kind kind) {
 const char *trace_loss_text(enum trace_loss loss) {
   static const char *const texts[] = {[TRACE_LOSS_DAMAGED] = "damaged events: skipped up to the next one that reads",
                                       [TRACE_LOSS_TRUNCATED] = "the file ends inside an event: what came before it counts",
-                                      [TRACE_LOSS_LARGE] = "events larger than 64 MB: skipped",
+                                      [TRACE_LOSS_LARGE] = "members larger than 64 MB behind the events: not read",
                                       [TRACE_LOSS_TIMES] = "events without a start or with a negative duration: skipped",
                                       [TRACE_LOSS_UNPAIRED] = "a begin without its end, or an end without its begin: skipped",
                                       [TRACE_LOSS_UNKNOWN] = "events of an unknown category: taken as ranges of the host",

@@ -59,7 +59,7 @@ struct trace_sample {
 enum trace_loss {
   TRACE_LOSS_DAMAGED,   /* could not be read: skipped up to the next event */
   TRACE_LOSS_TRUNCATED, /* the file ends inside an event */
-  TRACE_LOSS_LARGE,     /* larger than the limit: skipped */
+  TRACE_LOSS_LARGE,     /* a member behind the events that is larger than the limit: not read */
   TRACE_LOSS_TIMES,     /* without a start, or with a negative duration: skipped */
   TRACE_LOSS_UNPAIRED,  /* a begin without its end, or an end without its begin: skipped */
   TRACE_LOSS_UNKNOWN,   /* of a kind that is not known: kept as other */
@@ -99,6 +99,9 @@ struct trace_reader {
 enum { TRACE_HEAD = 1 << 16, TRACE_EVENT_MAX = 64 << 20 };
 
 extern const struct trace_reader *const trace_readers[]; /* generated from src/trace/readers; ends in NULL */
+
+/* For sniffing: the first byte that is no blank; 0 where there is none. */
+char trace_first(const char *head, size_t length);
 
 /* The reader that is surest; NULL where none knows the head. */
 const struct trace_reader *trace_sniff(const char *head, size_t length);

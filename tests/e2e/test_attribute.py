@@ -178,6 +178,42 @@ with folder() as d:
     check_in("the file ends inside an event", attribute(f"{d}/cut.json.gz").stdout, "a file that was cut off is read as far as it goes")
     closes(account(f"{d}/cut.json.gz")["traces"][0], "a file that was cut off")
 
+    # --- what a reviewer found ---
+    os.mkfifo(f"{d}/pipe")
+    reader = subprocess.Popen(["cat", f"{d}/pipe"], stdout=subprocess.PIPE)
+    attribute(qwen, "--html", f"{d}/pipe")
+    check_in(b"</html>", reader.communicate()[0], "a pipe is written to")
+    check(os.path.exists(f"{d}/pipe") and not os.path.isfile(f"{d}/pipe"), "and not replaced by a file")
+    os.symlink(f"{d}/target.html", f"{d}/link.html")
+    open(f"{d}/target.html", "w").close()
+    attribute(qwen, "--html", f"{d}/link.html")
+    check(os.path.islink(f"{d}/link.html") and os.path.getsize(f"{d}/target.html") > 1000, "a link is written through")
+    spans = [{"traceId": "t", "spanId": str(i), "name": "x" * 100, "startTimeUnixNano": "1000", "endTimeUnixNano": "2000"} for i in range(900)]
+    line = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})
+    open(f"{d}/long.jsonl", "w").write(line + "\n" + line.replace('"t"', '"u"') + "\n")
+    check(len(line) > 1 << 17, "a line longer than what is looked at first")
+    check_equal(account(f"{d}/long.jsonl")["traces"][0]["requests"], 1800, "lines longer than the head")
+    kernel = lambda i, **more: {"ph": "X", "cat": "kernel", "name": "sgemm", "pid": 0, "tid": 7, "ts": 1000 * i, "dur": 500, "args": {"device": 0, "stream": 7, **more}}
+    op = lambda i: {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1000 * i, "dur": 100}
+    step = lambda i: {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i}", "pid": 1, "tid": 1, "ts": 1000 * i, "dur": 1000}
+    for name, n, steps in (("two", 2, True), ("three", 3, False), ("six", 6, False)):
+        json.dump([f(i) for i in range(n) for f in ((kernel, op, step) if steps else (kernel, op))], open(f"{d}/{name}.json", "w"))
+    check_in("profiler steps", account("--against", f"{d}/two.json", f"{d}/three.json", code=3)["change"]["abstained"], "windows that are not alike")
+    check_in("different amounts of work", account("--against", f"{d}/three.json", f"{d}/six.json", code=3)["change"]["abstained"], "twice the work")
+    check_in("no profiler steps", attribute(f"{d}/six.json", "--window", "steps", code=2).stderr, "a window that is not there")
+    events = [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 2, "tid": 5, "ts": 0, "dur": 10, "args": {"correlation": 1}},
+              {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 0, "dur": 10, "args": {"correlation": 2}},
+              {"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "pid": 2, "tid": 5, "ts": 10, "dur": 2000, "args": {"correlation": 3}},
+              {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 1000, "dur": 10, "args": {"correlation": 4}},
+              dict(kernel(0, correlation=2), ts=20, dur=100), dict(kernel(0, correlation=4), ts=1020, dur=100),
+              {"ph": "X", "cat": "kernel", "name": "sgemm", "pid": 1, "tid": 7, "ts": 20, "dur": 50, "args": {"device": 1, "stream": 7, "correlation": 1}}]
+    json.dump({"deviceProperties": [], "traceEvents": events}, open(f"{d}/two-devices.json", "w"))
+    states = {s["state"] for s in account("--device", "0", f"{d}/two-devices.json")["traces"][0]["states"]}
+    check("idle.synchronise" not in states, f"a thread that drives another device explains nothing here: {states}")
+    shutil.copy(qwen, f"{d}/\033[31mred.json.gz")
+    check("\033[31m" not in attribute(f"{d}/\033[31mred.json.gz").stdout, "a file's name does not reach the terminal raw")
+    check("\033[31m" not in attribute(f"{d}/\033[31mgone", code=2).stderr, "nor in an error")
+
     # --- a contract names the owners ---
     path = contract(f"{d}/c.yaml", 1, owners="{runtime: the kernel people}")
     check_in("the kernel people", attribute(qwen, "--contract", path).stdout, "owners of a contract")

@@ -198,6 +198,10 @@ static void check_classes(void) {
               {TRACE_RUNTIME, "hipGraphLaunch", WORK_LAUNCH},
               {TRACE_RUNTIME, "cudaStreamSynchronize_v3020", WORK_SYNCHRONISE},
               {TRACE_OPERATOR, "aten::addmm", WORK_MATRIX},
+              {TRACE_OPERATOR, "aten::topk", WORK_SAMPLING}, /* not aten::to */
+              {TRACE_OPERATOR, "aten::to", WORK_CONVERSION},
+              {TRACE_KERNEL, "void flashinfer::norm::RMSNormKernel<8>", WORK_NORMALISATION},
+              {TRACE_KERNEL, "vllm::rotary_embedding_kernel", WORK_ELEMENTWISE},
               {TRACE_PYTHON, "torch/_dynamo/eval_frame.py(700): __call__", WORK_UNKNOWN}}; /* around compiled code, not compiling */
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
     CHECK_TEXT(work_class_text(work_class_of(rows[i].kind, bytes_of(rows[i].name), bytes_of(""))), work_class_text(rows[i].work));

@@ -9,9 +9,9 @@ static bool apply(const struct evidence *e, struct finding *ret) {
   if (ret->share < 0.05) return false;
   ret->bounded = true;
   ret->bound = ret->share;
-  ret->bound_holds = "of this window: communication that is hidden or gone costs at most what it exposes now";
+  ret->bound_holds = "of this window, if what the host does stays as it is: hidden communication costs nothing";
   int n = snprintf(ret->evidence, sizeof ret->evidence,
-                   "communication kernels run for %.2f ms, %.1f %% of the window with nothing computing beside them",
+                   "communication kernels run for %.2f ms in the whole trace; for %.1f %% of the window nothing computes beside them",
                    (double)a->class_busy_ns[WORK_COMMUNICATION] / 1e6, 100 * ret->share);
   if (e->collectives != NULL && e->collectives->n_matched > 0)
     (void)snprintf(ret->evidence + n, sizeof ret->evidence - (size_t)n,

@@ -10,7 +10,7 @@ static bool apply(const struct evidence *e, struct finding *ret) {
   if (ret->share < 0.03 && ret->share + layout < 0.1) return false;
   ret->bounded = true;
   ret->bound = ret->share + layout;
-  ret->bound_holds = "of this window: conversions and copies of layout that are avoided or fused cost at most what they take now";
+  ret->bound_holds = "of this window, if what the host does stays as it is: where the host is late, launches that are saved count too";
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "%lld kernels or operators convert numbers (%.1f %% of the window), %lld change layout or copy (%.1f %%)",
                  (long long)a->class_n[WORK_CONVERSION], 100 * ret->share, (long long)a->class_n[WORK_LAYOUT], 100 * layout);

@@ -9,15 +9,16 @@ static bool apply(const struct evidence *e, struct finding *ret) {
   ret->share = device + call;
   if (a->device < 0 || ret->share < 0.05) return false;
   double to_device = state_share(a, STATE_COPY_TO_DEVICE, STATE_COPY_TO_DEVICE), rate = 0;
-  if (a->class_busy_ns[WORK_COPY] > 0) rate = (double)a->copied_kib * 1024 / (double)a->class_busy_ns[WORK_COPY];
+  if (a->class_busy_ns[WORK_COPY] > 0) rate = a->copied_bytes / (double)a->class_busy_ns[WORK_COPY];
   ret->bounded = true;
   ret->bound = ret->share;
-  ret->bound_holds = "of this window: a copy that is hidden behind computing costs nothing, one that is avoided neither";
+  ret->bound_holds = "of this window, if what the host does stays as it is: a copy that no longer blocks lets it run ahead";
   (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "%lld copies, %.1f MB at %.2f GB/s; exposed to the device %.1f %%, to the host and within the device %.1f %%, and copy "
+                 "%lld copies in the whole trace, %.2f MB at %.3f GB/s; exposed to the device %.1f %%, to the host and within the device "
+                 "%.1f %%, and copy "
                  "calls that leave the "
                  "device idle %.1f %% of the window",
-                 (long long)a->n_copies, (double)a->copied_kib / 1024, rate, 100 * to_device, 100 * (device - to_device), 100 * call);
+                 (long long)a->n_copies, a->copied_bytes / 1e6, rate, 100 * to_device, 100 * (device - to_device), 100 * call);
   return true;
 }
 

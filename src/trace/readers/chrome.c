@@ -6,8 +6,8 @@
 static const struct chrome_category categories[] = {{NULL, TRACE_OTHER, false}};
 
 static int sniff(const char *head, size_t length) {
-  size_t at = strspn(head, " \t\r\n");
-  if (at >= length || (head[at] != '{' && head[at] != '[')) return 0;
+  char first = trace_first(head, length);
+  if (first != '{' && first != '[') return 0;
   if (memmem(head, length, "\"traceEvents\"", 13) != NULL) return 40;
   return memmem(head, length, "\"ph\"", 4) != NULL ? 30 : 0;
 }

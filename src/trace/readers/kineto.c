@@ -62,8 +62,8 @@ static void argument(struct trace_span *span, struct bytes key, struct bytes val
 
 static bool finish(struct trace_span *span, struct bytes category) {
   bool on_device = span->kind == TRACE_KERNEL || span->kind == TRACE_COPY || span->kind == TRACE_SET;
-  if (span->kind == TRACE_OTHER && (bytes_equal(category, "Trace") || bytes_equal(category, "external_correlation") ||
-                                    bytes_equal(category, "cpu_instant_event")))
+  if (span->kind == TRACE_OTHER &&
+      (bytes_equal(category, "Trace") || bytes_equal(category, "external_correlation") || bytes_equal(category, "cpu_instant_event")))
     return false;
   if (on_device && span->device < 0) span->device = span->process; /* old files, and those that were cut down */
   if (on_device && span->stream < 0) span->stream = span->thread;
@@ -74,9 +74,10 @@ static bool finish(struct trace_span *span, struct bytes category) {
 static int sniff(const char *head, size_t length) {
   static const char *const marks[] = {"\"deviceProperties\"", "\"distributedInfo\"",     "\"cpu_op\"",          "\"cuda_runtime\"",
                                       "\"gpu_memcpy\"",       "\"baseTimeNanoseconds\"", "\"python_function\"", "\"record_shapes\"",
-                                      "PyTorch Profiler",     "\"cat\": \"kernel\""};
-  size_t at = strspn(head, " \t\r\n");
-  if (at >= length || (head[at] != '{' && head[at] != '[')) return 0;
+                                      "PyTorch Profiler",     "\"cat\": \"kernel\"",     "\"cat\":\"kernel\"",  "\"cat\":\"gpu_",
+                                      "\"cat\":\"cuda_"};
+  char first = trace_first(head, length);
+  if (first != '{' && first != '[') return 0;
   for (size_t i = 0; i < LYNX_COUNT(marks); i++)
     if (memmem(head, length, marks[i], strlen(marks[i])) != NULL) return 80;
   return 10; /* a head that is all metadata says nothing; the categories will */

@@ -228,9 +228,12 @@ static enum lynx_status read_trace(struct trace_source *source, const struct tra
     (void)sqlite3_db_config(r.db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL); /* no views or functions of the file's own */
     (void)sqlite3_limit(r.db, SQLITE_LIMIT_LENGTH, TRACE_EVENT_MAX);
     (void)sqlite3_limit(r.db, SQLITE_LIMIT_VDBE_OP, 25000);
-    if (!has_table(&r, "StringIds") || (!has_table(&r, "CUPTI_ACTIVITY_KIND_KERNEL") && !has_table(&r, "NVTX_EVENTS") &&
-                                        !has_table(&r, "CUPTI_ACTIVITY_KIND_RUNTIME") && !has_table(&r, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE")))
-      status = lynx_fail(error, LYNX_INPUT, "a database, but no export of Nsight Systems: it holds no CUPTI or NVTX table");
+    int is_key = 0;
+    (void)sqlite3_table_column_metadata(r.db, NULL, "StringIds", "id", NULL, NULL, NULL, &is_key, NULL);
+    if (is_key == 0 || (!has_table(&r, "CUPTI_ACTIVITY_KIND_KERNEL") && !has_table(&r, "NVTX_EVENTS") &&
+                        !has_table(&r, "CUPTI_ACTIVITY_KIND_RUNTIME") && !has_table(&r, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE")))
+      status = lynx_fail(error, LYNX_INPUT,
+                         "a database, but no export of Nsight Systems: it holds no CUPTI or NVTX table, or its strings have no key");
     for (size_t i = 0; i < LYNX_COUNT(tables) && status == LYNX_OK && !r.stopped; i++) status = read_table(&r, &tables[i], error);
     if (status == LYNX_OK) tell_devices(&r);
   }

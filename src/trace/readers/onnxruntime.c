@@ -31,8 +31,7 @@ static bool finish(struct trace_span *span, struct bytes category) {
 }
 
 static int sniff(const char *head, size_t length) {
-  size_t at = strspn(head, " \t\r\n");
-  if (at >= length || head[at] != '[') return 0;
+  if (trace_first(head, length) != '[') return 0;
   return memmem(head, length, "\"cat\" : \"Session\"", 17) != NULL || memmem(head, length, "_kernel_time\"", 13) != NULL ? 90 : 0;
 }
 

@@ -186,7 +186,9 @@ static int sniff(const char *head, size_t length) {
     if (*p == '{' || *p == '[') return 0;
     const char *last = newline;
     while (last > p && isspace((unsigned char)last[-1])) last--;
-    bool header = last - p > 5 && last[-1] == ':' && !isspace((unsigned char)*p);
+    const char *digit = memchr(p, ' ', (size_t)(last - p)); /* a number behind the command */
+    while (digit != NULL && digit < last && !isdigit((unsigned char)*digit)) digit++;
+    bool header = last - p > 5 && last[-1] == ':' && !isspace((unsigned char)*p) && digit != NULL && digit < last;
     if (!header) return 0;
     const char *frame = newline + 1;
     while (frame < end && isspace((unsigned char)*frame)) frame++;
