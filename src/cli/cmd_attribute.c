@@ -80,7 +80,7 @@ static enum lynx_status open_trace(const char *path, struct trace_source *ret, i
 /* Several ranks are read at once, one on each processor. */
 static bool add_traces(struct attribution *attribution, const char *const *paths, size_t n, bool quiet) {
   struct lynx_error error = {0};
-  struct trace_source sources[TRACES_MAX];
+  struct trace_source sources[TRACES_MAX] = {{.context = NULL}};
   struct attribution_input inputs[TRACES_MAX];
   struct reading_one ones[TRACES_MAX];
   struct reading reading = {
@@ -103,7 +103,8 @@ static bool add_traces(struct attribution *attribution, const char *const *paths
   }
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
   if (status == LYNX_OK) status = attribution_add(attribution, inputs, n, processors > 0 ? (size_t)processors : 1, &failed, &error);
-  for (size_t i = 0; i < opened; i++) sources[i].release(sources[i].context);
+  for (size_t i = 0; i < opened; i++)
+    if (sources[i].release != NULL) sources[i].release(sources[i].context);
   if (reading.told_ns != reading.began_ns && reading.terminal) (void)fprintf(stderr, "\r\033[K");
   if (status == LYNX_OK) return true;
   lynx_error_at(&error, paths[failed], 0, NULL);

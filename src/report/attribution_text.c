@@ -130,7 +130,7 @@ static void put_account(struct buffer *out, const struct colours *c, const struc
 }
 
 static void put_owners(struct buffer *out, const struct colours *c, const struct attribution_view *view, const struct account *a) {
-  const char *owners[STATE_COUNT];
+  const char *owners[STATE_COUNT] = {NULL};
   int64_t sums[STATE_COUNT];
   size_t n = 0;
   for (int i = 0; i < STATE_COUNT; i++) {
