@@ -247,7 +247,9 @@ static void put_trace(struct json_writer *json, const struct attribution_view *v
   json_close(json);
 }
 
-static void put_change(struct json_writer *json, const struct attribution_change *x) {
+static void put_change(struct json_writer *json, const struct attribution_view *view) {
+  const struct attribution_change *x = view->change;
+  double layers[LAYER_COUNT + 1];
   json_key(json, "change");
   json_open_object(json);
   json_put_bool(json, "per_step", x->per_step);
@@ -283,6 +285,11 @@ static void put_change(struct json_writer *json, const struct attribution_change
     json_double(json, x->role_ns[1][i]);
     json_close(json);
   }
+  json_close(json);
+  attribution_layer_changes(view, layers);
+  json_key(json, "layers_ns");
+  json_open_object(json);
+  for (int l = 0; l <= LAYER_COUNT; l++) json_put_double(json, l < LAYER_COUNT ? layer_text((enum layer)l) : "-", layers[l]);
   json_close(json);
   json_put_text(json, "accounted_state", account_state_id(x->accounted));
   json_put_double(json, "accounted_ns", x->accounted_ns);
@@ -324,7 +331,7 @@ bool attribution_json(const struct attribution_view *view, struct buffer *ret) {
     json_close(&json);
     json_close(&json);
   }
-  if (view->change != NULL) put_change(&json, view->change);
+  if (view->change != NULL) put_change(&json, view);
   json_close(&json);
   return json_finish(&json) && buffer_text(ret, "\n");
 }

@@ -26,6 +26,9 @@ const char *attribution_layer(const struct account *account, enum account_state 
 /* One sentence: is it bound by the hardware or by software? */
 void attribution_verdict(const struct attributed_trace *trace, char *text, size_t size);
 
+/* What the states of each layer changed by, per unit; the last is of no layer. */
+void attribution_layer_changes(const struct attribution_view *view, double ret_ns[LAYER_COUNT + 1]);
+
 /* What a reader must know beside the figures, a line each: "- ...", the first perhaps "! ...", a warning. */
 void attribution_notes(const struct attribution *attribution, const struct attributed_trace *trace, struct buffer *ret);
 

@@ -241,6 +241,11 @@ void attribution_notes(const struct attribution *attribution, const struct attri
     if (line->n_early > 0)
       (void)buffer_printf(out, "- %lld device spans begin before their launch call does: the two clocks differ\n",
                           (long long)line->n_early);
+    int64_t n_overlapping = 0;
+    for (size_t i = 0; i < a->n_streams; i++) n_overlapping += a->streams[i].n_overlapping;
+    if (n_overlapping > 0)
+      (void)buffer_printf(out, "- %lld device spans begin before the one before them on their stream ends: their union counts\n",
+                          (long long)n_overlapping);
     if (line->n_graph_launches > 0)
       (void)buffer_printf(out, "- %lld calls launched %lld device spans together (graphs)\n", (long long)line->n_graph_launches,
                           (long long)line->n_graph_spans);
@@ -348,15 +353,21 @@ static void put_ranks(struct buffer *out, const struct colours *c, const struct 
                         (double)x->ranks[i].busy_ns / 1e6, (double)x->ranks[i].wait_ns / 1e6, (long long)x->ranks[i].n_last);
 }
 
-/* What each layer's states changed by, against what the window changed by. */
-static void put_layer_changes(struct buffer *out, const struct colours *c, const struct attribution_view *view) {
+void attribution_layer_changes(const struct attribution_view *view, double ret_ns[LAYER_COUNT + 1]) {
   const struct attribution_change *x = view->change;
-  double sums[LAYER_COUNT + 1] = {0};
+  for (int l = 0; l <= LAYER_COUNT; l++) ret_ns[l] = 0;
   for (int i = 0; i < STATE_COUNT; i++) {
     enum layer layer;
     bool layered = account_state_layer((enum account_state)i, view->attribution->traces[0].account.device < 0, &layer);
-    sums[layered ? (int)layer : LAYER_COUNT] += x->state_ns[1][i] - x->state_ns[0][i];
+    ret_ns[layered ? (int)layer : LAYER_COUNT] += x->state_ns[1][i] - x->state_ns[0][i];
   }
+}
+
+/* What each layer's states changed by, against what the window changed by. */
+static void put_layer_changes(struct buffer *out, const struct colours *c, const struct attribution_view *view) {
+  const struct attribution_change *x = view->change;
+  double sums[LAYER_COUNT + 1];
+  attribution_layer_changes(view, sums);
   (void)buffer_printf(out, "\n%sby layer, of a change of %+.3f ms%s\n", c->dim, x->difference_ns / 1e6, c->plain);
   for (int l = 0; l <= LAYER_COUNT; l++)
     if (fabs(sums[l]) >= 500)

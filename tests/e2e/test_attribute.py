@@ -85,6 +85,7 @@ with folder() as d:
     check(abs(change["difference_ns"] / 1e6 + 22.7) < 0.05, f"the step by {change['difference_ns'] / 1e6} ms")
     check(change["low_ns"] < 0 < change["high_ns"], "with two runs an arm, no change at all is not excluded")
     check_equal(change["accounted_state"], "idle.data_loader", "the state that changed with it")
+    check(abs(sum(change["layers_ns"].values()) - change["difference_ns"]) < 10, "the layers' changes sum to the window's")
     check(0.48 < change["non_additivity"] < 0.53, f"non-additivity {change['non_additivity']}")
     text = attribute("--against", ",".join(none), *four).stdout
     check_in("that includes no change at all", text, "the text says so")
