@@ -10,9 +10,9 @@ meson_lists=build/src
 major=$(sed -n 's/^#define DNNL_VERSION_MAJOR *\([0-9]*\).*/\1/p' /usr/include/oneapi/dnnl/dnnl_version.h)
 base=$(ls src/base/*.c)
 contract="$(ls src/contract/*.c src/stats/*.c)"
-executor="src/executor/capture.c src/executor/layer_map.c src/executor/probe.c src/executor/probe_run.c src/executor/file_digest.c src/executor/elf_file.c src/executor/model_header.c src/executor/difference.c src/executor/import.c src/executor/disclose.c $(ls src/executor/probes/*.c) $meson_lists/executor/probes_list.c"
+executor="src/executor/capture.c src/executor/layer_map.c src/executor/probe.c src/executor/probe_run.c src/executor/file_digest.c src/executor/elf_file.c src/executor/model_header.c src/executor/difference.c src/executor/import.c src/executor/nvidia_smi.c src/executor/disclose.c $(ls src/executor/probes/*.c) $meson_lists/executor/probes_list.c"
 parsers="src/drivers/http_parser.c src/drivers/sse.c src/drivers/json_scan.c src/drivers/openai.c"
-common="-lyaml -ljansson -lcrypto -lcurl -lm -lpthread"
+common="-lexpat -lyaml -ljansson -lcrypto -lcurl -lm -lpthread"
 build() {
   name=$1
   shift

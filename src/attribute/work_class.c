@@ -311,7 +311,7 @@ const char *work_class_text(enum work_class work) {
 }
 
 char *work_rules_digest(char text[DIGEST_HEX]) {
-  struct digest digest;
+  struct digest digest = {.state = {0}};
   uint8_t bytes[DIGEST_BYTES];
   digest_init(&digest);
   for (size_t i = 0; i < LYNX_COUNT(rules); i++) {

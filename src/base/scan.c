@@ -81,7 +81,7 @@ const char *scan_composite(const char *p, const char *end) {
       }
     }
     uint64_t strings = between(quotes) ^ in_string;
-    in_string = (uint64_t)((int64_t)strings >> 63);
+    in_string = 0 - (strings >> 63);
     open &= ~strings;
     close &= ~strings;
     if (depth > __builtin_popcountll(close)) { /* cannot close here */

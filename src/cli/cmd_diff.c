@@ -128,9 +128,10 @@ const struct command command_diff = {
     .most = 2,
     .options = options,
     .n_options = LYNX_COUNT(options),
-    .details = "A and B are captures (`lynxbench capture --out`), bundles, what PyTorch's collect_env or MLPerf's system\n"
-               "description say, or the word 'now' for this machine. Layers stand in the order of their gravest difference;\n"
-               "within one, what often matters stands first, with the reason. It names differences, not culprits.\n"
-               "Exits with 0 if they are the same executor, with 1 if they differ.",
+    .details =
+        "A and B are captures (`lynxbench capture --out`), bundles, what PyTorch's collect_env, `nvidia-smi -q -x`\n"
+        "or MLPerf's system description say, or the word 'now' for this machine. Layers stand in the order of their gravest difference;\n"
+        "within one, what often matters stands first, with the reason. It names differences, not culprits.\n"
+        "Exits with 0 if they are the same executor, with 1 if they differ.",
     .example = "build/lynxbench capture --out /tmp/a.json; build/lynxbench diff /tmp/a.json /tmp/a.json",
     .run = run};

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "executor/capture.h"
+#include "executor/nvidia_smi.h"
 
 enum { FILE_MAX = 32 << 20, LINES_MAX = 20000 };
 
@@ -200,10 +201,16 @@ enum lynx_status capture_import(const char *text, size_t length, struct fact_lis
     if (mlperf && ret->n_items == 0) return lynx_fail(error, LYNX_INPUT, "a system description that describes nothing");
     return mlperf ? LYNX_OK : capture_read(text, length, ret, error);
   }
+  if (length > blank && text[blank] == '<') {
+    enum lynx_status status = nvidia_smi_import(text, length, ret, error);
+    fact_sort(ret);
+    return status;
+  }
   if (memmem(text, length, "PyTorch version", 15) == NULL)
-    return lynx_fail(
-        error, LYNX_INPUT,
-        "not an executor: accepted are lynxbench captures and bundles, the text of PyTorch's collect_env, and MLPerf's system description");
+    return lynx_fail(error, LYNX_INPUT,
+                     "not an executor: accepted are lynxbench captures and bundles, the text of PyTorch's collect_env, what `nvidia-smi -q "
+                     "-x` prints, and "
+                     "MLPerf's system description");
   import_collect_env(text, length, ret);
   fact_sort(ret);
   return ret->n_items > 0 ? LYNX_OK : lynx_fail(error, LYNX_INPUT, "it holds no line that collect_env prints");

@@ -211,6 +211,53 @@ def imports(d):
     keys = {x["key"]: x for x in json.loads(r.stdout)}
     check_equal(keys["gpu.0.name"]["a"], "(declared) NVIDIA H200-SXM-141GB", "MLPerf: what was typed is declared")
     check_equal(keys["imported.cooling"]["a"], "(declared) Air-cooled", "MLPerf: cooling")
+    # nvidia-smi's own XML, of two machines that we do not have
+    smi = f"{SOURCE}/tests/recorded/nvidia-smi"
+    r = lynx("diff", f"{smi}/a100-sxm4-v12.xml", f"{smi}/a100-sxm4-v12.xml")
+    check_equal(r.returncode, 0, f"nvidia-smi against itself: {r.stdout}{r.stderr}")
+    r = lynx("diff", "--json", f"{smi}/a100-sxm4-v12.xml", f"{smi}/tesla-t4.xml")
+    check_equal(r.returncode, 1, f"an A100 and a T4: {r.stderr}")
+    found = {x["key"]: (x["a"], x["b"]) for x in json.loads(r.stdout)}
+    for key, wanted in (("gpu.0.name", ("NVIDIA A100-SXM4-80GB", "Tesla T4")), ("gpu.0.power-limit", ("500000 mW", "70000 mW")), ("gpu.0.pcie-generation-most", ("4", "3")),
+                        ("gpu.0.mig", ("1", None)), ("gpu.0.memory", ("85899345920 bytes", "16106127360 bytes")), ("gpu.0.clock.sm-most", ("1410 MHz", "1590 MHz"))):
+        check_equal(found.get(key, (None, None))[0], wanted[0], f"nvidia-smi {key} of the A100")
+        if wanted[1] is not None:
+            check_equal(found.get(key, (None, None))[1], wanted[1], f"nvidia-smi {key} of the T4")
+    text = open(f"{smi}/tesla-t4.xml").read()
+    for name, bad, part in (("cut", text[:5000], "not whole"), ("other", "<html></html>", "not what `nvidia-smi"), ("none", "<nvidia_smi_log><attached_gpus>0</attached_gpus></nvidia_smi_log>", "saw no GPU"),
+                            ("bomb", '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><nvidia_smi_log><gpu><uuid>&b;</uuid></gpu></nvidia_smi_log>', "")):
+        write(f"{d}/{name}.xml", bad)
+        r = lynx("diff", f"{d}/{name}.xml", f"{smi}/tesla-t4.xml")
+        check_equal(r.returncode, 2, f"{name}: {r.stdout}")
+        check_in(part, r.stderr, name)
+
+    # control groups: what binds is the tightest limit on the way up; runtimes that leave no mark are known by the group's name
+    root = f"{d}/groups"
+    shutil.copytree(f"{SOURCE}/tests/recorded/plain", root, symlinks=True)
+    write(f"{root}/proc/42/cgroup", "0::/kubepods.slice/pod1/cri-containerd-0a1b.scope\n")
+    for file, text in (("kubepods.slice/pod1/cri-containerd-0a1b.scope/cpu.max", "max 100000\n"), ("kubepods.slice/pod1/cpu.max", "150000 100000\n"), ("kubepods.slice/cpu.max", "800000 100000\n"),
+                       ("kubepods.slice/pod1/cri-containerd-0a1b.scope/memory.max", "1073741824\n"), ("kubepods.slice/pod1/memory.max", "2147483648\n")):
+        os.makedirs(os.path.dirname(f"{root}/sys/fs/cgroup/{file}"), exist_ok=True)
+        write(f"{root}/sys/fs/cgroup/{file}", text)
+    found = facts_of(capture("--root", root, "--pid", "42"))
+    check_equal(found["cgroup.cpu-max"]["value"], "150000 100000", "the pod's limit binds its container")
+    check_in("pod1/cpu.max", found["cgroup.cpu-max"]["source"], "and says where it stands")
+    check_equal(found["cgroup.memory-max"]["value"], "1073741824", "the container's own is tighter")
+    check_equal(found["container.kind"]["value"], "containerd", "by the group's name")
+
+    # an AMD accelerator on the bus, as its driver shows it (synthetic)
+    root = f"{d}/amd"
+    shutil.copytree(f"{SOURCE}/tests/recorded/plain", root, symlinks=True)
+    device = f"{root}/sys/bus/pci/devices/0000:c1:00.0"
+    os.makedirs(device)
+    for file, text in (("vendor", "0x1002\n"), ("device", "0x74a1\n"), ("class", "0x120000\n"), ("mem_info_vram_total", "206141652992\n"), ("mem_info_vram_used", "1048576\n"),
+                       ("current_link_speed", "16.0 GT/s PCIe\n"), ("max_link_speed", "32.0 GT/s PCIe\n"), ("current_link_width", "16\n"), ("max_link_width", "16\n"), ("vbios_version", "113-M3000100-102\n")):
+        write(f"{device}/{file}", text)
+    found = {k: f for k, f in facts_of(capture("--root", root)).items() if "206141652992" in f["value"] or "AMD" in f["value"] or "113-M3000100" in f["value"]}
+    check(any(f["value"] == "206141652992" for f in found.values()), f"its memory: {sorted(found)}")
+    check(any("AMD" in f["value"] for f in found.values()), f"its maker: {sorted(found)}")
+    check(any("113-M3000100-102" in f["value"] for f in found.values()), f"its firmware: {sorted(found)}")
+
     # collect_env's two layouts; synthetic, with the lines that torch and vLLM print.
     for pad in ("", "         "):
         write(f"{d}/env.txt", "\n".join(["Collecting environment information...", f"PyTorch version{pad}: 2.5.1+cu121", f"CUDA used to build PyTorch{pad}: 12.1", f"ROCM used to build PyTorch{pad}: N/A", f"Nvidia driver version{pad}: 535.183.01",

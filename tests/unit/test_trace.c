@@ -6,7 +6,7 @@
 #include "trace/trace.h"
 
 struct seen {
-  int64_t n, start_ns, duration_ns, sum_ns, lost[TRACE_LOSS_COUNT];
+  int64_t n, start_ns, duration_ns, lost[TRACE_LOSS_COUNT];
   enum trace_kind kind;
   char name[200], fact[200];
   int64_t stream, device, process, thread;
@@ -20,7 +20,6 @@ static void take_span(void *context, const struct trace_span *s) {
   seen->kind = s->kind;
   seen->start_ns = s->start_ns;
   seen->duration_ns = s->duration_ns;
-  seen->sum_ns += s->start_ns * 31 + s->duration_ns;
   seen->stream = s->stream;
   seen->device = s->device;
   seen->process = s->process;

@@ -1,4 +1,5 @@
 /* The limits put on the serving process (or, where it is not seen, on us): cgroup version 1 or 2. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,16 +13,41 @@ static const char *container_applies(const struct probe_target *target) {
              : "this kernel has no cgroups";
 }
 
+/* A limit of version 2 as a number that can be compared: "max" is none; "QUOTA PERIOD" their ratio. */
+static double limit_v2(const char *text) {
+  double a = HUGE_VAL, b = 1;
+  if (strncmp(text, "max", 3) == 0 || sscanf(text, "%lf %lf", &a, &b) < 1) return HUGE_VAL;
+  return b > 0 ? a / b : a;
+}
+
+/* What holds for a group is the tightest limit on the way up: a pod's limit binds its containers, which may say "max" themselves. */
+static void put_v2_limit(const struct probe_target *target, struct fact_list *facts, const char *group, const char *file, const char *key) {
+  char at[400], path[600], tightest[600] = "", line[128];
+  double least = HUGE_VAL;
+  (void)snprintf(at, sizeof at, "%s", strcmp(group, "/") == 0 ? "" : group);
+  for (;;) {
+    (void)snprintf(path, sizeof path, "/sys/fs/cgroup%s/%s", at, file);
+    bool known = root_read_line(target->root, path, line, sizeof line);
+    if (tightest[0] == 0 || (known && limit_v2(line) < least)) (void)snprintf(tightest, sizeof tightest, "%s", path);
+    if (known && limit_v2(line) < least) least = limit_v2(line);
+    char *slash = strrchr(at, '/');
+    if (slash == NULL) break;
+    *slash = 0;
+  }
+  probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, key, tightest, "");
+}
+
 static void collect_v2(const struct probe_target *target, struct fact_list *facts, const char *group) {
+  static const char *const limits[][2] = {{"cpu.max", "cgroup.cpu-max"},
+                                          {"memory.max", "cgroup.memory-max"},
+                                          {"memory.high", "cgroup.memory-high"},
+                                          {"pids.max", "cgroup.pids-max"}};
+  for (size_t i = 0; i < LYNX_COUNT(limits); i++) put_v2_limit(target, facts, group, limits[i][0], limits[i][1]);
   static const struct {
     const char *file, *key;
     enum fact_kind kind;
-  } files[] = {{"cpu.max", "cgroup.cpu-max", FACT_IDENTITY},
-               {"cpu.weight", "cgroup.cpu-weight", FACT_IDENTITY},
+  } files[] = {{"cpu.weight", "cgroup.cpu-weight", FACT_IDENTITY},
                {"cpuset.cpus.effective", "cgroup.cpus", FACT_IDENTITY},
-               {"memory.max", "cgroup.memory-max", FACT_IDENTITY},
-               {"memory.high", "cgroup.memory-high", FACT_IDENTITY},
-               {"pids.max", "cgroup.pids-max", FACT_IDENTITY},
                {"memory.current", "cgroup.memory-current", FACT_STATE}};
   for (size_t i = 0; i < LYNX_COUNT(files); i++) {
     char path[600];
@@ -84,6 +110,11 @@ static void container_collect(const struct probe_target *target, struct fact_lis
   if (read && (strstr(group, "kubepods") != NULL || strstr(group, "docker") != NULL || strstr(group, "libpod") != NULL ||
                strstr(group, "crio") != NULL))
     probe_fact(target, facts, LAYER_SYSTEM, FACT_CONTEXT, "container.group", group, "", path);
+  /* These leave no mark in the root, but in the group's name, where it is not hidden by a namespace. */
+  const char *named = read ? text.data : "", *by_group = strstr(named, "cri-containerd") != NULL ? "containerd"
+                                                         : strstr(named, "crio-") != NULL        ? "cri-o"
+                                                         : strstr(named, "kubepods") != NULL     ? "a pod's, of an unknown runtime"
+                                                                                                 : NULL;
   buffer_release(&text);
   char marks[2][64]; /* of the process's own root */
   if (target->pid > 0) {
@@ -93,14 +124,16 @@ static void container_collect(const struct probe_target *target, struct fact_lis
     (void)snprintf(marks[0], sizeof marks[0], "/.dockerenv");
     (void)snprintf(marks[1], sizeof marks[1], "/run/.containerenv");
   }
-  bool docker = root_read_line(target->root, marks[0], group, sizeof group),
-       podman = root_read_line(target->root, marks[1], group, sizeof group);
+  char ignored[64];
+  bool docker = root_read_line(target->root, marks[0], ignored, sizeof ignored),
+       podman = root_read_line(target->root, marks[1], ignored, sizeof ignored);
   probe_fact(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "container.kind",
-             docker   ? "docker"
-             : podman ? "podman"
-                      : "none seen",
-             "", "/.dockerenv, /run/.containerenv");
-  if (docker || podman)
+             docker             ? "docker"
+             : podman           ? "podman"
+             : by_group != NULL ? by_group
+                                : "none seen",
+             "", "/.dockerenv, /run/.containerenv, the control group's name");
+  if (docker || podman || by_group != NULL)
     probe_missing(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "container.image", FACT_UNSUPPORTED,
                   "an image's digest cannot be seen from inside: declare it as system.container.image", "capture");
 }
