@@ -60,16 +60,18 @@ try:
     else:
         print("simdjson: skipped, because g++ and libsimdjson-dev are not both here")
     size = os.path.getsize(small) / 1e6
-    seconds, memory = ours(small)
-    row(f"lynxbench attribute, {size:.0f} MB", seconds, size, memory)
     python = os.path.join(venv, "bin/python")
     if not os.path.exists(python):
         subprocess.run([sys.executable, "-m", "venv", venv], check=True)
     installed = subprocess.run([os.path.join(venv, "bin/pip"), "install", "-q", "HolisticTraceAnalysis"], capture_output=True)
     if installed.returncode == 0:
-        own, memory, text = measured([python, os.path.join(here, "hta_peer.py"), small])
-        theirs = float(text.split()[0])
-        row("HolisticTraceAnalysis, the same file", theirs, size, memory, f"{theirs / seconds:.0f} times as long (start-up of Python left out)")
+        seconds, theirs = 1e9, 1e9  # in turn, so that a slow moment of the machine meets both
+        for _ in range(3):
+            own, memory = ours(small)
+            _, their_memory, text = measured([python, os.path.join(here, "hta_peer.py"), small])
+            seconds, theirs = min(seconds, own), min(theirs, float(text.split()[0]))
+        row(f"lynxbench attribute, {size:.0f} MB", seconds, size, memory)
+        row("HolisticTraceAnalysis, the same file", theirs, size, their_memory, f"{theirs / seconds:.0f} times as long (start-up of Python left out)")
     else:
         print("HolisticTraceAnalysis: skipped, because it could not be installed")
 finally:

@@ -61,6 +61,13 @@ static inline uint64_t between(uint64_t quotes) {
   return quotes;
 }
 
+/* Bits that are set. Without an instruction for it that every machine has, the compiler would call a function. */
+static inline int count(uint64_t bits) {
+  int n = 0;
+  for (; bits != 0; bits &= bits - 1) n++;
+  return n;
+}
+
 const char *scan_composite(const char *p, const char *end) {
   int64_t depth = 0;
   uint64_t in_string = 0; /* all ones where a block begins inside a string */
@@ -84,8 +91,9 @@ const char *scan_composite(const char *p, const char *end) {
     in_string = 0 - (strings >> 63);
     open &= ~strings;
     close &= ~strings;
-    if (depth > __builtin_popcountll(close)) { /* cannot close here */
-      depth += __builtin_popcountll(open) - __builtin_popcountll(close);
+    if ((open | close) == 0) continue;
+    if (depth > count(close)) { /* cannot close here */
+      depth += count(open) - count(close);
       continue;
     }
     for (uint64_t marks = open | close; marks != 0; marks &= marks - 1) {
