@@ -290,7 +290,7 @@ static set call_bits(enum work_class work) {
 static bool thread_speaks(const struct sweep *s, const struct track *track) {
   int64_t device = s->account->device;
   if (device < 0 || !s->timeline->has_calls) return true;
-  return device < 64 ? (track->launches_on >> device & 1) != 0 : track->launches;
+  return track_launches_on(track, device);
 }
 
 static set host_bits_of(const struct sweep *s, const struct span *span) {

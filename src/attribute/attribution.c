@@ -238,9 +238,7 @@ enum bound_by attribution_bound(const struct account *a) {
 double attribution_host_share(const struct attributed_trace *trace) {
   const struct account *a = &trace->account;
   size_t n_launching = 0;
-  for (size_t i = 0; i < trace->timeline.n_tracks; i++)
-    n_launching += a->device >= 0 && a->device < 64 ? (trace->timeline.tracks[i].launches_on >> a->device & 1) != 0
-                                                    : trace->timeline.tracks[i].launches;
+  for (size_t i = 0; i < trace->timeline.n_tracks; i++) n_launching += track_launches_on(&trace->timeline.tracks[i], a->device);
   if (a->device < 0 || n_launching != 1 || a->wall_ns <= 0) return -1;
   return (double)a->host_own_ns / (double)a->wall_ns;
 }

@@ -150,10 +150,8 @@ static uint32_t add_collective(struct timeline *t, const struct trace_span *s) {
   make_room((void **)&t->collectives, t->n_collectives, &t->collectives_room, sizeof *t->collectives);
   t->collectives[t->n_collectives++] = (struct collective){.elements = s->elements,
                                                            .sequence = s->sequence,
-                                                           .n_group = s->n_group,
                                                            .name = copy_bytes(t, s->collective.length > 0 ? s->collective : s->name),
-                                                           .group = copy_bytes(t, s->group),
-                                                           .data_type = copy_bytes(t, s->data_type)};
+                                                           .group = copy_bytes(t, s->group)};
   return (uint32_t)t->n_collectives;
 }
 

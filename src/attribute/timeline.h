@@ -49,8 +49,8 @@ struct link {
 };
 
 struct collective {
-  int64_t elements, sequence, n_group;
-  const char *name, *group, *data_type;
+  int64_t elements, sequence;
+  const char *name, *group;
 };
 
 /* What becomes of orphans: a state of their own; as if they were not there (TraceLens); as if they were like any other. */
@@ -75,7 +75,7 @@ struct timeline {
   int64_t lost[TRACE_LOSS_COUNT];
   int64_t n_kind[TRACE_KIND_COUNT];
   /* after timeline_finish. Early: device spans that begin before the call that launched them: clocks that differ */
-  int64_t n_device, n_orphans, n_unlinked, n_graph_launches, n_graph_spans, n_early, n_no_call;
+  int64_t n_device, n_orphans, n_unlinked, n_graph_launches, n_graph_spans, n_early;
   bool has_calls, full;
   struct timeline_tables *tables; /* hash tables while reading; freed by timeline_finish */
 };
@@ -92,6 +92,11 @@ const char *timeline_fact(const struct timeline *timeline, const char *key); /* 
 static inline int64_t sum_ns(int64_t a, int64_t b) {
   int64_t sum;
   return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* Does this thread launch work on that device? Beyond the 64th device they are not told apart. */
+static inline bool track_launches_on(const struct track *track, int64_t device) {
+  return device >= 0 && device < 64 ? (track->launches_on >> device & 1) != 0 : track->launches;
 }
 
 static inline bool kind_on_device(enum trace_kind kind) {

@@ -265,7 +265,6 @@ static int run(const struct arguments *arguments) {
     if (against != NULL) {
       attribution_finish(&before);
       attribution_compare(&before, &after, &change);
-      view.against = &before;
       view.change = &change;
     }
     code = !write_all(arguments, &view) ? EXIT_CONDITIONS : against != NULL && change.abstained ? EXIT_INCONCLUSIVE : EXIT_HOLDS;

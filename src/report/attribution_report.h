@@ -7,7 +7,6 @@
 
 struct attribution_view {
   const struct attribution *attribution;
-  const struct attribution *against;       /* the arm it is compared with; NULL: none */
   const struct attribution_change *change; /* where there is one */
   const struct contract *contract;         /* whose owners are named; NULL: the usual ones */
   size_t top;                              /* how many names are listed */

@@ -260,8 +260,7 @@ static void emit(struct reading *r, const struct event *e, const struct chrome_c
                             .stream = -1,
                             .bytes = -1,
                             .elements = -1,
-                            .sequence = -1,
-                            .n_group = -1};
+                            .sequence = -1};
   if (category == NULL) r->lost[TRACE_LOSS_UNKNOWN]++;
   if (category != NULL && category->arguments && r->format->argument != NULL && e != NULL) read_arguments(r->format, &span, e->arguments);
   struct bytes named = {category != NULL ? category->name : "", category != NULL ? strlen(category->name) : 0};

@@ -38,14 +38,10 @@ static void argument(struct trace_span *span, struct bytes key, struct bytes val
   switch (key.length) {
     case 5:
       if (memcmp(key.ptr, "bytes", 5) == 0) span->bytes = chrome_number(value, -1);
-      if (memcmp(key.ptr, "dtype", 5) == 0) span->data_type = value;
       break;
     case 6:
       if (memcmp(key.ptr, "stream", 6) == 0) span->stream = chrome_number(value, -1);
       if (memcmp(key.ptr, "device", 6) == 0) span->device = chrome_number(value, -1);
-      break;
-    case 8:
-      if (memcmp(key.ptr, "graph id", 8) == 0) span->graph = (uint64_t)chrome_number(value, 0);
       break;
     case 11:
       if (memcmp(key.ptr, "correlation", 11) == 0) span->correlation = (uint64_t)chrome_number(value, 0);
@@ -54,7 +50,6 @@ static void argument(struct trace_span *span, struct bytes key, struct bytes val
       if (bytes_equal(key, "Collective name")) span->collective = value;
       else if (bytes_equal(key, "Process Group Name")) span->group = value;
       else if (bytes_equal(key, "In msg nelems")) span->elements = chrome_number(value, -1);
-      else if (bytes_equal(key, "Group size")) span->n_group = chrome_number(value, -1);
       else if (bytes_equal(key, "Seq")) span->sequence = chrome_number(value, -1);
       break;
   }

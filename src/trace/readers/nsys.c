@@ -44,11 +44,11 @@ static const struct table tables[] = {
      TRACE_RUNTIME,
      NULL},
     {"CUPTI_ACTIVITY_KIND_KERNEL",
-     {"start", "end", "demangledName", NULL, "globalPid", "correlationId", "deviceId", "streamId", NULL, "graphId"},
+     {"start", "end", "demangledName", NULL, "globalPid", "correlationId", "deviceId", "streamId", NULL, NULL},
      TRACE_KERNEL,
      NULL},
     {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-     {"start", "end", NULL, NULL, "globalPid", "correlationId", "deviceId", "streamId", NULL, "graphId"},
+     {"start", "end", NULL, NULL, "globalPid", "correlationId", "deviceId", "streamId", NULL, NULL},
      TRACE_KERNEL,
      "(a whole graph: trace with --cuda-graph-trace=node to see into it)"},
     {"CUPTI_ACTIVITY_KIND_MEMCPY",
@@ -130,11 +130,9 @@ static void take_row(struct reading *r, const struct table *table, sqlite3_stmt 
                             .device = number_column(row, FIELD_DEVICE, -1),
                             .stream = number_column(row, FIELD_STREAM, -1),
                             .correlation = (uint64_t)number_column(row, FIELD_CORRELATION, 0),
-                            .graph = table->kind == TRACE_KERNEL ? (uint64_t)which : 0,
                             .bytes = number_column(row, FIELD_BYTES, -1),
                             .elements = -1,
-                            .sequence = -1,
-                            .n_group = -1};
+                            .sequence = -1};
   if (on_device && span.device < 0) span.device = 0;
   if (r->sink->span != NULL) r->sink->span(r->sink->context, &span);
 }
