@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/endpoint.h"
+
 static size_t keep_body(char *data, size_t size, size_t n, void *context) {
   return buffer_append(context, data, size * n) ? size * n : 0;
 }
@@ -19,7 +21,13 @@ enum lynx_status control_fetch(const struct control_request *request, struct buf
     (void)snprintf(authorization, sizeof authorization, "Authorization: Bearer %s", request->bearer);
     headers = curl_slist_append(headers, authorization);
   }
-  (void)curl_easy_setopt(curl, CURLOPT_URL, request->url);
+  struct endpoint endpoint = {0};
+  char local[600];
+  if (strncmp(request->url, "http://unix:", 12) == 0 && endpoint_parse(request->url, &endpoint, NULL) == LYNX_OK) {
+    (void)snprintf(local, sizeof local, "http://localhost%s", endpoint.base);
+    (void)curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, endpoint.socket_path);
+  }
+  (void)curl_easy_setopt(curl, CURLOPT_URL, endpoint.socket_path[0] != 0 ? local : request->url);
   (void)curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   (void)curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
   (void)curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);

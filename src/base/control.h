@@ -7,11 +7,10 @@
 #include "base/buffer.h"
 
 struct control_request {
-  const char *url;
+  const char *url;       /* of a Unix socket: "http://unix:/path/to/socket:/path" */
   const char *json_body; /* NULL: GET */
   const char *bearer;    /* NULL: none; never recorded */
   const char *ca_file;   /* NULL: the system's */
-
   int64_t timeout_ns;
 };
 

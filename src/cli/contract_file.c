@@ -3,21 +3,18 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "drivers/drivers.h"
+#include "measure/setup.h"
 
 bool contract_file_read(const char *path, struct contract_file *ret) {
   *ret = (struct contract_file){0};
   if (!read_file(path, CONTRACT_FILE_MAX, &ret->text)) return false;
   (void)contract_parse(ret->text.data, ret->text.length, &ret->arena, &ret->contract, &ret->problems); /* its problems are in the list */
-  if (ret->contract.workload.driver != NULL && drivers_find(ret->contract.workload.driver) == NULL) {
-    const char *list = "one of:";
-    for (int i = 0; drivers_all[i] != NULL; i++) list = arena_printf(&ret->arena, "%s %s", list, drivers_all[i]->name);
-    problem_add(&ret->problems, PROBLEM_ERROR, 0, "workload.driver", ret->contract.workload.driver, list);
-  }
+  setup_check(&ret->contract, &ret->problems);
   const char *files[] = {ret->contract.workload.prompts.file, ret->contract.accuracy.text_file,    ret->contract.executor.ca_file,
-                         ret->contract.regime.trace,          ret->contract.workload.profile_file, ret->contract.accuracy.references};
-  static const char *const fields[] = {"workload.prompts.file", "accuracy.text_file",    "executor.ca_file",
-                                       "regime.trace",          "workload.profile_file", "accuracy.references"};
+                         ret->contract.regime.trace,          ret->contract.workload.profile_file, ret->contract.accuracy.references,
+                         ret->contract.workload.api_key_file};
+  static const char *const fields[] = {"workload.prompts.file", "accuracy.text_file",  "executor.ca_file",     "regime.trace",
+                                       "workload.profile_file", "accuracy.references", "workload.api_key_file"};
   for (size_t i = 0; i < LYNX_COUNT(files); i++)
     if (files[i] != NULL && access(files[i], R_OK) != 0)
       problem_add(&ret->problems, PROBLEM_WARNING, 0, fields[i],

@@ -107,14 +107,15 @@ int64_t contract_in_flight(const struct contract *c) {
 
 static void check_workload(const struct contract *c, struct problem_list *problems) {
   const struct contract_workload *w = &c->workload;
-  if (w->driver != NULL && strcmp(w->driver, "http") == 0 && !contract_states(c, "executor.endpoint"))
-    error_at(problems, "executor.endpoint", "nothing", "the http driver needs one, such as http://127.0.0.1:8000");
+  if (contract_states(c, "workload.api_key_env") && contract_states(c, "workload.api_key_file"))
+    error_at(problems, "workload.api_key_file", "a file beside workload.api_key_env", "one of the two");
   const struct contract_slo *slo = c->slo.items;
   for (size_t i = 0; i < c->slo.n_items; i++) {
     const char *field = arena_printf(problems->arena, "slo[%zu].metric", i);
-    if (!w->stream && slo[i].metric != METRIC_END_TO_END)
+    if ((!w->stream || w->api == API_EMBEDDINGS) && slo[i].metric != METRIC_END_TO_END)
       error_at(problems, field, metric_text((enum metric)slo[i].metric),
-               "end_to_end: without a stream no token has a time (workload.stream is false)");
+               w->stream ? "end_to_end: an embedding has no tokens to wait for"
+                         : "end_to_end: without a stream no token has a time (workload.stream is false)");
     if (w->output_tokens < 2 && (slo[i].metric == METRIC_TIME_PER_OUTPUT_TOKEN || slo[i].metric == METRIC_INTER_TOKEN_LATENCY))
       error_at(problems, field, metric_text((enum metric)slo[i].metric), "a metric that one output token has");
     if (slo[i].at_most_ns > c->method.request_timeout_ns)
@@ -262,7 +263,8 @@ static void check_forms(const struct contract *c, struct problem_list *problems)
   struct endpoint endpoint;
   struct lynx_error error = {0};
   if (c->executor.endpoint != NULL && endpoint_parse(c->executor.endpoint, &endpoint, &error) != LYNX_OK)
-    error_at(problems, "executor.endpoint", arena_copy(problems->arena, error.message), "http://HOST:PORT or https://HOST:PORT");
+    error_at(problems, "executor.endpoint", arena_copy(problems->arena, error.message),
+             "http://HOST:PORT, https://HOST:PORT or http://unix:/PATH/TO/SOCKET");
   const char *currency = c->cost.currency;
   if (currency != NULL && (strlen(currency) != 3 || strspn(currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 3))
     error_at(problems, "cost.currency", currency, "three capital letters, such as EUR");

@@ -51,7 +51,7 @@ enum length_kind { LENGTH_FIXED, LENGTH_UNIFORM, LENGTH_LOGNORMAL, LENGTH_PROFIL
 enum steady_demand { STEADY_REQUIRED, STEADY_REPORTED };
 enum accuracy_measure { ACCURACY_LIKELIHOOD, ACCURACY_EXACT_MATCH, ACCURACY_TOKEN_AGREEMENT, ACCURACY_SCORER };
 enum search_arrivals { SEARCH_POISSON, SEARCH_CONSTANT };
-enum api_kind { API_COMPLETIONS, API_CHAT };
+enum api_kind { API_COMPLETIONS, API_CHAT, API_RESPONSES, API_EMBEDDINGS, API_NATIVE, API_NATIVE_CHAT };
 enum latency_origin { LATENCY_FROM_SCHEDULED, LATENCY_FROM_SENT };
 enum grade { GRADE_A, GRADE_B, GRADE_C, GRADE_D };
 
@@ -105,8 +105,9 @@ struct contract_prompts {
 
 struct contract_workload {
   uint64_t set;
-  const char *driver, *model, *api_key_env, *profile, *profile_file;
+  const char *driver, *model, *api_key_env, *api_key_file, *profile, *profile_file;
   int api;
+  struct text_map options; /* of the driver */
   bool stream, ignore_eos, continuous_usage;
   int64_t output_tokens;
   int output_distribution;

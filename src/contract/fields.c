@@ -64,7 +64,13 @@ static const struct field_choice accuracy_measures[] = {
 static const struct field_choice search_arrival_kinds[] = {
     [SEARCH_POISSON] = {"poisson", "independent users"}, [SEARCH_CONSTANT] = {"constant", "equal gaps"}};
 static const struct field_choice apis[] = {
-    [API_COMPLETIONS] = {"completions", "POST /v1/completions"}, [API_CHAT] = {"chat", "POST /v1/chat/completions"}};
+    [API_COMPLETIONS] = {"completions", "POST /v1/completions"},
+    [API_CHAT] = {"chat", "POST /v1/chat/completions"},
+    [API_RESPONSES] = {"responses", "POST /v1/responses"},
+    [API_EMBEDDINGS] = {"embeddings", "POST /v1/embeddings: no stream, no tokens out; requests are what is counted"},
+    [API_NATIVE] = {"native", "the server's own route: llama.cpp's /completion, Ollama's /api/generate, TGI's /generate_stream"},
+    [API_NATIVE_CHAT] = {"native_chat", "Ollama's /api/chat"},
+};
 static const struct field_choice origins[] = {
     [LATENCY_FROM_SCHEDULED] = {"scheduled", "from the time the request was due: an executor that stalls cannot hide its queue"},
     [LATENCY_FROM_SENT] = {"sent", "from the first byte written: leaves out the wait before sending"},
@@ -163,7 +169,10 @@ static const struct field_table contract_prompts_table = TABLE(contract_prompts)
 
 static const struct field contract_workload_fields[] = {
     {"driver", FIELD_TEXT, AT(contract_workload, driver, const char *), .fallback = "http",
-     .help = "http, or null to measure the instrument itself", .example = "http"},
+     .help = "how the workload is run: http, kserve, onnxruntime, command, or null to measure the instrument itself (docs/drivers.md)",
+     .example = "http"},
+    {"options", FIELD_MAP, AT(contract_workload, options, struct text_map),
+     .help = "the driver's own settings; `lynxbench lint --drivers` lists them", .example = "{server: vllm}"},
     {"api", FIELD_CHOICE, AT(contract_workload, api, int), .fallback = "completions", CHOICES(apis), .help = "the route",
      .example = "chat"},
     {"model", FIELD_TEXT, AT(contract_workload, model, const char *), .fallback = "", .disclose = true,
@@ -175,6 +184,8 @@ static const struct field contract_workload_fields[] = {
      .help = "the profile that `lynxbench profile` made: every claim then states the distance to it", .example = "chat.profile.json"},
     {"api_key_env", FIELD_TEXT, AT(contract_workload, api_key_env, const char *),
      .help = "the environment variable that holds the API key; the key itself is never recorded", .example = "OPENAI_API_KEY"},
+    {"api_key_file", FIELD_TEXT, AT(contract_workload, api_key_file, const char *),
+     .help = "a file whose first line is the API key, instead of a variable; the key itself is never recorded", .example = "key.txt"},
     {"stream", FIELD_BOOL, AT(contract_workload, stream, bool), .fallback = "true",
      .help = "ask for a stream; without one there is no first-token time", .example = "true"},
     {"ignore_eos", FIELD_BOOL, AT(contract_workload, ignore_eos, bool), .fallback = "true",

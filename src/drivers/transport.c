@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,6 +54,13 @@ enum lynx_status transport_resolve(const char *url, const char *ca_file, struct 
   *ret = (struct transport_address){0};
   enum lynx_status status = endpoint_parse(url, &ret->url, error);
   if (status != LYNX_OK) return status;
+  if (ret->url.socket_path[0] != 0) {
+    struct sockaddr_un local = {.sun_family = AF_UNIX};
+    memcpy(local.sun_path, ret->url.socket_path, sizeof ret->url.socket_path);
+    memcpy(&ret->address, &local, sizeof local);
+    ret->length = sizeof local;
+    return LYNX_OK;
+  }
   (void)snprintf(port, sizeof port, "%d", ret->url.port);
   struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
   int code = getaddrinfo(ret->url.host, port, &hints, &found);
@@ -85,7 +93,7 @@ enum transport_answer transport_open(struct transport *transport, const struct t
   if (fd < 0) return fail_errno(transport, "socket");
   transport->fd = fd;
   int on = 1, stamps = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
-  (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (address->url.socket_path[0] == 0) (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   (void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &stamps, sizeof stamps); /* without it the read lag is unknown, and said to be */
   if (address->url.tls) {
     SSL *tls = SSL_new(address->tls_context);
@@ -99,6 +107,10 @@ enum transport_answer transport_open(struct transport *transport, const struct t
     transport->tls = tls;
   }
   if (connect(fd, (const struct sockaddr *)&address->address, address->length) == 0 || errno == EINPROGRESS) return TRANSPORT_OK;
+  if (errno == EAGAIN && address->url.socket_path[0] != 0) { /* a Unix socket says so where TCP would wait */
+    transport_close(transport);
+    return TRANSPORT_RETRY;
+  }
   return fail_errno(transport, "connect");
 }
 

@@ -32,7 +32,7 @@ enum lynx_status transport_resolve(const char *url, const char *ca_file, struct 
                                    struct lynx_error *error) LYNX_MUST_CHECK;
 void transport_address_release(struct transport_address *address);
 
-/* Starts connecting. */
+/* Starts connecting. RETRY: the server's queue is full (Unix sockets say so); nothing is open. */
 enum transport_answer transport_open(struct transport *transport, const struct transport_address *address);
 /* Called when the socket is writable (or readable, for TLS) until it says OK. */
 enum transport_answer transport_connected(struct transport *transport);

@@ -79,14 +79,37 @@ static void look_at_process(void *context, const char *name) {
   (void)root_list(search->root, path, 65536, look_at_descriptor, search); /* another user's process: not readable, and not listed */
 }
 
-int64_t capture_find_listener(const struct root *root, const char *host, int port) {
+/* Num RefCount Protocol Flags Type St Inode Path: flags 00010000 where it listens. */
+static void find_socket(struct search *search, const char *socket_path) {
+  struct buffer text;
+  buffer_init(&text, 16 << 20);
+  size_t n = strlen(socket_path);
+  if (root_read(search->root, "/proc/net/unix", &text, NULL) == LYNX_OK)
+    for (const char *line = text.data; line != NULL && *line != 0; line = strchr(line, '\n')) {
+      if (*line == '\n' && *++line == 0) break;
+      unsigned flags;
+      unsigned long long inode;
+      int at = 0;
+      if (sscanf(line, "%*s %*x %*x %x %*x %*x %llu %n", &flags, &inode, &at) != 2 || flags != 0x10000 || at == 0) continue;
+      if (strncmp(line + at, socket_path, n) == 0 && (line[at + (int)n] == '\n' || line[at + (int)n] == 0) &&
+          search->n_inodes < LYNX_COUNT(search->inodes))
+        search->inodes[search->n_inodes++] = inode;
+    }
+  buffer_release(&text);
+}
+
+int64_t capture_find_listener(const struct root *root, const struct endpoint *endpoint) {
   struct in_addr address;
   char hex[16] = "";
-  if (host != NULL && inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &address) == 1)
+  const char *host = endpoint->host;
+  if (inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &address) == 1)
     (void)snprintf(hex, sizeof hex, "%08X", address.s_addr); /* in the byte order that /proc/net/tcp prints */
-  struct search search = {.root = root, .port = port, .address = hex};
-  find_inodes(&search, "/proc/net/tcp");
-  find_inodes(&search, "/proc/net/tcp6");
+  struct search search = {.root = root, .port = endpoint->port, .address = hex};
+  if (endpoint->socket_path[0] != 0) find_socket(&search, endpoint->socket_path);
+  else {
+    find_inodes(&search, "/proc/net/tcp");
+    find_inodes(&search, "/proc/net/tcp6");
+  }
   if (search.n_inodes > 0) (void)root_list(root, "/proc", 65536, look_at_process, &search);
   return search.pid;
 }
@@ -144,11 +167,11 @@ static bool forwards(const struct root *root, int64_t pid, char *name, size_t si
 static void find_serving_process(const struct capture_request *request, struct probe_target *target, struct fact_list *facts) {
   char text[400], name[128];
   struct endpoint endpoint;
+  target->pid = request->pid;
   if (request->in_process) {
-    target->why_not = "the workload runs inside lynxbench";
+    if (request->pid == 0) target->why_not = "the workload runs inside lynxbench";
     return;
   }
-  target->pid = request->pid;
   if (request->endpoint == NULL) {
     target->why_not = "no endpoint was given";
     if (request->pid == 0)
@@ -166,7 +189,10 @@ static void find_serving_process(const struct capture_request *request, struct p
     add_hole(target, facts, "hole.behind-proxy", text);
   }
   bool resolves = true;
-  if (!is_local(endpoint.host, &resolves)) {
+  char where[128];
+  if (endpoint.socket_path[0] != 0) (void)snprintf(where, sizeof where, "%s", endpoint.socket_path);
+  else (void)snprintf(where, sizeof where, "port %d", endpoint.port);
+  if (endpoint.socket_path[0] == 0 && !is_local(endpoint.host, &resolves)) {
     (void)snprintf(text, sizeof text,
                    resolves ? "%.200s is on another host: nothing of the machine that serves is captured"
                             : "%.200s does not resolve to an address: nothing of what serves is captured",
@@ -175,20 +201,20 @@ static void find_serving_process(const struct capture_request *request, struct p
     target->why_not = "the endpoint is on another host";
     return;
   }
-  int64_t listener = capture_find_listener(request->root, endpoint.host, endpoint.port);
+  int64_t listener = capture_find_listener(request->root, &endpoint);
   if (target->pid == 0) target->pid = listener > 0 ? listener : request->started_pid;
   if (listener > 0 && request->pid == 0 && !request->behind_proxy && forwards(request->root, listener, name, sizeof name)) {
     (void)snprintf(text, sizeof text,
-                   "port %d is held by %.100s, which passes requests on: the server behind it is not captured (give executor.pid, or say "
+                   "%s is held by %.100s, which passes requests on: the server behind it is not captured (give executor.pid, or say "
                    "behind_proxy)",
-                   endpoint.port, name);
+                   where, name);
     add_hole(target, facts, "hole.behind-proxy", text);
   }
   if (listener > 0 || request->pid > 0) return;
   (void)snprintf(
       text, sizeof text,
-      "port %d listens on this machine in a process that is not visible from here (another user's, or in a container): give executor.pid",
-      endpoint.port);
+      "%s listens on this machine in a process that is not visible from here (another user's, or in a container): give executor.pid",
+      where);
   add_hole(target, facts, "hole.serving-process", text);
   target->why_not = "the process that listens is not visible";
 }

@@ -14,7 +14,7 @@ struct capture_request {
   int64_t pid;          /* 0: look for it */
   int64_t started_pid;  /* the process that was started for this, if the one that listens is not visible; 0: none */
   bool behind_proxy;
-  bool in_process;       /* the null driver: there is no serving process to look for */
+  bool in_process;       /* there is no endpoint: pid is what runs the workload, 0 where nothing does (the null driver) */
   bool hosts_known;      /* the other hosts are captured apart, or named as holes: a remote endpoint is no hole by itself */
   bool ask_routes;       /* may the executor's own routes (/version, /props, ...) be asked? Not while it is measured */
   int64_t deadline_ns;   /* for each probe; 0: 5 s */
@@ -23,8 +23,9 @@ struct capture_request {
 
 void capture_run(const struct capture_request *request, struct fact_list *ret);
 
-/* The process that listens on a local port of that address (NULL: of any); 0 if none is seen. */
-int64_t capture_find_listener(const struct root *root, const char *host, int port);
+/* The process that listens on a local port (of that address, or of all) or on a Unix socket; 0 if none is seen. */
+struct endpoint;
+int64_t capture_find_listener(const struct root *root, const struct endpoint *endpoint);
 
 /* SHA-256 over the identity facts: layer, key, status, value and unit of each, in order. State and context are left out. */
 void capture_fingerprint(const struct fact_list *facts, char ret[DIGEST_HEX]);

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/fact.h"
 
-enum { DRIVER_ABI = 1 };
+enum { DRIVER_ABI = 2, ANSWER_PHASES = 12 };
 
 /* How one request ended. Everything but OK is a miss of every objective. */
 enum outcome {
@@ -25,6 +25,7 @@ enum outcome {
   OUTCOME_ERROR_IN_STREAM, /* 200, then an error object */
   OUTCOME_NOT_FINISHED,    /* the stream ended without [DONE] or a finish reason */
   OUTCOME_LIMIT,           /* a line, head or body larger than is accepted */
+  OUTCOME_EXECUTOR,        /* the executor says that it failed, or its process ended */
   OUTCOME_UNFINISHED,      /* still running when the drain ended: counts as at least its age */
   OUTCOME_ABANDONED,       /* not counted, and cut off because the session was over */
   OUTCOME_COUNT
@@ -60,13 +61,21 @@ enum answer_flag {
 
 const char *answer_flag_text(unsigned index);
 
+/* A part of a request's life that the executor told of, or that the driver saw: "queue", "prefill", "forward". */
+struct answer_phase {
+  char name[32];            /* sanitised: letters, digits, '-', '_' and '.' */
+  int64_t from_ns, took_ns; /* from: after the first byte was written; -1: not said when */
+};
+
 struct answer_end {
   enum outcome outcome;
   int http_status;       /* 0: none was read */
   int64_t prompt_tokens; /* -1: not said */
   int64_t output_tokens; /* from usage; -1: not said */
   unsigned flags;
-  char reason[160]; /* sanitised; empty when OK */
+  char reason[160];                  /* sanitised; empty when OK */
+  const struct answer_phase *phases; /* until deliver returns */
+  size_t n_phases;                   /* at most ANSWER_PHASES */
 };
 
 struct completion {
@@ -83,19 +92,39 @@ struct completion {
 
 typedef void driver_deliver(void *context, const struct completion *completion);
 
+/* One of a driver's own settings: a row here is a key of the contract's workload.options. */
+enum driver_option_kind { OPTION_TEXT, OPTION_INTEGER, OPTION_BOOL, OPTION_CHOICE };
+
+struct driver_option {
+  const char *name;
+  enum driver_option_kind kind;
+  bool required;
+  const char *fallback; /* NULL: none */
+  int64_t least, greatest;
+  const char *choices; /* "cpu, cuda" */
+  const char *help, *example;
+};
+
+enum request_route { ROUTE_COMPLETIONS, ROUTE_CHAT, ROUTE_RESPONSES, ROUTE_EMBEDDINGS, ROUTE_NATIVE, ROUTE_NATIVE_CHAT };
+
 /* What every driver may be told; a driver ignores what does not concern it. Text lives as long as the state. */
 struct driver_options {
-  const char *endpoint; /* "http://host:port[/base]", "https://..." */
+  const char *endpoint; /* "http://host:port[/base]", "https://...", "http://unix:/path/to/socket" */
   const char *ca_file;
   const char *bearer; /* an API key; never recorded, never printed */
-  bool chat;          /* chat completions rather than completions */
+  enum request_route route;
   bool stream;
   bool ignore_eos;
   bool continuous_usage; /* ask for running usage, which tells the tokens of every chunk (vLLM, SGLang, lynxbench-ref) */
   const char *model;
   double temperature;
   int64_t seed;
-  uint32_t n_slots; /* requests in flight at most */
+  uint32_t n_slots;           /* requests in flight at most */
+  const char *const *command; /* of the program to run, NULL-terminated; NULL: none */
+  const char *log_path;       /* where what it prints goes */
+  int64_t ready_within_ns, stop_within_ns;
+  int unavailable_exit;      /* the exit code that means: this precision cannot run here */
+  const char *const *values; /* of the driver's own options, in the order of its table; NULL: not set */
   const struct lynx_clock *clock;
 };
 
@@ -103,14 +132,21 @@ struct driver_input {
   const char *prompt;
   size_t length;
   int64_t output_tokens; /* max_tokens */
+  const char *image;     /* a data URL; NULL: none */
 };
 
 struct driver {
   int abi;
   const char *name, *summary;
-  bool in_process; /* there is no serving process to reach or capture */
+  const char *sees;  /* which phases of a request it can tell apart */
+  bool in_process;   /* there is no serving process to reach */
+  bool runs_command; /* it starts executor.start.command itself */
+  const struct driver_option *options;
+  size_t n_options;
   /* Required. Resolves names and allocates all that the run will need. */
   enum lynx_status (*open)(const struct driver_options *options, void **ret_state, struct lynx_error *error);
+  /* Optional. What it knows of the executor, as facts; returns the process that runs the workload, 0: not known. After prepare. */
+  int64_t (*describe)(void *state, struct fact_list *facts);
   /* Required. Everything that can be done once per input; untimed. The inputs outlive the state. */
   enum lynx_status (*prepare)(void *state, const struct driver_input *inputs, size_t n_inputs, struct lynx_error *error);
   /* Required. Never blocks. BUSY: try again after the next reap. Failures are completions. */
@@ -123,6 +159,11 @@ struct driver {
   /* Required. Accepts NULL. */
   void (*close)(void *state);
 };
+
+/* Fills values (n_options of them) from keys and values of a contract, with the fallbacks; names the first key that is unknown, missing or
+ * wrong: *ret_key is that key, and the message says what was found and what would be accepted. */
+enum lynx_status driver_read_options(const struct driver *driver, const char *const *keys, const char *const *texts, size_t n,
+                                     const char **ret_values, const char **ret_key, struct lynx_error *error) LYNX_MUST_CHECK;
 
 /* Names the driver and the missing slot if a table is not complete. */
 enum lynx_status driver_check(const struct driver *driver, struct lynx_error *error) LYNX_MUST_CHECK;

@@ -132,7 +132,7 @@ static enum lynx_status make_drawn(struct making *m) {
     size_t n = kept;
     if (answer > 0) n += put_text(m, text + n, answer);
     n += put_text(m, text + n, l.bytes);
-    inputs->items[i] = (struct driver_input){text, n, l.output_tokens};
+    inputs->items[i] = (struct driver_input){.prompt = text, .length = n, .output_tokens = l.output_tokens};
   }
   return status;
 }
@@ -163,7 +163,7 @@ static enum lynx_status make_from_blocks(struct making *m, const struct logged_r
     put_words(&own, text + n, part);
     n += part;
   }
-  *ret = (struct driver_input){text, length, 0};
+  *ret = (struct driver_input){.prompt = text, .length = length};
   return LYNX_OK;
 }
 
@@ -185,14 +185,14 @@ static enum lynx_status make_replayed(struct making *m, const struct request_log
     inputs->given_at_ns[i] = (int64_t)((double)q->at_ns / speed);
     if (q->prompt != NULL) {
       status = account(m, q->prompt_length);
-      *input = (struct driver_input){arena_text(&inputs->arena, q->prompt, q->prompt_length), q->prompt_length, 0};
+      *input = (struct driver_input){.prompt = arena_text(&inputs->arena, q->prompt, q->prompt_length), .length = q->prompt_length};
     } else if (q->n_blocks > 0) status = make_from_blocks(m, q, input);
     else {
       size_t length = (size_t)((double)q->prompt_tokens * w->bytes_per_token) + (q->prompt_tokens == 0);
       status = account(m, length);
       if (status != LYNX_OK) break;
       char *text = arena_alloc(&inputs->arena, length + 1, 1);
-      *input = (struct driver_input){text, put_text(m, text, length), 0};
+      *input = (struct driver_input){.prompt = text, .length = put_text(m, text, length)};
     }
     input->output_tokens = q->output_tokens > 0 ? q->output_tokens : q->output_tokens == 0 ? 1 : w->output_tokens;
     if (input->output_tokens > OUTPUT_TOKENS_MAX) input->output_tokens = OUTPUT_TOKENS_MAX;
@@ -252,8 +252,9 @@ static enum lynx_status read_references(struct making *m) {
       }
       lynx_assert(items != NULL && inputs->references != NULL);
       size_t length = json_string_length(prompt);
-      items[inputs->n_items] = (struct driver_input){arena_text(&inputs->arena, json_string_value(prompt), length), length,
-                                                     m->contract->workload.output_tokens};
+      items[inputs->n_items] = (struct driver_input){.prompt = arena_text(&inputs->arena, json_string_value(prompt), length),
+                                                     .length = length,
+                                                     .output_tokens = m->contract->workload.output_tokens};
       inputs->references[inputs->n_items++] = arena_text(&inputs->arena, json_string_value(output), json_string_length(output));
     }
     json_decref(root);

@@ -76,6 +76,8 @@ static enum lynx_status capture_now(struct run *run, const char *moment, const c
                                     .behind_proxy = run->contract.executor.behind_proxy,
                                     .in_process = run->driver->in_process};
   if (request.in_process) request.endpoint = NULL;
+  if (run->driver->describe != NULL) run->workload_pid = run->driver->describe(run->setup.states[0], &facts);
+  if (request.in_process) request.pid = run->workload_pid;
   request.hosts_known = run->contract.executor.hosts.n_items > 0;
   request.ask_routes = !run->request->observe; /* who only observes sends nothing at all */
   request.started_pid = run->service.child.pid;
@@ -210,10 +212,11 @@ static struct bundle_session row_of(const struct run *run, const struct session_
                                  .rate_per_s = load_is_closed(plan->load) || plan->load == LOAD_OFFLINE ? 0 : plan->rate_per_s,
                                  .concurrency = plan->concurrency,
                                  .seed = plan->seed,
-                                 .executor_started = run->driver->in_process ? "in process"
-                                                     : !starts               ? "already running"
-                                                     : run->running_for_next ? "running since the session before"
-                                                                             : "started for this session",
+                                 .executor_started = run->driver->runs_command ? "started for this session"
+                                                     : run->driver->in_process ? "in process"
+                                                     : !starts                 ? "already running"
+                                                     : run->running_for_next   ? "running since the session before"
+                                                                               : "started for this session",
                                  .warm_up_ns = plan->warm_up_ns,
                                  .counted_ns = plan->counted_ns,
                                  .drain_ns = c->method.drain_ns,
@@ -252,6 +255,20 @@ static enum lynx_status run_on_executor(struct run *run, const struct session_pl
   return status;
 }
 
+static enum lynx_status open_driver(struct run *run, const struct session_plan *plan, struct lynx_error *error) {
+  struct setup_request request = {.contract = &run->contract,
+                                  .driver = run->driver,
+                                  .bearer = run->bearer,
+                                  .precision = run->contract.precisions.items[plan->precision],
+                                  .log_path = arena_printf(&run->arena, "%s.executor.log", run->request->out_path),
+                                  .seed = plan->body_seed,
+                                  .concurrency = plan->concurrency,
+                                  .inputs = plan->inputs->items,
+                                  .n_inputs = plan->inputs->n_items,
+                                  .clock = run->request->clock};
+  return setup_open(&request, &run->setup, error);
+}
+
 enum lynx_status run_session(struct run *run, const struct session_plan *plan, bool *ret_complete) {
   const char *name = run->contract.precisions.items[plan->precision];
   *ret_complete = false;
@@ -272,7 +289,13 @@ enum lynx_status run_session(struct run *run, const struct session_plan *plan, b
   else if (status != LYNX_OK) {
     *run->error = why;
     run->outcome->executor_failed = status == LYNX_IO || status == LYNX_NOT_FOUND;
+  } else if ((status = open_driver(run, plan, &why)) == LYNX_UNSUPPORTED)
+    status = mark_unavailable(run, &row, plan->precision, why.message);
+  else if (status != LYNX_OK) {
+    *run->error = why;
+    run->outcome->executor_failed = status == LYNX_IO;
   } else status = run_on_executor(run, plan, &row, ret_complete);
+  setup_close(&run->setup);
   run->running_for_next = status == LYNX_OK && *ret_complete && plan->keep_running && !run_is_over(run);
   if (!run->running_for_next) service_stop(&run->service);
   if (status != LYNX_OK) return status;
@@ -336,27 +359,27 @@ static enum lynx_status prepare(struct run *run) {
   struct problem_list problems;
   if (contract_parse(run->request->contract_text, run->request->contract_length, &run->arena, &run->contract, &problems) != LYNX_OK)
     return lynx_fail(run->error, LYNX_INPUT, "the contract has %zu errors; `lynxbench lint` lists them", problems.n_errors);
+  setup_check(&run->contract, &problems);
+  if (problems.n_errors > 0)
+    return lynx_fail(run->error, LYNX_INPUT, "%s: %s", problems.items[problems.n_items - 1].field,
+                     problems.items[problems.n_items - 1].found);
   run->driver = drivers_find(run->contract.workload.driver);
-  if (run->driver == NULL)
-    return lynx_fail(run->error, LYNX_INPUT, "workload.driver: there is no driver '%.60s'; there are http and null",
-                     run->contract.workload.driver);
-  const char *variable = run->contract.workload.api_key_env;
-  if (variable != NULL && (run->bearer = getenv(variable)) == NULL)
-    return lynx_fail(run->error, LYNX_INPUT, "workload.api_key_env names %.80s, which is not set in this environment", variable);
+  enum lynx_status status = setup_key(&run->contract, &run->arena, &run->bearer, run->error);
+  if (status != LYNX_OK) return status;
   run->service = (struct service){.contract = &run->contract, .bearer = run->bearer, .stop = run->request->stop};
   if (run->request->observe && (run->driver->in_process || contract_states(&run->contract, "executor.start")))
-    return lynx_fail(
-        run->error, LYNX_INPUT,
-        "an observation watches a service that runs already: the contract must not start one (executor.start), nor use the null driver");
+    return lynx_fail(run->error, LYNX_INPUT,
+                     "an observation watches a service that runs already: the contract must not start one (executor.start), nor use a "
+                     "driver that reaches no server");
   run->skip = arena_alloc(&run->arena, run->contract.precisions.n_items, sizeof *run->skip);
   run->captured = arena_alloc(&run->arena, run->contract.precisions.n_items, sizeof *run->captured);
   if (contract_states(&run->contract, "accuracy") && run->contract.accuracy.text_file != NULL && !run->driver->in_process) {
     struct buffer text;
-    enum lynx_status status = inputs_read_text(run->contract.accuracy.text_file, &text, run->error); /* before hours are spent, not after */
+    status = inputs_read_text(run->contract.accuracy.text_file, &text, run->error); /* before hours are spent, not after */
     buffer_release(&text);
     if (status != LYNX_OK) return status;
   }
-  enum lynx_status status = inputs_make(&run->contract, &run->inputs, run->error);
+  status = inputs_make(&run->contract, &run->inputs, run->error);
   bool searches = run->contract.regime.load == LOAD_SATURATION, looks = contract_states(&run->contract, "method.precision_target");
   if (!searches && !looks) run->n_sessions_planned = run->contract.method.sessions * (int64_t)run->contract.precisions.n_items;
   return status;

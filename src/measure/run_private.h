@@ -6,6 +6,7 @@
 #include "measure/inputs.h"
 #include "measure/run.h"
 #include "measure/service.h"
+#include "measure/setup.h"
 
 struct run {
   const struct run_request *request;
@@ -14,6 +15,8 @@ struct run {
   struct bundle *bundle;
   const struct driver *driver;
   struct service service;
+  struct setup setup;   /* the driver's states, in a session */
+  int64_t workload_pid; /* the process that runs the workload, as the driver says; 0: it does not */
   struct inputs inputs;
   const char *bearer;
   bool *skip; /* per precision: unavailable here */

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/root.h"
 #include "measure/inputs.h"
+#include "measure/setup.h"
 
 enum { CONTROL_BODY_MAX = 32 << 20, ARGUMENTS_MAX = 256 };
 static const double ln2 = 0.69314718055994530942;
@@ -21,10 +22,7 @@ static const double ln2 = 0.69314718055994530942;
 static enum lynx_status fetch(const struct service *service, const char *path, const char *json, int64_t timeout_ns, struct buffer *body,
                               int *ret_status, struct lynx_error *error) {
   char url[1200];
-  const char *endpoint = service->contract->executor.endpoint;
-  size_t n = strlen(endpoint);
-  while (n > 0 && endpoint[n - 1] == '/') n--;
-  (void)snprintf(url, sizeof url, "%.*s%s", (int)n, endpoint, path);
+  endpoint_route(service->contract->executor.endpoint, path, url, sizeof url);
   struct control_request request = {
       .url = url, .json_body = json, .bearer = service->bearer, .ca_file = service->contract->executor.ca_file, .timeout_ns = timeout_ns};
   return control_fetch(&request, body, ret_status, error);
@@ -57,18 +55,6 @@ void service_log_tail(const struct service *service, char *text, size_t size) {
     text_sanitise(text, size, log.data + from, end - from);
   }
   buffer_release(&log);
-}
-
-static const char *replace(struct arena *arena, const char *argument, const char *name, const char *value) {
-  const char *found = strstr(argument, name);
-  if (found == NULL) return argument;
-  return replace(arena, arena_printf(arena, "%.*s%s%s", (int)(found - argument), argument, value, found + strlen(name)), name, value);
-}
-
-static const char *port_of(struct arena *arena, const char *url) {
-  struct endpoint endpoint = {.port = 80};
-  if (endpoint_parse(url, &endpoint, NULL) != LYNX_OK) return "80"; /* not so: the contract was checked */
-  return arena_printf(arena, "%d", endpoint.port);
 }
 
 static enum lynx_status wait_ready(struct service *service, const char *precision, struct lynx_error *error) {
@@ -109,8 +95,7 @@ enum lynx_status service_start(struct service *service, const char *precision, c
     status = lynx_fail(error, LYNX_INPUT, "executor.start.command has %zu words; from 1 to %d are accepted", start->command.n_items,
                        ARGUMENTS_MAX);
   for (size_t i = 0; status == LYNX_OK && i < start->command.n_items; i++)
-    arguments[i] = replace(&arena, replace(&arena, start->command.items[i], "{precision}", precision), "{port}",
-                           port_of(&arena, service->contract->executor.endpoint));
+    arguments[i] = setup_argument(&arena, service->contract, start->command.items[i], precision);
   if (status == LYNX_OK) {
     (void)snprintf(service->log_path, sizeof service->log_path, "%s", log_path);
     (void)unlink(log_path); /* of the session before */

@@ -42,7 +42,6 @@ struct engine_thread {
   pthread_t thread;
   struct session_run *session;
   struct engine_plan plan;
-  void *driver_state;
   struct engine_report report;
   enum lynx_status status;
   struct lynx_error error;
@@ -150,7 +149,8 @@ static enum lynx_status write_finished(struct session_run *session) {
 
 static void *engine_main(void *context) {
   struct engine_thread *thread = context;
-  thread->status = engine_run(&thread->plan, thread->session->run->driver, thread->driver_state, &thread->report, &thread->error);
+  thread->status = engine_run(&thread->plan, thread->session->run->driver, thread->session->run->setup.states[thread->plan.index],
+                              &thread->report, &thread->error);
   atomic_fetch_sub(&thread->session->n_running, 1);
   return NULL;
 }
@@ -229,40 +229,10 @@ static enum lynx_status attend(struct run *run, struct session_run *session, con
   return status;
 }
 
-/* Several engines share the requests in flight; engine 0 has the odd one. */
-static uint32_t share_of(int64_t concurrency, uint32_t index, uint32_t n) {
-  return (uint32_t)concurrency / n + (index < (uint32_t)concurrency % n ? 1 : 0);
-}
-
-static enum lynx_status open_drivers(struct run *run, const struct session_plan *plan, struct engine_thread *threads, uint32_t n) {
-  const struct contract *c = &run->contract;
-  const struct contract_workload *w = &c->workload;
-  enum lynx_status status = LYNX_OK;
-  for (uint32_t i = 0; i < n && status == LYNX_OK; i++) {
-    struct driver_options options = {.endpoint = c->executor.endpoint,
-                                     .ca_file = c->executor.ca_file,
-                                     .bearer = run->bearer,
-                                     .chat = w->api == API_CHAT,
-                                     .stream = w->stream,
-                                     .ignore_eos = w->ignore_eos,
-                                     .continuous_usage = w->continuous_usage,
-                                     .model = w->model,
-                                     .temperature = w->temperature,
-                                     .seed = plan->body_seed,
-                                     .n_slots = share_of(plan->concurrency, i, n),
-                                     .clock = run->request->clock};
-    status = run->driver->open(&options, &threads[i].driver_state, run->error);
-    if (status == LYNX_OK) status = run->driver->prepare(threads[i].driver_state, plan->inputs->items, plan->inputs->n_items, run->error);
-  }
-  return status;
-}
-
 static enum lynx_status start_engines(struct run *run, struct session_run *session, struct engine_thread *threads, uint32_t n) {
   const struct contract *c = &run->contract;
   const struct session_plan *plan = session->plan;
   bool conversations = plan->load == LOAD_CONVERSATIONS, answers = contract_states(c, "accuracy") && plan->accuracy;
-  enum lynx_status status = open_drivers(run, plan, threads, n);
-  if (status != LYNX_OK) return status;
   int64_t uncertainty;
   session->realtime_offset_ns = clock_offset(run->request->clock, &uncertainty);
   session->start_ns = clock_now(run->request->clock) + 20000000; /* all engines are up before the first arrival is due */
@@ -350,7 +320,7 @@ static int64_t find_serving(const struct run *run) {
   struct endpoint endpoint;
   if (run->contract.executor.pid > 0) return run->contract.executor.pid;
   if (endpoint_parse(run->contract.executor.endpoint, &endpoint, NULL) != LYNX_OK) return 0;
-  return capture_find_listener(run->request->root, endpoint.host, endpoint.port);
+  return capture_find_listener(run->request->root, &endpoint);
 }
 
 static uint64_t micro(double per_s) {
@@ -414,12 +384,11 @@ static enum lynx_status note_other_tenants(struct run *run, const struct session
 }
 
 enum lynx_status run_load(struct run *run, const struct session_plan *plan, struct bundle_session *row, bool *ret_aborted) {
-  const struct contract *c = &run->contract;
   struct session_run *session = xalloc(1, sizeof *session);
   session->run = run;
   session->plan = plan;
   session->id = row->id;
-  uint32_t n = c->method.threads < plan->concurrency ? (uint32_t)c->method.threads : (uint32_t)plan->concurrency;
+  uint32_t n = run->setup.n;
   char digest[DIGEST_HEX];
   enum lynx_status status = make_schedule(run, plan, &session->schedule);
   if (status != LYNX_OK) {
@@ -436,7 +405,7 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   double finished_before = server_count(run);
   run->has_metrics = !isnan(finished_before);
   if (status == LYNX_OK) status = start_engines(run, session, threads, n);
-  int64_t serving = run->service.child.pid;
+  int64_t serving = run->workload_pid > 0 ? run->workload_pid : run->service.child.pid;
   if (serving == 0 && !run->driver->in_process) serving = find_serving(run);
   if (run->machine_known) sampler_machine.watch(run->machine, serving);
   enum lynx_status attended = attend(run, session, row->precision);
@@ -460,7 +429,6 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   if (status == LYNX_OK) status = note_clock_step(run, session);
   if (status == LYNX_OK) status = note_other_tenants(run, session, finished_before);
   if (status == LYNX_OK) status = bundle_put_session(run->bundle, row, run->error);
-  for (uint32_t i = 0; i < n; i++) run->driver->close(threads[i].driver_state);
   buffer_release(&instrument);
   schedule_release(&session->schedule);
   free(threads);

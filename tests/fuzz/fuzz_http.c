@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "drivers/http_parser.h"
-#include "drivers/openai.h"
+#include "drivers/dialect.h"
 #include "drivers/sse.h"
 #include "tests/fuzz/holds.h"
 
@@ -22,7 +22,7 @@ static void mix(struct stream *s, const void *data, size_t n) {
 
 static void on_event(void *context, const char *data, size_t length) {
   struct stream *s = context;
-  struct openai_event event;
+  struct piece event;
   openai_read(&event, data, length);
   mix(s, data, length);
   mix(s, &event.n_bytes, sizeof event.n_bytes);
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint64_t whole = feed(data, size, size > 0 ? size : 1);
   HOLDS(feed(data, size, 1) == whole);
   HOLDS(feed(data, size, 7) == whole);
-  struct openai_event event;
+  struct piece event;
   openai_read(&event, (const char *)data, size);
   return 0;
 }

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/endpoint.h"
 #include "executor/capture.h"
 #include "executor/difference.h"
 #include "executor/file_digest.h"
@@ -14,8 +15,8 @@ static void recorded(void) {
   const struct root root = {RECORDED "/plain"};
   struct fact_list facts = {0};
   struct capture_request request = {.root = &root, .clock = &clock_system, .endpoint = "http://127.0.0.1:8000"};
-  CHECK_INT(capture_find_listener(&root, NULL, 8000), 42);
-  CHECK_INT(capture_find_listener(&root, NULL, 8001), 0);
+  CHECK_INT(capture_find_listener(&root, &(struct endpoint){.port = 8000}), 42);
+  CHECK_INT(capture_find_listener(&root, &(struct endpoint){.port = 8001}), 0);
   capture_run(&request, &facts);
   static const struct {
     const char *key, *value;

@@ -7,6 +7,7 @@
 
 #include "base/control.h"
 #include "base/digest.h"
+#include "base/endpoint.h"
 #include "base/json.h"
 #include "executor/layer_map.h"
 #include "executor/probe.h"
@@ -278,7 +279,7 @@ static void ask(const struct probe_target *target, struct fact_list *facts, cons
   struct lynx_error error = {0};
   int code = 0;
   buffer_init(&body, BODY_MAX);
-  (void)snprintf(url, sizeof url, "%.500s%s", target->endpoint, path);
+  endpoint_route(target->endpoint, path, url, sizeof url);
   enum lynx_status status = control_fetch(&(struct control_request){.url = url, .timeout_ns = ROUTE_TIMEOUT_NS}, &body, &code, &error);
   ret->dead = status != LYNX_OK;
   json_t *json = status == LYNX_OK && code == 200 ? json_parse(body.data, body.length, BODY_MAX, NULL) : NULL;
@@ -303,7 +304,7 @@ static bool ask_metrics(const struct probe_target *target, struct fact_list *fac
   int code = 0;
   bool found = false;
   buffer_init(&body, BODY_MAX);
-  (void)snprintf(url, sizeof url, "%.500s/metrics", target->endpoint);
+  endpoint_route(target->endpoint, "/metrics", url, sizeof url);
   if (control_fetch(&(struct control_request){.url = url, .timeout_ns = ROUTE_TIMEOUT_NS}, &body, &code, NULL) == LYNX_OK && code == 200) {
     const char *line = strstr(body.data, "vllm:cache_config_info{");
     found = line != NULL || strstr(body.data, "vllm:") != NULL;

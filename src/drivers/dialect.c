@@ -1,0 +1,136 @@
+#include "drivers/dialect.h"
+
+#include <string.h>
+
+#include "base/number.h"
+#include "drivers/json_scan.h"
+#include "drivers/native.h"
+
+const struct dialect dialects[] = {
+    {.name = "any",
+     .ignores_eos = true,
+     .continuous_usage = true,
+     .chat_tokens = "max_tokens",
+     .extra = "",
+     .summary = "an OpenAI-compatible server, lynxbench-ref among them: unknown members are taken or ignored by most"},
+    {.name = "openai",
+     .chat_tokens = "max_completion_tokens",
+     .extra = "",
+     .summary = "refuses unknown members: nothing but what its documents name is sent, and answers end where the model ends them"},
+    {.name = "vllm",
+     .ignores_eos = true,
+     .continuous_usage = true,
+     .chat_tokens = "max_tokens",
+     .extra = "",
+     .summary = "ignore_eos, running usage; cached tokens are told with --enable-prompt-tokens-details"},
+    {.name = "sglang",
+     .ignores_eos = true,
+     .continuous_usage = true,
+     .chat_tokens = "max_tokens",
+     .extra = "",
+     .summary = "ignore_eos, running usage; cached tokens are told with --enable-cache-report"},
+    {.name = "tgi",
+     .chat_tokens = "max_tokens",
+     .extra = "",
+     .summary = "cannot be told to ignore the end: lengths vary, and what came is reported; native: /generate_stream, a token per event"},
+    {.name = "llamacpp",
+     .ignores_eos = true,
+     .chat_tokens = "max_tokens",
+     .extra = "\"cache_prompt\":false",
+     .summary = "its prompt cache is switched off; its own times of prefill and decoding become phases; native: /completion"},
+    {.name = "ollama",
+     .chat_tokens = "max_tokens",
+     .extra = "",
+     .summary = "cannot be told to ignore the end; native: /api/generate, native_chat: /api/chat, with its own times as phases"},
+    {.name = "trtllm", .ignores_eos = true, .chat_tokens = "max_tokens", .extra = "", .summary = "trtllm-serve: ignore_eos"},
+};
+const size_t n_dialects = LYNX_COUNT(dialects);
+
+const struct dialect *dialect_find(const char *name) {
+  for (size_t i = 0; i < n_dialects; i++)
+    if (strcmp(dialects[i].name, name) == 0) return &dialects[i];
+  return NULL;
+}
+
+static const struct route openai_routes[] = {
+    [ROUTE_COMPLETIONS] = {"/v1/completions", FRAMING_EVENTS, true, true, openai_completions_body, openai_read},
+    [ROUTE_CHAT] = {"/v1/chat/completions", FRAMING_EVENTS, true, true, openai_chat_body, openai_read},
+    [ROUTE_RESPONSES] = {"/v1/responses", FRAMING_EVENTS, true, false, openai_responses_body, responses_read},
+    [ROUTE_EMBEDDINGS] = {"/v1/embeddings", FRAMING_WHOLE, false, false, openai_embeddings_body, openai_read},
+};
+
+static const struct native_route {
+  const char *dialect;
+  enum request_route route;
+  struct route streamed;
+  const char *whole_path; /* without a stream */
+} native_routes[] = {
+    {"llamacpp", ROUTE_NATIVE, {"/completion", FRAMING_EVENTS, true, false, llamacpp_body, llamacpp_read}, "/completion"},
+    {"ollama", ROUTE_NATIVE, {"/api/generate", FRAMING_LINES, true, false, ollama_generate_body, ollama_read}, "/api/generate"},
+    {"ollama", ROUTE_NATIVE_CHAT, {"/api/chat", FRAMING_LINES, true, false, ollama_chat_body, ollama_read}, "/api/chat"},
+    {"tgi", ROUTE_NATIVE, {"/generate_stream", FRAMING_EVENTS, true, false, tgi_body, tgi_read}, "/generate"},
+};
+
+enum lynx_status dialect_route(const struct dialect *dialect, enum request_route route, bool stream, struct route *ret,
+                               struct lynx_error *error) {
+  if ((size_t)route < LYNX_COUNT(openai_routes)) {
+    *ret = openai_routes[route];
+    if (!stream) ret->framing = FRAMING_WHOLE;
+    return LYNX_OK;
+  }
+  for (size_t i = 0; i < LYNX_COUNT(native_routes); i++) {
+    if (native_routes[i].route != route || strcmp(native_routes[i].dialect, dialect->name) != 0) continue;
+    *ret = native_routes[i].streamed;
+    if (!stream) {
+      ret->path = native_routes[i].whole_path;
+      ret->framing = FRAMING_WHOLE;
+    }
+    return LYNX_OK;
+  }
+  return lynx_fail(error, LYNX_UNSUPPORTED, "workload.api: %s is a route of one server; workload.options.server is %s, and %s",
+                   route == ROUTE_NATIVE ? "native" : "native_chat", dialect->name,
+                   route == ROUTE_NATIVE ? "llamacpp, ollama and tgi have one" : "ollama has one");
+}
+
+/* --- pieces --- */
+
+void piece_init(struct piece *piece) {
+  *piece = (struct piece){.n_tokens = -1,
+                          .prompt_tokens = -1,
+                          .output_tokens = -1,
+                          .total_tokens = -1,
+                          .cached_tokens = -1,
+                          .load_ns = -1,
+                          .queue_ns = -1,
+                          .prefill_ns = -1,
+                          .decode_ns = -1};
+}
+
+/* Blanks, also as they are written in JSON. */
+static bool all_blank(struct bytes raw) {
+  for (size_t i = 0; i < raw.length; i++) {
+    bool escaped = raw.ptr[i] == '\\' && i + 1 < raw.length;
+    if (escaped) i++;
+    if (strchr(escaped ? "nrt" : " ", raw.ptr[i]) == NULL || raw.ptr[i] == 0) return false;
+  }
+  return true;
+}
+
+void piece_add_text(struct piece *piece, struct bytes raw) {
+  if (raw.length == 0) return;
+  piece->is_blank = (piece->is_blank || !piece->carries_text) && all_blank(raw);
+  piece->carries_text = true;
+  int64_t n = json_scan_text_bytes(raw);
+  if (n < 0) piece->invalid_utf8 = true;
+  piece->n_bytes += (uint32_t)(n < 0 ? (int64_t)raw.length : n);
+}
+
+int64_t piece_count(struct bytes raw) {
+  int64_t value;
+  return number_int64(raw.ptr, raw.length, &value) && value >= 0 ? value : -1;
+}
+
+int64_t piece_milliseconds(struct bytes raw) {
+  double value;
+  return number_double(raw.ptr, raw.length, &value) && value >= 0 && value < 1e9 ? (int64_t)(value * 1e6 + 0.5) : -1;
+}

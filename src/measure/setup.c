@@ -1,0 +1,161 @@
+#include "measure/setup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/endpoint.h"
+#include "base/root.h"
+#include "drivers/dialect.h"
+#include "drivers/drivers.h"
+
+static enum request_route route_of(const struct contract *c) {
+  static const enum request_route routes[] = {
+      [API_COMPLETIONS] = ROUTE_COMPLETIONS, [API_CHAT] = ROUTE_CHAT,     [API_RESPONSES] = ROUTE_RESPONSES,
+      [API_EMBEDDINGS] = ROUTE_EMBEDDINGS,   [API_NATIVE] = ROUTE_NATIVE, [API_NATIVE_CHAT] = ROUTE_NATIVE_CHAT};
+  return routes[c->workload.api];
+}
+
+/* --- what of a contract its driver cannot take --- */
+
+static void refuse(struct problem_list *problems, const char *field, const char *found, const char *accepted) {
+  problem_add(problems, PROBLEM_ERROR, 0, field, found, accepted);
+}
+
+static void check_options(const struct contract *c, const struct driver *driver, struct problem_list *problems) {
+  const struct text_map *given = &c->workload.options;
+  const char **values = arena_alloc(problems->arena, driver->n_options + 1, sizeof *values), *key = "";
+  struct lynx_error why = {0};
+  if (driver_read_options(driver, given->keys, given->values, given->n_items, values, &key, &why) != LYNX_OK) {
+    refuse(problems, arena_printf(problems->arena, "workload.options.%s", key), arena_copy(problems->arena, why.message), "");
+    return;
+  }
+  if (strcmp(driver->name, "http") != 0) return;
+  struct route route;
+  if (dialect_route(dialect_find(values[0]), route_of(c), c->workload.stream, &route, &why) != LYNX_OK)
+    refuse(problems, "workload.api", arena_copy(problems->arena, why.message), "");
+}
+
+void setup_check(const struct contract *c, struct problem_list *problems) {
+  const struct contract_workload *w = &c->workload;
+  if (w->driver == NULL) return;
+  const struct driver *driver = drivers_find(w->driver);
+  if (driver == NULL) {
+    const char *list = "one of:";
+    for (int i = 0; drivers_all[i] != NULL; i++) list = arena_printf(problems->arena, "%s %s", list, drivers_all[i]->name);
+    refuse(problems, "workload.driver", w->driver, list);
+    return;
+  }
+  check_options(c, driver, problems);
+  if (!driver->in_process && !contract_states(c, "executor.endpoint"))
+    refuse(problems, "executor.endpoint", "nothing",
+           arena_printf(problems->arena, "the %s driver needs one, such as http://127.0.0.1:8000", driver->name));
+  if (driver->in_process && contract_states(c, "executor.endpoint"))
+    refuse(problems, "executor.endpoint", "an address",
+           arena_printf(problems->arena, "nothing: the %s driver reaches no server", driver->name));
+  bool starts = contract_states(c, "executor.start");
+  if (driver->runs_command && !starts)
+    refuse(problems, "executor.start", "nothing", "the command driver runs executor.start.command, once for every request in flight");
+  if (driver->in_process && !driver->runs_command && starts)
+    refuse(problems, "executor.start", "a command",
+           arena_printf(problems->arena, "nothing: the %s driver starts no process", driver->name));
+  bool workers = driver->in_process && strcmp(driver->name, "null") != 0;
+  bool stated = contract_states(c, "regime.concurrency") || c->regime.load == LOAD_SINGLE_STREAM || c->regime.load == LOAD_MULTI_STREAM;
+  if (workers && !stated)
+    refuse(problems, "regime.concurrency", "nothing",
+           arena_printf(problems->arena, "how many requests may run at once: the %s driver has a %s for each", driver->name,
+                        driver->runs_command ? "process" : "thread"));
+}
+
+/* --- keys --- */
+
+enum lynx_status setup_key(const struct contract *c, struct arena *arena, const char **ret, struct lynx_error *error) {
+  const struct contract_workload *w = &c->workload;
+  const struct root root = {""};
+  struct buffer text;
+  *ret = NULL;
+  if (w->api_key_env != NULL) {
+    *ret = getenv(w->api_key_env);
+    if (*ret != NULL) return LYNX_OK;
+    return lynx_fail(error, LYNX_INPUT, "workload.api_key_env names %.80s, which is not set in this environment", w->api_key_env);
+  }
+  if (w->api_key_file == NULL) return LYNX_OK;
+  buffer_init(&text, 16384);
+  enum lynx_status status = root_read(&root, w->api_key_file, &text, error);
+  size_t n = 0;
+  while (n < text.length && text.data[n] > ' ' && text.data[n] < 127) n++;
+  if (status == LYNX_OK && (n == 0 || (n < text.length && text.data[n] != '\n' && text.data[n] != '\r'))) {
+    lynx_error_at(error, w->api_key_file, 1, "workload.api_key_file");
+    status = lynx_fail(error, LYNX_INPUT, "the first line is not a key: letters, digits and marks without blanks");
+  }
+  if (status == LYNX_OK) *ret = arena_text(arena, text.data, n);
+  if (text.data != NULL) explicit_bzero(text.data, text.length);
+  buffer_release(&text);
+  return status;
+}
+
+/* --- opening --- */
+
+static const char *replace(struct arena *arena, const char *argument, const char *name, const char *value) {
+  const char *found = strstr(argument, name);
+  if (found == NULL) return argument;
+  return replace(arena, arena_printf(arena, "%.*s%s%s", (int)(found - argument), argument, value, found + strlen(name)), name, value);
+}
+
+const char *setup_argument(struct arena *arena, const struct contract *c, const char *argument, const char *precision) {
+  struct endpoint endpoint = {.port = 80};
+  if (c->executor.endpoint == NULL || endpoint_parse(c->executor.endpoint, &endpoint, NULL) != LYNX_OK) endpoint.port = 80;
+  return replace(arena, replace(arena, argument, "{precision}", precision), "{port}", arena_printf(arena, "%d", endpoint.port));
+}
+
+uint32_t setup_share(int64_t concurrency, uint32_t index, uint32_t n) {
+  return (uint32_t)concurrency / n + (index < (uint32_t)concurrency % n ? 1 : 0);
+}
+
+static const char *const *command_of(struct setup *setup, const struct setup_request *request) {
+  const struct text_list *command = &request->contract->executor.start.command;
+  const char **arguments = arena_alloc(&setup->arena, command->n_items + 1, sizeof *arguments);
+  for (size_t i = 0; i < command->n_items; i++)
+    arguments[i] = setup_argument(&setup->arena, request->contract, command->items[i], request->precision);
+  return arguments;
+}
+
+enum lynx_status setup_open(const struct setup_request *request, struct setup *ret, struct lynx_error *error) {
+  const struct contract *c = request->contract;
+  const struct contract_workload *w = &c->workload;
+  const struct driver *driver = request->driver;
+  *ret = (struct setup){.driver = driver};
+  ret->n = c->method.threads < request->concurrency ? (uint32_t)c->method.threads : (uint32_t)request->concurrency;
+  ret->states = arena_alloc(&ret->arena, ret->n, sizeof *ret->states);
+  const char **values = arena_alloc(&ret->arena, driver->n_options + 1, sizeof *values), *key = "";
+  enum lynx_status status = driver_read_options(driver, w->options.keys, w->options.values, w->options.n_items, values, &key, error);
+  if (status != LYNX_OK) lynx_error_at(error, NULL, 0, arena_printf(&ret->arena, "workload.options.%s", key));
+  for (uint32_t i = 0; i < ret->n && status == LYNX_OK; i++) {
+    struct driver_options options = {.endpoint = c->executor.endpoint,
+                                     .ca_file = c->executor.ca_file,
+                                     .bearer = request->bearer,
+                                     .route = route_of(c),
+                                     .stream = w->stream,
+                                     .ignore_eos = w->ignore_eos,
+                                     .continuous_usage = w->continuous_usage,
+                                     .model = w->model,
+                                     .temperature = w->temperature,
+                                     .seed = request->seed,
+                                     .n_slots = setup_share(request->concurrency, i, ret->n),
+                                     .command = driver->runs_command ? command_of(ret, request) : NULL,
+                                     .log_path = request->log_path,
+                                     .ready_within_ns = c->executor.start.ready_within_ns,
+                                     .stop_within_ns = c->executor.start.stop_within_ns,
+                                     .unavailable_exit = (int)c->executor.start.unavailable_exit,
+                                     .values = values,
+                                     .clock = request->clock};
+    status = driver->open(&options, &ret->states[i], error);
+    if (status == LYNX_OK) status = driver->prepare(ret->states[i], request->inputs, request->n_inputs, error);
+  }
+  return status;
+}
+
+void setup_close(struct setup *setup) {
+  for (uint32_t i = 0; i < setup->n; i++) setup->driver->close(setup->states[i]);
+  arena_release(&setup->arena);
+  *setup = (struct setup){0};
+}
