@@ -53,10 +53,10 @@ const struct dialect *dialect_find(const char *name) {
 }
 
 static const struct route openai_routes[] = {
-    [ROUTE_COMPLETIONS] = {"/v1/completions", FRAMING_EVENTS, true, true, openai_completions_body, openai_read},
-    [ROUTE_CHAT] = {"/v1/chat/completions", FRAMING_EVENTS, true, true, openai_chat_body, openai_read},
-    [ROUTE_RESPONSES] = {"/v1/responses", FRAMING_EVENTS, true, false, openai_responses_body, responses_read},
-    [ROUTE_EMBEDDINGS] = {"/v1/embeddings", FRAMING_WHOLE, false, false, openai_embeddings_body, openai_read},
+    [ROUTE_COMPLETIONS] = {"/v1/completions", FRAMING_EVENTS, true, true, false, openai_completions_body, openai_read},
+    [ROUTE_CHAT] = {"/v1/chat/completions", FRAMING_EVENTS, true, true, false, openai_chat_body, openai_read},
+    [ROUTE_RESPONSES] = {"/v1/responses", FRAMING_EVENTS, true, false, false, openai_responses_body, responses_read},
+    [ROUTE_EMBEDDINGS] = {"/v1/embeddings", FRAMING_WHOLE, false, false, false, openai_embeddings_body, openai_read},
 };
 
 static const struct native_route {
@@ -65,10 +65,10 @@ static const struct native_route {
   struct route streamed;
   const char *whole_path; /* without a stream */
 } native_routes[] = {
-    {"llamacpp", ROUTE_NATIVE, {"/completion", FRAMING_EVENTS, true, false, llamacpp_body, llamacpp_read}, "/completion"},
-    {"ollama", ROUTE_NATIVE, {"/api/generate", FRAMING_LINES, true, false, ollama_generate_body, ollama_read}, "/api/generate"},
-    {"ollama", ROUTE_NATIVE_CHAT, {"/api/chat", FRAMING_LINES, true, false, ollama_chat_body, ollama_read}, "/api/chat"},
-    {"tgi", ROUTE_NATIVE, {"/generate_stream", FRAMING_EVENTS, true, false, tgi_body, tgi_read}, "/generate"},
+    {"llamacpp", ROUTE_NATIVE, {"/completion", FRAMING_EVENTS, true, false, true, llamacpp_body, llamacpp_read}, "/completion"},
+    {"ollama", ROUTE_NATIVE, {"/api/generate", FRAMING_LINES, true, false, false, ollama_generate_body, ollama_read}, "/api/generate"},
+    {"ollama", ROUTE_NATIVE_CHAT, {"/api/chat", FRAMING_LINES, true, false, false, ollama_chat_body, ollama_read}, "/api/chat"},
+    {"tgi", ROUTE_NATIVE, {"/generate_stream", FRAMING_EVENTS, true, false, false, tgi_body, tgi_read}, "/generate"},
 };
 
 enum lynx_status dialect_route(const struct dialect *dialect, enum request_route route, bool stream, struct route *ret,
@@ -95,8 +95,7 @@ enum lynx_status dialect_route(const struct dialect *dialect, enum request_route
 /* --- pieces --- */
 
 void piece_init(struct piece *piece) {
-  *piece = (struct piece){.n_tokens = -1,
-                          .prompt_tokens = -1,
+  *piece = (struct piece){.prompt_tokens = -1,
                           .output_tokens = -1,
                           .total_tokens = -1,
                           .cached_tokens = -1,

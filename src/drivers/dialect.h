@@ -17,7 +17,7 @@ struct piece {
   bool has_embedding;
   struct bytes content; /* the last piece of content, escaped as in the JSON; points into the data */
   uint32_t n_bytes;
-  int64_t n_tokens;                                                  /* of this piece alone; -1: not said */
+  bool is_one_token;                                                 /* by the route's own rule */
   int64_t prompt_tokens, output_tokens, total_tokens, cached_tokens; /* of the answer so far; -1: not said */
   int64_t load_ns, queue_ns, prefill_ns, decode_ns;                  /* as the server measured them; -1: not said */
   char error[160];
@@ -37,6 +37,7 @@ struct route {
   enum answer_framing framing; /* of a streamed answer */
   bool streams;                /* can be asked for a stream */
   bool has_done;               /* a stream ends with [DONE] */
+  bool running_usage; /* every event says how many tokens there have been */
   bool (*body)(const struct dialect *dialect, const struct driver_options *options, const struct driver_input *input, struct buffer *ret);
   void (*read)(struct piece *ret, const char *data, size_t length);
 };

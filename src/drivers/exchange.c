@@ -14,7 +14,7 @@
 
 /* CONNECTING_MAX: a server's queue of connections not yet accepted is often 128 long (SYNs beyond it are dropped and sent again a
  * second later), so no more than half of that are opened at once; the others wait here, and their lag says so. */
-enum { READ_BYTES = 65536, EVENTS_AT_ONCE = 256, LINE_MAX_BYTES = 1 << 20, CONNECTING_MAX = 64, FULL_QUEUE_PAUSE_NS = 1000000 };
+enum { READ_BYTES = 65536, EVENTS_AT_ONCE = 256, LINE_MAX_BYTES = 1 << 20, CONNECTING_MAX = 64, FULL_QUEUE_PAUSE_NS = 1000000, CLOSED_IN_A_ROW_MAX = 8 };
 
 enum connection_state { CLOSED, WAITING, CONNECTING, WRITING, READING, IDLE };
 
@@ -42,6 +42,7 @@ struct exchange {
   struct connection *connections; /* n_slots of them */
   uint32_t *waiting;              /* a ring of slots that may not connect yet */
   uint32_t waiting_from, n_waiting, n_connecting;
+  uint32_t n_closed_under_us; /* kept connections in a row that were of no use */
   struct bytes *requests; /* per input: head and body, ready to send */
   size_t n_requests, room;
   struct arena arena;
@@ -423,7 +424,9 @@ static void finish_answer(struct exchange *exchange, struct connection *c) {
   if (last.trouble != OUTCOME_OK) set_failure(answer, last.trouble, last.reason);
   else if (c->http.status == 200 && c->http.encoded) set_failure(answer, OUTCOME_PROTOCOL, "a compressed answer, which was not asked for");
   else exchange->reader.judge(exchange->reader_context, answer, body);
-  if (c->http.keep_alive && c->http.state == HTTP_DONE) {
+  /* A server that always closes what it says it keeps (llama.cpp after a stream) would cost every request a wasted write. */
+  if (c->reused) exchange->n_closed_under_us = 0;
+  if (c->http.keep_alive && c->http.state == HTTP_DONE && exchange->n_closed_under_us < CLOSED_IN_A_ROW_MAX) {
     c->state = IDLE;
     watch(exchange, c, EPOLLIN);
   } else drop_connection(exchange, c);
@@ -433,6 +436,7 @@ static void finish_answer(struct exchange *exchange, struct connection *c) {
 static bool retry_fresh(struct exchange *exchange, struct connection *c) {
   /* A kept connection that the server closed before the first byte of the answer: its idle timer, not a failure. */
   if (!c->reused || c->any_byte) return false;
+  exchange->n_closed_under_us++;
   drop_connection(exchange, c);
   c->reused = false;
   begin_answer(exchange, c, c->answer.input, ANSWER_RETRIED);

@@ -56,14 +56,14 @@ static void take_piece(struct http_driver *driver, struct exchange_answer *answe
   if (piece->has_reasoning) end->flags |= ANSWER_REASONING;
   if (piece->has_tool_call) end->flags |= ANSWER_TOOL_CALL;
   if (piece->finished || piece->has_embedding) answer->finished = true;
-  uint32_t n_tokens = piece->n_tokens >= 0  ? (uint32_t)(piece->n_tokens < UINT32_MAX ? piece->n_tokens : 0)
-                      : piece->carries_text ? 1 /* until usage tells better; docs/method.md#tokens */
-                                            : 0;
+  uint32_t n_tokens = piece->carries_text || piece->is_one_token; /* until usage tells better; docs/method.md#tokens */
+  if (piece->is_one_token) end->flags |= ANSWER_TOKENS_TOLD;
   if (piece->output_tokens >= 0) {
     end->output_tokens = piece->output_tokens;
     if (piece->total_tokens >= 0 && piece->prompt_tokens >= 0 && piece->total_tokens != piece->prompt_tokens + piece->output_tokens)
       end->flags |= ANSWER_USAGE_CONTRADICTS;
-    if (driver->options.continuous_usage && driver->dialect->continuous_usage) {
+    if (driver->route.running_usage || (driver->options.continuous_usage && driver->dialect->continuous_usage)) {
+      end->flags |= ANSWER_TOKENS_TOLD;
       int64_t more = piece->output_tokens - answer->tokens_before;
       if (more < 0) end->flags |= ANSWER_USAGE_CONTRADICTS;
       n_tokens = more > 0 && more <= UINT32_MAX ? (uint32_t)more : 0;

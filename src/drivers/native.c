@@ -15,7 +15,8 @@ static void take_text(struct piece *piece, struct bytes raw) {
   piece_add_text(piece, raw);
 }
 
-/* --- llama.cpp: {"content":"A","tokens":[65],"stop":false}, at the end with "stop":true, "timings", "tokens_predicted", ... --- */
+/* --- llama.cpp: {"content":"A","stop":false,"tokens_predicted":1}, at the end with "stop":true and "timings"; a token whose text is not a
+ * whole character yet has no event of its own --- */
 
 static void visit_llamacpp(void *context, const struct bytes *path, int depth, enum json_scan_kind kind, struct bytes raw) {
   struct piece *piece = context;
@@ -31,9 +32,7 @@ static void visit_llamacpp(void *context, const struct bytes *path, int depth, e
     if (bytes_equal(last, "prompt_ms")) piece->prefill_ns = piece_milliseconds(raw);
     else if (bytes_equal(last, "predicted_ms")) piece->decode_ns = piece_milliseconds(raw);
     else if (bytes_equal(last, "cache_n")) piece->cached_tokens = piece_count(raw);
-  } else if (depth == 2 && bytes_equal(path[0], "tokens") && kind == JSON_SCAN_NUMBER)
-    piece->n_tokens = (piece->n_tokens < 0 ? 0 : piece->n_tokens) + 1; /* the tokens of this event, by their ids */
-  else if (depth == 2 && bytes_equal(path[0], "error") && bytes_equal(last, "message") && kind == JSON_SCAN_STRING) take_error(piece, raw);
+  } else if (depth == 2 && bytes_equal(path[0], "error") && bytes_equal(last, "message") && kind == JSON_SCAN_STRING) take_error(piece, raw);
 }
 
 void llamacpp_read(struct piece *ret, const char *data, size_t length) {
@@ -53,7 +52,7 @@ bool llamacpp_body(const struct dialect *dialect, const struct driver_options *o
   json_put_double(&json, "temperature", options->temperature);
   if (options->seed >= 0) json_put_int(&json, "seed", options->seed);
   json_put_bool(&json, "ignore_eos", options->ignore_eos);
-  json_put_bool(&json, "return_tokens", true);
+  json_put_bool(&json, "cache_prompt", false);
   json_put_bool(&json, "stream", options->stream);
   json_close(&json);
   return json_finish(&json);
@@ -180,7 +179,7 @@ void tgi_read(struct piece *ret, const char *data, size_t length) {
   struct tgi_event event = {.piece = ret};
   piece_init(ret);
   ret->is_json = json_scan(data, length, visit_tgi, &event);
-  if (event.streamed) ret->n_tokens = 1; /* one event is one token */
+  if (event.streamed) ret->is_one_token = true;
   if (event.text.length > 0 && !event.special) take_text(ret, event.text);
 }
 

@@ -56,7 +56,8 @@ enum answer_flag {
   ANSWER_REASONING = 1 << 8,     /* some of the text was reasoning */
   ANSWER_TOOL_CALL = 1 << 9,     /* some of it was a tool call */
   ANSWER_WAITED_SLOT = 1 << 10,  /* due while as many were in flight as may be: it had to wait */
-  ANSWER_FLAG_COUNT = 11
+  ANSWER_FLAG_COUNT = 11,
+  ANSWER_TOKENS_TOLD = 1 << 20 /* no oddity, and not shown: the tokens of every event are the server's own figures */
 };
 
 const char *answer_flag_text(unsigned index);

@@ -67,6 +67,12 @@ static void finish(struct engine *engine, uint32_t index, int64_t at_ns, const s
   row->output_tokens = end->output_tokens;
   row->flags |= end->flags;
   memcpy(row->reason, end->reason, sizeof row->reason);
+  if (end->n_phases > 0) {
+    lynx_assert(end->n_phases <= ANSWER_PHASES);
+    row->phases = xalloc(end->n_phases, sizeof *row->phases);
+    memcpy(row->phases, end->phases, end->n_phases * sizeof *row->phases);
+    row->n_phases = end->n_phases;
+  }
   if (row->phase == PHASE_COUNTED) atomic_fetch_sub(&progress->n_counted_left, 1);
   if (row->events.overflowed) engine->report.event_bytes_lost++;
   atomic_fetch_add_explicit(&progress->n_done, 1, memory_order_relaxed);

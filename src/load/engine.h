@@ -30,7 +30,9 @@ struct request_row {
   int64_t read_lag_ns; /* the greatest of its reads; -1: unknown */
   unsigned flags;
   char reason[160];
-  struct buffer events; /* load/events.h; the sink takes it */
+  struct buffer events;        /* load/events.h; the sink takes it */
+  struct answer_phase *phases; /* n_phases of them; the sink takes them; NULL: none */
+  size_t n_phases;
   struct buffer answer; /* the content, escaped as in JSON strings, if the plan keeps it; the sink takes it */
 };
 

@@ -429,7 +429,8 @@ static enum lynx_status look(struct run *run, int64_t n_sessions, bool *ret_reac
   for (size_t p = 0; p < result.n_precisions; p++) {
     const struct result_precision *r = &result.precisions[p];
     if (r->unavailable) continue;
-    double half = r->output_rate.bounded ? (r->output_rate.high - r->output_rate.low) / 2 / r->output_rate.estimate : INFINITY;
+    const struct interval *rate = result_throughput(r);
+    double half = rate->bounded ? (rate->high - rate->low) / 2 / rate->estimate : INFINITY;
     /* Sessions that agree to the last request are no surer than one request in so many. */
     double counted = r->n_complete > 0 ? (double)r->n_counted / (double)r->n_complete : 0, one = counted > 0 ? 1 / counted : INFINITY;
     half = half > one ? half : one;

@@ -120,6 +120,15 @@ static enum lynx_status write_row(struct session_run *session, const struct requ
                              .events = row->events.data,
                              .events_length = row->events.length};
   enum lynx_status status = bundle_put_request(session->run->bundle, &r, session->run->error);
+  for (size_t i = 0; i < row->n_phases && status == LYNX_OK; i++) {
+    const struct bundle_phase phase = {.session = session->id,
+                                       .request = row->id,
+                                       .place = (int64_t)i,
+                                       .name = row->phases[i].name,
+                                       .from_ns = row->phases[i].from_ns,
+                                       .took_ns = row->phases[i].took_ns};
+    status = bundle_put_phase(session->run->bundle, &phase, session->run->error);
+  }
   if (status == LYNX_OK && row->answer.length > 0 && row->outcome == OUTCOME_OK) status = write_answer(session, row);
   return status;
 }
@@ -139,6 +148,7 @@ static enum lynx_status write_finished(struct session_run *session) {
     if (status == LYNX_OK) status = write_row(session, &node->row);
     buffer_release(&node->row.events);
     buffer_release(&node->row.answer);
+    free(node->row.phases);
     free(node);
     node = next;
   }

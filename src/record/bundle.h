@@ -53,6 +53,14 @@ struct bundle_request {
   size_t events_length;
 };
 
+/* A part of a request's life that the executor or its driver told of. */
+struct bundle_phase {
+  int64_t session, request, place; /* place: 0, 1, ... within the request */
+  const char *name;
+  int64_t from_ns; /* after the first byte was written; -1: not said when */
+  int64_t took_ns;
+};
+
 /* --- writing --- */
 
 enum lynx_status bundle_create(const char *path, struct bundle **ret, struct lynx_error *error) LYNX_MUST_CHECK;
@@ -65,6 +73,7 @@ enum lynx_status bundle_put_facts(struct bundle *bundle, const char *moment, con
 enum lynx_status bundle_put_session(struct bundle *bundle, const struct bundle_session *session,
                                     struct lynx_error *error) LYNX_MUST_CHECK; /* replaces the same id */
 enum lynx_status bundle_put_request(struct bundle *bundle, const struct bundle_request *request, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_put_phase(struct bundle *bundle, const struct bundle_phase *phase, struct lynx_error *error) LYNX_MUST_CHECK;
 enum lynx_status bundle_put_sample(struct bundle *bundle, int64_t session, int64_t at_ns, const char *series, double value,
                                    struct lynx_error *error) LYNX_MUST_CHECK;
 enum lynx_status bundle_put_accuracy(struct bundle *bundle, int64_t session, int64_t window, const char *measure, double value,
@@ -100,6 +109,7 @@ enum lynx_status bundle_facts(struct bundle *bundle, const char *moment, struct 
 
 typedef enum lynx_status bundle_session_visit(void *context, const struct bundle_session *session);
 typedef enum lynx_status bundle_request_visit(void *context, const struct bundle_request *request);
+typedef enum lynx_status bundle_phase_visit(void *context, const struct bundle_phase *phase);
 typedef enum lynx_status bundle_sample_visit(void *context, int64_t session, int64_t at_ns, const char *series, double value);
 typedef enum lynx_status bundle_accuracy_visit(void *context, int64_t session, int64_t window, const char *measure, double value,
                                                int64_t weight);
@@ -111,6 +121,8 @@ enum lynx_status bundle_each_session(struct bundle *bundle, bundle_session_visit
                                      struct lynx_error *error) LYNX_MUST_CHECK;
 enum lynx_status bundle_each_request(struct bundle *bundle, int64_t session, bundle_request_visit *visit, void *context,
                                      struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_each_phase(struct bundle *bundle, int64_t session, bundle_phase_visit *visit, void *context,
+                                   struct lynx_error *error) LYNX_MUST_CHECK;
 enum lynx_status bundle_each_sample(struct bundle *bundle, int64_t session, bundle_sample_visit *visit, void *context,
                                     struct lynx_error *error) LYNX_MUST_CHECK;
 enum lynx_status bundle_each_accuracy(struct bundle *bundle, bundle_accuracy_visit *visit, void *context,

@@ -267,6 +267,7 @@ enum lynx_status bundle_facts(struct bundle *bundle, const char *moment, struct 
 struct visiting {
   bundle_session_visit *session;
   bundle_request_visit *request;
+  bundle_phase_visit *phase;
   bundle_sample_visit *sample;
   bundle_accuracy_visit *accuracy;
   bundle_answer_visit *answer;
@@ -326,6 +327,17 @@ static enum lynx_status visit_request(void *context, sqlite3_stmt *row) {
   return v->request(v->context, &r);
 }
 
+static enum lynx_status visit_phase(void *context, sqlite3_stmt *row) {
+  const struct visiting *v = context;
+  struct bundle_phase phase = {.session = sqlite3_column_int64(row, 0),
+                               .request = sqlite3_column_int64(row, 1),
+                               .place = sqlite3_column_int64(row, 2),
+                               .name = text_at(row, 3),
+                               .from_ns = known_at(row, 4),
+                               .took_ns = sqlite3_column_int64(row, 5)};
+  return v->phase(v->context, &phase);
+}
+
 static enum lynx_status visit_sample(void *context, sqlite3_stmt *row) {
   const struct visiting *v = context;
   return v->sample(v->context, sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 2), text_at(row, 1), sqlite3_column_double(row, 3));
@@ -373,6 +385,12 @@ enum lynx_status bundle_each_request(struct bundle *bundle, int64_t session, bun
                                      struct lynx_error *error) {
   struct visiting v = {.request = visit, .context = context};
   return each_row(bundle, select_all(bundle, "request", " WHERE session = ?1"), &session, NULL, visit_request, &v, error);
+}
+
+enum lynx_status bundle_each_phase(struct bundle *bundle, int64_t session, bundle_phase_visit *visit, void *context,
+                                   struct lynx_error *error) {
+  struct visiting v = {.phase = visit, .context = context};
+  return each_row(bundle, select_all(bundle, "phase", " WHERE session = ?1"), &session, NULL, visit_phase, &v, error);
 }
 
 enum lynx_status bundle_each_sample(struct bundle *bundle, int64_t session, bundle_sample_visit *visit, void *context,

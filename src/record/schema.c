@@ -42,6 +42,10 @@ const struct bundle_section bundle_sections[BUNDLE_SECTIONS] = {
      "id)) STRICT, WITHOUT ROWID",
      REQUEST_COLUMNS, "session, id",
      "INSERT INTO request VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)"},
+    {"phase",
+     "CREATE TABLE phase (session INTEGER NOT NULL, request INTEGER NOT NULL, place INTEGER NOT NULL, name TEXT NOT NULL, from_ns INTEGER, "
+     "took_ns INTEGER NOT NULL, PRIMARY KEY (session, request, place)) STRICT, WITHOUT ROWID",
+     "session, request, place, name, from_ns, took_ns", "session, request, place", "INSERT INTO phase VALUES (?1, ?2, ?3, ?4, ?5, ?6)"},
     {"sample",
      "CREATE TABLE sample (session INTEGER NOT NULL, series TEXT NOT NULL, at_ns INTEGER NOT NULL, value REAL NOT NULL, PRIMARY KEY "
      "(session, series, at_ns)) STRICT, WITHOUT ROWID",

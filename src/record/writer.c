@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "record/bundle_private.h"
 
-enum section_index { META, INPUT, FACT, SESSION, REQUEST, SAMPLE, ACCURACY, ANSWER, EVENT };
+enum section_index { META, INPUT, FACT, SESSION, REQUEST, PHASE, SAMPLE, ACCURACY, ANSWER, EVENT };
 
 void bundle_close(struct bundle *bundle) {
   if (bundle == NULL) return;
@@ -182,6 +182,17 @@ enum lynx_status bundle_put_request(struct bundle *bundle, const struct bundle_r
   put_known(&row, r->read_lag_ns);
   put_int(&row, r->flags);
   put_blob(&row, r->events, r->events_length);
+  return row_end(&row, error);
+}
+
+enum lynx_status bundle_put_phase(struct bundle *bundle, const struct bundle_phase *p, struct lynx_error *error) {
+  struct row row = row_begin(bundle, PHASE, error);
+  put_int(&row, p->session);
+  put_int(&row, p->request);
+  put_int(&row, p->place);
+  put_text(&row, p->name);
+  put_known(&row, p->from_ns);
+  put_int(&row, p->took_ns);
   return row_end(&row, error);
 }
 

@@ -53,9 +53,7 @@ static enum lynx_status gather_request(void *context, const struct bundle_reques
   if (!abandoned && result_latency_of(&points->result->contract, METRIC_END_TO_END, r, &ns)) series_add(&points->e2e, at, ns);
   struct events_reader reader;
   struct answer_event event;
-  double scale = !points->result->contract.workload.continuous_usage && r->output_tokens >= 0 && r->n_text_events > 0
-                     ? (double)r->output_tokens / (double)r->n_text_events
-                     : 1;
+  double scale = result_tokens_per_count(r);
   bool failed = !abandoned && strcmp(r->outcome, outcome_text(OUTCOME_OK)) != 0 &&
                 strcmp(r->outcome, outcome_text(OUTCOME_UNFINISHED)) != 0;
   events_begin(&reader, r->events, r->events_length);
@@ -289,10 +287,11 @@ static void put_comparison(struct buffer *out, const struct result *r) {
       (void)buffer_text(out, "</td><td colspan='6' class='dim'>nothing was counted</td></tr>");
       continue;
     }
-    (void)buffer_printf(out, "</td><td class='n'>%s", number_grouped(a, sizeof a, p->output_rate.estimate, 0));
-    if (p->output_rate.bounded)
-      (void)buffer_printf(out, "<br><span class='dim'>[%s, %s]</span>", number_grouped(b, sizeof b, p->output_rate.low, 0),
-                          number_grouped(c, sizeof c, p->output_rate.high, 0));
+    const struct interval *rate = result_throughput(p);
+    (void)buffer_printf(out, "</td><td class='n'>%s%s", number_grouped(a, sizeof a, rate->estimate, 0), p->has_tokens ? "" : " requests/s");
+    if (rate->bounded)
+      (void)buffer_printf(out, "<br><span class='dim'>[%s, %s]</span>", number_grouped(b, sizeof b, rate->low, 0),
+                          number_grouped(c, sizeof c, rate->high, 0));
     static const enum metric shown[] = {METRIC_TIME_TO_FIRST_TOKEN, METRIC_TIME_PER_OUTPUT_TOKEN};
     for (size_t m = 0; m < LYNX_COUNT(shown); m++) {
       const struct result_latency *l = &p->latency[shown[m]];
@@ -324,21 +323,23 @@ static void put_card(struct buffer *out, const char *name, const char *value, co
 static void put_cards(struct buffer *out, const struct result *r, const struct result_precision *p) {
   char value[64], a[48], b[48], detail[160];
   (void)buffer_text(out, "<div class='cards'>");
-  (void)snprintf(value, sizeof value, "%s tokens/s",
-                 number_grouped(a, sizeof a, p->output_rate.estimate, p->output_rate.estimate < 100 ? 2 : 0));
-  if (p->output_rate.bounded)
+  const struct interval *rate = result_throughput(p);
+  (void)snprintf(value, sizeof value, "%s %s", number_grouped(a, sizeof a, rate->estimate, rate->estimate < 100 ? 2 : 0),
+                 result_throughput_unit(p));
+  if (rate->bounded)
     (void)snprintf(detail, sizeof detail, "%g %% CI [%s, %s], %zu sessions", 100 * r->contract.method.confidence,
-                   number_grouped(a, sizeof a, p->output_rate.low, 0), number_grouped(b, sizeof b, p->output_rate.high, 0), p->n_complete);
+                   number_grouped(a, sizeof a, rate->low, 0), number_grouped(b, sizeof b, rate->high, 0), p->n_complete);
   else (void)snprintf(detail, sizeof detail, "no interval: fewer than 2 complete sessions");
-  put_card(out, "output throughput", value, detail);
+  put_card(out, p->has_tokens ? "output throughput" : "request throughput", value, detail);
   const struct {
     enum metric metric;
     const char *name;
   } shown[] = {{METRIC_TIME_TO_FIRST_TOKEN, "time to first token, median"},
-               {METRIC_TIME_PER_OUTPUT_TOKEN, "time per output token, median"}};
+               {METRIC_TIME_PER_OUTPUT_TOKEN, "time per output token, median"},
+               {METRIC_END_TO_END, "end to end, median"}};
   for (size_t i = 0; i < LYNX_COUNT(shown); i++) {
     const struct result_latency *l = &p->latency[shown[i].metric];
-    if (l->n == 0) continue;
+    if (l->n == 0 || (shown[i].metric == METRIC_END_TO_END && p->has_tokens)) continue;
     (void)snprintf(detail, sizeof detail, "p99 %s",
                    l->at[3].quantile.bounded ? text_latency(a, sizeof a, l->at[3].quantile.estimate) : "cannot be bounded by this sample");
     put_card(out, shown[i].name, text_latency(value, sizeof value, l->at[0].quantile.estimate), detail);
@@ -376,6 +377,28 @@ static void put_quantile_table(struct buffer *out, const struct result_precision
   (void)buffer_text(out, "</table>");
 }
 
+/* A bar for each phase: where the time between sending and the end went, as the executor tells it. */
+static void put_phases(struct buffer *out, const struct result_precision *p) {
+  char a[48];
+  if (p->n_phases == 0) return;
+  (void)buffer_text(out, "<h3>Phases, as the executor tells them</h3><table><tr><th>phase</th><th class='n'>answers</th><th class='n'>mean</th><th "
+                         "class='n'>share of the time from sent to end</th><th></th></tr>");
+  for (size_t i = 0; i <= p->n_phases; i++) {
+    bool rest = i == p->n_phases;
+    double share = rest ? p->phases_rest_share : p->phases[i].share, width = share < 0 ? 0 : share > 1 ? 1 : share;
+    html_text(out, rest ? "<tr><td class='dim'>" : "<tr><td>", rest ? "in none of them" : p->phases[i].name, "</td>");
+    if (rest) (void)buffer_text(out, "<td></td><td></td>");
+    else
+      (void)buffer_printf(out, "<td class='n'>%lld</td><td class='n'>%s</td>", (long long)p->phases[i].n,
+                          text_latency(a, sizeof a, p->phases[i].mean_ns));
+    (void)buffer_printf(out,
+                        "<td class='n'>%.1f %%</td><td><svg width='200' height='12' role='img' aria-label='%.1f %%'><rect width='%.1f' "
+                        "height='12' fill='%s'/></svg></td></tr>",
+                        100 * share, 100 * share, 200 * width, rest ? "#999" : "#3b7dd8");
+  }
+  (void)buffer_text(out, "</table>");
+}
+
 static void put_unbounded_note(struct buffer *out) {
   (void)buffer_text(
       out, "<p class='dim'>(in brackets): an estimate that this sample cannot bound; more sessions help most, then longer ones</p>");
@@ -386,7 +409,8 @@ static void put_sessions(struct buffer *out, const struct result_precision *p) {
   (void)buffer_text(
       out,
       "<details><summary>Sessions</summary><table><tr><th>session</th><th>status</th><th>executor</th><th class='n'>counted</th><th "
-      "class='n'>failed</th><th class='n'>tokens/s</th><th class='n'>TTFT p50</th><th class='n'>TTFT p99</th><th>steady state</th></tr>");
+      "class='n'>failed</th><th class='n'>");
+  (void)buffer_printf(out, "%s</th><th class='n'>TTFT p50</th><th class='n'>TTFT p99</th><th>steady state</th></tr>", result_throughput_unit(p));
   for (size_t i = 0; i < p->n_sessions; i++) {
     const struct result_session *s = &p->sessions[i];
     (void)buffer_printf(out, "<tr><td>%lld</td><td>", (long long)s->id);
@@ -394,7 +418,7 @@ static void put_sessions(struct buffer *out, const struct result_precision *p) {
     html_text(out, "</td><td>", s->executor_started, "</td>");
     (void)buffer_printf(out,
                         "<td class='n'>%lld</td><td class='n'>%lld</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%s</td>",
-                        (long long)s->n_counted, (long long)s->n_failed, number_grouped(a, sizeof a, s->output_rate, 1),
+                        (long long)s->n_counted, (long long)s->n_failed, number_grouped(a, sizeof a, result_throughput_of(p, s), 1),
                         text_latency(b, sizeof b, s->at[0][0]), text_latency(c, sizeof c, s->at[0][3]));
     html_text(out, "<td>", steady_text(s->steady.class), "");
     if (s->steady.series[0] != 0) html_text(out, " <span class='dim'>(", s->steady.series, ")</span>");
@@ -572,7 +596,8 @@ static void put_precision(struct buffer *out, const struct result *r, const stru
   put_objectives(out, p);
   put_saturation(out, r, p);
   plot_latency(out, points);
-  plot_throughput(out, points);
+  if (p->has_tokens) plot_throughput(out, points);
+  put_phases(out, p);
   put_quantile_table(out, p);
   put_unbounded_note(out);
   put_sessions(out, p);

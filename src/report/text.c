@@ -129,6 +129,17 @@ static void put_checks(struct buffer *out, const struct style *s, const struct r
   }
 }
 
+static void put_phases(struct buffer *out, const struct style *s, const struct result_precision *p) {
+  char a[48];
+  if (p->n_phases == 0) return;
+  (void)buffer_printf(out, "  %s%-22s %10s %12s  %s%s\n", s->dim, "phases, as told", "n", "mean", "share of the time from sent to end", s->plain);
+  for (size_t i = 0; i < p->n_phases; i++)
+    (void)buffer_printf(out, "    %-20s %10lld %12s  %5.1f %%\n", p->phases[i].name, (long long)p->phases[i].n,
+                        text_latency(a, sizeof a, p->phases[i].mean_ns), 100 * p->phases[i].share);
+  (void)buffer_printf(out, "    %-20s %10s %12s  %5.1f %%%s\n", "in none of them", "", "", 100 * p->phases_rest_share,
+                      p->phases_rest_share < -0.01 ? " (they overlap)" : "");
+}
+
 static void put_precision(struct buffer *out, const struct style *s, const struct result *r, const struct result_precision *p) {
   char a[48], b[48], c[48];
   (void)buffer_printf(out, "\n%s%s%s  executed: %s%s%s   executor %.16s\n", s->strong, p->name, s->plain, p->status,
@@ -146,11 +157,14 @@ static void put_precision(struct buffer *out, const struct style *s, const struc
   put_steady(out, s, p);
   put_points(out, s, p);
   put_failures(out, s, p);
-  (void)buffer_printf(out, "  %-22s %s\n", "tokens counted by", p->token_source);
-  put_rate(out, "output throughput", &p->output_rate, "tokens/s", r->contract.method.confidence);
+  if (p->has_tokens) {
+    (void)buffer_printf(out, "  %-22s %s\n", "tokens counted by", p->token_source);
+    put_rate(out, "output throughput", &p->output_rate, "tokens/s", r->contract.method.confidence);
+  }
   put_rate(out, "request throughput", &p->request_rate, "requests/s", r->contract.method.confidence);
   if (r->contract.slo.n_items > 0) put_rate(out, "goodput", &p->goodput, "requests/s", r->contract.method.confidence);
   put_latencies(out, s, p);
+  put_phases(out, s, p);
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
     const char *verdict = o->held       ? "holds"

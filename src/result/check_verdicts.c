@@ -229,7 +229,9 @@ enum lynx_status result_judge_checks(struct bundle *bundle, struct result *resul
   for (size_t i = 0; i < contract->checks.n_items && status == LYNX_OK && !p->unavailable; i++) {
     const char *name = contract->checks.items[i];
     struct result_check *c = &p->checks[p->n_checks++];
-    if (strcmp(name, "length") == 0)
+    bool of_tokens = strcmp(name, "failures") != 0;
+    if (of_tokens && rows.n_ok > 0 && !p->has_tokens) *c = undecided(name, "answers hold no tokens");
+    else if (strcmp(name, "length") == 0)
       *c = contract->workload.ignore_eos
                ? check_share(arena, "length", rows.n_short, rows.n_ok, odd_share, "are shorter than was asked for, although ignore_eos was")
                : undecided("length", "the contract lets the model end when it wants (workload.ignore_eos)");

@@ -197,7 +197,7 @@ static void say_workload(struct building *b, const struct result *r, const struc
     (void)buffer_printf(&b->text, ", prompts of %.4g tokens (mean, by the server's count)", p->mean_prompt_tokens);
   else (void)buffer_printf(&b->text, ", prompts of %lld bytes", (long long)w->prompts.bytes);
   if (isfinite(p->mean_output_tokens)) (void)buffer_printf(&b->text, ", %.4g tokens out (mean)", p->mean_output_tokens);
-  else (void)buffer_printf(&b->text, ", %lld tokens out at most", (long long)w->output_tokens);
+  else if (p->has_tokens) (void)buffer_printf(&b->text, ", %lld tokens out at most", (long long)w->output_tokens);
   say_load(b, regime, p);
 }
 
@@ -217,13 +217,14 @@ static void say_figure(struct building *b, const struct result *r, const struct 
   if (b->text.length >= 3) b->text.length -= 3; /* the "): " goes behind what is steady */
   say_steady(b, r, p);
   (void)buffer_text(&b->text, "): ");
-  int decimals = p->output_rate.estimate < 100 ? 2 : p->output_rate.estimate < 1000 ? 1 : 0;
-  (void)buffer_printf(&b->text, "%s tokens/s, %.4g %% CI [%s, %s]", number_grouped(value, sizeof value, p->output_rate.estimate, decimals),
-                      confidence, number_grouped(low, sizeof low, p->output_rate.low, decimals),
-                      number_grouped(high, sizeof high, p->output_rate.high, decimals));
+  const struct interval *rate = result_throughput(p);
+  const char *unit = result_throughput_unit(p);
+  int decimals = rate->estimate < 100 ? 2 : rate->estimate < 1000 ? 1 : 0;
+  (void)buffer_printf(&b->text, "%s %s, %.4g %% CI [%s, %s]", number_grouped(value, sizeof value, rate->estimate, decimals), unit, confidence,
+                      number_grouped(low, sizeof low, rate->low, decimals), number_grouped(high, sizeof high, rate->high, decimals));
   if (r->n_accelerators > 1)
-    (void)buffer_printf(&b->text, " (%s tokens/s for each of %.0f accelerators, %s)",
-                        number_grouped(value, sizeof value, p->output_rate.estimate / r->n_accelerators, decimals), r->n_accelerators,
+    (void)buffer_printf(&b->text, " (%s %s for each of %.0f accelerators, %s)",
+                        number_grouped(value, sizeof value, rate->estimate / r->n_accelerators, decimals), unit, r->n_accelerators,
                         r->accelerator);
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
@@ -273,7 +274,7 @@ static void say_rest(struct building *b, const struct result *r, const struct re
                         r->contract.accuracy.references != NULL ? "the references" : r->contract.accuracy.reference, p->accuracy.estimate,
                         accuracy_unit(&r->contract), 100 * r->contract.accuracy.at_least_ratio);
   else (void)buffer_text(&b->text, "; accuracy not measured");
-  (void)buffer_printf(&b->text, "; tokens counted by %s", p->token_source);
+  if (p->has_tokens) (void)buffer_printf(&b->text, "; tokens counted by %s", p->token_source);
   (void)buffer_printf(&b->text, "; %.3g %% of %lld counted requests failed and count as misses", 100 * p->failure_share,
                       (long long)p->n_counted);
   (void)buffer_printf(&b->text, "; %s of warm-up excluded (%lld requests)",
@@ -348,14 +349,14 @@ static struct claim_rule check_normality(struct building *b, const struct result
   double *x = arena_alloc(b->arena, p->n_sessions, sizeof *x);
   size_t n = 0;
   for (size_t i = 0; i < p->n_sessions; i++)
-    if (p->sessions[i].complete) x[n++] = p->sessions[i].output_rate;
+    if (p->sessions[i].complete) x[n++] = result_throughput_of(p, &p->sessions[i]);
   struct bca boot = resample_bca(x, n, mean_of, r->interval_confidence, RESAMPLES, (uint64_t)r->contract.method.seed);
-  double t_width = p->output_rate.high - p->output_rate.low, b_width = boot.high - boot.low;
-  bool alike = b_width <= 1.25 * t_width && (t_width <= 0 || boot.low >= p->output_rate.low - t_width / 4) &&
-               boot.high <= p->output_rate.high + t_width / 4;
+  const struct interval *rate = result_throughput(p);
+  double t_width = rate->high - rate->low, b_width = boot.high - boot.low;
+  bool alike = b_width <= 1.25 * t_width && (t_width <= 0 || boot.low >= rate->low - t_width / 4) && boot.high <= rate->high + t_width / 4;
   return (struct claim_rule){rule,
-                             arena_printf(b->arena, "a bootstrap (BCa, seed %lld) of the sessions gives [%.5g, %.5g] tokens/s: %s",
-                                          (long long)r->contract.method.seed, boot.low, boot.high,
+                             arena_printf(b->arena, "a bootstrap (BCa, seed %lld) of the sessions gives [%.5g, %.5g] %s: %s",
+                                          (long long)r->contract.method.seed, boot.low, boot.high, result_throughput_unit(p),
                                           alike ? "the same as the interval printed" : "another interval than the one printed"),
                              alike ? RULE_HOLDS : RULE_PARTLY};
 }
@@ -363,7 +364,7 @@ static struct claim_rule check_normality(struct building *b, const struct result
 static void apply_rules(struct building *b, const struct result *r, const struct result_precision *p) {
   struct claim_rule *rules = b->claim->rules;
   bool whole = p->n_complete >= (size_t)r->contract.method.sessions && p->failure_share <= r->contract.method.failures_at_most,
-       bounded = p->output_rate.bounded;
+       bounded = result_throughput(p)->bounded;
   for (size_t i = 0; i < p->n_objectives; i++) bounded = bounded && p->objectives[i].bounded;
   rules[0] = (struct claim_rule){"a speed-up names its base case and absolute figures",
                                  "no speed-up is claimed; `lynxbench compare` prints both sides", RULE_NOT_APPLICABLE};

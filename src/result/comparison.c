@@ -110,7 +110,8 @@ void comparison_make(const struct result *a, const struct result *b, bool interl
                                                       : "unavailable on B"));
       continue;
     }
-    for (size_t f = 0; f < LYNX_COUNT(figures); f++) add_figure(ret, &figures[f], x, y);
+    for (size_t f = 0; f < LYNX_COUNT(figures); f++)
+      if (figures[f].metric != OUTPUT_RATE || x->has_tokens || y->has_tokens) add_figure(ret, &figures[f], x, y);
     struct figure accuracy = accuracy_figure(&a->contract);
     if (a->contract.accuracy.measure == b->contract.accuracy.measure) add_figure(ret, &accuracy, x, y);
   }

@@ -28,9 +28,7 @@ static size_t part_of(const struct measuring *m, int64_t at) {
 static void add_tokens(struct measuring *m, const struct bundle_request *r) {
   struct events_reader reader;
   struct answer_event event;
-  double scale = !m->contract->workload.continuous_usage && r->output_tokens >= 0 && r->n_text_events > 0
-                     ? (double)r->output_tokens / (double)r->n_text_events
-                     : 1;
+  double scale = result_tokens_per_count(r);
   events_begin(&reader, r->events, r->events_length);
   for (int more; (more = events_next(&reader, &event)) != 0;) {
     if (more < 0) {

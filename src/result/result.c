@@ -67,7 +67,7 @@ struct scan {
   struct values ages[METRIC_COUNT];   /* values that are only lower bounds: unfinished requests */
   struct values send_lag, read_lag;
   double tokens_in_window, events_with_usage, tokens_with_usage, prompt_tokens, output_tokens;
-  int64_t n_ended_in_window, n_good, n_with_usage, n_with_prompt_usage;
+  int64_t n_ended_in_window, n_good, n_told, n_with_usage, n_with_prompt_usage;
   bool broken;
 };
 
@@ -80,9 +80,7 @@ static void add_latency(struct scan *scan, enum metric metric, double ns) {
 static void scan_events(struct scan *scan, const struct bundle_request *r, bool ok, bool counted) {
   struct events_reader reader;
   struct answer_event event;
-  double scale = 1;
-  bool running = scan->result->contract.workload.continuous_usage;
-  if (!running && r->output_tokens >= 0 && r->n_text_events > 0) scale = (double)r->output_tokens / (double)r->n_text_events;
+  double scale = result_tokens_per_count(r);
   int64_t before = -1;
   events_begin(&reader, r->events, r->events_length);
   for (int more; (more = events_next(&reader, &event)) != 0;) {
@@ -100,6 +98,23 @@ static void scan_events(struct scan *scan, const struct bundle_request *r, bool 
     if (before >= 0 && ok && counted) add_latency(scan, METRIC_INTER_TOKEN_LATENCY, (double)(at - before));
     before = at;
   }
+}
+
+double result_tokens_per_count(const struct bundle_request *r) {
+  bool spread = (r->flags & ANSWER_TOKENS_TOLD) == 0 && r->output_tokens >= 0 && r->n_text_events > 0;
+  return spread ? (double)r->output_tokens / (double)r->n_text_events : 1;
+}
+
+const struct interval *result_throughput(const struct result_precision *p) {
+  return p->has_tokens ? &p->output_rate : &p->request_rate;
+}
+
+double result_throughput_of(const struct result_precision *p, const struct result_session *session) {
+  return p->has_tokens ? session->output_rate : session->request_rate;
+}
+
+const char *result_throughput_unit(const struct result_precision *p) {
+  return p->has_tokens ? "tokens/s" : "requests/s";
 }
 
 bool result_meets_objectives(const struct contract *contract, const struct bundle_request *r) {
@@ -132,6 +147,8 @@ static void count_request(struct scan *scan, const struct bundle_request *r, enu
   if (r->read_lag_ns >= 0) values_add(&scan->read_lag, (double)r->read_lag_ns);
   else p->read_lag.n_unknown++;
   if (ok && result_meets_objectives(&scan->result->contract, r)) scan->n_good++;
+  if (ok && (r->output_tokens > 0 || r->n_text_events > 0)) p->has_tokens = true;
+  if (ok && (r->flags & ANSWER_TOKENS_TOLD) != 0) scan->n_told++;
   if (ok && r->output_tokens >= 0) {
     scan->n_with_usage++;
     scan->output_tokens += (double)r->output_tokens;
@@ -393,9 +410,10 @@ static void close_precision(struct scan *scan) {
   p->request_rate = not_negative(interval_of_sessions(p, request_rate_of, 0, 0, confidence));
   p->goodput = not_negative(interval_of_sessions(p, goodput_of, 0, 0, confidence));
   p->token_source = p->n_ok == 0                          ? "nothing was answered"
+                    : !p->has_tokens                      ? "nobody: answers hold none, and requests are what is counted"
                     : p->n_without_usage == p->n_ok       ? "events that carry text: the server gives no usage"
                     : p->n_without_usage > 0              ? "the server's usage where it gives one, else events that carry text"
-                    : contract->workload.continuous_usage ? "the server's running usage"
+                    : scan->n_told == p->n_ok             ? "the server, for every event"
                                                           : "the server's final usage, spread evenly over the events that carry text";
   p->failure_share = p->n_counted > 0 ? (double)p->n_failed / (double)p->n_counted : 0;
   p->send_lag = lag_of(&scan->send_lag, 0);
@@ -468,6 +486,7 @@ static enum lynx_status compute_precision(struct gather *g, const char *name, st
   close_precision(&scan);
   if (status == LYNX_INPUT) (void)lynx_fail(error, status, "a request's outcome or event times are not what this format holds");
   if (status == LYNX_OK) status = result_judge_distance(g->bundle, g->result, p, error);
+  if (status == LYNX_OK) status = result_judge_phases(g->bundle, g->result, p, error);
   if (status == LYNX_OK) status = result_judge_checks(g->bundle, g->result, p, &all, error);
   return status;
 }

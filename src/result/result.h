@@ -110,6 +110,14 @@ struct result_precision {
   int64_t outcomes[OUTCOME_COUNT];                                    /* of counted requests */
   int64_t flags[ANSWER_FLAG_COUNT];                                   /* of counted requests */
   int64_t n_waited_slot;                                              /* requests that found regime.concurrency in flight already */
+  bool has_tokens;                                                    /* answers hold tokens; else requests are what is counted */
+  struct result_phase {
+    const char *name;
+    int64_t n;                  /* counted answers that tell of it */
+    double mean_ns, share;      /* of those; of all of them's time from first byte written to end */
+  } * phases;                   /* in the order in which answers name them */
+  size_t n_phases;
+  double phases_rest_share;     /* of the time of answers that tell of phases: what none of them covers */
   const char *token_source;                                           /* by what tokens were counted, in words */
   int64_t n_without_usage;
   double tokens_per_event; /* of answers whose usage is known; 1 where each event held one token */
@@ -167,6 +175,15 @@ enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_
                                 struct lynx_error *error) LYNX_MUST_CHECK;
 bool result_write(const struct result *result, struct buffer *ret);
 void result_release(struct result *result);
+
+/* What one token of an event's own count stands for: events hold as many as the final usage says, evenly, unless the server told of every
+ * event by itself. */
+double result_tokens_per_count(const struct bundle_request *request);
+
+/* The throughput that a run is known by: output tokens, or requests where answers hold none (embeddings, tensors). */
+const struct interval *result_throughput(const struct result_precision *precision);
+double result_throughput_of(const struct result_precision *precision, const struct result_session *session);
+const char *result_throughput_unit(const struct result_precision *precision);
 
 /* Did it meet every objective of the contract? A failure meets none that it could have. */
 bool result_meets_objectives(const struct contract *contract, const struct bundle_request *request);

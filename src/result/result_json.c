@@ -221,6 +221,24 @@ static void put_counts(struct json_writer *json, const struct result_precision *
   json_close(json);
 }
 
+/* Shares of the time from first byte written to end, of the answers that tell of phases. */
+static void put_phases(struct json_writer *json, const struct result_precision *p) {
+  if (p->n_phases == 0) return;
+  json_key(json, "phases");
+  json_open_object(json);
+  json_put_text(json, "formula", formulas[FORMULA_PHASE].id);
+  for (size_t i = 0; i < p->n_phases; i++) {
+    json_key(json, p->phases[i].name);
+    json_open_object(json);
+    json_put_int(json, "n", p->phases[i].n);
+    put(json, "mean_ns", p->phases[i].mean_ns);
+    put(json, "share", p->phases[i].share);
+    json_close(json);
+  }
+  put(json, "rest_share", p->phases_rest_share);
+  json_close(json);
+}
+
 static void put_objectives(struct json_writer *json, const struct result_precision *p) {
   json_key(json, "objectives");
   json_open_array(json);
@@ -258,6 +276,7 @@ static void put_precision(struct json_writer *json, const struct contract *contr
   json_put_text(json, "primitive", p->primitive);
   json_put_text(json, "fingerprint", p->fingerprint[0] != 0 ? p->fingerprint : NULL);
   put_counts(json, p);
+  json_put_text(json, "counts", p->has_tokens ? "tokens" : "requests");
   put_interval(json, "output_rate", formulas[FORMULA_OUTPUT_RATE].id, &p->output_rate);
   put_interval(json, "request_rate", formulas[FORMULA_REQUEST_RATE].id, &p->request_rate);
   put_interval(json, "goodput", formulas[FORMULA_GOODPUT].id, &p->goodput);
@@ -270,6 +289,7 @@ static void put_precision(struct json_writer *json, const struct contract *contr
   json_open_object(json);
   for (int m = 0; m < METRIC_COUNT; m++) put_latency(json, (enum metric)m, &p->latency[m]);
   json_close(json);
+  put_phases(json, p);
   put_objectives(json, p);
   put_interval(json, "accuracy", formulas[accuracy_formula].id, &p->accuracy);
   put(json, "accuracy_ratio", p->accuracy_ratio);

@@ -35,6 +35,8 @@ enum lynx_status result_judge_points(struct bundle *bundle, struct result *resul
 /* check_verdicts.c */
 enum lynx_status result_judge_checks(struct bundle *bundle, struct result *result, struct result_precision *p,
                                      const struct session_list *sessions, struct lynx_error *error);
+/* phases.c */
+enum lynx_status result_judge_phases(struct bundle *bundle, struct result *result, struct result_precision *p, struct lynx_error *error);
 /* accuracy.c: every precision at once: they are held against one another. */
 enum lynx_status result_judge_accuracy(struct bundle *bundle, struct result *result, struct lynx_error *error);
 /* represent.c: the distance to the profile in the record. */

@@ -4,6 +4,7 @@
 
 #include "drivers/http_parser.h"
 #include "drivers/dialect.h"
+#include "drivers/native.h"
 #include "drivers/sse.h"
 #include "tests/fuzz/holds.h"
 
@@ -53,7 +54,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint64_t whole = feed(data, size, size > 0 ? size : 1);
   HOLDS(feed(data, size, 1) == whole);
   HOLDS(feed(data, size, 7) == whole);
-  struct piece event;
-  openai_read(&event, (const char *)data, size);
+  struct piece piece;
+  openai_read(&piece, (const char *)data, size);
+  responses_read(&piece, (const char *)data, size);
+  llamacpp_read(&piece, (const char *)data, size);
+  ollama_read(&piece, (const char *)data, size);
+  tgi_read(&piece, (const char *)data, size);
   return 0;
 }

@@ -155,12 +155,12 @@ static void native_routes(void) {
   READ(tgi_read,
        "{\"index\":1,\"token\":{\"id\":5,\"text\":\" a\",\"logprob\":-0.1,\"special\":false},\"generated_text\":null,\"details\":null}");
   CHECK(p.carries_text && !p.finished);
-  CHECK_INT(p.n_tokens, 1);
+  CHECK(p.is_one_token);
   READ(tgi_read,
        "{\"index\":2,\"token\":{\"id\":2,\"text\":\"</s>\",\"logprob\":-0.1,\"special\":true},\"generated_text\":\" a\",\"details\":"
        "{\"finish_reason\":\"eos_token\",\"generated_tokens\":2,\"input_length\":4,\"seed\":null}}");
   CHECK(p.finished && !p.carries_text); /* a special token is a token, and no text */
-  CHECK_INT(p.n_tokens, 1);
+  CHECK(p.is_one_token);
   CHECK_INT(p.output_tokens, 2);
   CHECK_INT(p.prompt_tokens, 4);
   READ(tgi_read, "{\"generated_text\":\"ab\",\"details\":{\"generated_tokens\":2}}");
@@ -169,9 +169,9 @@ static void native_routes(void) {
   CHECK(p.finished && p.carries_text);
   READ(tgi_read, "{\"error\":\"Model is overloaded\",\"error_type\":\"overloaded\"}");
   CHECK(p.has_error);
-  READ(llamacpp_read, "{\"index\":0,\"content\":\"AB\",\"tokens\":[65,66],\"stop\":false}");
+  READ(llamacpp_read, "{\"index\":0,\"content\":\"AB\",\"stop\":false,\"tokens_predicted\":2}");
   CHECK(p.carries_text && !p.finished);
-  CHECK_INT(p.n_tokens, 2);
+  CHECK_INT(p.output_tokens, 2);
   READ(responses_read, "{\"type\":\"response.output_text.delta\",\"item_id\":\"m\",\"delta\":\"A\"}");
   CHECK(p.carries_text && !p.finished);
   READ(responses_read, "{\"delta\":\"A\",\"type\":\"response.reasoning_text.delta\"}"); /* the type may come last */
