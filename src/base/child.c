@@ -10,7 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
-static _Noreturn void become(const char *const *arguments, const char *input_path, const char *output_path, int report_fd) {
+/* Where its three standard files come from: descriptors, or paths to open. */
+struct standard_files {
+  const char *input_path, *output_path; /* output_path: errors too, and output where there is no pipe for it */
+  int input_fd, output_fd;              /* -1: none */
+};
+
+static _Noreturn void become(const char *const *arguments, const struct standard_files *files, int report_fd) {
   (void)setpgid(0, 0);
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* if we are killed, the executor that we started must not stay behind */
   sigset_t none;
@@ -18,9 +24,9 @@ static _Noreturn void become(const char *const *arguments, const char *input_pat
   (void)sigprocmask(SIG_SETMASK, &none, NULL);
   (void)signal(SIGPIPE, SIG_DFL);
   (void)signal(SIGINT, SIG_DFL);
-  int in = open(input_path != NULL ? input_path : "/dev/null", O_RDONLY);
-  int out = open(output_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
-  if (in >= 0 && out >= 0 && dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(out, 2) >= 0)
+  int in = files->input_fd >= 0 ? files->input_fd : open(files->input_path != NULL ? files->input_path : "/dev/null", O_RDONLY);
+  int log = open(files->output_path, O_WRONLY | O_CREAT | O_APPEND, 0600), out = files->output_fd >= 0 ? files->output_fd : log;
+  if (in >= 0 && log >= 0 && dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(log, 2) >= 0)
     (void)execvp(arguments[0], (char *const *)(uintptr_t)arguments);
   int reason = errno;
   ssize_t written = write(report_fd, &reason, sizeof reason);
@@ -28,12 +34,12 @@ static _Noreturn void become(const char *const *arguments, const char *input_pat
   _exit(127);
 }
 
-enum lynx_status child_start(struct child *child, const char *const *arguments, const char *input_path, const char *output_path,
-                             struct lynx_error *error) {
+static enum lynx_status start(struct child *child, const char *const *arguments, const struct standard_files *files,
+                              struct lynx_error *error) {
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) return lynx_fail(error, LYNX_IO, "no pipe: %s", strerror(errno));
   pid_t pid = fork();
-  if (pid == 0) become(arguments, input_path, output_path, report[1]);
+  if (pid == 0) become(arguments, files, report[1]);
   (void)close(report[1]);
   int reason = 0;
   bool failed = pid < 0;
@@ -45,6 +51,36 @@ enum lynx_status child_start(struct child *child, const char *const *arguments, 
     return lynx_fail(error, reason == ENOENT ? LYNX_NOT_FOUND : LYNX_IO, "'%s' cannot be started: %s", arguments[0], strerror(reason));
   }
   *child = (struct child){.pid = pid};
+  return LYNX_OK;
+}
+
+enum lynx_status child_start(struct child *child, const char *const *arguments, const char *input_path, const char *output_path,
+                             struct lynx_error *error) {
+  const struct standard_files files = {.input_path = input_path, .output_path = output_path, .input_fd = -1, .output_fd = -1};
+  return start(child, arguments, &files, error);
+}
+
+enum lynx_status child_start_piped(struct child *child, const char *const *arguments, const char *log_path, int *ret_to_fd,
+                                   int *ret_from_fd, struct lynx_error *error) {
+  int to[2], from[2];
+  if (pipe2(to, O_CLOEXEC) != 0) return lynx_fail(error, LYNX_IO, "no pipe: %s", strerror(errno));
+  if (pipe2(from, O_CLOEXEC) != 0) {
+    (void)close(to[0]), (void)close(to[1]);
+    return lynx_fail(error, LYNX_IO, "no pipe: %s", strerror(errno));
+  }
+  const struct standard_files files = {.output_path = log_path, .input_fd = to[0], .output_fd = from[1]};
+  enum lynx_status status = start(child, arguments, &files, error);
+  (void)close(to[0]), (void)close(from[1]);
+  if (status == LYNX_OK && (fcntl(to[1], F_SETFL, O_NONBLOCK) != 0 || fcntl(from[0], F_SETFL, O_NONBLOCK) != 0)) {
+    child_stop(child, 0);
+    status = lynx_fail(error, LYNX_IO, "a pipe cannot be made non-blocking: %s", strerror(errno));
+  }
+  if (status != LYNX_OK) {
+    (void)close(to[1]), (void)close(from[0]);
+    return status;
+  }
+  *ret_to_fd = to[1];
+  *ret_from_fd = from[0];
   return LYNX_OK;
 }
 

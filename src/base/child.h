@@ -17,6 +17,10 @@ struct child {
 /* input_path NULL: nothing to read. */
 enum lynx_status child_start(struct child *child, const char *const *arguments, const char *input_path, const char *output_path,
                              struct lynx_error *error) LYNX_MUST_CHECK;
+/* The same with pipes: *ret_to_fd writes to its input, *ret_from_fd reads from its output (both non-blocking, closed by the caller); what
+ * it prints as errors goes to the file. */
+enum lynx_status child_start_piped(struct child *child, const char *const *arguments, const char *log_path, int *ret_to_fd,
+                                   int *ret_from_fd, struct lynx_error *error) LYNX_MUST_CHECK;
 bool child_running(struct child *child); /* reaps it if it has ended */
 /* SIGTERM to the group, then SIGKILL after that long; returns once it has ended. */
 void child_stop(struct child *child, int64_t within_ns);

@@ -37,7 +37,7 @@ struct route {
   enum answer_framing framing; /* of a streamed answer */
   bool streams;                /* can be asked for a stream */
   bool has_done;               /* a stream ends with [DONE] */
-  bool running_usage; /* every event says how many tokens there have been */
+  bool running_usage;          /* every event says how many tokens there have been */
   bool (*body)(const struct dialect *dialect, const struct driver_options *options, const struct driver_input *input, struct buffer *ret);
   void (*read)(struct piece *ret, const char *data, size_t length);
 };

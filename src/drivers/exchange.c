@@ -4,17 +4,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "drivers/sse.h"
 #include "drivers/transport.h"
+#include "drivers/wait.h"
 
 /* CONNECTING_MAX: a server's queue of connections not yet accepted is often 128 long (SYNs beyond it are dropped and sent again a
  * second later), so no more than half of that are opened at once; the others wait here, and their lag says so. */
-enum { READ_BYTES = 65536, EVENTS_AT_ONCE = 256, LINE_MAX_BYTES = 1 << 20, CONNECTING_MAX = 64, FULL_QUEUE_PAUSE_NS = 1000000, CLOSED_IN_A_ROW_MAX = 8 };
+enum {
+  READ_BYTES = 65536,
+  EVENTS_AT_ONCE = 256,
+  LINE_MAX_BYTES = 1 << 20,
+  CONNECTING_MAX = 64,
+  FULL_QUEUE_PAUSE_NS = 1000000,
+  CLOSED_IN_A_ROW_MAX = 8
+};
 
 enum connection_state { CLOSED, WAITING, CONNECTING, WRITING, READING, IDLE };
 
@@ -37,13 +44,12 @@ struct exchange {
   struct exchange_reader reader;
   void *reader_context;
   struct transport_address address;
-  int epoll;
-  bool coarse;                    /* no nanosecond waits on this kernel */
+  struct waiter waiter;
   struct connection *connections; /* n_slots of them */
   uint32_t *waiting;              /* a ring of slots that may not connect yet */
   uint32_t waiting_from, n_waiting, n_connecting;
   uint32_t n_closed_under_us; /* kept connections in a row that were of no use */
-  struct bytes *requests; /* per input: head and body, ready to send */
+  struct bytes *requests;     /* per input: head and body, ready to send */
   size_t n_requests, room;
   struct arena arena;
   char *scratch;
@@ -69,7 +75,7 @@ void exchange_close(struct exchange *exchange) {
     sse_release(&c->sse);
     buffer_release(&c->body);
   }
-  if (exchange->epoll >= 0) (void)close(exchange->epoll);
+  if (exchange->waiter.epoll >= 0) (void)close(exchange->waiter.epoll);
   transport_address_release(&exchange->address);
   arena_release(&exchange->arena);
   free(exchange->connections);
@@ -102,10 +108,10 @@ enum lynx_status exchange_open(const struct driver_options *options, const struc
   exchange->options = *options;
   exchange->reader = *reader;
   exchange->reader_context = context;
-  exchange->epoll = -1;
+  exchange->waiter.epoll = -1;
   enum lynx_status status = raise_descriptor_limit(options->n_slots, error);
   if (status == LYNX_OK) status = transport_resolve(options->endpoint, options->ca_file, &exchange->address, error);
-  if (status == LYNX_OK && (exchange->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)
+  if (status == LYNX_OK && (exchange->waiter.epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)
     status = lynx_fail(error, LYNX_IO, "epoll: %s", strerror(errno));
   if (status != LYNX_OK) {
     exchange_close(exchange);
@@ -179,7 +185,7 @@ static void watch(const struct exchange *exchange, struct connection *c, uint32_
   if (c->watched == events) return;
   struct epoll_event event = {.events = events, .data.u32 = slot_of(exchange, c)};
   int how = c->watched == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-  lynx_assert(epoll_ctl(exchange->epoll, how, c->transport.fd, &event) == 0);
+  lynx_assert(epoll_ctl(exchange->waiter.epoll, how, c->transport.fd, &event) == 0);
   c->watched = events;
 }
 
@@ -514,19 +520,6 @@ static void on_ready(struct exchange *exchange, struct connection *c, uint32_t e
   }
 }
 
-static int wait_events(struct exchange *exchange, int64_t deadline_ns) {
-  int64_t left = deadline_ns - clock_now(exchange->options.clock);
-  if (left < 0) left = 0;
-  struct timespec timeout = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
-  int got = exchange->coarse ? -1 : epoll_pwait2(exchange->epoll, exchange->ready, EVENTS_AT_ONCE, &timeout, NULL);
-  if (exchange->coarse ||
-      (got < 0 && (errno == ENOSYS || errno == EPERM))) { /* Linux before 5.11: to the millisecond, and the lag shows it */
-    exchange->coarse = true;
-    got = epoll_wait(exchange->epoll, exchange->ready, EVENTS_AT_ONCE, (int)(left / 1000000));
-  }
-  return got;
-}
-
 void exchange_reap(struct exchange *exchange, int64_t deadline_ns, driver_deliver *deliver, void *context) {
   exchange->deliver = deliver;
   exchange->context = context;
@@ -541,7 +534,7 @@ void exchange_reap(struct exchange *exchange, int64_t deadline_ns, driver_delive
   if (exchange->n_pending > 0) deadline_ns = 0;
   int64_t soon_ns = clock_now(exchange->options.clock) + FULL_QUEUE_PAUSE_NS;
   if (exchange->n_waiting > 0 && exchange->n_connecting == 0 && deadline_ns > soon_ns) deadline_ns = soon_ns;
-  int n = wait_events(exchange, deadline_ns);
+  int n = wait_until(&exchange->waiter, exchange->options.clock, deadline_ns, exchange->ready, EVENTS_AT_ONCE);
   for (int i = 0; i < n; i++) on_ready(exchange, &exchange->connections[exchange->ready[i].data.u32], exchange->ready[i].events);
 }
 

@@ -32,7 +32,8 @@ static void visit_llamacpp(void *context, const struct bytes *path, int depth, e
     if (bytes_equal(last, "prompt_ms")) piece->prefill_ns = piece_milliseconds(raw);
     else if (bytes_equal(last, "predicted_ms")) piece->decode_ns = piece_milliseconds(raw);
     else if (bytes_equal(last, "cache_n")) piece->cached_tokens = piece_count(raw);
-  } else if (depth == 2 && bytes_equal(path[0], "error") && bytes_equal(last, "message") && kind == JSON_SCAN_STRING) take_error(piece, raw);
+  } else if (depth == 2 && bytes_equal(path[0], "error") && bytes_equal(last, "message") && kind == JSON_SCAN_STRING)
+    take_error(piece, raw);
 }
 
 void llamacpp_read(struct piece *ret, const char *data, size_t length) {

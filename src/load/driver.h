@@ -148,6 +148,8 @@ struct driver {
   enum lynx_status (*open)(const struct driver_options *options, void **ret_state, struct lynx_error *error);
   /* Optional. What it knows of the executor, as facts; returns the process that runs the workload, 0: not known. After prepare. */
   int64_t (*describe)(void *state, struct fact_list *facts);
+  /* Optional. What it says that it executes, as the JSON object that a session keeps; NULL: nothing. After prepare. */
+  const char *(*executed)(void *state);
   /* Required. Everything that can be done once per input; untimed. The inputs outlive the state. */
   enum lynx_status (*prepare)(void *state, const struct driver_input *inputs, size_t n_inputs, struct lynx_error *error);
   /* Required. Never blocks. BUSY: try again after the next reap. Failures are completions. */

@@ -81,7 +81,8 @@ static void finish(struct engine *engine, uint32_t index, int64_t at_ns, const s
   atomic_fetch_sub_explicit(&progress->in_flight, 1, memory_order_relaxed);
   engine->plan->sink(engine->plan->sink_context, row);
   slot->busy = false;
-  engine->closed_ready[index] = end->outcome == OUTCOME_REFUSED ? at_ns + REFUSED_PAUSE_NS : at_ns;
+  bool nobody = end->outcome == OUTCOME_REFUSED || end->outcome == OUTCOME_EXECUTOR;
+  engine->closed_ready[index] = nobody ? at_ns + REFUSED_PAUSE_NS : at_ns;
   if (engine->plan->think_mean_ns > 0) engine->closed_ready[index] += random_exponential_ns(&engine->thinking, engine->plan->think_mean_ns);
   engine->batch_ready_ns = engine->closed_ready[index] > engine->batch_ready_ns ? engine->closed_ready[index] : engine->batch_ready_ns;
   engine->free_slots[engine->n_free++] = index;

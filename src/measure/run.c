@@ -231,7 +231,9 @@ static enum lynx_status run_on_executor(struct run *run, const struct session_pl
   bool aborted = false;
   enum lynx_status status = LYNX_OK;
   buffer_init(&executed, 16384);
-  if (!run->driver->in_process) service_executed(&run->service, &executed);
+  const char *told = run->driver->executed != NULL ? run->driver->executed(run->setup.states[0]) : NULL;
+  if (told != NULL) (void)buffer_text(&executed, told); /* too long a text is then no statement */
+  else if (!run->driver->in_process) service_executed(&run->service, &executed);
   row->executed_json = executed.length > 0 && !executed.overflowed ? arena_copy(&run->arena, executed.data) : "";
   buffer_release(&executed);
   if (!run->captured[plan->precision]) status = capture_now(run, "start", row->precision);

@@ -381,8 +381,9 @@ static void put_quantile_table(struct buffer *out, const struct result_precision
 static void put_phases(struct buffer *out, const struct result_precision *p) {
   char a[48];
   if (p->n_phases == 0) return;
-  (void)buffer_text(out, "<h3>Phases, as the executor tells them</h3><table><tr><th>phase</th><th class='n'>answers</th><th class='n'>mean</th><th "
-                         "class='n'>share of the time from sent to end</th><th></th></tr>");
+  (void)buffer_text(
+      out, "<h3>Phases, as the executor tells them</h3><table><tr><th>phase</th><th class='n'>answers</th><th class='n'>mean</th><th "
+           "class='n'>share of the time from sent to end</th><th></th></tr>");
   for (size_t i = 0; i <= p->n_phases; i++) {
     bool rest = i == p->n_phases;
     double share = rest ? p->phases_rest_share : p->phases[i].share, width = share < 0 ? 0 : share > 1 ? 1 : share;
@@ -407,10 +408,10 @@ static void put_unbounded_note(struct buffer *out) {
 static void put_sessions(struct buffer *out, const struct result_precision *p) {
   char a[48], b[48], c[48];
   (void)buffer_text(
-      out,
-      "<details><summary>Sessions</summary><table><tr><th>session</th><th>status</th><th>executor</th><th class='n'>counted</th><th "
-      "class='n'>failed</th><th class='n'>");
-  (void)buffer_printf(out, "%s</th><th class='n'>TTFT p50</th><th class='n'>TTFT p99</th><th>steady state</th></tr>", result_throughput_unit(p));
+      out, "<details><summary>Sessions</summary><table><tr><th>session</th><th>status</th><th>executor</th><th class='n'>counted</th><th "
+           "class='n'>failed</th><th class='n'>");
+  (void)buffer_printf(out, "%s</th><th class='n'>TTFT p50</th><th class='n'>TTFT p99</th><th>steady state</th></tr>",
+                      result_throughput_unit(p));
   for (size_t i = 0; i < p->n_sessions; i++) {
     const struct result_session *s = &p->sessions[i];
     (void)buffer_printf(out, "<tr><td>%lld</td><td>", (long long)s->id);

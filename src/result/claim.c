@@ -220,8 +220,9 @@ static void say_figure(struct building *b, const struct result *r, const struct 
   const struct interval *rate = result_throughput(p);
   const char *unit = result_throughput_unit(p);
   int decimals = rate->estimate < 100 ? 2 : rate->estimate < 1000 ? 1 : 0;
-  (void)buffer_printf(&b->text, "%s %s, %.4g %% CI [%s, %s]", number_grouped(value, sizeof value, rate->estimate, decimals), unit, confidence,
-                      number_grouped(low, sizeof low, rate->low, decimals), number_grouped(high, sizeof high, rate->high, decimals));
+  (void)buffer_printf(&b->text, "%s %s, %.4g %% CI [%s, %s]", number_grouped(value, sizeof value, rate->estimate, decimals), unit,
+                      confidence, number_grouped(low, sizeof low, rate->low, decimals),
+                      number_grouped(high, sizeof high, rate->high, decimals));
   if (r->n_accelerators > 1)
     (void)buffer_printf(&b->text, " (%s %s for each of %.0f accelerators, %s)",
                         number_grouped(value, sizeof value, rate->estimate / r->n_accelerators, decimals), unit, r->n_accelerators,

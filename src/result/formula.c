@@ -14,9 +14,10 @@ const struct formula formulas[FORMULA_COUNT] = {
          "end of the answer - scheduled time (or first byte written); infinite for a failure; at least its age for an unfinished request"},
     [FORMULA_OUTPUT_RATE] = {"lynx.output_rate.1", "output throughput", "tokens/s",
                              "tokens whose own time lies in the counted window, of requests that did not fail / length of the window"},
-    [FORMULA_PHASE] = {"lynx.phase.1", "phase", "ns",
-                       "a part of a request's life as the executor tells it; share: its time / the time from first byte written to end, summed "
-                       "over the answers that tell of any phase"},
+    [FORMULA_PHASE] =
+        {"lynx.phase.1", "phase", "ns",
+         "a part of a request's life as the executor tells it; share: its time / the time from first byte written to end, summed "
+         "over the answers that tell of any phase"},
     [FORMULA_REQUEST_RATE] = {"lynx.request_rate.1", "request throughput", "requests/s",
                               "requests that ended well inside the counted window / its length"},
     [FORMULA_FAILURE_SHARE] = {"lynx.failure_share.1", "failures", "share",

@@ -47,7 +47,8 @@ static size_t index_of(struct gathering *g, const char *name) {
 
 static enum lynx_status keep_phase(void *context, const struct bundle_phase *phase) {
   struct gathering *g = context;
-  if (phase->took_ns < 0 || phase->took_ns > INT64_MAX / 4 || strlen(phase->name) >= sizeof ((struct answer_phase *)0)->name) return LYNX_INPUT;
+  if (phase->took_ns < 0 || phase->took_ns > INT64_MAX / 4 || strlen(phase->name) >= sizeof((struct answer_phase *)0)->name)
+    return LYNX_INPUT;
   while (g->at < g->n && g->told[g->at].id < phase->request) g->at++;
   if (g->at == g->n || g->told[g->at].id != phase->request) return LYNX_OK;
   struct told *told = &g->told[g->at];
@@ -60,8 +61,7 @@ static enum lynx_status keep_phase(void *context, const struct bundle_phase *pha
   return LYNX_OK;
 }
 
-enum lynx_status result_judge_phases(struct bundle *bundle, struct result *result, struct result_precision *p,
-                                     struct lynx_error *error) {
+enum lynx_status result_judge_phases(struct bundle *bundle, struct result *result, struct result_precision *p, struct lynx_error *error) {
   struct gathering g = {.result = result, .precision = p};
   enum lynx_status status = LYNX_OK;
   p->phases = arena_alloc(&result->arena, PHASE_NAMES, sizeof *p->phases);

@@ -409,12 +409,12 @@ static void close_precision(struct scan *scan) {
   p->output_rate = not_negative(interval_of_sessions(p, output_rate_of, 0, 0, confidence));
   p->request_rate = not_negative(interval_of_sessions(p, request_rate_of, 0, 0, confidence));
   p->goodput = not_negative(interval_of_sessions(p, goodput_of, 0, 0, confidence));
-  p->token_source = p->n_ok == 0                          ? "nothing was answered"
-                    : !p->has_tokens                      ? "nobody: answers hold none, and requests are what is counted"
-                    : p->n_without_usage == p->n_ok       ? "events that carry text: the server gives no usage"
-                    : p->n_without_usage > 0              ? "the server's usage where it gives one, else events that carry text"
-                    : scan->n_told == p->n_ok             ? "the server, for every event"
-                                                          : "the server's final usage, spread evenly over the events that carry text";
+  p->token_source = p->n_ok == 0                    ? "nothing was answered"
+                    : !p->has_tokens                ? "nobody: answers hold none, and requests are what is counted"
+                    : p->n_without_usage == p->n_ok ? "events that carry text: the server gives no usage"
+                    : p->n_without_usage > 0        ? "the server's usage where it gives one, else events that carry text"
+                    : scan->n_told == p->n_ok       ? "the server, for every event"
+                                                    : "the server's final usage, spread evenly over the events that carry text";
   p->failure_share = p->n_counted > 0 ? (double)p->n_failed / (double)p->n_counted : 0;
   p->send_lag = lag_of(&scan->send_lag, 0);
   p->read_lag = lag_of(&scan->read_lag, p->read_lag.n_unknown);

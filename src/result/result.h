@@ -113,12 +113,12 @@ struct result_precision {
   bool has_tokens;                                                    /* answers hold tokens; else requests are what is counted */
   struct result_phase {
     const char *name;
-    int64_t n;                  /* counted answers that tell of it */
-    double mean_ns, share;      /* of those; of all of them's time from first byte written to end */
-  } * phases;                   /* in the order in which answers name them */
+    int64_t n;             /* counted answers that tell of it */
+    double mean_ns, share; /* of those; of all of them's time from first byte written to end */
+  } * phases;              /* in the order in which answers name them */
   size_t n_phases;
-  double phases_rest_share;     /* of the time of answers that tell of phases: what none of them covers */
-  const char *token_source;                                           /* by what tokens were counted, in words */
+  double phases_rest_share; /* of the time of answers that tell of phases: what none of them covers */
+  const char *token_source; /* by what tokens were counted, in words */
   int64_t n_without_usage;
   double tokens_per_event; /* of answers whose usage is known; 1 where each event held one token */
   double mean_prompt_tokens, mean_output_tokens;
