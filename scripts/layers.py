@@ -8,7 +8,7 @@ import sys
 
 ORDER = ["base", "stats", "record", "trace", "telemetry", "contract", "executor", "load", "result", "drivers", "measure", "attribute", "report", "cli"]
 ALLOWED = {  # what may be used besides base
-    "stats": set(), "record": set(), "trace": set(), "telemetry": set(), "contract": {"stats"}, "executor": set(), "load": {"stats"},
+    "stats": set(), "record": set(), "trace": {"record"}, "telemetry": set(), "contract": {"stats"}, "executor": set(), "load": {"stats"},
     "result": {"stats", "record", "telemetry", "contract", "load", "executor"}, "drivers": {"load"},
     "measure": {"stats", "record", "telemetry", "contract", "executor", "load", "result", "drivers"},
     "attribute": {"stats", "trace", "executor", "result"},

@@ -53,8 +53,9 @@ void screen_show(void *context, const struct run_progress *p) {
                 p->purpose != NULL && p->purpose[0] != 0 && strcmp(p->purpose, "measure") != 0 ? ": " : "", p->step, rate_text);
   if (p->total_s > 0) {
     double left = p->total_s - p->elapsed_s;
-    (void)fprintf(stderr, " %5.1f of %.0f s, %5.1f requests/s, %7.0f tokens/s, %d in flight, %lld failed", p->elapsed_s, p->total_s, done,
-                  rate, p->in_flight, p->n_failed);
+    (void)fprintf(stderr, " %5.1f of %.0f s, %5.1f requests/s,", p->elapsed_s, p->total_s, done);
+    if (p->n_tokens > 0) (void)fprintf(stderr, " %7.0f tokens/s,", rate);
+    (void)fprintf(stderr, " %d in flight, %lld failed", p->in_flight, p->n_failed);
     double all = (left > 0 ? left : 0) + (double)(p->n_sessions - p->session) * p->total_s;
     if (left > 0 && p->n_sessions > 0) (void)fprintf(stderr, ", %.0f s left of at least %.0f in all", left, all);
   }

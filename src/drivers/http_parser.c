@@ -6,13 +6,13 @@
 #include "base/number.h"
 
 void http_parser_init(struct http_parser *parser) {
-  *parser = (struct http_parser){.remaining = -1, .keep_alive = true};
+  *parser = (struct http_parser){.remaining = -1, .inference_header_length = -1, .keep_alive = true};
   buffer_init(&parser->line, HTTP_HEAD_MAX);
 }
 
 void http_parser_reset(struct http_parser *parser) {
   struct buffer line = parser->line;
-  *parser = (struct http_parser){.remaining = -1, .keep_alive = true, .line = line};
+  *parser = (struct http_parser){.remaining = -1, .inference_header_length = -1, .keep_alive = true, .line = line};
   buffer_clear(&parser->line);
 }
 
@@ -60,6 +60,10 @@ static void take_header(struct http_parser *parser, struct bytes name, struct by
     if (has_token(value, "close")) parser->keep_alive = false;
   } else if (same_word(name, "content-type")) {
     parser->event_stream = value.length >= 17 && strncasecmp(value.ptr, "text/event-stream", 17) == 0;
+  } else if (same_word(name, "inference-header-content-length")) {
+    int64_t length;
+    if (!number_int64(value.ptr, value.length, &length) || length < 0) broken(parser, "Inference-Header-Content-Length is not a number");
+    else parser->inference_header_length = length;
   } else if (same_word(name, "content-encoding")) {
     parser->encoded = !same_word(value, "identity");
   }

@@ -33,7 +33,8 @@ struct http_parser {
   int status;
   bool keep_alive, event_stream, encoded; /* encoded: a Content-Encoding that we did not ask for */
   int64_t remaining;
-  struct buffer line; /* the head so far, or a chunk-size or trailer line */
+  int64_t inference_header_length; /* of the Open Inference Protocol: how much of the body is JSON; -1: not said */
+  struct buffer line;              /* the head so far, or a chunk-size or trailer line */
   const char *reason;
 };
 

@@ -129,6 +129,12 @@ struct driver_options {
   const struct lynx_clock *clock;
 };
 
+/* A running total of a phase that the server keeps for all of its requests. */
+struct driver_counter {
+  char name[32];
+  int64_t n, sum_ns;
+};
+
 struct driver_input {
   const char *prompt;
   size_t length;
@@ -150,6 +156,8 @@ struct driver {
   int64_t (*describe)(void *state, struct fact_list *facts);
   /* Optional. What it says that it executes, as the JSON object that a session keeps; NULL: nothing. After prepare. */
   const char *(*executed)(void *state);
+  /* Optional. Running totals of the server's own phases: how many were filled in. Asked before and after a session, never in it. */
+  size_t (*counters)(void *state, struct driver_counter *ret, size_t room);
   /* Required. Everything that can be done once per input; untimed. The inputs outlive the state. */
   enum lynx_status (*prepare)(void *state, const struct driver_input *inputs, size_t n_inputs, struct lynx_error *error);
   /* Required. Never blocks. BUSY: try again after the next reap. Failures are completions. */

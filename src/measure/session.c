@@ -393,6 +393,31 @@ static enum lynx_status note_other_tenants(struct run *run, const struct session
   return run_put_event(run, "condition", text);
 }
 
+enum { COUNTERS_MAX = 16 };
+
+static size_t read_counters(struct run *run, struct driver_counter *ret) {
+  return run->driver->counters != NULL ? run->driver->counters(run->setup.states[0], ret, COUNTERS_MAX) : 0;
+}
+
+/* What the server's own totals grew by, as the mean of each phase over the session: series account.NAME (ns) and account.NAME.n. */
+static enum lynx_status put_accounts(struct run *run, const struct session_run *session, const struct driver_counter *before,
+                                     size_t n_before) {
+  struct driver_counter after[COUNTERS_MAX];
+  size_t n = n_before > 0 ? read_counters(run, after) : 0;
+  int64_t at_ns = clock_now(run->request->clock) - session->start_ns;
+  enum lynx_status status = LYNX_OK;
+  for (size_t i = 0; i < n && i < n_before && status == LYNX_OK; i++) {
+    int64_t grown = after[i].n - before[i].n, sum_ns = after[i].sum_ns - before[i].sum_ns;
+    char series[64];
+    if (grown <= 0 || sum_ns < 0) continue; /* nothing, or the server was started anew */
+    (void)snprintf(series, sizeof series, "account.%.31s", after[i].name);
+    status = bundle_put_sample(run->bundle, session->id, at_ns, series, (double)sum_ns / (double)grown, run->error);
+    (void)snprintf(series, sizeof series, "account.%.31s.n", after[i].name);
+    if (status == LYNX_OK) status = bundle_put_sample(run->bundle, session->id, at_ns, series, (double)grown, run->error);
+  }
+  return status;
+}
+
 enum lynx_status run_load(struct run *run, const struct session_plan *plan, struct bundle_session *row, bool *ret_aborted) {
   struct session_run *session = xalloc(1, sizeof *session);
   session->run = run;
@@ -414,6 +439,8 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   if (status == LYNX_OK) status = bundle_commit(run->bundle, run->error);
   double finished_before = server_count(run);
   run->has_metrics = !isnan(finished_before);
+  struct driver_counter counters[COUNTERS_MAX];
+  size_t n_counters = read_counters(run, counters);
   if (status == LYNX_OK) status = start_engines(run, session, threads, n);
   int64_t serving = run->workload_pid > 0 ? run->workload_pid : run->service.child.pid;
   if (serving == 0 && !run->driver->in_process) serving = find_serving(run);
@@ -436,6 +463,7 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   row->status = session->aborted                            ? "aborted: the abort SLO was broken"
                 : atomic_load(&session->stop) != ENGINE_RUN ? "interrupted"
                                                             : "complete";
+  if (status == LYNX_OK) status = put_accounts(run, session, counters, n_counters);
   if (status == LYNX_OK) status = note_clock_step(run, session);
   if (status == LYNX_OK) status = note_other_tenants(run, session, finished_before);
   if (status == LYNX_OK) status = bundle_put_session(run->bundle, row, run->error);

@@ -135,8 +135,9 @@ static void put_phases(struct buffer *out, const struct style *s, const struct r
   (void)buffer_printf(out, "  %s%-22s %10s %12s  %s%s\n", s->dim, "phases, as told", "n", "mean", "share of the time from sent to end",
                       s->plain);
   for (size_t i = 0; i < p->n_phases; i++)
-    (void)buffer_printf(out, "    %-20s %10lld %12s  %5.1f %%\n", p->phases[i].name, (long long)p->phases[i].n,
-                        text_latency(a, sizeof a, p->phases[i].mean_ns), 100 * p->phases[i].share);
+    (void)buffer_printf(out, "    %-20s %10lld %12s  %5.1f %%%s\n", p->phases[i].name, (long long)p->phases[i].n,
+                        text_latency(a, sizeof a, p->phases[i].mean_ns), 100 * p->phases[i].share,
+                        p->phases[i].of_server ? "  (the server's statistics, warm-up included)" : "");
   (void)buffer_printf(out, "    %-20s %10s %12s  %5.1f %%%s\n", "in none of them", "", "", 100 * p->phases_rest_share,
                       p->phases_rest_share < -0.01 ? " (they overlap)" : "");
 }

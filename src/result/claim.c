@@ -37,6 +37,9 @@ static void judge_record(struct building *b, const struct result *r) {
   if (r->grade > (enum grade)r->contract.least_grade)
     refuse(b, arena_printf(b->arena, "the contract's grade is %s and its own bar is %s: `lynxbench lint` lists what it leaves unstated",
                            grade_text(r->grade), grade_text((enum grade)r->contract.least_grade)));
+  for (size_t i = 0; i < r->contract.workload.options.n_items; i++)
+    if (strcmp(r->contract.workload.options.keys[i], "profile") == 0)
+      refuse(b, "the run was profiled (workload.options.profile), which costs time: it is for `lynxbench attribute`, not for figures");
   static const char *const needed[] = {"fact", "session", "request", "event"};
   for (size_t i = 0; i < LYNX_COUNT(needed); i++)
     if (strstr(r->seal.withheld, needed[i]) != NULL)
@@ -190,12 +193,17 @@ static void say_steady(struct building *b, const struct result *r, const struct 
   else (void)buffer_printf(&b->text, ", steady state not established (%s: %s)", steady_text(p->steady.class), p->steady.series);
 }
 
+static bool takes_tensors(const struct contract_workload *w) {
+  return strcmp(w->driver, "onnxruntime") == 0 || strcmp(w->driver, "kserve") == 0;
+}
+
 static void say_workload(struct building *b, const struct result *r, const struct result_precision *p) {
   const struct contract_workload *w = &r->contract.workload;
   const struct contract_regime *regime = &r->contract.regime;
   if (isfinite(p->mean_prompt_tokens))
     (void)buffer_printf(&b->text, ", prompts of %.4g tokens (mean, by the server's count)", p->mean_prompt_tokens);
-  else (void)buffer_printf(&b->text, ", prompts of %lld bytes", (long long)w->prompts.bytes);
+  else if (!takes_tensors(w)) (void)buffer_printf(&b->text, ", prompts of %lld bytes", (long long)w->prompts.bytes);
+  else (void)buffer_printf(&b->text, ", %lld different inputs", (long long)w->prompts.count);
   if (isfinite(p->mean_output_tokens)) (void)buffer_printf(&b->text, ", %.4g tokens out (mean)", p->mean_output_tokens);
   else if (p->has_tokens) (void)buffer_printf(&b->text, ", %lld tokens out at most", (long long)w->output_tokens);
   say_load(b, regime, p);

@@ -21,6 +21,12 @@ struct gathering {
   size_t n, room, at;
   int64_t window_from_ns;
   double sum_ns[PHASE_NAMES], life_ns;
+  double all_ns, n_all; /* of all counted answers, whatever they tell */
+  struct account {      /* of one session, by the server's statistics */
+    char name[32];
+    double mean_ns, n;
+  } accounts[PHASE_NAMES];
+  size_t n_accounts;
 };
 
 static enum lynx_status keep_request(void *context, const struct bundle_request *r) {
@@ -32,6 +38,8 @@ static enum lynx_status keep_request(void *context, const struct bundle_request 
     g->room = g->room == 0 ? 1024 : 2 * g->room;
     g->told = xgrow(g->told, g->room, sizeof *g->told);
   }
+  g->all_ns += (double)(r->end_ns - r->written_ns);
+  g->n_all++;
   g->told[g->n++] = (struct told){.id = r->id, .took_ns = r->end_ns - r->written_ns};
   return LYNX_OK;
 }
@@ -61,6 +69,39 @@ static enum lynx_status keep_phase(void *context, const struct bundle_phase *pha
   return LYNX_OK;
 }
 
+/* "account.queue": its mean; "account.queue.n": over how many. */
+static enum lynx_status keep_account(void *context, int64_t session, int64_t at_ns, const char *series, double value) {
+  struct gathering *g = context;
+  (void)session, (void)at_ns;
+  if (strncmp(series, "account.", 8) != 0 || !(value >= 0) || !(value < 1e18)) return LYNX_OK;
+  const char *name = series + 8;
+  size_t n = strlen(name);
+  bool counts = n > 2 && strcmp(name + n - 2, ".n") == 0;
+  if (counts) n -= 2;
+  size_t i = 0;
+  while (i < g->n_accounts && !(strlen(g->accounts[i].name) == n && memcmp(g->accounts[i].name, name, n) == 0)) i++;
+  if (i == PHASE_NAMES || n >= sizeof g->accounts[0].name) return LYNX_OK;
+  if (i == g->n_accounts) {
+    g->accounts[i] = (struct account){.n = 0};
+    memcpy(g->accounts[i].name, name, n);
+    g->n_accounts++;
+  }
+  if (counts) g->accounts[i].n = value;
+  else g->accounts[i].mean_ns = value;
+  return LYNX_OK;
+}
+
+static void add_accounts(struct gathering *g) {
+  for (size_t k = 0; k < g->n_accounts; k++) {
+    size_t i = index_of(g, g->accounts[k].name);
+    if (i == PHASE_NAMES || !(g->accounts[k].n >= 1)) continue;
+    g->precision->phases[i].n += (int64_t)g->accounts[k].n;
+    g->precision->phases[i].of_server = true;
+    g->sum_ns[i] += g->accounts[k].mean_ns * g->accounts[k].n;
+  }
+  g->n_accounts = 0;
+}
+
 enum lynx_status result_judge_phases(struct bundle *bundle, struct result *result, struct result_precision *p, struct lynx_error *error) {
   struct gathering g = {.result = result, .precision = p};
   enum lynx_status status = LYNX_OK;
@@ -70,14 +111,18 @@ enum lynx_status result_judge_phases(struct bundle *bundle, struct result *resul
     g.window_from_ns = p->sessions[i].steady.from_ns;
     status = bundle_each_request(bundle, p->sessions[i].id, keep_request, &g, error);
     if (status == LYNX_OK) status = bundle_each_phase(bundle, p->sessions[i].id, keep_phase, &g, error);
+    if (status == LYNX_OK) status = bundle_each_sample(bundle, p->sessions[i].id, keep_account, &g, error);
+    add_accounts(&g);
   }
-  double covered = 0;
+  double covered = 0, mean_life_ns = g.n_all > 0 ? g.all_ns / g.n_all : 0;
   for (size_t i = 0; i < p->n_phases; i++) {
-    covered += g.sum_ns[i];
-    p->phases[i].mean_ns = number_round(g.sum_ns[i] / (double)p->phases[i].n, 7);
-    p->phases[i].share = g.life_ns > 0 ? number_round(g.sum_ns[i] / g.life_ns, 7) : 0;
+    struct result_phase *phase = &p->phases[i];
+    phase->mean_ns = number_round(g.sum_ns[i] / (double)phase->n, 7);
+    double share = phase->of_server ? (mean_life_ns > 0 ? phase->mean_ns / mean_life_ns : 0) : g.life_ns > 0 ? g.sum_ns[i] / g.life_ns : 0;
+    phase->share = number_round(share, 7);
+    covered += share;
   }
-  p->phases_rest_share = g.life_ns > 0 ? number_round(1 - covered / g.life_ns, 7) : 0;
+  p->phases_rest_share = number_round(1 - covered, 7);
   free(g.told);
   return status == LYNX_INPUT ? lynx_fail(error, LYNX_INPUT, "a phase that no run can have written") : status;
 }

@@ -115,6 +115,7 @@ struct result_precision {
     const char *name;
     int64_t n;             /* counted answers that tell of it */
     double mean_ns, share; /* of those; of all of them's time from first byte written to end */
+    bool of_server;        /* by its own statistics over whole sessions, warm-up included */
   } * phases;              /* in the order in which answers name them */
   size_t n_phases;
   double phases_rest_share; /* of the time of answers that tell of phases: what none of them covers */

@@ -244,6 +244,7 @@ static enum lynx_status read_trace(struct trace_source *source, const struct tra
 
 static int sniff(const char *head, size_t length) {
   if (length < 100 || memcmp(head, "SQLite format 3", 16) != 0) return 0;
+  if (memcmp(head + 68, "LYNX", 4) == 0) return 0; /* a bundle of ours */
   return memmem(head, length, "CUPTI", 5) != NULL || memmem(head, length, "NVTX", 4) != NULL ? 90 : 40;
 }
 
