@@ -223,7 +223,7 @@ static void deliver_written(const struct exchange *exchange, uint32_t slot, int6
 }
 
 /* The engine may issue the slot's next request from here: nothing of the connection is touched afterwards. */
-static void deliver_end(const struct exchange *exchange, struct connection *c, int64_t at_ns) {
+static void deliver_end(struct exchange *exchange, struct connection *c, int64_t at_ns) {
   c->busy = false;
   exchange->deliver(
       exchange->context,

@@ -16,7 +16,7 @@ struct slot {
   bool busy;
   uint32_t turn; /* the next one of this user's conversation */
   int64_t conversation;
-  int64_t deadline_ns, last_event_ns;
+  int64_t last_event_ns;
   struct request_row row;
 };
 
@@ -25,6 +25,7 @@ struct engine {
   const struct driver *driver;
   void *state;
   struct slot *slots;
+  int64_t *deadlines_ns; /* by slot; INT64_MAX: free. Apart from the slots, as all of them are looked at often */
   uint32_t n_slots;
   uint32_t *free_slots;
   uint32_t n_free;
@@ -67,12 +68,8 @@ static void finish(struct engine *engine, uint32_t index, int64_t at_ns, const s
   row->output_tokens = end->output_tokens;
   row->flags |= end->flags;
   memcpy(row->reason, end->reason, sizeof row->reason);
-  if (end->n_phases > 0) {
-    lynx_assert(end->n_phases <= ANSWER_PHASES);
-    row->phases = xalloc(end->n_phases, sizeof *row->phases);
-    memcpy(row->phases, end->phases, end->n_phases * sizeof *row->phases);
-    row->n_phases = end->n_phases;
-  }
+  lynx_assert(end->n_phases <= ANSWER_PHASES);
+  if (end->n_phases > 0) (void)buffer_append(&row->phases, end->phases, end->n_phases * sizeof *end->phases); /* fits its limit */
   if (row->phase == PHASE_COUNTED) atomic_fetch_sub(&progress->n_counted_left, 1);
   if (row->events.overflowed) engine->report.event_bytes_lost++;
   atomic_fetch_add_explicit(&progress->n_done, 1, memory_order_relaxed);
@@ -81,6 +78,7 @@ static void finish(struct engine *engine, uint32_t index, int64_t at_ns, const s
   atomic_fetch_sub_explicit(&progress->in_flight, 1, memory_order_relaxed);
   engine->plan->sink(engine->plan->sink_context, row);
   slot->busy = false;
+  engine->deadlines_ns[index] = INT64_MAX;
   bool nobody = end->outcome == OUTCOME_REFUSED || end->outcome == OUTCOME_EXECUTOR;
   engine->closed_ready[index] = nobody ? at_ns + REFUSED_PAUSE_NS : at_ns;
   if (engine->plan->think_mean_ns > 0) engine->closed_ready[index] += random_exponential_ns(&engine->thinking, engine->plan->think_mean_ns);
@@ -136,11 +134,17 @@ static void begin(struct engine *engine, uint32_t index, int64_t id, int64_t sch
   struct slot *slot = &engine->slots[index];
   if (plan->turns > 1 && slot->turn == 0) slot->conversation = engine->next_conversation++;
   size_t input = input_of(engine, slot, id);
+  struct buffer events = slot->row.events, phases = slot->row.phases, answer = slot->row.answer;
+  buffer_clear(&events), buffer_clear(&phases), buffer_clear(&answer);
+  bool keeps = phase_at(plan, scheduled_ns) == PHASE_COUNTED && input < plan->keep_answers;
+  events.limit = EVENT_BLOB_MAX;
+  phases.limit = ANSWER_PHASES * sizeof(struct answer_phase);
+  answer.limit = keeps ? ANSWER_MAX : 0;
+  engine->deadlines_ns[index] = scheduled_ns + plan->timeout_ns;
   *slot = (struct slot){
       .busy = true,
       .conversation = slot->conversation,
       .turn = plan->turns > 1 ? (slot->turn + 1) % plan->turns : 0,
-      .deadline_ns = scheduled_ns + plan->timeout_ns,
       .row = {.id = id,
               .phase = phase_at(plan, scheduled_ns),
               .input = input,
@@ -154,10 +158,11 @@ static void begin(struct engine *engine, uint32_t index, int64_t id, int64_t sch
               .prompt_tokens = -1,
               .output_tokens = -1,
               .flags = plan->schedule->kind != SCHEDULE_CLOSED && scheduled_ns <= engine->starved_ns ? ANSWER_WAITED_SLOT : 0,
-              .read_lag_ns = -1},
+              .read_lag_ns = -1,
+              .events = events,
+              .phases = phases,
+              .answer = answer},
   };
-  buffer_init(&slot->row.events, EVENT_BLOB_MAX);
-  if (slot->row.phase == PHASE_COUNTED && input < plan->keep_answers) buffer_init(&slot->row.answer, ANSWER_MAX);
   if (slot->row.phase == PHASE_COUNTED && plan->schedule->kind == SCHEDULE_CLOSED) atomic_fetch_add(&plan->progress->n_counted_left, 1);
   atomic_fetch_add_explicit(&plan->progress->n_issued, 1, memory_order_relaxed);
   atomic_fetch_add_explicit(&plan->progress->in_flight, 1, memory_order_relaxed);
@@ -176,7 +181,8 @@ static bool send_one(struct engine *engine, int64_t id, int64_t scheduled_ns) {
     atomic_fetch_sub(&engine->plan->progress->n_counted_left, 1);
   atomic_fetch_sub_explicit(&engine->plan->progress->n_issued, 1, memory_order_relaxed);
   atomic_fetch_sub_explicit(&engine->plan->progress->in_flight, 1, memory_order_relaxed);
-  engine->slots[index] = before; /* with the user's turn as it was */
+  engine->slots[index] = before; /* with the user's turn as it was, and the same buffers */
+  engine->deadlines_ns[index] = INT64_MAX;
   engine->next_conversation = next_conversation;
   engine->free_slots[engine->n_free++] = index;
   return false;
@@ -232,7 +238,7 @@ static void scan_timeouts(struct engine *engine, int64_t now) {
   if (now - engine->last_scan_ns < SCAN_EVERY_NS) return;
   engine->last_scan_ns = now;
   for (uint32_t i = 0; i < engine->n_slots; i++)
-    if (engine->slots[i].busy && now >= engine->slots[i].deadline_ns) give_up(engine, i, now, OUTCOME_TIMEOUT);
+    if (now >= engine->deadlines_ns[i]) give_up(engine, i, now, OUTCOME_TIMEOUT);
 }
 
 static bool is_over(const struct engine *engine, int64_t now, int stop) {
@@ -317,7 +323,9 @@ enum lynx_status engine_run(const struct engine_plan *plan, const struct driver 
   engine.free_slots = xalloc(share, sizeof *engine.free_slots);
   engine.closed_ready = xalloc(share, sizeof *engine.closed_ready);
   random_init(&engine.thinking, plan->seed, "thinking");
+  engine.deadlines_ns = xalloc(share, sizeof *engine.deadlines_ns);
   for (uint32_t i = 0; i < share; i++) engine.free_slots[engine.n_free++] = share - 1 - i;
+  for (uint32_t i = 0; i < share; i++) engine.deadlines_ns[i] = INT64_MAX;
   (void)prctl(PR_SET_TIMERSLACK, 1UL); /* wake when asked, not up to 50 us later; without it we are later, and say so */
   atomic_fetch_add(&plan->progress->n_counted_left, count_arrivals(&engine));
   int64_t cpu = thread_cpu_ns(), wall = clock_now(plan->clock);
@@ -334,7 +342,13 @@ enum lynx_status engine_run(const struct engine_plan *plan, const struct driver 
   engine.report.ended_ns = end;
   engine.report.cpu_ns = thread_cpu_ns() - cpu;
   engine.report.wall_ns = clock_now(plan->clock) - wall;
+  for (uint32_t i = 0; i < share; i++) {
+    buffer_release(&engine.slots[i].row.events);
+    buffer_release(&engine.slots[i].row.phases);
+    buffer_release(&engine.slots[i].row.answer);
+  }
   free(engine.slots);
+  free(engine.deadlines_ns);
   free(engine.free_slots);
   free(engine.closed_ready);
   *ret = engine.report;

@@ -4,8 +4,8 @@
  * Phases   by *scheduled* time: warm-up [0, warm_up), counted [warm_up, warm_up + counted), tail after that. The tail keeps
  *          the load up while counted requests finish; it is not counted.
  * Result   one row per request, handed to the plan's sink as it ends; a report on the engine itself
- * Threads  several engines share one schedule: engine i of n takes every n-th arrival. Within one: no lock, and no
- *          allocation in the loop but the growth of a request's event blob */
+ * Threads  several engines share one schedule: engine i of n takes every n-th arrival. Within one: no lock, and no allocation in
+ *          the loop but while a slot's buffers grow to the largest answer it has seen */
 #ifndef LOAD_ENGINE_H
 #define LOAD_ENGINE_H
 
@@ -30,10 +30,10 @@ struct request_row {
   int64_t read_lag_ns; /* the greatest of its reads; -1: unknown */
   unsigned flags;
   char reason[160];
-  struct buffer events;        /* load/events.h; the sink takes it */
-  struct answer_phase *phases; /* n_phases of them; the sink takes them; NULL: none */
-  size_t n_phases;
-  struct buffer answer; /* the content, escaped as in JSON strings, if the plan keeps it; the sink takes it */
+  /* A sink may take these by putting others in their place, empty ones with memory of their own; what it leaves is used again. */
+  struct buffer events; /* load/events.h */
+  struct buffer phases; /* struct answer_phase, one after another */
+  struct buffer answer; /* the content, escaped as in JSON strings, if the plan keeps it */
 };
 
 /* Written by the engines, read by whoever shows progress. */
@@ -45,7 +45,7 @@ struct engine_progress {
 
 enum { ENGINE_RUN = 0, ENGINE_DRAIN = 1, ENGINE_ABORT = 2 };
 
-typedef void engine_sink(void *context, struct request_row *row); /* takes the row's event blob */
+typedef void engine_sink(void *context, struct request_row *row);
 
 struct engine_plan {
   const struct lynx_clock *clock;

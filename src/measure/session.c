@@ -20,6 +20,7 @@ enum { COMMIT_EVERY_NS = 500000000, LOOK_EVERY_NS = 100000000, SAMPLE_EVERY_NS =
 /* A finished request on its way from an engine to the record: a stack without locks, which the writer takes whole. */
 struct node {
   struct node *next;
+  struct engine_thread *home;
   struct request_row row;
 };
 
@@ -42,6 +43,8 @@ struct engine_thread {
   pthread_t thread;
   struct session_run *session;
   struct engine_plan plan;
+  struct node *spare;             /* the engine's own */
+  _Atomic(struct node *) emptied; /* given back by the record */
   struct engine_report report;
   enum lynx_status status;
   struct lynx_error error;
@@ -49,12 +52,45 @@ struct engine_thread {
 
 /* --- from the engines to the record --- */
 
+static void push(_Atomic(struct node *) *stack, struct node *first, struct node *last) {
+  last->next = atomic_load_explicit(stack, memory_order_relaxed);
+  while (!atomic_compare_exchange_weak_explicit(stack, &last->next, first, memory_order_release, memory_order_relaxed)) {}
+}
+
+/* Nodes go round: from an engine to the record, emptied, and back. Only while more are under way than ever before is one made. */
 static void on_row(void *context, struct request_row *row) {
-  struct session_run *session = context;
-  struct node *node = xalloc(1, sizeof *node);
+  struct engine_thread *thread = context;
+  if (thread->spare == NULL) thread->spare = atomic_exchange_explicit(&thread->emptied, NULL, memory_order_acquire);
+  struct node *node = thread->spare;
+  if (node != NULL) thread->spare = node->next;
+  else {
+    node = xalloc(1, sizeof *node);
+    node->home = thread;
+  }
+  struct buffer events = node->row.events, phases = node->row.phases, answer = node->row.answer;
   node->row = *row;
-  node->next = atomic_load_explicit(&session->finished, memory_order_relaxed);
-  while (!atomic_compare_exchange_weak_explicit(&session->finished, &node->next, node, memory_order_release, memory_order_relaxed)) {}
+  row->events = events;
+  row->phases = phases;
+  row->answer = answer;
+  push(&thread->session->finished, node, node);
+}
+
+static void empty_node(struct node *node) {
+  buffer_clear(&node->row.events);
+  buffer_clear(&node->row.phases);
+  buffer_clear(&node->row.answer);
+  push(&node->home->emptied, node, node);
+}
+
+static void free_nodes(struct node *node) {
+  while (node != NULL) {
+    struct node *next = node->next;
+    buffer_release(&node->row.events);
+    buffer_release(&node->row.phases);
+    buffer_release(&node->row.answer);
+    free(node);
+    node = next;
+  }
 }
 
 static void watch_harm(struct session_run *session, const struct request_row *row) {
@@ -120,13 +156,14 @@ static enum lynx_status write_row(struct session_run *session, const struct requ
                              .events = row->events.data,
                              .events_length = row->events.length};
   enum lynx_status status = bundle_put_request(session->run->bundle, &r, session->run->error);
-  for (size_t i = 0; i < row->n_phases && status == LYNX_OK; i++) {
+  const struct answer_phase *phases = (const struct answer_phase *)(const void *)row->phases.data; /* realloc's memory: aligned */
+  for (size_t i = 0; i < row->phases.length / sizeof *phases && status == LYNX_OK; i++) {
     const struct bundle_phase phase = {.session = session->id,
                                        .request = row->id,
                                        .place = (int64_t)i,
-                                       .name = row->phases[i].name,
-                                       .from_ns = row->phases[i].from_ns,
-                                       .took_ns = row->phases[i].took_ns};
+                                       .name = phases[i].name,
+                                       .from_ns = phases[i].from_ns,
+                                       .took_ns = phases[i].took_ns};
     status = bundle_put_phase(session->run->bundle, &phase, session->run->error);
   }
   if (status == LYNX_OK && row->answer.length > 0 && row->outcome == OUTCOME_OK) status = write_answer(session, row);
@@ -146,10 +183,7 @@ static enum lynx_status write_finished(struct session_run *session) {
     struct node *next = node->next;
     watch_harm(session, &node->row);
     if (status == LYNX_OK) status = write_row(session, &node->row);
-    buffer_release(&node->row.events);
-    buffer_release(&node->row.answer);
-    free(node->row.phases);
-    free(node);
+    empty_node(node);
     node = next;
   }
   return status;
@@ -269,7 +303,7 @@ static enum lynx_status start_engines(struct run *run, struct session_run *sessi
         .stop = &session->stop,
         .progress = &session->progress,
         .sink = on_row,
-        .sink_context = session};
+        .sink_context = &threads[i]};
     atomic_fetch_add(&session->n_running, 1);
     if (pthread_create(&threads[i].thread, NULL, engine_main, &threads[i]) != 0) {
       atomic_fetch_sub(&session->n_running, 1);
@@ -469,6 +503,10 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   if (status == LYNX_OK) status = bundle_put_session(run->bundle, row, run->error);
   buffer_release(&instrument);
   schedule_release(&session->schedule);
+  for (uint32_t i = 0; i < n; i++) {
+    free_nodes(threads[i].spare);
+    free_nodes(atomic_load(&threads[i].emptied));
+  }
   free(threads);
   *ret_aborted = session->aborted;
   free(session);

@@ -20,7 +20,9 @@ static bool beside(const char *path, const char *suffix) {
 /* A file that nobody is writing is opened as immutable, so that looking at it needs no right to write beside it. One that was
  * left in the middle (or is being written now) has a log beside it, which must be read too. */
 static int open_database(const char *path, sqlite3 **ret) {
-  if (beside(path, "-wal") || beside(path, "-journal")) return sqlite3_open_v2(path, ret, SQLITE_OPEN_READWRITE, NULL);
+  bundle_prepare_sqlite();
+  if (beside(path, "-wal") || beside(path, "-journal"))
+    return sqlite3_open_v2(path, ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
   char uri[2048];
   size_t used = (size_t)snprintf(uri, sizeof uri, "file:");
   for (const char *p = path; *p != 0 && used + 40 < sizeof uri; p++) {
@@ -28,7 +30,7 @@ static int open_database(const char *path, sqlite3 **ret) {
     used += (size_t)snprintf(uri + used, sizeof uri - used, plain ? "%c" : "%%%02X", (unsigned char)*p);
   }
   (void)snprintf(uri + used, sizeof uri - used, "?mode=ro&immutable=1");
-  return sqlite3_open_v2(uri, ret, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+  return sqlite3_open_v2(uri, ret, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
 }
 
 static enum lynx_status altered(struct bundle *bundle, struct lynx_error *error, const char *what) {

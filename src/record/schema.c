@@ -74,6 +74,10 @@ const char *bundle_end_text(enum bundle_end end) {
   return names[end];
 }
 
+void bundle_prepare_sqlite(void) {
+  (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* refused once SQLite is in use, which costs a little time */
+}
+
 enum lynx_status bundle_sql_fail(struct bundle *bundle, struct lynx_error *error, const char *doing) {
   int code = sqlite3_extended_errcode(bundle->db);
   int primary = code & 0xff;

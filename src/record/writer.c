@@ -43,10 +43,11 @@ enum lynx_status bundle_create(const char *path, struct bundle **ret, struct lyn
     return lynx_fail(error, LYNX_IO, "cannot be created: %s", strerror(errno));
   }
   (void)close(fd); /* nothing was written through it */
+  bundle_prepare_sqlite();
   struct bundle *bundle = xalloc(1, sizeof *bundle);
   (void)snprintf(bundle->path, sizeof bundle->path, "%s", path);
   enum lynx_status status;
-  if (sqlite3_open_v2(path, &bundle->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+  if (sqlite3_open_v2(path, &bundle->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
     status = bundle_sql_fail(bundle, error, "cannot be opened");
   else {
     (void)sqlite3_busy_timeout(bundle->db, 10000); /* somebody may be looking at it */
