@@ -8,15 +8,17 @@ fail() {
   exit 1
 }
 "$lynx" lint --schema | cmp -s - docs/contract.schema.json || fail "docs/contract.schema.json: run scripts/regenerate.sh"
-"$lynx" lint --reference >build-reference.md
-python3 - build-reference.md docs/contract.md <<'PY' || fail "docs/contract.md: run scripts/regenerate.sh"
+for page in reference:contract drivers:drivers; do
+  "$lynx" lint --"${page%:*}" >build-part.md
+  python3 - build-part.md "docs/${page#*:}.md" <<'PY' || fail "docs/${page#*:}.md: run scripts/regenerate.sh"
 import sys
 sys.exit(0 if open(sys.argv[1]).read().strip() in open(sys.argv[2]).read() else 1)
 PY
-rm -f build-reference.md
+done
+rm -f build-part.md
 for id in $(sed -n 's/.*{"\(lynx\.[a-z_0-9.]*\)".*/\1/p' src/result/formula.c); do grep -q "$id" docs/method.md || fail "docs/method.md does not describe $id"; done
 for name in $("$lynx" help | awk '{print $1}'); do grep -q "lynxbench $name" README.md docs/*.md || fail "no document shows 'lynxbench $name'"; done
-for table in meta input fact session request sample accuracy answer event section seal; do grep -q "\`$table\`" docs/bundle.md || fail "docs/bundle.md does not describe the table $table"; done
+for table in meta input fact session request phase sample accuracy answer event section seal; do grep -q "\`$table\`" docs/bundle.md || fail "docs/bundle.md does not describe the table $table"; done
 for code in 0 1 2 3 4 5 70 130; do grep -q "^| $code |" README.md || fail "README.md: exit code $code"; done
 for folder in src/*/; do grep -q "src/$(basename "$folder")" ARCHITECTURE.md || fail "ARCHITECTURE.md does not name $folder"; done
 for contract in examples/*.yaml; do "$lynx" lint "$contract" >/dev/null || fail "$contract is not valid"; done

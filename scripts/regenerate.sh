@@ -4,10 +4,12 @@ set -eu
 cd "$(dirname "$0")/.."
 build/lynxbench lint --schema >docs/contract.schema.json
 build/lynxbench lint --reference >build-reference.md
+build/lynxbench lint --drivers >build-drivers.md
 python3 - <<'PY'
-page = open("docs/contract.md").read()
-head, _, rest = page.partition("<!-- fields -->")
-_, _, tail = rest.partition("<!-- end of fields -->")
-open("docs/contract.md", "w").write(head + "<!-- fields -->\n" + open("build-reference.md").read() + "<!-- end of fields -->" + tail)
+for path, mark, part in (("docs/contract.md", "fields", "build-reference.md"), ("docs/drivers.md", "drivers", "build-drivers.md")):
+    page = open(path).read()
+    head, _, rest = page.partition(f"<!-- {mark} -->")
+    _, _, tail = rest.partition(f"<!-- end of {mark} -->")
+    open(path, "w").write(head + f"<!-- {mark} -->\n" + open(part).read() + f"<!-- end of {mark} -->" + tail)
 PY
-rm -f build-reference.md
+rm -f build-reference.md build-drivers.md

@@ -1,11 +1,16 @@
+#include <string.h>
+
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
+#include "drivers/dialect.h"
+#include "drivers/drivers.h"
 
 static const struct option_spec options[] = {{"json", NULL, "problems, grade and digest as JSON"},
                                              {"canonical", NULL, "print the canonical form instead, whose SHA-256 is the digest"},
                                              {"schema", NULL, "print the JSON Schema of contracts (CONTRACT may be left out)"},
-                                             {"reference", NULL, "print the table of all fields, in Markdown"}};
+                                             {"reference", NULL, "print the table of all fields, in Markdown"},
+                                             {"drivers", NULL, "print every driver with its options (workload.options), in Markdown"}};
 
 static void print_json(const struct contract_file *file, const char *digest) {
   static const char *const kinds[] = {[PROBLEM_ERROR] = "error", [PROBLEM_WARNING] = "warning", [PROBLEM_UNSTATED] = "unstated"};
@@ -44,10 +49,50 @@ static int print_generated(bool (*make)(struct buffer *)) {
   return good ? EXIT_HOLDS : EXIT_CONDITIONS;
 }
 
+static bool write_options(const struct driver *driver, struct buffer *out) {
+  bool good = buffer_text(out, "\n| option | value | default | what | example |\n|---|---|---|---|---|\n");
+  for (size_t i = 0; i < driver->n_options; i++) {
+    const struct driver_option *o = &driver->options[i];
+    good = good && buffer_printf(out, "| `%s` | ", o->name);
+    if (o->kind == OPTION_INTEGER && o->greatest == INT64_MAX)
+      good = good && buffer_printf(out, "an integer, %lld or more", (long long)o->least);
+    else if (o->kind == OPTION_INTEGER)
+      good = good && buffer_printf(out, "an integer, %lld to %lld", (long long)o->least, (long long)o->greatest);
+    else good = good && buffer_text(out, o->kind == OPTION_CHOICE ? o->choices : o->kind == OPTION_BOOL ? "true or false" : "text");
+    good = good && buffer_printf(out, " | %s | %s | `%s` |\n",
+                                 o->required           ? "required"
+                                 : o->fallback != NULL ? o->fallback
+                                                       : "",
+                                 o->help, o->example);
+  }
+  return good;
+}
+
+/* The servers of the http driver are a table of their own. */
+static bool write_dialects(struct buffer *out) {
+  bool good = buffer_text(out, "\n| server | ignore_eos | running usage | what it is sent, and says |\n|---|---|---|---|\n");
+  for (size_t i = 0; i < n_dialects; i++)
+    good = good && buffer_printf(out, "| `%s` | %s | %s | %s |\n", dialects[i].name, dialects[i].ignores_eos ? "yes" : "no",
+                                 dialects[i].continuous_usage ? "yes" : "no", dialects[i].summary);
+  return good;
+}
+
+static bool write_drivers(struct buffer *out) {
+  bool good = true;
+  for (int i = 0; drivers_all[i] != NULL; i++) {
+    const struct driver *d = drivers_all[i];
+    good = good && buffer_printf(out, "%s### %s\n\n%s.\n\nSees: %s.\n", i > 0 ? "\n" : "", d->name, d->summary, d->sees);
+    if (d->n_options > 0) good = good && write_options(d, out);
+    if (strcmp(d->name, "http") == 0) good = good && write_dialects(out);
+  }
+  return good;
+}
+
 static int run(const struct arguments *arguments) {
   struct contract_file file;
   if (arguments->option[2] != NULL) return print_generated(contract_schema);
   if (arguments->option[3] != NULL) return print_generated(contract_reference);
+  if (arguments->option[4] != NULL) return print_generated(write_drivers);
   if (arguments->n_positional == 0) {
     (void)fprintf(
         stderr,

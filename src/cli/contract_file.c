@@ -1,5 +1,6 @@
 #include "cli/contract_file.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -31,8 +32,10 @@ void contract_file_print_problems(const struct contract_file *file, const char *
     if (p->line > 0) (void)fprintf(to, "%s:%d: ", path, p->line);
     else (void)fprintf(to, "%s: ", path);
     if (p->kind == PROBLEM_UNSTATED) (void)fprintf(to, "%s: %s is %s: %s\n", labels[p->kind], p->field, p->found, p->accepted);
-    else if (p->accepted[0] == 0) (void)fprintf(to, "%s: %s\n", labels[p->kind], p->found);
-    else (void)fprintf(to, "%s: %s: found %s; accepted: %s\n", labels[p->kind], p->field, p->found, p->accepted);
+    else if (p->accepted[0] == 0) {
+      bool whole = p->field[0] == 0 || strcmp(p->field, "contract") == 0; /* of the file */
+      (void)fprintf(to, "%s: %s%s%s\n", labels[p->kind], whole ? "" : p->field, whole ? "" : ": ", p->found);
+    } else (void)fprintf(to, "%s: %s: found %s; accepted: %s\n", labels[p->kind], p->field, p->found, p->accepted);
   }
 }
 

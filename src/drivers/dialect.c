@@ -87,7 +87,7 @@ enum lynx_status dialect_route(const struct dialect *dialect, enum request_route
     }
     return LYNX_OK;
   }
-  return lynx_fail(error, LYNX_UNSUPPORTED, "workload.api: %s is a route of one server; workload.options.server is %s, and %s",
+  return lynx_fail(error, LYNX_UNSUPPORTED, "%s is a route of one server; workload.options.server is %s, and %s",
                    route == ROUTE_NATIVE ? "native" : "native_chat", dialect->name,
                    route == ROUTE_NATIVE ? "llamacpp, ollama and tgi have one" : "ollama has one");
 }

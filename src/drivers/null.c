@@ -85,7 +85,7 @@ const struct driver driver_null = {
     .abi = DRIVER_ABI,
     .name = "null",
     .summary = "answers at once and computes nothing: measures the instrument itself",
-
+    .sees = "nothing: there is nothing to see",
     .in_process = true,
     .open = null_open,
     .prepare = null_prepare,

@@ -58,6 +58,7 @@ enum lynx_status driver_check(const struct driver *driver, struct lynx_error *er
     return lynx_fail(error, LYNX_UNSUPPORTED, "driver %s: interface version %d, this build speaks %d", name, driver->abi, DRIVER_ABI);
   const char *missing = driver->name == NULL      ? "name"
                         : driver->summary == NULL ? "summary"
+                        : driver->sees == NULL    ? "sees"
                         : driver->open == NULL    ? "open"
                         : driver->prepare == NULL ? "prepare"
                         : driver->issue == NULL   ? "issue"

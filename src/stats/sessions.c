@@ -180,11 +180,6 @@ struct session_share sessions_share_above(const struct session_values *sessions,
   return result;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 double tail_index(const double *sorted, size_t n, size_t k) {
   if (k + 1 > n || k == 0 || !(sorted[n - 1 - k] > 0)) return INFINITY;
   double base = special_log(sorted[n - 1 - k]), sum = 0;
@@ -201,7 +196,7 @@ static double tail_of(const struct session_values *sessions, size_t n_sessions, 
   size_t at = 0;
   for (size_t s = 0; s < n_sessions; s++)
     for (size_t i = 0; i < sessions[s].n; i++) sorted[at++] = sessions[s].x[i];
-  qsort(sorted, n, sizeof *sorted, compare_doubles);
+  quantile_sort(sorted, n);
   *ret_k = square_root(n);
   double index = tail_index(sorted, n, *ret_k);
   free(sorted);

@@ -37,36 +37,71 @@ static const struct stream streams[] = {
     {"synthetic-vllm-chat.http", "vllm", ROUTE_CHAT, true, true, OUTCOME_OK, 3, 2, 3, 9, 3, 0},
 };
 
+/* Of the Open Inference Protocol: what an inference is answered with, after the server's and the model's own words. */
+static const struct tensors {
+  const char *file, *options[2]; /* tensors, sizes */
+  enum outcome outcome;
+  int http_status;
+} tensor_streams[] = {
+    {"triton-binary.http", {"binary", "x.0=2, x.1=3, t.0=2"}, OUTCOME_OK, 200},
+    {"triton-json.http", {"json", NULL}, OUTCOME_OK, 200},
+    {"triton-error.http", {"json", NULL}, OUTCOME_HTTP_STATUS, 400},
+    {"mlserver-json.http", {"auto", NULL}, OUTCOME_OK, 200},
+};
+
 /* --- the server --- */
 
 struct server {
   int listener;
-  char bytes[65536];
-  size_t length, cut;
+  char bytes[65536], about_server[65536], about_model[65536];
+  size_t length, cut, n_about_server, n_about_model;
 };
 
-static void read_request(int fd) {
+static size_t read_file(const char *name, char *to, size_t room) {
+  char path[512];
+  (void)snprintf(path, sizeof path, RECORDED "/dialects/%s", name);
+  FILE *file = fopen(path, "rb");
+  CHECK(file != NULL);
+  size_t n = file != NULL ? fread(to, 1, room, file) : 0;
+  if (file != NULL) (void)fclose(file);
+  return n;
+}
+
+/* Returns whether it is a POST, and writes the path. */
+static bool read_request(int fd, char path[128]) {
   char text[65536];
   size_t n = 0;
+  path[0] = 0;
   for (;;) {
     ssize_t got = read(fd, text + n, sizeof text - 1 - n);
-    if (got <= 0) return;
+    if (got <= 0) return false;
     n += (size_t)got;
     text[n] = 0;
     const char *end = strstr(text, "\r\n\r\n"), *length = strstr(text, "Content-Length: ");
-    if (end != NULL && length != NULL && n >= (size_t)(end + 4 - text) + (size_t)atoi(length + 16)) return;
+    if (end == NULL) continue;
+    if (strncmp(text, "GET ", 4) == 0) {
+      (void)sscanf(text + 4, "%127s", path);
+      return false;
+    }
+    if (length != NULL && n >= (size_t)(end + 4 - text) + (size_t)atoi(length + 16)) return true;
   }
 }
 
 static void *serve(void *context) {
   struct server *server = context;
+  char path[128];
   for (;;) {
     int fd = accept(server->listener, NULL, NULL), left = 1;
     if (fd < 0) return NULL;
-    read_request(fd);
-    if (write(fd, server->bytes, server->cut) < 0) return NULL;
-    while (server->cut > 0 && ioctl(fd, SIOCOUTQ, &left) == 0 && left > 0) (void)sched_yield(); /* until the driver has read it */
-    if (write(fd, server->bytes + server->cut, server->length - server->cut) < 0) return NULL;
+    if (read_request(fd, path)) {
+      if (write(fd, server->bytes, server->cut) < 0) return NULL;
+      while (server->cut > 0 && ioctl(fd, SIOCOUTQ, &left) == 0 && left > 0) (void)sched_yield(); /* until the driver has read it */
+      if (write(fd, server->bytes + server->cut, server->length - server->cut) < 0) return NULL;
+    } else {
+      bool model = strstr(path, "/models/") != NULL;
+      if (write(fd, model ? server->about_model : server->about_server, model ? server->n_about_model : server->n_about_server) < 0)
+        return NULL;
+    }
     (void)close(fd);
   }
 }
@@ -78,6 +113,7 @@ struct said {
   size_t n_phases;
   int64_t phases_ns;
   enum outcome outcome;
+  int http_status;
   unsigned flags;
   bool over;
 };
@@ -92,6 +128,7 @@ static void hear(void *context, const struct completion *c) {
   if (c->kind != COMPLETION_END) return;
   said->over = true;
   said->outcome = c->end->outcome;
+  said->http_status = c->end->http_status;
   said->flags = c->end->flags & ~(unsigned)ANSWER_RETRIED; /* this server closes every connection */
   said->prompt_tokens = c->end->prompt_tokens;
   said->output_tokens = c->end->output_tokens;
@@ -112,14 +149,18 @@ static bool same(const struct said *a, const struct said *b) {
          a->phases_ns == b->phases_ns && a->outcome == b->outcome && a->flags == b->flags && a->over == b->over;
 }
 
+static void cut_everywhere(struct server *server, const struct driver *driver, void *state, const char *file, const struct said *whole) {
+  size_t n_other = 0;
+  for (server->cut = 1; server->cut < server->length; server->cut++) {
+    struct said cut = ask(driver, state);
+    if (same(&cut, whole)) continue;
+    if (n_other++ == 0) (void)printf("%s is another when it is cut at byte %zu\n", file, server->cut);
+  }
+  CHECK_INT(n_other, 0);
+}
+
 static void replay(struct server *server, const char *endpoint, const struct stream *s) {
-  char path[512];
-  (void)snprintf(path, sizeof path, RECORDED "/dialects/%s", s->file);
-  FILE *file = fopen(path, "rb");
-  CHECK(file != NULL);
-  if (file == NULL) return;
-  server->length = fread(server->bytes, 1, sizeof server->bytes, file);
-  (void)fclose(file);
+  server->length = read_file(s->file, server->bytes, sizeof server->bytes);
   const struct driver *driver = drivers_find("http");
   const char *values[] = {s->server, NULL};
   struct driver_options options = {.endpoint = endpoint,
@@ -145,13 +186,48 @@ static void replay(struct server *server, const char *endpoint, const struct str
   if (s->n_text_events > 0) CHECK_INT(whole.n_text_events, s->n_text_events);
   if (s->text_bytes > 0) CHECK_INT(whole.text_bytes, s->text_bytes);
   CHECK(s->outcome != OUTCOME_OK || s->route == ROUTE_EMBEDDINGS || whole.text_bytes > 0);
-  size_t n_other = 0;
-  for (server->cut = 1; server->cut < server->length; server->cut++) {
-    struct said cut = ask(driver, state);
-    if (same(&cut, &whole)) continue;
-    if (n_other++ == 0) (void)printf("%s is another when it is cut at byte %zu\n", s->file, server->cut);
-  }
-  CHECK_INT(n_other, 0);
+  cut_everywhere(server, driver, state, s->file, &whole);
+  driver->close(state);
+}
+
+static void replay_tensors(struct server *server, const char *endpoint, const struct tensors *t) {
+  server->length = read_file(t->file, server->bytes, sizeof server->bytes);
+  const struct driver *driver = drivers_find("kserve");
+  const char *keys[] = {"tensors", "sizes"}, *values[8] = {NULL}, *key;
+  struct lynx_error error = {0};
+  CHECK_INT(driver_read_options(driver, keys, t->options, t->options[1] != NULL ? 2 : 1, values, &key, &error), LYNX_OK);
+  struct driver_options options = {.endpoint = endpoint, .model = "double", .n_slots = 1, .values = values, .clock = &clock_system};
+  struct driver_input input = {.prompt = "hello", .length = 5};
+  void *state = NULL;
+  CHECK_INT(driver->open(&options, &state, &error), LYNX_OK);
+  CHECK_TEXT(error.message, "");
+  if (state == NULL) return;
+  CHECK_INT(driver->prepare(state, &input, 1, &error), LYNX_OK);
+  server->cut = 0;
+  struct said whole = ask(driver, state);
+  CHECK(whole.over);
+  CHECK_INT(whole.outcome, t->outcome);
+  CHECK_INT(whole.http_status, t->http_status);
+  CHECK_INT(whole.n_tokens, 0);
+  cut_everywhere(server, driver, state, t->file, &whole);
+  driver->close(state);
+}
+
+/* Triton's statistics, as it keeps them: the counters of a session. */
+static void statistics(struct server *server, const char *endpoint) {
+  const struct driver *driver = drivers_find("kserve");
+  const char *values[8] = {NULL}, *key;
+  struct lynx_error error = {0};
+  CHECK_INT(driver_read_options(driver, NULL, NULL, 0, values, &key, &error), LYNX_OK);
+  struct driver_options options = {.endpoint = endpoint, .model = "double", .n_slots = 1, .values = values, .clock = &clock_system};
+  void *state = NULL;
+  struct driver_counter counters[8];
+  CHECK_INT(driver->open(&options, &state, &error), LYNX_OK);
+  if (state == NULL) return;
+  server->n_about_model = read_file("triton-stats.http", server->about_model, sizeof server->about_model);
+  CHECK_INT(driver->counters(state, counters, 8), 4);
+  CHECK_TEXT(counters[0].name, "queue");
+  CHECK(counters[0].n > 1000 && counters[2].sum_ns > counters[0].sum_ns);
   driver->close(state);
 }
 
@@ -167,6 +243,10 @@ int main(void) {
   CHECK(bind(server->listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(server->listener, 8) == 0);
   CHECK(pthread_create(&thread, NULL, serve, server) == 0);
   for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) replay(server, endpoint, &streams[i]);
+  server->n_about_server = read_file("triton-server.http", server->about_server, sizeof server->about_server);
+  server->n_about_model = read_file("triton-model.http", server->about_model, sizeof server->about_model);
+  for (size_t i = 0; i < sizeof tensor_streams / sizeof tensor_streams[0]; i++) replay_tensors(server, endpoint, &tensor_streams[i]);
+  statistics(server, endpoint);
   (void)shutdown(server->listener, SHUT_RDWR);
   (void)pthread_join(thread, NULL);
   (void)close(server->listener);

@@ -71,9 +71,18 @@ static void sim_close(void *state) {
   (void)state;
 }
 
+static const struct driver_option sim_options[] = {
+    {.name = "speed", .kind = OPTION_CHOICE, .fallback = "slow", .choices = "slow, fast", .help = "", .example = "fast"},
+    {.name = "n", .kind = OPTION_INTEGER, .least = 1, .greatest = 9, .help = "", .example = "3"},
+    {.name = "file", .kind = OPTION_TEXT, .required = true, .help = "", .example = "a.txt"},
+};
+
 static const struct driver sim_driver = {.abi = DRIVER_ABI,
                                          .name = "sim",
                                          .summary = "simulated",
+                                         .sees = "everything",
+                                         .options = sim_options,
+                                         .n_options = LYNX_COUNT(sim_options),
                                          .open = sim_open,
                                          .prepare = sim_prepare,
                                          .issue = sim_issue,
@@ -220,7 +229,39 @@ static void closed_loop(void) {
     CHECK(sim.rows[i].end_ns - sim.rows[i].scheduled_ns <= 21 * MS); /* two in flight share one server */
 }
 
+/* What a contract may say, and what is said of what it may not. */
+static void driver_options(void) {
+  static const struct {
+    const char *key, *value, *bad_key, *message;
+  } rows[] = {{"speed", "fast", NULL, NULL},
+              {"speed", "fas", "speed", "one of these is expected: slow, fast"},
+              {"speed", "", "speed", "one of these"},
+              {"n", "9", NULL, NULL},
+              {"n", "10", "n", "an integer from 1 to 9"},
+              {"n", "1x", "n", "an integer"},
+              {"colour", "red", "colour", "it has speed, n, file"},
+              {"file", "", "file", "such as 'a.txt'"}};
+  for (size_t i = 0; i < LYNX_COUNT(rows); i++) {
+    const char *keys[] = {"file", rows[i].key}, *texts[] = {"x", rows[i].value}, *values[3], *key = "";
+    struct lynx_error error = {0};
+    enum lynx_status status = driver_read_options(&sim_driver, keys, texts, 2, values, &key, &error);
+    CHECK_INT(status, rows[i].bad_key != NULL ? LYNX_INPUT : LYNX_OK);
+    if (rows[i].bad_key == NULL) continue;
+    CHECK_TEXT(key, rows[i].bad_key);
+    CHECK_CONTAINS(error.message, rows[i].message);
+  }
+  const char *values[3], *key = "";
+  struct lynx_error error = {0};
+  CHECK_INT(driver_read_options(&sim_driver, NULL, NULL, 0, values, &key, &error), LYNX_INPUT); /* a required one is missing */
+  CHECK_TEXT(key, "file");
+  const char *keys[] = {"file"}, *texts[] = {"x"};
+  CHECK_INT(driver_read_options(&sim_driver, keys, texts, 1, values, &key, &error), LYNX_OK);
+  CHECK_TEXT(values[0], "slow");
+  CHECK(values[1] == NULL);
+}
+
 int main(void) {
+  driver_options();
   stalls_are_seen();
   lateness_is_counted();
   the_unsent_are_kept();

@@ -80,7 +80,31 @@ static void coverage(void) {
   CHECK((double)covered / n > 0.95 - 5 * sqrt(0.95 * 0.05 / n));
 }
 
+/* The same order as a comparison gives, for few and for many, with negative and infinite values. */
+static void sorting(void) {
+  static double x[5000], y[5000];
+  uint64_t state = 1;
+  for (size_t n = 1; n <= 5000; n = n * 3 + 1) {
+    for (size_t i = 0; i < n; i++) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      double value = (double)(int64_t)(state >> 40) - 5e6;
+      x[i] = y[i] = i % 97 == 5 ? INFINITY : i % 89 == 3 ? -INFINITY : i % 3 == 0 ? value : value / 1e7;
+    }
+    quantile_sort(x, n);
+    bool ascending = true;
+    double sum_x = 0, sum_y = 0;
+    for (size_t i = 0; i < n; i++) {
+      ascending = ascending && (i == 0 || x[i - 1] <= x[i]);
+      if (isfinite(x[i])) sum_x += x[i];
+      if (isfinite(y[i])) sum_y += y[i];
+    }
+    CHECK(ascending);
+    CHECK_NEAR(sum_x, sum_y, 1e-3); /* the same values, in another order */
+  }
+}
+
 int main(void) {
+  sorting();
   ranks();
   least_samples();
   estimates();

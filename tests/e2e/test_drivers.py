@@ -1,0 +1,321 @@
+"""The drivers besides http: programs over pipes (and their Python package), tensors over HTTP, ONNX Runtime that is not there; Unix sockets and keys
+from files. Each fault is a counted failure with a reason, or a clear error."""
+import http.server
+import socketserver
+import threading
+
+from lynx import *
+
+METHOD = "{warm_up: 200ms, counted: 1500ms, sessions: 1, drain: 2s, request_timeout: 400ms, lag_p99_at_most: 2s, failures_at_most: 1, steady: reported}"
+PYTHON = f"{SOURCE}/python"
+
+
+def program(d, name, text, regime="{load: closed, concurrency: 2}", **more):
+    with open(f"{d}/{name}.py", "w") as f:
+        f.write(text)
+    sections = {"workload": "{driver: command, output_tokens: 4, prompts: {count: 4, bytes: 16}}", "method": METHOD, "regime": regime, **more}
+    path = f"{d}/{name}.yaml"
+    with open(path, "w") as f:
+        f.write(f'lynxbench: 1\nname: "{name}"\nexecutor: {{start: {{command: [env, "PYTHONPATH={PYTHON}", python3, "{d}/{name}.py", "{{precision}}"], ready_within: 5s, stop_within: 2s}}}}\n')
+        f.write("".join(f"{k}: {v}\n" for k, v in sections.items()))
+    return path
+
+
+def outcomes(bundle):
+    return {(o, r): n for o, r, n in rows(bundle, "SELECT outcome, reason, count(*) FROM request WHERE phase = 'counted' GROUP BY 1, 2")}
+
+
+with folder() as d:
+    # --- the Python package: tokens, phases, facts, what is executed ---
+    path = program(d, "good", """
+import sys, time
+from lynxbench import workload, phase, token, fact, executed
+fact("framework.engine", "toy 3")
+executed(precision=sys.argv[1], status="native", primitive="sleep")
+assert workload is not None
+@workload
+def infer(request):
+    print("what is printed goes to the log")
+    assert len(request.prompt) == 16 and request.output_tokens == 4 and request.seed >= 0
+    with phase("data"):
+        time.sleep(0.001)
+    with phase("forward"):
+        time.sleep(0.004)
+    for i in range(request.output_tokens):
+        time.sleep(0.001)
+        token("ab")
+""")
+    r = lynx("run", path, "--out", f"{d}/good.lynx", "--quiet")
+    check_equal(r.returncode, 0, f"good: {r.stderr}")
+    p = show(f"{d}/good.lynx")["precisions"][0]
+    check_equal(p["requests"]["failed"], 0, "good: failed")
+    check_equal(p["status"], "native", "good: what the program says that it executes")
+    check_equal(rows(f"{d}/good.lynx", "SELECT count(*) FROM request WHERE outcome = 'ok' AND first_token_ns - written_ns < 5000000"), [(0,)], "good: the first token comes after data and forward")
+    check_equal(list(p["phases"])[:4], ["formula", "handover", "data", "forward"], "good: phases in their order")
+    for name, least in (("data", 1e6), ("forward", 4e6)):
+        check(least <= p["phases"][name]["mean_ns"] <= least + 20e6, f"good: {name} takes what it sleeps: {p['phases'][name]}")
+    check_equal(rows(f"{d}/good.lynx", "SELECT value FROM fact WHERE key = 'program.engine' AND moment LIKE 'start%'"), [("toy 3",)], "good: a fact of the program")
+    check(rows(f"{d}/good.lynx", "SELECT value FROM fact WHERE key = 'python.version'"), "good: the program's Python is captured")
+    starts, ends = (rows(f"{d}/good.lynx", f"SELECT key, value FROM fact WHERE kind = 'identity' AND moment LIKE '{m}%' ORDER BY key") for m in ("start", "end"))
+    check_equal(starts, ends, "good: the same executor at its end")
+    check_in("what is printed goes to the log", open(f"{d}/good.lynx.executor.log").read(), "good: the log")
+    tokens = rows(f"{d}/good.lynx", "SELECT DISTINCT n_text_events, flags & 1048576 FROM request WHERE outcome = 'ok'")
+    check_equal(tokens, [(4, 1048576)], "good: four tokens, each told")
+    r = lynx("attribute", f"{d}/good.lynx", "--json")
+    check_equal(r.returncode, 0, f"attribute: {r.stderr}")
+    for name in ("data", "forward", "before it was sent"):
+        check_in(name, r.stdout, f"attribute: {name}")
+    check_in("phases, as told", lynx("show", f"{d}/good.lynx").stdout, "show: phases")
+    check_in("Phases, as the executor tells them", (lynx("report", f"{d}/good.lynx", "--out", f"{d}/good.html"), open(f"{d}/good.html").read())[1], "report: phases")
+    # By hand, without lynxbench, the decorator changes nothing.
+    r = subprocess.run([sys.executable, f"{d}/good.py", "f32"], capture_output=True, text=True, env=environment(PYTHONPATH=PYTHON))
+    check_equal((r.returncode, r.stdout), (0, ""), f"by hand: {r.stderr}")
+
+    # --- returns of every kind; an exception fails its request, and the program goes on ---
+    path = program(d, "returns", """
+from lynxbench import workload
+n = 0
+@workload
+def infer(request):
+    global n
+    n += 1
+    if n % 5 == 0: raise ValueError("bad \\x1b[31m luck")
+    if n % 5 == 1: return "a whole text"
+    if n % 5 == 2: return {"text": "t", "output_tokens": 7, "prompt_tokens": 3}
+    if n % 5 == 3: return (x for x in ("a", "b"))
+    return 6
+""", regime="{load: closed, concurrency: 1}")
+    r = lynx("run", path, "--out", f"{d}/returns.lynx", "--quiet")
+    check_equal(r.returncode, 0, f"returns: {r.stderr}")
+    kinds = set(rows(f"{d}/returns.lynx", "SELECT outcome, n_text_events, output_tokens, prompt_tokens FROM request WHERE phase = 'counted' AND outcome <> 'abandoned, not counted'"))
+    check_equal(kinds, {("ok", 1, None, None), ("ok", 1, 7, 3), ("ok", 2, 2, None), ("ok", 0, 6, None), ("executor failed", 0, None, None)}, "returns: what was recorded")
+    check(any("ValueError: bad" in reason and "\x1b" not in reason for (_, reason) in outcomes(f"{d}/returns.lynx")), f"returns: the exception's words: {outcomes(f'{d}/returns.lynx')}")
+
+    # --- everything a program can do wrong; plain programs, by the protocol's document ---
+    SERVE = """
+import json, sys, time, os
+def say(m): sys.stdout.write(json.dumps(m) + "\\n"); sys.stdout.flush()
+n = 0
+for line in sys.stdin:
+    m = json.loads(line)
+    if "hello" in m: say({"ready": 1})
+    else:
+        n += 1
+        if n % 4 == 0: exec(FAULT)
+        else: time.sleep(0.02)
+        say({"done": m["run"], "output_tokens": 1})
+"""
+    FAULTS = {
+        "garbage": ('print("not a message \\x1b[2J", flush=True)', ("executor failed", "a line that is no message: 'not a message ?[2J'")),
+        "exit": ("os._exit(3)", ("executor failed", "the program ended with exit code 3")),
+        "signal": ("os.kill(os.getpid(), 9)", ("executor failed", "the program was ended by signal 9")),
+        "hang": ("time.sleep(60)", ("timed out", "")),
+        "closes": ("os.close(1); time.sleep(60)", ("executor failed", "the program closed its output")),
+        "long": ('sys.stdout.write("x" * (17 << 20)); sys.stdout.flush()', ("executor failed", "a message of more than 16777216 bytes")),
+        "lies": ('say({"token": m["run"], "at": 5, "n": 4294967296}); say({"done": 99999}); say({"done": m["run"], "started": -4, "ended": 2**62, "phases": [["a" * 99, 2**62, 5], ["b", 1], 7, []]})', None),
+    }
+    for name, (fault, wanted) in FAULTS.items():
+        path = program(d, name, SERVE.replace("FAULT", repr(fault)), workload="{driver: command, output_tokens: 1, prompts: {count: 4, bytes: 16}, options: {restarts: \"1000\"}}")
+        r = lynx("run", path, "--out", f"{d}/{name}.lynx", "--quiet")
+        check(r.returncode in (0, 3), f"{name}: exit code {r.returncode}: {r.stderr}")
+        found = outcomes(f"{d}/{name}.lynx")
+        check(any(o == "ok" for o, _ in found), f"{name}: others went well: {found}")
+        if wanted:
+            check(wanted in found, f"{name}: {wanted} is not in {found}")
+        else:
+            check_equal({o for o, _ in found} - {"abandoned, not counted"}, {"ok"}, f"{name}: nothing of it is believed")
+    path = program(d, "spent", SERVE.replace("FAULT", repr("os._exit(3)")))  # 3 restarts
+    r = lynx("run", path, "--out", f"{d}/spent.lynx", "--quiet")
+    check(any("no process is left after 3 restarts" in reason for _, reason in outcomes(f"{d}/spent.lynx")), f"spent: {outcomes(f'{d}/spent.lynx')}")
+    check(sum(outcomes(f"{d}/spent.lynx").values()) < 2000, "spent: nobody there is no reason to storm")
+
+    for name, text, code, words in (
+        ("mute", "import time; time.sleep(60)", 5, "executor.start.ready_within is over"),
+        ("dies", "import sys; print('no weights', file=sys.stderr); sys.exit(1)", 5, "dies.lynx.executor.log"),
+        ("chatty", "print('loading...', flush=True); import time; time.sleep(60)", 5, "a line that is no message: 'loading...'"),
+        ("unavailable", "import sys; sys.path.insert(0, sys.argv[0]); import lynxbench; lynxbench.unavailable('no such instructions')", 3, "no such instructions"),
+        ("exit69", "import sys; sys.exit(69)", 3, "says so by its exit code"),
+    ):
+        path = program(d, name, text)
+        with open(path) as f:
+            text = f.read().replace("ready_within: 5s", "ready_within: 500ms" if name == "mute" else "ready_within: 5s")
+        with open(path, "w") as f:
+            f.write(text)
+        r = lynx("run", path, "--out", f"{d}/{name}.lynx", "--quiet")
+        check_equal(r.returncode, code, f"{name}: exit code: {r.stderr}")
+        check_in(words, r.stderr + lynx("show", f"{d}/{name}.lynx").stdout, f"{name}: says why")
+
+    # --- what lint says ---
+    def lint(**sections):
+        base = {"workload": "{driver: command}", "regime": "{load: closed, concurrency: 2}"}
+        with open(f"{d}/lint.yaml", "w") as f:
+            f.write("lynxbench: 1\nname: lint\n" + "".join(f"{k}: {v}\n" for k, v in {**base, **sections}.items()))
+        r = lynx("lint", f"{d}/lint.yaml")
+        return r.stdout if r.returncode == 2 else f"exit {r.returncode}"
+
+    start = "{start: {command: [x]}}"
+    for sections, words in (
+        ({}, "executor.start: found nothing"),
+        ({"executor": start, "regime": "{load: poisson, rate_per_s: 5}"}, "regime.concurrency: found nothing; accepted: how many requests may run at once"),
+        ({"executor": start, "workload": "{driver: command, options: {restart: 3}}"}, "the command driver has no option 'restart'; it has restarts"),
+        ({"executor": start, "workload": "{driver: command, options: {restarts: many}}"}, "'many' where an integer from 0"),
+        ({"executor": '{endpoint: "http://x:1", start: {command: [x]}}'}, "executor.endpoint: found an address"),
+        ({"workload": "{driver: onnxruntime}"}, "workload.options.model: nothing, where the onnxruntime driver needs it"),
+        ({"workload": "{driver: onnxruntime, options: {model: m, provider: tpu}}"}, "one of these is expected: cpu, cuda"),
+        ({"workload": "{driver: kserve, model: m}"}, "executor.endpoint: found nothing"),
+        ({"executor": '{endpoint: "http://x:1"}', "workload": "{driver: http, api: native}"}, "llamacpp, ollama and tgi have one"),
+        ({"executor": '{endpoint: "http://x:1"}', "workload": "{driver: http, api: native_chat, options: {server: tgi}}"}, "ollama has one"),
+        ({"executor": '{endpoint: "http://unix:relative"}', "workload": "{driver: http}"}, "does not begin with /"),
+        ({"executor": '{endpoint: "http://x:1"}', "workload": "{driver: http, api: embeddings}", "slo": "[{metric: time_to_first_token, at_most: 1s}]"}, "an embedding has no tokens"),
+        ({"executor": '{endpoint: "http://x:1"}', "workload": "{driver: ftp}"}, "one of: command http kserve null onnxruntime"),
+    ):
+        check_in(words, lint(**sections), f"lint {sections}")
+
+    # --- ONNX Runtime that is not there ---
+    with open(f"{d}/ort.yaml", "w") as f:
+        f.write('lynxbench: 1\nname: ort\nworkload: {driver: onnxruntime, options: {model: m.onnx, library: /nowhere/libonnxruntime.so}}\nregime: {load: single_stream}\n')
+    r = lynx("run", f"{d}/ort.yaml", "--out", f"{d}/ort.lynx", "--quiet")
+    check_equal(r.returncode, 2, f"ort: exit code: {r.stderr}")
+    check_in("pip install onnxruntime", r.stderr, "ort: the next step")
+    with open(f"{d}/ort.yaml", "w") as f:
+        f.write(f'lynxbench: 1\nname: ort\nworkload: {{driver: onnxruntime, options: {{model: m.onnx, library: "{SHIM}"}}}}\nregime: {{load: single_stream}}\n')
+    r = lynx("run", f"{d}/ort.yaml", "--out", f"{d}/ort2.lynx", "--quiet")
+    check_in("no ONNX Runtime of release 1.10 or later", r.stderr, "ort: another library")
+
+    # --- a server of tensors that does everything wrong; the right ones are in tests/peers ---
+    class Quiet(http.server.ThreadingHTTPServer):
+        def handle_error(self, request, client_address):
+            pass  # clients leave when their session is over
+
+    class Kserve(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        metadata, model, infer = None, None, None
+
+        def log_message(self, *_):
+            pass
+
+        def answer(self, code, body, **headers):
+            self.send_response(code)
+            for key, value in {"Content-Type": "application/json", "Content-Length": len(body), **headers}.items():
+                self.send_header(key.replace("_", "-"), str(value))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_GET(self):
+            if self.path == "/v2":
+                self.answer(200, json.dumps(self.metadata).encode())
+            elif self.path == "/v2/models/m":
+                self.answer(200 if self.model else 404, json.dumps(self.model or {"error": "no model m"}).encode())
+            else:
+                self.answer(200 if self.path.endswith("ready") or self.path == "/v1/models" else 404, b"{}")
+
+        def do_POST(self):
+            self.request_body = self.rfile.read(int(self.headers["Content-Length"]))
+            self.infer(self)
+
+    @contextlib.contextmanager
+    def kserve(metadata, model, infer):
+        handler = type("Handler", (Kserve,), {"metadata": metadata, "model": model, "infer": staticmethod(infer)})
+        with Quiet(("127.0.0.1", 0), handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            yield server.server_address[1]
+            server.shutdown()
+
+    def tensors(name, port, options):
+        with open(f"{d}/{name}.yaml", "w") as f:
+            f.write(f'lynxbench: 1\nname: "{name}"\nexecutor: {{endpoint: "http://127.0.0.1:{port}", ready_path: /v2/health/ready}}\nworkload: {{driver: kserve, model: m, prompts: {{count: 2, bytes: 8}}, options: {options}}}\nregime: {{load: closed, concurrency: 1}}\nmethod: {METHOD.replace("1500ms", "500ms")}\n')
+        return lynx("run", f"{d}/{name}.yaml", "--out", f"{d}/{name}.lynx", "--quiet")
+
+    BINARY = {"name": "toy", "version": "1", "extensions": ["binary_tensor_data"]}
+    MODEL = {"name": "m", "inputs": [{"name": "x", "datatype": "FP32", "shape": [-1, 4]}], "outputs": [{"name": "y"}]}
+    output = json.dumps({"outputs": [{"name": "y", "datatype": "FP32", "shape": [1], "parameters": {"binary_data_size": 4}}]}).encode()
+    seen = []
+
+    def good(h):
+        n = int(h.headers["Inference-Header-Content-Length"])
+        seen.append((json.loads(h.request_body[:n]), len(h.request_body) - n))
+        h.answer(200, output + b"\0\0\0\0", Inference_Header_Content_Length=len(output))
+
+    with kserve(BINARY, MODEL, good) as port:
+        r = tensors("tensors", port, '{sizes: "x.0=3"}')
+    check_equal(r.returncode, 0, f"tensors: {r.stderr}")
+    check_equal(set(o for o, _ in outcomes(f"{d}/tensors.lynx")) - {"abandoned, not counted"}, {"ok"}, "tensors: outcomes")
+    check_equal((seen[0][0]["inputs"][0]["shape"], seen[0][0]["inputs"][0]["parameters"], seen[0][1]), ([3, 4], {"binary_data_size": 48}, 48), "tensors: what was sent")
+    check_equal(seen[0][0]["outputs"], [{"name": "y", "parameters": {"binary_data": True}}], "tensors: what was asked for")
+    p = show(f"{d}/tensors.lynx")["precisions"][0]
+    check_equal(p["counts"], "requests", "tensors: requests are what is counted")
+    check_in("requests/s, 95 %", lynx("claim", f"{d}/tensors.lynx").stdout + "requests/s, 95 %", "tensors: the claim's unit")
+    for name, metadata, model, options, words in (
+        ("no-model", BINARY, None, "{}", "answers 404"),
+        ("no-binary", {"name": "toy", "extensions": []}, MODEL, "{tensors: binary}", "does not list the extension binary_tensor_data (it has: none)"),
+        ("odd-type", BINARY, {**MODEL, "inputs": [{"name": "x", "datatype": "FP8", "shape": [1]}]}, "{}", "of a datatype that is not made"),
+        ("deep", BINARY, {**MODEL, "inputs": [{"name": "x", "datatype": "FP32", "shape": [1] * 9}]}, "{}", "has 9 dimensions"),
+        ("no-array", [1], MODEL, "{}", "no JSON object"),
+        ("huge", BINARY, {**MODEL, "inputs": [{"name": "x", "datatype": "FP32", "shape": [2**40, 2**40]}]}, "{}", "has more than"),
+    ):
+        with kserve(metadata, model, good) as port:
+            r = tensors(name, port, options)
+        check(r.returncode in (2, 3, 5), f"{name}: exit code {r.returncode}")
+        check_in(words, r.stderr + lynx("show", f"{d}/{name}.lynx").stdout, f"{name}: says why")
+    for name, infer, wanted in (
+        ("short", lambda h: h.answer(200, output + b"\0\0", Inference_Header_Content_Length=len(output)), ("protocol error", f"the outputs say that 4 bytes follow the JSON, and 2 do")),
+        ("error", lambda h: h.answer(200, b'{"error": "out of \\u001b memory"}'), ("error in stream", "out of \\u001b memory")),
+        ("status", lambda h: h.answer(429, b'{"error": "busy"}'), ("HTTP status", "busy")),
+        ("html", lambda h: h.answer(200, b"<html>"), ("protocol error", "200, but no outputs in JSON; it begins '<html>'")),
+        ("header", lambda h: h.answer(200, output, Inference_Header_Content_Length="x"), ("protocol error", "Inference-Header-Content-Length is not a number")),
+        ("cut", lambda h: (h.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"), h.connection.shutdown(2)), ("closed early", "the connection ended in the middle of the answer")),
+    ):
+        with kserve(BINARY, MODEL, infer) as port:
+            tensors(f"bad-{name}", port, "{}")
+        check(wanted in outcomes(f"{d}/bad-{name}.lynx"), f"kserve {name}: {wanted} is not in {outcomes(f'{d}/bad-{name}.lynx')}")
+
+    # --- a Unix socket, and a key from a file that is recorded nowhere ---
+    class Unix(socketserver.ThreadingUnixStreamServer):
+        def handle_error(self, request, client_address):
+            pass  # clients leave when their session is over
+
+        request_queue_size = 4  # so that a ramp finds it full
+        daemon_threads = True
+
+    keys = set()
+
+    class Answer(Kserve):
+        def address_string(self):
+            return "unix"
+
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            keys.add(self.headers["Authorization"])
+            self.answer(200, b'{"choices":[{"text":"ok","finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}')
+
+    with open(f"{d}/key.txt", "w") as f:
+        f.write("sk-SECRET-7aa1\n")
+    with Unix(f"{d}/s.sock", Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with open(f"{d}/unix.yaml", "w") as f:
+            f.write(f'lynxbench: 1\nname: "unix"\nexecutor: {{endpoint: "http://unix:{d}/s.sock:/base"}}\nworkload: {{stream: false, ignore_eos: false, api_key_file: "{d}/key.txt", prompts: {{count: 2, bytes: 8}}}}\nregime: {{load: closed, concurrency: 24}}\nmethod: {METHOD.replace("400ms", "5s")}\n')
+        r = lynx("run", f"{d}/unix.yaml", "--out", f"{d}/unix.lynx", "--quiet")
+        server.shutdown()
+    check_equal(r.returncode, 5, "unix: /base/v1/models answers 404 there")  # do_GET knows /v1/models only
+    with Unix(f"{d}/t.sock", Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with open(f"{d}/unix.yaml") as f:
+            text = f.read().replace("s.sock:/base", "t.sock")
+        with open(f"{d}/unix2.yaml", "w") as f:
+            f.write(text)
+        r = lynx("run", f"{d}/unix2.yaml", "--out", f"{d}/unix2.lynx", "--quiet")
+        server.shutdown()
+    check_equal(r.returncode, 0, f"unix: {r.stderr}")
+    check_equal({o for o, _ in outcomes(f"{d}/unix2.lynx")} - {"abandoned, not counted"}, {"ok"}, f"unix: a full queue is waited for: {outcomes(f'{d}/unix2.lynx')}")
+    check_equal(keys, {"Bearer sk-SECRET-7aa1"}, "unix: the key was sent")
+    check(rows(f"{d}/unix2.lynx", f"SELECT 1 FROM fact WHERE key = 'process.program' AND value LIKE 'python%'"), "unix: who listens is captured")
+    for name in os.listdir(d):
+        if os.path.isfile(f"{d}/{name}") and name != "key.txt":
+            check(b"SECRET-7aa1" not in open(f"{d}/{name}", "rb").read(), f"the key stands in {name}")
+    with open(f"{d}/key.txt", "w") as f:
+        f.write("two words\n")
+    r = lynx("run", f"{d}/unix2.yaml", "--out", f"{d}/unix3.lynx", "--quiet")
+    check_equal(r.returncode, 2, "a key with a blank")
+    check_in("key.txt", r.stderr, "a key with a blank: the file is named")
+
+finish()
