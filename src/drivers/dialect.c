@@ -42,6 +42,10 @@ const struct dialect dialects[] = {
      .chat_tokens = "max_tokens",
      .extra = "",
      .summary = "cannot be told to ignore the end; native: /api/generate, native_chat: /api/chat, with its own times as phases"},
+    {.name = "transformers",
+     .chat_tokens = "max_tokens",
+     .extra = "",
+     .summary = "`transformers serve`: refuses unknown members, and cannot be told to ignore the end"},
     {.name = "trtllm", .ignores_eos = true, .chat_tokens = "max_tokens", .extra = "", .summary = "trtllm-serve: ignore_eos"},
 };
 const size_t n_dialects = LYNX_COUNT(dialects);

@@ -13,7 +13,7 @@ static const struct driver_option http_options[] = {
     [HTTP_SERVER] = {.name = "server",
                      .kind = OPTION_CHOICE,
                      .fallback = "any",
-                     .choices = "any, openai, vllm, sglang, tgi, llamacpp, ollama, trtllm",
+                     .choices = "any, openai, vllm, sglang, tgi, llamacpp, ollama, transformers, trtllm",
                      .help = "the dialect: which members beyond the common ones it is sent, and what it says of itself",
                      .example = "vllm"},
     [HTTP_EXTRA] = {.name = "extra_body",

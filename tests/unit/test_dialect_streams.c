@@ -22,7 +22,7 @@ struct stream {
   size_t n_phases;
 };
 
-/* The llamacpp files were recorded from llama.cpp (tests/recorded/README.md); the others were written by hand, from the documents. */
+/* The llamacpp and transformers files were recorded from them (tests/recorded/README.md); the others were written by hand, from documents. */
 static const struct stream streams[] = {
     {"llamacpp-completions.http", "llamacpp", ROUTE_COMPLETIONS, true, false, OUTCOME_OK, 0, 0, 0, 9, 6, 2},
     {"llamacpp-completions-whole.http", "llamacpp", ROUTE_COMPLETIONS, false, false, OUTCOME_OK, 1, 1, 0, 9, 6, 2},
@@ -32,6 +32,9 @@ static const struct stream streams[] = {
     {"llamacpp-native.http", "llamacpp", ROUTE_NATIVE, true, false, OUTCOME_OK, 6, 0, 0, 9, 6, 2},
     {"llamacpp-native-whole.http", "llamacpp", ROUTE_NATIVE, false, false, OUTCOME_OK, 6, 1, 0, 9, 6, 2},
     {"llamacpp-native-error.http", "llamacpp", ROUTE_NATIVE, true, false, OUTCOME_HTTP_STATUS, 0, 0, 0, -1, -1, 0},
+    {"transformers-completions.http", "transformers", ROUTE_COMPLETIONS, true, false, OUTCOME_OK, 0, 0, 0, 5, 6, 0},
+    {"transformers-chat.http", "transformers", ROUTE_CHAT, true, false, OUTCOME_OK, 0, 0, 0, 6, 6, 0},
+    {"transformers-responses.http", "transformers", ROUTE_RESPONSES, true, false, OUTCOME_OK, 0, 0, 0, 6, 6, 0},
     {"synthetic-ollama-native.http", "ollama", ROUTE_NATIVE, true, false, OUTCOME_OK, 2, 2, 9, 5, 3, 3},
     {"synthetic-tgi-native.http", "tgi", ROUTE_NATIVE, true, false, OUTCOME_OK, 3, 2, 3, 4, 3, 0},
     {"synthetic-vllm-chat.http", "vllm", ROUTE_CHAT, true, true, OUTCOME_OK, 3, 2, 3, 9, 3, 0},
