@@ -4,6 +4,7 @@
 
 #include "base/endpoint.h"
 #include "base/number.h"
+#include "base/processors.h"
 #include "contract/fields_private.h"
 #include "stats/quantile.h"
 #include "stats/saturation.h"
@@ -122,6 +123,46 @@ static void check_workload(const struct contract *c, struct problem_list *proble
       error_at(problems, arena_printf(problems->arena, "slo[%zu].at_most", i), "an objective beyond method.request_timeout",
                "a time-out above the objective");
   }
+}
+
+static void check_prompts(const struct contract *c, struct problem_list *problems) {
+  const struct contract_prompts *p = &c->workload.prompts;
+  bool list = p->format != PROMPTS_TEXT, exact = contract_states(c, "workload.prompts.tokens"),
+       server = p->tokenizer != NULL && strcmp(p->tokenizer, "server") == 0;
+  int width = 0, height = 0, used = 0;
+  if (list && p->file == NULL) error_at(problems, "workload.prompts.file", "nothing", "a file of that format");
+  if (list && c->regime.load == LOAD_CONVERSATIONS)
+    error_at(problems, "workload.prompts.format", "a list of prompts with load: conversations", "text, or no file: turns are made");
+  static const char *const other[] = {"bytes", "distribution", "spread", "shared_prefix_bytes"};
+  for (size_t i = 0; i < LYNX_COUNT(other); i++) {
+    const char *field = arena_printf(problems->arena, "workload.prompts.%s", other[i]);
+    if ((list || exact) && contract_states(c, field))
+      error_at(problems, field, list ? "a length beside a file of prompts" : "a length beside workload.prompts.tokens", "nothing");
+  }
+  if (exact != (p->tokenizer != NULL))
+    error_at(problems, exact ? "workload.prompts.tokenizer" : "workload.prompts.tokens", "nothing",
+             "both tokens and tokenizer, or neither");
+  if (exact && p->file != NULL) error_at(problems, "workload.prompts.file", "a file beside workload.prompts.tokens", "one of the two");
+  if (exact && c->regime.load == LOAD_CONVERSATIONS)
+    error_at(problems, "workload.prompts.tokens", "a value with load: conversations", "bytes");
+  if (server && contract_states(c, "executor.start"))
+    error_at(problems, "workload.prompts.tokenizer", "server, with executor.start",
+             "a tokenizer.json: prompts are made before the executor is started");
+  if (c->workload.output_distribution == LENGTH_GIVEN && p->format != PROMPTS_JSONL && p->format != PROMPTS_SHAREGPT)
+    error_at(problems, "workload.output_distribution", "given", "a format that gives lengths: jsonl or sharegpt");
+  if (p->image == NULL) return;
+  if (sscanf(p->image, "%4dx%4d%n", &width, &height, &used) != 2 || p->image[used] != 0 || width < 1 || height < 1 || width > 4096 ||
+      height > 4096)
+    error_at(problems, "workload.prompts.image", p->image, "WIDTHxHEIGHT, each from 1 to 4096, such as 64x64");
+  if (c->workload.api != API_CHAT && c->workload.api != API_NATIVE && c->workload.api != API_NATIVE_CHAT)
+    error_at(problems, "workload.prompts.image", "a picture with a route that takes none", "api: chat, or Ollama's own");
+}
+
+static void check_processors(const struct contract *c, struct problem_list *problems) {
+  cpu_set_t set;
+  struct lynx_error why = {0};
+  if (c->method.processors != NULL && processors_parse(c->method.processors, &set, &why) != LYNX_OK)
+    error_at(problems, "method.processors", arena_copy(problems->arena, why.message), "");
 }
 
 static void check_samples(const struct contract *c, struct problem_list *problems) {
@@ -274,6 +315,8 @@ void contract_check(const struct contract *contract, struct problem_list *proble
   check_forms(contract, problems);
   check_regime(contract, problems);
   check_workload(contract, problems);
+  check_prompts(contract, problems);
+  check_processors(contract, problems);
   check_samples(contract, problems);
   check_precisions(contract, problems);
   check_accuracy(contract, problems);

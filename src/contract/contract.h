@@ -47,7 +47,8 @@ enum load_kind {
   LOAD_SATURATION
 };
 enum trace_format { TRACE_AUTO, TRACE_JSONL, TRACE_MOONCAKE, TRACE_BURSTGPT, TRACE_AZURE };
-enum length_kind { LENGTH_FIXED, LENGTH_UNIFORM, LENGTH_LOGNORMAL, LENGTH_PROFILE };
+enum length_kind { LENGTH_FIXED, LENGTH_UNIFORM, LENGTH_LOGNORMAL, LENGTH_PROFILE, LENGTH_GIVEN };
+enum prompt_format { PROMPTS_TEXT, PROMPTS_LINES, PROMPTS_JSONL, PROMPTS_SHAREGPT };
 enum steady_demand { STEADY_REQUIRED, STEADY_REPORTED };
 enum accuracy_measure { ACCURACY_LIKELIHOOD, ACCURACY_EXACT_MATCH, ACCURACY_TOKEN_AGREEMENT, ACCURACY_SCORER };
 enum search_arrivals { SEARCH_POISSON, SEARCH_CONSTANT };
@@ -97,7 +98,10 @@ struct contract_executor {
 
 struct contract_prompts {
   uint64_t set;
-  const char *file;
+  const char *file, *tokenizer, *image;
+  int format;
+  int64_t tokens;
+  bool withhold;
   int64_t count, bytes, shared_prefix_bytes, prefix_groups;
   int distribution;
   double spread;
@@ -142,6 +146,7 @@ struct contract_slo {
 
 struct contract_method {
   uint64_t set;
+  const char *processors; /* of the load threads; NULL: any */
   int64_t warm_up_ns, counted_ns, drain_ns, request_timeout_ns, sessions, seed, threads, lag_p99_at_most_ns;
   double confidence, failures_at_most;
   int steady;

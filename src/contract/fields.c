@@ -51,6 +51,20 @@ static const struct field_choice length_kinds[] = {
     [LENGTH_LOGNORMAL] = {"lognormal", "the length is the median, spread the deviation of its logarithm"},
     [LENGTH_PROFILE] = {"profile", "drawn from the pairs of lengths in workload.profile_file"},
 };
+static const struct field_choice output_kinds[] = {
+    [LENGTH_FIXED] = {"fixed", "all alike"},
+    [LENGTH_UNIFORM] = {"uniform", "evenly within spread times the length, to both sides"},
+    [LENGTH_LOGNORMAL] = {"lognormal", "the length is the median, spread the deviation of its logarithm"},
+    [LENGTH_PROFILE] = {"profile", "drawn from the pairs of lengths in workload.profile_file"},
+    [LENGTH_GIVEN] = {"given", "as long as the prompts' file says: output_tokens of a line, or the answer that follows in ShareGPT"},
+};
+static const struct field_choice prompt_formats[] = {
+    [PROMPTS_TEXT] = {"text", "one text, from which pieces are cut"},
+    [PROMPTS_LINES] = {"lines", "a prompt a line"},
+    [PROMPTS_JSONL] = {"jsonl",
+                       "a line per prompt: {\"prompt\", \"output_tokens\", \"image\"}, the last two if there are any; image is a path"},
+    [PROMPTS_SHAREGPT] = {"sharegpt", "ShareGPT's JSON: the first human turn of every conversation"},
+};
 static const struct field_choice steady_demands[] = {
     [STEADY_REQUIRED] = {"required", "only a final steady part of the window is counted; without one there is no claim"},
     [STEADY_REPORTED] = {"reported", "the whole window is counted, and the claim says what was found"},
@@ -151,7 +165,20 @@ static const struct field_table contract_executor_table = TABLE(contract_executo
 
 static const struct field contract_prompts_fields[] = {
     {"file", FIELD_TEXT, AT(contract_prompts, file, const char *),
-     .help = "a text to cut prompts from, at seeded places; without it they are seeded words", .example = "prompts.txt"},
+     .help = "a text to cut prompts from, at seeded places, or a file of prompts (format), of which count are taken without repetition, by "
+             "seed; without it they are seeded words",
+     .example = "prompts.txt"},
+    {"format", FIELD_CHOICE, AT(contract_prompts, format, int), .fallback = "text", CHOICES(prompt_formats), .help = "what the file is",
+     .example = "sharegpt"},
+    {"tokens", FIELD_INTEGER, AT(contract_prompts, tokens, int64_t), .least = "1", .greatest = "1000000",
+     .help = "length of each in tokens, exactly, by the tokenizer; instead of bytes", .example = "512"},
+    {"tokenizer", FIELD_TEXT, AT(contract_prompts, tokenizer, const char *),
+     .help = "what counts tokens: server (its own route, /tokenize; it must be running), or a tokenizer.json, whose whole words are used",
+     .example = "tokenizer.json"},
+    {"image", FIELD_TEXT, AT(contract_prompts, image, const char *),
+     .help = "with each prompt a picture of seeded noise, WIDTHxHEIGHT, as a data URL", .example = "\"64x64\""},
+    {"withhold", FIELD_BOOL, AT(contract_prompts, withhold, bool), .fallback = "false",
+     .help = "the bundle holds salted digests of what was sent instead of its text", .example = "true"},
     {"count", FIELD_INTEGER, AT(contract_prompts, count, int64_t), .fallback = "64", .least = "1", .greatest = "100000",
      .help = "how many different prompts; a server's prefix cache makes repeated ones cheaper", .example = "64"},
     {"bytes", FIELD_INTEGER, AT(contract_prompts, bytes, int64_t), .fallback = "256", .least = "1", .greatest = "1000000",
@@ -194,7 +221,7 @@ static const struct field contract_workload_fields[] = {
      .help = "ask for running usage, which tells the tokens of every chunk (vLLM, SGLang, lynxbench-ref)", .example = "true"},
     {"output_tokens", FIELD_INTEGER, AT(contract_workload, output_tokens, int64_t), .fallback = "64", .least = "1", .greatest = "1000000",
      .disclose = true, .help = "max_tokens of every request", .example = "64"},
-    {"output_distribution", FIELD_CHOICE, AT(contract_workload, output_distribution, int), .fallback = "fixed", CHOICES(length_kinds),
+    {"output_distribution", FIELD_CHOICE, AT(contract_workload, output_distribution, int), .fallback = "fixed", CHOICES(output_kinds),
      .help = "how max_tokens varies around output_tokens", .example = "lognormal"},
     {"output_spread", FIELD_NUMBER, AT(contract_workload, output_spread, double), .fallback = "0", .least = "0", .greatest = "4",
      .help = "how widely, for uniform and lognormal", .example = "0.5"},
@@ -270,6 +297,8 @@ static const struct field contract_method_fields[] = {
      .help = "of arrivals and prompts; session k of it uses seed + k", .example = "1"},
     {"threads", FIELD_INTEGER, AT(contract_method, threads, int64_t), .fallback = "1", .least = "1", .greatest = "256",
      .help = "of the load engine", .example = "1"},
+    {"processors", FIELD_TEXT, AT(contract_method, processors, const char *),
+     .help = "the processors that load threads may run on, away from the executor's, as taskset writes them", .example = "\"2-3\""},
     {"confidence", FIELD_NUMBER, AT(contract_method, confidence, double), .fallback = "0.95", .least = "0.5", .greatest = "0.9999",
      .help = "of every interval", .example = "0.95"},
     {"lag_p99_at_most", FIELD_DURATION, AT(contract_method, lag_p99_at_most_ns, int64_t), .fallback = "5ms", .least = "1us",

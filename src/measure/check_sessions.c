@@ -21,7 +21,7 @@ static enum lynx_status make_other_inputs(struct run *run, bool caching, struct 
   if (caching) other.workload.prompts.count = (int64_t)2 * CHECK_PROMPTS;
   if (caching) other.workload.output_distribution = LENGTH_FIXED;
   if (caching) other.workload.prompts.distribution = LENGTH_FIXED;
-  enum lynx_status status = inputs_make(&other, ret, run->error);
+  enum lynx_status status = inputs_make(&other, run->bearer, ret, run->error);
   if (status != LYNX_OK || !caching) return status;
   ret->n_order = (size_t)3 * CHECK_PROMPTS;
   ret->order = arena_alloc(&ret->arena, ret->n_order, sizeof *ret->order);

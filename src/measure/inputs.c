@@ -1,11 +1,15 @@
 #include "measure/inputs.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/random.h"
 #include "base/root.h"
+#include "measure/image.h"
+#include "measure/prompt_file.h"
+#include "measure/prompt_tokens.h"
 #include "stats/draw.h"
 #include "stats/special.h"
 
@@ -21,6 +25,7 @@ enum lynx_status inputs_read_text(const char *path, struct buffer *ret, struct l
 /* What all prompts are made with. */
 struct making {
   const struct contract *contract;
+  const char *bearer;
   struct inputs *inputs;
   struct random_stream random;
   struct buffer text; /* the prompts' file; empty: seeded words */
@@ -103,6 +108,24 @@ static struct lengths draw_lengths(struct making *m) {
                         ? draw_length(m, LENGTH_FIXED, m->profile.output_tokens[pair], 0, OUTPUT_TOKENS_MAX)
                         : draw_length(m, w->output_distribution, (double)w->output_tokens, w->output_spread, OUTPUT_TOKENS_MAX);
   return l;
+}
+
+/* --- pictures --- */
+
+/* From a file (path), or of noise. */
+static enum lynx_status add_picture(struct making *m, struct driver_input *input, const char *path, size_t index) {
+  int width = 0, height = 0;
+  struct buffer url;
+  buffer_init(&url, 128 << 20);
+  enum lynx_status status = LYNX_OK;
+  if (path != NULL) status = image_file_url(path, &url, m->error);
+  else if (sscanf(m->contract->workload.prompts.image, "%dx%d", &width, &height) != 2 ||
+           !image_noise_url(width, height, (uint64_t)m->contract->method.seed * 1000003 + index, &url))
+    status = lynx_fail(m->error, LYNX_LIMIT, "workload.prompts.image: no memory for such a picture");
+  if (status == LYNX_OK) status = account(m, url.length);
+  if (status == LYNX_OK) input->image = arena_text(&m->inputs->arena, url.data, url.length);
+  buffer_release(&url);
+  return status;
 }
 
 /* --- prompts by themselves, and conversations --- */
@@ -221,6 +244,94 @@ static enum lynx_status read_trace(struct making *m) {
   return status;
 }
 
+/* --- a file of prompts --- */
+
+static int64_t output_tokens_of(struct making *m, const struct prompt *prompt) {
+  const struct contract_workload *w = &m->contract->workload;
+  if (w->output_distribution != LENGTH_GIVEN) return draw_lengths(m).output_tokens;
+  int64_t tokens = prompt->output_tokens > 0   ? prompt->output_tokens
+                   : prompt->answer_bytes >= 0 ? (int64_t)((double)prompt->answer_bytes / w->bytes_per_token + 0.5)
+                                               : w->output_tokens;
+  return tokens < 1 ? 1 : tokens > OUTPUT_TOKENS_MAX ? OUTPUT_TOKENS_MAX : tokens;
+}
+
+static enum lynx_status take_listed(struct making *m, const struct prompt_list *list) {
+  const char *path = m->contract->workload.prompts.file;
+  struct inputs *inputs = m->inputs;
+  if (inputs->n_items > list->n_items) {
+    lynx_error_at(m->error, path, 0, "workload.prompts.count");
+    return lynx_fail(m->error, LYNX_INPUT, "holds %zu prompts, and %zu are asked for; none is asked twice", list->n_items, inputs->n_items);
+  }
+  size_t *places = arena_alloc(&inputs->arena, inputs->n_items, sizeof *places);
+  prompt_sample(list->n_items, inputs->n_items, (uint64_t)m->contract->method.seed, places);
+  enum lynx_status status = LYNX_OK;
+  for (size_t i = 0; i < inputs->n_items && status == LYNX_OK; i++) {
+    const struct prompt *prompt = &list->items[places[i]];
+    struct driver_input *input = &inputs->items[i];
+    *input = (struct driver_input){.prompt = arena_text(&inputs->arena, prompt->text, prompt->length), .length = prompt->length};
+    input->output_tokens = output_tokens_of(m, prompt);
+    status = account(m, prompt->length);
+    if (status == LYNX_OK && prompt->image != NULL) status = add_picture(m, input, prompt->image, i);
+  }
+  if (list->n_skipped > 0)
+    inputs->note = arena_printf(&inputs->arena, "%s: %zu conversations without a human turn were passed over", path, list->n_skipped);
+  return status;
+}
+
+static enum lynx_status make_listed(struct making *m) {
+  const struct contract_prompts *p = &m->contract->workload.prompts;
+  const struct root root = {""};
+  struct buffer text;
+  struct prompt_list list = {.n_items = 0};
+  buffer_init(&text, (size_t)1 << 30);
+  enum lynx_status status = root_read(&root, p->file, &text, m->error);
+  if (status == LYNX_OK) {
+    struct lynx_error why = {0};
+    status = prompt_file_parse(text.data, text.length, (enum prompt_format)p->format, &list, &why);
+    if (status != LYNX_OK) {
+      lynx_error_at(m->error, p->file, why.line, NULL);
+      (void)lynx_fail(m->error, status, "%s", why.message);
+    }
+  }
+  if (status == LYNX_OK) status = take_listed(m, &list);
+  prompt_list_release(&list);
+  buffer_release(&text);
+  return status;
+}
+
+/* --- an exact number of tokens --- */
+
+static enum lynx_status make_exact(struct making *m) {
+  const struct contract *c = m->contract;
+  const struct contract_prompts *p = &c->workload.prompts;
+  const struct root root = {""};
+  struct inputs *inputs = m->inputs;
+  struct word_list words = {.n_words = 0};
+  struct server_tokenizer server = {
+      .endpoint = c->executor.endpoint, .model = c->workload.model, .bearer = m->bearer, .ca_file = c->executor.ca_file};
+  bool by_server = strcmp(p->tokenizer, "server") == 0;
+  struct buffer file, text;
+  buffer_init(&file, 256 << 20);
+  buffer_init(&text, 64 << 20);
+  enum lynx_status status = by_server ? LYNX_OK : root_read(&root, p->tokenizer, &file, m->error);
+  if (status == LYNX_OK && !by_server && (status = word_list_read(file.data, file.length, &words, m->error)) != LYNX_OK)
+    lynx_error_at(m->error, p->tokenizer, 0, NULL);
+  for (size_t i = 0; i < inputs->n_items && status == LYNX_OK; i++) {
+    buffer_clear(&text);
+    if (by_server) status = prompt_tokens_fit(prompt_tokens_by_server, &server, &m->random, p->tokens, &text, m->error);
+    else if (!word_list_text(&words, &m->random, p->tokens, &text))
+      status = lynx_fail(m->error, LYNX_LIMIT, "a prompt of %lld tokens is too long", (long long)p->tokens);
+    if (status == LYNX_OK) status = account(m, text.length);
+    inputs->items[i] = (struct driver_input){.prompt = arena_text(&inputs->arena, text.data != NULL ? text.data : "", text.length),
+                                             .length = text.length,
+                                             .output_tokens = draw_lengths(m).output_tokens};
+  }
+  word_list_release(&words);
+  buffer_release(&file);
+  buffer_release(&text);
+  return status;
+}
+
 /* --- references --- */
 
 static enum lynx_status read_references(struct making *m) {
@@ -287,15 +398,16 @@ static enum lynx_status read_profile(struct making *m) {
   return status;
 }
 
-enum lynx_status inputs_make(const struct contract *contract, struct inputs *ret, struct lynx_error *error) {
+enum lynx_status inputs_make(const struct contract *contract, const char *bearer, struct inputs *ret, struct lynx_error *error) {
   const struct contract_workload *w = &contract->workload;
   struct lynx_error own = {0};
   *ret = (struct inputs){.turns = contract->regime.load == LOAD_CONVERSATIONS ? (uint32_t)contract->regime.turns : 1};
-  struct making m = {.contract = contract, .inputs = ret, .error = error != NULL ? error : &own};
+  struct making m = {.contract = contract, .bearer = bearer, .inputs = ret, .error = error != NULL ? error : &own};
   random_init(&m.random, (uint64_t)contract->method.seed, "prompts");
   enum lynx_status status = read_profile(&m);
-  if (status == LYNX_OK && w->prompts.file != NULL) status = inputs_read_text(w->prompts.file, &m.text, m.error);
-  if (status == LYNX_OK && w->prompts.file != NULL && m.text.length < 64) {
+  bool cut = w->prompts.file != NULL && w->prompts.format == PROMPTS_TEXT;
+  if (status == LYNX_OK && cut) status = inputs_read_text(w->prompts.file, &m.text, m.error);
+  if (status == LYNX_OK && cut && m.text.length < 64) {
     lynx_error_at(m.error, w->prompts.file, 0, NULL);
     status = lynx_fail(m.error, LYNX_INPUT, "holds %zu bytes: too little to cut prompts from", m.text.length);
   }
@@ -305,7 +417,9 @@ enum lynx_status inputs_make(const struct contract *contract, struct inputs *ret
   else if (status == LYNX_OK) {
     ret->n_items = (size_t)w->prompts.count;
     ret->items = arena_alloc(&ret->arena, ret->n_items, sizeof *ret->items);
-    status = make_drawn(&m);
+    status = w->prompts.format != PROMPTS_TEXT ? make_listed(&m) : w->prompts.tokenizer != NULL ? make_exact(&m) : make_drawn(&m);
+    for (size_t i = 0; w->prompts.image != NULL && i < ret->n_items && status == LYNX_OK; i++)
+      if (ret->items[i].image == NULL) status = add_picture(&m, &ret->items[i], NULL, i);
   }
   ret->n_order = ret->n_items / ret->turns;
   ret->order = arena_alloc(&ret->arena, ret->n_order + 1, sizeof *ret->order);

@@ -28,7 +28,9 @@ struct inputs {
   int64_t *given_at_ns; /* replay: when each is due, in this order */
 };
 
-enum lynx_status inputs_make(const struct contract *contract, struct inputs *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+/* bearer: for a server that is asked to count tokens; NULL: none. */
+enum lynx_status inputs_make(const struct contract *contract, const char *bearer, struct inputs *ret,
+                             struct lynx_error *error) LYNX_MUST_CHECK;
 void inputs_shuffle(struct inputs *inputs, uint64_t seed); /* a new order for a session; none where a trace gives it */
 void inputs_release(struct inputs *inputs);
 

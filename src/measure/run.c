@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/digest.h"
+#include "base/random.h"
 #include "executor/capture.h"
 #include "executor/disclose.h"
 #include "executor/import.h"
@@ -324,6 +326,34 @@ static enum lynx_status put_file(struct run *run, const char *key, const char *p
   return status;
 }
 
+/* A prompt as it was sent, with the digest of its picture; or, withheld, a salted digest of both: who has them can show that they match. */
+static enum lynx_status put_input(struct run *run, size_t index) {
+  const struct driver_input *input = &run->inputs.items[index];
+  char hex[DIGEST_HEX], salt_hex[33];
+  uint8_t salt[16], sum[DIGEST_BYTES];
+  struct digest digest = {{0}};
+  size_t n_image = input->image != NULL ? strlen(input->image) : 0;
+  if (!run->contract.workload.prompts.withhold && input->image == NULL)
+    return bundle_put_input(run->bundle, (int64_t)index, input->prompt, input->length, run->error);
+  digest_init(&digest);
+  const char *text;
+  if (run->contract.workload.prompts.withhold) {
+    if (!random_salt(salt, sizeof salt)) return lynx_fail(run->error, LYNX_MACHINE, "no random bytes to withhold prompts with");
+    digest_update(&digest, salt, sizeof salt);
+    digest_update(&digest, input->prompt, input->length);
+    digest_update(&digest, input->image != NULL ? input->image : "", n_image);
+    digest_final(&digest, sum);
+    text = arena_printf(&run->arena, "withheld: %zu bytes of text, %zu of a picture; salt %s, SHA-256 of salt, text and picture %s",
+                        input->length, n_image, hex_encode(salt, sizeof salt, salt_hex), digest_hex(sum, hex));
+    return bundle_put_input(run->bundle, (int64_t)index, text, strlen(text), run->error);
+  }
+  digest_update(&digest, input->image, n_image);
+  digest_final(&digest, sum);
+  text = arena_printf(&run->arena, "%.*s\n[and a picture: a data URL of %zu bytes, SHA-256 %s]",
+                      (int)(input->length < 1000000 ? input->length : 1000000), input->prompt, n_image, digest_hex(sum, hex));
+  return bundle_put_input(run->bundle, (int64_t)index, text, strlen(text), run->error);
+}
+
 static enum lynx_status put_intent(struct run *run) {
   char digest[DIGEST_HEX], now[40], host[128] = "";
   contract_digest(&run->contract, digest);
@@ -340,8 +370,7 @@ static enum lynx_status put_intent(struct run *run) {
   char *contract = arena_text(&run->arena, run->request->contract_text, run->request->contract_length);
   for (size_t i = 0; i < LYNX_COUNT(meta) && status == LYNX_OK; i++)
     status = bundle_put_meta(run->bundle, meta[i].key, meta[i].value != NULL ? meta[i].value : contract, run->error);
-  for (size_t i = 0; i < run->inputs.n_items && status == LYNX_OK; i++)
-    status = bundle_put_input(run->bundle, (int64_t)i, run->inputs.items[i].prompt, run->inputs.items[i].length, run->error);
+  for (size_t i = 0; i < run->inputs.n_items && status == LYNX_OK; i++) status = put_input(run, i);
   if (status == LYNX_OK) status = put_references(run);
   if (status == LYNX_OK) status = put_file(run, "profile", run->contract.workload.profile_file);
   if (status == LYNX_OK && run->request->calibration != NULL)
@@ -381,7 +410,7 @@ static enum lynx_status prepare(struct run *run) {
     buffer_release(&text);
     if (status != LYNX_OK) return status;
   }
-  status = inputs_make(&run->contract, &run->inputs, run->error);
+  status = inputs_make(&run->contract, run->bearer, &run->inputs, run->error);
   bool searches = run->contract.regime.load == LOAD_SATURATION, looks = contract_states(&run->contract, "method.precision_target");
   if (!searches && !looks) run->n_sessions_planned = run->contract.method.sessions * (int64_t)run->contract.precisions.n_items;
   return status;

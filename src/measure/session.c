@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/endpoint.h"
 #include "base/json.h"
+#include "base/processors.h"
 #include "executor/capture.h"
 #include "load/engine.h"
 #include "measure/run_private.h"
@@ -191,8 +192,22 @@ static enum lynx_status write_finished(struct session_run *session) {
 
 /* --- one session of load --- */
 
+static bool pin(const struct run *run, struct lynx_error *error, enum lynx_status *ret) {
+  const char *processors = run->contract.method.processors;
+  cpu_set_t set;
+  if (processors == NULL) return true;
+  *ret = processors_parse(processors, &set, error);
+  if (*ret == LYNX_OK && pthread_setaffinity_np(pthread_self(), sizeof set, &set) != 0)
+    *ret = lynx_fail(error, LYNX_INPUT, "method.processors: %.60s: none of them is there, or may be used by this process", processors);
+  return *ret == LYNX_OK;
+}
+
 static void *engine_main(void *context) {
   struct engine_thread *thread = context;
+  if (!pin(thread->session->run, &thread->error, &thread->status)) {
+    atomic_fetch_sub(&thread->session->n_running, 1);
+    return NULL;
+  }
   thread->status = engine_run(&thread->plan, thread->session->run->driver, thread->session->run->setup.states[thread->plan.index],
                               &thread->report, &thread->error);
   atomic_fetch_sub(&thread->session->n_running, 1);
@@ -334,6 +349,7 @@ static void write_instrument(const struct run *run, const struct session_run *se
   json_begin(&json, ret);
   json_open_object(&json);
   json_put_int(&json, "threads", n);
+  if (run->contract.method.processors != NULL) json_put_text(&json, "processors", run->contract.method.processors);
   json_put_int(&json, "loops", sum.n_loops);
   json_put_int(&json, "busy", sum.n_busy);
   json_put_int(&json, "cpu_ns", sum.cpu_ns);

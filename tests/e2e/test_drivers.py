@@ -318,4 +318,70 @@ for line in sys.stdin:
     check_equal(r.returncode, 2, "a key with a blank")
     check_in("key.txt", r.stderr, "a key with a blank: the file is named")
 
+    # --- prompts: files of them, exact lengths, pictures, and what the record keeps ---
+    def prompts(name, prompts, more="", **sections):
+        path = f"{d}/{name}.yaml"
+        with open(path, "w") as f:
+            f.write(f'lynxbench: 1\nname: "{name}"\nworkload: {{driver: "null", output_tokens: 9, {more}prompts: {prompts}}}\nregime: {{load: single_stream}}\n')
+            sections.setdefault("method", "{warm_up: 0s, counted: 100ms, sessions: 1, steady: reported}")
+            f.write("".join(f"{k}: {v}\n" for k, v in sections.items()))
+        return lynx("run", path, "--out", f"{d}/{name}.lynx", "--quiet")
+
+    def sent(name):
+        return [bytes(x).decode() for (x,) in rows(f"{d}/{name}.lynx", "SELECT text FROM input ORDER BY id")]
+
+    with open(f"{d}/p.jsonl", "w") as f:
+        f.writelines(json.dumps({"prompt": f"question {i}", "output_tokens": i + 1}) + "\n" for i in range(10))
+    with open(f"{d}/share.json", "w") as f:
+        json.dump([{"conversations": [{"from": "human", "value": f"hello {i}"}, {"from": "gpt", "value": "x" * 40}]} for i in range(6)] + [{"conversations": []}], f)
+    check_equal(prompts("jsonl", f"{{file: {d}/p.jsonl, format: jsonl, count: 4}}", "output_distribution: given, ").returncode, 0, "jsonl")
+    first = sent("jsonl")
+    check(len(set(first)) == 4 and all(x.startswith("question ") for x in first), f"jsonl: none twice: {first}")
+    lengths = dict(rows(f"{d}/jsonl.lynx", "SELECT DISTINCT input, output_tokens FROM request"))
+    check_equal({i: int(first[i].split()[1]) + 1 for i in lengths}, lengths, "jsonl: each as long as it says")
+    prompts("again", f"{{file: {d}/p.jsonl, format: jsonl, count: 4}}")
+    check_equal(sent("again"), first, "jsonl: the same seed takes the same")
+    r = prompts("many", f"{{file: {d}/p.jsonl, format: jsonl, count: 11}}")
+    check_equal(r.returncode, 2, "jsonl: more than there are")
+    check_in("holds 10 prompts, and 11 are asked for", r.stderr, "jsonl: more than there are")
+    r = prompts("share", f"{{file: {d}/share.json, format: sharegpt, count: 6}}", "output_distribution: given, ")
+    check_equal((sorted(sent("share")), rows(f"{d}/share.lynx", "SELECT DISTINCT output_tokens FROM request")), ([f"hello {i}" for i in range(6)], [(10,)]), "sharegpt: 40 bytes are 10 tokens")
+    check_in("1 conversations without a human turn", str(rows(f"{d}/share.lynx", "SELECT text FROM event")), "sharegpt: what was passed over is noted")
+    with open(f"{d}/bad.jsonl", "w") as f:
+        f.write('{"prompt": "a"}\n{"prompt": 1}\n')
+    check_in("bad.jsonl:2:", prompts("badl", f"{{file: {d}/bad.jsonl, format: jsonl, count: 1}}").stderr, "jsonl: the line that is wrong")
+    prompts("withheld", f"{{file: {d}/p.jsonl, format: jsonl, count: 4, withhold: true}}")
+    check(all(x.startswith("withheld: 10 bytes of text") for x in sent("withheld")), f"withheld: {sent('withheld')}")
+    check(b"question" not in open(f"{d}/withheld.lynx", "rb").read(), "withheld: nowhere")
+    import hashlib
+    words = sent("withheld")[0].split()
+    check_equal(hashlib.sha256(bytes.fromhex(words[words.index("salt") + 1].rstrip(",")) + first[0].encode()).hexdigest(), words[-1], "withheld: who has the text can show it")
+    prompts("image", '{count: 2, bytes: 8, image: "8x4"}', "api: chat, ")
+    check(all("SHA-256" in x and "a data URL of" in x for x in sent("image")) and len(set(sent("image"))) == 2, f"pictures: {sent('image')}")
+    vocabulary = {f"\u0120word{chr(97 + i)}": i for i in range(20)}
+    with open(f"{d}/tokenizer.json", "w") as f:
+        json.dump({"model": {"type": "BPE", "vocab": vocabulary}}, f)
+    check_equal(prompts("exact", f"{{count: 3, tokens: 50, tokenizer: {d}/tokenizer.json}}").returncode, 0, "exact")
+    check_equal({len(x.split(" ")) - 1 for x in sent("exact")}, {50}, "exact: 50 words, each a token")
+    for text, words in (
+        ("{format: jsonl, count: 1}", "workload.prompts.file: found nothing"),
+        (f"{{file: {d}/p.jsonl, format: jsonl, count: 1, bytes: 5}}", "workload.prompts.bytes: found a length beside a file of prompts"),
+        ("{tokens: 5}", "workload.prompts.tokenizer: found nothing"),
+        ("{tokenizer: x}", "workload.prompts.tokens: found nothing"),
+        ('{image: "8"}', "WIDTHxHEIGHT"),
+        ('{image: "8x8"}', "a picture with a route that takes none"),
+    ):
+        check_in(words, lint(executor='{endpoint: "http://x:1"}', workload=f"{{driver: http, prompts: {text}}}"), f"lint prompts {text}")
+    check_in("a format that gives lengths", lint(executor='{endpoint: "http://x:1"}', workload="{driver: http, output_distribution: given}"), "lint: given")
+    check_in("prompts are made before the executor is started", lint(executor='{endpoint: "http://x:1", start: {command: [x]}}', workload="{driver: http, prompts: {tokens: 5, tokenizer: server}}"), "lint: server")
+
+    # --- load threads on processors of their own ---
+    r = prompts("pinned", "{count: 1}", method='{warm_up: 0s, counted: 100ms, sessions: 1, steady: reported, processors: "0"}')
+    check_equal(r.returncode, 0, f"pinned: {r.stderr}")
+    check_equal(json.loads(rows(f"{d}/pinned.lynx", "SELECT instrument FROM session")[0][0])["processors"], "0", "pinned: in the record")
+    check_in("'0-x' where processors are expected", lint(executor="{endpoint: \"http://x:1\"}", workload="{driver: http}", method='{processors: "0-x"}'), "lint: processors")
+    r = prompts("nowhere", "{count: 1}", method='{warm_up: 0s, counted: 100ms, sessions: 1, steady: reported, processors: "1000"}')
+    check_equal(r.returncode, 2, f"processors that are not there: {r.stderr}")
+    check_in("method.processors", r.stderr, "processors that are not there")
+
 finish()

@@ -22,7 +22,8 @@ struct stream {
   size_t n_phases;
 };
 
-/* The llamacpp and transformers files were recorded from them (tests/recorded/README.md); the others were written by hand, from documents. */
+/* The llamacpp and transformers files were recorded from them (tests/recorded/README.md); the others were written by hand, from documents.
+ */
 static const struct stream streams[] = {
     {"llamacpp-completions.http", "llamacpp", ROUTE_COMPLETIONS, true, false, OUTCOME_OK, 0, 0, 0, 9, 6, 2},
     {"llamacpp-completions-whole.http", "llamacpp", ROUTE_COMPLETIONS, false, false, OUTCOME_OK, 1, 1, 0, 9, 6, 2},
