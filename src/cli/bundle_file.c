@@ -8,6 +8,7 @@ bool bundle_file_open(const char *path, struct bundle_file *ret) {
   *ret = (struct bundle_file){0};
   enum lynx_status status = bundle_open(path, &ret->bundle, &seal, &error);
   if (status == LYNX_OK) status = result_compute(ret->bundle, &seal, &ret->result, &error);
+  ret->status = status;
   if (status == LYNX_OK) return true;
   lynx_error_at(&error, path, 0, NULL);
   (void)report_error(&error);

@@ -7,6 +7,7 @@
 struct bundle_file {
   struct bundle *bundle;
   struct result result;
+  enum lynx_status status; /* of opening it */
 };
 
 /* False if it cannot be; the reason was told. */

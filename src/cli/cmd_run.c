@@ -18,7 +18,7 @@ static int judge(const char *path) {
   struct bundle_file file;
   int64_t n_ok = 0;
   bool invalid = false, uncertain = false;
-  if (!bundle_file_open(path, &file)) return EXIT_OUR_BUG;
+  if (!bundle_file_open(path, &file)) return file.status == LYNX_IO ? EXIT_CONDITIONS : EXIT_OUR_BUG; /* the disk filled up meanwhile */
   for (size_t i = 0; i < file.result.n_precisions; i++) {
     n_ok += file.result.precisions[i].n_ok;
     invalid = invalid || file.result.precisions[i].instrument_limited;

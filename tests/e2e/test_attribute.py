@@ -128,7 +128,11 @@ with folder() as d:
         check(abs(found - nccl) < 0.006, f"{name}: communication sums to {found} ms, should be {nccl}")
         packed = account(os.path.join(PROFILES, f"mfu_2gpu_{name}.sqlite.gz"))["traces"][0]
         check_equal(packed["wall_ns"], account(path)["traces"][0]["wall_ns"], "packed or not")
-    check_in("no export of Nsight Systems", attribute(os.path.join(SOURCE, "tests/fuzz/corpus/bundle/unsealed"), code=2).stderr, "another database")
+    with sqlite3.connect(f"{d}/other.sqlite") as db:
+        db.execute("CREATE TABLE a (b)")
+    db.close()
+    check_in("no export of Nsight Systems", attribute(f"{d}/other.sqlite", code=2).stderr, "another database")
+    check_in("altered or damaged", attribute(os.path.join(SOURCE, "tests/fuzz/corpus/bundle/unsealed"), code=2).stderr, "a bundle of another format")
 
     # --- perf: folded as stackcollapse-perf folds, but for a last sample without an empty line behind it, which that drops ---
     unpack("perf.tar.xz", d)

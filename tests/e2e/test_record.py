@@ -6,6 +6,7 @@ from lynx import *
 SECTIONS = [("meta", "key, value", "key"), ("input", "id, text", "id"), ("fact", "moment, layer, key, kind, status, value, unit, source, at_ns", "moment, layer, key"),
             ("session", "id, precision, number, seed, executor_started, status, start_realtime_ns, warm_up_ns, counted_ns, drain_ns, schedule_digest, executed, instrument, purpose, rate_per_s, concurrency", "id"),
             ("request", "session, id, phase, outcome, reason, http_status, input, scheduled_ns, issued_ns, written_ns, first_byte_ns, first_token_ns, last_token_ns, end_ns, prompt_tokens, output_tokens, n_text_events, read_lag_ns, flags, events", "session, id"),
+            ("phase", "session, request, place, name, from_ns, took_ns", "session, request, place"),
             ("sample", "session, series, at_ns, value", "session, series, at_ns"), ("accuracy", "session, measure, window, value, weight", "session, measure, window"), ("answer", "session, input, text", "session, input"), ("event", "id, realtime_ns, kind, text", "id")]
 
 

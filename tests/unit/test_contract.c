@@ -107,7 +107,6 @@ static void problems(void) {
   problem("lynxbench: 1\nexecutor: {endpoint: \"http://h:1\"}\nregime: {load: closed, concurrency: 4, rate_per_s: 2}\n",
           "regime.rate_per_s", 3, "closed", "leave it out");
   problem("lynxbench: 1\nexecutor: {endpoint: \"http://h:1\"}\nregime: {load: closed}\n", "regime.concurrency", 3, "nothing", "needs it");
-  problem("lynxbench: 1\nregime: {rate_per_s: 2}\n", "executor.endpoint", 0, "nothing", "http://");
   problem(WITH("where:\n  load_cap_per_s: 1\n"), "regime.rate_per_s", 3, "above", "within the cap");
   problem(WITH("where: {environment: production}\n"), "where", 4, "production", "must not harm");
   problem(WITH("precisions: [f32, bf16]\n"), "precisions", 4, "several", "{precision}");
@@ -123,7 +122,7 @@ static void problems(void) {
 
   /* All at once. */
   struct parsed p = parse("lynxbench: 1\nregime: {rate_per_s: x}\nmethod: {sessions: y, counted: z}\nfoo: 1\n");
-  CHECK_INT(p.problems.n_errors, 5); /* and the rule across fields: the http driver needs an endpoint */
+  CHECK_INT(p.problems.n_errors, 4);
   arena_release(&p.arena);
   /* Too large, and not YAML. */
   struct arena arena = {0};

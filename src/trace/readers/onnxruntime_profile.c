@@ -40,6 +40,6 @@ static enum lynx_status read_trace(struct trace_source *source, const struct tra
   return chrome_read(&format, source, sink, error);
 }
 
-const struct trace_reader trace_reader_onnxruntime;
-const struct trace_reader trace_reader_onnxruntime = {
+const struct trace_reader trace_reader_onnxruntime_profile;
+const struct trace_reader trace_reader_onnxruntime_profile = {
     .name = "onnxruntime", .summary = "ONNX Runtime session profile", .sniff = sniff, .read = read_trace};
