@@ -116,3 +116,15 @@ char *text_sanitise(char *dst, size_t size, const char *src, size_t length) {
   dst[used] = 0;
   return dst;
 }
+
+void text_redact(char *text, const char *secret) {
+  enum { TELLING = 4 };
+  size_t n = secret != NULL ? strlen(secret) : 0, length = strlen(text);
+  if (n == 0) return;
+  for (char *at = text; (at = strstr(at, secret)) != NULL; at += n) memset(at, '*', n);
+  for (size_t part = n < length ? n : length; part >= TELLING; part--) {
+    if (memcmp(text + length - part, secret, part) != 0) continue;
+    memset(text + length - part, '*', part);
+    return;
+  }
+}

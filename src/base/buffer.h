@@ -33,6 +33,9 @@ bool bytes_equal(struct bytes a, const char *text);
  * become '?'; cut (at a character) to fit size. Returns dst. */
 char *text_sanitise(char *dst, size_t size, const char *src, size_t length);
 
+/* Puts stars in place of a secret, and of a beginning of it (4 bytes or more) at the text's end, where it was cut. NULL: there is none. */
+void text_redact(char *text, const char *secret);
+
 /* The length of the UTF-8 character that begins here, or 0 if these bytes do not begin one (or it is cut off). */
 size_t utf8_length(const unsigned char *p, size_t available);
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,17 @@
 struct standard_files {
   const char *input_path, *output_path; /* output_path: errors too, and output where there is no pipe for it */
   int input_fd, output_fd;              /* -1: none */
+  bool stays;                           /* started by a thread that ends before it should: the kernel would end it with that thread */
 };
 
 static _Noreturn void become(const char *const *arguments, const struct standard_files *files, int report_fd) {
   (void)setpgid(0, 0);
-  (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* if we are killed, the executor that we started must not stay behind */
+  if (!files->stays) (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* if we are killed, the executor that we started must not stay behind */
+  /* What a load thread set for itself is not the program's: it gets what the process has, and the usual timer slack. */
+  cpu_set_t processors;
+  if (files->stays && sched_getaffinity(getppid(), sizeof processors, &processors) == 0)
+    (void)sched_setaffinity(0, sizeof processors, &processors);
+  if (files->stays) (void)prctl(PR_SET_TIMERSLACK, 0UL);
   sigset_t none;
   sigemptyset(&none);
   (void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -60,7 +67,7 @@ enum lynx_status child_start(struct child *child, const char *const *arguments, 
   return start(child, arguments, &files, error);
 }
 
-enum lynx_status child_start_piped(struct child *child, const char *const *arguments, const char *log_path, int *ret_to_fd,
+enum lynx_status child_start_piped(struct child *child, const char *const *arguments, const char *log_path, bool stays, int *ret_to_fd,
                                    int *ret_from_fd, struct lynx_error *error) {
   int to[2], from[2];
   if (pipe2(to, O_CLOEXEC) != 0) return lynx_fail(error, LYNX_IO, "no pipe: %s", strerror(errno));
@@ -68,7 +75,7 @@ enum lynx_status child_start_piped(struct child *child, const char *const *argum
     (void)close(to[0]), (void)close(to[1]);
     return lynx_fail(error, LYNX_IO, "no pipe: %s", strerror(errno));
   }
-  const struct standard_files files = {.output_path = log_path, .input_fd = to[0], .output_fd = from[1]};
+  const struct standard_files files = {.output_path = log_path, .input_fd = to[0], .output_fd = from[1], .stays = stays};
   enum lynx_status status = start(child, arguments, &files, error);
   (void)close(to[0]), (void)close(from[1]);
   if (status == LYNX_OK && (fcntl(to[1], F_SETFL, O_NONBLOCK) != 0 || fcntl(from[0], F_SETFL, O_NONBLOCK) != 0)) {

@@ -18,8 +18,8 @@ struct child {
 enum lynx_status child_start(struct child *child, const char *const *arguments, const char *input_path, const char *output_path,
                              struct lynx_error *error) LYNX_MUST_CHECK;
 /* The same with pipes: *ret_to_fd writes to its input, *ret_from_fd reads from its output (both non-blocking, closed by the caller); what
- * it prints as errors goes to the file. */
-enum lynx_status child_start_piped(struct child *child, const char *const *arguments, const char *log_path, int *ret_to_fd,
+ * it prints as errors goes to the file. stays: it is started by a thread that may end before it. */
+enum lynx_status child_start_piped(struct child *child, const char *const *arguments, const char *log_path, bool stays, int *ret_to_fd,
                                    int *ret_from_fd, struct lynx_error *error) LYNX_MUST_CHECK;
 bool child_running(struct child *child); /* reaps it if it has ended */
 /* SIGTERM to the group, then SIGKILL after that long; returns once it has ended. */

@@ -11,11 +11,15 @@ bool contract_file_read(const char *path, struct contract_file *ret) {
   if (!read_file(path, CONTRACT_FILE_MAX, &ret->text)) return false;
   (void)contract_parse(ret->text.data, ret->text.length, &ret->arena, &ret->contract, &ret->problems); /* its problems are in the list */
   setup_check(&ret->contract, &ret->problems);
-  const char *files[] = {ret->contract.workload.prompts.file, ret->contract.accuracy.text_file,    ret->contract.executor.ca_file,
-                         ret->contract.regime.trace,          ret->contract.workload.profile_file, ret->contract.accuracy.references,
-                         ret->contract.workload.api_key_file};
-  static const char *const fields[] = {"workload.prompts.file", "accuracy.text_file",  "executor.ca_file",     "regime.trace",
-                                       "workload.profile_file", "accuracy.references", "workload.api_key_file"};
+  const char *tokenizer = ret->contract.workload.prompts.tokenizer;
+  if (tokenizer != NULL && strcmp(tokenizer, "server") == 0) tokenizer = NULL;
+  const char *files[] = {ret->contract.workload.prompts.file, ret->contract.accuracy.text_file,
+                         ret->contract.executor.ca_file,      ret->contract.regime.trace,
+                         ret->contract.workload.profile_file, ret->contract.accuracy.references,
+                         ret->contract.workload.api_key_file, tokenizer};
+  static const char *const fields[] = {"workload.prompts.file", "accuracy.text_file",        "executor.ca_file",
+                                       "regime.trace",          "workload.profile_file",     "accuracy.references",
+                                       "workload.api_key_file", "workload.prompts.tokenizer"};
   for (size_t i = 0; i < LYNX_COUNT(files); i++)
     if (files[i] != NULL && access(files[i], R_OK) != 0)
       problem_add(&ret->problems, PROBLEM_WARNING, 0, fields[i],

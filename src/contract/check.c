@@ -145,6 +145,17 @@ static void check_prompts(const struct contract *c, struct problem_list *problem
   if (exact && p->file != NULL) error_at(problems, "workload.prompts.file", "a file beside workload.prompts.tokens", "one of the two");
   if (exact && c->regime.load == LOAD_CONVERSATIONS)
     error_at(problems, "workload.prompts.tokens", "a value with load: conversations", "bytes");
+  if (server && !contract_states(c, "executor.endpoint"))
+    error_at(problems, "workload.prompts.tokenizer", "server, without executor.endpoint", "a tokenizer.json, or an endpoint that counts");
+  bool given = c->accuracy.references != NULL || c->regime.load == LOAD_REPLAY;
+  static const char *const unused[] = {"format", "tokens", "image"};
+  for (size_t i = 0; i < LYNX_COUNT(unused) && given; i++) {
+    const char *field = arena_printf(problems->arena, "workload.prompts.%s", unused[i]);
+    if (contract_states(c, field))
+      error_at(problems, field, "a value where accuracy.references or a trace bring the prompts", "nothing: they are asked as they are");
+  }
+  if (p->withhold && contract_states(c, "accuracy") && c->accuracy.measure != ACCURACY_LIKELIHOOD)
+    error_at(problems, "workload.prompts.withhold", "true, with an accuracy that keeps answers", "false, or measure: likelihood");
   if (server && contract_states(c, "executor.start"))
     error_at(problems, "workload.prompts.tokenizer", "server, with executor.start",
              "a tokenizer.json: prompts are made before the executor is started");

@@ -19,7 +19,14 @@
 #include "load/driver.h"
 
 enum { COMMAND_RESTARTS };
-enum { MESSAGE_MAX = 16 << 20, READ_BYTES = 65536, EVENTS_AT_ONCE = 64, STARTING_POLL_NS = 2000000, DRAIN_GRACE_NS = 1000000000 };
+enum {
+  TOKENS_MAX = 1000000000,
+  MESSAGE_MAX = 16 << 20,
+  READ_BYTES = 65536,
+  EVENTS_AT_ONCE = 64,
+  STARTING_POLL_NS = 2000000,
+  DRAIN_GRACE_NS = 1000000000
+};
 
 static const struct driver_option command_options[] = {
     [COMMAND_RESTARTS] = {.name = "restarts",
@@ -43,7 +50,8 @@ struct worker {
   bool watches_out;
   uint32_t slot;
   int64_t id; /* of the request */
-  int64_t written_ns, cut_off_ns;
+  int64_t written_ns, cut_off_ns, started_ns;
+  int64_t last_ns; /* of what it told of the request; times do not run backwards */
   struct answer_end end;
   struct answer_phase phases[ANSWER_PHASES];
 };
@@ -66,8 +74,9 @@ struct command_driver {
   struct fact_list facts; /* as the first process tells them */
   const char *executed;
   int64_t next_id, n_restarts, restarts_max;
-  uint32_t n_ended, n_draining;
-  char last_words[160]; /* why the last process that ended did */
+  uint32_t n_ended, n_draining, n_starting; /* starting: in place of others */
+  bool is_open;                             /* what is started from now on is started by a load thread */
+  char last_words[160];                     /* why the last process that ended did */
   struct pending *pending;
   size_t n_pending;
   driver_deliver *deliver;
@@ -86,11 +95,17 @@ struct message {
   struct bytes text, why;
   struct answer_phase phases[ANSWER_PHASES];
   size_t n_phases;
+  bool phases_full; /* more than are kept: those are passed over */
 };
 
-static int64_t count_of(struct bytes raw) {
+static int64_t time_of(struct bytes raw) {
   int64_t value;
   return number_int64(raw.ptr, raw.length, &value) && value >= 0 ? value : -1;
+}
+
+static int64_t count_of(struct bytes raw) {
+  int64_t value = time_of(raw);
+  return value <= TOKENS_MAX ? value : -1;
 }
 
 static void name_phase(struct answer_phase *phase, struct bytes name) {
@@ -106,13 +121,13 @@ static void name_phase(struct answer_phase *phase, struct bytes name) {
 /* "phases": [["forward", from, took], ...] */
 static void take_phase(struct message *m, int depth, enum json_scan_kind kind, struct bytes raw) {
   if (depth == 2 && kind == JSON_SCAN_ARRAY) {
-    if (m->n_phases < ANSWER_PHASES) name_phase(&m->phases[m->n_phases], (struct bytes){"unnamed", 7});
-    m->n_phases += m->n_phases < ANSWER_PHASES;
-  } else if (depth == 3 && m->n_phases > 0) {
+    m->phases_full = m->n_phases == ANSWER_PHASES;
+    if (!m->phases_full) name_phase(&m->phases[m->n_phases++], (struct bytes){"unnamed", 7});
+  } else if (depth == 3 && m->n_phases > 0 && !m->phases_full) {
     struct answer_phase *phase = &m->phases[m->n_phases - 1];
     if (kind == JSON_SCAN_STRING) name_phase(phase, raw);
-    else if (kind == JSON_SCAN_NUMBER && phase->from_ns < 0) phase->from_ns = count_of(raw);
-    else if (kind == JSON_SCAN_NUMBER) phase->took_ns = count_of(raw);
+    else if (kind == JSON_SCAN_NUMBER && phase->from_ns < 0) phase->from_ns = time_of(raw);
+    else if (kind == JSON_SCAN_NUMBER) phase->took_ns = time_of(raw);
   }
 }
 
@@ -123,14 +138,14 @@ static void visit(void *context, const struct bytes *path, int depth, enum json_
   if (bytes_equal(name, "phases")) take_phase(m, depth, kind, raw);
   if (depth != 1) return;
   if (bytes_equal(name, "ready")) m->kind = MESSAGE_READY;
-  else if (bytes_equal(name, "token")) m->kind = MESSAGE_TOKEN, m->id = count_of(raw);
-  else if (bytes_equal(name, "done")) m->kind = MESSAGE_DONE, m->id = count_of(raw);
-  else if (bytes_equal(name, "error")) m->kind = MESSAGE_ERROR, m->id = count_of(raw);
+  else if (bytes_equal(name, "token")) m->kind = MESSAGE_TOKEN, m->id = time_of(raw);
+  else if (bytes_equal(name, "done")) m->kind = MESSAGE_DONE, m->id = time_of(raw);
+  else if (bytes_equal(name, "error")) m->kind = MESSAGE_ERROR, m->id = time_of(raw);
   else if (bytes_equal(name, "unavailable")) m->kind = MESSAGE_UNAVAILABLE, m->why = raw;
   else if (bytes_equal(name, "n")) m->n = count_of(raw);
-  else if (bytes_equal(name, "at")) m->at_ns = count_of(raw);
-  else if (bytes_equal(name, "started")) m->started_ns = count_of(raw);
-  else if (bytes_equal(name, "ended")) m->ended_ns = count_of(raw);
+  else if (bytes_equal(name, "at")) m->at_ns = time_of(raw);
+  else if (bytes_equal(name, "started")) m->started_ns = time_of(raw);
+  else if (bytes_equal(name, "ended")) m->ended_ns = time_of(raw);
   else if (bytes_equal(name, "prompt_tokens")) m->prompt_tokens = count_of(raw);
   else if (bytes_equal(name, "output_tokens")) m->output_tokens = count_of(raw);
   else if (bytes_equal(name, "message") && kind == JSON_SCAN_STRING) m->why = raw;
@@ -186,9 +201,12 @@ static bool say_hello(const struct command_driver *driver, const struct worker *
 }
 
 static enum lynx_status start_worker(struct command_driver *driver, struct worker *w, struct lynx_error *error) {
-  enum lynx_status status = child_start_piped(&w->child, driver->options.command, driver->options.log_path, &w->to_fd, &w->from_fd, error);
+  enum lynx_status status = child_start_piped(&w->child, driver->options.command, driver->options.log_path, driver->is_open, &w->to_fd,
+                                              &w->from_fd, error);
   if (status != LYNX_OK) return status;
   w->state = WORKER_STARTING;
+  w->started_ns = clock_now(driver->options.clock);
+  driver->n_starting++;
   if (!watch(driver, w, w->from_fd, EPOLLIN, false)) {
     stop_worker(w, 0);
     return lynx_fail(error, LYNX_IO, "epoll: %s", strerror(errno));
@@ -216,6 +234,7 @@ static void add_facts(struct command_driver *driver, const json_t *facts) {
 
 static void take_ready(struct command_driver *driver, struct worker *w, struct bytes line) {
   w->state = WORKER_IDLE;
+  driver->n_starting--;
   if (w != driver->workers || driver->executed != NULL) return;
   json_t *root = json_parse(line.ptr, line.length, MESSAGE_MAX, NULL);
   add_facts(driver, json_object_get(root, "facts"));
@@ -245,10 +264,11 @@ static void fail_request(struct command_driver *driver, struct worker *w, enum o
 }
 
 /* The program's own time, if it can be true; else ours. */
-static int64_t own_time(const struct worker *w, int64_t told_ns, int64_t now_ns, int64_t *ret_lag_ns) {
-  bool good = told_ns >= w->written_ns && told_ns <= now_ns;
+static int64_t own_time(struct worker *w, int64_t told_ns, int64_t now_ns, int64_t *ret_lag_ns) {
+  bool good = told_ns >= w->last_ns && told_ns <= now_ns;
   *ret_lag_ns = good ? now_ns - told_ns : -1;
-  return good ? told_ns : now_ns;
+  w->last_ns = good ? told_ns : now_ns;
+  return w->last_ns;
 }
 
 static void take_token(struct command_driver *driver, struct worker *w, const struct message *m, int64_t now_ns) {
@@ -318,6 +338,7 @@ static void replace_worker(struct command_driver *driver, struct worker *w, enum
   (void)snprintf(driver->last_words, sizeof driver->last_words, "%s", why);
   bool busy = w->state == WORKER_BUSY;
   driver->n_draining -= w->state == WORKER_DRAINING;
+  driver->n_starting -= w->state == WORKER_STARTING;
   stop_worker(w, 0);
   if (busy) fail_request(driver, w, outcome, driver->last_words);
   if (driver->n_restarts >= driver->restarts_max) return;
@@ -346,6 +367,10 @@ static bool take_message(struct command_driver *driver, struct worker *w, struct
     return false;
   }
   if (m.kind == MESSAGE_READY && w->state == WORKER_STARTING) take_ready(driver, w, line);
+  if (m.kind == MESSAGE_UNAVAILABLE && w->state == WORKER_STARTING) {
+    text_sanitise(ret_why, size, m.why.ptr, m.why.length);
+    return false;
+  }
   bool ends = m.kind == MESSAGE_DONE || m.kind == MESSAGE_ERROR;
   if (w->state == WORKER_DRAINING && m.id == w->id && ends) {
     w->state = WORKER_IDLE;
@@ -380,7 +405,7 @@ static bool take_lines(struct command_driver *driver, struct worker *w, const ch
 
 static void explain_end(struct worker *w, char *why, size_t size) {
   const struct timespec step = {.tv_nsec = 1000000};
-  for (int i = 0; i < 50 && child_running(&w->child); i++) (void)nanosleep(&step, NULL); /* its output ends a moment before it does */
+  for (int i = 0; i < 10 && child_running(&w->child); i++) (void)nanosleep(&step, NULL); /* its output ends a moment before it does */
   if (child_running(&w->child)) (void)snprintf(why, size, "the program closed its output");
   else if (w->child.exit_code > 128) (void)snprintf(why, size, "the program was ended by signal %d", w->child.exit_code - 128);
   else (void)snprintf(why, size, "the program ended with exit code %d", w->child.exit_code);
@@ -398,12 +423,23 @@ static bool read_worker(struct command_driver *driver, struct worker *w, char *w
 
 /* --- the driver --- */
 
+/* The end of their input tells programs to leave: they have stop_within for that, all of them together. */
+static void let_leave(struct command_driver *driver) {
+  const struct timespec step = {.tv_nsec = 2000000};
+  int64_t until_ns = clock_now(driver->options.clock) + driver->options.stop_within_ns;
+  for (uint32_t i = 0; i < driver->options.n_slots; i++)
+    while (driver->workers[i].state > WORKER_ENDED && child_running(&driver->workers[i].child) &&
+           clock_now(driver->options.clock) < until_ns)
+      (void)nanosleep(&step, NULL);
+}
+
 static void command_close(void *state) {
   struct command_driver *driver = state;
   if (driver == NULL) return;
-  for (uint32_t i = 0; driver->workers != NULL && i < driver->options.n_slots; i++) close_fds(&driver->workers[i]); /* all leave at once */
+  for (uint32_t i = 0; driver->workers != NULL && i < driver->options.n_slots; i++) close_fds(&driver->workers[i]);
+  if (driver->is_open) let_leave(driver);
   for (uint32_t i = 0; driver->workers != NULL && i < driver->options.n_slots; i++) {
-    stop_worker(&driver->workers[i], driver->options.stop_within_ns);
+    stop_worker(&driver->workers[i], 100000000);
     buffer_release(&driver->workers[i].line);
     buffer_release(&driver->workers[i].out);
   }
@@ -421,7 +457,7 @@ static void command_close(void *state) {
 static enum lynx_status starting_failed(const struct command_driver *driver, struct worker *w, const char *why, struct lynx_error *error) {
   const char *log = driver->options.log_path;
   if (!child_running(&w->child) && w->child.exit_code == driver->options.unavailable_exit)
-    return lynx_fail(error, LYNX_UNSUPPORTED, "'%s' says so by its exit code", driver->options.command[0]);
+    return lynx_fail(error, LYNX_UNSUPPORTED, "'%s' says so by its exit code %d", driver->options.command[0], w->child.exit_code);
   return lynx_fail(error, LYNX_IO, "'%s' was not ready: %s; what it printed is in %s", driver->options.command[0], why, log);
 }
 
@@ -447,7 +483,9 @@ static enum lynx_status wait_ready(struct command_driver *driver, struct worker 
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
       explain_end(w, why, sizeof why);
       return starting_failed(driver, w, why, error);
-    } else if (clock_now(driver->options.clock) > deadline_ns)
+    } else if (driver->options.stop != NULL && atomic_load(driver->options.stop) != 0)
+      return lynx_fail(error, LYNX_IO, "stopped while the program was starting");
+    else if (clock_now(driver->options.clock) > deadline_ns)
       return starting_failed(driver, w, "executor.start.ready_within is over", error);
     else (void)nanosleep(&step, NULL);
   }
@@ -479,6 +517,7 @@ static enum lynx_status command_open(const struct driver_options *options, void 
     command_close(driver);
     return status;
   }
+  driver->is_open = true;
   *ret_state = driver;
   return LYNX_OK;
 }
@@ -487,7 +526,7 @@ static int64_t command_describe(void *state, struct fact_list *facts) {
   struct command_driver *driver = state;
   for (size_t i = 0; i < driver->facts.n_items; i++) fact_add(facts, &driver->facts.items[i]);
   for (uint32_t i = 0; i < driver->options.n_slots; i++)
-    if (driver->workers[i].state >= WORKER_IDLE) return driver->workers[i].child.pid;
+    if (driver->workers[i].state >= WORKER_IDLE && child_running(&driver->workers[i].child)) return driver->workers[i].child.pid;
   return 0;
 }
 
@@ -542,14 +581,14 @@ static void send_request(struct command_driver *driver, struct worker *w, size_t
   int n_head = snprintf(head, sizeof head, "{\"run\":%lld,", (long long)w->id);
   struct bytes rest = driver->requests[input];
   struct iovec parts[] = {{head, (size_t)n_head}, {(void *)(uintptr_t)rest.ptr, rest.length}};
-  w->written_ns = clock_now(driver->options.clock);
-  ssize_t n = writev(w->to_fd, parts, 2);
+  w->written_ns = w->last_ns = clock_now(driver->options.clock);
+  ssize_t n = w->out.length > 0 ? 0 : writev(w->to_fd, parts, 2); /* behind what the program left of the one before */
   size_t done = n > 0 ? (size_t)n : 0, all = (size_t)n_head + rest.length;
   if (done < all) { /* a prompt larger than the pipe's room; the head always fits */
     if (done < (size_t)n_head) (void)buffer_append(&w->out, head + done, (size_t)n_head - done);
     size_t from = done > (size_t)n_head ? done - (size_t)n_head : 0;
     (void)buffer_append(&w->out, rest.ptr + from, rest.length - from);
-    w->watches_out = watch(driver, w, w->to_fd, EPOLLOUT, true);
+    if (!w->watches_out) w->watches_out = watch(driver, w, w->to_fd, EPOLLOUT, true);
   }
   keep_pending(driver, &(struct pending){.slot = w->slot, .at_ns = w->written_ns});
 }
@@ -579,16 +618,19 @@ static enum driver_answer command_issue(void *state, uint32_t slot, size_t input
 static void write_more(struct command_driver *driver, struct worker *w) {
   ssize_t n = write(w->to_fd, w->out.data, w->out.length);
   if (n > 0) buffer_drop_front(&w->out, (size_t)n);
-  if (w->out.length > 0 && (n > 0 || errno == EAGAIN)) return;
+  if (w->out.length > 0 && (n > 0 || errno == EAGAIN || errno == EINTR)) return;
   (void)epoll_ctl(driver->waiter.epoll, EPOLL_CTL_DEL, w->to_fd, NULL);
   w->watches_out = false;
 }
 
-/* A program cannot be told to stop: one that does not come to its end is replaced. */
-static void end_draining(struct command_driver *driver) {
-  int64_t now_ns = driver->n_draining > 0 ? clock_now(driver->options.clock) : 0;
-  for (uint32_t i = 0; i < driver->options.n_slots && driver->n_draining > 0; i++) {
+/* A program cannot be told to stop: one that does not come to its end is replaced; so is one that never becomes ready. */
+static void end_late(struct command_driver *driver) {
+  bool any = driver->n_draining > 0 || driver->n_starting > 0;
+  int64_t now_ns = any ? clock_now(driver->options.clock) : 0;
+  for (uint32_t i = 0; i < driver->options.n_slots && any; i++) {
     struct worker *w = &driver->workers[i];
+    if (w->state == WORKER_STARTING && now_ns - w->started_ns > driver->options.ready_within_ns)
+      replace_worker(driver, w, OUTCOME_EXECUTOR, "a process in its place was not ready within executor.start.ready_within");
     if (w->state == WORKER_DRAINING && now_ns - w->cut_off_ns > DRAIN_GRACE_NS)
       replace_worker(driver, w, OUTCOME_TIMEOUT, "it did not end after the time-out");
   }
@@ -610,7 +652,7 @@ static void command_reap(void *state, int64_t deadline_ns, driver_deliver *deliv
     if (p->failed) deadline_ns = 0;
   }
   driver->n_pending = 0;
-  end_draining(driver);
+  end_late(driver);
   restart_ended(driver);
   int n = wait_until(&driver->waiter, driver->options.clock, deadline_ns, events, EVENTS_AT_ONCE);
   for (int i = 0; i < n; i++) {

@@ -128,9 +128,17 @@ void piece_add_text(struct piece *piece, struct bytes raw) {
   piece->n_bytes += (uint32_t)(n < 0 ? (int64_t)raw.length : n);
 }
 
-int64_t piece_count(struct bytes raw) {
+static int64_t number_up_to(struct bytes raw, int64_t greatest) {
   int64_t value;
-  return number_int64(raw.ptr, raw.length, &value) && value >= 0 ? value : -1;
+  return number_int64(raw.ptr, raw.length, &value) && value >= 0 && value <= greatest ? value : -1;
+}
+
+int64_t piece_count(struct bytes raw) {
+  return number_up_to(raw, PIECE_TOKENS_MAX);
+}
+
+int64_t piece_nanoseconds(struct bytes raw) {
+  return number_up_to(raw, PIECE_NS_MAX);
 }
 
 int64_t piece_milliseconds(struct bytes raw) {

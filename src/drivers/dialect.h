@@ -10,6 +10,10 @@
 
 #include "drivers/exchange.h"
 
+/* More than any answer has: what a server claims beyond these is not believed, so that sums cannot overflow. */
+#define PIECE_TOKENS_MAX ((int64_t)1000000000)
+#define PIECE_NS_MAX ((int64_t)1000000000000000)
+
 /* What one piece of an answer said. */
 struct piece {
   bool is_json, is_done, carries_text, invalid_utf8, has_error, finished;
@@ -66,7 +70,8 @@ bool openai_embeddings_body(const struct dialect *dialect, const struct driver_o
 /* For the files of dialects: an empty piece; text that a piece carries; a duration in ns or ms, or -1. */
 void piece_init(struct piece *piece);
 void piece_add_text(struct piece *piece, struct bytes raw);
-int64_t piece_count(struct bytes raw);
+int64_t piece_count(struct bytes raw);       /* of tokens: up to PIECE_TOKENS_MAX, else -1 */
+int64_t piece_nanoseconds(struct bytes raw); /* up to PIECE_NS_MAX, else -1 */
 int64_t piece_milliseconds(struct bytes raw);
 
 #endif

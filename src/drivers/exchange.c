@@ -20,7 +20,8 @@ enum {
   LINE_MAX_BYTES = 1 << 20,
   CONNECTING_MAX = 64,
   FULL_QUEUE_PAUSE_NS = 1000000,
-  CLOSED_IN_A_ROW_MAX = 8
+  CLOSED_IN_A_ROW_MAX = 8,
+  TRY_AGAIN_EVERY = 256
 };
 
 enum connection_state { CLOSED, WAITING, CONNECTING, WRITING, READING, IDLE };
@@ -48,6 +49,8 @@ struct exchange {
   struct connection *connections; /* n_slots of them */
   uint32_t *waiting;              /* a ring of slots that may not connect yet */
   uint32_t waiting_from, n_waiting, n_connecting;
+  uint32_t connecting_max; /* of this thread */
+  uint32_t n_not_kept;
   uint32_t n_closed_under_us; /* kept connections in a row that were of no use */
   struct bytes *requests;     /* per input: head and body, ready to send */
   size_t n_requests, room;
@@ -96,7 +99,7 @@ static enum lynx_status raise_descriptor_limit(uint32_t n_slots, struct lynx_err
     (void)setrlimit(RLIMIT_NOFILE, &limit); /* what it is then is checked below */
     (void)getrlimit(RLIMIT_NOFILE, &limit);
   }
-  if (limit.rlim_cur >= (rlim_t)n_slots + 64) return LYNX_OK;
+  if (limit.rlim_cur >= (rlim_t)n_slots + 64) return LYNX_OK; /* of all load threads together */
   return lynx_fail(error, LYNX_LIMIT,
                    "regime.concurrency needs %u connections, and this process may open %llu files; raise it with ulimit -n", n_slots,
                    (unsigned long long)limit.rlim_cur);
@@ -108,8 +111,13 @@ enum lynx_status exchange_open(const struct driver_options *options, const struc
   exchange->options = *options;
   exchange->reader = *reader;
   exchange->reader_context = context;
+  uint32_t n_threads = options->n_slots > 0 && options->n_slots_in_all > options->n_slots
+                           ? (options->n_slots_in_all + options->n_slots - 1) / options->n_slots
+                           : 1;
+  exchange->connecting_max = CONNECTING_MAX / n_threads > 0 ? CONNECTING_MAX / n_threads : 1;
   exchange->waiter.epoll = -1;
-  enum lynx_status status = raise_descriptor_limit(options->n_slots, error);
+  enum lynx_status status = raise_descriptor_limit(options->n_slots_in_all > options->n_slots ? options->n_slots_in_all : options->n_slots,
+                                                   error);
   if (status == LYNX_OK) status = transport_resolve(options->endpoint, options->ca_file, &exchange->address, error);
   if (status == LYNX_OK && (exchange->waiter.epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)
     status = lynx_fail(error, LYNX_IO, "epoll: %s", strerror(errno));
@@ -170,10 +178,12 @@ void exchange_deliver(const struct exchange *exchange, const struct exchange_ans
 }
 
 void exchange_add_phase(struct exchange_answer *answer, const char *name, int64_t from_ns, int64_t took_ns) {
-  if (answer->end.n_phases == ANSWER_PHASES || took_ns < 0) return;
-  struct answer_phase *phase = &answer->phases[answer->end.n_phases++];
-  *phase = (struct answer_phase){.from_ns = from_ns, .took_ns = took_ns};
-  (void)snprintf(phase->name, sizeof phase->name, "%s", name);
+  size_t i = 0;
+  while (i < answer->end.n_phases && strcmp(answer->phases[i].name, name) != 0) i++;
+  if (i == ANSWER_PHASES || took_ns < 0) return;
+  if (i == answer->end.n_phases) answer->end.n_phases++;
+  answer->phases[i] = (struct answer_phase){.from_ns = from_ns, .took_ns = took_ns}; /* told again: it was not over then */
+  (void)snprintf(answer->phases[i].name, sizeof answer->phases[i].name, "%s", name);
   answer->end.phases = answer->phases;
 }
 
@@ -225,6 +235,7 @@ static void deliver_written(const struct exchange *exchange, uint32_t slot, int6
 /* The engine may issue the slot's next request from here: nothing of the connection is touched afterwards. */
 static void deliver_end(struct exchange *exchange, struct connection *c, int64_t at_ns) {
   c->busy = false;
+  text_redact(c->answer.end.reason, exchange->options.bearer); /* a server may repeat what it was sent */
   exchange->deliver(
       exchange->context,
       &(struct completion){.kind = COMPLETION_END, .slot = slot_of(exchange, c), .at_ns = at_ns, .read_lag_ns = -1, .end = &c->answer.end});
@@ -256,6 +267,19 @@ static void after_write(struct exchange *exchange, struct connection *c) {
   watch(exchange, c, EPOLLIN | (all && !c->transport.wants_write ? 0u : (uint32_t)EPOLLOUT));
 }
 
+static void start_connecting(struct exchange *exchange, struct connection *c);
+
+static bool retry_fresh(struct exchange *exchange, struct connection *c) {
+  /* A kept connection that the server closed before the first byte of the answer: its idle timer, not a failure. */
+  if (!c->reused || c->any_byte) return false;
+  exchange->n_closed_under_us++;
+  drop_connection(exchange, c);
+  c->reused = false;
+  begin_answer(exchange, c, c->answer.input, ANSWER_RETRIED);
+  start_connecting(exchange, c);
+  return true;
+}
+
 static void write_request(struct exchange *exchange, struct connection *c) {
   struct bytes request = request_of(exchange, c);
   bool first = c->written == 0;
@@ -274,7 +298,7 @@ static void write_request(struct exchange *exchange, struct connection *c) {
     return;
   }
   if (c->written == 0) {
-    fail_request(exchange, c, OUTCOME_CLOSED, c->transport.reason);
+    if (!retry_fresh(exchange, c)) fail_request(exchange, c, OUTCOME_CLOSED, c->transport.reason);
     return;
   }
   c->state = READING; /* it stopped listening: what it says about that is read next */
@@ -311,12 +335,12 @@ static bool open_connection(struct exchange *exchange, struct connection *c) {
 
 /* What fails at once is kept for the next reap, as issue may not deliver. */
 static void start_connecting(struct exchange *exchange, struct connection *c) {
-  if (exchange->n_connecting < CONNECTING_MAX) (void)open_connection(exchange, c);
+  if (exchange->n_connecting < exchange->connecting_max) (void)open_connection(exchange, c);
   else keep_waiting(exchange, c);
 }
 
 static void let_waiting_connect(struct exchange *exchange) {
-  while (exchange->n_waiting > 0 && exchange->n_connecting < CONNECTING_MAX) {
+  while (exchange->n_waiting > 0 && exchange->n_connecting < exchange->connecting_max) {
     struct connection *c = &exchange->connections[exchange->waiting[exchange->waiting_from]];
     exchange->waiting_from = (exchange->waiting_from + 1) % exchange->options.n_slots;
     exchange->n_waiting--;
@@ -432,22 +456,13 @@ static void finish_answer(struct exchange *exchange, struct connection *c) {
   else exchange->reader.judge(exchange->reader_context, answer, body);
   /* A server that always closes what it says it keeps (llama.cpp after a stream) would cost every request a wasted write. */
   if (c->reused) exchange->n_closed_under_us = 0;
+  else if (exchange->n_closed_under_us >= CLOSED_IN_A_ROW_MAX && ++exchange->n_not_kept % TRY_AGAIN_EVERY == 0)
+    exchange->n_closed_under_us = CLOSED_IN_A_ROW_MAX - 1; /* one is kept, to see whether that still holds */
   if (c->http.keep_alive && c->http.state == HTTP_DONE && exchange->n_closed_under_us < CLOSED_IN_A_ROW_MAX) {
     c->state = IDLE;
     watch(exchange, c, EPOLLIN);
   } else drop_connection(exchange, c);
   deliver_end(exchange, c, answer->at_ns);
-}
-
-static bool retry_fresh(struct exchange *exchange, struct connection *c) {
-  /* A kept connection that the server closed before the first byte of the answer: its idle timer, not a failure. */
-  if (!c->reused || c->any_byte) return false;
-  exchange->n_closed_under_us++;
-  drop_connection(exchange, c);
-  c->reused = false;
-  begin_answer(exchange, c, c->answer.input, ANSWER_RETRIED);
-  start_connecting(exchange, c);
-  return true;
 }
 
 static void read_failed(struct exchange *exchange, struct connection *c, enum transport_answer answer) {

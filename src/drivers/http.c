@@ -27,6 +27,7 @@ struct http_driver {
   const struct dialect *dialect;
   struct route route;
   struct exchange *exchange;
+  json_t *extra_members;
   const char *extra; /* the members of extra_body, without the braces; NULL: none */
   struct arena arena;
   int64_t *asked; /* per input: max_tokens */
@@ -36,6 +37,7 @@ static void http_close(void *state) {
   struct http_driver *driver = state;
   if (driver == NULL) return;
   exchange_close(driver->exchange);
+  json_decref(driver->extra_members);
   arena_release(&driver->arena);
   free(driver->asked);
   free(driver);
@@ -63,15 +65,15 @@ static void take_piece(struct http_driver *driver, struct exchange_answer *answe
     if (piece->total_tokens >= 0 && piece->prompt_tokens >= 0 && piece->total_tokens != piece->prompt_tokens + piece->output_tokens)
       end->flags |= ANSWER_USAGE_CONTRADICTS;
     if (driver->route.running_usage || (driver->options.continuous_usage && driver->dialect->continuous_usage)) {
-      end->flags |= ANSWER_TOKENS_TOLD;
+      /* Asked for is not given: usage that comes only at the end is spread over the events, like any. */
+      bool running = piece->carries_text || (end->flags & ANSWER_TOKENS_TOLD) != 0;
       int64_t more = piece->output_tokens - answer->tokens_before;
-      if (more < 0) end->flags |= ANSWER_USAGE_CONTRADICTS;
-      n_tokens = more > 0 && more <= UINT32_MAX ? (uint32_t)more : 0;
+      if (running && more < 0) end->flags |= ANSWER_USAGE_CONTRADICTS;
+      if (running) end->flags |= ANSWER_TOKENS_TOLD;
+      n_tokens = running && more > 0 ? (uint32_t)more : 0;
       answer->tokens_before = piece->output_tokens;
     }
   }
-  if (piece->carries_text && piece->output_tokens < 0)
-    answer->tokens_before += n_tokens; /* running usage was asked for and does not come */
   if (piece->carries_text && answer->n_text_events++ == 0 && piece->is_blank) end->flags |= ANSWER_BLANK_FIRST;
   exchange_add_phase(answer, "load", -1, piece->load_ns);
   exchange_add_phase(answer, "queue", -1, piece->queue_ns);
@@ -142,6 +144,11 @@ static void on_end(void *context, struct exchange_answer *answer, struct bytes b
     (void)snprintf(end->reason, sizeof end->reason, "the stream ended without [DONE] or a finish reason");
     return;
   }
+  if (!answer->finished && answer->n_text_events == 0 && end->output_tokens < 0) {
+    end->outcome = OUTCOME_PROTOCOL;
+    (void)snprintf(end->reason, sizeof end->reason, "200, but neither text, nor usage, nor a reason to finish");
+    return;
+  }
   if (answer->in_pieces && !answer->done && driver->route.has_done) end->flags |= ANSWER_NO_DONE;
   if (driver->options.route == ROUTE_EMBEDDINGS) return;
   if (end->output_tokens < 0) end->flags |= ANSWER_NO_USAGE;
@@ -164,7 +171,22 @@ static enum lynx_status read_extra(struct http_driver *driver, const char *text,
     if (dumped != NULL) driver->extra = arena_text(&driver->arena, dumped + 1, strlen(dumped) - 2);
     free(dumped);
   }
-  json_decref(extra);
+  driver->extra_members = status == LYNX_OK ? extra : NULL;
+  if (status != LYNX_OK) json_decref(extra);
+  return status;
+}
+
+/* What the contract states is not to be overridden behind its back. */
+static enum lynx_status check_extra(const struct http_driver *driver, const struct buffer *body, struct lynx_error *error) {
+  const char *name;
+  json_t *value, *root = json_parse(body->data, body->length, EXCHANGE_BODY_MAX, NULL);
+  enum lynx_status status = LYNX_OK;
+  json_object_foreach(driver->extra_members, name, value) if (status == LYNX_OK && json_object_get(root, name) != NULL)
+      status = lynx_fail(error, LYNX_INPUT,
+                         "workload.options.extra_body: found '%.60s', which the request has already; leave it out, and set the "
+                         "contract's own field where there is one",
+                         name);
+  json_decref(root);
   return status;
 }
 
@@ -197,6 +219,8 @@ static enum lynx_status http_prepare(void *state, const struct driver_input *inp
   for (size_t i = 0; i < n_inputs && status == LYNX_OK; i++) {
     buffer_clear(&body);
     bool good = driver->route.body(driver->dialect, &driver->options, &inputs[i], &body);
+    if (good && driver->extra != NULL && i == 0) status = check_extra(driver, &body, error);
+    if (status != LYNX_OK) break;
     if (good && driver->extra != NULL) {
       body.length--; /* the closing brace */
       good = buffer_printf(&body, ",%s}", driver->extra);

@@ -86,8 +86,8 @@ static enum lynx_status ask(const struct kserve_driver *driver, const char *path
   if (status == LYNX_OK && !json_is_object(*ret)) {
     json_decref(*ret);
     *ret = NULL;
-    status = lynx_fail(error, LYNX_INPUT, "%s answers %d and no JSON object: '%s'", url, code,
-                       text_sanitise(found, sizeof found, body.data, body.length));
+    text_redact(text_sanitise(found, sizeof found, body.data, body.length), driver->options.bearer);
+    status = lynx_fail(error, LYNX_INPUT, "%s answers %d and no JSON object: '%s'", url, code, found);
   }
   buffer_release(&body);
   return status;
@@ -122,7 +122,7 @@ static enum lynx_status read_server(struct kserve_driver *driver, struct lynx_er
   const char *wanted = driver->options.values[KSERVE_TENSORS];
   driver->binary = strcmp(wanted, "binary") == 0 || (strcmp(wanted, "auto") == 0 && binary);
   if (driver->binary && !binary)
-    return lynx_fail(error, LYNX_UNSUPPORTED,
+    return lynx_fail(error, LYNX_INPUT,
                      "the server does not list the extension binary_tensor_data (it has: %.200s); set workload.options.tensors: json",
                      list[0] != 0 ? list : "none");
   return LYNX_OK;
@@ -134,13 +134,15 @@ static enum lynx_status read_tensor(struct kserve_driver *driver, const json_t *
   const json_t *shape = json_object_get(object, "shape");
   char clean[100];
   if (name == NULL || type == NULL || !json_is_array(shape))
-    return lynx_fail(error, LYNX_INPUT, "an input in the model's metadata lacks its name, datatype or shape");
+    return lynx_fail(error, LYNX_INPUT, "the model's metadata: input '%.60s' lacks its name, datatype (found '%.20s') or shape",
+                     name != NULL ? name : "", type != NULL ? type : "");
   *ret = (struct tensor){.name = arena_copy(&driver->arena, name), .n_dims = json_array_size(shape)};
   text_sanitise(clean, sizeof clean, name, strlen(name));
   if (!tensor_type_parse(type, &ret->type))
-    return lynx_fail(error, LYNX_UNSUPPORTED, "input '%s' is of a datatype that is not made", clean);
+    return lynx_fail(error, LYNX_INPUT,
+                     "input '%s' is of datatype '%.20s'; BOOL, UINT8 to INT64, FP16, BF16, FP32, FP64 and BYTES are made", clean, type);
   if (ret->n_dims > TENSOR_DIMS)
-    return lynx_fail(error, LYNX_UNSUPPORTED, "input '%s' has %zu dimensions; at most %d are made", clean, ret->n_dims, TENSOR_DIMS);
+    return lynx_fail(error, LYNX_INPUT, "input '%s' has %zu dimensions; at most %d are made", clean, ret->n_dims, TENSOR_DIMS);
   for (size_t i = 0; i < ret->n_dims; i++) {
     const json_t *dim = json_array_get(shape, i);
     int64_t size = json_is_integer(dim) ? (int64_t)json_integer_value(dim) : -1;
@@ -156,14 +158,15 @@ static enum lynx_status read_model(struct kserve_driver *driver, struct lynx_err
   const json_t *inputs = json_object_get(root, "inputs"), *outputs = json_object_get(root, "outputs");
   size_t n_inputs = json_array_size(inputs), n_outputs = json_array_size(outputs);
   if (n_inputs > TENSORS_MAX || n_outputs > TENSORS_MAX)
-    status = lynx_fail(error, LYNX_UNSUPPORTED, "the model has %zu inputs and %zu outputs; at most %d are taken", n_inputs, n_outputs,
+    status = lynx_fail(error, LYNX_INPUT, "the model has %zu inputs and %zu outputs; at most %d are taken", n_inputs, n_outputs,
                        TENSORS_MAX);
   driver->declared = arena_alloc(&driver->arena, n_inputs + 1, sizeof *driver->declared);
   driver->outputs = arena_alloc(&driver->arena, n_outputs + 1, sizeof *driver->outputs);
-  for (size_t i = 0; i < n_inputs && status == LYNX_OK; i++, driver->n_inputs++)
+  for (size_t i = 0; i < n_inputs && status == LYNX_OK; i++)
     status = read_tensor(driver, json_array_get(inputs, i), &driver->declared[i], error);
   for (size_t i = 0; i < n_outputs && status == LYNX_OK; i++)
     driver->outputs[driver->n_outputs++] = arena_copy(&driver->arena, json_get_text(json_array_get(outputs, i), "name", ""));
+  driver->n_inputs = status == LYNX_OK ? n_inputs : 0;
   add_fact(driver, LAYER_APPLICATION, "kserve.model", json_get_text(root, "name", ""), driver->path);
   add_fact(driver, LAYER_RUNTIME, "kserve.platform", json_get_text(root, "platform", ""), driver->path);
   for (size_t i = 0; i < driver->n_inputs; i++) {
@@ -272,9 +275,18 @@ static bool write_request(const struct kserve_driver *driver, const struct tenso
 }
 
 static enum lynx_status choose_inputs(struct kserve_driver *driver, size_t index, const struct tensor_set *given, struct bytes text,
-                                      struct tensor *ret, struct lynx_error *error) {
+                                      struct arena *scratch, struct tensor *ret, struct lynx_error *error) {
   int64_t below = atoll(driver->options.values[KSERVE_BELOW]); /* checked: an integer in range */
+  size_t room = EXCHANGE_BODY_MAX;
   enum lynx_status status = LYNX_OK;
+  for (size_t i = 0; i < driver->n_inputs && given == NULL && status == LYNX_OK; i++) { /* before any of it is made */
+    size_t n = 0;
+    if (!tensor_bytes(&driver->declared[i], text.length, &n) || n > room)
+      status = lynx_fail(error, LYNX_LIMIT,
+                         "the model's inputs, as the contract sizes them, are more than %d bytes of a request (at '%.100s')",
+                         EXCHANGE_BODY_MAX, driver->declared[i].name);
+    else room -= n;
+  }
   for (size_t i = 0; i < driver->n_inputs && status == LYNX_OK; i++) {
     const struct tensor *found = given != NULL ? tensor_find(given, driver->declared[i].name) : NULL;
     ret[i] = driver->declared[i];
@@ -284,9 +296,9 @@ static enum lynx_status choose_inputs(struct kserve_driver *driver, size_t index
       status = lynx_fail(error, LYNX_INPUT, "workload.options.inputs: request %zu: '%.100s' is %s, and the model takes %s", index + 1,
                          ret[i].name, tensor_type_text(found->type), tensor_type_text(ret[i].type));
     else if (found != NULL) ret[i] = *found;
-    else status = tensor_fill(&ret[i], (uint64_t)driver->options.seed * 1000003 + index, below, text, &driver->arena, error);
+    else status = tensor_fill(&ret[i], (uint64_t)driver->options.seed * 1000003 + index, below, text, scratch, error);
     if (status == LYNX_OK && !driver->binary && (ret[i].type == TENSOR_FP16 || ret[i].type == TENSOR_BF16))
-      status = lynx_fail(error, LYNX_UNSUPPORTED, "input '%.100s' is %s, which JSON has no form for; set workload.options.tensors: binary",
+      status = lynx_fail(error, LYNX_INPUT, "input '%.100s' is %s, which JSON has no form for; set workload.options.tensors: binary",
                          ret[i].name, tensor_type_text(ret[i].type));
   }
   return status;
@@ -298,6 +310,7 @@ static enum lynx_status kserve_prepare(void *state, const struct driver_input *i
   size_t n_sets = 0, json_length;
   struct buffer body;
   char headers[120], path[600];
+  struct arena scratch = {0}; /* of one request */
   enum lynx_status status = LYNX_OK;
   const char *file = driver->options.values[KSERVE_INPUTS];
   if (file != NULL) status = tensor_read_file(file, &driver->arena, &sets, &n_sets, error);
@@ -306,8 +319,8 @@ static enum lynx_status kserve_prepare(void *state, const struct driver_input *i
   buffer_init(&body, EXCHANGE_BODY_MAX);
   for (size_t i = 0; i < n_inputs && status == LYNX_OK; i++) {
     buffer_clear(&body);
-    status = choose_inputs(driver, i, n_sets > 0 ? &sets[i % n_sets] : NULL, (struct bytes){inputs[i].prompt, inputs[i].length}, chosen,
-                           error);
+    status = choose_inputs(driver, i, n_sets > 0 ? &sets[i % n_sets] : NULL, (struct bytes){inputs[i].prompt, inputs[i].length}, &scratch,
+                           chosen, error);
     if (status == LYNX_OK && !write_request(driver, chosen, &body, &json_length))
       status = lynx_fail(error, LYNX_LIMIT, "input %zu makes a request of more than %d bytes", i, EXCHANGE_BODY_MAX);
     if (status != LYNX_OK) break;
@@ -318,7 +331,9 @@ static enum lynx_status kserve_prepare(void *state, const struct driver_input *i
                                  .headers = driver->binary ? headers : NULL,
                                  .body = {body.data, body.length}};
     status = exchange_add(driver->exchange, &post, error);
+    arena_release(&scratch);
   }
+  arena_release(&scratch);
   buffer_release(&body);
   return status;
 }
@@ -388,8 +403,10 @@ static enum lynx_status kserve_open(const struct driver_options *options, void *
   const struct tensor_sizes sizes = {options->values[KSERVE_SIZES]};
   const struct exchange_reader reader = {.framing = FRAMING_WHOLE, .piece = take_piece, .judge = judge};
   enum lynx_status status = tensor_sizes_check(&sizes, error);
-  if (status == LYNX_OK && (options->model[0] == 0 || strpbrk(options->model, "/?# \r\n") != NULL))
-    status = lynx_fail(error, LYNX_INPUT, "workload.model: '%.60s' where the kserve driver needs the model's name on the server",
+  if (status == LYNX_OK &&
+      (options->model[0] == 0 || strpbrk(options->model, "/?# \r\n") != NULL || (version != NULL && strpbrk(version, "/?# \r\n") != NULL)))
+    status = lynx_fail(error, LYNX_INPUT,
+                       "workload.model: '%.60s' where the kserve driver needs the model's name on the server, and its version a name too",
                        options->model);
   if (status == LYNX_OK) status = read_server(driver, error);
   if (status == LYNX_OK) status = read_model(driver, error);
@@ -408,6 +425,13 @@ static int64_t kserve_describe(void *state, struct fact_list *facts) {
   return 0;
 }
 
+/* Of what a server says: no more than a hundred years of nanoseconds, so that differences and sums fit. */
+static void add_total(int64_t *total, int64_t more) {
+  enum { YEARS = 100 };
+  const int64_t greatest = (int64_t)YEARS * 31536000 * 1000000000 / 2;
+  *total = more >= 0 && more <= greatest && *total <= greatest ? *total + more : greatest;
+}
+
 /* {"model_stats":[{"inference_stats":{"queue":{"count":1,"ns":2},...}}]}; of all versions that the server lists. */
 static size_t kserve_counters(void *state, struct driver_counter *ret, size_t room) {
   static const char *const names[] = {"queue", "compute_input", "compute_infer", "compute_output"};
@@ -422,8 +446,8 @@ static size_t kserve_counters(void *state, struct driver_counter *ret, size_t ro
     (void)snprintf(ret[n].name, sizeof ret[n].name, "%s", names[n]);
     for (size_t i = 0; i < json_array_size(models); i++) {
       const json_t *one = json_object_get(json_object_get(json_array_get(models, i), "inference_stats"), names[n]);
-      ret[n].n += json_get_int(one, "count", 0);
-      ret[n].sum_ns += json_get_int(one, "ns", 0);
+      add_total(&ret[n].n, json_get_int(one, "count", 0));
+      add_total(&ret[n].sum_ns, json_get_int(one, "ns", 0));
     }
   }
   json_decref(root);

@@ -75,9 +75,9 @@ static void visit_ollama(void *context, const struct bytes *path, int depth, enu
     } else if (bytes_equal(last, "done") && kind == JSON_SCAN_TRUE) piece->finished = piece->is_done = true;
     else if (bytes_equal(last, "eval_count")) piece->output_tokens = piece_count(raw);
     else if (bytes_equal(last, "prompt_eval_count")) piece->prompt_tokens = piece_count(raw);
-    else if (bytes_equal(last, "load_duration")) piece->load_ns = piece_count(raw);
-    else if (bytes_equal(last, "prompt_eval_duration")) piece->prefill_ns = piece_count(raw);
-    else if (bytes_equal(last, "eval_duration")) piece->decode_ns = piece_count(raw);
+    else if (bytes_equal(last, "load_duration")) piece->load_ns = piece_nanoseconds(raw);
+    else if (bytes_equal(last, "prompt_eval_duration")) piece->prefill_ns = piece_nanoseconds(raw);
+    else if (bytes_equal(last, "eval_duration")) piece->decode_ns = piece_nanoseconds(raw);
     else if (text && bytes_equal(last, "error")) take_error(piece, raw);
   } else if (depth == 2 && text && bytes_equal(path[0], "message")) {
     if (bytes_equal(last, "content")) take_text(piece, raw);

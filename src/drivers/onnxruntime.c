@@ -1,7 +1,7 @@
 /* The onnxruntime driver: a model in this process, by ONNX Runtime's C interface, without its header and without being built against it.
  *
  * Its table of functions never loses or moves a slot ("members never move", onnxruntime_c_api.cc); version 10 of it is asked for, which
- * every release from 1.10 on gives. The slots are named below. One session is shared; every request in flight has a thread of its own,
+ * every release from 1.10 on gives. The slots are named below. Each load thread has a session; every request in flight a thread of its own,
  * which calls Run, as a serving process does. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -239,14 +239,14 @@ static enum lynx_status load_library(struct ort_driver *driver, struct lynx_erro
   }
   if (driver->library == NULL)
     return lynx_fail(
-        error, LYNX_NOT_FOUND,
+        error, LYNX_INPUT,
         "ONNX Runtime cannot be loaded (%.200s); `pip install onnxruntime` brings it: name its capi/libonnxruntime.so.VERSION in "
         "workload.options.library or $LYNXBENCH_ORT_LIB",
         why);
   const struct ort_base *(*get_base)(void) = (const struct ort_base *(*)(void))(uintptr_t)dlsym(driver->library, "OrtGetApiBase");
   driver->base = get_base != NULL ? get_base() : NULL;
   driver->api = driver->base != NULL ? driver->base->get_api(ORT_INTERFACE) : NULL;
-  if (driver->api == NULL) return lynx_fail(error, LYNX_UNSUPPORTED, "the library is no ONNX Runtime of release 1.10 or later");
+  if (driver->api == NULL) return lynx_fail(error, LYNX_INPUT, "the library is no ONNX Runtime of release 1.10 or later");
   return LYNX_OK;
 }
 
@@ -275,6 +275,7 @@ static enum lynx_status set_options(struct ort_driver *driver, struct ort_sessio
 
 static enum lynx_status load_model(struct ort_driver *driver, struct lynx_error *error) {
   const void *const *api = driver->api;
+  lynx_assert(api != NULL);
   struct ort_session_options *o = NULL;
   const char *path = driver->options.values[OPTION_MODEL];
   enum lynx_status status = checked(driver, ORT(api, ORT_CREATE_ENV, int, const char *, struct ort_env **)(3, "lynxbench", &driver->env),
@@ -325,15 +326,15 @@ static enum lynx_status read_dimensions(struct ort_driver *driver, const struct 
   struct ort_status *failed = ORT(driver->api, ORT_ELEMENT_TYPE, const struct ort_tensor_info *, int *)(info, &element);
   if (failed == NULL) failed = ORT(driver->api, ORT_DIMENSIONS_COUNT, const struct ort_tensor_info *, size_t *)(info, &t->n_dims);
   if (failed == NULL && t->n_dims > TENSOR_DIMS)
-    return lynx_fail(error, LYNX_UNSUPPORTED, "input '%.100s' has %zu dimensions; at most %d are made", t->name, t->n_dims, TENSOR_DIMS);
+    return lynx_fail(error, LYNX_INPUT, "input '%.100s' has %zu dimensions; at most %d are made", t->name, t->n_dims, TENSOR_DIMS);
   if (failed == NULL)
     failed = ORT(driver->api, ORT_DIMENSIONS, const struct ort_tensor_info *, int64_t *, size_t)(info, t->dims, t->n_dims);
   if (failed == NULL)
     failed = ORT(driver->api, ORT_SYMBOLIC_DIMENSIONS, const struct ort_tensor_info *, const char **, size_t)(info, symbols, t->n_dims);
   if (failed != NULL) return checked(driver, failed, "the shape of an input", error);
   if (!type_of(element, &t->type))
-    return lynx_fail(error, LYNX_UNSUPPORTED,
-                     "input '%.100s' has elements of ONNX type %d, which are not made (text, complex and packed types)", t->name, element);
+    return lynx_fail(error, LYNX_INPUT, "input '%.100s' has elements of ONNX type %d, which are not made (text, complex and packed types)",
+                     t->name, element);
   for (size_t i = 0; i < t->n_dims; i++)
     if (t->dims[i] < 0) t->dims[i] = tensor_size_of(&sizes, t->name, i, symbols[i]);
   return LYNX_OK;
@@ -352,7 +353,7 @@ static enum lynx_status read_input(struct ort_driver *driver, size_t index, stru
     status = checked(driver,
                      ORT(driver->api, ORT_CAST_TO_TENSOR_INFO, const struct ort_type_info *, const struct ort_tensor_info **)(type, &info),
                      "an input", error);
-  if (status == LYNX_OK && info == NULL) status = lynx_fail(error, LYNX_UNSUPPORTED, "input '%.100s' is no tensor", ret->name);
+  if (status == LYNX_OK && info == NULL) status = lynx_fail(error, LYNX_INPUT, "input '%.100s' is no tensor", ret->name);
   if (status == LYNX_OK) status = read_dimensions(driver, info, ret, error);
   if (type != NULL) ORT_RELEASE(driver->api, ORT_RELEASE_TYPE_INFO, type);
   return status;
@@ -364,8 +365,8 @@ static enum lynx_status read_signature(struct ort_driver *driver, struct lynx_er
     failed = ORT(driver->api, ORT_OUTPUT_COUNT, const struct ort_session *, size_t *)(driver->session, &driver->n_outputs);
   if (failed != NULL) return checked(driver, failed, "the model's inputs", error);
   if (driver->n_inputs > TENSORS_MAX || driver->n_outputs == 0 || driver->n_outputs > OUTPUTS_MAX)
-    return lynx_fail(error, LYNX_UNSUPPORTED, "the model has %zu inputs and %zu outputs; at most %d and from 1 to %d are taken",
-                     driver->n_inputs, driver->n_outputs, TENSORS_MAX, OUTPUTS_MAX);
+    return lynx_fail(error, LYNX_INPUT, "the model has %zu inputs and %zu outputs; at most %d and from 1 to %d are taken", driver->n_inputs,
+                     driver->n_outputs, TENSORS_MAX, OUTPUTS_MAX);
   driver->declared = arena_alloc(&driver->arena, driver->n_inputs + 1, sizeof *driver->declared);
   driver->input_names = arena_alloc(&driver->arena, driver->n_inputs + 1, sizeof *driver->input_names);
   enum lynx_status status = LYNX_OK;
@@ -498,6 +499,7 @@ static enum lynx_status make_value(struct ort_driver *driver, const struct tenso
 
 static enum lynx_status make_request(struct ort_driver *driver, size_t index, const struct tensor_set *given, struct lynx_error *error) {
   struct ort_input *request = &driver->requests[index];
+  /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what is meant */
   request->values = arena_alloc(&driver->arena, driver->n_inputs + 1, sizeof *request->values);
   int64_t below = atoll(driver->options.values[OPTION_BELOW]);
   enum lynx_status status = LYNX_OK;

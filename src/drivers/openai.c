@@ -77,7 +77,7 @@ void openai_read(struct piece *ret, const char *data, size_t length) {
  * stand behind the delta, so both are kept until the end. */
 struct response_event {
   struct piece *piece;
-  struct bytes type, delta;
+  struct bytes type, delta, message;
 };
 
 static void visit_response(void *context, const struct bytes *path, int depth, enum json_scan_kind kind, struct bytes raw) {
@@ -87,6 +87,7 @@ static void visit_response(void *context, const struct bytes *path, int depth, e
   if (depth == 0) return;
   if (depth == 1 && text && bytes_equal(path[0], "type")) event->type = raw;
   else if (depth == 1 && text && bytes_equal(path[0], "delta")) event->delta = raw;
+  else if (depth == 1 && text && bytes_equal(path[0], "message")) event->message = raw;
   else if (depth == 1 && text && bytes_equal(path[0], "status"))
     piece->finished = bytes_equal(raw, "completed") || bytes_equal(raw, "incomplete");
   else if (bytes_equal(path[0], "error") && kind != JSON_SCAN_NULL) take_error(piece, path, depth, kind, raw);
@@ -108,8 +109,11 @@ void responses_read(struct piece *ret, const char *data, size_t length) {
     return;
   }
   ret->is_json = json_scan(data, length, visit_response, &event);
-  if (bytes_equal(event.type, "error")) ret->has_error = true;
-  else if (bytes_equal(event.type, "response.completed") || bytes_equal(event.type, "response.incomplete")) ret->finished = true;
+  if (bytes_equal(event.type, "error")) {
+    ret->has_error = true;
+    if (ret->error[0] == 0)
+      text_sanitise(ret->error, sizeof ret->error, event.message.ptr != NULL ? event.message.ptr : "", event.message.length);
+  } else if (bytes_equal(event.type, "response.completed") || bytes_equal(event.type, "response.incomplete")) ret->finished = true;
   else if (event.delta.length == 0) return;
   else if (bytes_equal(event.type, "response.output_text.delta")) {
     ret->content = event.delta;

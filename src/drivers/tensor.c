@@ -1,6 +1,6 @@
 #include "drivers/tensor.h"
 
-#include <errno.h>
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,19 +90,40 @@ static enum lynx_status count_elements(const struct tensor *t, size_t *ret, stru
   return LYNX_OK;
 }
 
-static uint16_t half_of(float value) { /* exact for what is put in: a multiple of 1/512 below 1 */
+bool tensor_bytes(const struct tensor *t, size_t text_length, size_t *ret) {
+  size_t n = 0, each = t->type == TENSOR_BYTES ? text_length + 4 : types[t->type].bytes;
+  return count_elements(t, &n, NULL) == LYNX_OK && !__builtin_mul_overflow(n, each, ret) && *ret <= TENSOR_SET_MAX;
+}
+
+/* To the nearest half, ties to even; what is too large becomes infinite, and is told by the caller. */
+static uint16_t half_of(float value) {
+  uint32_t bits, sign;
+  memcpy(&bits, &value, sizeof bits);
+  sign = bits >> 16 & 0x8000;
+  bits &= 0x7fffffff;
+  if (bits >= 0x7f800000) return (uint16_t)(sign | 0x7c00 | (bits > 0x7f800000 ? 0x200 : 0));
+  int exponent = (int)(bits >> 23) - 127;
+  if (exponent > 15) return (uint16_t)(sign | 0x7c00);
+  if (exponent < -25) return (uint16_t)sign;
+  uint32_t fraction = (bits & 0x7fffff) | 0x800000,
+           shift = exponent < -14 ? (uint32_t)(-1 - exponent) : 13; /* below -14: without a leading one */
+  uint32_t kept = fraction >> shift, rest = fraction & (((uint32_t)1 << shift) - 1), tie = (uint32_t)1 << (shift - 1);
+  kept += rest > tie || (rest == tie && (kept & 1) != 0);
+  return (uint16_t)(sign +
+                    (exponent < -14 ? kept : kept + ((uint32_t)(exponent + 14) << 10))); /* a carry goes into the exponent, as it should */
+}
+
+static uint16_t brain_half_of(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
-  uint32_t exponent = bits >> 23 & 0xff, fraction = bits & 0x7fffff;
-  if (exponent < 113) return (uint16_t)(bits >> 16 & 0x8000);
-  return (uint16_t)((bits >> 16 & 0x8000) | ((exponent - 112) << 10) | fraction >> 13);
+  if ((bits & 0x7fffffff) > 0x7f800000) return (uint16_t)(bits >> 16 | 0x40);
+  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 static void put_element(enum tensor_type type, char *to, double value) {
   float single = (float)value;
   int64_t whole = (int64_t)value;
   uint16_t half;
-  uint32_t bits;
   switch (type) {
     case TENSOR_FP64: memcpy(to, &value, sizeof value); break;
     case TENSOR_FP32: memcpy(to, &single, sizeof single); break;
@@ -111,8 +132,7 @@ static void put_element(enum tensor_type type, char *to, double value) {
       memcpy(to, &half, sizeof half);
       break;
     case TENSOR_BF16:
-      memcpy(&bits, &single, sizeof bits);
-      half = (uint16_t)(bits >> 16);
+      half = brain_half_of(single);
       memcpy(to, &half, sizeof half);
       break;
     default: memcpy(to, &whole, types[type].bytes); /* little-endian: the low bytes come first */
@@ -205,6 +225,9 @@ static enum lynx_status flatten(struct flattening *f, const json_t *value, int d
     if (!is_float(type) && (whole > greatest || whole < (is_signed ? -greatest - 1 : 0)))
       return lynx_fail(f->error, LYNX_INPUT, "tensor '%.100s': %lld does not fit into %s", f->tensor->name, (long long)whole,
                        types[type].name);
+    double largest = type == TENSOR_FP16 ? 65504 : type == TENSOR_FP64 ? DBL_MAX : FLT_MAX;
+    if (is_float(type) && !(number >= -largest && number <= largest))
+      return lynx_fail(f->error, LYNX_INPUT, "tensor '%.100s': %g does not fit into %s", f->tensor->name, number, types[type].name);
     if (is_float(type)) put_element(type, element, number);
     else memcpy(element, &whole, types[type].bytes);
     good = buffer_append(f->out, element, types[type].bytes);
@@ -284,6 +307,7 @@ enum lynx_status tensor_read_file(const char *path, struct arena *arena, struct 
     status = lynx_fail(error, LYNX_INPUT, "no line {\"inputs\": [...]} in it");
   }
   if (status == LYNX_OK) {
+    lynx_assert(sets != NULL);
     *ret = arena_alloc(arena, n, sizeof **ret);
     memcpy(*ret, sets, n * sizeof **ret);
     *ret_n = n;

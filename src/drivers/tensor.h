@@ -58,6 +58,9 @@ int64_t tensor_size_of(const struct tensor_sizes *sizes, const char *tensor, siz
 enum lynx_status tensor_fill(struct tensor *tensor, uint64_t seed, int64_t integers_below, struct bytes text, struct arena *arena,
                              struct lynx_error *error) LYNX_MUST_CHECK;
 
+/* How many bytes tensor_fill makes of a declared tensor, with texts of that length; false: more than there is room for. */
+bool tensor_bytes(const struct tensor *tensor, size_t text_length, size_t *ret);
+
 /* A file with a request a line: {"inputs": [{"name", "shape", "datatype", "data"}, ...]}. */
 enum lynx_status tensor_read_file(const char *path, struct arena *arena, struct tensor_set **ret, size_t *ret_n,
                                   struct lynx_error *error) LYNX_MUST_CHECK;

@@ -7,6 +7,8 @@
 #ifndef LOAD_DRIVER_H
 #define LOAD_DRIVER_H
 
+#include <stdatomic.h>
+
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fact.h"
@@ -121,6 +123,8 @@ struct driver_options {
   double temperature;
   int64_t seed;
   uint32_t n_slots;           /* requests in flight at most */
+  uint32_t n_slots_in_all;    /* of all load threads together */
+  const atomic_int *stop;     /* not 0: the user wants to stop; waits are cut short. NULL: never */
   const char *const *command; /* of the program to run, NULL-terminated; NULL: none */
   const char *log_path;       /* where what it prints goes */
   int64_t ready_within_ns, stop_within_ns;

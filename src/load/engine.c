@@ -57,7 +57,8 @@ static enum phase phase_at(const struct engine_plan *plan, int64_t scheduled_ns)
   return scheduled_ns < plan->warm_up_ns + plan->counted_ns ? PHASE_COUNTED : PHASE_TAIL;
 }
 
-static void finish(struct engine *engine, uint32_t index, int64_t at_ns, const struct answer_end *end) {
+/* seen_ns: when we knew of it, from which on the slot's next request can be due. */
+static void finish(struct engine *engine, uint32_t index, int64_t at_ns, int64_t seen_ns, const struct answer_end *end) {
   struct slot *slot = &engine->slots[index];
   struct request_row *row = &slot->row;
   struct engine_progress *progress = engine->plan->progress;
@@ -80,7 +81,7 @@ static void finish(struct engine *engine, uint32_t index, int64_t at_ns, const s
   slot->busy = false;
   engine->deadlines_ns[index] = INT64_MAX;
   bool nobody = end->outcome == OUTCOME_REFUSED || end->outcome == OUTCOME_EXECUTOR;
-  engine->closed_ready[index] = nobody ? at_ns + REFUSED_PAUSE_NS : at_ns;
+  engine->closed_ready[index] = nobody ? seen_ns + REFUSED_PAUSE_NS : seen_ns;
   if (engine->plan->think_mean_ns > 0) engine->closed_ready[index] += random_exponential_ns(&engine->thinking, engine->plan->think_mean_ns);
   engine->batch_ready_ns = engine->closed_ready[index] > engine->batch_ready_ns ? engine->closed_ready[index] : engine->batch_ready_ns;
   engine->free_slots[engine->n_free++] = index;
@@ -118,7 +119,9 @@ static void deliver(void *context, const struct completion *completion) {
         (void)buffer_append(&row->answer, completion->content.ptr, completion->content.length); /* cut at its limit */
       break;
     }
-    case COMPLETION_END: finish(engine, completion->slot, at, completion->end); break;
+    case COMPLETION_END:
+      finish(engine, completion->slot, at, completion->read_lag_ns > 0 ? at + completion->read_lag_ns : at, completion->end);
+      break;
   }
 }
 
@@ -231,7 +234,7 @@ static int64_t send_due_closed(struct engine *engine, int64_t now) {
 static void give_up(struct engine *engine, uint32_t index, int64_t now, enum outcome outcome) {
   engine->driver->cancel(engine->state, index);
   struct answer_end end = {.outcome = outcome, .prompt_tokens = -1, .output_tokens = -1};
-  finish(engine, index, now, &end);
+  finish(engine, index, now, now, &end);
 }
 
 static void scan_timeouts(struct engine *engine, int64_t now) {
@@ -296,7 +299,7 @@ static void keep_unsent(struct engine *engine, int64_t due_before_ns, int64_t en
     begin(engine, index, (int64_t)engine->next_arrival, at);
     struct answer_end end = {
         .outcome = OUTCOME_UNFINISHED, .prompt_tokens = -1, .output_tokens = -1, .reason = "never sent: no slot was free until the end"};
-    finish(engine, index, end_ns, &end);
+    finish(engine, index, end_ns, end_ns, &end);
     engine->n_cut_off++;
   }
 }

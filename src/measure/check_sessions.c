@@ -21,6 +21,10 @@ static enum lynx_status make_other_inputs(struct run *run, bool caching, struct 
   if (caching) other.workload.prompts.count = (int64_t)2 * CHECK_PROMPTS;
   if (caching) other.workload.output_distribution = LENGTH_FIXED;
   if (caching) other.workload.prompts.distribution = LENGTH_FIXED;
+  if (caching && other.workload.prompts.format != PROMPTS_TEXT) { /* words will do: what counts is that they are new */
+    other.workload.prompts.format = PROMPTS_TEXT;
+    other.workload.prompts.file = NULL;
+  }
   enum lynx_status status = inputs_make(&other, run->bearer, ret, run->error);
   if (status != LYNX_OK || !caching) return status;
   ret->n_order = (size_t)3 * CHECK_PROMPTS;
@@ -34,7 +38,8 @@ enum lynx_status run_checks(struct run *run, size_t precision) {
   const struct contract *c = &run->contract;
   enum lynx_status status = LYNX_OK;
   bool complete, caching = wants(c, "caching") || wants(c, "prefix"), /* a search and a trace have no other prompts at the same load */
-      seed = wants(c, "seed") && c->regime.load != LOAD_SATURATION && c->regime.load != LOAD_REPLAY;
+      seed = wants(c, "seed") && c->regime.load != LOAD_SATURATION && c->regime.load != LOAD_REPLAY &&
+             c->workload.prompts.format == PROMPTS_TEXT; /* another seed takes the same prompts of a file again */
   if (run->skip[precision] || run->driver->in_process) return LYNX_OK;
   for (int k = 0; k < 2 && status == LYNX_OK && !run_is_over(run); k++) {
     if (!(k == 0 ? caching : seed)) continue;

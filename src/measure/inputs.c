@@ -271,6 +271,11 @@ static enum lynx_status take_listed(struct making *m, const struct prompt_list *
     *input = (struct driver_input){.prompt = arena_text(&inputs->arena, prompt->text, prompt->length), .length = prompt->length};
     input->output_tokens = output_tokens_of(m, prompt);
     status = account(m, prompt->length);
+    int api = m->contract->workload.api;
+    if (status == LYNX_OK && prompt->image != NULL && api != API_CHAT && api != API_NATIVE && api != API_NATIVE_CHAT) {
+      lynx_error_at(m->error, path, 0, NULL);
+      status = lynx_fail(m->error, LYNX_INPUT, "a prompt of it has a picture, and this route takes none; set workload.api: chat");
+    }
     if (status == LYNX_OK && prompt->image != NULL) status = add_picture(m, input, prompt->image, i);
   }
   if (list->n_skipped > 0)

@@ -52,6 +52,10 @@ enum lynx_status word_list_read(const char *text, size_t length, struct word_lis
     json_object_foreach((json_t *)(uintptr_t)vocabulary, token, value) add_word(ret, token, word_piece);
   for (size_t i = 0; json_is_array(vocabulary) && i < json_array_size(vocabulary); i++) /* Unigram: [token, score] */
     add_word(ret, json_string_value(json_array_get(json_array_get(vocabulary, i), 0)), word_piece);
+  const json_t *normaliser = json_object_get(root, "normalizer"), *steps = json_object_get(normaliser, "normalizers");
+  ret->prepends = strcmp(json_get_text(normaliser, "type", ""), "Prepend") == 0; /* as Llama 2's and Mistral's do */
+  for (size_t i = 0; i < json_array_size(steps); i++)
+    ret->prepends = ret->prepends || strcmp(json_get_text(json_array_get(steps, i), "type", ""), "Prepend") == 0;
   json_decref(root);
   if (ret->n_words >= WORDS_LEAST) return LYNX_OK;
   return lynx_fail(
@@ -68,7 +72,8 @@ void word_list_release(struct word_list *list) {
 
 bool word_list_text(const struct word_list *list, struct random_stream *random, int64_t n, struct buffer *ret) {
   bool good = true;
-  for (int64_t i = 0; i < n && good; i++) good = buffer_text(ret, list->words[random_below(random, list->n_words)]);
+  for (int64_t i = 0; i < n && good; i++)
+    good = buffer_text(ret, list->words[random_below(random, list->n_words)] + (i == 0 && list->prepends ? 1 : 0));
   return good;
 }
 

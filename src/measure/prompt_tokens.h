@@ -15,6 +15,7 @@ struct word_list {
   struct arena arena;
   const char **words;
   size_t n_words;
+  bool prepends; /* the tokenizer puts a blank before the text by itself */
 };
 
 enum { WORDS_LEAST = 16 };

@@ -259,6 +259,12 @@ static enum lynx_status run_on_executor(struct run *run, const struct session_pl
   return status;
 }
 
+static enum lynx_status mark_interrupted(struct run *run, struct bundle_session *row) {
+  row->status = "interrupted";
+  row->start_realtime_ns = run_realtime(run);
+  return bundle_put_session(run->bundle, row, run->error);
+}
+
 static enum lynx_status open_driver(struct run *run, const struct session_plan *plan, struct lynx_error *error) {
   struct setup_request request = {.contract = &run->contract,
                                   .driver = run->driver,
@@ -269,8 +275,14 @@ static enum lynx_status open_driver(struct run *run, const struct session_plan *
                                   .concurrency = plan->concurrency,
                                   .inputs = plan->inputs->items,
                                   .n_inputs = plan->inputs->n_items,
-                                  .clock = run->request->clock};
-  return setup_open(&request, &run->setup, error);
+                                  .clock = run->request->clock,
+                                  .stop = run->request->stop};
+  enum lynx_status status = setup_open(&request, &run->setup, error);
+  if (status != LYNX_OK || run->driver->describe == NULL) return status;
+  struct fact_list unused = {0}; /* the process is a new one in every session; its facts are captured in the first and the last */
+  run->workload_pid = run->driver->describe(run->setup.states[0], &unused);
+  fact_list_release(&unused);
+  return status;
 }
 
 enum lynx_status run_session(struct run *run, const struct session_plan *plan, bool *ret_complete) {
@@ -285,20 +297,21 @@ enum lynx_status run_session(struct run *run, const struct session_plan *plan, b
   if (!run->driver->in_process && !run->running_for_next)
     status = service_start(&run->service, name, arena_printf(&run->arena, "%s.executor.log", run->request->out_path), &why);
   run->running_for_next = false;
-  if (status != LYNX_OK && atomic_load(run->request->stop) != 0) {
-    row.status = "interrupted";
-    row.start_realtime_ns = run_realtime(run);
-    status = bundle_put_session(run->bundle, &row, run->error);
-  } else if (status == LYNX_UNSUPPORTED) status = mark_unavailable(run, &row, plan->precision, why.message);
+  if (status != LYNX_OK && atomic_load(run->request->stop) != 0) status = mark_interrupted(run, &row);
+  else if (status == LYNX_UNSUPPORTED) status = mark_unavailable(run, &row, plan->precision, why.message);
   else if (status != LYNX_OK) {
     *run->error = why;
     run->outcome->executor_failed = status == LYNX_IO || status == LYNX_NOT_FOUND;
-  } else if ((status = open_driver(run, plan, &why)) == LYNX_UNSUPPORTED)
-    status = mark_unavailable(run, &row, plan->precision, why.message);
-  else if (status != LYNX_OK) {
-    *run->error = why;
-    run->outcome->executor_failed = status == LYNX_IO;
-  } else status = run_on_executor(run, plan, &row, ret_complete);
+  } else {
+    status = open_driver(run, plan, &why);
+    if (status != LYNX_OK && atomic_load(run->request->stop) != 0) status = mark_interrupted(run, &row);
+    else if (status == LYNX_UNSUPPORTED) status = mark_unavailable(run, &row, plan->precision, why.message);
+    else if (status != LYNX_OK) {
+      *run->error = why;
+      run->outcome->executor_failed = status == LYNX_IO || status == LYNX_NOT_FOUND;
+    } else status = run_on_executor(run, plan, &row, ret_complete);
+  }
+  run->workload_pid = 0;
   setup_close(&run->setup);
   run->running_for_next = status == LYNX_OK && *ret_complete && plan->keep_running && !run_is_over(run);
   if (!run->running_for_next) service_stop(&run->service);
@@ -349,9 +362,14 @@ static enum lynx_status put_input(struct run *run, size_t index) {
   }
   digest_update(&digest, input->image, n_image);
   digest_final(&digest, sum);
-  text = arena_printf(&run->arena, "%.*s\n[and a picture: a data URL of %zu bytes, SHA-256 %s]",
-                      (int)(input->length < 1000000 ? input->length : 1000000), input->prompt, n_image, digest_hex(sum, hex));
-  return bundle_put_input(run->bundle, (int64_t)index, text, strlen(text), run->error);
+  struct buffer whole;
+  buffer_init(&whole, input->length + 256);
+  enum lynx_status status = lynx_fail(NULL, LYNX_LIMIT, "too long");
+  if (buffer_append(&whole, input->prompt, input->length) &&
+      buffer_printf(&whole, "\n[and a picture: a data URL of %zu bytes, SHA-256 %s]", n_image, digest_hex(sum, hex)))
+    status = bundle_put_input(run->bundle, (int64_t)index, whole.data, whole.length, run->error);
+  buffer_release(&whole);
+  return status;
 }
 
 static enum lynx_status put_intent(struct run *run) {
@@ -360,7 +378,7 @@ static enum lynx_status put_intent(struct run *run) {
   (void)gethostname(host, sizeof host - 1); /* an unnamed host stays unnamed */
   const struct {
     const char *key, *value;
-  } meta[] = {{"format", "lynx bundle 1"},
+  } meta[] = {{"format", "lynx bundle 2"},
               {"tool", "lynxbench " LYNX_VERSION},
               {"contract", NULL},
               {"contract_digest", digest},
@@ -392,8 +410,8 @@ static enum lynx_status prepare(struct run *run) {
     return lynx_fail(run->error, LYNX_INPUT, "the contract has %zu errors; `lynxbench lint` lists them", problems.n_errors);
   setup_check(&run->contract, &problems);
   if (problems.n_errors > 0)
-    return lynx_fail(run->error, LYNX_INPUT, "%s: %s", problems.items[problems.n_items - 1].field,
-                     problems.items[problems.n_items - 1].found);
+    return lynx_fail(run->error, LYNX_INPUT, "%s: found %s; accepted: %s", problems.items[problems.n_items - 1].field,
+                     problems.items[problems.n_items - 1].found, problems.items[problems.n_items - 1].accepted);
   run->driver = drivers_find(run->contract.workload.driver);
   enum lynx_status status = setup_key(&run->contract, &run->arena, &run->bearer, run->error);
   if (status != LYNX_OK) return status;
@@ -410,7 +428,11 @@ static enum lynx_status prepare(struct run *run) {
     buffer_release(&text);
     if (status != LYNX_OK) return status;
   }
+  if (run->request->observe) return status; /* nothing is asked */
   status = inputs_make(&run->contract, run->bearer, &run->inputs, run->error);
+  if (status == LYNX_IO && run->contract.workload.prompts.tokenizer != NULL &&
+      strcmp(run->contract.workload.prompts.tokenizer, "server") == 0)
+    run->outcome->executor_failed = true;
   bool searches = run->contract.regime.load == LOAD_SATURATION, looks = contract_states(&run->contract, "method.precision_target");
   if (!searches && !looks) run->n_sessions_planned = run->contract.method.sessions * (int64_t)run->contract.precisions.n_items;
   return status;
@@ -461,7 +483,7 @@ static enum lynx_status look(struct run *run, int64_t n_sessions, bool *ret_reac
     const struct result_precision *r = &result.precisions[p];
     if (r->unavailable) continue;
     const struct interval *rate = result_throughput(r);
-    double half = rate->bounded ? (rate->high - rate->low) / 2 / rate->estimate : INFINITY;
+    double half = rate->bounded && rate->estimate > 0 ? (rate->high - rate->low) / 2 / rate->estimate : INFINITY;
     /* Sessions that agree to the last request are no surer than one request in so many. */
     double counted = r->n_complete > 0 ? (double)r->n_counted / (double)r->n_complete : 0, one = counted > 0 ? 1 / counted : INFINITY;
     half = half > one ? half : one;

@@ -134,12 +134,20 @@ static enum lynx_status write_answer(struct session_run *session, const struct r
   return status;
 }
 
+/* A server may repeat what it was asked in what it says of a failure. */
+static const char *reason_of(const struct run *run, const struct request_row *row) {
+  bool own_words = row->outcome == OUTCOME_OK || row->outcome == OUTCOME_REFUSED || row->outcome == OUTCOME_TLS ||
+                   row->outcome == OUTCOME_CLOSED || row->outcome == OUTCOME_UNFINISHED || row->outcome == OUTCOME_ABANDONED ||
+                   row->reason[0] == 0;
+  return own_words || !run->contract.workload.prompts.withhold ? row->reason : "withheld, as it may repeat a prompt";
+}
+
 static enum lynx_status write_row(struct session_run *session, const struct request_row *row) {
   struct bundle_request r = {.session = session->id,
                              .id = row->id,
                              .phase = phase_text(row->phase),
                              .outcome = outcome_text(row->outcome),
-                             .reason = row->reason,
+                             .reason = reason_of(session->run, row),
                              .http_status = row->http_status,
                              .input = (int64_t)row->input,
                              .scheduled_ns = row->scheduled_ns,

@@ -26,13 +26,14 @@ static void check_options(const struct contract *c, const struct driver *driver,
   const char **values = arena_alloc(problems->arena, driver->n_options + 1, sizeof *values), *key = "";
   struct lynx_error why = {0};
   if (driver_read_options(driver, given->keys, given->values, given->n_items, values, &key, &why) != LYNX_OK) {
-    refuse(problems, arena_printf(problems->arena, "workload.options.%s", key), arena_copy(problems->arena, why.message), "");
+    refuse(problems, arena_printf(problems->arena, "workload.options.%s", key), arena_copy(problems->arena, why.message),
+           "what `lynxbench lint --drivers` lists");
     return;
   }
   if (strcmp(driver->name, "http") != 0) return;
   struct route route;
   if (dialect_route(dialect_find(values[0]), route_of(c), c->workload.stream, &route, &why) != LYNX_OK)
-    refuse(problems, "workload.api", arena_copy(problems->arena, why.message), "");
+    refuse(problems, "workload.api", arena_copy(problems->arena, why.message), "a route that the server has");
 }
 
 void setup_check(const struct contract *c, struct problem_list *problems) {
@@ -68,6 +69,12 @@ void setup_check(const struct contract *c, struct problem_list *problems) {
 
 /* --- keys --- */
 
+static size_t key_length(const char *text, size_t length) {
+  size_t n = 0;
+  while (n < length && text[n] > ' ' && text[n] < 127) n++;
+  return n;
+}
+
 enum lynx_status setup_key(const struct contract *c, struct arena *arena, const char **ret, struct lynx_error *error) {
   const struct contract_workload *w = &c->workload;
   const struct root root = {""};
@@ -75,14 +82,17 @@ enum lynx_status setup_key(const struct contract *c, struct arena *arena, const 
   *ret = NULL;
   if (w->api_key_env != NULL) {
     *ret = getenv(w->api_key_env);
-    if (*ret != NULL) return LYNX_OK;
+    size_t n = *ret != NULL ? key_length(*ret, strlen(*ret)) : 0;
+    if (n > 0 && (*ret)[n] == 0) return LYNX_OK;
+    if (*ret != NULL)
+      return lynx_fail(error, LYNX_INPUT, "workload.api_key_env: what %.80s holds is not a key: letters, digits and marks without blanks",
+                       w->api_key_env);
     return lynx_fail(error, LYNX_INPUT, "workload.api_key_env names %.80s, which is not set in this environment", w->api_key_env);
   }
   if (w->api_key_file == NULL) return LYNX_OK;
   buffer_init(&text, 16384);
   enum lynx_status status = root_read(&root, w->api_key_file, &text, error);
-  size_t n = 0;
-  while (n < text.length && text.data[n] > ' ' && text.data[n] < 127) n++;
+  size_t n = key_length(text.data != NULL ? text.data : "", text.length);
   if (status == LYNX_OK && (n == 0 || (n < text.length && text.data[n] != '\n' && text.data[n] != '\r'))) {
     lynx_error_at(error, w->api_key_file, 1, "workload.api_key_file");
     status = lynx_fail(error, LYNX_INPUT, "the first line is not a key: letters, digits and marks without blanks");
@@ -147,6 +157,8 @@ enum lynx_status setup_open(const struct setup_request *request, struct setup *r
                                      .stop_within_ns = c->executor.start.stop_within_ns,
                                      .unavailable_exit = (int)c->executor.start.unavailable_exit,
                                      .values = values,
+                                     .n_slots_in_all = (uint32_t)request->concurrency,
+                                     .stop = request->stop,
                                      .clock = request->clock};
     status = driver->open(&options, &ret->states[i], error);
     if (status == LYNX_OK) status = driver->prepare(ret->states[i], request->inputs, request->n_inputs, error);

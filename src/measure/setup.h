@@ -24,6 +24,7 @@ struct setup_request {
   const struct driver_input *inputs;
   size_t n_inputs;
   const struct lynx_clock *clock;
+  const atomic_int *stop; /* not 0: the user wants to stop */
 };
 
 /* The driver's states, one per load thread. */

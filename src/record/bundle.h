@@ -17,7 +17,7 @@
 #include "base/digest.h"
 #include "base/fact.h"
 
-enum { BUNDLE_FORMAT = 1, BUNDLE_REFERENCES = -1 /* the session of reference answers */ };
+enum { BUNDLE_FORMAT = 2, BUNDLE_REFERENCES = -1 /* the session of reference answers */ };
 
 struct bundle; /* a writer or a reader */
 

@@ -387,7 +387,9 @@ static void put_phases(struct buffer *out, const struct result_precision *p) {
   for (size_t i = 0; i <= p->n_phases; i++) {
     bool rest = i == p->n_phases;
     double share = rest ? p->phases_rest_share : p->phases[i].share, width = share < 0 ? 0 : share > 1 ? 1 : share;
-    html_text(out, rest ? "<tr><td class='dim'>" : "<tr><td>", rest ? "in none of them" : p->phases[i].name, "</td>");
+    html_text(out, rest ? "<tr><td class='dim'>" : "<tr><td>", rest ? "in none of them" : p->phases[i].name, "");
+    (void)buffer_text(out,
+                      !rest && p->phases[i].of_server ? " <span class='dim'>(the server's totals, warm-up included)</span></td>" : "</td>");
     if (rest) (void)buffer_text(out, "<td></td><td></td>");
     else
       (void)buffer_printf(out, "<td class='n'>%lld</td><td class='n'>%s</td>", (long long)p->phases[i].n,

@@ -104,14 +104,18 @@ static void put_points(struct buffer *out, const struct style *s, const struct r
   char a[48], b[48];
   if (!c->searched) return;
   (void)buffer_printf(out, "  %-22s %s%s%s\n", "saturation", c->certified ? s->good : s->bad, c->text, s->plain);
-  (void)buffer_printf(out, "    %s%10s %10s %12s %12s %12s %10s  %s%s\n", s->dim, "requests/s", "tokens/s", "tok/s/user", "TTFT p99",
-                      "E2E p99", "in system", "verdict", s->plain);
+  (void)buffer_printf(out, "    %s%10s ", s->dim, "requests/s");
+  if (p->has_tokens) (void)buffer_printf(out, "%10s %12s %12s ", "tokens/s", "tok/s/user", "TTFT p99");
+  (void)buffer_printf(out, "%12s %10s  %s%s\n", "E2E p99", "in system", "verdict", s->plain);
   for (size_t i = 0; i < p->n_points; i++) {
     const struct result_point *x = &p->points[i];
-    (void)buffer_printf(out, "    %10.5g %10.5g %12.4g %12s %12s %10.4g  %s%s%s%s\n", x->rate_per_s, x->output_rate.estimate,
-                        x->tokens_per_s_per_user, text_latency(a, sizeof a, x->time_to_first_token_p99),
-                        text_latency(b, sizeof b, x->end_to_end_p99), x->in_system, x->sustained ? s->good : s->bad,
-                        x->sustained ? "sustained" : x->why, s->plain, x->little_holds ? "" : "; Little's law does not hold");
+    (void)buffer_printf(out, "    %10.5g ", x->rate_per_s);
+    if (p->has_tokens)
+      (void)buffer_printf(out, "%10.5g %12.4g %12s ", x->output_rate.estimate, x->tokens_per_s_per_user,
+                          text_latency(a, sizeof a, x->time_to_first_token_p99));
+    (void)buffer_printf(out, "%12s %10.4g  %s%s%s%s\n", text_latency(b, sizeof b, x->end_to_end_p99), x->in_system,
+                        x->sustained ? s->good : s->bad, x->sustained ? "sustained" : x->why, s->plain,
+                        x->little_holds ? "" : "; Little's law does not hold");
   }
 }
 

@@ -202,6 +202,10 @@ static void say_workload(struct building *b, const struct result *r, const struc
   const struct contract_regime *regime = &r->contract.regime;
   if (isfinite(p->mean_prompt_tokens))
     (void)buffer_printf(&b->text, ", prompts of %.4g tokens (mean, by the server's count)", p->mean_prompt_tokens);
+  else if (w->prompts.tokens > 0)
+    (void)buffer_printf(&b->text, ", prompts of %lld tokens (by %.100s)", (long long)w->prompts.tokens, w->prompts.tokenizer);
+  else if (r->contract.accuracy.references != NULL || w->prompts.format != PROMPTS_TEXT)
+    (void)buffer_printf(&b->text, ", prompts of a file");
   else if (!takes_tensors(w)) (void)buffer_printf(&b->text, ", prompts of %lld bytes", (long long)w->prompts.bytes);
   else (void)buffer_printf(&b->text, ", %lld different inputs", (long long)w->prompts.count);
   if (isfinite(p->mean_output_tokens)) (void)buffer_printf(&b->text, ", %.4g tokens out (mean)", p->mean_output_tokens);
@@ -318,7 +322,7 @@ static void add_caveats(struct building *b, const struct result *r, const struct
                              p->points[i].rate_per_s, p->points[i].in_system, p->points[i].little));
   if (strstr(p->status, "not stated") != NULL)
     caveat(b, "the precision that executed is not established: the executor does not say, and the flag that asked for it is no evidence");
-  if (p->n_without_usage > 0)
+  if (p->n_without_usage > 0 && p->has_tokens)
     caveat(b,
            arena_printf(b->arena, "%lld answers gave no usage: their tokens were counted as events, and an event may hold several tokens",
                         (long long)p->n_without_usage));

@@ -93,8 +93,9 @@ static enum lynx_status keep_account(void *context, int64_t session, int64_t at_
 
 static void add_accounts(struct gathering *g) {
   for (size_t k = 0; k < g->n_accounts; k++) {
+    if (!(g->accounts[k].n >= 1)) continue;
     size_t i = index_of(g, g->accounts[k].name);
-    if (i == PHASE_NAMES || !(g->accounts[k].n >= 1)) continue;
+    if (i == PHASE_NAMES) continue;
     g->precision->phases[i].n += (int64_t)g->accounts[k].n;
     g->precision->phases[i].of_server = true;
     g->sum_ns[i] += g->accounts[k].mean_ns * g->accounts[k].n;

@@ -109,7 +109,7 @@ enum lynx_status result_judge_distance(struct bundle *bundle, struct result *res
     int64_t first = g.log.items[0].at_ns;
     for (size_t i = 0; i < g.log.n_items; i++) g.log.items[i].at_ns -= first;
     profile_of_log(&g.log, "this run", "", &run);
-    run.prefix_reuse = prefix_reuse(bundle, &g.inputs);
+    run.prefix_reuse = result->contract.workload.prompts.withhold ? NAN : prefix_reuse(bundle, &g.inputs);
     p->distance = profile_compare(&run, &real);
     p->distance_known = true;
     profile_release(&run);

@@ -32,6 +32,8 @@ void values_release(struct values *values) {
 
 bool result_latency_of(const struct contract *contract, enum metric metric, const struct bundle_request *r, double *ret_ns) {
   bool ok = strcmp(r->outcome, outcome_text(OUTCOME_OK)) == 0, unfinished = strcmp(r->outcome, outcome_text(OUTCOME_UNFINISHED)) == 0;
+  bool tensors = strcmp(contract->workload.driver, "kserve") == 0 || strcmp(contract->workload.driver, "onnxruntime") == 0;
+  if (metric != METRIC_END_TO_END && (contract->workload.api == API_EMBEDDINGS || tensors)) return false; /* no tokens to wait for */
   int64_t origin = contract->counting.latency_from == LATENCY_FROM_SENT && r->written_ns >= 0 ? r->written_ns : r->scheduled_ns;
   switch (metric) {
     case METRIC_TIME_TO_FIRST_TOKEN:

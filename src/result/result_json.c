@@ -233,6 +233,7 @@ static void put_phases(struct json_writer *json, const struct result_precision *
     json_put_int(json, "n", p->phases[i].n);
     put(json, "mean_ns", p->phases[i].mean_ns);
     put(json, "share", p->phases[i].share);
+    if (p->phases[i].of_server) json_put_bool(json, "by_the_servers_totals_warm_up_included", true);
     json_close(json);
   }
   put(json, "rest_share", p->phases_rest_share);
@@ -344,7 +345,8 @@ bool result_write(const struct result *result, struct buffer *ret) {
     json_key(&json, "output_rate_per_accelerator");
     json_open_object(&json);
     for (size_t i = 0; i < result->n_precisions; i++)
-      put(&json, result->precisions[i].name, result->precisions[i].output_rate.estimate / result->n_accelerators);
+      if (result->precisions[i].has_tokens)
+        put(&json, result->precisions[i].name, result->precisions[i].output_rate.estimate / result->n_accelerators);
     json_close(&json);
   }
   json_close(&json);

@@ -108,7 +108,7 @@ for line in sys.stdin:
     FAULTS = {
         "garbage": ('print("not a message \\x1b[2J", flush=True)', ("executor failed", "a line that is no message: 'not a message ?[2J'")),
         "exit": ("os._exit(3)", ("executor failed", "the program ended with exit code 3")),
-        "signal": ("os.kill(os.getpid(), 9)", ("executor failed", "the program was ended by signal 9")),
+        "killed": ("os.kill(os.getpid(), 9)", ("executor failed", "the program was ended by signal 9")),
         "hang": ("time.sleep(60)", ("timed out", "")),
         "closes": ("os.close(1); time.sleep(60)", ("executor failed", "the program closed its output")),
         "long": ('sys.stdout.write("x" * (17 << 20)); sys.stdout.flush()', ("executor failed", "a message of more than 16777216 bytes")),
@@ -124,6 +124,61 @@ for line in sys.stdin:
             check(wanted in found, f"{name}: {wanted} is not in {found}")
         else:
             check_equal({o for o, _ in found} - {"abandoned, not counted"}, {"ok"}, f"{name}: nothing of it is believed")
+    # A replacement is the same program in the same circumstances, lives as long as the session, and must become ready in time.
+    path = program(d, "replaced", """
+import json, os, signal, sys, time
+log = open(%r, "a")
+signal.signal(signal.SIGTERM, lambda *_: (log.write("SIGTERM\\n"), log.flush(), os._exit(0)))
+n = 0
+for line in sys.stdin:
+    m = json.loads(line)
+    if "hello" in m:
+        log.write(json.dumps(sorted(os.sched_getaffinity(0))) + "\\n"); log.flush()
+        print(json.dumps({"ready": 1}), flush=True)
+    else:
+        n += 1
+        if n == 5 and not os.path.exists(%r): open(%r, "w").close(); os._exit(1)
+        time.sleep(0.01)
+        print(json.dumps({"done": m["run"]}), flush=True)
+log.write("end of input\\n")
+""" % (f"{d}/replaced.log", f"{d}/died", f"{d}/died"), regime="{load: closed, concurrency: 1}", method=METHOD.replace("1500ms", "1500ms, processors: \"0\""))
+    r = lynx("run", path, "--out", f"{d}/replaced.lynx", "--quiet")
+    check_equal(r.returncode, 0, f"replaced: {r.stderr}")
+    told = open(f"{d}/replaced.log").read().splitlines()
+    check(len(told) == 3 and told[0] == told[1] and told[2] == "end of input", f"replaced: the same processors, and left to the end of its input: {told}")
+    keys = [{k for (k,) in rows(f"{d}/replaced.lynx", f"SELECT key FROM fact WHERE moment LIKE '{m}%'")} for m in ("start", "end")]
+    check(len(keys[0] - keys[1]) < 5, f"replaced: it is captured at the end like the first: {sorted(keys[0] - keys[1])[:9]}")
+    path = program(d, "never-again", f"""
+import os, sys, time, json
+if os.path.exists({d + "/gone"!r}): time.sleep(60)
+for line in sys.stdin:
+    m = json.loads(line)
+    if "run" in m and m["run"] == 3: open({d + "/gone"!r}, "w").close(); os._exit(1)
+    print(json.dumps({{"done": m["run"]}} if "run" in m else {{"ready": 1}}), flush=True)
+""", regime="{load: constant, rate_per_s: 20, concurrency: 1}")
+    with open(path) as f:
+        text = f.read().replace("ready_within: 5s", "ready_within: 200ms")
+    with open(path, "w") as f:
+        f.write(text)
+    r = lynx("run", path, "--out", f"{d}/never-again.lynx", "--quiet")
+    check(any("no process is left after 3 restarts (a process in its place was not ready" in reason for _, reason in outcomes(f"{d}/never-again.lynx")), f"never again: {outcomes(f'{d}/never-again.lynx')}")
+
+    # What a program claims and cannot be so.
+    path = program(d, "wild", """
+import json, sys, time
+for line in sys.stdin:
+    m = json.loads(line)
+    if "hello" in m: print(json.dumps({"ready": 1}), flush=True); continue
+    time.sleep(0.005)
+    t = time.monotonic_ns()
+    for at in (t, t - 3000000): print(json.dumps({"token": m["run"], "at": at}), flush=True)
+    print(json.dumps({"done": m["run"], "ended": t - 4000000, "output_tokens": 2**63 - 1, "phases": [["p%d" % i, t, 1] for i in range(20)]}), flush=True)
+""")
+    r = lynx("run", path, "--out", f"{d}/wild.lynx", "--quiet")
+    check_equal(r.returncode, 0, f"wild: {r.stderr}")
+    check_equal(rows(f"{d}/wild.lynx", "SELECT count(*) FROM request WHERE outcome = 'ok' AND (last_token_ns < first_token_ns OR end_ns < last_token_ns OR output_tokens IS NOT NULL)"), [(0,)], "wild: times do not run backwards")
+    check_equal({n for (n,) in rows(f"{d}/wild.lynx", "SELECT DISTINCT name FROM phase")}, {f"p{i}" for i in range(12)}, "wild: the first twelve phases")
+
     path = program(d, "spent", SERVE.replace("FAULT", repr("os._exit(3)")))  # 3 restarts
     r = lynx("run", path, "--out", f"{d}/spent.lynx", "--quiet")
     check(any("no process is left after 3 restarts" in reason for _, reason in outcomes(f"{d}/spent.lynx")), f"spent: {outcomes(f'{d}/spent.lynx')}")
@@ -160,7 +215,7 @@ for line in sys.stdin:
         ({"executor": start, "workload": "{driver: command, options: {restart: 3}}"}, "the command driver has no option 'restart'; it has restarts"),
         ({"executor": start, "workload": "{driver: command, options: {restarts: many}}"}, "'many' where an integer from 0"),
         ({"executor": '{endpoint: "http://x:1", start: {command: [x]}}'}, "executor.endpoint: found an address"),
-        ({"workload": "{driver: onnxruntime}"}, "workload.options.model: nothing, where the onnxruntime driver needs it"),
+        ({"workload": "{driver: onnxruntime}"}, "workload.options.model: found nothing, where the onnxruntime driver needs it"),
         ({"workload": "{driver: onnxruntime, options: {model: m, provider: tpu}}"}, "one of these is expected: cpu, cuda"),
         ({"workload": "{driver: kserve, model: m}"}, "executor.endpoint: found nothing"),
         ({"executor": '{endpoint: "http://x:1"}', "workload": "{driver: http, api: native}"}, "llamacpp, ollama and tgi have one"),
@@ -248,10 +303,10 @@ for line in sys.stdin:
     for name, metadata, model, options, words in (
         ("no-model", BINARY, None, "{}", "answers 404"),
         ("no-binary", {"name": "toy", "extensions": []}, MODEL, "{tensors: binary}", "does not list the extension binary_tensor_data (it has: none)"),
-        ("odd-type", BINARY, {**MODEL, "inputs": [{"name": "x", "datatype": "FP8", "shape": [1]}]}, "{}", "of a datatype that is not made"),
+        ("odd-type", BINARY, {**MODEL, "inputs": [{"name": "x", "datatype": "FP8", "shape": [1]}]}, "{}", "is of datatype 'FP8'; BOOL, UINT8"),
         ("deep", BINARY, {**MODEL, "inputs": [{"name": "x", "datatype": "FP32", "shape": [1] * 9}]}, "{}", "has 9 dimensions"),
         ("no-array", [1], MODEL, "{}", "no JSON object"),
-        ("huge", BINARY, {**MODEL, "inputs": [{"name": "x", "datatype": "FP32", "shape": [2**40, 2**40]}]}, "{}", "has more than"),
+        ("huge", BINARY, {**MODEL, "inputs": [{"name": "x", "datatype": "FP32", "shape": [2**40, 2**40]}]}, "{}", "more than 16777216 bytes of a request (at 'x')"),
     ):
         with kserve(metadata, model, good) as port:
             r = tensors(name, port, options)
@@ -309,6 +364,32 @@ for line in sys.stdin:
     check_equal({o for o, _ in outcomes(f"{d}/unix2.lynx")} - {"abandoned, not counted"}, {"ok"}, f"unix: a full queue is waited for: {outcomes(f'{d}/unix2.lynx')}")
     check_equal(keys, {"Bearer sk-SECRET-7aa1"}, "unix: the key was sent")
     check(rows(f"{d}/unix2.lynx", f"SELECT 1 FROM fact WHERE key = 'process.program' AND value LIKE 'python%'"), "unix: who listens is captured")
+    # A server that repeats the key, and one that claims more tokens than there are.
+    class Echo(Answer):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.answer(401, json.dumps({"error": {"message": "x" * 140 + " bad key " + self.headers["Authorization"]}}).encode())
+
+    class Odd(Answer):
+        answers = [b'{"choices":[{"text":"ok","finish_reason":"stop"}],"usage":{"prompt_tokens":9223372036854775807,"completion_tokens":9223372036854775807,"total_tokens":1}}', b"{}", b"[]"]
+
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.answers.append(self.answers.pop(0))
+            self.answer(200, self.answers[0])
+
+    for name, handler in (("echo", Echo), ("odd", Odd)):
+        with Unix(f"{d}/{name}.sock", handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            with open(f"{d}/{name}.yaml", "w") as f:
+                f.write(text.replace("t.sock", f"{name}.sock"))
+            r = lynx("run", f"{d}/{name}.yaml", "--out", f"{d}/{name}.lynx", "--quiet")
+            server.shutdown()
+        check(r.returncode in (0, 3), f"{name}: {r.returncode} {r.stderr}")
+    check(all("bad key" in reason for o, reason in outcomes(f"{d}/echo.lynx") if o == "HTTP status"), f"echo: {outcomes(f'{d}/echo.lynx')}")
+    found = outcomes(f"{d}/odd.lynx")
+    check({o for o, _ in found} - {"abandoned, not counted"} == {"ok", "protocol error"}, f"odd: nothing is not something: {found}")
+    check(any("neither text, nor usage" in reason for _, reason in found), f"odd: {found}")
     for name in os.listdir(d):
         if os.path.isfile(f"{d}/{name}") and name != "key.txt":
             check(b"SECRET-7aa1" not in open(f"{d}/{name}", "rb").read(), f"the key stands in {name}")
@@ -363,6 +444,9 @@ for line in sys.stdin:
         json.dump({"model": {"type": "BPE", "vocab": vocabulary}}, f)
     check_equal(prompts("exact", f"{{count: 3, tokens: 50, tokenizer: {d}/tokenizer.json}}").returncode, 0, "exact")
     check_equal({len(x.split(" ")) - 1 for x in sent("exact")}, {50}, "exact: 50 words, each a token")
+    with open(f"{d}/pic.jsonl", "w") as f:
+        f.write('{"prompt": "a", "image": "x.png"}\n')
+    check_in("this route takes none", prompts("picture", f"{{file: {d}/pic.jsonl, format: jsonl, count: 1}}").stderr, "a picture that would not be sent")
     for text, words in (
         ("{format: jsonl, count: 1}", "workload.prompts.file: found nothing"),
         (f"{{file: {d}/p.jsonl, format: jsonl, count: 1, bytes: 5}}", "workload.prompts.bytes: found a length beside a file of prompts"),
@@ -372,6 +456,7 @@ for line in sys.stdin:
         ('{image: "8x8"}', "a picture with a route that takes none"),
     ):
         check_in(words, lint(executor='{endpoint: "http://x:1"}', workload=f"{{driver: http, prompts: {text}}}"), f"lint prompts {text}")
+    check_in("server, without executor.endpoint", lint(workload='{driver: "null", prompts: {tokens: 5, tokenizer: server}}'), "lint: nobody to count")
     check_in("a format that gives lengths", lint(executor='{endpoint: "http://x:1"}', workload="{driver: http, output_distribution: given}"), "lint: given")
     check_in("prompts are made before the executor is started", lint(executor='{endpoint: "http://x:1", start: {command: [x]}}', workload="{driver: http, prompts: {tokens: 5, tokenizer: server}}"), "lint: server")
 
