@@ -11,7 +11,7 @@ major=$(sed -n 's/^#define DNNL_VERSION_MAJOR *\([0-9]*\).*/\1/p' /usr/include/o
 base=$(ls src/base/*.c)
 contract="$(ls src/contract/*.c src/stats/*.c)"
 executor="src/executor/capture.c src/executor/layer_map.c src/executor/probe.c src/executor/probe_run.c src/executor/file_digest.c src/executor/elf_file.c src/executor/model_header.c src/executor/difference.c src/executor/import.c src/executor/nvidia_smi.c src/executor/disclose.c $(ls src/executor/probes/*.c) $meson_lists/executor/probes_list.c"
-parsers="src/drivers/http_parser.c src/drivers/sse.c src/drivers/json_scan.c src/drivers/openai.c"
+parsers="src/drivers/http_parser.c src/drivers/sse.c src/drivers/json_scan.c src/drivers/dialect.c src/drivers/native.c src/drivers/openai.c"
 common="-lexpat -lyaml -ljansson -lcrypto -lcurl -lm -lpthread"
 build() {
   name=$1
@@ -27,7 +27,8 @@ build log $base $contract src/record/schema.c src/record/reader.c src/record/wri
 build capture $base $executor $common -lhwloc -lelf
 build model $base $executor $common -lhwloc -lelf
 attribute="$(ls src/attribute/*.c src/attribute/rules/*.c src/trace/*.c src/trace/readers/*.c) $meson_lists/attribute/rules_list.c $meson_lists/trace/readers_list.c"
-build trace $base src/stats/special.c $executor $attribute $common -lsqlite3 -lz -lhwloc -lelf
+build trace $base src/stats/special.c src/record/schema.c src/record/reader.c src/record/writer.c $executor $attribute $common -lsqlite3 -lz -lhwloc -lelf
+build prompt $base src/measure/prompt_file.c src/measure/prompt_tokens.c src/drivers/tensor.c $common
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
 run() {
   mkdir -p $dir/corpus-$1
@@ -44,7 +45,8 @@ pair yaml http
 pair bundle capture
 pair safetensors log
 pair model trace
-for name in yaml http bundle capture safetensors log model trace; do
+run prompt || { tail -40 $dir/prompt.log; status=1; }
+for name in yaml http bundle capture safetensors log model trace prompt; do
   echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' $dir/$name.log) inputs in $seconds s"
 done
-[ $status = 0 ] && echo "no finding in 8 readers" || exit 1
+[ $status = 0 ] && echo "no finding in 9 readers" || exit 1

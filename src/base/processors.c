@@ -13,7 +13,7 @@ enum lynx_status processors_parse(const char *text, cpu_set_t *ret, struct lynx_
   for (const char *p = text;; p++) {
     size_t n = strcspn(p, ",");
     const char *dash = memchr(p, '-', n);
-    int64_t from, to;
+    int64_t from = 0, to = 0;
     bool good = dash != NULL
                     ? read_number(p, (size_t)(dash - p), &from) && read_number(dash + 1, n - (size_t)(dash + 1 - p), &to) && from <= to
                     : read_number(p, n, &from);

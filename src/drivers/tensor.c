@@ -278,34 +278,30 @@ static enum lynx_status read_line(const char *line, size_t length, struct arena 
   return status;
 }
 
-enum lynx_status tensor_read_file(const char *path, struct arena *arena, struct tensor_set **ret, size_t *ret_n, struct lynx_error *error) {
-  const struct root root = {""};
-  struct buffer text;
+enum lynx_status tensor_parse(const char *text, size_t length, struct arena *arena, struct tensor_set **ret, size_t *ret_n,
+                              struct lynx_error *error) {
   struct tensor_set *sets = NULL;
-  size_t n = 0, line = 0;
-  buffer_init(&text, FILE_MAX_BYTES);
-  enum lynx_status status = root_read(&root, path, &text, error);
-  for (size_t at = 0; at < text.length && status == LYNX_OK;) {
-    const char *end = memchr(text.data + at, '\n', text.length - at);
-    size_t length = end != NULL ? (size_t)(end - text.data) - at : text.length - at;
+  size_t n = 0;
+  int line = 0;
+  enum lynx_status status = LYNX_OK;
+  for (size_t at = 0; at < length && status == LYNX_OK;) {
+    const char *end = memchr(text + at, '\n', length - at);
+    size_t one = end != NULL ? (size_t)(end - text) - at : length - at;
     line++;
-    if (length > 0 && n == LINES_MAX) status = lynx_fail(error, LYNX_LIMIT, "more than %d requests", LINES_MAX);
-    else if (length > 0) {
+    if (one > 0 && n == LINES_MAX) status = lynx_fail(error, LYNX_LIMIT, "more than %d requests", LINES_MAX);
+    else if (one > 0) {
       if (n % 64 == 0) sets = xgrow(sets, n + 64, sizeof *sets);
       sets[n] = (struct tensor_set){0};
       struct lynx_error why = {0};
-      status = read_line(text.data + at, length, arena, &sets[n++], &why);
+      status = read_line(text + at, one, arena, &sets[n++], &why);
       if (status != LYNX_OK) {
-        lynx_error_at(error, path, (int)line, NULL);
+        lynx_error_at(error, NULL, line, NULL);
         (void)lynx_fail(error, status, "%s", why.message);
       }
     }
-    at += length + 1;
+    at += one + 1;
   }
-  if (status == LYNX_OK && n == 0) {
-    lynx_error_at(error, path, 0, NULL);
-    status = lynx_fail(error, LYNX_INPUT, "no line {\"inputs\": [...]} in it");
-  }
+  if (status == LYNX_OK && n == 0) status = lynx_fail(error, LYNX_INPUT, "no line {\"inputs\": [...]} in it");
   if (status == LYNX_OK) {
     lynx_assert(sets != NULL);
     *ret = arena_alloc(arena, n, sizeof **ret);
@@ -313,6 +309,19 @@ enum lynx_status tensor_read_file(const char *path, struct arena *arena, struct 
     *ret_n = n;
   }
   free(sets);
+  return status;
+}
+
+enum lynx_status tensor_read_file(const char *path, struct arena *arena, struct tensor_set **ret, size_t *ret_n, struct lynx_error *error) {
+  const struct root root = {""};
+  struct buffer text;
+  struct lynx_error why = {0};
+  buffer_init(&text, FILE_MAX_BYTES);
+  enum lynx_status status = root_read(&root, path, &text, error);
+  if (status == LYNX_OK && (status = tensor_parse(text.data != NULL ? text.data : "", text.length, arena, ret, ret_n, &why)) != LYNX_OK) {
+    lynx_error_at(error, path, why.line, NULL);
+    (void)lynx_fail(error, status, "%s", why.message);
+  }
   buffer_release(&text);
   return status;
 }

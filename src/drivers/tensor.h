@@ -64,6 +64,9 @@ bool tensor_bytes(const struct tensor *tensor, size_t text_length, size_t *ret);
 /* A file with a request a line: {"inputs": [{"name", "shape", "datatype", "data"}, ...]}. */
 enum lynx_status tensor_read_file(const char *path, struct arena *arena, struct tensor_set **ret, size_t *ret_n,
                                   struct lynx_error *error) LYNX_MUST_CHECK;
+/* The same of its bytes. */
+enum lynx_status tensor_parse(const char *text, size_t length, struct arena *arena, struct tensor_set **ret, size_t *ret_n,
+                              struct lynx_error *error) LYNX_MUST_CHECK;
 /* The set's tensor of that name; NULL: none. */
 const struct tensor *tensor_find(const struct tensor_set *set, const char *name);
 
