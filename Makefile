@@ -13,7 +13,7 @@ help:
 	@echo "make test-gpu  where an NVIDIA GPU is at hand: capture it, hold it against nvidia-smi, keep it as test data"
 	@echo "make check     sanitizers, fuzzing, static analysis, formatting, layers, documents against tables"
 	@echo "make bench     what measuring costs and how late it is, on this machine"
-	@echo "make bench-peers  traces read beside simdjson and HolisticTraceAnalysis, in the same run"
+	@echo "make bench-peers  load beside wrk, asyncio, AIPerf and GuideLLM, traces beside simdjson and HolisticTraceAnalysis, each in the same run"
 	@echo "make simulate  hold intervals, steady state and saturation search against simulation (minutes)"
 	@echo "make install   PREFIX=/usr/local: programs, manual pages, completion"
 
@@ -56,6 +56,8 @@ bench: packages-test
 
 bench-peers: packages-bench
 	@$(MAKE) --no-print-directory build
+	@ninja -C $(BUILD) bench/open_bundle
+	@python3 bench/load.py $(BUILD)
 	@python3 bench/traces.py $(BUILD) $(MEGABYTES)
 
 simulate: packages-test

@@ -5,7 +5,7 @@ set -eu
 build="gcc libc6-dev make meson ninja-build pkg-config libyaml-dev libjansson-dev libsqlite3-dev libssl-dev libcurl4-openssl-dev libhwloc-dev libelf-dev libdnnl-dev zlib1g-dev libexpat1-dev"
 test="$build python3 sqlite3 openssl socat"
 check="$test git clang libclang-rt-dev clang-tidy clang-format cppcheck"
-bench="$test g++ libsimdjson-dev"
+bench="$test g++ libsimdjson-dev nginx-light wrk"
 case ${1:-build} in
   build) wanted=$build ;;
   test) wanted=$test ;;
