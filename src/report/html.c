@@ -540,28 +540,31 @@ static void put_saturation(struct buffer *out, const struct result *r, const str
   html_text(out, "<h3>Saturation</h3><p", p->certificate.certified ? " class='good'" : " class='bad'", ">");
   html_text(out, "", p->certificate.text, "</p>");
   plot_latency_against_load(out, r, p);
-  plot_throughput_against_user(out, r, p);
-  (void)buffer_text(
-      out,
-      "<table><tr><th class='n'>requests/s</th><th>verdict</th><th class='n'>backlog growth</th><th class='n'>tokens/s</th><th "
-      "class='n'>goodput</th><th class='n'>tokens/s per user</th><th "
-      "class='n'>TTFT p50 / p99</th><th class='n'>in the system</th><th class='n'>by Little's law</th><th class='n'>arrivals</th></tr>");
+  if (p->has_tokens) plot_throughput_against_user(out, r, p);
+  (void)buffer_text(out,
+                    "<table><tr><th class='n'>requests/s</th><th>verdict</th><th class='n'>backlog growth</th><th class='n'>goodput</th>");
+  if (p->has_tokens)
+    (void)buffer_text(out, "<th class='n'>tokens/s</th><th class='n'>tokens/s per user</th><th class='n'>TTFT p50 / p99</th>");
+  (void)buffer_text(out, "<th class='n'>end to end p50 / p99</th><th class='n'>in the system</th><th class='n'>by Little's law</th><th "
+                         "class='n'>arrivals</th></tr>");
   for (size_t i = 0; i < p->n_points; i++) {
     const struct result_point *x = &p->points[i];
     (void)buffer_printf(
         out, "<tr><td class='n'>%.5g</td><td class='%s'>%s</td><td class='n'>%.2g %%<br><span class='dim'>[%.2g, %.2g]</span></td>",
         x->rate_per_s, x->sustained ? "good" : "bad", x->sustained ? "sustained" : x->why, 100 * x->growth.estimate, 100 * x->growth.low,
         100 * x->growth.high);
-    (void)buffer_printf(out, "<td class='n'>%s", number_grouped(a, sizeof a, x->output_rate.estimate, 0));
-    if (x->output_rate.bounded)
-      (void)buffer_printf(out, "<br><span class='dim'>[%s, %s]</span>", number_grouped(low, sizeof low, x->output_rate.low, 0),
-                          number_grouped(high, sizeof high, x->output_rate.high, 0));
-    (void)buffer_printf(out,
-                        "</td><td class='n'>%.4g</td><td class='n'>%.4g</td><td class='n'>%s / %s</td><td class='n'>%.4g</td><td "
-                        "class='n%s'>%.4g</td><td class='n'>%lld</td></tr>",
-                        x->goodput.estimate, x->tokens_per_s_per_user, text_latency(a, sizeof a, x->time_to_first_token_p50),
-                        text_latency(b, sizeof b, x->time_to_first_token_p99), x->in_system, x->little_holds ? "" : " bad", x->little,
-                        (long long)x->n_arrivals);
+    (void)buffer_printf(out, "<td class='n'>%.4g</td>", x->goodput.estimate);
+    if (p->has_tokens) {
+      (void)buffer_printf(out, "<td class='n'>%s", number_grouped(a, sizeof a, x->output_rate.estimate, 0));
+      if (x->output_rate.bounded)
+        (void)buffer_printf(out, "<br><span class='dim'>[%s, %s]</span>", number_grouped(low, sizeof low, x->output_rate.low, 0),
+                            number_grouped(high, sizeof high, x->output_rate.high, 0));
+      (void)buffer_printf(out, "</td><td class='n'>%.4g</td><td class='n'>%s / %s</td>", x->tokens_per_s_per_user,
+                          text_latency(a, sizeof a, x->time_to_first_token_p50), text_latency(b, sizeof b, x->time_to_first_token_p99));
+    }
+    (void)buffer_printf(out, "<td class='n'>%s / %s</td><td class='n'>%.4g</td><td class='n%s'>%.4g</td><td class='n'>%lld</td></tr>",
+                        text_latency(a, sizeof a, x->end_to_end_p50), text_latency(b, sizeof b, x->end_to_end_p99), x->in_system,
+                        x->little_holds ? "" : " bad", x->little, (long long)x->n_arrivals);
   }
   (void)buffer_text(out, "</table>");
 }

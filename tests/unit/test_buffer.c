@@ -39,7 +39,30 @@ static void sanitising(void) {
   CHECK_TEXT(text_sanitise(out, 4, "gr\xc3\xbc\xc3\x9f", 6), "gr"); /* cut at a character */
 }
 
+/* Rows of {text, secret, what is left}: whole, at the end where it was cut, too little to tell anything, none. */
+static void redacting(void) {
+  static const struct {
+    const char *text, *secret, *left;
+  } rows[] = {{"key sk-123456 is bad, sk-123456!", "sk-123456", "key ********* is bad, *********!"},
+              {"invalid: sk-123", "sk-123456", "invalid: ******"},
+              {"invalid: sk-", "sk-123456", "invalid: sk-"},
+              {"sk-123456", "sk-123456", "*********"},
+              {"nothing here", "sk-123456", "nothing here"},
+              {"", "sk-123456", ""},
+              {"as it was", "", "as it was"}};
+  for (size_t i = 0; i < LYNX_COUNT(rows); i++) {
+    char text[64];
+    (void)snprintf(text, sizeof text, "%s", rows[i].text);
+    text_redact(text, rows[i].secret);
+    CHECK_TEXT(text, rows[i].left);
+  }
+  char text[] = "as it was";
+  text_redact(text, NULL);
+  CHECK_TEXT(text, "as it was");
+}
+
 int main(void) {
+  redacting();
   limits();
   sanitising();
   return check_end();

@@ -52,6 +52,48 @@ static void filling(void) {
   arena_release(&arena);
 }
 
+/* Rows of {what is given, the half that is nearest}: ties to even, small ones without a leading one, the largest. */
+static void halves(void) {
+  static const struct {
+    const char *given;
+    uint16_t half, brain;
+  } rows[] = {{"1", 0x3c00, 0x3f80},
+              {"-2", 0xc000, 0xc000},
+              {"0.1", 0x2e66, 0x3dcd},
+              {"2049", 0x6800, 0x4500},
+              {"2051", 0x6802, 0x4500},
+              {"65504", 0x7bff, 0x4780},
+              {"5.960464477539063e-8", 1, 0x3380},
+              {"2.9802322387695312e-8", 0, 0x3300},
+              {"2.98023224e-8", 0, 0x3300},
+              {"6.103515625e-5", 0x400, 0x3880},
+              {"6.1e-5", 0x3ff, 0x3880},
+              {"0", 0, 0}};
+  for (size_t i = 0; i < LYNX_COUNT(rows); i++)
+    for (int brain = 0; brain < 2; brain++) {
+      char text[300];
+      struct arena arena = {0};
+      struct tensor_set *sets = NULL;
+      size_t n = 0;
+      struct lynx_error error = {0};
+      (void)snprintf(text, sizeof text, "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"%s\",\"data\":[%s]}]}",
+                     brain != 0 ? "BF16" : "FP16", rows[i].given);
+      CHECK_INT(tensor_parse(text, strlen(text), &arena, &sets, &n, &error), LYNX_OK);
+      uint16_t found = 0;
+      if (n == 1) memcpy(&found, sets[0].items[0].data.ptr, 2);
+      CHECK_INT(found, brain != 0 ? rows[i].brain : rows[i].half);
+      arena_release(&arena);
+    }
+  struct arena arena = {0};
+  struct tensor_set *sets = NULL;
+  size_t n = 0;
+  struct lynx_error error = {0};
+  static const char large[] = "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP16\",\"data\":[70000]}]}";
+  CHECK_INT(tensor_parse(large, sizeof large - 1, &arena, &sets, &n, &error), LYNX_INPUT);
+  CHECK_CONTAINS(error.message, "70000 does not fit into FP16");
+  arena_release(&arena);
+}
+
 static void sizes(void) {
   const struct tensor_sizes s = {"batch=8, x.1=128,*=2"}, none = {NULL};
   struct lynx_error error = {0};
@@ -117,6 +159,7 @@ static void files(void) {
 
 int main(void) {
   filling();
+  halves();
   sizes();
   files();
   return check_end();
