@@ -394,10 +394,9 @@ static void put_phases(struct buffer *out, const struct result_precision *p) {
     else
       (void)buffer_printf(out, "<td class='n'>%lld</td><td class='n'>%s</td>", (long long)p->phases[i].n,
                           text_latency(a, sizeof a, p->phases[i].mean_ns));
-    (void)buffer_printf(out,
-                        "<td class='n'>%.1f %%</td><td><svg width='200' height='12' role='img' aria-label='%.1f %%'><rect width='%.1f' "
-                        "height='12' fill='%s'/></svg></td></tr>",
-                        100 * share, 100 * share, 200 * width, rest ? "#999" : "#3b7dd8");
+    (void)buffer_printf(
+        out, "<td class='n'>%.1f %%</td><td style='width:45%%'><div style='width:%.1f%%;height:.8em;background:%s'></div></td></tr>",
+        100 * share, 100 * width, rest ? "#999" : "#3b7dd8");
   }
   (void)buffer_text(out, "</table>");
 }
