@@ -27,7 +27,7 @@ with folder() as d, reference("--mode", "metronome", "--first-token", "20ms", "-
     check_equal(r.returncode, 0, r.stderr)
     p = json.load(open(f"{d}/busy.json"))
     print({k: v for k, v in p.items() if not isinstance(v, list)})
-    check(2 < p["mean_concurrency"] <= 3.2, f"three users: {p['mean_concurrency']}")
+    check(1.5 < p["mean_concurrency"] <= 3.2, f"three users, some of them between two requests when the page is read: {p['mean_concurrency']}")
     check(all(64 <= x <= 128 for x in p["prompt_tokens"]) and p["prompt_tokens"], "prompts of 100 bytes are in the bucket from 64 to 128")
     check(all(8 <= x <= 16 for x in p["output_tokens"]), "12 tokens out are in the bucket from 8 to 16")
     # Another tenant while we measure: the run says so, and makes no claim.
