@@ -6,9 +6,9 @@ import re
 import subprocess
 import sys
 
-ORDER = ["base", "stats", "record", "trace", "telemetry", "contract", "executor", "load", "result", "drivers", "measure", "attribute", "report", "cli"]
+ORDER = ["base", "stats", "ledger", "record", "trace", "telemetry", "contract", "executor", "load", "result", "drivers", "measure", "attribute", "report", "cli"]
 ALLOWED = {  # what may be used besides base
-    "stats": set(), "record": set(), "trace": {"record"}, "telemetry": set(), "contract": {"stats"}, "executor": set(), "load": {"stats"},
+    "stats": set(), "ledger": set(), "record": set(), "trace": {"record"}, "telemetry": set(), "contract": {"stats"}, "executor": set(), "load": {"stats"},
     "result": {"stats", "record", "telemetry", "contract", "load", "executor"}, "drivers": {"load"},
     "measure": {"stats", "record", "telemetry", "contract", "executor", "load", "result", "drivers"},
     "attribute": {"stats", "trace", "executor", "result"},

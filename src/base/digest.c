@@ -2,6 +2,7 @@
 #include "base/digest.h"
 
 #include <openssl/sha.h>
+#include <string.h>
 
 #include "base/buffer.h"
 
@@ -37,6 +38,13 @@ void digest_of(const void *data, size_t length, uint8_t ret[DIGEST_BYTES]) {
   digest_final(&digest, ret);
 }
 
+void digest_parts(const struct bytes *parts, size_t n, uint8_t ret[DIGEST_BYTES]) {
+  struct digest digest;
+  digest_init(&digest);
+  for (size_t i = 0; i < n; i++) digest_update(&digest, parts[i].ptr, parts[i].length);
+  digest_final(&digest, ret);
+}
+
 char *hex_encode(const uint8_t *data, size_t length, char *text) {
   static const char digits[] = "0123456789abcdef";
   for (size_t i = 0; i < length; i++) {
@@ -45,6 +53,14 @@ char *hex_encode(const uint8_t *data, size_t length, char *text) {
   }
   text[2 * length] = 0;
   return text;
+}
+
+bool hex_decode(const char *text, uint8_t *ret, size_t length) {
+  static const char digits[] = "0123456789abcdef";
+  if (strlen(text) != 2 * length || strspn(text, digits) != 2 * length) return false;
+  for (size_t i = 0; i < length; i++)
+    ret[i] = (uint8_t)((strchr(digits, text[2 * i]) - digits) << 4 | (strchr(digits, text[2 * i + 1]) - digits));
+  return true;
 }
 
 char *digest_hex(const uint8_t digest[DIGEST_BYTES], char text[DIGEST_HEX]) {

@@ -6,61 +6,124 @@
 
 #include "base/digest.h"
 
-enum { KEY_BYTES = 32, VALUE_BYTES = 64 };
+enum { PEM_MAX = 65536 };
 
-/* A key under a passphrase is refused rather than asked for: there may be nobody at the terminal. */
-static int no_passphrase(char *text, int size, int writing, void *context) {
-  (void)text, (void)size, (void)writing, (void)context;
-  return 0;
+/* A key is OpenSSL's own, under a name that keeps OpenSSL out of the header. */
+static EVP_PKEY *own(const struct signing_key *key) {
+  return (EVP_PKEY *)(uintptr_t)key;
 }
 
-static bool sign(EVP_PKEY *key, struct bytes message, uint8_t public_key[KEY_BYTES], uint8_t value[VALUE_BYTES]) {
+static enum lynx_status no_memory(struct lynx_error *error) {
+  return lynx_fail(error, LYNX_LIMIT, "OpenSSL refuses: no memory");
+}
+
+enum lynx_status signing_key_make(struct signing_key **ret, struct lynx_error *error) {
+  EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
+  *ret = (struct signing_key *)(void *)key;
+  return key != NULL ? LYNX_OK : no_memory(error);
+}
+
+struct signing_key *signing_key_of_seed(const uint8_t seed[SIGNATURE_KEY_BYTES]) {
+  return (struct signing_key *)(void *)EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed, SIGNATURE_KEY_BYTES);
+}
+
+/* Asked only where the key is under one; never asks a person: there may be nobody at the terminal. */
+static int give_passphrase(char *text, int size, int writing, void *context) {
+  const char *passphrase = context;
+  (void)writing;
+  size_t n = passphrase != NULL ? strlen(passphrase) : 0;
+  if (n == 0 || n > (size_t)size) return -1;
+  memcpy(text, passphrase, n);
+  return (int)n;
+}
+
+enum lynx_status signing_key_read(struct bytes pem, const char *passphrase, struct signing_key **ret, struct lynx_error *error) {
+  BIO *bio = pem.length < PEM_MAX ? BIO_new_mem_buf(pem.ptr, (int)pem.length) : NULL;
+  EVP_PKEY *key = bio != NULL ? PEM_read_bio_PrivateKey(bio, NULL, give_passphrase, (void *)(uintptr_t)passphrase) : NULL;
+  bool under_passphrase = memmem(pem.ptr, pem.length, "ENCRYPTED", 9) != NULL;
+  (void)BIO_free(bio);
+  *ret = (struct signing_key *)(void *)key;
+  if (key != NULL && EVP_PKEY_get_base_id(key) == EVP_PKEY_ED25519) return LYNX_OK;
+  EVP_PKEY_free(key);
+  *ret = NULL;
+  if (key == NULL && under_passphrase)
+    return lynx_fail(error, LYNX_INPUT, "the key is under a passphrase, and %s",
+                     passphrase != NULL ? "the one given does not open it" : "none was given");
+  return lynx_fail(
+      error, LYNX_INPUT,
+      "not an Ed25519 private key in PEM; `lynxbench key TEAM` makes one, or `openssl genpkey -algorithm ed25519 -out key.pem`");
+}
+
+enum lynx_status signing_key_write(const struct signing_key *key, const char *passphrase, struct buffer *ret, struct lynx_error *error) {
+  BIO *bio = BIO_new(BIO_s_secmem());
+  bool good = bio != NULL && PEM_write_bio_PKCS8PrivateKey(bio, own(key), passphrase != NULL ? EVP_aes_256_cbc() : NULL, NULL, 0,
+                                                           give_passphrase, (void *)(uintptr_t)passphrase) == 1;
+  char *data = NULL;
+  long n = good ? BIO_get_mem_data(bio, &data) : 0;
+  good = good && n > 0 && buffer_append(ret, data, (size_t)n);
+  (void)BIO_free(bio);
+  return good ? LYNX_OK : no_memory(error);
+}
+
+void signing_key_public(const struct signing_key *key, uint8_t ret[SIGNATURE_KEY_BYTES]) {
+  size_t n = SIGNATURE_KEY_BYTES;
+  lynx_assert(EVP_PKEY_get_raw_public_key(own(key), ret, &n) == 1 && n == SIGNATURE_KEY_BYTES);
+}
+
+enum lynx_status signing_key_sign(const struct signing_key *key, struct bytes message, uint8_t ret[SIGNATURE_BYTES],
+                                  struct lynx_error *error) {
   EVP_MD_CTX *context = EVP_MD_CTX_new();
-  size_t key_length = KEY_BYTES, length = VALUE_BYTES;
-  bool good = context != NULL && EVP_PKEY_get_raw_public_key(key, public_key, &key_length) == 1 && key_length == KEY_BYTES &&
-              EVP_DigestSignInit(context, NULL, NULL, NULL, key) == 1 &&
-              EVP_DigestSign(context, value, &length, (const uint8_t *)message.ptr, message.length) == 1 && length == VALUE_BYTES;
+  size_t length = SIGNATURE_BYTES;
+  bool good = context != NULL && EVP_DigestSignInit(context, NULL, NULL, NULL, own(key)) == 1 &&
+              EVP_DigestSign(context, ret, &length, (const uint8_t *)message.ptr, message.length) == 1 && length == SIGNATURE_BYTES;
   EVP_MD_CTX_free(context);
+  return good ? LYNX_OK : no_memory(error);
+}
+
+void signing_key_release(struct signing_key *key) {
+  EVP_PKEY_free(own(key));
+}
+
+bool signature_valid(const uint8_t key[SIGNATURE_KEY_BYTES], const uint8_t value[SIGNATURE_BYTES], struct bytes message) {
+  EVP_PKEY *parsed = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key, SIGNATURE_KEY_BYTES);
+  EVP_MD_CTX *context = EVP_MD_CTX_new();
+  bool good = parsed != NULL && context != NULL && EVP_DigestVerifyInit(context, NULL, NULL, NULL, parsed) == 1 &&
+              EVP_DigestVerify(context, value, SIGNATURE_BYTES, (const uint8_t *)message.ptr, message.length) == 1;
+  EVP_MD_CTX_free(context);
+  EVP_PKEY_free(parsed);
+  return good;
+}
+
+bool signature_public_pem(const uint8_t key[SIGNATURE_KEY_BYTES], struct buffer *ret) {
+  EVP_PKEY *parsed = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key, SIGNATURE_KEY_BYTES);
+  BIO *bio = BIO_new(BIO_s_mem());
+  char *data = NULL;
+  bool good = parsed != NULL && bio != NULL && PEM_write_bio_PUBKEY(bio, parsed) == 1;
+  long n = good ? BIO_get_mem_data(bio, &data) : 0;
+  good = good && n > 0 && buffer_append(ret, data, (size_t)n);
+  (void)BIO_free(bio);
+  EVP_PKEY_free(parsed);
   return good;
 }
 
 enum lynx_status signature_make(struct bytes private_pem, struct bytes message, char ret_key[SIGNATURE_KEY_HEX],
                                 char ret_value[SIGNATURE_HEX], struct lynx_error *error) {
-  uint8_t public_key[KEY_BYTES], value[VALUE_BYTES];
-  BIO *bio = private_pem.length < 65536 ? BIO_new_mem_buf(private_pem.ptr, (int)private_pem.length) : NULL;
-  EVP_PKEY *key = bio != NULL ? PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL) : NULL;
-  enum lynx_status status = LYNX_OK;
-  if (key == NULL || EVP_PKEY_get_base_id(key) != EVP_PKEY_ED25519)
-    status = lynx_fail(
-        error, LYNX_INPUT,
-        "not an Ed25519 private key in PEM without a passphrase; `openssl genpkey -algorithm ed25519 -out key.pem` makes one");
-  else if (!sign(key, message, public_key, value)) status = lynx_fail(error, LYNX_LIMIT, "OpenSSL cannot sign: no memory");
+  struct signing_key *key;
+  uint8_t public_key[SIGNATURE_KEY_BYTES], value[SIGNATURE_BYTES];
+  enum lynx_status status = signing_key_read(private_pem, NULL, &key, error);
+  if (status != LYNX_OK) return status;
+  signing_key_public(key, public_key);
+  status = signing_key_sign(key, message, value, error);
+  signing_key_release(key);
   if (status == LYNX_OK) {
     (void)hex_encode(public_key, sizeof public_key, ret_key);
     (void)hex_encode(value, sizeof value, ret_value);
   }
-  EVP_PKEY_free(key);
-  (void)BIO_free(bio);
   return status;
 }
 
-/* Exactly n bytes of lower-case hexadecimal. */
-static bool decode(const char *text, uint8_t *ret, size_t n) {
-  static const char digits[] = "0123456789abcdef";
-  if (strlen(text) != 2 * n || strspn(text, digits) != 2 * n) return false;
-  for (size_t i = 0; i < n; i++)
-    ret[i] = (uint8_t)((strchr(digits, text[2 * i]) - digits) << 4 | (strchr(digits, text[2 * i + 1]) - digits));
-  return true;
-}
-
 bool signature_holds(const char *key, const char *value, struct bytes message) {
-  uint8_t public_key[KEY_BYTES], signature[VALUE_BYTES];
-  if (!decode(key, public_key, sizeof public_key) || !decode(value, signature, sizeof signature)) return false;
-  EVP_PKEY *parsed = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, public_key, sizeof public_key);
-  EVP_MD_CTX *context = EVP_MD_CTX_new();
-  bool good = parsed != NULL && context != NULL && EVP_DigestVerifyInit(context, NULL, NULL, NULL, parsed) == 1 &&
-              EVP_DigestVerify(context, signature, sizeof signature, (const uint8_t *)message.ptr, message.length) == 1;
-  EVP_MD_CTX_free(context);
-  EVP_PKEY_free(parsed);
-  return good;
+  uint8_t public_key[SIGNATURE_KEY_BYTES], signature[SIGNATURE_BYTES];
+  return hex_decode(key, public_key, sizeof public_key) && hex_decode(value, signature, sizeof signature) &&
+         signature_valid(public_key, signature, message);
 }

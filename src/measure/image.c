@@ -5,20 +5,9 @@
 #include <zlib.h>
 
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/random.h"
 #include "base/root.h"
-
-static bool put_base64(struct buffer *out, const unsigned char *data, size_t length) {
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  bool good = true;
-  for (size_t i = 0; i < length && good; i += 3) {
-    size_t n = length - i < 3 ? length - i : 3;
-    uint32_t bits = (uint32_t)data[i] << 16 | (n > 1 ? (uint32_t)data[i + 1] << 8 : 0) | (n > 2 ? data[i + 2] : 0u);
-    char four[4] = {digits[bits >> 18], digits[bits >> 12 & 63], n > 1 ? digits[bits >> 6 & 63] : '=', n > 2 ? digits[bits & 63] : '='};
-    good = buffer_append(out, four, sizeof four);
-  }
-  return good;
-}
 
 static void put_u32(unsigned char *to, uint32_t value) {
   for (int i = 0; i < 4; i++) to[i] = (unsigned char)(value >> (24 - 8 * i));
@@ -50,7 +39,7 @@ bool image_noise_url(int width, int height, uint64_t seed, struct buffer *ret) {
   header[9] = 2; /* RGB */
   good = good && buffer_append(&png, "\x89PNG\r\n\x1a\n", 8) && put_chunk(&png, "IHDR", header, sizeof header) &&
          put_chunk(&png, "IDAT", zipped, packed) && put_chunk(&png, "IEND", "", 0);
-  good = good && buffer_text(ret, "data:image/png;base64,") && put_base64(ret, (const unsigned char *)png.data, png.length);
+  good = good && buffer_text(ret, "data:image/png;base64,") && base64_encode(ret, png.data, png.length);
   free(pixels);
   free(zipped);
   buffer_release(&png);
@@ -74,7 +63,7 @@ enum lynx_status image_file_url(const char *path, struct buffer *ret, struct lyn
     lynx_error_at(error, path, 0, NULL);
     status = lynx_fail(error, LYNX_INPUT, "no PNG, JPEG, GIF or WebP by its first bytes");
   }
-  if (status == LYNX_OK && !(buffer_printf(ret, "data:%s;base64,", type) && put_base64(ret, (const unsigned char *)file.data, file.length)))
+  if (status == LYNX_OK && !(buffer_printf(ret, "data:%s;base64,", type) && base64_encode(ret, file.data, file.length)))
     status = lynx_fail(error, LYNX_LIMIT, "a picture of more than %d bytes", IMAGE_FILE_MAX);
   buffer_release(&file);
   return status;
