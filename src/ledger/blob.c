@@ -1,0 +1,156 @@
+#include "ledger/blob.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+
+enum { KEY_BYTES = DIGEST_BYTES + 4 };
+
+static struct bytes part_key(const uint8_t digest[DIGEST_BYTES], uint32_t part, char text[KEY_BYTES]) {
+  memcpy(text, digest, DIGEST_BYTES);
+  for (int i = 0; i < 4; i++) text[DIGEST_BYTES + i] = (char)(part >> (24 - 8 * i));
+  return (struct bytes){text, KEY_BYTES};
+}
+
+/* Every part of the file, in order. */
+typedef enum lynx_status take_part(void *context, uint32_t part, struct bytes bytes, struct lynx_error *error);
+
+static enum lynx_status each_part(const char *path, take_part *take, void *context, struct lynx_error *error) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat info;
+  lynx_error_at(error, path, 0, NULL);
+  if (fd < 0) return lynx_fail(error, errno == ENOENT ? LYNX_NOT_FOUND : LYNX_IO, "cannot be opened: %s", strerror(errno));
+  enum lynx_status status = LYNX_OK;
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > BLOB_MAX)
+    status = lynx_fail(error, LYNX_LIMIT, "not a file, or one of more than %lld bytes", (long long)BLOB_MAX);
+  char *bytes = xalloc(BLOB_PART, 1);
+  for (uint32_t part = 0; status == LYNX_OK; part++) {
+    size_t n = 0;
+    ssize_t got = 1;
+    while (n < BLOB_PART && got > 0) {
+      got = read(fd, bytes + n, BLOB_PART - n);
+      if (got > 0) n += (size_t)got;
+      if (got < 0 && errno == EINTR) got = 1;
+    }
+    if (got < 0) status = lynx_fail(error, LYNX_IO, "cannot be read: %s", strerror(errno));
+    if (status == LYNX_OK && (n > 0 || part == 0)) status = take(context, part, (struct bytes){bytes, n}, error);
+    if (n < BLOB_PART) break;
+  }
+  free(bytes);
+  (void)close(fd); /* it was read */
+  return status;
+}
+
+struct digesting {
+  struct digest digest;
+  int64_t length;
+};
+
+static enum lynx_status digest_part(void *context, uint32_t part, struct bytes bytes, struct lynx_error *error) {
+  struct digesting *d = context;
+  (void)part, (void)error;
+  digest_update(&d->digest, bytes.ptr, bytes.length);
+  d->length += (int64_t)bytes.length;
+  return LYNX_OK;
+}
+
+enum lynx_status blob_digest_file(const char *path, uint8_t ret[DIGEST_BYTES], int64_t *ret_length, struct lynx_error *error) {
+  struct digesting d = {.length = 0};
+  digest_init(&d.digest);
+  enum lynx_status status = each_part(path, digest_part, &d, error);
+  digest_final(&d.digest, ret);
+  *ret_length = d.length;
+  return status;
+}
+
+struct putting {
+  struct store *store;
+  const uint8_t *digest;
+  struct digest again; /* the file may be written to meanwhile */
+};
+
+static enum lynx_status put_part(void *context, uint32_t part, struct bytes bytes, struct lynx_error *error) {
+  struct putting *p = context;
+  char key[KEY_BYTES];
+  digest_update(&p->again, bytes.ptr, bytes.length);
+  return p->store->table->append(p->store, STORE_BLOB, part_key(p->digest, part, key), bytes, error);
+}
+
+bool blob_known(struct store *store, const uint8_t digest[DIGEST_BYTES]) {
+  char key[KEY_BYTES];
+  struct buffer part;
+  struct lynx_error ignored = {0};
+  buffer_init(&part, BLOB_PART);
+  bool known = store->table->get(store, STORE_BLOB, part_key(digest, 0, key), &part, &ignored) == LYNX_OK;
+  buffer_release(&part);
+  return known;
+}
+
+enum lynx_status blob_put_file(struct store *store, const char *path, uint8_t ret[DIGEST_BYTES], struct lynx_error *error) {
+  struct putting p = {.store = store, .digest = ret};
+  uint8_t again[DIGEST_BYTES];
+  int64_t length;
+  enum lynx_status status = blob_digest_file(path, ret, &length, error);
+  if (status == LYNX_OK) status = store->table->begin(store, error);
+  if (status != LYNX_OK) return status;
+  digest_init(&p.again);
+  bool known = blob_known(store, ret);
+  if (!known) status = each_part(path, put_part, &p, error);
+  digest_final(&p.again, again);
+  if (status == LYNX_OK && !known && memcmp(again, ret, DIGEST_BYTES) != 0)
+    status = lynx_fail(error, LYNX_INPUT, "the file was written to meanwhile; do it again when it is at rest");
+  if (status == LYNX_OK) return store->table->commit(store, error);
+  store->table->abort(store);
+  return status;
+}
+
+struct getting {
+  int fd;
+  uint32_t next;
+  struct digest digest;
+  bool good;
+};
+
+static bool take_part_out(void *context, struct bytes key, struct bytes value) {
+  struct getting *g = context;
+  g->good = key.length == KEY_BYTES;
+  for (int i = 0; i < 4 && g->good; i++) g->good = (uint8_t)key.ptr[DIGEST_BYTES + i] == (uint8_t)(g->next >> (24 - 8 * i));
+  for (size_t n = 0; g->good && n < value.length;) {
+    ssize_t done = write(g->fd, value.ptr + n, value.length - n);
+    g->good = done > 0 || (done < 0 && errno == EINTR);
+    if (done > 0) n += (size_t)done;
+  }
+  if (g->good) digest_update(&g->digest, value.ptr, value.length);
+  g->next++;
+  return g->good;
+}
+
+enum lynx_status blob_get_file(struct store *store, const uint8_t digest[DIGEST_BYTES], const char *path, struct lynx_error *error) {
+  char temporary[4200], hex[DIGEST_HEX];
+  uint8_t found[DIGEST_BYTES];
+  struct getting g = {.good = true};
+  const struct store_range range = {.space = STORE_BLOB, .prefix = {(const char *)digest, DIGEST_BYTES}};
+  if (!blob_known(store, digest))
+    return lynx_fail(error, LYNX_NOT_FOUND, "the ledger keeps no file of digest %.16s", digest_hex(digest, hex));
+  (void)snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, (int)getpid());
+  g.fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  lynx_error_at(error, path, 0, NULL);
+  if (g.fd < 0) return lynx_fail(error, LYNX_IO, "cannot be created: %s", strerror(errno));
+  digest_init(&g.digest);
+  enum lynx_status status = store->table->list(store, &range, take_part_out, &g, error);
+  digest_final(&g.digest, found);
+  if (status == LYNX_OK && (!g.good || fsync(g.fd) != 0)) status = lynx_fail(error, LYNX_IO, "cannot be written: %s", strerror(errno));
+  (void)close(g.fd); /* synced */
+  if (status == LYNX_OK && memcmp(found, digest, DIGEST_BYTES) != 0)
+    status = lynx_fail(error, LYNX_PROTOCOL, "the file that the ledger keeps is not the one of digest %.16s: it was altered", digest_hex(digest, hex));
+  if (status == LYNX_OK && link(temporary, path) != 0)
+    status = lynx_fail(error, errno == EEXIST ? LYNX_INPUT : LYNX_IO, "cannot be written: %s", strerror(errno));
+  (void)unlink(temporary); /* a link to it stays */
+  return status;
+}

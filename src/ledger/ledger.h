@@ -1,0 +1,91 @@
+/* ledger/ledger.h: the shared, append-only, tamper-evident log of what teams agreed on, started, measured, verified and contested.
+ *
+ * ledger keeps signed statements (envelope.h) in a Merkle tree (merkle.h) over a store (store.h), signs checkpoints of it (note.h), and
+ * derives standing from it. It measures nothing and knows no contract from the inside: it compares digests.
+ *
+ * Entries  each is an envelope signed by one team of the policy then in force; entry 0 is the first policy. An entry speaks of others and
+ *          of bundles and contracts by digest, never by number. The same bytes are taken once
+ * Tree     the hash of every subtree of 2^0, 2^8, 2^16 ... leaves is kept: proofs of a million entries read some hundred hashes
+ * Errors   NOT_FOUND; INPUT: an entry that the policy or its kind does not allow, with the reason; PROTOCOL: what the store holds
+ *          contradicts itself or what its own checkpoint says; IO
+ * Threads  a ledger belongs to one thread; several processes may have one open */
+#ifndef LEDGER_LEDGER_H
+#define LEDGER_LEDGER_H
+
+#include "ledger/merkle.h"
+#include "ledger/policy.h"
+#include "ledger/store.h"
+
+struct ledger;
+
+/* A new one at that address: its first policy says who may write, and is signed by `key`, of the team `admin`. */
+struct ledger_start {
+  const char *origin; /* its name to the world */
+  const char *admin;
+  const struct signing_key *key, *log_key;
+};
+enum lynx_status ledger_create(const char *address, const struct ledger_start *start, struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* log_key NULL: to read. */
+enum lynx_status ledger_open(const char *address, const struct signing_key *log_key, struct ledger **ret,
+                             struct lynx_error *error) LYNX_MUST_CHECK;
+void ledger_close(struct ledger *ledger); /* accepts NULL */
+struct store *ledger_store(struct ledger *ledger);
+/* As of what was last read or written. */
+const struct policy *ledger_policy(const struct ledger *ledger);
+
+/* Appends all of them or none, and signs the new checkpoint. ret_index[n]: where each stands; one that stands there already is not added
+ * again (ret_index tells where it is). */
+enum lynx_status ledger_add(struct ledger *ledger, const struct bytes *envelopes, size_t n, uint64_t *ret_index,
+                            struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* Is there something about this envelope that the ledger would refuse? Signatures, kind, subjects; not whether it stands there already. */
+enum lynx_status ledger_accepts(const struct policy *policy, struct bytes envelope, struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* The newest checkpoint, with every cosignature that the ledger knows of; checked against the log's key. */
+enum lynx_status ledger_checkpoint(struct ledger *ledger, struct buffer *ret_note, struct checkpoint *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+/* The newest one that the policy's quorum of witnesses cosigned; NOT_FOUND. ret_time_s: when the quorum was complete. */
+enum lynx_status ledger_vouched_checkpoint(struct ledger *ledger, struct buffer *ret_note, struct checkpoint *ret, uint64_t *ret_time_s,
+                                           struct lynx_error *error) LYNX_MUST_CHECK;
+/* Keeps a cosigned form of a checkpoint of this ledger's. */
+enum lynx_status ledger_put_cosigned(struct ledger *ledger, struct bytes note, struct lynx_error *error) LYNX_MUST_CHECK;
+
+struct ledger_entry {
+  uint64_t index;
+  uint8_t leaf[DIGEST_BYTES];
+  struct bytes bytes;
+  struct envelope envelope;
+  struct statement statement;
+  const char *signer; /* the team's name, by the envelope's key id: checked when it was added, and by audit */
+};
+
+/* Everything in it lives in the arena, but for the statement: statement_release. */
+enum lynx_status ledger_read_entry(struct ledger *ledger, uint64_t index, struct arena *arena, struct ledger_entry *ret,
+                                   struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* false: enough */
+typedef bool ledger_visit(void *context, const struct ledger_entry *entry, const char *subject);
+/* Every entry that speaks of a digest, in order; an entry's own hash is spoken of by itself, under the name "". */
+enum lynx_status ledger_each_mention(struct ledger *ledger, const uint8_t digest[DIGEST_BYTES], ledger_visit *visit, void *context,
+                                     struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status ledger_each_entry(struct ledger *ledger, uint64_t from, ledger_visit *visit, void *context,
+                                   struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* Hashes of subtrees, for proofs. */
+struct merkle_source ledger_tree(struct ledger *ledger);
+
+/* A proof of an entry as text: c2sp.org/tlog-proof@v1, with the checkpoint it leads to. */
+enum lynx_status ledger_proof_text(struct ledger *ledger, uint64_t index, struct buffer *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+/* Does the proof show that a log whose key this is holds an entry of that hash? */
+enum lynx_status ledger_proof_check(struct bytes proof, const struct note_key *log, const uint8_t leaf[DIGEST_BYTES],
+                                    struct checkpoint *ret_checkpoint, uint64_t *ret_index, struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* The whole of it from its bytes alone: every entry's hash, signature and admission under the policy of its time, every kept hash, the
+ * newest checkpoint. The first thing that does not hold is the error. progress may be NULL. */
+struct ledger_audit {
+  uint64_t n_entries, n_hashes, n_signatures;
+  struct checkpoint checkpoint;
+};
+enum lynx_status ledger_audit(struct ledger *ledger, bool signatures, struct ledger_audit *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+
+#endif

@@ -1,0 +1,37 @@
+/* ledger/policy.h: who may add to a ledger, and whose word on its history counts. It is itself an entry: the first, and every change of it.
+ * Shapes   {"number", "origin", "log", "teams": [{"key", "admin", "witness"}], "quorum"}
+ * Result   number counts the changes from 1; a change is signed by an admin of the policy before it
+ * Errors   INPUT: not such a policy, with what is wrong
+ * Limits   POLICY_TEAMS_MAX teams; a quorum of 0 says that nobody vouches for the log but who keeps it */
+#ifndef LEDGER_POLICY_H
+#define LEDGER_POLICY_H
+
+#include "ledger/envelope.h"
+
+enum { POLICY_TEAMS_MAX = 64 };
+
+struct policy_team {
+  struct note_key key; /* of type NOTE_ED25519 */
+  bool admin, witness;
+};
+
+struct policy {
+  int64_t number, quorum; /* quorum: of witnesses whose cosignatures a checkpoint needs to be vouched for */
+  char origin[NOTE_NAME_MAX];
+  struct note_key log;
+  struct policy_team teams[POLICY_TEAMS_MAX];
+  size_t n_teams;
+};
+
+enum lynx_status policy_parse(const json_t *predicate, struct policy *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+void policy_write(const struct policy *policy, struct json_writer *json); /* members of the open object */
+/* What no policy may be: no admin, names or keys twice, a quorum that its witnesses cannot reach. */
+enum lynx_status policy_check(const struct policy *policy, struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* Whose signature this envelope carries; NULL: nobody's here. */
+const struct policy_team *policy_signer(const struct policy *policy, const struct envelope *envelope);
+const struct policy_team *policy_team_named(const struct policy *policy, const char *name);
+/* How many witnesses cosigned, each once; latest: when the one that completed the quorum signed (0: not reached). */
+size_t policy_cosigned(const struct policy *policy, const struct note *note, uint64_t *ret_latest_s);
+
+#endif

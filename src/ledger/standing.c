@@ -1,0 +1,180 @@
+#include "ledger/standing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *agreement_text(enum agreement agreement) {
+  switch (agreement) {
+    case AGREEMENT_NOBODY: return "names no signatories";
+    case AGREEMENT_MISSING: return "not agreed before the run";
+    case AGREEMENT_BY_ORDER: return "agreed before the run, by the ledger's own order";
+    case AGREEMENT_WITNESSED: return "agreed before the run, witnessed";
+  }
+  return "?";
+}
+
+/* A list that grows in an arena: room for one more element, zeroed. */
+static void *grown(struct arena *arena, const void *items, size_t n, size_t size) {
+  char *more = arena_alloc(arena, n + 1, size);
+  if (n > 0) memcpy(more, items, n * size);
+  return more;
+}
+
+static struct standing_signature *add_signature(struct arena *arena, struct standing_signature **list, size_t *n) {
+  *list = grown(arena, *list, *n, sizeof **list);
+  return &(*list)[(*n)++];
+}
+
+struct gathering {
+  struct ledger *ledger;
+  const struct standing_question *question;
+  struct standing *standing;
+  char (*intents)[DIGEST_HEX]; /* of the contract's runs, with whether a bundle answers */
+  bool *sealed;
+  size_t n_intents;
+  uint64_t intent_index; /* of this bundle's run; UINT64_MAX: not known */
+  enum lynx_status status;
+  struct lynx_error *error;
+};
+
+static const char *of_predicate(struct gathering *g, const struct ledger_entry *entry, const char *key) {
+  return arena_copy(&g->standing->arena, json_get_text(entry->statement.predicate, key, ""));
+}
+
+static bool take_of_contract(void *context, const struct ledger_entry *entry, const char *subject) {
+  struct gathering *g = context;
+  struct standing *s = g->standing;
+  if (strcmp(subject, "contract") != 0) return true;
+  if (strcmp(entry->statement.kind, "signature") == 0 && entry->statement.n_subjects == 1) {
+    *add_signature(&s->arena, &s->signatures, &s->n_signatures) = (struct standing_signature){.team = arena_copy(&s->arena, entry->signer), .reservation = of_predicate(g, entry, "reservation"), .index = entry->index};
+  }
+  if (strcmp(entry->statement.kind, "intent") == 0) {
+    g->intents = grown(&s->arena, g->intents, g->n_intents, sizeof *g->intents);
+    g->sealed = grown(&s->arena, g->sealed, g->n_intents, sizeof *g->sealed);
+    char *hex = digest_hex(entry->leaf, g->intents[g->n_intents++]);
+    if (strcmp(hex, g->question->intent) == 0) g->intent_index = entry->index;
+  }
+  if (strcmp(entry->statement.kind, "bundle") == 0) {
+    const char *intent = json_get_text(entry->statement.predicate, "intent", "");
+    for (size_t i = 0; i < g->n_intents; i++) g->sealed[i] = g->sealed[i] || strcmp(g->intents[i], intent) == 0;
+  }
+  return true;
+}
+
+/* A contest is closed by its own team's withdrawal, or by a re-measurement that was made for it and decided. */
+static bool take_of_contest(void *context, const struct ledger_entry *entry, const char *subject) {
+  struct gathering *g = context;
+  struct standing_contest *contest = &g->standing->contests[g->standing->n_contests - 1];
+  const char *decision = json_get_text(entry->statement.predicate, "decision", "");
+  bool withdrawn = strcmp(entry->statement.kind, "withdrawal") == 0 && strcmp(subject, "entry") == 0 && strcmp(entry->signer, contest->by) == 0;
+  bool decided = strcmp(entry->statement.kind, "verification") == 0 && strcmp(subject, "contest") == 0 &&
+                 (strcmp(decision, "reproduced") == 0 || strcmp(decision, "not reproduced") == 0);
+  if (withdrawn)
+    contest->closed = arena_printf(&g->standing->arena, "withdrawn by %s (entry %" PRIu64 ")", entry->signer, entry->index);
+  if (decided)
+    contest->closed = arena_printf(&g->standing->arena, "re-measured by %s: %s (entry %" PRIu64 ")", entry->signer, decision, entry->index);
+  return contest->closed == NULL;
+}
+
+static void take_contest(struct gathering *g, const struct ledger_entry *entry) {
+  struct standing *s = g->standing;
+  s->contests = grown(&s->arena, s->contests, s->n_contests, sizeof *s->contests);
+  struct standing_contest *to = &s->contests[s->n_contests++];
+  *to = (struct standing_contest){.by = arena_copy(&s->arena, entry->signer),
+                                  .ground = of_predicate(g, entry, "ground"),
+                                  .text = of_predicate(g, entry, "text"),
+                                  .layer = of_predicate(g, entry, "layer"),
+                                  .owner = of_predicate(g, entry, "owner"),
+                                  .time = of_predicate(g, entry, "time"),
+                                  .index = entry->index};
+  (void)digest_hex(entry->leaf, to->leaf);
+  g->status = ledger_each_mention(g->ledger, entry->leaf, take_of_contest, g, g->error);
+  s->n_open += to->closed == NULL;
+}
+
+static bool take_of_bundle(void *context, const struct ledger_entry *entry, const char *subject) {
+  struct gathering *g = context;
+  struct standing *s = g->standing;
+  const char *kind = entry->statement.kind;
+  if (strcmp(subject, "bundle") != 0) return true; /* the bundle of somebody's verification, say */
+  if (strcmp(kind, "bundle") == 0 && !s->recorded) {
+    s->recorded = true;
+    s->recorded_by = arena_copy(&s->arena, entry->signer);
+    s->index = entry->index;
+  }
+  if (strcmp(kind, "signature") == 0) {
+    *add_signature(&s->arena, &s->bundle_signatures, &s->n_bundle_signatures) = (struct standing_signature){.team = arena_copy(&s->arena, entry->signer), .reservation = of_predicate(g, entry, "reservation"), .index = entry->index};
+  }
+  if (strcmp(kind, "verification") == 0) {
+    s->verifications = grown(&s->arena, s->verifications, s->n_verifications, sizeof *s->verifications);
+    struct standing_verification *to = &s->verifications[s->n_verifications++];
+    *to = (struct standing_verification){arena_copy(&s->arena, entry->signer), of_predicate(g, entry, "decision"), entry->index};
+    s->n_reproduced += strcmp(to->decision, "reproduced") == 0;
+    s->n_not_reproduced += strcmp(to->decision, "not reproduced") == 0;
+    s->n_inconclusive += strcmp(to->decision, "inconclusive") == 0;
+  }
+  if (strcmp(kind, "contest") == 0) take_contest(g, entry);
+  return g->status == LYNX_OK;
+}
+
+/* The note that the run embedded: a tree of that size, at a time before the run, by the word of the witnesses. */
+static bool witnessed(const struct gathering *g, uint64_t n_needed) {
+  const struct standing_question *q = g->question;
+  const struct policy *policy = ledger_policy(g->ledger);
+  struct note note;
+  struct checkpoint checkpoint;
+  struct lynx_error ignored = {0};
+  uint64_t time_s = 0;
+  if (note_parse(q->checkpoint, &note, &ignored) != LYNX_OK || checkpoint_parse(note.text, &checkpoint, &ignored) != LYNX_OK ||
+      !note_signed_by(&note, &policy->log, NULL))
+    return false;
+  (void)policy_cosigned(policy, &note, &time_s);
+  return time_s > 0 && (int64_t)time_s <= q->run_start_s && checkpoint.size >= n_needed;
+}
+
+static void judge_agreement(struct gathering *g) {
+  struct standing *s = g->standing;
+  uint64_t n_needed = 0;
+  for (size_t i = 0; i < s->n_signatures; i++) s->signatures[i].before_run = s->signatures[i].index < g->intent_index && g->intent_index != UINT64_MAX;
+  for (size_t i = 0; i < g->question->n_signatories; i++) {
+    const char *name = g->question->signatories[i];
+    uint64_t at = UINT64_MAX;
+    for (size_t k = 0; k < s->n_signatures && at == UINT64_MAX; k++)
+      if (s->signatures[k].before_run && strcmp(s->signatures[k].team, name) == 0) at = s->signatures[k].index;
+    if (at == UINT64_MAX) {
+      s->missing = grown(&s->arena, s->missing, s->n_missing, sizeof *s->missing);
+      s->missing[s->n_missing++] = arena_copy(&s->arena, name);
+    } else if (at + 1 > n_needed) n_needed = at + 1;
+  }
+  s->agreement = g->question->n_signatories == 0 ? AGREEMENT_NOBODY
+                 : s->n_missing > 0              ? AGREEMENT_MISSING
+                 : witnessed(g, n_needed)        ? AGREEMENT_WITNESSED
+                                                 : AGREEMENT_BY_ORDER;
+}
+
+enum lynx_status standing_of(struct ledger *ledger, const struct standing_question *question, struct standing *ret, struct lynx_error *error) {
+  *ret = (struct standing){.recorded = false};
+  struct gathering g = {.ledger = ledger, .question = question, .standing = ret, .intent_index = UINT64_MAX, .error = error};
+  struct checkpoint checkpoint;
+  (void)snprintf(ret->origin, sizeof ret->origin, "%s", ledger_policy(ledger)->origin);
+  enum lynx_status status = ledger_checkpoint(ledger, NULL, &checkpoint, error);
+  if (status == LYNX_OK) status = ledger_each_mention(ledger, question->contract, take_of_contract, &g, error);
+  if (status == LYNX_OK) status = ledger_each_mention(ledger, question->bundle, take_of_bundle, &g, error);
+  if (status == LYNX_OK) status = g.status;
+  if (status != LYNX_OK) {
+    standing_release(ret);
+    return status;
+  }
+  ret->n_entries = checkpoint.size;
+  ret->n_started = g.n_intents;
+  for (size_t i = 0; i < g.n_intents; i++) ret->n_sealed += g.sealed[i];
+  ret->n_abandoned = ret->n_started - ret->n_sealed;
+  judge_agreement(&g);
+  return LYNX_OK;
+}
+
+void standing_release(struct standing *standing) {
+  arena_release(&standing->arena);
+  *standing = (struct standing){.recorded = false};
+}

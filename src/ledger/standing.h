@@ -1,0 +1,67 @@
+/* ledger/standing.h: how a result stands, derived from the ledger each time it is asked: agreed or not, how many runs were started,
+ * sealed, abandoned, who reproduced it and who did not, what is contested.
+ * Memory   everything lives in its arena; standing_release
+ * Limits   what the ledger's policy admitted is believed here; that it did so rightly is for `audit` to show */
+#ifndef LEDGER_STANDING_H
+#define LEDGER_STANDING_H
+
+#include "ledger/ledger.h"
+
+struct standing_question {
+  uint8_t contract[DIGEST_BYTES], bundle[DIGEST_BYTES];
+  const char *const *signatories; /* teams that the contract names */
+  size_t n_signatories;
+  const char *intent;       /* digest of the run's intent, in hexadecimal, by the bundle's own record; "" */
+  struct bytes checkpoint;  /* the signed note that the run embedded when it began; length 0 */
+  int64_t run_start_s;      /* by the bundle's own record */
+};
+
+enum agreement {
+  AGREEMENT_NOBODY,    /* the contract names no signatories */
+  AGREEMENT_MISSING,   /* not all of them signed before the run, or it cannot be shown */
+  AGREEMENT_BY_ORDER,  /* all signed before the run's intent, in the log's own order: its keeper's word */
+  AGREEMENT_WITNESSED  /* and a quorum of witnesses had cosigned that, at a time before the run began */
+};
+const char *agreement_text(enum agreement agreement);
+
+struct standing_signature {
+  const char *team, *reservation; /* "" where there is none */
+  uint64_t index;
+  bool before_run;
+};
+
+struct standing_verification {
+  const char *by, *decision; /* "reproduced", "not reproduced", "inconclusive", "not the same configuration" */
+  uint64_t index;
+};
+
+struct standing_contest {
+  const char *by, *ground, *text, *layer, *owner, *time;
+  uint64_t index;
+  char leaf[DIGEST_HEX];
+  const char *closed; /* why; NULL: open */
+};
+
+struct standing {
+  struct arena arena;
+  bool recorded; /* the bundle is in the ledger */
+  const char *recorded_by;
+  uint64_t index, n_entries;
+  char origin[NOTE_NAME_MAX];
+  enum agreement agreement;
+  const char **missing; /* signatories that did not sign before the run */
+  size_t n_missing;
+  struct standing_signature *signatures, *bundle_signatures;
+  size_t n_signatures, n_bundle_signatures;
+  size_t n_started, n_sealed, n_abandoned; /* runs of this contract */
+  struct standing_verification *verifications;
+  size_t n_verifications, n_reproduced, n_not_reproduced, n_inconclusive;
+  struct standing_contest *contests;
+  size_t n_contests, n_open;
+};
+
+enum lynx_status standing_of(struct ledger *ledger, const struct standing_question *question, struct standing *ret,
+                             struct lynx_error *error) LYNX_MUST_CHECK;
+void standing_release(struct standing *standing);
+
+#endif

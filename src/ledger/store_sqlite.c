@@ -1,0 +1,241 @@
+/* A ledger in one SQLite file. */
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <errno.h>
+
+#include "base/arena.h"
+#include "ledger/store.h"
+
+enum { APPLICATION_ID = 0x4c594e4c /* "LYNL" */, FORMAT = 1, WAIT_MS = 60000 };
+
+/* Values of some kilobytes lie better in tables with rows of their own; hashes and mentions in the key's tree. */
+#define TABLE(name, rest) "CREATE TABLE " name "(key BLOB PRIMARY KEY NOT NULL,value BLOB NOT NULL)" rest
+#define GUARD(name)                                                                                                                        \
+  "CREATE TRIGGER " name "_kept BEFORE UPDATE ON " name " BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END",                      \
+      "CREATE TRIGGER " name "_stays BEFORE DELETE ON " name " BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END"
+
+static const char *const schema[] = {TABLE("entry", ""),
+                                     TABLE("hash", " WITHOUT ROWID"),
+                                     TABLE("mention", " WITHOUT ROWID"),
+                                     TABLE("checkpoint", ""),
+                                     TABLE("blob", ""),
+                                     GUARD("entry"),
+                                     GUARD("hash"),
+                                     GUARD("mention"),
+                                     GUARD("checkpoint"),
+                                     GUARD("blob")};
+static const char *const names[STORE_SPACES] = {"entry", "hash", "mention", "checkpoint", "blob"};
+
+extern const struct store_table store_sqlite;
+
+struct sqlite_store {
+  struct store store;
+  sqlite3 *db;
+  sqlite3_stmt *insert[STORE_SPACES], *find[STORE_SPACES];
+  bool writing;
+  char path[512];
+};
+
+static enum lynx_status sql_fail(struct sqlite_store *s, struct lynx_error *error, const char *doing) {
+  int code = sqlite3_errcode(s->db) & 0xff;
+  lynx_error_at(error, s->path, 0, NULL);
+  if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
+    return lynx_fail(error, LYNX_INPUT, "%s: %s: no ledger, or a damaged one", doing, sqlite3_errmsg(s->db));
+  return lynx_fail(error, code == SQLITE_CONSTRAINT ? LYNX_INPUT : LYNX_IO, "%s: %s%s", doing, sqlite3_errmsg(s->db),
+                   code == SQLITE_BUSY ? ": another writer held it for a minute" : code == SQLITE_FULL ? ": make room and do it again" : "");
+}
+
+static enum lynx_status execute(struct sqlite_store *s, const char *sql, struct lynx_error *error) {
+  return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? LYNX_OK : sql_fail(s, error, "the ledger");
+}
+
+static void sqlite_close(struct store *store) {
+  struct sqlite_store *s = (struct sqlite_store *)store;
+  if (s == NULL) return;
+  for (int i = 0; i < STORE_SPACES; i++) {
+    (void)sqlite3_finalize(s->insert[i]); /* errors were told by the step */
+    (void)sqlite3_finalize(s->find[i]);
+  }
+  (void)sqlite3_close(s->db);
+  free(s);
+}
+
+static enum lynx_status make_tables(struct sqlite_store *s, struct lynx_error *error) {
+  char sql[128];
+  (void)snprintf(sql, sizeof sql, "PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID, FORMAT);
+  enum lynx_status status = execute(s, "PRAGMA journal_mode=WAL; BEGIN IMMEDIATE", error);
+  if (status == LYNX_OK) status = execute(s, sql, error);
+  for (size_t i = 0; i < LYNX_COUNT(schema) && status == LYNX_OK; i++) status = execute(s, schema[i], error);
+  return status == LYNX_OK ? execute(s, "COMMIT", error) : status;
+}
+
+static int64_t pragma(struct sqlite_store *s, const char *sql) {
+  sqlite3_stmt *statement = NULL;
+  int64_t value = -1;
+  if (sqlite3_prepare_v2(s->db, sql, -1, &statement, NULL) == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
+    value = sqlite3_column_int64(statement, 0);
+  (void)sqlite3_finalize(statement); /* repeats the step's error */
+  return value;
+}
+
+/* Whatever is in the file's schema runs when the file is used: only ours may be. */
+static enum lynx_status check_tables(struct sqlite_store *s, struct lynx_error *error) {
+  sqlite3_stmt *statement = NULL;
+  size_t n_found = 0, n_other = 0;
+  lynx_error_at(error, s->path, 0, NULL);
+  if (pragma(s, "PRAGMA application_id") != APPLICATION_ID)
+    return lynx_fail(error, LYNX_INPUT, "not a ledger; `lynxbench log create LEDGER --key TEAM.key` makes one");
+  if (pragma(s, "PRAGMA user_version") != FORMAT)
+    return lynx_fail(error, LYNX_UNSUPPORTED, "a ledger of format %lld; this lynxbench reads format %d",
+                     (long long)pragma(s, "PRAGMA user_version"), FORMAT);
+  if (sqlite3_prepare_v2(s->db, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL", -1, &statement, NULL) != SQLITE_OK)
+    return sql_fail(s, error, "its schema");
+  while (sqlite3_step(statement) == SQLITE_ROW) {
+    const char *sql = (const char *)sqlite3_column_text(statement, 0);
+    size_t i = 0;
+    while (i < LYNX_COUNT(schema) && strcmp(schema[i], sql != NULL ? sql : "") != 0) i++;
+    *(i < LYNX_COUNT(schema) ? &n_found : &n_other) += 1;
+  }
+  (void)sqlite3_finalize(statement);
+  if (n_found == LYNX_COUNT(schema) && n_other == 0) return LYNX_OK;
+  return lynx_fail(error, LYNX_INPUT, "its tables were altered: %zu of %zu are as they should be, %zu are others", n_found,
+                   LYNX_COUNT(schema), n_other);
+}
+
+static enum lynx_status prepare(struct sqlite_store *s, struct lynx_error *error) {
+  for (int i = 0; i < STORE_SPACES; i++) {
+    char insert[64], find[64];
+    (void)snprintf(insert, sizeof insert, "INSERT INTO %s VALUES(?1,?2)", names[i]);
+    (void)snprintf(find, sizeof find, "SELECT value FROM %s WHERE key=?1", names[i]);
+    if (sqlite3_prepare_v3(s->db, insert, -1, SQLITE_PREPARE_PERSISTENT, &s->insert[i], NULL) != SQLITE_OK ||
+        sqlite3_prepare_v3(s->db, find, -1, SQLITE_PREPARE_PERSISTENT, &s->find[i], NULL) != SQLITE_OK)
+      return sql_fail(s, error, "cannot be read");
+  }
+  return LYNX_OK;
+}
+
+static enum lynx_status make_file(const char *path, struct lynx_error *error) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd >= 0) (void)close(fd); /* nothing was written through it */
+  if (fd >= 0) return LYNX_OK;
+  lynx_error_at(error, path, 0, NULL);
+  if (errno == EEXIST) return lynx_fail(error, LYNX_INPUT, "the file exists; a ledger is never overwritten: name another");
+  return lynx_fail(error, LYNX_IO, "cannot be created: %s", strerror(errno));
+}
+
+static enum lynx_status sqlite_open(const char *address, bool create, struct store **ret, struct lynx_error *error) {
+  lynx_error_at(error, address, 0, NULL);
+  if (create && make_file(address, error) != LYNX_OK) return error->status;
+  if (access(address, F_OK) != 0) return lynx_fail(error, LYNX_NOT_FOUND, "there is no such ledger; `lynxbench log create` makes one");
+  struct sqlite_store *s = xalloc(1, sizeof *s);
+  enum lynx_status status = LYNX_OK;
+  (void)snprintf(s->path, sizeof s->path, "%s", address);
+  if (sqlite3_open_v2(address, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+    status = sql_fail(s, error, "cannot be opened");
+  if (status == LYNX_OK) {
+    (void)sqlite3_busy_timeout(s->db, WAIT_MS);
+    (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    (void)sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, 4 * STORE_VALUE_MAX);
+    status = create ? make_tables(s, error) : LYNX_OK;
+  }
+  if (status == LYNX_OK) status = check_tables(s, error);
+  if (status == LYNX_OK) status = execute(s, "PRAGMA synchronous=FULL; PRAGMA cell_size_check=ON", error);
+  if (status == LYNX_OK) status = prepare(s, error);
+  s->store.table = &store_sqlite;
+  if (status == LYNX_OK) *ret = &s->store;
+  else sqlite_close(&s->store);
+  return status;
+}
+
+static enum lynx_status sqlite_begin(struct store *store, struct lynx_error *error) {
+  struct sqlite_store *s = (struct sqlite_store *)store;
+  lynx_assert(!s->writing);
+  enum lynx_status status = execute(s, "BEGIN IMMEDIATE", error);
+  s->writing = status == LYNX_OK;
+  return status;
+}
+
+static enum lynx_status sqlite_append(struct store *store, enum store_space space, struct bytes key, struct bytes value,
+                                      struct lynx_error *error) {
+  struct sqlite_store *s = (struct sqlite_store *)store;
+  sqlite3_stmt *insert = s->insert[space];
+  lynx_assert(s->writing && key.length <= STORE_KEY_MAX && value.length <= STORE_VALUE_MAX);
+  bool good = sqlite3_bind_blob(insert, 1, key.ptr, (int)key.length, SQLITE_STATIC) == SQLITE_OK &&
+              sqlite3_bind_blob(insert, 2, value.length > 0 ? value.ptr : "", (int)value.length, SQLITE_STATIC) == SQLITE_OK &&
+              sqlite3_step(insert) == SQLITE_DONE;
+  enum lynx_status status = good ? LYNX_OK : sql_fail(s, error, "cannot be added to");
+  (void)sqlite3_reset(insert); /* repeats the step's error */
+  return status;
+}
+
+static void sqlite_abort(struct store *store) {
+  struct sqlite_store *s = (struct sqlite_store *)store;
+  if (s->writing && sqlite3_get_autocommit(s->db) == 0) (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* nothing is kept either way */
+  s->writing = false;
+}
+
+static enum lynx_status sqlite_commit(struct store *store, struct lynx_error *error) {
+  struct sqlite_store *s = (struct sqlite_store *)store;
+  enum lynx_status status = execute(s, "COMMIT", error);
+  if (status != LYNX_OK) sqlite_abort(store);
+  s->writing = false;
+  return status;
+}
+
+static enum lynx_status sqlite_get(struct store *store, enum store_space space, struct bytes key, struct buffer *ret,
+                                   struct lynx_error *error) {
+  struct sqlite_store *s = (struct sqlite_store *)store;
+  sqlite3_stmt *find = s->find[space];
+  enum lynx_status status = LYNX_OK;
+  int code = sqlite3_bind_blob(find, 1, key.ptr, (int)key.length, SQLITE_STATIC) == SQLITE_OK ? sqlite3_step(find) : SQLITE_ERROR;
+  if (code == SQLITE_DONE) status = lynx_fail(error, LYNX_NOT_FOUND, "the ledger holds no such %s", names[space]);
+  else if (code != SQLITE_ROW) status = sql_fail(s, error, "cannot be read");
+  else if (!buffer_append(ret, sqlite3_column_blob(find, 0), (size_t)sqlite3_column_bytes(find, 0)))
+    status = lynx_fail(error, LYNX_LIMIT, "a value of more than %zu bytes", ret->limit);
+  (void)sqlite3_reset(find); /* repeats the step's error */
+  return status;
+}
+
+static enum lynx_status sqlite_list(struct store *store, const struct store_range *range, store_visit *visit, void *context,
+                                    struct lynx_error *error) {
+  struct sqlite_store *s = (struct sqlite_store *)store;
+  char sql[128], least[STORE_KEY_MAX], most[STORE_KEY_MAX + 1];
+  sqlite3_stmt *select = NULL;
+  int n_least = (int)range->prefix.length, n_most = STORE_KEY_MAX + 1, code = SQLITE_ERROR;
+  memset(most, 0xff, sizeof most); /* after every key that begins so */
+  if (n_least > 0) memcpy(least, range->prefix.ptr, (size_t)n_least);
+  if (n_least > 0) memcpy(most, range->prefix.ptr, (size_t)n_least);
+  if (range->from.length > 0) memcpy(range->backwards ? most : least, range->from.ptr, range->from.length);
+  if (range->from.length > 0) *(range->backwards ? &n_most : &n_least) = (int)range->from.length;
+  (void)snprintf(sql, sizeof sql, "SELECT key,value FROM %s WHERE key>=?1 AND key<=?2 ORDER BY key%s", names[range->space],
+                 range->backwards ? " DESC" : "");
+  if (sqlite3_prepare_v2(s->db, sql, -1, &select, NULL) == SQLITE_OK &&
+      sqlite3_bind_blob(select, 1, n_least > 0 ? least : "", n_least, SQLITE_STATIC) == SQLITE_OK &&
+      sqlite3_bind_blob(select, 2, most, n_most, SQLITE_STATIC) == SQLITE_OK)
+    while ((code = sqlite3_step(select)) == SQLITE_ROW) {
+      struct bytes key = {sqlite3_column_blob(select, 0), (size_t)sqlite3_column_bytes(select, 0)};
+      struct bytes value = {sqlite3_column_blob(select, 1), (size_t)sqlite3_column_bytes(select, 1)};
+      if (!visit(context, key, value)) break;
+    }
+  enum lynx_status status = code == SQLITE_DONE || code == SQLITE_ROW ? LYNX_OK : sql_fail(s, error, "cannot be read");
+  (void)sqlite3_finalize(select); /* repeats the step's error */
+  return status;
+}
+
+const struct store_table store_sqlite = {.abi = STORE_ABI,
+                                         .name = "sqlite",
+                                         .summary = "one file, no set-up",
+                                         .scheme = "",
+                                         .open = sqlite_open,
+                                         .begin = sqlite_begin,
+                                         .append = sqlite_append,
+                                         .commit = sqlite_commit,
+                                         .abort = sqlite_abort,
+                                         .get = sqlite_get,
+                                         .list = sqlite_list,
+                                         .close = sqlite_close};

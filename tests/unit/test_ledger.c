@@ -1,0 +1,416 @@
+/* The ledger over a real store: what it takes and refuses, proofs of every entry, rollback and fork, every byte of it changed, standing. */
+#include "ledger/ledger.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/root.h"
+#include "ledger/blob.h"
+#include "ledger/seen.h"
+#include "ledger/standing.h"
+#include "tests/check.h"
+
+static char folder[64], path[100], seen_folder[100];
+static struct signing_key *ml, *sre, *stranger, *log_key;
+static uint8_t contract[DIGEST_BYTES], bundle[DIGEST_BYTES], file[DIGEST_BYTES];
+
+static void remove_all(void) {
+  char command[300];
+  (void)snprintf(command, sizeof command, "rm -rf %s; mkdir -p %s", folder, folder);
+  CHECK_INT(system(command), 0);
+}
+
+/* An envelope of a kind about up to three digests, with one member in the predicate. */
+struct about {
+  const char *kind, *key, *value;
+  struct statement_subject subjects[3];
+};
+
+static void make(const struct about *about, const char *name, const struct signing_key *key, struct buffer *ret) {
+  struct buffer payload;
+  struct json_writer json;
+  struct lynx_error error = {0};
+  size_t n = 0;
+  while (n < 3 && about->subjects[n].name != NULL) n++;
+  buffer_init(&payload, ENVELOPE_MAX);
+  buffer_init(ret, ENVELOPE_MAX);
+  statement_begin(&json, &payload, about->kind, about->subjects, n);
+  if (about->key != NULL) json_put_text(&json, about->key, about->value);
+  CHECK(statement_end(&json));
+  CHECK_INT(envelope_make(bytes_of(statement_payload_type), (struct bytes){payload.data, payload.length}, name, key, ret, &error), LYNX_OK);
+  buffer_release(&payload);
+}
+
+static struct statement_subject subject(const char *name, const uint8_t digest[DIGEST_BYTES]) {
+  struct statement_subject s = {.name = name};
+  memcpy(s.digest, digest, DIGEST_BYTES);
+  return s;
+}
+
+static enum lynx_status add(struct ledger *l, const struct about *about, const char *name, const struct signing_key *key, uint64_t *ret_index,
+                            uint8_t ret_leaf[DIGEST_BYTES], struct lynx_error *error) {
+  struct buffer envelope;
+  make(about, name, key, &envelope);
+  struct bytes bytes = {envelope.data, envelope.length};
+  if (ret_leaf != NULL) merkle_leaf(bytes, ret_leaf);
+  enum lynx_status status = ledger_add(l, &bytes, 1, ret_index, error);
+  buffer_release(&envelope);
+  return status;
+}
+
+static struct ledger *opened(const struct signing_key *key) {
+  struct ledger *l = NULL;
+  struct lynx_error error = {0};
+  CHECK_INT(ledger_open(path, key, &l, &error), LYNX_OK);
+  if (l == NULL) (void)printf("%s: %s\n", error.file, error.message);
+  return l;
+}
+
+static void begin(void) {
+  struct lynx_error error = {0};
+  const struct ledger_start start = {.origin = "lynxbench.example/test", .admin = "ml", .key = ml, .log_key = log_key};
+  remove_all();
+  CHECK_INT(ledger_create(path, &start, &error), LYNX_OK);
+}
+
+/* The policy with sre in it, as a witness too. */
+static void add_sre(struct ledger *l) {
+  struct policy next = *ledger_policy(l);
+  struct buffer payload, envelope;
+  struct json_writer json;
+  struct lynx_error error = {0};
+  struct statement_subject about = {.name = "policy"};
+  static const char text[] = "lynxbench ledger policy";
+  uint8_t key[SIGNATURE_KEY_BYTES];
+  uint64_t index;
+  digest_of(text, sizeof text - 1, about.digest);
+  next.number++;
+  next.quorum = 1;
+  signing_key_public(sre, key);
+  note_key_make("sre", NOTE_ED25519, key, &next.teams[next.n_teams].key);
+  next.teams[next.n_teams++].witness = true;
+  buffer_init(&payload, ENVELOPE_MAX);
+  buffer_init(&envelope, ENVELOPE_MAX);
+  statement_begin(&json, &payload, "policy", &about, 1);
+  policy_write(&next, &json);
+  CHECK(statement_end(&json));
+  CHECK_INT(envelope_make(bytes_of(statement_payload_type), (struct bytes){payload.data, payload.length}, "ml", ml, &envelope, &error), LYNX_OK);
+  struct bytes bytes = {envelope.data, envelope.length};
+  CHECK_INT(ledger_add(l, &bytes, 1, &index, &error), LYNX_OK);
+  CHECK_INT(ledger_policy(l)->number, 2);
+  CHECK_INT(ledger_policy(l)->n_teams, 2);
+  /* The same once more is a replay; signed by sre, who is no admin, it is refused. */
+  CHECK_INT(ledger_add(l, &bytes, 1, &index, &error), LYNX_OK);
+  CHECK_INT(index, 1);
+  buffer_clear(&payload);
+  buffer_clear(&envelope);
+  next.number++;
+  statement_begin(&json, &payload, "policy", &about, 1);
+  policy_write(&next, &json);
+  CHECK(statement_end(&json));
+  CHECK_INT(envelope_make(bytes_of(statement_payload_type), (struct bytes){payload.data, payload.length}, "sre", sre, &envelope, &error), LYNX_OK);
+  bytes = (struct bytes){envelope.data, envelope.length};
+  CHECK_INT(ledger_add(l, &bytes, 1, &index, &error), LYNX_INPUT);
+  CHECK_CONTAINS(error.message, "no admin");
+  buffer_release(&payload);
+  buffer_release(&envelope);
+}
+
+static void check_refusals(struct ledger *l) {
+  const struct {
+    struct about about;
+    const char *name;
+    const struct signing_key *key;
+    const char *why;
+  } rows[] = {
+      {{"contract", NULL, NULL, {subject("contract", contract)}}, "stranger", stranger, "not signed by a team"},
+      {{"contract", NULL, NULL, {subject("contract", contract)}}, "ml", stranger, "not signed by a team"},
+      {{"contract", NULL, NULL, {subject("bundle", contract)}}, "ml", ml, "needs a subject named 'contract'"},
+      {{"gossip", NULL, NULL, {subject("contract", contract)}}, "ml", ml, "kind 'gossip'"},
+      {{"signature", NULL, NULL, {{0}}}, "ml", ml, "speaks of nothing"},
+      {{"withdrawal", NULL, NULL, {subject("entry", contract)}}, "ml", ml, "no entry of that digest"},
+      {{"policy", NULL, NULL, {subject("policy", contract)}}, "ml", ml, "origin"},
+  };
+  struct checkpoint before, after;
+  uint64_t index;
+  struct lynx_error error = {0};
+  CHECK_INT(ledger_checkpoint(l, NULL, &before, &error), LYNX_OK);
+  for (size_t i = 0; i < LYNX_COUNT(rows); i++) {
+    struct lynx_error why = {0};
+    CHECK_INT(add(l, &rows[i].about, rows[i].name, rows[i].key, &index, NULL, &why), LYNX_INPUT);
+    CHECK_CONTAINS(why.message, rows[i].why);
+  }
+  CHECK_INT(ledger_checkpoint(l, NULL, &after, &error), LYNX_OK);
+  CHECK_INT(after.size, before.size);
+  struct ledger *reader = opened(NULL);
+  const struct about about = {"contract", NULL, NULL, {subject("contract", contract)}};
+  CHECK_INT(add(reader, &about, "ml", ml, &index, NULL, &error), LYNX_INPUT);
+  CHECK_CONTAINS(error.message, "log's key is not at hand");
+  ledger_close(reader);
+}
+
+static void check_proofs(struct ledger *l) {
+  struct checkpoint checkpoint, proved;
+  struct lynx_error error = {0};
+  CHECK_INT(ledger_checkpoint(l, NULL, &checkpoint, &error), LYNX_OK);
+  for (uint64_t i = 0; i < checkpoint.size; i++) {
+    struct arena arena = {0};
+    struct ledger_entry entry;
+    struct buffer proof;
+    uint64_t index = 0;
+    buffer_init(&proof, NOTE_MAX);
+    CHECK_INT(ledger_read_entry(l, i, &arena, &entry, &error), LYNX_OK);
+    CHECK_INT(ledger_proof_text(l, i, &proof, &error), LYNX_OK);
+    struct bytes bytes = {proof.data, proof.length};
+    CHECK_INT(ledger_proof_check(bytes, &ledger_policy(l)->log, entry.leaf, &proved, &index, &error), LYNX_OK);
+    CHECK_INT(index, i);
+    size_t n_held = 0;
+    for (size_t k = 0; k < proof.length && i % 5 == 0; k++) {
+      struct lynx_error ignored = {0};
+      proof.data[k] ^= 1;
+      n_held += ledger_proof_check(bytes, &ledger_policy(l)->log, entry.leaf, &proved, &index, &ignored) == LYNX_OK;
+      proof.data[k] ^= 1;
+    }
+    CHECK_INT(n_held, 0);
+    for (size_t n = 0; n < proof.length; n++) {
+      struct lynx_error ignored = {0};
+      n_held += ledger_proof_check((struct bytes){proof.data, n}, &ledger_policy(l)->log, entry.leaf, &proved, &index, &ignored) == LYNX_OK;
+    }
+    CHECK_INT(n_held, 0);
+    statement_release(&entry.statement);
+    arena_release(&arena);
+    buffer_release(&proof);
+  }
+}
+
+/* The whole story of a contract, from its signatures to a contest that is withdrawn. */
+static void check_standing(struct ledger *l) {
+  static const char *const signatories[] = {"ml", "sre"};
+  struct lynx_error error = {0};
+  struct standing s;
+  uint8_t intent[DIGEST_BYTES], contest[DIGEST_BYTES], abandoned[DIGEST_BYTES];
+  char intent_hex[DIGEST_HEX];
+  uint64_t index;
+  struct buffer note;
+  buffer_init(&note, NOTE_MAX);
+  struct standing_question q = {.signatories = signatories, .n_signatories = 2, .intent = "", .run_start_s = 2000};
+  memcpy(q.contract, contract, sizeof contract);
+  memcpy(q.bundle, bundle, sizeof bundle);
+  CHECK_INT(standing_of(l, &q, &s, &error), LYNX_OK);
+  CHECK(!s.recorded && s.agreement == AGREEMENT_MISSING && s.n_missing == 2 && s.n_started == 0);
+  standing_release(&s);
+
+  const struct about signs = {"signature", "reservation", "cooling is not ours", {subject("contract", contract)}};
+  CHECK_INT(add(l, &signs, "ml", ml, &index, NULL, &error), LYNX_OK);
+  CHECK_INT(add(l, &signs, "sre", sre, &index, NULL, &error), LYNX_OK);
+  CHECK_INT(ledger_checkpoint(l, &note, &(struct checkpoint){0}, &error), LYNX_OK);
+  CHECK_INT(note_cosign(&note, "sre", sre, 1000, &error), LYNX_OK);
+  CHECK_INT(ledger_put_cosigned(l, (struct bytes){note.data, note.length}, &error), LYNX_OK);
+  const struct about starts = {"intent", "run", "1", {subject("contract", contract)}}, other = {"intent", "run", "2", {subject("contract", contract)}};
+  CHECK_INT(add(l, &starts, "ml", ml, &index, intent, &error), LYNX_OK);
+  CHECK_INT(add(l, &other, "ml", ml, &index, abandoned, &error), LYNX_OK);
+  (void)digest_hex(intent, intent_hex);
+  const struct about seals = {"bundle", "intent", intent_hex, {subject("bundle", bundle), subject("file", file), subject("contract", contract)}};
+  CHECK_INT(add(l, &seals, "ml", ml, &index, NULL, &error), LYNX_OK);
+  q.intent = intent_hex;
+  q.checkpoint = (struct bytes){note.data, note.length};
+  CHECK_INT(standing_of(l, &q, &s, &error), LYNX_OK);
+  CHECK(s.recorded && s.agreement == AGREEMENT_WITNESSED && s.n_missing == 0 && s.n_signatures == 2);
+  CHECK_TEXT(s.signatures[1].reservation, "cooling is not ours");
+  CHECK_INT(s.n_started, 2);
+  CHECK_INT(s.n_sealed, 1);
+  CHECK_INT(s.n_abandoned, 1);
+  standing_release(&s);
+  q.run_start_s = 999; /* before the witness signed: only the order speaks */
+  CHECK_INT(standing_of(l, &q, &s, &error), LYNX_OK);
+  CHECK_INT(s.agreement, AGREEMENT_BY_ORDER);
+  standing_release(&s);
+  q.run_start_s = 2000;
+
+  const struct about contests = {"contest", "ground", "figure", {subject("bundle", bundle)}};
+  CHECK_INT(add(l, &contests, "sre", sre, &index, contest, &error), LYNX_OK);
+  CHECK_INT(standing_of(l, &q, &s, &error), LYNX_OK);
+  CHECK(s.n_contests == 1 && s.n_open == 1);
+  CHECK_TEXT(s.contests[0].by, "sre");
+  standing_release(&s);
+  const struct about withdraws = {"withdrawal", "text", "my cable", {subject("entry", contest)}};
+  struct lynx_error refused = {0};
+  CHECK_INT(add(l, &withdraws, "ml", ml, &index, NULL, &refused), LYNX_INPUT); /* not ml's to withdraw */
+  CHECK_CONTAINS(refused.message, "contests of its own");
+  CHECK_INT(add(l, &withdraws, "sre", sre, &index, NULL, &error), LYNX_OK);
+  const struct about verifies = {"verification", "decision", "reproduced", {subject("bundle", bundle), subject("verifying", file), subject("contract", contract)}};
+  CHECK_INT(add(l, &verifies, "sre", sre, &index, NULL, &error), LYNX_OK);
+  CHECK_INT(standing_of(l, &q, &s, &error), LYNX_OK);
+  CHECK(s.n_contests == 1 && s.n_open == 0 && s.n_reproduced == 1);
+  CHECK_CONTAINS(s.contests[0].closed, "withdrawn by sre");
+  standing_release(&s);
+  buffer_release(&note);
+}
+
+static void run_sql(const char *sql) {
+  sqlite3 *db = NULL;
+  char *why = NULL;
+  CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
+  CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, &why), SQLITE_OK);
+  if (why != NULL) (void)printf("%s: %s\n", sql, why);
+  sqlite3_free(why);
+  (void)sqlite3_close(db);
+}
+
+static enum lynx_status audit(struct lynx_error *error) {
+  struct ledger *l = NULL;
+  struct ledger_audit result;
+  enum lynx_status status = ledger_open(path, NULL, &l, error);
+  if (status == LYNX_OK) status = ledger_audit(l, true, &result, error);
+  ledger_close(l);
+  return status;
+}
+
+/* With the guards taken away and put back, as somebody who owns the file could. */
+static void check_tampering(void) {
+#define OPEN "DROP TRIGGER entry_kept;DROP TRIGGER entry_stays;"
+#define SHUT                                                                                                                               \
+  "CREATE TRIGGER entry_kept BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;"                            \
+  "CREATE TRIGGER entry_stays BEFORE DELETE ON entry BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;"
+  static const char *const deeds[] = {
+      OPEN "UPDATE entry SET value=CAST(replace(CAST(value AS TEXT),'A','B') AS BLOB) WHERE key=x'0000000000000004';" SHUT,    /* altered */
+      OPEN "DELETE FROM entry WHERE key=x'0000000000000005';" SHUT,                                                            /* dropped */
+      OPEN "DELETE FROM entry WHERE key=(SELECT max(key) FROM entry);" SHUT,                                                   /* the last one */
+      OPEN "UPDATE entry SET value=(SELECT value FROM entry WHERE key=x'0000000000000003') WHERE key=x'0000000000000004';" SHUT, /* duplicated */
+      OPEN "CREATE TEMP TABLE t AS SELECT key,value FROM entry WHERE key IN (x'0000000000000003',x'0000000000000004');"
+           "UPDATE entry SET value=(SELECT value FROM t WHERE t.key<>entry.key) WHERE key IN (SELECT key FROM t);" SHUT, /* reordered */
+      "INSERT INTO entry SELECT x'00000000000000ff',value FROM entry LIMIT 1;",                                            /* beyond the end */
+      "DROP TRIGGER hash_kept; UPDATE hash SET value=zeroblob(32) WHERE key=x'000000000000000003'; CREATE TRIGGER hash_kept BEFORE UPDATE ON hash BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;",
+      "DROP TRIGGER mention_stays; DELETE FROM mention WHERE value=CAST('bundle' AS BLOB); CREATE TRIGGER mention_stays BEFORE DELETE ON mention BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;",
+      "DROP TRIGGER checkpoint_kept; UPDATE checkpoint SET value=CAST(replace(CAST(value AS TEXT),'example','exbmple') AS BLOB); CREATE TRIGGER checkpoint_kept BEFORE UPDATE ON checkpoint BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;",
+      "CREATE TRIGGER extra AFTER INSERT ON entry BEGIN DELETE FROM mention; END;",
+      OPEN};
+  char keep[300], back[400];
+  struct lynx_error good = {0};
+  CHECK_INT(audit(&good), LYNX_OK);
+  if (good.status != LYNX_OK) (void)printf("%s: %s\n", good.field, good.message);
+  (void)snprintf(keep, sizeof keep, "cp %s %s/kept", path, folder);
+  (void)snprintf(back, sizeof back, "rm -f %s-wal %s-shm; cp %s/kept %s", path, path, folder, path);
+  run_sql("PRAGMA wal_checkpoint(TRUNCATE)");
+  CHECK_INT(system(keep), 0);
+  for (size_t i = 0; i < LYNX_COUNT(deeds); i++) {
+    struct lynx_error error = {0};
+    run_sql(deeds[i]);
+    enum lynx_status status = audit(&error);
+    if (status == LYNX_OK) (void)printf("not noticed: %s\n", deeds[i]);
+    CHECK(status != LYNX_OK && error.message[0] != 0);
+    CHECK_INT(system(back), 0);
+  }
+}
+
+/* A ledger that goes back, or goes on from an earlier state in another way, is found out by whoever saw it. */
+static void check_rollback(void) {
+  char keep[300], back[400];
+  struct lynx_error error = {0}, rolled = {0}, forked = {0};
+  uint64_t index;
+  (void)snprintf(keep, sizeof keep, "cp %s %s/kept", path, folder);
+  (void)snprintf(back, sizeof back, "rm -f %s-wal %s-shm; cp %s/kept %s", path, path, folder, path);
+  run_sql("PRAGMA wal_checkpoint(TRUNCATE)");
+  CHECK_INT(system(keep), 0);
+  struct ledger *l = opened(log_key);
+  const struct about one = {"signature", "n", "1", {subject("contract", contract)}}, two = {"signature", "n", "2", {subject("contract", contract)}};
+  CHECK_INT(seen_check(l, seen_folder, &error), LYNX_OK);
+  CHECK_INT(add(l, &one, "ml", ml, &index, NULL, &error), LYNX_OK);
+  CHECK_INT(seen_check(l, seen_folder, &error), LYNX_OK);
+  ledger_close(l);
+  CHECK_INT(system(back), 0);
+  l = opened(log_key);
+  CHECK_INT(seen_check(l, seen_folder, &rolled), LYNX_PROTOCOL);
+  CHECK_CONTAINS(rolled.message, "ROLLED BACK");
+  CHECK_INT(add(l, &two, "ml", ml, &index, NULL, &error), LYNX_OK);
+  CHECK_INT(seen_check(l, seen_folder, &forked), LYNX_PROTOCOL);
+  CHECK_CONTAINS(forked.message, "FORKED");
+  ledger_close(l);
+}
+
+static void check_blobs(void) {
+  char in[120], out[120], command[400];
+  uint8_t digest[DIGEST_BYTES];
+  struct lynx_error error = {0}, twice = {0}, none = {0};
+  struct ledger *l = opened(log_key);
+  (void)snprintf(in, sizeof in, "%s/in", folder);
+  (void)snprintf(out, sizeof out, "%s/out", folder);
+  (void)snprintf(command, sizeof command, "head -c 700000 /dev/urandom > %s", in);
+  CHECK_INT(system(command), 0);
+  CHECK_INT(blob_put_file(ledger_store(l), in, digest, &error), LYNX_OK);
+  CHECK_INT(blob_put_file(ledger_store(l), in, digest, &error), LYNX_OK);
+  CHECK(blob_known(ledger_store(l), digest));
+  CHECK_INT(blob_get_file(ledger_store(l), digest, out, &error), LYNX_OK);
+  (void)snprintf(command, sizeof command, "cmp %s %s", in, out);
+  CHECK_INT(system(command), 0);
+  CHECK_INT(blob_get_file(ledger_store(l), digest, out, &twice), LYNX_INPUT);
+  digest[0] ^= 1;
+  CHECK_INT(blob_get_file(ledger_store(l), digest, in, &none), LYNX_NOT_FOUND);
+  ledger_close(l);
+}
+
+/* More than one kept level: 700 entries in batches, proofs among them, the audit. */
+static void check_many(void) {
+  struct ledger *l = opened(log_key);
+  struct buffer envelopes[100];
+  struct bytes bytes[100];
+  uint64_t index[100];
+  struct lynx_error error = {0};
+  for (int batch = 0; batch < 7; batch++) {
+    for (int i = 0; i < 100; i++) {
+      char text[16];
+      (void)snprintf(text, sizeof text, "%d", batch * 100 + i);
+      const struct about about = {"finding", "n", text, {subject("bundle", bundle)}};
+      make(&about, "ml", ml, &envelopes[i]);
+      bytes[i] = (struct bytes){envelopes[i].data, envelopes[i].length};
+    }
+    CHECK_INT(ledger_add(l, bytes, 100, index, &error), LYNX_OK);
+    for (int i = 0; i < 100; i++) buffer_release(&envelopes[i]);
+  }
+  struct ledger_audit result;
+  CHECK_INT(ledger_audit(l, true, &result, &error), LYNX_OK);
+  CHECK(result.n_entries > 700 && result.n_signatures == result.n_entries);
+  for (uint64_t i = 0; i < result.n_entries; i += 37) {
+    struct merkle_proof proof;
+    uint8_t leaf[DIGEST_BYTES];
+    const struct merkle_source tree = ledger_tree(l);
+    CHECK_INT(tree.read(tree.context, 0, i, leaf, &error), LYNX_OK);
+    CHECK_INT(merkle_prove_inclusion(&tree, i, result.n_entries, &proof, &error), LYNX_OK);
+    CHECK(merkle_inclusion_holds(i, result.n_entries, leaf, result.checkpoint.root, &proof));
+  }
+  ledger_close(l);
+}
+
+int main(void) {
+  struct lynx_error error = {0};
+  (void)snprintf(folder, sizeof folder, "/tmp/lynx-ledger-%d", (int)getpid());
+  (void)snprintf(path, sizeof path, "%s/team.ledger", folder);
+  (void)snprintf(seen_folder, sizeof seen_folder, "%s/state/seen", folder);
+  CHECK_INT(signing_key_make(&ml, &error), LYNX_OK);
+  CHECK_INT(signing_key_make(&sre, &error), LYNX_OK);
+  CHECK_INT(signing_key_make(&stranger, &error), LYNX_OK);
+  CHECK_INT(signing_key_make(&log_key, &error), LYNX_OK);
+  digest_of("contract", 8, contract);
+  digest_of("bundle", 6, bundle);
+  digest_of("file", 4, file);
+  begin();
+  struct ledger *l = opened(log_key);
+  add_sre(l);
+  check_refusals(l);
+  check_standing(l);
+  check_proofs(l);
+  ledger_close(l);
+  check_tampering();
+  check_rollback();
+  check_blobs();
+  check_many();
+  remove_all();
+  (void)rmdir(folder);
+  signing_key_release(ml);
+  signing_key_release(sre);
+  signing_key_release(stranger);
+  signing_key_release(log_key);
+  return check_end();
+}
