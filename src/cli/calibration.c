@@ -7,15 +7,14 @@
 
 #include "base/json.h"
 #include "base/root.h"
+#include "cli/state.h"
 
 enum { CALIBRATION_MAX = 65536 };
 
 bool calibration_path(char *path, size_t size) {
-  const char *own = getenv("LYNXBENCH_CALIBRATION"), *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-  if (own != NULL && own[0] != 0) (void)snprintf(path, size, "%s", own);
-  else if (state != NULL && state[0] == '/') (void)snprintf(path, size, "%s/lynxbench/calibration.json", state);
-  else if (home != NULL && home[0] == '/') (void)snprintf(path, size, "%s/.local/state/lynxbench/calibration.json", home);
-  else return false;
+  const char *own = getenv("LYNXBENCH_CALIBRATION");
+  if (own == NULL || own[0] == 0) return state_path("calibration.json", path, size);
+  (void)snprintf(path, size, "%s", own);
   return true;
 }
 

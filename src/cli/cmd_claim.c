@@ -1,9 +1,12 @@
 #include "base/json.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
+#include "cli/standing_file.h"
+#include "report/standing_report.h"
 #include "report/text.h"
 
-static const struct option_spec options[] = {{"json", NULL, "claims, reasons and caveats as JSON"}};
+static const struct option_spec options[] = {{"json", NULL, "claims, reasons and caveats as JSON"},
+                                             {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"}};
 
 static void write_list(struct json_writer *json, const char *key, const char *const *items, size_t n) {
   json_key(json, key);
@@ -18,7 +21,13 @@ static int run(const struct arguments *arguments) {
   struct json_writer json;
   bool as_json = arguments->option[0] != NULL;
   size_t n_made = 0, n_wanted = 0;
+  struct standing standing;
+  bool known;
   if (!bundle_file_open(arguments->positional[0], &file)) return EXIT_WRONG_INPUT;
+  if (!standing_file_read(arguments->option[1], &file, &standing, &known)) {
+    bundle_file_close(&file);
+    return EXIT_WRONG_INPUT;
+  }
   buffer_init(&out, 64 << 20);
   json_begin(&json, &out);
   if (as_json) json_open_array(&json);
@@ -47,12 +56,20 @@ static int run(const struct arguments *arguments) {
       json_close(&json);
     }
     json_close(&json);
+    if (known) {
+      json_key(&json, "standing");
+      json_standing(&standing, &json);
+    }
     json_close(&json);
   }
   if (as_json) json_close(&json);
+  else if (known) (void)text_standing(&standing, color_wanted(stdout), &out);
+  else if (file.result.contract.signatories.n_items > 0)
+    (void)buffer_text(&out, "\nNo ledger was asked (--ledger): whether its signatories agreed before the run, and who verified or contested it, is not known.\n");
   if (as_json) (void)buffer_text(&out, "\n");
   bool good = write_buffer(NULL, &out);
   buffer_release(&out);
+  standing_release(&standing);
   bundle_file_close(&file);
   return !good ? EXIT_CONDITIONS : n_made == n_wanted && n_made > 0 ? EXIT_HOLDS : EXIT_DOES_NOT_HOLD;
 }

@@ -2,9 +2,11 @@
 
 #include "cli/bundle_file.h"
 #include "cli/command.h"
+#include "cli/standing_file.h"
 #include "report/html.h"
 
-static const struct option_spec options[] = {{"out", "FILE", "the HTML file (default: the bundle's name with .html)"}};
+static const struct option_spec options[] = {{"out", "FILE", "the HTML file (default: the bundle's name with .html)"},
+                                             {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"}};
 
 static int run(const struct arguments *arguments) {
   struct bundle_file file;
@@ -12,18 +14,25 @@ static int run(const struct arguments *arguments) {
   struct lynx_error error = {0};
   char path[4200];
   const char *bundle = arguments->positional[0];
+  struct standing standing;
+  bool known;
   if (!bundle_file_open(bundle, &file)) return EXIT_WRONG_INPUT;
+  if (!standing_file_read(arguments->option[1], &file, &standing, &known)) {
+    bundle_file_close(&file);
+    return EXIT_WRONG_INPUT;
+  }
   size_t n = strlen(bundle);
   if (n > 5 && strcmp(bundle + n - 5, ".lynx") == 0) n -= 5;
   (void)snprintf(path, sizeof path, "%.*s.html", (int)n, bundle);
   const char *to = arguments->option[0] != NULL ? arguments->option[0] : path;
   buffer_init(&out, 256 << 20);
-  enum lynx_status status = html_report(file.bundle, &file.result, &out, &error);
+  enum lynx_status status = html_report(file.bundle, &file.result, known ? &standing : NULL, &out, &error);
   int code = EXIT_HOLDS;
   if (status != LYNX_OK) code = report_error(&error);
   else if (!write_buffer(to, &out)) code = EXIT_CONDITIONS;
   else if (strcmp(to, "-") != 0) (void)printf("%s: %zu bytes, one file, no network\n", to, out.length);
   buffer_release(&out);
+  standing_release(&standing);
   bundle_file_close(&file);
   return code;
 }

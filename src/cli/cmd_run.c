@@ -2,16 +2,20 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "cli/bundle_entry.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
 #include "cli/calibration.h"
 #include "cli/screen.h"
+#include "cli/team_key.h"
 
 static const struct option_spec options[] = {{"out", "FILE", "the bundle to write (default: the contract's name and the time, .lynx)"},
                                              {"quiet", NULL, "no progress"},
                                              {"observe", NULL, "send nothing: watch the service by its own metrics for method.counted"},
-                                             {"json", NULL, "the outcome as one line of JSON on standard output"}};
+                                             {"json", NULL, "the outcome as one line of JSON on standard output"},
+                                             {"ledger", "LEDGER", "record the intent before, the bundle after (default: LYNXBENCH_LEDGER)"},
+                                             {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"}};
 
 /* Nothing answered: 3. The machine or the instrument made it invalid: 4. */
 static int judge(const char *path) {
@@ -70,13 +74,53 @@ static void write_json(const char *path, const struct run_outcome *outcome, int 
   buffer_release(&text);
 }
 
+/* What a run has to do with a ledger, if anything. */
+struct recording {
+  bool wanted, begun;
+  struct ledger_file ledger;
+  struct signer signer;
+  struct run_link link;
+};
+
+/* False: told. The intent stands in the ledger before anything is started. */
+static bool recording_begin(const struct arguments *arguments, const struct contract_file *file, struct recording *ret) {
+  const char *address = ledger_file_address(arguments->option[4]);
+  *ret = (struct recording){.wanted = address != NULL};
+  if (address == NULL) return true;
+  if (!team_key_wanted(arguments->option[5], "run", &ret->signer)) return false;
+  if (!ledger_file_open(address, true, &ret->ledger)) return false;
+  ret->begun = run_link_begin(&ret->ledger, &file->contract, file->text.data, &ret->signer, &ret->link);
+  return ret->begun;
+}
+
+/* What was sealed, however it ended, is recorded; what was not leaves its intent as an abandoned run. */
+static bool recording_end(struct recording *recording, const char *path, bool sealed, bool quiet) {
+  uint64_t index;
+  bool good = true;
+  if (recording->begun && sealed) {
+    good = bundle_entry_add(&recording->ledger, path, &recording->signer, &index);
+    if (good && !quiet) (void)printf("%s: entry %llu, with the file itself\n", recording->ledger.address, (unsigned long long)index);
+    if (!good) (void)fprintf(stderr, "next: lynxbench log put %s %s\n", recording->ledger.address, path);
+  }
+  run_link_release(&recording->link);
+  ledger_file_close(&recording->ledger);
+  signing_key_release(recording->signer.key);
+  return good;
+}
+
 static int run(const struct arguments *arguments) {
   struct contract_file file;
+  struct recording recording;
   const char *contract_path = arguments->positional[0];
   if (!contract_file_read(contract_path, &file)) return EXIT_WRONG_INPUT;
   contract_file_print_problems(&file, contract_path, true, false, stderr);
   if (file.problems.n_errors > 0) {
     (void)fprintf(stderr, "lynxbench: %s: %zu errors: nothing was run\n", contract_path, file.problems.n_errors);
+    contract_file_release(&file);
+    return EXIT_WRONG_INPUT;
+  }
+  if (!recording_begin(arguments, &file, &recording)) {
+    (void)recording_end(&recording, "", false, true); /* there is nothing to record */
     contract_file_release(&file);
     return EXIT_WRONG_INPUT;
   }
@@ -94,6 +138,8 @@ static int run(const struct arguments *arguments) {
                                 .clock = &clock_system,
                                 .observe = arguments->option[2] != NULL,
                                 .calibration = calibrated ? calibration.data : NULL,
+                                .meta = recording.link.meta,
+                                .n_meta = recording.begun ? LYNX_COUNT(recording.link.meta) : 0,
                                 .stop = screen_catch_interrupts(),
                                 .progress = screen_show,
                                 .note = screen_note,
@@ -104,6 +150,7 @@ static int run(const struct arguments *arguments) {
   screen_clear(&screen);
   buffer_release(&calibration);
   int code = exit_code(status, &outcome, &error, out, request.observe);
+  if (!recording_end(&recording, out, outcome.sealed, arguments->option[3] != NULL) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;
   if (arguments->option[3] != NULL) write_json(out, &outcome, code);
   else if (status == LYNX_OK) {
     (void)printf("%s: %s (%s), root %.16s\n", out, bundle_end_text(outcome.end), outcome.why, outcome.root);

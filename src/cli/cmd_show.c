@@ -1,19 +1,35 @@
 #include "cli/bundle_file.h"
 #include "cli/command.h"
+#include "cli/standing_file.h"
+#include "report/standing_report.h"
 #include "report/text.h"
 
-static const struct option_spec options[] = {{"json", NULL, "the result as JSON: the same bytes from the same bundle, always"}};
+static const struct option_spec options[] = {{"json", NULL, "the result as JSON: the same bytes from the same bundle, always"},
+                                             {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"}};
 
 static int run(const struct arguments *arguments) {
   struct bundle_file file;
   struct buffer out;
+  struct standing standing;
+  bool as_json = arguments->option[0] != NULL, known;
   if (!bundle_file_open(arguments->positional[0], &file)) return EXIT_WRONG_INPUT;
+  if (!standing_file_read(arguments->option[1], &file, &standing, &known)) {
+    bundle_file_close(&file);
+    return EXIT_WRONG_INPUT;
+  }
   buffer_init(&out, 64 << 20);
-  bool good = arguments->option[0] != NULL ? result_write(&file.result, &out) : text_result(&file.result, color_wanted(stdout), &out);
+  bool good = as_json ? result_write(&file.result, &out) : text_result(&file.result, color_wanted(stdout), &out);
+  if (known && as_json) {
+    struct json_writer json;
+    json_begin(&json, &out);
+    json_standing(&standing, &json);
+    good = json_finish(&json) && buffer_text(&out, "\n") && good;
+  } else if (known) good = text_standing(&standing, color_wanted(stdout), &out) && good;
   good = write_buffer(NULL, &out) && good;
   int64_t n_counted = 0;
   for (size_t i = 0; i < file.result.n_precisions; i++) n_counted += file.result.precisions[i].n_counted;
   buffer_release(&out);
+  standing_release(&standing);
   bundle_file_close(&file);
   return !good ? EXIT_CONDITIONS : n_counted > 0 ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
 }
@@ -28,6 +44,6 @@ const struct command command_show = {
     .n_options = LYNX_COUNT(options),
     .details = "Everything is recomputed from the raw rows, after the seal was checked. A figure that the sample cannot\n"
                "bound is 'unbounded'. An incomplete bundle is shown, and said to be incomplete. Exits with 3 if nothing\n"
-               "was counted.",
+               "was counted. With a ledger, a second line of --json is the standing: what was agreed, verified, contested.",
     .example = "build/lynxbench show build/demo/demo.lynx",
     .run = run};

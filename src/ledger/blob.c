@@ -148,7 +148,8 @@ enum lynx_status blob_get_file(struct store *store, const uint8_t digest[DIGEST_
   if (status == LYNX_OK && (!g.good || fsync(g.fd) != 0)) status = lynx_fail(error, LYNX_IO, "cannot be written: %s", strerror(errno));
   (void)close(g.fd); /* synced */
   if (status == LYNX_OK && memcmp(found, digest, DIGEST_BYTES) != 0)
-    status = lynx_fail(error, LYNX_PROTOCOL, "the file that the ledger keeps is not the one of digest %.16s: it was altered", digest_hex(digest, hex));
+    status = lynx_fail(error, LYNX_PROTOCOL, "the file that the ledger keeps is not the one of digest %.16s: it was altered",
+                       digest_hex(digest, hex));
   if (status == LYNX_OK && link(temporary, path) != 0)
     status = lynx_fail(error, errno == EEXIST ? LYNX_INPUT : LYNX_IO, "cannot be written: %s", strerror(errno));
   (void)unlink(temporary); /* a link to it stays */

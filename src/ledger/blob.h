@@ -11,7 +11,8 @@ enum { BLOB_PART = 1 << 18 };
 #define BLOB_MAX ((int64_t)8 << 30)
 
 /* The digest of a file's bytes; its length. */
-enum lynx_status blob_digest_file(const char *path, uint8_t ret[DIGEST_BYTES], int64_t *ret_length, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status blob_digest_file(const char *path, uint8_t ret[DIGEST_BYTES], int64_t *ret_length,
+                                  struct lynx_error *error) LYNX_MUST_CHECK;
 /* In a transaction of its own; what is there already is not written again. */
 enum lynx_status blob_put_file(struct store *store, const char *path, uint8_t ret[DIGEST_BYTES], struct lynx_error *error) LYNX_MUST_CHECK;
 bool blob_known(struct store *store, const uint8_t digest[DIGEST_BYTES]);

@@ -113,7 +113,8 @@ struct merkle_source ledger_tree(struct ledger *ledger) {
   return (struct merkle_source){read_hash, ledger};
 }
 
-static enum lynx_status keep_hash(void *context, unsigned level, uint64_t index, const uint8_t hash[DIGEST_BYTES], struct lynx_error *error) {
+static enum lynx_status keep_hash(void *context, unsigned level, uint64_t index, const uint8_t hash[DIGEST_BYTES],
+                                  struct lynx_error *error) {
   struct ledger *l = context;
   struct key key = hash_key(level, index);
   if (level % STORED_LEVELS != 0) return LYNX_OK;
@@ -263,7 +264,9 @@ enum lynx_status ledger_put_cosigned(struct ledger *ledger, struct bytes bytes, 
   if (status != LYNX_OK) return status;
   key_put_number(&size, checkpoint.size, INDEX_BYTES);
   status = read_newest(ledger, &size, &newest, error);
-  if (status == LYNX_OK) status = check_note(&ledger->policy.log, ledger->policy.origin, (struct bytes){newest.note.data, newest.note.length}, &known, &own, error);
+  if (status == LYNX_OK)
+    status = check_note(&ledger->policy.log, ledger->policy.origin, (struct bytes){newest.note.data, newest.note.length}, &known, &own,
+                        error);
   if (status == LYNX_OK && memcmp(own.root, checkpoint.root, DIGEST_BYTES) != 0)
     status = lynx_fail(error, LYNX_PROTOCOL, "FORK: the log's key signed two trees of size %" PRIu64 "; keep both notes as evidence",
                        checkpoint.size);
@@ -293,11 +296,6 @@ static const struct kind_rule {
              {"finding", {"bundle"}},
              {"iteration", {"bundle"}}};
 
-static void policy_digest(uint8_t ret[DIGEST_BYTES]) {
-  static const char text[] = "lynxbench ledger policy";
-  digest_of(text, sizeof text - 1, ret);
-}
-
 static enum lynx_status check_kind(const struct statement *statement, struct lynx_error *error) {
   size_t k = 0;
   while (k < LYNX_COUNT(kinds) && strcmp(kinds[k].kind, statement->kind) != 0) k++;
@@ -320,7 +318,7 @@ static enum lynx_status check_kind(const struct statement *statement, struct lyn
 static enum lynx_status check_policy(const struct policy *now, const struct policy_team *signer, const struct statement *statement,
                                      struct policy *ret, struct lynx_error *error) {
   uint8_t digest[DIGEST_BYTES];
-  policy_digest(digest);
+  policy_subject(digest);
   enum lynx_status status = policy_parse(statement->predicate, ret, error);
   if (status != LYNX_OK) return status;
   if (memcmp(statement_subject_named(statement, "policy"), digest, DIGEST_BYTES) != 0)
@@ -328,8 +326,8 @@ static enum lynx_status check_policy(const struct policy *now, const struct poli
   if (now->number == 0) return LYNX_OK; /* the first */
   if (!signer->admin) return lynx_fail(error, LYNX_INPUT, "%s is no admin of this ledger: only they change its policy", signer->key.name);
   if (ret->number != now->number + 1)
-    return lynx_fail(error, LYNX_INPUT, "a policy numbered %" PRId64 " where %" PRId64 " is due: another change came first; do it again", ret->number,
-                     now->number + 1);
+    return lynx_fail(error, LYNX_INPUT, "a policy numbered %" PRId64 " where %" PRId64 " is due: another change came first; do it again",
+                     ret->number, now->number + 1);
   if (strcmp(ret->origin, now->origin) != 0 || memcmp(&ret->log, &now->log, sizeof ret->log) != 0)
     return lynx_fail(error, LYNX_INPUT, "a policy keeps the ledger's origin and log key");
   return LYNX_OK;
@@ -342,12 +340,14 @@ struct admission {
 };
 
 /* Everything about an entry that does not need the ledger's other entries. *policy changes when the entry changes it. */
-static enum lynx_status admit(struct policy *policy, struct bytes bytes, struct arena *arena, struct admission *ret, struct lynx_error *error) {
+static enum lynx_status admit(struct policy *policy, struct bytes bytes, struct arena *arena, struct admission *ret,
+                              struct lynx_error *error) {
   struct policy next;
   *ret = (struct admission){.signer = NULL};
   enum lynx_status status = envelope_parse(bytes, arena, &ret->envelope, error);
   if (status == LYNX_OK && !envelope_plain(bytes, &ret->envelope))
-    status = lynx_fail(error, LYNX_INPUT, "the envelope is not written as lynxbench writes it: a byte of it was altered, or another program made it");
+    status = lynx_fail(error, LYNX_INPUT,
+                       "the envelope is not written as lynxbench writes it: a byte of it was altered, or another program made it");
   if (status == LYNX_OK) status = statement_parse(&ret->envelope, arena, &ret->statement, error);
   if (status == LYNX_OK) status = check_kind(&ret->statement, error);
   bool is_policy = status == LYNX_OK && strcmp(ret->statement.kind, "policy") == 0, first = policy->number == 0;
@@ -359,10 +359,13 @@ static enum lynx_status admit(struct policy *policy, struct bytes bytes, struct 
   if (status == LYNX_OK) ret->signer = policy_signer(first ? &next : policy, &ret->envelope);
   if (status == LYNX_OK && ret->signer == NULL) {
     const char *claimed = ret->envelope.n_signatures > 0 ? ret->envelope.signatures[0].key_id : "nobody";
-    status = lynx_fail(error, LYNX_INPUT, "not signed by a team of this ledger (it names %.100s): its bytes were altered, or an admin adds the key with `lynxbench log policy`",
+    status = lynx_fail(error, LYNX_INPUT,
+                       "not signed by a team of this ledger (it names %.100s): its bytes were altered, or an admin adds the key with "
+                       "`lynxbench log policy`",
                        claimed);
   }
-  if (status == LYNX_OK && first && !ret->signer->admin) status = lynx_fail(error, LYNX_INPUT, "the first policy is signed by one of its admins");
+  if (status == LYNX_OK && first && !ret->signer->admin)
+    status = lynx_fail(error, LYNX_INPUT, "the first policy is signed by one of its admins");
   if (status == LYNX_OK && is_policy && !first) status = check_policy(policy, ret->signer, &ret->statement, &next, error);
   if (status == LYNX_OK && is_policy) {
     const char *name = ret->signer->key.name;
@@ -385,7 +388,8 @@ enum lynx_status ledger_accepts(const struct policy *policy, struct bytes envelo
 
 /* --- reading --- */
 
-static enum lynx_status parse_entry(uint64_t index, struct bytes bytes, struct arena *arena, struct ledger_entry *ret, struct lynx_error *error) {
+static enum lynx_status parse_entry(uint64_t index, struct bytes bytes, struct arena *arena, struct ledger_entry *ret,
+                                    struct lynx_error *error) {
   *ret = (struct ledger_entry){.index = index, .bytes = bytes};
   merkle_leaf(bytes, ret->leaf);
   enum lynx_status status = envelope_parse(bytes, arena, &ret->envelope, error);
@@ -405,7 +409,8 @@ enum lynx_status ledger_read_entry(struct ledger *ledger, uint64_t index, struct
   *ret = (struct ledger_entry){0};
   enum lynx_status status = store_get(ledger, STORE_ENTRY, &key, &value, error);
   if (status == LYNX_OK)
-    status = parse_entry(index, (struct bytes){arena_text(arena, value.data != NULL ? value.data : "", value.length), value.length}, arena, ret, error);
+    status = parse_entry(index, (struct bytes){arena_text(arena, value.data != NULL ? value.data : "", value.length), value.length}, arena,
+                         ret, error);
   buffer_release(&value);
   return status;
 }
@@ -430,7 +435,8 @@ static bool take_mention(void *context, struct bytes key, struct bytes value) {
   return true;
 }
 
-static enum lynx_status list_mentions(struct ledger *l, const uint8_t digest[DIGEST_BYTES], struct mentions *ret, struct lynx_error *error) {
+static enum lynx_status list_mentions(struct ledger *l, const uint8_t digest[DIGEST_BYTES], struct mentions *ret,
+                                      struct lynx_error *error) {
   const struct store_range range = {.space = STORE_MENTION, .prefix = {(const char *)digest, DIGEST_BYTES}};
   *ret = (struct mentions){0};
   return l->store->table->list(l->store, &range, take_mention, ret, error);
@@ -442,8 +448,28 @@ static void mentions_release(struct mentions *m) {
   free(m->indices);
 }
 
-static enum lynx_status visit_entry(struct ledger *l, uint64_t index, const char *subject, ledger_visit *visit, void *context, bool *ret_go_on,
-                                    struct lynx_error *error) {
+/* Where the entry of that hash stands: it is spoken of by itself, under no name. */
+static bool find_in(const struct mentions *m, uint64_t *ret_index) {
+  for (size_t i = 0; i < m->n; i++)
+    if (m->names[i][0] == 0) {
+      *ret_index = m->indices[i];
+      return true;
+    }
+  return false;
+}
+
+enum lynx_status ledger_find(struct ledger *ledger, const uint8_t leaf[DIGEST_BYTES], uint64_t *ret_index, struct lynx_error *error) {
+  struct mentions mentions;
+  char hex[DIGEST_HEX];
+  enum lynx_status status = list_mentions(ledger, leaf, &mentions, error);
+  if (status == LYNX_OK && !find_in(&mentions, ret_index))
+    status = lynx_fail(error, LYNX_NOT_FOUND, "there is no entry of digest %.16s", digest_hex(leaf, hex));
+  mentions_release(&mentions);
+  return status;
+}
+
+static enum lynx_status visit_entry(struct ledger *l, uint64_t index, const char *subject, ledger_visit *visit, void *context,
+                                    bool *ret_go_on, struct lynx_error *error) {
   struct arena arena = {0};
   struct ledger_entry entry;
   enum lynx_status status = ledger_read_entry(l, index, &arena, &entry, error);
@@ -481,9 +507,10 @@ static enum lynx_status read_policy(struct ledger *l, struct lynx_error *error) 
   struct mentions mentions;
   struct arena arena = {0};
   struct ledger_entry entry = {0};
-  policy_digest(digest);
+  policy_subject(digest);
   enum lynx_status status = list_mentions(l, digest, &mentions, error);
-  if (status == LYNX_OK && mentions.n == 0) status = lynx_fail(error, LYNX_INPUT, "a ledger without a policy: it was not begun, or entries are gone");
+  if (status == LYNX_OK && mentions.n == 0)
+    status = lynx_fail(error, LYNX_INPUT, "a ledger without a policy: it was not begun, or entries are gone");
   if (status == LYNX_OK) status = ledger_read_entry(l, mentions.indices[mentions.n - 1], &arena, &entry, error);
   if (status == LYNX_OK) status = policy_parse(entry.statement.predicate, &l->policy, error);
   statement_release(&entry.statement);
@@ -552,19 +579,15 @@ const struct policy *ledger_policy(const struct ledger *ledger) {
 
 /* A withdrawal takes back a contest, and only one's own. */
 static enum lynx_status check_withdrawal(struct ledger *l, const struct admission *a, struct lynx_error *error) {
-  struct mentions mentions;
   struct arena arena = {0};
   struct ledger_entry entry = {0};
-  enum lynx_status status = list_mentions(l, statement_subject_named(&a->statement, "entry"), &mentions, error);
-  size_t at = 0;
-  while (at < mentions.n && mentions.names[at][0] != 0) at++;
-  if (status == LYNX_OK && at == mentions.n) status = lynx_fail(error, LYNX_INPUT, "there is no entry of that digest to withdraw");
-  if (status == LYNX_OK) status = ledger_read_entry(l, mentions.indices[at], &arena, &entry, error);
+  uint64_t index;
+  enum lynx_status status = ledger_find(l, statement_subject_named(&a->statement, "entry"), &index, error);
+  if (status == LYNX_OK) status = ledger_read_entry(l, index, &arena, &entry, error);
   if (status == LYNX_OK && (strcmp(entry.statement.kind, "contest") != 0 || strcmp(entry.signer, a->signer->key.name) != 0))
     status = lynx_fail(error, LYNX_INPUT, "entry %" PRIu64 " is a %s by %s: a team withdraws contests of its own", entry.index,
                        entry.statement.kind, entry.signer);
   statement_release(&entry.statement);
-  mentions_release(&mentions);
   arena_release(&arena);
   return status;
 }
@@ -591,10 +614,8 @@ static enum lynx_status add_one(struct ledger *l, struct bytes bytes, uint64_t *
   uint8_t leaf[DIGEST_BYTES];
   merkle_leaf(bytes, leaf);
   enum lynx_status status = list_mentions(l, leaf, &mentions, error);
-  size_t at = 0;
-  while (at < mentions.n && mentions.names[at][0] != 0) at++;
-  bool known = at < mentions.n; /* a replay: it stands there already, and stays one entry */
-  *ret_index = known ? mentions.indices[at] : l->edge.size;
+  *ret_index = l->edge.size;
+  bool known = find_in(&mentions, ret_index); /* a replay: it stands there already, and stays one entry */
   mentions_release(&mentions);
   if (status != LYNX_OK || known) return status;
   status = admit(&l->policy, bytes, &arena, &a, error);
@@ -630,28 +651,30 @@ enum lynx_status ledger_add(struct ledger *ledger, const struct bytes *envelopes
 
 /* --- creating --- */
 
-static enum lynx_status first_policy(const struct ledger_start *start, struct policy *ret, struct buffer *envelope, struct lynx_error *error) {
+static enum lynx_status first_policy(const struct ledger_start *start, struct policy *ret, struct buffer *envelope,
+                                     struct lynx_error *error) {
   struct buffer payload;
   struct json_writer json;
   struct statement_subject subject = {.name = "policy"};
   uint8_t key[SIGNATURE_KEY_BYTES];
   *ret = (struct policy){.number = 1, .n_teams = 1};
   if (!note_name_valid(start->origin) || !note_name_valid(start->admin))
-    return lynx_fail(error, LYNX_INPUT, "origin '%.60s' or team '%.60s' is no name: letters, digits and . _ - / are accepted", start->origin,
-                     start->admin);
+    return lynx_fail(error, LYNX_INPUT, "origin '%.60s' or team '%.60s' is no name: letters, digits and . _ - / are accepted",
+                     start->origin, start->admin);
   (void)snprintf(ret->origin, sizeof ret->origin, "%s", start->origin);
   signing_key_public(start->log_key, key);
   note_key_make(start->origin, NOTE_ED25519, key, &ret->log);
   signing_key_public(start->key, key);
   note_key_make(start->admin, NOTE_ED25519, key, &ret->teams[0].key);
   ret->teams[0].admin = true;
-  policy_digest(subject.digest);
+  policy_subject(subject.digest);
   buffer_init(&payload, ENVELOPE_MAX);
   statement_begin(&json, &payload, "policy", &subject, 1);
   policy_write(ret, &json);
   enum lynx_status status = statement_end(&json) ? LYNX_OK : lynx_fail(error, LYNX_LIMIT, "no memory for a policy");
   if (status == LYNX_OK)
-    status = envelope_make(bytes_of(statement_payload_type), (struct bytes){payload.data, payload.length}, start->admin, start->key, envelope, error);
+    status = envelope_make(bytes_of(statement_payload_type), (struct bytes){payload.data, payload.length}, start->admin, start->key,
+                           envelope, error);
   buffer_release(&payload);
   return status;
 }
@@ -716,7 +739,8 @@ enum lynx_status ledger_proof_check(struct bytes bytes, const struct note_key *l
     line[n] = 0;
     p = line_end + 1;
     if (i == 0) {
-      good = sscanf(line, "index %20" SCNu64, &index) == 1 && snprintf(again, sizeof again, "index %" PRIu64, index) > 0 && strcmp(again, line) == 0;
+      good = sscanf(line, "index %20" SCNu64, &index) == 1 && snprintf(again, sizeof again, "index %" PRIu64, index) > 0 &&
+             strcmp(again, line) == 0;
       continue;
     }
     ended = n == 0;
@@ -726,12 +750,14 @@ enum lynx_status ledger_proof_check(struct bytes bytes, const struct note_key *l
     if (!ended && good) memcpy(proof.hashes[proof.n++], hash.data, DIGEST_BYTES);
     buffer_release(&hash);
   }
-  if (!good) return lynx_fail(error, LYNX_INPUT, "not a proof: %.22s, index, hashes, an empty line and a checkpoint are expected", proof_head);
+  if (!good)
+    return lynx_fail(error, LYNX_INPUT, "not a proof: %.22s, index, hashes, an empty line and a checkpoint are expected", proof_head);
   enum lynx_status status = check_note(log, NULL, (struct bytes){p, (size_t)(end - p)}, &note, ret_checkpoint, error);
   if (status != LYNX_OK) return status;
   *ret_index = index;
   if (merkle_inclusion_holds(index, ret_checkpoint->size, leaf, ret_checkpoint->root, &proof)) return LYNX_OK;
-  return lynx_fail(error, LYNX_PROTOCOL, "the proof does not lead from this entry to the checkpoint of %" PRIu64 " entries", ret_checkpoint->size);
+  return lynx_fail(error, LYNX_PROTOCOL, "the proof does not lead from this entry to the checkpoint of %" PRIu64 " entries",
+                   ret_checkpoint->size);
 }
 
 /* --- audit --- */
@@ -775,7 +801,8 @@ static enum lynx_status compare_leaves(struct auditing *a) {
   return status;
 }
 
-static enum lynx_status compare_above(void *context, unsigned level, uint64_t index, const uint8_t hash[DIGEST_BYTES], struct lynx_error *error) {
+static enum lynx_status compare_above(void *context, unsigned level, uint64_t index, const uint8_t hash[DIGEST_BYTES],
+                                      struct lynx_error *error) {
   struct auditing *a = context;
   uint8_t kept[DIGEST_BYTES];
   if (level == 0 || level % STORED_LEVELS != 0) return LYNX_OK;
@@ -787,7 +814,8 @@ static enum lynx_status compare_above(void *context, unsigned level, uint64_t in
 }
 
 /* What standing is found by: an entry that nobody finds would be as good as gone. */
-static enum lynx_status check_mentions(struct auditing *a, const struct statement *statement, const uint8_t leaf[DIGEST_BYTES], uint64_t index) {
+static enum lynx_status check_mentions(struct auditing *a, const struct statement *statement, const uint8_t leaf[DIGEST_BYTES],
+                                       uint64_t index) {
   struct buffer name;
   buffer_init(&name, STORE_VALUE_MAX);
   struct key key = mention_key(leaf, index);
@@ -846,7 +874,9 @@ enum lynx_status ledger_audit(struct ledger *ledger, bool signatures, struct led
   if (status == LYNX_OK && a->edge.size % 256 != 0) status = compare_leaves(a);
   merkle_edge_root(&a->edge, root);
   if (status == LYNX_OK && (a->edge.size != ret->checkpoint.size || memcmp(root, ret->checkpoint.root, DIGEST_BYTES) != 0))
-    status = lynx_fail(error, LYNX_PROTOCOL, "%" PRIu64 " entries do not give the tree that the checkpoint of size %" PRIu64 " signs: entries are missing or altered",
+    status = lynx_fail(error, LYNX_PROTOCOL,
+                       "%" PRIu64 " entries do not give the tree that the checkpoint of size %" PRIu64
+                       " signs: entries are missing or altered",
                        a->edge.size, ret->checkpoint.size);
   ret->n_entries = a->edge.size;
   free(a);

@@ -43,7 +43,8 @@ enum lynx_status ledger_add(struct ledger *ledger, const struct bytes *envelopes
 enum lynx_status ledger_accepts(const struct policy *policy, struct bytes envelope, struct lynx_error *error) LYNX_MUST_CHECK;
 
 /* The newest checkpoint, with every cosignature that the ledger knows of; checked against the log's key. */
-enum lynx_status ledger_checkpoint(struct ledger *ledger, struct buffer *ret_note, struct checkpoint *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status ledger_checkpoint(struct ledger *ledger, struct buffer *ret_note, struct checkpoint *ret,
+                                   struct lynx_error *error) LYNX_MUST_CHECK;
 /* The newest one that the policy's quorum of witnesses cosigned; NOT_FOUND. ret_time_s: when the quorum was complete. */
 enum lynx_status ledger_vouched_checkpoint(struct ledger *ledger, struct buffer *ret_note, struct checkpoint *ret, uint64_t *ret_time_s,
                                            struct lynx_error *error) LYNX_MUST_CHECK;
@@ -62,6 +63,10 @@ struct ledger_entry {
 /* Everything in it lives in the arena, but for the statement: statement_release. */
 enum lynx_status ledger_read_entry(struct ledger *ledger, uint64_t index, struct arena *arena, struct ledger_entry *ret,
                                    struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* Where the entry of that hash stands. */
+enum lynx_status ledger_find(struct ledger *ledger, const uint8_t leaf[DIGEST_BYTES], uint64_t *ret_index,
+                             struct lynx_error *error) LYNX_MUST_CHECK;
 
 /* false: enough */
 typedef bool ledger_visit(void *context, const struct ledger_entry *entry, const char *subject);

@@ -3,6 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+void policy_subject(uint8_t ret[DIGEST_BYTES]) {
+  static const char text[] = "lynxbench ledger policy";
+  digest_of(text, sizeof text - 1, ret);
+}
+
 static enum lynx_status parse_team(const json_t *object, struct policy_team *ret, struct lynx_error *error) {
   enum lynx_status status = note_key_parse(json_get_text(object, "key", ""), &ret->key, error);
   ret->admin = json_get_bool(object, "admin", false);
@@ -59,8 +64,8 @@ enum lynx_status policy_check(const struct policy *policy, struct lynx_error *er
   }
   if (policy->number < 1 || n_admins == 0) return lynx_fail(error, LYNX_INPUT, "a policy is numbered from 1 and has an admin");
   if (policy->quorum < 0 || (size_t)policy->quorum > n_witnesses)
-    return lynx_fail(error, LYNX_INPUT, "a quorum of %lld, and %zu witnesses: accepted are 0 to as many as there are", (long long)policy->quorum,
-                     n_witnesses);
+    return lynx_fail(error, LYNX_INPUT, "a quorum of %lld, and %zu witnesses: accepted are 0 to as many as there are",
+                     (long long)policy->quorum, n_witnesses);
   return LYNX_OK;
 }
 

@@ -23,6 +23,8 @@ struct policy {
   size_t n_teams;
 };
 
+/* The digest under which every policy speaks of itself. */
+void policy_subject(uint8_t ret[DIGEST_BYTES]);
 enum lynx_status policy_parse(const json_t *predicate, struct policy *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 void policy_write(const struct policy *policy, struct json_writer *json); /* members of the open object */
 /* What no policy may be: no admin, names or keys twice, a quorum that its witnesses cannot reach. */

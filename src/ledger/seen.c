@@ -20,7 +20,8 @@ static char *seen_path(const struct ledger *ledger, const char *folder, char *pa
   return path;
 }
 
-static enum lynx_status hold_against(struct ledger *ledger, struct bytes remembered, const struct checkpoint *now, struct lynx_error *error) {
+static enum lynx_status hold_against(struct ledger *ledger, struct bytes remembered, const struct checkpoint *now,
+                                     struct lynx_error *error) {
   struct note note;
   struct checkpoint then;
   struct merkle_proof proof;
@@ -30,13 +31,14 @@ static enum lynx_status hold_against(struct ledger *ledger, struct bytes remembe
       !note_signed_by(&note, &ledger_policy(ledger)->log, NULL))
     return LYNX_OK; /* a damaged memory accuses nobody */
   if (then.size > now->size)
-    return lynx_fail(error, LYNX_PROTOCOL, "ROLLED BACK: the ledger has %" PRIu64 " entries, and had %" PRIu64 " when it was last seen from here",
-                     now->size, then.size);
+    return lynx_fail(error, LYNX_PROTOCOL,
+                     "ROLLED BACK: the ledger has %" PRIu64 " entries, and had %" PRIu64 " when it was last seen from here", now->size,
+                     then.size);
   enum lynx_status status = merkle_prove_consistency(&source, then.size, now->size, &proof, error);
   if (status != LYNX_OK) return status;
   if (merkle_consistency_holds(then.size, now->size, then.root, now->root, &proof)) return LYNX_OK;
-  return lynx_fail(error, LYNX_PROTOCOL, "FORKED: its %" PRIu64 " entries do not continue the %" PRIu64 " that were last seen from here", now->size,
-                   then.size);
+  return lynx_fail(error, LYNX_PROTOCOL, "FORKED: its %" PRIu64 " entries do not continue the %" PRIu64 " that were last seen from here",
+                   now->size, then.size);
 }
 
 static enum lynx_status remember(const char *path, const struct buffer *note, struct lynx_error *error) {

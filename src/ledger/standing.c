@@ -47,7 +47,8 @@ static bool take_of_contract(void *context, const struct ledger_entry *entry, co
   struct standing *s = g->standing;
   if (strcmp(subject, "contract") != 0) return true;
   if (strcmp(entry->statement.kind, "signature") == 0 && entry->statement.n_subjects == 1) {
-    *add_signature(&s->arena, &s->signatures, &s->n_signatures) = (struct standing_signature){.team = arena_copy(&s->arena, entry->signer), .reservation = of_predicate(g, entry, "reservation"), .index = entry->index};
+    *add_signature(&s->arena, &s->signatures, &s->n_signatures) = (struct standing_signature){
+        .team = arena_copy(&s->arena, entry->signer), .reservation = of_predicate(g, entry, "reservation"), .index = entry->index};
   }
   if (strcmp(entry->statement.kind, "intent") == 0) {
     g->intents = grown(&s->arena, g->intents, g->n_intents, sizeof *g->intents);
@@ -67,11 +68,11 @@ static bool take_of_contest(void *context, const struct ledger_entry *entry, con
   struct gathering *g = context;
   struct standing_contest *contest = &g->standing->contests[g->standing->n_contests - 1];
   const char *decision = json_get_text(entry->statement.predicate, "decision", "");
-  bool withdrawn = strcmp(entry->statement.kind, "withdrawal") == 0 && strcmp(subject, "entry") == 0 && strcmp(entry->signer, contest->by) == 0;
+  bool withdrawn = strcmp(entry->statement.kind, "withdrawal") == 0 && strcmp(subject, "entry") == 0 &&
+                   strcmp(entry->signer, contest->by) == 0;
   bool decided = strcmp(entry->statement.kind, "verification") == 0 && strcmp(subject, "contest") == 0 &&
                  (strcmp(decision, "reproduced") == 0 || strcmp(decision, "not reproduced") == 0);
-  if (withdrawn)
-    contest->closed = arena_printf(&g->standing->arena, "withdrawn by %s (entry %" PRIu64 ")", entry->signer, entry->index);
+  if (withdrawn) contest->closed = arena_printf(&g->standing->arena, "withdrawn by %s (entry %" PRIu64 ")", entry->signer, entry->index);
   if (decided)
     contest->closed = arena_printf(&g->standing->arena, "re-measured by %s: %s (entry %" PRIu64 ")", entry->signer, decision, entry->index);
   return contest->closed == NULL;
@@ -104,7 +105,8 @@ static bool take_of_bundle(void *context, const struct ledger_entry *entry, cons
     s->index = entry->index;
   }
   if (strcmp(kind, "signature") == 0) {
-    *add_signature(&s->arena, &s->bundle_signatures, &s->n_bundle_signatures) = (struct standing_signature){.team = arena_copy(&s->arena, entry->signer), .reservation = of_predicate(g, entry, "reservation"), .index = entry->index};
+    *add_signature(&s->arena, &s->bundle_signatures, &s->n_bundle_signatures) = (struct standing_signature){
+        .team = arena_copy(&s->arena, entry->signer), .reservation = of_predicate(g, entry, "reservation"), .index = entry->index};
   }
   if (strcmp(kind, "verification") == 0) {
     s->verifications = grown(&s->arena, s->verifications, s->n_verifications, sizeof *s->verifications);
@@ -136,7 +138,8 @@ static bool witnessed(const struct gathering *g, uint64_t n_needed) {
 static void judge_agreement(struct gathering *g) {
   struct standing *s = g->standing;
   uint64_t n_needed = 0;
-  for (size_t i = 0; i < s->n_signatures; i++) s->signatures[i].before_run = s->signatures[i].index < g->intent_index && g->intent_index != UINT64_MAX;
+  for (size_t i = 0; i < s->n_signatures; i++)
+    s->signatures[i].before_run = s->signatures[i].index < g->intent_index && g->intent_index != UINT64_MAX;
   for (size_t i = 0; i < g->question->n_signatories; i++) {
     const char *name = g->question->signatories[i];
     uint64_t at = UINT64_MAX;
@@ -153,7 +156,8 @@ static void judge_agreement(struct gathering *g) {
                                                  : AGREEMENT_BY_ORDER;
 }
 
-enum lynx_status standing_of(struct ledger *ledger, const struct standing_question *question, struct standing *ret, struct lynx_error *error) {
+enum lynx_status standing_of(struct ledger *ledger, const struct standing_question *question, struct standing *ret,
+                             struct lynx_error *error) {
   *ret = (struct standing){.recorded = false};
   struct gathering g = {.ledger = ledger, .question = question, .standing = ret, .intent_index = UINT64_MAX, .error = error};
   struct checkpoint checkpoint;

@@ -11,16 +11,16 @@ struct standing_question {
   uint8_t contract[DIGEST_BYTES], bundle[DIGEST_BYTES];
   const char *const *signatories; /* teams that the contract names */
   size_t n_signatories;
-  const char *intent;       /* digest of the run's intent, in hexadecimal, by the bundle's own record; "" */
-  struct bytes checkpoint;  /* the signed note that the run embedded when it began; length 0 */
-  int64_t run_start_s;      /* by the bundle's own record */
+  const char *intent;      /* digest of the run's intent, in hexadecimal, by the bundle's own record; "" */
+  struct bytes checkpoint; /* the signed note that the run embedded when it began; length 0 */
+  int64_t run_start_s;     /* by the bundle's own record */
 };
 
 enum agreement {
-  AGREEMENT_NOBODY,    /* the contract names no signatories */
-  AGREEMENT_MISSING,   /* not all of them signed before the run, or it cannot be shown */
-  AGREEMENT_BY_ORDER,  /* all signed before the run's intent, in the log's own order: its keeper's word */
-  AGREEMENT_WITNESSED  /* and a quorum of witnesses had cosigned that, at a time before the run began */
+  AGREEMENT_NOBODY,   /* the contract names no signatories */
+  AGREEMENT_MISSING,  /* not all of them signed before the run, or it cannot be shown */
+  AGREEMENT_BY_ORDER, /* all signed before the run's intent, in the log's own order: its keeper's word */
+  AGREEMENT_WITNESSED /* and a quorum of witnesses had cosigned that, at a time before the run began */
 };
 const char *agreement_text(enum agreement agreement);
 

@@ -46,7 +46,9 @@ static enum lynx_status sql_fail(struct sqlite_store *s, struct lynx_error *erro
   if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
     return lynx_fail(error, LYNX_INPUT, "%s: %s: no ledger, or a damaged one", doing, sqlite3_errmsg(s->db));
   return lynx_fail(error, code == SQLITE_CONSTRAINT ? LYNX_INPUT : LYNX_IO, "%s: %s%s", doing, sqlite3_errmsg(s->db),
-                   code == SQLITE_BUSY ? ": another writer held it for a minute" : code == SQLITE_FULL ? ": make room and do it again" : "");
+                   code == SQLITE_BUSY   ? ": another writer held it for a minute"
+                   : code == SQLITE_FULL ? ": make room and do it again"
+                                         : "");
 }
 
 static enum lynx_status execute(struct sqlite_store *s, const char *sql, struct lynx_error *error) {
@@ -175,7 +177,8 @@ static enum lynx_status sqlite_append(struct store *store, enum store_space spac
 
 static void sqlite_abort(struct store *store) {
   struct sqlite_store *s = (struct sqlite_store *)store;
-  if (s->writing && sqlite3_get_autocommit(s->db) == 0) (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* nothing is kept either way */
+  if (s->writing && sqlite3_get_autocommit(s->db) == 0)
+    (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* nothing is kept either way */
   s->writing = false;
 }
 

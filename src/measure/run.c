@@ -373,21 +373,22 @@ static enum lynx_status put_input(struct run *run, size_t index) {
 }
 
 static enum lynx_status put_intent(struct run *run) {
-  char digest[DIGEST_HEX], now[40], host[128] = "";
-  contract_digest(&run->contract, digest);
+  char now[40], host[128] = "";
   (void)gethostname(host, sizeof host - 1); /* an unnamed host stays unnamed */
   const struct {
     const char *key, *value;
   } meta[] = {{"format", "lynx bundle 2"},
               {"tool", "lynxbench " LYNX_VERSION},
               {"contract", NULL},
-              {"contract_digest", digest},
+              {"contract_digest", run->contract_digest},
               {"intended_at", clock_text(now, run_realtime(run))},
               {"host", host}};
   enum lynx_status status = LYNX_OK;
   char *contract = arena_text(&run->arena, run->request->contract_text, run->request->contract_length);
   for (size_t i = 0; i < LYNX_COUNT(meta) && status == LYNX_OK; i++)
     status = bundle_put_meta(run->bundle, meta[i].key, meta[i].value != NULL ? meta[i].value : contract, run->error);
+  for (size_t i = 0; i < run->request->n_meta && status == LYNX_OK; i++)
+    status = bundle_put_meta(run->bundle, run->request->meta[i].key, run->request->meta[i].value, run->error);
   for (size_t i = 0; i < run->inputs.n_items && status == LYNX_OK; i++) status = put_input(run, i);
   if (status == LYNX_OK) status = put_references(run);
   if (status == LYNX_OK) status = put_file(run, "profile", run->contract.workload.profile_file);
@@ -408,6 +409,9 @@ static enum lynx_status prepare(struct run *run) {
   struct problem_list problems;
   if (contract_parse(run->request->contract_text, run->request->contract_length, &run->arena, &run->contract, &problems) != LYNX_OK)
     return lynx_fail(run->error, LYNX_INPUT, "the contract has %zu errors; `lynxbench lint` lists them", problems.n_errors);
+  contract_digest(&run->contract, run->contract_digest);
+  if (run->request->sessions > run->contract.method.sessions) run->contract.method.sessions = run->request->sessions;
+  if (run->request->endpoint != NULL) run->contract.executor.endpoint = run->request->endpoint;
   setup_check(&run->contract, &problems);
   if (problems.n_errors > 0)
     return lynx_fail(run->error, LYNX_INPUT, "%s: found %s; accepted: %s", problems.items[problems.n_items - 1].field,

@@ -12,6 +12,7 @@ struct run {
   const struct run_request *request;
   struct arena arena;
   struct contract contract;
+  char contract_digest[DIGEST_HEX]; /* of what was agreed, whatever the request adds */
   struct bundle *bundle;
   const struct driver *driver;
   struct service service;

@@ -9,6 +9,7 @@
 #include "load/engine.h"
 #include "load/events.h"
 #include "report/html_page.h"
+#include "report/standing_report.h"
 #include "report/svg.h"
 #include "report/text.h"
 
@@ -669,7 +670,7 @@ static void put_method(struct buffer *out) {
                       LYNX_VERSION);
 }
 
-enum lynx_status html_report(struct bundle *bundle, struct result *result, struct buffer *ret, struct lynx_error *error) {
+enum lynx_status html_report(struct bundle *bundle, struct result *result, const struct standing *standing, struct buffer *ret, struct lynx_error *error) {
   enum lynx_status status = LYNX_OK;
   struct spectrum ttft = {0}, e2e = {0};
   struct buffer body = {.limit = ret->limit};
@@ -690,6 +691,7 @@ enum lynx_status html_report(struct bundle *bundle, struct result *result, struc
     put_head(ret, result);
     put_comparison(ret, result);
     put_claims(ret, result);
+    if (standing != NULL) html_standing(standing, ret);
     (void)buffer_text(ret, "<h2>Percentile spectrum</h2>");
     plot_spectrum(ret, result, &ttft, "Time to first token");
     plot_spectrum(ret, result, &e2e, "End-to-end latency");

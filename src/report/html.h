@@ -5,9 +5,12 @@
 #define REPORT_HTML_H
 
 #include "executor/difference.h"
+#include "ledger/standing.h"
 #include "result/claim.h"
 
-enum lynx_status html_report(struct bundle *bundle, struct result *result, struct buffer *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+/* standing: by a ledger; NULL: none was asked. */
+enum lynx_status html_report(struct bundle *bundle, struct result *result, const struct standing *standing, struct buffer *ret,
+                             struct lynx_error *error) LYNX_MUST_CHECK;
 
 /* Parts of it: the executor by layer and owner, and how it differs at the other precisions. */
 void html_executor(struct buffer *out, const struct result *result, const struct fact_list *facts, const char *precision);

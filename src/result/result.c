@@ -507,7 +507,7 @@ static bool matches(const char *pattern, const char *key) {
   return n > 0 && pattern[n - 1] == '*' ? strncmp(pattern, key, n - 1) == 0 : strcmp(pattern, key) == 0;
 }
 
-static bool may_change(const struct contract *contract, enum layer layer, const char *key) {
+bool result_may_change(const struct contract *contract, enum layer layer, const char *key) {
   const struct contract_change *never = contract->optimisation.must_not_change.items, *may = contract->optimisation.may_change.items;
   for (size_t i = 0; i < contract->optimisation.must_not_change.n_items; i++)
     if (strcmp(never[i].layer, layer_text(layer)) == 0 && matches(never[i].what, key)) return false;
@@ -585,7 +585,7 @@ static void judge_changes(struct result *result, const struct fact_list *start, 
   capture_diff(start, end, &differences);
   for (size_t i = 0; i < differences.n_items; i++) {
     const struct difference *d = &differences.items[i];
-    if (d->of != FACT_IDENTITY || may_change(&result->contract, d->layer, d->key)) continue;
+    if (d->of != FACT_IDENTITY || result_may_change(&result->contract, d->layer, d->key)) continue;
     add_once(result, &result->changed, &result->n_changed,
              arena_printf(&result->arena, "%s (%s, %s): '%s' at the start, '%s' at the end", d->key, layer_text(d->layer),
                           contract_owner(&result->contract, d->layer), d->a != NULL ? d->a : "absent", d->b != NULL ? d->b : "absent"));

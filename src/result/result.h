@@ -181,6 +181,9 @@ void result_release(struct result *result);
  * event by itself. */
 double result_tokens_per_count(const struct bundle_request *request);
 
+/* Does the contract let this fact vary (optimisation.may_change, must_not_change)? */
+bool result_may_change(const struct contract *contract, enum layer layer, const char *key);
+
 /* The throughput that a run is known by: output tokens, or requests where answers hold none (embeddings, tensors). */
 const struct interval *result_throughput(const struct result_precision *precision);
 double result_throughput_of(const struct result_precision *precision, const struct result_session *session);

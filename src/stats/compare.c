@@ -97,6 +97,52 @@ struct comparison compare_sessions(const double *a, size_t n_a, const double *b,
   return result;
 }
 
+/* --- what a plan can decide --- */
+
+enum { POWER_STEPS = 200 };
+static const double POWER_REACH = 4; /* of the variance's root, in units of its mean: nothing that matters lies beyond */
+
+/* The density at u of the root of a chi-square variable over its degrees of freedom; scale: its logarithm's part without u. */
+static double root_density(double u, double freedom, double scale) {
+  return u > 0 ? 2 * special_exp(scale + (freedom - 1) * special_log(u) - freedom / 2 * u * u) : 0;
+}
+
+struct power compare_power(double sd, size_t n_a, size_t n_b, double shift, double margin, double confidence) {
+  double limit = special_log(1 + margin), a = (double)n_a, b = (double)n_b, alpha = 1 - confidence;
+  if (n_a < 2 || n_b < 2) return (struct power){0, 0};
+  if (!(sd > 0)) return (struct power){fabs(shift) < limit, fabs(shift) > limit};
+  double error = sd * sqrt(1 / a + 1 / b);
+  double freedom = (1 / a + 1 / b) * (1 / a + 1 / b) / (1 / (a * a * (a - 1)) + 1 / (b * b * (b - 1)));
+  double inner = special_t_quantile(1 - alpha, freedom), outer = special_t_quantile(1 - alpha / 2, freedom);
+  struct power sum = {0, 0};
+  double step = POWER_REACH / POWER_STEPS, scale = freedom / 2 * special_log(freedom / 2) - special_log_gamma(freedom / 2);
+  for (int i = 0; i <= POWER_STEPS; i++) { /* Simpson's rule */
+    double u = i * step, weight = root_density(u, freedom, scale) * step / 3 * (i == 0 || i == POWER_STEPS ? 1 : i % 2 == 1 ? 4 : 2);
+    double room = limit / error - inner * u; /* the estimate must lie this close to 0 */
+    if (room > 0) sum.same += weight * (special_normal_cdf(room - shift / error) - special_normal_cdf(-room - shift / error));
+    sum.beyond += weight * (special_normal_cdf((fabs(shift) - limit) / error - outer * u));
+  }
+  return sum;
+}
+
+double compare_deviation_bound(double sd, size_t n, double confidence) {
+  if (n < 2) return INFINITY;
+  double freedom = (double)(n - 1), part = 2 / (9 * freedom), root = 1 - part + special_normal_quantile(1 - confidence) * sqrt(part);
+  return root > 0 ? sd / sqrt(root * root * root) : INFINITY; /* sqrt(freedom / chi-square) */
+}
+
+size_t compare_plan(double sd, size_t n_a, size_t most, double margin, double same_confidence, double beyond_confidence, double power) {
+  double shift = special_log(1 + 2.5 * margin);
+  size_t low = 2, high = most + 1; /* low is too few, high is enough or none is: more sessions never decide less */
+  while (high - low > 1) {
+    size_t n = low + (high - low) / 2;
+    bool enough = compare_power(sd, n_a, n, 0, margin, same_confidence).same >= power &&
+                  compare_power(sd, n_a, n, shift, margin, beyond_confidence).beyond >= power;
+    *(enough ? &high : &low) = n;
+  }
+  return high <= most ? high : 0;
+}
+
 /* --- Hodges-Lehmann --- */
 
 enum { EXACT_MOST = 50, DIFFERENCES_MOST = 1000000 };

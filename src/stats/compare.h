@@ -51,6 +51,24 @@ double nested_repetitions(double t2_own, double t2_above, double cost_own, doubl
  * at that confidence (d = 0). */
 long early_stopping_least(double p, long t, double confidence);
 
+/* What a comparison of n_a and n_b sessions can decide, where ln figures vary from session to session with standard deviation `sd` and
+ * the sides truly differ by the factor exp(shift): the probability of «the same» (either kind), and of «beyond».
+ * Source   the tests' normal numerator and chi-square variance, integrated over the latter (Phillips 1990 for two one-sided tests) */
+struct power {
+  double same, beyond;
+};
+struct power compare_power(double sd, size_t n_a, size_t n_b, double shift, double margin, double confidence);
+
+/* The standard deviation that n values which showed `sd` do not exceed with that confidence: a plan that takes the estimate itself is too
+ * short half of the time.
+ * Source   chi-square by Wilson and Hilferty 1931; 80 % for plans from pilot samples: Browne 1995 */
+double compare_deviation_bound(double sd, size_t n, double confidence);
+
+/* The least n_b from 3 (two sessions' variance is no ground for a decision), at most `most`, with which n_a sessions that are there already decide: unchanged sides are found the same, and sides
+ * that differ by 2.5 margins are found beyond, each with that probability at least. The tests' confidences may differ: several figures
+ * that are decided together are paid for in the latter. 0: not even with `most`. */
+size_t compare_plan(double sd, size_t n_a, size_t most, double margin, double same_confidence, double beyond_confidence, double power);
+
 /* One of K looks at accumulating data, two-sided at `confidence` overall: the confidence of each (Bonferroni: never too high). */
 double look_confidence(double confidence, size_t n_looks);
 

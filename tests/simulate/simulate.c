@@ -149,6 +149,63 @@ static void study_equivalence(int replications) {
                        at_least(1 - (double)n_beyond / replications, 0.95, replications)));
 }
 
+/* --- verification --- */
+
+enum { DECIDED_MOST = 100 };
+
+/* One re-run: n_figures figures whose sessions vary by sd, of which the first has truly changed by the factor exp(shift). The rule of
+ * verify/decision.h. */
+static int decide_once(struct generator *g, double sd, size_t n_a, size_t n_b, size_t n_figures, double shift, bool estimated) {
+  double confidence = 0.95, paid = 1 - 0.05 / (double)n_figures;
+  bool all_same = true, beyond = false;
+  double a[DECIDED_MOST], b[DECIDED_MOST];
+  for (size_t f = 0; f < n_figures; f++) {
+    double mean = 0, square = 0;
+    for (size_t i = 0; i < n_a; i++) {
+      double x = sd * generate_normal(g);
+      a[i] = exp(x);
+      mean += x / (double)n_a;
+      square += x * x;
+    }
+    size_t n = n_b;
+    if (estimated) n = compare_plan(compare_deviation_bound(sqrt((square - (double)n_a * mean * mean) / (double)(n_a - 1)), n_a, 0.8), n_a, DECIDED_MOST, 0.05, confidence, paid, 1 - 0.1 / (double)n_figures);
+    if (n == 0) return -1; /* said beforehand: the sealed result has too few sessions */
+    for (size_t i = 0; i < n; i++) b[i] = exp((f == 0 ? shift : 0) + sd * generate_normal(g));
+    struct comparison same = compare_sessions(b, n, a, n_a, false, 0.05, confidence), far = compare_sessions(b, n, a, n_a, false, 0.05, paid);
+    all_same = all_same && (same.verdict == VERDICT_SAME || same.verdict == VERDICT_DIFFERENT_WITHIN);
+    beyond = beyond || far.verdict == VERDICT_DIFFERENT_BEYOND;
+  }
+  return beyond ? 1 : all_same ? 0 : 2;
+}
+
+/* Decisions on an unchanged executor, and on one that changed by 2.5 margins, at the planned number of sessions. */
+static void study_decision(double sd, size_t n_a, size_t n_figures, bool estimated, int replications) {
+  struct generator g;
+  size_t n_b = compare_plan(sd, n_a, DECIDED_MOST, 0.05, 0.95, 1 - 0.05 / (double)n_figures, 1 - 0.1 / (double)n_figures);
+  if (n_b == 0 && !estimated) {
+    (void)printf("  sessions vary by %4.1f %%, %2zu sealed, %zu figure%s: no re-run would decide, and the plan says so\n", 100 * sd, n_a, n_figures, n_figures == 1 ? " " : "s");
+    return;
+  }
+  double share[2][3] = {{0}}, n_refused = 0;
+  generator_seed(&g, 4242 + n_a * 10 + n_figures);
+  for (int changed = 0; changed < 2; changed++) {
+    int n_given = 0, counts[3] = {0};
+    for (int r = 0; r < replications; r++) {
+      int found = decide_once(&g, sd, n_a, n_b, n_figures, changed ? log(1 + 2.5 * 0.05) : 0, estimated);
+      if (found >= 0) counts[found]++, n_given++;
+      else n_refused++;
+    }
+    for (int k = 0; k < 3; k++) share[changed][k] = n_given > 0 ? (double)counts[k] / n_given : NAN;
+  }
+  bool good = at_least(share[0][0], 0.9, replications) && at_least(1 - share[0][1], 0.95, replications) && at_least(share[1][1], 0.9, replications) &&
+              at_least(1 - share[1][0], 0.95, replications);
+  (void)printf("  sessions vary by %4.1f %%, %2zu sealed, %2zu again, %zu figure%s: unchanged: reproduced %.3f, not %.3f; changed by 2.5 margins: not reproduced "
+               "%.3f, reproduced %.3f  ",
+               100 * sd, n_a, n_b, n_figures, n_figures == 1 ? " " : "s", share[0][0], share[0][1], share[1][1], share[1][0]);
+  if (!estimated) (void)printf("%s\n", verdict(good));
+  else (void)printf("(planned from the sealed sessions' own variance; refused beforehand %.1f %%)\n", 50 * n_refused / replications);
+}
+
 /* --- steady state --- */
 
 static void study_steady(int replications) {
@@ -240,6 +297,12 @@ int main(int argc, char **argv) {
   for (size_t k = 3; k <= 10; k += k == 3 ? 2 : 5)
     for (int paired = 0; paired < 2; paired++) study_ratio(k, paired == 1, many * 2);
   study_equivalence(many * 2);
+  (void)printf("\nVerification: margin 5 %%, confidence 95 %%, planned for 90 %%\n");
+  static const double deviations[] = {0.005, 0.01, 0.02, 0.03, 0.05};
+  for (size_t i = 0; i < sizeof deviations / sizeof deviations[0]; i++)
+    for (size_t n_a = 5; n_a <= 20; n_a *= 2)
+      for (size_t n_figures = 1; n_figures <= 3; n_figures += 2) study_decision(deviations[i], n_a, n_figures, false, many * 2);
+  for (size_t n_a = 5; n_a <= 20; n_a *= 2) study_decision(0.02, n_a, 1, true, many / 2);
   (void)printf("\nSteady state: 100 bins, 4 %% noise, tolerance 10 %%, at least 45 bins\n");
   study_steady(many);
   (void)printf("\nSaturation of queues whose capacity is known\n");

@@ -49,8 +49,8 @@ static struct statement_subject subject(const char *name, const uint8_t digest[D
   return s;
 }
 
-static enum lynx_status add(struct ledger *l, const struct about *about, const char *name, const struct signing_key *key, uint64_t *ret_index,
-                            uint8_t ret_leaf[DIGEST_BYTES], struct lynx_error *error) {
+static enum lynx_status add(struct ledger *l, const struct about *about, const char *name, const struct signing_key *key,
+                            uint64_t *ret_index, uint8_t ret_leaf[DIGEST_BYTES], struct lynx_error *error) {
   struct buffer envelope;
   make(about, name, key, &envelope);
   struct bytes bytes = {envelope.data, envelope.length};
@@ -96,7 +96,8 @@ static void add_sre(struct ledger *l) {
   statement_begin(&json, &payload, "policy", &about, 1);
   policy_write(&next, &json);
   CHECK(statement_end(&json));
-  CHECK_INT(envelope_make(bytes_of(statement_payload_type), (struct bytes){payload.data, payload.length}, "ml", ml, &envelope, &error), LYNX_OK);
+  CHECK_INT(envelope_make(bytes_of(statement_payload_type), (struct bytes){payload.data, payload.length}, "ml", ml, &envelope, &error),
+            LYNX_OK);
   struct bytes bytes = {envelope.data, envelope.length};
   CHECK_INT(ledger_add(l, &bytes, 1, &index, &error), LYNX_OK);
   CHECK_INT(ledger_policy(l)->number, 2);
@@ -110,7 +111,8 @@ static void add_sre(struct ledger *l) {
   statement_begin(&json, &payload, "policy", &about, 1);
   policy_write(&next, &json);
   CHECK(statement_end(&json));
-  CHECK_INT(envelope_make(bytes_of(statement_payload_type), (struct bytes){payload.data, payload.length}, "sre", sre, &envelope, &error), LYNX_OK);
+  CHECK_INT(envelope_make(bytes_of(statement_payload_type), (struct bytes){payload.data, payload.length}, "sre", sre, &envelope, &error),
+            LYNX_OK);
   bytes = (struct bytes){envelope.data, envelope.length};
   CHECK_INT(ledger_add(l, &bytes, 1, &index, &error), LYNX_INPUT);
   CHECK_CONTAINS(error.message, "no admin");
@@ -208,11 +210,13 @@ static void check_standing(struct ledger *l) {
   CHECK_INT(ledger_checkpoint(l, &note, &(struct checkpoint){0}, &error), LYNX_OK);
   CHECK_INT(note_cosign(&note, "sre", sre, 1000, &error), LYNX_OK);
   CHECK_INT(ledger_put_cosigned(l, (struct bytes){note.data, note.length}, &error), LYNX_OK);
-  const struct about starts = {"intent", "run", "1", {subject("contract", contract)}}, other = {"intent", "run", "2", {subject("contract", contract)}};
+  const struct about starts = {"intent", "run", "1", {subject("contract", contract)}},
+                     other = {"intent", "run", "2", {subject("contract", contract)}};
   CHECK_INT(add(l, &starts, "ml", ml, &index, intent, &error), LYNX_OK);
   CHECK_INT(add(l, &other, "ml", ml, &index, abandoned, &error), LYNX_OK);
   (void)digest_hex(intent, intent_hex);
-  const struct about seals = {"bundle", "intent", intent_hex, {subject("bundle", bundle), subject("file", file), subject("contract", contract)}};
+  const struct about seals = {
+      "bundle", "intent", intent_hex, {subject("bundle", bundle), subject("file", file), subject("contract", contract)}};
   CHECK_INT(add(l, &seals, "ml", ml, &index, NULL, &error), LYNX_OK);
   q.intent = intent_hex;
   q.checkpoint = (struct bytes){note.data, note.length};
@@ -240,7 +244,8 @@ static void check_standing(struct ledger *l) {
   CHECK_INT(add(l, &withdraws, "ml", ml, &index, NULL, &refused), LYNX_INPUT); /* not ml's to withdraw */
   CHECK_CONTAINS(refused.message, "contests of its own");
   CHECK_INT(add(l, &withdraws, "sre", sre, &index, NULL, &error), LYNX_OK);
-  const struct about verifies = {"verification", "decision", "reproduced", {subject("bundle", bundle), subject("verifying", file), subject("contract", contract)}};
+  const struct about verifies = {
+      "verification", "decision", "reproduced", {subject("bundle", bundle), subject("verifying", file), subject("contract", contract)}};
   CHECK_INT(add(l, &verifies, "sre", sre, &index, NULL, &error), LYNX_OK);
   CHECK_INT(standing_of(l, &q, &s, &error), LYNX_OK);
   CHECK(s.n_contests == 1 && s.n_open == 0 && s.n_reproduced == 1);
@@ -275,16 +280,20 @@ static void check_tampering(void) {
   "CREATE TRIGGER entry_kept BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;"                            \
   "CREATE TRIGGER entry_stays BEFORE DELETE ON entry BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;"
   static const char *const deeds[] = {
-      OPEN "UPDATE entry SET value=CAST(replace(CAST(value AS TEXT),'A','B') AS BLOB) WHERE key=x'0000000000000004';" SHUT,    /* altered */
-      OPEN "DELETE FROM entry WHERE key=x'0000000000000005';" SHUT,                                                            /* dropped */
-      OPEN "DELETE FROM entry WHERE key=(SELECT max(key) FROM entry);" SHUT,                                                   /* the last one */
-      OPEN "UPDATE entry SET value=(SELECT value FROM entry WHERE key=x'0000000000000003') WHERE key=x'0000000000000004';" SHUT, /* duplicated */
+      OPEN "UPDATE entry SET value=CAST(replace(CAST(value AS TEXT),'A','B') AS BLOB) WHERE key=x'0000000000000004';" SHUT, /* altered */
+      OPEN "DELETE FROM entry WHERE key=x'0000000000000005';" SHUT,                                                         /* dropped */
+      OPEN "DELETE FROM entry WHERE key=(SELECT max(key) FROM entry);" SHUT, /* the last one */
+      OPEN
+      "UPDATE entry SET value=(SELECT value FROM entry WHERE key=x'0000000000000003') WHERE key=x'0000000000000004';" SHUT, /* duplicated */
       OPEN "CREATE TEMP TABLE t AS SELECT key,value FROM entry WHERE key IN (x'0000000000000003',x'0000000000000004');"
            "UPDATE entry SET value=(SELECT value FROM t WHERE t.key<>entry.key) WHERE key IN (SELECT key FROM t);" SHUT, /* reordered */
-      "INSERT INTO entry SELECT x'00000000000000ff',value FROM entry LIMIT 1;",                                            /* beyond the end */
-      "DROP TRIGGER hash_kept; UPDATE hash SET value=zeroblob(32) WHERE key=x'000000000000000003'; CREATE TRIGGER hash_kept BEFORE UPDATE ON hash BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;",
-      "DROP TRIGGER mention_stays; DELETE FROM mention WHERE value=CAST('bundle' AS BLOB); CREATE TRIGGER mention_stays BEFORE DELETE ON mention BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;",
-      "DROP TRIGGER checkpoint_kept; UPDATE checkpoint SET value=CAST(replace(CAST(value AS TEXT),'example','exbmple') AS BLOB); CREATE TRIGGER checkpoint_kept BEFORE UPDATE ON checkpoint BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;",
+      "INSERT INTO entry SELECT x'00000000000000ff',value FROM entry LIMIT 1;", /* beyond the end */
+      "DROP TRIGGER hash_kept; UPDATE hash SET value=zeroblob(32) WHERE key=x'000000000000000003'; CREATE TRIGGER hash_kept BEFORE UPDATE "
+      "ON hash BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;",
+      "DROP TRIGGER mention_stays; DELETE FROM mention WHERE value=CAST('bundle' AS BLOB); CREATE TRIGGER mention_stays BEFORE DELETE ON "
+      "mention BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;",
+      "DROP TRIGGER checkpoint_kept; UPDATE checkpoint SET value=CAST(replace(CAST(value AS TEXT),'example','exbmple') AS BLOB); CREATE "
+      "TRIGGER checkpoint_kept BEFORE UPDATE ON checkpoint BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;",
       "CREATE TRIGGER extra AFTER INSERT ON entry BEGIN DELETE FROM mention; END;",
       OPEN};
   char keep[300], back[400];
@@ -315,7 +324,8 @@ static void check_rollback(void) {
   run_sql("PRAGMA wal_checkpoint(TRUNCATE)");
   CHECK_INT(system(keep), 0);
   struct ledger *l = opened(log_key);
-  const struct about one = {"signature", "n", "1", {subject("contract", contract)}}, two = {"signature", "n", "2", {subject("contract", contract)}};
+  const struct about one = {"signature", "n", "1", {subject("contract", contract)}},
+                     two = {"signature", "n", "2", {subject("contract", contract)}};
   CHECK_INT(seen_check(l, seen_folder, &error), LYNX_OK);
   CHECK_INT(add(l, &one, "ml", ml, &index, NULL, &error), LYNX_OK);
   CHECK_INT(seen_check(l, seen_folder, &error), LYNX_OK);

@@ -31,7 +31,8 @@ struct listing {
 
 static bool take(void *context, struct bytes key, struct bytes value) {
   struct listing *l = context;
-  (void)snprintf(l->keys + strlen(l->keys), sizeof l->keys - strlen(l->keys), "%.*s=%.*s ", (int)key.length, key.ptr, (int)value.length, value.ptr);
+  (void)snprintf(l->keys + strlen(l->keys), sizeof l->keys - strlen(l->keys), "%.*s=%.*s ", (int)key.length, key.ptr, (int)value.length,
+                 value.ptr);
   return --l->n_left > 0;
 }
 
@@ -98,7 +99,8 @@ static void check_two_writers(const char *address) {
       char one[16], two[16];
       (void)snprintf(one, sizeof one, "%d.%d.a", c, i);
       (void)snprintf(two, sizeof two, "%d.%d.b", c, i);
-      good = s->table->begin(s, &error) == LYNX_OK && put(s, STORE_CHECKPOINT, one, "1") == LYNX_OK && put(s, STORE_CHECKPOINT, two, "2") == LYNX_OK;
+      good = s->table->begin(s, &error) == LYNX_OK && put(s, STORE_CHECKPOINT, one, "1") == LYNX_OK &&
+             put(s, STORE_CHECKPOINT, two, "2") == LYNX_OK;
       if (i % 5 == 4) s->table->abort(s);
       else good = good && s->table->commit(s, &error) == LYNX_OK;
     }

@@ -1,0 +1,111 @@
+#include "cli/bundle_entry.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "cli/command.h"
+#include "ledger/blob.h"
+
+static bool take_contract(void *context, const struct ledger_entry *entry, const char *subject) {
+  bool *known = context;
+  (void)subject;
+  *known = *known || strcmp(entry->statement.kind, "contract") == 0;
+  return !*known;
+}
+
+bool contract_entry_add(struct ledger_file *file, const char *digest, const char *name, const char *text, const struct signer *signer) {
+  bool known = false;
+  uint8_t bytes[DIGEST_BYTES];
+  struct lynx_error error = {0};
+  uint64_t index;
+  lynx_assert(hex_decode(digest, bytes, DIGEST_BYTES));
+  if (ledger_each_mention(file->ledger, bytes, take_contract, &known, &error) != LYNX_OK) {
+    (void)report_error(&error);
+    return false;
+  }
+  struct entry entry = {.kind = "contract"};
+  entry_subject(&entry, "contract", bytes);
+  entry_member(&entry, "name", name);
+  entry_member(&entry, "text", text);
+  return known || ledger_file_add(file, &entry, signer, &index, NULL);
+}
+
+bool run_link_begin(struct ledger_file *file, const struct contract *contract, const char *text, const struct signer *signer, struct run_link *ret) {
+  char digest[DIGEST_HEX], host[128] = "";
+  uint8_t leaf[DIGEST_BYTES];
+  char run_id[33];
+  uint8_t nonce[16];
+  uint64_t index, time_s;
+  struct checkpoint checkpoint;
+  struct lynx_error none = {0}, error = {0};
+  *ret = (struct run_link){.intent = ""};
+  buffer_init(&ret->checkpoint, NOTE_MAX);
+  contract_digest(contract, digest);
+  (void)gethostname(host, sizeof host - 1); /* an unnamed host stays unnamed */
+  if (!random_salt(nonce, sizeof nonce)) return false;
+  (void)hex_encode(nonce, sizeof nonce, run_id);
+  struct entry entry = {.kind = "intent"};
+  entry_subject_hex(&entry, "contract", digest);
+  entry_member(&entry, "name", contract->name);
+  entry_member(&entry, "host", host);
+  entry_member(&entry, "run", run_id); /* two runs begun in one second are two */
+  entry_member(&entry, "tool", "lynxbench " LYNX_VERSION);
+  if (!contract_entry_add(file, digest, contract->name, text, signer) || !ledger_file_add(file, &entry, signer, &index, leaf)) return false;
+  if (ledger_vouched_checkpoint(file->ledger, &ret->checkpoint, &checkpoint, &time_s, &none) != LYNX_OK &&
+      ledger_checkpoint(file->ledger, &ret->checkpoint, &checkpoint, &error) != LYNX_OK) {
+    (void)report_error(&error);
+    return false;
+  }
+  (void)digest_hex(leaf, ret->intent);
+  ret->meta[0] = (struct run_meta){"ledger_origin", ledger_policy(file->ledger)->origin};
+  ret->meta[1] = (struct run_meta){"ledger_intent", ret->intent};
+  ret->meta[2] = (struct run_meta){"ledger_checkpoint", ret->checkpoint.data};
+  return true;
+}
+
+void run_link_release(struct run_link *link) {
+  buffer_release(&link->checkpoint);
+}
+
+static bool make_entry(const char *path, struct bundle *bundle, const struct bundle_seal_info *seal, struct arena *arena, struct entry *ret,
+                       struct lynx_error *error) {
+  const char *digest = bundle_meta(bundle, "contract_digest"), *intent = bundle_meta(bundle, "ledger_intent"), *tool = bundle_meta(bundle, "tool");
+  const char *slash = strrchr(path, '/');
+  uint8_t contract[DIGEST_BYTES];
+  *ret = (struct entry){.kind = "bundle"};
+  if (seal->root[0] == 0 || digest == NULL || !hex_decode(digest, contract, DIGEST_BYTES)) {
+    (void)lynx_fail(error, LYNX_INPUT, "the bundle is not sealed, or names no contract: it cannot be recorded");
+    return false;
+  }
+  entry_subject_hex(ret, "bundle", seal->root);
+  entry_subject(ret, "contract", contract);
+  entry_member(ret, "name", slash != NULL ? slash + 1 : path);
+  entry_member(ret, "ended", bundle_end_text(seal->end));
+  entry_member(ret, "why", arena_copy(arena, seal->why));
+  entry_member(ret, "intent", intent != NULL ? arena_copy(arena, intent) : NULL);
+  entry_member(ret, "tool", tool != NULL ? arena_copy(arena, tool) : NULL);
+  return true;
+}
+
+bool bundle_entry_add(struct ledger_file *file, const char *path, const struct signer *signer, uint64_t *ret_index) {
+  struct bundle *bundle = NULL;
+  struct bundle_seal_info seal;
+  struct lynx_error error = {0};
+  struct arena arena = {0};
+  struct entry entry;
+  uint8_t blob[DIGEST_BYTES];
+  enum lynx_status status = bundle_open(path, &bundle, &seal, &error);
+  bool good = status == LYNX_OK && make_entry(path, bundle, &seal, &arena, &entry, &error);
+  bundle_close(bundle); /* its file is at rest from here on */
+  good = good && blob_put_file(ledger_store(file->ledger), path, blob, &error) == LYNX_OK;
+  if (good) entry_subject(&entry, "file", blob);
+  if (!good) {
+    lynx_error_at(&error, path, 0, NULL);
+    (void)report_error(&error);
+  }
+  good = good && ledger_file_add(file, &entry, signer, ret_index, NULL);
+  arena_release(&arena);
+  return good;
+}

@@ -1,0 +1,169 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/control.h"
+#include "cli/bundle_entry.h"
+#include "cli/bundle_file.h"
+#include "cli/command.h"
+#include "cli/team_key.h"
+#include "executor/capture.h"
+#include "executor/difference.h"
+#include "report/text.h"
+#include "result/comparison.h"
+
+static const struct option_spec options[] = {{"ground", "GROUND", "figure, configuration, conditions or method"},
+                                             {"text", "TEXT", "what is wrong, in words"},
+                                             {"with", "BUNDLE", "evidence: a re-run, which goes into the ledger too, and is shown beside the contested one"},
+                                             {"layer", "LAYER", "whose layer it concerns: its owner is named"},
+                                             {"hook", "URL", "tell the owner: the contest is sent there as JSON"},
+                                             {"withdraw", "ENTRY", "take back a contest of one's own: its entry's digest"},
+                                             {"ledger", "LEDGER", "the ledger (default: LYNXBENCH_LEDGER)"},
+                                             {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"}};
+
+static const char *option(const struct arguments *arguments, const char *name) {
+  return argument_option(&command_contest, arguments, name);
+}
+
+static bool ground_known(const char *ground) {
+  static const char *const known[] = {"figure", "configuration", "conditions", "method"};
+  for (size_t i = 0; ground != NULL && i < LYNX_COUNT(known); i++)
+    if (strcmp(known[i], ground) == 0) return true;
+  (void)fprintf(stderr, "lynxbench contest: --ground: found %s, accepted: figure, configuration, conditions, method\n", ground != NULL ? ground : "nothing");
+  return false;
+}
+
+/* Both results, and how their executors differ. */
+static void show_both(const struct bundle_file *sealed, const struct bundle_file *with) {
+  struct comparison_list list;
+  struct difference_list differences;
+  struct fact_list a = {0}, b = {0};
+  struct buffer out;
+  struct lynx_error error = {0};
+  char moment[100];
+  (void)snprintf(moment, sizeof moment, "start:%s", sealed->result.n_precisions > 0 ? sealed->result.precisions[0].name : "");
+  bool known = bundle_facts(sealed->bundle, moment, &a, &error) == LYNX_OK && bundle_facts(with->bundle, moment, &b, &error) == LYNX_OK;
+  comparison_make(&sealed->result, &with->result, false, &list);
+  if (known) capture_diff(&a, &b, &differences);
+  buffer_init(&out, 16 << 20);
+  (void)text_comparison(&sealed->result, &with->result, &list, known ? &differences : NULL, color_wanted(stdout), &out);
+  (void)write_buffer(NULL, &out); /* a failure was told */
+  buffer_release(&out);
+  if (known) difference_list_release(&differences);
+  comparison_release(&list);
+  fact_list_release(&a);
+  fact_list_release(&b);
+}
+
+/* A hook that does not answer is told, and undoes nothing: the entry stands. */
+static bool tell_owner(const char *url, const struct entry *entry, const char *leaf, const char *by) {
+  struct buffer body, answer;
+  struct json_writer json;
+  struct lynx_error error = {0};
+  int http_status = 0;
+  buffer_init(&body, 65536);
+  buffer_init(&answer, 65536);
+  json_begin(&json, &body);
+  json_open_object(&json);
+  json_put_text(&json, "kind", "contest");
+  json_put_text(&json, "entry", leaf);
+  json_put_text(&json, "by", by);
+  for (size_t i = 0; i < entry->n_members; i++) json_put_text(&json, entry->members[i].key, entry->members[i].value);
+  json_close(&json);
+  struct control_request request = {.url = url, .json_body = body.data, .timeout_ns = 10000000000};
+  bool good = json_finish(&json) && control_fetch(&request, &answer, &http_status, &error) == LYNX_OK && http_status < 300;
+  if (good) (void)printf("%s was told\n", url);
+  else (void)fprintf(stderr, "lynxbench contest: the hook %s was not told (%s%d): tell them otherwise; the contest stands\n", url, error.message[0] != 0 ? error.message : "HTTP status ", http_status);
+  buffer_release(&body);
+  buffer_release(&answer);
+  return good;
+}
+
+static int withdraw(const struct arguments *arguments, struct ledger_file *ledger, const struct signer *signer) {
+  struct entry entry = {.kind = "withdrawal"};
+  uint8_t digest[DIGEST_BYTES];
+  uint64_t index;
+  const char *text = option(arguments, "withdraw");
+  if (!hex_decode(text, digest, DIGEST_BYTES)) {
+    (void)fprintf(stderr, "lynxbench contest: --withdraw: found '%s', accepted: the digest of the contest's entry, 64 digits\n", text);
+    return EXIT_WRONG_INPUT;
+  }
+  entry_subject(&entry, "entry", digest);
+  entry_member(&entry, "text", option(arguments, "text"));
+  if (!ledger_file_add(ledger, &entry, signer, &index, NULL)) return EXIT_WRONG_INPUT;
+  (void)printf("%s: entry %llu: the contest is withdrawn\n", ledger->address, (unsigned long long)index);
+  return EXIT_HOLDS;
+}
+
+static int contest(const struct arguments *arguments, struct ledger_file *ledger, const struct signer *signer, const struct bundle_file *sealed,
+                   const struct bundle_file *with) {
+  const char *layer_name = option(arguments, "layer"), *owner = NULL, *with_path = option(arguments, "with");
+  struct entry entry = {.kind = "contest"};
+  enum layer layer;
+  char leaf_hex[DIGEST_HEX];
+  uint8_t leaf[DIGEST_BYTES];
+  uint64_t index;
+  if (layer_name != NULL && !layer_parse(layer_name, &layer)) {
+    (void)fprintf(stderr, "lynxbench contest: --layer: found '%s', accepted: application, serving, runtime, framework, system, accelerator, procurement, facility, demand\n", layer_name);
+    return EXIT_WRONG_INPUT;
+  }
+  if (layer_name != NULL) owner = contract_owner(&sealed->result.contract, layer);
+  if (with != NULL) show_both(sealed, with);
+  entry_subject_hex(&entry, "bundle", sealed->result.seal.root);
+  if (with != NULL) entry_subject_hex(&entry, "evidence", with->result.seal.root);
+  entry_member(&entry, "ground", option(arguments, "ground"));
+  entry_member(&entry, "text", option(arguments, "text"));
+  entry_member(&entry, "layer", layer_name);
+  entry_member(&entry, "owner", owner);
+  if (with_path != NULL && !bundle_entry_add(ledger, with_path, signer, &index)) return EXIT_WRONG_INPUT;
+  if (!ledger_file_add(ledger, &entry, signer, &index, leaf)) return EXIT_WRONG_INPUT;
+  (void)digest_hex(leaf, leaf_hex);
+  (void)printf("%s: entry %llu, %s: open until somebody re-measures (lynxbench verify %s --contest %s) or %s withdraws it\n", ledger->address,
+               (unsigned long long)index, leaf_hex, arguments->positional[0], leaf_hex, signer->name);
+  if (option(arguments, "hook") != NULL && !tell_owner(option(arguments, "hook"), &entry, leaf_hex, signer->name)) return EXIT_EXECUTOR;
+  return EXIT_HOLDS;
+}
+
+static int run(const struct arguments *arguments) {
+  const char *address = ledger_file_address(option(arguments, "ledger")), *with_path = option(arguments, "with");
+  struct signer signer;
+  struct ledger_file ledger = {.ledger = NULL};
+  struct bundle_file sealed, with;
+  bool withdraws = option(arguments, "withdraw") != NULL;
+  if (address == NULL) {
+    (void)fprintf(stderr, "lynxbench contest: a contest is an entry: --ledger LEDGER, or LYNXBENCH_LEDGER, is needed\n");
+    return EXIT_WRONG_INPUT;
+  }
+  if (!withdraws && !ground_known(option(arguments, "ground"))) return EXIT_WRONG_INPUT;
+  if (!withdraws && (option(arguments, "text") == NULL || option(arguments, "text")[0] == 0)) {
+    (void)fprintf(stderr, "lynxbench contest: --text is needed: what is wrong, in words\n");
+    return EXIT_WRONG_INPUT;
+  }
+  if (!team_key_wanted(option(arguments, "key"), "contest", &signer)) return EXIT_WRONG_INPUT;
+  int code = EXIT_WRONG_INPUT;
+  if (bundle_file_open(arguments->positional[0], &sealed)) {
+    bool has_with = with_path != NULL && bundle_file_open(with_path, &with);
+    if (sealed.result.seal.root[0] == 0) (void)fprintf(stderr, "lynxbench contest: the bundle is not sealed: there is nothing to contest\n");
+    else if ((with_path == NULL || has_with) && ledger_file_open(address, true, &ledger))
+      code = withdraws ? withdraw(arguments, &ledger, &signer) : contest(arguments, &ledger, &signer, &sealed, has_with ? &with : NULL);
+    if (has_with) bundle_file_close(&with);
+    bundle_file_close(&sealed);
+  }
+  ledger_file_close(&ledger);
+  signing_key_release(signer.key);
+  return code;
+}
+
+const struct command command_contest = {
+    .name = "contest",
+    .summary = "disagree with a result, on the record: with grounds, evidence, and the owner told",
+    .usage = "BUNDLE",
+    .least = 1,
+    .most = 1,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details = "An entry in the ledger against the bundle's result. It stays open, and is shown wherever the result is, until a\n"
+               "re-measurement that was made for it decides (`lynxbench verify --contest ENTRY`), or its team withdraws it.\n"
+               "Exits with 5 where the contest is recorded and the hook could not be told.",
+    .example = "build/lynxbench contest --help",
+    .run = run};

@@ -1,0 +1,372 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "cli/bundle_entry.h"
+#include "cli/command.h"
+#include "cli/ledger_file.h"
+#include "cli/team_key.h"
+#include "ledger/blob.h"
+
+static const struct option_spec options[] = {{"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
+                                             {"origin", "NAME", "create: the ledger's name to the world (default: its file's name)"},
+                                             {"team", "TEAM.pub", "policy: admit this team"},
+                                             {"admin", NULL, "policy: and let it change the policy"},
+                                             {"witness", NULL, "policy: and count its cosignatures"},
+                                             {"quorum", "N", "policy: how many witnesses must cosign a checkpoint"},
+                                             {"remove", "TEAM", "policy: admit that team no longer"},
+                                             {"out", "FILE", "get: the bundle's file"},
+                                             {"raw", NULL, "entry: the envelope's bytes, as they were signed"},
+                                             {"json", NULL, "list: as lines of JSON"}};
+
+static const char *option(const struct arguments *arguments, const char *name) {
+  return argument_option(&command_log, arguments, name);
+}
+
+/* --- create --- */
+
+static bool write_key_file(const char *path, const struct signing_key *key) {
+  struct buffer pem;
+  struct lynx_error error = {0};
+  buffer_init(&pem, 65536);
+  bool good = signing_key_write(key, NULL, &pem, &error) == LYNX_OK;
+  int fd = good ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+  good = fd >= 0 && write(fd, pem.data, pem.length) == (ssize_t)pem.length && fsync(fd) == 0;
+  int why = errno;
+  if (fd >= 0) (void)close(fd); /* synced */
+  if (!good) (void)fprintf(stderr, "lynxbench log: %s: the log's key cannot be written: %s\n", path, strerror(why));
+  if (pem.data != NULL) explicit_bzero(pem.data, pem.length);
+  buffer_release(&pem);
+  return good;
+}
+
+static int create(const struct arguments *arguments) {
+  const char *address = arguments->positional[1], *slash = strrchr(address, '/');
+  struct signer signer;
+  struct signing_key *log_key = NULL;
+  struct lynx_error error = {0};
+  char path[4200], origin[NOTE_NAME_MAX];
+  if (!team_key_wanted(option(arguments, "key"), "log", &signer)) return EXIT_WRONG_INPUT;
+  (void)snprintf(path, sizeof path, "%s.key", address);
+  (void)snprintf(origin, sizeof origin, "%s", option(arguments, "origin") != NULL ? option(arguments, "origin") : slash != NULL ? slash + 1 : address);
+  enum lynx_status status = access(address, F_OK) == 0 ? lynx_fail(&error, LYNX_INPUT, "%s: the file exists; a ledger is never overwritten: name another", address)
+                                                       : signing_key_make(&log_key, &error);
+  int code = EXIT_WRONG_INPUT;
+  if (status == LYNX_OK && !write_key_file(path, log_key)) status = LYNX_IO; /* told; before the ledger: without its key it would be of no use */
+  else if (status == LYNX_OK) {
+    const struct ledger_start start = {.origin = origin, .admin = signer.name, .key = signer.key, .log_key = log_key};
+    status = ledger_create(address, &start, &error);
+    if (status != LYNX_OK) (void)unlink(path);
+  }
+  if (status == LYNX_OK) {
+    code = EXIT_HOLDS;
+    (void)printf("%s: the ledger %s, of which %s is admin\n%s: the log's own key, which signs checkpoints: keep it beside the ledger\n"
+                 "next: lynxbench log policy %s --key %s --team OTHER.pub\n",
+                 address, origin, signer.name, path, address, option(arguments, "key") != NULL ? option(arguments, "key") : "TEAM.key");
+  } else if (error.status != LYNX_OK) code = report_error(&error);
+  signing_key_release(log_key);
+  signing_key_release(signer.key);
+  return code;
+}
+
+/* --- policy --- */
+
+static void print_policy(const struct policy *p) {
+  char text[NOTE_KEY_TEXT_MAX];
+  (void)printf("policy %" PRId64 " of %s\nlog key  %s\n", p->number, p->origin, note_key_text(&p->log, text));
+  for (size_t i = 0; i < p->n_teams; i++)
+    (void)printf("team     %s%s%s\n", note_key_text(&p->teams[i].key, text), p->teams[i].admin ? ", admin" : "", p->teams[i].witness ? ", witness" : "");
+  if (p->quorum > 0) (void)printf("quorum   %" PRId64 " witnesses vouch for a checkpoint\n", p->quorum);
+  else (void)printf("quorum   0: nobody but the ledger's keeper vouches for its history\n");
+}
+
+/* False: told. */
+static bool change_policy(const struct arguments *arguments, struct policy *p) {
+  const char *team = option(arguments, "team"), *gone = option(arguments, "remove"), *quorum = option(arguments, "quorum");
+  struct note_key key;
+  if (team != NULL) {
+    if (!team_key_public(team, &key)) return false;
+    size_t i = 0;
+    while (i < p->n_teams && strcmp(p->teams[i].key.name, key.name) != 0) i++;
+    if (i == POLICY_TEAMS_MAX) {
+      (void)fprintf(stderr, "lynxbench log: a policy holds at most %d teams\n", POLICY_TEAMS_MAX);
+      return false;
+    }
+    if (i == p->n_teams) p->n_teams++;
+    p->teams[i] = (struct policy_team){key, option(arguments, "admin") != NULL, option(arguments, "witness") != NULL};
+  }
+  if (gone != NULL) {
+    size_t i = 0;
+    while (i < p->n_teams && strcmp(p->teams[i].key.name, gone) != 0) i++;
+    if (i == p->n_teams) {
+      (void)fprintf(stderr, "lynxbench log: --remove: found '%s', which is no team of this ledger\n", gone);
+      return false;
+    }
+    p->n_teams--;
+    memmove(&p->teams[i], &p->teams[i + 1], (p->n_teams - i) * sizeof p->teams[0]);
+  }
+  if (quorum != NULL && !number_int64(quorum, strlen(quorum), &p->quorum)) {
+    (void)fprintf(stderr, "lynxbench log: --quorum: found '%s', accepted: a whole number\n", quorum);
+    return false;
+  }
+  p->number++;
+  struct lynx_error error = {0};
+  if (policy_check(p, &error) == LYNX_OK) return true;
+  (void)report_error(&error);
+  return false;
+}
+
+static void write_policy(void *context, struct json_writer *json) {
+  policy_write(context, json);
+}
+
+static int policy(const struct arguments *arguments) {
+  struct ledger_file file;
+  struct signer signer;
+  bool changes = option(arguments, "team") != NULL || option(arguments, "remove") != NULL || option(arguments, "quorum") != NULL;
+  if (!ledger_file_open(arguments->positional[1], changes, &file)) return EXIT_WRONG_INPUT;
+  int code = EXIT_WRONG_INPUT;
+  if (!changes) code = EXIT_HOLDS;
+  else if (team_key_wanted(option(arguments, "key"), "log", &signer)) {
+    struct policy next = *ledger_policy(file.ledger);
+    uint8_t digest[DIGEST_BYTES];
+    uint64_t index;
+    struct entry entry = {.kind = "policy", .write_more = write_policy, .context = &next};
+    policy_subject(digest);
+    entry_subject(&entry, "policy", digest);
+    if (change_policy(arguments, &next) && ledger_file_add(&file, &entry, &signer, &index, NULL)) code = EXIT_HOLDS;
+    signing_key_release(signer.key);
+  }
+  if (code == EXIT_HOLDS) print_policy(ledger_policy(file.ledger));
+  ledger_file_close(&file);
+  return code;
+}
+
+/* --- reading --- */
+
+struct listing {
+  bool json;
+};
+
+static bool print_entry(void *context, const struct ledger_entry *entry, const char *subject) {
+  const struct listing *listing = context;
+  char hex[DIGEST_HEX], leaf[DIGEST_HEX], safe[160];
+  const char *time = json_get_text(entry->statement.predicate, "time", "");
+  (void)subject;
+  (void)digest_hex(entry->leaf, leaf);
+  if (listing->json) {
+    struct buffer text;
+    struct json_writer json;
+    buffer_init(&text, 1 << 20);
+    json_begin(&json, &text);
+    json_open_object(&json);
+    json_put_int(&json, "index", (int64_t)entry->index);
+    json_put_text(&json, "entry", leaf);
+    json_put_text(&json, "kind", entry->statement.kind);
+    json_put_text(&json, "by", entry->signer);
+    json_put_text(&json, "time", time);
+    json_key(&json, "subjects");
+    json_open_object(&json);
+    for (size_t i = 0; i < entry->statement.n_subjects; i++)
+      json_put_text(&json, entry->statement.subjects[i].name, digest_hex(entry->statement.subjects[i].digest, hex));
+    json_close(&json);
+    json_close(&json);
+    if (json_finish(&json)) (void)printf("%s\n", text.data);
+    buffer_release(&text);
+    return true;
+  }
+  (void)printf("%6" PRIu64 "  %-12s %-14s %-20s", entry->index, entry->statement.kind, text_sanitise(safe, sizeof safe, entry->signer, strlen(entry->signer)),
+               text_sanitise(hex, 21, time, strlen(time)));
+  for (size_t i = 0; i < entry->statement.n_subjects && i < 2 && strcmp(entry->statement.kind, "policy") != 0; i++)
+    (void)printf("  %s %.12s", text_sanitise(safe, sizeof safe, entry->statement.subjects[i].name, strlen(entry->statement.subjects[i].name)),
+                 digest_hex(entry->statement.subjects[i].digest, hex));
+  static const char *const telling[] = {"decision", "ground", "reservation", "ended", "text", "name"};
+  for (size_t i = 0; i < LYNX_COUNT(telling) && strcmp(entry->statement.kind, "policy") != 0; i++) {
+    const char *value = json_get_text(entry->statement.predicate, telling[i], NULL);
+    if (value == NULL || (strcmp(telling[i], "text") == 0 && strcmp(entry->statement.kind, "contract") == 0)) continue;
+    (void)printf("  %s", text_sanitise(safe, 60, value, strlen(value)));
+  }
+  (void)printf("\n");
+  return true;
+}
+
+static int list(const struct arguments *arguments, struct ledger_file *file) {
+  struct listing listing = {option(arguments, "json") != NULL};
+  struct lynx_error error = {0};
+  return ledger_each_entry(file->ledger, 0, print_entry, &listing, &error) == LYNX_OK ? EXIT_HOLDS : report_error(&error);
+}
+
+/* The third argument: an entry's number, or the beginning of its digest. */
+static bool find_entry(const struct arguments *arguments, const struct ledger_file *file, uint64_t *ret) {
+  const char *text = arguments->n_positional > 2 ? arguments->positional[2] : "";
+  uint8_t leaf[DIGEST_BYTES];
+  int64_t index = -1;
+  struct lynx_error error = {0};
+  if (strlen(text) == 64 && hex_decode(text, leaf, DIGEST_BYTES)) {
+    if (ledger_find(file->ledger, leaf, ret, &error) == LYNX_OK) return true;
+    (void)report_error(&error);
+    return false;
+  }
+  if (text[0] != 0 && number_int64(text, strlen(text), &index) && index >= 0) {
+    *ret = (uint64_t)index;
+    return true;
+  }
+  (void)fprintf(stderr, "lynxbench log: found '%s', accepted: an entry's number, or its digest of 64 digits; `lynxbench log list` tells them\n", text);
+  return false;
+}
+
+static int entry(const struct arguments *arguments, struct ledger_file *file) {
+  struct arena arena = {0};
+  struct ledger_entry entry = {0};
+  struct lynx_error error = {0};
+  uint64_t index;
+  if (!find_entry(arguments, file, &index)) return EXIT_WRONG_INPUT;
+  enum lynx_status status = ledger_read_entry(file->ledger, index, &arena, &entry, &error);
+  int code = status == LYNX_OK ? EXIT_HOLDS : report_error(&error);
+  if (status == LYNX_OK && option(arguments, "raw") != NULL) code = write_output(NULL, entry.bytes.ptr, entry.bytes.length) ? EXIT_HOLDS : EXIT_CONDITIONS;
+  else if (status == LYNX_OK) {
+    char hex[DIGEST_HEX];
+    char *text = json_dumps(entry.statement.whole, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+    (void)printf("entry %" PRIu64 ", %s, signed by %s\n%s\n", index, digest_hex(entry.leaf, hex), entry.signer, text != NULL ? text : "");
+    free(text);
+  }
+  statement_release(&entry.statement);
+  arena_release(&arena);
+  return code;
+}
+
+static int proof(const struct arguments *arguments, struct ledger_file *file) {
+  struct buffer text;
+  struct lynx_error error = {0};
+  uint64_t index;
+  if (!find_entry(arguments, file, &index)) return EXIT_WRONG_INPUT;
+  buffer_init(&text, NOTE_MAX);
+  int code = ledger_proof_text(file->ledger, index, &text, &error) != LYNX_OK ? report_error(&error)
+             : write_buffer(NULL, &text)                                      ? EXIT_HOLDS
+                                                                              : EXIT_CONDITIONS;
+  buffer_release(&text);
+  return code;
+}
+
+static int checkpoint(const struct arguments *arguments, struct ledger_file *file) {
+  struct buffer text;
+  struct checkpoint found;
+  struct lynx_error error = {0};
+  (void)arguments;
+  buffer_init(&text, NOTE_MAX);
+  int code = ledger_checkpoint(file->ledger, &text, &found, &error) != LYNX_OK ? report_error(&error)
+             : write_buffer(NULL, &text)                                       ? EXIT_HOLDS
+                                                                               : EXIT_CONDITIONS;
+  buffer_release(&text);
+  return code;
+}
+
+/* --- adding --- */
+
+static int add(const struct arguments *arguments, struct ledger_file *file) {
+  struct buffer text;
+  uint64_t index;
+  if (arguments->n_positional < 3) {
+    (void)fprintf(stderr, "lynxbench log: an argument is missing: the signature's file\n");
+    return EXIT_WRONG_INPUT;
+  }
+  if (!read_file(arguments->positional[2], ENVELOPE_MAX, &text)) return EXIT_WRONG_INPUT;
+  bool good = ledger_file_add_signed(file, (struct bytes){text.data != NULL ? text.data : "", text.length}, &index);
+  if (good) (void)printf("%s: entry %" PRIu64 "\n", file->address, index);
+  buffer_release(&text);
+  return good ? EXIT_HOLDS : EXIT_WRONG_INPUT;
+}
+
+static int put(const struct arguments *arguments, struct ledger_file *file) {
+  struct signer signer;
+  uint64_t index;
+  if (arguments->n_positional < 3) {
+    (void)fprintf(stderr, "lynxbench log: an argument is missing: the bundle\n");
+    return EXIT_WRONG_INPUT;
+  }
+  if (!team_key_wanted(option(arguments, "key"), "log", &signer)) return EXIT_WRONG_INPUT;
+  bool good = bundle_entry_add(file, arguments->positional[2], &signer, &index);
+  if (good) (void)printf("%s: entry %" PRIu64 "\n", file->address, index);
+  signing_key_release(signer.key);
+  return good ? EXIT_HOLDS : EXIT_WRONG_INPUT;
+}
+
+static bool take_file(void *context, const struct ledger_entry *entry, const char *subject) {
+  uint8_t *ret = context;
+  const uint8_t *file = statement_subject_named(&entry->statement, "file");
+  if (strcmp(entry->statement.kind, "bundle") != 0 || strcmp(subject, "bundle") != 0 || file == NULL) return true;
+  memcpy(ret, file, DIGEST_BYTES);
+  return false;
+}
+
+static int get(const struct arguments *arguments, struct ledger_file *file) {
+  const char *root_text = arguments->n_positional > 2 ? arguments->positional[2] : "", *out = option(arguments, "out");
+  uint8_t root[DIGEST_BYTES], blob[DIGEST_BYTES] = {0};
+  char path[100];
+  struct lynx_error error = {0};
+  if (!hex_decode(root_text, root, DIGEST_BYTES)) {
+    (void)fprintf(stderr, "lynxbench log: found '%s', accepted: a bundle's root, 64 hexadecimal digits\n", root_text);
+    return EXIT_WRONG_INPUT;
+  }
+  (void)snprintf(path, sizeof path, "%.16s.lynx", root_text);
+  if (out == NULL) out = path;
+  enum lynx_status status = ledger_each_mention(file->ledger, root, take_file, blob, &error);
+  if (status == LYNX_OK) status = blob_get_file(ledger_store(file->ledger), blob, out, &error);
+  if (status != LYNX_OK) return report_error(&error);
+  (void)printf("%s\nnext: lynxbench show %s; lynxbench verify %s\n", out, out, out);
+  return EXIT_HOLDS;
+}
+
+/* --- which --- */
+
+static const struct {
+  const char *name;
+  int (*run)(const struct arguments *arguments, struct ledger_file *file);
+  bool writes;
+} actions[] = {{"list", list, false},   {"entry", entry, false}, {"proof", proof, false}, {"checkpoint", checkpoint, false},
+               {"add", add, true}, {"put", put, true},     {"get", get, false}};
+
+static int run(const struct arguments *arguments) {
+  const char *name = arguments->positional[0];
+  if (strcmp(name, "create") == 0) return create(arguments);
+  if (strcmp(name, "policy") == 0) return policy(arguments);
+  for (size_t i = 0; i < LYNX_COUNT(actions); i++) {
+    struct ledger_file file;
+    if (strcmp(actions[i].name, name) != 0) continue;
+    if (!ledger_file_open(arguments->positional[1], actions[i].writes, &file)) return EXIT_WRONG_INPUT;
+    int code = actions[i].run(arguments, &file);
+    ledger_file_close(&file);
+    return code;
+  }
+  (void)fprintf(stderr, "lynxbench log: found '%s', accepted: create, policy, list, entry, proof, checkpoint, add, put, get\n", name);
+  return EXIT_WRONG_INPUT;
+}
+
+const struct command command_log = {
+    .name = "log",
+    .summary = "the ledger: make one, say who may write, read it, prove it, add to it",
+    .usage = "ACTION LEDGER [WHAT]",
+    .least = 2,
+    .most = 3,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details = "ACTION is one of\n"
+               "  create       a new ledger: one file, of which --key's team is admin\n"
+               "  policy       who may write; with --team, --remove or --quorum it is changed, which is itself an entry\n"
+               "  list         every entry\n"
+               "  entry N      one entry in full; --raw: the envelope as it was signed\n"
+               "  proof N      that entry N is in the tree, as text that other tools read (c2sp.org/tlog-proof)\n"
+               "  checkpoint   the signed size and root of the tree\n"
+               "  add FILE     a signed envelope, as `lynxbench sign` writes\n"
+               "  put BUNDLE   a bundle that was run without --ledger, under --key's signature\n"
+               "  get ROOT     a bundle out of the ledger, by its root\n"
+               "Entries are only ever added. Whatever is read here is held against what was last seen from here: a ledger that was\n"
+               "rolled back or forked is refused.",
+    .example = "rm -rf /tmp/log; mkdir -p /tmp/log; build/lynxbench key ml --out /tmp/log; build/lynxbench log create /tmp/log/team.ledger --key "
+               "/tmp/log/ml.key; build/lynxbench log list /tmp/log/team.ledger",
+    .run = run};

@@ -1,0 +1,231 @@
+#include <string.h>
+
+#include "base/number.h"
+#include "cli/bundle_entry.h"
+#include "cli/bundle_file.h"
+#include "cli/calibration.h"
+#include "cli/command.h"
+#include "cli/screen.h"
+#include "cli/team_key.h"
+#include "report/verification_report.h"
+
+static const struct option_spec options[] = {{"out", "FILE", "the bundle of the re-run (default: the contract's name and the time, .lynx)"},
+                                             {"against", "BUNDLE", "decide from this re-run, which was made before, instead of making one"},
+                                             {"plan", NULL, "only tell what a re-run could decide, and with how many sessions"},
+                                             {"endpoint", "URL", "where the executor is here, instead of the contract's executor.endpoint"},
+                                             {"sessions-at-most", "N", "of the re-run, whatever the plan needs (default: 30)"},
+                                             {"contest", "ENTRY", "the contest that this re-measurement answers: its entry's digest"},
+                                             {"ledger", "LEDGER", "record the re-run and the decision (default: LYNXBENCH_LEDGER)"},
+                                             {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
+                                             {"json", NULL, "the decision as JSON"},
+                                             {"quiet", NULL, "no progress"}};
+
+enum { SESSIONS_AT_MOST = 30 };
+
+static const char *option(const struct arguments *arguments, const char *name) {
+  return argument_option(&command_verify, arguments, name);
+}
+
+/* What the whole command holds, so that it can be let go in one place. */
+struct verifying {
+  const struct arguments *arguments;
+  struct bundle_file sealed, again;
+  struct decision_report report;
+  struct configuration configuration;
+  struct ledger_file ledger;
+  struct signer signer;
+  struct run_link link;
+  const char *address, *out;
+  char out_name[300];
+  bool recorded, has_again;
+};
+
+static bool print_report(struct verifying *v, bool decided) {
+  struct buffer out;
+  buffer_init(&out, 16 << 20);
+  if (option(v->arguments, "json") != NULL) {
+    struct json_writer json;
+    json_begin(&json, &out);
+    json_open_object(&json);
+    json_put_text(&json, "bundle", v->sealed.result.seal.root);
+    if (decided) json_put_text(&json, "verifying", v->again.result.seal.root);
+    json_verification(&v->report, decided ? &v->configuration : NULL, &json);
+    json_close(&json);
+    (void)buffer_text(&out, "\n");
+  } else (void)text_verification(&v->report, decided ? &v->configuration : NULL, color_wanted(stdout), &out);
+  bool good = write_buffer(NULL, &out);
+  buffer_release(&out);
+  return good;
+}
+
+/* --- the re-run --- */
+
+static int run_again(struct verifying *v, int64_t sessions) {
+  static const struct root root = {""};
+  const char *contract = bundle_meta(v->sealed.bundle, "contract");
+  struct screen screen;
+  struct buffer calibration;
+  struct run_outcome outcome;
+  struct lynx_error error = {0};
+  bool calibrated = calibration_load(&calibration);
+  screen_init(&screen, option(v->arguments, "quiet") != NULL);
+  struct run_request request = {.contract_text = contract,
+                                .contract_length = strlen(contract),
+                                .out_path = v->out,
+                                .root = &root,
+                                .clock = &clock_system,
+                                .calibration = calibrated ? calibration.data : NULL,
+                                .sessions = sessions,
+                                .endpoint = option(v->arguments, "endpoint"),
+                                .meta = v->link.meta,
+                                .n_meta = v->recorded ? LYNX_COUNT(v->link.meta) : 0,
+                                .stop = screen_catch_interrupts(),
+                                .progress = screen_show,
+                                .note = screen_note,
+                                .context = &screen};
+  enum lynx_status status = run_contract(&request, &outcome, &error);
+  screen_clear(&screen);
+  buffer_release(&calibration);
+  if (status == LYNX_OK && outcome.end == BUNDLE_COMPLETE) return EXIT_HOLDS;
+  int code = status != LYNX_OK ? report_error(&error) : EXIT_INTERRUPTED;
+  if (outcome.sealed) (void)fprintf(stderr, "The re-run was sealed as %s (%s) in %s: it decides nothing\n", bundle_end_text(outcome.end), outcome.why, v->out);
+  return outcome.executor_failed ? EXIT_EXECUTOR : outcome.aborted_by_slo ? EXIT_CONDITIONS : code;
+}
+
+/* A re-run under bad conditions says nothing against the sealed result. */
+static int check_conditions(const struct verifying *v) {
+  const struct result *r = &v->again.result;
+  bool invalid = r->n_conditions > 0;
+  for (size_t i = 0; i < r->n_precisions; i++) {
+    invalid = invalid || r->precisions[i].instrument_limited;
+    if (r->precisions[i].instrument_limited)
+      (void)fprintf(stderr, "%s: the instrument was later than method.lag_p99_at_most in the re-run\n", r->precisions[i].name);
+  }
+  for (size_t i = 0; i < r->n_conditions; i++) (void)fprintf(stderr, "condition: %s\n", r->conditions[i]);
+  if (invalid) (void)fprintf(stderr, "The re-run's conditions make it invalid: it decides nothing\n");
+  return invalid ? EXIT_CONDITIONS : EXIT_HOLDS;
+}
+
+/* --- the entry --- */
+
+static void write_members(void *context, struct json_writer *json) {
+  struct verifying *v = context;
+  json_verification(&v->report, &v->configuration, json);
+}
+
+static bool record(struct verifying *v) {
+  uint64_t index;
+  struct entry entry = {.kind = "verification", .write_more = write_members, .context = v};
+  uint8_t contest[DIGEST_BYTES];
+  const char *answers = option(v->arguments, "contest");
+  entry_subject_hex(&entry, "bundle", v->sealed.result.seal.root);
+  entry_subject_hex(&entry, "verifying", v->again.result.seal.root);
+  entry_subject_hex(&entry, "contract", v->sealed.result.contract_digest);
+  if (answers != NULL && hex_decode(answers, contest, DIGEST_BYTES)) entry_subject(&entry, "contest", contest);
+  if (!bundle_entry_add(&v->ledger, v->out, &v->signer, &index) || !ledger_file_add(&v->ledger, &entry, &v->signer, &index, NULL)) return false;
+  (void)fprintf(stderr, "%s: entry %llu: %s\n", v->address, (unsigned long long)index, decision_text(v->report.decision));
+  return true;
+}
+
+/* --- all of it --- */
+
+static int decide(struct verifying *v) {
+  struct lynx_error error = {0};
+  if (!bundle_file_open(v->out, &v->again)) return EXIT_WRONG_INPUT;
+  v->has_again = true;
+  if (strcmp(v->again.result.contract_digest, v->sealed.result.contract_digest) != 0) {
+    (void)fprintf(stderr, "lynxbench verify: %s: a run of another contract (%.16s, not %.16s): it verifies nothing\n", v->out, v->again.result.contract_digest,
+                  v->sealed.result.contract_digest);
+    return EXIT_WRONG_INPUT;
+  }
+  if (v->again.result.seal.end != BUNDLE_COMPLETE || strcmp(v->again.result.seal.root, v->sealed.result.seal.root) == 0) {
+    (void)fprintf(stderr, "lynxbench verify: %s: %s\n", v->out,
+                  v->again.result.seal.end != BUNDLE_COMPLETE ? "an incomplete run: it decides nothing" : "the sealed result itself: it verifies nothing");
+    return EXIT_WRONG_INPUT;
+  }
+  int code = check_conditions(v);
+  if (code != EXIT_HOLDS) return code;
+  decision_release(&v->report);
+  decision_make(&v->sealed.result, &v->again.result, &v->report);
+  if (configuration_compare(v->sealed.bundle, v->again.bundle, &v->sealed.result, &v->configuration, &error) != LYNX_OK) return report_error(&error);
+  if (!v->configuration.same) v->report.decision = DECISION_OTHER_CONFIGURATION;
+  if (!print_report(v, true)) return EXIT_CONDITIONS;
+  if (v->recorded && !record(v)) return EXIT_CONDITIONS;
+  if (v->report.decision == DECISION_NOT_REPRODUCED && option(v->arguments, "json") == NULL)
+    (void)printf("next: lynxbench contest %s --ground figure --with %s --text '...'\n", v->arguments->positional[0], v->out);
+  return v->report.decision == DECISION_REPRODUCED ? EXIT_HOLDS : v->report.decision == DECISION_INCONCLUSIVE ? EXIT_INCONCLUSIVE : EXIT_DOES_NOT_HOLD;
+}
+
+static bool open_recording(struct verifying *v, bool intends) {
+  v->address = ledger_file_address(option(v->arguments, "ledger"));
+  if (v->address == NULL) return true;
+  if (!team_key_wanted(option(v->arguments, "key"), "verify", &v->signer) || !ledger_file_open(v->address, true, &v->ledger)) return false;
+  v->recorded = true;
+  return !intends || run_link_begin(&v->ledger, &v->sealed.result.contract, bundle_meta(v->sealed.bundle, "contract"), &v->signer, &v->link);
+}
+
+static int verify(struct verifying *v) {
+  const char *against = option(v->arguments, "against"), *most_text = option(v->arguments, "sessions-at-most"), *contest = option(v->arguments, "contest");
+  int64_t most = SESSIONS_AT_MOST;
+  uint8_t digest[DIGEST_BYTES];
+  if (most_text != NULL && (!number_int64(most_text, strlen(most_text), &most) || most < 2 || most > 1000)) {
+    (void)fprintf(stderr, "lynxbench verify: --sessions-at-most: found '%s', accepted: a whole number from 2 to 1000\n", most_text);
+    return EXIT_WRONG_INPUT;
+  }
+  if (contest != NULL && !hex_decode(contest, digest, DIGEST_BYTES)) {
+    (void)fprintf(stderr, "lynxbench verify: --contest: found '%s', accepted: the digest of the contest's entry, 64 digits, as `lynxbench show --ledger --json` gives it\n", contest);
+    return EXIT_WRONG_INPUT;
+  }
+  if (v->sealed.result.seal.end != BUNDLE_COMPLETE) {
+    (void)fprintf(stderr, "lynxbench verify: the bundle is incomplete (%s): there is no result to verify\n", v->sealed.result.seal.why);
+    return EXIT_WRONG_INPUT;
+  }
+  if (bundle_meta(v->sealed.bundle, "contract") == NULL) {
+    (void)fprintf(stderr, "lynxbench verify: the bundle's contract was withheld: it cannot be run again\n");
+    return EXIT_WRONG_INPUT;
+  }
+  decision_plan(&v->sealed.result, &v->report);
+  if (option(v->arguments, "plan") != NULL) return !print_report(v, false) ? EXIT_CONDITIONS : v->report.too_few ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
+  if (!open_recording(v, against == NULL)) return EXIT_WRONG_INPUT;
+  v->out = against;
+  if (against == NULL) {
+    const char *out = option(v->arguments, "out");
+    int64_t sessions = (int64_t)v->report.planned < most ? (int64_t)v->report.planned : most;
+    (void)fprintf(stderr, "plan: %s%s\n", v->report.why, (int64_t)v->report.planned > most ? "; --sessions-at-most allows fewer" : "");
+    v->out = out != NULL ? out : screen_bundle_name(&v->sealed.result.contract, "-verify", v->out_name, sizeof v->out_name);
+    int code = run_again(v, sessions);
+    if (code != EXIT_HOLDS) return code;
+  }
+  return decide(v);
+}
+
+static int run(const struct arguments *arguments) {
+  struct verifying v = {.arguments = arguments};
+  buffer_init(&v.link.checkpoint, NOTE_MAX);
+  if (!bundle_file_open(arguments->positional[0], &v.sealed)) return EXIT_WRONG_INPUT;
+  int code = verify(&v);
+  decision_release(&v.report);
+  configuration_release(&v.configuration);
+  if (v.has_again) bundle_file_close(&v.again);
+  bundle_file_close(&v.sealed);
+  run_link_release(&v.link);
+  ledger_file_close(&v.ledger);
+  signing_key_release(v.signer.key);
+  return code;
+}
+
+const struct command command_verify = {
+    .name = "verify",
+    .summary = "run a sealed result's contract again, and decide whether it is reproduced",
+    .usage = "BUNDLE",
+    .least = 1,
+    .most = 1,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details = "The bundle's integrity is checked; its contract is run again here with as many sessions as a decision takes; then\n"
+               "the executor's facts and the prompts are held against the sealed ones, layer by layer, each difference with its\n"
+               "owner; and each figure is decided at the contract's margin: reproduced (0), not reproduced or not the same\n"
+               "configuration (1), inconclusive (3). A re-run under bad conditions decides nothing (4). With a ledger, the re-run's\n"
+               "intent, its bundle and the signed decision are entries. Files that the contract names must be here.",
+    .example = "build/lynxbench verify build/demo/demo.lynx --plan",
+    .run = run};

@@ -1,0 +1,117 @@
+#include "report/verification_report.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DIFFERENCES_SHOWN = 12, DIFFERENCES_KEPT = 40 };
+
+static const char *figure_verdict(const struct decision_figure *f) {
+  return f->beyond ? "differs beyond the margin" : verdict_text(f->ratio.verdict);
+}
+
+static void put_figure(const struct decision_report *r, const struct decision_figure *f, bool decided, struct buffer *out) {
+  (void)buffer_printf(out, "  %-6s %-22s sealed %.5g %s (%zu sessions", f->precision, f->name, f->a / f->unit_divisor, f->unit, f->n_a);
+  if (!isnan(f->sd)) (void)buffer_printf(out, ", varying by %.2g %%", 100 * f->sd);
+  (void)buffer_text(out, ")");
+  if (!decided) {
+    if (f->needed > 0) (void)buffer_printf(out, "; a re-run needs %zu", f->needed);
+    else if (f->needed_sealed > 0) (void)buffer_printf(out, "; no re-run decides: %zu on both sides would", f->needed_sealed);
+    (void)buffer_text(out, "\n");
+    return;
+  }
+  if (f->n_b == 0) (void)buffer_text(out, ", not measured again\n");
+  else if (!f->ratio.bounded) (void)buffer_printf(out, ", again %.5g (%zu): cannot be compared\n", f->b / f->unit_divisor, f->n_b);
+  else
+    (void)buffer_printf(out, ", again %.5g (%zu): ratio %.4f [%.4f, %.4f] against %.4f to %.4f: %s\n", f->b / f->unit_divisor, f->n_b, f->ratio.ratio,
+                        f->ratio.inner_low, f->ratio.inner_high, 1 / (1 + r->margin), 1 + r->margin, figure_verdict(f));
+}
+
+static void put_configuration(const struct configuration *c, bool color, struct buffer *out) {
+  const char *bold = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "";
+  char a[80], b[80], key[120];
+  (void)buffer_printf(out, "\n%sThe same configuration?%s %s\n", bold, plain,
+                      c->same ? c->n_differences > 0 ? "yes, but for what the contract lets vary" : "yes, as far as it was seen" : "no");
+  if (c->workload != NULL) (void)buffer_printf(out, "  demand: %s\n", c->workload);
+  for (size_t i = 0, n = 0; i < c->n_differences; i++) {
+    const struct configuration_difference *d = &c->differences[i];
+    if (n++ >= DIFFERENCES_SHOWN) continue;
+    (void)buffer_printf(out, "  %s (%s), %s: '%s' then, '%s' now%s\n", d->layer, d->owner, text_sanitise(key, sizeof key, d->key, strlen(d->key)),
+                        text_sanitise(a, sizeof a, d->a, strlen(d->a)), text_sanitise(b, sizeof b, d->b, strlen(d->b)),
+                        d->allowed ? ": the contract lets it vary" : "");
+  }
+  if (c->n_differences > DIFFERENCES_SHOWN) (void)buffer_printf(out, "  and %zu more; --json lists them\n", c->n_differences - DIFFERENCES_SHOWN);
+  for (size_t i = 0; i < c->n_holes; i++) (void)buffer_printf(out, "  not seen: %s\n", c->holes[i]);
+}
+
+bool text_verification(const struct decision_report *r, const struct configuration *c, bool color, struct buffer *out) {
+  const char *bold = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "";
+  if (c != NULL) {
+    (void)buffer_printf(out, "%s%s%s", bold, decision_text(r->decision), plain);
+    if (r->decision == DECISION_OTHER_CONFIGURATION)
+      (void)buffer_text(out, ": the figures below belong to two executors; what differs stands under it with its owner");
+    if (r->decision == DECISION_INCONCLUSIVE) (void)buffer_printf(out, ": %s", r->why);
+    (void)buffer_text(out, "\n");
+  } else (void)buffer_printf(out, "%s%s%s\n", r->too_few ? bold : "", r->why, r->too_few ? plain : "");
+  for (size_t i = 0; i < r->n_figures; i++) put_figure(r, &r->figures[i], c != NULL, out);
+  if (c != NULL) put_configuration(c, color, out);
+  return !out->overflowed;
+}
+
+static void put_number(struct json_writer *json, const char *key, double value) {
+  json_put_double(json, key, value);
+}
+
+void json_verification(const struct decision_report *r, const struct configuration *c, struct json_writer *json) {
+  if (c != NULL) json_put_text(json, "decision", decision_text(r->decision));
+  json_put_text(json, "plan", r->why);
+  json_put_int(json, "planned_sessions", (int64_t)r->planned);
+  json_put_bool(json, "too_few_sealed_sessions", r->too_few);
+  put_number(json, "margin", r->margin);
+  put_number(json, "confidence", r->confidence);
+  json_key(json, "figures");
+  json_open_array(json);
+  for (size_t i = 0; i < r->n_figures; i++) {
+    const struct decision_figure *f = &r->figures[i];
+    json_open_object(json);
+    json_put_text(json, "precision", f->precision);
+    json_put_text(json, "figure", f->name);
+    json_put_text(json, "unit", f->unit);
+    put_number(json, "sealed", f->a / f->unit_divisor);
+    json_put_int(json, "sealed_sessions", (int64_t)f->n_a);
+    put_number(json, "sealed_deviation", f->sd);
+    json_put_int(json, "sessions_needed", (int64_t)f->needed);
+    if (c != NULL) {
+      put_number(json, "again", f->b / f->unit_divisor);
+      json_put_int(json, "again_sessions", (int64_t)f->n_b);
+      put_number(json, "ratio", f->ratio.ratio);
+      put_number(json, "ratio_low", f->ratio.inner_low);
+      put_number(json, "ratio_high", f->ratio.inner_high);
+      json_put_text(json, "verdict", figure_verdict(f));
+    }
+    json_close(json);
+  }
+  json_close(json);
+  if (c == NULL) return;
+  json_put_bool(json, "same_configuration", c->same);
+  json_put_text(json, "workload", c->workload);
+  json_put_int(json, "differences_not_allowed", (int64_t)c->n_not_allowed);
+  json_key(json, "differences");
+  json_open_array(json);
+  for (size_t i = 0; i < c->n_differences && i < DIFFERENCES_KEPT; i++) {
+    const struct configuration_difference *d = &c->differences[i];
+    char a[200], b[200];
+    json_open_object(json);
+    json_put_text(json, "layer", d->layer);
+    json_put_text(json, "owner", d->owner);
+    json_put_text(json, "key", d->key);
+    json_put_text(json, "sealed", text_sanitise(a, sizeof a, d->a, strlen(d->a)));
+    json_put_text(json, "again", text_sanitise(b, sizeof b, d->b, strlen(d->b)));
+    json_put_bool(json, "allowed", d->allowed);
+    json_close(json);
+  }
+  json_close(json);
+  json_key(json, "not_seen");
+  json_open_array(json);
+  for (size_t i = 0; i < c->n_holes && i < DIFFERENCES_KEPT; i++) json_text(json, c->holes[i]);
+  json_close(json);
+}

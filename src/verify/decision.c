@@ -1,0 +1,191 @@
+#include "verify/decision.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats/special.h"
+
+const char *decision_text(enum decision decision) {
+  static const char *const texts[] = {[DECISION_REPRODUCED] = "reproduced",
+                                      [DECISION_NOT_REPRODUCED] = "not reproduced",
+                                      [DECISION_INCONCLUSIVE] = "inconclusive",
+                                      [DECISION_OTHER_CONFIGURATION] = "not the same configuration"};
+  return texts[decision];
+}
+
+/* --- which figures --- */
+
+enum { THROUGHPUT = -1 };
+
+struct wanted {
+  int metric, quantile; /* metric THROUGHPUT: no quantile */
+  const char *name;
+};
+
+/* The quantile of a session that stands nearest to the objective's. */
+static int nearest_quantile(double q) {
+  int best = 0;
+  for (int i = 1; i < RESULT_QUANTILES; i++)
+    if (fabs(result_quantiles[i] - q) < fabs(result_quantiles[best] - q)) best = i;
+  return best;
+}
+
+static size_t list_wanted(struct arena *arena, const struct contract *c, struct wanted **ret) {
+  size_t n = 0;
+  *ret = arena_alloc(arena, c->slo.n_items + 1, sizeof **ret);
+  if (load_is_closed((enum load_kind)c->regime.load) || c->regime.load == LOAD_OFFLINE || c->regime.load == LOAD_SATURATION) {
+    (*ret)[n++] = (struct wanted){THROUGHPUT, 0, "throughput"};
+    return n;
+  }
+  const struct contract_slo *slo = c->slo.items;
+  for (size_t i = 0; i < c->slo.n_items; i++) {
+    int q = nearest_quantile(slo[i].quantile);
+    bool twice = false;
+    for (size_t k = 0; k < n; k++) twice = twice || ((*ret)[k].metric == slo[i].metric && (*ret)[k].quantile == q);
+    if (!twice)
+      (*ret)[n++] = (struct wanted){slo[i].metric, q, arena_printf(arena, "%s p%g", metric_text((enum metric)slo[i].metric), 100 * result_quantiles[q])};
+  }
+  if (n == 0) (*ret)[n++] = (struct wanted){METRIC_END_TO_END, 0, arena_printf(arena, "%s p50", metric_text(METRIC_END_TO_END))};
+  return n;
+}
+
+static double value_of(const struct result_precision *p, const struct result_session *s, const struct wanted *w) {
+  return w->metric == THROUGHPUT ? result_throughput_of(p, s) : s->at[w->metric][w->quantile];
+}
+
+/* One value per complete session; a session that has none has no place in it. */
+static size_t list_values(struct arena *arena, const struct result_precision *p, const struct wanted *w, double **ret) {
+  size_t n = 0;
+  *ret = arena_alloc(arena, p->n_sessions + 1, sizeof **ret);
+  for (size_t i = 0; i < p->n_sessions; i++) {
+    double value = p->sessions[i].complete ? value_of(p, &p->sessions[i], w) : NAN;
+    if (value > 0) (*ret)[n++] = value;
+  }
+  return n;
+}
+
+static double mean_of(const double *x, size_t n) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum += x[i] / (double)n;
+  return n > 0 ? sum : NAN;
+}
+
+static double log_deviation(const double *x, size_t n) {
+  double mean = 0, sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (isinf(x[i])) return NAN;
+    mean += special_log(x[i]) / (double)n;
+  }
+  for (size_t i = 0; i < n; i++) sum += (special_log(x[i]) - mean) * (special_log(x[i]) - mean);
+  return n > 1 ? sqrt(sum / (double)(n - 1)) : NAN;
+}
+
+/* --- the plan --- */
+
+/* All figures must come out the same: each gets its share of the error. */
+static double power_each(size_t n_figures) {
+  return 1 - (1 - DECISION_POWER) / (double)n_figures;
+}
+
+static void plan_figure(struct decision_report *r, struct decision_figure *f) {
+  double power = power_each(r->n_figures);
+  double sd = compare_deviation_bound(f->sd, f->n_a, 0.8);
+  if (isnan(f->sd) || isinf(sd)) return;
+  f->needed = compare_plan(sd, f->n_a, DECISION_SESSIONS_MAX, r->margin, r->confidence, r->beyond_confidence, power);
+  /* Equal sides are the best use of sessions: what the sealed result should have had. */
+  for (size_t n = 3; f->needed == 0 && f->needed_sealed == 0 && n <= DECISION_SESSIONS_MAX; n++)
+    if (compare_plan(compare_deviation_bound(f->sd, n, 0.8), n, n, r->margin, r->confidence, r->beyond_confidence, power) > 0) f->needed_sealed = n;
+}
+
+static void say_plan(struct decision_report *r, const struct contract *c) {
+  const struct decision_figure *worst = NULL;
+  r->planned = (size_t)c->method.sessions;
+  for (size_t i = 0; i < r->n_figures; i++) {
+    const struct decision_figure *f = &r->figures[i];
+    if (f->needed == 0) r->too_few = true, worst = f;
+    else if (f->needed > r->planned) r->planned = f->needed, worst = r->too_few ? worst : f;
+  }
+  if (r->too_few) { /* it may still come out clear: with many sessions, if at all */
+    for (size_t i = 0; i < r->n_figures; i++)
+      if (2 * r->figures[i].n_a > r->planned) r->planned = 2 * r->figures[i].n_a;
+  }
+  if (r->n_figures == 0) r->why = "the sealed result holds no figure that could be reproduced";
+  else if (r->too_few && worst->n_a >= 2 && isnan(worst->sd))
+    r->why = arena_printf(&r->arena, "in a sealed session %s is infinite (requests failed): it cannot be held against another", worst->name);
+  else if (r->too_few && isnan(worst->sd))
+    r->why = arena_printf(&r->arena, "the sealed result has %zu complete session%s of %s: fewer than 2 tell nothing of how sessions vary, so nothing can be decided",
+                          worst->n_a, worst->n_a == 1 ? "" : "s", worst->name);
+  else if (r->too_few && worst->needed_sealed > 0)
+    r->why = arena_printf(&r->arena,
+                          "the sealed result has too few sessions: %zu, whose %s vary by %.2g %%; however long the re-run, a margin of %.3g %% is not decided "
+                          "with %.0f %% certainty. %zu sessions on both sides would do",
+                          worst->n_a, worst->name, 100 * worst->sd, 100 * r->margin, 100 * DECISION_POWER, worst->needed_sealed);
+  else if (r->too_few)
+    r->why = arena_printf(&r->arena, "sessions' %s vary by %.2g %%: not even %d sessions on both sides decide a margin of %.3g %%", worst->name, 100 * worst->sd,
+                          DECISION_SESSIONS_MAX, 100 * r->margin);
+  else
+    r->why = arena_printf(&r->arena,
+                          "%zu sessions decide a margin of %.3g %% with at least %.0f %% certainty, if they vary as the sealed ones did%s%s", r->planned, 100 * r->margin,
+                          100 * DECISION_POWER, worst != NULL ? "; most are needed for " : "", worst != NULL ? worst->name : "");
+}
+
+static const struct result_precision *precision_named(const struct result *r, const char *name) {
+  for (size_t i = 0; r != NULL && i < r->n_precisions; i++)
+    if (strcmp(r->precisions[i].name, name) == 0) return &r->precisions[i];
+  return NULL;
+}
+
+/* Both sides' figures; again NULL: only the sealed ones. */
+static void gather(const struct result *sealed, const struct result *again, struct decision_report *ret) {
+  const struct contract *c = &sealed->contract;
+  struct wanted *wanted;
+  *ret = (struct decision_report){.margin = c->decision.margin, .confidence = c->method.confidence, .decision = DECISION_INCONCLUSIVE};
+  size_t n_wanted = list_wanted(&ret->arena, c, &wanted), n_able = 0;
+  for (size_t i = 0; i < sealed->n_precisions; i++) n_able += !sealed->precisions[i].unavailable;
+  ret->n_figures = n_able * n_wanted;
+  ret->beyond_confidence = 1 - (1 - ret->confidence) / (double)(ret->n_figures > 0 ? ret->n_figures : 1);
+  ret->figures = arena_alloc(&ret->arena, ret->n_figures + 1, sizeof *ret->figures);
+  struct decision_figure *f = ret->figures;
+  for (size_t i = 0; i < sealed->n_precisions; i++) {
+    const struct result_precision *p = &sealed->precisions[i], *other = precision_named(again, p->name);
+    for (size_t w = 0; w < n_wanted && !p->unavailable; w++, f++) {
+      double *a, *b = NULL;
+      bool rate = wanted[w].metric == THROUGHPUT;
+      *f = (struct decision_figure){.precision = p->name, .name = wanted[w].name, .unit = rate ? result_throughput_unit(p) : "ms", .unit_divisor = rate ? 1 : 1e6};
+      f->n_a = list_values(&ret->arena, p, &wanted[w], &a);
+      f->n_b = other != NULL ? list_values(&ret->arena, other, &wanted[w], &b) : 0;
+      f->a = mean_of(a, f->n_a);
+      f->b = mean_of(b, f->n_b);
+      f->sd = log_deviation(a, f->n_a);
+      plan_figure(ret, f);
+      if (again == NULL) continue;
+      f->ratio = compare_sessions(b, f->n_b, a, f->n_a, false, ret->margin, ret->confidence);
+      struct comparison paid = compare_sessions(b, f->n_b, a, f->n_a, false, ret->margin, ret->beyond_confidence);
+      f->low = paid.low;
+      f->high = paid.high;
+      f->beyond = paid.bounded && paid.verdict == VERDICT_DIFFERENT_BEYOND;
+    }
+  }
+  say_plan(ret, c);
+}
+
+void decision_plan(const struct result *sealed, struct decision_report *ret) {
+  gather(sealed, NULL, ret);
+}
+
+void decision_make(const struct result *sealed, const struct result *again, struct decision_report *ret) {
+  gather(sealed, again, ret);
+  bool all_same = ret->n_figures > 0, beyond = false;
+  for (size_t i = 0; i < ret->n_figures; i++) {
+    const struct decision_figure *f = &ret->figures[i];
+    all_same = all_same && f->ratio.bounded && (f->ratio.verdict == VERDICT_SAME || f->ratio.verdict == VERDICT_DIFFERENT_WITHIN);
+    beyond = beyond || f->beyond;
+  }
+  ret->decision = beyond ? DECISION_NOT_REPRODUCED : all_same ? DECISION_REPRODUCED : DECISION_INCONCLUSIVE;
+}
+
+void decision_release(struct decision_report *report) {
+  arena_release(&report->arena);
+  *report = (struct decision_report){.n_figures = 0};
+}
