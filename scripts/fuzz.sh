@@ -29,6 +29,7 @@ build model $base $executor $common -lhwloc -lelf
 attribute="$(ls src/attribute/*.c src/attribute/rules/*.c src/trace/*.c src/trace/readers/*.c) $meson_lists/attribute/rules_list.c $meson_lists/trace/readers_list.c"
 build trace $base src/stats/special.c src/record/schema.c src/record/reader.c src/record/writer.c $executor $attribute $common -lsqlite3 -lz -lhwloc -lelf
 build prompt $base src/measure/prompt_file.c src/measure/prompt_tokens.c src/drivers/tensor.c $common
+build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsqlite3
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
 run() {
   mkdir -p $dir/corpus-$1
@@ -45,8 +46,8 @@ pair yaml http
 pair bundle capture
 pair safetensors log
 pair model trace
-run prompt || { tail -40 $dir/prompt.log; status=1; }
-for name in yaml http bundle capture safetensors log model trace prompt; do
+pair prompt ledger
+for name in yaml http bundle capture safetensors log model trace prompt ledger; do
   echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' $dir/$name.log) inputs in $seconds s"
 done
 [ $status = 0 ] && echo "no finding in 9 readers" || exit 1

@@ -32,7 +32,8 @@ bool contract_entry_add(struct ledger_file *file, const char *digest, const char
   return known || ledger_file_add(file, &entry, signer, &index, NULL);
 }
 
-bool run_link_begin(struct ledger_file *file, const struct contract *contract, const char *text, const struct signer *signer, struct run_link *ret) {
+bool run_link_begin(struct ledger_file *file, const struct contract *contract, const char *text, const struct signer *signer,
+                    struct run_link *ret) {
   char digest[DIGEST_HEX], host[128] = "";
   uint8_t leaf[DIGEST_BYTES];
   char run_id[33];
@@ -71,7 +72,8 @@ void run_link_release(struct run_link *link) {
 
 static bool make_entry(const char *path, struct bundle *bundle, const struct bundle_seal_info *seal, struct arena *arena, struct entry *ret,
                        struct lynx_error *error) {
-  const char *digest = bundle_meta(bundle, "contract_digest"), *intent = bundle_meta(bundle, "ledger_intent"), *tool = bundle_meta(bundle, "tool");
+  const char *digest = bundle_meta(bundle, "contract_digest"), *intent = bundle_meta(bundle, "ledger_intent"),
+             *tool = bundle_meta(bundle, "tool");
   const char *slash = strrchr(path, '/');
   uint8_t contract[DIGEST_BYTES];
   *ret = (struct entry){.kind = "bundle"};
@@ -89,6 +91,22 @@ static bool make_entry(const char *path, struct bundle *bundle, const struct bun
   return true;
 }
 
+/* The same file is recorded once. */
+struct recorded {
+  const uint8_t *file;
+  uint64_t index;
+  bool found;
+};
+
+static bool take_recorded(void *context, const struct ledger_entry *entry, const char *subject) {
+  struct recorded *r = context;
+  const uint8_t *file = statement_subject_named(&entry->statement, "file");
+  (void)subject;
+  r->found = strcmp(entry->statement.kind, "bundle") == 0 && file != NULL && memcmp(file, r->file, DIGEST_BYTES) == 0;
+  r->index = entry->index;
+  return !r->found;
+}
+
 bool bundle_entry_add(struct ledger_file *file, const char *path, const struct signer *signer, uint64_t *ret_index) {
   struct bundle *bundle = NULL;
   struct bundle_seal_info seal;
@@ -100,12 +118,15 @@ bool bundle_entry_add(struct ledger_file *file, const char *path, const struct s
   bool good = status == LYNX_OK && make_entry(path, bundle, &seal, &arena, &entry, &error);
   bundle_close(bundle); /* its file is at rest from here on */
   good = good && blob_put_file(ledger_store(file->ledger), path, blob, &error) == LYNX_OK;
+  struct recorded recorded = {.file = blob};
+  good = good && ledger_each_mention(file->ledger, blob, take_recorded, &recorded, &error) == LYNX_OK;
   if (good) entry_subject(&entry, "file", blob);
   if (!good) {
     lynx_error_at(&error, path, 0, NULL);
     (void)report_error(&error);
   }
-  good = good && ledger_file_add(file, &entry, signer, ret_index, NULL);
+  if (recorded.found) *ret_index = recorded.index;
+  good = good && (recorded.found || ledger_file_add(file, &entry, signer, ret_index, NULL));
   arena_release(&arena);
   return good;
 }

@@ -15,7 +15,8 @@ struct run_link {
 
 /* Adds the contract, where it is new, and the intent. Reads the checkpoint that vouches for what stood there before, or the newest.
  * False: told. run_link_release in every case. */
-bool run_link_begin(struct ledger_file *file, const struct contract *contract, const char *text, const struct signer *signer, struct run_link *ret);
+bool run_link_begin(struct ledger_file *file, const struct contract *contract, const char *text, const struct signer *signer,
+                    struct run_link *ret);
 void run_link_release(struct run_link *link);
 
 /* A contract's own words are in the ledger once, before what speaks of it. */

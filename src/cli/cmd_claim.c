@@ -65,7 +65,8 @@ static int run(const struct arguments *arguments) {
   if (as_json) json_close(&json);
   else if (known) (void)text_standing(&standing, color_wanted(stdout), &out);
   else if (file.result.contract.signatories.n_items > 0)
-    (void)buffer_text(&out, "\nNo ledger was asked (--ledger): whether its signatories agreed before the run, and who verified or contested it, is not known.\n");
+    (void)buffer_text(&out, "\nNo ledger was asked (--ledger): whether its signatories agreed before the run, and who verified or "
+                            "contested it, is not known.\n");
   if (as_json) (void)buffer_text(&out, "\n");
   bool good = write_buffer(NULL, &out);
   buffer_release(&out);

@@ -12,14 +12,15 @@
 #include "report/text.h"
 #include "result/comparison.h"
 
-static const struct option_spec options[] = {{"ground", "GROUND", "figure, configuration, conditions or method"},
-                                             {"text", "TEXT", "what is wrong, in words"},
-                                             {"with", "BUNDLE", "evidence: a re-run, which goes into the ledger too, and is shown beside the contested one"},
-                                             {"layer", "LAYER", "whose layer it concerns: its owner is named"},
-                                             {"hook", "URL", "tell the owner: the contest is sent there as JSON"},
-                                             {"withdraw", "ENTRY", "take back a contest of one's own: its entry's digest"},
-                                             {"ledger", "LEDGER", "the ledger (default: LYNXBENCH_LEDGER)"},
-                                             {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"}};
+static const struct option_spec options[] = {
+    {"ground", "GROUND", "figure, configuration, conditions or method"},
+    {"text", "TEXT", "what is wrong, in words"},
+    {"with", "BUNDLE", "evidence: a re-run, which goes into the ledger too, and is shown beside the contested one"},
+    {"layer", "LAYER", "whose layer it concerns: its owner is named"},
+    {"hook", "URL", "tell the owner: the contest is sent there as JSON"},
+    {"withdraw", "ENTRY", "take back a contest of one's own: its entry's digest"},
+    {"ledger", "LEDGER", "the ledger (default: LYNXBENCH_LEDGER)"},
+    {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"}};
 
 static const char *option(const struct arguments *arguments, const char *name) {
   return argument_option(&command_contest, arguments, name);
@@ -29,7 +30,8 @@ static bool ground_known(const char *ground) {
   static const char *const known[] = {"figure", "configuration", "conditions", "method"};
   for (size_t i = 0; ground != NULL && i < LYNX_COUNT(known); i++)
     if (strcmp(known[i], ground) == 0) return true;
-  (void)fprintf(stderr, "lynxbench contest: --ground: found %s, accepted: figure, configuration, conditions, method\n", ground != NULL ? ground : "nothing");
+  (void)fprintf(stderr, "lynxbench contest: --ground: found %s, accepted: figure, configuration, conditions, method\n",
+                ground != NULL ? ground : "nothing");
   return false;
 }
 
@@ -73,7 +75,9 @@ static bool tell_owner(const char *url, const struct entry *entry, const char *l
   struct control_request request = {.url = url, .json_body = body.data, .timeout_ns = 10000000000};
   bool good = json_finish(&json) && control_fetch(&request, &answer, &http_status, &error) == LYNX_OK && http_status < 300;
   if (good) (void)printf("%s was told\n", url);
-  else (void)fprintf(stderr, "lynxbench contest: the hook %s was not told (%s%d): tell them otherwise; the contest stands\n", url, error.message[0] != 0 ? error.message : "HTTP status ", http_status);
+  else
+    (void)fprintf(stderr, "lynxbench contest: the hook %s was not told (%s%d): tell them otherwise; the contest stands\n", url,
+                  error.message[0] != 0 ? error.message : "HTTP status ", http_status);
   buffer_release(&body);
   buffer_release(&answer);
   return good;
@@ -95,8 +99,8 @@ static int withdraw(const struct arguments *arguments, struct ledger_file *ledge
   return EXIT_HOLDS;
 }
 
-static int contest(const struct arguments *arguments, struct ledger_file *ledger, const struct signer *signer, const struct bundle_file *sealed,
-                   const struct bundle_file *with) {
+static int contest(const struct arguments *arguments, struct ledger_file *ledger, const struct signer *signer,
+                   const struct bundle_file *sealed, const struct bundle_file *with) {
   const char *layer_name = option(arguments, "layer"), *owner = NULL, *with_path = option(arguments, "with");
   struct entry entry = {.kind = "contest"};
   enum layer layer;
@@ -104,7 +108,10 @@ static int contest(const struct arguments *arguments, struct ledger_file *ledger
   uint8_t leaf[DIGEST_BYTES];
   uint64_t index;
   if (layer_name != NULL && !layer_parse(layer_name, &layer)) {
-    (void)fprintf(stderr, "lynxbench contest: --layer: found '%s', accepted: application, serving, runtime, framework, system, accelerator, procurement, facility, demand\n", layer_name);
+    (void)fprintf(stderr,
+                  "lynxbench contest: --layer: found '%s', accepted: application, serving, runtime, framework, system, accelerator, "
+                  "procurement, facility, demand\n",
+                  layer_name);
     return EXIT_WRONG_INPUT;
   }
   if (layer_name != NULL) owner = contract_owner(&sealed->result.contract, layer);
@@ -118,8 +125,8 @@ static int contest(const struct arguments *arguments, struct ledger_file *ledger
   if (with_path != NULL && !bundle_entry_add(ledger, with_path, signer, &index)) return EXIT_WRONG_INPUT;
   if (!ledger_file_add(ledger, &entry, signer, &index, leaf)) return EXIT_WRONG_INPUT;
   (void)digest_hex(leaf, leaf_hex);
-  (void)printf("%s: entry %llu, %s: open until somebody re-measures (lynxbench verify %s --contest %s) or %s withdraws it\n", ledger->address,
-               (unsigned long long)index, leaf_hex, arguments->positional[0], leaf_hex, signer->name);
+  (void)printf("%s: entry %llu, %s: open until somebody re-measures (lynxbench verify %s --contest %s) or %s withdraws it\n",
+               ledger->address, (unsigned long long)index, leaf_hex, arguments->positional[0], leaf_hex, signer->name);
   if (option(arguments, "hook") != NULL && !tell_owner(option(arguments, "hook"), &entry, leaf_hex, signer->name)) return EXIT_EXECUTOR;
   return EXIT_HOLDS;
 }
@@ -143,7 +150,8 @@ static int run(const struct arguments *arguments) {
   int code = EXIT_WRONG_INPUT;
   if (bundle_file_open(arguments->positional[0], &sealed)) {
     bool has_with = with_path != NULL && bundle_file_open(with_path, &with);
-    if (sealed.result.seal.root[0] == 0) (void)fprintf(stderr, "lynxbench contest: the bundle is not sealed: there is nothing to contest\n");
+    if (sealed.result.seal.root[0] == 0)
+      (void)fprintf(stderr, "lynxbench contest: the bundle is not sealed: there is nothing to contest\n");
     else if ((with_path == NULL || has_with) && ledger_file_open(address, true, &ledger))
       code = withdraws ? withdraw(arguments, &ledger, &signer) : contest(arguments, &ledger, &signer, &sealed, has_with ? &with : NULL);
     if (has_with) bundle_file_close(&with);

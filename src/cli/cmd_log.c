@@ -53,11 +53,16 @@ static int create(const struct arguments *arguments) {
   char path[4200], origin[NOTE_NAME_MAX];
   if (!team_key_wanted(option(arguments, "key"), "log", &signer)) return EXIT_WRONG_INPUT;
   (void)snprintf(path, sizeof path, "%s.key", address);
-  (void)snprintf(origin, sizeof origin, "%s", option(arguments, "origin") != NULL ? option(arguments, "origin") : slash != NULL ? slash + 1 : address);
-  enum lynx_status status = access(address, F_OK) == 0 ? lynx_fail(&error, LYNX_INPUT, "%s: the file exists; a ledger is never overwritten: name another", address)
-                                                       : signing_key_make(&log_key, &error);
+  (void)snprintf(origin, sizeof origin, "%s",
+                 option(arguments, "origin") != NULL ? option(arguments, "origin")
+                 : slash != NULL                     ? slash + 1
+                                                     : address);
+  enum lynx_status status = access(address, F_OK) == 0
+                                ? lynx_fail(&error, LYNX_INPUT, "%s: the file exists; a ledger is never overwritten: name another", address)
+                                : signing_key_make(&log_key, &error);
   int code = EXIT_WRONG_INPUT;
-  if (status == LYNX_OK && !write_key_file(path, log_key)) status = LYNX_IO; /* told; before the ledger: without its key it would be of no use */
+  if (status == LYNX_OK && !write_key_file(path, log_key))
+    status = LYNX_IO; /* told; before the ledger: without its key it would be of no use */
   else if (status == LYNX_OK) {
     const struct ledger_start start = {.origin = origin, .admin = signer.name, .key = signer.key, .log_key = log_key};
     status = ledger_create(address, &start, &error);
@@ -80,7 +85,8 @@ static void print_policy(const struct policy *p) {
   char text[NOTE_KEY_TEXT_MAX];
   (void)printf("policy %" PRId64 " of %s\nlog key  %s\n", p->number, p->origin, note_key_text(&p->log, text));
   for (size_t i = 0; i < p->n_teams; i++)
-    (void)printf("team     %s%s%s\n", note_key_text(&p->teams[i].key, text), p->teams[i].admin ? ", admin" : "", p->teams[i].witness ? ", witness" : "");
+    (void)printf("team     %s%s%s\n", note_key_text(&p->teams[i].key, text), p->teams[i].admin ? ", admin" : "",
+                 p->teams[i].witness ? ", witness" : "");
   if (p->quorum > 0) (void)printf("quorum   %" PRId64 " witnesses vouch for a checkpoint\n", p->quorum);
   else (void)printf("quorum   0: nobody but the ledger's keeper vouches for its history\n");
 }
@@ -180,10 +186,11 @@ static bool print_entry(void *context, const struct ledger_entry *entry, const c
     buffer_release(&text);
     return true;
   }
-  (void)printf("%6" PRIu64 "  %-12s %-14s %-20s", entry->index, entry->statement.kind, text_sanitise(safe, sizeof safe, entry->signer, strlen(entry->signer)),
-               text_sanitise(hex, 21, time, strlen(time)));
+  (void)printf("%6" PRIu64 "  %-12s %-14s %-20s", entry->index, entry->statement.kind,
+               text_sanitise(safe, sizeof safe, entry->signer, strlen(entry->signer)), text_sanitise(hex, 21, time, strlen(time)));
   for (size_t i = 0; i < entry->statement.n_subjects && i < 2 && strcmp(entry->statement.kind, "policy") != 0; i++)
-    (void)printf("  %s %.12s", text_sanitise(safe, sizeof safe, entry->statement.subjects[i].name, strlen(entry->statement.subjects[i].name)),
+    (void)printf("  %s %.12s",
+                 text_sanitise(safe, sizeof safe, entry->statement.subjects[i].name, strlen(entry->statement.subjects[i].name)),
                  digest_hex(entry->statement.subjects[i].digest, hex));
   static const char *const telling[] = {"decision", "ground", "reservation", "ended", "text", "name"};
   for (size_t i = 0; i < LYNX_COUNT(telling) && strcmp(entry->statement.kind, "policy") != 0; i++) {
@@ -216,7 +223,9 @@ static bool find_entry(const struct arguments *arguments, const struct ledger_fi
     *ret = (uint64_t)index;
     return true;
   }
-  (void)fprintf(stderr, "lynxbench log: found '%s', accepted: an entry's number, or its digest of 64 digits; `lynxbench log list` tells them\n", text);
+  (void)fprintf(stderr,
+                "lynxbench log: found '%s', accepted: an entry's number, or its digest of 64 digits; `lynxbench log list` tells them\n",
+                text);
   return false;
 }
 
@@ -228,7 +237,8 @@ static int entry(const struct arguments *arguments, struct ledger_file *file) {
   if (!find_entry(arguments, file, &index)) return EXIT_WRONG_INPUT;
   enum lynx_status status = ledger_read_entry(file->ledger, index, &arena, &entry, &error);
   int code = status == LYNX_OK ? EXIT_HOLDS : report_error(&error);
-  if (status == LYNX_OK && option(arguments, "raw") != NULL) code = write_output(NULL, entry.bytes.ptr, entry.bytes.length) ? EXIT_HOLDS : EXIT_CONDITIONS;
+  if (status == LYNX_OK && option(arguments, "raw") != NULL)
+    code = write_output(NULL, entry.bytes.ptr, entry.bytes.length) ? EXIT_HOLDS : EXIT_CONDITIONS;
   else if (status == LYNX_OK) {
     char hex[DIGEST_HEX];
     char *text = json_dumps(entry.statement.whole, JSON_INDENT(2) | JSON_ENSURE_ASCII);
@@ -328,8 +338,8 @@ static const struct {
   const char *name;
   int (*run)(const struct arguments *arguments, struct ledger_file *file);
   bool writes;
-} actions[] = {{"list", list, false},   {"entry", entry, false}, {"proof", proof, false}, {"checkpoint", checkpoint, false},
-               {"add", add, true}, {"put", put, true},     {"get", get, false}};
+} actions[] = {{"list", list, false}, {"entry", entry, false}, {"proof", proof, false}, {"checkpoint", checkpoint, false},
+               {"add", add, true},    {"put", put, true},      {"get", get, false}};
 
 static int run(const struct arguments *arguments) {
   const char *name = arguments->positional[0];
@@ -367,6 +377,7 @@ const struct command command_log = {
                "  get ROOT     a bundle out of the ledger, by its root\n"
                "Entries are only ever added. Whatever is read here is held against what was last seen from here: a ledger that was\n"
                "rolled back or forked is refused.",
-    .example = "rm -rf /tmp/log; mkdir -p /tmp/log; build/lynxbench key ml --out /tmp/log; build/lynxbench log create /tmp/log/team.ledger --key "
-               "/tmp/log/ml.key; build/lynxbench log list /tmp/log/team.ledger",
+    .example =
+        "rm -rf /tmp/log; mkdir -p /tmp/log; build/lynxbench key ml --out /tmp/log; build/lynxbench log create /tmp/log/team.ledger --key "
+        "/tmp/log/ml.key; build/lynxbench log list /tmp/log/team.ledger",
     .run = run};

@@ -95,7 +95,8 @@ static int sign_file(const struct arguments *arguments, const struct signed_file
   make_entry(file, name, arguments->option[1], &entry);
   buffer_init(&envelope, ENVELOPE_MAX);
   int code = EXIT_HOLDS;
-  if (entry_sign(&entry, clock_text(now, clock_system.realtime_ns(clock_system.context)), signer, &envelope, &error) != LYNX_OK) code = report_error(&error);
+  if (entry_sign(&entry, clock_text(now, clock_system.realtime_ns(clock_system.context)), signer, &envelope, &error) != LYNX_OK)
+    code = report_error(&error);
   const char *to = arguments->option[3] != NULL ? arguments->option[3] : out;
   if (code == EXIT_HOLDS && !write_buffer(to, &envelope)) code = EXIT_CONDITIONS;
   if (code == EXIT_HOLDS && strcmp(to, "-") != 0)
@@ -106,7 +107,8 @@ static int sign_file(const struct arguments *arguments, const struct signed_file
     uint64_t index = 0;
     code = EXIT_WRONG_INPUT;
     if (ledger_file_open(address, true, &ledger)) {
-      if ((file->text == NULL || contract_entry_add(&ledger, digest_hex(file->digest, hex), name, file->text, signer)) && ledger_file_add_signed(&ledger, (struct bytes){envelope.data, envelope.length}, &index)) {
+      if ((file->text == NULL || contract_entry_add(&ledger, digest_hex(file->digest, hex), name, file->text, signer)) &&
+          ledger_file_add_signed(&ledger, (struct bytes){envelope.data, envelope.length}, &index)) {
         code = EXIT_HOLDS;
         (void)printf("%s: entry %llu\n", address, (unsigned long long)index);
       }
@@ -139,16 +141,21 @@ static int check_signature(const struct arguments *arguments, const struct signe
     code = report_error(&error);
   } else {
     const uint8_t *digest = statement_subject_named(&statement, file->what);
-    const char *why = !envelope_plain(bytes, &envelope) || !envelope_signed_by(&envelope, key.public_key) ? "the signature does not hold: the envelope was altered, or another key made it"
-                      : strcmp(statement.kind, "signature") != 0                                          ? "it is no signature of a file"
-                      : digest == NULL || memcmp(digest, file->digest, DIGEST_BYTES) != 0                 ? "it is a signature of something else: the file was altered, or is another"
-                                                                                                          : NULL;
+    char id[NOTE_KEY_TEXT_MAX];
+    bool named = envelope.n_signatures == 1 && strcmp(envelope.signatures[0].key_id, note_key_id_text(&key, id)) == 0;
+    const char *why = !named || !envelope_plain(bytes, &envelope) || !envelope_signed_by(&envelope, key.public_key)
+                          ? "the signature does not hold: the envelope was altered, or another key made it"
+                      : strcmp(statement.kind, "signature") != 0 ? "it is no signature of a file"
+                      : digest == NULL || memcmp(digest, file->digest, DIGEST_BYTES) != 0
+                          ? "it is a signature of something else: the file was altered, or is another"
+                          : NULL;
     const char *reservation = json_get_text(statement.predicate, "reservation", NULL);
     code = why == NULL ? EXIT_HOLDS : EXIT_DOES_NOT_HOLD;
     if (why != NULL) (void)printf("%s: %s\n", from, why);
     else
-      (void)printf("%s: holds: %s signed this %s at %s by its own clock%s%s\n", from, key.name, file->what, json_get_text(statement.predicate, "time", "?"),
-                   reservation != NULL ? ", with the reservation: " : "", reservation != NULL ? reservation : "");
+      (void)printf("%s: holds: %s signed this %s at %s by its own clock%s%s\n", from, key.name, file->what,
+                   json_get_text(statement.predicate, "time", "?"), reservation != NULL ? ", with the reservation: " : "",
+                   reservation != NULL ? reservation : "");
   }
   statement_release(&statement);
   arena_release(&arena);
@@ -181,6 +188,7 @@ const struct command command_sign = {
     .details = "Writes FILE.TEAM.dsse.json: a DSSE envelope with an in-toto statement about FILE's digest (a contract's is that of its\n"
                "canonical form, a bundle's its root). A contract is agreed when every team in its signatories signed before the run\n"
                "began, which a ledger shows. --check tells whether a signature holds, and exits with 1 where it does not.",
-    .example = "rm -rf /tmp/keys /tmp/s.yaml*; mkdir -p /tmp/keys; cp examples/null.yaml /tmp/s.yaml; build/lynxbench key ml --out /tmp/keys; "
-               "build/lynxbench sign /tmp/s.yaml --key /tmp/keys/ml.key; build/lynxbench sign /tmp/s.yaml --check /tmp/keys/ml.pub",
+    .example =
+        "rm -rf /tmp/keys /tmp/s.yaml*; mkdir -p /tmp/keys; cp examples/null.yaml /tmp/s.yaml; build/lynxbench key ml --out /tmp/keys; "
+        "build/lynxbench sign /tmp/s.yaml --key /tmp/keys/ml.key; build/lynxbench sign /tmp/s.yaml --check /tmp/keys/ml.pub",
     .run = run};

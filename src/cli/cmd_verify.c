@@ -88,7 +88,9 @@ static int run_again(struct verifying *v, int64_t sessions) {
   buffer_release(&calibration);
   if (status == LYNX_OK && outcome.end == BUNDLE_COMPLETE) return EXIT_HOLDS;
   int code = status != LYNX_OK ? report_error(&error) : EXIT_INTERRUPTED;
-  if (outcome.sealed) (void)fprintf(stderr, "The re-run was sealed as %s (%s) in %s: it decides nothing\n", bundle_end_text(outcome.end), outcome.why, v->out);
+  if (outcome.sealed)
+    (void)fprintf(stderr, "The re-run was sealed as %s (%s) in %s: it decides nothing\n", bundle_end_text(outcome.end), outcome.why,
+                  v->out);
   return outcome.executor_failed ? EXIT_EXECUTOR : outcome.aborted_by_slo ? EXIT_CONDITIONS : code;
 }
 
@@ -122,7 +124,8 @@ static bool record(struct verifying *v) {
   entry_subject_hex(&entry, "verifying", v->again.result.seal.root);
   entry_subject_hex(&entry, "contract", v->sealed.result.contract_digest);
   if (answers != NULL && hex_decode(answers, contest, DIGEST_BYTES)) entry_subject(&entry, "contest", contest);
-  if (!bundle_entry_add(&v->ledger, v->out, &v->signer, &index) || !ledger_file_add(&v->ledger, &entry, &v->signer, &index, NULL)) return false;
+  if (!bundle_entry_add(&v->ledger, v->out, &v->signer, &index) || !ledger_file_add(&v->ledger, &entry, &v->signer, &index, NULL))
+    return false;
   (void)fprintf(stderr, "%s: entry %llu: %s\n", v->address, (unsigned long long)index, decision_text(v->report.decision));
   return true;
 }
@@ -134,26 +137,30 @@ static int decide(struct verifying *v) {
   if (!bundle_file_open(v->out, &v->again)) return EXIT_WRONG_INPUT;
   v->has_again = true;
   if (strcmp(v->again.result.contract_digest, v->sealed.result.contract_digest) != 0) {
-    (void)fprintf(stderr, "lynxbench verify: %s: a run of another contract (%.16s, not %.16s): it verifies nothing\n", v->out, v->again.result.contract_digest,
-                  v->sealed.result.contract_digest);
+    (void)fprintf(stderr, "lynxbench verify: %s: a run of another contract (%.16s, not %.16s): it verifies nothing\n", v->out,
+                  v->again.result.contract_digest, v->sealed.result.contract_digest);
     return EXIT_WRONG_INPUT;
   }
   if (v->again.result.seal.end != BUNDLE_COMPLETE || strcmp(v->again.result.seal.root, v->sealed.result.seal.root) == 0) {
     (void)fprintf(stderr, "lynxbench verify: %s: %s\n", v->out,
-                  v->again.result.seal.end != BUNDLE_COMPLETE ? "an incomplete run: it decides nothing" : "the sealed result itself: it verifies nothing");
+                  v->again.result.seal.end != BUNDLE_COMPLETE ? "an incomplete run: it decides nothing"
+                                                              : "the sealed result itself: it verifies nothing");
     return EXIT_WRONG_INPUT;
   }
   int code = check_conditions(v);
   if (code != EXIT_HOLDS) return code;
   decision_release(&v->report);
   decision_make(&v->sealed.result, &v->again.result, &v->report);
-  if (configuration_compare(v->sealed.bundle, v->again.bundle, &v->sealed.result, &v->configuration, &error) != LYNX_OK) return report_error(&error);
+  if (configuration_compare(v->sealed.bundle, v->again.bundle, &v->sealed.result, &v->configuration, &error) != LYNX_OK)
+    return report_error(&error);
   if (!v->configuration.same) v->report.decision = DECISION_OTHER_CONFIGURATION;
   if (!print_report(v, true)) return EXIT_CONDITIONS;
   if (v->recorded && !record(v)) return EXIT_CONDITIONS;
   if (v->report.decision == DECISION_NOT_REPRODUCED && option(v->arguments, "json") == NULL)
     (void)printf("next: lynxbench contest %s --ground figure --with %s --text '...'\n", v->arguments->positional[0], v->out);
-  return v->report.decision == DECISION_REPRODUCED ? EXIT_HOLDS : v->report.decision == DECISION_INCONCLUSIVE ? EXIT_INCONCLUSIVE : EXIT_DOES_NOT_HOLD;
+  return v->report.decision == DECISION_REPRODUCED     ? EXIT_HOLDS
+         : v->report.decision == DECISION_INCONCLUSIVE ? EXIT_INCONCLUSIVE
+                                                       : EXIT_DOES_NOT_HOLD;
 }
 
 static bool open_recording(struct verifying *v, bool intends) {
@@ -161,11 +168,13 @@ static bool open_recording(struct verifying *v, bool intends) {
   if (v->address == NULL) return true;
   if (!team_key_wanted(option(v->arguments, "key"), "verify", &v->signer) || !ledger_file_open(v->address, true, &v->ledger)) return false;
   v->recorded = true;
-  return !intends || run_link_begin(&v->ledger, &v->sealed.result.contract, bundle_meta(v->sealed.bundle, "contract"), &v->signer, &v->link);
+  return !intends ||
+         run_link_begin(&v->ledger, &v->sealed.result.contract, bundle_meta(v->sealed.bundle, "contract"), &v->signer, &v->link);
 }
 
 static int verify(struct verifying *v) {
-  const char *against = option(v->arguments, "against"), *most_text = option(v->arguments, "sessions-at-most"), *contest = option(v->arguments, "contest");
+  const char *against = option(v->arguments, "against"), *most_text = option(v->arguments, "sessions-at-most"),
+             *contest = option(v->arguments, "contest");
   int64_t most = SESSIONS_AT_MOST;
   uint8_t digest[DIGEST_BYTES];
   if (most_text != NULL && (!number_int64(most_text, strlen(most_text), &most) || most < 2 || most > 1000)) {
@@ -173,7 +182,10 @@ static int verify(struct verifying *v) {
     return EXIT_WRONG_INPUT;
   }
   if (contest != NULL && !hex_decode(contest, digest, DIGEST_BYTES)) {
-    (void)fprintf(stderr, "lynxbench verify: --contest: found '%s', accepted: the digest of the contest's entry, 64 digits, as `lynxbench show --ledger --json` gives it\n", contest);
+    (void)fprintf(stderr,
+                  "lynxbench verify: --contest: found '%s', accepted: the digest of the contest's entry, 64 digits, as `lynxbench show "
+                  "--ledger --json` gives it\n",
+                  contest);
     return EXIT_WRONG_INPUT;
   }
   if (v->sealed.result.seal.end != BUNDLE_COMPLETE) {
@@ -185,7 +197,8 @@ static int verify(struct verifying *v) {
     return EXIT_WRONG_INPUT;
   }
   decision_plan(&v->sealed.result, &v->report);
-  if (option(v->arguments, "plan") != NULL) return !print_report(v, false) ? EXIT_CONDITIONS : v->report.too_few ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
+  if (option(v->arguments, "plan") != NULL)
+    return !print_report(v, false) ? EXIT_CONDITIONS : v->report.too_few ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
   if (!open_recording(v, against == NULL)) return EXIT_WRONG_INPUT;
   v->out = against;
   if (against == NULL) {

@@ -50,7 +50,8 @@ bool ledger_file_open(const char *address, bool write, struct ledger_file *ret) 
     status = ret->ledger != NULL ? LYNX_OK : LYNX_IO;
   }
   if (status == LYNX_OK && write && ret->log_key == NULL)
-    status = lynx_fail(&error, LYNX_INPUT, "the log's key is not at hand (%s.key, or LYNXBENCH_LOG_KEY): this ledger can be read here, not added to", address);
+    status = lynx_fail(&error, LYNX_INPUT,
+                       "the log's key is not at hand (%s.key, or LYNXBENCH_LOG_KEY): this ledger can be read here, not added to", address);
   if (status == LYNX_OK) return true;
   if (error.status != LYNX_OK) (void)tell(address, &error);
   ledger_file_close(ret);
@@ -81,7 +82,8 @@ bool ledger_file_add(struct ledger_file *file, const struct entry *entry, const 
   char now[40];
   buffer_init(&envelope, ENVELOPE_MAX);
   enum lynx_status status = entry_sign(entry, clock_text(now, clock_system.realtime_ns(clock_system.context)), signer, &envelope, &error);
-  bool good = status == LYNX_OK ? ledger_file_add_signed(file, (struct bytes){envelope.data, envelope.length}, ret_index) : tell(file->address, &error);
+  bool good = status == LYNX_OK ? ledger_file_add_signed(file, (struct bytes){envelope.data, envelope.length}, ret_index)
+                                : tell(file->address, &error);
   if (good && ret_leaf != NULL) merkle_leaf((struct bytes){envelope.data, envelope.length}, ret_leaf);
   buffer_release(&envelope);
   return good;

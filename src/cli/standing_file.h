@@ -7,7 +7,4 @@
 
 /* True with *ret_known false where no ledger is named (option, LYNXBENCH_LEDGER); false: one is, and cannot be read (told). */
 bool standing_file_read(const char *option, const struct bundle_file *file, struct standing *ret, bool *ret_known);
-/* The same from a ledger that is open already. */
-bool standing_file_ask(struct ledger *ledger, const struct bundle_file *file, struct standing *ret);
-
 #endif

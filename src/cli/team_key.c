@@ -39,17 +39,20 @@ bool team_key_load(const char *path, struct signer *ret) {
   char passphrase[PASSPHRASE_MAX];
   *ret = (struct signer){.key = NULL};
   if (!team_key_passphrase(passphrase) || !read_file(path, KEY_FILE_MAX, &text)) return false;
-  enum lynx_status status = signing_key_read((struct bytes){text.data != NULL ? text.data : "", text.length}, passphrase[0] != 0 ? passphrase : NULL,
-                                             &ret->key, &error);
+  enum lynx_status status = signing_key_read((struct bytes){text.data != NULL ? text.data : "", text.length},
+                                             passphrase[0] != 0 ? passphrase : NULL, &ret->key, &error);
   if (status == LYNX_OK) read_name(path, &text, ret->name);
   if (status == LYNX_OK && !note_name_valid(ret->name))
-    status = lynx_fail(&error, LYNX_INPUT, "its team is '%s': letters, digits and . _ - / are accepted; `lynxbench key TEAM` makes a key with its name", ret->name);
+    status = lynx_fail(&error, LYNX_INPUT,
+                       "its team is '%s': letters, digits and . _ - / are accepted; `lynxbench key TEAM` makes a key with its name",
+                       ret->name);
   explicit_bzero(passphrase, sizeof passphrase);
   if (text.data != NULL) explicit_bzero(text.data, text.length);
   buffer_release(&text);
   if (status == LYNX_OK) return true;
   if (strstr(error.message, "passphrase") != NULL)
-    (void)snprintf(error.message + strlen(error.message), sizeof error.message - strlen(error.message), "; LYNXBENCH_PASSPHRASE or LYNXBENCH_PASSPHRASE_FILE holds it");
+    (void)snprintf(error.message + strlen(error.message), sizeof error.message - strlen(error.message),
+                   "; LYNXBENCH_PASSPHRASE or LYNXBENCH_PASSPHRASE_FILE holds it");
   lynx_error_at(&error, path, 0, NULL);
   (void)report_error(&error);
   signing_key_release(ret->key);

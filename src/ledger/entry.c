@@ -34,7 +34,8 @@ enum lynx_status entry_sign(const struct entry *entry, const char *time, const s
   enum lynx_status status = LYNX_OK;
   if (!statement_end(&json)) status = lynx_fail(error, LYNX_LIMIT, "the statement would pass %d bytes: shorten its text", ENVELOPE_MAX);
   if (status == LYNX_OK)
-    status = envelope_make(bytes_of(statement_payload_type), (struct bytes){payload.data, payload.length}, signer->name, signer->key, ret, error);
+    status = envelope_make(bytes_of(statement_payload_type), (struct bytes){payload.data, payload.length}, signer->name, signer->key, ret,
+                           error);
   buffer_release(&payload);
   return status;
 }

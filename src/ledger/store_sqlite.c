@@ -45,7 +45,12 @@ static enum lynx_status sql_fail(struct sqlite_store *s, struct lynx_error *erro
   lynx_error_at(error, s->path, 0, NULL);
   if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
     return lynx_fail(error, LYNX_INPUT, "%s: %s: no ledger, or a damaged one", doing, sqlite3_errmsg(s->db));
-  return lynx_fail(error, code == SQLITE_CONSTRAINT ? LYNX_INPUT : LYNX_IO, "%s: %s%s", doing, sqlite3_errmsg(s->db),
+  bool disk = code == SQLITE_FULL || code == SQLITE_IOERR;
+  return lynx_fail(error,
+                   code == SQLITE_CONSTRAINT ? LYNX_INPUT
+                   : disk                    ? LYNX_MACHINE
+                                             : LYNX_IO,
+                   "%s: %s%s", doing, sqlite3_errmsg(s->db),
                    code == SQLITE_BUSY   ? ": another writer held it for a minute"
                    : code == SQLITE_FULL ? ": make room and do it again"
                                          : "");

@@ -33,8 +33,8 @@ struct run_request {
   const char *contract_text;
   size_t contract_length;
   const char *out_path;
-  const char *calibration; /* of this machine, as JSON: kept with the run; NULL: none */
-  bool observe;            /* send nothing: watch what the service does for others */
+  const char *calibration;     /* of this machine, as JSON: kept with the run; NULL: none */
+  bool observe;                /* send nothing: watch what the service does for others */
   const struct run_meta *meta; /* further ones, such as what stood in a ledger before */
   size_t n_meta;
   int64_t sessions;        /* at least so many, instead of method.sessions; 0: as the contract says */

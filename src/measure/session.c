@@ -13,6 +13,7 @@
 #include "executor/capture.h"
 #include "load/engine.h"
 #include "measure/run_private.h"
+#include "result/arrivals.h"
 #include "telemetry/metrics.h"
 #include "telemetry/sampler.h"
 
@@ -391,10 +392,6 @@ static int64_t find_serving(const struct run *run) {
   return capture_find_listener(run->request->root, &endpoint);
 }
 
-static uint64_t micro(double per_s) {
-  return (uint64_t)(per_s * 1e6 + 0.5);
-}
-
 /* A tenth of the batch warms up, if there is a warm-up; the batch is due when the counted window begins. */
 static int64_t *offline_times(struct run *run, const struct session_plan *plan, size_t *ret_n) {
   size_t batch = (size_t)run->contract.regime.batch, warm = plan->warm_up_ns > 0 ? batch / 10 + 1 : 0;
@@ -405,31 +402,15 @@ static int64_t *offline_times(struct run *run, const struct session_plan *plan, 
 }
 
 static enum lynx_status make_schedule(struct run *run, const struct session_plan *plan, struct schedule *ret) {
-  const struct contract_regime *r = &run->contract.regime;
-  struct schedule_plan p = {.rate_micro = micro(plan->rate_per_s),
-                            .length_ns = plan->warm_up_ns + plan->counted_ns + run->contract.method.drain_ns,
-                            .seed = (uint64_t)plan->seed,
-                            .shape = r->burst_shape};
-  switch (plan->load) {
-    case LOAD_CONSTANT: p.kind = SCHEDULE_CONSTANT; break;
-    case LOAD_POISSON: p.kind = SCHEDULE_POISSON; break;
-    case LOAD_BURSTY: p.kind = SCHEDULE_GAMMA; break;
-    case LOAD_SATURATION: p.kind = r->search.arrivals == SEARCH_CONSTANT ? SCHEDULE_CONSTANT : SCHEDULE_POISSON; break;
-    case LOAD_RAMP:
-      p.kind = SCHEDULE_RAMP;
-      p.to_rate_micro = micro(r->to_per_s);
-      p.ramp_ns = plan->warm_up_ns + plan->counted_ns;
-      break;
-    case LOAD_OFFLINE:
-      p.kind = SCHEDULE_GIVEN;
-      p.given = offline_times(run, plan, &p.n_given);
-      break;
-    case LOAD_REPLAY:
-      p.kind = SCHEDULE_GIVEN;
-      p.given = plan->inputs->given_at_ns;
-      p.n_given = plan->inputs->n_items;
-      break;
-    default: p.kind = SCHEDULE_CLOSED;
+  const struct arrivals_session session = {plan->load, plan->rate_per_s, plan->warm_up_ns, plan->counted_ns, plan->seed};
+  struct schedule_plan p;
+  if (!arrivals_plan(&run->contract, &session, &p) && plan->load == LOAD_OFFLINE) {
+    p.kind = SCHEDULE_GIVEN;
+    p.given = offline_times(run, plan, &p.n_given);
+  } else if (plan->load == LOAD_REPLAY) {
+    p.kind = SCHEDULE_GIVEN;
+    p.given = plan->inputs->given_at_ns;
+    p.n_given = plan->inputs->n_items;
   }
   return schedule_make(ret, &p, run->error);
 }

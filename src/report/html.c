@@ -670,7 +670,8 @@ static void put_method(struct buffer *out) {
                       LYNX_VERSION);
 }
 
-enum lynx_status html_report(struct bundle *bundle, struct result *result, const struct standing *standing, struct buffer *ret, struct lynx_error *error) {
+enum lynx_status html_report(struct bundle *bundle, struct result *result, const struct standing *standing, struct buffer *ret,
+                             struct lynx_error *error) {
   enum lynx_status status = LYNX_OK;
   struct spectrum ttft = {0}, e2e = {0};
   struct buffer body = {.limit = ret->limit};

@@ -26,16 +26,20 @@ static void put_missing(const struct standing *s, struct buffer *out) {
 
 bool standing_sentence(const struct standing *s, struct buffer *out) {
   char origin[NOTE_NAME_MAX];
-  (void)buffer_printf(out, "By the ledger %s at %" PRIu64 " entries: ", text_sanitise(origin, sizeof origin, s->origin, strlen(s->origin)), s->n_entries);
+  (void)buffer_printf(out, "By the ledger %s at %" PRIu64 " entries: ", text_sanitise(origin, sizeof origin, s->origin, strlen(s->origin)),
+                      s->n_entries);
   if (!s->recorded) (void)buffer_text(out, "this bundle is not in it; ");
   (void)buffer_printf(out, "the contract %s%s", s->agreement == AGREEMENT_NOBODY ? "" : "was ", agreement_text(s->agreement));
   put_missing(s, out);
   size_t n_reserved = 0;
   for (size_t i = 0; i < s->n_signatures; i++) n_reserved += s->signatures[i].reservation[0] != 0;
   if (n_reserved > 0) (void)buffer_printf(out, ", with %zu reservation%s", n_reserved, n_reserved == 1 ? "" : "s");
-  (void)buffer_printf(out, "; %zu run%s of it started, %zu sealed, %zu abandoned", s->n_started, s->n_started == 1 ? "" : "s", s->n_sealed, s->n_abandoned);
+  (void)buffer_printf(out, "; %zu run%s of it started, %zu sealed, %zu abandoned", s->n_started, s->n_started == 1 ? "" : "s", s->n_sealed,
+                      s->n_abandoned);
   if (s->n_verifications == 0) (void)buffer_text(out, "; verified by nobody yet");
-  else (void)buffer_printf(out, "; reproduced by %zu, not reproduced by %zu, inconclusive %zu", s->n_reproduced, s->n_not_reproduced, s->n_inconclusive);
+  else
+    (void)buffer_printf(out, "; reproduced by %zu, not reproduced by %zu, inconclusive %zu", s->n_reproduced, s->n_not_reproduced,
+                        s->n_inconclusive);
   if (s->n_contests > 0) (void)buffer_printf(out, "; %zu contest%s, %zu open", s->n_contests, s->n_contests == 1 ? "" : "s", s->n_open);
   return buffer_text(out, ".");
 }
@@ -54,7 +58,8 @@ bool text_standing(const struct standing *s, bool color, struct buffer *out) {
   for (size_t i = 0; i < s->n_signatures; i++) {
     (void)buffer_printf(out, "  entry %-6" PRIu64 " ", s->signatures[i].index);
     put_clean(out, s->signatures[i].team);
-    (void)buffer_text(out, s->signatures[i].before_run ? " signed the contract before this run" : " signed the contract; not demonstrably before this run");
+    (void)buffer_text(out, s->signatures[i].before_run ? " signed the contract before this run"
+                                                       : " signed the contract; not demonstrably before this run");
     put_reservation(out, s->signatures[i].reservation);
     (void)buffer_text(out, "\n");
   }
@@ -165,15 +170,19 @@ void html_standing(const struct standing *s, struct buffer *out) {
   buffer_init(&sentence, 65536);
   (void)standing_sentence(s, &sentence);
   (void)buffer_text(out, "<h2>Standing</h2>");
-  html_text(out, s->n_open > 0 || s->n_not_reproduced > 0 || s->agreement == AGREEMENT_MISSING ? "<p class='bad'>" : "<p>", sentence.data != NULL ? sentence.data : "", "</p>");
+  html_text(out, s->n_open > 0 || s->n_not_reproduced > 0 || s->agreement == AGREEMENT_MISSING ? "<p class='bad'>" : "<p>",
+            sentence.data != NULL ? sentence.data : "", "</p>");
   buffer_release(&sentence);
   (void)buffer_text(out, "<table><tr><th>entry</th><th>team</th><th></th></tr>");
   for (size_t i = 0; i < s->n_signatures; i++)
     html_row(out, s->signatures[i].index, s->signatures[i].team,
-             s->signatures[i].before_run ? "signed the contract before this run" : "signed the contract, not demonstrably before this run", s->signatures[i].reservation);
+             s->signatures[i].before_run ? "signed the contract before this run" : "signed the contract, not demonstrably before this run",
+             s->signatures[i].reservation);
   if (s->recorded) html_row(out, s->index, s->recorded_by, "recorded this bundle", "");
-  for (size_t i = 0; i < s->n_bundle_signatures; i++) html_row(out, s->bundle_signatures[i].index, s->bundle_signatures[i].team, "signed this bundle", s->bundle_signatures[i].reservation);
-  for (size_t i = 0; i < s->n_verifications; i++) html_row(out, s->verifications[i].index, s->verifications[i].by, "verified", s->verifications[i].decision);
+  for (size_t i = 0; i < s->n_bundle_signatures; i++)
+    html_row(out, s->bundle_signatures[i].index, s->bundle_signatures[i].team, "signed this bundle", s->bundle_signatures[i].reservation);
+  for (size_t i = 0; i < s->n_verifications; i++)
+    html_row(out, s->verifications[i].index, s->verifications[i].by, "verified", s->verifications[i].decision);
   for (size_t i = 0; i < s->n_contests; i++) {
     const struct standing_contest *c = &s->contests[i];
     html_row(out, c->index, c->by, c->closed != NULL ? "contested; closed" : "contests; open", c->text);

@@ -22,8 +22,8 @@ static void put_figure(const struct decision_report *r, const struct decision_fi
   if (f->n_b == 0) (void)buffer_text(out, ", not measured again\n");
   else if (!f->ratio.bounded) (void)buffer_printf(out, ", again %.5g (%zu): cannot be compared\n", f->b / f->unit_divisor, f->n_b);
   else
-    (void)buffer_printf(out, ", again %.5g (%zu): ratio %.4f [%.4f, %.4f] against %.4f to %.4f: %s\n", f->b / f->unit_divisor, f->n_b, f->ratio.ratio,
-                        f->ratio.inner_low, f->ratio.inner_high, 1 / (1 + r->margin), 1 + r->margin, figure_verdict(f));
+    (void)buffer_printf(out, ", again %.5g (%zu): ratio %.4f [%.4f, %.4f] against %.4f to %.4f: %s\n", f->b / f->unit_divisor, f->n_b,
+                        f->ratio.ratio, f->ratio.inner_low, f->ratio.inner_high, 1 / (1 + r->margin), 1 + r->margin, figure_verdict(f));
 }
 
 static void put_configuration(const struct configuration *c, bool color, struct buffer *out) {
@@ -35,11 +35,12 @@ static void put_configuration(const struct configuration *c, bool color, struct 
   for (size_t i = 0, n = 0; i < c->n_differences; i++) {
     const struct configuration_difference *d = &c->differences[i];
     if (n++ >= DIFFERENCES_SHOWN) continue;
-    (void)buffer_printf(out, "  %s (%s), %s: '%s' then, '%s' now%s\n", d->layer, d->owner, text_sanitise(key, sizeof key, d->key, strlen(d->key)),
-                        text_sanitise(a, sizeof a, d->a, strlen(d->a)), text_sanitise(b, sizeof b, d->b, strlen(d->b)),
-                        d->allowed ? ": the contract lets it vary" : "");
+    (void)buffer_printf(out, "  %s (%s), %s: '%s' then, '%s' now%s\n", d->layer, d->owner,
+                        text_sanitise(key, sizeof key, d->key, strlen(d->key)), text_sanitise(a, sizeof a, d->a, strlen(d->a)),
+                        text_sanitise(b, sizeof b, d->b, strlen(d->b)), d->allowed ? ": the contract lets it vary" : "");
   }
-  if (c->n_differences > DIFFERENCES_SHOWN) (void)buffer_printf(out, "  and %zu more; --json lists them\n", c->n_differences - DIFFERENCES_SHOWN);
+  if (c->n_differences > DIFFERENCES_SHOWN)
+    (void)buffer_printf(out, "  and %zu more; --json lists them\n", c->n_differences - DIFFERENCES_SHOWN);
   for (size_t i = 0; i < c->n_holes; i++) (void)buffer_printf(out, "  not seen: %s\n", c->holes[i]);
 }
 

@@ -301,7 +301,12 @@ static void say_rest(struct building *b, const struct result *r, const struct re
     (void)buffer_printf(&b->text, "; representativeness: meant to stand for %s, its distance is not measured",
                         r->contract.workload.profile);
   else (void)buffer_text(&b->text, "; representativeness unknown");
-  (void)buffer_printf(&b->text, "; unsigned; analysis %d.", ANALYSIS_VERSION);
+  if (r->ledger[0] != 0) {
+    char safe[160];
+    (void)buffer_printf(&b->text, "; recorded in the ledger %s, by its own word",
+                        text_sanitise(safe, sizeof safe, r->ledger, strlen(r->ledger)));
+  } else (void)buffer_text(&b->text, "; recorded in no ledger");
+  (void)buffer_printf(&b->text, "; analysis %d.", ANALYSIS_VERSION);
 }
 
 static void add_caveats(struct building *b, const struct result *r, const struct result_precision *p) {

@@ -642,7 +642,7 @@ static enum lynx_status read_contract(struct bundle *bundle, struct result *resu
 }
 
 enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_info *seal, struct result *ret, struct lynx_error *error) {
-  *ret = (struct result){.seal = *seal, .stopped = "", .profile_taken = "", .profile_signed_by = "", .calibration = ""};
+  *ret = (struct result){.seal = *seal, .stopped = "", .profile_taken = "", .profile_signed_by = "", .ledger = "", .calibration = ""};
   struct gather g = {.result = ret, .bundle = bundle};
   enum lynx_status status = read_contract(bundle, ret, error);
   if (status == LYNX_OK) status = bundle_each_session(bundle, keep_session, &g, error);
@@ -655,6 +655,8 @@ enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_
     status = compute_precision(&g, ret->contract.precisions.items[i], &ret->precisions[i], error);
   if (status == LYNX_OK) status = result_judge_accuracy(bundle, ret, error);
   free(g.sessions);
+  const char *ledger = bundle_meta(bundle, "ledger_origin");
+  if (ledger != NULL) ret->ledger = arena_copy(&ret->arena, ledger);
   const char *calibration = bundle_meta(bundle, "calibration");
   if (calibration != NULL) ret->calibration = arena_copy(&ret->arena, calibration);
   if (status == LYNX_OK) status = judge_executor(bundle, ret, error);

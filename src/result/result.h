@@ -169,6 +169,7 @@ struct result {
   bool budget_ended;
   const char *profile_taken;     /* when the profile was made; "" without one */
   const char *profile_signed_by; /* the public key whose signature the profile carries; "" where it carries none */
+  const char *ledger;            /* the origin of the ledger that recorded the run's intent; "" without one */
   const char *calibration;       /* the record of `lynxbench calibrate` that the run refers to; "" without one */
 };
 

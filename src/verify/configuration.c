@@ -28,9 +28,11 @@ static enum lynx_status compare_workload(struct bundle *sealed, struct bundle *a
   if (status == LYNX_OK) status = bundle_each_input(again, take_input, &b, error);
   digest_final(&a.digest, one);
   digest_final(&b.digest, two);
-  if (a.n != b.n) ret->workload = arena_printf(&ret->arena, "%lld prompts were sealed, %lld were sent again", (long long)a.n, (long long)b.n);
+  if (a.n != b.n)
+    ret->workload = arena_printf(&ret->arena, "%lld prompts were sealed, %lld were sent again", (long long)a.n, (long long)b.n);
   else if (memcmp(one, two, sizeof one) != 0)
-    ret->workload = "the prompts are not the same ones: a file that the contract names has changed, or they were withheld under another salt";
+    ret->workload =
+        "the prompts are not the same ones: a file that the contract names has changed, or they were withheld under another salt";
   return status;
 }
 
@@ -81,8 +83,8 @@ static enum lynx_status compare_facts(struct bundle *sealed, struct bundle *agai
   return status;
 }
 
-enum lynx_status configuration_compare(struct bundle *sealed, struct bundle *again, const struct result *sealed_result, struct configuration *ret,
-                                       struct lynx_error *error) {
+enum lynx_status configuration_compare(struct bundle *sealed, struct bundle *again, const struct result *sealed_result,
+                                       struct configuration *ret, struct lynx_error *error) {
   *ret = (struct configuration){.same = false};
   enum lynx_status status = compare_workload(sealed, again, ret, error);
   for (size_t i = 0; i < sealed_result->n_precisions && status == LYNX_OK; i++)

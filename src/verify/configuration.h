@@ -24,8 +24,8 @@ struct configuration {
   bool same;
 };
 
-enum lynx_status configuration_compare(struct bundle *sealed, struct bundle *again, const struct result *sealed_result, struct configuration *ret,
-                                       struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status configuration_compare(struct bundle *sealed, struct bundle *again, const struct result *sealed_result,
+                                       struct configuration *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 void configuration_release(struct configuration *configuration);
 
 #endif

@@ -44,7 +44,8 @@ static size_t list_wanted(struct arena *arena, const struct contract *c, struct 
     bool twice = false;
     for (size_t k = 0; k < n; k++) twice = twice || ((*ret)[k].metric == slo[i].metric && (*ret)[k].quantile == q);
     if (!twice)
-      (*ret)[n++] = (struct wanted){slo[i].metric, q, arena_printf(arena, "%s p%g", metric_text((enum metric)slo[i].metric), 100 * result_quantiles[q])};
+      (*ret)[n++] = (struct wanted){slo[i].metric, q,
+                                    arena_printf(arena, "%s p%g", metric_text((enum metric)slo[i].metric), 100 * result_quantiles[q])};
   }
   if (n == 0) (*ret)[n++] = (struct wanted){METRIC_END_TO_END, 0, arena_printf(arena, "%s p50", metric_text(METRIC_END_TO_END))};
   return n;
@@ -95,7 +96,8 @@ static void plan_figure(struct decision_report *r, struct decision_figure *f) {
   f->needed = compare_plan(sd, f->n_a, DECISION_SESSIONS_MAX, r->margin, r->confidence, r->beyond_confidence, power);
   /* Equal sides are the best use of sessions: what the sealed result should have had. */
   for (size_t n = 3; f->needed == 0 && f->needed_sealed == 0 && n <= DECISION_SESSIONS_MAX; n++)
-    if (compare_plan(compare_deviation_bound(f->sd, n, 0.8), n, n, r->margin, r->confidence, r->beyond_confidence, power) > 0) f->needed_sealed = n;
+    if (compare_plan(compare_deviation_bound(f->sd, n, 0.8), n, n, r->margin, r->confidence, r->beyond_confidence, power) > 0)
+      f->needed_sealed = n;
 }
 
 static void say_plan(struct decision_report *r, const struct contract *c) {
@@ -112,22 +114,26 @@ static void say_plan(struct decision_report *r, const struct contract *c) {
   }
   if (r->n_figures == 0) r->why = "the sealed result holds no figure that could be reproduced";
   else if (r->too_few && worst->n_a >= 2 && isnan(worst->sd))
-    r->why = arena_printf(&r->arena, "in a sealed session %s is infinite (requests failed): it cannot be held against another", worst->name);
+    r->why = arena_printf(&r->arena, "in a sealed session %s is infinite (requests failed): it cannot be held against another",
+                          worst->name);
   else if (r->too_few && isnan(worst->sd))
-    r->why = arena_printf(&r->arena, "the sealed result has %zu complete session%s of %s: fewer than 2 tell nothing of how sessions vary, so nothing can be decided",
-                          worst->n_a, worst->n_a == 1 ? "" : "s", worst->name);
+    r->why = arena_printf(
+        &r->arena,
+        "the sealed result has %zu complete session%s of %s: fewer than 2 tell nothing of how sessions vary, so nothing can be decided",
+        worst->n_a, worst->n_a == 1 ? "" : "s", worst->name);
   else if (r->too_few && worst->needed_sealed > 0)
     r->why = arena_printf(&r->arena,
-                          "the sealed result has too few sessions: %zu, whose %s vary by %.2g %%; however long the re-run, a margin of %.3g %% is not decided "
+                          "the sealed result has too few sessions: %zu, whose %s vary by %.2g %%; however long the re-run, a margin of "
+                          "%.3g %% is not decided "
                           "with %.0f %% certainty. %zu sessions on both sides would do",
                           worst->n_a, worst->name, 100 * worst->sd, 100 * r->margin, 100 * DECISION_POWER, worst->needed_sealed);
   else if (r->too_few)
-    r->why = arena_printf(&r->arena, "sessions' %s vary by %.2g %%: not even %d sessions on both sides decide a margin of %.3g %%", worst->name, 100 * worst->sd,
-                          DECISION_SESSIONS_MAX, 100 * r->margin);
+    r->why = arena_printf(&r->arena, "sessions' %s vary by %.2g %%: not even %d sessions on both sides decide a margin of %.3g %%",
+                          worst->name, 100 * worst->sd, DECISION_SESSIONS_MAX, 100 * r->margin);
   else
-    r->why = arena_printf(&r->arena,
-                          "%zu sessions decide a margin of %.3g %% with at least %.0f %% certainty, if they vary as the sealed ones did%s%s", r->planned, 100 * r->margin,
-                          100 * DECISION_POWER, worst != NULL ? "; most are needed for " : "", worst != NULL ? worst->name : "");
+    r->why = arena_printf(
+        &r->arena, "%zu sessions decide a margin of %.3g %% with at least %.0f %% certainty, if they vary as the sealed ones did%s%s",
+        r->planned, 100 * r->margin, 100 * DECISION_POWER, worst != NULL ? "; most are needed for " : "", worst != NULL ? worst->name : "");
 }
 
 static const struct result_precision *precision_named(const struct result *r, const char *name) {
@@ -152,7 +158,8 @@ static void gather(const struct result *sealed, const struct result *again, stru
     for (size_t w = 0; w < n_wanted && !p->unavailable; w++, f++) {
       double *a, *b = NULL;
       bool rate = wanted[w].metric == THROUGHPUT;
-      *f = (struct decision_figure){.precision = p->name, .name = wanted[w].name, .unit = rate ? result_throughput_unit(p) : "ms", .unit_divisor = rate ? 1 : 1e6};
+      *f = (struct decision_figure){
+          .precision = p->name, .name = wanted[w].name, .unit = rate ? result_throughput_unit(p) : "ms", .unit_divisor = rate ? 1 : 1e6};
       f->n_a = list_values(&ret->arena, p, &wanted[w], &a);
       f->n_b = other != NULL ? list_values(&ret->arena, other, &wanted[w], &b) : 0;
       f->a = mean_of(a, f->n_a);

@@ -25,11 +25,11 @@ struct decision_figure {
   double unit_divisor; /* of a and b, for printing */
   double a, b;         /* means over sessions: sealed, re-run */
   size_t n_a, n_b;
-  struct comparison ratio;  /* of the re-run to the sealed result */
-  double low, high;         /* of the ratio, at the confidence of «not reproduced» */
-  double sd;                /* of the sealed sessions' logarithms; NaN with fewer than 2 */
-  size_t needed;            /* sessions of a re-run that decide at sd, with the sealed ones as they are; 0: no number would */
-  size_t needed_sealed;     /* sessions that the sealed result should have had, where none would; 0: cannot be said */
+  struct comparison ratio; /* of the re-run to the sealed result */
+  double low, high;        /* of the ratio, at the confidence of «not reproduced» */
+  double sd;               /* of the sealed sessions' logarithms; NaN with fewer than 2 */
+  size_t needed;           /* sessions of a re-run that decide at sd, with the sealed ones as they are; 0: no number would */
+  size_t needed_sealed;    /* sessions that the sealed result should have had, where none would; 0: cannot be said */
   bool beyond;
 };
 
@@ -38,9 +38,9 @@ struct decision_report {
   struct decision_figure *figures;
   size_t n_figures;
   double margin, confidence, beyond_confidence;
-  size_t planned;   /* sessions of the re-run: enough for every figure, at least the contract's; see too_few */
-  bool too_few;     /* the sealed result has too few sessions for a decision, however long the re-run */
-  const char *why;  /* in words, what the plan can decide */
+  size_t planned;  /* sessions of the re-run: enough for every figure, at least the contract's; see too_few */
+  bool too_few;    /* the sealed result has too few sessions for a decision, however long the re-run */
+  const char *why; /* in words, what the plan can decide */
   enum decision decision;
 };
 

@@ -168,10 +168,13 @@ static int decide_once(struct generator *g, double sd, size_t n_a, size_t n_b, s
       square += x * x;
     }
     size_t n = n_b;
-    if (estimated) n = compare_plan(compare_deviation_bound(sqrt((square - (double)n_a * mean * mean) / (double)(n_a - 1)), n_a, 0.8), n_a, DECIDED_MOST, 0.05, confidence, paid, 1 - 0.1 / (double)n_figures);
+    if (estimated)
+      n = compare_plan(compare_deviation_bound(sqrt((square - (double)n_a * mean * mean) / (double)(n_a - 1)), n_a, 0.8), n_a, DECIDED_MOST,
+                       0.05, confidence, paid, 1 - 0.1 / (double)n_figures);
     if (n == 0) return -1; /* said beforehand: the sealed result has too few sessions */
     for (size_t i = 0; i < n; i++) b[i] = exp((f == 0 ? shift : 0) + sd * generate_normal(g));
-    struct comparison same = compare_sessions(b, n, a, n_a, false, 0.05, confidence), far = compare_sessions(b, n, a, n_a, false, 0.05, paid);
+    struct comparison same = compare_sessions(b, n, a, n_a, false, 0.05, confidence),
+                      far = compare_sessions(b, n, a, n_a, false, 0.05, paid);
     all_same = all_same && (same.verdict == VERDICT_SAME || same.verdict == VERDICT_DIFFERENT_WITHIN);
     beyond = beyond || far.verdict == VERDICT_DIFFERENT_BEYOND;
   }
@@ -183,7 +186,8 @@ static void study_decision(double sd, size_t n_a, size_t n_figures, bool estimat
   struct generator g;
   size_t n_b = compare_plan(sd, n_a, DECIDED_MOST, 0.05, 0.95, 1 - 0.05 / (double)n_figures, 1 - 0.1 / (double)n_figures);
   if (n_b == 0 && !estimated) {
-    (void)printf("  sessions vary by %4.1f %%, %2zu sealed, %zu figure%s: no re-run would decide, and the plan says so\n", 100 * sd, n_a, n_figures, n_figures == 1 ? " " : "s");
+    (void)printf("  sessions vary by %4.1f %%, %2zu sealed, %zu figure%s: no re-run would decide, and the plan says so\n", 100 * sd, n_a,
+                 n_figures, n_figures == 1 ? " " : "s");
     return;
   }
   double share[2][3] = {{0}}, n_refused = 0;
@@ -197,9 +201,10 @@ static void study_decision(double sd, size_t n_a, size_t n_figures, bool estimat
     }
     for (int k = 0; k < 3; k++) share[changed][k] = n_given > 0 ? (double)counts[k] / n_given : NAN;
   }
-  bool good = at_least(share[0][0], 0.9, replications) && at_least(1 - share[0][1], 0.95, replications) && at_least(share[1][1], 0.9, replications) &&
-              at_least(1 - share[1][0], 0.95, replications);
-  (void)printf("  sessions vary by %4.1f %%, %2zu sealed, %2zu again, %zu figure%s: unchanged: reproduced %.3f, not %.3f; changed by 2.5 margins: not reproduced "
+  bool good = at_least(share[0][0], 0.9, replications) && at_least(1 - share[0][1], 0.95, replications) &&
+              at_least(share[1][1], 0.9, replications) && at_least(1 - share[1][0], 0.95, replications);
+  (void)printf("  sessions vary by %4.1f %%, %2zu sealed, %2zu again, %zu figure%s: unchanged: reproduced %.3f, not %.3f; changed by 2.5 "
+               "margins: not reproduced "
                "%.3f, reproduced %.3f  ",
                100 * sd, n_a, n_b, n_figures, n_figures == 1 ? " " : "s", share[0][0], share[0][1], share[1][1], share[1][0]);
   if (!estimated) (void)printf("%s\n", verdict(good));

@@ -1,0 +1,80 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/command.h"
+#include "cli/ledger_file.h"
+#include "report/audit_report.h"
+
+static const struct option_spec options[] = {
+    {"figures", "FILE", "what `show --json` once printed of the bundle: held against what the rows give"},
+    {"ledger", "LEDGER", "of a bundle: what the ledger says of it (default: LYNXBENCH_LEDGER)"},
+    {"html", "FILE", "the audit as a page, to attach"},
+    {"json", NULL, "the audit as JSON"}};
+
+enum { FIGURES_MAX = 64 << 20 };
+
+/* A ledger is an SQLite file of its own kind, or no file at all (a server's address). */
+static bool is_ledger(const char *path) {
+  char head[72] = "";
+  FILE *file = fopen(path, "re");
+  size_t n = file != NULL ? fread(head, 1, sizeof head, file) : 0;
+  if (file != NULL) (void)fclose(file); /* it was read */
+  if (file == NULL) return strstr(path, "://") != NULL;
+  return n == sizeof head && memcmp(head + 68, "LYNL", 4) == 0; /* SQLite's application id */
+}
+
+static int print(const struct arguments *arguments, const struct audit *audit) {
+  struct buffer out;
+  char now[40];
+  buffer_init(&out, 64 << 20);
+  bool good = arguments->option[3] != NULL ? json_audit(audit, &out) : text_audit(audit, color_wanted(stdout), &out);
+  good = write_buffer(NULL, &out) && good;
+  buffer_clear(&out);
+  if (arguments->option[2] != NULL)
+    good = html_audit(audit, clock_text(now, clock_system.realtime_ns(clock_system.context)), &out) &&
+           write_buffer(arguments->option[2], &out) && good;
+  buffer_release(&out);
+  return !good ? EXIT_CONDITIONS : audit->n_failed > 0 ? EXIT_DOES_NOT_HOLD : EXIT_HOLDS;
+}
+
+static int run(const struct arguments *arguments) {
+  const char *path = arguments->positional[0], *address = ledger_file_address(arguments->option[1]);
+  struct audit audit;
+  struct ledger_file ledger = {.ledger = NULL};
+  struct buffer figures;
+  buffer_init(&figures, FIGURES_MAX);
+  if (is_ledger(path)) {
+    if (!ledger_file_open(path, false, &ledger)) return EXIT_DOES_NOT_HOLD; /* it was told why: altered, rolled back, forked */
+    audit_ledger(ledger.ledger, path, &audit);
+  } else {
+    if (address != NULL && !ledger_file_open(address, false, &ledger)) return EXIT_WRONG_INPUT;
+    if (arguments->option[0] != NULL && !read_file(arguments->option[0], FIGURES_MAX, &figures)) {
+      ledger_file_close(&ledger);
+      return EXIT_WRONG_INPUT;
+    }
+    const struct audit_bundle_request request = {
+        .path = path, .figures = {figures.data != NULL ? figures.data : "", figures.length}, .ledger = ledger.ledger};
+    audit_bundle(&request, &audit);
+  }
+  int code = print(arguments, &audit);
+  audit_release(&audit);
+  buffer_release(&figures);
+  ledger_file_close(&ledger);
+  return code;
+}
+
+const struct command command_audit = {
+    .name = "audit",
+    .summary = "what a bundle or a ledger shows by itself, offline, and what it cannot show",
+    .usage = "BUNDLE-OR-LEDGER",
+    .least = 1,
+    .most = 1,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details = "Of a bundle: digests and seal, the contract's digest, every figure recomputed from the raw rows, times and totals held\n"
+               "against one another, the contract's rules applied anew; with a ledger, the signature, the proof that it stands there,\n"
+               "agreement, verifications, contests. Of a ledger: every entry's hash, signature and admission, the whole tree, its\n"
+               "checkpoint. Exits with 1 where a check fails. What could not be established is listed as such.",
+    .example = "build/lynxbench run examples/null.yaml --out /tmp/a.lynx --quiet; build/lynxbench audit /tmp/a.lynx",
+    .run = run};

@@ -1,0 +1,483 @@
+#include "verify/audit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/blob.h"
+#include "load/events.h"
+#include "load/schedule.h"
+#include "result/arrivals.h"
+#include "result/claim.h"
+#include "verify/bundle_standing.h"
+
+const char *audit_verdict_text(enum audit_verdict verdict) {
+  static const char *const texts[] = {[AUDIT_PASSED] = "passed", [AUDIT_FAILED] = "FAILED", [AUDIT_NOT_ESTABLISHED] = "not established"};
+  return texts[verdict];
+}
+
+void audit_add(struct audit *audit, enum audit_verdict verdict, const char *name, const char *text) {
+  struct audit_check *grown = arena_alloc(&audit->arena, audit->n_checks + 1, sizeof *grown);
+  if (audit->n_checks > 0) memcpy(grown, audit->checks, audit->n_checks * sizeof *grown);
+  audit->checks = grown;
+  grown[audit->n_checks++] = (struct audit_check){name, arena_copy(&audit->arena, text), verdict};
+  audit->n_passed += verdict == AUDIT_PASSED;
+  audit->n_failed += verdict == AUDIT_FAILED;
+  audit->n_not_established += verdict == AUDIT_NOT_ESTABLISHED;
+}
+
+void audit_release(struct audit *audit) {
+  arena_release(&audit->arena);
+  *audit = (struct audit){.n_checks = 0};
+}
+
+/* --- a bundle: seal, contract, figures --- */
+
+static void check_seal(struct audit *a, const struct bundle_seal_info *seal) {
+  if (seal->root[0] == 0) audit_add(a, AUDIT_FAILED, "seal", "the bundle carries no seal: the run was cut off, or the seal was taken away");
+  else
+    audit_add(a, AUDIT_PASSED, "seal",
+              arena_printf(&a->arena, "every section's digest and the root %s are those of the rows as they stand; the run ended %s (%s)",
+                           seal->root, bundle_end_text(seal->end), seal->why));
+  if (seal->n_withheld > 0)
+    audit_add(a, AUDIT_NOT_ESTABLISHED, "withheld",
+              arena_printf(&a->arena, "%d section%s withheld (%s): the digests stand, what they were of cannot be examined",
+                           seal->n_withheld, seal->n_withheld == 1 ? " is" : "s are", seal->withheld));
+}
+
+static void check_contract(struct audit *a, struct bundle *bundle, const struct result *r) {
+  const char *claimed = bundle_meta(bundle, "contract_digest");
+  if (claimed == NULL || strcmp(claimed, r->contract_digest) != 0)
+    audit_add(a, AUDIT_FAILED, "contract",
+              arena_printf(&a->arena, "the contract's words have the digest %.16s, the record says %.16s", r->contract_digest,
+                           claimed != NULL ? claimed : "nothing"));
+  else
+    audit_add(a, AUDIT_PASSED, "contract",
+              arena_printf(&a->arena, "the contract '%s' is in the record, with its digest %s; grade %s (A: nothing is left unstated)",
+                           r->contract.name, r->contract_digest, grade_text(r->grade)));
+}
+
+static void check_figures(struct audit *a, const struct result *r, struct bytes published) {
+  struct buffer own;
+  int64_t n_counted = 0;
+  for (size_t i = 0; i < r->n_precisions; i++) n_counted += r->precisions[i].n_counted;
+  buffer_init(&own, 64 << 20);
+  bool good = result_write(r, &own);
+  while (published.length > 0 && (published.ptr[published.length - 1] == '\n' || published.ptr[published.length - 1] == ' '))
+    published.length--;
+  while (good && own.length > 0 && own.data[own.length - 1] == '\n') own.length--;
+  const char *what = arena_printf(&a->arena, "every figure was recomputed from %" PRId64 " counted requests", n_counted);
+  if (published.length == 0)
+    audit_add(a, AUDIT_PASSED, "figures", arena_printf(&a->arena, "%s; none was handed in to hold against them (--figures)", what));
+  else if (good && own.length == published.length && memcmp(own.data, published.ptr, own.length) == 0)
+    audit_add(a, AUDIT_PASSED, "figures", arena_printf(&a->arena, "%s, and are those that were published, byte for byte", what));
+  else {
+    size_t at = 0;
+    while (good && at < own.length && at < published.length && own.data[at] == published.ptr[at]) at++;
+    size_t from = at > 60 ? at - 60 : 0;
+    char ours[128], theirs[128];
+    audit_add(a, AUDIT_FAILED, "figures",
+              arena_printf(&a->arena, "%s, and are not those that were published: byte %zu: the rows give '...%s', published is '...%s'",
+                           what, at, text_sanitise(ours, 100, own.data + from, own.length - from),
+                           text_sanitise(theirs, 100, published.ptr + from, published.length > from ? published.length - from : 0)));
+  }
+  buffer_release(&own);
+}
+
+/* --- times and totals --- */
+
+struct plausibility {
+  struct audit *audit;
+  struct bundle *bundle;
+  const struct contract *contract;
+  int64_t n_requests, n_tokens, n_events;
+  int64_t n_before, n_tokens_wrong, n_outside; /* out of order; totals that contradict; events outside their request */
+  int64_t first_bad;                           /* a request of the kind that failed; -1 */
+  int64_t session, window_ns;
+  struct arrival {
+    int64_t id, at_ns;
+  } * scheduled;
+  size_t n_scheduled, n_schedules_same, n_schedules_other, n_schedules_unknown;
+  int64_t session_end_ns;
+  int64_t n_sessions, n_overlapping;
+  struct lynx_error *error;
+};
+
+static bool in_order(const struct bundle_request *r) {
+  const int64_t times[] = {r->scheduled_ns, r->issued_ns, r->written_ns, r->first_byte_ns, r->first_token_ns, r->last_token_ns, r->end_ns};
+  int64_t before = INT64_MIN;
+  for (size_t i = 0; i < LYNX_COUNT(times); i++) {
+    if (times[i] < 0) continue; /* it did not come about */
+    if (times[i] < before) return false;
+    before = times[i];
+  }
+  return true;
+}
+
+static enum lynx_status take_request(void *context, const struct bundle_request *r) {
+  struct plausibility *p = context;
+  struct events_reader reader;
+  struct answer_event event;
+  int64_t n_text = 0, last_text_ns = -1, first_text_ns = -1;
+  int more;
+  p->n_requests++;
+  bool before = !in_order(r), outside = false;
+  events_begin(&reader, r->events, r->events_length);
+  while ((more = events_next(&reader, &event)) == 1) {
+    p->n_events++;
+    if (event.carries_text) {
+      n_text++;
+      if (first_text_ns < 0) first_text_ns = event.at_ns;
+      last_text_ns = event.at_ns;
+    }
+  }
+  outside = more < 0 || (last_text_ns >= 0 && r->written_ns >= 0 && r->end_ns >= 0 && r->written_ns + last_text_ns > r->end_ns) ||
+            (first_text_ns >= 0 && r->first_byte_ns >= 0 && r->written_ns + first_text_ns < r->first_byte_ns);
+  bool wrong = (r->n_text_events >= 0 && r->events_length > 0 && n_text != r->n_text_events) ||
+               (strcmp(r->outcome, "ok") == 0 && r->output_tokens > 0 && r->n_text_events == 0 && r->first_token_ns >= 0);
+  if (r->output_tokens > 0) p->n_tokens += r->output_tokens;
+  p->n_before += before;
+  p->n_outside += outside;
+  p->n_tokens_wrong += wrong;
+  if ((before || outside || wrong) && p->first_bad < 0) p->first_bad = r->id;
+  p->scheduled = xgrow(p->scheduled, p->n_scheduled + 1, sizeof *p->scheduled);
+  p->scheduled[p->n_scheduled].id = r->id;
+  p->scheduled[p->n_scheduled++].at_ns = r->scheduled_ns;
+  return LYNX_OK;
+}
+
+/* In an open loop, what was to be sent when was fixed before the first request: it is made anew from the contract and the session's seed,
+ * and the rows must be it: every arrival of the counted window, at its time. */
+static void check_schedule(struct plausibility *p, const struct bundle_session *s) {
+  const struct contract *c = p->contract;
+  const struct arrivals_session session = {(enum load_kind)c->regime.load, s->rate_per_s, s->warm_up_ns, s->counted_ns, s->seed};
+  struct schedule_plan plan;
+  struct schedule schedule;
+  char digest[DIGEST_HEX];
+  bool of_contract = strcmp(s->purpose, "measure") == 0 || strcmp(s->purpose, "search") == 0 || strcmp(s->purpose, "certify") == 0;
+  if (strcmp(s->status, "complete") != 0 || !of_contract || !arrivals_plan(c, &session, &plan) ||
+      schedule_make(&schedule, &plan, NULL) != LYNX_OK) {
+    p->n_schedules_unknown++;
+    return;
+  }
+  bool same = strcmp(schedule_digest(&schedule, digest), s->schedule_digest) == 0;
+  size_t n_counted = 0, n_there = 0;
+  for (size_t i = 0; i < schedule.n_arrivals; i++)
+    n_counted += schedule.at_ns[i] >= s->warm_up_ns && schedule.at_ns[i] < s->warm_up_ns + s->counted_ns;
+  for (size_t i = 0; i < p->n_scheduled && same; i++) {
+    int64_t id = p->scheduled[i].id, at = p->scheduled[i].at_ns;
+    same = id >= 0 && (size_t)id < schedule.n_arrivals && schedule.at_ns[id] == at;
+    n_there += at >= s->warm_up_ns && at < s->warm_up_ns + s->counted_ns;
+  }
+  *(same && n_there == n_counted ? &p->n_schedules_same : &p->n_schedules_other) += 1;
+  schedule_release(&schedule);
+}
+
+static enum lynx_status take_session(void *context, const struct bundle_session *s) {
+  struct plausibility *p = context;
+  p->n_sessions++;
+  p->n_scheduled = 0;
+  int64_t start_ns = s->start_realtime_ns;
+  p->n_overlapping += start_ns < p->session_end_ns;
+  if (strcmp(s->status, "complete") == 0 && start_ns < INT64_MAX / 2)
+    p->session_end_ns = start_ns + s->warm_up_ns / 2; /* it lasted longer than that */
+  enum lynx_status status = bundle_each_request(p->bundle, s->id, take_request, p, p->error);
+  if (status == LYNX_OK) check_schedule(p, s);
+  return status;
+}
+
+static void check_plausibility(struct audit *a, struct bundle *bundle, const struct contract *contract) {
+  struct lynx_error error = {0};
+  struct plausibility p = {.audit = a, .bundle = bundle, .contract = contract, .first_bad = -1, .error = &error};
+  if (bundle_each_session(bundle, take_session, &p, &error) != LYNX_OK) audit_add(a, AUDIT_FAILED, "rows", error.message);
+  else if (p.n_before + p.n_outside + p.n_tokens_wrong > 0)
+    audit_add(a, AUDIT_FAILED, "times",
+              arena_printf(&a->arena,
+                           "of %" PRId64 " requests, %" PRId64
+                           " have times out of order (scheduled, sent, written, first byte, first token, end), %" PRId64
+                           " have events outside the request, %" PRId64
+                           " have totals that contradict their events; the first is request %" PRId64,
+                           p.n_requests, p.n_before, p.n_outside, p.n_tokens_wrong, p.first_bad));
+  else
+    audit_add(a, AUDIT_PASSED, "times",
+              arena_printf(&a->arena,
+                           "in all %" PRId64 " requests (%" PRId64 " events, %" PRId64
+                           " tokens) no token precedes its request, times stand in order, totals are those of the events",
+                           p.n_requests, p.n_events, p.n_tokens));
+  if (p.n_overlapping > 0)
+    audit_add(a, AUDIT_FAILED, "sessions",
+              arena_printf(&a->arena, "%" PRId64 " of %" PRId64 " sessions begin before the one before them was over", p.n_overlapping,
+                           p.n_sessions));
+  else
+    audit_add(a, AUDIT_PASSED, "sessions", arena_printf(&a->arena, "%" PRId64 " sessions, one after the other by the clock", p.n_sessions));
+  if (p.n_schedules_other > 0)
+    audit_add(a, AUDIT_FAILED, "schedule",
+              arena_printf(&a->arena,
+                           "in %zu sessions the requests are not those of the schedule that the contract and the seed fix: rows are "
+                           "missing, were added or moved",
+                           p.n_schedules_other));
+  else if (p.n_schedules_same > 0)
+    audit_add(a, AUDIT_PASSED, "schedule",
+              arena_printf(&a->arena, "in %zu sessions the requests are those that the contract and the seed fix, made anew here",
+                           p.n_schedules_same));
+  else
+    audit_add(a, AUDIT_NOT_ESTABLISHED, "schedule",
+              "no session had arrivals that the contract and a seed fix (closed loops have none, replays come out of a file): that no "
+              "request was left out rests on the seal alone");
+  free(p.scheduled);
+}
+
+/* --- rules --- */
+
+static void check_rules(struct audit *a, struct result *r) {
+  for (size_t i = 0; i < r->n_precisions; i++) {
+    struct claim claim;
+    claim_build(r, i, &claim);
+    if (r->precisions[i].unavailable) continue;
+    if (claim.sentence != NULL) audit_add(a, AUDIT_PASSED, "claim", claim.sentence);
+    for (size_t k = 0; k < claim.n_reasons; k++)
+      audit_add(a, AUDIT_FAILED, "claim",
+                arena_printf(&a->arena, "%s: by the contract's own rules no claim can be made: %s", claim.precision, claim.reasons[k]));
+    for (size_t k = 0; k < claim.n_caveats; k++)
+      audit_add(a, AUDIT_NOT_ESTABLISHED, "claim", arena_printf(&a->arena, "%s: %s", claim.precision, claim.caveats[k]));
+  }
+  for (size_t i = 0; i < r->n_departures; i++)
+    audit_add(a, AUDIT_FAILED, "executor", arena_printf(&a->arena, "out of contract: %s", r->departures[i]));
+  for (size_t i = 0; i < r->n_changed; i++)
+    audit_add(a, AUDIT_FAILED, "executor", arena_printf(&a->arena, "changed between start and end: %s", r->changed[i]));
+  for (size_t i = 0; i < r->n_conditions; i++) audit_add(a, AUDIT_FAILED, "conditions", r->conditions[i]);
+  for (size_t i = 0; i < r->n_holes; i++)
+    audit_add(a, AUDIT_NOT_ESTABLISHED, "executor", arena_printf(&a->arena, "not captured: %s", r->holes[i]));
+  if (r->n_departures + r->n_changed == 0)
+    audit_add(a, AUDIT_PASSED, "executor", "what was captured is within the contract's bounds, and was the same at the end");
+}
+
+/* --- the ledger's word --- */
+
+struct found_entry {
+  struct ledger *ledger;
+  struct audit *audit;
+  bool found;
+  uint8_t file[DIGEST_BYTES];
+  uint64_t index;
+  uint8_t leaf[DIGEST_BYTES];
+};
+
+static bool take_bundle_entry(void *context, const struct ledger_entry *entry, const char *subject) {
+  struct found_entry *f = context;
+  const uint8_t *file = statement_subject_named(&entry->statement, "file");
+  if (strcmp(entry->statement.kind, "bundle") != 0 || strcmp(subject, "bundle") != 0 || file == NULL) return true;
+  f->found = true;
+  f->index = entry->index;
+  memcpy(f->file, file, DIGEST_BYTES);
+  memcpy(f->leaf, entry->leaf, DIGEST_BYTES);
+  struct lynx_error error = {0};
+  bool signature = ledger_accepts(ledger_policy(f->ledger), entry->bytes, &error) == LYNX_OK;
+  audit_add(f->audit, signature ? AUDIT_PASSED : AUDIT_FAILED, "signature",
+            signature ? arena_printf(&f->audit->arena, "the bundle is signed by %s, in entry %" PRIu64, entry->signer, entry->index)
+                      : error.message);
+  return false;
+}
+
+static void check_inclusion(struct audit *a, struct ledger *ledger, const struct found_entry *f) {
+  struct buffer proof, vouched;
+  struct checkpoint checkpoint;
+  struct lynx_error error = {0}, none = {0};
+  uint64_t index = 0, time_s = 0;
+  buffer_init(&proof, NOTE_MAX);
+  buffer_init(&vouched, NOTE_MAX);
+  bool good = ledger_proof_text(ledger, f->index, &proof, &error) == LYNX_OK &&
+              ledger_proof_check((struct bytes){proof.data, proof.length}, &ledger_policy(ledger)->log, f->leaf, &checkpoint, &index,
+                                 &error) == LYNX_OK;
+  audit_add(a, good ? AUDIT_PASSED : AUDIT_FAILED, "inclusion",
+            good ? arena_printf(&a->arena, "entry %" PRIu64 " is in the tree of %" PRIu64 " entries that %s signed", index, checkpoint.size,
+                                checkpoint.origin)
+                 : error.message);
+  if (ledger_vouched_checkpoint(ledger, &vouched, &checkpoint, &time_s, &none) == LYNX_OK && checkpoint.size > f->index)
+    audit_add(a, AUDIT_PASSED, "witnesses",
+              arena_printf(&a->arena, "a quorum of %" PRId64 " cosigned the tree of %" PRIu64 " entries, with this one",
+                           ledger_policy(ledger)->quorum, checkpoint.size));
+  else
+    audit_add(
+        a, AUDIT_NOT_ESTABLISHED, "witnesses",
+        "no quorum of witnesses cosigned a tree with this entry: that its keeper shows everybody the same history is the keeper's word");
+  buffer_release(&proof);
+  buffer_release(&vouched);
+}
+
+static void check_file(struct audit *a, const char *path, const struct found_entry *f) {
+  uint8_t digest[DIGEST_BYTES];
+  int64_t length;
+  struct lynx_error error = {0};
+  if (blob_digest_file(path, digest, &length, &error) != LYNX_OK) audit_add(a, AUDIT_FAILED, "file", error.message);
+  else if (memcmp(digest, f->file, DIGEST_BYTES) == 0)
+    audit_add(a, AUDIT_PASSED, "file", "the file is, byte for byte, the one that was recorded");
+  else
+    audit_add(a, AUDIT_NOT_ESTABLISHED, "file",
+              "the file's bytes are not those that were recorded, its rows are: a section was withheld, or SQLite wrote the file anew");
+}
+
+static void check_standing(struct audit *a, struct ledger *ledger, struct bundle *bundle, const struct result *r) {
+  struct standing s;
+  struct lynx_error error = {0};
+  if (bundle_standing(ledger, bundle, r, &s, &error) != LYNX_OK) {
+    audit_add(a, AUDIT_FAILED, "standing", error.message);
+    return;
+  }
+  bool agreed = s.agreement == AGREEMENT_BY_ORDER || s.agreement == AGREEMENT_WITNESSED;
+  audit_add(a,
+            agreed                            ? AUDIT_PASSED
+            : s.agreement == AGREEMENT_NOBODY ? AUDIT_NOT_ESTABLISHED
+                                              : AUDIT_FAILED,
+            "agreement", arena_printf(&a->arena, "the contract %s", agreement_text(s.agreement)));
+  for (size_t i = 0; i < s.n_missing; i++)
+    audit_add(a, AUDIT_FAILED, "agreement", arena_printf(&a->arena, "%s did not sign before the run's intent", s.missing[i]));
+  for (size_t i = 0; i < s.n_signatures; i++)
+    if (s.signatures[i].reservation[0] != 0)
+      audit_add(a, AUDIT_NOT_ESTABLISHED, "agreement",
+                arena_printf(&a->arena, "%s signed with a reservation: %s", s.signatures[i].team, s.signatures[i].reservation));
+  audit_add(a, s.n_abandoned == 0 && s.n_started > 0 ? AUDIT_PASSED : AUDIT_NOT_ESTABLISHED, "runs",
+            arena_printf(&a->arena, "%zu runs of the contract were started, %zu sealed, %zu abandoned%s", s.n_started, s.n_sealed,
+                         s.n_abandoned,
+                         s.n_abandoned > 0  ? ": what those would have shown is not known"
+                         : s.n_started == 0 ? ": this run's intent was not recorded beforehand"
+                                            : ""));
+  if (s.n_open > 0) audit_add(a, AUDIT_NOT_ESTABLISHED, "contests", arena_printf(&a->arena, "%zu contests are open", s.n_open));
+  audit_add(a,
+            s.n_not_reproduced > 0 ? AUDIT_FAILED
+            : s.n_reproduced > 0   ? AUDIT_PASSED
+                                   : AUDIT_NOT_ESTABLISHED,
+            "verifications",
+            arena_printf(&a->arena, "reproduced by %zu, not reproduced by %zu, inconclusive %zu", s.n_reproduced, s.n_not_reproduced,
+                         s.n_inconclusive));
+  standing_release(&s);
+}
+
+static void check_ledger(struct audit *a, const struct audit_bundle_request *request, struct bundle *bundle, const struct result *r) {
+  struct found_entry f = {.ledger = request->ledger, .audit = a};
+  struct lynx_error error = {0};
+  uint8_t root[DIGEST_BYTES];
+  if (request->ledger == NULL) {
+    audit_add(a, AUDIT_NOT_ESTABLISHED, "signature",
+              "who sealed it, and when: no ledger was asked (--ledger). An unsigned bundle can be altered and sealed anew by anybody, and "
+              "all of the above would still pass");
+    return;
+  }
+  if (!hex_decode(r->seal.root, root, DIGEST_BYTES)) return; /* told: there is no seal */
+  if (ledger_each_mention(request->ledger, root, take_bundle_entry, &f, &error) != LYNX_OK)
+    audit_add(a, AUDIT_FAILED, "ledger", error.message);
+  else if (!f.found)
+    audit_add(a, AUDIT_FAILED, "ledger",
+              arena_printf(&a->arena, "no entry of %s speaks of this bundle: it was never recorded, or altered and sealed anew",
+                           ledger_policy(request->ledger)->origin));
+  else {
+    check_inclusion(a, request->ledger, &f);
+    check_file(a, request->path, &f);
+  }
+  check_standing(a, request->ledger, bundle, r);
+}
+
+void audit_bundle(const struct audit_bundle_request *request, struct audit *ret) {
+  struct bundle *bundle = NULL;
+  struct bundle_seal_info seal;
+  struct result result;
+  struct lynx_error error = {0};
+  char text[1100];
+  *ret = (struct audit){.subject = request->path};
+  enum lynx_status status = bundle_open(request->path, &bundle, &seal, &error);
+  if (status == LYNX_OK) {
+    check_seal(ret, &seal);
+    status = result_compute(bundle, &seal, &result, &error);
+  }
+  if (status != LYNX_OK) {
+    lynx_error_text(&error, text, sizeof text);
+    audit_add(ret, AUDIT_FAILED, bundle == NULL ? "seal" : "figures", text);
+    bundle_close(bundle);
+    return;
+  }
+  check_contract(ret, bundle, &result);
+  check_figures(ret, &result, request->figures);
+  check_plausibility(ret, bundle, &result.contract);
+  check_rules(ret, &result);
+  check_ledger(ret, request, bundle, &result);
+  audit_add(ret, AUDIT_NOT_ESTABLISHED, "the world",
+            "that what is recorded took place as recorded: a record shows that it is consistent, and since when it stands; a re-run "
+            "(`lynxbench verify`) shows more");
+  result_release(&result);
+  bundle_close(bundle);
+}
+
+/* --- a ledger --- */
+
+struct walk {
+  struct ledger *ledger;
+  struct audit *audit;
+  uint64_t n_bundles, n_missing, n_contracts, n_contracts_wrong, n_intents, n_contests;
+};
+
+static bool take_entry(void *context, const struct ledger_entry *entry, const char *subject) {
+  struct walk *w = context;
+  (void)subject;
+  if (strcmp(entry->statement.kind, "bundle") == 0) {
+    w->n_bundles++;
+    w->n_missing += !blob_known(ledger_store(w->ledger), statement_subject_named(&entry->statement, "file"));
+  }
+  if (strcmp(entry->statement.kind, "contract") == 0) {
+    struct arena arena = {0};
+    struct contract contract;
+    struct problem_list problems;
+    char hex[DIGEST_HEX], wanted[DIGEST_HEX];
+    const char *text = json_get_text(entry->statement.predicate, "text", "");
+    bool good = contract_parse(text, strlen(text), &arena, &contract, &problems) == LYNX_OK;
+    if (good) contract_digest(&contract, hex);
+    w->n_contracts++;
+    w->n_contracts_wrong += !good || strcmp(hex, digest_hex(statement_subject_named(&entry->statement, "contract"), wanted)) != 0;
+    arena_release(&arena);
+  }
+  w->n_intents += strcmp(entry->statement.kind, "intent") == 0;
+  w->n_contests += strcmp(entry->statement.kind, "contest") == 0;
+  return true;
+}
+
+void audit_ledger(struct ledger *ledger, const char *address, struct audit *ret) {
+  struct ledger_audit tree;
+  struct lynx_error error = {0}, walking = {0}, none = {0};
+  struct walk w = {.ledger = ledger, .audit = ret};
+  struct buffer note;
+  struct checkpoint vouched;
+  uint64_t time_s;
+  char text[1100];
+  *ret = (struct audit){.subject = address};
+  if (ledger_audit(ledger, true, &tree, &error) != LYNX_OK) {
+    lynx_error_text(&error, text, sizeof text);
+    audit_add(ret, AUDIT_FAILED, "tree", text);
+    return;
+  }
+  audit_add(ret, AUDIT_PASSED, "tree",
+            arena_printf(&ret->arena,
+                         "%" PRIu64 " entries give the tree that %s signed; every kept hash (%" PRIu64 ") is that of its entries",
+                         tree.n_entries, tree.checkpoint.origin, tree.n_hashes));
+  audit_add(
+      ret, AUDIT_PASSED, "signatures",
+      arena_printf(
+          &ret->arena,
+          "every entry is signed by a team that the policy of its time admitted; every change of policy by an admin of the one before"));
+  if (ledger_each_entry(ledger, 0, take_entry, &w, &walking) != LYNX_OK) audit_add(ret, AUDIT_FAILED, "entries", walking.message);
+  audit_add(ret, w.n_contracts_wrong == 0 ? AUDIT_PASSED : AUDIT_FAILED, "contracts",
+            arena_printf(&ret->arena, "%" PRIu64 " contracts; the words of %" PRIu64 " do not have the digest they are entered under",
+                         w.n_contracts, w.n_contracts_wrong));
+  audit_add(ret, w.n_missing == 0 ? AUDIT_PASSED : AUDIT_NOT_ESTABLISHED, "bundles",
+            arena_printf(&ret->arena, "%" PRIu64 " bundles; the files of %" PRIu64 " are not kept here; %" PRIu64 " runs were started",
+                         w.n_bundles, w.n_missing, w.n_intents));
+  buffer_init(&note, NOTE_MAX);
+  if (ledger_vouched_checkpoint(ledger, &note, &vouched, &time_s, &none) == LYNX_OK)
+    audit_add(ret, vouched.size == tree.n_entries ? AUDIT_PASSED : AUDIT_NOT_ESTABLISHED, "witnesses",
+              arena_printf(&ret->arena, "a quorum of %" PRId64 " cosigned the first %" PRIu64 " entries", ledger_policy(ledger)->quorum,
+                           vouched.size));
+  else
+    audit_add(ret, AUDIT_NOT_ESTABLISHED, "witnesses",
+              "no quorum of witnesses cosigned a checkpoint: who keeps the log and its key could show others another history, or write a "
+              "new one");
+  buffer_release(&note);
+}

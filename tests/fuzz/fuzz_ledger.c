@@ -1,0 +1,71 @@
+/* What comes out of ledgers of others: notes, keys, envelopes, statements, policies, proofs. First byte: which. What is read and written
+ * again is the same. */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/ledger.h"
+#include "tests/fuzz/holds.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void try_note(struct bytes bytes) {
+  struct note note;
+  struct checkpoint checkpoint, again;
+  struct lynx_error error = {0};
+  struct buffer text;
+  if (note_parse(bytes, &note, &error) != LYNX_OK || checkpoint_parse(note.text, &checkpoint, &error) != LYNX_OK) return;
+  buffer_init(&text, NOTE_MAX);
+  if (checkpoint_text(&checkpoint, &text)) {
+    HOLDS(checkpoint_parse((struct bytes){text.data, text.length}, &again, &error) == LYNX_OK);
+    HOLDS(again.size == checkpoint.size && memcmp(again.root, checkpoint.root, DIGEST_BYTES) == 0);
+  }
+  buffer_release(&text);
+}
+
+static void try_key(struct bytes bytes) {
+  struct note_key key, again;
+  struct lynx_error error = {0};
+  char text[NOTE_KEY_TEXT_MAX], *copy = strndup(bytes.ptr, bytes.length);
+  if (copy != NULL && note_key_parse(copy, &key, &error) == LYNX_OK)
+    HOLDS(note_key_parse(note_key_text(&key, text), &again, &error) == LYNX_OK && memcmp(&key, &again, sizeof key) == 0);
+  free(copy);
+}
+
+static void try_envelope(struct bytes bytes) {
+  struct arena arena = {0};
+  struct envelope envelope;
+  struct statement statement = {0};
+  struct policy *policy = calloc(1, sizeof *policy);
+  struct lynx_error error = {0};
+  if (policy != NULL && envelope_parse(bytes, &arena, &envelope, &error) == LYNX_OK) {
+    (void)envelope_plain(bytes, &envelope);
+    if (statement_parse(&envelope, &arena, &statement, &error) == LYNX_OK && policy_parse(statement.predicate, policy, &error) == LYNX_OK)
+      HOLDS(policy->n_teams > 0);
+    if (ledger_accepts(policy, bytes, &error) == LYNX_OK) HOLDS(envelope_plain(bytes, &envelope));
+  }
+  statement_release(&statement);
+  arena_release(&arena);
+  free(policy);
+}
+
+static void try_proof(struct bytes bytes) {
+  static const uint8_t leaf[DIGEST_BYTES];
+  struct note_key log = {.name = "log", .type = NOTE_ED25519};
+  struct checkpoint checkpoint;
+  struct lynx_error error = {0};
+  uint64_t index;
+  HOLDS(ledger_proof_check(bytes, &log, leaf, &checkpoint, &index, &error) != LYNX_OK);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size == 0) return 0;
+  struct bytes bytes = {(const char *)data + 1, size - 1};
+  switch (data[0] & 3) {
+    case 0: try_note(bytes); break;
+    case 1: try_key(bytes); break;
+    case 2: try_envelope(bytes); break;
+    default: try_proof(bytes); break;
+  }
+  return 0;
+}
