@@ -53,6 +53,8 @@ bench: packages-test
 	@ninja -C $(BUILD)
 	@bench/instrument.sh $(BUILD)
 	@python3 bench/capture.py $(BUILD)
+	@ninja -C $(BUILD) bench/ledger
+	@$(BUILD)/bench/ledger 100000
 
 bench-peers: packages-bench
 	@$(MAKE) --no-print-directory build

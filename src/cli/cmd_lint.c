@@ -1,16 +1,19 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
 #include "drivers/dialect.h"
 #include "drivers/drivers.h"
+#include "report/verification_report.h"
 
 static const struct option_spec options[] = {{"json", NULL, "problems, grade and digest as JSON"},
                                              {"canonical", NULL, "print the canonical form instead, whose SHA-256 is the digest"},
                                              {"schema", NULL, "print the JSON Schema of contracts (CONTRACT may be left out)"},
                                              {"reference", NULL, "print the table of all fields, in Markdown"},
-                                             {"drivers", NULL, "print every driver with its options (workload.options), in Markdown"}};
+                                             {"drivers", NULL, "print every driver with its options (workload.options), in Markdown"},
+                                             {"like", "BUNDLE", "what a re-run could decide, if sessions vary as they did in this bundle"}};
 
 static void print_json(const struct contract_file *file, const char *digest) {
   static const char *const kinds[] = {[PROBLEM_ERROR] = "error", [PROBLEM_WARNING] = "warning", [PROBLEM_UNSTATED] = "unstated"};
@@ -88,6 +91,23 @@ static bool write_drivers(struct buffer *out) {
   return good;
 }
 
+/* Is the plan able to decide? Known variance is that of another run, of this contract or of one like it. */
+static int print_forecast(const struct contract *contract, const char *path) {
+  struct bundle_file like;
+  struct decision_report report;
+  struct buffer out;
+  if (!bundle_file_open(path, &like)) return EXIT_WRONG_INPUT;
+  decision_forecast(contract, &like.result, &report);
+  buffer_init(&out, 1 << 20);
+  (void)buffer_printf(&out, "a result of %lld sessions, verified: ", (long long)contract->method.sessions);
+  (void)text_verification(&report, NULL, color_wanted(stdout), &out);
+  int code = !write_buffer(NULL, &out) ? EXIT_CONDITIONS : report.too_few ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
+  buffer_release(&out);
+  decision_release(&report);
+  bundle_file_close(&like);
+  return code;
+}
+
 static int run(const struct arguments *arguments) {
   struct contract_file file;
   if (arguments->option[2] != NULL) return print_generated(contract_schema);
@@ -120,8 +140,9 @@ static int run(const struct arguments *arguments) {
                    n_unstated, n_unstated == 1 ? "" : "s", digest);
   }
   if (!valid && arguments->option[1] != NULL) contract_file_print_problems(&file, path, false, false, stderr);
+  int code = !valid ? EXIT_WRONG_INPUT : arguments->option[5] != NULL ? print_forecast(&file.contract, arguments->option[5]) : EXIT_HOLDS;
   contract_file_release(&file);
-  return valid ? EXIT_HOLDS : EXIT_WRONG_INPUT;
+  return code;
 }
 
 const struct command command_lint = {
@@ -133,6 +154,8 @@ const struct command command_lint = {
     .n_options = LYNX_COUNT(options),
     .details = "Errors and warnings name line, field, what was found and what is accepted. The grade says how much\n"
                "the contract leaves unstated: A nothing, B up to two things, C up to five, D more. The digest is the\n"
-               "contract's identity: comments, order and spelling do not change it, meaning does.",
+               "contract's identity: comments, order and spelling do not change it, meaning does.\n"
+               "--like BUNDLE tells whether a re-run could reproduce or refute a result of so many sessions at decision.margin (exit code 3\n"
+               "where it could not).",
     .example = "build/lynxbench lint examples/demo.yaml",
     .run = run};

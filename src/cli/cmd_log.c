@@ -46,13 +46,20 @@ static bool write_key_file(const char *path, const struct signing_key *key) {
 }
 
 static int create(const struct arguments *arguments) {
-  const char *address = arguments->positional[1], *slash = strrchr(address, '/');
+  const char *address = arguments->positional[1], *slash = strrchr(address, '/'), *own = getenv("LYNXBENCH_LOG_KEY");
+  bool remote = strstr(address, "://") != NULL;
   struct signer signer;
   struct signing_key *log_key = NULL;
   struct lynx_error error = {0};
   char path[4200], origin[NOTE_NAME_MAX];
   if (!team_key_wanted(option(arguments, "key"), "log", &signer)) return EXIT_WRONG_INPUT;
-  (void)snprintf(path, sizeof path, "%s.key", address);
+  if (remote && own == NULL) {
+    (void)fprintf(stderr, "lynxbench log: LYNXBENCH_LOG_KEY must name the file for the log's own key, which signs checkpoints: a database has no place beside it\n");
+    signing_key_release(signer.key);
+    return EXIT_WRONG_INPUT;
+  }
+  if (own != NULL) (void)snprintf(path, sizeof path, "%s", own);
+  else (void)snprintf(path, sizeof path, "%s.key", address);
   (void)snprintf(origin, sizeof origin, "%s",
                  option(arguments, "origin") != NULL ? option(arguments, "origin")
                  : slash != NULL                     ? slash + 1
@@ -70,7 +77,7 @@ static int create(const struct arguments *arguments) {
   }
   if (status == LYNX_OK) {
     code = EXIT_HOLDS;
-    (void)printf("%s: the ledger %s, of which %s is admin\n%s: the log's own key, which signs checkpoints: keep it beside the ledger\n"
+    (void)printf("%s: the ledger %s, of which %s is admin\n%s: the log's own key, which signs checkpoints: keep it where whoever writes can read it\n"
                  "next: lynxbench log policy %s --key %s --team OTHER.pub\n",
                  address, origin, signer.name, path, address, option(arguments, "key") != NULL ? option(arguments, "key") : "TEAM.key");
   } else if (error.status != LYNX_OK) code = report_error(&error);

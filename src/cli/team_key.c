@@ -26,10 +26,11 @@ bool team_key_passphrase(char ret[PASSPHRASE_MAX]) {
 static void read_name(const char *path, const struct buffer *text, char ret[NOTE_NAME_MAX]) {
   size_t n = sizeof name_line - 1;
   const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
-  if (text->length > n && strncmp(text->data, name_line, n) == 0) base = text->data + n;
+  bool named = text->data != NULL && text->length > n && strncmp(text->data, name_line, n) == 0;
+  if (named) base = text->data + n;
   (void)snprintf(ret, NOTE_NAME_MAX, "%s", base);
   ret[strcspn(ret, "\r\n")] = 0;
-  char *dot = base == text->data + n ? NULL : strrchr(ret, '.');
+  char *dot = named ? NULL : strrchr(ret, '.');
   if (dot != NULL && dot != ret) *dot = 0;
 }
 

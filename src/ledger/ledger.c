@@ -324,7 +324,7 @@ static enum lynx_status check_policy(const struct policy *now, const struct poli
   if (memcmp(statement_subject_named(statement, "policy"), digest, DIGEST_BYTES) != 0)
     return lynx_fail(error, LYNX_INPUT, "a policy that speaks of another subject");
   if (now->number == 0) return LYNX_OK; /* the first */
-  if (!signer->admin) return lynx_fail(error, LYNX_INPUT, "%s is no admin of this ledger: only they change its policy", signer->key.name);
+  if (signer == NULL || !signer->admin) return lynx_fail(error, LYNX_INPUT, "%s is no admin of this ledger: only they change its policy", signer != NULL ? signer->key.name : "nobody");
   if (ret->number != now->number + 1)
     return lynx_fail(error, LYNX_INPUT, "a policy numbered %" PRId64 " where %" PRId64 " is due: another change came first; do it again",
                      ret->number, now->number + 1);
@@ -364,10 +364,10 @@ static enum lynx_status admit(struct policy *policy, struct bytes bytes, struct 
                        "`lynxbench log policy`",
                        claimed);
   }
-  if (status == LYNX_OK && first && !ret->signer->admin)
+  if (status == LYNX_OK && first && (ret->signer == NULL || !ret->signer->admin))
     status = lynx_fail(error, LYNX_INPUT, "the first policy is signed by one of its admins");
   if (status == LYNX_OK && is_policy && !first) status = check_policy(policy, ret->signer, &ret->statement, &next, error);
-  if (status == LYNX_OK && is_policy) {
+  if (status == LYNX_OK && is_policy && ret->signer != NULL) {
     const char *name = ret->signer->key.name;
     name = arena_copy(arena, name);
     *policy = next;
@@ -582,7 +582,9 @@ static enum lynx_status check_withdrawal(struct ledger *l, const struct admissio
   struct arena arena = {0};
   struct ledger_entry entry = {0};
   uint64_t index;
-  enum lynx_status status = ledger_find(l, statement_subject_named(&a->statement, "entry"), &index, error);
+  const uint8_t *leaf = statement_subject_named(&a->statement, "entry");
+  lynx_assert(leaf != NULL && a->signer != NULL); /* admit saw to it */
+  enum lynx_status status = ledger_find(l, leaf, &index, error);
   if (status == LYNX_OK) status = ledger_read_entry(l, index, &arena, &entry, error);
   if (status == LYNX_OK && (strcmp(entry.statement.kind, "contest") != 0 || strcmp(entry.signer, a->signer->key.name) != 0))
     status = lynx_fail(error, LYNX_INPUT, "entry %" PRIu64 " is a %s by %s: a team withdraws contests of its own", entry.index,

@@ -86,6 +86,7 @@ bool merkle_consistency_holds(uint64_t size1, uint64_t size2, const uint8_t root
 
 /* The greatest power of two below n; n >= 2. */
 static uint64_t split_of(uint64_t n) {
+  lynx_assert(n >= 2);
   return (uint64_t)1 << (bit_length(n - 1) - 1);
 }
 

@@ -138,7 +138,7 @@ bool note_signed_by(const struct note *note, const struct note_key *key, uint64_
 
 /* The text of what may be a note already: up to its last empty line, if signature lines follow. */
 static size_t text_length(const struct buffer *note) {
-  struct note parsed;
+  struct note parsed = {{NULL, 0}, {NULL, 0}};
   struct lynx_error ignored = {0};
   return note_parse((struct bytes){note->data, note->length}, &parsed, &ignored) == LYNX_OK ? parsed.text.length : note->length;
 }

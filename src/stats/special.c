@@ -35,7 +35,10 @@ double special_exp(double x) {
 
 double special_log_gamma(double x) {
   double product = 1;
-  for (; x < 16; x += 1) product *= x; /* Γ(x) = Γ(x+1)/x until the series is exact to the last bits; at most 15!, or 1/x times it */
+  while (x < 16) { /* Γ(x) = Γ(x+1)/x until the series is exact to the last bits; at most 15!, or 1/x times it */
+    product *= x;
+    x += 1;
+  }
   static const double series[] = {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188, -691.0 / 360360, 1.0 / 156};
   double sum = 0, power = 1 / x;
   for (unsigned i = 0; i < sizeof series / sizeof series[0]; i++) {

@@ -113,21 +113,21 @@ static void say_plan(struct decision_report *r, const struct contract *c) {
       if (2 * r->figures[i].n_a > r->planned) r->planned = 2 * r->figures[i].n_a;
   }
   if (r->n_figures == 0) r->why = "the sealed result holds no figure that could be reproduced";
-  else if (r->too_few && worst->n_a >= 2 && isnan(worst->sd))
+  else if (r->too_few && worst != NULL && worst->n_a >= 2 && isnan(worst->sd))
     r->why = arena_printf(&r->arena, "in a sealed session %s is infinite (requests failed): it cannot be held against another",
                           worst->name);
-  else if (r->too_few && isnan(worst->sd))
+  else if (r->too_few && worst != NULL && isnan(worst->sd))
     r->why = arena_printf(
         &r->arena,
         "the sealed result has %zu complete session%s of %s: fewer than 2 tell nothing of how sessions vary, so nothing can be decided",
         worst->n_a, worst->n_a == 1 ? "" : "s", worst->name);
-  else if (r->too_few && worst->needed_sealed > 0)
+  else if (r->too_few && worst != NULL && worst->needed_sealed > 0)
     r->why = arena_printf(&r->arena,
                           "the sealed result has too few sessions: %zu, whose %s vary by %.2g %%; however long the re-run, a margin of "
                           "%.3g %% is not decided "
                           "with %.0f %% certainty. %zu sessions on both sides would do",
                           worst->n_a, worst->name, 100 * worst->sd, 100 * r->margin, 100 * DECISION_POWER, worst->needed_sealed);
-  else if (r->too_few)
+  else if (r->too_few && worst != NULL)
     r->why = arena_printf(&r->arena, "sessions' %s vary by %.2g %%: not even %d sessions on both sides decide a margin of %.3g %%",
                           worst->name, 100 * worst->sd, DECISION_SESSIONS_MAX, 100 * r->margin);
   else
@@ -142,9 +142,9 @@ static const struct result_precision *precision_named(const struct result *r, co
   return NULL;
 }
 
-/* Both sides' figures; again NULL: only the sealed ones. */
-static void gather(const struct result *sealed, const struct result *again, struct decision_report *ret) {
-  const struct contract *c = &sealed->contract;
+/* Both sides' figures; again NULL: only the sealed ones; n_sealed: as if there were so many sealed sessions; 0: as many as there are. */
+static void gather(const struct contract *c, const struct result *sealed, const struct result *again, size_t n_sealed,
+                   struct decision_report *ret) {
   struct wanted *wanted;
   *ret = (struct decision_report){.margin = c->decision.margin, .confidence = c->method.confidence, .decision = DECISION_INCONCLUSIVE};
   size_t n_wanted = list_wanted(&ret->arena, c, &wanted), n_able = 0;
@@ -165,6 +165,7 @@ static void gather(const struct result *sealed, const struct result *again, stru
       f->a = mean_of(a, f->n_a);
       f->b = mean_of(b, f->n_b);
       f->sd = log_deviation(a, f->n_a);
+      if (n_sealed > 0 && f->n_a >= 2) f->sd = compare_deviation_bound(f->sd, f->n_a, 0.8), f->n_a = n_sealed;
       plan_figure(ret, f);
       if (again == NULL) continue;
       f->ratio = compare_sessions(b, f->n_b, a, f->n_a, false, ret->margin, ret->confidence);
@@ -177,12 +178,16 @@ static void gather(const struct result *sealed, const struct result *again, stru
   say_plan(ret, c);
 }
 
+void decision_forecast(const struct contract *contract, const struct result *like, struct decision_report *ret) {
+  gather(contract, like, NULL, (size_t)contract->method.sessions, ret);
+}
+
 void decision_plan(const struct result *sealed, struct decision_report *ret) {
-  gather(sealed, NULL, ret);
+  gather(&sealed->contract, sealed, NULL, 0, ret);
 }
 
 void decision_make(const struct result *sealed, const struct result *again, struct decision_report *ret) {
-  gather(sealed, again, ret);
+  gather(&sealed->contract, sealed, again, 0, ret);
   bool all_same = ret->n_figures > 0, beyond = false;
   for (size_t i = 0; i < ret->n_figures; i++) {
     const struct decision_figure *f = &ret->figures[i];

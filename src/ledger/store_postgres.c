@@ -1,0 +1,224 @@
+/* A ledger in a PostgreSQL database, in a schema of its own: shared by writers on many machines. */
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "ledger/store.h"
+
+enum { FORMAT = 1, PAGE = 200, LOCK = 0x4c594e4c /* "LYNL": who writes holds it */ };
+
+static const char *const names[STORE_SPACES] = {"entry", "hash", "mention", "checkpoint", "blob"};
+
+struct postgres_store {
+  struct store store;
+  PGconn *connection;
+  bool writing;
+};
+
+/* What the database's role may do is for the database to say; here even its owner is told no. */
+static const char guard[] = "CREATE FUNCTION lynxbench.refuse() RETURNS trigger LANGUAGE plpgsql AS "
+                            "$$ BEGIN RAISE EXCEPTION 'a ledger is only added to'; END $$";
+
+static enum lynx_status fail(struct postgres_store *s, const PGresult *result, struct lynx_error *error, const char *doing) {
+  const char *state = result != NULL ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
+  const char *text = result != NULL && PQresultErrorMessage(result)[0] != 0 ? PQresultErrorMessage(result) : PQerrorMessage(s->connection);
+  char safe[400];
+  (void)text_sanitise(safe, sizeof safe, text, strcspn(text, "\n"));
+  if (state != NULL && strcmp(state, "23505") == 0) return lynx_fail(error, LYNX_INPUT, "%s: the key exists already", doing);
+  if (state != NULL && strncmp(state, "53", 2) == 0) return lynx_fail(error, LYNX_MACHINE, "%s: PostgreSQL: %s", doing, safe);
+  return lynx_fail(error, LYNX_IO, "%s: PostgreSQL: %s", doing, safe);
+}
+
+static enum lynx_status execute(struct postgres_store *s, const char *sql, struct lynx_error *error) {
+  PGresult *result = PQexec(s->connection, sql);
+  ExecStatusType got = PQresultStatus(result);
+  enum lynx_status status = got == PGRES_COMMAND_OK || got == PGRES_TUPLES_OK ? LYNX_OK : fail(s, result, error, "the ledger");
+  PQclear(result);
+  return status;
+}
+
+/* With bytes as they are, in and out. */
+static PGresult *query(struct postgres_store *s, const char *sql, const struct bytes *values, int n) {
+  const char *pointers[4];
+  int lengths[4], formats[4];
+  for (int i = 0; i < n; i++) {
+    pointers[i] = values[i].length > 0 ? values[i].ptr : "";
+    lengths[i] = (int)values[i].length;
+    formats[i] = 1;
+  }
+  static const Oid bytea[] = {17, 17, 17, 17};
+  return PQexecParams(s->connection, sql, n, bytea, pointers, lengths, formats, 1);
+}
+
+static void postgres_close(struct store *store) {
+  struct postgres_store *s = (struct postgres_store *)store;
+  if (s == NULL) return;
+  PQfinish(s->connection);
+  free(s);
+}
+
+static enum lynx_status make_tables(struct postgres_store *s, struct lynx_error *error) {
+  char sql[300];
+  enum lynx_status status = execute(s, "BEGIN", error);
+  if (status == LYNX_OK) status = execute(s, "CREATE SCHEMA lynxbench", error);
+  if (status == LYNX_OK) status = execute(s, "CREATE TABLE lynxbench.format(version int NOT NULL)", error);
+  (void)snprintf(sql, sizeof sql, "INSERT INTO lynxbench.format VALUES(%d)", FORMAT);
+  if (status == LYNX_OK) status = execute(s, sql, error);
+  if (status == LYNX_OK) status = execute(s, guard, error);
+  for (int i = 0; i < STORE_SPACES && status == LYNX_OK; i++) {
+    (void)snprintf(sql, sizeof sql, "CREATE TABLE lynxbench.%s(key bytea PRIMARY KEY, value bytea NOT NULL)", names[i]);
+    status = execute(s, sql, error);
+    (void)snprintf(sql, sizeof sql,
+                   "CREATE TRIGGER kept BEFORE UPDATE OR DELETE OR TRUNCATE ON lynxbench.%s FOR EACH STATEMENT EXECUTE FUNCTION lynxbench.refuse()", names[i]);
+    if (status == LYNX_OK) status = execute(s, sql, error);
+  }
+  if (status == LYNX_OK) return execute(s, "COMMIT", error);
+  struct lynx_error ignored = {0};
+  (void)execute(s, "ROLLBACK", &ignored); /* nothing is kept either way */
+  return status;
+}
+
+/* 0: none there. A migration from an older format would go here, in one transaction. */
+static enum lynx_status read_format(struct postgres_store *s, int *ret, struct lynx_error *error) {
+  PGresult *result = PQexec(s->connection, "SELECT to_regclass('lynxbench.format') IS NOT NULL");
+  bool there = PQresultStatus(result) == PGRES_TUPLES_OK && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
+  enum lynx_status status = PQresultStatus(result) == PGRES_TUPLES_OK ? LYNX_OK : fail(s, result, error, "the ledger");
+  PQclear(result);
+  *ret = 0;
+  if (status != LYNX_OK || !there) return status;
+  result = PQexec(s->connection, "SELECT version FROM lynxbench.format");
+  if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) != 1) status = fail(s, result, error, "its format");
+  else *ret = (int)strtol(PQgetvalue(result, 0, 0), NULL, 10);
+  PQclear(result);
+  return status;
+}
+
+static void no_notice(void *context, const char *message) {
+  (void)context, (void)message; /* the library prints nothing */
+}
+
+extern const struct store_table store_postgres;
+
+static enum lynx_status postgres_open(const char *address, bool create, struct store **ret, struct lynx_error *error) {
+  struct postgres_store *s = xalloc(1, sizeof *s);
+  int format = 0;
+  s->store.table = &store_postgres;
+  s->connection = PQconnectdb(address);
+  enum lynx_status status = LYNX_OK;
+  if (PQstatus(s->connection) != CONNECTION_OK) status = fail(s, NULL, error, "cannot be reached");
+  (void)PQsetNoticeProcessor(s->connection, no_notice, NULL);
+  /* Nothing that is read is to be steered by what others put into the search path. */
+  if (status == LYNX_OK) status = execute(s, "SET search_path=pg_catalog; SET synchronous_commit=on; SET lock_timeout='60s'", error);
+  if (status == LYNX_OK) status = read_format(s, &format, error);
+  if (status == LYNX_OK && create && format != 0) status = lynx_fail(error, LYNX_INPUT, "there is a ledger in this database; a ledger is never overwritten: name another");
+  if (status == LYNX_OK && create) status = make_tables(s, error);
+  if (status == LYNX_OK && !create && format == 0) status = lynx_fail(error, LYNX_NOT_FOUND, "there is no ledger in this database; `lynxbench log create` makes one");
+  if (status == LYNX_OK && !create && format != FORMAT) status = lynx_fail(error, LYNX_UNSUPPORTED, "a ledger of format %d; this lynxbench reads format %d", format, FORMAT);
+  if (status == LYNX_OK) *ret = &s->store;
+  else postgres_close(&s->store);
+  return status;
+}
+
+static enum lynx_status postgres_begin(struct store *store, struct lynx_error *error) {
+  struct postgres_store *s = (struct postgres_store *)store;
+  char sql[100];
+  lynx_assert(!s->writing);
+  (void)snprintf(sql, sizeof sql, "BEGIN; SELECT pg_advisory_xact_lock(%d)", LOCK);
+  enum lynx_status status = execute(s, sql, error);
+  s->writing = status == LYNX_OK;
+  struct lynx_error ignored = {0};
+  if (status != LYNX_OK) (void)execute(s, "ROLLBACK", &ignored); /* the lock was not had */
+  return status;
+}
+
+static enum lynx_status postgres_append(struct store *store, enum store_space space, struct bytes key, struct bytes value, struct lynx_error *error) {
+  struct postgres_store *s = (struct postgres_store *)store;
+  const struct bytes values[] = {key, value};
+  char sql[100];
+  lynx_assert(s->writing && key.length <= STORE_KEY_MAX && value.length <= STORE_VALUE_MAX);
+  (void)snprintf(sql, sizeof sql, "INSERT INTO lynxbench.%s VALUES($1,$2)", names[space]);
+  PGresult *result = query(s, sql, values, 2);
+  enum lynx_status status = PQresultStatus(result) == PGRES_COMMAND_OK ? LYNX_OK : fail(s, result, error, "cannot be added to");
+  PQclear(result);
+  return status;
+}
+
+static void postgres_abort(struct store *store) {
+  struct postgres_store *s = (struct postgres_store *)store;
+  struct lynx_error ignored = {0};
+  if (s->writing) (void)execute(s, "ROLLBACK", &ignored); /* nothing is kept either way */
+  s->writing = false;
+}
+
+static enum lynx_status postgres_commit(struct store *store, struct lynx_error *error) {
+  struct postgres_store *s = (struct postgres_store *)store;
+  PGresult *result = PQexec(s->connection, "COMMIT");
+  /* After a failed statement, COMMIT answers «ROLLBACK», and that is no error to PostgreSQL. */
+  bool done = PQresultStatus(result) == PGRES_COMMAND_OK && strcmp(PQcmdStatus(result), "COMMIT") == 0;
+  enum lynx_status status = done ? LYNX_OK : fail(s, result, error, "cannot be committed");
+  PQclear(result);
+  s->writing = false;
+  return status;
+}
+
+static enum lynx_status postgres_get(struct store *store, enum store_space space, struct bytes key, struct buffer *ret, struct lynx_error *error) {
+  struct postgres_store *s = (struct postgres_store *)store;
+  char sql[100];
+  (void)snprintf(sql, sizeof sql, "SELECT value FROM lynxbench.%s WHERE key=$1", names[space]);
+  PGresult *result = query(s, sql, &key, 1);
+  enum lynx_status status = LYNX_OK;
+  if (PQresultStatus(result) != PGRES_TUPLES_OK) status = fail(s, result, error, "cannot be read");
+  else if (PQntuples(result) == 0) status = lynx_fail(error, LYNX_NOT_FOUND, "the ledger holds no such %s", names[space]);
+  else if (!buffer_append(ret, PQgetvalue(result, 0, 0), (size_t)PQgetlength(result, 0, 0)))
+    status = lynx_fail(error, LYNX_LIMIT, "a value of more than %zu bytes", ret->limit);
+  PQclear(result);
+  return status;
+}
+
+/* Page by page: what is visited may ask the store for more meanwhile. */
+static enum lynx_status postgres_list(struct store *store, const struct store_range *range, store_visit *visit, void *context, struct lynx_error *error) {
+  struct postgres_store *s = (struct postgres_store *)store;
+  char sql[200], least[STORE_KEY_MAX + 1], most[STORE_KEY_MAX + 1];
+  size_t n_least = range->prefix.length, n_most = STORE_KEY_MAX + 1;
+  bool more = true, after = false; /* after: the page begins behind the last key of the one before */
+  enum lynx_status status = LYNX_OK;
+  memset(most, 0xff, sizeof most); /* behind every key that begins so */
+  if (n_least > 0) memcpy(least, range->prefix.ptr, n_least);
+  if (n_least > 0) memcpy(most, range->prefix.ptr, n_least);
+  if (range->from.length > 0) memcpy(range->backwards ? most : least, range->from.ptr, range->from.length);
+  if (range->from.length > 0) *(range->backwards ? &n_most : &n_least) = range->from.length;
+  while (more && status == LYNX_OK) {
+    const struct bytes bounds[] = {{least, n_least}, {most, n_most}};
+    (void)snprintf(sql, sizeof sql, "SELECT key,value FROM lynxbench.%s WHERE key>%s$1 AND key<%s$2 ORDER BY key%s LIMIT %d", names[range->space],
+                   after && !range->backwards ? "" : "=", after && range->backwards ? "" : "=", range->backwards ? " DESC" : "", PAGE);
+    PGresult *result = query(s, sql, bounds, 2);
+    int n = PQresultStatus(result) == PGRES_TUPLES_OK ? PQntuples(result) : 0;
+    if (PQresultStatus(result) != PGRES_TUPLES_OK) status = fail(s, result, error, "cannot be read");
+    for (int i = 0; i < n && more; i++) {
+      struct bytes key = {PQgetvalue(result, i, 0), (size_t)PQgetlength(result, i, 0)}, value = {PQgetvalue(result, i, 1), (size_t)PQgetlength(result, i, 1)};
+      more = visit(context, key, value);
+      if (i + 1 < n || key.length > STORE_KEY_MAX) continue;
+      memcpy(range->backwards ? most : least, key.ptr, key.length);
+      *(range->backwards ? &n_most : &n_least) = key.length;
+    }
+    more = more && n == PAGE;
+    after = true;
+    PQclear(result);
+  }
+  return status;
+}
+
+const struct store_table store_postgres = {.abi = STORE_ABI,
+                                           .name = "postgres",
+                                           .summary = "a database that several machines share",
+                                           .scheme = "postgresql://",
+                                           .open = postgres_open,
+                                           .begin = postgres_begin,
+                                           .append = postgres_append,
+                                           .commit = postgres_commit,
+                                           .abort = postgres_abort,
+                                           .get = postgres_get,
+                                           .list = postgres_list,
+                                           .close = postgres_close};
