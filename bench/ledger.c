@@ -68,8 +68,9 @@ int main(int argc, char **argv) {
     signing += made - begun;
     for (size_t i = 0; i < BATCH; i++) buffer_release(&envelopes[i]);
   }
-  (void)printf("%zu entries in batches of %d: %.0f/s by the clock, %.0f per processor second (signatures checked); making them: %.0f per processor second\n", n, BATCH,
-               (double)n / adding_wall, (double)n / adding, (double)n / signing);
+  (void)printf("%zu entries in batches of %d: %.0f/s by the clock, %.0f per processor second (signatures checked); making them: %.0f per "
+               "processor second\n",
+               n, BATCH, (double)n / adding_wall, (double)n / adding, (double)n / signing);
   double begun = seconds(CLOCK_PROCESS_CPUTIME_ID);
   for (int i = 0; i < ASKED; i++) {
     struct buffer proof;
@@ -108,7 +109,8 @@ int main(int argc, char **argv) {
   ledger_close(again);
   ledger_close(ledger);
   char command[1200];
-  (void)snprintf(command, sizeof command, "du -m %.250s | cut -f1 | sed 's/$/ MB on disk/'; rm -f %.250s %.250s-wal %.250s-shm", path, path, path, path);
+  (void)snprintf(command, sizeof command, "du -m %.250s | cut -f1 | sed 's/$/ MB on disk/'; rm -f %.250s %.250s-wal %.250s-shm", path, path,
+                 path, path);
   int rc = system(command);
   signing_key_release(signer.key);
   signing_key_release(log_key);

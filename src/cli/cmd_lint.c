@@ -152,10 +152,11 @@ const struct command command_lint = {
     .most = 1,
     .options = options,
     .n_options = LYNX_COUNT(options),
-    .details = "Errors and warnings name line, field, what was found and what is accepted. The grade says how much\n"
-               "the contract leaves unstated: A nothing, B up to two things, C up to five, D more. The digest is the\n"
-               "contract's identity: comments, order and spelling do not change it, meaning does.\n"
-               "--like BUNDLE tells whether a re-run could reproduce or refute a result of so many sessions at decision.margin (exit code 3\n"
-               "where it could not).",
+    .details =
+        "Errors and warnings name line, field, what was found and what is accepted. The grade says how much\n"
+        "the contract leaves unstated: A nothing, B up to two things, C up to five, D more. The digest is the\n"
+        "contract's identity: comments, order and spelling do not change it, meaning does.\n"
+        "--like BUNDLE tells whether a re-run could reproduce or refute a result of so many sessions at decision.margin (exit code 3\n"
+        "where it could not).",
     .example = "build/lynxbench lint examples/demo.yaml",
     .run = run};

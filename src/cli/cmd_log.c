@@ -54,7 +54,8 @@ static int create(const struct arguments *arguments) {
   char path[4200], origin[NOTE_NAME_MAX];
   if (!team_key_wanted(option(arguments, "key"), "log", &signer)) return EXIT_WRONG_INPUT;
   if (remote && own == NULL) {
-    (void)fprintf(stderr, "lynxbench log: LYNXBENCH_LOG_KEY must name the file for the log's own key, which signs checkpoints: a database has no place beside it\n");
+    (void)fprintf(stderr, "lynxbench log: LYNXBENCH_LOG_KEY must name the file for the log's own key, which signs checkpoints: a database "
+                          "has no place beside it\n");
     signing_key_release(signer.key);
     return EXIT_WRONG_INPUT;
   }
@@ -77,7 +78,8 @@ static int create(const struct arguments *arguments) {
   }
   if (status == LYNX_OK) {
     code = EXIT_HOLDS;
-    (void)printf("%s: the ledger %s, of which %s is admin\n%s: the log's own key, which signs checkpoints: keep it where whoever writes can read it\n"
+    (void)printf("%s: the ledger %s, of which %s is admin\n%s: the log's own key, which signs checkpoints: keep it where whoever writes "
+                 "can read it\n"
                  "next: lynxbench log policy %s --key %s --team OTHER.pub\n",
                  address, origin, signer.name, path, address, option(arguments, "key") != NULL ? option(arguments, "key") : "TEAM.key");
   } else if (error.status != LYNX_OK) code = report_error(&error);

@@ -96,6 +96,7 @@ static bool write_all(int fd, const char *data, size_t length) {
 
 bool write_output(const char *path, const char *data, size_t length) {
   if (path == NULL || strcmp(path, "-") == 0) {
+    (void)fflush(stdout); /* what was printed before comes before; a failure shows in the next line */
     bool good = write_all(STDOUT_FILENO, data, length);
     if (!good && errno != EPIPE) (void)fprintf(stderr, "lynxbench: standard output: %s\n", strerror(errno));
     return good;

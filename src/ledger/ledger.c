@@ -324,7 +324,9 @@ static enum lynx_status check_policy(const struct policy *now, const struct poli
   if (memcmp(statement_subject_named(statement, "policy"), digest, DIGEST_BYTES) != 0)
     return lynx_fail(error, LYNX_INPUT, "a policy that speaks of another subject");
   if (now->number == 0) return LYNX_OK; /* the first */
-  if (signer == NULL || !signer->admin) return lynx_fail(error, LYNX_INPUT, "%s is no admin of this ledger: only they change its policy", signer != NULL ? signer->key.name : "nobody");
+  if (signer == NULL || !signer->admin)
+    return lynx_fail(error, LYNX_INPUT, "%s is no admin of this ledger: only they change its policy",
+                     signer != NULL ? signer->key.name : "nobody");
   if (ret->number != now->number + 1)
     return lynx_fail(error, LYNX_INPUT, "a policy numbered %" PRId64 " where %" PRId64 " is due: another change came first; do it again",
                      ret->number, now->number + 1);

@@ -70,8 +70,10 @@ static enum lynx_status make_tables(struct postgres_store *s, struct lynx_error 
   for (int i = 0; i < STORE_SPACES && status == LYNX_OK; i++) {
     (void)snprintf(sql, sizeof sql, "CREATE TABLE lynxbench.%s(key bytea PRIMARY KEY, value bytea NOT NULL)", names[i]);
     status = execute(s, sql, error);
-    (void)snprintf(sql, sizeof sql,
-                   "CREATE TRIGGER kept BEFORE UPDATE OR DELETE OR TRUNCATE ON lynxbench.%s FOR EACH STATEMENT EXECUTE FUNCTION lynxbench.refuse()", names[i]);
+    (void)snprintf(
+        sql, sizeof sql,
+        "CREATE TRIGGER kept BEFORE UPDATE OR DELETE OR TRUNCATE ON lynxbench.%s FOR EACH STATEMENT EXECUTE FUNCTION lynxbench.refuse()",
+        names[i]);
     if (status == LYNX_OK) status = execute(s, sql, error);
   }
   if (status == LYNX_OK) return execute(s, "COMMIT", error);
@@ -112,10 +114,13 @@ static enum lynx_status postgres_open(const char *address, bool create, struct s
   /* Nothing that is read is to be steered by what others put into the search path. */
   if (status == LYNX_OK) status = execute(s, "SET search_path=pg_catalog; SET synchronous_commit=on; SET lock_timeout='60s'", error);
   if (status == LYNX_OK) status = read_format(s, &format, error);
-  if (status == LYNX_OK && create && format != 0) status = lynx_fail(error, LYNX_INPUT, "there is a ledger in this database; a ledger is never overwritten: name another");
+  if (status == LYNX_OK && create && format != 0)
+    status = lynx_fail(error, LYNX_INPUT, "there is a ledger in this database; a ledger is never overwritten: name another");
   if (status == LYNX_OK && create) status = make_tables(s, error);
-  if (status == LYNX_OK && !create && format == 0) status = lynx_fail(error, LYNX_NOT_FOUND, "there is no ledger in this database; `lynxbench log create` makes one");
-  if (status == LYNX_OK && !create && format != FORMAT) status = lynx_fail(error, LYNX_UNSUPPORTED, "a ledger of format %d; this lynxbench reads format %d", format, FORMAT);
+  if (status == LYNX_OK && !create && format == 0)
+    status = lynx_fail(error, LYNX_NOT_FOUND, "there is no ledger in this database; `lynxbench log create` makes one");
+  if (status == LYNX_OK && !create && format != FORMAT)
+    status = lynx_fail(error, LYNX_UNSUPPORTED, "a ledger of format %d; this lynxbench reads format %d", format, FORMAT);
   if (status == LYNX_OK) *ret = &s->store;
   else postgres_close(&s->store);
   return status;
@@ -133,7 +138,8 @@ static enum lynx_status postgres_begin(struct store *store, struct lynx_error *e
   return status;
 }
 
-static enum lynx_status postgres_append(struct store *store, enum store_space space, struct bytes key, struct bytes value, struct lynx_error *error) {
+static enum lynx_status postgres_append(struct store *store, enum store_space space, struct bytes key, struct bytes value,
+                                        struct lynx_error *error) {
   struct postgres_store *s = (struct postgres_store *)store;
   const struct bytes values[] = {key, value};
   char sql[100];
@@ -163,7 +169,8 @@ static enum lynx_status postgres_commit(struct store *store, struct lynx_error *
   return status;
 }
 
-static enum lynx_status postgres_get(struct store *store, enum store_space space, struct bytes key, struct buffer *ret, struct lynx_error *error) {
+static enum lynx_status postgres_get(struct store *store, enum store_space space, struct bytes key, struct buffer *ret,
+                                     struct lynx_error *error) {
   struct postgres_store *s = (struct postgres_store *)store;
   char sql[100];
   (void)snprintf(sql, sizeof sql, "SELECT value FROM lynxbench.%s WHERE key=$1", names[space]);
@@ -178,7 +185,8 @@ static enum lynx_status postgres_get(struct store *store, enum store_space space
 }
 
 /* Page by page: what is visited may ask the store for more meanwhile. */
-static enum lynx_status postgres_list(struct store *store, const struct store_range *range, store_visit *visit, void *context, struct lynx_error *error) {
+static enum lynx_status postgres_list(struct store *store, const struct store_range *range, store_visit *visit, void *context,
+                                      struct lynx_error *error) {
   struct postgres_store *s = (struct postgres_store *)store;
   char sql[200], least[STORE_KEY_MAX + 1], most[STORE_KEY_MAX + 1];
   size_t n_least = range->prefix.length, n_most = STORE_KEY_MAX + 1;
@@ -191,13 +199,15 @@ static enum lynx_status postgres_list(struct store *store, const struct store_ra
   if (range->from.length > 0) *(range->backwards ? &n_most : &n_least) = range->from.length;
   while (more && status == LYNX_OK) {
     const struct bytes bounds[] = {{least, n_least}, {most, n_most}};
-    (void)snprintf(sql, sizeof sql, "SELECT key,value FROM lynxbench.%s WHERE key>%s$1 AND key<%s$2 ORDER BY key%s LIMIT %d", names[range->space],
-                   after && !range->backwards ? "" : "=", after && range->backwards ? "" : "=", range->backwards ? " DESC" : "", PAGE);
+    (void)snprintf(sql, sizeof sql, "SELECT key,value FROM lynxbench.%s WHERE key>%s$1 AND key<%s$2 ORDER BY key%s LIMIT %d",
+                   names[range->space], after && !range->backwards ? "" : "=", after && range->backwards ? "" : "=",
+                   range->backwards ? " DESC" : "", PAGE);
     PGresult *result = query(s, sql, bounds, 2);
     int n = PQresultStatus(result) == PGRES_TUPLES_OK ? PQntuples(result) : 0;
     if (PQresultStatus(result) != PGRES_TUPLES_OK) status = fail(s, result, error, "cannot be read");
     for (int i = 0; i < n && more; i++) {
-      struct bytes key = {PQgetvalue(result, i, 0), (size_t)PQgetlength(result, i, 0)}, value = {PQgetvalue(result, i, 1), (size_t)PQgetlength(result, i, 1)};
+      struct bytes key = {PQgetvalue(result, i, 0), (size_t)PQgetlength(result, i, 0)},
+                   value = {PQgetvalue(result, i, 1), (size_t)PQgetlength(result, i, 1)};
       more = visit(context, key, value);
       if (i + 1 < n || key.length > STORE_KEY_MAX) continue;
       memcpy(range->backwards ? most : least, key.ptr, key.length);
