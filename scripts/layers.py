@@ -6,15 +6,16 @@ import re
 import subprocess
 import sys
 
-ORDER = ["base", "stats", "ledger", "record", "trace", "telemetry", "contract", "executor", "load", "result", "drivers", "measure", "attribute", "verify", "report", "cli"]
+ORDER = ["base", "stats", "ledger", "record", "trace", "telemetry", "contract", "executor", "load", "result", "drivers", "measure", "attribute", "verify", "report", "serve", "cli"]
 ALLOWED = {  # what may be used besides base
     "stats": set(), "ledger": set(), "record": set(), "trace": {"record"}, "telemetry": set(), "contract": {"stats"}, "executor": set(), "load": {"stats"},
     "result": {"stats", "record", "telemetry", "contract", "load", "executor"}, "drivers": {"load"},
     "measure": {"stats", "record", "telemetry", "contract", "executor", "load", "result", "drivers"},
     "attribute": {"stats", "trace", "executor", "result"},
+    "serve": {"ledger"},
     "verify": {"stats", "ledger", "record", "contract", "executor", "load", "result"},
     "report": {"stats", "verify", "ledger", "record", "contract", "executor", "load", "result", "attribute"},
-    "cli": {"stats", "ledger", "record", "telemetry", "contract", "executor", "load", "drivers", "result", "measure", "trace", "attribute", "report", "verify"},
+    "cli": {"stats", "ledger", "record", "telemetry", "contract", "executor", "load", "drivers", "result", "measure", "trace", "attribute", "report", "verify", "serve"},
     "base": set(),
 }
 problems = []

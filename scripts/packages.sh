@@ -2,7 +2,7 @@
 # Installs the Debian packages that a step needs: only what is missing, saying so. With everything there it touches no network.
 #   packages.sh build | test | check | bench
 set -eu
-build="gcc libc6-dev make meson ninja-build pkg-config libyaml-dev libjansson-dev libsqlite3-dev libssl-dev libcurl4-openssl-dev libhwloc-dev libelf-dev libdnnl-dev zlib1g-dev libexpat1-dev libpq-dev"
+build="gcc libc6-dev make meson ninja-build pkg-config libyaml-dev libjansson-dev libsqlite3-dev libssl-dev libcurl4-openssl-dev libhwloc-dev libelf-dev libdnnl-dev zlib1g-dev libexpat1-dev libpq-dev libmicrohttpd-dev"
 test="$build python3 sqlite3 openssl socat postgresql"
 check="$test git clang libclang-rt-dev clang-tidy clang-format cppcheck"
 bench="$test g++ libsimdjson-dev nginx-light wrk"

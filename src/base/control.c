@@ -1,8 +1,10 @@
 #include "base/control.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/endpoint.h"
 
@@ -38,10 +40,25 @@ enum lynx_status control_fetch(const struct control_request *request, struct buf
   (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, ret_body);
   if (request->json_body != NULL) (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->json_body);
 
+  FILE *file = request->put_file != NULL ? fopen(request->put_file, "re") : NULL;
+  struct stat info = {.st_size = 0};
+  if (request->put_file != NULL && (file == NULL || fstat(fileno(file), &info) != 0)) {
+    (void)lynx_fail(error, LYNX_IO, "%s: %s", request->put_file, strerror(errno));
+    if (file != NULL) (void)fclose(file); /* nothing was read */
+    curl_slist_free_all(headers);
+    curl_easy_cleanup(curl);
+    return LYNX_IO;
+  }
+  if (file != NULL) {
+    (void)curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+    (void)curl_easy_setopt(curl, CURLOPT_READDATA, file);
+    (void)curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)info.st_size);
+  }
   if (request->ca_file != NULL) (void)curl_easy_setopt(curl, CURLOPT_CAINFO, request->ca_file);
   CURLcode code = curl_easy_perform(curl);
   long http_status = 0;
   (void)curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &http_status);
+  if (file != NULL) (void)fclose(file); /* it was read */
   curl_slist_free_all(headers);
   curl_easy_cleanup(curl);
   explicit_bzero(authorization, sizeof authorization);

@@ -8,7 +8,8 @@
 
 struct control_request {
   const char *url;       /* of a Unix socket: "http://unix:/path/to/socket:/path" */
-  const char *json_body; /* NULL: GET */
+  const char *json_body; /* POST; NULL: GET */
+  const char *put_file;  /* PUT this file's bytes; NULL: none */
   const char *bearer;    /* NULL: none; never recorded */
   const char *ca_file;   /* NULL: the system's */
   int64_t timeout_ns;

@@ -39,7 +39,7 @@ void digest_of(const void *data, size_t length, uint8_t ret[DIGEST_BYTES]) {
 }
 
 void digest_parts(const struct bytes *parts, size_t n, uint8_t ret[DIGEST_BYTES]) {
-  struct digest digest;
+  struct digest digest = {{0}};
   digest_init(&digest);
   for (size_t i = 0; i < n; i++) digest_update(&digest, parts[i].ptr, parts[i].length);
   digest_final(&digest, ret);

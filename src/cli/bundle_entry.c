@@ -6,12 +6,21 @@
 
 #include "base/random.h"
 #include "cli/command.h"
-#include "ledger/blob.h"
 
+/* Words that have another digest than they are entered under do not count. */
 static bool take_contract(void *context, const struct ledger_entry *entry, const char *subject) {
   bool *known = context;
+  struct arena arena = {0};
+  struct contract contract;
+  struct problem_list problems;
+  char found[DIGEST_HEX] = "", wanted[DIGEST_HEX];
+  const char *text = json_get_text(entry->statement.predicate, "text", "");
+  const uint8_t *digest = statement_subject_named(&entry->statement, "contract");
   (void)subject;
-  *known = *known || strcmp(entry->statement.kind, "contract") == 0;
+  if (strcmp(entry->statement.kind, "contract") != 0 || digest == NULL) return true;
+  if (contract_parse(text, strlen(text), &arena, &contract, &problems) == LYNX_OK) contract_digest(&contract, found);
+  *known = strcmp(found, digest_hex(digest, wanted)) == 0;
+  arena_release(&arena);
   return !*known;
 }
 
@@ -91,9 +100,10 @@ static bool make_entry(const char *path, struct bundle *bundle, const struct bun
   return true;
 }
 
-/* The same file is recorded once. */
+/* The same file is recorded once by a team. */
 struct recorded {
   const uint8_t *file;
+  const char *root, *signer;
   uint64_t index;
   bool found;
 };
@@ -102,7 +112,10 @@ static bool take_recorded(void *context, const struct ledger_entry *entry, const
   struct recorded *r = context;
   const uint8_t *file = statement_subject_named(&entry->statement, "file");
   (void)subject;
-  r->found = strcmp(entry->statement.kind, "bundle") == 0 && file != NULL && memcmp(file, r->file, DIGEST_BYTES) == 0;
+  const uint8_t *root = statement_subject_named(&entry->statement, "bundle");
+  char hex[DIGEST_HEX];
+  r->found = strcmp(entry->statement.kind, "bundle") == 0 && file != NULL && memcmp(file, r->file, DIGEST_BYTES) == 0 && root != NULL &&
+             strcmp(digest_hex(root, hex), r->root) == 0 && strcmp(entry->signer, r->signer) == 0;
   r->index = entry->index;
   return !r->found;
 }
@@ -117,8 +130,11 @@ bool bundle_entry_add(struct ledger_file *file, const char *path, const struct s
   enum lynx_status status = bundle_open(path, &bundle, &seal, &error);
   bool good = status == LYNX_OK && make_entry(path, bundle, &seal, &arena, &entry, &error);
   bundle_close(bundle); /* its file is at rest from here on */
-  good = good && blob_put_file(ledger_store(file->ledger), path, blob, &error) == LYNX_OK;
-  struct recorded recorded = {.file = blob};
+  if (good && !ledger_file_put_blob(file, path, true, blob)) {
+    arena_release(&arena);
+    return false; /* it was told */
+  }
+  struct recorded recorded = {.file = blob, .root = seal.root, .signer = signer->name};
   good = good && ledger_each_mention(file->ledger, blob, take_recorded, &recorded, &error) == LYNX_OK;
   if (good) entry_subject(&entry, "file", blob);
   if (!good) {
@@ -126,7 +142,8 @@ bool bundle_entry_add(struct ledger_file *file, const char *path, const struct s
     (void)report_error(&error);
   }
   if (recorded.found) *ret_index = recorded.index;
-  good = good && (recorded.found || ledger_file_add(file, &entry, signer, ret_index, NULL));
+  good = good && (recorded.found || ledger_file_add(file, &entry, signer, ret_index, NULL)) &&
+         ledger_file_put_blob(file, path, false, blob);
   arena_release(&arena);
   return good;
 }

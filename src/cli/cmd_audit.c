@@ -45,7 +45,7 @@ static int run(const struct arguments *arguments) {
   struct buffer figures;
   buffer_init(&figures, FIGURES_MAX);
   if (is_ledger(path)) {
-    if (!ledger_file_open(path, false, &ledger)) return EXIT_DOES_NOT_HOLD; /* it was told why: altered, rolled back, forked */
+    if (!ledger_file_open(path, false, &ledger)) return ledger_file_code(&ledger); /* it was told why: altered, rolled back, forked */
     audit_ledger(ledger.ledger, path, &audit);
   } else {
     if (address != NULL && !ledger_file_open(address, false, &ledger)) return EXIT_WRONG_INPUT;
@@ -53,8 +53,12 @@ static int run(const struct arguments *arguments) {
       ledger_file_close(&ledger);
       return EXIT_WRONG_INPUT;
     }
-    const struct audit_bundle_request request = {
-        .path = path, .figures = {figures.data != NULL ? figures.data : "", figures.length}, .ledger = ledger.ledger};
+    const struct audit_bundle_request request = {.path = path,
+                                                 .figures = {arguments->option[0] == NULL ? NULL
+                                                             : figures.data != NULL       ? figures.data
+                                                                                          : "",
+                                                             figures.length},
+                                                 .ledger = ledger.ledger};
     audit_bundle(&request, &audit);
   }
   int code = print(arguments, &audit);

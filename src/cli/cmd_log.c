@@ -9,9 +9,13 @@
 #include "base/number.h"
 #include "cli/bundle_entry.h"
 #include "cli/command.h"
+#include "cli/ledger_export.h"
 #include "cli/ledger_file.h"
+#include "cli/state.h"
 #include "cli/team_key.h"
 #include "ledger/blob.h"
+#include "ledger/seen.h"
+#include "record/bundle.h"
 
 static const struct option_spec options[] = {{"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
                                              {"origin", "NAME", "create: the ledger's name to the world (default: its file's name)"},
@@ -74,6 +78,9 @@ static int create(const struct arguments *arguments) {
   else if (status == LYNX_OK) {
     const struct ledger_start start = {.origin = origin, .admin = signer.name, .key = signer.key, .log_key = log_key};
     status = ledger_create(address, &start, &error);
+    char folder[4096];
+    if (status == LYNX_OK && state_path("ledgers", folder, sizeof folder))
+      seen_forget(address, folder); /* another stood there once, perhaps */
     if (status != LYNX_OK) (void)unlink(path);
   }
   if (status == LYNX_OK) {
@@ -143,8 +150,12 @@ static void write_policy(void *context, struct json_writer *json) {
 static int policy(const struct arguments *arguments) {
   struct ledger_file file;
   struct signer signer;
+  if (option(arguments, "team") == NULL && (option(arguments, "admin") != NULL || option(arguments, "witness") != NULL)) {
+    (void)fprintf(stderr, "lynxbench log: --admin and --witness belong to --team TEAM.pub\n");
+    return EXIT_WRONG_INPUT;
+  }
   bool changes = option(arguments, "team") != NULL || option(arguments, "remove") != NULL || option(arguments, "quorum") != NULL;
-  if (!ledger_file_open(arguments->positional[1], changes, &file)) return EXIT_WRONG_INPUT;
+  if (!ledger_file_open(arguments->positional[1], changes, &file)) return ledger_file_code(&file);
   int code = EXIT_WRONG_INPUT;
   if (!changes) code = EXIT_HOLDS;
   else if (team_key_wanted(option(arguments, "key"), "log", &signer)) {
@@ -251,7 +262,9 @@ static int entry(const struct arguments *arguments, struct ledger_file *file) {
   else if (status == LYNX_OK) {
     char hex[DIGEST_HEX];
     char *text = json_dumps(entry.statement.whole, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-    (void)printf("entry %" PRIu64 ", %s, signed by %s\n%s\n", index, digest_hex(entry.leaf, hex), entry.signer, text != NULL ? text : "");
+    char safe[NOTE_NAME_MAX + 1];
+    (void)printf("entry %" PRIu64 ", %s, signed by %s\n%s\n", index, digest_hex(entry.leaf, hex),
+                 text_sanitise(safe, sizeof safe, entry.signer, strlen(entry.signer)), text != NULL ? text : "");
     free(text);
   }
   statement_release(&entry.statement);
@@ -315,17 +328,35 @@ static int put(const struct arguments *arguments, struct ledger_file *file) {
   return good ? EXIT_HOLDS : EXIT_WRONG_INPUT;
 }
 
+/* Anybody may have entered another file under this root: the one that has it is taken. */
+struct wanted {
+  struct ledger *ledger;
+  const char *root, *out;
+  bool got;
+  struct lynx_error error;
+};
+
 static bool take_file(void *context, const struct ledger_entry *entry, const char *subject) {
-  uint8_t *ret = context;
+  struct wanted *w = context;
   const uint8_t *file = statement_subject_named(&entry->statement, "file");
+  struct bundle *bundle = NULL;
+  struct bundle_seal_info seal = {.root = ""};
+  struct lynx_error ignored = {0};
+  char temporary[4200];
   if (strcmp(entry->statement.kind, "bundle") != 0 || strcmp(subject, "bundle") != 0 || file == NULL) return true;
-  memcpy(ret, file, DIGEST_BYTES);
-  return false;
+  (void)snprintf(temporary, sizeof temporary, "%.4000s.%" PRIu64 ".tmp", w->out, entry->index);
+  if (blob_get_file(ledger_store(w->ledger), file, temporary, &w->error) != LYNX_OK) return true;
+  bool right = bundle_open(temporary, &bundle, &seal, &ignored) == LYNX_OK && strcmp(seal.root, w->root) == 0;
+  bundle_close(bundle);
+  w->got = right && link(temporary, w->out) == 0;
+  if (right && !w->got) (void)lynx_fail(&w->error, LYNX_INPUT, "%s: cannot be written: %s", w->out, strerror(errno));
+  (void)unlink(temporary); /* a link to it stays */
+  return !right;
 }
 
 static int get(const struct arguments *arguments, struct ledger_file *file) {
   const char *root_text = arguments->n_positional > 2 ? arguments->positional[2] : "", *out = option(arguments, "out");
-  uint8_t root[DIGEST_BYTES], blob[DIGEST_BYTES] = {0};
+  uint8_t root[DIGEST_BYTES];
   char path[100];
   struct lynx_error error = {0};
   if (!hex_decode(root_text, root, DIGEST_BYTES)) {
@@ -333,22 +364,29 @@ static int get(const struct arguments *arguments, struct ledger_file *file) {
     return EXIT_WRONG_INPUT;
   }
   (void)snprintf(path, sizeof path, "%.16s.lynx", root_text);
-  if (out == NULL) out = path;
-  enum lynx_status status = ledger_each_mention(file->ledger, root, take_file, blob, &error);
-  if (status == LYNX_OK) status = blob_get_file(ledger_store(file->ledger), blob, out, &error);
-  if (status != LYNX_OK) return report_error(&error);
-  (void)printf("%s\nnext: lynxbench show %s; lynxbench verify %s\n", out, out, out);
+  struct wanted wanted = {.ledger = file->ledger, .root = root_text, .out = out != NULL ? out : path};
+  if (ledger_each_mention(file->ledger, root, take_file, &wanted, &error) != LYNX_OK) return report_error(&error);
+  if (!wanted.got && wanted.error.status == LYNX_OK)
+    (void)lynx_fail(&wanted.error, LYNX_NOT_FOUND, "the ledger keeps no file of the bundle %.16s", root_text);
+  if (!wanted.got) return report_error(&wanted.error);
+  (void)printf("%s\nnext: lynxbench show %s; lynxbench verify %s\n", wanted.out, wanted.out, wanted.out);
   return EXIT_HOLDS;
 }
 
 /* --- which --- */
+
+static int export(const struct arguments *arguments, struct ledger_file *file) {
+  if (arguments->n_positional > 2) return ledger_export(file, arguments->positional[2]) ? EXIT_HOLDS : EXIT_CONDITIONS;
+  (void)fprintf(stderr, "lynxbench log: an argument is missing: the folder\n");
+  return EXIT_WRONG_INPUT;
+}
 
 static const struct {
   const char *name;
   int (*run)(const struct arguments *arguments, struct ledger_file *file);
   bool writes;
 } actions[] = {{"list", list, false}, {"entry", entry, false}, {"proof", proof, false}, {"checkpoint", checkpoint, false},
-               {"add", add, true},    {"put", put, true},      {"get", get, false}};
+               {"add", add, true},    {"put", put, true},      {"get", get, false},     {"export", export, false}};
 
 static int run(const struct arguments *arguments) {
   const char *name = arguments->positional[0];
@@ -357,12 +395,13 @@ static int run(const struct arguments *arguments) {
   for (size_t i = 0; i < LYNX_COUNT(actions); i++) {
     struct ledger_file file;
     if (strcmp(actions[i].name, name) != 0) continue;
-    if (!ledger_file_open(arguments->positional[1], actions[i].writes, &file)) return EXIT_WRONG_INPUT;
+    if (!ledger_file_open(arguments->positional[1], actions[i].writes, &file)) return ledger_file_code(&file);
     int code = actions[i].run(arguments, &file);
     ledger_file_close(&file);
     return code;
   }
-  (void)fprintf(stderr, "lynxbench log: found '%s', accepted: create, policy, list, entry, proof, checkpoint, add, put, get\n", name);
+  (void)fprintf(stderr, "lynxbench log: found '%s', accepted: create, policy, list, entry, proof, checkpoint, add, put, get, export\n",
+                name);
   return EXIT_WRONG_INPUT;
 }
 
@@ -384,6 +423,7 @@ const struct command command_log = {
                "  add FILE     a signed envelope, as `lynxbench sign` writes\n"
                "  put BUNDLE   a bundle that was run without --ledger, under --key's signature\n"
                "  get ROOT     a bundle out of the ledger, by its root\n"
+               "  export DIR   all of it as static files, which `lynxbench pull` and other logs' clients read (C2SP tlog-tiles)\n"
                "Entries are only ever added. Whatever is read here is held against what was last seen from here: a ledger that was\n"
                "rolled back or forked is refused.",
     .example =

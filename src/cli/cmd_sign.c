@@ -149,12 +149,15 @@ static int check_signature(const struct arguments *arguments, const struct signe
                       : digest == NULL || memcmp(digest, file->digest, DIGEST_BYTES) != 0
                           ? "it is a signature of something else: the file was altered, or is another"
                           : NULL;
-    const char *reservation = json_get_text(statement.predicate, "reservation", NULL);
+    char safe[600], when[40];
+    const char *reservation = json_get_text(statement.predicate, "reservation", NULL),
+               *time = json_get_text(statement.predicate, "time", "?");
+    if (reservation != NULL) reservation = text_sanitise(safe, sizeof safe, reservation, strlen(reservation));
     code = why == NULL ? EXIT_HOLDS : EXIT_DOES_NOT_HOLD;
     if (why != NULL) (void)printf("%s: %s\n", from, why);
     else
       (void)printf("%s: holds: %s signed this %s at %s by its own clock%s%s\n", from, key.name, file->what,
-                   json_get_text(statement.predicate, "time", "?"), reservation != NULL ? ", with the reservation: " : "",
+                   text_sanitise(when, sizeof when, time, strlen(time)), reservation != NULL ? ", with the reservation: " : "",
                    reservation != NULL ? reservation : "");
   }
   statement_release(&statement);

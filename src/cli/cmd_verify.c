@@ -94,10 +94,22 @@ static int run_again(struct verifying *v, int64_t sessions) {
   return outcome.executor_failed ? EXIT_EXECUTOR : outcome.aborted_by_slo ? EXIT_CONDITIONS : code;
 }
 
+/* A sealed result that no claim may be made of can be reproduced all the same; whoever reads the decision should know. */
+static void warn_of_sealed(const struct result *r) {
+  bool limited = false;
+  for (size_t i = 0; i < r->n_precisions; i++) limited = limited || r->precisions[i].instrument_limited;
+  if (r->n_conditions + r->n_changed + r->n_departures > 0 || limited)
+    (void)fprintf(
+        stderr,
+        "note: the sealed result itself is under a condition, changed, out of contract or instrument-limited; `lynxbench claim` tells\n");
+}
+
 /* A re-run under bad conditions says nothing against the sealed result. */
 static int check_conditions(const struct verifying *v) {
   const struct result *r = &v->again.result;
-  bool invalid = r->n_conditions > 0;
+  bool invalid = r->n_conditions + r->n_changed + r->n_departures > 0;
+  for (size_t i = 0; i < r->n_changed; i++) (void)fprintf(stderr, "changed during the re-run: %s\n", r->changed[i]);
+  for (size_t i = 0; i < r->n_departures; i++) (void)fprintf(stderr, "the re-run is out of contract: %s\n", r->departures[i]);
   for (size_t i = 0; i < r->n_precisions; i++) {
     invalid = invalid || r->precisions[i].instrument_limited;
     if (r->precisions[i].instrument_limited)
@@ -163,11 +175,38 @@ static int decide(struct verifying *v) {
                                                        : EXIT_DOES_NOT_HOLD;
 }
 
+struct contest {
+  const char *root;
+  bool found;
+};
+
+static bool take_contest(void *context, const struct ledger_entry *entry, const char *subject) {
+  struct contest *c = context;
+  const uint8_t *of = statement_subject_named(&entry->statement, "bundle");
+  char hex[DIGEST_HEX];
+  c->found = c->found ||
+             (subject[0] == 0 && strcmp(entry->statement.kind, "contest") == 0 && of != NULL && strcmp(digest_hex(of, hex), c->root) == 0);
+  return !c->found;
+}
+
+static bool is_contest(struct verifying *v) {
+  struct contest c = {.root = v->sealed.result.seal.root};
+  struct lynx_error error = {0};
+  uint8_t digest[DIGEST_BYTES];
+  if (hex_decode(option(v->arguments, "contest"), digest, DIGEST_BYTES) &&
+      ledger_each_mention(v->ledger.ledger, digest, take_contest, &c, &error) == LYNX_OK && c.found)
+    return true;
+  (void)fprintf(stderr, "lynxbench verify: --contest: there is no contest of this bundle under that digest in %s\n", v->address);
+  return false;
+}
+
 static bool open_recording(struct verifying *v, bool intends) {
-  v->address = ledger_file_address(option(v->arguments, "ledger"));
-  if (v->address == NULL) return true;
-  if (!team_key_wanted(option(v->arguments, "key"), "verify", &v->signer) || !ledger_file_open(v->address, true, &v->ledger)) return false;
+  const char *address = ledger_file_address(option(v->arguments, "ledger"));
+  if (address == NULL) return true;
+  if (!team_key_wanted(option(v->arguments, "key"), "verify", &v->signer) || !ledger_file_open(address, true, &v->ledger)) return false;
+  v->address = v->ledger.address;
   v->recorded = true;
+  if (option(v->arguments, "contest") != NULL && !is_contest(v)) return false;
   return !intends ||
          run_link_begin(&v->ledger, &v->sealed.result.contract, bundle_meta(v->sealed.bundle, "contract"), &v->signer, &v->link);
 }
@@ -196,6 +235,12 @@ static int verify(struct verifying *v) {
     (void)fprintf(stderr, "lynxbench verify: the bundle's contract was withheld: it cannot be run again\n");
     return EXIT_WRONG_INPUT;
   }
+  if (most_text != NULL && most < v->sealed.result.contract.method.sessions) {
+    (void)fprintf(stderr, "lynxbench verify: --sessions-at-most: found %lld, accepted: at least the contract's own %lld\n", (long long)most,
+                  (long long)v->sealed.result.contract.method.sessions);
+    return EXIT_WRONG_INPUT;
+  }
+  warn_of_sealed(&v->sealed.result);
   decision_plan(&v->sealed.result, &v->report);
   if (option(v->arguments, "plan") != NULL)
     return !print_report(v, false) ? EXIT_CONDITIONS : v->report.too_few ? EXIT_INCONCLUSIVE : EXIT_HOLDS;

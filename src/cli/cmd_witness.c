@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "cli/command.h"
+#include "cli/ledger_fetch.h"
 #include "cli/ledger_file.h"
 #include "cli/team_key.h"
 
@@ -15,15 +16,28 @@ static int cosign(struct ledger_file *file, const struct signer *signer) {
   struct lynx_error error = {0}, none = {0};
   const struct policy_team *team = policy_team_named(ledger_policy(file->ledger), signer->name);
   uint64_t time_s = 0;
+  struct note parsed = {{NULL, 0}, {NULL, 0}};
   buffer_init(&note, NOTE_MAX);
-  enum lynx_status status = ledger_checkpoint(file->ledger, &note, &checkpoint, &error);
+  if (!ledger_file_seen(file, &note)) { /* exactly what was held against the memory is signed, and only if it could be */
+    buffer_release(&note);
+    return EXIT_DOES_NOT_HOLD;
+  }
+  enum lynx_status status = note_parse((struct bytes){note.data, note.length}, &parsed, &error);
+  if (status == LYNX_OK) status = checkpoint_parse(parsed.text, &checkpoint, &error);
   if (status == LYNX_OK && (team == NULL || !team->witness))
     status = lynx_fail(&error, LYNX_INPUT,
                        "%s is no witness of this ledger; an admin makes it one: lynxbench log policy LEDGER --team %s.pub --witness",
                        signer->name, signer->name);
   if (status == LYNX_OK)
     status = note_cosign(&note, signer->name, signer->key, (uint64_t)(clock_system.realtime_ns(clock_system.context) / 1000000000), &error);
-  if (status == LYNX_OK) status = ledger_put_cosigned(file->ledger, (struct bytes){note.data, note.length}, &error);
+  struct bytes cosigned = {note.data, note.length};
+  struct buffer told;
+  buffer_init(&told, NOTE_MAX);
+  if (status == LYNX_OK)
+    status = file->remote ? ledger_send(file->real, "cosign", cosigned, NULL, &told, &error)
+                          : ledger_put_cosigned(file->ledger, cosigned, &error);
+  buffer_release(&told);
+  if (status == LYNX_OK) status = ledger_file_update(file, &error);
   buffer_clear(&note);
   if (status != LYNX_OK) {
     lynx_error_at(&error, file->address, 0, NULL);
@@ -48,8 +62,10 @@ static int run(const struct arguments *arguments) {
   struct ledger_audit audit;
   struct lynx_error error = {0};
   if (!team_key_wanted(arguments->option[0], "witness", &signer)) return EXIT_WRONG_INPUT;
-  int code = EXIT_DOES_NOT_HOLD; /* it was told why: rolled back, forked, altered */
-  if (ledger_file_open(arguments->positional[0], false, &file)) {
+  int code = EXIT_DOES_NOT_HOLD;
+  if (!ledger_file_open(arguments->positional[0], false, &file))
+    code = ledger_file_code(&file); /* 1: rolled back, forked, replaced, altered */
+  else {
     if (arguments->option[1] != NULL && ledger_audit(file.ledger, true, &audit, &error) != LYNX_OK) (void)report_error(&error);
     else code = cosign(&file, &signer);
     ledger_file_close(&file);

@@ -3,13 +3,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "cli/command.h"
+#include "cli/ledger_fetch.h"
 #include "cli/state.h"
 #include "cli/team_key.h"
+#include "ledger/blob.h"
 #include "ledger/seen.h"
+#include "ledger/tile.h"
 
 const char *ledger_file_address(const char *option) {
   const char *own = getenv("LYNXBENCH_LEDGER");
@@ -38,40 +42,125 @@ static bool load_log_key(const char *address, struct signing_key **ret) {
   return status == LYNX_OK || tell(own != NULL ? own : path, &error);
 }
 
-bool ledger_file_open(const char *address, bool write, struct ledger_file *ret) {
-  struct lynx_error error = {0};
-  char seen[4200];
-  *ret = (struct ledger_file){.address = address};
-  if (!load_log_key(address, &ret->log_key)) return false;
-  enum lynx_status status = ledger_open(address, ret->log_key, &ret->ledger, &error);
-  if (status == LYNX_OK && state_path("ledgers", seen, sizeof seen)) status = seen_check(ret->ledger, seen, &error);
-  if (status == LYNX_IO) { /* what cannot be remembered is told, and no reason not to read */
-    (void)tell(address, &error);
-    status = ret->ledger != NULL ? LYNX_OK : LYNX_IO;
+/* A copy of a remote ledger lies with this user's state, under the digest of its address. */
+static enum lynx_status update_copy(struct ledger_file *file, struct lynx_error *error) {
+  struct tile_copy copied;
+  enum lynx_status status = tile_pull(file->copy, ledger_fetch, (void *)(uintptr_t)file->real, NULL, &copied, error);
+  if (status == LYNX_NOT_FOUND || status == LYNX_IO) lynx_error_at(error, file->address, 0, NULL);
+  return status;
+}
+
+static enum lynx_status open_copy(struct ledger_file *file, struct lynx_error *error) {
+  uint8_t digest[DIGEST_BYTES];
+  char hex[DIGEST_HEX], name[80];
+  digest_of(file->real, strlen(file->real), digest);
+  (void)snprintf(name, sizeof name, "copies/%.32s.ledger", digest_hex(digest, hex));
+  if (!state_path(name, file->copy, sizeof file->copy))
+    return lynx_fail(error, LYNX_INPUT, "neither HOME nor XDG_STATE_HOME is set: there is no place for a copy of a remote ledger");
+  for (char *p = file->copy + 1; *p != 0; p++) {
+    if (*p != '/') continue;
+    *p = 0;
+    (void)mkdir(file->copy, 0755); /* what is wrong shows when the file is written */
+    *p = '/';
   }
-  if (status == LYNX_OK && write && ret->log_key == NULL)
-    status = lynx_fail(&error, LYNX_INPUT,
-                       "the log's key is not at hand (%s.key, or LYNXBENCH_LOG_KEY): this ledger can be read here, not added to", address);
+  enum lynx_status status = update_copy(file, error);
+  return status == LYNX_OK ? ledger_open(file->copy, NULL, &file->ledger, error) : status;
+}
+
+/* "postgresql://user:password@host/": nothing between the colon and the at sign is shown. */
+static const char *shown_address(const char *address, char *text, size_t size) {
+  const char *scheme = strstr(address, "://"), *at = scheme != NULL ? strchr(scheme + 3, '@') : NULL;
+  const char *colon = at != NULL ? memchr(scheme + 3, ':', (size_t)(at - scheme - 3)) : NULL;
+  if (colon == NULL) return address;
+  (void)snprintf(text, size, "%.*s:***%s", (int)(colon - address), address, at);
+  return text;
+}
+
+static enum lynx_status check_seen(struct ledger_file *file, struct buffer *ret_note, struct lynx_error *error) {
+  char folder[4096];
+  if (!state_path("ledgers", folder, sizeof folder))
+    return lynx_fail(error, LYNX_MACHINE, "neither HOME nor XDG_STATE_HOME is set: what is seen of the ledger cannot be remembered");
+  return seen_check(file->ledger, file->real, folder, ret_note, error);
+}
+
+bool ledger_file_seen(struct ledger_file *file, struct buffer *ret_note) {
+  struct lynx_error error = {0};
+  return check_seen(file, ret_note, &error) == LYNX_OK || tell(file->address, &error);
+}
+
+int ledger_file_code(const struct ledger_file *file) {
+  return file->status == LYNX_PROTOCOL ? EXIT_DOES_NOT_HOLD : file->status == LYNX_MACHINE ? EXIT_CONDITIONS : EXIT_WRONG_INPUT;
+}
+
+bool ledger_file_open(const char *address, bool write, struct ledger_file *ret) {
+  struct lynx_error error = {0}, memory = {0};
+  *ret = (struct ledger_file){.real = address, .remote = ledger_is_url(address), .status = LYNX_INPUT};
+  ret->address = shown_address(address, ret->shown, sizeof ret->shown);
+  if (!ret->remote && !load_log_key(address, &ret->log_key)) return false;
+  lynx_error_at(&error, ret->address, 0, NULL); /* before anybody names it with its password */
+  enum lynx_status status = ret->remote ? open_copy(ret, &error) : ledger_open(address, ret->log_key, &ret->ledger, &error);
+  if (status == LYNX_OK) {
+    status = check_seen(ret, NULL, &memory);
+    /* Who only reads may go on where nothing can be remembered, and is told; who writes or witnesses may not. */
+    if (status != LYNX_OK) (void)tell(ret->address, &memory);
+    if (status == LYNX_MACHINE && !write) status = LYNX_OK;
+  } else (void)tell(ret->address, &error);
+  if (status == LYNX_OK && write && ret->log_key == NULL && !ret->remote) {
+    status = LYNX_INPUT;
+    (void)fprintf(
+        stderr, "lynxbench: %s: the log's key is not at hand (%s.key, or LYNXBENCH_LOG_KEY): this ledger can be read here, not added to\n",
+        ret->address, ret->address);
+  }
   if (status == LYNX_OK) return true;
-  if (error.status != LYNX_OK) (void)tell(address, &error);
   ledger_file_close(ret);
+  ret->status = status;
   return false;
+}
+
+enum lynx_status ledger_file_update(struct ledger_file *file, struct lynx_error *error) {
+  enum lynx_status status = file->remote ? update_copy(file, error) : LYNX_OK;
+  return status == LYNX_OK ? ledger_refresh(file->ledger, error) : status;
 }
 
 void ledger_file_close(struct ledger_file *file) {
   ledger_close(file->ledger);
   signing_key_release(file->log_key);
-  *file = (struct ledger_file){.ledger = NULL};
+  *file = (struct ledger_file){.ledger = NULL, .status = LYNX_INPUT};
+}
+
+/* Sent, then looked for in the log: a server's word that it is there is not taken. */
+static enum lynx_status add_remote(struct ledger_file *file, struct bytes envelope, uint64_t *ret_index, struct lynx_error *error) {
+  struct buffer answer;
+  uint8_t leaf[DIGEST_BYTES];
+  buffer_init(&answer, 65536);
+  merkle_leaf(envelope, leaf);
+  enum lynx_status status = ledger_send(file->real, "add", envelope, NULL, &answer, error);
+  buffer_release(&answer);
+  if (status == LYNX_OK) status = ledger_file_update(file, error);
+  if (status == LYNX_OK && ledger_find(file->ledger, leaf, ret_index, error) != LYNX_OK) status = LYNX_PROTOCOL;
+  return status;
+}
+
+bool ledger_file_put_blob(struct ledger_file *file, const char *path, bool before, uint8_t ret_digest[DIGEST_BYTES]) {
+  struct lynx_error error = {0};
+  struct buffer answer;
+  char name[80], hex[DIGEST_HEX];
+  int64_t length;
+  if (before == file->remote) return !before || blob_digest_file(path, ret_digest, &length, &error) == LYNX_OK || tell(path, &error);
+  enum lynx_status status = blob_put_file(ledger_store(file->ledger), path, ret_digest, &error);
+  if (status != LYNX_OK || before) return status == LYNX_OK || tell(path, &error);
+  (void)snprintf(name, sizeof name, "blob/%s", digest_hex(ret_digest, hex));
+  buffer_init(&answer, 65536);
+  status = ledger_send(file->real, name, (struct bytes){"", 0}, path, &answer, &error);
+  buffer_release(&answer);
+  return status == LYNX_OK || tell(file->address, &error);
 }
 
 bool ledger_file_add_signed(struct ledger_file *file, struct bytes envelope, uint64_t *ret_index) {
-  struct lynx_error error = {0};
-  char seen[4200];
-  enum lynx_status status = ledger_add(file->ledger, &envelope, 1, ret_index, &error);
-  if (status == LYNX_OK && state_path("ledgers", seen, sizeof seen)) {
-    struct lynx_error memory = {0};
-    if (seen_check(file->ledger, seen, &memory) != LYNX_OK) (void)tell(file->address, &memory); /* it is added all the same */
-  }
+  struct lynx_error error = {0}, memory = {0};
+  enum lynx_status status = file->remote ? add_remote(file, envelope, ret_index, &error)
+                                         : ledger_add(file->ledger, &envelope, 1, ret_index, &error);
+  if (status == LYNX_OK && check_seen(file, NULL, &memory) != LYNX_OK) (void)tell(file->address, &memory); /* it is added all the same */
   return status == LYNX_OK || tell(file->address, &error);
 }
 

@@ -6,20 +6,34 @@
 #include "ledger/ledger.h"
 
 struct ledger_file {
-  const char *address;
+  const char *address; /* as it may be shown: without a password */
+  const char *real;
+  char shown[512];
+  bool remote;     /* a URL: `ledger` is a checked copy of it, and what is added is sent there */
+  char copy[4200]; /* its file */
   struct ledger *ledger;
   struct signing_key *log_key;
+  enum lynx_status status; /* of opening it */
 };
 
 /* --ledger's value, or LYNXBENCH_LEDGER; NULL: neither. */
 const char *ledger_file_address(const char *option);
+/* What opening it gave: PROTOCOL where it was altered, rolled back, forked or replaced. */
+int ledger_file_code(const struct ledger_file *file);
+/* Holds it against what was seen again, strictly, and gives the checkpoint that holds. False: told. */
+bool ledger_file_seen(struct ledger_file *file, struct buffer *ret_note);
 /* write: the log's key must be at hand (LEDGER.key beside a file, or LYNXBENCH_LOG_KEY). False: what is wrong was told. */
 bool ledger_file_open(const char *address, bool write, struct ledger_file *ret);
+/* Reads anew what others wrote meanwhile. */
+enum lynx_status ledger_file_update(struct ledger_file *file, struct lynx_error *error) LYNX_MUST_CHECK;
 void ledger_file_close(struct ledger_file *file);
 
 /* Signs an entry as of now and adds it; ret_leaf may be NULL. False: told. */
 bool ledger_file_add(struct ledger_file *file, const struct entry *entry, const struct signer *signer, uint64_t *ret_index,
                      uint8_t ret_leaf[DIGEST_BYTES]);
+/* Keeps a bundle's file, before its entry is added where the ledger is at hand, after it where it is remote (the server takes what an entry
+ * names): call it at both times. */
+bool ledger_file_put_blob(struct ledger_file *file, const char *path, bool before, uint8_t ret_digest[DIGEST_BYTES]);
 /* Adds envelopes that are signed already. */
 bool ledger_file_add_signed(struct ledger_file *file, struct bytes envelope, uint64_t *ret_index);
 

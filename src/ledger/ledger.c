@@ -13,6 +13,11 @@ struct ledger {
   struct store *store;
   const struct signing_key *log_key;
   struct policy policy;
+  struct policy_change {
+    uint64_t index; /* of its entry: in force for the entries after it */
+    struct policy policy;
+  } * history;
+  size_t n_history;
   struct merkle_edge edge; /* of the newest checkpoint that was looked at */
   bool has_edge;
 };
@@ -165,6 +170,8 @@ enum lynx_status ledger_checkpoint(struct ledger *ledger, struct buffer *ret_not
   enum lynx_status status = read_newest(ledger, NULL, &newest, error);
   if (status != LYNX_OK) return status;
   status = check_note(&ledger->policy.log, ledger->policy.origin, (struct bytes){newest.note.data, newest.note.length}, &note, ret, error);
+  if (status == LYNX_OK && ret->size == 0)
+    status = lynx_fail(error, LYNX_PROTOCOL, "a checkpoint of no entries: a ledger has one at least, its policy");
   if (status == LYNX_OK && key_number(key_bytes(&newest.key), 0, INDEX_BYTES) != ret->size)
     status = lynx_fail(error, LYNX_PROTOCOL, "a checkpoint of size %" PRIu64 " lies under another size", ret->size);
   if (status == LYNX_OK && ret_note != NULL && !buffer_append(ret_note, newest.note.data, newest.note.length))
@@ -174,28 +181,49 @@ enum lynx_status ledger_checkpoint(struct ledger *ledger, struct buffer *ret_not
 }
 
 struct vouched {
-  const struct policy *policy;
+  struct ledger *ledger;
   struct buffer *note;
   struct checkpoint *checkpoint;
   uint64_t time_s;
 };
 
-static bool take_vouched(void *context, struct bytes key, struct bytes value) {
-  struct vouched *v = context;
+/* Is this checkpoint of the tree that this ledger holds? A log key that signs two histories may bring a note of the other one. */
+static bool is_of_this_tree(struct ledger *l, const struct checkpoint *checkpoint) {
+  const struct merkle_source source = ledger_tree(l);
+  uint8_t root[DIGEST_BYTES];
+  struct lynx_error ignored = {0};
+  return checkpoint->size > 0 && checkpoint->size <= l->edge.size && strcmp(checkpoint->origin, l->policy.origin) == 0 &&
+         merkle_root(&source, checkpoint->size, root, &ignored) == LYNX_OK && memcmp(root, checkpoint->root, sizeof root) == 0;
+}
+
+uint64_t ledger_vouched_at(struct ledger *ledger, struct bytes bytes, const char *except, struct checkpoint *ret) {
   struct note note;
   struct lynx_error ignored = {0};
+  uint64_t time_s = 0;
+  if (check_note(&ledger->policy.log, ledger->policy.origin, bytes, &note, ret, &ignored) != LYNX_OK || !is_of_this_tree(ledger, ret))
+    return 0;
+  struct policy *policy = xalloc(1, sizeof *policy);
+  *policy = *ledger_policy_at(ledger, ret->size);
+  for (size_t i = 0; i < policy->n_teams; i++)
+    if (except != NULL && strcmp(policy->teams[i].key.name, except) == 0) policy->teams[i].witness = false;
+  (void)policy_cosigned(policy, &note, &time_s);
+  free(policy);
+  return time_s;
+}
+
+static bool take_vouched(void *context, struct bytes key, struct bytes value) {
+  struct vouched *v = context;
   if (key.length != INDEX_BYTES + COUNT_BYTES || key_number(key, INDEX_BYTES, COUNT_BYTES) == 0) return true; /* no cosignature in it */
-  if (check_note(&v->policy->log, v->policy->origin, value, &note, v->checkpoint, &ignored) != LYNX_OK) return true;
-  (void)policy_cosigned(v->policy, &note, &v->time_s);
+  v->time_s = ledger_vouched_at(v->ledger, value, NULL, v->checkpoint);
   return v->time_s == 0 || !buffer_append(v->note, value.ptr, value.length);
 }
 
 enum lynx_status ledger_vouched_checkpoint(struct ledger *ledger, struct buffer *ret_note, struct checkpoint *ret, uint64_t *ret_time_s,
                                            struct lynx_error *error) {
   const struct store_range range = {.space = STORE_CHECKPOINT, .backwards = true};
-  struct vouched v = {.policy = &ledger->policy, .note = ret_note, .checkpoint = ret};
+  struct vouched v = {.ledger = ledger, .note = ret_note, .checkpoint = ret};
   enum lynx_status status = LYNX_OK;
-  if (ledger->policy.quorum > 0) status = ledger->store->table->list(ledger->store, &range, take_vouched, &v, error);
+  status = ledger->store->table->list(ledger->store, &range, take_vouched, &v, error);
   if (status == LYNX_OK && v.time_s == 0)
     status = lynx_fail(error, LYNX_NOT_FOUND, "no checkpoint is cosigned by a quorum of %" PRId64 " witnesses; `lynxbench witness` cosigns",
                        ledger->policy.quorum);
@@ -308,6 +336,11 @@ static enum lynx_status check_kind(const struct statement *statement, struct lyn
     if (statement_subject_named(statement, kinds[k].needs[i]) == NULL)
       return lynx_fail(error, LYNX_INPUT, "an entry of kind %s needs a subject named '%s'", statement->kind, kinds[k].needs[i]);
   if (statement->n_subjects == 0) return lynx_fail(error, LYNX_INPUT, "an entry that speaks of nothing: a subject is needed");
+  uint8_t reserved[DIGEST_BYTES];
+  policy_subject(reserved);
+  for (size_t i = 0; i < statement->n_subjects; i++)
+    if (memcmp(statement->subjects[i].digest, reserved, DIGEST_BYTES) == 0 && strcmp(statement->kind, "policy") != 0)
+      return lynx_fail(error, LYNX_INPUT, "an entry of kind %s speaks of the policy: only a policy does", statement->kind);
   for (size_t i = 0; i < statement->n_subjects; i++)
     if (statement->subjects[i].name[0] == 0 || strlen(statement->subjects[i].name) >= SUBJECT_MAX)
       return lynx_fail(error, LYNX_INPUT, "a subject without a name, or with one of more than %d bytes", SUBJECT_MAX - 1);
@@ -470,11 +503,37 @@ enum lynx_status ledger_find(struct ledger *ledger, const uint8_t leaf[DIGEST_BY
   return status;
 }
 
-static enum lynx_status visit_entry(struct ledger *l, uint64_t index, const char *subject, ledger_visit *visit, void *context,
-                                    bool *ret_go_on, struct lynx_error *error) {
+/* Nothing is taken from the index of mentions that the signed statement does not say itself, and nothing from the store that is not in the
+ * tree or not signed by a team of the policy of its time: whoever owns the file could have put it there. */
+static enum lynx_status check_entry(struct ledger *l, const struct ledger_entry *entry, const uint8_t *digest, const char *subject,
+                                    struct lynx_error *error) {
+  const struct merkle_source source = ledger_tree(l);
+  struct merkle_proof proof;
+  uint8_t root[DIGEST_BYTES];
+  if (entry->index >= l->edge.size)
+    return lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " lies beyond the newest checkpoint", entry->index);
+  bool said = digest == NULL || (subject[0] == 0 && memcmp(entry->leaf, digest, DIGEST_BYTES) == 0);
+  for (size_t i = 0; i < entry->statement.n_subjects && !said; i++)
+    said = strcmp(entry->statement.subjects[i].name, subject) == 0 &&
+           memcmp(entry->statement.subjects[i].digest, digest, DIGEST_BYTES) == 0;
+  if (!said)
+    return lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " does not say what the ledger's index says of it: the file was altered",
+                     entry->index);
+  enum lynx_status status = merkle_prove_inclusion(&source, entry->index, l->edge.size, &proof, error);
+  merkle_edge_root(&l->edge, root);
+  if (status == LYNX_OK && !merkle_inclusion_holds(entry->index, l->edge.size, entry->leaf, root, &proof))
+    status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " is not the one in the signed tree: the file was altered", entry->index);
+  if (status == LYNX_OK && policy_signer(ledger_policy_at(l, entry->index), &entry->envelope) == NULL)
+    status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " is not signed by a team of the policy of its time", entry->index);
+  return status;
+}
+
+static enum lynx_status visit_entry(struct ledger *l, uint64_t index, const uint8_t *digest, const char *subject, ledger_visit *visit,
+                                    void *context, bool *ret_go_on, struct lynx_error *error) {
   struct arena arena = {0};
   struct ledger_entry entry;
   enum lynx_status status = ledger_read_entry(l, index, &arena, &entry, error);
+  if (status == LYNX_OK) status = check_entry(l, &entry, digest, subject, error);
   if (status == LYNX_OK) *ret_go_on = visit(context, &entry, subject);
   statement_release(&entry.statement);
   arena_release(&arena);
@@ -487,7 +546,7 @@ enum lynx_status ledger_each_mention(struct ledger *ledger, const uint8_t digest
   bool go_on = true;
   enum lynx_status status = list_mentions(ledger, digest, &mentions, error);
   for (size_t i = 0; i < mentions.n && status == LYNX_OK && go_on; i++)
-    status = visit_entry(ledger, mentions.indices[i], mentions.names[i], visit, context, &go_on, error);
+    status = visit_entry(ledger, mentions.indices[i], digest, mentions.names[i], visit, context, &go_on, error);
   mentions_release(&mentions);
   return status;
 }
@@ -497,27 +556,63 @@ enum lynx_status ledger_each_entry(struct ledger *ledger, uint64_t from, ledger_
   bool go_on = true;
   enum lynx_status status = ledger_checkpoint(ledger, NULL, &checkpoint, error);
   for (uint64_t i = from; status == LYNX_OK && go_on && i < checkpoint.size; i++)
-    status = visit_entry(ledger, i, "", visit, context, &go_on, error);
+    status = visit_entry(ledger, i, NULL, "", visit, context, &go_on, error);
   return status;
 }
 
 /* --- opening --- */
 
-/* The policy now in force: the last entry that speaks of policy. */
+static void add_history(struct ledger *l, uint64_t index) {
+  l->history = xgrow(l->history, l->n_history + 1, sizeof *l->history);
+  l->history[l->n_history].index = index;
+  l->history[l->n_history++].policy = l->policy;
+}
+
+/* The policy and how it came about: from the first one on, each signed by an admin of the one before. */
 static enum lynx_status read_policy(struct ledger *l, struct lynx_error *error) {
   uint8_t digest[DIGEST_BYTES];
   struct mentions mentions;
-  struct arena arena = {0};
-  struct ledger_entry entry = {0};
   policy_subject(digest);
   enum lynx_status status = list_mentions(l, digest, &mentions, error);
-  if (status == LYNX_OK && mentions.n == 0)
+  l->policy = (struct policy){.number = 0};
+  l->n_history = 0;
+  for (size_t i = 0; i < mentions.n && status == LYNX_OK; i++) {
+    struct arena arena = {0};
+    struct ledger_entry entry;
+    struct admission admission = {.signer = NULL};
+    status = ledger_read_entry(l, mentions.indices[i], &arena, &entry, error);
+    if (status == LYNX_OK && strcmp(entry.statement.kind, "policy") == 0) {
+      status = admit(&l->policy, entry.bytes, &arena, &admission, error);
+      if (status == LYNX_OK) add_history(l, entry.index);
+    }
+    statement_release(&admission.statement);
+    statement_release(&entry.statement);
+    arena_release(&arena);
+  }
+  if (status == LYNX_OK && (l->n_history == 0 || l->history[0].index != 0))
     status = lynx_fail(error, LYNX_INPUT, "a ledger without a policy: it was not begun, or entries are gone");
-  if (status == LYNX_OK) status = ledger_read_entry(l, mentions.indices[mentions.n - 1], &arena, &entry, error);
-  if (status == LYNX_OK) status = policy_parse(entry.statement.predicate, &l->policy, error);
-  statement_release(&entry.statement);
   mentions_release(&mentions);
-  arena_release(&arena);
+  return status;
+}
+
+/* In force when entry `index` was added; the first policy vouches for itself. */
+const struct policy *ledger_policy_at(const struct ledger *ledger, uint64_t index) {
+  size_t i = ledger->n_history;
+  while (i > 1 && ledger->history[i - 1].index >= index) i--;
+  return i > 0 ? &ledger->history[i - 1].policy : &ledger->policy;
+}
+
+/* Each of them must be in the tree, too. */
+static enum lynx_status check_history(struct ledger *l, struct lynx_error *error) {
+  enum lynx_status status = LYNX_OK;
+  for (size_t i = 0; i < l->n_history && status == LYNX_OK; i++) {
+    struct arena arena = {0};
+    struct ledger_entry entry;
+    status = ledger_read_entry(l, l->history[i].index, &arena, &entry, error);
+    if (status == LYNX_OK) status = check_entry(l, &entry, NULL, "", error);
+    statement_release(&entry.statement);
+    arena_release(&arena);
+  }
   return status;
 }
 
@@ -535,8 +630,9 @@ static enum lynx_status refresh(struct ledger *l, struct lynx_error *error) {
   if (memcmp(root, checkpoint.root, DIGEST_BYTES) != 0)
     return lynx_fail(error, LYNX_PROTOCOL, "the tree of %" PRIu64 " entries is not the one that its checkpoint signs: the file was altered",
                      checkpoint.size);
-  l->has_edge = true;
-  return LYNX_OK;
+  status = check_history(l, error);
+  l->has_edge = status == LYNX_OK;
+  return status;
 }
 
 static enum lynx_status open_checked(struct ledger *l, struct lynx_error *error) {
@@ -563,9 +659,14 @@ enum lynx_status ledger_open(const char *address, const struct signing_key *log_
   return status;
 }
 
+enum lynx_status ledger_refresh(struct ledger *ledger, struct lynx_error *error) {
+  return refresh(ledger, error);
+}
+
 void ledger_close(struct ledger *ledger) {
   if (ledger == NULL) return;
   if (ledger->store != NULL) ledger->store->table->close(ledger->store);
+  free(ledger->history);
   free(ledger);
 }
 
@@ -626,6 +727,7 @@ static enum lynx_status add_one(struct ledger *l, struct bytes bytes, uint64_t *
   if (status == LYNX_OK && strcmp(a.statement.kind, "withdrawal") == 0) status = check_withdrawal(l, &a, error);
   if (status == LYNX_OK) status = store_append(l, STORE_ENTRY, &key, bytes, error);
   if (status == LYNX_OK) status = put_mentions(l, &a.statement, leaf, l->edge.size, error);
+  if (status == LYNX_OK && strcmp(a.statement.kind, "policy") == 0) add_history(l, l->edge.size);
   if (status == LYNX_OK) status = merkle_append(&l->edge, leaf, keep_hash, l, error);
   statement_release(&a.statement);
   arena_release(&arena);
@@ -650,6 +752,100 @@ enum lynx_status ledger_add(struct ledger *ledger, const struct bytes *envelopes
   if (status == LYNX_OK) status = table->commit(ledger->store, error);
   else table->abort(ledger->store);
   if (status != LYNX_OK) ledger->has_edge = false; /* what was added in memory is not so */
+  return status;
+}
+
+/* --- copying --- */
+
+enum { GIVEN_MAX = 256 };
+
+static enum lynx_status take_entries(struct ledger *l, const struct ledger_copy *copy, uint64_t size, struct lynx_error *error) {
+  enum lynx_status status = LYNX_OK;
+  while (l->edge.size < size && status == LYNX_OK) {
+    struct bytes given[GIVEN_MAX];
+    size_t n = 0;
+    status = copy->give(copy->context, l->edge.size, given, &n, error);
+    if (status == LYNX_OK && n == 0) status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " is not given", l->edge.size);
+    for (size_t i = 0; i < n && l->edge.size < size && status == LYNX_OK; i++) {
+      uint64_t index, due = l->edge.size;
+      status = add_one(l, given[i], &index, error);
+      if (status == LYNX_OK && index != due)
+        status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " is entry %" PRIu64 " once more", due, index);
+      char field[40];
+      (void)snprintf(field, sizeof field, "entry %" PRIu64, due);
+      if (status != LYNX_OK) lynx_error_at(error, NULL, 0, field);
+    }
+  }
+  return status;
+}
+
+/* The tree as it is now must be the one that the note signs, by the key that the log's own policy names. */
+static enum lynx_status take_note(struct ledger *l, struct bytes bytes, uint64_t n_before, struct lynx_error *error) {
+  struct note note;
+  struct checkpoint checkpoint;
+  uint8_t root[DIGEST_BYTES];
+  struct key key = {.length = 0};
+  struct newest newest;
+  struct lynx_error none = {0};
+  enum lynx_status status = check_note(&l->policy.log, l->policy.origin, bytes, &note, &checkpoint, error);
+  if (status != LYNX_OK) return status;
+  merkle_edge_root(&l->edge, root);
+  if (checkpoint.size < n_before)
+    return lynx_fail(error, LYNX_PROTOCOL, "ROLLED BACK: the log has %" PRIu64 " entries, and had %" PRIu64 " when it was copied",
+                     checkpoint.size, n_before);
+  if (memcmp(root, checkpoint.root, sizeof root) != 0)
+    return lynx_fail(error, LYNX_PROTOCOL, "FORKED: the log's %" PRIu64 " entries do not continue the %" PRIu64 " that were copied",
+                     checkpoint.size, n_before);
+  key_put_number(&key, checkpoint.size, INDEX_BYTES);
+  bool known = read_newest(l, &key, &newest, &none) == LYNX_OK;
+  uint64_t count = known ? key_number(key_bytes(&newest.key), INDEX_BYTES, COUNT_BYTES) + 1 : 0;
+  bool same = known && newest.note.length == bytes.length && memcmp(newest.note.data, bytes.ptr, bytes.length) == 0;
+  if (known) buffer_release(&newest.note);
+  /* Cosignatures are looked for in notes with a count above 0. */
+  if (!known) {
+    struct buffer bare;
+    const char *end = memchr(note.signatures.ptr, '\n', note.signatures.length);
+    buffer_init(&bare, NOTE_MAX);
+    (void)buffer_append(&bare, bytes.ptr, (size_t)(end + 1 - bytes.ptr)); /* no longer than what it is part of */
+    struct key first = checkpoint_key(checkpoint.size, count++);
+    status = store_append(l, STORE_CHECKPOINT, &first, (struct bytes){bare.data, bare.length}, error);
+    same = bare.length == bytes.length;
+    buffer_release(&bare);
+  }
+  key = checkpoint_key(checkpoint.size, count);
+  return status == LYNX_OK && !same ? store_append(l, STORE_CHECKPOINT, &key, bytes, error) : status;
+}
+
+enum lynx_status ledger_copy(const char *address, const struct ledger_copy *copy, uint64_t *ret_n_before, struct lynx_error *error) {
+  struct ledger *l = xalloc(1, sizeof *l);
+  struct note note;
+  struct checkpoint checkpoint = {.size = 0};
+  struct lynx_error none = {0};
+  *ret_n_before = 0;
+  enum lynx_status status = note_parse(copy->note, &note, error);
+  if (status == LYNX_OK) status = checkpoint_parse(note.text, &checkpoint, error);
+  if (status == LYNX_OK) {
+    status = store_open(address, false, &l->store, &none);
+    bool begun = status != LYNX_NOT_FOUND;
+    if (!begun) status = store_open(address, true, &l->store, error);
+    else if (status != LYNX_OK) *error = none;
+    if (status == LYNX_OK) status = l->store->table->begin(l->store, error);
+    if (status == LYNX_OK) {
+      struct newest newest;
+      struct lynx_error empty = {0};
+      /* A copy whose first transaction never ended is an empty one. */
+      if (begun && read_newest(l, NULL, &newest, &empty) == LYNX_OK) {
+        buffer_release(&newest.note);
+        status = open_checked(l, error);
+      }
+      *ret_n_before = l->edge.size;
+      if (status == LYNX_OK) status = take_entries(l, copy, checkpoint.size, error);
+      if (status == LYNX_OK) status = take_note(l, copy->note, *ret_n_before, error);
+      if (status == LYNX_OK) status = l->store->table->commit(l->store, error);
+      else l->store->table->abort(l->store);
+    }
+  }
+  ledger_close(l);
   return status;
 }
 
@@ -773,6 +969,7 @@ struct auditing {
   struct policy policy;
   uint8_t leaves[256][DIGEST_BYTES]; /* of the entries since the last comparison */
   bool signatures;
+  uint64_t n_mentions, n_listed;
   enum lynx_status status;
   struct lynx_error *error;
 };
@@ -824,11 +1021,21 @@ static enum lynx_status check_mentions(struct auditing *a, const struct statemen
   buffer_init(&name, STORE_VALUE_MAX);
   struct key key = mention_key(leaf, index);
   enum lynx_status status = store_get(a->ledger, STORE_MENTION, &key, &name, a->error);
+  bool right = name.length == 0;
+  a->n_mentions++;
   for (size_t i = 0; i < statement->n_subjects && status == LYNX_OK; i++) {
-    key = mention_key(statement->subjects[i].digest, index);
+    const struct statement_subject *s = &statement->subjects[i];
+    bool before = memcmp(s->digest, leaf, DIGEST_BYTES) == 0;
+    for (size_t k = 0; k < i; k++) before = before || memcmp(statement->subjects[k].digest, s->digest, DIGEST_BYTES) == 0;
+    if (before) continue; /* as put_mentions has it: the first name counts */
+    key = mention_key(s->digest, index);
     buffer_clear(&name);
     status = store_get(a->ledger, STORE_MENTION, &key, &name, a->error);
+    right = right && name.length == strlen(s->name) && (name.length == 0 || memcmp(name.data, s->name, name.length) == 0);
+    a->n_mentions++;
   }
+  if (status == LYNX_OK && !right)
+    status = lynx_fail(a->error, LYNX_PROTOCOL, "the index does not say of entry %" PRIu64 " what the entry says", index);
   buffer_release(&name);
   return status;
 }
@@ -866,6 +1073,13 @@ static bool audit_entry(void *context, struct bytes key, struct bytes value) {
   return a->status == LYNX_OK;
 }
 
+static bool count_mention(void *context, struct bytes key, struct bytes value) {
+  struct auditing *a = context;
+  (void)key, (void)value;
+  a->n_listed++;
+  return true;
+}
+
 enum lynx_status ledger_audit(struct ledger *ledger, bool signatures, struct ledger_audit *ret, struct lynx_error *error) {
   const struct store_range range = {.space = STORE_ENTRY};
   struct auditing *a = xalloc(1, sizeof *a);
@@ -883,6 +1097,10 @@ enum lynx_status ledger_audit(struct ledger *ledger, bool signatures, struct led
                        " signs: entries are missing or altered",
                        a->edge.size, ret->checkpoint.size);
   ret->n_entries = a->edge.size;
+  const struct store_range index = {.space = STORE_MENTION};
+  if (status == LYNX_OK && signatures) status = ledger->store->table->list(ledger->store, &index, count_mention, a, error);
+  if (status == LYNX_OK && a->n_listed != a->n_mentions)
+    status = lynx_fail(error, LYNX_PROTOCOL, "the index holds %" PRIu64 " mentions, the entries make %" PRIu64, a->n_listed, a->n_mentions);
   free(a);
   return status;
 }

@@ -29,10 +29,18 @@ enum lynx_status ledger_create(const char *address, const struct ledger_start *s
 /* log_key NULL: to read. */
 enum lynx_status ledger_open(const char *address, const struct signing_key *log_key, struct ledger **ret,
                              struct lynx_error *error) LYNX_MUST_CHECK;
+/* After somebody else wrote to it. */
+enum lynx_status ledger_refresh(struct ledger *ledger, struct lynx_error *error) LYNX_MUST_CHECK;
 void ledger_close(struct ledger *ledger); /* accepts NULL */
 struct store *ledger_store(struct ledger *ledger);
 /* As of what was last read or written. */
 const struct policy *ledger_policy(const struct ledger *ledger);
+
+/* What was in force when entry `index` was added. */
+const struct policy *ledger_policy_at(const struct ledger *ledger, uint64_t index);
+/* When a quorum of the witnesses of that time had cosigned this note, which must be of this ledger's own tree; 0: none did. except: a team
+ * whose word does not count; NULL. */
+uint64_t ledger_vouched_at(struct ledger *ledger, struct bytes note, const char *except, struct checkpoint *ret);
 
 /* Appends all of them or none, and signs the new checkpoint. ret_index[n]: where each stands; one that stands there already is not added
  * again (ret_index tells where it is). */
@@ -41,6 +49,17 @@ enum lynx_status ledger_add(struct ledger *ledger, const struct bytes *envelopes
 
 /* Is there something about this envelope that the ledger would refuse? Signatures, kind, subjects; not whether it stands there already. */
 enum lynx_status ledger_accepts(const struct policy *policy, struct bytes envelope, struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* A copy of another's log, under its checkpoint and without its key: begun, or continued, at that address. Takes all or nothing; PROTOCOL
+ * where what is given is not what the checkpoint signs, or does not continue the copy. give: entries from `next` on, at most 256 of them,
+ * which live until it is asked again. */
+struct ledger_copy {
+  struct bytes note;
+  enum lynx_status (*give)(void *context, uint64_t next, struct bytes *ret, size_t *ret_n, struct lynx_error *error);
+  void *context;
+};
+enum lynx_status ledger_copy(const char *address, const struct ledger_copy *copy, uint64_t *ret_n_before,
+                             struct lynx_error *error) LYNX_MUST_CHECK;
 
 /* The newest checkpoint, with every cosignature that the ledger knows of; checked against the log's key. */
 enum lynx_status ledger_checkpoint(struct ledger *ledger, struct buffer *ret_note, struct checkpoint *ret,
@@ -68,7 +87,8 @@ enum lynx_status ledger_read_entry(struct ledger *ledger, uint64_t index, struct
 enum lynx_status ledger_find(struct ledger *ledger, const uint8_t leaf[DIGEST_BYTES], uint64_t *ret_index,
                              struct lynx_error *error) LYNX_MUST_CHECK;
 
-/* false: enough */
+/* An entry that is visited was checked: it is in the signed tree, signed by a team of the policy of its time, and says itself what it was
+ * found by. What the index leaves out is not found: `audit` shows that it leaves out nothing. false: enough */
 typedef bool ledger_visit(void *context, const struct ledger_entry *entry, const char *subject);
 /* Every entry that speaks of a digest, in order; an entry's own hash is spoken of by itself, under the name "". */
 enum lynx_status ledger_each_mention(struct ledger *ledger, const uint8_t digest[DIGEST_BYTES], ledger_visit *visit, void *context,

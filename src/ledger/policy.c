@@ -22,7 +22,6 @@ enum lynx_status policy_parse(const json_t *predicate, struct policy *ret, struc
   const char *origin = json_get_text(predicate, "origin", "");
   size_t i;
   *ret = (struct policy){.number = json_get_int(predicate, "number", 0), .quorum = json_get_int(predicate, "quorum", -1)};
-  lynx_error_at(error, NULL, 0, "policy");
   if (!note_name_valid(origin)) return lynx_fail(error, LYNX_INPUT, "its origin is no name: letters, digits and . _ - / are accepted");
   (void)snprintf(ret->origin, sizeof ret->origin, "%s", origin);
   if (!json_is_array(teams) || json_array_size(teams) > POLICY_TEAMS_MAX)
@@ -91,7 +90,7 @@ static int compare_times(const void *a, const void *b) {
 }
 
 size_t policy_cosigned(const struct policy *policy, const struct note *note, uint64_t *ret_latest_s) {
-  uint64_t times[POLICY_TEAMS_MAX];
+  uint64_t times[POLICY_TEAMS_MAX] = {0};
   size_t n = 0;
   for (size_t i = 0; i < policy->n_teams; i++) {
     struct note_key key;

@@ -20,6 +20,22 @@ static char *seen_path(const struct ledger *ledger, const char *folder, char *pa
   return path;
 }
 
+/* A file's address is its path from the root, however it was named. */
+static char *address_path(const char *address, const char *folder, char *path, size_t size) {
+  uint8_t digest[DIGEST_BYTES];
+  char hex[DIGEST_HEX], *real = strstr(address, "://") == NULL ? realpath(address, NULL) : NULL;
+  const char *name = real != NULL ? real : address;
+  digest_of(name, strlen(name), digest);
+  (void)snprintf(path, size, "%s/%.32s.key", folder, digest_hex(digest, hex));
+  free(real);
+  return path;
+}
+
+void seen_forget(const char *address, const char *folder) {
+  char path[4096];
+  (void)unlink(address_path(address, folder, path, sizeof path)); /* mostly there is none */
+}
+
 static enum lynx_status hold_against(struct ledger *ledger, struct bytes remembered, const struct checkpoint *now,
                                      struct lynx_error *error) {
   struct note note;
@@ -28,8 +44,8 @@ static enum lynx_status hold_against(struct ledger *ledger, struct bytes remembe
   const struct merkle_source source = ledger_tree(ledger);
   struct lynx_error ignored = {0};
   if (note_parse(remembered, &note, &ignored) != LYNX_OK || checkpoint_parse(note.text, &then, &ignored) != LYNX_OK ||
-      !note_signed_by(&note, &ledger_policy(ledger)->log, NULL))
-    return LYNX_OK; /* a damaged memory accuses nobody */
+      !note_signed_by(&note, &ledger_policy(ledger)->log, NULL) || then.size == 0)
+    return lynx_fail(error, LYNX_INPUT, "what was remembered of this ledger is damaged, so nothing can be held against it");
   if (then.size > now->size)
     return lynx_fail(error, LYNX_PROTOCOL,
                      "ROLLED BACK: the ledger has %" PRIu64 " entries, and had %" PRIu64 " when it was last seen from here", now->size,
@@ -52,7 +68,7 @@ static enum lynx_status remember(const char *path, const struct buffer *note, st
   if (good) return LYNX_OK;
   (void)unlink(temporary); /* it may not be there */
   lynx_error_at(error, path, 0, NULL);
-  return lynx_fail(error, LYNX_IO, "what was seen of the ledger cannot be remembered: %s", strerror(why));
+  return lynx_fail(error, LYNX_MACHINE, "what was seen of the ledger cannot be remembered: %s", strerror(why));
 }
 
 static void make_folders(const char *folder) {
@@ -66,22 +82,50 @@ static void make_folders(const char *folder) {
   }
 }
 
-enum lynx_status seen_check(struct ledger *ledger, const char *folder, struct lynx_error *error) {
+/* One ledger per address: another log key there is another ledger in its place. */
+static enum lynx_status check_key(struct ledger *ledger, const char *path, struct lynx_error *error) {
+  const struct root root = {""};
+  struct buffer old, now;
+  char key[NOTE_KEY_TEXT_MAX];
+  buffer_init(&old, NOTE_KEY_TEXT_MAX);
+  buffer_init(&now, NOTE_KEY_TEXT_MAX);
+  (void)buffer_text(&now, note_key_text(&ledger_policy(ledger)->log, key)); /* shorter than that */
+  enum lynx_status status = root_read(&root, path, &old, NULL);
+  if (status == LYNX_NOT_FOUND) status = remember(path, &now, error);
+  else if (status != LYNX_OK) status = lynx_fail(error, LYNX_INPUT, "%s: what was remembered of this ledger cannot be read", path);
+  else if (strcmp(old.data != NULL ? old.data : "", now.data) != 0)
+    status = lynx_fail(error, LYNX_PROTOCOL,
+                       "REPLACED: its log key is %.60s, and was another when it was last seen from here; if that was on purpose, remove %s",
+                       key, path);
+  buffer_release(&old);
+  buffer_release(&now);
+  return status;
+}
+
+enum lynx_status seen_check(struct ledger *ledger, const char *address, const char *folder, struct buffer *ret_note,
+                            struct lynx_error *error) {
   const struct root root = {""};
   struct buffer old, now;
   struct checkpoint checkpoint;
-  char path[4096];
+  char path[4096], key_path[4096];
   buffer_init(&old, NOTE_MAX);
   buffer_init(&now, NOTE_MAX);
+  make_folders(folder);
   (void)seen_path(ledger, folder, path, sizeof path);
-  enum lynx_status status = ledger_checkpoint(ledger, &now, &checkpoint, error);
-  if (status == LYNX_OK && root_read(&root, path, &old, NULL) == LYNX_OK)
-    status = hold_against(ledger, (struct bytes){old.data, old.length}, &checkpoint, error);
-  bool same = old.length == now.length && old.length > 0 && memcmp(old.data, now.data, old.length) == 0;
-  if (status == LYNX_OK && !same) {
-    make_folders(folder);
-    status = remember(path, &now, error);
+  enum lynx_status status = check_key(ledger, address_path(address, folder, key_path, sizeof key_path), error);
+  if (status == LYNX_OK || status == LYNX_MACHINE) {
+    enum lynx_status read = ledger_checkpoint(ledger, &now, &checkpoint, error), found = LYNX_NOT_FOUND;
+    if (read == LYNX_OK) found = root_read(&root, path, &old, NULL);
+    if (read != LYNX_OK) status = read;
+    else if (found == LYNX_OK)
+      read = hold_against(ledger, (struct bytes){old.data != NULL ? old.data : "", old.length}, &checkpoint, error);
+    else if (found != LYNX_NOT_FOUND) read = lynx_fail(error, LYNX_INPUT, "%s: what was remembered of this ledger cannot be read", path);
+    if (read != LYNX_OK) status = read;
   }
+  bool same = old.length == now.length && old.length > 0 && memcmp(old.data, now.data, old.length) == 0;
+  if (status == LYNX_OK && !same) status = remember(path, &now, error);
+  if (ret_note != NULL && !buffer_append(ret_note, now.data != NULL ? now.data : "", now.length))
+    status = lynx_fail(error, LYNX_LIMIT, "no memory for a checkpoint");
   buffer_release(&old);
   buffer_release(&now);
   return status;

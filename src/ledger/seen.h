@@ -1,12 +1,17 @@
-/* ledger/seen.h: what this client saw of each ledger last, so that one that is rolled back or forked is found out.
- * Shapes   a file per log key in a folder: the newest checkpoint whose consistency was shown
- * Errors   PROTOCOL: the ledger went back, or does not continue what was seen; IO: the folder cannot be written */
+/* ledger/seen.h: what this client saw of each ledger last, so that one that is rolled back, forked or replaced is found out.
+ * Shapes   in a folder: per log key the newest checkpoint whose consistency was shown; per address the log key that was found there
+ * Errors   PROTOCOL: the ledger went back, does not continue what was seen, or has another log key than before; INPUT: what was remembered
+ *          is damaged; MACHINE: it cannot be remembered; and what reading the ledger gives */
 #ifndef LEDGER_SEEN_H
 #define LEDGER_SEEN_H
 
 #include "ledger/ledger.h"
 
-/* Holds the ledger's newest checkpoint against the one remembered, then remembers it. */
-enum lynx_status seen_check(struct ledger *ledger, const char *folder, struct lynx_error *error) LYNX_MUST_CHECK;
+/* Holds the ledger's newest checkpoint against the one remembered, then remembers it. ret_note: that checkpoint, as it was checked; NULL.
+ */
+enum lynx_status seen_check(struct ledger *ledger, const char *address, const char *folder, struct buffer *ret_note,
+                            struct lynx_error *error) LYNX_MUST_CHECK;
+/* A ledger was begun at that address on purpose: what stood there before is forgotten. */
+void seen_forget(const char *address, const char *folder);
 
 #endif

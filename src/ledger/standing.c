@@ -14,9 +14,10 @@ const char *agreement_text(enum agreement agreement) {
   return "?";
 }
 
-/* A list that grows in an arena: room for one more element, zeroed. */
-static void *grown(struct arena *arena, const void *items, size_t n, size_t size) {
-  char *more = arena_alloc(arena, n + 1, size);
+/* A list that grows in an arena, by doubling: room for one more element. */
+static void *grown(struct arena *arena, void *items, size_t n, size_t size) {
+  if (n > 0 && (n & (n - 1)) != 0) return items; /* room was made for the next power of two */
+  char *more = arena_alloc(arena, n > 0 ? 2 * n : 1, size);
   if (n > 0) memcpy(more, items, n * size);
   return more;
 }
@@ -30,9 +31,14 @@ struct gathering {
   struct ledger *ledger;
   const struct standing_question *question;
   struct standing *standing;
-  char (*intents)[DIGEST_HEX]; /* of the contract's runs, with whether a bundle answers */
-  bool *sealed;
+  struct intent {
+    char hex[DIGEST_HEX];
+    const char *by;
+    bool sealed; /* a bundle of the same team answers it */
+  } * intents;
   size_t n_intents;
+  const char *intent_by; /* of this bundle's run */
+  bool answered;         /* the bundle's entry names that intent, and is by the same team */
   uint64_t intent_index; /* of this bundle's run; UINT64_MAX: not known */
   enum lynx_status status;
   struct lynx_error *error;
@@ -52,18 +58,23 @@ static bool take_of_contract(void *context, const struct ledger_entry *entry, co
   }
   if (strcmp(entry->statement.kind, "intent") == 0) {
     g->intents = grown(&s->arena, g->intents, g->n_intents, sizeof *g->intents);
-    g->sealed = grown(&s->arena, g->sealed, g->n_intents, sizeof *g->sealed);
-    char *hex = digest_hex(entry->leaf, g->intents[g->n_intents++]);
-    if (strcmp(hex, g->question->intent) == 0) g->intent_index = entry->index;
+    struct intent *intent = &g->intents[g->n_intents++];
+    *intent = (struct intent){.by = arena_copy(&s->arena, entry->signer)};
+    if (strcmp(digest_hex(entry->leaf, intent->hex), g->question->intent) == 0) {
+      g->intent_index = entry->index;
+      g->intent_by = intent->by;
+    }
   }
   if (strcmp(entry->statement.kind, "bundle") == 0) {
-    const char *intent = json_get_text(entry->statement.predicate, "intent", "");
-    for (size_t i = 0; i < g->n_intents; i++) g->sealed[i] = g->sealed[i] || strcmp(g->intents[i], intent) == 0;
+    const char *hex = json_get_text(entry->statement.predicate, "intent", "");
+    for (size_t i = 0; i < g->n_intents; i++)
+      if (strcmp(g->intents[i].hex, hex) == 0 && strcmp(g->intents[i].by, entry->signer) == 0) g->intents[i].sealed = true;
   }
   return true;
 }
 
-/* A contest is closed by its own team's withdrawal, or by a re-measurement that was made for it and decided. */
+/* A contest is closed by its own team's withdrawal, or by a re-measurement of the same bundle that was made for it and decided, by another
+ * team than the one whose result it is. */
 static bool take_of_contest(void *context, const struct ledger_entry *entry, const char *subject) {
   struct gathering *g = context;
   struct standing_contest *contest = &g->standing->contests[g->standing->n_contests - 1];
@@ -72,6 +83,9 @@ static bool take_of_contest(void *context, const struct ledger_entry *entry, con
                    strcmp(entry->signer, contest->by) == 0;
   bool decided = strcmp(entry->statement.kind, "verification") == 0 && strcmp(subject, "contest") == 0 &&
                  (strcmp(decision, "reproduced") == 0 || strcmp(decision, "not reproduced") == 0);
+  const uint8_t *of = statement_subject_named(&entry->statement, "bundle");
+  decided = decided && of != NULL && memcmp(of, g->question->bundle, DIGEST_BYTES) == 0 && g->standing->recorded &&
+            strcmp(entry->signer, g->standing->recorded_by) != 0;
   if (withdrawn) contest->closed = arena_printf(&g->standing->arena, "withdrawn by %s (entry %" PRIu64 ")", entry->signer, entry->index);
   if (decided)
     contest->closed = arena_printf(&g->standing->arena, "re-measured by %s: %s (entry %" PRIu64 ")", entry->signer, decision, entry->index);
@@ -99,8 +113,12 @@ static bool take_of_bundle(void *context, const struct ledger_entry *entry, cons
   struct standing *s = g->standing;
   const char *kind = entry->statement.kind;
   if (strcmp(subject, "bundle") != 0) return true; /* the bundle of somebody's verification, say */
-  if (strcmp(kind, "bundle") == 0 && !s->recorded) {
+  bool answers = strcmp(kind, "bundle") == 0 && g->intent_by != NULL && strcmp(entry->signer, g->intent_by) == 0 &&
+                 strcmp(json_get_text(entry->statement.predicate, "intent", ""), g->question->intent) == 0;
+  if (strcmp(kind, "bundle") == 0 &&
+      (!s->recorded || (answers && !g->answered))) { /* the entry of who ran it, if somebody else's came first */
     s->recorded = true;
+    g->answered = answers;
     s->recorded_by = arena_copy(&s->arena, entry->signer);
     s->index = entry->index;
   }
@@ -120,19 +138,11 @@ static bool take_of_bundle(void *context, const struct ledger_entry *entry, cons
   return g->status == LYNX_OK;
 }
 
-/* The note that the run embedded: a tree of that size, at a time before the run, by the word of the witnesses. */
+/* The note that the run embedded: this ledger's own tree, of that size at least, at a time before the run, by the word of other teams. */
 static bool witnessed(const struct gathering *g, uint64_t n_needed) {
-  const struct standing_question *q = g->question;
-  const struct policy *policy = ledger_policy(g->ledger);
-  struct note note;
   struct checkpoint checkpoint;
-  struct lynx_error ignored = {0};
-  uint64_t time_s = 0;
-  if (note_parse(q->checkpoint, &note, &ignored) != LYNX_OK || checkpoint_parse(note.text, &checkpoint, &ignored) != LYNX_OK ||
-      !note_signed_by(&note, &policy->log, NULL))
-    return false;
-  (void)policy_cosigned(policy, &note, &time_s);
-  return time_s > 0 && (int64_t)time_s <= q->run_start_s && checkpoint.size >= n_needed;
+  uint64_t time_s = ledger_vouched_at(g->ledger, g->question->checkpoint, g->standing->recorded_by, &checkpoint);
+  return time_s > 0 && (int64_t)time_s <= g->question->run_start_s && checkpoint.size >= n_needed;
 }
 
 static void judge_agreement(struct gathering *g) {
@@ -172,7 +182,7 @@ enum lynx_status standing_of(struct ledger *ledger, const struct standing_questi
   }
   ret->n_entries = checkpoint.size;
   ret->n_started = g.n_intents;
-  for (size_t i = 0; i < g.n_intents; i++) ret->n_sealed += g.sealed[i];
+  for (size_t i = 0; i < g.n_intents; i++) ret->n_sealed += g.intents[i].sealed;
   ret->n_abandoned = ret->n_started - ret->n_sealed;
   judge_agreement(&g);
   return LYNX_OK;

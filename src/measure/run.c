@@ -387,6 +387,8 @@ static enum lynx_status put_intent(struct run *run) {
   char *contract = arena_text(&run->arena, run->request->contract_text, run->request->contract_length);
   for (size_t i = 0; i < LYNX_COUNT(meta) && status == LYNX_OK; i++)
     status = bundle_put_meta(run->bundle, meta[i].key, meta[i].value != NULL ? meta[i].value : contract, run->error);
+  if (status == LYNX_OK && run->request->endpoint != NULL)
+    status = bundle_put_meta(run->bundle, "endpoint", run->request->endpoint, run->error);
   for (size_t i = 0; i < run->request->n_meta && status == LYNX_OK; i++)
     status = bundle_put_meta(run->bundle, run->request->meta[i].key, run->request->meta[i].value, run->error);
   for (size_t i = 0; i < run->inputs.n_items && status == LYNX_OK; i++) status = put_input(run, i);

@@ -133,14 +133,11 @@ double compare_deviation_bound(double sd, size_t n, double confidence) {
 
 size_t compare_plan(double sd, size_t n_a, size_t most, double margin, double same_confidence, double beyond_confidence, double power) {
   double shift = special_log(1 + 2.5 * margin);
-  size_t low = 2, high = most + 1; /* low is too few, high is enough or none is: more sessions never decide less */
-  while (high - low > 1) {
-    size_t n = low + (high - low) / 2;
-    bool enough = compare_power(sd, n_a, n, 0, margin, same_confidence).same >= power &&
-                  compare_power(sd, n_a, n, shift, margin, beyond_confidence).beyond >= power;
-    *(enough ? &high : &low) = n;
-  }
-  return high <= most ? high : 0;
+  for (size_t n = 3; n <= most; n++) /* from below: with n_a few, more may decide less (Welch's degrees of freedom fall to n_a - 1) */
+    if (compare_power(sd, n_a, n, 0, margin, same_confidence).same >= power &&
+        compare_power(sd, n_a, n, shift, margin, beyond_confidence).beyond >= power)
+      return n;
+  return 0;
 }
 
 /* --- Hodges-Lehmann --- */

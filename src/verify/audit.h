@@ -27,8 +27,8 @@ struct audit {
 
 void audit_add(struct audit *audit, enum audit_verdict verdict, const char *name, const char *text);
 
-/* figures: what `show --json` once printed of it, to hold the recomputed ones against; length 0: none. ledger NULL: none is at hand.
- * standing: by that ledger; NULL. */
+/* figures: what `show --json` once printed of it, to hold the recomputed ones against; ptr NULL: none was handed in. ledger NULL: none is
+ * at hand. standing: by that ledger; NULL. */
 struct audit_bundle_request {
   const char *path;
   struct bytes figures;

@@ -7,7 +7,7 @@
 
 struct inputs_digest {
   struct digest digest;
-  int64_t n;
+  int64_t n, n_withheld;
 };
 
 static enum lynx_status take_input(void *context, int64_t id, const char *text, size_t length) {
@@ -16,7 +16,17 @@ static enum lynx_status take_input(void *context, int64_t id, const char *text, 
   digest_update(&d->digest, head, sizeof head);
   digest_update(&d->digest, text, length);
   d->n++;
+  d->n_withheld += length >= 9 && memcmp(text, "withheld:", 9) == 0;
   return LYNX_OK;
+}
+
+static void add_hole(struct configuration *c, const char *text) {
+  for (size_t i = 0; i < c->n_holes; i++)
+    if (strcmp(c->holes[i], text) == 0) return;
+  const char **grown = arena_alloc(&c->arena, c->n_holes + 1, sizeof *grown);
+  if (c->n_holes > 0) memcpy(grown, c->holes, c->n_holes * sizeof *grown);
+  grown[c->n_holes++] = arena_copy(&c->arena, text);
+  c->holes = grown;
 }
 
 static enum lynx_status compare_workload(struct bundle *sealed, struct bundle *again, struct configuration *ret, struct lynx_error *error) {
@@ -37,15 +47,6 @@ static enum lynx_status compare_workload(struct bundle *sealed, struct bundle *a
 }
 
 /* --- the executor --- */
-
-static void add_hole(struct configuration *c, const char *text) {
-  for (size_t i = 0; i < c->n_holes; i++)
-    if (strcmp(c->holes[i], text) == 0) return;
-  const char **grown = arena_alloc(&c->arena, c->n_holes + 1, sizeof *grown);
-  if (c->n_holes > 0) memcpy(grown, c->holes, c->n_holes * sizeof *grown);
-  grown[c->n_holes++] = arena_copy(&c->arena, text);
-  c->holes = grown;
-}
 
 static void add_difference(struct configuration *c, const struct contract *contract, const char *precision, const struct difference *d) {
   struct configuration_difference *grown = arena_alloc(&c->arena, c->n_differences + 1, sizeof *grown);
@@ -71,7 +72,7 @@ static enum lynx_status compare_facts(struct bundle *sealed, struct bundle *agai
   if (status == LYNX_OK) status = bundle_facts(again, moment, &b, error);
   if (status == LYNX_OK && a.n_items == 0) add_hole(ret, "A: the executor was not captured, or withheld");
   if (status == LYNX_OK && b.n_items == 0) add_hole(ret, "B: the executor was not captured, or withheld");
-  if (status == LYNX_OK) {
+  if (status == LYNX_OK && a.n_items > 0 && b.n_items > 0) {
     capture_diff(&a, &b, &differences);
     for (size_t i = 0; i < differences.n_items; i++)
       if (differences.items[i].of == FACT_IDENTITY) add_difference(ret, &r->contract, precision, &differences.items[i]);

@@ -61,7 +61,7 @@ static size_t list_values(struct arena *arena, const struct result_precision *p,
   *ret = arena_alloc(arena, p->n_sessions + 1, sizeof **ret);
   for (size_t i = 0; i < p->n_sessions; i++) {
     double value = p->sessions[i].complete ? value_of(p, &p->sessions[i], w) : NAN;
-    if (value > 0) (*ret)[n++] = value;
+    if (!isnan(value)) (*ret)[n++] = value; /* of 0, where all failed, no ratio can be made: that is then inconclusive */
   }
   return n;
 }
@@ -75,7 +75,7 @@ static double mean_of(const double *x, size_t n) {
 static double log_deviation(const double *x, size_t n) {
   double mean = 0, sum = 0;
   for (size_t i = 0; i < n; i++) {
-    if (isinf(x[i])) return NAN;
+    if (!(x[i] > 0) || isinf(x[i])) return NAN;
     mean += special_log(x[i]) / (double)n;
   }
   for (size_t i = 0; i < n; i++) sum += (special_log(x[i]) - mean) * (special_log(x[i]) - mean);
@@ -89,9 +89,10 @@ static double power_each(size_t n_figures) {
   return 1 - (1 - DECISION_POWER) / (double)n_figures;
 }
 
-static void plan_figure(struct decision_report *r, struct decision_figure *f) {
+/* n_known: sessions that the deviation was seen in. */
+static void plan_figure(struct decision_report *r, struct decision_figure *f, size_t n_known) {
   double power = power_each(r->n_figures);
-  double sd = compare_deviation_bound(f->sd, f->n_a, 0.8);
+  double sd = compare_deviation_bound(f->sd, n_known, 0.8);
   if (isnan(f->sd) || isinf(sd)) return;
   f->needed = compare_plan(sd, f->n_a, DECISION_SESSIONS_MAX, r->margin, r->confidence, r->beyond_confidence, power);
   /* Equal sides are the best use of sessions: what the sealed result should have had. */
@@ -142,31 +143,50 @@ static const struct result_precision *precision_named(const struct result *r, co
   return NULL;
 }
 
+/* A saturation point is known to the resolution of its search alone, however little its windows vary: what lies within that of each other
+ * cannot be told apart. 0: no search; infinite: no certificate, or the search's range ended first. */
+static double search_slack(const struct result *r) {
+  double slack = 0;
+  if (r == NULL || r->contract.regime.load != LOAD_SATURATION) return 0;
+  for (size_t i = 0; i < r->n_precisions; i++) {
+    const struct result_certificate *c = &r->precisions[i].certificate;
+    if (r->precisions[i].unavailable) continue;
+    if (!c->certified || !(c->passing > 0) || !(c->failing > c->passing)) return INFINITY;
+    double own = special_log(c->failing / c->passing);
+    slack = own > slack ? own : slack;
+  }
+  return slack;
+}
+
 /* Both sides' figures; again NULL: only the sealed ones; n_sealed: as if there were so many sealed sessions; 0: as many as there are. */
 static void gather(const struct contract *c, const struct result *sealed, const struct result *again, size_t n_sealed,
                    struct decision_report *ret) {
   struct wanted *wanted;
   *ret = (struct decision_report){.margin = c->decision.margin, .confidence = c->method.confidence, .decision = DECISION_INCONCLUSIVE};
   size_t n_wanted = list_wanted(&ret->arena, c, &wanted), n_able = 0;
-  for (size_t i = 0; i < sealed->n_precisions; i++) n_able += !sealed->precisions[i].unavailable;
+  for (size_t i = 0; i < sealed->n_precisions; i++) {
+    const struct result_precision *other = precision_named(again, sealed->precisions[i].name);
+    n_able += !sealed->precisions[i].unavailable && (other == NULL || !other->unavailable);
+  }
   ret->n_figures = n_able * n_wanted;
   ret->beyond_confidence = 1 - (1 - ret->confidence) / (double)(ret->n_figures > 0 ? ret->n_figures : 1);
   ret->figures = arena_alloc(&ret->arena, ret->n_figures + 1, sizeof *ret->figures);
   struct decision_figure *f = ret->figures;
   for (size_t i = 0; i < sealed->n_precisions; i++) {
     const struct result_precision *p = &sealed->precisions[i], *other = precision_named(again, p->name);
-    for (size_t w = 0; w < n_wanted && !p->unavailable; w++, f++) {
+    for (size_t w = 0; w < n_wanted && !p->unavailable && (other == NULL || !other->unavailable); w++, f++) {
       double *a, *b = NULL;
       bool rate = wanted[w].metric == THROUGHPUT;
       *f = (struct decision_figure){
           .precision = p->name, .name = wanted[w].name, .unit = rate ? result_throughput_unit(p) : "ms", .unit_divisor = rate ? 1 : 1e6};
       f->n_a = list_values(&ret->arena, p, &wanted[w], &a);
+      size_t n_known = f->n_a;
       f->n_b = other != NULL ? list_values(&ret->arena, other, &wanted[w], &b) : 0;
       f->a = mean_of(a, f->n_a);
       f->b = mean_of(b, f->n_b);
       f->sd = log_deviation(a, f->n_a);
-      if (n_sealed > 0 && f->n_a >= 2) f->sd = compare_deviation_bound(f->sd, f->n_a, 0.8), f->n_a = n_sealed;
-      plan_figure(ret, f);
+      if (n_sealed > 0) f->n_a = n_sealed;
+      plan_figure(ret, f, n_known);
       if (again == NULL) continue;
       f->ratio = compare_sessions(b, f->n_b, a, f->n_a, false, ret->margin, ret->confidence);
       struct comparison paid = compare_sessions(b, f->n_b, a, f->n_a, false, ret->margin, ret->beyond_confidence);
@@ -188,12 +208,24 @@ void decision_plan(const struct result *sealed, struct decision_report *ret) {
 
 void decision_make(const struct result *sealed, const struct result *again, struct decision_report *ret) {
   gather(&sealed->contract, sealed, again, 0, ret);
+  double slack = search_slack(sealed) > search_slack(again) ? search_slack(sealed) : search_slack(again),
+         limit = special_log(1 + ret->margin);
   bool all_same = ret->n_figures > 0, beyond = false;
   for (size_t i = 0; i < ret->n_figures; i++) {
     const struct decision_figure *f = &ret->figures[i];
     all_same = all_same && f->ratio.bounded && (f->ratio.verdict == VERDICT_SAME || f->ratio.verdict == VERDICT_DIFFERENT_WITHIN);
-    beyond = beyond || f->beyond;
+    if (slack > 0) { /* as if the true points lay as far apart, or as near, as the searches leave open */
+      all_same = all_same && slack < limit && special_log(f->ratio.inner_high) + slack < limit &&
+                 special_log(f->ratio.inner_low) - slack > -limit;
+      ret->figures[i].beyond = f->beyond && (special_log(f->low) - slack > limit || special_log(f->high) + slack < -limit);
+    }
+    beyond = beyond || ret->figures[i].beyond;
   }
+  if (slack > 0 && !beyond && !all_same)
+    ret->why = isinf(slack)
+                   ? "one of the two searches certified no saturation point with a failing load above it: such points cannot be compared"
+                   : arena_printf(&ret->arena, "the searches know their points to %.2g %% (search.resolution), against a margin of %.3g %%",
+                                  100 * (special_exp(slack) - 1), 100 * ret->margin);
   ret->decision = beyond ? DECISION_NOT_REPRODUCED : all_same ? DECISION_REPRODUCED : DECISION_INCONCLUSIVE;
 }
 

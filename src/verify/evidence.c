@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/base64.h"
+#include "ledger/blob.h"
 
 /* --- ustar (POSIX 1003.1, pax interchange, 4.6): a head of 512 bytes, then the bytes, to a multiple of 512 --- */
 
@@ -122,11 +123,12 @@ static const char instructions[] =
     "    sh verify.sh\n"
     "\n"
     "It reads only this folder. Step by step it does what you can do by hand:\n"
-    "1. sha256sum -c SHA256SUMS: no file was damaged on its way.\n"
+    "1. sha256sum -c SHA256SUMS: no file was damaged on its way. (Whoever alters files can make these sums anew: the rest is for that.)\n"
     "2. checkpoint/: text.txt says how many entries the ledger had and the root of their tree; signature.bin is the log's signature of\n"
     "   it, which openssl pkeyutl -verify holds against log.pub.pem.\n"
     "3. entries/N-KIND/: envelope.json is what was signed, in a DSSE envelope: the signature is over the bytes\n"
-    "   DSSEv1 LENGTH TYPE LENGTH PAYLOAD, where payload.json is PAYLOAD. team.pub.pem is the key of the team that signed.\n"
+    "   DSSEv1 LENGTH TYPE LENGTH PAYLOAD, where payload.json is PAYLOAD. team.pub.pem is the key of the team that signed, the same as\n"
+    "   the one in its line of keys.txt, which envelope.json's keyid names.\n"
     "4. The same folder's path.txt leads from the entry to the root: start with SHA-256 of a zero byte and envelope.json; for each line,\n"
     "   'L' means SHA-256 of a one byte, the hash given, the hash so far; 'R' a one byte, the hash so far, the hash given. The last\n"
     "   one is the root in checkpoint/text.txt (there in base64).\n"
@@ -134,7 +136,10 @@ static const char instructions[] =
     "\n"
     "What it does not show: that the keys are those teams' keys. Ask each team for its key by another way (one line, NAME+ID+KEY) and "
     "hold\n"
-    "it against keys.txt. Nor that the ledger's keeper shows everybody the same ledger: witnesses' cosignatures, where there are any,\n"
+    "it against keys.txt: everything rests on that. No signature covers claim.txt, report.html, the audit and contract.yaml: they follow "
+    "from\n"
+    "bundle.lynx, and `lynxbench show`, `claim` and `audit` make them from it again. Nor that the ledger's keeper shows everybody the same "
+    "ledger: witnesses' cosignatures, where there are any,\n"
     "are in checkpoint/note.txt. Nor that the figures follow from the rows: `lynxbench audit bundle.lynx` recomputes them, and audit.html\n"
     "is what that gave when this archive was made.\n";
 
@@ -144,8 +149,17 @@ static const char script[] =
     "cd \"$(dirname \"$0\")\" || exit 2\n"
     "failed=0\n"
     "say() { printf '%-8s %s\\n' \"$1\" \"$2\"; [ \"$1\" = holds ] || failed=1; }\n"
-    "if sha256sum -c --quiet SHA256SUMS; then say holds 'every file is as it was packed'; else say FAILS 'files are damaged or altered'; "
+    "# The line of keys.txt that a key in PEM belongs to: NAME+ID+base64 of a one byte and the key.\n"
+    "line_of() { printf '%s+%s\\n' \"$1\" \"$({ printf '\\001'; openssl pkey -pubin -in \"$2\" -outform DER | tail -c 32; } | openssl "
+    "base64 -A)\"; }\n"
+    "if sha256sum -c --quiet SHA256SUMS; then say holds 'no file was damaged on its way'; else say FAILS 'files are damaged or altered'; "
     "fi\n"
+    "origin=$(sed -n 1p checkpoint/text.txt)\n"
+    "log=$(sed -n 1p keys.txt)\n"
+    "id=${log#*+}; id=${id%%+*}\n"
+    "if [ \"$(line_of \"$origin+$id\" checkpoint/log.pub.pem)\" = \"$log\" ]; then say holds \"the log's key is the first line of "
+    "keys.txt\"\n"
+    "else say FAILS \"checkpoint/log.pub.pem is not the key of keys.txt's first line\"; fi\n"
     "if openssl pkeyutl -verify -pubin -inkey checkpoint/log.pub.pem -rawin -in checkpoint/text.txt -sigfile checkpoint/signature.bin "
     ">/dev/null 2>&1\n"
     "then say holds \"the log signed: $(sed -n 2p checkpoint/text.txt) entries of $(sed -n 1p checkpoint/text.txt)\"\n"
@@ -160,10 +174,12 @@ static const char script[] =
     "  sed -n 's/.*\"sig\":\"\\([^\"]*\\)\".*/\\1/p' \"$entry/envelope.json\" | openssl base64 -d -A >\"$work/signature\"\n"
     "  type=$(sed -n 's/.*\"payloadType\":\"\\([^\"]*\\)\".*/\\1/p' \"$entry/envelope.json\")\n"
     "  { printf 'DSSEv1 %d %s %d ' \"${#type}\" \"$type\" \"$(wc -c <\"$work/payload\")\"; cat \"$work/payload\"; } >\"$work/signed\"\n"
-    "  if cmp -s \"$work/payload\" \"$entry/payload.json\" &&\n"
+    "  keyid=$(sed -n 's/.*\"keyid\":\"\\([^\"]*\\)\".*/\\1/p' \"$entry/envelope.json\")\n"
+    "  if cmp -s \"$work/payload\" \"$entry/payload.json\" && sed 1d keys.txt | grep -qxF -- \"$(line_of \"$keyid\" "
+    "\"$entry/team.pub.pem\")\" &&\n"
     "    openssl pkeyutl -verify -pubin -inkey \"$entry/team.pub.pem\" -rawin -in \"$work/signed\" -sigfile \"$work/signature\" >/dev/null "
     "2>&1\n"
-    "  then say holds \"$name: signed by $(cat \"$entry/team.txt\")\"; else say FAILS \"$name: the signature\"; fi\n"
+    "  then say holds \"$name: signed by ${keyid%%+*}, by its key in keys.txt\"; else say FAILS \"$name: the signature\"; fi\n"
     "  { printf '\\000'; cat \"$entry/envelope.json\"; } | openssl dgst -sha256 -binary >\"$work/hash\"\n"
     "  while read -r side hash; do\n"
     "    printf '%s' \"$hash\" | openssl base64 -d -A >\"$work/given\"\n"
@@ -180,7 +196,10 @@ static const char script[] =
     "done\n"
     "if [ \"$file\" != none ]; then say holds \"bundle.lynx is the file that $file records\"; else say FAILS 'no entry records this "
     "bundle.lynx'; fi\n"
-    "if [ \"$failed\" = 0 ]; then echo 'all of it holds'; else echo 'it does NOT hold'; fi\n"
+    "echo 'no signature covers claim.txt, report.html, audit.html, audit.txt and contract.yaml: they follow from bundle.lynx (lynxbench "
+    "show, claim, audit)'\n"
+    "if [ \"$failed\" = 0 ]; then echo 'all that is signed holds, if the keys in keys.txt are those teams keys'; else echo 'it does NOT "
+    "hold'; fi\n"
     "exit \"$failed\"\n";
 
 struct packing {
@@ -189,11 +208,23 @@ struct packing {
   struct checkpoint checkpoint;
   uint64_t *indices;
   size_t n_indices;
+  struct note_key *keys; /* of whoever signed one of them */
+  size_t n_keys;
 };
+
+static void note_signer(struct packing *p, const struct ledger_entry *entry) {
+  const struct policy_team *team = policy_signer(ledger_policy_at(p->request->ledger, entry->index), &entry->envelope);
+  if (team == NULL) return; /* told when it is packed */
+  for (size_t i = 0; i < p->n_keys; i++)
+    if (memcmp(&p->keys[i], &team->key, sizeof team->key) == 0) return;
+  p->keys = xgrow(p->keys, p->n_keys + 1, sizeof *p->keys);
+  p->keys[p->n_keys++] = team->key;
+}
 
 static bool take_index(void *context, const struct ledger_entry *entry, const char *subject) {
   struct packing *p = context;
   (void)subject;
+  note_signer(p, entry);
   for (size_t i = 0; i < p->n_indices; i++)
     if (p->indices[i] == entry->index) return true;
   p->indices = xgrow(p->indices, p->n_indices + 1, sizeof *p->indices);
@@ -222,7 +253,7 @@ static enum lynx_status pack_entry(struct packing *p, uint64_t index, struct lyn
   struct ledger *ledger = p->request->ledger;
   struct arena arena = {0};
   struct ledger_entry entry;
-  struct merkle_proof proof;
+  struct merkle_proof proof = {.n = 0};
   struct buffer path, pem;
   const struct merkle_source tree = ledger_tree(ledger);
   char name[80];
@@ -230,9 +261,9 @@ static enum lynx_status pack_entry(struct packing *p, uint64_t index, struct lyn
   buffer_init(&pem, 65536);
   enum lynx_status status = ledger_read_entry(ledger, index, &arena, &entry, error);
   if (status == LYNX_OK) status = merkle_prove_inclusion(&tree, index, p->checkpoint.size, &proof, error);
-  const struct policy_team *team = status == LYNX_OK ? policy_signer(ledger_policy(ledger), &entry.envelope) : NULL;
+  const struct policy_team *team = status == LYNX_OK ? policy_signer(ledger_policy_at(ledger, index), &entry.envelope) : NULL;
   if (status == LYNX_OK && team == NULL)
-    status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " is signed by nobody who is a team of the ledger now", index);
+    status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " is signed by nobody who was a team of the ledger then", index);
   if (status == LYNX_OK && !(put_path(&proof, index, p->checkpoint.size, &path) && signature_public_pem(team->key.public_key, &pem)))
     status = lynx_fail(error, LYNX_LIMIT, "no memory for a proof");
   const struct {
@@ -241,8 +272,7 @@ static enum lynx_status pack_entry(struct packing *p, uint64_t index, struct lyn
   } files[] = {{"envelope.json", entry.bytes},
                {"payload.json", status == LYNX_OK ? entry.envelope.payload : (struct bytes){"", 0}},
                {"path.txt", {path.data != NULL ? path.data : "", path.length}},
-               {"team.pub.pem", {pem.data, pem.length}},
-               {"team.txt", bytes_of(team != NULL ? team->key.name : "")}};
+               {"team.pub.pem", {pem.data, pem.length}}};
   for (size_t i = 0; i < LYNX_COUNT(files) && status == LYNX_OK; i++) {
     (void)snprintf(name, sizeof name, "entries/%06" PRIu64 "-%.20s/%s", index, entry.statement.kind, files[i].file);
     put_text(p, name, files[i].bytes);
@@ -271,7 +301,7 @@ static enum lynx_status pack_checkpoint(struct packing *p, struct lynx_error *er
   while (blank != NULL && *blank != ' ') blank--;
   bool good = status == LYNX_OK && base64_decode(&value, blank + 1, (size_t)(end - blank - 1)) && value.length == 4 + SIGNATURE_BYTES &&
               signature_public_pem(policy->log.public_key, &pem) && buffer_printf(&keys, "%s\n", note_key_text(&policy->log, text));
-  for (size_t i = 0; i < policy->n_teams && good; i++) good = buffer_printf(&keys, "%s\n", note_key_text(&policy->teams[i].key, text));
+  for (size_t k = 0; k < p->n_keys && good; k++) good = buffer_printf(&keys, "%s\n", note_key_text(&p->keys[k], text));
   if (status == LYNX_OK && !good) status = lynx_fail(error, LYNX_PROTOCOL, "the log's own signature is not the checkpoint's first");
   if (status == LYNX_OK) {
     put_text(p, "checkpoint/note.txt", (struct bytes){bytes.data, bytes.length});
@@ -302,11 +332,37 @@ static enum lynx_status find_entries(struct packing *p, struct lynx_error *error
   return status;
 }
 
+struct matching {
+  const uint8_t *file;
+  bool found;
+};
+
+static bool take_match(void *context, const struct ledger_entry *entry, const char *subject) {
+  struct matching *m = context;
+  m->found = strcmp(entry->statement.kind, "bundle") == 0 && strcmp(subject, "file") == 0;
+  return !m->found;
+}
+
+/* An archive of another file than the one that was recorded would not hold. */
+static enum lynx_status check_file(struct packing *p, struct lynx_error *error) {
+  uint8_t file[DIGEST_BYTES];
+  int64_t length;
+  struct matching m = {.file = file};
+  enum lynx_status status = blob_digest_file(p->request->bundle_path, file, &length, error);
+  if (status == LYNX_OK) status = ledger_each_mention(p->request->ledger, file, take_match, &m, error);
+  if (status == LYNX_OK && !m.found)
+    status = lynx_fail(error, LYNX_INPUT,
+                       "the file's bytes are not those that were recorded (a section was withheld, or SQLite wrote it anew); `lynxbench "
+                       "log get LEDGER ROOT` gives the recorded one");
+  return status;
+}
+
 static enum lynx_status pack(struct packing *p, struct lynx_error *error) {
   const struct evidence_request *q = p->request;
   const char *contract = bundle_meta(q->bundle, "contract");
   char path[64];
   enum lynx_status status = find_entries(p, error);
+  if (status == LYNX_OK) status = check_file(p, error);
   if (status != LYNX_OK) return status;
   put_text(p, "README.txt", bytes_of(instructions));
   put_text(p, "verify.sh", bytes_of(script));
@@ -343,5 +399,6 @@ enum lynx_status evidence_write(const struct evidence_request *request, size_t *
   *ret_n_entries = p.n_indices;
   buffer_release(&tar.sums);
   free(p.indices);
+  free(p.keys);
   return status;
 }

@@ -205,10 +205,10 @@ with folder() as d:
     contest = out["contests"][0]["entry_digest"]
     check_equal(L("contest", bundle, "--withdraw", contest, "--ledger", ledger, key="ml").returncode, 2, "not ml's to withdraw")
     check_equal(L("contest", bundle, "--ground", "taste", "--text", "x", "--ledger", ledger, key="sre").returncode, 2, "no such ground")
-    r = L("verify", bundle, "--against", f"{d}/again.lynx", "--contest", contest, "--ledger", ledger, key="ml", timeout=120)
+    r = L("verify", bundle, "--against", f"{d}/again.lynx", "--contest", contest, "--ledger", ledger, key="sre", timeout=120)
     out = json.loads(L("show", bundle, "--ledger", ledger, "--json").stdout.splitlines()[1])
     if r.returncode in (0, 1):
-        check_in("re-measured by ml", out["contests"][0]["closed"] or "", "a re-measurement closes it")
+        check_in("re-measured by sre", out["contests"][0]["closed"] or "", "a re-measurement closes it")
     else:
         L("contest", bundle, "--withdraw", contest, "--ledger", ledger, key="sre")
     L("report", bundle, "--ledger", ledger, "--out", f"{d}/r.html")
@@ -261,7 +261,7 @@ with folder() as d:
     check_equal(r.returncode, 0, f"evidence: {r.stderr}")
     check_equal(subprocess.run(["tar", "xf", "e.tar"], cwd=d).returncode, 0, "tar reads it")
     r = subprocess.run(["sh", "evidence/verify.sh"], cwd=d, capture_output=True, text=True)
-    check_equal((r.returncode, r.stdout.splitlines()[-1]), (0, "all of it holds"), f"evidence: {r.stdout} {r.stderr}")
+    check_equal((r.returncode, r.stdout.splitlines()[-1]), (0, "all that is signed holds, if the keys in keys.txt are those teams keys"), f"evidence: {r.stdout} {r.stderr}")
     members = [os.path.join(p, f) for p, _, fs in os.walk(f"{d}/evidence") for f in fs if f not in ("README.txt", "verify.sh", "SHA256SUMS")]
     for member in random.sample(sorted(members), 8 if SANITIZED else 20):
         kept = open(member, "rb").read()
@@ -272,12 +272,14 @@ with folder() as d:
         write(member, kept)
     # Whoever makes the sums anew is found out by the signatures: an entry's envelope, its path, the checkpoint.
     for name in sorted(os.listdir(f"{d}/evidence/entries"))[:3]:
-        for part in ("envelope.json", "path.txt"):
+        for part in ("envelope.json", "path.txt", "team.pub.pem"):
             member = f"{d}/evidence/entries/{name}/{part}"
             kept = open(member, "rb").read()
             sums = open(f"{d}/evidence/SHA256SUMS").read()
             i = kept.rfind(b"a") if b"a" in kept else len(kept) // 2
             write(member, kept[:i] + b"b" + kept[i + 1:])
+            if part == "team.pub.pem":  # somebody else's key, as a forger would have it
+                subprocess.run(f"openssl genpkey -algorithm ed25519 | openssl pkey -pubout > {shlex.quote(member)}", shell=True, check=True)
             subprocess.run(f"cd {shlex.quote(d)}/evidence && sha256sum $(cut -c67- SHA256SUMS) > s && mv s SHA256SUMS", shell=True, check=True)
             r = subprocess.run(["sh", "evidence/verify.sh"], cwd=d, capture_output=True, text=True)
             check(r.returncode == 1, f"{name}/{part}: {r.stdout[-300:]}")

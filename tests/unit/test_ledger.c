@@ -121,6 +121,9 @@ static void add_sre(struct ledger *l) {
 }
 
 static void check_refusals(struct ledger *l) {
+  static const char reserved[] = "lynxbench ledger policy";
+  uint8_t policy[DIGEST_BYTES];
+  digest_of(reserved, sizeof reserved - 1, policy);
   const struct {
     struct about about;
     const char *name;
@@ -132,7 +135,11 @@ static void check_refusals(struct ledger *l) {
       {{"contract", NULL, NULL, {subject("bundle", contract)}}, "ml", ml, "needs a subject named 'contract'"},
       {{"gossip", NULL, NULL, {subject("contract", contract)}}, "ml", ml, "kind 'gossip'"},
       {{"signature", NULL, NULL, {{0}}}, "ml", ml, "speaks of nothing"},
-      {{"withdrawal", NULL, NULL, {subject("entry", contract)}}, "ml", ml, "no entry of that digest"},
+      {{"withdrawal", NULL, NULL, {subject("entry", contract)}}, "ml", ml, "there is no entry of digest"},
+      {{"finding", NULL, NULL, {subject("bundle", bundle), subject("x", policy)}},
+       "ml",
+       ml,
+       "only a policy does"}, /* who would be admin by it */
       {{"policy", NULL, NULL, {subject("policy", contract)}}, "ml", ml, "origin"},
   };
   struct checkpoint before, after;
@@ -141,7 +148,7 @@ static void check_refusals(struct ledger *l) {
   CHECK_INT(ledger_checkpoint(l, NULL, &before, &error), LYNX_OK);
   for (size_t i = 0; i < LYNX_COUNT(rows); i++) {
     struct lynx_error why = {0};
-    CHECK_INT(add(l, &rows[i].about, rows[i].name, rows[i].key, &index, NULL, &why), LYNX_INPUT);
+    CHECK(add(l, &rows[i].about, rows[i].name, rows[i].key, &index, NULL, &why) != LYNX_OK);
     CHECK_CONTAINS(why.message, rows[i].why);
   }
   CHECK_INT(ledger_checkpoint(l, NULL, &after, &error), LYNX_OK);
@@ -227,6 +234,23 @@ static void check_standing(struct ledger *l) {
   CHECK_INT(s.n_sealed, 1);
   CHECK_INT(s.n_abandoned, 1);
   standing_release(&s);
+  /* A note that the log's key and the witness signed, of another tree of the same size, vouches for nothing here. */
+  struct buffer other_note;
+  struct note other_parsed;
+  struct checkpoint other_tree;
+  CHECK_INT(note_parse(q.checkpoint, &other_parsed, &error), LYNX_OK);
+  CHECK_INT(checkpoint_parse(other_parsed.text, &other_tree, &error), LYNX_OK);
+  other_tree.root[0] ^= 1;
+  buffer_init(&other_note, NOTE_MAX);
+  CHECK(checkpoint_text(&other_tree, &other_note));
+  CHECK_INT(note_sign(&other_note, "lynxbench.example/test", log_key, &error), LYNX_OK);
+  CHECK_INT(note_cosign(&other_note, "sre", sre, 1000, &error), LYNX_OK);
+  q.checkpoint = (struct bytes){other_note.data, other_note.length};
+  CHECK_INT(standing_of(l, &q, &s, &error), LYNX_OK);
+  CHECK_INT(s.agreement, AGREEMENT_BY_ORDER);
+  standing_release(&s);
+  buffer_release(&other_note);
+  q.checkpoint = (struct bytes){note.data, note.length};
   q.run_start_s = 999; /* before the witness signed: only the order speaks */
   CHECK_INT(standing_of(l, &q, &s, &error), LYNX_OK);
   CHECK_INT(s.agreement, AGREEMENT_BY_ORDER);
@@ -239,6 +263,27 @@ static void check_standing(struct ledger *l) {
   CHECK(s.n_contests == 1 && s.n_open == 1);
   CHECK_TEXT(s.contests[0].by, "sre");
   standing_release(&s);
+  /* Who recorded the result does not close it, nor does a verification of something else; a bundle of another team seals no run of ml's. */
+  const struct about own = {"verification",
+                            "decision",
+                            "reproduced",
+                            {subject("bundle", bundle), subject("contract", contract), subject("contest", contest)}},
+                     else_where = {"verification",
+                                   "decision",
+                                   "reproduced",
+                                   {subject("bundle", file), subject("contract", contract), subject("contest", contest)}};
+  char abandoned_hex[DIGEST_HEX];
+  const struct about false_seal = {"bundle",
+                                   "intent",
+                                   digest_hex(abandoned, abandoned_hex),
+                                   {subject("bundle", contest), subject("file", contest), subject("contract", contract)}};
+  CHECK_INT(add(l, &own, "ml", ml, &index, NULL, &error), LYNX_OK);
+  CHECK_INT(add(l, &else_where, "sre", sre, &index, NULL, &error), LYNX_OK);
+  CHECK_INT(add(l, &false_seal, "sre", sre, &index, NULL, &error), LYNX_OK);
+  CHECK_INT(standing_of(l, &q, &s, &error), LYNX_OK);
+  CHECK_INT(s.n_open, 1);
+  CHECK_INT(s.n_abandoned, 1);
+  standing_release(&s);
   const struct about withdraws = {"withdrawal", "text", "my cable", {subject("entry", contest)}};
   struct lynx_error refused = {0};
   CHECK_INT(add(l, &withdraws, "ml", ml, &index, NULL, &refused), LYNX_INPUT); /* not ml's to withdraw */
@@ -248,7 +293,7 @@ static void check_standing(struct ledger *l) {
       "verification", "decision", "reproduced", {subject("bundle", bundle), subject("verifying", file), subject("contract", contract)}};
   CHECK_INT(add(l, &verifies, "sre", sre, &index, NULL, &error), LYNX_OK);
   CHECK_INT(standing_of(l, &q, &s, &error), LYNX_OK);
-  CHECK(s.n_contests == 1 && s.n_open == 0 && s.n_reproduced == 1);
+  CHECK(s.n_contests == 1 && s.n_open == 0 && s.n_reproduced == 2);
   CHECK_CONTAINS(s.contests[0].closed, "withdrawn by sre");
   standing_release(&s);
   buffer_release(&note);
@@ -294,6 +339,11 @@ static void check_tampering(void) {
       "mention BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;",
       "DROP TRIGGER checkpoint_kept; UPDATE checkpoint SET value=CAST(replace(CAST(value AS TEXT),'example','exbmple') AS BLOB); CREATE "
       "TRIGGER checkpoint_kept BEFORE UPDATE ON checkpoint BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;",
+      "INSERT INTO mention SELECT CAST(substr(key,1,32)||x'0000000000000003' AS BLOB),value FROM mention WHERE value=CAST('bundle' AS "
+      "BLOB) LIMIT 1;", /* an entry said to speak of what it does not */
+      "DROP TRIGGER mention_kept; UPDATE mention SET value=CAST('x' AS BLOB) WHERE value=CAST('bundle' AS BLOB); CREATE TRIGGER "
+      "mention_kept BEFORE UPDATE ON "
+      "mention BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;", /* hidden from standing */
       "CREATE TRIGGER extra AFTER INSERT ON entry BEGIN DELETE FROM mention; END;",
       OPEN};
   char keep[300], back[400];
@@ -326,16 +376,16 @@ static void check_rollback(void) {
   struct ledger *l = opened(log_key);
   const struct about one = {"signature", "n", "1", {subject("contract", contract)}},
                      two = {"signature", "n", "2", {subject("contract", contract)}};
-  CHECK_INT(seen_check(l, seen_folder, &error), LYNX_OK);
+  CHECK_INT(seen_check(l, path, seen_folder, NULL, &error), LYNX_OK);
   CHECK_INT(add(l, &one, "ml", ml, &index, NULL, &error), LYNX_OK);
-  CHECK_INT(seen_check(l, seen_folder, &error), LYNX_OK);
+  CHECK_INT(seen_check(l, path, seen_folder, NULL, &error), LYNX_OK);
   ledger_close(l);
   CHECK_INT(system(back), 0);
   l = opened(log_key);
-  CHECK_INT(seen_check(l, seen_folder, &rolled), LYNX_PROTOCOL);
+  CHECK_INT(seen_check(l, path, seen_folder, NULL, &rolled), LYNX_PROTOCOL);
   CHECK_CONTAINS(rolled.message, "ROLLED BACK");
   CHECK_INT(add(l, &two, "ml", ml, &index, NULL, &error), LYNX_OK);
-  CHECK_INT(seen_check(l, seen_folder, &forked), LYNX_PROTOCOL);
+  CHECK_INT(seen_check(l, path, seen_folder, NULL, &forked), LYNX_PROTOCOL);
   CHECK_CONTAINS(forked.message, "FORKED");
   ledger_close(l);
 }

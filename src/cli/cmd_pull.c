@@ -1,0 +1,99 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/ledger_fetch.h"
+#include "cli/ledger_file.h"
+#include "ledger/blob.h"
+#include "ledger/tile.h"
+
+static const struct option_spec options[] = {{"trust", "KEY", "the log's key, NAME+ID+BASE64, where it is known by another way"},
+                                             {"no-bundles", NULL, "entries alone, without the files of bundles"}};
+
+enum { BUNDLE_BYTES_MAX = 1 << 30 };
+
+struct bundles {
+  struct ledger_file *ledger;
+  const char *from;
+  size_t n_taken, n_missing;
+  bool good;
+};
+
+/* By way of a file beside the ledger: a bundle may be larger than memory should hold twice. */
+static bool take_bundle(void *context, const struct ledger_entry *entry, const char *subject) {
+  struct bundles *b = context;
+  const uint8_t *digest = statement_subject_named(&entry->statement, "file");
+  struct buffer bytes;
+  struct lynx_error error = {0};
+  uint8_t found[DIGEST_BYTES];
+  char path[100], hex[DIGEST_HEX], temporary[4200];
+  (void)subject;
+  if (strcmp(entry->statement.kind, "bundle") != 0 || digest == NULL || blob_known(ledger_store(b->ledger->ledger), digest)) return true;
+  (void)snprintf(path, sizeof path, "blob/%s", digest_hex(digest, hex));
+  (void)snprintf(temporary, sizeof temporary, "%.4000s.%.16s.tmp",
+                 strstr(b->ledger->address, "://") != NULL ? "lynxbench" : b->ledger->address, hex);
+  buffer_init(&bytes, BUNDLE_BYTES_MAX);
+  enum lynx_status status = ledger_fetch((void *)(uintptr_t)b->from, path, &bytes, &error);
+  if (status == LYNX_NOT_FOUND) b->n_missing++; /* it may have been withheld */
+  digest_of(bytes.data != NULL ? bytes.data : "", bytes.length, found);
+  if (status == LYNX_OK && memcmp(found, digest, sizeof found) != 0)
+    status = lynx_fail(&error, LYNX_PROTOCOL, "%s: what is served under the digest has another", path);
+  if (status == LYNX_OK) {
+    b->good = write_output(temporary, bytes.data, bytes.length) &&
+              blob_put_file(ledger_store(b->ledger->ledger), temporary, found, &error) == LYNX_OK;
+    (void)unlink(temporary); /* what it held is in the store, or the reason why not is told */
+    b->n_taken += b->good;
+  } else b->good = status == LYNX_NOT_FOUND;
+  if (!b->good && error.status != LYNX_OK) (void)report_error(&error);
+  buffer_release(&bytes);
+  return b->good;
+}
+
+static int run(const struct arguments *arguments) {
+  const char *from = arguments->positional[0], *to = arguments->positional[1];
+  struct note_key trusted;
+  struct tile_copy copy;
+  struct ledger_file ledger;
+  struct lynx_error error = {0};
+  if (from[0] == 0 || (arguments->option[0] != NULL && note_key_parse(arguments->option[0], &trusted, &error) != LYNX_OK)) {
+    lynx_error_at(&error, "--trust", 0, NULL);
+    return error.status != LYNX_OK ? report_error(&error) : EXIT_WRONG_INPUT;
+  }
+  enum lynx_status status = tile_pull(to, ledger_fetch, (void *)(uintptr_t)from, arguments->option[0] != NULL ? &trusted : NULL, &copy,
+                                      &error);
+  if (status != LYNX_OK) {
+    lynx_error_at(&error, from, 0, NULL);
+    int code = report_error(&error);
+    return status == LYNX_PROTOCOL ? EXIT_DOES_NOT_HOLD : status == LYNX_IO || status == LYNX_NOT_FOUND ? EXIT_EXECUTOR : code;
+  }
+  if (!ledger_file_open(to, false, &ledger)) return EXIT_DOES_NOT_HOLD;
+  struct bundles bundles = {.ledger = &ledger, .from = from, .good = true};
+  if (arguments->option[1] == NULL) status = ledger_each_entry(ledger.ledger, copy.n_before, take_bundle, &bundles, &error);
+  int code = status != LYNX_OK ? report_error(&error) : bundles.good ? EXIT_HOLDS : EXIT_DOES_NOT_HOLD;
+  (void)printf("%s: %" PRIu64 " entries of %s, %" PRIu64 " of them new, each checked; %zu bundles came with them", to, copy.n_now,
+               ledger_policy(ledger.ledger)->origin, copy.n_now - copy.n_before, bundles.n_taken);
+  if (bundles.n_missing > 0) (void)printf(", %zu are not served", bundles.n_missing);
+  (void)printf("\n");
+  ledger_file_close(&ledger);
+  return code;
+}
+
+const struct command command_pull = {
+    .name = "pull",
+    .summary = "copy a ledger that is served as static files, and keep the copy up to date",
+    .usage = "FROM LEDGER",
+    .least = 2,
+    .most = 2,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details = "FROM is a URL or a folder as `lynxbench log export` writes (the layout of C2SP's tlog-tiles, with blob/DIGEST beside it).\n"
+               "LEDGER is begun, or continued: every entry's signature and admission is checked, the tree's root, and the log's\n"
+               "signature. A log that went back, or does not continue the copy, is refused (exit code 1), and the copy stays as it was.\n"
+               "The copy serves show, claim, verify, audit and evidence; it cannot be added to, since the log's key stays at home.",
+    .example = "rm -rf /tmp/p; mkdir -p /tmp/p; build/lynxbench key ml --out /tmp/p; build/lynxbench log create /tmp/p/a.ledger --key "
+               "/tmp/p/ml.key; "
+               "build/lynxbench log export /tmp/p/a.ledger /tmp/p/www; build/lynxbench pull /tmp/p/www /tmp/p/copy.ledger",
+    .run = run};

@@ -1,0 +1,53 @@
+#include "cli/ledger_fetch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/control.h"
+#include "base/json.h"
+#include "base/root.h"
+
+#define TIMEOUT_NS (600 * INT64_C(1000000000))
+
+bool ledger_is_url(const char *address) {
+  return strncmp(address, "http://", 7) == 0 || strncmp(address, "https://", 8) == 0;
+}
+
+/* Static files, over HTTP or in a folder. */
+enum lynx_status ledger_fetch(void *context, const char *path, struct buffer *ret, struct lynx_error *error) {
+  const char *from = context;
+  char where[4200];
+  int http_status = 0;
+  (void)snprintf(where, sizeof where, "%s%s%s", from, from[strlen(from) - 1] == '/' ? "" : "/", path);
+  if (!ledger_is_url(from)) {
+    const struct root root = {""};
+    return root_read(&root, where, ret, error);
+  }
+  const struct control_request request = {.url = where, .timeout_ns = TIMEOUT_NS};
+  enum lynx_status status = control_fetch(&request, ret, &http_status, error);
+  if (status != LYNX_OK || http_status == 200) return status;
+  lynx_error_at(error, where, 0, NULL);
+  return lynx_fail(error, http_status == 404 ? LYNX_NOT_FOUND : LYNX_PROTOCOL, "HTTP status %d", http_status);
+}
+
+enum lynx_status ledger_send(const char *url, const char *path, struct bytes bytes, const char *file, struct buffer *ret_answer,
+                             struct lynx_error *error) {
+  char where[4200], words[400];
+  struct buffer body;
+  int http_status = 0;
+  (void)snprintf(where, sizeof where, "%s%s%s", url, url[strlen(url) - 1] == '/' ? "" : "/", path);
+  buffer_init(&body, 1 << 20);
+  if (!buffer_append(&body, bytes.ptr, bytes.length)) return lynx_fail(error, LYNX_LIMIT, "too much to send at once");
+  const struct control_request request = {
+      .url = where, .json_body = file == NULL ? body.data : NULL, .put_file = file, .timeout_ns = TIMEOUT_NS};
+  enum lynx_status status = control_fetch(&request, ret_answer, &http_status, error);
+  buffer_release(&body);
+  if (status != LYNX_OK || http_status == 200) return status;
+  json_t *told = json_parse(ret_answer->data, ret_answer->length, 65536, NULL);
+  const char *why = json_get_text(told, "error", "");
+  lynx_error_at(error, url, 0, NULL);
+  status = lynx_fail(error, http_status < 500 ? LYNX_INPUT : LYNX_PROTOCOL, "refused (HTTP status %d): %s", http_status,
+                     text_sanitise(words, sizeof words, why, strlen(why)));
+  json_decref(told);
+  return status;
+}
