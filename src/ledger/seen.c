@@ -122,7 +122,7 @@ enum lynx_status seen_check(struct ledger *ledger, const char *address, const ch
     else if (found != LYNX_NOT_FOUND) read = lynx_fail(error, LYNX_INPUT, "%s: what was remembered of this ledger cannot be read", path);
     if (read != LYNX_OK) status = read;
   }
-  bool same = old.length == now.length && old.length > 0 && memcmp(old.data, now.data, old.length) == 0;
+  bool same = old.length == now.length && old.data != NULL && now.data != NULL && memcmp(old.data, now.data, old.length) == 0;
   if (status == LYNX_OK && !same) status = remember(path, &now, error);
   if (ret_note != NULL && !buffer_append(ret_note, now.data != NULL ? now.data : "", now.length))
     status = lynx_fail(error, LYNX_LIMIT, "no memory for a checkpoint");

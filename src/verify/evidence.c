@@ -80,7 +80,7 @@ static void tar_member(struct tar *t, const char *name, struct bytes bytes) {
 static void tar_file(struct tar *t, const char *name, const char *path) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   struct stat info;
-  struct digest digest;
+  struct digest digest = {{0}};
   uint8_t sum[DIGEST_BYTES];
   static const size_t part = 1 << 16;
   char *bytes = xalloc(part, 1);

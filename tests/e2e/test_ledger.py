@@ -93,7 +93,7 @@ with folder() as d:
     path = contract(f"{d}/c.yaml", port, name="story", signatories="[ml, sre]",
                     executor=f'{{endpoint: "http://127.0.0.1:{port}", ready_path: /health, start: {{command: [{sys.executable}, "{d}/server.py", "{{port}}", "{d}/libopenblas.so.0", "{d}/extra"]}}}}',
                     workload="{model: metronome, output_tokens: 12, prompts: {count: 8, bytes: 32}}", regime="{load: closed, concurrency: 2}", checks="[]",
-                    method="{warm_up: 300ms, counted: 2s, sessions: 4, drain: 2s, request_timeout: 5s, lag_p99_at_most: 2s, steady: reported}", decision="{margin: 0.2}")
+                    method="{warm_up: 200ms, counted: 1s, sessions: 3, drain: 2s, request_timeout: 5s, lag_p99_at_most: 2s, steady: reported}", decision="{margin: 0.2}")
     r = L("sign", path, "--ledger", ledger, key="ml")
     check_equal(r.returncode, 0, f"ml signs: {r.stderr}")
     r = L("sign", path, "--ledger", ledger, "--reservation", "the cooling is not ours", key="sre")
@@ -263,7 +263,7 @@ with folder() as d:
     r = subprocess.run(["sh", "evidence/verify.sh"], cwd=d, capture_output=True, text=True)
     check_equal((r.returncode, r.stdout.splitlines()[-1]), (0, "all that is signed holds, if the keys in keys.txt are those teams keys"), f"evidence: {r.stdout} {r.stderr}")
     members = [os.path.join(p, f) for p, _, fs in os.walk(f"{d}/evidence") for f in fs if f not in ("README.txt", "verify.sh", "SHA256SUMS")]
-    for member in random.sample(sorted(members), 8 if SANITIZED else 20):
+    for member in random.sample(sorted(members), 5):
         kept = open(member, "rb").read()
         at = random.randrange(len(kept)) if kept else 0
         write(member, kept[:at] + bytes([(kept[at] if kept else 0) ^ 1]) + kept[at + 1:])
@@ -271,7 +271,7 @@ with folder() as d:
         check(r.returncode == 1 and "it does NOT hold" in r.stdout, f"{member}, byte {at}: {r.stdout[-300:]}")
         write(member, kept)
     # Whoever makes the sums anew is found out by the signatures: an entry's envelope, its path, the checkpoint.
-    for name in sorted(os.listdir(f"{d}/evidence/entries"))[:3]:
+    for name in sorted(os.listdir(f"{d}/evidence/entries"))[:1]:
         for part in ("envelope.json", "path.txt", "team.pub.pem"):
             member = f"{d}/evidence/entries/{name}/{part}"
             kept = open(member, "rb").read()
