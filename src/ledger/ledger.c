@@ -7,7 +7,7 @@
 
 #include "base/base64.h"
 
-enum { STORED_LEVELS = 8, INDEX_BYTES = 8, COUNT_BYTES = 4, SUBJECT_MAX = 128 };
+enum { STORED_LEVELS = 8, INDEX_BYTES = 8, COUNT_BYTES = 4, SUBJECT_MAX = 128, TILE_HASHES = 256, TILES_KEPT = 4 };
 
 struct ledger {
   struct store *store;
@@ -20,6 +20,11 @@ struct ledger {
   size_t n_history;
   struct merkle_edge edge; /* of the newest checkpoint that was looked at */
   bool has_edge;
+  struct tile {
+    uint64_t index;
+    unsigned level, n;
+    uint8_t hashes[TILE_HASHES][DIGEST_BYTES];
+  } tiles[TILES_KEPT]; /* one per kept level */
 };
 
 /* --- keys of the store --- */
@@ -87,16 +92,28 @@ static enum lynx_status store_append(struct ledger *l, enum store_space space, c
 
 /* --- the tree --- */
 
+/* Proofs read neighbours: the tiles of 256 kept hashes that were read last stay at hand. */
+static bool take_hash(void *context, struct bytes key, struct bytes value) {
+  struct tile *t = context;
+  if (key.length != 1 + INDEX_BYTES || key_number(key, 1, INDEX_BYTES) != t->index * TILE_HASHES + t->n || value.length != DIGEST_BYTES) return false;
+  memcpy(t->hashes[t->n++], value.ptr, DIGEST_BYTES);
+  return t->n < TILE_HASHES;
+}
+
 static enum lynx_status read_stored(struct ledger *l, unsigned level, uint64_t index, uint8_t ret[DIGEST_BYTES], struct lynx_error *error) {
-  struct key key = hash_key(level, index);
-  struct buffer value;
-  buffer_init(&value, DIGEST_BYTES);
-  enum lynx_status status = store_get(l, STORE_HASH, &key, &value, error);
-  if (status == LYNX_OK && value.length != DIGEST_BYTES)
-    status = lynx_fail(error, LYNX_PROTOCOL, "the hash of level %u, number %" PRIu64 " has %zu bytes", level, index, value.length);
-  if (status == LYNX_OK) memcpy(ret, value.data, DIGEST_BYTES);
-  buffer_release(&value);
-  return status;
+  struct tile *t = &l->tiles[level / STORED_LEVELS % TILES_KEPT];
+  if (t->n == 0 || t->level != level || t->index != index / TILE_HASHES || index % TILE_HASHES >= t->n) {
+    struct key prefix = {.length = 0}, from = hash_key(level, index / TILE_HASHES * TILE_HASHES);
+    key_put_number(&prefix, level, 1);
+    const struct store_range range = {.space = STORE_HASH, .prefix = key_bytes(&prefix), .from = key_bytes(&from)};
+    *t = (struct tile){.level = level, .index = index / TILE_HASHES};
+    enum lynx_status status = l->store->table->list(l->store, &range, take_hash, t, error);
+    if (status != LYNX_OK) return status;
+  }
+  if (index % TILE_HASHES >= t->n)
+    return lynx_fail(error, LYNX_PROTOCOL, "the ledger does not hold the hash of level %u, number %" PRIu64, level, index);
+  memcpy(ret, t->hashes[index % TILE_HASHES], DIGEST_BYTES);
+  return LYNX_OK;
 }
 
 /* Levels between the stored ones are put together from up to 128 hashes below. */
@@ -123,6 +140,7 @@ static enum lynx_status keep_hash(void *context, unsigned level, uint64_t index,
   struct ledger *l = context;
   struct key key = hash_key(level, index);
   if (level % STORED_LEVELS != 0) return LYNX_OK;
+  l->tiles[level / STORED_LEVELS % TILES_KEPT].n = 0; /* it is about to grow, or to be taken back */
   return store_append(l, STORE_HASH, &key, (struct bytes){(const char *)hash, DIGEST_BYTES}, error);
 }
 
@@ -751,7 +769,10 @@ enum lynx_status ledger_add(struct ledger *ledger, const struct bytes *envelopes
   if (status == LYNX_OK) status = add_all(ledger, envelopes, n, ret_index, error);
   if (status == LYNX_OK) status = table->commit(ledger->store, error);
   else table->abort(ledger->store);
-  if (status != LYNX_OK) ledger->has_edge = false; /* what was added in memory is not so */
+  if (status != LYNX_OK) {
+    ledger->has_edge = false; /* what was added in memory is not so */
+    for (int i = 0; i < TILES_KEPT; i++) ledger->tiles[i].n = 0;
+  }
   return status;
 }
 
