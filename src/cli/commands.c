@@ -11,6 +11,6 @@ const struct command *const commands[] = {&command_init,    &command_lint,
                                           &command_verify,  &command_contest,
                                           &command_audit,   &command_evidence,
                                           &command_log,     &command_witness,
-                                          &command_pull,    &command_serve,
+                                          &command_push, &command_pull,    &command_serve,
                                           &command_export,  &command_version,
                                           &command_help,    NULL};

@@ -76,6 +76,21 @@ with folder() as d:
     check_equal(r.returncode, 2, "a copy is not added to")
     check_in("log's key is not at hand", r.stderr, "a copy is not added to")
     check_equal(L("contest", f"{d}/pulled.lynx", "--ground", "method", "--text", "five sessions are few", "--ledger", url, home="sre", key="sre").returncode, 0, "contest over HTTP")
+    # A ledger of one's own, pushed: each entry once, its bundle with it; a stranger's is refused by name.
+    own = f"{d}/own.ledger"
+    L("log", "create", own, home="ml", key="ml")
+    L("log", "policy", own, "--team", f"{d}/stranger.pub", home="ml", key="ml")
+    L("sign", f"{d}/c.yaml", "--ledger", own, "--reservation", "pushed", "--out", f"{d}/p.json", home="ml", key="ml")
+    L("log", "put", own, f"{d}/c.lynx", home="ml", key="ml")
+    r = L("push", own, url, home="ml")
+    check_equal(r.returncode, 0, f"push: {r.stdout} {r.stderr}")
+    check_in("3 entries sent", r.stdout, "push")
+    r = L("push", own, url, home="ml")
+    check_in("0 entries sent, 3 were there already, 0 refused; 0 bundles sent", r.stdout, "push again")
+    L("sign", f"{d}/c.yaml", "--ledger", own, "--reservation", "strange", "--out", f"{d}/q.json", home="ml", key="stranger")
+    r = L("push", own, url, home="ml")
+    check_equal(r.returncode, 1, "a stranger's entry is not taken")
+    check_in("by stranger", r.stderr, "and is named")
     # What is no entry, or too much, or names nothing.
     for method, path, body, wanted in (("POST", "/add", b"{}", 400), ("POST", "/add", b"x" * 70000, 413), ("POST", "/cosign", b"no note", 400), ("PUT", "/blob/" + "00" * 32, b"x", 403), ("GET", "/blob/zz", None, 404),
                                        ("GET", "/tile/0/999", None, 404), ("GET", "/tile/0/000", None, 404), ("GET", "/tile/9/000", None, 404), ("GET", "/tile/0/x000/000.p/1", None, 404), ("GET", "/tile/entries/../..", None, 404),
