@@ -51,7 +51,8 @@ static bool send_entry(void *context, const struct ledger_entry *entry, const ch
     buffer_release(&answer);
     p->n_sent += status == LYNX_OK;
     p->n_refused += status == LYNX_INPUT;
-    if (status != LYNX_OK) (void)fprintf(stderr, "entry %" PRIu64 ", a %s by %s: %s\n", entry->index, entry->statement.kind, entry->signer, error.message);
+    if (status != LYNX_OK)
+      (void)fprintf(stderr, "entry %" PRIu64 ", a %s by %s: %s\n", entry->index, entry->statement.kind, entry->signer, error.message);
     if (status != LYNX_OK && status != LYNX_INPUT) p->good = false; /* the server is gone: the others would fare no better */
     if (status != LYNX_OK) return p->good;
   }
@@ -63,7 +64,8 @@ static int run(const struct arguments *arguments) {
   struct pushing p = {.good = true};
   struct lynx_error error = {0};
   if (!ledger_is_url(arguments->positional[1])) {
-    (void)fprintf(stderr, "lynxbench push: found '%s', accepted: the URL of a ledger that `lynxbench serve` serves\n", arguments->positional[1]);
+    (void)fprintf(stderr, "lynxbench push: found '%s', accepted: the URL of a ledger that `lynxbench serve` serves\n",
+                  arguments->positional[1]);
     return EXIT_WRONG_INPUT;
   }
   if (!ledger_file_open(arguments->positional[0], false, &p.from)) return ledger_file_code(&p.from);
@@ -74,7 +76,8 @@ static int run(const struct arguments *arguments) {
   enum lynx_status status = ledger_each_entry(p.from.ledger, 0, send_entry, &p, &error);
   if (status == LYNX_OK && p.good) status = ledger_file_update(&p.to, &error);
   if (status != LYNX_OK) (void)report_error(&error);
-  (void)printf("%s: %zu entries sent, %zu were there already, %zu refused; %zu bundles sent\n", p.to.address, p.n_sent, p.n_there, p.n_refused, p.n_bundles);
+  (void)printf("%s: %zu entries sent, %zu were there already, %zu refused; %zu bundles sent\n", p.to.address, p.n_sent, p.n_there,
+               p.n_refused, p.n_bundles);
   int code = status != LYNX_OK || !p.good ? EXIT_EXECUTOR : p.n_refused > 0 ? EXIT_DOES_NOT_HOLD : EXIT_HOLDS;
   ledger_file_close(&p.to);
   ledger_file_close(&p.from);
@@ -87,9 +90,12 @@ const struct command command_push = {
     .usage = "LEDGER URL",
     .least = 2,
     .most = 2,
-    .details = "Each entry goes as it was signed, in order; what is there already stays one entry. The other ledger's own policy says which\n"
-               "are admitted (exit code 1 where some were not); policies themselves are not sent. Interrupted, it goes on where it was.",
-    .example = "rm -rf /tmp/pu; mkdir -p /tmp/pu; build/lynxbench key ml --out /tmp/pu; build/lynxbench log create /tmp/pu/a.ledger --key /tmp/pu/ml.key; "
-               "build/lynxbench log create /tmp/pu/b.ledger --key /tmp/pu/ml.key; (timeout -s INT 3 build/lynxbench serve /tmp/pu/b.ledger --port 8397 & sleep 1; "
+    .details =
+        "Each entry goes as it was signed, in order; what is there already stays one entry. The other ledger's own policy says which\n"
+        "are admitted (exit code 1 where some were not); policies themselves are not sent. Interrupted, it goes on where it was.",
+    .example = "rm -rf /tmp/pu; mkdir -p /tmp/pu; build/lynxbench key ml --out /tmp/pu; build/lynxbench log create /tmp/pu/a.ledger --key "
+               "/tmp/pu/ml.key; "
+               "build/lynxbench log create /tmp/pu/b.ledger --key /tmp/pu/ml.key; (timeout -s INT 3 build/lynxbench serve /tmp/pu/b.ledger "
+               "--port 8397 & sleep 1; "
                "build/lynxbench push /tmp/pu/a.ledger http://127.0.0.1:8397/)",
     .run = run};

@@ -95,7 +95,8 @@ static enum lynx_status store_append(struct ledger *l, enum store_space space, c
 /* Proofs read neighbours: the tiles of 256 kept hashes that were read last stay at hand. */
 static bool take_hash(void *context, struct bytes key, struct bytes value) {
   struct tile *t = context;
-  if (key.length != 1 + INDEX_BYTES || key_number(key, 1, INDEX_BYTES) != t->index * TILE_HASHES + t->n || value.length != DIGEST_BYTES) return false;
+  if (key.length != 1 + INDEX_BYTES || key_number(key, 1, INDEX_BYTES) != t->index * TILE_HASHES + t->n || value.length != DIGEST_BYTES)
+    return false;
   memcpy(t->hashes[t->n++], value.ptr, DIGEST_BYTES);
   return t->n < TILE_HASHES;
 }

@@ -174,10 +174,15 @@ void html_standing(const struct standing *s, struct buffer *out) {
             sentence.data != NULL ? sentence.data : "", "</p>");
   buffer_release(&sentence);
   (void)buffer_text(out, "<table><tr><th>entry</th><th>team</th><th></th></tr>");
-  for (size_t i = 0; i < s->n_signatures; i++)
+  for (size_t i = 0; i < s->n_signatures; i++) {
+    bool reserved = s->signatures[i].reservation[0] != 0;
     html_row(out, s->signatures[i].index, s->signatures[i].team,
-             s->signatures[i].before_run ? "signed the contract before this run" : "signed the contract, not demonstrably before this run",
+             s->signatures[i].before_run
+                 ? reserved ? "signed the contract before this run, with the reservation" : "signed the contract before this run"
+             : reserved ? "signed the contract, not demonstrably before this run, with the reservation"
+                        : "signed the contract, not demonstrably before this run",
              s->signatures[i].reservation);
+  }
   if (s->recorded) html_row(out, s->index, s->recorded_by, "recorded this bundle", "");
   for (size_t i = 0; i < s->n_bundle_signatures; i++)
     html_row(out, s->bundle_signatures[i].index, s->bundle_signatures[i].team, "signed this bundle", s->bundle_signatures[i].reservation);
