@@ -32,7 +32,7 @@ step "warnings are errors: gcc" scripts/werror.sh gcc
 step "warnings are errors: clang" scripts/werror.sh clang
 step "schedules: the same bytes from gcc and clang at -O0 and -O3" scripts/schedules.sh
 step "all tests under the address and undefined-behaviour sanitizers" sanitized
-TAIL=6 step "fuzzing, ${FUZZ_SECONDS:-20} s for each reader" scripts/fuzz.sh "${FUZZ_SECONDS:-20}"
+TAIL=6 step "fuzzing, ${FUZZ_SECONDS:-12} s for each reader" scripts/fuzz.sh "${FUZZ_SECONDS:-12}"
 step "clang-tidy" scripts/tidy.sh
 step "cppcheck" cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,performance,portability --suppress=missingIncludeSystem --suppress=nullPointerRedundantCheck --suppress=invalidPrintfArgType_sint -D__GNUC__ -D_GNU_SOURCE -DLYNX_VERSION='""' -DRECORDED='""' --include=scripts/cppcheck.h -I src -I . src reference
 step "layers: no folder includes one above it" scripts/layers.py

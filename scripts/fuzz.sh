@@ -50,4 +50,4 @@ pair prompt ledger
 for name in yaml http bundle capture safetensors log model trace prompt ledger; do
   echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' $dir/$name.log) inputs in $seconds s"
 done
-[ $status = 0 ] && echo "no finding in 9 readers" || exit 1
+[ $status = 0 ] && echo "no finding in 10 readers" || exit 1

@@ -195,6 +195,12 @@ static enum lynx_status sqlite_commit(struct store *store, struct lynx_error *er
   return status;
 }
 
+/* SQLite gives NULL for what has no bytes. */
+static struct bytes column(sqlite3_stmt *row, int i) {
+  const void *bytes = sqlite3_column_blob(row, i);
+  return (struct bytes){bytes != NULL ? bytes : "", (size_t)sqlite3_column_bytes(row, i)};
+}
+
 static enum lynx_status sqlite_get(struct store *store, enum store_space space, struct bytes key, struct buffer *ret,
                                    struct lynx_error *error) {
   struct sqlite_store *s = (struct sqlite_store *)store;
@@ -203,7 +209,7 @@ static enum lynx_status sqlite_get(struct store *store, enum store_space space, 
   int code = sqlite3_bind_blob(find, 1, key.ptr, (int)key.length, SQLITE_STATIC) == SQLITE_OK ? sqlite3_step(find) : SQLITE_ERROR;
   if (code == SQLITE_DONE) status = lynx_fail(error, LYNX_NOT_FOUND, "the ledger holds no such %s", names[space]);
   else if (code != SQLITE_ROW) status = sql_fail(s, error, "cannot be read");
-  else if (!buffer_append(ret, sqlite3_column_blob(find, 0), (size_t)sqlite3_column_bytes(find, 0)))
+  else if (!buffer_append(ret, column(find, 0).ptr, column(find, 0).length))
     status = lynx_fail(error, LYNX_LIMIT, "a value of more than %zu bytes", ret->limit);
   (void)sqlite3_reset(find); /* repeats the step's error */
   return status;
@@ -226,8 +232,7 @@ static enum lynx_status sqlite_list(struct store *store, const struct store_rang
       sqlite3_bind_blob(select, 1, n_least > 0 ? least : "", n_least, SQLITE_STATIC) == SQLITE_OK &&
       sqlite3_bind_blob(select, 2, most, n_most, SQLITE_STATIC) == SQLITE_OK)
     while ((code = sqlite3_step(select)) == SQLITE_ROW) {
-      struct bytes key = {sqlite3_column_blob(select, 0), (size_t)sqlite3_column_bytes(select, 0)};
-      struct bytes value = {sqlite3_column_blob(select, 1), (size_t)sqlite3_column_bytes(select, 1)};
+      struct bytes key = column(select, 0), value = column(select, 1);
       if (!visit(context, key, value)) break;
     }
   enum lynx_status status = code == SQLITE_DONE || code == SQLITE_ROW ? LYNX_OK : sql_fail(s, error, "cannot be read");
