@@ -7,7 +7,9 @@
 #include "cli/command.h"
 #include "cli/ledger_fetch.h"
 #include "cli/ledger_file.h"
+#include "cli/state.h"
 #include "ledger/blob.h"
+#include "ledger/seen.h"
 #include "ledger/tile.h"
 
 static const struct option_spec options[] = {{"trust", "KEY", "the log's key, NAME+ID+BASE64, where it is known by another way"},
@@ -69,6 +71,8 @@ static int run(const struct arguments *arguments) {
     int code = report_error(&error);
     return status == LYNX_PROTOCOL ? EXIT_DOES_NOT_HOLD : status == LYNX_IO || status == LYNX_NOT_FOUND ? EXIT_EXECUTOR : code;
   }
+  char folder[4096];
+  if (copy.n_before == 0 && state_path("ledgers", folder, sizeof folder)) seen_forget(to, folder); /* begun anew on purpose */
   if (!ledger_file_open(to, false, &ledger)) return EXIT_DOES_NOT_HOLD;
   struct bundles bundles = {.ledger = &ledger, .from = from, .good = true};
   if (arguments->option[1] == NULL) status = ledger_each_entry(ledger.ledger, copy.n_before, take_bundle, &bundles, &error);

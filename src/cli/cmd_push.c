@@ -97,5 +97,5 @@ const struct command command_push = {
                "/tmp/pu/ml.key; "
                "build/lynxbench log create /tmp/pu/b.ledger --key /tmp/pu/ml.key; (timeout -s INT 3 build/lynxbench serve /tmp/pu/b.ledger "
                "--port 8397 & sleep 1; "
-               "build/lynxbench push /tmp/pu/a.ledger http://127.0.0.1:8397/)",
+               "XDG_STATE_HOME=/tmp/pu build/lynxbench push /tmp/pu/a.ledger http://127.0.0.1:8397/)",
     .run = run};

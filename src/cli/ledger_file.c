@@ -104,7 +104,13 @@ bool ledger_file_open(const char *address, bool write, struct ledger_file *ret) 
     /* Who only reads may go on where nothing can be remembered, and is told; who writes or witnesses may not. */
     if (status != LYNX_OK) (void)tell(ret->address, &memory);
     if (status == LYNX_MACHINE && !write) status = LYNX_OK;
-  } else (void)tell(ret->address, &error);
+  } else {
+    (void)tell(ret->address, &error);
+    if (ret->remote && status == LYNX_PROTOCOL)
+      (void)fprintf(stderr,
+                    "lynxbench: the copy that it does not continue is %s; remove it only if another ledger is served there on purpose\n",
+                    ret->copy);
+  }
   if (status == LYNX_OK && write && ret->log_key == NULL && !ret->remote) {
     status = LYNX_INPUT;
     (void)fprintf(
