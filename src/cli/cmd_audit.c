@@ -46,7 +46,7 @@ static int run(const struct arguments *arguments) {
   buffer_init(&figures, FIGURES_MAX);
   if (is_ledger(path)) {
     if (!ledger_file_open(path, false, &ledger)) return ledger_file_code(&ledger); /* it was told why: altered, rolled back, forked */
-    audit_ledger(ledger.ledger, path, &audit);
+    audit_ledger(ledger.ledger, ledger.address, &audit);
   } else {
     if (address != NULL && !ledger_file_open(address, false, &ledger)) return EXIT_WRONG_INPUT;
     if (arguments->option[0] != NULL && !read_file(arguments->option[0], FIGURES_MAX, &figures)) {

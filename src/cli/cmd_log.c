@@ -55,7 +55,8 @@ static int create(const struct arguments *arguments) {
   struct signer signer;
   struct signing_key *log_key = NULL;
   struct lynx_error error = {0};
-  char path[4200], origin[NOTE_NAME_MAX];
+  char path[4200], origin[NOTE_NAME_MAX], text[512];
+  const char *shown = ledger_file_shown(address, text, sizeof text);
   if (!team_key_wanted(option(arguments, "key"), "log", &signer)) return EXIT_WRONG_INPUT;
   if (remote && own == NULL) {
     (void)fprintf(stderr, "lynxbench log: LYNXBENCH_LOG_KEY must name the file for the log's own key, which signs checkpoints: a database "
@@ -69,8 +70,10 @@ static int create(const struct arguments *arguments) {
                  option(arguments, "origin") != NULL ? option(arguments, "origin")
                  : slash != NULL                     ? slash + 1
                                                      : address);
+  if (remote) origin[strcspn(origin, "?")] = 0; /* a database's address may go on with settings */
+  lynx_error_at(&error, shown, 0, NULL); /* before anybody names it with its password */
   enum lynx_status status = access(address, F_OK) == 0
-                                ? lynx_fail(&error, LYNX_INPUT, "%s: the file exists; a ledger is never overwritten: name another", address)
+                                ? lynx_fail(&error, LYNX_INPUT, "the file exists; a ledger is never overwritten: name another")
                                 : signing_key_make(&log_key, &error);
   int code = EXIT_WRONG_INPUT;
   if (status == LYNX_OK && !write_key_file(path, log_key))
@@ -88,7 +91,7 @@ static int create(const struct arguments *arguments) {
     (void)printf("%s: the ledger %s, of which %s is admin\n%s: the log's own key, which signs checkpoints: keep it where whoever writes "
                  "can read it\n"
                  "next: lynxbench log policy %s --key %s --team OTHER.pub\n",
-                 address, origin, signer.name, path, address, option(arguments, "key") != NULL ? option(arguments, "key") : "TEAM.key");
+                 shown, origin, signer.name, path, shown, option(arguments, "key") != NULL ? option(arguments, "key") : "TEAM.key");
   } else if (error.status != LYNX_OK) code = report_error(&error);
   signing_key_release(log_key);
   signing_key_release(signer.key);

@@ -77,8 +77,8 @@ static int run(const struct arguments *arguments) {
   struct bundles bundles = {.ledger = &ledger, .from = from, .good = true};
   if (arguments->option[1] == NULL) status = ledger_each_entry(ledger.ledger, copy.n_before, take_bundle, &bundles, &error);
   int code = status != LYNX_OK ? report_error(&error) : bundles.good ? EXIT_HOLDS : EXIT_DOES_NOT_HOLD;
-  (void)printf("%s: %" PRIu64 " entries of %s, %" PRIu64 " of them new, each checked; %zu bundles came with them", to, copy.n_now,
-               ledger_policy(ledger.ledger)->origin, copy.n_now - copy.n_before, bundles.n_taken);
+  (void)printf("%s: %" PRIu64 " entries of %s, %" PRIu64 " of them new, each checked; %zu bundles came with them", ledger.address,
+               copy.n_now, ledger_policy(ledger.ledger)->origin, copy.n_now - copy.n_before, bundles.n_taken);
   if (bundles.n_missing > 0) (void)printf(", %zu are not served", bundles.n_missing);
   (void)printf("\n");
   ledger_file_close(&ledger);

@@ -110,7 +110,7 @@ static int sign_file(const struct arguments *arguments, const struct signed_file
       if ((file->text == NULL || contract_entry_add(&ledger, digest_hex(file->digest, hex), name, file->text, signer)) &&
           ledger_file_add_signed(&ledger, (struct bytes){envelope.data, envelope.length}, &index)) {
         code = EXIT_HOLDS;
-        (void)printf("%s: entry %llu\n", address, (unsigned long long)index);
+        (void)printf("%s: entry %llu\n", ledger.address, (unsigned long long)index);
       }
       ledger_file_close(&ledger);
     }

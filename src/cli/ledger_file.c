@@ -67,8 +67,7 @@ static enum lynx_status open_copy(struct ledger_file *file, struct lynx_error *e
   return status == LYNX_OK ? ledger_open(file->copy, NULL, &file->ledger, error) : status;
 }
 
-/* "postgresql://user:password@host/": nothing between the colon and the at sign is shown. */
-static const char *shown_address(const char *address, char *text, size_t size) {
+const char *ledger_file_shown(const char *address, char *text, size_t size) {
   const char *scheme = strstr(address, "://"), *at = scheme != NULL ? strchr(scheme + 3, '@') : NULL;
   const char *colon = at != NULL ? memchr(scheme + 3, ':', (size_t)(at - scheme - 3)) : NULL;
   if (colon == NULL) return address;
@@ -95,7 +94,7 @@ int ledger_file_code(const struct ledger_file *file) {
 bool ledger_file_open(const char *address, bool write, struct ledger_file *ret) {
   struct lynx_error error = {0}, memory = {0};
   *ret = (struct ledger_file){.real = address, .remote = ledger_is_url(address), .status = LYNX_INPUT};
-  ret->address = shown_address(address, ret->shown, sizeof ret->shown);
+  ret->address = ledger_file_shown(address, ret->shown, sizeof ret->shown);
   if (!ret->remote && !load_log_key(address, &ret->log_key)) return false;
   lynx_error_at(&error, ret->address, 0, NULL); /* before anybody names it with its password */
   enum lynx_status status = ret->remote ? open_copy(ret, &error) : ledger_open(address, ret->log_key, &ret->ledger, &error);

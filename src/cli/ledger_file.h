@@ -16,6 +16,9 @@ struct ledger_file {
   enum lynx_status status; /* of opening it */
 };
 
+/* The address as it may be shown: "postgresql://user:***@host/" in place of a password. text is used where something is left out. */
+const char *ledger_file_shown(const char *address, char *text, size_t size);
+
 /* --ledger's value, or LYNXBENCH_LEDGER; NULL: neither. */
 const char *ledger_file_address(const char *option);
 /* What opening it gave: PROTOCOL where it was altered, rolled back, forked or replaced. */

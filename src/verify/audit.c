@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ledger/blob.h"
@@ -89,17 +88,18 @@ static void check_figures(struct audit *a, const struct result *r, struct bytes 
 /* --- times and totals --- */
 
 struct plausibility {
-  struct audit *audit;
   struct bundle *bundle;
   const struct contract *contract;
   int64_t n_requests, n_tokens, n_events;
-  int64_t n_before, n_tokens_wrong, n_outside; /* out of order; totals that contradict; events outside their request */
-  int64_t first_bad;                           /* a request of the kind that failed; -1 */
-  int64_t session, window_ns;
-  struct arrival {
-    int64_t id, at_ns;
-  } * scheduled;
-  size_t n_scheduled, n_schedules_same, n_schedules_other, n_schedules_unknown;
+  int64_t n_before, n_contradictory, n_outside; /* out of order; not what the events say; events outside their request */
+  int64_t first_bad;                            /* a request of the kind that failed; -1 */
+  struct fixed_arrivals {                       /* of the session that is looked at, where contract and seed fix them */
+    struct schedule schedule;
+    int64_t from_ns, to_ns; /* the counted window */
+    size_t n_there;         /* rows in it */
+    bool known, same;
+  } arrivals;
+  size_t n_schedules_same, n_schedules_other;
   int64_t session_end_ns;
   int64_t n_sessions, n_overlapping;
   struct lynx_error *error;
@@ -114,6 +114,12 @@ static bool in_order(const struct bundle_request *r) {
     before = times[i];
   }
   return true;
+}
+
+static void check_arrival(struct fixed_arrivals *a, const struct bundle_request *r) {
+  if (!a->known) return;
+  a->same = a->same && r->id >= 0 && (size_t)r->id < a->schedule.n_arrivals && a->schedule.at_ns[r->id] == r->scheduled_ns;
+  a->n_there += r->scheduled_ns >= a->from_ns && r->scheduled_ns < a->to_ns;
 }
 
 static enum lynx_status take_request(void *context, const struct bundle_request *r) {
@@ -147,57 +153,58 @@ static enum lynx_status take_request(void *context, const struct bundle_request 
   if (r->output_tokens > 0) p->n_tokens += r->output_tokens;
   p->n_before += before;
   p->n_outside += outside;
-  p->n_tokens_wrong += wrong;
+  p->n_contradictory += wrong;
   if ((before || outside || wrong) && p->first_bad < 0) p->first_bad = r->id;
-  p->scheduled = xgrow(p->scheduled, p->n_scheduled + 1, sizeof *p->scheduled);
-  p->scheduled[p->n_scheduled].id = r->id;
-  p->scheduled[p->n_scheduled++].at_ns = r->scheduled_ns;
+  check_arrival(&p->arrivals, r);
   return LYNX_OK;
 }
 
 /* In an open loop, what was to be sent when was fixed before the first request: it is made anew from the contract and the session's seed,
- * and the rows must be it: every arrival of the counted window, at its time. */
-static void check_schedule(struct plausibility *p, const struct bundle_session *s) {
+ * and the session's own numbers must be the contract's. */
+static void begin_arrivals(struct plausibility *p, const struct bundle_session *s) {
   const struct contract *c = p->contract;
   const struct arrivals_session session = {(enum load_kind)c->regime.load, s->rate_per_s, s->warm_up_ns, s->counted_ns, s->seed};
+  struct fixed_arrivals *a = &p->arrivals;
   struct schedule_plan plan;
-  struct schedule schedule;
   char digest[DIGEST_HEX];
-  bool of_contract = strcmp(s->purpose, "measure") == 0 || strcmp(s->purpose, "search") == 0 || strcmp(s->purpose, "certify") == 0;
-  if (strcmp(s->status, "complete") != 0 || !of_contract || !arrivals_plan(c, &session, &plan) ||
-      schedule_make(&schedule, &plan, NULL) != LYNX_OK) {
-    p->n_schedules_unknown++;
-    return;
-  }
-  bool measures = strcmp(s->purpose, "measure") == 0;
-  /* The session's own numbers must be the contract's. */
-  bool same = strcmp(schedule_digest(&schedule, digest), s->schedule_digest) == 0 &&
-              (measures
-                   ? s->seed == c->method.seed + s->index && s->warm_up_ns == c->method.warm_up_ns &&
-                         s->counted_ns == c->method.counted_ns && fabs(s->rate_per_s - c->regime.rate_per_s) <= 1e-9 * c->regime.rate_per_s
-                   : s->rate_per_s <= c->regime.to_per_s * (1 + 1e-9) || c->regime.to_per_s <= 0);
-  size_t n_counted = 0, n_there = 0;
-  for (size_t i = 0; i < schedule.n_arrivals; i++)
-    n_counted += schedule.at_ns[i] >= s->warm_up_ns && schedule.at_ns[i] < s->warm_up_ns + s->counted_ns;
-  for (size_t i = 0; i < p->n_scheduled && same; i++) {
-    int64_t id = p->scheduled[i].id, at = p->scheduled[i].at_ns;
-    same = id >= 0 && (size_t)id < schedule.n_arrivals && schedule.at_ns[id] == at;
-    n_there += at >= s->warm_up_ns && at < s->warm_up_ns + s->counted_ns;
-  }
-  *(same && n_there == n_counted ? &p->n_schedules_same : &p->n_schedules_other) += 1;
-  schedule_release(&schedule);
+  bool measures = strcmp(s->purpose, "measure") == 0, searches = strcmp(s->purpose, "search") == 0 || strcmp(s->purpose, "certify") == 0;
+  *a = (struct fixed_arrivals){.from_ns = s->warm_up_ns, .to_ns = s->warm_up_ns + s->counted_ns};
+  if (strcmp(s->status, "complete") != 0 || !(measures || searches)) return;
+  /* Rates and numbers beyond what a contract can hold are of no schedule. */
+  bool sane = s->rate_per_s >= 0 && s->rate_per_s < 1e9 && s->index >= 0 && s->index < INT32_MAX;
+  p->n_schedules_other += !sane;
+  a->known = sane && arrivals_plan(c, &session, &plan) && schedule_make(&a->schedule, &plan, NULL) == LYNX_OK;
+  if (!a->known) return;
+  bool of_contract = (uint64_t)s->seed == (uint64_t)c->method.seed + (uint64_t)s->index && s->warm_up_ns == c->method.warm_up_ns &&
+                     s->counted_ns == c->method.counted_ns && fabs(s->rate_per_s - c->regime.rate_per_s) <= 1e-9 * c->regime.rate_per_s;
+  bool in_range = s->rate_per_s <= c->regime.to_per_s * (1 + 1e-9) || c->regime.to_per_s <= 0;
+  a->same = strcmp(schedule_digest(&a->schedule, digest), s->schedule_digest) == 0 && (measures ? of_contract : in_range);
+}
+
+/* The rows are those arrivals, every one of the counted window at its time. */
+static void end_arrivals(struct plausibility *p) {
+  struct fixed_arrivals *a = &p->arrivals;
+  size_t n_counted = 0;
+  if (!a->known) return;
+  for (size_t i = 0; i < a->schedule.n_arrivals; i++) n_counted += a->schedule.at_ns[i] >= a->from_ns && a->schedule.at_ns[i] < a->to_ns;
+  *(a->same && a->n_there == n_counted ? &p->n_schedules_same : &p->n_schedules_other) += 1;
+  schedule_release(&a->schedule);
 }
 
 static enum lynx_status take_session(void *context, const struct bundle_session *s) {
   struct plausibility *p = context;
-  p->n_sessions++;
-  p->n_scheduled = 0;
   int64_t start_ns = s->start_realtime_ns;
+  if (start_ns < 0 || start_ns > INT64_MAX / 2 || s->warm_up_ns < 0 || s->counted_ns < 0 || s->warm_up_ns > EVENT_TIME_MAX_NS ||
+      s->counted_ns > EVENT_TIME_MAX_NS)
+    return lynx_fail(p->error, LYNX_INPUT, "session %" PRId64 " has a start or a window of centuries", s->id);
+  p->n_sessions++;
   p->n_overlapping += start_ns < p->session_end_ns;
-  if (strcmp(s->status, "complete") == 0 && start_ns < INT64_MAX / 2)
-    p->session_end_ns = start_ns + s->warm_up_ns / 2; /* it lasted longer than that */
+  /* It lasted that long at least; a batch that is run offline ends when it is done. */
+  if (strcmp(s->status, "complete") == 0 && p->contract->regime.load != LOAD_OFFLINE)
+    p->session_end_ns = start_ns + s->warm_up_ns + s->counted_ns;
+  begin_arrivals(p, s);
   enum lynx_status status = bundle_each_request(p->bundle, s->id, take_request, p, p->error);
-  if (status == LYNX_OK) check_schedule(p, s);
+  end_arrivals(p);
   return status;
 }
 
@@ -216,16 +223,16 @@ static void check_plausibility(struct audit *a, struct bundle *bundle, const str
     return;
   }
   struct lynx_error error = {0};
-  struct plausibility p = {.audit = a, .bundle = bundle, .contract = contract, .first_bad = -1, .error = &error};
+  struct plausibility p = {.bundle = bundle, .contract = contract, .first_bad = -1, .error = &error};
   if (bundle_each_session(bundle, take_session, &p, &error) != LYNX_OK) audit_add(a, AUDIT_FAILED, "rows", error.message);
-  else if (p.n_before + p.n_outside + p.n_tokens_wrong > 0)
+  else if (p.n_before + p.n_outside + p.n_contradictory > 0)
     audit_add(a, AUDIT_FAILED, "times",
               arena_printf(&a->arena,
                            "of %" PRId64 " requests, %" PRId64
                            " have times out of order (scheduled, sent, written, first byte, first token, end), %" PRId64
                            " have events outside the request, %" PRId64
-                           " have totals that contradict their events; the first is request %" PRId64,
-                           p.n_requests, p.n_before, p.n_outside, p.n_tokens_wrong, p.first_bad));
+                           " have token times or counts of events that are not those of their events; the first is request %" PRId64,
+                           p.n_requests, p.n_before, p.n_outside, p.n_contradictory, p.first_bad));
   else
     audit_add(a, AUDIT_PASSED, "times",
               arena_printf(&a->arena,
@@ -256,7 +263,6 @@ static void check_plausibility(struct audit *a, struct bundle *bundle, const str
     audit_add(a, AUDIT_NOT_ESTABLISHED, "schedule",
               "no session had arrivals that the contract and a seed fix (closed loops have none, replays come out of a file): that no "
               "request was left out rests on the seal alone");
-  free(p.scheduled);
 }
 
 /* --- rules --- */
@@ -446,7 +452,7 @@ void audit_bundle(const struct audit_bundle_request *request, struct audit *ret)
 struct walk {
   struct ledger *ledger;
   struct audit *audit;
-  uint64_t n_bundles, n_missing, n_contracts, n_contracts_wrong, n_intents, n_contests;
+  uint64_t n_bundles, n_missing, n_contracts, n_contracts_wrong, n_intents;
 };
 
 static bool take_entry(void *context, const struct ledger_entry *entry, const char *subject) {
@@ -469,7 +475,6 @@ static bool take_entry(void *context, const struct ledger_entry *entry, const ch
     arena_release(&arena);
   }
   w->n_intents += strcmp(entry->statement.kind, "intent") == 0;
-  w->n_contests += strcmp(entry->statement.kind, "contest") == 0;
   return true;
 }
 

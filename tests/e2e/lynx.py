@@ -1,11 +1,13 @@
 """What the end-to-end tests share: the built programs, a reference executor on a free port, and checks that print both values."""
 import contextlib
+import hashlib
 import json
 import os
 import shutil
 import signal
 import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -137,3 +139,52 @@ def show(bundle):
 def rows(bundle, sql):
     with sqlite3.connect(f"file:{bundle}?mode=ro", uri=True) as db:
         return db.execute(sql).fetchall()
+
+
+# --- a bundle's digests, in another program than the one that wrote it: docs/bundle.md ---
+
+BUNDLE_SECTIONS = [("meta", "key, value", "key"), ("input", "id, text", "id"), ("fact", "moment, layer, key, kind, status, value, unit, source, at_ns", "moment, layer, key"),
+            ("session", "id, precision, number, seed, executor_started, status, start_realtime_ns, warm_up_ns, counted_ns, drain_ns, schedule_digest, executed, instrument, purpose, rate_per_s, concurrency", "id"),
+            ("request", "session, id, phase, outcome, reason, http_status, input, scheduled_ns, issued_ns, written_ns, first_byte_ns, first_token_ns, last_token_ns, end_ns, prompt_tokens, output_tokens, n_text_events, read_lag_ns, flags, events", "session, id"),
+            ("phase", "session, request, place, name, from_ns, took_ns", "session, request, place"),
+            ("sample", "session, series, at_ns, value", "session, series, at_ns"), ("accuracy", "session, measure, window, value, weight", "session, measure, window"), ("answer", "session, input, text", "session, input"), ("event", "id, realtime_ns, kind, text", "id")]
+
+
+def bundle_digests(db):
+    """Of every section: what is withheld keeps the digest that the record names."""
+    digests = {}
+    for name, columns, order in BUNDLE_SECTIONS:
+        salt, digest, withheld = db.execute("SELECT salt, digest, withheld FROM section WHERE name = ?", (name,)).fetchone()
+        h = hashlib.sha256(salt)
+        for row in db.execute(f"SELECT {columns} FROM {name} ORDER BY {order}"):
+            h.update(b"R")
+            for v in row:
+                if v is None:
+                    h.update(b"n")
+                elif isinstance(v, int):
+                    h.update(b"i" + struct.pack(">q", v))
+                elif isinstance(v, float):
+                    h.update(b"r" + struct.pack(">d", v))
+                else:
+                    data = v.encode() if isinstance(v, str) else v
+                    h.update((b"t" if isinstance(v, str) else b"b") + struct.pack(">Q", len(data)) + data)
+        digests[name] = digest if withheld else h.digest()
+    return digests
+
+
+def bundle_root(db, digests):
+    ended, why = db.execute("SELECT ended, why FROM seal").fetchone()
+    return hashlib.sha256(("lynx-bundle-1\n" + "".join(f"{name} {digests[name].hex()}\n" for name, _, _ in BUNDLE_SECTIONS) + f"{ended}\n{why}\n").encode()).digest()
+
+
+def forge(bundle, to, *sql):
+    """Alters a copy and seals it anew, as anybody can whose bundle nobody signed."""
+    shutil.copy(bundle, to)
+    with sqlite3.connect(to) as db:
+        for s in sql:
+            db.execute(s)
+        digests = bundle_digests(db)
+        for name, digest in digests.items():
+            db.execute("UPDATE section SET digest = ? WHERE name = ?", (digest, name))
+        db.execute("UPDATE seal SET root = ?", (bundle_root(db, digests),))
+    return to

@@ -32,7 +32,7 @@ class Server:
         if r.returncode:
             raise RuntimeError(r.stderr)
         self.start()
-        for name in ("suite", "team"):
+        for name in ("suite", "team", "settings"):
             subprocess.run([f"{BIN}/createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "lynx", name], check=True)
 
     def url(self, name):
@@ -76,6 +76,8 @@ with folder() as d:
         r = lynx("log", "create", url, env=env)
         check_equal(r.returncode, 0, f"create: {r.stderr}")
         check_equal(lynx("log", "create", url, env=env).returncode, 2, "a ledger is never begun twice")
+        r = lynx("log", "create", server.url("settings") + "?connect_timeout=9", env=dict(env, LYNXBENCH_LOG_KEY=f"{d}/settings.key"))
+        check_in("the ledger settings,", r.stdout, f"settings in an address are not its name: {r.stderr}")
         shutil.copy(f"{SOURCE}/examples/null.yaml", f"{d}/c.yaml")
         check_equal(lynx("sign", f"{d}/c.yaml", "--ledger", url, env=env).returncode, 0, "sign")
         r = lynx("run", f"{d}/c.yaml", "--out", f"{d}/c.lynx", "--ledger", url, "--quiet", env=env)
@@ -85,6 +87,12 @@ with folder() as d:
         check_equal(open(f"{d}/out.lynx", "rb").read(), open(f"{d}/c.lynx", "rb").read(), "the bundle comes out as it went in")
         check_in("1 run of it started, 1 sealed", lynx("show", f"{d}/c.lynx", "--ledger", url, env=env).stdout, "standing")
         check_equal(lynx("audit", url, env=env).returncode, 0, "audit")
+        # A password in the address is nobody's to read.
+        secret = url.replace("lynx@", "lynx:s3cret@")
+        for args in (["log", "list", secret], ["audit", secret], ["sign", f"{d}/c.yaml", "--ledger", secret], ["log", "create", secret], ["show", f"{d}/c.lynx", "--ledger", secret],
+                     ["log", "entry", secret, "99"], ["log", "list", secret.replace("/team", "/nothing")], ["log", "list", "postgresql://lynx:s3cret@127.0.0.1:1/team"]):
+            r = lynx(*args, env=env)
+            check("s3cret" not in r.stdout + r.stderr, f"{args[:2]}: {r.stdout[-300:]} {r.stderr}")
         for text in ("UPDATE lynxbench.entry SET value=''", "DELETE FROM lynxbench.hash", "TRUNCATE lynxbench.blob"):
             check_in("only added to", server.sql("team", text).stderr, text)
         # Two writers at once, and a server that is killed under them: what was acknowledged is there afterwards, the tree holds.

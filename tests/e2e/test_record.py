@@ -1,41 +1,16 @@
 """The bundle as others see it: the root recomputed in Python from docs/bundle.md alone; tampering; withholding."""
-import hashlib
-import struct
 from lynx import *
-
-SECTIONS = [("meta", "key, value", "key"), ("input", "id, text", "id"), ("fact", "moment, layer, key, kind, status, value, unit, source, at_ns", "moment, layer, key"),
-            ("session", "id, precision, number, seed, executor_started, status, start_realtime_ns, warm_up_ns, counted_ns, drain_ns, schedule_digest, executed, instrument, purpose, rate_per_s, concurrency", "id"),
-            ("request", "session, id, phase, outcome, reason, http_status, input, scheduled_ns, issued_ns, written_ns, first_byte_ns, first_token_ns, last_token_ns, end_ns, prompt_tokens, output_tokens, n_text_events, read_lag_ns, flags, events", "session, id"),
-            ("phase", "session, request, place, name, from_ns, took_ns", "session, request, place"),
-            ("sample", "session, series, at_ns, value", "session, series, at_ns"), ("accuracy", "session, measure, window, value, weight", "session, measure, window"), ("answer", "session, input, text", "session, input"), ("event", "id, realtime_ns, kind, text", "id")]
 
 
 def root(path):
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
-        stored = {name: (salt, digest, withheld) for name, salt, digest, withheld in db.execute("SELECT name, salt, digest, withheld FROM section")}
-        lines = "lynx-bundle-1\n"
-        for name, columns, order in SECTIONS:
-            salt, digest, withheld = stored[name]
-            h = hashlib.sha256(salt)
-            for row in db.execute(f"SELECT {columns} FROM {name} ORDER BY {order}"):
-                h.update(b"R")
-                for v in row:
-                    if v is None:
-                        h.update(b"n")
-                    elif isinstance(v, int):
-                        h.update(b"i" + struct.pack(">q", v))
-                    elif isinstance(v, float):
-                        h.update(b"r" + struct.pack(">d", v))
-                    else:
-                        data = v.encode() if isinstance(v, str) else v
-                        h.update((b"t" if isinstance(v, str) else b"b") + struct.pack(">Q", len(data)) + data)
+        digests = bundle_digests(db)
+        for name, digest, withheld in db.execute("SELECT name, digest, withheld FROM section").fetchall():
             if not withheld:
-                check_equal(h.digest(), digest, f"digest of {name}")
-            lines += f"{name} {digest.hex()}\n"
-        ended, why, stored_root = db.execute("SELECT ended, why, root FROM seal").fetchone()
-    computed = hashlib.sha256(f"{lines}{ended}\n{why}\n".encode()).hexdigest()
-    check_equal(computed, stored_root.hex(), "root")
-    return computed
+                check_equal(digests[name], digest, f"digest of {name}")
+        computed = bundle_root(db, digests)
+        check_equal(computed, db.execute("SELECT root FROM seal").fetchone()[0], "root")
+    return computed.hex()
 
 
 with folder() as d, reference("--mode", "metronome", "--first-token", "5ms", "--gap", "1ms") as port:

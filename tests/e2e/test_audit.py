@@ -1,0 +1,49 @@
+"""What an audit finds in bundles that were altered and sealed anew: by rows that contradict one another, the contract or the schedule."""
+from lynx import *
+
+
+def checks(path, *more):
+    r = lynx("audit", path, "--json", *more)
+    out = json.loads(r.stdout)
+    check_equal(r.returncode, 1 if out["failed"] else 0, f"audit {path}: exit code")
+    found = {}
+    for c in out["checks"]:
+        found.setdefault(c["check"], []).append(c["verdict"])
+    return found
+
+
+with folder() as d, reference("--mode", "metronome", "--first-token", "5ms", "--gap", "1ms") as port:
+    bundle = f"{d}/a.lynx"
+    # 150 ms of warm-up and a second counted: what a session lasted at least.
+    check_equal(lynx("run", contract(f"{d}/c.yaml", port), "--out", bundle, "--quiet").returncode, 0, "run")
+    sound = checks(bundle)
+    for name in ("seal", "contract", "figures", "times", "sessions", "schedule"):
+        check_equal(sound.get(name), ["passed"], f"as it was sealed: {name}")
+    check_equal(checks(forge(bundle, f"{d}/same.lynx")), sound, "sealed anew without a change: all the same, since nobody signed it")
+    for name, wanted, *sql in (
+            ("times", "failed", "UPDATE request SET first_token_ns = first_byte_ns"),
+            ("times", "failed", "UPDATE request SET end_ns = written_ns WHERE id = 3"),
+            ("times", "failed", "UPDATE request SET n_text_events = n_text_events + 1 WHERE id = 3"),
+            ("times", "failed", "UPDATE request SET last_token_ns = last_token_ns - 1 WHERE id = 3"),
+            ("schedule", "failed", "DELETE FROM request WHERE id = 9"),  # a slow one, left out of the counted window
+            ("schedule", "failed", "UPDATE session SET seed = seed + 1000"),
+            ("schedule", "failed", "UPDATE session SET rate_per_s = rate_per_s / 2"),
+            ("schedule", "failed", "UPDATE session SET counted_ns = counted_ns / 2"),
+            ("schedule", "failed", "UPDATE meta SET value = replace(value, 'rate_per_s: 20', 'rate_per_s: 40') WHERE key = 'contract'"),
+            ("contract", "failed", "UPDATE meta SET value = replace(value, 'rate_per_s: 20', 'rate_per_s: 40') WHERE key = 'contract'"),
+            ("sessions", "not established", "UPDATE session SET start_realtime_ns = (SELECT min(start_realtime_ns) FROM session) + 1100000000 WHERE id = 1")):
+        found = checks(forge(bundle, f"{d}/forged.lynx", *sql))
+        check_equal(found.get(name), [wanted], f"{sql}")
+    # Numbers that no clock gives: told, and nothing overflows.
+    for sql in ("UPDATE request SET written_ns = 9223372036854775807 WHERE id = 3", "UPDATE session SET counted_ns = 9223372036854775807", "UPDATE session SET rate_per_s = 1e300",
+                "UPDATE session SET seed = 9223372036854775807", "UPDATE session SET start_realtime_ns = 9223372036854775807", "UPDATE session SET number = 9223372036854775807 WHERE id = 1"):
+        r = lynx("audit", forge(bundle, f"{d}/forged.lynx", sql))
+        check_equal(r.returncode, 1, f"{sql}: {r.stdout[:300]} {r.stderr[-300:]}")
+    # What is withheld is not established, and fails nothing.
+    for section, name in (("request", "times"), ("fact", "executor")):
+        shutil.copy(bundle, f"{d}/less.lynx")
+        with sqlite3.connect(f"{d}/less.lynx") as db:
+            db.execute(f"DELETE FROM {section}")
+            db.execute("UPDATE section SET withheld = 1 WHERE name = ?", (section,))
+        check("failed" not in checks(f"{d}/less.lynx").get(name, []), f"{section} withheld: {checks(f'{d}/less.lynx')}")
+finish()
