@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
   (void)snprintf(path, sizeof path, "%s/bench-%d.ledger", argc > 2 ? argv[2] : "/tmp", (int)getpid());
   must(signing_key_make(&signer.key, &error), &error);
   must(signing_key_make(&log_key, &error), &error);
-  const struct ledger_start start = {.origin = "bench", .admin = "ml", .key = signer.key, .log_key = log_key};
+  const struct ledger_start start = {.origin = "bench", .admin = &signer, .log_key = log_key};
   must(ledger_create(path, &start, &error), &error);
   must(ledger_open(path, log_key, &ledger, &error), &error);
   for (size_t done = 0; done < n; done += BATCH) {

@@ -79,7 +79,7 @@ static int create(const struct arguments *arguments) {
   if (status == LYNX_OK && !write_key_file(path, log_key))
     status = LYNX_IO; /* told; before the ledger: without its key it would be of no use */
   else if (status == LYNX_OK) {
-    const struct ledger_start start = {.origin = origin, .admin = signer.name, .key = signer.key, .log_key = log_key};
+    const struct ledger_start start = {.origin = origin, .admin = &signer, .log_key = log_key};
     status = ledger_create(address, &start, &error);
     char folder[4096];
     if (status == LYNX_OK && state_path("ledgers", folder, sizeof folder))
@@ -146,10 +146,6 @@ static bool change_policy(const struct arguments *arguments, struct policy *p) {
   return false;
 }
 
-static void write_policy(void *context, struct json_writer *json) {
-  policy_write(context, json);
-}
-
 static int policy(const struct arguments *arguments) {
   struct ledger_file file;
   struct signer signer;
@@ -163,11 +159,9 @@ static int policy(const struct arguments *arguments) {
   if (!changes) code = EXIT_HOLDS;
   else if (team_key_wanted(option(arguments, "key"), "log", &signer)) {
     struct policy next = *ledger_policy(file.ledger);
-    uint8_t digest[DIGEST_BYTES];
     uint64_t index;
-    struct entry entry = {.kind = "policy", .write_more = write_policy, .context = &next};
-    policy_subject(digest);
-    entry_subject(&entry, "policy", digest);
+    struct entry entry;
+    policy_entry(&next, &entry);
     if (change_policy(arguments, &next) && ledger_file_add(&file, &entry, &signer, &index, NULL)) code = EXIT_HOLDS;
     signing_key_release(signer.key);
   }

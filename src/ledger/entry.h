@@ -29,7 +29,7 @@ void entry_subject(struct entry *entry, const char *name, const uint8_t digest[D
 /* A digest in hexadecimal, which must be one. */
 void entry_subject_hex(struct entry *entry, const char *name, const char *hex);
 void entry_member(struct entry *entry, const char *key, const char *value); /* value NULL: left out */
-/* time: "2026-11-21T22:22:00Z", by the signer's clock */
+/* time: "2026-11-21T22:22:00Z", by the signer's clock; NULL: left out */
 enum lynx_status entry_sign(const struct entry *entry, const char *time, const struct signer *signer, struct buffer *ret,
                             struct lynx_error *error) LYNX_MUST_CHECK;
 

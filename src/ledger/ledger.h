@@ -12,17 +12,21 @@
 #ifndef LEDGER_LEDGER_H
 #define LEDGER_LEDGER_H
 
+#include "ledger/entry.h"
 #include "ledger/merkle.h"
 #include "ledger/policy.h"
 #include "ledger/store.h"
 
 struct ledger;
 
-/* A new one at that address: its first policy says who may write, and is signed by `key`, of the team `admin`. */
+/* How many hashes, or entries, stand together where they are kept, served or copied. */
+enum { LEDGER_TILE = 256 };
+
+/* A new one at that address: its first policy makes `admin` the one team that may write, and is signed by it. */
 struct ledger_start {
   const char *origin; /* its name to the world */
-  const char *admin;
-  const struct signing_key *key, *log_key;
+  const struct signer *admin;
+  const struct signing_key *log_key;
 };
 enum lynx_status ledger_create(const char *address, const struct ledger_start *start, struct lynx_error *error) LYNX_MUST_CHECK;
 
@@ -47,11 +51,9 @@ uint64_t ledger_vouched_at(struct ledger *ledger, struct bytes note, const char 
 enum lynx_status ledger_add(struct ledger *ledger, const struct bytes *envelopes, size_t n, uint64_t *ret_index,
                             struct lynx_error *error) LYNX_MUST_CHECK;
 
-/* Is there something about this envelope that the ledger would refuse? Signatures, kind, subjects; not whether it stands there already. */
-enum lynx_status ledger_accepts(const struct policy *policy, struct bytes envelope, struct lynx_error *error) LYNX_MUST_CHECK;
-
 /* A copy of another's log, under its checkpoint and without its key: begun, or continued, at that address. Takes all or nothing; PROTOCOL
- * where what is given is not what the checkpoint signs, or does not continue the copy. give: entries from `next` on, at most 256 of them,
+ * where what is given is not what the checkpoint signs, or does not continue the copy. give: entries from `next` on, at most
+ * LEDGER_TILE of them,
  * which live until it is asked again. */
 struct ledger_copy {
   struct bytes note;
@@ -76,10 +78,11 @@ struct ledger_entry {
   struct bytes bytes;
   struct envelope envelope;
   struct statement statement;
-  const char *signer; /* the team's name, by the envelope's key id: checked when it was added, and by audit */
+  const char *signer; /* the team's name */
 };
 
-/* Everything in it lives in the arena, but for the statement: statement_release. */
+/* As of the newest checkpoint that was looked at. The entry is in the tree that it signs, and signed by a team of the policy of its time.
+ * Everything in it lives in the arena, but for the statement: statement_release. */
 enum lynx_status ledger_read_entry(struct ledger *ledger, uint64_t index, struct arena *arena, struct ledger_entry *ret,
                                    struct lynx_error *error) LYNX_MUST_CHECK;
 
@@ -87,8 +90,11 @@ enum lynx_status ledger_read_entry(struct ledger *ledger, uint64_t index, struct
 enum lynx_status ledger_find(struct ledger *ledger, const uint8_t leaf[DIGEST_BYTES], uint64_t *ret_index,
                              struct lynx_error *error) LYNX_MUST_CHECK;
 
-/* An entry that is visited was checked: it is in the signed tree, signed by a team of the policy of its time, and says itself what it was
- * found by. What the index leaves out is not found: `audit` shows that it leaves out nothing. false: enough */
+/* The bytes alone, as they lie there. */
+enum lynx_status ledger_entry_bytes(struct ledger *ledger, uint64_t index, struct buffer *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* An entry that is visited was checked as ledger_read_entry does, and says itself what it was found by. What the index leaves out is not
+ * found: an audit shows that it leaves out nothing. false: enough */
 typedef bool ledger_visit(void *context, const struct ledger_entry *entry, const char *subject);
 /* Every entry that speaks of a digest, in order; an entry's own hash is spoken of by itself, under the name "". */
 enum lynx_status ledger_each_mention(struct ledger *ledger, const uint8_t digest[DIGEST_BYTES], ledger_visit *visit, void *context,

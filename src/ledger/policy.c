@@ -31,7 +31,8 @@ enum lynx_status policy_parse(const json_t *predicate, struct policy *ret, struc
   return status == LYNX_OK ? policy_check(ret, error) : status;
 }
 
-void policy_write(const struct policy *policy, struct json_writer *json) {
+static void write_members(void *context, struct json_writer *json) {
+  const struct policy *policy = context;
   char text[NOTE_KEY_TEXT_MAX];
   json_put_int(json, "number", policy->number);
   json_put_text(json, "origin", policy->origin);
@@ -47,6 +48,13 @@ void policy_write(const struct policy *policy, struct json_writer *json) {
   }
   json_close(json);
   json_put_int(json, "quorum", policy->quorum);
+}
+
+void policy_entry(struct policy *policy, struct entry *ret) {
+  uint8_t digest[DIGEST_BYTES];
+  *ret = (struct entry){.kind = "policy", .write_more = write_members, .context = policy};
+  policy_subject(digest);
+  entry_subject(ret, "policy", digest);
 }
 
 enum lynx_status policy_check(const struct policy *policy, struct lynx_error *error) {

@@ -6,7 +6,7 @@
 #ifndef LEDGER_POLICY_H
 #define LEDGER_POLICY_H
 
-#include "ledger/envelope.h"
+#include "ledger/entry.h"
 
 enum { POLICY_TEAMS_MAX = 64 };
 
@@ -26,7 +26,8 @@ struct policy {
 /* The digest under which every policy speaks of itself. */
 void policy_subject(uint8_t ret[DIGEST_BYTES]);
 enum lynx_status policy_parse(const json_t *predicate, struct policy *ret, struct lynx_error *error) LYNX_MUST_CHECK;
-void policy_write(const struct policy *policy, struct json_writer *json); /* members of the open object */
+/* The entry that makes it so: to be signed by an admin. Borrows the policy. */
+void policy_entry(struct policy *policy, struct entry *ret);
 /* What no policy may be: no admin, names or keys twice, a quorum that its witnesses cannot reach. */
 enum lynx_status policy_check(const struct policy *policy, struct lynx_error *error) LYNX_MUST_CHECK;
 

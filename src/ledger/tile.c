@@ -2,9 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 char *tile_path(int level, uint64_t index, unsigned width, char text[TILE_PATH_MAX]) {
   char number[64] = "", rest[64];
@@ -20,16 +18,16 @@ char *tile_path(int level, uint64_t index, unsigned width, char text[TILE_PATH_M
 
 static enum lynx_status read_entries(struct ledger *ledger, uint64_t first, unsigned width, struct buffer *ret, struct lynx_error *error) {
   enum lynx_status status = LYNX_OK;
+  struct buffer entry;
+  buffer_init(&entry, ENVELOPE_MAX);
   for (uint64_t i = first; i < first + width && status == LYNX_OK; i++) {
-    struct arena arena = {0};
-    struct ledger_entry entry;
-    status = ledger_read_entry(ledger, i, &arena, &entry, error);
-    uint8_t length[2] = {(uint8_t)(entry.bytes.length >> 8), (uint8_t)entry.bytes.length};
-    if (status == LYNX_OK && !(buffer_append(ret, length, 2) && buffer_append(ret, entry.bytes.ptr, entry.bytes.length)))
+    buffer_clear(&entry);
+    status = ledger_entry_bytes(ledger, i, &entry, error);
+    uint8_t length[2] = {(uint8_t)(entry.length >> 8), (uint8_t)entry.length};
+    if (status == LYNX_OK && !(buffer_append(ret, length, 2) && buffer_append(ret, entry.data, entry.length)))
       status = lynx_fail(error, LYNX_LIMIT, "no memory for a tile");
-    statement_release(&entry.statement);
-    arena_release(&arena);
   }
+  buffer_release(&entry);
   return status;
 }
 
@@ -47,7 +45,7 @@ enum lynx_status tile_read(struct ledger *ledger, int level, uint64_t index, uns
 
 /* --- copying --- */
 
-/* The entries of one tile from `skip` on, as views into its bytes; false: it does not hold `width` of them. */
+/* The entries of one tile, as views into its bytes; false: it does not hold `width` of them. */
 static bool split_entries(const struct buffer *tile, unsigned width, struct bytes ret[TILE_WIDTH]) {
   size_t at = 0;
   for (unsigned i = 0; i < width; i++) {

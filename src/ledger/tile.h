@@ -10,7 +10,7 @@
 
 #include "ledger/ledger.h"
 
-enum { TILE_WIDTH = 256, TILE_PATH_MAX = 128, TILE_ENTRIES_MAX = TILE_WIDTH * (ENVELOPE_MAX + 2) };
+enum { TILE_WIDTH = LEDGER_TILE, TILE_PATH_MAX = 128, TILE_ENTRIES_MAX = TILE_WIDTH * (ENVELOPE_MAX + 2) };
 
 /* "tile/0/x001/234", "tile/entries/000.p/7"; level -1: entries. width TILE_WIDTH: a whole one. */
 char *tile_path(int level, uint64_t index, unsigned width, char text[TILE_PATH_MAX]);

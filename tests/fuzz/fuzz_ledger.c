@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ledger/admission.h"
 #include "ledger/ledger.h"
 #include "tests/fuzz/holds.h"
 
@@ -34,17 +35,15 @@ static void try_key(struct bytes bytes) {
 
 static void try_envelope(struct bytes bytes) {
   struct arena arena = {0};
-  struct envelope envelope;
-  struct statement statement = {0};
+  struct admission admission = {.signer = NULL};
   struct policy *policy = calloc(1, sizeof *policy);
   struct lynx_error error = {0};
-  if (policy != NULL && envelope_parse(bytes, &arena, &envelope, &error) == LYNX_OK) {
-    (void)envelope_plain(bytes, &envelope);
-    if (statement_parse(&envelope, &arena, &statement, &error) == LYNX_OK && policy_parse(statement.predicate, policy, &error) == LYNX_OK)
-      HOLDS(policy->n_teams > 0);
-    if (ledger_accepts(policy, bytes, &error) == LYNX_OK) HOLDS(envelope_plain(bytes, &envelope));
-  }
-  statement_release(&statement);
+  if (policy != NULL && admission_check(policy, bytes, &arena, &admission, &error) == LYNX_OK)
+    HOLDS(envelope_plain(bytes, &admission.envelope) && policy->n_teams > 0 && policy->number == 1);
+  statement_release(&admission.statement);
+  if (admission.envelope.payload.length > 0 && statement_parse(&admission.envelope, &arena, &admission.statement, &error) == LYNX_OK)
+    (void)(policy != NULL && policy_parse(admission.statement.predicate, policy, &error) == LYNX_OK);
+  statement_release(&admission.statement);
   arena_release(&arena);
   free(policy);
 }

@@ -1,0 +1,99 @@
+#include "ledger/admission.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { SUBJECT_MAX = 128 };
+
+static const struct kind_rule {
+  const char *kind, *needs[3]; /* subjects of these names */
+} kinds[] = {{"policy", {"policy"}},
+             {"contract", {"contract"}},
+             {"signature", {NULL}}, /* of whatever it names */
+             {"intent", {"contract"}},
+             {"bundle", {"bundle", "file", "contract"}},
+             {"verification", {"bundle", "contract"}},
+             {"contest", {"bundle"}},
+             {"withdrawal", {"entry"}},
+             {"finding", {"bundle"}},
+             {"iteration", {"bundle"}}};
+
+static enum lynx_status check_kind(const struct statement *statement, struct lynx_error *error) {
+  size_t k = 0;
+  while (k < LYNX_COUNT(kinds) && strcmp(kinds[k].kind, statement->kind) != 0) k++;
+  if (k == LYNX_COUNT(kinds))
+    return lynx_fail(error, LYNX_INPUT,
+                     "an entry of kind '%.60s'; accepted: policy, contract, signature, intent, bundle, verification, contest, withdrawal, "
+                     "finding, iteration",
+                     statement->kind);
+  for (size_t i = 0; i < LYNX_COUNT(kinds[k].needs) && kinds[k].needs[i] != NULL; i++)
+    if (statement_subject_named(statement, kinds[k].needs[i]) == NULL)
+      return lynx_fail(error, LYNX_INPUT, "an entry of kind %s needs a subject named '%s'", statement->kind, kinds[k].needs[i]);
+  if (statement->n_subjects == 0) return lynx_fail(error, LYNX_INPUT, "an entry that speaks of nothing: a subject is needed");
+  uint8_t reserved[DIGEST_BYTES];
+  policy_subject(reserved);
+  for (size_t i = 0; i < statement->n_subjects; i++)
+    if (memcmp(statement->subjects[i].digest, reserved, DIGEST_BYTES) == 0 && strcmp(statement->kind, "policy") != 0)
+      return lynx_fail(error, LYNX_INPUT, "an entry of kind %s speaks of the policy: only a policy does", statement->kind);
+  for (size_t i = 0; i < statement->n_subjects; i++)
+    if (statement->subjects[i].name[0] == 0 || strlen(statement->subjects[i].name) >= SUBJECT_MAX)
+      return lynx_fail(error, LYNX_INPUT, "a subject without a name, or with one of more than %d bytes", SUBJECT_MAX - 1);
+  return LYNX_OK;
+}
+
+/* A change of policy: what it becomes. */
+static enum lynx_status check_policy(const struct policy *now, const struct policy_team *signer, const struct statement *statement,
+                                     struct policy *ret, struct lynx_error *error) {
+  uint8_t digest[DIGEST_BYTES];
+  policy_subject(digest);
+  enum lynx_status status = policy_parse(statement->predicate, ret, error);
+  if (status != LYNX_OK) return status;
+  if (memcmp(statement_subject_named(statement, "policy"), digest, DIGEST_BYTES) != 0)
+    return lynx_fail(error, LYNX_INPUT, "a policy that speaks of another subject");
+  if (now->number == 0) return LYNX_OK; /* the first */
+  if (signer == NULL || !signer->admin)
+    return lynx_fail(error, LYNX_INPUT, "%s is no admin of this ledger: only they change its policy",
+                     signer != NULL ? signer->key.name : "nobody");
+  if (ret->number != now->number + 1)
+    return lynx_fail(error, LYNX_INPUT, "a policy numbered %" PRId64 " where %" PRId64 " is due: another change came first; do it again",
+                     ret->number, now->number + 1);
+  if (strcmp(ret->origin, now->origin) != 0 || memcmp(&ret->log, &now->log, sizeof ret->log) != 0)
+    return lynx_fail(error, LYNX_INPUT, "a policy keeps the ledger's origin and log key");
+  return LYNX_OK;
+}
+
+enum lynx_status admission_check(struct policy *policy, struct bytes bytes, struct arena *arena, struct admission *ret,
+                              struct lynx_error *error) {
+  struct policy next;
+  *ret = (struct admission){.signer = NULL};
+  enum lynx_status status = envelope_parse(bytes, arena, &ret->envelope, error);
+  if (status == LYNX_OK && !envelope_plain(bytes, &ret->envelope))
+    status = lynx_fail(error, LYNX_INPUT,
+                       "the envelope is not written as lynxbench writes it: a byte of it was altered, or another program made it");
+  if (status == LYNX_OK) status = statement_parse(&ret->envelope, arena, &ret->statement, error);
+  if (status == LYNX_OK) status = check_kind(&ret->statement, error);
+  bool is_policy = status == LYNX_OK && strcmp(ret->statement.kind, "policy") == 0, first = policy->number == 0;
+  if (status == LYNX_OK && first && !is_policy) status = lynx_fail(error, LYNX_INPUT, "a ledger's first entry is its policy");
+  if (status == LYNX_OK && first) {
+    status = check_policy(policy, NULL, &ret->statement, &next, error);
+    if (status == LYNX_OK && next.number != 1) status = lynx_fail(error, LYNX_INPUT, "the first policy is numbered 1");
+  }
+  if (status == LYNX_OK) ret->signer = policy_signer(first ? &next : policy, &ret->envelope);
+  if (status == LYNX_OK && ret->signer == NULL) {
+    const char *claimed = ret->envelope.n_signatures > 0 ? ret->envelope.signatures[0].key_id : "nobody";
+    status = lynx_fail(error, LYNX_INPUT,
+                       "not signed by a team of this ledger (it names %.100s): its bytes were altered, or an admin adds the key with "
+                       "`lynxbench log policy`",
+                       claimed);
+  }
+  if (status == LYNX_OK && first && (ret->signer == NULL || !ret->signer->admin))
+    status = lynx_fail(error, LYNX_INPUT, "the first policy is signed by one of its admins");
+  if (status == LYNX_OK && is_policy && !first) status = check_policy(policy, ret->signer, &ret->statement, &next, error);
+  if (status == LYNX_OK && is_policy && ret->signer != NULL) {
+    const char *name = ret->signer->key.name;
+    name = arena_copy(arena, name);
+    *policy = next;
+    ret->signer = policy_team_named(policy, name); /* NULL if it took itself out */
+  }
+  return status;
+}

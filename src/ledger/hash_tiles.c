@@ -1,0 +1,61 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "ledger/ledger_private.h"
+
+/* Proofs read neighbours: the tiles of 256 kept hashes that were read last stay at hand. */
+static bool take_hash(void *context, struct bytes key, struct bytes value) {
+  struct tile *t = context;
+  if (key.length != 1 + INDEX_BYTES || ledger_key_number(key, 1, INDEX_BYTES) != t->index * LEDGER_TILE + t->n || value.length != DIGEST_BYTES)
+    return false;
+  memcpy(t->hashes[t->n++], value.ptr, DIGEST_BYTES);
+  return t->n < LEDGER_TILE;
+}
+
+enum lynx_status ledger_kept_hash(struct ledger *l, unsigned level, uint64_t index, uint8_t ret[DIGEST_BYTES], struct lynx_error *error) {
+  struct tile *t = &l->tiles[level / STORED_LEVELS % TILES_KEPT];
+  if (t->n == 0 || t->level != level || t->index != index / LEDGER_TILE || index % LEDGER_TILE >= t->n) {
+    struct ledger_key prefix = ledger_key_level(level), from = ledger_key_hash(level, index / LEDGER_TILE * LEDGER_TILE);
+    const struct store_range range = {.space = STORE_HASH, .prefix = ledger_key_bytes(&prefix), .from = ledger_key_bytes(&from)};
+    *t = (struct tile){.level = level, .index = index / LEDGER_TILE};
+    enum lynx_status status = l->store->table->list(l->store, &range, take_hash, t, error);
+    if (status != LYNX_OK) return status;
+  }
+  if (index % LEDGER_TILE >= t->n)
+    return lynx_fail(error, LYNX_PROTOCOL, "the ledger does not hold the hash of level %u, number %" PRIu64, level, index);
+  memcpy(ret, t->hashes[index % LEDGER_TILE], DIGEST_BYTES);
+  return LYNX_OK;
+}
+
+/* Levels between the stored ones are put together from up to 128 hashes below. */
+static enum lynx_status read_hash(void *context, unsigned level, uint64_t index, uint8_t ret[DIGEST_BYTES], struct lynx_error *error) {
+  struct ledger *l = context;
+  unsigned above = level % STORED_LEVELS;
+  struct merkle_edge part = {0};
+  enum lynx_status status = LYNX_OK;
+  for (uint64_t i = 0; i < (uint64_t)1 << above && status == LYNX_OK; i++) {
+    uint8_t hash[DIGEST_BYTES];
+    status = ledger_kept_hash(l, level - above, (index << above) + i, hash, error);
+    if (status == LYNX_OK) status = merkle_append(&part, hash, NULL, NULL, error);
+  }
+  if (status == LYNX_OK) merkle_edge_root(&part, ret);
+  return status;
+}
+
+struct merkle_source ledger_tree(struct ledger *ledger) {
+  return (struct merkle_source){read_hash, ledger};
+}
+
+enum lynx_status ledger_keep_hash(void *context, unsigned level, uint64_t index, const uint8_t hash[DIGEST_BYTES],
+                                  struct lynx_error *error) {
+  struct ledger *l = context;
+  struct ledger_key key = ledger_key_hash(level, index);
+  if (level % STORED_LEVELS != 0) return LYNX_OK;
+  l->tiles[level / STORED_LEVELS % TILES_KEPT].n = 0; /* it is about to grow, or to be taken back */
+  return ledger_append(l, STORE_HASH, &key, (struct bytes){(const char *)hash, DIGEST_BYTES}, error);
+}
+
+
+void ledger_forget_tiles(struct ledger *l) {
+  for (int i = 0; i < TILES_KEPT; i++) l->tiles[i].n = 0;
+}
