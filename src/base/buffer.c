@@ -75,6 +75,11 @@ void buffer_release(struct buffer *buffer) {
   *buffer = (struct buffer){.limit = buffer->limit};
 }
 
+void buffer_wipe(struct buffer *buffer) {
+  if (buffer->data != NULL) explicit_bzero(buffer->data, buffer->length);
+  buffer_release(buffer);
+}
+
 struct bytes bytes_of(const char *text) {
   return (struct bytes){text, strlen(text)};
 }

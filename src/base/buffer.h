@@ -25,6 +25,7 @@ bool buffer_reserve(struct buffer *buffer, size_t more); /* room for that many f
 void buffer_drop_front(struct buffer *buffer, size_t count);
 void buffer_clear(struct buffer *buffer); /* keeps the memory and the limit */
 void buffer_release(struct buffer *buffer);
+void buffer_wipe(struct buffer *buffer); /* for secrets: overwrites what it holds, then releases */
 
 struct bytes bytes_of(const char *text);
 bool bytes_equal(struct bytes a, const char *text);

@@ -10,17 +10,10 @@
 /* Words that have another digest than they are entered under do not count. */
 static bool take_contract(void *context, const struct ledger_entry *entry, const char *subject) {
   bool *known = context;
-  struct arena arena = {0};
-  struct contract contract;
-  struct problem_list problems;
-  char found[DIGEST_HEX] = "", wanted[DIGEST_HEX];
-  const char *text = json_get_text(entry->statement.predicate, "text", "");
   const uint8_t *digest = statement_subject_named(&entry->statement, "contract");
   (void)subject;
-  if (strcmp(entry->statement.kind, "contract") != 0 || digest == NULL) return true;
-  if (contract_parse(text, strlen(text), &arena, &contract, &problems) == LYNX_OK) contract_digest(&contract, found);
-  *known = strcmp(found, digest_hex(digest, wanted)) == 0;
-  arena_release(&arena);
+  if (strcmp(entry->statement.kind, "contract") == 0)
+    *known = contract_text_has(json_get_text(entry->statement.predicate, "text", ""), digest);
   return !*known;
 }
 
@@ -102,7 +95,6 @@ static bool make_entry(const char *path, struct bundle *bundle, const struct bun
 
 /* The same file is recorded once by a team. */
 struct recorded {
-  const uint8_t *file;
   const char *root, *signer;
   uint64_t index;
   bool found;
@@ -110,12 +102,10 @@ struct recorded {
 
 static bool take_recorded(void *context, const struct ledger_entry *entry, const char *subject) {
   struct recorded *r = context;
-  const uint8_t *file = statement_subject_named(&entry->statement, "file");
-  (void)subject;
-  const uint8_t *root = statement_subject_named(&entry->statement, "bundle");
   char hex[DIGEST_HEX];
-  r->found = strcmp(entry->statement.kind, "bundle") == 0 && file != NULL && memcmp(file, r->file, DIGEST_BYTES) == 0 && root != NULL &&
-             strcmp(digest_hex(root, hex), r->root) == 0 && strcmp(entry->signer, r->signer) == 0;
+  if (ledger_entry_file(entry) == NULL || strcmp(subject, "file") != 0) return true;
+  r->found = strcmp(digest_hex(statement_subject_named(&entry->statement, "bundle"), hex), r->root) == 0 &&
+             strcmp(entry->signer, r->signer) == 0;
   r->index = entry->index;
   return !r->found;
 }
@@ -134,7 +124,7 @@ bool bundle_entry_add(struct ledger_file *file, const char *path, const struct s
     arena_release(&arena);
     return false; /* it was told */
   }
-  struct recorded recorded = {.file = blob, .root = seal.root, .signer = signer->name};
+  struct recorded recorded = {.root = seal.root, .signer = signer->name};
   good = good && ledger_each_mention(file->ledger, blob, take_recorded, &recorded, &error) == LYNX_OK;
   if (good) entry_subject(&entry, "file", blob);
   if (!good) {

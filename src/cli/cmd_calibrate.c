@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/number.h"
 #include "cli/bundle_file.h"
@@ -201,16 +202,6 @@ static void tell(const struct calibration *c) {
                 number_grouped(a, sizeof a, c->ceiling_requests_per_s, 0), number_grouped(b, sizeof b, c->ceiling_tokens_per_s, 0));
 }
 
-static bool make_folders(const char *path) {
-  char part[700];
-  for (size_t i = 1; i < sizeof part && path[i] != 0; i++) {
-    if (path[i] != '/') continue;
-    (void)snprintf(part, i + 1, "%s", path);
-    if (mkdir(part, 0700) != 0 && errno != EEXIST) return false;
-  }
-  return true;
-}
-
 static int run(const struct arguments *arguments) {
   struct calibration c = {.read_lag_p99_ns = NAN, .ceiling_requests_per_s = NAN, .ceiling_tokens_per_s = NAN};
   struct calibrating calibrating = {.folder = "/tmp/lynxbench-calibrate-XXXXXX", .result = &c};
@@ -243,7 +234,8 @@ static int run(const struct arguments *arguments) {
   if (!good) return atomic_load(screen_catch_interrupts()) != 0 ? EXIT_INTERRUPTED : EXIT_CONDITIONS;
   tell(&c);
   buffer_init(&out, 65536);
-  good = write_record(&c, reference, &out) && (strcmp(path, "-") == 0 || make_folders(path)) && write_buffer(path, &out);
+  if (strcmp(path, "-") != 0) file_make_parents(path, 0700);
+  good = write_record(&c, reference, &out) && write_buffer(path, &out);
   if (good && strcmp(path, "-") != 0)
     (void)fprintf(stderr, "kept in %s: every run on this host refers to it, and claims above half the ceiling are refused\n", path);
   buffer_release(&out);

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,21 +33,6 @@ static const char *option(const struct arguments *arguments, const char *name) {
 
 /* --- create --- */
 
-static bool write_key_file(const char *path, const struct signing_key *key) {
-  struct buffer pem;
-  struct lynx_error error = {0};
-  buffer_init(&pem, 65536);
-  bool good = signing_key_write(key, NULL, &pem, &error) == LYNX_OK;
-  int fd = good ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
-  good = fd >= 0 && write(fd, pem.data, pem.length) == (ssize_t)pem.length && fsync(fd) == 0;
-  int why = errno;
-  if (fd >= 0) (void)close(fd); /* synced */
-  if (!good) (void)fprintf(stderr, "lynxbench log: %s: the log's key cannot be written: %s\n", path, strerror(why));
-  if (pem.data != NULL) explicit_bzero(pem.data, pem.length);
-  buffer_release(&pem);
-  return good;
-}
-
 static int create(const struct arguments *arguments) {
   const char *address = arguments->positional[1], *slash = strrchr(address, '/'), *own = getenv("LYNXBENCH_LOG_KEY");
   bool remote = strstr(address, "://") != NULL;
@@ -71,12 +55,13 @@ static int create(const struct arguments *arguments) {
                  : slash != NULL                     ? slash + 1
                                                      : address);
   if (remote) origin[strcspn(origin, "?")] = 0; /* a database's address may go on with settings */
-  lynx_error_at(&error, shown, 0, NULL); /* before anybody names it with its password */
+  lynx_error_at(&error, shown, 0, NULL);        /* before anybody names it with its password */
   enum lynx_status status = access(address, F_OK) == 0
                                 ? lynx_fail(&error, LYNX_INPUT, "the file exists; a ledger is never overwritten: name another")
                                 : signing_key_make(&log_key, &error);
   int code = EXIT_WRONG_INPUT;
-  if (status == LYNX_OK && !write_key_file(path, log_key))
+  bool exists;
+  if (status == LYNX_OK && !key_file_create(path, "", log_key, NULL, &exists))
     status = LYNX_IO; /* told; before the ledger: without its key it would be of no use */
   else if (status == LYNX_OK) {
     const struct ledger_start start = {.origin = origin, .admin = &signer, .log_key = log_key};
@@ -335,12 +320,12 @@ struct wanted {
 
 static bool take_file(void *context, const struct ledger_entry *entry, const char *subject) {
   struct wanted *w = context;
-  const uint8_t *file = statement_subject_named(&entry->statement, "file");
+  const uint8_t *file = ledger_entry_file(entry);
   struct bundle *bundle = NULL;
   struct bundle_seal_info seal = {.root = ""};
   struct lynx_error ignored = {0};
   char temporary[4200];
-  if (strcmp(entry->statement.kind, "bundle") != 0 || strcmp(subject, "bundle") != 0 || file == NULL) return true;
+  if (file == NULL || strcmp(subject, "bundle") != 0) return true;
   (void)snprintf(temporary, sizeof temporary, "%.4000s.%" PRIu64 ".tmp", w->out, entry->index);
   if (blob_get_file(ledger_store(w->ledger), file, temporary, &w->error) != LYNX_OK) return true;
   bool right = bundle_open(temporary, &bundle, &seal, &ignored) == LYNX_OK && strcmp(seal.root, w->root) == 0;

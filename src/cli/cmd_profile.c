@@ -129,8 +129,7 @@ static int finish(const struct arguments *arguments, struct profile *profile) {
     buffer_init(&out, 16 << 20);
     if (read_file(key, 65536, &pem)) {
       bool made = profile_sign(profile, (struct bytes){pem.data != NULL ? pem.data : "", pem.length}, &out, &error) == LYNX_OK;
-      if (pem.data != NULL) explicit_bzero(pem.data, pem.length);
-      buffer_release(&pem);
+      buffer_wipe(&pem);
       if (made) code = write_buffer(arguments->option[0], &out) ? EXIT_HOLDS : EXIT_CONDITIONS;
       else {
         lynx_error_at(&error, key, 0, "--sign");

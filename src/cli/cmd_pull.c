@@ -1,8 +1,6 @@
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/ledger_fetch.h"
@@ -24,32 +22,27 @@ struct bundles {
   bool good;
 };
 
-/* By way of a file beside the ledger: a bundle may be larger than memory should hold twice. */
 static bool take_bundle(void *context, const struct ledger_entry *entry, const char *subject) {
   struct bundles *b = context;
-  const uint8_t *digest = statement_subject_named(&entry->statement, "file");
+  struct store *store = ledger_store(b->ledger->ledger);
+  const uint8_t *digest = ledger_entry_file(entry);
   struct buffer bytes;
   struct lynx_error error = {0};
-  uint8_t found[DIGEST_BYTES];
-  char path[100], hex[DIGEST_HEX], temporary[4200];
+  char path[100], hex[DIGEST_HEX];
   (void)subject;
-  if (strcmp(entry->statement.kind, "bundle") != 0 || digest == NULL || blob_known(ledger_store(b->ledger->ledger), digest)) return true;
+  if (digest == NULL || blob_known(store, digest)) return true;
   (void)snprintf(path, sizeof path, "blob/%s", digest_hex(digest, hex));
-  (void)snprintf(temporary, sizeof temporary, "%.4000s.%.16s.tmp",
-                 strstr(b->ledger->address, "://") != NULL ? "lynxbench" : b->ledger->address, hex);
   buffer_init(&bytes, BUNDLE_BYTES_MAX);
   enum lynx_status status = ledger_fetch((void *)(uintptr_t)b->from, path, &bytes, &error);
-  if (status == LYNX_NOT_FOUND) b->n_missing++; /* it may have been withheld */
-  digest_of(bytes.data != NULL ? bytes.data : "", bytes.length, found);
-  if (status == LYNX_OK && memcmp(found, digest, sizeof found) != 0)
-    status = lynx_fail(&error, LYNX_PROTOCOL, "%s: what is served under the digest has another", path);
-  if (status == LYNX_OK) {
-    b->good = write_output(temporary, bytes.data, bytes.length) &&
-              blob_put_file(ledger_store(b->ledger->ledger), temporary, found, &error) == LYNX_OK;
-    (void)unlink(temporary); /* what it held is in the store, or the reason why not is told */
-    b->n_taken += b->good;
-  } else b->good = status == LYNX_NOT_FOUND;
-  if (!b->good && error.status != LYNX_OK) (void)report_error(&error);
+  bool served = status != LYNX_NOT_FOUND; /* it may have been withheld */
+  if (status == LYNX_OK) status = blob_put_bytes(store, digest, (struct bytes){bytes.data != NULL ? bytes.data : "", bytes.length}, &error);
+  b->good = status == LYNX_OK || !served;
+  b->n_taken += status == LYNX_OK;
+  b->n_missing += !served;
+  if (!b->good) {
+    lynx_error_at(&error, path, 0, NULL);
+    (void)report_error(&error);
+  }
   buffer_release(&bytes);
   return b->good;
 }

@@ -16,20 +16,17 @@ struct pushing {
 
 /* Its file follows a bundle's entry: the server takes what an entry names. */
 static bool send_bundle(struct pushing *p, const struct ledger_entry *entry) {
-  const uint8_t *digest = statement_subject_named(&entry->statement, "file");
+  const uint8_t *digest = ledger_entry_file(entry);
   struct lynx_error error = {0};
   struct buffer answer;
   char temporary[4200], path[100], hex[DIGEST_HEX];
-  if (strcmp(entry->statement.kind, "bundle") != 0 || digest == NULL || blob_known(ledger_store(p->to.ledger), digest) ||
-      !blob_known(ledger_store(p->from.ledger), digest))
-    return true;
+  if (digest == NULL || blob_known(ledger_store(p->to.ledger), digest) || !blob_known(ledger_store(p->from.ledger), digest)) return true;
   (void)snprintf(path, sizeof path, "blob/%s", digest_hex(digest, hex));
   (void)snprintf(temporary, sizeof temporary, "%.4000s.%.16s.tmp", p->to.copy, hex);
   buffer_init(&answer, 65536);
-  uint8_t kept[DIGEST_BYTES];
   enum lynx_status status = blob_get_file(ledger_store(p->from.ledger), digest, temporary, &error);
   if (status == LYNX_OK) status = ledger_send(p->to.real, path, (struct bytes){"", 0}, temporary, &answer, &error);
-  if (status == LYNX_OK) status = blob_put_file(ledger_store(p->to.ledger), temporary, kept, &error); /* so that it is not sent again */
+  if (status == LYNX_OK) status = blob_put_as(ledger_store(p->to.ledger), digest, temporary, &error); /* so that it is not sent again */
   (void)unlink(temporary); /* it was sent, or the reason why not is told */
   buffer_release(&answer);
   if (status != LYNX_OK) (void)report_error(&error);

@@ -76,7 +76,7 @@ static void write_json(const char *path, const struct run_outcome *outcome, int 
 
 /* What a run has to do with a ledger, if anything. */
 struct recording {
-  bool wanted, begun;
+  bool begun;
   struct ledger_file ledger;
   struct signer signer;
   struct run_link link;
@@ -85,7 +85,7 @@ struct recording {
 /* False: told. The intent stands in the ledger before anything is started. */
 static bool recording_begin(const struct arguments *arguments, const struct contract_file *file, struct recording *ret) {
   const char *address = ledger_file_address(arguments->option[4]);
-  *ret = (struct recording){.wanted = address != NULL};
+  *ret = (struct recording){.begun = false};
   if (address == NULL) return true;
   if (!team_key_wanted(arguments->option[5], "run", &ret->signer)) return false;
   if (!ledger_file_open(address, true, &ret->ledger)) return false;

@@ -70,9 +70,7 @@ static bool read_signed_file(const char *path, struct signed_file *ret) {
 
 static void signature_path(const char *path, const char *team, char *ret, size_t size) {
   char base[NOTE_NAME_MAX];
-  (void)snprintf(base, sizeof base, "%s", team);
-  for (char *p = base; *p != 0; p++) *p = *p == '/' ? '-' : *p;
-  (void)snprintf(ret, size, "%s.%s.dsse.json", path, base);
+  (void)snprintf(ret, size, "%s.%s.dsse.json", path, team_key_file_name(team, base));
 }
 
 static void make_entry(const struct signed_file *file, const char *name, const char *reservation, struct entry *ret) {

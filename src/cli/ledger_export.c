@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cli/command.h"
 #include "ledger/blob.h"
 #include "ledger/tile.h"
@@ -17,18 +17,9 @@ struct exporting {
   bool good;
 };
 
-static void make_folders(char *path) {
-  for (char *p = path + 1; *p != 0; p++) {
-    if (*p != '/') continue;
-    *p = 0;
-    (void)mkdir(path, 0755); /* what is wrong shows when the file is written */
-    *p = '/';
-  }
-}
-
 static bool path_in(const struct exporting *e, const char *name, char path[4200]) {
   int n = snprintf(path, 4200, "%s/%s", e->folder, name);
-  make_folders(path);
+  file_make_parents(path, 0755);
   return n > 0 && n < 4200;
 }
 
@@ -55,11 +46,11 @@ static bool write_level(struct exporting *e, int level, uint64_t n) {
 
 static bool write_bundle(void *context, const struct ledger_entry *entry, const char *subject) {
   struct exporting *e = context;
-  const uint8_t *digest = statement_subject_named(&entry->statement, "file");
+  const uint8_t *digest = ledger_entry_file(entry);
   struct lynx_error error = {0};
   char name[100], path[4200], hex[DIGEST_HEX];
   (void)subject;
-  if (strcmp(entry->statement.kind, "bundle") != 0 || digest == NULL || !blob_known(ledger_store(e->file->ledger), digest)) return true;
+  if (digest == NULL || !blob_known(ledger_store(e->file->ledger), digest)) return true;
   (void)snprintf(name, sizeof name, "blob/%s", digest_hex(digest, hex));
   if (!path_in(e, name, path)) return false;
   if (access(path, F_OK) == 0) return true;

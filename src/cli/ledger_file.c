@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "cli/command.h"
 #include "cli/ledger_fetch.h"
 #include "cli/state.h"
@@ -30,16 +30,10 @@ static bool tell(const char *address, struct lynx_error *error) {
 static bool load_log_key(const char *address, struct signing_key **ret) {
   const char *own = getenv("LYNXBENCH_LOG_KEY");
   char path[4200];
-  struct buffer text;
-  struct lynx_error error = {0};
   (void)snprintf(path, sizeof path, "%s.key", address);
   *ret = NULL;
   if (own == NULL && access(path, R_OK) != 0) return true;
-  if (!read_file(own != NULL ? own : path, 65536, &text)) return false;
-  enum lynx_status status = signing_key_read((struct bytes){text.data != NULL ? text.data : "", text.length}, NULL, ret, &error);
-  if (text.data != NULL) explicit_bzero(text.data, text.length);
-  buffer_release(&text);
-  return status == LYNX_OK || tell(own != NULL ? own : path, &error);
+  return key_file_read(own != NULL ? own : path, NULL, NULL, ret);
 }
 
 /* A copy of a remote ledger lies with this user's state, under the digest of its address. */
@@ -57,12 +51,7 @@ static enum lynx_status open_copy(struct ledger_file *file, struct lynx_error *e
   (void)snprintf(name, sizeof name, "copies/%.32s.ledger", digest_hex(digest, hex));
   if (!state_path(name, file->copy, sizeof file->copy))
     return lynx_fail(error, LYNX_INPUT, "neither HOME nor XDG_STATE_HOME is set: there is no place for a copy of a remote ledger");
-  for (char *p = file->copy + 1; *p != 0; p++) {
-    if (*p != '/') continue;
-    *p = 0;
-    (void)mkdir(file->copy, 0755); /* what is wrong shows when the file is written */
-    *p = '/';
-  }
+  file_make_parents(file->copy, 0700);
   enum lynx_status status = update_copy(file, error);
   return status == LYNX_OK ? ledger_open(file->copy, NULL, &file->ledger, error) : status;
 }

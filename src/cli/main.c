@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/root.h"
 #include "cli/command.h"
 
@@ -83,38 +84,26 @@ bool read_file(const char *path, size_t limit, struct buffer *ret) {
   return false;
 }
 
-static bool write_all(int fd, const char *data, size_t length) {
-  while (length > 0) {
-    ssize_t n = write(fd, data, length);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    data += n;
-    length -= (size_t)n;
-  }
-  return true;
+/* A device, a pipe or a link is written through, not replaced. */
+static int write_through(const char *path, const char *data, size_t length) {
+  int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+  if (fd < 0) return errno;
+  int why = file_write_all(fd, data, length) ? 0 : errno;
+  return close(fd) != 0 && why == 0 ? errno : why;
 }
 
 bool write_output(const char *path, const char *data, size_t length) {
+  struct stat info;
   if (path == NULL || strcmp(path, "-") == 0) {
     (void)fflush(stdout); /* what was printed before comes before; a failure shows in the next line */
-    bool good = write_all(STDOUT_FILENO, data, length);
+    bool good = file_write_all(STDOUT_FILENO, data, length);
     if (!good && errno != EPIPE) (void)fprintf(stderr, "lynxbench: standard output: %s\n", strerror(errno));
     return good;
   }
-  char temporary[4200];
-  struct stat info;
-  /* A device, a pipe or a link is written through, not replaced. */
   bool in_place = lstat(path, &info) == 0 && !S_ISREG(info.st_mode);
-  (void)snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, (int)getpid());
-  int fd = in_place ? open(path, O_WRONLY | O_TRUNC | O_CLOEXEC) : open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  bool good = fd >= 0 && write_all(fd, data, length) && (in_place || fsync(fd) == 0);
-  int why = errno;
-  if (fd >= 0 && close(fd) != 0 && good) good = false, why = errno;
-  if (good && !in_place && rename(temporary, path) != 0) good = false, why = errno;
-  if (good) return true;
-  if (fd >= 0 && !in_place) (void)unlink(temporary);
-  (void)fprintf(stderr, "lynxbench: %s: cannot be written: %s; name another file\n", path, strerror(why));
-  return false;
+  int why = in_place ? write_through(path, data, length) : file_replace(path, data, length);
+  if (why != 0) (void)fprintf(stderr, "lynxbench: %s: cannot be written: %s; name another file\n", path, strerror(why));
+  return why == 0;
 }
 
 bool write_buffer(const char *path, const struct buffer *buffer) {

@@ -1,9 +1,11 @@
 #include "cli/team_key.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "cli/command.h"
 
 enum { KEY_FILE_MAX = 65536 };
@@ -16,10 +18,15 @@ bool team_key_passphrase(char ret[PASSPHRASE_MAX]) {
   if (own != NULL || path == NULL || path[0] == 0) return true;
   if (!read_file(path, PASSPHRASE_MAX - 1, &text)) return false;
   (void)snprintf(ret, PASSPHRASE_MAX, "%s", text.data != NULL ? text.data : "");
-  if (text.data != NULL) explicit_bzero(text.data, text.length);
-  buffer_release(&text);
+  buffer_wipe(&text);
   ret[strcspn(ret, "\r\n")] = 0;
   return true;
+}
+
+char *team_key_file_name(const char *team, char ret[NOTE_NAME_MAX]) {
+  (void)snprintf(ret, NOTE_NAME_MAX, "%s", team);
+  for (char *p = ret; *p != 0; p++) *p = *p == '/' ? '-' : *p;
+  return ret;
 }
 
 /* From the line above the key; else the file's name without what follows its last dot. */
@@ -34,28 +41,51 @@ static void read_name(const char *path, const struct buffer *text, char ret[NOTE
   if (dot != NULL && dot != ret) *dot = 0;
 }
 
-bool team_key_load(const char *path, struct signer *ret) {
+bool key_file_read(const char *path, const char *passphrase, char *ret_name, struct signing_key **ret) {
   struct buffer text;
   struct lynx_error error = {0};
-  char passphrase[PASSPHRASE_MAX];
-  *ret = (struct signer){.key = NULL};
-  if (!team_key_passphrase(passphrase) || !read_file(path, KEY_FILE_MAX, &text)) return false;
-  enum lynx_status status = signing_key_read((struct bytes){text.data != NULL ? text.data : "", text.length},
-                                             passphrase[0] != 0 ? passphrase : NULL, &ret->key, &error);
-  if (status == LYNX_OK) read_name(path, &text, ret->name);
-  if (status == LYNX_OK && !note_name_valid(ret->name))
-    status = lynx_fail(&error, LYNX_INPUT,
-                       "its team is '%s': letters, digits and . _ - / are accepted; `lynxbench key TEAM` makes a key with its name",
-                       ret->name);
-  explicit_bzero(passphrase, sizeof passphrase);
-  if (text.data != NULL) explicit_bzero(text.data, text.length);
-  buffer_release(&text);
+  *ret = NULL;
+  if (!read_file(path, KEY_FILE_MAX, &text)) return false;
+  enum lynx_status status = signing_key_read((struct bytes){text.data != NULL ? text.data : "", text.length}, passphrase, ret, &error);
+  if (status == LYNX_OK && ret_name != NULL) read_name(path, &text, ret_name);
+  buffer_wipe(&text);
   if (status == LYNX_OK) return true;
   if (strstr(error.message, "passphrase") != NULL)
     (void)snprintf(error.message + strlen(error.message), sizeof error.message - strlen(error.message),
                    "; LYNXBENCH_PASSPHRASE or LYNXBENCH_PASSPHRASE_FILE holds it");
   lynx_error_at(&error, path, 0, NULL);
   (void)report_error(&error);
+  return false;
+}
+
+bool key_file_create(const char *path, const char *head, const struct signing_key *key, const char *passphrase, bool *ret_exists) {
+  struct buffer pem;
+  struct lynx_error error = {0};
+  buffer_init(&pem, KEY_FILE_MAX);
+  *ret_exists = false;
+  (void)buffer_text(&pem, head); /* what precedes the key's own lines is passed over by every reader of PEM */
+  enum lynx_status status = signing_key_write(key, passphrase, &pem, &error);
+  int why = status == LYNX_OK ? file_create_private(path, pem.data, pem.length) : 0;
+  *ret_exists = why == EEXIST;
+  if (why != 0)
+    (void)fprintf(stderr, "lynxbench: %s: %s\n", path,
+                  *ret_exists ? "the file exists; a key is never overwritten: name another place" : strerror(why));
+  if (status != LYNX_OK) (void)report_error(&error);
+  buffer_wipe(&pem);
+  return status == LYNX_OK && why == 0;
+}
+
+bool team_key_load(const char *path, struct signer *ret) {
+  char passphrase[PASSPHRASE_MAX];
+  *ret = (struct signer){.key = NULL};
+  if (!team_key_passphrase(passphrase)) return false;
+  bool good = key_file_read(path, passphrase[0] != 0 ? passphrase : NULL, ret->name, &ret->key);
+  explicit_bzero(passphrase, sizeof passphrase);
+  if (!good || note_name_valid(ret->name)) return good;
+  char safe[NOTE_NAME_MAX + 1];
+  (void)fprintf(
+      stderr, "lynxbench: %s: its team is '%s': letters, digits and . _ - / are accepted; `lynxbench key TEAM` makes a key with its name\n",
+      path, text_sanitise(safe, sizeof safe, ret->name, strlen(ret->name)));
   signing_key_release(ret->key);
   return false;
 }

@@ -80,6 +80,16 @@ void contract_digest(const struct contract *contract, char ret[DIGEST_HEX]) {
   digest_hex(digest, ret);
 }
 
+bool contract_text_has(const char *text, const uint8_t digest[DIGEST_BYTES]) {
+  struct arena arena = {0};
+  struct contract contract;
+  struct problem_list problems;
+  char found[DIGEST_HEX] = "", wanted[DIGEST_HEX];
+  if (contract_parse(text, strlen(text), &arena, &contract, &problems) == LYNX_OK) contract_digest(&contract, found);
+  arena_release(&arena);
+  return strcmp(found, digest_hex(digest, wanted)) == 0;
+}
+
 /* --- JSON Schema --- */
 
 static void schema_section(struct json_writer *json, const struct field_table *table);

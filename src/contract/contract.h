@@ -249,6 +249,8 @@ enum grade contract_grade(const struct problem_list *problems);
  * quoting and the spelling of numbers do not reach it. */
 bool contract_canonical(const struct contract *contract, struct buffer *ret);
 void contract_digest(const struct contract *contract, char ret[DIGEST_HEX]);
+/* Are these the words of a contract of that digest? */
+bool contract_text_has(const char *text, const uint8_t digest[DIGEST_BYTES]);
 
 /* The JSON Schema (draft 2020-12) and the reference page, from the same table. */
 bool contract_schema(struct buffer *ret);

@@ -63,7 +63,7 @@ static enum lynx_status check_policy(const struct policy *now, const struct poli
 }
 
 enum lynx_status admission_check(struct policy *policy, struct bytes bytes, struct arena *arena, struct admission *ret,
-                              struct lynx_error *error) {
+                                 struct lynx_error *error) {
   struct policy next;
   *ret = (struct admission){.signer = NULL};
   enum lynx_status status = envelope_parse(bytes, arena, &ret->envelope, error);

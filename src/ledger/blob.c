@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 
 enum { KEY_BYTES = DIGEST_BYTES + 4 };
 
@@ -72,7 +73,7 @@ enum lynx_status blob_digest_file(const char *path, uint8_t ret[DIGEST_BYTES], i
 struct putting {
   struct store *store;
   const uint8_t *digest;
-  struct digest again; /* the file may be written to meanwhile */
+  struct digest again; /* a file may be written to meanwhile */
 };
 
 static enum lynx_status put_part(void *context, uint32_t part, struct bytes bytes, struct lynx_error *error) {
@@ -92,22 +93,47 @@ bool blob_known(struct store *store, const uint8_t digest[DIGEST_BYTES]) {
   return known;
 }
 
-enum lynx_status blob_put_file(struct store *store, const char *path, uint8_t ret[DIGEST_BYTES], struct lynx_error *error) {
-  struct putting p = {.store = store, .digest = ret};
+static enum lynx_status each_part_of_bytes(struct bytes bytes, take_part *take, void *context, struct lynx_error *error) {
+  enum lynx_status status = LYNX_OK;
+  size_t at = 0;
+  for (uint32_t part = 0; status == LYNX_OK && (at < bytes.length || part == 0); part++) {
+    size_t n = bytes.length - at < BLOB_PART ? bytes.length - at : BLOB_PART;
+    status = take(context, part, (struct bytes){bytes.ptr + at, n}, error);
+    at += n;
+  }
+  return status;
+}
+
+/* From a file, or (path NULL) from bytes. */
+static enum lynx_status put(struct store *store, const uint8_t digest[DIGEST_BYTES], const char *path, struct bytes bytes,
+                            struct lynx_error *error) {
+  struct putting p = {.store = store, .digest = digest};
   uint8_t again[DIGEST_BYTES];
-  int64_t length;
-  enum lynx_status status = blob_digest_file(path, ret, &length, error);
-  if (status == LYNX_OK) status = store->table->begin(store, error);
+  enum lynx_status status = store->table->begin(store, error);
   if (status != LYNX_OK) return status;
   digest_init(&p.again);
-  bool known = blob_known(store, ret);
-  if (!known) status = each_part(path, put_part, &p, error);
+  bool known = blob_known(store, digest);
+  if (!known) status = path != NULL ? each_part(path, put_part, &p, error) : each_part_of_bytes(bytes, put_part, &p, error);
   digest_final(&p.again, again);
-  if (status == LYNX_OK && !known && memcmp(again, ret, DIGEST_BYTES) != 0)
-    status = lynx_fail(error, LYNX_INPUT, "the file was written to meanwhile; do it again when it is at rest");
+  if (status == LYNX_OK && !known && memcmp(again, digest, DIGEST_BYTES) != 0)
+    status = lynx_fail(error, LYNX_INPUT, "the bytes do not have that digest: they are others, or the file was written to meanwhile");
   if (status == LYNX_OK) return store->table->commit(store, error);
   store->table->abort(store);
   return status;
+}
+
+enum lynx_status blob_put_file(struct store *store, const char *path, uint8_t ret[DIGEST_BYTES], struct lynx_error *error) {
+  int64_t length;
+  enum lynx_status status = blob_digest_file(path, ret, &length, error);
+  return status == LYNX_OK ? put(store, ret, path, (struct bytes){NULL, 0}, error) : status;
+}
+
+enum lynx_status blob_put_as(struct store *store, const uint8_t digest[DIGEST_BYTES], const char *path, struct lynx_error *error) {
+  return put(store, digest, path, (struct bytes){NULL, 0}, error);
+}
+
+enum lynx_status blob_put_bytes(struct store *store, const uint8_t digest[DIGEST_BYTES], struct bytes bytes, struct lynx_error *error) {
+  return put(store, digest, NULL, bytes, error);
 }
 
 struct getting {
@@ -121,11 +147,7 @@ static bool take_part_out(void *context, struct bytes key, struct bytes value) {
   struct getting *g = context;
   g->good = key.length == KEY_BYTES;
   for (int i = 0; i < 4 && g->good; i++) g->good = (uint8_t)key.ptr[DIGEST_BYTES + i] == (uint8_t)(g->next >> (24 - 8 * i));
-  for (size_t n = 0; g->good && n < value.length;) {
-    ssize_t done = write(g->fd, value.ptr + n, value.length - n);
-    g->good = done > 0 || (done < 0 && errno == EINTR);
-    if (done > 0) n += (size_t)done;
-  }
+  g->good = g->good && file_write_all(g->fd, value.ptr, value.length);
   if (g->good) digest_update(&g->digest, value.ptr, value.length);
   g->next++;
   return g->good;

@@ -15,6 +15,11 @@ enum lynx_status blob_digest_file(const char *path, uint8_t ret[DIGEST_BYTES], i
                                   struct lynx_error *error) LYNX_MUST_CHECK;
 /* In a transaction of its own; what is there already is not written again. */
 enum lynx_status blob_put_file(struct store *store, const char *path, uint8_t ret[DIGEST_BYTES], struct lynx_error *error) LYNX_MUST_CHECK;
+/* Where the digest is known beforehand. INPUT: the bytes have another, and nothing is kept. */
+enum lynx_status blob_put_as(struct store *store, const uint8_t digest[DIGEST_BYTES], const char *path,
+                             struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status blob_put_bytes(struct store *store, const uint8_t digest[DIGEST_BYTES], struct bytes bytes,
+                                struct lynx_error *error) LYNX_MUST_CHECK;
 bool blob_known(struct store *store, const uint8_t digest[DIGEST_BYTES]);
 /* To a temporary name beside it, checked, then renamed; an existing file is never overwritten. */
 enum lynx_status blob_get_file(struct store *store, const uint8_t digest[DIGEST_BYTES], const char *path,

@@ -41,7 +41,8 @@ enum lynx_status ledger_checkpoint(struct ledger *ledger, struct buffer *ret_not
   struct note note;
   enum lynx_status status = ledger_newest(ledger, NULL, &newest, error);
   if (status != LYNX_OK) return status;
-  status = ledger_check_note(&ledger->policy.log, ledger->policy.origin, (struct bytes){newest.note.data, newest.note.length}, &note, ret, error);
+  status = ledger_check_note(&ledger->policy.log, ledger->policy.origin, (struct bytes){newest.note.data, newest.note.length}, &note, ret,
+                             error);
   if (status == LYNX_OK && ret->size == 0)
     status = lynx_fail(error, LYNX_PROTOCOL, "a checkpoint of no entries: a ledger has one at least, its policy");
   if (status == LYNX_OK && newest.size != ret->size)
@@ -72,7 +73,8 @@ uint64_t ledger_vouched_at(struct ledger *ledger, struct bytes bytes, const char
   struct note note;
   struct lynx_error ignored = {0};
   uint64_t time_s = 0;
-  if (ledger_check_note(&ledger->policy.log, ledger->policy.origin, bytes, &note, ret, &ignored) != LYNX_OK || !is_of_this_tree(ledger, ret))
+  if (ledger_check_note(&ledger->policy.log, ledger->policy.origin, bytes, &note, ret, &ignored) != LYNX_OK ||
+      !is_of_this_tree(ledger, ret))
     return 0;
   struct policy *policy = xalloc(1, sizeof *policy);
   *policy = *ledger_policy_at(ledger, ret->size);
@@ -85,7 +87,8 @@ uint64_t ledger_vouched_at(struct ledger *ledger, struct bytes bytes, const char
 
 static bool take_vouched(void *context, struct bytes key, struct bytes value) {
   struct vouched *v = context;
-  if (key.length != INDEX_BYTES + COUNT_BYTES || ledger_key_number(key, INDEX_BYTES, COUNT_BYTES) == 0) return true; /* no cosignature in it */
+  if (key.length != INDEX_BYTES + COUNT_BYTES || ledger_key_number(key, INDEX_BYTES, COUNT_BYTES) == 0)
+    return true; /* no cosignature in it */
   v->time_s = ledger_vouched_at(v->ledger, value, NULL, v->checkpoint);
   return v->time_s == 0 || !buffer_append(v->note, value.ptr, value.length);
 }
@@ -162,8 +165,8 @@ enum lynx_status ledger_put_cosigned(struct ledger *ledger, struct bytes bytes, 
   const struct ledger_key size = ledger_key_size(checkpoint.size);
   status = ledger_newest(ledger, &size, &newest, error);
   if (status == LYNX_OK)
-    status = ledger_check_note(&ledger->policy.log, ledger->policy.origin, (struct bytes){newest.note.data, newest.note.length}, &known, &own,
-                        error);
+    status = ledger_check_note(&ledger->policy.log, ledger->policy.origin, (struct bytes){newest.note.data, newest.note.length}, &known,
+                               &own, error);
   if (status == LYNX_OK && memcmp(own.root, checkpoint.root, DIGEST_BYTES) != 0)
     status = lynx_fail(error, LYNX_PROTOCOL, "FORK: the log's key signed two trees of size %" PRIu64 "; keep both notes as evidence",
                        checkpoint.size);

@@ -6,7 +6,8 @@
 /* Proofs read neighbours: the tiles of 256 kept hashes that were read last stay at hand. */
 static bool take_hash(void *context, struct bytes key, struct bytes value) {
   struct tile *t = context;
-  if (key.length != 1 + INDEX_BYTES || ledger_key_number(key, 1, INDEX_BYTES) != t->index * LEDGER_TILE + t->n || value.length != DIGEST_BYTES)
+  if (key.length != 1 + INDEX_BYTES || ledger_key_number(key, 1, INDEX_BYTES) != t->index * LEDGER_TILE + t->n ||
+      value.length != DIGEST_BYTES)
     return false;
   memcpy(t->hashes[t->n++], value.ptr, DIGEST_BYTES);
   return t->n < LEDGER_TILE;
@@ -54,7 +55,6 @@ enum lynx_status ledger_keep_hash(void *context, unsigned level, uint64_t index,
   l->tiles[level / STORED_LEVELS % TILES_KEPT].n = 0; /* it is about to grow, or to be taken back */
   return ledger_append(l, STORE_HASH, &key, (struct bytes){(const char *)hash, DIGEST_BYTES}, error);
 }
-
 
 void ledger_forget_tiles(struct ledger *l) {
   for (int i = 0; i < TILES_KEPT; i++) l->tiles[i].n = 0;

@@ -35,7 +35,8 @@ static enum lynx_status read_unchecked(struct ledger *l, uint64_t index, struct 
   *ret = (struct ledger_entry){0};
   enum lynx_status status = ledger_entry_bytes(l, index, &value, error);
   const char *bytes = value.data != NULL ? value.data : "";
-  if (status == LYNX_OK) status = parse_entry(index, (struct bytes){arena_text(arena, bytes, value.length), value.length}, arena, ret, error);
+  if (status == LYNX_OK)
+    status = parse_entry(index, (struct bytes){arena_text(arena, bytes, value.length), value.length}, arena, ret, error);
   buffer_release(&value);
   return status;
 }
@@ -93,6 +94,10 @@ static void mentions_release(struct mentions *m) {
   free(m->indices);
 }
 
+const uint8_t *ledger_entry_file(const struct ledger_entry *entry) {
+  return strcmp(entry->statement.kind, "bundle") == 0 ? statement_subject_named(&entry->statement, "file") : NULL;
+}
+
 /* The entry of that hash is spoken of by itself, under no name. */
 enum lynx_status ledger_find(struct ledger *ledger, const uint8_t leaf[DIGEST_BYTES], uint64_t *ret_index, struct lynx_error *error) {
   struct mentions mentions;
@@ -123,7 +128,8 @@ static enum lynx_status visit_entry(struct ledger *l, uint64_t index, const uint
   struct ledger_entry entry;
   enum lynx_status status = ledger_read_entry(l, index, &arena, &entry, error);
   if (status == LYNX_OK && digest != NULL && !says(&entry, digest, subject))
-    status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " does not say what the ledger's index says of it: the file was altered", index);
+    status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " does not say what the ledger's index says of it: the file was altered",
+                       index);
   if (status == LYNX_OK) *ret_go_on = visit(context, &entry, subject);
   statement_release(&entry.statement);
   arena_release(&arena);

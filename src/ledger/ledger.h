@@ -86,6 +86,8 @@ struct ledger_entry {
 enum lynx_status ledger_read_entry(struct ledger *ledger, uint64_t index, struct arena *arena, struct ledger_entry *ret,
                                    struct lynx_error *error) LYNX_MUST_CHECK;
 
+/* The digest of the file that it records; NULL: it is no entry of a bundle. */
+const uint8_t *ledger_entry_file(const struct ledger_entry *entry);
 /* Where the entry of that hash stands. */
 enum lynx_status ledger_find(struct ledger *ledger, const uint8_t leaf[DIGEST_BYTES], uint64_t *ret_index,
                              struct lynx_error *error) LYNX_MUST_CHECK;

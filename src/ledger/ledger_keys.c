@@ -59,11 +59,11 @@ struct ledger_key ledger_key_checkpoint(uint64_t size, uint64_t count) {
 }
 
 enum lynx_status ledger_get(struct ledger *l, enum store_space space, const struct ledger_key *key, struct buffer *ret,
-                                  struct lynx_error *error) {
+                            struct lynx_error *error) {
   return l->store->table->get(l->store, space, ledger_key_bytes(key), ret, error);
 }
 
 enum lynx_status ledger_append(struct ledger *l, enum store_space space, const struct ledger_key *key, struct bytes value,
-                                     struct lynx_error *error) {
+                               struct lynx_error *error) {
   return l->store->table->append(l->store, space, ledger_key_bytes(key), value, error);
 }

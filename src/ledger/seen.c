@@ -1,14 +1,12 @@
 #include "ledger/seen.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/root.h"
 
 static char *seen_path(const struct ledger *ledger, const char *folder, char *path, size_t size) {
@@ -58,28 +56,11 @@ static enum lynx_status hold_against(struct ledger *ledger, struct bytes remembe
 }
 
 static enum lynx_status remember(const char *path, const struct buffer *note, struct lynx_error *error) {
-  char temporary[4200];
-  (void)snprintf(temporary, sizeof temporary, "%.4090s.%d.tmp", path, (int)getpid());
-  int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  bool good = fd >= 0 && write(fd, note->data, note->length) == (ssize_t)note->length && fsync(fd) == 0;
-  int why = errno;
-  if (fd >= 0) (void)close(fd); /* synced */
-  if (good && rename(temporary, path) != 0) good = false, why = errno;
-  if (good) return LYNX_OK;
-  (void)unlink(temporary); /* it may not be there */
+  file_make_parents(path, 0700);
+  int why = file_replace(path, note->data, note->length);
+  if (why == 0) return LYNX_OK;
   lynx_error_at(error, path, 0, NULL);
   return lynx_fail(error, LYNX_MACHINE, "what was seen of the ledger cannot be remembered: %s", strerror(why));
-}
-
-static void make_folders(const char *folder) {
-  char path[4200];
-  (void)snprintf(path, sizeof path, "%s/", folder);
-  for (char *p = path + 1; *p != 0; p++) {
-    if (*p != '/') continue;
-    *p = 0;
-    (void)mkdir(path, 0755); /* what is wrong shows when the file is written */
-    *p = '/';
-  }
 }
 
 /* One ledger per address: another log key there is another ledger in its place. */
@@ -110,7 +91,6 @@ enum lynx_status seen_check(struct ledger *ledger, const char *address, const ch
   char path[4096], key_path[4096];
   buffer_init(&old, NOTE_MAX);
   buffer_init(&now, NOTE_MAX);
-  make_folders(folder);
   (void)seen_path(ledger, folder, path, sizeof path);
   enum lynx_status status = check_key(ledger, address_path(address, folder, key_path, sizeof key_path), error);
   if (status == LYNX_OK || status == LYNX_MACHINE) {

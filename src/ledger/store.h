@@ -35,6 +35,15 @@ struct store_range {
   bool backwards;
 };
 
+/* The same as the least and the greatest key, for stores that sort keys by their bytes. */
+struct store_bounds {
+  char least[STORE_KEY_MAX], most[STORE_KEY_MAX + 1];
+  size_t n_least, n_most;
+};
+void store_bounds_of(const struct store_range *range, struct store_bounds *ret);
+/* It goes on from this key. */
+void store_bounds_from(struct store_bounds *bounds, bool backwards, struct bytes key);
+
 struct store_table {
   unsigned abi;
   const char *name, *summary, *scheme; /* how its addresses begin; "": a path */

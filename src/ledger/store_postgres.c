@@ -188,30 +188,24 @@ static enum lynx_status postgres_get(struct store *store, enum store_space space
 static enum lynx_status postgres_list(struct store *store, const struct store_range *range, store_visit *visit, void *context,
                                       struct lynx_error *error) {
   struct postgres_store *s = (struct postgres_store *)store;
-  char sql[200], least[STORE_KEY_MAX + 1], most[STORE_KEY_MAX + 1];
-  size_t n_least = range->prefix.length, n_most = STORE_KEY_MAX + 1;
+  char sql[200];
+  struct store_bounds bounds;
   bool more = true, after = false; /* after: the page begins behind the last key of the one before */
   enum lynx_status status = LYNX_OK;
-  memset(most, 0xff, sizeof most); /* behind every key that begins so */
-  if (n_least > 0) memcpy(least, range->prefix.ptr, n_least);
-  if (n_least > 0) memcpy(most, range->prefix.ptr, n_least);
-  if (range->from.length > 0) memcpy(range->backwards ? most : least, range->from.ptr, range->from.length);
-  if (range->from.length > 0) *(range->backwards ? &n_most : &n_least) = range->from.length;
+  store_bounds_of(range, &bounds);
   while (more && status == LYNX_OK) {
-    const struct bytes bounds[] = {{least, n_least}, {most, n_most}};
+    const struct bytes keys[] = {{bounds.least, bounds.n_least}, {bounds.most, bounds.n_most}};
     (void)snprintf(sql, sizeof sql, "SELECT key,value FROM lynxbench.%s WHERE key>%s$1 AND key<%s$2 ORDER BY key%s LIMIT %d",
                    names[range->space], after && !range->backwards ? "" : "=", after && range->backwards ? "" : "=",
                    range->backwards ? " DESC" : "", PAGE);
-    PGresult *result = query(s, sql, bounds, 2);
+    PGresult *result = query(s, sql, keys, 2);
     int n = PQresultStatus(result) == PGRES_TUPLES_OK ? PQntuples(result) : 0;
     if (PQresultStatus(result) != PGRES_TUPLES_OK) status = fail(s, result, error, "cannot be read");
     for (int i = 0; i < n && more; i++) {
       struct bytes key = {PQgetvalue(result, i, 0), (size_t)PQgetlength(result, i, 0)},
                    value = {PQgetvalue(result, i, 1), (size_t)PQgetlength(result, i, 1)};
       more = visit(context, key, value);
-      if (i + 1 < n || key.length > STORE_KEY_MAX) continue;
-      memcpy(range->backwards ? most : least, key.ptr, key.length);
-      *(range->backwards ? &n_most : &n_least) = key.length;
+      if (i + 1 == n) store_bounds_from(&bounds, range->backwards, key);
     }
     more = more && n == PAGE;
     after = true;

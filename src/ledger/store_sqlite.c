@@ -218,19 +218,16 @@ static enum lynx_status sqlite_get(struct store *store, enum store_space space, 
 static enum lynx_status sqlite_list(struct store *store, const struct store_range *range, store_visit *visit, void *context,
                                     struct lynx_error *error) {
   struct sqlite_store *s = (struct sqlite_store *)store;
-  char sql[128], least[STORE_KEY_MAX], most[STORE_KEY_MAX + 1];
+  char sql[128];
+  struct store_bounds bounds;
   sqlite3_stmt *select = NULL;
-  int n_least = (int)range->prefix.length, n_most = STORE_KEY_MAX + 1, code = SQLITE_ERROR;
-  memset(most, 0xff, sizeof most); /* after every key that begins so */
-  if (n_least > 0) memcpy(least, range->prefix.ptr, (size_t)n_least);
-  if (n_least > 0) memcpy(most, range->prefix.ptr, (size_t)n_least);
-  if (range->from.length > 0) memcpy(range->backwards ? most : least, range->from.ptr, range->from.length);
-  if (range->from.length > 0) *(range->backwards ? &n_most : &n_least) = (int)range->from.length;
+  int code = SQLITE_ERROR;
+  store_bounds_of(range, &bounds);
   (void)snprintf(sql, sizeof sql, "SELECT key,value FROM %s WHERE key>=?1 AND key<=?2 ORDER BY key%s", names[range->space],
                  range->backwards ? " DESC" : "");
   if (sqlite3_prepare_v2(s->db, sql, -1, &select, NULL) == SQLITE_OK &&
-      sqlite3_bind_blob(select, 1, n_least > 0 ? least : "", n_least, SQLITE_STATIC) == SQLITE_OK &&
-      sqlite3_bind_blob(select, 2, most, n_most, SQLITE_STATIC) == SQLITE_OK)
+      sqlite3_bind_blob(select, 1, bounds.least, (int)bounds.n_least, SQLITE_STATIC) == SQLITE_OK &&
+      sqlite3_bind_blob(select, 2, bounds.most, (int)bounds.n_most, SQLITE_STATIC) == SQLITE_OK)
     while ((code = sqlite3_step(select)) == SQLITE_ROW) {
       struct bytes key = column(select, 0), value = column(select, 1);
       if (!visit(context, key, value)) break;

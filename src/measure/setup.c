@@ -98,8 +98,7 @@ enum lynx_status setup_key(const struct contract *c, struct arena *arena, const 
     status = lynx_fail(error, LYNX_INPUT, "the first line is not a key: letters, digits and marks without blanks");
   }
   if (status == LYNX_OK) *ret = arena_text(arena, text.data, n);
-  if (text.data != NULL) explicit_bzero(text.data, text.length);
-  buffer_release(&text);
+  buffer_wipe(&text);
   return status;
 }
 

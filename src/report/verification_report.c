@@ -58,17 +58,13 @@ bool text_verification(const struct decision_report *r, const struct configurati
   return !out->overflowed;
 }
 
-static void put_number(struct json_writer *json, const char *key, double value) {
-  json_put_double(json, key, value);
-}
-
 void json_verification(const struct decision_report *r, const struct configuration *c, struct json_writer *json) {
   if (c != NULL) json_put_text(json, "decision", decision_text(r->decision));
   json_put_text(json, "plan", r->why);
   json_put_int(json, "planned_sessions", (int64_t)r->planned);
   json_put_bool(json, "too_few_sealed_sessions", r->too_few);
-  put_number(json, "margin", r->margin);
-  put_number(json, "confidence", r->confidence);
+  json_put_double(json, "margin", r->margin);
+  json_put_double(json, "confidence", r->confidence);
   json_key(json, "figures");
   json_open_array(json);
   for (size_t i = 0; i < r->n_figures; i++) {
@@ -77,16 +73,16 @@ void json_verification(const struct decision_report *r, const struct configurati
     json_put_text(json, "precision", f->precision);
     json_put_text(json, "figure", f->name);
     json_put_text(json, "unit", f->unit);
-    put_number(json, "sealed", f->a / f->unit_divisor);
+    json_put_double(json, "sealed", f->a / f->unit_divisor);
     json_put_int(json, "sealed_sessions", (int64_t)f->n_a);
-    put_number(json, "sealed_deviation", f->sd);
+    json_put_double(json, "sealed_deviation", f->sd);
     json_put_int(json, "sessions_needed", (int64_t)f->needed);
     if (c != NULL) {
-      put_number(json, "again", f->b / f->unit_divisor);
+      json_put_double(json, "again", f->b / f->unit_divisor);
       json_put_int(json, "again_sessions", (int64_t)f->n_b);
-      put_number(json, "ratio", f->ratio.ratio);
-      put_number(json, "ratio_low", f->ratio.inner_low);
-      put_number(json, "ratio_high", f->ratio.inner_high);
+      json_put_double(json, "ratio", f->ratio.ratio);
+      json_put_double(json, "ratio_low", f->ratio.inner_low);
+      json_put_double(json, "ratio_high", f->ratio.inner_high);
       json_put_text(json, "verdict", figure_verdict(f));
     }
     json_close(json);

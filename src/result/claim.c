@@ -347,12 +347,6 @@ const char *rule_verdict_text(enum rule_verdict verdict) {
   return texts[verdict];
 }
 
-static double mean_of(const double *x, size_t n) {
-  double sum = 0;
-  for (size_t i = 0; i < n; i++) sum += x[i];
-  return sum / (double)n;
-}
-
 /* Rule 6: the interval over sessions takes them as near normal; a bootstrap that does not is held against it. */
 static struct claim_rule check_normality(struct building *b, const struct result *r, const struct result_precision *p) {
   enum { LEAST = 8, RESAMPLES = 2000 };
@@ -368,7 +362,7 @@ static struct claim_rule check_normality(struct building *b, const struct result
   size_t n = 0;
   for (size_t i = 0; i < p->n_sessions; i++)
     if (p->sessions[i].complete) x[n++] = result_throughput_of(p, &p->sessions[i]);
-  struct bca boot = resample_bca(x, n, mean_of, r->interval_confidence, RESAMPLES, (uint64_t)r->contract.method.seed);
+  struct bca boot = resample_bca(x, n, quantile_plain_mean, r->interval_confidence, RESAMPLES, (uint64_t)r->contract.method.seed);
   const struct interval *rate = result_throughput(p);
   double t_width = rate->high - rate->low, b_width = boot.high - boot.low;
   bool alike = b_width <= 1.25 * t_width && (t_width <= 0 || boot.low >= rate->low - t_width / 4) && boot.high <= rate->high + t_width / 4;

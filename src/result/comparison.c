@@ -31,12 +31,6 @@ static double figure_of(const struct result_session *s, const struct figure *f) 
                                      : s->at[f->metric][f->quantile];
 }
 
-static double mean_of(const double *x, size_t n) {
-  double sum = 0;
-  for (size_t i = 0; i < n; i++) sum += x[i];
-  return n > 0 ? sum / (double)n : NAN;
-}
-
 static const struct result_session *with_number(const struct result_precision *p, int64_t number) {
   for (size_t i = 0; i < p->n_sessions; i++)
     if (p->sessions[i].number == number && p->sessions[i].complete) return &p->sessions[i];
@@ -73,19 +67,13 @@ static void add_figure(struct comparison_list *list, const struct figure *f, con
         .formula = formulas[f->formula].id,
         .unit = formulas[f->formula].unit,
         .more_is_better = f->more_is_better,
-        .a = mean_of(x, n_x),
-        .b = mean_of(y, n_y),
+        .a = quantile_plain_mean(x, n_x),
+        .b = quantile_plain_mean(y, n_y),
         .n_a = n_x,
         .n_b = n_y,
         .ratio = compare_sessions(x, n_x, y, n_y, list->paired, list->margin, list->confidence)};
   free(x);
   free(y);
-}
-
-static const struct result_precision *precision_of(const struct result *r, const char *name) {
-  for (size_t i = 0; i < r->n_precisions; i++)
-    if (strcmp(r->precisions[i].name, name) == 0) return &r->precisions[i];
-  return NULL;
 }
 
 static void add_only_one(struct comparison_list *list, const char *text) {
@@ -101,7 +89,7 @@ void comparison_make(const struct result *a, const struct result *b, bool interl
       .paired = interleaved, .margin = a->contract.decision.margin, .confidence = a->contract.method.confidence};
   ret->items = arena_alloc(&ret->arena, a->n_precisions * (LYNX_COUNT(figures) + 1) + 1, sizeof *ret->items);
   for (size_t i = 0; i < a->n_precisions; i++) {
-    const struct result_precision *x = &a->precisions[i], *y = precision_of(b, x->name);
+    const struct result_precision *x = &a->precisions[i], *y = result_precision_named(b, x->name);
     if (y == NULL && a->n_precisions == 1 && b->n_precisions == 1) y = &b->precisions[0]; /* one against one: that is the question */
     if (y == NULL || x->unavailable || y->unavailable) {
       add_only_one(ret, arena_printf(&ret->arena, "%s: %s", x->name,
@@ -116,7 +104,7 @@ void comparison_make(const struct result *a, const struct result *b, bool interl
     if (a->contract.accuracy.measure == b->contract.accuracy.measure) add_figure(ret, &accuracy, x, y);
   }
   for (size_t i = 0; i < b->n_precisions; i++)
-    if (precision_of(a, b->precisions[i].name) == NULL && !(a->n_precisions == 1 && b->n_precisions == 1))
+    if (result_precision_named(a, b->precisions[i].name) == NULL && !(a->n_precisions == 1 && b->n_precisions == 1))
       add_only_one(ret, arena_printf(&ret->arena, "%s: only B has it", b->precisions[i].name));
 }
 

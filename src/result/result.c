@@ -507,6 +507,12 @@ static bool matches(const char *pattern, const char *key) {
   return n > 0 && pattern[n - 1] == '*' ? strncmp(pattern, key, n - 1) == 0 : strcmp(pattern, key) == 0;
 }
 
+const struct result_precision *result_precision_named(const struct result *result, const char *name) {
+  for (size_t i = 0; result != NULL && i < result->n_precisions; i++)
+    if (strcmp(result->precisions[i].name, name) == 0) return &result->precisions[i];
+  return NULL;
+}
+
 bool result_may_change(const struct contract *contract, enum layer layer, const char *key) {
   const struct contract_change *never = contract->optimisation.must_not_change.items, *may = contract->optimisation.may_change.items;
   for (size_t i = 0; i < contract->optimisation.must_not_change.n_items; i++)

@@ -185,6 +185,9 @@ double result_tokens_per_count(const struct bundle_request *request);
 /* Does the contract let this fact vary (optimisation.may_change, must_not_change)? */
 bool result_may_change(const struct contract *contract, enum layer layer, const char *key);
 
+/* NULL: it has none of that name; result may be NULL. */
+const struct result_precision *result_precision_named(const struct result *result, const char *name);
+
 /* The throughput that a run is known by: output tokens, or requests where answers hold none (embeddings, tensors). */
 const struct interval *result_throughput(const struct result_precision *precision);
 double result_throughput_of(const struct result_precision *precision, const struct result_session *session);

@@ -118,3 +118,9 @@ void quantile_sort(double *x, size_t n) {
   if (n > FEW && radix_sort(x, n)) return;
   if (n > 1) qsort(x, n, sizeof *x, compare_doubles);
 }
+
+double quantile_plain_mean(const double *x, size_t n) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum += x[i];
+  return n > 0 ? sum / (double)n : NAN;
+}

@@ -30,4 +30,7 @@ size_t quantile_least_sample(double p, double confidence);
 
 void quantile_sort(double *x, size_t n);
 
+/* Of values in any order, all finite; NaN for none. */
+double quantile_plain_mean(const double *x, size_t n);
+
 #endif

@@ -294,7 +294,6 @@ static void check_rules(struct audit *a, struct result *r, bool facts_withheld) 
 /* --- the ledger's word --- */
 
 struct found_entry {
-  struct ledger *ledger;
   struct audit *audit;
   bool found;
   uint8_t file[DIGEST_BYTES];
@@ -304,16 +303,14 @@ struct found_entry {
 
 static bool take_bundle_entry(void *context, const struct ledger_entry *entry, const char *subject) {
   struct found_entry *f = context;
-  const uint8_t *file = statement_subject_named(&entry->statement, "file");
-  if (strcmp(entry->statement.kind, "bundle") != 0 || strcmp(subject, "bundle") != 0 || file == NULL) return true;
+  const uint8_t *file = ledger_entry_file(entry);
+  if (file == NULL || strcmp(subject, "bundle") != 0) return true;
   f->found = true;
   f->index = entry->index;
   memcpy(f->file, file, DIGEST_BYTES);
   memcpy(f->leaf, entry->leaf, DIGEST_BYTES);
-  bool signature = policy_signer(ledger_policy_at(f->ledger, entry->index), &entry->envelope) != NULL;
-  audit_add(f->audit, signature ? AUDIT_PASSED : AUDIT_FAILED, "signature",
-            signature ? arena_printf(&f->audit->arena, "the bundle is signed by %s, in entry %" PRIu64, entry->signer, entry->index)
-                      : "the entry's signature does not hold");
+  audit_add(f->audit, AUDIT_PASSED, "signature", /* or it would not have been visited */
+            arena_printf(&f->audit->arena, "the bundle is signed by %s, in entry %" PRIu64, entry->signer, entry->index));
   return false;
 }
 
@@ -394,7 +391,7 @@ static void check_standing(struct audit *a, struct ledger *ledger, struct bundle
 }
 
 static void check_ledger(struct audit *a, const struct audit_bundle_request *request, struct bundle *bundle, const struct result *r) {
-  struct found_entry f = {.ledger = request->ledger, .audit = a};
+  struct found_entry f = {.audit = a};
   struct lynx_error error = {0};
   uint8_t root[DIGEST_BYTES];
   if (request->ledger == NULL) {
@@ -457,24 +454,15 @@ struct walk {
 
 static bool take_entry(void *context, const struct ledger_entry *entry, const char *subject) {
   struct walk *w = context;
+  const uint8_t *file = ledger_entry_file(entry);
   (void)subject;
-  if (strcmp(entry->statement.kind, "bundle") == 0) {
-    w->n_bundles++;
-    w->n_missing += !blob_known(ledger_store(w->ledger), statement_subject_named(&entry->statement, "file"));
-  }
-  if (strcmp(entry->statement.kind, "contract") == 0) {
-    struct arena arena = {0};
-    struct contract contract;
-    struct problem_list problems;
-    char hex[DIGEST_HEX] = "", wanted[DIGEST_HEX];
-    const char *text = json_get_text(entry->statement.predicate, "text", "");
-    bool good = contract_parse(text, strlen(text), &arena, &contract, &problems) == LYNX_OK;
-    if (good) contract_digest(&contract, hex);
-    w->n_contracts++;
-    w->n_contracts_wrong += !good || strcmp(hex, digest_hex(statement_subject_named(&entry->statement, "contract"), wanted)) != 0;
-    arena_release(&arena);
-  }
+  w->n_bundles += file != NULL;
+  w->n_missing += file != NULL && !blob_known(ledger_store(w->ledger), file);
   w->n_intents += strcmp(entry->statement.kind, "intent") == 0;
+  if (strcmp(entry->statement.kind, "contract") != 0) return true;
+  w->n_contracts++;
+  w->n_contracts_wrong += !contract_text_has(json_get_text(entry->statement.predicate, "text", ""),
+                                             statement_subject_named(&entry->statement, "contract"));
   return true;
 }
 

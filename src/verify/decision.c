@@ -66,12 +66,6 @@ static size_t list_values(struct arena *arena, const struct result_precision *p,
   return n;
 }
 
-static double mean_of(const double *x, size_t n) {
-  double sum = 0;
-  for (size_t i = 0; i < n; i++) sum += x[i] / (double)n;
-  return n > 0 ? sum : NAN;
-}
-
 static double log_deviation(const double *x, size_t n) {
   double mean = 0, sum = 0;
   for (size_t i = 0; i < n; i++) {
@@ -137,12 +131,6 @@ static void say_plan(struct decision_report *r, const struct contract *c) {
         r->planned, 100 * r->margin, 100 * DECISION_POWER, worst != NULL ? "; most are needed for " : "", worst != NULL ? worst->name : "");
 }
 
-static const struct result_precision *precision_named(const struct result *r, const char *name) {
-  for (size_t i = 0; r != NULL && i < r->n_precisions; i++)
-    if (strcmp(r->precisions[i].name, name) == 0) return &r->precisions[i];
-  return NULL;
-}
-
 /* A saturation point is known to the resolution of its search alone, however little its windows vary: what lies within that of each other
  * cannot be told apart. 0: no search; infinite: no certificate, or the search's range ended first. */
 static double search_slack(const struct result *r) {
@@ -165,7 +153,7 @@ static void gather(const struct contract *c, const struct result *sealed, const 
   *ret = (struct decision_report){.margin = c->decision.margin, .confidence = c->method.confidence, .decision = DECISION_INCONCLUSIVE};
   size_t n_wanted = list_wanted(&ret->arena, c, &wanted), n_able = 0;
   for (size_t i = 0; i < sealed->n_precisions; i++) {
-    const struct result_precision *other = precision_named(again, sealed->precisions[i].name);
+    const struct result_precision *other = result_precision_named(again, sealed->precisions[i].name);
     n_able += !sealed->precisions[i].unavailable && (other == NULL || !other->unavailable);
   }
   ret->n_figures = n_able * n_wanted;
@@ -173,7 +161,7 @@ static void gather(const struct contract *c, const struct result *sealed, const 
   ret->figures = arena_alloc(&ret->arena, ret->n_figures + 1, sizeof *ret->figures);
   struct decision_figure *f = ret->figures;
   for (size_t i = 0; i < sealed->n_precisions; i++) {
-    const struct result_precision *p = &sealed->precisions[i], *other = precision_named(again, p->name);
+    const struct result_precision *p = &sealed->precisions[i], *other = result_precision_named(again, p->name);
     for (size_t w = 0; w < n_wanted && !p->unavailable && (other == NULL || !other->unavailable); w++, f++) {
       double *a, *b = NULL;
       bool rate = wanted[w].metric == THROUGHPUT;
@@ -182,8 +170,8 @@ static void gather(const struct contract *c, const struct result *sealed, const 
       f->n_a = list_values(&ret->arena, p, &wanted[w], &a);
       size_t n_known = f->n_a;
       f->n_b = other != NULL ? list_values(&ret->arena, other, &wanted[w], &b) : 0;
-      f->a = mean_of(a, f->n_a);
-      f->b = mean_of(b, f->n_b);
+      f->a = quantile_plain_mean(a, f->n_a);
+      f->b = quantile_plain_mean(b, f->n_b);
       f->sd = log_deviation(a, f->n_a);
       if (n_sealed > 0) f->n_a = n_sealed;
       plan_figure(ret, f, n_known);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/base64.h"
+#include "base/file.h"
 #include "ledger/blob.h"
 
 /* --- ustar (POSIX 1003.1, pax interchange, 4.6): a head of 512 bytes, then the bytes, to a multiple of 512 --- */
@@ -26,12 +27,8 @@ struct tar {
 };
 
 static void tar_bytes(struct tar *t, const void *data, size_t length) {
-  for (const char *p = data; length > 0 && t->status == LYNX_OK;) {
-    ssize_t n = write(t->fd, p, length);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) t->status = lynx_fail(t->error, LYNX_IO, "cannot be written: %s", strerror(errno));
-    else p += n, length -= (size_t)n;
-  }
+  if (t->status == LYNX_OK && !file_write_all(t->fd, data, length))
+    t->status = lynx_fail(t->error, LYNX_IO, "cannot be written: %s", strerror(errno));
 }
 
 static void tar_head(struct tar *t, const char *name, int64_t length, bool executable) {

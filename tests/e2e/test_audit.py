@@ -21,7 +21,7 @@ with folder() as d, reference("--mode", "metronome", "--first-token", "5ms", "--
         check_equal(sound.get(name), ["passed"], f"as it was sealed: {name}")
     check_equal(checks(forge(bundle, f"{d}/same.lynx")), sound, "sealed anew without a change: all the same, since nobody signed it")
     for name, wanted, *sql in (
-            ("times", "failed", "UPDATE request SET first_token_ns = first_byte_ns"),
+            ("times", "failed", "UPDATE request SET first_token_ns = first_token_ns - 1"),
             ("times", "failed", "UPDATE request SET end_ns = written_ns WHERE id = 3"),
             ("times", "failed", "UPDATE request SET n_text_events = n_text_events + 1 WHERE id = 3"),
             ("times", "failed", "UPDATE request SET last_token_ns = last_token_ns - 1 WHERE id = 3"),

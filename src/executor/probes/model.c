@@ -137,8 +137,7 @@ static bool variable(const struct model *m, const char *name, char *ret, size_t 
       found = strncmp(entry, name, n) == 0 && entry[n] == '=';
       if (found) (void)snprintf(ret, size, "%s", entry + n + 1);
     }
-  if (text.data != NULL) explicit_bzero(text.data, text.length);
-  buffer_release(&text);
+  buffer_wipe(&text);
   return found && ret[0] != 0;
 }
 

@@ -37,8 +37,7 @@ static void collect_environment(const struct probe_target *target, struct fact_l
   } else
     probe_missing(target, facts, LAYER_RUNTIME, FACT_IDENTITY, "hole.environment", FACT_DENIED,
                   "the serving process's environment may not be read: run as its user or as root", path);
-  explicit_bzero(text.data != NULL ? text.data : key, text.data != NULL ? text.length : 0); /* it may have held secrets */
-  buffer_release(&text);
+  buffer_wipe(&text); /* it may have held secrets */
 }
 
 /* Flags that say where it listens or writes: another port is the same executor. */

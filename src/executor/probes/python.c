@@ -119,8 +119,7 @@ static void guess_sites(struct python *p, const struct interpreter *interpreter)
            part = strchr(part, ':') != NULL ? strchr(part, ':') + 1 : NULL)
         if (part[0] == '/') add_site(p, probe_path(site, sizeof site, "%.*s", (int)strcspn(part, ":"), part));
     }
-  if (text.data != NULL) explicit_bzero(text.data, text.length); /* it may have held secrets */
-  buffer_release(&text);
+  buffer_wipe(&text); /* it may have held secrets */
   /* The system's own packages are the system interpreter's; another one cannot import them. */
   if (strncmp(interpreter->executable, "/usr/bin/", 9) == 0) {
     add_site(p, probe_path(site, sizeof site, "/usr/local/lib/python%s/dist-packages", interpreter->version));

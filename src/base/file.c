@@ -1,0 +1,59 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4200 };
+
+bool file_write_all(int fd, const void *data, size_t length) {
+  for (const char *p = data; length > 0;) {
+    ssize_t n = write(fd, p, length);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    p += n;
+    length -= (size_t)n;
+  }
+  return true;
+}
+
+/* Into a file that is not there yet. Half of it is taken away again. */
+static int create(const char *path, unsigned mode, const void *data, size_t length) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (fd < 0) return errno;
+  int why = file_write_all(fd, data, length) && fsync(fd) == 0 ? 0 : errno;
+  if (close(fd) != 0 && why == 0) why = errno;
+  if (why != 0) (void)unlink(path);
+  return why;
+}
+
+int file_replace(const char *path, const void *data, size_t length) {
+  char temporary[PATH_BYTES];
+  if (snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, (int)getpid()) >= PATH_BYTES) return ENAMETOOLONG;
+  int why = create(temporary, 0644, data, length);
+  if (why != 0) return why;
+  if (rename(temporary, path) == 0) return 0;
+  why = errno;
+  (void)unlink(temporary);
+  return why;
+}
+
+int file_create_private(const char *path, const void *data, size_t length) {
+  return create(path, 0600, data, length);
+}
+
+void file_make_parents(const char *path, unsigned mode) {
+  char part[PATH_BYTES];
+  size_t n = strlen(path);
+  if (n >= sizeof part) return;
+  memcpy(part, path, n + 1);
+  for (char *p = part + 1; n > 0 && *p != 0; p++) {
+    if (*p != '/') continue;
+    *p = 0;
+    (void)mkdir(part, mode);
+    *p = '/';
+  }
+}

@@ -1,0 +1,19 @@
+/* base/file.h: writing files so that they are there whole or not at all.
+ * Errors   0, or errno's value: the caller knows what it means to whom
+ * Crash    file_replace and file_create_private return 0 once the bytes are on disk */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* All of it, however often the system takes less. False: errno tells why. */
+bool file_write_all(int fd, const void *data, size_t length);
+/* To a temporary name beside it, synced, renamed. */
+int file_replace(const char *path, const void *data, size_t length);
+/* A new file that its owner alone may read; EEXIST: it is never overwritten. */
+int file_create_private(const char *path, const void *data, size_t length);
+/* Makes the folders that lead to path, with that mode; what cannot be made shows when the file is written. */
+void file_make_parents(const char *path, unsigned mode);
+
+#endif
