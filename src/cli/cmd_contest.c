@@ -173,5 +173,9 @@ const struct command command_contest = {
     .details = "An entry in the ledger against the bundle's result. It stays open, and is shown wherever the result is, until a\n"
                "re-measurement that was made for it decides (`lynxbench verify --contest ENTRY`), or its team withdraws it.\n"
                "Exits with 5 where the contest is recorded and the hook could not be told.",
-    .example = "build/lynxbench contest --help",
+    .example = "rm -rf /tmp/ct; mkdir -p /tmp/ct; build/lynxbench key ml --out /tmp/ct; build/lynxbench log create /tmp/ct/t.ledger --key "
+               "/tmp/ct/ml.key; "
+               "build/lynxbench log put /tmp/ct/t.ledger build/demo/demo.lynx --key /tmp/ct/ml.key; "
+               "build/lynxbench contest build/demo/demo.lynx --ground conditions --text 'the machine was shared' --layer system --ledger "
+               "/tmp/ct/t.ledger --key /tmp/ct/ml.key",
     .run = run};

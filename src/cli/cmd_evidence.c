@@ -103,5 +103,10 @@ const struct command command_evidence = {
     .details = "A tar archive of the bundle, its contract, the ledger's entries about both with signatures, public keys and proofs, the\n"
                "claim, the report and the audit. `sh evidence/verify.sh` checks it where there is no lynxbench: README.txt inside\n"
                "says what each step means, and what it does not show.",
-    .example = "build/lynxbench evidence --help",
+    .example =
+        "rm -rf /tmp/ev; mkdir -p /tmp/ev; build/lynxbench key ml --out /tmp/ev; build/lynxbench log create /tmp/ev/t.ledger --key "
+        "/tmp/ev/ml.key; "
+        "build/lynxbench log put /tmp/ev/t.ledger build/demo/demo.lynx --key /tmp/ev/ml.key; "
+        "build/lynxbench evidence build/demo/demo.lynx --ledger /tmp/ev/t.ledger --out /tmp/ev/e.tar; tar xf /tmp/ev/e.tar -C /tmp/ev; "
+        "sh /tmp/ev/evidence/verify.sh",
     .run = run};

@@ -15,7 +15,7 @@ static const struct {
   int code;
   const char *meaning;
 } exit_codes[] = {{0, "done, and it holds"},
-                  {1, "done, and it does not hold (claim refused, executors differ)"},
+                  {1, "done, and it does not hold (claim refused, executors differ, not reproduced, audit failed)"},
                   {2, "the input or the usage is wrong"},
                   {3, "inconclusive, or nothing was measured"},
                   {4, "the conditions make the measurement invalid (disk full, instrument-limited, abort SLO)"},

@@ -131,12 +131,15 @@ double compare_deviation_bound(double sd, size_t n, double confidence) {
   return root > 0 ? sd / sqrt(root * root * root) : INFINITY; /* sqrt(freedom / chi-square) */
 }
 
-size_t compare_plan(double sd, size_t n_a, size_t most, double margin, double same_confidence, double beyond_confidence, double power) {
-  double shift = special_log(1 + 2.5 * margin);
+bool compare_decides(double sd, size_t n_a, size_t n_b, const struct plan_aim *aim) {
+  double shift = special_log(1 + 2.5 * aim->margin);
+  return compare_power(sd, n_a, n_b, 0, aim->margin, aim->same_confidence).same >= aim->power &&
+         compare_power(sd, n_a, n_b, shift, aim->margin, aim->beyond_confidence).beyond >= aim->power;
+}
+
+size_t compare_plan(double sd, size_t n_a, size_t most, const struct plan_aim *aim) {
   for (size_t n = 3; n <= most; n++) /* from below: with n_a few, more may decide less (Welch's degrees of freedom fall to n_a - 1) */
-    if (compare_power(sd, n_a, n, 0, margin, same_confidence).same >= power &&
-        compare_power(sd, n_a, n, shift, margin, beyond_confidence).beyond >= power)
-      return n;
+    if (compare_decides(sd, n_a, n, aim)) return n;
   return 0;
 }
 

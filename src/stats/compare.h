@@ -64,10 +64,16 @@ struct power compare_power(double sd, size_t n_a, size_t n_b, double shift, doub
  * Source   chi-square by Wilson and Hilferty 1931; 80 % for plans from pilot samples: Browne 1995 */
 double compare_deviation_bound(double sd, size_t n, double confidence);
 
-/* The least n_b from 3 (two sessions' variance is no ground for a decision), at most `most`, with which n_a sessions that are there already
- * decide: unchanged sides are found the same, and sides that differ by 2.5 margins are found beyond, each with that probability at least.
- * The tests' confidences may differ: several figures that are decided together are paid for in the latter. 0: not even with `most`. */
-size_t compare_plan(double sd, size_t n_a, size_t most, double margin, double same_confidence, double beyond_confidence, double power);
+/* What a plan is to be held to. The tests' confidences may differ: several figures that are decided together are paid for in the latter. */
+struct plan_aim {
+  double margin, same_confidence, beyond_confidence, power;
+};
+
+/* Are unchanged sides found the same, and sides that differ by 2.5 margins found beyond, each with that probability at least? */
+bool compare_decides(double sd, size_t n_a, size_t n_b, const struct plan_aim *aim);
+/* The least n_b from 3 (two sessions' variance is no ground for a decision), at most `most`, with which n_a sessions that are there
+ * already decide. 0: not even with `most`. */
+size_t compare_plan(double sd, size_t n_a, size_t most, const struct plan_aim *aim);
 
 /* One of K looks at accumulating data, two-sided at `confidence` overall: the confidence of each (Bonferroni: never too high). */
 double look_confidence(double confidence, size_t n_looks);

@@ -78,21 +78,15 @@ static double log_deviation(const double *x, size_t n) {
 
 /* --- the plan --- */
 
-/* All figures must come out the same: each gets its share of the error. */
-static double power_each(size_t n_figures) {
-  return 1 - (1 - DECISION_POWER) / (double)n_figures;
-}
-
-/* n_known: sessions that the deviation was seen in. */
-static void plan_figure(struct decision_report *r, struct decision_figure *f, size_t n_known) {
-  double power = power_each(r->n_figures);
+/* n_known: sessions that the deviation was seen in. All figures must come out the same: each gets its share of the error. */
+static void plan_figure(const struct decision_report *r, struct decision_figure *f, size_t n_known) {
+  const struct plan_aim aim = {r->margin, r->confidence, r->beyond_confidence, 1 - (1 - DECISION_POWER) / (double)r->n_figures};
   double sd = compare_deviation_bound(f->sd, n_known, 0.8);
   if (isnan(f->sd) || isinf(sd)) return;
-  f->needed = compare_plan(sd, f->n_a, DECISION_SESSIONS_MAX, r->margin, r->confidence, r->beyond_confidence, power);
+  f->needed = compare_plan(sd, f->n_a, DECISION_SESSIONS_MAX, &aim);
   /* Equal sides are the best use of sessions: what the sealed result should have had. */
   for (size_t n = 3; f->needed == 0 && f->needed_sealed == 0 && n <= DECISION_SESSIONS_MAX; n++)
-    if (compare_plan(compare_deviation_bound(f->sd, n, 0.8), n, n, r->margin, r->confidence, r->beyond_confidence, power) > 0)
-      f->needed_sealed = n;
+    if (compare_decides(compare_deviation_bound(f->sd, n, 0.8), n, n, &aim)) f->needed_sealed = n;
 }
 
 static void say_plan(struct decision_report *r, const struct contract *c) {

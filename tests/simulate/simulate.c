@@ -157,6 +157,7 @@ enum { DECIDED_MOST = 100 };
  * verify/decision.h. */
 static int decide_once(struct generator *g, double sd, size_t n_a, size_t n_b, size_t n_figures, double shift, bool estimated) {
   double confidence = 0.95, paid = 1 - 0.05 / (double)n_figures;
+  const struct plan_aim aim = {0.05, confidence, paid, 1 - 0.1 / (double)n_figures};
   bool all_same = true, beyond = false;
   double a[DECIDED_MOST], b[DECIDED_MOST];
   for (size_t f = 0; f < n_figures; f++) {
@@ -170,7 +171,7 @@ static int decide_once(struct generator *g, double sd, size_t n_a, size_t n_b, s
     size_t n = n_b;
     if (estimated)
       n = compare_plan(compare_deviation_bound(sqrt((square - (double)n_a * mean * mean) / (double)(n_a - 1)), n_a, 0.8), n_a, DECIDED_MOST,
-                       0.05, confidence, paid, 1 - 0.1 / (double)n_figures);
+                       &aim);
     if (n == 0) return -1; /* said beforehand: the sealed result has too few sessions */
     for (size_t i = 0; i < n; i++) b[i] = exp((f == 0 ? shift : 0) + sd * generate_normal(g));
     struct comparison same = compare_sessions(b, n, a, n_a, false, 0.05, confidence),
@@ -184,7 +185,8 @@ static int decide_once(struct generator *g, double sd, size_t n_a, size_t n_b, s
 /* Decisions on an unchanged executor, and on one that changed by 2.5 margins, at the planned number of sessions. */
 static void study_decision(double sd, size_t n_a, size_t n_figures, bool estimated, int replications) {
   struct generator g;
-  size_t n_b = compare_plan(sd, n_a, DECIDED_MOST, 0.05, 0.95, 1 - 0.05 / (double)n_figures, 1 - 0.1 / (double)n_figures);
+  const struct plan_aim aim = {0.05, 0.95, 1 - 0.05 / (double)n_figures, 1 - 0.1 / (double)n_figures};
+  size_t n_b = compare_plan(sd, n_a, DECIDED_MOST, &aim);
   if (n_b == 0 && !estimated) {
     (void)printf("  sessions vary by %4.1f %%, %2zu sealed, %zu figure%s: no re-run would decide, and the plan says so\n", 100 * sd, n_a,
                  n_figures, n_figures == 1 ? " " : "s");
