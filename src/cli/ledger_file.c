@@ -29,11 +29,11 @@ static bool tell(const char *address, struct lynx_error *error) {
 /* No key at hand is no error: the ledger is then read. */
 static bool load_log_key(const char *address, struct signing_key **ret) {
   const char *own = getenv("LYNXBENCH_LOG_KEY");
-  char path[4200];
+  char path[4200], name[NOTE_NAME_MAX];
   (void)snprintf(path, sizeof path, "%s.key", address);
   *ret = NULL;
   if (own == NULL && access(path, R_OK) != 0) return true;
-  return key_file_read(own != NULL ? own : path, NULL, NULL, ret);
+  return key_file_read(own != NULL ? own : path, NULL, name, ret);
 }
 
 /* A copy of a remote ledger lies with this user's state, under the digest of its address. */

@@ -41,13 +41,14 @@ static void read_name(const char *path, const struct buffer *text, char ret[NOTE
   if (dot != NULL && dot != ret) *dot = 0;
 }
 
-bool key_file_read(const char *path, const char *passphrase, char *ret_name, struct signing_key **ret) {
+bool key_file_read(const char *path, const char *passphrase, char ret_name[NOTE_NAME_MAX], struct signing_key **ret) {
   struct buffer text;
   struct lynx_error error = {0};
   *ret = NULL;
   if (!read_file(path, KEY_FILE_MAX, &text)) return false;
-  enum lynx_status status = signing_key_read((struct bytes){text.data != NULL ? text.data : "", text.length}, passphrase, ret, &error);
-  if (status == LYNX_OK && ret_name != NULL) read_name(path, &text, ret_name);
+  const struct bytes pem = {text.data != NULL ? text.data : "", text.length};
+  enum lynx_status status = signing_key_read(pem, passphrase, ret, &error);
+  if (status == LYNX_OK) read_name(path, &text, ret_name);
   buffer_wipe(&text);
   if (status == LYNX_OK) return true;
   if (strstr(error.message, "passphrase") != NULL)

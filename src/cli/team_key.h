@@ -9,8 +9,8 @@
 bool team_key_load(const char *path, struct signer *ret);
 /* path NULL: LYNXBENCH_KEY. */
 bool team_key_wanted(const char *path, const char *command, struct signer *ret);
-/* The log's key and every other one: a private key in PEM. ret_name: of whom, as it says or its file's name does; NULL. False: told. */
-bool key_file_read(const char *path, const char *passphrase, char *ret_name, struct signing_key **ret);
+/* The log's key and every other one: a private key in PEM. ret_name: of whom, as it says or its file's name does. False: told. */
+bool key_file_read(const char *path, const char *passphrase, char ret_name[NOTE_NAME_MAX], struct signing_key **ret);
 /* A new file for its owner alone, with `head` above the key; passphrase NULL: under none. False: told; ret_exists: because it was there. */
 bool key_file_create(const char *path, const char *head, const struct signing_key *key, const char *passphrase, bool *ret_exists);
 /* A team's name as part of a file's: without slashes. Returns ret. */

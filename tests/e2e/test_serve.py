@@ -80,8 +80,9 @@ with folder() as d:
     own = f"{d}/own.ledger"
     L("log", "create", own, home="ml", key="ml")
     L("log", "policy", own, "--team", f"{d}/stranger.pub", home="ml", key="ml")
+    L("log", "policy", own, "--team", f"{d}/sre.pub", home="ml", key="ml")
     L("sign", f"{d}/c.yaml", "--ledger", own, "--reservation", "pushed", "--out", f"{d}/p.json", home="ml", key="ml")
-    L("log", "put", own, f"{d}/c.lynx", home="ml", key="ml")
+    L("log", "put", own, f"{d}/c.lynx", home="ml", key="sre")  # not ml: in the second of its run that would be the entry the server has
     r = L("push", own, url, home="ml")
     check_equal(r.returncode, 0, f"push: {r.stdout} {r.stderr}")
     check_in("3 entries sent", r.stdout, "push")
