@@ -9,11 +9,11 @@ help:
 	@echo "make demo      install what is missing, build, measure a real inference stack, print claims, write a report"
 	@echo "make test      install what is missing, build, run all tests"
 	@echo "make build     only build: build/lynxbench and build/lynxbench-ref"
-	@echo "make test-peers  tests against executors from PyPI (PyTorch), in build/peers"
+	@echo "make test-peers  tests against executors from PyPI (PyTorch), in build/peers, and against Go's transparency log"
 	@echo "make test-gpu  where an NVIDIA GPU is at hand: capture it, hold it against nvidia-smi, keep it as test data"
 	@echo "make check     sanitizers, fuzzing, static analysis, formatting, layers, documents against tables"
 	@echo "make bench     what measuring costs and how late it is, on this machine"
-	@echo "make bench-peers  load beside wrk, asyncio, AIPerf and GuideLLM, traces beside simdjson and HolisticTraceAnalysis, each in the same run"
+	@echo "make bench-peers  load beside wrk, asyncio, AIPerf and GuideLLM, traces beside simdjson and HolisticTraceAnalysis, each in the same run; how real executors' sessions vary"
 	@echo "make simulate  hold intervals, steady state and saturation search against simulation (minutes)"
 	@echo "make install   PREFIX=/usr/local: programs, manual pages, completion"
 
@@ -36,7 +36,7 @@ test: packages-test
 	@ninja -C $(BUILD)
 	@scripts/test.sh $(BUILD)
 
-test-peers: packages-test
+test-peers: packages-peers
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 	@scripts/peers.sh $(BUILD)
@@ -61,6 +61,7 @@ bench-peers: packages-bench
 	@ninja -C $(BUILD) bench/open_bundle
 	@python3 bench/load.py $(BUILD)
 	@python3 bench/traces.py $(BUILD) $(MEGABYTES)
+	@python3 bench/variance.py $(BUILD)
 
 simulate: packages-test
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja

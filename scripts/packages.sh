@@ -1,17 +1,19 @@
 #!/bin/sh
 # Installs the Debian packages that a step needs: only what is missing, saying so. With everything there it touches no network.
-#   packages.sh build | test | check | bench
+#   packages.sh build | test | peers | check | bench
 set -eu
 build="gcc libc6-dev make meson ninja-build pkg-config libyaml-dev libjansson-dev libsqlite3-dev libssl-dev libcurl4-openssl-dev libhwloc-dev libelf-dev libdnnl-dev zlib1g-dev libexpat1-dev libpq-dev libmicrohttpd-dev"
 test="$build python3 sqlite3 openssl socat postgresql"
+peers="$test golang-go golang-golang-x-mod-dev"
 check="$test git clang libclang-rt-dev clang-tidy clang-format cppcheck"
 bench="$test g++ libsimdjson-dev nginx-light wrk"
 case ${1:-build} in
   build) wanted=$build ;;
   test) wanted=$test ;;
+  peers) wanted=$peers ;;
   check) wanted=$check ;;
   bench) wanted=$bench ;;
-  *) echo "packages.sh: '$1' is not build, test, check or bench" >&2; exit 2 ;;
+  *) echo "packages.sh: '$1' is not build, test, peers, check or bench" >&2; exit 2 ;;
 esac
 missing=""
 for package in $wanted; do

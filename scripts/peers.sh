@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tests that need executors from PyPI, in a virtual environment of their own: build/peers.
+# The tests that need executors from PyPI, in a virtual environment of their own (build/peers), or another language's own implementation.
 set -eu
 build=$1
 [ -x "$build/peers/bin/python" ] || python3 -m venv "$build/peers"

@@ -122,19 +122,27 @@ void json_put_bool(struct json_writer *writer, const char *key, bool value) {
   json_bool(writer, value);
 }
 
-json_t *json_parse(const char *text, size_t length, size_t limit, struct lynx_error *error) {
+static json_t *parse(const char *text, size_t length, size_t limit, size_t flags, struct lynx_error *error) {
   if (length > limit) {
     (void)lynx_fail(error, LYNX_LIMIT, "%zu bytes of JSON; at most %zu are accepted", length, limit);
     return NULL;
   }
   json_error_t why;
-  json_t *value = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
+  json_t *value = json_loadb(text, length, JSON_REJECT_DUPLICATES | flags, &why);
   if (value != NULL) return value;
   char reason[160];
   text_sanitise(reason, sizeof reason, why.text, strlen(why.text));
   lynx_error_at(error, NULL, why.line, NULL);
   (void)lynx_fail(error, LYNX_INPUT, "not JSON: %s (column %d)", reason, why.column);
   return NULL;
+}
+
+json_t *json_parse(const char *text, size_t length, size_t limit, struct lynx_error *error) {
+  return parse(text, length, limit, 0, error);
+}
+
+json_t *json_parse_reals(const char *text, size_t length, size_t limit, struct lynx_error *error) {
+  return parse(text, length, limit, JSON_DECODE_INT_AS_REAL, error);
 }
 
 const char *json_get_text(const json_t *object, const char *key, const char *fallback) {

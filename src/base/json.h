@@ -39,6 +39,8 @@ void json_put_bool(struct json_writer *writer, const char *key, bool value);
 
 /* A whole JSON text, or NULL with the error's line and reason. At most limit bytes. The caller calls json_decref. */
 json_t *json_parse(const char *text, size_t length, size_t limit, struct lynx_error *error);
+/* The same with every number a double: for files that hold integers beyond 63 bits, which are an error otherwise. */
+json_t *json_parse_reals(const char *text, size_t length, size_t limit, struct lynx_error *error);
 
 /* Members of a parsed object; the fallback if absent or of another type. */
 const char *json_get_text(const json_t *object, const char *key, const char *fallback);

@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
+#include "cli/improvement_entry.h"
 #include "report/attribution_report.h"
 
 enum { OUT_MAX = 1 << 30 };
@@ -26,6 +27,9 @@ static const struct option_spec options[] = {
     {"html", "FILE", "write a page that opens anywhere"},
     {"folded", "FILE", "write the device's time by call path, for flame graph tools"},
     {"chrome", "FILE", "write the account as a Chrome trace, for Perfetto"},
+    {"record", "BUNDLE", "enter the findings in the ledger, as of this run"},
+    {"ledger", "LEDGER", "for --record (default: LYNXBENCH_LEDGER)"},
+    {"key", "FILE", "for --record: the team's private key (default: LYNXBENCH_KEY)"},
     {"quiet", NULL, "no progress"},
     {"json", NULL, "JSON"}};
 
@@ -269,6 +273,11 @@ static int run(const struct arguments *arguments) {
     }
     code = !write_all(arguments, &view) ? EXIT_CONDITIONS : against != NULL && change.abstained ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
     if (against != NULL) attribution_change_release(&change);
+    if (option(arguments, "record") != NULL && (code == EXIT_HOLDS || code == EXIT_INCONCLUSIVE)) {
+      /* after all was shown: it stays on the screen even where the ledger does not take it */
+      int recorded = findings_record(&command_attribute, arguments, &after);
+      code = recorded != EXIT_HOLDS ? recorded : code;
+    }
   }
   attribution_release(&after);
   attribution_release(&before);
@@ -290,6 +299,7 @@ const struct command command_attribute = {
                "of one job may be given together. No contract and no run are needed.\n"
                "Every nanosecond of the window belongs to one state, so that the account sums to the wall; what nothing explains is\n"
                "a state of its own. What it yields is suspected: a trace accounts, only an intervention confirms.\n"
-               "With --against it says what changed; it exits with 3 where the two are not the same work.",
+               "With --against it says what changed; it exits with 3 where the two are not the same work.\n"
+               "With --record each finding becomes a signed entry of the ledger, with the owners that the run's contract names.",
     .example = "build/lynxbench attribute tests/recorded/profiles/h100-bert.json.gz",
     .run = run};

@@ -7,6 +7,7 @@
 #include "cli/calibration.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
+#include "cli/improvement_entry.h"
 #include "cli/screen.h"
 #include "executor/capture.h"
 #include "executor/difference.h"
@@ -15,8 +16,16 @@
 
 static const struct option_spec options[] = {{"out", "NAME", "of the two bundles, as in NAME-a.lynx and NAME-b.lynx (contracts only)"},
                                              {"margin", "SHARE", "instead of the first contract's decision.margin, as in 0.05"},
+                                             {"change", "TEXT", "enter it in the ledger as an iteration: what was changed from A to B"},
+                                             {"finding", "ENTRY", "the finding that the change answers: its entry's digest"},
+                                             {"ledger", "LEDGER", "for --change (default: LYNXBENCH_LEDGER)"},
+                                             {"key", "FILE", "for --change: the team's private key (default: LYNXBENCH_KEY)"},
                                              {"quiet", NULL, "no progress"},
                                              {"json", NULL, "JSON"}};
+
+static const char *option(const struct arguments *arguments, const char *name) {
+  return argument_option(&command_compare, arguments, name);
+}
 
 /* --- measuring both, in turn --- */
 
@@ -53,9 +62,9 @@ static bool open_side(struct side *s, const char *path, const char *letter, cons
   }
   char suffix[8];
   (void)snprintf(suffix, sizeof suffix, "-%s", letter);
-  if (arguments->option[0] != NULL) (void)snprintf(s->out, sizeof s->out, "%s-%s.lynx", arguments->option[0], letter);
+  if (option(arguments, "out") != NULL) (void)snprintf(s->out, sizeof s->out, "%s-%s.lynx", option(arguments, "out"), letter);
   else (void)screen_bundle_name(c, suffix, s->out, sizeof s->out);
-  screen_init(&s->screen, arguments->option[2] != NULL);
+  screen_init(&s->screen, option(arguments, "quiet") != NULL);
   s->screen.label = letter[0] == 'a' ? "A" : "B";
   return true;
 }
@@ -202,7 +211,8 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
     return EXIT_WRONG_INPUT;
   }
   int code = EXIT_WRONG_INPUT;
-  const char *id_a = bundle_meta(a.bundle, "interleaved"), *id_b = bundle_meta(b.bundle, "interleaved"), *margin = arguments->option[1];
+  const char *id_a = bundle_meta(a.bundle, "interleaved"), *id_b = bundle_meta(b.bundle, "interleaved"),
+             *margin = option(arguments, "margin");
   char *end = NULL;
   double wanted = margin != NULL ? strtod(margin, &end) : a.result.contract.decision.margin;
   if (margin != NULL && (end == margin || *end != 0 || !(wanted > 0) || wanted > 1))
@@ -217,11 +227,17 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
       (void)fprintf(stderr, "A and B are the same bundle: every ratio is 1, and its interval is that of two independent runs\n");
     size_t n_refusals = tell_refusals(&a, "A") + tell_refusals(&b, "B");
     buffer_init(&out, 64 << 20);
-    if (arguments->option[3] != NULL) write_json(&list, &differences, &out);
+    if (option(arguments, "json") != NULL) write_json(&list, &differences, &out);
     else
       (void)text_comparison(&a.result, &b.result, &list, known ? &differences : NULL, color_wanted(stdout),
                             &out); /* overflow: told below */
     code = write_buffer(NULL, &out) ? judge(&list, n_refusals) : EXIT_CONDITIONS;
+    if (option(arguments, "change") != NULL && code != EXIT_CONDITIONS) {
+      const struct iteration iteration = {{path_a, path_b}, {&a.result, &b.result}, &list};
+      int recorded = iteration_record(&command_compare, arguments,
+                                      &iteration); /* whatever came out: that nothing changed is worth knowing too */
+      code = recorded != EXIT_HOLDS ? recorded : code;
+    }
     buffer_release(&out);
     comparison_release(&list);
   }
@@ -255,6 +271,8 @@ const struct command command_compare = {
                "bundles (.lynx). Every figure is compared as the ratio of the sessions' figures: the same within the margin (two\n"
                "one-sided tests), different but within it, different beyond it, or inconclusive, and then how many sessions it would\n"
                "take. Exits with 0 if every figure is within the margin, 1 if one is beyond it, 3 if one is inconclusive, or where\n"
-               "a side supports no claim (the reasons are told).",
+               "a side supports no claim (the reasons are told).\n"
+               "With --change both bundles and an entry of kind iteration go into the ledger: what was changed, which finding that\n"
+               "answers, and every figure's ratio, whether it helped or not.",
     .example = "build/lynxbench compare /tmp/null.lynx /tmp/null.lynx --margin 0.9",
     .run = run};

@@ -4,10 +4,11 @@
 #include "cli/command.h"
 #include "result/export.h"
 
-static const struct option_spec options[] = {{"format", "NAME", "vllm, aiperf, guidellm, mlperf or perf_analyzer (default: vllm)"},
-                                             {"precision", "NAME", "which (default: the first that was measured)"},
-                                             {"out", "FILE", "instead of standard output"},
-                                             {"formulas", NULL, "only print the ids and what they mean"}};
+static const struct option_spec options[] = {
+    {"format", "NAME", "vllm, aiperf, guidellm, mlperf, perf_analyzer, or csv: every request, a line each (default: vllm)"},
+    {"precision", "NAME", "which (default: the first that was measured)"},
+    {"out", "FILE", "instead of standard output"},
+    {"formulas", NULL, "only print the ids and what they mean"}};
 
 static const struct export_format *find_format(const char *name) {
   for (size_t i = 0; i < n_export_formats; i++)
@@ -47,7 +48,7 @@ static int run(const struct arguments *arguments) {
   const struct export_format *format = find_format(arguments->option[0] != NULL ? arguments->option[0] : "vllm");
   if (format == NULL || !bundle_file_open(arguments->positional[0], &file)) return EXIT_WRONG_INPUT;
   int code = EXIT_INCONCLUSIVE;
-  buffer_init(&out, 64 << 20);
+  buffer_init(&out, 1 << 30);
   if (find_precision(&file.result, arguments->option[1], &precision)) {
     enum lynx_status status = export_precision(file.bundle, &file.result, precision, format, &out, &error);
     code = status != LYNX_OK ? report_error(&error) : write_buffer(arguments->option[2], &out) ? EXIT_HOLDS : EXIT_CONDITIONS;

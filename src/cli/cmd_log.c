@@ -16,16 +16,17 @@
 #include "ledger/seen.h"
 #include "record/bundle.h"
 
-static const struct option_spec options[] = {{"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
-                                             {"origin", "NAME", "create: the ledger's name to the world (default: its file's name)"},
-                                             {"team", "TEAM.pub", "policy: admit this team"},
-                                             {"admin", NULL, "policy: and let it change the policy"},
-                                             {"witness", NULL, "policy: and count its cosignatures"},
-                                             {"quorum", "N", "policy: how many witnesses must cosign a checkpoint"},
-                                             {"remove", "TEAM", "policy: admit that team no longer"},
-                                             {"out", "FILE", "get: the bundle's file"},
-                                             {"raw", NULL, "entry: the envelope's bytes, as they were signed"},
-                                             {"json", NULL, "list: as lines of JSON"}};
+static const struct option_spec options[] = {
+    {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
+    {"origin", "NAME", "create: the ledger's name to the world (default: its file's name)"},
+    {"team", "TEAM.pub", "policy: admit this team, or its new key; what it was allowed it keeps, unless --remove TEAM goes with it"},
+    {"admin", NULL, "policy: and let it change the policy"},
+    {"witness", NULL, "policy: and count its cosignatures"},
+    {"quorum", "N", "policy: how many witnesses must cosign a checkpoint"},
+    {"remove", "TEAM", "policy: admit that team no longer"},
+    {"out", "FILE", "get: the bundle's file"},
+    {"raw", NULL, "entry: the envelope's bytes, as they were signed"},
+    {"json", NULL, "list: as lines of JSON"}};
 
 static const char *option(const struct arguments *arguments, const char *name) {
   return argument_option(&command_log, arguments, name);
@@ -99,17 +100,6 @@ static void print_policy(const struct policy *p) {
 static bool change_policy(const struct arguments *arguments, struct policy *p) {
   const char *team = option(arguments, "team"), *gone = option(arguments, "remove"), *quorum = option(arguments, "quorum");
   struct note_key key;
-  if (team != NULL) {
-    if (!team_key_public(team, &key)) return false;
-    size_t i = 0;
-    while (i < p->n_teams && strcmp(p->teams[i].key.name, key.name) != 0) i++;
-    if (i == POLICY_TEAMS_MAX) {
-      (void)fprintf(stderr, "lynxbench log: a policy holds at most %d teams\n", POLICY_TEAMS_MAX);
-      return false;
-    }
-    if (i == p->n_teams) p->n_teams++;
-    p->teams[i] = (struct policy_team){key, option(arguments, "admin") != NULL, option(arguments, "witness") != NULL};
-  }
   if (gone != NULL) {
     size_t i = 0;
     while (i < p->n_teams && strcmp(p->teams[i].key.name, gone) != 0) i++;
@@ -119,6 +109,19 @@ static bool change_policy(const struct arguments *arguments, struct policy *p) {
     }
     p->n_teams--;
     memmove(&p->teams[i], &p->teams[i + 1], (p->n_teams - i) * sizeof p->teams[0]);
+  }
+  if (team != NULL) {
+    if (!team_key_public(team, &key)) return false;
+    size_t i = 0;
+    while (i < p->n_teams && strcmp(p->teams[i].key.name, key.name) != 0) i++;
+    if (i == POLICY_TEAMS_MAX) {
+      (void)fprintf(stderr, "lynxbench log: a policy holds at most %d teams\n", POLICY_TEAMS_MAX);
+      return false;
+    }
+    const struct policy_team known = i < p->n_teams ? p->teams[i] : (struct policy_team){.admin = false};
+    if (i == p->n_teams) p->n_teams++;
+    p->teams[i] = (struct policy_team){key, known.admin || option(arguments, "admin") != NULL,
+                                       known.witness || option(arguments, "witness") != NULL};
   }
   if (quorum != NULL && !number_int64(quorum, strlen(quorum), &p->quorum)) {
     (void)fprintf(stderr, "lynxbench log: --quorum: found '%s', accepted: a whole number\n", quorum);
@@ -194,7 +197,7 @@ static bool print_entry(void *context, const struct ledger_entry *entry, const c
     (void)printf("  %s %.12s",
                  text_sanitise(safe, sizeof safe, entry->statement.subjects[i].name, strlen(entry->statement.subjects[i].name)),
                  digest_hex(entry->statement.subjects[i].digest, hex));
-  static const char *const telling[] = {"decision", "ground", "reservation", "ended", "text", "name"};
+  static const char *const telling[] = {"decision", "ground", "reservation", "ended", "text", "title", "change", "name"};
   for (size_t i = 0; i < LYNX_COUNT(telling) && strcmp(entry->statement.kind, "policy") != 0; i++) {
     const char *value = json_get_text(entry->statement.predicate, telling[i], NULL);
     if (value == NULL || (strcmp(telling[i], "text") == 0 && strcmp(entry->statement.kind, "contract") == 0)) continue;

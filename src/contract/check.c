@@ -193,6 +193,11 @@ static void check_samples(const struct contract *c, struct problem_list *problem
                        "about %.0f where gaps and service times are exponential: a longer window, more looks or a coarser resolution; "
                        "with fewer a load near the capacity is decided by its estimate",
                        needed));
+    /* Two searches that find the same executor's point may still name loads that far apart. */
+    if (c->regime.search.resolution >= c->decision.margin)
+      problem_add(problems, PROBLEM_WARNING, 0, "decision.margin",
+                  arena_printf(problems->arena, "%.3g with a search of resolution %.3g", c->decision.margin, c->regime.search.resolution),
+                  "a margin above regime.search.resolution, better twice it: else no re-run can reproduce or refute the saturation point");
   }
   if (load_is_closed((enum load_kind)c->regime.load) || c->regime.load == LOAD_REPLAY || c->regime.load == LOAD_OFFLINE) return;
   const struct contract_slo *slo = c->slo.items;

@@ -16,7 +16,7 @@ static const struct kind_rule {
              {"contest", {"bundle"}},
              {"withdrawal", {"entry"}},
              {"finding", {"bundle"}},
-             {"iteration", {"bundle"}}};
+             {"iteration", {"bundle", "before"}}};
 
 static enum lynx_status check_kind(const struct statement *statement, struct lynx_error *error) {
   size_t k = 0;

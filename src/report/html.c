@@ -9,6 +9,7 @@
 #include "load/engine.h"
 #include "load/events.h"
 #include "report/html_page.h"
+#include "report/import_report.h"
 #include "report/standing_report.h"
 #include "report/svg.h"
 #include "report/text.h"
@@ -693,6 +694,7 @@ enum lynx_status html_report(struct bundle *bundle, struct result *result, const
     put_comparison(ret, result);
     put_claims(ret, result);
     if (standing != NULL) html_standing(standing, ret);
+    (void)import_html(result->imported, ret); /* overflow: told below */
     (void)buffer_text(ret, "<h2>Percentile spectrum</h2>");
     plot_spectrum(ret, result, &ttft, "Time to first token");
     plot_spectrum(ret, result, &e2e, "End-to-end latency");

@@ -1,5 +1,7 @@
 #include "report/text.h"
 
+#include "report/import_report.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -203,6 +205,7 @@ static void put_precision(struct buffer *out, const struct style *s, const struc
 bool text_result(const struct result *result, bool color, struct buffer *ret) {
   struct style s = style_of(color);
   put_header(ret, &s, result);
+  (void)import_text(result->imported, false, ret);
   for (size_t i = 0; i < result->n_precisions; i++) put_precision(ret, &s, result, &result->precisions[i]);
   return !ret->overflowed;
 }

@@ -1,5 +1,6 @@
 #include "result/export.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,20 @@ const struct foreign_formula foreign_formulas[] = {
     {"mlperf.ttft.1", "first token - scheduled time"},
     {"mlperf.tpot.1", "(last token - first token) / (output tokens - 1), per request"},
     {"perf_analyzer.latency.1", "end - first byte written"},
+    {"vllm.count.1", "requests that went well, that failed; tokens of those that went well"},
+    {"aiperf.count.1", "requests that went well, that failed; output tokens of those that went well"},
+    {"aiperf.throughput.1", "requests that went well, or their tokens / benchmark duration"},
+    {"guidellm.count.1", "requests that went well, that failed"},
+    {"guidellm.throughput.1", "requests that went well / (last end - first send)"},
+    {"mlperf.rate.1", "samples, or tokens / time from the first query to the last answer; offline: all samples / the longest latency"},
+    {"inference_perf.count.1", "requests that went well, that failed"},
+    {"inference_perf.throughput.1", "requests that went well, or their tokens / (last end - first start)"},
+    {"inference_perf.ttft.1", "first token - start"},
+    {"inference_perf.tpot.1", "as stated; its published values are about half of (end - first token) / (output tokens - 1)"},
+    {"inference_perf.itl.1", "every gap between chunks, pooled"},
+    {"inference_perf.request_latency.1", "end - start"},
+    {"inference_perf.schedule_delay.1", "start - scheduled time"},
+    {"llama_bench.rate.1", "tokens / time of one test, mean over its repetitions; no tokenisation, no sampling"},
     {"percentile.numpy.1", "linear between the ranks around p (n - 1), from 0"},
     {"percentile.floor.1", "the value of rank floor(n p), from 0"},
     {"percentile.round.1", "the value of rank floor(p (n - 1) + 0.5), from 0"},
@@ -335,12 +350,51 @@ static bool write_perf_analyzer(const struct export_data *d, struct buffer *ret)
                        rounded(v, 0.95) / 1e3, rounded(v, 0.99) / 1e3, mean_of(v) / 1e3);
 }
 
+/* --- rows --- */
+
+/* A cell of a spreadsheet: what begins like a formula would be run as one. */
+static void put_cell(struct buffer *out, const char *text) {
+  (void)buffer_text(out, strchr("=+-@\t\r", text[0]) != NULL && text[0] != 0 ? "\"'" : "\"");
+  for (; *text != 0; text++) {
+    char quoted[3] = {*text, *text == '"' ? '"' : 0, 0};
+    (void)buffer_text(out, (unsigned char)*text < ' ' ? " " : quoted);
+  }
+  (void)buffer_text(out, "\"");
+}
+
+static enum lynx_status put_row(void *context, const struct bundle_request *r) {
+  struct buffer *out = context;
+  const int64_t numbers[] = {r->http_status,   r->input,          r->scheduled_ns,  r->issued_ns, r->written_ns,
+                             r->first_byte_ns, r->first_token_ns, r->last_token_ns, r->end_ns,    r->prompt_tokens,
+                             r->output_tokens, r->n_text_events,  r->read_lag_ns,   r->flags};
+  (void)buffer_printf(out, "%" PRId64 ",%" PRId64 ",", r->session, r->id);
+  put_cell(out, r->phase);
+  (void)buffer_text(out, ",");
+  put_cell(out, r->outcome);
+  (void)buffer_text(out, ",");
+  put_cell(out, r->reason);
+  for (size_t i = 0; i < LYNX_COUNT(numbers); i++) /* -1 stands for what was not seen */
+    (void)(numbers[i] >= 0 ? buffer_printf(out, ",%" PRId64, numbers[i]) : buffer_text(out, ","));
+  return buffer_text(out, "\n") ? LYNX_OK : LYNX_LIMIT;
+}
+
+static enum lynx_status write_rows(struct bundle *bundle, const struct result_precision *p, struct buffer *ret, struct lynx_error *error) {
+  enum lynx_status status = LYNX_OK;
+  (void)buffer_text(ret,
+                    "session,request,phase,outcome,reason,http_status,input,scheduled_ns,issued_ns,written_ns,first_byte_ns,first_token_ns,"
+                    "last_token_ns,end_ns,prompt_tokens,output_tokens,text_events,read_lag_ns,flags\n");
+  for (size_t i = 0; i < p->n_sessions && status == LYNX_OK; i++)
+    status = bundle_each_request(bundle, p->sessions[i].id, put_row, ret, error);
+  return ret->overflowed ? lynx_fail(error, LYNX_LIMIT, "the rows are larger than %zu bytes", ret->limit) : status;
+}
+
 const struct export_format export_formats[] = {
     {"vllm", "the result file of vllm bench serve", write_vllm},
     {"aiperf", "profile_export_aiperf.json", write_aiperf},
     {"guidellm", "benchmarks.json, version 2", write_guidellm},
     {"mlperf", "the figures of LoadGen's summary, as JSON", write_mlperf},
     {"perf_analyzer", "CSV; latencies in microseconds", write_perf_analyzer},
+    {"csv", "every request, warm-up and failures included, a line each: for spreadsheets and data frames", NULL},
 };
 const size_t n_export_formats = LYNX_COUNT(export_formats);
 
@@ -348,6 +402,7 @@ enum lynx_status export_precision(struct bundle *bundle, const struct result *re
                                   struct buffer *ret, struct lynx_error *error) {
   struct export_data d = {.result = result, .precision = &result->precisions[precision]};
   enum lynx_status status = LYNX_OK;
+  if (format->write == NULL) return write_rows(bundle, d.precision, ret, error);
   for (size_t i = 0; i < d.precision->n_sessions && status == LYNX_OK; i++) {
     const struct result_session *s = &d.precision->sessions[i];
     if (!s->complete) continue;

@@ -6,6 +6,7 @@
  *          guidellm       benchmarks.json, version 2: one benchmark, successful and errored requests
  *          mlperf         the figures of mlperf_log_summary.txt, as JSON
  *          perf_analyzer  the CSV of perf_analyzer
+ *          csv            no tool's: every request of the precision's sessions, a line each
  * Limits   what a tool says that was not measured (its own version, its configuration) is left out */
 #ifndef RESULT_EXPORT_H
 #define RESULT_EXPORT_H
@@ -23,7 +24,7 @@ extern const size_t n_foreign_formulas;
 
 struct export_format {
   const char *name, *summary;
-  bool (*write)(const struct export_data *data, struct buffer *ret);
+  bool (*write)(const struct export_data *data, struct buffer *ret); /* NULL: its rows themselves */
 };
 
 extern const struct export_format export_formats[];

@@ -97,7 +97,8 @@ static void scan_events(struct scan *scan, const struct bundle_request *r, bool 
     int64_t at = r->written_ns + event.at_ns;
     if (at >= scan->window_from && at < scan->window_to) scan->tokens_in_window += event.n_tokens * scale;
     if (!event.carries_text) continue;
-    if (before >= 0 && ok && counted) add_latency(scan, METRIC_INTER_TOKEN_LATENCY, (double)(at - before));
+    if (before >= 0 && ok && counted && scan->result->imported[0] == 0)
+      add_latency(scan, METRIC_INTER_TOKEN_LATENCY, (double)(at - before));
     before = at;
   }
 }
@@ -411,12 +412,13 @@ static void close_precision(struct scan *scan) {
   p->output_rate = not_negative(interval_of_sessions(p, output_rate_of, 0, 0, confidence));
   p->request_rate = not_negative(interval_of_sessions(p, request_rate_of, 0, 0, confidence));
   p->goodput = not_negative(interval_of_sessions(p, goodput_of, 0, 0, confidence));
-  p->token_source = p->n_ok == 0                    ? "nothing was answered"
-                    : !p->has_tokens                ? "nobody: answers hold none, and requests are what is counted"
-                    : p->n_without_usage == p->n_ok ? "events that carry text: the server gives no usage"
-                    : p->n_without_usage > 0        ? "the server's usage where it gives one, else events that carry text"
-                    : scan->n_told == p->n_ok       ? "the server, for every event"
-                                                    : "the server's final usage, spread evenly over the events that carry text";
+  p->token_source = p->n_ok == 0                     ? "nothing was answered"
+                    : scan->result->imported[0] != 0 ? "the tool that measured: it does not say when each one came"
+                    : !p->has_tokens                 ? "nobody: answers hold none, and requests are what is counted"
+                    : p->n_without_usage == p->n_ok  ? "events that carry text: the server gives no usage"
+                    : p->n_without_usage > 0         ? "the server's usage where it gives one, else events that carry text"
+                    : scan->n_told == p->n_ok        ? "the server, for every event"
+                                                     : "the server's final usage, spread evenly over the events that carry text";
   p->failure_share = p->n_counted > 0 ? (double)p->n_failed / (double)p->n_counted : 0;
   p->send_lag = lag_of(&scan->send_lag, 0);
   p->read_lag = lag_of(&scan->read_lag, p->read_lag.n_unknown);
@@ -648,9 +650,12 @@ static enum lynx_status read_contract(struct bundle *bundle, struct result *resu
 }
 
 enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_info *seal, struct result *ret, struct lynx_error *error) {
-  *ret = (struct result){.seal = *seal, .stopped = "", .profile_taken = "", .profile_signed_by = "", .ledger = "", .calibration = ""};
+  *ret = (struct result){
+      .seal = *seal, .stopped = "", .profile_taken = "", .profile_signed_by = "", .ledger = "", .calibration = "", .imported = ""};
   struct gather g = {.result = ret, .bundle = bundle};
   enum lynx_status status = read_contract(bundle, ret, error);
+  const char *imported = bundle_meta(bundle, "imported");
+  if (imported != NULL) ret->imported = arena_copy(&ret->arena, imported);
   if (status == LYNX_OK) status = bundle_each_session(bundle, keep_session, &g, error);
   if (status == LYNX_INPUT) (void)lynx_fail(error, status, "a session's windows are not what this format holds");
   if (status == LYNX_OK) {

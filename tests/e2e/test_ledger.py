@@ -286,6 +286,49 @@ with folder() as d:
             write(member, kept)
             write(f"{d}/evidence/SHA256SUMS", sums.encode())
 
+    # --- findings, and the iteration that answers one: both on the record, signed ---
+    trace = f"{SOURCE}/tests/recorded/profiles/h100-bert.json.gz"
+    r = L("attribute", trace, "--record", bundle, "--ledger", ledger, "--json", "--quiet", key="ml")
+    check_equal(r.returncode, 0, f"attribute --record: {r.stderr}")
+    said = [f["title"] for t in json.loads(r.stdout)["traces"] for f in t["findings"]]
+    found = [e for e in map(json.loads, L("log", "list", ledger, "--json").stdout.splitlines()) if e["kind"] == "finding"]
+    check_equal((len(found), len(found) > 0), (len(said), True), "a finding, an entry")
+    check_equal(found[0]["subjects"]["trace"], hashlib.sha256(open(trace, "rb").read()).hexdigest(), "it names the trace's bytes")
+    words = json.loads(L("log", "entry", ledger, found[0]["entry"]).stdout.split("\n", 1)[1])["predicate"]
+    check_equal(words["title"], said[0], "and says the same")
+    check(words["symptom"]["owner"] and words["rung"] == "accounted" and words["not_established"], f"and what it rests on: {words}")
+    r = L("attribute", trace, "--record", path, "--ledger", ledger, "--quiet", key="ml")
+    check_equal(r.returncode, 2, f"a contract is no run: {r.stderr}")
+    r = L("attribute", trace, "--record", bundle, "--quiet", key="ml")
+    check_equal(r.returncode, 2, "without a ledger")
+    check_in("LYNXBENCH_LEDGER", r.stderr, "and the way is said")
+    n = len(L("log", "list", ledger).stdout.splitlines())
+    r = L("compare", f"{d}/hidden.lynx", bundle, "--change", "the pause is gone", "--finding", "00" * 32, "--ledger", ledger, key="ml")
+    check_equal(r.returncode, 2, "no such finding")
+    check_in("the digest of a finding's entry", r.stderr, "and what would be one")
+    r = L("compare", bundle, f"{d}/pulled.lynx", "--change", "nothing", "--ledger", ledger, key="ml")
+    check_equal(r.returncode, 2, f"one bundle is no iteration: {r.stderr}")
+    r = L("compare", f"{d}/hidden.lynx", bundle, "--change", "the pause is gone", "--finding", found[0]["entry"], "--ledger", ledger, "--json", key="ml")
+    check(r.returncode in (1, 3), f"compare --change: {r.returncode} {r.stderr}")
+    entries = [json.loads(e) for e in L("log", "list", ledger, "--json").stdout.splitlines()]
+    check_equal((len(entries), entries[-2]["kind"], entries[-1]["kind"], entries[-1]["subjects"]["finding"]), (n + 2, "bundle", "iteration", found[0]["entry"]), "the bundle that ml had not entered yet, and an iteration that answers the finding")
+    words = json.loads(L("log", "entry", ledger, entries[-1]["entry"]).stdout.split("\n", 1)[1])["predicate"]
+    check_equal(words["change"], "the pause is gone", "what was changed")
+    compared = json.loads(r.stdout)["figures"]
+    check_equal([round(f["after_to_before"] * c["ratio"], 9) for f, c in zip(words["figures"], compared)], [1.0] * len(compared), f"and the effect that was measured: {words}")
+    check(all(f["low"] <= f["after_to_before"] <= f["high"] for f in words["figures"]) and any(f["high"] < 1 for f in words["figures"]), f"latencies fell: {words}")
+    check_in("the pause is gone", L("log", "list", ledger).stdout, "the list says it")
+    check_equal(L("audit", ledger).returncode, 0, "the ledger after them")
+
+    # --- what a policy keeps of a team, and what --remove takes ---
+    L("log", "policy", ledger, "--team", f"{d}/sre.pub", key="ml")
+    check(any("sre+" in line and "witness" in line for line in L("log", "policy", ledger).stdout.splitlines()), "named again, sre is still a witness")
+    # --- a making that was cut short says so ---
+    write(f"{d}/cut.ledger", b"")
+    r = L("log", "list", f"{d}/cut.ledger")
+    check_equal(r.returncode, 2, "an empty file")
+    check_in("cut short", r.stderr, "an empty file")
+
     # --- two writers, and writers that are killed: what was acknowledged is there, the tree holds ---
     acknowledged = []
 

@@ -1,0 +1,124 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "cli/command.h"
+#include "report/import_report.h"
+#include "result/import.h"
+
+static const struct option_spec options[] = {{"out", "FILE", "the bundle (default: the first file's name with .lynx)"},
+                                             {"format", "NAME", "instead of recognising it; --formats lists them"},
+                                             {"formats", NULL, "only list what can be imported"},
+                                             {"part", "N", "which of several benchmarks in the file (default 1)"},
+                                             {"json", NULL, "JSON"}};
+
+static const char *option(const struct arguments *arguments, const char *name) {
+  return argument_option(&command_import, arguments, name);
+}
+
+static bool show(const struct imported *m, const char *out, const char *root) {
+  struct buffer text, json;
+  struct json_writer writer;
+  buffer_init(&text, 64 << 20);
+  buffer_init(&json, 64 << 20);
+  json_begin(&writer, &json);
+  import_json(m, &writer);
+  bool good = json_finish(&writer) &&
+              buffer_printf(&text, "%s %s%s%s%s%s\n", m->tool, m->version, m->model[0] != 0 ? ", model " : "", m->model,
+                            m->begun[0] != 0 ? ", " : "", m->begun) &&
+              import_text(json.data, true, &text) &&
+              buffer_printf(&text, "\n%s: %zu requests, root %.16s\nnext: lynxbench show %s\n", out, m->n_requests, root, out) &&
+              write_buffer(NULL, &text);
+  buffer_release(&text);
+  buffer_release(&json);
+  return good;
+}
+
+static bool show_json(const struct imported *m, const char *out, const char *root) {
+  struct buffer text;
+  struct json_writer json;
+  buffer_init(&text, 64 << 20);
+  json_begin(&json, &text);
+  json_open_object(&json);
+  json_put_text(&json, "bundle", out);
+  json_put_text(&json, "root", root);
+  json_put_int(&json, "requests", (int64_t)m->n_requests);
+  json_key(&json, "imported");
+  import_json(m, &json);
+  json_close(&json);
+  bool good = json_finish(&json) && buffer_text(&text, "\n") && write_buffer(NULL, &text);
+  buffer_release(&text);
+  return good;
+}
+
+/* False: told. */
+static bool load(const char *path, struct import_file *ret, struct buffer *text) {
+  uint8_t digest[DIGEST_BYTES];
+  if (!read_file(path, IMPORT_FILE_BYTES_MAX, text)) return false;
+  *ret = (struct import_file){.path = path, .text = text->data != NULL ? text->data : "", .length = text->length};
+  digest_of(ret->text, ret->length, digest);
+  (void)digest_hex(digest, ret->digest);
+  return true;
+}
+
+static int import_all(const struct arguments *arguments, struct import_file *files, size_t n) {
+  struct imported imported;
+  struct lynx_error error = {0};
+  char root[DIGEST_HEX], out[4200];
+  const char *slash = strrchr(files[0].path, '/');
+  (void)snprintf(out, sizeof out, "%s", slash != NULL ? slash + 1 : files[0].path);
+  char *dot = strrchr(out, '.');
+  if (dot != NULL && dot != out) *dot = 0;
+  (void)strncat(out, ".lynx", sizeof out - strlen(out) - 1);
+  int64_t part = 1;
+  const char *part_text = option(arguments, "part");
+  if (part_text != NULL && (!number_int64(part_text, strlen(part_text), &part) || part < 1 || part > 1000000)) {
+    (void)fprintf(stderr, "lynxbench import: --part: found '%s', accepted: a whole number from 1\n", part_text);
+    return EXIT_WRONG_INPUT;
+  }
+  const char *to = option(arguments, "out") != NULL ? option(arguments, "out") : out;
+  if (import_read(files, n, option(arguments, "format"), (size_t)part, &imported, &error) != LYNX_OK) return report_error(&error);
+  int code = EXIT_HOLDS;
+  if (import_write(&imported, to, root, &error) != LYNX_OK) code = report_error(&error);
+  else {
+    if (!(option(arguments, "json") != NULL ? show_json(&imported, to, root) : show(&imported, to, root))) code = EXIT_CONDITIONS;
+    if (code == EXIT_HOLDS && imported.n_against > 0) code = EXIT_DOES_NOT_HOLD;
+  }
+  import_release(&imported);
+  return code;
+}
+
+static int run(const struct arguments *arguments) {
+  struct import_file files[IMPORT_FILES_MAX];
+  struct buffer texts[IMPORT_FILES_MAX];
+  size_t n = 0, wanted = (size_t)arguments->n_positional;
+  if (option(arguments, "formats") != NULL) {
+    for (size_t i = 0; importers[i] != NULL; i++)
+      (void)printf("%-16s %s: %s\n", importers[i]->name, importers[i]->summary, importers[i]->files);
+    return EXIT_HOLDS;
+  }
+  if (wanted == 0 || wanted > IMPORT_FILES_MAX) {
+    (void)fprintf(stderr, "lynxbench import: found %zu files; accepted: 1 to %d (only --formats needs none)\n", wanted, IMPORT_FILES_MAX);
+    return EXIT_WRONG_INPUT;
+  }
+  while (n < wanted && load(arguments->positional[n], &files[n], &texts[n])) n++;
+  int code = n == wanted ? import_all(arguments, files, n) : EXIT_WRONG_INPUT;
+  for (size_t i = 0; i < n; i++) buffer_release(&texts[i]);
+  return code;
+}
+
+const struct command command_import = {
+    .name = "import",
+    .summary = "what another tool measured, held against itself, as a bundle that says what it lacks",
+    .usage = "FILE ...",
+    .least = 0,
+    .most = ARGUMENTS_MAX,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details = "FILEs are of one run: MLPerf LoadGen's logs, AIPerf, GuideLLM, vllm bench serve, inference-perf, llama-bench.\n"
+               "Every figure keeps the id of its tool's own formula and is recomputed where the file holds requests. What the files\n"
+               "say against each other or themselves is named; then the exit code is 1. The bundle works with show, report, compare,\n"
+               "export and diff, and supports no claim: what it lacks is told.",
+    .example = "rm -f /tmp/im.lynx; build/lynxbench import tests/recorded/imports/mlperf/mlperf_log_detail.txt "
+               "tests/recorded/imports/mlperf/mlperf_log_summary.txt --out /tmp/im.lynx",
+    .run = run};

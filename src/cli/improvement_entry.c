@@ -1,0 +1,199 @@
+#include "cli/improvement_entry.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/bundle_entry.h"
+#include "cli/ledger_file.h"
+#include "cli/team_key.h"
+#include "executor/file_digest.h"
+
+/* The ledger and the team's key that the options --ledger and --key name, or the environment. */
+struct pen {
+  struct ledger_file file;
+  struct signer signer;
+};
+
+/* EXIT_HOLDS: pen_close is the caller's. */
+static int pen_open(const struct command *command, const struct arguments *arguments, const char *because, struct pen *ret) {
+  const char *address = ledger_file_address(argument_option(command, arguments, "ledger"));
+  if (address == NULL) {
+    (void)fprintf(stderr, "lynxbench %s: --%s: --ledger LEDGER, or LYNXBENCH_LEDGER, is needed\n", command->name, because);
+    return EXIT_WRONG_INPUT;
+  }
+  if (!team_key_wanted(argument_option(command, arguments, "key"), command->name, &ret->signer)) return EXIT_WRONG_INPUT;
+  if (ledger_file_open(address, true, &ret->file)) return EXIT_HOLDS;
+  signing_key_release(ret->signer.key);
+  return ledger_file_code(&ret->file);
+}
+
+static void pen_close(struct pen *pen) {
+  ledger_file_close(&pen->file);
+  signing_key_release(pen->signer.key);
+}
+
+/* --- findings --- */
+
+struct finding_words {
+  const struct finding *finding;
+  const struct contract *contract;
+};
+
+static void write_layer(struct json_writer *json, const struct contract *contract, enum layer layer) {
+  json_open_object(json);
+  json_put_text(json, "layer", layer_text(layer));
+  json_put_text(json, "owner", contract_owner(contract, layer));
+  json_close(json);
+}
+
+static void write_finding(void *context, struct json_writer *json) {
+  const struct finding_words *words = context;
+  const struct finding *f = words->finding;
+  json_key(json, "symptom");
+  write_layer(json, words->contract, f->symptom);
+  json_key(json, "contributing");
+  json_open_array(json);
+  for (int l = 0; l < LAYER_COUNT; l++)
+    if (f->contributing & LAYER_BIT(l)) write_layer(json, words->contract, (enum layer)l);
+  json_close(json);
+  json_put_double(json, "share", f->share);
+  if (f->bounded) json_put_double(json, "gain_at_most", f->bound);
+}
+
+/* Standard input is not there to be read again: its findings name no trace. */
+static bool name_trace(struct entry *entry, const char *path) {
+  char hex[DIGEST_HEX];
+  int64_t budget = INT64_MAX;
+  if (strcmp(path, "-") == 0) return true;
+  int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  bool good = descriptor >= 0 && file_digest(descriptor, &budget, hex);
+  if (descriptor >= 0) (void)close(descriptor); /* only read */
+  if (good) entry_subject_hex(entry, "trace", hex);
+  else (void)fprintf(stderr, "lynxbench: %s: the trace cannot be read again for its digest: nothing more was recorded\n", path);
+  return good;
+}
+
+static bool add_finding(struct pen *pen, const struct result *result, const char *path, const struct finding *finding) {
+  struct finding_words words = {finding, &result->contract};
+  struct entry entry = {.kind = "finding", .write_more = write_finding, .context = &words};
+  uint64_t index;
+  uint8_t leaf[DIGEST_BYTES];
+  char hex[DIGEST_HEX];
+  entry_subject_hex(&entry, "bundle", result->seal.root);
+  if (!name_trace(&entry, path)) return false;
+  entry_member(&entry, "rule", finding->id);
+  entry_member(&entry, "title", finding->title);
+  entry_member(&entry, "rung", "accounted"); /* a trace accounts: that nothing was confirmed stands in every entry */
+  entry_member(&entry, "evidence", finding->evidence);
+  entry_member(&entry, "not_established", finding->open);
+  entry_member(&entry, "to_confirm", finding->confirm);
+  if (!ledger_file_add(&pen->file, &entry, &pen->signer, &index, leaf)) return false;
+  (void)fprintf(stderr, "%s: entry %" PRIu64 ", %s: %s\n", pen->file.address, index, digest_hex(leaf, hex), finding->title);
+  return true;
+}
+
+int findings_record(const struct command *command, const struct arguments *arguments, const struct attribution *attribution) {
+  struct pen pen;
+  struct bundle_file bundle;
+  uint64_t index;
+  size_t n = 0;
+  const char *path = argument_option(command, arguments, "record");
+  int code = pen_open(command, arguments, "record", &pen);
+  if (code != EXIT_HOLDS) return code;
+  if (bundle_file_open(path, &bundle)) {
+    bool good = bundle_entry_add(&pen.file, path, &pen.signer, &index);
+    for (size_t i = 0; i < attribution->n_traces; i++)
+      for (size_t k = 0; good && k < attribution->traces[i].n_findings; k++) {
+        good = add_finding(&pen, &bundle.result, attribution->traces[i].path, &attribution->traces[i].findings[k]);
+        n += good;
+      }
+    bundle_file_close(&bundle);
+    code = good ? EXIT_HOLDS : EXIT_WRONG_INPUT;
+    (void)fprintf(stderr, "%s: %zu finding%s recorded\n", pen.file.address, n, n == 1 ? "" : "s");
+  } else code = EXIT_WRONG_INPUT;
+  pen_close(&pen);
+  return code;
+}
+
+/* --- iterations --- */
+
+static void write_effect(void *context, struct json_writer *json) {
+  const struct comparison_list *list = context;
+  json_put_bool(json, "interleaved", list->paired);
+  json_put_double(json, "margin", list->margin);
+  json_put_double(json, "confidence", list->confidence);
+  json_key(json, "figures");
+  json_open_array(json);
+  for (size_t i = 0; i < list->n_items; i++) {
+    const struct comparison_figure *f = &list->items[i];
+    json_open_object(json);
+    json_put_text(json, "precision", f->precision);
+    json_put_text(json, "figure", f->name);
+    json_put_text(json, "formula", f->formula);
+    json_put_double(json, "before", f->a);
+    json_put_double(json, "after", f->b);
+    json_put_double(json, "after_to_before", 1 / f->ratio.ratio);
+    json_put_double(json, "low", 1 / f->ratio.high);
+    json_put_double(json, "high", 1 / f->ratio.low);
+    json_put_text(json, "verdict", verdict_text(f->ratio.verdict));
+    json_close(json);
+  }
+  json_close(json);
+}
+
+static bool take_finding(void *context, const struct ledger_entry *entry, const char *subject) {
+  bool *is_finding = context;
+  if (subject[0] != 0) return true; /* it speaks of it */
+  *is_finding = strcmp(entry->statement.kind, "finding") == 0;
+  return false;
+}
+
+/* An iteration answers a finding that is there. */
+static bool find_finding(struct ledger_file *file, const char *text, uint8_t ret[DIGEST_BYTES]) {
+  struct lynx_error error = {0};
+  bool is_finding = false;
+  if (hex_decode(text, ret, DIGEST_BYTES) && ledger_each_mention(file->ledger, ret, take_finding, &is_finding, &error) != LYNX_OK) {
+    (void)report_error(&error);
+    return false;
+  }
+  if (is_finding) return true;
+  (void)fprintf(stderr,
+                "lynxbench: --finding: found '%s', accepted: the digest of a finding's entry in %s, 64 digits; `lynxbench log list %s` "
+                "tells them\n",
+                text, file->address, file->address);
+  return false;
+}
+
+static bool add_iteration(struct pen *pen, const struct iteration *iteration, const char *change, const char *answers) {
+  struct entry entry = {.kind = "iteration", .write_more = write_effect, .context = (void *)(uintptr_t)iteration->list};
+  uint8_t finding[DIGEST_BYTES], leaf[DIGEST_BYTES];
+  char hex[DIGEST_HEX];
+  uint64_t index;
+  if (strcmp(iteration->result[0]->seal.root, iteration->result[1]->seal.root) == 0) {
+    (void)fprintf(stderr, "lynxbench: --change: A and B are the same bundle; accepted: one from before the change and one from after it\n");
+    return false;
+  }
+  if (answers != NULL && !find_finding(&pen->file, answers, finding)) return false;
+  for (int i = 0; i < 2; i++)
+    if (!bundle_entry_add(&pen->file, iteration->path[i], &pen->signer, &index)) return false;
+  entry_subject_hex(&entry, "bundle", iteration->result[1]->seal.root);
+  entry_subject_hex(&entry, "before", iteration->result[0]->seal.root);
+  if (answers != NULL) entry_subject(&entry, "finding", finding);
+  entry_member(&entry, "change", change);
+  if (!ledger_file_add(&pen->file, &entry, &pen->signer, &index, leaf)) return false;
+  (void)fprintf(stderr, "%s: entry %" PRIu64 ", %s: the iteration is recorded\n", pen->file.address, index, digest_hex(leaf, hex));
+  return true;
+}
+
+int iteration_record(const struct command *command, const struct arguments *arguments, const struct iteration *iteration) {
+  struct pen pen;
+  int code = pen_open(command, arguments, "change", &pen);
+  if (code != EXIT_HOLDS) return code;
+  if (!add_iteration(&pen, iteration, argument_option(command, arguments, "change"), argument_option(command, arguments, "finding")))
+    code = EXIT_WRONG_INPUT;
+  pen_close(&pen);
+  return code;
+}

@@ -1,0 +1,120 @@
+/* AIPerf (and GenAI-Perf, which it follows): profile_export_aiperf.json, and its requests in profile_export.jsonl. */
+#include <math.h>
+#include <string.h>
+
+#include "result/import.h"
+
+enum { LINE_MAX_BYTES = 16 << 20 };
+
+static bool is_requests(const struct import_file *file) {
+  return strstr(file->text, "\"request_start_ns\"") != NULL;
+}
+
+static bool recognise(const struct import_file *file) {
+  return is_requests(file) || (strstr(file->text, "\"request_throughput\"") != NULL && strstr(file->text, "\"request_latency\"") != NULL);
+}
+
+static void take_metric(const json_t *root, struct imported *m, const char *key, const char *name, const char *formula) {
+  static const char *const kinds[] = {"avg", "min", "p50", "p90", "p95", "p99", "max"};
+  const json_t *metric = json_object_get(root, key);
+  const char *unit = json_get_text(metric, "unit", "ms");
+  double scale = strcmp(unit, "ns") == 0                              ? 1e-6
+                 : strcmp(unit, "us") == 0                            ? 1e-3
+                 : strcmp(unit, "s") == 0 || strcmp(unit, "sec") == 0 ? 1e3
+                                                                      : 1;
+  for (size_t i = 0; i < LYNX_COUNT(kinds); i++)
+    import_figure_add(m, arena_printf(&m->arena, "%s %s", name, i == 0 ? "mean" : kinds[i]), formula, "ms",
+                      scale * json_get_double(metric, kinds[i], NAN));
+}
+
+static double average(const json_t *root, const char *key) {
+  return json_get_double(json_object_get(root, key), "avg", NAN);
+}
+
+static enum lynx_status read_summary(const struct import_file *file, struct imported *m, struct lynx_error *error) {
+  json_t *root = json_parse(file->text, file->length, IMPORT_FILE_BYTES_MAX, error);
+  if (root == NULL) return error->status;
+  /* The model and the load stand in the configuration, whose form changes from release to release. */
+  const json_t *input = json_object_get(root, "input_config"), *loadgen = json_object_get(input, "loadgen"),
+               *endpoint = json_object_get(input, "endpoint");
+  m->version = arena_copy(&m->arena, json_get_text(root, "aiperf_version", ""));
+  m->begun = arena_copy(&m->arena, json_get_text(root, "start_time", ""));
+  m->model = arena_copy(&m->arena, json_string_value(json_array_get(json_object_get(endpoint, "model_names"), 0)) != NULL
+                                       ? json_string_value(json_array_get(json_object_get(endpoint, "model_names"), 0))
+                                       : "");
+  m->concurrency = json_get_int(loadgen, "concurrency", 0);
+  m->rate_per_s = fmax(0, json_get_double(loadgen, "request_rate", 0));
+  m->poisson = strcmp(json_get_text(loadgen, "request_rate_mode", "poisson"), "poisson") == 0;
+  m->seconds = fmax(0, average(root, "benchmark_duration"));
+  if (isnan(m->seconds)) m->seconds = 0;
+  import_figure_add(m, "requests that went well", "aiperf.count.1", "1", average(root, "request_count"));
+  import_figure_add(m, "requests that failed", "aiperf.count.1", "1", average(root, "error_request_count"));
+  import_figure_add(m, "output tokens", "aiperf.count.1", "1", average(root, "total_osl"));
+  import_figure_add(m, "requests per second", "aiperf.throughput.1", "1/s", average(root, "request_throughput"));
+  import_figure_add(m, "output tokens per second", "aiperf.throughput.1", "1/s", average(root, "output_token_throughput"));
+  take_metric(root, m, "time_to_first_token", "time to first token", "aiperf.ttft.1");
+  take_metric(root, m, "inter_token_latency", "inter-token latency", "aiperf.inter_token_latency.1");
+  take_metric(root, m, "request_latency", "request latency", "aiperf.request_latency.1");
+  if (json_get_bool(root, "was_cancelled", false)) import_lacks(m, "the tool says that the run was cancelled");
+  if (m->seconds > 0)
+    import_agree(m, "'request_throughput'", average(root, "request_throughput"), "request_count / benchmark_duration",
+                 average(root, "request_count") / m->seconds, 0.01);
+  json_decref(root);
+  return LYNX_OK;
+}
+
+/* A metric of one request, in seconds. */
+static double metric_s(const json_t *metrics, const char *name) {
+  const json_t *metric = json_object_get(metrics, name);
+  const char *unit = json_get_text(metric, "unit", "ms");
+  double value = json_get_double(metric, "value", NAN);
+  return value * (strcmp(unit, "ns") == 0 ? 1e-9 : strcmp(unit, "us") == 0 ? 1e-6 : strcmp(unit, "ms") == 0 ? 1e-3 : 1);
+}
+
+static enum lynx_status take_request(const json_t *root, struct imported *m, struct lynx_error *error) {
+  const json_t *about = json_object_get(root, "metadata"), *metrics = json_object_get(root, "metrics"),
+               *failed = json_object_get(root, "error");
+  int64_t start = json_get_int(about, "request_start_ns", -1), end = json_get_int(about, "request_end_ns", -1);
+  if (strcmp(json_get_text(about, "benchmark_phase", "profiling"), "warmup") == 0) return LYNX_OK;
+  if (start < 0 || end < start) return lynx_fail(error, LYNX_INPUT, "a request without request_start_ns and request_end_ns after it");
+  double start_s = (double)start / 1e9, first = metric_s(metrics, "time_to_first_token"), whole = metric_s(metrics, "request_latency");
+  bool ok = failed == NULL || json_is_null(failed);
+  const struct import_request r = {
+      .start_s = start_s,
+      .first_token_s = start_s + first,
+      .last_token_s = NAN,
+      .end_s = isnan(whole) ? (double)end / 1e9 : start_s + whole,
+      .prompt_tokens = (int64_t)json_get_double(json_object_get(metrics, "input_sequence_length"), "value", -1),
+      .output_tokens = (int64_t)json_get_double(json_object_get(metrics, "output_sequence_length"), "value", -1),
+      .ok = ok,
+      .reason = ok ? "" : json_get_text(failed, "message", json_get_text(failed, "type", "an error"))};
+  return import_request_add(m, &r) ? LYNX_OK : lynx_fail(error, LYNX_LIMIT, "more than %d requests", IMPORT_REQUESTS_MAX);
+}
+
+static enum lynx_status take_line(void *context, const char *line, size_t length, struct lynx_error *error) {
+  json_t *root = json_parse(line, length, LINE_MAX_BYTES, error);
+  enum lynx_status status = root != NULL ? take_request(root, context, error) : error->status;
+  json_decref(root);
+  return status;
+}
+
+static enum lynx_status read_all(const struct import_file *files, size_t n, struct imported *ret, struct lynx_error *error) {
+  enum lynx_status status = LYNX_OK;
+  bool summary = false, requests = false;
+  ret->tool = "AIPerf";
+  for (size_t i = 0; i < n && status == LYNX_OK; i++) {
+    lynx_error_at(error, files[i].path, 0, NULL);
+    bool *seen = is_requests(&files[i]) ? &requests : &summary;
+    if (*seen) return lynx_fail(error, LYNX_INPUT, "a second file of the same kind; accepted: one summary and one file of requests");
+    *seen = true;
+    status = seen == &requests ? import_each_line(&files[i], take_line, ret, error) : read_summary(&files[i], ret, error);
+  }
+  if (status == LYNX_OK && !summary) import_lacks(ret, "without profile_export_aiperf.json what the tool stated is not known");
+  return status;
+}
+
+const struct importer importer_aiperf = {.name = "aiperf",
+                                         .summary = "AIPerf and GenAI-Perf",
+                                         .files = "profile_export_aiperf.json, and profile_export.jsonl for its requests",
+                                         .recognise = recognise,
+                                         .read = read_all};
