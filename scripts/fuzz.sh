@@ -20,10 +20,12 @@ build() {
   if [ -x $dir/$name ] && [ -z "$(find src reference tests/fuzz -newer $dir/$name -name '*.[ch]' -print -quit)" ]; then return; fi
   clang $flags tests/fuzz/fuzz_$name.c "$@" -o $dir/$name
 }
+result="$(ls src/result/*.c src/result/importers/*.c) $meson_lists/result/importers_list.c"
 build yaml $base $contract $common
 build http $base $parsers $common
-build bundle $base $contract src/record/schema.c src/record/reader.c src/record/writer.c src/result/*.c src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
-build log $base $contract src/record/schema.c src/record/reader.c src/record/writer.c src/result/*.c src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
+build bundle $base $contract src/record/schema.c src/record/reader.c src/record/writer.c $result src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
+build log $base $contract src/record/schema.c src/record/reader.c src/record/writer.c $result src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
+build import $base $contract src/record/schema.c src/record/reader.c src/record/writer.c $result src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
 build capture $base $executor $common -lhwloc -lelf
 build model $base $executor $common -lhwloc -lelf
 attribute="$(ls src/attribute/*.c src/attribute/rules/*.c src/trace/*.c src/trace/readers/*.c) $meson_lists/attribute/rules_list.c $meson_lists/trace/readers_list.c"
@@ -47,7 +49,8 @@ pair bundle capture
 pair safetensors log
 pair model trace
 pair prompt ledger
-for name in yaml http bundle capture safetensors log model trace prompt ledger; do
+run import || { tail -40 $dir/import.log; status=1; }
+for name in yaml http bundle capture safetensors log model trace prompt ledger import; do
   echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' $dir/$name.log) inputs in $seconds s"
 done
-[ $status = 0 ] && echo "no finding in 10 readers" || exit 1
+[ $status = 0 ] && echo "no finding in 11 readers" || exit 1

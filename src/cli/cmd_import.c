@@ -4,7 +4,7 @@
 #include "base/number.h"
 #include "cli/command.h"
 #include "report/import_report.h"
-#include "result/import.h"
+#include "result/import_result.h"
 
 static const struct option_spec options[] = {{"out", "FILE", "the bundle (default: the first file's name with .lynx)"},
                                              {"format", "NAME", "instead of recognising it; --formats lists them"},

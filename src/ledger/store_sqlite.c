@@ -95,7 +95,8 @@ static enum lynx_status check_tables(struct sqlite_store *s, struct lynx_error *
   size_t n_found = 0, n_other = 0;
   lynx_error_at(error, s->path, 0, NULL);
   if (pragma(s, "PRAGMA page_count") == 0)
-    return lynx_fail(error, LYNX_INPUT, "empty: a ledger's making was cut short; remove it and its .key, and `lynxbench log create` it anew");
+    return lynx_fail(error, LYNX_INPUT,
+                     "empty: a ledger's making was cut short; remove it and its .key, and `lynxbench log create` it anew");
   if (pragma(s, "PRAGMA application_id") != APPLICATION_ID)
     return lynx_fail(error, LYNX_INPUT, "not a ledger; `lynxbench log create LEDGER --key TEAM.key` makes one");
   if (pragma(s, "PRAGMA user_version") != FORMAT)

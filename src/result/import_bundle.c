@@ -6,7 +6,7 @@
 #include "load/driver.h"
 #include "load/events.h"
 #include "record/bundle.h"
-#include "result/import.h"
+#include "result/import_result.h"
 
 static enum lynx_status put_words(struct bundle *bundle, int64_t now, const char *const *texts, size_t n, const char *before,
                                   struct arena *arena, struct lynx_error *error) {

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "result/import.h"
+#include "result/import_result.h"
 
 enum { LINE_MAX_BYTES = 16 << 20 };
 

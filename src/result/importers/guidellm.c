@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "result/import.h"
+#include "result/import_result.h"
 
 static bool recognise(const struct import_file *file) {
   return strstr(file->text, "\"benchmarks\"") != NULL && strstr(file->text, "\"time_to_first_token_ms\"") != NULL &&

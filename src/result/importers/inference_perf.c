@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "result/import.h"
+#include "result/import_result.h"
 
 static bool recognise(const struct import_file *file) {
   return strstr(file->text, "\"load_summary\"") != NULL && strstr(file->text, "\"successes\"") != NULL;

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "result/import.h"
+#include "result/import_result.h"
 
 enum { ROWS_MAX = 1000, LINE_MAX_BYTES = 1 << 20 };
 

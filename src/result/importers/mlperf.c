@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "result/import.h"
+#include "result/import_result.h"
 
 static const char mark[] = ":::MLLOG ";
 enum { LINE_MAX_BYTES = 4 << 20, KEY_MAX = 160 };

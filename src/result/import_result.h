@@ -1,4 +1,5 @@
-/* result/import.h: what another tool measured, as a bundle of ours: the figures it states, the requests it recorded, and what is missing.
+/* result/import_result.h: what another tool measured, as a bundle of ours: the figures it states, the requests it recorded, and what is
+ * missing.
  *
  * One reader per tool (src/result/importers). A reader recognises its files, reads them, and holds what they state against each other and
  * against what their own rows yield: a contradiction is named, never mended.
@@ -6,10 +7,10 @@
  * Shapes   figures in the unit that they are named with; times of requests in seconds, on whatever clock the tool used
  * Result   a bundle with every row there is, the stated figures with the ids of the tool's own formulas, and a condition for everything
  *          that an import lacks: no claim can be made from it, and each reason is told
- * Errors   INPUT: no file of a known tool, or one that is not what its tool writes, with the member; LIMIT: more than is accepted
- * Memory   everything lives in its arena */
-#ifndef RESULT_IMPORT_H
-#define RESULT_IMPORT_H
+ * Errors   never NULL here; INPUT: no file of a known tool, or one that is not what its tool writes, with the member; LIMIT: more than is
+ * accepted Memory   everything lives in its arena */
+#ifndef RESULT_IMPORT_RESULT_H
+#define RESULT_IMPORT_RESULT_H
 
 #include "base/arena.h"
 #include "base/digest.h"

@@ -1,4 +1,4 @@
-#include "result/import.h"
+#include "result/import_result.h"
 
 #include <math.h>
 #include <stdlib.h>
