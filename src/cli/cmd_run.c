@@ -7,18 +7,22 @@
 #include "cli/command.h"
 #include "cli/contract_file.h"
 #include "cli/calibration.h"
+#include "cli/run_part.h"
 #include "cli/screen.h"
 #include "cli/team_key.h"
 
-static const struct option_spec options[] = {{"out", "FILE", "the bundle to write (default: the contract's name and the time, .lynx)"},
-                                             {"quiet", NULL, "no progress"},
-                                             {"observe", NULL, "send nothing: watch the service by its own metrics for method.counted"},
-                                             {"json", NULL, "the outcome as one line of JSON on standard output"},
-                                             {"ledger", "LEDGER", "record the intent before, the bundle after (default: LYNXBENCH_LEDGER)"},
-                                             {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"}};
+static const struct option_spec options[] = {
+    {"out", "FILE", "the bundle to write (default: the contract's name and the time, .lynx)"},
+    {"quiet", NULL, "no progress"},
+    {"observe", NULL, "send nothing: watch the service by its own metrics for method.counted"},
+    {"json", NULL, "the outcome as one line of JSON on standard output"},
+    {"ledger", "LEDGER", "record the intent before, the bundle after (default: LYNXBENCH_LEDGER)"},
+    {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
+    {"part", "K/N", "be load host K of N, or auto: as srun, mpirun or PMI says; merge joins the parts"},
+    {"start", "TIME", "with --part: when all begin: 2026-11-22T03:30:00Z, or @SECONDS since 1970"}};
 
 /* Nothing answered: 3. The machine or the instrument made it invalid: 4. */
-static int judge(const char *path) {
+static int judge(const char *path, bool is_part) {
   struct bundle_file file;
   int64_t n_ok = 0;
   bool invalid = false, uncertain = false;
@@ -32,17 +36,17 @@ static int judge(const char *path) {
     uncertain = true;
     (void)fprintf(stderr, "%s: no saturation point is certified: %s\n", file.result.precisions[i].name, c->text);
   }
-  for (size_t i = 0; i < file.result.n_conditions; i++) (void)fprintf(stderr, "condition: %s\n", file.result.conditions[i]);
+  for (size_t i = is_part ? 1 : 0; i < file.result.n_conditions; i++) (void)fprintf(stderr, "condition: %s\n", file.result.conditions[i]);
   if (invalid)
     (void)fprintf(stderr, "the instrument was later than method.lag_p99_at_most: no claim can be made; `lynxbench claim %s` tells more\n",
                   path);
-  invalid = invalid || file.result.n_conditions > 0;
+  invalid = invalid || file.result.n_conditions > (is_part ? 1 : 0); /* that it is a part is no fault of the conditions */
   bundle_file_close(&file);
   return n_ok == 0 ? EXIT_INCONCLUSIVE : invalid ? EXIT_CONDITIONS : uncertain ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
 }
 
 static int exit_code(enum lynx_status status, const struct run_outcome *outcome, const struct lynx_error *error, const char *path,
-                     bool observed) {
+                     const struct run_request *request) {
   if (status != LYNX_OK) {
     int code = report_error(error);
     if (outcome->sealed) (void)fprintf(stderr, "What there is was sealed as %s in %s\n", bundle_end_text(outcome->end), path);
@@ -55,7 +59,7 @@ static int exit_code(enum lynx_status status, const struct run_outcome *outcome,
   }
   if (outcome->aborted_by_slo) return EXIT_CONDITIONS;
   if (outcome->end != BUNDLE_COMPLETE) return EXIT_INTERRUPTED;
-  return observed ? EXIT_HOLDS : judge(path);
+  return request->observe ? EXIT_HOLDS : judge(path, request->part.count > 0);
 }
 
 static void write_json(const char *path, const struct run_outcome *outcome, int code) {
@@ -83,9 +87,13 @@ struct recording {
 };
 
 /* False: told. The intent stands in the ledger before anything is started. */
-static bool recording_begin(const struct arguments *arguments, const struct contract_file *file, struct recording *ret) {
+static bool recording_begin(const struct arguments *arguments, const struct contract_file *file, bool is_part, struct recording *ret) {
   const char *address = ledger_file_address(arguments->option[4]);
   *ret = (struct recording){.begun = false};
+  if (is_part && address != NULL) {
+    (void)fprintf(stderr, "lynxbench run: --part with a ledger: a part is no run; merge the parts, then `lynxbench log put %s`\n", address);
+    return false;
+  }
   if (address == NULL) return true;
   if (!team_key_wanted(arguments->option[5], "run", &ret->signer)) return false;
   if (!ledger_file_open(address, true, &ret->ledger)) return false;
@@ -119,13 +127,20 @@ static int run(const struct arguments *arguments) {
     contract_file_release(&file);
     return EXIT_WRONG_INPUT;
   }
-  if (!recording_begin(arguments, &file, &recording)) {
+  struct run_part part;
+  if (!run_part_read(arguments->option[6], arguments->option[7], &part)) {
+    contract_file_release(&file);
+    return EXIT_WRONG_INPUT;
+  }
+  if (!recording_begin(arguments, &file, part.count > 0, &recording)) {
     (void)recording_end(&recording, "", false, true); /* there is nothing to record */
     contract_file_release(&file);
     return EXIT_WRONG_INPUT;
   }
   char name[200];
   const char *out = arguments->option[0] != NULL ? arguments->option[0] : screen_bundle_name(&file.contract, "", name, sizeof name);
+  char part_name[4200];
+  if (part.count > 0) out = run_part_path(out, &part, part_name, sizeof part_name);
   const struct root root = {""};
   struct screen screen;
   screen_init(&screen, arguments->option[1] != NULL);
@@ -138,6 +153,7 @@ static int run(const struct arguments *arguments) {
                                 .clock = &clock_system,
                                 .observe = arguments->option[2] != NULL,
                                 .calibration = calibrated ? calibration.data : NULL,
+                                .part = part,
                                 .meta = recording.link.meta,
                                 .n_meta = recording.begun ? LYNX_COUNT(recording.link.meta) : 0,
                                 .stop = screen_catch_interrupts(),
@@ -149,12 +165,13 @@ static int run(const struct arguments *arguments) {
   enum lynx_status status = run_contract(&request, &outcome, &error);
   screen_clear(&screen);
   buffer_release(&calibration);
-  int code = exit_code(status, &outcome, &error, out, request.observe);
+  int code = exit_code(status, &outcome, &error, out, &request);
   if (!recording_end(&recording, out, outcome.sealed, arguments->option[3] != NULL) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;
   if (arguments->option[3] != NULL) write_json(out, &outcome, code);
   else if (status == LYNX_OK) {
     (void)printf("%s: %s (%s), root %.16s\n", out, bundle_end_text(outcome.end), outcome.why, outcome.root);
     if (request.observe) (void)printf("next: lynxbench profile %s\n", out);
+    else if (part.count > 0) (void)printf("next, with all %lld parts: lynxbench merge ...\n", (long long)part.count);
     else (void)printf("next: lynxbench show %s; lynxbench claim %s; lynxbench report %s\n", out, out, out);
   }
   contract_file_release(&file);
@@ -171,6 +188,9 @@ const struct command command_run = {
     .n_options = LYNX_COUNT(options),
     .details = "The intent is written first; then, for every session and precision: the executor is started (if the contract\n"
                "says how), captured, loaded through warm-up and the counted window, asked for accuracy, and stopped.\n"
-               "Ctrl-C once finishes what is in flight, twice aborts; either way what there is is sealed as incomplete.",
+               "Ctrl-C once finishes what is in flight, twice aborts; either way what there is is sealed as incomplete.\n"
+               "With --part several hosts bring the load together: any launcher that starts a process per host will do, as in\n"
+               "  srun -n 4 lynxbench run c.yaml --part auto --start @$(( $(date +%s) + 30 )) --out c.lynx\n"
+               "writes c.part1.lynx and so on; `lynxbench merge` makes one bundle of them.",
     .example = "build/lynxbench run examples/null.yaml --out /tmp/null.lynx",
     .run = run};

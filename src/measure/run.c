@@ -372,6 +372,20 @@ static enum lynx_status put_input(struct run *run, size_t index) {
   return status;
 }
 
+/* By itself a part shows a part of the load: nothing can be claimed from it. */
+static enum lynx_status put_part(struct run *run) {
+  const struct run_part *part = &run->request->part;
+  struct buffer text;
+  buffer_init(&text, 4096);
+  part_write(part, &text);
+  enum lynx_status status = bundle_put_meta(run->bundle, "part", text.data, run->error);
+  buffer_release(&text);
+  return status == LYNX_OK ? run_put_event(run, "condition",
+                                           arena_printf(&run->arena, "part %lld of %lld: `lynxbench merge` makes the whole of all of them",
+                                                        (long long)part->number, (long long)part->count))
+                           : status;
+}
+
 static enum lynx_status put_intent(struct run *run) {
   char now[40], host[128] = "";
   (void)gethostname(host, sizeof host - 1); /* an unnamed host stays unnamed */
@@ -402,6 +416,7 @@ static enum lynx_status put_intent(struct run *run) {
     run_note(run, run->inputs.note);
     status = run_put_event(run, "inputs", run->inputs.note);
   }
+  if (status == LYNX_OK && run->request->part.count > 0) status = put_part(run);
   if (status == LYNX_OK) status = run_put_event(run, "intent", "the run was started");
   if (status == LYNX_OK) status = bundle_commit(run->bundle, run->error);
   return status;
@@ -420,6 +435,8 @@ static enum lynx_status prepare(struct run *run) {
                      problems.items[problems.n_items - 1].found, problems.items[problems.n_items - 1].accepted);
   run->driver = drivers_find(run->contract.workload.driver);
   enum lynx_status status = setup_key(&run->contract, &run->arena, &run->bearer, run->error);
+  if (status != LYNX_OK) return status;
+  if (run->request->part.count > 0) status = part_check(&run->request->part, &run->contract, run->driver, run->error);
   if (status != LYNX_OK) return status;
   run->service = (struct service){.contract = &run->contract, .bearer = run->bearer, .stop = run->request->stop};
   if (run->request->observe && (run->driver->in_process || contract_states(&run->contract, "executor.start")))

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/root.h"
 #include "contract/contract.h"
+#include "measure/part.h"
 #include "record/bundle.h"
 
 struct run_progress {
@@ -39,6 +40,7 @@ struct run_request {
   size_t n_meta;
   int64_t sessions;        /* at least so many, instead of method.sessions; 0: as the contract says */
   const char *endpoint;    /* where this executor is, instead of executor.endpoint; NULL */
+  struct run_part part;    /* count 0: the only load host */
   const char *interleaved; /* an id that both runs carry whose sessions alternate; NULL */
   const struct root *root;
   const struct lynx_clock *clock;

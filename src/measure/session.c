@@ -45,6 +45,7 @@ struct engine_thread {
   pthread_t thread;
   struct session_run *session;
   struct engine_plan plan;
+  void *state;                    /* the driver's */
   struct node *spare;             /* the engine's own */
   _Atomic(struct node *) emptied; /* given back by the record */
   struct engine_report report;
@@ -217,8 +218,7 @@ static void *engine_main(void *context) {
     atomic_fetch_sub(&thread->session->n_running, 1);
     return NULL;
   }
-  thread->status = engine_run(&thread->plan, thread->session->run->driver, thread->session->run->setup.states[thread->plan.index],
-                              &thread->report, &thread->error);
+  thread->status = engine_run(&thread->plan, thread->session->run->driver, thread->state, &thread->report, &thread->error);
   atomic_fetch_sub(&thread->session->n_running, 1);
   return NULL;
 }
@@ -245,7 +245,8 @@ static void keep_sample(void *context, const char *series, double value) {
 static void show_progress(struct run *run, struct session_run *session, const char *precision, int64_t now_ns) {
   const struct session_plan *m = session->plan;
   if (run->request->progress == NULL) return;
-  struct run_progress p = {.step = now_ns < m->warm_up_ns                   ? "warm-up"
+  struct run_progress p = {.step = now_ns < 0                               ? "waiting for the common start"
+                                   : now_ns < m->warm_up_ns                 ? "warm-up"
                                    : now_ns < m->warm_up_ns + m->counted_ns ? "counted"
                                                                             : "drain",
                            .precision = precision,
@@ -253,7 +254,7 @@ static void show_progress(struct run *run, struct session_run *session, const ch
                            .n_sessions = run->n_sessions_planned,
                            .purpose = m->purpose,
                            .rate_per_s = m->rate_per_s,
-                           .elapsed_s = (double)now_ns / 1e9,
+                           .elapsed_s = now_ns > 0 ? (double)now_ns / 1e9 : 0,
                            .total_s = (double)(m->warm_up_ns + m->counted_ns) / 1e9,
                            .n_issued = atomic_load(&session->progress.n_issued),
                            .n_done = atomic_load(&session->progress.n_done),
@@ -304,8 +305,21 @@ static enum lynx_status start_engines(struct run *run, struct session_run *sessi
   int64_t uncertainty;
   session->realtime_offset_ns = clock_offset(run->request->clock, &uncertainty);
   session->start_ns = clock_now(run->request->clock) + 20000000; /* all engines are up before the first arrival is due */
+  const struct run_part *part = &run->request->part;
+  uint32_t hosts = part->count > 0 ? (uint32_t)part->count : 1, host = part->count > 0 ? (uint32_t)part->number - 1 : 0;
+  if (part->count > 0) {
+    int64_t common = part->start_realtime_ns + session->id * part_period_ns(c) - session->realtime_offset_ns;
+    if (common < session->start_ns)
+      return lynx_fail(run->error, LYNX_MACHINE,
+                       "session %lld was to begin on all load hosts %.3f s ago: this one was not ready; give --start more time",
+                       (long long)session->id, (double)(session->start_ns - common) / 1e9);
+    session->start_ns = common;
+    /* The tail goes on until the drain ends: other hosts' counted requests are to meet the same load. */
+    atomic_store(&session->progress.n_counted_left, 1);
+  }
   for (uint32_t i = 0; i < n; i++) {
     threads[i].session = session;
+    threads[i].state = run->setup.states[i];
     threads[i].plan = (struct engine_plan){
         .clock = run->request->clock,
         .start_ns = session->start_ns,
@@ -322,8 +336,8 @@ static enum lynx_status start_engines(struct run *run, struct session_run *sessi
         .input_order = plan->inputs->order,
         .n_inputs = plan->inputs->n_order,
         .keep_answers = answers && c->accuracy.measure != ACCURACY_LIKELIHOOD ? (size_t)c->accuracy.samples : 0,
-        .index = i,
-        .n_engines = n,
+        .index = host + hosts * i,
+        .n_engines = n * hosts,
         .stop = &session->stop,
         .progress = &session->progress,
         .sink = on_row,
@@ -423,6 +437,7 @@ static double server_count(struct run *run) {
 
 /* More than we sent, and a little for what is counted late: somebody else is there. */
 static enum lynx_status note_other_tenants(struct run *run, const struct session_run *session, double before) {
+  if (run->request->part.count > 0) return LYNX_OK; /* the others are */
   double after = isnan(before) ? NAN : server_count(run), sent = (double)atomic_load(&session->progress.n_issued),
          others = after - before - sent;
   if (!(others > 2 + 0.01 * sent)) return LYNX_OK;

@@ -30,6 +30,7 @@ static void put_header(struct buffer *out, const struct style *s, const struct r
   if (r->seal.end == BUNDLE_COMPLETE) (void)buffer_printf(out, "   %sbundle%s %.16s, complete", s->dim, s->plain, r->seal.root);
   else (void)buffer_printf(out, "   %sbundle INCOMPLETE (%s): %s%s", s->bad, bundle_end_text(r->seal.end), r->seal.why, s->plain);
   (void)buffer_printf(out, "   %sanalysis%s %d\n", s->dim, s->plain, ANALYSIS_VERSION);
+  if (r->load_hosts[0] != 0) (void)buffer_printf(out, "%sload from%s %s\n", s->dim, s->plain, r->load_hosts);
   for (size_t i = 0; i < r->n_holes; i++) (void)buffer_printf(out, "%snot captured:%s %s\n", s->bad, s->plain, r->holes[i]);
   for (size_t i = 0; i < r->n_departures; i++) (void)buffer_printf(out, "%sout of contract:%s %s\n", s->bad, s->plain, r->departures[i]);
   for (size_t i = 0; i < r->n_changed; i++) (void)buffer_printf(out, "%schanged during the run:%s %s\n", s->bad, s->plain, r->changed[i]);

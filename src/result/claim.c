@@ -336,6 +336,7 @@ static void add_caveats(struct building *b, const struct result *r, const struct
       caveat(b, arena_printf(b->arena, "%lld answers: %s", (long long)p->flags[i], answer_flag_text(i)));
   if (p->read_lag.n_unknown > 0)
     caveat(b, arena_printf(b->arena, "the read lag of %zu requests is unknown: the socket does not tell", p->read_lag.n_unknown));
+  if (r->load_hosts[0] != 0) caveat(b, arena_printf(b->arena, "the load came from %s", r->load_hosts));
   if (r->seal.n_withheld > 0) caveat(b, arena_printf(b->arena, "withheld from this copy of the record: %s", r->seal.withheld));
 }
 

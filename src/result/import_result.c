@@ -8,31 +8,34 @@
 #include "result/result_private.h"
 #include "stats/quantile.h"
 
-enum { FIGURES_MAX = 4096 };
+enum { FIGURES_MAX = 4096, TEXTS_MAX = 1000 };
 
 /* --- what readers call --- */
 
-static void append(struct arena *arena, const char ***list, size_t *n, const char *text) {
-  const char **grown = arena_alloc(arena, *n + 1, sizeof *grown);
-  if (*n > 0) memcpy(grown, *list, *n * sizeof *grown);
-  grown[(*n)++] = arena_copy(arena, text);
-  *list = grown;
+/* Room doubles: of n there is room for the next power of two. */
+static bool is_full(size_t n) {
+  return (n & (n - 1)) == 0;
+}
+
+static void append(struct imported *m, const char ***list, size_t *n, const char *text) {
+  if (*n == TEXTS_MAX) return; /* who reads that many reads no more */
+  if (is_full(*n)) *list = xgrow((void *)*list, *n > 0 ? 2 * *n : 1, sizeof **list);
+  (*list)[(*n)++] = arena_copy(&m->arena, text);
 }
 
 void import_lacks(struct imported *imported, const char *text) {
-  append(&imported->arena, &imported->lacks, &imported->n_lacks, text);
+  append(imported, &imported->lacks, &imported->n_lacks, text);
 }
 
 void import_against(struct imported *imported, const char *text) {
-  append(&imported->arena, &imported->against, &imported->n_against, text);
+  append(imported, &imported->against, &imported->n_against, text);
 }
 
 void import_figure_add(struct imported *imported, const char *name, const char *formula, const char *unit, double stated) {
   if (!isfinite(stated) || imported->n_figures == FIGURES_MAX) return;
-  struct import_figure *grown = arena_alloc(&imported->arena, imported->n_figures + 1, sizeof *grown);
-  if (imported->n_figures > 0) memcpy(grown, imported->figures, imported->n_figures * sizeof *grown);
-  grown[imported->n_figures++] = (struct import_figure){arena_copy(&imported->arena, name), formula, unit, stated, NAN};
-  imported->figures = grown;
+  size_t n = imported->n_figures++;
+  if (is_full(n)) imported->figures = xgrow(imported->figures, n > 0 ? 2 * n : 1, sizeof *imported->figures);
+  imported->figures[n] = (struct import_figure){arena_copy(&imported->arena, name), formula, unit, stated, NAN};
 }
 
 double import_figure_stated(const struct imported *imported, const char *name) {
@@ -72,6 +75,9 @@ bool import_request_add(struct imported *imported, const struct import_request *
 
 void import_release(struct imported *imported) {
   free(imported->requests);
+  free(imported->figures);
+  free((void *)imported->lacks);
+  free((void *)imported->against);
   arena_release(&imported->arena);
   *imported = (struct imported){.reader = ""};
 }

@@ -7,7 +7,7 @@
  * Shapes   figures in the unit that they are named with; times of requests in seconds, on whatever clock the tool used
  * Result   a bundle with every row there is, the stated figures with the ids of the tool's own formulas, and a condition for everything
  *          that an import lacks: no claim can be made from it, and each reason is told
- * Errors   never NULL here; INPUT: no file of a known tool, or one that is not what its tool writes, with the member; LIMIT: more than is
+ * Errors   INPUT: no file of a known tool, or one that is not what its tool writes; LIMIT: more than is accepted; error is never NULL
  *          accepted
  * Memory   everything lives in its arena */
 #ifndef RESULT_IMPORT_RESULT_H

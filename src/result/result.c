@@ -650,11 +650,18 @@ static enum lynx_status read_contract(struct bundle *bundle, struct result *resu
 }
 
 enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_info *seal, struct result *ret, struct lynx_error *error) {
-  *ret = (struct result){
-      .seal = *seal, .stopped = "", .profile_taken = "", .profile_signed_by = "", .ledger = "", .calibration = "", .imported = ""};
+  *ret = (struct result){.seal = *seal,
+                         .stopped = "",
+                         .profile_taken = "",
+                         .profile_signed_by = "",
+                         .ledger = "",
+                         .calibration = "",
+                         .imported = "",
+                         .load_hosts = ""};
   struct gather g = {.result = ret, .bundle = bundle};
   enum lynx_status status = read_contract(bundle, ret, error);
-  const char *imported = bundle_meta(bundle, "imported");
+  const char *imported = bundle_meta(bundle, "imported"), *hosts = bundle_meta(bundle, "load_hosts");
+  if (hosts != NULL) ret->load_hosts = arena_copy(&ret->arena, hosts);
   if (imported != NULL) ret->imported = arena_copy(&ret->arena, imported);
   if (status == LYNX_OK) status = bundle_each_session(bundle, keep_session, &g, error);
   if (status == LYNX_INPUT) (void)lynx_fail(error, status, "a session's windows are not what this format holds");

@@ -170,9 +170,9 @@ struct result {
   const char *profile_taken;     /* when the profile was made; "" without one */
   const char *profile_signed_by; /* the public key whose signature the profile carries; "" where it carries none */
   const char *ledger;            /* the origin of the ledger that recorded the run's intent; "" without one */
-  const char
-      *imported; /* what `lynxbench import` read: figures as stated, what speaks against them, what is missing (JSON); "" otherwise */
-  const char *calibration; /* the record of `lynxbench calibrate` that the run refers to; "" without one */
+  const char *imported;          /* what `lynxbench import` read, as JSON; "" otherwise */
+  const char *load_hosts;        /* where the load came from, in words; "": one host */
+  const char *calibration;       /* the record of `lynxbench calibrate` that the run refers to; "" without one */
 };
 
 enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_info *seal, struct result *ret,

@@ -356,6 +356,7 @@ bool result_write(const struct result *result, struct buffer *ret) {
   json_close(&json);
   if (result->stopped[0] != 0) json_put_text(&json, "stopped", result->stopped);
   put_texts(&json, "conditions", result->conditions, result->n_conditions);
+  if (result->load_hosts[0] != 0) json_put_text(&json, "load_hosts", result->load_hosts);
   if (result->imported[0] != 0) json_put_text(&json, "imported", result->imported);
   json_key(&json, "precisions");
   json_open_array(&json);

@@ -1,0 +1,53 @@
+#include "measure/part.h"
+
+#include <string.h>
+#include <sys/timex.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+
+enum { PAUSE_NS = 2000000000 }; /* between the drain's end and the next zero: rows are written, the executor is looked at */
+
+int64_t part_period_ns(const struct contract *c) {
+  return c->method.warm_up_ns + c->method.counted_ns + c->method.drain_ns + PAUSE_NS;
+}
+
+enum lynx_status part_check(const struct run_part *part, const struct contract *c, const struct driver *driver, struct lynx_error *error) {
+  static const char accepted[] = "for several load hosts: a service that runs already, and a load that can be shared out";
+  const char *found = NULL;
+  if (driver->in_process || driver->runs_command) found = "workload.driver: a driver that runs the workload on the load host itself";
+  else if (contract_states(c, "executor.start")) found = "executor.start: each host would start one";
+  else if (c->regime.load == LOAD_SATURATION) found = "regime.load: saturation, whose loads are chosen as it goes";
+  else if (c->regime.load == LOAD_SINGLE_STREAM || c->regime.load == LOAD_MULTI_STREAM) found = "regime.load: a stream of one host";
+  else if (c->regime.load == LOAD_CONVERSATIONS) found = "regime.load: conversations, whose users stay together";
+  else if (contract_states(c, "method.precision_target")) found = "method.precision_target: what one host has seen does not decide it";
+  else if (contract_states(c, "accuracy")) found = "accuracy, which is measured once";
+  for (size_t i = 0; i < c->checks.n_items && found == NULL; i++)
+    if (strcmp(c->checks.items[i], "caching") == 0 || strcmp(c->checks.items[i], "seed") == 0)
+      found = "checks: one that has sessions of its own";
+  if (found != NULL) return lynx_fail(error, LYNX_INPUT, "%s; accepted %s", found, accepted);
+  if (c->regime.concurrency > 0 && c->regime.concurrency < part->count)
+    return lynx_fail(error, LYNX_INPUT, "regime.concurrency: %lld for %lld hosts; accepted %s", (long long)c->regime.concurrency,
+                     (long long)part->count, accepted);
+  return LYNX_OK;
+}
+
+void part_write(const struct run_part *part, struct buffer *ret) {
+  char host[128] = "", start[40];
+  struct timex clock = {.modes = 0};
+  int state = adjtimex(&clock);
+  struct json_writer json;
+  (void)gethostname(host, sizeof host - 1); /* an unnamed host stays unnamed */
+  json_begin(&json, ret);
+  json_open_object(&json);
+  json_put_int(&json, "part", part->number);
+  json_put_int(&json, "of", part->count);
+  json_put_text(&json, "start", clock_text(start, part->start_realtime_ns));
+  json_put_int(&json, "start_ns", part->start_realtime_ns);
+  json_put_text(&json, "host", host);
+  json_put_bool(&json, "clock_synchronised", state >= 0 && state != TIME_ERROR && (clock.status & STA_UNSYNC) == 0);
+  json_put_int(&json, "clock_off_at_most_us", state >= 0 ? (int64_t)clock.maxerror : -1);
+  json_close(&json);
+  lynx_assert(json_finish(&json));
+}
