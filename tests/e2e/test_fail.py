@@ -5,13 +5,18 @@ if SANITIZED:
     skip("a preloaded allocator cannot stand before the sanitizer's")
 with folder() as d:
     lynx("run", f"{SOURCE}/tests/e2e/quick.yaml", "--out", f"{d}/a.lynx", "--quiet")
-    for args in (["lint", f"{SOURCE}/examples/demo.yaml"], ["show", f"{d}/a.lynx", "--json"], ["claim", f"{d}/a.lynx"], ["report", f"{d}/a.lynx", "--out", f"{d}/a.html"], ["capture", "--root", f"{SOURCE}/tests/recorded/plain"],
+    with reference("--mode", "metronome") as port:
+        path = contract(f"{d}/part.yaml", port, method="{warm_up: 0s, counted: 200ms, sessions: 1, drain: 100ms, request_timeout: 5s, lag_p99_at_most: 2s}")
+        lynx("run", path, "--part", "1/1", "--start", f"@{int(time.time()) + 2}", "--out", f"{d}/p.lynx", "--quiet")
+    for args in (["import", f"{SOURCE}/tests/recorded/imports/guidellm-benchmarks.json", "--out", f"{d}/new.lynx"], ["merge", f"{d}/p.part1.lynx", "--out", f"{d}/new.lynx"], ["lint", f"{SOURCE}/examples/demo.yaml"], ["show", f"{d}/a.lynx", "--json"], ["claim", f"{d}/a.lynx"], ["report", f"{d}/a.lynx", "--out", f"{d}/a.html"], ["capture", "--root", f"{SOURCE}/tests/recorded/plain"],
                  ["attribute", "--quiet", f"{SOURCE}/tests/recorded/profiles/torch-compile.json.gz", "--html", f"{d}/b.html", "--folded", f"{d}/b.folded"]):
         lynx(*args, env={"LD_PRELOAD": SHIM, "LYNX_FAIL_COUNT": f"{d}/n"})
         n = int(open(f"{d}/n").read().split()[0])
         check(n > 10, f"{args[0]}: the library sees the allocations ({n})")
         codes = {}
         for at in range(1, n + 1, max(1, n // 120)):
+            if os.path.exists(f"{d}/new.lynx"):
+                os.unlink(f"{d}/new.lynx")
             r = lynx(*args, env={"LD_PRELOAD": SHIM, "LYNX_FAIL_MALLOC": at})
             codes[r.returncode] = codes.get(r.returncode, 0) + 1
             check(r.returncode in (0, 1, 2, 3, 4, 70), f"{args[0]}, allocation {at}: exit {r.returncode}: {r.stderr[-300:]}")
