@@ -250,6 +250,12 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
 }
 
 static int run(const struct arguments *arguments) {
+  const char *change = option(arguments, "change");
+  if ((change != NULL && change[strspn(change, " ")] == 0) || (change == NULL && option(arguments, "finding") != NULL)) {
+    (void)fprintf(stderr, "lynxbench compare: --change: found %s; accepted: what was changed, in words%s\n",
+                  change != NULL ? "nothing in it" : "nothing", change == NULL ? "; --finding belongs to it" : "");
+    return EXIT_WRONG_INPUT;
+  }
   if (ends_with(arguments->positional[0], ".lynx") && ends_with(arguments->positional[1], ".lynx"))
     return compare_bundles(arguments->positional[0], arguments->positional[1], arguments);
   static struct side sides[2];

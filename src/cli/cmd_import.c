@@ -1,7 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/number.h"
+#include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "report/import_report.h"
 #include "result/import_result.h"
@@ -55,10 +57,24 @@ static bool show_json(const struct imported *m, const char *out, const char *roo
 static bool load(const char *path, struct import_file *ret, struct buffer *text) {
   uint8_t digest[DIGEST_BYTES];
   if (!read_file(path, IMPORT_FILE_BYTES_MAX, text)) return false;
+  if (text->data != NULL && strlen(text->data) < text->length) {
+    (void)fprintf(stderr, "lynxbench: %s: found a byte 0; accepted: text\n", path);
+    buffer_release(text);
+    return false;
+  }
   *ret = (struct import_file){.path = path, .text = text->data != NULL ? text->data : "", .length = text->length};
   digest_of(ret->text, ret->length, digest);
   (void)digest_hex(digest, ret->digest);
   return true;
+}
+
+/* What cannot be read is not left there. False: told. */
+static bool reads_back(const char *path) {
+  struct bundle_file file;
+  bool good = bundle_file_open(path, &file);
+  if (good) bundle_file_close(&file);
+  else (void)unlink(path); /* it was told why */
+  return good;
 }
 
 static int import_all(const struct arguments *arguments, struct import_file *files, size_t n) {
@@ -80,6 +96,7 @@ static int import_all(const struct arguments *arguments, struct import_file *fil
   if (import_read(files, n, option(arguments, "format"), (size_t)part, &imported, &error) != LYNX_OK) return report_error(&error);
   int code = EXIT_HOLDS;
   if (import_write(&imported, to, root, &error) != LYNX_OK) code = report_error(&error);
+  else if (!reads_back(to)) code = EXIT_WRONG_INPUT;
   else {
     if (!(option(arguments, "json") != NULL ? show_json(&imported, to, root) : show(&imported, to, root))) code = EXIT_CONDITIONS;
     if (code == EXIT_HOLDS && imported.n_against > 0) code = EXIT_DOES_NOT_HOLD;

@@ -10,6 +10,7 @@
 #include "cli/ledger_file.h"
 #include "cli/team_key.h"
 #include "executor/file_digest.h"
+#include "result/claim.h"
 
 /* The ledger and the team's key that the options --ledger and --key name, or the environment. */
 struct pen {
@@ -120,8 +121,24 @@ int findings_record(const struct command *command, const struct arguments *argum
 
 /* --- iterations --- */
 
+/* Why no claim could be made from it: such a figure is no effect to build on. */
+static void write_refusals(struct json_writer *json, const char *key, struct result *result) {
+  json_key(json, key);
+  json_open_array(json);
+  for (size_t i = 0; i < result->n_precisions; i++) {
+    struct claim claim;
+    if (result->precisions[i].unavailable) continue;
+    claim_build(result, i, &claim);
+    for (size_t k = 0; k < claim.n_reasons; k++) json_text(json, claim.reasons[k]);
+  }
+  json_close(json);
+}
+
 static void write_effect(void *context, struct json_writer *json) {
-  const struct comparison_list *list = context;
+  const struct iteration *iteration = context;
+  const struct comparison_list *list = iteration->list;
+  write_refusals(json, "no_claim_before", iteration->result[0]);
+  write_refusals(json, "no_claim_after", iteration->result[1]);
   json_put_bool(json, "interleaved", list->paired);
   json_put_double(json, "margin", list->margin);
   json_put_double(json, "confidence", list->confidence);
@@ -168,7 +185,7 @@ static bool find_finding(struct ledger_file *file, const char *text, uint8_t ret
 }
 
 static bool add_iteration(struct pen *pen, const struct iteration *iteration, const char *change, const char *answers) {
-  struct entry entry = {.kind = "iteration", .write_more = write_effect, .context = (void *)(uintptr_t)iteration->list};
+  struct entry entry = {.kind = "iteration", .write_more = write_effect, .context = (void *)(uintptr_t)iteration};
   uint8_t finding[DIGEST_BYTES], leaf[DIGEST_BYTES];
   char hex[DIGEST_HEX];
   uint64_t index;

@@ -14,7 +14,7 @@ int findings_record(const struct command *command, const struct arguments *argum
 
 struct iteration {
   const char *path[2]; /* bundles: before, after */
-  const struct result *result[2];
+  struct result *result[2];
   const struct comparison_list *list;
 };
 

@@ -354,7 +354,9 @@ static bool write_perf_analyzer(const struct export_data *d, struct buffer *ret)
 
 /* A cell of a spreadsheet: what begins like a formula would be run as one. */
 static void put_cell(struct buffer *out, const char *text) {
-  (void)buffer_text(out, strchr("=+-@\t\r", text[0]) != NULL && text[0] != 0 ? "\"'" : "\"");
+  const char *first = text + strspn(text, " \t\r\n");
+  bool plain = (*first >= 'a' && *first <= 'z') || (*first >= 'A' && *first <= 'Z') || (*first >= '0' && *first <= '9') || *first == 0;
+  (void)buffer_text(out, plain ? "\"" : "\"'");
   for (; *text != 0; text++) {
     char quoted[3] = {*text, *text == '"' ? '"' : 0, 0};
     (void)buffer_text(out, (unsigned char)*text < ' ' ? " " : quoted);

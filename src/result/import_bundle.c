@@ -16,15 +16,11 @@ static enum lynx_status put_words(struct bundle *bundle, int64_t now, const char
   return status;
 }
 
-/* YAML's quoted text: what a file says of itself is no structure. */
+/* YAML's quoted text of plain letters: what a file says of itself is no structure. */
 static const char *quoted(struct arena *arena, const char *text) {
-  struct buffer out;
-  struct json_writer json;
-  buffer_init(&out, 65536);
-  json_begin(&json, &out);
-  json_text(&json, text);
-  const char *copy = out.data != NULL ? arena_text(arena, out.data, out.length) : "\"\"";
-  buffer_release(&out);
+  char *copy = arena_printf(arena, "\"%.100s\"", text);
+  for (char *p = copy + 1; p[0] != 0 && p[1] != 0; p++)
+    if (*p < ' ' || *p > '~' || *p == '"' || *p == '\\') *p = '?';
   return copy;
 }
 
@@ -34,30 +30,31 @@ static const char *regime_of(struct arena *arena, const struct imported *m) {
   return arena_printf(arena, "{load: offline, batch: %zu}", m->n_requests > 0 ? m->n_requests : 1);
 }
 
-static const char *contract_words(struct arena *arena, const struct imported *m, const char *regime, double seconds) {
-  bool usual = regime == NULL;
+/* usual: nothing of the file's own. */
+static const char *contract_words(struct arena *arena, const struct imported *m, bool usual, double seconds) {
   const char *endpoint = usual || m->endpoint[0] == 0 ? "http://not.stated" : m->endpoint,
              *model = usual || m->model[0] == 0 ? "not stated" : m->model;
   return arena_printf(arena,
                       "# Written by `lynxbench import` from what a file of %s says: nobody agreed to it, and it cannot be run as it is.\n"
                       "lynxbench: 1\nname: %s\nexecutor: {endpoint: %s}\nworkload: {model: %s}\nregime: %s\n"
                       "method: {warm_up: 0s, counted: %.3fs, sessions: 1, steady: reported}\nchecks: [failures]\n",
-                      m->reader, quoted(arena, m->tool), quoted(arena, endpoint), quoted(arena, model),
-                      usual ? "{load: closed, concurrency: 1}" : regime, fmin(fmax(seconds, 0.1), 259200));
+                      m->reader, quoted(arena, usual ? "imported" : m->tool), quoted(arena, endpoint), quoted(arena, model),
+                      usual ? "{load: closed, concurrency: 1}" : regime_of(arena, m), fmin(fmax(seconds, 0.1), 259200));
 }
 
-/* What a file says of its load may be nothing that a contract can say: then it says the least. */
-static const char *contract_of(struct arena *arena, const struct imported *m, double seconds, char ret_digest[DIGEST_HEX]) {
+/* What a file says of its load may be nothing that a contract can say: then it says the least. NULL: not even that can be said. */
+static const char *contract_of(struct arena *arena, const struct imported *m, double seconds, char ret_digest[DIGEST_HEX],
+                               bool *ret_usual) {
   struct contract contract;
   struct problem_list problems;
-  const char *words = contract_words(arena, m, regime_of(arena, m), seconds);
-  if (contract_parse(words, strlen(words), arena, &contract, &problems) != LYNX_OK) {
-    words = contract_words(arena, m, NULL, seconds);
-    enum lynx_status status = contract_parse(words, strlen(words), arena, &contract, &problems);
-    lynx_assert(status == LYNX_OK); /* our own words */
+  for (int usual = 0; usual < 2; usual++) {
+    const char *words = contract_words(arena, m, usual == 1, seconds);
+    *ret_usual = usual == 1;
+    if (contract_parse(words, strlen(words), arena, &contract, &problems) != LYNX_OK) continue;
+    contract_digest(&contract, ret_digest);
+    return words;
   }
-  contract_digest(&contract, ret_digest);
-  return words;
+  return NULL;
 }
 
 static void write_list(struct json_writer *json, const char *key, const char *const *texts, size_t n) {
@@ -99,11 +96,11 @@ void import_json(const struct imported *m, struct json_writer *json) {
   json_close(json);
 }
 
-static void write_figures(const struct imported *m, struct buffer *ret) {
+static bool write_figures(const struct imported *m, struct buffer *ret) {
   struct json_writer json;
   json_begin(&json, ret);
   import_json(m, &json);
-  (void)json_finish(&json); /* what does not fit is told by bundle_put_meta's reader: it is no JSON */
+  return json_finish(&json);
 }
 
 static int64_t to_ns(double seconds, double from) {
@@ -133,6 +130,8 @@ static enum lynx_status put_request(struct bundle *bundle, const struct imported
                                      .phase = "counted",
                                      .outcome = outcome_text(r->ok ? OUTCOME_OK : OUTCOME_EXECUTOR),
                                      .reason = r->reason,
+                                     .http_status = -1,
+                                     .input = -1,
                                      .scheduled_ns = start,
                                      .issued_ns = start,
                                      .written_ns = start,
@@ -165,10 +164,12 @@ enum lynx_status import_write(const struct imported *m, const char *path, char r
   double seconds = m->n_requests > 0 && to > from ? to - from : m->seconds > 0 ? m->seconds : 1;
   int64_t now = clock_system.realtime_ns(clock_system.context);
   buffer_init(&figures, 16 << 20);
-  write_figures(m, &figures);
   char digest[DIGEST_HEX];
-  const char *text = contract_of(&arena, m, seconds, digest);
-  enum lynx_status status = LYNX_OK;
+  bool usual;
+  const char *text = contract_of(&arena, m, seconds, digest, &usual);
+  enum lynx_status status = text != NULL && write_figures(m, &figures)
+                                ? LYNX_OK
+                                : lynx_fail(error, LYNX_INPUT, "its words are more than a bundle holds");
   const struct {
     const char *key, *value;
   } meta[] = {{"format", "lynx bundle 2"},
@@ -188,13 +189,16 @@ enum lynx_status import_write(const struct imported *m, const char *path, char r
                                          .schedule_digest = "",
                                          .executed_json = "",
                                          .instrument_json = ""};
-  status = bundle_create(path, &bundle, error);
+  if (status == LYNX_OK) status = bundle_create(path, &bundle, error);
   for (size_t i = 0; i < LYNX_COUNT(meta) && status == LYNX_OK; i++) status = bundle_put_meta(bundle, meta[i].key, meta[i].value, error);
   if (status == LYNX_OK)
     status = bundle_put_event(bundle, now, "condition",
                               arena_printf(&arena, "imported from %s %s: it was not measured by lynxbench", m->tool, m->version), error);
   if (status == LYNX_OK) status = put_words(bundle, now, m->against, m->n_against, "against it: ", &arena, error);
   if (status == LYNX_OK) status = put_words(bundle, now, m->lacks, m->n_lacks, "", &arena, error);
+  if (status == LYNX_OK && usual)
+    status = bundle_put_event(bundle, now, "condition", "what its file says of model and load fits no contract: the bundle's says neither",
+                              error);
   if (status == LYNX_OK) status = bundle_put_session(bundle, &session, error);
   for (size_t i = 0; i < m->n_requests && status == LYNX_OK; i++) status = put_request(bundle, m, i, from, error);
   if (status == LYNX_OK) status = bundle_seal(bundle, BUNDLE_COMPLETE, "imported", ret_root, error);

@@ -8,7 +8,8 @@
 #include "result/result_private.h"
 #include "stats/quantile.h"
 
-enum { FIGURES_MAX = 4096, TEXTS_MAX = 1000 };
+enum { FIGURES_MAX = 4096, TEXTS_MAX = 1000, TEXT_BYTES = 400, STATISTICS_MAX = 16 };
+#define TIME_MAX_S 1e8 /* three years: what a bundle's rows can hold, with room */
 
 /* --- what readers call --- */
 
@@ -17,10 +18,15 @@ static bool is_full(size_t n) {
   return (n & (n - 1)) == 0;
 }
 
+const char *import_words(struct imported *imported, const char *text) {
+  char safe[TEXT_BYTES];
+  return text != NULL ? arena_copy(&imported->arena, text_sanitise(safe, sizeof safe, text, strlen(text))) : "";
+}
+
 static void append(struct imported *m, const char ***list, size_t *n, const char *text) {
   if (*n == TEXTS_MAX) return; /* who reads that many reads no more */
   if (is_full(*n)) *list = xgrow((void *)*list, *n > 0 ? 2 * *n : 1, sizeof **list);
-  (*list)[(*n)++] = arena_copy(&m->arena, text);
+  (*list)[(*n)++] = import_words(m, text);
 }
 
 void import_lacks(struct imported *imported, const char *text) {
@@ -35,7 +41,7 @@ void import_figure_add(struct imported *imported, const char *name, const char *
   if (!isfinite(stated) || imported->n_figures == FIGURES_MAX) return;
   size_t n = imported->n_figures++;
   if (is_full(n)) imported->figures = xgrow(imported->figures, n > 0 ? 2 * n : 1, sizeof *imported->figures);
-  imported->figures[n] = (struct import_figure){arena_copy(&imported->arena, name), formula, unit, stated, NAN};
+  imported->figures[n] = (struct import_figure){import_words(imported, name), formula, unit, stated, NAN};
 }
 
 double import_figure_stated(const struct imported *imported, const char *name) {
@@ -45,9 +51,11 @@ double import_figure_stated(const struct imported *imported, const char *name) {
 }
 
 void import_agree(struct imported *imported, const char *what, double stated, const char *from, double derived, double tolerance) {
+  char text[TEXT_BYTES];
   double greater = fmax(fabs(stated), fabs(derived));
   if (isnan(stated) || isnan(derived) || fabs(stated - derived) <= tolerance * greater) return;
-  import_against(imported, arena_printf(&imported->arena, "%s is stated as %.7g, and %s gives %.7g", what, stated, from, derived));
+  (void)snprintf(text, sizeof text, "%.160s is stated as %.7g, and %.160s gives %.7g", what, stated, from, derived);
+  import_against(imported, text);
 }
 
 enum lynx_status import_each_line(const struct import_file *file, import_line *visit, void *context, struct lynx_error *error) {
@@ -62,19 +70,47 @@ enum lynx_status import_each_line(const struct import_file *file, import_line *v
   return status;
 }
 
-bool import_request_add(struct imported *imported, const struct import_request *request) {
-  if (imported->n_requests == IMPORT_REQUESTS_MAX) return false;
+bool import_tokens(double value, int64_t *ret) {
+  *ret = -1;
+  if (isnan(value)) return true;
+  if (!(value >= 0) || value > INT32_MAX || value > floor(value)) return false;
+  *ret = (int64_t)value;
+  return true;
+}
+
+enum lynx_status import_request_add(struct imported *imported, const struct import_request *request, struct lynx_error *error) {
+  const struct import_request *r = request;
+  if (imported->n_requests == IMPORT_REQUESTS_MAX) return lynx_fail(error, LYNX_LIMIT, "more than %d requests", IMPORT_REQUESTS_MAX);
+  if (!isfinite(r->start_s) || !isfinite(r->end_s) || r->end_s < r->start_s)
+    return lynx_fail(error, LYNX_INPUT, "request %zu has no start, no end, or ends before it begins", imported->n_requests);
+  if (imported->n_requests > 0 &&
+      !(fabs(r->end_s - imported->requests[0].start_s) < TIME_MAX_S && fabs(r->start_s - imported->requests[0].start_s) < TIME_MAX_S))
+    return lynx_fail(error, LYNX_INPUT, "request %zu is years away from the first", imported->n_requests);
+  if (r->end_s - r->start_s > TIME_MAX_S) return lynx_fail(error, LYNX_INPUT, "request %zu takes years", imported->n_requests);
   if (imported->n_requests == imported->room_requests) {
     imported->room_requests = imported->room_requests == 0 ? 256 : 2 * imported->room_requests;
     imported->requests = xgrow(imported->requests, imported->room_requests, sizeof *imported->requests);
   }
-  imported->requests[imported->n_requests] = *request;
-  imported->requests[imported->n_requests++].reason = request->reason != NULL ? arena_copy(&imported->arena, request->reason) : "";
-  return true;
+  struct import_request *copy = &imported->requests[imported->n_requests++];
+  *copy = *r;
+  copy->reason = import_words(imported, r->reason);
+  /* A token before the request or after its end: no time of a token is then believed, and it is told. */
+  bool outside = copy->first_token_s < r->start_s || copy->first_token_s > r->end_s || copy->last_token_s > r->end_s ||
+                 copy->last_token_s < copy->first_token_s;
+  if (outside) copy->first_token_s = copy->last_token_s = NAN;
+  imported->n_outside += outside;
+  return LYNX_OK;
+}
+
+void import_gap_add(struct imported *imported, double gap_s) {
+  if (is_full(imported->n_gaps))
+    imported->gaps_s = xgrow(imported->gaps_s, imported->n_gaps > 0 ? 2 * imported->n_gaps : 1, sizeof *imported->gaps_s);
+  imported->gaps_s[imported->n_gaps++] = gap_s;
 }
 
 void import_release(struct imported *imported) {
   free(imported->requests);
+  free(imported->gaps_s);
   free(imported->figures);
   free((void *)imported->lacks);
   free((void *)imported->against);
@@ -98,18 +134,27 @@ static double value_of(const char *formula, const struct import_request *r) {
   return NAN;
 }
 
-/* What the end of a figure's name asks of its sorted values. */
-static double statistic(const char *name, const struct values *v) {
+/* The statistic that a figure's name ends in, as a place from 0 (the least) to 1; NaN: the mean, or none. */
+static double place_of(const char *name, bool *ret_mean) {
   const char *end = strrchr(name, ' ');
-  if (end == NULL || v->n == 0) return NAN;
-  double p = strcmp(end, " median") == 0 ? 0.5 : end[1] == 'p' ? strtod(end + 2, NULL) / 100 : NAN;
-  if (strcmp(end, " mean") == 0) return quantile_plain_mean(v->at, v->n);
-  if (strcmp(end, " min") == 0) return v->at[0];
-  if (strcmp(end, " max") == 0) return v->at[v->n - 1];
-  if (!(p >= 0) || p > 1 || v->n < 20) return NAN; /* of few values tools' ranks differ by more than anything here */
-  double at = p * (double)(v->n - 1);              /* linear between ranks, as numpy does: percentile.numpy.1 */
-  size_t low = (size_t)at;
-  return low + 1 < v->n ? v->at[low] + (at - (double)low) * (v->at[low + 1] - v->at[low]) : v->at[v->n - 1];
+  *ret_mean = end != NULL && strcmp(end, " mean") == 0;
+  if (end == NULL || *ret_mean) return NAN;
+  if (strcmp(end, " min") == 0) return 0;
+  if (strcmp(end, " max") == 0) return 1;
+  if (strcmp(end, " median") == 0) return 0.5;
+  double p = NAN;
+  return end[1] == 'p' && number_double(end + 2, strlen(end + 2), &p) && p >= 0 && p <= 100 ? p / 100 : NAN;
+}
+
+/* Tools take a quantile by different ranks: what lies between the ranks that any of them takes is as good as the linear one. */
+static double quantile_like(const struct values *v, double p, double stated) {
+  size_t last = v->n - 1;
+  double at = p * (double)last, above = p * (double)v->n;
+  size_t low = (size_t)floor(fmin(at, fmax(above - 1, 0))), high = (size_t)fmin(ceil(fmax(at, above)), (double)last);
+  double slack = 1e-3 * fabs(stated);
+  if (stated >= v->at[low] - slack && stated <= v->at[high] + slack) return stated;
+  size_t i = (size_t)at;
+  return i < last ? v->at[i] + (at - (double)i) * (v->at[i + 1] - v->at[i]) : v->at[last];
 }
 
 static double scale_of(const char *unit) {
@@ -117,7 +162,7 @@ static double scale_of(const char *unit) {
 }
 
 struct totals {
-  double from_s, to_s, n_ok, n_failed, prompt_tokens, output_tokens;
+  double from_s, to_s, n_ok, n_failed, prompt_tokens, output_tokens, in_flight_s, longest_s;
 };
 
 static struct totals total(const struct imported *imported) {
@@ -128,6 +173,8 @@ static struct totals total(const struct imported *imported) {
     t.to_s = fmax(t.to_s, r->end_s);
     t.n_ok += r->ok;
     t.n_failed += !r->ok;
+    t.in_flight_s += r->end_s - r->start_s;
+    t.longest_s = fmax(t.longest_s, r->end_s - r->start_s);
     t.prompt_tokens += r->ok && r->prompt_tokens > 0 ? (double)r->prompt_tokens : 0;
     t.output_tokens += r->ok && r->output_tokens > 0 ? (double)r->output_tokens : 0;
   }
@@ -140,6 +187,7 @@ static double rate_of(const char *name, const struct totals *t, double seconds) 
   if (strcmp(name, "requests per second") == 0) return t->n_ok / seconds;
   if (strcmp(name, "output tokens per second") == 0 && t->output_tokens > 0) return t->output_tokens / seconds;
   if (strcmp(name, "input tokens per second") == 0 && t->prompt_tokens > 0) return t->prompt_tokens / seconds;
+  if (strcmp(name, "tokens per second") == 0 && t->prompt_tokens > 0) return (t->prompt_tokens + t->output_tokens) / seconds;
   return NAN;
 }
 
@@ -151,28 +199,87 @@ static double count_of(const char *name, const struct totals *t) {
   return NAN;
 }
 
-void import_recompute(struct imported *imported) {
-  const struct totals t = total(imported);
-  double seconds = imported->seconds > 0 ? imported->seconds : t.to_s - t.from_s;
+/* The most of its requests that were in flight at one time. */
+static double peak_in_flight(const struct imported *m) {
+  struct values starts = {0}, ends = {0};
+  size_t peak = 0;
+  for (size_t i = 0; i < m->n_requests; i++) values_add(&starts, m->requests[i].start_s), values_add(&ends, m->requests[i].end_s);
+  quantile_sort(starts.at, starts.n);
+  quantile_sort(ends.at, ends.n);
+  for (size_t i = 0, over = 0; i < starts.n; i++) {
+    while (over < ends.n && ends.at[over] <= starts.at[i]) over++;
+    peak = i + 1 - over > peak ? i + 1 - over : peak;
+  }
+  values_release(&starts);
+  values_release(&ends);
+  return (double)peak;
+}
+
+/* The time that a tool says it measured must have room for what it measured in it. */
+static void check_duration(struct imported *m, const struct totals *t) {
+  double span = m->starts_unknown ? t->longest_s : t->to_s - t->from_s, room = m->seconds > 0 ? m->seconds : span;
+  if (m->seconds > 0 && m->seconds < 0.98 * span)
+    import_agree(m, "the time that was measured, in seconds,", m->seconds,
+                 m->starts_unknown ? "its longest request" : "the first send to the last end", span, 0);
+  double peak = m->concurrency > 0 && !m->starts_unknown ? peak_in_flight(m) : 0;
+  if (peak > 1.1 * (double)m->concurrency + 1) /* the next may be sent before the last one's end is written down */
+    import_agree(m, "the most requests at once", (double)m->concurrency, "the count of those that overlap", peak, 0);
+  else if (m->concurrency > 0 && room > 0 && t->in_flight_s / room > 1.02 * (double)m->concurrency)
+    import_agree(m, "the most requests at once", (double)m->concurrency, "the time that its requests were in flight, over the whole,",
+                 t->in_flight_s / room, 0);
+}
+
+static void recompute(struct imported *m) {
+  const struct totals t = total(m);
+  double seconds = m->seconds > 0 ? m->seconds : t.to_s - t.from_s;
   struct values v = {0};
   const char *formula = "";
-  if (imported->n_requests == 0) return;
-  for (size_t i = 0; i < imported->n_figures; i++) {
-    struct import_figure *f = &imported->figures[i];
+  if (m->n_requests == 0) return;
+  check_duration(m, &t);
+  for (size_t i = 0; i < m->n_figures; i++) {
+    struct import_figure *f = &m->figures[i];
+    bool counts = strstr(f->formula, ".count.") != NULL, mean;
+    double p = place_of(f->name, &mean), rate = rate_of(f->name, &t, seconds), count = count_of(f->name, &t), scale = scale_of(f->unit);
     if (strcmp(formula, f->formula) != 0) { /* figures of one formula follow one another */
       formula = f->formula;
       v.n = 0;
-      for (size_t k = 0; k < imported->n_requests; k++) {
-        double value = value_of(formula, &imported->requests[k]);
+      for (size_t k = 0; k < m->n_requests; k++) {
+        double value = value_of(formula, &m->requests[k]);
         if (isfinite(value)) values_add(&v, value);
       }
+      for (size_t k = 0; strcmp(formula, "vllm.itl.1") == 0 && k < m->n_gaps; k++) values_add(&v, m->gaps_s[k]);
       quantile_sort(v.at, v.n);
     }
-    double rate = rate_of(f->name, &t, seconds), count = count_of(f->name, &t);
-    f->recomputed = !isnan(rate) ? rate : !isnan(count) ? count : statistic(f->name, &v) * scale_of(f->unit);
-    import_agree(imported, arena_printf(&imported->arena, "'%s'", f->name), f->stated, "its own requests", f->recomputed, 0.02);
+    if (!isnan(rate) || !isnan(count)) f->recomputed = !isnan(rate) ? rate : count;
+    else if (mean && v.n > 0) f->recomputed = quantile_plain_mean(v.at, v.n) * scale;
+    else if (!isnan(p) && v.n > 0) f->recomputed = quantile_like(&v, p, f->stated / scale) * scale;
+    import_agree(m, arena_printf(&m->arena, "'%s'", f->name), f->stated, "its own requests", f->recomputed, counts ? 0 : 0.02);
   }
   values_release(&v);
+}
+
+/* --- figures against one another --- */
+
+/* Quantiles of the same values do not fall, and the mean lies between the least and the greatest. */
+static void check_pair(struct imported *m, const struct import_figure *a, const struct import_figure *b) {
+  bool mean_a, mean_b;
+  double p = place_of(a->name, &mean_a), q = place_of(b->name, &mean_b), slack = 1e-6 * fmax(fabs(a->stated), fabs(b->stated));
+  bool less = (p < q || (p <= 0 && mean_b) || (mean_a && q >= 1)) && a->stated > b->stated + slack,
+       more = (q < p || (q <= 0 && mean_a) || (mean_b && p >= 1)) && b->stated > a->stated + slack;
+  if (less) import_against(m, arena_printf(&m->arena, "'%s' is more than '%s' of the same requests", a->name, b->name));
+  if (more) import_against(m, arena_printf(&m->arena, "'%s' is more than '%s' of the same requests", b->name, a->name));
+}
+
+static bool same_values(const struct import_figure *a, const struct import_figure *b) {
+  const char *x = strrchr(a->name, ' '), *y = strrchr(b->name, ' ');
+  return x != NULL && y != NULL && x - a->name == y - b->name && strncmp(a->name, b->name, (size_t)(x - a->name)) == 0 &&
+         strcmp(a->unit, b->unit) == 0 && strcmp(a->formula, b->formula) == 0;
+}
+
+static void check_order(struct imported *m) {
+  for (size_t i = 0; i < m->n_figures; i++)
+    for (size_t k = i + 1; k < m->n_figures && k < i + STATISTICS_MAX && same_values(&m->figures[i], &m->figures[k]); k++)
+      check_pair(m, &m->figures[i], &m->figures[k]);
 }
 
 /* --- choosing the reader --- */
@@ -193,6 +300,25 @@ static const struct importer *find_importer(const struct import_file *file, cons
   return NULL;
 }
 
+static void name_files(struct imported *m, const struct import_file *files, size_t n) {
+  m->files = arena_alloc(&m->arena, n, sizeof *m->files);
+  for (m->n_files = 0; m->n_files < n; m->n_files++) {
+    const char *slash = strrchr(files[m->n_files].path, '/');
+    m->files[m->n_files].name = import_words(m, slash != NULL ? slash + 1 : files[m->n_files].path);
+    m->files[m->n_files].digest = arena_copy(&m->arena, files[m->n_files].digest);
+  }
+}
+
+/* What no contract and no row could hold is not what a tool writes. */
+static enum lynx_status check_bounds(const struct imported *m, struct lynx_error *error) {
+  if (m->n_figures == 0 && m->n_requests == 0) return lynx_fail(error, LYNX_INPUT, "no figure and no request of %s is in it", m->reader);
+  if (!(m->seconds >= 0) || m->seconds > TIME_MAX_S) return lynx_fail(error, LYNX_INPUT, "a measurement of %.3g s", m->seconds);
+  if (!(m->rate_per_s >= 0) || m->rate_per_s > 1e7) return lynx_fail(error, LYNX_INPUT, "a rate of %.3g requests/s", m->rate_per_s);
+  if (m->concurrency < 0 || m->concurrency > 10000000)
+    return lynx_fail(error, LYNX_INPUT, "%lld requests at once", (long long)m->concurrency);
+  return LYNX_OK;
+}
+
 enum lynx_status import_read(const struct import_file *files, size_t n, const char *name, size_t part, struct imported *ret,
                              struct lynx_error *error) {
   *ret = (struct imported){.part = part, .reader = "", .tool = "", .version = "", .model = "", .endpoint = "", .begun = ""};
@@ -202,22 +328,20 @@ enum lynx_status import_read(const struct import_file *files, size_t n, const ch
   for (size_t i = 0; i < n; i++)
     if (!importer->recognise(&files[i])) {
       lynx_error_at(error, files[i].path, 0, NULL);
-      return lynx_fail(error, LYNX_INPUT, "not a file of %s; accepted beside %s: %s", importer->name, files[0].path, importer->files);
+      return lynx_fail(error, LYNX_INPUT, "not a file of %s; accepted: %s", importer->name, importer->files);
     }
   ret->reader = importer->name;
-  ret->files = arena_alloc(&ret->arena, n, sizeof *ret->files);
-  for (ret->n_files = 0; ret->n_files < n; ret->n_files++) {
-    const struct import_file *file = &files[ret->n_files];
-    const char *slash = strrchr(file->path, '/');
-    ret->files[ret->n_files].name = arena_copy(&ret->arena, slash != NULL ? slash + 1 : file->path);
-    ret->files[ret->n_files].digest = arena_copy(&ret->arena, file->digest);
-  }
+  name_files(ret, files, n);
   enum lynx_status status = importer->read(files, n, ret, error);
+  if (status == LYNX_OK) status = check_bounds(ret, error);
   if (status != LYNX_OK) {
     import_release(ret);
     return status;
   }
-  import_recompute(ret);
+  check_order(ret);
+  recompute(ret);
+  if (ret->n_outside > 0)
+    import_against(ret, arena_printf(&ret->arena, "%zu of its requests have a token before they begin, or after they end", ret->n_outside));
   import_lacks(ret, "the executor was not captured: what stack this was measured on is not known");
   import_lacks(ret, "no contract was agreed beforehand: the one in the bundle says what the tool's file says");
   if (ret->n_requests == 0) import_lacks(ret, "it holds no requests: none of its figures can be recomputed");

@@ -8,7 +8,6 @@
  * Result   a bundle with every row there is, the stated figures with the ids of the tool's own formulas, and a condition for everything
  *          that an import lacks: no claim can be made from it, and each reason is told
  * Errors   INPUT: no file of a known tool, or one that is not what its tool writes; LIMIT: more than is accepted; error is never NULL
- *          accepted
  * Memory   everything lives in its arena */
 #ifndef RESULT_IMPORT_RESULT_H
 #define RESULT_IMPORT_RESULT_H
@@ -51,6 +50,9 @@ struct imported {
   size_t n_figures;
   struct import_request *requests;
   size_t n_requests, room_requests;
+  bool starts_unknown; /* each request's times are from its own start */
+  double *gaps_s;      /* between tokens, of all requests */
+  size_t n_gaps, n_outside;
   struct import_source {
     const char *name, *digest;
   } * files;
@@ -80,6 +82,8 @@ void import_release(struct imported *imported);
 
 /* --- for readers --- */
 
+/* A file's own words: made safe to show, and not too long. */
+const char *import_words(struct imported *imported, const char *text);
 void import_figure_add(struct imported *imported, const char *name, const char *formula, const char *unit, double stated);
 /* NaN: the tool did not state it. */
 double import_figure_stated(const struct imported *imported, const char *name);
@@ -91,9 +95,11 @@ void import_agree(struct imported *imported, const char *what, double stated, co
 typedef enum lynx_status import_line(void *context, const char *line, size_t length, struct lynx_error *error);
 enum lynx_status import_each_line(const struct import_file *file, import_line *visit, void *context,
                                   struct lynx_error *error) LYNX_MUST_CHECK;
-bool import_request_add(struct imported *imported, const struct import_request *request); /* false: too many */
-/* Holds every figure with a known formula against the requests; a figure's name ends in its statistic (" mean", " p99"), throughputs and
- * counts have the names that import.c knows. */
-void import_recompute(struct imported *imported);
+/* NaN: not said. False: no number of tokens. */
+bool import_tokens(double value, int64_t *ret);
+/* INPUT: times that no request has; LIMIT: too many. A token before its request or after its end loses its time, and is told. */
+enum lynx_status import_request_add(struct imported *imported, const struct import_request *request,
+                                    struct lynx_error *error) LYNX_MUST_CHECK;
+void import_gap_add(struct imported *imported, double gap_s);
 
 #endif

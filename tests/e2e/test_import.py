@@ -1,5 +1,7 @@
 """What other tools measured: read, recomputed where it holds requests, held against itself. The three tampers that MLPerf's own checker passes
 are found; the bundles say what they lack and support no claim."""
+import re
+
 from lynx import *
 
 DATA = f"{SOURCE}/tests/recorded/imports"
@@ -56,8 +58,38 @@ with folder() as d:
     tampered(lambda t: t.replace("24593.8", "99999.0"), lambda t: t.replace("24593.77", "99999.00"), "'tokens per second' is stated as 99999", "the number of tokens a sample has")
     tampered(same, lambda t: t.replace("24593.77", "99999.00"), "'Completed tokens per second' in the summary is stated as 99999")
     tampered(lambda t: t.replace('"key": "result_completed_samples_per_sec", "value": 81.6768', '"key": "result_completed_samples_per_sec", "value": 181.6768'), lambda t: t.replace(": 81.68", ": 181.68"), "'samples per second' is 181.6")
-    tampered(lambda t: t.replace("136069232834", "36069232834"), lambda t: t.replace("136069232834", "36069232834"), "is less than a lower quantile")
+    tampered(lambda t: t.replace("136069232834", "36069232834"), lambda t: t.replace("136069232834", "36069232834"), "'latency p97' is more than 'latency p99'")
     tampered(lambda t: t.replace('"effective_min_duration_ms", "value": 600000', '"effective_min_duration_ms", "value": 6000000'), same, "the least duration is said to be met")
+    def value(key, new):
+        return lambda t: re.sub(r'("key": "%s", "value": )[^,]+(, "time_ms")' % re.escape(key), lambda m: m.group(1) + new + m.group(2), t)
+
+    def word(key, new):
+        return lambda t: re.sub(r"(?m)^(\s*%s\s*: ).*$" % re.escape(key), lambda m: m.group(1) + new, t)
+
+    def both(*edits):
+        def edit(t):
+            for e in edits:
+                t = e(t)
+            return t
+        return edit
+
+    tampered(value("result_min_duration_met", "false"), same, "'Min duration satisfied' is not", "the two files differ in 'Min duration satisfied'")
+    tampered(same, word("Early stopping satisfied", "NO"), "'Early stopping satisfied' is not")
+    tampered(both(value("result_completed_samples_per_sec", "96"), value("result_completed_tokens_per_second", "28906")), both(word("Completed samples per second", "96"), word("Completed tokens per second", "28906")), "96 samples/s are said to be completed, and 83.9")
+    tampered(both(value("result_completed_tokens_per_second", "29020.6"), value("result_token_throughput_with_loadgen_overhead", "29810.8")), word("Completed tokens per second", "29020.6"), "the number of tokens a sample has")
+    tampered(value("result_max_latency_ns", "9165057127340"), word("Max latency (ns)", "9165057127340"), "the longest latency is 9165")
+    tampered(lambda t: t + [x for x in t.splitlines() if '"result_validity"' in x][0].replace('"VALID"', '"INVALID"') + "\n", same, "'result_validity' twice")
+    tampered(same, word("Scenario", "Offline"), "the summary is of Offline")
+    tampered(same, word("95.00 percentile latency (ns)", "1"), "'95.00 percentile latency (ns)' in the summary")
+    tampered(value("num_errors", "7"), same, "num_errors is 7")
+    tampered(same, lambda t: t.replace("No errors encountered during test.", "3 ERRORS encountered. See detailed log."), "the summary says that errors were encountered")
+    tampered(value("requested_server_ttft_latency", "1000000"), same, "the time to first token at p99")
+    with open(f"{d}/mlperf_log_summary.txt", "w", newline="\r\n") as f:
+        f.write(summary)
+    check_equal(imported(d, MLPERF[0], f"{d}/mlperf_log_summary.txt")[0]["against"], [], "lines that end as on Windows")
+    with open(f"{d}/mlperf_log_detail.txt", "w") as f:
+        f.write("".join(x + "\n" for x in detail.splitlines() if "generated_query" not in x and "logger_swap" not in x))
+    check(any("cannot be held against its clock" in x for x in imported(d, f"{d}/mlperf_log_detail.txt", MLPERF[1])[0]["lacks"]), "what a check lacks is told")
     r = lynx("import", MLPERF[0], MLPERF[0], "--out", f"{d}/twice.lynx")
     check_equal(r.returncode, 2, "the same kind twice")
     check_in("a second file of the same kind", r.stderr, "the same kind twice")
@@ -83,6 +115,14 @@ with folder() as d:
     found, _ = imported(d, f"{d}/edited.json", code=1)
     check_in("'time to first token mean' is stated as 2.46", found["against"][0], "an edited mean is found")
 
+    for edit, words in ((lambda b: b.update(duration=b["duration"] / 2), "the time that was measured"), (lambda b: b["metrics"]["request_totals"].update(errored=5), "request_totals.errored"),
+                        (lambda b: b["metrics"]["output_tokens_per_second"]["successful"].update(mean=9999), "output tokens per second"), (lambda b: b["metrics"]["request_latency"]["successful"]["percentiles"].update(p99=1e-6), "is more than 'request latency p99'")):
+        data = json.load(open(f"{DATA}/guidellm-benchmarks.json"))
+        edit(data["benchmarks"][0])
+        with open(f"{d}/edited.json", "w") as f:
+            json.dump(data, f)
+        found, _ = imported(d, f"{d}/edited.json", code=1)
+        check(any(words in x for x in found["against"]), f"{words}: {found['against']}")
     # --- vllm bench serve: a published file; and one with its requests ---
     found, _ = imported(d, f"{DATA}/vllm-glm5.json")
     check_equal((found["against"], figure(found, "output tokens per second")["stated"] > 403), ([], True), "published")
@@ -104,6 +144,27 @@ with folder() as d:
     check_equal([f["figure"] for f in found["figures"] if f["recomputed"] is None], [], "every figure of a detailed file is recomputed")
     check_equal(show(bundle)["precisions"][0]["requests"]["ok"], n, "its requests")
 
+    for more, words in (({"duration": 0.4, "request_throughput": 100.0, "output_throughput": 1000.0}, "the time that was measured"), ({"max_concurrency": 1, "start_times": [0.0] * n}, "the most requests at once"), ({"mean_itl_ms": 0.5}, "'inter-token latency mean'"),
+                        ({"total_token_throughput": 1e6}, "total_token_throughput"), ({"p99_ttft_ms": 1.0, "median_ttft_ms": 29.5}, "is more than 'time to first token p99'")):
+        with open(f"{d}/edited.json", "w") as f:
+            json.dump({**detailed, **more}, f)
+        found, _ = imported(d, f"{d}/edited.json", code=1)
+        check(any(words in x for x in found["against"]), f"{words}: {found['against']}")
+    for more, words in (({"output_lens": [1e300] * n}, "no number of tokens"), ({"itls": gaps[:3]}, "itls has 3 items"), ({"duration": 1e300}, "a measurement of"), ({"max_concurrency": 2**62}, "requests at once"), ({"ttfts": [1e20] * n}, "takes years")):
+        with open(f"{d}/edited.json", "w") as f:
+            json.dump({**detailed, **more}, f)
+        r = lynx("import", f"{d}/edited.json", "--out", f"{d}/edited.lynx")
+        check_equal((r.returncode, os.path.exists(f"{d}/edited.lynx")), (2, False), f"{words}: {r.stderr}")
+        check_in(words, r.stderr, words)
+    # Words of the file are words: no structure, no escapes, and not too many.
+    for bad in ("a\u0081b", "\u0001\u001b[2J", "x" * 5_000_000, '"}\nlynxbench: 2'):
+        with open(f"{d}/words.json", "w") as f:
+            json.dump({**detailed, "backend": bad, "model_id": bad, "date": bad}, f)
+        out = f"{d}/{len(os.listdir(d))}.lynx"
+        r = lynx("import", f"{d}/words.json", "--out", out)
+        check_equal(r.returncode, 0, f"{bad[:20]!r}: {r.stderr}")
+        shown = r.stdout + lynx("show", out).stdout
+        check("\x1b" not in shown and len(shown) < 20000, f"{bad[:20]!r}: {shown[:200]!r}")
     # --- AIPerf, by its documented form ---
     summary = {"schema_version": "1.4", "aiperf_version": "0.13.0", "input_config": {"endpoint": {"model_names": ["m"]}, "loadgen": {"concurrency": 2}}, "was_cancelled": False, "benchmark_duration": {"unit": "sec", "avg": 2.0}, "request_count": {"unit": "requests", "avg": 40.0},
                "request_throughput": {"unit": "requests/sec", "avg": 20.0}, "time_to_first_token": {"unit": "ms", "avg": 10.0, "p50": 10.0}, "request_latency": {"unit": "ms", "avg": 55.0}, "inter_token_latency": {"unit": "ms", "avg": 5.0}}
@@ -134,8 +195,11 @@ with folder() as d:
     found, _ = imported(d, f"{d}/bench.json", code=1)
     check_in("the mean of its samples", found["against"][0], "a mean that its samples do not give")
 
+    with open(f"{d}/bench.jsonl", "w") as f:
+        f.write((json.dumps(row) + "\n") * 1001)
+    check_in("more than 1000 tests", lynx("import", f"{d}/bench.jsonl", "--out", f"{d}/no.lynx").stderr, "a bound")
     # --- what is none ---
-    for text, words in (("{}", "no file of a tool that is known"), ("", "no file of a tool that is known"), (':::MLLOG {"key"', "not JSON"), ('{"load_summary": 1, "successes"', "not JSON"), (":::MLLOG {}", "without key and value")):
+    for text, words in (("{}", "no file of a tool that is known"), ("", "no file of a tool that is known"), (':::MLLOG {"key"', "not JSON"), ('{"load_summary": 1, "successes"', "not JSON"), (":::MLLOG {}", "without key and value"), ('["avg_ts","n_prompt"]', "without avg_ts"), ('{"load_summary":1,"successes":[]}', "no figure and no request"), ("{}\0", "a byte 0")):
         with open(f"{d}/bad", "w") as f:
             f.write(text)
         r = lynx("import", f"{d}/bad", "--out", f"{d}/bad.lynx")

@@ -160,7 +160,8 @@ static size_t plan_of(double sd, size_t n_a, const struct plan_aim *aim) {
     size_t n_a, n;
     double margin, power;
   } known[STEPS];
-  int step = (int)floor(100 * log(sd)) + STEPS - 100;
+  if (!(sd > 0) || isinf(sd)) return compare_plan(sd, n_a, DECIDED_MOST, aim);
+  int step = (int)ceil(100 * log(sd)) + STEPS - 100;
   if (step < 0 || step >= STEPS) return compare_plan(sd, n_a, DECIDED_MOST, aim);
   bool same = known[step].n_a == n_a && fabs(known[step].margin - aim->margin) + fabs(known[step].power - aim->power) <= 0;
   if (!same) known[step].n = compare_plan(exp((step - STEPS + 100) / 100.0), n_a, DECIDED_MOST, aim);

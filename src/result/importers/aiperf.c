@@ -14,14 +14,22 @@ static bool recognise(const struct import_file *file) {
   return is_requests(file) || (strstr(file->text, "\"request_throughput\"") != NULL && strstr(file->text, "\"request_latency\"") != NULL);
 }
 
+/* How many milliseconds one of its unit is. */
+static double in_ms(const json_t *metric) {
+  static const struct {
+    const char *unit;
+    double ms;
+  } units[] = {{"ns", 1e-6}, {"us", 1e-3}, {"ms", 1}, {"s", 1e3}, {"sec", 1e3}, {"seconds", 1e3}};
+  const char *unit = json_get_text(metric, "unit", "ms");
+  for (size_t i = 0; i < LYNX_COUNT(units); i++)
+    if (strcmp(unit, units[i].unit) == 0) return units[i].ms;
+  return NAN; /* a unit that is not known is no figure */
+}
+
 static void take_metric(const json_t *root, struct imported *m, const char *key, const char *name, const char *formula) {
   static const char *const kinds[] = {"avg", "min", "p50", "p90", "p95", "p99", "max"};
   const json_t *metric = json_object_get(root, key);
-  const char *unit = json_get_text(metric, "unit", "ms");
-  double scale = strcmp(unit, "ns") == 0                              ? 1e-6
-                 : strcmp(unit, "us") == 0                            ? 1e-3
-                 : strcmp(unit, "s") == 0 || strcmp(unit, "sec") == 0 ? 1e3
-                                                                      : 1;
+  double scale = in_ms(metric);
   for (size_t i = 0; i < LYNX_COUNT(kinds); i++)
     import_figure_add(m, arena_printf(&m->arena, "%s %s", name, i == 0 ? "mean" : kinds[i]), formula, "ms",
                       scale * json_get_double(metric, kinds[i], NAN));
@@ -37,11 +45,9 @@ static enum lynx_status read_summary(const struct import_file *file, struct impo
   /* The model and the load stand in the configuration, whose form changes from release to release. */
   const json_t *input = json_object_get(root, "input_config"), *loadgen = json_object_get(input, "loadgen"),
                *endpoint = json_object_get(input, "endpoint");
-  m->version = arena_copy(&m->arena, json_get_text(root, "aiperf_version", ""));
-  m->begun = arena_copy(&m->arena, json_get_text(root, "start_time", ""));
-  m->model = arena_copy(&m->arena, json_string_value(json_array_get(json_object_get(endpoint, "model_names"), 0)) != NULL
-                                       ? json_string_value(json_array_get(json_object_get(endpoint, "model_names"), 0))
-                                       : "");
+  m->version = import_words(m, json_get_text(root, "aiperf_version", ""));
+  m->begun = import_words(m, json_get_text(root, "start_time", ""));
+  m->model = import_words(m, json_string_value(json_array_get(json_object_get(endpoint, "model_names"), 0)));
   m->concurrency = json_get_int(loadgen, "concurrency", 0);
   m->rate_per_s = fmax(0, json_get_double(loadgen, "request_rate", 0));
   m->poisson = strcmp(json_get_text(loadgen, "request_rate_mode", "poisson"), "poisson") == 0;
@@ -66,9 +72,7 @@ static enum lynx_status read_summary(const struct import_file *file, struct impo
 /* A metric of one request, in seconds. */
 static double metric_s(const json_t *metrics, const char *name) {
   const json_t *metric = json_object_get(metrics, name);
-  const char *unit = json_get_text(metric, "unit", "ms");
-  double value = json_get_double(metric, "value", NAN);
-  return value * (strcmp(unit, "ns") == 0 ? 1e-9 : strcmp(unit, "us") == 0 ? 1e-6 : strcmp(unit, "ms") == 0 ? 1e-3 : 1);
+  return json_get_double(metric, "value", NAN) * in_ms(metric) / 1e3;
 }
 
 static enum lynx_status take_request(const json_t *root, struct imported *m, struct lynx_error *error) {
@@ -77,18 +81,22 @@ static enum lynx_status take_request(const json_t *root, struct imported *m, str
   int64_t start = json_get_int(about, "request_start_ns", -1), end = json_get_int(about, "request_end_ns", -1);
   if (strcmp(json_get_text(about, "benchmark_phase", "profiling"), "warmup") == 0) return LYNX_OK;
   if (start < 0 || end < start) return lynx_fail(error, LYNX_INPUT, "a request without request_start_ns and request_end_ns after it");
-  double start_s = (double)start / 1e9, first = metric_s(metrics, "time_to_first_token"), whole = metric_s(metrics, "request_latency");
+  double start_s = (double)start / 1e9, whole = metric_s(metrics, "request_latency"), seconds = (double)(end - start) / 1e9;
   bool ok = failed == NULL || json_is_null(failed);
-  const struct import_request r = {
-      .start_s = start_s,
-      .first_token_s = start_s + first,
-      .last_token_s = NAN,
-      .end_s = isnan(whole) ? (double)end / 1e9 : start_s + whole,
-      .prompt_tokens = (int64_t)json_get_double(json_object_get(metrics, "input_sequence_length"), "value", -1),
-      .output_tokens = (int64_t)json_get_double(json_object_get(metrics, "output_sequence_length"), "value", -1),
-      .ok = ok,
-      .reason = ok ? "" : json_get_text(failed, "message", json_get_text(failed, "type", "an error"))};
-  return import_request_add(m, &r) ? LYNX_OK : lynx_fail(error, LYNX_LIMIT, "more than %d requests", IMPORT_REQUESTS_MAX);
+  struct import_request r = {.start_s = start_s,
+                             .first_token_s = start_s + metric_s(metrics, "time_to_first_token"),
+                             .last_token_s = NAN,
+                             .end_s = start_s + (isnan(whole) ? seconds : whole),
+                             .ok = ok,
+                             .reason = ok ? "" : json_get_text(failed, "message", json_get_text(failed, "type", "an error"))};
+  if (!import_tokens(json_get_double(json_object_get(metrics, "input_sequence_length"), "value", NAN), &r.prompt_tokens) ||
+      !import_tokens(json_get_double(json_object_get(metrics, "output_sequence_length"), "value", NAN), &r.output_tokens))
+    return lynx_fail(error, LYNX_INPUT, "input_sequence_length, output_sequence_length: no number of tokens");
+  /* The tool takes both times itself: they are of one request. */
+  if (ok && fabs(whole - seconds) > 0.05 * seconds + 0.01 && m->n_against == 0)
+    import_against(m, arena_printf(&m->arena, "request %zu: its latency is %.6g s, and it ends %.6g s after its start", m->n_requests,
+                                   whole, seconds));
+  return import_request_add(m, &r, error);
 }
 
 static enum lynx_status take_line(void *context, const char *line, size_t length, struct lynx_error *error) {

@@ -24,24 +24,30 @@ static void take_metric(const json_t *metrics, struct imported *m, const char *k
   import_figure_add(m, arena_printf(&m->arena, "%s max", name), formula, "ms", scale * json_get_double(own, "max", NAN));
 }
 
-static enum lynx_status take_requests(const json_t *requests, const char *kind, struct imported *m, struct lynx_error *error) {
-  const json_t *list = json_object_get(requests, kind);
-  for (size_t i = 0; i < json_array_size(list); i++) {
-    const json_t *one = json_array_get(list, i), *info = json_object_get(one, "info"), *times = json_object_get(info, "timings"),
-                 *outputs = json_object_get(one, "output_metrics");
-    struct import_request r = {.start_s = json_get_double(times, "request_start", NAN),
-                               .first_token_s = json_get_double(times, "first_token_iteration", NAN),
-                               .last_token_s = json_get_double(times, "last_token_iteration", NAN),
-                               .end_s = json_get_double(times, "request_end", NAN),
-                               .prompt_tokens = json_get_int(json_object_get(one, "input_metrics"), "total_tokens", -1),
-                               .output_tokens = json_get_int(outputs, "total_tokens", -1),
-                               .ok = strcmp(kind, "successful") == 0,
-                               .reason = strcmp(kind, "successful") == 0 ? "" : json_get_text(info, "error", kind)};
-    if (!r.ok && (isnan(r.start_s) || isnan(r.end_s))) continue; /* it was never sent, or never ended */
-    if (!(r.end_s >= r.start_s)) return lynx_fail(error, LYNX_INPUT, "request %zu of requests.%s ends before it begins", i, kind);
-    if (!import_request_add(m, &r)) return lynx_fail(error, LYNX_LIMIT, "more than %d requests", IMPORT_REQUESTS_MAX);
-  }
-  return LYNX_OK;
+static enum lynx_status take_request(const json_t *one, const char *kind, struct imported *m, struct lynx_error *error) {
+  const json_t *info = json_object_get(one, "info"), *times = json_object_get(info, "timings");
+  bool ok = strcmp(kind, "successful") == 0;
+  struct import_request r = {.start_s = json_get_double(times, "request_start", NAN),
+                             .first_token_s = json_get_double(times, "first_token_iteration", NAN),
+                             .last_token_s = json_get_double(times, "last_token_iteration", NAN),
+                             .end_s = json_get_double(times, "request_end", NAN),
+                             .ok = ok,
+                             .reason = ok ? "" : json_get_text(info, "error", kind)};
+  if (!import_tokens(json_get_double(json_object_get(one, "input_metrics"), "total_tokens", NAN), &r.prompt_tokens) ||
+      !import_tokens(json_get_double(json_object_get(one, "output_metrics"), "total_tokens", NAN), &r.output_tokens))
+    return lynx_fail(error, LYNX_INPUT, "total_tokens: no number of tokens");
+  if (!ok && (isnan(r.start_s) || isnan(r.end_s))) return LYNX_OK; /* it was never sent, or never ended */
+  return import_request_add(m, &r, error);
+}
+
+/* A list may be a sample of its requests, where the configuration says so. */
+static enum lynx_status take_requests(const json_t *one, const char *kind, bool sampled, struct imported *m, struct lynx_error *error) {
+  const json_t *list = json_object_get(json_object_get(one, "requests"), kind);
+  double total = json_get_double(json_object_get(json_object_get(one, "metrics"), "request_totals"), kind, NAN);
+  enum lynx_status status = LYNX_OK;
+  if (!sampled) import_agree(m, arena_printf(&m->arena, "request_totals.%s", kind), total, "its list", (double)json_array_size(list), 0);
+  for (size_t i = 0; i < json_array_size(list) && status == LYNX_OK; i++) status = take_request(json_array_get(list, i), kind, m, error);
+  return status;
 }
 
 static enum lynx_status take_benchmark(const json_t *one, struct imported *m, struct lynx_error *error) {
@@ -53,17 +59,20 @@ static enum lynx_status take_benchmark(const json_t *one, struct imported *m, st
   m->rate_per_s = fmax(0, json_get_double(strategy, "rate", 0));
   m->poisson = strcmp(type, "poisson") == 0;
   m->seconds = fmax(0, json_get_double(one, "duration", 0));
-  import_figure_add(m, "requests that went well", "guidellm.count.1", "1",
-                    json_get_double(json_object_get(metrics, "request_totals"), "successful", NAN));
+  bool sampled = json_is_integer(json_object_get(config, "sample_size"));
+  if (sampled) import_lacks(m, "it holds a sample of its requests (sample_size)");
   import_figure_add(m, "requests per second", "guidellm.throughput.1", "1/s",
                     json_get_double(well(metrics, "requests_per_second"), "mean", NAN));
+  import_figure_add(m, "output tokens per second", "guidellm.throughput.1", "1/s",
+                    json_get_double(well(metrics, "output_tokens_per_second"), "mean", NAN));
+  import_figure_add(m, "tokens per second", "guidellm.throughput.1", "1/s",
+                    json_get_double(well(metrics, "tokens_per_second"), "mean", NAN));
   take_metric(metrics, m, "time_to_first_token_ms", 1, "time to first token", "vllm.ttft.1");
   take_metric(metrics, m, "time_per_output_token_ms", 1, "time per output token", "guidellm.tpot.1");
   take_metric(metrics, m, "inter_token_latency_ms", 1, "inter-token latency", "guidellm.itl.1");
   take_metric(metrics, m, "request_latency", 1e3, "request latency", "vllm.e2el.1");
   enum lynx_status status = LYNX_OK;
-  for (size_t i = 0; i < LYNX_COUNT(kinds) && status == LYNX_OK; i++)
-    status = take_requests(json_object_get(one, "requests"), kinds[i], m, error);
+  for (size_t i = 0; i < LYNX_COUNT(kinds) && status == LYNX_OK; i++) status = take_requests(one, kinds[i], sampled, m, error);
   return status;
 }
 
@@ -75,7 +84,7 @@ static enum lynx_status read_file(const struct import_file *files, size_t n, str
                *one = json_array_get(list, ret->part - 1);
   enum lynx_status status = LYNX_OK;
   ret->tool = "GuideLLM";
-  ret->version = arena_copy(&ret->arena, json_get_text(about, "guidellm_version", ""));
+  ret->version = import_words(ret, json_get_text(about, "guidellm_version", ""));
   if (json_get_int(about, "version", 2) != 2)
     status = lynx_fail(error, LYNX_UNSUPPORTED, "metadata.version is %lld; accepted: 2", (long long)json_get_int(about, "version", 2));
   else if (one == NULL)
