@@ -187,7 +187,7 @@ def streams():
             print(f"  lynxbench, the whole process               {best['whole']:8.2f} s per million events: recorded, sealed, read back and judged")
             requests = max(n, int(seconds * 1e6 / gap_us / EVENTS * n))
             if aiperf:
-                cpu, _, text = measured([f"{aiperf}/bin/aiperf", "profile", "-m", "m", "-u", f"http://127.0.0.1:{port}", "--endpoint-type", "completions", "--streaming", "--concurrency", str(n), "--request-count", str(requests), "--tokenizer", tokenizer, "--isl", "16", "--osl", str(EVENTS), "--ui-type", "none", "--artifact-dir", f"{folder}/aiperf"], HF_HUB_OFFLINE="1", PATH=f"{aiperf}/bin:{os.environ['PATH']}")
+                cpu, _, text = measured([f"{aiperf}/bin/aiperf", "profile", "-m", "m", "-u", f"http://127.0.0.1:{port}", "--endpoint-type", "completions", "--streaming", "--concurrency", str(n), "--request-count", str(requests), "--tokenizer", tokenizer, "--isl", "16", "--osl", str(EVENTS), "--ui-type", "none", "--artifact-dir", f"{folder}/aiperf"], PATH=f"{aiperf}/bin:{os.environ['PATH']}")
                 if cpu is None:
                     print(f"  AIPerf: skipped, because it failed here: {text[-300:]}")
                 else:

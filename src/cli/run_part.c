@@ -14,11 +14,12 @@ static bool read_number(const char *text, size_t length, int64_t *ret) {
   return text != NULL && number_int64(text, length, ret);
 }
 
-/* What launchers tell each process: its rank from 0, and how many there are. */
+/* What launchers tell each process: its rank from 0, and how many there are. The innermost first: mpirun in a batch script of Slurm
+ * inherits the script's own. */
 static bool ask_launcher(struct run_part *ret) {
   static const struct {
     const char *rank, *size;
-  } known[] = {{"SLURM_PROCID", "SLURM_NTASKS"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}};
+  } known[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}};
   for (size_t i = 0; i < LYNX_COUNT(known); i++) {
     const char *rank = getenv(known[i].rank), *size = getenv(known[i].size);
     if (rank == NULL || size == NULL) continue;
@@ -38,7 +39,9 @@ static bool read_start(const char *text, int64_t *ret_ns) {
   }
   const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &when);
   if (end == NULL || *end != 0) return false;
+  const int day = when.tm_mday; /* the 31st of February is no day */
   seconds = (int64_t)timegm(&when);
+  if (when.tm_mday != day) return false;
   *ret_ns = seconds * 1000000000;
   return seconds > 0 && seconds < GREATEST_S;
 }

@@ -3,11 +3,18 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
+#include "base/digest.h"
+#include "base/endpoint.h"
 #include "base/json.h"
+#include "executor/capture.h"
+#include "executor/difference.h"
+#include "measure/part.h"
+#include "result/result.h"
 
-enum { SESSIONS_MAX = 10000 };
+enum { SESSIONS_MAX = 10000, START_APART_NS = 10000000 };
 
 struct part {
   const char *path;
@@ -15,6 +22,15 @@ struct part {
   struct bundle_seal_info seal;
   int64_t number, count, start_ns, clock_us;
   bool synchronised;
+  char boot[64]; /* which machine, since which start of it */
+  struct digest prompts;
+  bool prompts_known;
+};
+
+/* A request on its way into the whole: in a closed loop ids do not say which came first. */
+struct ordered {
+  int64_t scheduled_ns, id, to;
+  size_t part;
 };
 
 struct merging {
@@ -24,9 +40,13 @@ struct merging {
   struct bundle *out;
   struct merge_outcome *outcome;
   struct lynx_error *error;
-  const struct part *now; /* whose rows are being taken */
-  int64_t session;
-  /* Sessions of the first part, which are those of the whole. */
+  const char *others;       /* how a part saw another executor; NULL */
+  struct part *now;         /* whose rows are being taken */
+  struct contract contract; /* of all parts */
+  struct ordered *order;    /* of a closed loop's session */
+  size_t n_order, room_order;
+  /* Of any part; how many parts have it complete. */
+  size_t *n_complete;
   struct bundle_session *sessions;
   size_t n_sessions;
 };
@@ -39,7 +59,6 @@ static int by_number(const void *a, const void *b) {
 }
 
 static enum lynx_status open_part(struct part *part, struct lynx_error *error) {
-  lynx_error_at(error, part->path, 0, NULL);
   enum lynx_status status = bundle_open(part->path, &part->bundle, &part->seal, error);
   if (status != LYNX_OK) return status;
   const char *text = bundle_meta(part->bundle, "part");
@@ -49,6 +68,7 @@ static enum lynx_status open_part(struct part *part, struct lynx_error *error) {
   part->start_ns = json_get_int(root, "start_ns", 0);
   part->clock_us = json_get_int(root, "clock_off_at_most_us", -1);
   part->synchronised = json_get_bool(root, "clock_synchronised", false);
+  (void)snprintf(part->boot, sizeof part->boot, "%s", json_get_text(root, "boot", ""));
   json_decref(root);
   if (part->number < 1 || part->count < part->number || part->count > MERGE_PARTS_MAX)
     return lynx_fail(error, LYNX_INPUT, "no part of a run: `lynxbench run CONTRACT --part K/N --start TIME` makes one");
@@ -60,28 +80,66 @@ static const char *meta(const struct part *part, const char *key) {
   return value != NULL ? value : "";
 }
 
-static enum lynx_status check_parts(const struct merging *m) {
-  const struct part *first = &m->parts[0];
-  for (size_t i = 1; i < m->n_parts; i++) {
-    const struct part *p = &m->parts[i];
-    lynx_error_at(m->error, p->path, 0, NULL);
-    if (strcmp(meta(p, "contract_digest"), meta(first, "contract_digest")) != 0)
-      return lynx_fail(m->error, LYNX_INPUT, "a part of another contract than %s", first->path);
-    if (p->count != first->count || p->start_ns != first->start_ns)
-      return lynx_fail(m->error, LYNX_INPUT, "a part of another run than %s: its number of hosts or its common start differs", first->path);
-    if (p->number == m->parts[i - 1].number)
-      return lynx_fail(m->error, LYNX_INPUT, "part %" PRId64 " twice; %s is it too", p->number, m->parts[i - 1].path);
-  }
+static enum lynx_status add_prompt(void *context, int64_t id, const char *text, size_t length) {
+  struct part *part = context;
+  digest_update(&part->prompts, &id, sizeof id);
+  digest_update(&part->prompts, &length, sizeof length);
+  digest_update(&part->prompts, text, length);
   return LYNX_OK;
+}
+
+/* What was sent is not in the contract: a file of that name may hold other prompts elsewhere. */
+static enum lynx_status read_prompts(struct part *part, uint8_t ret[DIGEST_BYTES], struct lynx_error *error) {
+  digest_init(&part->prompts);
+  part->prompts_known = strstr(part->seal.withheld, "input") == NULL;
+  enum lynx_status status = bundle_each_input(part->bundle, add_prompt, part, error);
+  digest_final(&part->prompts, ret);
+  return status;
+}
+
+static enum lynx_status check_part(const struct merging *m, size_t i) {
+  static const char *const same[] = {"profile", "tool"};
+  const struct part *first = &m->parts[0], *p = &m->parts[i];
+  uint8_t a[DIGEST_BYTES], b[DIGEST_BYTES];
+  if (strcmp(meta(p, "contract_digest"), meta(first, "contract_digest")) != 0 || strcmp(meta(p, "contract"), meta(first, "contract")) != 0)
+    return lynx_fail(m->error, LYNX_INPUT, "a part of another contract than %s", first->path);
+  if (p->count != first->count || p->start_ns != first->start_ns)
+    return lynx_fail(m->error, LYNX_INPUT, "a part of another run than %s: its number of hosts or its common start differs", first->path);
+  if (p->number == m->parts[i - 1].number)
+    return lynx_fail(m->error, LYNX_INPUT, "part %" PRId64 " twice; %s is it too", p->number, m->parts[i - 1].path);
+  for (size_t k = 0; k < LYNX_COUNT(same); k++)
+    if (strcmp(meta(p, same[k]), meta(first, same[k])) != 0)
+      return lynx_fail(m->error, LYNX_INPUT, "its '%s' is another than in %s", same[k], first->path);
+  enum lynx_status status = read_prompts(&m->parts[0], a, m->error);
+  if (status == LYNX_OK) status = read_prompts(&m->parts[i], b, m->error);
+  if (status == LYNX_OK && first->prompts_known && p->prompts_known && memcmp(a, b, sizeof a) != 0)
+    return lynx_fail(m->error, LYNX_INPUT, "other prompts than in %s: the hosts' files differ", first->path);
+  return status;
+}
+
+static enum lynx_status check_parts(struct merging *m) {
+  struct problem_list problems;
+  const char *text = meta(&m->parts[0], "contract");
+  enum lynx_status status = contract_parse(text, strlen(text), &m->arena, &m->contract, &problems) == LYNX_OK
+                                ? LYNX_OK
+                                : lynx_fail(m->error, LYNX_INPUT, "its contract is not one that this build reads");
+  m->now = &m->parts[0];
+  for (size_t i = 1; i < m->n_parts && status == LYNX_OK; i++) {
+    m->now = &m->parts[i];
+    status = check_part(m, i);
+  }
+  return status;
 }
 
 /* --- sessions --- */
 
-static enum lynx_status keep_session(void *context, const struct bundle_session *s) {
-  struct merging *m = context;
+static enum lynx_status keep_session(struct merging *m, const struct bundle_session *s) {
   if (m->n_sessions == SESSIONS_MAX) return lynx_fail(m->error, LYNX_LIMIT, "more than %d sessions", SESSIONS_MAX);
-  if ((m->n_sessions & (m->n_sessions - 1)) == 0)
+  if ((m->n_sessions & (m->n_sessions - 1)) == 0) {
     m->sessions = xgrow(m->sessions, m->n_sessions > 0 ? 2 * m->n_sessions : 1, sizeof *m->sessions);
+    m->n_complete = xgrow(m->n_complete, m->n_sessions > 0 ? 2 * m->n_sessions : 1, sizeof *m->n_complete);
+  }
+  m->n_complete[m->n_sessions] = 0;
   struct bundle_session *copy = &m->sessions[m->n_sessions++];
   *copy = *s;
   copy->precision = arena_copy(&m->arena, s->precision);
@@ -120,38 +178,115 @@ static const char *join_instruments(struct arena *arena, const char *a, const ch
   return joined;
 }
 
-/* The same session on another host: the schedule must be the same. */
+static bool same_session(const struct bundle_session *a, const struct bundle_session *b) {
+  int64_t apart = a->start_realtime_ns - b->start_realtime_ns;
+  bool same = strcmp(a->precision, b->precision) == 0 && strcmp(a->purpose, b->purpose) == 0 && a->index == b->index &&
+              a->seed == b->seed && a->warm_up_ns == b->warm_up_ns && a->counted_ns == b->counted_ns && a->drain_ns == b->drain_ns &&
+              a->concurrency == b->concurrency && !(a->rate_per_s < b->rate_per_s) && !(a->rate_per_s > b->rate_per_s);
+  bool whole = strcmp(a->status, "complete") == 0 && strcmp(b->status, "complete") == 0;
+  return same && (!whole || (strcmp(a->schedule_digest, b->schedule_digest) == 0 && apart < START_APART_NS && apart > -START_APART_NS));
+}
+
+/* The same session on another host: the schedule and the start must be the same. */
 static enum lynx_status join_session(void *context, const struct bundle_session *s) {
   struct merging *m = context;
   size_t i = 0;
+  bool complete = strcmp(s->status, "complete") == 0;
+  int64_t due = m->now->start_ns + s->id * part_period_ns(&m->contract), off = s->start_realtime_ns - due;
   while (i < m->n_sessions && m->sessions[i].id != s->id) i++;
-  if (i == m->n_sessions) return LYNX_OK; /* the first host stopped before it: the whole is incomplete, and says so */
+  bool known = i < m->n_sessions;
+  if (s->id < 0 || s->id >= SESSIONS_MAX || (complete && (off > START_APART_NS || off < -START_APART_NS)))
+    return lynx_fail(m->error, LYNX_INPUT, "session %" PRId64 " did not begin at the common start, as its part says", s->id);
+  if (!known && keep_session(m, s) != LYNX_OK) return m->error->status;
   struct bundle_session *whole = &m->sessions[i];
-  if (strcmp(whole->precision, s->precision) != 0 || strcmp(whole->purpose, s->purpose) != 0 || whole->index != s->index ||
-      whole->seed != s->seed ||
-      (s->schedule_digest[0] != 0 && whole->schedule_digest[0] != 0 && strcmp(whole->schedule_digest, s->schedule_digest) != 0))
-    return lynx_fail(m->error, LYNX_INPUT, "session %" PRId64 " is another one than in %s", s->id, m->parts[0].path);
-  if (strcmp(s->status, "complete") != 0) whole->status = arena_printf(&m->arena, "%s (part %" PRId64 ")", s->status, m->now->number);
+  m->n_complete[i] += complete;
+  if (!known) return LYNX_OK;
+  if (!same_session(whole, s))
+    return lynx_fail(m->error, LYNX_INPUT, "session %" PRId64 " is another one than in the parts before it", s->id);
+  if (strcmp(whole->executed_json, s->executed_json) != 0)
+    m->others = arena_printf(&m->arena, "part %" PRId64 " says that something else is executed than part %" PRId64, m->now->number,
+                             m->parts[0].number);
+  if (!complete) whole->status = arena_printf(&m->arena, "%s (part %" PRId64 ")", s->status, m->now->number);
   whole->instrument_json = join_instruments(&m->arena, whole->instrument_json, s->instrument_json);
   return LYNX_OK;
 }
 
 /* --- rows --- */
 
+/* In a closed loop: where this part's request of that id stands in time. NULL: it has none. */
+static const struct ordered *find_ordered(const struct merging *m, int64_t id) {
+  size_t part = (size_t)(m->now - m->parts), low = 0, high = m->n_order;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const struct ordered *o = &m->order[middle];
+    if (o->part < part || (o->part == part && o->id < id)) low = middle + 1;
+    else high = middle;
+  }
+  return low < m->n_order && m->order[low].part == part && m->order[low].id == id ? &m->order[low] : NULL;
+}
+
+static int64_t id_in_whole(const struct merging *m, int64_t id) {
+  const struct ordered *o = m->n_order > 0 ? find_ordered(m, id) : NULL;
+  return o != NULL ? o->to : id;
+}
+
+static enum lynx_status note_order(void *context, const struct bundle_request *r) {
+  struct merging *m = context;
+  if (m->n_order == m->room_order) {
+    m->room_order = m->room_order == 0 ? 1024 : 2 * m->room_order;
+    m->order = xgrow(m->order, m->room_order, sizeof *m->order);
+  }
+  m->order[m->n_order++] = (struct ordered){r->scheduled_ns, r->id, 0, (size_t)(m->now - m->parts)};
+  return LYNX_OK;
+}
+
+static int by_time(const void *a, const void *b) {
+  const struct ordered *x = a, *y = b;
+  if (x->scheduled_ns != y->scheduled_ns) return x->scheduled_ns < y->scheduled_ns ? -1 : 1;
+  if (x->part != y->part) return x->part < y->part ? -1 : 1;
+  return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int by_part(const void *a, const void *b) {
+  const struct ordered *x = a, *y = b;
+  if (x->part != y->part) return x->part < y->part ? -1 : 1;
+  return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Ids of a closed loop are given anew, in the order of time: what figures rest on is that order. */
+static enum lynx_status order_session(struct merging *m, int64_t session) {
+  enum lynx_status status = LYNX_OK;
+  m->n_order = 0;
+  if (!load_is_closed((enum load_kind)m->contract.regime.load)) return LYNX_OK; /* there the schedule's ids are in order already */
+  for (size_t i = 0; i < m->n_parts && status == LYNX_OK; i++) {
+    m->now = &m->parts[i];
+    status = bundle_each_request(m->now->bundle, session, note_order, m, m->error);
+  }
+  if (m->n_order > 0) qsort(m->order, m->n_order, sizeof *m->order, by_time);
+  for (size_t i = 0; i < m->n_order; i++) m->order[i].to = (int64_t)i;
+  if (m->n_order > 0) qsort(m->order, m->n_order, sizeof *m->order, by_part);
+  return status;
+}
+
 static enum lynx_status put_request(void *context, const struct bundle_request *r) {
   struct merging *m = context;
+  struct lynx_error own = {0};
+  struct bundle_request copy = *r;
+  copy.id = id_in_whole(m, r->id);
   m->outcome->n_requests++;
-  enum lynx_status status = bundle_put_request(m->out, r, m->error);
+  enum lynx_status status = bundle_put_request(m->out, &copy, &own);
   if (status == LYNX_OK) return status;
-  lynx_error_at(m->error, m->now->path, 0, NULL);
-  return lynx_fail(m->error, status,
-                   "request %" PRId64 " of session %" PRId64 " cannot be entered: another host sent it too, or the disk is full", r->id,
-                   r->session);
+  if (strstr(own.message, "UNIQUE") != NULL)
+    return lynx_fail(m->error, LYNX_INPUT, "request %" PRId64 " of session %" PRId64 " was sent by another part too", r->id, r->session);
+  *m->error = own;
+  return status;
 }
 
 static enum lynx_status put_phase(void *context, const struct bundle_phase *phase) {
   struct merging *m = context;
-  return bundle_put_phase(m->out, phase, m->error);
+  struct bundle_phase copy = *phase;
+  copy.request = id_in_whole(m, phase->request);
+  return bundle_put_phase(m->out, &copy, m->error);
 }
 
 /* What each host saw of its own machine and of the server stays apart. */
@@ -173,11 +308,30 @@ static enum lynx_status put_input(void *context, int64_t id, const char *text, s
   return bundle_put_input(m->out, id, text, length, m->error);
 }
 
-/* That a part is a part is no condition of the whole. */
+/* That a part is a part is no condition of the whole; that a clock was stepped is one. */
 static enum lynx_status put_event(void *context, int64_t realtime_ns, const char *kind, const char *text) {
   struct merging *m = context;
   if (strcmp(kind, "condition") == 0 && strncmp(text, "part ", 5) == 0 && strstr(text, "lynxbench merge") != NULL) return LYNX_OK;
+  if (strcmp(kind, "clock step") == 0) kind = "condition";
   return bundle_put_event(m->out, realtime_ns, kind, arena_printf(&m->arena, "part %" PRId64 ": %s", m->now->number, text), m->error);
+}
+
+/* Facts of the load host itself may differ; those of what is loaded may not. */
+static void compare_facts(struct merging *m, const struct fact_list *own, const char *name) {
+  struct fact_list first = {0};
+  struct difference_list differences = {0};
+  struct lynx_error ignored = {0};
+  if (bundle_facts(m->parts[0].bundle, name, &first, &ignored) == LYNX_OK) {
+    capture_diff(&first, own, &differences);
+    for (size_t i = 0; i < differences.n_items && m->others == NULL; i++) {
+      const struct difference *d = &differences.items[i];
+      if (d->of != FACT_IDENTITY || strncmp(d->key, "client/", 7) == 0 || strncmp(d->key, "client.", 7) == 0) continue;
+      m->others = arena_printf(&m->arena, "part %" PRId64 " found another executor than part %" PRId64 ": %s is '%s' against '%s'",
+                               m->now->number, m->parts[0].number, d->key, d->b != NULL ? d->b : "absent", d->a != NULL ? d->a : "absent");
+    }
+    difference_list_release(&differences);
+  }
+  fact_list_release(&first);
 }
 
 static enum lynx_status put_facts(struct merging *m, const char *moment, const char *precision) {
@@ -185,6 +339,7 @@ static enum lynx_status put_facts(struct merging *m, const char *moment, const c
   const char *name = arena_printf(&m->arena, "%s:%s", moment, precision);
   enum lynx_status status = bundle_facts(m->now->bundle, name, &facts, m->error);
   bool first = m->now == &m->parts[0];
+  if (status == LYNX_OK && !first && facts.n_items > 0 && strcmp(moment, "start") == 0) compare_facts(m, &facts, name);
   if (status == LYNX_OK && facts.n_items > 0)
     status = bundle_put_facts(m->out, first ? name : arena_printf(&m->arena, "part %" PRId64 " %s", m->now->number, name), &facts,
                               m->error);
@@ -192,22 +347,42 @@ static enum lynx_status put_facts(struct merging *m, const char *moment, const c
   return status;
 }
 
-static enum lynx_status put_part(struct merging *m) {
-  struct bundle *from = m->now->bundle;
-  enum lynx_status status = LYNX_OK;
-  lynx_error_at(m->error, m->now->path, 0, NULL);
-  for (size_t i = 0; i < m->n_sessions && status == LYNX_OK; i++) {
-    const struct bundle_session *s = &m->sessions[i];
-    bool seen = false; /* facts are of a precision */
-    for (size_t k = 0; k < i; k++) seen = seen || strcmp(m->sessions[k].precision, s->precision) == 0;
-    if (!seen) status = put_facts(m, "start", s->precision);
-    if (!seen && status == LYNX_OK) status = put_facts(m, "end", s->precision);
-    if (status == LYNX_OK) status = bundle_each_request(from, s->id, put_request, m, m->error);
-    if (status == LYNX_OK) status = bundle_each_phase(from, s->id, put_phase, m, m->error);
-    if (status == LYNX_OK) status = bundle_each_sample(from, s->id, put_sample, m, m->error);
+/* What makes a part's own figures unfit makes the whole's so, however few of its requests there are. */
+static enum lynx_status judge_part(struct merging *m) {
+  struct result result;
+  enum lynx_status status = result_compute(m->now->bundle, &m->now->seal, &result, m->error);
+  if (status != LYNX_OK) return status;
+  for (size_t i = 0; i < result.n_precisions && status == LYNX_OK; i++)
+    if (result.precisions[i].instrument_limited)
+      status = bundle_put_event(
+          m->out, m->now->start_ns, "condition",
+          arena_printf(&m->arena, "part %" PRId64 " by itself is instrument-limited: its host was later than method.lag_p99_at_most",
+                       m->now->number),
+          m->error);
+  result_release(&result);
+  return status;
+}
+
+static enum lynx_status put_rows(struct merging *m, const struct bundle_session *s) {
+  enum lynx_status status = order_session(m, s->id);
+  for (size_t i = 0; i < m->n_parts && status == LYNX_OK; i++) {
+    m->now = &m->parts[i];
+    status = bundle_each_request(m->now->bundle, s->id, put_request, m, m->error);
+    if (status == LYNX_OK) status = bundle_each_phase(m->now->bundle, s->id, put_phase, m, m->error);
+    if (status == LYNX_OK) status = bundle_each_sample(m->now->bundle, s->id, put_sample, m, m->error);
   }
-  if (status == LYNX_OK) status = bundle_each_answer(from, put_answer, m, m->error);
-  return status == LYNX_OK ? bundle_each_event(from, put_event, m, m->error) : status;
+  return status == LYNX_OK ? bundle_commit(m->out, m->error) : status;
+}
+
+static enum lynx_status put_part(struct merging *m) {
+  enum lynx_status status = LYNX_OK;
+  for (size_t i = 0; i < m->contract.precisions.n_items && status == LYNX_OK; i++) {
+    status = put_facts(m, "start", m->contract.precisions.items[i]);
+    if (status == LYNX_OK) status = put_facts(m, "end", m->contract.precisions.items[i]);
+  }
+  if (status == LYNX_OK) status = bundle_each_answer(m->now->bundle, put_answer, m, m->error);
+  if (status == LYNX_OK) status = bundle_each_event(m->now->bundle, put_event, m, m->error);
+  return status == LYNX_OK ? judge_part(m) : status;
 }
 
 /* --- the whole --- */
@@ -233,6 +408,44 @@ static void write_parts(const struct merging *m, struct buffer *ret) {
   json_close(&json);
 }
 
+static bool one_machine(const struct merging *m) {
+  for (size_t i = 0; i < m->n_parts; i++)
+    if (m->parts[i].boot[0] == 0 || strcmp(m->parts[i].boot, m->parts[0].boot) != 0) return false;
+  return true;
+}
+
+static const char *hosts_text(struct merging *m) {
+  const struct merge_outcome *o = m->outcome;
+  const char *known = one_machine(m) ? "they are processes of one machine, with one clock"
+                      : o->clock_off_at_most_s < 0
+                          ? "by how much their clocks differ is not known"
+                          : arena_printf(&m->arena, "their clocks are right to %.3g s by their kernels' word%s", o->clock_off_at_most_s,
+                                         o->clocks_synchronised ? "" : ", which not all call synchronised");
+  return arena_printf(&m->arena, "%" PRId64 " load hosts, which began together: %s; other tenants were not looked for", m->parts[0].count,
+                      known);
+}
+
+/* Conditions of the whole that no part has by itself. */
+static enum lynx_status put_conditions(struct merging *m) {
+  const struct merge_outcome *o = m->outcome;
+  const char *texts[3];
+  size_t n = 0;
+  struct endpoint endpoint;
+  double most = (double)m->contract.method.warm_up_ns / 1e9 / 2;
+  bool loopback = endpoint_parse(m->contract.executor.endpoint, &endpoint, NULL) == LYNX_OK &&
+                  (strncmp(endpoint.host, "127.", 4) == 0 || strcmp(endpoint.host, "localhost") == 0 || strcmp(endpoint.host, "::1") == 0);
+  if (!one_machine(m) && loopback)
+    texts[n++] = "the endpoint is each host's own (loopback), and the hosts are several: they loaded several services";
+  if (!one_machine(m) && (!o->clocks_synchronised || o->clock_off_at_most_s < 0 || o->clock_off_at_most_s > most))
+    texts[n++] = arena_printf(&m->arena,
+                              "the load hosts' clocks are not known to agree to half the warm-up: their windows may not be the same");
+  if (m->others != NULL) texts[n++] = m->others;
+  enum lynx_status status = LYNX_OK;
+  for (size_t i = 0; i < n && status == LYNX_OK; i++)
+    status = bundle_put_event(m->out, m->parts[0].start_ns, "condition", texts[i], m->error);
+  return status;
+}
+
 static enum lynx_status put_meta(struct merging *m) {
   static const char *const keys[] = {"format", "tool",     "contract", "contract_digest", "intended_at",
                                      "host",   "endpoint", "profile",  "calibration"};
@@ -243,15 +456,7 @@ static enum lynx_status put_meta(struct merging *m) {
   for (size_t i = 0; i < LYNX_COUNT(keys) && status == LYNX_OK; i++)
     if (bundle_meta(m->parts[0].bundle, keys[i]) != NULL)
       status = bundle_put_meta(m->out, keys[i], bundle_meta(m->parts[0].bundle, keys[i]), m->error);
-  const struct merge_outcome *o = m->outcome;
-  const char *known = o->clock_off_at_most_s < 0
-                          ? "by how much their clocks differ is not known"
-                          : arena_printf(&m->arena, "their clocks are right to %.3g s by their kernels' word%s", o->clock_off_at_most_s,
-                                         o->clocks_synchronised ? "" : ", which not all call synchronised");
-  if (status == LYNX_OK)
-    status = bundle_put_meta(m->out, "load_hosts",
-                             arena_printf(&m->arena, "%" PRId64 " load hosts, which began together: %s", m->parts[0].count, known),
-                             m->error);
+  if (status == LYNX_OK) status = bundle_put_meta(m->out, "load_hosts", hosts_text(m), m->error);
   if (status == LYNX_OK) status = bundle_put_meta(m->out, "parts", parts.data != NULL ? parts.data : "[]", m->error);
   buffer_release(&parts);
   return status;
@@ -274,6 +479,14 @@ static void judge_end(struct merging *m) {
     (void)snprintf(o->why, sizeof o->why, "part %" PRId64 " of %" PRId64 " is %s: %.150s", p->number, p->count,
                    bundle_end_text(p->seal.end), p->seal.why);
   }
+  for (size_t i = 0; i < m->n_sessions; i++) {
+    if (m->n_complete[i] == m->n_parts) continue;
+    if (strcmp(m->sessions[i].status, "complete") == 0) m->sessions[i].status = "interrupted: not all parts have it";
+    if (o->end != BUNDLE_COMPLETE) continue;
+    o->end = BUNDLE_INTERRUPTED;
+    (void)snprintf(o->why, sizeof o->why, "session %" PRId64 " is complete in %zu of %zu parts", m->sessions[i].id, m->n_complete[i],
+                   m->n_parts);
+  }
   for (int64_t k = 1; k <= first->count && (size_t)first->count != m->n_parts; k++) {
     bool there = false;
     for (size_t i = 0; i < m->n_parts; i++) there = there || m->parts[i].number == k;
@@ -285,28 +498,43 @@ static void judge_end(struct merging *m) {
   }
 }
 
-static enum lynx_status write_whole(struct merging *m, const char *out) {
-  enum lynx_status status = LYNX_OK;
-  for (size_t i = 0; i < m->n_parts && status == LYNX_OK; i++) {
-    m->now = &m->parts[i];
-    lynx_error_at(m->error, m->now->path, 0, NULL);
-    status = bundle_each_session(m->now->bundle, i == 0 ? keep_session : join_session, m, m->error);
-  }
-  judge_end(m);
-  if (status == LYNX_OK) status = bundle_create(out, &m->out, m->error);
-  if (status == LYNX_OK) status = put_meta(m);
+static int by_id(const void *a, const void *b) {
+  const struct bundle_session *x = a, *y = b;
+  return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static enum lynx_status write_whole(struct merging *m) {
+  enum lynx_status status = put_meta(m);
+  m->now = &m->parts[0];
   if (status == LYNX_OK) status = bundle_each_input(m->parts[0].bundle, put_input, m, m->error);
   for (size_t i = 0; i < m->n_sessions && status == LYNX_OK; i++) {
     if (m->outcome->end != BUNDLE_COMPLETE && strcmp(m->sessions[i].status, "complete") == 0)
       m->sessions[i].status = "interrupted: a part is missing or incomplete";
     status = bundle_put_session(m->out, &m->sessions[i], m->error);
+    if (status == LYNX_OK) status = put_rows(m, &m->sessions[i]);
   }
   for (size_t i = 0; i < m->n_parts && status == LYNX_OK; i++) {
     m->now = &m->parts[i];
     status = put_part(m);
-    if (status == LYNX_OK) status = bundle_commit(m->out, m->error);
   }
+  if (status == LYNX_OK) status = put_conditions(m);
   return status == LYNX_OK ? bundle_seal(m->out, m->outcome->end, m->outcome->why, m->outcome->root, m->error) : status;
+}
+
+static enum lynx_status read_sessions(struct merging *m) {
+  enum lynx_status status = LYNX_OK;
+  for (size_t i = 0; i < m->n_parts && status == LYNX_OK; i++) {
+    m->now = &m->parts[i];
+    status = bundle_each_session(m->now->bundle, join_session, m, m->error);
+  }
+  if (status == LYNX_OK) judge_end(m); /* before they are sorted: it goes by their places */
+  if (status == LYNX_OK && m->n_sessions > 0) qsort(m->sessions, m->n_sessions, sizeof *m->sessions, by_id);
+  return status;
+}
+
+/* Files that were opened without a fault have left their names. */
+static void place(struct lynx_error *error, const char *path) {
+  (void)snprintf(error->file, sizeof error->file, "%s", path);
 }
 
 enum lynx_status merge_parts(const char *const *paths, size_t n, const char *out, struct merge_outcome *ret, struct lynx_error *error) {
@@ -315,16 +543,27 @@ enum lynx_status merge_parts(const char *const *paths, size_t n, const char *out
   *ret = (struct merge_outcome){.end = BUNDLE_UNSEALED, .n_parts = (int64_t)n};
   m.parts = xalloc(n, sizeof *m.parts);
   for (; m.n_parts < n && status == LYNX_OK; m.n_parts++) {
-    m.parts[m.n_parts].path = paths[m.n_parts];
-    status = open_part(&m.parts[m.n_parts], error);
+    m.now = &m.parts[m.n_parts];
+    m.now->path = paths[m.n_parts];
+    status = open_part(m.now, error);
   }
   if (status == LYNX_OK) {
     qsort(m.parts, m.n_parts, sizeof *m.parts, by_number);
     status = check_parts(&m);
   }
-  if (status == LYNX_OK) status = write_whole(&m, out);
-  bundle_close(m.out);
+  if (status == LYNX_OK) status = read_sessions(&m);
+  if (status != LYNX_OK) place(error, m.now->path);
+  if (status == LYNX_OK) {
+    status = bundle_create(out, &m.out, error);
+    if (status == LYNX_OK) status = write_whole(&m);
+    bool made = m.out != NULL;
+    bundle_close(m.out);
+    if (status != LYNX_OK && made) (void)unlink(out); /* what was merged so far can be merged again */
+    if (status != LYNX_OK) place(error, made && status == LYNX_INPUT ? m.now->path : out);
+  }
   for (size_t i = 0; i < m.n_parts; i++) bundle_close(m.parts[i].bundle);
+  free(m.order);
+  free(m.n_complete);
   free(m.sessions);
   free(m.parts);
   arena_release(&m.arena);

@@ -10,7 +10,7 @@
 
 #include "record/bundle.h"
 
-enum { MERGE_PARTS_MAX = 1024 };
+enum { MERGE_PARTS_MAX = 64 }; /* as many as a command line of ours takes */
 
 struct merge_outcome {
   enum bundle_end end;

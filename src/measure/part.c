@@ -1,5 +1,6 @@
 #include "measure/part.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/timex.h>
 #include <unistd.h>
@@ -16,25 +17,37 @@ int64_t part_period_ns(const struct contract *c) {
 enum lynx_status part_check(const struct run_part *part, const struct contract *c, const struct driver *driver, struct lynx_error *error) {
   static const char accepted[] = "for several load hosts: a service that runs already, and a load that can be shared out";
   const char *found = NULL;
+  int64_t engines = part->count * c->method.threads, slots = contract_in_flight(c);
   if (driver->in_process || driver->runs_command) found = "workload.driver: a driver that runs the workload on the load host itself";
   else if (contract_states(c, "executor.start")) found = "executor.start: each host would start one";
   else if (c->regime.load == LOAD_SATURATION) found = "regime.load: saturation, whose loads are chosen as it goes";
   else if (c->regime.load == LOAD_SINGLE_STREAM || c->regime.load == LOAD_MULTI_STREAM) found = "regime.load: a stream of one host";
   else if (c->regime.load == LOAD_CONVERSATIONS) found = "regime.load: conversations, whose users stay together";
   else if (contract_states(c, "method.precision_target")) found = "method.precision_target: what one host has seen does not decide it";
+  else if (contract_states(c, "method.budget")) found = "method.budget: hosts would end at different sessions";
+  else if (contract_states(c, "where.abort_slo")) found = "where.abort_slo: one host would stop, and the others go on";
   else if (contract_states(c, "accuracy")) found = "accuracy, which is measured once";
   for (size_t i = 0; i < c->checks.n_items && found == NULL; i++)
-    if (strcmp(c->checks.items[i], "caching") == 0 || strcmp(c->checks.items[i], "seed") == 0)
+    if (strcmp(c->checks.items[i], "caching") == 0 || strcmp(c->checks.items[i], "prefix") == 0 || strcmp(c->checks.items[i], "seed") == 0)
       found = "checks: one that has sessions of its own";
   if (found != NULL) return lynx_fail(error, LYNX_INPUT, "%s; accepted %s", found, accepted);
-  if (c->regime.concurrency > 0 && c->regime.concurrency < part->count)
-    return lynx_fail(error, LYNX_INPUT, "regime.concurrency: %lld for %lld hosts; accepted %s", (long long)c->regime.concurrency,
-                     (long long)part->count, accepted);
+  if (slots < engines)
+    return lynx_fail(error, LYNX_INPUT, "regime.concurrency: %lld for %lld load threads in all; accepted: one for each at least",
+                     (long long)slots, (long long)engines);
   return LYNX_OK;
 }
 
+/* One machine has one clock: processes of one boot need not ask the kernel how far it is off. */
+static void read_boot(char ret[64]) {
+  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd >= 0 ? read(fd, ret, 63) : 0;
+  if (fd >= 0) (void)close(fd); /* only read */
+  ret[n > 0 ? n : 0] = 0;
+  ret[strcspn(ret, "\n")] = 0;
+}
+
 void part_write(const struct run_part *part, struct buffer *ret) {
-  char host[128] = "", start[40];
+  char host[128] = "", start[40], boot[64];
   struct timex clock = {.modes = 0};
   int state = adjtimex(&clock);
   struct json_writer json;
@@ -45,7 +58,9 @@ void part_write(const struct run_part *part, struct buffer *ret) {
   json_put_int(&json, "of", part->count);
   json_put_text(&json, "start", clock_text(start, part->start_realtime_ns));
   json_put_int(&json, "start_ns", part->start_realtime_ns);
+  read_boot(boot);
   json_put_text(&json, "host", host);
+  json_put_text(&json, "boot", boot);
   json_put_bool(&json, "clock_synchronised", state >= 0 && state != TIME_ERROR && (clock.status & STA_UNSYNC) == 0);
   json_put_int(&json, "clock_off_at_most_us", state >= 0 ? (int64_t)clock.maxerror : -1);
   json_close(&json);

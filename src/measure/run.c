@@ -436,6 +436,8 @@ static enum lynx_status prepare(struct run *run) {
   run->driver = drivers_find(run->contract.workload.driver);
   enum lynx_status status = setup_key(&run->contract, &run->arena, &run->bearer, run->error);
   if (status != LYNX_OK) return status;
+  if (run->request->part.count > 0 && run->request->observe)
+    return lynx_fail(run->error, LYNX_INPUT, "a part of a load that sends nothing; accepted: --observe without --part");
   if (run->request->part.count > 0) status = part_check(&run->request->part, &run->contract, run->driver, run->error);
   if (status != LYNX_OK) return status;
   run->service = (struct service){.contract = &run->contract, .bearer = run->bearer, .stop = run->request->stop};

@@ -60,11 +60,14 @@ void import_agree(struct imported *imported, const char *what, double stated, co
 
 enum lynx_status import_each_line(const struct import_file *file, import_line *visit, void *context, struct lynx_error *error) {
   enum lynx_status status = LYNX_OK;
-  long number = 1;
+  int number = 1;
   for (const char *at = file->text; *at != 0 && status == LYNX_OK; number++) {
     size_t length = strcspn(at, "\n");
     if (length > 0) status = visit(context, at, length, error);
-    if (status != LYNX_OK) lynx_error_at(error, file->path, number, NULL);
+    if (status != LYNX_OK) {
+      error->line = 0; /* of the line's own text */
+      lynx_error_at(error, file->path, number, NULL);
+    }
     at += length + (at[length] != 0);
   }
   return status;
@@ -322,9 +325,11 @@ static enum lynx_status check_bounds(const struct imported *m, struct lynx_error
 enum lynx_status import_read(const struct import_file *files, size_t n, const char *name, size_t part, struct imported *ret,
                              struct lynx_error *error) {
   *ret = (struct imported){.part = part, .reader = "", .tool = "", .version = "", .model = "", .endpoint = "", .begun = ""};
-  lynx_error_at(error, files[0].path, 0, NULL);
   const struct importer *importer = find_importer(&files[0], name, error);
-  if (importer == NULL) return error->status;
+  if (importer == NULL) {
+    lynx_error_at(error, files[0].path, 0, NULL);
+    return error->status;
+  }
   for (size_t i = 0; i < n; i++)
     if (!importer->recognise(&files[i])) {
       lynx_error_at(error, files[i].path, 0, NULL);
@@ -335,6 +340,7 @@ enum lynx_status import_read(const struct import_file *files, size_t n, const ch
   enum lynx_status status = importer->read(files, n, ret, error);
   if (status == LYNX_OK) status = check_bounds(ret, error);
   if (status != LYNX_OK) {
+    lynx_error_at(error, files[0].path, 0, NULL); /* where the reader did not say which */
     import_release(ret);
     return status;
   }

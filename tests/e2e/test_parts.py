@@ -57,6 +57,33 @@ with folder() as d:
         whole, out = merged(d, "closed", files)
         check_equal(rows(whole, "SELECT max(concurrency) FROM session"), [(5,)], "5 in flight, of both")
         check_equal(rows(whole, "SELECT count(*) = count(DISTINCT session || '.' || id) FROM request"), [(1,)], "no request twice")
+        check_equal(rows(whole, "SELECT count(*) FROM request a JOIN request b ON b.session = a.session AND b.id = a.id + 1 WHERE b.scheduled_ns < a.scheduled_ns"), [(0,)], "ids in the order of time")
+        # --- parts that are not of one run, or saw another executor, however well sealed ---
+        files, codes, said = parts(d, "pair", port, 2, int(time.time()) + 3, regime="{load: constant, rate_per_s: 40}", method=METHOD)
+        whole, out = merged(d, "pair", files)
+        reasons = lynx("claim", whole).stdout
+        for code, words, *sql in ((130, "session 1 is complete in 1 of 2 parts", "DELETE FROM session WHERE id = 1", "DELETE FROM request WHERE session = 1", "DELETE FROM sample WHERE session = 1"),
+                                  (2, "is another one than in the parts before it", "UPDATE session SET counted_ns = counted_ns * 2"),
+                                  (2, "did not begin at the common start", "UPDATE session SET start_realtime_ns = start_realtime_ns + 3600000000000"),
+                                  (2, "other prompts than in", "UPDATE input SET text = CAST(text || '!' AS BLOB) WHERE id = 3"),
+                                  (2, "was sent by another part too", "UPDATE request SET id = id - 1")):
+            forge(files[1], f"{d}/forged.lynx", *sql)
+            r = lynx("merge", files[0], f"{d}/forged.lynx", "--out", f"{d}/forged-whole.lynx")
+            check_equal((r.returncode, os.path.exists(f"{d}/forged-whole.lynx")), (code, code == 130), f"{sql}: {r.stdout} {r.stderr}")
+            check_in(words, r.stdout + r.stderr, str(sql))
+            check(code == 130 or f"{d}/forged.lynx: " in r.stderr, f"the file is named: {r.stderr}")
+            if code == 130:
+                os.unlink(f"{d}/forged-whole.lynx")
+        for words, sql in (("something else is executed", "UPDATE session SET executed = '{\"executed\": \"fp4\"}'"), ("found another executor", "UPDATE fact SET value = 'other' WHERE moment LIKE 'start%' AND key = 'serving.name'"),
+                           ("part 2 by itself is instrument-limited", "UPDATE request SET issued_ns = issued_ns + 3000000000, written_ns = written_ns + 3000000000, first_byte_ns = first_byte_ns + 3000000000, first_token_ns = first_token_ns + 3000000000, last_token_ns = last_token_ns + 3000000000, end_ns = end_ns + 3000000000 WHERE session = 1")):
+            if "serving.name" in sql:
+                key = rows(files[1], "SELECT key FROM fact WHERE moment LIKE 'start%' AND key LIKE '%kernel%' LIMIT 1")[0][0]
+                sql = f"UPDATE fact SET value = 'other' WHERE moment LIKE 'start%' AND key = '{key}'"
+            forge(files[1], f"{d}/forged.lynx", sql)
+            other, _ = merged(d, f"forged{len(words)}", [files[0], f"{d}/forged.lynx"])
+            check(words in lynx("claim", other).stdout and words not in reasons, f"{words}: {lynx('claim', other).stdout[:600]}")
+        r = lynx("merge", files[0], f"{d}/nowhere.lynx", "--out", f"{d}/no.lynx")
+        check_in(f"{d}/nowhere.lynx: ", r.stderr, "a file that is not there is named")
         # --- one host lost: incomplete, not wrong ---
         files, codes, said = parts(d, "lost", port, N, int(time.time()) + 3, lost=2, regime="{load: constant, rate_per_s: 60}", method=METHOD)
         whole, out = merged(d, "lost", files, code=130)
@@ -79,7 +106,19 @@ with folder() as d:
             r = lynx("run", path, *args, "--out", f"{d}/{len(words)}.lynx", "--quiet")
             check_equal(r.returncode, 4 if "more time" in words else 2, f"{args}: {r.stderr}")
             check_in(words, r.stderr, str(args))
-        for regime, words in (("{load: single_stream}", "a stream of one host"), ("{load: closed, concurrency: 1}", "1 for 2 hosts")):
+        path = contract(f"{d}/r.yaml", port, regime="{load: constant, rate_per_s: 20}", method=METHOD)
+        for args, words in ((["--observe"], "sends nothing"), (["--start", "2027-02-31T00:00:00Z"], "accepted: a time")):
+            r = lynx("run", path, "--part", "1/2", *([] if "--start" in args else ["--start", "@4000000000"]), *args, "--out", f"{d}/r.lynx", "--quiet")
+            check_equal(r.returncode, 2, f"{args}: {r.stderr}")
+            check_in(words, r.stderr, str(args))
+        r = lynx("run", path, "--part", "auto", "--start", "@1000000000", "--out", f"{d}/auto.lynx", "--quiet", env={"SLURM_PROCID": "0", "SLURM_NTASKS": "1", "OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4"})
+        check(os.path.exists(f"{d}/auto.part3.lynx"), f"mpirun's word counts before the batch script's: {os.listdir(d)}")
+        for more, words in (({"checks": "[prefix]"}, "sessions of its own"), ({"method": METHOD[:-1] + ", budget: 1h}"}, "method.budget"), ({"regime": "{load: poisson, rate_per_s: 40, concurrency: 3}", "method": METHOD[:-1] + ", threads: 2}"}, "3 for 4 load threads")):
+            path = contract(f"{d}/r.yaml", port, **{"regime": "{load: constant, rate_per_s: 20}", "method": METHOD, **more})
+            r = lynx("run", path, "--part", "2/2", "--start", "@4000000000", "--out", f"{d}/r.lynx", "--quiet")
+            check_equal(r.returncode, 2, f"{more}: {r.stderr}")
+            check_in(words, r.stderr, str(more))
+        for regime, words in (("{load: single_stream}", "a stream of one host"), ("{load: closed, concurrency: 1}", "1 for 2 load threads")):
             path = contract(f"{d}/r.yaml", port, regime=regime, method=METHOD)
             r = lynx("run", path, "--part", "1/2", "--start", "@4000000000", "--out", f"{d}/r.lynx", "--quiet")
             check_equal(r.returncode, 2, f"{regime}: {r.stderr}")

@@ -111,11 +111,12 @@ static enum lynx_status read_all(const struct import_file *files, size_t n, stru
   bool summary = false, requests = false;
   ret->tool = "AIPerf";
   for (size_t i = 0; i < n && status == LYNX_OK; i++) {
-    lynx_error_at(error, files[i].path, 0, NULL);
     bool *seen = is_requests(&files[i]) ? &requests : &summary;
-    if (*seen) return lynx_fail(error, LYNX_INPUT, "a second file of the same kind; accepted: one summary and one file of requests");
+    if (*seen) status = lynx_fail(error, LYNX_INPUT, "a second file of the same kind; accepted: one summary and one file of requests");
     *seen = true;
-    status = seen == &requests ? import_each_line(&files[i], take_line, ret, error) : read_summary(&files[i], ret, error);
+    if (status == LYNX_OK)
+      status = seen == &requests ? import_each_line(&files[i], take_line, ret, error) : read_summary(&files[i], ret, error);
+    if (status != LYNX_OK) lynx_error_at(error, files[i].path, 0, NULL);
   }
   if (status == LYNX_OK && !summary) import_lacks(ret, "without profile_export_aiperf.json what the tool stated is not known");
   return status;

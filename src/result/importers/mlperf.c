@@ -271,10 +271,10 @@ static void check_least(struct logs *logs) {
 static enum lynx_status read_logs(struct logs *logs, const struct import_file *files, size_t n, struct lynx_error *error) {
   enum lynx_status status = LYNX_OK;
   for (size_t i = 0; i < n && status == LYNX_OK; i++) {
-    lynx_error_at(error, files[i].path, 0, NULL);
     if (json_object_size(is_detail(&files[i]) ? logs->detail : logs->summary) > 0)
       status = lynx_fail(error, LYNX_INPUT, "a second file of the same kind; accepted: one detail log, and one summary, of one run");
     else status = is_detail(&files[i]) ? import_each_line(&files[i], take_line, logs, error) : read_summary(logs, &files[i], error);
+    if (status != LYNX_OK) lynx_error_at(error, files[i].path, 0, NULL);
   }
   if (status != LYNX_OK) return status;
   struct imported *m = logs->imported;
