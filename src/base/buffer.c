@@ -25,6 +25,7 @@ bool buffer_reserve(struct buffer *buffer, size_t more) {
   }
   buffer->data = data;
   buffer->capacity = capacity;
+  buffer->data[buffer->length] = 0;
   return true;
 }
 

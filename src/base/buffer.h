@@ -12,7 +12,7 @@ struct bytes {
 };
 
 struct buffer {
-  char *data; /* always followed by a 0 once anything was appended */
+  char *data; /* always followed by a 0 once anything was appended or reserved */
   size_t length, capacity, limit;
   bool overflowed;
 };

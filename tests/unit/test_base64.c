@@ -33,6 +33,9 @@ int main(void) {
   CHECK(base64_decode(&out, "+/+/", 4) && memcmp(out.data, "\xfb\xff\xbf", 3) == 0);
   struct buffer small;
   buffer_init(&small, 3);
+  struct buffer none = {.limit = 64};
+  CHECK(base64_encode(&none, "", 0) && none.length == 0 && none.data != NULL && none.data[0] == 0); /* who reads it as text reads nothing */
+  buffer_release(&none);
   CHECK(!base64_encode(&small, "foo", 3) && small.overflowed);
   buffer_release(&small);
   buffer_release(&out);
