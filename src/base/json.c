@@ -122,6 +122,13 @@ void json_put_bool(struct json_writer *writer, const char *key, bool value) {
   json_bool(writer, value);
 }
 
+void json_put_texts(struct json_writer *writer, const char *key, const char *const *texts, size_t n) {
+  json_key(writer, key);
+  json_open_array(writer);
+  for (size_t i = 0; i < n; i++) json_text(writer, texts[i]);
+  json_close(writer);
+}
+
 static json_t *parse(const char *text, size_t length, size_t limit, size_t flags, struct lynx_error *error) {
   if (length > limit) {
     (void)lynx_fail(error, LYNX_LIMIT, "%zu bytes of JSON; at most %zu are accepted", length, limit);

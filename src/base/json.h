@@ -36,6 +36,7 @@ void json_put_text(struct json_writer *writer, const char *key, const char *text
 void json_put_int(struct json_writer *writer, const char *key, int64_t value);
 void json_put_double(struct json_writer *writer, const char *key, double value);
 void json_put_bool(struct json_writer *writer, const char *key, bool value);
+void json_put_texts(struct json_writer *writer, const char *key, const char *const *texts, size_t n); /* an array */
 
 /* A whole JSON text, or NULL with the error's line and reason. At most limit bytes. The caller calls json_decref. */
 json_t *json_parse(const char *text, size_t length, size_t limit, struct lynx_error *error);

@@ -8,13 +8,6 @@
 static const struct option_spec options[] = {{"json", NULL, "claims, reasons and caveats as JSON"},
                                              {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"}};
 
-static void write_list(struct json_writer *json, const char *key, const char *const *items, size_t n) {
-  json_key(json, key);
-  json_open_array(json);
-  for (size_t i = 0; i < n; i++) json_text(json, items[i]);
-  json_close(json);
-}
-
 static int run(const struct arguments *arguments) {
   struct bundle_file file;
   struct buffer out;
@@ -44,8 +37,8 @@ static int run(const struct arguments *arguments) {
     json_open_object(&json);
     json_put_text(&json, "precision", claim.precision);
     json_put_text(&json, "claim", claim.sentence);
-    write_list(&json, "refused_because", claim.reasons, claim.n_reasons);
-    write_list(&json, "not_established", claim.caveats, claim.n_caveats);
+    json_put_texts(&json, "refused_because", claim.reasons, claim.n_reasons);
+    json_put_texts(&json, "not_established", claim.caveats, claim.n_caveats);
     json_key(&json, "rules");
     json_open_array(&json);
     for (size_t k = 0; k < CLAIM_RULES; k++) {

@@ -64,27 +64,26 @@ static void write_finding(void *context, struct json_writer *json) {
   if (f->bounded) json_put_double(json, "gain_at_most", f->bound);
 }
 
-/* Standard input is not there to be read again: its findings name no trace. */
-static bool name_trace(struct entry *entry, const char *path) {
-  char hex[DIGEST_HEX];
+/* Standard input is not there to be read again: its findings name no trace, and ret is "". */
+static bool digest_trace(const char *path, char ret[DIGEST_HEX]) {
   int64_t budget = INT64_MAX;
+  ret[0] = 0;
   if (strcmp(path, "-") == 0) return true;
   int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-  bool good = descriptor >= 0 && file_digest(descriptor, &budget, hex);
+  bool good = descriptor >= 0 && file_digest(descriptor, &budget, ret);
   if (descriptor >= 0) (void)close(descriptor); /* only read */
-  if (good) entry_subject_hex(entry, "trace", hex);
-  else (void)fprintf(stderr, "lynxbench: %s: the trace cannot be read again for its digest: nothing more was recorded\n", path);
+  if (!good) (void)fprintf(stderr, "lynxbench: %s: the trace cannot be read again for its digest: nothing more was recorded\n", path);
   return good;
 }
 
-static bool add_finding(struct pen *pen, const struct result *result, const char *path, const struct finding *finding) {
+static bool add_finding(struct pen *pen, const struct result *result, const char *trace, const struct finding *finding) {
   struct finding_words words = {finding, &result->contract};
   struct entry entry = {.kind = "finding", .write_more = write_finding, .context = &words};
   uint64_t index;
   uint8_t leaf[DIGEST_BYTES];
   char hex[DIGEST_HEX];
   entry_subject_hex(&entry, "bundle", result->seal.root);
-  if (!name_trace(&entry, path)) return false;
+  if (trace[0] != 0) entry_subject_hex(&entry, "trace", trace);
   entry_member(&entry, "rule", finding->id);
   entry_member(&entry, "title", finding->title);
   entry_member(&entry, "rung", "accounted"); /* a trace accounts: that nothing was confirmed stands in every entry */
@@ -106,11 +105,15 @@ int findings_record(const struct command *command, const struct arguments *argum
   if (code != EXIT_HOLDS) return code;
   if (bundle_file_open(path, &bundle)) {
     bool good = bundle_entry_add(&pen.file, path, &pen.signer, &index);
-    for (size_t i = 0; i < attribution->n_traces; i++)
-      for (size_t k = 0; good && k < attribution->traces[i].n_findings; k++) {
-        good = add_finding(&pen, &bundle.result, attribution->traces[i].path, &attribution->traces[i].findings[k]);
+    for (size_t i = 0; good && i < attribution->n_traces; i++) {
+      const struct attributed_trace *t = &attribution->traces[i];
+      char trace[DIGEST_HEX] = "";
+      good = t->n_findings == 0 || digest_trace(t->path, trace);
+      for (size_t k = 0; good && k < t->n_findings; k++) {
+        good = add_finding(&pen, &bundle.result, trace, &t->findings[k]);
         n += good;
       }
+    }
     bundle_file_close(&bundle);
     code = good ? EXIT_HOLDS : EXIT_WRONG_INPUT;
     (void)fprintf(stderr, "%s: %zu finding%s recorded\n", pen.file.address, n, n == 1 ? "" : "s");

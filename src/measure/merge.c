@@ -23,7 +23,7 @@ struct part {
   int64_t number, count, start_ns, clock_us;
   bool synchronised;
   char boot[64]; /* which machine, since which start of it */
-  struct digest prompts;
+  uint8_t prompts[DIGEST_BYTES];
   bool prompts_known;
 };
 
@@ -81,26 +81,26 @@ static const char *meta(const struct part *part, const char *key) {
 }
 
 static enum lynx_status add_prompt(void *context, int64_t id, const char *text, size_t length) {
-  struct part *part = context;
-  digest_update(&part->prompts, &id, sizeof id);
-  digest_update(&part->prompts, &length, sizeof length);
-  digest_update(&part->prompts, text, length);
+  struct digest *digest = context;
+  digest_update(digest, &id, sizeof id);
+  digest_update(digest, &length, sizeof length);
+  digest_update(digest, text, length);
   return LYNX_OK;
 }
 
 /* What was sent is not in the contract: a file of that name may hold other prompts elsewhere. */
-static enum lynx_status read_prompts(struct part *part, uint8_t ret[DIGEST_BYTES], struct lynx_error *error) {
-  digest_init(&part->prompts);
+static enum lynx_status read_prompts(struct part *part, struct lynx_error *error) {
+  struct digest digest = {.state = {0}};
+  digest_init(&digest);
   part->prompts_known = strstr(part->seal.withheld, "input") == NULL;
-  enum lynx_status status = bundle_each_input(part->bundle, add_prompt, part, error);
-  digest_final(&part->prompts, ret);
+  enum lynx_status status = bundle_each_input(part->bundle, add_prompt, &digest, error);
+  digest_final(&digest, part->prompts);
   return status;
 }
 
 static enum lynx_status check_part(const struct merging *m, size_t i) {
   static const char *const same[] = {"profile", "tool"};
   const struct part *first = &m->parts[0], *p = &m->parts[i];
-  uint8_t a[DIGEST_BYTES], b[DIGEST_BYTES];
   if (strcmp(meta(p, "contract_digest"), meta(first, "contract_digest")) != 0 || strcmp(meta(p, "contract"), meta(first, "contract")) != 0)
     return lynx_fail(m->error, LYNX_INPUT, "a part of another contract than %s", first->path);
   if (p->count != first->count || p->start_ns != first->start_ns)
@@ -110,11 +110,9 @@ static enum lynx_status check_part(const struct merging *m, size_t i) {
   for (size_t k = 0; k < LYNX_COUNT(same); k++)
     if (strcmp(meta(p, same[k]), meta(first, same[k])) != 0)
       return lynx_fail(m->error, LYNX_INPUT, "its '%s' is another than in %s", same[k], first->path);
-  enum lynx_status status = read_prompts(&m->parts[0], a, m->error);
-  if (status == LYNX_OK) status = read_prompts(&m->parts[i], b, m->error);
-  if (status == LYNX_OK && first->prompts_known && p->prompts_known && memcmp(a, b, sizeof a) != 0)
+  if (first->prompts_known && p->prompts_known && memcmp(first->prompts, p->prompts, DIGEST_BYTES) != 0)
     return lynx_fail(m->error, LYNX_INPUT, "other prompts than in %s: the hosts' files differ", first->path);
-  return status;
+  return LYNX_OK;
 }
 
 static enum lynx_status check_parts(struct merging *m) {
@@ -123,10 +121,10 @@ static enum lynx_status check_parts(struct merging *m) {
   enum lynx_status status = contract_parse(text, strlen(text), &m->arena, &m->contract, &problems) == LYNX_OK
                                 ? LYNX_OK
                                 : lynx_fail(m->error, LYNX_INPUT, "its contract is not one that this build reads");
-  m->now = &m->parts[0];
-  for (size_t i = 1; i < m->n_parts && status == LYNX_OK; i++) {
+  for (size_t i = 0; i < m->n_parts && status == LYNX_OK; i++) {
     m->now = &m->parts[i];
-    status = check_part(m, i);
+    status = read_prompts(m->now, m->error);
+    if (status == LYNX_OK && i > 0) status = check_part(m, i);
   }
   return status;
 }
@@ -140,15 +138,7 @@ static enum lynx_status keep_session(struct merging *m, const struct bundle_sess
     m->n_complete = xgrow(m->n_complete, m->n_sessions > 0 ? 2 * m->n_sessions : 1, sizeof *m->n_complete);
   }
   m->n_complete[m->n_sessions] = 0;
-  struct bundle_session *copy = &m->sessions[m->n_sessions++];
-  *copy = *s;
-  copy->precision = arena_copy(&m->arena, s->precision);
-  copy->purpose = arena_copy(&m->arena, s->purpose);
-  copy->executor_started = arena_copy(&m->arena, s->executor_started);
-  copy->status = arena_copy(&m->arena, s->status);
-  copy->schedule_digest = arena_copy(&m->arena, s->schedule_digest);
-  copy->executed_json = arena_copy(&m->arena, s->executed_json);
-  copy->instrument_json = arena_copy(&m->arena, s->instrument_json);
+  m->sessions[m->n_sessions++] = bundle_session_copy(s, &m->arena);
   return LYNX_OK;
 }
 
@@ -213,23 +203,6 @@ static enum lynx_status join_session(void *context, const struct bundle_session 
 
 /* --- rows --- */
 
-/* In a closed loop: where this part's request of that id stands in time. NULL: it has none. */
-static const struct ordered *find_ordered(const struct merging *m, int64_t id) {
-  size_t part = (size_t)(m->now - m->parts), low = 0, high = m->n_order;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    const struct ordered *o = &m->order[middle];
-    if (o->part < part || (o->part == part && o->id < id)) low = middle + 1;
-    else high = middle;
-  }
-  return low < m->n_order && m->order[low].part == part && m->order[low].id == id ? &m->order[low] : NULL;
-}
-
-static int64_t id_in_whole(const struct merging *m, int64_t id) {
-  const struct ordered *o = m->n_order > 0 ? find_ordered(m, id) : NULL;
-  return o != NULL ? o->to : id;
-}
-
 static enum lynx_status note_order(void *context, const struct bundle_request *r) {
   struct merging *m = context;
   if (m->n_order == m->room_order) {
@@ -240,17 +213,15 @@ static enum lynx_status note_order(void *context, const struct bundle_request *r
   return LYNX_OK;
 }
 
-static int by_time(const void *a, const void *b) {
-  const struct ordered *x = a, *y = b;
-  if (x->scheduled_ns != y->scheduled_ns) return x->scheduled_ns < y->scheduled_ns ? -1 : 1;
-  if (x->part != y->part) return x->part < y->part ? -1 : 1;
-  return x->id < y->id ? -1 : x->id > y->id;
-}
-
 static int by_part(const void *a, const void *b) {
   const struct ordered *x = a, *y = b;
   if (x->part != y->part) return x->part < y->part ? -1 : 1;
   return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int by_time(const void *a, const void *b) {
+  const struct ordered *x = a, *y = b;
+  return x->scheduled_ns < y->scheduled_ns ? -1 : x->scheduled_ns > y->scheduled_ns ? 1 : by_part(a, b);
 }
 
 /* Ids of a closed loop are given anew, in the order of time: what figures rest on is that order. */
@@ -266,6 +237,13 @@ static enum lynx_status order_session(struct merging *m, int64_t session) {
   for (size_t i = 0; i < m->n_order; i++) m->order[i].to = (int64_t)i;
   if (m->n_order > 0) qsort(m->order, m->n_order, sizeof *m->order, by_part);
   return status;
+}
+
+/* In a closed loop: where this part's request of that id stands in time. */
+static int64_t id_in_whole(const struct merging *m, int64_t id) {
+  const struct ordered wanted = {.id = id, .part = (size_t)(m->now - m->parts)},
+                       *found = m->n_order > 0 ? bsearch(&wanted, m->order, m->n_order, sizeof wanted, by_part) : NULL;
+  return found != NULL ? found->to : id;
 }
 
 static enum lynx_status put_request(void *context, const struct bundle_request *r) {
@@ -437,8 +415,7 @@ static enum lynx_status put_conditions(struct merging *m) {
   if (!one_machine(m) && loopback)
     texts[n++] = "the endpoint is each host's own (loopback), and the hosts are several: they loaded several services";
   if (!one_machine(m) && (!o->clocks_synchronised || o->clock_off_at_most_s < 0 || o->clock_off_at_most_s > most))
-    texts[n++] = arena_printf(&m->arena,
-                              "the load hosts' clocks are not known to agree to half the warm-up: their windows may not be the same");
+    texts[n++] = "the load hosts' clocks are not known to agree to half the warm-up: their windows may not be the same";
   if (m->others != NULL) texts[n++] = m->others;
   enum lynx_status status = LYNX_OK;
   for (size_t i = 0; i < n && status == LYNX_OK; i++)

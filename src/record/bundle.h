@@ -13,6 +13,7 @@
 #ifndef RECORD_BUNDLE_H
 #define RECORD_BUNDLE_H
 
+#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/digest.h"
 #include "base/fact.h"
@@ -106,6 +107,9 @@ enum lynx_status bundle_open(const char *path, struct bundle **ret, struct bundl
 /* The value of a meta key, or NULL; lives as long as the bundle. */
 const char *bundle_meta(struct bundle *bundle, const char *key);
 enum lynx_status bundle_facts(struct bundle *bundle, const char *moment, struct fact_list *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* With texts of its own, in the arena: what a visit is given lives until it returns. */
+struct bundle_session bundle_session_copy(const struct bundle_session *session, struct arena *arena);
 
 typedef enum lynx_status bundle_session_visit(void *context, const struct bundle_session *session);
 typedef enum lynx_status bundle_request_visit(void *context, const struct bundle_request *request);

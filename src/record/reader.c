@@ -378,6 +378,18 @@ static const char *select_all(struct bundle *bundle, const char *section, const 
   return NULL;
 }
 
+struct bundle_session bundle_session_copy(const struct bundle_session *session, struct arena *arena) {
+  struct bundle_session copy = *session;
+  copy.precision = arena_copy(arena, session->precision);
+  copy.purpose = arena_copy(arena, session->purpose);
+  copy.executor_started = arena_copy(arena, session->executor_started);
+  copy.status = arena_copy(arena, session->status);
+  copy.schedule_digest = arena_copy(arena, session->schedule_digest);
+  copy.executed_json = arena_copy(arena, session->executed_json);
+  copy.instrument_json = arena_copy(arena, session->instrument_json);
+  return copy;
+}
+
 enum lynx_status bundle_each_session(struct bundle *bundle, bundle_session_visit *visit, void *context, struct lynx_error *error) {
   struct visiting v = {.session = visit, .context = context};
   return each_row(bundle, select_all(bundle, "session", ""), NULL, NULL, visit_session, &v, error);

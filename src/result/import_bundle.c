@@ -57,13 +57,6 @@ static const char *contract_of(struct arena *arena, const struct imported *m, do
   return NULL;
 }
 
-static void write_list(struct json_writer *json, const char *key, const char *const *texts, size_t n) {
-  json_key(json, key);
-  json_open_array(json);
-  for (size_t i = 0; i < n; i++) json_text(json, texts[i]);
-  json_close(json);
-}
-
 void import_json(const struct imported *m, struct json_writer *json) {
   json_open_object(json);
   json_put_text(json, "format", m->reader);
@@ -91,8 +84,8 @@ void import_json(const struct imported *m, struct json_writer *json) {
     json_close(json);
   }
   json_close(json);
-  write_list(json, "against", m->against, m->n_against);
-  write_list(json, "lacks", m->lacks, m->n_lacks);
+  json_put_texts(json, "against", m->against, m->n_against);
+  json_put_texts(json, "lacks", m->lacks, m->n_lacks);
   json_close(json);
 }
 

@@ -224,19 +224,11 @@ struct gather {
 
 static enum lynx_status keep_session(void *context, const struct bundle_session *session) {
   struct gather *g = context;
-  struct arena *arena = &g->result->arena;
   if (g->n_sessions == g->room) {
     g->room = g->room == 0 ? 16 : 2 * g->room;
     g->sessions = xgrow(g->sessions, g->room, sizeof *g->sessions);
   }
-  struct bundle_session *copy = &g->sessions[g->n_sessions++];
-  *copy = *session;
-  copy->precision = arena_copy(arena, session->precision);
-  copy->status = arena_copy(arena, session->status);
-  copy->executor_started = arena_copy(arena, session->executor_started);
-  copy->executed_json = arena_copy(arena, session->executed_json);
-  copy->instrument_json = arena_copy(arena, session->instrument_json);
-  copy->purpose = arena_copy(arena, session->purpose);
+  g->sessions[g->n_sessions++] = bundle_session_copy(session, &g->result->arena);
   if (!(session->rate_per_s >= 0) || session->rate_per_s > 1e9) return LYNX_INPUT;
   return session->warm_up_ns < 0 || session->counted_ns <= 0 || session->warm_up_ns > time_max_ns / 4 ||
                  session->counted_ns > time_max_ns / 4 || session->drain_ns < 0 || session->drain_ns > time_max_ns / 4

@@ -308,13 +308,6 @@ static void put_precision(struct json_writer *json, const struct contract *contr
   json_close(json);
 }
 
-static void put_texts(struct json_writer *json, const char *key, const char *const *texts, size_t n) {
-  json_key(json, key);
-  json_open_array(json);
-  for (size_t i = 0; i < n; i++) json_text(json, texts[i]);
-  json_close(json);
-}
-
 bool result_write(const struct result *result, struct buffer *ret) {
   struct json_writer json;
   json_begin(&json, ret);
@@ -350,12 +343,12 @@ bool result_write(const struct result *result, struct buffer *ret) {
     json_close(&json);
   }
   json_close(&json);
-  put_texts(&json, "holes", result->holes, result->n_holes);
-  put_texts(&json, "departures", result->departures, result->n_departures);
-  put_texts(&json, "changed_during_the_run", result->changed, result->n_changed);
+  json_put_texts(&json, "holes", result->holes, result->n_holes);
+  json_put_texts(&json, "departures", result->departures, result->n_departures);
+  json_put_texts(&json, "changed_during_the_run", result->changed, result->n_changed);
   json_close(&json);
   if (result->stopped[0] != 0) json_put_text(&json, "stopped", result->stopped);
-  put_texts(&json, "conditions", result->conditions, result->n_conditions);
+  json_put_texts(&json, "conditions", result->conditions, result->n_conditions);
   if (result->load_hosts[0] != 0) json_put_text(&json, "load_hosts", result->load_hosts);
   if (result->imported[0] != 0) json_put_text(&json, "imported", result->imported);
   json_key(&json, "precisions");
