@@ -10,9 +10,9 @@ meson_lists=build/src
 major=$(sed -n 's/^#define DNNL_VERSION_MAJOR *\([0-9]*\).*/\1/p' /usr/include/oneapi/dnnl/dnnl_version.h)
 base=$(ls src/base/*.c)
 contract="$(ls src/contract/*.c src/stats/*.c)"
-executor="src/executor/capture.c src/executor/layer_map.c src/executor/probe.c src/executor/probe_run.c src/executor/file_digest.c src/executor/elf_file.c src/executor/model_header.c src/executor/difference.c src/executor/import.c src/executor/nvidia_smi.c src/executor/disclose.c $(ls src/executor/probes/*.c) $meson_lists/executor/probes_list.c"
+executor="$(ls src/executor/*.c src/executor/probes/*.c) $meson_lists/executor/probes_list.c"
 parsers="src/drivers/http_parser.c src/drivers/sse.c src/drivers/json_scan.c src/drivers/dialect.c src/drivers/native.c src/drivers/openai.c"
-common="-lexpat -lyaml -ljansson -lcrypto -lcurl -lm -lpthread"
+common="-lexpat -lyaml -ljansson -lcrypto -lcurl -lm -lpthread -lz"
 build() {
   name=$1
   shift
@@ -29,7 +29,7 @@ build import $base $contract src/record/schema.c src/record/reader.c src/record/
 build capture $base $executor $common -lhwloc -lelf
 build model $base $executor $common -lhwloc -lelf
 attribute="$(ls src/attribute/*.c src/attribute/rules/*.c src/trace/*.c src/trace/readers/*.c) $meson_lists/attribute/rules_list.c $meson_lists/trace/readers_list.c"
-build trace $base src/stats/special.c src/record/schema.c src/record/reader.c src/record/writer.c $executor $attribute $common -lsqlite3 -lz -lhwloc -lelf
+build trace $base src/stats/special.c src/record/schema.c src/record/reader.c src/record/writer.c $executor $attribute $common -lsqlite3 -lhwloc -lelf
 build prompt $base src/measure/prompt_file.c src/measure/prompt_tokens.c src/drivers/tensor.c $common
 build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq)
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl

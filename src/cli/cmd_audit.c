@@ -1,5 +1,7 @@
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "cli/command.h"
@@ -9,6 +11,7 @@
 static const struct option_spec options[] = {
     {"figures", "FILE", "what `show --json` once printed of the bundle: held against what the rows give"},
     {"ledger", "LEDGER", "of a bundle: what the ledger says of it (default: LYNXBENCH_LEDGER)"},
+    {"model", "PATH", "of a bundle: the model's file or folder; its digest is computed anew and held against the record"},
     {"html", "FILE", "the audit as a page, to attach"},
     {"json", NULL, "the audit as JSON"}};
 
@@ -28,12 +31,12 @@ static int print(const struct arguments *arguments, const struct audit *audit) {
   struct buffer out;
   char now[40];
   buffer_init(&out, 64 << 20);
-  bool good = arguments->option[3] != NULL ? json_audit(audit, &out) : text_audit(audit, color_wanted(stdout), &out);
+  bool good = arguments->option[4] != NULL ? json_audit(audit, &out) : text_audit(audit, color_wanted(stdout), &out);
   good = write_buffer(NULL, &out) && good;
   buffer_clear(&out);
-  if (arguments->option[2] != NULL)
+  if (arguments->option[3] != NULL)
     good = html_audit(audit, clock_text(now, clock_system.realtime_ns(clock_system.context)), &out) &&
-           write_buffer(arguments->option[2], &out) && good;
+           write_buffer(arguments->option[3], &out) && good;
   buffer_release(&out);
   return !good ? EXIT_CONDITIONS : audit->n_failed > 0 ? EXIT_DOES_NOT_HOLD : EXIT_HOLDS;
 }
@@ -49,11 +52,18 @@ static int run(const struct arguments *arguments) {
     audit_ledger(ledger.ledger, ledger.address, &audit);
   } else {
     if (address != NULL && !ledger_file_open(address, false, &ledger)) return EXIT_WRONG_INPUT;
+    if (arguments->option[2] != NULL && access(arguments->option[2], R_OK) != 0) {
+      (void)fprintf(stderr, "lynxbench audit: --model: %s: %s; accepted: a file or folder of weights\n", arguments->option[2],
+                    strerror(errno));
+      ledger_file_close(&ledger);
+      return EXIT_WRONG_INPUT;
+    }
     if (arguments->option[0] != NULL && !read_file(arguments->option[0], FIGURES_MAX, &figures)) {
       ledger_file_close(&ledger);
       return EXIT_WRONG_INPUT;
     }
     const struct audit_bundle_request request = {.path = path,
+                                                 .model = arguments->option[2],
                                                  .figures = {arguments->option[0] == NULL ? NULL
                                                              : figures.data != NULL       ? figures.data
                                                                                           : "",

@@ -23,6 +23,7 @@ static const struct option_spec options[] = {
     {"merge", NULL, "join captures of several hosts: ROLE=FILE ..., ROLE= for one that was not captured"},
     {"against", "FILE", "compare with an earlier capture; exit 1 if the executor moved"},
     {"digest", NULL, "read the model's weights whole for their digest, however long it takes"},
+    {"digest-anew", NULL, "the same, also where a digest is remembered"},
     {"quiet-routes", NULL, "do not ask the server's own routes (/version, /props, ...)"},
     {"disclose", "LEVEL", "full, shared (no serials, hosts, people) or public (no paths and arguments either)"},
     {"format", "NAME", "text, json, markdown, cyclonedx (ML-BOM) or mlperf (system description)"},
@@ -114,7 +115,8 @@ static bool capture(const struct arguments *arguments, struct fact_list *facts) 
   }
   if (!capture_target("capture", option(arguments, "endpoint"), option(arguments, "pid"), &root, &request)) return false;
   request.ask_routes = option(arguments, "quiet-routes") == NULL;
-  if (option(arguments, "digest") != NULL) {
+  request.digest_anew = option(arguments, "digest-anew") != NULL;
+  if (option(arguments, "digest") != NULL || request.digest_anew) {
     request.digest_budget = INT64_MAX;
     request.deadline_ns = (int64_t)24 * 3600 * 1000000000; /* weights of a terabyte are read in hours */
     (void)fprintf(stderr, "reading the model's weights for their digest: about 1 s for each GB, once; it is remembered\n");

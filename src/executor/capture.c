@@ -1,15 +1,20 @@
 #include "executor/capture.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <inttypes.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/endpoint.h"
 #include "base/json.h"
@@ -123,14 +128,15 @@ static bool same_address(const struct sockaddr *a, const struct sockaddr *b) {
   return false;
 }
 
+static const int64_t DEADLINE_NS = 5000000000; /* of the look-up and, where the request has no other, of each probe */
+
+enum place { PLACE_LOCAL = 'l', PLACE_REMOTE = 'r', PLACE_UNRESOLVED = 'u', PLACE_LATE = 't' };
+
 /* Does the endpoint's host stand for this machine? Loopback, or an address of one of its interfaces. */
-static bool is_local(const char *host, bool *ret_resolves) {
+static enum place look_up(const char *host) {
   struct addrinfo *found = NULL;
   struct ifaddrs *interfaces = NULL;
-  if (getaddrinfo(host, NULL, &(struct addrinfo){.ai_socktype = SOCK_STREAM}, &found) != 0) {
-    *ret_resolves = false;
-    return false;
-  }
+  if (getaddrinfo(host, NULL, &(struct addrinfo){.ai_socktype = SOCK_STREAM}, &found) != 0) return PLACE_UNRESOLVED;
   const struct sockaddr *a = found->ai_addr;
   bool local = (a->sa_family == AF_INET && (ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr) >> 24) == 127) ||
                (a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr));
@@ -138,7 +144,34 @@ static bool is_local(const char *host, bool *ret_resolves) {
     for (const struct ifaddrs *i = interfaces; i != NULL && !local; i = i->ifa_next) local = same_address(i->ifa_addr, a);
   freeifaddrs(interfaces);
   freeaddrinfo(found);
-  return local;
+  return local ? PLACE_LOCAL : PLACE_REMOTE;
+}
+
+/* A name server that does not answer is waited for half a minute by the resolver, which takes no deadline: it is asked in a child. */
+static enum place place_of(const char *host) {
+  int ends[2];
+  char place = PLACE_UNRESOLVED;
+  if (pipe(ends) != 0) return look_up(host);
+  pid_t pid = fork();
+  if (pid == 0) {
+    place = (char)look_up(host);
+    _exit(write(ends[1], &place, 1) == 1 ? 0 : 1);
+  }
+  (void)close(ends[1]);
+  if (pid < 0) place = (char)look_up(host);
+  else {
+    int64_t until_ns = clock_now(&clock_system) + DEADLINE_NS;
+    int ready = -1;
+    for (int64_t left; ready < 0 && (left = until_ns - clock_now(&clock_system)) > 0;)
+      ready = poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, (int)(left / 1000000 + 1)); /* again after a signal */
+    if (ready <= 0) place = PLACE_LATE;
+    else if (read(ends[0], &place, 1) != 1) place = PLACE_UNRESOLVED;
+    (void)kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+      ;
+  }
+  (void)close(ends[0]);
+  return (enum place)place;
 }
 
 /* --- the capture --- */
@@ -188,14 +221,16 @@ static void find_serving_process(const struct capture_request *request, struct p
     (void)snprintf(text, sizeof text, "%.200s is a proxy: the servers behind it are not captured", request->endpoint);
     add_hole(target, facts, "hole.behind-proxy", text);
   }
-  bool resolves = true;
+  enum place place = PLACE_LOCAL;
   char where[128];
   if (endpoint.socket_path[0] != 0) (void)snprintf(where, sizeof where, "%s", endpoint.socket_path);
   else (void)snprintf(where, sizeof where, "port %d", endpoint.port);
-  if (endpoint.socket_path[0] == 0 && !is_local(endpoint.host, &resolves)) {
+  if (endpoint.socket_path[0] == 0) place = place_of(endpoint.host);
+  if (place != PLACE_LOCAL) {
     (void)snprintf(text, sizeof text,
-                   resolves ? "%.200s is on another host: nothing of the machine that serves is captured"
-                            : "%.200s does not resolve to an address: nothing of what serves is captured",
+                   place == PLACE_REMOTE ? "%.200s is on another host: nothing of the machine that serves is captured"
+                   : place == PLACE_LATE ? "%.200s: no name server answered in time: nothing of what serves is captured"
+                                         : "%.200s does not resolve to an address: nothing of what serves is captured",
                    request->endpoint);
     if (!request->hosts_known) add_hole(target, facts, "hole.remote-host", text);
     target->why_not = "the endpoint is on another host";
@@ -258,7 +293,11 @@ static size_t find_tree(const struct root *root, int64_t pid, int64_t tree[TREE_
 
 void capture_run(const struct capture_request *request, struct fact_list *ret) {
   int64_t tree[TREE_MAX];
-  struct probe_target target = {.root = request->root, .clock = request->clock, .tree = tree, .digest_budget = request->digest_budget};
+  struct probe_target target = {.root = request->root,
+                                .clock = request->clock,
+                                .tree = tree,
+                                .digest_budget = request->digest_budget,
+                                .digest_anew = request->digest_anew};
   find_serving_process(request, &target, ret);
   target.n_tree = find_tree(request->root, target.pid, tree);
   if (request->ask_routes) target.endpoint = request->endpoint;
@@ -268,7 +307,7 @@ void capture_run(const struct capture_request *request, struct fact_list *ret) {
     for (size_t i = 0; probes_all[i] != NULL && n < PROBES_MAX; i++)
       if (probes_all[i]->stage == stage) in_order[n++] = probes_all[i];
   in_order[n] = NULL;
-  probes_run(in_order, &target, request->deadline_ns > 0 ? request->deadline_ns : 5000000000, ret);
+  probes_run(in_order, &target, request->deadline_ns > 0 ? request->deadline_ns : DEADLINE_NS, ret);
   fact_sort(ret);
 }
 

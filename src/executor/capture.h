@@ -19,6 +19,7 @@ struct capture_request {
   bool ask_routes;       /* may the executor's own routes (/version, /props, ...) be asked? Not while it is measured */
   int64_t deadline_ns;   /* for each probe; 0: 5 s */
   int64_t digest_budget; /* bytes that may be read for digests of the model; 0: little */
+  bool digest_anew;      /* read whole, whatever was remembered of it */
 };
 
 void capture_run(const struct capture_request *request, struct fact_list *ret);

@@ -41,10 +41,11 @@ static bool recall(const char *line, char ret[DIGEST_HEX]) {
   if (!cache_path(path, sizeof path, false)) return false;
   buffer_init(&text, CACHE_MAX);
   if (root_read(&(struct root){""}, path, &text, NULL) == LYNX_OK)
-    for (const char *at = text.data; at != NULL && (at = strstr(at, line)) != NULL && !found; at++) {
+    for (const char *at = text.data; at != NULL && (at = strstr(at, line)) != NULL; at++) { /* the last one was computed last */
       const char *hex = at + strlen(line);
-      found = (at == text.data || at[-1] == '\n') && strspn(hex, "0123456789abcdef") == DIGEST_HEX - 1 && hex[DIGEST_HEX - 1] == '\n';
-      if (found) (void)snprintf(ret, DIGEST_HEX, "%.64s", hex);
+      if ((at != text.data && at[-1] != '\n') || strspn(hex, "0123456789abcdef") != DIGEST_HEX - 1 || hex[DIGEST_HEX - 1] != '\n') continue;
+      (void)snprintf(ret, DIGEST_HEX, "%.64s", hex);
+      found = true;
     }
   buffer_release(&text);
   return found;
@@ -81,15 +82,23 @@ static bool compute(int fd, int64_t size, struct digest *digest) {
 }
 
 bool file_digest(int fd, int64_t *budget, char ret[DIGEST_HEX]) {
-  struct stat info, after;
+  struct stat info;
   char line[300];
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return false;
   identity(&info, line, sizeof line);
   if (recall(line, ret)) return true;
   if (info.st_size > *budget) return false;
+  *budget -= info.st_size;
+  return file_digest_anew(fd, ret);
+}
+
+bool file_digest_anew(int fd, char ret[DIGEST_HEX]) {
+  struct stat info, after;
+  char line[300], known[DIGEST_HEX];
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  identity(&info, line, sizeof line);
   struct digest digest = {{0}};
   uint8_t result[DIGEST_BYTES];
-  *budget -= info.st_size;
   digest_init(&digest);
   bool good = compute(fd, info.st_size, &digest);
   digest_final(&digest, result);
@@ -97,7 +106,7 @@ bool file_digest(int fd, int64_t *budget, char ret[DIGEST_HEX]) {
   /* A file that is written to while it is read has no digest. */
   good = good && fstat(fd, &after) == 0 && after.st_size == info.st_size && after.st_mtim.tv_sec == info.st_mtim.tv_sec &&
          after.st_mtim.tv_nsec == info.st_mtim.tv_nsec;
-  if (good) remember(line, ret);
+  if (good && (!recall(line, known) || strcmp(known, ret) != 0)) remember(line, ret);
   return good;
 }
 

@@ -101,6 +101,8 @@ static const struct {
     {"TRITON_", LAYER_RUNTIME, "compiled kernels"},
     {"GGML_", LAYER_RUNTIME, "ggml"},
     {"NVIDIA_TF32_OVERRIDE", LAYER_RUNTIME, "precision of f32 products"},
+    {"BLIS_", LAYER_RUNTIME, "threads and kernels of BLIS"},
+    {"ATEN_", LAYER_FRAMEWORK, "instruction set of PyTorch's kernels"},
     {"TORCH", LAYER_FRAMEWORK, "PyTorch"},
     {"PYTORCH_", LAYER_FRAMEWORK, "PyTorch's allocator and tuning"},
     {"TF_CPP_", LAYER_FRAMEWORK, "TensorFlow"},

@@ -19,6 +19,7 @@ struct probe_target {
   const int64_t *tree;  /* pid and its descendants, parents before children; read-only to probes */
   size_t n_tree;
   int64_t digest_budget; /* bytes that may be read for digests of the model; 0: what the probe thinks quick */
+  bool digest_anew;      /* of the model, whatever was remembered */
 };
 
 struct probe {

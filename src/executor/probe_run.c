@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 enum { TEXTS = 4, TEXT_MAX = 4096, FACTS_MAX = 100000 };
+static const rlim_t MEMORY_MAX = (rlim_t)4 << 30;
 
 /* What travels through the pipe: the number of the probe that begins, or a fact, whose four texts follow. */
 struct message {
@@ -52,12 +53,25 @@ static void send_fact(void *context, const struct fact *fact) {
   send_all(*(int *)context, whole, n);
 }
 
+/* As much as we had when we forked (a model that runs in our process is in it), and MEMORY_MAX more: a probe that runs away is ended by
+ * what it is refused, and not the server by the kernel. */
+static void limit_memory(void) {
+  const struct root here = {""};
+  char line[200];
+  unsigned long long pages = 0;
+  /* size resident shared text lib data dirty */
+  if (!root_read_line(&here, "/proc/self/statm", line, sizeof line) || sscanf(line, "%*u %*u %*u %*u %*u %llu", &pages) != 1) return;
+  rlim_t most = pages * (rlim_t)sysconf(_SC_PAGESIZE) + MEMORY_MAX;
+  (void)setrlimit(RLIMIT_DATA, &(struct rlimit){most, most});
+}
+
 static _Noreturn void probe_all(const struct probe *const *probes, size_t first, const struct probe_target *target, int fd,
                                 struct fact_list *facts) {
   static const int caught[] = {SIGINT, SIGTERM, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGPIPE};
   for (size_t i = 0; i < LYNX_COUNT(caught); i++) (void)signal(caught[i], SIG_DFL);
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+  limit_memory();
   (void)dup2(STDERR_FILENO, STDOUT_FILENO); /* what a library prints must not stand among our data */
   facts->added = send_fact;
   facts->context = &fd;

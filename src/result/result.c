@@ -558,6 +558,7 @@ static bool is_fact(const struct fact *fact, const char *name) {
 /* A comma-separated list of devices; "" and "-1" stand for none. */
 static double count_visible(const char *list) {
   if (list[0] == 0 || strcmp(list, "-1") == 0) return 0;
+  if (strstr(list, " by UUID") != NULL) return (double)strtol(list, NULL, 10);
   double n = 1;
   for (const char *p = list; *p != 0; p++) n += *p == ',';
   return n;
@@ -565,8 +566,8 @@ static double count_visible(const char *list) {
 
 /* GPUs of all hosts, else what else computes on the bus, else processors. */
 static void count_accelerators(struct result *result, const struct fact_list *facts) {
-  static const char *const counts[] = {"gpu.count", "accelerator.count", "topology.packages"};
-  static const char *const names[] = {"gpu.0.name", "accelerator.0.device", "cpu.model"};
+  static const char *const counts[] = {"gpu.count", "amd-gpu.count", "accelerator.count", "topology.packages"};
+  static const char *const names[] = {"gpu.0.name", "amd-gpu.0.name", "accelerator.0.device", "cpu.model"};
   result->accelerator = "";
   for (size_t k = 0; k < LYNX_COUNT(counts) && result->n_accelerators == 0; k++) {
     for (size_t i = 0; i < facts->n_items; i++) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "executor/model_digest.h"
 #include "ledger/blob.h"
 #include "load/events.h"
 #include "load/schedule.h"
@@ -414,6 +415,43 @@ static void check_ledger(struct audit *a, const struct audit_bundle_request *req
   check_standing(a, request->ledger, bundle, r);
 }
 
+/* A digest was read on the machine that ran the model, or remembered there: who has the files can compute it anew. */
+static void check_model(struct audit *a, struct bundle *bundle, const struct result *r, const char *path) {
+  char found[DIGEST_HEX] = "";
+  size_t n_files = 0, n_known = 0, n_same = 0;
+  struct lynx_error error = {0};
+  if (path != NULL && model_digest_anew(path, found, &n_files, &error) != LYNX_OK) {
+    audit_add(a, AUDIT_NOT_ESTABLISHED, "model", arena_printf(&a->arena, "its files: %s", error.message));
+    return;
+  }
+  const char *other = "";
+  for (size_t p = 0; p < r->n_precisions; p++) {
+    struct fact_list facts = {0};
+    if (bundle_facts(bundle, arena_printf(&a->arena, "start:%s", r->precisions[p].name), &facts, NULL) == LYNX_OK)
+      for (size_t i = 0; i < facts.n_items; i++) {
+        const struct fact *fact = &facts.items[i];
+        if (strcmp(fact_without_role(fact->key), "model.digest") != 0 || fact->status != FACT_READ) continue;
+        n_known++;
+        if (strcmp(fact->value, found) == 0) n_same++;
+        else other = arena_printf(&a->arena, "%.80s of %s is %.64s", fact->key, r->precisions[p].name, fact->value);
+      }
+    fact_list_release(&facts);
+  }
+  if (n_known == 0) {
+    if (path != NULL) audit_add(a, AUDIT_NOT_ESTABLISHED, "model", "the run's capture holds no digest of the model (or withholds it)");
+  } else if (path == NULL)
+    audit_add(a, AUDIT_NOT_ESTABLISHED, "model",
+              "the model's digest is what the run's machine said: with its files at hand, --model PATH computes it anew");
+  else if (n_same > 0)
+    audit_add(a, AUDIT_PASSED, "model",
+              arena_printf(&a->arena, "%zu weight file%s of %s, read anew, have the digest of the record%s%s", n_files,
+                           n_files == 1 ? "" : "s", path, other[0] != 0 ? "; another precision has others: " : "", other));
+  else
+    audit_add(a, AUDIT_FAILED, "model",
+              arena_printf(&a->arena, "%zu weight file%s of %s, read anew, have the digest %s; %s", n_files, n_files == 1 ? "" : "s", path,
+                           found, other));
+}
+
 void audit_bundle(const struct audit_bundle_request *request, struct audit *ret) {
   struct bundle *bundle = NULL;
   struct bundle_seal_info seal;
@@ -436,6 +474,7 @@ void audit_bundle(const struct audit_bundle_request *request, struct audit *ret)
   check_figures(ret, &result, request->figures);
   check_plausibility(ret, bundle, &result.contract, &seal);
   check_rules(ret, &result, is_withheld(&seal, "fact"));
+  check_model(ret, bundle, &result, request->model);
   check_ledger(ret, request, bundle, &result);
   audit_add(ret, AUDIT_NOT_ESTABLISHED, "the world",
             "that what is recorded took place as recorded: a record shows that it is consistent, and since when it stands; a re-run "

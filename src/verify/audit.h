@@ -28,9 +28,9 @@ struct audit {
 void audit_add(struct audit *audit, enum audit_verdict verdict, const char *name, const char *text);
 
 /* figures: what `show --json` once printed of it, to hold the recomputed ones against; ptr NULL: none was handed in. ledger NULL: none is
- * at hand. standing: by that ledger; NULL. */
+ * at hand. model: a file or folder whose digest is computed anew and held against the one in the record; NULL. */
 struct audit_bundle_request {
-  const char *path;
+  const char *path, *model;
   struct bytes figures;
   struct ledger *ledger;
 };

@@ -69,4 +69,25 @@ with folder() as d, reference("--mode", "metronome", "--first-token", "5ms", "--
             db.execute(f"DELETE FROM {section}")
             db.execute("UPDATE section SET withheld = 1 WHERE name = ?", (section,))
         check("failed" not in checks(f"{d}/less.lynx").get(name, []), f"{section} withheld: {checks(f'{d}/less.lynx')}")
+
+# The model's digest, computed anew by who has its files.
+with folder() as d:
+    os.makedirs(f"{d}/model")
+    weights, other = f"{d}/model/byte.safetensors", f"{d}/other.safetensors"
+    shutil.copy(f"{SOURCE}/reference/model/byte.safetensors", weights)
+    with open(weights, "rb") as f, open(other, "wb") as g:
+        data = bytearray(f.read())
+        data[-5] ^= 1
+        g.write(data)
+    with reference("--weights", weights) as port:
+        check_equal(lynx("run", contract(f"{d}/c.yaml", port), "--out", f"{d}/a.lynx", "--quiet").returncode, 0, "run")
+    check_equal(checks(f"{d}/a.lynx").get("model"), ["not established"], "nobody has the files")
+    check_equal(checks(f"{d}/a.lynx", "--model", weights).get("model"), ["passed"], "the file")
+    check_equal(checks(f"{d}/a.lynx", "--model", f"{d}/model").get("model"), ["passed"], "its folder")
+    check_equal(checks(f"{d}/a.lynx", "--model", other).get("model"), ["failed"], "another one")
+    os.makedirs(f"{d}/empty")
+    check_equal(checks(f"{d}/a.lynx", "--model", f"{d}/empty").get("model"), ["not established"], "no weights there")
+    r = lynx("audit", f"{d}/a.lynx", "--model", f"{d}/nothing")
+    check_equal(r.returncode, 2, "no such file")
+    check_in("No such file", r.stderr, "and it is said")
 finish()

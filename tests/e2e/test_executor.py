@@ -1,4 +1,5 @@
 """Captures of real processes, of recorded machines, and of planted differences: each is named with its layer and owner, and nothing else."""
+import glob
 import tarfile
 import threading
 from lynx import *
@@ -99,6 +100,21 @@ def planted_in_processes(d):
     check_equal(differences(f"{d}/before.json", f"{d}/again.json")[0], [], "another start on another port is the same executor")
     shot("variable", OMP_NUM_THREADS="1", HF_TOKEN="hunter2", MY_API_KEY="hunter2")
     check_equal(differences(f"{d}/before.json", f"{d}/variable.json")[0], [("environment.OMP_NUM_THREADS", "runtime", "ML platform engineering")], "a variable")
+    # What a library selects: asked of the library that is mapped, with the variables of the process that has it mapped (not with ours).
+    chosen = found.get("library.libdnnl.so.selects", {})
+    if not SANITIZED:
+        check_equal((chosen.get("status"), chosen.get("kind")), ("read", "identity"), f"what oneDNN selects: {chosen}")
+        with serving(ONEDNN_MAX_CPU_ISA="SSE41") as (port, _):
+            r = lynx("capture", "--endpoint", f"http://127.0.0.1:{port}", "--out", f"{d}/isa.json", env={"ONEDNN_MAX_CPU_ISA": "AVX2"})
+        check_equal(facts_of(json.load(open(f"{d}/isa.json")))["library.libdnnl.so.selects"]["value"], "sse41", f"its variable, not ours {r.stderr}")
+        check_equal(differences(f"{d}/before.json", f"{d}/isa.json")[0], [("environment.ONEDNN_MAX_CPU_ISA", "runtime", "ML platform engineering"), ("library.libdnnl.so.selects", "runtime", "ML platform engineering")],
+                    "a variable, and what comes of it")
+    # Which exemplars and where are context; how many and what is not.
+    few = shot("devices", CUDA_VISIBLE_DEVICES="GPU-8932f937-d72c-4106-c12f-20bd9faed9f6,MIG-1", TORCHINDUCTOR_CACHE_DIR="/tmp/a/cache", LD_LIBRARY_PATH="/tmp/nothing/")
+    check_equal([few[f"environment.{k}"]["value"] for k in ("CUDA_VISIBLE_DEVICES", "TORCHINDUCTOR_CACHE_DIR")], ["2 by UUID", "cache"], "identity")
+    check_equal([few[f"environment.{k}"]["kind"] for k in ("CUDA_VISIBLE_DEVICES.devices", "TORCHINDUCTOR_CACHE_DIR.path", "LD_LIBRARY_PATH")], ["context"] * 3, "context")
+    shot("moved", CUDA_VISIBLE_DEVICES="GPU-00000000-d72c-4106-c12f-20bd9faed9f6,MIG-2", TORCHINDUCTOR_CACHE_DIR="/opt/b/cache", LD_LIBRARY_PATH="/tmp/other")
+    check_equal(differences(f"{d}/devices.json", f"{d}/moved.json")[0], [], "other exemplars in other folders: the same executor")
     shot("setting", "--max-batch", "4")
     keys = differences(f"{d}/before.json", f"{d}/setting.json")[0]
     check_equal(keys, [("process.argument.--max-batch", "serving", "ML platform"), ("serving.setting.batch-most", "serving", "ML platform")], "a setting, and what it means")
@@ -108,12 +124,26 @@ def planted_in_processes(d):
     if shutil.which("objcopy") and subprocess.run(["objcopy", "--remove-section", ".note.gnu.build-id", ours, f"{d}/lib/libjansson.so.4"]).returncode == 0:
         shot("library", LD_LIBRARY_PATH=f"{d}/lib")
         keys = differences(f"{d}/before.json", f"{d}/library.json")[0]
-        check_equal(keys, [("environment.LD_LIBRARY_PATH", "system", "Infrastructure"), ("library.libjansson.so", "framework", "Platform")], "another build of a library")
+        check_equal(keys, [("library.libjansson.so", "framework", "Platform")], "another build of a library: where it was looked for is context")
     with open(f"{d}/byte.safetensors", "r+b") as f:
         f.seek(-5, os.SEEK_END)
         byte = f.read(1)
         f.seek(-5, os.SEEK_END)
         f.write(bytes([byte[0] ^ 1]))
+    # What was remembered of a file can be wrong (a disk that was swapped under it, a clock set back): computed anew, it is told and mended.
+    cache = f"{environment()['HOME']}/.cache/lynxbench/digests"
+    with serving() as (port, _):
+        endpoint = ("--endpoint", f"http://127.0.0.1:{port}")
+        whole = facts_of(capture(*endpoint))["model.digest"]["value"]
+        stat = os.stat(f"{d}/byte.safetensors")
+        lines = open(cache).read().splitlines()
+        ours = [line for line in lines if line.split(" ")[1] == f"{stat.st_ino:x}" and line.split(" ")[2] == str(stat.st_size)]
+        check(len(ours) > 0, "the digest is remembered")
+        with open(cache, "a") as f:
+            f.write(ours[-1][:-64] + "0" * 64 + "\n")
+        check(facts_of(capture(*endpoint))["model.digest"]["value"] != whole, "what is remembered is believed")
+        check_equal(facts_of(capture("--digest-anew", *endpoint))["model.digest"]["value"], whole, "and not when computed anew")
+        check_equal(facts_of(capture(*endpoint))["model.digest"]["value"], whole, "which is remembered in its place")
     shot("weight")
     check_equal(differences(f"{d}/before.json", f"{d}/weight.json")[0], [("model.digest", "application", "ML")], "one bit of one weight")
     for name in ("variable", "before"):
@@ -402,9 +432,108 @@ def drivers_that_misbehave(d):
     check_in("ended by signal 6", found["probe.nvidia"]["value"], "a driver that crashes")
     check_equal(found["driver.nvidia"]["value"], "550.54.15", "what it had said by then is kept")
     check("process.executable" not in found and "cpu.online" in found and "topology.threads" in found, "the probes before and after it went on")
+    found, _ = with_nvml("good")
+    check_equal([found[f"gpu.0.clock.graphics-application{k}"]["value"] for k in ("", "-default")], ["1410", "1980"], "clocks that somebody set")
+    os.makedirs(f"{d}/amdsmi")
+    shutil.copy(f"{BUILD}/tests/amdsmi.so", f"{d}/amdsmi/libamd_smi.so")
+    found = facts_of(capture(env={"LD_LIBRARY_PATH": f"{d}/amdsmi"}))
+    check_in("the driver is not loaded", found["probe.amd"]["value"], "amdsmi without a driver")
+    found = facts_of(capture(env={"LD_LIBRARY_PATH": f"{d}/amdsmi", "LYNX_AMDSMI": "1"}))
+    check_equal([found[f"amd-gpu.{k}"]["value"] for k in ("count", "1.name", "0.performance-level", "1.performance-level", "0.compute-partition", "0.links", "0.memory", "0.ecc-errors")],
+                ["2", "Synthetic Instinct MI300X", "auto", "manual", "SPX", "1: XGMI, 1 hop", "206141652992", "3 corrected, 0 uncorrected"], "two AMD GPUs")
+    check_equal((found["amd-gpu.0.memory-partition"]["status"], found["amd-gpu.0.vbios"]["status"], found["amd-gpu.0.uuid"]["kind"], found["driver.amdgpu"]["value"]), ("denied", "unsupported", "context", "6.8.5"), "what it does not tell")
     found, seconds = with_nvml("hang")
     check_in("did not end within 5 s", found["probe.nvidia"]["value"], "a driver that hangs")
     check("topology.threads" in found and seconds < 60, f"and the capture ends: {seconds:.1f} s")
+
+
+def chassis(d):
+    """Synthetic: tests/fail/ipmi.c."""
+    if SANITIZED:
+        return
+    shutil.copytree(f"{SOURCE}/tests/recorded/plain", f"{d}/ipmi", symlinks=True)
+    write(f"{d}/ipmi/sys/class/ipmi/ipmi0/dev", "240:0\n")
+
+    def power(watts=None):
+        more = {"LD_PRELOAD": f"{BUILD}/tests/ipmi.so", "LYNX_IPMI": watts} if watts else {}
+        return facts_of(capture("--root", f"{d}/ipmi", env=more))["power.chassis"]
+
+    check_equal(power()["status"], "unsupported", "a controller without a device")
+    write(f"{d}/ipmi/dev/ipmi0", "")
+    check_equal([power("3412")[k] for k in ("value", "unit", "kind")], ["3412", "W", "state"], "what the whole machine draws")
+    check_in("does not measure power", power("none")["value"], "a controller that does not measure")
+    check_in("does not take a request", power()["value"], "what is no controller")
+
+
+def huge_pages(d):
+    """Surplus pages come and go with the programs that ask for them."""
+    shutil.copytree(f"{SOURCE}/tests/recorded/plain", f"{d}/pages", symlinks=True)
+    text = open(f"{d}/pages/proc/meminfo").read()
+    plain = [line for line in text.splitlines() if not line.startswith("HugePages_")]
+    for name, total, surplus in (("none", 8, 0), ("some", 12, 4), ("more", 12, 0)):
+        write(f"{d}/pages/proc/meminfo", "\n".join(plain + [f"HugePages_Total: {total}", f"HugePages_Surp: {surplus}", ""]))
+        lynx("capture", "--root", f"{d}/pages", "--out", f"{d}/pages-{name}.json")
+    check_equal(differences(f"{d}/pages-none.json", f"{d}/pages-some.json")[0], [], "surplus pages")
+    check_equal([k for k, _, _ in differences(f"{d}/pages-none.json", f"{d}/pages-more.json")[0]], ["memory.huge-pages"], "more that are kept")
+
+
+def staged(d):
+    """A real checkout: what is staged and not committed, by an index of each version, and a commit that lies in a pack as a delta."""
+    repository = f"{d}/code"
+    os.makedirs(f"{repository}/a/b")
+
+    def git(*args):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", repository, *args], check=True, capture_output=True, env={**environment(), "GIT_CONFIG_GLOBAL": "/dev/null"})
+
+    git("init", "-q")
+    for name, text in (("a/b/serve.py", "import time\nprint('up', flush=True)\ntime.sleep(100)\n"), ("a-b", "1"), ("a.c", "2"), ("a/x", "3")):
+        write(f"{repository}/{name}", text)
+    os.symlink("a.c", f"{repository}/link")
+    git("add", "-A")
+    git("commit", "-qm", "first")
+    p = subprocess.Popen(["python3", f"{repository}/a/b/serve.py"], stdout=subprocess.PIPE, text=True)
+    clean, differs = "none between git's index and the commit", "git's index differs from the commit"
+    try:
+        check_equal(p.stdout.readline(), "up\n", "it runs")
+
+        def now():
+            found = facts_of(capture("--pid", str(p.pid)))
+            return found["code.staged"]["value"], found["code.changes"]["value"]
+
+        same = "none between the files and git's index"
+        check_equal(now(), (clean, same), "as committed")
+        write(f"{repository}/a.c", "4")
+        check_equal(now(), (clean, "files differ from git's index"), "changed")
+        git("add", "a.c")
+        check_equal(now(), (differs, same), "staged")
+        git("update-index", "--index-version", "4")
+        check_equal(now(), (differs, same), "staged, in an index of version 4")
+        git("commit", "-qm", "x" * 3000)
+        check_equal(now(), (clean, same), "committed")
+        git("rm", "-q", "--cached", "a/x")
+        check_equal(now()[0], differs, "taken out")
+        git("reset", "-q")
+        for i in range(6):  # long messages that differ by little are kept as deltas of one another
+            git("commit", "-q", "--allow-empty", "-m", "x" * 3000 + str(i))
+        git("repack", "-adfq", "--depth=50")
+        git("update-index", "--index-version", "2")
+        seen = set()
+        for back in range(6):
+            git("checkout", "-q", "HEAD~1")
+            seen.add(now())
+        check_equal(seen, {(clean, same)}, "commits in a pack")
+        packs = subprocess.run(f"git -C {repository} verify-pack -v {repository}/.git/objects/pack/*.idx", shell=True, capture_output=True, text=True).stdout
+        check(any(len(line.split()) == 7 and line.split()[1] == "commit" for line in packs.splitlines()), f"some are deltas: {packs[:400]}")
+        with open(glob.glob(f"{repository}/.git/objects/pack/*.pack")[0], "rb") as f:
+            pack = f.read()
+        os.chmod(glob.glob(f"{repository}/.git/objects/pack/*.pack")[0], 0o600)
+        with open(glob.glob(f"{repository}/.git/objects/pack/*.pack")[0], "wb") as f:
+            f.write(pack[:len(pack) // 2])
+        check_in(now()[0], (clean, "the commit's object is not found here (another repository lends it), or the index is not read or in a merge"), "a pack that was cut off")
+    finally:
+        p.terminate()
+        p.wait(10)
+        p.stdout.close()
 
 
 with folder() as d:
@@ -417,5 +546,8 @@ with folder() as d:
     exports()
     hostile_processes(d)
     processes_that_lie(d)
+    chassis(d)
+    huge_pages(d)
+    staged(d)
     drivers_that_misbehave(d)
 finish()

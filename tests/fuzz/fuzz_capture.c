@@ -1,13 +1,31 @@
-/* Captures, and what other tools wrote of a machine, read: no crash, and writing what was read gives the same fingerprint. */
+/* Captures, and what other tools wrote of a machine, read: no crash, and writing what was read gives the same fingerprint. Git's index and
+ * packs, which a probe reads: no crash, and a tree's name is the same twice. */
 #include <string.h>
 
 #include "executor/capture.h"
+#include "executor/git_object.h"
 #include "executor/import.h"
 #include "tests/fuzz/holds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void read_git(const uint8_t *data, size_t size) {
+  uint8_t first[GIT_NAME], second[GIT_NAME];
+  struct buffer object;
+  int type;
+  if (git_index_tree(data, size, first)) HOLDS(git_index_tree(data, size, second) && memcmp(first, second, GIT_NAME) == 0);
+  for (uint64_t offset = 12; offset < size && offset < 600; offset++) {
+    buffer_init(&object, 1 << 20);
+    if (git_pack_object(data, size, offset, &object, &type)) HOLDS(type >= 1 && type <= 4);
+    buffer_release(&object);
+  }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size > 4 && (memcmp(data, "DIRC", 4) == 0 || memcmp(data, "PACK", 4) == 0)) {
+    read_git(data, size);
+    return 0;
+  }
   struct fact_list facts = {0}, again = {0};
   struct lynx_error error = {0};
   struct buffer json;

@@ -74,6 +74,27 @@ static void put_vendor_files(const struct listing *l, const char *prefix, const 
     put_file(l, LAYER_ACCELERATOR, files[i].kind, prefix, files[i].name, directory, files[i].file, files[i].unit);
 }
 
+/* "0: 500Mhz", "1: 2100Mhz *": the levels between which the driver sets a clock; the last is the highest. */
+static void put_levels(const struct listing *l, const char *prefix, const char *directory) {
+  static const struct { const char *file, *name; } clocks[] = {{"pp_dpm_sclk", "clock.system-most"}, {"pp_dpm_mclk", "clock.memory-most"}};
+  for (size_t i = 0; i < LYNX_COUNT(clocks); i++) {
+    char path[400], key[100];
+    struct buffer text;
+    buffer_init(&text, 4096);
+    (void)snprintf(path, sizeof path, "%s/%s", directory, clocks[i].file);
+    (void)snprintf(key, sizeof key, "%s.%s", prefix, clocks[i].name);
+    if (root_read(l->target->root, path, &text, NULL) == LYNX_OK) {
+      long most = -1;
+      for (const char *colon = strstr(text.data, ": "); colon != NULL; colon = strstr(colon + 2, ": ")) {
+        long level = strtol(colon + 2, NULL, 10);
+        most = level > most ? level : most;
+      }
+      if (most >= 0) probe_printf(l->target, l->facts, LAYER_ACCELERATOR, FACT_IDENTITY, path, key, "%ld MHz", most);
+    }
+    buffer_release(&text);
+  }
+}
+
 static void look_at_pci(void *context, const char *name) {
   struct listing *l = context;
   char directory[300], prefix[64], link[300];
@@ -98,6 +119,7 @@ static void look_at_pci(void *context, const char *name) {
                driver);
   put_link(l, LAYER_ACCELERATOR, prefix, directory);
   put_vendor_files(l, prefix, directory);
+  put_levels(l, prefix, directory);
 }
 
 static void look_at_port(void *context, const char *name) {

@@ -1,10 +1,16 @@
 /* What the room gives and takes: temperatures, fans, power and its caps, as far as sensors are readable from here. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/ipmi.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "executor/probe.h"
 
-enum { SENSORS_MAX = 512 };
+enum { SENSORS_MAX = 512, CHASSIS_WAIT_MS = 2000 };
 
 struct listing {
   const struct probe_target *target;
@@ -88,6 +94,43 @@ static void add_power(void *context, const char *name) {
   l->n++;
 }
 
+/* What the whole machine draws, by its management controller: DCMI's «get power reading» (NetFn 0x2c, command 2, group 0xdc, mode 1). The
+ * answer: completion code, 0xdc, then watts in 16 bits, the lower byte first: now, least, most, average; ...; byte 18, bit 6: it measures.
+ */
+static void collect_chassis_power(const struct probe_target *target, struct fact_list *facts) {
+  static const char source[] = "/dev/ipmi0, DCMI get power reading", key[] = "power.chassis";
+  char path[4200], line[16];
+  if (!root_read_line(target->root, "/sys/class/ipmi/ipmi0/dev", line, sizeof line)) return;
+  int fd = open(root_path(target->root, "/dev/ipmi0", path, sizeof path), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    probe_missing(target, facts, LAYER_FACILITY, FACT_STATE, key, errno == EACCES || errno == EPERM ? FACT_DENIED : FACT_UNSUPPORTED,
+                  errno == EACCES || errno == EPERM ? "an IPMI controller is there: run as root, or as a user who may read /dev/ipmi0"
+                                                    : strerror(errno),
+                  source);
+    return;
+  }
+  uint8_t data[] = {0xdc, 1, 0, 0}, answer[64] = {0};
+  struct ipmi_system_interface_addr address = {.addr_type = IPMI_SYSTEM_INTERFACE_ADDR_TYPE, .channel = IPMI_BMC_CHANNEL};
+  struct ipmi_req request = {.addr = (void *)&address,
+                             .addr_len = sizeof address,
+                             .msgid = 1,
+                             .msg = {.netfn = 0x2c, .cmd = 2, .data = data, .data_len = sizeof data}};
+  struct ipmi_addr from;
+  struct ipmi_recv reply = {.addr = (void *)&from, .addr_len = sizeof from, .msg = {.data = answer, .data_len = sizeof answer}};
+  const char *why = NULL;
+  if (ioctl(fd, IPMICTL_SEND_COMMAND, &request) != 0) why = "the IPMI controller does not take a request";
+  else if (poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, CHASSIS_WAIT_MS) <= 0)
+    why = "the IPMI controller did not answer within 2 s";
+  else if (ioctl(fd, IPMICTL_RECEIVE_MSG_TRUNC, &reply) != 0 || reply.msg.data_len < 19) why = "the IPMI controller has no such reading";
+  else if (answer[0] != 0 || answer[1] != 0xdc || (answer[18] & 0x40) == 0) why = "the IPMI controller does not measure power";
+  (void)close(fd);
+  if (why != NULL) probe_missing(target, facts, LAYER_FACILITY, FACT_STATE, key, FACT_UNSUPPORTED, why, source);
+  else {
+    (void)snprintf(line, sizeof line, "%d", answer[2] | answer[3] << 8);
+    probe_fact(target, facts, LAYER_FACILITY, FACT_STATE, key, line, "W", source);
+  }
+}
+
 static void facility_collect(const struct probe_target *target, struct fact_list *facts) {
   struct listing listing = {.target = target, .facts = facts};
   (void)root_list(target->root, "/sys/class/hwmon", 256, add_chip, &listing);
@@ -103,16 +146,13 @@ static void facility_collect(const struct probe_target *target, struct fact_list
                       "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "times, cpu0");
   (void)probe_file_if(target, facts, LAYER_FACILITY, FACT_STATE, "throttled.package",
                       "/sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "times, cpu0");
-  char line[16];
-  if (root_read_line(target->root, "/sys/class/ipmi/ipmi0/dev", line, sizeof line))
-    probe_missing(target, facts, LAYER_FACILITY, FACT_STATE, "power.chassis", FACT_UNSUPPORTED,
-                  "an IPMI controller is there; its power reading is not asked for: it may take seconds and needs root", "/sys/class/ipmi");
+  collect_chassis_power(target, facts);
 }
 
 const struct probe probe_facility;
 const struct probe probe_facility = {.name = "facility",
                                      .summary = "temperatures, fans, power and its caps",
-                                     .reads = "/sys/class/hwmon, /sys/class/thermal, /sys/class/powercap",
+                                     .reads = "/sys/class/hwmon, /sys/class/thermal, /sys/class/powercap, /dev/ipmi0",
                                      .layer = LAYER_FACILITY,
                                      .applies = facility_applies,
                                      .collect = facility_collect};

@@ -1,14 +1,15 @@
-/* The version of the serving code, where it is run from a git checkout: commit, branch, and whether files differ from it. Read from
- * git's own files; git is not run. */
+/* The version of the serving code, where it is run from a git checkout: commit, branch, and whether files or what is staged differ from it.
+ * Read from git's own files; git is not run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/digest.h"
+#include "executor/git_object.h"
 #include "executor/probe.h"
 
-enum { INDEX_MAX = 64 << 20, FILE_MAX = 64 << 20, LOOKED_AT_MAX = 200000 };
+enum { INDEX_MAX = 64 << 20, FILE_MAX = 64 << 20 };
 
 static bool is_digest(const char *text) {
   size_t n = strspn(text, "0123456789abcdef");
@@ -87,10 +88,6 @@ static bool read_commit(const struct probe_target *target, const char *git, char
   return found;
 }
 
-static uint32_t number_at(const uint8_t *p) {
-  return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 /* Git's name of a file's contents: SHA-1 over "blob SIZE", a 0, and the contents. */
 static bool same_contents(const struct probe_target *target, const char *path, const uint8_t wanted[20]) {
   struct buffer text;
@@ -107,49 +104,28 @@ static bool same_contents(const struct probe_target *target, const char *path, c
   return same;
 }
 
-/* Index, version 2 and 3: 62 bytes of stat and digest, flags, the path, 1 to 8 zeros up to a multiple of 8. A file whose size and time
- * are as recorded is unchanged; where only the time moved, its contents are looked at. Returns the number of files that differ, or -1. */
-static long count_changes(const struct probe_target *target, const char *git, const char *checkout, char *first, size_t first_size) {
-  struct buffer index;
-  char path[4400];
-  long n_changed = -1;
-  buffer_init(&index, INDEX_MAX);
-  (void)probe_path(path, sizeof path, "%s/index", git);
-  if (root_read(target->root, path, &index, NULL) == LYNX_OK && index.length >= 12 && memcmp(index.data, "DIRC", 4) == 0) {
-    const uint8_t *data = (const uint8_t *)index.data;
-    uint32_t version = number_at(data + 4), n = number_at(data + 8);
-    size_t at = 12;
-    if (version == 2 || version == 3) n_changed = 0;
-    if (n > LOOKED_AT_MAX) n_changed = -1;
-    for (uint32_t i = 0; n_changed >= 0 && i < n; i++) {
-      if (at + 64 > index.length) {
-        n_changed = -1; /* cut off: nothing is known of the rest */
-        break;
-      }
-      const uint8_t *entry = data + at;
-      bool extended = version == 3 && (entry[60] & 0x40) != 0;
-      size_t name = 62 + (extended ? 2 : 0),
-             length = at + name < index.length ? strnlen((const char *)entry + name, index.length - at - name) : 0;
-      if (length == 0 || length > 3000) {
-        n_changed = -1;
-        break;
-      }
-      char file[4300], full[4600];
-      (void)probe_path(file, sizeof file, "%s/%.*s", checkout, (int)length, (const char *)entry + name);
-      struct stat info;
-      bool link = number_at(entry + 24) >> 12 == 0xa || number_at(entry + 24) >> 12 == 0xe; /* symbolic links and submodules are left out */
-      /* Files that git was told to take as unchanged, and those that a sparse checkout leaves out. */
-      bool left_out = (entry[60] & 0x80) != 0 || (extended && (entry[62] & 0x40) != 0);
-      bool gone = lstat(root_path(target->root, file, full, sizeof full), &info) != 0;
-      bool touched = gone || (uint32_t)info.st_size != number_at(entry + 36) || (uint32_t)info.st_mtim.tv_sec != number_at(entry + 8) ||
-                     (number_at(entry + 12) != 0 && (uint32_t)info.st_mtim.tv_nsec != number_at(entry + 12));
-      if (!link && !left_out && touched && (gone || !same_contents(target, file, entry + 40)) && n_changed++ == 0)
-        (void)snprintf(first, first_size, "%.*s", (int)(length > 200 ? 200 : length), (const char *)entry + name);
-      at += (name + length + 8) / 8 * 8;
-    }
+/* A file whose size and time are as recorded is unchanged; where only the time moved, its contents are looked at. Returns the number of
+ * files that differ, or -1. */
+static long count_changes(const struct probe_target *target, const struct buffer *text, const char *checkout, char *first,
+                          size_t first_size) {
+  struct git_index index;
+  struct git_entry entry;
+  long n_changed = 0;
+  int more;
+  if (!git_index_open(text->data, text->length, &index)) return -1;
+  while ((more = git_index_next(&index, &entry)) > 0) {
+    char file[4300], full[4600];
+    struct stat info;
+    uint32_t kind = entry.mode >> 12;
+    if (kind == 0xa || kind == 0xe || entry.assumed) continue; /* symbolic links and submodules are left out */
+    (void)probe_path(file, sizeof file, "%s/%s", checkout, entry.path);
+    bool gone = lstat(root_path(target->root, file, full, sizeof full), &info) != 0;
+    bool touched = gone || (uint32_t)info.st_size != entry.size || (uint32_t)info.st_mtim.tv_sec != entry.mtime_s ||
+                   (entry.mtime_ns != 0 && (uint32_t)info.st_mtim.tv_nsec != entry.mtime_ns);
+    if (touched && (gone || !same_contents(target, file, entry.name)) && n_changed++ == 0)
+      (void)snprintf(first, first_size, "%.200s", entry.path);
   }
-  buffer_release(&index);
-  return n_changed;
+  return more == 0 ? n_changed : -1; /* damaged: nothing is known of the rest */
 }
 
 /* A repository whose objects are named by SHA-256 has an index of another shape. */
@@ -164,9 +140,43 @@ static bool is_sha256(const struct probe_target *target, const char *git) {
   return found;
 }
 
+/* What the files, the index and the commit have of one another. */
+static void put_changes(const struct probe_target *target, struct fact_list *facts, const char *git, const char *checkout,
+                        const char *commit) {
+  char path[4400], common[4300], first[256] = "";
+  uint8_t name[GIT_NAME], committed[GIT_NAME], staged[GIT_NAME];
+  struct buffer text;
+  buffer_init(&text, INDEX_MAX);
+  (void)probe_path(path, sizeof path, "%s/index", git);
+  bool read = !is_sha256(target, git) && root_read(target->root, path, &text, NULL) == LYNX_OK;
+  long changed = read ? count_changes(target, &text, checkout, first, sizeof first) : -1;
+  if (changed < 0)
+    probe_missing(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.changes", FACT_UNSUPPORTED,
+                  "git's index is of a kind that is not read (SHA-256), too large, or damaged", ".git/index");
+  else
+    probe_fact(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.changes",
+               changed == 0 ? "none between the files and git's index" : "files differ from git's index", "", ".git/index");
+  /* Which ones is state: somebody who edits a checkout that was not clean does not make another executor each time. */
+  if (changed > 0)
+    probe_printf(target, facts, LAYER_APPLICATION, FACT_STATE, ".git/index", "code.changed-files", "%ld, the first %s", changed, first);
+  find_common(target, git, common, sizeof common);
+  bool known = changed >= 0 && strlen(commit) == 2 * sizeof name && hex_decode(commit, name, sizeof name) &&
+               git_index_tree(text.data, text.length, staged) && git_commit_tree(target->root, common, name, committed);
+  if (known)
+    probe_fact(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.staged",
+               memcmp(staged, committed, sizeof staged) == 0 ? "none between git's index and the commit"
+                                                             : "git's index differs from the commit",
+               "", ".git/index, .git/objects");
+  else
+    probe_missing(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.staged", FACT_UNSUPPORTED,
+                  "the commit's object is not found here (another repository lends it), or the index is not read or in a merge",
+                  ".git/index, .git/objects");
+  buffer_release(&text);
+}
+
 /* program: inside the process's root; only a checkout that holds it tells of the code that runs. */
 static bool look_from(const struct probe_target *target, struct fact_list *facts, char *directory, const char *program) {
-  char checkout[4200], git[4300], commit[80], branch[200], first[256] = "";
+  char checkout[4200], git[4300], commit[80], branch[200];
   if (!find_checkout(target, directory, git, sizeof git)) return false;
   size_t n = strlen(directory);
   if (program != NULL && (strncmp(program, directory, n) != 0 || (program[n] != '/' && n > 1))) return false;
@@ -176,17 +186,7 @@ static bool look_from(const struct probe_target *target, struct fact_list *facts
   probe_fact(target, facts, LAYER_APPLICATION, FACT_CONTEXT, "code.checkout", directory, "",
              "the script or working directory of the serving process");
   if (branch[0] != 0) probe_fact(target, facts, LAYER_APPLICATION, FACT_CONTEXT, "code.branch", branch, "", ".git/HEAD");
-  long changed = is_sha256(target, git) ? -1 : count_changes(target, git, checkout, first, sizeof first);
-  if (changed < 0)
-    probe_missing(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.changes", FACT_UNSUPPORTED,
-                  "git's index is of a kind that is not read (version 4, SHA-256), too large, or damaged", ".git/index");
-  else {
-    probe_fact(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.changes",
-               changed == 0 ? "none between the files and git's index" : "files differ from git's index", "", ".git/index");
-    /* Which ones is state: somebody who edits a checkout that was not clean does not make another executor each time. */
-    if (changed > 0)
-      probe_printf(target, facts, LAYER_APPLICATION, FACT_STATE, ".git/index", "code.changed-files", "%ld, the first %s", changed, first);
-  }
+  put_changes(target, facts, git, checkout, commit);
   return true;
 }
 

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "executor/file_digest.h"
+#include "executor/model_digest.h"
 #include "executor/model_header.h"
 #include "executor/probe.h"
 
-enum { FILES_MAX = 2000, DESCRIPTORS_MAX = 65536 };
+enum { DESCRIPTORS_MAX = 65536 };
 
 /* As much is read for digests in one capture as a disk gives in a second or two; `lynxbench capture --digest` lifts it. */
 static const int64_t DIGEST_BUDGET = (int64_t)1 << 30;
@@ -24,21 +24,11 @@ struct model {
   int64_t pid;
   char path[PATH_MAX]; /* inside the process's root: a file or a directory */
   bool replaced;       /* a file was loaded that no longer lies there */
-  char *names[FILES_MAX];
+  char *names[MODEL_FILES_MAX];
   size_t n_names, n_seen;
 };
 
 static const char deleted_mark[] = " (deleted)";
-
-static bool is_weights(const char *name) {
-  static const char *const ends[] = {".safetensors", ".gguf", ".onnx", ".onnx.data", ".pt", ".pth", ".bin", ".engine", ".plan"};
-  size_t n = strlen(name);
-  for (size_t i = 0; i < LYNX_COUNT(ends); i++) {
-    size_t end = strlen(ends[i]);
-    if (n > end && strcmp(name + n - end, ends[i]) == 0 && (strcmp(ends[i], ".bin") != 0 || strstr(name, "model") != NULL)) return true;
-  }
-  return false;
-}
 
 /* --- where it lies --- */
 
@@ -62,7 +52,7 @@ static bool exists(const struct model *m, const char *file) {
 
 static bool digest_of_file(const struct model *m, const char *file, int64_t *budget, char hex[DIGEST_HEX]) {
   int fd = open_file(m, file);
-  bool good = fd >= 0 && file_digest(fd, budget, hex);
+  bool good = fd >= 0 && (m->target->digest_anew ? file_digest_anew(fd, hex) : file_digest(fd, budget, hex));
   if (fd >= 0) (void)close(fd);
   return good;
 }
@@ -81,7 +71,7 @@ static bool find_mapped(struct model *m, const char *named) {
         char *file = strchr(line, '/');
         char *mark = file != NULL ? strstr(file, deleted_mark) : NULL;
         if (mark != NULL) *mark = 0;
-        if (file == NULL || !is_weights(file) || strstr(file, "-packages/") != NULL || strlen(file) >= sizeof m->path) continue;
+        if (file == NULL || !model_is_weights(file) || strstr(file, "-packages/") != NULL || strlen(file) >= sizeof m->path) continue;
         if (mark != NULL) m->replaced = true;
         if (named != NULL) { /* only asked whether what was loaded is still what lies there */
           if (mark != NULL && strncmp(file, named, strlen(named)) == 0) return buffer_release(&maps), true;
@@ -108,7 +98,7 @@ static void look_at_descriptor(void *context, const char *name) {
   if (m->path[0] != 0 ||
       !root_read_link(m->target->root, probe_path(path, sizeof path, "/proc/%lld/fd/%.20s", (long long)d->pid, name), file, sizeof file))
     return;
-  if (file[0] != '/' || !is_weights(file)) return;
+  if (file[0] != '/' || !model_is_weights(file)) return;
   m->pid = d->pid;
   (void)snprintf(m->path, sizeof m->path, "%s", file);
 }
@@ -233,9 +223,9 @@ static bool find_named(struct model *m, const char *name) {
 
 static void keep_name(void *context, const char *name) {
   struct model *m = context;
-  if (!is_weights(name)) return;
+  if (!model_is_weights(name)) return;
   m->n_seen++;
-  if (m->n_names < FILES_MAX) m->names[m->n_names++] = xcopy(name);
+  if (m->n_names < MODEL_FILES_MAX) m->names[m->n_names++] = xcopy(name);
 }
 
 static void put(const struct model *m, const char *key, const char *value, const char *source) {
@@ -340,16 +330,13 @@ static void put_digests(const struct model *m, const char *folder) {
     if (look_at(m, probe_path(file, sizeof file, "%s/%s", folder, m->names[i]), &info)) total += info.st_size;
   /* All or nothing, so that an unchanged executor has the same facts in the next capture; what is remembered costs nothing. */
   bool whole = m->n_seen <= m->n_names;
-  for (size_t i = 0; i < m->n_names && whole && total > budget; i++) {
+  for (size_t i = 0; i < m->n_names && whole && total > budget && !m->target->digest_anew; i++) {
     int64_t none = 0;
     whole = digest_of_file(m, probe_path(file, sizeof file, "%s/%s", folder, m->names[i]), &none, hex);
   }
   for (size_t i = 0; i < m->n_names && whole; i++) {
-    char leaf[512];
-    if (!digest_of_file(m, probe_path(file, sizeof file, "%s/%s", folder, m->names[i]), &budget, hex)) continue;
-    (void)snprintf(leaf, sizeof leaf, "%.400s", m->names[i]);
-    (void)snprintf(leaf + strlen(leaf) + 1, sizeof leaf - strlen(leaf) - 1, "%s", hex);
-    digest_leaf_of(leaf, strlen(leaf) + 1 + strlen(hex), &leaves[n++]);
+    if (digest_of_file(m, probe_path(file, sizeof file, "%s/%s", folder, m->names[i]), &budget, hex))
+      model_leaf(m->names[i], hex, &leaves[n++]);
   }
   probe_printf(m->target, m->facts, LAYER_APPLICATION, FACT_IDENTITY, "file sizes", "model.size", "%lld bytes in %zu files",
                (long long)total, m->n_seen > m->n_names ? m->n_seen : m->n_names);

@@ -167,6 +167,24 @@ static void put_clocks(const struct gpu *gpu) {
   }
 }
 
+/* What somebody set the clocks to, and what they are without. Clocks that were locked (nvidia-smi -lgc) no call tells. */
+static void put_application_clocks(const struct gpu *gpu) {
+  enum { TARGET = 1, DEFAULT = 2 };
+  static const struct {
+    int type, which;
+    const char *name;
+  } clocks[] = {{CLOCK_GRAPHICS, TARGET, "clock.graphics-application"},
+                {CLOCK_GRAPHICS, DEFAULT, "clock.graphics-application-default"},
+                {CLOCK_MEMORY, TARGET, "clock.memory-application"},
+                {CLOCK_MEMORY, DEFAULT, "clock.memory-application-default"}};
+  int (*get)(void *, int, int, unsigned *) = (int (*)(void *, int, int, unsigned *))function(gpu, "nvmlDeviceGetClock");
+  for (size_t i = 0; i < LYNX_COUNT(clocks); i++) {
+    unsigned value = 0;
+    if (get != NULL && get(gpu->device, clocks[i].type, clocks[i].which, &value) == NVML_SUCCESS)
+      put_number(gpu, FACT_IDENTITY, clocks[i].name, value, "MHz", "nvmlDeviceGetClock");
+  }
+}
+
 /* Why clocks are held down. Idle alone is no throttling. */
 static void put_throttling(const struct gpu *gpu) {
   static const struct {
@@ -327,6 +345,7 @@ static void collect_by_nvml(struct gpu *gpu) {
     put_pairs(gpu);
     put_memory(gpu);
     put_clocks(gpu);
+    put_application_clocks(gpu);
     put_throttling(gpu);
     put_health(gpu);
     put_links(gpu);

@@ -18,6 +18,53 @@ static const char *proc_path(const struct probe_target *target, const char *file
   return path;
 }
 
+/* "GPU-8932f937-...,MIG-...": which exemplars, where "0,1" would be which places of the machine. */
+static bool is_by_uuid(const char *name, const char *value, size_t *ret_n) {
+  if (strstr(name, "VISIBLE_DEVICES") == NULL || (strncmp(value, "GPU-", 4) != 0 && strncmp(value, "MIG-", 4) != 0)) return false;
+  *ret_n = 1;
+  for (const char *p = value; *p != 0; p++) *ret_n += *p == ',';
+  return true;
+}
+
+/* The last parts of a list of paths ("/opt/a/libx.so:/opt/b" -> "libx.so:b"); false where the value is none. */
+static bool last_parts(const char *value, char *ret, size_t size) {
+  size_t used = 0;
+  ret[0] = 0;
+  if (value[0] != '/') return false;
+  while (*value != 0) {
+    size_t n = strcspn(value, ": "), from = n;
+    while (from > 0 && value[from - 1] == '/') from--; /* "/opt/lib/" */
+    size_t end = from;
+    while (from > 0 && value[from - 1] != '/') from--;
+    if (used + (end - from) + 2 >= size) return false;
+    for (size_t i = from; i < end; i++) ret[used++] = value[i];
+    value += n;
+    if (*value != 0) ret[used++] = *value++;
+    ret[used] = 0;
+  }
+  return true;
+}
+
+/* What a variable says is part of what the executor is; which exemplars it names, and where something lies, is not. */
+static void put_variable(const struct probe_target *target, struct fact_list *facts, enum layer layer, const char *name, const char *value,
+                         const char *reason) {
+  char key[320], parts[2000];
+  size_t n = 0;
+  (void)snprintf(key, sizeof key, "environment.%s", name);
+  if (value_may_be_secret(value)) {
+    probe_fact(target, facts, layer, FACT_IDENTITY, key, "(hidden: may be a secret)", "", reason);
+    return;
+  }
+  bool by_uuid = is_by_uuid(name, value, &n), paths = !by_uuid && last_parts(value, parts, sizeof parts);
+  /* A search path is only where to look: what was found there stands among the libraries. */
+  bool place = paths && strcmp(name, "LD_LIBRARY_PATH") == 0;
+  if (by_uuid) probe_printf(target, facts, layer, FACT_IDENTITY, reason, key, "%zu by UUID", n);
+  else if (!place) probe_fact(target, facts, layer, FACT_IDENTITY, key, paths ? parts : value, "", reason);
+  if (!by_uuid && !paths) return;
+  if (!place) (void)snprintf(key, sizeof key, "environment.%s.%s", name, by_uuid ? "devices" : "path");
+  probe_fact(target, facts, layer, FACT_CONTEXT, key, value, "", reason);
+}
+
 static void collect_environment(const struct probe_target *target, struct fact_list *facts) {
   char path[64], key[300];
   struct buffer text;
@@ -30,9 +77,7 @@ static void collect_environment(const struct probe_target *target, struct fact_l
       if (equals == NULL || equals - entry > 200) continue;
       (void)snprintf(key, sizeof key, "%.*s", (int)(equals - entry), entry);
       if (!layer_of_variable(key, &layer, &reason)) continue;
-      (void)snprintf(key, sizeof key, "environment.%.*s", (int)(equals - entry), entry);
-      probe_fact(target, facts, layer, FACT_IDENTITY, key, value_may_be_secret(equals + 1) ? "(hidden: may be a secret)" : equals + 1, "",
-                 reason);
+      put_variable(target, facts, layer, key, equals + 1, reason);
     }
   } else
     probe_missing(target, facts, LAYER_RUNTIME, FACT_IDENTITY, "hole.environment", FACT_DENIED,
