@@ -42,6 +42,7 @@ static const struct {
     {"infiniband.*.firmware", WEIGHT_SELDOM, "firmware of the network card"},
     {"cpu.isa", WEIGHT_OFTEN, "libraries choose kernels by instruction set (oneDNN: CPU dispatcher control)"},
     {"cpu.model", WEIGHT_OFTEN, "another processor"},
+    {"cpu.amx-permission", WEIGHT_OFTEN, "without the permission libraries do without AMX (kernel: arch/x86/xstate)"},
     {"cpu.microcode", WEIGHT_SOMETIMES, "microcode carries mitigations that cost time (kernel: hw-vuln)"},
     {"cpu.smt", WEIGHT_SOMETIMES, "siblings share execution units (kernel: cpu/smt)"},
     {"cpu.online", WEIGHT_OFTEN, "another number of processors"},

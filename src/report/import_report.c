@@ -36,11 +36,16 @@ bool import_text(const char *json, bool whole, struct buffer *ret) {
   json_t *root = json[0] != 0 ? json_parse(json, strlen(json), JSON_LIMIT, NULL) : NULL;
   const json_t *figures = json_object_get(root, "figures");
   char name[CELL_MAX], formula[CELL_MAX], stated[CELL_MAX], recomputed[CELL_MAX];
+  int width = 36;
+  for (size_t i = 0; i < json_array_size(figures); i++) {
+    int n = (int)strlen(safe(json_get_text(json_array_get(figures, i), "figure", ""), name));
+    width = n > width ? n : width;
+  }
   if (json_array_size(figures) > 0)
-    (void)buffer_printf(ret, "\n  %-36s %16s %16s   formula\n", "as its tool states it", "stated", "from its rows");
+    (void)buffer_printf(ret, "\n  %-*s %16s %16s   formula\n", width, "as its tool states it", "stated", "from its rows");
   for (size_t i = 0; i < json_array_size(figures); i++) {
     const json_t *f = json_array_get(figures, i);
-    (void)buffer_printf(ret, "  %-36s %16s %16s   %s\n", safe(json_get_text(f, "figure", ""), name),
+    (void)buffer_printf(ret, "  %-*s %16s %16s   %s\n", width, safe(json_get_text(f, "figure", ""), name),
                         figure_text(f, "stated", stated, sizeof stated), figure_text(f, "recomputed", recomputed, sizeof recomputed),
                         safe(json_get_text(f, "formula", ""), formula));
   }

@@ -165,7 +165,19 @@ with folder() as d:
         check_equal(r.returncode, 0, f"{bad[:20]!r}: {r.stderr}")
         shown = r.stdout + lynx("show", out).stdout
         check("\x1b" not in shown and len(shown) < 20000, f"{bad[:20]!r}: {shown[:200]!r}")
-    # --- AIPerf, by its documented form ---
+    # --- AIPerf, as it wrote it: its rates are over its phase, and not over the duration that it states ---
+    real = [f"{DATA}/aiperf/profile_export_aiperf.json", f"{DATA}/aiperf/profile_export.jsonl"]
+    found, bundle = imported(d, *real)
+    check_equal((found["against"], found["version"]), ([], "0.13.0"), "a real run of AIPerf")
+    check_in("not over the benchmark_duration", found["lacks"][0], "which time its rates are over")
+    check_equal([f["figure"] for f in found["figures"] if f["recomputed"] is None], [], "all of a real run is recomputed")
+    check_in("model: \"byte\"", rows(bundle, "SELECT value FROM meta WHERE key = 'contract'")[0][0], "the model"), check_in("concurrency: 2", rows(bundle, "SELECT value FROM meta WHERE key = 'contract'")[0][0], "the load is found in this release's form")
+    for what, change in (("the phase's end", {"end_time": "2026-11-22T06:07:53.990470"}), ("the duration", {"benchmark_duration": {"unit": "sec", "avg": 0.09}}), ("the rate", {"request_throughput": {"unit": "requests/sec", "avg": 200.0}})):
+        with open(f"{d}/profile_export_aiperf.json", "w") as f:
+            json.dump({**json.load(open(real[0])), **change}, f)
+        found, _ = imported(d, f"{d}/profile_export_aiperf.json", real[1], code=1)
+        check(any("request_throughput" in a for a in found["against"]), f"{what} was altered: {found['against']}")
+    # --- AIPerf, by the documented form of earlier releases ---
     summary = {"schema_version": "1.4", "aiperf_version": "0.13.0", "input_config": {"endpoint": {"model_names": ["m"]}, "loadgen": {"concurrency": 2}}, "was_cancelled": False, "benchmark_duration": {"unit": "sec", "avg": 2.0}, "request_count": {"unit": "requests", "avg": 40.0},
                "request_throughput": {"unit": "requests/sec", "avg": 20.0}, "time_to_first_token": {"unit": "ms", "avg": 10.0, "p50": 10.0}, "request_latency": {"unit": "ms", "avg": 55.0}, "inter_token_latency": {"unit": "ms", "avg": 5.0}}
     with open(f"{d}/profile_export_aiperf.json", "w") as f:
@@ -183,7 +195,9 @@ with folder() as d:
     check_equal(len(found["against"]), 1, f"one thing speaks against it: {found['against']}")
     check_in("'time_per_output_token'", found["against"][0], "inference-perf")
 
-    # --- llama-bench, by its documented form ---
+    # --- llama-bench, as it wrote it, and by its documented form ---
+    found, _ = imported(d, f"{DATA}/llama-bench.json")
+    check_equal((found["against"], len(found["figures"]), figure(found, "prompt of 32 tokens, tokens per second")["stated"]), ([], 4, 46892.544672), "a real run of llama-bench")
     row = {"build_commit": "abc", "build_number": 7000, "model_filename": "m.gguf", "n_prompt": 512, "n_gen": 0, "n_depth": 0, "test_time": "2026-01-01T00:00:00Z", "avg_ns": 10**9, "stddev_ns": 0, "avg_ts": 512.0, "stddev_ts": 0.0, "samples_ns": [10**9, 10**9], "samples_ts": [512.0, 512.0]}
     for name, text in (("bench.json", json.dumps([row])), ("bench.jsonl", json.dumps(row) + "\n")):
         with open(f"{d}/{name}", "w") as f:

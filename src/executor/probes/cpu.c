@@ -1,6 +1,9 @@
 /* The processor, as the accelerator that it is where there is no other. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "executor/probe.h"
 
@@ -63,8 +66,23 @@ static void collect_cpuinfo(const struct probe_target *target, struct fact_list 
   buffer_release(&text);
 }
 
+/* Linux hands AMX's tiles only to a process that asks for them, and a sandbox may keep it from asking: libraries then fall back to other
+ * kernels. Asked here for the process of the probes, which keeps nothing of it. */
+static void collect_amx(const struct probe_target *target, struct fact_list *facts) {
+  const struct fact *isa = fact_find(facts, "cpu.isa");
+  if (target->root->path[0] != 0 || isa == NULL || strstr(isa->value, "amx_tile") == NULL) return;
+#if defined __x86_64__
+  enum { ARCH_REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+  probe_printf(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "arch_prctl(ARCH_REQ_XCOMP_PERM), asked from here", "cpu.amx-permission", "%s",
+               syscall(SYS_arch_prctl, ARCH_REQUEST_PERMISSION, TILE_DATA) == 0 ? "granted when asked for"
+               : errno == EPERM                                                 ? "denied: a sandbox, or a stack that is too small"
+                                                                                : "this kernel does not grant it");
+#endif
+}
+
 static void cpu_collect(const struct probe_target *target, struct fact_list *facts) {
   collect_cpuinfo(target, facts);
+  collect_amx(target, facts);
   probe_file(target, facts, LAYER_ACCELERATOR, FACT_IDENTITY, "cpu.online", "/sys/devices/system/cpu/online", "");
   probe_file(target, facts, LAYER_ACCELERATOR, FACT_IDENTITY, "cpu.smt", "/sys/devices/system/cpu/smt/control", "");
   probe_file(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "cpu.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "");

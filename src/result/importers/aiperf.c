@@ -1,6 +1,9 @@
 /* AIPerf (and GenAI-Perf, which it follows): profile_export_aiperf.json, and its requests in profile_export.jsonl. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "result/import_result.h"
 
@@ -39,20 +42,59 @@ static double average(const json_t *root, const char *key) {
   return json_get_double(json_object_get(root, key), "avg", NAN);
 }
 
-static enum lynx_status read_summary(const struct import_file *file, struct imported *m, struct lynx_error *error) {
-  json_t *root = json_parse(file->text, file->length, IMPORT_FILE_BYTES_MAX, error);
-  if (root == NULL) return error->status;
-  /* The model and the load stand in the configuration, whose form changes from release to release. */
+/* "2026-11-22T06:07:53.817632": seconds, of whatever zone; NaN: none. */
+static double time_of(const char *text) {
+  struct tm parts = {0};
+  const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
+  char fraction[12] = "0";
+  if (end == NULL) return NAN;
+  if (*end == '.') (void)snprintf(fraction, sizeof fraction, "0.%.*s", (int)strspn(end + 1, "0123456789"), end + 1);
+  return (double)timegm(&parts) + strtod(fraction, NULL);
+}
+
+/* The model and the load stand in the configuration, whose form changes from release to release. */
+static void take_input(const json_t *root, struct imported *m) {
   const json_t *input = json_object_get(root, "input_config"), *loadgen = json_object_get(input, "loadgen"),
-               *endpoint = json_object_get(input, "endpoint");
-  m->version = import_words(m, json_get_text(root, "aiperf_version", ""));
-  m->begun = import_words(m, json_get_text(root, "start_time", ""));
-  m->model = import_words(m, json_string_value(json_array_get(json_object_get(endpoint, "model_names"), 0)));
+               *endpoint = json_object_get(input, "endpoint"), *phases = json_object_get(input, "phases");
+  const json_t *first = json_array_get(json_object_get(json_object_get(input, "models"), "items"), 0);
+  m->model = import_words(m, json_get_text(first, "name", ""));
+  if (m->model[0] == 0) m->model = import_words(m, json_string_value(json_array_get(json_object_get(endpoint, "model_names"), 0)));
   m->concurrency = json_get_int(loadgen, "concurrency", 0);
   m->rate_per_s = fmax(0, json_get_double(loadgen, "request_rate", 0));
   m->poisson = strcmp(json_get_text(loadgen, "request_rate_mode", "poisson"), "poisson") == 0;
-  m->seconds = fmax(0, average(root, "benchmark_duration"));
-  if (isnan(m->seconds)) m->seconds = 0;
+  for (size_t i = 0; i < json_array_size(phases); i++) { /* since 0.9 or so: the one that is measured */
+    const json_t *phase = json_array_get(phases, i);
+    if (strcmp(json_get_text(phase, "kind", json_get_text(phase, "name", "")), "profiling") != 0) continue;
+    m->concurrency = json_get_int(phase, "concurrency", 0);
+    m->rate_per_s = fmax(0, json_get_double(phase, "rate", 0));
+    m->poisson = strcmp(json_get_text(phase, "type", ""), "poisson") == 0;
+  }
+}
+
+/* Rates are over the time from the first request to the last answer, or (0.13) over that of the whole phase, which begins earlier and ends
+ * when the tool has written down what came. Which it was, the figures tell; where neither gives what is stated, that speaks against it. */
+static void take_duration(const json_t *root, struct imported *m) {
+  double duration = average(root, "benchmark_duration"), rate = average(root, "request_throughput"), n = average(root, "request_count"),
+         phase = time_of(json_get_text(root, "end_time", "")) - time_of(json_get_text(root, "start_time", ""));
+  m->seconds = duration > 0 ? duration : 0;
+  if (!(duration > 0)) return;
+  bool by_phase = fabs(n / duration - rate) > 0.01 * rate && phase >= duration && fabs(n / phase - rate) <= 0.01 * rate;
+  if (by_phase) {
+    m->seconds = phase;
+    import_lacks(m, arena_printf(&m->arena,
+                                 "its rates are over the %.6g s from its start_time to its end_time, and not over the benchmark_duration "
+                                 "of %.6g s that it states, as its documents say",
+                                 phase, duration));
+  } else import_agree(m, "'request_throughput'", rate, "request_count / benchmark_duration", n / duration, 0.01);
+}
+
+static enum lynx_status read_summary(const struct import_file *file, struct imported *m, struct lynx_error *error) {
+  json_t *root = json_parse(file->text, file->length, IMPORT_FILE_BYTES_MAX, error);
+  if (root == NULL) return error->status;
+  m->version = import_words(m, json_get_text(root, "aiperf_version", ""));
+  m->begun = import_words(m, json_get_text(root, "start_time", ""));
+  take_input(root, m);
+  take_duration(root, m);
   import_figure_add(m, "requests that went well", "aiperf.count.1", "1", average(root, "request_count"));
   import_figure_add(m, "requests that failed", "aiperf.count.1", "1", average(root, "error_request_count"));
   import_figure_add(m, "output tokens", "aiperf.count.1", "1", average(root, "total_osl"));
@@ -62,9 +104,6 @@ static enum lynx_status read_summary(const struct import_file *file, struct impo
   take_metric(root, m, "inter_token_latency", "inter-token latency", "aiperf.inter_token_latency.1");
   take_metric(root, m, "request_latency", "request latency", "aiperf.request_latency.1");
   if (json_get_bool(root, "was_cancelled", false)) import_lacks(m, "the tool says that the run was cancelled");
-  if (m->seconds > 0)
-    import_agree(m, "'request_throughput'", average(root, "request_throughput"), "request_count / benchmark_duration",
-                 average(root, "request_count") / m->seconds, 0.01);
   json_decref(root);
   return LYNX_OK;
 }
