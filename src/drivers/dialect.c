@@ -32,7 +32,8 @@ const struct dialect dialects[] = {
     {.name = "tgi",
      .chat_tokens = "max_tokens",
      .extra = "",
-     .summary = "cannot be told to ignore the end: lengths vary, and what came is reported; native: /generate_stream, a token per event"},
+     .summary = "cannot be told to ignore the end: lengths vary, and what came is reported; native: /generate_stream, a token per event; "
+                "x-queue-time and x-inference-time become phases"},
     {.name = "llamacpp",
      .ignores_eos = true,
      .chat_tokens = "max_tokens",

@@ -6,13 +6,14 @@
 #include "base/number.h"
 
 void http_parser_init(struct http_parser *parser) {
-  *parser = (struct http_parser){.remaining = -1, .inference_header_length = -1, .keep_alive = true};
+  *parser = (struct http_parser){.remaining = -1, .queue_ns = -1, .inference_ns = -1, .inference_header_length = -1, .keep_alive = true};
   buffer_init(&parser->line, HTTP_HEAD_MAX);
 }
 
 void http_parser_reset(struct http_parser *parser) {
   struct buffer line = parser->line;
-  *parser = (struct http_parser){.remaining = -1, .inference_header_length = -1, .keep_alive = true, .line = line};
+  *parser = (struct http_parser){
+      .remaining = -1, .queue_ns = -1, .inference_ns = -1, .inference_header_length = -1, .keep_alive = true, .line = line};
   buffer_clear(&parser->line);
 }
 
@@ -47,6 +48,12 @@ static bool has_token(struct bytes list, const char *token) {
   return false;
 }
 
+/* What is no number of milliseconds is not taken: an answer is not refused for a header that it need not have. */
+static int64_t milliseconds(struct bytes value) {
+  double ms;
+  return number_double(value.ptr, value.length, &ms) && ms >= 0 && ms < 1e9 ? (int64_t)(ms * 1e6) : -1;
+}
+
 static void take_header(struct http_parser *parser, struct bytes name, struct bytes value, bool *chunked) {
   if (same_word(name, "content-length")) {
     int64_t length;
@@ -64,6 +71,10 @@ static void take_header(struct http_parser *parser, struct bytes name, struct by
     int64_t length;
     if (!number_int64(value.ptr, value.length, &length) || length < 0) broken(parser, "Inference-Header-Content-Length is not a number");
     else parser->inference_header_length = length;
+  } else if (same_word(name, "x-queue-time")) {
+    parser->queue_ns = milliseconds(value);
+  } else if (same_word(name, "x-inference-time")) {
+    parser->inference_ns = milliseconds(value);
   } else if (same_word(name, "content-encoding")) {
     parser->encoded = !same_word(value, "identity");
   }

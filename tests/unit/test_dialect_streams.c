@@ -38,6 +38,7 @@ static const struct stream streams[] = {
     {"transformers-responses.http", "transformers", ROUTE_RESPONSES, true, false, OUTCOME_OK, 0, 0, 0, 6, 6, 0},
     {"synthetic-ollama-native.http", "ollama", ROUTE_NATIVE, true, false, OUTCOME_OK, 2, 2, 9, 5, 3, 3},
     {"synthetic-tgi-native.http", "tgi", ROUTE_NATIVE, true, false, OUTCOME_OK, 3, 2, 3, 4, 3, 0},
+    {"synthetic-tgi-native-whole.http", "tgi", ROUTE_NATIVE, false, false, OUTCOME_OK, 1, 1, 3, 4, 2, 2},
     {"synthetic-vllm-chat.http", "vllm", ROUTE_CHAT, true, true, OUTCOME_OK, 3, 2, 3, 9, 3, 0},
 };
 
