@@ -3,7 +3,7 @@ BUILD ?= build
 CC_CACHE := $(shell command -v ccache 2>/dev/null)
 MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 
-.PHONY: help build demo test test-peers test-gpu check bench bench-peers simulate fuzz install clean format fresh-machine
+.PHONY: help build demo test test-peers test-gpu check bench bench-peers simulate fuzz install clean format
 
 help:
 	@echo "make demo      install what is missing, build, measure a real inference stack, print claims, write a report"

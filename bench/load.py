@@ -164,7 +164,9 @@ EVENTS = 200
 
 def streams():
     source, server = os.path.join(here, "sse_server.c"), os.path.join(build, "sse_server")
-    subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", server, source], check=True)
+    floor = os.path.join(build, "sse_floor")
+    for program, code in ((server, source), (floor, os.path.join(here, "sse_floor.c"))):
+        subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", program, code], check=True)
     clients = venv("asyncio", "aiohttp", ["aiohttp"])
     aiperf = venv("aiperf", "aiperf", ["aiperf"])
     guidellm = venv("guidellm", "guidellm", ["torch==2.13.0", "guidellm"])
@@ -180,9 +182,12 @@ def streams():
                 ours = lynxbench("sse", f"{{output_tokens: {EVENTS}, prompts: {{count: 8, bytes: 64}}}}", f"{{load: closed, concurrency: {n}}}", port=port)
                 best["thread"] = min(best.get("thread", 1e9), ours["thread"] / ours["events"] * 1e6)
                 best["whole"] = min(best.get("whole", 1e9), ours["cpu"] / ours["events"] * 1e6)
+                cpu, _, text = measured([floor, str(port), str(n), str(max(seconds, 2 * EVENTS * gap_us / 1e6)), str(EVENTS)])  # an answer must end in it
+                best["floor"] = min(best.get("floor", 1e9), cpu / int(text) * 1e6)
                 if clients:
                     cpu, _, text = measured([f"{clients}/bin/python", "-c", ASYNCIO, str(n), str(seconds), f"http://127.0.0.1:{port}"])
                     best["asyncio (aiohttp)"] = min(best.get("asyncio (aiohttp)", 1e9), cpu / int(text.split()[-1]) * 1e6)
+            print(f"  a client in C that only reads              {best['floor']:8.2f} s per million events: epoll, recvmsg and nothing else, so the least that a client of sockets pays here")
             print(f"  lynxbench, the load thread                 {best['thread']:8.2f} s per million events")
             print(f"  lynxbench, the whole process               {best['whole']:8.2f} s per million events: recorded, sealed, read back and judged")
             requests = max(n, int(seconds * 1e6 / gap_us / EVENTS * n))
@@ -200,7 +205,7 @@ def streams():
                     best["GuideLLM"] = cpu / (requests * EVENTS) * 1e6
             for name in ("asyncio (aiohttp)", "AIPerf", "GuideLLM"):
                 if name in best:
-                    print(f"  {name:<42} {best[name]:8.2f} s per million events: {best[name] / best['thread']:.1f} times the load thread, {best[name] / best['whole']:.1f} times the whole process")
+                    print(f"  {name:<42} {best[name]:8.2f} s per million events: {best[name] / best['thread']:.1f} times the load thread, {best[name] / best['whole']:.1f} times the whole process, {best[name] / best['floor']:.1f} times the client that only reads")
     port = free_port()
     with Server([server, str(port), "20", "400000"], port):
         ours = lynxbench("many", "{output_tokens: 20, prompts: {count: 8, bytes: 64}}", "{load: closed, concurrency: 10000}", port=port, counted=max(seconds, 9))

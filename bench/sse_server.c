@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -44,6 +45,7 @@ int main(int argc, char **argv) {
   int port = argc > 1 ? atoi(argv[1]) : 8703, n_events = argc > 2 ? atoi(argv[2]) : 200, on = 1;
   int64_t gap_ns = argc > 3 ? atoll(argv[3]) * 1000 : 20000000;
   struct rlimit files = {65536, 65536};
+  (void)signal(SIGPIPE, SIG_IGN); /* clients leave in the middle of an answer */
   (void)setrlimit(RLIMIT_NOFILE, &files);
   char event[512], last[512], text[512];
   size_t n_event = chunk(event, event_text);

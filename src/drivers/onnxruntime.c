@@ -33,6 +33,7 @@ struct ort_memory_info;
 struct ort_type_info;
 struct ort_tensor_info;
 struct ort_allocator;
+struct ort_run_options;
 
 struct ort_base {
   const void *const *(*get_api)(uint32_t version);
@@ -55,6 +56,9 @@ enum ort_slot {
   ORT_INPUT_TYPE_INFO = 33,
   ORT_INPUT_NAME = 36,
   ORT_OUTPUT_NAME = 37,
+  ORT_CREATE_RUN_OPTIONS = 39,
+  ORT_SET_TERMINATE = 46,
+  ORT_UNSET_TERMINATE = 47,
   ORT_CREATE_TENSOR = 49,
   ORT_CAST_TO_TENSOR_INFO = 55,
   ORT_ELEMENT_TYPE = 60,
@@ -69,6 +73,7 @@ enum ort_slot {
   ORT_RELEASE_MEMORY_INFO = 94,
   ORT_RELEASE_SESSION = 95,
   ORT_RELEASE_VALUE = 96,
+  ORT_RELEASE_RUN_OPTIONS = 97,
   ORT_RELEASE_TYPE_INFO = 98,
   ORT_RELEASE_SESSION_OPTIONS = 100,
   ORT_END_PROFILING = 110,
@@ -181,8 +186,9 @@ struct ort_worker {
   pthread_t thread;
   bool started;
   sem_t wake;
+  struct ort_run_options *run_options; /* by which a Run is told to stop */
   atomic_int state;
-  bool cut_off; /* its request was dropped: the answer is nobody's */
+  atomic_bool cut_off; /* its request was dropped: the answer is nobody's */
   uint32_t slot;
   size_t input;
   int64_t given_ns, begun_ns, ended_ns;
@@ -384,10 +390,10 @@ static enum lynx_status read_signature(struct ort_driver *driver, struct lynx_er
 static void run_once(const struct ort_driver *driver, struct ort_worker *w) {
   struct ort_value *outputs[OUTPUTS_MAX] = {NULL};
   w->begun_ns = clock_now(driver->options.clock);
-  struct ort_status *failed = ORT(driver->api, ORT_RUN, struct ort_session *, const void *, const char *const *,
+  struct ort_status *failed = ORT(driver->api, ORT_RUN, struct ort_session *, const struct ort_run_options *, const char *const *,
                                   const struct ort_value *const *, size_t, const char *const *, size_t, struct ort_value **)(
-      driver->session, NULL, driver->input_names, (const struct ort_value *const *)driver->requests[w->input].values, driver->n_inputs,
-      driver->output_names, driver->n_outputs, outputs);
+      driver->session, w->run_options, driver->input_names, (const struct ort_value *const *)driver->requests[w->input].values,
+      driver->n_inputs, driver->output_names, driver->n_outputs, outputs);
   w->ended_ns = clock_now(driver->options.clock);
   w->failure[0] = 0;
   if (failed != NULL) {
@@ -405,18 +411,29 @@ static void *worker_main(void *context) {
   const uint64_t one = 1;
   for (;;) {
     while (sem_wait(&w->wake) != 0) continue; /* a signal */
+    /* Whoever was told to stop was another request. Who tells this one says so first (leave, cut_off): it is seen here, or heard in Run. */
+    struct ort_status *failed = ORT(driver->api, ORT_UNSET_TERMINATE, struct ort_run_options *)(w->run_options);
+    if (failed != NULL) ORT_RELEASE(driver->api, ORT_RELEASE_STATUS, failed);
     if (atomic_load(&driver->leave)) return NULL;
-    run_once(driver, w);
+    if (!atomic_load(&w->cut_off)) run_once(driver, w);
     atomic_store_explicit(&w->state, WORKER_DONE, memory_order_release);
     ssize_t told = write(driver->event, &one, sizeof one);
     (void)told; /* cannot fail but when 2^64 answers wait */
   }
 }
 
+/* ONNX Runtime looks at it between two operators; one that hangs in an operator is not reached. */
+static void stop_run(const struct ort_driver *driver, const struct ort_worker *w) {
+  struct ort_status *failed = ORT(driver->api, ORT_SET_TERMINATE, struct ort_run_options *)(w->run_options);
+  if (failed != NULL) ORT_RELEASE(driver->api, ORT_RELEASE_STATUS, failed);
+}
+
 static void ort_close(void *state) {
   struct ort_driver *driver = state;
   if (driver == NULL) return;
   atomic_store(&driver->leave, true);
+  for (uint32_t i = 0; driver->workers != NULL && i < driver->options.n_slots; i++)
+    if (driver->workers[i].started) stop_run(driver, &driver->workers[i]);
   for (uint32_t i = 0; driver->workers != NULL && i < driver->options.n_slots; i++) {
     struct ort_worker *w = &driver->workers[i];
     if (!w->started) continue;
@@ -425,6 +442,8 @@ static void ort_close(void *state) {
     (void)sem_destroy(&w->wake);
   }
   const void *const *api = driver->api;
+  for (uint32_t i = 0; driver->workers != NULL && i < driver->options.n_slots; i++)
+    if (driver->workers[i].run_options != NULL) ORT_RELEASE(api, ORT_RELEASE_RUN_OPTIONS, driver->workers[i].run_options);
   for (size_t i = 0; i < driver->n_requests; i++)
     for (size_t k = 0; driver->requests[i].values != NULL && k < driver->n_inputs; k++)
       if (driver->requests[i].values[k] != NULL) ORT_RELEASE(api, ORT_RELEASE_VALUE, driver->requests[i].values[k]);
@@ -460,6 +479,8 @@ static enum lynx_status start_workers(struct ort_driver *driver, struct lynx_err
   for (uint32_t i = 0; i < driver->options.n_slots; i++) {
     struct ort_worker *w = &driver->workers[i];
     w->driver = driver;
+    struct ort_status *failed = ORT(driver->api, ORT_CREATE_RUN_OPTIONS, struct ort_run_options **)(&w->run_options);
+    if (failed != NULL) return checked(driver, failed, "run options", error);
     if (sem_init(&w->wake, 0, 0) != 0 || pthread_create(&w->thread, NULL, worker_main, w) != 0)
       return lynx_fail(error, LYNX_MACHINE, "no thread for request %u of regime.concurrency", i + 1);
     w->started = true;
@@ -651,7 +672,9 @@ static void ort_reap(void *state, int64_t deadline_ns, driver_deliver *deliver, 
 static void ort_cancel(void *state, uint32_t slot) {
   struct ort_driver *driver = state;
   if (driver->worker_of[slot] == 0) return;
-  driver->workers[driver->worker_of[slot] - 1].cut_off = true; /* Run cannot be stopped: its thread is free once it is over */
+  struct ort_worker *w = &driver->workers[driver->worker_of[slot] - 1];
+  w->cut_off = true; /* its thread is free once Run has ended */
+  stop_run(driver, w);
   driver->worker_of[slot] = 0;
 }
 
@@ -659,7 +682,8 @@ const struct driver driver_onnxruntime;
 const struct driver driver_onnxruntime = {
     .abi = DRIVER_ABI,
     .name = "onnxruntime",
-    .summary = "an ONNX model in this process, by any release of ONNX Runtime from 1.10 on, found when the run begins",
+    .summary = "an ONNX model in this process, by any release of ONNX Runtime from 1.10 on, found when the run begins; one that times out "
+               "is told to stop, and does between two operators",
     .sees = "handover and run; operators in its own profile (workload.options.profile), in runs that make no claim",
     .in_process = true,
     .options = ort_options,

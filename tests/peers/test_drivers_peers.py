@@ -133,7 +133,7 @@ def mlserver(d):
 
 
 def onnxruntime(d):
-    r = subprocess.run([PYTHON, f"{SOURCE}/tests/peers/tiny_onnx.py", f"{d}/m.onnx"], capture_output=True, text=True)
+    r = subprocess.run([PYTHON, f"{SOURCE}/tests/peers/tiny_onnx.py", f"{d}/m.onnx", f"{d}/endless.onnx"], capture_output=True, text=True)
     check_equal(r.returncode, 0, f"the ONNX model: {r.stderr}")
     libraries = glob.glob(f"{PEERS}/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*")
     old = f"{PEERS}-ort"
@@ -159,6 +159,14 @@ def onnxruntime(d):
         check(profiles, f"ort {version}: the profile is there")
         r = lynx("attribute", profiles[0]) if profiles else None
         check(r is not None and r.returncode == 0 and "MatMul" in r.stdout, f"ort {version}: and is read: {r.stdout[:500] + r.stderr if r else ''}")
+        # A Run that does not end is told to, at its request's time-out: its thread serves the next one, and the run ends.
+        with open(f"{d}/endless.yaml", "w") as f:
+            f.write(f'lynxbench: 1\nname: "endless"\nworkload: {{driver: onnxruntime, prompts: {{count: 2}}, options: {{model: "{d}/endless.onnx", library: "{library}", intra_op_threads: "1"}}}}\nregime: {{load: closed, concurrency: 2}}\n'
+                    "method: {warm_up: 0s, counted: 2s, sessions: 1, steady: reported, drain: 500ms, request_timeout: 200ms, failures_at_most: 1, stolen_at_most: 1, lag_p99_at_most: 10s}\n")
+        begun = time.time()
+        r = lynx("run", f"{d}/endless.yaml", "--out", f"{d}/endless-{version}.lynx", "--quiet", timeout=60)
+        outcomes = dict(rows(f"{d}/endless-{version}.lynx", "SELECT outcome, count(*) FROM request WHERE phase = 'counted' GROUP BY 1"))
+        check(time.time() - begun < 30 and outcomes.get("timed out", 0) >= 8, f"ort {version}: a Run without end: {time.time() - begun:.1f} s, {outcomes} {r.stderr}")
     # What the library says of a model that is none, and of a shape that does not fit.
     with open(f"{d}/no.onnx", "w") as f:
         f.write("not a model")
