@@ -202,13 +202,17 @@ static enum lynx_status write_finished(struct session_run *session) {
 
 /* --- one session of load --- */
 
+/* The kernel takes of a list what there is; a thread that runs on fewer than was agreed is another load. */
 static bool pin(const struct run *run, struct lynx_error *error, enum lynx_status *ret) {
   const char *processors = run->contract.method.processors;
-  cpu_set_t set;
+  cpu_set_t set, got;
   if (processors == NULL) return true;
   *ret = processors_parse(processors, &set, error);
-  if (*ret == LYNX_OK && pthread_setaffinity_np(pthread_self(), sizeof set, &set) != 0)
-    *ret = lynx_fail(error, LYNX_INPUT, "method.processors: %.60s: none of them is there, or may be used by this process", processors);
+  if (*ret != LYNX_OK) return false;
+  bool all = pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0 && pthread_getaffinity_np(pthread_self(), sizeof got, &got) == 0;
+  for (size_t i = 0; i < CPU_SETSIZE && *ret == LYNX_OK; i++)
+    if (CPU_ISSET(i, &set) && (!all || !CPU_ISSET(i, &got)))
+      *ret = lynx_fail(error, LYNX_INPUT, "method.processors: %.60s: %zu is not there, or may not be used by this process", processors, i);
   return *ret == LYNX_OK;
 }
 

@@ -468,5 +468,8 @@ for line in sys.stdin:
     r = prompts("nowhere", "{count: 1}", method='{warm_up: 0s, counted: 100ms, sessions: 1, steady: reported, processors: "1000"}')
     check_equal(r.returncode, 2, f"processors that are not there: {r.stderr}")
     check_in("method.processors", r.stderr, "processors that are not there")
+    r = prompts("half", "{count: 1}", method='{warm_up: 0s, counted: 100ms, sessions: 1, steady: reported, processors: "0,1000"}')
+    check_equal(r.returncode, 2, f"some of them are not there: {r.stderr}")
+    check_in("1000 is not there", r.stderr, "which one")
 
 finish()
