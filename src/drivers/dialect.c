@@ -30,6 +30,7 @@ const struct dialect dialects[] = {
      .extra = "",
      .summary = "ignore_eos, running usage; cached tokens are told with --enable-cache-report"},
     {.name = "tgi",
+     .times_in_head = true,
      .chat_tokens = "max_tokens",
      .extra = "",
      .summary = "cannot be told to ignore the end: lengths vary, and what came is reported; native: /generate_stream, a token per event; "

@@ -30,6 +30,7 @@ struct piece {
 struct dialect {
   const char *name;
   bool ignores_eos;        /* takes "ignore_eos" */
+  bool times_in_head;      /* x-queue-time and x-inference-time are its own, in milliseconds */
   bool continuous_usage;   /* takes stream_options.continuous_usage_stats */
   const char *chat_tokens; /* the member that bounds a chat's answer */
   const char *extra;       /* members for every body: "\"cache_prompt\":false"; "" */

@@ -133,8 +133,10 @@ static void on_end(void *context, struct exchange_answer *answer, struct bytes b
     judge_status(driver, answer, body);
     return;
   }
-  exchange_add_phase(answer, "queue", -1, answer->http->queue_ns);
-  exchange_add_phase(answer, "inference", -1, answer->http->inference_ns);
+  if (driver->dialect->times_in_head) {
+    exchange_add_phase(answer, "queue", -1, answer->http->queue_ns);
+    exchange_add_phase(answer, "inference", -1, answer->http->inference_ns);
+  }
   if (!answer->in_pieces) {
     judge_whole(driver, answer, body);
     if (end->outcome != OUTCOME_OK) return;

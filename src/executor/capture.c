@@ -233,7 +233,7 @@ static void find_serving_process(const struct capture_request *request, struct p
                                          : "%.200s does not resolve to an address: nothing of what serves is captured",
                    request->endpoint);
     if (!request->hosts_known) add_hole(target, facts, "hole.remote-host", text);
-    target->why_not = "the endpoint is on another host";
+    target->why_not = place == PLACE_REMOTE ? "the endpoint is on another host" : "the endpoint's host has no address that is known";
     return;
   }
   int64_t listener = capture_find_listener(request->root, &endpoint);

@@ -58,12 +58,22 @@ static bool holds_address(const struct fact *fact) {
   return false;
 }
 
-static bool withholds(const struct fact *fact, enum disclosure level) {
+/* "alice", of "/home/alice": the last part of a path stands beside the whole, under the same key and ".path". */
+static bool is_part_of_personal(const struct fact_list *facts, const struct fact *fact) {
+  char key[400];
+  (void)snprintf(key, sizeof key, "%.390s.path", fact->key);
+  const struct fact *whole = fact_find(facts, key);
+  return whole != NULL && holds_any(whole->value, personal, LYNX_COUNT(personal));
+}
+
+static bool withholds(const struct fact_list *facts, const struct fact *fact, enum disclosure level) {
   static const char *const private_keys[] = {"process.argument.", "serving.setting.", "environment.",        "kernel.command-line", "code.",
                                              "model.asked-for",   "network.",         "imported.system-name"};
   const char *key = fact_without_role(fact->key);
   if (level == DISCLOSE_FULL) return false;
-  if (fact->kind == FACT_CONTEXT || holds_any(fact->value, personal, LYNX_COUNT(personal)) || holds_address(fact)) return true;
+  if (fact->kind == FACT_CONTEXT || holds_any(fact->value, personal, LYNX_COUNT(personal)) || holds_address(fact) ||
+      is_part_of_personal(facts, fact))
+    return true;
   if (level == DISCLOSE_SHARED) return false;
   for (size_t i = 0; i < LYNX_COUNT(private_keys); i++)
     if (strncmp(key, private_keys[i], strlen(private_keys[i])) == 0) return true;
@@ -81,7 +91,7 @@ void capture_disclose(const struct fact_list *facts, enum disclosure level, stru
   for (size_t i = 0; i < facts->n_items; i++) {
     struct fact fact = facts->items[i];
     char digest[DIGEST_HEX];
-    if (withholds(&fact, level)) {
+    if (withholds(facts, &fact, level)) {
       lynx_assert(facts->salt[0] != 0);
       fact_digest(&fact, facts->salt, digest);
       fact.value = digest;

@@ -58,19 +58,35 @@ static bool read_path(struct git_index *index, size_t begin) {
   return index->at <= index->length;
 }
 
+/* After the entries: extensions of a name of 4 letters, their length and contents; then 20 bytes of checksum. One that must be understood
+ * begins with a small letter; of these, collapsed directories show in the entries themselves. */
+static bool ends_well(const struct git_index *index) {
+  size_t at = index->at;
+  while (index->length - at > 8 + GIT_NAME) {
+    const uint8_t *name = index->data + at;
+    size_t n = number_at(name + 4);
+    if (name[0] >= 'a' && memcmp(name, "sdir", 4) != 0) return false;
+    if (n > index->length - at - 8) return false;
+    at += 8 + n;
+  }
+  return true;
+}
+
 int git_index_next(struct git_index *index, struct git_entry *ret) {
-  if (index->i == index->n) return 0;
+  if (index->i == index->n) return ends_well(index) ? 0 : -1;
   size_t begin = index->at;
-  if (begin + 64 > index->length) return -1;
+  if (begin > index->length || index->length - begin < 64) return -1;
   const uint8_t *entry = index->data + begin;
   bool extended = index->version >= 3 && (entry[60] & 0x40) != 0;
-  *ret = (struct git_entry){.mtime_s = number_at(entry + 8),
+  *ret = (struct git_entry){.ctime_s = number_at(entry),
+                            .ctime_ns = number_at(entry + 4),
+                            .mtime_s = number_at(entry + 8),
                             .mtime_ns = number_at(entry + 12),
                             .mode = number_at(entry + 24),
                             .size = number_at(entry + 36),
                             .name = entry + 40,
                             .conflict = (entry[60] & 0x30) != 0,
-                            .assumed = (entry[60] & 0x80) != 0 || (extended && (entry[62] & 0x40) != 0),
+                            .left_out = extended && (entry[62] & 0x40) != 0,
                             .intended = extended && (entry[62] & 0x20) != 0};
   index->at += extended ? 64 : 62;
   if (!read_path(index, begin)) return -1;
@@ -192,39 +208,53 @@ static bool apply_delta(const struct buffer *base, const struct buffer *delta, s
   return ret->length == size;
 }
 
-static bool pack_object(const uint8_t *pack, size_t length, uint64_t offset, int depth, struct buffer *ret, int *ret_type) {
-  if (depth > DELTAS_MAX || offset < 12 || offset >= length) return false;
-  const uint8_t *at = pack + offset, *end = pack + length;
+static bool pack_object(const struct git_pack *pack, uint64_t offset, int depth, struct buffer *ret, int *ret_type);
+
+/* The base of a delta: so many bytes before it (groups of 7 bits, the highest first, each but the last counted from 1), or by its name. */
+static bool find_base(const struct git_pack *pack, uint64_t offset, int type, const uint8_t **at, uint64_t *ret) {
+  const uint8_t *end = pack->data + pack->length;
+  uint64_t back = 0;
+  if (type == TYPE_NAME_DELTA) {
+    if (end - *at < GIT_NAME || pack->idx == NULL || !git_pack_find(pack->idx, pack->idx_length, *at, ret)) return false;
+    *at += GIT_NAME;
+    return true;
+  }
+  for (int i = 0; i < 9; i++) {
+    if (*at == end) return false;
+    uint8_t byte = *(*at)++;
+    back = (back << 7 | (byte & 0x7f)) + ((byte & 0x80) != 0);
+    if ((byte & 0x80) == 0) break;
+  }
+  *ret = offset - back;
+  return back > 0 && back <= offset;
+}
+
+static bool pack_object(const struct git_pack *pack, uint64_t offset, int depth, struct buffer *ret, int *ret_type) {
+  if (depth > DELTAS_MAX || offset < 12 || offset >= pack->length) return false;
+  const uint8_t *at = pack->data + offset, *end = pack->data + pack->length;
   int type = *at >> 4 & 7;
   size_t size = *at & 0xf, higher = 0;
   bool continues = (*at++ & 0x80) != 0;
   if (continues && (!read_size(&at, end, &higher) || higher > OBJECT_MAX)) return false;
   size |= higher << 4;
-  if (size > OBJECT_MAX || type == TYPE_NAME_DELTA || type == 0 || type == 5) return false; /* a delta by name: only in packs under way */
-  if (type != TYPE_OFFSET_DELTA) {
+  if (size > OBJECT_MAX || type == 0 || type == 5) return false;
+  if (type != TYPE_OFFSET_DELTA && type != TYPE_NAME_DELTA) {
     *ret_type = type;
     return inflate_some(at, (size_t)(end - at), size, ret);
   }
-  /* How far back the base lies: groups of 7 bits, the highest first, each but the last counted from 1. */
-  uint64_t back = 0;
-  for (int i = 0; i < 9; i++) {
-    if (at == end) return false;
-    uint8_t byte = *at++;
-    back = (back << 7 | (byte & 0x7f)) + ((byte & 0x80) != 0);
-    if ((byte & 0x80) == 0) break;
-  }
+  uint64_t base_at;
   struct buffer base, delta;
   buffer_init(&base, OBJECT_MAX);
   buffer_init(&delta, OBJECT_MAX);
-  bool good = back > 0 && back <= offset && pack_object(pack, length, offset - back, depth + 1, &base, ret_type) &&
+  bool good = find_base(pack, offset, type, &at, &base_at) && pack_object(pack, base_at, depth + 1, &base, ret_type) &&
               inflate_some(at, (size_t)(end - at), size, &delta) && delta.length > 0 && apply_delta(&base, &delta, ret);
   buffer_release(&base);
   buffer_release(&delta);
   return good;
 }
 
-bool git_pack_object(const void *pack, size_t length, uint64_t offset, struct buffer *ret, int *ret_type) {
-  return length >= 12 && memcmp(pack, "PACK", 4) == 0 && pack_object(pack, length, offset, 0, ret, ret_type);
+bool git_pack_object(const struct git_pack *pack, uint64_t offset, struct buffer *ret, int *ret_type) {
+  return pack->length >= 12 && memcmp(pack->data, "PACK", 4) == 0 && pack_object(pack, offset, 0, ret, ret_type);
 }
 
 struct mapped {
@@ -247,7 +277,7 @@ static bool map_file(const struct root *root, const char *path, struct mapped *r
 
 /* A pack's index, version 2: magic and version; 256 counts of names up to each first byte; names in order; 4 bytes of checksum each; 4
  * bytes of offset each, where the highest bit says that 8 bytes stand in a further table. */
-static bool find_offset(const uint8_t *idx, size_t length, const uint8_t name[GIT_NAME], uint64_t *ret) {
+bool git_pack_find(const uint8_t *idx, size_t length, const uint8_t name[GIT_NAME], uint64_t *ret) {
   static const uint8_t magic[] = {0xff, 't', 'O', 'c', 0, 0, 0, 2};
   if (length < 8 + 1024 || memcmp(idx, magic, sizeof magic) != 0) return false;
   const uint8_t *counts = idx + 8, *names = counts + 1024;
@@ -291,13 +321,15 @@ static void look_into_pack(void *context, const char *file) {
   if (search->found || n < 5 || strcmp(file + n - 4, ".idx") != 0) return;
   (void)snprintf(path, sizeof path, "%s/objects/pack/%.200s", search->git, file);
   if (!map_file(search->root, path, &idx)) return;
-  bool there = find_offset(idx.data, idx.length, search->name, &offset);
+  if (git_pack_find(idx.data, idx.length, search->name, &offset)) {
+    (void)snprintf(path, sizeof path, "%s/objects/pack/%.*s.pack", search->git, (int)(n - 4 > 200 ? 200 : n - 4), file);
+    if (map_file(search->root, path, &pack)) {
+      const struct git_pack both = {pack.data, idx.data, pack.length, idx.length};
+      search->found = git_pack_object(&both, offset, search->ret, &type) && type == TYPE_COMMIT;
+      (void)munmap(pack.data, pack.length);
+    }
+  }
   (void)munmap(idx.data, idx.length);
-  if (!there) return;
-  (void)snprintf(path, sizeof path, "%s/objects/pack/%.*s.pack", search->git, (int)(n - 4 > 200 ? 200 : n - 4), file);
-  if (!map_file(search->root, path, &pack)) return;
-  search->found = git_pack_object(pack.data, pack.length, offset, search->ret, &type) && type == TYPE_COMMIT;
-  (void)munmap(pack.data, pack.length);
 }
 
 /* A loose object: "commit SIZE", a zero, the contents, compressed. Only their beginning is needed. */

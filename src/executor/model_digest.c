@@ -60,14 +60,14 @@ enum lynx_status model_digest_anew(const char *path, char ret[DIGEST_HEX], size_
   struct names names = {.n = 0};
   struct stat info;
   char folder[PATH_MAX];
-  if (realpath(path, folder) == NULL || stat(folder, &info) != 0)
-    return lynx_fail(error, errno == ENOENT ? LYNX_NOT_FOUND : LYNX_IO, "%s: %s", path, strerror(errno));
+  if (stat(path, &info) != 0) return lynx_fail(error, errno == ENOENT ? LYNX_NOT_FOUND : LYNX_IO, "%s: %s", path, strerror(errno));
+  (void)snprintf(folder, sizeof folder, "%s", path);
   if (S_ISDIR(info.st_mode)) (void)root_list(&here, folder, 10000, keep_name, &names);
-  else {
+  else { /* by the name that was given: in a cache it may be a link to a file whose name is its digest */
     char *slash = strrchr(folder, '/');
-    names.items[names.n++] = arena_copy(&names.arena, slash + 1);
+    names.items[names.n++] = arena_copy(&names.arena, slash != NULL ? slash + 1 : folder);
     names.n_seen = 1;
-    *slash = 0;
+    (void)snprintf(slash != NULL ? slash : folder, 2, "%s", slash == folder ? "/" : slash != NULL ? "" : ".");
   }
   enum lynx_status status = LYNX_OK;
   if (names.n == 0) status = lynx_fail(error, LYNX_INPUT, "%s holds no weight files (safetensors, gguf, onnx, pt, bin, ...)", path);

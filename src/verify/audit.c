@@ -415,41 +415,58 @@ static void check_ledger(struct audit *a, const struct audit_bundle_request *req
   check_standing(a, request->ledger, bundle, r);
 }
 
-/* A digest was read on the machine that ran the model, or remembered there: who has the files can compute it anew. */
+/* One precision's hosts: how many say a digest of the model, and how many of these the one that was found. */
+static void count_digests(struct audit *a, struct bundle *bundle, const char *precision, const char *found, size_t *ret_known,
+                          size_t *ret_same, const char **ret_other) {
+  struct fact_list facts = {0};
+  *ret_known = *ret_same = 0;
+  if (bundle_facts(bundle, arena_printf(&a->arena, "start:%s", precision), &facts, NULL) == LYNX_OK)
+    for (size_t i = 0; i < facts.n_items; i++) {
+      const struct fact *fact = &facts.items[i];
+      if (strcmp(fact_without_role(fact->key), "model.digest") != 0 || fact->status != FACT_READ) continue;
+      (*ret_known)++;
+      if (strcmp(fact->value, found) == 0) (*ret_same)++;
+      else *ret_other = arena_printf(&a->arena, "%.80s of %s is %.64s", fact->key, precision, fact->value);
+    }
+  fact_list_release(&facts);
+}
+
+/* A digest was read on the machine that ran the model, or remembered there: who has the files can compute it anew. Precisions may have
+ * models of their own; the hosts of one precision may not. */
 static void check_model(struct audit *a, struct bundle *bundle, const struct result *r, const char *path) {
   char found[DIGEST_HEX] = "";
-  size_t n_files = 0, n_known = 0, n_same = 0;
+  size_t n_files = 0, n_known = 0, n_right = 0, n_mixed = 0;
   struct lynx_error error = {0};
+  const char *other = "";
   if (path != NULL && model_digest_anew(path, found, &n_files, &error) != LYNX_OK) {
     audit_add(a, AUDIT_NOT_ESTABLISHED, "model", arena_printf(&a->arena, "its files: %s", error.message));
     return;
   }
-  const char *other = "";
   for (size_t p = 0; p < r->n_precisions; p++) {
-    struct fact_list facts = {0};
-    if (bundle_facts(bundle, arena_printf(&a->arena, "start:%s", r->precisions[p].name), &facts, NULL) == LYNX_OK)
-      for (size_t i = 0; i < facts.n_items; i++) {
-        const struct fact *fact = &facts.items[i];
-        if (strcmp(fact_without_role(fact->key), "model.digest") != 0 || fact->status != FACT_READ) continue;
-        n_known++;
-        if (strcmp(fact->value, found) == 0) n_same++;
-        else other = arena_printf(&a->arena, "%.80s of %s is %.64s", fact->key, r->precisions[p].name, fact->value);
-      }
-    fact_list_release(&facts);
+    size_t known, same;
+    count_digests(a, bundle, r->precisions[p].name, found, &known, &same, &other);
+    n_known += known;
+    n_right += same > 0 && same == known;
+    n_mixed += same > 0 && same < known;
+  }
+  if (path == NULL) {
+    if (n_known > 0)
+      audit_add(a, AUDIT_NOT_ESTABLISHED, "model",
+                "the model's digest is what the run's machine said: with its files at hand, --model PATH computes it anew");
+    return;
   }
   if (n_known == 0) {
-    if (path != NULL) audit_add(a, AUDIT_NOT_ESTABLISHED, "model", "the run's capture holds no digest of the model (or withholds it)");
-  } else if (path == NULL)
-    audit_add(a, AUDIT_NOT_ESTABLISHED, "model",
-              "the model's digest is what the run's machine said: with its files at hand, --model PATH computes it anew");
-  else if (n_same > 0)
+    audit_add(a, AUDIT_NOT_ESTABLISHED, "model", "the run's capture holds no digest of the model (or withholds it)");
+    return;
+  }
+  const char *files = arena_printf(&a->arena, "%zu weight file%s of %s, read anew,", n_files, n_files == 1 ? "" : "s", path);
+  if (n_mixed > 0)
+    audit_add(a, AUDIT_FAILED, "model", arena_printf(&a->arena, "%s are what one host served; another did not: %s", files, other));
+  else if (n_right > 0)
     audit_add(a, AUDIT_PASSED, "model",
-              arena_printf(&a->arena, "%zu weight file%s of %s, read anew, have the digest of the record%s%s", n_files,
-                           n_files == 1 ? "" : "s", path, other[0] != 0 ? "; another precision has others: " : "", other));
-  else
-    audit_add(a, AUDIT_FAILED, "model",
-              arena_printf(&a->arena, "%zu weight file%s of %s, read anew, have the digest %s; %s", n_files, n_files == 1 ? "" : "s", path,
-                           found, other));
+              arena_printf(&a->arena, "%s have the digest of the record%s%s", files,
+                           other[0] != 0 ? "; another precision has others: " : "", other));
+  else audit_add(a, AUDIT_FAILED, "model", arena_printf(&a->arena, "%s have the digest %s; %s", files, found, other));
 }
 
 void audit_bundle(const struct audit_bundle_request *request, struct audit *ret) {

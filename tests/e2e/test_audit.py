@@ -85,6 +85,17 @@ with folder() as d:
     check_equal(checks(f"{d}/a.lynx", "--model", weights).get("model"), ["passed"], "the file")
     check_equal(checks(f"{d}/a.lynx", "--model", f"{d}/model").get("model"), ["passed"], "its folder")
     check_equal(checks(f"{d}/a.lynx", "--model", other).get("model"), ["failed"], "another one")
+    # In a cache the file is a link to one that is named by its digest.
+    os.rename(weights, f"{d}/blob")
+    os.symlink(f"{d}/blob", weights)
+    check_equal(checks(f"{d}/a.lynx", "--model", weights).get("model"), ["passed"], "a link")
+    os.chdir(f"{d}/model")
+    check_equal(checks(f"{d}/a.lynx", "--model", "byte.safetensors").get("model"), ["passed"], "by its name alone")
+    # Two hosts of one precision, of which one served another model.
+    digest = rows(f"{d}/a.lynx", "SELECT value FROM fact WHERE key = 'model.digest' AND moment LIKE 'start:%'")[0][0]
+    more = "INSERT INTO fact SELECT moment, layer, 'server-2/' || key, kind, status, '{}', unit, source, at_ns FROM fact WHERE key = 'model.digest'"
+    check_equal(checks(forge(f"{d}/a.lynx", f"{d}/same.lynx", more.format(digest)), "--model", weights).get("model"), ["passed"], "two hosts, one model")
+    check_equal(checks(forge(f"{d}/a.lynx", f"{d}/mixed.lynx", more.format("0" * 64)), "--model", weights).get("model"), ["failed"], "two hosts, two models")
     os.makedirs(f"{d}/empty")
     check_equal(checks(f"{d}/a.lynx", "--model", f"{d}/empty").get("model"), ["not established"], "no weights there")
     r = lynx("audit", f"{d}/a.lynx", "--model", f"{d}/nothing")

@@ -14,15 +14,18 @@ static void read_git(const uint8_t *data, size_t size) {
   struct buffer object;
   int type;
   if (git_index_tree(data, size, first)) HOLDS(git_index_tree(data, size, second) && memcmp(first, second, GIT_NAME) == 0);
+  uint64_t found;
+  if (size > 1052) (void)git_pack_find(data, size, data + 1032, &found);
   for (uint64_t offset = 12; offset < size && offset < 600; offset++) {
     buffer_init(&object, 1 << 20);
-    if (git_pack_object(data, size, offset, &object, &type)) HOLDS(type >= 1 && type <= 4);
+    const struct git_pack pack = {data, data, size, size};
+    if (git_pack_object(&pack, offset, &object, &type)) HOLDS(type >= 1 && type <= 4);
     buffer_release(&object);
   }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  if (size > 4 && (memcmp(data, "DIRC", 4) == 0 || memcmp(data, "PACK", 4) == 0)) {
+  if (size > 4 && (memcmp(data, "DIRC", 4) == 0 || memcmp(data, "PACK", 4) == 0 || memcmp(data, "\377tOc", 4) == 0)) {
     read_git(data, size);
     return 0;
   }

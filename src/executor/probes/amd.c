@@ -139,7 +139,7 @@ static void put_health(const struct gpu *gpu) {
 static void put_links(const struct gpu *gpu, void *const *devices, unsigned n) {
   int (*get)(void *, void *, uint64_t *,
              unsigned *) = (int (*)(void *, void *, uint64_t *, unsigned *))function(gpu, "amdsmi_topo_get_link_type");
-  char text[512] = "";
+  char text[GPUS_MAX * 32] = "";
   for (unsigned other = 0; get != NULL && other < n; other++) {
     uint64_t hops = 0;
     unsigned type = 0;

@@ -73,7 +73,7 @@ static void collect_amx(const struct probe_target *target, struct fact_list *fac
   if (target->root->path[0] != 0 || isa == NULL || strstr(isa->value, "amx_tile") == NULL) return;
 #if defined __x86_64__
   enum { ARCH_REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
-  probe_printf(target, facts, LAYER_SYSTEM, FACT_IDENTITY, "arch_prctl(ARCH_REQ_XCOMP_PERM), asked from here", "cpu.amx-permission", "%s",
+  probe_printf(target, facts, LAYER_SYSTEM, FACT_STATE, "arch_prctl(ARCH_REQ_XCOMP_PERM), asked from here", "cpu.amx-permission", "%s",
                syscall(SYS_arch_prctl, ARCH_REQUEST_PERMISSION, TILE_DATA) == 0 ? "granted when asked for"
                : errno == EPERM                                                 ? "denied: a sandbox, or a stack that is too small"
                                                                                 : "this kernel does not grant it");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/digest.h"
 #include "executor/git_object.h"
@@ -88,89 +89,142 @@ static bool read_commit(const struct probe_target *target, const char *git, char
   return found;
 }
 
-/* Git's name of a file's contents: SHA-1 over "blob SIZE", a 0, and the contents. */
-static bool same_contents(const struct probe_target *target, const char *path, const uint8_t wanted[20]) {
-  struct buffer text;
-  char head[40];
-  uint8_t found[20];
-  buffer_init(&text, FILE_MAX);
-  bool same = root_read(target->root, path, &text, NULL) == LYNX_OK;
-  if (same) {
-    int n = snprintf(head, sizeof head, "blob %zu", text.length);
-    digest_sha1((const struct bytes[]){{head, (size_t)n + 1}, {text.data, text.length}}, 2, found);
-    same = memcmp(found, wanted, sizeof found) == 0;
-  }
-  buffer_release(&text);
-  return same;
-}
-
-/* A file whose size and time are as recorded is unchanged; where only the time moved, its contents are looked at. Returns the number of
- * files that differ, or -1. */
-static long count_changes(const struct probe_target *target, const struct buffer *text, const char *checkout, char *first,
-                          size_t first_size) {
-  struct git_index index;
-  struct git_entry entry;
-  long n_changed = 0;
-  int more;
-  if (!git_index_open(text->data, text->length, &index)) return -1;
-  while ((more = git_index_next(&index, &entry)) > 0) {
-    char file[4300], full[4600];
-    struct stat info;
-    uint32_t kind = entry.mode >> 12;
-    if (kind == 0xa || kind == 0xe || entry.assumed) continue; /* symbolic links and submodules are left out */
-    (void)probe_path(file, sizeof file, "%s/%s", checkout, entry.path);
-    bool gone = lstat(root_path(target->root, file, full, sizeof full), &info) != 0;
-    bool touched = gone || (uint32_t)info.st_size != entry.size || (uint32_t)info.st_mtim.tv_sec != entry.mtime_s ||
-                   (entry.mtime_ns != 0 && (uint32_t)info.st_mtim.tv_nsec != entry.mtime_ns);
-    if (touched && (gone || !same_contents(target, file, entry.name)) && n_changed++ == 0)
-      (void)snprintf(first, first_size, "%.200s", entry.path);
-  }
-  return more == 0 ? n_changed : -1; /* damaged: nothing is known of the rest */
-}
-
-/* A repository whose objects are named by SHA-256 has an index of another shape. */
-static bool is_sha256(const struct probe_target *target, const char *git) {
+/* A word of the repository's configuration, as git writes it. */
+static bool is_configured(const struct probe_target *target, const char *git, const char *words) {
   char path[4400], common[4300];
   struct buffer text;
   buffer_init(&text, 1 << 20);
   find_common(target, git, common, sizeof common);
   (void)probe_path(path, sizeof path, "%s/config", common);
-  bool found = root_read(target->root, path, &text, NULL) == LYNX_OK && strcasestr(text.data, "objectformat = sha256") != NULL;
+  bool found = root_read(target->root, path, &text, NULL) == LYNX_OK && strcasestr(text.data, words) != NULL;
   buffer_release(&text);
   return found;
+}
+
+/* Git's name of contents: SHA-1 over "blob SIZE", a 0, and the contents. */
+static bool has_name(const void *data, size_t length, const uint8_t wanted[GIT_NAME]) {
+  char head[40];
+  uint8_t found[GIT_NAME];
+  int n = snprintf(head, sizeof head, "blob %zu", length);
+  digest_sha1((const struct bytes[]){{head, (size_t)n + 1}, {data, length}}, 2, found);
+  return memcmp(found, wanted, sizeof found) == 0;
+}
+
+/* What is kept for a large file by Git LFS: three lines that name it. */
+static bool is_pointed_at(const struct buffer *text, const uint8_t wanted[GIT_NAME]) {
+  char pointer[300], hex[DIGEST_HEX];
+  uint8_t digest[DIGEST_BYTES];
+  digest_of(text->data, text->length, digest);
+  int n = snprintf(pointer, sizeof pointer, "version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %zu\n",
+                   digest_hex(digest, hex), text->length);
+  return has_name(pointer, (size_t)n, wanted);
+}
+
+enum sameness { CONTENTS_SAME, CONTENTS_OTHER, CONTENTS_TOO_LARGE };
+
+/* As they lie there, or as git would take them in: with plain line ends, or by Git LFS. Other filters are not known here. */
+static enum sameness compare_file(const struct probe_target *target, const char *path, const uint8_t wanted[GIT_NAME]) {
+  struct buffer text;
+  buffer_init(&text, FILE_MAX);
+  enum lynx_status status = root_read(target->root, path, &text, NULL);
+  bool same = status == LYNX_OK && (has_name(text.data, text.length, wanted) || is_pointed_at(&text, wanted));
+  if (status == LYNX_OK && !same) {
+    size_t kept = 0;
+    for (size_t i = 0; i < text.length; i++)
+      if (text.data[i] != '\r' || i + 1 == text.length || text.data[i + 1] != '\n') text.data[kept++] = text.data[i];
+    same = has_name(text.data, kept, wanted);
+  }
+  buffer_release(&text);
+  return same ? CONTENTS_SAME : status == LYNX_LIMIT ? CONTENTS_TOO_LARGE : CONTENTS_OTHER;
+}
+
+/* file: below the root; full: outside of it. */
+static enum sameness compare_entry(const struct probe_target *target, const struct git_entry *entry, const char *file, const char *full,
+                                   bool by_mode) {
+  struct stat info;
+  char link[4096];
+  bool gone = lstat(full, &info) != 0, is_link = entry->mode >> 12 == 0xa;
+  if (gone) return entry->left_out ? CONTENTS_SAME : CONTENTS_OTHER;
+  if (is_link != S_ISLNK(info.st_mode) || (!is_link && !S_ISREG(info.st_mode))) return CONTENTS_OTHER;
+  if (by_mode && !is_link && ((info.st_mode & S_IXUSR) != 0) != ((entry->mode & S_IXUSR) != 0)) return CONTENTS_OTHER;
+  /* Who sets a file's time back moves its other time: both as recorded, it is as it was. */
+  if ((uint32_t)info.st_size == entry->size && (uint32_t)info.st_mtim.tv_sec == entry->mtime_s &&
+      (uint32_t)info.st_ctim.tv_sec == entry->ctime_s && (entry->mtime_ns == 0 || (uint32_t)info.st_mtim.tv_nsec == entry->mtime_ns) &&
+      (entry->ctime_ns == 0 || (uint32_t)info.st_ctim.tv_nsec == entry->ctime_ns))
+    return CONTENTS_SAME;
+  if (!is_link) return compare_file(target, file, entry->name);
+  ssize_t n = readlink(full, link, sizeof link);
+  return n >= 0 && has_name(link, (size_t)n, entry->name) ? CONTENTS_SAME : CONTENTS_OTHER;
+}
+
+struct changes {
+  long n_changed, n_unknown;
+  char first[256];
+};
+
+/* False where the index is not read, damaged or not whole. */
+static bool count_changes(const struct probe_target *target, const struct buffer *text, const char *git, const char *checkout,
+                          struct changes *ret) {
+  struct git_index index;
+  struct git_entry entry;
+  bool by_mode = !is_configured(target, git, "filemode = false");
+  int more;
+  if (!git_index_open(text->data, text->length, &index)) return false;
+  while ((more = git_index_next(&index, &entry)) > 0) {
+    char file[4300], full[4600];
+    if (entry.mode >> 12 == 0xe) continue; /* submodules are left out */
+    (void)probe_path(file, sizeof file, "%s/%s", checkout, entry.path);
+    enum sameness found = compare_entry(target, &entry, file, root_path(target->root, file, full, sizeof full), by_mode);
+    ret->n_unknown += found == CONTENTS_TOO_LARGE;
+    if (found == CONTENTS_OTHER && ret->n_changed++ == 0) (void)snprintf(ret->first, sizeof ret->first, "%.200s", entry.path);
+  }
+  return more == 0;
+}
+
+static void put_staged(const struct probe_target *target, struct fact_list *facts, const struct buffer *text, const char *git,
+                       const char *commit, bool read) {
+  char common[4300];
+  uint8_t name[GIT_NAME], committed[GIT_NAME], staged[GIT_NAME];
+  find_common(target, git, common, sizeof common);
+  const char *why_not = !read ? "git's index is not read (see code.changes)"
+                        : !git_index_tree(text->data, text->length, staged)
+                            ? "git's index is in a merge, or has whole directories collapsed (a sparse index)"
+                        : strlen(commit) != 2 * sizeof name || !hex_decode(commit, name, sizeof name) ||
+                                !git_commit_tree(target->root, common, name, committed)
+                            ? "the commit's object is not found here, or is damaged: another repository may lend it (alternates)"
+                            : NULL;
+  if (why_not != NULL)
+    probe_missing(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.staged", FACT_UNSUPPORTED, why_not, ".git/index, .git/objects");
+  else
+    probe_fact(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.staged",
+               memcmp(staged, committed, sizeof staged) == 0 ? "none between git's index and the commit"
+                                                             : "git's index differs from the commit",
+               "", ".git/index, .git/objects");
 }
 
 /* What the files, the index and the commit have of one another. */
 static void put_changes(const struct probe_target *target, struct fact_list *facts, const char *git, const char *checkout,
                         const char *commit) {
-  char path[4400], common[4300], first[256] = "";
-  uint8_t name[GIT_NAME], committed[GIT_NAME], staged[GIT_NAME];
+  char path[4400];
   struct buffer text;
+  struct changes changes = {.n_changed = 0};
   buffer_init(&text, INDEX_MAX);
   (void)probe_path(path, sizeof path, "%s/index", git);
-  bool read = !is_sha256(target, git) && root_read(target->root, path, &text, NULL) == LYNX_OK;
-  long changed = read ? count_changes(target, &text, checkout, first, sizeof first) : -1;
-  if (changed < 0)
+  bool read = !is_configured(target, git, "objectformat = sha256") && root_read(target->root, path, &text, NULL) == LYNX_OK &&
+              count_changes(target, &text, git, checkout, &changes);
+  if (!read || (changes.n_changed == 0 && changes.n_unknown > 0))
     probe_missing(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.changes", FACT_UNSUPPORTED,
-                  "git's index is of a kind that is not read (SHA-256), too large, or damaged", ".git/index");
+                  read ? "files that were touched are too large to be looked at"
+                       : "git's index is of a kind that is not read (split, SHA-256), too large, or damaged",
+                  ".git/index");
   else
     probe_fact(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.changes",
-               changed == 0 ? "none between the files and git's index" : "files differ from git's index", "", ".git/index");
+               changes.n_changed == 0 ? "none between the files and git's index" : "files differ from git's index", "", ".git/index");
   /* Which ones is state: somebody who edits a checkout that was not clean does not make another executor each time. */
-  if (changed > 0)
-    probe_printf(target, facts, LAYER_APPLICATION, FACT_STATE, ".git/index", "code.changed-files", "%ld, the first %s", changed, first);
-  find_common(target, git, common, sizeof common);
-  bool known = changed >= 0 && strlen(commit) == 2 * sizeof name && hex_decode(commit, name, sizeof name) &&
-               git_index_tree(text.data, text.length, staged) && git_commit_tree(target->root, common, name, committed);
-  if (known)
-    probe_fact(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.staged",
-               memcmp(staged, committed, sizeof staged) == 0 ? "none between git's index and the commit"
-                                                             : "git's index differs from the commit",
-               "", ".git/index, .git/objects");
-  else
-    probe_missing(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.staged", FACT_UNSUPPORTED,
-                  "the commit's object is not found here (another repository lends it), or the index is not read or in a merge",
-                  ".git/index, .git/objects");
+  if (changes.n_changed > 0)
+    probe_printf(target, facts, LAYER_APPLICATION, FACT_STATE, ".git/index", "code.changed-files", "%ld, the first %s", changes.n_changed,
+                 changes.first);
+  put_staged(target, facts, &text, git, commit, read);
   buffer_release(&text);
 }
 
@@ -181,7 +235,11 @@ static bool look_from(const struct probe_target *target, struct fact_list *facts
   size_t n = strlen(directory);
   if (program != NULL && (strncmp(program, directory, n) != 0 || (program[n] != '/' && n > 1))) return false;
   (void)probe_path(checkout, sizeof checkout, "/proc/%lld/root%s", (long long)target->pid, directory);
-  if (!read_commit(target, git, commit, sizeof commit, branch, sizeof branch) || !is_digest(commit)) return false;
+  if (!read_commit(target, git, commit, sizeof commit, branch, sizeof branch) || !is_digest(commit)) {
+    probe_missing(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.commit", FACT_UNSUPPORTED,
+                  "a git checkout without a commit, or whose references are kept in a form that is not read", ".git/HEAD");
+    return true;
+  }
   probe_fact(target, facts, LAYER_APPLICATION, FACT_IDENTITY, "code.commit", commit, "", ".git/HEAD");
   probe_fact(target, facts, LAYER_APPLICATION, FACT_CONTEXT, "code.checkout", directory, "",
              "the script or working directory of the serving process");

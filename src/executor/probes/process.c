@@ -26,17 +26,19 @@ static bool is_by_uuid(const char *name, const char *value, size_t *ret_n) {
   return true;
 }
 
-/* The last parts of a list of paths ("/opt/a/libx.so:/opt/b" -> "libx.so:b"); false where the value is none. */
+/* The last parts of a list of paths ("/opt/a/libx.so:/opt/b" -> "libx.so:b"); false where the value is none. What does not fit is left out.
+ */
 static bool last_parts(const char *value, char *ret, size_t size) {
+  static const char separators[] = ":, ";
   size_t used = 0;
   ret[0] = 0;
-  if (value[0] != '/') return false;
+  if (value[0] != '/' || value[1] == 0) return false;
   while (*value != 0) {
-    size_t n = strcspn(value, ": "), from = n;
-    while (from > 0 && value[from - 1] == '/') from--; /* "/opt/lib/" */
-    size_t end = from;
+    size_t n = strcspn(value, separators), end = n;
+    while (end > 0 && value[end - 1] == '/') end--; /* "/opt/lib/" */
+    size_t from = end;
     while (from > 0 && value[from - 1] != '/') from--;
-    if (used + (end - from) + 2 >= size) return false;
+    if (used + (end - from) + 2 >= size) return true;
     for (size_t i = from; i < end; i++) ret[used++] = value[i];
     value += n;
     if (*value != 0) ret[used++] = *value++;
@@ -55,13 +57,16 @@ static void put_variable(const struct probe_target *target, struct fact_list *fa
     probe_fact(target, facts, layer, FACT_IDENTITY, key, "(hidden: may be a secret)", "", reason);
     return;
   }
-  bool by_uuid = is_by_uuid(name, value, &n), paths = !by_uuid && last_parts(value, parts, sizeof parts);
   /* A search path is only where to look: what was found there stands among the libraries. */
-  bool place = paths && strcmp(name, "LD_LIBRARY_PATH") == 0;
+  if (strcmp(name, "LD_LIBRARY_PATH") == 0) {
+    probe_fact(target, facts, layer, FACT_CONTEXT, key, value, "", reason);
+    return;
+  }
+  bool by_uuid = is_by_uuid(name, value, &n), paths = !by_uuid && last_parts(value, parts, sizeof parts);
   if (by_uuid) probe_printf(target, facts, layer, FACT_IDENTITY, reason, key, "%zu by UUID", n);
-  else if (!place) probe_fact(target, facts, layer, FACT_IDENTITY, key, paths ? parts : value, "", reason);
+  else probe_fact(target, facts, layer, FACT_IDENTITY, key, paths ? parts : value, "", reason);
   if (!by_uuid && !paths) return;
-  if (!place) (void)snprintf(key, sizeof key, "environment.%s.%s", name, by_uuid ? "devices" : "path");
+  (void)snprintf(key, sizeof key, "environment.%s.%s", name, by_uuid ? "devices" : "path");
   probe_fact(target, facts, layer, FACT_CONTEXT, key, value, "", reason);
 }
 

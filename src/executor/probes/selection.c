@@ -1,200 +1,159 @@
-/* Which kernels a library selects on this processor, where it can be asked: the file that the serving process has mapped is loaded into a
- * process of ours that has its variables, and asked. The serving process is left alone.
- * Limits   loading runs the library's own start: only a file of ours or root's that nobody else may write to is loaded, from our own mount
- *          namespace */
-#include <dlfcn.h>
+/* Which kernels the mapped libraries select on this processor: state, for it follows from what is identity already (library, processor,
+ * variables), and not everybody who captures may ask. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "executor/library_ask.h"
 #include "executor/probe.h"
 
+enum { MAPS_MAX = 64 << 20, VARIABLES_MAX = 64, NOBODY = 65534 };
+
+/* Of one library, and of all: the probe's own deadline is 5 s. */
+static const int64_t LIBRARY_NS = 2000000000, ALL_NS = 4000000000;
+
+/* What a process may do, as far as it is told. */
+struct rights {
+  char capabilities[40], filter[16], label[200], user_namespace[64], mount_namespace[64];
+  unsigned user, group;
+};
+
+static bool read_rights(const struct probe_target *target, const char *process, struct rights *ret) {
+  char path[64];
+  struct buffer text;
+  *ret = (struct rights){.user = 0};
+  buffer_init(&text, 65536);
+  bool good = root_read(target->root, probe_path(path, sizeof path, "/proc/%s/status", process), &text, NULL) == LYNX_OK;
+  const char *user = good ? strstr(text.data, "\nUid:") : NULL, *group = good ? strstr(text.data, "\nGid:") : NULL;
+  good = user != NULL && group != NULL && sscanf(user, " Uid: %*u %u", &ret->user) == 1 &&
+         sscanf(group, " Gid: %*u %u", &ret->group) == 1 &&
+         probe_find_line(text.data, "CapEff", ret->capabilities, sizeof ret->capabilities);
+  if (good && !probe_find_line(text.data, "Seccomp", ret->filter, sizeof ret->filter)) ret->filter[0] = 0;
+  buffer_release(&text);
+  good = good && root_read_link(target->root, probe_path(path, sizeof path, "/proc/%s/ns/mnt", process), ret->mount_namespace,
+                                sizeof ret->mount_namespace);
+  /* Not every kernel has these. */
+  if (!root_read_link(target->root, probe_path(path, sizeof path, "/proc/%s/ns/user", process), ret->user_namespace,
+                      sizeof ret->user_namespace))
+    ret->user_namespace[0] = 0;
+  if (!root_read_line(target->root, probe_path(path, sizeof path, "/proc/%s/attr/current", process), ret->label, sizeof ret->label))
+    ret->label[0] = 0;
+  return good;
+}
+
+/* What the process's libraries hold is run with no more rights than the process has. NULL: that can be had. */
+static const char *choose_user(const struct probe_target *target, struct library_request *request) {
+  struct rights ours, theirs;
+  char process[32];
+  (void)snprintf(process, sizeof process, "%lld", (long long)target->pid);
+  if (!read_rights(target, process, &theirs) || !read_rights(target, "self", &ours))
+    return "what the serving process may do cannot be read, so its libraries are not loaded";
+  if (strcmp(theirs.mount_namespace, ours.mount_namespace) != 0 || strcmp(theirs.user_namespace, ours.user_namespace) != 0)
+    return "the serving process lives among other files (a container): its libraries are not loaded from there";
+  if (strcmp(theirs.filter, ours.filter) != 0 || strcmp(theirs.label, ours.label) != 0)
+    return "the serving process is confined as this one is not: its libraries are not loaded outside of that";
+  if (theirs.user == ours.user && strcmp(theirs.capabilities, ours.capabilities) == 0) return NULL;
+  if (ours.user != 0) return "the serving process is another user's, or may do less: its libraries are not loaded by this one";
+  *request = (struct library_request){
+      .other_user = true, .user = theirs.user != 0 ? theirs.user : NOBODY, .group = theirs.user != 0 ? theirs.group : NOBODY};
+  return NULL;
+}
+
 static const char *selection_applies(const struct probe_target *target) {
-  char theirs[64], ours[64], path[64];
+  char program[PATH_MAX];
   const char *why_not = probe_needs_process(target);
   if (why_not != NULL) return why_not;
   if (target->root->path[0] != 0) return "libraries are asked on this machine only, not on a recorded one";
-  (void)snprintf(path, sizeof path, "/proc/%lld/ns/mnt", (long long)target->pid);
-  if (!root_read_link(target->root, path, theirs, sizeof theirs) || !root_read_link(target->root, "/proc/self/ns/mnt", ours, sizeof ours) ||
-      strcmp(theirs, ours) != 0)
-    return "the serving process lives among other files (a container): its libraries are not loaded from there";
-  return NULL;
+  if (!root_read_link(target->root, "/proc/self/exe", program, sizeof program) || strcmp(strrchr(program, '/'), "/lynxbench") != 0)
+    return "only lynxbench itself asks libraries";
+  return choose_user(target, &(struct library_request){.path = NULL});
 }
 
-/* --- what each kind of library can say; false where it is another kind, or does not say --- */
-
-static bool ask_onednn(void *library, char *ret, size_t size) {
-  /* Releases 2 and 3 number them differently; what both leave out is told as a number. */
-  static const struct {
-    unsigned isa;
-    const char *name;
-  } names[] = {{0x1, "sse41"},
-               {0x3, "avx"},
-               {0x7, "avx2"},
-               {0xf, "avx2_vnni"},
-               {0x1f, "avx2_vnni_2"},
-               {0x27, "avx512_core"},
-               {0x67, "avx512_core_vnni"},
-               {0xe7, "avx512_core_bf16"},
-               {0x1ef, "avx512_core_fp16"},
-               {0x3e7, "avx512_core_amx"},
-               {0x407, "avx2_vnni"},
-               {0xfef, "avx512_core_amx"},
-               {0x1fef, "avx512_core_amx_fp16"}};
-  unsigned (*effective)(void) = (unsigned (*)(void))dlsym(library, "dnnl_get_effective_cpu_isa");
-  if (effective == NULL) return false;
-  unsigned isa = effective();
-  (void)snprintf(ret, size, "0x%x", isa);
-  for (size_t i = 0; i < LYNX_COUNT(names); i++)
-    if (names[i].isa == isa) (void)snprintf(ret, size, "%s", names[i].name);
-  return true;
-}
-
-/* Distributions give OpenBLAS's symbols prefixes and suffixes of their own, so that several can live in one process. */
-static bool ask_openblas(void *library, char *ret, size_t size) {
-  static const char *const names[] = {"openblas_get_corename", "openblas_get_corename64_", "openblas_get_corename_64",
-                                      "scipy_openblas_get_corename64_", "scipy_openblas_get_corename"};
-  for (size_t i = 0; i < LYNX_COUNT(names); i++) {
-    const char *(*core)(void) = (const char *(*)(void))dlsym(library, names[i]);
-    if (core == NULL) continue;
-    (void)snprintf(ret, size, "%s", core());
-    return true;
-  }
-  return false;
-}
-
-static bool ask_blis(void *library, char *ret, size_t size) {
-  int (*query)(void) = (int (*)(void))dlsym(library, "bli_arch_query_id");
-  const char *(*name)(int) = (const char *(*)(int))dlsym(library, "bli_arch_string");
-  if (query == NULL || name == NULL) return false;
-  (void)snprintf(ret, size, "%s", name(query()));
-  return true;
-}
-
-/* Its own library, and those that hold it (PyTorch): the branch of its kernels, by the numbers of conditional reproducibility. */
-static bool ask_mkl(void *library, char *ret, size_t size) {
-  static const char *const branches[] = {
-      [3] = "compatible", [4] = "SSE2",        [6] = "SSSE3",   [7] = "SSE4.1",         [8] = "SSE4.2",    [9] = "AVX",
-      [10] = "AVX2",      [11] = "AVX512 MIC", [12] = "AVX512", [13] = "AVX512 MIC E1", [14] = "AVX512 E1"};
-  unsigned (*branch)(void) = (unsigned (*)(void))dlsym(library, "MKL_CBWR_Get_Auto_Branch");
-  if (branch == NULL) branch = (unsigned (*)(void))dlsym(library, "mkl_serv_cbwr_get_auto_branch");
-  if (branch == NULL) return false;
-  unsigned found = branch();
-  if (found < LYNX_COUNT(branches) && branches[found] != NULL) (void)snprintf(ret, size, "MKL %s", branches[found]);
-  else (void)snprintf(ret, size, "MKL branch %u", found);
-  return true;
-}
-
-/* What it was compiled for. */
-static bool ask_ggml(void *library, char *ret, size_t size) {
-  static const char *const features[] = {
-      "sse3",        "ssse3",    "avx",  "avx_vnni", "avx2",    "f16c",    "fma",         "bmi2", "avx512", "avx512_vbmi", "avx512_vnni",
-      "avx512_bf16", "amx_int8", "neon", "arm_fma",  "fp16_va", "dotprod", "matmul_int8", "sve",  "sme",    "vsx",         "llamafile"};
-  size_t used = 0;
-  ret[0] = 0;
-  for (size_t i = 0; i < LYNX_COUNT(features); i++) {
-    char name[48];
-    (void)snprintf(name, sizeof name, "ggml_cpu_has_%s", features[i]);
-    int (*has)(void) = (int (*)(void))dlsym(library, name);
-    if (has == NULL || has() == 0 || used + strlen(features[i]) + 2 > size) continue;
-    used += (size_t)snprintf(ret + used, size - used, "%s%s", used > 0 ? " " : "", features[i]);
-  }
-  return used > 0;
-}
-
-/* PyTorch's own kernels: at::get_cpu_capability(). It returns a C++ string, which on x86-64 is written where the first argument says. */
-static bool ask_torch(void *library, char *ret, size_t size) {
-#if defined __x86_64__ && defined __LP64__
-  struct {
-    const char *text;
-    size_t length;
-    char room[16];
-  } string = {NULL, 0, ""};
-  void *(*capability)(void *) = (void *(*)(void *))dlsym(library, "_ZN2at18get_cpu_capabilityB5cxx11Ev");
-  if (capability == NULL) return false;
-  (void)capability(&string);
-  if (string.text == NULL || string.length >= size) return false;
-  (void)snprintf(ret, size, "%s", string.text);
-  return true;
-#else
-  (void)library, (void)ret, (void)size;
-  return false;
-#endif
-}
-
-static const struct {
-  const char *holds; /* in the library's name */
-  bool (*ask)(void *library, char *ret, size_t size);
-  const char *key, *call;
-} askable[] = {{"libdnnl", ask_onednn, "selects", "dnnl_get_effective_cpu_isa"},
-               {"openblas", ask_openblas, "selects", "openblas_get_corename"},
-               {"libblis", ask_blis, "selects", "bli_arch_query_id"},
-               {"libmkl_rt", ask_mkl, "selects", "MKL_CBWR_Get_Auto_Branch"},
-               {"libtorch_cpu", ask_mkl, "selects-mkl", "mkl_serv_cbwr_get_auto_branch"},
-               {"libtorch_cpu", ask_torch, "selects", "at::get_cpu_capability"},
-               {"libggml-cpu", ask_ggml, "built-for", "ggml_cpu_has_..."}};
-
-/* NULL: yes. */
-static const char *may_not_load(const char *path) {
+/* Is what lies at the path the file that is mapped? By inode: layered file systems tell two devices. */
+static bool is_mapped(const struct probe_target *target, const char *path) {
   struct stat info;
-  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return "it does not lie where it was mapped from";
-  if (info.st_uid != 0 && info.st_uid != geteuid()) return "it belongs to another user, and is not loaded into a process of ours";
-  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write to it, and it is not loaded into a process of ours";
-  return NULL;
-}
-
-/* Ours that steer libraries are taken away, theirs are put in their place; and no threads are started for a question. */
-static void take_environment(const struct fact_list *facts) {
-  static const char *const steer[] = {"OPENBLAS_", "MKL_", "ONEDNN_", "DNNL_", "BLIS_", "ATEN_", "GGML_"};
-  for (size_t i = 0; i < LYNX_COUNT(steer); i++)
-    for (char **variable = environ; *variable != NULL;) {
-      char name[200];
-      (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(*variable, "="), *variable);
-      if (strncmp(name, steer[i], strlen(steer[i])) == 0 && unsetenv(name) == 0) variable = environ;
-      else variable++;
-    }
-  for (size_t i = 0; i < facts->n_items; i++) {
-    const struct fact *fact = &facts->items[i];
-    if (strncmp(fact->key, "environment.", 12) != 0 || !fact_is_known(fact)) continue;
-    for (size_t k = 0; k < LYNX_COUNT(steer); k++)
-      if (strncmp(fact->key + 12, steer[k], strlen(steer[k])) == 0) (void)setenv(fact->key + 12, fact->value, 1);
+  bool found = false;
+  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  for (size_t i = 0; i < target->n_tree && !found; i++) {
+    char maps[64];
+    struct buffer text;
+    buffer_init(&text, MAPS_MAX);
+    if (root_read(target->root, probe_path(maps, sizeof maps, "/proc/%lld/maps", (long long)target->tree[i]), &text, NULL) == LYNX_OK)
+      for (char *line = text.data, *next; line != NULL && *line != 0 && !found; line = next) {
+        unsigned long long inode;
+        int at = 0;
+        next = strchr(line, '\n');
+        if (next != NULL) *next++ = 0;
+        found = sscanf(line, "%*s %*s %*s %*s %llu %n", &inode, &at) == 1 && at > 0 && strcmp(line + at, path) == 0 && inode == info.st_ino;
+      }
+    buffer_release(&text);
   }
-  (void)setenv("OPENBLAS_NUM_THREADS", "1", 1);
-  (void)setenv("OMP_NUM_THREADS", "1", 1);
+  return found;
 }
 
-static void ask(const struct probe_target *target, struct fact_list *facts, const char *key, const char *path, size_t kind) {
-  char name[330], answer[300];
-  (void)snprintf(name, sizeof name, "%.*s.%s", (int)(strlen(key) - strlen(".path")), key, askable[kind].key);
-  const char *why_not = may_not_load(path);
-  void *library = why_not == NULL ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL;
-  if (why_not == NULL && library == NULL) why_not = dlerror();
-  if (library != NULL && askable[kind].ask(library, answer, sizeof answer))
-    probe_fact(target, facts, LAYER_RUNTIME, FACT_IDENTITY, name, answer, "", askable[kind].call);
-  else /* state: who looks does not change what the executor is */
-    probe_missing(target, facts, LAYER_RUNTIME, FACT_STATE, name, FACT_UNSUPPORTED,
-                  why_not != NULL ? why_not : "this build of it has no such call", askable[kind].call);
+/* The serving process's variables that steer libraries, and no threads for a question. */
+static char **make_environment(const struct fact_list *facts, struct arena *arena) {
+  static const char *const steer[] = {"OPENBLAS_", "MKL_", "ONEDNN_", "DNNL_", "BLIS_", "ATEN_", "GGML_"};
+  char **list = arena_alloc(arena, VARIABLES_MAX + 4, sizeof *list);
+  size_t n = 0;
+  list[n++] = arena_copy(arena, "OMP_NUM_THREADS=1");
+  list[n++] = arena_copy(arena, "OPENBLAS_NUM_THREADS=1");
+  for (size_t i = 0; i < facts->n_items && n < VARIABLES_MAX; i++) {
+    const struct fact *fact = &facts->items[i];
+    if (strncmp(fact->key, "environment.", 12) != 0 || !fact_is_known(fact) || strstr(fact->key, "NUM_THREADS") != NULL) continue;
+    for (size_t k = 0; k < LYNX_COUNT(steer); k++)
+      if (strncmp(fact->key + 12, steer[k], strlen(steer[k])) == 0) list[n++] = arena_printf(arena, "%s=%s", fact->key + 12, fact->value);
+  }
+  return list;
+}
+
+struct asked {
+  const struct probe_target *target;
+  struct fact_list *facts;
+  const char *library; /* "library.libdnnl.so" */
+};
+
+static void take_answer(void *context, const char *key, const char *answer, const char *call) {
+  const struct asked *asked = context;
+  char name[330];
+  (void)snprintf(name, sizeof name, "%.280s.%s", asked->library, key);
+  probe_fact(asked->target, asked->facts, LAYER_RUNTIME, FACT_STATE, name, answer, "", call);
 }
 
 static void selection_collect(const struct probe_target *target, struct fact_list *facts) {
-  static const char end[] = ".path";
-  size_t n = facts->n_items;
-  take_environment(facts);
-  for (size_t i = 0; i < n; i++) {
-    const char *key = facts->items[i].key, *path = facts->items[i].value;
+  static const char end[] = ".path", source[] = "the mapped file, loaded by a program of its own";
+  struct library_request request = {.path = NULL};
+  struct arena arena = {0};
+  if (choose_user(target, &request) != NULL) return;
+  request.environment = make_environment(facts, &arena);
+  int64_t until_ns = clock_now(&clock_system) + ALL_NS;
+  for (size_t i = 0, n = facts->n_items; i < n; i++) {
+    const char *key = facts->items[i].key;
+    char library[300], name[330], room[LIBRARY_ANSWER_MAX];
     size_t length = strlen(key);
     if (strncmp(key, "library.", 8) != 0 || length < sizeof end || strcmp(key + length - strlen(end), end) != 0) continue;
-    for (size_t kind = 0; kind < LYNX_COUNT(askable); kind++)
-      if (strstr(key, askable[kind].holds) != NULL) ask(target, facts, key, path, kind);
+    (void)snprintf(library, sizeof library, "%.*s", (int)(length - strlen(end)), key);
+    request.path = facts->items[i].value;
+    if (!library_is_askable(strrchr(request.path, '/') != NULL ? strrchr(request.path, '/') + 1 : request.path)) continue;
+    int64_t left = until_ns - clock_now(&clock_system);
+    request.deadline_ns = left < LIBRARY_NS ? left : LIBRARY_NS;
+    struct asked asked = {target, facts, library};
+    const char *why_not = !is_mapped(target, request.path) ? "what lies there is not the file that was mapped, which was replaced"
+                          : left <= 0                      ? "the libraries before it took the time that there is"
+                                                           : library_ask(&request, take_answer, &asked, room);
+    (void)snprintf(name, sizeof name, "%.280s.selects", library);
+    if (why_not != NULL) probe_missing(target, facts, LAYER_RUNTIME, FACT_STATE, name, FACT_UNSUPPORTED, why_not, source);
   }
+  arena_release(&arena);
 }
 
 const struct probe probe_selection;
 const struct probe probe_selection = {.name = "selection",
                                       .summary = "which kernels libraries select on this processor, where they can be asked",
-                                      .reads = "the mapped libraries, loaded into a process of ours",
+                                      .reads = "the mapped libraries, loaded by a program of its own",
                                       .stage = 2,
                                       .layer = LAYER_RUNTIME,
                                       .applies = selection_applies,
