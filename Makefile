@@ -9,7 +9,7 @@ help:
 	@echo "make demo      install what is missing, build, measure a real inference stack, print claims, write a report"
 	@echo "make test      install what is missing, build, run all tests"
 	@echo "make build     only build: build/lynxbench and build/lynxbench-ref"
-	@echo "make test-peers  tests against executors from PyPI (PyTorch), in build/peers, and against Go's transparency log"
+	@echo "make test-peers  tests against executors from PyPI (vLLM, PyTorch, Triton, ...; some GB), in build/peers*, launchers, and Go's transparency log"
 	@echo "make test-gpu  where an NVIDIA GPU is at hand: capture it, hold it against nvidia-smi, keep it as test data"
 	@echo "make check     sanitizers, fuzzing, static analysis, formatting, layers, documents against tables"
 	@echo "make bench     what measuring costs and how late it is, on this machine"

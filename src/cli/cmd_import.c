@@ -26,8 +26,8 @@ static bool show(const struct imported *m, const char *out, const char *root) {
   json_begin(&writer, &json);
   import_json(m, &writer);
   bool good = json_finish(&writer) &&
-              buffer_printf(&text, "%s %s%s%s%s%s\n", m->tool, m->version, m->model[0] != 0 ? ", model " : "", m->model,
-                            m->begun[0] != 0 ? ", " : "", m->begun) &&
+              buffer_printf(&text, "%s%s%s%s%s%s%s\n", m->tool, m->version[0] != 0 ? " " : "", m->version,
+                            m->model[0] != 0 ? ", model " : "", m->model, m->begun[0] != 0 ? ", " : "", m->begun) &&
               import_text(json.data, true, &text) &&
               buffer_printf(&text, "\n%s: %zu requests, root %.16s\nnext: lynxbench show %s\n", out, m->n_requests, root, out) &&
               write_buffer(NULL, &text);

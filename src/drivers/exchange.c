@@ -217,7 +217,7 @@ static void begin_answer(struct exchange *exchange, struct connection *c, size_t
   a->input = input;
   a->http = &c->http;
   a->in_pieces = a->finished = a->done = a->failed = false;
-  a->tokens_before = a->n_text_events = 0;
+  a->tokens_before = a->n_text_events = a->n_empty_events = a->text_bytes = 0;
   a->written_ns = -1;
   a->end.outcome = OUTCOME_OK;
   a->end.http_status = 0;

@@ -21,13 +21,13 @@ struct exchange_answer {
   uint32_t slot;
   size_t input;
   const struct http_parser *http;
-  bool in_pieces;              /* it comes as events or lines */
-  bool finished, done, failed; /* a finish reason; the end of the stream; an error object */
-  int64_t tokens_before;       /* running usage at the event before */
-  int64_t n_text_events;
-  int64_t at_ns, read_lag_ns; /* of the read that is being looked at */
-  int64_t written_ns;         /* -1: nothing was yet */
-  struct answer_end end;      /* what it will end with, but for the outcome */
+  bool in_pieces;                                    /* it comes as events or lines */
+  bool finished, done, failed;                       /* a finish reason; the end of the stream; an error object */
+  int64_t tokens_before;                             /* running usage at the event before */
+  int64_t n_text_events, n_empty_events, text_bytes; /* events with text; those with a place for it and none; bytes of text */
+  int64_t at_ns, read_lag_ns;                        /* of the read that is being looked at */
+  int64_t written_ns;                                /* -1: nothing was yet */
+  struct answer_end end;                             /* what it will end with, but for the outcome */
   struct answer_phase phases[ANSWER_PHASES];
 };
 

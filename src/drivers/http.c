@@ -66,7 +66,8 @@ static void take_piece(struct http_driver *driver, struct exchange_answer *answe
       end->flags |= ANSWER_USAGE_CONTRADICTS;
     if (driver->route.running_usage || (driver->options.continuous_usage && driver->dialect->continuous_usage)) {
       /* Asked for is not given: usage that comes only at the end is spread over the events, like any. */
-      bool running = piece->carries_text || (end->flags & ANSWER_TOKENS_TOLD) != 0;
+      bool a_token = piece->carries_text || (piece->has_empty_text && !piece->finished);
+      bool running = a_token || (end->flags & ANSWER_TOKENS_TOLD) != 0;
       int64_t more = piece->output_tokens - answer->tokens_before;
       if (running && more < 0) end->flags |= ANSWER_USAGE_CONTRADICTS;
       if (running) end->flags |= ANSWER_TOKENS_TOLD;
@@ -75,6 +76,8 @@ static void take_piece(struct http_driver *driver, struct exchange_answer *answe
     }
   }
   if (piece->carries_text && answer->n_text_events++ == 0 && piece->is_blank) end->flags |= ANSWER_BLANK_FIRST;
+  answer->n_empty_events += piece->has_empty_text && !piece->carries_text;
+  answer->text_bytes += piece->n_bytes;
   exchange_add_phase(answer, "load", -1, piece->load_ns);
   exchange_add_phase(answer, "queue", -1, piece->queue_ns);
   exchange_add_phase(answer, "prefill", -1, piece->prefill_ns);
@@ -154,6 +157,8 @@ static void on_end(void *context, struct exchange_answer *answer, struct bytes b
     return;
   }
   if (answer->in_pieces && !answer->done && driver->route.has_done) end->flags |= ANSWER_NO_DONE;
+  if (answer->in_pieces && end->output_tokens > answer->text_bytes && end->output_tokens <= answer->text_bytes + answer->n_empty_events)
+    end->flags |= ANSWER_EMPTY_TOKENS;
   if (driver->options.route == ROUTE_EMBEDDINGS) return;
   if (end->output_tokens < 0) end->flags |= ANSWER_NO_USAGE;
   if (end->output_tokens >= 0 && end->output_tokens < answer->n_text_events) end->flags |= ANSWER_USAGE_CONTRADICTS;

@@ -48,6 +48,7 @@ static void take_choice(struct piece *piece, const struct bytes *path, int depth
     if (reasoning && raw.length > 0) piece->has_reasoning = true;
     if (tool && raw.length > 0) piece->has_tool_call = true;
     if (!reasoning && !tool) piece->content = raw;
+    if (raw.length == 0) piece->has_empty_text = true;
     piece_add_text(piece, raw);
   }
 }

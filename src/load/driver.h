@@ -59,7 +59,9 @@ enum answer_flag {
   ANSWER_TOOL_CALL = 1 << 9,     /* some of it was a tool call */
   ANSWER_WAITED_SLOT = 1 << 10,  /* due while as many were in flight as may be: it had to wait */
   ANSWER_FLAG_COUNT = 11,
-  ANSWER_TOKENS_TOLD = 1 << 20 /* no oddity, and not shown: the tokens of every event are the server's own figures */
+  /* No oddities, and not shown. */
+  ANSWER_TOKENS_TOLD = 1 << 20, /* the tokens of every event are the server's own figures */
+  ANSWER_EMPTY_TOKENS = 1 << 21 /* more tokens than bytes of text, and as many more events came that held none */
 };
 
 const char *answer_flag_text(unsigned index);

@@ -15,7 +15,7 @@ static const double odd_share = 0.01, blank_share = 0.5, cached_ratio = 0.67, wa
 
 struct rows {
   const struct contract *contract;
-  double n_ok, n_short, n_blank, n_overstated;
+  double n_ok, n_short, n_blank, n_overstated, n_unheard;
   struct values ok_wait, failed_wait;  /* ns: until the first token (or the end); until it failed */
   struct values fresh[2], repeated[2]; /* of a caching check: ln of the time until the first token, and from it to the end */
   bool caching;
@@ -35,12 +35,18 @@ static int64_t text_bytes(const struct bundle_request *r) {
   return n;
 }
 
-/* More tokens than bytes of text, or than were asked for: no tokenizer does that. */
-static bool overstates(const struct rows *rows, const struct bundle_request *r) {
+/* More tokens than were asked for, or than bytes of text. Some tokens decode to nothing: what a model says after its end (which is asked
+ * for by ignore_eos), and halves of a letter. Where an event came for each of them, that explains it; an answer that came whole cannot show
+ * it. */
+static void look_at_usage(struct rows *rows, const struct bundle_request *r) {
   const struct contract_workload *w = &rows->contract->workload;
   bool fixed = w->output_distribution == LENGTH_FIXED && rows->contract->regime.load != LOAD_REPLAY;
-  if (r->output_tokens < 0) return false;
-  return r->output_tokens > text_bytes(r) || (fixed && r->output_tokens > w->output_tokens);
+  bool asked_more = fixed && r->output_tokens > w->output_tokens;
+  bool silent = r->output_tokens > text_bytes(r) && (r->flags & ANSWER_EMPTY_TOKENS) == 0;
+  bool may_be = !asked_more && w->ignore_eos && !w->stream;
+  if (r->output_tokens < 0) return;
+  rows->n_overstated += asked_more || (silent && !may_be);
+  rows->n_unheard += silent && may_be;
 }
 
 static enum lynx_status take_request(void *context, const struct bundle_request *r) {
@@ -63,7 +69,7 @@ static enum lynx_status take_request(void *context, const struct bundle_request 
     rows->n_ok++;
     rows->n_short += (r->flags & ANSWER_SHORT) != 0;
     rows->n_blank += (r->flags & ANSWER_BLANK_FIRST) != 0;
-    rows->n_overstated += overstates(rows, r);
+    look_at_usage(rows, r);
     values_add(&rows->ok_wait, (double)(until - r->scheduled_ns));
   } else if (seen.outcome != OUTCOME_TIMEOUT && seen.outcome != OUTCOME_UNFINISHED) /* those are ours */
     values_add(&rows->failed_wait, (double)(r->end_ns - r->scheduled_ns));
@@ -96,6 +102,15 @@ static struct result_check undecided(const char *name, const char *text) {
 static struct result_check check_share(struct arena *arena, const char *name, double n_odd, double n, double bound, const char *what) {
   if (n < ANSWERS_LEAST) return undecided(name, "too few answers to tell");
   return decided(name, n_odd <= bound * n, arena_printf(arena, "%.4g of %.4g answers %s", n_odd, n, what));
+}
+
+static struct result_check check_usage(struct arena *arena, const struct rows *rows) {
+  if (rows->n_overstated <= odd_share * rows->n_ok && rows->n_unheard > odd_share * rows->n_ok)
+    return undecided("usage",
+                     "answers claim more tokens than they have bytes of text; past a model's end (workload.ignore_eos) tokens may hold "
+                     "none, which a stream would show");
+  return check_share(arena, "usage", rows->n_overstated, rows->n_ok, odd_share,
+                     "claim more tokens than they have bytes of text, or than were asked for");
 }
 
 /* A server that drops what would be slow: every failure had already waited longer than nearly all that went well. */
@@ -235,9 +250,7 @@ enum lynx_status result_judge_checks(struct bundle *bundle, struct result *resul
       *c = contract->workload.ignore_eos
                ? check_share(arena, "length", rows.n_short, rows.n_ok, odd_share, "are shorter than was asked for, although ignore_eos was")
                : undecided("length", "the contract lets the model end when it wants (workload.ignore_eos)");
-    else if (strcmp(name, "usage") == 0)
-      *c = check_share(arena, "usage", rows.n_overstated, rows.n_ok, odd_share,
-                       "claim more tokens than they have bytes of text, or than were asked for");
+    else if (strcmp(name, "usage") == 0) *c = check_usage(arena, &rows);
     else if (strcmp(name, "first_token") == 0)
       *c = contract->workload.stream
                ? check_share(arena, "first_token", rows.n_blank, rows.n_ok, blank_share, "begin with a token that holds nothing but blanks")

@@ -195,6 +195,10 @@ with folder() as d:
     check_equal(len(found["against"]), 1, f"one thing speaks against it: {found['against']}")
     check_in("'time_per_output_token'", found["against"][0], "inference-perf")
 
+    # --- vLLM's own, as it wrote it ---
+    found, bundle = imported(d, f"{DATA}/vllm-bench.json")
+    check_equal((found["against"], len(found["figures"])), ([], 16), "a real run of vllm bench serve")
+    check_equal([f["figure"] for f in found["figures"] if f["recomputed"] is None], [], "all of it is recomputed")
     # --- llama-bench, as it wrote it, and by its documented form ---
     found, _ = imported(d, f"{DATA}/llama-bench.json")
     check_equal((found["against"], len(found["figures"]), figure(found, "prompt of 32 tokens, tokens per second")["stated"]), ([], 4, 46892.544672), "a real run of llama-bench")

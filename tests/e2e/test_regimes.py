@@ -43,7 +43,7 @@ with folder() as d:
 
     # A precision to reach: looks fixed ahead, and what ended it.
     with reference(*SERVER) as port:
-        for name, more, ended in (("reached", "precision_target: 0.05", "the precision was reached after"),
+        for name, more, ended in (("reached", "precision_target: 0.3", "the precision was reached after"),
                                   ("budget", "precision_target: 0.0001, budget: 5s", "method.budget ended first"),
                                   ("most", "precision_target: 0.0001", "method.sessions_at_most ended first")):
             load = "{load: constant, rate_per_s: 40}" if name == "reached" else "{load: poisson, rate_per_s: 40}"

