@@ -174,7 +174,7 @@ int main(int argc, char **argv) {
     print_help(stdout);
     return EXIT_HOLDS;
   }
-  if (argc == 3 && strcmp(argv[1], LIBRARY_ASK_OPTION) == 0) return library_ask_main(argv[2]); /* by a capture, of itself */
+  if (argc == 3 && strcmp(argv[1], LIBRARY_ASK_OPTION) == 0) library_ask_main(argv[2]); /* by a capture, of itself */
   const char *name = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
   for (int i = 0; commands[i] != NULL; i++)
     if (strcmp(commands[i]->name, name) == 0) return run_command(commands[i], argc - 2, argv + 2);

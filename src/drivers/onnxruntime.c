@@ -412,8 +412,7 @@ static void *worker_main(void *context) {
   for (;;) {
     while (sem_wait(&w->wake) != 0) continue; /* a signal */
     /* Whoever was told to stop was another request. Who tells this one says so first (leave, cut_off): it is seen here, or heard in Run. */
-    struct ort_status *failed = ORT(driver->api, ORT_UNSET_TERMINATE, struct ort_run_options *)(w->run_options);
-    if (failed != NULL) ORT_RELEASE(driver->api, ORT_RELEASE_STATUS, failed);
+    (void)checked(driver, ORT(driver->api, ORT_UNSET_TERMINATE, struct ort_run_options *)(w->run_options), "run options", NULL);
     if (atomic_load(&driver->leave)) return NULL;
     if (!atomic_load(&w->cut_off)) run_once(driver, w);
     atomic_store_explicit(&w->state, WORKER_DONE, memory_order_release);
@@ -424,8 +423,7 @@ static void *worker_main(void *context) {
 
 /* ONNX Runtime looks at it between two operators; one that hangs in an operator is not reached. */
 static void stop_run(const struct ort_driver *driver, const struct ort_worker *w) {
-  struct ort_status *failed = ORT(driver->api, ORT_SET_TERMINATE, struct ort_run_options *)(w->run_options);
-  if (failed != NULL) ORT_RELEASE(driver->api, ORT_RELEASE_STATUS, failed);
+  (void)checked(driver, ORT(driver->api, ORT_SET_TERMINATE, struct ort_run_options *)(w->run_options), "run options", NULL);
 }
 
 static void ort_close(void *state) {
@@ -479,8 +477,9 @@ static enum lynx_status start_workers(struct ort_driver *driver, struct lynx_err
   for (uint32_t i = 0; i < driver->options.n_slots; i++) {
     struct ort_worker *w = &driver->workers[i];
     w->driver = driver;
-    struct ort_status *failed = ORT(driver->api, ORT_CREATE_RUN_OPTIONS, struct ort_run_options **)(&w->run_options);
-    if (failed != NULL) return checked(driver, failed, "run options", error);
+    enum lynx_status status = checked(driver, ORT(driver->api, ORT_CREATE_RUN_OPTIONS, struct ort_run_options **)(&w->run_options),
+                                      "run options", error);
+    if (status != LYNX_OK) return status;
     if (sem_init(&w->wake, 0, 0) != 0 || pthread_create(&w->thread, NULL, worker_main, w) != 0)
       return lynx_fail(error, LYNX_MACHINE, "no thread for request %u of regime.concurrency", i + 1);
     w->started = true;

@@ -30,14 +30,12 @@ bool git_index_open(const void *data, size_t length, struct git_index *ret) {
   return ret->version >= 2 && ret->version <= 4 && ret->n <= GIT_ENTRIES_MAX;
 }
 
-/* The number of bytes of the last path that go, in groups of 7 bits, the highest first, each but the last with 0x80 and counted from 1. */
-static bool read_strip(struct git_index *index, size_t *ret) {
-  size_t value = 0;
-  for (int i = 0; i < 4; i++) {
-    if (index->at >= index->length) return false;
-    uint8_t byte = index->data[index->at++];
-    value = (value << 7 | (byte & 0x7f)) + ((byte & 0x80) != 0);
-    *ret = value;
+/* How far back: groups of 7 bits, the highest first, each but the last with 0x80 and counted from 1. */
+static bool read_distance(const uint8_t **at, const uint8_t *end, uint64_t *ret) {
+  *ret = 0;
+  for (int i = 0; i < 9 && *at < end; i++) {
+    uint8_t byte = *(*at)++;
+    *ret = (*ret << 7 | (byte & 0x7f)) + ((byte & 0x80) != 0);
     if ((byte & 0x80) == 0) return true;
   }
   return false;
@@ -47,8 +45,10 @@ static bool read_strip(struct git_index *index, size_t *ret) {
 static bool read_path(struct git_index *index, size_t begin) {
   size_t kept = 0, length = strlen(index->path);
   if (index->version == 4) {
-    size_t strip;
-    if (!read_strip(index, &strip) || strip > length) return false;
+    const uint8_t *at = index->data + index->at;
+    uint64_t strip; /* bytes of the last path that go */
+    if (!read_distance(&at, index->data + index->length, &strip) || strip > length) return false;
+    index->at = (size_t)(at - index->data);
     kept = length - strip;
   }
   size_t n = strnlen((const char *)index->data + index->at, index->length - index->at);
@@ -182,7 +182,8 @@ static bool read_size(const uint8_t **at, const uint8_t *end, size_t *ret) {
   return false;
 }
 
-/* Sizes of base and result, then: 1xxxxxxx copy from the base (which bytes of offset and size follow), 0nnnnnnn n new bytes. */
+/* Sizes of base and result, then codes: with the highest bit, a piece of the base (the other bits say which bytes of its offset and size
+ * follow); without it, so many new bytes. */
 static bool apply_delta(const struct buffer *base, const struct buffer *delta, struct buffer *ret) {
   const uint8_t *at = (const uint8_t *)delta->data, *end = at + delta->length;
   size_t base_size, size;
@@ -210,23 +211,18 @@ static bool apply_delta(const struct buffer *base, const struct buffer *delta, s
 
 static bool pack_object(const struct git_pack *pack, uint64_t offset, int depth, struct buffer *ret, int *ret_type);
 
-/* The base of a delta: so many bytes before it (groups of 7 bits, the highest first, each but the last counted from 1), or by its name. */
+/* The base of a delta: so many bytes before it, or by its name. */
 static bool find_base(const struct git_pack *pack, uint64_t offset, int type, const uint8_t **at, uint64_t *ret) {
   const uint8_t *end = pack->data + pack->length;
-  uint64_t back = 0;
+  uint64_t back;
   if (type == TYPE_NAME_DELTA) {
     if (end - *at < GIT_NAME || pack->idx == NULL || !git_pack_find(pack->idx, pack->idx_length, *at, ret)) return false;
     *at += GIT_NAME;
     return true;
   }
-  for (int i = 0; i < 9; i++) {
-    if (*at == end) return false;
-    uint8_t byte = *(*at)++;
-    back = (back << 7 | (byte & 0x7f)) + ((byte & 0x80) != 0);
-    if ((byte & 0x80) == 0) break;
-  }
+  if (!read_distance(at, end, &back) || back == 0 || back > offset) return false;
   *ret = offset - back;
-  return back > 0 && back <= offset;
+  return true;
 }
 
 static bool pack_object(const struct git_pack *pack, uint64_t offset, int depth, struct buffer *ret, int *ret_type) {

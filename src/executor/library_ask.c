@@ -137,7 +137,7 @@ bool library_is_askable(const char *file_name) {
 
 /* --- the program that asks --- */
 
-int library_ask_main(const char *path) {
+void library_ask_main(const char *path) {
   char answer[LIBRARY_ANSWER_MAX];
   const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
   int out = dup(STDOUT_FILENO);

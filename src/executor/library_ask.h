@@ -1,7 +1,8 @@
 /* executor/library_ask.h: which kernels a library selects on this processor, where it can be asked (oneDNN, OpenBLAS, BLIS, MKL, ggml,
  * PyTorch). To ask it, it is loaded, and that runs its start-up code: so it is loaded by a program of its own, `lynxbench --ask-library
  * FILE`, that holds nothing of ours and may be a user with fewer rights. What that program says is one line for each answer, and is
- * believed for that library only */
+ * believed for that library only.
+ * Limits   as long as the request's deadline; where it has another user, it is asked for as root */
 #ifndef EXECUTOR_LIBRARY_ASK_H
 #define EXECUTOR_LIBRARY_ASK_H
 
@@ -16,8 +17,8 @@ enum { LIBRARY_ANSWER_MAX = 300 };
 /* By its name: is there anything that it could be asked? */
 bool library_is_askable(const char *file_name);
 
-/* What `lynxbench --ask-library FILE` does: prints "key, tab, answer, tab, call" on lines, or "why, tab, reason". Returns an exit code. */
-int library_ask_main(const char *path);
+/* What `lynxbench --ask-library FILE` does: prints "key, tab, answer, tab, call" on lines, or "why, tab, reason"; and ends. */
+_Noreturn void library_ask_main(const char *path);
 
 struct library_request {
   const char *path;

@@ -1,6 +1,6 @@
 /* executor/model_digest.h: by what a model is known: an RFC 6962 tree over its weight files in the order of their names; a leaf is the
- * name, a zero byte and the file's SHA-256 in hexadecimal. Errors   NOT_FOUND, IO, INPUT (no weight files there), LIMIT (more than
- * MODEL_FILES_MAX) */
+ * name, a zero byte and the file's SHA-256 in hexadecimal.
+ * Errors   NOT_FOUND, IO, INPUT (no weight files there), LIMIT (more than MODEL_FILES_MAX) */
 #ifndef EXECUTOR_MODEL_DIGEST_H
 #define EXECUTOR_MODEL_DIGEST_H
 

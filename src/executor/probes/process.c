@@ -26,8 +26,7 @@ static bool is_by_uuid(const char *name, const char *value, size_t *ret_n) {
   return true;
 }
 
-/* The last parts of a list of paths ("/opt/a/libx.so:/opt/b" -> "libx.so:b"); false where the value is none. What does not fit is left out.
- */
+/* The last parts of a list of paths ("/opt/a/libx.so:/opt/b" -> "libx.so:b"); false where the value is none. Cut where it does not fit. */
 static bool last_parts(const char *value, char *ret, size_t size) {
   static const char separators[] = ":, ";
   size_t used = 0;
