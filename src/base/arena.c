@@ -41,6 +41,14 @@ void *xgrow(void *old, size_t n, size_t size) {
   return p;
 }
 
+void *xroom(void *items, size_t n, size_t *room, size_t size) {
+  enum { LEAST = 16 };
+  if (n < *room) return items;
+  if (__builtin_mul_overflow(*room, 2, room)) out_of_memory();
+  if (*room < LEAST) *room = LEAST;
+  return xgrow(items, *room, size);
+}
+
 char *xcopy(const char *text) {
   size_t n = strlen(text) + 1;
   char *copy = xalloc(n, 1);
@@ -87,6 +95,13 @@ char *arena_printf(struct arena *arena, const char *format, ...) {
   (void)vsnprintf(text, (size_t)n + 1, format, again);
   va_end(again);
   return text;
+}
+
+void *arena_room(struct arena *arena, void *items, size_t n, size_t size) {
+  if (n > 0 && (n & (n - 1)) != 0) return items; /* room is always the next power of two */
+  void *more = arena_alloc(arena, n > 0 ? 2 * n : 1, size);
+  if (n > 0) memcpy(more, items, n * size);
+  return more;
 }
 
 void arena_release(struct arena *arena) {

@@ -14,6 +14,8 @@ struct arena {
 
 void *xalloc(size_t n, size_t size); /* zeroed; never NULL */
 void *xgrow(void *old, size_t n, size_t size);
+/* Room for one more than the n items that are there: as they are, or twice as much elsewhere. */
+void *xroom(void *items, size_t n, size_t *room, size_t size);
 char *xcopy(const char *text);
 void *try_alloc(size_t n, size_t size); /* zeroed; NULL if memory or the product overflows */
 
@@ -21,6 +23,8 @@ void *arena_alloc(struct arena *arena, size_t n, size_t size);          /* zeroe
 char *arena_text(struct arena *arena, const char *text, size_t length); /* a copy with a final 0 */
 char *arena_copy(struct arena *arena, const char *text);
 char *arena_printf(struct arena *arena, const char *format, ...) LYNX_PRINTF(2, 3);
+/* Room in the arena for one more than the n items that are there, all of which were added by this: as they are, or twice as much. */
+void *arena_room(struct arena *arena, void *items, size_t n, size_t size);
 void arena_release(struct arena *arena); /* accepts a zeroed arena; leaves one */
 
 #endif

@@ -46,11 +46,11 @@ void screen_show(void *context, const struct run_progress *p) {
   if (screen->terminal && !new_step && seconds < 0.5) return;
   char of[32] = "", rate_text[40] = "";
   if (p->n_sessions > 0) (void)snprintf(of, sizeof of, "/%lld", (long long)p->n_sessions);
-  if (p->rate_per_s > 0 && strcmp(p->purpose, "measure") != 0) (void)snprintf(rate_text, sizeof rate_text, " at %.5g/s", p->rate_per_s);
+  bool plain = p->purpose == PURPOSE_MEASURE || p->purpose == PURPOSE_OBSERVE;
+  if (p->rate_per_s > 0 && !plain) (void)snprintf(rate_text, sizeof rate_text, " at %.5g/s", p->rate_per_s);
   (void)fprintf(stderr, "%s%s%s[%lld%s] %-5s %s%s%-8s%s", screen->terminal ? "\r\033[K" : "", screen->label != NULL ? screen->label : "",
                 screen->label != NULL ? " " : "", (long long)p->session, of, p->precision,
-                p->purpose != NULL && strcmp(p->purpose, "measure") != 0 ? p->purpose : "",
-                p->purpose != NULL && p->purpose[0] != 0 && strcmp(p->purpose, "measure") != 0 ? ": " : "", p->step, rate_text);
+                plain ? "" : purpose_text(p->purpose), plain ? "" : ": ", p->step, rate_text);
   if (p->total_s > 0) {
     double left = p->total_s - p->elapsed_s;
     (void)fprintf(stderr, " %5.1f of %.0f s, %5.1f requests/s,", p->elapsed_s, p->total_s, done);

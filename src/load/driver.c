@@ -5,22 +5,6 @@
 
 #include "base/number.h"
 
-static const char *const outcome_names[OUTCOME_COUNT] = {
-    [OUTCOME_OK] = "ok",
-    [OUTCOME_REFUSED] = "connection refused",
-    [OUTCOME_TLS] = "TLS failed",
-    [OUTCOME_TIMEOUT] = "timed out",
-    [OUTCOME_CLOSED] = "closed early",
-    [OUTCOME_HTTP_STATUS] = "HTTP status",
-    [OUTCOME_PROTOCOL] = "protocol error",
-    [OUTCOME_ERROR_IN_STREAM] = "error in stream",
-    [OUTCOME_NOT_FINISHED] = "stream not finished",
-    [OUTCOME_LIMIT] = "over a size limit",
-    [OUTCOME_EXECUTOR] = "executor failed",
-    [OUTCOME_UNFINISHED] = "unfinished at the end",
-    [OUTCOME_ABANDONED] = "abandoned, not counted",
-};
-
 static const char *const flag_names[ANSWER_FLAG_COUNT] = {
     "usage contradicts the stream",
     "no usage: tokens counted from events",
@@ -35,17 +19,8 @@ static const char *const flag_names[ANSWER_FLAG_COUNT] = {
     "waited for a free slot",
 };
 
-const char *outcome_text(enum outcome outcome) {
-  return outcome_names[outcome];
-}
-
-bool outcome_parse(const char *text, enum outcome *ret) {
-  for (int i = 0; i < OUTCOME_COUNT; i++) {
-    if (strcmp(outcome_names[i], text) != 0) continue;
-    *ret = (enum outcome)i;
-    return true;
-  }
-  return false;
+const char *driver_answers_text(enum driver_answers answers) {
+  return answers == ANSWERS_TENSORS ? "tensors" : "tokens";
 }
 
 const char *answer_flag_text(unsigned index) {

@@ -12,29 +12,9 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fact.h"
+#include "base/outcome.h"
 
 enum { DRIVER_ABI = 2, ANSWER_PHASES = 12 };
-
-/* How one request ended. Everything but OK is a miss of every objective. */
-enum outcome {
-  OUTCOME_OK,
-  OUTCOME_REFUSED,         /* no connection */
-  OUTCOME_TLS,             /* the handshake failed */
-  OUTCOME_TIMEOUT,         /* longer than the contract's time-out */
-  OUTCOME_CLOSED,          /* the connection ended before the answer did */
-  OUTCOME_HTTP_STATUS,     /* an answer that is not 200; http_status says which */
-  OUTCOME_PROTOCOL,        /* not HTTP, not an event stream, not JSON */
-  OUTCOME_ERROR_IN_STREAM, /* 200, then an error object */
-  OUTCOME_NOT_FINISHED,    /* the stream ended without [DONE] or a finish reason */
-  OUTCOME_LIMIT,           /* a line, head or body larger than is accepted */
-  OUTCOME_EXECUTOR,        /* the executor says that it failed, or its process ended */
-  OUTCOME_UNFINISHED,      /* still running when the drain ended: counts as at least its age */
-  OUTCOME_ABANDONED,       /* not counted, and cut off because the session was over */
-  OUTCOME_COUNT
-};
-
-const char *outcome_text(enum outcome outcome);
-bool outcome_parse(const char *text, enum outcome *ret);
 
 enum driver_answer { DRIVER_ACCEPTED, DRIVER_BUSY };
 
@@ -97,6 +77,10 @@ struct completion {
 
 typedef void driver_deliver(void *context, const struct completion *completion);
 
+/* What the answers of a driver are: the run keeps the word, so that whoever reads the bundle need not know drivers. */
+enum driver_answers { ANSWERS_TOKENS, ANSWERS_TENSORS };
+const char *driver_answers_text(enum driver_answers answers);
+
 /* One of a driver's own settings: a row here is a key of the contract's workload.options. */
 enum driver_option_kind { OPTION_TEXT, OPTION_INTEGER, OPTION_BOOL, OPTION_CHOICE };
 
@@ -154,6 +138,7 @@ struct driver {
   const char *sees;  /* which phases of a request it can tell apart */
   bool in_process;   /* there is no serving process to reach */
   bool runs_command; /* it starts executor.start.command itself */
+  enum driver_answers answers;
   const struct driver_option *options;
   size_t n_options;
   /* Required. Resolves names and allocates all that the run will need. */

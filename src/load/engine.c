@@ -43,11 +43,6 @@ struct engine {
   struct engine_report report;
 };
 
-const char *phase_text(enum phase phase) {
-  static const char *const names[PHASE_COUNT] = {[PHASE_WARM_UP] = "warm-up", [PHASE_COUNTED] = "counted", [PHASE_TAIL] = "tail"};
-  return names[phase];
-}
-
 static int64_t now_of(const struct engine *engine) {
   return clock_now(engine->plan->clock) - engine->plan->start_ns;
 }
@@ -109,8 +104,8 @@ static void deliver(void *context, const struct completion *completion) {
                                    .carries_text = completion->carries_text};
       (void)events_append(&row->events, slot->last_event_ns - row->written_ns, &event);
       slot->last_event_ns = at;
+      if (completion->carries_text && row->first_token_ns < 0) row->first_token_ns = at;
       if (completion->carries_text || completion->n_tokens > 0) {
-        if (row->first_token_ns < 0) row->first_token_ns = at;
         row->last_token_ns = at;
         atomic_fetch_add_explicit(&engine->plan->progress->n_tokens, completion->n_tokens, memory_order_relaxed);
       }
@@ -303,6 +298,7 @@ static void keep_unsent(struct engine *engine, int64_t due_before_ns, int64_t en
     lynx_assert(engine->n_free > 0); /* every slot was given up */
     uint32_t index = engine->free_slots[--engine->n_free];
     begin(engine, index, (int64_t)engine->next_arrival, at);
+    engine->slots[index].row.issued_ns = -1; /* it never was */
     struct answer_end end = {
         .outcome = OUTCOME_UNFINISHED, .prompt_tokens = -1, .output_tokens = -1, .reason = "never sent: no slot was free until the end"};
     finish(engine, index, end_ns, end_ns, &end);

@@ -14,9 +14,6 @@
 #include "load/driver.h"
 #include "load/schedule.h"
 
-enum phase { PHASE_WARM_UP, PHASE_COUNTED, PHASE_TAIL, PHASE_COUNT };
-const char *phase_text(enum phase phase);
-
 struct request_row {
   int64_t id; /* the arrival's number in the session's schedule */
   enum phase phase;

@@ -45,7 +45,7 @@ enum lynx_status run_checks(struct run *run, size_t precision) {
     if (!(k == 0 ? caching : seed)) continue;
     struct inputs inputs;
     status = make_other_inputs(run, k == 0, &inputs);
-    struct session_plan plan = run_plan(run, precision, k == 0 ? CHECK_CACHING : CHECK_SEED, 0);
+    struct session_plan plan = run_plan(run, precision, k == 0 ? PURPOSE_CHECK_CACHING : PURPOSE_CHECK_SEED, 0);
     plan.inputs = &inputs;
     plan.seed = c->method.seed + OTHER_SEED;
     plan.body_seed = plan.seed;

@@ -170,10 +170,10 @@ static const char *join_instruments(struct arena *arena, const char *a, const ch
 
 static bool same_session(const struct bundle_session *a, const struct bundle_session *b) {
   int64_t apart = a->start_realtime_ns - b->start_realtime_ns;
-  bool same = strcmp(a->precision, b->precision) == 0 && strcmp(a->purpose, b->purpose) == 0 && a->index == b->index &&
+  bool same = strcmp(a->precision, b->precision) == 0 && a->purpose == b->purpose && a->index == b->index &&
               a->seed == b->seed && a->warm_up_ns == b->warm_up_ns && a->counted_ns == b->counted_ns && a->drain_ns == b->drain_ns &&
               a->concurrency == b->concurrency && !(a->rate_per_s < b->rate_per_s) && !(a->rate_per_s > b->rate_per_s);
-  bool whole = strcmp(a->status, "complete") == 0 && strcmp(b->status, "complete") == 0;
+  bool whole = a->end == SESSION_COMPLETE && b->end == SESSION_COMPLETE;
   return same && (!whole || (strcmp(a->schedule_digest, b->schedule_digest) == 0 && apart < START_APART_NS && apart > -START_APART_NS));
 }
 
@@ -181,7 +181,7 @@ static bool same_session(const struct bundle_session *a, const struct bundle_ses
 static enum lynx_status join_session(void *context, const struct bundle_session *s) {
   struct merging *m = context;
   size_t i = 0;
-  bool complete = strcmp(s->status, "complete") == 0;
+  bool complete = s->end == SESSION_COMPLETE;
   int64_t due = m->now->start_ns + s->id * part_period_ns(&m->contract), off = s->start_realtime_ns - due;
   while (i < m->n_sessions && m->sessions[i].id != s->id) i++;
   bool known = i < m->n_sessions;
@@ -196,7 +196,10 @@ static enum lynx_status join_session(void *context, const struct bundle_session 
   if (strcmp(whole->executed_json, s->executed_json) != 0)
     m->others = arena_printf(&m->arena, "part %" PRId64 " says that something else is executed than part %" PRId64, m->now->number,
                              m->parts[0].number);
-  if (!complete) whole->status = arena_printf(&m->arena, "%s (part %" PRId64 ")", s->status, m->now->number);
+  if (!complete) {
+    whole->end = s->end;
+    whole->why = arena_printf(&m->arena, "%s%spart %" PRId64, s->why, s->why[0] != 0 ? ", " : "", m->now->number);
+  }
   whole->instrument_json = join_instruments(&m->arena, whole->instrument_json, s->instrument_json);
   return LYNX_OK;
 }
@@ -458,7 +461,7 @@ static void judge_end(struct merging *m) {
   }
   for (size_t i = 0; i < m->n_sessions; i++) {
     if (m->n_complete[i] == m->n_parts) continue;
-    if (strcmp(m->sessions[i].status, "complete") == 0) m->sessions[i].status = "interrupted: not all parts have it";
+    if (m->sessions[i].end == SESSION_COMPLETE) m->sessions[i].end = SESSION_INTERRUPTED, m->sessions[i].why = "not all parts have it";
     if (o->end != BUNDLE_COMPLETE) continue;
     o->end = BUNDLE_INTERRUPTED;
     (void)snprintf(o->why, sizeof o->why, "session %" PRId64 " is complete in %zu of %zu parts", m->sessions[i].id, m->n_complete[i],
@@ -485,8 +488,8 @@ static enum lynx_status write_whole(struct merging *m) {
   m->now = &m->parts[0];
   if (status == LYNX_OK) status = bundle_each_input(m->parts[0].bundle, put_input, m, m->error);
   for (size_t i = 0; i < m->n_sessions && status == LYNX_OK; i++) {
-    if (m->outcome->end != BUNDLE_COMPLETE && strcmp(m->sessions[i].status, "complete") == 0)
-      m->sessions[i].status = "interrupted: a part is missing or incomplete";
+    if (m->outcome->end != BUNDLE_COMPLETE && m->sessions[i].end == SESSION_COMPLETE)
+      m->sessions[i].end = SESSION_INTERRUPTED, m->sessions[i].why = "a part is missing or incomplete";
     status = bundle_put_session(m->out, &m->sessions[i], m->error);
     if (status == LYNX_OK) status = put_rows(m, &m->sessions[i]);
   }

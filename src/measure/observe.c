@@ -35,9 +35,10 @@ enum lynx_status run_observe(struct run *run) {
   int64_t begun = clock_now(run->request->clock), length = c->method.counted_ns, now = 0;
   struct bundle_session row = {.id = 0,
                                .precision = c->precisions.items[0],
-                               .purpose = "observe",
-                               .executor_started = "already running",
-                               .status = "running",
+                               .purpose = PURPOSE_OBSERVE,
+                               .executor = EXECUTOR_ALREADY_RUNNING,
+                               .end = SESSION_RUNNING,
+                               .why = "",
                                .start_realtime_ns = run_realtime(run),
                                .counted_ns = length,
                                .schedule_digest = "",
@@ -57,7 +58,7 @@ enum lynx_status run_observe(struct run *run) {
     if (status == LYNX_OK) status = bundle_commit(run->bundle, run->error);
     struct run_progress progress = {.step = "observe",
                                     .precision = row.precision,
-                                    .purpose = "",
+                                    .purpose = PURPOSE_OBSERVE,
                                     .session = 1,
                                     .n_sessions = 1,
                                     .elapsed_s = (double)now / 1e9,
@@ -72,7 +73,7 @@ enum lynx_status run_observe(struct run *run) {
   }
   if (status == LYNX_OK) status = run_put_metrics(run, 0, now);
   if (status == LYNX_OK) status = keep_page(run, "metrics_after");
-  row.status = run_is_over(run) ? "interrupted" : "complete";
+  row.end = run_is_over(run) ? SESSION_INTERRUPTED : SESSION_COMPLETE;
   row.counted_ns = now > 0 ? now : 1;
   if (status == LYNX_OK) status = bundle_put_session(run->bundle, &row, run->error);
   return status;

@@ -33,7 +33,7 @@ enum lynx_status run_put_event(struct run *run, const char *kind, const char *te
 
 void run_show_step(const struct run *run, const char *step, const char *precision) {
   struct run_progress progress = {
-      .step = step, .precision = precision, .purpose = "", .session = run->next_session, .n_sessions = run->n_sessions_planned};
+      .step = step, .precision = precision, .session = run->next_session, .n_sessions = run->n_sessions_planned};
   if (run->request->progress != NULL) run->request->progress(run->request->context, &progress);
 }
 
@@ -181,14 +181,15 @@ static enum lynx_status measure_accuracy(struct run *run, int64_t session, const
 
 /* The precision cannot run here: a finding, not a failure. Every session of it says so. */
 static enum lynx_status mark_unavailable(struct run *run, struct bundle_session *row, size_t precision, const char *why) {
-  row->status = arena_printf(&run->arena, "unavailable: %s", why);
+  row->end = SESSION_UNAVAILABLE;
+  row->why = arena_copy(&run->arena, why);
   row->start_realtime_ns = run_realtime(run);
   if (!run->skip[precision]) run_note(run, arena_printf(&run->arena, "%s is unavailable: %s", row->precision, why));
   run->skip[precision] = true;
   return bundle_put_session(run->bundle, row, run->error);
 }
 
-struct session_plan run_plan(struct run *run, size_t precision, const char *purpose, int64_t number) {
+struct session_plan run_plan(struct run *run, size_t precision, enum purpose purpose, int64_t number) {
   const struct contract *c = &run->contract;
   return (struct session_plan){.precision = precision,
                                .purpose = purpose,
@@ -214,11 +215,12 @@ static struct bundle_session row_of(const struct run *run, const struct session_
                                  .rate_per_s = load_is_closed(plan->load) || plan->load == LOAD_OFFLINE ? 0 : plan->rate_per_s,
                                  .concurrency = plan->concurrency,
                                  .seed = plan->seed,
-                                 .executor_started = run->driver->runs_command ? "started for this session"
-                                                     : run->driver->in_process ? "in process"
-                                                     : !starts                 ? "already running"
-                                                     : run->running_for_next   ? "running since the session before"
-                                                                               : "started for this session",
+                                 .executor = run->driver->runs_command ? EXECUTOR_STARTED
+                                             : run->driver->in_process ? EXECUTOR_IN_PROCESS
+                                             : !starts                 ? EXECUTOR_ALREADY_RUNNING
+                                             : run->running_for_next   ? EXECUTOR_RUNNING_SINCE
+                                                                       : EXECUTOR_STARTED,
+                                 .why = "",
                                  .warm_up_ns = plan->warm_up_ns,
                                  .counted_ns = plan->counted_ns,
                                  .drain_ns = c->method.drain_ns,
@@ -241,7 +243,7 @@ static enum lynx_status run_on_executor(struct run *run, const struct session_pl
   if (!run->captured[plan->precision]) status = capture_now(run, "start", row->precision);
   run->captured[plan->precision] = true;
   if (status == LYNX_OK) status = run_load(run, plan, row, &aborted);
-  *ret_complete = status == LYNX_OK && strcmp(row->status, "complete") == 0;
+  *ret_complete = status == LYNX_OK && row->end == SESSION_COMPLETE;
   if (*ret_complete && plan->accuracy) status = measure_accuracy(run, row->id, row->precision);
   if (*ret_complete && status == LYNX_OK && plan->last) status = capture_now(run, "end", row->precision);
   if (aborted) {
@@ -260,7 +262,7 @@ static enum lynx_status run_on_executor(struct run *run, const struct session_pl
 }
 
 static enum lynx_status mark_interrupted(struct run *run, struct bundle_session *row) {
-  row->status = "interrupted";
+  row->end = SESSION_INTERRUPTED;
   row->start_realtime_ns = run_realtime(run);
   return bundle_put_session(run->bundle, row, run->error);
 }
@@ -396,7 +398,8 @@ static enum lynx_status put_intent(struct run *run) {
               {"contract", NULL},
               {"contract_digest", run->contract_digest},
               {"intended_at", clock_text(now, run_realtime(run))},
-              {"host", host}};
+              {"host", host},
+              {"answers", driver_answers_text(run->driver->answers)}};
   enum lynx_status status = LYNX_OK;
   char *contract = arena_text(&run->arena, run->request->contract_text, run->request->contract_length);
   for (size_t i = 0; i < LYNX_COUNT(meta) && status == LYNX_OK; i++)
@@ -487,7 +490,7 @@ enum lynx_status run_round(struct run *run, int64_t number, bool last) {
   enum lynx_status status = LYNX_OK;
   bool complete;
   for (size_t p = 0; p < run->contract.precisions.n_items && status == LYNX_OK && !run_is_over(run); p++) {
-    struct session_plan plan = run_plan(run, p, "measure", number);
+    struct session_plan plan = run_plan(run, p, PURPOSE_MEASURE, number);
     plan.last = last;
     status = run_session(run, &plan, &complete);
   }
@@ -513,7 +516,7 @@ static enum lynx_status look(struct run *run, int64_t n_sessions, bool *ret_reac
     double counted = r->n_complete > 0 ? (double)r->n_counted / (double)r->n_complete : 0, one = counted > 0 ? 1 / counted : INFINITY;
     half = half > one ? half : one;
     widest = half > widest ? half : widest;
-    for (size_t i = 0; i < r->n_objectives; i++) bounded = bounded && r->objectives[i].bounded;
+    for (size_t i = 0; i < r->n_objectives; i++) bounded = bounded && objective_is_decided(r->objectives[i].verdict);
   }
   *ret_reached = widest <= m->precision_target && bounded;
   const char *text = arena_printf(&run->arena, "look after %lld sessions: the widest interval is +-%.3g %% (wanted: %.3g %%)%s",

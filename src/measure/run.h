@@ -17,7 +17,7 @@
 struct run_progress {
   const char *step; /* "starting", "warm-up", "counted", "drain", "accuracy", "sealing" */
   const char *precision;
-  const char *purpose;         /* of bundle_session */
+  enum purpose purpose;
   double rate_per_s;           /* offered; 0: a closed loop */
   int64_t session, n_sessions; /* of all precisions; from 1; n_sessions 0: not known beforehand */
   double elapsed_s, total_s;   /* of this session's windows */

@@ -40,7 +40,7 @@ struct run {
 /* One session: where its rows count, and what is offered. */
 struct session_plan {
   size_t precision;
-  const char *purpose; /* of bundle_session */
+  enum purpose purpose;
   int64_t number, seed;
   double rate_per_s;     /* open loop */
   enum load_kind load;   /* of the contract, or what a check needs */
@@ -61,7 +61,7 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
 
 /* measure/run.c: the executor around it: started, captured, asked for accuracy, stopped. *ret_complete: all of the load was run. */
 enum lynx_status run_session(struct run *run, const struct session_plan *plan, bool *ret_complete);
-struct session_plan run_plan(struct run *run, size_t precision, const char *purpose, int64_t number);
+struct session_plan run_plan(struct run *run, size_t precision, enum purpose purpose, int64_t number);
 bool run_is_over(const struct run *run); /* stopped by the user, by harm, or out of budget */
 
 /* measure/search.c: the sessions of a search for saturation, for one precision. */

@@ -18,11 +18,11 @@ struct searching {
   int64_t number;
 };
 
-static enum lynx_status run_window(struct searching *s, double rate, const char *purpose, bool keep_running, bool last) {
+static enum lynx_status run_window(struct searching *s, double rate, enum purpose purpose, bool keep_running, bool last) {
   bool complete;
   struct session_plan plan = run_plan(s->run, s->precision, purpose, s->number++);
   plan.rate_per_s = rate;
-  plan.accuracy = strcmp(purpose, "certify") == 0;
+  plan.accuracy = purpose == PURPOSE_CERTIFY;
   plan.keep_running = keep_running;
   plan.last = last;
   enum lynx_status status = run_session(s->run, &plan, &complete);
@@ -30,7 +30,8 @@ static enum lynx_status run_window(struct searching *s, double rate, const char 
     s->rows[s->n_rows++] = (struct bundle_session){.id = s->run->next_session - 1,
                                                    .precision = s->run->contract.precisions.items[s->precision],
                                                    .purpose = purpose,
-                                                   .status = "complete",
+                                                   .end = SESSION_COMPLETE,
+                                                   .why = "",
                                                    .rate_per_s = rate,
                                                    .warm_up_ns = plan.warm_up_ns,
                                                    .counted_ns = plan.counted_ns};
@@ -42,7 +43,7 @@ static enum lynx_status judge(struct searching *s, double rate, bool final, stru
   size_t n = 0;
   for (size_t i = 0; i < s->n_rows; i++)
     if (s->rows[i].rate_per_s >= rate && s->rows[i].rate_per_s <= rate) own[n++] = &s->rows[i];
-  return point_measure(s->run->bundle, &s->run->contract, own, n, final, &s->run->arena, ret, s->run->error);
+  return point_measure(s->run->bundle, &s->run->contract, own, n, final, ret, s->run->error);
 }
 
 static enum lynx_status tell(const struct searching *s, const struct result_point *p) {
@@ -72,7 +73,7 @@ static enum lynx_status try_load(struct searching *s, double rate) {
   struct result_point point = {0};
   enum lynx_status status = LYNX_OK;
   for (int64_t look = 0; look < most && status == LYNX_OK && !is_over(s); look++) {
-    status = run_window(s, rate, "search", true, false);
+    status = run_window(s, rate, PURPOSE_SEARCH, true, false);
     if (status == LYNX_OK && !is_over(s)) status = judge(s, rate, look + 1 == most, &point);
     if (status == LYNX_OK && !is_over(s) && !point.sustained) status = still_there(s);
     bool decided = point.backlog != LOAD_UNDECIDED || !point.objectives_met;
@@ -92,7 +93,7 @@ static enum lynx_status certify(struct searching *s, bool *ret_holds) {
   for (int64_t k = 0; k < sessions && status == LYNX_OK; k++)
     for (int turn = 0; turn < 2 && status == LYNX_OK && !is_over(s); turn++) {
       int which = (turn + (int)(k % 2)) % 2; /* pass, fail, fail, pass: a drift meets both alike */
-      if (loads[which] > 0) status = run_window(s, loads[which], "certify", false, k + 1 == sessions);
+      if (loads[which] > 0) status = run_window(s, loads[which], PURPOSE_CERTIFY, false, k + 1 == sessions);
       if (status == LYNX_OK && !is_over(s)) status = still_there(s);
     }
   for (int which = 0; which < 2 && status == LYNX_OK && !is_over(s); which++) {

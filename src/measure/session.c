@@ -147,8 +147,8 @@ static const char *reason_of(const struct run *run, const struct request_row *ro
 static enum lynx_status write_row(struct session_run *session, const struct request_row *row) {
   struct bundle_request r = {.session = session->id,
                              .id = row->id,
-                             .phase = phase_text(row->phase),
-                             .outcome = outcome_text(row->outcome),
+                             .phase = row->phase,
+                             .outcome = row->outcome,
                              .reason = reason_of(session->run, row),
                              .http_status = row->http_status,
                              .input = (int64_t)row->input,
@@ -492,7 +492,7 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   struct engine_thread *threads = xalloc(n, sizeof *threads);
   row->start_realtime_ns = run_realtime(run);
   row->schedule_digest = arena_copy(&run->arena, schedule_digest(&session->schedule, digest));
-  row->status = "running";
+  row->end = SESSION_RUNNING;
   status = bundle_put_session(run->bundle, row, run->error);
   if (status == LYNX_OK) status = bundle_commit(run->bundle, run->error);
   double finished_before = server_count(run);
@@ -518,9 +518,10 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   write_instrument(run, session, threads, n, &instrument);
   row->start_realtime_ns = session->start_ns + session->realtime_offset_ns;
   row->instrument_json = arena_copy(&run->arena, instrument.data);
-  row->status = session->aborted                            ? "aborted: the abort SLO was broken"
-                : atomic_load(&session->stop) != ENGINE_RUN ? "interrupted"
-                                                            : "complete";
+  row->end = session->aborted                            ? SESSION_ABORTED
+             : atomic_load(&session->stop) != ENGINE_RUN ? SESSION_INTERRUPTED
+                                                         : SESSION_COMPLETE;
+  if (session->aborted) row->why = "the abort SLO was broken";
   if (status == LYNX_OK) status = put_accounts(run, session, counters, n_counters);
   if (status == LYNX_OK) status = note_clock_step(run, session);
   if (status == LYNX_OK) status = note_other_tenants(run, session, finished_before);

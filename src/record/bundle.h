@@ -17,6 +17,8 @@
 #include "base/buffer.h"
 #include "base/digest.h"
 #include "base/fact.h"
+#include "base/outcome.h"
+#include "base/purpose.h"
 
 enum { BUNDLE_FORMAT = 2, BUNDLE_REFERENCES = -1 /* the session of reference answers */ };
 
@@ -30,13 +32,14 @@ const char *bundle_end_text(enum bundle_end end);
 struct bundle_session {
   int64_t id;
   const char *precision;
-  int64_t index;       /* of this precision and purpose, from 0 */
-  const char *purpose; /* "measure", "search", "certify", "check caching", ...: what its rows count for */
+  int64_t index; /* of this precision and purpose, from 0 */
+  enum purpose purpose;
   double rate_per_s;   /* offered; 0 in a closed loop */
   int64_t concurrency; /* the most in flight */
   int64_t seed;
-  const char *executor_started; /* "started for this session" | "already running" | "in process" */
-  const char *status;           /* "complete", "interrupted", "unavailable: ...", "failed: ..." */
+  enum executor_start executor;
+  enum session_end end;
+  const char *why; /* of the end; "" where nothing is to be said */
   int64_t start_realtime_ns;    /* of the session's zero */
   int64_t warm_up_ns, counted_ns, drain_ns;
   const char *schedule_digest;
@@ -46,8 +49,11 @@ struct bundle_session {
 
 struct bundle_request {
   int64_t session, id;
-  const char *phase, *outcome, *reason;
+  enum phase phase;
+  enum outcome outcome;
+  const char *reason;
   int64_t http_status, input;
+  /* -1: never happened */
   int64_t scheduled_ns, issued_ns, written_ns, first_byte_ns, first_token_ns, last_token_ns, end_ns;
   int64_t prompt_tokens, output_tokens, n_text_events, read_lag_ns, flags;
   const void *events;
@@ -99,6 +105,9 @@ struct bundle_seal_info {
   int n_withheld;
   char withheld[256]; /* names of the sections that were withheld */
 };
+
+/* Was the section of that name withheld from this copy? */
+bool seal_withholds(const struct bundle_seal_info *seal, const char *section);
 
 /* Opens and checks the whole file: structure, schema, every section's digest, the root. */
 enum lynx_status bundle_open(const char *path, struct bundle **ret, struct bundle_seal_info *ret_seal,

@@ -172,6 +172,13 @@ static enum lynx_status check_seal(struct bundle *bundle, struct bundle_seal_inf
   return LYNX_OK;
 }
 
+bool seal_withholds(const struct bundle_seal_info *seal, const char *section) {
+  size_t n = strlen(section);
+  for (const char *p = strstr(seal->withheld, section); p != NULL; p = strstr(p + n, section))
+    if ((p == seal->withheld || p[-1] == ' ' || p[-1] == ',') && (p[n] == 0 || p[n] == ',' || p[n] == ' ')) return true;
+  return false;
+}
+
 enum lynx_status bundle_open(const char *path, struct bundle **ret, struct bundle_seal_info *ret_seal, struct lynx_error *error) {
   if (access(path, R_OK) != 0) {
     lynx_error_at(error, path, 0, NULL);
@@ -276,7 +283,17 @@ struct visiting {
   bundle_input_visit *input;
   bundle_event_visit *event;
   void *context;
+  struct bundle *bundle;
+  struct lynx_error *error;
 };
+
+/* A word that no build of this format writes. */
+static enum lynx_status unknown_word(const struct visiting *v, const char *what, int64_t id, const char *field, const char *word) {
+  char found[80];
+  lynx_error_at(v->error, v->bundle->path, 0, field);
+  return lynx_fail(v->error, LYNX_INPUT, "%s %lld: found '%s'; accepted: a word of bundle format %d (docs/bundle.md)", what, (long long)id,
+                   text_sanitise(found, sizeof found, word, strlen(word)), BUNDLE_FORMAT);
+}
 
 static enum lynx_status visit_session(void *context, sqlite3_stmt *row) {
   const struct visiting *v = context;
@@ -285,8 +302,6 @@ static enum lynx_status visit_session(void *context, sqlite3_stmt *row) {
       .precision = text_at(row, 1),
       .index = sqlite3_column_int64(row, 2),
       .seed = sqlite3_column_int64(row, 3),
-      .executor_started = text_at(row, 4),
-      .status = text_at(row, 5),
       .start_realtime_ns = sqlite3_column_int64(row, 6),
       .warm_up_ns = sqlite3_column_int64(row, 7),
       .counted_ns = sqlite3_column_int64(row, 8),
@@ -294,10 +309,12 @@ static enum lynx_status visit_session(void *context, sqlite3_stmt *row) {
       .schedule_digest = text_at(row, 10),
       .executed_json = text_at(row, 11),
       .instrument_json = text_at(row, 12),
-      .purpose = text_at(row, 13),
       .rate_per_s = sqlite3_column_double(row, 14),
       .concurrency = sqlite3_column_int64(row, 15),
   };
+  if (!executor_start_parse(text_at(row, 4), &s.executor)) return unknown_word(v, "session", s.id, "executor_started", text_at(row, 4));
+  if (!session_end_parse(text_at(row, 5), &s.end, &s.why)) return unknown_word(v, "session", s.id, "status", text_at(row, 5));
+  if (!purpose_parse(text_at(row, 13), &s.purpose)) return unknown_word(v, "session", s.id, "purpose", text_at(row, 13));
   return v->session(v->context, &s);
 }
 
@@ -306,8 +323,6 @@ static enum lynx_status visit_request(void *context, sqlite3_stmt *row) {
   struct bundle_request r = {
       .session = sqlite3_column_int64(row, 0),
       .id = sqlite3_column_int64(row, 1),
-      .phase = text_at(row, 2),
-      .outcome = text_at(row, 3),
       .reason = text_at(row, 4),
       .http_status = sqlite3_column_int64(row, 5),
       .input = sqlite3_column_int64(row, 6),
@@ -326,6 +341,8 @@ static enum lynx_status visit_request(void *context, sqlite3_stmt *row) {
       .events = sqlite3_column_blob(row, 19),
       .events_length = (size_t)sqlite3_column_bytes(row, 19),
   };
+  if (!phase_parse(text_at(row, 2), &r.phase)) return unknown_word(v, "request", r.id, "phase", text_at(row, 2));
+  if (!outcome_parse(text_at(row, 3), &r.outcome)) return unknown_word(v, "request", r.id, "outcome", text_at(row, 3));
   return v->request(v->context, &r);
 }
 
@@ -381,9 +398,7 @@ static const char *select_all(struct bundle *bundle, const char *section, const 
 struct bundle_session bundle_session_copy(const struct bundle_session *session, struct arena *arena) {
   struct bundle_session copy = *session;
   copy.precision = arena_copy(arena, session->precision);
-  copy.purpose = arena_copy(arena, session->purpose);
-  copy.executor_started = arena_copy(arena, session->executor_started);
-  copy.status = arena_copy(arena, session->status);
+  copy.why = arena_copy(arena, session->why);
   copy.schedule_digest = arena_copy(arena, session->schedule_digest);
   copy.executed_json = arena_copy(arena, session->executed_json);
   copy.instrument_json = arena_copy(arena, session->instrument_json);
@@ -391,13 +406,13 @@ struct bundle_session bundle_session_copy(const struct bundle_session *session, 
 }
 
 enum lynx_status bundle_each_session(struct bundle *bundle, bundle_session_visit *visit, void *context, struct lynx_error *error) {
-  struct visiting v = {.session = visit, .context = context};
+  struct visiting v = {.session = visit, .context = context, .bundle = bundle, .error = error};
   return each_row(bundle, select_all(bundle, "session", ""), NULL, NULL, visit_session, &v, error);
 }
 
 enum lynx_status bundle_each_request(struct bundle *bundle, int64_t session, bundle_request_visit *visit, void *context,
                                      struct lynx_error *error) {
-  struct visiting v = {.request = visit, .context = context};
+  struct visiting v = {.request = visit, .context = context, .bundle = bundle, .error = error};
   return each_row(bundle, select_all(bundle, "request", " WHERE session = ?1"), &session, NULL, visit_request, &v, error);
 }
 

@@ -146,8 +146,10 @@ enum lynx_status bundle_put_session(struct bundle *bundle, const struct bundle_s
   put_text(&row, s->precision);
   put_int(&row, s->index);
   put_int(&row, s->seed);
-  put_text(&row, s->executor_started);
-  put_text(&row, s->status);
+  put_text(&row, executor_start_text(s->executor));
+  char end[400];
+  (void)snprintf(end, sizeof end, s->why[0] != 0 ? "%s: %s" : "%s%s", session_end_text(s->end), s->why);
+  put_text(&row, end);
   put_int(&row, s->start_realtime_ns);
   put_int(&row, s->warm_up_ns);
   put_int(&row, s->counted_ns);
@@ -155,7 +157,7 @@ enum lynx_status bundle_put_session(struct bundle *bundle, const struct bundle_s
   put_text(&row, s->schedule_digest);
   put_text(&row, s->executed_json);
   put_text(&row, s->instrument_json);
-  put_text(&row, s->purpose);
+  put_text(&row, purpose_text(s->purpose));
   put_double(&row, s->rate_per_s);
   put_int(&row, s->concurrency);
   return row_end(&row, error);
@@ -165,8 +167,8 @@ enum lynx_status bundle_put_request(struct bundle *bundle, const struct bundle_r
   struct row row = row_begin(bundle, REQUEST, error);
   put_int(&row, r->session);
   put_int(&row, r->id);
-  put_text(&row, r->phase);
-  put_text(&row, r->outcome);
+  put_text(&row, phase_text(r->phase));
+  put_text(&row, outcome_text(r->outcome));
   put_text(&row, r->reason);
   put_int(&row, r->http_status);
   put_int(&row, r->input);

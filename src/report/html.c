@@ -7,24 +7,24 @@
 
 #include "base/number.h"
 #include "load/engine.h"
-#include "load/events.h"
 #include "report/html_page.h"
 #include "report/import_report.h"
 #include "report/standing_report.h"
 #include "report/svg.h"
 #include "report/text.h"
+#include "result/rows.h"
+#include "result/values.h"
 
 enum { POINTS_MAX = 6000, SPECTRUM_POINTS = 160, BINS = 48 };
 
 /* --- raw values of one precision, for the plots --- */
 
 struct series {
-  double *at, *value;
-  size_t n, room;
+  struct values at, value;
 };
 
 struct points {
-  const struct result *result;
+  struct row_terms terms;
   const struct result_precision *precision;
   struct series ttft, e2e; /* by scheduled second of the session */
   double *bins;            /* tokens per second in each bin of time: (session, bin) */
@@ -33,36 +33,25 @@ struct points {
 };
 
 static void series_add(struct series *s, double at, double value) {
-  if (s->n == s->room) {
-    s->room = s->room == 0 ? 1024 : 2 * s->room;
-    s->at = xgrow(s->at, s->room, sizeof *s->at);
-    s->value = xgrow(s->value, s->room, sizeof *s->value);
-  }
-  s->at[s->n] = at;
-  s->value[s->n++] = value;
+  values_add(&s->at, at);
+  values_add(&s->value, value);
 }
 
 static void series_release(struct series *s) {
-  free(s->at);
-  free(s->value);
+  values_release(&s->at);
+  values_release(&s->value);
 }
 
-static enum lynx_status gather_request(void *context, const struct bundle_request *r) {
+static enum lynx_status gather_row(void *context, const struct row *row) {
   struct points *points = context;
-  double ns, at = (double)r->scheduled_ns / 1e9;
-  bool abandoned = strcmp(r->outcome, outcome_text(OUTCOME_ABANDONED)) == 0;
-  if (!abandoned && result_latency_of(&points->result->contract, METRIC_TIME_TO_FIRST_TOKEN, r, &ns)) series_add(&points->ttft, at, ns);
-  if (!abandoned && result_latency_of(&points->result->contract, METRIC_END_TO_END, r, &ns)) series_add(&points->e2e, at, ns);
-  struct events_reader reader;
-  struct answer_event event;
-  double scale = result_tokens_per_count(r);
-  bool failed = !abandoned && strcmp(r->outcome, outcome_text(OUTCOME_OK)) != 0 &&
-                strcmp(r->outcome, outcome_text(OUTCOME_UNFINISHED)) != 0;
-  events_begin(&reader, r->events, r->events_length);
-  while (!failed && events_next(&reader, &event) == 1) { /* times were checked when the figures were computed */
-    int64_t bin = (r->written_ns + event.at_ns) / points->bin_ns;
+  double ns, at = (double)row->request->scheduled_ns / 1e9;
+  bool abandoned = row->request->outcome == OUTCOME_ABANDONED;
+  if (!abandoned && row_latency(&points->terms, METRIC_TIME_TO_FIRST_TOKEN, row, &ns)) series_add(&points->ttft, at, ns);
+  if (!abandoned && row_latency(&points->terms, METRIC_END_TO_END, row, &ns)) series_add(&points->e2e, at, ns);
+  for (size_t i = 0; i < row->n_tokens && row->tokens_count; i++) {
+    int64_t bin = row->tokens[i].at_ns / points->bin_ns;
     if (bin >= 0 && (size_t)bin < points->n_bins)
-      points->bins[points->session * points->n_bins + (size_t)bin] += event.n_tokens * scale * 1e9 / (double)points->bin_ns;
+      points->bins[points->session * points->n_bins + (size_t)bin] += row->tokens[i].n * 1e9 / (double)points->bin_ns;
   }
   return LYNX_OK;
 }
@@ -71,12 +60,12 @@ static enum lynx_status gather(struct bundle *bundle, const struct result *resul
                                struct lynx_error *error) {
   const struct contract_method *m = &result->contract.method;
   int64_t length = m->warm_up_ns + m->counted_ns, bin_ns = length / BINS < 50000000 ? 50000000 : length / BINS;
-  *ret = (struct points){.result = result, .precision = p, .bin_ns = bin_ns, .n_bins = (size_t)(length / bin_ns)};
+  *ret = (struct points){.terms = {&result->contract, result->holds_tokens}, .precision = p, .bin_ns = bin_ns, .n_bins = (size_t)(length / bin_ns)};
   ret->bins = xalloc(ret->n_bins * (p->n_sessions + 1) + 1, sizeof *ret->bins);
   enum lynx_status status = LYNX_OK;
   for (size_t i = 0; i < p->n_sessions && status == LYNX_OK; i++) {
     ret->session = i;
-    status = bundle_each_request(bundle, p->sessions[i].id, gather_request, ret, error);
+    status = rows_each(bundle, p->sessions[i].id, gather_row, ret, error);
   }
   return status;
 }
@@ -90,11 +79,11 @@ static void points_release(struct points *points) {
 /* --- plots --- */
 
 static void plot_points(struct svg_plot *plot, const struct series *s, int color) {
-  size_t stride = s->n / POINTS_MAX + 1;
-  for (size_t i = 0; i < s->n; i += stride)
-    if (isfinite(s->value[i])) svg_point(plot, s->at[i], s->value[i], color);
-  for (size_t i = 0; i < s->n; i++)
-    if (isinf(s->value[i])) svg_cross(plot, s->at[i], color);
+  size_t n = s->at.n, stride = n / POINTS_MAX + 1;
+  for (size_t i = 0; i < n; i += stride)
+    if (isfinite(s->value.at[i])) svg_point(plot, s->at.at[i], s->value.at[i], color);
+  for (size_t i = 0; i < n; i++)
+    if (isinf(s->value.at[i])) svg_cross(plot, s->at.at[i], color);
 }
 
 /* The contract's latency objectives, as levels. */
@@ -109,7 +98,7 @@ static void plot_objectives(struct svg_plot *plot, const struct contract *contra
 }
 
 static void plot_latency(struct buffer *out, const struct points *points) {
-  const struct contract_method *m = &points->result->contract.method;
+  const struct contract_method *m = &points->terms.contract->method;
   char title[160];
   struct svg_plot plot = {.out = out,
                           .width = 1000,
@@ -118,10 +107,10 @@ static void plot_latency(struct buffer *out, const struct points *points) {
                           .y = {.scale = SVG_LOG, .unit = SVG_NANOSECONDS, .label = "latency"}};
   struct svg_axis other = plot.y;
   plot.x.greatest = (double)(m->warm_up_ns + m->counted_ns) / 1e9;
-  for (size_t i = 0; i < points->e2e.n; i++) plot.x.greatest = points->e2e.at[i] > plot.x.greatest ? points->e2e.at[i] : plot.x.greatest;
-  svg_fit(&plot.y, points->e2e.value, points->e2e.n);
-  svg_fit(&other, points->ttft.value, points->ttft.n);
-  if (points->ttft.n > 0) {
+  for (size_t i = 0; i < points->e2e.at.n; i++) plot.x.greatest = points->e2e.at.at[i] > plot.x.greatest ? points->e2e.at.at[i] : plot.x.greatest;
+  svg_fit(&plot.y, points->e2e.value.at, points->e2e.at.n);
+  svg_fit(&other, points->ttft.value.at, points->ttft.at.n);
+  if (points->ttft.at.n > 0) {
     plot.y.least = fmin(plot.y.least, other.least);
     plot.y.greatest = fmax(plot.y.greatest, other.greatest);
   }
@@ -131,18 +120,18 @@ static void plot_latency(struct buffer *out, const struct points *points) {
   svg_shade(&plot, (double)m->warm_up_ns / 1e9, (double)(m->warm_up_ns + m->counted_ns) / 1e9, "counted");
   plot_points(&plot, &points->e2e, 0);
   plot_points(&plot, &points->ttft, 1);
-  plot_objectives(&plot, &points->result->contract);
+  plot_objectives(&plot, points->terms.contract);
   svg_end(&plot);
   (void)buffer_text(out, "<figcaption>");
   html_key(out, 0, "end to end");
   html_key(out, 1, "time to first token");
-  size_t stride = points->e2e.n / POINTS_MAX + 1;
+  size_t stride = points->e2e.at.n / POINTS_MAX + 1;
   if (stride > 1) (void)buffer_printf(out, "<span class='dim'>one of every %zu requests is drawn</span>", stride);
   (void)buffer_text(out, "</figcaption></figure>");
 }
 
 static void plot_throughput(struct buffer *out, const struct points *points) {
-  const struct contract_method *m = &points->result->contract.method;
+  const struct contract_method *m = &points->terms.contract->method;
   size_t n = points->n_bins, sessions = points->precision->n_sessions;
   if (n < 2) return;
   char title[160];
@@ -170,11 +159,6 @@ static void plot_throughput(struct buffer *out, const struct points *points) {
   free(mean);
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 struct spectrum {
   double *values[16];
   size_t n[16];
@@ -183,10 +167,10 @@ struct spectrum {
 static void keep_counted(struct spectrum *spectrum, size_t index, const struct result *result, const struct series *s) {
   const struct contract_method *m = &result->contract.method;
   double from = (double)m->warm_up_ns / 1e9, to = (double)(m->warm_up_ns + m->counted_ns) / 1e9;
-  spectrum->values[index] = xalloc(s->n + 1, sizeof(double));
-  for (size_t i = 0; i < s->n; i++)
-    if (s->at[i] >= from && s->at[i] < to) spectrum->values[index][spectrum->n[index]++] = s->value[i];
-  qsort(spectrum->values[index], spectrum->n[index], sizeof(double), compare_doubles);
+  spectrum->values[index] = xalloc(s->at.n + 1, sizeof(double));
+  for (size_t i = 0; i < s->at.n; i++)
+    if (s->at.at[i] >= from && s->at.at[i] < to) spectrum->values[index][spectrum->n[index]++] = s->value.at[i];
+  quantile_sort(spectrum->values[index], spectrum->n[index]);
 }
 
 static void plot_spectrum(struct buffer *out, const struct result *result, const struct spectrum *spectrum, const char *title) {
@@ -258,19 +242,12 @@ static void put_claims(struct buffer *out, struct result *r) {
 }
 
 static const char *objectives_word(const struct result_precision *p) {
-  bool held = true, met = true, decided = true, missed = false;
-  for (size_t i = 0; i < p->n_objectives; i++) {
-    held = held && p->objectives[i].held;
-    met = met && p->objectives[i].met;
-    missed = missed || p->objectives[i].missed;
-    decided = decided && p->objectives[i].bounded;
-  }
-  return p->n_objectives == 0 ? "none stated"
-         : held               ? "hold"
-         : missed             ? "fail"
-         : !decided           ? "cannot be decided"
-         : met                ? "met, not with confidence"
-                              : "fail, not with confidence";
+  static const enum objective_verdict worst_first[] = {OBJECTIVE_FAILS, OBJECTIVE_NO_VALUES, OBJECTIVE_UNBOUNDED, OBJECTIVE_NOT_MET,
+                                                       OBJECTIVE_MET, OBJECTIVE_HOLDS};
+  for (size_t k = 0; k < LYNX_COUNT(worst_first); k++)
+    for (size_t i = 0; i < p->n_objectives; i++)
+      if (p->objectives[i].verdict == worst_first[k]) return objective_verdict_text(worst_first[k]);
+  return "none stated";
 }
 
 /* The precisions side by side: what a meeting looks at first. */
@@ -418,8 +395,9 @@ static void put_sessions(struct buffer *out, const struct result_precision *p) {
   for (size_t i = 0; i < p->n_sessions; i++) {
     const struct result_session *s = &p->sessions[i];
     (void)buffer_printf(out, "<tr><td>%lld</td><td>", (long long)s->id);
-    (void)html_escape(out, s->status);
-    html_text(out, "</td><td>", s->executor_started, "</td>");
+    (void)html_escape(out, session_end_text(s->end));
+    if (s->why[0] != 0) html_text(out, ": ", s->why, "");
+    html_text(out, "</td><td>", executor_start_text(s->executor), "</td>");
     (void)buffer_printf(out,
                         "<td class='n'>%lld</td><td class='n'>%lld</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%s</td>",
                         (long long)s->n_counted, (long long)s->n_failed, number_grouped(a, sizeof a, result_throughput_of(p, s), 1),
@@ -443,12 +421,7 @@ static void put_objectives(struct buffer *out, const struct result_precision *p)
         "<tr><td>%s p%g</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%.3g %% [%.2g, %.2g]</td><td class='%s'>%s</td></tr>",
         metric_text(o->metric), 100 * o->quantile, text_latency(a, sizeof a, (double)o->at_most_ns),
         text_latency(b, sizeof b, o->measured.estimate), 100 * o->misses.share, 100 * o->misses.low, 100 * o->misses.high,
-        o->held ? "good" : "bad",
-        o->held       ? "holds"
-        : o->missed   ? "fails"
-        : !o->bounded ? "cannot be decided"
-        : o->met      ? "met, not with confidence"
-                      : "fails, not with confidence");
+        o->verdict == OBJECTIVE_HOLDS ? "good" : "bad", objective_verdict_text(o->verdict));
   }
   (void)buffer_text(out, "</table>");
 }
@@ -592,7 +565,7 @@ static void put_precision(struct buffer *out, const struct result *r, const stru
   if (p->primitive[0] != 0) html_text(out, ", <code>", p->primitive, "</code>");
   (void)buffer_printf(out, " · executor <code>%.16s</code></p>", p->fingerprint);
   if (p->unavailable) {
-    html_text(out, "<p>", p->sessions[0].status, "</p>");
+    html_text(out, "<p>unavailable: ", p->sessions[0].why, "</p>");
     return;
   }
   if (p->n_counted == 0) {

@@ -154,7 +154,7 @@ static void put_precision(struct buffer *out, const struct style *s, const struc
   (void)buffer_printf(out, "\n%s%s%s  executed: %s%s%s   executor %.16s\n", s->strong, p->name, s->plain, p->status,
                       p->primitive[0] != 0 ? ", " : "", p->primitive, p->fingerprint[0] != 0 ? p->fingerprint : "(not captured)");
   if (p->unavailable) {
-    (void)buffer_printf(out, "  %s\n", p->sessions[0].status);
+    (void)buffer_printf(out, "  unavailable: %s\n", p->sessions[0].why);
     return;
   }
   size_t wanted = p->n_sessions > (size_t)r->contract.method.sessions ? p->n_sessions : (size_t)r->contract.method.sessions;
@@ -176,13 +176,9 @@ static void put_precision(struct buffer *out, const struct style *s, const struc
   put_phases(out, s, p);
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
-    const char *verdict = o->held       ? "holds"
-                          : o->missed   ? "fails"
-                          : !o->bounded ? "cannot be decided"
-                          : o->met      ? "met, not with confidence"
-                                        : "fails, not with confidence";
     (void)buffer_printf(out, "  objective: %s p%g <= %s: %s%s%s (%s; %zu of %zu miss it, [%.3g, %.3g] %%)\n", metric_text(o->metric),
-                        100 * o->quantile, text_latency(a, sizeof a, (double)o->at_most_ns), o->held ? s->good : s->bad, verdict, s->plain,
+                        100 * o->quantile, text_latency(a, sizeof a, (double)o->at_most_ns), o->verdict == OBJECTIVE_HOLDS ? s->good : s->bad,
+                        objective_verdict_text(o->verdict), s->plain,
                         text_latency(b, sizeof b, o->measured.estimate), o->misses.n_above, o->misses.n, 100 * o->misses.low,
                         100 * o->misses.high);
   }

@@ -1,9 +1,8 @@
-/* Accuracy beside each precision: what was recorded, against the reference, and the gate. */
+#include "result/accuracy.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "result/result_private.h"
 
 /* --- sums by session --- */
 
@@ -24,10 +23,7 @@ static void add(struct sums *sums, int64_t session, double value, double weight)
       sums->items[i].weight += weight;
       return;
     }
-  if (sums->n == sums->room) {
-    sums->room = sums->room == 0 ? 16 : 2 * sums->room;
-    sums->items = xgrow(sums->items, sums->room, sizeof *sums->items);
-  }
+  sums->items = xroom(sums->items, sums->n, &sums->room, sizeof *sums->items);
   sums->items[sums->n++] = (struct session_sum){session, value, weight};
 }
 
@@ -59,10 +55,7 @@ struct answers {
 
 static enum lynx_status keep_answer(void *context, int64_t session, int64_t input, const char *text, size_t length) {
   struct answers *a = context;
-  if (a->n == a->room) {
-    a->room = a->room == 0 ? 64 : 2 * a->room;
-    a->items = xgrow(a->items, a->room, sizeof *a->items);
-  }
+  a->items = xroom(a->items, a->n, &a->room, sizeof *a->items);
   a->items[a->n++] = (struct answer){session, input, arena_text(&a->arena, text, length), length};
   return LYNX_OK;
 }
@@ -153,7 +146,7 @@ static void judge(struct result *result) {
   }
 }
 
-enum lynx_status result_judge_accuracy(struct bundle *bundle, struct result *result, struct lynx_error *error) {
+enum lynx_status accuracy_judge(struct bundle *bundle, struct result *result, struct lynx_error *error) {
   if (!contract_states(&result->contract, "accuracy")) return LYNX_OK;
   int measure = result->contract.accuracy.measure;
   struct measured m = {.measure = measure == ACCURACY_SCORER ? "score" : "bits"};

@@ -5,7 +5,5 @@
 #define RESULT_CHECK_PLAN_H
 
 enum { CHECK_PROMPTS = 12 };
-#define CHECK_CACHING "check caching"
-#define CHECK_SEED "check seed"
 
 #endif

@@ -1,12 +1,13 @@
-/* Was the workload really run? The contract's checks: four from the rows of the measured sessions, three from sessions of their own. */
+#include "result/check_verdicts.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
-#include "load/events.h"
 #include "result/check_plan.h"
-#include "result/result_private.h"
+#include "result/rows.h"
+#include "result/values.h"
 #include "stats/compare.h"
 #include "stats/special.h"
 
@@ -23,38 +24,32 @@ struct rows {
   bool repeats;         /* a prompt was asked twice in a session */
 };
 
-static int64_t text_bytes(const struct bundle_request *r) {
-  struct events_reader reader;
-  struct answer_event event;
+static int64_t text_bytes(const struct row *row) {
   int64_t n = 0;
-  events_begin(&reader, r->events, r->events_length);
-  for (int more; (more = events_next(&reader, &event)) != 0;) {
-    if (more < 0) return -1;
-    n += event.n_bytes;
-  }
+  for (size_t i = 0; i < row->n_tokens; i++) n += row->tokens[i].n_bytes;
   return n;
 }
 
 /* More tokens than were asked for, or than bytes of text. Some tokens decode to nothing: what a model says after its end (which is asked
  * for by ignore_eos), and halves of a letter. Where an event came for each of them, that explains it; an answer that came whole cannot show
  * it. */
-static void look_at_usage(struct rows *rows, const struct bundle_request *r) {
+static void look_at_usage(struct rows *rows, const struct row *row) {
+  const struct bundle_request *r = row->request;
   const struct contract_workload *w = &rows->contract->workload;
   bool fixed = w->output_distribution == LENGTH_FIXED && rows->contract->regime.load != LOAD_REPLAY;
   bool asked_more = fixed && r->output_tokens > w->output_tokens;
-  bool silent = r->output_tokens > text_bytes(r) && (r->flags & ANSWER_EMPTY_TOKENS) == 0;
+  bool silent = r->output_tokens > text_bytes(row) && (r->flags & ANSWER_EMPTY_TOKENS) == 0;
   bool may_be = !asked_more && w->ignore_eos && !w->stream;
   if (r->output_tokens < 0) return;
   rows->n_overstated += asked_more || (silent && !may_be);
   rows->n_unheard += silent && may_be;
 }
 
-static enum lynx_status take_request(void *context, const struct bundle_request *r) {
+static enum lynx_status take_row(void *context, const struct row *row) {
   struct rows *rows = context;
-  struct seen_request seen;
-  if (!result_see(r, &seen)) return LYNX_INPUT;
+  const struct bundle_request *r = row->request;
   int64_t until = r->first_token_ns >= 0 ? r->first_token_ns : r->end_ns;
-  if (rows->caching && seen.ok) {
+  if (rows->caching && row->ok) {
     bool fresh = r->id >= CHECK_PROMPTS && r->id < 2 * CHECK_PROMPTS, repeated = r->id >= 2 * CHECK_PROMPTS && r->id < 3 * CHECK_PROMPTS;
     struct values *to = fresh ? rows->fresh : rows->repeated;
     if (!fresh && !repeated) return LYNX_OK;
@@ -64,14 +59,14 @@ static enum lynx_status take_request(void *context, const struct bundle_request 
     return LYNX_OK;
   }
   values_add(&rows->inputs, (double)r->input);
-  if (!seen.counted) return LYNX_OK;
-  if (seen.ok) {
+  if (!row->counted) return LYNX_OK;
+  if (row->ok) {
     rows->n_ok++;
     rows->n_short += (r->flags & ANSWER_SHORT) != 0;
     rows->n_blank += (r->flags & ANSWER_BLANK_FIRST) != 0;
-    look_at_usage(rows, r);
+    look_at_usage(rows, row);
     values_add(&rows->ok_wait, (double)(until - r->scheduled_ns));
-  } else if (seen.outcome != OUTCOME_TIMEOUT && seen.outcome != OUTCOME_UNFINISHED) /* those are ours */
+  } else if (r->outcome != OUTCOME_TIMEOUT && r->outcome != OUTCOME_UNFINISHED) /* those are ours */
     values_add(&rows->failed_wait, (double)(r->end_ns - r->scheduled_ns));
   return LYNX_OK;
 }
@@ -186,37 +181,32 @@ static struct result_check check_seed(struct arena *arena, const struct result_p
 
 /* --- the whole --- */
 
-static const struct bundle_session *session_for(const struct session_list *sessions, const char *precision, const char *purpose) {
+static const struct bundle_session *session_for(const struct session_list *sessions, const char *precision, enum purpose purpose) {
   for (size_t i = 0; i < sessions->n_items; i++) {
     const struct bundle_session *s = &sessions->items[i];
-    if (strcmp(s->precision, precision) == 0 && strcmp(s->purpose, purpose) == 0 && strcmp(s->status, "complete") == 0) return s;
+    if (strcmp(s->precision, precision) == 0 && s->purpose == purpose && s->end == SESSION_COMPLETE) return s;
   }
   return NULL;
 }
 
-static enum lynx_status medians_of(struct bundle *bundle, const struct contract *contract, const struct bundle_session *session,
-                                   double ret[3], struct lynx_error *error);
-
 struct medians {
-  const struct contract *contract;
+  struct row_terms terms;
   struct values values[3];
 };
 
-static enum lynx_status take_latencies(void *context, const struct bundle_request *r) {
+static enum lynx_status take_latencies(void *context, const struct row *row) {
   struct medians *m = context;
-  struct seen_request seen;
   static const enum metric metrics[] = {METRIC_TIME_TO_FIRST_TOKEN, METRIC_TIME_PER_OUTPUT_TOKEN, METRIC_END_TO_END};
   double ns;
-  if (!result_see(r, &seen)) return LYNX_INPUT;
   for (int i = 0; i < 3; i++)
-    if (seen.counted && result_latency_of(m->contract, metrics[i], r, &ns)) values_add(&m->values[i], ns);
+    if (row->counted && row_latency(&m->terms, metrics[i], row, &ns)) values_add(&m->values[i], ns);
   return LYNX_OK;
 }
 
-static enum lynx_status medians_of(struct bundle *bundle, const struct contract *contract, const struct bundle_session *session,
-                                   double ret[3], struct lynx_error *error) {
-  struct medians m = {.contract = contract};
-  enum lynx_status status = bundle_each_request(bundle, session->id, take_latencies, &m, error);
+static enum lynx_status medians_of(struct bundle *bundle, const struct result *result, const struct bundle_session *session, double ret[3],
+                                   struct lynx_error *error) {
+  struct medians m = {.terms = {&result->contract, result->holds_tokens}};
+  enum lynx_status status = rows_each(bundle, session->id, take_latencies, &m, error);
   for (int i = 0; i < 3; i++) {
     quantile_sort(m.values[i].at, m.values[i].n);
     ret[i] = m.values[i].n > 0 ? quantile_of(m.values[i].at, m.values[i].n, 0.5) : NAN;
@@ -225,21 +215,22 @@ static enum lynx_status medians_of(struct bundle *bundle, const struct contract 
   return status;
 }
 
-enum lynx_status result_judge_checks(struct bundle *bundle, struct result *result, struct result_precision *p,
-                                     const struct session_list *sessions, struct lynx_error *error) {
+enum lynx_status check_verdicts_judge(struct bundle *bundle, struct result *result, struct result_precision *p,
+                                      const struct session_list *sessions, struct lynx_error *error) {
   const struct contract *contract = &result->contract;
   struct arena *arena = &result->arena;
   struct rows rows = {.contract = contract}, caching = {.contract = contract, .caching = true};
   double other[3] = {NAN, NAN, NAN};
-  const struct bundle_session *cached = session_for(sessions, p->name, CHECK_CACHING), *seeded = session_for(sessions, p->name, CHECK_SEED);
+  const struct bundle_session *cached = session_for(sessions, p->name, PURPOSE_CHECK_CACHING),
+                              *seeded = session_for(sessions, p->name, PURPOSE_CHECK_SEED);
   enum lynx_status status = LYNX_OK;
   for (size_t i = 0; i < p->n_sessions && status == LYNX_OK; i++)
     if (p->sessions[i].complete) {
-      status = bundle_each_request(bundle, p->sessions[i].id, take_request, &rows, error);
+      status = rows_each(bundle, p->sessions[i].id, take_row, &rows, error);
       note_repeats(&rows);
     }
-  if (status == LYNX_OK && cached != NULL) status = bundle_each_request(bundle, cached->id, take_request, &caching, error);
-  if (status == LYNX_OK && seeded != NULL) status = medians_of(bundle, contract, seeded, other, error);
+  if (status == LYNX_OK && cached != NULL) status = rows_each(bundle, cached->id, take_row, &caching, error);
+  if (status == LYNX_OK && seeded != NULL) status = medians_of(bundle, result, seeded, other, error);
   p->checks = arena_alloc(arena, contract->checks.n_items + 1, sizeof *p->checks);
   for (size_t i = 0; i < contract->checks.n_items && status == LYNX_OK && !p->unavailable; i++) {
     const char *name = contract->checks.items[i];
@@ -264,6 +255,5 @@ enum lynx_status result_judge_checks(struct bundle *bundle, struct result *resul
   }
   rows_release(&rows);
   rows_release(&caching);
-  if (status == LYNX_INPUT) (void)lynx_fail(error, status, "a request's outcome or event times are not what this format holds");
   return status;
 }

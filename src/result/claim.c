@@ -14,19 +14,12 @@ struct building {
   struct buffer text;
 };
 
-static void append(struct arena *arena, const char ***list, size_t *n, const char *text) {
-  const char **grown = arena_alloc(arena, *n + 1, sizeof *grown);
-  if (*n > 0) memcpy(grown, *list, *n * sizeof *grown);
-  grown[(*n)++] = text;
-  *list = grown;
-}
-
 static void refuse(struct building *b, const char *reason) {
-  append(b->arena, &b->claim->reasons, &b->claim->n_reasons, reason);
+  result_add_text(b->arena, &b->claim->reasons, &b->claim->n_reasons, reason);
 }
 
 static void caveat(struct building *b, const char *text) {
-  append(b->arena, &b->claim->caveats, &b->claim->n_caveats, text);
+  result_add_text(b->arena, &b->claim->caveats, &b->claim->n_caveats, text);
 }
 
 /* --- the bar --- */
@@ -45,6 +38,8 @@ static void judge_record(struct building *b, const struct result *r) {
     if (strstr(r->seal.withheld, needed[i]) != NULL)
       refuse(b, arena_printf(b->arena, "the section '%s' is withheld from this copy, and what it holds decides whether a claim can be made",
                              needed[i]));
+  const char *impossible = plausibility_text(&r->plausibility, b->arena);
+  if (impossible != NULL) refuse(b, arena_printf(b->arena, "no run can have written these rows: %s. Get the original bundle", impossible));
   for (size_t i = 0; i < r->n_departures; i++) refuse(b, arena_printf(b->arena, "out of contract: %s", r->departures[i]));
   for (size_t i = 0; i < r->n_changed; i++) refuse(b, arena_printf(b->arena, "the executor changed during the run: %s", r->changed[i]));
   for (size_t i = 0; i < r->n_conditions; i++) refuse(b, arena_printf(b->arena, "the conditions were not met: %s", r->conditions[i]));
@@ -92,7 +87,7 @@ static void judge_measurement(struct building *b, const struct result *r, const 
   const struct contract_method *method = &r->contract.method;
   char a[40], c[40], d[40];
   if (p->unavailable) {
-    refuse(b, arena_printf(b->arena, "%s is unavailable on this executor: %s", p->name, p->n_sessions > 0 ? p->sessions[0].status : ""));
+    refuse(b, arena_printf(b->arena, "%s is unavailable on this executor: %s", p->name, p->n_sessions > 0 ? p->sessions[0].why : ""));
     return;
   }
   if (p->n_complete < (size_t)method->sessions)
@@ -110,7 +105,7 @@ static void judge_measurement(struct building *b, const struct result *r, const 
                            number_duration_text(d, sizeof d, (double)method->lag_p99_at_most_ns)));
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
-    if (o->bounded || p->n_counted == 0) continue;
+    if (objective_is_decided(o->verdict) || p->n_counted == 0) continue;
     refuse(b,
            arena_printf(
                b->arena,
@@ -193,10 +188,6 @@ static void say_steady(struct building *b, const struct result *r, const struct 
   else (void)buffer_printf(&b->text, ", steady state not established (%s: %s)", steady_text(p->steady.class), p->steady.series);
 }
 
-static bool takes_tensors(const struct contract_workload *w) {
-  return strcmp(w->driver, "onnxruntime") == 0 || strcmp(w->driver, "kserve") == 0;
-}
-
 static void say_workload(struct building *b, const struct result *r, const struct result_precision *p) {
   const struct contract_workload *w = &r->contract.workload;
   const struct contract_regime *regime = &r->contract.regime;
@@ -206,7 +197,7 @@ static void say_workload(struct building *b, const struct result *r, const struc
     (void)buffer_printf(&b->text, ", prompts of %lld tokens (by %.100s)", (long long)w->prompts.tokens, w->prompts.tokenizer);
   else if (r->contract.accuracy.references != NULL || w->prompts.format != PROMPTS_TEXT)
     (void)buffer_printf(&b->text, ", prompts of a file");
-  else if (!takes_tensors(w)) (void)buffer_printf(&b->text, ", prompts of %lld bytes", (long long)w->prompts.bytes);
+  else if (r->holds_tokens) (void)buffer_printf(&b->text, ", prompts of %lld bytes", (long long)w->prompts.bytes);
   else (void)buffer_printf(&b->text, ", %lld different inputs", (long long)w->prompts.count);
   if (isfinite(p->mean_output_tokens)) (void)buffer_printf(&b->text, ", %.4g tokens out (mean)", p->mean_output_tokens);
   else if (p->has_tokens) (void)buffer_printf(&b->text, ", %lld tokens out at most", (long long)w->output_tokens);
@@ -223,7 +214,7 @@ static void say_figure(struct building *b, const struct result *r, const struct 
   char value[40], low[40], high[40];
   const struct contract_method *m = &r->contract.method;
   double confidence = 100 * m->confidence;
-  bool fresh = p->n_sessions > 0 && strncmp(p->sessions[0].executor_started, "started", 7) == 0;
+  bool fresh = p->n_sessions > 0 && p->sessions[0].executor == EXECUTOR_STARTED;
   (void)buffer_printf(&b->text, ", over %zu sessions of %.4g s (%s): ", p->n_complete, (double)m->counted_ns / 1e9,
                       fresh ? "each a fresh process" : "the executor was not restarted between them");
   if (b->text.length >= 3) b->text.length -= 3; /* the "): " goes behind what is steady */
@@ -242,16 +233,12 @@ static void say_figure(struct building *b, const struct result *r, const struct 
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
     char bound[40];
-    const char *verdict = o->held     ? "holds"
-                          : o->missed ? "FAILS"
-                          : o->met    ? "met, but not with this confidence"
-                                      : "fails, but not with this confidence";
     (void)buffer_printf(&b->text, "; %s p%g", metric_text(o->metric), 100 * o->quantile);
     if (o->measured.bounded)
       (void)buffer_printf(&b->text, " %s [%s, %s]", text_or_infinite(value, sizeof value, o->measured.estimate),
                           text_or_infinite(low, sizeof low, o->measured.low), text_or_infinite(high, sizeof high, o->measured.high));
     (void)buffer_printf(&b->text, " against %s: %s (%zu of %zu miss it; of all that such sessions give [%.3g, %.3g] %%)",
-                        number_duration_text(bound, sizeof bound, (double)o->at_most_ns), verdict, o->misses.n_above, o->misses.n,
+                        number_duration_text(bound, sizeof bound, (double)o->at_most_ns), objective_verdict_text(o->verdict), o->misses.n_above, o->misses.n,
                         100 * o->misses.low, 100 * o->misses.high);
   }
 }
@@ -378,7 +365,7 @@ static void apply_rules(struct building *b, const struct result *r, const struct
   struct claim_rule *rules = b->claim->rules;
   bool whole = p->n_complete >= (size_t)r->contract.method.sessions && p->failure_share <= r->contract.method.failures_at_most,
        bounded = result_throughput(p)->bounded;
-  for (size_t i = 0; i < p->n_objectives; i++) bounded = bounded && p->objectives[i].bounded;
+  for (size_t i = 0; i < p->n_objectives; i++) bounded = bounded && objective_is_decided(p->objectives[i].verdict);
   rules[0] = (struct claim_rule){"a speed-up names its base case and absolute figures",
                                  "no speed-up is claimed; `lynxbench compare` prints both sides", RULE_NOT_APPLICABLE};
   rules[1] = (struct claim_rule){"a subset of the data has its reason",

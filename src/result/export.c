@@ -7,8 +7,8 @@
 
 #include "base/json.h"
 #include "base/number.h"
-#include "load/events.h"
-#include "result/result_private.h"
+#include "result/rows.h"
+#include "result/values.h"
 
 /* What the names mean. Times are in ns here; writers print the unit of the tool. */
 const struct foreign_formula foreign_formulas[] = {
@@ -56,12 +56,11 @@ struct export_data {
   double n_ok, n_failed, prompt_tokens, output_tokens, first_send_ns, last_end_ns, seconds;
 };
 
-static enum lynx_status take_request(void *context, const struct bundle_request *r) {
+static enum lynx_status take_row(void *context, const struct row *row) {
   struct export_data *d = context;
-  struct seen_request seen;
-  if (!result_see(r, &seen)) return LYNX_INPUT;
-  if (!seen.counted || r->scheduled_ns < d->window_from) return LYNX_OK;
-  if (!seen.ok || r->written_ns < 0) {
+  const struct bundle_request *r = row->request;
+  if (!row->counted || r->scheduled_ns < d->window_from) return LYNX_OK;
+  if (!row->ok || r->written_ns < 0) {
     d->n_failed++;
     return LYNX_OK;
   }
@@ -80,15 +79,10 @@ static enum lynx_status take_request(void *context, const struct bundle_request 
   if (tokens > 0) values_add(&d->with_first, (last - sent) / tokens);
   if (tokens > 1) values_add(&d->per_token_to_end, (end - first) / (tokens - 1));
   if (tokens > 1) values_add(&d->per_token_to_last, (last - first) / (tokens - 1));
-  struct events_reader reader;
-  struct answer_event event;
   int64_t before = -1;
-  events_begin(&reader, r->events, r->events_length);
-  for (int more; (more = events_next(&reader, &event)) != 0;) {
-    if (more < 0) return LYNX_INPUT;
-    if (!event.carries_text) continue;
-    if (before >= 0) values_add(&d->gaps, (double)(event.at_ns - before));
-    before = event.at_ns;
+  for (size_t i = 0; i < row->n_tokens; i++) {
+    double ns;
+    if (row_gap(row, i, &before, &ns)) values_add(&d->gaps, ns);
   }
   return LYNX_OK;
 }
@@ -370,9 +364,9 @@ static enum lynx_status put_row(void *context, const struct bundle_request *r) {
                              r->first_byte_ns, r->first_token_ns, r->last_token_ns, r->end_ns,    r->prompt_tokens,
                              r->output_tokens, r->n_text_events,  r->read_lag_ns,   r->flags};
   (void)buffer_printf(out, "%" PRId64 ",%" PRId64 ",", r->session, r->id);
-  put_cell(out, r->phase);
+  put_cell(out, phase_text(r->phase));
   (void)buffer_text(out, ",");
-  put_cell(out, r->outcome);
+  put_cell(out, outcome_text(r->outcome));
   (void)buffer_text(out, ",");
   put_cell(out, r->reason);
   for (size_t i = 0; i < LYNX_COUNT(numbers); i++) /* -1 stands for what was not seen */
@@ -411,7 +405,7 @@ enum lynx_status export_precision(struct bundle *bundle, const struct result *re
     d.window_from = s->steady.from_ns;
     d.first_send_ns = INFINITY;
     d.last_end_ns = 0;
-    status = bundle_each_request(bundle, s->id, take_request, &d, error);
+    status = rows_each(bundle, s->id, take_row, &d, error);
     if (d.last_end_ns > d.first_send_ns) d.seconds += (d.last_end_ns - d.first_send_ns) / 1e9;
   }
   struct values *all[] = {&d.first_token, &d.whole, &d.per_token_to_end, &d.per_token_to_last,

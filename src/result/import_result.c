@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "result/result_private.h"
+#include "result/values.h"
 #include "stats/quantile.h"
 
 enum { FIGURES_MAX = 4096, TEXTS_MAX = 1000, TEXT_BYTES = 400, STATISTICS_MAX = 16 };

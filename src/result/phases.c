@@ -1,10 +1,11 @@
-/* The phases that answers tell of: how much of a request's life each took, and what none of them covers. */
+#include "result/phases.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/number.h"
-#include "result/result_private.h"
+#include "result/rows.h"
 
 enum { PHASE_NAMES = 24 };
 
@@ -29,15 +30,11 @@ struct gathering {
   size_t n_accounts;
 };
 
-static enum lynx_status keep_request(void *context, const struct bundle_request *r) {
+static enum lynx_status keep_row(void *context, const struct row *row) {
   struct gathering *g = context;
-  struct seen_request seen;
-  if (!result_see(r, &seen)) return LYNX_INPUT;
-  if (!seen.counted || !seen.ok || r->scheduled_ns < g->window_from_ns || r->written_ns < 0 || r->end_ns < r->written_ns) return LYNX_OK;
-  if (g->n == g->room) {
-    g->room = g->room == 0 ? 1024 : 2 * g->room;
-    g->told = xgrow(g->told, g->room, sizeof *g->told);
-  }
+  const struct bundle_request *r = row->request;
+  if (!row->counted || !row->ok || r->scheduled_ns < g->window_from_ns || r->written_ns < 0 || r->end_ns < r->written_ns) return LYNX_OK;
+  g->told = xroom(g->told, g->n, &g->room, sizeof *g->told);
   g->all_ns += (double)(r->end_ns - r->written_ns);
   g->n_all++;
   g->told[g->n++] = (struct told){.id = r->id, .took_ns = r->end_ns - r->written_ns};
@@ -103,14 +100,14 @@ static void add_accounts(struct gathering *g) {
   g->n_accounts = 0;
 }
 
-enum lynx_status result_judge_phases(struct bundle *bundle, struct result *result, struct result_precision *p, struct lynx_error *error) {
+enum lynx_status phases_judge(struct bundle *bundle, struct result *result, struct result_precision *p, struct lynx_error *error) {
   struct gathering g = {.result = result, .precision = p};
   enum lynx_status status = LYNX_OK;
   p->phases = arena_alloc(&result->arena, PHASE_NAMES, sizeof *p->phases);
   for (size_t i = 0; i < p->n_sessions && status == LYNX_OK; i++) {
     g.n = g.at = 0;
     g.window_from_ns = p->sessions[i].steady.from_ns;
-    status = bundle_each_request(bundle, p->sessions[i].id, keep_request, &g, error);
+    status = rows_each(bundle, p->sessions[i].id, keep_row, &g, error);
     if (status == LYNX_OK) status = bundle_each_phase(bundle, p->sessions[i].id, keep_phase, &g, error);
     if (status == LYNX_OK) status = bundle_each_sample(bundle, p->sessions[i].id, keep_account, &g, error);
     add_accounts(&g);

@@ -4,11 +4,10 @@
 #ifndef RESULT_POINT_H
 #define RESULT_POINT_H
 
-#include "result/result.h"
+#include "result/figures.h"
 
 /* final: no more windows will be run at this load. n_looks: how many there can be (they are paid for). */
 enum lynx_status point_measure(struct bundle *bundle, const struct contract *contract, const struct bundle_session *const *sessions,
-                               size_t n_sessions, bool final, struct arena *arena, struct result_point *ret,
-                               struct lynx_error *error) LYNX_MUST_CHECK;
+                               size_t n_sessions, bool final, struct result_point *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 
 #endif

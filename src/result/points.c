@@ -1,14 +1,14 @@
-/* The loads of a search for saturation, lowest first, and the certificate that they amount to. */
+#include "result/points.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "result/point.h"
-#include "result/result_private.h"
 
 static bool counts(const struct bundle_session *s, const char *precision) {
-  return strcmp(s->precision, precision) == 0 && strcmp(s->status, "complete") == 0 &&
-         (strcmp(s->purpose, "search") == 0 || strcmp(s->purpose, "certify") == 0);
+  return strcmp(s->precision, precision) == 0 && s->end == SESSION_COMPLETE &&
+         (s->purpose == PURPOSE_SEARCH || s->purpose == PURPOSE_CERTIFY);
 }
 
 static void certify(struct result *result, struct result_precision *p) {
@@ -56,8 +56,8 @@ static void certify(struct result *result, struct result_precision *p) {
             : "; not certified: the two loads are further apart than regime.search.resolution");
 }
 
-enum lynx_status result_judge_points(struct bundle *bundle, struct result *result, struct result_precision *p,
-                                     const struct session_list *sessions, struct lynx_error *error) {
+enum lynx_status points_judge(struct bundle *bundle, struct result *result, struct result_precision *p,
+                              const struct session_list *sessions, struct lynx_error *error) {
   if (result->contract.regime.load != LOAD_SATURATION) return LYNX_OK;
   struct arena *arena = &result->arena;
   /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what is meant */
@@ -77,7 +77,7 @@ enum lynx_status result_judge_points(struct bundle *bundle, struct result *resul
       taken[i] = true;
       own[n++] = &sessions->items[i];
     }
-    status = point_measure(bundle, &result->contract, own, n, true, arena, &p->points[p->n_points], error);
+    status = point_measure(bundle, &result->contract, own, n, true, &p->points[p->n_points], error);
     p->n_points++;
   }
   if (status == LYNX_OK) certify(result, p);

@@ -1,9 +1,11 @@
-/* How far what was run is from the profile in the record. */
+#include "result/represent.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "result/result_private.h"
+#include "result/rows.h"
+#include "result/values.h"
 
 struct gathering {
   struct request_log log; /* the run's counted requests, as a log */
@@ -11,16 +13,12 @@ struct gathering {
   struct values inputs; /* of every request of the session */
 };
 
-static enum lynx_status take_request(void *context, const struct bundle_request *r) {
+static enum lynx_status take_row(void *context, const struct row *row) {
   struct gathering *g = context;
-  struct seen_request seen;
-  if (!result_see(r, &seen)) return LYNX_INPUT;
+  const struct bundle_request *r = row->request;
   values_add(&g->inputs, (double)r->input);
-  if (!seen.counted) return LYNX_OK;
-  if (g->log.n_items == g->room) {
-    g->room = g->room == 0 ? 1024 : 2 * g->room;
-    g->log.items = xgrow(g->log.items, g->room, sizeof *g->log.items);
-  }
+  if (!row->counted) return LYNX_OK;
+  g->log.items = xroom(g->log.items, g->log.n_items, &g->room, sizeof *g->log.items);
   g->log.items[g->log.n_items++] = (struct logged_request){.at_ns = r->scheduled_ns,
                                                            .duration_ns = r->end_ns > r->scheduled_ns ? r->end_ns - r->scheduled_ns : -1,
                                                            .prompt_tokens = r->prompt_tokens,
@@ -50,10 +48,7 @@ static bool was_asked(const struct values *asked, int64_t id) {
 static enum lynx_status keep_input(void *context, int64_t id, const char *text, size_t length) {
   struct prompts *p = context;
   if (!was_asked(p->asked, id)) return LYNX_OK;
-  if (p->n == p->room) {
-    p->room = p->room == 0 ? 256 : 2 * p->room;
-    p->items = xgrow(p->items, p->room, sizeof *p->items);
-  }
+  p->items = xroom(p->items, p->n, &p->room, sizeof *p->items);
   p->items[p->n++] = (struct bytes){arena_text(&p->arena, text, length), length};
   return LYNX_OK;
 }
@@ -89,7 +84,7 @@ static int by_time(const void *a, const void *b) {
   return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
 }
 
-enum lynx_status result_judge_distance(struct bundle *bundle, struct result *result, struct result_precision *p, struct lynx_error *error) {
+enum lynx_status represent_judge(struct bundle *bundle, struct result *result, struct result_precision *p, struct lynx_error *error) {
   const char *text = bundle_meta(bundle, "profile");
   struct profile real, run;
   if (text == NULL) return LYNX_OK;
@@ -103,7 +98,7 @@ enum lynx_status result_judge_distance(struct bundle *bundle, struct result *res
   for (size_t i = 0; i < p->n_sessions && session == NULL; i++)
     if (p->sessions[i].complete) session = &p->sessions[i]; /* the first stands for all: they draw from the same */
   struct gathering g = {0};
-  if (session != NULL) status = bundle_each_request(bundle, session->id, take_request, &g, error);
+  if (session != NULL) status = rows_each(bundle, session->id, take_row, &g, error);
   if (status == LYNX_OK && g.log.n_items > 1) {
     qsort(g.log.items, g.log.n_items, sizeof *g.log.items, by_time);
     int64_t first = g.log.items[0].at_ns;

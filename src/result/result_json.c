@@ -176,8 +176,9 @@ static void put_sessions(struct json_writer *json, const struct result_precision
     json_open_object(json);
     json_put_int(json, "id", s->id);
     json_put_int(json, "number", s->number);
-    json_put_text(json, "status", s->status);
-    json_put_text(json, "executor", s->executor_started);
+    json_put_text(json, "status", session_end_text(s->end));
+    if (s->why[0] != 0) json_put_text(json, "why", s->why);
+    json_put_text(json, "executor", executor_start_text(s->executor));
     json_put_int(json, "counted", s->n_counted);
     json_put_int(json, "failed", s->n_failed);
     put(json, "output_rate", s->output_rate);
@@ -254,10 +255,8 @@ static void put_objectives(struct json_writer *json, const struct result_precisi
     put(json, "miss_share", o->misses.share);
     put(json, "miss_share_low", o->misses.low);
     put(json, "miss_share_high", o->misses.high);
-    json_put_bool(json, "decidable", o->bounded);
     json_put_bool(json, "met", o->met);
-    json_put_bool(json, "held", o->held);
-    json_put_bool(json, "missed", o->missed);
+    json_put_text(json, "verdict", objective_verdict_text(o->verdict));
     json_close(json);
   }
   json_close(json);
@@ -308,6 +307,18 @@ static void put_precision(struct json_writer *json, const struct contract *contr
   json_close(json);
 }
 
+static void put_plausibility(struct json_writer *json, const struct result_plausibility *p) {
+  struct arena arena = {0};
+  json_key(json, "rows");
+  json_open_object(json);
+  json_put_bool(json, "judged", p->judged);
+  json_put_int(json, "requests", p->n_requests);
+  json_put_int(json, "events", p->n_events);
+  json_put_text(json, "impossible", plausibility_text(p, &arena));
+  json_close(json);
+  arena_release(&arena);
+}
+
 bool result_write(const struct result *result, struct buffer *ret) {
   struct json_writer json;
   json_begin(&json, ret);
@@ -321,6 +332,7 @@ bool result_write(const struct result *result, struct buffer *ret) {
   json_put_text(&json, "why", result->seal.why);
   json_put_text(&json, "withheld", result->seal.withheld);
   json_close(&json);
+  put_plausibility(&json, &result->plausibility);
   json_key(&json, "contract");
   json_open_object(&json);
   json_put_text(&json, "name", result->contract.name);

@@ -1,20 +1,14 @@
-/* From when on each session is steady: what is counted of it. */
+#include "result/steady_window.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "load/events.h"
-#include "result/result_private.h"
+#include "result/rows.h"
+#include "result/values.h"
 
 /* FINE: tokens are kept in so many bins of time, and put together into as many as there are requests for. */
 enum { FINE = 600, REQUESTS_PER_BIN = 8, SERIES_MAX = 3, SAMPLES_LEAST = 20, SAMPLED_SERIES = 3 };
-
-const char *steady_text(enum steady_class class) {
-  static const char *const texts[] = {
-      [STEADY_YES] = "steady",    [STEADY_RISING] = "rising",        [STEADY_FALLING] = "falling",
-      [STEADY_CYCLIC] = "cyclic", [STEADY_NONE] = "no steady state", [STEADY_SHORT] = "too short or too noisy to tell"};
-  return texts[class];
-}
 
 static const char *const series_names[SERIES_MAX] = {"time to first token", "time per output token or end to end", "output throughput"};
 /* Of the samples taken meanwhile: a machine that changes under the run is a change of regime too. */
@@ -25,14 +19,13 @@ struct series {
 };
 
 struct session_series {
-  const struct contract *contract;
+  struct row_terms terms;
   int64_t length_ns; /* warm-up and counted window */
   struct series latency[2];
   double tokens[FINE];
   size_t n_requests;
   struct series sampled[SAMPLED_SERIES];
   int64_t session;
-  bool broken;
 };
 
 static size_t fine_bin(const struct session_series *s, int64_t at) {
@@ -40,34 +33,27 @@ static size_t fine_bin(const struct session_series *s, int64_t at) {
   return bin < FINE ? bin : FINE - 1; /* of huge times the quotient rounds to 1 */
 }
 
-static enum lynx_status take_request(void *context, const struct bundle_request *r) {
+static void add_point(struct series *series, int64_t at_ns, double value) {
+  values_add(&series->at, (double)at_ns);
+  values_add(&series->value, value);
+}
+
+static enum lynx_status take_row(void *context, const struct row *row) {
   struct session_series *s = context;
-  struct seen_request seen;
-  double ns;
-  if (!result_see(r, &seen)) return LYNX_INPUT;
+  const struct bundle_request *r = row->request;
   static const enum metric second[] = {METRIC_TIME_PER_OUTPUT_TOKEN, METRIC_END_TO_END};
-  double beyond = (double)s->contract->method.request_timeout_ns; /* a failure is as slow as can be */
-  if (r->scheduled_ns < s->length_ns && seen.outcome != OUTCOME_ABANDONED) {
+  double ns, beyond = (double)s->terms.contract->method.request_timeout_ns; /* a failure is as slow as can be */
+  if (r->scheduled_ns < s->length_ns && r->outcome != OUTCOME_ABANDONED) {
     s->n_requests++;
-    if (result_latency_of(s->contract, METRIC_TIME_TO_FIRST_TOKEN, r, &ns)) {
-      values_add(&s->latency[0].at, (double)r->scheduled_ns);
-      values_add(&s->latency[0].value, isinf(ns) ? beyond : ns);
-    }
+    if (row_latency(&s->terms, METRIC_TIME_TO_FIRST_TOKEN, row, &ns)) add_point(&s->latency[0], r->scheduled_ns, isinf(ns) ? beyond : ns);
     for (int k = 0; k < 2; k++) {
-      if (!result_latency_of(s->contract, second[k], r, &ns)) continue;
-      values_add(&s->latency[1].at, (double)r->scheduled_ns);
-      values_add(&s->latency[1].value, isinf(ns) ? beyond : ns);
+      if (!row_latency(&s->terms, second[k], row, &ns)) continue;
+      add_point(&s->latency[1], r->scheduled_ns, isinf(ns) ? beyond : ns);
       break;
     }
   }
-  struct events_reader reader;
-  struct answer_event event;
-  events_begin(&reader, r->events, r->events_length);
-  for (int more; seen.ok && (more = events_next(&reader, &event)) != 0;) {
-    if (more < 0) return LYNX_INPUT;
-    int64_t at = r->written_ns + event.at_ns;
-    if (at >= 0 && at < s->length_ns) s->tokens[fine_bin(s, at)] += event.n_tokens;
-  }
+  for (size_t i = 0; i < row->n_tokens && row->tokens_count; i++)
+    if (row->tokens[i].at_ns >= 0 && row->tokens[i].at_ns < s->length_ns) s->tokens[fine_bin(s, row->tokens[i].at_ns)] += row->tokens[i].n;
   return LYNX_OK;
 }
 
@@ -75,10 +61,7 @@ static enum lynx_status take_sample(void *context, int64_t session, int64_t at_n
   struct session_series *s = context;
   (void)session;
   for (int i = 0; i < SAMPLED_SERIES && at_ns < s->length_ns; i++)
-    if (strcmp(series, sampled_names[i]) == 0 && isfinite(value)) {
-      values_add(&s->sampled[i].at, (double)at_ns);
-      values_add(&s->sampled[i].value, value);
-    }
+    if (strcmp(series, sampled_names[i]) == 0 && isfinite(value)) add_point(&s->sampled[i], at_ns, value);
   return LYNX_OK;
 }
 
@@ -216,7 +199,7 @@ static bool is_stationary(const struct contract *contract) {
   return load != LOAD_RAMP && load != LOAD_OFFLINE && load != LOAD_REPLAY;
 }
 
-enum lynx_status result_judge_steady(struct bundle *bundle, struct result *result, struct result_precision *p,
+enum lynx_status steady_window_judge(struct bundle *bundle, struct result *result, struct result_precision *p,
                                      const struct bundle_session *const *rows, struct lynx_error *error) {
   const struct contract *contract = &result->contract;
   struct judging j = {.result = result, .precision = p, .closed = load_is_closed((enum load_kind)contract->regime.load)};
@@ -233,15 +216,14 @@ enum lynx_status result_judge_steady(struct bundle *bundle, struct result *resul
     if (!s->complete) continue;
     last = rows[i];
     if (!is_stationary(contract)) continue;
-    struct session_series series = {.contract = contract, .length_ns = rows[i]->warm_up_ns + rows[i]->counted_ns};
-    status = bundle_each_request(bundle, s->id, take_request, &series, error);
+    struct session_series series = {.terms = {contract, result->holds_tokens}, .length_ns = rows[i]->warm_up_ns + rows[i]->counted_ns};
+    status = rows_each(bundle, s->id, take_row, &series, error);
     if (status == LYNX_OK) status = bundle_each_sample(bundle, s->id, take_sample, &series, error);
     if (status == LYNX_OK) judge_one(&j, &series, rows[i], &s->steady);
     session_series_release(&series);
     all_steady = all_steady && s->steady.class == STEADY_YES;
     none_moves = none_moves && (s->steady.class == STEADY_YES || s->steady.class == STEADY_SHORT);
   }
-  if (status == LYNX_INPUT) (void)lynx_fail(error, status, "a request's outcome or event times are not what this format holds");
   if (status != LYNX_OK || last == NULL) return status;
   int64_t from = 0;
   bool pooled = !all_steady && none_moves && is_stationary(contract) && pooled_is_steady(&j, last, &from);

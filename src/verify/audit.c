@@ -19,10 +19,8 @@ const char *audit_verdict_text(enum audit_verdict verdict) {
 }
 
 void audit_add(struct audit *audit, enum audit_verdict verdict, const char *name, const char *text) {
-  struct audit_check *grown = arena_alloc(&audit->arena, audit->n_checks + 1, sizeof *grown);
-  if (audit->n_checks > 0) memcpy(grown, audit->checks, audit->n_checks * sizeof *grown);
-  audit->checks = grown;
-  grown[audit->n_checks++] = (struct audit_check){name, arena_copy(&audit->arena, text), verdict};
+  audit->checks = arena_room(&audit->arena, audit->checks, audit->n_checks, sizeof *audit->checks);
+  audit->checks[audit->n_checks++] = (struct audit_check){name, arena_copy(&audit->arena, text), verdict};
   audit->n_passed += verdict == AUDIT_PASSED;
   audit->n_failed += verdict == AUDIT_FAILED;
   audit->n_not_established += verdict == AUDIT_NOT_ESTABLISHED;
@@ -88,178 +86,39 @@ static void check_figures(struct audit *a, const struct result *r, struct bytes 
 
 /* --- times and totals --- */
 
-struct plausibility {
-  struct bundle *bundle;
-  const struct contract *contract;
-  int64_t n_requests, n_tokens, n_events;
-  int64_t n_before, n_contradictory, n_outside; /* out of order; not what the events say; events outside their request */
-  int64_t first_bad;                            /* a request of the kind that failed; -1 */
-  struct fixed_arrivals {                       /* of the session that is looked at, where contract and seed fix them */
-    struct schedule schedule;
-    int64_t from_ns, to_ns; /* the counted window */
-    size_t n_there;         /* rows in it */
-    bool known, same;
-  } arrivals;
-  size_t n_schedules_same, n_schedules_other;
-  int64_t session_end_ns;
-  int64_t n_sessions, n_overlapping;
-  struct lynx_error *error;
-};
-
-static bool in_order(const struct bundle_request *r) {
-  const int64_t times[] = {r->scheduled_ns, r->issued_ns, r->written_ns, r->first_byte_ns, r->first_token_ns, r->last_token_ns, r->end_ns};
-  int64_t before = INT64_MIN;
-  for (size_t i = 0; i < LYNX_COUNT(times); i++) {
-    if (times[i] < 0) continue; /* it did not come about */
-    if (times[i] < before) return false;
-    before = times[i];
-  }
-  return true;
-}
-
-static void check_arrival(struct fixed_arrivals *a, const struct bundle_request *r) {
-  if (!a->known) return;
-  a->same = a->same && r->id >= 0 && (size_t)r->id < a->schedule.n_arrivals && a->schedule.at_ns[r->id] == r->scheduled_ns;
-  a->n_there += r->scheduled_ns >= a->from_ns && r->scheduled_ns < a->to_ns;
-}
-
-static enum lynx_status take_request(void *context, const struct bundle_request *r) {
-  struct plausibility *p = context;
-  struct events_reader reader;
-  struct answer_event event;
-  int64_t n_text = 0, last_text_ns = -1, first_text_ns = -1;
-  int more;
-  p->n_requests++;
-  const int64_t all[] = {r->scheduled_ns, r->issued_ns, r->written_ns, r->first_byte_ns, r->first_token_ns, r->last_token_ns, r->end_ns};
-  for (size_t i = 0; i < LYNX_COUNT(all); i++)
-    if (all[i] > EVENT_TIME_MAX_NS) return lynx_fail(p->error, LYNX_INPUT, "request %" PRId64 " has a time of centuries", r->id);
-  bool before = !in_order(r), outside = false;
-  events_begin(&reader, r->events, r->events_length);
-  while ((more = events_next(&reader, &event)) == 1) {
-    p->n_events++;
-    if (event.carries_text) {
-      n_text++;
-      if (first_text_ns < 0) first_text_ns = event.at_ns;
-      last_text_ns = event.at_ns;
-    }
-  }
-  outside = more < 0 || (last_text_ns >= 0 && r->written_ns >= 0 && r->end_ns >= 0 && r->written_ns + last_text_ns > r->end_ns) ||
-            (first_text_ns >= 0 && r->first_byte_ns >= 0 && r->written_ns + first_text_ns < r->first_byte_ns);
-  /* What latencies are made of: the first and the last token are those of the events. */
-  bool elsewhere = strcmp(r->outcome, "ok") == 0 && first_text_ns >= 0 && r->written_ns >= 0 &&
-                   ((r->first_token_ns >= 0 && r->first_token_ns != r->written_ns + first_text_ns) ||
-                    (r->last_token_ns >= 0 && r->last_token_ns != r->written_ns + last_text_ns));
-  bool wrong = elsewhere || (r->n_text_events >= 0 && r->events_length > 0 && n_text != r->n_text_events) ||
-               (strcmp(r->outcome, "ok") == 0 && r->output_tokens > 0 && r->n_text_events == 0 && r->first_token_ns >= 0);
-  if (r->output_tokens > 0) p->n_tokens += r->output_tokens;
-  p->n_before += before;
-  p->n_outside += outside;
-  p->n_contradictory += wrong;
-  if ((before || outside || wrong) && p->first_bad < 0) p->first_bad = r->id;
-  check_arrival(&p->arrivals, r);
-  return LYNX_OK;
-}
-
-/* In an open loop, what was to be sent when was fixed before the first request: it is made anew from the contract and the session's seed,
- * and the session's own numbers must be the contract's. */
-static void begin_arrivals(struct plausibility *p, const struct bundle_session *s) {
-  const struct contract *c = p->contract;
-  const struct arrivals_session session = {(enum load_kind)c->regime.load, s->rate_per_s, s->warm_up_ns, s->counted_ns, s->seed};
-  struct fixed_arrivals *a = &p->arrivals;
-  struct schedule_plan plan;
-  char digest[DIGEST_HEX];
-  bool measures = strcmp(s->purpose, "measure") == 0, searches = strcmp(s->purpose, "search") == 0 || strcmp(s->purpose, "certify") == 0;
-  *a = (struct fixed_arrivals){.from_ns = s->warm_up_ns, .to_ns = s->warm_up_ns + s->counted_ns};
-  if (strcmp(s->status, "complete") != 0 || !(measures || searches)) return;
-  /* Rates and numbers beyond what a contract can hold are of no schedule. */
-  bool sane = s->rate_per_s >= 0 && s->rate_per_s < 1e9 && s->index >= 0 && s->index < INT32_MAX;
-  p->n_schedules_other += !sane;
-  a->known = sane && arrivals_plan(c, &session, &plan) && schedule_make(&a->schedule, &plan, NULL) == LYNX_OK;
-  if (!a->known) return;
-  bool of_contract = (uint64_t)s->seed == (uint64_t)c->method.seed + (uint64_t)s->index && s->warm_up_ns == c->method.warm_up_ns &&
-                     s->counted_ns == c->method.counted_ns && fabs(s->rate_per_s - c->regime.rate_per_s) <= 1e-9 * c->regime.rate_per_s;
-  bool in_range = s->rate_per_s <= c->regime.to_per_s * (1 + 1e-9) || c->regime.to_per_s <= 0;
-  a->same = strcmp(schedule_digest(&a->schedule, digest), s->schedule_digest) == 0 && (measures ? of_contract : in_range);
-}
-
-/* The rows are those arrivals, every one of the counted window at its time. */
-static void end_arrivals(struct plausibility *p) {
-  struct fixed_arrivals *a = &p->arrivals;
-  size_t n_counted = 0;
-  if (!a->known) return;
-  for (size_t i = 0; i < a->schedule.n_arrivals; i++) n_counted += a->schedule.at_ns[i] >= a->from_ns && a->schedule.at_ns[i] < a->to_ns;
-  *(a->same && a->n_there == n_counted ? &p->n_schedules_same : &p->n_schedules_other) += 1;
-  schedule_release(&a->schedule);
-}
-
-static enum lynx_status take_session(void *context, const struct bundle_session *s) {
-  struct plausibility *p = context;
-  int64_t start_ns = s->start_realtime_ns;
-  if (start_ns < 0 || start_ns > INT64_MAX / 2 || s->warm_up_ns < 0 || s->counted_ns < 0 || s->warm_up_ns > EVENT_TIME_MAX_NS ||
-      s->counted_ns > EVENT_TIME_MAX_NS)
-    return lynx_fail(p->error, LYNX_INPUT, "session %" PRId64 " has a start or a window of centuries", s->id);
-  p->n_sessions++;
-  p->n_overlapping += start_ns < p->session_end_ns;
-  /* It lasted that long at least; a batch that is run offline ends when it is done. */
-  if (strcmp(s->status, "complete") == 0 && p->contract->regime.load != LOAD_OFFLINE)
-    p->session_end_ns = start_ns + s->warm_up_ns + s->counted_ns;
-  begin_arrivals(p, s);
-  enum lynx_status status = bundle_each_request(p->bundle, s->id, take_request, p, p->error);
-  end_arrivals(p);
-  return status;
-}
-
-static bool is_withheld(const struct bundle_seal_info *seal, const char *section) {
-  size_t n = strlen(section);
-  for (const char *p = strstr(seal->withheld, section); p != NULL; p = strstr(p + n, section))
-    if ((p == seal->withheld || p[-1] == ' ' || p[-1] == ',') && (p[n] == 0 || p[n] == ',' || p[n] == ' ')) return true;
-  return false;
-}
-
-static void check_plausibility(struct audit *a, struct bundle *bundle, const struct contract *contract,
-                               const struct bundle_seal_info *seal) {
-  if (is_withheld(seal, "request") || is_withheld(seal, "session")) {
-    audit_add(a, AUDIT_NOT_ESTABLISHED, "times",
-              "the requests are withheld: times and schedule cannot be examined, nor figures recomputed");
+static void check_rows(struct audit *a, const struct result *r) {
+  const struct result_plausibility *p = &r->plausibility;
+  const char *impossible = plausibility_text(p, &a->arena);
+  if (!p->judged) {
+    audit_add(a, AUDIT_NOT_ESTABLISHED, "rows",
+              r->imported[0] != 0 ? "another tool's rows: their times and events are what its file says"
+                                  : "the requests are withheld: times and schedule cannot be examined, nor figures recomputed");
     return;
   }
-  struct lynx_error error = {0};
-  struct plausibility p = {.bundle = bundle, .contract = contract, .first_bad = -1, .error = &error};
-  if (bundle_each_session(bundle, take_session, &p, &error) != LYNX_OK) audit_add(a, AUDIT_FAILED, "rows", error.message);
-  else if (p.n_before + p.n_outside + p.n_contradictory > 0)
-    audit_add(a, AUDIT_FAILED, "times",
-              arena_printf(&a->arena,
-                           "of %" PRId64 " requests, %" PRId64
-                           " have times out of order (scheduled, sent, written, first byte, first token, end), %" PRId64
-                           " have events outside the request, %" PRId64
-                           " have token times or counts of events that are not those of their events; the first is request %" PRId64,
-                           p.n_requests, p.n_before, p.n_outside, p.n_contradictory, p.first_bad));
+  if (impossible != NULL) audit_add(a, AUDIT_FAILED, "rows", impossible);
   else
-    audit_add(a, AUDIT_PASSED, "times",
+    audit_add(a, AUDIT_PASSED, "rows",
               arena_printf(&a->arena,
-                           "in all %" PRId64 " requests (%" PRId64 " events, %" PRId64
-                           " tokens) no token precedes its request, times stand in order, first and last tokens are those of the events",
-                           p.n_requests, p.n_events, p.n_tokens));
-  if (p.n_overlapping > 0)
+                           "in all %" PRId64 " requests (%" PRId64
+                           " events, %.0f tokens) no token precedes its request, times stand in order, first and last tokens are those of "
+                           "the events",
+                           p->n_requests, p->n_events, p->n_tokens));
+  if (p->n_overlapping > 0)
     audit_add(
         a, AUDIT_NOT_ESTABLISHED, "sessions",
         arena_printf(
             &a->arena,
             "%" PRId64 " of %" PRId64
             " sessions begin, by the wall clock, before the one before them was over: it was set back meanwhile, or the times are not true",
-            p.n_overlapping, p.n_sessions));
+            p->n_overlapping, p->n_sessions));
   else
-    audit_add(a, AUDIT_PASSED, "sessions", arena_printf(&a->arena, "%" PRId64 " sessions, one after the other by the clock", p.n_sessions));
-  if (p.n_schedules_other > 0)
-    audit_add(a, AUDIT_FAILED, "schedule",
-              arena_printf(&a->arena,
-                           "in %zu sessions the requests are not those of the schedule that the contract and the seed fix: rows are "
-                           "missing, were added or moved",
-                           p.n_schedules_other));
-  else if (p.n_schedules_same > 0)
+    audit_add(a, AUDIT_PASSED, "sessions",
+              arena_printf(&a->arena, "%" PRId64 " sessions, one after the other by the clock", p->n_sessions));
+  if (p->n_schedules_other > 0) return; /* told: the rows are impossible */
+  if (p->n_schedules_same > 0)
     audit_add(a, AUDIT_PASSED, "schedule",
-              arena_printf(&a->arena, "in %zu sessions the requests are those that the contract and the seed fix, made anew here",
-                           p.n_schedules_same));
+              arena_printf(&a->arena, "in %zu sessions the requests are those that the contract and the seed fix, made again here",
+                           p->n_schedules_same));
   else
     audit_add(a, AUDIT_NOT_ESTABLISHED, "schedule",
               "no session had arrivals that the contract and a seed fix (closed loops have none, replays come out of a file): that no "
@@ -491,8 +350,8 @@ void audit_bundle(const struct audit_bundle_request *request, struct audit *ret)
   }
   check_contract(ret, bundle, &result);
   check_figures(ret, &result, request->figures);
-  check_plausibility(ret, bundle, &result.contract, &seal);
-  check_rules(ret, &result, is_withheld(&seal, "fact"));
+  check_rows(ret, &result);
+  check_rules(ret, &result, seal_withholds(&seal, "fact"));
   check_model(ret, bundle, &result, request->model);
   check_ledger(ret, request, bundle, &result);
   audit_add(ret, AUDIT_NOT_ESTABLISHED, "the world",

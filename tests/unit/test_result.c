@@ -11,7 +11,7 @@ enum { SECOND = 1000000000 };
 
 static const char contract[] =
     "lynxbench: 1\nname: made\nexecutor: {endpoint: \"http://h:1\", expect: {cpu.model: X}}\nworkload: {model: m, output_tokens: 4, "
-    "continuous_usage: true}\nregime: {rate_per_s: 100}\n"
+    "continuous_usage: true}\nregime: {load: closed, concurrency: 4}\n"
     "slo: [{metric: time_to_first_token, quantile: 0.5, at_most: 30ms}]\nprecisions: [f32]\naccuracy: {text_file: x, reference: "
     "f32, at_least_ratio: 0.99}\nmethod: {warm_up: 1s, counted: 2s, sessions: 6, steady: reported, failures_at_most: 0.2, lag_p99_at_most: "
     "1ms}\n"
@@ -31,8 +31,8 @@ static void add(struct bundle *b, int64_t session, int64_t id, int64_t at, enum 
   bool ok = outcome == OUTCOME_OK;
   struct bundle_request r = {.session = session,
                              .id = id,
-                             .phase = phase_text(phase),
-                             .outcome = outcome_text(outcome),
+                             .phase = phase,
+                             .outcome = outcome,
                              .reason = "",
                              .http_status = ok ? 200 : 500,
                              .scheduled_ns = at,
@@ -69,14 +69,14 @@ static void make(const char *path, bool with_failure, int64_t late, const char *
                            &(struct bundle_session){.id = s,
                                                     .precision = "f32",
                                                     .index = s,
-                                                    .executor_started = "already running",
-                                                    .status = "complete",
+                                                    .executor = EXECUTOR_ALREADY_RUNNING,
+                                                    .end = SESSION_COMPLETE,
+                                                        .why = "",
                                                     .warm_up_ns = SECOND,
                                                     .counted_ns = 2 * (int64_t)SECOND,
                                                     .schedule_digest = "",
-                                                    .purpose = "measure",
-                                                    .rate_per_s = 100,
-                                                    .concurrency = 256,
+                                                    .purpose = PURPOSE_MEASURE,
+                                                    .concurrency = 4,
                                                     .executed_json = "{\"executed\":\"f32\",\"status\":\"native\",\"primitive\":\"p\"}",
                                                     .instrument_json = "{\"cpu_ns\":1,\"wall_ns\":100}"},
                            &e),
@@ -139,7 +139,7 @@ static void figures(const char *path) {
   CHECK(!p->instrument_limited);
   CHECK_NEAR(p->accuracy.estimate, 1020.0 / 500, 1e-12);
   CHECK_NEAR(p->accuracy_ratio, 1, 1e-12);
-  CHECK(p->objectives[0].held);
+  CHECK_INT(p->objectives[0].verdict, OBJECTIVE_HOLDS);
   claim_build(&r, 0, &claim);
   CHECK(claim.sentence != NULL && claim.n_reasons == 0);
   CHECK_CONTAINS(claim.sentence, "18.00 tokens/s");

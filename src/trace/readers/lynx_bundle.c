@@ -53,13 +53,10 @@ static bool in_time(int64_t ns) {
 
 static enum lynx_status take_request(void *context, const struct bundle_request *q) {
   struct reading *r = context;
-  bool good = strcmp(q->phase, "counted") == 0 && strcmp(q->outcome, "ok") == 0 && in_time(q->scheduled_ns) && in_time(q->written_ns) &&
+  bool good = q->phase == PHASE_COUNTED && q->outcome == OUTCOME_OK && in_time(q->scheduled_ns) && in_time(q->written_ns) &&
               in_time(q->end_ns) && q->written_ns >= q->scheduled_ns && q->end_ns >= q->written_ns;
   if (!good || r->stopped) return LYNX_OK;
-  if (r->n_requests == r->room) {
-    r->room = r->room == 0 ? 1024 : 2 * r->room;
-    r->requests = xgrow(r->requests, r->room, sizeof *r->requests);
-  }
+  r->requests = xroom(r->requests, r->n_requests, &r->room, sizeof *r->requests);
   r->requests[r->n_requests++] = (struct told_request){.id = q->id, .written_ns = q->written_ns, .next_ns = q->written_ns};
   put_span(r, q->id, 0, "request", q->scheduled_ns, q->end_ns - q->scheduled_ns);
   if (q->written_ns > q->scheduled_ns)
@@ -84,7 +81,7 @@ static enum lynx_status take_phase(void *context, const struct bundle_phase *pha
 
 static enum lynx_status take_session(void *context, const struct bundle_session *s) {
   struct reading *r = context;
-  if (strcmp(s->purpose, "measure") != 0 || s->start_realtime_ns < 0 || s->start_realtime_ns >= (int64_t)1 << 61 || r->stopped)
+  if (s->purpose != PURPOSE_MEASURE || s->start_realtime_ns < 0 || s->start_realtime_ns >= (int64_t)1 << 61 || r->stopped)
     return LYNX_OK;
   r->session = s->id;
   r->zero_ns = s->start_realtime_ns;

@@ -1,0 +1,63 @@
+#include "base/purpose.h"
+
+#include <string.h>
+
+static const char *const purposes[PURPOSE_COUNT] = {
+    [PURPOSE_MEASURE] = "measure",
+    [PURPOSE_SEARCH] = "search",
+    [PURPOSE_CERTIFY] = "certify",
+    [PURPOSE_CHECK_CACHING] = "check caching",
+    [PURPOSE_CHECK_SEED] = "check seed",
+    [PURPOSE_OBSERVE] = "observe",
+};
+
+static const char *const ends[SESSION_END_COUNT] = {
+    [SESSION_RUNNING] = "running", [SESSION_COMPLETE] = "complete",       [SESSION_INTERRUPTED] = "interrupted",
+    [SESSION_ABORTED] = "aborted", [SESSION_UNAVAILABLE] = "unavailable", [SESSION_FAILED] = "failed",
+};
+
+static const char *const starts[EXECUTOR_START_COUNT] = {
+    [EXECUTOR_ALREADY_RUNNING] = "already running",
+    [EXECUTOR_STARTED] = "started for this session",
+    [EXECUTOR_RUNNING_SINCE] = "running since the session before",
+    [EXECUTOR_IN_PROCESS] = "in process",
+};
+
+/* The first n characters of text. */
+static int place_in(const char *const *names, int n_names, const char *text, size_t n) {
+  int i = 0;
+  while (i < n_names && !(strlen(names[i]) == n && memcmp(names[i], text, n) == 0)) i++;
+  return i;
+}
+
+const char *purpose_text(enum purpose purpose) {
+  return purposes[purpose];
+}
+
+bool purpose_parse(const char *text, enum purpose *ret) {
+  int place = place_in(purposes, PURPOSE_COUNT, text, strlen(text));
+  if (place < PURPOSE_COUNT) *ret = (enum purpose)place;
+  return place < PURPOSE_COUNT;
+}
+
+const char *session_end_text(enum session_end end) {
+  return ends[end];
+}
+
+bool session_end_parse(const char *text, enum session_end *ret, const char **ret_why) {
+  const char *colon = strstr(text, ": ");
+  int place = place_in(ends, SESSION_END_COUNT, text, colon != NULL ? (size_t)(colon - text) : strlen(text));
+  if (place < SESSION_END_COUNT) *ret = (enum session_end)place;
+  *ret_why = colon != NULL ? colon + 2 : "";
+  return place < SESSION_END_COUNT;
+}
+
+const char *executor_start_text(enum executor_start start) {
+  return starts[start];
+}
+
+bool executor_start_parse(const char *text, enum executor_start *ret) {
+  int place = place_in(starts, EXECUTOR_START_COUNT, text, strlen(text));
+  if (place < EXECUTOR_START_COUNT) *ret = (enum executor_start)place;
+  return place < EXECUTOR_START_COUNT;
+}

@@ -1,0 +1,46 @@
+/* base/purpose.h: the words of a session's row: what its requests count for, how it ended, and how it found the executor. */
+#ifndef BASE_PURPOSE_H
+#define BASE_PURPOSE_H
+
+#include "base/status.h"
+
+enum purpose {
+  PURPOSE_MEASURE,       /* the figures */
+  PURPOSE_SEARCH,        /* a load that a search for saturation tries */
+  PURPOSE_CERTIFY,       /* one of the two loads of its certificate */
+  PURPOSE_CHECK_CACHING, /* the checks `caching` and `prefix` */
+  PURPOSE_CHECK_SEED,    /* the check `seed` */
+  PURPOSE_OBSERVE,       /* nothing is sent: the service is watched */
+  PURPOSE_COUNT
+};
+
+const char *purpose_text(enum purpose purpose);
+bool purpose_parse(const char *text, enum purpose *ret);
+
+/* In the record a reason may follow, after ": ". */
+enum session_end {
+  SESSION_RUNNING, /* or the run was killed in it */
+  SESSION_COMPLETE,
+  SESSION_INTERRUPTED,
+  SESSION_ABORTED,     /* by the contract's abort SLO */
+  SESSION_UNAVAILABLE, /* this precision cannot run here */
+  SESSION_FAILED,
+  SESSION_END_COUNT
+};
+
+const char *session_end_text(enum session_end end);
+/* *ret_why: what follows, "" where nothing does; within text. */
+bool session_end_parse(const char *text, enum session_end *ret, const char **ret_why);
+
+enum executor_start {
+  EXECUTOR_ALREADY_RUNNING,
+  EXECUTOR_STARTED,       /* for this session */
+  EXECUTOR_RUNNING_SINCE, /* the session before */
+  EXECUTOR_IN_PROCESS,
+  EXECUTOR_START_COUNT
+};
+
+const char *executor_start_text(enum executor_start start);
+bool executor_start_parse(const char *text, enum executor_start *ret);
+
+#endif

@@ -1,0 +1,110 @@
+#include "result/executor_verdicts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "executor/capture.h"
+#include "executor/difference.h"
+
+static void add_once(struct result *result, const char ***list, size_t *n, const char *text) {
+  for (size_t i = 0; i < *n; i++)
+    if (strcmp((*list)[i], text) == 0) return;
+  result_add_text(&result->arena, list, n, text);
+}
+
+static void judge_expectations(struct result *result, const struct fact_list *facts) {
+  struct arena *arena = &result->arena;
+  const struct text_map *expect = &result->contract.executor.expect;
+  for (size_t i = 0; i < expect->n_items; i++) {
+    const struct fact *fact = fact_find(facts, expect->keys[i]);
+    if (fact != NULL && fact->status == FACT_READ && strcmp(fact->value, expect->values[i]) == 0) continue;
+    const char *owner = fact != NULL ? contract_owner(&result->contract, fact->layer) : "unknown layer";
+    const char *found = fact == NULL ? "no such fact"
+                                     : arena_printf(arena, "'%s'%s", fact->value, fact->status == FACT_READ ? "" : " (not read)");
+    add_once(result, &result->departures, &result->n_departures,
+             arena_printf(arena, "%s (%s): expected '%s', found %s", expect->keys[i], owner, expect->values[i], found));
+  }
+}
+
+/* What was declared and can be read is held against what was found: ordered is not delivered. */
+static void judge_declarations(struct result *result, const struct fact_list *facts) {
+  for (size_t i = 0; i < facts->n_items; i++) {
+    const struct fact *declared = &facts->items[i];
+    if (strncmp(declared->key, "declared.", 9) != 0 || declared->status != FACT_DECLARED) continue;
+    const struct fact *found = fact_find(facts, declared->key + 9);
+    if (found == NULL || found->status != FACT_READ) continue;
+    const char *value = found->unit[0] != 0 ? arena_printf(&result->arena, "%s %s", found->value, found->unit) : found->value;
+    if (strcmp(found->value, declared->value) == 0 || strcmp(value, declared->value) == 0) continue;
+    add_once(result, &result->departures, &result->n_departures,
+             arena_printf(&result->arena, "%s (%s): declared '%s', found '%s'", found->key,
+                          contract_owner(&result->contract, declared->layer), declared->value, value));
+  }
+}
+
+static bool is_fact(const struct fact *fact, const char *name) {
+  return strcmp(fact_without_role(fact->key), name) == 0 && fact_is_known(fact);
+}
+
+/* A comma-separated list of devices; "" and "-1" stand for none. */
+static double count_visible(const char *list) {
+  if (list[0] == 0 || strcmp(list, "-1") == 0) return 0;
+  if (strstr(list, " by UUID") != NULL) return (double)strtol(list, NULL, 10);
+  double n = 1;
+  for (const char *p = list; *p != 0; p++) n += *p == ',';
+  return n;
+}
+
+/* GPUs of all hosts, else what else computes on the bus, else processors. */
+static void count_accelerators(struct result *result, const struct fact_list *facts) {
+  static const char *const counts[] = {"gpu.count", "amd-gpu.count", "accelerator.count", "topology.packages"};
+  static const char *const names[] = {"gpu.0.name", "amd-gpu.0.name", "accelerator.0.device", "cpu.model"};
+  result->accelerator = "";
+  for (size_t k = 0; k < LYNX_COUNT(counts) && result->n_accelerators == 0; k++) {
+    for (size_t i = 0; i < facts->n_items; i++) {
+      if (is_fact(&facts->items[i], counts[k])) result->n_accelerators += (double)strtol(facts->items[i].value, NULL, 10);
+      if (is_fact(&facts->items[i], names[k])) result->accelerator = arena_copy(&result->arena, facts->items[i].value);
+    }
+    const struct fact *visible = fact_find(facts, "environment.CUDA_VISIBLE_DEVICES");
+    if (k == 0 && result->n_accelerators > 0 && visible != NULL && count_visible(visible->value) < result->n_accelerators)
+      result->n_accelerators = count_visible(visible->value);
+    if (!(result->n_accelerators > 0)) result->accelerator = "";
+  }
+}
+
+static void judge_changes(struct result *result, const struct fact_list *start, const struct fact_list *end) {
+  struct difference_list differences;
+  capture_diff(start, end, &differences);
+  for (size_t i = 0; i < differences.n_items; i++) {
+    const struct difference *d = &differences.items[i];
+    if (d->of != FACT_IDENTITY || result_may_change(&result->contract, d->layer, d->key)) continue;
+    add_once(result, &result->changed, &result->n_changed,
+             arena_printf(&result->arena, "%s (%s, %s): '%s' at the start, '%s' at the end", d->key, layer_text(d->layer),
+                          contract_owner(&result->contract, d->layer), d->a != NULL ? d->a : "absent", d->b != NULL ? d->b : "absent"));
+  }
+  difference_list_release(&differences);
+}
+
+/* Each precision was captured by itself: its process has other arguments. */
+enum lynx_status executor_verdicts_judge(struct bundle *bundle, struct result *result, struct lynx_error *error) {
+  enum lynx_status status = LYNX_OK;
+  result->accelerator = "";
+  for (size_t p = 0; p < result->n_precisions && status == LYNX_OK; p++) {
+    struct fact_list start = {0}, end = {0};
+    struct result_precision *precision = &result->precisions[p];
+    status = bundle_facts(bundle, arena_printf(&result->arena, "start:%s", precision->name), &start, error);
+    if (status == LYNX_OK) status = bundle_facts(bundle, arena_printf(&result->arena, "end:%s", precision->name), &end, error);
+    if (start.n_items > 0) {
+      capture_fingerprint(&start, precision->fingerprint);
+      judge_expectations(result, &start);
+      judge_declarations(result, &start);
+      if (result->n_accelerators == 0) count_accelerators(result, &start);
+      if (end.n_items > 0) judge_changes(result, &start, &end);
+    }
+    for (size_t i = 0; i < start.n_items; i++)
+      if (strncmp(fact_without_role(start.items[i].key), "hole.", 5) == 0)
+        add_once(result, &result->holes, &result->n_holes, arena_copy(&result->arena, start.items[i].value));
+    fact_list_release(&start);
+    fact_list_release(&end);
+  }
+  return status;
+}

@@ -1,0 +1,227 @@
+/* result/figures.h: what a result is made of: the figures of a run, by precision.
+ * Shapes   one entry per precision, each with its sessions
+ * Units    ns, tokens/s, requests/s, shares */
+#ifndef RESULT_FIGURES_H
+#define RESULT_FIGURES_H
+
+#include "contract/contract.h"
+#include "load/driver.h"
+#include "record/bundle.h"
+#include "result/formula.h"
+#include "result/profile.h"
+#include "stats/saturation.h"
+#include "stats/sessions.h"
+#include "stats/steady.h"
+
+enum { RESULT_QUANTILES = 5 };
+extern const double result_quantiles[RESULT_QUANTILES]; /* 0.5 0.9 0.95 0.99 0.999 */
+
+/* One latency: its pooled quantiles with order-statistic intervals, and the spread of the sessions' own. */
+struct result_latency {
+  size_t n; /* values, infinite ones included */
+  size_t n_infinite;
+  struct session_quantile at[RESULT_QUANTILES];
+  struct session_mean mean;
+  struct interval of_sessions[RESULT_QUANTILES]; /* mean of the sessions' quantiles */
+};
+
+/* What can be said of an objective, at the contract's confidence. */
+enum objective_verdict {
+  OBJECTIVE_NO_VALUES,
+  OBJECTIVE_HOLDS,     /* the whole interval of the misses' share says so */
+  OBJECTIVE_FAILS,     /* the same */
+  OBJECTIVE_UNBOUNDED, /* the sample cannot decide it, one way or the other */
+  OBJECTIVE_MET,       /* by the estimate only */
+  OBJECTIVE_NOT_MET    /* by the estimate only */
+};
+const char *objective_verdict_text(enum objective_verdict verdict);
+/* Can the sample decide it, one way or the other? */
+bool objective_is_decided(enum objective_verdict verdict);
+
+struct result_objective {
+  enum metric metric;
+  double quantile;
+  int64_t at_most_ns;
+  struct quantile measured;
+  double n_effective;
+  struct session_share misses; /* of all counted values */
+  bool met;                    /* by the estimate */
+  enum objective_verdict verdict;
+};
+
+/* What one session's series did: the class that decides, and of which series. */
+struct result_steady {
+  enum steady_class class;
+  const char *series;     /* that decided */
+  int64_t from_ns, to_ns; /* what is counted */
+  int64_t changed_at_ns;  /* of the last change point beyond the tolerance; -1: none */
+  double drift;           /* over the judged part, of the series that decided */
+  size_t n_bins;
+};
+const char *steady_text(enum steady_class class);
+
+struct result_session {
+  int64_t id, number, n_counted, n_ok, n_failed;
+  struct result_steady steady;
+  bool complete;
+  enum session_end end;
+  const char *why; /* of the end */
+  enum executor_start executor;
+  double output_rate, request_rate, goodput;
+  double at[METRIC_COUNT][RESULT_QUANTILES]; /* this session's own quantiles; NaN without values */
+  double accuracy;                           /* bits per byte, share or score; NaN if not measured */
+};
+
+/* One load of a search for saturation, all its windows together. */
+struct result_point {
+  double rate_per_s;
+  bool certify; /* has sessions of the certificate */
+  size_t n_sessions;
+  int64_t n_arrivals, n_failed;
+  struct growth growth;
+  enum load_verdict backlog;
+  bool objectives_met, objectives_held, objectives_missed; /* by the estimate; by the whole interval; the whole interval beyond */
+  bool sustained;
+  const char *why; /* what decided */
+  struct interval output_rate;
+  struct quantile time_to_first_token_p99_interval, end_to_end_p99_interval;               /* bounded where the windows can bound them */
+  struct interval goodput;                                                                 /* requests/s that met every objective */
+  double time_to_first_token_p50, time_to_first_token_p99, end_to_end_p50, end_to_end_p99; /* ns */
+  double tokens_per_s_per_user;                                                            /* 1 / median TPOT */
+  double in_system, little; /* mean number from the rows; arrivals/s x mean time in the system */
+  bool little_holds;        /* they agree within a tenth, or one request */
+};
+
+struct result_certificate {
+  bool searched, certified;
+  double passing, failing; /* requests/s; 0: none */
+  bool failing_for_sure;   /* the backlog's growth or the objective's miss is significant */
+  int64_t n_arrivals;      /* that it took */
+  const char *text;        /* in words */
+};
+
+enum check_verdict { CHECK_PASSED, CHECK_FAILED, CHECK_NOT_DECIDED };
+struct result_check {
+  const char *name, *text;
+  enum check_verdict verdict;
+};
+
+/* Rows that no run can have written. */
+struct result_plausibility {
+  bool judged; /* false: nothing of it can be seen (withheld, imported) */
+  int64_t n_requests, n_events, n_impossible;
+  double n_tokens;
+  const char *first; /* the first of them, in words; "" */
+  int64_t n_sessions, n_overlapping, n_before_intent;
+  size_t n_schedules_same, n_schedules_other, n_gaps; /* sessions whose requests are those of contract and seed; are not; lack ids */
+};
+/* What is wrong, in one sentence; NULL: nothing is. */
+const char *plausibility_text(const struct result_plausibility *plausibility, struct arena *arena);
+
+struct result_lag {
+  size_t n, n_unknown;
+  double p50, p99, greatest;
+};
+
+struct result_precision {
+  const char *name, *executed_json; /* as the executor said */
+  const char *executed, *status, *primitive;
+  char fingerprint[DIGEST_HEX]; /* of the executor at the start; "" if it was not captured */
+  bool unavailable;
+  struct result_session *sessions;
+  size_t n_sessions, n_complete;
+  int64_t n_counted, n_ok, n_failed, n_warm_up, n_not_steady, n_tail; /* n_not_steady: in the window, before it was steady */
+  int64_t outcomes[OUTCOME_COUNT];                                    /* of counted requests */
+  int64_t flags[ANSWER_FLAG_COUNT];                                   /* of counted requests */
+  int64_t n_waited_slot;                                              /* requests that found regime.concurrency in flight already */
+  bool has_tokens;                                                    /* answers hold tokens; else requests are what is counted */
+  struct result_phase {
+    const char *name;
+    int64_t n;             /* counted answers that tell of it */
+    double mean_ns, share; /* of those; of all of them's time from first byte written to end */
+    bool of_server;        /* by its own statistics over whole sessions, warm-up included */
+  } * phases;              /* in the order in which answers name them */
+  size_t n_phases;
+  double phases_rest_share; /* of the time of answers that tell of phases: what none of them covers */
+  const char *token_source; /* by what tokens were counted, in words */
+  int64_t n_without_usage;
+  double tokens_per_event; /* of answers whose usage is known; 1 where each event held one token */
+  double mean_prompt_tokens, mean_output_tokens;
+  struct result_latency latency[METRIC_COUNT];
+  struct result_objective *objectives;
+  size_t n_objectives;
+  struct interval output_rate, request_rate, goodput;
+  double failure_share;
+  struct result_lag send_lag, read_lag;
+  bool instrument_limited;
+  struct result_steady steady; /* of the precision: the least of its sessions' */
+  bool steady_holds;           /* every complete session, or all of them pooled */
+  struct result_point *points;
+  size_t n_points;
+  struct result_certificate certificate;
+  struct result_check *checks;
+  size_t n_checks;
+  struct profile_distance distance;
+  bool distance_known;
+  struct interval accuracy; /* bits per byte, or the share or score of the contract's measure */
+  double accuracy_ratio;    /* reference / this; NaN if not known */
+  bool accuracy_known, accuracy_passed;
+  double engine_cpu_share; /* of one core, in counted sessions */
+};
+
+struct result {
+  struct arena arena;
+  struct contract contract;
+  bool holds_tokens; /* answers are text in tokens, as the driver said */
+  struct result_plausibility plausibility;
+  struct problem_list problems;
+  enum grade grade;
+  char contract_digest[DIGEST_HEX];
+  double interval_confidence; /* of each interval: the contract's, or more where several looks at the data have to be paid for */
+  struct bundle_seal_info seal;
+  struct result_precision *precisions;
+  size_t n_precisions;
+  const char **holes; /* what of the executor was not seen */
+  size_t n_holes;
+  double n_accelerators;   /* 0: not known */
+  const char *accelerator; /* "NVIDIA H100 80GB HBM3", or the processor where there is nothing else; "" where not known */
+  const char **departures; /* expected facts that did not hold, with owner */
+  size_t n_departures;
+  const char **changed; /* identity facts that changed between start and end, with owner */
+  size_t n_changed;
+  const char **conditions; /* events of the run that bear on its validity */
+  size_t n_conditions;
+  const char *stopped; /* how a run with a precision target or a budget ended; "" otherwise */
+  bool budget_ended;
+  const char *profile_taken;     /* when the profile was made; "" without one */
+  const char *profile_signed_by; /* the public key whose signature the profile carries; "" where it carries none */
+  const char *ledger;            /* the origin of the ledger that recorded the run's intent; "" without one */
+  const char *imported;          /* what `lynxbench import` read, as JSON; "" otherwise */
+  const char *load_hosts;        /* where the load came from, in words; "": one host */
+  const char *calibration;       /* the record of `lynxbench calibrate` that the run refers to; "" without one */
+};
+
+/* Does the contract let this fact vary (optimisation.may_change, must_not_change)? */
+bool result_may_change(const struct contract *contract, enum layer layer, const char *key);
+
+/* NULL: it has none of that name; result may be NULL. */
+const struct result_precision *result_precision_named(const struct result *result, const char *name);
+
+/* The throughput that a run is known by: output tokens, or requests where answers hold none (embeddings, tensors). */
+const struct interval *result_throughput(const struct result_precision *precision);
+double result_throughput_of(const struct result_precision *precision, const struct result_session *session);
+const char *result_throughput_unit(const struct result_precision *precision);
+
+/* The mean of the sessions' figures; infinite values make it infinite. */
+struct interval result_interval(const double *x, size_t n, double confidence);
+
+/* One text more in a list of the result's arena. */
+void result_add_text(struct arena *arena, const char ***list, size_t *n, const char *text);
+
+/* A copy of every session row, in the result's arena. */
+struct session_list {
+  struct bundle_session *items;
+  size_t n_items, room;
+};
+
+#endif

@@ -1,0 +1,134 @@
+#include "result/plausibility.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "load/schedule.h"
+#include "result/arrivals.h"
+#include "result/rows.h"
+
+/* A clock that is set right by NTP meanwhile may step back by so much without anybody's doing. */
+static const int64_t step_ns = 2000000000;
+
+struct judging {
+  struct result *result;
+  struct result_plausibility *p;
+  struct fixed_arrivals { /* of the session that is looked at, where contract and seed fix them */
+    struct schedule schedule;
+    int64_t from_ns, to_ns; /* the counted window */
+    size_t n_there;         /* rows in it */
+    bool known, same;
+  } arrivals;
+  int64_t n_rows, greatest_id; /* of this session */
+};
+
+static void take_arrival(struct fixed_arrivals *a, const struct bundle_request *r) {
+  if (!a->known) return;
+  a->same = a->same && r->id >= 0 && (size_t)r->id < a->schedule.n_arrivals && a->schedule.at_ns[r->id] == r->scheduled_ns;
+  a->n_there += r->scheduled_ns >= a->from_ns && r->scheduled_ns < a->to_ns;
+}
+
+static enum lynx_status take_row(void *context, const struct row *row) {
+  struct judging *j = context;
+  const struct bundle_request *r = row->request;
+  j->p->n_requests++;
+  j->p->n_events += (int64_t)row->n_tokens;
+  j->p->n_tokens += r->output_tokens > 0 ? (double)r->output_tokens : 0;
+  if (row->problem != ROW_POSSIBLE && j->p->n_impossible++ == 0)
+    j->p->first = arena_printf(&j->result->arena, "request %" PRId64 " of session %" PRId64 ": %s", r->id, r->session,
+                               row_problem_text(row->problem));
+  j->n_rows++;
+  if (r->id > j->greatest_id) j->greatest_id = r->id;
+  take_arrival(&j->arrivals, r);
+  return LYNX_OK;
+}
+
+/* In an open loop, what was to be sent when was fixed before the first request: it is made again from the contract and the session's
+ * seed, and the session's own numbers must be the contract's. */
+static void begin_arrivals(struct judging *j, const struct bundle_session *s) {
+  const struct contract *c = &j->result->contract;
+  const struct arrivals_session session = {(enum load_kind)c->regime.load, s->rate_per_s, s->warm_up_ns, s->counted_ns, s->seed};
+  struct fixed_arrivals *a = &j->arrivals;
+  struct schedule_plan plan;
+  char digest[DIGEST_HEX];
+  bool measures = s->purpose == PURPOSE_MEASURE, searches = s->purpose == PURPOSE_SEARCH || s->purpose == PURPOSE_CERTIFY;
+  *a = (struct fixed_arrivals){.from_ns = s->warm_up_ns, .to_ns = s->warm_up_ns + s->counted_ns};
+  if (s->end != SESSION_COMPLETE || !(measures || searches)) return;
+  bool sane = s->index >= 0 && s->index < INT32_MAX; /* more sessions are of no schedule */
+  j->p->n_schedules_other += !sane;
+  a->known = sane && arrivals_plan(c, &session, &plan) && schedule_make(&a->schedule, &plan, NULL) == LYNX_OK;
+  if (!a->known) return;
+  bool of_contract = (uint64_t)s->seed == (uint64_t)c->method.seed + (uint64_t)s->index && s->warm_up_ns == c->method.warm_up_ns &&
+                     s->counted_ns == c->method.counted_ns && fabs(s->rate_per_s - c->regime.rate_per_s) <= 1e-9 * c->regime.rate_per_s;
+  bool in_range = s->rate_per_s <= c->regime.to_per_s * (1 + 1e-9) || c->regime.to_per_s <= 0;
+  a->same = strcmp(schedule_digest(&a->schedule, digest), s->schedule_digest) == 0 && (measures ? of_contract : in_range);
+}
+
+/* The rows are those arrivals, every one of the counted window at its time. */
+static void end_arrivals(struct judging *j) {
+  struct fixed_arrivals *a = &j->arrivals;
+  size_t n_counted = 0;
+  if (!a->known) return;
+  for (size_t i = 0; i < a->schedule.n_arrivals; i++) n_counted += a->schedule.at_ns[i] >= a->from_ns && a->schedule.at_ns[i] < a->to_ns;
+  *(a->same && a->n_there == n_counted ? &j->p->n_schedules_same : &j->p->n_schedules_other) += 1;
+  schedule_release(&a->schedule);
+}
+
+/* "2026-11-22T11:40:00.123Z", as a run writes it; -1: not so. */
+static int64_t intended_ns(struct bundle *bundle) {
+  const char *text = bundle_meta(bundle, "intended_at");
+  struct tm t = {0};
+  const char *end = text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%S", &t) : NULL;
+  return end != NULL ? (int64_t)timegm(&t) * 1000000000 : -1;
+}
+
+enum lynx_status plausibility_judge(struct bundle *bundle, struct result *result, const struct session_list *sessions,
+                                    struct lynx_error *error) {
+  struct result_plausibility *p = &result->plausibility;
+  struct judging j = {.result = result, .p = p};
+  int64_t intended = intended_ns(bundle), before_end_ns = 0;
+  bool closed = load_is_closed((enum load_kind)result->contract.regime.load);
+  enum lynx_status status = LYNX_OK;
+  *p = (struct result_plausibility){.judged = result->imported[0] == 0 && !seal_withholds(&result->seal, "request") &&
+                                              !seal_withholds(&result->seal, "session"),
+                                    .first = ""};
+  for (size_t i = 0; i < sessions->n_items && status == LYNX_OK && p->judged; i++) {
+    const struct bundle_session *s = &sessions->items[i];
+    if (s->start_realtime_ns < 0 || s->start_realtime_ns > INT64_MAX / 2)
+      return lynx_fail(error, LYNX_INPUT, "session %" PRId64 ": found a start of centuries", s->id);
+    j.n_rows = 0;
+    j.greatest_id = -1;
+    p->n_sessions++;
+    p->n_overlapping += s->start_realtime_ns < before_end_ns;
+    p->n_before_intent += intended >= 0 && s->start_realtime_ns < intended - step_ns;
+    /* It lasted that long at least; a batch that is run offline ends when it is done. */
+    if (s->end == SESSION_COMPLETE && result->contract.regime.load != LOAD_OFFLINE)
+      before_end_ns = s->start_realtime_ns + s->warm_up_ns + s->counted_ns;
+    begin_arrivals(&j, s);
+    status = rows_each(bundle, s->id, take_row, &j, error);
+    end_arrivals(&j);
+    /* Load threads take ids in turn, so that the last of them may be ahead of the others by a round for each request in flight. */
+    bool gaps = closed && s->end == SESSION_COMPLETE && j.greatest_id + 1 - j.n_rows > result->contract.method.threads * s->concurrency;
+    p->n_gaps += gaps;
+  }
+  return status;
+}
+
+const char *plausibility_text(const struct result_plausibility *p, struct arena *arena) {
+  if (p->n_impossible > 0)
+    return arena_printf(arena, "%" PRId64 " of %" PRId64 " requests cannot have happened as they are recorded; the first: %s",
+                        p->n_impossible, p->n_requests, p->first);
+  if (p->n_schedules_other > 0)
+    return arena_printf(arena,
+                        "in %zu sessions the requests are not those of the schedule that the contract and the seed fix: rows are missing, "
+                        "were added or moved",
+                        p->n_schedules_other);
+  if (p->n_gaps > 0)
+    return arena_printf(arena, "in %zu sessions of a closed loop requests are missing: their numbers have gaps", p->n_gaps);
+  if (p->n_before_intent > 0)
+    return arena_printf(arena, "%" PRId64 " of %" PRId64 " sessions begin before the run's own intent was recorded", p->n_before_intent,
+                        p->n_sessions);
+  return NULL;
+}

@@ -1,0 +1,293 @@
+#include "result/precision.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "result/check_verdicts.h"
+#include "result/objective.h"
+#include "result/phases.h"
+#include "result/points.h"
+#include "result/represent.h"
+#include "result/rows.h"
+#include "result/steady_window.h"
+
+/* --- one session --- */
+
+struct scan {
+  struct result *result;
+  struct row_terms terms;
+  struct result_precision *precision;
+  struct result_session *session;
+  int64_t window_from, window_to, last_end;
+  struct objective_values *values[METRIC_COUNT]; /* by session */
+  size_t at;                                     /* the present session among them */
+  struct values send_lag, read_lag;
+  double tokens_in_window, events_with_usage, tokens_with_usage, prompt_tokens, output_tokens;
+  int64_t n_done, n_good, n_told, n_with_usage, n_with_prompt_usage;
+};
+
+static void count_request(struct scan *scan, const struct row *row) {
+  const struct bundle_request *r = row->request;
+  struct result_precision *p = scan->precision;
+  p->n_counted++;
+  scan->session->n_counted++;
+  p->outcomes[r->outcome]++;
+  if (row->ok) p->n_ok++, scan->session->n_ok++;
+  else p->n_failed++, scan->session->n_failed++;
+  for (unsigned i = 0; i < ANSWER_FLAG_COUNT; i++)
+    if ((r->flags >> i & 1) != 0) p->flags[i]++;
+  for (int m = 0; m < METRIC_COUNT; m++) {
+    double ns;
+    struct objective_values *v = &scan->values[m][scan->at];
+    if (!row_latency(&scan->terms, (enum metric)m, row, &ns)) continue;
+    if (r->outcome == OUTCOME_UNFINISHED && isfinite(ns)) values_add(&v->ages, (double)v->values.n);
+    values_add(&v->values, ns);
+  }
+  int64_t before = -1;
+  for (size_t i = 0; i < row->n_tokens && row->ok && scan->result->imported[0] == 0; i++) {
+    double ns;
+    if (row_gap(row, i, &before, &ns)) values_add(&scan->values[METRIC_INTER_TOKEN_LATENCY][scan->at].values, ns);
+  }
+  if ((r->flags & ANSWER_WAITED_SLOT) != 0) p->n_waited_slot++; /* late by the contract's own limit, not by the instrument */
+  else if (r->issued_ns >= 0) values_add(&scan->send_lag, (double)(r->issued_ns - r->scheduled_ns));
+  if (r->read_lag_ns >= 0) values_add(&scan->read_lag, (double)r->read_lag_ns);
+  else p->read_lag.n_unknown++;
+  if (!row->ok) return;
+  if (r->output_tokens > 0 || r->n_text_events > 0) p->has_tokens = true;
+  if ((r->flags & ANSWER_TOKENS_TOLD) != 0) scan->n_told++;
+  if (r->output_tokens >= 0) {
+    scan->n_with_usage++;
+    scan->output_tokens += (double)r->output_tokens;
+    scan->tokens_with_usage += (double)r->output_tokens;
+    scan->events_with_usage += (double)r->n_text_events;
+  } else p->n_without_usage++;
+  if (r->prompt_tokens >= 0) scan->n_with_prompt_usage++, scan->prompt_tokens += (double)r->prompt_tokens;
+}
+
+static enum lynx_status scan_row(void *context, const struct row *row) {
+  struct scan *scan = context;
+  bool counted = row->counted && row->request->scheduled_ns >= scan->window_from,
+       done = row_done_within(row, scan->window_from, scan->window_to);
+  if (row->warm_up) scan->precision->n_warm_up++;
+  else if (row->counted && !counted) scan->precision->n_not_steady++;
+  else if (!counted) scan->precision->n_tail++;
+  if (counted) count_request(scan, row);
+  scan->tokens_in_window += row_tokens_within(row, scan->window_from, scan->window_to);
+  scan->n_done += done;
+  scan->n_good += done && row_meets_objectives(&scan->terms, row);
+  if (counted && row->ok && row->request->end_ns > scan->last_end) scan->last_end = row->request->end_ns;
+  return LYNX_OK;
+}
+
+static void close_session(struct scan *scan) {
+  struct result_session *s = scan->session;
+  double seconds = (double)(scan->window_to - scan->window_from) / 1e9;
+  bool offline = scan->result->contract.regime.load == LOAD_OFFLINE; /* its window is as long as the batch took */
+  if (offline && scan->last_end > scan->window_from) seconds = (double)(scan->last_end - scan->window_from) / 1e9;
+  scan->last_end = 0;
+  s->output_rate = scan->tokens_in_window / seconds;
+  s->request_rate = (double)scan->n_done / seconds;
+  s->goodput = (double)scan->n_good / seconds;
+  for (int m = 0; m < METRIC_COUNT; m++) {
+    struct objective_values *own = &scan->values[m][scan->at];
+    size_t n;
+    double *sorted = objective_values_sorted((struct objective_values *const[]){own}, 1, false, &n);
+    for (int q = 0; q < RESULT_QUANTILES; q++) s->at[m][q] = n > 0 ? quantile_of(sorted, n, result_quantiles[q]) : NAN;
+    own->whole = s->complete;
+    free(sorted);
+  }
+  scan->tokens_in_window = 0;
+  scan->n_done = scan->n_good = 0;
+}
+
+/* --- one precision --- */
+
+static void read_executed(struct result *result, struct result_precision *p, const char *json) {
+  p->executed_json = json;
+  p->executed = p->status = "not stated by the executor";
+  p->primitive = "";
+  json_t *root = json[0] != 0 ? json_parse(json, strlen(json), 65536, NULL) : NULL;
+  if (root == NULL) return;
+  p->executed = arena_copy(&result->arena, json_get_text(root, "executed", p->executed));
+  p->status = arena_copy(&result->arena, json_get_text(root, "status", p->status));
+  p->primitive = arena_copy(&result->arena, json_get_text(root, "primitive", ""));
+  json_decref(root);
+}
+
+static struct result_lag lag_of(struct values *values, size_t n_unknown) {
+  struct result_lag lag = {.n = values->n, .n_unknown = n_unknown};
+  if (values->n == 0) return lag;
+  quantile_sort(values->at, values->n);
+  lag.p50 = quantile_of(values->at, values->n, 0.5);
+  lag.p99 = quantile_of(values->at, values->n, 0.99);
+  lag.greatest = values->at[values->n - 1];
+  return lag;
+}
+
+static struct interval interval_of_sessions(const struct result_precision *p, double (*figure)(const struct result_session *, int, int),
+                                            int a, int b, double confidence) {
+  double *x = xalloc(p->n_sessions + 1, sizeof *x);
+  size_t n = 0;
+  for (size_t i = 0; i < p->n_sessions; i++) {
+    double value = p->sessions[i].complete ? figure(&p->sessions[i], a, b) : NAN;
+    if (!isnan(value)) x[n++] = value;
+  }
+  struct interval result = result_interval(x, n, confidence);
+  free(x);
+  return result;
+}
+
+static double output_rate_of(const struct result_session *s, int a, int b) {
+  (void)a, (void)b;
+  return s->output_rate;
+}
+
+static double request_rate_of(const struct result_session *s, int a, int b) {
+  (void)a, (void)b;
+  return s->request_rate;
+}
+
+static double goodput_of(const struct result_session *s, int a, int b) {
+  (void)a, (void)b;
+  return s->goodput;
+}
+
+static double quantile_figure(const struct result_session *s, int metric, int quantile) {
+  return s->at[metric][quantile];
+}
+
+/* A rate is not below zero, whatever a wide interval of few sessions says. */
+static struct interval not_negative(struct interval rate) {
+  if (rate.low < 0) rate.low = 0;
+  return rate;
+}
+
+static void close_latency(struct scan *scan, struct objective_values *const *own, int metric) {
+  struct result_precision *p = scan->precision;
+  struct result_latency *latency = &p->latency[metric];
+  double confidence = scan->result->interval_confidence;
+  struct session_values *whole = xalloc(p->n_sessions + 1, sizeof *whole);
+  size_t n_whole = 0, n;
+  double *sorted = objective_values_sorted(own, p->n_sessions, false, &n);
+  for (size_t i = 0; i < p->n_sessions; i++)
+    if (own[i]->whole) whole[n_whole++] = (struct session_values){own[i]->values.at, own[i]->values.n};
+  latency->n = n;
+  for (size_t i = n; i > 0 && isinf(sorted[i - 1]); i--) latency->n_infinite++;
+  latency->mean = sessions_mean(whole, n_whole, confidence);
+  for (int q = 0; q < RESULT_QUANTILES && n > 0; q++) {
+    latency->at[q] = objective_quantile(own, p->n_sessions, sorted, n, result_quantiles[q], confidence);
+    latency->of_sessions[q] = interval_of_sessions(p, quantile_figure, metric, q, confidence);
+  }
+  free(sorted);
+  free(whole);
+}
+
+static void close_latencies(struct scan *scan) {
+  struct result_precision *p = scan->precision;
+  const struct contract *contract = &scan->result->contract;
+  const struct contract_slo *slo = contract->slo.items;
+  struct objective_values **own = arena_alloc(&scan->result->arena, p->n_sessions + 1, sizeof(struct objective_values *));
+  p->n_objectives = contract->slo.n_items;
+  p->objectives = arena_alloc(&scan->result->arena, p->n_objectives, sizeof *p->objectives);
+  for (int m = 0; m < METRIC_COUNT; m++) {
+    for (size_t i = 0; i < p->n_sessions; i++) own[i] = &scan->values[m][i];
+    close_latency(scan, own, m);
+    for (size_t i = 0; i < p->n_objectives; i++)
+      if (slo[i].metric == m) objective_judge(&slo[i], own, p->n_sessions, scan->result->interval_confidence, &p->objectives[i]);
+  }
+}
+
+static void scan_release(struct scan *scan) {
+  for (int m = 0; m < METRIC_COUNT; m++) {
+    for (size_t i = 0; i < scan->precision->n_sessions; i++) objective_values_release(&scan->values[m][i]);
+    free(scan->values[m]);
+  }
+  values_release(&scan->send_lag);
+  values_release(&scan->read_lag);
+}
+
+static void close_precision(struct scan *scan) {
+  struct result_precision *p = scan->precision;
+  const struct contract *contract = &scan->result->contract;
+  double confidence = scan->result->interval_confidence;
+  close_latencies(scan);
+  p->output_rate = not_negative(interval_of_sessions(p, output_rate_of, 0, 0, confidence));
+  p->request_rate = not_negative(interval_of_sessions(p, request_rate_of, 0, 0, confidence));
+  p->goodput = not_negative(interval_of_sessions(p, goodput_of, 0, 0, confidence));
+  p->token_source = p->n_ok == 0                     ? "nothing was answered"
+                    : scan->result->imported[0] != 0 ? "the tool that measured: it does not say when each one came"
+                    : !p->has_tokens                 ? "nobody: answers hold none, and requests are what is counted"
+                    : p->n_without_usage == p->n_ok  ? "events that carry text: the server gives no usage"
+                    : p->n_without_usage > 0         ? "the server's usage where it gives one, else events that carry text"
+                    : scan->n_told == p->n_ok        ? "the server, for every event"
+                                                     : "the server's final usage, spread evenly over the events that carry text";
+  p->failure_share = p->n_counted > 0 ? (double)p->n_failed / (double)p->n_counted : 0;
+  p->send_lag = lag_of(&scan->send_lag, 0);
+  p->read_lag = lag_of(&scan->read_lag, p->read_lag.n_unknown);
+  double bound = (double)contract->method.lag_p99_at_most_ns;
+  p->instrument_limited = p->send_lag.p99 > bound || p->read_lag.p99 > bound;
+  p->tokens_per_event = scan->events_with_usage > 0 ? scan->tokens_with_usage / scan->events_with_usage : NAN;
+  p->mean_output_tokens = scan->n_with_usage > 0 ? scan->output_tokens / (double)scan->n_with_usage : NAN;
+  p->mean_prompt_tokens = scan->n_with_prompt_usage > 0 ? scan->prompt_tokens / (double)scan->n_with_prompt_usage : NAN;
+}
+
+/* The sessions whose rows make a precision's figures: those of the plain measurement; of a search, those of the certificate at the
+ * load that passed. Sessions in which the precision was unavailable say so. */
+static bool is_measured(const struct result_precision *p, const struct contract *contract, const struct bundle_session *s) {
+  if (strcmp(s->precision, p->name) != 0) return false;
+  if (s->end == SESSION_UNAVAILABLE) return true;
+  if (contract->regime.load != LOAD_SATURATION) return s->purpose == PURPOSE_MEASURE;
+  return s->purpose == PURPOSE_CERTIFY && s->rate_per_s >= p->certificate.passing && s->rate_per_s <= p->certificate.passing;
+}
+
+static void take_session(struct result *result, struct result_precision *p, const struct bundle_session *from, double *cpu, double *wall) {
+  struct result_session *s = &p->sessions[p->n_sessions++];
+  *s = (struct result_session){
+      .id = from->id, .number = from->index, .end = from->end, .why = from->why, .executor = from->executor, .accuracy = NAN};
+  s->complete = from->end == SESSION_COMPLETE;
+  p->n_complete += s->complete;
+  if (from->end == SESSION_UNAVAILABLE) p->unavailable = true;
+  if (from->executed_json[0] != 0) read_executed(result, p, from->executed_json);
+  json_t *instrument = json_parse(from->instrument_json, strlen(from->instrument_json), 65536, NULL);
+  *cpu += json_get_double(instrument, "cpu_ns", 0);
+  *wall += json_get_double(instrument, "wall_ns", 0);
+  json_decref(instrument);
+}
+
+enum lynx_status precision_compute(struct bundle *bundle, struct result *result, const struct session_list *sessions, const char *name,
+                                   struct result_precision *p, struct lynx_error *error) {
+  struct scan scan = {.result = result, .precision = p, .terms = {&result->contract, result->holds_tokens}};
+  struct arena *arena = &result->arena;
+  double cpu = 0, wall = 0;
+  p->name = name;
+  p->accuracy_ratio = NAN;
+  read_executed(result, p, "");
+  enum lynx_status status = points_judge(bundle, result, p, sessions, error);
+  p->sessions = arena_alloc(arena, sessions->n_items + 1, sizeof *p->sessions);
+  /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what is meant */
+  const struct bundle_session **rows = arena_alloc(arena, sessions->n_items + 1, sizeof *rows);
+  for (size_t i = 0; i < sessions->n_items; i++) {
+    if (!is_measured(p, &result->contract, &sessions->items[i])) continue;
+    rows[p->n_sessions] = &sessions->items[i];
+    take_session(result, p, &sessions->items[i], &cpu, &wall);
+  }
+  for (int m = 0; m < METRIC_COUNT; m++) scan.values[m] = xalloc(p->n_sessions + 1, sizeof *scan.values[m]);
+  if (status == LYNX_OK) status = steady_window_judge(bundle, result, p, rows, error);
+  for (; scan.at < p->n_sessions && status == LYNX_OK; scan.at++) {
+    scan.session = &p->sessions[scan.at];
+    scan.window_from = scan.session->steady.from_ns;
+    scan.window_to = scan.session->steady.to_ns;
+    if (result->contract.regime.load == LOAD_OFFLINE) scan.window_to += rows[scan.at]->drain_ns; /* it ends with its last answer */
+    status = rows_each(bundle, scan.session->id, scan_row, &scan, error);
+    close_session(&scan);
+  }
+  p->engine_cpu_share = wall > 0 ? cpu / wall : NAN;
+  close_precision(&scan);
+  scan_release(&scan);
+  if (status == LYNX_OK) status = represent_judge(bundle, result, p, error);
+  if (status == LYNX_OK) status = phases_judge(bundle, result, p, error);
+  if (status == LYNX_OK) status = check_verdicts_judge(bundle, result, p, sessions, error);
+  return status;
+}

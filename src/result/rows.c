@@ -1,0 +1,186 @@
+#include "result/rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "load/driver.h"
+#include "load/events.h"
+
+static const int64_t time_max_ns = (int64_t)1 << 60; /* 36 years: sums of two such times cannot overflow */
+
+struct row_terms row_terms_of(struct bundle *bundle, const struct contract *contract) {
+  const char *answers = bundle_meta(bundle, "answers");
+  bool tensors = answers != NULL && strcmp(answers, driver_answers_text(ANSWERS_TENSORS)) == 0;
+  return (struct row_terms){.contract = contract, .holds_tokens = !tensors && contract->workload.api != API_EMBEDDINGS};
+}
+
+const char *row_problem_text(enum row_problem problem) {
+  static const char *const texts[] = {
+      [ROW_POSSIBLE] = "possible",
+      [ROW_OUT_OF_ORDER] = "its times are out of order (scheduled, issued, written, first byte, first token, last token, end)",
+      [ROW_EVENTS_OUTSIDE] = "its answer has events before its first byte or after its end",
+      [ROW_TOKENS_ELSEWHERE] = "its token times or its count of events are not those of its events",
+  };
+  return texts[problem];
+}
+
+/* --- one row --- */
+
+struct reading {
+  row_visit *visit;
+  void *context;
+  struct row_token *tokens; /* of the present row */
+  size_t room;
+  struct lynx_error *error;
+};
+
+static enum lynx_status refuse(const struct reading *r, const struct bundle_request *q, const char *field, const char *what) {
+  lynx_error_at(r->error, "", 0, field);
+  return lynx_fail(r->error, LYNX_INPUT, "request %lld of session %lld: %s", (long long)q->id, (long long)q->session, what);
+}
+
+/* What no figure can be computed of. */
+static enum lynx_status check_range(const struct reading *r, const struct bundle_request *q) {
+  const struct {
+    const char *field;
+    int64_t ns;
+  } times[] = {{"scheduled_ns", q->scheduled_ns},     {"issued_ns", q->issued_ns},           {"written_ns", q->written_ns},
+               {"first_byte_ns", q->first_byte_ns},   {"first_token_ns", q->first_token_ns}, {"last_token_ns", q->last_token_ns},
+               {"end_ns", q->end_ns},                 {"read_lag_ns", q->read_lag_ns}};
+  for (size_t i = 0; i < LYNX_COUNT(times); i++)
+    if (times[i].ns < -1 || times[i].ns > time_max_ns)
+      return refuse(r, q, times[i].field, "found a time before its session, or centuries after; accepted: nanoseconds from the session's zero");
+  if (q->output_tokens > UINT32_MAX) return refuse(r, q, "output_tokens", "found more than 4294967295");
+  if (q->prompt_tokens > UINT32_MAX) return refuse(r, q, "prompt_tokens", "found more than 4294967295");
+  return LYNX_OK;
+}
+
+/* Of a request that was never sent, "issued" is no time of its own. */
+static bool in_order(const struct bundle_request *q) {
+  const int64_t times[] = {q->scheduled_ns,  q->written_ns >= 0 ? q->issued_ns : -1, q->written_ns, q->first_byte_ns, q->first_token_ns,
+                           q->last_token_ns, q->end_ns};
+  int64_t before = INT64_MIN;
+  for (size_t i = 0; i < LYNX_COUNT(times); i++) {
+    if (times[i] < 0) continue; /* it did not come about */
+    if (times[i] < before) return false;
+    before = times[i];
+  }
+  return true;
+}
+
+/* What one token of an event's own count stands for. */
+static double scale_of(const struct bundle_request *q) {
+  bool spread = (q->flags & ANSWER_TOKENS_TOLD) == 0 && q->output_tokens >= 0 && q->n_text_events > 0;
+  return spread ? (double)q->output_tokens / (double)q->n_text_events : 1;
+}
+
+static enum lynx_status read_events(struct reading *r, const struct bundle_request *q, struct row *row) {
+  struct events_reader reader;
+  struct answer_event event;
+  double scale = scale_of(q);
+  events_begin(&reader, q->events, q->events_length);
+  for (int more; (more = events_next(&reader, &event)) != 0;) {
+    if (more < 0 || event.at_ns > time_max_ns) return refuse(r, q, "events", "found a blob that is cut, or a time of centuries");
+    r->tokens = xroom(r->tokens, row->n_tokens, &r->room, sizeof *r->tokens);
+    r->tokens[row->n_tokens++] = (struct row_token){
+        .at_ns = q->written_ns + event.at_ns, .n = event.n_tokens * scale, .n_bytes = event.n_bytes, .carries_text = event.carries_text};
+  }
+  row->tokens = r->tokens;
+  return LYNX_OK;
+}
+
+/* Bundles of before 0.2 took an event with tokens and no text for a first token too: that is let stand. */
+static enum row_problem problem_of(const struct row *row) {
+  const struct bundle_request *q = row->request;
+  int64_t first_text = -1, last_text = -1, n_text = 0;
+  for (size_t i = 0; i < row->n_tokens; i++) {
+    if (!row->tokens[i].carries_text) continue;
+    if (n_text++ == 0) first_text = row->tokens[i].at_ns;
+    last_text = row->tokens[i].at_ns;
+  }
+  if (!in_order(q)) return ROW_OUT_OF_ORDER;
+  if (row->n_tokens == 0) return row->ok && q->output_tokens > 0 && q->n_text_events == 0 && q->first_token_ns >= 0 ? ROW_TOKENS_ELSEWHERE : ROW_POSSIBLE;
+  int64_t first = row->tokens[0].at_ns, last = row->tokens[row->n_tokens - 1].at_ns;
+  if (q->written_ns < 0 || (q->first_byte_ns >= 0 && first < q->first_byte_ns) || (q->end_ns >= 0 && last > q->end_ns))
+    return ROW_EVENTS_OUTSIDE;
+  bool first_known = q->first_token_ns < 0 ? first_text < 0 : q->first_token_ns == first_text || q->first_token_ns == first;
+  bool last_known = q->last_token_ns < 0 ? first_text < 0 : q->last_token_ns == last || q->last_token_ns == last_text;
+  return first_known && last_known && q->n_text_events == n_text ? ROW_POSSIBLE : ROW_TOKENS_ELSEWHERE;
+}
+
+static enum lynx_status read_row(void *context, const struct bundle_request *q) {
+  struct reading *r = context;
+  struct row row = {.request = q,
+                    .ok = q->outcome == OUTCOME_OK,
+                    .counted = q->phase == PHASE_COUNTED,
+                    .warm_up = q->phase == PHASE_WARM_UP,
+                    .cut_off = q->outcome == OUTCOME_UNFINISHED || q->outcome == OUTCOME_ABANDONED};
+  row.tokens_count = row.ok || row.cut_off;
+  enum lynx_status status = check_range(r, q);
+  if (status == LYNX_OK) status = read_events(r, q, &row);
+  if (status != LYNX_OK) return status;
+  row.problem = problem_of(&row);
+  return r->visit(r->context, &row);
+}
+
+enum lynx_status rows_each(struct bundle *bundle, int64_t session, row_visit *visit, void *context, struct lynx_error *error) {
+  struct reading r = {.visit = visit, .context = context, .error = error};
+  enum lynx_status status = bundle_each_request(bundle, session, read_row, &r, error);
+  free(r.tokens);
+  return status;
+}
+
+/* --- what follows from it --- */
+
+bool row_latency(const struct row_terms *terms, enum metric metric, const struct row *row, double *ret_ns) {
+  const struct contract *contract = terms->contract;
+  const struct bundle_request *q = row->request;
+  bool unfinished = q->outcome == OUTCOME_UNFINISHED;
+  if (metric != METRIC_END_TO_END && (!terms->holds_tokens || !contract->workload.stream)) return false; /* no tokens to wait for */
+  int64_t origin = contract->counting.latency_from == LATENCY_FROM_SENT && q->written_ns >= 0 ? q->written_ns : q->scheduled_ns;
+  switch (metric) {
+    case METRIC_TIME_TO_FIRST_TOKEN:
+      if (row->ok && q->first_token_ns < 0) return false; /* an empty answer has no first token */
+      *ret_ns = (row->ok || unfinished) && q->first_token_ns >= 0 ? (double)(q->first_token_ns - origin)
+                : unfinished                                      ? (double)(q->end_ns - origin)
+                                                                  : INFINITY;
+      return true;
+    case METRIC_TIME_PER_OUTPUT_TOKEN: {
+      int64_t tokens = q->output_tokens >= 0 ? q->output_tokens : q->n_text_events;
+      if (row->ok && (tokens < 2 || q->first_token_ns < 0)) return false;
+      *ret_ns = row->ok ? (double)(q->last_token_ns - q->first_token_ns) / (double)(tokens - 1) : INFINITY;
+      return true;
+    }
+    case METRIC_END_TO_END: *ret_ns = row->ok || unfinished ? (double)(q->end_ns - origin) : INFINITY; return true;
+    default: return false;
+  }
+}
+
+bool row_meets_objectives(const struct row_terms *terms, const struct row *row) {
+  const struct contract_slo *slo = terms->contract->slo.items;
+  for (size_t i = 0; i < terms->contract->slo.n_items; i++) {
+    double ns;
+    if (row_latency(terms, (enum metric)slo[i].metric, row, &ns) && !(ns <= (double)slo[i].at_most_ns)) return false;
+  }
+  return row->ok;
+}
+
+bool row_gap(const struct row *row, size_t i, int64_t *before, double *ret_ns) {
+  if (!row->tokens[i].carries_text) return false;
+  bool gap = *before >= 0;
+  *ret_ns = (double)(row->tokens[i].at_ns - *before);
+  *before = row->tokens[i].at_ns;
+  return gap;
+}
+
+double row_tokens_within(const struct row *row, int64_t from_ns, int64_t to_ns) {
+  double n = 0;
+  for (size_t i = 0; i < row->n_tokens && row->tokens_count; i++)
+    if (row->tokens[i].at_ns >= from_ns && row->tokens[i].at_ns < to_ns) n += row->tokens[i].n;
+  return n;
+}
+
+bool row_done_within(const struct row *row, int64_t from_ns, int64_t to_ns) {
+  return row->ok && row->request->end_ns >= from_ns && row->request->end_ns < to_ns;
+}

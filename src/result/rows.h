@@ -1,0 +1,73 @@
+/* result/rows.h: the requests of a session as every figure sees them: read once, decoded, and judged by rules that stand here alone.
+ *
+ * Shapes   rows in the order of their ids, each with the tokens of its answer in the order of time
+ * Units    ns after the session's zero
+ * Rules    a token is what the server's usage says. Where it told the tokens of every event they are used as told; else the tokens of
+ *          `usage` are spread evenly over the events that carry text; without usage an event that carries text is one token. Tokens
+ *          count of answers that ended well, and of those that we cut off ourselves: what failed gave nothing
+ *          the first token is the first event that carries text, the last one the last event that carries text or told tokens
+ *          a request counts as done at its end, if it ended well
+ * Errors   INPUT: a row that no figure can be computed of (which request, and why). A row that can be computed of, but that no run
+ *          can have written, is handed on with its problem
+ * Source   docs/method.md#tokens, docs/bundle.md */
+#ifndef RESULT_ROWS_H
+#define RESULT_ROWS_H
+
+#include "contract/contract.h"
+#include "record/bundle.h"
+
+/* By what rows are read: the contract, and what the bundle says of its driver's answers. */
+struct row_terms {
+  const struct contract *contract;
+  bool holds_tokens; /* answers are text in tokens; false of tensors and embeddings */
+};
+
+struct row_terms row_terms_of(struct bundle *bundle, const struct contract *contract);
+
+enum row_problem {
+  ROW_POSSIBLE,
+  ROW_OUT_OF_ORDER,    /* scheduled, issued, written, first byte, first token, last token, end */
+  ROW_EVENTS_OUTSIDE,  /* of the request's own time */
+  ROW_TOKENS_ELSEWHERE /* token times or counts of events that are not those of its events */
+};
+const char *row_problem_text(enum row_problem problem);
+
+struct row_token {
+  int64_t at_ns;
+  double n; /* tokens that the event holds */
+  uint32_t n_bytes;
+  bool carries_text;
+};
+
+struct row {
+  const struct bundle_request *request;
+  bool ok, counted, warm_up;
+  bool cut_off;      /* by us, since the session was over: unfinished or abandoned */
+  bool tokens_count; /* in throughputs */
+  const struct row_token *tokens; /* until the visit returns */
+  size_t n_tokens;
+  enum row_problem problem;
+};
+
+typedef enum lynx_status row_visit(void *context, const struct row *row);
+
+enum lynx_status rows_each(struct bundle *bundle, int64_t session, row_visit *visit, void *context,
+                           struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* The value of one latency; false if the request has none. Infinite for a failure; of an unfinished one its age, a lower bound.
+ * Inter-token latencies are many per request: row_gap. */
+bool row_latency(const struct row_terms *terms, enum metric metric, const struct row *row, double *ret_ns);
+
+/* Did it meet every objective that it could meet by itself? A failure meets none. */
+bool row_meets_objectives(const struct row_terms *terms, const struct row *row);
+
+/* The gap between token i and the event with text before it; false where there is none. *before is the caller's, at first -1. */
+bool row_gap(const struct row *row, size_t i, int64_t *before, double *ret_ns);
+
+/* Tokens whose own time lies in [from, to); 0 of a request whose tokens do not count. */
+double row_tokens_within(const struct row *row, int64_t from_ns, int64_t to_ns);
+
+/* Did it end well in [from, to)? */
+bool row_done_within(const struct row *row, int64_t from_ns, int64_t to_ns);
+
+#endif
