@@ -9,7 +9,7 @@
 #ifndef ATTRIBUTE_CRITICAL_PATH_H
 #define ATTRIBUTE_CRITICAL_PATH_H
 
-#include "attribute/account.h"
+#include "attribute/account_shape.h"
 
 struct critical_path {
   struct host_stretch {

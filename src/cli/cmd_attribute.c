@@ -16,26 +16,40 @@
 
 enum { OUT_MAX = 1 << 30 };
 
-static const struct option_spec options[] = {
-    {"against", "LIST", "compare with these traces of before: names with commas between"},
-    {"window", "NAME", "auto, steps (the profiler's), device (its first to last work) or trace"},
-    {"orphans", "POLICY", "device work launched before the trace began: apart (default), drop or keep"},
-    {"device", "N", "account for this device (default: the busiest)"},
-    {"back-to-back", "TIME", "how long a device may take to take up waiting work, such as 5us (default: measured)"},
-    {"contract", "FILE", "name the owners of this contract"},
-    {"top", "N", "list so many names (default 10)"},
-    {"html", "FILE", "write a page that opens anywhere"},
-    {"folded", "FILE", "write the device's time by call path, for flame graph tools"},
-    {"chrome", "FILE", "write the account as a Chrome trace, for Perfetto"},
-    {"record", "BUNDLE", "enter the findings in the ledger, as of this run"},
-    {"ledger", "LEDGER", "for --record (default: LYNXBENCH_LEDGER)"},
-    {"key", "FILE", "for --record: the team's private key (default: LYNXBENCH_KEY)"},
-    {"quiet", NULL, "no progress"},
-    {"json", NULL, "JSON"}};
+enum {
+  FLAG_AGAINST,
+  FLAG_WINDOW,
+  FLAG_ORPHANS,
+  FLAG_DEVICE,
+  FLAG_BACK_TO_BACK,
+  FLAG_CONTRACT,
+  FLAG_TOP,
+  FLAG_HTML,
+  FLAG_FOLDED,
+  FLAG_CHROME,
+  FLAG_RECORD,
+  FLAG_LEDGER,
+  FLAG_KEY,
+  FLAG_QUIET,
+  FLAG_JSON
+};
 
-static const char *option(const struct arguments *arguments, const char *name) {
-  return argument_option(&command_attribute, arguments, name);
-}
+static const struct option_spec options[] = {
+    [FLAG_AGAINST] = {"against", "LIST", "compare with these traces of before: names with commas between"},
+    [FLAG_WINDOW] = {"window", "NAME", "auto, steps (the profiler's), device (its first to last work) or trace"},
+    [FLAG_ORPHANS] = {"orphans", "POLICY", "device work launched before the trace began: apart (default), drop or keep"},
+    [FLAG_DEVICE] = {"device", "N", "account for this device (default: the busiest)"},
+    [FLAG_BACK_TO_BACK] = {"back-to-back", "TIME", "how long a device may take to take up waiting work, such as 5us (default: measured)"},
+    [FLAG_CONTRACT] = {"contract", "FILE", "name the owners of this contract"},
+    [FLAG_TOP] = {"top", "N", "list so many names (default 10)"},
+    [FLAG_HTML] = {"html", "FILE", "write a page that opens anywhere"},
+    [FLAG_FOLDED] = {"folded", "FILE", "write the device's time by call path, for flame graph tools"},
+    [FLAG_CHROME] = {"chrome", "FILE", "write the account as a Chrome trace, for Perfetto"},
+    [FLAG_RECORD] = {"record", "BUNDLE", "enter the findings in the ledger, as of this run"},
+    [FLAG_LEDGER] = {"ledger", "LEDGER", "for --record (default: LYNXBENCH_LEDGER)"},
+    [FLAG_KEY] = {"key", "FILE", "for --record: the team's private key (default: LYNXBENCH_KEY)"},
+    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
+    [FLAG_JSON] = {"json", NULL, "JSON"}};
 
 /* --- reading, with progress --- */
 
@@ -155,12 +169,12 @@ static bool read_options(const struct arguments *arguments, struct account_optio
       [WINDOW_AUTO] = "auto", [WINDOW_STEPS] = "steps", [WINDOW_DEVICE] = "device", [WINDOW_TRACE] = "trace"};
   static const char *const policies[] = {[ORPHANS_APART] = "apart", [ORPHANS_DROP] = "drop", [ORPHANS_KEEP] = "keep"};
   int window = WINDOW_AUTO, orphans = ORPHANS_APART;
-  const char *device = option(arguments, "device"), *time = option(arguments, "back-to-back"), *top = option(arguments, "top");
+  const char *device = arguments->option[FLAG_DEVICE], *time = arguments->option[FLAG_BACK_TO_BACK], *top = arguments->option[FLAG_TOP];
   *ret = (struct account_options){.threshold_ns = 0};
   *ret_device = -1;
   *ret_top = 10;
-  if (!choose("window", option(arguments, "window"), windows, LYNX_COUNT(windows), &window) ||
-      !choose("orphans", option(arguments, "orphans"), policies, LYNX_COUNT(policies), &orphans))
+  if (!choose("window", arguments->option[FLAG_WINDOW], windows, LYNX_COUNT(windows), &window) ||
+      !choose("orphans", arguments->option[FLAG_ORPHANS], policies, LYNX_COUNT(policies), &orphans))
     return false;
   ret->window = (enum account_window)window;
   ret->orphans = (enum orphan_policy)orphans;
@@ -209,14 +223,14 @@ static bool make_chrome(const struct attribution_view *view, struct buffer *ret)
 
 static bool write_all(const struct arguments *arguments, const struct attribution_view *view) {
   static bool (*const makers[])(const struct attribution_view *, struct buffer *) = {attribution_html, make_folded, make_chrome};
-  static const char *const names[] = {"html", "folded", "chrome"};
+  static const int options_of[] = {FLAG_HTML, FLAG_FOLDED, FLAG_CHROME};
   struct buffer out;
   buffer_init(&out, OUT_MAX);
-  bool whole = option(arguments, "json") != NULL ? attribution_json(view, &out) : attribution_text(view, color_wanted(stdout), &out);
+  bool whole = arguments->option[FLAG_JSON] != NULL ? attribution_json(view, &out) : attribution_text(view, color_wanted(stdout), &out);
   bool good = write_buffer(NULL, &out) && whole;
   buffer_release(&out);
   for (size_t i = 0; i < LYNX_COUNT(makers) && good; i++)
-    if (option(arguments, names[i]) != NULL) good = write_page(option(arguments, names[i]), makers[i], view);
+    if (arguments->option[options_of[i]] != NULL) good = write_page(arguments->option[options_of[i]], makers[i], view);
   return good;
 }
 
@@ -247,8 +261,8 @@ static int run(const struct arguments *arguments) {
   struct attribution_change change;
   struct contract_file contract;
   int64_t device, top;
-  const char *against = option(arguments, "against"), *named = option(arguments, "contract");
-  bool quiet = option(arguments, "quiet") != NULL, has_contract = false, good = true;
+  const char *against = arguments->option[FLAG_AGAINST], *named = arguments->option[FLAG_CONTRACT];
+  bool quiet = arguments->option[FLAG_QUIET] != NULL, has_contract = false, good = true;
   if (!read_options(arguments, &told, &device, &top)) return EXIT_WRONG_INPUT;
   if (named != NULL && !load_owners(named, &contract)) return EXIT_WRONG_INPUT;
   has_contract = named != NULL;
@@ -273,9 +287,10 @@ static int run(const struct arguments *arguments) {
     }
     code = !write_all(arguments, &view) ? EXIT_CONDITIONS : against != NULL && change.abstained ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
     if (against != NULL) attribution_change_release(&change);
-    if (option(arguments, "record") != NULL && (code == EXIT_HOLDS || code == EXIT_INCONCLUSIVE)) {
+    if (arguments->option[FLAG_RECORD] != NULL && (code == EXIT_HOLDS || code == EXIT_INCONCLUSIVE)) {
       /* after all was shown: it stays on the screen even where the ledger does not take it */
-      int recorded = findings_record(&command_attribute, arguments, &after);
+      const struct pen_wanted wanted = {"attribute", "--record", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
+      int recorded = findings_record(&wanted, arguments->option[FLAG_RECORD], &after);
       code = recorded != EXIT_HOLDS ? recorded : code;
     }
   }

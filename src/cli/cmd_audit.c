@@ -8,12 +8,14 @@
 #include "cli/ledger_file.h"
 #include "report/audit_report.h"
 
+enum { FLAG_FIGURES, FLAG_LEDGER, FLAG_MODEL, FLAG_HTML, FLAG_JSON };
+
 static const struct option_spec options[] = {
-    {"figures", "FILE", "what `show --json` once printed of the bundle: held against what the rows give"},
-    {"ledger", "LEDGER", "of a bundle: what the ledger says of it (default: LYNXBENCH_LEDGER)"},
-    {"model", "PATH", "of a bundle: the model's file or folder; its digest is computed anew and held against the record"},
-    {"html", "FILE", "the audit as a page, to attach"},
-    {"json", NULL, "the audit as JSON"}};
+    [FLAG_FIGURES] = {"figures", "FILE", "what `show --json` once printed of the bundle: held against what the rows give"},
+    [FLAG_LEDGER] = {"ledger", "LEDGER", "of a bundle: what the ledger says of it (default: LYNXBENCH_LEDGER)"},
+    [FLAG_MODEL] = {"model", "PATH", "of a bundle: the model's file or folder; its digest is computed anew and held against the record"},
+    [FLAG_HTML] = {"html", "FILE", "the audit as a page, to attach"},
+    [FLAG_JSON] = {"json", NULL, "the audit as JSON"}};
 
 enum { FIGURES_MAX = 64 << 20 };
 
@@ -31,18 +33,18 @@ static int print(const struct arguments *arguments, const struct audit *audit) {
   struct buffer out;
   char now[40];
   buffer_init(&out, 64 << 20);
-  bool good = arguments->option[4] != NULL ? json_audit(audit, &out) : text_audit(audit, color_wanted(stdout), &out);
+  bool good = arguments->option[FLAG_JSON] != NULL ? json_audit(audit, &out) : text_audit(audit, color_wanted(stdout), &out);
   good = write_buffer(NULL, &out) && good;
   buffer_clear(&out);
-  if (arguments->option[3] != NULL)
+  if (arguments->option[FLAG_HTML] != NULL)
     good = html_audit(audit, clock_text(now, clock_system.realtime_ns(clock_system.context)), &out) &&
-           write_buffer(arguments->option[3], &out) && good;
+           write_buffer(arguments->option[FLAG_HTML], &out) && good;
   buffer_release(&out);
   return !good ? EXIT_CONDITIONS : audit->n_failed > 0 ? EXIT_DOES_NOT_HOLD : EXIT_HOLDS;
 }
 
 static int run(const struct arguments *arguments) {
-  const char *path = arguments->positional[0], *address = ledger_file_address(arguments->option[1]);
+  const char *path = arguments->positional[0], *address = ledger_file_address(arguments->option[FLAG_LEDGER]);
   struct audit audit;
   struct ledger_file ledger = {.ledger = NULL};
   struct buffer figures;
@@ -52,21 +54,21 @@ static int run(const struct arguments *arguments) {
     audit_ledger(ledger.ledger, ledger.address, &audit);
   } else {
     if (address != NULL && !ledger_file_open(address, false, &ledger)) return EXIT_WRONG_INPUT;
-    if (arguments->option[2] != NULL && access(arguments->option[2], R_OK) != 0) {
-      (void)fprintf(stderr, "lynxbench audit: --model: %s: %s; accepted: a file or folder of weights\n", arguments->option[2],
+    if (arguments->option[FLAG_MODEL] != NULL && access(arguments->option[FLAG_MODEL], R_OK) != 0) {
+      (void)fprintf(stderr, "lynxbench audit: --model: %s: %s; accepted: a file or folder of weights\n", arguments->option[FLAG_MODEL],
                     strerror(errno));
       ledger_file_close(&ledger);
       return EXIT_WRONG_INPUT;
     }
-    if (arguments->option[0] != NULL && !read_file(arguments->option[0], FIGURES_MAX, &figures)) {
+    if (arguments->option[FLAG_FIGURES] != NULL && !read_file(arguments->option[FLAG_FIGURES], FIGURES_MAX, &figures)) {
       ledger_file_close(&ledger);
       return EXIT_WRONG_INPUT;
     }
     const struct audit_bundle_request request = {.path = path,
-                                                 .model = arguments->option[2],
-                                                 .figures = {arguments->option[0] == NULL ? NULL
-                                                             : figures.data != NULL       ? figures.data
-                                                                                          : "",
+                                                 .model = arguments->option[FLAG_MODEL],
+                                                 .figures = {arguments->option[FLAG_FIGURES] == NULL ? NULL
+                                                             : figures.data != NULL                  ? figures.data
+                                                                                                     : "",
                                                              figures.length},
                                                  .ledger = ledger.ledger};
     audit_bundle(&request, &audit);

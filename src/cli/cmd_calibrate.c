@@ -16,10 +16,12 @@
 #include "cli/screen.h"
 #include "stats/quantile.h"
 
+enum { FLAG_OUT, FLAG_REFERENCE, FLAG_QUIET };
+
 static const struct option_spec options[] = {
-    {"out", "FILE", "instead of where runs look for it; - for standard output"},
-    {"reference", "PROGRAM", "the lynxbench-ref to measure against (default: beside lynxbench, or in PATH)"},
-    {"quiet", NULL, "no progress"}};
+    [FLAG_OUT] = {"out", "FILE", "instead of where runs look for it; - for standard output"},
+    [FLAG_REFERENCE] = {"reference", "PROGRAM", "the lynxbench-ref to measure against (default: beside lynxbench, or in PATH)"},
+    [FLAG_QUIET] = {"quiet", NULL, "no progress"}};
 
 enum { CLOCK_READS = 200000, SLEEPS = 400, SLEEP_NS = 1000000 };
 
@@ -207,15 +209,15 @@ static int run(const struct arguments *arguments) {
   struct calibrating calibrating = {.folder = "/tmp/lynxbench-calibrate-XXXXXX", .result = &c};
   char reference[700], path[700] = "-";
   struct buffer out;
-  if (arguments->option[0] == NULL && !calibration_path(path, sizeof path)) {
+  if (arguments->option[FLAG_OUT] == NULL && !calibration_path(path, sizeof path)) {
     (void)fprintf(stderr, "lynxbench calibrate: neither HOME nor XDG_STATE_HOME says where to keep it; give --out FILE and set "
                           "LYNXBENCH_CALIBRATION to it\n");
     return EXIT_WRONG_INPUT;
   }
-  if (arguments->option[0] != NULL) (void)snprintf(path, sizeof path, "%s", arguments->option[0]);
-  bool found = find_reference(arguments->option[1], reference, sizeof reference);
-  if (!found && arguments->option[1] != NULL) {
-    (void)fprintf(stderr, "lynxbench calibrate: --reference: '%s' is no program that can be run\n", arguments->option[1]);
+  if (arguments->option[FLAG_OUT] != NULL) (void)snprintf(path, sizeof path, "%s", arguments->option[FLAG_OUT]);
+  bool found = find_reference(arguments->option[FLAG_REFERENCE], reference, sizeof reference);
+  if (!found && arguments->option[FLAG_REFERENCE] != NULL) {
+    (void)fprintf(stderr, "lynxbench calibrate: --reference: '%s' is no program that can be run\n", arguments->option[FLAG_REFERENCE]);
     return EXIT_WRONG_INPUT;
   }
   if (!found) {
@@ -226,7 +228,7 @@ static int run(const struct arguments *arguments) {
     (void)fprintf(stderr, "lynxbench calibrate: no folder in /tmp: %s\n", strerror(errno));
     return EXIT_CONDITIONS;
   }
-  screen_init(&calibrating.screen, arguments->option[2] != NULL);
+  screen_init(&calibrating.screen, arguments->option[FLAG_QUIET] != NULL);
   calibrating.reference = reference;
   measure_clock(&c);
   bool good = measure_alone(&calibrating) && (reference[0] == 0 || measure_against(&calibrating));

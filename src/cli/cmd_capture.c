@@ -17,23 +17,34 @@
 
 enum { HOSTS_MAX = ARGUMENTS_MAX };
 
-static const struct option_spec options[] = {
-    {"endpoint", "URL", "find the process that listens there, and capture it"},
-    {"pid", "N", "capture this serving process"},
-    {"merge", NULL, "join captures of several hosts: ROLE=FILE ..., ROLE= for one that was not captured"},
-    {"against", "FILE", "compare with an earlier capture; exit 1 if the executor moved"},
-    {"digest", NULL, "read the model's weights whole for their digest, however long it takes"},
-    {"digest-anew", NULL, "the same, also where a digest is remembered"},
-    {"quiet-routes", NULL, "do not ask the server's own routes (/version, /props, ...)"},
-    {"disclose", "LEVEL", "full, shared (no serials, hosts, people) or public (no paths and arguments either)"},
-    {"format", "NAME", "text, json, markdown, cyclonedx (ML-BOM) or mlperf (system description)"},
-    {"root", "DIR", "read a recorded /proc and /sys below DIR instead of this machine"},
-    {"out", "FILE", "write to FILE (JSON, if no format is given)"},
-    {"json", NULL, "JSON on standard output"}};
+enum {
+  FLAG_ENDPOINT,
+  FLAG_PID,
+  FLAG_MERGE,
+  FLAG_AGAINST,
+  FLAG_DIGEST,
+  FLAG_DIGEST_ANEW,
+  FLAG_QUIET_ROUTES,
+  FLAG_DISCLOSE,
+  FLAG_FORMAT,
+  FLAG_ROOT,
+  FLAG_OUT,
+  FLAG_JSON
+};
 
-static const char *option(const struct arguments *arguments, const char *name) {
-  return argument_option(&command_capture, arguments, name);
-}
+static const struct option_spec options[] = {
+    [FLAG_ENDPOINT] = {"endpoint", "URL", "find the process that listens there, and capture it"},
+    [FLAG_PID] = {"pid", "N", "capture this serving process"},
+    [FLAG_MERGE] = {"merge", NULL, "join captures of several hosts: ROLE=FILE ..., ROLE= for one that was not captured"},
+    [FLAG_AGAINST] = {"against", "FILE", "compare with an earlier capture; exit 1 if the executor moved"},
+    [FLAG_DIGEST] = {"digest", NULL, "read the model's weights whole for their digest, however long it takes"},
+    [FLAG_DIGEST_ANEW] = {"digest-anew", NULL, "the same, also where a digest is remembered"},
+    [FLAG_QUIET_ROUTES] = {"quiet-routes", NULL, "do not ask the server's own routes (/version, /props, ...)"},
+    [FLAG_DISCLOSE] = {"disclose", "LEVEL", "full, shared (no serials, hosts, people) or public (no paths and arguments either)"},
+    [FLAG_FORMAT] = {"format", "NAME", "text, json, markdown, cyclonedx (ML-BOM) or mlperf (system description)"},
+    [FLAG_ROOT] = {"root", "DIR", "read a recorded /proc and /sys below DIR instead of this machine"},
+    [FLAG_OUT] = {"out", "FILE", "write to FILE (JSON, if no format is given)"},
+    [FLAG_JSON] = {"json", NULL, "JSON on standard output"}};
 
 /* "client=a.json" "server-1=b.json" "load-balancer=" */
 static bool merge(const struct arguments *arguments, struct fact_list *facts) {
@@ -108,15 +119,15 @@ static bool capture(const struct arguments *arguments, struct fact_list *facts) 
   struct root root = {""};
   struct capture_request request = {.root = &root, .clock = &clock_system};
   struct stat info;
-  if (option(arguments, "root") != NULL) root.path = option(arguments, "root");
+  if (arguments->option[FLAG_ROOT] != NULL) root.path = arguments->option[FLAG_ROOT];
   if (root.path[0] != 0 && (stat(root.path, &info) != 0 || !S_ISDIR(info.st_mode))) {
     (void)fprintf(stderr, "lynxbench capture: --root: found '%s'; accepted: a directory that holds a recorded proc and sys\n", root.path);
     return false;
   }
-  if (!capture_target("capture", option(arguments, "endpoint"), option(arguments, "pid"), &root, &request)) return false;
-  request.ask_routes = option(arguments, "quiet-routes") == NULL;
-  request.digest_anew = option(arguments, "digest-anew") != NULL;
-  if (option(arguments, "digest") != NULL || request.digest_anew) {
+  if (!capture_target("capture", arguments->option[FLAG_ENDPOINT], arguments->option[FLAG_PID], &root, &request)) return false;
+  request.ask_routes = arguments->option[FLAG_QUIET_ROUTES] == NULL;
+  request.digest_anew = arguments->option[FLAG_DIGEST_ANEW] != NULL;
+  if (arguments->option[FLAG_DIGEST] != NULL || request.digest_anew) {
     request.digest_budget = INT64_MAX;
     request.deadline_ns = (int64_t)24 * 3600 * 1000000000; /* weights of a terabyte are read in hours */
     (void)fprintf(stderr, "reading the model's weights for their digest: about 1 s for each GB, once; it is remembered\n");
@@ -159,15 +170,15 @@ static bool write_as(const char *format, const struct fact_list *facts, const st
 
 static int run(const struct arguments *arguments) {
   static const char *const formats[] = {"text", "json", "markdown", "cyclonedx", "mlperf"};
-  const char *path = option(arguments, "out"), *against = option(arguments, "against"), *level = option(arguments, "disclose"),
-             *format = option(arguments, "format");
+  const char *path = arguments->option[FLAG_OUT], *against = arguments->option[FLAG_AGAINST], *level = arguments->option[FLAG_DISCLOSE],
+             *format = arguments->option[FLAG_FORMAT];
   enum disclosure disclosure = DISCLOSE_FULL;
-  bool merged = option(arguments, "merge") != NULL, known = false;
+  bool merged = arguments->option[FLAG_MERGE] != NULL, known = false;
   if (level != NULL && !disclosure_parse(level, &disclosure)) {
     (void)fprintf(stderr, "lynxbench capture: --disclose: found '%s'; accepted: full, shared, public\n", level);
     return EXIT_WRONG_INPUT;
   }
-  if (format == NULL) format = path != NULL || option(arguments, "json") != NULL ? "json" : "text";
+  if (format == NULL) format = path != NULL || arguments->option[FLAG_JSON] != NULL ? "json" : "text";
   for (size_t i = 0; i < LYNX_COUNT(formats); i++) known = known || strcmp(formats[i], format) == 0;
   if (!known) {
     (void)fprintf(stderr, "lynxbench capture: --format: found '%s'; accepted: text, json, markdown, cyclonedx, mlperf\n", format);
@@ -180,7 +191,7 @@ static int run(const struct arguments *arguments) {
                   arguments->positional[0]);
     return EXIT_WRONG_INPUT;
   }
-  if (merged && (option(arguments, "pid") != NULL || option(arguments, "endpoint") != NULL || option(arguments, "root") != NULL)) {
+  if (merged && (arguments->option[FLAG_PID] != NULL || arguments->option[FLAG_ENDPOINT] != NULL || arguments->option[FLAG_ROOT] != NULL)) {
     (void)fprintf(stderr, "lynxbench capture: --merge joins files; --pid, --endpoint and --root belong to a capture of their own\n");
     return EXIT_WRONG_INPUT;
   }
@@ -188,7 +199,7 @@ static int run(const struct arguments *arguments) {
     (void)fprintf(stderr, "lynxbench capture: --format %s describes one host; write it for each capture, before they are joined\n", format);
     return EXIT_WRONG_INPUT;
   }
-  if (against != NULL && path == NULL && option(arguments, "format") != NULL) {
+  if (against != NULL && path == NULL && arguments->option[FLAG_FORMAT] != NULL) {
     (void)fprintf(stderr, "lynxbench capture: --against prints what moved; with --format, name the file for the capture too: --out FILE\n");
     return EXIT_WRONG_INPUT;
   }

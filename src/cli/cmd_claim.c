@@ -5,19 +5,21 @@
 #include "report/standing_report.h"
 #include "report/text.h"
 
-static const struct option_spec options[] = {{"json", NULL, "claims, reasons and caveats as JSON"},
-                                             {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"}};
+enum { FLAG_JSON, FLAG_LEDGER };
+
+static const struct option_spec options[] = {[FLAG_JSON] = {"json", NULL, "claims, reasons and caveats as JSON"},
+                                             [FLAG_LEDGER] = {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"}};
 
 static int run(const struct arguments *arguments) {
   struct bundle_file file;
   struct buffer out;
   struct json_writer json;
-  bool as_json = arguments->option[0] != NULL;
+  bool as_json = arguments->option[FLAG_JSON] != NULL;
   size_t n_made = 0, n_wanted = 0;
   struct standing standing;
   bool known;
   if (!bundle_file_open(arguments->positional[0], &file)) return EXIT_WRONG_INPUT;
-  if (!standing_file_read(arguments->option[1], &file, &standing, &known)) {
+  if (!standing_file_read(arguments->option[FLAG_LEDGER], &file, &standing, &known)) {
     bundle_file_close(&file);
     return EXIT_WRONG_INPUT;
   }

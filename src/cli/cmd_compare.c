@@ -14,18 +14,17 @@
 #include "report/text.h"
 #include "result/comparison.h"
 
-static const struct option_spec options[] = {{"out", "NAME", "of the two bundles, as in NAME-a.lynx and NAME-b.lynx (contracts only)"},
-                                             {"margin", "SHARE", "instead of the first contract's decision.margin, as in 0.05"},
-                                             {"change", "TEXT", "enter it in the ledger as an iteration: what was changed from A to B"},
-                                             {"finding", "ENTRY", "the finding that the change answers: its entry's digest"},
-                                             {"ledger", "LEDGER", "for --change (default: LYNXBENCH_LEDGER)"},
-                                             {"key", "FILE", "for --change: the team's private key (default: LYNXBENCH_KEY)"},
-                                             {"quiet", NULL, "no progress"},
-                                             {"json", NULL, "JSON"}};
+enum { FLAG_OUT, FLAG_MARGIN, FLAG_CHANGE, FLAG_FINDING, FLAG_LEDGER, FLAG_KEY, FLAG_QUIET, FLAG_JSON };
 
-static const char *option(const struct arguments *arguments, const char *name) {
-  return argument_option(&command_compare, arguments, name);
-}
+static const struct option_spec options[] = {
+    [FLAG_OUT] = {"out", "NAME", "of the two bundles, as in NAME-a.lynx and NAME-b.lynx (contracts only)"},
+    [FLAG_MARGIN] = {"margin", "SHARE", "instead of the first contract's decision.margin, as in 0.05"},
+    [FLAG_CHANGE] = {"change", "TEXT", "enter it in the ledger as an iteration: what was changed from A to B"},
+    [FLAG_FINDING] = {"finding", "ENTRY", "the finding that the change answers: its entry's digest"},
+    [FLAG_LEDGER] = {"ledger", "LEDGER", "for --change (default: LYNXBENCH_LEDGER)"},
+    [FLAG_KEY] = {"key", "FILE", "for --change: the team's private key (default: LYNXBENCH_KEY)"},
+    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
+    [FLAG_JSON] = {"json", NULL, "JSON"}};
 
 /* --- measuring both, in turn --- */
 
@@ -62,9 +61,9 @@ static bool open_side(struct side *s, const char *path, const char *letter, cons
   }
   char suffix[8];
   (void)snprintf(suffix, sizeof suffix, "-%s", letter);
-  if (option(arguments, "out") != NULL) (void)snprintf(s->out, sizeof s->out, "%s-%s.lynx", option(arguments, "out"), letter);
+  if (arguments->option[FLAG_OUT] != NULL) (void)snprintf(s->out, sizeof s->out, "%s-%s.lynx", arguments->option[FLAG_OUT], letter);
   else (void)screen_bundle_name(c, suffix, s->out, sizeof s->out);
-  screen_init(&s->screen, option(arguments, "quiet") != NULL);
+  screen_init(&s->screen, arguments->option[FLAG_QUIET] != NULL);
   s->screen.label = letter[0] == 'a' ? "A" : "B";
   return true;
 }
@@ -212,7 +211,7 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
   }
   int code = EXIT_WRONG_INPUT;
   const char *id_a = bundle_meta(a.bundle, "interleaved"), *id_b = bundle_meta(b.bundle, "interleaved"),
-             *margin = option(arguments, "margin");
+             *margin = arguments->option[FLAG_MARGIN];
   char *end = NULL;
   double wanted = margin != NULL ? strtod(margin, &end) : a.result.contract.decision.margin;
   if (margin != NULL && (end == margin || *end != 0 || !(wanted > 0) || wanted > 1))
@@ -227,15 +226,19 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
       (void)fprintf(stderr, "A and B are the same bundle: every ratio is 1, and its interval is that of two independent runs\n");
     size_t n_refusals = tell_refusals(&a, "A") + tell_refusals(&b, "B");
     buffer_init(&out, 64 << 20);
-    if (option(arguments, "json") != NULL) write_json(&list, &differences, &out);
+    if (arguments->option[FLAG_JSON] != NULL) write_json(&list, &differences, &out);
     else
       (void)text_comparison(&a.result, &b.result, &list, known ? &differences : NULL, color_wanted(stdout),
                             &out); /* overflow: told below */
     code = write_buffer(NULL, &out) ? judge(&list, n_refusals) : EXIT_CONDITIONS;
-    if (option(arguments, "change") != NULL && code != EXIT_CONDITIONS) {
-      const struct iteration iteration = {{path_a, path_b}, {&a.result, &b.result}, &list};
-      int recorded = iteration_record(&command_compare, arguments,
-                                      &iteration); /* whatever came out: that nothing changed is worth knowing too */
+    if (arguments->option[FLAG_CHANGE] != NULL && code != EXIT_CONDITIONS) {
+      const struct pen_wanted pen = {"compare", "--change", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
+      const struct iteration iteration = {.path = {path_a, path_b},
+                                          .result = {&a.result, &b.result},
+                                          .list = &list,
+                                          .change = arguments->option[FLAG_CHANGE],
+                                          .finding = arguments->option[FLAG_FINDING]};
+      int recorded = iteration_record(&pen, &iteration); /* whatever came out: that nothing changed is worth knowing too */
       code = recorded != EXIT_HOLDS ? recorded : code;
     }
     buffer_release(&out);
@@ -250,8 +253,8 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
 }
 
 static int run(const struct arguments *arguments) {
-  const char *change = option(arguments, "change");
-  if ((change != NULL && change[strspn(change, " ")] == 0) || (change == NULL && option(arguments, "finding") != NULL)) {
+  const char *change = arguments->option[FLAG_CHANGE];
+  if ((change != NULL && change[strspn(change, " ")] == 0) || (change == NULL && arguments->option[FLAG_FINDING] != NULL)) {
     (void)fprintf(stderr, "lynxbench compare: --change: found %s; accepted: what was changed, in words%s\n",
                   change != NULL ? "nothing in it" : "nothing", change == NULL ? "; --finding belongs to it" : "");
     return EXIT_WRONG_INPUT;

@@ -12,19 +12,17 @@
 #include "report/text.h"
 #include "result/comparison.h"
 
-static const struct option_spec options[] = {
-    {"ground", "GROUND", "figure, configuration, conditions or method"},
-    {"text", "TEXT", "what is wrong, in words"},
-    {"with", "BUNDLE", "evidence: a re-run, which goes into the ledger too, and is shown beside the contested one"},
-    {"layer", "LAYER", "whose layer it concerns: its owner is named"},
-    {"hook", "URL", "tell the owner: the contest is sent there as JSON"},
-    {"withdraw", "ENTRY", "take back a contest of one's own: its entry's digest"},
-    {"ledger", "LEDGER", "the ledger (default: LYNXBENCH_LEDGER)"},
-    {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"}};
+enum { FLAG_GROUND, FLAG_TEXT, FLAG_WITH, FLAG_LAYER, FLAG_HOOK, FLAG_WITHDRAW, FLAG_LEDGER, FLAG_KEY };
 
-static const char *option(const struct arguments *arguments, const char *name) {
-  return argument_option(&command_contest, arguments, name);
-}
+static const struct option_spec options[] = {
+    [FLAG_GROUND] = {"ground", "GROUND", "figure, configuration, conditions or method"},
+    [FLAG_TEXT] = {"text", "TEXT", "what is wrong, in words"},
+    [FLAG_WITH] = {"with", "BUNDLE", "evidence: a re-run, which goes into the ledger too, and is shown beside the contested one"},
+    [FLAG_LAYER] = {"layer", "LAYER", "whose layer it concerns: its owner is named"},
+    [FLAG_HOOK] = {"hook", "URL", "tell the owner: the contest is sent there as JSON"},
+    [FLAG_WITHDRAW] = {"withdraw", "ENTRY", "take back a contest of one's own: its entry's digest"},
+    [FLAG_LEDGER] = {"ledger", "LEDGER", "the ledger (default: LYNXBENCH_LEDGER)"},
+    [FLAG_KEY] = {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"}};
 
 static bool ground_known(const char *ground) {
   static const char *const known[] = {"figure", "configuration", "conditions", "method"};
@@ -87,13 +85,13 @@ static int withdraw(const struct arguments *arguments, struct ledger_file *ledge
   struct entry entry = {.kind = "withdrawal"};
   uint8_t digest[DIGEST_BYTES];
   uint64_t index;
-  const char *text = option(arguments, "withdraw");
+  const char *text = arguments->option[FLAG_WITHDRAW];
   if (!hex_decode(text, digest, DIGEST_BYTES)) {
     (void)fprintf(stderr, "lynxbench contest: --withdraw: found '%s', accepted: the digest of the contest's entry, 64 digits\n", text);
     return EXIT_WRONG_INPUT;
   }
   entry_subject(&entry, "entry", digest);
-  entry_member(&entry, "text", option(arguments, "text"));
+  entry_member(&entry, "text", arguments->option[FLAG_TEXT]);
   if (!ledger_file_add(ledger, &entry, signer, &index, NULL)) return EXIT_WRONG_INPUT;
   (void)printf("%s: entry %llu: the contest is withdrawn\n", ledger->address, (unsigned long long)index);
   return EXIT_HOLDS;
@@ -101,7 +99,7 @@ static int withdraw(const struct arguments *arguments, struct ledger_file *ledge
 
 static int contest(const struct arguments *arguments, struct ledger_file *ledger, const struct signer *signer,
                    const struct bundle_file *sealed, const struct bundle_file *with) {
-  const char *layer_name = option(arguments, "layer"), *owner = NULL, *with_path = option(arguments, "with");
+  const char *layer_name = arguments->option[FLAG_LAYER], *owner = NULL, *with_path = arguments->option[FLAG_WITH];
   struct entry entry = {.kind = "contest"};
   enum layer layer;
   char leaf_hex[DIGEST_HEX];
@@ -118,8 +116,8 @@ static int contest(const struct arguments *arguments, struct ledger_file *ledger
   if (with != NULL) show_both(sealed, with);
   entry_subject_hex(&entry, "bundle", sealed->result.seal.root);
   if (with != NULL) entry_subject_hex(&entry, "evidence", with->result.seal.root);
-  entry_member(&entry, "ground", option(arguments, "ground"));
-  entry_member(&entry, "text", option(arguments, "text"));
+  entry_member(&entry, "ground", arguments->option[FLAG_GROUND]);
+  entry_member(&entry, "text", arguments->option[FLAG_TEXT]);
   entry_member(&entry, "layer", layer_name);
   entry_member(&entry, "owner", owner);
   if (with_path != NULL && !bundle_entry_add(ledger, with_path, signer, &index)) return EXIT_WRONG_INPUT;
@@ -127,26 +125,27 @@ static int contest(const struct arguments *arguments, struct ledger_file *ledger
   (void)digest_hex(leaf, leaf_hex);
   (void)printf("%s: entry %llu, %s: open until somebody re-measures (lynxbench verify %s --contest %s) or %s withdraws it\n",
                ledger->address, (unsigned long long)index, leaf_hex, arguments->positional[0], leaf_hex, signer->name);
-  if (option(arguments, "hook") != NULL && !tell_owner(option(arguments, "hook"), &entry, leaf_hex, signer->name)) return EXIT_EXECUTOR;
+  if (arguments->option[FLAG_HOOK] != NULL && !tell_owner(arguments->option[FLAG_HOOK], &entry, leaf_hex, signer->name))
+    return EXIT_EXECUTOR;
   return EXIT_HOLDS;
 }
 
 static int run(const struct arguments *arguments) {
-  const char *address = ledger_file_address(option(arguments, "ledger")), *with_path = option(arguments, "with");
+  const char *address = ledger_file_address(arguments->option[FLAG_LEDGER]), *with_path = arguments->option[FLAG_WITH];
   struct signer signer;
   struct ledger_file ledger = {.ledger = NULL};
   struct bundle_file sealed, with;
-  bool withdraws = option(arguments, "withdraw") != NULL;
+  bool withdraws = arguments->option[FLAG_WITHDRAW] != NULL;
   if (address == NULL) {
     (void)fprintf(stderr, "lynxbench contest: a contest is an entry: --ledger LEDGER, or LYNXBENCH_LEDGER, is needed\n");
     return EXIT_WRONG_INPUT;
   }
-  if (!withdraws && !ground_known(option(arguments, "ground"))) return EXIT_WRONG_INPUT;
-  if (!withdraws && (option(arguments, "text") == NULL || option(arguments, "text")[0] == 0)) {
+  if (!withdraws && !ground_known(arguments->option[FLAG_GROUND])) return EXIT_WRONG_INPUT;
+  if (!withdraws && (arguments->option[FLAG_TEXT] == NULL || arguments->option[FLAG_TEXT][0] == 0)) {
     (void)fprintf(stderr, "lynxbench contest: --text is needed: what is wrong, in words\n");
     return EXIT_WRONG_INPUT;
   }
-  if (!team_key_wanted(option(arguments, "key"), "contest", &signer)) return EXIT_WRONG_INPUT;
+  if (!team_key_wanted(arguments->option[FLAG_KEY], "contest", &signer)) return EXIT_WRONG_INPUT;
   int code = EXIT_WRONG_INPUT;
   if (bundle_file_open(arguments->positional[0], &sealed)) {
     bool has_with = with_path != NULL && bundle_file_open(with_path, &with);

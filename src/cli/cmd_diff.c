@@ -12,11 +12,14 @@
 #include "report/html.h"
 #include "report/text.h"
 
-static const struct option_spec options[] = {{"state", NULL, "show differences of state and context too"},
-                                             {"json", NULL, "JSON"},
-                                             {"html", "FILE", "write a page that opens anywhere"},
-                                             {"endpoint", "URL", "where an argument is 'now': the process that listens there"},
-                                             {"pid", "N", "where an argument is 'now': this process"}};
+enum { FLAG_STATE, FLAG_JSON, FLAG_HTML, FLAG_ENDPOINT, FLAG_PID };
+
+static const struct option_spec options[] = {
+    [FLAG_STATE] = {"state", NULL, "show differences of state and context too"},
+    [FLAG_JSON] = {"json", NULL, "JSON"},
+    [FLAG_HTML] = {"html", "FILE", "write a page that opens anywhere"},
+    [FLAG_ENDPOINT] = {"endpoint", "URL", "where an argument is 'now': the process that listens there"},
+    [FLAG_PID] = {"pid", "N", "where an argument is 'now': this process"}};
 
 struct side {
   struct fact_list facts;
@@ -44,9 +47,7 @@ static bool load_bundle(const char *path, struct side *side) {
 static bool load_now(const struct arguments *arguments, struct side *side) {
   struct root root = {""};
   struct capture_request request = {.root = &root, .clock = &clock_system, .ask_routes = true};
-  if (!capture_target("diff", argument_option(&command_diff, arguments, "endpoint"), argument_option(&command_diff, arguments, "pid"),
-                      &root, &request))
-    return false;
+  if (!capture_target("diff", arguments->option[FLAG_ENDPOINT], arguments->option[FLAG_PID], &root, &request)) return false;
   capture_run(&request, &side->facts);
   return true;
 }
@@ -96,15 +97,16 @@ static int run(const struct arguments *arguments) {
   struct side a = {.is_bundle = false}, b = {.is_bundle = false};
   struct difference_list differences = {0};
   struct buffer out, page;
-  const char *html = argument_option(&command_diff, arguments, "html");
+  const char *html = arguments->option[FLAG_HTML];
   int code = EXIT_WRONG_INPUT;
   buffer_init(&out, 256 << 20);
   buffer_init(&page, 256 << 20);
   if (load(arguments->positional[0], arguments, &a) && load(arguments->positional[1], arguments, &b)) {
     const struct contract *contract = a.is_bundle ? &a.file.result.contract : b.is_bundle ? &b.file.result.contract : NULL;
     capture_diff(&a.facts, &b.facts, &differences);
-    bool good = arguments->option[1] != NULL ? write_json(&differences, contract, &out)
-                                             : text_diff(&differences, contract, arguments->option[0] != NULL, color_wanted(stdout), &out);
+    bool good = arguments->option[FLAG_JSON] != NULL
+                    ? write_json(&differences, contract, &out)
+                    : text_diff(&differences, contract, arguments->option[FLAG_STATE] != NULL, color_wanted(stdout), &out);
     good = write_buffer(NULL, &out) && good;
     if (good && html != NULL) {
       bool whole = html_diff(&differences, arguments->positional[0], arguments->positional[1], contract, &page);

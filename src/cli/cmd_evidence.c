@@ -12,8 +12,10 @@
 #include "verify/bundle_standing.h"
 #include "verify/evidence.h"
 
-static const struct option_spec options[] = {{"out", "FILE", "the archive (default: the bundle's name with .evidence.tar)"},
-                                             {"ledger", "LEDGER", "where the bundle stands (default: LYNXBENCH_LEDGER)"}};
+enum { FLAG_OUT, FLAG_LEDGER };
+
+static const struct option_spec options[] = {[FLAG_OUT] = {"out", "FILE", "the archive (default: the bundle's name with .evidence.tar)"},
+                                             [FLAG_LEDGER] = {"ledger", "LEDGER", "where the bundle stands (default: LYNXBENCH_LEDGER)"}};
 
 static struct bytes view(const struct buffer *buffer) {
   return (struct bytes){buffer->data != NULL ? buffer->data : "", buffer->length};
@@ -48,7 +50,7 @@ static enum lynx_status write_parts(const char *path, struct bundle_file *file, 
 }
 
 static int run(const struct arguments *arguments) {
-  const char *path = arguments->positional[0], *address = ledger_file_address(arguments->option[1]);
+  const char *path = arguments->positional[0], *address = ledger_file_address(arguments->option[FLAG_LEDGER]);
   struct bundle_file file;
   struct ledger_file ledger;
   struct buffer parts[4];
@@ -66,7 +68,7 @@ static int run(const struct arguments *arguments) {
   }
   if (n > 5 && strcmp(path + n - 5, ".lynx") == 0) n -= 5;
   (void)snprintf(name, sizeof name, "%.*s.evidence.tar", (int)(n < 4000 ? n : 4000), path);
-  const char *out = arguments->option[0] != NULL ? arguments->option[0] : name;
+  const char *out = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : name;
   for (int i = 0; i < 4; i++) buffer_init(&parts[i], 256 << 20);
   enum lynx_status status = write_parts(path, &file, ledger.ledger, parts, &error);
   if (status == LYNX_OK) {

@@ -4,11 +4,13 @@
 #include "cli/command.h"
 #include "result/export.h"
 
+enum { FLAG_FORMAT, FLAG_PRECISION, FLAG_OUT, FLAG_FORMULAS };
+
 static const struct option_spec options[] = {
-    {"format", "NAME", "vllm, aiperf, guidellm, mlperf, perf_analyzer, or csv: every request, a line each (default: vllm)"},
-    {"precision", "NAME", "which (default: the first that was measured)"},
-    {"out", "FILE", "instead of standard output"},
-    {"formulas", NULL, "only print the ids and what they mean"}};
+    [FLAG_FORMAT] = {"format", "NAME", "vllm, aiperf, guidellm, mlperf, perf_analyzer, or csv: every request, a line each (default: vllm)"},
+    [FLAG_PRECISION] = {"precision", "NAME", "which (default: the first that was measured)"},
+    [FLAG_OUT] = {"out", "FILE", "instead of standard output"},
+    [FLAG_FORMULAS] = {"formulas", NULL, "only print the ids and what they mean"}};
 
 static const struct export_format *find_format(const char *name) {
   for (size_t i = 0; i < n_export_formats; i++)
@@ -36,7 +38,7 @@ static int run(const struct arguments *arguments) {
   struct buffer out;
   struct lynx_error error = {0};
   size_t precision;
-  if (arguments->option[3] != NULL) {
+  if (arguments->option[FLAG_FORMULAS] != NULL) {
     for (size_t i = 0; i < n_foreign_formulas; i++) (void)printf("%-30s %s\n", foreign_formulas[i].id, foreign_formulas[i].definition);
     for (size_t i = 0; i < FORMULA_COUNT; i++) (void)printf("%-30s %s\n", formulas[i].id, formulas[i].definition);
     return EXIT_HOLDS;
@@ -45,14 +47,14 @@ static int run(const struct arguments *arguments) {
     (void)fprintf(stderr, "lynxbench export: an argument is missing: BUNDLE (only --formulas needs none)\n");
     return EXIT_WRONG_INPUT;
   }
-  const struct export_format *format = find_format(arguments->option[0] != NULL ? arguments->option[0] : "vllm");
+  const struct export_format *format = find_format(arguments->option[FLAG_FORMAT] != NULL ? arguments->option[FLAG_FORMAT] : "vllm");
   if (format == NULL || !bundle_file_open(arguments->positional[0], &file)) return EXIT_WRONG_INPUT;
   int code = EXIT_INCONCLUSIVE;
   buffer_init(&out, 1 << 30);
-  if (find_precision(&file.result, arguments->option[1], &precision)) {
+  if (find_precision(&file.result, arguments->option[FLAG_PRECISION], &precision)) {
     enum lynx_status status = export_precision(file.bundle, &file.result, precision, format, &out, &error);
-    code = status != LYNX_OK ? report_error(&error) : write_buffer(arguments->option[2], &out) ? EXIT_HOLDS : EXIT_CONDITIONS;
-  } else if (arguments->option[1] != NULL) code = EXIT_WRONG_INPUT;
+    code = status != LYNX_OK ? report_error(&error) : write_buffer(arguments->option[FLAG_OUT], &out) ? EXIT_HOLDS : EXIT_CONDITIONS;
+  } else if (arguments->option[FLAG_PRECISION] != NULL) code = EXIT_WRONG_INPUT;
   buffer_release(&out);
   bundle_file_close(&file);
   return code;

@@ -8,15 +8,13 @@
 #include "report/import_report.h"
 #include "result/import_result.h"
 
-static const struct option_spec options[] = {{"out", "FILE", "the bundle (default: the first file's name with .lynx)"},
-                                             {"format", "NAME", "instead of recognising it; --formats lists them"},
-                                             {"formats", NULL, "only list what can be imported"},
-                                             {"part", "N", "which of several benchmarks in the file (default 1)"},
-                                             {"json", NULL, "JSON"}};
+enum { FLAG_OUT, FLAG_FORMAT, FLAG_FORMATS, FLAG_PART, FLAG_JSON };
 
-static const char *option(const struct arguments *arguments, const char *name) {
-  return argument_option(&command_import, arguments, name);
-}
+static const struct option_spec options[] = {[FLAG_OUT] = {"out", "FILE", "the bundle (default: the first file's name with .lynx)"},
+                                             [FLAG_FORMAT] = {"format", "NAME", "instead of recognising it; --formats lists them"},
+                                             [FLAG_FORMATS] = {"formats", NULL, "only list what can be imported"},
+                                             [FLAG_PART] = {"part", "N", "which of several benchmarks in the file (default 1)"},
+                                             [FLAG_JSON] = {"json", NULL, "JSON"}};
 
 static bool show(const struct imported *m, const char *out, const char *root) {
   struct buffer text, json;
@@ -87,18 +85,18 @@ static int import_all(const struct arguments *arguments, struct import_file *fil
   if (dot != NULL && dot != out) *dot = 0;
   (void)strncat(out, ".lynx", sizeof out - strlen(out) - 1);
   int64_t part = 1;
-  const char *part_text = option(arguments, "part");
+  const char *part_text = arguments->option[FLAG_PART];
   if (part_text != NULL && (!number_int64(part_text, strlen(part_text), &part) || part < 1 || part > 1000000)) {
     (void)fprintf(stderr, "lynxbench import: --part: found '%s', accepted: a whole number from 1\n", part_text);
     return EXIT_WRONG_INPUT;
   }
-  const char *to = option(arguments, "out") != NULL ? option(arguments, "out") : out;
-  if (import_read(files, n, option(arguments, "format"), (size_t)part, &imported, &error) != LYNX_OK) return report_error(&error);
+  const char *to = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : out;
+  if (import_read(files, n, arguments->option[FLAG_FORMAT], (size_t)part, &imported, &error) != LYNX_OK) return report_error(&error);
   int code = EXIT_HOLDS;
   if (import_write(&imported, to, root, &error) != LYNX_OK) code = report_error(&error);
   else if (!reads_back(to)) code = EXIT_WRONG_INPUT;
   else {
-    if (!(option(arguments, "json") != NULL ? show_json(&imported, to, root) : show(&imported, to, root))) code = EXIT_CONDITIONS;
+    if (!(arguments->option[FLAG_JSON] != NULL ? show_json(&imported, to, root) : show(&imported, to, root))) code = EXIT_CONDITIONS;
     if (code == EXIT_HOLDS && imported.n_against > 0) code = EXIT_DOES_NOT_HOLD;
   }
   import_release(&imported);
@@ -109,7 +107,7 @@ static int run(const struct arguments *arguments) {
   struct import_file files[IMPORT_FILES_MAX];
   struct buffer texts[IMPORT_FILES_MAX];
   size_t n = 0, wanted = (size_t)arguments->n_positional;
-  if (option(arguments, "formats") != NULL) {
+  if (arguments->option[FLAG_FORMATS] != NULL) {
     for (size_t i = 0; importers[i] != NULL; i++)
       (void)printf("%-16s %s: %s\n", importers[i]->name, importers[i]->summary, importers[i]->files);
     return EXIT_HOLDS;

@@ -6,17 +6,32 @@
 #include "cli/command.h"
 #include "cli/contract_file.h"
 
-static const struct option_spec options[] = {{"endpoint", "URL", "where the executor serves, such as http://127.0.0.1:8000"},
-                                             {"model", "NAME", "the model, as the server knows it"},
-                                             {"chat", NULL, "use the chat route instead of completions"},
-                                             {"rate", "R", "requests per second (open loop, Poisson)"},
-                                             {"concurrency", "N", "requests in flight (closed loop); instead of --rate"},
-                                             {"counted", "DURATION", "the counted window of each session (60s)"},
-                                             {"sessions", "N", "how often it is repeated (3)"},
-                                             {"output-tokens", "N", "tokens to generate per request (64)"},
-                                             {"ttft", "DURATION", "the objective for the 99th percentile of the time to first token"},
-                                             {"name", "NAME", "a short name for the contract"},
-                                             {"out", "FILE", "where to write (contract.yaml); - for standard output"}};
+enum {
+  FLAG_ENDPOINT,
+  FLAG_MODEL,
+  FLAG_CHAT,
+  FLAG_RATE,
+  FLAG_CONCURRENCY,
+  FLAG_COUNTED,
+  FLAG_SESSIONS,
+  FLAG_OUTPUT_TOKENS,
+  FLAG_TTFT,
+  FLAG_NAME,
+  FLAG_OUT
+};
+
+static const struct option_spec options[] = {
+    [FLAG_ENDPOINT] = {"endpoint", "URL", "where the executor serves, such as http://127.0.0.1:8000"},
+    [FLAG_MODEL] = {"model", "NAME", "the model, as the server knows it"},
+    [FLAG_CHAT] = {"chat", NULL, "use the chat route instead of completions"},
+    [FLAG_RATE] = {"rate", "R", "requests per second (open loop, Poisson)"},
+    [FLAG_CONCURRENCY] = {"concurrency", "N", "requests in flight (closed loop); instead of --rate"},
+    [FLAG_COUNTED] = {"counted", "DURATION", "the counted window of each session (60s)"},
+    [FLAG_SESSIONS] = {"sessions", "N", "how often it is repeated (3)"},
+    [FLAG_OUTPUT_TOKENS] = {"output-tokens", "N", "tokens to generate per request (64)"},
+    [FLAG_TTFT] = {"ttft", "DURATION", "the objective for the 99th percentile of the time to first token"},
+    [FLAG_NAME] = {"name", "NAME", "a short name for the contract"},
+    [FLAG_OUT] = {"out", "FILE", "where to write (contract.yaml); - for standard output"}};
 
 enum { ENDPOINT, MODEL, CHAT, RATE, CONCURRENCY, COUNTED, SESSIONS, OUTPUT_TOKENS, TTFT, NAME, OUT };
 

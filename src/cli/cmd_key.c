@@ -4,10 +4,12 @@
 #include "cli/command.h"
 #include "cli/team_key.h"
 
-static const struct option_spec options[] = {{"out", "FOLDER", "where to put the two files (default: here)"}};
+enum { FLAG_OUT };
+
+static const struct option_spec options[] = {[FLAG_OUT] = {"out", "FOLDER", "where to put the two files (default: here)"}};
 
 static int run(const struct arguments *arguments) {
-  const char *team = arguments->positional[0], *folder = arguments->option[0] != NULL ? arguments->option[0] : ".";
+  const char *team = arguments->positional[0], *folder = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : ".";
   struct signing_key *key = NULL;
   struct lynx_error error = {0};
   struct note_key public;

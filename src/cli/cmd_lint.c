@@ -8,12 +8,15 @@
 #include "drivers/drivers.h"
 #include "report/verification_report.h"
 
-static const struct option_spec options[] = {{"json", NULL, "problems, grade and digest as JSON"},
-                                             {"canonical", NULL, "print the canonical form instead, whose SHA-256 is the digest"},
-                                             {"schema", NULL, "print the JSON Schema of contracts (CONTRACT may be left out)"},
-                                             {"reference", NULL, "print the table of all fields, in Markdown"},
-                                             {"drivers", NULL, "print every driver with its options (workload.options), in Markdown"},
-                                             {"like", "BUNDLE", "what a re-run could decide, if sessions vary as they did in this bundle"}};
+enum { FLAG_JSON, FLAG_CANONICAL, FLAG_SCHEMA, FLAG_REFERENCE, FLAG_DRIVERS, FLAG_LIKE };
+
+static const struct option_spec options[] = {
+    [FLAG_JSON] = {"json", NULL, "problems, grade and digest as JSON"},
+    [FLAG_CANONICAL] = {"canonical", NULL, "print the canonical form instead, whose SHA-256 is the digest"},
+    [FLAG_SCHEMA] = {"schema", NULL, "print the JSON Schema of contracts (CONTRACT may be left out)"},
+    [FLAG_REFERENCE] = {"reference", NULL, "print the table of all fields, in Markdown"},
+    [FLAG_DRIVERS] = {"drivers", NULL, "print every driver with its options (workload.options), in Markdown"},
+    [FLAG_LIKE] = {"like", "BUNDLE", "what a re-run could decide, if sessions vary as they did in this bundle"}};
 
 static void print_json(const struct contract_file *file, const char *digest) {
   static const char *const kinds[] = {[PROBLEM_ERROR] = "error", [PROBLEM_WARNING] = "warning", [PROBLEM_UNSTATED] = "unstated"};
@@ -110,9 +113,9 @@ static int print_forecast(const struct contract *contract, const char *path) {
 
 static int run(const struct arguments *arguments) {
   struct contract_file file;
-  if (arguments->option[2] != NULL) return print_generated(contract_schema);
-  if (arguments->option[3] != NULL) return print_generated(contract_reference);
-  if (arguments->option[4] != NULL) return print_generated(write_drivers);
+  if (arguments->option[FLAG_SCHEMA] != NULL) return print_generated(contract_schema);
+  if (arguments->option[FLAG_REFERENCE] != NULL) return print_generated(contract_reference);
+  if (arguments->option[FLAG_DRIVERS] != NULL) return print_generated(write_drivers);
   if (arguments->n_positional == 0) {
     (void)fprintf(
         stderr,
@@ -124,12 +127,12 @@ static int run(const struct arguments *arguments) {
   char digest[DIGEST_HEX] = "";
   bool valid = file.problems.n_errors == 0;
   if (valid) contract_digest(&file.contract, digest);
-  if (arguments->option[1] != NULL && valid) {
+  if (arguments->option[FLAG_CANONICAL] != NULL && valid) {
     struct buffer canonical;
     buffer_init(&canonical, 16 << 20);
     if (contract_canonical(&file.contract, &canonical)) (void)write_output(NULL, canonical.data, canonical.length);
     buffer_release(&canonical);
-  } else if (arguments->option[0] != NULL) print_json(&file, valid ? digest : NULL);
+  } else if (arguments->option[FLAG_JSON] != NULL) print_json(&file, valid ? digest : NULL);
   else {
     contract_file_print_problems(&file, path, true, true, stdout);
     size_t n_unstated = 0;
@@ -139,8 +142,10 @@ static int run(const struct arguments *arguments) {
       (void)printf("%s: valid; grade %s (%zu thing%s left unstated); digest %s\n", path, grade_text(contract_grade(&file.problems)),
                    n_unstated, n_unstated == 1 ? "" : "s", digest);
   }
-  if (!valid && arguments->option[1] != NULL) contract_file_print_problems(&file, path, false, false, stderr);
-  int code = !valid ? EXIT_WRONG_INPUT : arguments->option[5] != NULL ? print_forecast(&file.contract, arguments->option[5]) : EXIT_HOLDS;
+  if (!valid && arguments->option[FLAG_CANONICAL] != NULL) contract_file_print_problems(&file, path, false, false, stderr);
+  int code = !valid                                 ? EXIT_WRONG_INPUT
+             : arguments->option[FLAG_LIKE] != NULL ? print_forecast(&file.contract, arguments->option[FLAG_LIKE])
+                                                    : EXIT_HOLDS;
   contract_file_release(&file);
   return code;
 }

@@ -16,21 +16,20 @@
 #include "ledger/seen.h"
 #include "record/bundle.h"
 
-static const struct option_spec options[] = {
-    {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
-    {"origin", "NAME", "create: the ledger's name to the world (default: its file's name)"},
-    {"team", "TEAM.pub", "policy: admit this team, or its new key; what it was allowed it keeps, unless --remove TEAM goes with it"},
-    {"admin", NULL, "policy: and let it change the policy"},
-    {"witness", NULL, "policy: and count its cosignatures"},
-    {"quorum", "N", "policy: how many witnesses must cosign a checkpoint"},
-    {"remove", "TEAM", "policy: admit that team no longer"},
-    {"out", "FILE", "get: the bundle's file"},
-    {"raw", NULL, "entry: the envelope's bytes, as they were signed"},
-    {"json", NULL, "list: as lines of JSON"}};
+enum { FLAG_KEY, FLAG_ORIGIN, FLAG_TEAM, FLAG_ADMIN, FLAG_WITNESS, FLAG_QUORUM, FLAG_REMOVE, FLAG_OUT, FLAG_RAW, FLAG_JSON };
 
-static const char *option(const struct arguments *arguments, const char *name) {
-  return argument_option(&command_log, arguments, name);
-}
+static const struct option_spec options[] = {
+    [FLAG_KEY] = {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
+    [FLAG_ORIGIN] = {"origin", "NAME", "create: the ledger's name to the world (default: its file's name)"},
+    [FLAG_TEAM] = {"team", "TEAM.pub",
+                   "policy: admit this team, or its new key; what it was allowed it keeps, unless --remove TEAM goes with it"},
+    [FLAG_ADMIN] = {"admin", NULL, "policy: and let it change the policy"},
+    [FLAG_WITNESS] = {"witness", NULL, "policy: and count its cosignatures"},
+    [FLAG_QUORUM] = {"quorum", "N", "policy: how many witnesses must cosign a checkpoint"},
+    [FLAG_REMOVE] = {"remove", "TEAM", "policy: admit that team no longer"},
+    [FLAG_OUT] = {"out", "FILE", "get: the bundle's file"},
+    [FLAG_RAW] = {"raw", NULL, "entry: the envelope's bytes, as they were signed"},
+    [FLAG_JSON] = {"json", NULL, "list: as lines of JSON"}};
 
 /* --- create --- */
 
@@ -42,7 +41,7 @@ static int create(const struct arguments *arguments) {
   struct lynx_error error = {0};
   char path[4200], origin[NOTE_NAME_MAX], text[512];
   const char *shown = ledger_file_shown(address, text, sizeof text);
-  if (!team_key_wanted(option(arguments, "key"), "log", &signer)) return EXIT_WRONG_INPUT;
+  if (!team_key_wanted(arguments->option[FLAG_KEY], "log", &signer)) return EXIT_WRONG_INPUT;
   if (remote && own == NULL) {
     (void)fprintf(stderr, "lynxbench log: LYNXBENCH_LOG_KEY must name the file for the log's own key, which signs checkpoints: a database "
                           "has no place beside it\n");
@@ -52,9 +51,9 @@ static int create(const struct arguments *arguments) {
   if (own != NULL) (void)snprintf(path, sizeof path, "%s", own);
   else (void)snprintf(path, sizeof path, "%s.key", address);
   (void)snprintf(origin, sizeof origin, "%s",
-                 option(arguments, "origin") != NULL ? option(arguments, "origin")
-                 : slash != NULL                     ? slash + 1
-                                                     : address);
+                 arguments->option[FLAG_ORIGIN] != NULL ? arguments->option[FLAG_ORIGIN]
+                 : slash != NULL                        ? slash + 1
+                                                        : address);
   if (remote) origin[strcspn(origin, "?")] = 0; /* a database's address may go on with settings */
   lynx_error_at(&error, shown, 0, NULL);        /* before anybody names it with its password */
   enum lynx_status status = access(address, F_OK) == 0
@@ -77,7 +76,7 @@ static int create(const struct arguments *arguments) {
     (void)printf("%s: the ledger %s, of which %s is admin\n%s: the log's own key, which signs checkpoints: keep it where whoever writes "
                  "can read it\n"
                  "next: lynxbench log policy %s --key %s --team OTHER.pub\n",
-                 shown, origin, signer.name, path, shown, option(arguments, "key") != NULL ? option(arguments, "key") : "TEAM.key");
+                 shown, origin, signer.name, path, shown, arguments->option[FLAG_KEY] != NULL ? arguments->option[FLAG_KEY] : "TEAM.key");
   } else if (error.status != LYNX_OK) code = report_error(&error);
   signing_key_release(log_key);
   signing_key_release(signer.key);
@@ -98,7 +97,7 @@ static void print_policy(const struct policy *p) {
 
 /* False: told. */
 static bool change_policy(const struct arguments *arguments, struct policy *p) {
-  const char *team = option(arguments, "team"), *gone = option(arguments, "remove"), *quorum = option(arguments, "quorum");
+  const char *team = arguments->option[FLAG_TEAM], *gone = arguments->option[FLAG_REMOVE], *quorum = arguments->option[FLAG_QUORUM];
   struct note_key key;
   if (gone != NULL) {
     size_t i = 0;
@@ -120,8 +119,8 @@ static bool change_policy(const struct arguments *arguments, struct policy *p) {
     }
     const struct policy_team known = i < p->n_teams ? p->teams[i] : (struct policy_team){.admin = false};
     if (i == p->n_teams) p->n_teams++;
-    p->teams[i] = (struct policy_team){key, known.admin || option(arguments, "admin") != NULL,
-                                       known.witness || option(arguments, "witness") != NULL};
+    p->teams[i] = (struct policy_team){key, known.admin || arguments->option[FLAG_ADMIN] != NULL,
+                                       known.witness || arguments->option[FLAG_WITNESS] != NULL};
   }
   if (quorum != NULL && !number_int64(quorum, strlen(quorum), &p->quorum)) {
     (void)fprintf(stderr, "lynxbench log: --quorum: found '%s', accepted: a whole number\n", quorum);
@@ -137,15 +136,15 @@ static bool change_policy(const struct arguments *arguments, struct policy *p) {
 static int policy(const struct arguments *arguments) {
   struct ledger_file file;
   struct signer signer;
-  if (option(arguments, "team") == NULL && (option(arguments, "admin") != NULL || option(arguments, "witness") != NULL)) {
+  if (arguments->option[FLAG_TEAM] == NULL && (arguments->option[FLAG_ADMIN] != NULL || arguments->option[FLAG_WITNESS] != NULL)) {
     (void)fprintf(stderr, "lynxbench log: --admin and --witness belong to --team TEAM.pub\n");
     return EXIT_WRONG_INPUT;
   }
-  bool changes = option(arguments, "team") != NULL || option(arguments, "remove") != NULL || option(arguments, "quorum") != NULL;
+  bool changes = arguments->option[FLAG_TEAM] != NULL || arguments->option[FLAG_REMOVE] != NULL || arguments->option[FLAG_QUORUM] != NULL;
   if (!ledger_file_open(arguments->positional[1], changes, &file)) return ledger_file_code(&file);
   int code = EXIT_WRONG_INPUT;
   if (!changes) code = EXIT_HOLDS;
-  else if (team_key_wanted(option(arguments, "key"), "log", &signer)) {
+  else if (team_key_wanted(arguments->option[FLAG_KEY], "log", &signer)) {
     struct policy next = *ledger_policy(file.ledger);
     uint64_t index;
     struct entry entry;
@@ -208,7 +207,7 @@ static bool print_entry(void *context, const struct ledger_entry *entry, const c
 }
 
 static int list(const struct arguments *arguments, struct ledger_file *file) {
-  struct listing listing = {option(arguments, "json") != NULL};
+  struct listing listing = {arguments->option[FLAG_JSON] != NULL};
   struct lynx_error error = {0};
   return ledger_each_entry(file->ledger, 0, print_entry, &listing, &error) == LYNX_OK ? EXIT_HOLDS : report_error(&error);
 }
@@ -242,7 +241,7 @@ static int entry(const struct arguments *arguments, struct ledger_file *file) {
   if (!find_entry(arguments, file, &index)) return EXIT_WRONG_INPUT;
   enum lynx_status status = ledger_read_entry(file->ledger, index, &arena, &entry, &error);
   int code = status == LYNX_OK ? EXIT_HOLDS : report_error(&error);
-  if (status == LYNX_OK && option(arguments, "raw") != NULL)
+  if (status == LYNX_OK && arguments->option[FLAG_RAW] != NULL)
     code = write_output(NULL, entry.bytes.ptr, entry.bytes.length) ? EXIT_HOLDS : EXIT_CONDITIONS;
   else if (status == LYNX_OK) {
     char hex[DIGEST_HEX];
@@ -306,7 +305,7 @@ static int put(const struct arguments *arguments, struct ledger_file *file) {
     (void)fprintf(stderr, "lynxbench log: an argument is missing: the bundle\n");
     return EXIT_WRONG_INPUT;
   }
-  if (!team_key_wanted(option(arguments, "key"), "log", &signer)) return EXIT_WRONG_INPUT;
+  if (!team_key_wanted(arguments->option[FLAG_KEY], "log", &signer)) return EXIT_WRONG_INPUT;
   bool good = bundle_entry_add(file, arguments->positional[2], &signer, &index);
   if (good) (void)printf("%s: entry %" PRIu64 "\n", file->address, index);
   signing_key_release(signer.key);
@@ -340,7 +339,7 @@ static bool take_file(void *context, const struct ledger_entry *entry, const cha
 }
 
 static int get(const struct arguments *arguments, struct ledger_file *file) {
-  const char *root_text = arguments->n_positional > 2 ? arguments->positional[2] : "", *out = option(arguments, "out");
+  const char *root_text = arguments->n_positional > 2 ? arguments->positional[2] : "", *out = arguments->option[FLAG_OUT];
   uint8_t root[DIGEST_BYTES];
   char path[100];
   struct lynx_error error = {0};

@@ -4,7 +4,10 @@
 #include "cli/command.h"
 #include "measure/merge.h"
 
-static const struct option_spec options[] = {{"out", "FILE", "the whole (default: merged.lynx)"}, {"json", NULL, "JSON"}};
+enum { FLAG_OUT, FLAG_JSON };
+
+static const struct option_spec options[] = {
+    [FLAG_OUT] = {"out", "FILE", "the whole (default: merged.lynx)"}, [FLAG_JSON] = {"json", NULL, "JSON"}};
 
 static void tell(const struct merge_outcome *o, const char *out) {
   (void)printf("%s: %s (%s), %lld requests, root %.16s\nnext: lynxbench show %s\n", out, bundle_end_text(o->end), o->why,
@@ -32,9 +35,9 @@ static bool tell_json(const struct merge_outcome *o, const char *out) {
 static int run(const struct arguments *arguments) {
   struct merge_outcome outcome;
   struct lynx_error error = {0};
-  const char *out = arguments->option[0] != NULL ? arguments->option[0] : "merged.lynx";
+  const char *out = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : "merged.lynx";
   if (merge_parts(arguments->positional, (size_t)arguments->n_positional, out, &outcome, &error) != LYNX_OK) return report_error(&error);
-  if (arguments->option[1] == NULL) tell(&outcome, out);
+  if (arguments->option[FLAG_JSON] == NULL) tell(&outcome, out);
   else if (!tell_json(&outcome, out)) return EXIT_CONDITIONS;
   return outcome.end == BUNDLE_COMPLETE ? EXIT_HOLDS : EXIT_INTERRUPTED;
 }

@@ -8,11 +8,14 @@
 #include "result/profile.h"
 #include "telemetry/metrics.h"
 
-static const struct option_spec options[] = {{"out", "FILE", "the profile (default: standard output)"},
-                                             {"format", "NAME", "auto, jsonl, mooncake, burstgpt, azure, otlp or access (default: auto)"},
-                                             {"source", "TEXT", "what it was taken from, in words (default: the file's name)"},
-                                             {"sign", "KEY", "sign it: an Ed25519 private key in PEM"},
-                                             {"compare", "PROFILE", "how far this one is from another; nothing is written"}};
+enum { FLAG_OUT, FLAG_FORMAT, FLAG_SOURCE, FLAG_SIGN, FLAG_COMPARE };
+
+static const struct option_spec options[] = {
+    [FLAG_OUT] = {"out", "FILE", "the profile (default: standard output)"},
+    [FLAG_FORMAT] = {"format", "NAME", "auto, jsonl, mooncake, burstgpt, azure, otlp or access (default: auto)"},
+    [FLAG_SOURCE] = {"source", "TEXT", "what it was taken from, in words (default: the file's name)"},
+    [FLAG_SIGN] = {"sign", "KEY", "sign it: an Ed25519 private key in PEM"},
+    [FLAG_COMPARE] = {"compare", "PROFILE", "how far this one is from another; nothing is written"}};
 
 enum { LOG_BYTES_MAX = 1 << 30 };
 
@@ -121,7 +124,7 @@ static bool profile_of_bundle(const char *path, const char *source, const char *
 static int finish(const struct arguments *arguments, struct profile *profile) {
   struct buffer out, pem;
   struct lynx_error error = {0};
-  const char *other = argument_option(&command_profile, arguments, "compare"), *key = argument_option(&command_profile, arguments, "sign");
+  const char *other = arguments->option[FLAG_COMPARE], *key = arguments->option[FLAG_SIGN];
   int code;
   if (other != NULL) code = print_distance(profile, other);
   else if (key != NULL) {
@@ -130,7 +133,7 @@ static int finish(const struct arguments *arguments, struct profile *profile) {
     if (read_file(key, 65536, &pem)) {
       bool made = profile_sign(profile, (struct bytes){pem.data != NULL ? pem.data : "", pem.length}, &out, &error) == LYNX_OK;
       buffer_wipe(&pem);
-      if (made) code = write_buffer(arguments->option[0], &out) ? EXIT_HOLDS : EXIT_CONDITIONS;
+      if (made) code = write_buffer(arguments->option[FLAG_OUT], &out) ? EXIT_HOLDS : EXIT_CONDITIONS;
       else {
         lynx_error_at(&error, key, 0, "--sign");
         code = report_error(&error);
@@ -140,7 +143,7 @@ static int finish(const struct arguments *arguments, struct profile *profile) {
   } else {
     buffer_init(&out, 16 << 20);
     (void)profile_write(profile, &out); /* an overflow is told below */
-    code = write_buffer(arguments->option[0], &out) ? EXIT_HOLDS : EXIT_CONDITIONS;
+    code = write_buffer(arguments->option[FLAG_OUT], &out) ? EXIT_HOLDS : EXIT_CONDITIONS;
     buffer_release(&out);
   }
   profile_release(profile);
@@ -148,7 +151,8 @@ static int finish(const struct arguments *arguments, struct profile *profile) {
 }
 
 static int run(const struct arguments *arguments) {
-  const char *path = arguments->positional[0], *format_name = arguments->option[1] != NULL ? arguments->option[1] : "auto";
+  const char *path = arguments->positional[0],
+             *format_name = arguments->option[FLAG_FORMAT] != NULL ? arguments->option[FLAG_FORMAT] : "auto";
   enum log_format format;
   struct buffer text;
   struct request_log log;
@@ -160,7 +164,7 @@ static int run(const struct arguments *arguments) {
                   format_name);
     return EXIT_WRONG_INPUT;
   }
-  const char *source = arguments->option[2] != NULL ? arguments->option[2] : path;
+  const char *source = arguments->option[FLAG_SOURCE] != NULL ? arguments->option[FLAG_SOURCE] : path;
   (void)clock_text(now, clock_system.realtime_ns(clock_system.context));
   if (!read_file(path, LOG_BYTES_MAX, &text)) return EXIT_WRONG_INPUT;
   if (text.length >= 16 && memcmp(text.data, "SQLite format 3", 16) == 0) {

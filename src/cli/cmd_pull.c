@@ -10,8 +10,11 @@
 #include "ledger/seen.h"
 #include "ledger/tile.h"
 
-static const struct option_spec options[] = {{"trust", "KEY", "the log's key, NAME+ID+BASE64, where it is known by another way"},
-                                             {"no-bundles", NULL, "entries alone, without the files of bundles"}};
+enum { FLAG_TRUST, FLAG_NO_BUNDLES };
+
+static const struct option_spec options[] = {
+    [FLAG_TRUST] = {"trust", "KEY", "the log's key, NAME+ID+BASE64, where it is known by another way"},
+    [FLAG_NO_BUNDLES] = {"no-bundles", NULL, "entries alone, without the files of bundles"}};
 
 enum { BUNDLE_BYTES_MAX = 1 << 30 };
 
@@ -53,12 +56,13 @@ static int run(const struct arguments *arguments) {
   struct tile_copy copy;
   struct ledger_file ledger;
   struct lynx_error error = {0};
-  if (from[0] == 0 || (arguments->option[0] != NULL && note_key_parse(arguments->option[0], &trusted, &error) != LYNX_OK)) {
+  if (from[0] == 0 ||
+      (arguments->option[FLAG_TRUST] != NULL && note_key_parse(arguments->option[FLAG_TRUST], &trusted, &error) != LYNX_OK)) {
     lynx_error_at(&error, "--trust", 0, NULL);
     return error.status != LYNX_OK ? report_error(&error) : EXIT_WRONG_INPUT;
   }
-  enum lynx_status status = tile_pull(to, ledger_fetch, (void *)(uintptr_t)from, arguments->option[0] != NULL ? &trusted : NULL, &copy,
-                                      &error);
+  enum lynx_status status = tile_pull(to, ledger_fetch, (void *)(uintptr_t)from, arguments->option[FLAG_TRUST] != NULL ? &trusted : NULL,
+                                      &copy, &error);
   if (status != LYNX_OK) {
     lynx_error_at(&error, from, 0, NULL);
     int code = report_error(&error);
@@ -68,7 +72,7 @@ static int run(const struct arguments *arguments) {
   if (copy.n_before == 0 && state_path("ledgers", folder, sizeof folder)) seen_forget(to, folder); /* begun anew on purpose */
   if (!ledger_file_open(to, false, &ledger)) return EXIT_DOES_NOT_HOLD;
   struct bundles bundles = {.ledger = &ledger, .from = from, .good = true};
-  if (arguments->option[1] == NULL) status = ledger_each_entry(ledger.ledger, copy.n_before, take_bundle, &bundles, &error);
+  if (arguments->option[FLAG_NO_BUNDLES] == NULL) status = ledger_each_entry(ledger.ledger, copy.n_before, take_bundle, &bundles, &error);
   int code = status != LYNX_OK ? report_error(&error) : bundles.good ? EXIT_HOLDS : EXIT_DOES_NOT_HOLD;
   (void)printf("%s: %" PRIu64 " entries of %s, %" PRIu64 " of them new, each checked; %zu bundles came with them", ledger.address,
                copy.n_now, ledger_policy(ledger.ledger)->origin, copy.n_now - copy.n_before, bundles.n_taken);

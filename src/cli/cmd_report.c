@@ -5,8 +5,10 @@
 #include "cli/standing_file.h"
 #include "report/html.h"
 
-static const struct option_spec options[] = {{"out", "FILE", "the HTML file (default: the bundle's name with .html)"},
-                                             {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"}};
+enum { FLAG_OUT, FLAG_LEDGER };
+
+static const struct option_spec options[] = {[FLAG_OUT] = {"out", "FILE", "the HTML file (default: the bundle's name with .html)"},
+                                             [FLAG_LEDGER] = {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"}};
 
 static int run(const struct arguments *arguments) {
   struct bundle_file file;
@@ -17,14 +19,14 @@ static int run(const struct arguments *arguments) {
   struct standing standing;
   bool known;
   if (!bundle_file_open(bundle, &file)) return EXIT_WRONG_INPUT;
-  if (!standing_file_read(arguments->option[1], &file, &standing, &known)) {
+  if (!standing_file_read(arguments->option[FLAG_LEDGER], &file, &standing, &known)) {
     bundle_file_close(&file);
     return EXIT_WRONG_INPUT;
   }
   size_t n = strlen(bundle);
   if (n > 5 && strcmp(bundle + n - 5, ".lynx") == 0) n -= 5;
   (void)snprintf(path, sizeof path, "%.*s.html", (int)n, bundle);
-  const char *to = arguments->option[0] != NULL ? arguments->option[0] : path;
+  const char *to = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : path;
   buffer_init(&out, 256 << 20);
   enum lynx_status status = html_report(file.bundle, &file.result, known ? &standing : NULL, &out, &error);
   int code = EXIT_HOLDS;

@@ -11,15 +11,17 @@
 #include "cli/screen.h"
 #include "cli/team_key.h"
 
+enum { FLAG_OUT, FLAG_QUIET, FLAG_OBSERVE, FLAG_JSON, FLAG_LEDGER, FLAG_KEY, FLAG_PART, FLAG_START };
+
 static const struct option_spec options[] = {
-    {"out", "FILE", "the bundle to write (default: the contract's name and the time, .lynx)"},
-    {"quiet", NULL, "no progress"},
-    {"observe", NULL, "send nothing: watch the service by its own metrics for method.counted"},
-    {"json", NULL, "the outcome as one line of JSON on standard output"},
-    {"ledger", "LEDGER", "record the intent before, the bundle after (default: LYNXBENCH_LEDGER)"},
-    {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
-    {"part", "K/N", "be load host K of N, or auto: as srun, mpirun or PMI says; merge joins the parts"},
-    {"start", "TIME", "with --part: when all begin: 2026-11-22T03:30:00Z, or @SECONDS since 1970"}};
+    [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name and the time, .lynx)"},
+    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
+    [FLAG_OBSERVE] = {"observe", NULL, "send nothing: watch the service by its own metrics for method.counted"},
+    [FLAG_JSON] = {"json", NULL, "the outcome as one line of JSON on standard output"},
+    [FLAG_LEDGER] = {"ledger", "LEDGER", "record the intent before, the bundle after (default: LYNXBENCH_LEDGER)"},
+    [FLAG_KEY] = {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
+    [FLAG_PART] = {"part", "K/N", "be load host K of N, or auto: as srun, mpirun or PMI says; merge joins the parts"},
+    [FLAG_START] = {"start", "TIME", "with --part: when all begin: 2026-11-22T03:30:00Z, or @SECONDS since 1970"}};
 
 /* Nothing answered: 3. The machine or the instrument made it invalid: 4. */
 static int judge(const char *path, bool is_part) {
@@ -88,14 +90,14 @@ struct recording {
 
 /* False: told. The intent stands in the ledger before anything is started. */
 static bool recording_begin(const struct arguments *arguments, const struct contract_file *file, bool is_part, struct recording *ret) {
-  const char *address = ledger_file_address(arguments->option[4]);
+  const char *address = ledger_file_address(arguments->option[FLAG_LEDGER]);
   *ret = (struct recording){.begun = false};
   if (is_part && address != NULL) {
     (void)fprintf(stderr, "lynxbench run: --part with a ledger: a part is no run; merge the parts, then `lynxbench log put %s`\n", address);
     return false;
   }
   if (address == NULL) return true;
-  if (!team_key_wanted(arguments->option[5], "run", &ret->signer)) return false;
+  if (!team_key_wanted(arguments->option[FLAG_KEY], "run", &ret->signer)) return false;
   if (!ledger_file_open(address, true, &ret->ledger)) return false;
   ret->begun = run_link_begin(&ret->ledger, &file->contract, file->text.data, &ret->signer, &ret->link);
   return ret->begun;
@@ -128,7 +130,7 @@ static int run(const struct arguments *arguments) {
     return EXIT_WRONG_INPUT;
   }
   struct run_part part;
-  if (!run_part_read(arguments->option[6], arguments->option[7], &part)) {
+  if (!run_part_read(arguments->option[FLAG_PART], arguments->option[FLAG_START], &part)) {
     contract_file_release(&file);
     return EXIT_WRONG_INPUT;
   }
@@ -138,12 +140,13 @@ static int run(const struct arguments *arguments) {
     return EXIT_WRONG_INPUT;
   }
   char name[200];
-  const char *out = arguments->option[0] != NULL ? arguments->option[0] : screen_bundle_name(&file.contract, "", name, sizeof name);
+  const char *out = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT]
+                                                        : screen_bundle_name(&file.contract, "", name, sizeof name);
   char part_name[4200];
   if (part.count > 0) out = run_part_path(out, &part, part_name, sizeof part_name);
   const struct root root = {""};
   struct screen screen;
-  screen_init(&screen, arguments->option[1] != NULL);
+  screen_init(&screen, arguments->option[FLAG_QUIET] != NULL);
   struct buffer calibration;
   bool calibrated = calibration_load(&calibration);
   struct run_request request = {.contract_text = file.text.data,
@@ -151,7 +154,7 @@ static int run(const struct arguments *arguments) {
                                 .out_path = out,
                                 .root = &root,
                                 .clock = &clock_system,
-                                .observe = arguments->option[2] != NULL,
+                                .observe = arguments->option[FLAG_OBSERVE] != NULL,
                                 .calibration = calibrated ? calibration.data : NULL,
                                 .part = part,
                                 .meta = recording.link.meta,
@@ -166,8 +169,8 @@ static int run(const struct arguments *arguments) {
   screen_clear(&screen);
   buffer_release(&calibration);
   int code = exit_code(status, &outcome, &error, out, &request);
-  if (!recording_end(&recording, out, outcome.sealed, arguments->option[3] != NULL) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;
-  if (arguments->option[3] != NULL) write_json(out, &outcome, code);
+  if (!recording_end(&recording, out, outcome.sealed, arguments->option[FLAG_JSON] != NULL) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;
+  if (arguments->option[FLAG_JSON] != NULL) write_json(out, &outcome, code);
   else if (status == LYNX_OK) {
     (void)printf("%s: %s (%s), root %.16s\n", out, bundle_end_text(outcome.end), outcome.why, outcome.root);
     if (request.observe) (void)printf("next: lynxbench profile %s\n", out);

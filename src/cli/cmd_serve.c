@@ -7,12 +7,14 @@
 #include "cli/ledger_file.h"
 #include "serve/log_server.h"
 
-static const struct option_spec options[] = {{"address", "IP", "where to listen (default: 127.0.0.1, this machine alone)"},
-                                             {"port", "N", "the port (default: 8300; 0: any that is free)"}};
+enum { FLAG_ADDRESS, FLAG_PORT };
+
+static const struct option_spec options[] = {[FLAG_ADDRESS] = {"address", "IP", "where to listen (default: 127.0.0.1, this machine alone)"},
+                                             [FLAG_PORT] = {"port", "N", "the port (default: 8300; 0: any that is free)"}};
 
 static int run(const struct arguments *arguments) {
-  const char *address = arguments->option[0] != NULL ? arguments->option[0] : "127.0.0.1",
-             *port_text = arguments->option[1] != NULL ? arguments->option[1] : "8300";
+  const char *address = arguments->option[FLAG_ADDRESS] != NULL ? arguments->option[FLAG_ADDRESS] : "127.0.0.1",
+             *port_text = arguments->option[FLAG_PORT] != NULL ? arguments->option[FLAG_PORT] : "8300";
   int64_t port = 0;
   int bound = 0, got = 0;
   struct ledger_file file;

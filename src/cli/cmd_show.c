@@ -4,16 +4,19 @@
 #include "report/standing_report.h"
 #include "report/text.h"
 
-static const struct option_spec options[] = {{"json", NULL, "the result as JSON: the same bytes from the same bundle, always"},
-                                             {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"}};
+enum { FLAG_JSON, FLAG_LEDGER };
+
+static const struct option_spec options[] = {
+    [FLAG_JSON] = {"json", NULL, "the result as JSON: the same bytes from the same bundle, always"},
+    [FLAG_LEDGER] = {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"}};
 
 static int run(const struct arguments *arguments) {
   struct bundle_file file;
   struct buffer out;
   struct standing standing;
-  bool as_json = arguments->option[0] != NULL, known;
+  bool as_json = arguments->option[FLAG_JSON] != NULL, known;
   if (!bundle_file_open(arguments->positional[0], &file)) return EXIT_WRONG_INPUT;
-  if (!standing_file_read(arguments->option[1], &file, &standing, &known)) {
+  if (!standing_file_read(arguments->option[FLAG_LEDGER], &file, &standing, &known)) {
     bundle_file_close(&file);
     return EXIT_WRONG_INPUT;
   }

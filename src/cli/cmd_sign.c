@@ -11,11 +11,14 @@
 #include "ledger/blob.h"
 #include "record/bundle.h"
 
-static const struct option_spec options[] = {{"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
-                                             {"reservation", "TEXT", "sign with this reservation, which is recorded"},
-                                             {"ledger", "LEDGER", "add the signature there too (default: LYNXBENCH_LEDGER)"},
-                                             {"out", "FILE", "the signature (default: FILE.TEAM.dsse.json)"},
-                                             {"check", "TEAM.pub", "check that team's signature of FILE instead"}};
+enum { FLAG_KEY, FLAG_RESERVATION, FLAG_LEDGER, FLAG_OUT, FLAG_CHECK };
+
+static const struct option_spec options[] = {
+    [FLAG_KEY] = {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
+    [FLAG_RESERVATION] = {"reservation", "TEXT", "sign with this reservation, which is recorded"},
+    [FLAG_LEDGER] = {"ledger", "LEDGER", "add the signature there too (default: LYNXBENCH_LEDGER)"},
+    [FLAG_OUT] = {"out", "FILE", "the signature (default: FILE.TEAM.dsse.json)"},
+    [FLAG_CHECK] = {"check", "TEAM.pub", "check that team's signature of FILE instead"}};
 
 /* What is signed: a contract, a bundle or a profile, by its digest. */
 struct signed_file {
@@ -83,23 +86,24 @@ static void make_entry(const struct signed_file *file, const char *name, const c
 }
 
 static int sign_file(const struct arguments *arguments, const struct signed_file *file, const struct signer *signer) {
-  const char *path = arguments->positional[0], *address = ledger_file_address(arguments->option[2]), *slash = strrchr(path, '/');
+  const char *path = arguments->positional[0], *address = ledger_file_address(arguments->option[FLAG_LEDGER]), *slash = strrchr(path, '/');
   const char *name = slash != NULL ? slash + 1 : path;
   char out[4200], now[40], hex[DIGEST_HEX];
   struct buffer envelope;
   struct entry entry;
   struct lynx_error error = {0};
   signature_path(path, signer->name, out, sizeof out);
-  make_entry(file, name, arguments->option[1], &entry);
+  make_entry(file, name, arguments->option[FLAG_RESERVATION], &entry);
   buffer_init(&envelope, ENVELOPE_MAX);
   int code = EXIT_HOLDS;
   if (entry_sign(&entry, clock_text(now, clock_system.realtime_ns(clock_system.context)), signer, &envelope, &error) != LYNX_OK)
     code = report_error(&error);
-  const char *to = arguments->option[3] != NULL ? arguments->option[3] : out;
+  const char *to = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : out;
   if (code == EXIT_HOLDS && !write_buffer(to, &envelope)) code = EXIT_CONDITIONS;
   if (code == EXIT_HOLDS && strcmp(to, "-") != 0)
     (void)printf("%s: %s %.16s signed by %s%s%s\n", to, file->what, digest_hex(file->digest, hex), signer->name,
-                 arguments->option[1] != NULL ? ", with the reservation: " : "", arguments->option[1] != NULL ? arguments->option[1] : "");
+                 arguments->option[FLAG_RESERVATION] != NULL ? ", with the reservation: " : "",
+                 arguments->option[FLAG_RESERVATION] != NULL ? arguments->option[FLAG_RESERVATION] : "");
   struct ledger_file ledger;
   if (code == EXIT_HOLDS && address != NULL) {
     uint64_t index = 0;
@@ -126,9 +130,9 @@ static int check_signature(const struct arguments *arguments, const struct signe
   struct statement statement = {0};
   struct lynx_error error = {0};
   char path[4200];
-  if (!team_key_public(arguments->option[4], &key)) return EXIT_WRONG_INPUT;
+  if (!team_key_public(arguments->option[FLAG_CHECK], &key)) return EXIT_WRONG_INPUT;
   signature_path(arguments->positional[0], key.name, path, sizeof path);
-  const char *from = arguments->option[3] != NULL ? arguments->option[3] : path;
+  const char *from = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : path;
   if (!read_file(from, ENVELOPE_MAX, &text)) return EXIT_WRONG_INPUT;
   struct bytes bytes = {text.data != NULL ? text.data : "", text.length};
   enum lynx_status status = envelope_parse(bytes, &arena, &envelope, &error);
@@ -167,8 +171,8 @@ static int check_signature(const struct arguments *arguments, const struct signe
 static int run(const struct arguments *arguments) {
   struct signed_file file;
   struct signer signer = {.key = NULL};
-  bool checks = arguments->option[4] != NULL;
-  if (!checks && !team_key_wanted(arguments->option[0], "sign", &signer)) return EXIT_WRONG_INPUT;
+  bool checks = arguments->option[FLAG_CHECK] != NULL;
+  if (!checks && !team_key_wanted(arguments->option[FLAG_KEY], "sign", &signer)) return EXIT_WRONG_INPUT;
   int code = EXIT_WRONG_INPUT;
   if (read_signed_file(arguments->positional[0], &file)) {
     code = checks ? check_signature(arguments, &file) : sign_file(arguments, &file, &signer);

@@ -9,22 +9,32 @@
 #include "cli/team_key.h"
 #include "report/verification_report.h"
 
-static const struct option_spec options[] = {{"out", "FILE", "the bundle of the re-run (default: the contract's name and the time, .lynx)"},
-                                             {"against", "BUNDLE", "decide from this re-run, which was made before, instead of making one"},
-                                             {"plan", NULL, "only tell what a re-run could decide, and with how many sessions"},
-                                             {"endpoint", "URL", "where the executor is here, instead of the contract's executor.endpoint"},
-                                             {"sessions-at-most", "N", "of the re-run, whatever the plan needs (default: 30)"},
-                                             {"contest", "ENTRY", "the contest that this re-measurement answers: its entry's digest"},
-                                             {"ledger", "LEDGER", "record the re-run and the decision (default: LYNXBENCH_LEDGER)"},
-                                             {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
-                                             {"json", NULL, "the decision as JSON"},
-                                             {"quiet", NULL, "no progress"}};
+enum {
+  FLAG_OUT,
+  FLAG_AGAINST,
+  FLAG_PLAN,
+  FLAG_ENDPOINT,
+  FLAG_SESSIONS_AT_MOST,
+  FLAG_CONTEST,
+  FLAG_LEDGER,
+  FLAG_KEY,
+  FLAG_JSON,
+  FLAG_QUIET
+};
+
+static const struct option_spec options[] = {
+    [FLAG_OUT] = {"out", "FILE", "the bundle of the re-run (default: the contract's name and the time, .lynx)"},
+    [FLAG_AGAINST] = {"against", "BUNDLE", "decide from this re-run, which was made before, instead of making one"},
+    [FLAG_PLAN] = {"plan", NULL, "only tell what a re-run could decide, and with how many sessions"},
+    [FLAG_ENDPOINT] = {"endpoint", "URL", "where the executor is here, instead of the contract's executor.endpoint"},
+    [FLAG_SESSIONS_AT_MOST] = {"sessions-at-most", "N", "of the re-run, whatever the plan needs (default: 30)"},
+    [FLAG_CONTEST] = {"contest", "ENTRY", "the contest that this re-measurement answers: its entry's digest"},
+    [FLAG_LEDGER] = {"ledger", "LEDGER", "record the re-run and the decision (default: LYNXBENCH_LEDGER)"},
+    [FLAG_KEY] = {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
+    [FLAG_JSON] = {"json", NULL, "the decision as JSON"},
+    [FLAG_QUIET] = {"quiet", NULL, "no progress"}};
 
 enum { SESSIONS_AT_MOST = 30 };
-
-static const char *option(const struct arguments *arguments, const char *name) {
-  return argument_option(&command_verify, arguments, name);
-}
 
 /* What the whole command holds, so that it can be let go in one place. */
 struct verifying {
@@ -43,7 +53,7 @@ struct verifying {
 static bool print_report(struct verifying *v, bool decided) {
   struct buffer out;
   buffer_init(&out, 16 << 20);
-  if (option(v->arguments, "json") != NULL) {
+  if (v->arguments->option[FLAG_JSON] != NULL) {
     struct json_writer json;
     json_begin(&json, &out);
     json_open_object(&json);
@@ -68,7 +78,7 @@ static int run_again(struct verifying *v, int64_t sessions) {
   struct run_outcome outcome;
   struct lynx_error error = {0};
   bool calibrated = calibration_load(&calibration);
-  screen_init(&screen, option(v->arguments, "quiet") != NULL);
+  screen_init(&screen, v->arguments->option[FLAG_QUIET] != NULL);
   struct run_request request = {.contract_text = contract,
                                 .contract_length = strlen(contract),
                                 .out_path = v->out,
@@ -76,7 +86,7 @@ static int run_again(struct verifying *v, int64_t sessions) {
                                 .clock = &clock_system,
                                 .calibration = calibrated ? calibration.data : NULL,
                                 .sessions = sessions,
-                                .endpoint = option(v->arguments, "endpoint"),
+                                .endpoint = v->arguments->option[FLAG_ENDPOINT],
                                 .meta = v->link.meta,
                                 .n_meta = v->recorded ? LYNX_COUNT(v->link.meta) : 0,
                                 .stop = screen_catch_interrupts(),
@@ -131,7 +141,7 @@ static bool record(struct verifying *v) {
   uint64_t index;
   struct entry entry = {.kind = "verification", .write_more = write_members, .context = v};
   uint8_t contest[DIGEST_BYTES];
-  const char *answers = option(v->arguments, "contest");
+  const char *answers = v->arguments->option[FLAG_CONTEST];
   entry_subject_hex(&entry, "bundle", v->sealed.result.seal.root);
   entry_subject_hex(&entry, "verifying", v->again.result.seal.root);
   entry_subject_hex(&entry, "contract", v->sealed.result.contract_digest);
@@ -168,7 +178,7 @@ static int decide(struct verifying *v) {
   if (!v->configuration.same) v->report.decision = DECISION_OTHER_CONFIGURATION;
   if (!print_report(v, true)) return EXIT_CONDITIONS;
   if (v->recorded && !record(v)) return EXIT_CONDITIONS;
-  if (v->report.decision == DECISION_NOT_REPRODUCED && option(v->arguments, "json") == NULL)
+  if (v->report.decision == DECISION_NOT_REPRODUCED && v->arguments->option[FLAG_JSON] == NULL)
     (void)printf("next: lynxbench contest %s --ground figure --with %s --text '...'\n", v->arguments->positional[0], v->out);
   return v->report.decision == DECISION_REPRODUCED     ? EXIT_HOLDS
          : v->report.decision == DECISION_INCONCLUSIVE ? EXIT_INCONCLUSIVE
@@ -193,7 +203,7 @@ static bool is_contest(struct verifying *v) {
   struct contest c = {.root = v->sealed.result.seal.root};
   struct lynx_error error = {0};
   uint8_t digest[DIGEST_BYTES];
-  if (hex_decode(option(v->arguments, "contest"), digest, DIGEST_BYTES) &&
+  if (hex_decode(v->arguments->option[FLAG_CONTEST], digest, DIGEST_BYTES) &&
       ledger_each_mention(v->ledger.ledger, digest, take_contest, &c, &error) == LYNX_OK && c.found)
     return true;
   (void)fprintf(stderr, "lynxbench verify: --contest: there is no contest of this bundle under that digest in %s\n", v->address);
@@ -201,19 +211,19 @@ static bool is_contest(struct verifying *v) {
 }
 
 static bool open_recording(struct verifying *v, bool intends) {
-  const char *address = ledger_file_address(option(v->arguments, "ledger"));
+  const char *address = ledger_file_address(v->arguments->option[FLAG_LEDGER]);
   if (address == NULL) return true;
-  if (!team_key_wanted(option(v->arguments, "key"), "verify", &v->signer) || !ledger_file_open(address, true, &v->ledger)) return false;
+  if (!team_key_wanted(v->arguments->option[FLAG_KEY], "verify", &v->signer) || !ledger_file_open(address, true, &v->ledger)) return false;
   v->address = v->ledger.address;
   v->recorded = true;
-  if (option(v->arguments, "contest") != NULL && !is_contest(v)) return false;
+  if (v->arguments->option[FLAG_CONTEST] != NULL && !is_contest(v)) return false;
   return !intends ||
          run_link_begin(&v->ledger, &v->sealed.result.contract, bundle_meta(v->sealed.bundle, "contract"), &v->signer, &v->link);
 }
 
 static int verify(struct verifying *v) {
-  const char *against = option(v->arguments, "against"), *most_text = option(v->arguments, "sessions-at-most"),
-             *contest = option(v->arguments, "contest");
+  const char *against = v->arguments->option[FLAG_AGAINST], *most_text = v->arguments->option[FLAG_SESSIONS_AT_MOST],
+             *contest = v->arguments->option[FLAG_CONTEST];
   int64_t most = SESSIONS_AT_MOST;
   uint8_t digest[DIGEST_BYTES];
   if (most_text != NULL && (!number_int64(most_text, strlen(most_text), &most) || most < 2 || most > 1000)) {
@@ -242,12 +252,12 @@ static int verify(struct verifying *v) {
   }
   warn_of_sealed(&v->sealed.result);
   decision_plan(&v->sealed.result, &v->report);
-  if (option(v->arguments, "plan") != NULL)
+  if (v->arguments->option[FLAG_PLAN] != NULL)
     return !print_report(v, false) ? EXIT_CONDITIONS : v->report.too_few ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
   if (!open_recording(v, against == NULL)) return EXIT_WRONG_INPUT;
   v->out = against;
   if (against == NULL) {
-    const char *out = option(v->arguments, "out");
+    const char *out = v->arguments->option[FLAG_OUT];
     int64_t sessions = (int64_t)v->report.planned < most ? (int64_t)v->report.planned : most;
     (void)fprintf(stderr, "plan: %s%s\n", v->report.why, (int64_t)v->report.planned > most ? "; --sessions-at-most allows fewer" : "");
     v->out = out != NULL ? out : screen_bundle_name(&v->sealed.result.contract, "-verify", v->out_name, sizeof v->out_name);

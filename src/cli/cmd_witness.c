@@ -7,8 +7,11 @@
 #include "cli/ledger_file.h"
 #include "cli/team_key.h"
 
-static const struct option_spec options[] = {{"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
-                                             {"audit", NULL, "check every entry first, not only that the log continues what was seen"}};
+enum { FLAG_KEY, FLAG_AUDIT };
+
+static const struct option_spec options[] = {
+    [FLAG_KEY] = {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
+    [FLAG_AUDIT] = {"audit", NULL, "check every entry first, not only that the log continues what was seen"}};
 
 static int cosign(struct ledger_file *file, const struct signer *signer) {
   struct buffer note;
@@ -61,12 +64,12 @@ static int run(const struct arguments *arguments) {
   struct signer signer;
   struct ledger_audit audit;
   struct lynx_error error = {0};
-  if (!team_key_wanted(arguments->option[0], "witness", &signer)) return EXIT_WRONG_INPUT;
+  if (!team_key_wanted(arguments->option[FLAG_KEY], "witness", &signer)) return EXIT_WRONG_INPUT;
   int code = EXIT_DOES_NOT_HOLD;
   if (!ledger_file_open(arguments->positional[0], false, &file))
     code = ledger_file_code(&file); /* 1: rolled back, forked, replaced, altered */
   else {
-    if (arguments->option[1] != NULL && ledger_audit(file.ledger, true, &audit, &error) != LYNX_OK) (void)report_error(&error);
+    if (arguments->option[FLAG_AUDIT] != NULL && ledger_audit(file.ledger, true, &audit, &error) != LYNX_OK) (void)report_error(&error);
     else code = cosign(&file, &signer);
     ledger_file_close(&file);
   }

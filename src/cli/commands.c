@@ -1,5 +1,9 @@
-/* The list of subcommands, in the order of the work. */
-#include "cli/command.h"
+#include "cli/commands.h"
+
+extern const struct command command_init, command_lint, command_capture, command_diff, command_run, command_show, command_claim,
+    command_report, command_key, command_sign, command_log, command_witness, command_pull, command_push, command_serve, command_verify,
+    command_contest, command_audit, command_evidence, command_attribute, command_compare, command_calibrate, command_profile,
+    command_export, command_import, command_merge, command_version, command_help;
 
 const struct command *const commands[] = {&command_init,
                                           &command_lint,

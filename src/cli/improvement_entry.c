@@ -7,34 +7,8 @@
 #include <unistd.h>
 
 #include "cli/bundle_entry.h"
-#include "cli/ledger_file.h"
-#include "cli/team_key.h"
 #include "executor/file_digest.h"
 #include "result/claim.h"
-
-/* The ledger and the team's key that the options --ledger and --key name, or the environment. */
-struct pen {
-  struct ledger_file file;
-  struct signer signer;
-};
-
-/* EXIT_HOLDS: pen_close is the caller's. */
-static int pen_open(const struct command *command, const struct arguments *arguments, const char *because, struct pen *ret) {
-  const char *address = ledger_file_address(argument_option(command, arguments, "ledger"));
-  if (address == NULL) {
-    (void)fprintf(stderr, "lynxbench %s: --%s: --ledger LEDGER, or LYNXBENCH_LEDGER, is needed\n", command->name, because);
-    return EXIT_WRONG_INPUT;
-  }
-  if (!team_key_wanted(argument_option(command, arguments, "key"), command->name, &ret->signer)) return EXIT_WRONG_INPUT;
-  if (ledger_file_open(address, true, &ret->file)) return EXIT_HOLDS;
-  signing_key_release(ret->signer.key);
-  return ledger_file_code(&ret->file);
-}
-
-static void pen_close(struct pen *pen) {
-  ledger_file_close(&pen->file);
-  signing_key_release(pen->signer.key);
-}
 
 /* --- findings --- */
 
@@ -95,13 +69,12 @@ static bool add_finding(struct pen *pen, const struct result *result, const char
   return true;
 }
 
-int findings_record(const struct command *command, const struct arguments *arguments, const struct attribution *attribution) {
+int findings_record(const struct pen_wanted *wanted, const char *path, const struct attribution *attribution) {
   struct pen pen;
   struct bundle_file bundle;
   uint64_t index;
   size_t n = 0;
-  const char *path = argument_option(command, arguments, "record");
-  int code = pen_open(command, arguments, "record", &pen);
+  int code = pen_open(wanted, &pen);
   if (code != EXIT_HOLDS) return code;
   if (bundle_file_open(path, &bundle)) {
     bool good = bundle_entry_add(&pen.file, path, &pen.signer, &index);
@@ -187,7 +160,8 @@ static bool find_finding(struct ledger_file *file, const char *text, uint8_t ret
   return false;
 }
 
-static bool add_iteration(struct pen *pen, const struct iteration *iteration, const char *change, const char *answers) {
+static bool add_iteration(struct pen *pen, const struct iteration *iteration) {
+  const char *change = iteration->change, *answers = iteration->finding;
   struct entry entry = {.kind = "iteration", .write_more = write_effect, .context = (void *)(uintptr_t)iteration};
   uint8_t finding[DIGEST_BYTES], leaf[DIGEST_BYTES];
   char hex[DIGEST_HEX];
@@ -208,12 +182,11 @@ static bool add_iteration(struct pen *pen, const struct iteration *iteration, co
   return true;
 }
 
-int iteration_record(const struct command *command, const struct arguments *arguments, const struct iteration *iteration) {
+int iteration_record(const struct pen_wanted *wanted, const struct iteration *iteration) {
   struct pen pen;
-  int code = pen_open(command, arguments, "change", &pen);
+  int code = pen_open(wanted, &pen);
   if (code != EXIT_HOLDS) return code;
-  if (!add_iteration(&pen, iteration, argument_option(command, arguments, "change"), argument_option(command, arguments, "finding")))
-    code = EXIT_WRONG_INPUT;
+  if (!add_iteration(&pen, iteration)) code = EXIT_WRONG_INPUT;
   pen_close(&pen);
   return code;
 }

@@ -96,16 +96,6 @@ static void check_regime(const struct contract *c, struct problem_list *problems
     error_at(problems, "method.threads", "several threads", "1: a batch or a conversation belongs to one of them");
 }
 
-size_t contract_looks(const struct contract *c) {
-  const struct contract_method *m = &c->method;
-  if (!contract_states(c, "method.precision_target") || m->sessions_at_most <= m->sessions) return 1;
-  return 1 + (size_t)((m->sessions_at_most - m->sessions + m->look_every - 1) / m->look_every);
-}
-
-int64_t contract_in_flight(const struct contract *c) {
-  return c->regime.load == LOAD_SINGLE_STREAM ? 1 : c->regime.load == LOAD_MULTI_STREAM ? c->regime.batch : c->regime.concurrency;
-}
-
 static void check_workload(const struct contract *c, struct problem_list *problems) {
   const struct contract_workload *w = &c->workload;
   if (contract_states(c, "workload.api_key_env") && contract_states(c, "workload.api_key_file"))

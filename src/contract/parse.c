@@ -11,18 +11,6 @@ struct reading {
   struct problem_list *problems;
 };
 
-void problem_add(struct problem_list *problems, enum problem_kind kind, int line, const char *field, const char *found,
-                 const char *accepted) {
-  size_t n = problems->n_items;
-  if ((n & (n - 1)) == 0) {
-    struct problem *items = arena_alloc(problems->arena, n == 0 ? 1 : 2 * n, sizeof *items);
-    if (n > 0) memcpy(items, problems->items, n * sizeof *items);
-    problems->items = items;
-  }
-  problems->items[problems->n_items++] = (struct problem){kind, line, field, found, accepted};
-  if (kind == PROBLEM_ERROR) problems->n_errors++;
-}
-
 static const char *shown(struct reading *r, const struct yaml_node *node) {
   if (node->kind != YAML_SCALAR) return yaml_kind_text(node);
   char clean[100];
@@ -396,33 +384,4 @@ enum lynx_status contract_parse(const char *text, size_t length, struct arena *a
     if (ret_problems->items[i].line == 0) ret_problems->items[i].line = line_of(root, ret_problems->items[i].field);
   sort_by_line(ret_problems);
   return ret_problems->n_errors == 0 ? LYNX_OK : LYNX_INPUT;
-}
-
-bool contract_states(const struct contract *contract, const char *path) {
-  const struct field_table *table = &contract_table;
-  const void *section = contract;
-  for (;;) {
-    size_t n = strcspn(path, ".");
-    size_t i = 0;
-    while (i < table->n_fields && (strlen(table->fields[i].name) != n || memcmp(table->fields[i].name, path, n) != 0)) i++;
-    lynx_assert(i < table->n_fields);
-    if (!field_is_set(section, i)) return false;
-    if (path[n] == 0) return true;
-    section = field_of(section, &table->fields[i]);
-    table = table->fields[i].table;
-    lynx_assert(table != NULL);
-    path += n + 1;
-  }
-}
-
-enum grade contract_grade(const struct problem_list *problems) {
-  size_t n = 0;
-  for (size_t i = 0; i < problems->n_items; i++) n += problems->items[i].kind == PROBLEM_UNSTATED;
-  return n == 0 ? GRADE_A : n <= 2 ? GRADE_B : n <= 5 ? GRADE_C : GRADE_D;
-}
-
-const char *contract_owner(const struct contract *contract, enum layer layer) {
-  for (size_t i = 0; i < contract->owners.n_items; i++)
-    if (strcmp(contract->owners.keys[i], layer_text(layer)) == 0) return contract->owners.values[i];
-  return layer_default_owner(layer);
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "drivers/dialect.h"
+#include "drivers/route.h"
 
 void llamacpp_read(struct piece *ret, const char *data, size_t length);
 void ollama_read(struct piece *ret, const char *data, size_t length);

@@ -1,8 +1,8 @@
-/* The routes of the OpenAI API, as its many servers speak them. */
+#include "drivers/openai.h"
+
 #include <string.h>
 
 #include "base/json.h"
-#include "drivers/dialect.h"
 #include "drivers/json_scan.h"
 
 /* --- what comes back --- */

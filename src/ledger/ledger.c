@@ -195,13 +195,6 @@ static enum lynx_status read_policy(struct ledger *l, uint64_t size, struct lynx
   return status;
 }
 
-/* In force when entry `index` was added; the first policy vouches for itself. */
-const struct policy *ledger_policy_at(const struct ledger *ledger, uint64_t index) {
-  size_t i = ledger->n_history;
-  while (i > 1 && ledger->history[i - 1].index >= index) i--;
-  return i > 0 ? &ledger->history[i - 1].policy : &ledger->policy;
-}
-
 /* Each of them must be in the tree, too. */
 static enum lynx_status check_history(struct ledger *l, struct lynx_error *error) {
   enum lynx_status status = LYNX_OK;
@@ -262,14 +255,6 @@ void ledger_close(struct ledger *ledger) {
   if (ledger->store != NULL) ledger->store->table->close(ledger->store);
   free(ledger->history);
   free(ledger);
-}
-
-struct store *ledger_store(struct ledger *ledger) {
-  return ledger->store;
-}
-
-const struct policy *ledger_policy(const struct ledger *ledger) {
-  return &ledger->policy;
 }
 
 /* --- adding --- */

@@ -1,7 +1,8 @@
-/* The sessions that the contract's checks ask for. */
+#include "measure/check_sessions.h"
+
 #include <string.h>
 
-#include "measure/run_private.h"
+#include "measure/executor_session.h"
 #include "result/check_plan.h"
 
 enum { OTHER_SEED = 104729 }; /* far from any seed + session number */

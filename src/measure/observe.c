@@ -1,30 +1,10 @@
-/* An observation: the service goes about its work, and its own metrics say what that is. Nothing is sent but the readings. */
-#include <math.h>
-#include <string.h>
+#include "measure/observe.h"
+
 #include <time.h>
 
-#include "measure/run_private.h"
-#include "telemetry/metrics.h"
+#include "measure/run_record.h"
 
 enum { READ_EVERY_MS = 1000 };
-
-enum lynx_status run_put_metrics(struct run *run, int64_t session, int64_t at_ns) {
-  struct bytes page = {run->metrics.data, run->metrics.length};
-  enum lynx_status status = LYNX_OK;
-  for (int i = 0; i < METRICS_COUNT && status == LYNX_OK; i++) {
-    double value = metrics_value(page, (enum metrics_series)i);
-    if (!isnan(value))
-      status = bundle_put_sample(run->bundle, session, at_ns, metrics_series_text((enum metrics_series)i), value, run->error);
-  }
-  double hits = metrics_value(page, METRICS_CACHE_HITS), queries = metrics_value(page, METRICS_CACHE_QUERIES);
-  /* Of what was looked up since the reading before; counters that went back are of a server that was restarted. */
-  if (status == LYNX_OK && queries > run->cache_queries && hits >= run->cache_hits && run->cache_queries > 0)
-    status = bundle_put_sample(run->bundle, session, at_ns, "server.cache_hit_ratio",
-                               (hits - run->cache_hits) / (queries - run->cache_queries), run->error);
-  run->cache_queries = queries;
-  run->cache_hits = hits;
-  return status;
-}
 
 static enum lynx_status keep_page(struct run *run, const char *key) {
   return bundle_put_meta(run->bundle, key, run->metrics.data, run->error);

@@ -1,10 +1,10 @@
-/* A search for saturation: loads are tried until one passes and one just above it fails; then both are measured again, and a verdict
- * that does not hold sends the search on from there. */
+#include "measure/search.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/run_private.h"
+#include "measure/executor_session.h"
 #include "result/point.h"
 
 enum { ROWS_MAX = 4096 };

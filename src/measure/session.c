@@ -1,4 +1,5 @@
-/* The load of one session: engines on their threads, rows from them to the record, and whatever must be watched meanwhile. */
+#include "measure/session.h"
+
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,7 +13,6 @@
 #include "base/processors.h"
 #include "executor/capture.h"
 #include "load/engine.h"
-#include "measure/run_private.h"
 #include "result/arrivals.h"
 #include "telemetry/metrics.h"
 #include "telemetry/sampler.h"
@@ -518,9 +518,7 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   write_instrument(run, session, threads, n, &instrument);
   row->start_realtime_ns = session->start_ns + session->realtime_offset_ns;
   row->instrument_json = arena_copy(&run->arena, instrument.data);
-  row->end = session->aborted                            ? SESSION_ABORTED
-             : atomic_load(&session->stop) != ENGINE_RUN ? SESSION_INTERRUPTED
-                                                         : SESSION_COMPLETE;
+  row->end = session->aborted ? SESSION_ABORTED : atomic_load(&session->stop) != ENGINE_RUN ? SESSION_INTERRUPTED : SESSION_COMPLETE;
   if (session->aborted) row->why = "the abort SLO was broken";
   if (status == LYNX_OK) status = put_accounts(run, session, counters, n_counters);
   if (status == LYNX_OK) status = note_clock_step(run, session);

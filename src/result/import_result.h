@@ -61,6 +61,8 @@ struct imported {
   size_t n_lacks, n_against;
 };
 
+#define TIME_MAX_S 1e8 /* three years: what a bundle's rows can hold, with room */
+
 struct importer {
   const char *name, *summary;
   const char *files; /* which files it takes, in words */
@@ -79,6 +81,10 @@ enum lynx_status import_write(const struct imported *imported, const char *path,
 /* Figures, what speaks against them, and what is missing, as an object. */
 void import_json(const struct imported *imported, struct json_writer *json);
 void import_release(struct imported *imported);
+
+/* Holds the figures of a file against its own requests; quantiles and means against one another. */
+void import_recompute(struct imported *imported);
+void import_check_order(struct imported *imported);
 
 /* --- for readers --- */
 

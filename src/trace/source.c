@@ -147,3 +147,9 @@ enum lynx_status trace_source_head(struct trace_source *source, char head[TRACE_
   *ret_length = s->head_length;
   return LYNX_OK;
 }
+
+char trace_first(const char *head, size_t length) {
+  for (size_t i = 0; i < length; i++)
+    if (head[i] != ' ' && head[i] != '\t' && head[i] != '\r' && head[i] != '\n') return head[i];
+  return 0;
+}

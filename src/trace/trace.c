@@ -1,11 +1,5 @@
 #include "trace/trace.h"
 
-char trace_first(const char *head, size_t length) {
-  for (size_t i = 0; i < length; i++)
-    if (head[i] != ' ' && head[i] != '\t' && head[i] != '\r' && head[i] != '\n') return head[i];
-  return 0;
-}
-
 const struct trace_reader *trace_sniff(const char *head, size_t length) {
   const struct trace_reader *best = NULL;
   int surest = 0;

@@ -19,19 +19,19 @@ with folder() as d, reference("--mode", "metronome", "--first-token", "5ms", "--
     # 150 ms of warm-up and a second counted: what a session lasted at least.
     check_equal(lynx("run", contract(f"{d}/c.yaml", port), "--out", bundle, "--quiet").returncode, 0, "run")
     sound = checks(bundle)
-    for name in ("seal", "contract", "figures", "times", "sessions", "schedule"):
+    for name in ("seal", "contract", "figures", "rows", "sessions", "schedule"):
         check_equal(sound.get(name), ["passed"], f"as it was sealed: {name}")
     check_equal(checks(forge(bundle, f"{d}/same.lynx")), sound, "sealed anew without a change: all the same, since nobody signed it")
     for name, wanted, *sql in (
-            ("times", "failed", "UPDATE request SET first_token_ns = first_token_ns - 1"),
-            ("times", "failed", "UPDATE request SET end_ns = written_ns WHERE id = 3"),
-            ("times", "failed", "UPDATE request SET n_text_events = n_text_events + 1 WHERE id = 3"),
-            ("times", "failed", "UPDATE request SET last_token_ns = last_token_ns - 1 WHERE id = 3"),
-            ("schedule", "failed", "DELETE FROM request WHERE id = 9"),  # a slow one, left out of the counted window
-            ("schedule", "failed", "UPDATE session SET seed = seed + 1000"),
-            ("schedule", "failed", "UPDATE session SET rate_per_s = rate_per_s / 2"),
-            ("schedule", "failed", "UPDATE session SET counted_ns = counted_ns / 2"),
-            ("schedule", "failed", "UPDATE meta SET value = replace(value, 'rate_per_s: 20', 'rate_per_s: 40') WHERE key = 'contract'"),
+            ("rows", "failed", "UPDATE request SET first_token_ns = first_token_ns - 1"),
+            ("rows", "failed", "UPDATE request SET end_ns = written_ns WHERE id = 3"),
+            ("rows", "failed", "UPDATE request SET n_text_events = n_text_events + 1 WHERE id = 3"),
+            ("rows", "failed", "UPDATE request SET last_token_ns = last_token_ns - 1 WHERE id = 3"),
+            ("rows", "failed", "DELETE FROM request WHERE id = 9"),  # a slow one, left out of the counted window
+            ("rows", "failed", "UPDATE session SET seed = seed + 1000"),
+            ("rows", "failed", "UPDATE session SET rate_per_s = rate_per_s / 2"),
+            ("rows", "failed", "UPDATE session SET counted_ns = counted_ns / 2"),
+            ("rows", "failed", "UPDATE meta SET value = replace(value, 'rate_per_s: 20', 'rate_per_s: 40') WHERE key = 'contract'"),
             ("contract", "failed", "UPDATE meta SET value = replace(value, 'rate_per_s: 20', 'rate_per_s: 40') WHERE key = 'contract'"),
             ("sessions", "not established", "UPDATE session SET start_realtime_ns = (SELECT min(start_realtime_ns) FROM session) + 1100000000 WHERE id = 1")):
         found = checks(forge(bundle, f"{d}/forged.lynx", *sql))
@@ -63,7 +63,7 @@ with folder() as d, reference("--mode", "metronome", "--first-token", "5ms", "--
             r = lynx(command, f"{d}/forged.lynx", *(["--out", f"{d}/forged.html"] if command == "report" else []))
             check(r.returncode in (0, 1, 2, 3) and (r.stdout or r.stderr) and "\x1b" not in r.stdout + r.stderr, f"{command}, {table}.{column} = {value[:30]}: {r.returncode} {r.stderr[-300:]}")
     # What is withheld is not established, and fails nothing.
-    for section, name in (("request", "times"), ("fact", "executor")):
+    for section, name in (("request", "rows"), ("fact", "executor")):
         shutil.copy(bundle, f"{d}/less.lynx")
         with sqlite3.connect(f"{d}/less.lynx") as db:
             db.execute(f"DELETE FROM {section}")

@@ -4,6 +4,7 @@
 
 #include "drivers/http_parser.h"
 #include "drivers/dialect.h"
+#include "drivers/openai.h"
 #include "drivers/native.h"
 #include "drivers/sse.h"
 #include "tests/fuzz/holds.h"

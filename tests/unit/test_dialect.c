@@ -1,6 +1,7 @@
 #include "base/json.h"
 #include "drivers/json_scan.h"
 #include "drivers/dialect.h"
+#include "drivers/openai.h"
 #include "drivers/native.h"
 #include "tests/check.h"
 

@@ -1,10 +1,10 @@
-/* measure/run_private.h: what the files of a run share. */
-#ifndef MEASURE_RUN_PRIVATE_H
-#define MEASURE_RUN_PRIVATE_H
+/* measure/run_record.h: a run while it goes on: its state, and what of it goes into the record beside its sessions. */
+#ifndef MEASURE_RUN_RECORD_H
+#define MEASURE_RUN_RECORD_H
 
 #include "drivers/drivers.h"
 #include "measure/inputs.h"
-#include "measure/run.h"
+#include "measure/run_request.h"
 #include "measure/service.h"
 #include "measure/setup.h"
 
@@ -55,24 +55,12 @@ void run_note(const struct run *run, const char *text);
 int64_t run_realtime(const struct run *run);
 enum lynx_status run_put_event(struct run *run, const char *kind, const char *text);
 void run_show_step(const struct run *run, const char *step, const char *precision);
-
-/* measure/session.c: the load of one session, into its rows. Fills in the session's row; *ret_aborted: the abort SLO was broken. */
-enum lynx_status run_load(struct run *run, const struct session_plan *plan, struct bundle_session *row, bool *ret_aborted);
-
-/* measure/run.c: the executor around it: started, captured, asked for accuracy, stopped. *ret_complete: all of the load was run. */
-enum lynx_status run_session(struct run *run, const struct session_plan *plan, bool *ret_complete);
-struct session_plan run_plan(struct run *run, size_t precision, enum purpose purpose, int64_t number);
 bool run_is_over(const struct run *run); /* stopped by the user, by harm, or out of budget */
 
-/* measure/search.c: the sessions of a search for saturation, for one precision. */
-enum lynx_status run_search(struct run *run, size_t precision);
+/* Contract, inputs, references, profile, calibration: before anything is sent. */
+enum lynx_status run_put_intent(struct run *run);
 
-/* measure/observe.c: sends nothing, reads the server's metrics over the counted window. */
-enum lynx_status run_observe(struct run *run);
-/* Every series that the page last read has, as samples. */
+/* Every series that the server's page, as last read, has, as samples. */
 enum lynx_status run_put_metrics(struct run *run, int64_t session, int64_t at_ns);
-
-/* measure/check_sessions.c: the sessions that the contract's checks ask for, for one precision. */
-enum lynx_status run_checks(struct run *run, size_t precision);
 
 #endif

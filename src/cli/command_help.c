@@ -1,0 +1,15 @@
+#include "cli/command_help.h"
+
+void print_command_help(const struct command *command, FILE *to) {
+  (void)fprintf(to, "lynxbench %s: %s\n\nusage: lynxbench %s%s%s%s\n", command->name, command->summary, command->name,
+                command->usage[0] != 0 ? " " : "", command->usage, command->n_options > 0 ? " [options]" : "");
+  if (command->details != NULL) (void)fprintf(to, "\n%s\n", command->details);
+  if (command->n_options > 0) (void)fprintf(to, "\noptions:\n");
+  for (size_t i = 0; i < command->n_options; i++) {
+    char name[64];
+    const struct option_spec *o = &command->options[i];
+    (void)snprintf(name, sizeof name, "--%s%s%s", o->name, o->argument != NULL ? " " : "", o->argument != NULL ? o->argument : "");
+    (void)fprintf(to, "  %-26s %s\n", name, o->help);
+  }
+  (void)fprintf(to, "\nexample:\n  %s\n", command->example);
+}

@@ -1,0 +1,82 @@
+#include "cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/root.h"
+
+const struct exit_meaning exit_codes[] = {{0, "done, and it holds"},
+                                          {1, "done, and it does not hold (claim refused, executors differ, not reproduced, audit failed)"},
+                                          {2, "the input or the usage is wrong"},
+                                          {3, "inconclusive, or nothing was measured"},
+                                          {4, "the conditions make the measurement invalid (disk full, instrument-limited, abort SLO)"},
+                                          {5, "the executor cannot be reached, or failed"},
+                                          {70, "a bug of ours"},
+                                          {130, "interrupted; what there is is sealed as incomplete"}};
+const size_t n_exit_codes = LYNX_COUNT(exit_codes);
+
+int report_error(const struct lynx_error *error) {
+  char text[1100], safe[1100];
+  lynx_error_text(error, text, sizeof text);
+  (void)fprintf(stderr, "lynxbench: %s\n", text_sanitise(safe, sizeof safe, text, strlen(text)));
+  switch (error->status) {
+    case LYNX_MACHINE: return EXIT_CONDITIONS;
+    case LYNX_PROTOCOL: return EXIT_EXECUTOR;
+    default: return EXIT_WRONG_INPUT;
+  }
+}
+
+bool read_file(const char *path, size_t limit, struct buffer *ret) {
+  const struct root root = {""};
+  struct lynx_error error = {0};
+  buffer_init(ret, limit);
+  enum lynx_status status = root_read(&root, strcmp(path, "-") == 0 ? "/dev/stdin" : path, ret, &error);
+  if (status == LYNX_OK) return true;
+  (void)snprintf(error.file, sizeof error.file, "%s", path);
+  if (status == LYNX_LIMIT)
+    (void)snprintf(error.message, sizeof error.message, "larger than the %zu bytes that such a file may have", limit);
+  if (status == LYNX_NOT_FOUND) (void)snprintf(error.message, sizeof error.message, "there is no such file (from this folder)");
+  (void)report_error(&error);
+  buffer_release(ret);
+  return false;
+}
+
+/* A device, a pipe or a link is written through, not replaced. */
+static int write_through(const char *path, const char *data, size_t length) {
+  int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+  if (fd < 0) return errno;
+  int why = file_write_all(fd, data, length) ? 0 : errno;
+  return close(fd) != 0 && why == 0 ? errno : why;
+}
+
+bool write_output(const char *path, const char *data, size_t length) {
+  struct stat info;
+  if (path == NULL || strcmp(path, "-") == 0) {
+    (void)fflush(stdout); /* what was printed before comes before; a failure shows in the next line */
+    bool good = file_write_all(STDOUT_FILENO, data, length);
+    if (!good && errno != EPIPE) (void)fprintf(stderr, "lynxbench: standard output: %s\n", strerror(errno));
+    return good;
+  }
+  bool in_place = lstat(path, &info) == 0 && !S_ISREG(info.st_mode);
+  int why = in_place ? write_through(path, data, length) : file_replace(path, data, length);
+  if (why != 0) (void)fprintf(stderr, "lynxbench: %s: cannot be written: %s; name another file\n", path, strerror(why));
+  return why == 0;
+}
+
+bool write_buffer(const char *path, const struct buffer *buffer) {
+  if (!buffer->overflowed) return write_output(path, buffer->data != NULL ? buffer->data : "", buffer->length);
+  (void)fprintf(stderr, "lynxbench: the output would pass %zu bytes, or there is no memory for it\n", buffer->limit);
+  return false;
+}
+
+bool color_wanted(FILE *to) {
+  const char *no = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE"), *term = getenv("TERM");
+  if (no != NULL && no[0] != 0) return false;
+  if (force != NULL && strcmp(force, "0") != 0) return true;
+  return isatty(fileno(to)) && term != NULL && strcmp(term, "dumb") != 0;
+}

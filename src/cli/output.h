@@ -1,0 +1,42 @@
+/* cli/output.h: how every command reads files, writes what it found, says what went wrong, and exits. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include <stdio.h>
+
+#include "base/buffer.h"
+#include "base/status.h"
+
+/* Whose fault it was. One table, also in the README and every manual page. */
+enum exit_code {
+  EXIT_HOLDS = 0,
+  EXIT_DOES_NOT_HOLD = 1, /* claim refused, executors differ */
+  EXIT_WRONG_INPUT = 2,
+  EXIT_INCONCLUSIVE = 3, /* or nothing was measured */
+  EXIT_CONDITIONS = 4,   /* the machine: disk full, instrument-limited, abort SLO */
+  EXIT_EXECUTOR = 5,     /* cannot be reached, or failed */
+  EXIT_OUR_BUG = 70,
+  EXIT_INTERRUPTED = 130
+};
+
+struct exit_meaning {
+  int code;
+  const char *meaning;
+};
+extern const struct exit_meaning exit_codes[];
+extern const size_t n_exit_codes;
+
+/* Says it once, on standard error, and returns the exit code that fits. */
+int report_error(const struct lynx_error *error);
+
+/* A whole file; on failure the error is told and false returned. "-" is standard input. */
+bool read_file(const char *path, size_t limit, struct buffer *ret);
+/* To a temporary name beside it, then renamed. "-" or NULL is standard output. */
+bool write_output(const char *path, const char *data, size_t length);
+
+/* The same for a buffer; one that overflowed (its limit, or no memory) is an error, and told. */
+bool write_buffer(const char *path, const struct buffer *buffer);
+
+bool color_wanted(FILE *to);
+
+#endif

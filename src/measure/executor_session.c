@@ -1,0 +1,299 @@
+#include "measure/executor_session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "executor/capture.h"
+#include "executor/disclose.h"
+#include "executor/import.h"
+#include "measure/score.h"
+#include "measure/session.h"
+
+/* --- around the load --- */
+
+/* What was captured on the executor's other hosts, and handed in by the contract. */
+static enum lynx_status join_hosts(struct run *run, struct fact_list *facts) {
+  const struct text_map *hosts = &run->contract.executor.hosts;
+  const struct root root = {""};
+  enum lynx_status status = LYNX_OK;
+  for (size_t i = 0; i < hosts->n_items && status == LYNX_OK; i++) {
+    struct buffer text;
+    struct fact_list one = {0};
+    if (strcmp(hosts->values[i], "none") == 0) {
+      capture_join(facts, hosts->keys[i], NULL);
+      continue;
+    }
+    buffer_init(&text, 64 << 20);
+    status = root_read(&root, hosts->values[i], &text, run->error);
+    if (status == LYNX_OK) status = capture_import(text.data, text.length, &one, run->error);
+    if (status == LYNX_OK) capture_join(facts, hosts->keys[i], &one);
+    else lynx_error_at(run->error, hosts->values[i], 0, "executor.hosts");
+    buffer_release(&text);
+    fact_list_release(&one);
+  }
+  capture_join_clocks(facts, hosts->keys, hosts->n_items);
+  return status;
+}
+
+static enum lynx_status capture_now(struct run *run, const char *moment, const char *precision) {
+  struct fact_list facts = {0};
+  struct capture_request request = {.root = run->request->root,
+                                    .clock = run->request->clock,
+                                    .endpoint = run->contract.executor.endpoint,
+                                    .pid = run->contract.executor.pid,
+                                    .behind_proxy = run->contract.executor.behind_proxy,
+                                    .in_process = run->driver->in_process};
+  if (request.in_process) request.endpoint = NULL;
+  if (run->driver->describe != NULL) run->workload_pid = run->driver->describe(run->setup.states[0], &facts);
+  if (request.in_process) request.pid = run->workload_pid;
+  request.hosts_known = run->contract.executor.hosts.n_items > 0;
+  request.ask_routes = !run->request->observe; /* who only observes sends nothing at all */
+  request.started_pid = run->service.child.pid;
+  capture_run(&request, &facts);
+  for (size_t i = 0; i < run->contract.executor.declare.n_items; i++) {
+    const char *key = run->contract.executor.declare.keys[i], *dot = strchr(key, '.');
+    struct fact fact = {.kind = FACT_IDENTITY,
+                        .status = FACT_DECLARED,
+                        .key = arena_printf(&run->arena, "declared.%s", dot + 1),
+                        .value = run->contract.executor.declare.values[i],
+                        .source = "the contract"};
+    if (layer_parse(arena_text(&run->arena, key, (size_t)(dot - key)), &fact.layer)) fact_add(&facts, &fact);
+  }
+  /* What is asked of it: context, since the same executor may be asked for something else. */
+  const char *loads = load_text(run->contract.regime.load);
+  fact_add(&facts, &(struct fact){.layer = LAYER_DEMAND,
+                                  .kind = FACT_CONTEXT,
+                                  .status = FACT_DECLARED,
+                                  .key = "demand.load",
+                                  .value = loads,
+                                  .unit = "",
+                                  .source = "the contract"});
+  if (run->contract.workload.profile_file != NULL)
+    fact_add(&facts, &(struct fact){.layer = LAYER_DEMAND,
+                                    .kind = FACT_CONTEXT,
+                                    .status = FACT_DECLARED,
+                                    .key = "demand.profile",
+                                    .value = run->contract.workload.profile_file,
+                                    .unit = "",
+                                    .source = "the contract"});
+  enum lynx_status status = join_hosts(run, &facts);
+  fact_sort(&facts);
+  if (status == LYNX_OK) status = bundle_put_facts(run->bundle, arena_printf(&run->arena, "%s:%s", moment, precision), &facts, run->error);
+  fact_list_release(&facts);
+  return status;
+}
+
+/* Windows are kept until all are there: half an accuracy would be compared with a whole one. */
+struct accuracy_target {
+  struct arena arena;
+  struct accuracy_window {
+    double bits;
+    int64_t bytes;
+  } * windows;
+  int64_t n;
+};
+
+static enum lynx_status keep_accuracy(void *context, int64_t window, double bits, int64_t bytes) {
+  struct accuracy_target *target = context;
+  target->windows[window] = (struct accuracy_window){bits, bytes};
+  target->n++;
+  return LYNX_OK;
+}
+
+struct score_target {
+  struct run *run;
+  int64_t session;
+};
+
+static enum lynx_status accuracy_missing(struct run *run, const char *precision, const char *why) {
+  char text[700];
+  (void)snprintf(text, sizeof text, "accuracy of %s was not measured: %s", precision, why);
+  run_note(run, text);
+  return run_put_event(run, "accuracy", text);
+}
+
+static enum lynx_status keep_score(void *context, int64_t input, double score) {
+  const struct score_target *target = context;
+  return bundle_put_accuracy(target->run->bundle, target->session, input, "score", score, 1, target->run->error);
+}
+
+/* Exact matches and agreement are figures of the answers, which are in the record; a scorer is asked now. */
+static enum lynx_status measure_answers(struct run *run, int64_t session, const char *precision) {
+  if (run->contract.accuracy.measure != ACCURACY_SCORER) return LYNX_OK;
+  run_show_step(run, "accuracy", precision);
+  struct score_target target = {run, session};
+  struct lynx_error why = {0};
+  enum lynx_status status = score_answers(&run->contract, run->bundle, &run->inputs, session, run->request->out_path, run->request->stop,
+                                          keep_score, &target, &why);
+  if (status == LYNX_OK || run->error->status != LYNX_OK) return status;
+  return accuracy_missing(run, precision, why.message);
+}
+
+static enum lynx_status measure_accuracy(struct run *run, int64_t session, const char *precision) {
+  if (!contract_states(&run->contract, "accuracy") || run->driver->in_process) return LYNX_OK;
+  if (run->contract.accuracy.measure != ACCURACY_LIKELIHOOD) return measure_answers(run, session, precision);
+  run_show_step(run, "accuracy", precision);
+  struct accuracy_target target = {0};
+  struct lynx_error why = {0};
+  target.windows = arena_alloc(&target.arena, (size_t)run->contract.accuracy.windows, sizeof *target.windows);
+  enum lynx_status status = service_accuracy(&run->service, keep_accuracy, &target, &why), written = LYNX_OK;
+  for (int64_t i = 0; i < target.n && status == LYNX_OK && written == LYNX_OK; i++)
+    written = bundle_put_accuracy(run->bundle, session, i, "bits", target.windows[i].bits, target.windows[i].bytes, run->error);
+  arena_release(&target.arena);
+  return status == LYNX_OK ? written : accuracy_missing(run, precision, why.message);
+}
+
+/* --- one session --- */
+
+/* The precision cannot run here: a finding, not a failure. Every session of it says so. */
+static enum lynx_status mark_unavailable(struct run *run, struct bundle_session *row, size_t precision, const char *why) {
+  row->end = SESSION_UNAVAILABLE;
+  row->why = arena_copy(&run->arena, why);
+  row->start_realtime_ns = run_realtime(run);
+  if (!run->skip[precision]) run_note(run, arena_printf(&run->arena, "%s is unavailable: %s", row->precision, why));
+  run->skip[precision] = true;
+  return bundle_put_session(run->bundle, row, run->error);
+}
+
+struct session_plan run_plan(struct run *run, size_t precision, enum purpose purpose, int64_t number) {
+  const struct contract *c = &run->contract;
+  return (struct session_plan){.precision = precision,
+                               .purpose = purpose,
+                               .number = number,
+                               .seed = c->method.seed + number,
+                               .rate_per_s = c->regime.rate_per_s,
+                               .load = (enum load_kind)c->regime.load,
+                               .concurrency = contract_in_flight(c),
+                               .inputs = &run->inputs,
+                               .body_seed = c->method.seed,
+                               .counted_ns = c->method.counted_ns,
+                               .warm_up_ns = c->method.warm_up_ns,
+                               .accuracy = true};
+}
+
+static struct bundle_session row_of(const struct run *run, const struct session_plan *plan) {
+  const struct contract *c = &run->contract;
+  bool starts = contract_states(c, "executor.start");
+  return (struct bundle_session){.id = run->next_session - 1,
+                                 .precision = c->precisions.items[plan->precision],
+                                 .index = plan->number,
+                                 .purpose = plan->purpose,
+                                 .rate_per_s = load_is_closed(plan->load) || plan->load == LOAD_OFFLINE ? 0 : plan->rate_per_s,
+                                 .concurrency = plan->concurrency,
+                                 .seed = plan->seed,
+                                 .executor = run->driver->runs_command ? EXECUTOR_STARTED
+                                             : run->driver->in_process ? EXECUTOR_IN_PROCESS
+                                             : !starts                 ? EXECUTOR_ALREADY_RUNNING
+                                             : run->running_for_next   ? EXECUTOR_RUNNING_SINCE
+                                                                       : EXECUTOR_STARTED,
+                                 .why = "",
+                                 .warm_up_ns = plan->warm_up_ns,
+                                 .counted_ns = plan->counted_ns,
+                                 .drain_ns = c->method.drain_ns,
+                                 .schedule_digest = "",
+                                 .executed_json = "",
+                                 .instrument_json = "{}"};
+}
+
+/* The executor is there: captured, loaded, asked for accuracy. */
+static enum lynx_status run_on_executor(struct run *run, const struct session_plan *plan, struct bundle_session *row, bool *ret_complete) {
+  struct buffer executed;
+  bool aborted = false;
+  enum lynx_status status = LYNX_OK;
+  buffer_init(&executed, 16384);
+  const char *told = run->driver->executed != NULL ? run->driver->executed(run->setup.states[0]) : NULL;
+  if (told != NULL) (void)buffer_text(&executed, told); /* too long a text is then no statement */
+  else if (!run->driver->in_process) service_executed(&run->service, &executed);
+  row->executed_json = executed.length > 0 && !executed.overflowed ? arena_copy(&run->arena, executed.data) : "";
+  buffer_release(&executed);
+  if (!run->captured[plan->precision]) status = capture_now(run, "start", row->precision);
+  run->captured[plan->precision] = true;
+  if (status == LYNX_OK) status = run_load(run, plan, row, &aborted);
+  *ret_complete = status == LYNX_OK && row->end == SESSION_COMPLETE;
+  if (*ret_complete && plan->accuracy) status = measure_accuracy(run, row->id, row->precision);
+  if (*ret_complete && status == LYNX_OK && plan->last) status = capture_now(run, "end", row->precision);
+  if (aborted) {
+    run->outcome->aborted_by_slo = true;
+    (void)snprintf(run->outcome->why, sizeof run->outcome->why, "the abort SLO was broken in session %lld", (long long)row->id);
+    if (status == LYNX_OK) status = run_put_event(run, "condition", run->outcome->why);
+  }
+  if (run->service.child.pid == 0 || child_running(&run->service.child)) return status;
+  char tail[500];
+  service_log_tail(&run->service, tail, sizeof tail);
+  run->outcome->executor_failed = true;
+  if (status == LYNX_OK)
+    status = lynx_fail(run->error, LYNX_IO, "the executor ended with exit code %d during session %lld; it printed: %s",
+                       run->service.child.exit_code, (long long)row->id, tail);
+  return status;
+}
+
+static enum lynx_status mark_interrupted(struct run *run, struct bundle_session *row) {
+  row->end = SESSION_INTERRUPTED;
+  row->start_realtime_ns = run_realtime(run);
+  return bundle_put_session(run->bundle, row, run->error);
+}
+
+static enum lynx_status open_driver(struct run *run, const struct session_plan *plan, struct lynx_error *error) {
+  struct setup_request request = {.contract = &run->contract,
+                                  .driver = run->driver,
+                                  .bearer = run->bearer,
+                                  .precision = run->contract.precisions.items[plan->precision],
+                                  .log_path = arena_printf(&run->arena, "%s.executor.log", run->request->out_path),
+                                  .seed = plan->body_seed,
+                                  .concurrency = plan->concurrency,
+                                  .inputs = plan->inputs->items,
+                                  .n_inputs = plan->inputs->n_items,
+                                  .clock = run->request->clock,
+                                  .stop = run->request->stop};
+  enum lynx_status status = setup_open(&request, &run->setup, error);
+  if (status != LYNX_OK || run->driver->describe == NULL) return status;
+  struct fact_list unused = {0}; /* the process is a new one in every session; its facts are captured in the first and the last */
+  run->workload_pid = run->driver->describe(run->setup.states[0], &unused);
+  fact_list_release(&unused);
+  return status;
+}
+
+enum lynx_status run_session(struct run *run, const struct session_plan *plan, bool *ret_complete) {
+  const char *name = run->contract.precisions.items[plan->precision];
+  *ret_complete = false;
+  run->next_session++;
+  struct bundle_session row = row_of(run, plan);
+  run_show_step(run, "starting", name);
+  struct lynx_error why = {0};
+  enum lynx_status status = LYNX_OK;
+  if (run->skip[plan->precision]) return mark_unavailable(run, &row, plan->precision, "as in the session before");
+  if (!run->driver->in_process && !run->running_for_next)
+    status = service_start(&run->service, name, arena_printf(&run->arena, "%s.executor.log", run->request->out_path), &why);
+  run->running_for_next = false;
+  if (status != LYNX_OK && atomic_load(run->request->stop) != 0) status = mark_interrupted(run, &row);
+  else if (status == LYNX_UNSUPPORTED) status = mark_unavailable(run, &row, plan->precision, why.message);
+  else if (status != LYNX_OK) {
+    *run->error = why;
+    run->outcome->executor_failed = status == LYNX_IO || status == LYNX_NOT_FOUND;
+  } else {
+    status = open_driver(run, plan, &why);
+    if (status != LYNX_OK && atomic_load(run->request->stop) != 0) status = mark_interrupted(run, &row);
+    else if (status == LYNX_UNSUPPORTED) status = mark_unavailable(run, &row, plan->precision, why.message);
+    else if (status != LYNX_OK) {
+      *run->error = why;
+      run->outcome->executor_failed = status == LYNX_IO || status == LYNX_NOT_FOUND;
+    } else status = run_on_executor(run, plan, &row, ret_complete);
+  }
+  run->workload_pid = 0;
+  setup_close(&run->setup);
+  run->running_for_next = status == LYNX_OK && *ret_complete && plan->keep_running && !run_is_over(run);
+  if (!run->running_for_next) service_stop(&run->service);
+  if (status != LYNX_OK) return status;
+  return bundle_commit(run->bundle, run->error);
+}
+
+enum lynx_status run_each_precision(struct run *run, int64_t number, bool last) {
+  enum lynx_status status = LYNX_OK;
+  bool complete;
+  for (size_t p = 0; p < run->contract.precisions.n_items && status == LYNX_OK && !run_is_over(run); p++) {
+    struct session_plan plan = run_plan(run, p, PURPOSE_MEASURE, number);
+    plan.last = last;
+    status = run_session(run, &plan, &complete);
+  }
+  return status;
+}

@@ -1,0 +1,16 @@
+/* measure/executor_session.h: one session with the executor around it: started, captured, loaded, asked for accuracy, stopped. */
+#ifndef MEASURE_EXECUTOR_SESSION_H
+#define MEASURE_EXECUTOR_SESSION_H
+
+#include "measure/session.h"
+
+/* What the contract's regime asks for, for the session of that number. */
+struct session_plan run_plan(struct run *run, size_t precision, enum purpose purpose, int64_t number);
+
+/* *ret_complete: all of the load was run. */
+enum lynx_status run_session(struct run *run, const struct session_plan *plan, bool *ret_complete);
+
+/* One session of each precision, by the contract's regime. last: of the run. */
+enum lynx_status run_each_precision(struct run *run, int64_t number, bool last);
+
+#endif

@@ -1,0 +1,158 @@
+#include "measure/run_record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/digest.h"
+#include "base/random.h"
+#include "telemetry/metrics.h"
+
+void run_note(const struct run *run, const char *text) {
+  if (run->request->note != NULL) run->request->note(run->request->context, text);
+}
+
+int64_t run_realtime(const struct run *run) {
+  return run->request->clock->realtime_ns(run->request->clock->context);
+}
+
+enum lynx_status run_put_event(struct run *run, const char *kind, const char *text) {
+  return bundle_put_event(run->bundle, run_realtime(run), kind, text, run->error);
+}
+
+void run_show_step(const struct run *run, const char *step, const char *precision) {
+  struct run_progress progress = {
+      .step = step, .precision = precision, .session = run->next_session, .n_sessions = run->n_sessions_planned};
+  if (run->request->progress != NULL) run->request->progress(run->request->context, &progress);
+}
+
+bool run_is_over(const struct run *run) {
+  if (atomic_load(run->request->stop) != 0 || run->outcome->aborted_by_slo) return true;
+  int64_t budget = run->contract.method.budget_ns;
+  return contract_states(&run->contract, "method.budget") && clock_now(run->request->clock) - run->begun_ns > budget;
+}
+
+/* --- before anything is sent --- */
+
+static enum lynx_status put_references(struct run *run) {
+  enum lynx_status status = LYNX_OK;
+  for (size_t i = 0; i < run->inputs.n_items && run->inputs.references != NULL && status == LYNX_OK; i++)
+    status = bundle_put_answer(run->bundle, BUNDLE_REFERENCES, (int64_t)i, run->inputs.references[i], strlen(run->inputs.references[i]),
+                               run->error);
+  return status;
+}
+
+/* A file that the figures depend on goes into the record whole. */
+static enum lynx_status put_file(struct run *run, const char *key, const char *path) {
+  if (path == NULL) return LYNX_OK;
+  struct buffer text;
+  enum lynx_status status = inputs_read_text(path, &text, run->error);
+  if (status == LYNX_OK) status = bundle_put_meta(run->bundle, key, text.data, run->error);
+  buffer_release(&text);
+  return status;
+}
+
+/* A prompt as it was sent, with the digest of its picture; or, withheld, a salted digest of both: who has them can show that they match. */
+static enum lynx_status put_input(struct run *run, size_t index) {
+  const struct driver_input *input = &run->inputs.items[index];
+  char hex[DIGEST_HEX], salt_hex[33];
+  uint8_t salt[16], sum[DIGEST_BYTES];
+  struct digest digest = {{0}};
+  size_t n_image = input->image != NULL ? strlen(input->image) : 0;
+  if (!run->contract.workload.prompts.withhold && input->image == NULL)
+    return bundle_put_input(run->bundle, (int64_t)index, input->prompt, input->length, run->error);
+  digest_init(&digest);
+  const char *text;
+  if (run->contract.workload.prompts.withhold) {
+    if (!random_salt(salt, sizeof salt)) return lynx_fail(run->error, LYNX_MACHINE, "no random bytes to withhold prompts with");
+    digest_update(&digest, salt, sizeof salt);
+    digest_update(&digest, input->prompt, input->length);
+    digest_update(&digest, input->image != NULL ? input->image : "", n_image);
+    digest_final(&digest, sum);
+    text = arena_printf(&run->arena, "withheld: %zu bytes of text, %zu of a picture; salt %s, SHA-256 of salt, text and picture %s",
+                        input->length, n_image, hex_encode(salt, sizeof salt, salt_hex), digest_hex(sum, hex));
+    return bundle_put_input(run->bundle, (int64_t)index, text, strlen(text), run->error);
+  }
+  digest_update(&digest, input->image, n_image);
+  digest_final(&digest, sum);
+  struct buffer whole;
+  buffer_init(&whole, input->length + 256);
+  enum lynx_status status = lynx_fail(NULL, LYNX_LIMIT, "too long");
+  if (buffer_append(&whole, input->prompt, input->length) &&
+      buffer_printf(&whole, "\n[and a picture: a data URL of %zu bytes, SHA-256 %s]", n_image, digest_hex(sum, hex)))
+    status = bundle_put_input(run->bundle, (int64_t)index, whole.data, whole.length, run->error);
+  buffer_release(&whole);
+  return status;
+}
+
+/* By itself a part shows a part of the load: nothing can be claimed from it. */
+static enum lynx_status put_part(struct run *run) {
+  const struct run_part *part = &run->request->part;
+  struct buffer text;
+  buffer_init(&text, 4096);
+  part_write(part, &text);
+  enum lynx_status status = bundle_put_meta(run->bundle, "part", text.data, run->error);
+  buffer_release(&text);
+  return status == LYNX_OK ? run_put_event(run, "condition",
+                                           arena_printf(&run->arena, "part %lld of %lld: `lynxbench merge` makes the whole of all of them",
+                                                        (long long)part->number, (long long)part->count))
+                           : status;
+}
+
+enum lynx_status run_put_intent(struct run *run) {
+  char now[40], host[128] = "";
+  (void)gethostname(host, sizeof host - 1); /* an unnamed host stays unnamed */
+  const struct {
+    const char *key, *value;
+  } meta[] = {{"format", "lynx bundle 2"},
+              {"tool", "lynxbench " LYNX_VERSION},
+              {"contract", NULL},
+              {"contract_digest", run->contract_digest},
+              {"intended_at", clock_text(now, run_realtime(run))},
+              {"host", host},
+              {"answers", driver_answers_text(run->driver->answers)}};
+  enum lynx_status status = LYNX_OK;
+  char *contract = arena_text(&run->arena, run->request->contract_text, run->request->contract_length);
+  for (size_t i = 0; i < LYNX_COUNT(meta) && status == LYNX_OK; i++)
+    status = bundle_put_meta(run->bundle, meta[i].key, meta[i].value != NULL ? meta[i].value : contract, run->error);
+  if (status == LYNX_OK && run->request->endpoint != NULL)
+    status = bundle_put_meta(run->bundle, "endpoint", run->request->endpoint, run->error);
+  for (size_t i = 0; i < run->request->n_meta && status == LYNX_OK; i++)
+    status = bundle_put_meta(run->bundle, run->request->meta[i].key, run->request->meta[i].value, run->error);
+  for (size_t i = 0; i < run->inputs.n_items && status == LYNX_OK; i++) status = put_input(run, i);
+  if (status == LYNX_OK) status = put_references(run);
+  if (status == LYNX_OK) status = put_file(run, "profile", run->contract.workload.profile_file);
+  if (status == LYNX_OK && run->request->calibration != NULL)
+    status = bundle_put_meta(run->bundle, "calibration", run->request->calibration, run->error);
+  if (status == LYNX_OK && run->request->interleaved != NULL)
+    status = bundle_put_meta(run->bundle, "interleaved", run->request->interleaved, run->error);
+  if (status == LYNX_OK && run->inputs.note != NULL) {
+    run_note(run, run->inputs.note);
+    status = run_put_event(run, "inputs", run->inputs.note);
+  }
+  if (status == LYNX_OK && run->request->part.count > 0) status = put_part(run);
+  if (status == LYNX_OK) status = run_put_event(run, "intent", "the run was started");
+  if (status == LYNX_OK) status = bundle_commit(run->bundle, run->error);
+  return status;
+}
+
+/* --- while it goes on --- */
+
+enum lynx_status run_put_metrics(struct run *run, int64_t session, int64_t at_ns) {
+  struct bytes page = {run->metrics.data, run->metrics.length};
+  enum lynx_status status = LYNX_OK;
+  for (int i = 0; i < METRICS_COUNT && status == LYNX_OK; i++) {
+    double value = metrics_value(page, (enum metrics_series)i);
+    if (!isnan(value))
+      status = bundle_put_sample(run->bundle, session, at_ns, metrics_series_text((enum metrics_series)i), value, run->error);
+  }
+  double hits = metrics_value(page, METRICS_CACHE_HITS), queries = metrics_value(page, METRICS_CACHE_QUERIES);
+  /* Of what was looked up since the reading before; counters that went back are of a server that was restarted. */
+  if (status == LYNX_OK && queries > run->cache_queries && hits >= run->cache_hits && run->cache_queries > 0)
+    status = bundle_put_sample(run->bundle, session, at_ns, "server.cache_hit_ratio",
+                               (hits - run->cache_hits) / (queries - run->cache_queries), run->error);
+  run->cache_queries = queries;
+  run->cache_hits = hits;
+  return status;
+}
