@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "cli/bundle_file.h"
 #include "cli/command.h"
 
 /* Words that have another digest than they are entered under do not count. */
@@ -111,15 +112,15 @@ static bool take_recorded(void *context, const struct ledger_entry *entry, const
 }
 
 bool bundle_entry_add(struct ledger_file *file, const char *path, const struct signer *signer, uint64_t *ret_index) {
-  struct bundle *bundle = NULL;
-  struct bundle_seal_info seal;
+  struct bundle_file bundle;
   struct lynx_error error = {0};
   struct arena arena = {0};
   struct entry entry;
   uint8_t blob[DIGEST_BYTES];
-  enum lynx_status status = bundle_open(path, &bundle, &seal, &error);
-  bool good = status == LYNX_OK && make_entry(path, bundle, &seal, &arena, &entry, &error);
-  bundle_close(bundle); /* its file is at rest from here on */
+  if (!bundle_file_open_possible(path, &bundle)) return false;
+  const struct bundle_seal_info seal = bundle.result.seal;
+  bool good = make_entry(path, bundle.bundle, &seal, &arena, &entry, &error);
+  bundle_file_close(&bundle); /* its file is at rest from here on */
   if (good && !ledger_file_put_blob(file, path, true, blob)) {
     arena_release(&arena);
     return false; /* it was told */

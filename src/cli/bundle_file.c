@@ -1,6 +1,7 @@
 #include "cli/bundle_file.h"
 
-#include "cli/command.h"
+#include "base/arena.h"
+#include "cli/output.h"
 
 bool bundle_file_open(const char *path, struct bundle_file *ret) {
   struct bundle_seal_info seal;
@@ -13,6 +14,19 @@ bool bundle_file_open(const char *path, struct bundle_file *ret) {
   lynx_error_at(&error, path, 0, NULL);
   (void)report_error(&error);
   bundle_close(ret->bundle);
+  return false;
+}
+
+bool bundle_file_open_possible(const char *path, struct bundle_file *ret) {
+  struct lynx_error error = {0};
+  if (!bundle_file_open(path, ret)) return false;
+  const char *impossible = plausibility_text(&ret->result.plausibility, &ret->result.arena);
+  if (impossible == NULL) return true;
+  lynx_error_at(&error, path, 0, "rows");
+  ret->status = lynx_fail(&error, LYNX_INPUT, "no run can have written them: %s. Next: `lynxbench audit`, and ask for the original bundle",
+                          impossible);
+  (void)report_error(&error);
+  bundle_file_close(ret);
   return false;
 }
 

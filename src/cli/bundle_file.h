@@ -12,6 +12,8 @@ struct bundle_file {
 
 /* False if it cannot be; the reason was told. */
 bool bundle_file_open(const char *path, struct bundle_file *ret);
+/* The same, and refused where no run can have written its rows: for whatever rests a decision on it, or passes it on. */
+bool bundle_file_open_possible(const char *path, struct bundle_file *ret);
 void bundle_file_close(struct bundle_file *file);
 
 #endif

@@ -204,8 +204,8 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
   struct comparison_list list;
   struct fact_list facts_a = {0}, facts_b = {0};
   struct difference_list differences = {0};
-  if (!bundle_file_open(path_a, &a)) return EXIT_WRONG_INPUT;
-  if (!bundle_file_open(path_b, &b)) {
+  if (!bundle_file_open_possible(path_a, &a)) return EXIT_WRONG_INPUT;
+  if (!bundle_file_open_possible(path_b, &b)) {
     bundle_file_close(&a);
     return EXIT_WRONG_INPUT;
   }

@@ -1,7 +1,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/ledger_fetch.h"
 #include "cli/ledger_file.h"
@@ -21,9 +23,25 @@ enum { BUNDLE_BYTES_MAX = 1 << 30 };
 struct bundles {
   struct ledger_file *ledger;
   const char *from;
-  size_t n_taken, n_missing;
+  size_t n_taken, n_missing, n_impossible;
   bool good;
 };
+
+/* The copy keeps what the log names; that no run can have written it is said, and changes the exit code. */
+static void look_at(struct bundles *b, const uint8_t digest[DIGEST_BYTES]) {
+  struct bundle_file bundle;
+  struct lynx_error error = {0};
+  char temporary[4200], hex[DIGEST_HEX];
+  (void)snprintf(temporary, sizeof temporary, "%.4000s.%.16s.tmp", b->ledger->copy, digest_hex(digest, hex));
+  if (blob_get_file(ledger_store(b->ledger->ledger), digest, temporary, &error) != LYNX_OK) {
+    (void)report_error(&error);
+    return;
+  }
+  bool good = bundle_file_open_possible(temporary, &bundle);
+  if (good) bundle_file_close(&bundle);
+  b->n_impossible += !good;
+  (void)unlink(temporary);
+}
 
 static bool take_bundle(void *context, const struct ledger_entry *entry, const char *subject) {
   struct bundles *b = context;
@@ -42,6 +60,7 @@ static bool take_bundle(void *context, const struct ledger_entry *entry, const c
   b->good = status == LYNX_OK || !served;
   b->n_taken += status == LYNX_OK;
   b->n_missing += !served;
+  if (status == LYNX_OK && strcmp(entry->statement.kind, "bundle") == 0) look_at(b, digest);
   if (!b->good) {
     lynx_error_at(&error, path, 0, NULL);
     (void)report_error(&error);
@@ -73,10 +92,11 @@ static int run(const struct arguments *arguments) {
   if (!ledger_file_open(to, false, &ledger)) return EXIT_DOES_NOT_HOLD;
   struct bundles bundles = {.ledger = &ledger, .from = from, .good = true};
   if (arguments->option[FLAG_NO_BUNDLES] == NULL) status = ledger_each_entry(ledger.ledger, copy.n_before, take_bundle, &bundles, &error);
-  int code = status != LYNX_OK ? report_error(&error) : bundles.good ? EXIT_HOLDS : EXIT_DOES_NOT_HOLD;
+  int code = status != LYNX_OK ? report_error(&error) : bundles.good && bundles.n_impossible == 0 ? EXIT_HOLDS : EXIT_DOES_NOT_HOLD;
   (void)printf("%s: %" PRIu64 " entries of %s, %" PRIu64 " of them new, each checked; %zu bundles came with them", ledger.address,
                copy.n_now, ledger_policy(ledger.ledger)->origin, copy.n_now - copy.n_before, bundles.n_taken);
   if (bundles.n_missing > 0) (void)printf(", %zu are not served", bundles.n_missing);
+  if (bundles.n_impossible > 0) (void)printf(", %zu hold rows that no run can have written", bundles.n_impossible);
   (void)printf("\n");
   ledger_file_close(&ledger);
   return code;

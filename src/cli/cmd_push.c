@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/ledger_fetch.h"
 #include "cli/ledger_file.h"
@@ -34,6 +35,25 @@ static bool send_bundle(struct pushing *p, const struct ledger_entry *entry) {
   return status == LYNX_OK;
 }
 
+/* A bundle that no run can have written is not passed on, nor the entry that speaks for it. */
+static bool is_sendable(struct pushing *p, const struct ledger_entry *entry) {
+  const uint8_t *digest = ledger_entry_file(entry);
+  struct bundle_file bundle;
+  struct lynx_error error = {0};
+  char temporary[4200], hex[DIGEST_HEX];
+  if (digest == NULL || strcmp(entry->statement.kind, "bundle") != 0 || !blob_known(ledger_store(p->from.ledger), digest)) return true;
+  (void)snprintf(temporary, sizeof temporary, "%.4000s.%.16s.tmp", p->to.copy, digest_hex(digest, hex));
+  if (blob_get_file(ledger_store(p->from.ledger), digest, temporary, &error) != LYNX_OK) {
+    (void)report_error(&error);
+    return false;
+  }
+  bool good = bundle_file_open_possible(temporary, &bundle);
+  if (good) bundle_file_close(&bundle);
+  else (void)fprintf(stderr, "entry %" PRIu64 ", a bundle by %s: not sent\n", entry->index, entry->signer);
+  (void)unlink(temporary);
+  return good;
+}
+
 static bool send_entry(void *context, const struct ledger_entry *entry, const char *subject) {
   struct pushing *p = context;
   struct lynx_error none = {0}, error = {0};
@@ -42,7 +62,10 @@ static bool send_entry(void *context, const struct ledger_entry *entry, const ch
   (void)subject;
   if (strcmp(entry->statement.kind, "policy") == 0) return true; /* each ledger has its own */
   if (ledger_find(p->to.ledger, entry->leaf, &index, &none) == LYNX_OK) p->n_there++;
-  else {
+  else if (!is_sendable(p, entry)) {
+    p->n_refused++;
+    return true;
+  } else {
     buffer_init(&answer, 65536);
     enum lynx_status status = ledger_send(p->to.real, "add", entry->bytes, NULL, &answer, &error);
     buffer_release(&answer);

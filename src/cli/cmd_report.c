@@ -33,6 +33,7 @@ static int run(const struct arguments *arguments) {
   if (status != LYNX_OK) code = report_error(&error);
   else if (!write_buffer(to, &out)) code = EXIT_CONDITIONS;
   else if (strcmp(to, "-") != 0) (void)printf("%s: %zu bytes, one file, no network\n", to, out.length);
+  if (code == EXIT_HOLDS && plausibility_text(&file.result.plausibility, &file.result.arena) != NULL) code = EXIT_DOES_NOT_HOLD;
   buffer_release(&out);
   standing_release(&standing);
   bundle_file_close(&file);

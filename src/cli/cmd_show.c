@@ -29,12 +29,13 @@ static int run(const struct arguments *arguments) {
     good = json_finish(&json) && buffer_text(&out, "\n") && good;
   } else if (known) good = text_standing(&standing, color_wanted(stdout), &out) && good;
   good = write_buffer(NULL, &out) && good;
+  bool possible = plausibility_text(&file.result.plausibility, &file.result.arena) == NULL;
   int64_t n_counted = 0;
   for (size_t i = 0; i < file.result.n_precisions; i++) n_counted += file.result.precisions[i].n_counted;
   buffer_release(&out);
   standing_release(&standing);
   bundle_file_close(&file);
-  return !good ? EXIT_CONDITIONS : n_counted > 0 ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
+  return !good ? EXIT_CONDITIONS : !possible ? EXIT_DOES_NOT_HOLD : n_counted > 0 ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
 }
 
 const struct command command_show = {
@@ -46,7 +47,8 @@ const struct command command_show = {
     .options = options,
     .n_options = LYNX_COUNT(options),
     .details = "Everything is recomputed from the raw rows, after the seal was checked. A figure that the sample cannot\n"
-               "bound is 'unbounded'. An incomplete bundle is shown, and said to be incomplete. Exits with 3 if nothing\n"
+               "bound is 'unbounded'. An incomplete bundle is shown, and said to be incomplete. Exits with 1 if no run can\n"
+               "have written its rows (times out of order, requests missing), with 3 if nothing\n"
                "was counted. With a ledger, a second line of --json is the standing: what was agreed, verified, contested.",
     .example = "build/lynxbench show build/demo/demo.lynx",
     .run = run};

@@ -156,7 +156,7 @@ static bool record(struct verifying *v) {
 
 static int decide(struct verifying *v) {
   struct lynx_error error = {0};
-  if (!bundle_file_open(v->out, &v->again)) return EXIT_WRONG_INPUT;
+  if (!bundle_file_open_possible(v->out, &v->again)) return EXIT_WRONG_INPUT;
   v->has_again = true;
   if (strcmp(v->again.result.contract_digest, v->sealed.result.contract_digest) != 0) {
     (void)fprintf(stderr, "lynxbench verify: %s: a run of another contract (%.16s, not %.16s): it verifies nothing\n", v->out,
@@ -270,7 +270,7 @@ static int verify(struct verifying *v) {
 static int run(const struct arguments *arguments) {
   struct verifying v = {.arguments = arguments};
   buffer_init(&v.link.checkpoint, NOTE_MAX);
-  if (!bundle_file_open(arguments->positional[0], &v.sealed)) return EXIT_WRONG_INPUT;
+  if (!bundle_file_open_possible(arguments->positional[0], &v.sealed)) return EXIT_WRONG_INPUT;
   int code = verify(&v);
   decision_release(&v.report);
   configuration_release(&v.configuration);

@@ -275,6 +275,57 @@ static enum lynx_status check_withdrawal(struct ledger *l, const struct admissio
   return status;
 }
 
+/* The intent that a bundle's entry says it answers; NULL: none. */
+static const char *intent_of(const struct statement *statement) {
+  const char *hex = json_get_text(statement->predicate, "intent", "");
+  return strcmp(statement->kind, "bundle") == 0 && hex[0] != 0 ? hex : NULL;
+}
+
+struct rivalry {
+  const struct statement *statement; /* that wants to be added */
+  const char *only_by;               /* entries of this team count; NULL: of any */
+  uint64_t index;                    /* the entry of another bundle under the same intent */
+  bool found;
+};
+
+static bool take_rival(void *context, const struct ledger_entry *entry, const char *subject) {
+  struct rivalry *r = context;
+  const char *theirs = intent_of(&entry->statement), *ours = intent_of(r->statement);
+  const uint8_t *their_bundle = statement_subject_named(&entry->statement, "bundle"),
+                *our_bundle = statement_subject_named(r->statement, "bundle");
+  (void)subject;
+  r->found = theirs != NULL && strcmp(theirs, ours) == 0 && their_bundle != NULL && our_bundle != NULL &&
+             memcmp(their_bundle, our_bundle, DIGEST_BYTES) != 0 && (r->only_by == NULL || strcmp(entry->signer, r->only_by) == 0);
+  r->index = entry->index;
+  return !r->found;
+}
+
+/* One intent has at most one bundle. Whoever declared the intent is kept from a second one of its own only: else a stranger who came
+ * first with another bundle could keep the true one out. */
+static enum lynx_status check_intent(struct ledger *l, const struct admission *a, struct lynx_error *error) {
+  struct rivalry r = {.statement = &a->statement};
+  struct arena arena = {0};
+  struct ledger_entry intent = {0};
+  struct lynx_error none = {0};
+  uint8_t leaf[DIGEST_BYTES];
+  uint64_t index;
+  const char *hex = intent_of(&a->statement);
+  const uint8_t *contract = statement_subject_named(&a->statement, "contract");
+  if (hex == NULL || contract == NULL) return LYNX_OK;
+  bool known = hex_decode(hex, leaf, DIGEST_BYTES) && ledger_find(l, leaf, &index, &none) == LYNX_OK &&
+               ledger_read_entry(l, index, &arena, &intent, &none) == LYNX_OK;
+  if (known && a->signer != NULL && strcmp(intent.signer, a->signer->key.name) == 0) r.only_by = a->signer->key.name;
+  enum lynx_status status = ledger_each_mention(l, contract, take_rival, &r, error);
+  if (status == LYNX_OK && r.found)
+    status = lynx_fail(error, LYNX_INPUT,
+                       "entry %" PRIu64 " is another bundle under the same intent, %.16s: one run has one bundle; accepted: the same bundle, or "
+                       "one of a run whose own intent was recorded",
+                       r.index, hex);
+  statement_release(&intent.statement);
+  arena_release(&arena);
+  return status;
+}
+
 bool ledger_mentions(const struct statement *statement, size_t i, const uint8_t leaf[DIGEST_BYTES]) {
   const uint8_t *digest = statement->subjects[i].digest;
   bool before = memcmp(digest, leaf, DIGEST_BYTES) == 0;
@@ -309,6 +360,7 @@ enum lynx_status ledger_add_one(struct ledger *l, struct bytes bytes, uint64_t *
   *ret_index = l->edge.size;
   status = admission_check(&l->policy, bytes, &arena, &a, error);
   if (status == LYNX_OK && strcmp(a.statement.kind, "withdrawal") == 0) status = check_withdrawal(l, &a, error);
+  if (status == LYNX_OK && l->log_key != NULL) status = check_intent(l, &a, error); /* a copy takes what its log signed */
   if (status == LYNX_OK) status = ledger_append(l, STORE_ENTRY, &key, bytes, error);
   if (status == LYNX_OK) status = put_mentions(l, &a.statement, leaf, l->edge.size, error);
   if (status == LYNX_OK && strcmp(a.statement.kind, "policy") == 0) add_history(l, l->edge.size);

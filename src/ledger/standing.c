@@ -14,16 +14,8 @@ const char *agreement_text(enum agreement agreement) {
   return "?";
 }
 
-/* A list that grows in an arena, by doubling: room for one more element. */
-static void *grown(struct arena *arena, void *items, size_t n, size_t size) {
-  if (n > 0 && (n & (n - 1)) != 0) return items; /* room was made for the next power of two */
-  char *more = arena_alloc(arena, n > 0 ? 2 * n : 1, size);
-  if (n > 0) memcpy(more, items, n * size);
-  return more;
-}
-
 static struct standing_signature *add_signature(struct arena *arena, struct standing_signature **list, size_t *n) {
-  *list = grown(arena, *list, *n, sizeof **list);
+  *list = arena_room(arena, *list, *n, sizeof **list);
   return &(*list)[(*n)++];
 }
 
@@ -57,7 +49,7 @@ static bool take_of_contract(void *context, const struct ledger_entry *entry, co
         .team = arena_copy(&s->arena, entry->signer), .reservation = of_predicate(g, entry, "reservation"), .index = entry->index};
   }
   if (strcmp(entry->statement.kind, "intent") == 0) {
-    g->intents = grown(&s->arena, g->intents, g->n_intents, sizeof *g->intents);
+    g->intents = arena_room(&s->arena, g->intents, g->n_intents, sizeof *g->intents);
     struct intent *intent = &g->intents[g->n_intents++];
     *intent = (struct intent){.by = arena_copy(&s->arena, entry->signer)};
     if (strcmp(digest_hex(entry->leaf, intent->hex), g->question->intent) == 0) {
@@ -67,6 +59,13 @@ static bool take_of_contract(void *context, const struct ledger_entry *entry, co
   }
   if (strcmp(entry->statement.kind, "bundle") == 0) {
     const char *hex = json_get_text(entry->statement.predicate, "intent", "");
+    const uint8_t *bundle = statement_subject_named(&entry->statement, "bundle");
+    bool other = bundle != NULL && memcmp(bundle, g->question->bundle, DIGEST_BYTES) != 0;
+    if (other && hex[0] != 0 && strcmp(hex, g->question->intent) == 0) {
+      s->rivals = arena_room(&s->arena, s->rivals, s->n_rivals, sizeof *s->rivals);
+      s->rivals[s->n_rivals++] = (struct standing_rival){.by = arena_copy(&s->arena, entry->signer), .index = entry->index};
+      (void)digest_hex(bundle, s->rivals[s->n_rivals - 1].bundle);
+    }
     for (size_t i = 0; i < g->n_intents; i++)
       if (strcmp(g->intents[i].hex, hex) == 0 && strcmp(g->intents[i].by, entry->signer) == 0) g->intents[i].sealed = true;
   }
@@ -94,7 +93,7 @@ static bool take_of_contest(void *context, const struct ledger_entry *entry, con
 
 static void take_contest(struct gathering *g, const struct ledger_entry *entry) {
   struct standing *s = g->standing;
-  s->contests = grown(&s->arena, s->contests, s->n_contests, sizeof *s->contests);
+  s->contests = arena_room(&s->arena, s->contests, s->n_contests, sizeof *s->contests);
   struct standing_contest *to = &s->contests[s->n_contests++];
   *to = (struct standing_contest){.by = arena_copy(&s->arena, entry->signer),
                                   .ground = of_predicate(g, entry, "ground"),
@@ -127,7 +126,7 @@ static bool take_of_bundle(void *context, const struct ledger_entry *entry, cons
         .team = arena_copy(&s->arena, entry->signer), .reservation = of_predicate(g, entry, "reservation"), .index = entry->index};
   }
   if (strcmp(kind, "verification") == 0) {
-    s->verifications = grown(&s->arena, s->verifications, s->n_verifications, sizeof *s->verifications);
+    s->verifications = arena_room(&s->arena, s->verifications, s->n_verifications, sizeof *s->verifications);
     struct standing_verification *to = &s->verifications[s->n_verifications++];
     *to = (struct standing_verification){arena_copy(&s->arena, entry->signer), of_predicate(g, entry, "decision"), entry->index};
     s->n_reproduced += strcmp(to->decision, "reproduced") == 0;
@@ -156,7 +155,7 @@ static void judge_agreement(struct gathering *g) {
     for (size_t k = 0; k < s->n_signatures && at == UINT64_MAX; k++)
       if (s->signatures[k].before_run && strcmp(s->signatures[k].team, name) == 0) at = s->signatures[k].index;
     if (at == UINT64_MAX) {
-      s->missing = grown(&s->arena, s->missing, s->n_missing, sizeof *s->missing);
+      s->missing = arena_room(&s->arena, s->missing, s->n_missing, sizeof *s->missing);
       s->missing[s->n_missing++] = arena_copy(&s->arena, name);
     } else if (at + 1 > n_needed) n_needed = at + 1;
   }

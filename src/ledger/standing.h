@@ -30,6 +30,13 @@ struct standing_signature {
   bool before_run;
 };
 
+/* Another bundle under the same intent: one run has one bundle. */
+struct standing_rival {
+  const char *by;
+  uint64_t index;
+  char bundle[DIGEST_HEX];
+};
+
 struct standing_verification {
   const char *by, *decision; /* "reproduced", "not reproduced", "inconclusive", "not the same configuration" */
   uint64_t index;
@@ -54,6 +61,8 @@ struct standing {
   struct standing_signature *signatures, *bundle_signatures;
   size_t n_signatures, n_bundle_signatures;
   size_t n_started, n_sealed, n_abandoned; /* runs of this contract */
+  struct standing_rival *rivals;
+  size_t n_rivals;
   struct standing_verification *verifications;
   size_t n_verifications, n_reproduced, n_not_reproduced, n_inconclusive;
   struct standing_contest *contests;

@@ -215,12 +215,14 @@ static void plot_spectrum(struct buffer *out, const struct result *result, const
 
 /* --- sections --- */
 
-static void put_head(struct buffer *out, const struct result *r) {
+static void put_head(struct buffer *out, struct result *r) {
+  const char *impossible = plausibility_text(&r->plausibility, &r->arena);
   html_page_begin(out, r->contract.name);
   if (contract_states(&r->contract, "question")) html_text(out, "<p>", r->contract.question, "</p>");
   (void)buffer_printf(out, "<p class='dim mono'>contract %.16s (grade %s) · bundle %.16s · analysis %d</p>", r->contract_digest,
                       grade_text(r->grade), r->seal.root[0] != 0 ? r->seal.root : "unsealed", ANALYSIS_VERSION);
   if (r->seal.end != BUNDLE_COMPLETE) html_text(out, "<p class='bad'><b>Incomplete record.</b> ", r->seal.why, "</p>");
+  if (impossible != NULL) html_text(out, "<p class='bad'><b>No run can have written these rows.</b> ", impossible, "</p>");
 }
 
 static void put_claims(struct buffer *out, struct result *r) {

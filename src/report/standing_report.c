@@ -29,6 +29,9 @@ bool standing_sentence(const struct standing *s, struct buffer *out) {
   (void)buffer_printf(out, "By the ledger %s at %" PRIu64 " entries: ", text_sanitise(origin, sizeof origin, s->origin, strlen(s->origin)),
                       s->n_entries);
   if (!s->recorded) (void)buffer_text(out, "this bundle is not in it; ");
+  if (s->n_rivals > 0)
+    (void)buffer_printf(out, "%zu OTHER BUNDLE%s ENTERED UNDER THE SAME INTENT, and a run has one; ", s->n_rivals,
+                        s->n_rivals == 1 ? " WAS" : "S WERE");
   (void)buffer_printf(out, "the contract %s%s", s->agreement == AGREEMENT_NOBODY ? "" : "was ", agreement_text(s->agreement));
   put_missing(s, out);
   size_t n_reserved = 0;
@@ -67,6 +70,11 @@ bool text_standing(const struct standing *s, bool color, struct buffer *out) {
     (void)buffer_printf(out, "  entry %-6" PRIu64 " ", s->index);
     put_clean(out, s->recorded_by);
     (void)buffer_text(out, " recorded this bundle\n");
+  }
+  for (size_t i = 0; i < s->n_rivals; i++) {
+    (void)buffer_printf(out, "  entry %-6" PRIu64 " ", s->rivals[i].index);
+    put_clean(out, s->rivals[i].by);
+    (void)buffer_printf(out, " recorded another bundle, %.16s, under the same intent\n", s->rivals[i].bundle);
   }
   for (size_t i = 0; i < s->n_bundle_signatures; i++) {
     (void)buffer_printf(out, "  entry %-6" PRIu64 " ", s->bundle_signatures[i].index);

@@ -23,7 +23,10 @@ char *text_latency(char *text, size_t size, double ns) {
   return text;
 }
 
-static void put_header(struct buffer *out, const struct style *s, const struct result *r) {
+static void put_header(struct buffer *out, const struct style *s, struct result *r) {
+  const char *impossible = plausibility_text(&r->plausibility, &r->arena);
+  if (impossible != NULL)
+    (void)buffer_printf(out, "%sIMPOSSIBLE:%s no run can have written these rows: %s.\nNext: get the original bundle; `lynxbench audit` lists what is wrong.\n", s->bad, s->plain, impossible);
   (void)buffer_printf(out, "%s%s%s", s->strong, r->contract.name, s->plain);
   if (contract_states(&r->contract, "question")) (void)buffer_printf(out, ": %s", r->contract.question);
   (void)buffer_printf(out, "\n%scontract%s %.16s, grade %s", s->dim, s->plain, r->contract_digest, grade_text(r->grade));
@@ -199,7 +202,7 @@ static void put_precision(struct buffer *out, const struct style *s, const struc
                       p->instrument_limited ? "; INSTRUMENT-LIMITED" : "", p->instrument_limited ? s->plain : "");
 }
 
-bool text_result(const struct result *result, bool color, struct buffer *ret) {
+bool text_result(struct result *result, bool color, struct buffer *ret) {
   struct style s = style_of(color);
   put_header(ret, &s, result);
   (void)import_text(result->imported, false, ret);

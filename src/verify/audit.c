@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "executor/model_digest.h"
@@ -237,6 +238,10 @@ static void check_standing(struct audit *a, struct ledger *ledger, struct bundle
                          s.n_abandoned > 0  ? ": what those would have shown is not known"
                          : s.n_started == 0 ? ": this run's intent was not recorded beforehand"
                                             : ""));
+  for (size_t i = 0; i < s.n_rivals; i++)
+    audit_add(a, AUDIT_FAILED, "runs",
+              arena_printf(&a->arena, "entry %" PRIu64 " by %s is another bundle, %.16s, under the same intent: one run has one bundle",
+                           s.rivals[i].index, s.rivals[i].by, s.rivals[i].bundle));
   if (s.n_open > 0)
     audit_add(a, AUDIT_NOT_ESTABLISHED, "contests",
               arena_printf(&a->arena, "%zu contest%s open", s.n_open, s.n_open == 1 ? " is" : "s are"));
@@ -367,7 +372,38 @@ struct walk {
   struct ledger *ledger;
   struct audit *audit;
   uint64_t n_bundles, n_missing, n_contracts, n_contracts_wrong, n_intents;
+  struct answer { /* a bundle's entry that names an intent */
+    char intent[DIGEST_HEX];
+    uint8_t bundle[DIGEST_BYTES];
+    uint64_t index;
+  } * answers;
+  size_t n_answers, room_answers;
 };
+
+static int by_intent(const void *a, const void *b) {
+  const struct answer *x = a, *y = b;
+  int order = strcmp(x->intent, y->intent);
+  return order != 0 ? order : x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* One intent has at most one bundle, entered by however many teams. */
+static void check_answers(struct audit *a, struct walk *w) {
+  size_t n_twice = 0;
+  const struct answer *first = w->answers;
+  if (w->n_answers > 0) qsort(w->answers, w->n_answers, sizeof *w->answers, by_intent);
+  for (size_t i = 1; i < w->n_answers; i++) {
+    const struct answer *now = &w->answers[i];
+    if (strcmp(first->intent, now->intent) != 0) first = now;
+    else if (memcmp(first->bundle, now->bundle, DIGEST_BYTES) != 0 && n_twice++ < 10)
+      audit_add(a, AUDIT_FAILED, "intents",
+                arena_printf(&a->arena, "entries %" PRIu64 " and %" PRIu64 " are two bundles under one intent, %.16s", first->index, now->index,
+                             now->intent));
+  }
+  if (n_twice > 10) audit_add(a, AUDIT_FAILED, "intents", arena_printf(&a->arena, "%zu more of these", n_twice - 10));
+  if (n_twice == 0)
+    audit_add(a, AUDIT_PASSED, "intents", arena_printf(&a->arena, "no intent has more than one bundle (%zu name one)", w->n_answers));
+  free(w->answers);
+}
 
 static bool take_entry(void *context, const struct ledger_entry *entry, const char *subject) {
   struct walk *w = context;
@@ -376,6 +412,15 @@ static bool take_entry(void *context, const struct ledger_entry *entry, const ch
   w->n_bundles += file != NULL;
   w->n_missing += file != NULL && !blob_known(ledger_store(w->ledger), file);
   w->n_intents += strcmp(entry->statement.kind, "intent") == 0;
+  const char *intent = json_get_text(entry->statement.predicate, "intent", "");
+  const uint8_t *bundle = statement_subject_named(&entry->statement, "bundle");
+  if (strcmp(entry->statement.kind, "bundle") == 0 && strlen(intent) == DIGEST_HEX - 1 && bundle != NULL) {
+    w->answers = xroom(w->answers, w->n_answers, &w->room_answers, sizeof *w->answers);
+    struct answer *answer = &w->answers[w->n_answers++];
+    *answer = (struct answer){.index = entry->index};
+    memcpy(answer->intent, intent, DIGEST_HEX);
+    memcpy(answer->bundle, bundle, DIGEST_BYTES);
+  }
   if (strcmp(entry->statement.kind, "contract") != 0) return true;
   w->n_contracts++;
   w->n_contracts_wrong += !contract_text_has(json_get_text(entry->statement.predicate, "text", ""),
@@ -413,6 +458,7 @@ void audit_ledger(struct ledger *ledger, const char *address, struct audit *ret)
   audit_add(ret, w.n_missing == 0 ? AUDIT_PASSED : AUDIT_NOT_ESTABLISHED, "bundles",
             arena_printf(&ret->arena, "%" PRIu64 " bundles; the files of %" PRIu64 " are not kept here; %" PRIu64 " runs were started",
                          w.n_bundles, w.n_missing, w.n_intents));
+  check_answers(ret, &w);
   buffer_init(&note, NOTE_MAX);
   if (ledger_vouched_checkpoint(ledger, &note, &vouched, &time_s, &none) == LYNX_OK)
     audit_add(ret, vouched.size == tree.n_entries ? AUDIT_PASSED : AUDIT_NOT_ESTABLISHED, "witnesses",
