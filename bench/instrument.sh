@@ -23,7 +23,7 @@ name: bench
 executor: {endpoint: "http://127.0.0.1:8197"}
 workload: {model: metronome, output_tokens: 32, prompts: {count: 8, bytes: 64}}
 regime: {load: constant, rate_per_s: 200}
-method: {warm_up: 1s, counted: 5s, sessions: 1, drain: 2s, lag_p99_at_most: 1s}
+method: {warm_up: 1s, counted: 5s, sessions: 1, drain: 2s, instrument_error_at_most: 1}
 YAML
 "$build/lynxbench" run "$dir/c.yaml" --out "$dir/c.lynx" --quiet >/dev/null 2>&1
 kill $ref

@@ -54,7 +54,7 @@ def lynxbench(name, workload, regime, method="", port=None, counted=None):
     path, bundle = f"{folder}/{name}.yaml", f"{folder}/{name}.lynx"
     with open(path, "w") as f:
         f.write(f'lynxbench: 1\nname: "{name}"\n' + (f'executor: {{endpoint: "http://127.0.0.1:{port}"}}\n' if port else ""))
-        f.write(f"workload: {workload}\nregime: {regime}\nmethod: {{warm_up: 0s, counted: {counted or seconds}s, sessions: 1, steady: reported, drain: 60s, request_timeout: 120s, stolen_at_most: 1, failures_at_most: 1, lag_p99_at_most: 10s{method}}}\n")
+        f.write(f"workload: {workload}\nregime: {regime}\nmethod: {{warm_up: 0s, counted: {counted or seconds}s, sessions: 1, steady: reported, drain: 60s, request_timeout: 120s, stolen_at_most: 1, failures_at_most: 1, instrument_error_at_most: 1{method}}}\n")
     if os.path.exists(bundle):
         os.remove(bundle)
     cpu, memory, text = measured([lynx, "run", path, "--out", bundle, "--quiet"])

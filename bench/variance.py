@@ -47,7 +47,7 @@ def measure(name, executor, workload, rate):
         path, bundle = f"{folder}/run.yaml", f"{folder}/run.lynx"
         with open(path, "w") as f:
             f.write(f'lynxbench: 1\nname: "{name}"\n' + (f"executor: {executor}\n" if executor else "") + f"workload: {workload}\nregime: {regime}\n{slo}"
-                    f"method: {{warm_up: 500ms, counted: {seconds}s, sessions: {sessions}, steady: reported, drain: 30s, request_timeout: 20s, stolen_at_most: 1, failures_at_most: 0.1, lag_p99_at_most: 10s}}\n")
+                    f"method: {{warm_up: 500ms, counted: {seconds}s, sessions: {sessions}, steady: reported, drain: 30s, request_timeout: 20s, stolen_at_most: 1, failures_at_most: 0.1, instrument_error_at_most: 1}}\n")
         if os.path.exists(bundle):
             os.remove(bundle)
         p = subprocess.run([lynx, "run", path, "--out", bundle, "--quiet"], capture_output=True, text=True)

@@ -3,17 +3,15 @@
 #include <string.h>
 
 static const char *const purposes[PURPOSE_COUNT] = {
-    [PURPOSE_MEASURE] = "measure",
-    [PURPOSE_SEARCH] = "search",
-    [PURPOSE_CERTIFY] = "certify",
-    [PURPOSE_CHECK_CACHING] = "check caching",
-    [PURPOSE_CHECK_SEED] = "check seed",
-    [PURPOSE_OBSERVE] = "observe",
+    [PURPOSE_MEASURE] = "measure",       [PURPOSE_SEARCH] = "search",
+    [PURPOSE_CERTIFY] = "certify",       [PURPOSE_CHECK_CACHING] = "check caching",
+    [PURPOSE_CHECK_SEED] = "check seed", [PURPOSE_OBSERVE] = "observe",
 };
 
 static const char *const ends[SESSION_END_COUNT] = {
     [SESSION_RUNNING] = "running", [SESSION_COMPLETE] = "complete",       [SESSION_INTERRUPTED] = "interrupted",
     [SESSION_ABORTED] = "aborted", [SESSION_UNAVAILABLE] = "unavailable", [SESSION_FAILED] = "failed",
+    [SESSION_VOID] = "void",
 };
 
 static const char *const starts[EXECUTOR_START_COUNT] = {
@@ -21,6 +19,14 @@ static const char *const starts[EXECUTOR_START_COUNT] = {
     [EXECUTOR_STARTED] = "started for this session",
     [EXECUTOR_RUNNING_SINCE] = "running since the session before",
     [EXECUTOR_IN_PROCESS] = "in process",
+};
+
+static const char *const begans[SESSION_BEGAN_COUNT] = {
+    [BEGAN_UNSEEN] = "unseen",
+    [BEGAN_FRESH] = "fresh",
+    [BEGAN_IDLE_BY_COUNTS] = "idle by its counts",
+    [BEGAN_IDLE_BY_PROBE] = "idle by a probe",
+    [BEGAN_IN_BACKLOG] = "in a backlog",
 };
 
 /* The first n characters of text. */
@@ -60,4 +66,14 @@ bool executor_start_parse(const char *text, enum executor_start *ret) {
   int place = place_in(starts, EXECUTOR_START_COUNT, text, strlen(text));
   if (place < EXECUTOR_START_COUNT) *ret = (enum executor_start)place;
   return place < EXECUTOR_START_COUNT;
+}
+
+const char *session_began_text(enum session_began began) {
+  return begans[began];
+}
+
+bool session_began_parse(const char *text, enum session_began *ret) {
+  int place = place_in(begans, SESSION_BEGAN_COUNT, text, strlen(text));
+  if (place < SESSION_BEGAN_COUNT) *ret = (enum session_began)place;
+  return place < SESSION_BEGAN_COUNT;
 }

@@ -25,12 +25,26 @@ enum session_end {
   SESSION_ABORTED,     /* by the contract's abort SLO */
   SESSION_UNAVAILABLE, /* this precision cannot run here */
   SESSION_FAILED,
+  SESSION_VOID, /* it would have begun in the backlog of the one before: nothing was sent */
   SESSION_END_COUNT
 };
 
 const char *session_end_text(enum session_end end);
 /* *ret_why: what follows, "" where nothing does; within text. */
 bool session_end_parse(const char *text, enum session_end *ret, const char **ret_why);
+
+/* What was seen of the executor when the session began: a window that begins in another's backlog measures that one. */
+enum session_began {
+  BEGAN_UNSEEN,
+  BEGAN_FRESH,          /* the executor was started for it */
+  BEGAN_IDLE_BY_COUNTS, /* by its own counts of running and waiting requests */
+  BEGAN_IDLE_BY_PROBE,  /* a single request was answered in its usual time */
+  BEGAN_IN_BACKLOG,
+  SESSION_BEGAN_COUNT
+};
+
+const char *session_began_text(enum session_began began);
+bool session_began_parse(const char *text, enum session_began *ret);
 
 enum executor_start {
   EXECUTOR_ALREADY_RUNNING,

@@ -85,8 +85,8 @@ static bool run_one(struct calibrating *c, const char *name, const char *contrac
 }
 
 #define COMMON                                                                                                                             \
-  "method: {warm_up: 500ms, counted: 1500ms, sessions: 2, drain: 2s, request_timeout: 10s, steady: reported, lag_p99_at_most: "            \
-  "10s}\nchecks: "                                                                                                                         \
+  "method: {warm_up: 500ms, counted: 1500ms, sessions: 2, drain: 2s, request_timeout: 10s, steady: reported, instrument_error_at_most: "   \
+  "1}\nchecks: "                                                                                                                           \
   "[]\n"
 
 static bool measure_alone(struct calibrating *c) {
@@ -102,7 +102,7 @@ static bool measure_alone(struct calibrating *c) {
   if (!run_one(c, "engine",
                "lynxbench: 1\nname: engine\nworkload: {driver: \"null\", model: none, output_tokens: 1, prompts: {count: 8, bytes: 64}}\n"
                "regime: {load: closed, concurrency: 16}\nmethod: {warm_up: 100ms, counted: 300ms, sessions: 2, drain: 1s, steady: "
-               "reported, lag_p99_at_most: 10s}\nchecks: []\n",
+               "reported, instrument_error_at_most: 1}\nchecks: []\n",
                &file))
     return false;
   c->result->engine_requests_per_s = file.result.precisions[0].request_rate.estimate;

@@ -33,8 +33,6 @@ static const struct option_spec options[] = {
     [FLAG_NAME] = {"name", "NAME", "a short name for the contract"},
     [FLAG_OUT] = {"out", "FILE", "where to write (contract.yaml); - for standard output"}};
 
-enum { ENDPOINT, MODEL, CHAT, RATE, CONCURRENCY, COUNTED, SESSIONS, OUTPUT_TOKENS, TTFT, NAME, OUT };
-
 /* Asks on the terminal if there is one; an empty answer takes the fallback. */
 static const char *ask(struct arena *arena, const char *given, const char *question, const char *fallback) {
   if (given != NULL) return given;
@@ -60,13 +58,13 @@ static const char *quoted(struct arena *arena, const char *text) {
 
 static void write_contract(struct arena *arena, const struct arguments *a, const char *endpoint, const char *model, const char *rate,
                            struct buffer *out) {
-  const char *counted = a->option[COUNTED] != NULL ? a->option[COUNTED] : "60s",
-             *sessions = a->option[SESSIONS] != NULL ? a->option[SESSIONS] : "3",
-             *tokens = a->option[OUTPUT_TOKENS] != NULL ? a->option[OUTPUT_TOKENS] : "64";
+  const char *counted = a->option[FLAG_COUNTED] != NULL ? a->option[FLAG_COUNTED] : "60s",
+             *sessions = a->option[FLAG_SESSIONS] != NULL ? a->option[FLAG_SESSIONS] : "3",
+             *tokens = a->option[FLAG_OUTPUT_TOKENS] != NULL ? a->option[FLAG_OUTPUT_TOKENS] : "64";
   (void)buffer_printf(out,
                       "# A lynxbench contract: what is measured, how, and what the teams agreed on. `lynxbench lint` explains\n# what is "
                       "wrong and what is left unstated; docs/contract.md describes every field.\nlynxbench: 1\nname: %s\n",
-                      quoted(arena, a->option[NAME] != NULL ? a->option[NAME] : "first"));
+                      quoted(arena, a->option[FLAG_NAME] != NULL ? a->option[FLAG_NAME] : "first"));
   (void)buffer_text(out, "# question: what do the teams want to know?\n\nwhere:\n  environment: development     # production, canary or "
                          "twin; production needs load caps and an abort_slo\n  # load_cap_per_s: 50\n\n");
   (void)buffer_printf(out, "executor:\n  endpoint: %s\n", quoted(arena, endpoint));
@@ -76,30 +74,30 @@ static void write_contract(struct arena *arena, const struct arguments *a, const
   (void)buffer_printf(out,
                       "workload:\n  driver: http\n  api: %s\n  model: %s\n  output_tokens: %s\n  ignore_eos: true             # servers "
                       "that do not know it write shorter answers, which is then counted and shown\n",
-                      a->option[CHAT] != NULL ? "chat" : "completions", quoted(arena, model), tokens);
+                      a->option[FLAG_CHAT] != NULL ? "chat" : "completions", quoted(arena, model), tokens);
   (void)buffer_text(out,
                     "  prompts: {count: 64, bytes: 256}   # file: prompts.txt cuts them from a text of yours\n  # profile: the real "
                     "traffic that this stands for, in words\n  # api_key_env: OPENAI_API_KEY   # the key itself is never recorded\n\n");
-  if (a->option[CONCURRENCY] != NULL)
+  if (a->option[FLAG_CONCURRENCY] != NULL)
     (void)buffer_printf(out, "regime:\n  load: closed                 # or poisson, constant (with rate_per_s)\n  concurrency: %s\n\n",
-                        a->option[CONCURRENCY]);
+                        a->option[FLAG_CONCURRENCY]);
   else
     (void)buffer_printf(
         out, "regime:\n  load: poisson                # independent users; or constant, or closed (with concurrency)\n  rate_per_s: %s\n\n",
         rate);
-  if (a->option[TTFT] != NULL)
-    (void)buffer_printf(out, "slo:\n  - {metric: time_to_first_token, quantile: 0.99, at_most: %s}\n\n", a->option[TTFT]);
+  if (a->option[FLAG_TTFT] != NULL)
+    (void)buffer_printf(out, "slo:\n  - {metric: time_to_first_token, quantile: 0.99, at_most: %s}\n\n", a->option[FLAG_TTFT]);
   else
     (void)buffer_text(
         out, "# slo:                         # what good means\n#   - {metric: time_to_first_token, quantile: 0.99, at_most: 500ms}\n\n");
-  (void)buffer_printf(
-      out,
-      "precisions: [as-served]        # or [f32, bf16, int8] with executor.start\n\nmethod:\n  warm_up: 10s                "
-      " # load that is not counted\n  counted: %s\n  sessions: %s                  # intervals are over sessions: at least "
-      "2\n  drain: 30s                   # how long counted requests may take to finish\n  request_timeout: 60s\n  seed: "
-      "1\n  lag_p99_at_most: 5ms         # if the instrument itself is later than this, no claim is made\n  stolen_at_most: "
-      "0.1          # nor if other guests of the host take more than this share of the processors\n\n",
-      counted, sessions);
+  (void)buffer_printf(out,
+                      "precisions: [as-served]        # or [f32, bf16, int8] with executor.start\n\nmethod:\n  warm_up: 10s                "
+                      " # load that is not counted\n  counted: %s\n  sessions: %s                  # intervals are over sessions: at least "
+                      "2\n  drain: 30s                   # how long counted requests may take to finish\n  request_timeout: 60s\n  seed: "
+                      "1\n  instrument_error_at_most: 0.05 # a figure that lynxbench's own lateness can have changed by more is not "
+                      "stated\n  stolen_at_most: "
+                      "0.1          # nor if other guests of the host take more than this share of the processors\n\n",
+                      counted, sessions);
   (void)buffer_text(out, "# accuracy: {text_file: held-out.txt, at_least_ratio: 0.99}\n# owners: {serving: Inference team}\n# signatories: "
                          "[ML, Platform, Infrastructure, Procurement]\n");
 }
@@ -109,17 +107,18 @@ static int run(const struct arguments *arguments) {
   struct buffer out;
   struct contract_file check = {0};
   bool can_ask = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
-  if (!can_ask && (arguments->option[ENDPOINT] == NULL || arguments->option[MODEL] == NULL)) {
+  if (!can_ask && (arguments->option[FLAG_ENDPOINT] == NULL || arguments->option[FLAG_MODEL] == NULL)) {
     (void)fprintf(stderr, "lynxbench init: there is no terminal to ask on: give --endpoint URL and --model NAME (and --rate R or "
                           "--concurrency N; 2 requests/s if neither)\nnext: lynxbench init --help\n");
     return EXIT_WRONG_INPUT;
   }
   buffer_init(&out, 1 << 20);
-  const char *endpoint = ask(&arena, arguments->option[ENDPOINT], "Where does the executor serve?", "http://127.0.0.1:8000");
-  const char *model = ask(&arena, arguments->option[MODEL], "Which model, as the server knows it?", "default");
-  const char *rate = arguments->option[CONCURRENCY] != NULL ? ""
-                                                            : ask(&arena, arguments->option[RATE], "How many requests per second?", "2");
-  const char *path = arguments->option[OUT] != NULL ? arguments->option[OUT] : "contract.yaml";
+  const char *endpoint = ask(&arena, arguments->option[FLAG_ENDPOINT], "Where does the executor serve?", "http://127.0.0.1:8000");
+  const char *model = ask(&arena, arguments->option[FLAG_MODEL], "Which model, as the server knows it?", "default");
+  const char *rate = arguments->option[FLAG_CONCURRENCY] != NULL
+                         ? ""
+                         : ask(&arena, arguments->option[FLAG_RATE], "How many requests per second?", "2");
+  const char *path = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : "contract.yaml";
   write_contract(&arena, arguments, endpoint, model, rate, &out);
   (void)contract_parse(out.data, out.length, &check.arena, &check.contract, &check.problems); /* its problems are told below */
   int code = EXIT_HOLDS;

@@ -4,7 +4,6 @@
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
-#include "drivers/dialect.h"
 #include "drivers/drivers.h"
 #include "report/verification_report.h"
 
@@ -74,22 +73,13 @@ static bool write_options(const struct driver *driver, struct buffer *out) {
   return good;
 }
 
-/* The servers of the http driver are a table of their own. */
-static bool write_dialects(struct buffer *out) {
-  bool good = buffer_text(out, "\n| server | ignore_eos | running usage | what it is sent, and says |\n|---|---|---|---|\n");
-  for (size_t i = 0; i < n_dialects; i++)
-    good = good && buffer_printf(out, "| `%s` | %s | %s | %s |\n", dialects[i].name, dialects[i].ignores_eos ? "yes" : "no",
-                                 dialects[i].continuous_usage ? "yes" : "no", dialects[i].summary);
-  return good;
-}
-
 static bool write_drivers(struct buffer *out) {
   bool good = true;
   for (int i = 0; drivers_all[i] != NULL; i++) {
     const struct driver *d = drivers_all[i];
     good = good && buffer_printf(out, "%s### %s\n\n%s.\n\nSees: %s.\n", i > 0 ? "\n" : "", d->name, d->summary, d->sees);
     if (d->n_options > 0) good = good && write_options(d, out);
-    if (strcmp(d->name, "http") == 0) good = good && write_dialects(out);
+    if (d->list != NULL) good = good && d->list(out);
   }
   return good;
 }

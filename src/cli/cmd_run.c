@@ -40,8 +40,11 @@ static int judge(const char *path, bool is_part) {
   }
   for (size_t i = is_part ? 1 : 0; i < file.result.n_conditions; i++) (void)fprintf(stderr, "condition: %s\n", file.result.conditions[i]);
   if (invalid)
-    (void)fprintf(stderr, "the instrument was later than method.lag_p99_at_most: no claim can be made; `lynxbench claim %s` tells more\n",
-                  path);
+    (void)fprintf(
+        stderr,
+        "the instrument's own lateness can have changed what would be claimed (method.instrument_error_at_most): no claim can be made; "
+        "`lynxbench claim %s` says more\n",
+        path);
   invalid = invalid || file.result.n_conditions > (is_part ? 1 : 0); /* that it is a part is no fault of the conditions */
   bundle_file_close(&file);
   return n_ok == 0 ? EXIT_INCONCLUSIVE : invalid ? EXIT_CONDITIONS : uncertain ? EXIT_INCONCLUSIVE : EXIT_HOLDS;

@@ -4,11 +4,12 @@
 #include "report/standing_report.h"
 #include "report/text.h"
 
-enum { FLAG_JSON, FLAG_LEDGER };
+enum { FLAG_JSON, FLAG_LEDGER, FLAG_SESSIONS };
 
 static const struct option_spec options[] = {
     [FLAG_JSON] = {"json", NULL, "the result as JSON: the same bytes from the same bundle, always"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"}};
+    [FLAG_LEDGER] = {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"},
+    [FLAG_SESSIONS] = {"sessions", NULL, "throughput and latencies of every session, too"}};
 
 static int run(const struct arguments *arguments) {
   struct bundle_file file;
@@ -21,7 +22,8 @@ static int run(const struct arguments *arguments) {
     return EXIT_WRONG_INPUT;
   }
   buffer_init(&out, 64 << 20);
-  bool good = as_json ? result_write(&file.result, &out) : text_result(&file.result, color_wanted(stdout), &out);
+  bool good = as_json ? result_write(&file.result, &out)
+                      : text_result(&file.result, arguments->option[FLAG_SESSIONS] != NULL, color_wanted(stdout), &out);
   if (known && as_json) {
     struct json_writer json;
     json_begin(&json, &out);

@@ -123,7 +123,8 @@ static int check_conditions(const struct verifying *v) {
   for (size_t i = 0; i < r->n_precisions; i++) {
     invalid = invalid || r->precisions[i].instrument_limited;
     if (r->precisions[i].instrument_limited)
-      (void)fprintf(stderr, "%s: the instrument was later than method.lag_p99_at_most in the re-run\n", r->precisions[i].name);
+      (void)fprintf(stderr, "%s: the instrument's own lateness can have changed the re-run's figures (method.instrument_error_at_most)\n",
+                    r->precisions[i].name);
   }
   for (size_t i = 0; i < r->n_conditions; i++) (void)fprintf(stderr, "condition: %s\n", r->conditions[i]);
   if (invalid) (void)fprintf(stderr, "The re-run's conditions make it invalid: it decides nothing\n");

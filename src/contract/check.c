@@ -51,9 +51,7 @@ static void check_caps(const struct contract *c, struct problem_list *problems, 
     error_at(problems, contract_states(c, "regime.to_per_s") ? "regime.to_per_s" : "regime.rate_per_s", "a rate above where.load_cap_per_s",
              "a rate within the cap");
   if (contract_states(c, "where.load_cap_in_flight") && contract_in_flight(c) > c->where.load_cap_in_flight)
-    error_at(problems, r->load == LOAD_MULTI_STREAM ? "regime.batch" : "regime.concurrency",
-             contract_states(c, "regime.concurrency") ? "more than where.load_cap_in_flight"
-                                                      : "the default, which is more than where.load_cap_in_flight",
+    error_at(problems, r->load == LOAD_MULTI_STREAM ? "regime.batch" : "regime.concurrency", "more than where.load_cap_in_flight",
              "a concurrency within the cap");
 }
 
@@ -90,7 +88,7 @@ static void check_regime(const struct contract *c, struct problem_list *problems
       !(contract_states(c, "where.abort_slo") &&
         (contract_states(c, "where.load_cap_per_s") || contract_states(c, "where.load_cap_in_flight"))))
     error_at(problems, "where", "production without both a load cap and an abort_slo", "both: a measurement must not harm a live service");
-  if (c->method.threads > contract_in_flight(c))
+  if (contract_in_flight(c) > 0 && c->method.threads > contract_in_flight(c))
     error_at(problems, "method.threads", "more threads than requests in flight", "at most as many as requests in flight");
   if (c->method.threads > 1 && (r->load == LOAD_MULTI_STREAM || r->load == LOAD_CONVERSATIONS))
     error_at(problems, "method.threads", "several threads", "1: a batch or a conversation belongs to one of them");

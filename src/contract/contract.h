@@ -147,7 +147,8 @@ struct contract_slo {
 struct contract_method {
   uint64_t set;
   const char *processors; /* of the load threads; NULL: any */
-  int64_t warm_up_ns, counted_ns, drain_ns, request_timeout_ns, sessions, seed, threads, lag_p99_at_most_ns;
+  int64_t warm_up_ns, counted_ns, drain_ns, request_timeout_ns, sessions, seed, threads;
+  double instrument_error_at_most;
   double confidence, failures_at_most;
   int steady;
   double steady_share, steady_tolerance;
@@ -261,7 +262,7 @@ const char *contract_owner(const struct contract *contract, enum layer layer);
 /* How many looks at accumulating data the contract provides for: 1 without a precision_target. */
 size_t contract_looks(const struct contract *contract);
 
-/* The most requests in flight at once. */
+/* The most requests in flight at once; 0: an open loop without a limit of its own. */
 int64_t contract_in_flight(const struct contract *contract);
 
 #endif

@@ -266,8 +266,9 @@ static const struct field contract_regime_fields[] = {
      .help = "replay: how many times faster than it was", .example = "2"},
     {"search", FIELD_SECTION, AT(contract_regime, search, struct contract_search), .table = &contract_search_table,
      .help = "saturation: how it is searched"},
-    {"concurrency", FIELD_INTEGER, AT(contract_regime, concurrency, int64_t), .fallback = "256", .least = "1", .greatest = "20000",
-     .help = "closed: requests in flight; open loop: the most in flight before an arrival must wait (it is then late, and said to be)",
+    {"concurrency", FIELD_INTEGER, AT(contract_regime, concurrency, int64_t), .least = "1", .greatest = "65536",
+     .help = "closed: requests in flight; open loop: the most in flight before an arrival must wait, and is then late. Left out of an open "
+             "loop: no limit but the machine's",
      .example = "8"},
 };
 static const struct field_table contract_regime_table = TABLE(contract_regime);
@@ -301,9 +302,9 @@ static const struct field contract_method_fields[] = {
      .help = "the processors that load threads may run on, away from the executor's, as taskset writes them", .example = "\"2-3\""},
     {"confidence", FIELD_NUMBER, AT(contract_method, confidence, double), .fallback = "0.95", .least = "0.5", .greatest = "0.9999",
      .help = "of every interval", .example = "0.95"},
-    {"lag_p99_at_most", FIELD_DURATION, AT(contract_method, lag_p99_at_most_ns, int64_t), .fallback = "5ms", .least = "1us",
-     .greatest = "10s", .disclose = true,
-     .help = "a run in which the instrument itself was later than this at the 99th percentile is instrument-limited", .example = "1ms"},
+    {"instrument_error_at_most", FIELD_NUMBER, AT(contract_method, instrument_error_at_most, double), .fallback = "0.05", .least = "0.001",
+     .greatest = "1", .disclose = true,
+     .help = "a figure that the instrument's own lateness could have changed by a larger share is not stated", .example = "0.02"},
     {"stolen_at_most", FIELD_NUMBER, AT(contract_method, stolen_at_most, double), .fallback = "0.1", .least = "0", .greatest = "1",
      .disclose = true,
      .help = "no claim is made if the hypervisor took a larger share of this machine's processor time in the counted windows",

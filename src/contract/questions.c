@@ -46,5 +46,7 @@ size_t contract_looks(const struct contract *c) {
 }
 
 int64_t contract_in_flight(const struct contract *c) {
-  return c->regime.load == LOAD_SINGLE_STREAM ? 1 : c->regime.load == LOAD_MULTI_STREAM ? c->regime.batch : c->regime.concurrency;
+  if (c->regime.load == LOAD_SINGLE_STREAM) return 1;
+  if (c->regime.load == LOAD_MULTI_STREAM) return c->regime.batch;
+  return contract_states(c, "regime.concurrency") ? c->regime.concurrency : 0;
 }

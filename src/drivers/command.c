@@ -679,6 +679,7 @@ static void command_cancel(void *state, uint32_t slot) {
 
 const struct driver driver_command;
 const struct driver driver_command = {
+    .worker_per_slot = true,
     .abi = DRIVER_ABI,
     .name = "command",
     .summary = "any program that speaks the line protocol over pipes (docs/command.md); the Python package speaks it",

@@ -259,9 +259,26 @@ static void http_cancel(void *state, uint32_t slot) {
   exchange_cancel(((struct http_driver *)state)->exchange, slot);
 }
 
+static enum lynx_status http_check(const struct driver_options *options, const char **ret_field, struct lynx_error *error) {
+  struct route route;
+  *ret_field = "workload.api";
+  return dialect_route(dialect_find(options->values[0]), options->route, options->stream, &route, error);
+}
+
+/* The servers that it knows are a table of their own. */
+static bool http_list(struct buffer *out) {
+  bool good = buffer_text(out, "\n| server | ignore_eos | running usage | what it is sent, and says |\n|---|---|---|---|\n");
+  for (size_t i = 0; i < n_dialects; i++)
+    good = good && buffer_printf(out, "| `%s` | %s | %s | %s |\n", dialects[i].name, dialects[i].ignores_eos ? "yes" : "no",
+                                 dialects[i].continuous_usage ? "yes" : "no", dialects[i].summary);
+  return good;
+}
+
 const struct driver driver_http;
 const struct driver driver_http = {
     .abi = DRIVER_ABI,
+    .check = http_check,
+    .list = http_list,
     .name = "http",
     .summary = "servers of language models over HTTP/1.1: completions, chat, responses, embeddings, and native routes",
     .sees =

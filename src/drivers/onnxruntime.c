@@ -679,7 +679,9 @@ static void ort_cancel(void *state, uint32_t slot) {
 
 const struct driver driver_onnxruntime;
 const struct driver driver_onnxruntime = {
-    .answers = ANSWERS_TENSORS, .abi = DRIVER_ABI,
+    .answers = ANSWERS_TENSORS,
+    .worker_per_slot = true,
+    .abi = DRIVER_ABI,
     .name = "onnxruntime",
     .summary = "an ONNX model in this process, by any release of ONNX Runtime from 1.10 on, found when the run begins; one that times out "
                "is told to stop, and does between two operators",

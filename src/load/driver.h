@@ -135,12 +135,17 @@ struct driver_input {
 struct driver {
   int abi;
   const char *name, *summary;
-  const char *sees;  /* which phases of a request it can tell apart */
-  bool in_process;   /* there is no serving process to reach */
-  bool runs_command; /* it starts executor.start.command itself */
+  const char *sees;     /* which phases of a request it can tell apart */
+  bool in_process;      /* there is no serving process to reach */
+  bool runs_command;    /* it starts executor.start.command itself */
+  bool worker_per_slot; /* a process or a thread for every request in flight: their number is the contract's to say */
   enum driver_answers answers;
   const struct driver_option *options;
   size_t n_options;
+  /* Optional. What else there is to list of it, in Markdown, for `lint --drivers`. */
+  bool (*list)(struct buffer *out);
+  /* Optional. Can it take these settings? values and what is asked for are set, nothing is opened. *ret_field: of the contract. */
+  enum lynx_status (*check)(const struct driver_options *options, const char **ret_field, struct lynx_error *error);
   /* Required. Resolves names and allocates all that the run will need. */
   enum lynx_status (*open)(const struct driver_options *options, void **ret_state, struct lynx_error *error);
   /* Optional. What it knows of the executor, as facts; returns the process that runs the workload, 0: not known. After prepare. */

@@ -6,6 +6,7 @@
 #include "executor/capture.h"
 #include "executor/disclose.h"
 #include "executor/import.h"
+#include "measure/idle.h"
 #include "measure/score.h"
 #include "measure/session.h"
 
@@ -155,20 +156,41 @@ static enum lynx_status mark_unavailable(struct run *run, struct bundle_session 
   return bundle_put_session(run->bundle, row, run->error);
 }
 
+/* A window's slots, where the contract leaves them to its rate. */
+void run_plan_rate(struct run *run, struct session_plan *plan, double rate_per_s) {
+  const struct contract *c = &run->contract;
+  bool limited;
+  double most = plan->load == LOAD_RAMP && c->regime.to_per_s > rate_per_s ? c->regime.to_per_s : rate_per_s;
+  size_t at_once = plan->load == LOAD_OFFLINE  ? (size_t)c->regime.batch + (size_t)c->regime.batch / 10 + 1
+                   : plan->load == LOAD_REPLAY ? plan->inputs->n_items
+                                               : 0;
+  plan->rate_per_s = rate_per_s;
+  plan->concurrency = setup_in_flight(c, most, at_once, &limited);
+  if (limited && !run->told_of_files) {
+    run->told_of_files = true;
+    run_note(run,
+             arena_printf(&run->arena,
+                          "this process may open so few files (ulimit -n) that at most %lld requests can be in flight: any that must wait "
+                          "for that is late, and counted as late",
+                          (long long)plan->concurrency));
+  }
+}
+
 struct session_plan run_plan(struct run *run, size_t precision, enum purpose purpose, int64_t number) {
   const struct contract *c = &run->contract;
-  return (struct session_plan){.precision = precision,
-                               .purpose = purpose,
-                               .number = number,
-                               .seed = c->method.seed + number,
-                               .rate_per_s = c->regime.rate_per_s,
-                               .load = (enum load_kind)c->regime.load,
-                               .concurrency = contract_in_flight(c),
-                               .inputs = &run->inputs,
-                               .body_seed = c->method.seed,
-                               .counted_ns = c->method.counted_ns,
-                               .warm_up_ns = c->method.warm_up_ns,
-                               .accuracy = true};
+  struct session_plan plan = {.precision = precision,
+                              .purpose = purpose,
+                              .number = number,
+                              .seed = c->method.seed + number,
+                              .rate_per_s = c->regime.rate_per_s,
+                              .load = (enum load_kind)c->regime.load,
+                              .inputs = &run->inputs,
+                              .body_seed = c->method.seed,
+                              .counted_ns = c->method.counted_ns,
+                              .warm_up_ns = c->method.warm_up_ns,
+                              .accuracy = true};
+  run_plan_rate(run, &plan, c->regime.rate_per_s);
+  return plan;
 }
 
 static struct bundle_session row_of(const struct run *run, const struct session_plan *plan) {
@@ -195,6 +217,30 @@ static struct bundle_session row_of(const struct run *run, const struct session_
                                  .instrument_json = "{}"};
 }
 
+/* Nothing is sent: what it would measure is the window before. */
+static enum lynx_status mark_void(struct run *run, struct bundle_session *row, const char *why) {
+  row->end = SESSION_VOID;
+  row->why = why;
+  row->start_realtime_ns = run_realtime(run);
+  run_note(run, arena_printf(&run->arena, "session %lld is void: %s", (long long)row->id, why));
+  return bundle_put_session(run->bundle, row, run->error);
+}
+
+/* Did the session before leave something behind that this one would begin in? */
+static enum lynx_status begin_alone(struct run *run, const struct session_plan *plan, struct bundle_session *row, bool *ret_void) {
+  const char *why = "";
+  double waited_s = 0;
+  bool fresh = row->executor == EXECUTOR_STARTED || row->executor == EXECUTOR_IN_PROCESS;
+  *ret_void = false;
+  if (fresh || run->n_sent == 0) idle_learn(run, plan->alone);
+  if (fresh) row->began = BEGAN_FRESH;
+  else if (run->n_sent > 0 && (plan->alone || run->left_behind)) row->began = idle_wait(run, &waited_s, &why);
+  if (waited_s > 1) run_note(run, arena_printf(&run->arena, "waited %.1f s until the executor was done with the window before", waited_s));
+  if (row->began != BEGAN_IN_BACKLOG) return LYNX_OK;
+  *ret_void = true;
+  return mark_void(run, row, why);
+}
+
 /* The executor is there: captured, loaded, asked for accuracy. */
 static enum lynx_status run_on_executor(struct run *run, const struct session_plan *plan, struct bundle_session *row, bool *ret_complete) {
   struct buffer executed;
@@ -208,6 +254,10 @@ static enum lynx_status run_on_executor(struct run *run, const struct session_pl
   buffer_release(&executed);
   if (!run->captured[plan->precision]) status = capture_now(run, "start", row->precision);
   run->captured[plan->precision] = true;
+  bool is_void = false;
+  if (status == LYNX_OK) status = begin_alone(run, plan, row, &is_void);
+  if (status != LYNX_OK || is_void) return status;
+  run->n_sent++;
   if (status == LYNX_OK) status = run_load(run, plan, row, &aborted);
   *ret_complete = status == LYNX_OK && row->end == SESSION_COMPLETE;
   if (*ret_complete && plan->accuracy) status = measure_accuracy(run, row->id, row->precision);

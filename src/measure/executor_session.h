@@ -7,6 +7,9 @@
 /* What the contract's regime asks for, for the session of that number. */
 struct session_plan run_plan(struct run *run, size_t precision, enum purpose purpose, int64_t number);
 
+/* Another rate than the contract's, as a search has. */
+void run_plan_rate(struct run *run, struct session_plan *plan, double rate_per_s);
+
 /* *ret_complete: all of the load was run. */
 enum lynx_status run_session(struct run *run, const struct session_plan *plan, bool *ret_complete);
 

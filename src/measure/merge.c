@@ -170,9 +170,9 @@ static const char *join_instruments(struct arena *arena, const char *a, const ch
 
 static bool same_session(const struct bundle_session *a, const struct bundle_session *b) {
   int64_t apart = a->start_realtime_ns - b->start_realtime_ns;
-  bool same = strcmp(a->precision, b->precision) == 0 && a->purpose == b->purpose && a->index == b->index &&
-              a->seed == b->seed && a->warm_up_ns == b->warm_up_ns && a->counted_ns == b->counted_ns && a->drain_ns == b->drain_ns &&
-              a->concurrency == b->concurrency && !(a->rate_per_s < b->rate_per_s) && !(a->rate_per_s > b->rate_per_s);
+  bool same = strcmp(a->precision, b->precision) == 0 && a->purpose == b->purpose && a->index == b->index && a->seed == b->seed &&
+              a->warm_up_ns == b->warm_up_ns && a->counted_ns == b->counted_ns && a->drain_ns == b->drain_ns &&
+              !(a->rate_per_s < b->rate_per_s) && !(a->rate_per_s > b->rate_per_s);
   bool whole = a->end == SESSION_COMPLETE && b->end == SESSION_COMPLETE;
   return same && (!whole || (strcmp(a->schedule_digest, b->schedule_digest) == 0 && apart < START_APART_NS && apart > -START_APART_NS));
 }
@@ -337,8 +337,11 @@ static enum lynx_status judge_part(struct merging *m) {
     if (result.precisions[i].instrument_limited)
       status = bundle_put_event(
           m->out, m->now->start_ns, "condition",
-          arena_printf(&m->arena, "part %" PRId64 " by itself is instrument-limited: its host was later than method.lag_p99_at_most",
-                       m->now->number),
+          arena_printf(
+              &m->arena,
+              "part %" PRId64
+              " by itself is instrument-limited: its host's lateness can have changed the figures (method.instrument_error_at_most)",
+              m->now->number),
           m->error);
   result_release(&result);
   return status;

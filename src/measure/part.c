@@ -17,7 +17,7 @@ int64_t part_period_ns(const struct contract *c) {
 enum lynx_status part_check(const struct run_part *part, const struct contract *c, const struct driver *driver, struct lynx_error *error) {
   static const char accepted[] = "for several load hosts: a service that runs already, and a load that can be shared out";
   const char *found = NULL;
-  int64_t engines = part->count * c->method.threads, slots = contract_in_flight(c);
+  int64_t engines = part->count * c->method.threads, slots = contract_in_flight(c) > 0 ? contract_in_flight(c) : engines;
   if (driver->in_process || driver->runs_command) found = "workload.driver: a driver that runs the workload on the load host itself";
   else if (contract_states(c, "executor.start")) found = "executor.start: each host would start one";
   else if (c->regime.load == LOAD_SATURATION) found = "regime.load: saturation, whose loads are chosen as it goes";

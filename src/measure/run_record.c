@@ -105,7 +105,7 @@ enum lynx_status run_put_intent(struct run *run) {
   (void)gethostname(host, sizeof host - 1); /* an unnamed host stays unnamed */
   const struct {
     const char *key, *value;
-  } meta[] = {{"format", "lynx bundle 2"},
+  } meta[] = {{"format", "lynx bundle 3"},
               {"tool", "lynxbench " LYNX_VERSION},
               {"contract", NULL},
               {"contract_digest", run->contract_digest},

@@ -32,7 +32,16 @@ struct run {
   int64_t next_session;       /* id */
   int64_t n_sessions_planned; /* 0: not known */
   bool running_for_next;      /* the executor was left running for the next session of the same precision */
+  bool told_of_files;         /* that they limit what can be in flight */
   bool *captured;             /* per precision: at its start */
+  struct {
+    bool known;
+    double level;    /* running and waiting by the server's own counts, before anything was sent; NaN: it does not say */
+    double usual_ns; /* the slowest of the first probe requests; infinite: they failed */
+    size_t n_probes;
+  } idle;
+  int64_t n_sent;   /* sessions whose load was sent */
+  bool left_behind; /* the last of them was cut off with requests under way, or had some time out */
   struct run_outcome *outcome;
   struct lynx_error *error;
 };
@@ -49,6 +58,7 @@ struct session_plan {
   int64_t body_seed;     /* in the requests */
   int64_t counted_ns, warm_up_ns;
   bool accuracy, last, keep_running;
+  bool alone; /* it must not begin in the backlog of the one before */
 };
 
 void run_note(const struct run *run, const char *text);

@@ -16,17 +16,19 @@ struct searching {
   struct bundle_session rows[ROWS_MAX]; /* what the analysis needs of every complete session so far */
   size_t n_rows;
   int64_t number;
+  bool gave_up; /* the executor would not become idle */
 };
 
-static enum lynx_status run_window(struct searching *s, double rate, enum purpose purpose, bool keep_running, bool last) {
-  bool complete;
+static enum lynx_status run_one_window(struct searching *s, double rate, enum purpose purpose, bool keep_running, bool last,
+                                       bool *ret_complete) {
   struct session_plan plan = run_plan(s->run, s->precision, purpose, s->number++);
-  plan.rate_per_s = rate;
+  run_plan_rate(s->run, &plan, rate);
   plan.accuracy = purpose == PURPOSE_CERTIFY;
   plan.keep_running = keep_running;
   plan.last = last;
-  enum lynx_status status = run_session(s->run, &plan, &complete);
-  if (status == LYNX_OK && complete && s->n_rows < ROWS_MAX)
+  plan.alone = true;
+  enum lynx_status status = run_session(s->run, &plan, ret_complete);
+  if (status == LYNX_OK && *ret_complete && s->n_rows < ROWS_MAX)
     s->rows[s->n_rows++] = (struct bundle_session){.id = s->run->next_session - 1,
                                                    .precision = s->run->contract.precisions.items[s->precision],
                                                    .purpose = purpose,
@@ -38,11 +40,23 @@ static enum lynx_status run_window(struct searching *s, double rate, enum purpos
   return status;
 }
 
-static enum lynx_status judge(struct searching *s, double rate, bool final, struct result_point *ret) {
+/* A window that would begin in another's backlog is tried once more where the contract starts the executor: it is a new one then. */
+static enum lynx_status run_window(struct searching *s, double rate, enum purpose purpose, bool keep_running, bool last) {
+  bool complete = false, starts = contract_states(&s->run->contract, "executor.start");
+  enum lynx_status status = LYNX_OK;
+  for (int tries = starts ? 2 : 1; tries > 0 && !complete && status == LYNX_OK && !run_is_over(s->run) && !s->run->skip[s->precision];
+       tries--)
+    status = run_one_window(s, rate, purpose, keep_running, last, &complete);
+  s->gave_up = status == LYNX_OK && !complete && !run_is_over(s->run) && !s->run->skip[s->precision];
+  return status;
+}
+
+/* By the windows of one purpose: a certificate by its own, never by those of the search that found its loads. */
+static enum lynx_status judge(struct searching *s, double rate, enum purpose purpose, bool final, struct result_point *ret) {
   const struct bundle_session *own[ROWS_MAX];
   size_t n = 0;
   for (size_t i = 0; i < s->n_rows; i++)
-    if (s->rows[i].rate_per_s >= rate && s->rows[i].rate_per_s <= rate) own[n++] = &s->rows[i];
+    if (s->rows[i].purpose == purpose && s->rows[i].rate_per_s >= rate && s->rows[i].rate_per_s <= rate) own[n++] = &s->rows[i];
   return point_measure(s->run->bundle, &s->run->contract, own, n, final, ret, s->run->error);
 }
 
@@ -56,7 +70,7 @@ static enum lynx_status tell(const struct searching *s, const struct result_poin
 }
 
 static bool is_over(const struct searching *s) {
-  return run_is_over(s->run) || s->run->skip[s->precision];
+  return run_is_over(s->run) || s->run->skip[s->precision] || s->gave_up;
 }
 
 /* A load fails for a dead executor too, and says nothing about its capacity then. */
@@ -74,7 +88,7 @@ static enum lynx_status try_load(struct searching *s, double rate) {
   enum lynx_status status = LYNX_OK;
   for (int64_t look = 0; look < most && status == LYNX_OK && !is_over(s); look++) {
     status = run_window(s, rate, PURPOSE_SEARCH, true, false);
-    if (status == LYNX_OK && !is_over(s)) status = judge(s, rate, look + 1 == most, &point);
+    if (status == LYNX_OK && !is_over(s)) status = judge(s, rate, PURPOSE_SEARCH, look + 1 == most, &point);
     if (status == LYNX_OK && !is_over(s) && !point.sustained) status = still_there(s);
     bool decided = point.backlog != LOAD_UNDECIDED || !point.objectives_met;
     if (decided) break;
@@ -99,7 +113,7 @@ static enum lynx_status certify(struct searching *s, bool *ret_holds) {
   for (int which = 0; which < 2 && status == LYNX_OK && !is_over(s); which++) {
     struct result_point point;
     if (!(loads[which] > 0)) continue;
-    status = judge(s, loads[which], true, &point);
+    status = judge(s, loads[which], PURPOSE_CERTIFY, true, &point);
     if (status == LYNX_OK) status = tell(s, &point);
     if (status != LYNX_OK || point.sustained == (which == 0)) continue;
     *ret_holds = false;
@@ -127,6 +141,11 @@ enum lynx_status run_search(struct run *run, size_t precision) {
   }
   if (run->running_for_next) service_stop(&run->service);
   run->running_for_next = false;
+  if (status == LYNX_OK && s->gave_up)
+    status = run_put_event(
+        run, "search",
+        "the search was given up: the executor did not become idle between two windows. It works on requests whose clients "
+        "have gone; let the contract start it (executor.start), so that each window has a new one");
   if (status == LYNX_OK && end == SEARCH_TOO_LONG)
     status = run_put_event(run, "search", "the search was given up: its verdicts kept contradicting one another");
   free(s);

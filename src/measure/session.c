@@ -39,6 +39,7 @@ struct session_run {
   /* Of the abort SLO: requests and bad ones by second of their end. */
   int n_all[ABORT_BUCKETS], n_bad[ABORT_BUCKETS];
   bool aborted;
+  int64_t n_left; /* requests that the executor may still be at: cut off at the end, or given up for taking too long */
 };
 
 struct engine_thread {
@@ -193,6 +194,7 @@ static enum lynx_status write_finished(struct session_run *session) {
   while (node != NULL) {
     struct node *next = node->next;
     watch_harm(session, &node->row);
+    session->n_left += node->row.outcome == OUTCOME_UNFINISHED || node->row.outcome == OUTCOME_TIMEOUT;
     if (status == LYNX_OK) status = write_row(session, &node->row);
     empty_node(node);
     node = next;
@@ -520,6 +522,7 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   row->instrument_json = arena_copy(&run->arena, instrument.data);
   row->end = session->aborted ? SESSION_ABORTED : atomic_load(&session->stop) != ENGINE_RUN ? SESSION_INTERRUPTED : SESSION_COMPLETE;
   if (session->aborted) row->why = "the abort SLO was broken";
+  run->left_behind = session->n_left > 0;
   if (status == LYNX_OK) status = put_accounts(run, session, counters, n_counters);
   if (status == LYNX_OK) status = note_clock_step(run, session);
   if (status == LYNX_OK) status = note_other_tenants(run, session, finished_before);

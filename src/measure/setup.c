@@ -1,11 +1,12 @@
 #include "measure/setup.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/endpoint.h"
 #include "base/root.h"
-#include "drivers/dialect.h"
 #include "drivers/drivers.h"
 
 static enum request_route route_of(const struct contract *c) {
@@ -30,10 +31,10 @@ static void check_options(const struct contract *c, const struct driver *driver,
            "what `lynxbench lint --drivers` lists");
     return;
   }
-  if (strcmp(driver->name, "http") != 0) return;
-  struct route route;
-  if (dialect_route(dialect_find(values[0]), route_of(c), c->workload.stream, &route, &why) != LYNX_OK)
-    refuse(problems, "workload.api", arena_copy(problems->arena, why.message), "a route that the server has");
+  const struct driver_options options = {.route = route_of(c), .stream = c->workload.stream, .values = values};
+  const char *field = "workload";
+  if (driver->check != NULL && driver->check(&options, &field, &why) != LYNX_OK)
+    refuse(problems, field, arena_copy(problems->arena, why.message), "what its driver can do (docs/drivers.md)");
 }
 
 void setup_check(const struct contract *c, struct problem_list *problems) {
@@ -59,9 +60,7 @@ void setup_check(const struct contract *c, struct problem_list *problems) {
   if (driver->in_process && !driver->runs_command && starts)
     refuse(problems, "executor.start", "a command",
            arena_printf(problems->arena, "nothing: the %s driver starts no process", driver->name));
-  bool workers = driver->in_process && strcmp(driver->name, "null") != 0;
-  bool stated = contract_states(c, "regime.concurrency") || c->regime.load == LOAD_SINGLE_STREAM || c->regime.load == LOAD_MULTI_STREAM;
-  if (workers && !stated)
+  if (driver->worker_per_slot && contract_in_flight(c) == 0)
     refuse(problems, "regime.concurrency", "nothing",
            arena_printf(problems->arena, "how many requests may run at once: the %s driver has a %s for each", driver->name,
                         driver->runs_command ? "process" : "thread"));
@@ -100,6 +99,29 @@ enum lynx_status setup_key(const struct contract *c, struct arena *arena, const 
   if (status == LYNX_OK) *ret = arena_text(arena, text.data, n);
   buffer_wipe(&text);
   return status;
+}
+
+/* --- how many at once --- */
+
+enum { FILES_KEPT = 128, IN_FLIGHT_MOST = 65536 };
+
+static int64_t files_left(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return IN_FLIGHT_MOST;
+  return limit.rlim_max > (rlim_t)IN_FLIGHT_MOST + FILES_KEPT ? IN_FLIGHT_MOST : (int64_t)limit.rlim_max - FILES_KEPT;
+}
+
+int64_t setup_in_flight(const struct contract *c, double rate_per_s, size_t n_at_once, bool *ret_limited) {
+  int64_t stated = contract_in_flight(c), files = files_left();
+  *ret_limited = false;
+  if (stated > 0) return stated;
+  /* More than are due within the time-out, and six standard deviations of their number, are never there at once. */
+  double due = rate_per_s * (double)c->method.request_timeout_ns / 1e9;
+  due = due + 6 * sqrt(due) + 64 + (double)n_at_once;
+  int64_t wanted = due < IN_FLIGHT_MOST ? (int64_t)due : IN_FLIGHT_MOST;
+  if (contract_states(c, "where.load_cap_in_flight") && wanted > c->where.load_cap_in_flight) return c->where.load_cap_in_flight;
+  *ret_limited = wanted > files;
+  return *ret_limited ? (files > 1 ? files : 1) : wanted;
 }
 
 /* --- opening --- */

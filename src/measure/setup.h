@@ -38,6 +38,10 @@ struct setup {
 enum lynx_status setup_open(const struct setup_request *request, struct setup *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 void setup_close(struct setup *setup); /* accepts what setup_open left of a failure, or zeros */
 
+/* Slots for that many requests in flight: what the contract says; in an open loop without a limit of its own, as many as can be due
+ * within the time-out at that rate, as far as this process may open files. *ret_limited: the files are what limits it. */
+int64_t setup_in_flight(const struct contract *contract, double rate_per_s, size_t n_at_once, bool *ret_limited);
+
 /* Of n threads, how many of the requests in flight are that one's. */
 uint32_t setup_share(int64_t concurrency, uint32_t index, uint32_t n);
 

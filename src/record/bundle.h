@@ -20,7 +20,7 @@
 #include "base/outcome.h"
 #include "base/purpose.h"
 
-enum { BUNDLE_FORMAT = 2, BUNDLE_REFERENCES = -1 /* the session of reference answers */ };
+enum { BUNDLE_FORMAT = 3, BUNDLE_REFERENCES = -1 /* the session of reference answers */ };
 
 struct bundle; /* a writer or a reader */
 
@@ -38,9 +38,10 @@ struct bundle_session {
   int64_t concurrency; /* the most in flight */
   int64_t seed;
   enum executor_start executor;
+  enum session_began began;
   enum session_end end;
-  const char *why; /* of the end; "" where nothing is to be said */
-  int64_t start_realtime_ns;    /* of the session's zero */
+  const char *why;           /* of the end; "" where nothing is to be said */
+  int64_t start_realtime_ns; /* of the session's zero */
   int64_t warm_up_ns, counted_ns, drain_ns;
   const char *schedule_digest;
   const char *executed_json;   /* what the executor says it executes: precision, primitive, status; "" if it does not say */

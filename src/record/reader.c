@@ -61,7 +61,8 @@ static enum lynx_status check_format(struct bundle *bundle, struct lynx_error *e
     return lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle (an SQLite file of something else)");
   if (format == 0) return lynx_fail(error, LYNX_INPUT, "the bundle holds no contract: the run ended while its file was made");
   if (format != BUNDLE_FORMAT)
-    return lynx_fail(error, LYNX_UNSUPPORTED, "bundle format %lld; this build reads %d", (long long)format, BUNDLE_FORMAT);
+    return lynx_fail(error, LYNX_UNSUPPORTED, "found bundle format %lld, which lynxbench %s reads; accepted: format %d", (long long)format,
+                     format < BUNDLE_FORMAT ? "0.1" : "of a later version", BUNDLE_FORMAT);
   return LYNX_OK;
 }
 
@@ -315,6 +316,7 @@ static enum lynx_status visit_session(void *context, sqlite3_stmt *row) {
   if (!executor_start_parse(text_at(row, 4), &s.executor)) return unknown_word(v, "session", s.id, "executor_started", text_at(row, 4));
   if (!session_end_parse(text_at(row, 5), &s.end, &s.why)) return unknown_word(v, "session", s.id, "status", text_at(row, 5));
   if (!purpose_parse(text_at(row, 13), &s.purpose)) return unknown_word(v, "session", s.id, "purpose", text_at(row, 13));
+  if (!session_began_parse(text_at(row, 16), &s.began)) return unknown_word(v, "session", s.id, "began", text_at(row, 16));
   return v->session(v->context, &s);
 }
 

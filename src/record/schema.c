@@ -12,7 +12,7 @@
   "output_tokens, n_text_events, read_lag_ns, flags, events"
 #define SESSION_COLUMNS                                                                                                                    \
   "id, precision, number, seed, executor_started, status, start_realtime_ns, warm_up_ns, counted_ns, drain_ns, schedule_digest, "          \
-  "executed, instrument, purpose, rate_per_s, concurrency"
+  "executed, instrument, purpose, rate_per_s, concurrency, began"
 
 const struct bundle_section bundle_sections[BUNDLE_SECTIONS] = {
     {"meta", "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID", "key, value", "key",
@@ -30,9 +30,9 @@ const struct bundle_section bundle_sections[BUNDLE_SECTIONS] = {
      "executor_started TEXT NOT NULL, status TEXT NOT NULL, "
      "start_realtime_ns INTEGER NOT NULL, warm_up_ns INTEGER NOT NULL, counted_ns INTEGER NOT NULL, drain_ns INTEGER NOT NULL, "
      "schedule_digest TEXT NOT NULL, executed TEXT NOT NULL, "
-     "instrument TEXT NOT NULL, purpose TEXT NOT NULL, rate_per_s REAL NOT NULL, concurrency INTEGER NOT NULL) STRICT",
+     "instrument TEXT NOT NULL, purpose TEXT NOT NULL, rate_per_s REAL NOT NULL, concurrency INTEGER NOT NULL, began TEXT NOT NULL) STRICT",
      SESSION_COLUMNS, "id",
-     "INSERT OR REPLACE INTO session VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"},
+     "INSERT OR REPLACE INTO session VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)"},
     {"request",
      "CREATE TABLE request (session INTEGER NOT NULL, id INTEGER NOT NULL, phase TEXT NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT "
      "NULL, http_status INTEGER NOT NULL, input INTEGER NOT "

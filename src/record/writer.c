@@ -160,6 +160,7 @@ enum lynx_status bundle_put_session(struct bundle *bundle, const struct bundle_s
   put_text(&row, purpose_text(s->purpose));
   put_double(&row, s->rate_per_s);
   put_int(&row, s->concurrency);
+  put_text(&row, session_began_text(s->began));
   return row_end(&row, error);
 }
 

@@ -60,7 +60,8 @@ static enum lynx_status gather(struct bundle *bundle, const struct result *resul
                                struct lynx_error *error) {
   const struct contract_method *m = &result->contract.method;
   int64_t length = m->warm_up_ns + m->counted_ns, bin_ns = length / BINS < 50000000 ? 50000000 : length / BINS;
-  *ret = (struct points){.terms = {&result->contract, result->holds_tokens}, .precision = p, .bin_ns = bin_ns, .n_bins = (size_t)(length / bin_ns)};
+  *ret = (struct points){
+      .terms = {&result->contract, result->holds_tokens}, .precision = p, .bin_ns = bin_ns, .n_bins = (size_t)(length / bin_ns)};
   ret->bins = xalloc(ret->n_bins * (p->n_sessions + 1) + 1, sizeof *ret->bins);
   enum lynx_status status = LYNX_OK;
   for (size_t i = 0; i < p->n_sessions && status == LYNX_OK; i++) {
@@ -107,7 +108,8 @@ static void plot_latency(struct buffer *out, const struct points *points) {
                           .y = {.scale = SVG_LOG, .unit = SVG_NANOSECONDS, .label = "latency"}};
   struct svg_axis other = plot.y;
   plot.x.greatest = (double)(m->warm_up_ns + m->counted_ns) / 1e9;
-  for (size_t i = 0; i < points->e2e.at.n; i++) plot.x.greatest = points->e2e.at.at[i] > plot.x.greatest ? points->e2e.at.at[i] : plot.x.greatest;
+  for (size_t i = 0; i < points->e2e.at.n; i++)
+    plot.x.greatest = points->e2e.at.at[i] > plot.x.greatest ? points->e2e.at.at[i] : plot.x.greatest;
   svg_fit(&plot.y, points->e2e.value.at, points->e2e.at.n);
   svg_fit(&other, points->ttft.value.at, points->ttft.at.n);
   if (points->ttft.at.n > 0) {
@@ -244,8 +246,8 @@ static void put_claims(struct buffer *out, struct result *r) {
 }
 
 static const char *objectives_word(const struct result_precision *p) {
-  static const enum objective_verdict worst_first[] = {OBJECTIVE_FAILS, OBJECTIVE_NO_VALUES, OBJECTIVE_UNBOUNDED, OBJECTIVE_NOT_MET,
-                                                       OBJECTIVE_MET, OBJECTIVE_HOLDS};
+  static const enum objective_verdict worst_first[] = {OBJECTIVE_FAILS,   OBJECTIVE_NO_VALUES, OBJECTIVE_UNBOUNDED,
+                                                       OBJECTIVE_NOT_MET, OBJECTIVE_MET,       OBJECTIVE_HOLDS};
   for (size_t k = 0; k < LYNX_COUNT(worst_first); k++)
     for (size_t i = 0; i < p->n_objectives; i++)
       if (p->objectives[i].verdict == worst_first[k]) return objective_verdict_text(worst_first[k]);
@@ -631,8 +633,9 @@ static void put_instrument(struct buffer *out, const struct result *r) {
   }
   (void)buffer_printf(out,
                       "</table><p class='dim'>Send lag: handed to the driver − scheduled. Read lag: read − the kernel's arrival stamp of "
-                      "the read's last segment. The contract allows %s at p99.</p>",
-                      text_latency(a, sizeof a, (double)r->contract.method.lag_p99_at_most_ns));
+                      "the read's last segment. A figure that they can have changed by more than %.3g %% is not stated "
+                      "(method.instrument_error_at_most).</p>",
+                      100 * r->contract.method.instrument_error_at_most);
 }
 
 static void put_method(struct buffer *out) {

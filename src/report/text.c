@@ -26,7 +26,10 @@ char *text_latency(char *text, size_t size, double ns) {
 static void put_header(struct buffer *out, const struct style *s, struct result *r) {
   const char *impossible = plausibility_text(&r->plausibility, &r->arena);
   if (impossible != NULL)
-    (void)buffer_printf(out, "%sIMPOSSIBLE:%s no run can have written these rows: %s.\nNext: get the original bundle; `lynxbench audit` lists what is wrong.\n", s->bad, s->plain, impossible);
+    (void)buffer_printf(
+        out,
+        "%sIMPOSSIBLE:%s no run can have written these rows: %s.\nNext: get the original bundle; `lynxbench audit` lists what is wrong.\n",
+        s->bad, s->plain, impossible);
   (void)buffer_printf(out, "%s%s%s", s->strong, r->contract.name, s->plain);
   if (contract_states(&r->contract, "question")) (void)buffer_printf(out, ": %s", r->contract.question);
   (void)buffer_printf(out, "\n%scontract%s %.16s, grade %s", s->dim, s->plain, r->contract_digest, grade_text(r->grade));
@@ -53,33 +56,85 @@ static void put_rate(struct buffer *out, const char *name, const struct interval
   (void)buffer_text(out, "\n");
 }
 
-static void put_latencies(struct buffer *out, const struct style *s, const struct result_precision *p) {
+/* Right-aligned in so many columns; a micro sign is two bytes and one column. */
+static void put_column(struct buffer *out, const char *text, size_t columns) {
+  size_t wide = 0;
+  for (const char *p = text; *p != 0; p++) wide += ((unsigned char)*p & 0xc0) != 0x80;
+  (void)buffer_printf(out, "%*s%s", (int)(wide < columns ? columns - wide : 0), "", text);
+}
+
+enum { LATENCY_COLUMN = 13 };
+
+static void put_bounds(struct buffer *out, const struct style *s, const struct result_latency *latency, const char *name, bool high) {
+  char value[40];
+  (void)buffer_printf(out, "  %s%-30s", s->dim, name);
+  for (int q = 0; q < RESULT_QUANTILES; q++) {
+    const struct quantile *x = &latency->at[q].quantile;
+    put_column(out, x->bounded ? text_latency(value, sizeof value, high ? x->high : x->low) : "", LATENCY_COLUMN);
+  }
+  (void)buffer_printf(out, "%s\n", s->plain);
+}
+
+static void put_moments(struct buffer *out, const struct style *s, const struct result_latency *latency) {
+  char a[40], b[40], c[40], d[40];
+  const struct interval *mean = &latency->mean.interval;
+  (void)buffer_printf(out, "  %s  mean %s", s->dim, text_latency(a, sizeof a, mean->estimate));
+  if (mean->bounded) (void)buffer_printf(out, " [%s, %s]", text_latency(b, sizeof b, mean->low), text_latency(c, sizeof c, mean->high));
+  (void)buffer_printf(out, ", standard deviation %s, least %s, greatest %s%s\n", text_latency(b, sizeof b, latency->deviation),
+                      text_latency(c, sizeof c, latency->least), text_latency(d, sizeof d, latency->greatest), s->plain);
+}
+
+static void put_latencies(struct buffer *out, const struct style *s, const struct result *r, const struct result_precision *p) {
   static const char *const names[METRIC_COUNT] = {"TTFT  first token", "TPOT  per output token", "ITL   between tokens",
                                                   "E2E   end to end"};
-  (void)buffer_printf(out, "  %s%-22s %8s %12s %12s %12s %12s %12s%s\n", s->dim, "latency", "n", "p50", "p90", "p95", "p99", "p99.9",
-                      s->plain);
-  size_t n_unbounded = 0;
+  char head[40], text[56], value[40];
+  (void)buffer_printf(out, "  %s%-22s %8s%13s%13s%13s%13s%13s%s\n", s->dim, "latency", "n", "p50", "p90", "p95", "p99", "p99.9", s->plain);
+  (void)snprintf(head, sizeof head, "  %g %% interval, from", 100 * r->interval_confidence);
+  size_t n_unbounded = 0, n_late = 0;
   for (int m = 0; m < METRIC_COUNT; m++) {
     const struct result_latency *latency = &p->latency[m];
     if (latency->n == 0) continue;
-    (void)buffer_printf(out, "  %-22s %8zu", names[m], latency->n);
+    (void)buffer_printf(out, "  %-22s %7zu ", names[m], latency->n);
     for (int q = 0; q < RESULT_QUANTILES; q++) {
-      char text[48], value[40];
-      bool bounded = latency->at[q].quantile.bounded;
+      bool bounded = latency->at[q].quantile.bounded, stated = result_states(&r->contract, latency, q);
       (void)text_latency(value, sizeof value, latency->at[q].quantile.estimate);
-      (void)snprintf(text, sizeof text, bounded ? "%s" : "(%s)", value);
+      (void)snprintf(text, sizeof text, bounded ? "%s%s" : "(%s)%s", value, stated ? "" : "*");
       n_unbounded += !bounded;
-      const char *shown = text;
-      size_t n = strlen(shown);
-      size_t wide = strstr(shown, "µ") != NULL ? n - 1 : n; /* µ is two bytes and one column */
-      (void)buffer_printf(out, " %*s%s", (int)(wide < 12 ? 12 - wide : 0), "", shown);
+      n_late += !stated;
+      put_column(out, text, LATENCY_COLUMN);
     }
     (void)buffer_text(out, "\n");
+    bool any = false;
+    for (int q = 0; q < RESULT_QUANTILES; q++) any = any || latency->at[q].quantile.bounded;
+    if (any) put_bounds(out, s, latency, head, false);
+    if (any) put_bounds(out, s, latency, "  to", true);
+    put_moments(out, s, latency);
   }
   if (n_unbounded > 0)
+    (void)buffer_printf(out, "  %s(in brackets): an estimate that this sample cannot bound; more sessions help most, then longer ones%s\n",
+                        s->dim, s->plain);
+  if (n_late > 0)
     (void)buffer_printf(out,
-                        "  %-22s %s(in brackets): an estimate that this sample cannot bound; more sessions help most, then longer ones%s\n",
-                        "", s->dim, s->plain);
+                        "  %s*: lynxbench's own lateness can have raised it by more than %.3g %% (method.instrument_error_at_most): it is "
+                        "not claimed%s\n",
+                        s->dim, 100 * r->contract.method.instrument_error_at_most, s->plain);
+}
+
+/* Session by session. */
+static void put_sessions(struct buffer *out, const struct style *s, const struct result_precision *p) {
+  char a[40], b[40], c[40];
+  (void)buffer_printf(out, "  %s%-10s %8s %8s %14s %13s %13s %13s%s\n", s->dim, "session", "counted", "failed", result_throughput_unit(p),
+                      "TTFT p50", "TTFT p99", "E2E p50", s->plain);
+  for (size_t i = 0; i < p->n_sessions; i++) {
+    const struct result_session *x = &p->sessions[i];
+    (void)buffer_printf(out, "  %-10lld %8lld %8lld %14.5g", (long long)x->id, (long long)x->n_counted, (long long)x->n_failed,
+                        result_throughput_of(p, x));
+    put_column(out, text_latency(a, sizeof a, x->at[METRIC_TIME_TO_FIRST_TOKEN][0]), 14);
+    put_column(out, text_latency(b, sizeof b, x->at[METRIC_TIME_TO_FIRST_TOKEN][3]), 14);
+    put_column(out, text_latency(c, sizeof c, x->at[METRIC_END_TO_END][0]), 14);
+    if (!x->complete) (void)buffer_printf(out, "  %s%s%s", session_end_text(x->end), x->why[0] != 0 ? ": " : "", x->why);
+    (void)buffer_text(out, "\n");
+  }
 }
 
 static void put_failures(struct buffer *out, const struct style *s, const struct result_precision *p) {
@@ -107,7 +162,7 @@ static void put_steady(struct buffer *out, const struct style *s, const struct r
 
 static void put_points(struct buffer *out, const struct style *s, const struct result_precision *p) {
   const struct result_certificate *c = &p->certificate;
-  char a[48], b[48];
+  char a[48], b[48], c_text[48];
   if (!c->searched) return;
   (void)buffer_printf(out, "  %-22s %s%s%s\n", "saturation", c->certified ? s->good : s->bad, c->text, s->plain);
   (void)buffer_printf(out, "    %s%10s ", s->dim, "requests/s");
@@ -117,7 +172,8 @@ static void put_points(struct buffer *out, const struct style *s, const struct r
     const struct result_point *x = &p->points[i];
     (void)buffer_printf(out, "    %10.5g ", x->rate_per_s);
     if (p->has_tokens)
-      (void)buffer_printf(out, "%10.5g %12.4g %12s ", x->output_rate.estimate, x->tokens_per_s_per_user,
+      (void)buffer_printf(out, "%10.5g %12s %12s ", x->output_rate.estimate,
+                          x->tokens_per_s_per_user > 0 ? number_grouped(c_text, sizeof c_text, x->tokens_per_s_per_user, 1) : "-",
                           text_latency(a, sizeof a, x->time_to_first_token_p99));
     (void)buffer_printf(out, "%12s %10.4g  %s%s%s%s\n", text_latency(b, sizeof b, x->end_to_end_p99), x->in_system,
                         x->sustained ? s->good : s->bad, x->sustained ? "sustained" : x->why, s->plain,
@@ -152,7 +208,8 @@ static void put_phases(struct buffer *out, const struct style *s, const struct r
                       p->phases_rest_share < -0.01 ? " (they overlap)" : "");
 }
 
-static void put_precision(struct buffer *out, const struct style *s, const struct result *r, const struct result_precision *p) {
+static void put_precision(struct buffer *out, const struct style *s, const struct result *r, const struct result_precision *p,
+                          bool by_session) {
   char a[48], b[48], c[48];
   (void)buffer_printf(out, "\n%s%s%s  executed: %s%s%s   executor %.16s\n", s->strong, p->name, s->plain, p->status,
                       p->primitive[0] != 0 ? ", " : "", p->primitive, p->fingerprint[0] != 0 ? p->fingerprint : "(not captured)");
@@ -175,13 +232,14 @@ static void put_precision(struct buffer *out, const struct style *s, const struc
   }
   put_rate(out, "request throughput", &p->request_rate, "requests/s", r->contract.method.confidence);
   if (r->contract.slo.n_items > 0) put_rate(out, "goodput", &p->goodput, "requests/s", r->contract.method.confidence);
-  put_latencies(out, s, p);
+  put_latencies(out, s, r, p);
+  if (by_session) put_sessions(out, s, p);
   put_phases(out, s, p);
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
     (void)buffer_printf(out, "  objective: %s p%g <= %s: %s%s%s (%s; %zu of %zu miss it, [%.3g, %.3g] %%)\n", metric_text(o->metric),
-                        100 * o->quantile, text_latency(a, sizeof a, (double)o->at_most_ns), o->verdict == OBJECTIVE_HOLDS ? s->good : s->bad,
-                        objective_verdict_text(o->verdict), s->plain,
+                        100 * o->quantile, text_latency(a, sizeof a, (double)o->at_most_ns),
+                        o->verdict == OBJECTIVE_HOLDS ? s->good : s->bad, objective_verdict_text(o->verdict), s->plain,
                         text_latency(b, sizeof b, o->measured.estimate), o->misses.n_above, o->misses.n, 100 * o->misses.low,
                         100 * o->misses.high);
   }
@@ -190,23 +248,25 @@ static void put_precision(struct buffer *out, const struct style *s, const struc
                         p->accuracy_passed ? s->good : s->bad, 100 * p->accuracy_ratio, r->contract.accuracy.reference, s->plain);
   put_checks(out, s, p);
   if (p->n_waited_slot > 0)
-    (void)buffer_printf(out, "  %-22s %lld requests: regime.concurrency was in flight already when they were due\n", "waited for a slot",
-                        (long long)p->n_waited_slot);
+    (void)buffer_printf(out,
+                        "  %-22s %lld requests: as many as may be were in flight when they were due; the wait is part of the send lag\n",
+                        "waited for a slot", (long long)p->n_waited_slot);
   (void)buffer_printf(out, "  %-22s send lag p50 %s, p99 %s, worst %s;", "the instrument", text_latency(a, sizeof a, p->send_lag.p50),
                       text_latency(b, sizeof b, p->send_lag.p99), text_latency(c, sizeof c, p->send_lag.greatest));
   if (p->read_lag.n > 0) (void)buffer_printf(out, " read lag p99 %s;", text_latency(a, sizeof a, p->read_lag.p99));
   else (void)buffer_text(out, " read lag unknown;");
   char share[40] = "an unknown share";
   if (!isnan(p->engine_cpu_share)) (void)snprintf(share, sizeof share, "%.1f %%", 100 * p->engine_cpu_share);
-  (void)buffer_printf(out, " %s of a core%s%s%s\n", share, p->instrument_limited ? s->bad : "",
-                      p->instrument_limited ? "; INSTRUMENT-LIMITED" : "", p->instrument_limited ? s->plain : "");
+  (void)buffer_printf(out, " at most %.2g %% of the throughput; %s of a core%s%s%s\n", 100 * p->rate_instrument_share, share,
+                      p->instrument_limited ? s->bad : "", p->instrument_limited ? "; INSTRUMENT-LIMITED" : "",
+                      p->instrument_limited ? s->plain : "");
 }
 
-bool text_result(struct result *result, bool color, struct buffer *ret) {
+bool text_result(struct result *result, bool by_session, bool color, struct buffer *ret) {
   struct style s = style_of(color);
   put_header(ret, &s, result);
   (void)import_text(result->imported, false, ret);
-  for (size_t i = 0; i < result->n_precisions; i++) put_precision(ret, &s, result, &result->precisions[i]);
+  for (size_t i = 0; i < result->n_precisions; i++) put_precision(ret, &s, result, &result->precisions[i], by_session);
   return !ret->overflowed;
 }
 

@@ -9,7 +9,8 @@
 #include "result/claim.h"
 #include "result/comparison.h"
 
-bool text_result(struct result *result, bool color, struct buffer *ret);
+/* by_session: throughput and latencies of every session, too. */
+bool text_result(struct result *result, bool by_session, bool color, struct buffer *ret);
 bool text_claim(const struct result *result, const struct claim *claim, bool color, struct buffer *ret);
 /* fingerprint: of the whole, where facts are only what is disclosed of it. */
 bool text_capture(const struct fact_list *facts, const char *fingerprint, bool color, struct buffer *ret);

@@ -83,9 +83,22 @@ static void judge_ceiling(struct building *b, const struct result *r, const stru
   json_decref(calibration);
 }
 
+/* What lynxbench's own lateness can have done. */
+static const char *instrument_words(struct building *b, const struct result *r, const struct result_precision *p) {
+  if (p->rate_instrument_share > r->contract.method.instrument_error_at_most)
+    return arena_printf(b->arena,
+                        "that can have lowered the throughput by %.2g %%; the contract allows %.3g %% (method.instrument_error_at_most)",
+                        100 * p->rate_instrument_share, 100 * r->contract.method.instrument_error_at_most);
+  for (size_t i = 0; i < p->n_objectives; i++)
+    if (p->objectives[i].by_instrument)
+      return arena_printf(b->arena, "without it the objective on %s p%g would be met", metric_text(p->objectives[i].metric),
+                          100 * p->objectives[i].quantile);
+  return "too much";
+}
+
 static void judge_measurement(struct building *b, const struct result *r, const struct result_precision *p) {
   const struct contract_method *method = &r->contract.method;
-  char a[40], c[40], d[40];
+  char a[40], c[40];
   if (p->unavailable) {
     refuse(b, arena_printf(b->arena, "%s is unavailable on this executor: %s", p->name, p->n_sessions > 0 ? p->sessions[0].why : ""));
     return;
@@ -99,10 +112,9 @@ static void judge_measurement(struct building *b, const struct result *r, const 
                            100 * p->failure_share, 100 * method->failures_at_most));
   if (p->instrument_limited)
     refuse(b, arena_printf(b->arena,
-                           "instrument-limited: send lag p99 %s, read lag p99 %s, and the contract allows %s. Give lynxbench a core of its "
-                           "own, or lower the load",
+                           "instrument-limited: send lag p99 %s, read lag p99 %s: %s. Give lynxbench a core of its own, or lower the load",
                            number_duration_text(a, sizeof a, p->send_lag.p99), number_duration_text(c, sizeof c, p->read_lag.p99),
-                           number_duration_text(d, sizeof d, (double)method->lag_p99_at_most_ns)));
+                           instrument_words(b, r, p)));
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
     if (objective_is_decided(o->verdict) || p->n_counted == 0) continue;
@@ -210,6 +222,14 @@ static char *text_or_infinite(char *text, size_t size, double ns) {
   return text;
 }
 
+/* Of the quantile that stands nearest. */
+static double objective_instrument_share(const struct result_precision *p, const struct result_objective *o) {
+  int best = 0;
+  for (int q = 1; q < RESULT_QUANTILES; q++)
+    if (fabs(result_quantiles[q] - o->quantile) < fabs(result_quantiles[best] - o->quantile)) best = q;
+  return p->latency[o->metric].instrument_share[best];
+}
+
 static void say_figure(struct building *b, const struct result *r, const struct result_precision *p) {
   char value[40], low[40], high[40];
   const struct contract_method *m = &r->contract.method;
@@ -234,12 +254,15 @@ static void say_figure(struct building *b, const struct result *r, const struct 
     const struct result_objective *o = &p->objectives[i];
     char bound[40];
     (void)buffer_printf(&b->text, "; %s p%g", metric_text(o->metric), 100 * o->quantile);
-    if (o->measured.bounded)
+    double share = objective_instrument_share(p, o);
+    if (share > m->instrument_error_at_most)
+      (void)buffer_printf(&b->text, " (not stated: the instrument can have raised it by %.2g %%)", 100 * share);
+    else if (o->measured.bounded)
       (void)buffer_printf(&b->text, " %s [%s, %s]", text_or_infinite(value, sizeof value, o->measured.estimate),
                           text_or_infinite(low, sizeof low, o->measured.low), text_or_infinite(high, sizeof high, o->measured.high));
     (void)buffer_printf(&b->text, " against %s: %s (%zu of %zu miss it; of all that such sessions give [%.3g, %.3g] %%)",
-                        number_duration_text(bound, sizeof bound, (double)o->at_most_ns), objective_verdict_text(o->verdict), o->misses.n_above, o->misses.n,
-                        100 * o->misses.low, 100 * o->misses.high);
+                        number_duration_text(bound, sizeof bound, (double)o->at_most_ns), objective_verdict_text(o->verdict),
+                        o->misses.n_above, o->misses.n, 100 * o->misses.low, 100 * o->misses.high);
   }
 }
 

@@ -156,7 +156,7 @@ static bool write_vllm(const struct export_data *d, struct buffer *ret) {
   json_put_text(&json, "model_id", c->workload.model);
   if (load_is_closed((enum load_kind)c->regime.load)) json_put_text(&json, "request_rate", "inf");
   else put(&json, "request_rate", offered_rate(d));
-  json_put_int(&json, "max_concurrency", contract_in_flight(c));
+  if (contract_in_flight(c) > 0) json_put_int(&json, "max_concurrency", contract_in_flight(c));
   json_put_int(&json, "num_prompts", (int64_t)(d->n_ok + d->n_failed));
   put(&json, "duration", d->seconds);
   json_put_int(&json, "completed", (int64_t)d->n_ok);

@@ -71,3 +71,7 @@ const char *objective_verdict_text(enum objective_verdict verdict) {
 bool objective_is_decided(enum objective_verdict verdict) {
   return verdict != OBJECTIVE_UNBOUNDED && verdict != OBJECTIVE_NO_VALUES;
 }
+
+bool result_states(const struct contract *contract, const struct result_latency *latency, int quantile) {
+  return latency->instrument_share[quantile] <= contract->method.instrument_error_at_most;
+}

@@ -22,7 +22,11 @@ struct result_latency {
   size_t n_infinite;
   struct session_quantile at[RESULT_QUANTILES];
   struct session_mean mean;
+  double least, greatest, deviation;             /* of all values: the sample standard deviation */
   struct interval of_sessions[RESULT_QUANTILES]; /* mean of the sessions' quantiles */
+  /* By how much the instrument's own lateness can have raised each quantile, as a share of it: from the same values, each less what we
+   * were late by in sending and reading it. */
+  double instrument_share[RESULT_QUANTILES];
 };
 
 /* What can be said of an objective, at the contract's confidence. */
@@ -46,6 +50,7 @@ struct result_objective {
   double n_effective;
   struct session_share misses; /* of all counted values */
   bool met;                    /* by the estimate */
+  bool by_instrument;          /* missed, and would not be without the instrument's lateness */
   enum objective_verdict verdict;
 };
 
@@ -75,7 +80,10 @@ struct result_session {
 /* One load of a search for saturation, all its windows together. */
 struct result_point {
   double rate_per_s;
-  bool certify; /* has sessions of the certificate */
+  bool certify;                 /* of the certificate's own windows; else of the search's */
+  bool alone;                   /* the executor was seen idle before each of its windows */
+  double lag_p99_ns, lag_share; /* send and read lag together; as a share of the median time in the system */
+  bool instrument_limited;      /* it failed, and our lateness may be why */
   size_t n_sessions;
   int64_t n_arrivals, n_failed;
   struct growth growth;
@@ -153,9 +161,10 @@ struct result_precision {
   struct interval output_rate, request_rate, goodput;
   double failure_share;
   struct result_lag send_lag, read_lag;
-  bool instrument_limited;
-  struct result_steady steady; /* of the precision: the least of its sessions' */
-  bool steady_holds;           /* every complete session, or all of them pooled */
+  double rate_instrument_share; /* by how much our lateness can have lowered the throughput */
+  bool instrument_limited;      /* by more than the contract allows in what is claimed */
+  struct result_steady steady;  /* of the precision: the least of its sessions' */
+  bool steady_holds;            /* every complete session, or all of them pooled */
   struct result_point *points;
   size_t n_points;
   struct result_certificate certificate;
@@ -200,6 +209,9 @@ struct result {
   const char *load_hosts;        /* where the load came from, in words; "": one host */
   const char *calibration;       /* the record of `lynxbench calibrate` that the run refers to; "" without one */
 };
+
+/* Is that quantile known well enough to be stated, for all that the instrument was late? */
+bool result_states(const struct contract *contract, const struct result_latency *latency, int quantile);
 
 /* Does the contract let this fact vary (optimisation.may_change, must_not_change)? */
 bool result_may_change(const struct contract *contract, enum layer layer, const char *key);

@@ -22,10 +22,10 @@ const struct formula formulas[FORMULA_COUNT] = {
                               "requests that ended well inside the counted window / its length"},
     [FORMULA_FAILURE_SHARE] = {"lynx.failure_share.1", "failures", "share",
                                "counted requests that failed, timed out or did not finish / counted requests"},
-    [FORMULA_GOODPUT] = {"lynx.goodput.1", "goodput", "requests/s",
-                         "counted requests that met every per-request objective, wherever they ended / length of the window; request "
-                         "throughput counts endings"
-                         " instead, so that under a growing backlog it can be less"},
+    [FORMULA_GOODPUT] =
+        {"lynx.goodput.2", "goodput", "requests/s",
+         "requests that ended well inside the counted window and met every per-request objective / its length: of those that "
+         "request throughput counts, the ones that were good"},
     [FORMULA_BACKLOG_GROWTH] = {"lynx.backlog_growth.1", "backlog growth", "share",
                                 "(arrivals - completions in the window) / arrivals; its interval from 20 equal parts of each window"},
     [FORMULA_PER_USER] = {"lynx.per_user.1", "output rate of one user", "tokens/s", "1 / median time per output token"},

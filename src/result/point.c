@@ -12,8 +12,9 @@ enum { PARTS = 20 };
 struct measuring {
   struct row_terms terms;
   int64_t from, to;
-  double *changes;                              /* of this session: arrivals minus departures per part */
+  double *changes;                               /* of this session: arrivals minus departures per part */
   struct objective_values *values[METRIC_COUNT]; /* of this session */
+  struct values *lag;
   double arrivals, tokens, area_ns, time_ns, n_timed;
   int64_t n_failed, n_good;
 };
@@ -36,6 +37,7 @@ static enum lynx_status take_row(void *context, const struct row *row) {
   m->tokens += row_tokens_within(row, m->from, m->to);
   m->n_good += row_done_within(row, m->from, m->to) && row_meets_objectives(&m->terms, row);
   if (!row->counted) return LYNX_OK;
+  values_add(m->lag, row_lag(&m->terms, row));
   m->time_ns += (double)(r->end_ns - r->scheduled_ns);
   m->n_timed++;
   m->n_failed += !row->ok;
@@ -83,11 +85,13 @@ static struct tail tail_of(struct objective_values *const *own, size_t n, double
 /* Rows of all windows, and what they add up to. */
 struct windows {
   struct objective_values *values[METRIC_COUNT], **own[METRIC_COUNT]; /* by window */
+  struct values lag;                                                  /* of counted requests */
   double *changes, *rates, *good, arrivals, area_s, window_s, time_s, timed;
 };
 
 static void windows_init(struct windows *w, size_t n) {
-  *w = (struct windows){.changes = xalloc((n + 1) * PARTS, sizeof(double)), .rates = xalloc(n + 1, sizeof(double)), .good = xalloc(n + 1, sizeof(double))};
+  *w = (struct windows){
+      .changes = xalloc((n + 1) * PARTS, sizeof(double)), .rates = xalloc(n + 1, sizeof(double)), .good = xalloc(n + 1, sizeof(double))};
   for (int k = 0; k < METRIC_COUNT; k++) {
     w->values[k] = xalloc(n + 1, sizeof *w->values[k]);
     w->own[k] = xalloc(n + 1, sizeof(struct objective_values *));
@@ -101,6 +105,7 @@ static void windows_release(struct windows *w, size_t n) {
     free(w->values[k]);
     free((void *)w->own[k]);
   }
+  values_release(&w->lag);
   free(w->changes);
   free(w->rates);
   free(w->good);
@@ -108,7 +113,11 @@ static void windows_release(struct windows *w, size_t n) {
 
 static enum lynx_status read_window(struct bundle *bundle, const struct row_terms *terms, const struct bundle_session *session, size_t s,
                                     struct windows *w, struct result_point *point, struct lynx_error *error) {
-  struct measuring m = {.terms = *terms, .from = session->warm_up_ns, .to = session->warm_up_ns + session->counted_ns, .changes = w->changes + s * PARTS};
+  struct measuring m = {.terms = *terms,
+                        .from = session->warm_up_ns,
+                        .to = session->warm_up_ns + session->counted_ns,
+                        .changes = w->changes + s * PARTS,
+                        .lag = &w->lag};
   for (int k = 0; k < METRIC_COUNT; k++) {
     m.values[k] = w->own[k][s];
     m.values[k]->whole = true;
@@ -170,6 +179,10 @@ enum lynx_status point_measure(struct bundle *bundle, const struct contract *con
   ret->little = w.window_s > 0 && w.timed > 0 ? w.arrivals / w.window_s * w.time_s / w.timed : NAN;
   /* At a load that is not sustained the law's long run does not exist: those that came are still waiting. */
   ret->little_holds = ret->backlog == LOAD_NOT_SUSTAINED || fabs(ret->in_system - ret->little) <= fmax(1, 0.1 * ret->in_system);
+  quantile_sort(w.lag.at, w.lag.n);
+  ret->lag_p99_ns = w.lag.n > 0 ? quantile_of(w.lag.at, w.lag.n, 0.99) : 0;
+  ret->lag_share = whole.p50 > 0 ? fmin(1, ret->lag_p99_ns / whole.p50) : 0;
+  ret->instrument_limited = !ret->sustained && ret->lag_share > contract->method.instrument_error_at_most;
   windows_release(&w, n_sessions);
   return status;
 }

@@ -6,9 +6,41 @@
 #include "base/number.h"
 #include "result/point.h"
 
-static bool counts(const struct bundle_session *s, const char *precision) {
-  return strcmp(s->precision, precision) == 0 && s->end == SESSION_COMPLETE &&
-         (s->purpose == PURPOSE_SEARCH || s->purpose == PURPOSE_CERTIFY);
+static bool counts(const struct bundle_session *s, const char *precision, enum purpose purpose) {
+  return strcmp(s->precision, precision) == 0 && s->end == SESSION_COMPLETE && s->purpose == purpose;
+}
+
+static bool same_rate(double a, double b) {
+  return a >= b && a <= b;
+}
+
+/* Was the executor seen idle before every window of that load? The first of a run has none before it. */
+static bool all_alone(const struct bundle_session *const *sessions, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (sessions[i]->began == BEGAN_UNSEEN && sessions[i]->executor != EXECUTOR_IN_PROCESS && sessions[i]->id > 0) return false;
+  return true;
+}
+
+/* The lowest load above `above` that has complete windows; infinite: none. */
+static double next_load(const struct session_list *sessions, const char *precision, double above) {
+  double least = INFINITY;
+  for (size_t i = 0; i < sessions->n_items; i++) {
+    const struct bundle_session *s = &sessions->items[i];
+    if ((counts(s, precision, PURPOSE_SEARCH) || counts(s, precision, PURPOSE_CERTIFY)) && s->rate_per_s > above)
+      least = fmin(least, s->rate_per_s);
+  }
+  return least;
+}
+
+/* Those of the certificate where it has any at that load, else those of the search: never both together. */
+static size_t windows_at(const struct session_list *sessions, const char *precision, double rate, const struct bundle_session **ret) {
+  size_t n = 0;
+  for (int k = 0; k < 2 && n == 0; k++)
+    for (size_t i = 0; i < sessions->n_items; i++)
+      if (counts(&sessions->items[i], precision, k == 0 ? PURPOSE_CERTIFY : PURPOSE_SEARCH) &&
+          same_rate(sessions->items[i].rate_per_s, rate))
+        ret[n++] = &sessions->items[i];
+  return n;
 }
 
 static void certify(struct result *result, struct result_precision *p) {
@@ -33,10 +65,10 @@ static void certify(struct result *result, struct result_precision *p) {
   c->failing_for_sure = failing != NULL &&
                         ((failing->backlog == LOAD_NOT_SUSTAINED && failing->growth.low > 0) || failing->objectives_missed);
   double resolution = c->passing > 0 && c->failing > 0 ? c->failing / c->passing - 1 : INFINITY;
-  bool both = passing != NULL && failing != NULL && passing->certify && failing->certify;
+  bool both = passing != NULL && failing != NULL && passing->certify && failing->certify, alone = both && passing->alone && failing->alone;
   struct arena *arena = &result->arena;
-  c->certified = both && resolution <= regime->search.resolution * (1 + 1e-9) && passing->objectives_held && !below_fails &&
-                 passing->growth.high < regime->search.resolution;
+  c->certified = alone && !failing->instrument_limited && resolution <= regime->search.resolution * (1 + 1e-9) &&
+                 passing->objectives_held && !below_fails && passing->growth.high < regime->search.resolution;
   if (passing == NULL) c->text = "no load was sustained";
   else if (failing == NULL)
     c->text = arena_printf(arena, "not saturated within the allowed range: %.6g requests/s, the greatest load that may be tried, %s",
@@ -49,6 +81,12 @@ static void certify(struct result *result, struct result_precision *p) {
         c->certified  ? ""
         : below_fails ? "; not certified: a lower load failed"
         : !both       ? "; not certified: the two loads were not both measured again"
+        : !alone ? "; not certified: the executor was not seen idle before every window, so that one may have begun in another's backlog"
+        : failing->instrument_limited
+            ? arena_printf(arena,
+                           "; not certified: at the failing load lynxbench itself was late by %.2g ms at p99 (%.2g %% of the median time "
+                           "in the system): the load may have failed for its sake",
+                           failing->lag_p99_ns / 1e6, 100 * failing->lag_share)
         : passing->growth.high >= regime->search.resolution
             ? "; not certified: at the passing load a growth of the resolution's size cannot be excluded: a longer window, or more sessions"
         : !passing->objectives_held
@@ -56,29 +94,19 @@ static void certify(struct result *result, struct result_precision *p) {
             : "; not certified: the two loads are further apart than regime.search.resolution");
 }
 
-enum lynx_status points_judge(struct bundle *bundle, struct result *result, struct result_precision *p,
-                              const struct session_list *sessions, struct lynx_error *error) {
+enum lynx_status points_judge(struct bundle *bundle, struct result *result, struct result_precision *p, const struct session_list *sessions,
+                              struct lynx_error *error) {
   if (result->contract.regime.load != LOAD_SATURATION) return LYNX_OK;
   struct arena *arena = &result->arena;
   /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what is meant */
   const struct bundle_session **own = arena_alloc(arena, sessions->n_items + 1, sizeof *own);
-  bool *taken = arena_alloc(arena, sessions->n_items + 1, sizeof *taken);
   enum lynx_status status = LYNX_OK;
   p->certificate.searched = true;
   p->points = arena_alloc(arena, sessions->n_items + 1, sizeof *p->points);
-  while (status == LYNX_OK) {
-    double least = INFINITY;
-    size_t n = 0;
-    for (size_t i = 0; i < sessions->n_items; i++)
-      if (!taken[i] && counts(&sessions->items[i], p->name)) least = fmin(least, sessions->items[i].rate_per_s);
-    if (isinf(least)) break;
-    for (size_t i = 0; i < sessions->n_items; i++) {
-      if (taken[i] || !counts(&sessions->items[i], p->name) || sessions->items[i].rate_per_s > least) continue;
-      taken[i] = true;
-      own[n++] = &sessions->items[i];
-    }
+  for (double rate = next_load(sessions, p->name, 0); isfinite(rate) && status == LYNX_OK; rate = next_load(sessions, p->name, rate)) {
+    size_t n = windows_at(sessions, p->name, rate, own);
     status = point_measure(bundle, &result->contract, own, n, true, &p->points[p->n_points], error);
-    p->n_points++;
+    p->points[p->n_points++].alone = all_alone(own, n);
   }
   if (status == LYNX_OK) certify(result, p);
   return status;

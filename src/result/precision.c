@@ -23,13 +23,21 @@ struct scan {
   int64_t window_from, window_to, last_end;
   struct objective_values *values[METRIC_COUNT]; /* by session */
   size_t at;                                     /* the present session among them */
+  struct values punctual[METRIC_COUNT];          /* of all sessions: each value less what we were late by */
   struct values send_lag, read_lag;
+  double lag_ns, life_ns; /* of counted requests that ended well: summed */
   double tokens_in_window, events_with_usage, tokens_with_usage, prompt_tokens, output_tokens;
   int64_t n_done, n_good, n_told, n_with_usage, n_with_prompt_usage;
 };
 
+static double tokens_after_first(const struct bundle_request *r) {
+  int64_t tokens = r->output_tokens >= 0 ? r->output_tokens : r->n_text_events;
+  return tokens > 2 ? (double)(tokens - 1) : 1;
+}
+
 static void count_request(struct scan *scan, const struct row *row) {
   const struct bundle_request *r = row->request;
+  double lag = row_lag(&scan->terms, row), read_lag = r->read_lag_ns > 0 ? (double)r->read_lag_ns : 0;
   struct result_precision *p = scan->precision;
   p->n_counted++;
   scan->session->n_counted++;
@@ -44,14 +52,17 @@ static void count_request(struct scan *scan, const struct row *row) {
     if (!row_latency(&scan->terms, (enum metric)m, row, &ns)) continue;
     if (r->outcome == OUTCOME_UNFINISHED && isfinite(ns)) values_add(&v->ages, (double)v->values.n);
     values_add(&v->values, ns);
+    double late = m == METRIC_TIME_PER_OUTPUT_TOKEN && row->ok ? read_lag / tokens_after_first(r) : lag;
+    values_add(&scan->punctual[m], ns > late ? ns - late : 0);
   }
+  if (row->ok) scan->lag_ns += lag, scan->life_ns += (double)(r->end_ns - r->scheduled_ns);
   int64_t before = -1;
   for (size_t i = 0; i < row->n_tokens && row->ok && scan->result->imported[0] == 0; i++) {
     double ns;
     if (row_gap(row, i, &before, &ns)) values_add(&scan->values[METRIC_INTER_TOKEN_LATENCY][scan->at].values, ns);
   }
-  if ((r->flags & ANSWER_WAITED_SLOT) != 0) p->n_waited_slot++; /* late by the contract's own limit, not by the instrument */
-  else if (r->issued_ns >= 0) values_add(&scan->send_lag, (double)(r->issued_ns - r->scheduled_ns));
+  p->n_waited_slot += (r->flags & ANSWER_WAITED_SLOT) != 0;
+  values_add(&scan->send_lag, (double)((r->issued_ns >= 0 ? r->issued_ns : r->end_ns) - r->scheduled_ns)); /* every wait of ours is one */
   if (r->read_lag_ns >= 0) values_add(&scan->read_lag, (double)r->read_lag_ns);
   else p->read_lag.n_unknown++;
   if (!row->ok) return;
@@ -164,6 +175,27 @@ static struct interval not_negative(struct interval rate) {
   return rate;
 }
 
+/* What our lateness can have added to a quantile. Gaps between tokens: what the reads can have been late by. */
+static double instrument_share(const struct scan *scan, int metric, double measured, double quantile) {
+  const struct values *punctual = &scan->punctual[metric];
+  if (!isfinite(measured) || !(measured > 0)) return 0;
+  if (metric == METRIC_INTER_TOKEN_LATENCY) {
+    double lag = scan->read_lag.n > 0 ? quantile_of(scan->read_lag.at, scan->read_lag.n, quantile) : 0; /* sorted by then */
+    return lag < measured ? lag / measured : 1;
+  }
+  return punctual->n > 0 ? 1 - quantile_of(punctual->at, punctual->n, quantile) / measured : 0;
+}
+
+/* In the order of the values: the same on every machine. */
+static double deviation_of(const double *x, size_t n) {
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < n; i++) sum += x[i];
+  double mean = n > 0 ? sum / (double)n : NAN;
+  if (n < 2 || !isfinite(mean)) return NAN;
+  for (size_t i = 0; i < n; i++) squares += (x[i] - mean) * (x[i] - mean);
+  return sqrt(squares / (double)(n - 1));
+}
+
 static void close_latency(struct scan *scan, struct objective_values *const *own, int metric) {
   struct result_precision *p = scan->precision;
   struct result_latency *latency = &p->latency[metric];
@@ -176,9 +208,13 @@ static void close_latency(struct scan *scan, struct objective_values *const *own
   latency->n = n;
   for (size_t i = n; i > 0 && isinf(sorted[i - 1]); i--) latency->n_infinite++;
   latency->mean = sessions_mean(whole, n_whole, confidence);
+  latency->least = n > 0 ? sorted[0] : NAN;
+  latency->greatest = n > 0 ? sorted[n - 1] : NAN;
+  latency->deviation = deviation_of(sorted, n);
   for (int q = 0; q < RESULT_QUANTILES && n > 0; q++) {
     latency->at[q] = objective_quantile(own, p->n_sessions, sorted, n, result_quantiles[q], confidence);
     latency->of_sessions[q] = interval_of_sessions(p, quantile_figure, metric, q, confidence);
+    latency->instrument_share[q] = instrument_share(scan, metric, quantile_of(sorted, n, result_quantiles[q]), result_quantiles[q]);
   }
   free(sorted);
   free(whole);
@@ -191,11 +227,18 @@ static void close_latencies(struct scan *scan) {
   struct objective_values **own = arena_alloc(&scan->result->arena, p->n_sessions + 1, sizeof(struct objective_values *));
   p->n_objectives = contract->slo.n_items;
   p->objectives = arena_alloc(&scan->result->arena, p->n_objectives, sizeof *p->objectives);
+  quantile_sort(scan->read_lag.at, scan->read_lag.n);
   for (int m = 0; m < METRIC_COUNT; m++) {
+    quantile_sort(scan->punctual[m].at, scan->punctual[m].n);
     for (size_t i = 0; i < p->n_sessions; i++) own[i] = &scan->values[m][i];
     close_latency(scan, own, m);
-    for (size_t i = 0; i < p->n_objectives; i++)
-      if (slo[i].metric == m) objective_judge(&slo[i], own, p->n_sessions, scan->result->interval_confidence, &p->objectives[i]);
+    for (size_t i = 0; i < p->n_objectives; i++) {
+      if (slo[i].metric != m) continue;
+      struct result_objective *o = &p->objectives[i];
+      objective_judge(&slo[i], own, p->n_sessions, scan->result->interval_confidence, o);
+      const struct values *punctual = &scan->punctual[m];
+      o->by_instrument = !o->met && punctual->n > 0 && quantile_of(punctual->at, punctual->n, slo[i].quantile) <= (double)slo[i].at_most_ns;
+    }
   }
 }
 
@@ -203,9 +246,20 @@ static void scan_release(struct scan *scan) {
   for (int m = 0; m < METRIC_COUNT; m++) {
     for (size_t i = 0; i < scan->precision->n_sessions; i++) objective_values_release(&scan->values[m][i]);
     free(scan->values[m]);
+    values_release(&scan->punctual[m]);
   }
   values_release(&scan->send_lag);
   values_release(&scan->read_lag);
+}
+
+/* In a closed loop every moment of ours is one that the executor had nothing to do for that slot; in an open loop lateness only moves
+ * what stands at the window's edges. */
+static double rate_share(const struct scan *scan) {
+  const struct contract *c = &scan->result->contract;
+  double window = (double)c->method.counted_ns;
+  if (load_is_closed((enum load_kind)c->regime.load)) return scan->life_ns > 0 ? scan->lag_ns / scan->life_ns : 0;
+  double p99 = scan->precision->send_lag.p99 + scan->precision->read_lag.p99;
+  return p99 < window ? p99 / window : 1;
 }
 
 static void close_precision(struct scan *scan) {
@@ -226,8 +280,9 @@ static void close_precision(struct scan *scan) {
   p->failure_share = p->n_counted > 0 ? (double)p->n_failed / (double)p->n_counted : 0;
   p->send_lag = lag_of(&scan->send_lag, 0);
   p->read_lag = lag_of(&scan->read_lag, p->read_lag.n_unknown);
-  double bound = (double)contract->method.lag_p99_at_most_ns;
-  p->instrument_limited = p->send_lag.p99 > bound || p->read_lag.p99 > bound;
+  p->rate_instrument_share = rate_share(scan);
+  p->instrument_limited = p->rate_instrument_share > contract->method.instrument_error_at_most;
+  for (size_t i = 0; i < p->n_objectives; i++) p->instrument_limited = p->instrument_limited || p->objectives[i].by_instrument;
   p->tokens_per_event = scan->events_with_usage > 0 ? scan->tokens_with_usage / scan->events_with_usage : NAN;
   p->mean_output_tokens = scan->n_with_usage > 0 ? scan->output_tokens / (double)scan->n_with_usage : NAN;
   p->mean_prompt_tokens = scan->n_with_prompt_usage > 0 ? scan->prompt_tokens / (double)scan->n_with_prompt_usage : NAN;

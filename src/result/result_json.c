@@ -60,10 +60,14 @@ static void put_latency(struct json_writer *json, enum metric metric, const stru
     put_effective(json, latency->at[q].n_effective);
     put(json, "design_effect", latency->at[q].design_effect);
     put_interval(json, "of_sessions", NULL, &latency->of_sessions[q]);
+    put(json, "instrument_share", latency->instrument_share[q]);
     json_close(json);
   }
   json_close(json);
   put_interval(json, "mean", NULL, &latency->mean.interval);
+  put_ns(json, "deviation", latency->deviation);
+  put_ns(json, "least", latency->least);
+  put_ns(json, "greatest", latency->greatest);
   if (latency->mean.why != MEAN_HOLDS) json_put_text(json, "mean_refused", mean_refusal_text(latency->mean.why));
   json_close(json);
 }
@@ -98,6 +102,11 @@ static void put_points(struct json_writer *json, const struct result_precision *
     json_open_object(json);
     put(json, "rate_per_s", x->rate_per_s);
     json_put_bool(json, "sustained", x->sustained);
+    json_put_bool(json, "of_certificate", x->certify);
+    json_put_bool(json, "alone", x->alone);
+    put(json, "lag_p99", x->lag_p99_ns);
+    put(json, "lag_share", x->lag_share);
+    json_put_bool(json, "instrument_limited", x->instrument_limited);
     json_put_text(json, "why", x->why);
     json_put_int(json, "sessions", (int64_t)x->n_sessions);
     json_put_int(json, "arrivals", x->n_arrivals);
@@ -183,6 +192,7 @@ static void put_sessions(struct json_writer *json, const struct result_precision
     json_put_int(json, "failed", s->n_failed);
     put(json, "output_rate", s->output_rate);
     put(json, "request_rate", s->request_rate);
+    put(json, "goodput", s->goodput);
     for (int m = 0; m < METRIC_COUNT; m++) {
       json_key(json, metric_text((enum metric)m));
       json_open_array(json);
@@ -301,6 +311,7 @@ static void put_precision(struct json_writer *json, const struct contract *contr
   put_distance(json, p);
   put_lag(json, "send_lag", FORMULA_SEND_LAG, &p->send_lag);
   put_lag(json, "read_lag", FORMULA_READ_LAG, &p->read_lag);
+  put(json, "rate_instrument_share", p->rate_instrument_share);
   json_put_bool(json, "instrument_limited", p->instrument_limited);
   put(json, "engine_cpu_share", p->engine_cpu_share);
   put_sessions(json, p);

@@ -45,12 +45,18 @@ static enum lynx_status check_range(const struct reading *r, const struct bundle
   const struct {
     const char *field;
     int64_t ns;
-  } times[] = {{"scheduled_ns", q->scheduled_ns},     {"issued_ns", q->issued_ns},           {"written_ns", q->written_ns},
-               {"first_byte_ns", q->first_byte_ns},   {"first_token_ns", q->first_token_ns}, {"last_token_ns", q->last_token_ns},
-               {"end_ns", q->end_ns},                 {"read_lag_ns", q->read_lag_ns}};
+  } times[] = {{"scheduled_ns", q->scheduled_ns},
+               {"issued_ns", q->issued_ns},
+               {"written_ns", q->written_ns},
+               {"first_byte_ns", q->first_byte_ns},
+               {"first_token_ns", q->first_token_ns},
+               {"last_token_ns", q->last_token_ns},
+               {"end_ns", q->end_ns},
+               {"read_lag_ns", q->read_lag_ns}};
   for (size_t i = 0; i < LYNX_COUNT(times); i++)
     if (times[i].ns < -1 || times[i].ns > time_max_ns)
-      return refuse(r, q, times[i].field, "found a time before its session, or centuries after; accepted: nanoseconds from the session's zero");
+      return refuse(r, q, times[i].field,
+                    "found a time before its session, or centuries after; accepted: nanoseconds from the session's zero");
   if (q->output_tokens > UINT32_MAX) return refuse(r, q, "output_tokens", "found more than 4294967295");
   if (q->prompt_tokens > UINT32_MAX) return refuse(r, q, "prompt_tokens", "found more than 4294967295");
   return LYNX_OK;
@@ -58,8 +64,9 @@ static enum lynx_status check_range(const struct reading *r, const struct bundle
 
 /* Of a request that was never sent, "issued" is no time of its own. */
 static bool in_order(const struct bundle_request *q) {
-  const int64_t times[] = {q->scheduled_ns,  q->written_ns >= 0 ? q->issued_ns : -1, q->written_ns, q->first_byte_ns, q->first_token_ns,
-                           q->last_token_ns, q->end_ns};
+  const int64_t times[] = {
+      q->scheduled_ns, q->written_ns >= 0 ? q->issued_ns : -1, q->written_ns, q->first_byte_ns, q->first_token_ns, q->last_token_ns,
+      q->end_ns};
   int64_t before = INT64_MIN;
   for (size_t i = 0; i < LYNX_COUNT(times); i++) {
     if (times[i] < 0) continue; /* it did not come about */
@@ -100,7 +107,8 @@ static enum row_problem problem_of(const struct row *row) {
     last_text = row->tokens[i].at_ns;
   }
   if (!in_order(q)) return ROW_OUT_OF_ORDER;
-  if (row->n_tokens == 0) return row->ok && q->output_tokens > 0 && q->n_text_events == 0 && q->first_token_ns >= 0 ? ROW_TOKENS_ELSEWHERE : ROW_POSSIBLE;
+  if (row->n_tokens == 0)
+    return row->ok && q->output_tokens > 0 && q->n_text_events == 0 && q->first_token_ns >= 0 ? ROW_TOKENS_ELSEWHERE : ROW_POSSIBLE;
   int64_t first = row->tokens[0].at_ns, last = row->tokens[row->n_tokens - 1].at_ns;
   if (q->written_ns < 0 || (q->first_byte_ns >= 0 && first < q->first_byte_ns) || (q->end_ns >= 0 && last > q->end_ns))
     return ROW_EVENTS_OUTSIDE;
@@ -164,6 +172,14 @@ bool row_meets_objectives(const struct row_terms *terms, const struct row *row) 
     if (row_latency(terms, (enum metric)slo[i].metric, row, &ns) && !(ns <= (double)slo[i].at_most_ns)) return false;
   }
   return row->ok;
+}
+
+double row_lag(const struct row_terms *terms, const struct row *row) {
+  const struct bundle_request *q = row->request;
+  bool from_sent = terms->contract->counting.latency_from == LATENCY_FROM_SENT && q->written_ns >= 0;
+  int64_t sent = q->issued_ns >= 0 ? q->issued_ns : q->end_ns; /* never: it waited for us until the end */
+  double sending = from_sent || sent < q->scheduled_ns ? 0 : (double)(sent - q->scheduled_ns);
+  return sending + (q->read_lag_ns > 0 ? (double)q->read_lag_ns : 0);
 }
 
 bool row_gap(const struct row *row, size_t i, int64_t *before, double *ret_ns) {

@@ -42,8 +42,8 @@ struct row_token {
 struct row {
   const struct bundle_request *request;
   bool ok, counted, warm_up;
-  bool cut_off;      /* by us, since the session was over: unfinished or abandoned */
-  bool tokens_count; /* in throughputs */
+  bool cut_off;                   /* by us, since the session was over: unfinished or abandoned */
+  bool tokens_count;              /* in throughputs */
   const struct row_token *tokens; /* until the visit returns */
   size_t n_tokens;
   enum row_problem problem;
@@ -60,6 +60,10 @@ bool row_latency(const struct row_terms *terms, enum metric metric, const struct
 
 /* Did it meet every objective that it could meet by itself? A failure meets none. */
 bool row_meets_objectives(const struct row_terms *terms, const struct row *row);
+
+/* How late we were with it: in sending it, waits for a slot included, and in reading its answer. What lag the contract's latencies can
+ * hold: those from the first byte written hold none of the sending. */
+double row_lag(const struct row_terms *terms, const struct row *row);
 
 /* The gap between token i and the event with text before it; false where there is none. *before is the caller's, at first -1. */
 bool row_gap(const struct row *row, size_t i, int64_t *before, double *ret_ns);

@@ -1,7 +1,7 @@
 """Accuracy of what is answered: exact match, agreement, a scorer; against references that are given and against a precision."""
 from lynx import *
 
-METHOD = "{warm_up: 200ms, counted: 1500ms, sessions: 2, drain: 3s, request_timeout: 8s, lag_p99_at_most: 2s, steady: reported}"
+METHOD = "{warm_up: 200ms, counted: 1500ms, sessions: 2, drain: 3s, request_timeout: 8s, instrument_error_at_most: 1, steady: reported}"
 
 
 def accuracy(d, name, port, text, work="{model: metronome, output_tokens: 10}", **more):

@@ -2,7 +2,7 @@
 from lynx import *
 
 SERVER = ["--mode", "metronome", "--first-token", "20ms"]
-METHOD = "{warm_up: 200ms, counted: 1s, sessions: %d, drain: 2s, request_timeout: 5s, lag_p99_at_most: 2s, steady: reported}"
+METHOD = "{warm_up: 200ms, counted: 1s, sessions: %d, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1, steady: reported}"
 
 
 def side(d, name, port, sessions, gap):

@@ -6,7 +6,7 @@ import threading
 
 from lynx import *
 
-METHOD = "{warm_up: 200ms, counted: 1500ms, sessions: 1, drain: 2s, request_timeout: 400ms, lag_p99_at_most: 2s, failures_at_most: 1, steady: reported}"
+METHOD = "{warm_up: 200ms, counted: 1500ms, sessions: 1, drain: 2s, request_timeout: 400ms, instrument_error_at_most: 1, failures_at_most: 1, steady: reported}"
 PYTHON = f"{SOURCE}/python"
 
 

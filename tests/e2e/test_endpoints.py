@@ -17,7 +17,7 @@ FAULTS = {
 with folder() as d:
     for fault, (outcome, oddity) in FAULTS.items():
         with reference("--mode", "metronome", "--first-token", "5ms", "--gap", "1ms", "--fault", fault, "--fault-every", "2") as port:
-            path = contract(f"{d}/{fault}.yaml", port, regime="{load: constant, rate_per_s: 12, concurrency: 64}", method="{warm_up: 200ms, counted: 1s, sessions: 1, drain: 2s, request_timeout: 1500ms, lag_p99_at_most: 1s}")
+            path = contract(f"{d}/{fault}.yaml", port, regime="{load: constant, rate_per_s: 12, concurrency: 64}", method="{warm_up: 200ms, counted: 1s, sessions: 1, drain: 2s, request_timeout: 1500ms, instrument_error_at_most: 1}")
             r = lynx("run", path, "--out", f"{d}/{fault}.lynx", "--quiet")
             check_equal(r.returncode, 0, f"{fault}: run: {r.stderr}")
         p = show(f"{d}/{fault}.lynx")["precisions"][0]
@@ -61,7 +61,7 @@ with folder() as d:
     port = free_port()
     process = subprocess.Popen([REF, "--port", str(port), "--mode", "metronome"], stdout=subprocess.DEVNULL)
     time.sleep(0.5)
-    path = contract(f"{d}/dies.yaml", port, method="{warm_up: 100ms, counted: 2s, sessions: 1, drain: 500ms, request_timeout: 500ms, lag_p99_at_most: 1s}")
+    path = contract(f"{d}/dies.yaml", port, method="{warm_up: 100ms, counted: 2s, sessions: 1, drain: 500ms, request_timeout: 500ms, instrument_error_at_most: 1}")
     run = subprocess.Popen([LYNX, "run", path, "--out", f"{d}/dies.lynx", "--quiet"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     time.sleep(1.2)
     process.kill()
@@ -83,7 +83,7 @@ with folder() as d:
             "closed": {"regime": "{load: closed, concurrency: 4}"},
             "chat": {"workload": "{model: m, api: chat, output_tokens: 5, prompts: {count: 8, bytes: 32}}"},
             "whole": {"workload": "{model: m, stream: false, output_tokens: 5, prompts: {count: 8, bytes: 32}}"},
-            "threads": {"method": "{warm_up: 200ms, counted: 1s, sessions: 1, drain: 1s, threads: 2, lag_p99_at_most: 1s}"},
+            "threads": {"method": "{warm_up: 200ms, counted: 1s, sessions: 1, drain: 1s, threads: 2, instrument_error_at_most: 1}"},
             "poisson": {"regime": "{load: poisson, rate_per_s: 50}"},
         }.items():
             r = lynx("run", contract(f"{d}/{name}.yaml", port, **fields), "--out", f"{d}/{name}.lynx", "--quiet")

@@ -6,7 +6,7 @@ if SANITIZED:
 with folder() as d:
     lynx("run", f"{SOURCE}/tests/e2e/quick.yaml", "--out", f"{d}/a.lynx", "--quiet")
     with reference("--mode", "metronome") as port:
-        path = contract(f"{d}/part.yaml", port, method="{warm_up: 0s, counted: 200ms, sessions: 1, drain: 100ms, request_timeout: 5s, lag_p99_at_most: 2s}")
+        path = contract(f"{d}/part.yaml", port, method="{warm_up: 0s, counted: 200ms, sessions: 1, drain: 100ms, request_timeout: 5s, instrument_error_at_most: 1}")
         lynx("run", path, "--part", "1/1", "--start", f"@{int(time.time()) + 2}", "--out", f"{d}/p.lynx", "--quiet")
     for args in (["import", f"{SOURCE}/tests/recorded/imports/guidellm-benchmarks.json", "--out", f"{d}/new.lynx"], ["merge", f"{d}/p.part1.lynx", "--out", f"{d}/new.lynx"], ["lint", f"{SOURCE}/examples/demo.yaml"], ["show", f"{d}/a.lynx", "--json"], ["claim", f"{d}/a.lynx"], ["report", f"{d}/a.lynx", "--out", f"{d}/a.html"], ["capture", "--root", f"{SOURCE}/tests/recorded/plain"],
                  ["attribute", "--quiet", f"{SOURCE}/tests/recorded/profiles/torch-compile.json.gz", "--html", f"{d}/b.html", "--folded", f"{d}/b.folded"]):

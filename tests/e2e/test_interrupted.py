@@ -4,7 +4,7 @@ from lynx import *
 
 
 def start(d, name, port, **fields):
-    path = contract(f"{d}/{name}.yaml", port, method="{warm_up: 200ms, counted: 30s, sessions: 2, drain: 2s, lag_p99_at_most: 1s}", **fields)
+    path = contract(f"{d}/{name}.yaml", port, method="{warm_up: 200ms, counted: 30s, sessions: 2, drain: 2s, instrument_error_at_most: 1}", **fields)
     return subprocess.Popen([LYNX, "run", path, "--out", f"{d}/{name}.lynx", "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -93,7 +93,7 @@ with folder() as d:
     path = contract(f"{d}/c.yaml", port, name="story", signatories="[ml, sre]",
                     executor=f'{{endpoint: "http://127.0.0.1:{port}", ready_path: /health, start: {{command: [{sys.executable}, "{d}/server.py", "{{port}}", "{d}/libopenblas.so.0", "{d}/extra"]}}}}',
                     workload="{model: metronome, output_tokens: 12, prompts: {count: 8, bytes: 32}}", regime="{load: closed, concurrency: 2}", checks="[]",
-                    method="{warm_up: 200ms, counted: 1s, sessions: 3, drain: 2s, request_timeout: 5s, lag_p99_at_most: 2s, steady: reported}", decision="{margin: 0.2}")
+                    method="{warm_up: 200ms, counted: 1s, sessions: 3, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1, steady: reported}", decision="{margin: 0.2}")
     r = L("sign", path, "--ledger", ledger, key="ml")
     check_equal(r.returncode, 0, f"ml signs: {r.stderr}")
     r = L("sign", path, "--ledger", ledger, "--reservation", "the cooling is not ours", key="sre")

@@ -15,7 +15,7 @@ workload: {{model: byte, output_tokens: 16, continuous_usage: true, prompts: {{f
 regime: {{load: constant, rate_per_s: 15}}
 slo: [{{metric: time_to_first_token, quantile: 0.5, at_most: 5s}}]
 precisions: [f32, bf16, int8]
-method: {{steady: reported, warm_up: 300ms, counted: 700ms, sessions: 6, drain: 5s, lag_p99_at_most: 1s, stolen_at_most: 1}}
+method: {{steady: reported, warm_up: 300ms, counted: 700ms, sessions: 6, drain: 5s, instrument_error_at_most: 1, stolen_at_most: 1}}
 accuracy: {{text_file: {SOURCE}/reference/model/held-out.txt, windows: 32, window_bytes: 256, at_least_ratio: 0.98}}
 """)
     r = lynx("run", path, "--out", f"{d}/a.lynx", "--quiet", timeout=300)

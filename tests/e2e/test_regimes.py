@@ -1,7 +1,7 @@
 """A change of regime inside the window is found and named; without one the window counts; a live service is protected."""
 from lynx import *
 
-METHOD = "{warm_up: 500ms, counted: 5s, sessions: 2, drain: 2s, request_timeout: 5s, lag_p99_at_most: 2s, steady_tolerance: 0.2}"
+METHOD = "{warm_up: 500ms, counted: 5s, sessions: 2, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1, steady_tolerance: 0.2}"
 SERVER = ["--mode", "metronome", "--first-token", "10ms", "--gap", "2ms"]
 
 
@@ -48,7 +48,7 @@ with folder() as d:
                                   ("most", "precision_target: 0.0001", "method.sessions_at_most ended first")):
             load = "{load: constant, rate_per_s: 40}" if name == "reached" else "{load: poisson, rate_per_s: 40}"
             path = contract(f"{d}/{name}.yaml", port, regime=load, checks="[]", slo="[{metric: time_to_first_token, quantile: 0.5, at_most: 100ms}]",
-                            method="{warm_up: 100ms, counted: 700ms, sessions: 4, drain: 1s, request_timeout: 5s, lag_p99_at_most: 2s, steady: reported, look_every: 1, sessions_at_most: %d, %s}" % (60 if name == "budget" else 6, more))
+                            method="{warm_up: 100ms, counted: 700ms, sessions: 4, drain: 1s, request_timeout: 5s, instrument_error_at_most: 1, steady: reported, look_every: 1, sessions_at_most: %d, %s}" % (60 if name == "budget" else 6, more))
             r = lynx("run", path, "--out", f"{d}/{name}.lynx", "--quiet")
             check_equal(r.returncode, 0, f"{name}: {r.stderr}")
             check_in(ended, r.stderr, name)

@@ -4,7 +4,7 @@ from lynx import *
 # 4 slots, 20 ms and then 9 gaps of 2 ms: 4 / 38 ms = 105.3 requests/s
 SERVER = ["--mode", "metronome", "--first-token", "20ms", "--gap", "2ms", "--slots", "4"]
 CAPACITY = 4 / 0.038
-METHOD = "{warm_up: 500ms, counted: 2s, sessions: 3, drain: 3s, request_timeout: 20s, lag_p99_at_most: 2s, steady: reported}"
+METHOD = "{warm_up: 500ms, counted: 2s, sessions: 3, drain: 3s, request_timeout: 20s, instrument_error_at_most: 1, steady: reported}"
 WORK = "{model: metronome, output_tokens: 10, prompts: {count: 8, bytes: 32}}"
 
 

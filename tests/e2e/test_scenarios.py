@@ -1,7 +1,7 @@
 """Every scenario is what it says: seen in the rows, against the metronome."""
 from lynx import *
 
-METHOD = "{warm_up: 500ms, counted: 2s, sessions: 1, drain: 3s, request_timeout: 8s, lag_p99_at_most: 2s, steady: reported}"
+METHOD = "{warm_up: 500ms, counted: 2s, sessions: 1, drain: 3s, request_timeout: 8s, instrument_error_at_most: 1, steady: reported}"
 WORK = "{model: metronome, output_tokens: 4, prompts: {count: 12, bytes: 40}}"
 TRACES = f"{SOURCE}/tests/recorded/traces"
 

@@ -7,7 +7,7 @@ from lynx import *
 
 PYTHON = os.environ["PEERS_PYTHON"]
 PEERS = os.path.dirname(os.path.dirname(PYTHON))
-METHOD = "{warm_up: 1s, counted: 3s, sessions: 2, drain: 10s, request_timeout: 20s, lag_p99_at_most: 1s, stolen_at_most: 1, steady: reported}"
+METHOD = "{warm_up: 1s, counted: 3s, sessions: 2, drain: 10s, request_timeout: 20s, instrument_error_at_most: 1, stolen_at_most: 1, steady: reported}"
 
 
 def venv(name, *packages):
@@ -206,7 +206,7 @@ def onnxruntime(d):
         # A Run that does not end is told to, at its request's time-out: its thread serves the next one, and the run ends.
         with open(f"{d}/endless.yaml", "w") as f:
             f.write(f'lynxbench: 1\nname: "endless"\nworkload: {{driver: onnxruntime, prompts: {{count: 2}}, options: {{model: "{d}/endless.onnx", library: "{library}", intra_op_threads: "1"}}}}\nregime: {{load: closed, concurrency: 2}}\n'
-                    "method: {warm_up: 0s, counted: 2s, sessions: 1, steady: reported, drain: 500ms, request_timeout: 200ms, failures_at_most: 1, stolen_at_most: 1, lag_p99_at_most: 10s}\n")
+                    "method: {warm_up: 0s, counted: 2s, sessions: 1, steady: reported, drain: 500ms, request_timeout: 200ms, failures_at_most: 1, stolen_at_most: 1, instrument_error_at_most: 1}\n")
         begun = time.time()
         r = lynx("run", f"{d}/endless.yaml", "--out", f"{d}/endless-{version}.lynx", "--quiet", timeout=60)
         outcomes = dict(rows(f"{d}/endless-{version}.lynx", "SELECT outcome, count(*) FROM request WHERE phase = 'counted' GROUP BY 1"))

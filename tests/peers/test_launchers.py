@@ -5,7 +5,7 @@ import sys
 sys.path.insert(0, __import__("os").path.join(__import__("os").environ["SOURCE"], "tests", "e2e"))
 from lynx import *
 
-METHOD = "{warm_up: 200ms, counted: 1s, sessions: 2, drain: 1s, request_timeout: 5s, lag_p99_at_most: 2s, steady: reported, stolen_at_most: 1}"
+METHOD = "{warm_up: 200ms, counted: 1s, sessions: 2, drain: 1s, request_timeout: 5s, instrument_error_at_most: 1, steady: reported, stolen_at_most: 1}"
 N = 3
 
 

@@ -4,7 +4,7 @@ sys.path.insert(0, __import__("os").path.join(__import__("os").environ["SOURCE"]
 from lynx import *
 
 PYTHON = os.environ["PEERS_PYTHON"]
-METHOD = "{warm_up: 1s, counted: 4s, sessions: 5, drain: 10s, request_timeout: 20s, lag_p99_at_most: 1s, steady: reported}"
+METHOD = "{warm_up: 1s, counted: 4s, sessions: 5, drain: 10s, request_timeout: 20s, instrument_error_at_most: 1, steady: reported}"
 EXECUTORS = {
     "torch": f'[{PYTHON}, {SOURCE}/tests/peers/torch_server.py, --port, "{{port}}"]',
     "reference": f'[{REF}, --port, "{{port}}", --weights, {SOURCE}/reference/model/byte.safetensors]',

@@ -13,8 +13,9 @@ static const char contract[] =
     "lynxbench: 1\nname: made\nexecutor: {endpoint: \"http://h:1\", expect: {cpu.model: X}}\nworkload: {model: m, output_tokens: 4, "
     "continuous_usage: true}\nregime: {load: closed, concurrency: 4}\n"
     "slo: [{metric: time_to_first_token, quantile: 0.5, at_most: 30ms}]\nprecisions: [f32]\naccuracy: {text_file: x, reference: "
-    "f32, at_least_ratio: 0.99}\nmethod: {warm_up: 1s, counted: 2s, sessions: 6, steady: reported, failures_at_most: 0.2, lag_p99_at_most: "
-    "1ms}\n"
+    "f32, at_least_ratio: 0.99}\nmethod: {warm_up: 1s, counted: 2s, sessions: 6, steady: reported, failures_at_most: 0.2, "
+    "instrument_error_at_most: "
+    "0.03}\n"
     "checks: [length, usage, first_token]\n";
 
 static void add(struct bundle *b, int64_t session, int64_t id, int64_t at, enum phase phase, enum outcome outcome, int64_t ttft,
@@ -71,7 +72,7 @@ static void make(const char *path, bool with_failure, int64_t late, const char *
                                                     .index = s,
                                                     .executor = EXECUTOR_ALREADY_RUNNING,
                                                     .end = SESSION_COMPLETE,
-                                                        .why = "",
+                                                    .why = "",
                                                     .warm_up_ns = SECOND,
                                                     .counted_ns = 2 * (int64_t)SECOND,
                                                     .schedule_digest = "",
