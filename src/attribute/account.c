@@ -375,6 +375,8 @@ static void sweep_run(struct sweep *s) {
     sweep_to(s, span->start_ns);
     if (mine && of_device(s, span, false)) note_device_span(s, span);
     if (span->kind == TRACE_RUNTIME) note_call(s, span);
+    if (s->account->device < 0 && span->kind == TRACE_OPERATOR)
+      s->account->class_n[s->timeline->names[span->name].work]++; /* nothing else computes */
     if (span->flags & SPAN_LAUNCHES) { /* handed over at the end of the call, it waits until it starts on the device */
       const struct link *link = &t->links[span->link - 1];
       if (link->first_ns > end_ns && link->device == s->account->device)

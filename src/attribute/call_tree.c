@@ -41,10 +41,7 @@ static uint32_t child_of(struct building *b, uint32_t parent, uint32_t name) {
 
 static void push(struct stack *stack, int64_t end_ns, uint32_t node) {
   if (stack->n == DEPTH_MAX) return;
-  if (stack->n == stack->room) {
-    stack->room = stack->room == 0 ? 32 : 2 * stack->room;
-    stack->open = xgrow(stack->open, stack->room, sizeof *stack->open);
-  }
+  stack->open = xroom(stack->open, stack->n, &stack->room, sizeof *stack->open);
   stack->open[stack->n].end_ns = end_ns;
   stack->open[stack->n++].node = node;
 }
@@ -101,16 +98,28 @@ static bool put_frame(struct buffer *out, const struct span_name *name) {
   return buffer_text(out, text);
 }
 
+/* Where nothing ran on a device: a node's own time on the host, without that of those it called. */
+static int64_t *own_host_ns(const struct call_tree *tree) {
+  int64_t *own = xalloc(tree->n_nodes, sizeof *own);
+  for (size_t i = 1; i < tree->n_nodes; i++) own[i] += tree->nodes[i].host_ns;
+  for (size_t i = 1; i < tree->n_nodes; i++) own[tree->nodes[i].parent] -= tree->nodes[i].host_ns;
+  return own;
+}
+
 bool call_tree_folded(const struct call_tree *tree, const struct timeline *timeline, struct buffer *out) {
-  bool good = true;
+  bool good = true, device = false;
+  for (size_t i = 1; i < tree->n_nodes; i++) device = device || tree->nodes[i].device_ns > 0;
+  int64_t *own = own_host_ns(tree);
   for (size_t i = 1; i < tree->n_nodes && good; i++) {
     const struct call_node *node = &tree->nodes[i];
     uint32_t path[DEPTH_MAX + 2];
     size_t n = 0;
-    if (node->device_ns == 0) continue;
+    int64_t ns = device ? node->device_ns : own[i];
+    if (ns <= 0) continue;
     for (uint32_t at = (uint32_t)i; at != 0 && n < LYNX_COUNT(path); at = tree->nodes[at].parent) path[n++] = at;
     for (; n > 0; n--) good = put_frame(out, &timeline->names[tree->nodes[path[n - 1]].name]) && good && (n == 1 || buffer_text(out, ";"));
-    good = buffer_printf(out, " %lld\n", (long long)node->device_ns) && good;
+    good = buffer_printf(out, " %lld\n", (long long)ns) && good;
   }
+  free(own);
   return good;
 }

@@ -24,10 +24,7 @@ void requests_add(struct requests *r, const struct trace_span *span) {
     r->full = true;
     return;
   }
-  if (r->n_spans == r->room) {
-    r->room = r->room == 0 ? 1024 : 2 * r->room;
-    r->spans = xgrow(r->spans, r->room, sizeof *r->spans);
-  }
+  r->spans = xroom(r->spans, r->n_spans, &r->room, sizeof *r->spans);
   r->spans[r->n_spans++] = (struct request_span){.service = keep(r, span->type),
                                                  .name = keep(r, span->name),
                                                  .trace_id = keep(r, span->trace_id),
@@ -214,7 +211,7 @@ void requests_release(struct requests *r) {
   *r = (struct requests){.n_spans = 0};
 }
 
-enum layer requests_layer(const char *service, const char *name) {
+bool requests_layer(const char *service, const char *name, enum layer *ret) {
   static const struct {
     const char *word;
     enum layer layer;
@@ -233,7 +230,18 @@ enum layer requests_layer(const char *service, const char *name) {
                {"ingress", LAYER_SYSTEM},
                {"postgres", LAYER_SYSTEM},
                {"redis", LAYER_SYSTEM}};
-  for (size_t i = 0; i < LYNX_COUNT(known); i++)
-    if (strcasestr(name, known[i].word) != NULL || strcasestr(service, known[i].word) != NULL) return known[i].layer;
-  return LAYER_APPLICATION;
+  for (size_t i = 0; i < LYNX_COUNT(known); i++) {
+    if (strcasestr(name, known[i].word) == NULL && strcasestr(service, known[i].word) == NULL) continue;
+    *ret = known[i].layer;
+    return true;
+  }
+  return false;
+}
+
+double requests_unattributed(const struct requests *r) {
+  double sum = 0;
+  enum layer layer;
+  for (size_t i = 0; i < r->n_operations; i++)
+    if (!requests_layer(r->operations[i].service, r->operations[i].name, &layer)) sum += (double)r->operations[i].on_path_ns;
+  return r->total_ns > 0 ? sum / (double)r->total_ns : 0;
 }

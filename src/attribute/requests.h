@@ -29,7 +29,10 @@ void requests_add(struct requests *requests, const struct trace_span *span);
 void requests_finish(struct requests *requests);
 void requests_release(struct requests *requests);
 
-/* Where a span's own time belongs, by its name: vLLM's phases and the servers'; application where nothing is known. */
-enum layer requests_layer(const char *service, const char *name);
+/* Where a span's own time belongs, by its name: vLLM's phases and the servers'. False: not known, and so not attributed. */
+bool requests_layer(const char *service, const char *name, enum layer *ret);
+
+/* The share of the paths' time that no name tells the layer of. */
+double requests_unattributed(const struct requests *requests);
 
 #endif

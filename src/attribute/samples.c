@@ -1,5 +1,6 @@
 #include "attribute/samples.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,10 @@ void samples_add(struct samples *s, const struct trace_sample *sample) {
     return;
   }
   struct buffer stack;
+  char process[200], key[600];
+  int64_t pid = sample->process; /* -1: one number stands there, and that is the thread's */
+  (void)text_sanitise(module, sizeof module, sample->command.ptr != NULL ? sample->command.ptr : "", sample->command.length);
+  (void)snprintf(process, sizeof process, pid >= 0 ? "%.120s (%lld)" : "%.120s", module, (long long)pid);
   buffer_init(&stack, STACK_TEXT_MAX);
   for (size_t i = 0; i < sample->command.length; i++)
     (void)buffer_append(&stack, sample->command.ptr[i] == ' ' ? "_" : sample->command.ptr + i, 1);
@@ -135,7 +140,9 @@ void samples_add(struct samples *s, const struct trace_sample *sample) {
     if (sample->frames[i].symbol.length == 0 || sample->frames[i].symbol.ptr[0] != '(') put_symbol(&stack, &sample->frames[i], java);
   struct bytes innermost = sample->n_frames > 0 ? sample->frames[0].module : bytes_of("[unknown]");
   s->full = !weigh(s, &s->stacks, stack.data != NULL ? stack.data : "", sample->weight) || s->full;
-  s->full = !weigh(s, &s->modules, text_sanitise(module, sizeof module, innermost.ptr, innermost.length), sample->weight) || s->full;
+  (void)snprintf(key, sizeof key, "%s\t%s", text_sanitise(module, sizeof module, innermost.ptr, innermost.length), process);
+  s->full = !weigh(s, &s->modules, key, sample->weight) || s->full;
+  s->full = !weigh(s, &s->processes, process, sample->weight) || s->full;
   if (s->n == 0 || sample->at_ns < s->first_ns) s->first_ns = sample->at_ns;
   if (sample->at_ns > s->last_ns) s->last_ns = sample->at_ns;
   s->n++;
@@ -162,26 +169,44 @@ static void close_up(struct weigher *w, int (*order)(const void *, const void *)
 }
 
 void samples_finish(struct samples *s) {
+  close_up(&s->processes, by_weight);
   close_up(&s->modules, by_weight);
   close_up(&s->stacks, by_text);
 }
 
 void samples_release(struct samples *s) {
   free(s->modules.items);
+  free(s->processes.items);
   free(s->stacks.items);
   arena_release(&s->arena);
   *s = (struct samples){.n = 0};
 }
 
+struct sampled_module samples_module(const char *key) {
+  struct sampled_module result = {.process = ""};
+  const char *tab = strchr(key, '\t');
+  size_t n = tab != NULL ? (size_t)(tab - key) : strlen(key);
+  if (n > sizeof result.module - 1) n = sizeof result.module - 1;
+  memcpy(result.module, key, n);
+  if (tab != NULL) result.process = tab + 1;
+  return result;
+}
+
+double samples_unattributed(const struct samples *s) {
+  int64_t sum = 0;
+  enum layer layer;
+  for (size_t i = 0; i < s->modules.n; i++) {
+    struct sampled_module m = samples_module(s->modules.items[i].text);
+    if (!samples_layer(m.module, &layer)) sum += s->modules.items[i].weight;
+  }
+  return s->weight > 0 ? (double)sum / (double)s->weight : 0;
+}
+
 bool samples_layer(const char *module, enum layer *ret) {
-  struct bytes bytes = bytes_of(module);
   const char *slash = strrchr(module, '/'), *file = slash != NULL ? slash + 1 : module;
-  *ret = LAYER_APPLICATION;
   if (strstr(module, "unknown") != NULL || module[0] == 0) return false;
-  if (is_kernel(bytes)) *ret = LAYER_SYSTEM;
-  else if (is_jit(bytes)) *ret = LAYER_APPLICATION;
-  else if (strstr(file, ".so") != NULL) *ret = layer_of_library(file);
-  else if (strncmp(file, "python", 6) == 0) *ret = LAYER_FRAMEWORK;
+  if (!is_kernel(bytes_of(module))) return strstr(file, ".so") != NULL && layer_of_library(file, ret);
+  *ret = LAYER_SYSTEM;
   return true;
 }
 

@@ -1,5 +1,6 @@
 /* attribute/samples.h: samples of a profiler on the processors: in whose code the time was spent, and the stacks folded.
  * Result   a sample belongs to the innermost frame's module, and through it to a layer
+ *          processes of one name are told apart by their ids, where the file has them; in the folded stacks they are not, as there
  * Limits   only time on a processor is sampled: waiting is not seen. Samples of other events than the first are counted apart and left out,
  *          since cycles and instructions do not add up
  * Source   folded stacks as FlameGraph's stackcollapse-perf writes them (names tidied the same way; kernel and JIT frames marked) */
@@ -27,7 +28,7 @@ struct samples {
   struct arena arena;
   char event[64];
   int64_t n, weight, n_other, first_ns, last_ns; /* n_other: of other events */
-  struct weigher modules, stacks;
+  struct weigher modules, stacks, processes;     /* modules: of one process, "module\tcommand (pid)" */
   bool full;
 };
 
@@ -35,7 +36,18 @@ void samples_add(struct samples *samples, const struct trace_sample *sample);
 void samples_finish(struct samples *samples); /* the greatest weight first */
 void samples_release(struct samples *samples);
 
-/* False where the module is not known: unexplained. */
+/* What a key of `modules` says; text of the samples' own. */
+struct sampled_module {
+  char module[300];
+  const char *process; /* "python (4242)" */
+};
+struct sampled_module samples_module(const char *key);
+
+/* The share of the weight that is in modules of no known layer. */
+double samples_unattributed(const struct samples *samples);
+
+/* False where it is not known whose the module is: an interpreter or a just-in-time compiler runs whoever's code, and a program is
+ * whoever's it is. */
 bool samples_layer(const char *module, enum layer *ret);
 
 /* One line for each stack, by its text: "command;frame;frame WEIGHT". */

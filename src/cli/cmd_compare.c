@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/contract_file.h"
 #include "cli/improvement_entry.h"
+#include "cli/recording.h"
 #include "cli/screen.h"
 #include "executor/capture.h"
 #include "executor/difference.h"
@@ -21,8 +22,9 @@ static const struct option_spec options[] = {
     [FLAG_MARGIN] = {"margin", "SHARE", "instead of the first contract's decision.margin, as in 0.05"},
     [FLAG_CHANGE] = {"change", "TEXT", "enter it in the ledger as an iteration: what was changed from A to B"},
     [FLAG_FINDING] = {"finding", "ENTRY", "the finding that the change answers: its entry's digest"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER", "for --change (default: LYNXBENCH_LEDGER)"},
-    [FLAG_KEY] = {"key", "FILE", "for --change: the team's private key (default: LYNXBENCH_KEY)"},
+    [FLAG_LEDGER] = {"ledger", "LEDGER",
+                     "record both runs' intents before and their bundles after, and --change (default: LYNXBENCH_LEDGER)"},
+    [FLAG_KEY] = {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
@@ -32,6 +34,7 @@ struct side {
   struct contract_file file;
   char out[300];
   struct screen screen;
+  struct recording recording;
   struct run_request request;
   struct run_outcome outcome;
   struct lynx_error error;
@@ -75,6 +78,8 @@ static void begin_side(struct side *s, const char *interleaved, const char *cali
                                     .out_path = s->out,
                                     .calibration = calibration,
                                     .interleaved = interleaved,
+                                    .meta = s->recording.link.meta,
+                                    .n_meta = s->recording.begun ? LYNX_COUNT(s->recording.link.meta) : 0,
                                     .root = &root,
                                     .clock = &clock_system,
                                     .stop = screen_catch_interrupts(),
@@ -102,6 +107,7 @@ static void run_rounds(struct side sides[2], uint64_t seed) {
 static int run_both(const struct arguments *arguments, struct side sides[2]) {
   struct buffer calibration;
   bool calibrated = calibration_load(&calibration);
+  const struct pen_wanted wanted = {"compare", "a ledger", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
   char interleaved[40];
   uint8_t salt[8] = {0};
   (void)random_salt(salt, sizeof salt); /* without one, both still carry the same */
@@ -110,6 +116,8 @@ static int run_both(const struct arguments *arguments, struct side sides[2]) {
   if (!open_side(&sides[0], arguments->positional[0], "a", arguments) || !open_side(&sides[1], arguments->positional[1], "b", arguments))
     code = EXIT_WRONG_INPUT;
   else if (strcmp(sides[0].out, sides[1].out) == 0) code = EXIT_WRONG_INPUT;
+  else if (!recording_begin(&wanted, &sides[0].file, &sides[0].recording) || !recording_begin(&wanted, &sides[1].file, &sides[1].recording))
+    code = EXIT_WRONG_INPUT;
   else {
     for (int i = 0; i < 2; i++) begin_side(&sides[i], interleaved, calibrated ? calibration.data : NULL);
     run_rounds(sides, (uint64_t)sides[0].file.contract.method.seed);
@@ -125,6 +133,8 @@ static int run_both(const struct arguments *arguments, struct side sides[2]) {
                       sides[i].outcome.root);
     }
   }
+  for (int i = 0; i < 2; i++)
+    if (!recording_end(&sides[i].recording, sides[i].out, sides[i].outcome.sealed, true) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;
   buffer_release(&calibration);
   return code;
 }
@@ -138,6 +148,8 @@ static void write_json(const struct comparison_list *list, const struct differen
   json_put_bool(&json, "interleaved", list->paired);
   json_put_double(&json, "margin", list->margin);
   json_put_double(&json, "confidence", list->confidence);
+  json_put_double(&json, "shared_confidence", list->shared_confidence);
+  json_put_text(&json, "conditions_differ", list->unlike);
   json_key(&json, "figures");
   json_open_array(&json);
   for (size_t i = 0; i < list->n_items; i++) {
@@ -153,7 +165,8 @@ static void write_json(const struct comparison_list *list, const struct differen
     json_put_double(&json, "high", f->ratio.high);
     json_put_double(&json, "p_difference", f->ratio.p_difference);
     json_put_double(&json, "p_equivalence", f->ratio.p_equivalence);
-    json_put_text(&json, "verdict", verdict_text(f->ratio.verdict));
+    json_put_text(&json, "verdict", f->not_judged != NULL ? "not judged" : verdict_text(f->ratio.verdict));
+    if (f->not_judged != NULL) json_put_text(&json, "why", f->not_judged);
     if (f->ratio.verdict == VERDICT_INCONCLUSIVE) json_put_double(&json, "sessions_needed_per_side", f->ratio.needed_per_side);
     json_close(&json);
   }
@@ -190,8 +203,9 @@ static size_t tell_refusals(struct bundle_file *file, const char *letter) {
 }
 
 static int judge(const struct comparison_list *list, size_t n_refusals) {
-  bool beyond = false, inconclusive = list->n_items == 0 || n_refusals > 0;
+  bool beyond = false, inconclusive = list->n_judged == 0 || n_refusals > 0 || list->unlike != NULL;
   for (size_t i = 0; i < list->n_items; i++) {
+    if (list->items[i].not_judged != NULL) continue;
     beyond = beyond || list->items[i].ratio.verdict == VERDICT_DIFFERENT_BEYOND;
     inconclusive = inconclusive || list->items[i].ratio.verdict == VERDICT_INCONCLUSIVE;
   }

@@ -34,7 +34,7 @@ static bool ground_known(const char *ground) {
 }
 
 /* Both results, and how their executors differ. */
-static void show_both(const struct bundle_file *sealed, const struct bundle_file *with) {
+static void show_both(struct bundle_file *sealed, struct bundle_file *with) {
   struct comparison_list list;
   struct difference_list differences;
   struct fact_list a = {0}, b = {0};
@@ -97,8 +97,8 @@ static int withdraw(const struct arguments *arguments, struct ledger_file *ledge
   return EXIT_HOLDS;
 }
 
-static int contest(const struct arguments *arguments, struct ledger_file *ledger, const struct signer *signer,
-                   const struct bundle_file *sealed, const struct bundle_file *with) {
+static int contest(const struct arguments *arguments, struct ledger_file *ledger, const struct signer *signer, struct bundle_file *sealed,
+                   struct bundle_file *with) {
   const char *layer_name = arguments->option[FLAG_LAYER], *owner = NULL, *with_path = arguments->option[FLAG_WITH];
   struct entry entry = {.kind = "contest"};
   enum layer layer;

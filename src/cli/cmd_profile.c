@@ -41,13 +41,20 @@ static bool load_profile(const char *path, struct profile *ret) {
   return false;
 }
 
+static void print_figure(const char *name, const char *sign, double value) {
+  if (isfinite(value)) (void)printf("%-23s %s%.4f\n", name, sign, value);
+  else (void)printf("%-23s not known: one of the two does not hold it\n", name);
+}
+
 static int print_distance(const struct profile *p, const char *path) {
   struct profile other;
   if (!load_profile(path, &other)) return EXIT_WRONG_INPUT;
   struct profile_distance d = profile_compare(p, &other);
-  (void)printf("prompt length distance  %.4f\noutput length distance  %.4f\narrivals distance       %.4f\nconcurrency             "
-               "x%.4f\nprefix reuse differs by %.4f\n",
-               d.prompt_length, d.output_length, d.arrivals, d.concurrency_ratio, d.prefix_reuse);
+  print_figure("prompt length distance", "", d.prompt_length);
+  print_figure("output length distance", "", d.output_length);
+  print_figure("arrivals distance", "", d.arrivals);
+  print_figure("concurrency", "x", d.concurrency_ratio);
+  print_figure("prefix reuse differs by", "", d.prefix_reuse);
   profile_release(&other);
   return EXIT_HOLDS;
 }

@@ -2,14 +2,13 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "cli/bundle_entry.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
 #include "cli/calibration.h"
+#include "cli/recording.h"
 #include "cli/run_part.h"
 #include "cli/screen.h"
-#include "cli/team_key.h"
 
 enum { FLAG_OUT, FLAG_QUIET, FLAG_OBSERVE, FLAG_JSON, FLAG_LEDGER, FLAG_KEY, FLAG_PART, FLAG_START };
 
@@ -83,44 +82,6 @@ static void write_json(const char *path, const struct run_outcome *outcome, int 
   buffer_release(&text);
 }
 
-/* What a run has to do with a ledger, if anything. */
-struct recording {
-  bool begun;
-  struct ledger_file ledger;
-  struct signer signer;
-  struct run_link link;
-};
-
-/* False: told. The intent stands in the ledger before anything is started. */
-static bool recording_begin(const struct arguments *arguments, const struct contract_file *file, bool is_part, struct recording *ret) {
-  const char *address = ledger_file_address(arguments->option[FLAG_LEDGER]);
-  *ret = (struct recording){.begun = false};
-  if (is_part && address != NULL) {
-    (void)fprintf(stderr, "lynxbench run: --part with a ledger: a part is no run; merge the parts, then `lynxbench log put %s`\n", address);
-    return false;
-  }
-  if (address == NULL) return true;
-  if (!team_key_wanted(arguments->option[FLAG_KEY], "run", &ret->signer)) return false;
-  if (!ledger_file_open(address, true, &ret->ledger)) return false;
-  ret->begun = run_link_begin(&ret->ledger, &file->contract, file->text.data, &ret->signer, &ret->link);
-  return ret->begun;
-}
-
-/* What was sealed, however it ended, is recorded; what was not leaves its intent as an abandoned run. */
-static bool recording_end(struct recording *recording, const char *path, bool sealed, bool quiet) {
-  uint64_t index;
-  bool good = true;
-  if (recording->begun && sealed) {
-    good = bundle_entry_add(&recording->ledger, path, &recording->signer, &index);
-    if (good && !quiet) (void)printf("%s: entry %llu, with the file itself\n", recording->ledger.address, (unsigned long long)index);
-    if (!good) (void)fprintf(stderr, "next: lynxbench log put %s %s\n", recording->ledger.address, path);
-  }
-  run_link_release(&recording->link);
-  ledger_file_close(&recording->ledger);
-  signing_key_release(recording->signer.key);
-  return good;
-}
-
 static int run(const struct arguments *arguments) {
   struct contract_file file;
   struct recording recording;
@@ -137,7 +98,13 @@ static int run(const struct arguments *arguments) {
     contract_file_release(&file);
     return EXIT_WRONG_INPUT;
   }
-  if (!recording_begin(arguments, &file, part.count > 0, &recording)) {
+  const struct pen_wanted wanted = {"run", "a ledger", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
+  if (part.count > 0 && ledger_file_address(arguments->option[FLAG_LEDGER]) != NULL) {
+    (void)fprintf(stderr, "lynxbench run: --part with a ledger: a part is no run; merge the parts, then `lynxbench log put`\n");
+    contract_file_release(&file);
+    return EXIT_WRONG_INPUT;
+  }
+  if (!recording_begin(&wanted, &file, &recording)) {
     (void)recording_end(&recording, "", false, true); /* there is nothing to record */
     contract_file_release(&file);
     return EXIT_WRONG_INPUT;

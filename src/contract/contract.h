@@ -185,7 +185,7 @@ struct contract_accuracy {
 struct contract_decision {
   uint64_t set;
   int rule;
-  double margin;
+  double margin, conditions_differ_at_most;
 };
 
 struct contract_cost {

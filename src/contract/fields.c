@@ -388,6 +388,10 @@ static const struct field contract_decision_fields[] = {
      .help = "how a re-run is judged", .example = "equivalence"},
     {"margin", FIELD_NUMBER, AT(contract_decision, margin, double), .fallback = "0.05", .least = "0.0001", .greatest = "1",
      .help = "two figures within this share of one another count as the same", .example = "0.05"},
+    {"conditions_differ_at_most", FIELD_NUMBER, AT(contract_decision, conditions_differ_at_most, double), .fallback = "0.03", .least = "0",
+     .greatest = "1",
+     .help = "a share of the machine's processor time: two sides whose neighbours, steal or throttling differ by more are not compared",
+     .example = "0.03"},
 };
 static const struct field_table contract_decision_table = TABLE(contract_decision);
 

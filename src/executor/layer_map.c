@@ -130,10 +130,13 @@ static const struct {
     {"LD_LIBRARY_PATH", LAYER_SYSTEM, "which libraries are found"},
 };
 
-enum layer layer_of_library(const char *file_name) {
-  for (size_t i = 0; i < LYNX_COUNT(libraries); i++)
-    if (strncmp(file_name, libraries[i].prefix, strlen(libraries[i].prefix)) == 0) return libraries[i].layer;
-  return LAYER_FRAMEWORK;
+bool layer_of_library(const char *file_name, enum layer *ret) {
+  for (size_t i = 0; i < LYNX_COUNT(libraries); i++) {
+    if (strncmp(file_name, libraries[i].prefix, strlen(libraries[i].prefix)) != 0) continue;
+    *ret = libraries[i].layer;
+    return true;
+  }
+  return false;
 }
 
 /* Of the words between '-', '_', '.' and blanks: "API_KEY" and "hftoken" are secrets, "max-num-batched-tokens" and "tokenizer" are not. */

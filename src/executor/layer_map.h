@@ -3,13 +3,15 @@
  * executor reads what produces the performance: probes collect facts, capture runs them, fingerprint and diff compare two
  * captures. It measures nothing.
  *
- * Limits   by name: a library that is renamed is on the layer of unknown libraries, framework */
+ * Limits   by name: a library that is renamed is unknown */
 #ifndef EXECUTOR_LAYER_MAP_H
 #define EXECUTOR_LAYER_MAP_H
 
 #include "base/layer.h"
 
-enum layer layer_of_library(const char *file_name);
+/* False: it is not in the table. Whose time is spent in it is then not attributed; as a part of the executor it is a dependency
+ * (framework). */
+bool layer_of_library(const char *file_name, enum layer *ret);
 
 /* Is this variable one that changes performance? Then its layer and why. */
 bool layer_of_variable(const char *name, enum layer *ret_layer, const char **ret_reason);

@@ -17,7 +17,7 @@
 #include "telemetry/metrics.h"
 #include "telemetry/sampler.h"
 
-enum { COMMIT_EVERY_NS = 500000000, LOOK_EVERY_NS = 100000000, SAMPLE_EVERY_NS = 1000000000, ABORT_BUCKETS = 3600, ABORT_LEAST = 20 };
+enum { COMMIT_EVERY_NS = 500000000, LOOK_EVERY_NS = 100000000, SAMPLE_EVERY_NS = 500000000, ABORT_BUCKETS = 3600, ABORT_LEAST = 20 };
 
 /* A finished request on its way from an engine to the record: a stack without locks, which the writer takes whole. */
 struct node {

@@ -334,13 +334,14 @@ static void put_requests(struct buffer *out, const struct attribution_view *view
       (long long)r->n_roots, (double)r->total_ns / 1e6);
   for (size_t i = 0; i < r->n_operations && i < 5 * view->top; i++) {
     const struct operation_total *o = &r->operations[i];
-    enum layer layer = requests_layer(o->service, o->name);
+    enum layer layer;
+    bool known = requests_layer(o->service, o->name, &layer);
     html_text(out, "<tr><td>", o->service, ": ");
     html_text(out, "", o->name, "</td>");
     (void)buffer_printf(out, "<td class=n>%.2f %%</td><td class=n>%.3f</td><td class=n>%.3f</td><td class=n>%lld</td>",
                         100 * (double)o->on_path_ns / total, (double)o->on_path_ns / 1e6, (double)o->work_ns / 1e6, (long long)o->n);
-    html_text(out, "<td class=dim>", layer_text(layer), "</td>");
-    html_text(out, "<td>", attribution_layer_owner(view, layer), "</td></tr>");
+    html_text(out, "<td class=dim>", known ? layer_text(layer) : "not attributed", "</td>");
+    html_text(out, "<td>", known ? attribution_layer_owner(view, layer) : "nobody yet", "</td></tr>");
   }
   (void)buffer_text(out, "</table><p class=dim>A span's own time on the path is not what removing it would save: another path may then be "
                          "the critical one.</p>");
@@ -355,11 +356,13 @@ static void put_samples(struct buffer *out, const struct attribution_view *view,
       (long long)s->n);
   for (size_t i = 0; i < s->modules.n && i < 5 * view->top; i++) {
     enum layer layer;
-    bool known = samples_layer(s->modules.items[i].text, &layer);
-    html_text(out, "<tr><td class='v mono'>", s->modules.items[i].text, "</td>");
+    struct sampled_module m = samples_module(s->modules.items[i].text);
+    bool known = samples_layer(m.module, &layer);
+    html_text(out, "<tr><td class='v mono'>", m.module, s->processes.n > 1 ? " " : "</td>");
+    if (s->processes.n > 1) html_text(out, "<span class=dim>", m.process, "</span></td>");
     (void)buffer_printf(out, "<td class=n>%.2f %%</td><td class=n>%lld</td>", 100 * (double)s->modules.items[i].weight / total,
                         (long long)s->modules.items[i].n);
-    html_text(out, "<td class=dim>", known ? layer_text(layer) : "-", "</td>");
+    html_text(out, "<td class=dim>", known ? layer_text(layer) : "not attributed", "</td>");
     html_text(out, "<td>", known ? attribution_layer_owner(view, layer) : "nobody yet", "</td></tr>");
   }
   (void)buffer_text(out, "</table><p class=dim>Only time on a processor is sampled: waiting is not seen.</p>");

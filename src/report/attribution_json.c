@@ -157,7 +157,9 @@ static void put_requests(struct json_writer *json, const struct attribution_view
     json_open_object(json);
     json_put_text(json, "service", o->service);
     json_put_text(json, "operation", o->name);
-    put_layered(json, view, true, requests_layer(o->service, o->name));
+    enum layer layer = LAYER_APPLICATION;
+    bool known = requests_layer(o->service, o->name, &layer);
+    put_layered(json, view, known, layer);
     json_put_int(json, "spans", o->n);
     json_put_int(json, "on_path_ns", o->on_path_ns);
     json_put_int(json, "work_ns", o->work_ns);
@@ -174,10 +176,12 @@ static void put_samples(struct json_writer *json, const struct attribution_view 
   json_key(json, "modules");
   json_open_array(json);
   for (size_t i = 0; i < s->modules.n; i++) {
-    enum layer layer;
-    bool known = samples_layer(s->modules.items[i].text, &layer);
+    enum layer layer = LAYER_APPLICATION;
+    struct sampled_module m = samples_module(s->modules.items[i].text);
+    bool known = samples_layer(m.module, &layer);
     json_open_object(json);
-    json_put_text(json, "module", s->modules.items[i].text);
+    json_put_text(json, "module", m.module);
+    json_put_text(json, "process", m.process);
     put_layered(json, view, known, layer);
     json_put_int(json, "samples", s->modules.items[i].n);
     json_put_int(json, "weight", s->modules.items[i].weight);

@@ -281,6 +281,13 @@ static void put_notes(struct buffer *out, const struct colours *c, const struct 
   buffer_release(&notes);
 }
 
+/* First of all how much is nobody's, and what would split it. */
+static void put_unattributed(struct buffer *out, const struct colours *c, double share, const char *of, const char *next) {
+  if (share > 0)
+    (void)buffer_printf(out, "%s%.1f %% of %s is not attributed: nobody's yet.%s What would split it: %s\n", c->strong, 100 * share, of,
+                        c->plain, next);
+}
+
 /* Requests: the critical path by operation. */
 static void put_requests(struct buffer *out, const struct colours *c, const struct attribution_view *view,
                          const struct attributed_trace *t) {
@@ -289,17 +296,21 @@ static void put_requests(struct buffer *out, const struct colours *c, const stru
   double total = r->total_ns > 0 ? (double)r->total_ns : 1;
   (void)buffer_printf(out, "%s%s%s\n%s%s%s · %lld request%s, %zu spans, %.3f ms in all\n", c->strong, shown_path(t, path), c->plain, c->dim,
                       t->reader, c->plain, (long long)r->n_roots, r->n_roots == 1 ? "" : "s", r->n_spans, (double)r->total_ns / 1e6);
+  put_unattributed(out, c, requests_unattributed(r), "the requests' time",
+                   "a trace of the server (its own profiler, `perf script`, OpenTelemetry spans), or an executor that says its phases "
+                   "(docs/drivers.md)");
   (void)buffer_printf(
-      out, "\n%s  share     on the path    all work     spans  service and operation                              layer        owner%s\n",
+      out, "\n%s  share     on the path    all work     spans  service and operation                              layer          owner%s\n",
       c->dim, c->plain);
   for (size_t i = 0; i < r->n_operations && i < 5 * view->top; i++) {
     const struct operation_total *o = &r->operations[i];
-    enum layer layer = requests_layer(o->service, o->name);
+    enum layer layer;
+    bool known = requests_layer(o->service, o->name, &layer);
     char name[128];
     (void)snprintf(name, sizeof name, "[%s] %s", o->service, o->name);
-    (void)buffer_printf(out, "%6.2f %% %11.3f ms %8.3f ms %9lld  %-50s %-12s %s\n", 100 * (double)o->on_path_ns / total,
-                        (double)o->on_path_ns / 1e6, (double)o->work_ns / 1e6, (long long)o->n, name, layer_text(layer),
-                        attribution_layer_owner(view, layer));
+    (void)buffer_printf(out, "%6.2f %% %11.3f ms %8.3f ms %9lld  %-50s %-14s %s\n", 100 * (double)o->on_path_ns / total,
+                        (double)o->on_path_ns / 1e6, (double)o->work_ns / 1e6, (long long)o->n, name,
+                        known ? layer_text(layer) : "not attributed", known ? attribution_layer_owner(view, layer) : "nobody yet");
   }
   (void)buffer_printf(out, "\n%snotes%s\n", c->strong, c->plain);
   put_losses(out, t);
@@ -308,12 +319,11 @@ static void put_requests(struct buffer *out, const struct colours *c, const stru
     (void)buffer_printf(out, "- %lld spans lie outside their parent: left out, with what is below them\n", (long long)r->n_dropped);
   if (r->n_unreached > 0) (void)buffer_printf(out, "- %lld spans no root reaches: left out\n", (long long)r->n_unreached);
   if (r->full) (void)buffer_text(out, "- more spans than can be kept: what came after is missing\n");
-  (void)buffer_text(out,
-                    "- a span's own time on the path is not what removing it would save: another path may then be the critical one\n"
-                    "- the layer is told from names (queue, prefill, decode, known servers); what is not known counts as application\n");
+  (void)buffer_text(out, "- a span's own time on the path is not what removing it would save: another path may then be the critical one\n"
+                         "- layers come from names (queue, prefill, decode, known servers); what they do not tell is not attributed\n");
 }
 
-/* Samples: by the module of the innermost frame. */
+/* Samples: by the module of the innermost frame, and by the process where there are several. */
 static void put_samples(struct buffer *out, const struct colours *c, const struct attribution_view *view,
                         const struct attributed_trace *t) {
   const struct samples *s = &t->samples;
@@ -322,13 +332,18 @@ static void put_samples(struct buffer *out, const struct colours *c, const struc
   (void)buffer_printf(out, "%s%s%s\n%s%s%s · %lld samples of %s over %.3f s\n", c->strong, shown_path(t, path), c->plain, c->dim, t->reader,
                       c->plain, (long long)s->n, s->event[0] != 0 ? s->event : "an unnamed event",
                       (double)(s->last_ns - s->first_ns) / 1e9);
-  (void)buffer_printf(out, "\n%s  share    samples  module                                                        layer        owner%s\n",
-                      c->dim, c->plain);
+  put_unattributed(out, c, samples_unattributed(s), "the samples",
+                   "symbols and Python frames of these processes (py-spy, perf with -X perf), or the server's own profiler");
+  (void)buffer_printf(out, "\n%s  share    samples  module%-55s layer          owner%s\n", c->dim, s->processes.n > 1 ? " and process" : "",
+                      c->plain);
   for (size_t i = 0; i < s->modules.n && i < 5 * view->top; i++) {
     enum layer layer;
-    bool known = samples_layer(s->modules.items[i].text, &layer);
-    (void)buffer_printf(out, "%6.2f %% %10lld  %-61s %-12s %s\n", 100 * (double)s->modules.items[i].weight / total,
-                        (long long)s->modules.items[i].n, s->modules.items[i].text, known ? layer_text(layer) : "-",
+    struct sampled_module m = samples_module(s->modules.items[i].text);
+    bool known = samples_layer(m.module, &layer);
+    char name[400];
+    (void)snprintf(name, sizeof name, s->processes.n > 1 ? "%s  %s" : "%s", m.module, m.process);
+    (void)buffer_printf(out, "%6.2f %% %10lld  %-61s %-14s %s\n", 100 * (double)s->modules.items[i].weight / total,
+                        (long long)s->modules.items[i].n, name, known ? layer_text(layer) : "not attributed",
                         known ? attribution_layer_owner(view, layer) : "nobody yet");
   }
   (void)buffer_printf(out, "\n%snotes%s\n", c->strong, c->plain);

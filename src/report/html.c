@@ -12,6 +12,7 @@
 #include "report/standing_report.h"
 #include "report/svg.h"
 #include "report/text.h"
+#include "result/conditions.h"
 #include "result/rows.h"
 #include "result/values.h"
 
@@ -563,7 +564,7 @@ static void put_checks(struct buffer *out, const struct result_precision *p) {
   (void)buffer_text(out, "</table></details>");
 }
 
-static void put_precision(struct buffer *out, const struct result *r, const struct result_precision *p, const struct points *points) {
+static void put_precision(struct buffer *out, struct result *r, const struct result_precision *p, const struct points *points) {
   html_text(out, "<h2>", p->name, "</h2><p class='dim'>executed: ");
   (void)html_escape(out, p->status);
   if (p->primitive[0] != 0) html_text(out, ", <code>", p->primitive, "</code>");
@@ -577,6 +578,7 @@ static void put_precision(struct buffer *out, const struct result *r, const stru
     return;
   }
   put_cards(out, r, p);
+  html_text(out, "<p class='dim'>Beside it: ", conditions_text(&p->conditions, &r->arena), "</p>");
   put_objectives(out, p);
   put_saturation(out, r, p);
   plot_latency(out, points);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "result/conditions.h"
 
 struct style {
   const char *strong, *dim, *bad, *good, *plain;
@@ -208,8 +209,7 @@ static void put_phases(struct buffer *out, const struct style *s, const struct r
                       p->phases_rest_share < -0.01 ? " (they overlap)" : "");
 }
 
-static void put_precision(struct buffer *out, const struct style *s, const struct result *r, const struct result_precision *p,
-                          bool by_session) {
+static void put_precision(struct buffer *out, const struct style *s, struct result *r, const struct result_precision *p, bool by_session) {
   char a[48], b[48], c[48];
   (void)buffer_printf(out, "\n%s%s%s  executed: %s%s%s   executor %.16s\n", s->strong, p->name, s->plain, p->status,
                       p->primitive[0] != 0 ? ", " : "", p->primitive, p->fingerprint[0] != 0 ? p->fingerprint : "(not captured)");
@@ -251,6 +251,7 @@ static void put_precision(struct buffer *out, const struct style *s, const struc
     (void)buffer_printf(out,
                         "  %-22s %lld requests: as many as may be were in flight when they were due; the wait is part of the send lag\n",
                         "waited for a slot", (long long)p->n_waited_slot);
+  (void)buffer_printf(out, "  %-22s %s\n", "beside it", conditions_text(&p->conditions, &r->arena));
   (void)buffer_printf(out, "  %-22s send lag p50 %s, p99 %s, worst %s;", "the instrument", text_latency(a, sizeof a, p->send_lag.p50),
                       text_latency(b, sizeof b, p->send_lag.p99), text_latency(c, sizeof c, p->send_lag.greatest));
   if (p->read_lag.n > 0) (void)buffer_printf(out, " read lag p99 %s;", text_latency(a, sizeof a, p->read_lag.p99));
@@ -373,7 +374,7 @@ bool text_diff(const struct difference_list *differences, const struct contract 
 
 /* --- two results --- */
 
-static void put_figure(struct buffer *out, const struct style *s, const struct comparison_figure *f) {
+static void put_figure(struct buffer *out, const struct style *s, const struct comparison_figure *f, const char *unlike) {
   char a[48], b[48];
   bool time = strcmp(f->unit, "ns") == 0;
   if (time) {
@@ -389,6 +390,11 @@ static void put_figure(struct buffer *out, const struct style *s, const struct c
                         s->plain);
     return;
   }
+  if (f->not_judged != NULL || unlike != NULL) {
+    (void)buffer_printf(out, "    A / B %.4f [%.4f, %.4f]: %snot judged: %s%s\n", f->ratio.ratio, f->ratio.low, f->ratio.high, s->dim,
+                        f->not_judged != NULL ? f->not_judged : "conditions differ", s->plain);
+    return;
+  }
   const char *tone = f->ratio.verdict == VERDICT_DIFFERENT_BEYOND ? s->bad : f->ratio.verdict == VERDICT_INCONCLUSIVE ? s->dim : s->good;
   (void)buffer_printf(out, "    A / B %.4f [%.4f, %.4f]: %s%s%s", f->ratio.ratio, f->ratio.low, f->ratio.high, tone,
                       verdict_text(f->ratio.verdict), s->plain);
@@ -402,8 +408,15 @@ static void put_figure(struct buffer *out, const struct style *s, const struct c
   (void)buffer_text(out, "\n");
 }
 
-bool text_comparison(const struct result *a, const struct result *b, const struct comparison_list *list,
-                     const struct difference_list *differences, bool color, struct buffer *ret) {
+static void put_sides(struct buffer *out, const struct style *s, struct result *r, const char *letter) {
+  for (size_t i = 0; i < r->n_precisions; i++)
+    if (!r->precisions[i].unavailable)
+      (void)buffer_printf(out, "  %sbeside %s, %s:%s %s\n", s->dim, letter, r->precisions[i].name, s->plain,
+                          conditions_text(&r->precisions[i].conditions, &r->arena));
+}
+
+bool text_comparison(struct result *a, struct result *b, const struct comparison_list *list, const struct difference_list *differences,
+                     bool color, struct buffer *ret) {
   struct style s = style_of(color);
   (void)buffer_printf(ret, "%sA%s %s (bundle %.16s)\n%sB%s %s (bundle %.16s)\n", s.strong, s.plain, a->contract.name, a->seal.root,
                       s.strong, s.plain, b->contract.name, b->seal.root);
@@ -415,12 +428,18 @@ bool text_comparison(const struct result *a, const struct result *b, const struc
           ? "interleaved: compared session by session"
           : "not interleaved: compared as two groups, and what changed between the two runs besides (the day, a boot) is not known",
       100 * list->margin, 100 * list->confidence);
+  if (list->n_judged > 1)
+    (void)buffer_printf(ret, "%zu figures share the error: a difference of any counts at %.4g %%\n", list->n_judged,
+                        100 * list->shared_confidence);
+  put_sides(ret, &s, a, "A");
+  put_sides(ret, &s, b, "B");
+  if (list->unlike != NULL) (void)buffer_printf(ret, "%sinconclusive: conditions differ:%s %s\n", s.bad, s.plain, list->unlike);
   const char *precision = "";
   for (size_t i = 0; i < list->n_items; i++) {
     if (strcmp(precision, list->items[i].precision) != 0)
       (void)buffer_printf(ret, "\n%s%s%s\n", s.strong, list->items[i].precision, s.plain);
     precision = list->items[i].precision;
-    put_figure(ret, &s, &list->items[i]);
+    put_figure(ret, &s, &list->items[i], list->unlike);
   }
   for (size_t i = 0; i < list->n_only_one; i++) (void)buffer_printf(ret, "%s\n", list->only_one[i]);
   (void)buffer_text(ret, "\n");

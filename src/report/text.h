@@ -15,8 +15,8 @@ bool text_claim(const struct result *result, const struct claim *claim, bool col
 /* fingerprint: of the whole, where facts are only what is disclosed of it. */
 bool text_capture(const struct fact_list *facts, const char *fingerprint, bool color, struct buffer *ret);
 /* differences: of the two executors; NULL: not known. */
-bool text_comparison(const struct result *a, const struct result *b, const struct comparison_list *list,
-                     const struct difference_list *differences, bool color, struct buffer *ret);
+bool text_comparison(struct result *a, struct result *b, const struct comparison_list *list, const struct difference_list *differences,
+                     bool color, struct buffer *ret);
 /* contract: whose owners are named; NULL: the usual ones. with_state: differences of state and context too. */
 bool text_diff(const struct difference_list *differences, const struct contract *contract, bool with_state, bool color, struct buffer *ret);
 

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/number.h"
+#include "result/conditions.h"
 #include "stats/resample.h"
 
 struct building {
@@ -305,6 +306,7 @@ static void say_rest(struct building *b, const struct result *r, const struct re
   if (p->n_not_steady > 0)
     (void)buffer_printf(&b->text, " and %lld requests after it that came before the steady part", (long long)p->n_not_steady);
   if (r->stopped[0] != 0) (void)buffer_printf(&b->text, "; %s", r->stopped);
+  (void)buffer_printf(&b->text, "; beside it: %s", conditions_text(&p->conditions, b->arena));
   (void)buffer_printf(&b->text, "; the instrument was late by %s at p99", number_duration_text(text, sizeof text, p->send_lag.p99));
   if (p->distance_known) say_distance(b, r, p);
   else if (contract_states(&r->contract, "workload.profile"))

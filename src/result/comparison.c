@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "result/conditions.h"
+
 struct figure {
   const char *name;
   enum formula_index formula;
@@ -37,7 +39,6 @@ static const struct result_session *with_number(const struct result_precision *p
   return NULL;
 }
 
-/* Paired: only sessions that both sides have. */
 /* Accuracy is what the contract measures it by: of bits per byte less is better. */
 static struct figure accuracy_figure(const struct contract *contract) {
   static const enum formula_index ids[] = {[ACCURACY_LIKELIHOOD] = FORMULA_BITS_PER_BYTE,
@@ -47,8 +48,24 @@ static struct figure accuracy_figure(const struct contract *contract) {
   return (struct figure){"accuracy", ids[contract->accuracy.measure], contract->accuracy.measure != ACCURACY_LIKELIHOOD, ACCURACY, 0};
 }
 
-static void add_figure(struct comparison_list *list, const struct figure *f, const struct result_precision *a,
-                       const struct result_precision *b) {
+/* What of a latency cannot be judged; NULL: it can. */
+static const char *why_not(struct comparison_list *list, const struct contract *contract, const struct figure *f,
+                           const struct result_precision *a, const struct result_precision *b) {
+  const struct result_precision *const sides[] = {a, b};
+  if (f->metric < 0) return NULL;
+  for (int i = 0; i < 2; i++) {
+    const struct result_latency *latency = &sides[i]->latency[f->metric];
+    if (!latency->at[f->quantile].quantile.bounded) return arena_printf(&list->arena, "%s's sample cannot bound it", i == 0 ? "A" : "B");
+    if (!result_states(contract, latency, f->quantile))
+      return arena_printf(&list->arena, "the instrument's own lateness can have raised %s's by %.2g %%", i == 0 ? "A" : "B",
+                          100 * latency->instrument_share[f->quantile]);
+  }
+  return NULL;
+}
+
+/* Paired: only sessions that both sides have. */
+static void add_figure(struct comparison_list *list, const struct contract *contract, const struct figure *f,
+                       const struct result_precision *a, const struct result_precision *b) {
   double *x = xalloc(a->n_sessions + 1, sizeof *x), *y = xalloc(a->n_sessions + b->n_sessions + 1, sizeof *y);
   size_t n_x = 0, n_y = 0;
   for (size_t i = 0; i < a->n_sessions; i++) {
@@ -60,27 +77,49 @@ static void add_figure(struct comparison_list *list, const struct figure *f, con
   }
   for (size_t i = 0; i < b->n_sessions && !list->paired; i++)
     if (!isnan(figure_of(&b->sessions[i], f))) y[n_y++] = figure_of(&b->sessions[i], f);
-  if (n_x > 0 && n_y > 0)
-    list->items[list->n_items++] = (struct comparison_figure){
-        .precision = a->name,
-        .name = f->name,
-        .formula = formulas[f->formula].id,
-        .unit = formulas[f->formula].unit,
-        .more_is_better = f->more_is_better,
-        .a = quantile_plain_mean(x, n_x),
-        .b = quantile_plain_mean(y, n_y),
-        .n_a = n_x,
-        .n_b = n_y,
-        .ratio = compare_sessions(x, n_x, y, n_y, list->paired, list->margin, list->confidence)};
+  if (n_x > 0 && n_y > 0) {
+    struct comparison_figure *to = &list->items[list->n_items++];
+    *to = (struct comparison_figure){.precision = a->name,
+                                     .name = f->name,
+                                     .formula = formulas[f->formula].id,
+                                     .unit = formulas[f->formula].unit,
+                                     .more_is_better = f->more_is_better,
+                                     .a = quantile_plain_mean(x, n_x),
+                                     .b = quantile_plain_mean(y, n_y),
+                                     .n_a = n_x,
+                                     .n_b = n_y,
+                                     .ratio = compare_sessions(x, n_x, y, n_y, list->paired, list->margin, list->confidence),
+                                     .not_judged = why_not(list, contract, f, a, b)};
+    to->x = arena_alloc(&list->arena, n_x, sizeof *x);
+    to->y = arena_alloc(&list->arena, n_y, sizeof *y);
+    memcpy(to->x, x, n_x * sizeof *x);
+    memcpy(to->y, y, n_y * sizeof *y);
+    list->n_judged += to->not_judged == NULL;
+  }
   free(x);
   free(y);
 }
 
+/* Two one-sided tests need no share of the error: all of them must reject for all to be the same. A difference does. */
+static void share_error(struct comparison_list *list) {
+  list->shared_confidence = 1 - (1 - list->confidence) / (double)(list->n_judged > 0 ? list->n_judged : 1);
+  for (size_t i = 0; i < list->n_items; i++) {
+    struct comparison_figure *f = &list->items[i];
+    bool same = f->ratio.verdict == VERDICT_SAME || f->ratio.verdict == VERDICT_DIFFERENT_WITHIN;
+    struct comparison shared = compare_sessions(f->x, f->n_a, f->y, f->n_b, list->paired, list->margin, list->shared_confidence);
+    shared.inner_low = f->ratio.inner_low;
+    shared.inner_high = f->ratio.inner_high;
+    bool differs = shared.low > 1 || shared.high < 1;
+    shared.verdict = list->unlike != NULL || f->not_judged != NULL ? VERDICT_INCONCLUSIVE
+                     : same                                        ? (differs ? VERDICT_DIFFERENT_WITHIN : VERDICT_SAME)
+                     : shared.verdict == VERDICT_DIFFERENT_BEYOND  ? VERDICT_DIFFERENT_BEYOND
+                                                                   : VERDICT_INCONCLUSIVE;
+    f->ratio = shared;
+  }
+}
+
 static void add_only_one(struct comparison_list *list, const char *text) {
-  const char **grown = arena_alloc(&list->arena, list->n_only_one + 1, sizeof *grown);
-  if (list->n_only_one > 0) memcpy(grown, list->only_one, list->n_only_one * sizeof *grown);
-  grown[list->n_only_one++] = text;
-  list->only_one = grown;
+  result_add_text(&list->arena, &list->only_one, &list->n_only_one, text);
 }
 
 void comparison_make(const struct result *a, const struct result *b, bool interleaved, struct comparison_list *ret) {
@@ -99,13 +138,15 @@ void comparison_make(const struct result *a, const struct result *b, bool interl
       continue;
     }
     for (size_t f = 0; f < LYNX_COUNT(figures); f++)
-      if (figures[f].metric != OUTPUT_RATE || x->has_tokens || y->has_tokens) add_figure(ret, &figures[f], x, y);
+      if (figures[f].metric != OUTPUT_RATE || x->has_tokens || y->has_tokens) add_figure(ret, &a->contract, &figures[f], x, y);
     struct figure accuracy = accuracy_figure(&a->contract);
-    if (a->contract.accuracy.measure == b->contract.accuracy.measure) add_figure(ret, &accuracy, x, y);
+    if (a->contract.accuracy.measure == b->contract.accuracy.measure) add_figure(ret, &a->contract, &accuracy, x, y);
+    if (ret->unlike == NULL) ret->unlike = conditions_differ(&a->contract, &x->conditions, &y->conditions, &ret->arena);
   }
   for (size_t i = 0; i < b->n_precisions; i++)
     if (result_precision_named(a, b->precisions[i].name) == NULL && !(a->n_precisions == 1 && b->n_precisions == 1))
       add_only_one(ret, arena_printf(&ret->arena, "%s: only B has it", b->precisions[i].name));
+  share_error(ret);
 }
 
 void comparison_release(struct comparison_list *list) {

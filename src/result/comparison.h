@@ -1,5 +1,7 @@
 /* result/comparison.h: two results of the same question, figure by figure, as ratios of their sessions' figures.
  * Shapes   one entry per precision that both have and per figure
+ * Judged   what both samples can bound, and what the instrument's own lateness cannot have changed by more than is agreed. Figures share
+ *          the error: a difference counts at 1 - (1 - confidence) / (figures judged)
  * Result   verdicts at the margin and confidence that the first one's contract declares (decision.margin, method.confidence)
  * Pairs    runs that were interleaved (the same `interleaved` in both records) are compared session by session: a drift of the machine
  *          meets both alike. Others are compared as two groups, and how days and boots differ is then not known */
@@ -14,7 +16,9 @@ struct comparison_figure {
   bool more_is_better;
   double a, b; /* means of the sessions' figures */
   size_t n_a, n_b;
+  double *x, *y;           /* one per session; in the list's arena */
   struct comparison ratio; /* of a to b */
+  const char *not_judged;  /* why; NULL: it is judged */
 };
 
 struct comparison_list {
@@ -23,7 +27,10 @@ struct comparison_list {
   size_t n_items;
   bool paired;
   double margin, confidence;
-  const char **only_one; /* precisions that one side alone has, and why nothing can be said of them */
+  size_t n_judged;          /* figures that share the error */
+  double shared_confidence; /* of each of them, so that all together are wrong as seldom as `confidence` says (Bonferroni) */
+  const char *unlike;       /* conditions that differ by more than is agreed: no verdict then; NULL */
+  const char **only_one;    /* precisions that one side alone has, and why nothing can be said of them */
   size_t n_only_one;
 };
 

@@ -131,6 +131,11 @@ struct result_lag {
   double p50, p99, greatest;
 };
 
+/* What surrounded the counted windows: shares of processor time; NaN: not known. */
+struct result_conditions {
+  double others, steal, throttled, pressure;
+};
+
 struct result_precision {
   const char *name, *executed_json; /* as the executor said */
   const char *executed, *status, *primitive;
@@ -176,6 +181,7 @@ struct result_precision {
   double accuracy_ratio;    /* reference / this; NaN if not known */
   bool accuracy_known, accuracy_passed;
   double engine_cpu_share; /* of one core, in counted sessions */
+  struct result_conditions conditions;
 };
 
 struct result {

@@ -84,6 +84,13 @@ static int64_t intended_ns(struct bundle *bundle) {
   return end != NULL ? (int64_t)timegm(&t) * 1000000000 : -1;
 }
 
+static enum lynx_status take_event(void *context, int64_t realtime_ns, const char *kind, const char *text) {
+  (void)realtime_ns, (void)text;
+  bool *stepped = context;
+  *stepped = *stepped || strcmp(kind, "clock step") == 0;
+  return LYNX_OK;
+}
+
 enum lynx_status plausibility_judge(struct bundle *bundle, struct result *result, const struct session_list *sessions,
                                     struct lynx_error *error) {
   struct result_plausibility *p = &result->plausibility;
@@ -113,6 +120,10 @@ enum lynx_status plausibility_judge(struct bundle *bundle, struct result *result
     bool gaps = closed && s->end == SESSION_COMPLETE && j.greatest_id + 1 - j.n_rows > result->contract.method.threads * s->concurrency;
     p->n_gaps += gaps;
   }
+  bool stepped =
+      false; /* the run noticed that its wall clock was set back: then the sessions' starts say little, and the record says why */
+  if (status == LYNX_OK && p->n_before_intent > 0) status = bundle_each_event(bundle, take_event, &stepped, error);
+  if (stepped) p->n_before_intent = 0;
   return status;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "result/check_verdicts.h"
+#include "result/conditions.h"
 #include "result/objective.h"
 #include "result/phases.h"
 #include "result/points.h"
@@ -338,6 +339,7 @@ enum lynx_status precision_compute(struct bundle *bundle, struct result *result,
     status = rows_each(bundle, scan.session->id, scan_row, &scan, error);
     close_session(&scan);
   }
+  if (status == LYNX_OK) status = conditions_judge(bundle, p, rows, error);
   p->engine_cpu_share = wall > 0 ? cpu / wall : NAN;
   close_precision(&scan);
   scan_release(&scan);

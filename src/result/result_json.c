@@ -314,6 +314,13 @@ static void put_precision(struct json_writer *json, const struct contract *contr
   put(json, "rate_instrument_share", p->rate_instrument_share);
   json_put_bool(json, "instrument_limited", p->instrument_limited);
   put(json, "engine_cpu_share", p->engine_cpu_share);
+  json_key(json, "conditions");
+  json_open_object(json);
+  put(json, "others", p->conditions.others);
+  put(json, "steal", p->conditions.steal);
+  put(json, "throttled", p->conditions.throttled);
+  put(json, "pressure", p->conditions.pressure);
+  json_close(json);
   put_sessions(json, p);
   json_close(json);
 }

@@ -2,15 +2,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/arena.h"
 #include "telemetry/sampler.h"
+
+enum { TREE_MAX = 256, THREADS_MAX = 1024 };
 
 struct machine {
   const struct root *root;
   unsigned long long total, busy, steal;
   int64_t pid;
-  unsigned long long ours; /* of lynxbench and of the serving process */
+  unsigned long long ours;  /* of lynxbench and of the serving process with those that it started */
+  char throttled_path[512]; /* cpu.stat of its control group; "": none */
+  bool throttled_is_ns;     /* version 1 counts nanoseconds */
+  double throttled, at_s;   /* seconds: as last read, and when */
 };
 
 static bool read_ticks(const struct root *root, unsigned long long *total, unsigned long long *busy, unsigned long long *steal) {
@@ -36,16 +42,94 @@ static unsigned long long process_ticks(const struct root *root, const char *pat
   return user + system_time;
 }
 
+/* The processes that one started, and those that they did, by the kernel's own lists; at most TREE_MAX. */
+struct tree {
+  const struct root *root;
+  int64_t pids[TREE_MAX];
+  size_t n, at;
+};
+
+static void take_thread(void *context, const char *thread) {
+  struct tree *t = context;
+  char path[160], line[4096], *word = line, *end;
+  (void)snprintf(path, sizeof path, "/proc/%lld/task/%.60s/children", (long long)t->pids[t->at], thread);
+  if (!root_read_line(t->root, path, line, sizeof line)) return;
+  for (long long child = strtoll(word, &end, 10); end != word && t->n < TREE_MAX; child = strtoll(word, &end, 10)) {
+    t->pids[t->n++] = child;
+    word = end;
+  }
+}
+
+static unsigned long long tree_ticks(const struct root *root, int64_t pid) {
+  struct tree tree = {.root = root, .pids = {pid}, .n = 1};
+  unsigned long long sum = 0;
+  for (; tree.at < tree.n; tree.at++) {
+    char path[96];
+    (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)tree.pids[tree.at]);
+    sum += process_ticks(root, path);
+    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)tree.pids[tree.at]);
+    (void)root_list(root, path, THREADS_MAX, take_thread, &tree); /* one that has ended has none */
+  }
+  return sum;
+}
+
 static unsigned long long our_ticks(const struct machine *m) {
+  return process_ticks(m->root, "/proc/self/stat") + (m->pid > 0 ? tree_ticks(m->root, m->pid) : 0);
+}
+
+/* --- the quota of its control group --- */
+
+static double now_s(void) {
+  struct timespec t;
+  return clock_gettime(CLOCK_MONOTONIC, &t) == 0 ? (double)t.tv_sec + (double)t.tv_nsec / 1e9 : 0;
+}
+
+static bool read_throttled(const struct machine *m, double *ret_s) {
+  struct buffer text;
+  buffer_init(&text, 65536);
+  bool found = root_read(m->root, m->throttled_path, &text, NULL) == LYNX_OK;
+  const char *key = m->throttled_is_ns ? "throttled_time " : "throttled_usec ", *at = found ? strstr(text.data, key) : NULL;
+  if (at != NULL) *ret_s = strtod(at + strlen(key), NULL) * (m->throttled_is_ns ? 1e-9 : 1e-6);
+  buffer_release(&text);
+  return at != NULL;
+}
+
+/* "0::/path" (version 2), or "4:cpu,cpuacct:/path" (version 1). */
+static void find_group(struct machine *m) {
   char path[64];
-  (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)m->pid);
-  return process_ticks(m->root, "/proc/self/stat") + (m->pid > 0 ? process_ticks(m->root, path) : 0);
+  struct buffer text;
+  m->throttled_path[0] = 0;
+  (void)snprintf(path, sizeof path, "/proc/%lld/cgroup", (long long)m->pid);
+  buffer_init(&text, 65536);
+  if (root_read(m->root, path, &text, NULL) == LYNX_OK) {
+    char *rest = text.data;
+    for (char *line = strtok_r(text.data, "\n", &rest); line != NULL && m->throttled_path[0] == 0; line = strtok_r(NULL, "\n", &rest)) {
+      char *controllers = strchr(line, ':'), *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
+      if (group == NULL || strstr(group, "..") != NULL) continue;
+      bool second = controllers[1] == ':', first = strstr(controllers, "cpu,") != NULL || strncmp(controllers, ":cpu:", 5) == 0;
+      if (!second && !first) continue;
+      m->throttled_is_ns = !second;
+      (void)snprintf(m->throttled_path, sizeof m->throttled_path, "/sys/fs/cgroup%s%.400s/cpu.stat", second ? "" : "/cpu", group + 1);
+      if (!read_throttled(m, &m->throttled)) m->throttled_path[0] = 0;
+    }
+  }
+  buffer_release(&text);
+  m->at_s = now_s();
+}
+
+static void sample_throttled(struct machine *m, sampler_deliver *deliver, void *context) {
+  double throttled, now = now_s();
+  if (m->throttled_path[0] == 0 || !read_throttled(m, &throttled)) return;
+  if (now > m->at_s && throttled >= m->throttled) deliver(context, "server.throttled_ratio", (throttled - m->throttled) / (now - m->at_s));
+  m->throttled = throttled;
+  m->at_s = now;
 }
 
 static void machine_watch(void *state, int64_t pid) {
   struct machine *m = state;
   m->pid = pid;
   m->ours = our_ticks(m);
+  if (pid > 0) find_group(m);
 }
 
 static bool machine_open(const struct root *root, void **ret_state) {
@@ -92,6 +176,7 @@ static void machine_sample(void *state, sampler_deliver *deliver, void *context)
     m->steal = steal;
   }
   sample_hardware(m->root, deliver, context);
+  sample_throttled(m, deliver, context);
   char line[256];
   double pressure;
   if (root_read_line(m->root, "/proc/pressure/cpu", line, sizeof line) && sscanf(line, "some avg10=%lf", &pressure) == 1)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "result/conditions.h"
 #include "stats/special.h"
 
 const char *decision_text(enum decision decision) {
@@ -209,6 +210,15 @@ void decision_make(const struct result *sealed, const struct result *again, stru
                    : arena_printf(&ret->arena, "the searches know their points to %.2g %% (search.resolution), against a margin of %.3g %%",
                                   100 * (special_exp(slack) - 1), 100 * ret->margin);
   ret->decision = beyond ? DECISION_NOT_REPRODUCED : all_same ? DECISION_REPRODUCED : DECISION_INCONCLUSIVE;
+  const char *unlike = NULL;
+  for (size_t i = 0; i < sealed->n_precisions && unlike == NULL; i++) {
+    const struct result_precision *other = result_precision_named(again, sealed->precisions[i].name);
+    if (other != NULL && !other->unavailable && !sealed->precisions[i].unavailable)
+      unlike = conditions_differ(&sealed->contract, &sealed->precisions[i].conditions, &other->conditions, &ret->arena);
+  }
+  if (unlike == NULL) return;
+  ret->decision = DECISION_INCONCLUSIVE;
+  ret->why = arena_printf(&ret->arena, "conditions differ (A: sealed, B: again): %s", unlike);
 }
 
 void decision_release(struct decision_report *report) {

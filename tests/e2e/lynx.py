@@ -123,6 +123,9 @@ def contract(path, port, **fields):
     sections.update(fields)
     if "stolen_at_most" not in sections["method"]:  # a neighbour on this machine is not what a test is about
         sections["method"] = sections["method"].rstrip()[:-1] + ", stolen_at_most: 1}"
+    given = sections.get("decision", "{}").strip()[1:-1]  # nor are neighbours of one run and not of the other
+    if "conditions_differ_at_most" not in given:
+        sections["decision"] = "{" + (given + ", " if given else "") + "conditions_differ_at_most: 1}"
     with open(path, "w") as f:
         f.write("lynxbench: 1\n")
         for key, value in sections.items():

@@ -461,14 +461,14 @@ for line in sys.stdin:
     check_in("prompts are made before the executor is started", lint(executor='{endpoint: "http://x:1", start: {command: [x]}}', workload="{driver: http, prompts: {tokens: 5, tokenizer: server}}"), "lint: server")
 
     # --- load threads on processors of their own ---
-    r = prompts("pinned", "{count: 1}", method='{warm_up: 0s, counted: 100ms, sessions: 1, steady: reported, processors: "0"}')
+    r = prompts("pinned", "{count: 1}", method='{warm_up: 0s, counted: 100ms, sessions: 1, steady: reported, instrument_error_at_most: 1, processors: "0"}')
     check_equal(r.returncode, 0, f"pinned: {r.stderr}")
     check_equal(json.loads(rows(f"{d}/pinned.lynx", "SELECT instrument FROM session")[0][0])["processors"], "0", "pinned: in the record")
     check_in("'0-x' where processors are expected", lint(executor="{endpoint: \"http://x:1\"}", workload="{driver: http}", method='{processors: "0-x"}'), "lint: processors")
-    r = prompts("nowhere", "{count: 1}", method='{warm_up: 0s, counted: 100ms, sessions: 1, steady: reported, processors: "1000"}')
+    r = prompts("nowhere", "{count: 1}", method='{warm_up: 0s, counted: 100ms, sessions: 1, steady: reported, instrument_error_at_most: 1, processors: "1000"}')
     check_equal(r.returncode, 2, f"processors that are not there: {r.stderr}")
     check_in("method.processors", r.stderr, "processors that are not there")
-    r = prompts("half", "{count: 1}", method='{warm_up: 0s, counted: 100ms, sessions: 1, steady: reported, processors: "0,1000"}')
+    r = prompts("half", "{count: 1}", method='{warm_up: 0s, counted: 100ms, sessions: 1, steady: reported, instrument_error_at_most: 1, processors: "0,1000"}')
     check_equal(r.returncode, 2, f"some of them are not there: {r.stderr}")
     check_in("1000 is not there", r.stderr, "which one")
 

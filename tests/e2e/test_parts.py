@@ -25,7 +25,7 @@ def merged(d, name, files, code=0):
     return f"{d}/{name}-whole.lynx", json.loads(r.stdout) if r.stdout else {}
 
 
-METHOD = "{warm_up: 200ms, counted: 1s, sessions: 2, drain: 1s, request_timeout: 5s, instrument_error_at_most: 1, steady: reported, stolen_at_most: 1}"
+METHOD = "{warm_up: 200ms, counted: 1s, sessions: 2, drain: 1s, request_timeout: 5s, instrument_error_at_most: 0.9, steady: reported, stolen_at_most: 1}"
 
 with folder() as d:
     with reference("--mode", "metronome") as port:

@@ -241,9 +241,10 @@ static void secrets(void) {
   enum layer layer;
   const char *reason;
   CHECK(!layer_of_variable("VLLM_API_KEY", &layer, &reason)); /* performance-relevant by its prefix, and still never recorded */
-  CHECK_INT(layer_of_library("libcudart.so.12"), LAYER_RUNTIME);
-  CHECK_INT(layer_of_library("libc.so.6"), LAYER_SYSTEM);
-  CHECK_INT(layer_of_library("libtorch_cpu.so"), LAYER_FRAMEWORK);
+  CHECK(layer_of_library("libcudart.so.12", &layer) && layer == LAYER_RUNTIME);
+  CHECK(layer_of_library("libc.so.6", &layer) && layer == LAYER_SYSTEM);
+  CHECK(layer_of_library("libtorch_cpu.so", &layer) && layer == LAYER_FRAMEWORK);
+  CHECK(!layer_of_library("libours.so.1", &layer)); /* nobody's by default */
 }
 
 int main(void) {

@@ -60,7 +60,8 @@ static void add_library(const struct probe_target *target, struct fact_list *fac
     if (strrchr(real, '/') != NULL) file = strrchr(real, '/') + 1;
   }
   split_version(file, name, sizeof name, version, sizeof version);
-  enum layer layer = layer_of_library(name);
+  enum layer layer = LAYER_FRAMEWORK; /* a dependency, where nothing more is known */
+  (void)layer_of_library(name, &layer);
   (void)snprintf(key, sizeof key, "library.%.250s", name);
   /* Two of one name in one executor (two OpenMP runtimes, say) are two facts, and worth knowing. */
   for (int i = 2; fact_find(facts, key) != NULL && i < 100; i++) (void)snprintf(key, sizeof key, "library.%.250s.%d", name, i);

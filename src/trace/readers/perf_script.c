@@ -118,7 +118,11 @@ static bool read_frame(struct reading *r, struct bytes line) {
   const char *p = scan_blanks(line.ptr, line.ptr + line.length), *end = line.ptr + line.length;
   while (end > p && end[-1] != ')') end--;
   if (end == p) return false;
-  const char *module = end - 1;
+  static const char deleted[] = " (deleted))"; /* a file that was replaced after it was mapped */
+  const char *stop_at = end - 1;
+  if ((size_t)(end - p) > sizeof deleted - 1 && memcmp(end - (sizeof deleted - 1), deleted, sizeof deleted - 1) == 0)
+    end -= sizeof deleted - 2, stop_at = end - 1;
+  const char *module = stop_at;
   while (module > p && !(module[0] == '(' && module[-1] == ' ')) module--;
   if (module == p) return false;
   const char *address = p;

@@ -1,0 +1,30 @@
+#include "cli/recording.h"
+
+#include <stdio.h>
+
+#include "cli/output.h"
+
+bool recording_begin(const struct pen_wanted *wanted, const struct contract_file *file, struct recording *ret) {
+  *ret = (struct recording){.wanted = ledger_file_address(wanted->ledger) != NULL};
+  if (!ret->wanted) return true;
+  if (pen_open(wanted, &ret->pen) != EXIT_HOLDS) {
+    ret->wanted = false;
+    return false;
+  }
+  ret->begun = run_link_begin(&ret->pen.file, &file->contract, file->text.data, &ret->pen.signer, &ret->link);
+  return ret->begun;
+}
+
+bool recording_end(struct recording *recording, const char *path, bool sealed, bool quiet) {
+  uint64_t index;
+  bool good = true;
+  if (recording->begun && sealed) {
+    good = bundle_entry_add(&recording->pen.file, path, &recording->pen.signer, &index);
+    if (good && !quiet) (void)printf("%s: entry %llu, with the file itself\n", recording->pen.file.address, (unsigned long long)index);
+    if (!good) (void)fprintf(stderr, "next: lynxbench log put %s %s\n", recording->pen.file.address, path);
+  }
+  run_link_release(&recording->link);
+  if (recording->wanted) pen_close(&recording->pen);
+  *recording = (struct recording){.wanted = false};
+  return good;
+}
