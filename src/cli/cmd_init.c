@@ -68,9 +68,10 @@ static void write_contract(struct arena *arena, const struct arguments *a, const
   (void)buffer_text(out, "# question: what do the teams want to know?\n\nwhere:\n  environment: development     # production, canary or "
                          "twin; production needs load caps and an abort_slo\n  # load_cap_per_s: 50\n\n");
   (void)buffer_printf(out, "executor:\n  endpoint: %s\n", quoted(arena, endpoint));
-  (void)buffer_text(out, "  ready_path: /v1/models       # answers 200 once the executor can serve\n  # start: {command: [program, "
-                         "argument, \"{precision}\"]}   # then every session is a fresh process\n  # expect: {cpu.model: \"...\"}   # "
-                         "facts that must hold; `lynxbench capture --endpoint ...` lists them\n\n");
+  (void)buffer_text(
+      out, "  ready_path: /v1/models       # answers 200 once the executor can serve\n  # start: {command: [program, "
+           "argument, \"{precision}\"]}   # then every session is a fresh process\n  # expect: {accelerator.cpu.model: \"...\"}   # "
+           "facts that must hold; `lynxbench capture --endpoint ...` lists them\n\n");
   (void)buffer_printf(out,
                       "workload:\n  driver: http\n  api: %s\n  model: %s\n  output_tokens: %s\n  ignore_eos: true             # servers "
                       "that do not know it write shorter answers, which is then counted and shown\n",

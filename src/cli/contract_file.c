@@ -4,7 +4,21 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "executor/difference.h"
 #include "measure/setup.h"
+
+/* What nobody reads is compared with nothing, which is often a key that was guessed. */
+static void warn_of_facts(struct contract_file *file, const char *field, const struct text_map *facts) {
+  for (size_t i = 0; i < facts->n_items; i++) {
+    enum layer layer;
+    const char *name, *near;
+    if (!contract_split_key(facts->keys[i], &layer, &name) || fact_key_is_read(name, &near)) continue;
+    problem_add(&file->problems, PROBLEM_WARNING, 0, field,
+                arena_printf(&file->arena, "%s, a fact that no probe reads: it is compared with nothing", facts->keys[i]),
+                near != NULL ? arena_printf(&file->arena, "such a statement, or the key of a fact that is read, such as %s", near)
+                             : "such a statement, or the key of a fact that is read (lynxbench capture lists them)");
+  }
+}
 
 bool contract_file_read(const char *path, struct contract_file *ret) {
   *ret = (struct contract_file){0};
@@ -25,6 +39,8 @@ bool contract_file_read(const char *path, struct contract_file *ret) {
       problem_add(&ret->problems, PROBLEM_WARNING, 0, fields[i],
                   arena_printf(&ret->arena, "%s, which cannot be read from this folder", files[i]),
                   "a file that can be, where the contract is run");
+  warn_of_facts(ret, "executor.declare", &ret->contract.executor.declare);
+  warn_of_facts(ret, "executor.expect", &ret->contract.executor.expect);
   return true;
 }
 

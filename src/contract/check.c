@@ -231,13 +231,13 @@ static void check_precisions(const struct contract *c, struct problem_list *prob
              "one of the contract's precisions, which is then measured too; or give references");
 }
 
-static bool begins_with_layer(const char *key) {
+bool contract_split_key(const char *key, enum layer *ret_layer, const char **ret_name) {
   const char *dot = strchr(key, '.');
-  enum layer layer;
   char name[32] = "";
-  if (dot == NULL || (size_t)(dot - key) >= sizeof name) return false;
+  if (dot == NULL || (size_t)(dot - key) >= sizeof name || dot[1] == 0) return false;
   memcpy(name, key, (size_t)(dot - key));
-  return layer_parse(name, &layer) && dot[1] != 0;
+  *ret_name = dot + 1;
+  return layer_parse(name, ret_layer);
 }
 
 static void check_names(const struct contract *c, struct problem_list *problems) {
@@ -249,9 +249,14 @@ static void check_names(const struct contract *c, struct problem_list *problems)
     if (strpbrk(c->executor.hosts.keys[i], "/.") != NULL || strlen(c->executor.hosts.keys[i]) > 80)
       error_at(problems, "executor.hosts", c->executor.hosts.keys[i],
                "a role of at most 80 characters without '/' and '.', such as server-1");
-  for (size_t i = 0; i < c->executor.declare.n_items; i++)
-    if (!begins_with_layer(c->executor.declare.keys[i]))
-      error_at(problems, "executor.declare", c->executor.declare.keys[i], "a layer, a dot and a name, such as facility.cooling");
+  const struct text_map *facts[] = {&c->executor.declare, &c->executor.expect};
+  for (size_t k = 0; k < LYNX_COUNT(facts); k++)
+    for (size_t i = 0; i < facts[k]->n_items; i++) {
+      const char *name;
+      if (!contract_split_key(facts[k]->keys[i], &layer, &name))
+        error_at(problems, k == 0 ? "executor.declare" : "executor.expect", facts[k]->keys[i],
+                 "a layer, a dot and the fact's key, such as accelerator.cpu.model or facility.cooling");
+    }
   const struct item_list *lists[] = {&c->optimisation.may_change, &c->optimisation.must_not_change};
   for (size_t k = 0; k < LYNX_COUNT(lists); k++) {
     const struct contract_change *change = lists[k]->items;

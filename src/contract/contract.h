@@ -257,6 +257,8 @@ bool contract_text_has(const char *text, const uint8_t digest[DIGEST_BYTES]);
 bool contract_schema(struct buffer *ret);
 bool contract_reference(struct buffer *ret);
 
+/* "accelerator.cpu.model" of executor.expect and executor.declare: the layer, and the key of the fact. */
+bool contract_split_key(const char *key, enum layer *ret_layer, const char **ret_name);
 const char *contract_owner(const struct contract *contract, enum layer layer);
 
 /* How many looks at accumulating data the contract provides for: 1 without a precision_target. */

@@ -152,10 +152,13 @@ static const struct field contract_executor_fields[] = {
     {"start", FIELD_SECTION, AT(contract_executor, start, struct contract_start), .table = &contract_start_table,
      .help = "how to start the executor; then every session is a fresh process"},
     {"expect", FIELD_MAP, AT(contract_executor, expect, struct text_map), .disclose = true,
-     .help = "facts that must hold, by key (lynxbench capture lists them); a run on another executor is out of contract",
-     .example = "{cpu.model: AMD EPYC}"},
+     .help =
+         "facts that must hold, as layer.key: value (lynxbench capture lists them by layer); a run on another executor is out of contract",
+     .example = "{accelerator.cpu.model: AMD EPYC}"},
     {"declare", FIELD_MAP, AT(contract_executor, declare, struct text_map),
-     .help = "facts that no machine can tell, as layer.name: value; marked as declared", .example = "{facility.cooling: air}"},
+     .help = "facts that somebody vouches for, as layer.key: value; where a fact with that key can be read, it is held against it, and "
+             "else the claim says that nothing was",
+     .example = "{facility.cooling: air}"},
     {"hosts", FIELD_MAP, AT(contract_executor, hosts, struct text_map),
      .help = "the other hosts of the executor, as role: file made there by lynxbench capture --out; 'none' for one that was not captured, "
              "which the claim then names",

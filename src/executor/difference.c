@@ -292,6 +292,8 @@ void capture_diff(const struct fact_list *a, const struct fact_list *b, struct d
                              .a = where <= 0 ? value_text(&ret->arena, x) : NULL,
                              .b = where >= 0 ? value_text(&ret->arena, y) : NULL};
     give_reason(d);
+    /* A pool of threads grows while it runs, so it is no part of the identity; two servers that differ in it are set up differently. */
+    d->told = d->of == FACT_IDENTITY || strcmp(fact_without_role(d->key), "process.threads") == 0;
     if (d->of != FACT_IDENTITY) continue;
     ret->n_identity++;
     ret->n_identity_of[d->layer]++;
@@ -299,6 +301,19 @@ void capture_diff(const struct fact_list *a, const struct fact_list *b, struct d
   note_holes(ret, a, "A");
   note_holes(ret, b, "B");
   sort_by_weight(ret);
+}
+
+bool fact_key_is_read(const char *key, const char **ret_near) {
+  *ret_near = NULL;
+  for (size_t i = 0; i < LYNX_COUNT(reasons); i++) {
+    const char *pattern = reasons[i].pattern;
+    bool declared = strncmp(pattern, "declared.", 9) == 0;
+    if (!declared && fnmatch(pattern, key, 0) == 0) return true;
+    size_t n = strlen(key);
+    bool near = strncmp(pattern, key, n) == 0 && (pattern[n] == '.' || pattern[n] == '-') && strchr(pattern, '*') == NULL;
+    if (near && *ret_near == NULL) *ret_near = pattern;
+  }
+  return false;
 }
 
 void difference_list_release(struct difference_list *list) {

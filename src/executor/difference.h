@@ -23,6 +23,7 @@ struct difference {
   enum weight weight;
   enum version_order order;
   const char *key, *a, *b; /* values as text, with unit and status where it is not read; NULL where there is none */
+  bool told;               /* by default: identity, and states that say what the executor is set to */
   const char *reason;      /* why it may matter, and by what source; "" where nothing is known of it */
 };
 
@@ -38,6 +39,9 @@ struct difference_list {
 };
 
 void capture_diff(const struct fact_list *a, const struct fact_list *b, struct difference_list *ret);
+/* Does any probe read facts with such a key? If none does, ret_near is the key of a fact with such a word in it; NULL: there is none. */
+bool fact_key_is_read(const char *key, const char **ret_near);
+
 void difference_list_release(struct difference_list *list);
 
 /* "often", "sometimes", "seldom", "not known" */

@@ -105,6 +105,7 @@ static const struct {
     {"ATEN_", LAYER_FRAMEWORK, "instruction set of PyTorch's kernels"},
     {"TORCH", LAYER_FRAMEWORK, "PyTorch"},
     {"PYTORCH_", LAYER_FRAMEWORK, "PyTorch's allocator and tuning"},
+    {"PYTHON", LAYER_FRAMEWORK, "Python: search path, hashing, optimisation, threads"},
     {"TF_CPP_", LAYER_FRAMEWORK, "TensorFlow"},
     {"TF_NUM_", LAYER_FRAMEWORK, "TensorFlow threads"},
     {"TF_ENABLE_", LAYER_FRAMEWORK, "TensorFlow kernels"},

@@ -52,13 +52,12 @@ static enum lynx_status capture_now(struct run *run, const char *moment, const c
   request.started_pid = run->service.child.pid;
   capture_run(&request, &facts);
   for (size_t i = 0; i < run->contract.executor.declare.n_items; i++) {
-    const char *key = run->contract.executor.declare.keys[i], *dot = strchr(key, '.');
-    struct fact fact = {.kind = FACT_IDENTITY,
-                        .status = FACT_DECLARED,
-                        .key = arena_printf(&run->arena, "declared.%s", dot + 1),
-                        .value = run->contract.executor.declare.values[i],
-                        .source = "the contract"};
-    if (layer_parse(arena_text(&run->arena, key, (size_t)(dot - key)), &fact.layer)) fact_add(&facts, &fact);
+    struct fact fact = {
+        .kind = FACT_IDENTITY, .status = FACT_DECLARED, .value = run->contract.executor.declare.values[i], .source = "the contract"};
+    const char *name;
+    if (!contract_split_key(run->contract.executor.declare.keys[i], &fact.layer, &name)) continue;
+    fact.key = arena_printf(&run->arena, "declared.%s", name);
+    fact_add(&facts, &fact);
   }
   /* What is asked of it: context, since the same executor may be asked for something else. */
   const char *loads = load_text(run->contract.regime.load);

@@ -42,7 +42,7 @@ static void put_difference_tables(struct buffer *out, const struct difference_li
   int layer = -1;
   for (size_t i = 0; i < list->n_items; i++) {
     const struct difference *d = &list->items[i];
-    if (d->of != FACT_IDENTITY) continue;
+    if (!d->told) continue;
     if ((int)d->layer != layer) {
       if (layer >= 0) (void)buffer_text(out, "</table>");
       html_text(out, "<h3>", layer_text(d->layer), " <span class='dim'>");

@@ -348,7 +348,7 @@ bool text_diff(const struct difference_list *differences, const struct contract 
     (void)buffer_printf(ret, "%zu facts are withheld on both sides, and cannot be compared\n", differences->n_not_comparable);
   for (size_t i = 0; i < differences->n_items; i++) {
     const struct difference *d = &differences->items[i];
-    if (d->of != FACT_IDENTITY && !with_state) continue;
+    if (!d->told && !with_state) continue;
     if ((int)d->layer != layer)
       (void)buffer_printf(ret, "\n%s%s%s %s(%s)%s\n", s.strong, layer_text(d->layer), s.plain, s.dim, owner_of(contract, d->layer),
                           s.plain);

@@ -330,6 +330,13 @@ static void add_caveats(struct building *b, const struct result *r, const struct
   for (size_t i = 0; i < p->n_checks; i++)
     if (p->checks[i].verdict == CHECK_NOT_DECIDED)
       caveat(b, arena_printf(b->arena, "the check '%s' decided nothing: %s", p->checks[i].name, p->checks[i].text));
+  if (r->n_not_compared > 0) {
+    struct buffer list;
+    buffer_init(&list, 4000);
+    for (size_t i = 0; i < r->n_not_compared; i++) (void)buffer_printf(&list, "%s%s", i > 0 ? ", " : "", r->not_compared[i]);
+    caveat(b, arena_printf(b->arena, "declared, compared with nothing: %s", list.data));
+    buffer_release(&list);
+  }
   if (r->calibration[0] == 0) caveat(b, "the instrument was not calibrated on this machine: `lynxbench calibrate` finds its ceiling");
   for (size_t i = 0; i < p->n_points; i++)
     if (!p->points[i].little_holds)

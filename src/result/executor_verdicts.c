@@ -12,11 +12,22 @@ static void add_once(struct result *result, const char ***list, size_t *n, const
   result_add_text(&result->arena, list, n, text);
 }
 
+/* Joined captures have a fact of each host: the one of the layer that is asked for, else the first. */
+static const struct fact *find_of_any_host(const struct fact_list *facts, const char *name, enum layer layer) {
+  const struct fact *found = fact_find(facts, name);
+  for (size_t i = 0; i < facts->n_items && found == NULL; i++)
+    if (facts->items[i].layer == layer && strcmp(fact_without_role(facts->items[i].key), name) == 0) found = &facts->items[i];
+  return found;
+}
+
 static void judge_expectations(struct result *result, const struct fact_list *facts) {
   struct arena *arena = &result->arena;
   const struct text_map *expect = &result->contract.executor.expect;
   for (size_t i = 0; i < expect->n_items; i++) {
-    const struct fact *fact = fact_find(facts, expect->keys[i]);
+    enum layer layer;
+    const char *name;
+    if (!contract_split_key(expect->keys[i], &layer, &name)) continue; /* the contract was refused for it */
+    const struct fact *fact = find_of_any_host(facts, name, layer);
     if (fact != NULL && fact->status == FACT_READ && strcmp(fact->value, expect->values[i]) == 0) continue;
     const char *owner = fact != NULL ? contract_owner(&result->contract, fact->layer) : "unknown layer";
     const char *found = fact == NULL ? "no such fact"
@@ -31,8 +42,12 @@ static void judge_declarations(struct result *result, const struct fact_list *fa
   for (size_t i = 0; i < facts->n_items; i++) {
     const struct fact *declared = &facts->items[i];
     if (strncmp(declared->key, "declared.", 9) != 0 || declared->status != FACT_DECLARED) continue;
-    const struct fact *found = fact_find(facts, declared->key + 9);
-    if (found == NULL || found->status != FACT_READ) continue;
+    const struct fact *found = find_of_any_host(facts, declared->key + 9, declared->layer);
+    if (found == NULL || found->status != FACT_READ) {
+      add_once(result, &result->not_compared, &result->n_not_compared,
+               arena_printf(&result->arena, "%s.%s", layer_text(declared->layer), declared->key + 9));
+      continue;
+    }
     const char *value = found->unit[0] != 0 ? arena_printf(&result->arena, "%s %s", found->value, found->unit) : found->value;
     if (strcmp(found->value, declared->value) == 0 || strcmp(value, declared->value) == 0) continue;
     add_once(result, &result->departures, &result->n_departures,

@@ -202,6 +202,8 @@ struct result {
   const char *accelerator; /* "NVIDIA H100 80GB HBM3", or the processor where there is nothing else; "" where not known */
   const char **departures; /* expected facts that did not hold, with owner */
   size_t n_departures;
+  const char **not_compared; /* "procurement.price": declared, and nothing was read to hold against it */
+  size_t n_not_compared;
   const char **changed; /* identity facts that changed between start and end, with owner */
   size_t n_changed;
   const char **conditions; /* events of the run that bear on its validity */

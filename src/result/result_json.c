@@ -374,6 +374,7 @@ bool result_write(const struct result *result, struct buffer *ret) {
   }
   json_close(&json);
   json_put_texts(&json, "holes", result->holes, result->n_holes);
+  json_put_texts(&json, "declared_not_compared", result->not_compared, result->n_not_compared);
   json_put_texts(&json, "departures", result->departures, result->n_departures);
   json_put_texts(&json, "changed_during_the_run", result->changed, result->n_changed);
   json_close(&json);

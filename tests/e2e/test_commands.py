@@ -64,11 +64,11 @@ with folder() as d:
         check("library.libdnnl.so" in facts and "build id" in facts["library.libdnnl.so"], "its libraries, with build ids")
         check_equal([k for k in facts if k.startswith("hole.")], [], "no holes")
         # expect: out of contract, by name of the fact and its owner.
-        path = contract(f"{d}/expect.yaml", port, executor=f'{{endpoint: "http://127.0.0.1:{port}", expect: {{cpu.model: Z80}}}}')
+        path = contract(f"{d}/expect.yaml", port, executor=f'{{endpoint: "http://127.0.0.1:{port}", expect: {{accelerator.cpu.model: Z80}}}}')
         lynx("run", path, "--out", f"{d}/expect.lynx", "--quiet")
         r = lynx("claim", f"{d}/expect.lynx")
         check_equal(r.returncode, 1, "an executor that was not expected")
-        check_in("out of contract: cpu.model (Hardware): expected 'Z80'", r.stdout, "and it says what and whose")
+        check_in("out of contract: accelerator.cpu.model (Hardware): expected 'Z80'", r.stdout, "and it says what and whose")
         # diff of bundles: the same executor; and another process on it.
         r = lynx("diff", f"{d}/new.lynx", f"{d}/expect.lynx")
         check_equal(r.returncode, 0, f"diff of two runs on one executor: {r.stdout}")

@@ -73,8 +73,8 @@ static void digests(void) {
                "lynxbench: 1\nexecutor: {endpoint: \"http://127.0.0.1:8000\"}\nworkload: {model: m}\nregime: {rate_per_s: 2}\nwhere: "
                "{load_cap_per_s: 5}\n",
                false);
-  same_meaning("lynxbench: 1\nexecutor: {endpoint: \"http://h:1\", expect: {a: x, b: z}}\nregime: {rate_per_s: 2}\n",
-               "lynxbench: 1\nexecutor: {endpoint: \"http://h:1\", expect: {b: z, a: x}}\nregime: {rate_per_s: 2}\n", true);
+  same_meaning("lynxbench: 1\nexecutor: {endpoint: \"http://h:1\", expect: {system.a: x, system.b: z}}\nregime: {rate_per_s: 2}\n",
+               "lynxbench: 1\nexecutor: {endpoint: \"http://h:1\", expect: {system.b: z, system.a: x}}\nregime: {rate_per_s: 2}\n", true);
 }
 
 #define WITH(more) "lynxbench: 1\nexecutor: {endpoint: \"http://h:1\"}\nregime: {rate_per_s: 2}\n" more

@@ -10,7 +10,8 @@
 enum { SECOND = 1000000000 };
 
 static const char contract[] =
-    "lynxbench: 1\nname: made\nexecutor: {endpoint: \"http://h:1\", expect: {cpu.model: X}}\nworkload: {model: m, output_tokens: 4, "
+    "lynxbench: 1\nname: made\nexecutor: {endpoint: \"http://h:1\", expect: {accelerator.cpu.model: X}}\nworkload: {model: m, "
+    "output_tokens: 4, "
     "continuous_usage: true}\nregime: {load: closed, concurrency: 4}\n"
     "slo: [{metric: time_to_first_token, quantile: 0.5, at_most: 30ms}]\nprecisions: [f32]\naccuracy: {text_file: x, reference: "
     "f32, at_least_ratio: 0.99}\nmethod: {warm_up: 1s, counted: 2s, sessions: 6, steady: reported, failures_at_most: 0.2, "
