@@ -294,15 +294,22 @@ static void check_accuracy(const struct contract *c, struct problem_list *proble
                 "0, where answers are compared: sampled answers differ from run to run");
 }
 
+const char *const contract_checks[CONTRACT_CHECKS] = {"length", "usage", "first_token", "failures", "caching", "prefix", "seed"};
+
 static void check_lengths(const struct contract *c, struct problem_list *problems) {
   const struct contract_workload *w = &c->workload;
   bool drawn = w->output_distribution == LENGTH_PROFILE || w->prompts.distribution == LENGTH_PROFILE;
   if (drawn && w->profile_file == NULL)
     error_at(problems, "workload.profile_file", "nothing", "a distribution: profile draws from it; `lynxbench profile` makes one");
-  static const char *const known[] = {"length", "usage", "first_token", "failures", "caching", "prefix", "seed"};
+  for (const char *p = w->user_agent; *p != 0; p++)
+    if (*p < ' ' || *p > '~' || p - w->user_agent >= 200) {
+      error_at(problems, "workload.user_agent", "other than printable ASCII, or more than 200 characters",
+               "what may stand in a header of HTTP, such as my-client/1.0");
+      break;
+    }
   for (size_t i = 0; i < c->checks.n_items; i++) {
     bool good = false;
-    for (size_t k = 0; k < LYNX_COUNT(known); k++) good = good || strcmp(known[k], c->checks.items[i]) == 0;
+    for (size_t k = 0; k < CONTRACT_CHECKS; k++) good = good || strcmp(contract_checks[k], c->checks.items[i]) == 0;
     if (!good)
       error_at(problems, arena_printf(problems->arena, "checks[%zu]", i), c->checks.items[i],
                "length, usage, first_token, failures, caching, prefix or seed");

@@ -112,6 +112,7 @@ struct contract_workload {
   const char *driver, *model, *api_key_env, *api_key_file, *profile, *profile_file;
   int api;
   struct text_map options; /* of the driver */
+  const char *user_agent;
   bool stream, ignore_eos, continuous_usage;
   int64_t output_tokens;
   int output_distribution;
@@ -256,6 +257,10 @@ bool contract_text_has(const char *text, const uint8_t digest[DIGEST_BYTES]);
 /* The JSON Schema (draft 2020-12) and the reference page, from the same table. */
 bool contract_schema(struct buffer *ret);
 bool contract_reference(struct buffer *ret);
+
+/* Names that `checks` may hold. */
+enum { CONTRACT_CHECKS = 7 };
+extern const char *const contract_checks[CONTRACT_CHECKS];
 
 /* "accelerator.cpu.model" of executor.expect and executor.declare: the layer, and the key of the fact. */
 bool contract_split_key(const char *key, enum layer *ret_layer, const char **ret_name);

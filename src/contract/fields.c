@@ -216,6 +216,11 @@ static const struct field contract_workload_fields[] = {
      .help = "the environment variable that holds the API key; the key itself is never recorded", .example = "OPENAI_API_KEY"},
     {"api_key_file", FIELD_TEXT, AT(contract_workload, api_key_file, const char *),
      .help = "a file whose first line is the API key, instead of a variable; the key itself is never recorded", .example = "key.txt"},
+    {"user_agent", FIELD_TEXT, AT(contract_workload, user_agent, const char *), .fallback = "python-httpx/0.28.1",
+     .help =
+         "what requests say of who sends them; an ordinary one, so that no server treats the instrument otherwise than its users; '' for "
+         "none",
+     .example = "my-client/1.0"},
     {"stream", FIELD_BOOL, AT(contract_workload, stream, bool), .fallback = "true",
      .help = "ask for a stream; without one there is no first-token time", .example = "true"},
     {"ignore_eos", FIELD_BOOL, AT(contract_workload, ignore_eos, bool), .fallback = "true",

@@ -151,6 +151,8 @@ enum lynx_status exchange_add(struct exchange *exchange, const struct exchange_p
   if (good && to->socket_path[0] == 0) good = buffer_printf(&request, ":%d", to->port);
   good = good && buffer_printf(&request, "\r\nContent-Type: %s\r\nAccept: %s\r\nAccept-Encoding: identity\r\nContent-Length: %zu\r\n%s",
                                post->content_type, post->accept, post->body.length, post->headers != NULL ? post->headers : "");
+  if (good && exchange->options.user_agent != NULL && exchange->options.user_agent[0] != 0)
+    good = buffer_printf(&request, "User-Agent: %s\r\n", exchange->options.user_agent);
   if (good && exchange->options.bearer != NULL) good = buffer_printf(&request, "Authorization: Bearer %s\r\n", exchange->options.bearer);
   good = good && buffer_text(&request, "\r\n") && buffer_append(&request, post->body.ptr, post->body.length);
   if (good) {

@@ -34,13 +34,14 @@ enum answer_flag {
   ANSWER_SHORT = 1 << 4,         /* fewer tokens than asked for although ignore_eos was */
   ANSWER_RETRIED = 1 << 5,       /* a kept connection was closed under us; sent again on a fresh one */
   ANSWER_CACHED_PROMPT = 1 << 6, /* usage says that prompt tokens came from a cache */
-  ANSWER_BLANK_FIRST = 1 << 7,   /* the first event with text held nothing but blanks */
+  ANSWER_BLANK_FIRST = 1 << 7,   /* the first event with text held nothing that can be seen */
   ANSWER_REASONING = 1 << 8,     /* some of the text was reasoning */
   ANSWER_TOOL_CALL = 1 << 9,     /* some of it was a tool call */
   ANSWER_WAITED_SLOT = 1 << 10,  /* due while as many were in flight as may be: it had to wait */
   ANSWER_FLAG_COUNT = 11,
   /* No oddities, and not shown. */
   ANSWER_TOKENS_TOLD = 1 << 20, /* the tokens of every event are the server's own figures */
+  ANSWER_BARE_FIRST = 1 << 22,  /* the first event with text held no letter, digit or other visible sign but punctuation */
   ANSWER_EMPTY_TOKENS = 1 << 21 /* more tokens than bytes of text, and as many more events came that held none */
 };
 
@@ -100,7 +101,8 @@ enum request_route { ROUTE_COMPLETIONS, ROUTE_CHAT, ROUTE_RESPONSES, ROUTE_EMBED
 struct driver_options {
   const char *endpoint; /* "http://host:port[/base]", "https://...", "http://unix:/path/to/socket" */
   const char *ca_file;
-  const char *bearer; /* an API key; never recorded, never printed */
+  const char *bearer;     /* an API key; never recorded, never printed */
+  const char *user_agent; /* NULL or "": none is sent */
   enum request_route route;
   bool stream;
   bool ignore_eos;

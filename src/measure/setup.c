@@ -164,6 +164,7 @@ enum lynx_status setup_open(const struct setup_request *request, struct setup *r
     struct driver_options options = {.endpoint = c->executor.endpoint,
                                      .ca_file = c->executor.ca_file,
                                      .bearer = request->bearer,
+                                     .user_agent = request->contract->workload.user_agent,
                                      .route = route_of(c),
                                      .stream = w->stream,
                                      .ignore_eos = w->ignore_eos,

@@ -57,6 +57,19 @@ static void put_rate(struct buffer *out, const char *name, const struct interval
   (void)buffer_text(out, "\n");
 }
 
+static void put_cost(struct buffer *out, const struct result *r, const struct result_precision *p) {
+  const struct contract_cost *cost = &r->contract.cost;
+  const char *unit = p->has_tokens ? "token" : "request";
+  struct interval money = result_per_unit(p, cost->price_per_hour * 1e6 / 3600), energy = result_per_unit(p, cost->power_watts);
+  if (money.estimate > 0) {
+    (void)buffer_printf(out, "  %-22s %12.4g %s per million %ss", "cost", money.estimate, cost->currency, unit);
+    if (money.bounded) (void)buffer_printf(out, "   [%.4g, %.4g]", money.low, money.high);
+    (void)buffer_printf(out, ", at %s %.6g an hour by the contract\n", cost->currency, cost->price_per_hour);
+  }
+  if (energy.estimate > 0)
+    (void)buffer_printf(out, "  %-22s %12.4g J per %s, at %.6g W by the contract\n", "energy", energy.estimate, unit, cost->power_watts);
+}
+
 /* Right-aligned in so many columns; a micro sign is two bytes and one column. */
 static void put_column(struct buffer *out, const char *text, size_t columns) {
   size_t wide = 0;
@@ -232,6 +245,7 @@ static void put_precision(struct buffer *out, const struct style *s, struct resu
   }
   put_rate(out, "request throughput", &p->request_rate, "requests/s", r->contract.method.confidence);
   if (r->contract.slo.n_items > 0) put_rate(out, "goodput", &p->goodput, "requests/s", r->contract.method.confidence);
+  put_cost(out, r, p);
   put_latencies(out, s, r, p);
   if (by_session) put_sessions(out, s, p);
   put_phases(out, s, p);

@@ -11,13 +11,16 @@
 #include "stats/compare.h"
 #include "stats/special.h"
 
-enum { FAILURES_LEAST = 5, ANSWERS_LEAST = 10 };
-static const double odd_share = 0.01, blank_share = 0.5, cached_ratio = 0.67, warm_ratio = 0.8, seed_margin = 0.1;
+enum { FAILURES_LEAST = 5, ANSWERS_LEAST = 10, GAPS_LEAST = 3 };
+static const double odd_share = 0.01, blank_share = 0.5, cached_ratio = 0.67, warm_ratio = 0.8, seed_margin = 0.1, apart_ratio = 4;
 
 struct rows {
   const struct contract *contract;
-  double n_ok, n_short, n_blank, n_overstated, n_unheard;
-  struct values ok_wait, failed_wait;  /* ns: until the first token (or the end); until it failed */
+  double n_ok, n_short, n_untold, n_overstated, n_unheard;
+  double n_apart, n_early; /* the gap after the first token is like no other; and that token says nothing */
+  /* ns: of good answers until the first token (or the end), and until the end; of failed ones until they failed, before the first token
+   * and after it */
+  struct values ok_wait, ok_whole, failed_wait, failed_midway;
   struct values fresh[2], repeated[2]; /* of a caching check: ln of the time until the first token, and from it to the end */
   bool caching;
   struct values inputs; /* of the present session */
@@ -45,6 +48,24 @@ static void look_at_usage(struct rows *rows, const struct row *row) {
   rows->n_unheard += silent && may_be;
 }
 
+/* A first token that was sent before the model had run is followed by the wait for the real one: a gap that no other of the answer
+ * resembles. A handover from one worker to another after the prompt makes such a gap too. */
+static void look_at_first_gap(struct rows *rows, const struct row *row) {
+  double first = -1, greatest = 0, gap;
+  int64_t before = -1;
+  size_t n = 0;
+  for (size_t i = 0; i < row->n_tokens; i++) {
+    if (!row_gap(row, i, &before, &gap)) continue;
+    if (n++ == 0) first = gap;
+    else greatest = fmax(greatest, gap);
+  }
+  bool bare = (row->request->flags & (ANSWER_BARE_FIRST | ANSWER_BLANK_FIRST)) != 0;
+  bool apart = n >= GAPS_LEAST && first > apart_ratio * greatest;
+  rows->n_apart += apart;
+  /* Too short to compare gaps: that it cannot be seen is sign enough. */
+  rows->n_early += n < GAPS_LEAST ? (row->request->flags & ANSWER_BLANK_FIRST) != 0 : apart && bare;
+}
+
 static enum lynx_status take_row(void *context, const struct row *row) {
   struct rows *rows = context;
   const struct bundle_request *r = row->request;
@@ -63,11 +84,13 @@ static enum lynx_status take_row(void *context, const struct row *row) {
   if (row->ok) {
     rows->n_ok++;
     rows->n_short += (r->flags & ANSWER_SHORT) != 0;
-    rows->n_blank += (r->flags & ANSWER_BLANK_FIRST) != 0;
+    rows->n_untold += r->output_tokens < 0;
     look_at_usage(rows, row);
+    look_at_first_gap(rows, row);
     values_add(&rows->ok_wait, (double)(until - r->scheduled_ns));
+    values_add(&rows->ok_whole, (double)(r->end_ns - r->scheduled_ns));
   } else if (r->outcome != OUTCOME_TIMEOUT && r->outcome != OUTCOME_UNFINISHED) /* those are ours */
-    values_add(&rows->failed_wait, (double)(r->end_ns - r->scheduled_ns));
+    values_add(r->first_token_ns >= 0 ? &rows->failed_midway : &rows->failed_wait, (double)(r->end_ns - r->scheduled_ns));
   return LYNX_OK;
 }
 
@@ -80,7 +103,9 @@ static void note_repeats(struct rows *rows) {
 static void rows_release(struct rows *rows) {
   values_release(&rows->inputs);
   values_release(&rows->ok_wait);
+  values_release(&rows->ok_whole);
   values_release(&rows->failed_wait);
+  values_release(&rows->failed_midway);
   for (int i = 0; i < 2; i++) values_release(&rows->fresh[i]), values_release(&rows->repeated[i]);
 }
 
@@ -108,20 +133,59 @@ static struct result_check check_usage(struct arena *arena, const struct rows *r
                      "claim more tokens than they have bytes of text, or than were asked for");
 }
 
-/* A server that drops what would be slow: every failure had already waited longer than nearly all that went well. */
+/* Did they fail when nearly all good ones were past that point? */
+static bool failed_late(struct values *good, struct values *failed, double *ret_soonest, double *ret_slow) {
+  if (failed->n < FAILURES_LEAST) return false;
+  quantile_sort(good->at, good->n);
+  quantile_sort(failed->at, failed->n);
+  *ret_slow = quantile_of(good->at, good->n, 0.95);
+  *ret_soonest = quantile_of(failed->at, failed->n, 0.1);
+  return *ret_soonest > *ret_slow;
+}
+
+/* A server that drops what would be slow: what failed without a first token is held against the good ones' wait for it, and what broke off
+ * later against their ends. */
 static struct result_check check_failures(struct arena *arena, struct rows *rows) {
-  size_t n = rows->failed_wait.n;
+  size_t n = rows->failed_wait.n + rows->failed_midway.n;
   char a[40], b[40];
+  double soonest, slow;
   if (rows->n_ok < ANSWERS_LEAST) return undecided("failures", "too few answers to tell");
-  if (n < FAILURES_LEAST) return decided("failures", true, arena_printf(arena, "%zu failed before their time", n));
-  quantile_sort(rows->ok_wait.at, rows->ok_wait.n);
-  quantile_sort(rows->failed_wait.at, n);
-  double slow = quantile_of(rows->ok_wait.at, rows->ok_wait.n, 0.95), soonest = quantile_of(rows->failed_wait.at, n, 0.1);
-  return decided("failures", soonest <= slow,
-                 arena_printf(arena,
-                              "%zu failed; nine in ten of them had waited %s or longer, and 95 %% of the good ones had what they wait for "
-                              "(a first token, or the end) within %s",
-                              n, number_duration_text(a, sizeof a, soonest), number_duration_text(b, sizeof b, slow)));
+  if (failed_late(&rows->ok_wait, &rows->failed_wait, &soonest, &slow))
+    return decided("failures", false,
+                   arena_printf(arena,
+                                "%zu failed before their first token; nine in ten of them had waited %s or longer for it, and 95 %% of the "
+                                "good ones had it within %s",
+                                rows->failed_wait.n, number_duration_text(a, sizeof a, soonest), number_duration_text(b, sizeof b, slow)));
+  if (failed_late(&rows->ok_whole, &rows->failed_midway, &soonest, &slow))
+    return decided("failures", false,
+                   arena_printf(arena,
+                                "%zu broke off after their first token; nine in ten of them had lasted %s or longer, and 95 %% of the good "
+                                "ones were over within %s",
+                                rows->failed_midway.n, number_duration_text(a, sizeof a, soonest),
+                                number_duration_text(b, sizeof b, slow)));
+  return decided("failures", true,
+                 arena_printf(arena, "%zu failed, %zu of them midway; not later than good answers get as far", n, rows->failed_midway.n));
+}
+
+static struct result_check check_length(struct arena *arena, const struct contract *contract, const struct rows *rows) {
+  if (!contract->workload.ignore_eos) return undecided("length", "the contract lets the model end when it wants (workload.ignore_eos)");
+  if (rows->n_short <= odd_share * rows->n_ok && rows->n_untold > odd_share * rows->n_ok)
+    return undecided("length",
+                     arena_printf(arena, "%.4g of %.4g answers do not say how many tokens they have (usage)", rows->n_untold, rows->n_ok));
+  return check_share(arena, "length", rows->n_short, rows->n_ok, odd_share, "are shorter than was asked for, although ignore_eos was");
+}
+
+static struct result_check check_first_token(struct arena *arena, const struct contract *contract, const struct rows *rows) {
+  if (!contract->workload.stream) return undecided("first_token", "without a stream there is none");
+  if (rows->n_ok >= ANSWERS_LEAST && rows->n_early <= blank_share * rows->n_ok && rows->n_apart > blank_share * rows->n_ok)
+    return undecided("first_token",
+                     arena_printf(arena,
+                                  "in %.4g of %.4g answers the gap after the first token is more than four times as long as any other: a "
+                                  "token that is sent before the model has run makes such a gap, a handover from a worker that reads "
+                                  "prompts to one that writes does too",
+                                  rows->n_apart, rows->n_ok));
+  return check_share(arena, "first_token", rows->n_early, rows->n_ok, blank_share,
+                     "begin with a token that says nothing (blank, invisible, or a lone mark), followed by a gap like no other");
 }
 
 /* --- from sessions of their own --- */
@@ -237,15 +301,9 @@ enum lynx_status check_verdicts_judge(struct bundle *bundle, struct result *resu
     struct result_check *c = &p->checks[p->n_checks++];
     bool of_tokens = strcmp(name, "failures") != 0;
     if (of_tokens && rows.n_ok > 0 && !p->has_tokens) *c = undecided(name, "answers hold no tokens");
-    else if (strcmp(name, "length") == 0)
-      *c = contract->workload.ignore_eos
-               ? check_share(arena, "length", rows.n_short, rows.n_ok, odd_share, "are shorter than was asked for, although ignore_eos was")
-               : undecided("length", "the contract lets the model end when it wants (workload.ignore_eos)");
+    else if (strcmp(name, "length") == 0) *c = check_length(arena, contract, &rows);
     else if (strcmp(name, "usage") == 0) *c = check_usage(arena, &rows);
-    else if (strcmp(name, "first_token") == 0)
-      *c = contract->workload.stream
-               ? check_share(arena, "first_token", rows.n_blank, rows.n_ok, blank_share, "begin with a token that holds nothing but blanks")
-               : undecided("first_token", "without a stream there is none");
+    else if (strcmp(name, "first_token") == 0) *c = check_first_token(arena, contract, &rows);
     else if (strcmp(name, "failures") == 0) *c = check_failures(arena, &rows);
     else if (strcmp(name, "seed") == 0) *c = seeded != NULL ? check_seed(arena, p, other) : undecided("seed", "its session was not run");
     else if (cached == NULL) *c = undecided(name, "its session was not run");

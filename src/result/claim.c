@@ -291,6 +291,49 @@ static void say_distance(struct building *b, const struct result *r, const struc
   say_one(b, "prefix reuse differs by", d->prefix_reuse, "");
 }
 
+/* Which checks of the kinds that there are did what: one clause. */
+static void say_checks(struct building *b, const struct result_precision *p) {
+  static const char *const words[] = {"passed", "not decided", "not run"};
+  (void)buffer_text(&b->text, "; checks");
+  for (int k = 0; k < 3; k++) {
+    size_t n = 0;
+    for (size_t i = 0; i < CONTRACT_CHECKS; i++) {
+      int did = 2;
+      for (size_t c = 0; c < p->n_checks; c++)
+        if (strcmp(p->checks[c].name, contract_checks[i]) == 0) did = p->checks[c].verdict == CHECK_PASSED ? 0 : 1;
+      if (did == k) (void)buffer_printf(&b->text, "%s%s", n++ == 0 ? arena_printf(b->arena, " %s: ", words[k]) : ", ", contract_checks[i]);
+    }
+    if (n > 0) (void)buffer_text(&b->text, k < 2 ? "," : "");
+  }
+  if (b->text.data[b->text.length - 1] == ',') b->text.data[--b->text.length] = 0;
+}
+
+/* An interval that cannot decide anything at the contract's margin is the first thing to know. */
+static void say_width(struct building *b, const struct result *r, const struct result_precision *p) {
+  const struct interval *rate = result_throughput(p);
+  double half = rate->estimate > 0 ? (rate->high - rate->low) / 2 / rate->estimate : 0;
+  if (half > r->contract.decision.margin)
+    (void)buffer_printf(&b->text,
+                        "Wide: %s are known to within \302\261%.2g %% only, more than the margin of %.3g %% that decides "
+                        "(decision.margin); more sessions narrow it. ",
+                        result_throughput_unit(p), 100 * half, 100 * r->contract.decision.margin);
+}
+
+static void say_cost(struct building *b, const struct result *r, const struct result_precision *p) {
+  const struct contract_cost *cost = &r->contract.cost;
+  const char *unit = p->has_tokens ? "token" : "request";
+  struct interval money = result_per_unit(p, cost->price_per_hour * 1e6 / 3600), energy = result_per_unit(p, cost->power_watts);
+  if (money.estimate > 0) {
+    (void)buffer_printf(&b->text, "; %s %.4g per million %ss", cost->currency, money.estimate, unit);
+    if (money.bounded) (void)buffer_printf(&b->text, " [%.4g, %.4g]", money.low, money.high);
+    (void)buffer_printf(&b->text, ", at %s %.6g an hour (%s)", cost->currency, cost->price_per_hour,
+                        cost->source != NULL ? cost->source : "the contract's word");
+  }
+  if (energy.estimate > 0)
+    (void)buffer_printf(&b->text, "; %.4g J per %s, if it draws the %.6g W that the contract says", energy.estimate, unit,
+                        cost->power_watts);
+}
+
 static void say_rest(struct building *b, const struct result *r, const struct result_precision *p) {
   char text[40];
   if (p->accuracy_known)
@@ -298,6 +341,7 @@ static void say_rest(struct building *b, const struct result *r, const struct re
                         r->contract.accuracy.references != NULL ? "the references" : r->contract.accuracy.reference, p->accuracy.estimate,
                         accuracy_unit(&r->contract), 100 * r->contract.accuracy.at_least_ratio);
   else (void)buffer_text(&b->text, "; accuracy not measured");
+  say_checks(b, p);
   if (p->has_tokens) (void)buffer_printf(&b->text, "; tokens counted by %s", p->token_source);
   (void)buffer_printf(&b->text, "; %.3g %% of %lld counted requests failed and count as misses", 100 * p->failure_share,
                       (long long)p->n_counted);
@@ -440,9 +484,11 @@ void claim_build(struct result *result, size_t precision, struct claim *ret) {
   add_caveats(&b, result, p);
   if (ret->n_reasons > 0) return;
   buffer_init(&b.text, 1 << 20);
+  say_width(&b, result, p);
   say_where(&b, result, p);
   say_workload(&b, result, p);
   say_figure(&b, result, p);
+  say_cost(&b, result, p);
   say_rest(&b, result, p);
   ret->sentence = arena_copy(&result->arena, b.text.data);
   buffer_release(&b.text);

@@ -24,6 +24,15 @@ const char *result_throughput_unit(const struct result_precision *p) {
   return p->has_tokens ? "tokens/s" : "requests/s";
 }
 
+struct interval result_per_unit(const struct result_precision *p, double amount_per_s) {
+  const struct interval *rate = result_throughput(p);
+  if (!(amount_per_s > 0) || !(rate->estimate > 0)) return (struct interval){.estimate = NAN, .low = NAN, .high = NAN};
+  return (struct interval){.estimate = amount_per_s / rate->estimate,
+                           .low = rate->high > 0 ? amount_per_s / rate->high : NAN,
+                           .high = rate->low > 0 ? amount_per_s / rate->low : INFINITY,
+                           .bounded = rate->bounded && rate->low > 0};
+}
+
 struct interval result_interval(const double *x, size_t n, double confidence) {
   bool infinite = false;
   for (size_t i = 0; i < n; i++) infinite = infinite || isinf(x[i]);

@@ -232,6 +232,10 @@ const struct interval *result_throughput(const struct result_precision *precisio
 double result_throughput_of(const struct result_precision *precision, const struct result_session *session);
 const char *result_throughput_unit(const struct result_precision *precision);
 
+/* An amount per second by the contract (a price, a power) as an amount per token, or per request where answers hold none: the throughput's
+ * interval turned round. All NAN where there is no amount or no throughput. */
+struct interval result_per_unit(const struct result_precision *precision, double amount_per_s);
+
 /* The mean of the sessions' figures; infinite values make it infinite. */
 struct interval result_interval(const double *x, size_t n, double confidence);
 

@@ -47,4 +47,9 @@ const struct formula formulas[FORMULA_COUNT] = {
                           "earlier segments"},
     [FORMULA_BITS_PER_BYTE] = {"lynx.bits_per_byte.1", "bits per byte", "bits",
                                "-sum(log2 p) of held-out text under teacher forcing / its bytes"},
+    [FORMULA_COST] = {"lynx.cost.1", "cost", "the contract's currency per million tokens",
+                      "cost.price_per_hour / 3600 s / throughput x 10^6 (of requests where answers hold no tokens); its interval is the "
+                      "throughput's, turned round; the price is the contract's word"},
+    [FORMULA_ENERGY] = {"lynx.energy.1", "energy", "J per token",
+                        "cost.power_watts / throughput (of requests where answers hold no tokens); the power is the contract's word"},
 };
