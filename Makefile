@@ -3,11 +3,13 @@ BUILD ?= build
 CC_CACHE := $(shell command -v ccache 2>/dev/null)
 MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 
-.PHONY: help build demo test test-peers test-gpu check bench bench-peers simulate fuzz install clean format
+.PHONY: help build demo test test-long test-fresh test-peers test-gpu check bench bench-peers simulate fuzz install clean format
 
 help:
 	@echo "make demo      install what is missing, build, measure a real inference stack, print claims, write a report"
-	@echo "make test      install what is missing, build, run all tests"
+	@echo "make test      install what is missing, build, run the tests (some minutes)"
+	@echo "make test-long   the tests that need minutes of load each"
+	@echo "make test-fresh  make demo and make test in empty Debian 12 and 13 (as root: debootstrap)"
 	@echo "make build     only build: build/lynxbench and build/lynxbench-ref"
 	@echo "make test-peers  tests against executors from PyPI (vLLM, PyTorch, Triton, ...; some GB), in build/peers*, launchers, and Go's transparency log"
 	@echo "make test-gpu  where an NVIDIA GPU is at hand: capture it, hold it against nvidia-smi, keep it as test data"
@@ -34,7 +36,15 @@ demo: packages-build
 test: packages-test
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
-	@scripts/test.sh $(BUILD)
+	@scripts/test.sh $(BUILD) --no-suite long
+
+test-long: packages-test
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+	@scripts/test.sh $(BUILD) --suite long
+
+test-fresh:
+	@scripts/fresh.sh $(or $(RELEASES),bookworm trixie)
 
 test-peers: packages-peers
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja

@@ -1,5 +1,5 @@
 #!/bin/sh
-# All tests of a build; ends in one line that counts them.
+# Tests of a build; ends in one line that counts them: test.sh BUILD [meson test's options]
 set -u
 build=$1
 shift

@@ -7,10 +7,12 @@
 #include "cli/contract_file.h"
 #include "cli/calibration.h"
 #include "cli/recording.h"
+#include "cli/quick_run.h"
 #include "cli/run_part.h"
 #include "cli/screen.h"
+#include "report/text.h"
 
-enum { FLAG_OUT, FLAG_QUIET, FLAG_OBSERVE, FLAG_JSON, FLAG_LEDGER, FLAG_KEY, FLAG_PART, FLAG_START };
+enum { FLAG_OUT, FLAG_QUIET, FLAG_OBSERVE, FLAG_JSON, FLAG_LEDGER, FLAG_KEY, FLAG_PART, FLAG_START, FLAG_FOR, FLAG_MODEL, FLAG_CHAT };
 
 static const struct option_spec options[] = {
     [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name and the time, .lynx)"},
@@ -20,7 +22,10 @@ static const struct option_spec options[] = {
     [FLAG_LEDGER] = {"ledger", "LEDGER", "record the intent before, the bundle after (default: LYNXBENCH_LEDGER)"},
     [FLAG_KEY] = {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
     [FLAG_PART] = {"part", "K/N", "be load host K of N, or auto: as srun, mpirun or PMI says; merge joins the parts"},
-    [FLAG_START] = {"start", "TIME", "with --part: when all begin: 2026-11-22T03:30:00Z, or @SECONDS since 1970"}};
+    [FLAG_START] = {"start", "TIME", "with --part: when all begin: 2026-11-22T03:30:00Z, or @SECONDS since 1970"},
+    [FLAG_FOR] = {"for", "DURATION", "with a URL: how long it may take in all (default: 1min)"},
+    [FLAG_MODEL] = {"model", "NAME", "with a URL: the model (default: the first that the server lists)"},
+    [FLAG_CHAT] = {"chat", NULL, "with a URL: the chat route instead of completions"}};
 
 /* Nothing answered: 3. The machine or the instrument made it invalid: 4. */
 static int judge(const char *path, bool is_part) {
@@ -82,10 +87,52 @@ static void write_json(const char *path, const struct run_outcome *outcome, int 
   buffer_release(&text);
 }
 
+/* Whoever gave a URL wants to see something. */
+static void print_result(const char *path) {
+  struct bundle_file file;
+  struct buffer out;
+  if (!bundle_file_open(path, &file)) return;
+  buffer_init(&out, 16 << 20);
+  if (text_result(&file.result, false, color_wanted(stdout), &out)) (void)write_buffer(NULL, &out); /* a failure was told */
+  buffer_release(&out);
+  bundle_file_close(&file);
+}
+
+/* "out.lynx" -> "out.yaml" */
+static const char *contract_beside(const char *out, char *path, size_t size) {
+  size_t n = strlen(out);
+  if (n > 5 && strcmp(out + n - 5, ".lynx") == 0) n -= 5;
+  (void)snprintf(path, size, "%.*s.yaml", (int)n, out);
+  return path;
+}
+
+static int run_contract_file(const struct arguments *arguments, const char *contract_path, const char *given_out);
+
+static int run_url(const struct arguments *arguments) {
+  char name[200], path[4200];
+  const struct contract first = {.name = "first"};
+  const char *out = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : screen_bundle_name(&first, "", name, sizeof name);
+  const struct quick_run quick = {arguments->positional[0], arguments->option[FLAG_FOR], arguments->option[FLAG_MODEL],
+                                  arguments->option[FLAG_CHAT] != NULL};
+  int code = quick_run_write(&quick, contract_beside(out, path, sizeof path));
+  return code == EXIT_HOLDS ? run_contract_file(arguments, path, out) : code;
+}
+
 static int run(const struct arguments *arguments) {
+  static const int of_url[] = {FLAG_FOR, FLAG_MODEL, FLAG_CHAT};
+  if (quick_run_is_url(arguments->positional[0])) return run_url(arguments);
+  for (size_t i = 0; i < LYNX_COUNT(of_url); i++)
+    if (arguments->option[of_url[i]] != NULL) {
+      (void)fprintf(stderr, "lynxbench run: --%s goes with a URL; a contract says it itself. Found '%s'\nnext: lynxbench run --help\n",
+                    options[of_url[i]].name, arguments->positional[0]);
+      return EXIT_WRONG_INPUT;
+    }
+  return run_contract_file(arguments, arguments->positional[0], arguments->option[FLAG_OUT]);
+}
+
+static int run_contract_file(const struct arguments *arguments, const char *contract_path, const char *given_out) {
   struct contract_file file;
   struct recording recording;
-  const char *contract_path = arguments->positional[0];
   if (!contract_file_read(contract_path, &file)) return EXIT_WRONG_INPUT;
   contract_file_print_problems(&file, contract_path, true, false, stderr);
   if (file.problems.n_errors > 0) {
@@ -110,8 +157,7 @@ static int run(const struct arguments *arguments) {
     return EXIT_WRONG_INPUT;
   }
   char name[200];
-  const char *out = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT]
-                                                        : screen_bundle_name(&file.contract, "", name, sizeof name);
+  const char *out = given_out != NULL ? given_out : screen_bundle_name(&file.contract, "", name, sizeof name);
   char part_name[4200];
   if (part.count > 0) out = run_part_path(out, &part, part_name, sizeof part_name);
   const struct root root = {""};
@@ -143,6 +189,7 @@ static int run(const struct arguments *arguments) {
   if (arguments->option[FLAG_JSON] != NULL) write_json(out, &outcome, code);
   else if (status == LYNX_OK) {
     (void)printf("%s: %s (%s), root %.16s\n", out, bundle_end_text(outcome.end), outcome.why, outcome.root);
+    if (quick_run_is_url(arguments->positional[0])) print_result(out);
     if (request.observe) (void)printf("next: lynxbench profile %s\n", out);
     else if (part.count > 0) (void)printf("next, with all %lld parts: lynxbench merge ...\n", (long long)part.count);
     else (void)printf("next: lynxbench show %s; lynxbench claim %s; lynxbench report %s\n", out, out, out);
@@ -154,16 +201,18 @@ static int run(const struct arguments *arguments) {
 const struct command command_run = {
     .name = "run",
     .summary = "run a contract, and seal what was measured in a bundle",
-    .usage = "CONTRACT",
+    .usage = "CONTRACT | URL",
     .least = 1,
     .most = 1,
     .options = options,
     .n_options = LYNX_COUNT(options),
-    .details = "The intent is written first; then, for every session and precision: the executor is started (if the contract\n"
-               "says how), captured, loaded through warm-up and the counted window, asked for accuracy, and stopped.\n"
-               "Ctrl-C once finishes what is in flight, twice aborts; either way what there is is sealed as incomplete.\n"
-               "With --part several hosts bring the load together: any launcher that starts a process per host will do, as in\n"
-               "  srun -n 4 lynxbench run c.yaml --part auto --start @$(( $(date +%s) + 30 )) --out c.lynx\n"
-               "writes c.part1.lynx and so on; `lynxbench merge` makes one bundle of them.",
+    .details =
+        "With a URL (http://HOST:PORT) it takes --for 1min in all, 4 requests in flight, and writes the contract it used\n"
+        "beside the bundle. The intent is written first; then, for every session and precision: the executor is started (if the contract\n"
+        "says how), captured, loaded through warm-up and the counted window, asked for accuracy, and stopped.\n"
+        "Ctrl-C once finishes what is in flight, twice aborts; either way what there is is sealed as incomplete.\n"
+        "With --part several hosts bring the load together: any launcher that starts a process per host will do, as in\n"
+        "  srun -n 4 lynxbench run c.yaml --part auto --start @$(( $(date +%s) + 30 )) --out c.lynx\n"
+        "writes c.part1.lynx and so on; `lynxbench merge` makes one bundle of them.",
     .example = "build/lynxbench run examples/null.yaml --out /tmp/null.lynx",
     .run = run};

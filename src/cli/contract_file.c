@@ -11,11 +11,12 @@
 static void warn_of_facts(struct contract_file *file, const char *field, const struct text_map *facts) {
   for (size_t i = 0; i < facts->n_items; i++) {
     enum layer layer;
-    const char *name, *near;
-    if (!contract_split_key(facts->keys[i], &layer, &name) || fact_key_is_read(name, &near)) continue;
+    const char *name;
+    char near[200];
+    if (!contract_split_key(facts->keys[i], &layer, &name) || fact_key_is_read(name, near, sizeof near)) continue;
     problem_add(&file->problems, PROBLEM_WARNING, 0, field,
                 arena_printf(&file->arena, "%s, a fact that no probe reads: it is compared with nothing", facts->keys[i]),
-                near != NULL ? arena_printf(&file->arena, "such a statement, or the key of a fact that is read, such as %s", near)
+                near[0] != 0 ? arena_printf(&file->arena, "such a statement, or the key of a fact that is read, such as %s", near)
                              : "such a statement, or the key of a fact that is read (lynxbench capture lists them)");
   }
 }

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -303,15 +304,16 @@ void capture_diff(const struct fact_list *a, const struct fact_list *b, struct d
   sort_by_weight(ret);
 }
 
-bool fact_key_is_read(const char *key, const char **ret_near) {
-  *ret_near = NULL;
+bool fact_key_is_read(const char *key, char *ret_near, size_t size) {
+  size_t n = strlen(key), used = 0;
+  ret_near[0] = 0;
   for (size_t i = 0; i < LYNX_COUNT(reasons); i++) {
     const char *pattern = reasons[i].pattern;
-    bool declared = strncmp(pattern, "declared.", 9) == 0;
-    if (!declared && fnmatch(pattern, key, 0) == 0) return true;
-    size_t n = strlen(key);
+    if (strncmp(pattern, "declared.", 9) == 0) continue;
+    if (fnmatch(pattern, key, 0) == 0) return true;
     bool near = strncmp(pattern, key, n) == 0 && (pattern[n] == '.' || pattern[n] == '-') && strchr(pattern, '*') == NULL;
-    if (near && *ret_near == NULL) *ret_near = pattern;
+    if (near && used + strlen(pattern) + 3 < size)
+      used += (size_t)snprintf(ret_near + used, size - used, "%s%s", used > 0 ? ", " : "", pattern);
   }
   return false;
 }

@@ -39,8 +39,8 @@ struct difference_list {
 };
 
 void capture_diff(const struct fact_list *a, const struct fact_list *b, struct difference_list *ret);
-/* Does any probe read facts with such a key? If none does, ret_near is the key of a fact with such a word in it; NULL: there is none. */
-bool fact_key_is_read(const char *key, const char **ret_near);
+/* Does any probe read facts with such a key? If none does, ret_near names facts whose keys begin so; "": there are none. */
+bool fact_key_is_read(const char *key, char *ret_near, size_t size);
 
 void difference_list_release(struct difference_list *list);
 

@@ -1,0 +1,387 @@
+"""What would end a vendor's trust in one meeting: each test is named after what it protects. pytest -k NAME runs one."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import lynx as l
+import pytest
+from lynx import LYNX, SOURCE, contract, forge, free_port, reference, rows
+from made import Stream, server
+
+METHOD = ("{warm_up: 200ms, counted: 1500ms, sessions: 2, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1, "
+          "failures_at_most: 1, steady: reported}")
+WORKLOAD = "{model: made, output_tokens: 6, prompts: {count: 8, bytes: 32}}"
+
+
+@pytest.fixture(autouse=True)
+def no_crash():
+    l.failures.clear()
+    yield
+    assert not l.failures
+
+
+def lynx(*args, code=None, **kw):
+    r = l.lynx(*args, **kw)
+    assert code is None or r.returncode == code, f"{args}: exit {r.returncode}: {r.stdout[-2000:]}{r.stderr[-2000:]}"
+    return r
+
+
+def run(folder, name, port, **fields):
+    """Runs a contract and gives the bundle."""
+    fields.setdefault("method", METHOD)
+    fields.setdefault("workload", WORKLOAD)
+    out = f"{folder}/{name}.lynx"
+    lynx("run", contract(f"{folder}/{name}.yaml", port, **fields), "--out", out, "--quiet")
+    assert os.path.exists(out)
+    return out
+
+
+def shown(bundle):
+    return json.loads(lynx("show", bundle, "--json").stdout)
+
+
+def check_of(bundle, name):
+    return next(c for c in shown(bundle)["precisions"][0]["checks"] if c["name"] == name)
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory):
+    """A run of the reference executor that everything holds of."""
+    folder = tmp_path_factory.mktemp("honest")
+    with reference("--mode", "metronome", "--gap", "5ms") as port:
+        return run(str(folder), "honest", port, method=METHOD.replace("sessions: 2", "sessions: 6"), slo="[{metric: end_to_end, quantile: 0.9, at_most: 5s}]")
+
+
+# --- 1: saturation ---
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["cancels", "goes-on"])
+def test_certificate_holds_the_capacity_of_a_server(tmp_path, kind):
+    """4 slots of 40 ms are 100/s, whether or not it goes on working for clients that have gone."""
+    port = free_port()
+    process = subprocess.Popen([sys.executable, f"{SOURCE}/tests/e2e/slots.py", str(port), "4", "40", kind], stdout=subprocess.PIPE)
+    try:
+        process.stdout.readline()
+        out = run(str(tmp_path), kind, port, slo="[{metric: end_to_end, quantile: 0.9, at_most: 300ms}]",
+                  regime="{load: saturation, rate_per_s: 20, to_per_s: 1000, search: {resolution: 0.2, arrivals: constant}}",
+                  workload="{model: m, output_tokens: 1, prompts: {count: 8, bytes: 32}}",
+                  method="{warm_up: 500ms, counted: 2s, sessions: 2, drain: 3s, request_timeout: 5s, instrument_error_at_most: 1, "
+                         "failures_at_most: 1, steady: reported}")
+    finally:
+        process.kill()
+    c = shown(out)["precisions"][0]["certificate"]
+    if not c["certified"]:
+        pytest.skip(f"not certified on a busy machine: {c['text']}")
+    assert c["passing_per_s"] <= 104 and c["failing_per_s"] >= 96, c
+
+
+# --- 2: honest bundles ---
+
+
+def test_audit_holds_a_first_token_that_came_before_its_text(tmp_path):
+    with reference("--shape", "tiny") as port:
+        out = run(str(tmp_path), "usage", port,
+                  workload="{model: byte, output_tokens: 12, continuous_usage: true, prompts: {count: 8, bytes: 32}}")
+    r = lynx("audit", out)
+    assert "out of order" not in r.stdout and "no run can" not in r.stdout, r.stdout
+    assert r.returncode != 1, r.stdout
+
+
+def test_audit_holds_requests_that_were_never_sent(tmp_path):
+    """One slot and many arrivals: some wait for it to the end."""
+    with reference("--mode", "metronome", "--gap", "150ms") as port:
+        out = run(str(tmp_path), "waited", port, regime="{load: constant, rate_per_s: 40, concurrency: 1}",
+                  method="{warm_up: 0s, counted: 1s, sessions: 2, drain: 100ms, request_timeout: 1s, instrument_error_at_most: 1, "
+                         "failures_at_most: 1, steady: reported}")
+    assert rows(out, "SELECT count(*) FROM request WHERE issued_ns < 0")[0][0] > 0
+    r = lynx("audit", out)
+    assert "out of order" not in r.stdout and r.returncode != 1, r.stdout
+
+
+# --- 3: one figure, one rule ---
+
+
+def test_goodput_is_never_above_request_throughput(honest):
+    p = shown(honest)["precisions"][0]
+    assert p["goodput"]["estimate"] == p["request_rate"]["estimate"]  # every objective was met
+
+
+# --- 4 and 5: impossible rows, one intent ---
+
+FORGERIES = {
+    "first token before the request was written": "UPDATE request SET first_token_ns = written_ns - 1 WHERE first_token_ns IS NOT NULL",
+    "slow requests deleted": "DELETE FROM request WHERE id % 3 = 1",
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+@pytest.mark.parametrize("command", ["show", "report", "claim", "compare", "verify", "audit"])
+def test_impossible_rows_are_refused(honest, tmp_path, what, command):
+    bad = forge(honest, f"{tmp_path}/bad.lynx", FORGERIES[what])
+    arguments = {"compare": (bad, honest), "verify": (bad, "--against", honest), "report": (bad, "--out", f"{tmp_path}/r.html")}
+    r = lynx(command, *arguments.get(command, (bad,)))
+    assert r.returncode not in (0,), r.stdout
+    said = r.stdout + r.stderr + (open(f"{tmp_path}/r.html").read() if command == "report" else "")
+    assert "no run can have written" in said or command == "audit", said
+
+
+def test_one_intent_has_one_bundle(tmp_path):
+    d = str(tmp_path)
+    lynx("key", "ml", "--out", d, code=0)
+    lynx("log", "create", f"{d}/l.lynxlog", "--key", f"{d}/ml.key", code=0)
+    with reference("--mode", "metronome", "--gap", "5ms") as port:
+        lynx("run", contract(f"{d}/c.yaml", port, method=METHOD, workload=WORKLOAD), "--out", f"{d}/a.lynx", "--quiet", "--ledger",
+             f"{d}/l.lynxlog", "--key", f"{d}/ml.key")
+    if not os.path.exists(f"{d}/l.lynxlog"):
+        pytest.fail("no ledger was made")
+    second = forge(f"{d}/a.lynx", f"{d}/b.lynx", "UPDATE request SET end_ns = end_ns + 1000")
+    r = lynx("log", "put", f"{d}/l.lynxlog", second, "--key", f"{d}/ml.key")
+    assert r.returncode != 0 and "intent" in r.stderr, r.stdout + r.stderr
+
+
+# --- 6: nobody by default ---
+
+
+def test_a_plain_server_is_attributed_to_nobody(honest):
+    r = lynx("attribute", honest)
+    assert "not attributed" in r.stdout and "nobody yet" in r.stdout, r.stdout
+    assert "application" not in r.stdout.split("\n\n")[0] or "application (ML) 9" not in r.stdout
+
+
+# --- 7: neighbours ---
+
+
+def test_conditions_are_told_beside_figures(honest):
+    for command in ("show", "claim"):
+        text = lynx(command, honest).stdout
+        assert "other processes used" in text and "steal" in text and "throttled" in text, text
+
+
+# --- 8: code is part of the executor ---
+
+SERVING = """
+import helper
+from http.server import HTTPServer, BaseHTTPRequestHandler
+import sys
+HTTPServer(("127.0.0.1", int(sys.argv[1])), BaseHTTPRequestHandler).serve_forever()
+"""
+
+
+def capture_of(folder, name, port):
+    process = subprocess.Popen([sys.executable, f"{folder}/server.py", str(port)], stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(200):
+            if lynx("capture", "--pid", process.pid, "--quiet-routes", "--out", f"{folder}/{name}.json").returncode == 0:
+                facts = json.load(open(f"{folder}/{name}.json"))
+                if "code.files" in json.dumps(facts):
+                    return f"{folder}/{name}.json"
+            time.sleep(0.05)
+        pytest.fail("the server was not captured")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+@pytest.mark.parametrize("edited", ["server.py", "helper.py"])
+def test_a_server_edited_in_place_is_another_executor(tmp_path, edited):
+    (tmp_path / "server.py").write_text(SERVING)
+    (tmp_path / "helper.py").write_text("WAIT = 0\n")
+    a = capture_of(str(tmp_path), "a", free_port())
+    with open(tmp_path / edited, "a") as f:
+        f.write("import time  # slower\n")
+    b = capture_of(str(tmp_path), "b", free_port())
+    r = lynx("diff", a, b, code=1)
+    assert f"code.file.{edited}" in r.stdout, r.stdout
+    assert not any(f"code.file.{other}" in r.stdout for other in {"server.py", "helper.py"} - {edited})
+
+
+# --- 9: declare and expect ---
+
+
+def test_a_declared_fact_without_counterpart_is_named(tmp_path):
+    with reference("--mode", "metronome", "--gap", "5ms") as port:
+        executor = f'{{endpoint: "http://127.0.0.1:{port}", declare: {{procurement.memory: 512 GiB}}}}'
+        out = run(str(tmp_path), "declared", port, executor=executor)
+        executor = executor.replace("procurement.memory: 512 GiB", "system.memory.size: 1 byte")
+        wrong = run(str(tmp_path), "wrong", port, executor=executor)
+        lint = lynx("lint", f"{tmp_path}/declared.yaml").stdout
+    assert "procurement.memory, a fact that no probe reads" in lint and "memory.size" in lint, lint
+    assert "compared with nothing: procurement.memory" in lynx("claim", out).stdout
+    assert "declared '1 byte', found" in lynx("claim", wrong, code=1).stdout
+
+
+def test_expect_takes_the_spelling_of_declare(tmp_path):
+    path = contract(f"{tmp_path}/c.yaml", 1, executor='{endpoint: "http://127.0.0.1:1", expect: {cpu.model: Z80}}')
+    r = lynx("lint", path, code=2)
+    assert "executor.expect" in r.stdout + r.stderr and "accelerator.cpu.model" in r.stdout + r.stderr
+
+
+# --- 10: comparisons ---
+
+
+def test_compare_judges_no_quantile_that_show_cannot_bound(honest, tmp_path):
+    r = json.loads(lynx("compare", honest, honest, "--json").stdout)
+    figures = r["figures"] if "figures" in r else r["comparisons"]
+    p99 = [f for f in figures if f["figure"].endswith("p99")]
+    assert p99 and all(f["verdict"] == "not judged" and f["why"] for f in p99), p99
+
+
+# --- 11: checks ---
+
+
+def test_length_is_not_decided_without_usage(tmp_path):
+    def half(handler, n, body):
+        s = Stream(handler)
+        for _ in range(body["max_tokens"] // 2):
+            s.text("word ")
+        s.end()
+
+    with server(half) as s:
+        out = run(str(tmp_path), "half", s.server_port)
+    assert check_of(out, "length")["verdict"] == "not decided"
+    assert "not decided: length" in lynx("claim", out).stdout or lynx("claim", out).returncode == 1
+
+
+EARLY = {"blank": " ", "zero width": "\u200b", "soft hyphen": "\u00ad", "filler": "\u3164", "dot": ".", "tag": "\U000e0020"}
+
+
+@pytest.mark.parametrize("first", EARLY)
+def test_a_first_token_sent_before_the_model_ran_is_seen(tmp_path, first):
+    def early(handler, n, body):
+        s = Stream(handler)
+        s.text(EARLY[first])
+        s.text("real ", after=0.15)
+        for _ in range(body["max_tokens"] - 2):
+            s.text("word ", after=0.005)
+        s.end(body["max_tokens"])
+
+    with server(early) as s:
+        out = run(str(tmp_path), "early", s.server_port, regime="{load: constant, rate_per_s: 15}")
+    assert check_of(out, "first_token")["verdict"] == "failed", check_of(out, "first_token")
+
+
+def test_an_honest_answer_that_begins_with_a_dot_passes(tmp_path):
+    def honest_dot(handler, n, body):
+        s = Stream(handler)
+        s.text(".", after=0.03)
+        for _ in range(body["max_tokens"] - 1):
+            s.text("word ", after=0.01)
+        s.end(body["max_tokens"])
+
+    with server(honest_dot) as s:
+        out = run(str(tmp_path), "dot", s.server_port, regime="{load: constant, rate_per_s: 10}")
+    assert check_of(out, "first_token")["verdict"] != "failed", check_of(out, "first_token")
+
+
+def test_streams_that_break_midway_do_not_accuse(tmp_path):
+    """Broken at half of their tokens: longer than the wait for a first token, which says nothing."""
+    def breaks(handler, n, body):
+        s = Stream(handler)
+        k = body["max_tokens"] // 2 if n % 3 == 0 else body["max_tokens"]
+        for _ in range(k):
+            s.text("word ", after=0.02)
+        if k == body["max_tokens"]:
+            s.end(k)
+
+    with server(breaks) as s:
+        out = run(str(tmp_path), "breaks", s.server_port, regime="{load: constant, rate_per_s: 20}")
+    assert shown(out)["precisions"][0]["failure_share"] > 0.1
+    assert check_of(out, "failures")["verdict"] == "passed", check_of(out, "failures")
+
+
+def test_late_failures_before_a_first_token_are_seen(tmp_path):
+    def drops(handler, n, body):
+        if n % 3 == 0:
+            time.sleep(0.4)
+            handler.send_error(503)
+            return
+        s = Stream(handler)
+        for _ in range(body["max_tokens"]):
+            s.text("word ")
+        s.end(body["max_tokens"])
+
+    with server(drops) as s:
+        out = run(str(tmp_path), "drops", s.server_port, regime="{load: constant, rate_per_s: 20}")
+    assert check_of(out, "failures")["verdict"] == "failed", check_of(out, "failures")
+
+
+def test_requests_carry_an_ordinary_user_agent(tmp_path):
+    def plain(handler, n, body):
+        s = Stream(handler)
+        s.text("word ")
+        s.end(1)
+
+    with server(plain) as s:
+        run(str(tmp_path), "agent", s.server_port)
+        assert s.seen and all("lynx" not in json.dumps(h).lower() for h in s.seen)
+        assert all(h.get("User-Agent", "").startswith("python-httpx/") for h in s.seen)
+    for bad in ('"a\\r\\nX: y"', '"\\u00e9"'):
+        path = contract(f"{tmp_path}/bad.yaml", 1, workload=WORKLOAD[:-1] + f", user_agent: {bad}}}")
+        assert "workload.user_agent" in lynx("lint", path, code=2).stdout
+
+
+# --- 12: open loop ---
+
+
+def test_open_loop_is_open_by_default(tmp_path):
+    """More in flight than any old default allowed: nobody waits for a slot of ours."""
+    with reference("--mode", "metronome", "--gap", "300ms") as port:
+        out = run(str(tmp_path), "open", port, regime="{load: constant, rate_per_s: 250}",
+                  workload="{model: m, output_tokens: 5, prompts: {count: 8, bytes: 32}}",
+                  method="{warm_up: 0s, counted: 2s, sessions: 1, drain: 4s, request_timeout: 5s, instrument_error_at_most: 1, "
+                         "failures_at_most: 1, steady: reported}")
+    at_once = rows(out, "SELECT max(n) FROM (SELECT (SELECT count(*) FROM request b WHERE b.scheduled_ns <= a.scheduled_ns AND "
+                        "b.end_ns > a.scheduled_ns) AS n FROM request a)")[0][0]
+    assert at_once > 256, at_once
+    assert rows(out, "SELECT count(*) FROM request WHERE flags & 1024")[0][0] == 0
+
+
+def test_every_wait_of_ours_is_lag(tmp_path):
+    with reference("--mode", "metronome", "--gap", "40ms") as port:
+        out = run(str(tmp_path), "slots", port, regime="{load: constant, rate_per_s: 20, concurrency: 1}")
+    p = shown(out)["precisions"][0]
+    assert p["send_lag"]["p99"] > 50e6, p["send_lag"]
+
+
+# --- 13 and 14 ---
+
+
+def test_show_gives_intervals_moments_and_sessions(honest):
+    text = lynx("show", honest, "--sessions").stdout
+    for word in ("interval", "mean", "standard deviation", "least", "greatest", "session"):
+        assert word in text, text
+
+
+def test_a_url_is_enough_for_a_first_answer(tmp_path):
+    with reference("--mode", "metronome", "--gap", "2ms") as port:
+        url = f"http://127.0.0.1:{port}"
+        r = lynx("run", url, "--for", "6s", "--quiet", "--out", f"{tmp_path}/q.lynx")
+        assert r.returncode in (0, 4), r.stderr
+        assert "output throughput" in r.stdout and f"{tmp_path}/q.yaml" in r.stderr
+        assert lynx("lint", f"{tmp_path}/q.yaml").returncode == 0
+        r = lynx("run", url, "--for", "6s", "--out", f"{tmp_path}/q.lynx", code=2)
+        assert "not overwritten" in r.stderr
+        assert "accepted: a duration" in lynx("run", url, "--for", "soon", "--out", f"{tmp_path}/r.lynx", code=2).stderr
+        assert "goes with a URL" in lynx("run", f"{tmp_path}/q.yaml", "--for", "6s", code=2).stderr
+
+
+def test_cost_is_used(tmp_path):
+    with reference("--mode", "metronome", "--gap", "5ms") as port:
+        out = run(str(tmp_path), "cost", port, cost="{price_per_hour: 3.6, currency: EUR, power_watts: 100}")
+    p = shown(out)["precisions"][0]
+    assert p["cost_per_million"]["estimate"] == pytest.approx(1000 / p["output_rate"]["estimate"], rel=1e-6)
+    assert p["energy_joules"]["estimate"] == pytest.approx(100 / p["output_rate"]["estimate"], rel=1e-6)
+    assert "EUR per million tokens" in lynx("show", out).stdout
+
+
+def test_manual_pages_say_how_programs_end():
+    for command in ("run", "show"):
+        assert ".SH EXIT STATUS" in lynx("help", command, "--man").stdout
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__, "-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
