@@ -19,7 +19,8 @@ with folder() as d:
     print({k: (round(v["ratio"], 3), v["verdict"]) for k, v in figures.items()})
     check_equal(out["interleaved"], True, "interleaved")
     for name in ("output throughput", "time per output token, p50", "end to end, p50"):
-        check("within the margin" in figures[name]["verdict"], f"same: {name}: {figures[name]}")
+        judged = figures[name]["verdict"] != "not judged"  # its sample may not bound it: then it says so
+        check("within the margin" in figures[name]["verdict"] if judged else figures[name]["why"], f"same: {name}: {figures[name]}")
     order = sorted(rows(f"{d}/same-a.lynx", "SELECT start_realtime_ns, 'a' FROM session") + rows(f"{d}/same-b.lynx", "SELECT start_realtime_ns, 'b' FROM session"))
     print("".join(x[1] for x in order))
     for k in range(0, 8, 2):

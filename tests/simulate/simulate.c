@@ -318,6 +318,154 @@ static void study_saturation(const char *name, const struct queue *queue, double
                verdict(at_least(share, 0.95, replications)));
 }
 
+/* --- the whole search, on servers that go on for clients that have gone --- */
+
+struct server {
+  struct queue queue;
+  bool goes_on, waits; /* waits: between windows it is seen idle, as lynxbench does it; else each window begins in what the last one left */
+  long others;         /* somebody else's requests, there at the start */
+  double limit;        /* how long it is waited for at most, in lengths of a window */
+};
+
+/* On the mean time in the system, in service times: what a queue of 4 slots meets up to 99 % of its capacity. */
+static const double objective = 30;
+
+enum measured { MEASURED_SUSTAINED, MEASURED_NOT, MEASURED_VOID };
+
+/* Windows at one load until it is decided. */
+static enum measured measure_server(struct generator *g, struct server *server, double load, double resolution, int looks) {
+  double changes[LOOKS * PARTS], n = 0, capacity = queue_capacity(&server->queue);
+  size_t look = (size_t)(saturation_arrivals_needed(resolution) / LOOKS_PER_NEED);
+  for (int k = 0; k < looks; k++) {
+    double drained = capacity * server->limit * (double)look / load;
+    if (server->waits && (double)server->queue.begin > drained) return MEASURED_VOID;
+    if (server->waits) server->queue.begin = 0;
+    struct queue_window w = queue_run(g, &server->queue, load, look / 5, look, changes + k * PARTS, PARTS);
+    server->queue.cold = false;
+    server->queue.begin = server->goes_on ? w.left : 0;
+    n += w.n_arrivals;
+    if (w.mean_time > objective) return MEASURED_NOT;
+    struct growth growth = growth_of(changes, (size_t)(k + 1) * PARTS, n, look_confidence(0.95, looks));
+    enum load_verdict found = growth_verdict(&growth, resolution, k + 1 == looks);
+    if (found != LOAD_UNDECIDED) return found == LOAD_SUSTAINED ? MEASURED_SUSTAINED : MEASURED_NOT;
+  }
+  return MEASURED_NOT; /* not reached: the last look is final */
+}
+
+/* Both loads again, from windows of their own; what does not hold sends the search on. */
+static bool certify(struct generator *g, struct server *server, struct saturation_search *s, double resolution) {
+  for (int tries = 0; tries < 4; tries++) {
+    for (;;) {
+      enum search_end end;
+      double load = saturation_next(s, &end);
+      if (end != SEARCH_GOES_ON && end != SEARCH_FOUND) return false;
+      if (end == SEARCH_FOUND) break;
+      enum measured found = measure_server(g, server, load, resolution, LOOKS);
+      if (found == MEASURED_VOID) return false;
+      saturation_tell(s, load, found == MEASURED_SUSTAINED);
+    }
+    double passing = s->passing, failing = s->failing;
+    enum measured again = measure_server(g, server, passing, resolution, LOOKS),
+                  beyond = again == MEASURED_VOID ? again : measure_server(g, server, failing, resolution, LOOKS);
+    if (again == MEASURED_VOID || beyond == MEASURED_VOID) return false;
+    if (again == MEASURED_SUSTAINED && beyond == MEASURED_NOT) return true;
+    if (again != MEASURED_SUSTAINED) saturation_tell(s, passing, false);
+    if (beyond != MEASURED_NOT) saturation_tell(s, failing, true);
+  }
+  return false;
+}
+
+static void study_certificates(const char *name, const struct server *of, double resolution, int replications) {
+  struct generator g;
+  int n_certified = 0, n_right = 0;
+  double capacity = queue_capacity(&of->queue);
+  generator_seed(&g, 7000 + (uint64_t)of->goes_on + 2 * (uint64_t)of->queue.cold + 4 * (uint64_t)(of->others > 0));
+  for (int r = 0; r < replications; r++) {
+    struct server server = *of;
+    struct saturation_search s = {.from = capacity * (0.1 + generate_uniform(&g)), .to = capacity * 50, .resolution = resolution};
+    server.queue.begin = of->others;
+    if (!certify(&g, &server, &s, resolution)) continue;
+    n_certified++;
+    n_right += s.passing <= capacity * (1 + resolution) && s.failing >= capacity / (1 + resolution);
+  }
+  double share = n_certified > 0 ? (double)n_right / n_certified : 1;
+  (void)printf("  %-58s certified %.3f, of those with the truth within %2.0f %%: %.3f  %s\n", name, (double)n_certified / replications,
+               100 * resolution, share, of->waits ? verdict(at_least(share, 0.95, n_certified)) : "(for comparison)");
+}
+
+static void study_backlogs(double resolution, int replications) {
+  const struct queue four = {.servers = 4}, cold = {.servers = 4, .cold = true};
+  const struct server cases[] = {{cold, false, true, 0, 1},
+                                 {four, false, true, 200, 1},
+                                 {cold, true, true, 0, 1},
+                                 {four, true, true, 200, 1},
+                                 {cold, true, false, 0, 1}};
+  static const char *const names[] = {"cancels, cold", "cancels, somebody's backlog at the start", "goes on, cold",
+                                      "goes on, somebody's backlog at the start", "goes on, and nobody waits between windows"};
+  (void)printf("\nCertificates: 4 slots; servers that cancel what nobody waits for, and that do not\n");
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) study_certificates(names[i], &cases[i], resolution, replications);
+}
+
+/* --- comparisons: what neighbours do, and several figures at once --- */
+
+/* Unchanged executors whose throughput is bound by processors, of which others took `others` beside A and `more` beyond that beside B. */
+static void study_neighbours(double margin, int replications) {
+  static const double more[] = {0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.3}, taken[] = {0, 0.2};
+  enum { SESSIONS = 10 };
+  double a[SESSIONS], b[SESSIONS];
+  (void)printf(
+      "\nUnchanged executors, %d sessions a side that vary by 1 %%, margin %.0f %%; others take a share beside A, and more beside B\n",
+      SESSIONS, 100 * margin);
+  for (size_t t = 0; t < sizeof taken / sizeof taken[0]; t++)
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+      struct generator g;
+      int n_beyond = 0, n_same = 0;
+      generator_seed(&g, 8100 + t * 10 + i);
+      for (int r = 0; r < replications; r++) {
+        for (int k = 0; k < SESSIONS; k++) {
+          a[k] = (1 - taken[t]) * exp(0.01 * generate_normal(&g));
+          b[k] = (1 - taken[t] - more[i]) * exp(0.01 * generate_normal(&g));
+        }
+        enum verdict found = compare_sessions(a, SESSIONS, b, SESSIONS, false, margin, 0.95).verdict;
+        n_beyond += found == VERDICT_DIFFERENT_BEYOND;
+        n_same += found == VERDICT_SAME || found == VERDICT_DIFFERENT_WITHIN;
+      }
+      (void)printf("  others %.2f, %.2f more: the same within the margin %.3f, different beyond it %.3f\n", taken[t], more[i],
+                   (double)n_same / replications, (double)n_beyond / replications);
+    }
+}
+
+/* Executors that differ by exactly the margin in every figure: how often is any of them called beyond it? Figures of one session go
+ * together (a slow session is slow in all of them) by the correlation. */
+static void study_several(size_t n_figures, double correlation, int replications) {
+  enum { SESSIONS = 10, FIGURES_MAX = 7 };
+  static const double margin = 0.05;
+  struct generator g;
+  int n_plain = 0, n_paid = 0;
+  double a[FIGURES_MAX][SESSIONS], b[FIGURES_MAX][SESSIONS], own = sqrt(1 - correlation * correlation);
+  generator_seed(&g, 8300 + n_figures + (uint64_t)(100 * correlation));
+  for (int r = 0; r < replications; r++) {
+    for (int k = 0; k < SESSIONS; k++) {
+      double of_a = generate_normal(&g), of_b = generate_normal(&g);
+      for (size_t f = 0; f < n_figures; f++) {
+        a[f][k] = (1 + margin) * exp(0.02 * (correlation * of_a + own * generate_normal(&g)));
+        b[f][k] = exp(0.02 * (correlation * of_b + own * generate_normal(&g)));
+      }
+    }
+    bool plain = false, paid = false;
+    for (size_t f = 0; f < n_figures; f++) {
+      double shared = look_confidence(0.95, n_figures);
+      plain = plain || compare_sessions(a[f], SESSIONS, b[f], SESSIONS, false, margin, 0.95).verdict == VERDICT_DIFFERENT_BEYOND;
+      paid = paid || compare_sessions(a[f], SESSIONS, b[f], SESSIONS, false, margin, shared).verdict == VERDICT_DIFFERENT_BEYOND;
+    }
+    n_plain += plain;
+    n_paid += paid;
+  }
+  double share = (double)n_paid / replications;
+  (void)printf("  %zu figures, correlation %.1f: any «beyond» %.3f (at most 0.050); each at 95 %% by itself %.3f  %s\n", n_figures,
+               correlation, share, (double)n_plain / replications, verdict(at_least(1 - share, 0.95, replications)));
+}
+
 int main(int argc, char **argv) {
   quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
   int many = quick ? 200 : 2000;
@@ -360,6 +508,11 @@ int main(int argc, char **argv) {
   study_saturation("M/M/16", &(struct queue){.servers = 16}, quick ? 0.2 : 0.05, quick ? 60 : 300);
   study_saturation("batches of 8, fixed time", &(struct queue){.batch = 8, .fixed = true}, quick ? 0.2 : 0.05, quick ? 60 : 300);
   study_saturation("batches of 8, exponential", &(struct queue){.batch = 8}, quick ? 0.2 : 0.05, quick ? 60 : 300);
+  study_backlogs(quick ? 0.2 : 0.05, quick ? 60 : 100);
+  study_neighbours(0.05, many);
+  (void)printf("\nSeveral figures of one comparison, all exactly on the margin\n");
+  for (size_t n = 1; n <= 7; n += 3)
+    for (int k = 0; k < 2; k++) study_several(n, 0.8 * k, many);
   (void)printf("\n%d figures are not what is promised\n", n_broken);
   return n_broken == 0 ? 0 : 1;
 }
