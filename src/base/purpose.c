@@ -29,6 +29,13 @@ static const char *const begans[SESSION_BEGAN_COUNT] = {
     [BEGAN_IN_BACKLOG] = "in a backlog",
 };
 
+static const char *const events[EVENT_KIND_COUNT] = {
+    [EVENT_INTENT] = "intent",     [EVENT_INPUTS] = "inputs",       [EVENT_CLOCK_STEP] = "clock step",
+    [EVENT_ACCURACY] = "accuracy", [EVENT_CONDITION] = "condition", [EVENT_PART] = "part",
+    [EVENT_LOOK] = "look",         [EVENT_PRECISION] = "precision", [EVENT_BUDGET] = "budget",
+    [EVENT_SEARCH] = "search",
+};
+
 /* The first n characters of text. */
 static int place_in(const char *const *names, int n_names, const char *text, size_t n) {
   int i = 0;
@@ -44,6 +51,16 @@ bool purpose_parse(const char *text, enum purpose *ret) {
   int place = place_in(purposes, PURPOSE_COUNT, text, strlen(text));
   if (place < PURPOSE_COUNT) *ret = (enum purpose)place;
   return place < PURPOSE_COUNT;
+}
+
+const char *event_kind_text(enum event_kind kind) {
+  return events[kind];
+}
+
+bool event_kind_parse(const char *text, enum event_kind *ret) {
+  int place = place_in(events, EVENT_KIND_COUNT, text, strlen(text));
+  if (place < EVENT_KIND_COUNT) *ret = (enum event_kind)place;
+  return place < EVENT_KIND_COUNT;
 }
 
 const char *session_end_text(enum session_end end) {

@@ -46,6 +46,24 @@ enum session_began {
 const char *session_began_text(enum session_began began);
 bool session_began_parse(const char *text, enum session_began *ret);
 
+/* Things that happened in a run. */
+enum event_kind {
+  EVENT_INTENT,
+  EVENT_INPUTS, /* what there is to say of how they were made */
+  EVENT_CLOCK_STEP,
+  EVENT_ACCURACY,
+  EVENT_CONDITION, /* it refuses a claim */
+  EVENT_PART,      /* the run is one of several, to be merged: it makes no claim by itself */
+  EVENT_LOOK,
+  EVENT_PRECISION, /* how a run with a precision target ended */
+  EVENT_BUDGET,    /* it ended before all was run */
+  EVENT_SEARCH,
+  EVENT_KIND_COUNT
+};
+
+const char *event_kind_text(enum event_kind kind);
+bool event_kind_parse(const char *text, enum event_kind *ret);
+
 enum executor_start {
   EXECUTOR_ALREADY_RUNNING,
   EXECUTOR_STARTED,       /* for this session */

@@ -35,6 +35,7 @@ const char *lynx_status_sentence(enum lynx_status status) {
       [LYNX_OK] = "done",
       [LYNX_INPUT] = "the input is wrong",
       [LYNX_LIMIT] = "the input exceeds a limit",
+      [LYNX_EXISTS] = "there is one already",
       [LYNX_NOT_FOUND] = "not found",
       [LYNX_PROTOCOL] = "the other side broke the protocol",
       [LYNX_IO] = "the operating system refused",

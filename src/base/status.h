@@ -17,6 +17,7 @@ enum lynx_status {
   LYNX_OK = 0,
   LYNX_INPUT,       /* what we were given is wrong: a file, a field, an argument */
   LYNX_LIMIT,       /* what we were given exceeds a stated limit */
+  LYNX_EXISTS,      /* there is one already, and there can be only one */
   LYNX_NOT_FOUND,   /* a file, fact or record that was named does not exist */
   LYNX_PROTOCOL,    /* the other side broke the protocol */
   LYNX_IO,          /* the operating system refused: disk, socket, permission */

@@ -28,7 +28,7 @@ static const struct option_spec options[] = {
     [FLAG_CHAT] = {"chat", NULL, "with a URL: the chat route instead of completions"}};
 
 /* Nothing answered: 3. The machine or the instrument made it invalid: 4. */
-static int judge(const char *path, bool is_part) {
+static int judge(const char *path) {
   struct bundle_file file;
   int64_t n_ok = 0;
   bool invalid = false, uncertain = false;
@@ -42,14 +42,14 @@ static int judge(const char *path, bool is_part) {
     uncertain = true;
     (void)fprintf(stderr, "%s: no saturation point is certified: %s\n", file.result.precisions[i].name, c->text);
   }
-  for (size_t i = is_part ? 1 : 0; i < file.result.n_conditions; i++) (void)fprintf(stderr, "condition: %s\n", file.result.conditions[i]);
+  for (size_t i = 0; i < file.result.n_conditions; i++) (void)fprintf(stderr, "condition: %s\n", file.result.conditions[i]);
   if (invalid)
     (void)fprintf(
         stderr,
         "the instrument's own lateness can have changed what would be claimed (method.instrument_error_at_most): no claim can be made; "
         "`lynxbench claim %s` says more\n",
         path);
-  invalid = invalid || file.result.n_conditions > (is_part ? 1 : 0); /* that it is a part is no fault of the conditions */
+  invalid = invalid || file.result.n_conditions > 0;
   bundle_file_close(&file);
   return n_ok == 0 ? EXIT_INCONCLUSIVE : invalid ? EXIT_CONDITIONS : uncertain ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
 }
@@ -68,7 +68,7 @@ static int exit_code(enum lynx_status status, const struct run_outcome *outcome,
   }
   if (outcome->aborted_by_slo) return EXIT_CONDITIONS;
   if (outcome->end != BUNDLE_COMPLETE) return EXIT_INTERRUPTED;
-  return request->observe ? EXIT_HOLDS : judge(path, request->part.count > 0);
+  return request->observe ? EXIT_HOLDS : judge(path);
 }
 
 static void write_json(const char *path, const struct run_outcome *outcome, int code) {

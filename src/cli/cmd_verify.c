@@ -108,7 +108,7 @@ static int run_again(struct verifying *v, int64_t sessions) {
 static void warn_of_sealed(const struct result *r) {
   bool limited = false;
   for (size_t i = 0; i < r->n_precisions; i++) limited = limited || r->precisions[i].instrument_limited;
-  if (r->n_conditions + r->n_changed + r->n_departures > 0 || limited)
+  if (r->part[0] != 0 || r->n_conditions + r->n_changed + r->n_departures > 0 || limited)
     (void)fprintf(
         stderr,
         "note: the sealed result itself is under a condition, changed, out of contract or instrument-limited; `lynxbench claim` tells\n");
@@ -117,7 +117,7 @@ static void warn_of_sealed(const struct result *r) {
 /* A re-run under bad conditions says nothing against the sealed result. */
 static int check_conditions(const struct verifying *v) {
   const struct result *r = &v->again.result;
-  bool invalid = r->n_conditions + r->n_changed + r->n_departures > 0;
+  bool invalid = r->part[0] != 0 || r->n_conditions + r->n_changed + r->n_departures > 0;
   for (size_t i = 0; i < r->n_changed; i++) (void)fprintf(stderr, "changed during the re-run: %s\n", r->changed[i]);
   for (size_t i = 0; i < r->n_departures; i++) (void)fprintf(stderr, "the re-run is out of contract: %s\n", r->departures[i]);
   for (size_t i = 0; i < r->n_precisions; i++) {
@@ -126,6 +126,7 @@ static int check_conditions(const struct verifying *v) {
       (void)fprintf(stderr, "%s: the instrument's own lateness can have changed the re-run's figures (method.instrument_error_at_most)\n",
                     r->precisions[i].name);
   }
+  if (r->part[0] != 0) (void)fprintf(stderr, "the re-run is %s\n", r->part);
   for (size_t i = 0; i < r->n_conditions; i++) (void)fprintf(stderr, "condition: %s\n", r->conditions[i]);
   if (invalid) (void)fprintf(stderr, "The re-run's conditions make it invalid: it decides nothing\n");
   return invalid ? EXIT_CONDITIONS : EXIT_HOLDS;

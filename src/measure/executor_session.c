@@ -109,7 +109,7 @@ static enum lynx_status accuracy_missing(struct run *run, const char *precision,
   char text[700];
   (void)snprintf(text, sizeof text, "accuracy of %s was not measured: %s", precision, why);
   run_note(run, text);
-  return run_put_event(run, "accuracy", text);
+  return run_put_event(run, EVENT_ACCURACY, text);
 }
 
 static enum lynx_status keep_score(void *context, int64_t input, double score) {
@@ -264,7 +264,7 @@ static enum lynx_status run_on_executor(struct run *run, const struct session_pl
   if (aborted) {
     run->outcome->aborted_by_slo = true;
     (void)snprintf(run->outcome->why, sizeof run->outcome->why, "the abort SLO was broken in session %lld", (long long)row->id);
-    if (status == LYNX_OK) status = run_put_event(run, "condition", run->outcome->why);
+    if (status == LYNX_OK) status = run_put_event(run, EVENT_CONDITION, run->outcome->why);
   }
   if (run->service.child.pid == 0 || child_running(&run->service.child)) return status;
   char tail[500];

@@ -33,7 +33,7 @@ static enum lynx_status look(struct run *run, int64_t n_sessions, bool *ret_reac
                                   bounded ? "" : "; not every objective's quantile is bounded yet");
   result_release(&result);
   run_note(run, text);
-  return run_put_event(run, "look", text);
+  return run_put_event(run, EVENT_LOOK, text);
 }
 
 enum lynx_status run_to_precision(struct run *run) {
@@ -55,5 +55,5 @@ enum lynx_status run_to_precision(struct run *run) {
                                                                   : "the precision was not reached: method.budget ended first",
                                   (long long)number, (long long)seconds);
   run_note(run, text);
-  return run_put_event(run, "precision", text);
+  return run_put_event(run, EVENT_PRECISION, text);
 }

@@ -257,7 +257,7 @@ static enum lynx_status put_request(void *context, const struct bundle_request *
   m->outcome->n_requests++;
   enum lynx_status status = bundle_put_request(m->out, &copy, &own);
   if (status == LYNX_OK) return status;
-  if (strstr(own.message, "UNIQUE") != NULL)
+  if (status == LYNX_EXISTS)
     return lynx_fail(m->error, LYNX_INPUT, "request %" PRId64 " of session %" PRId64 " was sent by another part too", r->id, r->session);
   *m->error = own;
   return status;
@@ -289,11 +289,11 @@ static enum lynx_status put_input(void *context, int64_t id, const char *text, s
   return bundle_put_input(m->out, id, text, length, m->error);
 }
 
-/* That a part is a part is no condition of the whole; that a clock was stepped is one. */
-static enum lynx_status put_event(void *context, int64_t realtime_ns, const char *kind, const char *text) {
+/* That a part is a part is nothing of the whole; that a clock was stepped is a condition of it. */
+static enum lynx_status put_event(void *context, int64_t realtime_ns, enum event_kind kind, const char *text) {
   struct merging *m = context;
-  if (strcmp(kind, "condition") == 0 && strncmp(text, "part ", 5) == 0 && strstr(text, "lynxbench merge") != NULL) return LYNX_OK;
-  if (strcmp(kind, "clock step") == 0) kind = "condition";
+  if (kind == EVENT_PART) return LYNX_OK;
+  if (kind == EVENT_CLOCK_STEP) kind = EVENT_CONDITION;
   return bundle_put_event(m->out, realtime_ns, kind, arena_printf(&m->arena, "part %" PRId64 ": %s", m->now->number, text), m->error);
 }
 
@@ -336,7 +336,7 @@ static enum lynx_status judge_part(struct merging *m) {
   for (size_t i = 0; i < result.n_precisions && status == LYNX_OK; i++)
     if (result.precisions[i].instrument_limited)
       status = bundle_put_event(
-          m->out, m->now->start_ns, "condition",
+          m->out, m->now->start_ns, EVENT_CONDITION,
           arena_printf(
               &m->arena,
               "part %" PRId64
@@ -425,7 +425,7 @@ static enum lynx_status put_conditions(struct merging *m) {
   if (m->others != NULL) texts[n++] = m->others;
   enum lynx_status status = LYNX_OK;
   for (size_t i = 0; i < n && status == LYNX_OK; i++)
-    status = bundle_put_event(m->out, m->parts[0].start_ns, "condition", texts[i], m->error);
+    status = bundle_put_event(m->out, m->parts[0].start_ns, EVENT_CONDITION, texts[i], m->error);
   return status;
 }
 

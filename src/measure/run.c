@@ -83,7 +83,7 @@ static enum lynx_status note_budget(struct run *run) {
   if (!contract_states(&run->contract, "method.budget") || contract_states(&run->contract, "method.precision_target") ||
       clock_now(run->request->clock) - run->begun_ns <= m->budget_ns)
     return LYNX_OK;
-  return run_put_event(run, "budget", "method.budget ended before all that the contract asks for was run");
+  return run_put_event(run, EVENT_BUDGET, "method.budget ended before all that the contract asks for was run");
 }
 
 static enum lynx_status run_all(struct run *run) {
@@ -120,7 +120,7 @@ enum lynx_status run_end(struct run *run, enum lynx_status status) {
     service_stop(&run->service);
     if (status == LYNX_OK && run->n_steal > 0 && run->steal_sum / (double)run->n_steal > run->contract.method.stolen_at_most)
       status = run_put_event(
-          run, "condition",
+          run, EVENT_CONDITION,
           arena_printf(&run->arena,
                        "the hypervisor took %.0f %% of this machine's processor time in the counted windows; at most %g %% is agreed "
                        "(method.stolen_at_most)",

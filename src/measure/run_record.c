@@ -17,7 +17,7 @@ int64_t run_realtime(const struct run *run) {
   return run->request->clock->realtime_ns(run->request->clock->context);
 }
 
-enum lynx_status run_put_event(struct run *run, const char *kind, const char *text) {
+enum lynx_status run_put_event(struct run *run, enum event_kind kind, const char *text) {
   return bundle_put_event(run->bundle, run_realtime(run), kind, text, run->error);
 }
 
@@ -94,7 +94,7 @@ static enum lynx_status put_part(struct run *run) {
   part_write(part, &text);
   enum lynx_status status = bundle_put_meta(run->bundle, "part", text.data, run->error);
   buffer_release(&text);
-  return status == LYNX_OK ? run_put_event(run, "condition",
+  return status == LYNX_OK ? run_put_event(run, EVENT_PART,
                                            arena_printf(&run->arena, "part %lld of %lld: `lynxbench merge` makes the whole of all of them",
                                                         (long long)part->number, (long long)part->count))
                            : status;
@@ -129,10 +129,10 @@ enum lynx_status run_put_intent(struct run *run) {
     status = bundle_put_meta(run->bundle, "interleaved", run->request->interleaved, run->error);
   if (status == LYNX_OK && run->inputs.note != NULL) {
     run_note(run, run->inputs.note);
-    status = run_put_event(run, "inputs", run->inputs.note);
+    status = run_put_event(run, EVENT_INPUTS, run->inputs.note);
   }
   if (status == LYNX_OK && run->request->part.count > 0) status = put_part(run);
-  if (status == LYNX_OK) status = run_put_event(run, "intent", "the run was started");
+  if (status == LYNX_OK) status = run_put_event(run, EVENT_INTENT, "the run was started");
   if (status == LYNX_OK) status = bundle_commit(run->bundle, run->error);
   return status;
 }

@@ -66,7 +66,7 @@ static enum lynx_status tell(const struct searching *s, const struct result_poin
                  s->run->contract.precisions.items[s->precision], p->rate_per_s, p->sustained ? "sustained" : "not sustained", p->why,
                  100 * p->growth.estimate, 100 * p->growth.low, 100 * p->growth.high, (long long)p->n_arrivals);
   run_note(s->run, text);
-  return run_put_event(s->run, "search", text);
+  return run_put_event(s->run, EVENT_SEARCH, text);
 }
 
 static bool is_over(const struct searching *s) {
@@ -143,11 +143,11 @@ enum lynx_status run_search(struct run *run, size_t precision) {
   run->running_for_next = false;
   if (status == LYNX_OK && s->gave_up)
     status = run_put_event(
-        run, "search",
+        run, EVENT_SEARCH,
         "the search was given up: the executor did not become idle between two windows. It works on requests whose clients "
         "have gone; let the contract start it (executor.start), so that each window has a new one");
   if (status == LYNX_OK && end == SEARCH_TOO_LONG)
-    status = run_put_event(run, "search", "the search was given up: its verdicts kept contradicting one another");
+    status = run_put_event(run, EVENT_SEARCH, "the search was given up: its verdicts kept contradicting one another");
   free(s);
   return status;
 }

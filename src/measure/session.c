@@ -402,7 +402,7 @@ static enum lynx_status note_clock_step(struct run *run, const struct session_ru
                  "unknown from then on",
                  (double)moved / 1e9, (long long)session->id);
   run_note(run, text);
-  return run_put_event(run, "clock step", text);
+  return run_put_event(run, EVENT_CLOCK_STEP, text);
 }
 
 static int64_t find_serving(const struct run *run) {
@@ -450,7 +450,7 @@ static enum lynx_status note_other_tenants(struct run *run, const struct session
   const char *text = arena_printf(&run->arena, "another tenant: during session %lld the server finished %.0f requests, and %.0f were ours",
                                   (long long)session->id, after - before, sent);
   run_note(run, text);
-  return run_put_event(run, "condition", text);
+  return run_put_event(run, EVENT_CONDITION, text);
 }
 
 enum { COUNTERS_MAX = 16 };

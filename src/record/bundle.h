@@ -86,7 +86,7 @@ enum lynx_status bundle_put_sample(struct bundle *bundle, int64_t session, int64
                                    struct lynx_error *error) LYNX_MUST_CHECK;
 enum lynx_status bundle_put_accuracy(struct bundle *bundle, int64_t session, int64_t window, const char *measure, double value,
                                      int64_t weight, struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_put_event(struct bundle *bundle, int64_t realtime_ns, const char *kind, const char *text,
+enum lynx_status bundle_put_event(struct bundle *bundle, int64_t realtime_ns, enum event_kind kind, const char *text,
                                   struct lynx_error *error) LYNX_MUST_CHECK;
 /* What was answered, unescaped; the first of each (session, input) stays. */
 enum lynx_status bundle_put_answer(struct bundle *bundle, int64_t session, int64_t input, const char *text, size_t length,
@@ -129,7 +129,7 @@ typedef enum lynx_status bundle_accuracy_visit(void *context, int64_t session, i
                                                int64_t weight);
 typedef enum lynx_status bundle_answer_visit(void *context, int64_t session, int64_t input, const char *text, size_t length);
 typedef enum lynx_status bundle_input_visit(void *context, int64_t id, const char *text, size_t length);
-typedef enum lynx_status bundle_event_visit(void *context, int64_t realtime_ns, const char *kind, const char *text);
+typedef enum lynx_status bundle_event_visit(void *context, int64_t realtime_ns, enum event_kind kind, const char *text);
 
 enum lynx_status bundle_each_session(struct bundle *bundle, bundle_session_visit *visit, void *context,
                                      struct lynx_error *error) LYNX_MUST_CHECK;

@@ -385,7 +385,10 @@ static enum lynx_status visit_input(void *context, sqlite3_stmt *row) {
 
 static enum lynx_status visit_event(void *context, sqlite3_stmt *row) {
   const struct visiting *v = context;
-  return v->event(v->context, sqlite3_column_int64(row, 1), text_at(row, 2), text_at(row, 3));
+  enum event_kind kind;
+  if (!event_kind_parse(text_at(row, 2), &kind))
+    return lynx_fail(v->error, LYNX_INPUT, "event: found a kind that no run writes (docs/bundle.md)");
+  return v->event(v->context, sqlite3_column_int64(row, 1), kind, text_at(row, 3));
 }
 
 static const char *select_all(struct bundle *bundle, const char *section, const char *where) {
@@ -436,7 +439,7 @@ enum lynx_status bundle_each_accuracy(struct bundle *bundle, bundle_accuracy_vis
 }
 
 enum lynx_status bundle_each_event(struct bundle *bundle, bundle_event_visit *visit, void *context, struct lynx_error *error) {
-  struct visiting v = {.event = visit, .context = context};
+  struct visiting v = {.event = visit, .context = context, .error = error};
   return each_row(bundle, select_all(bundle, "event", ""), NULL, NULL, visit_event, &v, error);
 }
 

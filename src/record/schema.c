@@ -88,6 +88,8 @@ enum lynx_status bundle_sql_fail(struct bundle *bundle, struct lynx_error *error
     return lynx_fail(error, LYNX_IO, "%s: the disk is full; free some space. What was recorded before is intact", doing);
   if (primary == SQLITE_NOTADB)
     return lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle; `lynxbench run CONTRACT --out NAME.lynx` makes one");
+  if (code == SQLITE_CONSTRAINT_PRIMARYKEY || code == SQLITE_CONSTRAINT_UNIQUE)
+    return lynx_fail(error, LYNX_EXISTS, "%s: there is such a row already", doing);
   return lynx_fail(error, content ? LYNX_INPUT : LYNX_IO, "%s: %s", doing, sqlite3_errmsg(bundle->db));
 }
 

@@ -230,11 +230,11 @@ enum lynx_status bundle_put_answer(struct bundle *bundle, int64_t session, int64
   return row_end(&row, error);
 }
 
-enum lynx_status bundle_put_event(struct bundle *bundle, int64_t realtime_ns, const char *kind, const char *text,
+enum lynx_status bundle_put_event(struct bundle *bundle, int64_t realtime_ns, enum event_kind kind, const char *text,
                                   struct lynx_error *error) {
   struct row row = row_begin(bundle, EVENT, error);
   put_int(&row, realtime_ns);
-  put_text(&row, kind);
+  put_text(&row, event_kind_text(kind));
   put_text(&row, text);
   return row_end(&row, error);
 }

@@ -41,6 +41,7 @@ static void put_header(struct buffer *out, const struct style *s, struct result 
   for (size_t i = 0; i < r->n_holes; i++) (void)buffer_printf(out, "%snot captured:%s %s\n", s->bad, s->plain, r->holes[i]);
   for (size_t i = 0; i < r->n_departures; i++) (void)buffer_printf(out, "%sout of contract:%s %s\n", s->bad, s->plain, r->departures[i]);
   for (size_t i = 0; i < r->n_changed; i++) (void)buffer_printf(out, "%schanged during the run:%s %s\n", s->bad, s->plain, r->changed[i]);
+  if (r->part[0] != 0) (void)buffer_printf(out, "%s%s%s\n", s->bad, r->part, s->plain);
   for (size_t i = 0; i < r->n_conditions; i++) (void)buffer_printf(out, "%scondition:%s %s\n", s->bad, s->plain, r->conditions[i]);
   if (r->seal.n_withheld > 0) (void)buffer_printf(out, "%swithheld from this copy:%s %s\n", s->dim, s->plain, r->seal.withheld);
 }

@@ -43,6 +43,7 @@ static void judge_record(struct building *b, const struct result *r) {
   if (impossible != NULL) refuse(b, arena_printf(b->arena, "no run can have written these rows: %s. Get the original bundle", impossible));
   for (size_t i = 0; i < r->n_departures; i++) refuse(b, arena_printf(b->arena, "out of contract: %s", r->departures[i]));
   for (size_t i = 0; i < r->n_changed; i++) refuse(b, arena_printf(b->arena, "the executor changed during the run: %s", r->changed[i]));
+  if (r->part[0] != 0) refuse(b, r->part);
   for (size_t i = 0; i < r->n_conditions; i++) refuse(b, arena_printf(b->arena, "the conditions were not met: %s", r->conditions[i]));
 }
 

@@ -206,6 +206,7 @@ struct result {
   size_t n_not_compared;
   const char **changed; /* identity facts that changed between start and end, with owner */
   size_t n_changed;
+  const char *part;        /* "part 1 of 3: ...": its rows are not the whole; "" otherwise */
   const char **conditions; /* events of the run that bear on its validity */
   size_t n_conditions;
   const char *stopped; /* how a run with a precision target or a budget ended; "" otherwise */

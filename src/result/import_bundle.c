@@ -12,7 +12,7 @@ static enum lynx_status put_words(struct bundle *bundle, int64_t now, const char
                                   struct arena *arena, struct lynx_error *error) {
   enum lynx_status status = LYNX_OK;
   for (size_t i = 0; i < n && status == LYNX_OK; i++)
-    status = bundle_put_event(bundle, now, "condition", arena_printf(arena, "%s%s", before, texts[i]), error);
+    status = bundle_put_event(bundle, now, EVENT_CONDITION, arena_printf(arena, "%s%s", before, texts[i]), error);
   return status;
 }
 
@@ -186,13 +186,13 @@ enum lynx_status import_write(const struct imported *m, const char *path, char r
   if (status == LYNX_OK) status = bundle_create(path, &bundle, error);
   for (size_t i = 0; i < LYNX_COUNT(meta) && status == LYNX_OK; i++) status = bundle_put_meta(bundle, meta[i].key, meta[i].value, error);
   if (status == LYNX_OK)
-    status = bundle_put_event(bundle, now, "condition",
+    status = bundle_put_event(bundle, now, EVENT_CONDITION,
                               arena_printf(&arena, "imported from %s %s: it was not measured by lynxbench", m->tool, m->version), error);
   if (status == LYNX_OK) status = put_words(bundle, now, m->against, m->n_against, "against it: ", &arena, error);
   if (status == LYNX_OK) status = put_words(bundle, now, m->lacks, m->n_lacks, "", &arena, error);
   if (status == LYNX_OK && usual)
-    status = bundle_put_event(bundle, now, "condition", "what its file says of model and load fits no contract: the bundle's says neither",
-                              error);
+    status = bundle_put_event(bundle, now, EVENT_CONDITION,
+                              "what its file says of model and load fits no contract: the bundle's says neither", error);
   if (status == LYNX_OK) status = bundle_put_session(bundle, &session, error);
   for (size_t i = 0; i < m->n_requests && status == LYNX_OK; i++) status = put_request(bundle, m, i, from, error);
   if (status == LYNX_OK) status = bundle_seal(bundle, BUNDLE_COMPLETE, "imported", ret_root, error);

@@ -84,10 +84,10 @@ static int64_t intended_ns(struct bundle *bundle) {
   return end != NULL ? (int64_t)timegm(&t) * 1000000000 : -1;
 }
 
-static enum lynx_status take_event(void *context, int64_t realtime_ns, const char *kind, const char *text) {
+static enum lynx_status take_event(void *context, int64_t realtime_ns, enum event_kind kind, const char *text) {
   (void)realtime_ns, (void)text;
   bool *stepped = context;
-  *stepped = *stepped || strcmp(kind, "clock step") == 0;
+  *stepped = *stepped || kind == EVENT_CLOCK_STEP;
   return LYNX_OK;
 }
 

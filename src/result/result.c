@@ -27,12 +27,14 @@ static enum lynx_status keep_session(void *context, const struct bundle_session 
   return LYNX_OK;
 }
 
-static enum lynx_status keep_condition(void *context, int64_t realtime_ns, const char *kind, const char *text) {
+static enum lynx_status keep_condition(void *context, int64_t realtime_ns, enum event_kind kind, const char *text) {
   (void)realtime_ns;
   struct result *result = context;
-  if (strcmp(kind, "precision") == 0 || strcmp(kind, "budget") == 0) result->stopped = arena_copy(&result->arena, text);
-  if (strcmp(kind, "budget") == 0) result->budget_ended = true;
-  if (strcmp(kind, "condition") == 0) result_add_text(&result->arena, &result->conditions, &result->n_conditions, arena_copy(&result->arena, text));
+  if (kind == EVENT_PRECISION || kind == EVENT_BUDGET) result->stopped = arena_copy(&result->arena, text);
+  if (kind == EVENT_BUDGET) result->budget_ended = true;
+  if (kind == EVENT_PART) result->part = arena_copy(&result->arena, text);
+  if (kind == EVENT_CONDITION)
+    result_add_text(&result->arena, &result->conditions, &result->n_conditions, arena_copy(&result->arena, text));
   return LYNX_OK;
 }
 
@@ -55,7 +57,7 @@ static const char *meta_of(struct bundle *bundle, struct result *result, const c
 
 enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_info *seal, struct result *ret, struct lynx_error *error) {
   struct session_list sessions = {0};
-  *ret = (struct result){.seal = *seal, .stopped = "", .profile_taken = "", .profile_signed_by = ""};
+  *ret = (struct result){.seal = *seal, .stopped = "", .part = "", .profile_taken = "", .profile_signed_by = ""};
   struct keeping keeping = {ret, &sessions, error};
   ret->load_hosts = meta_of(bundle, ret, "load_hosts");
   ret->imported = meta_of(bundle, ret, "imported");

@@ -144,6 +144,7 @@ static void check_rules(struct audit *a, struct result *r, bool facts_withheld) 
     audit_add(a, AUDIT_FAILED, "executor", arena_printf(&a->arena, "out of contract: %s", r->departures[i]));
   for (size_t i = 0; i < r->n_changed; i++)
     audit_add(a, AUDIT_FAILED, "executor", arena_printf(&a->arena, "changed between start and end: %s", r->changed[i]));
+  if (r->part[0] != 0) audit_add(a, AUDIT_FAILED, "conditions", r->part);
   for (size_t i = 0; i < r->n_conditions; i++) audit_add(a, AUDIT_FAILED, "conditions", r->conditions[i]);
   for (size_t i = 0; i < r->n_holes; i++)
     audit_add(a, AUDIT_NOT_ESTABLISHED, "executor", arena_printf(&a->arena, "not captured: %s", r->holes[i]));

@@ -51,7 +51,7 @@ static void write_rows(struct bundle *b) {
   }
   CHECK_INT(bundle_put_sample(b, 0, 10, "machine.busy_ratio", 0.25, &e), LYNX_OK);
   CHECK_INT(bundle_put_accuracy(b, 0, 0, "bits", 512.5, 256, &e), LYNX_OK);
-  CHECK_INT(bundle_put_event(b, 7, "intent", "begun", &e), LYNX_OK);
+  CHECK_INT(bundle_put_event(b, 7, EVENT_INTENT, "begun", &e), LYNX_OK);
   CHECK_INT(bundle_commit(b, &e), LYNX_OK);
   fact_list_release(&facts);
 }
