@@ -168,61 +168,69 @@ static bool write_as(const char *format, const struct fact_list *facts, const st
   return text_capture(facts, head->fingerprint, color_wanted(stdout), out);
 }
 
-static int run(const struct arguments *arguments) {
+struct wanted {
+  const char *path, *against, *format;
+  enum disclosure disclosure;
+  bool merged;
+};
+
+/* Do the options fit together? False: what does not was told. */
+static bool read_wanted(const struct arguments *arguments, struct wanted *ret) {
   static const char *const formats[] = {"text", "json", "markdown", "cyclonedx", "mlperf"};
-  const char *path = arguments->option[FLAG_OUT], *against = arguments->option[FLAG_AGAINST], *level = arguments->option[FLAG_DISCLOSE],
-             *format = arguments->option[FLAG_FORMAT];
-  enum disclosure disclosure = DISCLOSE_FULL;
-  bool merged = arguments->option[FLAG_MERGE] != NULL, known = false;
-  if (level != NULL && !disclosure_parse(level, &disclosure)) {
+  const char *level = arguments->option[FLAG_DISCLOSE];
+  *ret = (struct wanted){.path = arguments->option[FLAG_OUT],
+                         .against = arguments->option[FLAG_AGAINST],
+                         .format = arguments->option[FLAG_FORMAT],
+                         .disclosure = DISCLOSE_FULL,
+                         .merged = arguments->option[FLAG_MERGE] != NULL};
+  if (ret->format == NULL) ret->format = ret->path != NULL || arguments->option[FLAG_JSON] != NULL ? "json" : "text";
+  bool known = false,
+       own = arguments->option[FLAG_PID] != NULL || arguments->option[FLAG_ENDPOINT] != NULL || arguments->option[FLAG_ROOT] != NULL,
+       one_host = strcmp(ret->format, "mlperf") == 0 || strcmp(ret->format, "cyclonedx") == 0;
+  for (size_t i = 0; i < LYNX_COUNT(formats); i++) known = known || strcmp(formats[i], ret->format) == 0;
+  if (level != NULL && !disclosure_parse(level, &ret->disclosure))
     (void)fprintf(stderr, "lynxbench capture: --disclose: found '%s'; accepted: full, shared, public\n", level);
-    return EXIT_WRONG_INPUT;
-  }
-  if (format == NULL) format = path != NULL || arguments->option[FLAG_JSON] != NULL ? "json" : "text";
-  for (size_t i = 0; i < LYNX_COUNT(formats); i++) known = known || strcmp(formats[i], format) == 0;
-  if (!known) {
-    (void)fprintf(stderr, "lynxbench capture: --format: found '%s'; accepted: text, json, markdown, cyclonedx, mlperf\n", format);
-    return EXIT_WRONG_INPUT;
-  }
-  if (merged != (arguments->n_positional > 0)) {
-    (void)fprintf(stderr,
-                  merged ? "lynxbench capture: --merge needs the captures to join: ROLE=FILE ...\n"
-                         : "lynxbench capture: found '%s'; accepted: no argument, or --merge before ROLE=FILE ...\n",
+  else if (!known)
+    (void)fprintf(stderr, "lynxbench capture: --format: found '%s'; accepted: text, json, markdown, cyclonedx, mlperf\n", ret->format);
+  else if (ret->merged && arguments->n_positional == 0)
+    (void)fprintf(stderr, "lynxbench capture: --merge needs the captures to join: ROLE=FILE ...\n");
+  else if (!ret->merged && arguments->n_positional > 0)
+    (void)fprintf(stderr, "lynxbench capture: found '%s'; accepted: no argument, or --merge before ROLE=FILE ...\n",
                   arguments->positional[0]);
-    return EXIT_WRONG_INPUT;
-  }
-  if (merged && (arguments->option[FLAG_PID] != NULL || arguments->option[FLAG_ENDPOINT] != NULL || arguments->option[FLAG_ROOT] != NULL)) {
+  else if (ret->merged && own)
     (void)fprintf(stderr, "lynxbench capture: --merge joins files; --pid, --endpoint and --root belong to a capture of their own\n");
-    return EXIT_WRONG_INPUT;
-  }
-  if (merged && (strcmp(format, "mlperf") == 0 || strcmp(format, "cyclonedx") == 0)) {
-    (void)fprintf(stderr, "lynxbench capture: --format %s describes one host; write it for each capture, before they are joined\n", format);
-    return EXIT_WRONG_INPUT;
-  }
-  if (against != NULL && path == NULL && arguments->option[FLAG_FORMAT] != NULL) {
+  else if (ret->merged && one_host)
+    (void)fprintf(stderr, "lynxbench capture: --format %s describes one host; write it for each capture, before they are joined\n",
+                  ret->format);
+  else if (ret->against != NULL && ret->path == NULL && arguments->option[FLAG_FORMAT] != NULL)
     (void)fprintf(stderr, "lynxbench capture: --against prints what moved; with --format, name the file for the capture too: --out FILE\n");
-    return EXIT_WRONG_INPUT;
-  }
+  else return true;
+  return false;
+}
+
+static int run(const struct arguments *arguments) {
+  struct wanted wanted;
+  if (!read_wanted(arguments, &wanted)) return EXIT_WRONG_INPUT;
   struct fact_list facts = {0}, shown = {0};
   struct buffer out;
   char taken[40], fingerprint[DIGEST_HEX];
   int code = EXIT_WRONG_INPUT;
   buffer_init(&out, CAPTURE_FILE_MAX);
-  if ((merged ? merge(arguments, &facts) : capture(arguments, &facts)) && give_salt(&facts)) {
+  if ((wanted.merged ? merge(arguments, &facts) : capture(arguments, &facts)) && give_salt(&facts)) {
     capture_fingerprint(&facts, fingerprint);
-    capture_disclose(&facts, disclosure, &shown);
+    capture_disclose(&facts, wanted.disclosure, &shown);
     struct capture_head head = {.taken_at = clock_text(taken, clock_system.realtime_ns(NULL)),
                                 .fingerprint = fingerprint,
-                                .disclosed = disclosure_text(disclosure)};
+                                .disclosed = disclosure_text(wanted.disclosure)};
     code = EXIT_HOLDS;
-    if (against != NULL) code = hold_against(against, &facts, &out);
+    if (wanted.against != NULL) code = hold_against(wanted.against, &facts, &out);
     /* With --against, what moved is the answer; the capture itself is written only where a file is named. */
-    bool good = code != EXIT_WRONG_INPUT && (against == NULL || write_buffer(NULL, &out));
+    bool good = code != EXIT_WRONG_INPUT && (wanted.against == NULL || write_buffer(NULL, &out));
     buffer_release(&out);
     buffer_init(&out, CAPTURE_FILE_MAX);
-    if (good && (against == NULL || path != NULL)) {
-      bool whole = write_as(format, &shown, &head, &out);
-      good = write_buffer(path, &out) && whole; /* says it, where memory was gone */
+    if (good && (wanted.against == NULL || wanted.path != NULL)) {
+      bool whole = write_as(wanted.format, &shown, &head, &out);
+      good = write_buffer(wanted.path, &out) && whole; /* says it, where memory was gone */
     }
     if (!good && code != EXIT_WRONG_INPUT) code = EXIT_CONDITIONS;
   }

@@ -130,35 +130,34 @@ static int run(const struct arguments *arguments) {
   return run_contract_file(arguments, arguments->positional[0], arguments->option[FLAG_OUT]);
 }
 
+/* What is checked before anything is sent. False: why not was told. */
+static bool prepare(const struct arguments *arguments, const char *contract_path, struct contract_file *file, struct run_part *part,
+                    struct recording *recording) {
+  const struct pen_wanted wanted = {"run", "a ledger", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
+  if (!contract_file_read(contract_path, file)) return false;
+  contract_file_print_problems(file, contract_path, true, false, stderr);
+  if (file->problems.n_errors > 0)
+    (void)fprintf(stderr, "lynxbench: %s: %zu errors: nothing was run\n", contract_path, file->problems.n_errors);
+  bool good = file->problems.n_errors == 0 && run_part_read(arguments->option[FLAG_PART], arguments->option[FLAG_START], part);
+  if (good && part->count > 0 && ledger_file_address(arguments->option[FLAG_LEDGER]) != NULL) {
+    (void)fprintf(stderr, "lynxbench run: --part with a ledger: a part is no run; merge the parts, then `lynxbench log put`\n");
+    good = false;
+  }
+  if (good && !recording_begin(&wanted, file, recording)) {
+    (void)recording_end(recording, "", false, true); /* there is nothing to record */
+    good = false;
+  }
+  if (!good) contract_file_release(file);
+  return good;
+}
+
 static int run_contract_file(const struct arguments *arguments, const char *contract_path, const char *given_out) {
   struct contract_file file;
   struct recording recording;
-  if (!contract_file_read(contract_path, &file)) return EXIT_WRONG_INPUT;
-  contract_file_print_problems(&file, contract_path, true, false, stderr);
-  if (file.problems.n_errors > 0) {
-    (void)fprintf(stderr, "lynxbench: %s: %zu errors: nothing was run\n", contract_path, file.problems.n_errors);
-    contract_file_release(&file);
-    return EXIT_WRONG_INPUT;
-  }
   struct run_part part;
-  if (!run_part_read(arguments->option[FLAG_PART], arguments->option[FLAG_START], &part)) {
-    contract_file_release(&file);
-    return EXIT_WRONG_INPUT;
-  }
-  const struct pen_wanted wanted = {"run", "a ledger", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
-  if (part.count > 0 && ledger_file_address(arguments->option[FLAG_LEDGER]) != NULL) {
-    (void)fprintf(stderr, "lynxbench run: --part with a ledger: a part is no run; merge the parts, then `lynxbench log put`\n");
-    contract_file_release(&file);
-    return EXIT_WRONG_INPUT;
-  }
-  if (!recording_begin(&wanted, &file, &recording)) {
-    (void)recording_end(&recording, "", false, true); /* there is nothing to record */
-    contract_file_release(&file);
-    return EXIT_WRONG_INPUT;
-  }
-  char name[200];
+  char name[200], part_name[4200];
+  if (!prepare(arguments, contract_path, &file, &part, &recording)) return EXIT_WRONG_INPUT;
   const char *out = given_out != NULL ? given_out : screen_bundle_name(&file.contract, "", name, sizeof name);
-  char part_name[4200];
   if (part.count > 0) out = run_part_path(out, &part, part_name, sizeof part_name);
   const struct root root = {""};
   struct screen screen;

@@ -33,17 +33,7 @@ static void put_states(struct json_writer *json, const struct attribution_view *
   json_close(json);
 }
 
-static void put_account(struct json_writer *json, const struct attribution_view *view, const struct account *a) {
-  static const char *const windows[] = {"auto", "steps", "device", "trace"};
-  json_put_int(json, "device", a->device);
-  json_put_text(json, "window", windows[a->window]);
-  json_put_int(json, "steps", a->n_steps);
-  json_put_int(json, "from_ns", a->from_ns);
-  json_put_int(json, "to_ns", a->to_ns);
-  json_put_int(json, "wall_ns", a->wall_ns);
-  json_put_int(json, "busy_ns", account_busy(a));
-  json_put_int(json, "unexplained_ns", account_unexplained(a));
-  put_states(json, view, a);
+static void put_overlaps(struct json_writer *json, const struct account *a) {
   json_key(json, "overlaps"); /* which no order decides */
   json_open_array(json);
   for (int i = 0; i < OVERLAP_COUNT; i++)
@@ -56,10 +46,9 @@ static void put_account(struct json_writer *json, const struct attribution_view 
       json_close(json);
     }
   json_close(json);
-  json_key(json, "roles_ns"); /* the exclusive roles of PyTorch's tb_plugin */
-  json_open_object(json);
-  for (int i = 0; i < ROLE_COUNT; i++) json_put_int(json, role_text((enum account_role)i), a->roles[i]);
-  json_close(json);
+}
+
+static void put_timeline(struct json_writer *json, const struct account *a) {
   json_key(json, "gpu_timeline_ns"); /* the device's timeline as TraceLens divides it */
   json_open_object(json);
   json_put_int(json, "computation_time", a->device_compute_ns);
@@ -87,6 +76,25 @@ static void put_account(struct json_writer *json, const struct attribution_view 
     json_close(json);
   }
   json_close(json);
+}
+
+static void put_account(struct json_writer *json, const struct attribution_view *view, const struct account *a) {
+  static const char *const windows[] = {"auto", "steps", "device", "trace"};
+  json_put_int(json, "device", a->device);
+  json_put_text(json, "window", windows[a->window]);
+  json_put_int(json, "steps", a->n_steps);
+  json_put_int(json, "from_ns", a->from_ns);
+  json_put_int(json, "to_ns", a->to_ns);
+  json_put_int(json, "wall_ns", a->wall_ns);
+  json_put_int(json, "busy_ns", account_busy(a));
+  json_put_int(json, "unexplained_ns", account_unexplained(a));
+  put_states(json, view, a);
+  put_overlaps(json, a);
+  json_key(json, "roles_ns"); /* the exclusive roles of PyTorch's tb_plugin */
+  json_open_object(json);
+  for (int i = 0; i < ROLE_COUNT; i++) json_put_int(json, role_text((enum account_role)i), a->roles[i]);
+  json_close(json);
+  put_timeline(json, a);
   json_key(json, "critical_path_ns");
   json_open_object(json);
   for (int i = 0; i < STATE_COUNT; i++)

@@ -90,6 +90,28 @@ static void put_package(struct json_writer *json, const struct fact *f) {
   json_close(json);
 }
 
+static void put_metadata(struct json_writer *json, const char *fingerprint, const char *taken_at) {
+  json_key(json, "metadata");
+  json_open_object(json);
+  json_put_text(json, "timestamp", taken_at);
+  json_key(json, "tools");
+  json_open_object(json);
+  json_key(json, "components");
+  json_open_array(json);
+  begin_component(json, "application", "lynxbench", "lynxbench", LYNX_VERSION);
+  json_close(json);
+  json_close(json);
+  json_close(json);
+  json_key(json, "component");
+  begin_component(json, "platform", "executor", "AI executor", NULL);
+  json_key(json, "properties");
+  json_open_array(json);
+  put_property(json, "lynxbench:fingerprint", fingerprint);
+  json_close(json);
+  json_close(json);
+  json_close(json);
+}
+
 bool inventory_cyclonedx(const struct fact_list *facts, const char *fingerprint, const char *taken_at, struct buffer *ret) {
   struct json_writer json;
   char serial[64];
@@ -102,46 +124,21 @@ bool inventory_cyclonedx(const struct fact_list *facts, const char *fingerprint,
   json_put_text(&json, "specVersion", "1.6");
   json_put_text(&json, "serialNumber", serial);
   json_put_int(&json, "version", 1);
-  json_key(&json, "metadata");
-  json_open_object(&json);
-  json_put_text(&json, "timestamp", taken_at);
-  json_key(&json, "tools");
-  json_open_object(&json);
-  json_key(&json, "components");
-  json_open_array(&json);
-  begin_component(&json, "application", "lynxbench", "lynxbench", LYNX_VERSION);
-  json_close(&json);
-  json_close(&json);
-  json_close(&json);
-  json_key(&json, "component");
-  begin_component(&json, "platform", "executor", "AI executor", NULL);
-  json_key(&json, "properties");
-  json_open_array(&json);
-  put_property(&json, "lynxbench:fingerprint", fingerprint);
-  json_close(&json);
-  json_close(&json);
-  json_close(&json);
+  put_metadata(&json, fingerprint, taken_at);
   json_key(&json, "components");
   json_open_array(&json);
   put_model(&json, facts);
-  if (known(facts, "serving.server") != NULL) {
-    begin_component(&json, "application", "serving", known(facts, "serving.server"), known(facts, "serving.version"));
-    put_properties(&json, facts, "serving.");
-    json_close(&json);
-  }
-  if (known(facts, "os.distribution") != NULL) {
-    begin_component(&json, "operating-system", "os", known(facts, "os.distribution"), known(facts, "kernel.release"));
-    put_properties(&json, facts, "kernel.");
-    json_close(&json);
-  }
-  if (known(facts, "cpu.model") != NULL) {
-    begin_component(&json, "device", "cpu", known(facts, "cpu.model"), NULL);
-    put_properties(&json, facts, "cpu.");
-    json_close(&json);
-  }
-  if (known(facts, "gpu.0.name") != NULL) {
-    begin_component(&json, "device", "gpu", known(facts, "gpu.0.name"), NULL);
-    put_properties(&json, facts, "gpu.");
+  static const struct {
+    const char *type, *id, *name, *version, *prefix;
+  } parts[] = {{"application", "serving", "serving.server", "serving.version", "serving."},
+               {"operating-system", "os", "os.distribution", "kernel.release", "kernel."},
+               {"device", "cpu", "cpu.model", NULL, "cpu."},
+               {"device", "gpu", "gpu.0.name", NULL, "gpu."}};
+  for (size_t i = 0; i < LYNX_COUNT(parts); i++) {
+    if (known(facts, parts[i].name) == NULL) continue;
+    begin_component(&json, parts[i].type, parts[i].id, known(facts, parts[i].name),
+                    parts[i].version != NULL ? known(facts, parts[i].version) : NULL);
+    put_properties(&json, facts, parts[i].prefix);
     json_close(&json);
   }
   for (size_t i = 0; i < facts->n_items; i++) {
@@ -157,86 +154,94 @@ bool inventory_cyclonedx(const struct fact_list *facts, const char *fingerprint,
 
 /* --- MLPerf --- */
 
-bool inventory_mlperf(const struct fact_list *facts, struct buffer *ret) {
-  static const struct {
-    const char *field, *key;
-  } fields[] = {{"division", NULL},
-                {"submitter", NULL},
-                {"status", NULL},
-                {"system_name", "declared.system_name"},
-                {"number_of_nodes", NULL},
-                {"host_processor_model_name", "cpu.model"},
-                {"host_processors_per_node", "topology.packages"},
-                {"host_processor_core_count", "topology.cores"},
-                {"host_processor_frequency", "cpu.hardware-frequency-most"},
-                {"host_processor_caches", "topology.l3"},
-                {"host_processor_interconnect", "declared.host_processor_interconnect"},
-                {"host_memory_capacity", "memory.size"},
-                {"host_memory_configuration", "memory.modules"},
-                {"host_storage_capacity", "storage.size"},
-                {"host_storage_type", "storage.model"},
-                {"host_networking", "declared.host_networking"},
-                {"host_networking_topology", "declared.host_networking_topology"},
-                {"host_network_card_count", "declared.host_network_card_count"},
-                {"accelerators_per_node", "gpu.count"},
-                {"accelerator_model_name", "gpu.0.name"},
-                {"accelerator_memory_capacity", "gpu.0.memory"},
-                {"accelerator_memory_configuration", "gpu.0.memory-bus"},
-                {"accelerator_frequency", "gpu.0.clock.sm-most"},
-                {"accelerator_host_interconnect", "gpu.0.pcie-generation-most"},
-                {"accelerator_interconnect", "gpu.0.nvlink"},
-                {"accelerator_interconnect_topology", "gpu.0.common-ancestor"},
-                {"accelerator_on-chip_memories", "declared.accelerator_on-chip_memories"},
-                {"framework", "serving.server"},
-                {"operating_system", "os.distribution"},
-                {"other_software_stack", NULL},
-                {"cooling", "declared.cooling"},
-                {"system_type", "declared.system_type"},
-                {"system_type_detail", "declared.system_type_detail"},
-                {"hw_notes", NULL},
-                {"sw_notes", NULL}};
-  struct json_writer json;
-  struct buffer missing, software;
-  buffer_init(&missing, 65536);
+/* In the order of MLPerf's own descriptions. */
+static const struct {
+  const char *field, *key;
+} mlperf_fields[] = {{"division", NULL},
+                     {"submitter", NULL},
+                     {"status", NULL},
+                     {"system_name", "declared.system_name"},
+                     {"number_of_nodes", NULL},
+                     {"host_processor_model_name", "cpu.model"},
+                     {"host_processors_per_node", "topology.packages"},
+                     {"host_processor_core_count", "topology.cores"},
+                     {"host_processor_frequency", "cpu.hardware-frequency-most"},
+                     {"host_processor_caches", "topology.l3"},
+                     {"host_processor_interconnect", "declared.host_processor_interconnect"},
+                     {"host_memory_capacity", "memory.size"},
+                     {"host_memory_configuration", "memory.modules"},
+                     {"host_storage_capacity", "storage.size"},
+                     {"host_storage_type", "storage.model"},
+                     {"host_networking", "declared.host_networking"},
+                     {"host_networking_topology", "declared.host_networking_topology"},
+                     {"host_network_card_count", "declared.host_network_card_count"},
+                     {"accelerators_per_node", "gpu.count"},
+                     {"accelerator_model_name", "gpu.0.name"},
+                     {"accelerator_memory_capacity", "gpu.0.memory"},
+                     {"accelerator_memory_configuration", "gpu.0.memory-bus"},
+                     {"accelerator_frequency", "gpu.0.clock.sm-most"},
+                     {"accelerator_host_interconnect", "gpu.0.pcie-generation-most"},
+                     {"accelerator_interconnect", "gpu.0.nvlink"},
+                     {"accelerator_interconnect_topology", "gpu.0.common-ancestor"},
+                     {"accelerator_on-chip_memories", "declared.accelerator_on-chip_memories"},
+                     {"framework", "serving.server"},
+                     {"operating_system", "os.distribution"},
+                     {"other_software_stack", NULL},
+                     {"cooling", "declared.cooling"},
+                     {"system_type", "declared.system_type"},
+                     {"system_type_detail", "declared.system_type_detail"},
+                     {"hw_notes", NULL},
+                     {"sw_notes", NULL}};
+
+static void put_software(struct json_writer *json, const struct fact_list *facts) {
+  static const char *const keys[] = {"kernel.release", "driver.nvidia", "driver.cuda", "torch.version", "python.version", "os.libc"};
+  struct buffer software;
   buffer_init(&software, 65536);
+  (void)buffer_text(&software, "");
+  for (size_t k = 0; k < LYNX_COUNT(keys); k++)
+    if (known(facts, keys[k]) != NULL)
+      (void)buffer_printf(&software, "%s%s %s", software.length > 0 ? ", " : "", keys[k], known(facts, keys[k]));
+  json_put_text(json, "other_software_stack", software.data != NULL ? software.data : "");
+  buffer_release(&software);
+}
+
+static void put_known(struct json_writer *json, const struct fact_list *facts, const char *field, const struct fact *fact) {
+  char value[600], *end;
+  (void)snprintf(value, sizeof value, "%.500s%s%.60s", fact->value, fact->unit[0] != 0 ? " " : "", fact->unit);
+  long whole = strtol(fact->value, &end, 10);
+  const char *packages = known(facts, "topology.packages");
+  if (strcmp(field, "host_processor_core_count") == 0 && packages != NULL && strtol(packages, NULL, 10) > 0)
+    whole /= strtol(packages, NULL, 10); /* of one processor */
+  bool number = *end == 0 && end != fact->value && (strstr(field, "count") != NULL || strstr(field, "per_node") != NULL);
+  if (number) json_put_int(json, field, whole);
+  else json_put_text(json, field, value);
+}
+
+bool inventory_mlperf(const struct fact_list *facts, struct buffer *ret) {
+  struct json_writer json;
+  struct buffer missing;
+  buffer_init(&missing, 65536);
   json_begin(&json, ret);
   json_open_object(&json);
-  for (size_t i = 0; i < LYNX_COUNT(fields); i++) {
-    const struct fact *fact = fields[i].key != NULL ? fact_find(facts, fields[i].key) : NULL;
-    if (strcmp(fields[i].field, "number_of_nodes") == 0) json_put_int(&json, "number_of_nodes", 1);
-    else if (strcmp(fields[i].field, "other_software_stack") == 0) {
-      static const char *const keys[] = {"kernel.release", "driver.nvidia", "driver.cuda", "torch.version", "python.version", "os.libc"};
-      for (size_t k = 0; k < LYNX_COUNT(keys); k++)
-        if (known(facts, keys[k]) != NULL)
-          (void)buffer_printf(&software, "%s%s %s", software.length > 0 ? ", " : "", keys[k], known(facts, keys[k]));
-      json_put_text(&json, "other_software_stack", software.data != NULL ? software.data : "");
-    } else if (strcmp(fields[i].field, "sw_notes") == 0 || strcmp(fields[i].field, "hw_notes") == 0) continue;
-    else if (fact != NULL && fact_is_known(fact)) {
-      char value[600];
-      (void)snprintf(value, sizeof value, "%.500s%s%.60s", fact->value, fact->unit[0] != 0 ? " " : "", fact->unit);
-      char *end;
-      long whole = strtol(fact->value, &end, 10);
-      const char *packages = known(facts, "topology.packages");
-      if (strcmp(fields[i].field, "host_processor_core_count") == 0 && packages != NULL && strtol(packages, NULL, 10) > 0)
-        whole /= strtol(packages, NULL, 10); /* of one processor */
-      bool number = *end == 0 && end != fact->value &&
-                    (strstr(fields[i].field, "count") != NULL || strstr(fields[i].field, "per_node") != NULL);
-      if (number) json_put_int(&json, fields[i].field, whole);
-      else json_put_text(&json, fields[i].field, value);
-    } else {
-      (void)buffer_printf(&missing, "%s%s", missing.length > 0 ? ", " : "", fields[i].field);
-      json_put_text(&json, fields[i].field, "");
+  for (size_t i = 0; i < LYNX_COUNT(mlperf_fields); i++) {
+    const char *field = mlperf_fields[i].field;
+    const struct fact *fact = mlperf_fields[i].key != NULL ? fact_find(facts, mlperf_fields[i].key) : NULL;
+    if (strcmp(field, "number_of_nodes") == 0) json_put_int(&json, field, 1);
+    else if (strcmp(field, "other_software_stack") == 0) put_software(&json, facts);
+    else if (strcmp(field, "sw_notes") == 0 || strcmp(field, "hw_notes") == 0) continue;
+    else if (fact != NULL && fact_is_known(fact)) put_known(&json, facts, field, fact);
+    else {
+      (void)buffer_printf(&missing, "%s%s", missing.length > 0 ? ", " : "", field);
+      json_put_text(&json, field, "");
     }
   }
   json_put_text(&json, "hw_notes", "");
-  (void)buffer_text(&software, "");
   char notes[3000];
   (void)snprintf(notes, sizeof notes, "From a lynxbench capture. Not known to it, and left empty to be filled in: %.2800s",
                  missing.data != NULL ? missing.data : "nothing");
   json_put_text(&json, "sw_notes", notes);
   json_close(&json);
   buffer_release(&missing);
-  buffer_release(&software);
   return json_finish(&json) && buffer_text(ret, "\n");
 }
 

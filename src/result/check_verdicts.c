@@ -121,7 +121,7 @@ static struct result_check undecided(const char *name, const char *text) {
 
 static struct result_check check_share(struct arena *arena, const char *name, double n_odd, double n, double bound, const char *what) {
   if (n < ANSWERS_LEAST) return undecided(name, "too few answers to tell");
-  return decided(name, n_odd <= bound * n, arena_printf(arena, "%.4g of %.4g answers %s", n_odd, n, what));
+  return decided(name, n_odd <= bound * n, arena_printf(arena, "%.0f of %.0f answers %s", n_odd, n, what));
 }
 
 static struct result_check check_usage(struct arena *arena, const struct rows *rows) {
@@ -171,7 +171,7 @@ static struct result_check check_length(struct arena *arena, const struct contra
   if (!contract->workload.ignore_eos) return undecided("length", "the contract lets the model end when it wants (workload.ignore_eos)");
   if (rows->n_short <= odd_share * rows->n_ok && rows->n_untold > odd_share * rows->n_ok)
     return undecided("length",
-                     arena_printf(arena, "%.4g of %.4g answers do not say how many tokens they have (usage)", rows->n_untold, rows->n_ok));
+                     arena_printf(arena, "%.0f of %.0f answers do not say how many tokens they have (usage)", rows->n_untold, rows->n_ok));
   return check_share(arena, "length", rows->n_short, rows->n_ok, odd_share, "are shorter than was asked for, although ignore_eos was");
 }
 
@@ -180,7 +180,7 @@ static struct result_check check_first_token(struct arena *arena, const struct c
   if (rows->n_ok >= ANSWERS_LEAST && rows->n_early <= blank_share * rows->n_ok && rows->n_apart > blank_share * rows->n_ok)
     return undecided("first_token",
                      arena_printf(arena,
-                                  "in %.4g of %.4g answers the gap after the first token is more than four times as long as any other: a "
+                                  "in %.0f of %.0f answers the gap after the first token is more than four times as long as any other: a "
                                   "token that is sent before the model has run makes such a gap, a handover from a worker that reads "
                                   "prompts to one that writes does too",
                                   rows->n_apart, rows->n_ok));
