@@ -16,6 +16,13 @@ static const struct option_spec options[] = {[FLAG_OUT] = {"out", "FILE", "the b
                                              [FLAG_PART] = {"part", "N", "which of several benchmarks in the file (default 1)"},
                                              [FLAG_JSON] = {"json", NULL, "JSON"}};
 
+/* What could be made of it is printed; where memory was gone, that is told. */
+static bool print_whole(bool whole, const struct buffer *text, const char *out) {
+  if (whole) return write_buffer(NULL, text);
+  (void)fprintf(stderr, "lynxbench: there is no memory to show what was imported; the bundle is whole: lynxbench show %s\n", out);
+  return false;
+}
+
 static bool show(const struct imported *m, const char *out, const char *root) {
   struct buffer text, json;
   struct json_writer writer;
@@ -27,8 +34,8 @@ static bool show(const struct imported *m, const char *out, const char *root) {
               buffer_printf(&text, "%s%s%s%s%s%s%s\n", m->tool, m->version[0] != 0 ? " " : "", m->version,
                             m->model[0] != 0 ? ", model " : "", m->model, m->begun[0] != 0 ? ", " : "", m->begun) &&
               import_text(json.data, true, &text) &&
-              buffer_printf(&text, "\n%s: %zu requests, root %.16s\nnext: lynxbench show %s\n", out, m->n_requests, root, out) &&
-              write_buffer(NULL, &text);
+              buffer_printf(&text, "\n%s: %zu requests, root %.16s\nnext: lynxbench show %s\n", out, m->n_requests, root, out);
+  good = print_whole(good, &text, out);
   buffer_release(&text);
   buffer_release(&json);
   return good;
@@ -46,7 +53,8 @@ static bool show_json(const struct imported *m, const char *out, const char *roo
   json_key(&json, "imported");
   import_json(m, &json);
   json_close(&json);
-  bool good = json_finish(&json) && buffer_text(&text, "\n") && write_buffer(NULL, &text);
+  bool good = json_finish(&json) && buffer_text(&text, "\n");
+  good = print_whole(good, &text, out);
   buffer_release(&text);
   return good;
 }

@@ -70,9 +70,10 @@ static enum lynx_status check_key(struct ledger *ledger, const char *path, struc
   char key[NOTE_KEY_TEXT_MAX];
   buffer_init(&old, NOTE_KEY_TEXT_MAX);
   buffer_init(&now, NOTE_KEY_TEXT_MAX);
-  (void)buffer_text(&now, note_key_text(&ledger_policy(ledger)->log, key)); /* shorter than that */
-  enum lynx_status status = root_read(&root, path, &old, NULL);
-  if (status == LYNX_NOT_FOUND) status = remember(path, &now, error);
+  bool known = buffer_text(&now, note_key_text(&ledger_policy(ledger)->log, key)); /* shorter than that: only memory can be missing */
+  enum lynx_status status = known ? root_read(&root, path, &old, NULL) : LYNX_LIMIT;
+  if (!known) status = lynx_fail(error, LYNX_LIMIT, "no memory for a log key");
+  else if (status == LYNX_NOT_FOUND) status = remember(path, &now, error);
   else if (status != LYNX_OK) status = lynx_fail(error, LYNX_INPUT, "%s: what was remembered of this ledger cannot be read", path);
   else if (strcmp(old.data != NULL ? old.data : "", now.data) != 0)
     status = lynx_fail(error, LYNX_PROTOCOL,
