@@ -155,10 +155,7 @@ static void close_bits(struct sweep *s, set bits) {
 }
 
 static void changes_push(struct sweep *s, struct change change) {
-  if (s->n_changes == s->changes_room) {
-    s->changes_room = s->changes_room == 0 ? 256 : 2 * s->changes_room;
-    s->changes = xgrow(s->changes, s->changes_room, sizeof *s->changes);
-  }
+  s->changes = xroom(s->changes, s->n_changes, &s->changes_room, sizeof *s->changes);
   size_t i = s->n_changes++;
   for (; i > 0 && s->changes[(i - 1) / 2].at_ns > change.at_ns; i = (i - 1) / 2) s->changes[i] = s->changes[(i - 1) / 2];
   s->changes[i] = change;
@@ -398,8 +395,7 @@ static void sweep_run(struct sweep *s) {
 /* of_track: index + 1 of each track's stream; 0: none yet. */
 static struct stream_account *stream_of(struct account *a, uint32_t *of_track, int64_t stream) {
   if (*of_track == 0) {
-    if ((a->n_streams & (a->n_streams - 1)) == 0)
-      a->streams = xgrow(a->streams, a->n_streams == 0 ? 1 : 2 * a->n_streams, sizeof *a->streams);
+    a->streams = xroom(a->streams, a->n_streams, &a->streams_room, sizeof *a->streams);
     a->streams[a->n_streams] = (struct stream_account){.stream = stream};
     *of_track = (uint32_t)++a->n_streams;
   }

@@ -83,7 +83,7 @@ struct account {
   double copied_bytes;
   int64_t n_copies, n_sync_calls, n_queue_empty; /* queue_empty: launches into an idle device with nothing queued */
   struct stream_account *streams;
-  size_t n_streams;
+  size_t n_streams, streams_room;
   int64_t host_own_ns; /* the host in an operator or a call, but for calls while the device is busy or has work waiting, which may wait for
                           it */
   int64_t hidden_data_ns;       /* data loading beneath device work */

@@ -30,10 +30,7 @@ static uint32_t child_of(struct building *b, uint32_t parent, uint32_t name) {
     if (n->parent == parent && n->name == name) return b->slots[k] - 1;
   }
   if (tree->n_nodes == NODES_MAX) return parent;
-  if (tree->n_nodes == tree->room) {
-    tree->room *= 2;
-    tree->nodes = xgrow(tree->nodes, tree->room, sizeof *tree->nodes);
-  }
+  tree->nodes = xroom(tree->nodes, tree->n_nodes, &tree->room, sizeof *tree->nodes);
   tree->nodes[tree->n_nodes] = (struct call_node){.parent = parent, .name = name};
   b->slots[k] = (uint32_t)++tree->n_nodes;
   return (uint32_t)tree->n_nodes - 1;

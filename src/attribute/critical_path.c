@@ -100,10 +100,7 @@ static void add_host(struct walk *w, int64_t from_ns, int64_t to_ns) {
   struct critical_path *p = w->path;
   if (from_ns < w->account->from_ns) from_ns = w->account->from_ns;
   if (to_ns <= from_ns) return;
-  if (p->n_host == p->room) {
-    p->room = p->room == 0 ? 256 : 2 * p->room;
-    p->host = xgrow(p->host, p->room, sizeof *p->host);
-  }
+  p->host = xroom(p->host, p->n_host, &p->room, sizeof *p->host);
   p->host[p->n_host++] = (struct host_stretch){from_ns, to_ns};
 }
 

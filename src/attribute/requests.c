@@ -91,7 +91,7 @@ static void join_operations(struct requests *r) {
       if (strcmp(o->service, s->service) == 0 && strcmp(o->name, s->name) == 0) break;
     }
     if (slots[k] == 0) {
-      if (r->n_operations == room) r->operations = xgrow(r->operations, room *= 2, sizeof *r->operations);
+      r->operations = xroom(r->operations, r->n_operations, &room, sizeof *r->operations);
       r->operations[r->n_operations] = (struct operation_total){.service = s->service, .name = s->name};
       slots[k] = (uint32_t)++r->n_operations;
     }

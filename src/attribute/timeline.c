@@ -75,9 +75,7 @@ static uint64_t hash_link(const struct timeline *timeline, uint32_t i) {
 }
 
 static void make_room(void **array, size_t n, size_t *room, size_t size) {
-  if (n < *room) return;
-  *room = *room == 0 ? 256 : 2 * *room;
-  *array = xgrow(*array, *room, size);
+  *array = xroom(*array, n, room, size);
 }
 
 static uint32_t intern_name(struct timeline *t, enum trace_kind kind, struct bytes name, struct bytes type) {

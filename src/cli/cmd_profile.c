@@ -64,12 +64,12 @@ static int print_distance(const struct profile *p, const char *path) {
 struct counting {
   struct values_of {
     double *at;
-    size_t n;
+    size_t n, room;
   } running, waiting, finished;
 };
 
 static void keep(struct values_of *v, double value) {
-  v->at = xgrow(v->at, v->n + 1, sizeof *v->at);
+  v->at = xroom(v->at, v->n, &v->room, sizeof *v->at);
   v->at[v->n++] = value;
 }
 

@@ -156,10 +156,7 @@ enum lynx_status exchange_add(struct exchange *exchange, const struct exchange_p
   if (good && exchange->options.bearer != NULL) good = buffer_printf(&request, "Authorization: Bearer %s\r\n", exchange->options.bearer);
   good = good && buffer_text(&request, "\r\n") && buffer_append(&request, post->body.ptr, post->body.length);
   if (good) {
-    if (exchange->n_requests == exchange->room) {
-      exchange->room = exchange->room == 0 ? 64 : 2 * exchange->room;
-      exchange->requests = xgrow(exchange->requests, exchange->room, sizeof *exchange->requests);
-    }
+    exchange->requests = xroom(exchange->requests, exchange->n_requests, &exchange->room, sizeof *exchange->requests);
     exchange->requests[exchange->n_requests++] = (struct bytes){arena_text(&exchange->arena, request.data, request.length), request.length};
   }
   buffer_release(&request);

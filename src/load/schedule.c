@@ -73,10 +73,7 @@ enum lynx_status schedule_make(struct schedule *ret, const struct schedule_plan 
       schedule_release(ret);
       return lynx_fail(error, LYNX_LIMIT, "more than %d arrivals in one session; shorten the windows or lower the rate", SCHEDULE_MAX);
     }
-    if (ret->n_arrivals == room) {
-      room = room == 0 ? 1024 : 2 * room;
-      ret->at_ns = xgrow(ret->at_ns, room, sizeof *ret->at_ns);
-    }
+    ret->at_ns = xroom(ret->at_ns, ret->n_arrivals, &room, sizeof *ret->at_ns);
     ret->at_ns[ret->n_arrivals++] = at;
   }
   return LYNX_OK;

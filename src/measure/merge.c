@@ -208,10 +208,7 @@ static enum lynx_status join_session(void *context, const struct bundle_session 
 
 static enum lynx_status note_order(void *context, const struct bundle_request *r) {
   struct merging *m = context;
-  if (m->n_order == m->room_order) {
-    m->room_order = m->room_order == 0 ? 1024 : 2 * m->room_order;
-    m->order = xgrow(m->order, m->room_order, sizeof *m->order);
-  }
+  m->order = xroom(m->order, m->n_order, &m->room_order, sizeof *m->order);
   m->order[m->n_order++] = (struct ordered){r->scheduled_ns, r->id, 0, (size_t)(m->now - m->parts)};
   return LYNX_OK;
 }

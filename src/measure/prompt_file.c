@@ -9,10 +9,7 @@
 enum { JSON_MAX = 1 << 30, LINE_MAX_BYTES = 64 << 20 };
 
 static void add(struct prompt_list *list, const struct prompt *prompt) {
-  if (list->n_items == list->room) {
-    list->room = list->room == 0 ? 256 : 2 * list->room;
-    list->items = xgrow(list->items, list->room, sizeof *list->items);
-  }
+  list->items = xroom(list->items, list->n_items, &list->room, sizeof *list->items);
   list->items[list->n_items] = *prompt;
   list->items[list->n_items++].text = arena_text(&list->arena, prompt->text, prompt->length);
 }

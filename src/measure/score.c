@@ -35,10 +35,7 @@ static enum lynx_status keep_line(void *context, int64_t session, int64_t input,
   json_put_text(&json, "reference", a->inputs->references != NULL ? a->inputs->references[input] : NULL);
   json_close(&json);
   if (!json_finish(&json) || !buffer_text(&a->lines, "\n")) return LYNX_LIMIT;
-  if (a->n == a->room) {
-    a->room = a->room == 0 ? 64 : 2 * a->room;
-    a->input_of = xgrow(a->input_of, a->room, sizeof *a->input_of);
-  }
+  a->input_of = xroom(a->input_of, a->n, &a->room, sizeof *a->input_of);
   a->input_of[a->n++] = input;
   return LYNX_OK;
 }

@@ -12,19 +12,14 @@ enum { FIGURES_MAX = 4096, TEXTS_MAX = 1000, TEXT_BYTES = 400, STATISTICS_MAX = 
 
 /* --- what readers call --- */
 
-/* Room doubles: of n there is room for the next power of two. */
-static bool is_full(size_t n) {
-  return (n & (n - 1)) == 0;
-}
-
 const char *import_words(struct imported *imported, const char *text) {
   char safe[TEXT_BYTES];
   return text != NULL ? arena_copy(&imported->arena, text_sanitise(safe, sizeof safe, text, strlen(text))) : "";
 }
 
 static void append(struct imported *m, const char ***list, size_t *n, const char *text) {
-  if (*n == TEXTS_MAX) return; /* who reads that many reads no more */
-  if (is_full(*n)) *list = xgrow((void *)*list, *n > 0 ? 2 * *n : 1, sizeof **list);
+  if (*n == TEXTS_MAX) return;                                     /* who reads that many reads no more */
+  *list = arena_room(&m->arena, (void *)*list, *n, sizeof **list); /* pointers are what is meant */
   (*list)[(*n)++] = import_words(m, text);
 }
 
@@ -39,7 +34,7 @@ void import_against(struct imported *imported, const char *text) {
 void import_figure_add(struct imported *imported, const char *name, const char *formula, const char *unit, double stated) {
   if (!isfinite(stated) || imported->n_figures == FIGURES_MAX) return;
   size_t n = imported->n_figures++;
-  if (is_full(n)) imported->figures = xgrow(imported->figures, n > 0 ? 2 * n : 1, sizeof *imported->figures);
+  imported->figures = arena_room(&imported->arena, imported->figures, n, sizeof *imported->figures);
   imported->figures[n] = (struct import_figure){import_words(imported, name), formula, unit, stated, NAN};
 }
 
@@ -89,10 +84,7 @@ enum lynx_status import_request_add(struct imported *imported, const struct impo
       !(fabs(r->end_s - imported->requests[0].start_s) < TIME_MAX_S && fabs(r->start_s - imported->requests[0].start_s) < TIME_MAX_S))
     return lynx_fail(error, LYNX_INPUT, "request %zu is years away from the first", imported->n_requests);
   if (r->end_s - r->start_s > TIME_MAX_S) return lynx_fail(error, LYNX_INPUT, "request %zu takes years", imported->n_requests);
-  if (imported->n_requests == imported->room_requests) {
-    imported->room_requests = imported->room_requests == 0 ? 256 : 2 * imported->room_requests;
-    imported->requests = xgrow(imported->requests, imported->room_requests, sizeof *imported->requests);
-  }
+  imported->requests = xroom(imported->requests, imported->n_requests, &imported->room_requests, sizeof *imported->requests);
   struct import_request *copy = &imported->requests[imported->n_requests++];
   *copy = *r;
   copy->reason = import_words(imported, r->reason);
@@ -105,17 +97,13 @@ enum lynx_status import_request_add(struct imported *imported, const struct impo
 }
 
 void import_gap_add(struct imported *imported, double gap_s) {
-  if (is_full(imported->n_gaps))
-    imported->gaps_s = xgrow(imported->gaps_s, imported->n_gaps > 0 ? 2 * imported->n_gaps : 1, sizeof *imported->gaps_s);
+  imported->gaps_s = xroom(imported->gaps_s, imported->n_gaps, &imported->room_gaps, sizeof *imported->gaps_s);
   imported->gaps_s[imported->n_gaps++] = gap_s;
 }
 
 void import_release(struct imported *imported) {
   free(imported->requests);
   free(imported->gaps_s);
-  free(imported->figures);
-  free((void *)imported->lacks);
-  free((void *)imported->against);
   arena_release(&imported->arena);
   *imported = (struct imported){.reader = ""};
 }

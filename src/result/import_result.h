@@ -52,7 +52,7 @@ struct imported {
   size_t n_requests, room_requests;
   bool starts_unknown; /* each request's times are from its own start */
   double *gaps_s;      /* between tokens, of all requests */
-  size_t n_gaps, n_outside;
+  size_t n_gaps, room_gaps, n_outside;
   struct import_source {
     const char *name, *digest;
   } * files;

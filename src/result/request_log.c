@@ -47,10 +47,7 @@ static void add(struct reading *r, const struct logged_request *request) {
     r->full = true;
     return;
   }
-  if (log->n_items == r->room) {
-    r->room = r->room == 0 ? 1024 : 2 * r->room;
-    log->items = xgrow(log->items, r->room, sizeof *log->items);
-  }
+  log->items = xroom(log->items, log->n_items, &r->room, sizeof *log->items);
   log->items[log->n_items++] = *request;
 }
 

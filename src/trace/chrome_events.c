@@ -277,10 +277,7 @@ static void open_push(struct reading *r, const struct event *e, const struct chr
     r->lost[TRACE_LOSS_UNPAIRED]++;
     return;
   }
-  if (r->n_open == r->room) {
-    r->room = r->room == 0 ? 64 : 2 * r->room;
-    r->open = xgrow(r->open, r->room, sizeof *r->open);
-  }
+  r->open = xroom(r->open, r->n_open, &r->room, sizeof *r->open);
   if (name.length > OPEN_NAME_MAX) name.length = OPEN_NAME_MAX;
   char *copy = try_alloc(name.length + 1, 1);
   if (copy == NULL) return;
