@@ -14,6 +14,7 @@ leave() {
 }
 for release in "$@"; do
   root=$(mktemp -d "${TMPDIR:-/tmp}/lynxbench-$release.XXXXXX")
+  chmod 0755 "$root" # other users look for files in it
   trap leave EXIT INT TERM
   echo "--- $release: an empty root"
   debootstrap --variant=minbase --include=git,make,ca-certificates "$release" "$root" "$mirror" >"$root.log" 2>&1 ||

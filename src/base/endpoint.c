@@ -37,7 +37,8 @@ enum lynx_status endpoint_parse(const char *url, struct endpoint *ret, struct ly
   }
   const char *slash = strchr(rest, '/');
   size_t n = slash != NULL ? (size_t)(slash - rest) : strlen(rest), n_base = slash != NULL ? strlen(slash) : 0;
-  if (memchr(rest, '@', n) != NULL) return refuse(error, url, "it holds a user name; keys go into workload.api_key_env");
+  if (memchr(rest, '@', n) != NULL)
+    return refuse(error, "(hidden: it may hold a password)", "it holds a user name; keys go into workload.api_key_env");
   const char *bracket = rest[0] == '[' ? memchr(rest, ']', n) : NULL, *after = bracket != NULL ? bracket + 1 : rest;
   const char *colon = memchr(after, ':', n - (size_t)(after - rest));
   const char *host = bracket != NULL ? rest + 1 : rest;

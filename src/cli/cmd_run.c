@@ -23,7 +23,7 @@ static const struct option_spec options[] = {
     [FLAG_KEY] = {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
     [FLAG_PART] = {"part", "K/N", "be load host K of N, or auto: as srun, mpirun or PMI says; merge joins the parts"},
     [FLAG_START] = {"start", "TIME", "with --part: when all begin: 2026-11-22T03:30:00Z, or @SECONDS since 1970"},
-    [FLAG_FOR] = {"for", "DURATION", "with a URL: how long it may take in all (default: 1min)"},
+    [FLAG_FOR] = {"for", "DURATION", "with a URL: how long it may take, about (default: 1min)"},
     [FLAG_MODEL] = {"model", "NAME", "with a URL: the model (default: the first that the server lists)"},
     [FLAG_CHAT] = {"chat", NULL, "with a URL: the chat route instead of completions"}};
 
@@ -114,7 +114,7 @@ static int run_url(const struct arguments *arguments) {
   const char *out = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : screen_bundle_name(&first, "", name, sizeof name);
   const struct quick_run quick = {arguments->positional[0], arguments->option[FLAG_FOR], arguments->option[FLAG_MODEL],
                                   arguments->option[FLAG_CHAT] != NULL};
-  int code = quick_run_write(&quick, contract_beside(out, path, sizeof path));
+  int code = quick_run_write(&quick, out, contract_beside(out, path, sizeof path));
   return code == EXIT_HOLDS ? run_contract_file(arguments, path, out) : code;
 }
 
@@ -123,8 +123,10 @@ static int run(const struct arguments *arguments) {
   if (quick_run_is_url(arguments->positional[0])) return run_url(arguments);
   for (size_t i = 0; i < LYNX_COUNT(of_url); i++)
     if (arguments->option[of_url[i]] != NULL) {
-      (void)fprintf(stderr, "lynxbench run: --%s goes with a URL; a contract says it itself. Found '%s'\nnext: lynxbench run --help\n",
-                    options[of_url[i]].name, arguments->positional[0]);
+      (void)fprintf(
+          stderr,
+          "lynxbench run: --%s goes with a URL (http://HOST:PORT); a contract says it itself. Found '%s'\nnext: lynxbench run --help\n",
+          options[of_url[i]].name, arguments->positional[0]);
       return EXIT_WRONG_INPUT;
     }
   return run_contract_file(arguments, arguments->positional[0], arguments->option[FLAG_OUT]);
@@ -206,7 +208,7 @@ const struct command command_run = {
     .options = options,
     .n_options = LYNX_COUNT(options),
     .details =
-        "With a URL (http://HOST:PORT) it takes --for 1min in all, 4 requests in flight, and writes the contract it used\n"
+        "With a URL (http://HOST:PORT) it takes about --for 1min, 4 requests in flight, and writes the contract it used\n"
         "beside the bundle. The intent is written first; then, for every session and precision: the executor is started (if the contract\n"
         "says how), captured, loaded through warm-up and the counted window, asked for accuracy, and stopped.\n"
         "Ctrl-C once finishes what is in flight, twice aborts; either way what there is is sealed as incomplete.\n"

@@ -14,10 +14,12 @@ static void warn_of_facts(struct contract_file *file, const char *field, const s
     const char *name;
     char near[200];
     if (!contract_split_key(facts->keys[i], &layer, &name) || fact_key_is_read(name, near, sizeof near)) continue;
-    problem_add(&file->problems, PROBLEM_WARNING, 0, field,
-                arena_printf(&file->arena, "%s, a fact that no probe reads: it is compared with nothing", facts->keys[i]),
-                near[0] != 0 ? arena_printf(&file->arena, "such a statement, or the key of a fact that is read, such as %s", near)
-                             : "such a statement, or the key of a fact that is read (lynxbench capture lists them)");
+    problem_add(
+        &file->problems, PROBLEM_WARNING, 0, field,
+        arena_printf(&file->arena, "%s, a fact that no probe reads: %s", facts->keys[i],
+                     facts == &file->contract.executor.expect ? "every run will be out of contract" : "it is compared with nothing"),
+        near[0] != 0 ? arena_printf(&file->arena, "such a statement, or the key of a fact that is read, such as %s", near)
+                     : "such a statement, or the key of a fact that is read (lynxbench capture lists them)");
   }
 }
 

@@ -15,15 +15,19 @@ struct first_contract first_contract_defaults(const char *endpoint, const char *
                                  .warm_up = "10s",
                                  .counted = "60s",
                                  .sessions = "3",
-                                 .drain = "30s"};
+                                 .drain = "30s",
+                                 .ready_path = "/v1/models"};
 }
 
+/* In double quotes; controls as YAML writes them. */
 static const char *quoted(struct arena *arena, const char *text) {
-  char *out = arena_alloc(arena, 2 * strlen(text) + 3, 1), *p = out;
+  char *out = arena_alloc(arena, 4 * strlen(text) + 3, 1), *p = out;
   *p++ = '"';
   for (; *text != 0; text++) {
-    if (*text == '"' || *text == '\\') *p++ = '\\';
-    *p++ = *text;
+    unsigned char c = (unsigned char)*text;
+    if (c == '"' || c == '\\') *p++ = '\\';
+    if (c < ' ' || c == 0x7f) p += sprintf(p, "\\x%02x", c);
+    else *p++ = *text;
   }
   *p = '"';
   return out;
@@ -37,8 +41,9 @@ static void write_text(struct arena *arena, const struct first_contract *first, 
   (void)buffer_text(out, "# question: what do the teams want to know?\n\nwhere:\n  environment: development     # production, canary or "
                          "twin; production needs load caps and an abort_slo\n  # load_cap_per_s: 50\n\n");
   (void)buffer_printf(out, "executor:\n  endpoint: %s\n", quoted(arena, first->endpoint));
+  (void)buffer_printf(out, "  ready_path: %-16s # answers 200 once the executor can serve\n", first->ready_path);
   (void)buffer_text(
-      out, "  ready_path: /v1/models       # answers 200 once the executor can serve\n  # start: {command: [program, "
+      out, "  # start: {command: [program, "
            "argument, \"{precision}\"]}   # then every session is a fresh process\n  # expect: {accelerator.cpu.model: \"...\"}   # "
            "facts that must hold; `lynxbench capture --endpoint ...` lists them\n\n");
   (void)buffer_printf(out,

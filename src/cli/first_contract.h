@@ -8,7 +8,7 @@
 struct first_contract {
   const char *name, *endpoint, *model, *output_tokens;
   const char *concurrency; /* a closed loop; NULL: rate, Poisson */
-  const char *rate, *time_to_first_token, *warm_up, *counted, *sessions, *drain;
+  const char *rate, *time_to_first_token, *warm_up, *counted, *sessions, *drain, *ready_path;
   bool chat;
 };
 

@@ -11,7 +11,7 @@ struct quick_run {
 
 bool quick_run_is_url(const char *text);
 
-/* Writes the contract. Returns an exit code; what is wrong was told. */
-int quick_run_write(const struct quick_run *quick, const char *path);
+/* Writes the contract to path, for a run whose bundle will be the other. Returns an exit code; what is wrong was told. */
+int quick_run_write(const struct quick_run *quick, const char *bundle, const char *path);
 
 #endif

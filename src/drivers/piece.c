@@ -96,7 +96,9 @@ static int64_t number_up_to(struct bytes raw, int64_t greatest) {
 }
 
 int64_t piece_count(struct bytes raw) {
-  return number_up_to(raw, PIECE_TOKENS_MAX);
+  int64_t value;
+  if (!number_int64(raw.ptr, raw.length, &value) || value < 0) return -1;
+  return value < PIECE_TOKENS_MAX ? value : PIECE_TOKENS_MAX;
 }
 
 int64_t piece_nanoseconds(struct bytes raw) {

@@ -25,7 +25,7 @@ struct piece {
 /* An empty piece; text that a piece carries; a duration in ns or ms, or -1. */
 void piece_init(struct piece *piece);
 void piece_add_text(struct piece *piece, struct bytes raw);
-int64_t piece_count(struct bytes raw);       /* of tokens: up to PIECE_TOKENS_MAX, else -1 */
+int64_t piece_count(struct bytes raw);       /* of tokens, at most PIECE_TOKENS_MAX, which no text bears out; -1: no count */
 int64_t piece_nanoseconds(struct bytes raw); /* up to PIECE_NS_MAX, else -1 */
 int64_t piece_milliseconds(struct bytes raw);
 

@@ -166,7 +166,7 @@ void probes_run(const struct probe *const *probes, const struct probe_target *ta
   while (probes[n_probes] != NULL) n_probes++;
   for (size_t first = 0; first < n_probes;) {
     int ends[2];
-    char key[80], why[160];
+    char key[80], why[160], whole[400];
     pid_t pid = -1;
     bool piped = pipe(ends) == 0;
     if (piped) pid = fork();
@@ -195,6 +195,10 @@ void probes_run(const struct probe *const *probes, const struct probe_target *ta
                      WIFSIGNALED(status) ? WTERMSIG(status) : 0);
     (void)snprintf(key, sizeof key, "probe.%s", probe->name);
     probe_missing(target, ret, probe->layer, FACT_STATE, key, FACT_UNSUPPORTED, why, probe->reads);
+    /* What it would have read is not known: a claim has to say so. */
+    (void)snprintf(key, sizeof key, "hole.probe.%s", probe->name);
+    (void)snprintf(whole, sizeof whole, "what the probe '%s' reads (%s): it %s", probe->name, probe->summary, why);
+    probe_missing(target, ret, probe->layer, FACT_IDENTITY, key, FACT_UNSUPPORTED, whole, probe->reads);
     first = at + 1;
   }
 }

@@ -24,7 +24,7 @@ static void skip_blanks(struct scan *scan, bool lines) {
     if (c == '#' && lines)
       while (scan->at < scan->end && *scan->at != '\n') scan->at++;
     else if (c == '\\' && scan->end - scan->at > 1 && scan->at[1] == '\n') scan->at += 2;
-    else if (c == ' ' || c == '\t' || c == '\r' || (lines && c == '\n')) scan->at++;
+    else if (c == ' ' || c == '\t' || c == '\f' || (lines && (c == '\n' || c == '\r'))) scan->at++;
     else return;
   }
 }
@@ -105,6 +105,7 @@ static void read_call(struct scan *scan) {
 
 void python_imports(const char *text, size_t length, void (*visit)(void *context, const char *module), void *context) {
   struct scan scan = {.at = text, .end = text + length, .visit = visit, .context = context};
+  if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) scan.at += 3; /* a mark of the byte order */
   bool statement = true; /* nothing but blanks since the line began, or since a ';' or ':' */
   while (scan.at < scan.end) {
     char c = *scan.at;
@@ -118,10 +119,42 @@ void python_imports(const char *text, size_t length, void (*visit)(void *context
       continue;
     }
     if (c == '#') {
-      while (scan.at < scan.end && *scan.at != '\n') scan.at++;
+      while (scan.at < scan.end && *scan.at != '\n' && *scan.at != '\r') scan.at++;
       continue;
     }
-    statement = c == '\n' || c == ';' || c == ':' || (statement && (c == ' ' || c == '\t' || c == '\r'));
+    statement = c == '\n' || c == '\r' || c == ';' || c == ':' || (statement && (c == ' ' || c == '\t' || c == '\f'));
     scan.at++;
   }
+}
+
+/* "import_module(name)": a call whose argument is no text. */
+static bool calls_a_name(const char *at, const char *end) {
+  while (at < end && (*at == ' ' || *at == '\t')) at++;
+  if (at >= end || *at != '(') return false;
+  at++;
+  while (at < end && isspace((unsigned char)*at)) at++;
+  return at < end && *at != '"' && *at != '\'' && *at != ')';
+}
+
+const char *python_is_dynamic(const char *text, size_t length) {
+  static const char *const always[] = {"sys.path", "runpy", "execfile", "spec_from_file_location", "SourceFileLoader", "sys.meta_path"},
+                           *const calls[] = {"exec", "import_module", "__import__"};
+  const char *end = text + length;
+  for (const char *at = text; at < end; at++) {
+    if (*at == '#') {
+      while (at < end && *at != '\n') at++;
+      continue;
+    }
+    if (!is_name(*at)) continue;
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
+      size_t n = strlen(always[i]);
+      if ((size_t)(end - at) >= n && memcmp(at, always[i], n) == 0 && (at + n == end || !is_name(at[n]))) return always[i];
+    }
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+      size_t n = strlen(calls[i]);
+      if ((size_t)(end - at) > n && memcmp(at, calls[i], n) == 0 && !is_name(at[n]) && calls_a_name(at + n, end)) return calls[i];
+    }
+    while (at + 1 < end && is_name(at[1])) at++;
+  }
+  return NULL;
 }

@@ -9,6 +9,10 @@
 
 #include <stddef.h>
 
+/* Does the text change where modules are looked for, or run code that it names at run time (sys.path, runpy, exec, a name that is made)?
+ * Returns the word; NULL: not that can be seen. */
+const char *python_is_dynamic(const char *text, size_t length);
+
 void python_imports(const char *text, size_t length, void (*visit)(void *context, const char *module), void *context);
 
 #endif

@@ -189,7 +189,11 @@ enum lynx_status bundle_open(const char *path, struct bundle **ret, struct bundl
   (void)snprintf(bundle->path, sizeof bundle->path, "%s", path);
   *ret_seal = (struct bundle_seal_info){.end = BUNDLE_UNSEALED};
   enum lynx_status status = LYNX_OK;
-  if (open_database(path, &bundle->db) != SQLITE_OK) status = bundle_sql_fail(bundle, error, "cannot be opened");
+  struct stat info;
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) { /* a pipe would be waited for */
+    lynx_error_at(error, path, 0, NULL);
+    status = lynx_fail(error, LYNX_INPUT, "found what is no plain file; accepted: a bundle, as `lynxbench run` writes it");
+  } else if (open_database(path, &bundle->db) != SQLITE_OK) status = bundle_sql_fail(bundle, error, "cannot be opened");
   if (status == LYNX_OK) {
     (void)sqlite3_limit(bundle->db, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
     (void)sqlite3_limit(bundle->db, SQLITE_LIMIT_ATTACHED, 0);

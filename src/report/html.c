@@ -415,18 +415,18 @@ static void put_sessions(struct buffer *out, const struct result_precision *p) {
 }
 
 static void put_objectives(struct buffer *out, const struct result_precision *p) {
-  char a[48], b[48];
+  char a[48], b[48], range[48];
   if (p->n_objectives == 0) return;
   (void)buffer_text(out, "<table><tr><th>objective</th><th class='n'>at most</th><th class='n'>measured</th><th class='n'>misses, with "
                          "interval</th><th>verdict</th></tr>");
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
+    (void)snprintf(range, sizeof range, o->by_distance ? ", far off" : " [%.2g, %.2g]", 100 * o->misses.low, 100 * o->misses.high);
     (void)buffer_printf(
-        out,
-        "<tr><td>%s p%g</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%.3g %% [%.2g, %.2g]</td><td class='%s'>%s</td></tr>",
+        out, "<tr><td>%s p%g</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%.3g %%%s</td><td class='%s'>%s</td></tr>",
         metric_text(o->metric), 100 * o->quantile, text_latency(a, sizeof a, (double)o->at_most_ns),
-        text_latency(b, sizeof b, o->measured.estimate), 100 * o->misses.share, 100 * o->misses.low, 100 * o->misses.high,
-        o->verdict == OBJECTIVE_HOLDS ? "good" : "bad", objective_verdict_text(o->verdict));
+        text_latency(b, sizeof b, o->measured.estimate), 100 * o->misses.share, range, o->verdict == OBJECTIVE_HOLDS ? "good" : "bad",
+        objective_verdict_text(o->verdict));
   }
   (void)buffer_text(out, "</table>");
 }

@@ -166,6 +166,7 @@ static void put_failures(struct buffer *out, const struct style *s, const struct
 static void put_steady(struct buffer *out, const struct style *s, const struct result_precision *p) {
   char a[48], b[48];
   bool good = p->steady_holds;
+  if (p->steady.series == NULL) return; /* no session was whole */
   (void)buffer_printf(out, "  %-22s %s%s%s (%s), counted from %s to %s of the session\n", "steady state", good ? s->good : s->bad,
                       steady_text(p->steady.class), s->plain, p->steady.series, text_latency(a, sizeof a, (double)p->steady.from_ns),
                       text_latency(b, sizeof b, (double)p->steady.to_ns));
@@ -252,11 +253,12 @@ static void put_precision(struct buffer *out, const struct style *s, struct resu
   put_phases(out, s, p);
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
-    (void)buffer_printf(out, "  objective: %s p%g <= %s: %s%s%s (%s; %zu of %zu miss it, [%.3g, %.3g] %%)\n", metric_text(o->metric),
-                        100 * o->quantile, text_latency(a, sizeof a, (double)o->at_most_ns),
-                        o->verdict == OBJECTIVE_HOLDS ? s->good : s->bad, objective_verdict_text(o->verdict), s->plain,
-                        text_latency(b, sizeof b, o->measured.estimate), o->misses.n_above, o->misses.n, 100 * o->misses.low,
-                        100 * o->misses.high);
+    (void)buffer_printf(out, "  objective: %s p%g <= %s: %s%s%s (%s; %zu of %zu miss it, ", metric_text(o->metric), 100 * o->quantile,
+                        text_latency(a, sizeof a, (double)o->at_most_ns), o->verdict == OBJECTIVE_HOLDS ? s->good : s->bad,
+                        objective_verdict_text(o->verdict), s->plain,
+                        o->misses.n > 0 ? text_latency(b, sizeof b, o->measured.estimate) : "no value", o->misses.n_above, o->misses.n);
+    if (o->by_distance) (void)buffer_text(out, "so far off that one more session would too)\n");
+    else (void)buffer_printf(out, "[%.3g, %.3g] %%)\n", 100 * o->misses.low, 100 * o->misses.high);
   }
   if (p->accuracy_known)
     (void)buffer_printf(out, "  %-22s %.4f %s, %s%.2f %% of %s%s\n", "accuracy", p->accuracy.estimate, accuracy_unit(&r->contract),

@@ -11,13 +11,13 @@
 #include "stats/compare.h"
 #include "stats/special.h"
 
-enum { FAILURES_LEAST = 5, ANSWERS_LEAST = 10, GAPS_LEAST = 3 };
+enum { FAILURES_LEAST = 5, ANSWERS_LEAST = 10, GAPS_LEAST = 3, FIRST_GAPS = 3, OTHERS_LEAST = 5 };
 static const double odd_share = 0.01, blank_share = 0.5, cached_ratio = 0.67, warm_ratio = 0.8, seed_margin = 0.1, apart_ratio = 4;
 
 struct rows {
   const struct contract *contract;
   double n_ok, n_short, n_untold, n_overstated, n_unheard;
-  double n_apart, n_early; /* the gap after the first token is like no other; and that token says nothing */
+  double n_apart, n_early, n_brief; /* one of the first gaps is like no other; and nothing can be seen before it; too few gaps to tell */
   /* ns: of good answers until the first token (or the end), and until the end; of failed ones until they failed, before the first token
    * and after it */
   struct values ok_wait, ok_whole, failed_wait, failed_midway;
@@ -48,22 +48,30 @@ static void look_at_usage(struct rows *rows, const struct row *row) {
   rows->n_unheard += silent && may_be;
 }
 
-/* A first token that was sent before the model had run is followed by the wait for the real one: a gap that no other of the answer
- * resembles. A handover from one worker to another after the prompt makes such a gap too. */
-static void look_at_first_gap(struct rows *rows, const struct row *row) {
-  double first = -1, greatest = 0, gap;
+/* A first token that was sent before the model had run is followed by the wait for the real one: one of the first gaps then resembles no
+ * other of the answer (the second greatest of the others is taken: one stall later on hides nothing). A handover from one worker to another
+ * after the prompt makes such a gap too; text that nobody can see before it has no such reason. */
+static void look_at_first_gaps(struct rows *rows, const struct row *row) {
+  double first = 0, greatest = 0, second = 0, gap;
+  size_t n = 0, n_other = 0, place = 0;
   int64_t before = -1;
-  size_t n = 0;
   for (size_t i = 0; i < row->n_tokens; i++) {
     if (!row_gap(row, i, &before, &gap)) continue;
-    if (n++ == 0) first = gap;
-    else greatest = fmax(greatest, gap);
+    if (n < FIRST_GAPS && gap > first) first = gap, place = n;
+    n++;
   }
-  bool bare = (row->request->flags & (ANSWER_BARE_FIRST | ANSWER_BLANK_FIRST)) != 0;
-  bool apart = n >= GAPS_LEAST && first > apart_ratio * greatest;
+  before = -1;
+  for (size_t i = 0, at = 0; i < row->n_tokens; i++) {
+    if (!row_gap(row, i, &before, &gap) || at++ == place) continue;
+    n_other++;
+    second = fmax(second, fmin(gap, greatest));
+    greatest = fmax(greatest, gap);
+  }
+  bool blank = (row->request->flags & ANSWER_BLANK_FIRST) != 0;
+  bool apart = n >= GAPS_LEAST && first > apart_ratio * (n_other >= OTHERS_LEAST ? second : greatest);
+  rows->n_brief += n < GAPS_LEAST && blank;
   rows->n_apart += apart;
-  /* Too short to compare gaps: that it cannot be seen is sign enough. */
-  rows->n_early += n < GAPS_LEAST ? (row->request->flags & ANSWER_BLANK_FIRST) != 0 : apart && bare;
+  rows->n_early += apart && blank;
 }
 
 static enum lynx_status take_row(void *context, const struct row *row) {
@@ -86,7 +94,7 @@ static enum lynx_status take_row(void *context, const struct row *row) {
     rows->n_short += (r->flags & ANSWER_SHORT) != 0;
     rows->n_untold += r->output_tokens < 0;
     look_at_usage(rows, row);
-    look_at_first_gap(rows, row);
+    look_at_first_gaps(rows, row);
     values_add(&rows->ok_wait, (double)(until - r->scheduled_ns));
     values_add(&rows->ok_whole, (double)(r->end_ns - r->scheduled_ns));
   } else if (r->outcome != OUTCOME_TIMEOUT && r->outcome != OUTCOME_UNFINISHED) /* those are ours */
@@ -177,15 +185,23 @@ static struct result_check check_length(struct arena *arena, const struct contra
 
 static struct result_check check_first_token(struct arena *arena, const struct contract *contract, const struct rows *rows) {
   if (!contract->workload.stream) return undecided("first_token", "without a stream there is none");
-  if (rows->n_ok >= ANSWERS_LEAST && rows->n_early <= blank_share * rows->n_ok && rows->n_apart > blank_share * rows->n_ok)
+  bool failed = rows->n_early > blank_share * rows->n_ok, enough = rows->n_ok >= ANSWERS_LEAST;
+  if (enough && !failed && rows->n_apart > blank_share * rows->n_ok)
+    return undecided(
+        "first_token",
+        arena_printf(arena,
+                     "in %.0f of %.0f answers one of the first gaps is more than four times as long as the others: tokens that are "
+                     "sent before the model has run make such a gap; a handover from a worker that reads prompts to one that "
+                     "writes does too",
+                     rows->n_apart, rows->n_ok));
+  if (enough && !failed && rows->n_brief > blank_share * rows->n_ok)
     return undecided("first_token",
                      arena_printf(arena,
-                                  "in %.0f of %.0f answers the gap after the first token is more than four times as long as any other: a "
-                                  "token that is sent before the model has run makes such a gap, a handover from a worker that reads "
-                                  "prompts to one that writes does too",
-                                  rows->n_apart, rows->n_ok));
+                                  "%.0f of %.0f answers begin with a token that cannot be seen, and are too short to compare "
+                                  "their gaps",
+                                  rows->n_brief, rows->n_ok));
   return check_share(arena, "first_token", rows->n_early, rows->n_ok, blank_share,
-                     "begin with a token that says nothing (blank, invisible, or a lone mark), followed by a gap like no other");
+                     "begin with a token that cannot be seen, followed by a gap like no other");
 }
 
 /* --- from sessions of their own --- */

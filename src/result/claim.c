@@ -262,9 +262,10 @@ static void say_figure(struct building *b, const struct result *r, const struct 
     else if (o->measured.bounded)
       (void)buffer_printf(&b->text, " %s [%s, %s]", text_or_infinite(value, sizeof value, o->measured.estimate),
                           text_or_infinite(low, sizeof low, o->measured.low), text_or_infinite(high, sizeof high, o->measured.high));
-    (void)buffer_printf(&b->text, " against %s: %s (%zu of %zu miss it; of all that such sessions give [%.3g, %.3g] %%)",
-                        number_duration_text(bound, sizeof bound, (double)o->at_most_ns), objective_verdict_text(o->verdict),
-                        o->misses.n_above, o->misses.n, 100 * o->misses.low, 100 * o->misses.high);
+    (void)buffer_printf(&b->text, " against %s: %s (%zu of %zu miss it; ", number_duration_text(bound, sizeof bound, (double)o->at_most_ns),
+                        objective_verdict_text(o->verdict), o->misses.n_above, o->misses.n);
+    if (o->by_distance) (void)buffer_text(&b->text, "so far off that one more session's quantile would be on that side too)");
+    else (void)buffer_printf(&b->text, "of all that such sessions give [%.3g, %.3g] %%)", 100 * o->misses.low, 100 * o->misses.high);
   }
 }
 

@@ -50,6 +50,7 @@ struct result_objective {
   double n_effective;
   struct session_share misses; /* of all counted values */
   bool met;                    /* by the estimate */
+  bool by_distance;            /* decided by how far off the sessions' quantiles are, where the share's interval alone decides nothing */
   bool by_instrument;          /* missed, and would not be without the instrument's lateness */
   enum objective_verdict verdict;
 };
@@ -119,7 +120,8 @@ struct result_plausibility {
   bool judged; /* false: nothing of it can be seen (withheld, imported) */
   int64_t n_requests, n_events, n_impossible;
   double n_tokens;
-  const char *first; /* the first of them, in words; "" */
+  const char *first;   /* the first of them, in words; "" */
+  const char *missing; /* what every run writes and this one lacks, in words; NULL: nothing */
   int64_t n_sessions, n_overlapping, n_before_intent;
   size_t n_schedules_same, n_schedules_other, n_gaps; /* sessions whose requests are those of contract and seed; are not; lack ids */
 };

@@ -35,10 +35,10 @@ struct session_quantile objective_quantile(struct objective_values *const *sessi
                                            double p, double confidence) {
   struct session_values *own = xalloc(n_sessions + 1, sizeof *own);
   size_t n_own, n_values = whole_ones(sessions, n_sessions, own, &n_own);
-  struct session_quantile q =
-      n == 0          ? (struct session_quantile){.n = 0}
-      : n_values == n ? sessions_quantile(own, n_own, sorted, p, confidence)
-                      : (struct session_quantile){.n = n, .quantile = quantile_interval_effective(sorted, n, p, confidence, 0)};
+  struct session_quantile q = n == 0 ? (struct session_quantile){.n = 0}
+                              : n_values == n
+                                  ? sessions_quantile(own, n_own, sorted, p, confidence)
+                                  : (struct session_quantile){.n = n, .quantile = quantile_interval_effective(sorted, n, p, confidence, 0)};
   free(own);
   return q;
 }
@@ -73,9 +73,11 @@ void objective_judge(const struct contract_slo *slo, struct objective_values *co
     ret->misses = sessions_share_above(own, n_own, whole, at_most, slo->quantile, confidence);
     ret->n_effective = ret->misses.n_effective;
     double allowed = 1 - slo->quantile + 1e-12; /* 1 - 0.99 is not 0.01 */
+    bool by_share = ret->misses.high <= allowed || ret->misses.low > allowed;
     bool held = ret->misses.high <= allowed || (ret->misses.far_above && ret->misses.share <= allowed),
          missed = ret->misses.low > allowed || (ret->misses.far_below && ret->misses.share > allowed);
     bool bounded = ret->n_effective >= (double)quantile_least_sample(slo->quantile, confidence);
+    ret->by_distance = (held || missed) && !by_share;
     ret->met = ret->measured.estimate <= at_most;
     ret->verdict = held       ? OBJECTIVE_HOLDS
                    : missed   ? OBJECTIVE_FAILS

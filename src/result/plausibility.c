@@ -20,6 +20,7 @@ struct judging {
     int64_t from_ns, to_ns; /* the counted window */
     size_t n_there;         /* rows in it */
     bool known, same;
+    bool windowed; /* a complete session that counts: phases follow from the window */
   } arrivals;
   int64_t n_rows, greatest_id; /* of this session */
 };
@@ -30,15 +31,21 @@ static void take_arrival(struct fixed_arrivals *a, const struct bundle_request *
   a->n_there += r->scheduled_ns >= a->from_ns && r->scheduled_ns < a->to_ns;
 }
 
+static bool phase_fits(const struct fixed_arrivals *a, const struct bundle_request *r) {
+  enum phase phase = r->scheduled_ns < a->from_ns ? PHASE_WARM_UP : r->scheduled_ns < a->to_ns ? PHASE_COUNTED : PHASE_TAIL;
+  return !a->windowed || r->phase == phase;
+}
+
 static enum lynx_status take_row(void *context, const struct row *row) {
   struct judging *j = context;
   const struct bundle_request *r = row->request;
   j->p->n_requests++;
   j->p->n_events += (int64_t)row->n_tokens;
   j->p->n_tokens += r->output_tokens > 0 ? (double)r->output_tokens : 0;
-  if (row->problem != ROW_POSSIBLE && j->p->n_impossible++ == 0)
+  enum row_problem problem = row->problem == ROW_POSSIBLE && !phase_fits(&j->arrivals, r) ? ROW_PHASE_ELSEWHERE : row->problem;
+  if (problem != ROW_POSSIBLE && j->p->n_impossible++ == 0)
     j->p->first = arena_printf(&j->result->arena, "request %" PRId64 " of session %" PRId64 ": %s", r->id, r->session,
-                               row_problem_text(row->problem));
+                               row_problem_text(problem));
   j->n_rows++;
   if (r->id > j->greatest_id) j->greatest_id = r->id;
   take_arrival(&j->arrivals, r);
@@ -56,6 +63,7 @@ static void begin_arrivals(struct judging *j, const struct bundle_session *s) {
   bool measures = s->purpose == PURPOSE_MEASURE, searches = s->purpose == PURPOSE_SEARCH || s->purpose == PURPOSE_CERTIFY;
   *a = (struct fixed_arrivals){.from_ns = s->warm_up_ns, .to_ns = s->warm_up_ns + s->counted_ns};
   if (s->end != SESSION_COMPLETE || !(measures || searches)) return;
+  a->windowed = c->regime.load != LOAD_OFFLINE;      /* whose window ends with its last answer */
   bool sane = s->index >= 0 && s->index < INT32_MAX; /* more sessions are of no schedule */
   j->p->n_schedules_other += !sane;
   a->known = sane && arrivals_plan(c, &session, &plan) && schedule_make(&a->schedule, &plan, NULL) == LYNX_OK;
@@ -84,11 +92,27 @@ static int64_t intended_ns(struct bundle *bundle) {
   return end != NULL ? (int64_t)timegm(&t) * 1000000000 : -1;
 }
 
+struct happened {
+  bool stepped, intended;
+};
+
 static enum lynx_status take_event(void *context, int64_t realtime_ns, enum event_kind kind, const char *text) {
   (void)realtime_ns, (void)text;
-  bool *stepped = context;
-  *stepped = *stepped || kind == EVENT_CLOCK_STEP;
+  struct happened *happened = context;
+  happened->stepped = happened->stepped || kind == EVENT_CLOCK_STEP;
+  happened->intended = happened->intended || kind == EVENT_INTENT;
   return LYNX_OK;
+}
+
+/* What every run writes before it measures: its intent, the contract's digest, the executor's facts. */
+static const char *what_is_missing(struct bundle *bundle, const struct result *result, const struct happened *happened) {
+  const char *digest = bundle_meta(bundle, "contract_digest");
+  if (!happened->intended || intended_ns(bundle) < 0) return "it holds no intent with its time, which is the first thing that a run writes";
+  if (digest != NULL && strcmp(digest, result->contract_digest) != 0) return "the digest that it names is not that of its contract";
+  for (size_t i = 0; i < result->n_precisions; i++)
+    if (result->precisions[i].n_complete > 0 && result->precisions[i].fingerprint[0] == 0)
+      return "it holds no facts of the executor, which are captured before anything is sent";
+  return NULL;
 }
 
 enum lynx_status plausibility_judge(struct bundle *bundle, struct result *result, const struct session_list *sessions,
@@ -120,14 +144,18 @@ enum lynx_status plausibility_judge(struct bundle *bundle, struct result *result
     bool gaps = closed && s->end == SESSION_COMPLETE && j.greatest_id + 1 - j.n_rows > result->contract.method.threads * s->concurrency;
     p->n_gaps += gaps;
   }
-  bool stepped =
-      false; /* the run noticed that its wall clock was set back: then the sessions' starts say little, and the record says why */
-  if (status == LYNX_OK && p->n_before_intent > 0) status = bundle_each_event(bundle, take_event, &stepped, error);
-  if (stepped) p->n_before_intent = 0;
+  struct happened happened = {false, false};
+  if (status == LYNX_OK && p->judged) status = bundle_each_event(bundle, take_event, &happened, error);
+  /* The run noticed that its wall clock was set back: then the sessions' starts say little, and the record says why. */
+  if (happened.stepped) p->n_before_intent = 0;
+  bool shown = !seal_withholds(&result->seal, "event") && !seal_withholds(&result->seal, "fact") && !seal_withholds(&result->seal, "meta");
+  if (status == LYNX_OK && p->judged && shown && result->seal.end == BUNDLE_COMPLETE)
+    p->missing = what_is_missing(bundle, result, &happened);
   return status;
 }
 
 const char *plausibility_text(const struct result_plausibility *p, struct arena *arena) {
+  if (p->missing != NULL) return p->missing;
   if (p->n_impossible > 0)
     return arena_printf(arena, "%" PRId64 " of %" PRId64 " requests cannot have happened as they are recorded; the first: %s",
                         p->n_impossible, p->n_requests, p->first);

@@ -176,6 +176,15 @@ static struct interval not_negative(struct interval rate) {
   return rate;
 }
 
+/* A window holds whole requests: where it begins and ends between them can make one more or less. Sessions of even arrivals all begin
+ * alike, so that their spread does not show it. */
+static struct interval not_finer(struct interval rate, double quantum) {
+  if (!rate.bounded || !(quantum > 0) || (rate.high - rate.low) / 2 >= quantum) return rate;
+  rate.low = fmax(0, rate.estimate - quantum);
+  rate.high = rate.estimate + quantum;
+  return rate;
+}
+
 /* What our lateness can have added to a quantile. Gaps between tokens: what the reads can have been late by. */
 static double instrument_share(const struct scan *scan, int metric, double measured, double quantile) {
   const struct values *punctual = &scan->punctual[metric];
@@ -209,6 +218,7 @@ static void close_latency(struct scan *scan, struct objective_values *const *own
   latency->n = n;
   for (size_t i = n; i > 0 && isinf(sorted[i - 1]); i--) latency->n_infinite++;
   latency->mean = sessions_mean(whole, n_whole, confidence);
+  latency->mean.interval = not_negative(latency->mean.interval);
   latency->least = n > 0 ? sorted[0] : NAN;
   latency->greatest = n > 0 ? sorted[n - 1] : NAN;
   latency->deviation = deviation_of(sorted, n);
@@ -268,9 +278,12 @@ static void close_precision(struct scan *scan) {
   const struct contract *contract = &scan->result->contract;
   double confidence = scan->result->interval_confidence;
   close_latencies(scan);
-  p->output_rate = not_negative(interval_of_sessions(p, output_rate_of, 0, 0, confidence));
-  p->request_rate = not_negative(interval_of_sessions(p, request_rate_of, 0, 0, confidence));
-  p->goodput = not_negative(interval_of_sessions(p, goodput_of, 0, 0, confidence));
+  p->mean_output_tokens = scan->n_with_usage > 0 ? scan->output_tokens / (double)scan->n_with_usage : NAN;
+  /* The window of a load that is run to its end is as long as that took. */
+  double one = contract->regime.load == LOAD_OFFLINE ? 0 : 1e9 / (double)contract->method.counted_ns;
+  p->output_rate = not_finer(not_negative(interval_of_sessions(p, output_rate_of, 0, 0, confidence)), one * p->mean_output_tokens);
+  p->request_rate = not_finer(not_negative(interval_of_sessions(p, request_rate_of, 0, 0, confidence)), one);
+  p->goodput = not_finer(not_negative(interval_of_sessions(p, goodput_of, 0, 0, confidence)), one);
   p->token_source = p->n_ok == 0                     ? "nothing was answered"
                     : scan->result->imported[0] != 0 ? "the tool that measured: it does not say when each one came"
                     : !p->has_tokens                 ? "nobody: answers hold none, and requests are what is counted"
@@ -285,7 +298,6 @@ static void close_precision(struct scan *scan) {
   p->instrument_limited = p->rate_instrument_share > contract->method.instrument_error_at_most;
   for (size_t i = 0; i < p->n_objectives; i++) p->instrument_limited = p->instrument_limited || p->objectives[i].by_instrument;
   p->tokens_per_event = scan->events_with_usage > 0 ? scan->tokens_with_usage / scan->events_with_usage : NAN;
-  p->mean_output_tokens = scan->n_with_usage > 0 ? scan->output_tokens / (double)scan->n_with_usage : NAN;
   p->mean_prompt_tokens = scan->n_with_prompt_usage > 0 ? scan->prompt_tokens / (double)scan->n_with_prompt_usage : NAN;
 }
 

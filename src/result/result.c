@@ -66,7 +66,6 @@ enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_
   enum lynx_status status = read_contract(bundle, ret, error);
   ret->holds_tokens = row_terms_of(bundle, &ret->contract).holds_tokens;
   if (status == LYNX_OK) status = bundle_each_session(bundle, keep_session, &keeping, error);
-  if (status == LYNX_OK) status = plausibility_judge(bundle, ret, &sessions, error);
   if (status == LYNX_OK) {
     ret->n_precisions = ret->contract.precisions.n_items;
     ret->precisions = arena_alloc(&ret->arena, ret->n_precisions, sizeof *ret->precisions);
@@ -75,6 +74,7 @@ enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_
     status = precision_compute(bundle, ret, &sessions, ret->contract.precisions.items[i], &ret->precisions[i], error);
   if (status == LYNX_OK) status = accuracy_judge(bundle, ret, error);
   if (status == LYNX_OK) status = executor_verdicts_judge(bundle, ret, error);
+  if (status == LYNX_OK) status = plausibility_judge(bundle, ret, &sessions, error);
   if (status == LYNX_OK) status = bundle_each_event(bundle, keep_condition, ret, error);
   if (status != LYNX_OK) result_release(ret);
   return status;

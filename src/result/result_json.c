@@ -272,6 +272,7 @@ static void put_objectives(struct json_writer *json, const struct result_precisi
     put(json, "miss_share", o->misses.share);
     put(json, "miss_share_low", o->misses.low);
     put(json, "miss_share_high", o->misses.high);
+    json_put_bool(json, "decided_by_distance", o->by_distance);
     json_put_bool(json, "met", o->met);
     json_put_text(json, "verdict", objective_verdict_text(o->verdict));
     json_close(json);

@@ -20,6 +20,8 @@ const char *row_problem_text(enum row_problem problem) {
       [ROW_POSSIBLE] = "possible",
       [ROW_OUT_OF_ORDER] = "its times are out of order (scheduled, issued, written, first byte, first token, last token, end)",
       [ROW_EVENTS_OUTSIDE] = "its answer has events before its first byte or after its end",
+      [ROW_NOT_AN_ANSWER] = "it ended well, with an HTTP status that is no success or a count below zero",
+      [ROW_PHASE_ELSEWHERE] = "its phase (warm-up, counted, tail) is not that of its scheduled time",
       [ROW_TOKENS_ELSEWHERE] = "its token times or its count of events are not those of its events",
   };
   return texts[problem];
@@ -107,6 +109,8 @@ static enum row_problem problem_of(const struct row *row) {
     last_text = row->tokens[i].at_ns;
   }
   if (!in_order(q)) return ROW_OUT_OF_ORDER;
+  if (row->ok && ((q->http_status != 0 && q->http_status != 200) || q->output_tokens < -1 || q->prompt_tokens < -1))
+    return ROW_NOT_AN_ANSWER;
   if (row->n_tokens == 0)
     return row->ok && q->output_tokens > 0 && q->n_text_events == 0 && q->first_token_ns >= 0 ? ROW_TOKENS_ELSEWHERE : ROW_POSSIBLE;
   int64_t first = row->tokens[0].at_ns, last = row->tokens[row->n_tokens - 1].at_ns;
@@ -149,14 +153,13 @@ bool row_latency(const struct row_terms *terms, enum metric metric, const struct
   int64_t origin = contract->counting.latency_from == LATENCY_FROM_SENT && q->written_ns >= 0 ? q->written_ns : q->scheduled_ns;
   switch (metric) {
     case METRIC_TIME_TO_FIRST_TOKEN:
-      if (row->ok && q->first_token_ns < 0) return false; /* an empty answer has no first token */
       *ret_ns = (row->ok || unfinished) && q->first_token_ns >= 0 ? (double)(q->first_token_ns - origin)
                 : unfinished                                      ? (double)(q->end_ns - origin)
                                                                   : INFINITY;
       return true;
     case METRIC_TIME_PER_OUTPUT_TOKEN: {
       int64_t tokens = q->output_tokens >= 0 ? q->output_tokens : q->n_text_events;
-      if (row->ok && (tokens < 2 || q->first_token_ns < 0)) return false;
+      if (row->ok && (tokens < 2 || q->first_token_ns < 0 || q->last_token_ns <= q->first_token_ns)) return false;
       *ret_ns = row->ok ? (double)(q->last_token_ns - q->first_token_ns) / (double)(tokens - 1) : INFINITY;
       return true;
     }

@@ -28,6 +28,8 @@ enum row_problem {
   ROW_POSSIBLE,
   ROW_OUT_OF_ORDER,    /* scheduled, issued, written, first byte, first token, last token, end */
   ROW_EVENTS_OUTSIDE,  /* of the request's own time */
+  ROW_NOT_AN_ANSWER,   /* it ended well with a status that is no success, or with counts below zero */
+  ROW_PHASE_ELSEWHERE, /* than its scheduled time says; told by plausibility, which knows the session's window */
   ROW_TOKENS_ELSEWHERE /* token times or counts of events that are not those of its events */
 };
 const char *row_problem_text(enum row_problem problem);
@@ -54,7 +56,9 @@ typedef enum lynx_status row_visit(void *context, const struct row *row);
 enum lynx_status rows_each(struct bundle *bundle, int64_t session, row_visit *visit, void *context,
                            struct lynx_error *error) LYNX_MUST_CHECK;
 
-/* The value of one latency; false if the request has none. Infinite for a failure; of an unfinished one its age, a lower bound.
+/* The value of one latency; false if the request has none. Infinite for a failure, and for the first token of a stream that ended well
+ * without one: whoever waits for it never gets it. Of an unfinished one its age, a lower bound. An answer whose tokens all came in one
+ * event shows no time between them.
  * Inter-token latencies are many per request: row_gap. */
 bool row_latency(const struct row_terms *terms, enum metric metric, const struct row *row, double *ret_ns);
 

@@ -115,6 +115,11 @@ def test_goodput_is_never_above_request_throughput(honest):
 FORGERIES = {
     "first token before the request was written": "UPDATE request SET first_token_ns = written_ns - 1 WHERE first_token_ns IS NOT NULL",
     "slow requests deleted": "DELETE FROM request WHERE id % 3 = 1",
+    "slow requests called the tail": "UPDATE request SET phase = 'tail' WHERE phase = 'counted' AND id % 3 = 1",
+    "the intent and what was noticed removed": "DELETE FROM event",
+    "the executor's facts removed": "DELETE FROM fact",
+    "good answers with a status that is none": "UPDATE request SET http_status = 500 WHERE id % 3 = 1",
+    "another contract's digest": "UPDATE meta SET value = '00' WHERE key = 'contract_digest'",
 }
 
 
@@ -199,6 +204,25 @@ def test_a_server_edited_in_place_is_another_executor(tmp_path, edited):
     assert not any(f"code.file.{other}" in r.stdout for other in {"server.py", "helper.py"} - {edited})
 
 
+@pytest.mark.parametrize("source", ["import sys; sys.path.insert(0, 'lib')\nimport dep", "exec(open('dep.py').read())",
+                                    "import importlib; importlib.import_module('d' + 'ep') if 0 else importlib.import_module(name)"])
+def test_code_that_is_chosen_at_run_time_is_a_hole(tmp_path, source):
+    (tmp_path / "server.py").write_text("name = 'dep'\n" + source + "\n" + SERVING.replace("import helper\n", ""))
+    (tmp_path / "dep.py").write_text("X = 1\n")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "dep.py").write_text("X = 1\n")
+    facts = open(capture_of(str(tmp_path), "a", free_port())).read()
+    assert "hole.code" in facts and "chooses what it runs" in facts
+
+
+def test_modules_beside_a_linked_script_are_its_code(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "s.py").write_text(SERVING)
+    (tmp_path / "real" / "helper.py").write_text("WAIT = 0\n")
+    (tmp_path / "server.py").symlink_to("real/s.py")
+    assert "code.file.helper.py" in open(capture_of(str(tmp_path), "a", free_port())).read()
+
+
 # --- 9: declare and expect ---
 
 
@@ -246,22 +270,94 @@ def test_length_is_not_decided_without_usage(tmp_path):
     assert "not decided: length" in lynx("claim", out).stdout or lynx("claim", out).returncode == 1
 
 
-EARLY = {"blank": " ", "zero width": "\u200b", "soft hyphen": "\u00ad", "filler": "\u3164", "dot": ".", "tag": "\U000e0020"}
+UNSEEN = {"blank": " ", "zero width": "\u200b", "soft hyphen": "\u00ad", "filler": "\u3164", "tag": "\U000e0020"}
+SEEN = {"dot": ["."], "word": ["The"], "two words": ["The", " answer"], "a stall at the end": ["#"]}
 
 
-@pytest.mark.parametrize("first", EARLY)
-def test_a_first_token_sent_before_the_model_ran_is_seen(tmp_path, first):
-    def early(handler, n, body):
+def early(first, stall=0.0):
+    """Sends `first` at once, and what the model writes 150 ms later."""
+    def answer(handler, n, body):
         s = Stream(handler)
-        s.text(EARLY[first])
+        for text in first:
+            s.text(text, after=0.002)
         s.text("real ", after=0.15)
-        for _ in range(body["max_tokens"] - 2):
-            s.text("word ", after=0.005)
+        rest = body["max_tokens"] - len(first) - 1
+        for i in range(rest):
+            s.text("word ", after=stall if stall and i == rest - 1 else 0.005)
         s.end(body["max_tokens"])
+    return answer
 
-    with server(early) as s:
+
+LONGER = "{model: made, output_tokens: 12, prompts: {count: 8, bytes: 32}}"
+
+
+@pytest.mark.parametrize("first", UNSEEN)
+def test_an_unseen_first_token_sent_before_the_model_ran_fails(tmp_path, first):
+    with server(early([UNSEEN[first]])) as s:
         out = run(str(tmp_path), "early", s.server_port, regime="{load: constant, rate_per_s: 15}")
     assert check_of(out, "first_token")["verdict"] == "failed", check_of(out, "first_token")
+
+
+@pytest.mark.parametrize("first", SEEN)
+def test_any_first_token_sent_before_the_model_ran_does_not_pass(tmp_path, first):
+    with server(early(SEEN[first], stall=0.045 if "stall" in first else 0)) as s:
+        out = run(str(tmp_path), "early", s.server_port, workload=LONGER, regime="{load: constant, rate_per_s: 15}")
+    assert check_of(out, "first_token")["verdict"] == "not decided", check_of(out, "first_token")
+    assert "not decided: first_token" in lynx("claim", out).stdout
+
+
+def test_short_honest_answers_that_begin_with_a_line_end_are_not_accused(tmp_path):
+    def short(handler, n, body):
+        s = Stream(handler)
+        for text in ("\n", "a ", "b "):
+            s.text(text, after=0.005)
+        s.end(3)
+
+    with server(short) as s:
+        out = run(str(tmp_path), "short", s.server_port, workload="{model: made, output_tokens: 3, prompts: {count: 8, bytes: 32}}")
+    assert check_of(out, "first_token")["verdict"] == "not decided", check_of(out, "first_token")
+
+
+@pytest.mark.parametrize("claimed", [200, 3_000_000_000, 10**15])
+def test_usage_that_no_text_bears_out_fails(tmp_path, claimed):
+    def overstates(handler, n, body):
+        s = Stream(handler)
+        for _ in range(body["max_tokens"]):
+            s.text("a ")
+        s.end(claimed)
+
+    with server(overstates) as s:
+        out = run(str(tmp_path), "usage", s.server_port)
+    assert check_of(out, "usage")["verdict"] == "failed", check_of(out, "usage")
+
+
+def test_an_answer_without_a_first_token_is_a_miss(tmp_path):
+    """Every second answer is empty, after 300 ms: whoever waits for its first token never gets it."""
+    def empty(handler, n, body):
+        if n % 2:
+            time.sleep(0.3)
+        s = Stream(handler)
+        for _ in range(0 if n % 2 else 4):
+            s.text("a ")
+        s.end(0 if n % 2 else 4)
+
+    with server(empty) as s:
+        out = run(str(tmp_path), "empty", s.server_port, slo="[{metric: time_to_first_token, quantile: 0.5, at_most: 60ms}]",
+                  workload="{model: made, output_tokens: 4, ignore_eos: false, prompts: {count: 8, bytes: 32}}")
+    p = shown(out)["precisions"][0]
+    assert p["goodput"]["estimate"] < 0.7 * p["request_rate"]["estimate"]
+    assert p["objectives"][0]["verdict"] != "holds", p["objectives"][0]
+
+
+def test_tokens_that_come_at_once_have_no_time_between_them(tmp_path):
+    def whole(handler, n, body):
+        s = Stream(handler)
+        s.text("a " * body["max_tokens"], after=0.02)
+        s.end(body["max_tokens"])
+
+    with server(whole) as s:
+        out = run(str(tmp_path), "whole", s.server_port, slo="[{metric: time_per_output_token, quantile: 0.5, at_most: 1us}]")
+    assert lynx("claim", out, code=1).stdout.count("1 µs: holds") == 0
 
 
 def test_an_honest_answer_that_begins_with_a_dot_passes(tmp_path):

@@ -14,6 +14,7 @@ static void look(void *context, const char *module) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  (void)python_is_dynamic((const char *)data, size);
   python_imports((const char *)data, size, look, NULL);
   return 0;
 }

@@ -218,11 +218,16 @@ static void isolation(void) {
   struct probe_target target = {.root = &root, .clock = &clock_system};
   struct fact_list facts = {0};
   probes_run(all, &target, 200000000, &facts);
-  static const char *const rows[][2] = {{"before.it-hung", "kept"},
-                                        {"before.it-crashed", "kept"},
-                                        {"answer", "kept"},
-                                        {"probe.hangs", "did not end within 0.2 s, and was given up; what it had read by then is kept"},
-                                        {"probe.crashes", "ended by signal 9 while it was asked; what it had read by then is kept"}};
+  static const char *const rows[][2] = {
+      {"before.it-hung", "kept"},
+      {"before.it-crashed", "kept"},
+      {"answer", "kept"},
+      {"probe.hangs", "did not end within 0.2 s, and was given up; what it had read by then is kept"},
+      {"probe.crashes", "ended by signal 9 while it was asked; what it had read by then is kept"},
+      {"hole.probe.hangs",
+       "what the probe 'hangs' reads (): it did not end within 0.2 s, and was given up; what it had read by then is kept"},
+      {"hole.probe.crashes",
+       "what the probe 'crashes' reads (): it ended by signal 9 while it was asked; what it had read by then is kept"}};
   for (size_t i = 0; i < LYNX_COUNT(rows); i++) {
     const struct fact *fact = fact_find(&facts, rows[i][0]);
     CHECK_TEXT(fact != NULL ? fact->value : "(no such fact)", rows[i][1]);

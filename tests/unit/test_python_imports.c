@@ -16,6 +16,7 @@ static const struct {
              {"x = importlib.import_module('a.b'); y = __import__(\"c\")", "a.b c "},
              {"importlib.import_module(name)", ""},
              {"# import a\nimportant = 1\nreimport = from_a\nyield from a\nraise X from e\n", ""},
+             {"\xef\xbb\xbfimport a\n\fimport b\rimport c", "a b c "},
              {"import", ""},
              {"from", ""},
              {"import_module(", ""}};
@@ -31,6 +32,19 @@ int main(void) {
     buffer_clear(&found);
     python_imports(cases[i].source, strlen(cases[i].source), add, &found);
     CHECK_TEXT(found.length > 0 ? found.data : "", cases[i].modules);
+  }
+  static const struct {
+    const char *source, *word;
+  } dynamic[] = {{"import sys\nsys.path.insert(0, 'lib')", "sys.path"},
+                 {"runpy.run_path('x')", "runpy"},
+                 {"exec(open('x').read())", "exec"},
+                 {"import_module('a' + b)", NULL},
+                 {"importlib.import_module(name)", "import_module"},
+                 {"# sys.path\nexecutor(1); my_exec (2)", NULL},
+                 {"executor.exec ( code )", "exec"}};
+  for (size_t i = 0; i < LYNX_COUNT(dynamic); i++) {
+    const char *word = python_is_dynamic(dynamic[i].source, strlen(dynamic[i].source));
+    CHECK_TEXT(word != NULL ? word : "none", dynamic[i].word != NULL ? dynamic[i].word : "none");
   }
   buffer_release(&found);
   return check_end();

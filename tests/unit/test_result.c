@@ -61,6 +61,8 @@ static void make(const char *path, bool with_failure, int64_t late, const char *
   (void)unlink(path);
   CHECK_INT(bundle_create(path, &b, &e), LYNX_OK);
   CHECK_INT(bundle_put_meta(b, "contract", contract, &e), LYNX_OK);
+  CHECK_INT(bundle_put_meta(b, "intended_at", "1970-01-01T00:00:00.000Z", &e), LYNX_OK);
+  CHECK_INT(bundle_put_event(b, 0, EVENT_INTENT, "the run was started", &e), LYNX_OK);
   fact_add(&facts,
            &(struct fact){
                .layer = LAYER_ACCELERATOR, .kind = FACT_IDENTITY, .status = FACT_READ, .key = "cpu.model", .value = cpu, .source = "test"});
@@ -125,7 +127,8 @@ static void figures(const char *path) {
   CHECK_NEAR(p->failure_share, 0.1, 1e-15);
   /* 9 answers of 4 tokens in 2 s of window, all of them inside: 18 tokens/s, the same in every session. */
   CHECK_NEAR(p->output_rate.estimate, 18, 1e-12);
-  CHECK_NEAR(p->output_rate.low, 18, 1e-12);
+  /* No finer than one answer of 4 tokens in 2 s, however alike the sessions are. */
+  CHECK_NEAR(p->output_rate.low, 16, 1e-12);
   /* 9 of 10 met the 30 ms objective: 4.5 good answers per second. */
   CHECK_NEAR(p->goodput.estimate, 4.5, 1e-12);
   /* TTFT from the scheduled time: 20..29 ms but one infinite. Sorted: the median is the 30th of 60: 25 ms. */

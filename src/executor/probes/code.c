@@ -35,6 +35,7 @@ struct code {
   size_t total;
   const char *gap;    /* why not everything is known; NULL: everything that was asked for was read */
   const char *folder; /* while a file's imports are looked for: its own, for relative ones */
+  uint32_t uid, gid;  /* of the process: what it may not read is no code of its own */
   double started;     /* when the process was, in seconds since 1970; 0: unknown */
   struct buffer late; /* names of files that were written after that */
 };
@@ -83,6 +84,27 @@ static double started_at(const struct code *code) {
   return ticks > 0 && boot > 0 ? boot + ticks / (double)sysconf(_SC_CLK_TCK) : 0;
 }
 
+/* By owner, group and mode: other groups and lists of access would allow more, and are not asked. Root reads all. */
+static bool may_read(const struct code *code, const struct stat *info) {
+  if (code->uid == 0) return true;
+  if (info->st_uid == code->uid) return (info->st_mode & S_IRUSR) != 0;
+  return (info->st_mode & (info->st_gid == code->gid ? S_IRGRP : S_IROTH)) != 0;
+}
+
+static void read_owner(struct code *code) {
+  char line[128];
+  struct buffer text;
+  code->uid = code->gid = UINT32_MAX; /* nobody's */
+  buffer_init(&text, 65536);
+  if (read_of_process(code, "status", &text)) {
+    /* real, effective, saved, of files: the second */
+    unsigned real, effective;
+    if (probe_find_line(text.data, "Uid", line, sizeof line) && sscanf(line, "%u %u", &real, &effective) == 2) code->uid = effective;
+    if (probe_find_line(text.data, "Gid", line, sizeof line) && sscanf(line, "%u %u", &real, &effective) == 2) code->gid = effective;
+  }
+  buffer_release(&text);
+}
+
 /* Reads a source file whole. False: there is none. */
 static bool read_source(struct code *code, const char *path, const char *name, struct buffer *ret) {
   char full[PATH_MAX + 64];
@@ -90,9 +112,9 @@ static bool read_source(struct code *code, const char *path, const char *name, s
   int fd = root_open(code->target->root, inside(code, full, sizeof full, path));
   bool good = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
   if (fd >= 0) (void)close(fd);
-  if (!good) return false;
+  if (!good || !may_read(code, &info)) return false;
   /* The kernel gives the second of its start. */
-  if (code->started > 0 && (double)info.st_mtime > code->started + 2) (void)buffer_printf(&code->late, "%s ", name);
+  if (code->started > 0 && (double)info.st_ctime > code->started + 2) (void)buffer_printf(&code->late, "%s ", name);
   if (root_read(code->target->root, full, ret, NULL) == LYNX_OK) return true;
   code->gap = "a source file cannot be read or is larger than 4 MiB";
   return false;
@@ -179,8 +201,13 @@ static void follow(struct code *code) {
     struct buffer text;
     const char *path = code->files[code->n_read++].path;
     buffer_init(&text, SOURCE_MAX);
-    if (root_read(code->target->root, inside(code, full, sizeof full, path), &text, NULL) == LYNX_OK)
+    if (root_read(code->target->root, inside(code, full, sizeof full, path), &text, NULL) == LYNX_OK) {
+      const char *word = python_is_dynamic(text.data, text.length);
+      if (word != NULL && code->gap == NULL)
+        code->gap = arena_printf(&code->arena, "%.200s chooses what it runs as it runs (%s): not all of it can be known by its text",
+                                 code->files[code->n_read - 1].name, word);
       add_imports_of(code, path, text.data, text.length);
+    }
     buffer_release(&text);
   }
 }
@@ -248,7 +275,19 @@ static const char *last_part(const char *path) {
   return strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
 }
 
+/* Python looks for modules beside the file that a link names. */
+static const char *target_of(struct code *code, const char *path) {
+  char full[PATH_MAX + 64], link[PATH_MAX];
+  for (int i = 0; i < 8; i++) {
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL || !root_read_link(code->target->root, inside(code, full, sizeof full, path), link, sizeof link)) break;
+    path = link[0] == '/' ? arena_copy(&code->arena, link) : arena_printf(&code->arena, "%.*s/%s", (int)(slash - path), path, link);
+  }
+  return path;
+}
+
 static void add_script(struct code *code, const char *path) {
+  path = target_of(code, path);
   const char *slash = strrchr(path, '/');
   if (slash == NULL) return;
   const char *package = arena_printf(&code->arena, "%s/__main__.py", path); /* a folder may be run as a script */
@@ -363,6 +402,7 @@ static void put_files(struct code *code) {
       probe_printf(code->target, code->facts, LAYER_APPLICATION, FACT_IDENTITY, source, key, "SHA-256 %s", digest_hex(file->digest, hex));
   }
   digest_final(&all, whole);
+  if (code->n_files == 0) return; /* the hole says why */
   probe_printf(code->target, code->facts, LAYER_APPLICATION, FACT_IDENTITY, source, "code.files", "%zu files, digest %s", code->n_files,
                digest_hex(whole, hex));
   if (code->late.length > 0)
@@ -372,6 +412,16 @@ static void put_files(struct code *code) {
 
 static void put_gap(const struct code *code, const char *why) {
   probe_missing(code->target, code->facts, LAYER_APPLICATION, FACT_IDENTITY, "hole.code", FACT_UNSUPPORTED, why, "/proc/PID/cmdline");
+}
+
+/* The kernel tells a working directory as it lies for us: below the process's root, where that is another. */
+static void leave_root(const struct code *code, char *directory) {
+  char path[64], root[PATH_MAX];
+  (void)snprintf(path, sizeof path, "/proc/%lld/root", (long long)code->pid);
+  if (!root_read_link(code->target->root, path, root, sizeof root) || strcmp(root, "/") == 0) return;
+  size_t n = strlen(root);
+  if (strncmp(directory, root, n) != 0 || (directory[n] != '/' && directory[n] != 0)) return;
+  memmove(directory, directory[n] != 0 ? directory + n : "/", strlen(directory[n] != 0 ? directory + n : "/") + 1);
 }
 
 static void collect_python(struct code *code) {
@@ -388,7 +438,9 @@ static void collect_python(struct code *code) {
     code->pid = parent;
   }
   (void)snprintf(path, sizeof path, "/proc/%lld/cwd", (long long)code->pid);
-  if (text.length == 0 || !root_read_link(code->target->root, path, directory, sizeof directory) || directory[0] != '/') {
+  bool known = text.length > 0 && root_read_link(code->target->root, path, directory, sizeof directory) && directory[0] == '/';
+  if (known) leave_root(code, directory);
+  if (!known) {
     put_gap(code, "its command line or working directory may not be read: run as its user or as root");
     buffer_release(&text);
     return;
@@ -444,6 +496,7 @@ static void code_collect(const struct probe_target *target, struct fact_list *fa
   buffer_init(&code.late, 2000);
   code.files = arena_alloc(&code.arena, FILES_MAX, sizeof code.files[0]);
   code.started = started_at(&code);
+  read_owner(&code);
   const char *program = last_part(exe);
   if (strncmp(program, "python", 6) == 0 || strncmp(program, "pypy", 4) == 0) collect_python(&code);
   else collect_program(&code, program);
