@@ -70,6 +70,7 @@ bench-peers: packages-bench
 	@$(MAKE) --no-print-directory build
 	@ninja -C $(BUILD) bench/open_bundle
 	@python3 bench/load.py $(BUILD)
+	@python3 bench/accuracy.py $(BUILD)
 	@python3 bench/traces.py $(BUILD) $(MEGABYTES)
 	@python3 bench/variance.py $(BUILD)
 

@@ -13,41 +13,14 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
+
+from clients import Server, TOKENIZER, free_port, measured, venv
 
 build, seconds = os.path.abspath(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 6
 here = os.path.dirname(os.path.abspath(__file__))
 lynx = os.path.join(build, "lynxbench")
 folder = tempfile.mkdtemp(prefix="lynx-bench-", dir=os.environ.get("TMPDIR", "/tmp"))
 ROUNDS = 3
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def measured(command, timeout=300, **env):
-    """Processor seconds of a command with its children, the greatest memory of one of them in MB, what it printed; None if it failed."""
-    with tempfile.TemporaryFile("w+") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out, cwd=folder, env={**os.environ, **env}, start_new_session=True)
-        begun, status = time.time(), None
-        while status is None and time.time() - begun < timeout:
-            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-            if pid == 0:
-                status = None
-                time.sleep(0.02)
-        if status is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            os.wait4(process.pid, 0)
-            return None, 0, "it took too long"
-        process.returncode = 0
-        out.seek(0)
-        text = out.read()
-    if status != 0:
-        return None, 0, text[-600:]
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, text
 
 
 def lynxbench(name, workload, regime, method="", port=None, counted=None):
@@ -57,7 +30,7 @@ def lynxbench(name, workload, regime, method="", port=None, counted=None):
         f.write(f"workload: {workload}\nregime: {regime}\nmethod: {{warm_up: 0s, counted: {counted or seconds}s, sessions: 1, steady: reported, drain: 60s, request_timeout: 120s, stolen_at_most: 1, failures_at_most: 1, instrument_error_at_most: 1{method}}}\n")
     if os.path.exists(bundle):
         os.remove(bundle)
-    cpu, memory, text = measured([lynx, "run", path, "--out", bundle, "--quiet"])
+    cpu, memory, text = measured([lynx, "run", path, "--out", bundle, "--quiet"], folder)
     if cpu is None:
         raise RuntimeError(text)
     with sqlite3.connect(bundle) as db:
@@ -66,38 +39,6 @@ def lynxbench(name, workload, regime, method="", port=None, counted=None):
         instrument = json.loads(db.execute("SELECT instrument FROM session").fetchone()[0])
         all_events = db.execute("SELECT sum(n_text_events) FROM request").fetchone()[0]
     return {"cpu": cpu, "thread": instrument["cpu_ns"] / 1e9, "n": n, "events": all_events or 0, "failed": failed, "memory": memory, "bundle": bundle}
-
-
-class Server:
-    def __init__(self, command, port):
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-        for _ in range(100):
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=1)
-                return
-            except OSError:
-                time.sleep(0.05)
-        raise RuntimeError(f"{command[0]} does not answer")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-
-
-def venv(name, check, packages):
-    """A virtual environment with packages, or None, and why not."""
-    path = os.path.join(build, f"bench-{name}")
-    python = os.path.join(path, "bin", "python")
-    if subprocess.run([python, "-c", f"import {check}"], capture_output=True).returncode if os.path.exists(python) else True:
-        subprocess.run([sys.executable, "-m", "venv", path], check=True)
-        r = subprocess.run([python, "-m", "pip", "install", "-q", *packages], capture_output=True, text=True)
-        if r.returncode:
-            print(f"{name}: skipped, because {' '.join(packages)} cannot be installed: {r.stderr[-200:]}")
-            return None
-    return path
 
 
 def plain_http():
@@ -115,7 +56,7 @@ def plain_http():
     with Server(["nginx", "-c", f"{folder}/nginx.conf"], port):
         for _ in range(ROUNDS):
             ours = lynxbench("plain", "{stream: false, ignore_eos: false, output_tokens: 1, prompts: {count: 8, bytes: 64}}", "{load: closed, concurrency: 32}", port=port)
-            cpu, _, text = measured(["wrk", "-t1", "-c32", f"-d{seconds:.0f}s", "-s", f"{folder}/post.lua", f"http://127.0.0.1:{port}/v1/completions"])
+            cpu, _, text = measured(["wrk", "-t1", "-c32", f"-d{seconds:.0f}s", "-s", f"{folder}/post.lua", f"http://127.0.0.1:{port}/v1/completions"], folder)
             n = next((int(line.split()[0]) for line in text.splitlines() if "requests in" in line), 0)
             for key, value in (("wrk", cpu / n * 1e6), ("thread", ours["thread"] / ours["n"] * 1e6), ("whole", ours["cpu"] / ours["n"] * 1e6)):
                 best[key] = min(best.get(key, 1e9), value)
@@ -149,16 +90,6 @@ async def main():
 asyncio.run(main())
 print(len(stamps))
 """
-TOKENIZER = """
-import sys
-from tokenizers import Tokenizer, decoders, models
-from tokenizers.pre_tokenizers import ByteLevel
-from transformers import PreTrainedTokenizerFast
-vocabulary = {letter: i for i, letter in enumerate(sorted(ByteLevel.alphabet()))}
-vocabulary["<s>"], vocabulary["</s>"] = 256, 257
-t = Tokenizer(models.BPE(vocab=vocabulary, merges=[])); t.pre_tokenizer = ByteLevel(add_prefix_space=False); t.decoder = decoders.ByteLevel()
-PreTrainedTokenizerFast(tokenizer_object=t, bos_token="<s>", eos_token="</s>", pad_token="</s>").save_pretrained(sys.argv[1])
-"""
 EVENTS = 200
 
 
@@ -167,9 +98,9 @@ def streams():
     floor = os.path.join(build, "sse_floor")
     for program, code in ((server, source), (floor, os.path.join(here, "sse_floor.c"))):
         subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", program, code], check=True)
-    clients = venv("asyncio", "aiohttp", ["aiohttp"])
-    aiperf = venv("aiperf", "aiperf", ["aiperf"])
-    guidellm = venv("guidellm", "guidellm", ["torch==2.13.0", "guidellm"])
+    clients = venv(build, "asyncio", "aiohttp", ["aiohttp"])
+    aiperf = venv(build, "aiperf", "aiperf", ["aiperf"])
+    guidellm = venv(build, "guidellm", "guidellm", ["torch==2.13.0", "guidellm"])
     tokenizer = f"{folder}/tokenizer"
     if aiperf:
         subprocess.run([f"{aiperf}/bin/python", "-c", TOKENIZER, tokenizer], capture_output=True)
@@ -185,20 +116,20 @@ def streams():
                 cpu, _, text = measured([floor, str(port), str(n), str(max(seconds, 2 * EVENTS * gap_us / 1e6)), str(EVENTS)])  # an answer must end in it
                 best["floor"] = min(best.get("floor", 1e9), cpu / int(text) * 1e6)
                 if clients:
-                    cpu, _, text = measured([f"{clients}/bin/python", "-c", ASYNCIO, str(n), str(seconds), f"http://127.0.0.1:{port}"])
+                    cpu, _, text = measured([f"{clients}/bin/python", "-c", ASYNCIO, str(n), str(seconds), f"http://127.0.0.1:{port}"], folder)
                     best["asyncio (aiohttp)"] = min(best.get("asyncio (aiohttp)", 1e9), cpu / int(text.split()[-1]) * 1e6)
             print(f"  a client in C that only reads              {best['floor']:8.2f} s per million events: epoll, recvmsg and nothing else, so the least that a client of sockets pays here")
             print(f"  lynxbench, the load thread                 {best['thread']:8.2f} s per million events")
             print(f"  lynxbench, the whole process               {best['whole']:8.2f} s per million events: recorded, sealed, read back and judged")
             requests = max(n, int(seconds * 1e6 / gap_us / EVENTS * n))
             if aiperf:
-                cpu, _, text = measured([f"{aiperf}/bin/aiperf", "profile", "-m", "m", "-u", f"http://127.0.0.1:{port}", "--endpoint-type", "completions", "--streaming", "--concurrency", str(n), "--request-count", str(requests), "--tokenizer", tokenizer, "--isl", "16", "--osl", str(EVENTS), "--ui-type", "none", "--artifact-dir", f"{folder}/aiperf"], PATH=f"{aiperf}/bin:{os.environ['PATH']}")
+                cpu, _, text = measured([f"{aiperf}/bin/aiperf", "profile", "-m", "m", "-u", f"http://127.0.0.1:{port}", "--endpoint-type", "completions", "--streaming", "--concurrency", str(n), "--request-count", str(requests), "--tokenizer", tokenizer, "--isl", "16", "--osl", str(EVENTS), "--ui-type", "none", "--artifact-dir", f"{folder}/aiperf"], folder, PATH=f"{aiperf}/bin:{os.environ['PATH']}")
                 if cpu is None:
                     print(f"  AIPerf: skipped, because it failed here: {text[-300:]}")
                 else:
                     best["AIPerf"] = cpu / (requests * EVENTS) * 1e6
             if guidellm:
-                cpu, _, text = measured([f"{guidellm}/bin/guidellm", "run", "--backend", f"kind=openai_http,target=http://127.0.0.1:{port},model=m,request_format=/v1/completions", "--profile", f"kind=concurrent,streams={n}", "--constraint", f"kind=max_requests,count={requests}", "--data", "kind=synthetic_text,prompt_tokens=16,output_tokens=200", "--tokenizer", f"kind=huggingface_auto,model={tokenizer}", "--output", f"kind=json,path={folder}/guidellm.json", "--disable-console"], HF_HUB_OFFLINE="1")
+                cpu, _, text = measured([f"{guidellm}/bin/guidellm", "run", "--backend", f"kind=openai_http,target=http://127.0.0.1:{port},model=m,request_format=/v1/completions", "--profile", f"kind=concurrent,streams={n}", "--constraint", f"kind=max_requests,count={requests}", "--data", "kind=synthetic_text,prompt_tokens=16,output_tokens=200", "--tokenizer", f"kind=huggingface_auto,model={tokenizer}", "--output", f"kind=json,path={folder}/guidellm.json", "--disable-console"], folder, HF_HUB_OFFLINE="1")
                 if cpu is None:
                     print(f"  GuideLLM: skipped, because it failed here: {text[-300:]}")
                 else:
