@@ -75,8 +75,7 @@ static void take_piece(struct http_driver *driver, struct exchange_answer *answe
       answer->tokens_before = piece->output_tokens;
     }
   }
-  if (piece->carries_text && answer->n_text_events++ == 0)
-    end->flags |= (piece->is_blank ? ANSWER_BLANK_FIRST : 0U) | (piece->is_bare ? ANSWER_BARE_FIRST : 0U);
+  if (piece->carries_text && answer->n_text_events++ == 0 && piece->is_blank) end->flags |= ANSWER_BLANK_FIRST;
   answer->n_empty_events += piece->has_empty_text && !piece->carries_text;
   answer->text_bytes += piece->n_bytes;
   exchange_add_phase(answer, "load", -1, piece->load_ns);

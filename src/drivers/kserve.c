@@ -469,7 +469,8 @@ static void kserve_cancel(void *state, uint32_t slot) {
 
 const struct driver driver_kserve;
 const struct driver driver_kserve = {
-    .answers = ANSWERS_TENSORS, .abi = DRIVER_ABI,
+    .answers = ANSWERS_TENSORS,
+    .abi = DRIVER_ABI,
     .name = "kserve",
     .summary = "the Open Inference Protocol v2 over HTTP (Triton, OpenVINO Model Server, MLServer), tensors as bytes or JSON; no gRPC",
     .sees = "first byte and end; queue and compute from Triton's statistics, over a session",

@@ -30,10 +30,6 @@ static bool is_invisible(uint32_t c) {
   return false;
 }
 
-static bool is_punctuation(uint32_t c) {
-  return c < 0x7f && strchr("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", (int)c) != NULL;
-}
-
 static uint32_t four_digits(const char *text) {
   uint32_t c = 0;
   for (int i = 0; i < 4; i++) {
@@ -67,23 +63,15 @@ static uint32_t next_character(struct bytes raw, size_t *at) {
   return c;
 }
 
-static void look_at_text(struct bytes raw, bool *ret_blank, bool *ret_bare) {
-  *ret_blank = *ret_bare = true;
-  for (size_t at = 0; at < raw.length && *ret_bare;) {
-    uint32_t c = next_character(raw, &at);
-    bool invisible = is_invisible(c);
-    *ret_blank = *ret_blank && invisible;
-    *ret_bare = invisible || is_punctuation(c);
-  }
-  *ret_blank = *ret_blank && *ret_bare;
+static bool all_blank(struct bytes raw) {
+  for (size_t at = 0; at < raw.length;)
+    if (!is_invisible(next_character(raw, &at))) return false;
+  return true;
 }
 
 void piece_add_text(struct piece *piece, struct bytes raw) {
   if (raw.length == 0) return;
-  bool blank, bare;
-  look_at_text(raw, &blank, &bare);
-  piece->is_blank = (piece->is_blank || !piece->carries_text) && blank;
-  piece->is_bare = (piece->is_bare || !piece->carries_text) && bare;
+  piece->is_blank = (piece->is_blank || !piece->carries_text) && all_blank(raw);
   piece->carries_text = true;
   int64_t n = json_scan_text_bytes(raw);
   if (n < 0) piece->invalid_utf8 = true;

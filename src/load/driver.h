@@ -41,7 +41,6 @@ enum answer_flag {
   ANSWER_FLAG_COUNT = 11,
   /* No oddities, and not shown. */
   ANSWER_TOKENS_TOLD = 1 << 20, /* the tokens of every event are the server's own figures */
-  ANSWER_BARE_FIRST = 1 << 22,  /* the first event with text held no letter, digit or other visible sign but punctuation */
   ANSWER_EMPTY_TOKENS = 1 << 21 /* more tokens than bytes of text, and as many more events came that held none */
 };
 
