@@ -18,8 +18,7 @@ static const char *const outcome_names[OUTCOME_COUNT] = {
     [OUTCOME_ABANDONED] = "abandoned, not counted",
 };
 
-static const char *const phase_names[PHASE_COUNT] = {
-    [PHASE_WARM_UP] = "warm-up", [PHASE_COUNTED] = "counted", [PHASE_TAIL] = "tail"};
+static const char *const phase_names[PHASE_COUNT] = {[PHASE_WARM_UP] = "warm-up", [PHASE_COUNTED] = "counted", [PHASE_TAIL] = "tail"};
 
 static int place_in(const char *const *names, int n, const char *text) {
   int i = 0;

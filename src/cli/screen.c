@@ -49,8 +49,8 @@ void screen_show(void *context, const struct run_progress *p) {
   bool plain = p->purpose == PURPOSE_MEASURE || p->purpose == PURPOSE_OBSERVE;
   if (p->rate_per_s > 0 && !plain) (void)snprintf(rate_text, sizeof rate_text, " at %.5g/s", p->rate_per_s);
   (void)fprintf(stderr, "%s%s%s[%lld%s] %-5s %s%s%-8s%s", screen->terminal ? "\r\033[K" : "", screen->label != NULL ? screen->label : "",
-                screen->label != NULL ? " " : "", (long long)p->session, of, p->precision,
-                plain ? "" : purpose_text(p->purpose), plain ? "" : ": ", p->step, rate_text);
+                screen->label != NULL ? " " : "", (long long)p->session, of, p->precision, plain ? "" : purpose_text(p->purpose),
+                plain ? "" : ": ", p->step, rate_text);
   if (p->total_s > 0) {
     double left = p->total_s - p->elapsed_s;
     (void)fprintf(stderr, " %5.1f of %.0f s, %5.1f requests/s,", p->elapsed_s, p->total_s, done);

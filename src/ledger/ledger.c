@@ -318,7 +318,8 @@ static enum lynx_status check_intent(struct ledger *l, const struct admission *a
   enum lynx_status status = ledger_each_mention(l, contract, take_rival, &r, error);
   if (status == LYNX_OK && r.found)
     status = lynx_fail(error, LYNX_INPUT,
-                       "entry %" PRIu64 " is another bundle under the same intent, %.16s: one run has one bundle; accepted: the same bundle, or "
+                       "entry %" PRIu64
+                       " is another bundle under the same intent, %.16s: one run has one bundle; accepted: the same bundle, or "
                        "one of a run whose own intent was recorded",
                        r.index, hex);
   statement_release(&intent.statement);

@@ -1,5 +1,5 @@
-/* result/accuracy.h: accuracy beside each precision: what was recorded, against the reference, and the gate. Every precision at once: they are
- * compared with one another. */
+/* result/accuracy.h: accuracy beside each precision: what was recorded, against the reference, and the gate. Every precision at once: they
+ * are compared with one another. */
 #ifndef RESULT_ACCURACY_H
 #define RESULT_ACCURACY_H
 

@@ -4,7 +4,7 @@
 
 #include "result/figures.h"
 
-enum lynx_status points_judge(struct bundle *bundle, struct result *result, struct result_precision *p,
-                              const struct session_list *sessions, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status points_judge(struct bundle *bundle, struct result *result, struct result_precision *p, const struct session_list *sessions,
+                              struct lynx_error *error) LYNX_MUST_CHECK;
 
 #endif

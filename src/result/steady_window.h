@@ -1,5 +1,5 @@
-/* result/steady_window.h: from when on each session of a precision is steady: what is counted of it. Fills in `steady` of its complete sessions and of the
- * precision. rows[i] is that of sessions[i]. */
+/* result/steady_window.h: from when on each session of a precision is steady: what is counted of it. Fills in `steady` of its complete
+ * sessions and of the precision. rows[i] is that of sessions[i]. */
 #ifndef RESULT_STEADY_WINDOW_H
 #define RESULT_STEADY_WINDOW_H
 

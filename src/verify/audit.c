@@ -397,8 +397,8 @@ static void check_answers(struct audit *a, struct walk *w) {
     if (strcmp(first->intent, now->intent) != 0) first = now;
     else if (memcmp(first->bundle, now->bundle, DIGEST_BYTES) != 0 && n_twice++ < 10)
       audit_add(a, AUDIT_FAILED, "intents",
-                arena_printf(&a->arena, "entries %" PRIu64 " and %" PRIu64 " are two bundles under one intent, %.16s", first->index, now->index,
-                             now->intent));
+                arena_printf(&a->arena, "entries %" PRIu64 " and %" PRIu64 " are two bundles under one intent, %.16s", first->index,
+                             now->index, now->intent));
   }
   if (n_twice > 10) audit_add(a, AUDIT_FAILED, "intents", arena_printf(&a->arena, "%zu more of these", n_twice - 10));
   if (n_twice == 0)
