@@ -35,10 +35,9 @@ struct session_quantile objective_quantile(struct objective_values *const *sessi
                                            double p, double confidence) {
   struct session_values *own = xalloc(n_sessions + 1, sizeof *own);
   size_t n_own, n_values = whole_ones(sessions, n_sessions, own, &n_own);
-  struct session_quantile q = n == 0 ? (struct session_quantile){.n = 0}
-                              : n_values == n
-                                  ? sessions_quantile(own, n_own, sorted, p, confidence)
-                                  : (struct session_quantile){.n = n, .quantile = quantile_interval_effective(sorted, n, p, confidence, 0)};
+  struct session_quantile q = {.n = n};
+  if (n > 0 && n_values == n) q = sessions_quantile(own, n_own, sorted, p, confidence);
+  else if (n > 0) q.quantile = quantile_interval_effective(sorted, n, p, confidence, 0);
   free(own);
   return q;
 }

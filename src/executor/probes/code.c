@@ -388,7 +388,7 @@ static void put_files(struct code *code) {
   static const char source[] = "the script, and what it imports from outside the installed packages";
   char hex[DIGEST_HEX], key[330];
   uint8_t whole[DIGEST_BYTES];
-  struct digest all;
+  struct digest all = {{0}};
   qsort(code->files, code->n_files, sizeof code->files[0], by_name);
   digest_init(&all);
   for (size_t i = 0; i < code->n_files; i++) {
