@@ -131,7 +131,7 @@ void samples_add(struct samples *s, const struct trace_sample *sample) {
   (void)text_sanitise(module, sizeof module, sample->command.ptr != NULL ? sample->command.ptr : "", sample->command.length);
   (void)snprintf(process, sizeof process, pid >= 0 ? "%.120s (%lld)" : "%.120s", module, (long long)pid);
   buffer_init(&stack, STACK_TEXT_MAX);
-  for (size_t i = 0; i < sample->command.length; i++)
+  for (size_t i = 0; sample->command.ptr != NULL && i < sample->command.length; i++)
     (void)buffer_append(&stack, sample->command.ptr[i] == ' ' ? "_" : sample->command.ptr + i, 1);
   for (size_t i = 0; i < stack.length; i++)
     if ((unsigned char)stack.data[i] < 0x20 || stack.data[i] == 0x7f) stack.data[i] = '?';

@@ -149,7 +149,7 @@ static bool add_file(struct code *code, const char *path, const char *name) {
 /* "a.b.c" below a folder: a/__init__.py or a.py, and so on. False if its first part is not there. */
 static bool resolve(struct code *code, const char *folder, const char *module) {
   char path[PATH_MAX], file[PATH_MAX + 16];
-  size_t base = strlen(folder), used = base;
+  size_t base = strlen(folder), used;
   bool found = false;
   if (base + strlen(module) + 16 >= sizeof path) return false;
   (void)snprintf(path, sizeof path, "%s", base == 1 ? "" : folder);
