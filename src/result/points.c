@@ -103,10 +103,12 @@ enum lynx_status points_judge(struct bundle *bundle, struct result *result, stru
   enum lynx_status status = LYNX_OK;
   p->certificate.searched = true;
   p->points = arena_alloc(arena, sessions->n_items + 1, sizeof *p->points);
-  for (double rate = next_load(sessions, p->name, 0); isfinite(rate) && status == LYNX_OK; rate = next_load(sessions, p->name, rate)) {
+  double rate = next_load(sessions, p->name, 0);
+  while (isfinite(rate) && status == LYNX_OK) {
     size_t n = windows_at(sessions, p->name, rate, own);
     status = point_measure(bundle, &result->contract, own, n, true, &p->points[p->n_points], error);
     p->points[p->n_points++].alone = all_alone(own, n);
+    rate = next_load(sessions, p->name, rate);
   }
   if (status == LYNX_OK) certify(result, p);
   return status;

@@ -103,7 +103,7 @@ static enum lynx_status read_events(struct reading *r, const struct bundle_reque
 static enum row_problem problem_of(const struct row *row) {
   const struct bundle_request *q = row->request;
   int64_t first_text = -1, last_text = -1, n_text = 0;
-  for (size_t i = 0; i < row->n_tokens; i++) {
+  for (size_t i = 0; row->tokens != NULL && i < row->n_tokens; i++) {
     if (!row->tokens[i].carries_text) continue;
     if (n_text++ == 0) first_text = row->tokens[i].at_ns;
     last_text = row->tokens[i].at_ns;
@@ -111,7 +111,7 @@ static enum row_problem problem_of(const struct row *row) {
   if (!in_order(q)) return ROW_OUT_OF_ORDER;
   if (row->ok && ((q->http_status != 0 && q->http_status != 200) || q->output_tokens < -1 || q->prompt_tokens < -1))
     return ROW_NOT_AN_ANSWER;
-  if (row->n_tokens == 0)
+  if (row->tokens == NULL || row->n_tokens == 0)
     return row->ok && q->output_tokens > 0 && q->n_text_events == 0 && q->first_token_ns >= 0 ? ROW_TOKENS_ELSEWHERE : ROW_POSSIBLE;
   int64_t first = row->tokens[0].at_ns, last = row->tokens[row->n_tokens - 1].at_ns;
   if (q->written_ns < 0 || (q->first_byte_ns >= 0 && first < q->first_byte_ns) || (q->end_ns >= 0 && last > q->end_ns))
