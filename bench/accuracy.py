@@ -29,10 +29,10 @@ def quantile(values, p):
     return values[min(len(values) - 1, int(p * len(values)))]
 
 
-def truth(path):
+def truth(path, tokens):
     rows = [tuple(map(int, line.split())) for line in open(path)]
     first = [(f - a) / 1e6 for a, f, _ in rows]
-    each = [(last - f) / 1e6 / (EVENTS - 1) for _, f, last in rows]
+    each = [(last - f) / 1e6 / (tokens - 1) for _, f, last in rows]
     return {"n": len(rows), "TTFT p50": quantile(first, 0.5), "TTFT p99": quantile(first, 0.99), "TPOT p50": quantile(each, 0.5)}
 
 
@@ -48,7 +48,7 @@ def ours(load, port):
         return None, text
     p = json.loads(subprocess.run([f"{build}/lynxbench", "show", f"{folder}/c.lynx", "--json"], capture_output=True, text=True).stdout)["precisions"][0]
     os.unlink(f"{folder}/c.lynx")
-    at = {(x["metric"], q["quantile"]): q["estimate"] / 1e6 for x in p["latency"] for q in x["quantiles"]}
+    at = {(name, q["p"]): q["estimate"] / 1e6 for name, x in p["latency"].items() for q in x["quantiles"] if q["estimate"] != "infinite"}
     return {"TTFT p50": at["time_to_first_token", 0.5], "TTFT p99": at["time_to_first_token", 0.99],
             "TPOT p50": at["time_per_output_token", 0.5], "cpu": cpu}, ""
 
@@ -96,6 +96,8 @@ def vllm(load, port):
     return {"TTFT p50": d["median_ttft_ms"], "TTFT p99": d["p99_ttft_ms"], "TPOT p50": d["median_tpot_ms"], "cpu": cpu}, ""
 
 
+# AIPerf counts tokens by the tokenizer that it is given (bytes: " word" is five), the others by the server's usage.
+TOKENS_PER_EVENT = {"AIPerf": 5}
 TOOLS = {"lynxbench": ours, "AIPerf": aiperf, "GuideLLM": guidellm, "vLLM bench": vllm}
 installed = {"lynxbench": build}
 try:
@@ -125,7 +127,7 @@ try:
             if found is None:
                 print(f"  {tool:<12} skipped, because it failed here: {why[-300:]}")
                 continue
-            true = truth(log)
+            true = truth(log, EVENTS * TOKENS_PER_EVENT.get(tool, 1))
             parts = [f"{k} {found[k]:8.2f} ms, by the log {true[k]:8.2f} ({100 * (found[k] / true[k] - 1):+.2f} %)"
                      for k in ("TTFT p50", "TTFT p99", "TPOT p50") if found.get(k)]
             print(f"  {tool:<12} {'; '.join(parts)}; {true['n']} answers, {found['cpu'] / true['n'] * 1000:.2f} processor seconds per 1,000", flush=True)
