@@ -13,12 +13,13 @@
 
 enum { FAILURES_LEAST = 5, ANSWERS_LEAST = 10, GAPS_LEAST = 3, FIRST_GAPS = 3, OTHERS_LEAST = 5 };
 static const double odd_share = 0.01, blank_share = 0.5, cached_ratio = 0.67, warm_ratio = 0.8, seed_margin = 0.1, apart_ratio = 4,
-                    wait_ratio = 2;
+                    wait_ratio = 2, sooner_ratio = 2;
 
 struct rows {
   const struct contract *contract;
   double n_ok, n_short, n_untold, n_overstated, n_unheard;
-  double n_blank, blank_first_ns, blank_other_ns, n_blank_other; /* of answers that begin with what nobody can see: sums of gaps */
+  double n_blank, blank_wait_ns, blank_first_ns, blank_other_ns,
+      n_blank_other;                /* of answers that begin with what nobody can see: sums of gaps */
   double n_apart, n_early, n_brief; /* one of the first gaps is like no other; and nothing can be seen before it; too few gaps to tell */
   /* ns: of good answers until the first token (or the end), and until the end; of failed ones until they failed, before the first token
    * and after it */
@@ -52,7 +53,8 @@ static void look_at_usage(struct rows *rows, const struct row *row) {
 
 /* A first token that was sent before the model had run is followed by the wait for the real one: one of the first gaps then resembles no
  * other of the answer (the second greatest of the others is taken: one stall later on hides nothing). A handover from one worker to another
- * after the prompt makes such a gap too; text that nobody can see before it has no such reason. */
+ * after the prompt makes such a gap too; text that nobody can see before it has no such reason. And it comes sooner than what follows it: a
+ * model that has read a prompt took longer for that than for a token. */
 static void look_at_first_gaps(struct rows *rows, const struct row *row) {
   double first = 0, greatest = 0, second = 0, gap, begin = 0, rest = 0;
   size_t n = 0, n_other = 0, place = 0;
@@ -71,9 +73,11 @@ static void look_at_first_gaps(struct rows *rows, const struct row *row) {
     greatest = fmax(greatest, gap);
   }
   bool blank = (row->request->flags & ANSWER_BLANK_FIRST) != 0;
-  bool apart = n >= GAPS_LEAST && first > apart_ratio * (n_other >= OTHERS_LEAST ? second : greatest);
+  double wait = (double)(row->request->first_token_ns - row->request->written_ns);
+  bool apart = n >= GAPS_LEAST && first > sooner_ratio * wait && first > apart_ratio * (n_other >= OTHERS_LEAST ? second : greatest);
   if (blank && n > 1) {
     rows->n_blank++;
+    rows->blank_wait_ns += wait;
     rows->blank_first_ns += begin;
     rows->blank_other_ns += rest;
     rows->n_blank_other += (double)(n - 1);
@@ -197,7 +201,8 @@ static struct result_check check_first_token(struct arena *arena, const struct c
   /* Where the real token's wait is short, no single answer shows it, and all of them together do. */
   bool enough = rows->n_ok >= ANSWERS_LEAST, blanks = enough && rows->n_blank > blank_share * rows->n_ok;
   double first = blanks ? rows->blank_first_ns / rows->n_blank : 0, other = blanks ? rows->blank_other_ns / rows->n_blank_other : 0;
-  bool waits = blanks && first > wait_ratio * other, failed = rows->n_early > blank_share * rows->n_ok || waits;
+  bool sooner = blanks && first > sooner_ratio * rows->blank_wait_ns / rows->n_blank;
+  bool waits = sooner && first > wait_ratio * other, failed = rows->n_early > blank_share * rows->n_ok || waits;
   if (waits) {
     char a[40], b[40];
     return decided(
