@@ -465,6 +465,26 @@ def test_a_url_is_enough_for_a_first_answer(tmp_path):
         assert "goes with a URL" in lynx("run", f"{tmp_path}/q.yaml", "--for", "6s", code=2).stderr
 
 
+def test_folded_stacks_of_a_host_only_trace_are_not_empty(tmp_path):
+    spans = [{"ph": "X", "cat": "cpu_op", "name": f"aten::{name}", "pid": 1, "tid": 1, "ts": ts, "dur": 50}
+             for ts, name in enumerate(("mm", "add"))]
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": spans}))
+    lynx("attribute", tmp_path / "t.json", "--quiet", "--folded", tmp_path / "t.folded", code=0)
+    assert "aten::mm" in (tmp_path / "t.folded").read_text()
+
+
+def test_samples_of_processes_stay_apart_and_unknown_libraries_are_nobodys(tmp_path):
+    """Also one that was replaced on disk meanwhile: "(deleted)" is no part of its name."""
+    (tmp_path / "perf.txt").write_text(
+        "python3 1234/1234 100.000100:      10000 cycles:\n\t    7f0001 work+0x1 (/opt/x/libmine.so (deleted))\n\n"
+        "python3 1235/1235 100.000200:      10000 cycles:\n\t    7f0001 work+0x1 (/opt/y/libtorch_cpu.so)\n\n")
+    text = lynx("attribute", tmp_path / "perf.txt", "--quiet", code=0).stdout
+    mine, torch = (next(line for line in text.splitlines() if name in line) for name in ("libmine.so ", "libtorch_cpu.so "))
+    assert "1234" in mine and "not attributed" in mine and "nobody yet" in mine, text
+    assert "1235" in torch and "framework" in torch, text
+    assert "deleted" not in text, text
+
+
 def test_cost_is_used(tmp_path):
     with reference("--mode", "metronome", "--gap", "5ms") as port:
         out = run(str(tmp_path), "cost", port, cost="{price_per_hour: 3.6, currency: EUR, power_watts: 100}")
