@@ -11,7 +11,7 @@ major=$(sed -n 's/^#define DNNL_VERSION_MAJOR *\([0-9]*\).*/\1/p' /usr/include/o
 base=$(ls src/base/*.c)
 contract="$(ls src/contract/*.c src/stats/*.c)"
 executor="$(ls src/executor/*.c src/executor/probes/*.c) $meson_lists/executor/probes_list.c"
-parsers="src/drivers/http_parser.c src/drivers/sse.c src/drivers/json_scan.c src/drivers/dialect.c src/drivers/native.c src/drivers/openai.c"
+parsers="src/drivers/http_parser.c src/drivers/sse.c src/drivers/json_scan.c src/drivers/dialect.c src/drivers/native.c src/drivers/openai.c src/drivers/piece.c"
 common="-lexpat -lyaml -ljansson -lcrypto -lcurl -lm -lpthread -lz"
 build() {
   name=$1
@@ -30,6 +30,8 @@ build capture $base $executor $common -lhwloc -lelf
 build model $base $executor $common -lhwloc -lelf
 attribute="$(ls src/attribute/*.c src/attribute/rules/*.c src/trace/*.c src/trace/readers/*.c) $meson_lists/attribute/rules_list.c $meson_lists/trace/readers_list.c"
 build trace $base src/stats/special.c src/record/schema.c src/record/reader.c src/record/writer.c $executor $attribute $common -lsqlite3 -lhwloc -lelf
+build python src/executor/python_imports.c
+build python src/executor/python_imports.c
 build prompt $base src/measure/prompt_file.c src/measure/prompt_tokens.c src/drivers/tensor.c $common
 build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq)
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
@@ -49,8 +51,8 @@ pair bundle capture
 pair safetensors log
 pair model trace
 pair prompt ledger
-run import || { tail -40 $dir/import.log; status=1; }
-for name in yaml http bundle capture safetensors log model trace prompt ledger import; do
+pair import python
+for name in yaml http bundle capture safetensors log model trace prompt ledger import python; do
   echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' $dir/$name.log) inputs in $seconds s"
 done
-[ $status = 0 ] && echo "no finding in 11 readers" || exit 1
+[ $status = 0 ] && echo "no finding in 12 readers" || exit 1
