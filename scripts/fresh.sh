@@ -13,7 +13,7 @@ leave() {
   if [ -z "${KEEP:-}" ]; then rm -rf --one-file-system "$root"; else echo "$root is kept"; fi
 }
 for release in "$@"; do
-  root=$(mktemp -d "${TMPDIR:-/tmp}/lynxbench-$release.XXXXXX")
+  root=$(mktemp -d)
   chmod 0755 "$root" # other users look for files in it
   trap leave EXIT INT TERM
   echo "--- $release: an empty root"

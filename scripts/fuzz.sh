@@ -31,7 +31,6 @@ build model $base $executor $common -lhwloc -lelf
 attribute="$(ls src/attribute/*.c src/attribute/rules/*.c src/trace/*.c src/trace/readers/*.c) $meson_lists/attribute/rules_list.c $meson_lists/trace/readers_list.c"
 build trace $base src/stats/special.c src/record/schema.c src/record/reader.c src/record/writer.c $executor $attribute $common -lsqlite3 -lhwloc -lelf
 build python src/executor/python_imports.c
-build python src/executor/python_imports.c
 build prompt $base src/measure/prompt_file.c src/measure/prompt_tokens.c src/drivers/tensor.c $common
 build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq)
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl

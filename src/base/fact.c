@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/words.h"
 
 enum { FACT_VALUE_MAX = 4096 };
 
@@ -85,12 +86,9 @@ const char *fact_status_text(enum fact_status status) {
 }
 
 bool fact_status_parse(const char *text, enum fact_status *ret) {
-  for (int i = 0; i < FACT_STATUS_COUNT; i++) {
-    if (strcmp(status_names[i], text) != 0) continue;
-    *ret = (enum fact_status)i;
-    return true;
-  }
-  return false;
+  int place = words_find(status_names, FACT_STATUS_COUNT, text, strlen(text));
+  if (place < FACT_STATUS_COUNT) *ret = (enum fact_status)place;
+  return place < FACT_STATUS_COUNT;
 }
 
 const char *fact_kind_text(enum fact_kind kind) {
@@ -98,12 +96,9 @@ const char *fact_kind_text(enum fact_kind kind) {
 }
 
 bool fact_kind_parse(const char *text, enum fact_kind *ret) {
-  for (int i = 0; i < FACT_KIND_COUNT; i++) {
-    if (strcmp(kind_names[i], text) != 0) continue;
-    *ret = (enum fact_kind)i;
-    return true;
-  }
-  return false;
+  int place = words_find(kind_names, FACT_KIND_COUNT, text, strlen(text));
+  if (place < FACT_KIND_COUNT) *ret = (enum fact_kind)place;
+  return place < FACT_KIND_COUNT;
 }
 
 bool fact_is_known(const struct fact *fact) {

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/words.h"
+
 static const char *const outcome_names[OUTCOME_COUNT] = {
     [OUTCOME_OK] = "ok",
     [OUTCOME_REFUSED] = "connection refused",
@@ -20,18 +22,12 @@ static const char *const outcome_names[OUTCOME_COUNT] = {
 
 static const char *const phase_names[PHASE_COUNT] = {[PHASE_WARM_UP] = "warm-up", [PHASE_COUNTED] = "counted", [PHASE_TAIL] = "tail"};
 
-static int place_in(const char *const *names, int n, const char *text) {
-  int i = 0;
-  while (i < n && strcmp(names[i], text) != 0) i++;
-  return i;
-}
-
 const char *outcome_text(enum outcome outcome) {
   return outcome_names[outcome];
 }
 
 bool outcome_parse(const char *text, enum outcome *ret) {
-  int place = place_in(outcome_names, OUTCOME_COUNT, text);
+  int place = words_find(outcome_names, OUTCOME_COUNT, text, strlen(text));
   if (place < OUTCOME_COUNT) *ret = (enum outcome)place;
   return place < OUTCOME_COUNT;
 }
@@ -41,7 +37,12 @@ const char *phase_text(enum phase phase) {
 }
 
 bool phase_parse(const char *text, enum phase *ret) {
-  int place = place_in(phase_names, PHASE_COUNT, text);
+  int place = words_find(phase_names, PHASE_COUNT, text, strlen(text));
   if (place < PHASE_COUNT) *ret = (enum phase)place;
   return place < PHASE_COUNT;
+}
+
+enum phase phase_at(int64_t scheduled_ns, int64_t warm_up_ns, int64_t counted_ns) {
+  if (scheduled_ns < warm_up_ns) return PHASE_WARM_UP;
+  return scheduled_ns < warm_up_ns + counted_ns ? PHASE_COUNTED : PHASE_TAIL;
 }

@@ -30,5 +30,7 @@ enum phase { PHASE_WARM_UP, PHASE_COUNTED, PHASE_TAIL, PHASE_COUNT };
 
 const char *phase_text(enum phase phase);
 bool phase_parse(const char *text, enum phase *ret);
+/* Of a request that is due then, in a session of that window. */
+enum phase phase_at(int64_t scheduled_ns, int64_t warm_up_ns, int64_t counted_ns);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/words.h"
+
 static const char *const purposes[PURPOSE_COUNT] = {
     [PURPOSE_MEASURE] = "measure",       [PURPOSE_SEARCH] = "search",
     [PURPOSE_CERTIFY] = "certify",       [PURPOSE_CHECK_CACHING] = "check caching",
@@ -36,19 +38,12 @@ static const char *const events[EVENT_KIND_COUNT] = {
     [EVENT_SEARCH] = "search",
 };
 
-/* The first n characters of text. */
-static int place_in(const char *const *names, int n_names, const char *text, size_t n) {
-  int i = 0;
-  while (i < n_names && !(strlen(names[i]) == n && memcmp(names[i], text, n) == 0)) i++;
-  return i;
-}
-
 const char *purpose_text(enum purpose purpose) {
   return purposes[purpose];
 }
 
 bool purpose_parse(const char *text, enum purpose *ret) {
-  int place = place_in(purposes, PURPOSE_COUNT, text, strlen(text));
+  int place = words_find(purposes, PURPOSE_COUNT, text, strlen(text));
   if (place < PURPOSE_COUNT) *ret = (enum purpose)place;
   return place < PURPOSE_COUNT;
 }
@@ -58,7 +53,7 @@ const char *event_kind_text(enum event_kind kind) {
 }
 
 bool event_kind_parse(const char *text, enum event_kind *ret) {
-  int place = place_in(events, EVENT_KIND_COUNT, text, strlen(text));
+  int place = words_find(events, EVENT_KIND_COUNT, text, strlen(text));
   if (place < EVENT_KIND_COUNT) *ret = (enum event_kind)place;
   return place < EVENT_KIND_COUNT;
 }
@@ -69,7 +64,7 @@ const char *session_end_text(enum session_end end) {
 
 bool session_end_parse(const char *text, enum session_end *ret, const char **ret_why) {
   const char *colon = strstr(text, ": ");
-  int place = place_in(ends, SESSION_END_COUNT, text, colon != NULL ? (size_t)(colon - text) : strlen(text));
+  int place = words_find(ends, SESSION_END_COUNT, text, colon != NULL ? (size_t)(colon - text) : strlen(text));
   if (place < SESSION_END_COUNT) *ret = (enum session_end)place;
   *ret_why = colon != NULL ? colon + 2 : "";
   return place < SESSION_END_COUNT;
@@ -80,7 +75,7 @@ const char *executor_start_text(enum executor_start start) {
 }
 
 bool executor_start_parse(const char *text, enum executor_start *ret) {
-  int place = place_in(starts, EXECUTOR_START_COUNT, text, strlen(text));
+  int place = words_find(starts, EXECUTOR_START_COUNT, text, strlen(text));
   if (place < EXECUTOR_START_COUNT) *ret = (enum executor_start)place;
   return place < EXECUTOR_START_COUNT;
 }
@@ -90,7 +85,7 @@ const char *session_began_text(enum session_began began) {
 }
 
 bool session_began_parse(const char *text, enum session_began *ret) {
-  int place = place_in(begans, SESSION_BEGAN_COUNT, text, strlen(text));
+  int place = words_find(begans, SESSION_BEGAN_COUNT, text, strlen(text));
   if (place < SESSION_BEGAN_COUNT) *ret = (enum session_began)place;
   return place < SESSION_BEGAN_COUNT;
 }

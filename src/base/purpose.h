@@ -49,7 +49,7 @@ bool session_began_parse(const char *text, enum session_began *ret);
 /* Things that happened in a run. */
 enum event_kind {
   EVENT_INTENT,
-  EVENT_INPUTS, /* what there is to say of how they were made */
+  EVENT_INPUTS, /* a note on how they were made */
   EVENT_CLOCK_STEP,
   EVENT_ACCURACY,
   EVENT_CONDITION, /* it refuses a claim */

@@ -106,32 +106,6 @@ static const char *contract_beside(const char *out, char *path, size_t size) {
   return path;
 }
 
-static int run_contract_file(const struct arguments *arguments, const char *contract_path, const char *given_out);
-
-static int run_url(const struct arguments *arguments) {
-  char name[200], path[4200];
-  const struct contract first = {.name = "first"};
-  const char *out = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : screen_bundle_name(&first, "", name, sizeof name);
-  const struct quick_run quick = {arguments->positional[0], arguments->option[FLAG_FOR], arguments->option[FLAG_MODEL],
-                                  arguments->option[FLAG_CHAT] != NULL};
-  int code = quick_run_write(&quick, out, contract_beside(out, path, sizeof path));
-  return code == EXIT_HOLDS ? run_contract_file(arguments, path, out) : code;
-}
-
-static int run(const struct arguments *arguments) {
-  static const int of_url[] = {FLAG_FOR, FLAG_MODEL, FLAG_CHAT};
-  if (quick_run_is_url(arguments->positional[0])) return run_url(arguments);
-  for (size_t i = 0; i < LYNX_COUNT(of_url); i++)
-    if (arguments->option[of_url[i]] != NULL) {
-      (void)fprintf(
-          stderr,
-          "lynxbench run: --%s goes with a URL (http://HOST:PORT); a contract says it itself. Found '%s'\nnext: lynxbench run --help\n",
-          options[of_url[i]].name, arguments->positional[0]);
-      return EXIT_WRONG_INPUT;
-    }
-  return run_contract_file(arguments, arguments->positional[0], arguments->option[FLAG_OUT]);
-}
-
 /* What is checked before anything is sent. False: why not was told. */
 static bool prepare(const struct arguments *arguments, const char *contract_path, struct contract_file *file, struct run_part *part,
                     struct recording *recording) {
@@ -197,6 +171,30 @@ static int run_contract_file(const struct arguments *arguments, const char *cont
   }
   contract_file_release(&file);
   return code;
+}
+
+static int run_url(const struct arguments *arguments) {
+  char name[200], path[4200];
+  const struct contract first = {.name = "first"};
+  const char *out = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : screen_bundle_name(&first, "", name, sizeof name);
+  const struct quick_run quick = {arguments->positional[0], arguments->option[FLAG_FOR], arguments->option[FLAG_MODEL],
+                                  arguments->option[FLAG_CHAT] != NULL};
+  int code = quick_run_write(&quick, out, contract_beside(out, path, sizeof path));
+  return code == EXIT_HOLDS ? run_contract_file(arguments, path, out) : code;
+}
+
+static int run(const struct arguments *arguments) {
+  static const int of_url[] = {FLAG_FOR, FLAG_MODEL, FLAG_CHAT};
+  if (quick_run_is_url(arguments->positional[0])) return run_url(arguments);
+  for (size_t i = 0; i < LYNX_COUNT(of_url); i++)
+    if (arguments->option[of_url[i]] != NULL) {
+      (void)fprintf(
+          stderr,
+          "lynxbench run: --%s goes with a URL (http://HOST:PORT); a contract says it itself. Found '%s'\nnext: lynxbench run --help\n",
+          options[of_url[i]].name, arguments->positional[0]);
+      return EXIT_WRONG_INPUT;
+    }
+  return run_contract_file(arguments, arguments->positional[0], arguments->option[FLAG_OUT]);
 }
 
 const struct command command_run = {

@@ -62,7 +62,8 @@ static int ask_server(const struct quick_run *quick, const char *url, const char
   const char *id = json_get_text(json_array_get(json_object_get(root, "data"), 0), "id", "");
   if (quick->model == NULL) (void)snprintf(model, size, "%s", strlen(id) < size ? id : "");
   json_decref(root);
-  for (size_t i = 0; i < LYNX_COUNT(routes) && *ret_ready == NULL; i++)
+  if (code == 200) *ret_ready = routes[0];
+  for (size_t i = 1; i < LYNX_COUNT(routes) && *ret_ready == NULL; i++)
     if (ask(url, routes[i], &page, &code, &error) == LYNX_OK && code == 200) *ret_ready = routes[i];
   buffer_release(&page);
   if (model[0] == 0) (void)fprintf(stderr, "lynxbench run: its /v1/models names no model; say which with --model NAME\n");

@@ -76,3 +76,19 @@ bool probe_find_line(const char *text, const char *key, char *value, size_t size
   }
   return false;
 }
+
+bool probe_variable(const struct probe_target *target, int64_t pid, const char *name, char *ret, size_t size) {
+  char path[64];
+  struct buffer text;
+  size_t n = strlen(name);
+  bool found = false;
+  buffer_init(&text, 4 << 20);
+  if (root_read(target->root, probe_path(path, sizeof path, "/proc/%lld/environ", (long long)pid), &text, NULL) == LYNX_OK)
+    for (size_t at = 0; at < text.length && !found; at += strlen(text.data + at) + 1) {
+      const char *entry = text.data + at;
+      found = strncmp(entry, name, n) == 0 && entry[n] == '=';
+      if (found) (void)snprintf(ret, size, "%s", entry + n + 1);
+    }
+  buffer_wipe(&text); /* it may have held secrets */
+  return found && ret[0] != 0;
+}

@@ -59,4 +59,8 @@ char *probe_path(char *text, size_t size, const char *format, ...) LYNX_PRINTF(3
 /* The value after "key" and blanks or a colon in a /proc text; false if there is none. */
 bool probe_find_line(const char *text, const char *key, char *value, size_t size);
 
+/* The value of a variable of a process's environment, for finding files; never recorded. Cut where it does not fit. False: it is not there,
+ * is empty, or may not be read. */
+bool probe_variable(const struct probe_target *target, int64_t pid, const char *name, char *ret, size_t size);
+
 #endif

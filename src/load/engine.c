@@ -47,9 +47,8 @@ static int64_t now_of(const struct engine *engine) {
   return clock_now(engine->plan->clock) - engine->plan->start_ns;
 }
 
-static enum phase phase_at(const struct engine_plan *plan, int64_t scheduled_ns) {
-  if (scheduled_ns < plan->warm_up_ns) return PHASE_WARM_UP;
-  return scheduled_ns < plan->warm_up_ns + plan->counted_ns ? PHASE_COUNTED : PHASE_TAIL;
+static enum phase phase_of(const struct engine_plan *plan, int64_t scheduled_ns) {
+  return phase_at(scheduled_ns, plan->warm_up_ns, plan->counted_ns);
 }
 
 /* seen_ns: when we knew of it, from which on the slot's next request can be due. */
@@ -134,7 +133,7 @@ static void begin(struct engine *engine, uint32_t index, int64_t id, int64_t sch
   size_t input = input_of(engine, slot, id);
   struct buffer events = slot->row.events, phases = slot->row.phases, answer = slot->row.answer;
   buffer_clear(&events), buffer_clear(&phases), buffer_clear(&answer);
-  bool keeps = phase_at(plan, scheduled_ns) == PHASE_COUNTED && input < plan->keep_answers;
+  bool keeps = phase_of(plan, scheduled_ns) == PHASE_COUNTED && input < plan->keep_answers;
   events.limit = EVENT_BLOB_MAX;
   phases.limit = ANSWER_PHASES * sizeof(struct answer_phase);
   answer.limit = keeps ? ANSWER_MAX : 0;
@@ -144,7 +143,7 @@ static void begin(struct engine *engine, uint32_t index, int64_t id, int64_t sch
       .conversation = slot->conversation,
       .turn = plan->turns > 1 ? (slot->turn + 1) % plan->turns : 0,
       .row = {.id = id,
-              .phase = phase_at(plan, scheduled_ns),
+              .phase = phase_of(plan, scheduled_ns),
               .input = input,
               .scheduled_ns = scheduled_ns,
               .issued_ns = now_of(engine),
@@ -283,7 +282,7 @@ static int64_t count_arrivals(const struct engine *engine) {
   const struct engine_plan *plan = engine->plan;
   int64_t n = 0;
   for (size_t i = engine->next_arrival; i < plan->schedule->n_arrivals; i += plan->n_engines)
-    n += phase_at(plan, plan->schedule->at_ns[i]) == PHASE_COUNTED;
+    n += phase_of(plan, plan->schedule->at_ns[i]) == PHASE_COUNTED;
   return n;
 }
 
@@ -294,7 +293,7 @@ static void keep_unsent(struct engine *engine, int64_t due_before_ns, int64_t en
   for (; engine->next_arrival < schedule->n_arrivals && schedule->at_ns[engine->next_arrival] < due_before_ns;
        engine->next_arrival += plan->n_engines) {
     int64_t at = schedule->at_ns[engine->next_arrival];
-    if (phase_at(plan, at) != PHASE_COUNTED) continue;
+    if (phase_of(plan, at) != PHASE_COUNTED) continue;
     lynx_assert(engine->n_free > 0); /* every slot was given up */
     uint32_t index = engine->free_slots[--engine->n_free];
     begin(engine, index, (int64_t)engine->next_arrival, at);

@@ -61,7 +61,7 @@ static void put_rate(struct buffer *out, const char *name, const struct interval
 static void put_cost(struct buffer *out, const struct result *r, const struct result_precision *p) {
   const struct contract_cost *cost = &r->contract.cost;
   const char *unit = p->has_tokens ? "token" : "request";
-  struct interval money = result_per_unit(p, cost->price_per_hour * 1e6 / 3600), energy = result_per_unit(p, cost->power_watts);
+  struct interval money = result_cost(&r->contract, p), energy = result_energy(&r->contract, p);
   if (money.estimate > 0) {
     (void)buffer_printf(out, "  %-22s %12.4g %s per million %ss", "cost", money.estimate, cost->currency, unit);
     if (money.bounded) (void)buffer_printf(out, "   [%.4g, %.4g]", money.low, money.high);

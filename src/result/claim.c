@@ -324,7 +324,7 @@ static void say_width(struct building *b, const struct result *r, const struct r
 static void say_cost(struct building *b, const struct result *r, const struct result_precision *p) {
   const struct contract_cost *cost = &r->contract.cost;
   const char *unit = p->has_tokens ? "token" : "request";
-  struct interval money = result_per_unit(p, cost->price_per_hour * 1e6 / 3600), energy = result_per_unit(p, cost->power_watts);
+  struct interval money = result_cost(&r->contract, p), energy = result_energy(&r->contract, p);
   if (money.estimate > 0) {
     (void)buffer_printf(&b->text, "; %s %.4g per million %ss", cost->currency, money.estimate, unit);
     if (money.bounded) (void)buffer_printf(&b->text, " [%.4g, %.4g]", money.low, money.high);

@@ -24,13 +24,21 @@ const char *result_throughput_unit(const struct result_precision *p) {
   return p->has_tokens ? "tokens/s" : "requests/s";
 }
 
-struct interval result_per_unit(const struct result_precision *p, double amount_per_s) {
+static struct interval per_unit(const struct result_precision *p, double amount_per_s) {
   const struct interval *rate = result_throughput(p);
   if (!(amount_per_s > 0) || !(rate->estimate > 0)) return (struct interval){.estimate = NAN, .low = NAN, .high = NAN};
   return (struct interval){.estimate = amount_per_s / rate->estimate,
                            .low = rate->high > 0 ? amount_per_s / rate->high : NAN,
                            .high = rate->low > 0 ? amount_per_s / rate->low : INFINITY,
                            .bounded = rate->bounded && rate->low > 0};
+}
+
+struct interval result_cost(const struct contract *contract, const struct result_precision *p) {
+  return per_unit(p, contract->cost.price_per_hour * 1e6 / 3600);
+}
+
+struct interval result_energy(const struct contract *contract, const struct result_precision *p) {
+  return per_unit(p, contract->cost.power_watts);
 }
 
 struct interval result_interval(const double *x, size_t n, double confidence) {

@@ -235,9 +235,10 @@ const struct interval *result_throughput(const struct result_precision *precisio
 double result_throughput_of(const struct result_precision *precision, const struct result_session *session);
 const char *result_throughput_unit(const struct result_precision *precision);
 
-/* An amount per second by the contract (a price, a power) as an amount per token, or per request where answers hold none: the throughput's
- * interval turned round. All NAN where there is no amount or no throughput. */
-struct interval result_per_unit(const struct result_precision *precision, double amount_per_s);
+/* What a million tokens cost by the contract's price (lynx.cost.1), and the J of each by its power (lynx.energy.1); of requests where
+ * answers hold no tokens. The throughput's interval turned round; all NAN where there is no price, no power or no throughput. */
+struct interval result_cost(const struct contract *contract, const struct result_precision *precision);
+struct interval result_energy(const struct contract *contract, const struct result_precision *precision);
 
 /* The mean of the sessions' figures; infinite values make it infinite. */
 struct interval result_interval(const double *x, size_t n, double confidence);

@@ -32,8 +32,7 @@ static void take_arrival(struct fixed_arrivals *a, const struct bundle_request *
 }
 
 static bool phase_fits(const struct fixed_arrivals *a, const struct bundle_request *r) {
-  enum phase phase = r->scheduled_ns < a->from_ns ? PHASE_WARM_UP : r->scheduled_ns < a->to_ns ? PHASE_COUNTED : PHASE_TAIL;
-  return !a->windowed || r->phase == phase;
+  return !a->windowed || r->phase == phase_at(r->scheduled_ns, a->from_ns, a->to_ns - a->from_ns);
 }
 
 static enum lynx_status take_row(void *context, const struct row *row) {

@@ -34,10 +34,8 @@ static void put_interval(struct json_writer *json, const char *key, const char *
 }
 
 /* Not measured is not there. */
-static void put_per_unit(struct json_writer *json, const char *key, const char *formula, const struct result_precision *p,
-                         double amount_per_s) {
-  struct interval interval = result_per_unit(p, amount_per_s);
-  if (interval.estimate > 0) put_interval(json, key, formula, &interval);
+static void put_if_known(struct json_writer *json, const char *key, enum formula_index formula, struct interval interval) {
+  if (interval.estimate > 0) put_interval(json, key, formulas[formula].id, &interval);
 }
 
 static void put_effective(struct json_writer *json, double n_effective) {
@@ -296,8 +294,8 @@ static void put_precision(struct json_writer *json, const struct contract *contr
   put_counts(json, p);
   json_put_text(json, "counts", p->has_tokens ? "tokens" : "requests");
   put_interval(json, "output_rate", formulas[FORMULA_OUTPUT_RATE].id, &p->output_rate);
-  put_per_unit(json, "cost_per_million", formulas[FORMULA_COST].id, p, contract->cost.price_per_hour * 1e6 / 3600);
-  put_per_unit(json, "energy_joules", formulas[FORMULA_ENERGY].id, p, contract->cost.power_watts);
+  put_if_known(json, "cost_per_million", FORMULA_COST, result_cost(contract, p));
+  put_if_known(json, "energy_joules", FORMULA_ENERGY, result_energy(contract, p));
   put_interval(json, "request_rate", formulas[FORMULA_REQUEST_RATE].id, &p->request_rate);
   put_interval(json, "goodput", formulas[FORMULA_GOODPUT].id, &p->goodput);
   put(json, "failure_share", p->failure_share);

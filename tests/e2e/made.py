@@ -1,4 +1,7 @@
-"""A server made for one test, in the test's own process: `answer(handler, n, body)` writes the answer to the n-th request."""
+"""A server made for one test, in the test's own process.
+
+`answer(handler, n, body)` writes the answer to the n-th request."""
+
 import contextlib
 import json
 import threading
@@ -32,36 +35,42 @@ class Stream:
         self.handler.wfile.write((usage(tokens) if tokens is not None else b"") + b"data: [DONE]\n\n")
 
 
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = 0
+    disable_nagle_algorithm = True
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.send_response(200 if self.path == "/v1/models" else 404)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def body(self):
+        return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+
+
+class Server(ThreadingHTTPServer):
+    request_queue_size = 512
+    daemon_threads = True
+
+
 @contextlib.contextmanager
 def server(answer):
     count = iter(range(10**9))
     seen = []
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        wbufsize = 0
-        disable_nagle_algorithm = True
-
-        def log_message(self, *_):
-            pass
-
-        def do_GET(self):
-            self.send_response(200 if self.path == "/v1/models" else 404)
-            self.send_header("Content-Length", "2")
-            self.end_headers()
-            self.wfile.write(b"{}")
-
+    class Answering(Handler):
         def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = self.body()
             seen.append(dict(self.headers))
             with contextlib.suppress(OSError):
                 answer(self, next(count), body)
 
-    class Server(ThreadingHTTPServer):
-        request_queue_size = 256
-        daemon_threads = True
-
-    s = Server(("127.0.0.1", 0), Handler)
+    s = Server(("127.0.0.1", 0), Answering)
     threading.Thread(target=s.serve_forever, daemon=True).start()
     s.seen = seen
     try:

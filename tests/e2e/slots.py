@@ -1,13 +1,14 @@
 """A server of SLOTS slots, MS milliseconds each, that knows its capacity: usage: slots.py PORT SLOTS MS cancels|goes-on
 
 `cancels`: a request whose client has gone is dropped from the queue. `goes-on`: it is worked on all the same."""
-import json
+
 import select
 import socket
 import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from made import Handler, Server
 
 PORT, SLOTS, MS, GOES_ON = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4] == "goes-on"
 turn = threading.Condition()
@@ -22,23 +23,10 @@ def gone(connection):
         return True
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    wbufsize = 0
-    disable_nagle_algorithm = True
-
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):
-        self.send_response(200)
-        self.send_header("Content-Length", "2")
-        self.end_headers()
-        self.wfile.write(b"{}")
-
+class Slots(Handler):
     def do_POST(self):
         global running
-        n = json.loads(self.rfile.read(int(self.headers["Content-Length"]))).get("max_tokens", 1)
+        n = self.body().get("max_tokens", 1)
         me = object()
         with turn:
             waiting.append(me)
@@ -56,15 +44,12 @@ class Handler(BaseHTTPRequestHandler):
         body = b"".join(b'data: {"choices":[{"index":0,"text":"x"}]}\n\n' for _ in range(n))
         body += b'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":%d}}\n\ndata: [DONE]\n\n' % n
         try:
-            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            self.wfile.write(
+                b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+            )
         except OSError:
             self.close_connection = True
 
 
-class Server(ThreadingHTTPServer):
-    request_queue_size = 512
-    daemon_threads = True
-
-
 print("ready", flush=True)
-Server(("127.0.0.1", PORT), Handler).serve_forever()
+Server(("127.0.0.1", PORT), Slots).serve_forever()

@@ -22,6 +22,7 @@ struct source_file {
   const char *path; /* inside the process's root */
   const char *name; /* from the folder it was found in */
   uint8_t digest[DIGEST_BYTES];
+  struct buffer text; /* until it was looked into for its imports */
 };
 
 struct code {
@@ -122,7 +123,6 @@ static bool read_source(struct code *code, const char *path, const char *name, s
 
 /* Adds a file if it is there and was not seen before. False: there is none. */
 static bool add_file(struct code *code, const char *path, const char *name) {
-  struct buffer text;
   for (size_t i = 0; i < code->n_files; i++)
     if (strcmp(code->files[i].path, path) == 0) return true;
   if (is_installed(path)) return false;
@@ -130,20 +130,22 @@ static bool add_file(struct code *code, const char *path, const char *name) {
     code->gap = "it has more than 1,000 files or 64 MiB of source";
     return false;
   }
-  buffer_init(&text, SOURCE_MAX);
-  bool there = read_source(code, path, name, &text);
-  if (there) {
-    struct source_file *file = &code->files[code->n_files++];
-    file->path = arena_copy(&code->arena, path);
-    file->name = arena_copy(&code->arena, name);
-    /* "#!" says where the interpreter lies, and only the kernel reads it. */
-    size_t skipped = text.length > 2 && memcmp(text.data, "#!", 2) == 0 ? strcspn(text.data, "\n") : 0;
-    if (skipped > text.length) skipped = text.length;
-    digest_of(text.data + skipped, text.length - skipped, file->digest);
-    code->total += text.length;
+  struct source_file *file = &code->files[code->n_files];
+  struct buffer *text = &file->text;
+  buffer_init(text, SOURCE_MAX);
+  if (!read_source(code, path, name, text)) {
+    buffer_release(text);
+    return false;
   }
-  buffer_release(&text);
-  return there;
+  code->n_files++;
+  file->path = arena_copy(&code->arena, path);
+  file->name = arena_copy(&code->arena, name);
+  /* "#!" says where the interpreter lies, and only the kernel reads it. */
+  size_t skipped = text->length > 2 && memcmp(text->data, "#!", 2) == 0 ? strcspn(text->data, "\n") : 0;
+  if (skipped > text->length) skipped = text->length;
+  digest_of(text->data + skipped, text->length - skipped, file->digest);
+  code->total += text->length;
+  return true;
 }
 
 /* "a.b.c" below a folder: a/__init__.py or a.py, and so on. False if its first part is not there. */
@@ -196,19 +198,14 @@ static void add_imports_of(struct code *code, const char *path, const char *text
 }
 
 static void follow(struct code *code) {
-  while (code->n_read < code->n_files) {
-    char full[PATH_MAX + 64];
-    struct buffer text;
-    const char *path = code->files[code->n_read++].path;
-    buffer_init(&text, SOURCE_MAX);
-    if (root_read(code->target->root, inside(code, full, sizeof full, path), &text, NULL) == LYNX_OK) {
-      const char *word = python_is_dynamic(text.data, text.length);
-      if (word != NULL && code->gap == NULL)
-        code->gap = arena_printf(&code->arena, "%.200s chooses what it runs as it runs (%s): not all of it can be known by its text",
-                                 code->files[code->n_read - 1].name, word);
-      add_imports_of(code, path, text.data, text.length);
-    }
-    buffer_release(&text);
+  for (; code->n_read < code->n_files; code->n_read++) {
+    struct source_file *file = &code->files[code->n_read];
+    const char *word = python_is_dynamic(file->text.data, file->text.length);
+    if (word != NULL && code->gap == NULL)
+      code->gap = arena_printf(&code->arena, "%.200s chooses what it runs as it runs (%s): not all of it can be known by its text",
+                               file->name, word);
+    add_imports_of(code, file->path, file->text.data, file->text.length);
+    buffer_release(&file->text);
   }
 }
 
@@ -328,20 +325,15 @@ static void add_arguments(struct code *code, const struct command *command, size
 }
 
 static void add_search_path(struct code *code, const char *directory) {
-  struct buffer text;
-  buffer_init(&text, 4 << 20);
-  if (read_of_process(code, "environ", &text))
-    for (size_t at = 0; at < text.length; at += strlen(text.data + at) + 1) {
-      if (strncmp(text.data + at, "PYTHONPATH=", 11) != 0) continue;
-      for (const char *part = text.data + at + 11;; part++) {
-        size_t n = strcspn(part, ":");
-        const char *folder = absolute(code, directory, arena_text(&code->arena, part, n));
-        add_folder(code, folder, strlen(folder));
-        part += n;
-        if (*part == 0) break;
-      }
-    }
-  buffer_wipe(&text); /* it may have held secrets */
+  char list[131072]; /* what the kernel takes of one variable */
+  if (!probe_variable(code->target, code->pid, "PYTHONPATH", list, sizeof list)) return;
+  for (const char *part = list;; part++) {
+    size_t n = strcspn(part, ":");
+    const char *folder = absolute(code, directory, arena_text(&code->arena, part, n));
+    add_folder(code, folder, strlen(folder));
+    part += n;
+    if (*part == 0) break;
+  }
 }
 
 /* Lines of NAME.pth that are paths: packages that were installed «editable» lie there. */

@@ -114,23 +114,6 @@ static bool find_open(struct model *m) {
   return m->path[0] != 0;
 }
 
-/* The value of a variable of the process's environment, for finding files; never recorded. */
-static bool variable(const struct model *m, const char *name, char *ret, size_t size) {
-  char path[64];
-  struct buffer text;
-  bool found = false;
-  buffer_init(&text, 4 << 20);
-  if (root_read(m->target->root, probe_path(path, sizeof path, "/proc/%lld/environ", (long long)m->target->pid), &text, NULL) == LYNX_OK)
-    for (size_t at = 0; at < text.length && !found; at += strlen(text.data + at) + 1) {
-      const char *entry = text.data + at;
-      size_t n = strlen(name);
-      found = strncmp(entry, name, n) == 0 && entry[n] == '=';
-      if (found) (void)snprintf(ret, size, "%s", entry + n + 1);
-    }
-  buffer_wipe(&text);
-  return found && ret[0] != 0;
-}
-
 struct snapshots {
   size_t n;
   char found[200];
@@ -151,10 +134,11 @@ static bool find_in_hub(struct model *m, const char *id) {
     else plain[used++] = *p;
   }
   if (strstr(plain, "..") != NULL) return false;
-  if (!variable(m, "HF_HUB_CACHE", base, sizeof base)) {
+  if (!probe_variable(m->target, m->target->pid, "HF_HUB_CACHE", base, sizeof base)) {
     char home[PATH_MAX];
-    if (variable(m, "HF_HOME", home, sizeof home)) (void)probe_path(base, sizeof base, "%s/hub", home);
-    else if (variable(m, "HOME", home, sizeof home)) (void)probe_path(base, sizeof base, "%s/.cache/huggingface/hub", home);
+    if (probe_variable(m->target, m->target->pid, "HF_HOME", home, sizeof home)) (void)probe_path(base, sizeof base, "%s/hub", home);
+    else if (probe_variable(m->target, m->target->pid, "HOME", home, sizeof home))
+      (void)probe_path(base, sizeof base, "%s/.cache/huggingface/hub", home);
     else return false;
   }
   (void)probe_path(folder, sizeof folder, "%s/models--%s", base, plain);
