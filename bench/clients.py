@@ -1,4 +1,5 @@
-"""What the benchmarks of clients share: servers to drive, processor seconds of a command, other tools' installations."""
+"""What the benchmarks of clients share: servers to drive, processor seconds of a command, installations."""
+
 import os
 import resource
 import signal
@@ -17,9 +18,11 @@ def free_port():
 
 
 def measured(command, folder, timeout=300, **env):
-    """Processor seconds of a command with its children, the greatest memory of one of them in MB, what it printed; None if it failed."""
+    """Processor seconds of a command with its children (None: it failed), the greatest memory of one in MB, its output."""
     with tempfile.TemporaryFile("w+") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out, cwd=folder, env={**os.environ, **env}, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdout=out, stderr=out, cwd=folder, env={**os.environ, **env}, start_new_session=True
+        )
         begun, status = time.time(), None
         while status is None and time.time() - begun < timeout:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -40,7 +43,9 @@ def measured(command, folder, timeout=300, **env):
 
 class Server:
     def __init__(self, command, port):
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
         for _ in range(100):
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=1)
@@ -61,7 +66,11 @@ def venv(build, name, check, packages):
     """A virtual environment with packages, or None, and why not."""
     path = os.path.join(build, f"bench-{name}")
     python = os.path.join(path, "bin", "python")
-    if subprocess.run([python, "-c", f"import {check}"], capture_output=True).returncode if os.path.exists(python) else True:
+    if (
+        subprocess.run([python, "-c", f"import {check}"], capture_output=True).returncode
+        if os.path.exists(python)
+        else True
+    ):
         subprocess.run([sys.executable, "-m", "venv", path], check=True)
         r = subprocess.run([python, "-m", "pip", "install", "-q", *packages], capture_output=True, text=True)
         if r.returncode:
@@ -77,6 +86,9 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformers import PreTrainedTokenizerFast
 vocabulary = {letter: i for i, letter in enumerate(sorted(ByteLevel.alphabet()))}
 vocabulary["<s>"], vocabulary["</s>"] = 256, 257
-t = Tokenizer(models.BPE(vocab=vocabulary, merges=[])); t.pre_tokenizer = ByteLevel(add_prefix_space=False); t.decoder = decoders.ByteLevel()
-PreTrainedTokenizerFast(tokenizer_object=t, bos_token="<s>", eos_token="</s>", pad_token="</s>").save_pretrained(sys.argv[1])
+t = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+t.pre_tokenizer = ByteLevel(add_prefix_space=False)
+t.decoder = decoders.ByteLevel()
+whole = PreTrainedTokenizerFast(tokenizer_object=t, bos_token="<s>", eos_token="</s>", pad_token="</s>")
+whole.save_pretrained(sys.argv[1])
 """

@@ -156,8 +156,8 @@ static const struct field contract_executor_fields[] = {
          "facts that must hold, as layer.key: value (lynxbench capture lists them by layer); a run on another executor is out of contract",
      .example = "{accelerator.cpu.model: AMD EPYC}"},
     {"declare", FIELD_MAP, AT(contract_executor, declare, struct text_map),
-     .help = "facts that somebody vouches for, as layer.key: value; where a fact with that key can be read, it is held against it, and "
-             "else the claim says that nothing was",
+     .help = "facts that somebody vouches for, as layer.key: value; where a fact with that key can be read, the two are compared; "
+             "else the claim says that nothing was compared",
      .example = "{facility.cooling: air}"},
     {"hosts", FIELD_MAP, AT(contract_executor, hosts, struct text_map),
      .help = "the other hosts of the executor, as role: file made there by lynxbench capture --out; 'none' for one that was not captured, "

@@ -1,4 +1,7 @@
-"""What would end a vendor's trust in one meeting: each test is named after what it protects. pytest -k NAME runs one."""
+"""What would end a vendor's trust in one meeting: each test is named after what it protects.
+
+pytest -k NAME runs one."""
+
 import json
 import os
 import signal
@@ -11,8 +14,15 @@ import pytest
 from lynx import LYNX, SOURCE, contract, forge, free_port, reference, rows
 from made import Stream, server
 
-METHOD = ("{warm_up: 200ms, counted: 1500ms, sessions: 2, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1, "
-          "failures_at_most: 1, steady: reported}")
+
+def method(warm_up="200ms", counted="1500ms", sessions=2, drain="2s", timeout="5s"):
+    return (
+        f"{{warm_up: {warm_up}, counted: {counted}, sessions: {sessions}, drain: {drain}, request_timeout: {timeout}, "
+        "instrument_error_at_most: 1, failures_at_most: 1, steady: reported}"
+    )
+
+
+METHOD = method()
 WORKLOAD = "{model: made, output_tokens: 6, prompts: {count: 8, bytes: 32}}"
 
 
@@ -52,7 +62,13 @@ def honest(tmp_path_factory):
     """A run of the reference executor that everything holds of."""
     folder = tmp_path_factory.mktemp("honest")
     with reference("--mode", "metronome", "--gap", "5ms") as port:
-        return run(str(folder), "honest", port, method=METHOD.replace("sessions: 2", "sessions: 6"), slo="[{metric: end_to_end, quantile: 0.9, at_most: 5s}]")
+        return run(
+            str(folder),
+            "honest",
+            port,
+            method=method(sessions=6),
+            slo="[{metric: end_to_end, quantile: 0.9, at_most: 5s}]",
+        )
 
 
 # --- 1: saturation ---
@@ -63,14 +79,20 @@ def honest(tmp_path_factory):
 def test_certificate_holds_the_capacity_of_a_server(tmp_path, kind):
     """4 slots of 40 ms are 100/s, whether or not it goes on working for clients that have gone."""
     port = free_port()
-    process = subprocess.Popen([sys.executable, f"{SOURCE}/tests/e2e/slots.py", str(port), "4", "40", kind], stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, f"{SOURCE}/tests/e2e/slots.py", str(port), "4", "40", kind], stdout=subprocess.PIPE
+    )
     try:
         process.stdout.readline()
-        out = run(str(tmp_path), kind, port, slo="[{metric: end_to_end, quantile: 0.9, at_most: 300ms}]",
-                  regime="{load: saturation, rate_per_s: 20, to_per_s: 1000, search: {resolution: 0.2, arrivals: constant}}",
-                  workload="{model: m, output_tokens: 1, prompts: {count: 8, bytes: 32}}",
-                  method="{warm_up: 500ms, counted: 2s, sessions: 2, drain: 3s, request_timeout: 5s, instrument_error_at_most: 1, "
-                         "failures_at_most: 1, steady: reported}")
+        out = run(
+            str(tmp_path),
+            kind,
+            port,
+            slo="[{metric: end_to_end, quantile: 0.9, at_most: 300ms}]",
+            regime="{load: saturation, rate_per_s: 20, to_per_s: 1000, search: {resolution: 0.2, arrivals: constant}}",
+            workload="{model: m, output_tokens: 1, prompts: {count: 8, bytes: 32}}",
+            method=method("500ms", "2s", 2, "3s", "5s"),
+        )
     finally:
         process.kill()
     c = shown(out)["precisions"][0]["saturation"]
@@ -84,8 +106,12 @@ def test_certificate_holds_the_capacity_of_a_server(tmp_path, kind):
 
 def test_audit_holds_a_first_token_that_came_before_its_text(tmp_path):
     with reference("--shape", "tiny") as port:
-        out = run(str(tmp_path), "usage", port,
-                  workload="{model: byte, output_tokens: 12, continuous_usage: true, prompts: {count: 8, bytes: 32}}")
+        out = run(
+            str(tmp_path),
+            "usage",
+            port,
+            workload="{model: byte, output_tokens: 12, continuous_usage: true, prompts: {count: 8, bytes: 32}}",
+        )
     r = lynx("audit", out)
     assert "out of order" not in r.stdout and "no run can" not in r.stdout, r.stdout
     assert r.returncode != 1, r.stdout
@@ -94,9 +120,13 @@ def test_audit_holds_a_first_token_that_came_before_its_text(tmp_path):
 def test_audit_holds_requests_that_were_never_sent(tmp_path):
     """One slot and many arrivals: some wait for it to the end."""
     with reference("--mode", "metronome", "--gap", "150ms") as port:
-        out = run(str(tmp_path), "waited", port, regime="{load: constant, rate_per_s: 40, concurrency: 1}",
-                  method="{warm_up: 0s, counted: 1s, sessions: 2, drain: 100ms, request_timeout: 1s, instrument_error_at_most: 1, "
-                         "failures_at_most: 1, steady: reported}")
+        out = run(
+            str(tmp_path),
+            "waited",
+            port,
+            regime="{load: constant, rate_per_s: 40, concurrency: 1}",
+            method=method("0s", "1s", 2, "100ms", "1s"),
+        )
     assert rows(out, "SELECT count(*) FROM request WHERE issued_ns < 0")[0][0] > 0
     r = lynx("audit", out)
     assert "out of order" not in r.stdout and r.returncode != 1, r.stdout
@@ -113,7 +143,9 @@ def test_goodput_is_never_above_request_throughput(honest):
 # --- 4 and 5: impossible rows, one intent ---
 
 FORGERIES = {
-    "first token before the request was written": "UPDATE request SET first_token_ns = written_ns - 1 WHERE first_token_ns IS NOT NULL",
+    "first token before the request was written": (
+        "UPDATE request SET first_token_ns = written_ns - 1 WHERE first_token_ns IS NOT NULL"
+    ),
     "slow requests deleted": "DELETE FROM request WHERE id % 3 = 1",
     "slow requests called the tail": "UPDATE request SET phase = 'tail' WHERE phase = 'counted' AND id % 3 = 1",
     "the intent and what was noticed removed": "DELETE FROM event",
@@ -127,7 +159,11 @@ FORGERIES = {
 @pytest.mark.parametrize("command", ["show", "report", "claim", "compare", "verify", "audit"])
 def test_impossible_rows_are_refused(honest, tmp_path, what, command):
     bad = forge(honest, f"{tmp_path}/bad.lynx", FORGERIES[what])
-    arguments = {"compare": (bad, honest), "verify": (bad, "--against", honest), "report": (bad, "--out", f"{tmp_path}/r.html")}
+    arguments = {
+        "compare": (bad, honest),
+        "verify": (bad, "--against", honest),
+        "report": (bad, "--out", f"{tmp_path}/r.html"),
+    }
     r = lynx(command, *arguments.get(command, (bad,)))
     assert r.returncode not in (0,), r.stdout
     said = r.stdout + r.stderr + (open(f"{tmp_path}/r.html").read() if command == "report" else "")
@@ -139,8 +175,17 @@ def test_one_intent_has_one_bundle(tmp_path):
     lynx("key", "ml", "--out", d, code=0)
     lynx("log", "create", f"{d}/l.lynxlog", "--key", f"{d}/ml.key", code=0)
     with reference("--mode", "metronome", "--gap", "5ms") as port:
-        lynx("run", contract(f"{d}/c.yaml", port, method=METHOD, workload=WORKLOAD), "--out", f"{d}/a.lynx", "--quiet", "--ledger",
-             f"{d}/l.lynxlog", "--key", f"{d}/ml.key")
+        lynx(
+            "run",
+            contract(f"{d}/c.yaml", port, method=METHOD, workload=WORKLOAD),
+            "--out",
+            f"{d}/a.lynx",
+            "--quiet",
+            "--ledger",
+            f"{d}/l.lynxlog",
+            "--key",
+            f"{d}/ml.key",
+        )
     if not os.path.exists(f"{d}/l.lynxlog"):
         pytest.fail("no ledger was made")
     second = forge(f"{d}/a.lynx", f"{d}/b.lynx", "UPDATE request SET end_ns = end_ns + 1000")
@@ -180,7 +225,10 @@ def capture_of(folder, name, port):
     process = subprocess.Popen([sys.executable, f"{folder}/server.py", str(port)], stderr=subprocess.DEVNULL)
     try:
         for _ in range(200):
-            if lynx("capture", "--pid", process.pid, "--quiet-routes", "--out", f"{folder}/{name}.json").returncode == 0:
+            if (
+                lynx("capture", "--pid", process.pid, "--quiet-routes", "--out", f"{folder}/{name}.json").returncode
+                == 0
+            ):
                 facts = json.load(open(f"{folder}/{name}.json"))
                 if "code.files" in json.dumps(facts):
                     return f"{folder}/{name}.json"
@@ -204,8 +252,14 @@ def test_a_server_edited_in_place_is_another_executor(tmp_path, edited):
     assert not any(f"code.file.{other}" in r.stdout for other in {"server.py", "helper.py"} - {edited})
 
 
-@pytest.mark.parametrize("source", ["import sys; sys.path.insert(0, 'lib')\nimport dep", "exec(open('dep.py').read())",
-                                    "import importlib; importlib.import_module('d' + 'ep') if 0 else importlib.import_module(name)"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import sys; sys.path.insert(0, 'lib')\nimport dep",
+        "exec(open('dep.py').read())",
+        "import importlib; importlib.import_module('d' + 'ep') if 0 else importlib.import_module(name)",
+    ],
+)
 def test_code_that_is_chosen_at_run_time_is_a_hole(tmp_path, source):
     (tmp_path / "server.py").write_text("name = 'dep'\n" + source + "\n" + SERVING.replace("import helper\n", ""))
     (tmp_path / "dep.py").write_text("X = 1\n")
@@ -276,6 +330,7 @@ SEEN = {"dot": ["."], "word": ["The"], "two words": ["The", " answer"], "a stall
 
 def early(first, stall=0.0):
     """Sends `first` at once, and what the model writes 150 ms later."""
+
     def answer(handler, n, body):
         s = Stream(handler)
         for text in first:
@@ -285,6 +340,7 @@ def early(first, stall=0.0):
         for i in range(rest):
             s.text("word ", after=stall if stall and i == rest - 1 else 0.005)
         s.end(body["max_tokens"])
+
     return answer
 
 
@@ -314,7 +370,12 @@ def test_short_honest_answers_that_begin_with_a_line_end_are_not_accused(tmp_pat
         s.end(3)
 
     with server(short) as s:
-        out = run(str(tmp_path), "short", s.server_port, workload="{model: made, output_tokens: 3, prompts: {count: 8, bytes: 32}}")
+        out = run(
+            str(tmp_path),
+            "short",
+            s.server_port,
+            workload="{model: made, output_tokens: 3, prompts: {count: 8, bytes: 32}}",
+        )
     assert check_of(out, "first_token")["verdict"] == "not decided", check_of(out, "first_token")
 
 
@@ -333,6 +394,7 @@ def test_usage_that_no_text_bears_out_fails(tmp_path, claimed):
 
 def test_an_answer_without_a_first_token_is_a_miss(tmp_path):
     """Every second answer is empty, after 300 ms: whoever waits for its first token never gets it."""
+
     def empty(handler, n, body):
         if n % 2:
             time.sleep(0.3)
@@ -342,8 +404,13 @@ def test_an_answer_without_a_first_token_is_a_miss(tmp_path):
         s.end(0 if n % 2 else 4)
 
     with server(empty) as s:
-        out = run(str(tmp_path), "empty", s.server_port, slo="[{metric: time_to_first_token, quantile: 0.75, at_most: 60ms}]",
-                  workload="{model: made, output_tokens: 4, ignore_eos: false, prompts: {count: 8, bytes: 32}}")
+        out = run(
+            str(tmp_path),
+            "empty",
+            s.server_port,
+            slo="[{metric: time_to_first_token, quantile: 0.75, at_most: 60ms}]",
+            workload="{model: made, output_tokens: 4, ignore_eos: false, prompts: {count: 8, bytes: 32}}",
+        )
     p = shown(out)["precisions"][0]
     assert p["goodput"]["estimate"] < 0.7 * p["request_rate"]["estimate"]
     assert p["objectives"][0]["verdict"] != "holds", p["objectives"][0]
@@ -356,7 +423,9 @@ def test_tokens_that_come_at_once_have_no_time_between_them(tmp_path):
         s.end(body["max_tokens"])
 
     with server(whole) as s:
-        out = run(str(tmp_path), "whole", s.server_port, slo="[{metric: time_per_output_token, quantile: 0.5, at_most: 1us}]")
+        out = run(
+            str(tmp_path), "whole", s.server_port, slo="[{metric: time_per_output_token, quantile: 0.5, at_most: 1us}]"
+        )
     assert lynx("claim", out, code=1).stdout.count("1 µs: holds") == 0
 
 
@@ -375,6 +444,7 @@ def test_an_honest_answer_that_begins_with_a_dot_passes(tmp_path):
 
 def test_streams_that_break_midway_do_not_accuse(tmp_path):
     """Broken at half of their tokens: longer than the wait for a first token, which says nothing."""
+
     def breaks(handler, n, body):
         s = Stream(handler)
         k = body["max_tokens"] // 2 if n % 3 == 0 else body["max_tokens"]
@@ -426,12 +496,19 @@ def test_requests_carry_an_ordinary_user_agent(tmp_path):
 def test_open_loop_is_open_by_default(tmp_path):
     """More in flight than any old default allowed: nobody waits for a slot of ours."""
     with reference("--mode", "metronome", "--gap", "300ms") as port:
-        out = run(str(tmp_path), "open", port, regime="{load: constant, rate_per_s: 250}",
-                  workload="{model: m, output_tokens: 5, prompts: {count: 8, bytes: 32}}",
-                  method="{warm_up: 0s, counted: 2s, sessions: 1, drain: 4s, request_timeout: 5s, instrument_error_at_most: 1, "
-                         "failures_at_most: 1, steady: reported}")
-    at_once = rows(out, "SELECT max(n) FROM (SELECT (SELECT count(*) FROM request b WHERE b.scheduled_ns <= a.scheduled_ns AND "
-                        "b.end_ns > a.scheduled_ns) AS n FROM request a)")[0][0]
+        out = run(
+            str(tmp_path),
+            "open",
+            port,
+            regime="{load: constant, rate_per_s: 250}",
+            workload="{model: m, output_tokens: 5, prompts: {count: 8, bytes: 32}}",
+            method=method("0s", "2s", 1, "4s", "5s"),
+        )
+    at_once = rows(
+        out,
+        "SELECT max(n) FROM (SELECT (SELECT count(*) FROM request b WHERE b.scheduled_ns <= a.scheduled_ns AND "
+        "b.end_ns > a.scheduled_ns) AS n FROM request a)",
+    )[0][0]
     assert at_once > 256, at_once
     assert rows(out, "SELECT count(*) FROM request WHERE flags & 1024")[0][0] == 0
 
@@ -466,8 +543,10 @@ def test_a_url_is_enough_for_a_first_answer(tmp_path):
 
 
 def test_folded_stacks_of_a_host_only_trace_are_not_empty(tmp_path):
-    spans = [{"ph": "X", "cat": "cpu_op", "name": f"aten::{name}", "pid": 1, "tid": 1, "ts": ts, "dur": 50}
-             for ts, name in enumerate(("mm", "add"))]
+    spans = [
+        {"ph": "X", "cat": "cpu_op", "name": f"aten::{name}", "pid": 1, "tid": 1, "ts": ts, "dur": 50}
+        for ts, name in enumerate(("mm", "add"))
+    ]
     (tmp_path / "t.json").write_text(json.dumps({"traceEvents": spans}))
     lynx("attribute", tmp_path / "t.json", "--quiet", "--folded", tmp_path / "t.folded", code=0)
     assert "aten::mm" in (tmp_path / "t.folded").read_text()
@@ -477,9 +556,12 @@ def test_samples_of_processes_stay_apart_and_unknown_libraries_are_nobodys(tmp_p
     """Also one that was replaced on disk meanwhile: "(deleted)" is no part of its name."""
     (tmp_path / "perf.txt").write_text(
         "python3 1234/1234 100.000100:      10000 cycles:\n\t    7f0001 work+0x1 (/opt/x/libmine.so (deleted))\n\n"
-        "python3 1235/1235 100.000200:      10000 cycles:\n\t    7f0001 work+0x1 (/opt/y/libtorch_cpu.so)\n\n")
+        "python3 1235/1235 100.000200:      10000 cycles:\n\t    7f0001 work+0x1 (/opt/y/libtorch_cpu.so)\n\n"
+    )
     text = lynx("attribute", tmp_path / "perf.txt", "--quiet", code=0).stdout
-    mine, torch = (next(line for line in text.splitlines() if name in line) for name in ("libmine.so ", "libtorch_cpu.so "))
+    mine, torch = (
+        next(line for line in text.splitlines() if name in line) for name in ("libmine.so ", "libtorch_cpu.so ")
+    )
     assert "1234" in mine and "not attributed" in mine and "nobody yet" in mine, text
     assert "1235" in torch and "framework" in torch, text
     assert "deleted" not in text, text
