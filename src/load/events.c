@@ -9,8 +9,12 @@ static size_t put(uint8_t *to, uint64_t value) {
   return n;
 }
 
-static bool get(struct events_reader *reader, uint64_t *ret) {
+static inline bool get(struct events_reader *reader, uint64_t *ret) {
   uint64_t value = 0;
+  if (reader->p < reader->end && *reader->p < 128) { /* as counts of tokens and bytes mostly are */
+    *ret = *reader->p++;
+    return true;
+  }
   for (int shift = 0; shift < 63 && reader->p < reader->end; shift += 7) {
     uint8_t byte = *reader->p++;
     value |= (uint64_t)(byte & 127) << shift;

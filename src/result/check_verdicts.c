@@ -69,8 +69,8 @@ static void look_at_first_gaps(struct rows *rows, const struct row *row) {
   for (size_t i = 0, at = 0; i < row->n_tokens; i++) {
     if (!row_gap(row, i, &before, &gap) || at++ == place) continue;
     n_other++;
-    second = fmax(second, fmin(gap, greatest));
-    greatest = fmax(greatest, gap);
+    if (gap > greatest) second = greatest, greatest = gap;
+    else if (gap > second) second = gap;
   }
   bool blank = (row->request->flags & ANSWER_BLANK_FIRST) != 0;
   double wait = (double)(row->request->first_token_ns - row->request->written_ns);

@@ -7,26 +7,27 @@
 #define RESULT_OBJECTIVE_H
 
 #include "result/figures.h"
-#include "result/values.h"
+#include "stats/sample.h"
 
 /* The values of one latency in one session. */
 struct objective_values {
-  struct values values; /* in time order */
-  struct values ages;   /* places among them that are ages of unfinished requests */
-  bool whole;           /* the session is complete */
+  struct sample values;
+  struct sample_place *ages; /* those among them that are ages of unfinished requests */
+  size_t n_ages, room;
+  bool whole; /* the session is complete */
 };
 
+void objective_values_add(struct objective_values *values, double ns, bool is_age);
 void objective_values_release(struct objective_values *values);
 
-/* sessions: those of one latency. The values are changed meanwhile, and put back. */
+/* sessions: those of one latency, their samples closed. */
 void objective_judge(const struct contract_slo *slo, struct objective_values *const *sessions, size_t n_sessions, double confidence,
                      struct result_objective *ret);
 
-/* All finite and infinite values together, ascending; the caller frees it. only_whole: of complete sessions. */
-double *objective_values_sorted(struct objective_values *const *sessions, size_t n_sessions, bool only_whole, size_t *ret_n);
+/* The samples of all sessions, or only of complete ones; the caller frees the list, not what it points at. */
+const struct sample **objective_samples(struct objective_values *const *sessions, size_t n_sessions, bool only_whole, size_t *ret_n);
 
 /* A pooled quantile with its interval; with a session that was cut off among the values there is an estimate, and no interval. */
-struct session_quantile objective_quantile(struct objective_values *const *sessions, size_t n_sessions, const double *sorted, size_t n,
-                                           double p, double confidence);
+struct session_quantile objective_quantile(struct objective_values *const *sessions, size_t n_sessions, double p, double confidence);
 
 #endif

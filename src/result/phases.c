@@ -107,7 +107,7 @@ enum lynx_status phases_judge(struct bundle *bundle, struct result *result, stru
   for (size_t i = 0; i < p->n_sessions && status == LYNX_OK; i++) {
     g.n = g.at = 0;
     g.window_from_ns = p->sessions[i].steady.from_ns;
-    status = rows_each(bundle, p->sessions[i].id, keep_row, &g, error);
+    status = rows_each_brief(bundle, p->sessions[i].id, keep_row, &g, error);
     if (status == LYNX_OK) status = bundle_each_phase(bundle, p->sessions[i].id, keep_phase, &g, error);
     if (status == LYNX_OK) status = bundle_each_sample(bundle, p->sessions[i].id, keep_account, &g, error);
     add_accounts(&g);

@@ -5,6 +5,7 @@
 
 #include "result/objective.h"
 #include "result/rows.h"
+#include "result/values.h"
 #include "stats/compare.h"
 
 enum { PARTS = 20 };
@@ -44,8 +45,7 @@ static enum lynx_status take_row(void *context, const struct row *row) {
   for (int metric = 0; metric < METRIC_COUNT; metric++) {
     double ns;
     if (!row_latency(&m->terms, (enum metric)metric, row, &ns)) continue;
-    if (r->outcome == OUTCOME_UNFINISHED && isfinite(ns)) values_add(&m->values[metric]->ages, (double)m->values[metric]->values.n);
-    values_add(&m->values[metric]->values, ns);
+    objective_values_add(m->values[metric], ns, r->outcome == OUTCOME_UNFINISHED && isfinite(ns));
   }
   return LYNX_OK;
 }
@@ -72,14 +72,9 @@ struct tail {
 };
 
 static struct tail tail_of(struct objective_values *const *own, size_t n, double confidence) {
-  size_t n_values;
-  double *sorted = objective_values_sorted(own, n, false, &n_values);
-  struct tail tail = {.p50 = NAN, .p99 = NAN};
-  if (n_values > 0)
-    tail = (struct tail){quantile_of(sorted, n_values, 0.5), quantile_of(sorted, n_values, 0.99),
-                         objective_quantile(own, n, sorted, n_values, 0.99, confidence).quantile};
-  free(sorted);
-  return tail;
+  struct session_quantile p50 = objective_quantile(own, n, 0.5, confidence), p99 = objective_quantile(own, n, 0.99, confidence);
+  if (p50.n == 0) return (struct tail){.p50 = NAN, .p99 = NAN};
+  return (struct tail){p50.quantile.estimate, p99.quantile.estimate, p99.quantile};
 }
 
 /* Rows of all windows, and what they add up to. */
@@ -123,6 +118,7 @@ static enum lynx_status read_window(struct bundle *bundle, const struct row_term
     m.values[k]->whole = true;
   }
   enum lynx_status status = rows_each(bundle, session->id, take_row, &m, error);
+  for (int k = 0; k < METRIC_COUNT; k++) sample_close(&m.values[k]->values);
   double seconds = (double)session->counted_ns / 1e9;
   w->rates[s] = m.tokens / seconds;
   w->good[s] = (double)m.n_good / seconds;

@@ -1,5 +1,6 @@
 #include "result/precision.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "result/represent.h"
 #include "result/rows.h"
 #include "result/steady_window.h"
+#include "result/values.h"
 
 /* --- one session --- */
 
@@ -51,8 +53,7 @@ static void count_request(struct scan *scan, const struct row *row) {
     double ns;
     struct objective_values *v = &scan->values[m][scan->at];
     if (!row_latency(&scan->terms, (enum metric)m, row, &ns)) continue;
-    if (r->outcome == OUTCOME_UNFINISHED && isfinite(ns)) values_add(&v->ages, (double)v->values.n);
-    values_add(&v->values, ns);
+    objective_values_add(v, ns, r->outcome == OUTCOME_UNFINISHED && isfinite(ns));
     double late = m == METRIC_TIME_PER_OUTPUT_TOKEN && row->ok ? read_lag / tokens_after_first(r) : lag;
     values_add(&scan->punctual[m], ns > late ? ns - late : 0);
   }
@@ -60,7 +61,7 @@ static void count_request(struct scan *scan, const struct row *row) {
   int64_t before = -1;
   for (size_t i = 0; i < row->n_tokens && row->ok && scan->result->imported[0] == 0; i++) {
     double ns;
-    if (row_gap(row, i, &before, &ns)) values_add(&scan->values[METRIC_INTER_TOKEN_LATENCY][scan->at].values, ns);
+    if (row_gap(row, i, &before, &ns)) objective_values_add(&scan->values[METRIC_INTER_TOKEN_LATENCY][scan->at], ns, false);
   }
   p->n_waited_slot += (r->flags & ANSWER_WAITED_SLOT) != 0;
   values_add(&scan->send_lag, (double)((r->issued_ns >= 0 ? r->issued_ns : r->end_ns) - r->scheduled_ns)); /* every wait of ours is one */
@@ -104,11 +105,11 @@ static void close_session(struct scan *scan) {
   s->goodput = (double)scan->n_good / seconds;
   for (int m = 0; m < METRIC_COUNT; m++) {
     struct objective_values *own = &scan->values[m][scan->at];
-    size_t n;
-    double *sorted = objective_values_sorted((struct objective_values *const[]){own}, 1, false, &n);
-    for (int q = 0; q < RESULT_QUANTILES; q++) s->at[m][q] = n > 0 ? quantile_of(sorted, n, result_quantiles[q]) : NAN;
+    const struct sample *values = &own->values;
+    sample_close(&own->values);
     own->whole = s->complete;
-    free(sorted);
+    for (int q = 0; q < RESULT_QUANTILES; q++)
+      s->at[m][q] = values->n > 0 ? samples_ranked(&values, 1, quantile_rank(values->n, result_quantiles[q])) : NAN;
   }
   scan->tokens_in_window = 0;
   scan->n_done = scan->n_good = 0;
@@ -196,39 +197,27 @@ static double instrument_share(const struct scan *scan, int metric, double measu
   return punctual->n > 0 ? 1 - quantile_of(punctual->at, punctual->n, quantile) / measured : 0;
 }
 
-/* In the order of the values: the same on every machine. */
-static double deviation_of(const double *x, size_t n) {
-  double sum = 0, squares = 0;
-  for (size_t i = 0; i < n; i++) sum += x[i];
-  double mean = n > 0 ? sum / (double)n : NAN;
-  if (n < 2 || !isfinite(mean)) return NAN;
-  for (size_t i = 0; i < n; i++) squares += (x[i] - mean) * (x[i] - mean);
-  return sqrt(squares / (double)(n - 1));
-}
-
 static void close_latency(struct scan *scan, struct objective_values *const *own, int metric) {
   struct result_precision *p = scan->precision;
   struct result_latency *latency = &p->latency[metric];
   double confidence = scan->result->interval_confidence;
-  struct session_values *whole = xalloc(p->n_sessions + 1, sizeof *whole);
-  size_t n_whole = 0, n;
-  double *sorted = objective_values_sorted(own, p->n_sessions, false, &n);
-  for (size_t i = 0; i < p->n_sessions; i++)
-    if (own[i]->whole) whole[n_whole++] = (struct session_values){own[i]->values.at, own[i]->values.n};
-  latency->n = n;
-  for (size_t i = n; i > 0 && isinf(sorted[i - 1]); i--) latency->n_infinite++;
+  size_t n_all, n_whole;
+  const struct sample **all = objective_samples(own, p->n_sessions, false, &n_all),
+                      **whole = objective_samples(own, p->n_sessions, true, &n_whole);
+  size_t n = latency->n = samples_count(all, n_all);
+  latency->n_infinite = n - samples_up_to(all, n_all, DBL_MAX);
   latency->mean = sessions_mean(whole, n_whole, confidence);
   latency->mean.interval = not_negative(latency->mean.interval);
-  latency->least = n > 0 ? sorted[0] : NAN;
-  latency->greatest = n > 0 ? sorted[n - 1] : NAN;
-  latency->deviation = deviation_of(sorted, n);
+  latency->least = n > 0 ? samples_ranked(all, n_all, 1) : NAN;
+  latency->greatest = n > 0 ? samples_ranked(all, n_all, n) : NAN;
+  latency->deviation = samples_deviation(all, n_all);
   for (int q = 0; q < RESULT_QUANTILES && n > 0; q++) {
-    latency->at[q] = objective_quantile(own, p->n_sessions, sorted, n, result_quantiles[q], confidence);
+    latency->at[q] = objective_quantile(own, p->n_sessions, result_quantiles[q], confidence);
     latency->of_sessions[q] = interval_of_sessions(p, quantile_figure, metric, q, confidence);
-    latency->instrument_share[q] = instrument_share(scan, metric, quantile_of(sorted, n, result_quantiles[q]), result_quantiles[q]);
+    latency->instrument_share[q] = instrument_share(scan, metric, latency->at[q].quantile.estimate, result_quantiles[q]);
   }
-  free(sorted);
-  free(whole);
+  free((void *)all);
+  free((void *)whole);
 }
 
 static void close_latencies(struct scan *scan) {

@@ -98,7 +98,7 @@ enum lynx_status represent_judge(struct bundle *bundle, struct result *result, s
   for (size_t i = 0; i < p->n_sessions && session == NULL; i++)
     if (p->sessions[i].complete) session = &p->sessions[i]; /* the first stands for all: they draw from the same */
   struct gathering g = {0};
-  if (session != NULL) status = rows_each(bundle, session->id, take_row, &g, error);
+  if (session != NULL) status = rows_each_brief(bundle, session->id, take_row, &g, error);
   if (status == LYNX_OK && g.log.n_items > 1) {
     qsort(g.log.items, g.log.n_items, sizeof *g.log.items, by_time);
     int64_t first = g.log.items[0].at_ns;

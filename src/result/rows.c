@@ -32,6 +32,7 @@ const char *row_problem_text(enum row_problem problem) {
 struct reading {
   row_visit *visit;
   void *context;
+  bool brief;
   struct row_token *tokens; /* of the present row */
   size_t room;
   struct lynx_error *error;
@@ -84,30 +85,33 @@ static double scale_of(const struct bundle_request *q) {
   return spread ? (double)q->output_tokens / (double)q->n_text_events : 1;
 }
 
-static enum lynx_status read_events(struct reading *r, const struct bundle_request *q, struct row *row) {
+/* When its events that carry text came. */
+struct texts {
+  int64_t first_ns, last_ns, n;
+};
+
+static enum lynx_status read_events(struct reading *r, const struct bundle_request *q, struct row *row, struct texts *texts) {
   struct events_reader reader;
   struct answer_event event;
   double scale = scale_of(q);
+  *texts = (struct texts){-1, -1, 0};
   events_begin(&reader, q->events, q->events_length);
   for (int more; (more = events_next(&reader, &event)) != 0;) {
     if (more < 0 || event.at_ns > time_max_ns) return refuse(r, q, "events", "found a blob that is cut, or a time of centuries");
     r->tokens = xroom(r->tokens, row->n_tokens, &r->room, sizeof *r->tokens);
     r->tokens[row->n_tokens++] = (struct row_token){
         .at_ns = q->written_ns + event.at_ns, .n = event.n_tokens * scale, .n_bytes = event.n_bytes, .carries_text = event.carries_text};
+    if (!event.carries_text) continue;
+    texts->last_ns = q->written_ns + event.at_ns;
+    if (texts->n++ == 0) texts->first_ns = texts->last_ns;
   }
   row->tokens = r->tokens;
   return LYNX_OK;
 }
 
 /* Bundles of before 0.2 took an event with tokens and no text for a first token too: that is let stand. */
-static enum row_problem problem_of(const struct row *row) {
+static enum row_problem problem_of(const struct row *row, const struct texts *texts) {
   const struct bundle_request *q = row->request;
-  int64_t first_text = -1, last_text = -1, n_text = 0;
-  for (size_t i = 0; row->tokens != NULL && i < row->n_tokens; i++) {
-    if (!row->tokens[i].carries_text) continue;
-    if (n_text++ == 0) first_text = row->tokens[i].at_ns;
-    last_text = row->tokens[i].at_ns;
-  }
   if (!in_order(q)) return ROW_OUT_OF_ORDER;
   if (row->ok && ((q->http_status != 0 && q->http_status != 200) || q->output_tokens < -1 || q->prompt_tokens < -1))
     return ROW_NOT_AN_ANSWER;
@@ -116,9 +120,9 @@ static enum row_problem problem_of(const struct row *row) {
   int64_t first = row->tokens[0].at_ns, last = row->tokens[row->n_tokens - 1].at_ns;
   if (q->written_ns < 0 || (q->first_byte_ns >= 0 && first < q->first_byte_ns) || (q->end_ns >= 0 && last > q->end_ns))
     return ROW_EVENTS_OUTSIDE;
-  bool first_known = q->first_token_ns < 0 ? first_text < 0 : q->first_token_ns == first_text || q->first_token_ns == first;
-  bool last_known = q->last_token_ns < 0 ? first_text < 0 : q->last_token_ns == last || q->last_token_ns == last_text;
-  return first_known && last_known && q->n_text_events == n_text ? ROW_POSSIBLE : ROW_TOKENS_ELSEWHERE;
+  bool first_known = q->first_token_ns < 0 ? texts->first_ns < 0 : q->first_token_ns == texts->first_ns || q->first_token_ns == first;
+  bool last_known = q->last_token_ns < 0 ? texts->first_ns < 0 : q->last_token_ns == last || q->last_token_ns == texts->last_ns;
+  return first_known && last_known && q->n_text_events == texts->n ? ROW_POSSIBLE : ROW_TOKENS_ELSEWHERE;
 }
 
 static enum lynx_status read_row(void *context, const struct bundle_request *q) {
@@ -128,19 +132,27 @@ static enum lynx_status read_row(void *context, const struct bundle_request *q) 
                     .counted = q->phase == PHASE_COUNTED,
                     .warm_up = q->phase == PHASE_WARM_UP,
                     .cut_off = q->outcome == OUTCOME_UNFINISHED || q->outcome == OUTCOME_ABANDONED};
+  struct texts texts;
   row.tokens_count = row.ok || row.cut_off;
   enum lynx_status status = check_range(r, q);
-  if (status == LYNX_OK) status = read_events(r, q, &row);
+  if (status == LYNX_OK && !r->brief) status = read_events(r, q, &row, &texts);
   if (status != LYNX_OK) return status;
-  row.problem = problem_of(&row);
+  if (!r->brief) row.problem = problem_of(&row, &texts);
   return r->visit(r->context, &row);
 }
 
-enum lynx_status rows_each(struct bundle *bundle, int64_t session, row_visit *visit, void *context, struct lynx_error *error) {
-  struct reading r = {.visit = visit, .context = context, .error = error};
-  enum lynx_status status = bundle_each_request(bundle, session, read_row, &r, error);
+static enum lynx_status each(struct bundle *bundle, int64_t session, struct reading r) {
+  enum lynx_status status = bundle_each_request(bundle, session, read_row, &r, r.error);
   free(r.tokens);
   return status;
+}
+
+enum lynx_status rows_each(struct bundle *bundle, int64_t session, row_visit *visit, void *context, struct lynx_error *error) {
+  return each(bundle, session, (struct reading){.visit = visit, .context = context, .error = error});
+}
+
+enum lynx_status rows_each_brief(struct bundle *bundle, int64_t session, row_visit *visit, void *context, struct lynx_error *error) {
+  return each(bundle, session, (struct reading){.visit = visit, .context = context, .error = error, .brief = true});
 }
 
 /* --- what follows from it --- */

@@ -56,6 +56,10 @@ typedef enum lynx_status row_visit(void *context, const struct row *row);
 enum lynx_status rows_each(struct bundle *bundle, int64_t session, row_visit *visit, void *context,
                            struct lynx_error *error) LYNX_MUST_CHECK;
 
+/* For who needs neither the tokens nor the problem: both are then none. */
+enum lynx_status rows_each_brief(struct bundle *bundle, int64_t session, row_visit *visit, void *context,
+                                 struct lynx_error *error) LYNX_MUST_CHECK;
+
 /* The value of one latency; false if the request has none. Infinite for a failure, and for the first token of a stream that ended well
  * without one: whoever waits for it never gets it. Of an unfinished one its age, a lower bound. An answer whose tokens all came in one
  * event shows no time between them.

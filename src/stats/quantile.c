@@ -7,15 +7,15 @@
 #include "base/arena.h"
 #include "stats/special.h"
 
-/* The least rank k with k >= n p. The product is nudged down so that 0.99 * 100 is 99 and not 99.00000000000001. */
-static size_t rank_of(size_t n, double p) {
+/* The product is nudged down so that 0.99 * 100 is 99 and not 99.00000000000001. */
+size_t quantile_rank(size_t n, double p) {
   double exact = (double)n * p;
   size_t rank = (size_t)ceil(exact - exact * 1e-12);
   return rank < 1 ? 1 : rank > n ? n : rank;
 }
 
 double quantile_of(const double *x, size_t n, double p) {
-  return x[rank_of(n, p) - 1];
+  return x[quantile_rank(n, p) - 1];
 }
 
 /* Ranks 0 and n + 1 mean that there is none. Both conditions are monotone in the rank: bisect. */
@@ -35,17 +35,23 @@ static void exact_ranks(long n, double p, double confidence, long *ret_low, long
   }
 }
 
-struct quantile quantile_interval_effective(const double *x, size_t n, double p, double confidence, double n_effective) {
+struct quantile quantile_ranks(size_t n, double p, double confidence, double n_effective) {
   long few = n_effective < (double)n ? (long)n_effective : (long)n, low, high;
-  struct quantile result = {.estimate = quantile_of(x, n, p), .low = x[0], .high = INFINITY, .high_rank = n + 1};
+  struct quantile result = {.rank = quantile_rank(n, p), .high_rank = n + 1};
   if (few < 1) return result;
   exact_ranks(few, p, confidence, &low, &high);
   /* The k-th of `few` stands for the levels from (k - 1) / few to k / few: outwards. With few = n these are the ranks themselves. */
   if (low >= 1) result.low_rank = (size_t)((double)(low - 1) / (double)few * (double)n) + 1;
-  if (high <= few) result.high_rank = rank_of(n, (double)high / (double)few);
+  if (high <= few) result.high_rank = quantile_rank(n, (double)high / (double)few);
   result.bounded = low >= 1 && high <= few;
-  if (low >= 1) result.low = x[result.low_rank - 1];
-  if (high <= few) result.high = x[result.high_rank - 1];
+  return result;
+}
+
+struct quantile quantile_interval_effective(const double *x, size_t n, double p, double confidence, double n_effective) {
+  struct quantile result = quantile_ranks(n, p, confidence, n_effective);
+  result.estimate = x[result.rank - 1];
+  result.low = x[result.low_rank > 0 ? result.low_rank - 1 : 0];
+  result.high = result.high_rank <= n ? x[result.high_rank - 1] : INFINITY;
   return result;
 }
 
@@ -63,14 +69,14 @@ size_t quantile_least_sample(double p, double confidence) {
   return 10000000;
 }
 
-/* Bits that order as the numbers do: of a negative number all are turned, of another the sign is. */
-static uint64_t key_of(double x) {
+/* Of a negative number all bits are turned, of another the sign is. */
+uint64_t quantile_key(double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
   return bits ^ ((bits >> 63) != 0 ? UINT64_MAX : (uint64_t)1 << 63);
 }
 
-static double value_of(uint64_t key) {
+double quantile_of_key(uint64_t key) {
   uint64_t bits = key ^ ((key >> 63) != 0 ? (uint64_t)1 << 63 : UINT64_MAX);
   double x;
   memcpy(&x, &bits, sizeof x);
@@ -89,7 +95,7 @@ static bool radix_sort(double *x, size_t n) {
   uint64_t *keys = try_alloc(n, 2 * sizeof *keys), *from = keys, *to = keys + (keys != NULL ? n : 0);
   if (counts != NULL && keys != NULL) {
     for (size_t i = 0; i < n; i++) {
-      from[i] = key_of(x[i]);
+      from[i] = quantile_key(x[i]);
       for (int d = 0; d < DIGITS; d++) counts[d][from[i] >> (d * DIGIT) & (VALUES - 1)]++;
     }
     for (int d = 0; d < DIGITS; d++) {
@@ -105,7 +111,7 @@ static bool radix_sort(double *x, size_t n) {
       from = to;
       to = before;
     }
-    for (size_t i = 0; i < n; i++) x[i] = value_of(from[i]);
+    for (size_t i = 0; i < n; i++) x[i] = quantile_of_key(from[i]);
   }
   bool good = counts != NULL && keys != NULL;
   free(counts);

@@ -13,15 +13,22 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct quantile {
   double estimate, low, high;
-  size_t low_rank, high_rank; /* 1-based; 0 and n + 1 where there is none */
+  size_t rank, low_rank, high_rank; /* 1-based; low_rank 0 and high_rank n + 1 where there is none */
   bool bounded;
 };
 
+/* The least rank k with k >= n p. */
+size_t quantile_rank(size_t n, double p);
+
 double quantile_of(const double *x, size_t n, double p);
 struct quantile quantile_interval(const double *x, size_t n, double p, double confidence);
+
+/* The ranks alone, whose values are the caller's to find. */
+struct quantile quantile_ranks(size_t n, double p, double confidence, double n_effective);
 
 struct quantile quantile_interval_effective(const double *x, size_t n, double p, double confidence, double n_effective);
 
@@ -29,6 +36,10 @@ struct quantile quantile_interval_effective(const double *x, size_t n, double p,
 size_t quantile_least_sample(double p, double confidence);
 
 void quantile_sort(double *x, size_t n);
+
+/* Whole numbers that order as the numbers do, and back. */
+uint64_t quantile_key(double x);
+double quantile_of_key(uint64_t key);
 
 /* Of values in any order, all finite; NaN for none. */
 double quantile_plain_mean(const double *x, size_t n);

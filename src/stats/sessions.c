@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "stats/special.h"
 
-enum { BATCHES_PER_SESSION = 20, BATCH_LEAST = 10, HILL_LEAST = 20, SKEWED_LEAST = 1000 };
+enum { HILL_LEAST = 20, SKEWED_LEAST = 1000 };
 
 /* Sessions differ where the F test says so at this level; then the variance between them is taken at this upper bound of it. */
 static const double DIFFER_LEVEL = 0.05, VARIANCE_BOUND = 0.10;
@@ -15,14 +15,14 @@ static const double DIFFER_LEVEL = 0.05, VARIANCE_BOUND = 0.10;
 /* A middle quantile holds without that bound, as simulation shows: sessions lie on both sides of it. */
 static const double MIDDLE = 0.4;
 
-/* What a share or mean is the sum of: y per value. */
+/* What a share or mean is the sum of. */
 struct measure {
-  double threshold; /* the indicator of x <= threshold, where `shares` */
+  double threshold; /* values at most so great count 1, where `shares`; else each counts what it is */
   bool shares;
 };
 
-static double value_of(const struct measure *m, double x) {
-  return m->shares ? (x <= m->threshold ? 1 : 0) : x;
+static double sum_of(const struct measure *m, const struct sample *sample, size_t batch) {
+  return m->shares ? (double)sample_up_to(sample, batch, m->threshold) : sample->batch_sums[batch];
 }
 
 /* Variance of the ratio sum(y) / sum(n) over clusters, linearised (Cochran 1977, 6.3, without the finite population). */
@@ -49,25 +49,21 @@ struct effect {
   size_t n_sessions, n_batches;
 };
 
-static struct effect design_effect(const struct session_values *sessions, size_t n_sessions, const struct measure *m, double centre,
+static struct effect design_effect(const struct sample *const *sessions, size_t n_sessions, const struct measure *m, double centre,
                                    double value_variance, size_t n) {
   struct clusters whole = {0}, batches = {0}, within = {0};
   for (size_t s = 0; s < n_sessions; s++) {
-    size_t length = sessions[s].n / BATCHES_PER_SESSION;
-    if (length < BATCH_LEAST) length = BATCH_LEAST;
-    double all = 0, part = 0;
-    size_t n_part = 0;
-    for (size_t i = 0; i < sessions[s].n; i++) all += value_of(m, sessions[s].x[i]);
-    double own = sessions[s].n > 0 ? all / (double)sessions[s].n : 0;
-    for (size_t i = 0; i < sessions[s].n; i++) {
-      part += value_of(m, sessions[s].x[i]);
-      if (++n_part < length && i + 1 < sessions[s].n) continue;
-      add_cluster(&batches, part, n_part, centre);
-      add_cluster(&within, part, n_part, own);
-      part = 0;
-      n_part = 0;
+    const struct sample *x = sessions[s];
+    if (x->n == 0) continue;
+    double *sums = xalloc(x->n_batches, sizeof *sums), all = 0;
+    for (size_t b = 0; b < x->n_batches; b++) all += sums[b] = sum_of(m, x, b);
+    for (size_t b = 0; b < x->n_batches; b++) {
+      size_t length = sample_batch_length(x, b);
+      add_cluster(&batches, sums[b], length, centre);
+      add_cluster(&within, sums[b], length, all / (double)x->n);
     }
-    if (sessions[s].n > 0) add_cluster(&whole, all, sessions[s].n, centre);
+    add_cluster(&whole, all, x->n, centre);
+    free(sums);
   }
   struct effect result = {.greatest = 1, .n_sessions = whole.n, .n_batches = batches.n};
   double simple = value_variance / (double)n, between = cluster_variance(&whole, n), inside = cluster_variance(&within, n);
@@ -97,51 +93,56 @@ double sessions_freedom_factor(size_t n_sessions, double confidence) {
 }
 
 /* The design effect of the share of values up to a threshold; of the finite ones where the threshold is infinite. */
-static struct effect share_effect(const struct session_values *sessions, size_t n_sessions, double threshold, size_t n) {
+static struct effect share_effect(const struct sample *const *sessions, size_t n_sessions, double threshold, size_t n) {
   struct measure m = {.shares = true, .threshold = isinf(threshold) ? DBL_MAX : threshold};
-  size_t below = 0;
-  for (size_t s = 0; s < n_sessions; s++)
-    for (size_t i = 0; i < sessions[s].n; i++) below += sessions[s].x[i] <= m.threshold;
-  double centre = (double)below / (double)n;
+  double centre = (double)samples_up_to(sessions, n_sessions, m.threshold) / (double)n;
   return design_effect(sessions, n_sessions, &m, centre, centre * (1 - centre), n);
 }
 
-struct session_quantile sessions_quantile(const struct session_values *sessions, size_t n_sessions, const double *sorted, double p,
-                                          double confidence) {
-  struct session_quantile result = {.design_effect = 1};
-  for (size_t s = 0; s < n_sessions; s++) result.n += sessions[s].n;
+static struct effect quantile_effect(const struct sample *const *sessions, size_t n_sessions, double p, size_t n) {
+  return share_effect(sessions, n_sessions, samples_ranked(sessions, n_sessions, quantile_rank(n, p)), n);
+}
+
+struct quantile samples_quantile(const struct sample *const *sessions, size_t n_sessions, double p, double confidence, double n_effective) {
+  size_t n = samples_count(sessions, n_sessions);
+  struct quantile q = quantile_ranks(n, p, confidence, n_effective);
+  q.estimate = samples_ranked(sessions, n_sessions, q.rank);
+  q.low = samples_ranked(sessions, n_sessions, q.low_rank > 0 ? q.low_rank : 1);
+  q.high = q.high_rank <= n ? samples_ranked(sessions, n_sessions, q.high_rank) : INFINITY;
+  return q;
+}
+
+struct session_quantile sessions_quantile(const struct sample *const *sessions, size_t n_sessions, double p, double confidence) {
+  struct session_quantile result = {.n = samples_count(sessions, n_sessions), .design_effect = 1};
   if (result.n == 0) return result;
-  struct effect own = share_effect(sessions, n_sessions, quantile_of(sorted, result.n, p), result.n);
+  struct effect own = quantile_effect(sessions, n_sessions, p, result.n);
   /* A tail may look alike in a few sessions by accident; their medians betray that they differ. What is then given must be safe in
    * exactly those cases in which the variance between sessions came out small. */
   double knowing = sessions_freedom_factor(own.n_sessions, confidence);
   if (fmin(p, 1 - p) < MIDDLE) {
-    struct effect median = share_effect(sessions, n_sessions, quantile_of(sorted, result.n, 0.5), result.n);
+    struct effect median = quantile_effect(sessions, n_sessions, 0.5, result.n);
     if (sessions_differ(&own) || sessions_differ(&median))
       knowing = fmin(knowing, f_quantile(VARIANCE_BOUND, (double)(own.n_sessions - 1), (double)own.n_batches));
   }
   result.design_effect = own.greatest;
   result.n_effective = (double)result.n / result.design_effect * knowing;
-  result.quantile = quantile_interval_effective(sorted, result.n, p, confidence, result.n_effective);
+  result.quantile = samples_quantile(sessions, n_sessions, p, confidence, result.n_effective);
   return result;
 }
 
 /* One more session's quantile: between which bounds would it lie? With a fifth of the error that is allowed, since the share of values
  * judges with all of it. False where that cannot be said. */
-static bool predict_session(const struct session_values *sessions, size_t n_sessions, double quantile, double confidence, double *ret_low,
+static bool predict_session(const struct sample *const *sessions, size_t n_sessions, double quantile, double confidence, double *ret_low,
                             double *ret_high) {
   size_t least = quantile_least_sample(quantile, confidence), k = 0;
   double *own = xalloc(n_sessions + 1, sizeof *own), mean = 0, squares = 0;
   bool finite = true;
   for (size_t s = 0; s < n_sessions; s++) {
-    if (sessions[s].n == 0) continue;
-    double *x = xalloc(sessions[s].n, sizeof *x);
-    for (size_t i = 0; i < sessions[s].n; i++) x[i] = sessions[s].x[i];
-    quantile_sort(x, sessions[s].n);
-    own[k] = sessions[s].n >= least ? quantile_of(x, sessions[s].n, quantile) : x[sessions[s].n - 1];
+    size_t n = sessions[s]->n;
+    if (n == 0) continue;
+    own[k] = samples_ranked(&sessions[s], 1, n >= least ? quantile_rank(n, quantile) : n);
     finite = finite && isfinite(own[k]);
     mean += own[k++];
-    free(x);
   }
   if (k >= 2 && finite) {
     mean /= (double)k;
@@ -154,23 +155,20 @@ static bool predict_session(const struct session_values *sessions, size_t n_sess
   return k >= 2 && finite;
 }
 
-struct session_share sessions_share_above(const struct session_values *sessions, size_t n_sessions, const double *sorted, double threshold,
-                                          double quantile, double confidence) {
-  struct session_share result = {.high = 1};
+struct session_share sessions_share_above(const struct sample *const *sessions, size_t n_sessions, double threshold, double quantile,
+                                          double confidence) {
+  struct session_share result = {.high = 1, .n = samples_count(sessions, n_sessions)};
   size_t n_used = 0;
-  for (size_t s = 0; s < n_sessions; s++) {
-    result.n += sessions[s].n;
-    n_used += sessions[s].n > 0;
-    for (size_t i = 0; i < sessions[s].n; i++) result.n_above += !(sessions[s].x[i] <= threshold);
-  }
+  for (size_t s = 0; s < n_sessions; s++) n_used += sessions[s]->n > 0;
   if (result.n == 0) return result;
+  result.n_above = result.n - samples_up_to(sessions, n_sessions, threshold);
   double least, greatest;
   if (predict_session(sessions, n_sessions, quantile, confidence, &least, &greatest)) {
     result.far_above = greatest <= threshold;
     result.far_below = least > threshold;
   }
   double half = (1 - confidence) / 2, there = share_effect(sessions, n_sessions, threshold, result.n).greatest,
-         own = share_effect(sessions, n_sessions, quantile_of(sorted, result.n, quantile), result.n).greatest;
+         own = quantile_effect(sessions, n_sessions, quantile, result.n).greatest;
   result.share = (double)result.n_above / (double)result.n;
   result.n_effective = (double)result.n / (there > own ? there : own) * sessions_freedom_factor(n_used, confidence);
   double n = result.n_effective, above = result.share * n;
@@ -191,15 +189,13 @@ static size_t square_root(size_t n) {
   return (size_t)sqrt((double)n);
 }
 
-static double tail_of(const struct session_values *sessions, size_t n_sessions, size_t n, size_t *ret_k) {
-  double *sorted = xalloc(n, sizeof *sorted);
-  size_t at = 0;
-  for (size_t s = 0; s < n_sessions; s++)
-    for (size_t i = 0; i < sessions[s].n; i++) sorted[at++] = sessions[s].x[i];
-  quantile_sort(sorted, n);
+/* Of the greatest values alone. */
+static double tail_of(const struct sample *const *sessions, size_t n_sessions, size_t n, size_t *ret_k) {
   *ret_k = square_root(n);
-  double index = tail_index(sorted, n, *ret_k);
-  free(sorted);
+  double *greatest = xalloc(*ret_k + 1, sizeof *greatest);
+  samples_greatest(sessions, n_sessions, *ret_k + 1, greatest);
+  double index = tail_index(greatest, *ret_k + 1, *ret_k);
+  free(greatest);
   return index;
 }
 
@@ -215,30 +211,23 @@ const char *mean_refusal_text(enum mean_refusal why) {
   return texts[why];
 }
 
-struct session_mean sessions_mean(const struct session_values *sessions, size_t n_sessions, double confidence) {
-  struct session_mean result = {.tail_index = INFINITY, .why = MEAN_TOO_FEW_SESSIONS};
+struct session_mean sessions_mean(const struct sample *const *sessions, size_t n_sessions, double confidence) {
+  struct session_mean result = {.n = samples_count(sessions, n_sessions), .tail_index = INFINITY, .why = MEAN_TOO_FEW_SESSIONS};
   double *means = xalloc(n_sessions + 1, sizeof *means), sum = 0;
   size_t n_used = 0;
-  bool infinite = false;
   for (size_t s = 0; s < n_sessions; s++) {
-    double own = 0;
-    for (size_t i = 0; i < sessions[s].n; i++) {
-      own += sessions[s].x[i];
-      infinite = infinite || isinf(sessions[s].x[i]);
-    }
-    result.n += sessions[s].n;
-    sum += own;
-    if (sessions[s].n > 0) means[n_used++] = own / (double)sessions[s].n;
+    sum += sessions[s]->sum;
+    if (sessions[s]->n > 0) means[n_used++] = sessions[s]->sum / (double)sessions[s]->n;
   }
-  if (infinite) {
+  if (isinf(sum)) {
     result.interval = (struct interval){.estimate = INFINITY, .low = -INFINITY, .high = INFINITY};
     result.why = MEAN_INFINITE_VALUE;
   } else if (result.n > 0) {
     result.interval = interval_of_mean(means, n_used, confidence);
     double centre = sum / (double)result.n, m2 = 0, m3 = 0;
     for (size_t s = 0; s < n_sessions; s++)
-      for (size_t i = 0; i < sessions[s].n; i++) {
-        double d = sessions[s].x[i] - centre;
+      for (size_t i = 0; i < sessions[s]->n; i++) {
+        double d = sample_at(sessions[s], i) - centre;
         m2 += d * d;
         m3 += d * d * d;
       }

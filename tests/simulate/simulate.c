@@ -43,27 +43,35 @@ static void note(struct tally *t, bool given, double low, double high, double tr
   t->width += (high - low) / fabs(truth);
 }
 
+/* Closed samples of every session; x: room for one. */
+static void draw_sessions(struct generator *g, enum series_kind kind, size_t n_sessions, size_t each, double *x, struct sample *own,
+                          const struct sample **ret) {
+  for (size_t s = 0; s < n_sessions; s++) {
+    generate_series(g, kind, x, each);
+    own[s] = (struct sample){0};
+    for (size_t i = 0; i < each; i++) sample_add(&own[s], x[i]);
+    sample_close(&own[s]);
+    ret[s] = &own[s];
+  }
+}
+
 static void study_intervals(enum series_kind kind, size_t n_sessions, size_t each, int replications) {
   struct tally tallies[FIGURES] = {{0}};
   struct generator g;
-  size_t n = n_sessions * each;
-  double *x = malloc(n * sizeof *x), *sorted = malloc(n * sizeof *sorted);
-  struct session_values sessions[64];
+  double *x = malloc(each * sizeof *x);
+  struct sample own[64];
+  const struct sample *sessions[64];
   generator_seed(&g, 77 + (uint64_t)kind * 1000 + each);
   for (int r = 0; r < replications; r++) {
-    for (size_t s = 0; s < n_sessions; s++) {
-      generate_series(&g, kind, x + s * each, each);
-      sessions[s] = (struct session_values){x + s * each, each};
-    }
-    memcpy(sorted, x, n * sizeof *x);
-    quantile_sort(sorted, n);
+    draw_sessions(&g, kind, n_sessions, each, x, own, sessions);
     for (int q = 0; q < QUANTILES; q++) {
-      struct session_quantile found = sessions_quantile(sessions, n_sessions, sorted, levels[q], 0.95);
+      struct session_quantile found = sessions_quantile(sessions, n_sessions, levels[q], 0.95);
       note(&tallies[q], found.quantile.bounded, found.quantile.low, found.quantile.high, series_quantile(kind, levels[q]),
            found.n_effective);
     }
     struct session_mean mean = sessions_mean(sessions, n_sessions, 0.95);
     note(&tallies[QUANTILES], mean.interval.bounded, mean.interval.low, mean.interval.high, series_mean(kind), mean.n_effective);
+    for (size_t s = 0; s < n_sessions; s++) sample_release(&own[s]);
   }
   for (int f = 0; f < FIGURES; f++) {
     const struct tally *t = &tallies[f];
@@ -77,29 +85,25 @@ static void study_intervals(enum series_kind kind, size_t n_sessions, size_t eac
                    t->n_given < replications / 10 ? "(seldom given)" : verdict(at_least(share, 0.93, t->n_given)));
   }
   free(x);
-  free(sorted);
 }
 
 /* An objective at exactly the true quantile: «holds» and «fails» are each wrong, and may be said in 2.5 % of the cases, 3.5 with what
  * a normal approximation costs. */
 static void study_objectives(enum series_kind kind, size_t n_sessions, size_t each, int replications) {
   struct generator g;
-  struct session_values sessions[64];
+  struct sample own[64];
+  const struct sample *sessions[64];
   int held[3] = {0}, missed[3] = {0};
-  double *x = malloc(n_sessions * each * sizeof *x), *sorted = malloc(n_sessions * each * sizeof *sorted);
+  double *x = malloc(each * sizeof *x);
   generator_seed(&g, 300 + (uint64_t)kind);
   for (int r = 0; r < replications; r++) {
-    for (size_t s = 0; s < n_sessions; s++) {
-      generate_series(&g, kind, x + s * each, each);
-      sessions[s] = (struct session_values){x + s * each, each};
-    }
-    memcpy(sorted, x, n_sessions * each * sizeof *x);
-    quantile_sort(sorted, n_sessions * each);
+    draw_sessions(&g, kind, n_sessions, each, x, own, sessions);
     for (int q = 0; q < 3; q++) {
-      struct session_share share = sessions_share_above(sessions, n_sessions, sorted, series_quantile(kind, levels[q]), levels[q], 0.95);
+      struct session_share share = sessions_share_above(sessions, n_sessions, series_quantile(kind, levels[q]), levels[q], 0.95);
       held[q] += share.high <= 1 - levels[q] || (share.far_above && share.share <= 1 - levels[q]);
       missed[q] += share.low > 1 - levels[q] || (share.far_below && share.share > 1 - levels[q]);
     }
+    for (size_t s = 0; s < n_sessions; s++) sample_release(&own[s]);
   }
   for (int q = 0; q < 3; q++) {
     double h = (double)held[q] / replications, m = (double)missed[q] / replications;
@@ -107,7 +111,6 @@ static void study_objectives(enum series_kind kind, size_t n_sessions, size_t ea
                  figure_names[q], h, m, verdict(at_least(1 - h, 0.965, replications) && at_least(1 - m, 0.965, replications)));
   }
   free(x);
-  free(sorted);
 }
 
 /* Two executors whose session figures differ by 10 %, with a drift that both share in each round. */
