@@ -78,7 +78,7 @@ static enum lynx_status capture_now(struct run *run, const char *moment, const c
                                     .source = "the contract"});
   enum lynx_status status = join_hosts(run, &facts);
   fact_sort(&facts);
-  if (status == LYNX_OK) status = bundle_put_facts(run->bundle, arena_printf(&run->arena, "%s:%s", moment, precision), &facts, run->error);
+  if (status == LYNX_OK) bundle_put_facts(run->bundle, arena_printf(&run->arena, "%s:%s", moment, precision), &facts);
   fact_list_release(&facts);
   return status;
 }
@@ -105,54 +105,57 @@ struct score_target {
   int64_t session;
 };
 
-static enum lynx_status accuracy_missing(struct run *run, const char *precision, const char *why) {
+static void accuracy_missing(struct run *run, const char *precision, const char *why) {
   char text[700];
   (void)snprintf(text, sizeof text, "accuracy of %s was not measured: %s", precision, why);
   run_note(run, text);
-  return run_put_event(run, EVENT_ACCURACY, text);
+  run_put_event(run, EVENT_ACCURACY, text);
 }
 
 static enum lynx_status keep_score(void *context, int64_t input, double score) {
   const struct score_target *target = context;
-  return bundle_put_accuracy(target->run->bundle, target->session, input, "score", score, 1, target->run->error);
+  bundle_put_accuracy(target->run->bundle, target->session, input, "score", score, 1);
+  return LYNX_OK;
 }
 
 /* Exact matches and agreement are figures of the answers, which are in the record; a scorer is asked now. */
-static enum lynx_status measure_answers(struct run *run, int64_t session, const char *precision) {
-  if (run->contract.accuracy.measure != ACCURACY_SCORER) return LYNX_OK;
+static void measure_answers(struct run *run, int64_t session, const char *precision) {
+  if (run->contract.accuracy.measure != ACCURACY_SCORER) return;
   run_show_step(run, "accuracy", precision);
   struct score_target target = {run, session};
   struct lynx_error why = {0};
-  enum lynx_status status = score_answers(&run->contract, run->bundle, &run->inputs, session, run->request->out_path, run->request->stop,
-                                          keep_score, &target, &why);
-  if (status == LYNX_OK || run->error->status != LYNX_OK) return status;
-  return accuracy_missing(run, precision, why.message);
+  if (score_answers(&run->contract, run->bundle, &run->inputs, session, run->request->out_path, run->request->stop, keep_score, &target,
+                    &why) != LYNX_OK)
+    accuracy_missing(run, precision, why.message);
 }
 
-static enum lynx_status measure_accuracy(struct run *run, int64_t session, const char *precision) {
-  if (!contract_states(&run->contract, "accuracy") || run->driver->in_process) return LYNX_OK;
-  if (run->contract.accuracy.measure != ACCURACY_LIKELIHOOD) return measure_answers(run, session, precision);
+static void measure_accuracy(struct run *run, int64_t session, const char *precision) {
+  if (!contract_states(&run->contract, "accuracy") || run->driver->in_process) return;
+  if (run->contract.accuracy.measure != ACCURACY_LIKELIHOOD) {
+    measure_answers(run, session, precision);
+    return;
+  }
   run_show_step(run, "accuracy", precision);
   struct accuracy_target target = {0};
   struct lynx_error why = {0};
   target.windows = arena_alloc(&target.arena, (size_t)run->contract.accuracy.windows, sizeof *target.windows);
-  enum lynx_status status = service_accuracy(&run->service, keep_accuracy, &target, &why), written = LYNX_OK;
-  for (int64_t i = 0; i < target.n && status == LYNX_OK && written == LYNX_OK; i++)
-    written = bundle_put_accuracy(run->bundle, session, i, "bits", target.windows[i].bits, target.windows[i].bytes, run->error);
+  if (service_accuracy(&run->service, keep_accuracy, &target, &why) != LYNX_OK) accuracy_missing(run, precision, why.message);
+  else
+    for (int64_t i = 0; i < target.n; i++)
+      bundle_put_accuracy(run->bundle, session, i, "bits", target.windows[i].bits, target.windows[i].bytes);
   arena_release(&target.arena);
-  return status == LYNX_OK ? written : accuracy_missing(run, precision, why.message);
 }
 
 /* --- one session --- */
 
 /* The precision cannot run here: a finding, not a failure. Every session of it says so. */
-static enum lynx_status mark_unavailable(struct run *run, struct bundle_session *row, size_t precision, const char *why) {
+static void mark_unavailable(struct run *run, struct bundle_session *row, size_t precision, const char *why) {
   row->end = SESSION_UNAVAILABLE;
   row->why = arena_copy(&run->arena, why);
   row->start_realtime_ns = run_realtime(run);
   if (!run->skip[precision]) run_note(run, arena_printf(&run->arena, "%s is unavailable: %s", row->precision, why));
   run->skip[precision] = true;
-  return bundle_put_session(run->bundle, row, run->error);
+  bundle_put_session(run->bundle, row);
 }
 
 /* A window's slots, where the contract leaves them to its rate. */
@@ -217,27 +220,25 @@ static struct bundle_session row_of(const struct run *run, const struct session_
 }
 
 /* Nothing is sent: what it would measure is the window before. */
-static enum lynx_status mark_void(struct run *run, struct bundle_session *row, const char *why) {
+static void mark_void(struct run *run, struct bundle_session *row, const char *why) {
   row->end = SESSION_VOID;
   row->why = why;
   row->start_realtime_ns = run_realtime(run);
   run_note(run, arena_printf(&run->arena, "session %lld is void: %s", (long long)row->id, why));
-  return bundle_put_session(run->bundle, row, run->error);
+  bundle_put_session(run->bundle, row);
 }
 
-/* Did the session before leave something behind that this one would begin in? */
-static enum lynx_status begin_alone(struct run *run, const struct session_plan *plan, struct bundle_session *row, bool *ret_void) {
+/* False: the session before left something behind that this one would begin in. */
+static bool begin_alone(struct run *run, const struct session_plan *plan, struct bundle_session *row) {
   const char *why = "";
   double waited_s = 0;
   bool fresh = row->executor == EXECUTOR_STARTED || row->executor == EXECUTOR_IN_PROCESS;
-  *ret_void = false;
   if (fresh || run->n_sent == 0) idle_learn(run, plan->alone);
   if (fresh) row->began = BEGAN_FRESH;
   else if (run->n_sent > 0 && (plan->alone || run->left_behind)) row->began = idle_wait(run, &waited_s, &why);
   if (waited_s > 1) run_note(run, arena_printf(&run->arena, "waited %.1f s until the executor was done with the window before", waited_s));
-  if (row->began != BEGAN_IN_BACKLOG) return LYNX_OK;
-  *ret_void = true;
-  return mark_void(run, row, why);
+  if (row->began == BEGAN_IN_BACKLOG) mark_void(run, row, why);
+  return row->began != BEGAN_IN_BACKLOG;
 }
 
 /* The executor is there: captured, loaded, asked for accuracy. */
@@ -253,18 +254,16 @@ static enum lynx_status run_on_executor(struct run *run, const struct session_pl
   buffer_release(&executed);
   if (!run->captured[plan->precision]) status = capture_now(run, "start", row->precision);
   run->captured[plan->precision] = true;
-  bool is_void = false;
-  if (status == LYNX_OK) status = begin_alone(run, plan, row, &is_void);
-  if (status != LYNX_OK || is_void) return status;
+  if (status != LYNX_OK || !begin_alone(run, plan, row)) return status;
   run->n_sent++;
-  if (status == LYNX_OK) status = run_load(run, plan, row, &aborted);
+  status = run_load(run, plan, row, &aborted);
   *ret_complete = status == LYNX_OK && row->end == SESSION_COMPLETE;
-  if (*ret_complete && plan->accuracy) status = measure_accuracy(run, row->id, row->precision);
-  if (*ret_complete && status == LYNX_OK && plan->last) status = capture_now(run, "end", row->precision);
+  if (*ret_complete && plan->accuracy) measure_accuracy(run, row->id, row->precision);
+  if (*ret_complete && plan->last) status = capture_now(run, "end", row->precision);
   if (aborted) {
     run->outcome->aborted_by_slo = true;
     (void)snprintf(run->outcome->why, sizeof run->outcome->why, "the abort SLO was broken in session %lld", (long long)row->id);
-    if (status == LYNX_OK) status = run_put_event(run, EVENT_CONDITION, run->outcome->why);
+    run_put_event(run, EVENT_CONDITION, run->outcome->why);
   }
   if (run->service.child.pid == 0 || child_running(&run->service.child)) return status;
   char tail[500];
@@ -276,10 +275,10 @@ static enum lynx_status run_on_executor(struct run *run, const struct session_pl
   return status;
 }
 
-static enum lynx_status mark_interrupted(struct run *run, struct bundle_session *row) {
+static void mark_interrupted(struct run *run, struct bundle_session *row) {
   row->end = SESSION_INTERRUPTED;
   row->start_realtime_ns = run_realtime(run);
-  return bundle_put_session(run->bundle, row, run->error);
+  bundle_put_session(run->bundle, row);
 }
 
 static enum lynx_status open_driver(struct run *run, const struct session_plan *plan, struct lynx_error *error) {
@@ -302,6 +301,19 @@ static enum lynx_status open_driver(struct run *run, const struct session_plan *
   return status;
 }
 
+/* The executor did not start, or the driver found no service: what follows for the session. */
+static enum lynx_status mark_unbegun(struct run *run, const struct session_plan *plan, struct bundle_session *row, enum lynx_status status,
+                                     const struct lynx_error *why) {
+  if (atomic_load(run->request->stop) != 0) mark_interrupted(run, row);
+  else if (status == LYNX_UNSUPPORTED) mark_unavailable(run, row, plan->precision, why->message);
+  else {
+    *run->error = *why;
+    run->outcome->executor_failed = status == LYNX_IO || status == LYNX_NOT_FOUND;
+    return status;
+  }
+  return LYNX_OK;
+}
+
 enum lynx_status run_session(struct run *run, const struct session_plan *plan, bool *ret_complete) {
   const char *name = run->contract.precisions.items[plan->precision];
   *ret_complete = false;
@@ -310,24 +322,15 @@ enum lynx_status run_session(struct run *run, const struct session_plan *plan, b
   run_show_step(run, "starting", name);
   struct lynx_error why = {0};
   enum lynx_status status = LYNX_OK;
-  if (run->skip[plan->precision]) return mark_unavailable(run, &row, plan->precision, "as in the session before");
+  if (run->skip[plan->precision]) {
+    mark_unavailable(run, &row, plan->precision, "as in the session before");
+    return bundle_commit(run->bundle, run->error);
+  }
   if (!run->driver->in_process && !run->running_for_next)
     status = service_start(&run->service, name, arena_printf(&run->arena, "%s.executor.log", run->request->out_path), &why);
   run->running_for_next = false;
-  if (status != LYNX_OK && atomic_load(run->request->stop) != 0) status = mark_interrupted(run, &row);
-  else if (status == LYNX_UNSUPPORTED) status = mark_unavailable(run, &row, plan->precision, why.message);
-  else if (status != LYNX_OK) {
-    *run->error = why;
-    run->outcome->executor_failed = status == LYNX_IO || status == LYNX_NOT_FOUND;
-  } else {
-    status = open_driver(run, plan, &why);
-    if (status != LYNX_OK && atomic_load(run->request->stop) != 0) status = mark_interrupted(run, &row);
-    else if (status == LYNX_UNSUPPORTED) status = mark_unavailable(run, &row, plan->precision, why.message);
-    else if (status != LYNX_OK) {
-      *run->error = why;
-      run->outcome->executor_failed = status == LYNX_IO || status == LYNX_NOT_FOUND;
-    } else status = run_on_executor(run, plan, &row, ret_complete);
-  }
+  if (status == LYNX_OK) status = open_driver(run, plan, &why);
+  status = status == LYNX_OK ? run_on_executor(run, plan, &row, ret_complete) : mark_unbegun(run, plan, &row, status, &why);
   run->workload_pid = 0;
   setup_close(&run->setup);
   run->running_for_next = status == LYNX_OK && *ret_complete && plan->keep_running && !run_is_over(run);

@@ -33,7 +33,8 @@ static enum lynx_status look(struct run *run, int64_t n_sessions, bool *ret_reac
                                   bounded ? "" : "; not every objective's quantile is bounded yet");
   result_release(&result);
   run_note(run, text);
-  return run_put_event(run, EVENT_LOOK, text);
+  run_put_event(run, EVENT_LOOK, text);
+  return LYNX_OK;
 }
 
 enum lynx_status run_to_precision(struct run *run) {
@@ -55,5 +56,6 @@ enum lynx_status run_to_precision(struct run *run) {
                                                                   : "the precision was not reached: method.budget ended first",
                                   (long long)number, (long long)seconds);
   run_note(run, text);
-  return run_put_event(run, EVENT_PRECISION, text);
+  run_put_event(run, EVENT_PRECISION, text);
+  return bundle_commit(run->bundle, run->error);
 }

@@ -248,23 +248,21 @@ static int64_t id_in_whole(const struct merging *m, int64_t id) {
 
 static enum lynx_status put_request(void *context, const struct bundle_request *r) {
   struct merging *m = context;
-  struct lynx_error own = {0};
   struct bundle_request copy = *r;
   copy.id = id_in_whole(m, r->id);
   m->outcome->n_requests++;
-  enum lynx_status status = bundle_put_request(m->out, &copy, &own);
-  if (status == LYNX_OK) return status;
-  if (status == LYNX_EXISTS)
+  bundle_put_request(m->out, &copy);
+  if (bundle_written(m->out, NULL) == LYNX_EXISTS)
     return lynx_fail(m->error, LYNX_INPUT, "request %" PRId64 " of session %" PRId64 " was sent by another part too", r->id, r->session);
-  *m->error = own;
-  return status;
+  return bundle_written(m->out, m->error);
 }
 
 static enum lynx_status put_phase(void *context, const struct bundle_phase *phase) {
   struct merging *m = context;
   struct bundle_phase copy = *phase;
   copy.request = id_in_whole(m, phase->request);
-  return bundle_put_phase(m->out, &copy, m->error);
+  bundle_put_phase(m->out, &copy);
+  return LYNX_OK;
 }
 
 /* What each host saw of its own machine and of the server stays apart. */
@@ -273,17 +271,20 @@ static enum lynx_status put_sample(void *context, int64_t session, int64_t at_ns
   char name[256];
   bool first = m->now == &m->parts[0];
   (void)snprintf(name, sizeof name, "part%" PRId64 ".%.200s", m->now->number, series);
-  return bundle_put_sample(m->out, session, at_ns, first ? series : name, value, m->error);
+  bundle_put_sample(m->out, session, at_ns, first ? series : name, value);
+  return LYNX_OK;
 }
 
 static enum lynx_status put_answer(void *context, int64_t session, int64_t input, const char *text, size_t length) {
   struct merging *m = context;
-  return bundle_put_answer(m->out, session, input, text, length, m->error);
+  bundle_put_answer(m->out, session, input, text, length);
+  return LYNX_OK;
 }
 
 static enum lynx_status put_input(void *context, int64_t id, const char *text, size_t length) {
   struct merging *m = context;
-  return bundle_put_input(m->out, id, text, length, m->error);
+  bundle_put_input(m->out, id, text, length);
+  return LYNX_OK;
 }
 
 /* That a part is a part is nothing of the whole; that a clock was stepped is a condition of it. */
@@ -291,7 +292,8 @@ static enum lynx_status put_event(void *context, int64_t realtime_ns, enum event
   struct merging *m = context;
   if (kind == EVENT_PART) return LYNX_OK;
   if (kind == EVENT_CLOCK_STEP) kind = EVENT_CONDITION;
-  return bundle_put_event(m->out, realtime_ns, kind, arena_printf(&m->arena, "part %" PRId64 ": %s", m->now->number, text), m->error);
+  bundle_put_event(m->out, realtime_ns, kind, arena_printf(&m->arena, "part %" PRId64 ": %s", m->now->number, text));
+  return LYNX_OK;
 }
 
 /* Facts of the load host itself may differ; those of what is loaded may not. */
@@ -319,8 +321,7 @@ static enum lynx_status put_facts(struct merging *m, const char *moment, const c
   bool first = m->now == &m->parts[0];
   if (status == LYNX_OK && !first && facts.n_items > 0 && strcmp(moment, "start") == 0) compare_facts(m, &facts, name);
   if (status == LYNX_OK && facts.n_items > 0)
-    status = bundle_put_facts(m->out, first ? name : arena_printf(&m->arena, "part %" PRId64 " %s", m->now->number, name), &facts,
-                              m->error);
+    bundle_put_facts(m->out, first ? name : arena_printf(&m->arena, "part %" PRId64 " %s", m->now->number, name), &facts);
   fact_list_release(&facts);
   return status;
 }
@@ -330,18 +331,17 @@ static enum lynx_status judge_part(struct merging *m) {
   struct result result;
   enum lynx_status status = result_compute(m->now->bundle, &m->now->seal, &result, m->error);
   if (status != LYNX_OK) return status;
-  for (size_t i = 0; i < result.n_precisions && status == LYNX_OK; i++)
+  for (size_t i = 0; i < result.n_precisions; i++)
     if (result.precisions[i].instrument_limited)
-      status = bundle_put_event(
+      bundle_put_event(
           m->out, m->now->start_ns, EVENT_CONDITION,
           arena_printf(
               &m->arena,
               "part %" PRId64
               " by itself is instrument-limited: its host's lateness can have changed the figures (method.instrument_error_at_most)",
-              m->now->number),
-          m->error);
+              m->now->number));
   result_release(&result);
-  return status;
+  return LYNX_OK;
 }
 
 static enum lynx_status put_rows(struct merging *m, const struct bundle_session *s) {
@@ -407,7 +407,7 @@ static const char *hosts_text(struct merging *m) {
 }
 
 /* Conditions of the whole that no part has by itself. */
-static enum lynx_status put_conditions(struct merging *m) {
+static void put_conditions(struct merging *m) {
   const struct merge_outcome *o = m->outcome;
   const char *texts[3];
   size_t n = 0;
@@ -420,26 +420,20 @@ static enum lynx_status put_conditions(struct merging *m) {
   if (!one_machine(m) && (!o->clocks_synchronised || o->clock_off_at_most_s < 0 || o->clock_off_at_most_s > most))
     texts[n++] = "the load hosts' clocks are not known to agree to half the warm-up: their windows may not be the same";
   if (m->others != NULL) texts[n++] = m->others;
-  enum lynx_status status = LYNX_OK;
-  for (size_t i = 0; i < n && status == LYNX_OK; i++)
-    status = bundle_put_event(m->out, m->parts[0].start_ns, EVENT_CONDITION, texts[i], m->error);
-  return status;
+  for (size_t i = 0; i < n; i++) bundle_put_event(m->out, m->parts[0].start_ns, EVENT_CONDITION, texts[i]);
 }
 
-static enum lynx_status put_meta(struct merging *m) {
+static void put_meta(struct merging *m) {
   static const char *const keys[] = {"format", "tool",     "contract", "contract_digest", "intended_at",
                                      "host",   "endpoint", "profile",  "calibration"};
-  enum lynx_status status = LYNX_OK;
   struct buffer parts;
   buffer_init(&parts, 1 << 20);
   write_parts(m, &parts);
-  for (size_t i = 0; i < LYNX_COUNT(keys) && status == LYNX_OK; i++)
-    if (bundle_meta(m->parts[0].bundle, keys[i]) != NULL)
-      status = bundle_put_meta(m->out, keys[i], bundle_meta(m->parts[0].bundle, keys[i]), m->error);
-  if (status == LYNX_OK) status = bundle_put_meta(m->out, "load_hosts", hosts_text(m), m->error);
-  if (status == LYNX_OK) status = bundle_put_meta(m->out, "parts", parts.data != NULL ? parts.data : "[]", m->error);
+  for (size_t i = 0; i < LYNX_COUNT(keys); i++)
+    if (bundle_meta(m->parts[0].bundle, keys[i]) != NULL) bundle_put_meta(m->out, keys[i], bundle_meta(m->parts[0].bundle, keys[i]));
+  bundle_put_meta(m->out, "load_hosts", hosts_text(m));
+  bundle_put_meta(m->out, "parts", parts.data != NULL ? parts.data : "[]");
   buffer_release(&parts);
-  return status;
 }
 
 static void judge_end(struct merging *m) {
@@ -484,20 +478,20 @@ static int by_id(const void *a, const void *b) {
 }
 
 static enum lynx_status write_whole(struct merging *m) {
-  enum lynx_status status = put_meta(m);
+  put_meta(m);
   m->now = &m->parts[0];
-  if (status == LYNX_OK) status = bundle_each_input(m->parts[0].bundle, put_input, m, m->error);
+  enum lynx_status status = bundle_each_input(m->parts[0].bundle, put_input, m, m->error);
   for (size_t i = 0; i < m->n_sessions && status == LYNX_OK; i++) {
     if (m->outcome->end != BUNDLE_COMPLETE && m->sessions[i].end == SESSION_COMPLETE)
       m->sessions[i].end = SESSION_INTERRUPTED, m->sessions[i].why = "a part is missing or incomplete";
-    status = bundle_put_session(m->out, &m->sessions[i], m->error);
-    if (status == LYNX_OK) status = put_rows(m, &m->sessions[i]);
+    bundle_put_session(m->out, &m->sessions[i]);
+    status = put_rows(m, &m->sessions[i]);
   }
   for (size_t i = 0; i < m->n_parts && status == LYNX_OK; i++) {
     m->now = &m->parts[i];
     status = put_part(m);
   }
-  if (status == LYNX_OK) status = put_conditions(m);
+  put_conditions(m);
   return status == LYNX_OK ? bundle_seal(m->out, m->outcome->end, m->outcome->why, m->outcome->root, m->error) : status;
 }
 

@@ -6,10 +6,6 @@
 
 enum { READ_EVERY_MS = 1000 };
 
-static enum lynx_status keep_page(struct run *run, const char *key) {
-  return bundle_put_meta(run->bundle, key, run->metrics.data, run->error);
-}
-
 enum lynx_status run_observe(struct run *run) {
   const struct contract *c = &run->contract;
   int64_t begun = clock_now(run->request->clock), length = c->method.counted_ns, now = 0;
@@ -30,12 +26,13 @@ enum lynx_status run_observe(struct run *run) {
                      c->executor.endpoint);
   run->next_session = 1;
   run->n_sessions_planned = 1;
-  enum lynx_status status = bundle_put_session(run->bundle, &row, run->error);
-  if (status == LYNX_OK) status = keep_page(run, "metrics_before");
+  enum lynx_status status = LYNX_OK;
+  bundle_put_session(run->bundle, &row);
+  bundle_put_meta(run->bundle, "metrics_before", run->metrics.data);
   while (status == LYNX_OK && now < length && !run_is_over(run)) {
     const struct timespec step = {.tv_nsec = 100000000};
-    status = run_put_metrics(run, 0, now);
-    if (status == LYNX_OK) status = bundle_commit(run->bundle, run->error);
+    run_put_metrics(run, 0, now);
+    status = bundle_commit(run->bundle, run->error);
     struct run_progress progress = {.step = "observe",
                                     .precision = row.precision,
                                     .purpose = PURPOSE_OBSERVE,
@@ -51,10 +48,11 @@ enum lynx_status run_observe(struct run *run) {
     }
     now = clock_now(run->request->clock) - begun;
   }
-  if (status == LYNX_OK) status = run_put_metrics(run, 0, now);
-  if (status == LYNX_OK) status = keep_page(run, "metrics_after");
+  if (status != LYNX_OK) return status;
+  run_put_metrics(run, 0, now);
+  bundle_put_meta(run->bundle, "metrics_after", run->metrics.data);
   row.end = run_is_over(run) ? SESSION_INTERRUPTED : SESSION_COMPLETE;
   row.counted_ns = now > 0 ? now : 1;
-  if (status == LYNX_OK) status = bundle_put_session(run->bundle, &row, run->error);
-  return status;
+  bundle_put_session(run->bundle, &row);
+  return bundle_commit(run->bundle, run->error);
 }

@@ -78,12 +78,12 @@ enum lynx_status run_round(struct run *run, int64_t number, bool last) {
   return run_each_precision(run, number, last);
 }
 
-static enum lynx_status note_budget(struct run *run) {
+static void note_budget(struct run *run) {
   const struct contract_method *m = &run->contract.method;
   if (!contract_states(&run->contract, "method.budget") || contract_states(&run->contract, "method.precision_target") ||
       clock_now(run->request->clock) - run->begun_ns <= m->budget_ns)
-    return LYNX_OK;
-  return run_put_event(run, EVENT_BUDGET, "method.budget ended before all that the contract asks for was run");
+    return;
+  run_put_event(run, EVENT_BUDGET, "method.budget ended before all that the contract asks for was run");
 }
 
 static enum lynx_status run_all(struct run *run) {
@@ -97,7 +97,8 @@ static enum lynx_status run_all(struct run *run) {
     for (int64_t number = 0; number < c->method.sessions && status == LYNX_OK && !run_is_over(run); number++)
       status = run_each_precision(run, number, number == c->method.sessions - 1);
   for (size_t p = 0; p < c->precisions.n_items && status == LYNX_OK && !run_is_over(run); p++) status = run_checks(run, p);
-  return status == LYNX_OK ? note_budget(run) : status;
+  if (status == LYNX_OK) note_budget(run);
+  return status;
 }
 
 static enum lynx_status seal(struct run *run, enum lynx_status status) {
@@ -119,7 +120,7 @@ enum lynx_status run_end(struct run *run, enum lynx_status status) {
   if (run->bundle != NULL) {
     service_stop(&run->service);
     if (status == LYNX_OK && run->n_steal > 0 && run->steal_sum / (double)run->n_steal > run->contract.method.stolen_at_most)
-      status = run_put_event(
+      run_put_event(
           run, EVENT_CONDITION,
           arena_printf(&run->arena,
                        "the hypervisor took %.0f %% of this machine's processor time in the counted windows; at most %g %% is agreed "

@@ -17,8 +17,8 @@ int64_t run_realtime(const struct run *run) {
   return run->request->clock->realtime_ns(run->request->clock->context);
 }
 
-enum lynx_status run_put_event(struct run *run, enum event_kind kind, const char *text) {
-  return bundle_put_event(run->bundle, run_realtime(run), kind, text, run->error);
+void run_put_event(struct run *run, enum event_kind kind, const char *text) {
+  bundle_put_event(run->bundle, run_realtime(run), kind, text);
 }
 
 void run_show_step(const struct run *run, const char *step, const char *precision) {
@@ -35,12 +35,9 @@ bool run_is_over(const struct run *run) {
 
 /* --- before anything is sent --- */
 
-static enum lynx_status put_references(struct run *run) {
-  enum lynx_status status = LYNX_OK;
-  for (size_t i = 0; i < run->inputs.n_items && run->inputs.references != NULL && status == LYNX_OK; i++)
-    status = bundle_put_answer(run->bundle, BUNDLE_REFERENCES, (int64_t)i, run->inputs.references[i], strlen(run->inputs.references[i]),
-                               run->error);
-  return status;
+static void put_references(struct run *run) {
+  for (size_t i = 0; i < run->inputs.n_items && run->inputs.references != NULL; i++)
+    bundle_put_answer(run->bundle, BUNDLE_REFERENCES, (int64_t)i, run->inputs.references[i], strlen(run->inputs.references[i]));
 }
 
 /* A file that the figures depend on goes into the record whole. */
@@ -48,7 +45,7 @@ static enum lynx_status put_file(struct run *run, const char *key, const char *p
   if (path == NULL) return LYNX_OK;
   struct buffer text;
   enum lynx_status status = inputs_read_text(path, &text, run->error);
-  if (status == LYNX_OK) status = bundle_put_meta(run->bundle, key, text.data, run->error);
+  if (status == LYNX_OK) bundle_put_meta(run->bundle, key, text.data);
   buffer_release(&text);
   return status;
 }
@@ -60,8 +57,10 @@ static enum lynx_status put_input(struct run *run, size_t index) {
   uint8_t salt[16], sum[DIGEST_BYTES];
   struct digest digest = {{0}};
   size_t n_image = input->image != NULL ? strlen(input->image) : 0;
-  if (!run->contract.workload.prompts.withhold && input->image == NULL)
-    return bundle_put_input(run->bundle, (int64_t)index, input->prompt, input->length, run->error);
+  if (!run->contract.workload.prompts.withhold && input->image == NULL) {
+    bundle_put_input(run->bundle, (int64_t)index, input->prompt, input->length);
+    return LYNX_OK;
+  }
   digest_init(&digest);
   const char *text;
   if (run->contract.workload.prompts.withhold) {
@@ -72,32 +71,32 @@ static enum lynx_status put_input(struct run *run, size_t index) {
     digest_final(&digest, sum);
     text = arena_printf(&run->arena, "withheld: %zu bytes of text, %zu of a picture; salt %s, SHA-256 of salt, text and picture %s",
                         input->length, n_image, hex_encode(salt, sizeof salt, salt_hex), digest_hex(sum, hex));
-    return bundle_put_input(run->bundle, (int64_t)index, text, strlen(text), run->error);
+    bundle_put_input(run->bundle, (int64_t)index, text, strlen(text));
+    return LYNX_OK;
   }
   digest_update(&digest, input->image, n_image);
   digest_final(&digest, sum);
   struct buffer whole;
   buffer_init(&whole, input->length + 256);
-  enum lynx_status status = lynx_fail(NULL, LYNX_LIMIT, "too long");
-  if (buffer_append(&whole, input->prompt, input->length) &&
-      buffer_printf(&whole, "\n[and a picture: a data URL of %zu bytes, SHA-256 %s]", n_image, digest_hex(sum, hex)))
-    status = bundle_put_input(run->bundle, (int64_t)index, whole.data, whole.length, run->error);
+  bool fits = buffer_append(&whole, input->prompt, input->length) &&
+              buffer_printf(&whole, "\n[and a picture: a data URL of %zu bytes, SHA-256 %s]", n_image, digest_hex(sum, hex));
+  lynx_assert(fits); /* 256 bytes are more than that takes */
+  bundle_put_input(run->bundle, (int64_t)index, whole.data, whole.length);
   buffer_release(&whole);
-  return status;
+  return LYNX_OK;
 }
 
 /* By itself a part shows a part of the load: nothing can be claimed from it. */
-static enum lynx_status put_part(struct run *run) {
+static void put_part(struct run *run) {
   const struct run_part *part = &run->request->part;
   struct buffer text;
   buffer_init(&text, 4096);
   part_write(part, &text);
-  enum lynx_status status = bundle_put_meta(run->bundle, "part", text.data, run->error);
+  bundle_put_meta(run->bundle, "part", text.data);
   buffer_release(&text);
-  return status == LYNX_OK ? run_put_event(run, EVENT_PART,
-                                           arena_printf(&run->arena, "part %lld of %lld: `lynxbench merge` makes the whole of all of them",
-                                                        (long long)part->number, (long long)part->count))
-                           : status;
+  run_put_event(run, EVENT_PART,
+                arena_printf(&run->arena, "part %lld of %lld: `lynxbench merge` makes the whole of all of them", (long long)part->number,
+                             (long long)part->count));
 }
 
 enum lynx_status run_put_intent(struct run *run) {
@@ -112,47 +111,38 @@ enum lynx_status run_put_intent(struct run *run) {
               {"intended_at", clock_text(now, run_realtime(run))},
               {"host", host},
               {"answers", driver_answers_text(run->driver->answers)}};
-  enum lynx_status status = LYNX_OK;
   char *contract = arena_text(&run->arena, run->request->contract_text, run->request->contract_length);
-  for (size_t i = 0; i < LYNX_COUNT(meta) && status == LYNX_OK; i++)
-    status = bundle_put_meta(run->bundle, meta[i].key, meta[i].value != NULL ? meta[i].value : contract, run->error);
-  if (status == LYNX_OK && run->request->endpoint != NULL)
-    status = bundle_put_meta(run->bundle, "endpoint", run->request->endpoint, run->error);
-  for (size_t i = 0; i < run->request->n_meta && status == LYNX_OK; i++)
-    status = bundle_put_meta(run->bundle, run->request->meta[i].key, run->request->meta[i].value, run->error);
+  for (size_t i = 0; i < LYNX_COUNT(meta); i++) bundle_put_meta(run->bundle, meta[i].key, meta[i].value != NULL ? meta[i].value : contract);
+  if (run->request->endpoint != NULL) bundle_put_meta(run->bundle, "endpoint", run->request->endpoint);
+  for (size_t i = 0; i < run->request->n_meta; i++) bundle_put_meta(run->bundle, run->request->meta[i].key, run->request->meta[i].value);
+  enum lynx_status status = LYNX_OK;
   for (size_t i = 0; i < run->inputs.n_items && status == LYNX_OK; i++) status = put_input(run, i);
-  if (status == LYNX_OK) status = put_references(run);
   if (status == LYNX_OK) status = put_file(run, "profile", run->contract.workload.profile_file);
-  if (status == LYNX_OK && run->request->calibration != NULL)
-    status = bundle_put_meta(run->bundle, "calibration", run->request->calibration, run->error);
-  if (status == LYNX_OK && run->request->interleaved != NULL)
-    status = bundle_put_meta(run->bundle, "interleaved", run->request->interleaved, run->error);
-  if (status == LYNX_OK && run->inputs.note != NULL) {
+  if (status != LYNX_OK) return status;
+  put_references(run);
+  if (run->request->calibration != NULL) bundle_put_meta(run->bundle, "calibration", run->request->calibration);
+  if (run->request->interleaved != NULL) bundle_put_meta(run->bundle, "interleaved", run->request->interleaved);
+  if (run->inputs.note != NULL) {
     run_note(run, run->inputs.note);
-    status = run_put_event(run, EVENT_INPUTS, run->inputs.note);
+    run_put_event(run, EVENT_INPUTS, run->inputs.note);
   }
-  if (status == LYNX_OK && run->request->part.count > 0) status = put_part(run);
-  if (status == LYNX_OK) status = run_put_event(run, EVENT_INTENT, "the run was started");
-  if (status == LYNX_OK) status = bundle_commit(run->bundle, run->error);
-  return status;
+  if (run->request->part.count > 0) put_part(run);
+  run_put_event(run, EVENT_INTENT, "the run was started");
+  return bundle_commit(run->bundle, run->error);
 }
 
 /* --- while it goes on --- */
 
-enum lynx_status run_put_metrics(struct run *run, int64_t session, int64_t at_ns) {
+void run_put_metrics(struct run *run, int64_t session, int64_t at_ns) {
   struct bytes page = {run->metrics.data, run->metrics.length};
-  enum lynx_status status = LYNX_OK;
-  for (int i = 0; i < METRICS_COUNT && status == LYNX_OK; i++) {
+  for (int i = 0; i < METRICS_COUNT; i++) {
     double value = metrics_value(page, (enum metrics_series)i);
-    if (!isnan(value))
-      status = bundle_put_sample(run->bundle, session, at_ns, metrics_series_text((enum metrics_series)i), value, run->error);
+    if (!isnan(value)) bundle_put_sample(run->bundle, session, at_ns, metrics_series_text((enum metrics_series)i), value);
   }
   double hits = metrics_value(page, METRICS_CACHE_HITS), queries = metrics_value(page, METRICS_CACHE_QUERIES);
   /* Of what was looked up since the reading before; counters that went back are of a server that was restarted. */
-  if (status == LYNX_OK && queries > run->cache_queries && hits >= run->cache_hits && run->cache_queries > 0)
-    status = bundle_put_sample(run->bundle, session, at_ns, "server.cache_hit_ratio",
-                               (hits - run->cache_hits) / (queries - run->cache_queries), run->error);
+  if (queries > run->cache_queries && hits >= run->cache_hits && run->cache_queries > 0)
+    bundle_put_sample(run->bundle, session, at_ns, "server.cache_hit_ratio", (hits - run->cache_hits) / (queries - run->cache_queries));
   run->cache_queries = queries;
   run->cache_hits = hits;
-  return status;
 }

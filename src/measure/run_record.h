@@ -63,7 +63,7 @@ struct session_plan {
 
 void run_note(const struct run *run, const char *text);
 int64_t run_realtime(const struct run *run);
-enum lynx_status run_put_event(struct run *run, enum event_kind kind, const char *text);
+void run_put_event(struct run *run, enum event_kind kind, const char *text);
 void run_show_step(const struct run *run, const char *step, const char *precision);
 bool run_is_over(const struct run *run); /* stopped by the user, by harm, or out of budget */
 
@@ -71,6 +71,6 @@ bool run_is_over(const struct run *run); /* stopped by the user, by harm, or out
 enum lynx_status run_put_intent(struct run *run);
 
 /* Every series that the server's page, as last read, has, as samples. */
-enum lynx_status run_put_metrics(struct run *run, int64_t session, int64_t at_ns);
+void run_put_metrics(struct run *run, int64_t session, int64_t at_ns);
 
 #endif

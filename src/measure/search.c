@@ -60,13 +60,13 @@ static enum lynx_status judge(struct searching *s, double rate, enum purpose pur
   return point_measure(s->run->bundle, &s->run->contract, own, n, final, ret, s->run->error);
 }
 
-static enum lynx_status tell(const struct searching *s, const struct result_point *p) {
+static void tell(const struct searching *s, const struct result_point *p) {
   char text[300];
   (void)snprintf(text, sizeof text, "%s, %.6g requests/s: %s (%s; backlog growth %.2g %% [%.2g, %.2g], %lld arrivals)",
                  s->run->contract.precisions.items[s->precision], p->rate_per_s, p->sustained ? "sustained" : "not sustained", p->why,
                  100 * p->growth.estimate, 100 * p->growth.low, 100 * p->growth.high, (long long)p->n_arrivals);
   run_note(s->run, text);
-  return run_put_event(s->run, EVENT_SEARCH, text);
+  run_put_event(s->run, EVENT_SEARCH, text);
 }
 
 static bool is_over(const struct searching *s) {
@@ -95,7 +95,8 @@ static enum lynx_status try_load(struct searching *s, double rate) {
   }
   if (status != LYNX_OK || is_over(s)) return status;
   saturation_tell(&s->search, rate, point.sustained);
-  return tell(s, &point);
+  tell(s, &point);
+  return LYNX_OK;
 }
 
 /* Both loads again, as often as the contract has sessions, in turn; each session a fresh process where the contract starts it. */
@@ -114,7 +115,7 @@ static enum lynx_status certify(struct searching *s, bool *ret_holds) {
     struct result_point point;
     if (!(loads[which] > 0)) continue;
     status = judge(s, loads[which], PURPOSE_CERTIFY, true, &point);
-    if (status == LYNX_OK) status = tell(s, &point);
+    if (status == LYNX_OK) tell(s, &point);
     if (status != LYNX_OK || point.sustained == (which == 0)) continue;
     *ret_holds = false;
     saturation_tell(&s->search, loads[which], point.sustained);
@@ -142,12 +143,11 @@ enum lynx_status run_search(struct run *run, size_t precision) {
   if (run->running_for_next) service_stop(&run->service);
   run->running_for_next = false;
   if (status == LYNX_OK && s->gave_up)
-    status = run_put_event(
-        run, EVENT_SEARCH,
-        "the search was given up: the executor did not become idle between two windows. It works on requests whose clients "
-        "have gone; let the contract start it (executor.start), so that each window has a new one");
+    run_put_event(run, EVENT_SEARCH,
+                  "the search was given up: the executor did not become idle between two windows. It works on requests whose clients "
+                  "have gone; let the contract start it (executor.start), so that each window has a new one");
   if (status == LYNX_OK && end == SEARCH_TOO_LONG)
-    status = run_put_event(run, EVENT_SEARCH, "the search was given up: its verdicts kept contradicting one another");
+    run_put_event(run, EVENT_SEARCH, "the search was given up: its verdicts kept contradicting one another");
   free(s);
   return status;
 }

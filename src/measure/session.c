@@ -123,18 +123,15 @@ static bool does_harm(struct session_run *session, int64_t now_ns) {
 }
 
 /* Kept as it stood in the JSON; unescaped here, away from the clock. */
-static enum lynx_status write_answer(struct session_run *session, const struct request_row *row) {
+static void write_answer(struct session_run *session, const struct request_row *row) {
   struct buffer quoted;
   buffer_init(&quoted, row->answer.length + 2);
   bool whole = buffer_text(&quoted, "\"") && buffer_append(&quoted, row->answer.data, row->answer.length) && buffer_text(&quoted, "\"");
   json_t *text = whole ? json_loadb(quoted.data, quoted.length, JSON_DECODE_ANY, NULL) : NULL;
-  enum lynx_status status = LYNX_OK;
   if (json_is_string(text))
-    status = bundle_put_answer(session->run->bundle, session->id, (int64_t)row->input, json_string_value(text), json_string_length(text),
-                               session->run->error);
+    bundle_put_answer(session->run->bundle, session->id, (int64_t)row->input, json_string_value(text), json_string_length(text));
   json_decref(text);
   buffer_release(&quoted);
-  return status;
 }
 
 /* A server may repeat what it was asked in what it says of a failure. */
@@ -145,7 +142,7 @@ static const char *reason_of(const struct run *run, const struct request_row *ro
   return own_words || !run->contract.workload.prompts.withhold ? row->reason : "withheld, as it may repeat a prompt";
 }
 
-static enum lynx_status write_row(struct session_run *session, const struct request_row *row) {
+static void write_row(struct session_run *session, const struct request_row *row) {
   struct bundle_request r = {.session = session->id,
                              .id = row->id,
                              .phase = row->phase,
@@ -167,22 +164,21 @@ static enum lynx_status write_row(struct session_run *session, const struct requ
                              .flags = row->flags,
                              .events = row->events.data,
                              .events_length = row->events.length};
-  enum lynx_status status = bundle_put_request(session->run->bundle, &r, session->run->error);
+  bundle_put_request(session->run->bundle, &r);
   const struct answer_phase *phases = (const struct answer_phase *)(const void *)row->phases.data; /* realloc's memory: aligned */
-  for (size_t i = 0; i < row->phases.length / sizeof *phases && status == LYNX_OK; i++) {
+  for (size_t i = 0; i < row->phases.length / sizeof *phases; i++) {
     const struct bundle_phase phase = {.session = session->id,
                                        .request = row->id,
                                        .place = (int64_t)i,
                                        .name = phases[i].name,
                                        .from_ns = phases[i].from_ns,
                                        .took_ns = phases[i].took_ns};
-    status = bundle_put_phase(session->run->bundle, &phase, session->run->error);
+    bundle_put_phase(session->run->bundle, &phase);
   }
-  if (status == LYNX_OK && row->answer.length > 0 && row->outcome == OUTCOME_OK) status = write_answer(session, row);
-  return status;
+  if (row->answer.length > 0 && row->outcome == OUTCOME_OK) write_answer(session, row);
 }
 
-static enum lynx_status write_finished(struct session_run *session) {
+static void write_finished(struct session_run *session) {
   struct node *newest = atomic_exchange_explicit(&session->finished, NULL, memory_order_acquire), *node = NULL;
   while (newest != NULL) { /* the stack has the last one on top; the record wants the first one first */
     struct node *older = newest->next;
@@ -190,16 +186,14 @@ static enum lynx_status write_finished(struct session_run *session) {
     node = newest;
     newest = older;
   }
-  enum lynx_status status = LYNX_OK;
   while (node != NULL) {
     struct node *next = node->next;
     watch_harm(session, &node->row);
     session->n_left += node->row.outcome == OUTCOME_UNFINISHED || node->row.outcome == OUTCOME_TIMEOUT;
-    if (status == LYNX_OK) status = write_row(session, &node->row);
+    write_row(session, &node->row);
     empty_node(node);
     node = next;
   }
-  return status;
 }
 
 /* --- one session of load --- */
@@ -234,7 +228,6 @@ struct sampling {
   struct session_run *session;
   int64_t at_ns;
   bool counted;
-  enum lynx_status status;
 };
 
 static void keep_sample(void *context, const char *series, double value) {
@@ -243,9 +236,7 @@ static void keep_sample(void *context, const char *series, double value) {
     sampling->run->steal_sum += value;
     sampling->run->n_steal++;
   }
-  if (sampling->status == LYNX_OK)
-    sampling->status = bundle_put_sample(sampling->run->bundle, sampling->session->id, sampling->at_ns, series, value,
-                                         sampling->run->error);
+  bundle_put_sample(sampling->run->bundle, sampling->session->id, sampling->at_ns, series, value);
 }
 
 static void show_progress(struct run *run, struct session_run *session, const char *precision, int64_t now_ns) {
@@ -281,20 +272,18 @@ static enum lynx_status attend(struct run *run, struct session_run *session, con
   while (atomic_load(&session->n_running) > 0) {
     (void)nanosleep(&step, NULL);
     int64_t now_ns = clock_now(clock) - session->start_ns;
-    if (status == LYNX_OK) status = write_finished(session);
-    if (status == LYNX_OK && run->machine_known && now_ns - last_sample >= SAMPLE_EVERY_NS) {
+    write_finished(session);
+    if (run->machine_known && now_ns - last_sample >= SAMPLE_EVERY_NS) {
       struct sampling sampling = {
           .run = run, .session = session, .at_ns = now_ns, .counted = now_ns > m->warm_up_ns && now_ns <= m->warm_up_ns + m->counted_ns};
       sampler_machine.sample(run->machine, keep_sample, &sampling);
-      status = sampling.status;
-      if (status == LYNX_OK && run->has_metrics && service_metrics(&run->service, &run->metrics))
-        status = run_put_metrics(run, session->id, now_ns);
+      if (run->has_metrics && service_metrics(&run->service, &run->metrics)) run_put_metrics(run, session->id, now_ns);
       last_sample = now_ns;
     }
-    if (status == LYNX_OK && now_ns - last_commit >= COMMIT_EVERY_NS) {
+    if (now_ns - last_commit >= COMMIT_EVERY_NS) {
       status = bundle_commit(run->bundle, run->error);
       last_commit = now_ns;
-    }
+    } else status = bundle_written(run->bundle, run->error);
     show_progress(run, session, precision, now_ns);
     if (!session->aborted && does_harm(session, now_ns)) session->aborted = true;
     bool died = run->service.child.pid > 0 && !child_running(&run->service.child);
@@ -393,16 +382,16 @@ static void write_instrument(const struct run *run, const struct session_run *se
   lynx_assert(json_finish(&json));
 }
 
-static enum lynx_status note_clock_step(struct run *run, const struct session_run *session) {
+static void note_clock_step(struct run *run, const struct session_run *session) {
   int64_t uncertainty, moved = clock_offset(run->request->clock, &uncertainty) - session->realtime_offset_ns;
-  if (moved > -100000000 && moved < 100000000) return LYNX_OK;
+  if (moved > -100000000 && moved < 100000000) return;
   char text[160];
   (void)snprintf(text, sizeof text,
                  "the wall clock was stepped by %.3f s during session %lld: latencies are not touched (they are monotonic), read lags are "
                  "unknown from then on",
                  (double)moved / 1e9, (long long)session->id);
   run_note(run, text);
-  return run_put_event(run, EVENT_CLOCK_STEP, text);
+  run_put_event(run, EVENT_CLOCK_STEP, text);
 }
 
 static int64_t find_serving(const struct run *run) {
@@ -442,15 +431,15 @@ static double server_count(struct run *run) {
 }
 
 /* More than we sent, and a little for what is counted late: somebody else is there. */
-static enum lynx_status note_other_tenants(struct run *run, const struct session_run *session, double before) {
-  if (run->request->part.count > 0) return LYNX_OK; /* the others are */
+static void note_other_tenants(struct run *run, const struct session_run *session, double before) {
+  if (run->request->part.count > 0) return; /* the others are */
   double after = isnan(before) ? NAN : server_count(run), sent = (double)atomic_load(&session->progress.n_issued),
          others = after - before - sent;
-  if (!(others > 2 + 0.01 * sent)) return LYNX_OK;
+  if (!(others > 2 + 0.01 * sent)) return;
   const char *text = arena_printf(&run->arena, "another tenant: during session %lld the server finished %.0f requests, and %.0f were ours",
                                   (long long)session->id, after - before, sent);
   run_note(run, text);
-  return run_put_event(run, EVENT_CONDITION, text);
+  run_put_event(run, EVENT_CONDITION, text);
 }
 
 enum { COUNTERS_MAX = 16 };
@@ -460,22 +449,19 @@ static size_t read_counters(struct run *run, struct driver_counter *ret) {
 }
 
 /* What the server's own totals grew by, as the mean of each phase over the session: series account.NAME (ns) and account.NAME.n. */
-static enum lynx_status put_accounts(struct run *run, const struct session_run *session, const struct driver_counter *before,
-                                     size_t n_before) {
+static void put_accounts(struct run *run, const struct session_run *session, const struct driver_counter *before, size_t n_before) {
   struct driver_counter after[COUNTERS_MAX];
   size_t n = n_before > 0 ? read_counters(run, after) : 0;
   int64_t at_ns = clock_now(run->request->clock) - session->start_ns;
-  enum lynx_status status = LYNX_OK;
-  for (size_t i = 0; i < n && i < n_before && status == LYNX_OK; i++) {
+  for (size_t i = 0; i < n && i < n_before; i++) {
     int64_t grown = after[i].n - before[i].n, sum_ns = after[i].sum_ns - before[i].sum_ns;
     char series[64];
     if (grown <= 0 || sum_ns < 0) continue; /* nothing, or the server was started anew */
     (void)snprintf(series, sizeof series, "account.%.31s", after[i].name);
-    status = bundle_put_sample(run->bundle, session->id, at_ns, series, (double)sum_ns / (double)grown, run->error);
+    bundle_put_sample(run->bundle, session->id, at_ns, series, (double)sum_ns / (double)grown);
     (void)snprintf(series, sizeof series, "account.%.31s.n", after[i].name);
-    if (status == LYNX_OK) status = bundle_put_sample(run->bundle, session->id, at_ns, series, (double)grown, run->error);
+    bundle_put_sample(run->bundle, session->id, at_ns, series, (double)grown);
   }
-  return status;
 }
 
 enum lynx_status run_load(struct run *run, const struct session_plan *plan, struct bundle_session *row, bool *ret_aborted) {
@@ -495,8 +481,8 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   row->start_realtime_ns = run_realtime(run);
   row->schedule_digest = arena_copy(&run->arena, schedule_digest(&session->schedule, digest));
   row->end = SESSION_RUNNING;
-  status = bundle_put_session(run->bundle, row, run->error);
-  if (status == LYNX_OK) status = bundle_commit(run->bundle, run->error);
+  bundle_put_session(run->bundle, row);
+  status = bundle_commit(run->bundle, run->error);
   double finished_before = server_count(run);
   run->has_metrics = !isnan(finished_before);
   struct driver_counter counters[COUNTERS_MAX];
@@ -513,8 +499,8 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
       *run->error = threads[i].error;
     }
   }
-  enum lynx_status written = write_finished(session);
-  if (status == LYNX_OK) status = attended != LYNX_OK ? attended : written;
+  write_finished(session);
+  if (status == LYNX_OK) status = attended;
   struct buffer instrument;
   buffer_init(&instrument, 65536);
   write_instrument(run, session, threads, n, &instrument);
@@ -523,10 +509,13 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   row->end = session->aborted ? SESSION_ABORTED : atomic_load(&session->stop) != ENGINE_RUN ? SESSION_INTERRUPTED : SESSION_COMPLETE;
   if (session->aborted) row->why = "the abort SLO was broken";
   run->left_behind = session->n_left > 0;
-  if (status == LYNX_OK) status = put_accounts(run, session, counters, n_counters);
-  if (status == LYNX_OK) status = note_clock_step(run, session);
-  if (status == LYNX_OK) status = note_other_tenants(run, session, finished_before);
-  if (status == LYNX_OK) status = bundle_put_session(run->bundle, row, run->error);
+  if (status == LYNX_OK) {
+    put_accounts(run, session, counters, n_counters);
+    note_clock_step(run, session);
+    note_other_tenants(run, session, finished_before);
+    bundle_put_session(run->bundle, row);
+    status = bundle_written(run->bundle, run->error);
+  }
   buffer_release(&instrument);
   schedule_release(&session->schedule);
   for (uint32_t i = 0; i < n; i++) {

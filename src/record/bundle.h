@@ -72,27 +72,24 @@ struct bundle_phase {
 /* --- writing --- */
 
 enum lynx_status bundle_create(const char *path, struct bundle **ret, struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_put_meta(struct bundle *bundle, const char *key, const char *value, struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_put_input(struct bundle *bundle, int64_t id, const char *text, size_t length,
-                                  struct lynx_error *error) LYNX_MUST_CHECK;
+/* What is put after the first failure is dropped: bundle_written, bundle_commit and bundle_seal report that failure. */
+void bundle_put_meta(struct bundle *bundle, const char *key, const char *value);
+void bundle_put_input(struct bundle *bundle, int64_t id, const char *text, size_t length);
 /* moment: "start" or "end". */
-enum lynx_status bundle_put_facts(struct bundle *bundle, const char *moment, const struct fact_list *facts,
-                                  struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_put_session(struct bundle *bundle, const struct bundle_session *session,
-                                    struct lynx_error *error) LYNX_MUST_CHECK; /* replaces the same id */
-enum lynx_status bundle_put_request(struct bundle *bundle, const struct bundle_request *request, struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_put_phase(struct bundle *bundle, const struct bundle_phase *phase, struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_put_sample(struct bundle *bundle, int64_t session, int64_t at_ns, const char *series, double value,
-                                   struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_put_accuracy(struct bundle *bundle, int64_t session, int64_t window, const char *measure, double value,
-                                     int64_t weight, struct lynx_error *error) LYNX_MUST_CHECK;
-enum lynx_status bundle_put_event(struct bundle *bundle, int64_t realtime_ns, enum event_kind kind, const char *text,
-                                  struct lynx_error *error) LYNX_MUST_CHECK;
+void bundle_put_facts(struct bundle *bundle, const char *moment, const struct fact_list *facts);
+void bundle_put_session(struct bundle *bundle, const struct bundle_session *session); /* replaces the same id */
+void bundle_put_request(struct bundle *bundle, const struct bundle_request *request); /* fails with EXISTS for the same id */
+void bundle_put_phase(struct bundle *bundle, const struct bundle_phase *phase);
+void bundle_put_sample(struct bundle *bundle, int64_t session, int64_t at_ns, const char *series, double value);
+void bundle_put_accuracy(struct bundle *bundle, int64_t session, int64_t window, const char *measure, double value, int64_t weight);
+void bundle_put_event(struct bundle *bundle, int64_t realtime_ns, enum event_kind kind, const char *text);
 /* What was answered, unescaped; the first of each (session, input) stays. */
-enum lynx_status bundle_put_answer(struct bundle *bundle, int64_t session, int64_t input, const char *text, size_t length,
-                                   struct lynx_error *error) LYNX_MUST_CHECK;
+void bundle_put_answer(struct bundle *bundle, int64_t session, int64_t input, const char *text, size_t length);
+/* The first failure so far. */
+enum lynx_status bundle_written(const struct bundle *bundle, struct lynx_error *error) LYNX_MUST_CHECK;
 /* Puts what came since the last commit on disk. */
 enum lynx_status bundle_commit(struct bundle *bundle, struct lynx_error *error) LYNX_MUST_CHECK;
+/* A record that lacks what was put into it is sealed as BUNDLE_FAILED or not at all. */
 enum lynx_status bundle_seal(struct bundle *bundle, enum bundle_end end, const char *why, char ret_root[DIGEST_HEX],
                              struct lynx_error *error) LYNX_MUST_CHECK;
 void bundle_close(struct bundle *bundle); /* accepts NULL */

@@ -24,7 +24,8 @@ struct bundle {
   char path[512];
   sqlite3_stmt *insert[BUNDLE_SECTIONS]; /* writer */
   bool in_transaction;
-  struct arena arena; /* reader: meta values */
+  struct lynx_error failure; /* writer: the first one */
+  struct arena arena;        /* reader: meta values */
 };
 
 /* A bundle belongs to one thread, and nobody asks SQLite how much memory it uses: without its locks a row costs half as much. */

@@ -70,8 +70,14 @@ struct row {
   bool good;
 };
 
-static struct row row_begin(struct bundle *bundle, enum section_index section, struct lynx_error *error) {
-  bool good = bundle->in_transaction || bundle_exec(bundle, "BEGIN", error) == LYNX_OK;
+static void keep_failure(struct bundle *bundle, const struct lynx_error *error) {
+  if (bundle->failure.status == LYNX_OK) bundle->failure = *error;
+}
+
+static struct row row_begin(struct bundle *bundle, enum section_index section) {
+  struct lynx_error error = {0};
+  bool good = bundle->failure.status == LYNX_OK && (bundle->in_transaction || bundle_exec(bundle, "BEGIN", &error) == LYNX_OK);
+  if (error.status != LYNX_OK) keep_failure(bundle, &error);
   bundle->in_transaction = bundle->in_transaction || good;
   return (struct row){.bundle = bundle, .insert = bundle->insert[section], .good = good};
 }
@@ -99,33 +105,33 @@ static void put_double(struct row *row, double value) {
   row->good = row->good && sqlite3_bind_double(row->insert, ++row->column, value) == SQLITE_OK;
 }
 
-static enum lynx_status row_end(struct row *row, struct lynx_error *error) {
+static void row_end(struct row *row) {
+  struct bundle *bundle = row->bundle;
+  if (bundle->failure.status != LYNX_OK) return;
   row->good = row->good && sqlite3_step(row->insert) == SQLITE_DONE;
-  enum lynx_status status = row->good ? LYNX_OK : bundle_sql_fail(row->bundle, error, "cannot be written");
-  (void)sqlite3_reset(row->insert);                                                                      /* repeats the step's error */
-  if (status != LYNX_OK && sqlite3_get_autocommit(row->bundle->db)) row->bundle->in_transaction = false; /* SQLite rolled back */
-  return status;
+  if (!row->good) (void)bundle_sql_fail(bundle, &bundle->failure, "cannot be written");
+  (void)sqlite3_reset(row->insert);                                                     /* repeats the step's error */
+  if (!row->good && sqlite3_get_autocommit(bundle->db)) bundle->in_transaction = false; /* SQLite rolled back */
 }
 
-enum lynx_status bundle_put_meta(struct bundle *bundle, const char *key, const char *value, struct lynx_error *error) {
-  struct row row = row_begin(bundle, META, error);
+void bundle_put_meta(struct bundle *bundle, const char *key, const char *value) {
+  struct row row = row_begin(bundle, META);
   put_text(&row, key);
   put_text(&row, value);
-  return row_end(&row, error);
+  row_end(&row);
 }
 
-enum lynx_status bundle_put_input(struct bundle *bundle, int64_t id, const char *text, size_t length, struct lynx_error *error) {
-  struct row row = row_begin(bundle, INPUT, error);
+void bundle_put_input(struct bundle *bundle, int64_t id, const char *text, size_t length) {
+  struct row row = row_begin(bundle, INPUT);
   put_int(&row, id);
   put_blob(&row, text, length);
-  return row_end(&row, error);
+  row_end(&row);
 }
 
-enum lynx_status bundle_put_facts(struct bundle *bundle, const char *moment, const struct fact_list *facts, struct lynx_error *error) {
-  enum lynx_status status = LYNX_OK;
-  for (size_t i = 0; i < facts->n_items && status == LYNX_OK; i++) {
+void bundle_put_facts(struct bundle *bundle, const char *moment, const struct fact_list *facts) {
+  for (size_t i = 0; i < facts->n_items; i++) {
     const struct fact *fact = &facts->items[i];
-    struct row row = row_begin(bundle, FACT, error);
+    struct row row = row_begin(bundle, FACT);
     put_text(&row, moment);
     put_text(&row, layer_text(fact->layer));
     put_text(&row, fact->key);
@@ -135,13 +141,12 @@ enum lynx_status bundle_put_facts(struct bundle *bundle, const char *moment, con
     put_text(&row, fact->unit);
     put_text(&row, fact->source);
     put_int(&row, fact->at_ns);
-    status = row_end(&row, error);
+    row_end(&row);
   }
-  return status;
 }
 
-enum lynx_status bundle_put_session(struct bundle *bundle, const struct bundle_session *s, struct lynx_error *error) {
-  struct row row = row_begin(bundle, SESSION, error);
+void bundle_put_session(struct bundle *bundle, const struct bundle_session *s) {
+  struct row row = row_begin(bundle, SESSION);
   put_int(&row, s->id);
   put_text(&row, s->precision);
   put_int(&row, s->index);
@@ -161,11 +166,11 @@ enum lynx_status bundle_put_session(struct bundle *bundle, const struct bundle_s
   put_double(&row, s->rate_per_s);
   put_int(&row, s->concurrency);
   put_text(&row, session_began_text(s->began));
-  return row_end(&row, error);
+  row_end(&row);
 }
 
-enum lynx_status bundle_put_request(struct bundle *bundle, const struct bundle_request *r, struct lynx_error *error) {
-  struct row row = row_begin(bundle, REQUEST, error);
+void bundle_put_request(struct bundle *bundle, const struct bundle_request *r) {
+  struct row row = row_begin(bundle, REQUEST);
   put_int(&row, r->session);
   put_int(&row, r->id);
   put_text(&row, phase_text(r->phase));
@@ -186,65 +191,68 @@ enum lynx_status bundle_put_request(struct bundle *bundle, const struct bundle_r
   put_known(&row, r->read_lag_ns);
   put_int(&row, r->flags);
   put_blob(&row, r->events, r->events_length);
-  return row_end(&row, error);
+  row_end(&row);
 }
 
-enum lynx_status bundle_put_phase(struct bundle *bundle, const struct bundle_phase *p, struct lynx_error *error) {
-  struct row row = row_begin(bundle, PHASE, error);
+void bundle_put_phase(struct bundle *bundle, const struct bundle_phase *p) {
+  struct row row = row_begin(bundle, PHASE);
   put_int(&row, p->session);
   put_int(&row, p->request);
   put_int(&row, p->place);
   put_text(&row, p->name);
   put_known(&row, p->from_ns);
   put_int(&row, p->took_ns);
-  return row_end(&row, error);
+  row_end(&row);
 }
 
-enum lynx_status bundle_put_sample(struct bundle *bundle, int64_t session, int64_t at_ns, const char *series, double value,
-                                   struct lynx_error *error) {
-  struct row row = row_begin(bundle, SAMPLE, error);
+void bundle_put_sample(struct bundle *bundle, int64_t session, int64_t at_ns, const char *series, double value) {
+  struct row row = row_begin(bundle, SAMPLE);
   put_int(&row, session);
   put_text(&row, series);
   put_int(&row, at_ns);
   put_double(&row, value);
-  return row_end(&row, error);
+  row_end(&row);
 }
 
-enum lynx_status bundle_put_accuracy(struct bundle *bundle, int64_t session, int64_t window, const char *measure, double value,
-                                     int64_t weight, struct lynx_error *error) {
-  struct row row = row_begin(bundle, ACCURACY, error);
+void bundle_put_accuracy(struct bundle *bundle, int64_t session, int64_t window, const char *measure, double value, int64_t weight) {
+  struct row row = row_begin(bundle, ACCURACY);
   put_int(&row, session);
   put_text(&row, measure);
   put_int(&row, window);
   put_double(&row, value);
   put_int(&row, weight);
-  return row_end(&row, error);
+  row_end(&row);
 }
 
-enum lynx_status bundle_put_answer(struct bundle *bundle, int64_t session, int64_t input, const char *text, size_t length,
-                                   struct lynx_error *error) {
-  struct row row = row_begin(bundle, ANSWER, error);
+void bundle_put_answer(struct bundle *bundle, int64_t session, int64_t input, const char *text, size_t length) {
+  struct row row = row_begin(bundle, ANSWER);
   put_int(&row, session);
   put_int(&row, input);
   put_blob(&row, text, length);
-  return row_end(&row, error);
+  row_end(&row);
 }
 
-enum lynx_status bundle_put_event(struct bundle *bundle, int64_t realtime_ns, enum event_kind kind, const char *text,
-                                  struct lynx_error *error) {
-  struct row row = row_begin(bundle, EVENT, error);
+void bundle_put_event(struct bundle *bundle, int64_t realtime_ns, enum event_kind kind, const char *text) {
+  struct row row = row_begin(bundle, EVENT);
   put_int(&row, realtime_ns);
   put_text(&row, event_kind_text(kind));
   put_text(&row, text);
-  return row_end(&row, error);
+  row_end(&row);
+}
+
+enum lynx_status bundle_written(const struct bundle *bundle, struct lynx_error *error) {
+  if (bundle->failure.status != LYNX_OK && error != NULL) *error = bundle->failure;
+  return bundle->failure.status;
 }
 
 enum lynx_status bundle_commit(struct bundle *bundle, struct lynx_error *error) {
-  if (!bundle->in_transaction) return LYNX_OK;
-  enum lynx_status status = bundle_exec(bundle, "COMMIT", error);
-  if (status == LYNX_OK) bundle->in_transaction = false;
-  else if (sqlite3_get_autocommit(bundle->db)) bundle->in_transaction = false; /* SQLite rolled it back itself */
-  return status;
+  struct lynx_error own = {0};
+  if (bundle->in_transaction) {
+    if (bundle_exec(bundle, "COMMIT", &own) != LYNX_OK) keep_failure(bundle, &own);
+    /* After a failed commit SQLite may have rolled it back itself. */
+    if (own.status == LYNX_OK || sqlite3_get_autocommit(bundle->db)) bundle->in_transaction = false;
+  }
+  return bundle_written(bundle, error);
 }
 
 static enum lynx_status store_section(struct bundle *bundle, const char *name, const uint8_t *salt, const uint8_t *digest,
@@ -278,7 +286,8 @@ enum lynx_status bundle_seal(struct bundle *bundle, enum bundle_end end, const c
                              struct lynx_error *error) {
   uint8_t digests[BUNDLE_SECTIONS][DIGEST_BYTES], root[DIGEST_BYTES];
   enum lynx_status status = bundle_commit(bundle, error);
-  if (status == LYNX_OK) status = bundle_exec(bundle, "BEGIN", error);
+  if (status != LYNX_OK && end != BUNDLE_FAILED) return status;
+  status = bundle->in_transaction ? status : bundle_exec(bundle, "BEGIN", error);
   for (int i = 0; i < BUNDLE_SECTIONS && status == LYNX_OK; i++) {
     uint8_t salt[BUNDLE_SALT_BYTES];
     if (!random_salt(salt, sizeof salt)) status = lynx_fail(error, LYNX_IO, "the system gives no random bytes");

@@ -8,12 +8,8 @@
 #include "record/bundle.h"
 #include "result/import_result.h"
 
-static enum lynx_status put_words(struct bundle *bundle, int64_t now, const char *const *texts, size_t n, const char *before,
-                                  struct arena *arena, struct lynx_error *error) {
-  enum lynx_status status = LYNX_OK;
-  for (size_t i = 0; i < n && status == LYNX_OK; i++)
-    status = bundle_put_event(bundle, now, EVENT_CONDITION, arena_printf(arena, "%s%s", before, texts[i]), error);
-  return status;
+static void put_words(struct bundle *bundle, int64_t now, const char *const *texts, size_t n, const char *before, struct arena *arena) {
+  for (size_t i = 0; i < n; i++) bundle_put_event(bundle, now, EVENT_CONDITION, arena_printf(arena, "%s%s", before, texts[i]));
 }
 
 /* YAML's quoted text of plain letters: what a file says of itself is no structure. */
@@ -110,7 +106,7 @@ static bool put_events(struct buffer *events, int64_t start, int64_t first, int6
   return events_append(events, 0, first >= start ? &early : &late);
 }
 
-static enum lynx_status put_request(struct bundle *bundle, const struct imported *m, size_t i, double from, struct lynx_error *error) {
+static void put_request(struct bundle *bundle, const struct imported *m, size_t i, double from) {
   const struct import_request *r = &m->requests[i];
   bool answered = r->ok && r->output_tokens > 0;
   int64_t start = to_ns(r->start_s, from), end = to_ns(r->end_s, from), first = answered ? to_ns(r->first_token_s, from) : -1,
@@ -140,9 +136,8 @@ static enum lynx_status put_request(struct bundle *bundle, const struct imported
                                      .read_lag_ns = -1,
                                      .events = events.data != NULL ? events.data : "",
                                      .events_length = events.length};
-  enum lynx_status status = bundle_put_request(bundle, &row, error);
+  bundle_put_request(bundle, &row);
   buffer_release(&events);
-  return status;
 }
 
 enum lynx_status import_write(const struct imported *m, const char *path, char ret_root[DIGEST_HEX], struct lynx_error *error) {
@@ -184,18 +179,18 @@ enum lynx_status import_write(const struct imported *m, const char *path, char r
                                          .executed_json = "",
                                          .instrument_json = ""};
   if (status == LYNX_OK) status = bundle_create(path, &bundle, error);
-  for (size_t i = 0; i < LYNX_COUNT(meta) && status == LYNX_OK; i++) status = bundle_put_meta(bundle, meta[i].key, meta[i].value, error);
-  if (status == LYNX_OK)
-    status = bundle_put_event(bundle, now, EVENT_CONDITION,
-                              arena_printf(&arena, "imported from %s %s: it was not measured by lynxbench", m->tool, m->version), error);
-  if (status == LYNX_OK) status = put_words(bundle, now, m->against, m->n_against, "against it: ", &arena, error);
-  if (status == LYNX_OK) status = put_words(bundle, now, m->lacks, m->n_lacks, "", &arena, error);
-  if (status == LYNX_OK && usual)
-    status = bundle_put_event(bundle, now, EVENT_CONDITION,
-                              "what its file says of model and load fits no contract: the bundle's says neither", error);
-  if (status == LYNX_OK) status = bundle_put_session(bundle, &session, error);
-  for (size_t i = 0; i < m->n_requests && status == LYNX_OK; i++) status = put_request(bundle, m, i, from, error);
-  if (status == LYNX_OK) status = bundle_seal(bundle, BUNDLE_COMPLETE, "imported", ret_root, error);
+  if (status == LYNX_OK) {
+    for (size_t i = 0; i < LYNX_COUNT(meta); i++) bundle_put_meta(bundle, meta[i].key, meta[i].value);
+    bundle_put_event(bundle, now, EVENT_CONDITION,
+                     arena_printf(&arena, "imported from %s %s: it was not measured by lynxbench", m->tool, m->version));
+    put_words(bundle, now, m->against, m->n_against, "against it: ", &arena);
+    put_words(bundle, now, m->lacks, m->n_lacks, "", &arena);
+    if (usual)
+      bundle_put_event(bundle, now, EVENT_CONDITION, "what its file says of model and load fits no contract: the bundle's says neither");
+    bundle_put_session(bundle, &session);
+    for (size_t i = 0; i < m->n_requests; i++) put_request(bundle, m, i, from);
+    status = bundle_seal(bundle, BUNDLE_COMPLETE, "imported", ret_root, error);
+  }
   bundle_close(bundle);
   buffer_release(&figures);
   arena_release(&arena);

@@ -13,21 +13,18 @@ static void write_rows(struct bundle *b) {
   fact_add(
       &facts,
       &(struct fact){.layer = LAYER_SYSTEM, .kind = FACT_IDENTITY, .status = FACT_READ, .key = "kernel", .value = "6.1", .source = "test"});
-  CHECK_INT(bundle_put_meta(b, "contract", "lynxbench: 1", &e), LYNX_OK);
-  CHECK_INT(bundle_put_input(b, 0, "a prompt\0with a zero", 20, &e), LYNX_OK);
-  CHECK_INT(bundle_put_facts(b, "start:f32", &facts, &e), LYNX_OK);
-  CHECK_INT(bundle_put_session(b,
-                               &(struct bundle_session){.id = 0,
-                                                        .precision = "f32",
-                                                        .executor = EXECUTOR_IN_PROCESS,
-                                                        .end = SESSION_COMPLETE,
-                                                        .why = "",
-                                                        .counted_ns = 5,
-                                                        .schedule_digest = "",
-                                                        .executed_json = "",
-                                                        .instrument_json = "{}"},
-                               &e),
-            LYNX_OK);
+  bundle_put_meta(b, "contract", "lynxbench: 1");
+  bundle_put_input(b, 0, "a prompt\0with a zero", 20);
+  bundle_put_facts(b, "start:f32", &facts);
+  bundle_put_session(b, &(struct bundle_session){.id = 0,
+                                                 .precision = "f32",
+                                                 .executor = EXECUTOR_IN_PROCESS,
+                                                 .end = SESSION_COMPLETE,
+                                                 .why = "",
+                                                 .counted_ns = 5,
+                                                 .schedule_digest = "",
+                                                 .executed_json = "",
+                                                 .instrument_json = "{}"});
   for (int64_t i = 0; i < 200; i++) {
     struct bundle_request r = {.session = 0,
                                .id = i,
@@ -47,11 +44,11 @@ static void write_rows(struct bundle *b) {
                                .read_lag_ns = -1,
                                .events = "abc",
                                .events_length = 3};
-    CHECK_INT(bundle_put_request(b, &r, &e), LYNX_OK);
+    bundle_put_request(b, &r);
   }
-  CHECK_INT(bundle_put_sample(b, 0, 10, "machine.busy_ratio", 0.25, &e), LYNX_OK);
-  CHECK_INT(bundle_put_accuracy(b, 0, 0, "bits", 512.5, 256, &e), LYNX_OK);
-  CHECK_INT(bundle_put_event(b, 7, EVENT_INTENT, "begun", &e), LYNX_OK);
+  bundle_put_sample(b, 0, 10, "machine.busy_ratio", 0.25);
+  bundle_put_accuracy(b, 0, 0, "bits", 512.5, 256);
+  bundle_put_event(b, 7, EVENT_INTENT, "begun");
   CHECK_INT(bundle_commit(b, &e), LYNX_OK);
   fact_list_release(&facts);
 }

@@ -22,7 +22,6 @@ static const char contract[] =
 static void add(struct bundle *b, int64_t session, int64_t id, int64_t at, enum phase phase, enum outcome outcome, int64_t ttft,
                 int64_t late) {
   struct buffer events;
-  struct lynx_error e = {0};
   buffer_init(&events, 1000);
   int64_t written = at + late, before = 0;
   for (int i = 0; i < 4 && outcome == OUTCOME_OK; i++) { /* tokens at ttft, +10 ms, +20 ms, +30 ms */
@@ -50,7 +49,7 @@ static void add(struct bundle *b, int64_t session, int64_t id, int64_t at, enum 
                              .read_lag_ns = 1000,
                              .events = events.data,
                              .events_length = events.length};
-  CHECK_INT(bundle_put_request(b, &r, &e), LYNX_OK);
+  bundle_put_request(b, &r);
   buffer_release(&events);
 }
 
@@ -60,38 +59,34 @@ static void make(const char *path, bool with_failure, int64_t late, const char *
   struct fact_list facts = {0};
   (void)unlink(path);
   CHECK_INT(bundle_create(path, &b, &e), LYNX_OK);
-  CHECK_INT(bundle_put_meta(b, "contract", contract, &e), LYNX_OK);
-  CHECK_INT(bundle_put_meta(b, "intended_at", "1970-01-01T00:00:00.000Z", &e), LYNX_OK);
-  CHECK_INT(bundle_put_event(b, 0, EVENT_INTENT, "the run was started", &e), LYNX_OK);
+  bundle_put_meta(b, "contract", contract);
+  bundle_put_meta(b, "intended_at", "1970-01-01T00:00:00.000Z");
+  bundle_put_event(b, 0, EVENT_INTENT, "the run was started");
   fact_add(&facts,
            &(struct fact){
                .layer = LAYER_ACCELERATOR, .kind = FACT_IDENTITY, .status = FACT_READ, .key = "cpu.model", .value = cpu, .source = "test"});
-  CHECK_INT(bundle_put_facts(b, "start:f32", &facts, &e), LYNX_OK);
+  bundle_put_facts(b, "start:f32", &facts);
   for (int64_t s = 0; s < 6; s++) {
-    CHECK_INT(
-        bundle_put_session(b,
-                           &(struct bundle_session){.id = s,
-                                                    .precision = "f32",
-                                                    .index = s,
-                                                    .executor = EXECUTOR_ALREADY_RUNNING,
-                                                    .end = SESSION_COMPLETE,
-                                                    .why = "",
-                                                    .warm_up_ns = SECOND,
-                                                    .counted_ns = 2 * (int64_t)SECOND,
-                                                    .schedule_digest = "",
-                                                    .purpose = PURPOSE_MEASURE,
-                                                    .concurrency = 4,
-                                                    .executed_json = "{\"executed\":\"f32\",\"status\":\"native\",\"primitive\":\"p\"}",
-                                                    .instrument_json = "{\"cpu_ns\":1,\"wall_ns\":100}"},
-                           &e),
-        LYNX_OK);
+    bundle_put_session(b, &(struct bundle_session){.id = s,
+                                                   .precision = "f32",
+                                                   .index = s,
+                                                   .executor = EXECUTOR_ALREADY_RUNNING,
+                                                   .end = SESSION_COMPLETE,
+                                                   .why = "",
+                                                   .warm_up_ns = SECOND,
+                                                   .counted_ns = 2 * (int64_t)SECOND,
+                                                   .schedule_digest = "",
+                                                   .purpose = PURPOSE_MEASURE,
+                                                   .concurrency = 4,
+                                                   .executed_json = "{\"executed\":\"f32\",\"status\":\"native\",\"primitive\":\"p\"}",
+                                                   .instrument_json = "{\"cpu_ns\":1,\"wall_ns\":100}"});
     add(b, s, 0, 0, PHASE_WARM_UP, OUTCOME_OK, 20000000, late);
     for (int64_t i = 0; i < 10; i++)
       add(b, s, 1 + i, SECOND + i * 100000000, PHASE_COUNTED, with_failure && i == 3 ? OUTCOME_HTTP_STATUS : OUTCOME_OK,
           20000000 + i * 1000000, late);
     add(b, s, 11, 3 * (int64_t)SECOND, PHASE_TAIL, OUTCOME_OK, 20000000, late);
-    CHECK_INT(bundle_put_accuracy(b, s, 0, "bits", 500, 250, &e), LYNX_OK);
-    CHECK_INT(bundle_put_accuracy(b, s, 1, "bits", 520, 250, &e), LYNX_OK);
+    bundle_put_accuracy(b, s, 0, "bits", 500, 250);
+    bundle_put_accuracy(b, s, 1, "bits", 520, 250);
   }
   CHECK_INT(bundle_seal(b, complete ? BUNDLE_COMPLETE : BUNDLE_INTERRUPTED, "test", root, &e), LYNX_OK);
   bundle_close(b);
