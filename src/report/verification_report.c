@@ -21,9 +21,12 @@ static void put_figure(const struct decision_report *r, const struct decision_fi
   }
   if (f->n_b == 0) (void)buffer_text(out, ", not measured again\n");
   else if (!f->ratio.bounded) (void)buffer_printf(out, ", again %.5g (%zu): cannot be compared\n", f->b / f->unit_divisor, f->n_b);
-  else
+  else { /* the interval that the verdict rests on: two one-sided tests for «the same», a two-sided one for what is beyond */
+    bool same = f->ratio.verdict == VERDICT_SAME || f->ratio.verdict == VERDICT_DIFFERENT_WITHIN;
     (void)buffer_printf(out, ", again %.5g (%zu): ratio %.4f [%.4f, %.4f] against %.4f to %.4f: %s\n", f->b / f->unit_divisor, f->n_b,
-                        f->ratio.ratio, f->ratio.inner_low, f->ratio.inner_high, 1 / (1 + r->margin), 1 + r->margin, figure_verdict(f));
+                        f->ratio.ratio, same ? f->ratio.inner_low : f->low, same ? f->ratio.inner_high : f->high, 1 / (1 + r->margin),
+                        1 + r->margin, figure_verdict(f));
+  }
 }
 
 static void put_configuration(const struct configuration *c, bool color, struct buffer *out) {

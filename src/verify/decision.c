@@ -126,6 +126,26 @@ static void say_plan(struct decision_report *r, const struct contract *c) {
         r->planned, 100 * r->margin, 100 * DECISION_POWER, worst != NULL ? "; most are needed for " : "", worst != NULL ? worst->name : "");
 }
 
+/* Nothing was decided: by the figure that keeps it open, and what would decide it. */
+static const char *say_open(struct decision_report *r) {
+  const struct decision_figure *worst = NULL;
+  for (size_t i = 0; i < r->n_figures; i++) {
+    const struct decision_figure *f = &r->figures[i];
+    bool same = f->ratio.bounded && (f->ratio.verdict == VERDICT_SAME || f->ratio.verdict == VERDICT_DIFFERENT_WITHIN);
+    if (same) continue;
+    if (!f->ratio.bounded) return arena_printf(&r->arena, "%s cannot be compared: too few sessions have it on either side", f->name);
+    if (worst == NULL || f->ratio.needed_per_side > worst->ratio.needed_per_side) worst = f;
+  }
+  if (worst == NULL) return r->why;
+  bool many = !(worst->ratio.needed_per_side <= DECISION_SESSIONS_MAX);
+  return arena_printf(
+      &r->arena, "sessions' %s vary by %.2g %% in the sealed run and by %.2g %% in this one: %s", worst->name, 100 * worst->sd,
+      100 * worst->sd_again,
+      many ? "so near the margin no number of sessions decides"
+           : arena_printf(&r->arena, "about %.0f sessions on each side would decide",
+                          fmax(worst->ratio.needed_per_side, (double)(worst->n_a > worst->n_b ? worst->n_a : worst->n_b) + 1)));
+}
+
 /* A saturation point is known to the resolution of its search alone, however little its windows vary: what lies within that of each other
  * cannot be told apart. 0: no search; infinite: no certificate, or the search's range ended first. */
 static double search_slack(const struct result *r) {
@@ -167,6 +187,7 @@ static void gather(const struct contract *c, const struct result *sealed, const 
       f->n_b = other != NULL ? list_values(&ret->arena, other, &wanted[w], &b) : 0;
       f->a = quantile_plain_mean(a, f->n_a);
       f->b = quantile_plain_mean(b, f->n_b);
+      f->sd_again = log_deviation(b, f->n_b);
       f->sd = log_deviation(a, f->n_a);
       if (n_sealed > 0) f->n_a = n_sealed;
       plan_figure(ret, f, n_known);
@@ -209,6 +230,7 @@ void decision_make(const struct result *sealed, const struct result *again, stru
                    ? "one of the two searches certified no saturation point with a failing load above it: such points cannot be compared"
                    : arena_printf(&ret->arena, "the searches know their points to %.2g %% (search.resolution), against a margin of %.3g %%",
                                   100 * (special_exp(slack) - 1), 100 * ret->margin);
+  if (slack <= 0 && !beyond && !all_same) ret->why = say_open(ret);
   ret->decision = beyond ? DECISION_NOT_REPRODUCED : all_same ? DECISION_REPRODUCED : DECISION_INCONCLUSIVE;
   const char *unlike = NULL;
   for (size_t i = 0; i < sealed->n_precisions && unlike == NULL; i++) {

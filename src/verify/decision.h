@@ -27,7 +27,7 @@ struct decision_figure {
   size_t n_a, n_b;
   struct comparison ratio; /* of the re-run to the sealed result */
   double low, high;        /* of the ratio, at the confidence of «not reproduced» */
-  double sd;               /* of the sealed sessions' logarithms; NaN with fewer than 2 */
+  double sd, sd_again;     /* of the sessions' logarithms; NaN with fewer than 2 */
   size_t needed;           /* sessions of a re-run that decide at sd, with the sealed ones as they are; 0: no number would */
   size_t needed_sealed;    /* sessions that the sealed result should have had, where none would; 0: cannot be said */
   bool beyond;
@@ -40,7 +40,7 @@ struct decision_report {
   double margin, confidence, beyond_confidence;
   size_t planned;  /* sessions of the re-run: enough for every figure, at least the contract's; see too_few */
   bool too_few;    /* the sealed result has too few sessions for a decision, however long the re-run */
-  const char *why; /* in words, what the plan can decide */
+  const char *why; /* in words, what the plan can decide; after a re-run that decides nothing, why */
   enum decision decision;
 };
 

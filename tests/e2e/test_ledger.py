@@ -171,7 +171,7 @@ with folder() as d:
         check(named and named[0]["layer"] == "runtime" and named[0]["owner"] and not named[0]["allowed"], f"the library is named with its layer: {out['differences']}")
     build_library(d, 4)
     # A slowdown that no probe sees.
-    write(f"{d}/extra", b"0.003")
+    write(f"{d}/extra", b"0.010")
     r = L("verify", f"{d}/pulled.lynx", "--out", f"{d}/hidden.lynx", "--ledger", ledger, "--quiet", key="sre", timeout=300)
     if r.returncode != 4:
         check_equal(r.returncode, 1, f"hidden: {r.stdout} {r.stderr}")
@@ -194,7 +194,7 @@ with folder() as d:
     server = HTTPServer(("127.0.0.1", 0), Hook)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     bundle = f"{d}/pulled.lynx"
-    r = L("contest", bundle, "--ground", "figure", "--text", "three milliseconds more per token here", "--with", f"{d}/hidden.lynx", "--layer", "system", "--hook",
+    r = L("contest", bundle, "--ground", "figure", "--text", "ten milliseconds more per token here", "--with", f"{d}/hidden.lynx", "--layer", "system", "--hook",
           f"http://127.0.0.1:{server.server_port}/", "--ledger", ledger, key="sre")
     check_equal(r.returncode, 0, f"contest: {r.stdout} {r.stderr}")
     check_in("B story", r.stdout, "both are shown side by side")
