@@ -34,6 +34,7 @@ enum lynx_status control_fetch(const struct control_request *request, struct buf
   (void)curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
   (void)curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
   (void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  (void)curl_easy_setopt(curl, CURLOPT_USERAGENT, request->user_agent);
   (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
   (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(request->timeout_ns / 1000000 + 1));
   (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep_body);

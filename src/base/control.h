@@ -7,11 +7,12 @@
 #include "base/buffer.h"
 
 struct control_request {
-  const char *url;       /* of a Unix socket: "http://unix:/path/to/socket:/path" */
-  const char *json_body; /* POST; NULL: GET */
-  const char *put_file;  /* PUT this file's bytes; NULL: none */
-  const char *bearer;    /* NULL: none; never recorded */
-  const char *ca_file;   /* NULL: the system's */
+  const char *url;        /* of a Unix socket: "http://unix:/path/to/socket:/path" */
+  const char *json_body;  /* POST; NULL: GET */
+  const char *put_file;   /* PUT this file's bytes; NULL: none */
+  const char *bearer;     /* NULL: none; never recorded */
+  const char *ca_file;    /* NULL: the system's */
+  const char *user_agent; /* NULL: none is sent */
   int64_t timeout_ns;
 };
 

@@ -312,8 +312,11 @@ static enum lynx_status make_exact(struct making *m) {
   const struct root root = {""};
   struct inputs *inputs = m->inputs;
   struct word_list words = {.n_words = 0};
-  struct server_tokenizer server = {
-      .endpoint = c->executor.endpoint, .model = c->workload.model, .bearer = m->bearer, .ca_file = c->executor.ca_file};
+  struct server_tokenizer server = {.endpoint = c->executor.endpoint,
+                                    .model = c->workload.model,
+                                    .bearer = m->bearer,
+                                    .ca_file = c->executor.ca_file,
+                                    .user_agent = c->workload.user_agent};
   bool by_server = strcmp(p->tokenizer, "server") == 0;
   struct buffer file, text;
   buffer_init(&file, 256 << 20);

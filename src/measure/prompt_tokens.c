@@ -147,8 +147,12 @@ enum lynx_status prompt_tokens_by_server(void *context, const char *text, size_t
   json_put_bool(&json, "add_special", false);
   json_close(&json);
   endpoint_route(server->endpoint, "/tokenize", url, sizeof url);
-  struct control_request request = {
-      .url = url, .json_body = body.data, .bearer = server->bearer, .ca_file = server->ca_file, .timeout_ns = 10000000000};
+  struct control_request request = {.url = url,
+                                    .json_body = body.data,
+                                    .bearer = server->bearer,
+                                    .ca_file = server->ca_file,
+                                    .user_agent = server->user_agent,
+                                    .timeout_ns = server->timeout_ns > 0 ? server->timeout_ns : 10000000000};
   enum lynx_status status = json_finish(&json) ? control_fetch(&request, &page, &code, error)
                                                : lynx_fail(error, LYNX_LIMIT, "a prompt of more than %d bytes", PAGE_MAX);
   json_t *root = status == LYNX_OK && code == 200 ? json_parse(page.data, page.length, PAGE_MAX, NULL) : NULL;

@@ -33,7 +33,8 @@ enum lynx_status prompt_tokens_fit(token_counter *count, void *context, struct r
 
 /* A counter by a server's /tokenize, in the forms that vLLM, llama.cpp and TGI answer. */
 struct server_tokenizer {
-  const char *endpoint, *model, *bearer, *ca_file;
+  const char *endpoint, *model, *bearer, *ca_file, *user_agent;
+  int64_t timeout_ns; /* 0: 10 s */
 };
 token_counter prompt_tokens_by_server; /* context: struct server_tokenizer */
 

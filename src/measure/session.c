@@ -13,6 +13,7 @@
 #include "base/processors.h"
 #include "executor/capture.h"
 #include "load/engine.h"
+#include "measure/recount.h"
 #include "result/arrivals.h"
 #include "telemetry/metrics.h"
 #include "telemetry/sampler.h"
@@ -39,6 +40,9 @@ struct session_run {
   /* Of the abort SLO: requests and bad ones by second of their end. */
   int n_all[ABORT_BUCKETS], n_bad[ABORT_BUCKETS];
   bool aborted;
+  size_t n_answers;  /* of inputs below it the answers go into the record, for the accuracy */
+  bool counts_again; /* some are kept meanwhile for the check of usage */
+  struct recount recount;
   int64_t n_left; /* requests that the executor may still be at: cut off at the end, or given up for taking too long */
 };
 
@@ -123,13 +127,15 @@ static bool does_harm(struct session_run *session, int64_t now_ns) {
 }
 
 /* Kept as it stood in the JSON; unescaped here, away from the clock. */
-static void write_answer(struct session_run *session, const struct request_row *row) {
+static void keep_answer(struct session_run *session, const struct request_row *row) {
   struct buffer quoted;
   buffer_init(&quoted, row->answer.length + 2);
   bool whole = buffer_text(&quoted, "\"") && buffer_append(&quoted, row->answer.data, row->answer.length) && buffer_text(&quoted, "\"");
   json_t *text = whole ? json_loadb(quoted.data, quoted.length, JSON_DECODE_ANY, NULL) : NULL;
-  if (json_is_string(text))
+  if (json_is_string(text) && row->input < session->n_answers)
     bundle_put_answer(session->run->bundle, session->id, (int64_t)row->input, json_string_value(text), json_string_length(text));
+  if (json_is_string(text) && session->counts_again)
+    recount_keep(&session->recount, row, json_string_value(text), json_string_length(text));
   json_decref(text);
   buffer_release(&quoted);
 }
@@ -175,7 +181,8 @@ static void write_row(struct session_run *session, const struct request_row *row
                                        .took_ns = phases[i].took_ns};
     bundle_put_phase(session->run->bundle, &phase);
   }
-  if (row->answer.length > 0 && row->outcome == OUTCOME_OK) write_answer(session, row);
+  bool kept = row->input < session->n_answers || (session->counts_again && session->recount.n < RECOUNT_ANSWERS);
+  if (kept && row->answer.length > 0 && row->outcome == OUTCOME_OK) keep_answer(session, row);
 }
 
 static void write_finished(struct session_run *session) {
@@ -296,7 +303,11 @@ static enum lynx_status attend(struct run *run, struct session_run *session, con
 static enum lynx_status start_engines(struct run *run, struct session_run *session, struct engine_thread *threads, uint32_t n) {
   const struct contract *c = &run->contract;
   const struct session_plan *plan = session->plan;
-  bool conversations = plan->load == LOAD_CONVERSATIONS, answers = contract_states(c, "accuracy") && plan->accuracy;
+  bool conversations = plan->load == LOAD_CONVERSATIONS;
+  bool accuracy = contract_states(c, "accuracy") && plan->accuracy && c->accuracy.measure != ACCURACY_LIKELIHOOD;
+  session->n_answers = accuracy ? (size_t)c->accuracy.samples : 0;
+  session->counts_again = recount_wanted(run, plan);
+  size_t least = session->counts_again ? RECOUNT_ANSWERS : 0;
   int64_t uncertainty;
   session->realtime_offset_ns = clock_offset(run->request->clock, &uncertainty);
   session->start_ns = clock_now(run->request->clock) + 20000000; /* all engines are up before the first arrival is due */
@@ -315,28 +326,27 @@ static enum lynx_status start_engines(struct run *run, struct session_run *sessi
   for (uint32_t i = 0; i < n; i++) {
     threads[i].session = session;
     threads[i].state = run->setup.states[i];
-    threads[i].plan = (struct engine_plan){
-        .clock = run->request->clock,
-        .start_ns = session->start_ns,
-        .schedule = &session->schedule,
-        .batch = plan->load == LOAD_MULTI_STREAM ? (uint32_t)plan->concurrency : 0,
-        .turns = conversations ? plan->inputs->turns : 1,
-        .think_mean_ns = conversations ? c->regime.think_time_ns : 0,
-        .seed = (uint64_t)plan->seed,
-        .concurrency = (uint32_t)plan->concurrency,
-        .warm_up_ns = plan->warm_up_ns,
-        .counted_ns = plan->counted_ns,
-        .drain_ns = c->method.drain_ns,
-        .timeout_ns = c->method.request_timeout_ns,
-        .input_order = plan->inputs->order,
-        .n_inputs = plan->inputs->n_order,
-        .keep_answers = answers && c->accuracy.measure != ACCURACY_LIKELIHOOD ? (size_t)c->accuracy.samples : 0,
-        .index = host + hosts * i,
-        .n_engines = n * hosts,
-        .stop = &session->stop,
-        .progress = &session->progress,
-        .sink = on_row,
-        .sink_context = &threads[i]};
+    threads[i].plan = (struct engine_plan){.clock = run->request->clock,
+                                           .start_ns = session->start_ns,
+                                           .schedule = &session->schedule,
+                                           .batch = plan->load == LOAD_MULTI_STREAM ? (uint32_t)plan->concurrency : 0,
+                                           .turns = conversations ? plan->inputs->turns : 1,
+                                           .think_mean_ns = conversations ? c->regime.think_time_ns : 0,
+                                           .seed = (uint64_t)plan->seed,
+                                           .concurrency = (uint32_t)plan->concurrency,
+                                           .warm_up_ns = plan->warm_up_ns,
+                                           .counted_ns = plan->counted_ns,
+                                           .drain_ns = c->method.drain_ns,
+                                           .timeout_ns = c->method.request_timeout_ns,
+                                           .input_order = plan->inputs->order,
+                                           .n_inputs = plan->inputs->n_order,
+                                           .keep_answers = session->n_answers > least ? session->n_answers : least,
+                                           .index = host + hosts * i,
+                                           .n_engines = n * hosts,
+                                           .stop = &session->stop,
+                                           .progress = &session->progress,
+                                           .sink = on_row,
+                                           .sink_context = &threads[i]};
     atomic_fetch_add(&session->n_running, 1);
     if (pthread_create(&threads[i].thread, NULL, engine_main, &threads[i]) != 0) {
       atomic_fetch_sub(&session->n_running, 1);
@@ -513,6 +523,7 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
     put_accounts(run, session, counters, n_counters);
     note_clock_step(run, session);
     note_other_tenants(run, session, finished_before);
+    recount_ask(&session->recount, run, session->id);
     bundle_put_session(run->bundle, row);
     status = bundle_written(run->bundle, run->error);
   }
@@ -524,6 +535,7 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   }
   free(threads);
   *ret_aborted = session->aborted;
+  recount_release(&session->recount);
   free(session);
   return status;
 }

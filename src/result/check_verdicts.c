@@ -11,9 +11,13 @@
 #include "stats/compare.h"
 #include "stats/special.h"
 
-enum { FAILURES_LEAST = 5, ANSWERS_LEAST = 10, GAPS_LEAST = 3, FIRST_GAPS = 3, OTHERS_LEAST = 5 };
+enum { FAILURES_LEAST = 5, ANSWERS_LEAST = 10, GAPS_LEAST = 3, FIRST_GAPS = 3, OTHERS_LEAST = 5, RECOUNTED_MOST = 64, RECOUNTED_LEAST = 4 };
 static const double odd_share = 0.01, blank_share = 0.5, cached_ratio = 0.67, warm_ratio = 0.8, seed_margin = 0.1, apart_ratio = 4,
-                    wait_ratio = 2, sooner_ratio = 2;
+                    wait_ratio = 2, sooner_ratio = 2, recount_ratio = 1.05;
+
+/* Answers that were counted again, by the server's own route, after the session. */
+enum { CLAIMED, COUNTED, EVIDENT, RECOUNT_SERIES };
+static const char *const recount_series[RECOUNT_SERIES] = {"answer.tokens_claimed", "answer.tokens_counted", "answer.tokens_evident"};
 
 struct rows {
   const struct contract *contract;
@@ -26,8 +30,9 @@ struct rows {
   struct values ok_wait, ok_whole, failed_wait, failed_midway;
   struct values fresh[2], repeated[2]; /* of a caching check: ln of the time until the first token, and from it to the end */
   bool caching;
-  struct values inputs; /* of the present session */
-  bool repeats;         /* a prompt was asked twice in a session */
+  struct values inputs;                             /* of the present session */
+  double recounted[RECOUNT_SERIES][RECOUNTED_MOST]; /* of an answer: NaN where there is none */
+  bool repeats;                                     /* a prompt was asked twice in a session */
 };
 
 static int64_t text_bytes(const struct row *row) {
@@ -115,6 +120,14 @@ static enum lynx_status take_row(void *context, const struct row *row) {
   return LYNX_OK;
 }
 
+static enum lynx_status take_recount(void *context, int64_t session, int64_t at_ns, const char *series, double value) {
+  struct rows *rows = context;
+  (void)session;
+  for (int k = 0; k < RECOUNT_SERIES && at_ns >= 0 && at_ns < RECOUNTED_MOST && value >= 0 && value <= UINT32_MAX; k++)
+    if (strcmp(series, recount_series[k]) == 0) rows->recounted[k][at_ns] = value;
+  return LYNX_OK;
+}
+
 static void note_repeats(struct rows *rows) {
   quantile_sort(rows->inputs.at, rows->inputs.n);
   for (size_t i = 1; i < rows->inputs.n; i++) rows->repeats = rows->repeats || !(rows->inputs.at[i] > rows->inputs.at[i - 1]);
@@ -145,13 +158,38 @@ static struct result_check check_share(struct arena *arena, const char *name, do
   return decided(name, n_odd <= bound * n, arena_printf(arena, "%.0f of %.0f answers %s", n_odd, n, what));
 }
 
+/* Of answers whose usage says more than events with text came: what their text is by the server's own tokenizer. A token that ends an
+ * answer has no text. */
+static struct result_check check_recount(struct arena *arena, const struct rows *rows, struct result_check otherwise) {
+  double claimed = 0, counted = 0, n = 0;
+  for (int i = 0; i < RECOUNTED_MOST; i++) {
+    double told = rows->recounted[CLAIMED][i];
+    if (!(told > rows->recounted[EVIDENT][i]) || isnan(rows->recounted[COUNTED][i])) continue;
+    n++;
+    claimed += told;
+    counted += rows->recounted[COUNTED][i] + (told < (double)rows->contract->workload.output_tokens ? 1 : 0);
+  }
+  if (n < RECOUNTED_LEAST || otherwise.verdict == CHECK_FAILED) return otherwise;
+  if (claimed <= recount_ratio * counted) {
+    otherwise.text = arena_printf(arena, "%s; %.0f answers of %.0f tokens were counted again by the server's /tokenize: %.0f",
+                                  otherwise.text, n, claimed, counted);
+    return otherwise;
+  }
+  return decided("usage", false,
+                 arena_printf(arena,
+                              "usage claims %.0f tokens for %.0f answers whose text is %.0f by the server's own /tokenize (a model with "
+                              "random weights, whose tokens are not those of its text, shows the same)",
+                              claimed, n, counted));
+}
+
 static struct result_check check_usage(struct arena *arena, const struct rows *rows) {
   if (rows->n_overstated <= odd_share * rows->n_ok && rows->n_unheard > odd_share * rows->n_ok)
     return undecided("usage",
                      "answers claim more tokens than they have bytes of text; past a model's end (workload.ignore_eos) tokens may hold "
                      "none, which a stream would show");
-  return check_share(arena, "usage", rows->n_overstated, rows->n_ok, odd_share,
-                     "claim more tokens than they have bytes of text, or than were asked for");
+  return check_recount(arena, rows,
+                       check_share(arena, "usage", rows->n_overstated, rows->n_ok, odd_share,
+                                   "claim more tokens than they have bytes of text, or than were asked for"));
 }
 
 /* Did they fail when nearly all good ones were past that point? */
@@ -330,10 +368,13 @@ enum lynx_status check_verdicts_judge(struct bundle *bundle, struct result *resu
   const struct bundle_session *cached = session_for(sessions, p->name, PURPOSE_CHECK_CACHING),
                               *seeded = session_for(sessions, p->name, PURPOSE_CHECK_SEED);
   enum lynx_status status = LYNX_OK;
+  for (int k = 0; k < RECOUNT_SERIES; k++)
+    for (int i = 0; i < RECOUNTED_MOST; i++) rows.recounted[k][i] = NAN;
   for (size_t i = 0; i < p->n_sessions && status == LYNX_OK; i++)
     if (p->sessions[i].complete) {
       status = rows_each(bundle, p->sessions[i].id, take_row, &rows, error);
       note_repeats(&rows);
+      if (status == LYNX_OK) status = bundle_each_sample(bundle, p->sessions[i].id, take_recount, &rows, error);
     }
   if (status == LYNX_OK && cached != NULL) status = rows_each(bundle, cached->id, take_row, &caching, error);
   if (status == LYNX_OK && seeded != NULL) status = medians_of(bundle, result, seeded, other, error);

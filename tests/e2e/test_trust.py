@@ -392,6 +392,35 @@ def test_usage_that_no_text_bears_out_fails(tmp_path, claimed):
     assert check_of(out, "usage")["verdict"] == "failed", check_of(out, "usage")
 
 
+@pytest.mark.parametrize("claims, events, verdict", [(1.1, 20, "failed"), (1.0, 10, "passed"), (1.0, 20, "passed")])
+def test_usage_is_counted_again_by_the_servers_route(tmp_path, claims, events, verdict):
+    """20 words each, a token a word by /tokenize; several may come in an event, which is no crime."""
+
+    def answers(handler, n, body):
+        if handler.path == "/tokenize":
+            page = json.dumps({"count": len(body["prompt"].split())}).encode()
+            handler.send_response(200)
+            handler.send_header("Content-Length", str(len(page)))
+            handler.end_headers()
+            handler.wfile.write(page)
+            return
+        s = Stream(handler)
+        for _ in range(events):
+            s.text("word " * (20 // events))
+        s.end(int(20 * claims))
+
+    with server(answers) as s:
+        out = run(
+            str(tmp_path),
+            "counted",
+            s.server_port,
+            workload="{model: made, output_tokens: 22, prompts: {count: 8, bytes: 32}}",
+        )
+    check = check_of(out, "usage")
+    assert check["verdict"] == verdict, check
+    assert verdict == "passed" and events == 20 or "/tokenize" in check["text"], check
+
+
 def test_an_answer_without_a_first_token_is_a_miss(tmp_path):
     """Every second answer is empty, after 300 ms: whoever waits for its first token never gets it."""
 

@@ -1,0 +1,32 @@
+/* measure/recount.h: were as many tokens sent as the server's usage claims? Some answers of a session are kept, and counted again
+ * afterwards by the server's own route, /tokenize. Shapes   the first answers that say their usage and whose whole text was kept; at most
+ * RECOUNT_ANSWERS Result   samples of the session, one of each per answer: answer.tokens_claimed, answer.tokens_counted,
+ * answer.tokens_evident (the most that the events with text show). The texts themselves go nowhere Errors   none: a server that has no such
+ * route leaves no samples Source   docs/method.md#checks */
+#ifndef MEASURE_RECOUNT_H
+#define MEASURE_RECOUNT_H
+
+#include "load/engine.h"
+#include "measure/run_record.h"
+
+enum { RECOUNT_ANSWERS = 16 };
+
+struct recount {
+  struct arena arena;
+  struct recounted {
+    const char *text;
+    size_t length;
+    int64_t claimed, evident;
+  } answers[RECOUNT_ANSWERS];
+  size_t n;
+};
+
+/* Does this session keep answers for it? The first that is measured does, where `usage` is among the checks. */
+bool recount_wanted(const struct run *run, const struct session_plan *plan);
+/* text: the row's content, unescaped. */
+void recount_keep(struct recount *recount, const struct request_row *row, const char *text, size_t length);
+/* After the session's last answer. */
+void recount_ask(struct recount *recount, struct run *run, int64_t session);
+void recount_release(struct recount *recount);
+
+#endif
