@@ -25,6 +25,7 @@ enum {
   FLAG_DIGEST,
   FLAG_DIGEST_ANEW,
   FLAG_QUIET_ROUTES,
+  FLAG_ASK_LIBRARIES,
   FLAG_DISCLOSE,
   FLAG_FORMAT,
   FLAG_ROOT,
@@ -40,6 +41,7 @@ static const struct option_spec options[] = {
     [FLAG_DIGEST] = {"digest", NULL, "read the model's weights whole for their digest, however long it takes"},
     [FLAG_DIGEST_ANEW] = {"digest-anew", NULL, "the same, also where a digest is remembered"},
     [FLAG_QUIET_ROUTES] = {"quiet-routes", NULL, "do not ask the server's own routes (/version, /props, ...)"},
+    [FLAG_ASK_LIBRARIES] = {"ask-libraries", NULL, "load the libraries that the executor maps, to ask what they select (not as root)"},
     [FLAG_DISCLOSE] = {"disclose", "LEVEL", "full, shared (no serials, hosts, people) or public (no paths and arguments either)"},
     [FLAG_FORMAT] = {"format", "NAME", "text, json, markdown, cyclonedx (ML-BOM) or mlperf (system description)"},
     [FLAG_ROOT] = {"root", "DIR", "read a recorded /proc and /sys below DIR instead of this machine"},
@@ -127,6 +129,7 @@ static bool capture(const struct arguments *arguments, struct fact_list *facts) 
   if (!capture_target("capture", arguments->option[FLAG_ENDPOINT], arguments->option[FLAG_PID], &root, &request)) return false;
   request.ask_routes = arguments->option[FLAG_QUIET_ROUTES] == NULL;
   request.digest_anew = arguments->option[FLAG_DIGEST_ANEW] != NULL;
+  request.ask_libraries = arguments->option[FLAG_ASK_LIBRARIES] != NULL;
   if (arguments->option[FLAG_DIGEST] != NULL || request.digest_anew) {
     request.digest_budget = INT64_MAX;
     request.deadline_ns = (int64_t)24 * 3600 * 1000000000; /* weights of a terabyte are read in hours */

@@ -297,7 +297,8 @@ void capture_run(const struct capture_request *request, struct fact_list *ret) {
                                 .clock = request->clock,
                                 .tree = tree,
                                 .digest_budget = request->digest_budget,
-                                .digest_anew = request->digest_anew};
+                                .digest_anew = request->digest_anew,
+                                .ask_libraries = request->ask_libraries};
   find_serving_process(request, &target, ret);
   target.n_tree = find_tree(request->root, target.pid, tree);
   if (request->ask_routes) target.endpoint = request->endpoint;

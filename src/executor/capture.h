@@ -17,6 +17,7 @@ struct capture_request {
   bool in_process;       /* there is no endpoint: pid is what runs the workload, 0 where nothing does (the null driver) */
   bool hosts_known;      /* the other hosts are captured apart, or named as holes: a remote endpoint is no hole by itself */
   bool ask_routes;       /* may the executor's own routes (/version, /props, ...) be asked? Not while it is measured */
+  bool ask_libraries;    /* may the libraries that the executor maps be loaded, to be asked what they select? That runs their code */
   int64_t deadline_ns;   /* for each probe; 0: 5 s */
   int64_t digest_budget; /* bytes that may be read for digests of the model; 0: little */
   bool digest_anew;      /* read whole, whatever was remembered of it */

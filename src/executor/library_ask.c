@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/cage.h"
 #include "base/clock.h"
 
 /* --- what each kind of library can say; false where it is another kind, or does not say --- */
@@ -142,8 +143,10 @@ void library_ask_main(const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
   int out = dup(STDOUT_FILENO);
   FILE *to = out >= 0 ? fdopen(out, "w") : NULL;
-  if (to == NULL) _exit(1);
+  if (to == NULL || geteuid() == 0) _exit(1);
   (void)dup2(STDERR_FILENO, STDOUT_FILENO); /* what a library prints is not its answer */
+  const struct cage_limits limits = {.memory_bytes = (int64_t)16 << 30, .processor_s = 5, .file_bytes = 65536};
+  cage_enter(&limits);
   void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   const char *why = library == NULL ? dlerror() : "this build of it has no such call";
   for (size_t i = 0; i < LYNX_COUNT(askable) && library != NULL; i++)
@@ -161,9 +164,8 @@ static _Noreturn void become_asker(const struct library_request *request, int to
   int nothing = open("/dev/null", O_RDWR);
   if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDERR_FILENO) < 0 || dup2(to, STDOUT_FILENO) < 0) _exit(1);
   if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) != 0) _exit(1);
-  if (request->other_user && (setgroups(0, NULL) != 0 || setresgid(request->group, request->group, request->group) != 0 ||
-                              setresuid(request->user, request->user, request->user) != 0))
-    _exit(1);
+  if (geteuid() == 0 || setsid() < 0) _exit(1); /* no terminal is its own */
+  (void)unshare(CLONE_NEWUSER | CLONE_NEWNET);  /* not every kernel lets an ordinary user; sockets are refused it anyway */
   (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   (void)execve("/proc/self/exe", arguments, request->environment);

@@ -1,12 +1,10 @@
 /* executor/library_ask.h: which kernels a library selects on this processor, where it can be asked (oneDNN, OpenBLAS, BLIS, MKL, ggml,
- * PyTorch). To ask it, it is loaded, and that runs its start-up code: so it is loaded by a program of its own, `lynxbench --ask-library
- * FILE`, that holds nothing of ours and may be a user with fewer rights. What that program says is one line for each answer, and is
- * believed for that library only.
- * Limits   as long as the request's deadline; where it has another user, it is asked for as root */
+ * PyTorch). To ask it, it is loaded, and that runs its start-up code: so it is loaded only where the user asks for it, never by root, and
+ * by a program of its own, `lynxbench --ask-library FILE`: a session without a terminal, no network where the kernel allows that, nothing
+ * of ours open, the rest given up by base/cage.h. What that program says is one line for each answer, and is believed for that library
+ * only. Limits   as long as the request's deadline */
 #ifndef EXECUTOR_LIBRARY_ASK_H
 #define EXECUTOR_LIBRARY_ASK_H
-
-#include <sys/types.h>
 
 #include "base/status.h"
 
@@ -23,9 +21,6 @@ _Noreturn void library_ask_main(const char *path);
 struct library_request {
   const char *path;
   char *const *environment; /* all that the program gets; ends in NULL */
-  bool other_user;          /* it gives up our rights for these first */
-  uid_t user;
-  gid_t group;
   int64_t deadline_ns;
 };
 

@@ -20,6 +20,7 @@ struct probe_target {
   size_t n_tree;
   int64_t digest_budget; /* bytes that may be read for digests of the model; 0: what the probe thinks quick */
   bool digest_anew;      /* of the model, whatever was remembered */
+  bool ask_libraries;    /* may mapped libraries be loaded, to be asked what they select? That runs their code */
 };
 
 struct probe {

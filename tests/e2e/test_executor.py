@@ -100,16 +100,10 @@ def planted_in_processes(d):
     check_equal(differences(f"{d}/before.json", f"{d}/again.json")[0], [], "another start on another port is the same executor")
     shot("variable", OMP_NUM_THREADS="1", HF_TOKEN="hunter2", MY_API_KEY="hunter2")
     check_equal(differences(f"{d}/before.json", f"{d}/variable.json")[0], [("environment.OMP_NUM_THREADS", "runtime", "ML platform engineering")], "a variable")
-    # What a library selects: asked of the library that is mapped, with the variables of the process that has it mapped (not with ours).
+    # What a library selects is not asked unless the user wants it: that runs the library's code.
     chosen = found.get("library.libdnnl.so.selects", {})
-    if not SANITIZED:
-        check_equal((chosen.get("status"), chosen.get("kind")), ("read", "state"), f"what oneDNN selects: {chosen}")
-        with serving(ONEDNN_MAX_CPU_ISA="SSE41") as (port, _):
-            r = lynx("capture", "--endpoint", f"http://127.0.0.1:{port}", "--out", f"{d}/isa.json", env={"ONEDNN_MAX_CPU_ISA": "AVX2"})
-        check_equal(facts_of(json.load(open(f"{d}/isa.json")))["library.libdnnl.so.selects"]["value"], "sse41", f"its variable, not ours {r.stderr}")
-        check_equal(differences(f"{d}/before.json", f"{d}/isa.json")[0], [("environment.ONEDNN_MAX_CPU_ISA", "runtime", "ML platform engineering")], "a variable; what comes of it is state")
-        r = lynx("diff", f"{d}/before.json", f"{d}/isa.json", "--state")
-        check_in("library.libdnnl.so.selects (state)", r.stdout, "and told")
+    check_equal((chosen.get("status"), chosen.get("kind")), ("unsupported", "state"), f"what oneDNN selects: {chosen}")
+    check_in("--ask-libraries", chosen.get("value", ""), "and how it would be asked")
     # Which exemplars and where are context; how many and what is not.
     few = shot("devices", CUDA_VISIBLE_DEVICES="GPU-8932f937-d72c-4106-c12f-20bd9faed9f6,MIG-1", TORCHINDUCTOR_CACHE_DIR="/tmp/a/cache", LD_LIBRARY_PATH="/tmp/nothing/")
     check_equal([few[f"environment.{k}"]["value"] for k in ("CUDA_VISIBLE_DEVICES", "TORCHINDUCTOR_CACHE_DIR")], ["2 by UUID", "cache"], "identity")
@@ -461,25 +455,38 @@ def drivers_that_misbehave(d):
 
 
 def libraries_with_rights(d):
-    """What a process has mapped is asked with no more rights than the process has, and only while it is what lies there."""
+    """What a process has mapped is loaded only on demand, by the user that serves, with hardly a right, and only while it lies there."""
     if SANITIZED or os.getuid() != 0 or not shutil.which("cc"):
         return
-    folder = f"{d}/libraries"
+    folder, user = f"{d}/libraries", 65534
     os.makedirs(folder)
     os.chmod(d, 0o755)
     os.chmod(folder, 0o777)
-    write(f"{d}/library.c", f"""#include <stdio.h>
+    # The library's start-up code tries what an attacker would, and says what came of it in its answer.
+    write(f"{d}/library.c", """#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
-__attribute__((constructor)) static void load(void) {{
+static char text[200];
+__attribute__((constructor)) static void load(void) {
+  if (getenv("HOLDER")) return;
+  int open_ones = 0, tty = open("/dev/tty", O_RDWR), file = open("FOLDER/made", O_CREAT | O_WRONLY, 0644);
   for (int fd = 3; fd < 100; fd++) (void)!write(fd, "model.digest\\t0000\\tcapture\\n", 26);
-  FILE *f = fopen("{folder}/who", "a");
-  int open_ones = 0;
-  for (int fd = 3; fd < 100; fd++) open_ones += fcntl_(fd);
-  if (f) fprintf(f, "%d %d %s\\n", (int)geteuid(), open_ones, getenv("HOME") ? getenv("HOME") : "-"), fclose(f);
-}}
-const char *openblas_get_corename(void) {{ return "Kern"; }}
-""".replace("fcntl_(fd)", "(lseek(fd, 0, SEEK_CUR) >= 0 || errno != EBADF)").replace("#include <stdlib.h>", "#include <errno.h>\n#include <stdlib.h>"))
+  for (int fd = 3; fd < 100; fd++) open_ones += lseek(fd, 0, SEEK_CUR) >= 0 || errno != EBADF;
+  int pushed = ioctl(0, TIOCSTI, "x") == 0 || (tty >= 0 && ioctl(tty, TIOCSTI, "x") == 0);
+  int net = socket(AF_INET, SOCK_STREAM, 0), child = fork();
+  if (child == 0) _exit(0);
+  int gone = unlink("FOLDER/kept") == 0, mode = chmod("FOLDER/kept", 0777) == 0, ran = system("true") == 0;
+  snprintf(text, sizeof text, "user %d, tty %d, pushed %d, file %d, net %d, child %d, gone %d, mode %d, ran %d, open %d, home %s",
+           (int)geteuid() == 65534 || (int)getuid() == 65534, tty >= 0, pushed, file >= 0, net >= 0, child >= 0, gone, mode, ran,
+           open_ones, getenv("HOME") ? "yes" : "no");
+}
+const char *openblas_get_corename(void) { return text; }
+""".replace("FOLDER", folder))
     write(f"{d}/holder.c", """#include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -490,27 +497,54 @@ int main(int argc, char **argv) { void *l = dlopen(argv[argc - 1], RTLD_NOW); pu
         check_equal(subprocess.run(["cc", "-w", "-o", to, f"{d}/{source}", *flags], capture_output=True).returncode, 0, f"{source} is built")
     os.chmod(library, 0o755)
     os.chmod(f"{d}/holder", 0o755)
-    for user in (65534, 0):
-        p = subprocess.Popen([f"{d}/holder", library], stdout=subprocess.PIPE, text=True, cwd="/", **({"user": user, "group": user, "extra_groups": []} if user else {}))
+    shutil.copy(LYNX, f"{d}/lynxbench")
+    os.chmod(f"{d}/lynxbench", 0o755)
+    write(f"{folder}/kept", "")
+    os.chown(f"{folder}/kept", user, user)
+    other = {"user": user, "group": user, "extra_groups": []}
+
+    @contextlib.contextmanager
+    def mapped(path, who, **env):
+        p = subprocess.Popen([f"{d}/holder", path], stdout=subprocess.PIPE, text=True, cwd="/", env={**os.environ, "HOLDER": "1", **env}, **who)
         try:
-            check_equal(p.stdout.readline(), "up\n", "it is mapped")
-            open(f"{folder}/who", "w").close()
-            os.chmod(f"{folder}/who", 0o666)
-            found = facts_of(capture("--pid", str(p.pid)))
-            said = [line.split() for line in open(f"{folder}/who").read().splitlines()]
-            chosen = found["library.libopenblas.so.selects"]
-            check_equal([(int(s[0]), int(s[1]), s[2]) for s in said], [(user, 2, "-")], f"user {user}: loaded once, by that user, with nothing of ours open ({chosen})")  # its own file, and where it answers
-            check_equal((chosen["status"], chosen["value"]), ("read", "Kern"), f"user {user}: its answer, and nothing else of what it says")
-            check("model.digest" not in found or found["model.digest"]["status"] != "read", "and no other fact")
-            shutil.copy(library, f"{folder}/new")
-            os.rename(f"{folder}/new", library)
-            found = facts_of(capture("--pid", str(p.pid)))
-            check_in("replaced", found["library.libopenblas.so.selects"]["value"], f"user {user}: another file in its place")
-            check_equal(len(open(f"{folder}/who").read().splitlines()), 1, "is not loaded")
+            check_equal(p.stdout.readline(), "up\n", f"{path} is mapped")
+            yield str(p.pid)
         finally:
             p.kill()
             p.wait()
             p.stdout.close()
+
+    def asked(pid, who, *args, name="libopenblas.so", **env):
+        r = subprocess.run([f"{d}/lynxbench", "capture", "--pid", pid, "--json", *args], capture_output=True, text=True, cwd="/", env=environment(HOME=folder, **env), **who)
+        check(r.returncode == 0, f"capture {args}: {r.stderr}")
+        return facts_of(json.loads(r.stdout)).get(f"library.{name}.selects", {"value": "not seen"})
+
+    harmless = "user 1, tty 0, pushed 0, file 0, net 0, child 0, gone 0, mode 0, ran 0, open 1, home no"
+    with mapped(library, other) as pid:
+        check_in("--ask-libraries", asked(pid, other)["value"], "not asked by itself")
+        check_in("never loaded by root", asked(pid, {}, "--ask-libraries")["value"], "nor ever by root")
+        chosen = asked(pid, other, "--ask-libraries")
+        check_equal((chosen["status"], chosen["value"]), ("read", harmless), "asked by the user that serves: its code can do nothing")
+        check_equal(sorted(os.listdir(folder)), ["kept", "libopenblas.so"], "and left nothing behind")
+        shutil.copy(library, f"{d}/new")
+        os.rename(f"{d}/new", library)
+        check_in("replaced", asked(pid, other, "--ask-libraries")["value"], "another file in its place is not loaded")
+    with mapped(library, {}) as pid:
+        check_equal(asked(pid, other, "--ask-libraries")["value"], "not seen", "what root has mapped is not even seen by others")
+    # A process of the tree that lives elsewhere: its library would run here.
+    if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode == 0:
+        p = subprocess.Popen(["unshare", "-n", "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", f"{d}/holder", library], stdout=subprocess.PIPE, text=True, cwd="/", env={**os.environ, "HOLDER": "1"})
+        check_equal(p.stdout.readline(), "up\n", "it is mapped in a network of its own")
+        check_in("other namespaces", asked(str(p.pid), other, "--ask-libraries")["value"], "a process of another network is not asked here")
+        p.kill()
+        p.wait()
+        p.stdout.close()
+    # A real library, with the variables of the process that has it mapped, and not with ours.
+    found = [line.split("=> ")[1] for line in subprocess.run(["ldconfig", "-p"], capture_output=True, text=True).stdout.splitlines() if "libdnnl.so" in line]
+    if found:
+        with mapped(os.path.realpath(found[0]), other, ONEDNN_MAX_CPU_ISA="SSE41") as pid:
+            chosen = asked(pid, other, "--ask-libraries", name="libdnnl.so", ONEDNN_MAX_CPU_ISA="AVX2")
+            check_equal((chosen["status"], chosen["value"]), ("read", "sse41"), "oneDNN's own word")
 
 
 def chassis(d):

@@ -115,7 +115,7 @@ def vllm(d):
                         ["vLLM", "1024", "float32", "(given)", "LlamaForCausalLM", "0.32.0"], "vllm: captured from the process")
             r = lynx("capture", "--endpoint", f"http://127.0.0.1:{port}", "--json")
             found = {f["key"]: f for f in json.loads(r.stdout)["facts"]}
-            check_equal((found["serving.version"]["value"], found["serving.cache.block_size"]["status"], found["library.libtorch_cpu.so.selects"]["status"]), ("0.32.0", "read", "read"), "vllm: by its routes, and what its libraries select")
+            check_equal((found["serving.version"]["value"], found["serving.cache.block_size"]["status"], found["library.libtorch_cpu.so.selects"]["status"]), ("0.32.0", "read", "unsupported"), "vllm: by its routes; its libraries are not asked")
             check_in("eager", found["graph.execution"]["value"], "vllm: how the graph is executed")
             again = {f["key"]: f for f in json.loads(lynx("capture", "--endpoint", f"http://127.0.0.1:{port}", "--json").stdout)["facts"]}
             check_equal({k: f["value"] for k, f in again.items() if f["kind"] == "identity"}, {k: f["value"] for k, f in found.items() if f["kind"] == "identity"}, "vllm: the same executor twice")

@@ -10,55 +10,65 @@
 #include "executor/library_ask.h"
 #include "executor/probe.h"
 
-enum { MAPS_MAX = 64 << 20, VARIABLES_MAX = 64, NOBODY = 65534 };
+enum { MAPS_MAX = 64 << 20, VARIABLES_MAX = 64 };
 
 /* Of one library, and of all: the probe's own deadline is 5 s. */
 static const int64_t LIBRARY_NS = 2000000000, ALL_NS = 4000000000;
 
 /* What a process may do, as far as it is told. */
 struct rights {
-  char capabilities[40], filter[16], label[200], user_namespace[64], mount_namespace[64];
+  char capabilities[40], filter[16], label[200], namespaces[6][64];
   unsigned user, group;
+  bool ended; /* a zombie: it has nothing mapped */
 };
 
 static bool read_rights(const struct probe_target *target, const char *process, struct rights *ret) {
+  static const char *const namespaces[] = {"mnt", "user", "net", "pid", "ipc", "cgroup"};
   char path[64];
   struct buffer text;
   *ret = (struct rights){.user = 0};
   buffer_init(&text, 65536);
   bool good = root_read(target->root, probe_path(path, sizeof path, "/proc/%s/status", process), &text, NULL) == LYNX_OK;
+  char state[32];
+  ret->ended = good && probe_find_line(text.data, "State", state, sizeof state) && state[0] == 'Z';
   const char *user = good ? strstr(text.data, "\nUid:") : NULL, *group = good ? strstr(text.data, "\nGid:") : NULL;
   good = user != NULL && group != NULL && sscanf(user, " Uid: %*u %u", &ret->user) == 1 &&
          sscanf(group, " Gid: %*u %u", &ret->group) == 1 &&
          probe_find_line(text.data, "CapEff", ret->capabilities, sizeof ret->capabilities);
   if (good && !probe_find_line(text.data, "Seccomp", ret->filter, sizeof ret->filter)) ret->filter[0] = 0;
   buffer_release(&text);
-  good = good && root_read_link(target->root, probe_path(path, sizeof path, "/proc/%s/ns/mnt", process), ret->mount_namespace,
-                                sizeof ret->mount_namespace);
-  /* Not every kernel has these. */
-  if (!root_read_link(target->root, probe_path(path, sizeof path, "/proc/%s/ns/user", process), ret->user_namespace,
-                      sizeof ret->user_namespace))
-    ret->user_namespace[0] = 0;
+  for (size_t i = 0; i < LYNX_COUNT(namespaces); i++) { /* not every kernel has all of them */
+    (void)snprintf(path, sizeof path, "/proc/%s/ns/%s", process, namespaces[i]);
+    if (!root_read_link(target->root, path, ret->namespaces[i], sizeof ret->namespaces[i])) ret->namespaces[i][0] = 0;
+  }
   if (!root_read_line(target->root, probe_path(path, sizeof path, "/proc/%s/attr/current", process), ret->label, sizeof ret->label))
     ret->label[0] = 0;
-  return good;
+  return good && ret->namespaces[0][0] != 0;
 }
 
-/* What the process's libraries hold is run with no more rights than the process has. NULL: that can be had. */
-static const char *choose_user(const struct probe_target *target, struct library_request *request) {
+static bool same_rights(const struct rights *a, const struct rights *b) {
+  for (size_t i = 0; i < LYNX_COUNT(a->namespaces); i++)
+    if (strcmp(a->namespaces[i], b->namespaces[i]) != 0) return false;
+  return a->user == b->user && a->group == b->group && strcmp(a->capabilities, b->capabilities) == 0 && strcmp(a->filter, b->filter) == 0 &&
+         strcmp(a->label, b->label) == 0;
+}
+
+/* Libraries come from the whole tree of the serving process: each process of it must be one that we could have been. NULL: so it is. */
+static const char *why_not_asked(const struct probe_target *target) {
   struct rights ours, theirs;
   char process[32];
-  (void)snprintf(process, sizeof process, "%lld", (long long)target->pid);
-  if (!read_rights(target, process, &theirs) || !read_rights(target, "self", &ours))
-    return "what the serving process may do cannot be read, so its libraries are not loaded";
-  if (strcmp(theirs.mount_namespace, ours.mount_namespace) != 0 || strcmp(theirs.user_namespace, ours.user_namespace) != 0)
-    return "the serving process lives among other files (a container): its libraries are not loaded from there";
-  if (strcmp(theirs.filter, ours.filter) != 0 || strcmp(theirs.label, ours.label) != 0)
-    return "the serving process is confined as this one is not: its libraries are not loaded outside of that";
-  if (theirs.user == ours.user && strcmp(theirs.capabilities, ours.capabilities) == 0) return NULL;
-  if (ours.user != 0) return "the serving process is another user's, or may do less: its libraries are not loaded by this one";
-  *request = (struct library_request){
-      .other_user = true, .user = theirs.user != 0 ? theirs.user : NOBODY, .group = theirs.user != 0 ? theirs.group : NOBODY};
+  if (!target->ask_libraries)
+    return "not asked: `lynxbench capture --ask-libraries`, as the user that serves, loads it to ask it, which runs its code";
+  if (geteuid() == 0) return "not asked: libraries that others mapped are never loaded by root; capture as the user that serves";
+  if (!read_rights(target, "self", &ours)) return "not asked: what this process may do cannot be read";
+  for (size_t i = 0; i < target->n_tree; i++) {
+    (void)snprintf(process, sizeof process, "%lld", (long long)target->tree[i]);
+    bool known = read_rights(target, process, &theirs);
+    if (theirs.ended) continue;
+    if (!known) return "not asked: what the serving process may do cannot be read";
+    if (!same_rights(&ours, &theirs))
+      return "not asked: a serving process has another user, other rights or other namespaces (a container) than this one";
+  }
   return NULL;
 }
 
@@ -69,7 +79,7 @@ static const char *selection_applies(const struct probe_target *target) {
   if (target->root->path[0] != 0) return "libraries are asked on this machine only, not on a recorded one";
   if (!root_read_link(target->root, "/proc/self/exe", program, sizeof program) || strcmp(strrchr(program, '/'), "/lynxbench") != 0)
     return "only lynxbench itself asks libraries";
-  return choose_user(target, &(struct library_request){.path = NULL});
+  return NULL;
 }
 
 /* Is what lies at the path the file that is mapped? By inode: layered file systems tell two devices. */
@@ -127,7 +137,7 @@ static void selection_collect(const struct probe_target *target, struct fact_lis
   static const char end[] = ".path", source[] = "the mapped file, loaded by a program of its own";
   struct library_request request = {.path = NULL};
   struct arena arena = {0};
-  if (choose_user(target, &request) != NULL) return;
+  const char *none = why_not_asked(target);
   request.environment = make_environment(facts, &arena);
   int64_t until_ns = clock_now(&clock_system) + ALL_NS;
   for (size_t i = 0, n = facts->n_items; i < n; i++) {
@@ -141,9 +151,10 @@ static void selection_collect(const struct probe_target *target, struct fact_lis
     int64_t left = until_ns - clock_now(&clock_system);
     request.deadline_ns = left < LIBRARY_NS ? left : LIBRARY_NS;
     struct asked asked = {target, facts, library};
-    const char *why_not = !is_mapped(target, request.path) ? "what lies there is not the file that was mapped, which was replaced"
-                          : left <= 0                      ? "the libraries before it took the time that there is"
-                                                           : library_ask(&request, take_answer, &asked, room);
+    const char *why_not = none != NULL                       ? none
+                          : !is_mapped(target, request.path) ? "what lies there is not the file that was mapped, which was replaced"
+                          : left <= 0                        ? "the libraries before it took the time that there is"
+                                                             : library_ask(&request, take_answer, &asked, room);
     (void)snprintf(name, sizeof name, "%.280s.selects", library);
     if (why_not != NULL) probe_missing(target, facts, LAYER_RUNTIME, FACT_STATE, name, FACT_UNSUPPORTED, why_not, source);
   }

@@ -1,0 +1,193 @@
+#include "base/cage.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/status.h"
+
+static char lacks[160];
+
+static void note_lack(const char *what) {
+  size_t used = 0;
+  while (lacks[used] != 0) used++;
+  (void)snprintf(lacks + used, sizeof lacks - used, "%s%s", used > 0 ? "; " : "", what);
+}
+
+/* --- files --- */
+
+/* linux/landlock.h of Debian 12 lacks some of them. */
+enum {
+  RIGHT_WRITE = 1 << 1,
+  RIGHT_REMOVE_DIR = 1 << 4,
+  RIGHT_REMOVE_FILE = 1 << 5,
+  RIGHT_MAKE_ALL = 0x7f << 6, /* characters, folders, files, sockets, pipes, blocks, links */
+  RIGHT_REFER = 1 << 13,      /* from version 2 */
+  RIGHT_TRUNCATE = 1 << 14,   /* from version 3 */
+  RULESET_VERSION = 1 << 0
+};
+
+static void keep_files(void) {
+#if defined SYS_landlock_create_ruleset && defined SYS_landlock_restrict_self
+  struct {
+    uint64_t handled_access_fs;
+  } rules = {RIGHT_WRITE | RIGHT_REMOVE_DIR | RIGHT_REMOVE_FILE | RIGHT_MAKE_ALL};
+  long version = syscall(SYS_landlock_create_ruleset, NULL, 0, RULESET_VERSION);
+  if (version >= 2) rules.handled_access_fs |= RIGHT_REFER;
+  if (version >= 3) rules.handled_access_fs |= RIGHT_TRUNCATE;
+  long fd = version >= 1 ? syscall(SYS_landlock_create_ruleset, &rules, sizeof rules, 0) : -1;
+  bool good = fd >= 0 && syscall(SYS_landlock_restrict_self, (int)fd, 0) == 0;
+  if (fd >= 0) (void)close((int)fd);
+  if (good) return;
+#endif
+  note_lack("this kernel has no Landlock: files are not protected");
+}
+
+/* --- calls --- */
+
+#if defined __x86_64__
+#define OWN_ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined __aarch64__
+#define OWN_ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+static const int refused_calls[] = {
+    SYS_execve,
+    SYS_execveat,
+    SYS_socket,
+    SYS_socketpair,
+    SYS_connect,
+    SYS_bind,
+    SYS_listen,
+    SYS_ptrace,
+    SYS_kill,
+    SYS_tkill,
+    SYS_rt_sigqueueinfo,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_setns,
+    SYS_unshare,
+    SYS_bpf,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+    SYS_fchmod,
+    SYS_fchmodat,
+    SYS_fchown,
+    SYS_fchownat,
+    SYS_setxattr,
+    SYS_lsetxattr,
+    SYS_fsetxattr,
+    SYS_removexattr,
+    SYS_lremovexattr,
+    SYS_utimensat,
+    SYS_reboot,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_kexec_load,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_adjtimex,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+#ifdef SYS_fork
+    SYS_fork,
+    SYS_vfork,
+    SYS_chmod,
+    SYS_chown,
+    SYS_lchown,
+    SYS_utime,
+    SYS_utimes,
+#endif
+#ifdef SYS_io_uring_setup
+    SYS_io_uring_setup,
+#endif
+#ifdef SYS_pidfd_send_signal
+    SYS_pidfd_send_signal,
+#endif
+#ifdef SYS_pidfd_getfd
+    SYS_pidfd_getfd,
+#endif
+};
+
+static bool keep_calls(void) {
+#ifdef OWN_ARCHITECTURE
+  enum { REFUSE = SECCOMP_RET_ERRNO | EPERM, MISSING = SECCOMP_RET_ERRNO | ENOSYS, OTHER_ABI = 0x40000000 };
+  static struct sock_filter program[3 * LYNX_COUNT(refused_calls) + 32];
+  const uint32_t number_at = offsetof(struct seccomp_data, nr), first_at = offsetof(struct seccomp_data, args[0]),
+                 second_at = offsetof(struct seccomp_data, args[1]);
+  size_t n = 0;
+#define PUT(...) program[n++] = (struct sock_filter)__VA_ARGS__
+  PUT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
+  PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0));
+  PUT(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+  PUT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, number_at));
+  PUT(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_ABI, 0, 1));
+  PUT(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+  for (size_t i = 0; i < LYNX_COUNT(refused_calls); i++) {
+    PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)refused_calls[i], 0, 1));
+    PUT(BPF_STMT(BPF_RET | BPF_K, REFUSE));
+  }
+  /* clone3 hides its flags from the filter: the C library then takes clone, of which only threads are allowed. */
+  PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1));
+  PUT(BPF_STMT(BPF_RET | BPF_K, MISSING));
+  PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4));
+  PUT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, first_at));
+  PUT(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0));
+  PUT(BPF_STMT(BPF_RET | BPF_K, REFUSE));
+  PUT(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 4));
+  PUT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, second_at));
+  PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCSTI, 1, 0));
+  PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCLINUX, 0, 1));
+  PUT(BPF_STMT(BPF_RET | BPF_K, REFUSE));
+  PUT(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+#undef PUT
+  const struct sock_fprog filter = {.len = (unsigned short)n, .filter = program};
+  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+#else
+  return false;
+#endif
+}
+
+static void limit(int which, int64_t value) {
+  struct rlimit now;
+  if (value <= 0 || getrlimit(which, &now) != 0) return;
+  if (now.rlim_max != RLIM_INFINITY && now.rlim_max < (rlim_t)value) value = (int64_t)now.rlim_max;
+  now.rlim_cur = now.rlim_max = (rlim_t)value;
+  if (setrlimit(which, &now) != 0) note_lack("a limit could not be set");
+}
+
+void cage_enter(const struct cage_limits *limits) {
+  const struct rlimit none = {0, 0};
+  limit(RLIMIT_AS, limits->memory_bytes);
+  limit(RLIMIT_CPU, limits->processor_s);
+  limit(RLIMIT_FSIZE, limits->file_bytes);
+  if (setrlimit(RLIMIT_CORE, &none) != 0) note_lack("core files could not be forbidden");
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    note_lack("this kernel has no no_new_privs: nothing is given up");
+    return;
+  }
+  keep_files();
+  if (!keep_calls()) note_lack("no seccomp filter here: calls are not refused");
+}
+
+const char *cage_lacks(void) {
+  return lacks;
+}

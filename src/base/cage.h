@@ -1,0 +1,21 @@
+/* base/cage.h: gives up, for the rest of this process's life, what code that is not ours has no need of.
+ * What is given up
+ *           privileges by exec (no_new_privs); changes to files (Landlock: nothing is created, written by name, renamed or removed; what is
+ *           open stays so); new programs and processes, sockets, signals to others, tracing, mounts, namespaces, keys, modes and owners of
+ *           files, io_uring, and typing into a terminal (seccomp: EPERM); memory, processor time, core files, long files (limits)
+ * Not       reading: whatever this user may read it may read on. Threads are allowed
+ * Result    the least of what could be done on this kernel is done; cage_lacks says in words what could not ("" for nothing)
+ * Source    Linux: Documentation/userspace-api/landlock.rst and seccomp_filter.rst */
+#ifndef BASE_CAGE_H
+#define BASE_CAGE_H
+
+#include <stdint.h>
+
+struct cage_limits {
+  int64_t memory_bytes, processor_s, file_bytes; /* of what is written through open files; 0 each: as it is */
+};
+
+void cage_enter(const struct cage_limits *limits);
+const char *cage_lacks(void);
+
+#endif
