@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "base/arena.h"
+#include "base/sidecar.h"
 #include "ledger/store.h"
 
 enum { APPLICATION_ID = 0x4c594e4c /* "LYNL" */, FORMAT = 1, WAIT_MS = 60000 };
@@ -141,6 +142,7 @@ static enum lynx_status sqlite_open(const char *address, bool create, struct sto
   lynx_error_at(error, address, 0, NULL);
   if (create && make_file(address, error) != LYNX_OK) return error->status;
   if (access(address, F_OK) != 0) return lynx_fail(error, LYNX_NOT_FOUND, "there is no such ledger; `lynxbench log create` makes one");
+  if (sidecar_refuse_journal(address, error) != LYNX_OK) return error->status;
   struct sqlite_store *s = xalloc(1, sizeof *s);
   enum lynx_status status = LYNX_OK;
   (void)snprintf(s->path, sizeof s->path, "%s", address);

@@ -7,7 +7,8 @@
  *           with a type byte and a length). The root is SHA-256 over the sections' names and digests: the bundle's identity. A
  *           section may be withheld (rows removed, digest kept) and the rest still verifies.
  * Crash     rows are committed in batches; a process killed at any instant leaves a file that opens, holds every batch
- *           committed before, and is incomplete because it has no seal
+ *           committed before (some of them in NAME-wal beside it: bundle_recover), and is incomplete because it has no seal
+ * Reading   changes nothing, whatever lies beside the file: a journal or a log there is refused
  * Errors    IO (disk full, unreadable: SQLite's words), INPUT (not a bundle, altered, truncated: which section)
  * Threads   a writer belongs to one thread */
 #ifndef RECORD_BUNDLE_H
@@ -93,6 +94,9 @@ enum lynx_status bundle_commit(struct bundle *bundle, struct lynx_error *error) 
 enum lynx_status bundle_seal(struct bundle *bundle, enum bundle_end end, const char *why, char ret_root[DIGEST_HEX],
                              struct lynx_error *error) LYNX_MUST_CHECK;
 void bundle_close(struct bundle *bundle); /* accepts NULL */
+
+/* Puts what a killed run of this user left beside the file into it. INPUT: it is no such thing, or a run is writing it. */
+enum lynx_status bundle_recover(const char *path, struct lynx_error *error) LYNX_MUST_CHECK;
 
 /* --- reading --- */
 

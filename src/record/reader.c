@@ -6,30 +6,15 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/sidecar.h"
 #include "record/bundle_private.h"
 
 enum { VALUE_BYTES_MAX = 64 << 20 };
 
-static bool beside(const char *path, const char *suffix) {
-  char name[600];
-  struct stat info;
-  (void)snprintf(name, sizeof name, "%s%s", path, suffix);
-  return stat(name, &info) == 0 && info.st_size > 0;
-}
-
-/* A file that nobody is writing is opened as immutable, so that looking at it needs no right to write beside it. One that was
- * left in the middle (or is being written now) has a log beside it, which must be read too. */
 static int open_database(const char *path, sqlite3 **ret) {
-  bundle_prepare_sqlite();
-  if (beside(path, "-wal") || beside(path, "-journal"))
-    return sqlite3_open_v2(path, ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
   char uri[2048];
-  size_t used = (size_t)snprintf(uri, sizeof uri, "file:");
-  for (const char *p = path; *p != 0 && used + 40 < sizeof uri; p++) {
-    bool plain = strchr("?#%", *p) == NULL;
-    used += (size_t)snprintf(uri + used, sizeof uri - used, plain ? "%c" : "%%%02X", (unsigned char)*p);
-  }
-  (void)snprintf(uri + used, sizeof uri - used, "?mode=ro&immutable=1");
+  bundle_prepare_sqlite();
+  sidecar_immutable_uri(path, uri, sizeof uri);
   return sqlite3_open_v2(uri, ret, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
 }
 
@@ -193,13 +178,18 @@ enum lynx_status bundle_open(const char *path, struct bundle **ret, struct bundl
   if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) { /* a pipe would be waited for */
     lynx_error_at(error, path, 0, NULL);
     status = lynx_fail(error, LYNX_INPUT, "found what is no plain file; accepted: a bundle, as `lynxbench run` writes it");
-  } else if (open_database(path, &bundle->db) != SQLITE_OK) status = bundle_sql_fail(bundle, error, "cannot be opened");
+  } else
+    status = sidecar_refuse_all(
+        path, "If it is your own run, which was killed: `lynxbench recover` finishes the file; if it goes on: wait until it ends", error);
+  if (status == LYNX_OK && open_database(path, &bundle->db) != SQLITE_OK) status = bundle_sql_fail(bundle, error, "cannot be opened");
   if (status == LYNX_OK) {
     (void)sqlite3_limit(bundle->db, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
     (void)sqlite3_limit(bundle->db, SQLITE_LIMIT_ATTACHED, 0);
+    (void)sqlite3_limit(bundle->db, SQLITE_LIMIT_VDBE_OP, 25000);
+    (void)sqlite3_limit(bundle->db, SQLITE_LIMIT_EXPR_DEPTH, 20);
     (void)sqlite3_db_config(bundle->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    (void)sqlite3_busy_timeout(bundle->db, 2000);
-    status = bundle_exec(bundle, "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0", error);
+    (void)sqlite3_db_config(bundle->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    status = bundle_exec(bundle, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0", error);
   }
   if (status == LYNX_OK) status = check_format(bundle, error);
   if (status == LYNX_OK) status = check_schema(bundle, error);

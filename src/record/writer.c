@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -282,6 +283,20 @@ static enum lynx_status store_seal(struct bundle *bundle, const char *end, const
   return status;
 }
 
+/* One file again, durable, without free pages; never by way of a journal, which who reads would refuse. */
+static enum lynx_status tidy_up(struct bundle *bundle, struct lynx_error *error) {
+  struct stat info;
+  char log[600];
+  (void)sqlite3_exec(bundle->db, "PRAGMA synchronous=FULL; VACUUM", NULL, NULL, NULL); /* without room for it the file is longer */
+  (void)sqlite3_exec(bundle->db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+  (void)snprintf(log, sizeof log, "%s-wal", bundle->path);
+  if (lstat(log, &info) != 0) return LYNX_OK;
+  lynx_error_at(error, bundle->path, 0, NULL);
+  return lynx_fail(error, LYNX_IO,
+                   "it is sealed, but the disk is full or cannot be written: the log beside it holds the end of it. Free some space, then "
+                   "`lynxbench recover` puts it in");
+}
+
 enum lynx_status bundle_seal(struct bundle *bundle, enum bundle_end end, const char *why, char ret_root[DIGEST_HEX],
                              struct lynx_error *error) {
   uint8_t digests[BUNDLE_SECTIONS][DIGEST_BYTES], root[DIGEST_BYTES];
@@ -300,11 +315,5 @@ enum lynx_status bundle_seal(struct bundle *bundle, enum bundle_end end, const c
     status = store_seal(bundle, bundle_end_text(end), why, root, error);
   }
   if (status == LYNX_OK) status = bundle_exec(bundle, "COMMIT", error);
-  /* One file again, durable, without free pages. This only tidies: without room for it the sealed file stands with its log beside it. */
-  if (status == LYNX_OK) {
-    (void)sqlite3_exec(bundle->db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL", NULL, NULL,
-                       NULL);
-    (void)sqlite3_exec(bundle->db, "VACUUM", NULL, NULL, NULL);
-  }
-  return status;
+  return status == LYNX_OK ? tidy_up(bundle, error) : status;
 }

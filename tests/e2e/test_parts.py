@@ -86,6 +86,8 @@ with folder() as d:
         check_in(f"{d}/nowhere.lynx: ", r.stderr, "a file that is not there is named")
         # --- one host lost: incomplete, not wrong ---
         files, codes, said = parts(d, "lost", port, N, int(time.time()) + 3, lost=2, regime="{load: constant, rate_per_s: 60}", method=METHOD)
+        check_in("lynxbench recover", lynx("merge", *files, "--out", f"{d}/early.lynx").stderr, "a killed part is recovered first")
+        check_equal(lynx("recover", files[1]).returncode, 0, "recovered")
         whole, out = merged(d, "lost", files, code=130)
         check_in("part 2 of 3 is", out["why"], "it says which")
         check_equal(lynx("claim", whole).returncode, 1, "no claim")

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sidecar.h"
 #include "trace/trace.h"
 
 enum { DATABASE_MAX = 256 << 20, COLUMNS_MAX = 10, PROGRESS_ROWS = 20000 };
@@ -212,7 +213,10 @@ static enum lynx_status open_memory(struct reading *r, unsigned char **ret_bytes
 
 static enum lynx_status open_database(struct reading *r, unsigned char **ret_bytes, struct lynx_error *error) {
   if (r->source->path == NULL || strcmp(r->source->path, "-") == 0) return open_memory(r, ret_bytes, error);
-  if (sqlite3_open_v2(r->source->path, &r->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+  char uri[2048];
+  if (sidecar_refuse_all(r->source->path, "Export the trace again, or copy it to a folder of its own", error) != LYNX_OK) return LYNX_INPUT;
+  sidecar_immutable_uri(r->source->path, uri, sizeof uri);
+  if (sqlite3_open_v2(uri, &r->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) != SQLITE_OK)
     return lynx_fail(error, LYNX_IO, "cannot be opened as a database: %s", sqlite3_errmsg(r->db));
   return LYNX_OK;
 }

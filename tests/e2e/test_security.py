@@ -1,0 +1,125 @@
+"""What an attacker tried, and what SECURITY.md promises: each test is named after the promise.
+
+pytest -k NAME runs one."""
+
+import glob
+import json
+import os
+import shutil
+import sqlite3
+import struct
+import subprocess
+import time
+
+import lynx as l
+import pytest
+from lynx import LYNX, contract, environment, free_port, reference
+from made import Stream, server
+
+
+@pytest.fixture(autouse=True)
+def no_crash():
+    l.failures.clear()
+    yield
+    assert not l.failures
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    """A sealed run of the null driver."""
+    d = tmp_path_factory.mktemp("bundle")
+    path = contract(f"{d}/null.yaml", 1, executor="{}", workload='{driver: "null", model: none, output_tokens: 2, prompts: {count: 2, bytes: 8}}')
+    l.lynx("run", path, "--out", f"{d}/null.lynx", "--quiet")
+    return f"{d}/null.lynx"
+
+
+# --- looking at a file changes nothing ---
+
+
+def journal_naming(database, other):
+    """A hot journal of the database, whose end names a super-journal: SQLite deletes that when it recovers."""
+    pages = os.path.getsize(database) // 4096
+    magic = bytes.fromhex("d9d505f920a163d7")
+    header = magic + struct.pack(">IIIII", 0, 1, pages, 512, 4096)
+    name = other.encode()
+    end = struct.pack(">I", 0x40000000 // 4096 + 1) + name + struct.pack(">II", len(name), sum(name) & 0xFFFFFFFF) + magic
+    with open(f"{database}-journal", "wb") as f:
+        f.write(header.ljust(512, b"\0") + end)
+
+
+def a_file(path):
+    with open(path, "w") as f:
+        f.write("dear")
+    return path
+
+
+def attackable(folder):
+    """Does SQLite here do what the attack relies on? Else these tests could not fail."""
+    with sqlite3.connect(f"{folder}/plain.db") as db:
+        db.execute("CREATE TABLE t(x)")
+    db.close()
+    victim = a_file(f"{folder}/plain-victim")
+    journal_naming(f"{folder}/plain.db", victim)
+    with sqlite3.connect(f"{folder}/plain.db") as db:
+        db.execute("SELECT * FROM t").fetchall()
+    db.close()
+    return not os.path.exists(victim)
+
+
+@pytest.mark.parametrize("command", ["show", "claim", "report", "audit", "export", "attribute", "recover"])
+def test_looking_at_a_bundle_deletes_nothing(tmp_path, bundle, command):
+    assert attackable(tmp_path)
+    evil, victim = f"{tmp_path}/evil.lynx", a_file(f"{tmp_path}/victim")
+    shutil.copy(bundle, evil)
+    journal_naming(evil, victim)
+    r = l.lynx(command, evil)
+    assert os.path.exists(victim) and os.path.exists(f"{evil}-journal"), r.stdout + r.stderr
+    assert r.returncode == (1 if command == "audit" else 2) and "evil.lynx-journal" in r.stdout + r.stderr, r.stdout + r.stderr
+
+
+def test_looking_at_a_ledger_deletes_nothing(tmp_path):
+    l.lynx("key", "keeper", "--out", tmp_path)
+    ledger, victim = f"{tmp_path}/team.ledger", a_file(f"{tmp_path}/victim")
+    r = l.lynx("log", "create", ledger, "--key", f"{tmp_path}/keeper.key", "--origin", "test/ledger")
+    assert r.returncode == 0, r.stderr
+    journal_naming(ledger, victim)
+    for command in (("log", "list", ledger), ("audit", ledger)):
+        r = l.lynx(*command)
+        assert os.path.exists(victim) and r.returncode == 2 and "team.ledger-journal" in r.stderr, r.stderr
+
+
+def test_looking_at_a_trace_database_deletes_nothing(tmp_path):
+    trace, victim = f"{tmp_path}/trace.sqlite", a_file(f"{tmp_path}/victim")
+    with sqlite3.connect(trace) as db:
+        db.execute("CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)")
+    db.close()
+    journal_naming(trace, victim)
+    r = l.lynx("attribute", trace)
+    assert os.path.exists(victim) and r.returncode == 2 and "trace.sqlite-journal" in r.stderr, r.stderr
+
+
+def test_an_own_run_that_was_killed_is_recovered_by_command(tmp_path):
+    with reference("--mode", "metronome", "--first-token", "5ms", "--gap", "1ms") as port:
+        path = contract(f"{tmp_path}/c.yaml", port, method="{warm_up: 100ms, counted: 60s, sessions: 2, drain: 1s}")
+        out = f"{tmp_path}/c.lynx"
+        p = subprocess.Popen([LYNX, "run", path, "--out", out, "--quiet"], env=environment(), stderr=subprocess.DEVNULL)
+        for _ in range(200):
+            if os.path.exists(f"{out}-wal") and os.path.getsize(f"{out}-wal") > 50000:
+                break
+            time.sleep(0.05)
+        r = l.lynx("recover", out)
+        assert r.returncode == 2 and "a run is writing it" in r.stderr, r.stderr
+        p.kill()
+        p.wait()
+    r = l.lynx("show", out)
+    assert r.returncode == 2 and "lynxbench recover" in r.stderr, r.stderr
+    r = l.lynx("recover", out)
+    assert r.returncode == 0 and "incomplete" in r.stdout, r.stderr
+    assert not glob.glob(f"{out}-*")
+    assert json.loads(l.lynx("show", out, "--json").stdout)["bundle"]["ended"] == "unsealed"
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.exit(pytest.main([__file__, "-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
