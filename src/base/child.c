@@ -18,7 +18,8 @@ struct standard_files {
   bool stays;                           /* started by a thread that ends before it should: the kernel would end it with that thread */
 };
 
-static _Noreturn void become(const char *const *arguments, const struct standard_files *files, int report_fd) {
+static _Noreturn void become(const char *const *arguments, const char *const *environment, const struct standard_files *files,
+                             int report_fd) {
   (void)setpgid(0, 0);
   if (!files->stays) (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* if we are killed, the executor that we started must not stay behind */
   /* What a load thread set for itself is not the program's: it gets what the process has, and the usual timer slack. */
@@ -32,21 +33,22 @@ static _Noreturn void become(const char *const *arguments, const struct standard
   (void)signal(SIGPIPE, SIG_DFL);
   (void)signal(SIGINT, SIG_DFL);
   int in = files->input_fd >= 0 ? files->input_fd : open(files->input_path != NULL ? files->input_path : "/dev/null", O_RDONLY);
-  int log = open(files->output_path, O_WRONLY | O_CREAT | O_APPEND, 0600), out = files->output_fd >= 0 ? files->output_fd : log;
+  int log = open(files->output_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600),
+      out = files->output_fd >= 0 ? files->output_fd : log;
   if (in >= 0 && log >= 0 && dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(log, 2) >= 0)
-    (void)execvp(arguments[0], (char *const *)(uintptr_t)arguments);
+    (void)execvpe(arguments[0], (char *const *)(uintptr_t)arguments, (char *const *)(uintptr_t)environment);
   int reason = errno;
   ssize_t written = write(report_fd, &reason, sizeof reason);
   (void)written; /* the parent then sees an exit code of 127 */
   _exit(127);
 }
 
-static enum lynx_status start(struct child *child, const char *const *arguments, const struct standard_files *files,
-                              struct lynx_error *error) {
+static enum lynx_status start(struct child *child, const char *const *arguments, const char *const *environment,
+                              const struct standard_files *files, struct lynx_error *error) {
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) return lynx_fail(error, LYNX_IO, "no pipe: %s", strerror(errno));
   pid_t pid = fork();
-  if (pid == 0) become(arguments, files, report[1]);
+  if (pid == 0) become(arguments, environment, files, report[1]);
   (void)close(report[1]);
   int reason = 0;
   bool failed = pid < 0;
@@ -61,14 +63,14 @@ static enum lynx_status start(struct child *child, const char *const *arguments,
   return LYNX_OK;
 }
 
-enum lynx_status child_start(struct child *child, const char *const *arguments, const char *input_path, const char *output_path,
-                             struct lynx_error *error) {
+enum lynx_status child_start(struct child *child, const char *const *arguments, const char *const *environment, const char *input_path,
+                             const char *output_path, struct lynx_error *error) {
   const struct standard_files files = {.input_path = input_path, .output_path = output_path, .input_fd = -1, .output_fd = -1};
-  return start(child, arguments, &files, error);
+  return start(child, arguments, environment, &files, error);
 }
 
-enum lynx_status child_start_piped(struct child *child, const char *const *arguments, const char *log_path, bool stays, int *ret_to_fd,
-                                   int *ret_from_fd, struct lynx_error *error) {
+enum lynx_status child_start_piped(struct child *child, const char *const *arguments, const char *const *environment, const char *log_path,
+                                   bool stays, int *ret_to_fd, int *ret_from_fd, struct lynx_error *error) {
   int to[2], from[2];
   if (pipe2(to, O_CLOEXEC) != 0) return lynx_fail(error, LYNX_IO, "no pipe: %s", strerror(errno));
   if (pipe2(from, O_CLOEXEC) != 0) {
@@ -76,7 +78,7 @@ enum lynx_status child_start_piped(struct child *child, const char *const *argum
     return lynx_fail(error, LYNX_IO, "no pipe: %s", strerror(errno));
   }
   const struct standard_files files = {.output_path = log_path, .input_fd = to[0], .output_fd = from[1], .stays = stays};
-  enum lynx_status status = start(child, arguments, &files, error);
+  enum lynx_status status = start(child, arguments, environment, &files, error);
   (void)close(to[0]), (void)close(from[1]);
   if (status == LYNX_OK && (fcntl(to[1], F_SETFL, O_NONBLOCK) != 0 || fcntl(from[0], F_SETFL, O_NONBLOCK) != 0)) {
     child_stop(child, 0);

@@ -43,9 +43,11 @@ static void write_text(struct arena *arena, const struct first_contract *first, 
   (void)buffer_printf(out, "executor:\n  endpoint: %s\n", quoted(arena, first->endpoint));
   (void)buffer_printf(out, "  ready_path: %-16s # answers 200 once the executor can serve\n", first->ready_path);
   (void)buffer_text(
-      out, "  # start: {command: [program, "
-           "argument, \"{precision}\"]}   # then every session is a fresh process\n  # expect: {accelerator.cpu.model: \"...\"}   # "
-           "facts that must hold; `lynxbench capture --endpoint ...` lists them\n\n");
+      out,
+      "  # start: {command: [program, argument, \"{precision}\"], environment: [HF_TOKEN]}   # then every session is a fresh process; of\n"
+      "  #   your variables it gets the usual ones, those that libraries read, and the named ones\n"
+      "  # expect: {accelerator.cpu.model: \"...\"}   # "
+      "facts that must hold; `lynxbench capture --endpoint ...` lists them\n\n");
   (void)buffer_printf(out,
                       "workload:\n  driver: http\n  api: %s\n  model: %s\n  output_tokens: %s\n  ignore_eos: true             # servers "
                       "that do not know it write shorter answers, which is then counted and shown\n",

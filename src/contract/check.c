@@ -94,6 +94,15 @@ static void check_regime(const struct contract *c, struct problem_list *problems
     error_at(problems, "method.threads", "several threads", "1: a batch or a conversation belongs to one of them");
 }
 
+static void check_environment(const struct contract *c, struct problem_list *problems) {
+  for (size_t i = 0; i < c->executor.start.environment.n_items; i++) {
+    const char *text = c->executor.start.environment.items[i];
+    size_t name = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
+    if (name > 0 && (text[name] == 0 || text[name] == '=') && !(text[0] >= '0' && text[0] <= '9')) continue;
+    error_at(problems, arena_printf(problems->arena, "executor.start.environment[%zu]", i), text, "NAME or NAME=VALUE");
+  }
+}
+
 static void check_workload(const struct contract *c, struct problem_list *problems) {
   const struct contract_workload *w = &c->workload;
   if (contract_states(c, "workload.api_key_env") && contract_states(c, "workload.api_key_file"))
@@ -331,6 +340,7 @@ void contract_check(const struct contract *contract, struct problem_list *proble
   check_forms(contract, problems);
   check_regime(contract, problems);
   check_workload(contract, problems);
+  check_environment(contract, problems);
   check_prompts(contract, problems);
   check_processors(contract, problems);
   check_samples(contract, problems);

@@ -81,7 +81,7 @@ struct contract_where {
 
 struct contract_start {
   uint64_t set;
-  struct text_list command;
+  struct text_list command, environment;
   int64_t ready_within_ns, stop_within_ns, unavailable_exit;
 };
 

@@ -128,6 +128,10 @@ static const struct field contract_start_fields[] = {
     {"command", FIELD_TEXTS, AT(contract_start, command, struct text_list), .required = true,
      .help = "program and arguments, run without a shell; {precision} and {port} are filled in",
      .example = "[build/lynxbench-ref, --port, \"8100\", --precision, \"{precision}\"]"},
+    {"environment", FIELD_TEXTS, AT(contract_start, environment, struct text_list),
+     .help = "variables that it gets besides the usual ones (PATH, HOME, locale, those that libraries and GPUs read; none with a secret's "
+             "name): NAME=VALUE, or NAME for the value that lynxbench has",
+     .example = "[HF_TOKEN, VLLM_LOGGING_LEVEL=WARNING]"},
     {"ready_within", FIELD_DURATION, AT(contract_start, ready_within_ns, int64_t), .fallback = "60s", .least = "100ms", .greatest = "4h",
      .help = "how long it may take until ready_path answers 200", .example = "60s"},
     {"stop_within", FIELD_DURATION, AT(contract_start, stop_within_ns, int64_t), .fallback = "10s", .least = "100ms", .greatest = "1h",

@@ -201,8 +201,8 @@ static bool say_hello(const struct command_driver *driver, const struct worker *
 }
 
 static enum lynx_status start_worker(struct command_driver *driver, struct worker *w, struct lynx_error *error) {
-  enum lynx_status status = child_start_piped(&w->child, driver->options.command, driver->options.log_path, driver->is_open, &w->to_fd,
-                                              &w->from_fd, error);
+  enum lynx_status status = child_start_piped(&w->child, driver->options.command, driver->options.environment, driver->options.log_path,
+                                              driver->is_open, &w->to_fd, &w->from_fd, error);
   if (status != LYNX_OK) return status;
   w->state = WORKER_STARTING;
   w->started_ns = clock_now(driver->options.clock);
@@ -492,6 +492,16 @@ static enum lynx_status wait_ready(struct command_driver *driver, struct worker 
   return LYNX_OK;
 }
 
+/* By which a program knows who started it. */
+static const char *const *with_protocol(const char *const *environment, struct arena *arena) {
+  size_t n = 0;
+  while (environment[n] != NULL) n++;
+  const char **list = arena_alloc(arena, n + 2, sizeof *list);
+  for (size_t i = 0; i < n; i++) list[i + 1] = environment[i];
+  list[0] = "LYNXBENCH_PROTOCOL=1";
+  return list;
+}
+
 static enum lynx_status command_open(const struct driver_options *options, void **ret_state, struct lynx_error *error) {
   struct command_driver *driver = xalloc(1, sizeof *driver);
   driver->options = *options;
@@ -502,8 +512,8 @@ static enum lynx_status command_open(const struct driver_options *options, void 
   driver->scratch = xalloc(READ_BYTES, 1);
   driver->waiter.epoll = epoll_create1(EPOLL_CLOEXEC);
   enum lynx_status status = driver->waiter.epoll < 0 ? lynx_fail(error, LYNX_IO, "epoll: %s", strerror(errno)) : LYNX_OK;
-  (void)setenv("LYNXBENCH_PROTOCOL", "1", 1); /* by which a program knows who started it; threads are not there yet */
-  (void)signal(SIGPIPE, SIG_IGN);             /* a process that is gone is told by its output's end */
+  driver->options.environment = with_protocol(options->environment, &driver->arena);
+  (void)signal(SIGPIPE, SIG_IGN); /* a process that is gone is told by its output's end */
   for (uint32_t i = 0; i < options->n_slots; i++) {
     struct worker *w = &driver->workers[i];
     w->to_fd = w->from_fd = -1;

@@ -109,11 +109,12 @@ struct driver_options {
   const char *model;
   double temperature;
   int64_t seed;
-  uint32_t n_slots;           /* requests in flight at most */
-  uint32_t n_slots_in_all;    /* of all load threads together */
-  const atomic_int *stop;     /* not 0: the user wants to stop; waits are cut short. NULL: never */
-  const char *const *command; /* of the program to run, NULL-terminated; NULL: none */
-  const char *log_path;       /* where what it prints goes */
+  uint32_t n_slots;               /* requests in flight at most */
+  uint32_t n_slots_in_all;        /* of all load threads together */
+  const atomic_int *stop;         /* not 0: the user wants to stop; waits are cut short. NULL: never */
+  const char *const *command;     /* of the program to run, NULL-terminated; NULL: none */
+  const char *const *environment; /* all that the program gets, NULL-terminated */
+  const char *log_path;           /* where what it prints goes */
   int64_t ready_within_ns, stop_within_ns;
   int unavailable_exit;      /* the exit code that means: this precision cannot run here */
   const char *const *values; /* of the driver's own options, in the order of its table; NULL: not set */

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "base/root.h"
+#include "measure/environment.h"
 
 enum { WORDS_MAX = 256, SCORER_SECONDS = 600, OUTPUT_MAX = 64 << 20 };
 
@@ -56,7 +57,10 @@ static enum lynx_status run_scorer(const struct contract *contract, const char *
   if (command->n_items == 0 || command->n_items > WORDS_MAX)
     return lynx_fail(error, LYNX_UNSUPPORTED, "accuracy.command has %zu words; from 1 to %d are accepted", command->n_items, WORDS_MAX);
   for (size_t i = 0; i < command->n_items; i++) words[i] = command->items[i];
-  if (child_start(&child, words, in, out, error) != LYNX_OK) return LYNX_UNSUPPORTED;
+  struct arena arena = {0};
+  enum lynx_status started = child_start(&child, words, environment_of_start(NULL, &arena), in, out, error);
+  arena_release(&arena);
+  if (started != LYNX_OK) return LYNX_UNSUPPORTED;
   for (int i = 0; i < SCORER_SECONDS * 50 && child_running(&child) && atomic_load(stop) == 0; i++) (void)nanosleep(&step, NULL);
   if (child_running(&child)) {
     child_stop(&child, 1000000000);

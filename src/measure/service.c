@@ -13,6 +13,7 @@
 #include "base/endpoint.h"
 #include "base/json.h"
 #include "base/root.h"
+#include "measure/environment.h"
 #include "measure/inputs.h"
 #include "measure/setup.h"
 
@@ -99,7 +100,7 @@ enum lynx_status service_start(struct service *service, const char *precision, c
   if (status == LYNX_OK) {
     (void)snprintf(service->log_path, sizeof service->log_path, "%s", log_path);
     (void)unlink(log_path); /* of the session before */
-    status = child_start(&service->child, arguments, NULL, log_path, error);
+    status = child_start(&service->child, arguments, environment_of_start(service->contract, &arena), NULL, log_path, error);
   }
   arena_release(&arena);
   if (status != LYNX_OK) return status;

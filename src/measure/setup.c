@@ -8,6 +8,7 @@
 #include "base/endpoint.h"
 #include "base/root.h"
 #include "drivers/drivers.h"
+#include "measure/environment.h"
 
 static enum request_route route_of(const struct contract *c) {
   static const enum request_route routes[] = {
@@ -174,6 +175,7 @@ enum lynx_status setup_open(const struct setup_request *request, struct setup *r
                                      .seed = request->seed,
                                      .n_slots = setup_share(request->concurrency, i, ret->n),
                                      .command = driver->runs_command ? command_of(ret, request) : NULL,
+                                     .environment = driver->runs_command ? environment_of_start(c, &ret->arena) : NULL,
                                      .log_path = request->log_path,
                                      .ready_within_ns = c->executor.start.ready_within_ns,
                                      .stop_within_ns = c->executor.start.stop_within_ns,

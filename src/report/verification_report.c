@@ -9,6 +9,19 @@ static const char *figure_verdict(const struct decision_figure *f) {
   return f->beyond ? "differs beyond the margin" : verdict_text(f->ratio.verdict);
 }
 
+/* The interval that the verdict rests on: two one-sided tests for «the same», a two-sided one for what is beyond. */
+static bool is_same(const struct decision_figure *f) {
+  return f->ratio.verdict == VERDICT_SAME || f->ratio.verdict == VERDICT_DIFFERENT_WITHIN;
+}
+
+static double shown_low(const struct decision_figure *f) {
+  return is_same(f) ? f->ratio.inner_low : f->low;
+}
+
+static double shown_high(const struct decision_figure *f) {
+  return is_same(f) ? f->ratio.inner_high : f->high;
+}
+
 static void put_figure(const struct decision_report *r, const struct decision_figure *f, bool decided, struct buffer *out) {
   (void)buffer_printf(out, "  %-6s %-22s sealed %.5g %s (%zu sessions", f->precision, f->name, f->a / f->unit_divisor, f->unit, f->n_a);
   if (!isnan(f->sd)) (void)buffer_printf(out, ", varying by %.2g %%", 100 * f->sd);
@@ -21,12 +34,9 @@ static void put_figure(const struct decision_report *r, const struct decision_fi
   }
   if (f->n_b == 0) (void)buffer_text(out, ", not measured again\n");
   else if (!f->ratio.bounded) (void)buffer_printf(out, ", again %.5g (%zu): cannot be compared\n", f->b / f->unit_divisor, f->n_b);
-  else { /* the interval that the verdict rests on: two one-sided tests for «the same», a two-sided one for what is beyond */
-    bool same = f->ratio.verdict == VERDICT_SAME || f->ratio.verdict == VERDICT_DIFFERENT_WITHIN;
+  else
     (void)buffer_printf(out, ", again %.5g (%zu): ratio %.4f [%.4f, %.4f] against %.4f to %.4f: %s\n", f->b / f->unit_divisor, f->n_b,
-                        f->ratio.ratio, same ? f->ratio.inner_low : f->low, same ? f->ratio.inner_high : f->high, 1 / (1 + r->margin),
-                        1 + r->margin, figure_verdict(f));
-  }
+                        f->ratio.ratio, shown_low(f), shown_high(f), 1 / (1 + r->margin), 1 + r->margin, figure_verdict(f));
 }
 
 static void put_configuration(const struct configuration *c, bool color, struct buffer *out) {
@@ -83,9 +93,10 @@ void json_verification(const struct decision_report *r, const struct configurati
     if (c != NULL) {
       json_put_double(json, "again", f->b / f->unit_divisor);
       json_put_int(json, "again_sessions", (int64_t)f->n_b);
+      json_put_double(json, "again_deviation", f->sd_again);
       json_put_double(json, "ratio", f->ratio.ratio);
-      json_put_double(json, "ratio_low", f->ratio.inner_low);
-      json_put_double(json, "ratio_high", f->ratio.inner_high);
+      json_put_double(json, "ratio_low", shown_low(f));
+      json_put_double(json, "ratio_high", shown_high(f));
       json_put_text(json, "verdict", figure_verdict(f));
     }
     json_close(json);

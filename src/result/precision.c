@@ -257,7 +257,7 @@ static void scan_release(struct scan *scan) {
 static double rate_share(const struct scan *scan) {
   const struct contract *c = &scan->result->contract;
   double window = (double)c->method.counted_ns;
-  if (load_is_closed((enum load_kind)c->regime.load)) return scan->life_ns > 0 ? scan->lag_ns / scan->life_ns : 0;
+  if (load_is_closed((enum load_kind)c->regime.load)) return scan->life_ns > 0 ? fmin(1, scan->lag_ns / scan->life_ns) : 0;
   double p99 = scan->precision->send_lag.p99 + scan->precision->read_lag.p99;
   return p99 < window ? p99 / window : 1;
 }

@@ -119,6 +119,43 @@ def test_an_own_run_that_was_killed_is_recovered_by_command(tmp_path):
     assert json.loads(l.lynx("show", out, "--json").stdout)["bundle"]["ended"] == "unsealed"
 
 
+# --- a started executor gets what it needs of our environment, and no keys ---
+
+
+def test_a_started_executor_does_not_inherit_secrets(tmp_path):
+    port = free_port()
+    seen = f"{tmp_path}/seen"
+    script = f"{tmp_path}/start.sh"
+    with open(script, "w") as f:
+        f.write(f'#!/bin/sh\nenv > {seen}\nexec {l.REF} --mode metronome --port "$1"\n')
+    os.chmod(script, 0o755)
+    path = contract(
+        f"{tmp_path}/c.yaml",
+        port,
+        executor=f'{{endpoint: "http://127.0.0.1:{port}", start: {{command: [{script}, "{{port}}"], '
+        "environment: [ASKED_TOKEN, GIVEN=5, NOT_SET]}}",
+        method="{warm_up: 100ms, counted: 300ms, sessions: 1, drain: 1s}",
+    )
+    secrets = {
+        "LYNXBENCH_PASSPHRASE": "hunter2a",
+        "LYNXBENCH_KEY": "/hunter2b",
+        "AWS_SECRET_ACCESS_KEY": "hunter2c",
+        "HF_TOKEN": "hunter2d",
+        "VLLM_API_KEY": "hunter2e",
+        "WHATEVER": "hunter2f",
+        "SSH_AUTH_SOCK": "/hunter2g",
+    }
+    wanted = {"OMP_NUM_THREADS": "3", "CUDA_VISIBLE_DEVICES": "1", "LC_ALL": "C.UTF-8", "ASKED_TOKEN": "asked", "PYTHONHASHSEED": "1"}
+    r = l.lynx("run", path, "--out", f"{tmp_path}/c.lynx", "--quiet", env={**secrets, **wanted})
+    with open(seen) as f:
+        got = dict(line.split("=", 1) for line in f.read().splitlines() if "=" in line)
+    assert not any("hunter2" in v for v in got.values()), (got, r.stderr)
+    assert {k: got.get(k) for k in wanted} == wanted
+    assert got["GIVEN"] == "5" and "PATH" in got and "NOT_SET" not in got
+    r = l.lynx("lint", contract(f"{tmp_path}/bad.yaml", port, executor='{endpoint: "http://x:1", start: {command: [x], environment: ["a b"]}}'))
+    assert r.returncode == 2 and "executor.start.environment[0]" in r.stdout + r.stderr
+
+
 if __name__ == "__main__":
     import sys
 
