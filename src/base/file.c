@@ -7,6 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/digest.h"
+#include "base/random.h"
+
 enum { PATH_BYTES = 4200 };
 
 bool file_write_all(int fd, const void *data, size_t length) {
@@ -18,6 +21,14 @@ bool file_write_all(int fd, const void *data, size_t length) {
     length -= (size_t)n;
   }
   return true;
+}
+
+bool file_temporary_name(const char *path, char *ret, size_t size) {
+  uint8_t random[8];
+  char hex[2 * sizeof random + 1];
+  if (!random_salt(random, sizeof random)) return false;
+  int n = snprintf(ret, size, "%s.%s.tmp", path, hex_encode(random, sizeof random, hex));
+  return n > 0 && (size_t)n < size;
 }
 
 /* Into a file that is not there yet. Half of it is taken away again. */
@@ -32,7 +43,7 @@ static int create(const char *path, unsigned mode, const void *data, size_t leng
 
 int file_replace(const char *path, const void *data, size_t length) {
   char temporary[PATH_BYTES];
-  if (snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, (int)getpid()) >= PATH_BYTES) return ENAMETOOLONG;
+  if (!file_temporary_name(path, temporary, sizeof temporary)) return ENAMETOOLONG;
   int why = create(temporary, 0644, data, length);
   if (why != 0) return why;
   if (rename(temporary, path) == 0) return 0;

@@ -9,6 +9,8 @@
 
 /* All of it, however often the system takes less. False: errno tells why. */
 bool file_write_all(int fd, const void *data, size_t length);
+/* A name beside it that nobody can foresee and no earlier process left: PATH.RANDOM.tmp. False: too long, or no random bytes. */
+bool file_temporary_name(const char *path, char *ret, size_t size);
 /* To a temporary name beside it, synced, renamed. */
 int file_replace(const char *path, const void *data, size_t length);
 /* A new file that its owner alone may read; EEXIST: it is never overwritten. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/number.h"
 #include "cli/bundle_entry.h"
 #include "cli/command.h"
@@ -328,8 +329,9 @@ static bool take_file(void *context, const struct ledger_entry *entry, const cha
   struct lynx_error ignored = {0};
   char temporary[4200];
   if (file == NULL || strcmp(subject, "bundle") != 0) return true;
-  (void)snprintf(temporary, sizeof temporary, "%.4000s.%" PRIu64 ".tmp", w->out, entry->index);
-  if (blob_get_file(ledger_store(w->ledger), file, temporary, &w->error) != LYNX_OK) return true;
+  if (!file_temporary_name(w->out, temporary, sizeof temporary) ||
+      blob_get_file(ledger_store(w->ledger), file, temporary, &w->error) != LYNX_OK)
+    return true;
   bool right = bundle_open(temporary, &bundle, &seal, &ignored) == LYNX_OK && strcmp(seal.root, w->root) == 0;
   bundle_close(bundle);
   w->got = right && link(temporary, w->out) == 0;

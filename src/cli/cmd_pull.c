@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/ledger_fetch.h"
@@ -31,9 +32,9 @@ struct bundles {
 static void look_at(struct bundles *b, const uint8_t digest[DIGEST_BYTES]) {
   struct bundle_file bundle;
   struct lynx_error error = {0};
-  char temporary[4200], hex[DIGEST_HEX];
-  (void)snprintf(temporary, sizeof temporary, "%.4000s.%.16s.tmp", b->ledger->copy, digest_hex(digest, hex));
-  if (blob_get_file(ledger_store(b->ledger->ledger), digest, temporary, &error) != LYNX_OK) {
+  char temporary[4200];
+  if (!file_temporary_name(b->ledger->copy, temporary, sizeof temporary) ||
+      blob_get_file(ledger_store(b->ledger->ledger), digest, temporary, &error) != LYNX_OK) {
     (void)report_error(&error);
     return;
   }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/ledger_fetch.h"
@@ -23,9 +24,10 @@ static bool send_bundle(struct pushing *p, const struct ledger_entry *entry) {
   char temporary[4200], path[100], hex[DIGEST_HEX];
   if (digest == NULL || blob_known(ledger_store(p->to.ledger), digest) || !blob_known(ledger_store(p->from.ledger), digest)) return true;
   (void)snprintf(path, sizeof path, "blob/%s", digest_hex(digest, hex));
-  (void)snprintf(temporary, sizeof temporary, "%.4000s.%.16s.tmp", p->to.copy, hex);
   buffer_init(&answer, 65536);
-  enum lynx_status status = blob_get_file(ledger_store(p->from.ledger), digest, temporary, &error);
+  enum lynx_status status = file_temporary_name(p->to.copy, temporary, sizeof temporary)
+                                ? blob_get_file(ledger_store(p->from.ledger), digest, temporary, &error)
+                                : lynx_fail(&error, LYNX_IO, "no name for a temporary file");
   if (status == LYNX_OK) status = ledger_send(p->to.real, path, (struct bytes){"", 0}, temporary, &answer, &error);
   if (status == LYNX_OK) status = blob_put_as(ledger_store(p->to.ledger), digest, temporary, &error); /* so that it is not sent again */
   (void)unlink(temporary); /* it was sent, or the reason why not is told */
@@ -40,10 +42,10 @@ static bool is_sendable(struct pushing *p, const struct ledger_entry *entry) {
   const uint8_t *digest = ledger_entry_file(entry);
   struct bundle_file bundle;
   struct lynx_error error = {0};
-  char temporary[4200], hex[DIGEST_HEX];
+  char temporary[4200];
   if (digest == NULL || strcmp(entry->statement.kind, "bundle") != 0 || !blob_known(ledger_store(p->from.ledger), digest)) return true;
-  (void)snprintf(temporary, sizeof temporary, "%.4000s.%.16s.tmp", p->to.copy, digest_hex(digest, hex));
-  if (blob_get_file(ledger_store(p->from.ledger), digest, temporary, &error) != LYNX_OK) {
+  if (!file_temporary_name(p->to.copy, temporary, sizeof temporary) ||
+      blob_get_file(ledger_store(p->from.ledger), digest, temporary, &error) != LYNX_OK) {
     (void)report_error(&error);
     return false;
   }

@@ -160,9 +160,9 @@ enum lynx_status blob_get_file(struct store *store, const uint8_t digest[DIGEST_
   const struct store_range range = {.space = STORE_BLOB, .prefix = {(const char *)digest, DIGEST_BYTES}};
   if (!blob_known(store, digest))
     return lynx_fail(error, LYNX_NOT_FOUND, "the ledger keeps no file of digest %.16s", digest_hex(digest, hex));
-  (void)snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, (int)getpid());
-  g.fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   lynx_error_at(error, path, 0, NULL);
+  if (!file_temporary_name(path, temporary, sizeof temporary)) return lynx_fail(error, LYNX_IO, "cannot be created: its name is too long");
+  g.fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (g.fd < 0) return lynx_fail(error, LYNX_IO, "cannot be created: %s", strerror(errno));
   digest_init(&g.digest);
   enum lynx_status status = store->table->list(store, &range, take_part_out, &g, error);

@@ -130,7 +130,7 @@ static enum lynx_status prepare(struct sqlite_store *s, struct lynx_error *error
 }
 
 static enum lynx_status make_file(const char *path, struct lynx_error *error) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd >= 0) (void)close(fd); /* nothing was written through it */
   if (fd >= 0) return LYNX_OK;
   lynx_error_at(error, path, 0, NULL);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/number.h"
 #include "base/root.h"
@@ -39,13 +40,6 @@ static enum lynx_status keep_line(void *context, int64_t session, int64_t input,
   a->input_of = xroom(a->input_of, a->n, &a->room, sizeof *a->input_of);
   a->input_of[a->n++] = input;
   return LYNX_OK;
-}
-
-static bool write_whole(const char *path, const struct buffer *text) {
-  FILE *file = fopen(path, "we");
-  if (file == NULL) return false;
-  bool good = fwrite(text->data, 1, text->length, file) == text->length;
-  return fclose(file) == 0 && good;
 }
 
 static enum lynx_status run_scorer(const struct contract *contract, const char *in, const char *out, const atomic_int *stop,
@@ -103,11 +97,12 @@ enum lynx_status score_answers(const struct contract *contract, struct bundle *b
   buffer_init(&a.lines, (size_t)1 << 30);
   (void)snprintf(in, sizeof in, "%s.answers", out_path);
   (void)snprintf(out, sizeof out, "%s.scores", out_path);
-  (void)unlink(out); /* of the session before */
+  (void)unlink(in), (void)unlink(out); /* of a session before */
   enum lynx_status status = bundle_each_answer(bundle, keep_line, &a, error);
   if (status == LYNX_OK && a.n == 0)
     status = lynx_fail(error, LYNX_UNSUPPORTED, "no answer was sampled in session %lld", (long long)session);
-  if (status == LYNX_OK && !write_whole(in, &a.lines)) status = lynx_fail(error, LYNX_UNSUPPORTED, "%s cannot be written", in);
+  if (status == LYNX_OK && file_create_private(in, a.lines.data, a.lines.length) != 0)
+    status = lynx_fail(error, LYNX_UNSUPPORTED, "%s cannot be written", in);
   if (status == LYNX_OK) status = run_scorer(contract, in, out, stop, error);
   if (status == LYNX_OK) status = read_scores(&a, out, row, context, error);
   (void)unlink(in);

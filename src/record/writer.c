@@ -37,7 +37,7 @@ static enum lynx_status create_tables(struct bundle *bundle, struct lynx_error *
 }
 
 enum lynx_status bundle_create(const char *path, struct bundle **ret, struct lynx_error *error) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); /* an earlier record is never overwritten */
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600); /* an earlier record is never overwritten */
   if (fd < 0) {
     lynx_error_at(error, path, 0, NULL);
     if (errno == EEXIST) return lynx_fail(error, LYNX_INPUT, "the file exists; records are never overwritten: name another with --out");

@@ -47,7 +47,9 @@ void html_text(struct buffer *out, const char *before, const char *text, const c
 }
 
 void html_page_begin(struct buffer *out, const char *title) {
-  (void)buffer_text(out, "<!doctype html><html lang='en'><head><meta charset='utf-8'><meta name='viewport' "
+  (void)buffer_text(out, "<!doctype html><html lang='en'><head><meta charset='utf-8'><meta http-equiv='Content-Security-Policy' "
+                         "content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">"
+                         "<meta name='viewport' "
                          "content='width=device-width,initial-scale=1'><meta name='color-scheme' content='light dark'>");
   html_text(out, "<title>", title, " · lynxbench</title><style>");
   (void)buffer_text(out, page_style);

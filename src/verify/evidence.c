@@ -383,8 +383,9 @@ enum lynx_status evidence_write(const struct evidence_request *request, size_t *
   struct tar tar = {.time_s = request->now_s, .error = error};
   struct packing p = {.request = request, .tar = &tar};
   lynx_error_at(error, request->out_path, 0, NULL);
-  (void)snprintf(temporary, sizeof temporary, "%.4090s.%d.tmp", request->out_path, (int)getpid());
-  tar.fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (!file_temporary_name(request->out_path, temporary, sizeof temporary))
+    return lynx_fail(error, LYNX_IO, "cannot be created: its name is too long");
+  tar.fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (tar.fd < 0) return lynx_fail(error, LYNX_IO, "cannot be created: %s", strerror(errno));
   buffer_init(&tar.sums, 1 << 20);
   enum lynx_status status = pack(&p, error);

@@ -119,6 +119,36 @@ def test_an_own_run_that_was_killed_is_recovered_by_command(tmp_path):
     assert json.loads(l.lynx("show", out, "--json").stdout)["bundle"]["ended"] == "unsealed"
 
 
+# --- files ---
+
+
+def test_a_bundle_is_its_owners_alone(bundle):
+    assert os.stat(bundle).st_mode & 0o777 == 0o600
+
+
+def test_the_executors_log_follows_no_link(tmp_path):
+    port, victim = free_port(), a_file(f"{tmp_path}/victim")
+    path = contract(
+        f"{tmp_path}/c.yaml",
+        port,
+        executor=f'{{endpoint: "http://127.0.0.1:{port}", start: {{command: [{l.REF}, --mode, metronome, --port, "{{port}}"]}}}}',
+        method="{warm_up: 100ms, counted: 300ms, sessions: 1, drain: 1s}",
+    )
+    os.symlink(victim, f"{tmp_path}/c.lynx.executor.log")
+    l.lynx("run", path, "--out", f"{tmp_path}/c.lynx", "--quiet")
+    with open(victim) as f:
+        assert f.read() == "dear"
+
+
+def test_reports_allow_nothing_but_their_own_style(tmp_path, bundle):
+    out = f"{tmp_path}/report.html"
+    l.lynx("report", bundle, "--out", out)
+    with open(out) as f:
+        page = f.read()
+    assert page.index("Content-Security-Policy") < page.index("<style>")
+    assert "default-src 'none'; style-src 'unsafe-inline'" in page and "<script" not in page
+
+
 # --- a started executor gets what it needs of our environment, and no keys ---
 
 
