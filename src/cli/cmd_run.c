@@ -12,7 +12,20 @@
 #include "cli/screen.h"
 #include "report/text.h"
 
-enum { FLAG_OUT, FLAG_QUIET, FLAG_OBSERVE, FLAG_JSON, FLAG_LEDGER, FLAG_KEY, FLAG_PART, FLAG_START, FLAG_FOR, FLAG_MODEL, FLAG_CHAT };
+enum {
+  FLAG_OUT,
+  FLAG_QUIET,
+  FLAG_OBSERVE,
+  FLAG_JSON,
+  FLAG_LEDGER,
+  FLAG_KEY,
+  FLAG_PART,
+  FLAG_START,
+  FLAG_FOR,
+  FLAG_MODEL,
+  FLAG_CHAT,
+  FLAG_KEY_VARIABLE
+};
 
 static const struct option_spec options[] = {
     [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name and the time, .lynx)"},
@@ -23,6 +36,7 @@ static const struct option_spec options[] = {
     [FLAG_KEY] = {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
     [FLAG_PART] = {"part", "K/N", "be load host K of N, or auto: as srun, mpirun or PMI says; merge joins the parts"},
     [FLAG_START] = {"start", "TIME", "with --part: when all begin: 2026-11-22T03:30:00Z, or @SECONDS since 1970"},
+    [FLAG_KEY_VARIABLE] = {"key-variable", "NAME", "allow this workload.api_key_env, though it ends in neither _API_KEY nor _TOKEN"},
     [FLAG_FOR] = {"for", "DURATION", "with a URL: how long it may take, about (default: 1min)"},
     [FLAG_MODEL] = {"model", "NAME", "with a URL: the model (default: the first that the server lists)"},
     [FLAG_CHAT] = {"chat", NULL, "with a URL: the chat route instead of completions"}};
@@ -145,6 +159,7 @@ static int run_contract_file(const struct arguments *arguments, const char *cont
                                 .out_path = out,
                                 .root = &root,
                                 .clock = &clock_system,
+                                .key_variable = arguments->option[FLAG_KEY_VARIABLE],
                                 .observe = arguments->option[FLAG_OBSERVE] != NULL,
                                 .calibration = calibrated ? calibration.data : NULL,
                                 .part = part,

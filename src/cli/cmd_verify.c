@@ -5,6 +5,7 @@
 #include "cli/bundle_file.h"
 #include "cli/calibration.h"
 #include "cli/command.h"
+#include "cli/consent.h"
 #include "cli/screen.h"
 #include "cli/team_key.h"
 #include "report/verification_report.h"
@@ -13,7 +14,10 @@ enum {
   FLAG_OUT,
   FLAG_AGAINST,
   FLAG_PLAN,
+  FLAG_RUN,
   FLAG_ENDPOINT,
+  FLAG_KEY_ENV,
+  FLAG_KEY_FILE,
   FLAG_SESSIONS_AT_MOST,
   FLAG_CONTEST,
   FLAG_LEDGER,
@@ -26,7 +30,10 @@ static const struct option_spec options[] = {
     [FLAG_OUT] = {"out", "FILE", "the bundle of the re-run (default: the contract's name and the time, .lynx)"},
     [FLAG_AGAINST] = {"against", "BUNDLE", "decide from this re-run, which was made before, instead of making one"},
     [FLAG_PLAN] = {"plan", NULL, "only tell what a re-run could decide, and with how many sessions"},
-    [FLAG_ENDPOINT] = {"endpoint", "URL", "where the executor is here, instead of the contract's executor.endpoint"},
+    [FLAG_RUN] = {"run", "DIGEST", "run the bundle's contract, which has this digest, without asking (its first 12 digits or more)"},
+    [FLAG_ENDPOINT] = {"endpoint", "URL", "where the executor is here; the bundle's is not used, but where its contract starts it"},
+    [FLAG_KEY_ENV] = {"api-key-env", "NAME", "the variable that holds your API key; the bundle's is not used"},
+    [FLAG_KEY_FILE] = {"api-key-file", "FILE", "or the file that holds it"},
     [FLAG_SESSIONS_AT_MOST] = {"sessions-at-most", "N", "of the re-run, whatever the plan needs (default: 30)"},
     [FLAG_CONTEST] = {"contest", "ENTRY", "the contest that this re-measurement answers: its entry's digest"},
     [FLAG_LEDGER] = {"ledger", "LEDGER", "record the re-run and the decision (default: LYNXBENCH_LEDGER)"},
@@ -87,6 +94,10 @@ static int run_again(struct verifying *v, int64_t sessions) {
                                 .calibration = calibrated ? calibration.data : NULL,
                                 .sessions = sessions,
                                 .endpoint = v->arguments->option[FLAG_ENDPOINT],
+                                .foreign = true,
+                                .api_key_env = v->arguments->option[FLAG_KEY_ENV],
+                                .key_variable = v->arguments->option[FLAG_KEY_ENV],
+                                .api_key_file = v->arguments->option[FLAG_KEY_FILE],
                                 .meta = v->link.meta,
                                 .n_meta = v->recorded ? LYNX_COUNT(v->link.meta) : 0,
                                 .stop = screen_catch_interrupts(),
@@ -256,6 +267,14 @@ static int verify(struct verifying *v) {
   decision_plan(&v->sealed.result, &v->report);
   if (v->arguments->option[FLAG_PLAN] != NULL)
     return !print_report(v, false) ? EXIT_CONDITIONS : v->report.too_few ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
+  const struct consent_request consent = {.command = "verify",
+                                          .contract = &v->sealed.result.contract,
+                                          .digest = v->sealed.result.contract_digest,
+                                          .agreed = v->arguments->option[FLAG_RUN],
+                                          .endpoint = v->arguments->option[FLAG_ENDPOINT],
+                                          .has_key = v->arguments->option[FLAG_KEY_ENV] != NULL ||
+                                                     v->arguments->option[FLAG_KEY_FILE] != NULL};
+  if (against == NULL && !consent_given(&consent)) return EXIT_WRONG_INPUT;
   if (!open_recording(v, against == NULL)) return EXIT_WRONG_INPUT;
   v->out = against;
   if (against == NULL) {
@@ -296,6 +315,7 @@ const struct command command_verify = {
                "the executor's facts and the prompts are held against the sealed ones, layer by layer, each difference with its\n"
                "owner; and each figure is decided at the contract's margin: reproduced (0), not reproduced or not the same\n"
                "configuration (1), inconclusive (3). A re-run under bad conditions decides nothing (4). With a ledger, the re-run's\n"
-               "intent, its bundle and the signed decision are entries. Files that the contract names must be here.",
+               "intent, its bundle and the signed decision are entries. Files that the contract names must be here. What running the\n"
+               "contract does is shown first; it is run where you type yes or name its digest with --run.",
     .example = "build/lynxbench verify build/demo/demo.lynx --plan",
     .run = run};

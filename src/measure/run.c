@@ -13,6 +13,18 @@
 #include "telemetry/metrics.h"
 #include "telemetry/sampler.h"
 
+/* Of a contract that is somebody else's, what would take something of ours: keys, and variables by their names alone. */
+static void forget_sources(struct run *run) {
+  struct contract *c = &run->contract;
+  struct text_list *environment = &c->executor.start.environment;
+  size_t n = 0;
+  c->workload.api_key_env = run->request->api_key_env;
+  c->workload.api_key_file = run->request->api_key_file;
+  for (size_t i = 0; i < environment->n_items; i++)
+    if (strchr(environment->items[i], '=') != NULL) environment->items[n++] = environment->items[i];
+  environment->n_items = n;
+}
+
 static enum lynx_status prepare(struct run *run) {
   struct problem_list problems;
   if (contract_parse(run->request->contract_text, run->request->contract_length, &run->arena, &run->contract, &problems) != LYNX_OK)
@@ -20,12 +32,13 @@ static enum lynx_status prepare(struct run *run) {
   contract_digest(&run->contract, run->contract_digest);
   if (run->request->sessions > run->contract.method.sessions) run->contract.method.sessions = run->request->sessions;
   if (run->request->endpoint != NULL) run->contract.executor.endpoint = run->request->endpoint;
+  if (run->request->foreign) forget_sources(run);
   setup_check(&run->contract, &problems);
   if (problems.n_errors > 0)
     return lynx_fail(run->error, LYNX_INPUT, "%s: found %s; accepted: %s", problems.items[problems.n_items - 1].field,
                      problems.items[problems.n_items - 1].found, problems.items[problems.n_items - 1].accepted);
   run->driver = drivers_find(run->contract.workload.driver);
-  enum lynx_status status = setup_key(&run->contract, &run->arena, &run->bearer, run->error);
+  enum lynx_status status = setup_key(&run->contract, run->request->key_variable, &run->arena, &run->bearer, run->error);
   if (status != LYNX_OK) return status;
   if (run->request->part.count > 0 && run->request->observe)
     return lynx_fail(run->error, LYNX_INPUT, "a part of a load that sends nothing; accepted: --observe without --part");

@@ -34,10 +34,13 @@ struct run_request {
   bool observe;                /* send nothing: watch what the service does for others */
   const struct run_meta *meta; /* further ones, such as what stood in a ledger before */
   size_t n_meta;
-  int64_t sessions;        /* at least so many, instead of method.sessions; 0: as the contract says */
-  const char *endpoint;    /* where this executor is, instead of executor.endpoint; NULL */
-  struct run_part part;    /* count 0: the only load host */
-  const char *interleaved; /* an id that both runs carry whose sessions alternate; NULL */
+  int64_t sessions;         /* at least so many, instead of method.sessions; 0: as the contract says */
+  const char *endpoint;     /* where this executor is, instead of executor.endpoint; NULL */
+  bool foreign;             /* the contract is somebody else's: of its sources of keys, and of our variables, nothing is taken */
+  const char *key_variable; /* may be workload.api_key_env although it is not called as keys of services are; NULL */
+  const char *api_key_env, *api_key_file; /* the user's own, for a foreign contract; NULL */
+  struct run_part part;                   /* count 0: the only load host */
+  const char *interleaved;                /* an id that both runs carry whose sessions alternate; NULL */
   const struct root *root;
   const struct lynx_clock *clock;
   const atomic_int *stop;                                               /* 0 run; 1 drain, then seal as interrupted; 2 abort, then seal */

@@ -75,12 +75,25 @@ static size_t key_length(const char *text, size_t length) {
   return n;
 }
 
-enum lynx_status setup_key(const struct contract *c, struct arena *arena, const char **ret, struct lynx_error *error) {
+static bool is_key_of_a_service(const char *name) {
+  static const char *const ends[] = {"_API_KEY", "_TOKEN"};
+  size_t n = strlen(name);
+  for (size_t i = 0; i < LYNX_COUNT(ends); i++)
+    if (n > strlen(ends[i]) && strcmp(name + n - strlen(ends[i]), ends[i]) == 0) return true;
+  return false;
+}
+
+enum lynx_status setup_key(const struct contract *c, const char *allowed, struct arena *arena, const char **ret, struct lynx_error *error) {
   const struct contract_workload *w = &c->workload;
   const struct root root = {""};
   struct buffer text;
   *ret = NULL;
   if (w->api_key_env != NULL) {
+    if (!is_key_of_a_service(w->api_key_env) && (allowed == NULL || strcmp(allowed, w->api_key_env) != 0))
+      return lynx_fail(
+          error, LYNX_INPUT,
+          "workload.api_key_env: found %.80s; accepted: a name that ends in _API_KEY or _TOKEN, or one that --key-variable allows",
+          w->api_key_env);
     *ret = getenv(w->api_key_env);
     size_t n = *ret != NULL ? key_length(*ret, strlen(*ret)) : 0;
     if (n > 0 && (*ret)[n] == 0) return LYNX_OK;

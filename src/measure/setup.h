@@ -9,8 +9,9 @@
 
 void setup_check(const struct contract *contract, struct problem_list *problems);
 
-/* The API key that the contract names, from the environment or its file; NULL: it names none. */
-enum lynx_status setup_key(const struct contract *contract, struct arena *arena, const char **ret,
+/* The API key that the contract names, from the environment or its file; NULL: it names none. A variable must be called as keys of services
+ * are, ..._API_KEY or ..._TOKEN, so that no contract takes another secret, or be `allowed` by the user. */
+enum lynx_status setup_key(const struct contract *contract, const char *allowed, struct arena *arena, const char **ret,
                            struct lynx_error *error) LYNX_MUST_CHECK;
 
 struct setup_request {

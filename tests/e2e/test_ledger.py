@@ -152,10 +152,11 @@ with folder() as d:
     r = L("log", "get", ledger, root, "--out", f"{d}/pulled.lynx")
     check_equal(r.returncode, 0, f"get: {r.stderr}")
     check_equal(open(f"{d}/pulled.lynx", "rb").read(), open(f"{d}/c.lynx", "rb").read(), "what comes out is what went in")
+    digest = json.loads(L("show", f"{d}/pulled.lynx", "--json").stdout)["contract"]["digest"]
     r = L("verify", f"{d}/pulled.lynx", "--plan")
     check(r.returncode in (0, 3), f"plan: {r.stdout}{r.stderr}")
     check_in("sessions", r.stdout, "plan")
-    r = L("verify", f"{d}/pulled.lynx", "--out", f"{d}/again.lynx", "--ledger", ledger, "--quiet", "--json", key="sre", timeout=300)
+    r = L("verify", f"{d}/pulled.lynx", "--run", digest, "--out", f"{d}/again.lynx", "--ledger", ledger, "--quiet", "--json", key="sre", timeout=300)
     noisy = r.returncode == 3 and max(f["again_deviation"] for f in json.loads(r.stdout)["figures"]) > 0.05
     if r.returncode == 4 or noisy:  # by what the re-run itself measured
         print("the machine was busy:", r.stderr, r.stdout if noisy else "")
@@ -164,7 +165,7 @@ with folder() as d:
         check_equal((r.returncode, out["decision"], out["same_configuration"]), (0, "reproduced", True), f"unchanged: {r.stdout} {r.stderr}")
     # A slower library, planted: named by layer and owner.
     build_library(d, 8)
-    r = L("verify", f"{d}/pulled.lynx", "--out", f"{d}/library.lynx", "--ledger", ledger, "--quiet", "--json", key="sre", timeout=300)
+    r = L("verify", f"{d}/pulled.lynx", "--run", digest, "--out", f"{d}/library.lynx", "--ledger", ledger, "--quiet", "--json", key="sre", timeout=300)
     if r.returncode != 4:
         out = json.loads(r.stdout)
         check_equal((r.returncode, out["decision"]), (1, "not the same configuration"), f"another library: {r.stderr}")
@@ -173,7 +174,7 @@ with folder() as d:
     build_library(d, 4)
     # A slowdown that no probe sees.
     write(f"{d}/extra", b"0.010")
-    r = L("verify", f"{d}/pulled.lynx", "--out", f"{d}/hidden.lynx", "--ledger", ledger, "--quiet", key="sre", timeout=300)
+    r = L("verify", f"{d}/pulled.lynx", "--run", digest, "--out", f"{d}/hidden.lynx", "--ledger", ledger, "--quiet", key="sre", timeout=300)
     if r.returncode != 4:
         check_equal(r.returncode, 1, f"hidden: {r.stdout} {r.stderr}")
         check_in("not reproduced", r.stdout, "hidden slowdown")

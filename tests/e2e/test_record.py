@@ -73,8 +73,8 @@ with folder() as d, reference("--mode", "metronome", "--first-token", "5ms", "--
     check_equal(show(bundle)["bundle"]["root"], root(bundle), "and the first is intact")
     # Secrets are nowhere.
     with reference("--mode", "metronome") as other:
-        path = contract(f"{d}/key.yaml", other, workload="{model: m, api_key_env: LYNX_TEST_KEY, prompts: {count: 2, bytes: 16}}")
-        r = lynx("run", path, "--out", f"{d}/key.lynx", "--quiet", env={"LYNX_TEST_KEY": "sk-hunter2-planted"})
+        path = contract(f"{d}/key.yaml", other, workload="{model: m, api_key_env: LYNX_TEST_API_KEY, prompts: {count: 2, bytes: 16}}")
+        r = lynx("run", path, "--out", f"{d}/key.lynx", "--quiet", env={"LYNX_TEST_API_KEY": "sk-hunter2-planted"})
         check_equal(r.returncode, 0, f"key: {r.stderr}")
         check(b"hunter2" not in open(f"{d}/key.lynx", "rb").read(), "the API key is in the bundle")
         check_equal(lynx("run", path, "--out", f"{d}/nokey.lynx", "--quiet").returncode, 2, "a key that is not set")

@@ -119,6 +119,83 @@ def test_an_own_run_that_was_killed_is_recovered_by_command(tmp_path):
     assert json.loads(l.lynx("show", out, "--json").stdout)["bundle"]["ended"] == "unsealed"
 
 
+# --- verify runs a stranger's contract only on demand, and gives it nothing of ours ---
+
+
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory):
+    """A sealed run whose contract starts a program that writes down its environment, and names a key of the cloud."""
+    d = tmp_path_factory.mktemp("foreign")
+    port = free_port()
+    script = f"{d}/start.sh"
+    with open(script, "w") as f:
+        f.write(f'#!/bin/sh\necho started >> {d}/started; env > {d}/seen\nexec {l.REF} --mode metronome --port "$1"\n')
+    os.chmod(script, 0o755)
+    path = contract(
+        f"{d}/c.yaml",
+        port,
+        executor=f'{{endpoint: "http://127.0.0.1:{port}", start: {{command: [{script}, "{{port}}"], environment: [AWS_SECRET_ACCESS_KEY]}}}}',
+        workload="{model: metronome, output_tokens: 5, prompts: {count: 8, bytes: 32}, api_key_env: STRANGERS_TOKEN}",
+        method="{warm_up: 100ms, counted: 300ms, sessions: 2, drain: 1s}",
+    )
+    r = l.lynx("run", path, "--out", f"{d}/c.lynx", "--quiet", env={"STRANGERS_TOKEN": "t"})
+    assert os.path.exists(f"{d}/c.lynx"), r.stderr
+    os.remove(f"{d}/started")
+    return str(d)
+
+
+def test_verify_shows_a_strangers_contract_and_runs_nothing(tmp_path, foreign):
+    for given in ((), ("--run", "0" * 12), ("--run", "1")):
+        r = l.lynx("verify", f"{foreign}/c.lynx", "--out", f"{tmp_path}/again.lynx", *given, stdin=subprocess.DEVNULL)
+        assert r.returncode == 2 and not os.path.exists(f"{foreign}/started") and not os.path.exists(f"{tmp_path}/again.lynx"), r.stderr
+        for words in ("start.sh", "AWS_SECRET_ACCESS_KEY", "http://127.0.0.1:", "STRANGERS_TOKEN", "not used"):
+            assert words in r.stderr, r.stderr
+
+
+def test_verify_gives_a_strangers_contract_no_keys(tmp_path, foreign):
+    digest = json.loads(l.lynx("show", f"{foreign}/c.lynx", "--json").stdout)["contract"]["digest"]
+    secrets = {"AWS_SECRET_ACCESS_KEY": "hunter2a", "STRANGERS_TOKEN": "hunter2b", "LYNXBENCH_PASSPHRASE": "hunter2c"}
+    r = l.lynx("verify", f"{foreign}/c.lynx", "--run", digest[:12], "--out", f"{tmp_path}/again.lynx", "--quiet", env=secrets)
+    assert r.returncode in (0, 1, 3, 4) and os.path.exists(f"{foreign}/started"), r.stderr
+    with open(f"{foreign}/seen") as f:
+        assert "hunter2" not in f.read()
+
+
+def test_verify_sends_nothing_to_a_strangers_endpoint(tmp_path):
+    """The key that the contract names is sent to nobody, and the endpoint must be the verifier's own."""
+    heads = []
+
+    def plain(handler, n, body):
+        heads.append(dict(handler.headers))
+        s = Stream(handler)
+        s.text("word ")
+        s.end(1)
+
+    with server(plain) as s:
+        work = "{model: made, output_tokens: 1, prompts: {count: 8, bytes: 32}, api_key_env: STRANGERS_TOKEN}"
+        path = contract(f"{tmp_path}/c.yaml", s.server_port, workload=work, method="{warm_up: 100ms, counted: 300ms, sessions: 2, drain: 1s}")
+        l.lynx("run", path, "--out", f"{tmp_path}/c.lynx", "--quiet", env={"STRANGERS_TOKEN": "first"})
+        digest = json.loads(l.lynx("show", f"{tmp_path}/c.lynx", "--json").stdout)["contract"]["digest"]
+        del heads[:]
+        verify = ("verify", f"{tmp_path}/c.lynx", "--run", digest, "--quiet", "--out")
+        r = l.lynx(*verify, f"{tmp_path}/no.lynx", env={"STRANGERS_TOKEN": "mine"})
+        assert r.returncode == 2 and "--endpoint" in r.stderr and not heads, r.stderr
+        own = ("--endpoint", f"http://127.0.0.1:{s.server_port}")
+        l.lynx(*verify, f"{tmp_path}/a.lynx", *own, env={"STRANGERS_TOKEN": "mine"})
+        assert heads and not any("Authorization" in h for h in heads)
+        del heads[:]
+        l.lynx(*verify, f"{tmp_path}/b.lynx", *own, "--api-key-env", "OWN", env={"STRANGERS_TOKEN": "mine", "OWN": "given"})
+        assert any(h.get("Authorization") == "Bearer given" for h in heads)
+
+
+def test_a_contract_takes_no_secret_for_a_key(tmp_path):
+    for name, allowed, code in (("AWS_SECRET_ACCESS_KEY", (), 2), ("AWS_SECRET_ACCESS_KEY", ("--key-variable", "AWS_SECRET_ACCESS_KEY"), 5), ("MY_API_KEY", (), 5)):
+        work = f"{{model: made, output_tokens: 1, prompts: {{count: 8, bytes: 32}}, api_key_env: {name}}}"
+        path = contract(f"{tmp_path}/{name}.yaml", free_port(), workload=work)
+        r = l.lynx("run", path, "--out", f"{tmp_path}/{name}{len(allowed)}.lynx", "--quiet", *allowed, env={name: "k"})
+        assert r.returncode == code and (code == 5 or "_API_KEY or _TOKEN" in r.stderr), r.stderr
+
+
 # --- files ---
 
 
