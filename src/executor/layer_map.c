@@ -1,5 +1,6 @@
 #include "executor/layer_map.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -143,7 +144,7 @@ bool layer_of_library(const char *file_name, enum layer *ret) {
 /* Of the words between '-', '_', '.' and blanks: "API_KEY" and "hftoken" are secrets, "max-num-batched-tokens" and "tokenizer" are not. */
 bool variable_is_secret(const char *name) {
   static const char *const ends[] = {"TOKEN",      "KEY",    "SECRET",     "PASS",        "PASSWD", "PASSWORD",
-                                     "PASSPHRASE", "COOKIE", "CREDENTIAL", "CREDENTIALS", "BEARER"};
+                                     "PASSPHRASE", "COOKIE", "CREDENTIAL", "CREDENTIALS", "BEARER", "PWD"};
   static const char *const begins[] = {"SECRET", "PASSW", "CREDENTIAL", "AUTH", "COOKIE", "PRIVATE", "APIKEY"};
   static const char separators[] = "-_. =:/";
   for (const char *word = name + strspn(name, separators); *word != 0;) {
@@ -158,8 +159,42 @@ bool variable_is_secret(const char *name) {
   return false;
 }
 
-/* "Authorization: Bearer x", "redis://user:password@host", "HF_TOKEN=x": whatever name it is given under. */
+/* Keys that services make look like this, wherever they stand. */
+static bool holds_known_key(const char *value) {
+  static const char *const shapes[] = {"sk-",  "sk_",   "pk_live_",    "rk_live_", "ghp_",   "gho_", "ghu_",
+                                       "ghs_", "ghr_",  "github_pat_", "glpat-",   "hf_",    "AKIA", "ASIA",
+                                       "AIza", "ya29.", "xoxb-",       "xoxp-",    "xoxa-",  "eyJ",  "nvapi-",
+                                       "gsk_", "pypi-", "dckr_pat_",   "npm_",     "shpat_", "SG.",  "AGE-SECRET-KEY-"};
+  enum { LEAST = 12 };
+  for (size_t i = 0; i < LYNX_COUNT(shapes); i++)
+    for (const char *p = strstr(value, shapes[i]); p != NULL; p = strstr(p + 1, shapes[i])) {
+      bool begins = p == value || !isalnum((unsigned char)p[-1]);
+      size_t n = strlen(shapes[i]);
+      bool digit = false; /* words of a language have none */
+      for (; isalnum((unsigned char)p[n]) || (p[n] != 0 && strchr("-_.+/=", p[n]) != NULL); n++)
+        digit = digit || isdigit((unsigned char)p[n]);
+      if (begins && digit && n >= strlen(shapes[i]) + LEAST) return true;
+    }
+  return false;
+}
+
+/* The word that ends before `end`, without quotes. */
+static bool names_secret(const char *value, const char *end) {
+  char word[80];
+  while (end > value && strchr(" \t\"'", end[-1]) != NULL) end--;
+  const char *from = end;
+  while (from > value && end - from < 70 && strchr(" ;,&\"'{[(\n\t", from[-1]) == NULL) from--;
+  int n = (int)(end - from);
+  if (n == 0) return false;
+  for (int i = 0; i < n; i++) word[i] = from[i];
+  word[n] = 0;
+  return variable_is_secret(word);
+}
+
+/* "Authorization: Bearer x", "redis://user:password@host", "HF_TOKEN=x", {"api_key": "x"}, "X-Api-Token: x": whatever name it is given
+ * under. */
 bool value_may_be_secret(const char *value) {
+  if (holds_known_key(value)) return true;
   if (strcasestr(value, "bearer ") != NULL || strcasestr(value, "authorization") != NULL || strstr(value, "-----BEGIN") != NULL)
     return true;
   for (const char *p = strstr(value, "://"); p != NULL; p = strstr(p + 3, "://")) {
@@ -167,16 +202,8 @@ bool value_may_be_secret(const char *value) {
     const char *at = memchr(p + 3, '@', n);
     if (at != NULL && memchr(p + 3, ':', (size_t)(at - p) - 3) != NULL) return true;
   }
-  for (const char *equals = strchr(value, '='); equals != NULL; equals = strchr(equals + 1, '=')) {
-    char word[80];
-    const char *from = equals;
-    while (from > value && equals - from < 70 && strchr(" ;,&\"'\n\t", from[-1]) == NULL) from--;
-    int n = (int)(equals - from);
-    if (n == 0) continue;
-    for (int i = 0; i < n; i++) word[i] = from[i];
-    word[n] = 0;
-    if (variable_is_secret(word)) return true;
-  }
+  for (const char *p = strpbrk(value, "=:"); p != NULL; p = strpbrk(p + 1, "=:"))
+    if (names_secret(value, p)) return true;
   return false;
 }
 

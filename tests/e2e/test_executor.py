@@ -369,7 +369,9 @@ def processes_that_lie(d):
     nest = f"{d}/nest"
     write(f"{nest}/.git/HEAD.real", "TOP-SECRET-LINE hunter2\n")
     os.symlink(f"{nest}/.git/HEAD.real", f"{nest}/.git/HEAD")
-    secrets = ["--api-key", "-hunter2a", "--header", "Authorization: Bearer hunter2b", "HF_TOKEN=hunter2c", "redis://u:hunter2d@h/0", "--tokenizer", "plain", "--max-num-batched-tokens", "8192", "-I/home/alice/inc"]
+    secrets = ["--api-key", "-hunter2a", "--header", "Authorization: Bearer hunter2b", "HF_TOKEN=hunter2c", "redis://u:hunter2d@h/0", "--tokenizer", "plain", "--max-num-batched-tokens", "8192", "-I/home/alice/inc",
+               "--api-key", "hunter2k1", "hunter2k2", "--pwd", "hunter2p", "-p", "hunter2q", "--config", '{"api_key": "hunter2j"}', "--header", "X-Api-Token: hunter2x",
+               "--name", "sk-hunter2abcdefghijkl", "--other", "ghp_hunter2abcdefghijkl", "--third", "hf_hunter2abcdefghijkl", "--feature", "hf_transfer_enabled", "--fourth=eyJhbGciOiJIUzI1NiJ9.hunter2abcdefgh"]
     p = subprocess.Popen([sys.executable, "-u", "-c", "import time; time.sleep(60)", *secrets], cwd=nest)
     time.sleep(0.3)
     text = lynx("capture", "--json", "--pid", p.pid).stdout
@@ -377,6 +379,7 @@ def processes_that_lie(d):
     check("hunter2" not in text and "TOP-SECRET" not in text, f"no secret: {[f for f in found.values() if 'hunter' in f['key'] + f['value']]}")
     check_equal(found["process.argument.--max-num-batched-tokens"]["value"], "8192", "tokens of language are no secret")
     check_equal(found["process.argument.--tokenizer"]["value"], "plain", "nor is the tokenizer")
+    check_equal(found["process.argument.--feature"]["value"], "hf_transfer_enabled", "nor a word that begins as a key does")
     check("alice" not in lynx("capture", "--json", "--pid", p.pid, "--disclose", "shared").stdout, "a home directory in a flag")
     p.kill()
     p.wait()

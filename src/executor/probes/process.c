@@ -111,6 +111,12 @@ static bool is_flag_name(const char *text, size_t n) {
   return n > dashes;
 }
 
+/* "-p": a port where a number follows; else, as of many programs, a password. */
+static bool is_password_letter(const char *name, const char *argument, const char *next) {
+  const char *equals = strchr(argument, '='), *value = equals != NULL ? equals + 1 : next;
+  return strcmp(name, "-p") == 0 && value[strspn(value, "0123456789")] != 0;
+}
+
 /* The interpreter's own options before the script: they take no value but -W, -X, -m, -c. */
 static bool is_python_switch(const char *argument) {
   return argument[0] == '-' && argument[1] != 0 && argument[2] == 0 && strchr("bBdEhiIOPqsSuvVx", argument[1]) != NULL;
@@ -153,7 +159,7 @@ static void collect_arguments(const struct probe_target *target, struct fact_lis
     buffer_release(&text);
     return;
   }
-  bool before_script = python;
+  bool before_script = python, after_secret = false; /* a flag of a secret may take several values */
   for (size_t at = 0, next; at < text.length; at = next, n_all++) {
     const char *argument = text.data + at, *equals = strchr(argument, '=');
     next = at + strlen(argument) + 1;
@@ -166,12 +172,13 @@ static void collect_arguments(const struct probe_target *target, struct fact_lis
     bool flag = n_all > 0 && is_flag_name(argument, length);
     if (!flag) {
       (void)snprintf(name, sizeof name, "%d", n_plain);
-      put_argument(target, facts, name, n_plain, argument, false);
+      put_argument(target, facts, name, n_plain, argument, after_secret);
       if (n_plain++ > 0) before_script = false;
       continue;
     }
     (void)snprintf(name, sizeof name, "%.*s", (int)length, argument);
-    bool secret = variable_is_secret(name);
+    bool secret = variable_is_secret(name) || is_password_letter(name, argument, text.data + (next < text.length ? next : at));
+    after_secret = secret;
     if (equals != NULL) put_argument(target, facts, name, -1, equals + 1, secret);
     else if (before_script && is_python_switch(argument)) put_argument(target, facts, name, -1, "(given)", false);
     else if (next < text.length && (secret || !is_flag_name(text.data + next, strcspn(text.data + next, "=")))) {
