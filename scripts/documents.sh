@@ -20,6 +20,10 @@ for id in $(sed -n 's/.*{"\(lynx\.[a-z_0-9.]*\)".*/\1/p' src/result/formula.c); 
 for name in $("$lynx" help | awk '{print $1}'); do grep -q "lynxbench $name" README.md docs/*.md || fail "no document shows 'lynxbench $name'"; done
 for table in meta input fact session request phase sample accuracy answer event section seal; do grep -q "\`$table\`" docs/bundle.md || fail "docs/bundle.md does not describe the table $table"; done
 for code in 0 1 2 3 4 5 70 130; do grep -q "^| $code |" README.md || fail "README.md: exit code $code"; done
+# Each promise names its test: words in code quotes after a colon.
+for test in $(sed -n '/^## What is promised/,/^## What you must/p' SECURITY.md | tr '\n' ' ' | grep -oE '`[a-z_]+`' | tr -d '`' | sort -u); do
+  grep -qE "^def (test_)?[a-z_]*$test" tests/e2e/*.py || fail "SECURITY.md: no test is named $test"
+done
 for folder in src/*/; do grep -q "src/$(basename "$folder")" ARCHITECTURE.md || fail "ARCHITECTURE.md does not name $folder"; done
 for contract in examples/*.yaml; do "$lynx" lint "$contract" >/dev/null || fail "$contract is not valid"; done
 python3 - <<'PY' || fail "a link in a document leads nowhere"

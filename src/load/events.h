@@ -25,7 +25,35 @@ struct events_reader {
 };
 
 void events_begin(struct events_reader *reader, const void *blob, size_t length);
+/* Here and not in the source file: a run has some hundred millions of them. */
+static inline bool events_number(struct events_reader *reader, uint64_t *ret) {
+  uint64_t value = 0;
+  if (reader->p < reader->end && *reader->p < 128) { /* as counts of tokens and bytes mostly are */
+    *ret = *reader->p++;
+    return true;
+  }
+  for (int shift = 0; shift < 63 && reader->p < reader->end; shift += 7) {
+    uint8_t byte = *reader->p++;
+    value |= (uint64_t)(byte & 127) << shift;
+    if (byte < 128) {
+      *ret = value;
+      return true;
+    }
+  }
+  return false;
+}
+
 /* 1: an event; 0: the end; -1: the blob is broken. */
-int events_next(struct events_reader *reader, struct answer_event *ret);
+static inline int events_next(struct events_reader *reader, struct answer_event *ret) {
+  if (reader->p == reader->end) return 0;
+  uint64_t delta, tokens, bytes;
+  if (!events_number(reader, &delta) || !events_number(reader, &tokens) || !events_number(reader, &bytes)) return -1;
+  if (__builtin_add_overflow(reader->at_ns, (int64_t)delta, &reader->at_ns) || reader->at_ns > EVENT_TIME_MAX_NS ||
+      tokens / 2 > UINT32_MAX || bytes > UINT32_MAX)
+    return -1;
+  *ret = (struct answer_event){
+      .at_ns = reader->at_ns, .n_tokens = (uint32_t)(tokens / 2), .n_bytes = (uint32_t)bytes, .carries_text = tokens % 2 == 1};
+  return 1;
+}
 
 #endif

@@ -137,7 +137,7 @@ enum lynx_status plausibility_judge(struct bundle *bundle, struct result *result
     if (s->end == SESSION_COMPLETE && result->contract.regime.load != LOAD_OFFLINE)
       before_end_ns = s->start_realtime_ns + s->warm_up_ns + s->counted_ns;
     begin_arrivals(&j, s);
-    status = rows_each(bundle, s->id, take_row, &j, error);
+    status = rows_each_judged(bundle, s->id, take_row, &j, error);
     end_arrivals(&j);
     /* Load threads take ids in turn, so that the last of them may be ahead of the others by a round for each request in flight. */
     bool gaps = closed && s->end == SESSION_COMPLETE && j.greatest_id + 1 - j.n_rows > result->contract.method.threads * s->concurrency;

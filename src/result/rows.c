@@ -32,7 +32,7 @@ const char *row_problem_text(enum row_problem problem) {
 struct reading {
   row_visit *visit;
   void *context;
-  bool brief;
+  enum { WHOLE, JUDGED, BRIEF } depth;
   struct row_token *tokens; /* of the present row */
   size_t room;
   struct lynx_error *error;
@@ -85,44 +85,49 @@ static double scale_of(const struct bundle_request *q) {
   return spread ? (double)q->output_tokens / (double)q->n_text_events : 1;
 }
 
-/* When its events that carry text came. */
-struct texts {
-  int64_t first_ns, last_ns, n;
+/* When its events came, and those that carry text; -1: none did. */
+struct events_seen {
+  int64_t first_ns, last_ns, first_text_ns, last_text_ns, n_texts;
 };
 
-static enum lynx_status read_events(struct reading *r, const struct bundle_request *q, struct row *row, struct texts *texts) {
+static enum lynx_status read_events(struct reading *r, const struct bundle_request *q, struct row *row, struct events_seen *seen) {
   struct events_reader reader;
   struct answer_event event;
   double scale = scale_of(q);
-  *texts = (struct texts){-1, -1, 0};
+  *seen = (struct events_seen){-1, -1, -1, -1, 0};
   events_begin(&reader, q->events, q->events_length);
   for (int more; (more = events_next(&reader, &event)) != 0;) {
     if (more < 0 || event.at_ns > time_max_ns) return refuse(r, q, "events", "found a blob that is cut, or a time of centuries");
-    r->tokens = xroom(r->tokens, row->n_tokens, &r->room, sizeof *r->tokens);
-    r->tokens[row->n_tokens++] = (struct row_token){
-        .at_ns = q->written_ns + event.at_ns, .n = event.n_tokens * scale, .n_bytes = event.n_bytes, .carries_text = event.carries_text};
+    int64_t at_ns = q->written_ns + event.at_ns;
+    if (r->depth == WHOLE) {
+      r->tokens = xroom(r->tokens, row->n_tokens, &r->room, sizeof *r->tokens);
+      r->tokens[row->n_tokens] = (struct row_token){
+          .at_ns = at_ns, .n = event.n_tokens * scale, .n_bytes = event.n_bytes, .carries_text = event.carries_text};
+    }
+    if (row->n_tokens++ == 0) seen->first_ns = at_ns;
+    seen->last_ns = at_ns;
     if (!event.carries_text) continue;
-    texts->last_ns = q->written_ns + event.at_ns;
-    if (texts->n++ == 0) texts->first_ns = texts->last_ns;
+    seen->last_text_ns = at_ns;
+    if (seen->n_texts++ == 0) seen->first_text_ns = at_ns;
   }
   row->tokens = r->tokens;
   return LYNX_OK;
 }
 
 /* Bundles of before 0.2 took an event with tokens and no text for a first token too: that is let stand. */
-static enum row_problem problem_of(const struct row *row, const struct texts *texts) {
+static enum row_problem problem_of(const struct row *row, const struct events_seen *seen) {
   const struct bundle_request *q = row->request;
   if (!in_order(q)) return ROW_OUT_OF_ORDER;
   if (row->ok && ((q->http_status != 0 && q->http_status != 200) || q->output_tokens < -1 || q->prompt_tokens < -1))
     return ROW_NOT_AN_ANSWER;
-  if (row->tokens == NULL || row->n_tokens == 0)
+  if (row->n_tokens == 0)
     return row->ok && q->output_tokens > 0 && q->n_text_events == 0 && q->first_token_ns >= 0 ? ROW_TOKENS_ELSEWHERE : ROW_POSSIBLE;
-  int64_t first = row->tokens[0].at_ns, last = row->tokens[row->n_tokens - 1].at_ns;
+  int64_t first = seen->first_ns, last = seen->last_ns, first_text = seen->first_text_ns;
   if (q->written_ns < 0 || (q->first_byte_ns >= 0 && first < q->first_byte_ns) || (q->end_ns >= 0 && last > q->end_ns))
     return ROW_EVENTS_OUTSIDE;
-  bool first_known = q->first_token_ns < 0 ? texts->first_ns < 0 : q->first_token_ns == texts->first_ns || q->first_token_ns == first;
-  bool last_known = q->last_token_ns < 0 ? texts->first_ns < 0 : q->last_token_ns == last || q->last_token_ns == texts->last_ns;
-  return first_known && last_known && q->n_text_events == texts->n ? ROW_POSSIBLE : ROW_TOKENS_ELSEWHERE;
+  bool first_known = q->first_token_ns < 0 ? first_text < 0 : q->first_token_ns == first_text || q->first_token_ns == first;
+  bool last_known = q->last_token_ns < 0 ? first_text < 0 : q->last_token_ns == last || q->last_token_ns == seen->last_text_ns;
+  return first_known && last_known && q->n_text_events == seen->n_texts ? ROW_POSSIBLE : ROW_TOKENS_ELSEWHERE;
 }
 
 static enum lynx_status read_row(void *context, const struct bundle_request *q) {
@@ -132,12 +137,12 @@ static enum lynx_status read_row(void *context, const struct bundle_request *q) 
                     .counted = q->phase == PHASE_COUNTED,
                     .warm_up = q->phase == PHASE_WARM_UP,
                     .cut_off = q->outcome == OUTCOME_UNFINISHED || q->outcome == OUTCOME_ABANDONED};
-  struct texts texts;
+  struct events_seen seen;
   row.tokens_count = row.ok || row.cut_off;
   enum lynx_status status = check_range(r, q);
-  if (status == LYNX_OK && !r->brief) status = read_events(r, q, &row, &texts);
+  if (status == LYNX_OK && r->depth != BRIEF) status = read_events(r, q, &row, &seen);
   if (status != LYNX_OK) return status;
-  if (!r->brief) row.problem = problem_of(&row, &texts);
+  if (r->depth != BRIEF) row.problem = problem_of(&row, &seen);
   return r->visit(r->context, &row);
 }
 
@@ -152,7 +157,11 @@ enum lynx_status rows_each(struct bundle *bundle, int64_t session, row_visit *vi
 }
 
 enum lynx_status rows_each_brief(struct bundle *bundle, int64_t session, row_visit *visit, void *context, struct lynx_error *error) {
-  return each(bundle, session, (struct reading){.visit = visit, .context = context, .error = error, .brief = true});
+  return each(bundle, session, (struct reading){.visit = visit, .context = context, .error = error, .depth = BRIEF});
+}
+
+enum lynx_status rows_each_judged(struct bundle *bundle, int64_t session, row_visit *visit, void *context, struct lynx_error *error) {
+  return each(bundle, session, (struct reading){.visit = visit, .context = context, .error = error, .depth = JUDGED});
 }
 
 /* --- what follows from it --- */

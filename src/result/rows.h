@@ -56,6 +56,9 @@ typedef enum lynx_status row_visit(void *context, const struct row *row);
 enum lynx_status rows_each(struct bundle *bundle, int64_t session, row_visit *visit, void *context,
                            struct lynx_error *error) LYNX_MUST_CHECK;
 
+/* For who needs the problem and how many tokens there are, but not the tokens. */
+enum lynx_status rows_each_judged(struct bundle *bundle, int64_t session, row_visit *visit, void *context,
+                                  struct lynx_error *error) LYNX_MUST_CHECK;
 /* For who needs neither the tokens nor the problem: both are then none. */
 enum lynx_status rows_each_brief(struct bundle *bundle, int64_t session, row_visit *visit, void *context,
                                  struct lynx_error *error) LYNX_MUST_CHECK;

@@ -38,6 +38,20 @@ static void add_point(struct series *series, int64_t at_ns, double value) {
   values_add(&series->value, value);
 }
 
+/* Tokens come in the order of time: where the last of a stretch falls into the bin of its first, all of it does. */
+static void add_tokens(struct session_series *s, const struct row *row) {
+  enum { STRETCH = 8 };
+  const struct row_token *t = row->tokens;
+  for (size_t i = 0, end; i < row->n_tokens; i = end) {
+    end = i + 1;
+    if (t[i].at_ns < 0 || t[i].at_ns >= s->length_ns) continue;
+    size_t bin = fine_bin(s, t[i].at_ns);
+    while (end + STRETCH <= row->n_tokens && t[end + STRETCH - 1].at_ns < s->length_ns && fine_bin(s, t[end + STRETCH - 1].at_ns) == bin)
+      end += STRETCH;
+    for (size_t k = i; k < end; k++) s->tokens[bin] += t[k].n;
+  }
+}
+
 static enum lynx_status take_row(void *context, const struct row *row) {
   struct session_series *s = context;
   const struct bundle_request *r = row->request;
@@ -52,8 +66,7 @@ static enum lynx_status take_row(void *context, const struct row *row) {
       break;
     }
   }
-  for (size_t i = 0; i < row->n_tokens && row->tokens_count; i++)
-    if (row->tokens[i].at_ns >= 0 && row->tokens[i].at_ns < s->length_ns) s->tokens[fine_bin(s, row->tokens[i].at_ns)] += row->tokens[i].n;
+  if (row->tokens_count) add_tokens(s, row);
   return LYNX_OK;
 }
 
