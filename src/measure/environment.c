@@ -28,6 +28,7 @@ static bool is_usual(const char *name) {
                                       "ASAN_OPTIONS",
                                       "UBSAN_OPTIONS",
                                       "TSAN_OPTIONS",
+                                      "LSAN_OPTIONS",
                                       "TRANSFORMERS_CACHE",
                                       "TRANSFORMERS_OFFLINE"};
   enum layer layer;
