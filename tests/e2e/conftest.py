@@ -1,2 +1,14 @@
+import lynx
+import pytest
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: minutes of real load")
+
+
+@pytest.fixture(autouse=True)
+def checks_hold():
+    """No program crashed, and every check of the case held: lynx.check goes on, so that all that fails is told at once."""
+    lynx.failures.clear()
+    yield
+    assert not lynx.failures, "\n".join(lynx.failures)

@@ -44,6 +44,27 @@ def finish():
     sys.exit(1 if failures or n_checks == 0 else 0)
 
 
+class Ran:
+    """How many cases ran; those that did not say why, as scripts/test.sh reads it."""
+
+    n = 0
+
+    def pytest_runtest_logreport(self, report):
+        if report.outcome == "skipped":
+            print(f"\nskipped: {report.longrepr[2].removeprefix('Skipped: ')}")
+        elif report.when == "call":
+            self.n += 1
+
+
+def main(path):
+    """The cases of a file, by pytest: -k NAME selects. 77: all were skipped."""
+    import pytest
+
+    ran = Ran()
+    code = pytest.main([path, "-q", "-p", "no:cacheprovider", *sys.argv[1:]], plugins=[ran])
+    sys.exit(77 if code == 0 and ran.n == 0 else code)
+
+
 def skip(reason):
     print(f"skipped: {reason}")
     sys.exit(77)

@@ -1,18 +1,32 @@
-"""A folder per case under tests/golden: `command` (arguments of lynxbench, run inside the folder), `expected` (standard output, then
-standard error), `exit`. `UPDATE=1 make test` rewrites what is expected; read the diff before committing it."""
+"""A folder per case under tests/golden: `command` (arguments of lynxbench, run inside the folder), `expected` (standard
+output, then standard error), `exit`. `UPDATE=1 make test` rewrites what is expected; read the diff before committing.
+"""
+
 import shlex
+
+import pytest
 from lynx import *
 
-base = f"{SOURCE}/tests/golden"
-for case in sorted(os.listdir(base)):
-    where = f"{base}/{case}"
-    if not os.path.isdir(where):
-        continue
-    r = lynx(*shlex.split(open(f"{where}/command").read()), cwd=where)
+BASE = f"{SOURCE}/tests/golden"
+CASES = sorted(case for case in os.listdir(BASE) if os.path.isdir(f"{BASE}/{case}"))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_prints_what_is_expected(case):
+    where = f"{BASE}/{case}"
+    with open(f"{where}/command") as f:
+        r = lynx(*shlex.split(f.read()), cwd=where)
     found = r.stdout + (f"--- standard error\n{r.stderr}" if r.stderr else "")
     if os.environ.get("UPDATE"):
-        open(f"{where}/expected", "w").write(found)
-        open(f"{where}/exit", "w").write(f"{r.returncode}\n")
-    check_equal(found, open(f"{where}/expected").read(), case)
-    check_equal(r.returncode, int(open(f"{where}/exit").read()), f"{case}: exit code")
-finish()
+        with open(f"{where}/expected", "w") as f:
+            f.write(found)
+        with open(f"{where}/exit", "w") as f:
+            f.write(f"{r.returncode}\n")
+    with open(f"{where}/expected") as f:
+        assert found == f.read()
+    with open(f"{where}/exit") as f:
+        assert r.returncode == int(f.read())
+
+
+if __name__ == "__main__":
+    main(__file__)

@@ -1,4 +1,6 @@
 """The bundle as others see it: the root recomputed in Python from docs/bundle.md alone; tampering; withholding."""
+
+import pytest
 from lynx import *
 
 
@@ -13,69 +15,100 @@ def root(path):
     return computed.hex()
 
 
-with folder() as d, reference("--mode", "metronome", "--first-token", "5ms", "--gap", "1ms") as port:
-    bundle = f"{d}/a.lynx"
-    check_equal(lynx("run", contract(f"{d}/c.yaml", port), "--out", bundle, "--quiet").returncode, 0, "run")
+@pytest.fixture(scope="module")
+def bundle():
+    with folder() as d, reference("--mode", "metronome", "--first-token", "5ms", "--gap", "1ms") as port:
+        assert lynx("run", contract(f"{d}/c.yaml", port), "--out", f"{d}/a.lynx", "--quiet").returncode == 0
+        assert [f for f in os.listdir(d) if "a.lynx" in f] == ["a.lynx"]  # one file
+        yield f"{d}/a.lynx"
+
+
+def test_two_programs_find_one_root(bundle):
     check_equal(show(bundle)["bundle"]["root"], root(bundle), "the root, by two programs")
-    check_equal(sorted(f for f in os.listdir(d) if "a.lynx" in f), ["a.lynx"], "one file")
 
-    def tampered(name, *sql):
-        shutil.copy(bundle, f"{d}/{name}.lynx")
-        with sqlite3.connect(f"{d}/{name}.lynx") as db:
-            for s in sql:
-                db.execute(s)
-        r = lynx("show", f"{d}/{name}.lynx")
-        check_equal(r.returncode, 2, f"{name}: exit code ({r.stdout[:300]})")
-        check_in("altered or damaged", r.stderr, name)
-        for command in ("claim", "report"):
-            check_equal(lynx(command, f"{d}/{name}.lynx").returncode, 2, f"{name}: {command}")
 
-    tampered("headline", "UPDATE request SET end_ns = end_ns / 4 WHERE id = 3")
-    tampered("dropped", "DELETE FROM request WHERE outcome = 'ok' AND id = 7")
-    tampered("added", "INSERT INTO request SELECT session, id + 1000, phase, outcome, reason, http_status, input, scheduled_ns, issued_ns, written_ns, first_byte_ns, first_token_ns, last_token_ns, end_ns, prompt_tokens, output_tokens, n_text_events, read_lag_ns, flags, events FROM request WHERE id = 3")
-    tampered("contract", "UPDATE meta SET value = replace(value, '20', '21') WHERE key = 'contract'")
-    tampered("fact", "UPDATE fact SET value = 'a better CPU' WHERE key = 'cpu.model'")
-    tampered("ended", "UPDATE seal SET why = 'all good'")
-    tampered("view", "CREATE VIEW better AS SELECT * FROM request")
-    tampered("trigger", "CREATE TRIGGER t AFTER INSERT ON request BEGIN SELECT 1; END")
-    tampered("table", "CREATE TABLE more (a)")
-    # An unsealed copy is not taken for a sealed one.
-    shutil.copy(bundle, f"{d}/unsealed.lynx")
-    with sqlite3.connect(f"{d}/unsealed.lynx") as db:
+COLUMNS = BUNDLE_SECTIONS[4][1]
+TAMPERED = {
+    "headline": "UPDATE request SET end_ns = end_ns / 4 WHERE id = 3",
+    "dropped": "DELETE FROM request WHERE outcome = 'ok' AND id = 7",
+    "added": f"INSERT INTO request SELECT {COLUMNS.replace('id,', 'id + 1000,', 1)} FROM request WHERE id = 3",
+    "contract": "UPDATE meta SET value = replace(value, '20', '21') WHERE key = 'contract'",
+    "fact": "UPDATE fact SET value = 'a better CPU' WHERE key = 'cpu.model'",
+    "ended": "UPDATE seal SET why = 'all good'",
+    "view": "CREATE VIEW better AS SELECT * FROM request",
+    "trigger": "CREATE TRIGGER t AFTER INSERT ON request BEGIN SELECT 1; END",
+    "table": "CREATE TABLE more (a)",
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_what_was_altered_is_refused(bundle, tmp_path, name):
+    copy = f"{tmp_path}/{name}.lynx"
+    shutil.copy(bundle, copy)
+    with sqlite3.connect(copy) as db:
+        db.execute(TAMPERED[name])
+    db.close()
+    r = lynx("show", copy)
+    check_equal(r.returncode, 2, f"{name}: exit code ({r.stdout[:300]})")
+    check_in("altered or damaged", r.stderr, name)
+    for command in ("claim", "report"):
+        check_equal(lynx(command, copy).returncode, 2, f"{name}: {command}")
+
+
+def test_an_unsealed_copy_is_not_taken_for_a_sealed_one(bundle, tmp_path):
+    copy = f"{tmp_path}/unsealed.lynx"
+    shutil.copy(bundle, copy)
+    with sqlite3.connect(copy) as db:
         db.execute("DELETE FROM seal")
-    check_in("INCOMPLETE", lynx("show", f"{d}/unsealed.lynx").stdout, "without its seal")
+    db.close()
+    check_in("INCOMPLETE", lynx("show", copy).stdout, "without its seal")
 
-    # Prompts withheld, as docs/bundle.md shows: the root is the same, the rest still verifies, and every reader is told.
-    shutil.copy(bundle, f"{d}/less.lynx")
-    with sqlite3.connect(f"{d}/less.lynx", isolation_level=None) as db:
+
+def test_prompts_are_withheld_and_the_rest_verifies(bundle, tmp_path):
+    """As docs/bundle.md shows: the root is the same, and every reader is told."""
+    copy = f"{tmp_path}/less.lynx"
+    shutil.copy(bundle, copy)
+    with sqlite3.connect(copy, isolation_level=None) as db:
         db.execute("DELETE FROM input")
         db.execute("UPDATE section SET withheld = 1 WHERE name = 'input'")
         db.execute("VACUUM")
-    check_equal(root(f"{d}/less.lynx"), root(bundle), "root of the copy without prompts")
-    r = lynx("show", f"{d}/less.lynx")
+    db.close()
+    check_equal(root(copy), root(bundle), "root of the copy without prompts")
+    r = lynx("show", copy)
     check_equal(r.returncode, 0, f"withheld: {r.stderr}")
     check_in("withheld from this copy: input", r.stdout, "withheld")
-    a, b = show(bundle), show(f"{d}/less.lynx")
-    check_equal(a["precisions"], b["precisions"], "figures of the copy")
+    check_equal(show(copy)["precisions"], show(bundle)["precisions"], "figures of the copy")
 
-    # Truncated, at many lengths.
-    data = open(bundle, "rb").read()
+
+def test_what_was_cut_off_is_refused(bundle, tmp_path):
+    with open(bundle, "rb") as f:
+        data = f.read()
     for k in range(1, 40):
-        with open(f"{d}/short.lynx", "wb") as f:
+        with open(f"{tmp_path}/short.lynx", "wb") as f:
             f.write(data[: len(data) * k // 40])
-        r = lynx("show", f"{d}/short.lynx")
-        check(r.returncode == 2 and r.stderr.strip() != "", f"truncated to {k}/40: exit {r.returncode}, {r.stderr}")
+        r = lynx("show", f"{tmp_path}/short.lynx")
+        check(r.returncode == 2 and r.stderr.strip() != "", f"cut to {k}/40: exit {r.returncode}, {r.stderr}")
 
-    # The record is never overwritten.
-    r = lynx("run", f"{d}/c.yaml", "--out", bundle, "--quiet")
+
+def test_a_record_is_never_overwritten(bundle):
+    r = lynx("run", f"{os.path.dirname(bundle)}/c.yaml", "--out", bundle, "--quiet")
     check_equal(r.returncode, 2, "a second run to the same file")
     check_in("never overwritten", r.stderr, "a second run to the same file")
     check_equal(show(bundle)["bundle"]["root"], root(bundle), "and the first is intact")
-    # Secrets are nowhere.
-    with reference("--mode", "metronome") as other:
-        path = contract(f"{d}/key.yaml", other, workload="{model: m, api_key_env: LYNX_TEST_API_KEY, prompts: {count: 2, bytes: 16}}")
-        r = lynx("run", path, "--out", f"{d}/key.lynx", "--quiet", env={"LYNX_TEST_API_KEY": "sk-hunter2-planted"})
+
+
+def test_a_key_is_nowhere(tmp_path):
+    work = "{model: m, api_key_env: LYNX_TEST_API_KEY, prompts: {count: 2, bytes: 16}}"
+    key = {"LYNX_TEST_API_KEY": "sk-hunter2-planted"}
+    with reference("--mode", "metronome") as port:
+        path = contract(f"{tmp_path}/key.yaml", port, workload=work)
+        r = lynx("run", path, "--out", f"{tmp_path}/key.lynx", "--quiet", env=key)
         check_equal(r.returncode, 0, f"key: {r.stderr}")
-        check(b"hunter2" not in open(f"{d}/key.lynx", "rb").read(), "the API key is in the bundle")
-        check_equal(lynx("run", path, "--out", f"{d}/nokey.lynx", "--quiet").returncode, 2, "a key that is not set")
-finish()
+        with open(f"{tmp_path}/key.lynx", "rb") as f:
+            check(b"hunter2" not in f.read(), "the API key is in the bundle")
+        r = lynx("run", path, "--out", f"{tmp_path}/nokey.lynx", "--quiet")
+        check_equal(r.returncode, 2, "a key that is not set")
+
+
+if __name__ == "__main__":
+    main(__file__)

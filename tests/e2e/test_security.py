@@ -16,19 +16,15 @@ import pytest
 from lynx import LYNX, contract, environment, free_port, reference
 from made import Stream, server
 
-
-@pytest.fixture(autouse=True)
-def no_crash():
-    l.failures.clear()
-    yield
-    assert not l.failures
+NOTHING = '{driver: "null", model: none, output_tokens: 2, prompts: {count: 2, bytes: 8}}'
+SHORT = "{warm_up: 100ms, counted: 300ms, sessions: %d, drain: 1s}"
 
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
     """A sealed run of the null driver."""
     d = tmp_path_factory.mktemp("bundle")
-    path = contract(f"{d}/null.yaml", 1, executor="{}", workload='{driver: "null", model: none, output_tokens: 2, prompts: {count: 2, bytes: 8}}')
+    path = contract(f"{d}/null.yaml", 1, executor="{}", workload=NOTHING)
     l.lynx("run", path, "--out", f"{d}/null.lynx", "--quiet")
     return f"{d}/null.lynx"
 
@@ -42,7 +38,7 @@ def journal_naming(database, other):
     magic = bytes.fromhex("d9d505f920a163d7")
     header = magic + struct.pack(">IIIII", 0, 1, pages, 512, 4096)
     name = other.encode()
-    end = struct.pack(">I", 0x40000000 // 4096 + 1) + name + struct.pack(">II", len(name), sum(name) & 0xFFFFFFFF) + magic
+    end = struct.pack(">I", 0x40000000 // 4096 + 1) + name + struct.pack(">II", len(name), sum(name)) + magic
     with open(f"{database}-journal", "wb") as f:
         f.write(header.ljust(512, b"\0") + end)
 
@@ -74,7 +70,8 @@ def test_looking_at_a_bundle_deletes_nothing(tmp_path, bundle, command):
     journal_naming(evil, victim)
     r = l.lynx(command, evil)
     assert os.path.exists(victim) and os.path.exists(f"{evil}-journal"), r.stdout + r.stderr
-    assert r.returncode == (1 if command == "audit" else 2) and "evil.lynx-journal" in r.stdout + r.stderr, r.stdout + r.stderr
+    said = r.stdout + r.stderr
+    assert r.returncode == (1 if command == "audit" else 2) and "evil.lynx-journal" in said, said
 
 
 def test_looking_at_a_ledger_deletes_nothing(tmp_path):
@@ -134,9 +131,10 @@ def foreign(tmp_path_factory):
     path = contract(
         f"{d}/c.yaml",
         port,
-        executor=f'{{endpoint: "http://127.0.0.1:{port}", start: {{command: [{script}, "{{port}}"], environment: [AWS_SECRET_ACCESS_KEY]}}}}',
+        executor=f'{{endpoint: "http://127.0.0.1:{port}", start: {{command: [{script}, "{{port}}"], '
+        "environment: [AWS_SECRET_ACCESS_KEY]}}",
         workload="{model: metronome, output_tokens: 5, prompts: {count: 8, bytes: 32}, api_key_env: STRANGERS_TOKEN}",
-        method="{warm_up: 100ms, counted: 300ms, sessions: 2, drain: 1s}",
+        method=SHORT % 2,
     )
     r = l.lynx("run", path, "--out", f"{d}/c.lynx", "--quiet", env={"STRANGERS_TOKEN": "t"})
     assert os.path.exists(f"{d}/c.lynx"), r.stderr
@@ -147,7 +145,8 @@ def foreign(tmp_path_factory):
 def test_verify_shows_a_strangers_contract_and_runs_nothing(tmp_path, foreign):
     for given in ((), ("--run", "0" * 12), ("--run", "1")):
         r = l.lynx("verify", f"{foreign}/c.lynx", "--out", f"{tmp_path}/again.lynx", *given, stdin=subprocess.DEVNULL)
-        assert r.returncode == 2 and not os.path.exists(f"{foreign}/started") and not os.path.exists(f"{tmp_path}/again.lynx"), r.stderr
+        assert r.returncode == 2, r.stderr
+        assert not os.path.exists(f"{foreign}/started") and not os.path.exists(f"{tmp_path}/again.lynx")
         for words in ("start.sh", "AWS_SECRET_ACCESS_KEY", "http://127.0.0.1:", "STRANGERS_TOKEN", "not used"):
             assert words in r.stderr, r.stderr
 
@@ -155,7 +154,8 @@ def test_verify_shows_a_strangers_contract_and_runs_nothing(tmp_path, foreign):
 def test_verify_gives_a_strangers_contract_no_keys(tmp_path, foreign):
     digest = json.loads(l.lynx("show", f"{foreign}/c.lynx", "--json").stdout)["contract"]["digest"]
     secrets = {"AWS_SECRET_ACCESS_KEY": "hunter2a", "STRANGERS_TOKEN": "hunter2b", "LYNXBENCH_PASSPHRASE": "hunter2c"}
-    r = l.lynx("verify", f"{foreign}/c.lynx", "--run", digest[:12], "--out", f"{tmp_path}/again.lynx", "--quiet", env=secrets)
+    again = ("--run", digest[:12], "--out", f"{tmp_path}/again.lynx", "--quiet")
+    r = l.lynx("verify", f"{foreign}/c.lynx", *again, env=secrets)
     assert r.returncode in (0, 1, 3, 4) and os.path.exists(f"{foreign}/started"), r.stderr
     with open(f"{foreign}/seen") as f:
         assert "hunter2" not in f.read()
@@ -173,7 +173,7 @@ def test_verify_sends_nothing_to_a_strangers_endpoint(tmp_path):
 
     with server(plain) as s:
         work = "{model: made, output_tokens: 1, prompts: {count: 8, bytes: 32}, api_key_env: STRANGERS_TOKEN}"
-        path = contract(f"{tmp_path}/c.yaml", s.server_port, workload=work, method="{warm_up: 100ms, counted: 300ms, sessions: 2, drain: 1s}")
+        path = contract(f"{tmp_path}/c.yaml", s.server_port, workload=work, method=SHORT % 2)
         l.lynx("run", path, "--out", f"{tmp_path}/c.lynx", "--quiet", env={"STRANGERS_TOKEN": "first"})
         digest = json.loads(l.lynx("show", f"{tmp_path}/c.lynx", "--json").stdout)["contract"]["digest"]
         del heads[:]
@@ -184,12 +184,14 @@ def test_verify_sends_nothing_to_a_strangers_endpoint(tmp_path):
         l.lynx(*verify, f"{tmp_path}/a.lynx", *own, env={"STRANGERS_TOKEN": "mine"})
         assert heads and not any("Authorization" in h for h in heads)
         del heads[:]
-        l.lynx(*verify, f"{tmp_path}/b.lynx", *own, "--api-key-env", "OWN", env={"STRANGERS_TOKEN": "mine", "OWN": "given"})
+        keys = {"STRANGERS_TOKEN": "mine", "OWN": "given"}
+        l.lynx(*verify, f"{tmp_path}/b.lynx", *own, "--api-key-env", "OWN", env=keys)
         assert any(h.get("Authorization") == "Bearer given" for h in heads)
 
 
 def test_a_contract_takes_no_secret_for_a_key(tmp_path):
-    for name, allowed, code in (("AWS_SECRET_ACCESS_KEY", (), 2), ("AWS_SECRET_ACCESS_KEY", ("--key-variable", "AWS_SECRET_ACCESS_KEY"), 5), ("MY_API_KEY", (), 5)):
+    secret = "AWS_SECRET_ACCESS_KEY"
+    for name, allowed, code in ((secret, (), 2), (secret, ("--key-variable", secret), 5), ("MY_API_KEY", (), 5)):
         work = f"{{model: made, output_tokens: 1, prompts: {{count: 8, bytes: 32}}, api_key_env: {name}}}"
         path = contract(f"{tmp_path}/{name}.yaml", free_port(), workload=work)
         r = l.lynx("run", path, "--out", f"{tmp_path}/{name}{len(allowed)}.lynx", "--quiet", *allowed, env={name: "k"})
@@ -208,8 +210,9 @@ def test_the_executors_log_follows_no_link(tmp_path):
     path = contract(
         f"{tmp_path}/c.yaml",
         port,
-        executor=f'{{endpoint: "http://127.0.0.1:{port}", start: {{command: [{l.REF}, --mode, metronome, --port, "{{port}}"]}}}}',
-        method="{warm_up: 100ms, counted: 300ms, sessions: 1, drain: 1s}",
+        executor=f'{{endpoint: "http://127.0.0.1:{port}", '
+        f'start: {{command: [{l.REF}, --mode, metronome, --port, "{{port}}"]}}}}',
+        method=SHORT % 1,
     )
     os.symlink(victim, f"{tmp_path}/c.lynx.executor.log")
     l.lynx("run", path, "--out", f"{tmp_path}/c.lynx", "--quiet")
@@ -241,7 +244,7 @@ def test_a_started_executor_does_not_inherit_secrets(tmp_path):
         port,
         executor=f'{{endpoint: "http://127.0.0.1:{port}", start: {{command: [{script}, "{{port}}"], '
         "environment: [ASKED_TOKEN, GIVEN=5, NOT_SET]}}",
-        method="{warm_up: 100ms, counted: 300ms, sessions: 1, drain: 1s}",
+        method=SHORT % 1,
     )
     secrets = {
         "LYNXBENCH_PASSPHRASE": "hunter2a",
@@ -252,18 +255,18 @@ def test_a_started_executor_does_not_inherit_secrets(tmp_path):
         "WHATEVER": "hunter2f",
         "SSH_AUTH_SOCK": "/hunter2g",
     }
-    wanted = {"OMP_NUM_THREADS": "3", "CUDA_VISIBLE_DEVICES": "1", "LC_ALL": "C.UTF-8", "ASKED_TOKEN": "asked", "PYTHONHASHSEED": "1"}
+    wanted = {"OMP_NUM_THREADS": "3", "CUDA_VISIBLE_DEVICES": "1", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "1"}
+    wanted["ASKED_TOKEN"] = "asked"
     r = l.lynx("run", path, "--out", f"{tmp_path}/c.lynx", "--quiet", env={**secrets, **wanted})
     with open(seen) as f:
         got = dict(line.split("=", 1) for line in f.read().splitlines() if "=" in line)
     assert not any("hunter2" in v for v in got.values()), (got, r.stderr)
     assert {k: got.get(k) for k in wanted} == wanted
     assert got["GIVEN"] == "5" and "PATH" in got and "NOT_SET" not in got
-    r = l.lynx("lint", contract(f"{tmp_path}/bad.yaml", port, executor='{endpoint: "http://x:1", start: {command: [x], environment: ["a b"]}}'))
+    executor = '{endpoint: "http://x:1", start: {command: [x], environment: ["a b"]}}'
+    r = l.lynx("lint", contract(f"{tmp_path}/bad.yaml", port, executor=executor))
     assert r.returncode == 2 and "executor.start.environment[0]" in r.stdout + r.stderr
 
 
 if __name__ == "__main__":
-    import sys
-
-    sys.exit(pytest.main([__file__, "-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
+    l.main(__file__)

@@ -26,13 +26,6 @@ METHOD = method()
 WORKLOAD = "{model: made, output_tokens: 6, prompts: {count: 8, bytes: 32}}"
 
 
-@pytest.fixture(autouse=True)
-def no_crash():
-    l.failures.clear()
-    yield
-    assert not l.failures
-
-
 def lynx(*args, code=None, **kw):
     r = l.lynx(*args, **kw)
     assert code is None or r.returncode == code, f"{args}: exit {r.returncode}: {r.stdout[-2000:]}{r.stderr[-2000:]}"
@@ -222,7 +215,9 @@ HTTPServer(("127.0.0.1", int(sys.argv[1])), BaseHTTPRequestHandler).serve_foreve
 
 
 def capture_of(folder, name, port):
-    process = subprocess.Popen([sys.executable, f"{folder}/server.py", str(port)], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, f"{folder}/server.py", str(port)], cwd=folder, stderr=subprocess.DEVNULL
+    )
     try:
         for _ in range(200):
             if (
@@ -611,4 +606,4 @@ def test_manual_pages_say_how_programs_end():
 
 
 if __name__ == "__main__":
-    sys.exit(pytest.main([__file__, "-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
+    l.main(__file__)
