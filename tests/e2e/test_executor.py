@@ -472,6 +472,7 @@ def libraries_with_rights(d):
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 static char text[200];
