@@ -110,5 +110,16 @@ for path in files:
         r = subprocess.run(["gcc", "-std=c17", "-D_GNU_SOURCE", "-Isrc", "-fsyntax-only", "-x", "c", path], capture_output=True, text=True)
         if r.returncode:
             problems.append(f"{path} does not compile alone: {r.stderr.splitlines()[0]}")
+# A function is read at once: at most 60 lines. (clang-format puts its last brace, and nothing else, at a line's beginning.)
+for path in files:
+    if path.endswith(".c") and os.path.exists(path):
+        begin = 0
+        for number, line in enumerate(open(path), 1):
+            if line.rstrip().endswith(") {") and not line.startswith(("}", "\t")) and not begin:
+                begin = number
+            elif line.startswith("}"):
+                if begin and number - begin >= 60:
+                    problems.append(f"{path}:{begin}: a function of {number - begin + 1} lines; at most 60")
+                begin = 0
 print("\n".join(problems) or f"{len(files)} files in order")
 sys.exit(1 if problems else 0)

@@ -474,6 +474,30 @@ static void put_accounts(struct run *run, const struct session_run *session, con
   }
 }
 
+/* The first failure of an engine, where nothing failed before. */
+static enum lynx_status join_engines(struct run *run, struct engine_thread *threads, uint32_t n, enum lynx_status status) {
+  for (uint32_t i = 0; i < n; i++) {
+    if (threads[i].thread != 0) (void)pthread_join(threads[i].thread, NULL);
+    if (status != LYNX_OK || threads[i].status == LYNX_OK) continue;
+    status = threads[i].status;
+    *run->error = threads[i].error;
+  }
+  return status;
+}
+
+/* What the session's row says of it now that it is over. */
+static void end_row(struct run *run, const struct session_run *session, const struct engine_thread *threads, uint32_t n,
+                    struct bundle_session *row) {
+  struct buffer instrument;
+  buffer_init(&instrument, 65536);
+  write_instrument(run, session, threads, n, &instrument);
+  row->start_realtime_ns = session->start_ns + session->realtime_offset_ns;
+  row->instrument_json = arena_copy(&run->arena, instrument.data);
+  row->end = session->aborted ? SESSION_ABORTED : atomic_load(&session->stop) != ENGINE_RUN ? SESSION_INTERRUPTED : SESSION_COMPLETE;
+  if (session->aborted) row->why = "the abort SLO was broken";
+  buffer_release(&instrument);
+}
+
 enum lynx_status run_load(struct run *run, const struct session_plan *plan, struct bundle_session *row, bool *ret_aborted) {
   struct session_run *session = xalloc(1, sizeof *session);
   session->run = run;
@@ -502,22 +526,10 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   if (serving == 0 && !run->driver->in_process) serving = find_serving(run);
   if (run->machine_known) sampler_machine.watch(run->machine, serving);
   enum lynx_status attended = attend(run, session, row->precision);
-  for (uint32_t i = 0; i < n; i++) {
-    if (threads[i].thread != 0) (void)pthread_join(threads[i].thread, NULL);
-    if (status == LYNX_OK && threads[i].status != LYNX_OK) {
-      status = threads[i].status;
-      *run->error = threads[i].error;
-    }
-  }
+  status = join_engines(run, threads, n, status);
   write_finished(session);
   if (status == LYNX_OK) status = attended;
-  struct buffer instrument;
-  buffer_init(&instrument, 65536);
-  write_instrument(run, session, threads, n, &instrument);
-  row->start_realtime_ns = session->start_ns + session->realtime_offset_ns;
-  row->instrument_json = arena_copy(&run->arena, instrument.data);
-  row->end = session->aborted ? SESSION_ABORTED : atomic_load(&session->stop) != ENGINE_RUN ? SESSION_INTERRUPTED : SESSION_COMPLETE;
-  if (session->aborted) row->why = "the abort SLO was broken";
+  end_row(run, session, threads, n, row);
   run->left_behind = session->n_left > 0;
   if (status == LYNX_OK) {
     put_accounts(run, session, counters, n_counters);
@@ -527,7 +539,6 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
     bundle_put_session(run->bundle, row);
     status = bundle_written(run->bundle, run->error);
   }
-  buffer_release(&instrument);
   schedule_release(&session->schedule);
   for (uint32_t i = 0; i < n; i++) {
     free_nodes(threads[i].spare);
