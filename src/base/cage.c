@@ -15,14 +15,6 @@
 
 #include "base/status.h"
 
-static char lacks[160];
-
-static void note_lack(const char *what) {
-  size_t used = 0;
-  while (lacks[used] != 0) used++;
-  (void)snprintf(lacks + used, sizeof lacks - used, "%s%s", used > 0 ? "; " : "", what);
-}
-
 /* --- files --- */
 
 /* linux/landlock.h of Debian 12 lacks some of them. */
@@ -45,11 +37,10 @@ static void keep_files(void) {
   if (version >= 2) rules.handled_access_fs |= RIGHT_REFER;
   if (version >= 3) rules.handled_access_fs |= RIGHT_TRUNCATE;
   long fd = version >= 1 ? syscall(SYS_landlock_create_ruleset, &rules, sizeof rules, 0) : -1;
-  bool good = fd >= 0 && syscall(SYS_landlock_restrict_self, (int)fd, 0) == 0;
-  if (fd >= 0) (void)close((int)fd);
-  if (good) return;
+  if (fd < 0) return;
+  (void)syscall(SYS_landlock_restrict_self, (int)fd, 0);
+  (void)close((int)fd);
 #endif
-  note_lack("this kernel has no Landlock: files are not protected");
 }
 
 /* --- calls --- */
@@ -126,7 +117,7 @@ static const int refused_calls[] = {
 #endif
 };
 
-static bool keep_calls(void) {
+static void keep_calls(void) {
 #ifdef OWN_ARCHITECTURE
   enum { REFUSE = SECCOMP_RET_ERRNO | EPERM, MISSING = SECCOMP_RET_ERRNO | ENOSYS, OTHER_ABI = 0x40000000 };
   static struct sock_filter program[3 * LYNX_COUNT(refused_calls) + 32];
@@ -160,9 +151,7 @@ static bool keep_calls(void) {
   PUT(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 #undef PUT
   const struct sock_fprog filter = {.len = (unsigned short)n, .filter = program};
-  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
-#else
-  return false;
+  (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 #endif
 }
 
@@ -171,7 +160,7 @@ static void limit(int which, int64_t value) {
   if (value <= 0 || getrlimit(which, &now) != 0) return;
   if (now.rlim_max != RLIM_INFINITY && now.rlim_max < (rlim_t)value) value = (int64_t)now.rlim_max;
   now.rlim_cur = now.rlim_max = (rlim_t)value;
-  if (setrlimit(which, &now) != 0) note_lack("a limit could not be set");
+  (void)setrlimit(which, &now);
 }
 
 void cage_enter(const struct cage_limits *limits) {
@@ -179,15 +168,8 @@ void cage_enter(const struct cage_limits *limits) {
   limit(RLIMIT_AS, limits->memory_bytes);
   limit(RLIMIT_CPU, limits->processor_s);
   limit(RLIMIT_FSIZE, limits->file_bytes);
-  if (setrlimit(RLIMIT_CORE, &none) != 0) note_lack("core files could not be forbidden");
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
-    note_lack("this kernel has no no_new_privs: nothing is given up");
-    return;
-  }
+  (void)setrlimit(RLIMIT_CORE, &none);
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return; /* without it the kernel takes neither of these */
   keep_files();
-  if (!keep_calls()) note_lack("no seccomp filter here: calls are not refused");
-}
-
-const char *cage_lacks(void) {
-  return lacks;
+  keep_calls();
 }

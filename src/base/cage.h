@@ -4,7 +4,7 @@
  *           open stays so); new programs and processes, sockets, signals to others, tracing, mounts, namespaces, keys, modes and owners of
  *           files, io_uring, and typing into a terminal (seccomp: EPERM); memory, processor time, core files, long files (limits)
  * Not       reading: whatever this user may read it may read on. Threads are allowed
- * Result    the least of what could be done on this kernel is done; cage_lacks says in words what could not ("" for nothing)
+ * Limits    what this kernel cannot do is left out
  * Source    Linux: Documentation/userspace-api/landlock.rst and seccomp_filter.rst */
 #ifndef BASE_CAGE_H
 #define BASE_CAGE_H
@@ -16,6 +16,5 @@ struct cage_limits {
 };
 
 void cage_enter(const struct cage_limits *limits);
-const char *cage_lacks(void);
 
 #endif

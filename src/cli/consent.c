@@ -4,19 +4,23 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/endpoint.h"
+#include "base/arena.h"
 #include "base/buffer.h"
+#include "base/endpoint.h"
 
 enum { AGREED_LEAST = 12 };
 
-/* Words of a stranger, on somebody's terminal. */
+/* Words of a stranger, on somebody's terminal: all of each, since what is left out is what would be hidden. */
 static void show_words(const char *label, const struct text_list *words) {
-  char text[300];
+  struct arena arena = {0};
   if (words->n_items == 0) return;
   (void)fprintf(stderr, "  %-11s", label);
-  for (size_t i = 0; i < words->n_items; i++)
-    (void)fprintf(stderr, " %s", text_sanitise(text, sizeof text, words->items[i], strlen(words->items[i])));
+  for (size_t i = 0; i < words->n_items; i++) {
+    size_t n = strlen(words->items[i]);
+    (void)fprintf(stderr, " %s", text_sanitise(arena_alloc(&arena, n + 1, 1), n + 1, words->items[i], n));
+  }
   (void)fprintf(stderr, "\n");
+  arena_release(&arena);
 }
 
 static void show_word(const char *label, const char *word, const char *more) {
@@ -41,9 +45,11 @@ static void show(const struct consent_request *r) {
   show_words("starts", &c->executor.start.command);
   show_words("with", &c->executor.start.environment);
   show_word("driver", c->workload.driver, "");
-  for (size_t i = 0; i < c->workload.options.n_items; i++) show_word(c->workload.options.keys[i], c->workload.options.values[i], "");
-  if (r->endpoint != NULL) show_word("sends to", r->endpoint, "");
-  else if (c->executor.endpoint != NULL) show_word("sends to", c->executor.endpoint, "");
+  for (size_t i = 0; i < c->workload.options.n_items; i++) {
+    const char *option[] = {c->workload.options.keys[i], c->workload.options.values[i]};
+    show_words("option", &(const struct text_list){.items = option, .n_items = LYNX_COUNT(option)});
+  }
+  show_word("sends to", r->endpoint != NULL ? r->endpoint : c->executor.endpoint, "");
   const char *const files[] = {c->workload.prompts.file, c->workload.prompts.tokenizer, c->workload.prompts.image, c->workload.profile_file,
                                c->regime.trace,          c->executor.ca_file,           c->accuracy.references,    c->accuracy.text_file};
   for (size_t i = 0; i < LYNX_COUNT(files); i++) show_word("reads", files[i], "");

@@ -305,6 +305,12 @@ static void check_accuracy(const struct contract *c, struct problem_list *proble
 
 const char *const contract_checks[CONTRACT_CHECKS] = {"length", "usage", "first_token", "failures", "caching", "prefix", "seed"};
 
+bool contract_wants_check(const struct contract *contract, const char *name) {
+  for (size_t i = 0; i < contract->checks.n_items; i++)
+    if (strcmp(contract->checks.items[i], name) == 0) return true;
+  return false;
+}
+
 static void check_lengths(const struct contract *c, struct problem_list *problems) {
   const struct contract_workload *w = &c->workload;
   bool drawn = w->output_distribution == LENGTH_PROFILE || w->prompts.distribution == LENGTH_PROFILE;

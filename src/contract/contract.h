@@ -260,6 +260,8 @@ bool contract_reference(struct buffer *ret);
 
 /* Names that `checks` may hold. */
 enum { CONTRACT_CHECKS = 7 };
+/* Is this one among its checks? */
+bool contract_wants_check(const struct contract *contract, const char *name);
 extern const char *const contract_checks[CONTRACT_CHECKS];
 
 /* "accelerator.cpu.model" of executor.expect and executor.declare: the layer, and the key of the fact. */

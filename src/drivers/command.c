@@ -513,7 +513,7 @@ static enum lynx_status command_open(const struct driver_options *options, void 
   driver->waiter.epoll = epoll_create1(EPOLL_CLOEXEC);
   enum lynx_status status = driver->waiter.epoll < 0 ? lynx_fail(error, LYNX_IO, "epoll: %s", strerror(errno)) : LYNX_OK;
   driver->options.environment = with_protocol(options->environment, &driver->arena);
-  (void)signal(SIGPIPE, SIG_IGN); /* a process that is gone is told by its output's end */
+  (void)signal(SIGPIPE, SIG_IGN); /* its output's end shows that a process is gone */
   for (uint32_t i = 0; i < options->n_slots; i++) {
     struct worker *w = &driver->workers[i];
     w->to_fd = w->from_fd = -1;

@@ -7,12 +7,6 @@
 
 enum { OTHER_SEED = 104729 }; /* far from any seed + session number */
 
-static bool wants(const struct contract *contract, const char *name) {
-  for (size_t i = 0; i < contract->checks.n_items; i++)
-    if (strcmp(contract->checks.items[i], name) == 0) return true;
-  return false;
-}
-
 /* The contract's inputs with another seed; what else the contract says stays. */
 static enum lynx_status make_other_inputs(struct run *run, bool caching, struct inputs *ret) {
   struct contract other = run->contract;
@@ -38,8 +32,10 @@ static enum lynx_status make_other_inputs(struct run *run, bool caching, struct 
 enum lynx_status run_checks(struct run *run, size_t precision) {
   const struct contract *c = &run->contract;
   enum lynx_status status = LYNX_OK;
-  bool complete, caching = wants(c, "caching") || wants(c, "prefix"), /* a search and a trace have no other prompts at the same load */
-      seed = wants(c, "seed") && c->regime.load != LOAD_SATURATION && c->regime.load != LOAD_REPLAY &&
+  bool complete,
+      caching = contract_wants_check(c, "caching") ||
+                contract_wants_check(c, "prefix"), /* a search and a trace have no other prompts at the same load */
+      seed = contract_wants_check(c, "seed") && c->regime.load != LOAD_SATURATION && c->regime.load != LOAD_REPLAY &&
              c->workload.prompts.format == PROMPTS_TEXT; /* another seed takes the same prompts of a file again */
   if (run->skip[precision] || run->driver->in_process) return LYNX_OK;
   for (int k = 0; k < 2 && status == LYNX_OK && !run_is_over(run); k++) {

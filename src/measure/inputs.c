@@ -306,17 +306,21 @@ static enum lynx_status make_listed(struct making *m) {
 
 /* --- an exact number of tokens --- */
 
+struct server_tokenizer server_tokenizer_of(const struct contract *c, const char *bearer) {
+  return (struct server_tokenizer){.endpoint = c->executor.endpoint,
+                                   .model = c->workload.model,
+                                   .bearer = bearer,
+                                   .ca_file = c->executor.ca_file,
+                                   .user_agent = c->workload.user_agent};
+}
+
 static enum lynx_status make_exact(struct making *m) {
   const struct contract *c = m->contract;
   const struct contract_prompts *p = &c->workload.prompts;
   const struct root root = {""};
   struct inputs *inputs = m->inputs;
   struct word_list words = {.n_words = 0};
-  struct server_tokenizer server = {.endpoint = c->executor.endpoint,
-                                    .model = c->workload.model,
-                                    .bearer = m->bearer,
-                                    .ca_file = c->executor.ca_file,
-                                    .user_agent = c->workload.user_agent};
+  struct server_tokenizer server = server_tokenizer_of(c, m->bearer);
   bool by_server = strcmp(p->tokenizer, "server") == 0;
   struct buffer file, text;
   buffer_init(&file, 256 << 20);

@@ -13,6 +13,7 @@
 
 #include "contract/contract.h"
 #include "load/driver.h"
+#include "measure/prompt_tokens.h"
 #include "result/profile.h"
 
 struct inputs {
@@ -33,6 +34,9 @@ enum lynx_status inputs_make(const struct contract *contract, const char *bearer
                              struct lynx_error *error) LYNX_MUST_CHECK;
 void inputs_shuffle(struct inputs *inputs, uint64_t seed); /* a new order for a session; none where a trace gives it */
 void inputs_release(struct inputs *inputs);
+
+/* The contract's server as a counter of tokens. */
+struct server_tokenizer server_tokenizer_of(const struct contract *contract, const char *bearer);
 
 /* A whole text file of at most 64 MiB. */
 enum lynx_status inputs_read_text(const char *path, struct buffer *ret, struct lynx_error *error) LYNX_MUST_CHECK;

@@ -27,9 +27,8 @@ enum lynx_status part_check(const struct run_part *part, const struct contract *
   else if (contract_states(c, "method.budget")) found = "method.budget: hosts would end at different sessions";
   else if (contract_states(c, "where.abort_slo")) found = "where.abort_slo: one host would stop, and the others go on";
   else if (contract_states(c, "accuracy")) found = "accuracy, which is measured once";
-  for (size_t i = 0; i < c->checks.n_items && found == NULL; i++)
-    if (strcmp(c->checks.items[i], "caching") == 0 || strcmp(c->checks.items[i], "prefix") == 0 || strcmp(c->checks.items[i], "seed") == 0)
-      found = "checks: one that has sessions of its own";
+  else if (contract_wants_check(c, "caching") || contract_wants_check(c, "prefix") || contract_wants_check(c, "seed"))
+    found = "checks: one that has sessions of its own";
   if (found != NULL) return lynx_fail(error, LYNX_INPUT, "%s; accepted %s", found, accepted);
   if (slots < engines)
     return lynx_fail(error, LYNX_INPUT, "regime.concurrency: %lld for %lld load threads in all; accepted: one for each at least",

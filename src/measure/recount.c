@@ -3,14 +3,11 @@
 #include <string.h>
 
 #include "load/events.h"
-#include "measure/prompt_tokens.h"
 
 bool recount_wanted(const struct run *run, const struct session_plan *plan) {
   const struct contract *c = &run->contract;
-  bool checked = false;
-  for (size_t i = 0; i < c->checks.n_items; i++) checked = checked || strcmp(c->checks.items[i], "usage") == 0;
-  return checked && plan->purpose == PURPOSE_MEASURE && plan->number == 0 && !run->driver->in_process && c->executor.endpoint != NULL &&
-         run->driver->answers == ANSWERS_TOKENS && run->request->part.count == 0;
+  return contract_wants_check(c, "usage") && plan->purpose == PURPOSE_MEASURE && plan->number == 0 && !run->driver->in_process &&
+         c->executor.endpoint != NULL && run->driver->answers == ANSWERS_TOKENS && run->request->part.count == 0;
 }
 
 void recount_keep(struct recount *r, const struct request_row *row, const char *text, size_t length) {
@@ -27,13 +24,8 @@ void recount_keep(struct recount *r, const struct request_row *row, const char *
 
 void recount_ask(struct recount *r, struct run *run, int64_t session) {
   static const char *const series[] = {"answer.tokens_claimed", "answer.tokens_counted", "answer.tokens_evident"};
-  const struct contract *c = &run->contract;
-  struct server_tokenizer server = {.endpoint = c->executor.endpoint,
-                                    .model = c->workload.model,
-                                    .bearer = run->bearer,
-                                    .ca_file = c->executor.ca_file,
-                                    .user_agent = c->workload.user_agent,
-                                    .timeout_ns = 2000000000};
+  struct server_tokenizer server = server_tokenizer_of(&run->contract, run->bearer);
+  server.timeout_ns = 2000000000;
   int64_t counted;
   for (size_t i = 0; i < r->n; i++) {
     const struct recounted *a = &r->answers[i];

@@ -30,6 +30,8 @@ struct bundle {
 
 /* A bundle belongs to one thread, and nobody asks SQLite how much memory it uses: without its locks a row costs half as much. */
 void bundle_prepare_sqlite(void);
+/* What lies in the file gets no say in what is done with it. */
+void bundle_defend(sqlite3 *db);
 enum lynx_status bundle_sql_fail(struct bundle *bundle, struct lynx_error *error, const char *doing);
 enum lynx_status bundle_exec(struct bundle *bundle, const char *sql, struct lynx_error *error);
 /* salt || canonical rows. */

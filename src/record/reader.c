@@ -187,8 +187,7 @@ enum lynx_status bundle_open(const char *path, struct bundle **ret, struct bundl
     (void)sqlite3_limit(bundle->db, SQLITE_LIMIT_ATTACHED, 0);
     (void)sqlite3_limit(bundle->db, SQLITE_LIMIT_VDBE_OP, 25000);
     (void)sqlite3_limit(bundle->db, SQLITE_LIMIT_EXPR_DEPTH, 20);
-    (void)sqlite3_db_config(bundle->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    (void)sqlite3_db_config(bundle->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    bundle_defend(bundle->db);
     status = bundle_exec(bundle, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0", error);
   }
   if (status == LYNX_OK) status = check_format(bundle, error);

@@ -37,8 +37,7 @@ enum lynx_status bundle_recover(const char *path, struct lynx_error *error) {
   if (sqlite3_open_v2(path, &bundle.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
     status = bundle_sql_fail(&bundle, error, "cannot be opened");
   if (status == LYNX_OK) {
-    (void)sqlite3_db_config(bundle.db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    (void)sqlite3_db_config(bundle.db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    bundle_defend(bundle.db);
     bool busy = first_number(bundle.db, "PRAGMA wal_checkpoint(TRUNCATE)") != 0 ||
                 sqlite3_exec(bundle.db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL) != SQLITE_OK;
     if (busy && (sqlite3_errcode(bundle.db) & 0xff) != SQLITE_BUSY && sqlite3_errcode(bundle.db) != SQLITE_OK)

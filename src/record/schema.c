@@ -78,6 +78,11 @@ void bundle_prepare_sqlite(void) {
   (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* refused once SQLite is in use, which costs a little time */
 }
 
+void bundle_defend(sqlite3 *db) {
+  (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+  (void)sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+}
+
 enum lynx_status bundle_sql_fail(struct bundle *bundle, struct lynx_error *error, const char *doing) {
   int code = sqlite3_extended_errcode(bundle->db);
   int primary = code & 0xff;

@@ -10,16 +10,12 @@ static const char *figure_verdict(const struct decision_figure *f) {
 }
 
 /* The interval that the verdict rests on: two one-sided tests for «the same», a two-sided one for what is beyond. */
-static bool is_same(const struct decision_figure *f) {
-  return f->ratio.verdict == VERDICT_SAME || f->ratio.verdict == VERDICT_DIFFERENT_WITHIN;
-}
-
 static double shown_low(const struct decision_figure *f) {
-  return is_same(f) ? f->ratio.inner_low : f->low;
+  return verdict_is_same(f->ratio.verdict) ? f->ratio.inner_low : f->low;
 }
 
 static double shown_high(const struct decision_figure *f) {
-  return is_same(f) ? f->ratio.inner_high : f->high;
+  return verdict_is_same(f->ratio.verdict) ? f->ratio.inner_high : f->high;
 }
 
 static void put_figure(const struct decision_report *r, const struct decision_figure *f, bool decided, struct buffer *out) {

@@ -105,7 +105,7 @@ static void share_error(struct comparison_list *list) {
   list->shared_confidence = 1 - (1 - list->confidence) / (double)(list->n_judged > 0 ? list->n_judged : 1);
   for (size_t i = 0; i < list->n_items; i++) {
     struct comparison_figure *f = &list->items[i];
-    bool same = f->ratio.verdict == VERDICT_SAME || f->ratio.verdict == VERDICT_DIFFERENT_WITHIN;
+    bool same = verdict_is_same(f->ratio.verdict);
     struct comparison shared = compare_sessions(f->x, f->n_a, f->y, f->n_b, list->paired, list->margin, list->shared_confidence);
     shared.inner_low = f->ratio.inner_low;
     shared.inner_high = f->ratio.inner_high;

@@ -72,9 +72,13 @@ struct tail {
 };
 
 static struct tail tail_of(struct objective_values *const *own, size_t n, double confidence) {
-  struct session_quantile p50 = objective_quantile(own, n, 0.5, confidence), p99 = objective_quantile(own, n, 0.99, confidence);
-  if (p50.n == 0) return (struct tail){.p50 = NAN, .p99 = NAN};
-  return (struct tail){p50.quantile.estimate, p99.quantile.estimate, p99.quantile};
+  struct session_quantile p99 = objective_quantile(own, n, 0.99, confidence);
+  if (p99.n == 0) return (struct tail){.p50 = NAN, .p99 = NAN};
+  size_t n_samples;
+  const struct sample **samples = objective_samples(own, n, false, &n_samples);
+  double p50 = samples_ranked(samples, n_samples, quantile_rank(p99.n, 0.5));
+  free((void *)samples);
+  return (struct tail){p50, p99.quantile.estimate, p99.quantile};
 }
 
 /* Rows of all windows, and what they add up to. */

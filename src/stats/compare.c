@@ -7,6 +7,10 @@
 #include "stats/quantile.h"
 #include "stats/special.h"
 
+bool verdict_is_same(enum verdict verdict) {
+  return verdict == VERDICT_SAME || verdict == VERDICT_DIFFERENT_WITHIN;
+}
+
 const char *verdict_text(enum verdict verdict) {
   static const char *const texts[] = {[VERDICT_SAME] = "the same within the margin",
                                       [VERDICT_DIFFERENT_WITHIN] = "different, but within the margin",

@@ -13,6 +13,8 @@
 #include <stddef.h>
 
 enum verdict { VERDICT_SAME, VERDICT_DIFFERENT_WITHIN, VERDICT_DIFFERENT_BEYOND, VERDICT_INCONCLUSIVE };
+/* Within the margin, whether a difference was established or not. */
+bool verdict_is_same(enum verdict verdict);
 const char *verdict_text(enum verdict verdict);
 
 struct comparison {

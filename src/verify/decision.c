@@ -131,7 +131,7 @@ static const char *say_open(struct decision_report *r) {
   const struct decision_figure *worst = NULL;
   for (size_t i = 0; i < r->n_figures; i++) {
     const struct decision_figure *f = &r->figures[i];
-    bool same = f->ratio.bounded && (f->ratio.verdict == VERDICT_SAME || f->ratio.verdict == VERDICT_DIFFERENT_WITHIN);
+    bool same = f->ratio.bounded && verdict_is_same(f->ratio.verdict);
     if (same) continue;
     if (!f->ratio.bounded) return arena_printf(&r->arena, "%s cannot be compared: too few sessions have it on either side", f->name);
     if (worst == NULL || f->ratio.needed_per_side > worst->ratio.needed_per_side) worst = f;
@@ -217,7 +217,7 @@ void decision_make(const struct result *sealed, const struct result *again, stru
   bool all_same = ret->n_figures > 0, beyond = false;
   for (size_t i = 0; i < ret->n_figures; i++) {
     const struct decision_figure *f = &ret->figures[i];
-    all_same = all_same && f->ratio.bounded && (f->ratio.verdict == VERDICT_SAME || f->ratio.verdict == VERDICT_DIFFERENT_WITHIN);
+    all_same = all_same && f->ratio.bounded && verdict_is_same(f->ratio.verdict);
     if (slack > 0) { /* as if the true points lay as far apart, or as near, as the searches leave open */
       all_same = all_same && slack < limit && special_log(f->ratio.inner_high) + slack < limit &&
                  special_log(f->ratio.inner_low) - slack > -limit;

@@ -8,7 +8,7 @@ def pytest_configure(config):
 
 @pytest.fixture(autouse=True)
 def checks_hold():
-    """No program crashed, and every check of the case held: lynx.check goes on, so that all that fails is told at once."""
+    """No program crashed, and every check of the case held: lynx.check goes on, so that all that fails is shown."""
     lynx.failures.clear()
     yield
     assert not lynx.failures, "\n".join(lynx.failures)

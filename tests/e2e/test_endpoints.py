@@ -68,7 +68,7 @@ def test_nobody_there(tmp_path):
     port = free_port()
     r = run(contract(f"{tmp_path}/refused.yaml", port), f"{tmp_path}/refused.lynx", 5)
     check_in(f"127.0.0.1:{port}", r.stderr, "refused: the message names the endpoint")
-    check_equal(show(f"{tmp_path}/refused.lynx")["bundle"]["ended"], "failed", "refused: what there is is sealed")
+    check_equal(show(f"{tmp_path}/refused.lynx")["bundle"]["ended"], "failed", "refused: the record is sealed")
 
 
 def test_it_answers_but_never_becomes_ready(tmp_path):

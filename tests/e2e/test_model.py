@@ -98,7 +98,7 @@ def test_the_same_rows_the_same_bytes(bundle, tmp_path):
 
 @pytest.mark.parametrize("precision", ["bf16", "int8"])
 def test_a_processor_without_the_instructions_says_so(tmp_path, precision):
-    """oneDNN is told to look no further than SSE4.1: emulated, or unavailable."""
+    """oneDNN may look no further than SSE4.1: emulated, or unavailable."""
     path = write(f"{tmp_path}/one.yaml", free_port(), f"[{precision}]", f"reference: {precision}")
     out = f"{tmp_path}/one.lynx"
     capped = {"ONEDNN_MAX_CPU_ISA": "SSE41", "DNNL_MAX_CPU_ISA": "SSE41"}

@@ -65,7 +65,7 @@ def test_an_unsealed_copy_is_not_taken_for_a_sealed_one(bundle, tmp_path):
 
 
 def test_prompts_are_withheld_and_the_rest_verifies(bundle, tmp_path):
-    """As docs/bundle.md shows: the root is the same, and every reader is told."""
+    """As docs/bundle.md shows: the root is the same, and every reader can see it."""
     copy = f"{tmp_path}/less.lynx"
     shutil.copy(bundle, copy)
     with sqlite3.connect(copy, isolation_level=None) as db:

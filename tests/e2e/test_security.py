@@ -119,20 +119,26 @@ def test_an_own_run_that_was_killed_is_recovered_by_command(tmp_path):
 # --- verify runs a stranger's contract only on demand, and gives it nothing of ours ---
 
 
+def starts_and_tells(d, port, environment):
+    """An executor that is started by a script, which writes down that it was, and its environment."""
+    script = f"{d}/start.sh"
+    with open(script, "w") as f:
+        f.write(f'#!/bin/sh\necho started >> {d}/started; env > {d}/seen\nexec {l.REF} --mode metronome --port "$1"\n')
+    os.chmod(script, 0o755)
+    long = "x" * 400 + "planted"  # what was cut off would be what is hidden
+    start = f'{{command: [{script}, "{{port}}", {long}], environment: [{environment}]}}'
+    return f'{{endpoint: "http://127.0.0.1:{port}", start: {start}}}'
+
+
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory):
     """A sealed run whose contract starts a program that writes down its environment, and names a key of the cloud."""
     d = tmp_path_factory.mktemp("foreign")
     port = free_port()
-    script = f"{d}/start.sh"
-    with open(script, "w") as f:
-        f.write(f'#!/bin/sh\necho started >> {d}/started; env > {d}/seen\nexec {l.REF} --mode metronome --port "$1"\n')
-    os.chmod(script, 0o755)
     path = contract(
         f"{d}/c.yaml",
         port,
-        executor=f'{{endpoint: "http://127.0.0.1:{port}", start: {{command: [{script}, "{{port}}"], '
-        "environment: [AWS_SECRET_ACCESS_KEY]}}",
+        executor=starts_and_tells(d, port, "AWS_SECRET_ACCESS_KEY"),
         workload="{model: metronome, output_tokens: 5, prompts: {count: 8, bytes: 32}, api_key_env: STRANGERS_TOKEN}",
         method=SHORT % 2,
     )
@@ -147,7 +153,14 @@ def test_verify_shows_a_strangers_contract_and_runs_nothing(tmp_path, foreign):
         r = l.lynx("verify", f"{foreign}/c.lynx", "--out", f"{tmp_path}/again.lynx", *given, stdin=subprocess.DEVNULL)
         assert r.returncode == 2, r.stderr
         assert not os.path.exists(f"{foreign}/started") and not os.path.exists(f"{tmp_path}/again.lynx")
-        for words in ("start.sh", "AWS_SECRET_ACCESS_KEY", "http://127.0.0.1:", "STRANGERS_TOKEN", "not used"):
+        for words in (
+            "start.sh",
+            "planted",
+            "AWS_SECRET_ACCESS_KEY",
+            "http://127.0.0.1:",
+            "STRANGERS_TOKEN",
+            "not used",
+        ):
             assert words in r.stderr, r.stderr
 
 
@@ -235,15 +248,10 @@ def test_reports_allow_nothing_but_their_own_style(tmp_path, bundle):
 def test_a_started_executor_does_not_inherit_secrets(tmp_path):
     port = free_port()
     seen = f"{tmp_path}/seen"
-    script = f"{tmp_path}/start.sh"
-    with open(script, "w") as f:
-        f.write(f'#!/bin/sh\nenv > {seen}\nexec {l.REF} --mode metronome --port "$1"\n')
-    os.chmod(script, 0o755)
     path = contract(
         f"{tmp_path}/c.yaml",
         port,
-        executor=f'{{endpoint: "http://127.0.0.1:{port}", start: {{command: [{script}, "{{port}}"], '
-        "environment: [ASKED_TOKEN, GIVEN=5, NOT_SET]}}",
+        executor=starts_and_tells(tmp_path, port, "ASKED_TOKEN, GIVEN=5, NOT_SET"),
         method=SHORT % 1,
     )
     secrets = {
