@@ -12,7 +12,7 @@ base=$(ls src/base/*.c)
 contract="$(ls src/contract/*.c src/stats/*.c)"
 executor="$(ls src/executor/*.c src/executor/probes/*.c) $meson_lists/executor/probes_list.c"
 parsers="src/drivers/http_parser.c src/drivers/sse.c src/drivers/json_scan.c src/drivers/dialect.c src/drivers/native.c src/drivers/openai.c src/drivers/piece.c"
-common="-lexpat -lyaml -ljansson -lcrypto -lcurl -lm -lpthread -lz"
+common="-lexpat -lpcre2-8 -lyaml -ljansson -lcrypto -lcurl -lm -lpthread -lz"
 build() {
   name=$1
   shift
@@ -31,7 +31,7 @@ build model $base $executor $common -lhwloc -lelf
 attribute="$(ls src/attribute/*.c src/attribute/rules/*.c src/trace/*.c src/trace/readers/*.c) $meson_lists/attribute/rules_list.c $meson_lists/trace/readers_list.c"
 build trace $base src/stats/special.c src/record/schema.c src/record/reader.c src/record/writer.c $executor $attribute $common -lsqlite3 -lhwloc -lelf
 build python src/executor/python_imports.c
-build prompt $base src/measure/prompt_file.c src/measure/prompt_tokens.c src/drivers/tensor.c $common
+build prompt $base src/measure/prompt_file.c src/measure/prompt_tokens.c src/measure/tokenizer_file.c src/measure/byte_pairs.c src/drivers/tensor.c $common
 build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq)
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
 run() {

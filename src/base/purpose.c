@@ -35,7 +35,7 @@ static const char *const events[EVENT_KIND_COUNT] = {
     [EVENT_INTENT] = "intent",     [EVENT_INPUTS] = "inputs",       [EVENT_CLOCK_STEP] = "clock step",
     [EVENT_ACCURACY] = "accuracy", [EVENT_CONDITION] = "condition", [EVENT_PART] = "part",
     [EVENT_LOOK] = "look",         [EVENT_PRECISION] = "precision", [EVENT_BUDGET] = "budget",
-    [EVENT_SEARCH] = "search",
+    [EVENT_SEARCH] = "search",     [EVENT_RECOUNT] = "recount",
 };
 
 const char *purpose_text(enum purpose purpose) {

@@ -58,6 +58,7 @@ enum event_kind {
   EVENT_PRECISION, /* how a run with a precision target ended */
   EVENT_BUDGET,    /* it ended before all was run */
   EVENT_SEARCH,
+  EVENT_RECOUNT, /* by what answers were counted again, or why they were not */
   EVENT_KIND_COUNT
 };
 

@@ -136,9 +136,10 @@ static void check_prompts(const struct contract *c, struct problem_list *problem
     if ((list || exact) && contract_states(c, field))
       error_at(problems, field, list ? "a length beside a file of prompts" : "a length beside workload.prompts.tokens", "nothing");
   }
-  if (exact != (p->tokenizer != NULL))
-    error_at(problems, exact ? "workload.prompts.tokenizer" : "workload.prompts.tokens", "nothing",
-             "both tokens and tokenizer, or neither");
+  if (exact && p->tokenizer == NULL) error_at(problems, "workload.prompts.tokenizer", "nothing", "what counts workload.prompts.tokens");
+  if (server && !exact)
+    error_at(problems, "workload.prompts.tokens", "nothing",
+             "tokens beside tokenizer: server; or a tokenizer.json, which also counts answers");
   if (exact && p->file != NULL) error_at(problems, "workload.prompts.file", "a file beside workload.prompts.tokens", "one of the two");
   if (exact && c->regime.load == LOAD_CONVERSATIONS)
     error_at(problems, "workload.prompts.tokens", "a value with load: conversations", "bytes");

@@ -180,7 +180,8 @@ static const struct field contract_prompts_fields[] = {
     {"tokens", FIELD_INTEGER, AT(contract_prompts, tokens, int64_t), .least = "1", .greatest = "1000000",
      .help = "length of each in tokens, exactly, by the tokenizer; instead of bytes", .example = "512"},
     {"tokenizer", FIELD_TEXT, AT(contract_prompts, tokenizer, const char *),
-     .help = "what counts tokens: server (its own route, /tokenize; it must be running), or a tokenizer.json, whose whole words are used",
+     .help = "what counts tokens: server (its own route, /tokenize; it must be running), or a tokenizer.json: of prompts with tokens (its "
+             "whole words are used), and of answers for the check usage",
      .example = "tokenizer.json"},
     {"image", FIELD_TEXT, AT(contract_prompts, image, const char *),
      .help = "with each prompt a picture of seeded noise, WIDTHxHEIGHT, as a data URL", .example = "\"64x64\""},

@@ -13,7 +13,7 @@
 #include "stats/draw.h"
 #include "stats/special.h"
 
-enum { BLOCK_TOKENS = 512, INPUTS_MAX = 1000000, OUTPUT_TOKENS_MAX = 1000000 };
+enum { BLOCK_TOKENS = 512, INPUTS_MAX = 1000000, OUTPUT_TOKENS_MAX = 1000000, WORD_MOST = 32 };
 static const size_t inputs_bytes_max = (size_t)1 << 30;
 
 enum lynx_status inputs_read_text(const char *path, struct buffer *ret, struct lynx_error *error) {
@@ -57,10 +57,31 @@ static void put_words(struct random_stream *random, char *text, size_t length) {
   }
 }
 
-/* Whole characters only: the length that was put, at most `length`. */
+static bool is_blank(char c) {
+  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+static size_t word_begin(const struct buffer *from, size_t at) {
+  size_t most = at + WORD_MOST < from->length ? at + WORD_MOST : from->length, i = at;
+  while (i > 0 && i < most && !is_blank(from->data[i - 1])) i++;
+  while (i < most && is_blank(from->data[i])) i++;
+  return i < most ? i : at;
+}
+
+static size_t word_end(const struct buffer *from, size_t at, size_t end) {
+  size_t i = end;
+  while (i > at && end - i < WORD_MOST && i < from->length && !is_blank(from->data[i])) i--;
+  while (i > at && is_blank(from->data[i - 1])) i--;
+  return i > at && end - i < WORD_MOST ? i : end;
+}
+
+/* From the beginning of a word to the end of one, as people write: no word is cut in two, so that nothing but its words tells a server what
+ * was cut. Where there are no blanks, whole characters. Returns the length that was put, at most `length`. */
 static size_t put_cut(const struct buffer *from, size_t at, char *text, size_t length) {
+  at = word_begin(from, at);
   while (at < from->length && ((unsigned char)from->data[at] & 0xc0) == 0x80) at++;
   size_t end = at + length < from->length ? at + length : from->length;
+  end = word_end(from, at, end);
   while (end > at && end < from->length && ((unsigned char)from->data[end] & 0xc0) == 0x80) end--;
   memcpy(text, from->data + at, end - at);
   return end - at;
@@ -72,13 +93,21 @@ static size_t put_text(struct making *m, char *text, size_t length) {
     return length;
   }
   size_t put = 0; /* a piece longer than the file goes on at another place of it */
-  while (put < length) {
-    size_t left = length - put, room = m->text.length > left ? m->text.length - left : 0;
-    size_t n = put_cut(&m->text, random_below(&m->random, room + 1), text + put, left);
+  while (put == 0 || put + WORD_MOST < length) {
+    size_t from = put > 0 ? put + 1 : 0, left = length - from, room = m->text.length > left ? m->text.length - left : 0;
+    size_t n = put_cut(&m->text, random_below(&m->random, room + 1), text + from, left);
     if (n == 0) break;
-    put += n;
+    if (put > 0) text[put] = ' ';
+    put = from + n;
   }
   return put;
+}
+
+/* After n bytes of text, in the words of which it goes on. */
+static size_t put_next(struct making *m, char *text, size_t n, size_t length) {
+  bool apart = m->text.length > 0 && n > 0 && length > 1;
+  if (apart) text[n] = ' ';
+  return (apart ? 1 : 0) + put_text(m, text + n + (apart ? 1 : 0), length - (apart ? 1 : 0));
 }
 
 /* --- lengths --- */
@@ -153,8 +182,8 @@ static enum lynx_status make_drawn(struct making *m) {
     char *text = arena_alloc(&inputs->arena, kept + answer + l.bytes + 1, 1);
     if (kept > 0) memcpy(text, before != NULL ? before->prompt : prefixes[i / inputs->turns % groups], kept);
     size_t n = kept;
-    if (answer > 0) n += put_text(m, text + n, answer);
-    n += put_text(m, text + n, l.bytes);
+    if (answer > 0) n += put_next(m, text, n, answer);
+    n += put_next(m, text, n, l.bytes);
     inputs->items[i] = (struct driver_input){.prompt = text, .length = n, .output_tokens = l.output_tokens};
   }
   return status;
@@ -429,7 +458,9 @@ enum lynx_status inputs_make(const struct contract *contract, const char *bearer
   else if (status == LYNX_OK) {
     ret->n_items = (size_t)w->prompts.count;
     ret->items = arena_alloc(&ret->arena, ret->n_items, sizeof *ret->items);
-    status = w->prompts.format != PROMPTS_TEXT ? make_listed(&m) : w->prompts.tokenizer != NULL ? make_exact(&m) : make_drawn(&m);
+    status = w->prompts.format != PROMPTS_TEXT                      ? make_listed(&m)
+             : contract_states(contract, "workload.prompts.tokens") ? make_exact(&m)
+                                                                    : make_drawn(&m);
     for (size_t i = 0; w->prompts.image != NULL && i < ret->n_items && status == LYNX_OK; i++)
       if (ret->items[i].image == NULL) status = add_picture(&m, &ret->items[i], NULL, i);
   }

@@ -1,8 +1,10 @@
-/* measure/recount.h: were as many tokens sent as the server's usage claims? Some answers of a session are kept, and counted again
- * afterwards by the server's own route, /tokenize. Shapes   the first answers that say their usage and whose whole text was kept; at most
- * RECOUNT_ANSWERS Result   samples of the session, one of each per answer: answer.tokens_claimed, answer.tokens_counted,
- * answer.tokens_evident (the most that the events with text show). The texts themselves go nowhere Errors   none: a server that has no such
- * route leaves no samples Source   docs/method.md#checks */
+/* measure/recount.h: were as many tokens sent as the server's usage claims? Some answers of a session are kept and counted again after it,
+ * by the contract's tokenizer.json; where there is none, by the server's own route, /tokenize.
+ * Shapes   the first answers that say their usage and whose whole text was kept; at most RECOUNT_ANSWERS
+ * Result   samples of the session, one of each per answer: answer.tokens_claimed, answer.tokens_counted (by the route) or
+ *          answer.tokens_counted_by_file, answer.tokens_evident (the most that the events with text show). The texts themselves go nowhere
+ * Errors   none: a server that has no such route leaves no samples; a file that cannot be used is an event, `recount`, that says why
+ * Source   docs/method.md#checks */
 #ifndef MEASURE_RECOUNT_H
 #define MEASURE_RECOUNT_H
 

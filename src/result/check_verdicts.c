@@ -15,9 +15,10 @@ enum { FAILURES_LEAST = 5, ANSWERS_LEAST = 10, GAPS_LEAST = 3, FIRST_GAPS = 3, O
 static const double odd_share = 0.01, blank_share = 0.5, cached_ratio = 0.67, warm_ratio = 0.8, seed_margin = 0.1, apart_ratio = 4,
                     wait_ratio = 2, sooner_ratio = 2, recount_ratio = 1.05;
 
-/* Answers that were counted again, by the server's own route, after the session. */
-enum { CLAIMED, COUNTED, EVIDENT, RECOUNT_SERIES };
-static const char *const recount_series[RECOUNT_SERIES] = {"answer.tokens_claimed", "answer.tokens_counted", "answer.tokens_evident"};
+/* Answers that were counted again after the session, by a tokenizer.json or by the server's own route. */
+enum { CLAIMED, COUNTED, EVIDENT, COUNTED_BY_FILE, RECOUNT_SERIES };
+static const char *const recount_series[RECOUNT_SERIES] = {"answer.tokens_claimed", "answer.tokens_counted", "answer.tokens_evident",
+                                                           "answer.tokens_counted_by_file"};
 
 struct rows {
   const struct contract *contract;
@@ -158,28 +159,31 @@ static struct result_check check_share(struct arena *arena, const char *name, do
   return decided(name, n_odd <= bound * n, arena_printf(arena, "%.0f of %.0f answers %s", n_odd, n, what));
 }
 
-/* Of answers whose usage says more than events with text came: what their text is by the server's own tokenizer. A token that ends an
- * answer has no text. */
+/* Of answers whose usage says more than events with text came: what their text is by the contract's tokenizer, or by the server's
+ * own. A token that ends an answer has no text. */
 static struct result_check check_recount(struct arena *arena, const struct rows *rows, struct result_check otherwise) {
   double claimed = 0, counted = 0, n = 0;
+  bool by_file = !isnan(rows->recounted[COUNTED_BY_FILE][0]);
+  const double *counts = rows->recounted[by_file ? COUNTED_BY_FILE : COUNTED];
+  const char *by = by_file ? rows->contract->workload.prompts.tokenizer : "the server's own /tokenize";
   for (int i = 0; i < RECOUNTED_MOST; i++) {
     double told = rows->recounted[CLAIMED][i];
-    if (!(told > rows->recounted[EVIDENT][i]) || isnan(rows->recounted[COUNTED][i])) continue;
+    if (!(told > rows->recounted[EVIDENT][i]) || isnan(counts[i])) continue;
     n++;
     claimed += told;
-    counted += rows->recounted[COUNTED][i] + (told < (double)rows->contract->workload.output_tokens ? 1 : 0);
+    counted += counts[i] + (told < (double)rows->contract->workload.output_tokens ? 1 : 0);
   }
   if (n < RECOUNTED_LEAST || otherwise.verdict == CHECK_FAILED) return otherwise;
   if (claimed <= recount_ratio * counted) {
-    otherwise.text = arena_printf(arena, "%s; %.0f answers of %.0f tokens were counted again by the server's /tokenize: %.0f",
-                                  otherwise.text, n, claimed, counted);
+    otherwise.text = arena_printf(arena, "%s; %.0f answers of %.0f tokens were counted again by %.200s: %.0f", otherwise.text, n, claimed,
+                                  by != NULL ? by : "a file", counted);
     return otherwise;
   }
   return decided("usage", false,
                  arena_printf(arena,
-                              "usage claims %.0f tokens for %.0f answers whose text is %.0f by the server's own /tokenize (a model with "
+                              "usage claims %.0f tokens for %.0f answers whose text is %.0f by %.200s (a model with "
                               "random weights, whose tokens are not those of its text, shows the same)",
-                              claimed, n, counted));
+                              claimed, n, counted, by != NULL ? by : "a file"));
 }
 
 static struct result_check check_usage(struct arena *arena, const struct rows *rows) {

@@ -213,6 +213,8 @@ static void say_workload(struct building *b, const struct result *r, const struc
     (void)buffer_printf(&b->text, ", prompts of a file");
   else if (r->holds_tokens) (void)buffer_printf(&b->text, ", prompts of %lld bytes", (long long)w->prompts.bytes);
   else (void)buffer_printf(&b->text, ", %lld different inputs", (long long)w->prompts.count);
+  bool given = r->contract.accuracy.references != NULL || w->prompts.format != PROMPTS_TEXT || regime->load == LOAD_REPLAY;
+  if (r->holds_tokens && !given) (void)buffer_printf(&b->text, w->prompts.file != NULL ? " cut from a text" : " made of seeded words");
   if (isfinite(p->mean_output_tokens)) (void)buffer_printf(&b->text, ", %.4g tokens out (mean)", p->mean_output_tokens);
   else if (p->has_tokens) (void)buffer_printf(&b->text, ", %lld tokens out at most", (long long)w->output_tokens);
   say_load(b, regime, p);

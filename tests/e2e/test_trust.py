@@ -416,6 +416,74 @@ def test_usage_is_counted_again_by_the_servers_route(tmp_path, claims, events, v
     assert verdict == "passed" and events == 20 or "/tokenize" in check["text"], check
 
 
+def file_tokenizer(path):
+    """A tokenizer.json, and a text of which the tokenizers of Hugging Face know the tokens."""
+    with open(f"{SOURCE}/tests/recorded/tokenizers/llama-3.json") as f:
+        recorded = json.load(f)
+    with open(path, "w") as f:
+        json.dump(recorded["tokenizer"], f)
+    return next((text, n) for text, n in recorded["vectors"] if text.isascii() and n >= 40)
+
+
+@pytest.mark.parametrize("claims, verdict", [(1.1, "failed"), (1.0, "passed")])
+def test_usage_is_counted_again_by_a_tokenizer_file(tmp_path, claims, verdict):
+    """The server's own route says whatever its usage says: the contract's tokenizer.json does not."""
+    text, n_tokens = file_tokenizer(f"{tmp_path}/tokenizer.json")
+
+    def answers(handler, n, body):
+        if handler.path == "/tokenize":
+            return
+        s = Stream(handler)
+        for i in range(0, len(text), 8):
+            s.text(text[i : i + 8])
+        s.end(int(n_tokens * claims))
+
+    with server(answers) as s:
+        out = run(
+            str(tmp_path),
+            "counted",
+            s.server_port,
+            workload=f"{{model: made, output_tokens: {2 * n_tokens}, ignore_eos: false,"
+            f" prompts: {{count: 8, bytes: 32, tokenizer: {tmp_path}/tokenizer.json}}}}",
+        )
+    check = check_of(out, "usage")
+    assert check["verdict"] == verdict and "tokenizer.json" in check["text"], check
+
+
+def test_a_tokenizer_that_is_not_known_is_said(tmp_path):
+    with open(f"{tmp_path}/t.json", "w") as f:
+        f.write('{"model": {"type": "WordPiece", "vocab": {"a": 1}}}')
+    out = f"{tmp_path}/a.lynx"
+    with reference("--mode", "metronome") as port:
+        workload = (
+            f"{{model: metronome, output_tokens: 5, prompts: {{count: 8, bytes: 32, tokenizer: {tmp_path}/t.json}}}}"
+        )
+        r = lynx("run", contract(f"{tmp_path}/c.yaml", port, workload=workload), "--out", out)
+    assert "model.type is 'WordPiece'; accepted: BPE" in r.stderr, r.stderr
+
+
+def test_prompts_are_cut_between_words(tmp_path):
+    """Nothing but its words tells a server that a prompt was cut from a text: no half word, no blank at an end."""
+    text = " ".join(open(f"{SOURCE}/reference/model/shakespeare.txt").read().split())
+    with open(f"{tmp_path}/text.txt", "w") as f:
+        f.write(text)
+    out = f"{tmp_path}/a.lynx"
+    prompts = f"{{count: 20, bytes: 150, distribution: lognormal, spread: 0.5, shared_prefix_bytes: 60, file: {tmp_path}/text.txt}}"
+    with reference("--mode", "metronome") as port:
+        workload = f"{{model: metronome, output_tokens: 5, prompts: {prompts}}}"
+        r = lynx("run", contract(f"{tmp_path}/c.yaml", port, workload=workload), "--out", out, "--quiet")
+    assert r.returncode == 0, r.stderr
+    asked = [x.decode() for (x,) in rows(out, "SELECT text FROM input ORDER BY id")]
+    assert len(asked) == 20
+    prefix = os.path.commonprefix(asked)
+    prefix = prefix[: prefix.rindex(" ")]
+    words = set(text.split(" "))
+    for prompt in asked:
+        assert prompt == prompt.strip() and set(prompt.split(" ")) <= words, prompt
+        assert f" {prompt[len(prefix):].strip()} " in f" {text} ", prompt
+    assert "cut from a text" in lynx("claim", out).stdout
+
+
 def test_an_answer_without_a_first_token_is_a_miss(tmp_path):
     """Every second answer is empty, after 300 ms: whoever waits for its first token never gets it."""
 

@@ -1,9 +1,11 @@
 /* Files of prompts, of tensors, and tokenizers: no crash, and what is read is whole. The first byte says which. */
+
 #include <string.h>
 
 #include "drivers/tensor.h"
 #include "measure/prompt_file.h"
 #include "measure/prompt_tokens.h"
+#include "measure/tokenizer_file.h"
 #include "tests/fuzz/holds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -41,15 +43,27 @@ static void words(const char *text, size_t length) {
   word_list_release(&list);
 }
 
+/* A tokenizer.json, and after the last line end a text for it: a text of n bytes is n tokens at most, but for what is put before it. */
+static void tokens(const char *text, size_t length) {
+  const char *end = memrchr(text, '\n', length);
+  struct tokenizer *t;
+  int64_t n = 0;
+  if (end == NULL || tokenizer_open(text, (size_t)(end - text), &t, NULL) != LYNX_OK) return;
+  size_t rest = length - (size_t)(end - text) - 1;
+  if (tokenizer_count(t, end + 1, rest, &n, NULL) == LYNX_OK) HOLDS(n >= 0);
+  tokenizer_close(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0) return 0;
   const char *text = (const char *)data + 1;
-  switch (data[0] % 5) {
+  switch (data[0] % 6) {
     case 0: prompts(text, size - 1, PROMPTS_LINES); break;
     case 1: prompts(text, size - 1, PROMPTS_JSONL); break;
     case 2: prompts(text, size - 1, PROMPTS_SHAREGPT); break;
     case 3: tensors(text, size - 1); break;
-    default: words(text, size - 1);
+    case 4: words(text, size - 1); break;
+    default: tokens(text, size - 1);
   }
   return 0;
 }
