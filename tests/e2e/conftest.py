@@ -12,3 +12,9 @@ def checks_hold():
     lynx.failures.clear()
     yield
     assert not lynx.failures, "\n".join(lynx.failures)
+
+
+@pytest.fixture
+def d(tmp_path):
+    """A folder of the case's own."""
+    return str(tmp_path)

@@ -1,93 +1,189 @@
 """Every command answers --help with an example that works; misuse gets a sentence; init writes what lint accepts and run runs."""
-import shlex
+
+import pytest
 from lynx import *
 
-names = [line.split()[0] for line in lynx("help").stdout.splitlines()]
-check(len(names) >= 10, f"commands: {names}")
-main_help = lynx("--help").stdout
-for name in names:
+PLAIN = f"{SOURCE}/tests/recorded/plain"
+NAMES = [line.split()[0] for line in lynx("help").stdout.splitlines()]
+# The example of compare holds a run of two short sessions beside itself, and may find that too few to call the two the same;
+# verify plans from it.
+MAY_SAY = {"claim": (0, 1), "audit": (0, 1), "compare": (0, 3), "verify": (0, 3)}
+
+
+def test_there_are_commands():
+    check(len(NAMES) >= 10, f"commands: {NAMES}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_of_a_command(name):
     r = lynx(name, "--help")
     check_equal(r.returncode, 0, f"{name} --help")
     check_in("example:", r.stdout, f"{name} --help")
-    check_in(name, main_help, "lynxbench --help")
+    check_in(name, lynx("--help").stdout, "lynxbench --help")
     check_equal(lynx(name, "--no-such-option").returncode, 2, f"{name} with a wrong option")
     check_in(".TH LYNXBENCH", lynx("help", name, "--man").stdout, f"manual page of {name}")
-check_equal(subprocess.run(["bash", "-n"], input=lynx("help", "--bash").stdout, text=True).returncode, 0, "completion is bash")
-check_equal(lynx().returncode, 2, "no command")
-check_equal(lynx("nothing").returncode, 2, "a command that does not exist")
-check_equal(lynx("--version").returncode, 0, "--version")
-check("\033" not in lynx("capture", "--root", f"{SOURCE}/tests/recorded/plain", env={"CLICOLOR_FORCE": "0"}).stdout, "no colour in a pipe")
-check("\033" not in lynx("capture", "--root", f"{SOURCE}/tests/recorded/plain", env={"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}).stdout, "NO_COLOR")
-check("\033" in lynx("capture", "--root", f"{SOURCE}/tests/recorded/plain", env={"CLICOLOR_FORCE": "1"}).stdout, "CLICOLOR_FORCE")
 
-with folder() as d:
-    # The examples of --help, pasted: in a folder that looks like the source tree after `make build`.
-    os.symlink(BUILD, f"{d}/build-here")
-    os.makedirs(f"{d}/tree")
-    for part in ("examples", "reference", "tests", "docs"):
-        os.symlink(f"{SOURCE}/{part}", f"{d}/tree/{part}")
-    os.symlink(BUILD, f"{d}/tree/build")
-    lynx("run", f"{SOURCE}/tests/e2e/quick.yaml", "--out", f"{d}/demo.lynx", "--quiet")
+
+def test_completion_is_bash():
+    r = subprocess.run(["bash", "-n"], input=lynx("help", "--bash").stdout, text=True)
+    check_equal(r.returncode, 0, "completion is bash")
+
+
+def test_no_command_and_a_wrong_one():
+    check_equal(lynx().returncode, 2, "no command")
+    check_equal(lynx("nothing").returncode, 2, "a command that does not exist")
+    check_equal(lynx("--version").returncode, 0, "--version")
+
+
+COLOUR = [
+    (False, {"CLICOLOR_FORCE": "0"}),
+    (False, {"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}),
+    (True, {"CLICOLOR_FORCE": "1"}),
+]
+
+
+@pytest.mark.parametrize("wanted, env", COLOUR)
+def test_colour(wanted, env):
+    check_equal("\033" in lynx("capture", "--root", PLAIN, env=env).stdout, wanted, f"colour in a pipe, {env}")
+
+
+@pytest.fixture(scope="module")
+def tree():
+    """A folder that looks like the source tree after `make build`, and the demo's bundle."""
+    with folder() as d:
+        os.makedirs(f"{d}/tree")
+        for part in ("examples", "reference", "tests", "docs"):
+            os.symlink(f"{SOURCE}/{part}", f"{d}/tree/{part}")
+        os.symlink(BUILD, f"{d}/tree/build")
+        lynx("run", f"{SOURCE}/tests/e2e/quick.yaml", "--out", f"{d}/demo.lynx", "--quiet")
+        yield d
+
+
+def example(name, d):
+    text = lynx(name, "--help").stdout.split("example:\n")[1].strip()
+    text = text.replace("/tmp/", f"{d}/").replace("build/demo/demo.lynx", f"{d}/demo.lynx")
+    return text.split("|")[0] if "man -l" in text and not shutil.which("man") else text
+
+
+def test_the_examples_of_help_pasted(tree):
+    """In the order of the help: one may use what an earlier one made."""
     busy = False
-    for name in names:
-        text = lynx(name, "--help").stdout.split("example:\n")[1].strip()
-        text = text.replace("/tmp/", f"{d}/").replace("build/demo/demo.lynx", f"{d}/demo.lynx")
-        if "man -l" in text and not shutil.which("man"):
-            text = text.split("|")[0]
-        r = subprocess.run(["bash", "-c", f"set -o pipefail; {text}"], cwd=f"{d}/tree", capture_output=True, text=True, timeout=60, env=environment())
-        # Where the machine is too busy for an honest claim, the program says so with these codes, and is right. The example of
-        # compare holds a run of two short sessions against itself, and may find that too few to call the two the same; verify plans from it.
+    for name in NAMES:
+        text = example(name, tree)
+        r = subprocess.run(
+            ["bash", "-c", f"set -o pipefail; {text}"],
+            cwd=f"{tree}/tree",
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=environment(),
+        )
+        # Where the machine is too busy for an honest claim, the program says so with these codes, and is right.
         busy = busy or (name == "run" and r.returncode == 4 and machine_was_busy(r))
-        fine = {"claim": (0, 1), "audit": (0, 1), "compare": (0, 3), "verify": (0, 3), "run": (0, 4) if busy else (0,)}.get(name, (0,))
+        fine = (0, 4) if name == "run" and busy else MAY_SAY.get(name, (0,))
         check(r.returncode in fine or "head -c" in text, f"example of {name}: exit {r.returncode}: {r.stderr}")
-    # init, from flags, without a terminal to ask on.
+
+
+@pytest.fixture(scope="module")
+def metronome():
     with reference("--mode", "metronome", "--first-token", "5ms", "--gap", "1ms") as port:
-        r = lynx("init", "--endpoint", f"http://127.0.0.1:{port}", "--model", "metronome", "--rate", "20", "--counted", "1s", "--sessions", "2", "--out", f"{d}/new.yaml")
-        check_equal(r.returncode, 0, f"init: {r.stderr}")
-        check_equal(lynx("init", "--endpoint", "http://h:1", "--model", "m", "--out", f"{d}/new.yaml").returncode, 2, "init does not overwrite")
-        check_in("--endpoint", lynx("init", "--out", f"{d}/none.yaml", stdin=subprocess.DEVNULL).stderr, "init without a terminal says what it needs")
-        check_in("regime.rate_per_s", lynx("init", "--endpoint", "http://h:1", "--model", "m", "--rate", "x", "--out", "-").stderr, "init with a wrong rate")
-        check_equal(lynx("capture", "--pid", "99999999").returncode, 2, "capture of no process")
-        check_equal(lynx("capture", "--endpoint", "ftp://h").returncode, 2, "capture of no endpoint")
-        r = subprocess.run(f"{LYNX} init --endpoint http://h:1 --model m --out - | {LYNX} lint -", shell=True, capture_output=True, text=True)
-        check_equal(r.returncode, 0, f"lint of a pipe: {r.stdout}{r.stderr}")
-        check_equal(lynx("lint", f"{d}/new.yaml").returncode, 0, "lint of what init wrote")
-        text = open(f"{d}/new.yaml").read().replace("warm_up: 10s", "warm_up: 200ms")
-        open(f"{d}/new.yaml", "w").write(text)
-        r = lynx("run", f"{d}/new.yaml", "--out", f"{d}/new.lynx", "--json")
-        check(r.returncode == 0 or (r.returncode == 4 and machine_was_busy(r)), f"run of what init wrote: {r.stderr}")
-        check_equal(json.loads(r.stdout)["ended"], "complete", "run --json")
-        check_in("counted", r.stderr, "progress in plain lines where standard error is no terminal")
-        # Where it serves on this machine, the process behind the endpoint is found and captured.
-        facts = dict(rows(f"{d}/new.lynx", "SELECT key, value FROM fact WHERE moment = 'start:as-served'"))
-        check_in("lynxbench-ref", facts.get("process.executable", ""), "the process that serves")
-        check("library.libdnnl.so" in facts and "build id" in facts["library.libdnnl.so"], "its libraries, with build ids")
-        check_equal([k for k in facts if k.startswith("hole.")], [], "no holes")
-        # expect: out of contract, by name of the fact and its owner.
-        path = contract(f"{d}/expect.yaml", port, executor=f'{{endpoint: "http://127.0.0.1:{port}", expect: {{accelerator.cpu.model: Z80}}}}')
-        lynx("run", path, "--out", f"{d}/expect.lynx", "--quiet")
-        r = lynx("claim", f"{d}/expect.lynx")
-        check_equal(r.returncode, 1, "an executor that was not expected")
-        check_in("out of contract: accelerator.cpu.model (Hardware): expected 'Z80'", r.stdout, "and it says what and whose")
-        # diff of bundles: the same executor; and another process on it.
-        r = lynx("diff", f"{d}/new.lynx", f"{d}/expect.lynx")
-        check_equal(r.returncode, 0, f"diff of two runs on one executor: {r.stdout}")
+        yield port
+
+
+@pytest.fixture(scope="module")
+def made(metronome):
+    """What init wrote, from flags, without a terminal to ask on; and what run made of it."""
+    with folder() as d:
+        flags = ("--model", "metronome", "--rate", "20", "--counted", "1s", "--sessions", "2")
+        r = lynx("init", "--endpoint", f"http://127.0.0.1:{metronome}", *flags, "--out", f"{d}/new.yaml")
+        assert r.returncode == 0, r.stderr
+        with open(f"{d}/new.yaml") as f:
+            text = f.read().replace("warm_up: 10s", "warm_up: 200ms")
+        with open(f"{d}/new.yaml", "w") as f:
+            f.write(text)
+        yield d, lynx("run", f"{d}/new.yaml", "--out", f"{d}/new.lynx", "--json")
+
+
+def test_init_says_what_is_wrong(d):
+    given = ("--endpoint", "http://h:1", "--model", "m")
+    open(f"{d}/there.yaml", "w").close()
+    check_equal(lynx("init", *given, "--out", f"{d}/there.yaml").returncode, 2, "it does not overwrite")
+    r = lynx("init", "--out", f"{d}/none.yaml", stdin=subprocess.DEVNULL)
+    check_in("--endpoint", r.stderr, "without a terminal it says what it needs")
+    r = lynx("init", *given, "--rate", "x", "--out", "-")
+    check_in("regime.rate_per_s", r.stderr, "a wrong rate")
+    pipe = f"{LYNX} init --endpoint http://h:1 --model m --out - | {LYNX} lint -"
+    r = subprocess.run(pipe, shell=True, capture_output=True, text=True)
+    check_equal(r.returncode, 0, f"lint of a pipe: {r.stdout}{r.stderr}")
+
+
+def test_capture_of_nothing():
+    check_equal(lynx("capture", "--pid", "99999999").returncode, 2, "capture of no process")
+    check_equal(lynx("capture", "--endpoint", "ftp://h").returncode, 2, "capture of no endpoint")
+
+
+def test_run_runs_what_init_wrote(made):
+    d, r = made
+    check_equal(lynx("lint", f"{d}/new.yaml").returncode, 0, "lint")
+    check(r.returncode == 0 or (r.returncode == 4 and machine_was_busy(r)), f"run: {r.stderr}")
+    check_equal(json.loads(r.stdout)["ended"], "complete", "run --json")
+    check_in("counted", r.stderr, "progress in plain lines where standard error is no terminal")
+
+
+def test_the_process_behind_the_endpoint_is_captured(made):
+    facts = dict(rows(f"{made[0]}/new.lynx", "SELECT key, value FROM fact WHERE moment = 'start:as-served'"))
+    check_in("lynxbench-ref", facts.get("process.executable", ""), "the process that serves")
+    check("build id" in facts.get("library.libdnnl.so", ""), "its libraries, with build ids")
+    check_equal([k for k in facts if k.startswith("hole.")], [], "no holes")
+
+
+@pytest.fixture(scope="module")
+def unexpected(made, metronome):
+    """A run whose contract expects another processor."""
+    executor = f'{{endpoint: "http://127.0.0.1:{metronome}", expect: {{accelerator.cpu.model: Z80}}}}'
+    out = f"{made[0]}/expect.lynx"
+    lynx("run", contract(f"{made[0]}/expect.yaml", metronome, executor=executor), "--out", out, "--quiet")
+    return out
+
+
+def test_expect_is_out_of_contract_by_name_and_owner(unexpected):
+    r = lynx("claim", unexpected)
+    check_equal(r.returncode, 1, "an executor that was not expected")
+    check_in(
+        "out of contract: accelerator.cpu.model (Hardware): expected 'Z80'", r.stdout, "and it says what and whose"
+    )
+
+
+def test_diff_of_two_runs_on_one_executor(made, unexpected):
+    r = lynx("diff", f"{made[0]}/new.lynx", unexpected)
+    check_equal(r.returncode, 0, f"the same executor: {r.stdout}")
+
+
+def test_diff_of_two_executors(made, d):
     with reference("--mode", "metronome", "--gap", "2ms") as port:
         lynx("capture", "--endpoint", f"http://127.0.0.1:{port}", "--out", f"{d}/other.json")
-    r = lynx("diff", f"{d}/new.lynx", f"{d}/other.json")
+    r = lynx("diff", f"{made[0]}/new.lynx", f"{d}/other.json")
     check_equal(r.returncode, 1, "diff of two executors")
     check_in("serving", r.stdout, "by layer")
     check_in("process.argument", r.stdout, "the argument that differs")
-    # A contract of 100 MB.
+
+
+def test_a_contract_of_100_megabytes(d):
     with open(f"{d}/huge.yaml", "wb") as f:
         f.write(b"lynxbench: 1\n" + b"# filler\n" * 11_000_000)
     began = time.time()
     r = lynx("lint", f"{d}/huge.yaml")
     check_equal(r.returncode, 2, "100 MB of contract")
     check(time.time() - began < 5 and "larger than" in r.stderr, f"100 MB of contract: {r.stderr}")
-    # A bundle that is not one.
-    for name, data in (("empty", b""), ("text", b"hello\n" * 100), ("png", b"\x89PNG\r\n\x1a\n" + bytes(1000))):
-        open(f"{d}/{name}.lynx", "wb").write(data)
-        r = lynx("show", f"{d}/{name}.lynx")
-        check(r.returncode == 2 and r.stderr, f"{name}: {r.stderr}")
-finish()
+
+
+@pytest.mark.parametrize("data", [b"", b"hello\n" * 100, b"\x89PNG\r\n\x1a\n" + bytes(1000)])
+def test_a_bundle_that_is_not_one(d, data):
+    with open(f"{d}/a.lynx", "wb") as f:
+        f.write(data)
+    r = lynx("show", f"{d}/a.lynx")
+    check(r.returncode == 2 and r.stderr, r.stderr)
+
+
+if __name__ == "__main__":
+    main(__file__)

@@ -1,36 +1,73 @@
-"""Ctrl-C, twice, kill -9 at any moment, a stepped clock, a full disk: what was recorded stays, and says that it is incomplete."""
+"""Ctrl-C, kill -9 at any moment, a stepped clock, a full disk: what was recorded stays, and says that it is incomplete."""
+
 import random
+
+import pytest
 from lynx import *
+
+LONG = "{warm_up: 200ms, counted: 30s, sessions: 2, drain: 2s, instrument_error_at_most: 1}"
+preloads = pytest.mark.skipif(SANITIZED, reason="a preloaded library cannot stand before the sanitizer's")
+
+
+@pytest.fixture(scope="module")
+def port():
+    with reference("--mode", "metronome", "--first-token", "100ms", "--gap", "20ms") as port:
+        yield port
 
 
 def start(d, name, port, **fields):
-    path = contract(f"{d}/{name}.yaml", port, method="{warm_up: 200ms, counted: 30s, sessions: 2, drain: 2s, instrument_error_at_most: 1}", **fields)
-    return subprocess.Popen([LYNX, "run", path, "--out", f"{d}/{name}.lynx", "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    path = contract(f"{d}/{name}.yaml", port, method=LONG, **fields)
+    command = [LYNX, "run", path, "--out", f"{d}/{name}.lynx", "--quiet"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-with folder() as d, reference("--mode", "metronome", "--first-token", "100ms", "--gap", "20ms") as port:
-    # Once: what is in flight is finished, then it is sealed.
+def test_once_finishes_what_is_in_flight(d, port):
     p = start(d, "once", port)
     time.sleep(1.5)
     p.send_signal(signal.SIGINT)
-    out, err = p.communicate(timeout=20)
-    check_equal(p.returncode, 130, f"once: exit code: {err}")
-    check_in("press Ctrl-C again", err, "once: says what happens")
+    _, err = p.communicate(timeout=20)
+    check_equal(p.returncode, 130, f"exit code: {err}")
+    check_in("press Ctrl-C again", err, "it says what happens")
     r = show(f"{d}/once.lynx")
-    check_equal(r["bundle"]["ended"], "interrupted", "once")
-    check(r["precisions"][0]["requests"]["ok"] > 5, "once: what was measured is kept")
-    check_equal(rows(f"{d}/once.lynx", "SELECT count(*) FROM request WHERE outcome = 'unfinished at the end'")[0][0], 0, "once: nothing was cut off")
-    check_equal(lynx("claim", f"{d}/once.lynx").returncode, 1, "once: no claim")
-    # Twice: at once.
+    check_equal(r["bundle"]["ended"], "interrupted", "the record")
+    check(r["precisions"][0]["requests"]["ok"] > 5, "what was measured is kept")
+    cut = rows(f"{d}/once.lynx", "SELECT count(*) FROM request WHERE outcome = 'unfinished at the end'")
+    check_equal(cut, [(0,)], "nothing was cut off")
+    check_equal(lynx("claim", f"{d}/once.lynx").returncode, 1, "no claim")
+
+
+def test_twice_ends_at_once(d, port):
     p = start(d, "twice", port, regime="{load: constant, rate_per_s: 100, concurrency: 200}")
     time.sleep(1)
     p.send_signal(signal.SIGINT)
     time.sleep(0.02)
     p.send_signal(signal.SIGINT)
     p.communicate(timeout=10)
-    check_equal(p.returncode, 130, "twice: exit code")
-    check_equal(show(f"{d}/twice.lynx")["bundle"]["ended"], "interrupted", "twice")
-    # kill -9 at many moments: always readable, always incomplete, every row that was committed is there.
+    check_equal(p.returncode, 130, "exit code")
+    check_equal(show(f"{d}/twice.lynx")["bundle"]["ended"], "interrupted", "the record")
+
+
+UNREADABLE = ("not a lynxbench bundle", "tables", "lynxbench recover", "holds no contract")
+
+
+def rows_after_kill(d, name, early):
+    """How many requests the record of a killed run holds, which says that it is incomplete."""
+    bundle = f"{d}/{name}.lynx"
+    if not os.path.exists(bundle):
+        return 0
+    recovered = lynx("recover", bundle)
+    check(recovered.returncode == 0 or early, f"{name}: recovered: {recovered.stderr}")
+    r = lynx("show", bundle)
+    check(lynx("claim", bundle).returncode in (1, 2), f"{name}: no claim")
+    if r.returncode == 2:
+        check(any(words in r.stderr for words in UNREADABLE), f"{name}: {r.stderr}")
+        return 0
+    check_in("INCOMPLETE", r.stdout, name)
+    return rows(bundle, "SELECT count(*) FROM request")[0][0]
+
+
+def test_kill_at_many_moments(d, port):
+    """Always readable, always incomplete, and every row that was committed is there."""
     random.seed(1)
     seen = 0
     for k in range(8):
@@ -38,22 +75,18 @@ with folder() as d, reference("--mode", "metronome", "--first-token", "100ms", "
         time.sleep(0.02 + 2.5 * random.random() * (k > 0))
         p.kill()
         p.communicate()
-        if not os.path.exists(f"{d}/kill{k}.lynx"):
-            continue
-        recovered = lynx("recover", f"{d}/kill{k}.lynx")
-        check(recovered.returncode == 0 or k == 0, f"kill {k}: recovered: {recovered.stderr}")
-        r = lynx("show", f"{d}/kill{k}.lynx")
-        if r.returncode == 2:
-            check_in("holds no contract", r.stderr + "holds no contract" * any(w in r.stderr for w in ("not a lynxbench bundle", "tables", "lynxbench recover")), f"kill {k}: {r.stderr}")
-        else:
-            check_in("INCOMPLETE", r.stdout, f"kill {k}")
-            seen += rows(f"{d}/kill{k}.lynx", "SELECT count(*) FROM request")[0][0]
-        check_equal(lynx("claim", f"{d}/kill{k}.lynx").returncode in (1, 2), True, f"kill {k}: no claim")
+        seen += rows_after_kill(d, f"kill{k}", k == 0)
     check(seen > 20, f"kill -9 left {seen} rows")
-    # The executor that was started for the run does not stay behind.
+
+
+def test_the_executor_of_a_killed_run_does_not_stay_behind(d):
     other = free_port()
-    path = contract(f"{d}/left.yaml", other, executor=f'{{endpoint: "http://127.0.0.1:{other}", start: {{command: [{REF}, --mode, metronome, --port, "{{port}}"]}}}}', method="{warm_up: 100ms, counted: 30s, sessions: 1}")
-    p = subprocess.Popen([LYNX, "run", path, "--out", f"{d}/left.lynx", "--quiet"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = f'[{REF}, --mode, metronome, --port, "{{port}}"]'
+    executor = f'{{endpoint: "http://127.0.0.1:{other}", start: {{command: {command}}}}}'
+    method = "{warm_up: 100ms, counted: 30s, sessions: 1}"
+    path = contract(f"{d}/left.yaml", other, executor=executor, method=method)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    p = subprocess.Popen([LYNX, "run", path, "--out", f"{d}/left.lynx", "--quiet"], **quiet)
     time.sleep(1.5)
     p.kill()
     p.wait()
@@ -61,40 +94,52 @@ with folder() as d, reference("--mode", "metronome", "--first-token", "100ms", "
     with socket.socket() as s:
         check(s.connect_ex(("127.0.0.1", other)) != 0, "the executor outlived a killed run")
 
-    if SANITIZED:
-        print("skipped in sanitizer builds, because a preloaded library cannot stand before the sanitizer's: clock steps, full disk")
-        finish()
-    # The wall clock jumps by an hour, forwards and backwards: latencies do not, and the record says so.
-    for step in (3600, -3600):
-        path = contract(f"{d}/step{step}.yaml", port)
-        r = lynx("run", path, "--out", f"{d}/step{step}.lynx", "--quiet", env={"LD_PRELOAD": SHIM, "LYNX_CLOCK_STEP": f"900,{step}"})
-        check_equal(r.returncode, 0, f"step {step}: {r.stderr}")
-        check_in("the wall clock was stepped", r.stderr, f"step {step}")
-        q = show(f"{d}/step{step}.lynx")["precisions"][0]
-        worst = max(x["estimate"] for x in q["latency"]["end_to_end"]["quantiles"])
-        check(q["requests"]["failed"] == 0 and worst < 5e9, f"step {step}: latencies moved: {worst}")
-        check(rows(f"{d}/step{step}.lynx", "SELECT count(*) FROM request WHERE read_lag_ns > 5000000000")[0][0] == 0, f"step {step}: a read lag of an hour")
-        check_equal(rows(f"{d}/step{step}.lynx", "SELECT count(*) FROM event WHERE kind = 'clock step'")[0][0], 1, f"step {step}: in the record")
-    # The disk fills while measuring.
+
+@preloads
+@pytest.mark.parametrize("step", [3600, -3600])
+def test_the_wall_clock_jumps_by_an_hour(d, port, step):
+    """Latencies do not, and the record says so."""
+    bundle = f"{d}/step.lynx"
+    env = {"LD_PRELOAD": SHIM, "LYNX_CLOCK_STEP": f"900,{step}"}
+    r = lynx("run", contract(f"{d}/step.yaml", port), "--out", bundle, "--quiet", env=env)
+    check_equal(r.returncode, 0, r.stderr)
+    check_in("the wall clock was stepped", r.stderr, "it is said")
+    q = show(bundle)["precisions"][0]
+    worst = max(x["estimate"] for x in q["latency"]["end_to_end"]["quantiles"])
+    check(q["requests"]["failed"] == 0 and worst < 5e9, f"latencies moved: {worst}")
+    late = rows(bundle, "SELECT count(*) FROM request WHERE read_lag_ns > 5000000000")
+    check_equal(late, [(0,)], "a read lag of an hour")
+    check_equal(rows(bundle, "SELECT count(*) FROM event WHERE kind = 'clock step'"), [(1,)], "in the record")
+
+
+@preloads
+def test_the_disk_fills_while_measuring(d, port):
+    """From the first write of all to the last before the seal. (Writes after the seal only tidy the file up.)"""
     path = contract(f"{d}/full.yaml", port)
-    whole = lynx("run", path, "--out", f"{d}/count.lynx", "--quiet", env={"LD_PRELOAD": SHIM, "LYNX_FAIL_COUNT": f"{d}/count"})
+    count = {"LD_PRELOAD": SHIM, "LYNX_FAIL_COUNT": f"{d}/count"}
+    whole = lynx("run", path, "--out", f"{d}/count.lynx", "--quiet", env=count)
     check_equal(whole.returncode, 0, f"count: {whole.stderr}")
-    n_writes = int(open(f"{d}/count").read().split()[1])
+    with open(f"{d}/count") as f:
+        n_writes = int(f.read().split()[1])
     check(n_writes > 20, f"the library sees the writes: {n_writes}")
-    # From the first write of all to the last before the seal. (Writes after the seal only tidy the file up.)
     n_full = 0
     for share in (0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9):
-        name = f"{d}/full{share}.lynx"
-        r = lynx("run", path, "--out", name, "--quiet", env={"LD_PRELOAD": SHIM, "LYNX_FAIL_WRITE": max(1, int(n_writes * share))})
-        lynx("recover", name)
-        s = lynx("show", name)
+        bundle = f"{d}/full{share}.lynx"
+        env = {"LD_PRELOAD": SHIM, "LYNX_FAIL_WRITE": max(1, int(n_writes * share))}
+        r = lynx("run", path, "--out", bundle, "--quiet", env=env)
+        lynx("recover", bundle)
+        s = lynx("show", bundle)
         if r.returncode == 0:
-            check_in("complete", s.stdout, f"full at {share}: sealed before the disk was full")
+            check_in("complete", s.stdout, f"at {share}: sealed before the disk was full")
             continue
         n_full += 1
-        check_equal(r.returncode, 4, f"full at {share}: exit code: {r.stderr}")
-        check_in("disk is full", r.stderr, f"full at {share}")
+        check_equal(r.returncode, 4, f"at {share}: exit code: {r.stderr}")
+        check_in("disk is full", r.stderr, f"at {share}")
         sealed = "it is sealed, but the disk is full" in r.stderr  # while the file was tidied up
-        check(s.returncode == 2 or "INCOMPLETE" in s.stdout or sealed, f"full at {share}: {s.stdout[:200]} {s.stderr[:200]}")
+        incomplete = s.returncode == 2 or "INCOMPLETE" in s.stdout
+        check(incomplete or sealed, f"at {share}: {s.stdout[:200]} {s.stderr[:200]}")
     check(n_full >= 3, f"the disk was full in {n_full} of 8 runs")
-finish()
+
+
+if __name__ == "__main__":
+    main(__file__)

@@ -1,78 +1,130 @@
-"""The instrument against the standard: every measured first token, gap and duration with the metronome's log of actual writes."""
+"""The instrument against the standard: every measured first token, gap and duration with the metronome's log of writes."""
+
 import bisect
 import csv
+
+import pytest
 from lynx import *
 
-with folder() as d:
-    with reference("--mode", "metronome", "--first-token", "15ms", "--gap", "4ms", "--gap-distribution", "exponential", "--log", f"{d}/log") as port:
-        contract(f"{d}/c.yaml", port, workload="{model: metronome, output_tokens: 8, continuous_usage: true, prompts: {count: 8, bytes: 32}}", regime="{load: constant, rate_per_s: 15}",
-                 method="{warm_up: 200ms, counted: 3s, sessions: 2, drain: 1s, instrument_error_at_most: 1}")
-        r = lynx("run", f"{d}/c.yaml", "--out", f"{d}/a.lynx", "--quiet")
-        check_equal(r.returncode, 0, f"run: {r.stderr}")
+TIMES = ("--first-token", "15ms", "--gap", "4ms", "--gap-distribution", "exponential")
+
+
+class Matched:
+    """A request of ours, and what the metronome wrote for it. Times in ns of the same clock."""
+
+    def __init__(self, zero, row, writes, arrived):
+        first, last, end, events, written = row
+        self.arrived, self.written, self.first, self.end = arrived, zero + written, zero + first, zero + end
+        self.tokens = [(before, after) for kind, before, after in writes if kind == "token"]
+        self.ended = next(before for kind, before, _ in writes if kind == "end")
+        self.events = [(self.written + t, n) for t, n in events_of(events)]
+
+
+def number(blob, at):
+    """A number of variable length: seven bits a byte."""
+    value = shift = 0
+    while True:
+        byte = blob[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+
+
+def events_of(blob):
+    at, t, out = 0, 0, []
+    while at < len(blob):
+        delta, at = number(blob, at)
+        tokens, at = number(blob, at)
+        _, at = number(blob, at)
+        t += delta
+        out.append((t, tokens // 2))
+    return out
+
+
+def writes_of(path):
     writes = {}
-    for row in csv.DictReader(open(f"{d}/log")):
+    for row in csv.DictReader(open(path)):
         writes.setdefault(int(row["request"]), []).append((row["kind"], int(row["before_ns"]), int(row["after_ns"])))
+    return writes
+
+
+def match(bundle, log):
+    """Gaps of 66 ms: the request that arrived first after ours was written is ours."""
+    writes = writes_of(log)
     arrivals = sorted((v[0][1], k) for k, v in writes.items())
-    zeros = {i: json.loads(text)["zero_monotonic_ns"] for i, text in rows(f"{d}/a.lynx", "SELECT id, instrument FROM session")}
-    # Gaps of 66 ms: the request that arrived first after ours was written is ours. (A request of the tail may be cut off.)
-    ours = sorted((zeros[s] + w, s, i) for s, i, w in rows(f"{d}/a.lynx", "SELECT session, id, written_ns FROM request WHERE outcome = 'ok'"))
-    matched = []
-    for written, s, i in ours:
+    zeros = {i: json.loads(text)["zero_monotonic_ns"] for i, text in rows(bundle, "SELECT id, instrument FROM session")}
+    columns = "first_token_ns, last_token_ns, end_ns, events, written_ns"
+    out, numbers = [], set()
+    for s, i, *row in rows(bundle, f"SELECT session, id, {columns} FROM request WHERE outcome = 'ok'"):
+        written = zeros[s] + row[-1]
         k = bisect.bisect_left(arrivals, (written, 0))
-        check(k < len(arrivals) and arrivals[k][0] - written < 60_000_000, f"request {s}/{i} did not arrive")
-        matched.append(arrivals[min(k, len(arrivals) - 1)])
-    check_equal(len({number for _, number in matched}), len(ours), "requests that arrived, each once")
-    table = {(s, i): (zeros[s] + first, zeros[s] + last, zeros[s] + end, blob, zeros[s] + w, outcome) for s, i, first, last, end, blob, w, outcome in
-             rows(f"{d}/a.lynx", "SELECT session, id, first_token_ns, last_token_ns, end_ns, events, written_ns, outcome FROM request WHERE outcome = 'ok'")}
+        assert k < len(arrivals) and arrivals[k][0] - written < 60_000_000, f"request {s}/{i} did not arrive"
+        arrived, n = arrivals[k]
+        numbers.add(n)
+        out.append(Matched(zeros[s], row, writes[n], arrived))
+    assert len(numbers) == len(out), "a request arrived twice"
+    return out
 
-    def events(blob):
-        def number(at):
-            value = shift = 0
-            while True:
-                byte = blob[at]
-                value |= (byte & 127) << shift
-                at, shift = at + 1, shift + 7
-                if byte < 128:
-                    return value, at
-        at, t, out = 0, 0, []
-        while at < len(blob):
-            delta, at = number(at)
-            tokens, at = number(at)
-            _, at = number(at)
-            t += delta
-            out.append((t, tokens // 2))
-        return out
 
-    first, gap, duration, request, early = [], [], [], [], 0
-    n = 0
-    for (written, s, i), (arrived, number) in zip(ours, matched):
-        first_ns, last_ns, end_ns, blob, w, outcome = table[s, i]
-        if outcome != "ok":
-            continue
-        tokens = [(b, a) for kind, b, a in writes[number] if kind == "token"]
-        ends = [b for kind, b, a in writes[number] if kind == "end"]
-        seen = events(blob)
-        check_equal(len(seen), len(tokens), f"tokens of request {number}")
-        check_equal(sum(t for _, t in seen), 8, f"tokens by usage of request {number}")
-        request.append(arrived - written)
-        first.append(first_ns - tokens[0][0])
-        for k, ((t, _), (b, _)) in enumerate(zip(seen, tokens)):
-            if k:
-                gap.append((t - seen[k - 1][0]) - (b - tokens[k - 1][0]))
-            early += w + t < b  # nothing can be read before it was written
-        duration.append((end_ns - written) - (ends[0] - arrived))
-        n += 1
-    check(n >= 80, f"only {n} requests were compared")
+@pytest.fixture(scope="module")
+def measured():
+    with folder() as d:
+        with reference("--mode", "metronome", *TIMES, "--log", f"{d}/log") as port:
+            workload = "{model: metronome, output_tokens: 8, continuous_usage: true, prompts: {count: 8, bytes: 32}}"
+            method = "{warm_up: 200ms, counted: 3s, sessions: 2, drain: 1s, instrument_error_at_most: 1}"
+            load = "{load: constant, rate_per_s: 15}"
+            contract(f"{d}/c.yaml", port, workload=workload, regime=load, method=method)
+            r = lynx("run", f"{d}/c.yaml", "--out", f"{d}/a.lynx", "--quiet")
+            assert r.returncode == 0, r.stderr
+        yield f"{d}/a.lynx", match(f"{d}/a.lynx", f"{d}/log")
+
+
+def say(name, values):
+    v = sorted(values)
+    at = {"p1": v[len(v) // 100], "p50": v[len(v) // 2], "p99": v[len(v) * 99 // 100], "worst": v[-1]}
+    print(f"{name:32} n {len(v):5}  " + "  ".join(f"{k} {x / 1e3:9.1f} us" for k, x in at.items()))
+    return v
+
+
+def test_every_request_is_found_in_the_log(measured):
+    bundle, requests = measured
+    check(len(requests) >= 80, f"only {len(requests)} requests were compared")
+    check_equal(show(bundle)["precisions"][0]["requests"]["failed"], 0, "failures")
+    say("request: arrived - written", [r.arrived - r.written for r in requests])
+
+
+def test_every_token_is_counted(measured):
+    for r in measured[1]:
+        check_equal(len(r.events), len(r.tokens), "events")
+        check_equal(sum(n for _, n in r.events), 8, "tokens by usage")
+
+
+def test_nothing_is_read_before_it_was_written(measured):
+    early = sum(t < before for r in measured[1] for (t, _), (before, _) in zip(r.events, r.tokens))
     check_equal(early, 0, "tokens read before they were written")
-    check(min(first) >= 0, "a first token was read before it was written")
-    middle = sorted(first)[len(first) // 2]
-    check(middle < 20_000_000, f"the median first token is {middle} ns after it was written")
-    off = sorted(gap)[len(gap) // 2]
+
+
+def test_first_tokens(measured):
+    first = say("first token: read - written", [r.first - r.tokens[0][0] for r in measured[1]])
+    check(first[0] >= 0, "a first token was read before it was written")
+    check(first[len(first) // 2] < 20_000_000, f"the median first token is {first[len(first) // 2]} ns late")
+
+
+def test_gaps(measured):
+    gaps = []
+    for r in measured[1]:
+        ours = [b[0] - a[0] for a, b in zip(r.events, r.events[1:])]
+        theirs = [b[0] - a[0] for a, b in zip(r.tokens, r.tokens[1:])]
+        gaps += [x - y for x, y in zip(ours, theirs)]
+    off = say("gap: measured - actual", gaps)[len(gaps) // 2]
     check(abs(off) < 2_000_000, f"the median gap is off by {off} ns")
-    check(abs(sorted(duration)[len(duration) // 2]) < 20_000_000, "durations are off")
-    for name, values in (("request: arrived - written", request), ("first token: read - written", first), ("gap: measured - actual", gap), ("duration: measured - actual", duration)):
-        v = sorted(values)
-        print(f"{name:32} n {len(v):5}  p1 {v[len(v) // 100] / 1e3:9.1f} us  p50 {v[len(v) // 2] / 1e3:9.1f} us  p99 {v[len(v) * 99 // 100] / 1e3:9.1f} us  worst {v[-1] / 1e3:9.1f} us")
-    result = show(f"{d}/a.lynx")
-    check_equal(result["precisions"][0]["requests"]["failed"], 0, "failures")
-finish()
+
+
+def test_durations(measured):
+    v = say("duration: measured - actual", [(r.end - r.written) - (r.ended - r.arrived) for r in measured[1]])
+    check(abs(v[len(v) // 2]) < 20_000_000, f"the median duration is off by {v[len(v) // 2]} ns")
+
+
+if __name__ == "__main__":
+    main(__file__)

@@ -1,18 +1,17 @@
-"""A ledger in PostgreSQL: the conformance suite of all stores, the commands, two writers, and a server that is killed in the middle."""
+"""A ledger in PostgreSQL: the suite of all stores, the commands, two writers, and a server that is killed meanwhile."""
+
+import concurrent.futures
 import glob
 import pwd
 import random
-import threading
 
+import pytest
 from lynx import *
 
 found = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
-if not found:
-    skip("there is no PostgreSQL (the package postgresql)")
-BIN = found[-1]
+BIN = found[-1] if found else ""
 ROOT = os.getuid() == 0
-if ROOT and not any(u.pw_name == "postgres" for u in pwd.getpwall()):
-    skip("PostgreSQL does not run as root, and there is no user postgres to run it as")
+pytestmark = pytest.mark.skipif(not found, reason="there is no PostgreSQL (the package postgresql)")
 
 
 def as_user(*command):
@@ -28,7 +27,12 @@ class Server:
         os.mkdir(self.data, 0o700)
         if ROOT:
             shutil.chown(self.data, "postgres", "postgres")
-        r = subprocess.run(as_user(f"{BIN}/initdb", "-D", self.data, "-U", "lynx", "--auth=trust", "-E", "UTF8", "--locale=C"), capture_output=True, text=True, cwd="/")
+        r = subprocess.run(
+            as_user(f"{BIN}/initdb", "-D", self.data, "-U", "lynx", "--auth=trust", "-E", "UTF8", "--locale=C"),
+            capture_output=True,
+            text=True,
+            cwd="/",
+        )
         if r.returncode:
             raise RuntimeError(r.stderr)
         self.start()
@@ -39,8 +43,21 @@ class Server:
         return f"postgresql://lynx@127.0.0.1:{self.port}/{name}"
 
     def start(self):
-        self.process = subprocess.Popen(as_user(f"{BIN}/postgres", "-D", self.data, "-p", str(self.port), "-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={self.data}"),
-                                        stderr=open(f"{self.d}/server.log", "a"), cwd="/")
+        self.process = subprocess.Popen(
+            as_user(
+                f"{BIN}/postgres",
+                "-D",
+                self.data,
+                "-p",
+                str(self.port),
+                "-c",
+                "listen_addresses=127.0.0.1",
+                "-c",
+                f"unix_socket_directories={self.data}",
+            ),
+            stderr=open(f"{self.d}/server.log", "a"),
+            cwd="/",
+        )
         for _ in range(300):
             if subprocess.run([f"{BIN}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]).returncode == 0:
                 return
@@ -49,7 +66,13 @@ class Server:
 
     def kill(self):
         """All of it, at once, as when the machine fails."""
-        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(self.process.pid)], capture_output=True, text=True).stdout.split() if shutil.which("ps") else []
+        children = (
+            subprocess.run(
+                ["ps", "-o", "pid=", "--ppid", str(self.process.pid)], capture_output=True, text=True
+            ).stdout.split()
+            if shutil.which("ps")
+            else []
+        )
         self.process.kill()
         for pid in children:
             with contextlib.suppress(OSError):
@@ -60,73 +83,158 @@ class Server:
             os.unlink(f"{self.data}/postmaster.pid")
 
     def sql(self, name, text):
-        return subprocess.run([f"{BIN}/psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", "lynx", "-d", name, "-Atc", text], capture_output=True, text=True)
+        return subprocess.run(
+            [f"{BIN}/psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", "lynx", "-d", name, "-Atc", text],
+            capture_output=True,
+            text=True,
+        )
 
 
-with folder() as d:
-    server = Server(d)
-    try:
-        r = subprocess.run([f"{BUILD}/tests/test_store"], env=environment(LYNXBENCH_TEST_POSTGRES=server.url("suite")), capture_output=True, text=True, timeout=300)
-        check_equal(r.returncode, 0, f"the suite: {r.stdout[-2000:]} {r.stderr[-500:]}")
-        check(int(r.stdout.split()[-4]) > 600, f"the suite ran on both stores: {r.stdout}")
-        url = server.url("team")
-        env = {"HOME": d, "XDG_STATE_HOME": f"{d}/state", "LYNXBENCH_KEY": f"{d}/ml.key", "LYNXBENCH_LOG_KEY": f"{d}/log.key"}
-        lynx("key", "ml", "--out", d, env=env)
-        check_equal(lynx("log", "list", url, env=env).returncode, 2, "no ledger yet")
-        r = lynx("log", "create", url, env=env)
-        check_equal(r.returncode, 0, f"create: {r.stderr}")
-        check_equal(lynx("log", "create", url, env=env).returncode, 2, "a ledger is never begun twice")
-        r = lynx("log", "create", server.url("settings") + "?connect_timeout=9", env=dict(env, LYNXBENCH_LOG_KEY=f"{d}/settings.key"))
-        check_in("the ledger settings,", r.stdout, f"settings in an address are not its name: {r.stderr}")
+class Team:
+    """A ledger in a server of its own, and a team that may add to it."""
+
+    def __init__(self, d):
+        self.d, self.server = d, Server(d)
+        self.url = self.server.url("team")
+        self.env = {
+            "HOME": d,
+            "XDG_STATE_HOME": f"{d}/state",
+            "LYNXBENCH_KEY": f"{d}/ml.key",
+            "LYNXBENCH_LOG_KEY": f"{d}/log.key",
+        }
+        self("key", "ml", "--out", d)
+        self.none_yet = self("log", "list", self.url)
+        r = self("log", "create", self.url)
+        assert r.returncode == 0, r.stderr
         shutil.copy(f"{SOURCE}/examples/null.yaml", f"{d}/c.yaml")
-        check_equal(lynx("sign", f"{d}/c.yaml", "--ledger", url, env=env).returncode, 0, "sign")
-        r = lynx("run", f"{d}/c.yaml", "--out", f"{d}/c.lynx", "--ledger", url, "--quiet", env=env)
-        check(r.returncode in (0, 4), f"run: {r.stderr}")
-        root = [json.loads(x) for x in lynx("log", "list", url, "--json", env=env).stdout.splitlines()][-1]["subjects"]["bundle"]
-        check_equal(lynx("log", "get", url, root, "--out", f"{d}/out.lynx", env=env).returncode, 0, "get")
-        check_equal(open(f"{d}/out.lynx", "rb").read(), open(f"{d}/c.lynx", "rb").read(), "the bundle comes out as it went in")
-        check_in("1 run of it started, 1 sealed", lynx("show", f"{d}/c.lynx", "--ledger", url, env=env).stdout, "standing")
-        check_equal(lynx("audit", url, env=env).returncode, 0, "audit")
-        # A password in the address is nobody's to read.
-        secret = url.replace("lynx@", "lynx:s3cret@")
-        for args in (["log", "list", secret], ["audit", secret], ["sign", f"{d}/c.yaml", "--ledger", secret], ["log", "create", secret], ["show", f"{d}/c.lynx", "--ledger", secret],
-                     ["log", "entry", secret, "99"], ["log", "list", secret.replace("/team", "/nothing")], ["log", "list", "postgresql://lynx:s3cret@127.0.0.1:1/team"]):
-            r = lynx(*args, env=env)
-            check("s3cret" not in r.stdout + r.stderr, f"{args[:2]}: {r.stdout[-300:]} {r.stderr}")
-        for text in ("UPDATE lynxbench.entry SET value=''", "DELETE FROM lynxbench.hash", "TRUNCATE lynxbench.blob"):
-            check_in("only added to", server.sql("team", text).stderr, text)
-        # Two writers at once, and a server that is killed under them: what was acknowledged is there afterwards, the tree holds.
+        r = self("sign", f"{d}/c.yaml", "--ledger", self.url)
+        assert r.returncode == 0, r.stderr
+        r = self("run", f"{d}/c.yaml", "--out", f"{d}/c.lynx", "--ledger", self.url, "--quiet")
+        assert r.returncode in (0, 4), r.stderr
+
+    def __call__(self, *args, **env):
+        return lynx(*args, env={**self.env, **env})
+
+    def write(self, team, n):
+        """n entries under a state of the team's own; those that were acknowledged, and the others."""
         acknowledged, failed = [], []
+        for i in range(n):
+            name = f"{team} {i}"
+            to = ("--reservation", name, "--out", f"{self.d}/{team}.{i}.json")
+            r = self("sign", f"{self.d}/c.yaml", "--ledger", self.url, *to, XDG_STATE_HOME=f"{self.d}/state-{team}")
+            (acknowledged if r.returncode == 0 else failed).append(name)
+        return acknowledged, failed
 
-        def write(team, n):
-            for i in range(n):
-                r = lynx("sign", f"{d}/c.yaml", "--ledger", url, "--reservation", f"{team} {i}", "--out", f"{d}/{team}.{i}.json", env=dict(env, XDG_STATE_HOME=f"{d}/state-{team}"))
-                (acknowledged if r.returncode == 0 else failed).append(f"{team} {i}")
+    def audit(self, state):
+        env = {"XDG_STATE_HOME": f"{self.d}/state-{state}"}
+        check_equal(self("audit", self.url, **env).returncode, 0, f"{state}: audit")
+        return self("log", "list", self.url, **env).stdout
 
-        threads = [threading.Thread(target=write, args=(team, 12)) for team in ("one", "two")]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-        check_equal((len(acknowledged), failed), (24, []), "two writers")
-        for round_ in range(3):
-            threads = [threading.Thread(target=write, args=(f"r{round_}{k}", 10)) for k in range(2)]
-            for t in threads:
-                t.start()
-            time.sleep(0.1 + random.random() * 0.3)
-            server.kill()
-            for t in threads:
-                t.join()
-            server.start()
-            listed = lynx("log", "list", url, env=dict(env, XDG_STATE_HOME=f"{d}/state-{round_}")).stdout
-            check_equal([a for a in acknowledged if a not in listed], [], f"round {round_}: acknowledged entries that are lost")
-            check_equal(lynx("audit", url, env=dict(env, XDG_STATE_HOME=f"{d}/state-{round_}")).returncode, 0, f"round {round_}: audit")
-        print(f"{len(acknowledged)} acknowledged, {len(failed)} refused while the server was down")
-        r = lynx("log", "list", f"postgresql://lynx@127.0.0.1:{free_port()}/team", env=env)
-        check_equal(r.returncode, 2, "no server")
-        check_in("cannot be reached", r.stderr, "no server")
-        check_equal(lynx("log", "list", "mysql://x/y", env=env).returncode, 2, "no such store")
-    finally:
-        server.process.terminate()
-        server.process.wait(20)
-finish()
+
+@pytest.fixture(scope="module")
+def team():
+    if ROOT and not any(u.pw_name == "postgres" for u in pwd.getpwall()):
+        pytest.skip("PostgreSQL does not run as root, and there is no user postgres to run it as")
+    with folder() as d:
+        team = Team(d)
+        try:
+            yield team
+        finally:
+            team.server.process.terminate()
+            team.server.process.wait(20)
+
+
+def test_the_suite_of_all_stores(team):
+    env = environment(LYNXBENCH_TEST_POSTGRES=team.server.url("suite"))
+    r = subprocess.run([f"{BUILD}/tests/test_store"], env=env, capture_output=True, text=True, timeout=300)
+    check_equal(r.returncode, 0, f"the suite: {r.stdout[-2000:]} {r.stderr[-500:]}")
+    check(int(r.stdout.split()[-4]) > 600, f"the suite ran on both stores: {r.stdout}")
+
+
+def test_a_ledger_is_begun_once(team):
+    check_equal(team.none_yet.returncode, 2, "no ledger yet")
+    check_equal(team("log", "create", team.url).returncode, 2, "a ledger is never begun twice")
+
+
+def test_settings_in_an_address_are_not_its_name(team):
+    url = team.server.url("settings") + "?connect_timeout=9"
+    r = team("log", "create", url, LYNXBENCH_LOG_KEY=f"{team.d}/settings.key")
+    check_in("the ledger settings,", r.stdout, r.stderr)
+
+
+def test_the_bundle_comes_out_as_it_went_in(team):
+    listed = team("log", "list", team.url, "--json").stdout.splitlines()
+    root = [e["subjects"]["bundle"] for e in map(json.loads, listed) if "bundle" in e["subjects"]][-1]
+    check_equal(team("log", "get", team.url, root, "--out", f"{team.d}/out.lynx").returncode, 0, "get")
+    with open(f"{team.d}/out.lynx", "rb") as a, open(f"{team.d}/c.lynx", "rb") as b:
+        check(a.read() == b.read(), "the same bytes")
+    shown = team("show", f"{team.d}/c.lynx", "--ledger", team.url).stdout
+    check_in("1 run of it started, 1 sealed", shown, "standing")
+    team.audit("out")
+
+
+def test_a_password_in_the_address_is_nobodys_to_read(team):
+    secret = team.url.replace("lynx@", "lynx:s3cret@")
+    for args in (
+        ["log", "list", secret],
+        ["audit", secret],
+        ["sign", f"{team.d}/c.yaml", "--ledger", secret],
+        ["log", "create", secret],
+        ["show", f"{team.d}/c.lynx", "--ledger", secret],
+        ["log", "entry", secret, "99"],
+        ["log", "list", secret.replace("/team", "/nothing")],
+        ["log", "list", "postgresql://lynx:s3cret@127.0.0.1:1/team"],
+    ):
+        r = team(*args)
+        check("s3cret" not in r.stdout + r.stderr, f"{args[:2]}: {r.stdout[-300:]} {r.stderr}")
+
+
+CHANGES = ["UPDATE lynxbench.entry SET value=''", "DELETE FROM lynxbench.hash", "TRUNCATE lynxbench.blob"]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_is_there_stays(team, change):
+    check_in("only added to", team.server.sql("team", change).stderr, change)
+
+
+def at_once(team, names, n, meanwhile=None):
+    """Writers beside one another: all that was acknowledged, and all that was not."""
+    with concurrent.futures.ThreadPoolExecutor(len(names)) as pool:
+        writing = [pool.submit(team.write, name, n) for name in names]
+        if meanwhile:
+            meanwhile()
+        done = [w.result() for w in writing]
+    return sum((a for a, _ in done), []), sum((f for _, f in done), [])
+
+
+def test_two_writers_at_once(team):
+    acknowledged, failed = at_once(team, ["one", "two"], 12)
+    check_equal((len(acknowledged), failed), (24, []), "two writers")
+    listed = team.audit("writers")
+    check_equal([a for a in acknowledged if a not in listed], [], "acknowledged entries that are lost")
+
+
+@pytest.mark.parametrize("k", range(3))
+def test_a_server_that_is_killed_under_two_writers(team, k):
+    """What was acknowledged is there afterwards, and the tree holds."""
+
+    def kill():
+        time.sleep(0.1 + random.random() * 0.3)
+        team.server.kill()
+
+    acknowledged, failed = at_once(team, [f"r{k}a", f"r{k}b"], 10, kill)
+    team.server.start()
+    print(f"{len(acknowledged)} acknowledged, {len(failed)} refused while the server was down")
+    listed = team.audit(f"round{k}")
+    check_equal([a for a in acknowledged if a not in listed], [], "acknowledged entries that are lost")
+
+
+def test_no_server_and_no_such_store(team):
+    r = team("log", "list", f"postgresql://lynx@127.0.0.1:{free_port()}/team")
+    check_equal(r.returncode, 2, "no server")
+    check_in("cannot be reached", r.stderr, "no server")
+    check_equal(team("log", "list", "mysql://x/y").returncode, 2, "no such store")
+
+
+if __name__ == "__main__":
+    main(__file__)
