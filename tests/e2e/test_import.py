@@ -1,11 +1,14 @@
-"""What other tools measured: read, recomputed where it holds requests, held against itself. The three tampers that MLPerf's own checker passes
-are found; the bundles say what they lack and support no claim."""
+"""What other tools measured: read, recomputed where it holds requests, checked against itself. The tampers that MLPerf's
+own checker passes are found; the bundles say what they lack and support no claim."""
+
 import re
 
+import pytest
 from lynx import *
 
 DATA = f"{SOURCE}/tests/recorded/imports"
-MLPERF = [f"{DATA}/mlperf/mlperf_log_detail.txt", f"{DATA}/mlperf/mlperf_log_summary.txt"]
+DETAIL, SUMMARY = MLPERF = [f"{DATA}/mlperf/mlperf_log_{kind}.txt" for kind in ("detail", "summary")]
+AIPERF = [f"{DATA}/aiperf/profile_export_aiperf.json", f"{DATA}/aiperf/profile_export.jsonl"]
 
 
 def imported(d, *files, code=0, **more):
@@ -24,208 +27,467 @@ def imported(d, *files, code=0, **more):
     return found, out
 
 
+def text_of(path):
+    with open(path) as f:
+        return f.read()
+
+
+def written(path, text):
+    with open(path, "w") as f:
+        f.write(text if isinstance(text, str) else json.dumps(text))
+    return path
+
+
+def against(d, words, *files):
+    """It is imported, and something in it speaks against it in these words."""
+    found, _ = imported(d, *files, code=1)
+    check(any(words in x for x in found["against"]), f"{words}: {found['against']}")
+    return found
+
+
 def figure(found, name):
     return [f for f in found["figures"] if f["figure"] == name][0]
 
 
-with folder() as d:
-    formulas = [line.split()[0] for line in lynx("export", "--formulas").stdout.splitlines()]
-    # --- MLPerf: clean, then the three tampers of a published run ---
+def check_all_recomputed(found):
+    check_equal([f["figure"] for f in found["figures"] if f["recomputed"] is None], [], "every figure is recomputed")
+
+
+# --- MLPerf: as it was published, then tampered with ---
+
+
+def test_a_published_run_of_mlperf(d):
     found, bundle = imported(d, *MLPERF)
-    check_equal((found["against"], figure(found, "tokens per second")["stated"], figure(found, "latency p99")["stated"]), ([], 24593.8, 136069232834), "a published run, as it is")
+    stated = [figure(found, name)["stated"] for name in ("tokens per second", "latency p99")]
+    check_equal((found["against"], stated), ([], [24593.8, 136069232834]), "as it is")
+    formulas = [line.split()[0] for line in lynx("export", "--formulas").stdout.splitlines()]
     check(all(f["formula"] in formulas for f in found["figures"]), "every formula has a definition")
-    check_equal(found["files"][0]["sha256"], hashlib.sha256(open(MLPERF[0], "rb").read()).hexdigest(), "its files are named by digest")
+    with open(DETAIL, "rb") as f:
+        digest = hashlib.sha256(f.read()).hexdigest()
+    check_equal(found["files"][0]["sha256"], digest, "its files are named by digest")
     check_in("tokens per second", lynx("show", bundle).stdout, "show tells what was stated")
     r = lynx("report", bundle, "--out", f"{d}/page.html")
     check_equal(r.returncode, 0, r.stderr)
-    check_in("mlperf.ttft.1", open(f"{d}/page.html").read(), "and so does the page")
-    detail, summary = (open(p).read() for p in MLPERF)
+    check_in("mlperf.ttft.1", text_of(f"{d}/page.html"), "and so does the page")
 
-    def tampered(edit_detail, edit_summary, *wanted):
-        files = [f"{d}/mlperf_log_detail.txt", f"{d}/mlperf_log_summary.txt"]
-        for path, text in zip(files, (edit_detail(detail), edit_summary(summary))):
-            with open(path, "w") as f:
-                f.write(text)
-        found, _ = imported(d, *files, code=1)
-        for words in wanted:
-            check(any(words in text for text in found["against"]), f"{words}: {found['against']}")
 
-    same = lambda text: text
-    tampered(lambda t: t.replace('"key": "result_validity", "value": "VALID"', '"key": "result_validity", "value": "INVALID"'), lambda t: t.replace("Result is : VALID", "Result is : INVALID"), "the result is INVALID")
-    tampered(lambda t: t.replace('"key": "result_validity", "value": "VALID"', '"key": "result_validity", "value": "INVALID"'), same, "the summary says the result is VALID, the detail log INVALID")
-    line = [x for x in detail.splitlines() if '"key": "generated_query_count"' in x][0]
-    tampered(lambda t: t + line.replace('"generated_query_count"', '"error_runtime"').replace('"is_error": false', '"is_error": true') + "\n", same, "marked as an error", "num_errors is 0, and 1 lines")
-    tampered(lambda t: t.replace("24593.8", "99999.0"), lambda t: t.replace("24593.77", "99999.00"), "'tokens per second' is stated as 99999", "the number of tokens a sample has")
-    tampered(same, lambda t: t.replace("24593.77", "99999.00"), "'Completed tokens per second' in the summary is stated as 99999")
-    tampered(lambda t: t.replace('"key": "result_completed_samples_per_sec", "value": 81.6768', '"key": "result_completed_samples_per_sec", "value": 181.6768'), lambda t: t.replace(": 81.68", ": 181.68"), "'samples per second' is 181.6")
-    tampered(lambda t: t.replace("136069232834", "36069232834"), lambda t: t.replace("136069232834", "36069232834"), "'latency p97' is more than 'latency p99'")
-    tampered(lambda t: t.replace('"effective_min_duration_ms", "value": 600000', '"effective_min_duration_ms", "value": 6000000'), same, "the least duration is said to be met")
-    def value(key, new):
-        return lambda t: re.sub(r'("key": "%s", "value": )[^,]+(, "time_ms")' % re.escape(key), lambda m: m.group(1) + new + m.group(2), t)
+def same(text):
+    return text
 
-    def word(key, new):
-        return lambda t: re.sub(r"(?m)^(\s*%s\s*: ).*$" % re.escape(key), lambda m: m.group(1) + new, t)
 
-    def both(*edits):
-        def edit(t):
-            for e in edits:
-                t = e(t)
-            return t
-        return edit
+def replaced(*pairs):
+    def edit(text):
+        for old, new in pairs:
+            text = text.replace(old, new)
+        return text
 
-    tampered(value("result_min_duration_met", "false"), same, "'Min duration satisfied' is not", "the two files differ in 'Min duration satisfied'")
-    tampered(same, word("Early stopping satisfied", "NO"), "'Early stopping satisfied' is not")
-    tampered(both(value("result_completed_samples_per_sec", "96"), value("result_completed_tokens_per_second", "28906")), both(word("Completed samples per second", "96"), word("Completed tokens per second", "28906")), "96 samples/s are said to be completed, and 83.9")
-    tampered(both(value("result_completed_tokens_per_second", "29020.6"), value("result_token_throughput_with_loadgen_overhead", "29810.8")), word("Completed tokens per second", "29020.6"), "the number of tokens a sample has")
-    tampered(value("result_max_latency_ns", "9165057127340"), word("Max latency (ns)", "9165057127340"), "the longest latency is 9165")
-    tampered(lambda t: t + [x for x in t.splitlines() if '"result_validity"' in x][0].replace('"VALID"', '"INVALID"') + "\n", same, "'result_validity' twice")
-    tampered(same, word("Scenario", "Offline"), "the summary is of Offline")
-    tampered(same, word("95.00 percentile latency (ns)", "1"), "'95.00 percentile latency (ns)' in the summary")
-    tampered(value("num_errors", "7"), same, "num_errors is 7")
-    tampered(same, lambda t: t.replace("No errors encountered during test.", "3 ERRORS encountered. See detailed log."), "the summary says that errors were encountered")
-    tampered(value("requested_server_ttft_latency", "1000000"), same, "the time to first token at p99")
+    return edit
+
+
+def value(**new):
+    """Members of the detail log."""
+
+    def edit(text):
+        for key, v in new.items():
+            pattern = r'("key": "%s", "value": )[^,]+(, "time_ms")' % re.escape(key)
+            text = re.sub(pattern, lambda m: m.group(1) + v + m.group(2), text)
+        return text
+
+    return edit
+
+
+def word(*pairs):
+    """Lines of the summary."""
+
+    def edit(text):
+        for key, v in pairs:
+            text = re.sub(r"(?m)^(\s*%s\s*: ).*$" % re.escape(key), lambda m: m.group(1) + v, text)
+        return text
+
+    return edit
+
+
+def again(key, *changes):
+    """The line with this key once more, changed."""
+
+    def edit(text):
+        line = next(x for x in text.splitlines() if f'"key": "{key}"' in x)
+        return text + replaced(*changes)(line) + "\n"
+
+    return edit
+
+
+INVALID = replaced(('"key": "result_validity", "value": "VALID"', '"key": "result_validity", "value": "INVALID"'))
+ERROR = again(
+    "generated_query_count", ('"generated_query_count"', '"error_runtime"'), ('"is_error": false', '"is_error": true')
+)
+SAMPLES = '"key": "result_completed_samples_per_sec", "value": '
+DURATION = '"effective_min_duration_ms", "value": 600000'
+NO_ERRORS = ("No errors encountered during test.", "3 ERRORS encountered. See detailed log.")
+TAMPERS = [
+    (INVALID, replaced(("Result is : VALID", "Result is : INVALID")), "the result is INVALID"),
+    (INVALID, same, "the summary says the result is VALID, the detail log INVALID"),
+    (ERROR, same, "marked as an error"),
+    (ERROR, same, "num_errors is 0, and 1 lines"),
+    (
+        replaced(("24593.8", "99999.0")),
+        replaced(("24593.77", "99999.00")),
+        "'tokens per second' is stated as 99999",
+    ),
+    (replaced(("24593.8", "99999.0")), replaced(("24593.77", "99999.00")), "the number of tokens a sample has"),
+    (same, replaced(("24593.77", "99999.00")), "'Completed tokens per second' in the summary is stated as 99999"),
+    (
+        replaced((f"{SAMPLES}81.6768", f"{SAMPLES}181.6768")),
+        replaced((": 81.68", ": 181.68")),
+        "'samples per second' is 181.6",
+    ),
+    (
+        replaced(("136069232834", "36069232834")),
+        replaced(("136069232834", "36069232834")),
+        "'latency p97' is more than 'latency p99'",
+    ),
+    (replaced((DURATION, DURATION + "0")), same, "the least duration is said to be met"),
+    (value(result_min_duration_met="false"), same, "'Min duration satisfied' is not"),
+    (value(result_min_duration_met="false"), same, "the two files differ in 'Min duration satisfied'"),
+    (same, word(("Early stopping satisfied", "NO")), "'Early stopping satisfied' is not"),
+    (
+        value(result_completed_samples_per_sec="96", result_completed_tokens_per_second="28906"),
+        word(("Completed samples per second", "96"), ("Completed tokens per second", "28906")),
+        "96 samples/s are said to be completed, and 83.9",
+    ),
+    (
+        value(result_completed_tokens_per_second="29020.6", result_token_throughput_with_loadgen_overhead="29810.8"),
+        word(("Completed tokens per second", "29020.6")),
+        "the number of tokens a sample has",
+    ),
+    (
+        value(result_max_latency_ns="9165057127340"),
+        word(("Max latency (ns)", "9165057127340")),
+        "the longest latency is 9165",
+    ),
+    (again("result_validity", ('"VALID"', '"INVALID"')), same, "'result_validity' twice"),
+    (same, word(("Scenario", "Offline")), "the summary is of Offline"),
+    (same, word(("95.00 percentile latency (ns)", "1")), "'95.00 percentile latency (ns)' in the summary"),
+    (value(num_errors="7"), same, "num_errors is 7"),
+    (same, replaced(NO_ERRORS), "the summary says that errors were encountered"),
+    (value(requested_server_ttft_latency="1000000"), same, "the time to first token at p99"),
+]
+
+
+@pytest.mark.parametrize("k", range(len(TAMPERS)))
+def test_a_tampered_run_of_mlperf(d, k):
+    edit_detail, edit_summary, words = TAMPERS[k]
+    detail = written(f"{d}/mlperf_log_detail.txt", edit_detail(text_of(DETAIL)))
+    against(d, words, detail, written(f"{d}/mlperf_log_summary.txt", edit_summary(text_of(SUMMARY))))
+
+
+def test_lines_that_end_as_on_windows(d):
     with open(f"{d}/mlperf_log_summary.txt", "w", newline="\r\n") as f:
-        f.write(summary)
-    check_equal(imported(d, MLPERF[0], f"{d}/mlperf_log_summary.txt")[0]["against"], [], "lines that end as on Windows")
-    with open(f"{d}/mlperf_log_detail.txt", "w") as f:
-        f.write("".join(x + "\n" for x in detail.splitlines() if "generated_query" not in x and "logger_swap" not in x))
-    check(any("cannot be held against its clock" in x for x in imported(d, f"{d}/mlperf_log_detail.txt", MLPERF[1])[0]["lacks"]), "what a check lacks is told")
-    r = lynx("import", MLPERF[0], MLPERF[0], "--out", f"{d}/twice.lynx")
+        f.write(text_of(SUMMARY))
+    check_equal(imported(d, DETAIL, f"{d}/mlperf_log_summary.txt")[0]["against"], [], "nothing speaks against it")
+
+
+def test_what_a_check_lacks_is_told(d):
+    lines = [x for x in text_of(DETAIL).splitlines() if "generated_query" not in x and "logger_swap" not in x]
+    detail = written(f"{d}/mlperf_log_detail.txt", "".join(x + "\n" for x in lines))
+    lacks = imported(d, detail, SUMMARY)[0]["lacks"]
+    check(any("cannot be held against its clock" in x for x in lacks), f"the detail log: {lacks}")
+    lacks = imported(d, SUMMARY)[0]["lacks"]
+    check(any("mlperf_log_detail" in x for x in lacks), f"the summary alone: {lacks}")
+
+
+def test_the_same_kind_twice(d):
+    r = lynx("import", DETAIL, DETAIL, "--out", f"{d}/twice.lynx")
     check_equal(r.returncode, 2, "the same kind twice")
     check_in("a second file of the same kind", r.stderr, "the same kind twice")
-    found, _ = imported(d, MLPERF[1])
-    check(any("mlperf_log_detail" in x for x in found["lacks"]), "the summary alone")
 
-    # --- GuideLLM: a real run of it against lynxbench-ref; every figure that its requests yield is the same ---
-    found, bundle = imported(d, f"{DATA}/guidellm-benchmarks.json")
+
+# --- GuideLLM: a real run of it against lynxbench-ref ---
+
+GUIDELLM = f"{DATA}/guidellm-benchmarks.json"
+
+
+def test_a_real_run_of_guidellm(d):
+    """Every figure that its requests yield is the same."""
+    found, bundle = imported(d, GUIDELLM)
     again = [f for f in found["figures"] if f["recomputed"] is not None]
-    check(len(again) >= 14 and all(abs(f["recomputed"] / f["stated"] - 1) < 1e-6 for f in again), f"recomputed: {again}")
+    good = len(again) >= 14 and all(abs(f["recomputed"] / f["stated"] - 1) < 1e-6 for f in again)
+    check(good, f"recomputed: {again}")
     p = show(bundle)["precisions"][0]
     check_equal((p["requests"]["ok"], p["requests"]["failed"]), (12, 0), "its requests are rows")
     check(p["output_rate"]["estimate"] > 2000, f"and yield figures of ours: {p['output_rate']}")
     audit = json.loads(lynx("audit", bundle, "--json").stdout)
-    check_equal([c for c in audit["checks"] if c["verdict"] == "failed" and c["check"] not in ("claim", "conditions")], [], "an audit finds nothing but what it lacks")
-    rows_of = lynx("export", bundle, "--format", "csv").stdout.splitlines()
-    check_equal((len(rows_of), rows_of[0].split(",")[:3]), (13, ["session", "request", "phase"]), "as CSV")
-    check_equal(lynx("import", f"{DATA}/guidellm-benchmarks.json", "--part", "2", "--out", f"{d}/no.lynx").returncode, 2, "there is no second benchmark")
-    data = json.load(open(f"{DATA}/guidellm-benchmarks.json"))
-    data["benchmarks"][0]["metrics"]["time_to_first_token_ms"]["successful"]["mean"] /= 2
-    with open(f"{d}/edited.json", "w") as f:
-        json.dump(data, f)
-    found, _ = imported(d, f"{d}/edited.json", code=1)
-    check_in("'time to first token mean' is stated as 2.46", found["against"][0], "an edited mean is found")
+    failed = [c for c in audit["checks"] if c["verdict"] == "failed" and c["check"] not in ("claim", "conditions")]
+    check_equal(failed, [], "an audit finds nothing but what it lacks")
+    table = lynx("export", bundle, "--format", "csv").stdout.splitlines()
+    check_equal((len(table), table[0].split(",")[:3]), (13, ["session", "request", "phase"]), "as CSV")
 
-    for edit, words in ((lambda b: b.update(duration=b["duration"] / 2), "the time that was measured"), (lambda b: b["metrics"]["request_totals"].update(errored=5), "request_totals.errored"),
-                        (lambda b: b["metrics"]["output_tokens_per_second"]["successful"].update(mean=9999), "output tokens per second"), (lambda b: b["metrics"]["request_latency"]["successful"]["percentiles"].update(p99=1e-6), "is more than 'request latency p99'")):
-        data = json.load(open(f"{DATA}/guidellm-benchmarks.json"))
-        edit(data["benchmarks"][0])
-        with open(f"{d}/edited.json", "w") as f:
-            json.dump(data, f)
-        found, _ = imported(d, f"{d}/edited.json", code=1)
-        check(any(words in x for x in found["against"]), f"{words}: {found['against']}")
-    # --- vllm bench serve: a published file; and one with its requests ---
+
+def test_there_is_no_second_benchmark(d):
+    check_equal(lynx("import", GUIDELLM, "--part", "2", "--out", f"{d}/no.lynx").returncode, 2, "part 2 of 1")
+
+
+def successful(metric, **new):
+    return lambda b: b["metrics"][metric]["successful"].update(**new)
+
+
+def halved_mean(b):
+    b["metrics"]["time_to_first_token_ms"]["successful"]["mean"] /= 2
+
+
+GUIDELLM_EDITS = [
+    (halved_mean, "'time to first token mean' is stated as 2.46"),
+    (lambda b: b.update(duration=b["duration"] / 2), "the time that was measured"),
+    (lambda b: b["metrics"]["request_totals"].update(errored=5), "request_totals.errored"),
+    (successful("output_tokens_per_second", mean=9999), "output tokens per second"),
+    (
+        lambda b: b["metrics"]["request_latency"]["successful"]["percentiles"].update(p99=1e-6),
+        "is more than 'request latency p99'",
+    ),
+]
+
+
+@pytest.mark.parametrize("k", range(len(GUIDELLM_EDITS)))
+def test_an_edited_run_of_guidellm(d, k):
+    edit, words = GUIDELLM_EDITS[k]
+    data = json.loads(text_of(GUIDELLM))
+    edit(data["benchmarks"][0])
+    against(d, words, written(f"{d}/edited.json", data))
+
+
+# --- vllm bench serve: a published file, a real run, and one with its requests ---
+
+N = 40
+FIRST, GAPS = [0.01 + i / 1000 for i in range(N)], [[0.005] * 9 for _ in range(N)]
+WHOLE = [a + sum(b) for a, b in zip(FIRST, GAPS)]
+DETAILED = {
+    "backend": "openai",
+    "model_id": "m",
+    "request_rate": 10.0,
+    "burstiness": 1.0,
+    "duration": 4.0,
+    "completed": N,
+    "failed": 0,
+    "total_input_tokens": 5 * N,
+    "total_output_tokens": 10 * N,
+    "request_throughput": N / 4,
+    "output_throughput": 10 * N / 4,
+    "mean_ttft_ms": 1e3 * sum(FIRST) / N,
+    "p99_ttft_ms": 1e3 * (FIRST[38] + 0.61 * (FIRST[39] - FIRST[38])),
+    "mean_tpot_ms": 5.0,
+    "median_e2el_ms": 1e3 * (WHOLE[19] + WHOLE[20]) / 2,
+    "input_lens": [5] * N,
+    "output_lens": [10] * N,
+    "ttfts": FIRST,
+    "itls": GAPS,
+    "start_times": [i / 10 for i in range(N)],
+    "errors": [""] * N,
+    "generated_texts": [""] * N,
+}
+
+
+def test_a_published_run_of_vllm_bench(d):
     found, _ = imported(d, f"{DATA}/vllm-glm5.json")
-    check_equal((found["against"], figure(found, "output tokens per second")["stated"] > 403), ([], True), "published")
-    data = json.load(open(f"{DATA}/vllm-glm5.json"))
-    data["output_throughput"] *= 2
-    with open(f"{d}/vllm.json", "w") as f:
-        json.dump(data, f)
-    found, _ = imported(d, f"{d}/vllm.json", code=1)
-    check_in("total_output_tokens / duration", found["against"][0], "a rate that its totals do not give")
-    n = 40
-    first, gaps = [0.01 + i / 1000 for i in range(n)], [[0.005] * 9 for _ in range(n)]
-    whole = [a + sum(b) for a, b in zip(first, gaps)]
-    detailed = {"backend": "openai", "model_id": "m", "request_rate": 10.0, "burstiness": 1.0, "duration": 4.0, "completed": n, "failed": 0, "total_input_tokens": 5 * n, "total_output_tokens": 10 * n, "request_throughput": n / 4, "output_throughput": 10 * n / 4,
-                "mean_ttft_ms": 1e3 * sum(first) / n, "p99_ttft_ms": 1e3 * (first[38] + 0.61 * (first[39] - first[38])), "mean_tpot_ms": 5.0, "median_e2el_ms": 1e3 * (whole[19] + whole[20]) / 2, "input_lens": [5] * n, "output_lens": [10] * n, "ttfts": first, "itls": gaps,
-                "start_times": [i / 10 for i in range(n)], "errors": [""] * n, "generated_texts": [""] * n}
-    with open(f"{d}/detailed.json", "w") as f:
-        json.dump(detailed, f)
-    found, bundle = imported(d, f"{d}/detailed.json")
-    check_equal([f["figure"] for f in found["figures"] if f["recomputed"] is None], [], "every figure of a detailed file is recomputed")
-    check_equal(show(bundle)["precisions"][0]["requests"]["ok"], n, "its requests")
+    stated = figure(found, "output tokens per second")["stated"]
+    check_equal((found["against"], stated > 403), ([], True), "published")
 
-    for more, words in (({"duration": 0.4, "request_throughput": 100.0, "output_throughput": 1000.0}, "the time that was measured"), ({"max_concurrency": 1, "start_times": [0.0] * n}, "the most requests at once"), ({"mean_itl_ms": 0.5}, "'inter-token latency mean'"),
-                        ({"total_token_throughput": 1e6}, "total_token_throughput"), ({"p99_ttft_ms": 1.0, "median_ttft_ms": 29.5}, "is more than 'time to first token p99'")):
-        with open(f"{d}/edited.json", "w") as f:
-            json.dump({**detailed, **more}, f)
-        found, _ = imported(d, f"{d}/edited.json", code=1)
-        check(any(words in x for x in found["against"]), f"{words}: {found['against']}")
-    for more, words in (({"output_lens": [1e300] * n}, "no number of tokens"), ({"itls": gaps[:3]}, "itls has 3 items"), ({"duration": 1e300}, "a measurement of"), ({"max_concurrency": 2**62}, "requests at once"), ({"ttfts": [1e20] * n}, "takes years")):
-        with open(f"{d}/edited.json", "w") as f:
-            json.dump({**detailed, **more}, f)
-        r = lynx("import", f"{d}/edited.json", "--out", f"{d}/edited.lynx")
-        check_equal((r.returncode, os.path.exists(f"{d}/edited.lynx")), (2, False), f"{words}: {r.stderr}")
-        check_in(words, r.stderr, words)
-    # Words of the file are words: no structure, no escapes, and not too many.
-    for bad in ("a\u0081b", "\u0001\u001b[2J", "x" * 5_000_000, '"}\nlynxbench: 2'):
-        with open(f"{d}/words.json", "w") as f:
-            json.dump({**detailed, "backend": bad, "model_id": bad, "date": bad}, f)
-        out = f"{d}/{len(os.listdir(d))}.lynx"
-        r = lynx("import", f"{d}/words.json", "--out", out)
-        check_equal(r.returncode, 0, f"{bad[:20]!r}: {r.stderr}")
-        shown = r.stdout + lynx("show", out).stdout
-        check("\x1b" not in shown and len(shown) < 20000, f"{bad[:20]!r}: {shown[:200]!r}")
-    # --- AIPerf, as it wrote it: its rates are over its phase, and not over the duration that it states ---
-    real = [f"{DATA}/aiperf/profile_export_aiperf.json", f"{DATA}/aiperf/profile_export.jsonl"]
-    found, bundle = imported(d, *real)
-    check_equal((found["against"], found["version"]), ([], "0.13.0"), "a real run of AIPerf")
+
+def test_a_rate_that_its_totals_do_not_give(d):
+    data = json.loads(text_of(f"{DATA}/vllm-glm5.json"))
+    data["output_throughput"] *= 2
+    against(d, "total_output_tokens / duration", written(f"{d}/vllm.json", data))
+
+
+def test_a_real_run_of_vllm_bench(d):
+    found, _ = imported(d, f"{DATA}/vllm-bench.json")
+    check_equal((found["against"], len(found["figures"])), ([], 16), "as it wrote it")
+    check_all_recomputed(found)
+
+
+def test_a_file_with_its_requests(d):
+    found, bundle = imported(d, written(f"{d}/detailed.json", DETAILED))
+    check_all_recomputed(found)
+    check_equal(show(bundle)["precisions"][0]["requests"]["ok"], N, "its requests")
+
+
+VLLM_EDITS = [
+    ({"duration": 0.4, "request_throughput": 100.0, "output_throughput": 1000.0}, "the time that was measured"),
+    ({"max_concurrency": 1, "start_times": [0.0] * N}, "the most requests at once"),
+    ({"mean_itl_ms": 0.5}, "'inter-token latency mean'"),
+    ({"total_token_throughput": 1e6}, "total_token_throughput"),
+    ({"p99_ttft_ms": 1.0, "median_ttft_ms": 29.5}, "is more than 'time to first token p99'"),
+]
+
+
+@pytest.mark.parametrize("k", range(len(VLLM_EDITS)))
+def test_an_edited_run_of_vllm_bench(d, k):
+    more, words = VLLM_EDITS[k]
+    against(d, words, written(f"{d}/edited.json", {**DETAILED, **more}))
+
+
+VLLM_NONSENSE = [
+    ({"output_lens": [1e300] * N}, "no number of tokens"),
+    ({"itls": GAPS[:3]}, "itls has 3 items"),
+    ({"duration": 1e300}, "a measurement of"),
+    ({"max_concurrency": 2**62}, "requests at once"),
+    ({"ttfts": [1e20] * N}, "takes years"),
+]
+
+
+@pytest.mark.parametrize("k", range(len(VLLM_NONSENSE)))
+def test_numbers_that_cannot_be(d, k):
+    more, words = VLLM_NONSENSE[k]
+    r = lynx("import", written(f"{d}/edited.json", {**DETAILED, **more}), "--out", f"{d}/edited.lynx")
+    check_equal((r.returncode, os.path.exists(f"{d}/edited.lynx")), (2, False), f"{words}: {r.stderr}")
+    check_in(words, r.stderr, words)
+
+
+WORDS = ["a\u0081b", "\u0001\u001b[2J", "x" * 5_000_000, '"}\nlynxbench: 2']
+
+
+@pytest.mark.parametrize("k", range(len(WORDS)))
+def test_words_of_a_file_are_words(d, k):
+    """No structure, no escapes, and not too many."""
+    more = {"backend": WORDS[k], "model_id": WORDS[k], "date": WORDS[k]}
+    r = lynx("import", written(f"{d}/words.json", {**DETAILED, **more}), "--out", f"{d}/a.lynx")
+    check_equal(r.returncode, 0, r.stderr)
+    shown = r.stdout + lynx("show", f"{d}/a.lynx").stdout
+    check("\x1b" not in shown and len(shown) < 20000, f"{shown[:200]!r}")
+
+
+# --- AIPerf: as it wrote it, and by the documented form of earlier releases ---
+
+
+def test_a_real_run_of_aiperf(d):
+    """Its rates are over its phase, and not over the duration that it states."""
+    found, bundle = imported(d, *AIPERF)
+    check_equal((found["against"], found["version"]), ([], "0.13.0"), "as it wrote it")
     check_in("not over the benchmark_duration", found["lacks"][0], "which time its rates are over")
-    check_equal([f["figure"] for f in found["figures"] if f["recomputed"] is None], [], "all of a real run is recomputed")
-    check_in("model: \"byte\"", rows(bundle, "SELECT value FROM meta WHERE key = 'contract'")[0][0], "the model"), check_in("concurrency: 2", rows(bundle, "SELECT value FROM meta WHERE key = 'contract'")[0][0], "the load is found in this release's form")
-    for what, change in (("the phase's end", {"end_time": "2026-11-22T06:07:53.990470"}), ("the duration", {"benchmark_duration": {"unit": "sec", "avg": 0.09}}), ("the rate", {"request_throughput": {"unit": "requests/sec", "avg": 200.0}})):
-        with open(f"{d}/profile_export_aiperf.json", "w") as f:
-            json.dump({**json.load(open(real[0])), **change}, f)
-        found, _ = imported(d, f"{d}/profile_export_aiperf.json", real[1], code=1)
-        check(any("request_throughput" in a for a in found["against"]), f"{what} was altered: {found['against']}")
-    # --- AIPerf, by the documented form of earlier releases ---
-    summary = {"schema_version": "1.4", "aiperf_version": "0.13.0", "input_config": {"endpoint": {"model_names": ["m"]}, "loadgen": {"concurrency": 2}}, "was_cancelled": False, "benchmark_duration": {"unit": "sec", "avg": 2.0}, "request_count": {"unit": "requests", "avg": 40.0},
-               "request_throughput": {"unit": "requests/sec", "avg": 20.0}, "time_to_first_token": {"unit": "ms", "avg": 10.0, "p50": 10.0}, "request_latency": {"unit": "ms", "avg": 55.0}, "inter_token_latency": {"unit": "ms", "avg": 5.0}}
-    with open(f"{d}/profile_export_aiperf.json", "w") as f:
-        json.dump(summary, f)
-    with open(f"{d}/profile_export.jsonl", "w") as f:
-        for i in range(42):
-            f.write(json.dumps({"metadata": {"request_start_ns": 10**18 + i * 50_000_000, "request_end_ns": 10**18 + i * 50_000_000 + 55_000_000, "benchmark_phase": "warmup" if i < 2 else "profiling"},
-                                "metrics": {"time_to_first_token": {"value": 10.0, "unit": "ms"}, "request_latency": {"value": 55.0, "unit": "ms"}, "output_sequence_length": {"value": 10, "unit": "tokens"}}, "error": None}) + "\n")
-    found, bundle = imported(d, f"{d}/profile_export_aiperf.json", f"{d}/profile_export.jsonl")
-    check_equal([f["figure"] for f in found["figures"] if f["recomputed"] is None], [], "all is recomputed")
+    check_all_recomputed(found)
+    agreed = rows(bundle, "SELECT value FROM meta WHERE key = 'contract'")[0][0]
+    check_in('model: "byte"', agreed, "the model")
+    check_in("concurrency: 2", agreed, "the load is found in this release's form")
+
+
+AIPERF_EDITS = [
+    {"end_time": "2026-11-22T06:07:53.990470"},
+    {"benchmark_duration": {"unit": "sec", "avg": 0.09}},
+    {"request_throughput": {"unit": "requests/sec", "avg": 200.0}},
+]
+
+
+@pytest.mark.parametrize("k", range(len(AIPERF_EDITS)))
+def test_an_edited_run_of_aiperf(d, k):
+    edited = {**json.loads(text_of(AIPERF[0])), **AIPERF_EDITS[k]}
+    against(d, "request_throughput", written(f"{d}/profile_export_aiperf.json", edited), AIPERF[1])
+
+
+def test_aiperf_by_its_earlier_form(d):
+    summary = {
+        "schema_version": "1.4",
+        "aiperf_version": "0.13.0",
+        "input_config": {"endpoint": {"model_names": ["m"]}, "loadgen": {"concurrency": 2}},
+        "was_cancelled": False,
+        "benchmark_duration": {"unit": "sec", "avg": 2.0},
+        "request_count": {"unit": "requests", "avg": 40.0},
+        "request_throughput": {"unit": "requests/sec", "avg": 20.0},
+        "time_to_first_token": {"unit": "ms", "avg": 10.0, "p50": 10.0},
+        "request_latency": {"unit": "ms", "avg": 55.0},
+        "inter_token_latency": {"unit": "ms", "avg": 5.0},
+    }
+    lines = []
+    for i in range(42):
+        start = 10**18 + i * 50_000_000
+        metadata = {"request_start_ns": start, "request_end_ns": start + 55_000_000}
+        metadata["benchmark_phase"] = "warmup" if i < 2 else "profiling"
+        metrics = {
+            "time_to_first_token": {"value": 10.0, "unit": "ms"},
+            "request_latency": {"value": 55.0, "unit": "ms"},
+            "output_sequence_length": {"value": 10, "unit": "tokens"},
+        }
+        lines.append(json.dumps({"metadata": metadata, "metrics": metrics, "error": None}) + "\n")
+    requests = written(f"{d}/profile_export.jsonl", "".join(lines))
+    found, bundle = imported(d, written(f"{d}/profile_export_aiperf.json", summary), requests)
+    check_all_recomputed(found)
     check_equal(show(bundle)["precisions"][0]["requests"]["ok"], 40, "warm-up is none of them")
 
-    # --- inference-perf: a published stage, whose time per output token is half of what its other figures give ---
-    found, _ = imported(d, f"{DATA}/stage_3_lifecycle_metrics.json", code=1)
+
+# --- the others ---
+
+
+def test_a_published_stage_of_inference_perf(d):
+    """Its time per output token is half of what its other figures give."""
+    found = against(d, "'time_per_output_token'", f"{DATA}/stage_3_lifecycle_metrics.json")
     check_equal(len(found["against"]), 1, f"one thing speaks against it: {found['against']}")
-    check_in("'time_per_output_token'", found["against"][0], "inference-perf")
 
-    # --- vLLM's own, as it wrote it ---
-    found, bundle = imported(d, f"{DATA}/vllm-bench.json")
-    check_equal((found["against"], len(found["figures"])), ([], 16), "a real run of vllm bench serve")
-    check_equal([f["figure"] for f in found["figures"] if f["recomputed"] is None], [], "all of it is recomputed")
-    # --- llama-bench, as it wrote it, and by its documented form ---
+
+ROW = {
+    "build_commit": "abc",
+    "build_number": 7000,
+    "model_filename": "m.gguf",
+    "n_prompt": 512,
+    "n_gen": 0,
+    "n_depth": 0,
+    "test_time": "2026-01-01T00:00:00Z",
+    "avg_ns": 10**9,
+    "stddev_ns": 0,
+    "avg_ts": 512.0,
+    "stddev_ts": 0.0,
+    "samples_ns": [10**9, 10**9],
+    "samples_ts": [512.0, 512.0],
+}
+
+
+def test_a_real_run_of_llama_bench(d):
     found, _ = imported(d, f"{DATA}/llama-bench.json")
-    check_equal((found["against"], len(found["figures"]), figure(found, "prompt of 32 tokens, tokens per second")["stated"]), ([], 4, 46892.544672), "a real run of llama-bench")
-    row = {"build_commit": "abc", "build_number": 7000, "model_filename": "m.gguf", "n_prompt": 512, "n_gen": 0, "n_depth": 0, "test_time": "2026-01-01T00:00:00Z", "avg_ns": 10**9, "stddev_ns": 0, "avg_ts": 512.0, "stddev_ts": 0.0, "samples_ns": [10**9, 10**9], "samples_ts": [512.0, 512.0]}
-    for name, text in (("bench.json", json.dumps([row])), ("bench.jsonl", json.dumps(row) + "\n")):
-        with open(f"{d}/{name}", "w") as f:
-            f.write(text)
-        found, _ = imported(d, f"{d}/{name}")
-        check_equal(figure(found, "prompt of 512 tokens, tokens per second")["stated"], 512.0, name)
-    with open(f"{d}/bench.json", "w") as f:
-        json.dump([{**row, "avg_ts": 1024.0}], f)
-    found, _ = imported(d, f"{d}/bench.json", code=1)
-    check_in("the mean of its samples", found["against"][0], "a mean that its samples do not give")
+    stated = figure(found, "prompt of 32 tokens, tokens per second")["stated"]
+    check_equal((found["against"], len(found["figures"]), stated), ([], 4, 46892.544672), "as it wrote it")
 
-    with open(f"{d}/bench.jsonl", "w") as f:
-        f.write((json.dumps(row) + "\n") * 1001)
-    check_in("more than 1000 tests", lynx("import", f"{d}/bench.jsonl", "--out", f"{d}/no.lynx").stderr, "a bound")
-    # --- what is none ---
-    for text, words in (("{}", "no file of a tool that is known"), ("", "no file of a tool that is known"), (':::MLLOG {"key"', "not JSON"), ('{"load_summary": 1, "successes"', "not JSON"), (":::MLLOG {}", "without key and value"), ('["avg_ts","n_prompt"]', "without avg_ts"), ('{"load_summary":1,"successes":[]}', "no figure and no request"), ("{}\0", "a byte 0")):
-        with open(f"{d}/bad", "w") as f:
-            f.write(text)
-        r = lynx("import", f"{d}/bad", "--out", f"{d}/bad.lynx")
-        check_equal((r.returncode, os.path.exists(f"{d}/bad.lynx")), (2, False), f"{text!r}: {r.stderr}")
-        check_in(words, r.stderr, repr(text))
-    r = lynx("import", MLPERF[0], f"{DATA}/vllm-glm5.json", "--out", f"{d}/mixed.lynx")
+
+@pytest.mark.parametrize("name, text", [("bench.json", json.dumps([ROW])), ("bench.jsonl", json.dumps(ROW) + "\n")])
+def test_llama_bench_by_its_documented_form(d, name, text):
+    found, _ = imported(d, written(f"{d}/{name}", text))
+    check_equal(figure(found, "prompt of 512 tokens, tokens per second")["stated"], 512.0, name)
+
+
+def test_a_mean_that_its_samples_do_not_give(d):
+    against(d, "the mean of its samples", written(f"{d}/bench.json", [{**ROW, "avg_ts": 1024.0}]))
+
+
+def test_more_tests_than_are_read(d):
+    many = written(f"{d}/bench.jsonl", (json.dumps(ROW) + "\n") * 1001)
+    check_in("more than 1000 tests", lynx("import", many, "--out", f"{d}/no.lynx").stderr, "a bound")
+
+
+NONE = [
+    ("{}", "no file of a tool that is known"),
+    ("", "no file of a tool that is known"),
+    (':::MLLOG {"key"', "not JSON"),
+    ('{"load_summary": 1, "successes"', "not JSON"),
+    (":::MLLOG {}", "without key and value"),
+    ('["avg_ts","n_prompt"]', "without avg_ts"),
+    ('{"load_summary":1,"successes":[]}', "no figure and no request"),
+    ("{}\0", "a byte 0"),
+]
+
+
+@pytest.mark.parametrize("text, words", NONE)
+def test_what_is_no_result(d, text, words):
+    r = lynx("import", written(f"{d}/bad", text), "--out", f"{d}/bad.lynx")
+    check_equal((r.returncode, os.path.exists(f"{d}/bad.lynx")), (2, False), f"{text!r}: {r.stderr}")
+    check_in(words, r.stderr, repr(text))
+
+
+def test_two_tools_at_once(d):
+    r = lynx("import", DETAIL, f"{DATA}/vllm-glm5.json", "--out", f"{d}/mixed.lynx")
     check_equal(r.returncode, 2, "two tools")
     check_in("not a file of mlperf", r.stderr, "two tools")
-    r = lynx("import", MLPERF[0], "--out", bundle)
-    check_equal(r.returncode, 2, f"nothing is overwritten: {r.stderr}")
-finish()
+
+
+def test_nothing_is_overwritten(d):
+    _, bundle = imported(d, f"{DATA}/llama-bench.json")
+    check_equal(lynx("import", DETAIL, "--out", bundle).returncode, 2, "it is there")
+
+
+if __name__ == "__main__":
+    main(__file__)
