@@ -4,6 +4,9 @@
 Each tool drives the same load against a server that logs when the kernel had each request and when
 it wrote each event; each tool's figure is checked against the log's by that tool's own formula.
 
+Processor seconds are printed with the tool's start-up, and without: a brief run of its own, of as many
+answers as are taken off again, is what the start-up costs.
+
 Time to first token: from the send (which the server sees as the arrival) to the first event.
 Between them lies the loopback path, which is part of every tool's error here. A tool that is not
 installed is skipped, and that is said."""
@@ -28,6 +31,9 @@ LOADS = {
     "a closed loop of 16": {"closed": 16, "n": 600},
     "200 requests/s, one stall of 1.5 s": {"rate": 200, "n": 1600, "stall": (4000, 1500)},
 }
+
+
+BRIEF = {"closed": 16, "n": 32}
 
 
 def quantile(values, p):
@@ -229,6 +235,17 @@ def vllm(load, port):
 
 # AIPerf counts tokens by the tokenizer that it is given (bytes: " word" is five), the others by the server's usage.
 TOKENS_PER_EVENT = {"AIPerf": 5}
+
+
+def driven(tool, load):
+    """The tool's figures (None, and why, where it failed), and the truth."""
+    port, log = free_port(), f"{folder}/log"
+    stall = [str(x) for x in load.get("stall", ())]
+    with Server([server, str(port), str(EVENTS), str(GAP_US), str(FIRST_US), log, *stall], port):
+        found, why = TOOLS[tool](load, port)
+    return found, why, truth(log, EVENTS * TOKENS_PER_EVENT.get(tool, 1)) if found else None
+
+
 TOOLS = {"lynxbench": ours, "AIPerf": aiperf, "GuideLLM": guidellm, "vLLM bench": vllm}
 installed = {"lynxbench": build}
 try:
@@ -248,6 +265,8 @@ try:
         subprocess.run([python, "-c", TOKENIZER, f"{folder}/tokenizer"], capture_output=True)
     server = os.path.join(build, "sse_server")
     subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", server, os.path.join(here, "sse_server.c")], check=True)
+    wanted = [tool for tool in wanted if installed.get(tool)]
+    brief = {tool: driven(tool, BRIEF)[0] for tool in wanted}
     for name, load in LOADS.items():
         print(
             f"\n{name}: {load['n']} answers of {EVENTS} events, the first after {FIRST_US / 1000:.0f} ms, "
@@ -255,24 +274,21 @@ try:
             flush=True,
         )
         for tool in wanted:
-            if not installed.get(tool):
-                continue
-            port, log = free_port(), f"{folder}/log"
-            stall = [str(x) for x in load.get("stall", ())]
-            with Server([server, str(port), str(EVENTS), str(GAP_US), str(FIRST_US), log, *stall], port):
-                found, why = TOOLS[tool](load, port)
+            found, why, true = driven(tool, load)
             if found is None:
                 print(f"  {tool:<12} skipped, because it failed here: {why[-300:]}")
                 continue
-            true = truth(log, EVENTS * TOKENS_PER_EVENT.get(tool, 1))
             parts = [
                 f"{k} {found[k]:8.2f} ms, by the log {true[k]:8.2f} ({100 * (found[k] / true[k] - 1):+.2f} %)"
                 for k in ("TTFT p50", "TTFT p99", "TPOT p50")
                 if found.get(k)
             ]
+            without = "unknown"
+            if brief[tool] is not None and true["n"] > BRIEF["n"]:
+                without = f"{(found['cpu'] - brief[tool]['cpu']) / (true['n'] - BRIEF['n']) * 1000:.2f}"
             print(
-                f"  {tool:<12} {'; '.join(parts)}; {true['n']} answers, "
-                f"{found['cpu'] / true['n'] * 1000:.2f} processor seconds per 1,000",
+                f"  {tool:<12} {'; '.join(parts)}; {true['n']} answers, processor seconds per 1,000: "
+                f"{found['cpu'] / true['n'] * 1000:.2f}, without the start-up {without}",
                 flush=True,
             )
 finally:

@@ -1,6 +1,10 @@
 #!/bin/sh
 # The tree is as clang-format 14 writes it (another version breaks lines elsewhere, so it is not asked).
 set -eu
+if LC_ALL=C.UTF-8 grep -nE '^.{121,}$' tests/e2e/*.py; then
+  echo "lines of tests with more than 120 characters" >&2
+  exit 1
+fi
 version=$(clang-format --version | sed 's/.*version \([0-9]*\).*/\1/')
 if [ "$version" != 14 ]; then
   echo "skipped, because clang-format is $version and the tree is formatted by 14"

@@ -98,6 +98,11 @@ static const char *instrument_words(struct building *b, const struct result *r, 
   return "too much";
 }
 
+/* What no request told is not 0. */
+static const char *lag_text(char *text, size_t size, double ns) {
+  return isnan(ns) ? "unknown" : number_duration_text(text, size, ns);
+}
+
 static void judge_measurement(struct building *b, const struct result *r, const struct result_precision *p) {
   const struct contract_method *method = &r->contract.method;
   char a[40], c[40];
@@ -115,8 +120,7 @@ static void judge_measurement(struct building *b, const struct result *r, const 
   if (p->instrument_limited)
     refuse(b, arena_printf(b->arena,
                            "instrument-limited: send lag p99 %s, read lag p99 %s: %s. Give lynxbench a core of its own, or lower the load",
-                           number_duration_text(a, sizeof a, p->send_lag.p99), number_duration_text(c, sizeof c, p->read_lag.p99),
-                           instrument_words(b, r, p)));
+                           lag_text(a, sizeof a, p->send_lag.p99), lag_text(c, sizeof c, p->read_lag.p99), instrument_words(b, r, p)));
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
     if (objective_is_decided(o->verdict) || p->n_counted == 0) continue;

@@ -130,7 +130,7 @@ static void read_executed(struct result *result, struct result_precision *p, con
 }
 
 static struct result_lag lag_of(struct values *values, size_t n_unknown) {
-  struct result_lag lag = {.n = values->n, .n_unknown = n_unknown};
+  struct result_lag lag = {.n = values->n, .n_unknown = n_unknown, .p50 = NAN, .p99 = NAN, .greatest = NAN};
   if (values->n == 0) return lag;
   quantile_sort(values->at, values->n);
   lag.p50 = quantile_of(values->at, values->n, 0.5);
@@ -258,7 +258,8 @@ static double rate_share(const struct scan *scan) {
   const struct contract *c = &scan->result->contract;
   double window = (double)c->method.counted_ns;
   if (load_is_closed((enum load_kind)c->regime.load)) return scan->life_ns > 0 ? fmin(1, scan->lag_ns / scan->life_ns) : 0;
-  double p99 = scan->precision->send_lag.p99 + scan->precision->read_lag.p99;
+  const struct result_lag *read = &scan->precision->read_lag;
+  double p99 = scan->precision->send_lag.p99 + (read->n > 0 ? read->p99 : 0);
   return p99 < window ? p99 / window : 1;
 }
 

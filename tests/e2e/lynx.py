@@ -1,4 +1,5 @@
-"""What the end-to-end tests share: the built programs, a reference executor on a free port, and checks that print both values."""
+"""What the end-to-end tests share: the programs, a reference executor on a free port, checks that print both values."""
+
 import contextlib
 import hashlib
 import json
@@ -36,7 +37,7 @@ def check_equal(found, wanted, what):
 
 
 def check_in(part, whole, what):
-    check(part in whole, f"{what}: {part!r} is not in {whole[:2000]!r}")
+    check(part in whole, f"{what}: {part!r} is not in {str(whole)[:2000]!r}")
 
 
 def finish():
@@ -92,7 +93,8 @@ def machine_was_busy(r):
 
 def lynx(*args, timeout=120, env=None, **kw):
     """Runs lynxbench; a signal (a crash) is always a failure."""
-    r = subprocess.run([LYNX, *map(str, args)], capture_output=True, text=True, timeout=timeout, env=environment(**(env or {})), errors="replace", **kw)
+    pipes = {"capture_output": True, "text": True, "errors": "replace"}
+    r = subprocess.run([LYNX, *map(str, args)], timeout=timeout, env=environment(**(env or {})), **pipes, **kw)
     check(r.returncode >= 0, f"lynxbench {args} was ended by signal {-r.returncode}: {r.stderr[-500:]}")
     if "Sanitizer" in r.stderr:
         check(False, f"lynxbench {args}: {r.stderr[-3000:]}")
@@ -113,7 +115,9 @@ def reference(*args, port=None, log=None):
     """lynxbench-ref, ready on a port of its own."""
     port = port or free_port()
     out = open(log, "w") if log else subprocess.DEVNULL
-    process = subprocess.Popen([REF, "--port", str(port), *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        [REF, "--port", str(port), *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     try:
         line = process.stdout.readline()
         if "ready" not in line:
@@ -139,7 +143,8 @@ def contract(path, port, **fields):
         "executor": f'{{endpoint: "http://127.0.0.1:{port}"}}',
         "workload": "{model: metronome, output_tokens: 5, prompts: {count: 8, bytes: 32}}",
         "regime": "{load: constant, rate_per_s: 20}",
-        "method": "{warm_up: 200ms, counted: 1s, sessions: 2, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1, steady: reported}",
+        "method": "{warm_up: 200ms, counted: 1s, sessions: 2, drain: 2s, request_timeout: 5s, "
+        "instrument_error_at_most: 1, steady: reported}",
     }
     sections.update(fields)
     if "stolen_at_most" not in sections["method"]:  # a neighbour on this machine is not what a test is about
@@ -167,18 +172,37 @@ def rows(bundle, sql):
 
 # --- a bundle's digests, in another program than the one that wrote it: docs/bundle.md ---
 
-BUNDLE_SECTIONS = [("meta", "key, value", "key"), ("input", "id, text", "id"), ("fact", "moment, layer, key, kind, status, value, unit, source, at_ns", "moment, layer, key"),
-            ("session", "id, precision, number, seed, executor_started, status, start_realtime_ns, warm_up_ns, counted_ns, drain_ns, schedule_digest, executed, instrument, purpose, rate_per_s, concurrency, began", "id"),
-            ("request", "session, id, phase, outcome, reason, http_status, input, scheduled_ns, issued_ns, written_ns, first_byte_ns, first_token_ns, last_token_ns, end_ns, prompt_tokens, output_tokens, n_text_events, read_lag_ns, flags, events", "session, id"),
-            ("phase", "session, request, place, name, from_ns, took_ns", "session, request, place"),
-            ("sample", "session, series, at_ns, value", "session, series, at_ns"), ("accuracy", "session, measure, window, value, weight", "session, measure, window"), ("answer", "session, input, text", "session, input"), ("event", "id, realtime_ns, kind, text", "id")]
+BUNDLE_SECTIONS = [
+    ("meta", "key, value", "key"),
+    ("input", "id, text", "id"),
+    ("fact", "moment, layer, key, kind, status, value, unit, source, at_ns", "moment, layer, key"),
+    (
+        "session",
+        "id, precision, number, seed, executor_started, status, start_realtime_ns, warm_up_ns, counted_ns, drain_ns, "
+        "schedule_digest, executed, instrument, purpose, rate_per_s, concurrency, began",
+        "id",
+    ),
+    (
+        "request",
+        "session, id, phase, outcome, reason, http_status, input, scheduled_ns, issued_ns, written_ns, first_byte_ns, "
+        "first_token_ns, last_token_ns, end_ns, prompt_tokens, output_tokens, n_text_events, read_lag_ns, flags, "
+        "events",
+        "session, id",
+    ),
+    ("phase", "session, request, place, name, from_ns, took_ns", "session, request, place"),
+    ("sample", "session, series, at_ns, value", "session, series, at_ns"),
+    ("accuracy", "session, measure, window, value, weight", "session, measure, window"),
+    ("answer", "session, input, text", "session, input"),
+    ("event", "id, realtime_ns, kind, text", "id"),
+]
 
 
 def bundle_digests(db):
     """Of every section: what is withheld keeps the digest that the record names."""
     digests = {}
     for name, columns, order in BUNDLE_SECTIONS:
-        salt, digest, withheld = db.execute("SELECT salt, digest, withheld FROM section WHERE name = ?", (name,)).fetchone()
+        sql = "SELECT salt, digest, withheld FROM section WHERE name = ?"
+        salt, digest, withheld = db.execute(sql, (name,)).fetchone()
         h = hashlib.sha256(salt)
         for row in db.execute(f"SELECT {columns} FROM {name} ORDER BY {order}"):
             h.update(b"R")
@@ -198,7 +222,8 @@ def bundle_digests(db):
 
 def bundle_root(db, digests):
     ended, why = db.execute("SELECT ended, why FROM seal").fetchone()
-    return hashlib.sha256(("lynx-bundle-1\n" + "".join(f"{name} {digests[name].hex()}\n" for name, _, _ in BUNDLE_SECTIONS) + f"{ended}\n{why}\n").encode()).digest()
+    lines = "".join(f"{name} {digests[name].hex()}\n" for name, _, _ in BUNDLE_SECTIONS)
+    return hashlib.sha256(f"lynx-bundle-1\n{lines}{ended}\n{why}\n".encode()).digest()
 
 
 def forge(bundle, to, *sql):

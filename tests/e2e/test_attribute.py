@@ -429,6 +429,20 @@ def test_a_thread_that_drives_another_device(d):
     check("idle.synchronise" not in states, f"a thread that drives another device explains nothing here: {states}")
 
 
+def test_conversions_on_the_host_are_counted(d):
+    """A share of the window is never said of 0 operators."""
+    names = ["aten::mm", "aten::_to_copy"] * 20
+    events = [
+        {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 1000 * i, "dur": 990}
+        for i, name in enumerate(names)
+    ]
+    with open(f"{d}/host.json", "w") as f:
+        json.dump({"traceEvents": events}, f)
+    found = {f["finding"]: f for f in account(f"{d}/host.json")["traces"][0]["findings"]}
+    check_in("conversion", found, "the finding")
+    check_in("20 kernels or operators convert numbers (4", found["conversion"]["evidence"], "as many as there are")
+
+
 def test_names_do_not_reach_the_terminal_raw(d):
     shutil.copy(qwen, f"{d}/\033[31mred.json.gz")
     check(

@@ -1,12 +1,11 @@
-"""Every command answers --help with an example that works; misuse gets a sentence; init writes what lint accepts and run runs."""
+"""Every command answers --help with an example that works; misuse gets a sentence; init writes what run runs."""
 
 import pytest
 from lynx import *
 
 PLAIN = f"{SOURCE}/tests/recorded/plain"
 NAMES = [line.split()[0] for line in lynx("help").stdout.splitlines()]
-# The example of compare holds a run of two short sessions beside itself, and may find that too few to call the two the same;
-# verify plans from it.
+# The example of compare puts two short sessions beside themselves, and may find that too few; verify plans from it.
 MAY_SAY = {"claim": (0, 1), "audit": (0, 1), "compare": (0, 3), "verify": (0, 3)}
 
 

@@ -94,5 +94,48 @@ def test_misuse(compared):
     check_equal(r.returncode, 2, "records are not overwritten")
 
 
+@pytest.fixture(scope="module")
+def strict():
+    """Two runs of a contract that allows conditions to be 3 % apart."""
+    with folder() as d, reference("--mode", "metronome") as port:
+        path = contract(
+            f"{d}/c.yaml",
+            port,
+            method=METHOD,
+            regime="{load: constant, rate_per_s: 50}",
+            decision="{margin: 0.1, conditions_differ_at_most: 0.03}",
+            checks="[]",
+        )
+        for name in "ab":
+            r = lynx("run", path, "--out", f"{d}/{name}.lynx", "--quiet")
+            assert r.returncode == 0, r.stderr
+        yield d
+
+
+def beside(strict, d, name, share):
+    """The same run, on a machine whose processors others used by that share."""
+    others = f"UPDATE sample SET value = {share} WHERE series = 'machine.others_ratio'"
+    other = "UPDATE sample SET value = 0 WHERE series IN ('machine.steal_ratio', 'machine.cpu_pressure_percent')"
+    return forge(f"{strict}/{name}.lynx", f"{d}/{name}.lynx", others, other)
+
+
+@pytest.mark.parametrize("share, differ", [(0.5, True), (0.22, False)])
+def test_unlike_conditions_are_no_comparison(strict, d, share, differ):
+    """Half of the processors were somebody else's in A, and a fifth in B: whose that is, and what to do."""
+    r = lynx("compare", beside(strict, d, "a", share), beside(strict, d, "b", 0.21), "--json")
+    out = json.loads(r.stdout)
+    text = lynx("compare", f"{d}/a.lynx", f"{d}/b.lynx").stdout
+    if not differ:
+        check("conditions differ" not in text, text)
+        return
+    check_equal(r.returncode, 3, f"no verdict: {out}")
+    verdicts = {f["verdict"] for f in out["figures"]} - {"not judged"}
+    check(all("beyond" not in v and "within" not in v for v in verdicts), f"{verdicts}")
+    check_in("conditions differ", text, "it says so")
+    check_in("other processes used 50 % in A and 21 % in B", text, "which")
+    check_in("layer system, Infrastructure", text, "whose")
+    check_in("lynxbench compare", text, "and what to do")
+
+
 if __name__ == "__main__":
     main(__file__)

@@ -1,5 +1,5 @@
-"""What other tools measured: read, recomputed where it holds requests, checked against itself. The tampers that MLPerf's
-own checker passes are found; the bundles say what they lack and support no claim."""
+"""What other tools measured: read, recomputed where it holds requests, checked against itself. The tampers that
+MLPerf's own checker passes are found; the bundles say what they lack and support no claim."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, kill -9 at any moment, a stepped clock, a full disk: what was recorded stays, and says that it is incomplete."""
+"""Ctrl-C, kill -9 at any moment, a stepped clock, a full disk: what was recorded stays, and says what it lacks."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The instrument against the standard: every measured first token, gap and duration with the metronome's log of writes."""
+"""The instrument against the standard: each measured first token, gap and duration, with the metronome's log."""
 
 import bisect
 import csv

@@ -468,7 +468,8 @@ def test_prompts_are_cut_between_words(tmp_path):
     with open(f"{tmp_path}/text.txt", "w") as f:
         f.write(text)
     out = f"{tmp_path}/a.lynx"
-    prompts = f"{{count: 20, bytes: 150, distribution: lognormal, spread: 0.5, shared_prefix_bytes: 60, file: {tmp_path}/text.txt}}"
+    lengths = "bytes: 150, distribution: lognormal, spread: 0.5, shared_prefix_bytes: 60"
+    prompts = f"{{count: 20, {lengths}, file: {tmp_path}/text.txt}}"
     with reference("--mode", "metronome") as port:
         workload = f"{{model: metronome, output_tokens: 5, prompts: {prompts}}}"
         r = lynx("run", contract(f"{tmp_path}/c.yaml", port, workload=workload), "--out", out, "--quiet")
@@ -482,6 +483,26 @@ def test_prompts_are_cut_between_words(tmp_path):
         assert prompt == prompt.strip() and set(prompt.split(" ")) <= words, prompt
         assert f" {prompt[len(prefix):].strip()} " in f" {text} ", prompt
     assert "cut from a text" in lynx("claim", out).stdout
+
+
+def test_a_lag_that_nobody_told_is_not_0(tmp_path):
+    """40,000 requests a second of a driver that reads nothing: late, and how late reading was is unknown."""
+    out = f"{tmp_path}/a.lynx"
+    path = contract(
+        f"{tmp_path}/c.yaml",
+        0,
+        executor="{}",
+        workload='{driver: "null", model: none, output_tokens: 2, prompts: {count: 4, bytes: 8}}',
+        regime="{load: constant, rate_per_s: 40000}",
+        method="{warm_up: 100ms, counted: 500ms, sessions: 2, instrument_error_at_most: 0.001, steady: reported}",
+    )
+    r = lynx("run", path, "--out", out, "--quiet", code=None)
+    assert r.returncode in (0, 4), r.stderr
+    p = shown(out)["precisions"][0]
+    assert p["send_lag"]["p50"] > 0 and p["read_lag"]["p99"] is None, (p["send_lag"], p["read_lag"])
+    said = lynx("show", out, code=None).stdout + lynx("claim", out, code=None).stdout
+    assert "lag p50 0 ns" not in said and "lag p99 0 ns" not in said, said
+    assert "read lag p99 unknown" in said or "instrument-limited" not in said, said
 
 
 def test_an_answer_without_a_first_token_is_a_miss(tmp_path):

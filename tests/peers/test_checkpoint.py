@@ -1,5 +1,6 @@
 """Our checkpoints, tiles and proofs in an independent implementation's hands, and its in ours: the Go project's transparency log code
 (Debian's golang-go and golang-golang-x-mod-dev)."""
+
 import json
 import os
 import shutil
@@ -17,8 +18,12 @@ def main(d):
     if not shutil.which("go") or not os.path.isdir(f"{GOCODE}/src/golang.org/x/mod/sumdb"):
         print("skipped: the Go log, because Debian's golang-go and golang-golang-x-mod-dev are not installed")
         return
-    r = subprocess.run(["go", "build", "-o", peer, f"{SOURCE}/tests/peers/checkpoint_peer/main.go"], capture_output=True, text=True,
-                       env={**os.environ, "GO111MODULE": "off", "GOPATH": GOCODE, "GOCACHE": f"{d}/cache", "GOFLAGS": ""})
+    r = subprocess.run(
+        ["go", "build", "-o", peer, f"{SOURCE}/tests/peers/checkpoint_peer/main.go"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "GO111MODULE": "off", "GOPATH": GOCODE, "GOCACHE": f"{d}/cache", "GOFLAGS": ""},
+    )
     check_equal(r.returncode, 0, f"go build: {r.stderr[-2000:]}")
 
     def L(*args):
@@ -34,7 +39,16 @@ def main(d):
     n, sizes = 1, []  # entry 0 is the policy
     for wanted in (1, 2, 3, 7, 8, 21, 256, 257, 300):
         while n < wanted:
-            r = L("sign", f"{SOURCE}/examples/null.yaml", "--reservation", f"number {n}", "--ledger", ledger, "--out", f"{d}/s.json")
+            r = L(
+                "sign",
+                f"{SOURCE}/examples/null.yaml",
+                "--reservation",
+                f"number {n}",
+                "--ledger",
+                ledger,
+                "--out",
+                f"{d}/s.json",
+            )
             check_equal(r.returncode, 0, f"sign: {r.stderr}")
             n = len(L("log", "list", ledger).stdout.splitlines())
         static, theirs, copy = f"{d}/ours-{n}", f"{d}/theirs-{n}", f"{d}/copy-{n}.ledger"
@@ -50,7 +64,11 @@ def main(d):
             check_equal(ours, found["records"][i], f"{n} entries: the proof of entry {i}")
         # The other way round: the tree computed and signed by Go.
         check_equal(go("write", static, f"{ledger}.key", theirs).returncode, 0, f"{n} entries: Go computes and signs")
-        check_equal(open(f"{theirs}/checkpoint", "rb").read(), open(f"{static}/checkpoint", "rb").read(), "the same note, byte for byte: Ed25519 has one signature")
+        check_equal(
+            open(f"{theirs}/checkpoint", "rb").read(),
+            open(f"{static}/checkpoint", "rb").read(),
+            "the same note, byte for byte: Ed25519 has one signature",
+        )
         r = L("pull", theirs, copy, "--trust", vkey)
         check_equal(r.returncode, 0, f"{n} entries: we take Go's note, tiles and entries: {r.stderr}")
         check_equal(L("audit", copy).returncode, 0, "and find that they hold")
@@ -68,7 +86,10 @@ def main(d):
         check(go("read", bad, vkey).returncode != 0, f"{path} altered: Go refuses it")
         r = L("pull", bad, f"{d}/bad-{at}.ledger", "--trust", vkey)
         # We compute the tree from the entries, and read no hashes of others'.
-        check(r.returncode != 0 if path in ("checkpoint", "tile/entries/000") else r.returncode == 0, f"{path} altered: {r.returncode} {r.stderr}")
+        check(
+            r.returncode != 0 if path in ("checkpoint", "tile/entries/000") else r.returncode == 0,
+            f"{path} altered: {r.returncode} {r.stderr}",
+        )
     # The tree of any earlier size is the one that Go derives from the newest: what a consistency proof shows.
     for i in sizes:
         ours = open(f"{d}/ours-{i}/checkpoint").read().splitlines()[2]

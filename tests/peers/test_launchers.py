@@ -1,7 +1,9 @@
 """Load from several hosts, started as sites start it: by MPI's launcher, by Slurm's, over ssh. All of them real, all on this machine, each with
 a process per rank that finds its own number."""
+
 import getpass
 import sys
+
 sys.path.insert(0, __import__("os").path.join(__import__("os").environ["SOURCE"], "tests", "e2e"))
 from lynx import *
 
@@ -16,8 +18,17 @@ def held(d, name, r):
     merged = lynx("merge", *files, "--out", f"{d}/{name}-whole.lynx")
     check_equal(merged.returncode, 0, f"{name}: merge: {merged.stderr}")
     check_in("load from 3 load hosts, which began together", lynx("show", f"{d}/{name}-whole.lynx").stdout, name)
-    alone = rows(f"{d}/alone.lynx", "SELECT session, id, scheduled_ns FROM request WHERE phase = 'counted' ORDER BY 1, 2")
-    check_equal(rows(f"{d}/{name}-whole.lynx", "SELECT session, id, scheduled_ns FROM request WHERE phase = 'counted' ORDER BY 1, 2"), alone, f"{name}: the schedule of one host")
+    alone = rows(
+        f"{d}/alone.lynx", "SELECT session, id, scheduled_ns FROM request WHERE phase = 'counted' ORDER BY 1, 2"
+    )
+    check_equal(
+        rows(
+            f"{d}/{name}-whole.lynx",
+            "SELECT session, id, scheduled_ns FROM request WHERE phase = 'counted' ORDER BY 1, 2",
+        ),
+        alone,
+        f"{name}: the schedule of one host",
+    )
     print(f"by {name}: {N} ranks, one run")
 
 
@@ -26,7 +37,18 @@ def run(*command, **more):
 
 
 def command(d, name, part="auto"):
-    return [LYNX, "run", f"{d}/c.yaml", "--part", part, "--start", f"@{int(time.time()) + 6}", "--out", f"{d}/{name}.lynx", "--quiet"]
+    return [
+        LYNX,
+        "run",
+        f"{d}/c.yaml",
+        "--part",
+        part,
+        "--start",
+        f"@{int(time.time()) + 6}",
+        "--out",
+        f"{d}/{name}.lynx",
+        "--quiet",
+    ]
 
 
 def by_mpi(d):
@@ -40,8 +62,12 @@ def by_ssh(d):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{d}/{key}"], check=True)
     os.makedirs("/run/sshd", exist_ok=True) if os.geteuid() == 0 else None
     with open(f"{d}/sshd", "w") as f:
-        f.write(f"Port {port}\nListenAddress 127.0.0.1\nHostKey {d}/host\nAuthorizedKeysFile {d}/user.pub\nStrictModes no\nPidFile none\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nUsePAM no\n")
-    server = subprocess.Popen([shutil.which("sshd") or "/usr/sbin/sshd", "-D", "-e", "-f", f"{d}/sshd"], stderr=subprocess.PIPE, text=True)
+        f.write(
+            f"Port {port}\nListenAddress 127.0.0.1\nHostKey {d}/host\nAuthorizedKeysFile {d}/user.pub\nStrictModes no\nPidFile none\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nUsePAM no\n"
+        )
+    server = subprocess.Popen(
+        [shutil.which("sshd") or "/usr/sbin/sshd", "-D", "-e", "-f", f"{d}/sshd"], stderr=subprocess.PIPE, text=True
+    )
     try:
         for _ in range(100):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
@@ -49,8 +75,30 @@ def by_ssh(d):
             time.sleep(0.05)
         words = [command(d, "ssh", f"{k}/{N}") for k in range(1, N + 1)]
         words = [w[:6] + [words[0][6]] + w[7:] for w in words]  # one start for all
-        ranks = [subprocess.Popen(["ssh", "-p", str(port), "-i", f"{d}/user", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", f"{getpass.getuser()}@127.0.0.1", *w],
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()) for w in words]
+        ranks = [
+            subprocess.Popen(
+                [
+                    "ssh",
+                    "-p",
+                    str(port),
+                    "-i",
+                    f"{d}/user",
+                    "-o",
+                    "StrictHostKeyChecking=no",
+                    "-o",
+                    "UserKnownHostsFile=/dev/null",
+                    "-o",
+                    "LogLevel=ERROR",
+                    f"{getpass.getuser()}@127.0.0.1",
+                    *w,
+                ],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment(),
+            )
+            for w in words
+        ]
         said = [p.communicate(timeout=120) for p in ranks]
         held(d, "ssh", subprocess.CompletedProcess([], max(p.returncode for p in ranks), str(said), ""))
     finally:
@@ -100,10 +148,29 @@ PartitionName=all Nodes={host} Default=YES OverSubscribe=FORCE State=UP
     env = {**environment(), "SLURM_CONF": f"{d}/slurm.conf"}
     daemons = []
     try:
-        for daemon in (["munged", "--foreground", "--force", f"--key-file={d}/munge/key", f"--socket={d}/munge/socket", f"--pid-file={d}/munge/pid", f"--log-file={d}/munge/log", f"--seed-file={d}/munge/seed"],
-                       ["slurmctld", "-D", "-f", f"{d}/slurm.conf"], ["slurmd", "-D", "-f", f"{d}/slurm.conf"]):
+        for daemon in (
+            [
+                "munged",
+                "--foreground",
+                "--force",
+                f"--key-file={d}/munge/key",
+                f"--socket={d}/munge/socket",
+                f"--pid-file={d}/munge/pid",
+                f"--log-file={d}/munge/log",
+                f"--seed-file={d}/munge/seed",
+            ],
+            ["slurmctld", "-D", "-f", f"{d}/slurm.conf"],
+            ["slurmd", "-D", "-f", f"{d}/slurm.conf"],
+        ):
             with open(f"{d}/{daemon[0]}.out", "w") as out:
-                daemons.append(subprocess.Popen([shutil.which(daemon[0]) or f"/usr/sbin/{daemon[0]}", *daemon[1:]], env=env, stdout=out, stderr=subprocess.STDOUT))
+                daemons.append(
+                    subprocess.Popen(
+                        [shutil.which(daemon[0]) or f"/usr/sbin/{daemon[0]}", *daemon[1:]],
+                        env=env,
+                        stdout=out,
+                        stderr=subprocess.STDOUT,
+                    )
+                )
             time.sleep(1)
         for _ in range(60):
             state = subprocess.run(["sinfo", "-h", "-o", "%T"], env=env, capture_output=True, text=True)
@@ -114,7 +181,17 @@ PartitionName=all Nodes={host} Default=YES OverSubscribe=FORCE State=UP
             logs = "".join(open(f).read()[-600:] for f in (f"{d}/slurmctld.out", f"{d}/slurmd.out", f"{d}/munged.out"))
             print(f"by Slurm: skipped, because its node does not come up here: {state.stdout}{state.stderr} {logs}")
             return
-        held(d, "slurm", subprocess.run(["srun", "-n", str(N), "--overcommit", "--export=ALL", *command(d, "slurm")], env=env, capture_output=True, text=True, timeout=120))
+        held(
+            d,
+            "slurm",
+            subprocess.run(
+                ["srun", "-n", str(N), "--overcommit", "--export=ALL", *command(d, "slurm")],
+                env=env,
+                capture_output=True,
+                text=True,
+                timeout=120,
+            ),
+        )
     finally:
         for daemon in reversed(daemons):
             daemon.terminate()

@@ -81,6 +81,8 @@ if len(sys.argv) > 1:
     sys.exit(0)
 with tempfile.TemporaryDirectory() as d:
     make(d, 2000)
-    r = subprocess.run([f"{BUILD}/tests/test_tokenizer", *sorted(glob.glob(f"{d}/*.json"))], capture_output=True, text=True)
+    r = subprocess.run(
+        [f"{BUILD}/tests/test_tokenizer", *sorted(glob.glob(f"{d}/*.json"))], capture_output=True, text=True
+    )
     print(r.stdout[-3000:], r.stderr[-2000:])
     sys.exit(r.returncode)

@@ -1,5 +1,6 @@
 """Traces made here by real programs: PyTorch's profiler on the CPU, with a data loader whose slowness is planted, and ONNX Runtime's profile.
 What lynxbench makes of them is held against the events in the file, counted by Python."""
+
 import gzip
 import json
 import os
@@ -11,7 +12,7 @@ LYNX = os.path.join(os.environ["BUILD"], "lynxbench")
 PYTHON = os.environ["PEERS_PYTHON"]
 failures, n_checks = [], 0
 
-PROGRAM = r'''
+PROGRAM = r"""
 import sys, time, torch
 from torch.profiler import profile, schedule, ProfilerActivity
 delay, path = float(sys.argv[1]), sys.argv[2]
@@ -29,9 +30,9 @@ with torch.inference_mode(), profile(activities=[ProfilerActivity.CPU], schedule
         for _ in range(20): model(batch)
         p.step()
         if i == 6: break
-'''
+"""
 
-ORT = r'''
+ORT = r"""
 import sys, os, numpy, onnx, onnxruntime
 from onnx import helper, TensorProto
 w = numpy.random.rand(256, 256).astype("float32")
@@ -45,7 +46,7 @@ options.profile_file_prefix = sys.argv[1]
 session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 for _ in range(50): session.run(None, {"x": numpy.random.rand(64, 256).astype("float32")})
 print(session.end_profiling())
-'''
+"""
 
 
 def check(condition, what):
@@ -80,30 +81,51 @@ with tempfile.TemporaryDirectory() as d:
         categories = {"cpu_op": "operator", "python_function": "python function", "user_annotation": "annotation"}
         for category, kind in categories.items():
             wanted = sum(e.get("ph") == "X" and e.get("cat") == category for e in events)
-            check(trace["spans"].get(kind, 0) == wanted and wanted > 0, f"{name}: {trace['spans'].get(kind)} spans of {kind}, {wanted} events of {category}")
-        steps = [e for e in events if e.get("ph") == "X" and e["name"].startswith("ProfilerStep#") and e["cat"] == "user_annotation"]
+            check(
+                trace["spans"].get(kind, 0) == wanted and wanted > 0,
+                f"{name}: {trace['spans'].get(kind)} spans of {kind}, {wanted} events of {category}",
+            )
+        steps = [
+            e
+            for e in events
+            if e.get("ph") == "X" and e["name"].startswith("ProfilerStep#") and e["cat"] == "user_annotation"
+        ]
         check(trace["steps"] == len(steps) == 4, f"{name}: {trace['steps']} steps, {len(steps)} in the file")
         wall = sum(round(e["dur"] * 1000) for e in steps)
         check(abs(trace["wall_ns"] - wall) < 10000, f"{name}: the window is {trace['wall_ns']}, the steps take {wall}")
         # the union of what is named so, cut to the steps: events of the operator, and Python functions of the loader's file
         loads, end = 0, 0
-        named = sorted((round(e["ts"] * 1000), round(e["ts"] * 1000) + round(e["dur"] * 1000)) for e in events if e.get("ph") == "X" and e.get("cat") in categories and
-                       (e["name"].startswith("enumerate(DataLoader)") or "torch/utils/data/dataloader.py" in e["name"]))
+        named = sorted(
+            (round(e["ts"] * 1000), round(e["ts"] * 1000) + round(e["dur"] * 1000))
+            for e in events
+            if e.get("ph") == "X"
+            and e.get("cat") in categories
+            and (e["name"].startswith("enumerate(DataLoader)") or "torch/utils/data/dataloader.py" in e["name"])
+        )
         inside = [(round(s["ts"] * 1000), round(s["ts"] * 1000) + round(s["dur"] * 1000)) for s in steps]
         for a, b in named:
             loads += sum(max(0, min(b, t) - max(a, end, f)) for f, t in inside)
             end = max(end, b)
         found = sum(s["ns"] for s in trace["states"] if s["state"] == "idle.data_loader")
-        check(abs(found - loads) <= 100 and loads > 0, f"{name}: the data loader takes {found} ns, by its events {loads}")
+        check(
+            abs(found - loads) <= 100 and loads > 0, f"{name}: the data loader takes {found} ns, by its events {loads}"
+        )
     check("data_loader" in {f["finding"] for f in traces["slow"]["findings"]}, "the planted data loader is found")
     share = sum(s["share"] for s in traces["slow"]["states"] if s["state"] == "idle.data_loader")
     check(share > 0.5, f"its share is {share}: eight sleeps of 10 ms a batch")
     classes = {s["state"]: s["ns"] for s in traces["quick"]["states"]}
     largest = max((s for s in classes if s.startswith("compute.")), key=classes.get)
     check(largest == "compute.matrix_product", f"what computes most is {largest}")
-    r = subprocess.run([LYNX, "attribute", "--quiet", "--json", f"{d}/quick.json", "--against", f"{d}/slow.json"], capture_output=True, text=True)
+    r = subprocess.run(
+        [LYNX, "attribute", "--quiet", "--json", f"{d}/quick.json", "--against", f"{d}/slow.json"],
+        capture_output=True,
+        text=True,
+    )
     change = json.loads(r.stdout)["change"]
-    check(change["accounted_state"] == "idle.data_loader" and change["same_names"] > 0.9, f"what changed: {change['accounted_state']}, same work {change['same_names']}")
+    check(
+        change["accounted_state"] == "idle.data_loader" and change["same_names"] > 0.9,
+        f"what changed: {change['accounted_state']}, same work {change['same_names']}",
+    )
     with gzip.open(f"{d}/slow.json.gz", "wb") as out:
         out.write(open(f"{d}/slow.json", "rb").read())
     check(attribute(f"{d}/slow.json.gz")["states"] == traces["slow"]["states"], "packed, the same account")
@@ -112,8 +134,15 @@ with tempfile.TemporaryDirectory() as d:
     events = json.load(open(path))
     trace = attribute(path)
     check(trace["format"] == "onnxruntime", f"told as {trace['format']}")
-    products = sum(e["dur"] for e in events if e["cat"] == "Node" and e.get("args", {}).get("op_name") == "MatMul" and e["name"].endswith("_kernel_time"))
+    products = sum(
+        e["dur"]
+        for e in events
+        if e["cat"] == "Node" and e.get("args", {}).get("op_name") == "MatMul" and e["name"].endswith("_kernel_time")
+    )
     found = next((n for n in trace["names"] if n["name"] == "product"), {"ns": -1, "n": 0, "class": ""})
-    check((found["ns"], found["n"], found["class"]) == (products * 1000, 50, "matrix product"), f"the product: {found}, by its events {products} us")
+    check(
+        (found["ns"], found["n"], found["class"]) == (products * 1000, 50, "matrix product"),
+        f"the product: {found}, by its events {products} us",
+    )
 print(f"{n_checks} checks, {len(failures)} failed")
 sys.exit(1 if failures else 0)

@@ -1,4 +1,5 @@
 """A llama of random weights and a tokenizer of bytes, in the folder that is named: no weights are to be had here."""
+
 import sys
 
 import torch
@@ -14,6 +15,15 @@ plain.pre_tokenizer = ByteLevel(add_prefix_space=False)
 plain.decoder = decoders.ByteLevel()
 tokenizer = PreTrainedTokenizerFast(tokenizer_object=plain, bos_token="<s>", eos_token="</s>", pad_token="</s>")
 tokenizer.chat_template = "{% for m in messages %}{{ m['content'] }}\n{% endfor %}"
-config = LlamaConfig(vocab_size=258, hidden_size=128, intermediate_size=256, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=2048, bos_token_id=256, eos_token_id=257)
+config = LlamaConfig(
+    vocab_size=258,
+    hidden_size=128,
+    intermediate_size=256,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    max_position_embeddings=2048,
+    bos_token_id=256,
+    eos_token_id=257,
+)
 LlamaForCausalLM(config).save_pretrained(sys.argv[1])
 tokenizer.save_pretrained(sys.argv[1])

@@ -1,4 +1,5 @@
 """A real PyTorch server with the OpenAI completions route: the byte model, computed by torch, one request at a time per step, streamed."""
+
 import argparse
 import json
 import os
@@ -20,14 +21,17 @@ parser.add_argument("--threads", type=int, default=1)
 args = parser.parse_args()
 torch.set_num_threads(args.threads)
 dtype = torch.bfloat16 if args.precision == "bf16" else torch.float32
-weights = {k: v.to(dtype) for k, v in load_file(os.path.join(HERE, "..", "..", "reference", "model", "byte.safetensors")).items()}
+weights = {
+    k: v.to(dtype)
+    for k, v in load_file(os.path.join(HERE, "..", "..", "reference", "model", "byte.safetensors")).items()
+}
 cos, sin = (t.to(dtype) for t in train.rope_tables(train.SHAPE["context"]))
 turn = threading.Lock()  # steps of the requests in flight take turns
 
 
 def step(tokens):
     with turn, torch.no_grad():
-        return int(train.forward(weights, torch.tensor([tokens[-train.SHAPE["context"]:]]), cos, sin)[0, -1].argmax())
+        return int(train.forward(weights, torch.tensor([tokens[-train.SHAPE["context"] :]]), cos, sin)[0, -1].argmax())
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -47,8 +51,17 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/health":
             self.answer(b"{}")
         elif self.path == "/v1/models":
-            executed = {"requested": args.precision, "executed": str(dtype).removeprefix("torch."), "status": "native", "primitive": f"torch {torch.__version__}"}
-            self.answer(json.dumps({"object": "list", "data": [{"id": "byte", "object": "model", "executed": executed}]}).encode())
+            executed = {
+                "requested": args.precision,
+                "executed": str(dtype).removeprefix("torch."),
+                "status": "native",
+                "primitive": f"torch {torch.__version__}",
+            }
+            self.answer(
+                json.dumps(
+                    {"object": "list", "data": [{"id": "byte", "object": "model", "executed": executed}]}
+                ).encode()
+            )
         else:
             self.send_error(404)
 
@@ -69,7 +82,12 @@ class Handler(BaseHTTPRequestHandler):
             tokens.append(step(tokens))
             made += 1
             usage = {"prompt_tokens": len(prompt), "completion_tokens": made, "total_tokens": len(prompt) + made}
-            self.chunk({"choices": [{"index": 0, "text": bytes(tokens[-1:]).decode("latin-1"), "finish_reason": None}], "usage": usage})
+            self.chunk(
+                {
+                    "choices": [{"index": 0, "text": bytes(tokens[-1:]).decode("latin-1"), "finish_reason": None}],
+                    "usage": usage,
+                }
+            )
         self.chunk({"choices": [{"index": 0, "text": "", "finish_reason": "length"}], "usage": usage})
         self.chunk({"choices": [], "usage": usage})
         self.chunk(b"data: [DONE]\n\n")
