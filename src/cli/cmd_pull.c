@@ -19,7 +19,7 @@ static const struct option_spec options[] = {
     [FLAG_TRUST] = {"trust", "KEY", "the log's key, NAME+ID+BASE64, where it is known by another way"},
     [FLAG_NO_BUNDLES] = {"no-bundles", NULL, "entries alone, without the files of bundles"}};
 
-enum { BUNDLE_BYTES_MAX = 1 << 30 };
+enum { MISSING_SHOWN = 5 };
 
 struct bundles {
   struct ledger_file *ledger;
@@ -54,13 +54,14 @@ static bool take_bundle(void *context, const struct ledger_entry *entry, const c
   (void)subject;
   if (digest == NULL || blob_known(store, digest)) return true;
   (void)snprintf(path, sizeof path, "blob/%s", digest_hex(digest, hex));
-  buffer_init(&bytes, BUNDLE_BYTES_MAX);
+  buffer_init(&bytes, (size_t)BLOB_SENT_MAX);
   enum lynx_status status = ledger_fetch((void *)(uintptr_t)b->from, path, &bytes, &error);
   bool served = status != LYNX_NOT_FOUND; /* it may have been withheld */
   if (status == LYNX_OK) status = blob_put_bytes(store, digest, (struct bytes){bytes.data != NULL ? bytes.data : "", bytes.length}, &error);
   b->good = status == LYNX_OK || !served;
   b->n_taken += status == LYNX_OK;
-  b->n_missing += !served;
+  if (!served && b->n_missing++ < MISSING_SHOWN)
+    (void)fprintf(stderr, "missing: the file %.16s... of entry %" PRIu64 " (%s)\n", hex, entry->index, entry->statement.kind);
   if (status == LYNX_OK && strcmp(entry->statement.kind, "bundle") == 0) look_at(b, digest);
   if (!b->good) {
     lynx_error_at(&error, path, 0, NULL);
@@ -92,11 +93,16 @@ static int run(const struct arguments *arguments) {
   if (copy.n_before == 0 && state_path("ledgers", folder, sizeof folder)) seen_forget(to, folder); /* begun anew on purpose */
   if (!ledger_file_open(to, false, &ledger)) return EXIT_DOES_NOT_HOLD;
   struct bundles bundles = {.ledger = &ledger, .from = from, .good = true};
-  if (arguments->option[FLAG_NO_BUNDLES] == NULL) status = ledger_each_entry(ledger.ledger, copy.n_before, take_bundle, &bundles, &error);
-  int code = status != LYNX_OK ? report_error(&error) : bundles.good && bundles.n_impossible == 0 ? EXIT_HOLDS : EXIT_DOES_NOT_HOLD;
+  /* All entries, not the new ones alone: what an earlier pull did not get is asked for again. */
+  if (arguments->option[FLAG_NO_BUNDLES] == NULL) status = ledger_each_entry(ledger.ledger, 0, take_bundle, &bundles, &error);
+  int code = status != LYNX_OK                           ? report_error(&error)
+             : !bundles.good || bundles.n_impossible > 0 ? EXIT_DOES_NOT_HOLD
+             : bundles.n_missing > 0                     ? EXIT_INCONCLUSIVE
+                                                         : EXIT_HOLDS;
   (void)printf("%s: %" PRIu64 " entries of %s, %" PRIu64 " of them new, each checked; %zu bundles came with them", ledger.address,
                copy.n_now, ledger_policy(ledger.ledger)->origin, copy.n_now - copy.n_before, bundles.n_taken);
-  if (bundles.n_missing > 0) (void)printf(", %zu are not served", bundles.n_missing);
+  if (bundles.n_missing > 0)
+    (void)printf(", %zu are not served: the next pull asks for them again, and --no-bundles does without", bundles.n_missing);
   if (bundles.n_impossible > 0) (void)printf(", %zu hold rows that no run can have written", bundles.n_impossible);
   (void)printf("\n");
   ledger_file_close(&ledger);
@@ -114,6 +120,7 @@ const struct command command_pull = {
     .details = "FROM is a URL or a folder as `lynxbench log export` writes (the layout of C2SP's tlog-tiles, with blob/DIGEST beside it).\n"
                "LEDGER is begun, or continued: every entry's signature and admission is checked, the tree's root, and the log's\n"
                "signature. A log that went back, or does not continue the copy, is refused (exit code 1), and the copy stays as it was.\n"
+               "A bundle that an entry names and that is not served is named (exit code 3) and asked for again by the next pull.\n"
                "The copy serves show, claim, verify, audit and evidence; it cannot be added to, since the log's key stays at home.",
     .example = "rm -rf /tmp/p; mkdir -p /tmp/p; build/lynxbench key ml --out /tmp/p; build/lynxbench log create /tmp/p/a.ledger --key "
                "/tmp/p/ml.key; "

@@ -1,45 +1,129 @@
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/arena.h"
 #include "base/number.h"
+#include "base/root.h"
 #include "cli/command.h"
 #include "cli/ledger_file.h"
 #include "serve/log_server.h"
 
-enum { FLAG_ADDRESS, FLAG_PORT };
+enum { FLAG_ADDRESS, FLAG_PORT, FLAG_NAME, FLAG_CERTIFICATE, FLAG_CERTIFICATE_KEY };
+enum { NAMES_MAX = 16, PEM_MAX = 1 << 20 };
 
-static const struct option_spec options[] = {[FLAG_ADDRESS] = {"address", "IP", "where to listen (default: 127.0.0.1, this machine alone)"},
-                                             [FLAG_PORT] = {"port", "N", "the port (default: 8300; 0: any that is free)"}};
+static const struct option_spec options[] = {
+    [FLAG_ADDRESS] = {"address", "IP", "where to listen (default: 127.0.0.1, this machine alone)"},
+    [FLAG_PORT] = {"port", "N", "the port (default: 8300; 0: any that is free)"},
+    [FLAG_NAME] = {"name", "HOST,...", "names by which clients call it, besides addresses and localhost"},
+    [FLAG_CERTIFICATE] = {"certificate", "FILE", "serve HTTPS with this certificate (PEM, with its chain)"},
+    [FLAG_CERTIFICATE_KEY] = {"certificate-key", "FILE", "its private key (PEM)"}};
 
-static int run(const struct arguments *arguments) {
-  const char *address = arguments->option[FLAG_ADDRESS] != NULL ? arguments->option[FLAG_ADDRESS] : "127.0.0.1",
-             *port_text = arguments->option[FLAG_PORT] != NULL ? arguments->option[FLAG_PORT] : "8300";
+/* What a server is made of. */
+struct serving {
+  struct ledger_file file, files;
+  struct buffer certificate, private_key;
+  char names[1024], spool[4096];
+  const char *name[NAMES_MAX];
+  struct log_server_at at;
+};
+
+static bool read_pem(const struct arguments *arguments, int flag, struct buffer *ret) {
+  const struct root root = {""};
+  struct lynx_error error = {0};
+  buffer_init(ret, PEM_MAX);
+  if (arguments->option[flag] == NULL) return true;
+  if (root_read(&root, arguments->option[flag], ret, &error) == LYNX_OK) return true;
+  lynx_error_at(&error, arguments->option[flag], 0, NULL);
+  (void)report_error(&error);
+  return false;
+}
+
+static bool read_names(const char *given, struct serving *s) {
+  char *rest = s->names, *name;
+  if (given == NULL) return true;
+  if (strlen(given) >= sizeof s->names) return false;
+  (void)snprintf(s->names, sizeof s->names, "%s", given);
+  while ((name = strsep(&rest, ",")) != NULL) {
+    if (name[0] == 0 || s->at.n_names == NAMES_MAX) return false;
+    s->name[s->at.n_names++] = name;
+  }
+  return true;
+}
+
+/* Beside a ledger that is a file, since a copy of it has room there; else where temporary files go. */
+static void choose_spool(const char *ledger, struct serving *s) {
+  struct stat info;
+  const char *temporary = getenv("TMPDIR"), *slash = strrchr(ledger, '/');
+  bool is_file = stat(ledger, &info) == 0 && S_ISREG(info.st_mode);
+  if (!is_file) (void)snprintf(s->spool, sizeof s->spool, "%s", temporary != NULL && temporary[0] != 0 ? temporary : "/tmp");
+  else if (slash == NULL) (void)snprintf(s->spool, sizeof s->spool, ".");
+  else (void)snprintf(s->spool, sizeof s->spool, "%.*s/", (int)(slash - ledger), ledger);
+}
+
+static bool read_arguments(const struct arguments *arguments, struct serving *s) {
+  const char *port_text = arguments->option[FLAG_PORT] != NULL ? arguments->option[FLAG_PORT] : "8300";
   int64_t port = 0;
+  bool certificate = arguments->option[FLAG_CERTIFICATE] != NULL, key = arguments->option[FLAG_CERTIFICATE_KEY] != NULL;
+  if (!number_int64(port_text, strlen(port_text), &port) || port < 0 || port > 65535) {
+    (void)fprintf(stderr, "lynxbench serve: --port: found '%s', accepted: 0 to 65535\n", port_text);
+    return false;
+  }
+  if (certificate != key) {
+    (void)fprintf(stderr, "lynxbench serve: --certificate and --certificate-key belong together: give both, or neither\n");
+    return false;
+  }
+  if (!read_names(arguments->option[FLAG_NAME], s)) {
+    (void)fprintf(stderr, "lynxbench serve: --name: accepted: up to %d names, with commas between them\n", NAMES_MAX);
+    return false;
+  }
+  if (!read_pem(arguments, FLAG_CERTIFICATE, &s->certificate) || !read_pem(arguments, FLAG_CERTIFICATE_KEY, &s->private_key)) return false;
+  s->at.address = arguments->option[FLAG_ADDRESS] != NULL ? arguments->option[FLAG_ADDRESS] : "127.0.0.1";
+  s->at.port = (int)port;
+  s->at.names = s->name;
+  s->at.certificate = certificate ? s->certificate.data : NULL;
+  s->at.private_key = certificate ? s->private_key.data : NULL;
+  choose_spool(arguments->positional[0], s);
+  s->at.spool = s->spool;
+  return true;
+}
+
+static int serve(struct serving *s) {
   int bound = 0, got = 0;
-  struct ledger_file file;
   struct log_server *server = NULL;
   struct lynx_error error = {0};
   sigset_t stop;
-  if (!number_int64(port_text, strlen(port_text), &port) || port < 0 || port > 65535) {
-    (void)fprintf(stderr, "lynxbench serve: --port: found '%s', accepted: 0 to 65535\n", port_text);
-    return EXIT_WRONG_INPUT;
-  }
-  if (!ledger_file_open(arguments->positional[0], true, &file)) return EXIT_WRONG_INPUT;
   (void)sigemptyset(&stop);
   (void)sigaddset(&stop, SIGINT);
   (void)sigaddset(&stop, SIGTERM);
-  (void)sigprocmask(SIG_BLOCK, &stop, NULL); /* before the server's thread is there, so that it inherits it */
-  enum lynx_status status = log_server_start(file.ledger, address, (int)port, &bound, &server, &error);
+  (void)sigprocmask(SIG_BLOCK, &stop, NULL); /* before the server's threads are there, so that they inherit it */
+  enum lynx_status status = log_server_start(s->file.ledger, s->files.ledger, &s->at, &bound, &server, &error);
   if (status == LYNX_OK) {
-    (void)printf("serving %s on http://%s:%d/ until Ctrl-C; its policy alone says who may add to it\n", ledger_policy(file.ledger)->origin,
-                 address, bound);
+    (void)printf("serving %s on %s://%s:%d/ until Ctrl-C; its policy alone says who may add to it\n", ledger_policy(s->file.ledger)->origin,
+                 s->at.certificate != NULL ? "https" : "http", s->at.address, bound);
     (void)fflush(stdout);
     (void)sigwait(&stop, &got);
   }
   log_server_stop(server);
-  ledger_file_close(&file);
   return status == LYNX_OK ? EXIT_HOLDS : report_error(&error);
+}
+
+static int run(const struct arguments *arguments) {
+  struct serving *s = xalloc(1, sizeof *s);
+  int code = EXIT_WRONG_INPUT;
+  if (read_arguments(arguments, s) && ledger_file_open(arguments->positional[0], true, &s->file)) {
+    if (ledger_file_open(arguments->positional[0], true, &s->files)) {
+      code = serve(s);
+      ledger_file_close(&s->files);
+    }
+    ledger_file_close(&s->file);
+  }
+  buffer_release(&s->certificate);
+  buffer_wipe(&s->private_key);
+  free(s);
+  return code;
 }
 
 const struct command command_serve = {
@@ -51,8 +135,9 @@ const struct command command_serve = {
     .options = options,
     .n_options = LYNX_COUNT(options),
     .details = "Any command's --ledger may then be the URL: it reads a checked copy of its own, and sends what it adds. There are no\n"
-               "passwords: an entry is taken when a team of the policy signed it. Plain HTTP, on this machine alone unless --address\n"
-               "says otherwise: everything that is served checks itself, but who reads it shows; put a proxy with TLS before it.",
+               "passwords: an entry is taken when a team of the policy signed it. On this machine alone unless --address says otherwise;\n"
+               "plain HTTP unless --certificate is given: everything that is served checks itself, but who reads it shows. A client has\n"
+               "10 s for the head of a request, and 30 s and a second for each 64 KiB for what it sends or is sent.",
     .example = "rm -rf /tmp/sv; mkdir -p /tmp/sv; build/lynxbench key ml --out /tmp/sv; build/lynxbench log create /tmp/sv/t.ledger --key "
                "/tmp/sv/ml.key; "
                "timeout --preserve-status -s INT 1 build/lynxbench serve /tmp/sv/t.ledger --port 0",

@@ -1,6 +1,7 @@
 #include "cli/ledger_fetch.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/control.h"
@@ -23,7 +24,7 @@ enum lynx_status ledger_fetch(void *context, const char *path, struct buffer *re
     const struct root root = {""};
     return root_read(&root, where, ret, error);
   }
-  const struct control_request request = {.url = where, .timeout_ns = TIMEOUT_NS};
+  const struct control_request request = {.url = where, .ca_file = getenv("LYNXBENCH_CA_FILE"), .timeout_ns = TIMEOUT_NS};
   enum lynx_status status = control_fetch(&request, ret, &http_status, error);
   if (status != LYNX_OK || http_status == 200) return status;
   lynx_error_at(error, where, 0, NULL);
@@ -38,8 +39,11 @@ enum lynx_status ledger_send(const char *url, const char *path, struct bytes byt
   (void)snprintf(where, sizeof where, "%s%s%s", url, url[strlen(url) - 1] == '/' ? "" : "/", path);
   buffer_init(&body, 1 << 20);
   if (!buffer_append(&body, bytes.ptr, bytes.length)) return lynx_fail(error, LYNX_LIMIT, "too much to send at once");
-  const struct control_request request = {
-      .url = where, .json_body = file == NULL ? body.data : NULL, .put_file = file, .timeout_ns = TIMEOUT_NS};
+  const struct control_request request = {.url = where,
+                                          .ca_file = getenv("LYNXBENCH_CA_FILE"),
+                                          .json_body = file == NULL ? body.data : NULL,
+                                          .put_file = file,
+                                          .timeout_ns = TIMEOUT_NS};
   enum lynx_status status = control_fetch(&request, ret_answer, &http_status, error);
   buffer_release(&body);
   if (status != LYNX_OK || http_status == 200) return status;

@@ -83,14 +83,36 @@ static enum lynx_status put_part(void *context, uint32_t part, struct bytes byte
   return p->store->table->append(p->store, STORE_BLOB, part_key(p->digest, part, key), bytes, error);
 }
 
-bool blob_known(struct store *store, const uint8_t digest[DIGEST_BYTES]) {
+enum lynx_status blob_part(struct store *store, const uint8_t digest[DIGEST_BYTES], uint32_t part, struct buffer *ret,
+                           struct lynx_error *error) {
   char key[KEY_BYTES];
-  struct buffer part;
+  return store->table->get(store, STORE_BLOB, part_key(digest, part, key), ret, error);
+}
+
+/* -1: there is none. */
+static int64_t part_length(struct store *store, const uint8_t digest[DIGEST_BYTES], uint32_t part) {
+  struct buffer bytes;
   struct lynx_error ignored = {0};
-  buffer_init(&part, BLOB_PART);
-  bool known = store->table->get(store, STORE_BLOB, part_key(digest, 0, key), &part, &ignored) == LYNX_OK;
-  buffer_release(&part);
-  return known;
+  buffer_init(&bytes, BLOB_PART);
+  int64_t length = blob_part(store, digest, part, &bytes, &ignored) == LYNX_OK ? (int64_t)bytes.length : -1;
+  buffer_release(&bytes);
+  return length;
+}
+
+bool blob_known(struct store *store, const uint8_t digest[DIGEST_BYTES]) {
+  return part_length(store, digest, 0) >= 0;
+}
+
+int64_t blob_length(struct store *store, const uint8_t digest[DIGEST_BYTES]) {
+  uint32_t there = 0, beyond = 1;
+  if (!blob_known(store, digest)) return -1;
+  while (part_length(store, digest, beyond) >= 0) there = beyond, beyond *= 2;
+  while (beyond - there > 1) {
+    uint32_t middle = there + (beyond - there) / 2;
+    if (part_length(store, digest, middle) >= 0) there = middle;
+    else beyond = middle;
+  }
+  return (int64_t)there * BLOB_PART + part_length(store, digest, there);
 }
 
 static enum lynx_status each_part_of_bytes(struct bytes bytes, take_part *take, void *context, struct lynx_error *error) {

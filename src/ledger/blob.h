@@ -9,6 +9,7 @@
 
 enum { BLOB_PART = 1 << 18 };
 #define BLOB_MAX ((int64_t)8 << 30)
+#define BLOB_SENT_MAX ((int64_t)1 << 30) /* over HTTP, in either direction */
 
 /* The digest of a file's bytes; its length. */
 enum lynx_status blob_digest_file(const char *path, uint8_t ret[DIGEST_BYTES], int64_t *ret_length,
@@ -21,6 +22,11 @@ enum lynx_status blob_put_as(struct store *store, const uint8_t digest[DIGEST_BY
 enum lynx_status blob_put_bytes(struct store *store, const uint8_t digest[DIGEST_BYTES], struct bytes bytes,
                                 struct lynx_error *error) LYNX_MUST_CHECK;
 bool blob_known(struct store *store, const uint8_t digest[DIGEST_BYTES]);
+/* The part-th piece of BLOB_PART bytes (the last one is shorter), unchecked: whoever reads all of it checks the digest. NOT_FOUND: none */
+enum lynx_status blob_part(struct store *store, const uint8_t digest[DIGEST_BYTES], uint32_t part, struct buffer *ret,
+                           struct lynx_error *error) LYNX_MUST_CHECK;
+/* Its length, by its parts; -1: none is kept. */
+int64_t blob_length(struct store *store, const uint8_t digest[DIGEST_BYTES]);
 /* To a temporary name beside it, checked, then renamed; an existing file is never overwritten. */
 enum lynx_status blob_get_file(struct store *store, const uint8_t digest[DIGEST_BYTES], const char *path,
                                struct lynx_error *error) LYNX_MUST_CHECK;

@@ -5,28 +5,33 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <microhttpd.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/number.h"
 #include "ledger/blob.h"
 #include "ledger/tile.h"
+#include "serve/door.h"
 
-enum { CONNECTIONS_MAX = 64, IDLE_S = 30, CONNECTION_BYTES = 65536 };
+enum { WORKERS = 4, IDLE_S = 30, CONNECTION_BYTES = 65536, STOP_WAIT_MS = 5000 };
 
 struct log_server {
-  struct ledger *ledger;
+  struct ledger *ledger, *files; /* two handles of one ledger: who brings a file keeps nobody else waiting */
+  pthread_mutex_t lock, files_lock;
+  char spool[4096]; /* where files lie while they come, without a name */
+  struct door *door;
   struct MHD_Daemon *daemon;
 };
 
 /* What one request sends. */
 struct upload {
   struct buffer body; /* POST */
-  int fd;             /* PUT; -1: none */
-  char path[64];      /* of it */
+  int fd;             /* PUT: of a file without a name; -1: none */
   int64_t length;
   bool refused; /* too long, or the disk is full: the rest is read and forgotten */
 };
@@ -125,21 +130,82 @@ static enum MHD_Result get_tile(struct log_server *s, struct MHD_Connection *con
   return result;
 }
 
-static enum MHD_Result get_blob(struct log_server *s, struct MHD_Connection *connection, const char *hex) {
+/* A file is sent from the store, a part at a time. */
+struct sending {
+  struct log_server *server;
   uint8_t digest[DIGEST_BYTES];
-  struct lynx_error error = {0};
-  char folder[] = "/tmp/lynxbench-serve-XXXXXX", path[80];
-  if (!hex_decode(hex, digest, DIGEST_BYTES) || !blob_known(ledger_store(s->ledger), digest))
-    return answer_error(connection, MHD_HTTP_NOT_FOUND, "no such file is kept here");
-  if (mkdtemp(folder) == NULL) return answer_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, strerror(errno));
-  (void)snprintf(path, sizeof path, "%s/blob", folder);
-  enum lynx_status status = blob_get_file(ledger_store(s->ledger), digest, path, &error);
-  int fd = status == LYNX_OK ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-  (void)unlink(path); /* the descriptor keeps it as long as it is sent */
-  (void)rmdir(folder);
-  off_t length = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
-  if (length < 0) return answer_failure(connection, &error);
-  return answer(connection, MHD_HTTP_OK, "application/octet-stream", MHD_create_response_from_fd((size_t)length, fd));
+  int64_t from; /* where a range begins */
+  int64_t part; /* that the buffer holds; -1: none */
+  struct buffer bytes;
+};
+
+static ssize_t send_some(void *context, uint64_t at, char *to, size_t most) {
+  struct sending *x = context;
+  struct lynx_error ignored = {0};
+  int64_t place = x->from + (int64_t)at, part = place / BLOB_PART;
+  size_t within = (size_t)(place % BLOB_PART);
+  if (part != x->part) {
+    buffer_clear(&x->bytes);
+    (void)pthread_mutex_lock(&x->server->lock);
+    enum lynx_status status = blob_part(ledger_store(x->server->ledger), x->digest, (uint32_t)part, &x->bytes, &ignored);
+    (void)pthread_mutex_unlock(&x->server->lock);
+    if (status != LYNX_OK) return MHD_CONTENT_READER_END_WITH_ERROR;
+    x->part = part;
+  }
+  if (within >= x->bytes.length) return MHD_CONTENT_READER_END_OF_STREAM;
+  size_t n = x->bytes.length - within < most ? x->bytes.length - within : most;
+  memcpy(to, x->bytes.data + within, n);
+  return (ssize_t)n;
+}
+
+static void sent(void *context) {
+  struct sending *x = context;
+  buffer_release(&x->bytes);
+  free(x);
+}
+
+/* "bytes=5-", "bytes=5-9", "bytes=-3": one range; anything else is answered whole. false: beyond the end. */
+static bool parse_range(const char *text, int64_t length, int64_t *ret_from, int64_t *ret_n) {
+  *ret_from = 0, *ret_n = length;
+  if (text == NULL || strncmp(text, "bytes=", 6) != 0 || strchr(text, ',') != NULL) return true;
+  const char *first = text + 6, *dash = strchr(first, '-');
+  int64_t from = -1, to = -1;
+  if (dash == NULL || (dash > first && !number_int64(first, (size_t)(dash - first), &from)) ||
+      (dash[1] != 0 && !number_int64(dash + 1, strlen(dash + 1), &to)) || (from < 0 && to < 0) || (to >= 0 && from > to))
+    return true;
+  if (from < 0) from = to < length ? length - to : 0, to = length - 1;
+  if (to < 0 || to >= length) to = length - 1;
+  if (from >= length) return false;
+  *ret_from = from, *ret_n = to - from + 1;
+  return true;
+}
+
+static enum MHD_Result get_blob(struct log_server *s, struct MHD_Connection *connection, const char *hex) {
+  struct sending *x = calloc(1, sizeof *x);
+  int64_t from, n, length = -1;
+  char span[80];
+  if (x == NULL) return MHD_NO;
+  *x = (struct sending){.server = s, .part = -1};
+  buffer_init(&x->bytes, BLOB_PART);
+  if (hex_decode(hex, x->digest, DIGEST_BYTES)) length = blob_length(ledger_store(s->ledger), x->digest);
+  const char *range = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Range");
+  bool whole = length >= 0 && parse_range(range, length, &from, &n);
+  if (!whole) {
+    sent(x);
+    return length < 0 ? answer_error(connection, MHD_HTTP_NOT_FOUND, "no such file is kept here")
+                      : answer_error(connection, MHD_HTTP_RANGE_NOT_SATISFIABLE, "the file is shorter");
+  }
+  x->from = from;
+  door_allow(s->door, connection, n);
+  struct MHD_Response *response = MHD_create_response_from_callback((uint64_t)n, BLOB_PART, send_some, x, sent);
+  if (response == NULL) {
+    sent(x);
+    return MHD_NO;
+  }
+  (void)MHD_add_response_header(response, "Accept-Ranges", "bytes");
+  (void)snprintf(span, sizeof span, "bytes %" PRId64 "-%" PRId64 "/%" PRId64, from, from + n - 1, length);
+  if (n < length) (void)MHD_add_response_header(response, "Content-Range", span);
+  return answer(connection, n < length ? MHD_HTTP_PARTIAL_CONTENT : MHD_HTTP_OK, "application/octet-stream", response);
 }
 
 /* --- writing --- */
@@ -190,9 +256,13 @@ static enum MHD_Result put_blob(struct log_server *s, struct MHD_Connection *con
   uint8_t digest[DIGEST_BYTES];
   struct lynx_error error = {0};
   struct buffer nothing = {.data = NULL};
+  char path[40];
   bool good = hex_decode(hex, digest, DIGEST_BYTES); /* is_named saw to it */
-  if (!good || blob_put_as(ledger_store(s->ledger), digest, upload->path, &error) != LYNX_OK) return answer_failure(connection, &error);
-  return answer_bytes(connection, MHD_HTTP_OK, "text/plain", &nothing);
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", upload->fd);
+  (void)pthread_mutex_lock(&s->files_lock);
+  good = good && blob_put_as(ledger_store(s->files), digest, path, &error) == LYNX_OK;
+  (void)pthread_mutex_unlock(&s->files_lock);
+  return good ? answer_bytes(connection, MHD_HTTP_OK, "text/plain", &nothing) : answer_failure(connection, &error);
 }
 
 /* --- requests --- */
@@ -206,26 +276,36 @@ static void receive(struct upload *upload, const char *data, size_t length) {
   upload->refused = upload->refused || upload->length > SERVER_BLOB_MAX || !file_write_all(upload->fd, data, length);
 }
 
-static struct upload *upload_begin(bool to_file) {
+/* It is gone with whoever has it open, however that ends. */
+static int nameless_file(const char *folder) {
+  char path[4200];
+  int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return fd;
+  (void)snprintf(path, sizeof path, "%s/.lynxbench-serve-XXXXXX", folder); /* a file system that has none without a name */
+  fd = mkostemp(path, O_CLOEXEC);
+  if (fd >= 0) (void)unlink(path); /* the descriptor keeps it */
+  return fd;
+}
+
+/* spool NULL: to memory. */
+static struct upload *upload_begin(const char *spool) {
   struct upload *upload = calloc(1, sizeof *upload);
   if (upload == NULL) return NULL;
   upload->fd = -1;
   buffer_init(&upload->body, ENVELOPE_MAX);
-  if (!to_file) return upload;
-  (void)snprintf(upload->path, sizeof upload->path, "/tmp/lynxbench-serve-XXXXXX");
-  upload->fd = mkostemp(upload->path, O_CLOEXEC);
+  if (spool == NULL) return upload;
+  upload->fd = nameless_file(spool);
   upload->refused = upload->fd < 0;
   return upload;
 }
 
 static void completed(void *context, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode how) {
   struct upload *upload = *request;
-  (void)context, (void)connection, (void)how;
+  const struct log_server *s = context;
+  (void)how;
+  door_allow(s->door, connection, -1); /* for its next request */
   if (upload == NULL) return;
-  if (upload->fd >= 0) {
-    (void)close(upload->fd); /* it is thrown away */
-    (void)unlink(upload->path);
-  }
+  if (upload->fd >= 0) (void)close(upload->fd); /* it is thrown away */
   buffer_release(&upload->body);
   free(upload);
   *request = NULL;
@@ -245,50 +325,103 @@ static enum MHD_Result dispatch(struct log_server *s, struct MHD_Connection *con
                       "accepted: GET checkpoint, tile/..., blob/DIGEST; POST add, cosign; PUT blob/DIGEST that an entry names");
 }
 
+static int64_t body_length(struct MHD_Connection *connection) {
+  const char *text = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
+  int64_t n = 0;
+  return text != NULL && number_int64(text, strlen(text), &n) && n > 0 ? n : 0;
+}
+
+/* Its head has come. */
+static enum MHD_Result begin(struct log_server *s, struct MHD_Connection *connection, const char *url, const char *method, void **request) {
+  bool brings = strcmp(method, "PUT") == 0 && strncmp(url, "blob/", 5) == 0, named = false;
+  const char *wrong = door_refuses(s->door, connection);
+  int64_t length = body_length(connection);
+  if (wrong != NULL) return answer_error(connection, MHD_HTTP_FORBIDDEN, wrong);
+  if (brings) {
+    (void)pthread_mutex_lock(&s->lock);
+    named = is_named(s, url + 5);
+    (void)pthread_mutex_unlock(&s->lock);
+  }
+  if (brings && !named) return answer_error(connection, MHD_HTTP_FORBIDDEN, "no entry names that file: add the bundle's entry first");
+  if (length > (brings ? SERVER_BLOB_MAX : ENVELOPE_MAX))
+    return answer_error(connection, MHD_HTTP_CONTENT_TOO_LARGE, "more bytes than are accepted");
+  door_allow(s->door, connection, length);
+  *request = upload_begin(brings ? s->spool : NULL);
+  return *request != NULL ? MHD_YES : MHD_NO;
+}
+
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
                               const char *data, size_t *length, void **request) {
   struct log_server *s = context;
   (void)version;
   url += *url == '/';
-  if (*request == NULL) { /* its head alone has come */
-    bool brings = strcmp(method, "PUT") == 0 && strncmp(url, "blob/", 5) == 0;
-    if (brings && !is_named(s, url + 5))
-      return answer_error(connection, MHD_HTTP_FORBIDDEN, "no entry names that file: add the bundle's entry first");
-    *request = upload_begin(brings);
-    return *request != NULL ? MHD_YES : MHD_NO;
-  }
+  if (*request == NULL) return begin(s, connection, url, method, request);
   if (*length > 0) {
     receive(*request, data, *length);
     *length = 0;
     return MHD_YES;
   }
-  return dispatch(s, connection, url, method, *request);
+  struct upload *upload = *request;
+  if (upload->fd >= 0) return dispatch(s, connection, url, method, upload); /* it has a lock of its own */
+  (void)pthread_mutex_lock(&s->lock);
+  enum MHD_Result result = dispatch(s, connection, url, method, upload);
+  (void)pthread_mutex_unlock(&s->lock);
+  return result;
 }
 
-enum lynx_status log_server_start(struct ledger *ledger, const char *address, int port, int *ret_port, struct log_server **ret,
-                                  struct lynx_error *error) {
-  struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-  lynx_error_at(error, address, 0, NULL);
-  if (inet_pton(AF_INET, address, &at.sin_addr) != 1) return lynx_fail(error, LYNX_INPUT, "accepted: an IPv4 address, such as 127.0.0.1");
+static enum lynx_status listen_at(struct log_server *s, const struct log_server_at *at, struct lynx_error *error) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)at->port)};
+  lynx_error_at(error, at->address, 0, NULL);
+  if (inet_pton(AF_INET, at->address, &address.sin_addr) != 1)
+    return lynx_fail(error, LYNX_INPUT, "accepted: an IPv4 address, such as 127.0.0.1");
+  bool secret = at->certificate != NULL;
+  struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)at->certificate},
+                                 {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)at->private_key},
+                                 {MHD_OPTION_END, 0, NULL}};
+  s->daemon = MHD_start_daemon(
+      MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO | MHD_USE_ITC | (secret ? (unsigned)MHD_USE_TLS : 0), (uint16_t)at->port, NULL, NULL,
+      handle, s, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)WORKERS, MHD_OPTION_CONNECTION_LIMIT,
+      (unsigned)DOOR_PLACES, MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)DOOR_PLACES_PER_ADDRESS, MHD_OPTION_CONNECTION_TIMEOUT,
+      (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_COMPLETED, completed, s,
+      MHD_OPTION_NOTIFY_CONNECTION, door_connection, s->door, MHD_OPTION_ARRAY, secret ? tls : tls + 2, MHD_OPTION_END);
+  if (s->daemon != NULL) return LYNX_OK;
+  return lynx_fail(error, LYNX_IO, "port %d cannot be listened on%s: %s", at->port,
+                   secret ? ", or the certificate and its key do not fit" : "", strerror(errno));
+}
+
+enum lynx_status log_server_start(struct ledger *ledger, struct ledger *files, const struct log_server_at *at, int *ret_port,
+                                  struct log_server **ret, struct lynx_error *error) {
   struct log_server *s = calloc(1, sizeof *s);
   if (s == NULL) return lynx_fail(error, LYNX_LIMIT, "no memory for a server");
-  s->ledger = ledger;
-  s->daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, (uint16_t)port, NULL, NULL, handle, s, MHD_OPTION_SOCK_ADDR, &at,
-                               MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
-                               MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
-                               MHD_OPTION_END);
-  if (s->daemon == NULL) {
-    free(s);
-    return lynx_fail(error, LYNX_IO, "port %d cannot be listened on: %s", port, strerror(errno));
+  s->ledger = ledger, s->files = files;
+  (void)snprintf(s->spool, sizeof s->spool, "%s", at->spool);
+  (void)pthread_mutex_init(&s->lock, NULL);
+  (void)pthread_mutex_init(&s->files_lock, NULL);
+  s->door = door_open(at->names, at->n_names);
+  enum lynx_status status = s->door != NULL ? listen_at(s, at, error) : lynx_fail(error, LYNX_LIMIT, "no thread for a server");
+  if (status != LYNX_OK) {
+    log_server_stop(s);
+    return status;
   }
   const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
-  *ret_port = info != NULL ? info->port : port;
+  *ret_port = info != NULL ? info->port : at->port;
   *ret = s;
   return LYNX_OK;
 }
 
 void log_server_stop(struct log_server *server) {
+  const struct timespec step = {.tv_nsec = 20000000};
   if (server == NULL) return;
-  MHD_stop_daemon(server->daemon);
+  if (server->daemon != NULL) {
+    int listening = MHD_quiesce_daemon(server->daemon); /* nobody new; who is inside may finish */
+    for (int ms = 0; ms < STOP_WAIT_MS && MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections > 0;
+         ms += 20)
+      (void)nanosleep(&step, NULL);
+    MHD_stop_daemon(server->daemon);
+    if (listening >= 0) (void)close(listening); /* nothing was written to it */
+  }
+  door_close(server->door);
+  (void)pthread_mutex_destroy(&server->lock);
+  (void)pthread_mutex_destroy(&server->files_lock);
   free(server);
 }

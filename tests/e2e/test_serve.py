@@ -17,9 +17,9 @@ from lynx import *
 class Serving:
     """lynxbench serve, ready on a port of its own."""
 
-    def __init__(self, ledger, home):
+    def __init__(self, ledger, home, *more):
         self.process = subprocess.Popen(
-            [LYNX, "serve", ledger, "--port", "0"],
+            [LYNX, "serve", ledger, "--port", "0", *more],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -37,11 +37,15 @@ class Serving:
         check("Sanitizer" not in rest, rest[-2000:])
         check_equal(self.process.returncode, 0, "serve ends with 0")
 
-    def ask(self, method, path, body=None):
-        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        c.request(method, path, body)
+    def answer(self, method, path, body=None, headers={}, source=None):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20, source_address=source)
+        c.request(method, path, body, headers)
         r = c.getresponse()
-        return r.status, r.read()
+        return r, r.read()
+
+    def ask(self, *args, **more):
+        r, body = self.answer(*args, **more)
+        return r.status, body
 
 
 class Teams:
@@ -303,6 +307,162 @@ def test_forked(teams, older):
     check_equal(r.returncode, 1, "forked")
     check_in("FORKED", r.stderr, "forked")
     check_equal(teams("audit", copy, home="watching").returncode, 0, "the copy is as it was")
+
+
+# --- strangers at the door ---
+
+
+@pytest.fixture(scope="module")
+def blob(teams):
+    """The path of the run's bundle, and its bytes."""
+    with open(teams.run, "rb") as f:
+        data = f.read()
+    return "/blob/" + hashlib.sha256(data).hexdigest(), data
+
+
+def test_half_heads_keep_nobody_out(teams):
+    """Each address has so many places, and a head must come within ten seconds."""
+    halves = []
+    for _ in range(64):
+        s = socket.create_connection(("127.0.0.1", teams.server.port), timeout=20)
+        with contextlib.suppress(OSError):
+            s.sendall(b"GET /checkpoint HTTP/1.1\r\nHost: ")
+        halves.append(s)
+    status, _ = teams.server.ask("GET", "/checkpoint", source=("127.0.0.2", 0))
+    check_equal(status, 200, "from another address meanwhile")
+    began = time.time()
+    for s in halves:
+        with contextlib.suppress(OSError):
+            s.sendall(b"x")  # a byte now and then holds no place
+        with contextlib.suppress(OSError):
+            check_equal(s.recv(1), b"", "it is shown the door")
+        s.close()
+    check(time.time() - began < 60, "all of them are gone")
+    check_equal(teams.server.ask("GET", "/checkpoint")[0], 200, "and others come in")
+
+
+def test_a_body_that_does_not_come_is_not_waited_for_long(teams):
+    """30 s, and a second more for every 64 KiB that it said it has."""
+    with socket.create_connection(("127.0.0.1", teams.server.port), timeout=60) as s:
+        s.sendall(b"POST /add HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{")
+        began = time.time()
+        with contextlib.suppress(OSError):
+            while time.time() - began < 50 and s.recv(100):
+                pass
+        check(time.time() - began < 45, f"it took {time.time() - began:.0f} s")
+
+
+def test_head_and_range(teams, blob):
+    path, data = blob
+    r, body = teams.server.answer("HEAD", path)
+    check_equal((r.status, int(r.getheader("Content-Length")), body), (200, len(data), b""), "HEAD")
+    whole = len(data)
+    for header, first, last in (
+        ("bytes=0-9", 0, 9),
+        (f"bytes={whole - 5}-", whole - 5, whole - 1),
+        ("bytes=-7", whole - 7, whole - 1),
+        (f"bytes=3-{whole + 99}", 3, whole - 1),
+    ):
+        r, body = teams.server.answer("GET", path, headers={"Range": header})
+        found = (r.status, r.getheader("Content-Range"), body == data[first : last + 1])
+        check_equal(found, (206, f"bytes {first}-{last}/{whole}", True), header)
+    check_equal(teams.server.ask("GET", path, headers={"Range": f"bytes={whole}-"})[0], 416, "beyond the end")
+    for header in ("bytes=0-1,5-6", "lines=1-2", "bytes=9-3", "bytes=-", "bytes=x-1"):
+        check_equal(teams.server.ask("GET", path, headers={"Range": header}), (200, data), f"{header}: the whole")
+
+
+def test_nothing_is_copied_to_be_sent(teams, blob):
+    """Ten at once: a file is read from the ledger a part at a time."""
+    before = set(os.listdir("/tmp"))
+    with concurrent.futures.ThreadPoolExecutor(10) as pool:
+        bodies = list(pool.map(lambda _: teams.server.ask("GET", blob[0])[1], range(10)))
+    check_equal([b == blob[1] for b in bodies], [True] * 10, "each whole")
+    left = [x for x in set(os.listdir("/tmp")) - before if "lynxbench-serve" in x]
+    check_equal(left, [], "files in /tmp")
+
+
+def test_an_upload_leaves_nothing_behind_when_the_server_is_killed(teams, blob, d):
+    """What has come lies in a file without a name."""
+    shutil.copy(teams.ledger, f"{d}/own.ledger")
+    for name in ("-wal", "-shm", ".key"):
+        if os.path.exists(teams.ledger + name):
+            shutil.copy(teams.ledger + name, f"{d}/own.ledger{name}")
+    server = Serving(f"{d}/own.ledger", f"{d}/home")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as s:
+        head = f"PUT {blob[0]} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n"
+        s.sendall(head.encode() + b"x" * 300000)
+        time.sleep(0.5)
+        server.process.kill()
+        server.process.communicate()
+    left = sorted(x for x in os.listdir(d) if not x.startswith("own.ledger") and x != "home")
+    check_equal(left, [], "beside the ledger")
+
+
+NOT_OURS = [
+    ({"Host": "evil.example"}, 403),
+    ({"Host": "127.0.0.1.evil.example"}, 403),
+    ({"Origin": "https://evil.example"}, 403),
+    ({"Origin": "null"}, 403),
+    ({"Host": "ledger.example"}, 200),
+    ({"Host": "LOCALHOST:80"}, 200),
+    ({"Host": "[::1]:80"}, 200),
+    ({"Origin": "http://127.0.0.1:1"}, 200),
+]
+
+
+def test_whom_a_request_is_for(teams, d):
+    """A page elsewhere, or a name that was pointed here, cannot make a browser read or write."""
+    with sqlite3.connect(teams.ledger) as source, sqlite3.connect(f"{d}/own.ledger") as to:
+        source.backup(to)
+    shutil.copy(teams.ledger + ".key", f"{d}/own.ledger.key")
+    server = Serving(f"{d}/own.ledger", f"{d}/home", "--name", "ledger.example,other.example")
+    for headers, wanted in NOT_OURS:
+        check_equal(server.ask("GET", "/checkpoint", headers=headers)[0], wanted, f"{headers}")
+        check_equal(server.ask("POST", "/add", b"{}", headers)[0], 400 if wanted == 200 else wanted, f"POST {headers}")
+    server.stop()
+
+
+def test_https(teams, d):
+    with sqlite3.connect(teams.ledger) as source, sqlite3.connect(f"{d}/own.ledger") as to:
+        source.backup(to)
+    shutil.copy(teams.ledger + ".key", f"{d}/own.ledger.key")
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    subprocess.run([*make, *names, "-keyout", f"{d}/k.pem", "-out", f"{d}/c.pem"], check=True, capture_output=True)
+    pair = ("--certificate", f"{d}/c.pem", "--certificate-key", f"{d}/k.pem")
+    server = Serving(f"{d}/own.ledger", f"{d}/home", *pair)
+    check(server.url.startswith("https://"), server.url)
+    trusting = {"HOME": d, "XDG_STATE_HOME": f"{d}/state", "LYNXBENCH_CA_FILE": f"{d}/c.pem"}
+    r = lynx("pull", server.url, f"{d}/copy.ledger", env=trusting)
+    check_equal(r.returncode, 0, f"by who trusts the certificate: {r.stderr}")
+    r = lynx("pull", server.url, f"{d}/other.ledger", env={"HOME": d, "XDG_STATE_HOME": f"{d}/state2"})
+    check_equal(r.returncode, 5, f"by who does not: {r.stderr}")
+    server.stop()
+    r = lynx("serve", f"{d}/own.ledger", "--port", "0", "--certificate", f"{d}/c.pem")
+    check_equal(r.returncode, 2, "a certificate without its key")
+    check_in("--certificate-key", r.stderr, "and what is missing")
+
+
+def test_pull_says_what_is_missing_and_asks_again(teams, blob, d):
+    """A file that is not served yet: success is not said of it, and the next pull brings it."""
+    teams.must("log", "export", teams.ledger, f"{d}/www")
+    stored = f"{d}/www{blob[0]}"
+    os.rename(stored, f"{d}/aside")
+    r = teams("pull", f"{d}/www", f"{d}/copy.ledger", home="sixth")
+    check_equal(r.returncode, 3, f"a file is missing: {r.stdout}")
+    check_in(f"missing: the file {blob[0][6:22]}", r.stderr, "which")
+    r = teams("pull", f"{d}/www", f"{d}/copy.ledger", home="sixth")
+    check_equal(r.returncode, 3, "it is still missing")
+    check_equal(teams("pull", f"{d}/www", f"{d}/copy.ledger", "--no-bundles", home="sixth").returncode, 0, "without")
+    os.rename(f"{d}/aside", stored)
+    r = teams("pull", f"{d}/www", f"{d}/copy.ledger", home="sixth")
+    check_equal(r.returncode, 0, f"now it is served: {r.stderr}")
+    teams.must("log", "get", f"{d}/copy.ledger", blob_root(teams), "--out", f"{d}/out.lynx", home="sixth")
+
+
+def blob_root(teams):
+    listed = teams("log", "list", teams.url, "--json", home="seventh").stdout.splitlines()
+    return next(e for e in map(json.loads, listed) if e["kind"] == "bundle")["subjects"]["bundle"]
 
 
 def test_nobody_serves(teams):

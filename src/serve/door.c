@@ -1,0 +1,141 @@
+#include "serve/door.h"
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <time.h>
+
+struct visit {
+  int fd;
+  int64_t until_ns;
+  struct visit *next;
+};
+
+struct door {
+  const char *const *names;
+  size_t n_names;
+  pthread_mutex_t lock;
+  pthread_cond_t closing;
+  pthread_t watch;
+  bool closed;
+  struct visit *visits;
+};
+
+static int64_t now_ns(void) {
+  struct timespec t;
+  (void)clock_gettime(CLOCK_MONOTONIC, &t); /* it is there on every Linux */
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int64_t until(int64_t bytes) {
+  int64_t seconds = bytes < 0 ? DOOR_HEAD_S : DOOR_BODY_S + bytes / DOOR_RATE;
+  return now_ns() + seconds * 1000000000;
+}
+
+/* Its socket is shut; what serves it finds that out, and closes it. */
+static void *watch(void *context) {
+  struct door *door = context;
+  (void)pthread_mutex_lock(&door->lock);
+  while (!door->closed) {
+    int64_t now = now_ns();
+    for (struct visit *v = door->visits; v != NULL; v = v->next)
+      if (v->until_ns < now) (void)shutdown(v->fd, SHUT_RDWR);
+    struct timespec next = {.tv_sec = now / 1000000000 + 1, .tv_nsec = now % 1000000000};
+    (void)pthread_cond_timedwait(&door->closing, &door->lock, &next);
+  }
+  (void)pthread_mutex_unlock(&door->lock);
+  return NULL;
+}
+
+struct door *door_open(const char *const *names, size_t n_names) {
+  struct door *door = calloc(1, sizeof *door);
+  pthread_condattr_t how;
+  if (door == NULL) return NULL;
+  door->names = names;
+  door->n_names = n_names;
+  (void)pthread_mutex_init(&door->lock, NULL);
+  (void)pthread_condattr_init(&how);
+  (void)pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
+  (void)pthread_cond_init(&door->closing, &how);
+  (void)pthread_condattr_destroy(&how);
+  if (pthread_create(&door->watch, NULL, watch, door) == 0) return door;
+  free(door);
+  return NULL;
+}
+
+void door_close(struct door *door) {
+  if (door == NULL) return;
+  (void)pthread_mutex_lock(&door->lock);
+  door->closed = true;
+  (void)pthread_cond_signal(&door->closing);
+  (void)pthread_mutex_unlock(&door->lock);
+  (void)pthread_join(door->watch, NULL);
+  (void)pthread_mutex_destroy(&door->lock);
+  (void)pthread_cond_destroy(&door->closing);
+  free(door);
+}
+
+void door_connection(void *context, struct MHD_Connection *connection, void **socket_context, enum MHD_ConnectionNotificationCode what) {
+  struct door *door = context;
+  struct visit *v = *socket_context;
+  (void)pthread_mutex_lock(&door->lock);
+  if (what == MHD_CONNECTION_NOTIFY_STARTED && (v = calloc(1, sizeof *v)) != NULL) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    *v = (struct visit){.fd = info != NULL ? info->connect_fd : -1, .until_ns = until(-1), .next = door->visits};
+    door->visits = v;
+    *socket_context = v;
+  } else if (what == MHD_CONNECTION_NOTIFY_CLOSED && v != NULL) {
+    struct visit **at = &door->visits;
+    while (*at != v) at = &(*at)->next;
+    *at = v->next;
+    free(v);
+    *socket_context = NULL;
+  }
+  (void)pthread_mutex_unlock(&door->lock);
+}
+
+void door_allow(struct door *door, struct MHD_Connection *connection, int64_t bytes) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  struct visit *v = info != NULL ? info->socket_context : NULL;
+  if (v == NULL) return;
+  (void)pthread_mutex_lock(&door->lock);
+  v->until_ns = until(bytes);
+  (void)pthread_mutex_unlock(&door->lock);
+}
+
+size_t door_inside(struct door *door) {
+  size_t n = 0;
+  (void)pthread_mutex_lock(&door->lock);
+  for (struct visit *v = door->visits; v != NULL; v = v->next) n++;
+  (void)pthread_mutex_unlock(&door->lock);
+  return n;
+}
+
+/* "name:port", "1.2.3.4", "[::1]:80" */
+static bool is_ours(const struct door *door, const char *host) {
+  char name[256];
+  struct in6_addr address;
+  bool bracketed = host[0] == '[';
+  size_t n = bracketed ? strcspn(host + 1, "]") : strcspn(host, ":/");
+  if (n == 0 || n >= sizeof name) return false;
+  memcpy(name, host + (bracketed ? 1 : 0), n);
+  name[n] = 0;
+  if (inet_pton(bracketed ? AF_INET6 : AF_INET, name, &address) == 1) return true;
+  if (!bracketed && strcasecmp(name, "localhost") == 0) return true;
+  for (size_t i = 0; i < door->n_names && !bracketed; i++)
+    if (strcasecmp(name, door->names[i]) == 0) return true;
+  return false;
+}
+
+const char *door_refuses(const struct door *door, struct MHD_Connection *connection) {
+  const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
+             *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
+  if (host != NULL && !is_ours(door, host)) return "this server does not go by that name: its keeper gives it one by --name";
+  if (origin == NULL) return NULL;
+  const char *from = strstr(origin, "://");
+  if (from == NULL || !is_ours(door, from + 3)) return "a page of another place may not ask here";
+  return NULL;
+}

@@ -1,0 +1,31 @@
+/* serve/door.h: how long a visitor may take, and whom a request says that it is for.
+ *
+ * Deadlines  a request's head DOOR_HEAD_S after the connection or the last answer; a body, and an answer, DOOR_BODY_S and a second more for
+ *            every DOOR_RATE bytes. Whoever is slower is shown the door: an idle time alone would let a byte now and then hold a place
+ * Names      a request's Host must be an address, localhost, or a name that was given; its Origin, where a browser sends one, the same: a
+ *            page elsewhere cannot make a visitor's browser read or write here
+ * Threads    any */
+#ifndef SERVE_DOOR_H
+#define SERVE_DOOR_H
+
+#include <microhttpd.h>
+
+#include "base/status.h"
+
+enum { DOOR_HEAD_S = 10, DOOR_BODY_S = 30, DOOR_RATE = 64 << 10, DOOR_PLACES = 256, DOOR_PLACES_PER_ADDRESS = 32 };
+
+struct door;
+
+struct door *door_open(const char *const *names, size_t n_names); /* the names live as long as the door; NULL: no memory or thread */
+void door_close(struct door *door);                               /* accepts NULL */
+
+/* For MHD_OPTION_NOTIFY_CONNECTION; context: the door. */
+void door_connection(void *context, struct MHD_Connection *connection, void **visit, enum MHD_ConnectionNotificationCode what);
+/* The visitor has until then for so many bytes, of a body or an answer; -1: for the next request's head. */
+void door_allow(struct door *door, struct MHD_Connection *connection, int64_t bytes);
+/* NULL, or what is wrong with whom the request is for. */
+const char *door_refuses(const struct door *door, struct MHD_Connection *connection);
+/* How many are inside. */
+size_t door_inside(struct door *door);
+
+#endif
