@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/secret.h"
+
 static const struct {
   const char *prefix;
   enum layer layer;
@@ -159,25 +161,6 @@ bool variable_is_secret(const char *name) {
   return false;
 }
 
-/* Keys that services make look like this, wherever they stand. */
-static bool holds_known_key(const char *value) {
-  static const char *const shapes[] = {"sk-",  "sk_",   "pk_live_",    "rk_live_", "ghp_",   "gho_", "ghu_",
-                                       "ghs_", "ghr_",  "github_pat_", "glpat-",   "hf_",    "AKIA", "ASIA",
-                                       "AIza", "ya29.", "xoxb-",       "xoxp-",    "xoxa-",  "eyJ",  "nvapi-",
-                                       "gsk_", "pypi-", "dckr_pat_",   "npm_",     "shpat_", "SG.",  "AGE-SECRET-KEY-"};
-  enum { LEAST = 12 };
-  for (size_t i = 0; i < LYNX_COUNT(shapes); i++)
-    for (const char *p = strstr(value, shapes[i]); p != NULL; p = strstr(p + 1, shapes[i])) {
-      bool begins = p == value || !isalnum((unsigned char)p[-1]);
-      size_t n = strlen(shapes[i]);
-      bool digit = false; /* words of a language have none */
-      for (; isalnum((unsigned char)p[n]) || (p[n] != 0 && strchr("-_.+/=", p[n]) != NULL); n++)
-        digit = digit || isdigit((unsigned char)p[n]);
-      if (begins && digit && n >= strlen(shapes[i]) + LEAST) return true;
-    }
-  return false;
-}
-
 /* The word that ends before `end`, without quotes. */
 static bool names_secret(const char *value, const char *end) {
   char word[80];
@@ -194,7 +177,8 @@ static bool names_secret(const char *value, const char *end) {
 /* "Authorization: Bearer x", "redis://user:password@host", "HF_TOKEN=x", {"api_key": "x"}, "X-Api-Token: x": whatever name it is given
  * under. */
 bool value_may_be_secret(const char *value) {
-  if (holds_known_key(value)) return true;
+  size_t length;
+  if (secret_in(value, &length) != NULL) return true;
   if (strcasestr(value, "bearer ") != NULL || strcasestr(value, "authorization") != NULL || strstr(value, "-----BEGIN") != NULL)
     return true;
   for (const char *p = strstr(value, "://"); p != NULL; p = strstr(p + 3, "://")) {

@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "base/secret.h"
 #include "base/arena.h"
 #include "base/random.h"
 #include "load/events.h"
@@ -63,6 +64,7 @@ static void finish(struct engine *engine, uint32_t index, int64_t at_ns, int64_t
   row->output_tokens = end->output_tokens;
   row->flags |= end->flags;
   memcpy(row->reason, end->reason, sizeof row->reason);
+  (void)secret_mask(row->reason); /* a server may tell what it was started with */
   lynx_assert(end->n_phases <= ANSWER_PHASES);
   if (end->n_phases > 0) (void)buffer_append(&row->phases, end->phases, end->n_phases * sizeof *end->phases); /* fits its limit */
   if (row->phase == PHASE_COUNTED) atomic_fetch_sub(&progress->n_counted_left, 1);

@@ -276,5 +276,23 @@ def test_a_started_executor_does_not_inherit_secrets(tmp_path):
     assert r.returncode == 2 and "executor.start.environment[0]" in r.stdout + r.stderr
 
 
+def test_a_key_in_a_servers_error_is_masked(tmp_path):
+    """A server may tell what it was started with; the record travels."""
+    key = "sk-live" + "4f9Qz81bTTx0aPq7"
+
+    def fails(handler, n, body):
+        text = json.dumps({"error": {"message": f"upstream refused the key {key}, see hf_transfer_enabled"}}).encode()
+        handler.send_response(401)
+        handler.send_header("Content-Length", str(len(text)))
+        handler.end_headers()
+        handler.wfile.write(text)
+
+    with server(fails) as s:
+        l.lynx("run", contract(f"{tmp_path}/c.yaml", s.server_port), "--out", f"{tmp_path}/a.lynx", "--quiet")
+    with open(f"{tmp_path}/a.lynx", "rb") as f:
+        data = f.read()
+    assert key.encode() not in data and b"upstream refused the key ***" in data and b"hf_transfer_enabled" in data
+
+
 if __name__ == "__main__":
-    l.main(__file__)
+    main(__file__)
