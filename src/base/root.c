@@ -25,6 +25,71 @@ static size_t process_root(const char *path) {
   return n > 6 && strncmp(path + n, "/root/", 6) == 0 ? n + 5 : 0;
 }
 
+/* --- as whom a process's files are opened --- */
+
+enum { GROUPS_MAX = 256 };
+
+struct who {
+  uid_t user;
+  gid_t group, groups[GROUPS_MAX];
+  size_t n_groups;
+};
+
+/* By which a process opens files: the fourth of the numbers of Uid and Gid. */
+static bool who_is(const char *process, struct who *ret) {
+  char path[80], line[8192];
+  unsigned user, group;
+  int seen = 0;
+  (void)snprintf(path, sizeof path, "%.60s/status", process);
+  FILE *file = fopen(path, "re");
+  if (file == NULL) return false;
+  *ret = (struct who){.n_groups = 0};
+  while (fgets(line, sizeof line, file) != NULL) {
+    char *rest = line + strlen("Groups:");
+    if (sscanf(line, "Uid: %*u %*u %*u %u", &user) == 1) ret->user = user, seen++;
+    if (sscanf(line, "Gid: %*u %*u %*u %u", &group) == 1) ret->group = group, seen++;
+    if (strncmp(line, "Groups:", strlen("Groups:")) != 0) continue;
+    for (char *end; ret->n_groups < GROUPS_MAX; rest = end) {
+      unsigned long id = strtoul(rest, &end, 10);
+      if (end == rest) break;
+      ret->groups[ret->n_groups++] = (gid_t)id;
+    }
+  }
+  (void)fclose(file); /* it was read */
+  return seen == 2;
+}
+
+/* Of this thread alone: the library's calls would change them all. */
+static bool become(const struct who *who) {
+  if (syscall(SYS_setgroups, who->n_groups, who->groups) != 0) return false;
+  (void)syscall(SYS_setfsgid, who->group);
+  (void)syscall(SYS_setfsuid, who->user);
+  return (uid_t)syscall(SYS_setfsuid, (uid_t)-1) == who->user && (gid_t)syscall(SYS_setfsgid, (gid_t)-1) == who->group;
+}
+
+static bool ourselves(struct who *ret) {
+  *ret = (struct who){.user = geteuid(), .group = getegid()};
+  int n = getgroups(GROUPS_MAX, ret->groups);
+  ret->n_groups = n > 0 ? (size_t)n : 0;
+  return n >= 0;
+}
+
+/* Root reads on behalf of a process what that process may read, and no more: it may have named any file as its own. */
+static int open_as(const char *process, int directory, const char *path) {
+  struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_IN_ROOT};
+  struct who own, other;
+  bool privileged = geteuid() == 0 && process != NULL;
+  errno = EACCES;
+  if (privileged && (!ourselves(&own) || !who_is(process, &other))) return -1;
+  bool changes = privileged && other.user != 0;
+  bool good = !changes || become(&other);
+  int fd = good ? (int)syscall(SYS_openat2, directory, path, &how, sizeof how) : -1, reason = good ? errno : EACCES;
+  bool back = !changes || become(&own);
+  lynx_assert(back);
+  errno = reason;
+  return fd;
+}
+
 int root_open(const struct root *root, const char *path) {
   char full[4096];
   size_t inner = process_root(path);
@@ -36,8 +101,9 @@ int root_open(const struct root *root, const char *path) {
   *at = 0;
   int directory = open(full, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return -1;
-  struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_IN_ROOT};
-  int fd = (int)syscall(SYS_openat2, directory, at + 1, &how, sizeof how), reason = errno;
+  char process[40]; /* "/proc/42" */
+  (void)snprintf(process, sizeof process, "%.*s", (int)(inner - strlen("/root")), path);
+  int fd = open_as(root->path[0] == 0 ? process : NULL, directory, at + 1), reason = errno;
   (void)close(directory);
   struct stat info;
   if (fd >= 0 && (fstat(fd, &info) != 0 || (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))) {

@@ -11,8 +11,8 @@ struct root {
   const char *path; /* "" for this machine */
 };
 
-/* A descriptor for reading, or -1 and errno. Paths below /proc/PID/root are resolved in that root, links included, and only plain files and
- * directories are opened there. */
+/* A descriptor for reading, or -1 and errno. Paths below /proc/PID/root are resolved in that root, links included, only plain files and
+ * directories are opened there, and root opens what the process's own user and groups may open. */
 int root_open(const struct root *root, const char *path);
 
 enum lynx_status root_read(const struct root *root, const char *path, struct buffer *ret, struct lynx_error *error) LYNX_MUST_CHECK;

@@ -736,6 +736,27 @@ def test_secrets_in_links_and_arguments(d):
     p.wait()
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="only root could be made to read for others")
+def test_root_reads_what_the_process_may_read(d):
+    """A process names a folder of root's as its model: nothing of it is read on its behalf."""
+    nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+    for name, mode in (("secret", 0o700), ("open", 0o755)):
+        os.makedirs(f"{d}/{name}")
+        shutil.copy(f"{SOURCE}/reference/model/byte.safetensors", f"{d}/{name}")
+        write(f"{d}/{name}/config.json", json.dumps({"architectures": ["SecretForCausalLM"], "model_type": "x"}))
+        os.chmod(f"{d}/{name}", mode)
+    for name, read in (("secret", False), ("open", True)):
+        command = ["python3", "-c", "import time; time.sleep(60)", "--model", f"{d}/{name}"]
+        p = subprocess.Popen(command, cwd="/", **nobody)
+        time.sleep(0.3)
+        text = lynx("capture", "--json", "--pid", p.pid).stdout
+        p.kill()
+        p.wait()
+        found = facts_of(json.loads(text))
+        check_equal("SecretForCausalLM" in text, read, f"{name}: its configuration")
+        check_equal(found.get("model.digest", {}).get("status") == "read", read, f"{name}: its weights")
+
+
 def test_a_pipe_where_a_file_should_be(d):
     """And weights that are cut off: seconds are not lost to them, and it is said."""
     model = f"{d}/hostile"
