@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -28,12 +29,20 @@ enum {
   RULESET_VERSION = 1 << 0
 };
 
+static int landlock_version(void) {
+#ifdef SYS_landlock_create_ruleset
+  return (int)syscall(SYS_landlock_create_ruleset, NULL, 0, RULESET_VERSION);
+#else
+  return -1;
+#endif
+}
+
 static void keep_files(void) {
 #if defined SYS_landlock_create_ruleset && defined SYS_landlock_restrict_self
   struct {
     uint64_t handled_access_fs;
   } rules = {RIGHT_WRITE | RIGHT_REMOVE_DIR | RIGHT_REMOVE_FILE | RIGHT_MAKE_ALL};
-  long version = syscall(SYS_landlock_create_ruleset, NULL, 0, RULESET_VERSION);
+  int version = landlock_version();
   if (version >= 2) rules.handled_access_fs |= RIGHT_REFER;
   if (version >= 3) rules.handled_access_fs |= RIGHT_TRUNCATE;
   long fd = version >= 1 ? syscall(SYS_landlock_create_ruleset, &rules, sizeof rules, 0) : -1;
@@ -172,4 +181,16 @@ void cage_enter(const struct cage_limits *limits) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return; /* without it the kernel takes neither of these */
   keep_files();
   keep_calls();
+}
+
+const char *cage_lacks(void) {
+  bool calls = prctl(PR_GET_SECCOMP) >= 0;
+#ifndef OWN_ARCHITECTURE
+  calls = false;
+#endif
+  int files = landlock_version();
+  if (files < 1)
+    return calls ? "files can be changed (no Landlock)" : "files can be changed (no Landlock), programs and sockets opened (no seccomp)";
+  if (!calls) return "programs and sockets can be opened (no seccomp)";
+  return files < 3 ? "files can be cut short by name (Landlock of version 1 or 2)" : "";
 }

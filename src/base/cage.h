@@ -16,5 +16,7 @@ struct cage_limits {
 };
 
 void cage_enter(const struct cage_limits *limits);
+/* What this kernel cannot do of it, in words; "" if it can do all. */
+const char *cage_lacks(void);
 
 #endif

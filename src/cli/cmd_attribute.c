@@ -301,6 +301,11 @@ static int run(const struct arguments *arguments) {
   return code;
 }
 
+static bool only_reads(const struct arguments *arguments) {
+  return arguments->option[FLAG_HTML] == NULL && arguments->option[FLAG_FOLDED] == NULL && arguments->option[FLAG_CHROME] == NULL &&
+         arguments->option[FLAG_RECORD] == NULL;
+}
+
 const struct command command_attribute = {
     .name = "attribute",
     .summary = "where the time of a trace went, by state, layer and owner, and what that makes one suspect",
@@ -317,4 +322,5 @@ const struct command command_attribute = {
                "With --against it says what changed; it exits with 3 where the two are not the same work.\n"
                "With --record each finding becomes a signed entry of the ledger, with the owners that the run's contract names.",
     .example = "build/lynxbench attribute tests/recorded/profiles/h100-bert.json.gz",
+    .only_reads = only_reads,
     .run = run};

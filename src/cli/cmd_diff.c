@@ -122,6 +122,12 @@ static int run(const struct arguments *arguments) {
   return code;
 }
 
+static bool only_reads(const struct arguments *arguments) {
+  for (int i = 0; i < arguments->n_positional; i++)
+    if (strcmp(arguments->positional[i], "now") == 0) return false;
+  return arguments->option[FLAG_HTML] == NULL;
+}
+
 const struct command command_diff = {
     .name = "diff",
     .summary = "how two executors differ, by layer and owner",
@@ -136,4 +142,5 @@ const struct command command_diff = {
         "within one, what often matters stands first, with the reason. It names differences, not culprits.\n"
         "Exits with 0 if they are the same executor, with 1 if they differ.",
     .example = "build/lynxbench capture --out /tmp/a.json; build/lynxbench diff /tmp/a.json /tmp/a.json",
+    .only_reads = only_reads,
     .run = run};

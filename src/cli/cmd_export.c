@@ -60,6 +60,10 @@ static int run(const struct arguments *arguments) {
   return code;
 }
 
+static bool only_reads(const struct arguments *arguments) {
+  return arguments->option[FLAG_OUT] == NULL;
+}
+
 const struct command command_export = {
     .name = "export",
     .summary = "the counted requests in the terms of another tool, with the ids of its formulas",
@@ -71,4 +75,5 @@ const struct command command_export = {
     .details = "Teams' tools give the same names to different formulas. An export recomputes each figure by the formula of the tool\n"
                "that will read it, from the raw rows, and writes the formula's id beside it.",
     .example = "build/lynxbench export /tmp/null.lynx --format vllm",
+    .only_reads = only_reads,
     .run = run};

@@ -1,5 +1,6 @@
 #include "cli/bundle_file.h"
 #include "cli/command.h"
+#include "cli/ledger_file.h"
 #include "cli/standing_file.h"
 #include "report/standing_report.h"
 #include "report/text.h"
@@ -40,6 +41,10 @@ static int run(const struct arguments *arguments) {
   return !good ? EXIT_CONDITIONS : !possible ? EXIT_DOES_NOT_HOLD : n_counted > 0 ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
 }
 
+static bool only_reads(const struct arguments *arguments) {
+  return ledger_file_address(arguments->option[FLAG_LEDGER]) == NULL;
+}
+
 const struct command command_show = {
     .name = "show",
     .summary = "check a bundle and show its figures",
@@ -53,4 +58,5 @@ const struct command command_show = {
                "have written its rows (times out of order, requests missing), with 3 if nothing\n"
                "was counted. With a ledger, a second line of --json is the standing: what was agreed, verified, contested.",
     .example = "build/lynxbench show build/demo/demo.lynx",
+    .only_reads = only_reads,
     .run = run};

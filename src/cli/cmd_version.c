@@ -1,15 +1,36 @@
+#include <curl/curl.h>
+#include <jansson.h>
+#include <openssl/crypto.h>
+#include <sqlite3.h>
+#include <stdio.h>
+
+#include "base/cage.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "contract/contract.h"
 #include "result/formula.h"
 #include "record/bundle.h"
 
+enum { FLAG_VERBOSE };
+
+static const struct option_spec options[] = {
+    [FLAG_VERBOSE] = {"verbose", NULL, "the libraries too, and what of the cage around readers this kernel cannot do"}};
+
 static int run(const struct arguments *arguments) {
-  (void)arguments;
+  const char *lacks = cage_lacks();
   (void)printf("lynxbench %s\ncontract version %d, bundle format %d, analysis %d\n", LYNX_VERSION, CONTRACT_VERSION, BUNDLE_FORMAT,
                ANALYSIS_VERSION);
+  if (arguments->option[FLAG_VERBOSE] == NULL) return EXIT_HOLDS;
+  (void)printf("libraries: SQLite %s, jansson %s, %s, %s\n", sqlite3_libversion(), jansson_version_str(), OpenSSL_version(OPENSSL_VERSION),
+               curl_version());
+  (void)printf("cage around show, claim, export, diff and attribute: %s\n", lacks[0] != 0 ? lacks : "whole");
   return EXIT_HOLDS;
 }
 
-const struct command command_version = {
-    .name = "version", .summary = "versions of the program and its formats", .usage = "", .example = "build/lynxbench version", .run = run};
+const struct command command_version = {.name = "version",
+                                        .summary = "versions of the program and its formats",
+                                        .usage = "",
+                                        .options = options,
+                                        .n_options = LYNX_COUNT(options),
+                                        .example = "build/lynxbench version --verbose",
+                                        .run = run};

@@ -32,6 +32,8 @@ struct command {
   const char *details; /* a paragraph or two */
   const char *example; /* works when pasted in the source tree after `make build` */
   int (*run)(const struct arguments *arguments);
+  /* Does this call parse what others wrote, and write to standard output alone? Then it runs in a cage (base/cage.h). NULL: no. */
+  bool (*only_reads)(const struct arguments *arguments);
 };
 
 #endif

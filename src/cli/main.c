@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/cage.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "executor/library_ask.h"
@@ -26,6 +27,19 @@ static int wrong_usage(const struct command *command, const char *what, const ch
                 command->n_options > 0 ? " [options]" : "", command->name);
   return EXIT_WRONG_INPUT;
 }
+
+/* A leak checker looks at its own process as a debugger does, which the cage forbids. */
+#if defined __SANITIZE_ADDRESS__
+enum { SANITIZED = true };
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+enum { SANITIZED = true };
+#else
+enum { SANITIZED = false };
+#endif
+#else
+enum { SANITIZED = false };
+#endif
 
 static int run_command(const struct command *command, int argc, char **argv) {
   struct arguments arguments = {.commands = commands};
@@ -61,6 +75,7 @@ static int run_command(const struct command *command, int argc, char **argv) {
     else return wrong_usage(command, "this option needs a value:", word);
   }
   if (arguments.n_positional < command->least) return wrong_usage(command, "an argument is missing:", command->usage);
+  if (command->only_reads != NULL && command->only_reads(&arguments) && !SANITIZED) cage_enter(&(struct cage_limits){0});
   return command->run(&arguments);
 }
 

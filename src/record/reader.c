@@ -188,7 +188,7 @@ enum lynx_status bundle_open(const char *path, struct bundle **ret, struct bundl
     (void)sqlite3_limit(bundle->db, SQLITE_LIMIT_VDBE_OP, 25000);
     (void)sqlite3_limit(bundle->db, SQLITE_LIMIT_EXPR_DEPTH, 20);
     bundle_defend(bundle->db);
-    status = bundle_exec(bundle, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0", error);
+    status = bundle_exec(bundle, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY", error);
   }
   if (status == LYNX_OK) status = check_format(bundle, error);
   if (status == LYNX_OK) status = check_schema(bundle, error);

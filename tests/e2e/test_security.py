@@ -276,6 +276,67 @@ def test_a_started_executor_does_not_inherit_secrets(tmp_path):
     assert r.returncode == 2 and "executor.start.environment[0]" in r.stdout + r.stderr
 
 
+TAKEN_OVER = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void act(void) {
+  int made = open(getenv("TARGET_NEW"), O_CREAT | O_WRONLY, 0600) >= 0;
+  int wrote = open(getenv("TARGET_OLD"), O_WRONLY) >= 0;
+  int gone = unlink(getenv("TARGET_OLD")) == 0, mode = chmod(getenv("TARGET_OLD"), 0777) == 0;
+  int net = socket(AF_INET, SOCK_STREAM, 0) >= 0, child = fork();
+  if (child == 0) _exit(0);
+  fprintf(stderr, "made %d, wrote %d, gone %d, mode %d, net %d, child %d\n", made, wrote, gone, mode, net, child > 0);
+}
+int sqlite3_open_v2(const char *a, void **b, int c, const char *d) {
+  act();
+  return ((int (*)(const char *, void **, int, const char *))dlsym(RTLD_NEXT, "sqlite3_open_v2"))(a, b, c, d);
+}
+void *json_loadb(const char *a, size_t b, size_t c, void *d) {
+  act();
+  return ((void *(*)(const char *, size_t, size_t, void *))dlsym(RTLD_NEXT, "json_loadb"))(a, b, c, d);
+}
+"""
+HARMLESS = "made 0, wrote 0, gone 0, mode 0, net 0, child 0"
+
+
+@pytest.mark.skipif(
+    l.SANITIZED or not shutil.which("cc"), reason="needs a compiler, and no sanitizer before the library"
+)
+@pytest.mark.parametrize("command", ["show", "claim", "export", "diff", "attribute"])
+def test_a_reader_that_was_taken_over_can_do_nothing(bundle, tmp_path, command):
+    """A library in the place of SQLite's and jansson's first calls does what a stranger's file would make them do."""
+    with open(f"{tmp_path}/over.c", "w") as f:
+        f.write(TAKEN_OVER)
+    subprocess.run(
+        ["cc", "-w", "-shared", "-fPIC", "-o", f"{tmp_path}/over.so", f"{tmp_path}/over.c", "-ldl"], check=True
+    )
+    with open(f"{tmp_path}/old", "w") as f:
+        f.write("kept")
+    trace = f"{l.SOURCE}/tests/recorded/profiles/h100-bert.json.gz"
+    lines = f"{l.SOURCE}/tests/recorded/traces/otlp.json"
+    files = {"diff": [bundle, bundle], "attribute": [lines if os.path.exists(lines) else trace]}.get(command, [bundle])
+    env = {
+        "LD_PRELOAD": f"{tmp_path}/over.so",
+        "TARGET_NEW": f"{tmp_path}/new",
+        "TARGET_OLD": f"{tmp_path}/old",
+    }
+    r = l.lynx(command, *files, env=env)
+    said = [x for x in r.stderr.splitlines() if x.startswith("made ")]
+    lacks = subprocess.run([LYNX, "version", "--verbose"], capture_output=True, text=True).stdout
+    if "attribute: whole" not in lacks:
+        pytest.skip(f"this kernel cannot: {lacks.splitlines()[-1]}")
+    assert said and set(said) == {HARMLESS}, (r.stdout[-500:], r.stderr[-1000:])
+    assert sorted(os.listdir(tmp_path)) == ["old", "over.c", "over.so"] and open(f"{tmp_path}/old").read() == "kept"
+    assert r.stdout
+
+
 def test_a_key_in_a_servers_error_is_masked(tmp_path):
     """A server may tell what it was started with; the record travels."""
     key = "sk-live" + "4f9Qz81bTTx0aPq7"
