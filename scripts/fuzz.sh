@@ -31,6 +31,9 @@ build model $base $executor $common -lhwloc -lelf
 attribute="$(ls src/attribute/*.c src/attribute/rules/*.c src/trace/*.c src/trace/readers/*.c) $meson_lists/attribute/rules_list.c $meson_lists/trace/readers_list.c"
 build trace $base src/stats/special.c src/record/schema.c src/record/reader.c src/record/writer.c $executor $attribute $common -lsqlite3 -lhwloc -lelf
 build python src/executor/python_imports.c
+build metrics $base src/telemetry/metrics.c $common
+build git $base $executor $common -lhwloc -lelf
+build elf $base $executor $common -lhwloc -lelf
 build prompt $base src/measure/prompt_file.c src/measure/prompt_tokens.c src/measure/tokenizer_file.c src/measure/byte_pairs.c src/drivers/tensor.c $common
 build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq)
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
@@ -51,7 +54,9 @@ pair safetensors log
 pair model trace
 pair prompt ledger
 pair import python
-for name in yaml http bundle capture safetensors log model trace prompt ledger import python; do
+pair metrics git
+run elf || { tail -40 $dir/elf.log; status=1; }
+for name in yaml http bundle capture safetensors log model trace prompt ledger import python metrics git elf; do
   echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' $dir/$name.log) inputs in $seconds s"
 done
-[ $status = 0 ] && echo "no finding in 12 readers" || exit 1
+[ $status = 0 ] && echo "no finding in 15 readers" || exit 1
