@@ -221,6 +221,7 @@ static void begin_answer(struct exchange *exchange, struct connection *c, size_t
   a->end.outcome = OUTCOME_OK;
   a->end.http_status = 0;
   a->end.prompt_tokens = a->end.output_tokens = -1;
+  a->end.n_empty_events = 0;
   a->end.flags = flags;
   a->end.reason[0] = 0;
   a->end.phases = NULL;

@@ -159,6 +159,7 @@ static void on_end(void *context, struct exchange_answer *answer, struct bytes b
   if (answer->in_pieces && !answer->done && driver->route.has_done) end->flags |= ANSWER_NO_DONE;
   if (answer->in_pieces && end->output_tokens > answer->text_bytes && end->output_tokens <= answer->text_bytes + answer->n_empty_events)
     end->flags |= ANSWER_EMPTY_TOKENS;
+  end->n_empty_events = answer->n_empty_events;
   if (driver->options.route == ROUTE_EMBEDDINGS) return;
   if (end->output_tokens < 0) end->flags |= ANSWER_NO_USAGE;
   if (end->output_tokens >= 0 && end->output_tokens < answer->n_text_events) end->flags |= ANSWER_USAGE_CONTRADICTS;

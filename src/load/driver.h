@@ -54,9 +54,10 @@ struct answer_phase {
 
 struct answer_end {
   enum outcome outcome;
-  int http_status;       /* 0: none was read */
-  int64_t prompt_tokens; /* -1: not said */
-  int64_t output_tokens; /* from usage; -1: not said */
+  int http_status;        /* 0: none was read */
+  int64_t prompt_tokens;  /* -1: not said */
+  int64_t output_tokens;  /* from usage; -1: not said */
+  int64_t n_empty_events; /* with a place for text, and none in it: tokens that decode to nothing */
   unsigned flags;
   char reason[160];                  /* sanitised; empty when OK */
   const struct answer_phase *phases; /* until deliver returns */

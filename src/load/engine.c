@@ -62,6 +62,7 @@ static void finish(struct engine *engine, uint32_t index, int64_t at_ns, int64_t
   row->http_status = end->http_status;
   row->prompt_tokens = end->prompt_tokens;
   row->output_tokens = end->output_tokens;
+  row->n_empty_events = end->n_empty_events;
   row->flags |= end->flags;
   memcpy(row->reason, end->reason, sizeof row->reason);
   (void)secret_mask(row->reason); /* a server may tell what it was started with */

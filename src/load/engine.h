@@ -23,7 +23,7 @@ struct request_row {
   int64_t scheduled_ns, issued_ns, written_ns, first_byte_ns, first_token_ns, last_token_ns,
       end_ns;                           /* -1: never happened; issued: handed to the driver */
   int64_t prompt_tokens, output_tokens; /* -1: not said */
-  int64_t n_text_events;
+  int64_t n_text_events, n_empty_events;
   int64_t read_lag_ns; /* the greatest of its reads; -1: unknown */
   unsigned flags;
   char reason[160];

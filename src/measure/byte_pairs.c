@@ -43,7 +43,7 @@ static enum lynx_status read_merges(const json_t *merges, struct byte_pairs *ret
   json_t *merge;
   struct bytes left, right;
   json_array_foreach((json_t *)(uintptr_t)merges, i, merge) {
-    if (!merge_of(merge, &left, &right) || pair_key(left, right, key, &length) == NULL)
+    if (!merge_of(merge, &left, &right) || left.length == 0 || right.length == 0 || pair_key(left, right, key, &length) == NULL)
       return lynx_fail(error, LYNX_INPUT, "model.merges[%zu] is no pair of tokens; accepted: \"a b\" or [\"a\", \"b\"]", i);
     if (json_object_getn(ret->ranks, key, length) == NULL &&
         json_object_setn_new(ret->ranks, key, length, json_integer((json_int_t)i)) != 0)
@@ -56,10 +56,10 @@ enum lynx_status byte_pairs_read(const json_t *model, struct byte_pairs *ret, st
   const char *type = json_get_text(model, "type", "");
   const json_t *merges = json_object_get(model, "merges");
   *ret = (struct byte_pairs){.vocabulary = json_object_get(model, "vocab")};
-  if (!json_is_object(ret->vocabulary) || (!json_is_array(merges) && type[0] == 0))
-    return lynx_fail(error, LYNX_INPUT, "it has no model.vocab and model.merges; accepted: a tokenizer.json");
-  if (!json_is_array(merges) || (type[0] != 0 && strcmp(type, "BPE") != 0))
-    return lynx_fail(error, LYNX_UNSUPPORTED, "model.type is '%.40s'; accepted: BPE", type);
+  if (!json_is_object(ret->vocabulary) || json_object_size(ret->vocabulary) == 0)
+    return lynx_fail(error, LYNX_INPUT, "it has no model.vocab, or an empty one; accepted: a tokenizer.json");
+  if (type[0] != 0 && strcmp(type, "BPE") != 0) return lynx_fail(error, LYNX_UNSUPPORTED, "model.type is '%.40s'; accepted: BPE", type);
+  if (!json_is_array(merges)) return lynx_fail(error, LYNX_INPUT, "model.merges is no list; accepted: a list of pairs of tokens");
   static const char *const marks[] = {"continuing_subword_prefix", "end_of_word_suffix"};
   for (size_t i = 0; i < LYNX_COUNT(marks); i++)
     if (json_get_text(model, marks[i], "")[0] != 0)

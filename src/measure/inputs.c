@@ -13,7 +13,7 @@
 #include "stats/draw.h"
 #include "stats/special.h"
 
-enum { BLOCK_TOKENS = 512, INPUTS_MAX = 1000000, OUTPUT_TOKENS_MAX = 1000000, WORD_MOST = 32 };
+enum { BLOCK_TOKENS = 512, INPUTS_MAX = 1000000, OUTPUT_TOKENS_MAX = 1000000, WORD_MOST = 32, CHARACTER_MOST = 8, LETTERS_LEAST = 16 };
 static const size_t inputs_bytes_max = (size_t)1 << 30;
 
 enum lynx_status inputs_read_text(const char *path, struct buffer *ret, struct lynx_error *error) {
@@ -61,11 +61,14 @@ static bool is_blank(char c) {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
+/* The next word's beginning from there on, round the end; where the word there is longer than WORD_MOST, a place within it. */
 static size_t word_begin(const struct buffer *from, size_t at) {
-  size_t most = at + WORD_MOST < from->length ? at + WORD_MOST : from->length, i = at;
-  while (i > 0 && i < most && !is_blank(from->data[i - 1])) i++;
-  while (i < most && is_blank(from->data[i])) i++;
-  return i < most ? i : at;
+  size_t i = at;
+  while (i > 0 && i < from->length && i < at + WORD_MOST && !is_blank(from->data[i - 1])) i++;
+  if (i == at + WORD_MOST) return at;
+  while (i < from->length && is_blank(from->data[i])) i++;
+  for (i = i < from->length ? i : 0; is_blank(from->data[i]); i++) continue; /* it has a word: check_text */
+  return i;
 }
 
 static size_t word_end(const struct buffer *from, size_t at, size_t end) {
@@ -76,15 +79,33 @@ static size_t word_end(const struct buffer *from, size_t at, size_t end) {
 }
 
 /* From the beginning of a word to the end of one, as people write: no word is cut in two, so that nothing but its words tells a server what
- * was cut. Where there are no blanks, whole characters. Returns the length that was put, at most `length`. */
+ * was cut. Where there are no blanks, or no room for a word, whole characters. Returns the length that was put: at most `length`, but for
+ * one character that is longer. */
 static size_t put_cut(const struct buffer *from, size_t at, char *text, size_t length) {
   at = word_begin(from, at);
-  while (at < from->length && ((unsigned char)from->data[at] & 0xc0) == 0x80) at++;
+  while (at > 0 && ((unsigned char)from->data[at] & 0xc0) == 0x80) at--;
   size_t end = at + length < from->length ? at + length : from->length;
   end = word_end(from, at, end);
   while (end > at && end < from->length && ((unsigned char)from->data[end] & 0xc0) == 0x80) end--;
+  if (end == at) end += utf8_length((const unsigned char *)from->data + at, from->length - at); /* no room for one: one all the same */
   memcpy(text, from->data + at, end - at);
   return end - at;
+}
+
+/* What prompts are cut from: what is sealed must be what is sent, and that is UTF-8. */
+static enum lynx_status check_text(const struct buffer *text, const char *path, struct lynx_error *error) {
+  size_t n_letters = 0, n = 0;
+  lynx_error_at(error, path, 0, NULL);
+  for (size_t at = 0; at < text->length; at += n) {
+    n = utf8_length((const unsigned char *)text->data + at, text->length - at);
+    if (n == 0 || text->data[at] == 0)
+      return lynx_fail(error, LYNX_INPUT, "byte %zu (0x%02x) is not of a text in UTF-8; accepted: UTF-8", at,
+                       (unsigned)(unsigned char)text->data[at]);
+    n_letters += !is_blank(text->data[at]);
+  }
+  if (n_letters >= LETTERS_LEAST) return LYNX_OK;
+  return lynx_fail(error, LYNX_INPUT, "holds %zu characters besides blanks: too little to cut prompts from; accepted: %d or more",
+                   n_letters, LETTERS_LEAST);
 }
 
 static size_t put_text(struct making *m, char *text, size_t length) {
@@ -105,7 +126,7 @@ static size_t put_text(struct making *m, char *text, size_t length) {
 
 /* After n bytes of text, in the words of which it goes on. */
 static size_t put_next(struct making *m, char *text, size_t n, size_t length) {
-  bool apart = m->text.length > 0 && n > 0 && length > 1;
+  bool apart = m->text.length > 0 && n > 0 && length > 1; /* the blank is one of its bytes */
   if (apart) text[n] = ' ';
   return (apart ? 1 : 0) + put_text(m, text + n + (apart ? 1 : 0), length - (apart ? 1 : 0));
 }
@@ -165,22 +186,23 @@ static enum lynx_status make_drawn(struct making *m) {
   size_t shared = (size_t)p->shared_prefix_bytes, groups = (size_t)p->prefix_groups;
   lynx_assert(groups > 0 && inputs->turns > 0 && inputs->items != NULL);
   char **prefixes = arena_alloc(&inputs->arena, groups, sizeof *prefixes);
+  size_t *prefix_length = arena_alloc(&inputs->arena, groups, sizeof *prefix_length);
   enum lynx_status status = LYNX_OK;
   for (size_t g = 0; g < groups && shared > 0 && status == LYNX_OK; g++) {
     status = account(m, shared);
     if (status != LYNX_OK) break;
-    prefixes[g] = arena_alloc(&inputs->arena, shared + 1, 1);
-    shared = put_text(m, prefixes[g], shared);
+    prefixes[g] = arena_alloc(&inputs->arena, shared + CHARACTER_MOST, 1);
+    prefix_length[g] = put_text(m, prefixes[g], shared);
   }
   for (size_t i = 0; i < inputs->n_items && status == LYNX_OK; i++) {
     struct lengths l = draw_lengths(m);
     const struct driver_input *before = i % inputs->turns > 0 ? &inputs->items[i - 1] : NULL;
     size_t answer = before != NULL ? (size_t)((double)before->output_tokens * m->contract->workload.bytes_per_token) : 0;
-    size_t kept = before != NULL ? before->length : shared;
+    size_t group = i / inputs->turns % groups, kept = before != NULL ? before->length : prefix_length[group];
     status = account(m, kept + answer + l.bytes);
     if (status != LYNX_OK) break;
-    char *text = arena_alloc(&inputs->arena, kept + answer + l.bytes + 1, 1);
-    if (kept > 0) memcpy(text, before != NULL ? before->prompt : prefixes[i / inputs->turns % groups], kept);
+    char *text = arena_alloc(&inputs->arena, kept + answer + l.bytes + 3 * CHARACTER_MOST, 1);
+    if (kept > 0) memcpy(text, before != NULL ? before->prompt : prefixes[group], kept);
     size_t n = kept;
     if (answer > 0) n += put_next(m, text, n, answer);
     n += put_next(m, text, n, l.bytes);
@@ -243,7 +265,7 @@ static enum lynx_status make_replayed(struct making *m, const struct request_log
       size_t length = (size_t)((double)q->prompt_tokens * w->bytes_per_token) + (q->prompt_tokens == 0);
       status = account(m, length);
       if (status != LYNX_OK) break;
-      char *text = arena_alloc(&inputs->arena, length + 1, 1);
+      char *text = arena_alloc(&inputs->arena, length + CHARACTER_MOST, 1);
       *input = (struct driver_input){.prompt = text, .length = put_text(m, text, length)};
     }
     input->output_tokens = q->output_tokens > 0 ? q->output_tokens : q->output_tokens == 0 ? 1 : w->output_tokens;
@@ -448,10 +470,7 @@ enum lynx_status inputs_make(const struct contract *contract, const char *bearer
   enum lynx_status status = read_profile(&m);
   bool cut = w->prompts.file != NULL && w->prompts.format == PROMPTS_TEXT;
   if (status == LYNX_OK && cut) status = inputs_read_text(w->prompts.file, &m.text, m.error);
-  if (status == LYNX_OK && cut && m.text.length < 64) {
-    lynx_error_at(m.error, w->prompts.file, 0, NULL);
-    status = lynx_fail(m.error, LYNX_INPUT, "holds %zu bytes: too little to cut prompts from", m.text.length);
-  }
+  if (status == LYNX_OK && cut) status = check_text(&m.text, w->prompts.file, m.error);
   if (status == LYNX_OK && contract->regime.load == LOAD_REPLAY) status = read_trace(&m);
   else if (status == LYNX_OK && contract_states(contract, "accuracy") && contract->accuracy.references != NULL)
     status = read_references(&m);

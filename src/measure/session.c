@@ -181,7 +181,7 @@ static void write_row(struct session_run *session, const struct request_row *row
                                        .took_ns = phases[i].took_ns};
     bundle_put_phase(session->run->bundle, &phase);
   }
-  bool kept = row->input < session->n_answers || (session->counts_again && session->recount.n < RECOUNT_ANSWERS);
+  bool kept = row->input < session->n_answers || session->counts_again;
   if (kept && row->answer.length > 0 && row->outcome == OUTCOME_OK) keep_answer(session, row);
 }
 

@@ -1,17 +1,20 @@
 #include "measure/tokenizer_file.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
+#include <ctype.h>
 #include <pcre2.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/json.h"
 #include "base/root.h"
 #include "measure/byte_pairs.h"
 
-enum { FILE_MAX = 256 << 20, TEXT_MAX = 1 << 20, STEPS_MAX = 16, REPLACEMENTS_MAX = 8, ADDED_MAX = 8192, MATCH_LIMIT = 100000 };
+enum { FILE_MAX = 256 << 20, TEXT_MAX = 1 << 20, STEPS_MAX = 16, REPLACEMENTS_MAX = 8, ADDED_BYTES = 256, MATCH_LIMIT = 100000 };
 
+static const int64_t TIME_NS = 2000000000;       /* for one text */
 static const char blank_mark[] = "\xe2\x96\x81"; /* U+2581 */
 /* GPT-2's, which a ByteLevel step uses unless it says otherwise. */
 static const char words_of_bytes[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
@@ -35,9 +38,9 @@ struct tokenizer {
   } replacements[REPLACEMENTS_MAX];
   size_t n_replacements;
   bool by_bytes;
-  struct bytes added[ADDED_MAX]; /* tokens that no step takes apart */
-  size_t n_added;
-  bool begins_added[256];
+  json_t *added; /* tokens that no step takes apart: their texts are the keys */
+  bool added_length[ADDED_BYTES + 1], begins_added[256];
+  int64_t until_ns;     /* of the present text */
   char by_byte[256][3]; /* the character that stands for a byte */
   pcre2_match_data *match;
   pcre2_match_context *limits;
@@ -63,6 +66,16 @@ static enum lynx_status add_step(struct tokenizer *t, const char *pattern, size_
   return LYNX_OK;
 }
 
+/* Letters and digits stand for themselves; every other byte below 128 after a backslash. */
+static const char *quoted(struct arena *arena, const char *text) {
+  char *pattern = arena_alloc(arena, 2 * strlen(text) + 1, 1), *to = pattern;
+  for (; *text != 0; text++) {
+    if ((unsigned char)*text < 128 && !isalnum((unsigned char)*text)) *to++ = '\\';
+    *to++ = *text;
+  }
+  return pattern;
+}
+
 static enum lynx_status add_split(struct tokenizer *t, const json_t *split, struct lynx_error *error) {
   const json_t *pattern = json_object_get(split, "pattern");
   const char *behaviour = json_get_text(split, "behavior", ""), *regex = json_get_text(pattern, "Regex", NULL),
@@ -72,7 +85,7 @@ static enum lynx_status add_split(struct tokenizer *t, const json_t *split, stru
     return unknown_step("a Split's behavior in pre_tokenizer", behaviour, "Isolated, Removed", error);
   if (regex == NULL && text == NULL)
     return lynx_fail(error, LYNX_INPUT, "pre_tokenizer: a Split without a pattern; accepted: Regex, String");
-  const char *whole = regex != NULL ? regex : arena_printf(&t->arena, "\\Q%s\\E", text);
+  const char *whole = regex != NULL ? regex : quoted(&t->arena, text);
   return add_step(t, whole, strlen(whole), (struct step){.drops_matches = removed && !inverted, .drops_others = removed && inverted},
                   error);
 }
@@ -102,7 +115,8 @@ static enum lynx_status read_steps(struct tokenizer *t, const json_t *step, int 
   const char *type = json_get_text(step, "type", "");
   const json_t *inner = json_object_get(step, "pretokenizers");
   enum lynx_status status = LYNX_OK;
-  if (!json_is_object(step)) return LYNX_OK; /* null: the text is one piece */
+  if (step == NULL || json_is_null(step)) return LYNX_OK; /* the text is one piece */
+  if (!json_is_object(step)) return lynx_fail(error, LYNX_INPUT, "pre_tokenizer is no object; accepted: an object with \"type\", or null");
   if (strcmp(type, "Sequence") == 0 && depth < 4) {
     for (size_t i = 0; i < json_array_size(inner) && status == LYNX_OK; i++)
       status = read_steps(t, json_array_get(inner, i), depth + 1, error);
@@ -125,7 +139,8 @@ static enum lynx_status read_normaliser(struct tokenizer *t, const json_t *step,
   const char *type = json_get_text(step, "type", "");
   const json_t *inner = json_object_get(step, "normalizers");
   enum lynx_status status = LYNX_OK;
-  if (!json_is_object(step)) return LYNX_OK;
+  if (step == NULL || json_is_null(step)) return LYNX_OK;
+  if (!json_is_object(step)) return lynx_fail(error, LYNX_INPUT, "normalizer is no object; accepted: an object with \"type\", or null");
   for (size_t i = 0; i < LYNX_COUNT(forms); i++)
     if (strcmp(type, forms[i]) == 0) return LYNX_OK;
   if (strcmp(type, "Sequence") == 0 && depth < 4) {
@@ -145,15 +160,21 @@ static enum lynx_status read_normaliser(struct tokenizer *t, const json_t *step,
   return LYNX_OK;
 }
 
-static void read_added(struct tokenizer *t) {
+static enum lynx_status read_added(struct tokenizer *t, struct lynx_error *error) {
   const json_t *list = json_object_get(t->root, "added_tokens");
-  for (size_t i = 0; i < json_array_size(list) && t->n_added < ADDED_MAX; i++) {
+  if (list != NULL && !json_is_null(list) && !json_is_array(list))
+    return lynx_fail(error, LYNX_INPUT, "added_tokens is no list; accepted: a list of objects with \"content\"");
+  t->added = json_object();
+  for (size_t i = 0; i < json_array_size(list); i++) {
     const json_t *text = json_object_get(json_array_get(list, i), "content");
-    struct bytes b = {json_string_value(text), json_string_length(text)};
-    if (b.ptr == NULL || b.length == 0) continue;
-    t->added[t->n_added++] = b;
-    t->begins_added[(unsigned char)b.ptr[0]] = true;
+    size_t n = json_string_length(text);
+    if (n == 0 || n > ADDED_BYTES) continue;
+    if (json_object_setn_new(t->added, json_string_value(text), n, json_true()) != 0)
+      return lynx_fail(error, LYNX_LIMIT, "there is no memory for its added tokens");
+    t->added_length[n] = true;
+    t->begins_added[(unsigned char)json_string_value(text)[0]] = true;
   }
+  return LYNX_OK;
 }
 
 /* A printable byte stands for itself; the others, in order, for the characters from U+0100 on (GPT-2's encoder.py). */
@@ -183,9 +204,10 @@ enum lynx_status tokenizer_open(const char *json, size_t length, struct tokenize
   if (status == LYNX_OK) {
     pcre2_set_match_limit(t->limits, MATCH_LIMIT);
     pcre2_set_heap_limit(t->limits, 16 << 10); /* KiB */
-    read_added(t);
-    *ret = t;
-  } else tokenizer_close(t);
+    status = read_added(t, error);
+  }
+  if (status == LYNX_OK) *ret = t;
+  else tokenizer_close(t);
   return status;
 }
 
@@ -212,12 +234,17 @@ void tokenizer_close(struct tokenizer *t) {
   pcre2_match_data_free(t->match);
   pcre2_match_context_free(t->limits);
   byte_pairs_release(&t->pairs);
+  json_decref(t->added);
   json_decref(t->root);
   arena_release(&t->arena);
   free(t);
 }
 
 /* --- counting --- */
+
+static bool is_late(const struct tokenizer *t) {
+  return clock_now(&clock_system) > t->until_ns;
+}
 
 static enum lynx_status count_pieces(const struct tokenizer *t, size_t k, const char *text, size_t length, int64_t *n,
                                      struct lynx_error *error);
@@ -240,10 +267,11 @@ static enum lynx_status split(const struct tokenizer *t, size_t k, const char *t
   enum lynx_status status = LYNX_OK;
   size_t done = 0, at = 0;
   while (at < length && status == LYNX_OK) {
-    int found = pcre2_match(step->pattern, (PCRE2_SPTR)text, length, at, PCRE2_NOTEMPTY, t->match, t->limits);
+    int found = pcre2_match(step->pattern, (PCRE2_SPTR)text, length, at, PCRE2_NOTEMPTY | PCRE2_NO_UTF_CHECK, t->match, t->limits);
     if (found == PCRE2_ERROR_NOMATCH) break;
-    if (found < 0)
-      return lynx_fail(error, LYNX_LIMIT, "a pattern of pre_tokenizer does not end in reasonable time (PCRE2 error %d)", found);
+    if (found < 0 || is_late(t))
+      return lynx_fail(error, LYNX_LIMIT, "a text of %zu bytes is not taken apart in reasonable time by the patterns of pre_tokenizer",
+                       length);
     const PCRE2_SIZE *span = pcre2_get_ovector_pointer(t->match);
     size_t from = span[0], to = span[1];
     if (from < done || to <= from) break; /* \K can say so */
@@ -304,22 +332,29 @@ static enum lynx_status count_stretch(const struct tokenizer *t, const char *tex
 }
 
 static size_t added_here(const struct tokenizer *t, const char *text, size_t length) {
-  size_t longest = 0;
   if (!t->begins_added[(unsigned char)text[0]]) return 0;
-  for (size_t i = 0; i < t->n_added; i++) {
-    const struct bytes *a = &t->added[i];
-    if (a->length > longest && a->length <= length && memcmp(a->ptr, text, a->length) == 0) longest = a->length;
-  }
-  return longest;
+  for (size_t n = length < ADDED_BYTES ? length : ADDED_BYTES; n > 0; n--)
+    if (t->added_length[n] && json_object_getn(t->added, text, n) != NULL) return n;
+  return 0;
+}
+
+static bool is_utf8(const char *text, size_t length) {
+  size_t n;
+  for (size_t at = 0; at < length; at += n)
+    if ((n = utf8_length((const unsigned char *)text + at, length - at)) == 0) return false;
+  return true;
 }
 
 enum lynx_status tokenizer_count(void *context, const char *text, size_t length, int64_t *ret, struct lynx_error *error) {
-  const struct tokenizer *t = context;
+  struct tokenizer *t = context;
   enum lynx_status status = LYNX_OK;
   size_t done = 0;
   *ret = 0;
+  t->until_ns = clock_now(&clock_system) + TIME_NS;
+  if (!is_utf8(text, length)) return lynx_fail(error, LYNX_INPUT, "a text that is not UTF-8");
   if (length > TEXT_MAX) return lynx_fail(error, LYNX_LIMIT, "a text of %zu bytes; accepted: %d at most", length, TEXT_MAX);
   for (size_t at = 0; at < length && status == LYNX_OK;) {
+    if (at % 1024 == 0 && is_late(t)) return lynx_fail(error, LYNX_LIMIT, "a text of %zu bytes takes too long to be taken apart", length);
     size_t n = added_here(t, text + at, length - at);
     if (n > 0) {
       status = count_stretch(t, text + done, at - done, ret, error);

@@ -11,14 +11,23 @@
 #include "stats/compare.h"
 #include "stats/special.h"
 
-enum { FAILURES_LEAST = 5, ANSWERS_LEAST = 10, GAPS_LEAST = 3, FIRST_GAPS = 3, OTHERS_LEAST = 5, RECOUNTED_MOST = 64, RECOUNTED_LEAST = 4 };
+enum {
+  FAILURES_LEAST = 5,
+  ANSWERS_LEAST = 10,
+  GAPS_LEAST = 3,
+  FIRST_GAPS = 3,
+  OTHERS_LEAST = 5,
+  RECOUNTED_MOST = 1024,
+  RECOUNTED_OF_SESSION = 64,
+  RECOUNTED_LEAST = 4
+};
 static const double odd_share = 0.01, blank_share = 0.5, cached_ratio = 0.67, warm_ratio = 0.8, seed_margin = 0.1, apart_ratio = 4,
                     wait_ratio = 2, sooner_ratio = 2, recount_ratio = 1.05;
 
 /* Answers that were counted again after the session, by a tokenizer.json or by the server's own route. */
-enum { CLAIMED, COUNTED, EVIDENT, COUNTED_BY_FILE, RECOUNT_SERIES };
+enum { CLAIMED, COUNTED, EVIDENT, COUNTED_BY_FILE, EMPTY, RECOUNT_SERIES };
 static const char *const recount_series[RECOUNT_SERIES] = {"answer.tokens_claimed", "answer.tokens_counted", "answer.tokens_evident",
-                                                           "answer.tokens_counted_by_file"};
+                                                           "answer.tokens_counted_by_file", "answer.tokens_empty"};
 
 struct rows {
   const struct contract *contract;
@@ -33,6 +42,7 @@ struct rows {
   bool caching;
   struct values inputs;                             /* of the present session */
   double recounted[RECOUNT_SERIES][RECOUNTED_MOST]; /* of an answer: NaN where there is none */
+  int64_t recounted_from;                           /* where the present session's begin */
   bool repeats;                                     /* a prompt was asked twice in a session */
 };
 
@@ -50,8 +60,9 @@ static void look_at_usage(struct rows *rows, const struct row *row) {
   const struct contract_workload *w = &rows->contract->workload;
   bool fixed = w->output_distribution == LENGTH_FIXED && rows->contract->regime.load != LOAD_REPLAY;
   bool asked_more = fixed && r->output_tokens > w->output_tokens;
-  bool silent = r->output_tokens > text_bytes(row) && (r->flags & ANSWER_EMPTY_TOKENS) == 0;
-  bool may_be = !asked_more && w->ignore_eos && !w->stream;
+  bool beyond = r->output_tokens > text_bytes(row), told = (r->flags & ANSWER_EMPTY_TOKENS) != 0;
+  bool silent = beyond && !(told && w->ignore_eos);
+  bool may_be = !asked_more && (told || (w->ignore_eos && !w->stream));
   if (r->output_tokens < 0) return;
   rows->n_overstated += asked_more || (silent && !may_be);
   rows->n_unheard += silent && may_be;
@@ -124,8 +135,9 @@ static enum lynx_status take_row(void *context, const struct row *row) {
 static enum lynx_status take_recount(void *context, int64_t session, int64_t at_ns, const char *series, double value) {
   struct rows *rows = context;
   (void)session;
-  for (int k = 0; k < RECOUNT_SERIES && at_ns >= 0 && at_ns < RECOUNTED_MOST && value >= 0 && value <= UINT32_MAX; k++)
-    if (strcmp(series, recount_series[k]) == 0) rows->recounted[k][at_ns] = value;
+  bool fits = at_ns >= 0 && at_ns < RECOUNTED_OF_SESSION && rows->recounted_from + at_ns < RECOUNTED_MOST;
+  for (int k = 0; k < RECOUNT_SERIES && fits && value >= 0 && value <= UINT32_MAX; k++)
+    if (strcmp(series, recount_series[k]) == 0) rows->recounted[k][rows->recounted_from + at_ns] = value;
   return LYNX_OK;
 }
 
@@ -159,31 +171,56 @@ static struct result_check check_share(struct arena *arena, const char *name, do
   return decided(name, n_odd <= bound * n, arena_printf(arena, "%.0f of %.0f answers %s", n_odd, n, what));
 }
 
-/* Of answers whose usage says more than events with text came: what their text is by the contract's tokenizer, or by the server's
- * own. A token that ends an answer has no text. */
+/* Sums over answers that were counted again. What their text is, by the contract's tokenizer or by the server's own; a token that ends an
+ * answer has no text, and past a model's end (where that was asked for) tokens have none: for each of those an event came. */
+struct recounting {
+  double n, claimed, counted;
+};
+
+static void recounting_add(struct recounting *r, double claimed, double counted) {
+  r->n++;
+  r->claimed += claimed;
+  r->counted += counted;
+}
+
+static bool too_many(const struct recounting *r) {
+  return r->claimed > recount_ratio * r->counted;
+}
+
 static struct result_check check_recount(struct arena *arena, const struct rows *rows, struct result_check otherwise) {
-  double claimed = 0, counted = 0, n = 0;
-  bool by_file = !isnan(rows->recounted[COUNTED_BY_FILE][0]);
+  const struct contract_workload *w = &rows->contract->workload;
+  const char *file = w->prompts.tokenizer != NULL && strcmp(w->prompts.tokenizer, "server") != 0 ? w->prompts.tokenizer : NULL;
+  bool by_file = false;
+  for (int i = 0; i < RECOUNTED_MOST; i++) by_file = by_file || !isnan(rows->recounted[COUNTED_BY_FILE][i]);
   const double *counts = rows->recounted[by_file ? COUNTED_BY_FILE : COUNTED];
-  const char *by = by_file ? rows->contract->workload.prompts.tokenizer : "the server's own /tokenize";
+  const char *by = by_file && file != NULL ? file : by_file ? "a file" : "the server's own /tokenize";
+  struct recounting all = {0}, unseen = {0}; /* unseen: usage says more than events with text came */
   for (int i = 0; i < RECOUNTED_MOST; i++) {
-    double told = rows->recounted[CLAIMED][i];
-    if (!(told > rows->recounted[EVIDENT][i]) || isnan(counts[i])) continue;
-    n++;
-    claimed += told;
-    counted += counts[i] + (told < (double)rows->contract->workload.output_tokens ? 1 : 0);
+    double told = rows->recounted[CLAIMED][i], empty = rows->recounted[EMPTY][i];
+    if (isnan(told) || isnan(counts[i])) continue;
+    double count = counts[i] + (w->ignore_eos && !isnan(empty) ? empty : 0) + (told < (double)w->output_tokens ? 1 : 0);
+    recounting_add(&all, told, count);
+    if (told > rows->recounted[EVIDENT][i]) recounting_add(&unseen, told, count);
   }
-  if (n < RECOUNTED_LEAST || otherwise.verdict == CHECK_FAILED) return otherwise;
-  if (claimed <= recount_ratio * counted) {
-    otherwise.text = arena_printf(arena, "%s; %.0f answers of %.0f tokens were counted again by %.200s: %.0f", otherwise.text, n, claimed,
-                                  by != NULL ? by : "a file", counted);
-    return otherwise;
-  }
-  return decided("usage", false,
-                 arena_printf(arena,
-                              "usage claims %.0f tokens for %.0f answers whose text is %.0f by %.200s (a model with "
-                              "random weights, whose tokens are not those of its text, shows the same)",
-                              claimed, n, counted, by != NULL ? by : "a file"));
+  if (otherwise.verdict != CHECK_PASSED) return otherwise;
+  if (all.n < RECOUNTED_LEAST)
+    return file == NULL ? otherwise
+                        : undecided("usage", arena_printf(arena, "%s; but %.0f answers could be counted again by %.200s, and %d are needed",
+                                                          otherwise.text, all.n, file, RECOUNTED_LEAST));
+  const char *found = arena_printf(arena, "usage claims %.0f tokens for %.0f answers whose text is %.0f by %.200s", all.claimed, all.n,
+                                   all.counted, by);
+  if (unseen.n >= RECOUNTED_LEAST && too_many(&unseen) && (w->stream || !w->ignore_eos))
+    return decided("usage", false,
+                   arena_printf(arena, "%s (a model with random weights, whose tokens are not those of its text, shows the same)", found));
+  if (too_many(&all))
+    return undecided(
+        "usage", arena_printf(arena, "%s; %s", found,
+                              w->stream ? "as many events came, as they do where a model with random weights writes tokens that are not "
+                                          "those of its text, or where events were cut in pieces"
+                                        : "past a model's end (workload.ignore_eos) tokens hold no text, which a stream would show"));
+  otherwise.text = arena_printf(arena, "%s; %.0f answers of %.0f tokens were counted again by %.200s: %.0f", otherwise.text, all.n,
+                                all.claimed, by, all.counted);
+  return otherwise;
 }
 
 static struct result_check check_usage(struct arena *arena, const struct rows *rows) {
@@ -379,6 +416,7 @@ enum lynx_status check_verdicts_judge(struct bundle *bundle, struct result *resu
       status = rows_each(bundle, p->sessions[i].id, take_row, &rows, error);
       note_repeats(&rows);
       if (status == LYNX_OK) status = bundle_each_sample(bundle, p->sessions[i].id, take_recount, &rows, error);
+      rows.recounted_from += RECOUNTED_OF_SESSION;
     }
   if (status == LYNX_OK && cached != NULL) status = rows_each(bundle, cached->id, take_row, &caching, error);
   if (status == LYNX_OK && seeded != NULL) status = medians_of(bundle, result, seeded, other, error);
