@@ -275,7 +275,8 @@ static void put_precision(struct buffer *out, const struct style *s, struct resu
   else (void)buffer_text(out, " read lag unknown;");
   char share[40] = "an unknown share";
   if (!isnan(p->engine_cpu_share)) (void)snprintf(share, sizeof share, "%.1f %%", 100 * p->engine_cpu_share);
-  (void)buffer_printf(out, " at most %.2g %% of the throughput; %s of a core%s%s%s\n", 100 * p->rate_instrument_share, share,
+  const char *bound = p->read_lag.n_unknown > 0 ? "at least" : "at most"; /* what is not known comes on top */
+  (void)buffer_printf(out, " %s %.2g %% of the throughput; %s of a core%s%s%s\n", bound, 100 * p->rate_instrument_share, share,
                       p->instrument_limited ? s->bad : "", p->instrument_limited ? "; INSTRUMENT-LIMITED" : "",
                       p->instrument_limited ? s->plain : "");
 }

@@ -360,6 +360,7 @@ static void say_rest(struct building *b, const struct result *r, const struct re
   if (r->stopped[0] != 0) (void)buffer_printf(&b->text, "; %s", r->stopped);
   (void)buffer_printf(&b->text, "; beside it: %s", conditions_text(&p->conditions, b->arena));
   (void)buffer_printf(&b->text, "; the instrument was late by %s at p99", number_duration_text(text, sizeof text, p->send_lag.p99));
+  if (p->read_lag.n == 0 && p->send_lag.n > 0) (void)buffer_text(&b->text, " in sending, and in reading by what is not known");
   if (p->distance_known) say_distance(b, r, p);
   else if (contract_states(&r->contract, "workload.profile"))
     (void)buffer_printf(&b->text, "; representativeness: meant to stand for %s, its distance is not measured",

@@ -120,7 +120,9 @@ struct result_plausibility {
   bool judged; /* false: nothing of it can be seen (withheld, imported) */
   int64_t n_requests, n_events, n_impossible;
   double n_tokens;
-  const char *first;   /* the first of them, in words; "" */
+  const char *first; /* the first of them, in words; "" */
+  int64_t n_shares;  /* samples that are shares of this machine, and below 0 or beyond all of it */
+  const char *first_share;
   const char *missing; /* what every run writes and this one lacks, in words; NULL: nothing */
   int64_t n_sessions, n_overlapping, n_before_intent;
   size_t n_schedules_same, n_schedules_other, n_gaps; /* sessions whose requests are those of contract and seed; are not; lack ids */

@@ -23,6 +23,7 @@ struct judging {
     bool windowed; /* a complete session that counts: phases follow from the window */
   } arrivals;
   int64_t n_rows, greatest_id; /* of this session */
+  int64_t n_inputs;            /* -1: withheld */
 };
 
 static void take_arrival(struct fixed_arrivals *a, const struct bundle_request *r) {
@@ -35,13 +36,19 @@ static bool phase_fits(const struct fixed_arrivals *a, const struct bundle_reque
   return !a->windowed || r->phase == phase_at(r->scheduled_ns, a->from_ns, a->to_ns - a->from_ns);
 }
 
+static enum row_problem problem_of(const struct judging *j, const struct row *row) {
+  if (row->problem != ROW_POSSIBLE) return row->problem;
+  if (j->n_inputs >= 0 && (row->request->input < 0 || row->request->input >= j->n_inputs)) return ROW_INPUT_UNKNOWN;
+  return phase_fits(&j->arrivals, row->request) ? ROW_POSSIBLE : ROW_PHASE_ELSEWHERE;
+}
+
 static enum lynx_status take_row(void *context, const struct row *row) {
   struct judging *j = context;
   const struct bundle_request *r = row->request;
   j->p->n_requests++;
   j->p->n_events += (int64_t)row->n_tokens;
   j->p->n_tokens += r->output_tokens > 0 ? (double)r->output_tokens : 0;
-  enum row_problem problem = row->problem == ROW_POSSIBLE && !phase_fits(&j->arrivals, r) ? ROW_PHASE_ELSEWHERE : row->problem;
+  enum row_problem problem = problem_of(j, row);
   if (problem != ROW_POSSIBLE && j->p->n_impossible++ == 0)
     j->p->first = arena_printf(&j->result->arena, "request %" PRId64 " of session %" PRId64 ": %s", r->id, r->session,
                                row_problem_text(problem));
@@ -114,6 +121,28 @@ static const char *what_is_missing(struct bundle *bundle, const struct result *r
   return NULL;
 }
 
+static enum lynx_status take_input(void *context, int64_t id, const char *text, size_t length) {
+  int64_t *n = context;
+  (void)text, (void)length;
+  *n += id == *n; /* they are numbered from 0 without a gap */
+  return LYNX_OK;
+}
+
+/* Shares of this machine, as a sampler can have read them: a little beyond all of it where two clocks were read in turn. */
+static enum lynx_status take_share(void *context, int64_t session, int64_t at_ns, const char *series, double value) {
+  static const struct {
+    const char *series;
+    double most;
+  } shares[] = {
+      {"machine.others_ratio", 1.5}, {"machine.steal_ratio", 1.5}, {"server.throttled_ratio", 1.5}, {"machine.cpu_pressure_percent", 150}};
+  struct judging *j = context;
+  (void)at_ns;
+  for (size_t i = 0; i < LYNX_COUNT(shares); i++)
+    if (strcmp(series, shares[i].series) == 0 && !(value >= -0.01 && value <= shares[i].most) && j->p->n_shares++ == 0)
+      j->p->first_share = arena_printf(&j->result->arena, "%s %g in session %" PRId64, shares[i].series, value, session);
+  return LYNX_OK;
+}
+
 enum lynx_status plausibility_judge(struct bundle *bundle, struct result *result, const struct session_list *sessions,
                                     struct lynx_error *error) {
   struct result_plausibility *p = &result->plausibility;
@@ -124,6 +153,8 @@ enum lynx_status plausibility_judge(struct bundle *bundle, struct result *result
   *p = (struct result_plausibility){.judged = result->imported[0] == 0 && !seal_withholds(&result->seal, "request") &&
                                               !seal_withholds(&result->seal, "session"),
                                     .first = ""};
+  if (p->judged && !seal_withholds(&result->seal, "input")) status = bundle_each_input(bundle, take_input, &j.n_inputs, error);
+  else j.n_inputs = -1;
   for (size_t i = 0; i < sessions->n_items && status == LYNX_OK && p->judged; i++) {
     const struct bundle_session *s = &sessions->items[i];
     if (s->start_realtime_ns < 0 || s->start_realtime_ns > INT64_MAX / 2)
@@ -138,6 +169,7 @@ enum lynx_status plausibility_judge(struct bundle *bundle, struct result *result
       before_end_ns = s->start_realtime_ns + s->warm_up_ns + s->counted_ns;
     begin_arrivals(&j, s);
     status = rows_each_judged(bundle, s->id, take_row, &j, error);
+    if (status == LYNX_OK) status = bundle_each_sample(bundle, s->id, take_share, &j, error);
     end_arrivals(&j);
     /* Load threads take ids in turn, so that the last of them may be ahead of the others by a round for each request in flight. */
     bool gaps = closed && s->end == SESSION_COMPLETE && j.greatest_id + 1 - j.n_rows > result->contract.method.threads * s->concurrency;
@@ -158,6 +190,9 @@ const char *plausibility_text(const struct result_plausibility *p, struct arena 
   if (p->n_impossible > 0)
     return arena_printf(arena, "%" PRId64 " of %" PRId64 " requests cannot have happened as they are recorded; the first: %s",
                         p->n_impossible, p->n_requests, p->first);
+  if (p->n_shares > 0)
+    return arena_printf(arena, "%" PRId64 " samples are shares of this machine that there cannot be; the first: %s", p->n_shares,
+                        p->first_share);
   if (p->n_schedules_other > 0)
     return arena_printf(arena,
                         "in %zu sessions the requests are not those of the schedule that the contract and the seed fix: rows are missing, "

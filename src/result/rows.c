@@ -7,6 +7,7 @@
 #include "load/driver.h"
 #include "load/events.h"
 
+static const int64_t clocks_apart_ns = 1000000000;   /* of the kernel's stamps and ours, at most: where one was set meanwhile */
 static const int64_t time_max_ns = (int64_t)1 << 60; /* 36 years: sums of two such times cannot overflow */
 
 struct row_terms row_terms_of(struct bundle *bundle, const struct contract *contract) {
@@ -19,6 +20,9 @@ const char *row_problem_text(enum row_problem problem) {
   static const char *const texts[] = {
       [ROW_POSSIBLE] = "possible",
       [ROW_OUT_OF_ORDER] = "its times are out of order (scheduled, issued, written, first byte, first token, last token, end)",
+      [ROW_NEVER_HAPPENED] = "it ended well and was never sent, or has no end",
+      [ROW_LAG_TOO_LONG] = "it was read later than it lasted",
+      [ROW_INPUT_UNKNOWN] = "it asks a prompt that the record does not hold",
       [ROW_EVENTS_OUTSIDE] = "its answer has events before its first byte or after its end",
       [ROW_NOT_AN_ANSWER] = "it ended well, with an HTTP status that is no success or a count below zero",
       [ROW_PHASE_ELSEWHERE] = "its phase (warm-up, counted, tail) is not that of its scheduled time",
@@ -117,7 +121,9 @@ static enum lynx_status read_events(struct reading *r, const struct bundle_reque
 /* Bundles of before 0.2 took an event with tokens and no text for a first token too: that is let stand. */
 static enum row_problem problem_of(const struct row *row, const struct events_seen *seen) {
   const struct bundle_request *q = row->request;
+  if (q->end_ns < 0 || (row->ok && (q->issued_ns < 0 || q->written_ns < 0))) return ROW_NEVER_HAPPENED;
   if (!in_order(q)) return ROW_OUT_OF_ORDER;
+  if (q->read_lag_ns > q->end_ns - (q->written_ns >= 0 ? q->written_ns : q->scheduled_ns) + clocks_apart_ns) return ROW_LAG_TOO_LONG;
   if (row->ok && ((q->http_status != 0 && q->http_status != 200) || q->output_tokens < -1 || q->prompt_tokens < -1))
     return ROW_NOT_AN_ANSWER;
   if (row->n_tokens == 0)

@@ -27,6 +27,9 @@ struct row_terms row_terms_of(struct bundle *bundle, const struct contract *cont
 enum row_problem {
   ROW_POSSIBLE,
   ROW_OUT_OF_ORDER,    /* scheduled, issued, written, first byte, first token, last token, end */
+  ROW_NEVER_HAPPENED,  /* it ended well and was not sent; or it has no end */
+  ROW_LAG_TOO_LONG,    /* it was read later than it lasted */
+  ROW_INPUT_UNKNOWN,   /* told by plausibility, which knows the inputs */
   ROW_EVENTS_OUTSIDE,  /* of the request's own time */
   ROW_NOT_AN_ANSWER,   /* it ended well with a status that is no success, or with counts below zero */
   ROW_PHASE_ELSEWHERE, /* than its scheduled time says; told by plausibility, which knows the session's window */

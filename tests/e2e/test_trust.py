@@ -485,6 +485,102 @@ def test_prompts_are_cut_between_words(tmp_path):
     assert "cut from a text" in lynx("claim", out).stdout
 
 
+NEVER = [
+    ("UPDATE request SET end_ns = -1 WHERE http_status = 200", "never sent, or has no end"),
+    ("UPDATE request SET issued_ns = -1, written_ns = -1, events = x'' WHERE id = 3", "never sent, or has no end"),
+    ("UPDATE request SET read_lag_ns = 900000000000 WHERE id = 3", "read later than it lasted"),
+    ("UPDATE request SET input = 99999 WHERE id = 3", "a prompt that the record does not hold"),
+    (
+        "UPDATE sample SET value = -5 WHERE series = 'machine.others_ratio'",
+        "shares of this machine that there cannot be",
+    ),
+    ("UPDATE sample SET value = 9 WHERE series = 'machine.steal_ratio'", "shares of this machine that there cannot be"),
+]
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    d = str(tmp_path_factory.mktemp("measured"))
+    with reference("--mode", "metronome", "--first-token", "5ms", "--gap", "1ms") as port:
+        lynx("run", contract(f"{d}/c.yaml", port), "--out", f"{d}/a.lynx", "--quiet")
+    return f"{d}/a.lynx"
+
+
+@pytest.mark.parametrize("sql, words", NEVER)
+def test_what_never_happened_is_impossible(measured, tmp_path, sql, words):
+    """By whoever seals it again: show, claim, report and audit refuse it, and no latency is below zero."""
+    assert lynx("show", measured).returncode == 0
+    forged = forge(measured, f"{tmp_path}/forged.lynx", sql)
+    for command in ("show", "claim", "audit"):
+        r = lynx(command, forged, code=1)
+        assert words in r.stdout + r.stderr, (command, r.stdout[:800])
+    assert lynx("report", forged, "--out", f"{tmp_path}/r.html").returncode == 1
+
+
+def past_the_end(handler, n, body):
+    """20 words, then 12 tokens that decode to nothing, each an event of its own: all of it said truly."""
+    s = Stream(handler)
+    for _ in range(20):
+        s.text(" word")
+    for _ in range(12):
+        s.text("")
+    s.end(32)
+
+
+def padded(handler, n, body):
+    """Two letters, and 30 events without text that nobody asked for."""
+    s = Stream(handler)
+    s.text("a ")
+    s.text("b")
+    for _ in range(30):
+        s.text("")
+    s.end(32)
+
+
+def in_pieces(handler, n, body):
+    """20 words, a third of them cut in two, and as many tokens as events."""
+    s = Stream(handler)
+    for i in range(20):
+        for piece in (" wo", "rd") if i % 3 == 0 else (" word",):
+            s.text(piece)
+    s.end(27)
+
+
+def honest_at_first(handler, n, body):
+    s = Stream(handler)
+    for i in range(0, 20, 2):
+        s.text(" word word")
+    s.end(20 if n < 12 else 26)
+
+
+USAGE = [
+    (past_the_end, "true", "passed"),
+    (padded, "false", "not decided"),
+    (in_pieces, "true", "not decided"),
+    (honest_at_first, "true", "failed"),
+]
+
+
+@pytest.mark.parametrize("answers, ignore_eos, verdict", USAGE)
+def test_usage_by_a_tokenizer_is_fair(tmp_path, answers, ignore_eos, verdict):
+    """Going past the end is honest; what cannot be told is not decided; a cheat's first answers are not all."""
+    merges = [["Ġ", "w"], ["Ġw", "o"], ["r", "d"], ["Ġwo", "rd"]]
+    vocabulary = {x: i for i, x in enumerate(["Ġ", "w", "o", "r", "d", "a", "b", *("".join(m) for m in merges)])}
+    with open(f"{tmp_path}/t.json", "w") as f:
+        model = {"type": "BPE", "vocab": vocabulary, "merges": merges}
+        json.dump({"model": model, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False}}, f)
+    with server(answers) as s:
+        out = run(
+            str(tmp_path),
+            "usage",
+            s.server_port,
+            workload=f"{{model: made, output_tokens: 32, ignore_eos: {ignore_eos},"
+            f" prompts: {{count: 8, bytes: 32, tokenizer: {tmp_path}/t.json}}}}",
+        )
+    check = check_of(out, "usage")
+    assert check["verdict"] == verdict, check
+
+
 def test_a_lag_that_nobody_told_is_not_0(tmp_path):
     """40,000 requests a second of a driver that reads nothing: late, and how late reading was is unknown."""
     out = f"{tmp_path}/a.lynx"
