@@ -356,4 +356,4 @@ def test_a_key_in_a_servers_error_is_masked(tmp_path):
 
 
 if __name__ == "__main__":
-    main(__file__)
+    l.main(__file__)

@@ -62,6 +62,7 @@ static void make(const char *path, bool with_failure, int64_t late, const char *
   bundle_put_meta(b, "contract", contract);
   bundle_put_meta(b, "intended_at", "1970-01-01T00:00:00.000Z");
   bundle_put_event(b, 0, EVENT_INTENT, "the run was started");
+  bundle_put_input(b, 0, "prompt", 6);
   fact_add(&facts,
            &(struct fact){
                .layer = LAYER_ACCELERATOR, .kind = FACT_IDENTITY, .status = FACT_READ, .key = "cpu.model", .value = cpu, .source = "test"});
