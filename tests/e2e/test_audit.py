@@ -141,6 +141,14 @@ def test_what_is_withheld_is_not_established(bundle, d, section, name):
     check("failed" not in found.get(name, []), f"{section} withheld: {found}")
 
 
+@pytest.mark.parametrize("path", ["", "/nowhere/a.lynx"])
+def test_what_is_not_there_is_wrong_input(path):
+    """It neither holds nor fails."""
+    r = lynx("audit", path)
+    check_equal((r.returncode, r.stdout), (2, ""), path)
+    check_in("No such file", r.stderr, path)
+
+
 # --- the model's digest, computed anew by who has its files ---
 
 WEIGHTS = f"{SOURCE}/reference/model/byte.safetensors"
