@@ -24,6 +24,7 @@ struct judging {
   } arrivals;
   int64_t n_rows, greatest_id; /* of this session */
   int64_t n_inputs;            /* -1: withheld */
+  bool asks_them;              /* in this session; checks make prompts of their own */
 };
 
 static void take_arrival(struct fixed_arrivals *a, const struct bundle_request *r) {
@@ -38,7 +39,7 @@ static bool phase_fits(const struct fixed_arrivals *a, const struct bundle_reque
 
 static enum row_problem problem_of(const struct judging *j, const struct row *row) {
   if (row->problem != ROW_POSSIBLE) return row->problem;
-  if (j->n_inputs >= 0 && (row->request->input < 0 || row->request->input >= j->n_inputs)) return ROW_INPUT_UNKNOWN;
+  if (j->n_inputs >= 0 && j->asks_them && (row->request->input < 0 || row->request->input >= j->n_inputs)) return ROW_INPUT_UNKNOWN;
   return phase_fits(&j->arrivals, row->request) ? ROW_POSSIBLE : ROW_PHASE_ELSEWHERE;
 }
 
@@ -160,6 +161,7 @@ enum lynx_status plausibility_judge(struct bundle *bundle, struct result *result
     if (s->start_realtime_ns < 0 || s->start_realtime_ns > INT64_MAX / 2)
       return lynx_fail(error, LYNX_INPUT, "session %" PRId64 ": found a start of centuries", s->id);
     j.n_rows = 0;
+    j.asks_them = s->purpose == PURPOSE_MEASURE || s->purpose == PURPOSE_SEARCH || s->purpose == PURPOSE_CERTIFY;
     j.greatest_id = -1;
     p->n_sessions++;
     p->n_overlapping += s->start_realtime_ns < before_end_ns;

@@ -64,6 +64,7 @@ def example(name, d):
     return text.split("|")[0] if "man -l" in text and not shutil.which("man") else text
 
 
+@pytest.mark.long
 def test_the_examples_of_help_pasted(tree):
     """In the order of the help: one may use what an earlier one made."""
     busy = False

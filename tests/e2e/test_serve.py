@@ -320,6 +320,7 @@ def blob(teams):
     return "/blob/" + hashlib.sha256(data).hexdigest(), data
 
 
+@pytest.mark.long
 def test_half_heads_keep_nobody_out(teams):
     """Each address has so many places, and a head must come within ten seconds."""
     halves = []
@@ -341,6 +342,7 @@ def test_half_heads_keep_nobody_out(teams):
     check_equal(teams.server.ask("GET", "/checkpoint")[0], 200, "and others come in")
 
 
+@pytest.mark.long
 def test_a_body_that_does_not_come_is_not_waited_for_long(teams):
     """30 s, and a second more for every 64 KiB that it said it has."""
     with socket.create_connection(("127.0.0.1", teams.server.port), timeout=60) as s:
