@@ -6,7 +6,8 @@ dir=build-fuzz
 flags="-g -O1 -std=c17 -D_GNU_SOURCE -DLYNX_VERSION=\"fuzz\" -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -Isrc -I."
 mkdir -p $dir
 meson_lists=build/src
-[ -f $meson_lists/executor/probes_list.c ] || meson setup build >/dev/null
+[ -f build/build.ninja ] || meson setup build >/dev/null
+ninja -C build src/executor/probes_list.c src/result/importers_list.c src/attribute/rules_list.c src/trace/readers_list.c src/ledger/stores_list.c >/dev/null
 major=$(sed -n 's/^#define DNNL_VERSION_MAJOR *\([0-9]*\).*/\1/p' /usr/include/oneapi/dnnl/dnnl_version.h)
 base=$(ls src/base/*.c)
 contract="$(ls src/contract/*.c src/stats/*.c)"
