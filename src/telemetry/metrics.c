@@ -89,7 +89,7 @@ double metrics_value(struct bytes page, enum metrics_series series) {
 }
 
 static bool bound_of(struct bytes labels, double *ret) {
-  const char *found = memmem(labels.ptr, labels.length, "le=\"", 4);
+  const char *found = labels.length == 0 ? NULL : memmem(labels.ptr, labels.length, "le=\"", 4);
   if (found == NULL) return false;
   size_t from = (size_t)(found - labels.ptr) + 4, n = 0;
   while (from + n < labels.length && labels.ptr[from + n] != '"') n++;
