@@ -103,6 +103,12 @@ size_t utf8_length(const unsigned char *p, size_t available) {
   return n;
 }
 
+size_t utf8_valid(const char *text, size_t length) {
+  size_t at = 0, n;
+  while (at < length && (n = utf8_length((const unsigned char *)text + at, length - at)) > 0) at += n;
+  return at;
+}
+
 char *text_sanitise(char *dst, size_t size, const char *src, size_t length) {
   lynx_assert(size > 0);
   size_t used = 0;

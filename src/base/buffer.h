@@ -39,5 +39,7 @@ void text_redact(char *text, const char *secret);
 
 /* The length of the UTF-8 character that begins here, or 0 if these bytes do not begin one (or it is cut off). */
 size_t utf8_length(const unsigned char *p, size_t available);
+/* How many bytes of it, from its beginning, are UTF-8: all, or those before the first that is not. */
+size_t utf8_valid(const char *text, size_t length);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "base/number.h"
-#include "base/root.h"
 #include "cli/command.h"
 #include "cli/ledger_file.h"
 #include "serve/log_server.h"
@@ -31,14 +30,8 @@ struct serving {
 };
 
 static bool read_pem(const struct arguments *arguments, int flag, struct buffer *ret) {
-  const struct root root = {""};
-  struct lynx_error error = {0};
   buffer_init(ret, PEM_MAX);
-  if (arguments->option[flag] == NULL) return true;
-  if (root_read(&root, arguments->option[flag], ret, &error) == LYNX_OK) return true;
-  lynx_error_at(&error, arguments->option[flag], 0, NULL);
-  (void)report_error(&error);
-  return false;
+  return arguments->option[flag] == NULL || read_file(arguments->option[flag], PEM_MAX, ret);
 }
 
 static bool read_names(const char *given, struct serving *s) {

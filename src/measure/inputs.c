@@ -94,15 +94,13 @@ static size_t put_cut(const struct buffer *from, size_t at, char *text, size_t l
 
 /* What prompts are cut from: what is sealed must be what is sent, and that is UTF-8. */
 static enum lynx_status check_text(const struct buffer *text, const char *path, struct lynx_error *error) {
-  size_t n_letters = 0, n = 0;
+  const char *zero = text->length > 0 ? memchr(text->data, 0, text->length) : NULL;
+  size_t n_letters = 0, good = utf8_valid(text->data, zero != NULL ? (size_t)(zero - text->data) : text->length);
   lynx_error_at(error, path, 0, NULL);
-  for (size_t at = 0; at < text->length; at += n) {
-    n = utf8_length((const unsigned char *)text->data + at, text->length - at);
-    if (n == 0 || text->data[at] == 0)
-      return lynx_fail(error, LYNX_INPUT, "byte %zu (0x%02x) is not of a text in UTF-8; accepted: UTF-8", at,
-                       (unsigned)(unsigned char)text->data[at]);
-    n_letters += !is_blank(text->data[at]);
-  }
+  if (good < text->length)
+    return lynx_fail(error, LYNX_INPUT, "byte %zu (0x%02x) is not of a text in UTF-8; accepted: UTF-8", good,
+                     (unsigned)(unsigned char)text->data[good]);
+  for (size_t at = 0; at < text->length; at++) n_letters += ((unsigned char)text->data[at] & 0xc0) != 0x80 && !is_blank(text->data[at]);
   if (n_letters >= LETTERS_LEAST) return LYNX_OK;
   return lynx_fail(error, LYNX_INPUT, "holds %zu characters besides blanks: too little to cut prompts from; accepted: %d or more",
                    n_letters, LETTERS_LEAST);

@@ -20,10 +20,9 @@ bool recount_wanted(const struct run *run, const struct session_plan *plan) {
 /* Which of a session's requests are kept: all at first; where there are too many, every second of them, by a draw that nobody outside
  * knows, and so on. So they lie all over the session, however long it is. */
 static bool is_drawn(const struct recount *r, uint64_t id) {
-  uint64_t x = (id + 1) * 0x9e3779b97f4a7c15u ^ r->secret;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return ((x ^ x >> 31) & r->mask) == 0;
+  struct random_stream draw;
+  random_init(&draw, r->secret ^ id, "recount");
+  return (random_next(&draw) & r->mask) == 0;
 }
 
 static void halve(struct recount *r) {
@@ -52,20 +51,20 @@ void recount_keep(struct recount *r, const struct request_row *row, const char *
   r->answers[r->n++] = (struct recounted){copy, length, row->id, row->output_tokens, row->n_text_events, row->n_empty_events};
 }
 
-/* The contract's tokenizer.json, or NULL; in both cases the record says what there was. */
+/* The contract's tokenizer.json, or NULL; read once in a run, whose record says what there was. */
 static struct tokenizer *tokenizer_of(struct run *run) {
   const char *path = run->contract.workload.prompts.tokenizer;
-  struct tokenizer *tokenizer;
   char digest[DIGEST_HEX], why[1200];
   struct lynx_error error = {0};
-  if (path == NULL || strcmp(path, "server") == 0) return NULL;
-  enum lynx_status status = tokenizer_read(path, &tokenizer, digest, &error);
+  if (path == NULL || strcmp(path, "server") == 0 || run->tokenizer_looked_for) return run->tokenizer;
+  run->tokenizer_looked_for = true;
+  enum lynx_status status = tokenizer_read(path, &run->tokenizer, digest, &error);
   lynx_error_text(&error, why, sizeof why);
   const char *text = status == LYNX_OK ? arena_printf(&run->arena, "answers are counted again by %s, SHA-256 %s", path, digest)
                                        : arena_printf(&run->arena, "answers are not counted again by workload.prompts.tokenizer: %s", why);
   run_put_event(run, EVENT_RECOUNT, text);
   if (status != LYNX_OK) run_note(run, text);
-  return tokenizer;
+  return run->tokenizer;
 }
 
 void recount_ask(struct recount *r, struct run *run, int64_t session) {
@@ -83,7 +82,6 @@ void recount_ask(struct recount *r, struct run *run, int64_t session) {
     const int64_t values[] = {a->claimed, counted, a->evident, a->empty};
     for (size_t k = 0; k < LYNX_COUNT(series); k++) bundle_put_sample(run->bundle, session, (int64_t)i, series[k], (double)values[k]);
   }
-  tokenizer_close(tokenizer);
 }
 
 void recount_release(struct recount *r) {

@@ -10,6 +10,7 @@
 #include "measure/looks.h"
 #include "measure/observe.h"
 #include "measure/search.h"
+#include "measure/tokenizer_file.h"
 #include "telemetry/metrics.h"
 #include "telemetry/sampler.h"
 
@@ -146,6 +147,7 @@ enum lynx_status run_end(struct run *run, enum lynx_status status) {
   bundle_close(run->bundle);
   buffer_release(&run->metrics);
   inputs_release(&run->inputs);
+  tokenizer_close(run->tokenizer);
   arena_release(&run->arena);
   free(run);
   return status;

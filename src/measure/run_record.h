@@ -8,6 +8,8 @@
 #include "measure/service.h"
 #include "measure/setup.h"
 
+struct tokenizer;
+
 struct run {
   const struct run_request *request;
   struct arena arena;
@@ -40,8 +42,10 @@ struct run {
     double usual_ns; /* the slowest of the first probe requests; infinite: they failed */
     size_t n_probes;
   } idle;
-  int64_t n_sent;   /* sessions whose load was sent */
-  bool left_behind; /* the last of them was cut off with requests under way, or had some time out */
+  int64_t n_sent;              /* sessions whose load was sent */
+  bool left_behind;            /* the last of them was cut off with requests under way, or had some time out */
+  struct tokenizer *tokenizer; /* by which answers are counted again; NULL: none */
+  bool tokenizer_looked_for;
   struct run_outcome *outcome;
   struct lynx_error *error;
 };

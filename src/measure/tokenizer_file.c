@@ -1,7 +1,6 @@
 #include "measure/tokenizer_file.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include <ctype.h>
 #include <pcre2.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +21,11 @@ static const char words_of_bytes[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}
 /* A step of the pre-tokenizer: matches of a pattern and what lies between them are pieces, or one of the two is dropped. */
 struct step {
   pcre2_code *pattern;
-  bool drops_matches, drops_others;
+  bool literal, drops_matches, drops_others;
   const char *before; /* put before a piece that does not begin with it; NULL: nothing */
 };
 
 struct tokenizer {
-  struct arena arena;
   json_t *root;
   struct byte_pairs pairs;
   struct step steps[STEPS_MAX];
@@ -52,28 +50,19 @@ static enum lynx_status unknown_step(const char *what, const char *type, const c
   return lynx_fail(error, LYNX_UNSUPPORTED, "%s is '%.60s'; accepted: %s", what, type, accepted);
 }
 
-static enum lynx_status add_step(struct tokenizer *t, const char *pattern, size_t length, struct step step, struct lynx_error *error) {
+static enum lynx_status add_step(struct tokenizer *t, const char *pattern, struct step step, struct lynx_error *error) {
+  uint32_t how = step.literal ? PCRE2_UTF | PCRE2_LITERAL : PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C;
   int code = 0;
   PCRE2_SIZE at = 0;
   PCRE2_UCHAR why[120];
   if (t->n_steps == STEPS_MAX) return lynx_fail(error, LYNX_LIMIT, "pre_tokenizer has more than %d steps", STEPS_MAX);
-  step.pattern = pcre2_compile((PCRE2_SPTR)pattern, length, PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
+  step.pattern = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, how, &code, &at, NULL);
   if (step.pattern == NULL) {
     pcre2_get_error_message(code, why, sizeof why);
     return lynx_fail(error, LYNX_INPUT, "pre_tokenizer: a pattern is wrong at its byte %zu: %s", (size_t)at, (const char *)why);
   }
   t->steps[t->n_steps++] = step;
   return LYNX_OK;
-}
-
-/* Letters and digits stand for themselves; every other byte below 128 after a backslash. */
-static const char *quoted(struct arena *arena, const char *text) {
-  char *pattern = arena_alloc(arena, 2 * strlen(text) + 1, 1), *to = pattern;
-  for (; *text != 0; text++) {
-    if ((unsigned char)*text < 128 && !isalnum((unsigned char)*text)) *to++ = '\\';
-    *to++ = *text;
-  }
-  return pattern;
 }
 
 static enum lynx_status add_split(struct tokenizer *t, const json_t *split, struct lynx_error *error) {
@@ -85,9 +74,8 @@ static enum lynx_status add_split(struct tokenizer *t, const json_t *split, stru
     return unknown_step("a Split's behavior in pre_tokenizer", behaviour, "Isolated, Removed", error);
   if (regex == NULL && text == NULL)
     return lynx_fail(error, LYNX_INPUT, "pre_tokenizer: a Split without a pattern; accepted: Regex, String");
-  const char *whole = regex != NULL ? regex : quoted(&t->arena, text);
-  return add_step(t, whole, strlen(whole), (struct step){.drops_matches = removed && !inverted, .drops_others = removed && inverted},
-                  error);
+  const struct step step = {.literal = regex == NULL, .drops_matches = removed && !inverted, .drops_others = removed && inverted};
+  return add_step(t, regex != NULL ? regex : text, step, error);
 }
 
 static enum lynx_status add_marked(struct tokenizer *t, const json_t *step, struct lynx_error *error) {
@@ -99,16 +87,16 @@ static enum lynx_status add_marked(struct tokenizer *t, const json_t *step, stru
   const char *pattern = json_get_bool(step, "split", true) ? marked : whole;
   if (strcmp(scheme, "never") != 0 && json_get_bool(step, "add_prefix_space", true))
     t->replacements[t->n_replacements++] = (struct replacement){"", blank_mark, true};
-  return add_step(t, pattern, strlen(pattern), (struct step){0}, error);
+  return add_step(t, pattern, (struct step){0}, error);
 }
 
 /* A step of one piece in front of the pattern, where the text shall begin with a blank. */
 static enum lynx_status add_bytes(struct tokenizer *t, const json_t *step, struct lynx_error *error) {
   bool by_pattern = json_get_bool(step, "use_regex", true), blank = json_get_bool(step, "add_prefix_space", true);
-  enum lynx_status status = blank ? add_step(t, "(?s).+", 6, (struct step){.before = " "}, error) : LYNX_OK;
+  enum lynx_status status = blank ? add_step(t, "(?s).+", (struct step){.before = " "}, error) : LYNX_OK;
   t->by_bytes = true;
   if (status != LYNX_OK || !by_pattern) return status;
-  return add_step(t, words_of_bytes, strlen(words_of_bytes), (struct step){0}, error);
+  return add_step(t, words_of_bytes, (struct step){0}, error);
 }
 
 static enum lynx_status read_steps(struct tokenizer *t, const json_t *step, int depth, struct lynx_error *error) {
@@ -127,9 +115,9 @@ static enum lynx_status read_steps(struct tokenizer *t, const json_t *step, int 
   if (strcmp(type, "Metaspace") == 0) return add_marked(t, step, error);
   if (strcmp(type, "Digits") == 0) {
     const char *pattern = json_get_bool(step, "individual_digits", false) ? "\\p{N}" : "\\p{N}+";
-    return add_step(t, pattern, strlen(pattern), (struct step){0}, error);
+    return add_step(t, pattern, (struct step){0}, error);
   }
-  if (strcmp(type, "WhitespaceSplit") == 0) return add_step(t, "\\s+", 3, (struct step){.drops_matches = true}, error);
+  if (strcmp(type, "WhitespaceSplit") == 0) return add_step(t, "\\s+", (struct step){.drops_matches = true}, error);
   return unknown_step("a step of pre_tokenizer", type, "Sequence, Split, ByteLevel, Metaspace, Digits, WhitespaceSplit", error);
 }
 
@@ -236,7 +224,6 @@ void tokenizer_close(struct tokenizer *t) {
   byte_pairs_release(&t->pairs);
   json_decref(t->added);
   json_decref(t->root);
-  arena_release(&t->arena);
   free(t);
 }
 
@@ -338,20 +325,13 @@ static size_t added_here(const struct tokenizer *t, const char *text, size_t len
   return 0;
 }
 
-static bool is_utf8(const char *text, size_t length) {
-  size_t n;
-  for (size_t at = 0; at < length; at += n)
-    if ((n = utf8_length((const unsigned char *)text + at, length - at)) == 0) return false;
-  return true;
-}
-
 enum lynx_status tokenizer_count(void *context, const char *text, size_t length, int64_t *ret, struct lynx_error *error) {
   struct tokenizer *t = context;
   enum lynx_status status = LYNX_OK;
   size_t done = 0;
   *ret = 0;
   t->until_ns = clock_now(&clock_system) + TIME_NS;
-  if (!is_utf8(text, length)) return lynx_fail(error, LYNX_INPUT, "a text that is not UTF-8");
+  if (utf8_valid(text, length) < length) return lynx_fail(error, LYNX_INPUT, "a text that is not UTF-8");
   if (length > TEXT_MAX) return lynx_fail(error, LYNX_LIMIT, "a text of %zu bytes; accepted: %d at most", length, TEXT_MAX);
   for (size_t at = 0; at < length && status == LYNX_OK;) {
     if (at % 1024 == 0 && is_late(t)) return lynx_fail(error, LYNX_LIMIT, "a text of %zu bytes takes too long to be taken apart", length);

@@ -44,6 +44,12 @@ enum lynx_status conditions_judge(struct bundle *bundle, struct result_precision
   return status;
 }
 
+bool conditions_share_is_possible(const char *series, double value) {
+  for (int i = 0; i < KINDS; i++)
+    if (strcmp(series, kinds[i].series) == 0) return value * kinds[i].scale >= -0.01 && value * kinds[i].scale <= 1.5;
+  return true;
+}
+
 static const char *add(struct arena *arena, const char *text, const char *what, double share) {
   if (isnan(share)) return text;
   return arena_printf(arena, "%s%s%s %.2g %%", text, text[0] != 0 ? "; " : "", what, 100 * share);

@@ -12,6 +12,10 @@
 enum lynx_status conditions_judge(struct bundle *bundle, struct result_precision *p, const struct bundle_session *const *rows,
                                   struct lynx_error *error) LYNX_MUST_CHECK;
 
+/* Can a sampler have read this value, if it is one of those shares? A little beyond none or all of it, where two clocks were read in turn.
+ */
+bool conditions_share_is_possible(const char *series, double value);
+
 /* "neighbours used 21 % of the processors; steal 0 %; ..." */
 const char *conditions_text(const struct result_conditions *conditions, struct arena *arena);
 

@@ -7,6 +7,7 @@
 
 #include "load/schedule.h"
 #include "result/arrivals.h"
+#include "result/conditions.h"
 #include "result/rows.h"
 
 /* A clock that is set right by NTP meanwhile may step back by so much without anybody's doing. */
@@ -129,18 +130,11 @@ static enum lynx_status take_input(void *context, int64_t id, const char *text, 
   return LYNX_OK;
 }
 
-/* Shares of this machine, as a sampler can have read them: a little beyond all of it where two clocks were read in turn. */
 static enum lynx_status take_share(void *context, int64_t session, int64_t at_ns, const char *series, double value) {
-  static const struct {
-    const char *series;
-    double most;
-  } shares[] = {
-      {"machine.others_ratio", 1.5}, {"machine.steal_ratio", 1.5}, {"server.throttled_ratio", 1.5}, {"machine.cpu_pressure_percent", 150}};
   struct judging *j = context;
   (void)at_ns;
-  for (size_t i = 0; i < LYNX_COUNT(shares); i++)
-    if (strcmp(series, shares[i].series) == 0 && !(value >= -0.01 && value <= shares[i].most) && j->p->n_shares++ == 0)
-      j->p->first_share = arena_printf(&j->result->arena, "%s %g in session %" PRId64, shares[i].series, value, session);
+  if (!conditions_share_is_possible(series, value) && j->p->n_shares++ == 0)
+    j->p->first_share = arena_printf(&j->result->arena, "%s %g in session %" PRId64, series, value, session);
   return LYNX_OK;
 }
 

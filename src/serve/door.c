@@ -6,7 +6,8 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 struct visit {
   int fd;
@@ -24,15 +25,9 @@ struct door {
   struct visit *visits;
 };
 
-static int64_t now_ns(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_MONOTONIC, &t); /* it is there on every Linux */
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static int64_t until(int64_t bytes) {
   int64_t seconds = bytes < 0 ? DOOR_HEAD_S : DOOR_BODY_S + bytes / DOOR_RATE;
-  return now_ns() + seconds * 1000000000;
+  return clock_now(&clock_system) + seconds * 1000000000;
 }
 
 /* Its socket is shut; what serves it finds that out, and closes it. */
@@ -40,7 +35,7 @@ static void *watch(void *context) {
   struct door *door = context;
   (void)pthread_mutex_lock(&door->lock);
   while (!door->closed) {
-    int64_t now = now_ns();
+    int64_t now = clock_now(&clock_system);
     for (struct visit *v = door->visits; v != NULL; v = v->next)
       if (v->until_ns < now) (void)shutdown(v->fd, SHUT_RDWR);
     struct timespec next = {.tv_sec = now / 1000000000 + 1, .tv_nsec = now % 1000000000};
@@ -104,14 +99,6 @@ void door_allow(struct door *door, struct MHD_Connection *connection, int64_t by
   (void)pthread_mutex_lock(&door->lock);
   v->until_ns = until(bytes);
   (void)pthread_mutex_unlock(&door->lock);
-}
-
-size_t door_inside(struct door *door) {
-  size_t n = 0;
-  (void)pthread_mutex_lock(&door->lock);
-  for (struct visit *v = door->visits; v != NULL; v = v->next) n++;
-  (void)pthread_mutex_unlock(&door->lock);
-  return n;
 }
 
 /* "name:port", "1.2.3.4", "[::1]:80" */

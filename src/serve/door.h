@@ -25,7 +25,5 @@ void door_connection(void *context, struct MHD_Connection *connection, void **vi
 void door_allow(struct door *door, struct MHD_Connection *connection, int64_t bytes);
 /* NULL, or what is wrong with whom the request is for. */
 const char *door_refuses(const struct door *door, struct MHD_Connection *connection);
-/* How many are inside. */
-size_t door_inside(struct door *door);
 
 #endif

@@ -1,4 +1,4 @@
-"""What an audit finds in bundles that were altered and sealed anew: rows that contradict each other or the contract."""
+"""What an audit finds in bundles that were altered and sealed again: rows that contradict others, or the contract."""
 
 import random
 
@@ -118,7 +118,7 @@ def put_anything(bundle, to, tables):
 
 
 def test_anything_in_any_cell(bundle, d):
-    """Sealed anew: every reader of a bundle says something and ends by itself."""
+    """Sealed again: every reader of a bundle says something and ends by itself."""
     random.seed(7)
     tables = tables_of(bundle)
     for _ in range(12 if SANITIZED else 60):
@@ -149,7 +149,7 @@ def test_what_is_not_there_is_wrong_input(path):
     check_in("No such file", r.stderr, path)
 
 
-# --- the model's digest, computed anew by who has its files ---
+# --- the model's digest, computed again by who has its files ---
 
 WEIGHTS = f"{SOURCE}/reference/model/byte.safetensors"
 

@@ -276,7 +276,7 @@ def test_the_page_of_a_diff(altered, d):
 
 
 def test_what_was_remembered_of_a_file_can_be_wrong(altered, d):
-    """A disk that was swapped under it, a clock set back: computed anew, it is told and mended."""
+    """A disk that was swapped under it, a clock set back: computed again, it is reported and mended."""
     cache = f"{environment()['HOME']}/.cache/lynxbench/digests"
     with altered.serving() as port:
         endpoint = ("--endpoint", f"http://127.0.0.1:{port}")
@@ -289,7 +289,7 @@ def test_what_was_remembered_of_a_file_can_be_wrong(altered, d):
         with open(cache, "a") as f:
             f.write(" ".join(ours[-1])[:-64] + "0" * 64 + "\n")
         check(digest() != whole, "what is remembered is believed")
-        check_equal(digest("--digest-anew"), whole, "and not when computed anew")
+        check_equal(digest("--digest-anew"), whole, "and not when computed again")
         check_equal(digest(), whole, "which is remembered in its place")
 
 

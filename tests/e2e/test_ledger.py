@@ -445,7 +445,7 @@ def test_a_headline_that_was_edited(story, figures, d):
 
 
 def test_no_byte_of_a_recorded_bundle_can_change(story, late, d):
-    """Rows altered and sealed anew would pass without a ledger; rows altered alone do not."""
+    """Rows altered and sealed again would pass without a ledger; rows altered alone do not."""
     data, held = read(late), []
     for at in places_of(data, 20 if SANITIZED else 60):
         write(f"{d}/changed.lynx", flipped(data, at))

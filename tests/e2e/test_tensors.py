@@ -216,7 +216,7 @@ def at_socket(d, handler, base="", key=KEY):
         server.shutdown()
     for name in os.listdir(d):
         if os.path.isfile(f"{d}/{name}") and name != "key.txt":
-            check(KEY[3:].encode() not in open(f"{d}/{name}", "rb").read(), f"the key stands in {name}")
+            check(KEY[3:].encode() not in open(f"{d}/{name}", "rb").read(), f"the key is in {name}")
     return r, server.keys
 
 

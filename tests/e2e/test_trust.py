@@ -416,6 +416,14 @@ def test_usage_is_counted_again_by_the_servers_route(tmp_path, claims, events, v
     assert verdict == "passed" and events == 20 or "/tokenize" in check["text"], check
 
 
+def usage_by_file(tmp_path, answers, tokenizer, output_tokens, ignore_eos):
+    """The check `usage` of a server, counted again by a tokenizer.json."""
+    prompts = f"{{count: 8, bytes: 32, tokenizer: {tmp_path}/{tokenizer}}}"
+    workload = f"{{model: made, output_tokens: {output_tokens}, ignore_eos: {ignore_eos}, prompts: {prompts}}}"
+    with server(answers) as s:
+        return check_of(run(str(tmp_path), "counted", s.server_port, workload=workload), "usage")
+
+
 def file_tokenizer(path):
     """A tokenizer.json, and a text of which the tokenizers of Hugging Face know the tokens."""
     with open(f"{SOURCE}/tests/recorded/tokenizers/llama-3.json") as f:
@@ -438,15 +446,7 @@ def test_usage_is_counted_again_by_a_tokenizer_file(tmp_path, claims, verdict):
             s.text(text[i : i + 8])
         s.end(int(n_tokens * claims))
 
-    with server(answers) as s:
-        out = run(
-            str(tmp_path),
-            "counted",
-            s.server_port,
-            workload=f"{{model: made, output_tokens: {2 * n_tokens}, ignore_eos: false,"
-            f" prompts: {{count: 8, bytes: 32, tokenizer: {tmp_path}/tokenizer.json}}}}",
-        )
-    check = check_of(out, "usage")
+    check = usage_by_file(tmp_path, answers, "tokenizer.json", 2 * n_tokens, "false")
     assert check["verdict"] == verdict and "tokenizer.json" in check["text"], check
 
 
@@ -569,15 +569,7 @@ def test_usage_by_a_tokenizer_is_fair(tmp_path, answers, ignore_eos, verdict):
     with open(f"{tmp_path}/t.json", "w") as f:
         model = {"type": "BPE", "vocab": vocabulary, "merges": merges}
         json.dump({"model": model, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False}}, f)
-    with server(answers) as s:
-        out = run(
-            str(tmp_path),
-            "usage",
-            s.server_port,
-            workload=f"{{model: made, output_tokens: 32, ignore_eos: {ignore_eos},"
-            f" prompts: {{count: 8, bytes: 32, tokenizer: {tmp_path}/t.json}}}}",
-        )
-    check = check_of(out, "usage")
+    check = usage_by_file(tmp_path, answers, "t.json", 32, ignore_eos)
     assert check["verdict"] == verdict, check
 
 
