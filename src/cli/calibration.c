@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/root.h"
-#include "cli/state.h"
+#include "base/state.h"
 
 enum { CALIBRATION_MAX = 65536 };
 

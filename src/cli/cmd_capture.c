@@ -1,6 +1,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/endpoint.h"
@@ -15,7 +16,7 @@
 #include "report/inventory.h"
 #include "report/text.h"
 
-enum { HOSTS_MAX = ARGUMENTS_MAX };
+enum { HOSTS_MAX = ARGUMENTS_MAX, SHOWN_MAX = 64 };
 
 enum {
   FLAG_ENDPOINT,
@@ -26,6 +27,7 @@ enum {
   FLAG_DIGEST_ANEW,
   FLAG_QUIET_ROUTES,
   FLAG_ASK_LIBRARIES,
+  FLAG_SHOW_ARGUMENTS,
   FLAG_DISCLOSE,
   FLAG_FORMAT,
   FLAG_ROOT,
@@ -42,6 +44,9 @@ static const struct option_spec options[] = {
     [FLAG_DIGEST_ANEW] = {"digest-anew", NULL, "the same, also where a digest is remembered"},
     [FLAG_QUIET_ROUTES] = {"quiet-routes", NULL, "do not ask the server's own routes (/version, /props, ...)"},
     [FLAG_ASK_LIBRARIES] = {"ask-libraries", NULL, "load the libraries that the executor maps, to ask what they select (not as root)"},
+    [FLAG_SHOW_ARGUMENTS] =
+        {"show-arguments", "LIST",
+         "show the values of these arguments too (--mode,--level); of others that are not known there are salted digests"},
     [FLAG_DISCLOSE] = {"disclose", "LEVEL", "full, shared (no serials, hosts, people) or public (no paths and arguments either)"},
     [FLAG_FORMAT] = {"format", "NAME", "text, json, markdown, cyclonedx (ML-BOM) or mlperf (system description)"},
     [FLAG_ROOT] = {"root", "DIR", "read a recorded /proc and /sys below DIR instead of this machine"},
@@ -135,7 +140,14 @@ static bool capture(const struct arguments *arguments, struct fact_list *facts) 
     request.deadline_ns = (int64_t)24 * 3600 * 1000000000; /* weights of a terabyte are read in hours */
     (void)fprintf(stderr, "reading the model's weights for their digest: about 1 s for each GB, once; it is remembered\n");
   }
+  struct arena arena = {0};
+  const char *shown[SHOWN_MAX];
+  char *list = arena_copy(&arena, arguments->option[FLAG_SHOW_ARGUMENTS] != NULL ? arguments->option[FLAG_SHOW_ARGUMENTS] : ""), *rest;
+  for (char *one = strtok_r(list, ", ", &rest); one != NULL && request.n_show_arguments < SHOWN_MAX; one = strtok_r(NULL, ", ", &rest))
+    shown[request.n_show_arguments++] = one;
+  request.show_arguments = shown;
   capture_run(&request, facts);
+  arena_release(&arena);
   return true;
 }
 

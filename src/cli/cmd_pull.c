@@ -5,10 +5,10 @@
 
 #include "base/file.h"
 #include "cli/bundle_file.h"
+#include "base/state.h"
 #include "cli/command.h"
 #include "cli/ledger_fetch.h"
 #include "cli/ledger_file.h"
-#include "cli/state.h"
 #include "ledger/blob.h"
 #include "ledger/seen.h"
 #include "ledger/tile.h"

@@ -44,6 +44,7 @@ static void show(const struct consent_request *r) {
                 r->digest);
   show_words("starts", &c->executor.start.command);
   show_words("with", &c->executor.start.environment);
+  show_words("shows of it", &c->executor.show_arguments);
   show_word("driver", c->workload.driver, "");
   for (size_t i = 0; i < c->workload.options.n_items; i++) {
     const char *option[] = {c->workload.options.keys[i], c->workload.options.values[i]};

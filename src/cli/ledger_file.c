@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/state.h"
 #include "cli/command.h"
 #include "cli/ledger_fetch.h"
-#include "cli/state.h"
 #include "cli/team_key.h"
 #include "ledger/blob.h"
 #include "ledger/seen.h"

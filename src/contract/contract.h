@@ -92,6 +92,7 @@ struct contract_executor {
   const char *ca_file;
   int64_t pid;
   bool behind_proxy;
+  struct text_list show_arguments;
   struct contract_start start;
   struct text_map expect, declare, hosts;
 };

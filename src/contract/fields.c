@@ -153,6 +153,10 @@ static const struct field contract_executor_fields[] = {
      .help = "the serving process, where it cannot be found from the endpoint's listening socket", .example = "4711"},
     {"behind_proxy", FIELD_BOOL, AT(contract_executor, behind_proxy, bool), .fallback = "false",
      .help = "the endpoint is a proxy or load balancer: what serves behind it is a hole that the claim names", .example = "true"},
+    {"show_arguments", FIELD_TEXTS, AT(contract_executor, show_arguments, struct text_list),
+     .help = "arguments of the serving process whose values are recorded too; of those that are not known to be settings there are salted "
+             "digests",
+     .example = "[--mode]"},
     {"start", FIELD_SECTION, AT(contract_executor, start, struct contract_start), .table = &contract_start_table,
      .help = "how to start the executor; then every session is a fresh process"},
     {"expect", FIELD_MAP, AT(contract_executor, expect, struct text_map), .disclose = true,

@@ -298,7 +298,9 @@ void capture_run(const struct capture_request *request, struct fact_list *ret) {
                                 .tree = tree,
                                 .digest_budget = request->digest_budget,
                                 .digest_anew = request->digest_anew,
-                                .ask_libraries = request->ask_libraries};
+                                .ask_libraries = request->ask_libraries,
+                                .show_arguments = request->show_arguments,
+                                .n_show_arguments = request->n_show_arguments};
   find_serving_process(request, &target, ret);
   target.n_tree = find_tree(request->root, target.pid, tree);
   if (request->ask_routes) target.endpoint = request->endpoint;
@@ -318,8 +320,8 @@ static bool add_to_digest(struct digest *digest, const struct fact_list *facts, 
     const struct fact *fact = &facts->items[i];
     if (fact->kind != FACT_IDENTITY || (layer >= 0 && fact->layer != (enum layer)layer)) continue;
     any = true;
-    const char *parts[] = {layer_text(fact->layer), fact->key, fact_status_text(fact->status), fact_is_known(fact) ? fact->value : "",
-                           fact->unit};
+    const char *parts[] = {layer_text(fact->layer), fact->key, fact_status_text(fact->status),
+                           fact_is_known(fact) || fact->status == FACT_WITHHELD ? fact->value : "", fact->unit};
     for (size_t k = 0; k < LYNX_COUNT(parts); k++) digest_update(digest, parts[k], strlen(parts[k]) + 1); /* the final 0 separates */
   }
   return any;

@@ -14,10 +14,12 @@ struct capture_request {
   int64_t pid;          /* 0: look for it */
   int64_t started_pid;  /* the process that was started for this, if the one that listens is not visible; 0: none */
   bool behind_proxy;
-  bool in_process;       /* there is no endpoint: pid is what runs the workload, 0 where nothing does (the null driver) */
-  bool hosts_known;      /* the other hosts are captured apart, or named as holes: a remote endpoint is no hole by itself */
-  bool ask_routes;       /* may the executor's own routes (/version, /props, ...) be asked? Not while it is measured */
-  bool ask_libraries;    /* may the libraries that the executor maps be loaded, to be asked what they select? That runs their code */
+  bool in_process;    /* there is no endpoint: pid is what runs the workload, 0 where nothing does (the null driver) */
+  bool hosts_known;   /* the other hosts are captured apart, or named as holes: a remote endpoint is no hole by itself */
+  bool ask_routes;    /* may the executor's own routes (/version, /props, ...) be asked? Not while it is measured */
+  bool ask_libraries; /* may the libraries that the executor maps be loaded, to be asked what they select? That runs their code */
+  const char *const *show_arguments; /* names of arguments whose values are shown, besides those that are known to be settings */
+  size_t n_show_arguments;
   int64_t deadline_ns;   /* for each probe; 0: 5 s */
   int64_t digest_budget; /* bytes that may be read for digests of the model; 0: little */
   bool digest_anew;      /* read whole, whatever was remembered of it */

@@ -210,9 +210,14 @@ static int order(const struct fact *a, const struct fact *b) {
 /* A withheld fact is the same as an open one whose salted digest it shows. */
 static bool shows(const struct fact *withheld, const struct fact *open, const char *salt) {
   char digest[DIGEST_HEX];
-  if (withheld->status != FACT_WITHHELD || !fact_is_known(open) || salt[0] == 0) return false;
+  if (withheld->status != FACT_WITHHELD || (!fact_is_known(open) && open->status != FACT_WITHHELD) || salt[0] == 0) return false;
   fact_digest(open, salt, digest);
   return strcmp(digest, withheld->value) == 0;
+}
+
+/* Arguments that are not shown: their source names the salt. */
+static bool of_one_salt(const struct fact *a, const struct fact *b) {
+  return strstr(a->source, "; salt ") != NULL && strcmp(a->source, b->source) == 0;
 }
 
 /* Read or declared, a value is the same value; and why there is none is no part of what is compared. */
@@ -275,11 +280,11 @@ void capture_diff(const struct fact_list *a, const struct fact_list *b, struct d
     k += where >= 0;
     const struct fact *named = where <= 0 ? x : y;
     lynx_assert(named != NULL); /* one of the two lists had more */
-    if (where == 0 && x->status == FACT_WITHHELD && y->status == FACT_WITHHELD && strcmp(x->value, y->value) != 0) {
+    bool same = where == 0 && same_fact(x, y, a->salt[0] != 0 ? a->salt : b->salt);
+    if (where == 0 && !same && x->status == FACT_WITHHELD && y->status == FACT_WITHHELD && !of_one_salt(x, y)) {
       ret->n_not_comparable++;
       continue;
     }
-    bool same = where == 0 && same_fact(x, y, a->salt[0] != 0 ? a->salt : b->salt);
     if (same && named->kind == FACT_IDENTITY) ret->n_same[named->layer]++;
     if (same) continue;
     struct difference *d = &ret->items[ret->n_items++];

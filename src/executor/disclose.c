@@ -70,7 +70,7 @@ static bool withholds(const struct fact_list *facts, const struct fact *fact, en
   static const char *const private_keys[] = {"process.argument.", "serving.setting.", "environment.",        "kernel.command-line", "code.",
                                              "model.asked-for",   "network.",         "imported.system-name"};
   const char *key = fact_without_role(fact->key);
-  if (level == DISCLOSE_FULL) return false;
+  if (level == DISCLOSE_FULL || (level == DISCLOSE_SHARED && fact->status == FACT_WITHHELD)) return false;
   if (fact->kind == FACT_CONTEXT || holds_any(fact->value, personal, LYNX_COUNT(personal)) || holds_address(fact) ||
       is_part_of_personal(facts, fact))
     return true;

@@ -18,9 +18,11 @@ struct probe_target {
   const char *why_not;  /* where pid is 0: why */
   const int64_t *tree;  /* pid and its descendants, parents before children; read-only to probes */
   size_t n_tree;
-  int64_t digest_budget; /* bytes that may be read for digests of the model; 0: what the probe thinks quick */
-  bool digest_anew;      /* of the model, whatever was remembered */
-  bool ask_libraries;    /* may mapped libraries be loaded, to be asked what they select? That runs their code */
+  int64_t digest_budget;             /* bytes that may be read for digests of the model; 0: what the probe thinks quick */
+  bool digest_anew;                  /* of the model, whatever was remembered */
+  const char *const *show_arguments; /* names whose values are shown, besides those in executor/argument_map.h */
+  size_t n_show_arguments;
+  bool ask_libraries; /* may mapped libraries be loaded, to be asked what they select? That runs their code */
 };
 
 struct probe {

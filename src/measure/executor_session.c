@@ -49,6 +49,8 @@ static enum lynx_status capture_now(struct run *run, const char *moment, const c
   if (request.in_process) request.pid = run->workload_pid;
   request.hosts_known = run->contract.executor.hosts.n_items > 0;
   request.ask_routes = !run->request->observe; /* who only observes sends nothing at all */
+  request.show_arguments = run->contract.executor.show_arguments.items;
+  request.n_show_arguments = run->contract.executor.show_arguments.n_items;
   request.started_pid = run->service.child.pid;
   capture_run(&request, &facts);
   for (size_t i = 0; i < run->contract.executor.declare.n_items; i++) {

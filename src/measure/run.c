@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/secret.h"
 #include "measure/check_sessions.h"
 #include "measure/executor_session.h"
 #include "measure/looks.h"
@@ -141,6 +142,7 @@ enum lynx_status run_end(struct run *run, enum lynx_status status) {
                        "(method.stolen_at_most)",
                        100 * run->steal_sum / (double)run->n_steal, 100 * run->contract.method.stolen_at_most));
     status = seal(run, status);
+    secret_mask_file(arena_printf(&run->arena, "%s.executor.log", run->request->out_path), run->bearer);
     if (run->service.log_path[0] != 0 && !o->executor_failed) (void)unlink(run->service.log_path); /* kept where it explains a failure */
     sampler_machine.close(run->machine);
   }

@@ -13,6 +13,7 @@
 #include "base/endpoint.h"
 #include "base/json.h"
 #include "base/root.h"
+#include "base/secret.h"
 #include "measure/environment.h"
 #include "measure/inputs.h"
 #include "measure/setup.h"
@@ -53,6 +54,7 @@ void service_log_tail(const struct service *service, char *text, size_t size) {
     size_t end = log.length;
     while (end > 0 && log.data[end - 1] == '\n') end--;
     size_t from = end > 400 ? end - 400 : 0;
+    (void)secret_mask_bytes(log.data, log.length, service->bearer);
     text_sanitise(text, size, log.data + from, end - from);
   }
   buffer_release(&log);

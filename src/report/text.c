@@ -345,7 +345,13 @@ static void put_layer(struct buffer *ret, const struct style *s, const struct fa
 bool text_capture(const struct fact_list *facts, const char *fingerprint, bool color, struct buffer *ret) {
   struct style s = style_of(color);
   (void)buffer_printf(ret, "%sexecutor%s %s\n", s.strong, s.plain, fingerprint);
+  size_t n_arguments = 0;
   for (int layer = 0; layer < LAYER_COUNT; layer++) put_layer(ret, &s, facts, (enum layer)layer);
+  for (size_t i = 0; i < facts->n_items; i++)
+    n_arguments += facts->items[i].status == FACT_WITHHELD && strstr(facts->items[i].source, "; salt ") != NULL;
+  if (n_arguments > 0)
+    (void)buffer_printf(ret, "\n%s%zu argument%s not known to be a setting: shown as salted digests; --show-arguments LIST shows them%s\n",
+                        s.dim, n_arguments, n_arguments == 1 ? " is" : "s are", s.plain);
   return !ret->overflowed;
 }
 
@@ -363,7 +369,9 @@ bool text_diff(const struct difference_list *differences, const struct contract 
                       differences->n_identity, differences->n_identity == 1 ? "" : "s", s.plain, n_other,
                       n_other > 0 && !with_state ? " (--state shows them)" : "", n_same);
   if (differences->n_not_comparable > 0)
-    (void)buffer_printf(ret, "%zu facts are withheld on both sides, and cannot be compared\n", differences->n_not_comparable);
+    (void)buffer_printf(ret,
+                        "%zu facts are withheld on both sides, and cannot be compared (arguments: capture both with --show-arguments)\n",
+                        differences->n_not_comparable);
   for (size_t i = 0; i < differences->n_items; i++) {
     const struct difference *d = &differences->items[i];
     if (!d->told && !with_state) continue;

@@ -77,6 +77,11 @@ static enum lynx_status compare_facts(struct bundle *sealed, struct bundle *agai
     for (size_t i = 0; i < differences.n_items; i++)
       if (differences.items[i].of == FACT_IDENTITY) add_difference(ret, &r->contract, precision, &differences.items[i]);
     for (size_t i = 0; i < differences.n_holes; i++) add_hole(ret, differences.holes[i]);
+    if (differences.n_not_comparable > 0)
+      add_hole(ret, arena_printf(&ret->arena,
+                                 "%zu facts are not shown, under two salts: whether they are the same is not known; arguments "
+                                 "among them can be shown (executor.show_arguments)",
+                                 differences.n_not_comparable));
     difference_list_release(&differences);
   }
   fact_list_release(&a);

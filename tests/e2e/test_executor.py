@@ -725,15 +725,47 @@ def test_secrets_in_links_and_arguments(d):
     )
     check_equal(found["process.argument.--max-num-batched-tokens"]["value"], "8192", "tokens of language are no secret")
     check_equal(found["process.argument.--tokenizer"]["value"], "plain", "nor is the tokenizer")
-    check_equal(
-        found["process.argument.--feature"]["value"], "hf_transfer_enabled", "nor a word that begins as a key does"
-    )
+    check_equal(found["process.argument.--feature"]["status"], "withheld", "a flag that nobody knows")
     check(
         "alice" not in lynx("capture", "--json", "--pid", p.pid, "--disclose", "shared").stdout,
         "a home directory in a flag",
     )
     p.kill()
     p.wait()
+
+
+def test_arguments_are_shown_by_a_list(d):
+    """What is not known to be a setting is a salted digest: whether it changed can be told, by who captured both."""
+    with open(f"{d}/server.py", "w") as f:
+        f.write("import time; time.sleep(60)")
+
+    def shot(name, mode, *options, env=None):
+        given = ("--mode", mode, "--my-batch", "16", "--dtype", "bf16", "--load", "a b", "serve", "org/model")
+        p = subprocess.Popen([sys.executable, f"{d}/server.py", *given])
+        time.sleep(0.2)
+        r = lynx("capture", "--pid", p.pid, "--out", f"{d}/{name}.json", *options, env=env)
+        p.kill()
+        p.wait()
+        check_equal(r.returncode, 0, r.stderr)
+        return facts_of(loaded(f"{d}/{name}.json"))
+
+    one = shot("one", "fast")
+    for flag, value in (("--my-batch", "16"), ("--dtype", "bf16"), ("1", "server.py"), ("3", "org/model")):
+        check_equal(one[f"process.argument.{flag}"]["value"], value, "a number, a setting, a program, a model")
+    for flag in ("--mode", "--load"):
+        check_equal(one[f"process.argument.{flag}"]["status"], "withheld", flag)
+    shot("two", "fast")
+    shot("other", "slow")
+    shot("elsewhere", "slow", env={"XDG_STATE_HOME": f"{d}/state"})
+    check_equal(differences(f"{d}/one.json", f"{d}/two.json")[0], [], "the same value")
+    moved = differences(f"{d}/one.json", f"{d}/other.json")[0]
+    check_equal([m[0] for m in moved], ["process.argument.--mode"], "another value")
+    r = lynx("diff", f"{d}/one.json", f"{d}/elsewhere.json")
+    check_in("cannot be compared", r.stdout, "under another salt")
+    told = shot("told", "fast", "--show-arguments", "--mode,--other")["process.argument.--mode"]
+    check_equal((told["status"], told["value"]), ("read", "fast"), "what was asked for")
+    salt = os.stat(f"{d}/state/lynxbench/argument-salt")
+    check_equal((salt.st_mode & 0o777, salt.st_size), (0o600, 32), "the salt is its owner's")
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root could be made to read for others")

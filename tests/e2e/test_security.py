@@ -276,6 +276,23 @@ def test_a_started_executor_does_not_inherit_secrets(tmp_path):
     assert r.returncode == 2 and "executor.start.environment[0]" in r.stdout + r.stderr
 
 
+def test_a_log_keeps_no_keys(tmp_path):
+    """What a started executor prints of its keys is starred, wherever in the log it is."""
+    port = free_port()
+    with open(f"{tmp_path}/noisy.sh", "w") as f:
+        f.write("head -c 65530 /dev/zero | tr '\\\\0' x; echo ' key sk-hunter2abcdefghijkl'\n")
+        f.write("printf 'a\\\\0b ghp_hunter2abcdefghijk\\\\n'; echo 'mine is plain-words-as-a-key'; exit 3\n")
+    executor = f'{{endpoint: "http://127.0.0.1:{port}", start: {{command: [sh, {tmp_path}/noisy.sh]}}}}'
+    workload = "{model: m, api_key_env: MY_TOKEN, prompts: {count: 2, bytes: 16}}"
+    path = contract(f"{tmp_path}/c.yaml", port, executor=executor, method=SHORT % 1, workload=workload)
+    r = l.lynx("run", path, "--out", f"{tmp_path}/c.lynx", "--quiet", env={"MY_TOKEN": "plain-words-as-a-key"})
+    assert r.returncode == 5 and "hunter2" not in r.stderr and "plain-words" not in r.stderr, r.stderr
+    with open(f"{tmp_path}/c.lynx.executor.log", "rb") as f:
+        log = f.read()
+    assert log.count(b"****") >= 3 and len(log) > 65536, log[-400:]
+    assert b"hunter2" not in log and b"plain-words" not in log, log[-400:]
+
+
 TAKEN_OVER = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -323,6 +323,14 @@ UNSEEN = {"blank": " ", "zero width": "\u200b", "soft hyphen": "\u00ad", "filler
 SEEN = {"dot": ["."], "word": ["The"], "two words": ["The", " answer"], "a stall at the end": ["#"]}
 
 
+def one_and_long(cases):
+    """The first of several that take the same road; the others are for `make test-long`."""
+    return [
+        pytest.param(*(c if isinstance(c, tuple) else (c,)), marks=[pytest.mark.long] * (i > 0))
+        for i, c in enumerate(cases)
+    ]
+
+
 def early(first, stall=0.0):
     """Sends `first` at once, and what the model writes 150 ms later."""
 
@@ -342,14 +350,14 @@ def early(first, stall=0.0):
 LONGER = "{model: made, output_tokens: 12, prompts: {count: 8, bytes: 32}}"
 
 
-@pytest.mark.parametrize("first", UNSEEN)
+@pytest.mark.parametrize("first", one_and_long(UNSEEN))
 def test_an_unseen_first_token_sent_before_the_model_ran_fails(tmp_path, first):
     with server(early([UNSEEN[first]])) as s:
         out = run(str(tmp_path), "early", s.server_port, regime="{load: constant, rate_per_s: 15}")
     assert check_of(out, "first_token")["verdict"] == "failed", check_of(out, "first_token")
 
 
-@pytest.mark.parametrize("first", SEEN)
+@pytest.mark.parametrize("first", one_and_long(SEEN))
 def test_any_first_token_sent_before_the_model_ran_does_not_pass(tmp_path, first):
     with server(early(SEEN[first], stall=0.045 if "stall" in first else 0)) as s:
         out = run(str(tmp_path), "early", s.server_port, workload=LONGER, regime="{load: constant, rate_per_s: 15}")
@@ -374,7 +382,7 @@ def test_short_honest_answers_that_begin_with_a_line_end_are_not_accused(tmp_pat
     assert check_of(out, "first_token")["verdict"] == "not decided", check_of(out, "first_token")
 
 
-@pytest.mark.parametrize("claimed", [200, 3_000_000_000, 10**15])
+@pytest.mark.parametrize("claimed", one_and_long([200, 3_000_000_000, 10**15]))
 def test_usage_that_no_text_bears_out_fails(tmp_path, claimed):
     def overstates(handler, n, body):
         s = Stream(handler)
@@ -387,7 +395,9 @@ def test_usage_that_no_text_bears_out_fails(tmp_path, claimed):
     assert check_of(out, "usage")["verdict"] == "failed", check_of(out, "usage")
 
 
-@pytest.mark.parametrize("claims, events, verdict", [(1.1, 20, "failed"), (1.0, 10, "passed"), (1.0, 20, "passed")])
+@pytest.mark.parametrize(
+    "claims, events, verdict", one_and_long([(1.1, 20, "failed"), (1.0, 10, "passed"), (1.0, 20, "passed")])
+)
 def test_usage_is_counted_again_by_the_servers_route(tmp_path, claims, events, verdict):
     """20 words each, a token a word by /tokenize; several may come in an event, which is no crime."""
 
@@ -561,7 +571,7 @@ USAGE = [
 ]
 
 
-@pytest.mark.parametrize("answers, ignore_eos, verdict", USAGE)
+@pytest.mark.parametrize("answers, ignore_eos, verdict", one_and_long(USAGE))
 def test_usage_by_a_tokenizer_is_fair(tmp_path, answers, ignore_eos, verdict):
     """Going past the end is honest; what cannot be told is not decided; a cheat's first answers are not all."""
     merges = [["Ġ", "w"], ["Ġw", "o"], ["r", "d"], ["Ġwo", "rd"]]

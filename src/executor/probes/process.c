@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include "base/digest.h"
+#include "base/random.h"
+#include "base/state.h"
+#include "executor/argument_map.h"
 #include "executor/elf_file.h"
 #include "executor/layer_map.h"
 #include "executor/probe.h"
@@ -122,25 +125,71 @@ static bool is_python_switch(const char *argument) {
   return argument[0] == '-' && argument[1] != 0 && argument[2] == 0 && strchr("bBdEhiIOPqsSuvVx", argument[1]) != NULL;
 }
 
-static void put_argument(const struct probe_target *target, struct fact_list *facts, const char *name, int place, const char *value,
-                         bool hide) {
-  char key[200], digest[DIGEST_HEX];
+/* What an argument is by where it stands: a flag's value, or one of those that are none's. */
+struct place {
+  int n;          /* which one of those without a flag; -1: a flag's value */
+  bool hide;      /* it follows a flag of a secret */
+  bool is_script; /* what an interpreter was told to run, or a server to serve */
+};
+
+/* The salt stays in the state folder of who captures, so that what is not shown can be compared there, and guessed nowhere. */
+static const char *salted_digest(const char *key, const char *value, char ret[DIGEST_HEX], char source[64]) {
+  static uint8_t secret[STATE_SECRET_BYTES];
+  static bool has;
+  uint8_t bytes[DIGEST_BYTES];
+  char hex[DIGEST_HEX];
+  struct digest digest = {{0}};
+  if (!has) has = state_secret("argument-salt", secret) || random_salt(secret, sizeof secret);
+  digest_init(&digest);
+  digest_update(&digest, secret, sizeof secret);
+  digest_final(&digest, bytes);
+  (void)snprintf(source, 64, "/proc/PID/cmdline; salt %.8s", digest_hex(bytes, hex));
+  digest_init(&digest);
+  digest_update(&digest, secret, sizeof secret);
+  digest_update(&digest, key, strlen(key) + 1);
+  digest_update(&digest, value, strlen(value));
+  digest_final(&digest, bytes);
+  return digest_hex(bytes, ret);
+}
+
+static bool is_asked_for(const struct probe_target *target, const char *name) {
+  for (size_t i = 0; i < target->n_show_arguments; i++)
+    if (strcmp(target->show_arguments[i], name) == 0) return true;
+  return false;
+}
+
+static void put_argument(const struct probe_target *target, struct fact_list *facts, const char *name, struct place place,
+                         const char *value) {
+  static const char from[] = "/proc/PID/cmdline";
+  char key[200], digest[DIGEST_HEX], source[64];
   uint8_t bytes[DIGEST_BYTES];
   size_t n = strlen(value);
   const char *slash = strrchr(value, '/');
-  enum fact_kind kind = place == 0 || is_place(name) ? FACT_CONTEXT : FACT_IDENTITY;
+  const struct argument *known = argument_find(name);
+  enum layer layer = known != NULL ? known->layer : LAYER_SERVING;
+  enum fact_kind kind = place.n == 0 || is_place(name) ? FACT_CONTEXT : FACT_IDENTITY;
+  bool shown = known != NULL || place.is_script || argument_is_plain(value) || is_asked_for(target, name) ||
+               (place.n == 0 && value[strcspn(value, " =")] == 0);
   (void)snprintf(key, sizeof key, "process.argument.%s", name);
   for (int i = 2; fact_find(facts, key) != NULL && i < 100; i++)
     (void)snprintf(key, sizeof key, "process.argument.%s.%d", name, i); /* given twice */
-  if (hide || value_may_be_secret(value))
-    probe_fact(target, facts, LAYER_SERVING, kind, key, "(hidden: may be a secret)", "", "/proc/PID/cmdline");
-  else if (n > 300) { /* a program in the command line, a long list: known again by its digest */ digest_of(value, n, bytes);
-    probe_printf(target, facts, LAYER_SERVING, kind, "/proc/PID/cmdline", key, "%zu bytes, SHA-256 %s", n, digest_hex(bytes, digest));
+  if (place.hide || value_may_be_secret(value)) probe_fact(target, facts, layer, kind, key, "(hidden: may be a secret)", "", from);
+  else if (!shown && n > 0) {
+    (void)salted_digest(key, value, digest, source);
+    probe_missing(target, facts, layer, kind, key, FACT_WITHHELD, digest, source);
+  } else if (n > 300) { /* a program in the command line, a long list: known again by its digest */
+    digest_of(value, n, bytes);
+    probe_printf(target, facts, layer, kind, from, key, "%zu bytes, SHA-256 %s", n, digest_hex(bytes, digest));
   } else if (value[0] == '/' && slash[1] != 0 && kind == FACT_IDENTITY) { /* where it lies is of the exemplar, what it is called is not */
-    probe_fact(target, facts, LAYER_SERVING, kind, key, slash + 1, "", "/proc/PID/cmdline: the last part of a path");
+    probe_fact(target, facts, layer, kind, key, slash + 1, "", "/proc/PID/cmdline: the last part of a path");
     (void)snprintf(key + strlen(key), sizeof key - strlen(key), ".path");
-    probe_fact(target, facts, LAYER_SERVING, FACT_CONTEXT, key, value, "", "/proc/PID/cmdline");
-  } else probe_fact(target, facts, LAYER_SERVING, kind, key, value, "", "/proc/PID/cmdline");
+    probe_fact(target, facts, layer, FACT_CONTEXT, key, value, "", from);
+  } else probe_fact(target, facts, layer, kind, key, value, "", from);
+}
+
+/* "serve MODEL", of whatever server. */
+static bool serves(const char *word) {
+  return strcmp(word, "serve") == 0 || strcmp(word, "run") == 0;
 }
 
 /* One fact for each flag, by its name, so that a flag put in between moves no other; what is no flag by its place among the others.
@@ -159,7 +208,8 @@ static void collect_arguments(const struct probe_target *target, struct fact_lis
     buffer_release(&text);
     return;
   }
-  bool before_script = python, after_secret = false; /* a flag of a secret may take several values */
+  const struct place of_flag = {.n = -1};
+  bool before_script = python, after_secret = false, after_serve = false; /* a flag of a secret may take several values */
   for (size_t at = 0, next; at < text.length; at = next, n_all++) {
     const char *argument = text.data + at, *equals = strchr(argument, '=');
     next = at + strlen(argument) + 1;
@@ -172,20 +222,22 @@ static void collect_arguments(const struct probe_target *target, struct fact_lis
     bool flag = n_all > 0 && is_flag_name(argument, length);
     if (!flag) {
       (void)snprintf(name, sizeof name, "%d", n_plain);
-      put_argument(target, facts, name, n_plain, argument, after_secret);
+      put_argument(target, facts, name, (struct place){n_plain, after_secret, n_plain > 0 && (before_script || after_serve)}, argument);
+      after_serve = n_plain > 0 && serves(argument);
       if (n_plain++ > 0) before_script = false;
       continue;
     }
     (void)snprintf(name, sizeof name, "%.*s", (int)length, argument);
     bool secret = variable_is_secret(name) || is_password_letter(name, argument, text.data + (next < text.length ? next : at));
     after_secret = secret;
-    if (equals != NULL) put_argument(target, facts, name, -1, equals + 1, secret);
-    else if (before_script && is_python_switch(argument)) put_argument(target, facts, name, -1, "(given)", false);
+    const struct place of_this = {.n = -1, .hide = secret};
+    if (equals != NULL) put_argument(target, facts, name, of_this, equals + 1);
+    else if (before_script && is_python_switch(argument)) put_argument(target, facts, name, of_flag, "(given)");
     else if (next < text.length && (secret || !is_flag_name(text.data + next, strcspn(text.data + next, "=")))) {
-      put_argument(target, facts, name, -1, text.data + next, secret);
+      put_argument(target, facts, name, of_this, text.data + next);
       next += strlen(text.data + next) + 1;
       if (before_script && (strcmp(name, "-m") == 0 || strcmp(name, "-c") == 0)) before_script = false;
-    } else put_argument(target, facts, name, -1, "(given)", false);
+    } else put_argument(target, facts, name, of_flag, "(given)");
   }
   buffer_release(&text);
 }

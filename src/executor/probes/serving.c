@@ -9,6 +9,7 @@
 #include "base/digest.h"
 #include "base/endpoint.h"
 #include "base/json.h"
+#include "executor/argument_map.h"
 #include "executor/layer_map.h"
 #include "executor/probe.h"
 
@@ -32,93 +33,6 @@ static const struct {
         {"llama.cpp", {"llama-server", "llama_cpp.server"}, "python.package.llama-cpp-python", {"/props"}, "default_generation_settings"},
     [OLLAMA] = {"Ollama", {"ollama"}, NULL, {"/api/version", "/api/ps"}, "version"},
     [LYNXBENCH_REF] = {"lynxbench-ref", {"lynxbench-ref"}, NULL, {NULL}, NULL},
-};
-
-/* Flags of the command line that decide performance, whatever server spells them so. Source: the servers' own --help and documentation. */
-static const struct {
-  const char *flag, *setting, *group;
-} flags[] = {
-    {"--max-num-seqs", "batch-most", "batching"},
-    {"--max-num-batched-tokens", "batch-tokens-most", "batching"},
-    {"--max-running-requests", "batch-most", "batching"},
-    {"--max-batch-size", "batch-most", "batching"},
-    {"--max-batch", "batch-most", "batching"},
-    {"--max-concurrent-requests", "requests-most", "batching"},
-    {"--max-batch-prefill-tokens", "prefill-tokens-most", "batching"},
-    {"--max-batch-total-tokens", "batch-tokens-most", "batching"},
-    {"--max-prefill-tokens", "prefill-tokens-most", "batching"},
-    {"--waiting-served-ratio", "waiting-served-ratio", "batching"},
-    {"--enable-chunked-prefill", "chunked-prefill", "batching"},
-    {"--chunked-prefill-size", "chunked-prefill-size", "batching"},
-    {"--schedule-policy", "schedule-policy", "batching"},
-    {"--scheduling-policy", "schedule-policy", "batching"},
-    {"--schedule-conservativeness", "schedule-conservativeness", "batching"},
-    {"--batch-size", "batch-tokens-most", "batching"},
-    {"-b", "batch-tokens-most", "batching"},
-    {"--ubatch-size", "micro-batch", "batching"},
-    {"-ub", "micro-batch", "batching"},
-    {"--parallel", "slots", "batching"},
-    {"-np", "slots", "batching"},
-    {"--cont-batching", "continuous-batching", "batching"},
-    {"--no-cont-batching", "no-continuous-batching", "batching"},
-    {"--max-model-len", "context", "cache"},
-    {"--context-length", "context", "cache"},
-    {"--max-total-tokens", "context", "cache"},
-    {"--max-input-tokens", "input-most", "cache"},
-    {"--ctx-size", "context", "cache"},
-    {"-c", "context", "cache"},
-    {"--gpu-memory-utilization", "memory-share", "cache"},
-    {"--mem-fraction-static", "memory-share", "cache"},
-    {"--cuda-memory-fraction", "memory-share", "cache"},
-    {"--kv-cache-dtype", "kv-cache-type", "cache"},
-    {"--cache-type-k", "kv-cache-type-k", "cache"},
-    {"--cache-type-v", "kv-cache-type-v", "cache"},
-    {"-ctk", "kv-cache-type-k", "cache"},
-    {"-ctv", "kv-cache-type-v", "cache"},
-    {"--block-size", "block-size", "cache"},
-    {"--page-size", "block-size", "cache"},
-    {"--enable-prefix-caching", "prefix-caching", "cache"},
-    {"--no-enable-prefix-caching", "no-prefix-caching", "cache"},
-    {"--disable-radix-cache", "no-prefix-caching", "cache"},
-    {"--swap-space", "swap-space", "cache"},
-    {"--cpu-offload-gb", "cpu-offload", "cache"},
-    {"--tensor-parallel-size", "tensor-parallel", "parallelism"},
-    {"-tp", "tensor-parallel", "parallelism"},
-    {"--tp-size", "tensor-parallel", "parallelism"},
-    {"--tp", "tensor-parallel", "parallelism"},
-    {"--num-shard", "tensor-parallel", "parallelism"},
-    {"--pipeline-parallel-size", "pipeline-parallel", "parallelism"},
-    {"-pp", "pipeline-parallel", "parallelism"},
-    {"--data-parallel-size", "data-parallel", "parallelism"},
-    {"--dp-size", "data-parallel", "parallelism"},
-    {"--expert-parallel-size", "expert-parallel", "parallelism"},
-    {"--enable-expert-parallel", "expert-parallel", "parallelism"},
-    {"--gpu-layers", "layers-on-gpu", "parallelism"},
-    {"--n-gpu-layers", "layers-on-gpu", "parallelism"},
-    {"-ngl", "layers-on-gpu", "parallelism"},
-    {"--threads", "threads", "parallelism"},
-    {"-t", "threads", "parallelism"},
-    {"--threads-batch", "threads-batch", "parallelism"},
-    {"--enforce-eager", "enforce-eager", "execution"},
-    {"--disable-cuda-graph", "no-cuda-graph", "execution"},
-    {"--cuda-graph-max-bs", "cuda-graph-batch-most", "execution"},
-    {"--cuda-graphs", "cuda-graphs", "execution"},
-    {"--enable-torch-compile", "torch-compile", "execution"},
-    {"--compilation-config", "compilation", "execution"},
-    {"-O", "compilation", "execution"},
-    {"--attention-backend", "attention-backend", "execution"},
-    {"--flash-attn", "flash-attention", "execution"},
-    {"-fa", "flash-attention", "execution"},
-    {"--quantization", "quantisation", "execution"},
-    {"-q", "quantisation", "execution"},
-    {"--quantize", "quantisation", "execution"},
-    {"--dtype", "data-type", "execution"},
-    {"--precision", "data-type", "execution"},
-    {"--speculative-config", "speculative", "execution"},
-    {"--speculative-algorithm", "speculative", "execution"},
-    {"--model-repository", "model-repository", "models"},
-    {"--model-control-mode", "model-control-mode", "models"},
-    {"--backend-config", "backend-config", "execution"},
 };
 
 static const char *serving_applies(const struct probe_target *target) {
@@ -163,13 +77,11 @@ static void put_settings(const struct probe_target *target, struct fact_list *fa
   for (size_t i = 0; i < n_facts; i++) {
     const struct fact *fact = &facts->items[i];
     if (strncmp(fact->key, "process.argument.-", 18) != 0) continue;
-    for (size_t k = 0; k < LYNX_COUNT(flags); k++) {
-      char key[100];
-      if (strcmp(fact->key + 17, flags[k].flag) != 0 || !knows_flag(server, flags[k].flag)) continue;
-      (void)snprintf(key, sizeof key, "serving.setting.%s", flags[k].setting);
-      probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, key, facts->items[i].value, "", flags[k].group);
-      break;
-    }
+    const struct argument *argument = argument_find(fact->key + 17);
+    char key[100];
+    if (argument == NULL || argument->setting == NULL || !knows_flag(server, argument->name)) continue;
+    (void)snprintf(key, sizeof key, "serving.setting.%s", argument->setting);
+    probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, key, facts->items[i].value, "", argument->reason);
   }
 }
 
