@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/random.h"
@@ -79,6 +80,7 @@ static bool make_entry(const char *path, struct bundle *bundle, const struct bun
              *tool = bundle_meta(bundle, "tool");
   const char *slash = strrchr(path, '/');
   uint8_t contract[DIGEST_BYTES];
+  struct stat info;
   *ret = (struct entry){.kind = "bundle"};
   if (seal->root[0] == 0 || digest == NULL || !hex_decode(digest, contract, DIGEST_BYTES)) {
     (void)lynx_fail(error, LYNX_INPUT, "the bundle is not sealed, or names no contract: it cannot be recorded");
@@ -87,6 +89,7 @@ static bool make_entry(const char *path, struct bundle *bundle, const struct bun
   entry_subject_hex(ret, "bundle", seal->root);
   entry_subject(ret, "contract", contract);
   entry_member(ret, "name", slash != NULL ? slash + 1 : path);
+  if (stat(path, &info) == 0) entry_member(ret, "bytes", arena_printf(arena, "%lld", (long long)info.st_size));
   entry_member(ret, "ended", bundle_end_text(seal->end));
   entry_member(ret, "why", arena_copy(arena, seal->why));
   entry_member(ret, "intent", intent != NULL ? arena_copy(arena, intent) : NULL);

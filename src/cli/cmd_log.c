@@ -17,7 +17,7 @@
 #include "ledger/seen.h"
 #include "record/bundle.h"
 
-enum { FLAG_KEY, FLAG_ORIGIN, FLAG_TEAM, FLAG_ADMIN, FLAG_WITNESS, FLAG_QUORUM, FLAG_REMOVE, FLAG_OUT, FLAG_RAW, FLAG_JSON };
+enum { FLAG_KEY, FLAG_ORIGIN, FLAG_TEAM, FLAG_ADMIN, FLAG_WITNESS, FLAG_QUORUM, FLAG_QUOTA, FLAG_REMOVE, FLAG_OUT, FLAG_RAW, FLAG_JSON };
 
 static const struct option_spec options[] = {
     [FLAG_KEY] = {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
@@ -26,6 +26,8 @@ static const struct option_spec options[] = {
                    "policy: admit this team, or its new key; what it was allowed it keeps, unless --remove TEAM goes with it"},
     [FLAG_ADMIN] = {"admin", NULL, "policy: and let it change the policy"},
     [FLAG_WITNESS] = {"witness", NULL, "policy: and count its cosignatures"},
+    [FLAG_QUOTA] = {"quota", "SIZE",
+                    "policy: how much the team may bring to a ledger that is served, entries and files: 500MiB, 64GiB (default)"},
     [FLAG_QUORUM] = {"quorum", "N", "policy: how many witnesses must cosign a checkpoint"},
     [FLAG_REMOVE] = {"remove", "TEAM", "policy: admit that team no longer"},
     [FLAG_OUT] = {"out", "FILE", "get: the bundle's file"},
@@ -90,10 +92,23 @@ static void print_policy(const struct policy *p) {
   char text[NOTE_KEY_TEXT_MAX];
   (void)printf("policy %" PRId64 " of %s\nlog key  %s\n", p->number, p->origin, note_key_text(&p->log, text));
   for (size_t i = 0; i < p->n_teams; i++)
-    (void)printf("team     %s%s%s\n", note_key_text(&p->teams[i].key, text), p->teams[i].admin ? ", admin" : "",
-                 p->teams[i].witness ? ", witness" : "");
+    (void)printf("team     %s%s%s, at most %.4g GiB over HTTP\n", note_key_text(&p->teams[i].key, text), p->teams[i].admin ? ", admin" : "",
+                 p->teams[i].witness ? ", witness" : "", (double)policy_quota(&p->teams[i]) / (1 << 30));
   if (p->quorum > 0) (void)printf("quorum   %" PRId64 " witnesses vouch for a checkpoint\n", p->quorum);
   else (void)printf("quorum   0: nobody but the ledger's keeper vouches for its history\n");
+}
+
+/* "500MiB", "64GiB". False: told. */
+static bool read_quota(const char *text, int64_t *ret) {
+  static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
+  size_t digits = strspn(text, "0123456789");
+  for (size_t i = 0; i < LYNX_COUNT(units); i++)
+    if (strcmp(text + digits, units[i]) == 0 && number_int64(text, digits, ret) && *ret > 0 && *ret <= INT64_MAX >> (10 * i)) {
+      *ret <<= 10 * i;
+      return true;
+    }
+  (void)fprintf(stderr, "lynxbench log: --quota: found '%.60s', accepted: bytes, or a whole number of KiB, MiB, GiB or TiB\n", text);
+  return false;
 }
 
 /* False: told. */
@@ -120,8 +135,11 @@ static bool change_policy(const struct arguments *arguments, struct policy *p) {
     }
     const struct policy_team known = i < p->n_teams ? p->teams[i] : (struct policy_team){.admin = false};
     if (i == p->n_teams) p->n_teams++;
-    p->teams[i] = (struct policy_team){key, known.admin || arguments->option[FLAG_ADMIN] != NULL,
-                                       known.witness || arguments->option[FLAG_WITNESS] != NULL};
+    p->teams[i] = (struct policy_team){.key = key,
+                                       .admin = known.admin || arguments->option[FLAG_ADMIN] != NULL,
+                                       .witness = known.witness || arguments->option[FLAG_WITNESS] != NULL,
+                                       .quota = known.quota};
+    if (arguments->option[FLAG_QUOTA] != NULL && !read_quota(arguments->option[FLAG_QUOTA], &p->teams[i].quota)) return false;
   }
   if (quorum != NULL && !number_int64(quorum, strlen(quorum), &p->quorum)) {
     (void)fprintf(stderr, "lynxbench log: --quorum: found '%s', accepted: a whole number\n", quorum);
@@ -137,8 +155,9 @@ static bool change_policy(const struct arguments *arguments, struct policy *p) {
 static int policy(const struct arguments *arguments) {
   struct ledger_file file;
   struct signer signer;
-  if (arguments->option[FLAG_TEAM] == NULL && (arguments->option[FLAG_ADMIN] != NULL || arguments->option[FLAG_WITNESS] != NULL)) {
-    (void)fprintf(stderr, "lynxbench log: --admin and --witness belong to --team TEAM.pub\n");
+  if (arguments->option[FLAG_TEAM] == NULL &&
+      (arguments->option[FLAG_ADMIN] != NULL || arguments->option[FLAG_WITNESS] != NULL || arguments->option[FLAG_QUOTA] != NULL)) {
+    (void)fprintf(stderr, "lynxbench log: --admin, --witness and --quota belong to --team TEAM.pub\n");
     return EXIT_WRONG_INPUT;
   }
   bool changes = arguments->option[FLAG_TEAM] != NULL || arguments->option[FLAG_REMOVE] != NULL || arguments->option[FLAG_QUORUM] != NULL;

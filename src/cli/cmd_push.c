@@ -113,10 +113,11 @@ const struct command command_push = {
     .least = 2,
     .most = 2,
     .details =
-        "Each entry goes as it was signed, in order; what is there already stays one entry. The other ledger's own policy says which\n"
+        "Each entry goes as it was signed, in order; what is there already stays one entry. An entry is taken where it was signed\n"
+        "for: create a ledger of one's own with --origin NAME, the origin of the one it is for. The other ledger's policy says which\n"
         "are admitted (exit code 1 where some were not); policies themselves are not sent. Interrupted, it goes on where it was.",
     .example = "rm -rf /tmp/pu; mkdir -p /tmp/pu; build/lynxbench key ml --out /tmp/pu; build/lynxbench log create /tmp/pu/a.ledger --key "
-               "/tmp/pu/ml.key; "
+               "/tmp/pu/ml.key --origin b.ledger; "
                "build/lynxbench log create /tmp/pu/b.ledger --key /tmp/pu/ml.key; (timeout -s INT 3 build/lynxbench serve /tmp/pu/b.ledger "
                "--port 8397 & sleep 1; "
                "XDG_STATE_HOME=/tmp/pu build/lynxbench push /tmp/pu/a.ledger http://127.0.0.1:8397/)",

@@ -11,12 +11,13 @@
 #include "ledger/blob.h"
 #include "record/bundle.h"
 
-enum { FLAG_KEY, FLAG_RESERVATION, FLAG_LEDGER, FLAG_OUT, FLAG_CHECK };
+enum { FLAG_KEY, FLAG_RESERVATION, FLAG_LEDGER, FLAG_FOR, FLAG_OUT, FLAG_CHECK };
 
 static const struct option_spec options[] = {
     [FLAG_KEY] = {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
     [FLAG_RESERVATION] = {"reservation", "TEXT", "sign with this reservation, which is recorded"},
     [FLAG_LEDGER] = {"ledger", "LEDGER", "add the signature there too (default: LYNXBENCH_LEDGER)"},
+    [FLAG_FOR] = {"for", "ORIGIN", "the ledger that the signature may be added to later, by its origin; without it, to none"},
     [FLAG_OUT] = {"out", "FILE", "the signature (default: FILE.TEAM.dsse.json)"},
     [FLAG_CHECK] = {"check", "TEAM.pub", "check that team's signature of FILE instead"}};
 
@@ -85,15 +86,31 @@ static void make_entry(const struct signed_file *file, const char *name, const c
   entry_member(ret, "reservation", reservation);
 }
 
+/* Into the ledger, with the contract's words. */
+static bool add_signature(struct ledger_file *ledger, const struct signed_file *file, const char *name, const struct signer *signer,
+                          const struct buffer *envelope) {
+  char hex[DIGEST_HEX];
+  uint64_t index = 0;
+  if ((file->text != NULL && !contract_entry_add(ledger, digest_hex(file->digest, hex), name, file->text, signer)) ||
+      !ledger_file_add_signed(ledger, (struct bytes){envelope->data, envelope->length}, &index))
+    return false;
+  (void)printf("%s: entry %llu\n", ledger->address, (unsigned long long)index);
+  return true;
+}
+
 static int sign_file(const struct arguments *arguments, const struct signed_file *file, const struct signer *signer) {
   const char *path = arguments->positional[0], *address = ledger_file_address(arguments->option[FLAG_LEDGER]), *slash = strrchr(path, '/');
-  const char *name = slash != NULL ? slash + 1 : path;
+  const char *name = slash != NULL ? slash + 1 : path, *origin = arguments->option[FLAG_FOR];
+  const char *reservation = arguments->option[FLAG_RESERVATION];
   char out[4200], now[40], hex[DIGEST_HEX];
   struct buffer envelope;
   struct entry entry;
   struct lynx_error error = {0};
+  struct ledger_file ledger;
+  if (address != NULL && !ledger_file_open(address, true, &ledger)) return EXIT_WRONG_INPUT;
   signature_path(path, signer->name, out, sizeof out);
-  make_entry(file, name, arguments->option[FLAG_RESERVATION], &entry);
+  make_entry(file, name, reservation, &entry);
+  entry.ledger = address != NULL ? ledger_policy(ledger.ledger)->origin : origin;
   buffer_init(&envelope, ENVELOPE_MAX);
   int code = EXIT_HOLDS;
   if (entry_sign(&entry, clock_text(now, clock_system.realtime_ns(clock_system.context)), signer, &envelope, &error) != LYNX_OK)
@@ -102,22 +119,13 @@ static int sign_file(const struct arguments *arguments, const struct signed_file
   if (code == EXIT_HOLDS && !write_buffer(to, &envelope)) code = EXIT_CONDITIONS;
   if (code == EXIT_HOLDS && strcmp(to, "-") != 0)
     (void)printf("%s: %s %.16s signed by %s%s%s\n", to, file->what, digest_hex(file->digest, hex), signer->name,
-                 arguments->option[FLAG_RESERVATION] != NULL ? ", with the reservation: " : "",
-                 arguments->option[FLAG_RESERVATION] != NULL ? arguments->option[FLAG_RESERVATION] : "");
-  struct ledger_file ledger;
-  if (code == EXIT_HOLDS && address != NULL) {
-    uint64_t index = 0;
-    code = EXIT_WRONG_INPUT;
-    if (ledger_file_open(address, true, &ledger)) {
-      if ((file->text == NULL || contract_entry_add(&ledger, digest_hex(file->digest, hex), name, file->text, signer)) &&
-          ledger_file_add_signed(&ledger, (struct bytes){envelope.data, envelope.length}, &index)) {
-        code = EXIT_HOLDS;
-        (void)printf("%s: entry %llu\n", ledger.address, (unsigned long long)index);
-      }
-      ledger_file_close(&ledger);
-    }
-  } else if (code == EXIT_HOLDS && strcmp(to, "-") != 0)
-    (void)printf("next: hand it out with %s, or add it to a ledger: lynxbench log add LEDGER %s\n", name, to);
+                 reservation != NULL ? ", with the reservation: " : "", reservation != NULL ? reservation : "");
+  if (code == EXIT_HOLDS && address != NULL && !add_signature(&ledger, file, name, signer, &envelope)) code = EXIT_WRONG_INPUT;
+  if (code == EXIT_HOLDS && address == NULL && strcmp(to, "-") != 0 && origin != NULL)
+    (void)printf("next: hand it out with %s, or add it to the ledger of origin %s: lynxbench log add LEDGER %s\n", name, origin, to);
+  if (code == EXIT_HOLDS && address == NULL && strcmp(to, "-") != 0 && origin == NULL)
+    (void)printf("next: hand it out with %s. It can be added to no ledger: for that, sign with --ledger LEDGER or --for ORIGIN\n", name);
+  if (address != NULL) ledger_file_close(&ledger);
   buffer_release(&envelope);
   return code;
 }

@@ -164,7 +164,9 @@ bool ledger_file_add(struct ledger_file *file, const struct entry *entry, const 
   struct lynx_error error = {0};
   char now[40];
   buffer_init(&envelope, ENVELOPE_MAX);
-  enum lynx_status status = entry_sign(entry, clock_text(now, clock_system.realtime_ns(clock_system.context)), signer, &envelope, &error);
+  struct entry own = *entry;
+  own.ledger = ledger_policy(file->ledger)->origin;
+  enum lynx_status status = entry_sign(&own, clock_text(now, clock_system.realtime_ns(clock_system.context)), signer, &envelope, &error);
   bool good = status == LYNX_OK ? ledger_file_add_signed(file, (struct bytes){envelope.data, envelope.length}, ret_index)
                                 : tell(file->address, &error);
   if (good && ret_leaf != NULL) merkle_leaf((struct bytes){envelope.data, envelope.length}, ret_leaf);

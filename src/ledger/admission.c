@@ -62,6 +62,29 @@ static enum lynx_status check_policy(const struct policy *now, const struct poli
   return LYNX_OK;
 }
 
+/* Signed for this ledger: what was signed for another one, or for none, is not entered here by whoever has it. */
+static enum lynx_status check_ledger(const struct policy *policy, const struct statement *statement, struct lynx_error *error) {
+  if (statement->format == 1 && policy->format < 2) return LYNX_OK;
+  if (statement->format == 1)
+    return lynx_fail(error, LYNX_INPUT,
+                     "an entry of format 1, which names no ledger, so that anybody could enter it in another one: sign it again");
+  if (strcmp(statement->ledger, policy->origin) == 0) return LYNX_OK;
+  if (statement->ledger[0] == 0)
+    return lynx_fail(error, LYNX_INPUT, "it was signed for no ledger, and this one is '%s': sign it again with --for %s", policy->origin,
+                     policy->origin);
+  return lynx_fail(
+      error, LYNX_INPUT,
+      "it was signed for the ledger '%.60s', and this one is '%s': sign it again for this one (a ledger whose entries shall be "
+      "pushed here is created with --origin %s)",
+      statement->ledger, policy->origin, policy->origin);
+}
+
+/* The length of the file that a bundle's entry names: as a decimal number. */
+static enum lynx_status check_length(const struct statement *statement, struct lynx_error *error) {
+  if (statement->format == 1 || strcmp(statement->kind, "bundle") != 0 || statement_file_bytes(statement) >= 0) return LYNX_OK;
+  return lynx_fail(error, LYNX_INPUT, "a bundle's entry without the length of its file ('bytes', a number from 0)");
+}
+
 enum lynx_status admission_check(struct policy *policy, struct bytes bytes, struct arena *arena, struct admission *ret,
                                  struct lynx_error *error) {
   struct policy next;
@@ -78,6 +101,8 @@ enum lynx_status admission_check(struct policy *policy, struct bytes bytes, stru
     status = check_policy(policy, NULL, &ret->statement, &next, error);
     if (status == LYNX_OK && next.number != 1) status = lynx_fail(error, LYNX_INPUT, "the first policy is numbered 1");
   }
+  if (status == LYNX_OK) status = check_ledger(first ? &next : policy, &ret->statement, error);
+  if (status == LYNX_OK) status = check_length(&ret->statement, error);
   if (status == LYNX_OK) ret->signer = policy_signer(first ? &next : policy, &ret->envelope);
   if (status == LYNX_OK && ret->signer == NULL) {
     const char *claimed = ret->envelope.n_signatures > 0 ? ret->envelope.signatures[0].key_id : "nobody";
@@ -93,6 +118,7 @@ enum lynx_status admission_check(struct policy *policy, struct bytes bytes, stru
     const char *name = ret->signer->key.name;
     name = arena_copy(arena, name);
     *policy = next;
+    policy->format = ret->statement.format;
     ret->signer = policy_team_named(policy, name); /* NULL if it took itself out */
   }
   return status;

@@ -154,6 +154,41 @@ enum lynx_status blob_put_as(struct store *store, const uint8_t digest[DIGEST_BY
   return put(store, digest, path, (struct bytes){NULL, 0}, error);
 }
 
+/* Parts [first, end) that are not there yet. */
+static enum lynx_status put_step(struct store *store, const uint8_t digest[DIGEST_BYTES], int fd, uint32_t first, uint32_t end,
+                                 struct lynx_error *error) {
+  char key[KEY_BYTES], *bytes = xalloc(BLOB_PART, 1);
+  enum lynx_status status = store->table->begin(store, error);
+  bool begun = status == LYNX_OK;
+  for (uint32_t part = end; status == LYNX_OK && part-- > first;) {
+    ssize_t n = pread(fd, bytes, BLOB_PART, (off_t)part * BLOB_PART);
+    if (n < 0) status = lynx_fail(error, LYNX_IO, "cannot be read: %s", strerror(errno));
+    else if (part_length(store, digest, part) < 0)
+      status = store->table->append(store, STORE_BLOB, part_key(digest, part, key), (struct bytes){bytes, (size_t)n}, error);
+  }
+  free(bytes);
+  if (status == LYNX_OK) return store->table->commit(store, error);
+  if (begun) store->table->abort(store);
+  return status;
+}
+
+/* The first part comes last: a file is known by it. */
+enum lynx_status blob_put_in_steps(struct store *store, const uint8_t digest[DIGEST_BYTES], const char *path, struct lynx_error *error) {
+  enum { PARTS_AT_ONCE = 32 };
+  uint8_t found[DIGEST_BYTES];
+  int64_t length;
+  enum lynx_status status = blob_digest_file(path, found, &length, error);
+  if (status != LYNX_OK || blob_known(store, digest)) return status;
+  if (memcmp(found, digest, DIGEST_BYTES) != 0) return lynx_fail(error, LYNX_INPUT, "the bytes do not have that digest");
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return lynx_fail(error, LYNX_IO, "cannot be opened: %s", strerror(errno));
+  uint32_t n_parts = length > 0 ? (uint32_t)((length + BLOB_PART - 1) / BLOB_PART) : 1;
+  for (uint32_t end = n_parts; end > 0 && status == LYNX_OK; end -= end < PARTS_AT_ONCE ? end : PARTS_AT_ONCE)
+    status = put_step(store, digest, fd, end < PARTS_AT_ONCE ? 0 : end - PARTS_AT_ONCE, end, error);
+  (void)close(fd); /* it was read */
+  return status;
+}
+
 enum lynx_status blob_put_bytes(struct store *store, const uint8_t digest[DIGEST_BYTES], struct bytes bytes, struct lynx_error *error) {
   return put(store, digest, NULL, bytes, error);
 }

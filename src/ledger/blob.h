@@ -19,6 +19,10 @@ enum lynx_status blob_put_file(struct store *store, const char *path, uint8_t re
 /* Where the digest is known beforehand. INPUT: the bytes have another, and nothing is kept. */
 enum lynx_status blob_put_as(struct store *store, const uint8_t digest[DIGEST_BYTES], const char *path,
                              struct lynx_error *error) LYNX_MUST_CHECK;
+/* The same of a file that nobody writes to, in many short transactions, so that others come between them. It is known once it is whole;
+ * what an end before that left is gone on with. */
+enum lynx_status blob_put_in_steps(struct store *store, const uint8_t digest[DIGEST_BYTES], const char *path,
+                                   struct lynx_error *error) LYNX_MUST_CHECK;
 enum lynx_status blob_put_bytes(struct store *store, const uint8_t digest[DIGEST_BYTES], struct bytes bytes,
                                 struct lynx_error *error) LYNX_MUST_CHECK;
 bool blob_known(struct store *store, const uint8_t digest[DIGEST_BYTES]);

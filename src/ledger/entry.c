@@ -27,7 +27,7 @@ enum lynx_status entry_sign(const struct entry *entry, const char *time, const s
   struct buffer payload;
   struct json_writer json;
   buffer_init(&payload, ENVELOPE_MAX);
-  statement_begin(&json, &payload, entry->kind, entry->subjects, entry->n_subjects);
+  statement_begin(&json, &payload, entry->kind, entry->ledger, entry->subjects, entry->n_subjects);
   if (time != NULL) json_put_text(&json, "time", time);
   for (size_t i = 0; i < entry->n_members; i++) json_put_text(&json, entry->members[i].key, entry->members[i].value);
   if (entry->write_more != NULL) entry->write_more(entry->context, &json);

@@ -15,6 +15,7 @@ struct signer {
 
 struct entry {
   const char *kind;
+  const char *ledger; /* the origin of the one that it may be entered in; NULL: of none */
   struct statement_subject subjects[ENTRY_SUBJECTS_MAX];
   size_t n_subjects;
   struct {

@@ -2,10 +2,11 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "base/base64.h"
 
 const char statement_payload_type[] = "application/vnd.in-toto+json";
-static const char statement_type[] = "https://in-toto.io/Statement/v1", kind_prefix[] = "urn:lynxbench:", kind_suffix[] = ":1";
+static const char statement_type[] = "https://in-toto.io/Statement/v1", kind_prefix[] = "urn:lynxbench:", kind_suffix[] = ":2";
 
 bool envelope_signed_bytes(struct bytes payload_type, struct bytes payload, struct buffer *ret) {
   return buffer_printf(ret, "DSSEv1 %zu ", payload_type.length) && buffer_append(ret, payload_type.ptr, payload_type.length) &&
@@ -133,7 +134,8 @@ enum lynx_status statement_parse(const struct envelope *envelope, struct arena *
   if (whole == NULL) return error->status;
   const char *type = json_get_text(whole, "predicateType", "");
   size_t n = strlen(type), before = sizeof kind_prefix - 1, after = sizeof kind_suffix - 1;
-  bool ours = n > before + after && strncmp(type, kind_prefix, before) == 0 && strcmp(type + n - after, kind_suffix) == 0;
+  bool ours = n > before + after && strncmp(type, kind_prefix, before) == 0 && type[n - 2] == ':' &&
+              (type[n - 1] == '1' || type[n - 1] == '2');
   ret->predicate = json_object_get(whole, "predicate");
   if (!ours || strcmp(json_get_text(whole, "_type", ""), statement_type) != 0 || !json_is_object(ret->predicate) ||
       !read_subjects(whole, ret)) {
@@ -144,6 +146,8 @@ enum lynx_status statement_parse(const struct envelope *envelope, struct arena *
                      kind_prefix, kind_suffix);
   }
   ret->kind = arena_text(arena, type + before, n - before - after);
+  ret->format = type[n - 1] - '0';
+  ret->ledger = ret->format > 1 ? json_get_text(ret->predicate, "ledger", "") : "";
   ret->whole = whole;
   return LYNX_OK;
 }
@@ -153,13 +157,20 @@ void statement_release(struct statement *statement) {
   *statement = (struct statement){0};
 }
 
+int64_t statement_file_bytes(const struct statement *statement) {
+  const char *text = json_get_text(statement->predicate, "bytes", "");
+  int64_t n;
+  return number_int64(text, strlen(text), &n) && n >= 0 ? n : -1;
+}
+
 const uint8_t *statement_subject_named(const struct statement *statement, const char *name) {
   for (size_t i = 0; i < statement->n_subjects; i++)
     if (strcmp(statement->subjects[i].name, name) == 0) return statement->subjects[i].digest;
   return NULL;
 }
 
-void statement_begin(struct json_writer *json, struct buffer *out, const char *kind, const struct statement_subject *subjects, size_t n) {
+void statement_begin(struct json_writer *json, struct buffer *out, const char *kind, const char *ledger,
+                     const struct statement_subject *subjects, size_t n) {
   char hex[DIGEST_HEX], type[128];
   json_begin(json, out);
   json_open_object(json);
@@ -180,6 +191,7 @@ void statement_begin(struct json_writer *json, struct buffer *out, const char *k
   json_put_text(json, "predicateType", type);
   json_key(json, "predicate");
   json_open_object(json);
+  if (ledger != NULL) json_put_text(json, "ledger", ledger);
 }
 
 bool statement_end(struct json_writer *json) {

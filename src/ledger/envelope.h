@@ -1,6 +1,7 @@
 /* ledger/envelope.h: DSSE envelopes, and the in-toto statements in them: what a team signs, and what the ledger keeps.
  * Shapes   {"payloadType":"application/vnd.in-toto+json","payload":BASE64,"signatures":[{"keyid":NAME+ID,"sig":BASE64}]};
- *          the payload is a statement: subjects with SHA-256 digests, a predicateType urn:lynxbench:KIND:1, a predicate
+ *          the payload is a statement: subjects with SHA-256 digests, a predicateType urn:lynxbench:KIND:2, a predicate whose `ledger` is
+ *          the origin of the ledger that it may be entered in; KIND:1, of lynxbench up to 0.2, names none
  * Errors   INPUT: not such an envelope or statement; LIMIT: more than ENVELOPE_MAX bytes
  * Limits   the bytes that came are kept and hashed, never written anew. A key id is a hint: which key signed is found by trying keys
  * Source   DSSE protocol (secure-systems-lab/dsse), in-toto Statement v1 */
@@ -39,7 +40,9 @@ struct statement_subject {
 };
 
 struct statement {
-  const char *kind; /* "contract", "signature", ... */
+  const char *kind;   /* "contract", "signature", ... */
+  int format;         /* 1 or 2 */
+  const char *ledger; /* the origin of the ledger that it is for; "": it names none */
   struct statement_subject subjects[STATEMENT_SUBJECTS_MAX];
   size_t n_subjects;
   const json_t *predicate;
@@ -51,11 +54,14 @@ extern const char statement_payload_type[];
 enum lynx_status statement_parse(const struct envelope *envelope, struct arena *arena, struct statement *ret,
                                  struct lynx_error *error) LYNX_MUST_CHECK;
 void statement_release(struct statement *statement);
+/* Of a bundle's entry: the length of its file; -1: it does not say (format 1). */
+int64_t statement_file_bytes(const struct statement *statement);
 /* The first subject of that name, or NULL. */
 const uint8_t *statement_subject_named(const struct statement *statement, const char *name);
 
-/* Writing one: begin, then the predicate's members by the writer, then end. */
-void statement_begin(struct json_writer *json, struct buffer *out, const char *kind, const struct statement_subject *subjects, size_t n);
+/* Writing one: begin, then the predicate's members by the writer, then end. ledger NULL: it names none. */
+void statement_begin(struct json_writer *json, struct buffer *out, const char *kind, const char *ledger,
+                     const struct statement_subject *subjects, size_t n);
 bool statement_end(struct json_writer *json);
 
 #endif

@@ -12,8 +12,10 @@ static enum lynx_status parse_team(const json_t *object, struct policy_team *ret
   enum lynx_status status = note_key_parse(json_get_text(object, "key", ""), &ret->key, error);
   ret->admin = json_get_bool(object, "admin", false);
   ret->witness = json_get_bool(object, "witness", false);
+  ret->quota = json_get_int(object, "quota", 0);
   if (status == LYNX_OK && (ret->key.type != NOTE_ED25519 || !note_name_valid(ret->key.name)))
     status = lynx_fail(error, LYNX_INPUT, "a team's key is of another type, or its name has other than letters, digits and . _ - /");
+  if (status == LYNX_OK && ret->quota < 0) status = lynx_fail(error, LYNX_INPUT, "a quota below 0 bytes");
   return status;
 }
 
@@ -44,6 +46,7 @@ static void write_members(void *context, struct json_writer *json) {
     json_put_text(json, "key", note_key_text(&policy->teams[i].key, text));
     json_put_bool(json, "admin", policy->teams[i].admin);
     json_put_bool(json, "witness", policy->teams[i].witness);
+    if (policy->teams[i].quota > 0) json_put_int(json, "quota", policy->teams[i].quota);
     json_close(json);
   }
   json_close(json);
@@ -52,7 +55,7 @@ static void write_members(void *context, struct json_writer *json) {
 
 void policy_entry(struct policy *policy, struct entry *ret) {
   uint8_t digest[DIGEST_BYTES];
-  *ret = (struct entry){.kind = "policy", .write_more = write_members, .context = policy};
+  *ret = (struct entry){.kind = "policy", .ledger = policy->origin, .write_more = write_members, .context = policy};
   policy_subject(digest);
   entry_subject(ret, "policy", digest);
 }
@@ -74,6 +77,10 @@ enum lynx_status policy_check(const struct policy *policy, struct lynx_error *er
     return lynx_fail(error, LYNX_INPUT, "a quorum of %lld, and %zu witnesses: accepted are 0 to as many as there are",
                      (long long)policy->quorum, n_witnesses);
   return LYNX_OK;
+}
+
+int64_t policy_quota(const struct policy_team *team) {
+  return team->quota > 0 ? team->quota : POLICY_QUOTA;
 }
 
 const struct policy_team *policy_team_named(const struct policy *policy, const char *name) {

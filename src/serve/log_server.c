@@ -17,6 +17,7 @@
 #include "ledger/blob.h"
 #include "ledger/tile.h"
 #include "serve/door.h"
+#include "serve/quota.h"
 
 enum { WORKERS = 4, IDLE_S = 30, CONNECTION_BYTES = 65536, STOP_WAIT_MS = 5000 };
 
@@ -26,6 +27,7 @@ struct log_server {
   char spool[4096]; /* where files lie while they come, without a name */
   struct door *door;
   struct MHD_Daemon *daemon;
+  struct quota quota;
 };
 
 /* What one request sends. */
@@ -218,7 +220,9 @@ static enum MHD_Result post_add(struct log_server *s, struct MHD_Connection *con
   uint64_t index = 0;
   uint8_t leaf[DIGEST_BYTES];
   char hex[DIGEST_HEX];
-  if (ledger_add(s->ledger, &envelope, 1, &index, &error) != LYNX_OK) return answer_failure(connection, &error);
+  if (quota_count(&s->quota, s->ledger, &error) != LYNX_OK || quota_allows(&s->quota, s->ledger, envelope, &error) != LYNX_OK ||
+      ledger_add(s->ledger, &envelope, 1, &index, &error) != LYNX_OK)
+    return answer_failure(connection, &error);
   merkle_leaf(envelope, leaf);
   buffer_init(&text, 4096);
   json_begin(&json, &text);
@@ -238,18 +242,28 @@ static enum MHD_Result post_cosign(struct log_server *s, struct MHD_Connection *
   return get_checkpoint(s, connection);
 }
 
+struct named {
+  bool named;
+  int64_t bytes; /* -1: none of the entries says (format 1) */
+};
+
 static bool take_named(void *context, const struct ledger_entry *entry, const char *subject) {
-  bool *named = context;
-  *named = *named || (strcmp(entry->statement.kind, "bundle") == 0 && strcmp(subject, "file") == 0);
-  return !*named;
+  struct named *n = context;
+  if (strcmp(entry->statement.kind, "bundle") != 0 || strcmp(subject, "file") != 0) return true;
+  n->named = true;
+  n->bytes = statement_file_bytes(&entry->statement);
+  return n->bytes < 0;
 }
 
-/* Only what an admitted entry names may be brought: whoever may sign entries may bring their files, and nobody else anything. */
-static bool is_named(struct log_server *s, const char *hex) {
+/* Only what an admitted entry names may be brought, as long as it says: whoever may sign entries may bring their files, and nobody else
+ * anything. */
+static struct named look_for(struct log_server *s, const char *hex) {
   uint8_t digest[DIGEST_BYTES];
-  bool named = false;
+  struct named named = {.bytes = -1};
   struct lynx_error ignored = {0};
-  return hex_decode(hex, digest, DIGEST_BYTES) && ledger_each_mention(s->ledger, digest, take_named, &named, &ignored) == LYNX_OK && named;
+  if (!hex_decode(hex, digest, DIGEST_BYTES) || ledger_each_mention(s->ledger, digest, take_named, &named, &ignored) != LYNX_OK)
+    named.named = false;
+  return named;
 }
 
 static enum MHD_Result put_blob(struct log_server *s, struct MHD_Connection *connection, const char *hex, struct upload *upload) {
@@ -257,10 +271,10 @@ static enum MHD_Result put_blob(struct log_server *s, struct MHD_Connection *con
   struct lynx_error error = {0};
   struct buffer nothing = {.data = NULL};
   char path[40];
-  bool good = hex_decode(hex, digest, DIGEST_BYTES); /* is_named saw to it */
+  bool good = hex_decode(hex, digest, DIGEST_BYTES); /* look_for saw to it */
   (void)snprintf(path, sizeof path, "/proc/self/fd/%d", upload->fd);
   (void)pthread_mutex_lock(&s->files_lock);
-  good = good && blob_put_as(ledger_store(s->files), digest, path, &error) == LYNX_OK;
+  good = good && blob_put_in_steps(ledger_store(s->files), digest, path, &error) == LYNX_OK;
   (void)pthread_mutex_unlock(&s->files_lock);
   return good ? answer_bytes(connection, MHD_HTTP_OK, "text/plain", &nothing) : answer_failure(connection, &error);
 }
@@ -333,16 +347,19 @@ static int64_t body_length(struct MHD_Connection *connection) {
 
 /* Its head has come. */
 static enum MHD_Result begin(struct log_server *s, struct MHD_Connection *connection, const char *url, const char *method, void **request) {
-  bool brings = strcmp(method, "PUT") == 0 && strncmp(url, "blob/", 5) == 0, named = false;
+  bool brings = strcmp(method, "PUT") == 0 && strncmp(url, "blob/", 5) == 0;
+  struct named named = {.bytes = -1};
   const char *wrong = door_refuses(s->door, connection);
   int64_t length = body_length(connection);
   if (wrong != NULL) return answer_error(connection, MHD_HTTP_FORBIDDEN, wrong);
   if (brings) {
     (void)pthread_mutex_lock(&s->lock);
-    named = is_named(s, url + 5);
+    named = look_for(s, url + 5);
     (void)pthread_mutex_unlock(&s->lock);
   }
-  if (brings && !named) return answer_error(connection, MHD_HTTP_FORBIDDEN, "no entry names that file: add the bundle's entry first");
+  if (brings && !named.named) return answer_error(connection, MHD_HTTP_FORBIDDEN, "no entry names that file: add the bundle's entry first");
+  if (named.bytes >= 0 && length != named.bytes)
+    return answer_error(connection, MHD_HTTP_BAD_REQUEST, "its length (Content-Length) is not the one that its entry names");
   if (length > (brings ? SERVER_BLOB_MAX : ENVELOPE_MAX))
     return answer_error(connection, MHD_HTTP_CONTENT_TOO_LARGE, "more bytes than are accepted");
   door_allow(s->door, connection, length);
@@ -398,7 +415,9 @@ enum lynx_status log_server_start(struct ledger *ledger, struct ledger *files, c
   (void)pthread_mutex_init(&s->lock, NULL);
   (void)pthread_mutex_init(&s->files_lock, NULL);
   s->door = door_open(at->names, at->n_names);
-  enum lynx_status status = s->door != NULL ? listen_at(s, at, error) : lynx_fail(error, LYNX_LIMIT, "no thread for a server");
+  enum lynx_status status = s->door != NULL ? quota_count(&s->quota, ledger, error)
+                                            : lynx_fail(error, LYNX_LIMIT, "no thread for a server");
+  if (status == LYNX_OK) status = listen_at(s, at, error);
   if (status != LYNX_OK) {
     log_server_stop(s);
     return status;
@@ -421,6 +440,7 @@ void log_server_stop(struct log_server *server) {
     if (listening >= 0) (void)close(listening); /* nothing was written to it */
   }
   door_close(server->door);
+  quota_release(&server->quota);
   (void)pthread_mutex_destroy(&server->lock);
   (void)pthread_mutex_destroy(&server->files_lock);
   free(server);

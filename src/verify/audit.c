@@ -372,7 +372,7 @@ void audit_bundle(const struct audit_bundle_request *request, struct audit *ret)
 struct walk {
   struct ledger *ledger;
   struct audit *audit;
-  uint64_t n_bundles, n_missing, n_contracts, n_contracts_wrong, n_intents;
+  uint64_t n_bundles, n_missing, n_contracts, n_contracts_wrong, n_intents, n_format_1;
   struct answer { /* a bundle's entry that names an intent */
     char intent[DIGEST_HEX];
     uint8_t bundle[DIGEST_BYTES];
@@ -412,6 +412,7 @@ static bool take_entry(void *context, const struct ledger_entry *entry, const ch
   (void)subject;
   w->n_bundles += file != NULL;
   w->n_missing += file != NULL && !blob_known(ledger_store(w->ledger), file);
+  w->n_format_1 += entry->statement.format == 1;
   w->n_intents += strcmp(entry->statement.kind, "intent") == 0;
   const char *intent = json_get_text(entry->statement.predicate, "intent", "");
   const uint8_t *bundle = statement_subject_named(&entry->statement, "bundle");
@@ -460,6 +461,11 @@ void audit_ledger(struct ledger *ledger, const char *address, struct audit *ret)
             arena_printf(&ret->arena, "%" PRIu64 " bundles; the files of %" PRIu64 " are not kept here; %" PRIu64 " runs were started",
                          w.n_bundles, w.n_missing, w.n_intents));
   check_answers(ret, &w);
+  if (w.n_format_1 > 0)
+    audit_add(ret, AUDIT_NOT_ESTABLISHED, "format",
+              arena_printf(&ret->arena,
+                           "%" PRIu64 " entries are of format 1, which names no ledger: each may have been signed for another one",
+                           w.n_format_1));
   buffer_init(&note, NOTE_MAX);
   if (ledger_vouched_checkpoint(ledger, &note, &vouched, &time_s, &none) == LYNX_OK)
     audit_add(ret, vouched.size == tree.n_entries ? AUDIT_PASSED : AUDIT_NOT_ESTABLISHED, "witnesses",

@@ -137,7 +137,7 @@ def test_a_copy_is_not_added_to(teams):
 def test_a_ledger_of_ones_own_pushed(teams):
     """Each entry once, its bundle with it; a stranger's is refused by name."""
     own = f"{teams.d}/own.ledger"
-    teams.must("log", "create", own, home="ml", key="ml")
+    teams.must("log", "create", own, "--origin", "team.ledger", home="ml", key="ml")
     for team in ("stranger", "sre"):
         teams.must("log", "policy", own, "--team", f"{teams.d}/{team}.pub", home="ml", key="ml")
     teams.sign(own, "pushed", home="ml", key="ml")
@@ -152,6 +152,68 @@ def test_a_ledger_of_ones_own_pushed(teams):
     r = teams("push", own, teams.url, home="ml")
     check_equal(r.returncode, 1, "a stranger's entry is not taken")
     check_in("by stranger", r.stderr, "and is named")
+
+
+def test_an_entry_is_for_the_ledger_that_it_was_signed_for(teams, d):
+    """Who has an entry of another ledger, or a signature of none, cannot enter it here."""
+    teams.must("log", "create", f"{d}/b.ledger", home="ml", key="ml")
+    teams.sign(f"{d}/b.ledger", "for-another", home="ml", key="ml")
+    r = teams("log", "add", teams.url, f"{teams.d}/for-another.json", home="third")
+    check_equal(r.returncode, 2, "an entry of another ledger")
+    check_in("signed for the ledger 'b.ledger', and this one is 'team.ledger'", r.stderr, "and which")
+    r = teams("sign", f"{teams.d}/c.yaml", "--out", f"{d}/s.json", home="ml", key="ml")
+    check_in("--for ORIGIN", r.stdout, "of none")
+    r = teams("log", "add", teams.url, f"{d}/s.json", home="third")
+    check_equal((r.returncode, "signed for no ledger" in r.stderr), (2, True), r.stderr)
+    more = ("--for", "team.ledger", "--reservation", "later", "--out", f"{d}/t.json")
+    teams.must("sign", f"{teams.d}/c.yaml", *more, home="ml", key="ml")
+    check_equal(teams("log", "add", teams.url, f"{d}/t.json", home="third").returncode, 0, "signed for this one")
+
+
+def test_a_ledger_of_format_1_is_read_and_says_so(teams, d):
+    """Its entries name no ledger; what is added to it from now on does, and it takes no others once its policy does."""
+    shutil.copy(f"{SOURCE}/tests/recorded/ledgers/format-1.ledger", f"{d}/old.ledger")
+    r = teams("audit", f"{d}/old.ledger", "--json", home="third")
+    check_equal(r.returncode, 0, r.stderr)
+    check_in("4 entries are of format 1", r.stdout, "said by an audit")
+    check_equal(len(teams.must("log", "list", f"{d}/old.ledger", home="third").stdout.splitlines()), 4, "read")
+    b = f"{d}/new.ledger"
+    teams.must("log", "create", b, "--origin", "old.ledger", home="ml", key="ml")
+    teams.must("log", "policy", b, "--team", f"{teams.d}/sre.pub", home="ml", key="ml")
+    for i in (2, 3):
+        with open(f"{d}/{i}.json", "w") as f:
+            f.write(teams.must("log", "entry", f"{d}/old.ledger", i, "--raw", home="third").stdout)
+        r = teams("log", "add", b, f"{d}/{i}.json", home="third", key="ml")
+        check_equal(r.returncode, 2, r.stdout)
+        check_in("format 1, which names no ledger", r.stderr, "an old entry into a new ledger")
+
+
+def test_what_a_team_may_bring(teams, d):
+    """Entries and the files that they name count against a quota of the policy, whoever signs it."""
+    teams.must("log", "create", f"{d}/q.ledger", home="q", key="ml")
+    quota = ("--team", f"{teams.d}/sre.pub", "--quota")
+    for size, code in (("5", 0), ("3 KiB", 2), ("-1", 2), ("9999999TiB", 2), ("0", 2), ("20KiB", 0)):
+        check_equal(teams("log", "policy", f"{d}/q.ledger", *quota, size, home="q", key="ml").returncode, code, size)
+    server = Serving(f"{d}/q.ledger", f"{d}/q")
+    r = teams("log", "put", server.url, teams.run, home="sre", key="sre")
+    check_equal(r.returncode, 2, "a bundle above the quota")
+    check_in("at most 20480 are agreed", r.stderr, "and what is agreed")
+    more = ("--out", f"{d}/s.json", "--ledger", server.url, "--reservation")
+    codes = []
+    for i in range(6):
+        codes.append(teams("sign", f"{teams.d}/c.yaml", *more, f"{i}" * 3000, home="sre", key="sre").returncode)
+    check(codes[0] == 0 and codes[-1] == 2, f"entries count too: {codes}")
+    check_equal(teams.sign(server.url, "of another", home="ml", key="ml").returncode, 0, "another team has its own")
+    server.stop()
+
+
+def test_a_file_is_as_long_as_its_entry_says(teams, blob):
+    path, data = blob
+    for n in (len(data) + 1, len(data) - 1, 0, 1 << 40):
+        with socket.create_connection(("127.0.0.1", teams.server.port), timeout=20) as s:
+            s.sendall(f"PUT {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {n}\r\n\r\n".encode())
+            check_equal(s.recv(100)[9:12], b"400", f"{n} bytes")
+    check_equal(teams.server.ask("PUT", path, data)[0], 200, "as long as it says")
 
 
 NOTHING = [
@@ -391,8 +453,8 @@ def test_an_upload_leaves_nothing_behind_when_the_server_is_killed(teams, blob, 
             shutil.copy(teams.ledger + name, f"{d}/own.ledger{name}")
     server = Serving(f"{d}/own.ledger", f"{d}/home")
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as s:
-        head = f"PUT {blob[0]} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n"
-        s.sendall(head.encode() + b"x" * 300000)
+        head = f"PUT {blob[0]} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(blob[1])}\r\n\r\n"
+        s.sendall(head.encode() + blob[1][: len(blob[1]) // 2])
         time.sleep(0.5)
         server.process.kill()
         server.process.communicate()

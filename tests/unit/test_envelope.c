@@ -80,7 +80,7 @@ static void check_statements(const struct signing_key *key) {
   digest_of("two", 3, subjects[1].digest);
   buffer_init(&payload, ENVELOPE_MAX);
   buffer_init(&out, ENVELOPE_MAX);
-  statement_begin(&json, &payload, "signature", subjects, 2);
+  statement_begin(&json, &payload, "signature", "here", subjects, 2);
   json_put_text(&json, "reservation", "cooling was not ours");
   CHECK(statement_end(&json));
   CHECK_INT(envelope_make(bytes_of(statement_payload_type), (struct bytes){payload.data, payload.length}, "ml", key, &out, &error),

@@ -22,6 +22,8 @@ static void remove_all(void) {
   CHECK_INT(system(command), 0);
 }
 
+#define ORIGIN "lynxbench.example/test"
+
 /* An envelope of a kind about up to three digests, with one member in the predicate. */
 struct about {
   const char *kind, *key, *value;
@@ -36,8 +38,9 @@ static void make(const struct about *about, const char *name, const struct signi
   while (n < 3 && about->subjects[n].name != NULL) n++;
   buffer_init(&payload, ENVELOPE_MAX);
   buffer_init(ret, ENVELOPE_MAX);
-  statement_begin(&json, &payload, about->kind, about->subjects, n);
+  statement_begin(&json, &payload, about->kind, ORIGIN, about->subjects, n);
   if (about->key != NULL) json_put_text(&json, about->key, about->value);
+  if (strcmp(about->kind, "bundle") == 0) json_put_text(&json, "bytes", "10");
   CHECK(statement_end(&json));
   CHECK_INT(envelope_make(bytes_of(statement_payload_type), (struct bytes){payload.data, payload.length}, name, key, ret, &error), LYNX_OK);
   buffer_release(&payload);
@@ -71,7 +74,7 @@ static struct ledger *opened(const struct signing_key *key) {
 static void begin(void) {
   struct lynx_error error = {0};
   const struct signer admin = {.name = "ml", .key = ml};
-  const struct ledger_start start = {.origin = "lynxbench.example/test", .admin = &admin, .log_key = log_key};
+  const struct ledger_start start = {.origin = ORIGIN, .admin = &admin, .log_key = log_key};
   remove_all();
   CHECK_INT(ledger_create(path, &start, &error), LYNX_OK);
 }
@@ -437,6 +440,45 @@ static void check_blobs(void) {
   ledger_close(l);
 }
 
+/* 67 parts are three steps. An end between two leaves a file that is not known, and is gone on with. */
+static void check_blobs_in_steps(void) {
+  char in[120], out[120], command[600], key[DIGEST_BYTES + 4];
+  uint8_t digest[DIGEST_BYTES], other[DIGEST_BYTES];
+  int64_t length;
+  struct lynx_error error = {0}, wrong = {0};
+  struct ledger *l = opened(log_key);
+  struct store *store = ledger_store(l);
+  (void)snprintf(in, sizeof in, "%s/long", folder);
+  (void)snprintf(out, sizeof out, "%s/long.out", folder);
+  (void)snprintf(command, sizeof command, "head -c 17500000 /dev/urandom > %s; tail -c 198496 %s > %s.last", in, in, in);
+  CHECK_INT(system(command), 0);
+  CHECK_INT(blob_digest_file(in, digest, &length, &error), LYNX_OK);
+  memcpy(other, digest, sizeof other);
+  other[0] ^= 1;
+  CHECK_INT(blob_put_in_steps(store, other, in, &wrong), LYNX_INPUT);
+  CHECK(!blob_known(store, other));
+  /* what an end after the first part written, the last one, leaves */
+  struct buffer last;
+  (void)snprintf(command, sizeof command, "%s.last", in);
+  buffer_init(&last, 1 << 20);
+  CHECK_INT(root_read(&(struct root){""}, command, &last, &error), LYNX_OK);
+  memcpy(key, digest, DIGEST_BYTES);
+  memcpy(key + DIGEST_BYTES, "\0\0\0\102", 4);
+  CHECK_INT(store->table->begin(store, &error), LYNX_OK);
+  CHECK_INT(store->table->append(store, STORE_BLOB, (struct bytes){key, sizeof key}, (struct bytes){last.data, last.length}, &error),
+            LYNX_OK);
+  CHECK_INT(store->table->commit(store, &error), LYNX_OK);
+  buffer_release(&last);
+  CHECK(!blob_known(store, digest));
+  CHECK_INT(blob_put_in_steps(store, digest, in, &error), LYNX_OK);
+  CHECK_INT(blob_put_in_steps(store, digest, in, &error), LYNX_OK);
+  CHECK_INT(blob_length(store, digest), 17500000);
+  CHECK_INT(blob_get_file(store, digest, out, &error), LYNX_OK);
+  (void)snprintf(command, sizeof command, "cmp %s %s", in, out);
+  CHECK_INT(system(command), 0);
+  ledger_close(l);
+}
+
 /* More than one kept level: 700 entries in batches, proofs among them, the audit. */
 static void check_many(void) {
   struct ledger *l = opened(log_key);
@@ -492,6 +534,7 @@ int main(void) {
   check_tampering();
   check_rollback();
   check_blobs();
+  check_blobs_in_steps();
   check_many();
   remove_all();
   (void)rmdir(folder);

@@ -1,0 +1,73 @@
+#include "serve/quota.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whose it says that it is, and what it and its file take. Its signature is not looked at: the ledger does. */
+static bool weigh(struct bytes entry, char name[NOTE_NAME_MAX], int64_t *ret) {
+  struct arena arena = {0};
+  struct envelope envelope;
+  struct statement statement = {0};
+  struct lynx_error ignored = {0};
+  bool good = envelope_parse(entry, &arena, &envelope, &ignored) == LYNX_OK && envelope.n_signatures == 1 &&
+              statement_parse(&envelope, &arena, &statement, &ignored) == LYNX_OK;
+  if (good) {
+    const char *id = envelope.signatures[0].key_id, *plus = strchr(id, '+');
+    int64_t file = strcmp(statement.kind, "bundle") == 0 ? statement_file_bytes(&statement) : 0;
+    (void)snprintf(name, NOTE_NAME_MAX, "%.*s", plus != NULL ? (int)(plus - id) : 0, id);
+    if (file < 0) file = 0; /* format 1 does not say */
+    *ret = file > INT64_MAX / 4 ? INT64_MAX / 4 : file + (int64_t)entry.length;
+  }
+  statement_release(&statement);
+  arena_release(&arena);
+  return good;
+}
+
+static void add(struct quota *quota, const char *name, int64_t bytes) {
+  size_t i = 0;
+  while (i < quota->n_teams && strcmp(quota->teams[i].name, name) != 0) i++;
+  if (i == quota->n_teams) {
+    quota->teams = xgrow(quota->teams, ++quota->n_teams, sizeof *quota->teams);
+    quota->teams[i].bytes = 0;
+    (void)snprintf(quota->teams[i].name, NOTE_NAME_MAX, "%s", name);
+  }
+  if (quota->teams[i].bytes < INT64_MAX / 4) quota->teams[i].bytes += bytes;
+}
+
+enum lynx_status quota_count(struct quota *quota, struct ledger *ledger, struct lynx_error *error) {
+  struct checkpoint checkpoint;
+  struct buffer bytes;
+  enum lynx_status status = ledger_checkpoint(ledger, NULL, &checkpoint, error);
+  buffer_init(&bytes, ENVELOPE_MAX);
+  for (; status == LYNX_OK && quota->next < checkpoint.size; quota->next++) {
+    char name[NOTE_NAME_MAX];
+    int64_t n;
+    buffer_clear(&bytes);
+    status = ledger_entry_bytes(ledger, quota->next, &bytes, error);
+    if (status == LYNX_OK && weigh((struct bytes){bytes.data != NULL ? bytes.data : "", bytes.length}, name, &n)) add(quota, name, n);
+    if (status != LYNX_OK) break;
+  }
+  buffer_release(&bytes);
+  return status;
+}
+
+enum lynx_status quota_allows(const struct quota *quota, const struct ledger *ledger, struct bytes entry, struct lynx_error *error) {
+  char name[NOTE_NAME_MAX];
+  int64_t n, used = 0;
+  if (!weigh(entry, name, &n)) return LYNX_OK;
+  const struct policy_team *team = policy_team_named(ledger_policy(ledger), name);
+  for (size_t i = 0; i < quota->n_teams; i++)
+    if (strcmp(quota->teams[i].name, name) == 0) used = quota->teams[i].bytes;
+  if (team == NULL || used + n <= policy_quota(team)) return LYNX_OK;
+  return lynx_fail(error, LYNX_LIMIT,
+                   "%s has brought %" PRId64 " bytes, this would be %" PRId64 " more, and at most %" PRId64
+                   " are agreed: an admin changes that with `lynxbench log policy --team TEAM.pub --quota SIZE`",
+                   name, used, n, policy_quota(team));
+}
+
+void quota_release(struct quota *quota) {
+  free(quota->teams);
+  *quota = (struct quota){0};
+}

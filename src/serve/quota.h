@@ -1,0 +1,26 @@
+/* serve/quota.h: how much each team has brought to a ledger that is served, against what its policy lets it bring.
+ * Units    bytes: of entries, and of the files that they name, whether these have come or not
+ * Threads  under the lock of the ledger it counts */
+#ifndef SERVE_QUOTA_H
+#define SERVE_QUOTA_H
+
+#include "ledger/ledger.h"
+
+struct quota {
+  uint64_t next; /* the first entry that is not counted yet */
+  struct quota_team {
+    char name[NOTE_NAME_MAX];
+    int64_t bytes;
+  } * teams; /* of every policy that there was */
+  size_t n_teams;
+};
+
+/* Counts what was added since. What it cannot read it does not count. */
+enum lynx_status quota_count(struct quota *quota, struct ledger *ledger, struct lynx_error *error) LYNX_MUST_CHECK;
+/* LIMIT: with this entry and the file that it names its team would have brought more than it may. An entry that is not well formed, or of
+ * no team, is not judged here. */
+enum lynx_status quota_allows(const struct quota *quota, const struct ledger *ledger, struct bytes entry,
+                              struct lynx_error *error) LYNX_MUST_CHECK;
+void quota_release(struct quota *quota);
+
+#endif
