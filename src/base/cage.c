@@ -1,6 +1,7 @@
 #include "base/cage.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -26,7 +27,9 @@ enum {
   RIGHT_MAKE_ALL = 0x7f << 6, /* characters, folders, files, sockets, pipes, blocks, links */
   RIGHT_REFER = 1 << 13,      /* from version 2 */
   RIGHT_TRUNCATE = 1 << 14,   /* from version 3 */
-  RULESET_VERSION = 1 << 0
+  RULESET_VERSION = 1 << 0,
+  RULE_PATH_BENEATH = 1,
+  RIGHTS_IN_FOLDER = RIGHT_WRITE | RIGHT_REMOVE_DIR | RIGHT_REMOVE_FILE | 1 << 7 | 1 << 8 /* folders, files */
 };
 
 static int landlock_version(void) {
@@ -37,8 +40,20 @@ static int landlock_version(void) {
 #endif
 }
 
-static void keep_files(void) {
-#if defined SYS_landlock_create_ruleset && defined SYS_landlock_restrict_self
+#if defined SYS_landlock_add_rule
+static void allow(int ruleset, const char *path, uint64_t rights) {
+  struct {
+    uint64_t allowed_access;
+    int32_t parent_fd;
+  } __attribute__((packed)) rule = {rights, open(path, O_PATH | O_CLOEXEC)};
+  if (rule.parent_fd < 0) return; /* then nothing may be written there */
+  (void)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
+  (void)close(rule.parent_fd);
+}
+#endif
+
+static void keep_files(const struct cage *cage) {
+#if defined SYS_landlock_create_ruleset && defined SYS_landlock_restrict_self && defined SYS_landlock_add_rule
   struct {
     uint64_t handled_access_fs;
   } rules = {RIGHT_WRITE | RIGHT_REMOVE_DIR | RIGHT_REMOVE_FILE | RIGHT_MAKE_ALL};
@@ -47,8 +62,13 @@ static void keep_files(void) {
   if (version >= 3) rules.handled_access_fs |= RIGHT_TRUNCATE;
   long fd = version >= 1 ? syscall(SYS_landlock_create_ruleset, &rules, sizeof rules, 0) : -1;
   if (fd < 0) return;
+  const uint64_t truncate = version >= 3 ? RIGHT_TRUNCATE : 0;
+  for (size_t i = 0; i < cage->n_folders; i++) allow((int)fd, cage->folders[i], RIGHTS_IN_FOLDER | truncate);
+  for (size_t i = 0; i < cage->n_files; i++) allow((int)fd, cage->files[i], RIGHT_WRITE | truncate);
   (void)syscall(SYS_landlock_restrict_self, (int)fd, 0);
   (void)close((int)fd);
+#else
+  (void)cage;
 #endif
 }
 
@@ -63,9 +83,6 @@ static void keep_files(void) {
 static const int refused_calls[] = {
     SYS_execve,
     SYS_execveat,
-    SYS_socket,
-    SYS_socketpair,
-    SYS_connect,
     SYS_bind,
     SYS_listen,
     SYS_ptrace,
@@ -126,10 +143,13 @@ static const int refused_calls[] = {
 #endif
 };
 
-static void keep_calls(void) {
+/* Unless it may use the network. */
+static const int connecting_calls[] = {SYS_socket, SYS_socketpair, SYS_connect};
+
+static void keep_calls(bool network) {
 #ifdef OWN_ARCHITECTURE
   enum { REFUSE = SECCOMP_RET_ERRNO | EPERM, MISSING = SECCOMP_RET_ERRNO | ENOSYS, OTHER_ABI = 0x40000000 };
-  static struct sock_filter program[3 * LYNX_COUNT(refused_calls) + 32];
+  static struct sock_filter program[2 * (LYNX_COUNT(refused_calls) + LYNX_COUNT(connecting_calls)) + 32];
   const uint32_t number_at = offsetof(struct seccomp_data, nr), first_at = offsetof(struct seccomp_data, args[0]),
                  second_at = offsetof(struct seccomp_data, args[1]);
   size_t n = 0;
@@ -142,6 +162,10 @@ static void keep_calls(void) {
   PUT(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
   for (size_t i = 0; i < LYNX_COUNT(refused_calls); i++) {
     PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)refused_calls[i], 0, 1));
+    PUT(BPF_STMT(BPF_RET | BPF_K, REFUSE));
+  }
+  for (size_t i = 0; !network && i < LYNX_COUNT(connecting_calls); i++) {
+    PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)connecting_calls[i], 0, 1));
     PUT(BPF_STMT(BPF_RET | BPF_K, REFUSE));
   }
   /* clone3 hides its flags from the filter: the C library then takes clone, of which only threads are allowed. */
@@ -172,15 +196,15 @@ static void limit(int which, int64_t value) {
   (void)setrlimit(which, &now);
 }
 
-void cage_enter(const struct cage_limits *limits) {
+void cage_enter(const struct cage *cage) {
   const struct rlimit none = {0, 0};
-  limit(RLIMIT_AS, limits->memory_bytes);
-  limit(RLIMIT_CPU, limits->processor_s);
-  limit(RLIMIT_FSIZE, limits->file_bytes);
+  limit(RLIMIT_AS, cage->memory_bytes);
+  limit(RLIMIT_CPU, cage->processor_s);
+  limit(RLIMIT_FSIZE, cage->file_bytes);
   (void)setrlimit(RLIMIT_CORE, &none);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return; /* without it the kernel takes neither of these */
-  keep_files();
-  keep_calls();
+  keep_files(cage);
+  keep_calls(cage->network);
 }
 
 const char *cage_lacks(void) {

@@ -9,13 +9,22 @@
 #ifndef BASE_CAGE_H
 #define BASE_CAGE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-struct cage_limits {
+enum { CAGE_FOLDERS_MAX = 4, CAGE_FILES_MAX = 4 };
+
+struct cage {
   int64_t memory_bytes, processor_s, file_bytes; /* of what is written through open files; 0 each: as it is */
+  const char *folders[CAGE_FOLDERS_MAX];         /* in which files may be made, written and removed all the same */
+  size_t n_folders;
+  const char *files[CAGE_FILES_MAX]; /* that may be written; they are there already */
+  size_t n_files;
+  bool network; /* sockets may be connected */
 };
 
-void cage_enter(const struct cage_limits *limits);
+void cage_enter(const struct cage *cage);
 /* What this kernel cannot do of it, in words; "" if it can do all. */
 const char *cage_lacks(void);
 

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/contract_file.h"
 #include "cli/improvement_entry.h"
 #include "report/attribution_report.h"
@@ -301,9 +302,11 @@ static int run(const struct arguments *arguments) {
   return code;
 }
 
-static bool only_reads(const struct arguments *arguments) {
-  return arguments->option[FLAG_HTML] == NULL && arguments->option[FLAG_FOLDED] == NULL && arguments->option[FLAG_CHROME] == NULL &&
-         arguments->option[FLAG_RECORD] == NULL;
+static bool confines(const struct arguments *arguments, struct confinement *ret) {
+  confine_output(ret, arguments->option[FLAG_HTML]);
+  confine_output(ret, arguments->option[FLAG_FOLDED]);
+  confine_output(ret, arguments->option[FLAG_CHROME]);
+  return arguments->option[FLAG_RECORD] == NULL; /* that signs, with a team's key */
 }
 
 const struct command command_attribute = {
@@ -322,5 +325,5 @@ const struct command command_attribute = {
                "With --against it says what changed; it exits with 3 where the two are not the same work.\n"
                "With --record each finding becomes a signed entry of the ledger, with the owners that the run's contract names.",
     .example = "build/lynxbench attribute tests/recorded/profiles/h100-bert.json.gz",
-    .only_reads = only_reads,
+    .confines = confines,
     .run = run};

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/ledger_file.h"
 #include "report/audit_report.h"
 
@@ -19,16 +20,6 @@ static const struct option_spec options[] = {
     [FLAG_JSON] = {"json", NULL, "the audit as JSON"}};
 
 enum { FIGURES_MAX = 64 << 20 };
-
-/* A ledger is an SQLite file of its own kind, or no file at all (a server's address). */
-static bool is_ledger(const char *path) {
-  char head[72] = "";
-  FILE *file = fopen(path, "re");
-  size_t n = file != NULL ? fread(head, 1, sizeof head, file) : 0;
-  if (file != NULL) (void)fclose(file); /* it was read */
-  if (file == NULL) return strstr(path, "://") != NULL;
-  return n == sizeof head && memcmp(head + 68, "LYNL", 4) == 0; /* SQLite's application id */
-}
 
 static int print(const struct arguments *arguments, const struct audit *audit) {
   struct buffer out;
@@ -50,7 +41,7 @@ static int run(const struct arguments *arguments) {
   struct ledger_file ledger = {.ledger = NULL};
   struct buffer figures;
   buffer_init(&figures, FIGURES_MAX);
-  if (is_ledger(path)) {
+  if (ledger_file_is(path)) {
     if (!ledger_file_open(path, false, &ledger)) return ledger_file_code(&ledger); /* it was told why: altered, rolled back, forked */
     audit_ledger(ledger.ledger, ledger.address, &audit);
   } else {
@@ -85,6 +76,13 @@ static int run(const struct arguments *arguments) {
   return code;
 }
 
+static bool confines(const struct arguments *arguments, struct confinement *ret) {
+  const char *path = arguments->positional[0];
+  ret->ledger = ledger_file_is(path) ? path : ledger_file_address(arguments->option[FLAG_LEDGER]);
+  confine_output(ret, arguments->option[FLAG_HTML]);
+  return true;
+}
+
 const struct command command_audit = {
     .name = "audit",
     .summary = "what a bundle or a ledger shows by itself, offline, and what it cannot show",
@@ -98,4 +96,5 @@ const struct command command_audit = {
                "agreement, verifications, contests. Of a ledger: every entry's hash, signature and admission, the whole tree, its\n"
                "checkpoint. Exits with 1 where a check fails. What could not be established is listed as such.",
     .example = "build/lynxbench run examples/null.yaml --out /tmp/a.lynx --quiet; build/lynxbench audit /tmp/a.lynx",
-    .run = run};
+    .run = run,
+    .confines = confines};

@@ -1,6 +1,7 @@
 #include "base/json.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/ledger_file.h"
 #include "cli/standing_file.h"
 #include "report/standing_report.h"
@@ -71,8 +72,9 @@ static int run(const struct arguments *arguments) {
   return !good ? EXIT_CONDITIONS : n_made == n_wanted && n_made > 0 ? EXIT_HOLDS : EXIT_DOES_NOT_HOLD;
 }
 
-static bool only_reads(const struct arguments *arguments) {
-  return ledger_file_address(arguments->option[FLAG_LEDGER]) == NULL;
+static bool confines(const struct arguments *arguments, struct confinement *ret) {
+  ret->ledger = ledger_file_address(arguments->option[FLAG_LEDGER]);
+  return true;
 }
 
 const struct command command_claim = {
@@ -86,5 +88,5 @@ const struct command command_claim = {
     .details = "One claim per precision. Refused, with exit code 1, where the contract's bar is not met: the reasons name\n"
                "what is missing and what would help.",
     .example = "build/lynxbench claim build/demo/demo.lynx",
-    .only_reads = only_reads,
+    .confines = confines,
     .run = run};

@@ -5,6 +5,7 @@
 #include "cli/bundle_file.h"
 #include "cli/capture_target.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "executor/capture.h"
 #include "executor/difference.h"
 #include "executor/import.h"
@@ -122,10 +123,11 @@ static int run(const struct arguments *arguments) {
   return code;
 }
 
-static bool only_reads(const struct arguments *arguments) {
+static bool confines(const struct arguments *arguments, struct confinement *ret) {
   for (int i = 0; i < arguments->n_positional; i++)
     if (strcmp(arguments->positional[i], "now") == 0) return false;
-  return arguments->option[FLAG_HTML] == NULL;
+  confine_output(ret, arguments->option[FLAG_HTML]);
+  return true;
 }
 
 const struct command command_diff = {
@@ -142,5 +144,5 @@ const struct command command_diff = {
         "within one, what often matters stands first, with the reason. It names differences, not culprits.\n"
         "Exits with 0 if they are the same executor, with 1 if they differ.",
     .example = "build/lynxbench capture --out /tmp/a.json; build/lynxbench diff /tmp/a.json /tmp/a.json",
-    .only_reads = only_reads,
+    .confines = confines,
     .run = run};

@@ -2,6 +2,7 @@
 
 #include "cli/bundle_file.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "result/export.h"
 
 enum { FLAG_FORMAT, FLAG_PRECISION, FLAG_OUT, FLAG_FORMULAS };
@@ -60,8 +61,9 @@ static int run(const struct arguments *arguments) {
   return code;
 }
 
-static bool only_reads(const struct arguments *arguments) {
-  return arguments->option[FLAG_OUT] == NULL;
+static bool confines(const struct arguments *arguments, struct confinement *ret) {
+  confine_output(ret, arguments->option[FLAG_OUT]);
+  return true;
 }
 
 const struct command command_export = {
@@ -75,5 +77,5 @@ const struct command command_export = {
     .details = "Teams' tools give the same names to different formulas. An export recomputes each figure by the formula of the tool\n"
                "that will read it, from the raw rows, and writes the formula's id beside it.",
     .example = "build/lynxbench export /tmp/null.lynx --format vllm",
-    .only_reads = only_reads,
+    .confines = confines,
     .run = run};

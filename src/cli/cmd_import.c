@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "report/import_report.h"
 #include "result/import_result.h"
 
@@ -83,26 +84,48 @@ static bool reads_back(const char *path) {
   return good;
 }
 
+/* --out, or the first file's name with .lynx, in this folder. */
+static const char *bundle_path(const struct arguments *arguments) {
+  static char out[4200];
+  if (arguments->option[FLAG_OUT] != NULL) return arguments->option[FLAG_OUT];
+  const char *slash = strrchr(arguments->positional[0], '/');
+  (void)snprintf(out, sizeof out - 8, "%s", slash != NULL ? slash + 1 : arguments->positional[0]);
+  char *dot = strrchr(out, '.');
+  if (dot != NULL && dot != out) *dot = 0;
+  (void)strncat(out, ".lynx", sizeof out - strlen(out) - 1);
+  return out;
+}
+
+enum { IMPORTED_BUNDLE_MAX = 2000000000 };
+
+static bool hand_over(const char *made, const char *to) {
+  struct buffer bytes;
+  if (!read_file(made, IMPORTED_BUNDLE_MAX, &bytes)) return false;
+  bool good = write_new_output(to, bytes.data, bytes.length);
+  buffer_release(&bytes);
+  return good;
+}
+
 static int import_all(const struct arguments *arguments, struct import_file *files, size_t n) {
   struct imported imported;
   struct lynx_error error = {0};
   char root[DIGEST_HEX], out[4200];
-  const char *slash = strrchr(files[0].path, '/');
-  (void)snprintf(out, sizeof out, "%s", slash != NULL ? slash + 1 : files[0].path);
-  char *dot = strrchr(out, '.');
-  if (dot != NULL && dot != out) *dot = 0;
-  (void)strncat(out, ".lynx", sizeof out - strlen(out) - 1);
   int64_t part = 1;
   const char *part_text = arguments->option[FLAG_PART];
   if (part_text != NULL && (!number_int64(part_text, strlen(part_text), &part) || part < 1 || part > 1000000)) {
     (void)fprintf(stderr, "lynxbench import: --part: found '%s', accepted: a whole number from 1\n", part_text);
     return EXIT_WRONG_INPUT;
   }
-  const char *to = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : out;
+  const char *to = bundle_path(arguments), *at = to;
+  if (confine_scratch() != NULL && access(to, F_OK) != 0) { /* it is made there, and handed over whole */
+    (void)snprintf(out, sizeof out, "%.4000s/new", confine_scratch());
+    at = out;
+  }
   if (import_read(files, n, arguments->option[FLAG_FORMAT], (size_t)part, &imported, &error) != LYNX_OK) return report_error(&error);
   int code = EXIT_HOLDS;
-  if (import_write(&imported, to, root, &error) != LYNX_OK) code = report_error(&error);
-  else if (!reads_back(to)) code = EXIT_WRONG_INPUT;
+  if (import_write(&imported, at, root, &error) != LYNX_OK) code = report_error(&error);
+  else if (!reads_back(at)) code = EXIT_WRONG_INPUT;
+  else if (at != to && !hand_over(at, to)) code = EXIT_CONDITIONS;
   else {
     if (!(arguments->option[FLAG_JSON] != NULL ? show_json(&imported, to, root) : show(&imported, to, root))) code = EXIT_CONDITIONS;
     if (code == EXIT_HOLDS && imported.n_against > 0) code = EXIT_DOES_NOT_HOLD;
@@ -130,6 +153,13 @@ static int run(const struct arguments *arguments) {
   return code;
 }
 
+static bool confines(const struct arguments *arguments, struct confinement *ret) {
+  if (arguments->n_positional == 0) return false;
+  confine_output(ret, bundle_path(arguments));
+  ret->scratch = true;
+  return true;
+}
+
 const struct command command_import = {
     .name = "import",
     .summary = "what another tool measured, held against itself, as a bundle that says what it lacks",
@@ -144,4 +174,5 @@ const struct command command_import = {
                "export and diff, and supports no claim: what it lacks is told.",
     .example = "rm -f /tmp/im.lynx; build/lynxbench import tests/recorded/imports/mlperf/mlperf_log_detail.txt "
                "tests/recorded/imports/mlperf/mlperf_log_summary.txt --out /tmp/im.lynx",
-    .run = run};
+    .run = run,
+    .confines = confines};

@@ -7,6 +7,7 @@
 #include "cli/bundle_file.h"
 #include "base/state.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/ledger_fetch.h"
 #include "cli/ledger_file.h"
 #include "ledger/blob.h"
@@ -109,6 +110,13 @@ static int run(const struct arguments *arguments) {
   return code;
 }
 
+/* A copy is begun or continued where it lies: a parser that was taken over could write in its folder. */
+static bool confines(const struct arguments *arguments, struct confinement *ret) {
+  ret->beside = arguments->positional[1];
+  ret->network = ledger_is_url(arguments->positional[0]);
+  return true;
+}
+
 const struct command command_pull = {
     .name = "pull",
     .summary = "copy a ledger that is served as static files, and keep the copy up to date",
@@ -125,4 +133,5 @@ const struct command command_pull = {
     .example = "rm -rf /tmp/p; mkdir -p /tmp/p; build/lynxbench key ml --out /tmp/p; build/lynxbench log create /tmp/p/a.ledger --key "
                "/tmp/p/ml.key; "
                "build/lynxbench log export /tmp/p/a.ledger /tmp/p/www; build/lynxbench pull /tmp/p/www /tmp/p/copy.ledger",
-    .run = run};
+    .run = run,
+    .confines = confines};

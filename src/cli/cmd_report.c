@@ -2,6 +2,8 @@
 
 #include "cli/bundle_file.h"
 #include "cli/command.h"
+#include "cli/confine.h"
+#include "cli/ledger_file.h"
 #include "cli/standing_file.h"
 #include "report/html.h"
 
@@ -10,11 +12,21 @@ enum { FLAG_OUT, FLAG_LEDGER };
 static const struct option_spec options[] = {[FLAG_OUT] = {"out", "FILE", "the HTML file (default: the bundle's name with .html)"},
                                              [FLAG_LEDGER] = {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"}};
 
+/* --out, or the bundle's name with .html. */
+static const char *page_path(const struct arguments *arguments) {
+  static char path[4200];
+  const char *bundle = arguments->positional[0];
+  size_t n = strlen(bundle);
+  if (arguments->option[FLAG_OUT] != NULL) return arguments->option[FLAG_OUT];
+  if (n > 5 && strcmp(bundle + n - 5, ".lynx") == 0) n -= 5;
+  (void)snprintf(path, sizeof path, "%.*s.html", (int)n, bundle);
+  return path;
+}
+
 static int run(const struct arguments *arguments) {
   struct bundle_file file;
   struct buffer out;
   struct lynx_error error = {0};
-  char path[4200];
   const char *bundle = arguments->positional[0];
   struct standing standing;
   bool known;
@@ -23,10 +35,7 @@ static int run(const struct arguments *arguments) {
     bundle_file_close(&file);
     return EXIT_WRONG_INPUT;
   }
-  size_t n = strlen(bundle);
-  if (n > 5 && strcmp(bundle + n - 5, ".lynx") == 0) n -= 5;
-  (void)snprintf(path, sizeof path, "%.*s.html", (int)n, bundle);
-  const char *to = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : path;
+  const char *to = page_path(arguments);
   buffer_init(&out, 256 << 20);
   enum lynx_status status = html_report(file.bundle, &file.result, known ? &standing : NULL, &out, &error);
   int code = EXIT_HOLDS;
@@ -40,6 +49,12 @@ static int run(const struct arguments *arguments) {
   return code;
 }
 
+static bool confines(const struct arguments *arguments, struct confinement *ret) {
+  ret->ledger = ledger_file_address(arguments->option[FLAG_LEDGER]);
+  confine_output(ret, page_path(arguments));
+  return true;
+}
+
 const struct command command_report = {
     .name = "report",
     .summary = "one self-contained HTML file of a bundle",
@@ -51,4 +66,5 @@ const struct command command_report = {
     .details = "The claim, latency over time with the counted window marked, the percentile spectrum, throughput over\n"
                "time, the executor by layer and owner, what was excluded and why, and the instrument's own error.",
     .example = "build/lynxbench report build/demo/demo.lynx --out /tmp/demo.html",
-    .run = run};
+    .run = run,
+    .confines = confines};

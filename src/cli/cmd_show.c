@@ -1,5 +1,6 @@
 #include "cli/bundle_file.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/ledger_file.h"
 #include "cli/standing_file.h"
 #include "report/standing_report.h"
@@ -41,8 +42,9 @@ static int run(const struct arguments *arguments) {
   return !good ? EXIT_CONDITIONS : !possible ? EXIT_DOES_NOT_HOLD : n_counted > 0 ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
 }
 
-static bool only_reads(const struct arguments *arguments) {
-  return ledger_file_address(arguments->option[FLAG_LEDGER]) == NULL;
+static bool confines(const struct arguments *arguments, struct confinement *ret) {
+  ret->ledger = ledger_file_address(arguments->option[FLAG_LEDGER]);
+  return true;
 }
 
 const struct command command_show = {
@@ -58,5 +60,5 @@ const struct command command_show = {
                "have written its rows (times out of order, requests missing), with 3 if nothing\n"
                "was counted. With a ledger, a second line of --json is the standing: what was agreed, verified, contested.",
     .example = "build/lynxbench show build/demo/demo.lynx",
-    .only_reads = only_reads,
+    .confines = confines,
     .run = run};

@@ -23,7 +23,7 @@ static int run(const struct arguments *arguments) {
   if (arguments->option[FLAG_VERBOSE] == NULL) return EXIT_HOLDS;
   (void)printf("libraries: SQLite %s, jansson %s, %s, %s\n", sqlite3_libversion(), jansson_version_str(), OpenSSL_version(OPENSSL_VERSION),
                curl_version());
-  (void)printf("cage around show, claim, export, diff and attribute: %s\n", lacks[0] != 0 ? lacks : "whole");
+  (void)printf("cage around show, claim, export, diff, attribute, audit, report, import and pull: %s\n", lacks[0] != 0 ? lacks : "whole");
   return EXIT_HOLDS;
 }
 

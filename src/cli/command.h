@@ -15,6 +15,7 @@ struct option_spec {
 };
 
 struct command;
+struct confinement;
 
 struct arguments {
   const struct command *const *commands; /* all of them; ends in NULL: for who tells of the others */
@@ -32,8 +33,8 @@ struct command {
   const char *details; /* a paragraph or two */
   const char *example; /* works when pasted in the source tree after `make build` */
   int (*run)(const struct arguments *arguments);
-  /* Does this call parse what others wrote, and write to standard output alone? Then it runs in a cage (base/cage.h). NULL: no. */
-  bool (*only_reads)(const struct arguments *arguments);
+  /* Does this call parse what others wrote? Then it runs in a cage (cli/confine.h), and says what it needs there. NULL: no. */
+  bool (*confines)(const struct arguments *arguments, struct confinement *ret);
 };
 
 #endif

@@ -20,6 +20,16 @@ const char *ledger_file_address(const char *option) {
   return option != NULL ? option : own != NULL && own[0] != 0 ? own : NULL;
 }
 
+/* An SQLite file of its own kind, or no file at all (a server's address). */
+bool ledger_file_is(const char *path) {
+  char head[72] = "";
+  FILE *file = fopen(path, "re");
+  size_t n = file != NULL ? fread(head, 1, sizeof head, file) : 0;
+  if (file != NULL) (void)fclose(file); /* it was read */
+  if (file == NULL) return strstr(path, "://") != NULL;
+  return n == sizeof head && memcmp(head + 68, "LYNL", 4) == 0; /* SQLite's application id */
+}
+
 static bool tell(const char *address, struct lynx_error *error) {
   lynx_error_at(error, address, 0, NULL);
   (void)report_error(error);

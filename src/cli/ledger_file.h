@@ -19,6 +19,8 @@ struct ledger_file {
 /* The address as it may be shown: "postgresql://user:***@host/" in place of a password. text is used where something is left out. */
 const char *ledger_file_shown(const char *address, char *text, size_t size);
 
+/* Is this a ledger's file, or the address of one? */
+bool ledger_file_is(const char *path);
 /* --ledger's value, or LYNXBENCH_LEDGER; NULL: neither. */
 const char *ledger_file_address(const char *option);
 /* What opening it gave: PROTOCOL where it was altered, rolled back, forked or replaced. */

@@ -2,9 +2,9 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/cage.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
+#include "cli/confine.h"
 #include "executor/library_ask.h"
 
 static void print_help(FILE *to) {
@@ -75,7 +75,9 @@ static int run_command(const struct command *command, int argc, char **argv) {
     else return wrong_usage(command, "this option needs a value:", word);
   }
   if (arguments.n_positional < command->least) return wrong_usage(command, "an argument is missing:", command->usage);
-  if (command->only_reads != NULL && command->only_reads(&arguments) && !SANITIZED) cage_enter(&(struct cage_limits){0});
+  struct confinement confinement = {.ledger = NULL};
+  if (command->confines != NULL && !SANITIZED && command->confines(&arguments, &confinement))
+    return confine_run(command, &arguments, &confinement);
   return command->run(&arguments);
 }
 

@@ -54,18 +54,45 @@ static int write_through(const char *path, const char *data, size_t length) {
   return close(fd) != 0 && why == 0 ? errno : why;
 }
 
-bool write_output(const char *path, const char *data, size_t length) {
+static int keeper = -1;
+
+void output_through(int fd) {
+  keeper = fd;
+}
+
+int output_to_file(const char *path, const char *data, size_t length, bool is_new) {
   struct stat info;
-  if (path == NULL || strcmp(path, "-") == 0) {
-    (void)fflush(stdout); /* what was printed before comes before; a failure shows in the next line */
-    bool good = file_write_all(STDOUT_FILENO, data, length);
-    if (!good && errno != EPIPE) (void)fprintf(stderr, "lynxbench: standard output: %s\n", strerror(errno));
-    return good;
-  }
+  if (is_new) return file_create_private(path, data, length);
   bool in_place = lstat(path, &info) == 0 && !S_ISREG(info.st_mode);
-  int why = in_place ? write_through(path, data, length) : file_replace(path, data, length);
+  return in_place ? write_through(path, data, length) : file_replace(path, data, length);
+}
+
+static int hand_over(const char *path, const char *data, size_t length, bool is_new) {
+  struct output_message message = {.is_new = is_new, .length = length};
+  int why = 0;
+  if (strlen(path) >= sizeof message.path) return ENAMETOOLONG;
+  memcpy(message.path, path, strlen(path));
+  if (!file_write_all(keeper, &message, sizeof message) || !file_write_all(keeper, data, length)) return errno;
+  ssize_t got = read(keeper, &why, sizeof why);
+  return got == sizeof why ? why : EIO;
+}
+
+static bool write_file(const char *path, const char *data, size_t length, bool is_new) {
+  int why = keeper >= 0 ? hand_over(path, data, length, is_new) : output_to_file(path, data, length, is_new);
   if (why != 0) (void)fprintf(stderr, "lynxbench: %s: cannot be written: %s; name another file\n", path, strerror(why));
   return why == 0;
+}
+
+bool write_new_output(const char *path, const char *data, size_t length) {
+  return write_file(path, data, length, true);
+}
+
+bool write_output(const char *path, const char *data, size_t length) {
+  if (path != NULL && strcmp(path, "-") != 0) return write_file(path, data, length, false);
+  (void)fflush(stdout); /* what was printed before comes before; a failure shows in the next line */
+  bool good = file_write_all(STDOUT_FILENO, data, length);
+  if (!good && errno != EPIPE) (void)fprintf(stderr, "lynxbench: standard output: %s\n", strerror(errno));
+  return good;
 }
 
 bool write_buffer(const char *path, const struct buffer *buffer) {

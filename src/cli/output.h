@@ -34,6 +34,20 @@ bool read_file(const char *path, size_t limit, struct buffer *ret);
 /* To a temporary name beside it, then renamed. "-" or NULL is standard output. */
 bool write_output(const char *path, const char *data, size_t length);
 
+/* To a new file, of which nobody else reads; EEXIST is told: it is never overwritten. */
+bool write_new_output(const char *path, const char *data, size_t length);
+
+/* In a cage (cli/confine.h): what is written to a file goes through fd to who may write it, as a message and its bytes; the answer is an
+ * int, of errno's values. */
+struct output_message {
+  char path[4200];
+  bool is_new;
+  uint64_t length;
+};
+void output_through(int fd);
+/* 0, or errno's value. */
+int output_to_file(const char *path, const char *data, size_t length, bool is_new);
+
 /* The same for a buffer; one that overflowed (its limit, or no memory) is an error, and told. */
 bool write_buffer(const char *path, const struct buffer *buffer);
 

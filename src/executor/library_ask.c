@@ -145,8 +145,8 @@ void library_ask_main(const char *path) {
   FILE *to = out >= 0 ? fdopen(out, "w") : NULL;
   if (to == NULL || geteuid() == 0) _exit(1);
   (void)dup2(STDERR_FILENO, STDOUT_FILENO); /* what a library prints is not its answer */
-  const struct cage_limits limits = {.memory_bytes = (int64_t)16 << 30, .processor_s = 5, .file_bytes = 65536};
-  cage_enter(&limits);
+  const struct cage cage = {.memory_bytes = (int64_t)16 << 30, .processor_s = 5, .file_bytes = 65536};
+  cage_enter(&cage);
   void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   const char *why = library == NULL ? dlerror() : "this build of it has no such call";
   for (size_t i = 0; i < LYNX_COUNT(askable) && library != NULL; i++)

@@ -320,13 +320,25 @@ void *json_loadb(const char *a, size_t b, size_t c, void *d) {
   return ((void *(*)(const char *, size_t, size_t, void *))dlsym(RTLD_NEXT, "json_loadb"))(a, b, c, d);
 }
 """
+
+
+def exported_ledger(d):
+    """A ledger as files."""
+    subprocess.run([LYNX, "key", "ml", "--out", d], check=True, capture_output=True)
+    subprocess.run([LYNX, "log", "create", f"{d}/a.ledger", "--key", f"{d}/ml.key"], check=True, capture_output=True)
+    subprocess.run([LYNX, "log", "export", f"{d}/a.ledger", f"{d}/www"], check=True, capture_output=True)
+    return f"{d}/www"
+
+
 HARMLESS = "made 0, wrote 0, gone 0, mode 0, net 0, child 0"
 
 
 @pytest.mark.skipif(
     l.SANITIZED or not shutil.which("cc"), reason="needs a compiler, and no sanitizer before the library"
 )
-@pytest.mark.parametrize("command", ["show", "claim", "export", "diff", "attribute"])
+@pytest.mark.parametrize(
+    "command", ["show", "claim", "export", "diff", "attribute", "audit", "report", "import", "pull"]
+)
 def test_a_reader_that_was_taken_over_can_do_nothing(bundle, tmp_path, command):
     """A library in the place of SQLite's and jansson's first calls does what a stranger's file would make them do."""
     with open(f"{tmp_path}/over.c", "w") as f:
@@ -338,20 +350,39 @@ def test_a_reader_that_was_taken_over_can_do_nothing(bundle, tmp_path, command):
         f.write("kept")
     trace = f"{l.SOURCE}/tests/recorded/profiles/h100-bert.json.gz"
     lines = f"{l.SOURCE}/tests/recorded/traces/otlp.json"
-    files = {"diff": [bundle, bundle], "attribute": [lines if os.path.exists(lines) else trace]}.get(command, [bundle])
+    os.makedirs(f"{tmp_path}/made")
+    os.makedirs(f"{tmp_path}/scratch")
+    files = {
+        "diff": [bundle, bundle, "--html", f"{tmp_path}/made/d.html"],
+        "attribute": [lines if os.path.exists(lines) else trace],
+        "audit": [bundle, "--html", f"{tmp_path}/made/a.html"],
+        "report": [bundle, "--out", f"{tmp_path}/made/r.html"],
+        "import": [f"{l.SOURCE}/tests/recorded/imports/vllm-bench.json", "--out", f"{tmp_path}/made/i.lynx"],
+        "pull": [exported_ledger(tmp_path), f"{tmp_path}/made/copy.ledger"],
+    }.get(command, [bundle])
     env = {
         "LD_PRELOAD": f"{tmp_path}/over.so",
+        "TMPDIR": f"{tmp_path}/scratch",
         "TARGET_NEW": f"{tmp_path}/new",
         "TARGET_OLD": f"{tmp_path}/old",
     }
     r = l.lynx(command, *files, env=env)
     said = [x for x in r.stderr.splitlines() if x.startswith("made ")]
     lacks = subprocess.run([LYNX, "version", "--verbose"], capture_output=True, text=True).stdout
-    if "attribute: whole" not in lacks:
+    if ": whole" not in lacks:
         pytest.skip(f"this kernel cannot: {lacks.splitlines()[-1]}")
     assert said and set(said) == {HARMLESS}, (r.stdout[-500:], r.stderr[-1000:])
-    assert sorted(os.listdir(tmp_path)) == ["old", "over.c", "over.so"] and open(f"{tmp_path}/old").read() == "kept"
-    assert r.stdout
+    assert not os.path.exists(f"{tmp_path}/new") and open(f"{tmp_path}/old").read() == "kept"
+    wanted = {
+        "diff": ["d.html"],
+        "audit": ["a.html"],
+        "report": ["r.html"],
+        "import": ["i.lynx"],
+        "pull": ["copy.ledger"],
+    }
+    made = [x for x in os.listdir(f"{tmp_path}/made") if not x.endswith(("-wal", "-shm"))]
+    assert made == wanted.get(command, []), (made, r.stderr)
+    assert r.stdout and os.listdir(f"{tmp_path}/scratch") == []
 
 
 def test_a_key_in_a_servers_error_is_masked(tmp_path):

@@ -172,7 +172,7 @@ def test_an_entry_is_for_the_ledger_that_it_was_signed_for(teams, d):
 
 def test_a_ledger_of_format_1_is_read_and_says_so(teams, d):
     """Its entries name no ledger; what is added to it from now on does, and it takes no others once its policy does."""
-    shutil.copy(f"{SOURCE}/tests/recorded/ledgers/format-1.ledger", f"{d}/old.ledger")
+    shutil.copy(f"{SOURCE}/tests/recorded/ledger/format-1.ledger", f"{d}/old.ledger")
     r = teams("audit", f"{d}/old.ledger", "--json", home="third")
     check_equal(r.returncode, 0, r.stderr)
     check_in("4 entries are of format 1", r.stdout, "said by an audit")

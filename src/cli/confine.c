@@ -1,0 +1,169 @@
+#include "cli/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cage.h"
+#include "base/file.h"
+#include "base/state.h"
+#include "cli/ledger_file.h"
+
+enum { PATH_BYTES = 4200 };
+static const uint64_t OUTPUT_MAX = (uint64_t)8 << 30;
+static char scratch[PATH_BYTES];
+
+const char *confine_scratch(void) {
+  return scratch[0] != 0 ? scratch : NULL;
+}
+
+void confine_output(struct confinement *confinement, const char *path) {
+  if (path == NULL || strcmp(path, "-") == 0) return;
+  lynx_assert(confinement->n_outputs < CONFINE_OUTPUTS_MAX);
+  confinement->outputs[confinement->n_outputs++] = path;
+}
+
+/* --- the keeper --- */
+
+static bool receive(int fd, void *data, size_t n) {
+  for (char *at = data; n > 0;) {
+    ssize_t got = read(fd, at, n);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    at += got;
+    n -= (size_t)got;
+  }
+  return true;
+}
+
+/* What comes is hostile: a number too high, more than there is memory for. */
+static bool keep_one(int fd, const struct confinement *c) {
+  struct output_message message;
+  if (!receive(fd, &message, sizeof message) || message.length > OUTPUT_MAX) return false;
+  message.path[sizeof message.path - 1] = 0;
+  size_t i = 0;
+  while (i < c->n_outputs && strcmp(c->outputs[i], message.path) != 0) i++;
+  char *data = i < c->n_outputs ? malloc(message.length + 1) : NULL;
+  if (data == NULL || !receive(fd, data, message.length)) {
+    free(data);
+    return false;
+  }
+  int why = output_to_file(c->outputs[i], data, message.length, message.is_new);
+  free(data);
+  return file_write_all(fd, &why, sizeof why);
+}
+
+static void remove_scratch(void) {
+  char path[PATH_BYTES + 16];
+  static const char *const left[] = {"new", "new-journal", "new-wal", "new-shm"};
+  for (size_t i = 0; scratch[0] != 0 && i < LYNX_COUNT(left); i++) {
+    (void)snprintf(path, sizeof path, "%s/%s", scratch, left[i]);
+    (void)unlink(path);
+  }
+  if (scratch[0] != 0) (void)rmdir(scratch);
+}
+
+static int keep(pid_t child, int fd, const struct command *command, const struct confinement *c) {
+  int status = 0;
+  while (keep_one(fd, c))
+    ;
+  (void)close(fd);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+  remove_scratch();
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  if (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM) return EXIT_INTERRUPTED;
+  (void)fprintf(stderr,
+                "lynxbench %s: what reads the file was ended by signal %d (%s): nothing more is written. Report the file that does it\n",
+                command->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
+  return EXIT_OUR_BUG;
+}
+
+/* --- the caged one --- */
+
+static void add_folder(struct cage *cage, const char *path) {
+  lynx_assert(cage->n_folders < CAGE_FOLDERS_MAX);
+  cage->folders[cage->n_folders++] = path;
+}
+
+/* SQLite reads a ledger through two files beside it, which it shares with those who write. */
+static void add_ledger(struct cage *cage, const char *ledger) {
+  static char wal[PATH_BYTES], index[PATH_BYTES];
+  const char *const paths[] = {ledger, wal, index};
+  if (access(ledger, R_OK | W_OK) != 0) return;
+  (void)snprintf(wal, sizeof wal, "%s-wal", ledger);
+  (void)snprintf(index, sizeof index, "%s-shm", ledger);
+  for (size_t i = 0; i < LYNX_COUNT(paths); i++) {
+    int fd = open(paths[i], O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (fd >= 0) (void)close(fd); /* nothing was written */
+    cage->files[cage->n_files++] = paths[i];
+  }
+}
+
+static void enter(const struct confinement *c) {
+  static char state[PATH_BYTES], beside[PATH_BYTES];
+  struct cage cage = {.network = c->network || (c->ledger != NULL && strstr(c->ledger, "://") != NULL)};
+  if ((c->ledger != NULL || c->beside != NULL) && state_path("ledgers/", state, sizeof state)) {
+    file_make_parents(state, 0700);
+    *strrchr(state, '/') = 0;
+    *strrchr(state, '/') = 0; /* copies of remote ledgers lie beside */
+    add_folder(&cage, state);
+  }
+  if (c->ledger != NULL && !cage.network && ledger_file_is(c->ledger)) add_ledger(&cage, c->ledger);
+  if (c->beside != NULL) {
+    const char *slash = strrchr(c->beside, '/');
+    (void)snprintf(beside, sizeof beside, "%.*s",
+                   slash == NULL        ? 1
+                   : slash == c->beside ? 1
+                                        : (int)(slash - c->beside),
+                   slash != NULL ? c->beside : ".");
+    add_folder(&cage, beside);
+  }
+  if (scratch[0] != 0) add_folder(&cage, scratch);
+  cage_enter(&cage);
+}
+
+static bool make_scratch(void) {
+  const char *base = getenv("TMPDIR");
+  (void)snprintf(scratch, sizeof scratch, "%.4000s/lynxbench-XXXXXX", base != NULL && base[0] == '/' ? base : "/tmp");
+  if (mkdtemp(scratch) != NULL) return true;
+  (void)fprintf(stderr, "lynxbench: %s: cannot be made: %s; TMPDIR names another folder\n", scratch, strerror(errno));
+  scratch[0] = 0;
+  return false;
+}
+
+int confine_run(const struct command *command, const struct arguments *arguments, const struct confinement *c) {
+  int ends[2];
+  if (c->n_outputs == 0) {
+    enter(c);
+    return command->run(arguments);
+  }
+  if (c->scratch && !make_scratch()) return EXIT_CONDITIONS;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    remove_scratch();
+    (void)fprintf(stderr, "lynxbench %s: no socket to write through: %s\n", command->name, strerror(errno));
+    return EXIT_CONDITIONS;
+  }
+  pid_t parent = getpid(), child = fork();
+  if (child == 0) {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(EXIT_INTERRUPTED);
+    (void)close(ends[0]);
+    output_through(ends[1]);
+    enter(c);
+    return command->run(arguments); /* main ends this process */
+  }
+  (void)close(ends[1]);
+  if (child > 0) return keep(child, ends[0], command, c);
+  (void)close(ends[0]);
+  remove_scratch();
+  (void)fprintf(stderr, "lynxbench %s: no process to read in: %s\n", command->name, strerror(errno));
+  return EXIT_CONDITIONS;
+}
