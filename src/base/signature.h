@@ -10,12 +10,17 @@
 
 enum { SIGNATURE_KEY_BYTES = 32, SIGNATURE_BYTES = 64, SIGNATURE_KEY_HEX = 65, SIGNATURE_HEX = 129 };
 
-struct signing_key; /* a private key */
+struct signing_key; /* a private key, or the way to one */
 
 enum lynx_status signing_key_make(struct signing_key **ret, struct lynx_error *error) LYNX_MUST_CHECK;
 /* passphrase NULL: none is known. */
 enum lynx_status signing_key_read(struct bytes pem, const char *passphrase, struct signing_key **ret,
                                   struct lynx_error *error) LYNX_MUST_CHECK;
+/* One that ssh-agent holds (base/key_agent.h); NULL: no memory. */
+struct signing_key *signing_key_of_agent(const uint8_t public_key[SIGNATURE_KEY_BYTES]);
+/* One that a PKCS#11 token holds, by its URI (RFC 7512), through OpenSSL's provider of that name; pin NULL: none is known. NOT_FOUND: there
+ * is no such provider, token or Ed25519 key. */
+enum lynx_status signing_key_of_token(const char *uri, const char *pin, struct signing_key **ret, struct lynx_error *error) LYNX_MUST_CHECK;
 struct signing_key *signing_key_of_seed(const uint8_t seed[SIGNATURE_KEY_BYTES]); /* NULL: no memory */
 /* PKCS#8 PEM, under the passphrase (AES-256) where there is one. */
 enum lynx_status signing_key_write(const struct signing_key *key, const char *passphrase, struct buffer *ret,

@@ -1,15 +1,20 @@
 #include "cli/team_key.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/digest.h"
 #include "base/file.h"
+#include "base/key_agent.h"
 #include "cli/command.h"
 
 enum { KEY_FILE_MAX = 65536 };
-static const char name_line[] = "team: ";
+static const char name_line[] = "team: ", agent_line[] = "ssh-agent: ", token_line[] = "pkcs11-token: ";
 
 bool team_key_passphrase(char ret[PASSPHRASE_MAX]) {
   const char *own = getenv("LYNXBENCH_PASSPHRASE"), *path = getenv("LYNXBENCH_PASSPHRASE_FILE");
@@ -41,13 +46,56 @@ static void read_name(const char *path, const struct buffer *text, char ret[NOTE
   if (dot != NULL && dot != ret) *dot = 0;
 }
 
+bool team_key_ask(const char *prompt, bool twice, char ret[PASSPHRASE_MAX]) {
+  int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC); /* else OpenSSL would read standard input */
+  if (terminal < 0) return false;
+  (void)close(terminal);
+  ret[0] = 0;
+  return EVP_read_pw_string_min(ret, 1, PASSPHRASE_MAX - 1, prompt, twice) == 0 && ret[0] != 0;
+}
+
+/* The rest of the line that begins so; false: there is none. */
+static bool line_after(const char *text, const char *head, char *ret, size_t size) {
+  for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+    line += *line == '\n';
+    if (strncmp(line, head, strlen(head)) != 0) continue;
+    (void)snprintf(ret, size, "%s", line + strlen(head));
+    ret[strcspn(ret, "\r\n")] = 0;
+    return true;
+  }
+  return false;
+}
+
+/* From its own lines, from ssh-agent, or from a token. */
+static enum lynx_status read_key(const struct buffer *text, const char *passphrase, struct signing_key **ret, struct lynx_error *error) {
+  const struct bytes pem = {text->data != NULL ? text->data : "", text->length};
+  char where[600];
+  uint8_t public_key[SIGNATURE_KEY_BYTES];
+  if (strstr(pem.ptr, "-----BEGIN") != NULL) return signing_key_read(pem, passphrase, ret, error);
+  if (line_after(pem.ptr, token_line, where, sizeof where)) return signing_key_of_token(where, passphrase, ret, error);
+  if (!line_after(pem.ptr, agent_line, where, sizeof where)) return signing_key_read(pem, passphrase, ret, error);
+  if (!hex_decode(where, public_key, sizeof public_key))
+    return lynx_fail(error, LYNX_INPUT,
+                     "the line '%s' holds no public key of 64 hexadecimal digits; `lynxbench key TEAM --agent COMMENT` writes it",
+                     agent_line);
+  *ret = signing_key_of_agent(public_key);
+  return *ret != NULL ? LYNX_OK : lynx_fail(error, LYNX_LIMIT, "no memory for a key");
+}
+
+static bool needs_passphrase(const struct buffer *text) {
+  return text->data != NULL && (strstr(text->data, "ENCRYPTED") != NULL || strstr(text->data, token_line) != NULL);
+}
+
 bool key_file_read(const char *path, const char *passphrase, char ret_name[NOTE_NAME_MAX], struct signing_key **ret) {
   struct buffer text;
   struct lynx_error error = {0};
+  char asked[PASSPHRASE_MAX], prompt[300];
   *ret = NULL;
   if (!read_file(path, KEY_FILE_MAX, &text)) return false;
-  const struct bytes pem = {text.data != NULL ? text.data : "", text.length};
-  enum lynx_status status = signing_key_read(pem, passphrase, ret, &error);
+  (void)snprintf(prompt, sizeof prompt, "Passphrase of %.200s: ", path);
+  if (passphrase == NULL && needs_passphrase(&text) && team_key_ask(prompt, false, asked)) passphrase = asked;
+  enum lynx_status status = read_key(&text, passphrase, ret, &error);
+  explicit_bzero(asked, sizeof asked);
   if (status == LYNX_OK) read_name(path, &text, ret_name);
   buffer_wipe(&text);
   if (status == LYNX_OK) return true;
@@ -74,6 +122,35 @@ bool key_file_create(const char *path, const char *head, const struct signing_ke
   if (status != LYNX_OK) (void)report_error(&error);
   buffer_wipe(&pem);
   return status == LYNX_OK && why == 0;
+}
+
+bool key_file_point(const char *path, const char *team, const char *comment, const char *uri, struct signing_key **ret, bool *ret_exists) {
+  char passphrase[PASSPHRASE_MAX] = "", hex[DIGEST_HEX], text[1000];
+  uint8_t public_key[SIGNATURE_KEY_BYTES];
+  struct lynx_error error = {0};
+  enum lynx_status status;
+  *ret = NULL, *ret_exists = false;
+  if (comment != NULL) status = key_agent_find(comment, public_key, &error);
+  else {
+    if (!team_key_passphrase(passphrase)) return false;
+    if (passphrase[0] == 0) (void)team_key_ask("The token's PIN: ", false, passphrase);
+    status = signing_key_of_token(uri, passphrase[0] != 0 ? passphrase : NULL, ret, &error);
+    explicit_bzero(passphrase, sizeof passphrase);
+  }
+  if (status == LYNX_OK && comment != NULL && (*ret = signing_key_of_agent(public_key)) == NULL)
+    status = lynx_fail(&error, LYNX_LIMIT, "no memory for a key");
+  if (status != LYNX_OK) {
+    (void)report_error(&error);
+    return false;
+  }
+  (void)snprintf(text, sizeof text, "%s%s\n%s%s\n", name_line, team, comment != NULL ? agent_line : token_line,
+                 comment != NULL ? hex_encode(public_key, sizeof public_key, hex) : uri);
+  int why = file_create_private(path, text, strlen(text));
+  *ret_exists = why == EEXIST;
+  if (why != 0)
+    (void)fprintf(stderr, "lynxbench: %s: %s\n", path,
+                  *ret_exists ? "the file exists; a key is never overwritten: name another place" : strerror(why));
+  return why == 0;
 }
 
 bool team_key_load(const char *path, struct signer *ret) {
