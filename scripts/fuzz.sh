@@ -38,6 +38,9 @@ build elf $base $executor $common -lhwloc -lelf
 build prompt $base src/measure/prompt_file.c src/measure/prompt_tokens.c src/measure/tokenizer_file.c src/measure/byte_pairs.c src/drivers/tensor.c $common
 build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq)
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
+build audit -DTEMPLATE=\"$PWD/tests/recorded/bundles/small.lynx\" $base $contract src/record/schema.c src/record/reader.c src/record/writer.c $result src/load/*.c src/telemetry/metrics.c $executor $attribute src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c src/report/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
+build serve $base src/ledger/*.c $meson_lists/ledger/stores_list.c src/serve/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lmicrohttpd
+[ "$seconds" != 0 ] || exit 0 # built
 run() {
   mkdir -p $dir/corpus-$1
   LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0 $dir/$1 -max_total_time="$seconds" -max_len=100000 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix=$dir/found-$1- $dir/corpus-$1 tests/fuzz/corpus/$1 >$dir/$1.log 2>&1
@@ -56,8 +59,11 @@ pair model trace
 pair prompt ledger
 pair import python
 pair metrics git
-run elf || { tail -40 $dir/elf.log; status=1; }
-for name in yaml http bundle capture safetensors log model trace prompt ledger import python metrics git elf; do
-  echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' $dir/$name.log) inputs in $seconds s"
+pair elf audit
+run serve || { tail -40 $dir/serve.log; status=1; }
+for name in yaml http bundle capture safetensors log model trace prompt ledger import python metrics git elf audit serve; do
+  log=$dir/$name.log
+  echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' $log) inputs in $seconds s; $(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' $log | tail -n 1) of" \
+    "$(sed -n 's/.*Loaded 1 modules *(\([0-9]*\) inline.*/\1/p' $log | head -n 1) edges of what is linked were taken"
 done
-[ $status = 0 ] && echo "no finding in 15 readers" || exit 1
+[ $status = 0 ] && echo "no finding in 17 readers" || exit 1

@@ -89,8 +89,58 @@ static const int refused_calls[] = {
     SYS_kill,
     SYS_tkill,
     SYS_rt_sigqueueinfo,
+    SYS_rt_tgsigqueueinfo,
+    SYS_setpriority,
+    SYS_ioprio_set,
+    SYS_sched_setscheduler,
+    SYS_sched_setattr,
+    SYS_sched_setparam,
+    SYS_migrate_pages,
+    SYS_move_pages,
+    SYS_kcmp,
     SYS_mount,
     SYS_umount2,
+    SYS_open_by_handle_at,
+    SYS_quotactl,
+    SYS_acct,
+    SYS_sethostname,
+    SYS_setdomainname,
+    SYS_personality,
+    SYS_syslog,
+    SYS_vhangup,
+    SYS_clock_adjtime,
+    SYS_shmget,
+    SYS_shmctl,
+    SYS_semget,
+    SYS_semctl,
+    SYS_msgget,
+    SYS_msgctl,
+    SYS_mq_open,
+    SYS_mq_unlink,
+    SYS_setuid,
+    SYS_setgid,
+    SYS_setreuid,
+    SYS_setregid,
+    SYS_setresuid,
+    SYS_setresgid,
+    SYS_setgroups,
+    SYS_setfsuid,
+    SYS_setfsgid,
+    SYS_capset,
+    SYS_setsid,
+    SYS_setpgid,
+#ifdef SYS_fsopen
+    SYS_open_tree,
+    SYS_move_mount,
+    SYS_fsopen,
+    SYS_fsconfig,
+    SYS_fsmount,
+    SYS_fspick,
+#endif
+#ifdef SYS_iopl
+    SYS_iopl,
+    SYS_ioperm,
+#endif
     SYS_pivot_root,
     SYS_chroot,
     SYS_setns,
@@ -110,6 +160,7 @@ static const int refused_calls[] = {
     SYS_fsetxattr,
     SYS_removexattr,
     SYS_lremovexattr,
+    SYS_fremovexattr,
     SYS_utimensat,
     SYS_reboot,
     SYS_swapon,
@@ -131,6 +182,7 @@ static const int refused_calls[] = {
     SYS_lchown,
     SYS_utime,
     SYS_utimes,
+    SYS_futimesat,
 #endif
 #ifdef SYS_io_uring_setup
     SYS_io_uring_setup,
@@ -146,45 +198,100 @@ static const int refused_calls[] = {
 /* Unless it may use the network. */
 static const int connecting_calls[] = {SYS_socket, SYS_socketpair, SYS_connect};
 
+#ifdef OWN_ARCHITECTURE
+enum { REFUSE = SECCOMP_RET_ERRNO | EPERM, MISSING = SECCOMP_RET_ERRNO | ENOSYS, OTHER_ABI = 0x40000000 };
+enum {
+  NUMBER_AT = offsetof(struct seccomp_data, nr),
+  FIRST_AT = offsetof(struct seccomp_data, args[0]),
+  SECOND_AT = offsetof(struct seccomp_data, args[1])
+};
+
+struct filter {
+  struct sock_filter program[2 * (LYNX_COUNT(refused_calls) + LYNX_COUNT(connecting_calls)) + 80];
+  unsigned short n;
+};
+
+static void put(struct filter *f, struct sock_filter one) {
+  lynx_assert(f->n < LYNX_COUNT(f->program));
+  f->program[f->n++] = one;
+}
+
+static void load(struct filter *f, uint32_t what) {
+  put(f, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, what));
+}
+
+static void answer(struct filter *f, uint32_t what) {
+  put(f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, what));
+}
+
+/* The next n if what was loaded is that, else what follows them. */
+static void if_is(struct filter *f, uint32_t what, uint8_t n) {
+  put(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, what, 0, n));
+}
+
+static void answer_if(struct filter *f, uint32_t what, uint32_t how) {
+  if_is(f, what, 1);
+  answer(f, how);
+}
+
+static void answer_from(struct filter *f, uint32_t least, uint32_t how) {
+  put(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, least, 0, 1));
+  answer(f, how);
+}
+
+/* Of a call, where one of its arguments is one of those: refused. */
+static void refuse_where(struct filter *f, int call, uint32_t argument, const uint32_t *values, size_t n) {
+  if_is(f, (uint32_t)call, (uint8_t)(2 + 2 * n));
+  load(f, argument);
+  for (size_t i = 0; i < n; i++) answer_if(f, values[i], REFUSE);
+  answer(f, SECCOMP_RET_ALLOW);
+}
+
+/* The same, but where the argument is none of those. */
+static void refuse_unless(struct filter *f, int call, uint32_t argument, const uint32_t *values, size_t n) {
+  if_is(f, (uint32_t)call, (uint8_t)(2 + 2 * n));
+  load(f, argument);
+  for (size_t i = 0; i < n; i++) answer_if(f, values[i], SECCOMP_RET_ALLOW);
+  answer(f, REFUSE);
+}
+
+/* From process_madvise on none is needed but these: the C library tries them, and does without. */
+static void put_newer(struct filter *f) {
+  static const uint32_t known[] = {441 /* epoll_pwait2 */, 444, 445, 446 /* landlock */, 449 /* futex_waitv */, 451 /* cachestat */};
+  for (size_t i = 0; i < LYNX_COUNT(known); i++) answer_if(f, known[i], SECCOMP_RET_ALLOW);
+  answer_from(f, 440, MISSING);
+}
+#endif
+
 static void keep_calls(bool network) {
 #ifdef OWN_ARCHITECTURE
-  enum { REFUSE = SECCOMP_RET_ERRNO | EPERM, MISSING = SECCOMP_RET_ERRNO | ENOSYS, OTHER_ABI = 0x40000000 };
-  static struct sock_filter program[2 * (LYNX_COUNT(refused_calls) + LYNX_COUNT(connecting_calls)) + 32];
-  const uint32_t number_at = offsetof(struct seccomp_data, nr), first_at = offsetof(struct seccomp_data, args[0]),
-                 second_at = offsetof(struct seccomp_data, args[1]);
-  size_t n = 0;
-#define PUT(...) program[n++] = (struct sock_filter)__VA_ARGS__
-  PUT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
-  PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0));
-  PUT(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
-  PUT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, number_at));
-  PUT(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_ABI, 0, 1));
-  PUT(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
-  for (size_t i = 0; i < LYNX_COUNT(refused_calls); i++) {
-    PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)refused_calls[i], 0, 1));
-    PUT(BPF_STMT(BPF_RET | BPF_K, REFUSE));
-  }
-  for (size_t i = 0; !network && i < LYNX_COUNT(connecting_calls); i++) {
-    PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)connecting_calls[i], 0, 1));
-    PUT(BPF_STMT(BPF_RET | BPF_K, REFUSE));
-  }
-  /* clone3 hides its flags from the filter: the C library then takes clone, of which only threads are allowed. */
-  PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1));
-  PUT(BPF_STMT(BPF_RET | BPF_K, MISSING));
-  PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4));
-  PUT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, first_at));
-  PUT(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0));
-  PUT(BPF_STMT(BPF_RET | BPF_K, REFUSE));
-  PUT(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 4));
-  PUT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, second_at));
-  PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCSTI, 1, 0));
-  PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCLINUX, 0, 1));
-  PUT(BPF_STMT(BPF_RET | BPF_K, REFUSE));
-  PUT(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-#undef PUT
-  const struct sock_fprog filter = {.len = (unsigned short)n, .filter = program};
+  static struct filter f;
+  const uint32_t own[] = {0, (uint32_t)getpid()}, death[] = {PR_SET_PDEATHSIG}, typing[] = {TIOCSTI, TIOCLINUX},
+                 owners[] = {F_SETOWN, 15 /* F_SETOWN_EX */, 10 /* F_SETSIG */};
+  load(&f, offsetof(struct seccomp_data, arch));
+  put(&f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0));
+  answer(&f, SECCOMP_RET_KILL_PROCESS);
+  load(&f, NUMBER_AT);
+  answer_from(&f, OTHER_ABI, SECCOMP_RET_KILL_PROCESS);
+  answer_if(&f, SYS_clone3, MISSING); /* it hides its flags from the filter: the C library then takes clone */
+  put_newer(&f);
+  for (size_t i = 0; i < LYNX_COUNT(refused_calls); i++) answer_if(&f, (uint32_t)refused_calls[i], REFUSE);
+  for (size_t i = 0; !network && i < LYNX_COUNT(connecting_calls); i++) answer_if(&f, (uint32_t)connecting_calls[i], REFUSE);
+  if_is(&f, SYS_clone, 4); /* of which only threads are allowed */
+  load(&f, FIRST_AT);
+  put(&f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0));
+  answer(&f, REFUSE);
+  answer(&f, SECCOMP_RET_ALLOW);
+  refuse_unless(&f, SYS_tgkill, FIRST_AT, own + 1, 1); /* a signal to itself is how a program aborts */
+  refuse_unless(&f, SYS_prlimit64, FIRST_AT, own, LYNX_COUNT(own));
+  refuse_where(&f, SYS_prctl, FIRST_AT, death, LYNX_COUNT(death));
+  refuse_where(&f, SYS_fcntl, SECOND_AT, owners, LYNX_COUNT(owners)); /* whom a signal goes to when a file is ready */
+  refuse_where(&f, SYS_ioctl, SECOND_AT, typing, LYNX_COUNT(typing));
+  answer(&f, SECCOMP_RET_ALLOW);
+  const struct sock_fprog filter = {.len = f.n, .filter = f.program};
   (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+#else
+  (void)network;
 #endif
 }
 

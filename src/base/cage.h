@@ -1,8 +1,9 @@
 /* base/cage.h: gives up, for the rest of this process's life, what code that is not ours has no need of.
  * What is given up
  *           privileges by exec (no_new_privs); changes to files (Landlock: nothing is created, written by name, renamed or removed; what is
- *           open stays so); new programs and processes, sockets, signals to others, tracing, mounts, namespaces, keys, modes and owners of
- *           files, io_uring, and typing into a terminal (seccomp: EPERM); memory, processor time, core files, long files (limits)
+ *           open stays so); new programs and processes, sockets, signals to others, limits and priorities of others, tracing, mounts,
+ *           namespaces, keys, modes, times and owners of files, shared memory, other users, io_uring, and typing into a terminal (seccomp:
+ *           EPERM; calls that are newer than this list do not exist there); memory, processor time, core files, long files (limits)
  * Not       reading: whatever this user may read it may read on. Threads are allowed
  * Limits    what this kernel cannot do is left out
  * Source    Linux: Documentation/userspace-api/landlock.rst and seccomp_filter.rst */

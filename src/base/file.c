@@ -43,8 +43,10 @@ static int create(const char *path, unsigned mode, const void *data, size_t leng
 
 int file_replace(const char *path, const void *data, size_t length) {
   char temporary[PATH_BYTES];
+  struct stat info;
+  unsigned mode = lstat(path, &info) == 0 && S_ISREG(info.st_mode) ? info.st_mode & 0777 : 0644; /* who could not read it cannot now */
   if (!file_temporary_name(path, temporary, sizeof temporary)) return ENAMETOOLONG;
-  int why = create(temporary, 0644, data, length);
+  int why = create(temporary, mode, data, length);
   if (why != 0) return why;
   if (rename(temporary, path) == 0) return 0;
   why = errno;

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,10 +15,14 @@ static const char *const shapes[] = {"sk-",  "sk_",   "pk_live_",    "rk_live_",
                                      "AIza", "ya29.", "xoxb-",       "xoxp-",    "xoxa-",  "eyJ",  "nvapi-",
                                      "gsk_", "pypi-", "dckr_pat_",   "npm_",     "shpat_", "SG.",  "AGE-SECRET-KEY-"};
 
+static bool in_key(char c) {
+  return isalnum((unsigned char)c) != 0 || (c != 0 && strchr("-_.+/=", c) != NULL);
+}
+
 static size_t length_at(const char *p, size_t beginning) {
   size_t n = beginning;
   bool digit = false; /* words of a language have none */
-  for (; isalnum((unsigned char)p[n]) || (p[n] != 0 && strchr("-_.+/=", p[n]) != NULL); n++) {
+  for (; in_key(p[n]); n++) {
     digit = digit || isdigit((unsigned char)p[n]);
     if (!digit && n > DIGIT_WITHIN) return 0;
   }
@@ -42,7 +47,11 @@ char *secret_mask(char *text) {
 
 bool secret_mask_bytes(char *bytes, size_t length, const char *also) {
   bool any = false;
-  size_t n;
+  size_t n = also != NULL ? strlen(also) : 0;
+  for (char *p = bytes; n > 0 && (p = memmem(p, length - (size_t)(p - bytes), also, n)) != NULL; p += n) {
+    memset(p, '*', n);
+    any = true;
+  }
   char last = bytes[length];
   bytes[length] = 0;
   for (char *p = bytes; p < bytes + length; p += strlen(p) + 1) {
@@ -50,21 +59,28 @@ bool secret_mask_bytes(char *bytes, size_t length, const char *also) {
     (void)secret_mask(p);
   }
   bytes[length] = last;
-  n = also != NULL ? strlen(also) : 0;
-  for (char *p = bytes; n > 0 && (p = memmem(p, length - (size_t)(p - bytes), also, n)) != NULL; p += n) {
-    memset(p, '*', n);
-    any = true;
-  }
   return any;
 }
 
-/* One that lies across two pieces is seen whole in the second. */
+/* How much of a piece can be looked through by itself: up to a line's end, or to what stands in no key. */
+static size_t whole_part(const char *piece, size_t n) {
+  const char *line_end = memrchr(piece, '\n', n);
+  if (line_end != NULL) return (size_t)(line_end + 1 - piece);
+  for (size_t i = n; i > n / 2; i--)
+    if (!in_key(piece[i - 1])) return i;
+  return n;
+}
+
 void secret_mask_file(const char *path, const char *also) {
-  enum { PIECE = 1 << 16, OVERLAP = 1 << 10 };
-  char piece[PIECE + 1];
-  int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  enum { PIECE = 1 << 20 };
+  char *piece = malloc(PIECE + 1);
+  int fd = piece != NULL ? open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
   ssize_t n;
-  for (off_t at = 0; fd >= 0 && (n = pread(fd, piece, PIECE, at)) > 0; at += n > OVERLAP ? n - OVERLAP : n)
-    if (secret_mask_bytes(piece, (size_t)n, also) && pwrite(fd, piece, (size_t)n, at) != n) break;
+  for (off_t at = 0; fd >= 0 && (n = pread(fd, piece, PIECE, at)) > 0;) {
+    size_t part = n < PIECE ? (size_t)n : whole_part(piece, (size_t)n);
+    if (secret_mask_bytes(piece, part, also) && pwrite(fd, piece, part, at) != (ssize_t)part) break;
+    at += (off_t)part;
+  }
   if (fd >= 0) (void)close(fd);
+  free(piece);
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -19,7 +20,9 @@ bool state_path(const char *name, char *path, size_t size) {
 static bool read_secret(const char *path, uint8_t ret[STATE_SECRET_BYTES]) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return false;
-  bool good = read(fd, ret, STATE_SECRET_BYTES) == STATE_SECRET_BYTES;
+  struct stat info; /* what others can read, or could have put there, is no secret */
+  bool good = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() && (info.st_mode & 077) == 0 &&
+              read(fd, ret, STATE_SECRET_BYTES) == STATE_SECRET_BYTES;
   (void)close(fd);
   return good;
 }

@@ -107,6 +107,11 @@ static int sign_file(const struct arguments *arguments, const struct signed_file
   struct entry entry;
   struct lynx_error error = {0};
   struct ledger_file ledger;
+  if (origin != NULL && (!note_name_valid(origin) || address != NULL)) {
+    (void)fprintf(stderr, "lynxbench sign: --for: found '%.80s'%s; accepted: the origin of a ledger, a name, where no ledger is given\n",
+                  origin, address != NULL ? " beside a ledger" : "");
+    return EXIT_WRONG_INPUT;
+  }
   if (address != NULL && !ledger_file_open(address, true, &ledger)) return EXIT_WRONG_INPUT;
   signature_path(path, signer->name, out, sizeof out);
   make_entry(file, name, reservation, &entry);

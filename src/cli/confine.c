@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +18,8 @@
 #include "cli/ledger_file.h"
 
 enum { PATH_BYTES = 4200 };
-static const uint64_t OUTPUT_MAX = (uint64_t)8 << 30;
+static const uint64_t PAGE_MAX = (uint64_t)512 << 20, BUNDLE_MAX = (uint64_t)2 << 30;
+static volatile sig_atomic_t stopped;
 static char scratch[PATH_BYTES];
 
 const char *confine_scratch(void) {
@@ -35,7 +37,7 @@ void confine_output(struct confinement *confinement, const char *path) {
 static bool receive(int fd, void *data, size_t n) {
   for (char *at = data; n > 0;) {
     ssize_t got = read(fd, at, n);
-    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EINTR && stopped == 0) continue;
     if (got <= 0) return false;
     at += got;
     n -= (size_t)got;
@@ -43,21 +45,32 @@ static bool receive(int fd, void *data, size_t n) {
   return true;
 }
 
-/* What comes is hostile: a number too high, more than there is memory for. */
-static bool keep_one(int fd, const struct confinement *c) {
+/* What comes is hostile: a number too high, more than there is memory for, the same file again and again. An import is a new file. */
+static bool keep_one(int fd, const struct confinement *c, bool *written) {
   struct output_message message;
-  if (!receive(fd, &message, sizeof message) || message.length > OUTPUT_MAX) return false;
+  if (!receive(fd, &message, sizeof message) || message.length > (c->scratch ? BUNDLE_MAX : PAGE_MAX)) return false;
   message.path[sizeof message.path - 1] = 0;
   size_t i = 0;
-  while (i < c->n_outputs && strcmp(c->outputs[i], message.path) != 0) i++;
+  while (i < c->n_outputs && (written[i] || strcmp(c->outputs[i], message.path) != 0)) i++;
   char *data = i < c->n_outputs ? malloc(message.length + 1) : NULL;
   if (data == NULL || !receive(fd, data, message.length)) {
     free(data);
     return false;
   }
-  int why = output_to_file(c->outputs[i], data, message.length, message.is_new);
+  int why = output_to_file(c->outputs[i], data, message.length, c->scratch);
+  written[i] = true;
   free(data);
   return file_write_all(fd, &why, sizeof why);
+}
+
+static void heed(void (*handler)(int)) {
+  static const int which[] = {SIGINT, SIGTERM, SIGHUP};
+  for (size_t i = 0; i < LYNX_COUNT(which); i++) (void)sigaction(which[i], &(struct sigaction){.sa_handler = handler}, NULL);
+}
+
+static void stop(int which) {
+  (void)which;
+  stopped = 1;
 }
 
 static void remove_scratch(void) {
@@ -71,13 +84,16 @@ static void remove_scratch(void) {
 }
 
 static int keep(pid_t child, int fd, const struct command *command, const struct confinement *c) {
+  bool written[CONFINE_OUTPUTS_MAX] = {false};
   int status = 0;
-  while (keep_one(fd, c))
+  while (stopped == 0 && keep_one(fd, c, written))
     ;
   (void)close(fd);
+  if (stopped != 0) (void)kill(child, SIGKILL);
   while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
+    if (stopped != 0) (void)kill(child, SIGKILL);
   remove_scratch();
+  if (stopped != 0) return EXIT_INTERRUPTED;
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   if (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM) return EXIT_INTERRUPTED;
   (void)fprintf(stderr,
@@ -93,11 +109,20 @@ static void add_folder(struct cage *cage, const char *path) {
   cage->folders[cage->n_folders++] = path;
 }
 
-/* SQLite reads a ledger through two files beside it, which it shares with those who write. */
+/* SQLite reads a ledger through two files beside it, which it shares with those who write. The last one to close takes them away, and the
+ * caged one could not make them again: so it holds the lock of one who reads. (SQLite's file format: shared locks lie at these 510 bytes.)
+ */
+static void hold(const char *ledger) {
+  struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 0x40000002, .l_len = 510};
+  int fd = open(ledger, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd >= 0) (void)fcntl(fd, F_OFD_SETLKW, &lock); /* kept open to the end */
+}
+
 static void add_ledger(struct cage *cage, const char *ledger) {
   static char wal[PATH_BYTES], index[PATH_BYTES];
   const char *const paths[] = {ledger, wal, index};
   if (access(ledger, R_OK | W_OK) != 0) return;
+  hold(ledger);
   (void)snprintf(wal, sizeof wal, "%s-wal", ledger);
   (void)snprintf(index, sizeof index, "%s-shm", ledger);
   for (size_t i = 0; i < LYNX_COUNT(paths); i++) {
@@ -139,12 +164,29 @@ static bool make_scratch(void) {
   return false;
 }
 
+/* A page in place of the file that it is made of. */
+static bool is_read(const struct arguments *arguments, const char *output) {
+  struct stat one, other;
+  if (stat(output, &one) != 0) return false;
+  for (int i = 0; i < arguments->n_positional; i++)
+    if (stat(arguments->positional[i], &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino && S_ISREG(one.st_mode))
+      return true;
+  return false;
+}
+
 int confine_run(const struct command *command, const struct arguments *arguments, const struct confinement *c) {
   int ends[2];
+  for (size_t i = 0; i < c->n_outputs; i++)
+    if (is_read(arguments, c->outputs[i])) {
+      (void)fprintf(stderr, "lynxbench %s: %s is the file that is read; name another for what is made of it\n", command->name,
+                    c->outputs[i]);
+      return EXIT_WRONG_INPUT;
+    }
   if (c->n_outputs == 0) {
     enter(c);
     return command->run(arguments);
   }
+  heed(stop);
   if (c->scratch && !make_scratch()) return EXIT_CONDITIONS;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     remove_scratch();
@@ -153,6 +195,7 @@ int confine_run(const struct command *command, const struct arguments *arguments
   }
   pid_t parent = getpid(), child = fork();
   if (child == 0) {
+    heed(SIG_DFL);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(EXIT_INTERRUPTED);
     (void)close(ends[0]);

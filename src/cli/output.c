@@ -67,8 +67,8 @@ int output_to_file(const char *path, const char *data, size_t length, bool is_ne
   return in_place ? write_through(path, data, length) : file_replace(path, data, length);
 }
 
-static int hand_over(const char *path, const char *data, size_t length, bool is_new) {
-  struct output_message message = {.is_new = is_new, .length = length};
+static int hand_over(const char *path, const char *data, size_t length) {
+  struct output_message message = {.length = length};
   int why = 0;
   if (strlen(path) >= sizeof message.path) return ENAMETOOLONG;
   memcpy(message.path, path, strlen(path));
@@ -78,7 +78,7 @@ static int hand_over(const char *path, const char *data, size_t length, bool is_
 }
 
 static bool write_file(const char *path, const char *data, size_t length, bool is_new) {
-  int why = keeper >= 0 ? hand_over(path, data, length, is_new) : output_to_file(path, data, length, is_new);
+  int why = keeper >= 0 ? hand_over(path, data, length) : output_to_file(path, data, length, is_new);
   if (why != 0) (void)fprintf(stderr, "lynxbench: %s: cannot be written: %s; name another file\n", path, strerror(why));
   return why == 0;
 }

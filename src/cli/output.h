@@ -41,7 +41,6 @@ bool write_new_output(const char *path, const char *data, size_t length);
  * int, of errno's values. */
 struct output_message {
   char path[4200];
-  bool is_new;
   uint64_t length;
 };
 void output_through(int fd);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { NUMBER_MAX = 24, DIGITS_MAX = 9, FILE_NAME_MAX = 200 };
+enum { NUMBER_MAX = 24, DIGITS_MAX = 7, FILE_NAME_MAX = 200, SETTING_MAX = 40 };
 
 /* Source: the servers' own --help and documentation. */
 static const struct argument arguments[] = {
@@ -148,35 +148,55 @@ static bool is_word(const char *value) {
   return false;
 }
 
-/* "8192", "-1", "0.9", "1e-3", "512MiB", "0,1,2", "0-3": digits in groups, then a unit of at most three letters. */
+/* "8192", "-1", "0.9", "1e-3", "512MiB", "0,1,2", "0-3": a number of at most seven digits on either side of a point, with a unit of at most
+ * three letters; several after commas; or a range. Longer ones are numbers of cards and people. */
 static bool is_number(const char *value) {
-  size_t n = strlen(value), in_group = 0, letters = 0;
-  if (n == 0 || n > NUMBER_MAX) return false;
+  size_t n = strlen(value), digits = 0, letters = 0, dashes = 0;
+  if (n == 0 || n > NUMBER_MAX || value[strspn(value, "0123456789.,-+:%eEkKMGTiBmsunh")] != 0) return false;
   bool digit = false;
   for (size_t i = 0; i < n; i++) {
-    bool is_digit = isdigit((unsigned char)value[i]) != 0;
+    bool is_digit = isdigit((unsigned char)value[i]) != 0, is_letter = isalpha((unsigned char)value[i]) != 0;
     if (is_digit && letters > 0 && strchr("eE+-", value[i - 1]) == NULL) return false;
-    in_group = is_digit ? in_group + 1 : 0;
+    digits = is_digit ? digits + 1 : value[i] == '.' || value[i] == ',' || value[i] == '-' ? 0 : digits;
     digit = digit || is_digit;
-    if (in_group > DIGITS_MAX) return false;
-    if (isalpha((unsigned char)value[i]) != 0 && (!digit || ++letters > 3)) return false;
-    if (!is_digit && isalpha((unsigned char)value[i]) == 0 && strchr(".,-+:%", value[i]) == NULL) return false;
+    dashes += i > 0 && value[i] == '-' && strchr("eE", value[i - 1]) == NULL;
+    letters = is_letter ? letters + 1 : value[i] == ',' ? 0 : letters;
+    if (digits > DIGITS_MAX || dashes > 1 || letters > 3 || (is_letter && !digit)) return false;
   }
   return digit;
 }
 
+/* Parts of a name or a path: no '@' or ':' that a password could stand beside. */
+static bool is_name(const char *value, size_t most) {
+  static const char in_names[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/+-";
+  size_t n = strlen(value);
+  return n > 0 && n <= most && value[strspn(value, in_names)] == 0;
+}
+
 /* "server.py", "/srv/models/tiny.gguf": programs, models and settings are called so, keys are not. */
 static bool is_file(const char *value) {
-  static const char *const ends[] = {".py",   ".sh",   ".js",   ".jar",   ".rb",     ".pl",   ".gguf",   ".onnx", ".safetensors", ".pt",
-                                     ".pth",  ".bin",  ".json", ".yaml",  ".yml",    ".toml", ".engine", ".plan", ".model",       ".xml",
-                                     ".sock", ".conf", ".ini",  ".jinja", ".tflite", ".so",   ".txt",    ".log"};
+  static const char *const ends[] = {".py",          ".sh",  ".js",   ".jar",  ".rb",    ".pl",     ".gguf", ".onnx",
+                                     ".safetensors", ".pt",  ".pth",  ".json", ".yaml",  ".yml",    ".toml", ".engine",
+                                     ".plan",        ".xml", ".conf", ".ini",  ".jinja", ".tflite", ".so"};
   size_t n = strlen(value);
-  if (n > FILE_NAME_MAX || value[strcspn(value, " =?&;\"'{}$")] != 0) return false;
+  if (!is_name(value, FILE_NAME_MAX)) return false;
   for (size_t i = 0; i < LYNX_COUNT(ends); i++) {
     size_t end = strlen(ends[i]);
     if (n > end && strcmp(value + n - end, ends[i]) == 0) return true;
   }
   return false;
+}
+
+bool argument_is_name(const char *value) {
+  return is_name(value, FILE_NAME_MAX);
+}
+
+/* Short flags mean other things to other programs; a setting is a word, a name of something served or listened at may be a path. */
+bool argument_fits(const struct argument *argument, const char *value) {
+  bool address = strcmp(argument->reason, "where it listens") == 0;
+  if (argument->name[1] != '-') return argument_is_plain(value);
+  if (address && value[strspn(value, "0123456789abcdefABCDEF.:[]")] == 0) return strlen(value) < 60;
+  return argument_is_plain(value) || is_name(value, argument->setting != NULL ? SETTING_MAX : FILE_NAME_MAX);
 }
 
 bool argument_is_plain(const char *value) {

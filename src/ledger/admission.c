@@ -79,9 +79,13 @@ static enum lynx_status check_ledger(const struct policy *policy, const struct s
       statement->ledger, policy->origin, policy->origin);
 }
 
-/* The length of the file that a bundle's entry names: as a decimal number. */
+/* The one file that a bundle's entry names, and its length as a decimal number. */
 static enum lynx_status check_length(const struct statement *statement, struct lynx_error *error) {
-  if (statement->format == 1 || strcmp(statement->kind, "bundle") != 0 || statement_file_bytes(statement) >= 0) return LYNX_OK;
+  size_t n_files = 0;
+  if (statement->format == 1 || strcmp(statement->kind, "bundle") != 0) return LYNX_OK;
+  for (size_t i = 0; i < statement->n_subjects; i++) n_files += strcmp(statement->subjects[i].name, "file") == 0;
+  if (n_files != 1) return lynx_fail(error, LYNX_INPUT, "a bundle's entry that names %zu files: it names one", n_files);
+  if (statement_file_bytes(statement) >= 0) return LYNX_OK;
   return lynx_fail(error, LYNX_INPUT, "a bundle's entry without the length of its file ('bytes', a number from 0)");
 }
 

@@ -21,7 +21,7 @@ enum store_space {
   STORE_SPACES
 };
 
-enum { STORE_ABI = 1, STORE_KEY_MAX = 64, STORE_VALUE_MAX = 1 << 20 };
+enum { STORE_ABI = 2, STORE_KEY_MAX = 64, STORE_VALUE_MAX = 1 << 20 };
 
 struct store;
 
@@ -48,6 +48,8 @@ struct store_table {
   unsigned abi;
   const char *name, *summary, *scheme; /* how its addresses begin; "": a path */
   enum lynx_status (*open)(const char *address, bool create, struct store **ret, struct lynx_error *error);
+  /* What is read from here to abort is as of one moment, whatever others write meanwhile. */
+  enum lynx_status (*snapshot)(struct store *store, struct lynx_error *error);
   enum lynx_status (*begin)(struct store *store, struct lynx_error *error);
   enum lynx_status (*append)(struct store *store, enum store_space space, struct bytes key, struct bytes value, struct lynx_error *error);
   enum lynx_status (*commit)(struct store *store, struct lynx_error *error);

@@ -14,7 +14,7 @@ static const char *const names[STORE_SPACES] = {"entry", "hash", "mention", "che
 struct postgres_store {
   struct store store;
   PGconn *connection;
-  bool writing;
+  bool in_transaction;
 };
 
 /* What the database's role may do is for the database to say; here even its owner is told no. */
@@ -126,13 +126,21 @@ static enum lynx_status postgres_open(const char *address, bool create, struct s
   return status;
 }
 
+static enum lynx_status postgres_snapshot(struct store *store, struct lynx_error *error) {
+  struct postgres_store *s = (struct postgres_store *)store;
+  lynx_assert(!s->in_transaction);
+  enum lynx_status status = execute(s, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", error);
+  s->in_transaction = status == LYNX_OK;
+  return status;
+}
+
 static enum lynx_status postgres_begin(struct store *store, struct lynx_error *error) {
   struct postgres_store *s = (struct postgres_store *)store;
   char sql[100];
-  lynx_assert(!s->writing);
+  lynx_assert(!s->in_transaction);
   (void)snprintf(sql, sizeof sql, "BEGIN; SELECT pg_advisory_xact_lock(%d)", LOCK);
   enum lynx_status status = execute(s, sql, error);
-  s->writing = status == LYNX_OK;
+  s->in_transaction = status == LYNX_OK;
   struct lynx_error ignored = {0};
   if (status != LYNX_OK) (void)execute(s, "ROLLBACK", &ignored); /* the lock was not had */
   return status;
@@ -143,7 +151,7 @@ static enum lynx_status postgres_append(struct store *store, enum store_space sp
   struct postgres_store *s = (struct postgres_store *)store;
   const struct bytes values[] = {key, value};
   char sql[100];
-  lynx_assert(s->writing && key.length <= STORE_KEY_MAX && value.length <= STORE_VALUE_MAX);
+  lynx_assert(s->in_transaction && key.length <= STORE_KEY_MAX && value.length <= STORE_VALUE_MAX);
   (void)snprintf(sql, sizeof sql, "INSERT INTO lynxbench.%s VALUES($1,$2)", names[space]);
   PGresult *result = query(s, sql, values, 2);
   enum lynx_status status = PQresultStatus(result) == PGRES_COMMAND_OK ? LYNX_OK : fail(s, result, error, "cannot be added to");
@@ -154,8 +162,8 @@ static enum lynx_status postgres_append(struct store *store, enum store_space sp
 static void postgres_abort(struct store *store) {
   struct postgres_store *s = (struct postgres_store *)store;
   struct lynx_error ignored = {0};
-  if (s->writing) (void)execute(s, "ROLLBACK", &ignored); /* nothing is kept either way */
-  s->writing = false;
+  if (s->in_transaction) (void)execute(s, "ROLLBACK", &ignored); /* nothing is kept either way */
+  s->in_transaction = false;
 }
 
 static enum lynx_status postgres_commit(struct store *store, struct lynx_error *error) {
@@ -165,7 +173,7 @@ static enum lynx_status postgres_commit(struct store *store, struct lynx_error *
   bool done = PQresultStatus(result) == PGRES_COMMAND_OK && strcmp(PQcmdStatus(result), "COMMIT") == 0;
   enum lynx_status status = done ? LYNX_OK : fail(s, result, error, "cannot be committed");
   PQclear(result);
-  s->writing = false;
+  s->in_transaction = false;
   return status;
 }
 
@@ -219,6 +227,7 @@ const struct store_table store_postgres = {.abi = STORE_ABI,
                                            .summary = "a database that several machines share",
                                            .scheme = "postgresql://",
                                            .open = postgres_open,
+                                           .snapshot = postgres_snapshot,
                                            .begin = postgres_begin,
                                            .append = postgres_append,
                                            .commit = postgres_commit,

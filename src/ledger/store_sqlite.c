@@ -37,7 +37,7 @@ struct sqlite_store {
   struct store store;
   sqlite3 *db;
   sqlite3_stmt *insert[STORE_SPACES], *find[STORE_SPACES];
-  bool writing;
+  bool in_transaction;
   char path[512];
 };
 
@@ -164,11 +164,19 @@ static enum lynx_status sqlite_open(const char *address, bool create, struct sto
   return status;
 }
 
+static enum lynx_status sqlite_snapshot(struct store *store, struct lynx_error *error) {
+  struct sqlite_store *s = (struct sqlite_store *)store;
+  lynx_assert(!s->in_transaction);
+  enum lynx_status status = execute(s, "BEGIN; SELECT key FROM entry LIMIT 1", error); /* it begins with the first reading */
+  s->in_transaction = status == LYNX_OK;
+  return status;
+}
+
 static enum lynx_status sqlite_begin(struct store *store, struct lynx_error *error) {
   struct sqlite_store *s = (struct sqlite_store *)store;
-  lynx_assert(!s->writing);
+  lynx_assert(!s->in_transaction);
   enum lynx_status status = execute(s, "BEGIN IMMEDIATE", error);
-  s->writing = status == LYNX_OK;
+  s->in_transaction = status == LYNX_OK;
   return status;
 }
 
@@ -176,7 +184,7 @@ static enum lynx_status sqlite_append(struct store *store, enum store_space spac
                                       struct lynx_error *error) {
   struct sqlite_store *s = (struct sqlite_store *)store;
   sqlite3_stmt *insert = s->insert[space];
-  lynx_assert(s->writing && key.length <= STORE_KEY_MAX && value.length <= STORE_VALUE_MAX);
+  lynx_assert(s->in_transaction && key.length <= STORE_KEY_MAX && value.length <= STORE_VALUE_MAX);
   bool good = sqlite3_bind_blob(insert, 1, key.ptr, (int)key.length, SQLITE_STATIC) == SQLITE_OK &&
               sqlite3_bind_blob(insert, 2, value.length > 0 ? value.ptr : "", (int)value.length, SQLITE_STATIC) == SQLITE_OK &&
               sqlite3_step(insert) == SQLITE_DONE;
@@ -187,16 +195,16 @@ static enum lynx_status sqlite_append(struct store *store, enum store_space spac
 
 static void sqlite_abort(struct store *store) {
   struct sqlite_store *s = (struct sqlite_store *)store;
-  if (s->writing && sqlite3_get_autocommit(s->db) == 0)
+  if (s->in_transaction && sqlite3_get_autocommit(s->db) == 0)
     (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* nothing is kept either way */
-  s->writing = false;
+  s->in_transaction = false;
 }
 
 static enum lynx_status sqlite_commit(struct store *store, struct lynx_error *error) {
   struct sqlite_store *s = (struct sqlite_store *)store;
   enum lynx_status status = execute(s, "COMMIT", error);
   if (status != LYNX_OK) sqlite_abort(store);
-  s->writing = false;
+  s->in_transaction = false;
   return status;
 }
 
@@ -247,6 +255,7 @@ const struct store_table store_sqlite = {.abi = STORE_ABI,
                                          .summary = "one file, no set-up",
                                          .scheme = "",
                                          .open = sqlite_open,
+                                         .snapshot = sqlite_snapshot,
                                          .begin = sqlite_begin,
                                          .append = sqlite_append,
                                          .commit = sqlite_commit,

@@ -34,7 +34,7 @@ struct log_server {
 struct upload {
   struct buffer body; /* POST */
   int fd;             /* PUT: of a file without a name; -1: none */
-  int64_t length;
+  int64_t length, expected;
   bool refused; /* too long, or the disk is full: the rest is read and forgotten */
 };
 
@@ -243,23 +243,24 @@ static enum MHD_Result post_cosign(struct log_server *s, struct MHD_Connection *
 }
 
 struct named {
-  bool named;
-  int64_t bytes; /* -1: none of the entries says (format 1) */
+  int64_t length; /* of what is brought */
+  bool named, fits;
 };
 
 static bool take_named(void *context, const struct ledger_entry *entry, const char *subject) {
   struct named *n = context;
   if (strcmp(entry->statement.kind, "bundle") != 0 || strcmp(subject, "file") != 0) return true;
+  int64_t bytes = statement_file_bytes(&entry->statement);
   n->named = true;
-  n->bytes = statement_file_bytes(&entry->statement);
-  return n->bytes < 0;
+  n->fits = bytes < 0 || bytes == n->length; /* format 1 does not say; of several entries, one is right */
+  return !n->fits;
 }
 
 /* Only what an admitted entry names may be brought, as long as it says: whoever may sign entries may bring their files, and nobody else
  * anything. */
-static struct named look_for(struct log_server *s, const char *hex) {
+static struct named look_for(struct log_server *s, const char *hex, int64_t length) {
   uint8_t digest[DIGEST_BYTES];
-  struct named named = {.bytes = -1};
+  struct named named = {.length = length};
   struct lynx_error ignored = {0};
   if (!hex_decode(hex, digest, DIGEST_BYTES) || ledger_each_mention(s->ledger, digest, take_named, &named, &ignored) != LYNX_OK)
     named.named = false;
@@ -272,6 +273,7 @@ static enum MHD_Result put_blob(struct log_server *s, struct MHD_Connection *con
   struct buffer nothing = {.data = NULL};
   char path[40];
   bool good = hex_decode(hex, digest, DIGEST_BYTES); /* look_for saw to it */
+  if (upload->length != upload->expected) return answer_error(connection, MHD_HTTP_BAD_REQUEST, "it was cut off");
   (void)snprintf(path, sizeof path, "/proc/self/fd/%d", upload->fd);
   (void)pthread_mutex_lock(&s->files_lock);
   good = good && blob_put_in_steps(ledger_store(s->files), digest, path, &error) == LYNX_OK;
@@ -287,7 +289,7 @@ static void receive(struct upload *upload, const char *data, size_t length) {
     upload->refused = upload->refused || !buffer_append(&upload->body, data, length);
     return;
   }
-  upload->refused = upload->refused || upload->length > SERVER_BLOB_MAX || !file_write_all(upload->fd, data, length);
+  upload->refused = upload->refused || upload->length > upload->expected || !file_write_all(upload->fd, data, length);
 }
 
 /* It is gone with whoever has it open, however that ends. */
@@ -302,10 +304,11 @@ static int nameless_file(const char *folder) {
 }
 
 /* spool NULL: to memory. */
-static struct upload *upload_begin(const char *spool) {
+static struct upload *upload_begin(const char *spool, int64_t length) {
   struct upload *upload = calloc(1, sizeof *upload);
   if (upload == NULL) return NULL;
   upload->fd = -1;
+  upload->expected = length;
   buffer_init(&upload->body, ENVELOPE_MAX);
   if (spool == NULL) return upload;
   upload->fd = nameless_file(spool);
@@ -348,22 +351,24 @@ static int64_t body_length(struct MHD_Connection *connection) {
 /* Its head has come. */
 static enum MHD_Result begin(struct log_server *s, struct MHD_Connection *connection, const char *url, const char *method, void **request) {
   bool brings = strcmp(method, "PUT") == 0 && strncmp(url, "blob/", 5) == 0;
-  struct named named = {.bytes = -1};
+  struct named named = {.length = 0};
   const char *wrong = door_refuses(s->door, connection);
   int64_t length = body_length(connection);
   if (wrong != NULL) return answer_error(connection, MHD_HTTP_FORBIDDEN, wrong);
   if (brings) {
     (void)pthread_mutex_lock(&s->lock);
-    named = look_for(s, url + 5);
+    named = look_for(s, url + 5, length);
     (void)pthread_mutex_unlock(&s->lock);
   }
   if (brings && !named.named) return answer_error(connection, MHD_HTTP_FORBIDDEN, "no entry names that file: add the bundle's entry first");
-  if (named.bytes >= 0 && length != named.bytes)
+  if (MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding") != NULL)
+    return answer_error(connection, MHD_HTTP_LENGTH_REQUIRED, "a body without its length (Content-Length) is not taken");
+  if (brings && !named.fits)
     return answer_error(connection, MHD_HTTP_BAD_REQUEST, "its length (Content-Length) is not the one that its entry names");
   if (length > (brings ? SERVER_BLOB_MAX : ENVELOPE_MAX))
     return answer_error(connection, MHD_HTTP_CONTENT_TOO_LARGE, "more bytes than are accepted");
   door_allow(s->door, connection, length);
-  *request = upload_begin(brings ? s->spool : NULL);
+  *request = upload_begin(brings ? s->spool : NULL, length);
   return *request != NULL ? MHD_YES : MHD_NO;
 }
 

@@ -430,7 +430,7 @@ static bool take_entry(void *context, const struct ledger_entry *entry, const ch
   return true;
 }
 
-void audit_ledger(struct ledger *ledger, const char *address, struct audit *ret) {
+static void audit_snapshot(struct ledger *ledger, struct audit *ret) {
   struct ledger_audit tree;
   struct lynx_error error = {0}, walking = {0}, none = {0};
   struct walk w = {.ledger = ledger, .audit = ret};
@@ -438,8 +438,7 @@ void audit_ledger(struct ledger *ledger, const char *address, struct audit *ret)
   struct checkpoint vouched;
   uint64_t time_s;
   char text[1100];
-  *ret = (struct audit){.subject = address};
-  if (ledger_audit(ledger, true, &tree, &error) != LYNX_OK) {
+  if (ledger_refresh(ledger, &error) != LYNX_OK || ledger_audit(ledger, true, &tree, &error) != LYNX_OK) {
     lynx_error_text(&error, text, sizeof text);
     audit_add(ret, AUDIT_FAILED, "tree", text);
     return;
@@ -476,4 +475,13 @@ void audit_ledger(struct ledger *ledger, const char *address, struct audit *ret)
               "no quorum of witnesses cosigned a checkpoint: who keeps the log and its key could show others another history, or write a "
               "new one");
   buffer_release(&note);
+}
+
+void audit_ledger(struct ledger *ledger, const char *address, struct audit *ret) {
+  struct store *store = ledger_store(ledger);
+  struct lynx_error error = {0};
+  *ret = (struct audit){.subject = address};
+  if (store->table->snapshot(store, &error) == LYNX_OK) audit_snapshot(ledger, ret);
+  else audit_add(ret, AUDIT_FAILED, "tree", error.message);
+  store->table->abort(store);
 }

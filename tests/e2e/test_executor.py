@@ -726,6 +726,47 @@ def test_secrets_in_links_and_arguments(d):
     check_equal(found["process.argument.--max-num-batched-tokens"]["value"], "8192", "tokens of language are no secret")
     check_equal(found["process.argument.--tokenizer"]["value"], "plain", "nor is the tokenizer")
     check_equal(found["process.argument.--feature"]["status"], "withheld", "a flag that nobody knows")
+    planted = [
+        *(
+            "-c",
+            'pw="hunter2"',
+            "-t",
+            "hunter2",
+            "-O",
+            '{"pw":"hunter2"}',
+            "--bind",
+            "u:hunter2@h",
+            "--host",
+            "u:hunter2@h",
+        ),
+        *("--workers", "2;hunter2", "run", "hunter2", "tok:hunter2.yaml", "admin:hunter2@db/conf.json", "@hunter2.txt"),
+        *("https://hunter2@host/x.json", "a\nhunter2.json", "/run/hunter2/x.sock", "hunter2.bin", "-phunter2", "-pH1x"),
+        *("--model", "https://u:hunter2@h/m", "--log", "https://hunter2@h"),
+        *(
+            "--card",
+            "4111-1111-1111-1111",
+            "--ssn",
+            "078-05-1120",
+            "--pin",
+            "4821",
+            "--pw",
+            "73519",
+            "--id",
+            "48213377",
+        ),
+        *("--who", "4111-1111-1111-1111", "--when", "078-05-1120"),
+    ]
+    q = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)  # hunter2", *planted], cwd=nest)
+    time.sleep(0.3)
+    text = lynx("capture", "--json", "--pid", q.pid).stdout
+    q.kill()
+    q.wait()
+    for word in ("hunter2", "4111", "078-05", "4821", "73519", "H1x"):
+        shown = [
+            f["key"] + "=" + f["value"] for f in facts_of(json.loads(text)).values() if word in f["key"] + f["value"]
+        ]
+        shown = [f for f in shown if len(f.split("=")[1]) < 60]  # a digest may hold any digits
+        check_equal(shown, [], word)
     check(
         "alice" not in lynx("capture", "--json", "--pid", p.pid, "--disclose", "shared").stdout,
         "a home directory in a flag",
@@ -736,12 +777,12 @@ def test_secrets_in_links_and_arguments(d):
 
 def test_arguments_are_shown_by_a_list(d):
     """What is not known to be a setting is a salted digest: whether it changed can be told, by who captured both."""
-    with open(f"{d}/server.py", "w") as f:
+    with open(f"{d}/vllm.py", "w") as f:
         f.write("import time; time.sleep(60)")
 
     def shot(name, mode, *options, env=None):
         given = ("--mode", mode, "--my-batch", "16", "--dtype", "bf16", "--load", "a b", "serve", "org/model")
-        p = subprocess.Popen([sys.executable, f"{d}/server.py", *given])
+        p = subprocess.Popen([sys.executable, f"{d}/vllm.py", *given])
         time.sleep(0.2)
         r = lynx("capture", "--pid", p.pid, "--out", f"{d}/{name}.json", *options, env=env)
         p.kill()
@@ -750,7 +791,7 @@ def test_arguments_are_shown_by_a_list(d):
         return facts_of(loaded(f"{d}/{name}.json"))
 
     one = shot("one", "fast")
-    for flag, value in (("--my-batch", "16"), ("--dtype", "bf16"), ("1", "server.py"), ("3", "org/model")):
+    for flag, value in (("--my-batch", "16"), ("--dtype", "bf16"), ("1", "vllm.py"), ("3", "org/model")):
         check_equal(one[f"process.argument.{flag}"]["value"], value, "a number, a setting, a program, a model")
     for flag in ("--mode", "--load"):
         check_equal(one[f"process.argument.{flag}"]["status"], "withheld", flag)

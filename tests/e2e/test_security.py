@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import struct
 import subprocess
@@ -297,9 +298,14 @@ TAKEN_OVER = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ipc.h>
+#include <sys/prctl.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -309,6 +315,22 @@ static void act(void) {
   int gone = unlink(getenv("TARGET_OLD")) == 0, mode = chmod(getenv("TARGET_OLD"), 0777) == 0;
   int net = socket(AF_INET, SOCK_STREAM, 0) >= 0, child = fork();
   if (child == 0) _exit(0);
+  /* newer calls, and those that reach another process: one that was there before */
+  pid_t other = atoi(getenv("TARGET_PID"));
+  struct { unsigned long now, most; } none = {0, 0};
+  int ends[2];
+  int odd = syscall(452, AT_FDCWD, getenv("TARGET_OLD"), 0777, 0) == 0; /* fchmodat2 */
+#ifdef SYS_futimesat
+  odd += syscall(SYS_futimesat, AT_FDCWD, getenv("TARGET_OLD"), 0) == 0;
+#endif
+  odd += syscall(469, AT_FDCWD, getenv("TARGET_OLD"), 0, 0, 0) == 0; /* file_setattr */
+  odd += syscall(SYS_tgkill, other, other, 9) == 0;
+  odd += syscall(SYS_prlimit64, other, 0, &none, 0) == 0;
+  odd += pipe(ends) == 0 && (fcntl(ends[0], F_SETOWN, other) == 0 || fcntl(ends[0], F_SETSIG, 9) == 0);
+  odd += sethostname("taken", 5) == 0;
+  odd += prctl(PR_SET_PDEATHSIG, 0) == 0;
+  odd += shmget(0x7f001, 4096, IPC_CREAT | 0600) >= 0;
+  if (odd != 0) fprintf(stderr, "made odd %d\\n", odd);
   fprintf(stderr, "made %d, wrote %d, gone %d, mode %d, net %d, child %d\n", made, wrote, gone, mode, net, child > 0);
 }
 int sqlite3_open_v2(const char *a, void **b, int c, const char *d) {
@@ -320,6 +342,43 @@ void *json_loadb(const char *a, size_t b, size_t c, void *d) {
   return ((void *(*)(const char *, size_t, size_t, void *))dlsym(RTLD_NEXT, "json_loadb"))(a, b, c, d);
 }
 """
+
+
+@pytest.fixture(scope="module")
+def bystander():
+    """Another process of this user."""
+    process = subprocess.Popen(["sleep", "600"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_a_page_does_not_take_the_place_of_what_it_is_made_of(bundle, tmp_path):
+    shutil.copy(bundle, f"{tmp_path}/a.lynx")
+    os.chmod(f"{tmp_path}/a.lynx", 0o600)
+    r = l.lynx("report", f"{tmp_path}/a.lynx", "--out", f"{tmp_path}/./a.lynx")
+    assert r.returncode == 2 and "the file that is read" in r.stderr, r.stderr
+    assert l.lynx("show", f"{tmp_path}/a.lynx").returncode == 0
+    with open(f"{tmp_path}/r.html", "w") as f:
+        os.fchmod(f.fileno(), 0o600)
+    assert l.lynx("report", f"{tmp_path}/a.lynx", "--out", f"{tmp_path}/r.html").returncode == 0
+    assert os.stat(f"{tmp_path}/r.html").st_mode & 0o777 == 0o600, "who could not read it cannot now"
+
+
+@pytest.mark.skipif(l.SANITIZED, reason="there is no cage then")
+@pytest.mark.parametrize("which", ["INT", "TERM"])
+def test_an_import_that_is_stopped_leaves_nothing(tmp_path, which):
+    os.makedirs(f"{tmp_path}/scratch")
+    command = [LYNX, "import", "-", "--out", f"{tmp_path}/a.lynx"]
+    env = {**os.environ, "TMPDIR": f"{tmp_path}/scratch"}
+    process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    for _ in range(100):
+        if os.listdir(f"{tmp_path}/scratch"):
+            break
+        time.sleep(0.05)
+    process.send_signal(getattr(signal, f"SIG{which}"))
+    assert process.wait(timeout=20) == 130
+    assert os.listdir(f"{tmp_path}/scratch") == [] and not os.path.exists(f"{tmp_path}/a.lynx")
 
 
 def exported_ledger(d):
@@ -339,7 +398,7 @@ HARMLESS = "made 0, wrote 0, gone 0, mode 0, net 0, child 0"
 @pytest.mark.parametrize(
     "command", ["show", "claim", "export", "diff", "attribute", "audit", "report", "import", "pull"]
 )
-def test_a_reader_that_was_taken_over_can_do_nothing(bundle, tmp_path, command):
+def test_a_reader_that_was_taken_over_can_do_nothing(bundle, tmp_path, bystander, command):
     """A library in the place of SQLite's and jansson's first calls does what a stranger's file would make them do."""
     with open(f"{tmp_path}/over.c", "w") as f:
         f.write(TAKEN_OVER)
@@ -363,10 +422,12 @@ def test_a_reader_that_was_taken_over_can_do_nothing(bundle, tmp_path, command):
     env = {
         "LD_PRELOAD": f"{tmp_path}/over.so",
         "TMPDIR": f"{tmp_path}/scratch",
+        "TARGET_PID": str(bystander.pid),
         "TARGET_NEW": f"{tmp_path}/new",
         "TARGET_OLD": f"{tmp_path}/old",
     }
     r = l.lynx(command, *files, env=env)
+    assert bystander.poll() is None, "another process was ended"
     said = [x for x in r.stderr.splitlines() if x.startswith("made ")]
     lacks = subprocess.run([LYNX, "version", "--verbose"], capture_output=True, text=True).stdout
     if ": whole" not in lacks:

@@ -213,7 +213,32 @@ def test_a_file_is_as_long_as_its_entry_says(teams, blob):
         with socket.create_connection(("127.0.0.1", teams.server.port), timeout=20) as s:
             s.sendall(f"PUT {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {n}\r\n\r\n".encode())
             check_equal(s.recv(100)[9:12], b"400", f"{n} bytes")
+    with socket.create_connection(("127.0.0.1", teams.server.port), timeout=20) as s:
+        head = (
+            f"PUT {path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nContent-Length: {len(data)}\r\n"
+        )
+        s.sendall(f"{head}\r\n5\r\nhello\r\n0\r\n\r\n".encode())
+        check_in(s.recv(100)[9:12], (b"400", b"411"), "in chunks")
     check_equal(teams.server.ask("PUT", path, data)[0], 200, "as long as it says")
+
+
+def test_a_ledger_is_read_while_it_is_written(teams, d):
+    """Whoever writes takes SQLite's files away at the end; a caged reader cannot make them again."""
+    path = f"{d}/w.ledger"
+    teams.must("log", "create", path, home="w", key="ml")
+    stop = threading.Event()
+
+    def write():
+        while not stop.is_set():
+            teams("log", "policy", path, "--quorum", "0", home="w", key="ml")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    found = [teams("audit", path, home="r") for _ in range(30)]
+    stop.set()
+    writer.join()
+    wrong = [r.stdout + r.stderr for r in found if r.returncode != 0]
+    check_equal(wrong, [], "every audit holds")
 
 
 NOTHING = [

@@ -170,6 +170,11 @@ static void check_refusals(struct ledger *l) {
        ml,
        "only a policy does"}, /* who would be admin by it */
       {{"policy", NULL, NULL, {subject("policy", contract)}}, "ml", ml, "origin"},
+      {{"bundle", NULL, NULL, {subject("bundle", bundle), subject("contract", contract)}}, "ml", ml, "needs a subject named 'file'"},
+      {{"bundle", NULL, NULL, {subject("bundle", bundle), subject("file", bundle), subject("file", contract)}},
+       "ml",
+       ml,
+       "subject named 'contract'"},
   };
   struct checkpoint before, after;
   uint64_t index;

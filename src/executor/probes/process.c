@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/digest.h"
@@ -108,15 +109,19 @@ static bool is_place(const char *flag) {
 static bool is_flag_name(const char *text, size_t n) {
   if (n < 2 || n > 60 || text[0] != '-' || strchr("0123456789.", text[1]) != NULL) return false;
   size_t dashes = text[1] == '-' ? 2 : 1;
-  if (dashes == 1 && n > 5) return false; /* -ngl, -ctk, -ub: longer ones are a letter with its value glued on */
+  if (dashes == 1 && (n > 4 || (n > 2 && text[1] == 'p')))
+    return false; /* -ngl, -ctk, -ub; else a letter with its value glued on: -pWORD */
   for (size_t i = dashes; i < n; i++)
     if (!isalnum((unsigned char)text[i]) && strchr("-_.", text[i]) == NULL) return false;
   return n > dashes;
 }
 
-/* "-p": a port where a number follows; else, as of many programs, a password. */
-static bool is_password_letter(const char *name, const char *argument, const char *next) {
+/* "--pin"; and "-p": a port where a number follows; else, as of many programs, a password. */
+static bool is_password_name(const char *name, const char *argument, const char *next) {
   const char *equals = strchr(argument, '='), *value = equals != NULL ? equals + 1 : next;
+  static const char *const words[] = {"--pw", "--pin", "--otp", "--ssn", "--card", "--passcode"};
+  for (size_t i = 0; i < LYNX_COUNT(words); i++)
+    if (strcasecmp(name, words[i]) == 0) return true;
   return strcmp(name, "-p") == 0 && value[strspn(value, "0123456789")] != 0;
 }
 
@@ -132,14 +137,16 @@ struct place {
   bool is_script; /* what an interpreter was told to run, or a server to serve */
 };
 
-/* The salt stays in the state folder of who captures, so that what is not shown can be compared there, and guessed nowhere. */
-static const char *salted_digest(const char *key, const char *value, char ret[DIGEST_HEX], char source[64]) {
+/* The salt stays in the state folder of who captures, so that what is not shown can be compared there, and guessed nowhere. False: it
+ * could not be kept, and is another one each time. */
+static bool salted_digest(const char *key, const char *value, char ret[DIGEST_HEX], char source[64]) {
   static uint8_t secret[STATE_SECRET_BYTES];
-  static bool has;
+  static bool has, kept;
   uint8_t bytes[DIGEST_BYTES];
   char hex[DIGEST_HEX];
   struct digest digest = {{0}};
-  if (!has) has = state_secret("argument-salt", secret) || random_salt(secret, sizeof secret);
+  if (!has) kept = state_secret("argument-salt", secret);
+  if (!has) has = kept || random_salt(secret, sizeof secret);
   digest_init(&digest);
   digest_update(&digest, secret, sizeof secret);
   digest_final(&digest, bytes);
@@ -149,7 +156,8 @@ static const char *salted_digest(const char *key, const char *value, char ret[DI
   digest_update(&digest, key, strlen(key) + 1);
   digest_update(&digest, value, strlen(value));
   digest_final(&digest, bytes);
-  return digest_hex(bytes, ret);
+  (void)digest_hex(bytes, ret);
+  return kept;
 }
 
 static bool is_asked_for(const struct probe_target *target, const char *name) {
@@ -168,15 +176,20 @@ static void put_argument(const struct probe_target *target, struct fact_list *fa
   const struct argument *known = argument_find(name);
   enum layer layer = known != NULL ? known->layer : LAYER_SERVING;
   enum fact_kind kind = place.n == 0 || is_place(name) ? FACT_CONTEXT : FACT_IDENTITY;
-  bool shown = known != NULL || place.is_script || argument_is_plain(value) || is_asked_for(target, name) ||
-               (place.n == 0 && value[strcspn(value, " =")] == 0);
+  bool shown = (known != NULL && argument_fits(known, value)) || argument_is_plain(value) || is_asked_for(target, name) ||
+               ((place.is_script || place.n == 0) && argument_is_name(value));
   (void)snprintf(key, sizeof key, "process.argument.%s", name);
   for (int i = 2; fact_find(facts, key) != NULL && i < 100; i++)
     (void)snprintf(key, sizeof key, "process.argument.%s.%d", name, i); /* given twice */
   if (place.hide || value_may_be_secret(value)) probe_fact(target, facts, layer, kind, key, "(hidden: may be a secret)", "", from);
   else if (!shown && n > 0) {
-    (void)salted_digest(key, value, digest, source);
+    bool kept = salted_digest(key, value, digest, source);
     probe_missing(target, facts, layer, kind, key, FACT_WITHHELD, digest, source);
+    if (!kept && fact_find(facts, "hole.argument-salt") == NULL)
+      probe_missing(target, facts, LAYER_SERVING, FACT_STATE, "hole.argument-salt", FACT_DENIED,
+                    "arguments that are not shown cannot be compared with another capture: the salt cannot be kept "
+                    "(argument-salt in lynxbench's state folder: 32 bytes, readable by its owner alone)",
+                    source);
   } else if (n > 300) { /* a program in the command line, a long list: known again by its digest */
     digest_of(value, n, bytes);
     probe_printf(target, facts, layer, kind, from, key, "%zu bytes, SHA-256 %s", n, digest_hex(bytes, digest));
@@ -187,9 +200,14 @@ static void put_argument(const struct probe_target *target, struct fact_list *fa
   } else probe_fact(target, facts, layer, kind, key, value, "", from);
 }
 
-/* "serve MODEL", of whatever server. */
-static bool serves(const char *word) {
-  return strcmp(word, "serve") == 0 || strcmp(word, "run") == 0;
+/* "vllm serve MODEL": of servers alone; after another program's word stands anything. */
+static bool serves(const char *word, const char *before) {
+  static const char *const servers[] = {"vllm", "ollama", "sglang", "lmdeploy", "trtllm"};
+  const char *slash = strrchr(before, '/'), *base = slash != NULL ? slash + 1 : before;
+  if (strcmp(word, "serve") != 0 && strcmp(word, "run") != 0) return false;
+  for (size_t i = 0; i < LYNX_COUNT(servers); i++)
+    if (strncmp(base, servers[i], strlen(servers[i])) == 0) return true;
+  return false;
 }
 
 /* One fact for each flag, by its name, so that a flag put in between moves no other; what is no flag by its place among the others.
@@ -209,6 +227,7 @@ static void collect_arguments(const struct probe_target *target, struct fact_lis
     return;
   }
   const struct place of_flag = {.n = -1};
+  const char *last_plain = "";
   bool before_script = python, after_secret = false, after_serve = false; /* a flag of a secret may take several values */
   for (size_t at = 0, next; at < text.length; at = next, n_all++) {
     const char *argument = text.data + at, *equals = strchr(argument, '=');
@@ -223,14 +242,15 @@ static void collect_arguments(const struct probe_target *target, struct fact_lis
     if (!flag) {
       (void)snprintf(name, sizeof name, "%d", n_plain);
       put_argument(target, facts, name, (struct place){n_plain, after_secret, n_plain > 0 && (before_script || after_serve)}, argument);
-      after_serve = n_plain > 0 && serves(argument);
+      after_serve = n_plain > 0 && serves(argument, last_plain);
+      last_plain = argument;
       if (n_plain++ > 0) before_script = false;
       continue;
     }
     (void)snprintf(name, sizeof name, "%.*s", (int)length, argument);
-    bool secret = variable_is_secret(name) || is_password_letter(name, argument, text.data + (next < text.length ? next : at));
+    bool secret = variable_is_secret(name) || is_password_name(name, argument, text.data + (next < text.length ? next : at));
     after_secret = secret;
-    const struct place of_this = {.n = -1, .hide = secret};
+    const struct place of_this = {.n = -1, .hide = secret, .is_script = before_script && strcmp(name, "-m") == 0};
     if (equals != NULL) put_argument(target, facts, name, of_this, equals + 1);
     else if (before_script && is_python_switch(argument)) put_argument(target, facts, name, of_flag, "(given)");
     else if (next < text.length && (secret || !is_flag_name(text.data + next, strcspn(text.data + next, "=")))) {
