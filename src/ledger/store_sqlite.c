@@ -1,5 +1,4 @@
 /* A ledger in one SQLite file. */
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include <errno.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "base/sidecar.h"
 #include "ledger/store.h"
 
@@ -129,13 +129,27 @@ static enum lynx_status prepare(struct sqlite_store *s, struct lynx_error *error
   return LYNX_OK;
 }
 
+/* With its tables under another name first: a ledger is there whole or not at all, whenever its making ends. */
 static enum lynx_status make_file(const char *path, struct lynx_error *error) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd >= 0) (void)close(fd); /* nothing was written through it */
-  if (fd >= 0) return LYNX_OK;
-  lynx_error_at(error, path, 0, NULL);
-  if (errno == EEXIST) return lynx_fail(error, LYNX_INPUT, "the file exists; a ledger is never overwritten: name another");
-  return lynx_fail(error, LYNX_IO, "cannot be created: %s", strerror(errno));
+  char temporary[4200];
+  struct sqlite_store s = {.db = NULL};
+  if (access(path, F_OK) == 0) return lynx_fail(error, LYNX_INPUT, "the file exists; a ledger is never overwritten: name another");
+  if (!file_temporary_name(path, temporary, sizeof temporary)) return lynx_fail(error, LYNX_IO, "cannot be created: its name is too long");
+  int why = file_create_private(temporary, "", 0);
+  if (why != 0) return lynx_fail(error, LYNX_IO, "cannot be created: %s", strerror(why));
+  (void)snprintf(s.path, sizeof s.path, "%s", path);
+  enum lynx_status status = LYNX_OK;
+  if (sqlite3_open_v2(temporary, &s.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+    status = sql_fail(&s, error, "cannot be opened");
+  if (status == LYNX_OK) status = execute(&s, "PRAGMA synchronous=FULL", error);
+  if (status == LYNX_OK) status = make_tables(&s, error);
+  bool closed = sqlite3_close(s.db) == SQLITE_OK; /* its log is in it then */
+  if (status == LYNX_OK && !closed) status = lynx_fail(error, LYNX_IO, "cannot be created");
+  if (status == LYNX_OK && link(temporary, path) != 0)
+    status = errno == EEXIST ? lynx_fail(error, LYNX_INPUT, "the file exists; a ledger is never overwritten: name another")
+                             : lynx_fail(error, LYNX_IO, "cannot be created: %s", strerror(errno));
+  (void)unlink(temporary); /* a link to it stays */
+  return status;
 }
 
 static enum lynx_status sqlite_open(const char *address, bool create, struct store **ret, struct lynx_error *error) {
@@ -153,7 +167,6 @@ static enum lynx_status sqlite_open(const char *address, bool create, struct sto
     (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     (void)sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, 4 * STORE_VALUE_MAX);
-    status = create ? make_tables(s, error) : LYNX_OK;
   }
   if (status == LYNX_OK) status = check_tables(s, error);
   if (status == LYNX_OK) status = execute(s, "PRAGMA synchronous=FULL; PRAGMA cell_size_check=ON", error);
