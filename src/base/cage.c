@@ -308,6 +308,7 @@ void cage_enter(const struct cage *cage) {
   limit(RLIMIT_AS, cage->memory_bytes);
   limit(RLIMIT_CPU, cage->processor_s);
   limit(RLIMIT_FSIZE, cage->file_bytes);
+  limit(RLIMIT_NOFILE, cage->open_files);
   (void)setrlimit(RLIMIT_CORE, &none);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return; /* without it the kernel takes neither of these */
   keep_files(cage);

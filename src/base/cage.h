@@ -17,8 +17,8 @@
 enum { CAGE_FOLDERS_MAX = 4, CAGE_FILES_MAX = 4 };
 
 struct cage {
-  int64_t memory_bytes, processor_s, file_bytes; /* of what is written through open files; 0 each: as it is */
-  const char *folders[CAGE_FOLDERS_MAX];         /* in which files may be made, written and removed all the same */
+  int64_t memory_bytes, processor_s, file_bytes, open_files; /* file_bytes: of what is written; 0 each: as it is */
+  const char *folders[CAGE_FOLDERS_MAX];                     /* in which files may be made, written and removed all the same */
   size_t n_folders;
   const char *files[CAGE_FILES_MAX]; /* that may be written; they are there already */
   size_t n_files;

@@ -134,7 +134,10 @@ static void add_ledger(struct cage *cage, const char *ledger) {
 
 static void enter(const struct confinement *c) {
   static char state[PATH_BYTES], beside[PATH_BYTES];
-  struct cage cage = {.network = c->network || (c->ledger != NULL && strstr(c->ledger, "://") != NULL)};
+  struct cage cage = {.memory_bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
+                      .file_bytes = (int64_t)16 << 30,
+                      .open_files = 256,
+                      .network = c->network || (c->ledger != NULL && strstr(c->ledger, "://") != NULL)};
   if ((c->ledger != NULL || c->beside != NULL) && state_path("ledgers/", state, sizeof state)) {
     file_make_parents(state, 0700);
     *strrchr(state, '/') = 0;

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/root.h"
+#include "base/secret.h"
 
 const struct exit_meaning exit_codes[] = {{0, "done, and it holds"},
                                           {1, "done, and it does not hold (claim refused, executors differ, not reproduced, audit failed)"},
@@ -23,7 +24,8 @@ const size_t n_exit_codes = LYNX_COUNT(exit_codes);
 int report_error(const struct lynx_error *error) {
   char text[1100], safe[1100];
   lynx_error_text(error, text, sizeof text);
-  (void)fprintf(stderr, "lynxbench: %s\n", text_sanitise(safe, sizeof safe, text, strlen(text)));
+  (void)fprintf(stderr, "lynxbench: %s\n",
+                secret_mask(text_sanitise(safe, sizeof safe, text, strlen(text)))); /* a server's words may be in it */
   switch (error->status) {
     case LYNX_MACHINE: return EXIT_CONDITIONS;
     case LYNX_PROTOCOL: return EXIT_EXECUTOR;

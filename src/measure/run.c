@@ -122,6 +122,7 @@ static enum lynx_status seal(struct run *run, enum lynx_status status) {
   o->end = status != LYNX_OK ? BUNDLE_FAILED : interrupted ? BUNDLE_INTERRUPTED : BUNDLE_COMPLETE;
   if (o->why[0] == 0 && status != LYNX_OK) lynx_error_text(run->error, o->why, sizeof o->why);
   if (o->why[0] == 0) (void)snprintf(o->why, sizeof o->why, "%s", interrupted ? "stopped by the user" : "all sessions ran");
+  (void)secret_mask(o->why); /* a server's words may be in it */
   struct lynx_error error = {0};
   enum lynx_status sealed = bundle_seal(run->bundle, o->end, o->why, o->root, &error);
   o->sealed = sealed == LYNX_OK;

@@ -7,6 +7,7 @@
 
 #include "base/digest.h"
 #include "base/random.h"
+#include "base/secret.h"
 #include "telemetry/metrics.h"
 
 void run_note(const struct run *run, const char *text) {
@@ -18,7 +19,7 @@ int64_t run_realtime(const struct run *run) {
 }
 
 void run_put_event(struct run *run, enum event_kind kind, const char *text) {
-  bundle_put_event(run->bundle, run_realtime(run), kind, text);
+  bundle_put_event(run->bundle, run_realtime(run), kind, secret_mask(arena_copy(&run->arena, text)));
 }
 
 void run_show_step(const struct run *run, const char *step, const char *precision) {

@@ -458,7 +458,8 @@ def test_a_key_in_a_servers_error_is_masked(tmp_path):
         handler.wfile.write(text)
 
     with server(fails) as s:
-        l.lynx("run", contract(f"{tmp_path}/c.yaml", s.server_port), "--out", f"{tmp_path}/a.lynx", "--quiet")
+        r = l.lynx("run", contract(f"{tmp_path}/c.yaml", s.server_port), "--out", f"{tmp_path}/a.lynx", "--quiet")
+    assert key not in r.stdout + r.stderr
     with open(f"{tmp_path}/a.lynx", "rb") as f:
         data = f.read()
     assert key.encode() not in data and b"upstream refused the key ***" in data and b"hf_transfer_enabled" in data
