@@ -18,5 +18,6 @@ bool events_append(struct buffer *blob, int64_t previous_ns, const struct answer
 }
 
 void events_begin(struct events_reader *reader, const void *blob, size_t length) {
-  *reader = (struct events_reader){.p = blob, .end = (const uint8_t *)blob + length};
+  const uint8_t *p = blob != NULL ? blob : (const uint8_t *)""; /* an empty one may lie nowhere */
+  *reader = (struct events_reader){.p = p, .end = p + length};
 }
