@@ -92,8 +92,8 @@ static void print_policy(const struct policy *p) {
   char text[NOTE_KEY_TEXT_MAX];
   (void)printf("policy %" PRId64 " of %s\nlog key  %s\n", p->number, p->origin, note_key_text(&p->log, text));
   for (size_t i = 0; i < p->n_teams; i++)
-    (void)printf("team     %s%s%s, at most %.4g GiB over HTTP\n", note_key_text(&p->teams[i].key, text), p->teams[i].admin ? ", admin" : "",
-                 p->teams[i].witness ? ", witness" : "", (double)policy_quota(&p->teams[i]) / (1 << 30));
+    (void)printf("team     %s%s%s, at most %.6g MiB over HTTP\n", note_key_text(&p->teams[i].key, text), p->teams[i].admin ? ", admin" : "",
+                 p->teams[i].witness ? ", witness" : "", (double)policy_quota(&p->teams[i]) / (1 << 20));
   if (p->quorum > 0) (void)printf("quorum   %" PRId64 " witnesses vouch for a checkpoint\n", p->quorum);
   else (void)printf("quorum   0: nobody but the ledger's keeper vouches for its history\n");
 }
