@@ -39,7 +39,9 @@ static void enter_all(struct fact_list *list, size_t n_slots) {
 }
 
 void fact_add(struct fact_list *list, const struct fact *fact) {
-  if (fact_find(list, fact->key) != NULL) return;
+  static _Thread_local char key[FACT_VALUE_MAX + 1];
+  (void)text_sanitise(key, sizeof key, fact->key, strlen(fact->key)); /* two keys may be one when they are shown */
+  if (fact_find(list, key) != NULL) return;
   if (list->n_items == list->room) {
     list->room = list->room == 0 ? 64 : 2 * list->room;
     list->items = xgrow(list->items, list->room, sizeof *list->items);
@@ -47,7 +49,7 @@ void fact_add(struct fact_list *list, const struct fact *fact) {
   }
   struct fact *copy = &list->items[list->n_items++];
   *copy = *fact;
-  copy->key = keep(list, fact->key);
+  copy->key = arena_copy(&list->arena, key);
   copy->value = keep(list, fact->value);
   copy->unit = keep(list, fact->unit);
   copy->source = keep(list, fact->source);

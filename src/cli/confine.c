@@ -177,14 +177,18 @@ static bool is_read(const struct arguments *arguments, const char *output) {
   return false;
 }
 
-int confine_run(const struct command *command, const struct arguments *arguments, const struct confinement *c) {
-  int ends[2];
+bool confine_sound(const struct command *command, const struct arguments *arguments, const struct confinement *c) {
   for (size_t i = 0; i < c->n_outputs; i++)
     if (is_read(arguments, c->outputs[i])) {
       (void)fprintf(stderr, "lynxbench %s: %s is the file that is read; name another for what is made of it\n", command->name,
                     c->outputs[i]);
-      return EXIT_WRONG_INPUT;
+      return false;
     }
+  return true;
+}
+
+int confine_run(const struct command *command, const struct arguments *arguments, const struct confinement *c) {
+  int ends[2];
   if (c->n_outputs == 0) {
     enter(c);
     return command->run(arguments);

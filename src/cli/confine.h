@@ -21,6 +21,8 @@ struct confinement {
 };
 
 void confine_output(struct confinement *confinement, const char *path); /* NULL, "-": standard output, which needs nobody */
+/* False: one of its files is one that is read. It was told. */
+bool confine_sound(const struct command *command, const struct arguments *arguments, const struct confinement *confinement);
 int confine_run(const struct command *command, const struct arguments *arguments, const struct confinement *confinement);
 
 /* Where the caged one may make files that it hands on; NULL: it is not in such a cage. */

@@ -76,8 +76,10 @@ static int run_command(const struct command *command, int argc, char **argv) {
   }
   if (arguments.n_positional < command->least) return wrong_usage(command, "an argument is missing:", command->usage);
   struct confinement confinement = {.ledger = NULL};
-  if (command->confines != NULL && !SANITIZED && command->confines(&arguments, &confinement))
-    return confine_run(command, &arguments, &confinement);
+  if (command->confines != NULL && command->confines(&arguments, &confinement)) {
+    if (!confine_sound(command, &arguments, &confinement)) return EXIT_WRONG_INPUT;
+    if (!SANITIZED) return confine_run(command, &arguments, &confinement);
+  }
   return command->run(&arguments);
 }
 
