@@ -34,7 +34,7 @@ bool read_file(const char *path, size_t limit, struct buffer *ret);
 /* To a temporary name beside it, then renamed. "-" or NULL is standard output. */
 bool write_output(const char *path, const char *data, size_t length);
 
-/* To a new file, of which nobody else reads; EEXIST is told: it is never overwritten. */
+/* To a new file that its owner alone may read; one that is there already is never overwritten, and that is told. */
 bool write_new_output(const char *path, const char *data, size_t length);
 
 /* In a cage (cli/confine.h): what is written to a file goes through fd to who may write it, as a message and its bytes; the answer is an

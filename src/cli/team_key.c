@@ -107,6 +107,16 @@ bool key_file_read(const char *path, const char *passphrase, char ret_name[NOTE_
   return false;
 }
 
+/* False: told. */
+static bool put_file(const char *path, const char *text, size_t length, bool *ret_exists) {
+  int why = file_create_private(path, text, length);
+  *ret_exists = why == EEXIST;
+  if (why != 0)
+    (void)fprintf(stderr, "lynxbench: %s: %s\n", path,
+                  *ret_exists ? "the file exists; a key is never overwritten: name another place" : strerror(why));
+  return why == 0;
+}
+
 bool key_file_create(const char *path, const char *head, const struct signing_key *key, const char *passphrase, bool *ret_exists) {
   struct buffer pem;
   struct lynx_error error = {0};
@@ -114,14 +124,10 @@ bool key_file_create(const char *path, const char *head, const struct signing_ke
   *ret_exists = false;
   (void)buffer_text(&pem, head); /* what precedes the key's own lines is passed over by every reader of PEM */
   enum lynx_status status = signing_key_write(key, passphrase, &pem, &error);
-  int why = status == LYNX_OK ? file_create_private(path, pem.data, pem.length) : 0;
-  *ret_exists = why == EEXIST;
-  if (why != 0)
-    (void)fprintf(stderr, "lynxbench: %s: %s\n", path,
-                  *ret_exists ? "the file exists; a key is never overwritten: name another place" : strerror(why));
+  bool put = status == LYNX_OK && put_file(path, pem.data, pem.length, ret_exists);
   if (status != LYNX_OK) (void)report_error(&error);
   buffer_wipe(&pem);
-  return status == LYNX_OK && why == 0;
+  return put;
 }
 
 bool key_file_point(const char *path, const char *team, const char *comment, const char *uri, struct signing_key **ret, bool *ret_exists) {
@@ -145,12 +151,7 @@ bool key_file_point(const char *path, const char *team, const char *comment, con
   }
   (void)snprintf(text, sizeof text, "%s%s\n%s%s\n", name_line, team, comment != NULL ? agent_line : token_line,
                  comment != NULL ? hex_encode(public_key, sizeof public_key, hex) : uri);
-  int why = file_create_private(path, text, strlen(text));
-  *ret_exists = why == EEXIST;
-  if (why != 0)
-    (void)fprintf(stderr, "lynxbench: %s: %s\n", path,
-                  *ret_exists ? "the file exists; a key is never overwritten: name another place" : strerror(why));
-  return why == 0;
+  return put_file(path, text, strlen(text), ret_exists);
 }
 
 bool team_key_load(const char *path, struct signer *ret) {

@@ -62,6 +62,11 @@ def place(d):
     return Place(d)
 
 
+def signs(place, ledger, k):
+    """An entry of its own each time."""
+    return "sign", f"{place.d}/c.yaml", "--ledger", ledger, "--reservation", f"n{k}", "--out", f"{place.d}/s.json"
+
+
 def serve(place):
     command = [LYNX, "serve", place.ledger, "--port", "0"]
     env = environment(**place.env)
@@ -121,9 +126,7 @@ def test_push(place):
     process, url = serve(place)
     try:
         for k in range(KILLS):
-            place.must(
-                "sign", f"{place.d}/c.yaml", "--ledger", own, "--reservation", f"n{k}", "--out", f"{place.d}/s.json"
-            )
+            place.must(*signs(place, own, k))
             if k == 0:
                 place.must("log", "put", own, place.bundle)
             place.killed("push", own, url)
@@ -143,9 +146,7 @@ def test_pull(place):
     process, url = serve(place)
     try:
         for k in range(KILLS):
-            place.must(
-                "sign", f"{place.d}/c.yaml", "--ledger", url, "--reservation", f"n{k}", "--out", f"{place.d}/s.json"
-            )
+            place.must(*signs(place, url, k))
             place.killed("pull", url, f"{place.d}/copy.ledger", within=0.15)
             if k % 10 == 0:
                 place.must("pull", url, f"{place.d}/copy.ledger")
@@ -162,17 +163,7 @@ def test_serve(place):
     acknowledged = 0
     for k in range(KILLS):
         process, url = serve(place)
-        command = [
-            LYNX,
-            "sign",
-            f"{place.d}/c.yaml",
-            "--ledger",
-            url,
-            "--reservation",
-            f"n{k}",
-            "--out",
-            f"{place.d}/s.json",
-        ]
+        command = [LYNX, *signs(place, url, k)]
         client = subprocess.Popen(
             command, env=environment(**place.env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -207,17 +198,7 @@ def check_postgresql(place, server):
             time.sleep(0.1)
         acknowledged = []
         for k in range(KILLS):
-            args = (
-                "sign",
-                f"{place.d}/c.yaml",
-                "--ledger",
-                url,
-                "--reservation",
-                f"n{k}",
-                "--out",
-                f"{place.d}/s.json",
-            )
-            out, _ = place.killed(*args, within=0.12, **key)
+            out, _ = place.killed(*signs(place, url, k), within=0.12, **key)
             if "entry" in out.split("signed by")[-1]:
                 acknowledged.append(json.load(open(f"{place.d}/s.json"))["payload"])
         r = place("audit", url, **key)
