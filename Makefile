@@ -3,7 +3,7 @@ BUILD ?= build
 CC_CACHE := $(shell command -v ccache 2>/dev/null)
 MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 
-.PHONY: help build demo test test-long test-fresh test-peers test-gpu check bench bench-peers simulate fuzz install clean format
+.PHONY: help build demo test test-long test-fresh test-peers test-gpu check bench bench-peers bench-attribution simulate fuzz install clean format
 
 help:
 	@echo "make demo      install what is missing, build, measure a real inference stack, print claims, write a report"
@@ -16,6 +16,7 @@ help:
 	@echo "make check     sanitizers, fuzzing, static analysis, formatting, layers, documents against tables"
 	@echo "make bench     what measuring costs and how late it is, on this machine"
 	@echo "make bench-peers  load beside wrk, asyncio, AIPerf and GuideLLM, traces beside simdjson and HolisticTraceAnalysis, each in the same run; how real executors' sessions vary"
+	@echo "make bench-attribution  plant causes in real servers and score what diagnose says of each (some 15 minutes; packages from PyPI)"
 	@echo "make simulate  hold intervals, steady state and saturation search against simulation (minutes)"
 	@echo "make install   PREFIX=/usr/local: programs, manual pages, completion"
 
@@ -65,6 +66,12 @@ bench: packages-test
 	@python3 bench/capture.py $(BUILD)
 	@ninja -C $(BUILD) bench/ledger
 	@$(BUILD)/bench/ledger 100000
+
+bench-attribution: packages-peers
+	@ninja -C $(BUILD) lynxbench lynxbench-ref
+	@$(BUILD)/peers/bin/python -c 'import torch' 2>/dev/null || { echo "torch is missing: run make test-peers first, which installs it"; exit 2; }
+	@$(BUILD)/peers/bin/python -m pip install -q py-spy
+	@python3 bench/attribution/scoreboard.py --json $(BUILD)/scoreboard.json
 
 bench-peers: packages-bench
 	@$(MAKE) --no-print-directory build

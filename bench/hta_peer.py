@@ -1,4 +1,5 @@
 """HolisticTraceAnalysis on one trace: read it, and its idle and temporal breakdowns. Prints processor seconds and the greatest memory in MB."""
+
 import logging
 import resource
 import sys

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A Kineto trace of any size: a real one (H100, Python stacks and shapes included), over and over, its times and correlations moved on.
 usage: make_trace.py MEGABYTES FILE [TEMPLATE.json.gz]"""
+
 import gzip
 import json
 import os
@@ -27,10 +28,16 @@ for e in events:
         e["id"] = "@CO@"
     text = json.dumps(e, indent=2).replace("%", "%%").replace('"@TS@"', "%d.%03d").replace('"@CO@"', "%d")
     # in which order the two stand
-    ts_first = text.index("%d.%03d") < text.index("%d", text.index("%d.%03d") + 7) if correlation is not None and "%d" in text[text.index("%d.%03d") + 7:] else correlation is None
+    ts_first = (
+        text.index("%d.%03d") < text.index("%d", text.index("%d.%03d") + 7)
+        if correlation is not None and "%d" in text[text.index("%d.%03d") + 7 :]
+        else correlation is None
+    )
     pieces.append((text, at, correlation, ts_first))
 with open(path, "w", buffering=1 << 20) as out:
-    out.write(json.dumps({k: v for k, v in trace.items() if k != "traceEvents"}, indent=2)[:-2] + ',\n  "traceEvents": [\n')
+    out.write(
+        json.dumps({k: v for k, v in trace.items() if k != "traceEvents"}, indent=2)[:-2] + ',\n  "traceEvents": [\n'
+    )
     n, copies, first = 0, 0, True
     while out.tell() < megabytes * 1000000:
         base = round(copies * length * 1000)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """How fast traces are read and accounted for, beside simdjson and HolisticTraceAnalysis in the same run: processor seconds per GB, ratios
 side by side. What cannot be had here is said to be skipped. usage: traces.py BUILD [MEGABYTES]"""
+
 import os
 import resource
 import subprocess
@@ -31,7 +32,10 @@ def ours(path, n=3):
 
 
 def row(what, seconds, size, memory, other=""):
-    print(f"{what:<52} {seconds:9.3f} s {seconds / size * 1000:9.2f} s/GB {size / seconds:8.0f} MB/s {memory:8.0f} MB  {other}", flush=True)
+    print(
+        f"{what:<52} {seconds:9.3f} s {seconds / size * 1000:9.2f} s/GB {size / seconds:8.0f} MB/s {memory:8.0f} MB  {other}",
+        flush=True,
+    )
 
 
 folder = tempfile.mkdtemp(prefix="lynx-bench-", dir=os.environ.get("TMPDIR", "/tmp"))
@@ -43,9 +47,18 @@ try:
     size = os.path.getsize(big) / 1e6
     peer = os.path.join(build, "simdjson_peer")
     if not os.path.exists(peer):
-        subprocess.run(["g++", "-O3", "-std=c++17", os.path.join(here, "simdjson_peer.cc"), "-o", peer, "-lsimdjson"], stderr=subprocess.DEVNULL)
+        subprocess.run(
+            ["g++", "-O3", "-std=c++17", os.path.join(here, "simdjson_peer.cc"), "-o", peer, "-lsimdjson"],
+            stderr=subprocess.DEVNULL,
+        )
     seconds, memory = ours(big)
-    row(f"lynxbench attribute, {size:.0f} MB", seconds, size, memory, f"memory is {100 * memory / size:.1f} % of the file")
+    row(
+        f"lynxbench attribute, {size:.0f} MB",
+        seconds,
+        size,
+        memory,
+        f"memory is {100 * memory / size:.1f} % of the file",
+    )
     cat = min(measured(["cat", big], discard=True)[0] for _ in range(3))
     row("cat (reading alone)", cat, size, 1)
     if os.path.exists(peer):
@@ -56,14 +69,22 @@ try:
                 key, value = line.split()
                 best[key] = min(best.get(key, 1e9), float(value))
         for key, value in best.items():
-            row(f"simdjson {key}, parsing alone", value, size, memory, f"lynxbench has {value / seconds:.2f} of its rate, reading, sorting and accounting included")
+            row(
+                f"simdjson {key}, parsing alone",
+                value,
+                size,
+                memory,
+                f"lynxbench has {value / seconds:.2f} of its rate, reading, sorting and accounting included",
+            )
     else:
         print("simdjson: skipped, because g++ and libsimdjson-dev are not both here")
     size = os.path.getsize(small) / 1e6
     python = os.path.join(venv, "bin/python")
     if not os.path.exists(python):
         subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-    installed = subprocess.run([os.path.join(venv, "bin/pip"), "install", "-q", "HolisticTraceAnalysis"], capture_output=True)
+    installed = subprocess.run(
+        [os.path.join(venv, "bin/pip"), "install", "-q", "HolisticTraceAnalysis"], capture_output=True
+    )
     if installed.returncode == 0:
         seconds, theirs = 1e9, 1e9  # in turn, so that a slow moment of the machine meets both
         for _ in range(3):
@@ -71,7 +92,13 @@ try:
             _, their_memory, text = measured([python, os.path.join(here, "hta_peer.py"), small])
             seconds, theirs = min(seconds, own), min(theirs, float(text.split()[0]))
         row(f"lynxbench attribute, {size:.0f} MB", seconds, size, memory)
-        row("HolisticTraceAnalysis, the same file", theirs, size, their_memory, f"{theirs / seconds:.0f} times as long (start-up of Python left out)")
+        row(
+            "HolisticTraceAnalysis, the same file",
+            theirs,
+            size,
+            their_memory,
+            f"{theirs / seconds:.0f} times as long (start-up of Python left out)",
+        )
     else:
         print("HolisticTraceAnalysis: skipped, because it could not be installed")
 finally:

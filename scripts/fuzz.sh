@@ -7,7 +7,7 @@ flags="-g -O1 -std=c17 -D_GNU_SOURCE -DLYNX_VERSION=\"fuzz\" -fsanitize=fuzzer,a
 mkdir -p $dir
 meson_lists=build/src
 [ -f build/build.ninja ] || meson setup build >/dev/null
-ninja -C build src/executor/probes_list.c src/result/importers_list.c src/attribute/rules_list.c src/trace/readers_list.c src/ledger/stores_list.c >/dev/null
+ninja -C build src/executor/probes_list.c src/result/importers_list.c src/attribute/rules_list.c src/attribute/live_rules_list.c src/trace/readers_list.c src/ledger/stores_list.c >/dev/null
 major=$(sed -n 's/^#define DNNL_VERSION_MAJOR *\([0-9]*\).*/\1/p' /usr/include/oneapi/dnnl/dnnl_version.h)
 base=$(ls src/base/*.c)
 contract="$(ls src/contract/*.c src/stats/*.c)"
@@ -29,8 +29,8 @@ build log $base $contract src/record/schema.c src/record/reader.c src/record/wri
 build import $base $contract src/record/schema.c src/record/reader.c src/record/writer.c $result src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
 build capture $base $executor $common -lhwloc -lelf
 build model $base $executor $common -lhwloc -lelf
-attribute="$(ls src/attribute/*.c src/attribute/rules/*.c src/trace/*.c src/trace/readers/*.c) $meson_lists/attribute/rules_list.c $meson_lists/trace/readers_list.c"
-build trace $base src/stats/special.c src/record/schema.c src/record/reader.c src/record/writer.c $executor $attribute $common -lsqlite3 -lhwloc -lelf
+attribute="$(ls src/attribute/*.c src/attribute/rules/*.c src/attribute/live_rules/*.c src/trace/*.c src/trace/readers/*.c) $meson_lists/attribute/rules_list.c $meson_lists/attribute/live_rules_list.c $meson_lists/trace/readers_list.c"
+build trace $base $contract src/record/schema.c src/record/reader.c src/record/writer.c $result src/load/*.c src/telemetry/metrics.c $executor $attribute $common -lsqlite3 -lhwloc -lelf
 build python src/executor/python_imports.c
 build metrics $base src/telemetry/metrics.c $common
 build git $base $executor $common -lhwloc -lelf

@@ -12,7 +12,7 @@ ALLOWED = {  # what may be used besides base
     "stats": set(), "ledger": set(), "record": set(), "trace": {"record"}, "telemetry": set(), "contract": {"stats"}, "executor": set(), "load": {"stats"},
     "result": {"stats", "record", "telemetry", "contract", "load", "executor"}, "drivers": {"load"},
     "measure": {"stats", "record", "telemetry", "contract", "executor", "load", "result", "drivers"},
-    "attribute": {"stats", "trace", "executor", "result"},
+    "attribute": {"stats", "record", "contract", "trace", "executor", "result"},
     "serve": {"ledger"},
     "verify": {"stats", "ledger", "record", "contract", "executor", "load", "result"},
     "report": {"stats", "verify", "ledger", "record", "contract", "executor", "load", "result", "attribute"},

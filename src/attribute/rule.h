@@ -30,6 +30,4 @@ size_t rules_run(const struct evidence *evidence, struct finding *findings, size
 /* The wall's share of a state, or of the states from first to last. */
 double state_share(const struct account *account, enum account_state first, enum account_state last);
 
-#define LAYER_BIT(layer) (1u << (layer))
-
 #endif

@@ -17,6 +17,8 @@ enum layer {
   LAYER_COUNT
 };
 
+#define LAYER_BIT(layer) (1u << (layer))
+
 const char *layer_text(enum layer layer);
 const char *layer_meaning(enum layer layer);
 const char *layer_default_owner(enum layer layer);

@@ -8,6 +8,7 @@ static const char *const purposes[PURPOSE_COUNT] = {
     [PURPOSE_MEASURE] = "measure",       [PURPOSE_SEARCH] = "search",
     [PURPOSE_CERTIFY] = "certify",       [PURPOSE_CHECK_CACHING] = "check caching",
     [PURPOSE_CHECK_SEED] = "check seed", [PURPOSE_OBSERVE] = "observe",
+    [PURPOSE_ATTRIBUTE] = "attribute",
 };
 
 static const char *const ends[SESSION_END_COUNT] = {
@@ -35,7 +36,7 @@ static const char *const events[EVENT_KIND_COUNT] = {
     [EVENT_INTENT] = "intent",     [EVENT_INPUTS] = "inputs",       [EVENT_CLOCK_STEP] = "clock step",
     [EVENT_ACCURACY] = "accuracy", [EVENT_CONDITION] = "condition", [EVENT_PART] = "part",
     [EVENT_LOOK] = "look",         [EVENT_PRECISION] = "precision", [EVENT_BUDGET] = "budget",
-    [EVENT_SEARCH] = "search",     [EVENT_RECOUNT] = "recount",
+    [EVENT_SEARCH] = "search",     [EVENT_RECOUNT] = "recount",     [EVENT_UNSEEN] = "unseen",
 };
 
 const char *purpose_text(enum purpose purpose) {

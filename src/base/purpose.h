@@ -11,6 +11,7 @@ enum purpose {
   PURPOSE_CHECK_CACHING, /* the checks `caching` and `prefix` */
   PURPOSE_CHECK_SEED,    /* the check `seed` */
   PURPOSE_OBSERVE,       /* nothing is sent: the service is watched */
+  PURPOSE_ATTRIBUTE,     /* profilers run: it counts into no figure */
   PURPOSE_COUNT
 };
 
@@ -59,6 +60,7 @@ enum event_kind {
   EVENT_BUDGET,    /* it ended before all was run */
   EVENT_SEARCH,
   EVENT_RECOUNT, /* by what answers were counted again, or why they were not */
+  EVENT_UNSEEN,  /* what a profiler could not see, and what would let it */
   EVENT_KIND_COUNT
 };
 

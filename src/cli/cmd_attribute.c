@@ -13,6 +13,7 @@
 #include "cli/confine.h"
 #include "cli/contract_file.h"
 #include "cli/improvement_entry.h"
+#include "cli/live_pages.h"
 #include "report/attribution_report.h"
 
 enum { OUT_MAX = 1 << 30 };
@@ -31,6 +32,7 @@ enum {
   FLAG_RECORD,
   FLAG_LEDGER,
   FLAG_KEY,
+  FLAG_REQUESTS,
   FLAG_QUIET,
   FLAG_JSON
 };
@@ -49,6 +51,7 @@ static const struct option_spec options[] = {
     [FLAG_RECORD] = {"record", "BUNDLE", "enter the findings in the ledger, as of this run"},
     [FLAG_LEDGER] = {"ledger", "LEDGER", "for --record (default: LYNXBENCH_LEDGER)"},
     [FLAG_KEY] = {"key", "FILE", "for --record: the team's private key (default: LYNXBENCH_KEY)"},
+    [FLAG_REQUESTS] = {"requests", NULL, "of a bundle: its requests' phases, instead of the server's threads"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
@@ -256,7 +259,19 @@ static bool load_owners(const char *path, struct contract_file *ret) {
   return false;
 }
 
+/* A bundle of a run whose threads were seen: whose layers its time belongs to. */
+static bool try_live(const struct arguments *arguments, int *ret_code) {
+  static const int of_traces[] = {FLAG_AGAINST, FLAG_WINDOW, FLAG_ORPHANS, FLAG_DEVICE, FLAG_BACK_TO_BACK, FLAG_CONTRACT,
+                                  FLAG_TOP,     FLAG_FOLDED, FLAG_CHROME,  FLAG_RECORD, FLAG_REQUESTS};
+  for (size_t i = 0; i < LYNX_COUNT(of_traces); i++)
+    if (arguments->option[of_traces[i]] != NULL) return false;
+  return arguments->n_positional == 1 &&
+         live_pages_try(arguments->positional[0], arguments->option[FLAG_JSON] != NULL, arguments->option[FLAG_HTML], ret_code);
+}
+
 static int run(const struct arguments *arguments) {
+  int shown;
+  if (try_live(arguments, &shown)) return shown;
   struct account_options told;
   struct attribution after, before;
   struct attribution_change change;
@@ -320,6 +335,7 @@ const struct command command_attribute = {
     .details = "TRACE is what a profiler wrote: PyTorch (Kineto, .json or .json.gz), Nsight Systems (exported to SQLite), ONNX\n"
                "Runtime, `perf script`, OpenTelemetry or Jaeger spans, or any program's Chrome trace events. Traces of several ranks\n"
                "of one job may be given together. No contract and no run are needed.\n"
+               "Of a bundle of `run` or `diagnose` it shows whose layers the serving process's threads spent their time in.\n"
                "Every nanosecond of the window belongs to one state, so that the account sums to the wall; what nothing explains is\n"
                "a state of its own. What it yields is suspected: a trace accounts, only an intervention confirms.\n"
                "With --against it says what changed; it exits with 3 where the two are not the same work.\n"

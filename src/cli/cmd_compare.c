@@ -55,7 +55,7 @@ static bool open_side(struct side *s, const char *path, const char *letter, cons
     return false;
   }
   const struct contract *c = &s->file.contract;
-  if (c->regime.load == LOAD_SATURATION || contract_states(c, "method.precision_target")) {
+  if (c->regime.load == LOAD_SATURATION || c->regime.load == LOAD_CLIMB || contract_states(c, "method.precision_target")) {
     (void)fprintf(stderr,
                   "lynxbench: %s: compare interleaves a fixed number of sessions: it takes neither load: saturation nor "
                   "method.precision_target. Run such contracts by themselves and compare the bundles\n",

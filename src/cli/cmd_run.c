@@ -1,5 +1,4 @@
 #include <string.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "cli/bundle_file.h"
@@ -8,6 +7,7 @@
 #include "cli/calibration.h"
 #include "cli/recording.h"
 #include "cli/quick_run.h"
+#include "cli/run_exit.h"
 #include "cli/run_part.h"
 #include "cli/screen.h"
 #include "report/text.h"
@@ -68,23 +68,6 @@ static int judge(const char *path) {
   return n_ok == 0 ? EXIT_INCONCLUSIVE : invalid ? EXIT_CONDITIONS : uncertain ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
 }
 
-static int exit_code(enum lynx_status status, const struct run_outcome *outcome, const struct lynx_error *error, const char *path,
-                     const struct run_request *request) {
-  if (status != LYNX_OK) {
-    int code = report_error(error);
-    if (outcome->sealed) (void)fprintf(stderr, "What there is was sealed as %s in %s\n", bundle_end_text(outcome->end), path);
-    else if (status != LYNX_INPUT && access(path, F_OK) == 0)
-      (void)fprintf(stderr, "%s holds what was recorded before; it is not sealed, and counts as incomplete\n", path);
-    if (outcome->executor_failed) return EXIT_EXECUTOR;
-    if (status != LYNX_IO || access(path, F_OK) != 0) return code;
-    return strcmp(error->file, path) == 0 ? EXIT_CONDITIONS
-                                          : EXIT_EXECUTOR; /* the record could not be written; or the endpoint's name is not known */
-  }
-  if (outcome->aborted_by_slo) return EXIT_CONDITIONS;
-  if (outcome->end != BUNDLE_COMPLETE) return EXIT_INTERRUPTED;
-  return request->observe ? EXIT_HOLDS : judge(path);
-}
-
 static void write_json(const char *path, const struct run_outcome *outcome, int code) {
   struct buffer text;
   struct json_writer json;
@@ -110,14 +93,6 @@ static void print_result(const char *path) {
   if (text_result(&file.result, false, color_wanted(stdout), &out)) (void)write_buffer(NULL, &out); /* a failure was told */
   buffer_release(&out);
   bundle_file_close(&file);
-}
-
-/* "out.lynx" -> "out.yaml" */
-static const char *contract_beside(const char *out, char *path, size_t size) {
-  size_t n = strlen(out);
-  if (n > 5 && strcmp(out + n - 5, ".lynx") == 0) n -= 5;
-  (void)snprintf(path, size, "%.*s.yaml", (int)n, out);
-  return path;
 }
 
 /* What is checked before anything is sent. False: why not was told. */
@@ -174,7 +149,8 @@ static int run_contract_file(const struct arguments *arguments, const char *cont
   enum lynx_status status = run_contract(&request, &outcome, &error);
   screen_clear(&screen);
   buffer_release(&calibration);
-  int code = exit_code(status, &outcome, &error, out, &request);
+  int code = run_exit_code(status, &outcome, &error, out);
+  if (code == EXIT_HOLDS && !request.observe) code = judge(out);
   if (!recording_end(&recording, out, outcome.sealed, arguments->option[FLAG_JSON] != NULL) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;
   if (arguments->option[FLAG_JSON] != NULL) write_json(out, &outcome, code);
   else if (status == LYNX_OK) {
@@ -192,9 +168,12 @@ static int run_url(const struct arguments *arguments) {
   char name[200], path[4200];
   const struct contract first = {.name = "first"};
   const char *out = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : screen_bundle_name(&first, "", name, sizeof name);
-  const struct quick_run quick = {arguments->positional[0], arguments->option[FLAG_FOR], arguments->option[FLAG_MODEL],
-                                  arguments->option[FLAG_CHAT] != NULL};
-  int code = quick_run_write(&quick, out, contract_beside(out, path, sizeof path));
+  const struct quick_run quick = {.tool = "run",
+                                  .url = arguments->positional[0],
+                                  .duration = arguments->option[FLAG_FOR],
+                                  .model = arguments->option[FLAG_MODEL],
+                                  .chat = arguments->option[FLAG_CHAT] != NULL};
+  int code = quick_run_write(&quick, out, quick_run_contract(out, path, sizeof path));
   return code == EXIT_HOLDS ? run_contract_file(arguments, path, out) : code;
 }
 

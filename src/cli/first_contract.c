@@ -33,6 +33,12 @@ static const char *quoted(struct arena *arena, const char *text) {
   return out;
 }
 
+static void write_start(struct arena *arena, const char *const *command, struct buffer *out) {
+  (void)buffer_text(out, "  start:\n    command: [");
+  for (size_t i = 0; command[i] != NULL; i++) (void)buffer_printf(out, "%s%s", i > 0 ? ", " : "", quoted(arena, command[i]));
+  (void)buffer_text(out, "]\n    ready_within: 600s\n");
+}
+
 static void write_text(struct arena *arena, const struct first_contract *first, struct buffer *out) {
   (void)buffer_printf(out,
                       "# A lynxbench contract: what is measured, how, and what the teams agreed on. `lynxbench lint` explains\n# what is "
@@ -42,12 +48,14 @@ static void write_text(struct arena *arena, const struct first_contract *first, 
                          "twin; production needs load caps and an abort_slo\n  # load_cap_per_s: 50\n\n");
   (void)buffer_printf(out, "executor:\n  endpoint: %s\n", quoted(arena, first->endpoint));
   (void)buffer_printf(out, "  ready_path: %-16s # answers 200 once the executor can serve\n", first->ready_path);
-  (void)buffer_text(
-      out,
-      "  # start: {command: [program, argument, \"{precision}\"], environment: [HF_TOKEN]}   # then every session is a fresh process; of\n"
-      "  #   your variables it gets the usual ones, those that libraries read, and the named ones\n"
-      "  # expect: {accelerator.cpu.model: \"...\"}   # "
-      "facts that must hold; `lynxbench capture --endpoint ...` lists them\n\n");
+  if (first->pid > 0) (void)buffer_printf(out, "  pid: %lld\n", (long long)first->pid);
+  if (first->command != NULL) write_start(arena, first->command, out);
+  else
+    (void)buffer_text(out, "  # start: {command: [program, argument, \"{precision}\"], environment: [HF_TOKEN]}   # then every session is "
+                           "a fresh process; of\n"
+                           "  #   your variables it gets the usual ones, those that libraries read, and the named ones\n");
+  (void)buffer_text(out, "  # expect: {accelerator.cpu.model: \"...\"}   # "
+                         "facts that must hold; `lynxbench capture --endpoint ...` lists them\n\n");
   (void)buffer_printf(out,
                       "workload:\n  driver: http\n  api: %s\n  model: %s\n  output_tokens: %s\n  ignore_eos: true             # servers "
                       "that do not know it write shorter answers, which is then counted and shown\n",
@@ -55,7 +63,12 @@ static void write_text(struct arena *arena, const struct first_contract *first, 
   (void)buffer_text(out,
                     "  prompts: {count: 64, bytes: 256}   # file: prompts.txt cuts them from a text of yours\n  # profile: the real "
                     "traffic that this stands for, in words\n  # api_key_env: OPENAI_API_KEY   # the key itself is never recorded\n\n");
-  if (first->concurrency != NULL)
+  if (first->climb != NULL)
+    (void)buffer_printf(out,
+                        "regime:\n  load: climb                  # 1 in flight, then twice as many, while the throughput grows; counted at "
+                        "the knee\n  concurrency: %s              # at most\n\n",
+                        first->climb);
+  else if (first->concurrency != NULL)
     (void)buffer_printf(out, "regime:\n  load: closed                 # or poisson, constant (with rate_per_s)\n  concurrency: %s\n\n",
                         first->concurrency);
   else
@@ -73,8 +86,13 @@ static void write_text(struct arena *arena, const struct first_contract *first, 
                       "2\n  drain: %s                   # how long counted requests may take to finish\n  request_timeout: 60s\n  seed: "
                       "1\n  instrument_error_at_most: 0.05 # a figure that lynxbench's own lateness can have changed by more is not "
                       "stated\n  stolen_at_most: "
-                      "0.1          # nor if other guests of the host take more than this share of the processors\n\n",
+                      "0.1          # nor if other guests of the host take more than this share of the processors\n",
                       first->warm_up, first->counted, first->sessions, first->drain);
+  if (first->attribution_sessions != NULL)
+    (void)buffer_printf(out, "  attribution_sessions: %s      # profilers run in these: they count into no figure\n",
+                        first->attribution_sessions);
+  if (first->steady_reported) (void)buffer_text(out, "  steady: reported             # too short to require it\n");
+  (void)buffer_text(out, "\n");
   (void)buffer_text(out, "# accuracy: {text_file: held-out.txt, at_least_ratio: 0.99}\n# owners: {serving: Inference team}\n# signatories: "
                          "[ML, Platform, Infrastructure, Procurement]\n");
 }

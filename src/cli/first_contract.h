@@ -9,7 +9,11 @@ struct first_contract {
   const char *name, *endpoint, *model, *output_tokens;
   const char *concurrency; /* a closed loop; NULL: rate, Poisson */
   const char *rate, *time_to_first_token, *warm_up, *counted, *sessions, *drain, *ready_path;
-  bool chat;
+  const char *climb;                /* as concurrency, and climbed to; NULL: no climb */
+  const char *attribution_sessions; /* NULL: none */
+  const char *const *command;       /* starts the executor; ends in NULL; NULL: it runs already */
+  int64_t pid;                      /* of the serving process; 0: found by its socket */
+  bool chat, steady_reported;
 };
 
 struct first_contract first_contract_defaults(const char *endpoint, const char *model);

@@ -12,27 +12,28 @@
 #include "cli/first_contract.h"
 #include "cli/output.h"
 
-enum { MODELS_MAX = 4 << 20, SHORTEST_S = 6, URL_MAX = 1000 };
+enum { MODELS_MAX = 4 << 20, SHORTEST_S = 6, CLIMB_SHORTEST_S = 30, URL_MAX = 1000, MODEL_MAX = 300 };
 
 bool quick_run_is_url(const char *text) {
   return strncasecmp(text, "http://", 7) == 0 || strncasecmp(text, "https://", 8) == 0;
 }
 
 /* As a contract takes it: routes are added to it. False: what is wrong was told, without the URL, which may hold a password. */
-static bool read_url(const char *given, char url[URL_MAX]) {
+static bool read_url(const struct quick_run *quick, char url[URL_MAX]) {
+  const char *given = quick->url;
   struct endpoint endpoint;
   struct lynx_error error = {0};
   size_t n = strlen(given);
   const char *rest = given + (strncasecmp(given, "https", 5) == 0 ? 5 : 4);
   if (n + 8 >= URL_MAX) {
-    (void)fprintf(stderr, "lynxbench run: the URL has %zu characters; accepted: up to %d\n", n, URL_MAX - 8);
+    (void)fprintf(stderr, "lynxbench %s: the URL has %zu characters; accepted: up to %d\n", quick->tool, n, URL_MAX - 8);
     return false;
   }
   (void)snprintf(url, URL_MAX, "%s%s", rest == given + 5 ? "https" : "http", rest);
   for (n = strlen(url); n > 0 && url[n - 1] == '/'; n--) url[n - 1] = 0;
   if (n > 3 && strcmp(url + n - 3, "/v1") == 0) url[n - 3] = 0; /* as clients of OpenAI's are given it; here routes bring it along */
   if (strpbrk(url, "?#") == NULL && endpoint_parse(url, &endpoint, &error) == LYNX_OK) return true;
-  (void)fprintf(stderr, "lynxbench run: the URL: %s; accepted: http://HOST:PORT, with a path where the server is below one\n",
+  (void)fprintf(stderr, "lynxbench %s: the URL: %s; accepted: http://HOST:PORT, with a path where the server is below one\n", quick->tool,
                 error.message[0] != 0 ? error.message : "found '?' or '#'");
   return false;
 }
@@ -54,7 +55,7 @@ static int ask_server(const struct quick_run *quick, const char *url, const char
   buffer_init(&page, MODELS_MAX);
   enum lynx_status status = ask(url, routes[0], &page, &code, &error);
   if (status != LYNX_OK) {
-    (void)fprintf(stderr, "lynxbench run: %s\nnext: is the server up, and is this its address?\n", error.message);
+    (void)fprintf(stderr, "lynxbench %s: %s\nnext: is the server up, and is this its address?\n", quick->tool, error.message);
     buffer_release(&page);
     return EXIT_EXECUTOR;
   }
@@ -66,54 +67,86 @@ static int ask_server(const struct quick_run *quick, const char *url, const char
   for (size_t i = 1; i < LYNX_COUNT(routes) && *ret_ready == NULL; i++)
     if (ask(url, routes[i], &page, &code, &error) == LYNX_OK && code == 200) *ret_ready = routes[i];
   buffer_release(&page);
-  if (model[0] == 0) (void)fprintf(stderr, "lynxbench run: its /v1/models names no model; say which with --model NAME\n");
+  if (model[0] == 0) (void)fprintf(stderr, "lynxbench %s: its /v1/models names no model; say which with --model NAME\n", quick->tool);
   else if (*ret_ready == NULL)
-    (void)fprintf(stderr, "lynxbench run: neither /v1/models nor /health nor / answers 200; name the route that does in a contract "
-                          "(executor.ready_path; `lynxbench init` writes one)\n");
+    (void)fprintf(stderr,
+                  "lynxbench %s: neither /v1/models nor /health nor / answers 200; name the route that does in a contract "
+                  "(executor.ready_path; `lynxbench init` writes one)\n",
+                  quick->tool);
   return model[0] != 0 && *ret_ready != NULL ? EXIT_HOLDS : EXIT_EXECUTOR;
 }
 
-/* Three sessions in the time that was given: of each, a fifteenth of the whole to warm up and two ninths that count. What a slow answer
- * takes beyond its window is waited for. */
-static bool divide(const char *text, char warm_up[32], char counted[32]) {
+/* Three sessions in the time that was given: of each, a fifteenth of the whole to warm up and two ninths that count; a climb has up to
+ * seven windows before them and two after, each a sixtieth to warm up and a twentieth. What a slow answer takes beyond its window is waited
+ * for. */
+static bool divide(const struct quick_run *quick, char warm_up[32], char counted[32]) {
   int64_t whole_ns;
-  if (!number_duration(text, strlen(text), &whole_ns) || whole_ns < (int64_t)SHORTEST_S * 1000000000 ||
+  const char *text = quick->duration != NULL ? quick->duration : quick->climbs ? "2min" : "1min";
+  int shortest_s = quick->climbs ? CLIMB_SHORTEST_S : SHORTEST_S;
+  if (!number_duration(text, strlen(text), &whole_ns) || whole_ns < (int64_t)shortest_s * 1000000000 ||
       whole_ns > INT64_C(86400000000000)) {
-    (void)fprintf(stderr, "lynxbench run: --for: found '%s'; accepted: a duration from %d s to 24 h, such as 1min\n", text, SHORTEST_S);
+    (void)fprintf(stderr, "lynxbench %s: --for: found '%s'; accepted: a duration from %d s to 24 h, such as 2min\n", quick->tool, text,
+                  shortest_s);
     return false;
   }
-  (void)snprintf(warm_up, 32, "%lldms", (long long)(whole_ns / 15 / 1000000));
-  (void)snprintf(counted, 32, "%lldms", (long long)(whole_ns * 2 / 9 / 1000000));
+  (void)snprintf(warm_up, 32, "%lldms", (long long)(whole_ns / (quick->climbs ? 60 : 15) / 1000000));
+  (void)snprintf(counted, 32, "%lldms", (long long)((quick->climbs ? whole_ns / 20 : whole_ns * 2 / 9) / 1000000));
   return true;
 }
 
-static bool is_free(const char *path, const char *what) {
+static bool is_free(const char *tool, const char *path, const char *what) {
   struct stat info;
   bool there = lstat(path, &info) == 0;
   if (there)
-    (void)fprintf(stderr, "lynxbench run: %s: %s, and is not overwritten; name another %s with --out FILE.lynx\n", path,
+    (void)fprintf(stderr, "lynxbench %s: %s: %s, and is not overwritten; name another %s with --out FILE.lynx\n", tool, path,
                   S_ISDIR(info.st_mode) ? "it is a folder" : "it exists", what);
   return !there;
 }
 
-int quick_run_write(const struct quick_run *quick, const char *bundle, const char *path) {
-  char model[300] = "", url[URL_MAX], warm_up[32], counted[32], shown[300];
-  const char *ready;
-  struct buffer text;
+const char *quick_run_contract(const char *bundle, char *path, size_t size) {
   size_t n = strlen(bundle);
-  if (!read_url(quick->url, url) || !divide(quick->duration != NULL ? quick->duration : "1min", warm_up, counted)) return EXIT_WRONG_INPUT;
+  if (n > 5 && strcmp(bundle + n - 5, ".lynx") == 0) n -= 5;
+  (void)snprintf(path, size, "%.*s.yaml", (int)n, bundle);
+  return path;
+}
+
+/* What is wrong with the words, before anything is asked. */
+static bool check_words(const struct quick_run *quick, const char *bundle, const char *path) {
+  size_t n = strlen(bundle);
   if (n == 0 || bundle[n - 1] == '/') {
-    (void)fprintf(stderr, "lynxbench run: --out: found the folder '%s'; accepted: a file to write\n", bundle);
-    return EXIT_WRONG_INPUT;
+    (void)fprintf(stderr, "lynxbench %s: --out: found the folder '%s'; accepted: a file to write\n", quick->tool, bundle);
+    return false;
   }
-  if (!is_free(bundle, "bundle") || !is_free(path, "bundle")) return EXIT_WRONG_INPUT;
-  if (quick->model != NULL && (quick->model[0] == 0 || strlen(quick->model) >= sizeof model)) {
-    (void)fprintf(stderr, "lynxbench run: --model: found a name of %zu characters; accepted: 1 to %zu\n", strlen(quick->model),
-                  sizeof model - 1);
-    return EXIT_WRONG_INPUT;
+  if (!is_free(quick->tool, bundle, "bundle") || !is_free(quick->tool, path, "bundle")) return false;
+  if (quick->model != NULL && (quick->model[0] == 0 || strlen(quick->model) >= MODEL_MAX)) {
+    (void)fprintf(stderr, "lynxbench %s: --model: found a name of %zu characters; accepted: 1 to %d\n", quick->tool, strlen(quick->model),
+                  MODEL_MAX - 1);
+    return false;
   }
+  if (quick->command != NULL && quick->model == NULL)
+    (void)fprintf(stderr, "lynxbench %s: a server that is yet to be started cannot be asked for its model: say which with --model NAME\n",
+                  quick->tool);
+  return quick->command == NULL || quick->model != NULL;
+}
+
+static void tell_contract(const struct quick_run *quick, const char *path, const char *model, const char *counted) {
+  char shown[300];
+  (void)text_sanitise(shown, sizeof shown, model, strlen(model));
+  if (quick->climbs)
+    (void)fprintf(stderr, "%s: the contract of this run: %s, a climb of windows of %s to the knee; keep it, edit it, agree on it\n", path,
+                  shown, counted);
+  else
+    (void)fprintf(stderr, "%s: the contract of this run: %s, 4 requests in flight, 3 sessions of %s; edit it for another\n", path, shown,
+                  counted);
+}
+
+int quick_run_write(const struct quick_run *quick, const char *bundle, const char *path) {
+  char model[MODEL_MAX] = "", url[URL_MAX], warm_up[32], counted[32];
+  const char *ready = "/v1/models";
+  struct buffer text;
+  if (!read_url(quick, url) || !divide(quick, warm_up, counted) || !check_words(quick, bundle, path)) return EXIT_WRONG_INPUT;
   if (quick->model != NULL) (void)snprintf(model, sizeof model, "%s", quick->model);
-  int code = ask_server(quick, url, &ready, model, sizeof model);
+  int code = quick->command != NULL ? EXIT_HOLDS : ask_server(quick, url, &ready, model, sizeof model);
   if (code != EXIT_HOLDS) return code;
   struct first_contract first = first_contract_defaults(url, model);
   first.concurrency = "4";
@@ -121,11 +154,17 @@ int quick_run_write(const struct quick_run *quick, const char *bundle, const cha
   first.counted = counted;
   first.ready_path = ready;
   first.chat = quick->chat;
+  first.pid = quick->pid;
+  first.command = quick->command;
+  if (quick->climbs) {
+    first.name = "diagnosis";
+    first.climb = quick->at_most != NULL ? quick->at_most : "64";
+    first.attribution_sessions = "2";
+    first.steady_reported = true;
+  }
   buffer_init(&text, 1 << 20);
-  code = !first_contract_write(&first, "run", &text) ? EXIT_WRONG_INPUT : !write_buffer(path, &text) ? EXIT_CONDITIONS : EXIT_HOLDS;
+  code = !first_contract_write(&first, quick->tool, &text) ? EXIT_WRONG_INPUT : !write_buffer(path, &text) ? EXIT_CONDITIONS : EXIT_HOLDS;
   buffer_release(&text);
-  if (code == EXIT_HOLDS)
-    (void)fprintf(stderr, "%s: the contract of this run: %s, 4 requests in flight, 3 sessions of %s; edit it for another\n", path,
-                  text_sanitise(shown, sizeof shown, model, strlen(model)), counted);
+  if (code == EXIT_HOLDS) tell_contract(quick, path, model, counted);
   return code;
 }

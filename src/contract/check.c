@@ -33,6 +33,7 @@ static const struct needs needs_of[] = {
     [LOAD_CLOSED] = {.concurrency = true},
     [LOAD_CONVERSATIONS] = {.concurrency = true},
     [LOAD_SATURATION] = {.rate = true, .to = true},
+    [LOAD_CLIMB] = {.concurrency = true},
 };
 
 static void check_need(const struct contract *c, struct problem_list *problems, bool needed, bool allowed, const char *field) {

@@ -44,7 +44,8 @@ enum load_kind {
   LOAD_MULTI_STREAM,
   LOAD_CLOSED,
   LOAD_CONVERSATIONS,
-  LOAD_SATURATION
+  LOAD_SATURATION,
+  LOAD_CLIMB
 };
 enum trace_format { TRACE_AUTO, TRACE_JSONL, TRACE_MOONCAKE, TRACE_BURSTGPT, TRACE_AZURE };
 enum length_kind { LENGTH_FIXED, LENGTH_UNIFORM, LENGTH_LOGNORMAL, LENGTH_PROFILE, LENGTH_GIVEN };
@@ -149,11 +150,12 @@ struct contract_slo {
 struct contract_method {
   uint64_t set;
   const char *processors; /* of the load threads; NULL: any */
-  int64_t warm_up_ns, counted_ns, drain_ns, request_timeout_ns, sessions, seed, threads;
+  int64_t warm_up_ns, counted_ns, drain_ns, request_timeout_ns, sessions, attribution_sessions, seed, threads;
   double instrument_error_at_most;
   double confidence, failures_at_most;
   int steady;
   double steady_share, steady_tolerance;
+  double sampling_at_most; /* share of processor time for the samplers */
   double stolen_at_most;   /* share of processor time that the hypervisor may take from this machine */
   double precision_target; /* 0: the declared number of sessions, whatever they give */
   int64_t sessions_at_most, look_every, budget_ns;

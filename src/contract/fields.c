@@ -36,6 +36,9 @@ static const struct field_choice loads[] = {
     [LOAD_CLOSED] = {"closed", "a fixed number of requests in flight"},
     [LOAD_CONVERSATIONS] = {"conversations", "concurrency users, each with turns that hold all before them, and think_time between them"},
     [LOAD_SATURATION] = {"saturation", "a search for the greatest sustained load, and its certificate"},
+    [LOAD_CLIMB] = {"climb",
+                    "a closed loop: 1 request in flight, then twice as many each time, up to concurrency, while the throughput grows; "
+                    "counted at the knee, the fewest in flight that reach 95 % of the greatest throughput"},
 };
 
 static const struct field_choice trace_formats[] = {
@@ -312,6 +315,10 @@ static const struct field contract_method_fields[] = {
      .greatest = "24h", .help = "from the scheduled time; a request that takes longer has failed", .example = "60s"},
     {"sessions", FIELD_INTEGER, AT(contract_method, sessions, int64_t), .fallback = "3", .least = "1", .greatest = "1000",
      .help = "how often everything is repeated; intervals are over sessions", .example = "5"},
+    {"attribution_sessions", FIELD_INTEGER, AT(contract_method, attribution_sessions, int64_t), .fallback = "0", .least = "0",
+     .greatest = "1000",
+     .help = "how many sessions are followed by one in which profilers run: it counts into no figure, and divides the time",
+     .example = "2"},
     {"seed", FIELD_INTEGER, AT(contract_method, seed, int64_t), .fallback = "1", .least = "0", .greatest = "9007199254740991",
      .help = "of arrivals and prompts; session k of it uses seed + k", .example = "1"},
     {"threads", FIELD_INTEGER, AT(contract_method, threads, int64_t), .fallback = "1", .least = "1", .greatest = "256",
@@ -327,6 +334,10 @@ static const struct field contract_method_fields[] = {
      .disclose = true,
      .help = "no claim is made if the hypervisor took a larger share of this machine's processor time in the counted windows",
      .example = "0.05"},
+    {"sampling_at_most", FIELD_NUMBER, AT(contract_method, sampling_at_most, double), .fallback = "0.01", .least = "0", .greatest = "1",
+     .help = "share of this machine's processor time that sampling its threads may take: it looks less often where it would take more; 0: "
+             "only what the run is judged by",
+     .example = "0.002"},
     {"failures_at_most", FIELD_NUMBER, AT(contract_method, failures_at_most, double), .fallback = "0.01", .least = "0", .greatest = "1",
      .help = "no claim is made if a larger share of the counted requests failed", .example = "0.01"},
     {"steady", FIELD_CHOICE, AT(contract_method, steady, int), .fallback = "required", CHOICES(steady_demands),
@@ -464,7 +475,7 @@ static const struct field contract_fields[] = {
 const struct field_table contract_table = TABLE(contract);
 
 bool load_is_closed(enum load_kind load) {
-  return load == LOAD_SINGLE_STREAM || load == LOAD_MULTI_STREAM || load == LOAD_CLOSED || load == LOAD_CONVERSATIONS;
+  return load == LOAD_SINGLE_STREAM || load == LOAD_MULTI_STREAM || load == LOAD_CLOSED || load == LOAD_CONVERSATIONS || load == LOAD_CLIMB;
 }
 
 const char *load_text(enum load_kind load) {

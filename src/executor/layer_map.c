@@ -134,6 +134,60 @@ static const struct {
     {"LD_LIBRARY_PATH", LAYER_SYSTEM, "which libraries are found"},
 };
 
+/* By the folder below site-packages. */
+static const struct {
+  const char *package;
+  enum layer layer;
+} packages[] = {
+    {"vllm", LAYER_SERVING},         {"sglang", LAYER_SERVING},
+    {"lmdeploy", LAYER_SERVING},     {"text_generation_server", LAYER_SERVING},
+    {"uvicorn", LAYER_SERVING},      {"uvloop", LAYER_SERVING},
+    {"fastapi", LAYER_SERVING},      {"starlette", LAYER_SERVING},
+    {"flask", LAYER_SERVING},        {"werkzeug", LAYER_SERVING},
+    {"aiohttp", LAYER_SERVING},      {"gunicorn", LAYER_SERVING},
+    {"ray", LAYER_SERVING},          {"mlserver", LAYER_SERVING},
+    {"litserve", LAYER_SERVING},     {"bentoml", LAYER_SERVING},
+    {"ts", LAYER_SERVING},           {"httptools", LAYER_SERVING},
+    {"h11", LAYER_SERVING},          {"anyio", LAYER_SERVING},
+    {"tornado", LAYER_SERVING},      {"hypercorn", LAYER_SERVING},
+    {"waitress", LAYER_SERVING},     {"zmq", LAYER_SERVING},
+    {"grpc", LAYER_SERVING},         {"prometheus_client", LAYER_SERVING},
+    {"flash_attn", LAYER_RUNTIME},   {"flashinfer", LAYER_RUNTIME},
+    {"triton", LAYER_RUNTIME},       {"xformers", LAYER_RUNTIME},
+    {"torch", LAYER_FRAMEWORK},      {"transformers", LAYER_FRAMEWORK},
+    {"tokenizers", LAYER_FRAMEWORK}, {"onnxruntime", LAYER_FRAMEWORK},
+    {"tensorflow", LAYER_FRAMEWORK}, {"jax", LAYER_FRAMEWORK},
+    {"numpy", LAYER_FRAMEWORK},      {"safetensors", LAYER_FRAMEWORK},
+    {"accelerate", LAYER_FRAMEWORK}, {"sentencepiece", LAYER_FRAMEWORK},
+    {"tiktoken", LAYER_FRAMEWORK},   {"torchvision", LAYER_FRAMEWORK},
+    {"optimum", LAYER_FRAMEWORK},    {"diffusers", LAYER_FRAMEWORK},
+    {"openvino", LAYER_FRAMEWORK},
+};
+
+enum python_file layer_of_python_file(const char *path, enum layer *ret) {
+  const char *site = strstr(path, "/site-packages/");
+  if (site == NULL) site = strstr(path, "/dist-packages/");
+  if (site != NULL) {
+    const char *package = site + 15;
+    size_t n = strcspn(package, "/");
+    if (n > 3 && package[n] == 0 && strcmp(package + n - 3, ".py") == 0) n -= 3; /* a package of one file */
+    for (size_t i = 0; i < LYNX_COUNT(packages); i++) {
+      if (strlen(packages[i].package) != n || strncmp(package, packages[i].package, n) != 0) continue;
+      *ret = packages[i].layer;
+      return PYTHON_FILE_KNOWN;
+    }
+    return PYTHON_FILE_UNKNOWN;
+  }
+  if (strstr(path, "/logging/__init__.py") != NULL) { /* what is logged, and how much, the program chose */
+    *ret = LAYER_APPLICATION;
+    return PYTHON_FILE_KNOWN;
+  }
+  if (path[0] == '<' || path[0] == 0 || strstr(path, "/lib/python3") != NULL || strstr(path, "/lib64/python3") != NULL)
+    return PYTHON_FILE_STANDARD;
+  *ret = LAYER_APPLICATION;
+  return PYTHON_FILE_KNOWN;
+}
+
 bool layer_of_library(const char *file_name, enum layer *ret) {
   for (size_t i = 0; i < LYNX_COUNT(libraries); i++) {
     if (strncmp(file_name, libraries[i].prefix, strlen(libraries[i].prefix)) != 0) continue;

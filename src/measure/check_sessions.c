@@ -35,7 +35,8 @@ enum lynx_status run_checks(struct run *run, size_t precision) {
   bool complete,
       caching = contract_wants_check(c, "caching") ||
                 contract_wants_check(c, "prefix"), /* a search and a trace have no other prompts at the same load */
-      seed = contract_wants_check(c, "seed") && c->regime.load != LOAD_SATURATION && c->regime.load != LOAD_REPLAY &&
+      seed = contract_wants_check(c, "seed") && c->regime.load != LOAD_SATURATION && c->regime.load != LOAD_CLIMB &&
+             c->regime.load != LOAD_REPLAY &&
              c->workload.prompts.format == PROMPTS_TEXT; /* another seed takes the same prompts of a file again */
   if (run->skip[precision] || run->driver->in_process) return LYNX_OK;
   for (int k = 0; k < 2 && status == LYNX_OK && !run_is_over(run); k++) {

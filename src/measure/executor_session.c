@@ -341,13 +341,27 @@ enum lynx_status run_session(struct run *run, const struct session_plan *plan, b
   return bundle_commit(run->bundle, run->error);
 }
 
+enum lynx_status run_counted(struct run *run, size_t precision, int64_t knee, int64_t number, bool last) {
+  bool attributes = number < run->contract.method.attribution_sessions, complete = false;
+  enum lynx_status status = LYNX_OK;
+  for (int k = 0; k < (attributes ? 2 : 1) && status == LYNX_OK && !run_is_over(run); k++) {
+    struct session_plan plan = run_plan(run, precision, k == 0 ? PURPOSE_MEASURE : PURPOSE_ATTRIBUTE, number);
+    if (knee > 0) {
+      plan.load = LOAD_CLOSED;
+      plan.concurrency = knee;
+    }
+    plan.accuracy = k == 0;
+    plan.keep_running = (k == 0 && attributes) || (knee > 0 && !last);
+    plan.last = last && (k == 1 || !attributes);
+    status = run_session(run, &plan, &complete);
+    if (!complete) break;
+  }
+  return status;
+}
+
 enum lynx_status run_each_precision(struct run *run, int64_t number, bool last) {
   enum lynx_status status = LYNX_OK;
-  bool complete;
-  for (size_t p = 0; p < run->contract.precisions.n_items && status == LYNX_OK && !run_is_over(run); p++) {
-    struct session_plan plan = run_plan(run, p, PURPOSE_MEASURE, number);
-    plan.last = last;
-    status = run_session(run, &plan, &complete);
-  }
+  for (size_t p = 0; p < run->contract.precisions.n_items && status == LYNX_OK && !run_is_over(run); p++)
+    status = run_counted(run, p, 0, number, last);
   return status;
 }

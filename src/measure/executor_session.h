@@ -13,6 +13,10 @@ void run_plan_rate(struct run *run, struct session_plan *plan, double rate_per_s
 /* *ret_complete: all of the load was run. */
 enum lynx_status run_session(struct run *run, const struct session_plan *plan, bool *ret_complete);
 
+/* A counted session, and after it one in which profilers run, where the contract wants that for this number. knee: requests in flight of
+ * a climb; 0: as the contract says. last: of the run. */
+enum lynx_status run_counted(struct run *run, size_t precision, int64_t knee, int64_t number, bool last);
+
 /* One session of each precision, by the contract's regime. last: of the run. */
 enum lynx_status run_each_precision(struct run *run, int64_t number, bool last);
 

@@ -20,7 +20,8 @@ enum lynx_status part_check(const struct run_part *part, const struct contract *
   int64_t engines = part->count * c->method.threads, slots = contract_in_flight(c) > 0 ? contract_in_flight(c) : engines;
   if (driver->in_process || driver->runs_command) found = "workload.driver: a driver that runs the workload on the load host itself";
   else if (contract_states(c, "executor.start")) found = "executor.start: each host would start one";
-  else if (c->regime.load == LOAD_SATURATION) found = "regime.load: saturation, whose loads are chosen as it goes";
+  else if (c->regime.load == LOAD_SATURATION || c->regime.load == LOAD_CLIMB)
+    found = "regime.load: saturation or climb, whose loads are chosen as it goes";
   else if (c->regime.load == LOAD_SINGLE_STREAM || c->regime.load == LOAD_MULTI_STREAM) found = "regime.load: a stream of one host";
   else if (c->regime.load == LOAD_CONVERSATIONS) found = "regime.load: conversations, whose users stay together";
   else if (contract_states(c, "method.precision_target")) found = "method.precision_target: what one host has seen does not decide it";

@@ -7,13 +7,14 @@
 
 #include "base/secret.h"
 #include "measure/check_sessions.h"
+#include "measure/run_climb.h"
 #include "measure/executor_session.h"
 #include "measure/looks.h"
 #include "measure/observe.h"
+#include "measure/sampling.h"
 #include "measure/search.h"
 #include "measure/tokenizer_file.h"
 #include "telemetry/metrics.h"
-#include "telemetry/sampler.h"
 
 /* Of a contract that is somebody else's, what would take something of ours: keys, and variables by their names alone. */
 static void forget_sources(struct run *run) {
@@ -64,7 +65,8 @@ static enum lynx_status prepare(struct run *run) {
   if (status == LYNX_IO && run->contract.workload.prompts.tokenizer != NULL &&
       strcmp(run->contract.workload.prompts.tokenizer, "server") == 0)
     run->outcome->executor_failed = true;
-  bool searches = run->contract.regime.load == LOAD_SATURATION, looks = contract_states(&run->contract, "method.precision_target");
+  bool searches = run->contract.regime.load == LOAD_SATURATION || run->contract.regime.load == LOAD_CLIMB,
+       looks = contract_states(&run->contract, "method.precision_target");
   if (!searches && !looks) run->n_sessions_planned = run->contract.method.sessions * (int64_t)run->contract.precisions.n_items;
   return status;
 }
@@ -81,7 +83,7 @@ enum lynx_status run_begin(const struct run_request *request, struct run **ret, 
   enum lynx_status status = prepare(run);
   if (status == LYNX_OK) status = bundle_create(request->out_path, &run->bundle, run->error);
   if (status != LYNX_OK) return status;
-  run->machine_known = sampler_machine.open(request->root, &run->machine);
+  run->sampling = sampling_open(request->root, request->clock, run->contract.method.sampling_at_most);
   return run_put_intent(run);
 }
 
@@ -107,6 +109,8 @@ static enum lynx_status run_all(struct run *run) {
   if (run->request->observe) return run_observe(run);
   if (c->regime.load == LOAD_SATURATION)
     for (size_t p = 0; p < c->precisions.n_items && status == LYNX_OK && !run_is_over(run); p++) status = run_search(run, p);
+  else if (c->regime.load == LOAD_CLIMB)
+    for (size_t p = 0; p < c->precisions.n_items && status == LYNX_OK && !run_is_over(run); p++) status = run_climb(run, p);
   else if (contract_states(c, "method.precision_target")) status = run_to_precision(run);
   else
     for (int64_t number = 0; number < c->method.sessions && status == LYNX_OK && !run_is_over(run); number++)
@@ -145,7 +149,7 @@ enum lynx_status run_end(struct run *run, enum lynx_status status) {
     status = seal(run, status);
     secret_mask_file(arena_printf(&run->arena, "%s.executor.log", run->request->out_path), run->bearer);
     if (run->service.log_path[0] != 0 && !o->executor_failed) (void)unlink(run->service.log_path); /* kept where it explains a failure */
-    sampler_machine.close(run->machine);
+    sampling_close(run->sampling);
   }
   bundle_close(run->bundle);
   buffer_release(&run->metrics);

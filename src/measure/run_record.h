@@ -8,6 +8,7 @@
 #include "measure/service.h"
 #include "measure/setup.h"
 
+struct sampling;
 struct tokenizer;
 
 struct run {
@@ -23,8 +24,7 @@ struct run {
   struct inputs inputs;
   const char *bearer;
   bool *skip; /* per precision: unavailable here */
-  void *machine;
-  bool machine_known;
+  struct sampling *sampling;
   double steal_sum;
   int64_t n_steal;
   struct buffer metrics;            /* the server's page, as last read */

@@ -13,10 +13,11 @@
 #include "base/processors.h"
 #include "executor/capture.h"
 #include "load/engine.h"
+#include "measure/profiling.h"
 #include "measure/recount.h"
+#include "measure/sampling.h"
 #include "result/arrivals.h"
 #include "telemetry/metrics.h"
-#include "telemetry/sampler.h"
 
 enum { COMMIT_EVERY_NS = 500000000, LOOK_EVERY_NS = 100000000, SAMPLE_EVERY_NS = 500000000, ABORT_BUCKETS = 3600, ABORT_LEAST = 20 };
 
@@ -230,20 +231,16 @@ static void *engine_main(void *context) {
   return NULL;
 }
 
-struct sampling {
-  struct run *run;
-  struct session_run *session;
-  int64_t at_ns;
-  bool counted;
-};
+static void watch_steal(void *context, int64_t at_ns, const char *series, double value) {
+  const struct session_run *session = context;
+  const struct session_plan *m = session->plan;
+  if (at_ns <= m->warm_up_ns || at_ns > m->warm_up_ns + m->counted_ns || strcmp(series, "machine.steal_ratio") != 0) return;
+  session->run->steal_sum += value;
+  session->run->n_steal++;
+}
 
-static void keep_sample(void *context, const char *series, double value) {
-  struct sampling *sampling = context;
-  if (sampling->counted && strcmp(series, "machine.steal_ratio") == 0) {
-    sampling->run->steal_sum += value;
-    sampling->run->n_steal++;
-  }
-  bundle_put_sample(sampling->run->bundle, sampling->session->id, sampling->at_ns, series, value);
+static void put_samples(struct session_run *session) {
+  sampling_put(session->run->sampling, session->run->bundle, session->id, watch_steal, session);
 }
 
 static void show_progress(struct run *run, struct session_run *session, const char *precision, int64_t now_ns) {
@@ -272,7 +269,6 @@ static void show_progress(struct run *run, struct session_run *session, const ch
  * must be stopped. */
 static enum lynx_status attend(struct run *run, struct session_run *session, const char *precision) {
   const struct lynx_clock *clock = run->request->clock;
-  const struct session_plan *m = session->plan;
   enum lynx_status status = LYNX_OK;
   int64_t last_commit = 0, last_sample = 0;
   const struct timespec step = {.tv_nsec = LOOK_EVERY_NS};
@@ -280,11 +276,9 @@ static enum lynx_status attend(struct run *run, struct session_run *session, con
     (void)nanosleep(&step, NULL);
     int64_t now_ns = clock_now(clock) - session->start_ns;
     write_finished(session);
-    if (run->machine_known && now_ns - last_sample >= SAMPLE_EVERY_NS) {
-      struct sampling sampling = {
-          .run = run, .session = session, .at_ns = now_ns, .counted = now_ns > m->warm_up_ns && now_ns <= m->warm_up_ns + m->counted_ns};
-      sampler_machine.sample(run->machine, keep_sample, &sampling);
-      if (run->has_metrics && service_metrics(&run->service, &run->metrics)) run_put_metrics(run, session->id, now_ns);
+    put_samples(session);
+    if (run->has_metrics && now_ns - last_sample >= SAMPLE_EVERY_NS) {
+      if (service_metrics(&run->service, &run->metrics)) run_put_metrics(run, session->id, now_ns);
       last_sample = now_ns;
     }
     if (now_ns - last_commit >= COMMIT_EVERY_NS) {
@@ -454,8 +448,18 @@ static void note_other_tenants(struct run *run, const struct session_run *sessio
 
 enum { COUNTERS_MAX = 16 };
 
+/* By the driver's own route, else by the metrics page as last read. */
 static size_t read_counters(struct run *run, struct driver_counter *ret) {
-  return run->driver->counters != NULL ? run->driver->counters(run->setup.states[0], ret, COUNTERS_MAX) : 0;
+  size_t n = run->driver->counters != NULL ? run->driver->counters(run->setup.states[0], ret, COUNTERS_MAX) : 0;
+  if (n > 0 || !run->has_metrics) return n;
+  const struct bytes page = {run->metrics.data, run->metrics.length};
+  for (int i = 0; i < METRICS_PHASE_COUNT && n < COUNTERS_MAX; i++) {
+    double sum_s, count;
+    if (!metrics_phase_total(page, (enum metrics_phase)i, &sum_s, &count) || !(sum_s < 1e9) || !(count < 1e15)) continue;
+    ret[n] = (struct driver_counter){.n = (int64_t)count, .sum_ns = (int64_t)(sum_s * 1e9)};
+    (void)snprintf(ret[n++].name, sizeof ret[0].name, "%s", metrics_phase_text((enum metrics_phase)i));
+  }
+  return n;
 }
 
 /* What the server's own totals grew by, as the mean of each phase over the session: series account.NAME (ns) and account.NAME.n. */
@@ -524,17 +528,23 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   if (status == LYNX_OK) status = start_engines(run, session, threads, n);
   int64_t serving = run->workload_pid > 0 ? run->workload_pid : run->service.child.pid;
   if (serving == 0 && !run->driver->in_process) serving = find_serving(run);
-  if (run->machine_known) sampler_machine.watch(run->machine, serving);
+  sampling_begin(run->sampling, session->start_ns, serving);
+  struct profiling *profiling = NULL;
+  if (status == LYNX_OK && plan->purpose == PURPOSE_ATTRIBUTE)
+    profiling = profiling_begin(run, session->id, serving, plan->warm_up_ns + plan->counted_ns);
   enum lynx_status attended = attend(run, session, row->precision);
   status = join_engines(run, threads, n, status);
+  sampling_end(run->sampling);
+  profiling_end(profiling);
+  put_samples(session);
   write_finished(session);
   if (status == LYNX_OK) status = attended;
   end_row(run, session, threads, n, row);
   run->left_behind = session->n_left > 0;
   if (status == LYNX_OK) {
+    note_other_tenants(run, session, finished_before); /* it reads the server's metrics again */
     put_accounts(run, session, counters, n_counters);
     note_clock_step(run, session);
-    note_other_tenants(run, session, finished_before);
     recount_ask(&session->recount, run, session->id);
     bundle_put_session(run->bundle, row);
     status = bundle_written(run->bundle, run->error);

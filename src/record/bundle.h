@@ -14,6 +14,7 @@
 #ifndef RECORD_BUNDLE_H
 #define RECORD_BUNDLE_H
 
+#include "base/activity.h"
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/digest.h"
@@ -21,7 +22,7 @@
 #include "base/outcome.h"
 #include "base/purpose.h"
 
-enum { BUNDLE_FORMAT = 3, BUNDLE_REFERENCES = -1 /* the session of reference answers */ };
+enum { BUNDLE_FORMAT = 4, BUNDLE_REFERENCES = -1 /* the session of reference answers */ };
 
 struct bundle; /* a writer or a reader */
 
@@ -70,6 +71,15 @@ struct bundle_phase {
   int64_t took_ns;
 };
 
+/* One call stack of a profiler, by thread, over a session. */
+struct bundle_stack {
+  int64_t session;
+  const char *source; /* the profiler */
+  int64_t process, thread;
+  const char *frames; /* "outermost;...;innermost", as the profiler names them */
+  int64_t n;          /* looks that found it */
+};
+
 /* --- writing --- */
 
 enum lynx_status bundle_create(const char *path, struct bundle **ret, struct lynx_error *error) LYNX_MUST_CHECK;
@@ -86,6 +96,9 @@ void bundle_put_accuracy(struct bundle *bundle, int64_t session, int64_t window,
 void bundle_put_event(struct bundle *bundle, int64_t realtime_ns, enum event_kind kind, const char *text);
 /* What was answered, unescaped; the first of each (session, input) stays. */
 void bundle_put_answer(struct bundle *bundle, int64_t session, int64_t input, const char *text, size_t length);
+void bundle_put_thread(struct bundle *bundle, int64_t session, const struct thread_name *name);
+void bundle_put_activity(struct bundle *bundle, int64_t session, const struct thread_activity *activity);
+void bundle_put_stack(struct bundle *bundle, const struct bundle_stack *stack); /* adds to the same one */
 /* The first failure so far. */
 enum lynx_status bundle_written(const struct bundle *bundle, struct lynx_error *error) LYNX_MUST_CHECK;
 /* Puts what came since the last commit on disk. */
@@ -130,6 +143,9 @@ typedef enum lynx_status bundle_accuracy_visit(void *context, int64_t session, i
                                                int64_t weight);
 typedef enum lynx_status bundle_answer_visit(void *context, int64_t session, int64_t input, const char *text, size_t length);
 typedef enum lynx_status bundle_input_visit(void *context, int64_t id, const char *text, size_t length);
+typedef enum lynx_status bundle_thread_visit(void *context, int64_t session, const struct thread_name *name);
+typedef enum lynx_status bundle_activity_visit(void *context, int64_t session, const struct thread_activity *activity);
+typedef enum lynx_status bundle_stack_visit(void *context, const struct bundle_stack *stack);
 typedef enum lynx_status bundle_event_visit(void *context, int64_t realtime_ns, enum event_kind kind, const char *text);
 
 enum lynx_status bundle_each_session(struct bundle *bundle, bundle_session_visit *visit, void *context,
@@ -147,6 +163,12 @@ enum lynx_status bundle_each_answer(struct bundle *bundle, bundle_answer_visit *
 enum lynx_status bundle_each_input(struct bundle *bundle, bundle_input_visit *visit, void *context,
                                    struct lynx_error *error) LYNX_MUST_CHECK;
 enum lynx_status bundle_each_event(struct bundle *bundle, bundle_event_visit *visit, void *context,
+                                   struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_each_thread(struct bundle *bundle, int64_t session, bundle_thread_visit *visit, void *context,
+                                    struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_each_activity(struct bundle *bundle, int64_t session, bundle_activity_visit *visit, void *context,
+                                      struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_each_stack(struct bundle *bundle, int64_t session, bundle_stack_visit *visit, void *context,
                                    struct lynx_error *error) LYNX_MUST_CHECK;
 
 #endif

@@ -47,7 +47,10 @@ static enum lynx_status check_format(struct bundle *bundle, struct lynx_error *e
   if (format == 0) return lynx_fail(error, LYNX_INPUT, "the bundle holds no contract: the run ended while its file was made");
   if (format != BUNDLE_FORMAT)
     return lynx_fail(error, LYNX_UNSUPPORTED, "found bundle format %lld, which lynxbench %s reads; accepted: format %d", (long long)format,
-                     format < BUNDLE_FORMAT ? "0.1" : "of a later version", BUNDLE_FORMAT);
+                     format < 3               ? "0.1"
+                     : format < BUNDLE_FORMAT ? "0.2"
+                                              : "of a later version",
+                     BUNDLE_FORMAT);
   return LYNX_OK;
 }
 
@@ -276,6 +279,9 @@ struct visiting {
   bundle_answer_visit *answer;
   bundle_input_visit *input;
   bundle_event_visit *event;
+  bundle_thread_visit *thread;
+  bundle_activity_visit *activity;
+  bundle_stack_visit *stack;
   void *context;
   struct bundle *bundle;
   struct lynx_error *error;
@@ -384,6 +390,41 @@ static enum lynx_status visit_event(void *context, sqlite3_stmt *row) {
   return v->event(v->context, sqlite3_column_int64(row, 1), kind, text_at(row, 3));
 }
 
+static enum lynx_status visit_thread(void *context, sqlite3_stmt *row) {
+  const struct visiting *v = context;
+  const struct thread_name name = {.process = sqlite3_column_int64(row, 1),
+                                   .thread = sqlite3_column_int64(row, 2),
+                                   .program = text_at(row, 3),
+                                   .name = text_at(row, 4),
+                                   .n_processors = sqlite3_column_int64(row, 5)};
+  return v->thread(v->context, sqlite3_column_int64(row, 0), &name);
+}
+
+static enum lynx_status visit_activity(void *context, sqlite3_stmt *row) {
+  const struct visiting *v = context;
+  struct thread_activity activity = {.process = sqlite3_column_int64(row, 1),
+                                     .thread = sqlite3_column_int64(row, 2),
+                                     .at_ns = sqlite3_column_int64(row, 3),
+                                     .span_ns = sqlite3_column_int64(row, 4),
+                                     .running_ns = sqlite3_column_int64(row, 5),
+                                     .system_ns = sqlite3_column_int64(row, 6),
+                                     .ready_ns = sqlite3_column_int64(row, 7),
+                                     .processor = sqlite3_column_int64(row, 8 + WAIT_COUNT)};
+  for (int i = 0; i < WAIT_COUNT; i++) activity.looks[i] = sqlite3_column_int64(row, 8 + i);
+  return v->activity(v->context, sqlite3_column_int64(row, 0), &activity);
+}
+
+static enum lynx_status visit_stack(void *context, sqlite3_stmt *row) {
+  const struct visiting *v = context;
+  const struct bundle_stack stack = {.session = sqlite3_column_int64(row, 0),
+                                     .source = text_at(row, 1),
+                                     .process = sqlite3_column_int64(row, 2),
+                                     .thread = sqlite3_column_int64(row, 3),
+                                     .frames = text_at(row, 4),
+                                     .n = sqlite3_column_int64(row, 5)};
+  return v->stack(v->context, &stack);
+}
+
 static const char *select_all(struct bundle *bundle, const char *section, const char *where) {
   for (int i = 0; i < BUNDLE_SECTIONS; i++)
     if (strcmp(bundle_sections[i].name, section) == 0)
@@ -444,4 +485,22 @@ enum lynx_status bundle_each_answer(struct bundle *bundle, bundle_answer_visit *
 enum lynx_status bundle_each_input(struct bundle *bundle, bundle_input_visit *visit, void *context, struct lynx_error *error) {
   struct visiting v = {.input = visit, .context = context};
   return each_row(bundle, select_all(bundle, "input", ""), NULL, NULL, visit_input, &v, error);
+}
+
+enum lynx_status bundle_each_thread(struct bundle *bundle, int64_t session, bundle_thread_visit *visit, void *context,
+                                    struct lynx_error *error) {
+  struct visiting v = {.thread = visit, .context = context};
+  return each_row(bundle, select_all(bundle, "thread", " WHERE session = ?1"), &session, NULL, visit_thread, &v, error);
+}
+
+enum lynx_status bundle_each_activity(struct bundle *bundle, int64_t session, bundle_activity_visit *visit, void *context,
+                                      struct lynx_error *error) {
+  struct visiting v = {.activity = visit, .context = context};
+  return each_row(bundle, select_all(bundle, "activity", " WHERE session = ?1"), &session, NULL, visit_activity, &v, error);
+}
+
+enum lynx_status bundle_each_stack(struct bundle *bundle, int64_t session, bundle_stack_visit *visit, void *context,
+                                   struct lynx_error *error) {
+  struct visiting v = {.stack = visit, .context = context};
+  return each_row(bundle, select_all(bundle, "stack", " WHERE session = ?1"), &session, NULL, visit_stack, &v, error);
 }

@@ -13,6 +13,8 @@
 #define SESSION_COLUMNS                                                                                                                    \
   "id, precision, number, seed, executor_started, status, start_realtime_ns, warm_up_ns, counted_ns, drain_ns, schedule_digest, "          \
   "executed, instrument, purpose, rate_per_s, concurrency, began"
+#define ACTIVITY_COLUMNS                                                                                                                   \
+  "session, process, thread, at_ns, span_ns, running_ns, system_ns, ready_ns, timer, lock, network, disk, other, unknown, processor"
 
 const struct bundle_section bundle_sections[BUNDLE_SECTIONS] = {
     {"meta", "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID", "key, value", "key",
@@ -61,6 +63,24 @@ const struct bundle_section bundle_sections[BUNDLE_SECTIONS] = {
      "session, input, text", "session, input", "INSERT OR IGNORE INTO answer VALUES (?1, ?2, ?3)"},
     {"event", "CREATE TABLE event (id INTEGER PRIMARY KEY, realtime_ns INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL) STRICT",
      "id, realtime_ns, kind, text", "id", "INSERT INTO event (realtime_ns, kind, text) VALUES (?1, ?2, ?3)"},
+    {"thread",
+     "CREATE TABLE thread (session INTEGER NOT NULL, process INTEGER NOT NULL, thread INTEGER NOT NULL, program TEXT NOT NULL, name TEXT "
+     "NOT NULL, processors INTEGER NOT NULL, PRIMARY KEY (session, process, thread)) STRICT, WITHOUT ROWID",
+     "session, process, thread, program, name, processors", "session, process, thread",
+     "INSERT OR REPLACE INTO thread VALUES (?1, ?2, ?3, ?4, ?5, ?6)"},
+    {"activity",
+     "CREATE TABLE activity (session INTEGER NOT NULL, process INTEGER NOT NULL, thread INTEGER NOT NULL, at_ns INTEGER NOT NULL, span_ns "
+     "INTEGER NOT NULL, running_ns INTEGER NOT NULL, system_ns INTEGER NOT NULL, ready_ns INTEGER NOT NULL, timer INTEGER NOT NULL, lock "
+     "INTEGER NOT NULL, network INTEGER NOT NULL, disk INTEGER NOT NULL, other INTEGER NOT NULL, unknown INTEGER NOT NULL, processor "
+     "INTEGER "
+     "NOT NULL, PRIMARY KEY (session, process, thread, at_ns)) STRICT, WITHOUT ROWID",
+     ACTIVITY_COLUMNS, "session, process, thread, at_ns",
+     "INSERT OR REPLACE INTO activity VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"},
+    {"stack",
+     "CREATE TABLE stack (session INTEGER NOT NULL, source TEXT NOT NULL, process INTEGER NOT NULL, thread INTEGER NOT NULL, frames TEXT "
+     "NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (session, source, process, thread, frames)) STRICT, WITHOUT ROWID",
+     "session, source, process, thread, frames, n", "session, source, process, thread, frames",
+     "INSERT INTO stack VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET n = n + excluded.n"},
 };
 
 const char bundle_section_schema[] = "CREATE TABLE section (name TEXT PRIMARY KEY, salt BLOB NOT NULL, digest BLOB NOT NULL, withheld "

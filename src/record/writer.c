@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "record/bundle_private.h"
 
-enum section_index { META, INPUT, FACT, SESSION, REQUEST, PHASE, SAMPLE, ACCURACY, ANSWER, EVENT };
+enum section_index { META, INPUT, FACT, SESSION, REQUEST, PHASE, SAMPLE, ACCURACY, ANSWER, EVENT, THREAD, ACTIVITY, STACK };
 
 void bundle_close(struct bundle *bundle) {
   if (bundle == NULL) return;
@@ -230,6 +230,43 @@ void bundle_put_answer(struct bundle *bundle, int64_t session, int64_t input, co
   put_int(&row, session);
   put_int(&row, input);
   put_blob(&row, text, length);
+  row_end(&row);
+}
+
+void bundle_put_thread(struct bundle *bundle, int64_t session, const struct thread_name *name) {
+  struct row row = row_begin(bundle, THREAD);
+  put_int(&row, session);
+  put_int(&row, name->process);
+  put_int(&row, name->thread);
+  put_text(&row, name->program);
+  put_text(&row, name->name);
+  put_int(&row, name->n_processors);
+  row_end(&row);
+}
+
+void bundle_put_activity(struct bundle *bundle, int64_t session, const struct thread_activity *a) {
+  struct row row = row_begin(bundle, ACTIVITY);
+  put_int(&row, session);
+  put_int(&row, a->process);
+  put_int(&row, a->thread);
+  put_int(&row, a->at_ns);
+  put_int(&row, a->span_ns);
+  put_int(&row, a->running_ns);
+  put_int(&row, a->system_ns);
+  put_int(&row, a->ready_ns);
+  for (int i = 0; i < WAIT_COUNT; i++) put_int(&row, a->looks[i]);
+  put_int(&row, a->processor);
+  row_end(&row);
+}
+
+void bundle_put_stack(struct bundle *bundle, const struct bundle_stack *stack) {
+  struct row row = row_begin(bundle, STACK);
+  put_int(&row, stack->session);
+  put_text(&row, stack->source);
+  put_int(&row, stack->process);
+  put_int(&row, stack->thread);
+  put_text(&row, stack->frames);
+  put_int(&row, stack->n);
   row_end(&row);
 }
 

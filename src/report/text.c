@@ -197,6 +197,18 @@ static void put_points(struct buffer *out, const struct style *s, const struct r
   }
 }
 
+static void put_climb(struct buffer *out, const struct style *s, const struct result_precision *p) {
+  char a[48], b[48];
+  if (p->n_steps == 0) return;
+  (void)buffer_printf(out, "  %-22s the knee is at %lld in flight, where the sessions are counted\n", "climb", (long long)p->knee);
+  (void)buffer_printf(out, "    %s%10s %12s %12s %12s%s\n", s->dim, "in flight", result_throughput_unit(p), "TTFT p99", "E2E p99",
+                      s->plain);
+  for (size_t i = 0; i < p->n_steps; i++)
+    (void)buffer_printf(out, "    %10lld %12.5g %12s %12s%s\n", (long long)p->steps[i].concurrency, p->steps[i].throughput,
+                        text_latency(a, sizeof a, p->steps[i].point.time_to_first_token_p99),
+                        text_latency(b, sizeof b, p->steps[i].point.end_to_end_p99), p->steps[i].failing ? "  too many requests fail" : "");
+}
+
 static void put_checks(struct buffer *out, const struct style *s, const struct result_precision *p) {
   for (size_t i = 0; i < p->n_checks; i++) {
     const struct result_check *c = &p->checks[i];
@@ -240,6 +252,7 @@ static void put_precision(struct buffer *out, const struct style *s, struct resu
   }
   put_steady(out, s, p);
   put_points(out, s, p);
+  put_climb(out, s, p);
   put_failures(out, s, p);
   if (p->has_tokens) {
     (void)buffer_printf(out, "  %-22s %s\n", "tokens counted by", p->token_source);

@@ -175,6 +175,10 @@ static void say_load(struct building *b, const struct contract_regime *r, const 
       (void)buffer_printf(&b->text, ", batches of %lld, one after the other (multi-stream)", (long long)r->batch);
       break;
     case LOAD_CLOSED: (void)buffer_printf(&b->text, ", %lld requests in flight (closed loop)", (long long)r->concurrency); break;
+    case LOAD_CLIMB:
+      (void)buffer_printf(&b->text, ", at the knee of a climb to at most %lld: %lld requests in flight (closed loop)",
+                          (long long)r->concurrency, (long long)p->knee);
+      break;
     case LOAD_CONVERSATIONS:
       (void)buffer_printf(&b->text, ", %lld users in conversations of %lld turns with %s between them (closed loop)",
                           (long long)r->concurrency, (long long)r->turns,

@@ -101,6 +101,14 @@ struct result_point {
   bool little_holds;        /* they agree within a tenth, or one request */
 };
 
+/* One step of a climb. */
+struct result_step {
+  int64_t concurrency;
+  struct result_point point; /* its loads are in flight, not per second */
+  double throughput;         /* tokens/s; requests/s where answers hold none */
+  bool failing;              /* more requests fail than method.failures_at_most */
+};
+
 struct result_certificate {
   bool searched, certified;
   double passing, failing; /* requests/s; 0: none */
@@ -177,6 +185,9 @@ struct result_precision {
   struct result_point *points;
   size_t n_points;
   struct result_certificate certificate;
+  struct result_step *steps; /* of a climb, by requests in flight */
+  size_t n_steps;
+  int64_t knee; /* requests in flight at which is counted; 0: no climb, or no step of it was complete */
   struct result_check *checks;
   size_t n_checks;
   struct profile_distance distance;

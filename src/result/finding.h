@@ -16,6 +16,7 @@ struct finding {
   enum rung rung;
   enum layer symptom;      /* where it shows */
   unsigned contributing;   /* 1 << layer for each that may hold a cause */
+  char named[240];         /* the function, setting or process that it is about: "encode (/srv/app.py:188)"; "": none is known */
   double share;            /* of the window's time that it concerns, 0 to 1 */
   bool bounded;            /* is there a bound on the gain? */
   double bound;            /* at most that share of the window's time could go */

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "result/check_verdicts.h"
+#include "result/climb.h"
 #include "result/conditions.h"
 #include "result/objective.h"
 #include "result/phases.h"
@@ -323,6 +324,7 @@ enum lynx_status precision_compute(struct bundle *bundle, struct result *result,
   p->accuracy_ratio = NAN;
   read_executed(result, p, "");
   enum lynx_status status = points_judge(bundle, result, p, sessions, error);
+  if (status == LYNX_OK) status = climb_judge(bundle, result, p, sessions, error);
   p->sessions = arena_alloc(arena, sessions->n_items + 1, sizeof *p->sessions);
   /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what is meant */
   const struct bundle_session **rows = arena_alloc(arena, sessions->n_items + 1, sizeof *rows);

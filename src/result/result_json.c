@@ -89,6 +89,31 @@ static void put_steady(struct json_writer *json, const char *key, const struct r
   json_close(json);
 }
 
+static void put_climb(struct json_writer *json, const struct result_precision *p) {
+  if (p->n_steps == 0) return;
+  json_key(json, "climb");
+  json_open_object(json);
+  json_put_int(json, "knee", p->knee);
+  json_key(json, "steps");
+  json_open_array(json);
+  for (size_t i = 0; i < p->n_steps; i++) {
+    const struct result_step *s = &p->steps[i];
+    json_open_object(json);
+    json_put_int(json, "in_flight", s->concurrency);
+    put(json, "throughput", s->throughput);
+    json_put_bool(json, "failing", s->failing);
+    json_put_int(json, "arrivals", s->point.n_arrivals);
+    json_put_int(json, "failed", s->point.n_failed);
+    put(json, "goodput", s->point.goodput.estimate);
+    put_ns(json, "time_to_first_token_p50", s->point.time_to_first_token_p50);
+    put_ns(json, "time_to_first_token_p99", s->point.time_to_first_token_p99);
+    put_ns(json, "end_to_end_p99", s->point.end_to_end_p99);
+    json_close(json);
+  }
+  json_close(json);
+  json_close(json);
+}
+
 static void put_points(struct json_writer *json, const struct result_precision *p) {
   const struct result_certificate *c = &p->certificate;
   if (!c->searched) return;
@@ -315,6 +340,7 @@ static void put_precision(struct json_writer *json, const struct contract *contr
   put_steady(json, "steady", &p->steady);
   json_put_bool(json, "steady_holds", p->steady_holds);
   put_points(json, p);
+  put_climb(json, p);
   put_checks(json, p);
   put_distance(json, p);
   put_lag(json, "send_lag", FORMULA_SEND_LAG, &p->send_lag);

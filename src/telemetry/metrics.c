@@ -1,6 +1,7 @@
 #include "telemetry/metrics.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -26,7 +27,22 @@ static const struct {
                                {"vllm:generation_tokens_total", "sglang:generation_tokens_total", "llamacpp:tokens_predicted_total"}},
     [METRICS_CACHE_QUERIES] = {"server.cache_queries", {"vllm:prefix_cache_queries_total"}},
     [METRICS_CACHE_HITS] = {"server.cache_hits", {"vllm:prefix_cache_hits_total"}},
+    [METRICS_PREEMPTIONS] = {"server.preemptions", {"vllm:num_preemptions_total", "sglang:num_retracted_requests_total"}},
+    [METRICS_CACHE_USE] = {"server.cache_use", {"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage"}},
 };
+
+static const struct {
+  const char *text;
+  const char *names[NAMES_MAX]; /* of histograms in seconds, each with _sum and _count */
+} phases[METRICS_PHASE_COUNT] = {
+    [METRICS_QUEUE] = {"queue", {"vllm:request_queue_time_seconds", "sglang:queue_time_seconds", "tgi_request_queue_duration"}},
+    [METRICS_PREFILL] = {"prefill", {"vllm:request_prefill_time_seconds"}},
+    [METRICS_DECODE] = {"decode", {"vllm:request_decode_time_seconds"}},
+};
+
+const char *metrics_phase_text(enum metrics_phase phase) {
+  return phases[phase].text;
+}
 
 const char *metrics_series_text(enum metrics_series series) {
   return table[series].series;
@@ -86,6 +102,18 @@ double metrics_value(struct bytes page, enum metrics_series series) {
     if (!isnan(value)) return value;
   }
   return NAN;
+}
+
+bool metrics_phase_total(struct bytes page, enum metrics_phase phase, double *ret_sum_s, double *ret_n) {
+  char name[120];
+  for (size_t i = 0; i < NAMES_MAX && phases[phase].names[i] != NULL; i++) {
+    (void)snprintf(name, sizeof name, "%s_sum", phases[phase].names[i]);
+    *ret_sum_s = sum_of(page, name);
+    (void)snprintf(name, sizeof name, "%s_count", phases[phase].names[i]);
+    *ret_n = sum_of(page, name);
+    if (*ret_sum_s >= 0 && *ret_n >= 0) return true;
+  }
+  return false;
 }
 
 static bool bound_of(struct bytes labels, double *ret) {

@@ -18,6 +18,8 @@ enum metrics_series {
   METRICS_OUTPUT_TOKENS,
   METRICS_CACHE_QUERIES,
   METRICS_CACHE_HITS,
+  METRICS_PREEMPTIONS, /* requests whose work was thrown away for want of cache: a counter */
+  METRICS_CACHE_USE,   /* share of the key-value cache */
   METRICS_COUNT
 };
 
@@ -25,6 +27,12 @@ const char *metrics_series_text(enum metrics_series series); /* "server.running"
 
 /* The sum over label sets of the first of a series' names that the page has. */
 double metrics_value(struct bytes page, enum metrics_series series);
+
+/* Phases of a request's life that servers time themselves, as running totals. */
+enum metrics_phase { METRICS_QUEUE, METRICS_PREFILL, METRICS_DECODE, METRICS_PHASE_COUNT };
+const char *metrics_phase_text(enum metrics_phase phase); /* "queue" */
+/* Seconds and requests so far; false: the page does not tell of it. */
+bool metrics_phase_total(struct bytes page, enum metrics_phase phase, double *ret_sum_s, double *ret_n);
 
 /* A histogram summed over label sets: upper bounds ascending (the last may be +infinity) and the counts within each bucket. */
 struct metrics_histogram {

@@ -194,6 +194,14 @@ BUNDLE_SECTIONS = [
     ("accuracy", "session, measure, window, value, weight", "session, measure, window"),
     ("answer", "session, input, text", "session, input"),
     ("event", "id, realtime_ns, kind, text", "id"),
+    ("thread", "session, process, thread, program, name, processors", "session, process, thread"),
+    (
+        "activity",
+        "session, process, thread, at_ns, span_ns, running_ns, system_ns, ready_ns, timer, lock, network, disk, other, "
+        "unknown, processor",
+        "session, process, thread, at_ns",
+    ),
+    ("stack", "session, source, process, thread, frames, n", "session, source, process, thread, frames"),
 ]
 
 

@@ -88,7 +88,7 @@ def test_phases_of_a_program(good, d):
     check_equal(list(phases)[:4], ["formula", "handover", "data", "forward"], "in their order")
     for name, least in (("data", 1e6), ("forward", 4e6)):
         check(phases[name]["mean_ns"] >= least, f"{name} takes what it sleeps: {phases[name]}")
-    r = lynx("attribute", good, "--json")
+    r = lynx("attribute", good, "--requests", "--json")
     check_equal(r.returncode, 0, f"attribute: {r.stderr}")
     for name in ("data", "forward", "before it was sent"):
         check_in(name, r.stdout, f"attribute: {name}")

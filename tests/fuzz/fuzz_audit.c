@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attribute/live.h"
 #include "base/root.h"
 #include "record/bundle_private.h"
 #include "report/audit_report.h"
 #include "report/html.h"
+#include "report/live_report.h"
 #include "result/claim.h"
 #include "tests/fuzz/file.h"
 #include "tests/fuzz/holds.h"
@@ -124,6 +126,27 @@ static bool forge(struct input *in, unsigned char **ret, sqlite3_int64 *ret_leng
   return *ret != NULL;
 }
 
+/* What the threads did, wherever it can be told. */
+static void make_live(struct bundle *bundle, struct result *result) {
+  struct live live;
+  struct buffer text, json, page;
+  if (!live_read(bundle, result, &live)) return;
+  buffer_init(&text, OUT_MAX);
+  buffer_init(&json, OUT_MAX);
+  buffer_init(&page, OUT_MAX);
+  (void)live_text(&live, "b.lynx", false, &text);
+  if (live_json(&live, &json)) {
+    json_t *parsed = json_parse(json.data, json.length, OUT_MAX, NULL);
+    HOLDS(parsed != NULL);
+    json_decref(parsed);
+  }
+  if (live_html(&live, "b.lynx", &page)) HOLDS(strstr(page.data, "<script") == NULL);
+  buffer_release(&text);
+  buffer_release(&json);
+  buffer_release(&page);
+  live_release(&live);
+}
+
 static void make_all(struct bundle *bundle, struct result *result) {
   struct buffer json, page;
   struct claim claim;
@@ -137,6 +160,7 @@ static void make_all(struct bundle *bundle, struct result *result) {
   }
   for (size_t i = 0; i < result->n_precisions; i++) claim_build(result, i, &claim);
   if (html_report(bundle, result, NULL, &page, &error) == LYNX_OK) HOLDS(strstr(page.data, "<script") == NULL);
+  make_live(bundle, result);
   buffer_release(&json);
   buffer_release(&page);
 }

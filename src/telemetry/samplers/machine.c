@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/arena.h"
+#include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
-
-enum { TREE_MAX = 256, THREADS_MAX = 1024 };
 
 struct machine {
   const struct root *root;
@@ -32,49 +32,27 @@ static bool read_ticks(const struct root *root, unsigned long long *total, unsig
   return true;
 }
 
-/* Ticks that a process and its threads have used; 0 if it cannot be read. */
-static unsigned long long process_ticks(const struct root *root, const char *path) {
-  char line[1024];
-  unsigned long long user = 0, system_time = 0;
-  if (!root_read_line(root, path, line, sizeof line)) return 0;
-  const char *after = strrchr(line, ')'); /* the name before it may hold anything */
-  if (after == NULL || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system_time) != 2) return 0;
-  return user + system_time;
-}
-
-/* The processes that one started, and those that they did, by the kernel's own lists; at most TREE_MAX. */
-struct tree {
-  const struct root *root;
-  int64_t pids[TREE_MAX];
-  size_t n, at;
-};
-
-static void take_thread(void *context, const char *thread) {
-  struct tree *t = context;
-  char path[160], line[4096], *word = line, *end;
-  (void)snprintf(path, sizeof path, "/proc/%lld/task/%.60s/children", (long long)t->pids[t->at], thread);
-  if (!root_read_line(t->root, path, line, sizeof line)) return;
-  for (long long child = strtoll(word, &end, 10); end != word && t->n < TREE_MAX; child = strtoll(word, &end, 10)) {
-    t->pids[t->n++] = child;
-    word = end;
-  }
-}
-
-static unsigned long long tree_ticks(const struct root *root, int64_t pid) {
-  struct tree tree = {.root = root, .pids = {pid}, .n = 1};
+/* Of a process and those that it started, but for those of the tree `less`. */
+static unsigned long long tree_ticks(const struct machine *m, int64_t pid, const struct process_tree *less, struct process_tree *ret) {
+  struct process_stat stat;
+  struct process_tree tree;
   unsigned long long sum = 0;
-  for (; tree.at < tree.n; tree.at++) {
+  process_tree_read(m->root, pid, &tree);
+  for (size_t i = 0; i < tree.n; i++) {
     char path[96];
-    (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)tree.pids[tree.at]);
-    sum += process_ticks(root, path);
-    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)tree.pids[tree.at]);
-    (void)root_list(root, path, THREADS_MAX, take_thread, &tree); /* one that has ended has none */
+    if (less != NULL && process_tree_holds(less, tree.pids[i])) continue;
+    (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)tree.pids[i]);
+    if (process_stat_read(m->root, path, &stat)) sum += stat.user_ticks + stat.system_ticks;
   }
+  if (ret != NULL) *ret = tree;
   return sum;
 }
 
+/* Of the serving process and of lynxbench, with those that they started: a profiler, or the serving process itself. */
 static unsigned long long our_ticks(const struct machine *m) {
-  return process_ticks(m->root, "/proc/self/stat") + (m->pid > 0 ? tree_ticks(m->root, m->pid) : 0);
+  struct process_tree serving;
+  unsigned long long sum = tree_ticks(m, m->pid, NULL, &serving);
+  return sum + tree_ticks(m, (int64_t)getpid(), &serving, NULL);
 }
 
 /* --- the quota of its control group --- */
@@ -117,10 +95,11 @@ static void find_group(struct machine *m) {
   m->at_s = now_s();
 }
 
-static void sample_throttled(struct machine *m, sampler_deliver *deliver, void *context) {
+static void sample_throttled(struct machine *m, const struct sampler_sink *sink) {
   double throttled, now = now_s();
   if (m->throttled_path[0] == 0 || !read_throttled(m, &throttled)) return;
-  if (now > m->at_s && throttled >= m->throttled) deliver(context, "server.throttled_ratio", (throttled - m->throttled) / (now - m->at_s));
+  if (now > m->at_s && throttled >= m->throttled)
+    sink->value(sink->context, "server.throttled_ratio", (throttled - m->throttled) / (now - m->at_s));
   m->throttled = throttled;
   m->at_s = now;
 }
@@ -140,7 +119,7 @@ static bool machine_open(const struct root *root, void **ret_state) {
 }
 
 /* The mean clock of the processors, and the hottest thermal zone; virtual machines seldom have either. */
-static void sample_hardware(const struct root *root, sampler_deliver *deliver, void *context) {
+static void sample_hardware(const struct root *root, const struct sampler_sink *sink) {
   enum { MOST = 1024, ZONES = 64 };
   char path[96], line[64];
   double sum = 0, hottest = -1000, value;
@@ -151,44 +130,47 @@ static void sample_hardware(const struct root *root, sampler_deliver *deliver, v
     sum += value / 1000;
     n++;
   }
-  if (n > 0) deliver(context, "machine.clock_mhz", sum / n);
+  if (n > 0) sink->value(sink->context, "machine.clock_mhz", sum / n);
   for (int i = 0; i < ZONES; i++) {
     (void)snprintf(path, sizeof path, "/sys/class/thermal/thermal_zone%d/temp", i);
     if (!root_read_line(root, path, line, sizeof line) || sscanf(line, "%lf", &value) != 1) break;
     if (value / 1000 > hottest) hottest = value / 1000;
   }
-  if (hottest > -273) deliver(context, "machine.temperature_c", hottest);
+  if (hottest > -273) sink->value(sink->context, "machine.temperature_c", hottest);
 }
 
-static void machine_sample(void *state, sampler_deliver *deliver, void *context) {
+static void machine_sample(void *state, int64_t now_ns, const struct sampler_sink *sink) {
   struct machine *m = state;
+  (void)now_ns;
   unsigned long long total, busy, steal;
   if (read_ticks(m->root, &total, &busy, &steal) && total > m->total) {
-    deliver(context, "machine.busy_ratio", (double)(busy - m->busy) / (double)(total - m->total));
-    deliver(context, "machine.steal_ratio", (double)(steal - m->steal) / (double)(total - m->total));
+    sink->value(sink->context, "machine.busy_ratio", (double)(busy - m->busy) / (double)(total - m->total));
+    sink->value(sink->context, "machine.steal_ratio", (double)(steal - m->steal) / (double)(total - m->total));
     unsigned long long ours = our_ticks(m), mine = ours > m->ours ? ours - m->ours : 0, all = busy - m->busy;
     if (m->pid > 0)
-      deliver(context, "machine.others_ratio",
-              all > mine ? (double)(all - mine) / (double)(total - m->total) : 0); /* neither lynxbench nor the serving process */
+      sink->value(sink->context, "machine.others_ratio",
+                  all > mine ? (double)(all - mine) / (double)(total - m->total) : 0); /* neither lynxbench nor the serving process */
     m->ours = ours;
     m->total = total;
     m->busy = busy;
     m->steal = steal;
   }
-  sample_hardware(m->root, deliver, context);
-  sample_throttled(m, deliver, context);
+  sample_hardware(m->root, sink);
+  sample_throttled(m, sink);
   char line[256];
   double pressure;
   if (root_read_line(m->root, "/proc/pressure/cpu", line, sizeof line) && sscanf(line, "some avg10=%lf", &pressure) == 1)
-    deliver(context, "machine.cpu_pressure_percent", pressure);
+    sink->value(sink->context, "machine.cpu_pressure_percent", pressure);
 }
 
 static void machine_close(void *state) {
   free(state);
 }
 
+const struct sampler sampler_machine;
 const struct sampler sampler_machine = {.name = "machine",
                                         .summary = "processors: busy, stolen, under pressure",
+                                        .always = true,
                                         .open = machine_open,
                                         .watch = machine_watch,
                                         .sample = machine_sample,

@@ -1,0 +1,160 @@
+"""A PyTorch server with the OpenAI completions route, a thread per request, and one planted cause: what it plants consumes the resource that
+it names. Used by scoreboard.py; `--plant none` is the clean one."""
+
+import argparse
+import json
+import logging
+import os
+import queue
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import torch
+
+PLANTS = "none tokenizer gil lock sleep batch_of_one cast logging few_threads many_threads".split()
+parser = argparse.ArgumentParser()
+parser.add_argument("--port", type=int, required=True)
+parser.add_argument("--plant", choices=PLANTS, default="none")
+parser.add_argument(
+    "--size", type=float, default=1.0, help="of the plant, against about a third of a request's own time"
+)
+args = parser.parse_args()
+if args.plant == "few_threads":
+    torch.set_num_threads(1)
+elif args.plant == "many_threads":
+    torch.set_num_threads(4 * (os.cpu_count() or 1))
+
+WIDTH = 768
+torch.manual_seed(1)
+layers = [torch.randn(WIDTH, WIDTH) / WIDTH**0.5 for _ in range(8)]
+step_lock = threading.Lock()
+log = logging.getLogger("server")
+log.addHandler(logging.FileHandler("/dev/null"))
+log.setLevel(logging.INFO)
+
+
+def scaled(n):
+    return max(1, int(n * args.size))
+
+
+def slow_tokenize(text):
+    """Byte pairs by hand, in Python."""
+    ids = list(text.encode())
+    for _ in range(scaled(160)):
+        ids = [(a * 31 + 7) % 257 for a in ids]
+    return ids
+
+
+def count_characters(n):
+    """Work per token in the interpreter."""
+    total = 0
+    for i in range(scaled(18000)):
+        total = (total + i * n) % 1000003
+    return total
+
+
+def forward(x):
+    for w in layers:
+        x = torch.tanh(x @ w)
+    return x
+
+
+def cast_and_back(x):
+    for _ in range(scaled(12)):
+        x = x.to(torch.bfloat16).to(torch.float64).to(torch.float32)
+    return x
+
+
+def compute(state):
+    with torch.no_grad():
+        state = forward(state)
+        if args.plant == "cast":
+            state = cast_and_back(state.repeat(8, 1))[: state.shape[0]]
+    return state
+
+
+def step(state, n):
+    if args.plant == "lock":
+        with step_lock:
+            return compute(state)
+    if args.plant == "gil":
+        count_characters(n)
+    elif args.plant == "sleep":
+        time.sleep(0.004 * args.size)
+    elif args.plant == "logging":
+        for k in range(scaled(120)):
+            log.info("token %d of request: state %s, step %d", n, "x" * 40, k)
+    return compute(state)
+
+
+jobs = queue.Queue()
+
+
+def work_alone():
+    """One request after the other: a batch of one."""
+    while True:
+        job, done = jobs.get()
+        job()
+        done.set()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, body):
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self.answer(json.dumps({"object": "list", "data": [{"id": "planted", "object": "model"}]}).encode())
+
+    def chunk(self, data):
+        text = data if isinstance(data, bytes) else b"data: " + json.dumps(data).encode() + b"\n\n"
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(text), text))
+        self.wfile.flush()
+
+    def do_POST(self):
+        q = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if args.plant != "batch_of_one":
+            return self.generate(q)
+        done = threading.Event()
+        jobs.put((lambda: self.generate(q), done))
+        done.wait()
+
+    def generate(self, q):
+        ids = slow_tokenize(q["prompt"]) if args.plant == "tokenizer" else list(q["prompt"].encode())
+        state = torch.full((64, WIDTH), float(len(ids) % 7))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        usage = {}
+        for n in range(1, q.get("max_tokens", 16) + 1):
+            state = step(state, n)
+            usage = {"prompt_tokens": len(ids), "completion_tokens": n, "total_tokens": len(ids) + n}
+            self.chunk({"choices": [{"index": 0, "text": chr(97 + n % 26), "finish_reason": None}], "usage": usage})
+        self.chunk({"choices": [{"index": 0, "text": "", "finish_reason": "length"}], "usage": usage})
+        self.chunk({"choices": [], "usage": usage})
+        self.chunk(b"data: [DONE]\n\n")
+        self.wfile.write(b"0\r\n\r\n")
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+
+if args.plant == "batch_of_one":
+    threading.Thread(target=work_alone, daemon=True).start()
+compute(torch.ones(64, WIDTH))
+print("ready", flush=True)
+sys.stdout.flush()
+Server(("127.0.0.1", args.port), Handler).serve_forever()

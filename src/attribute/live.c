@@ -1,0 +1,234 @@
+#include "attribute/live.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attribute/live_lanes.h"
+#include "attribute/live_profile.h"
+#include "attribute/live_verdict.h"
+#include "base/number.h"
+#include "record/bundle.h"
+#include "result/climb.h"
+
+struct gathering {
+  struct live *live;
+  struct bundle *bundle;
+  const char *precision;
+  struct bundle_session *sessions; /* complete ones of the precision */
+  size_t n, room;
+  int64_t from_ns, to_ns; /* of the session whose samples are read */
+  double busy_sum, busy_n, cost_sum, cost_n, running_sum, running_n, waiting_sum, waiting_n;
+  struct {
+    const char *name;
+    double sum;
+  } beside[64];
+  size_t n_beside;
+  double window_s;
+};
+
+static enum lynx_status keep_session(void *context, const struct bundle_session *s) {
+  struct gathering *g = context;
+  if (s->end != SESSION_COMPLETE || strcmp(s->precision, g->precision) != 0) return LYNX_OK;
+  g->sessions = xroom(g->sessions, g->n, &g->room, sizeof *g->sessions);
+  g->sessions[g->n++] = bundle_session_copy(s, &g->live->arena);
+  return LYNX_OK;
+}
+
+/* "neighbour.postgres.811": processors in use, of the second or so before. */
+static void keep_neighbour(struct gathering *g, const char *name, double value) {
+  size_t i = 0;
+  while (i < g->n_beside && strcmp(g->beside[i].name, name) != 0) i++;
+  if (i == LYNX_COUNT(g->beside)) return;
+  if (i == g->n_beside) {
+    g->beside[i].name = arena_copy(&g->live->arena, name);
+    g->beside[i].sum = 0;
+    g->n_beside++;
+  }
+  g->beside[i].sum += value;
+}
+
+static enum lynx_status keep_sample(void *context, int64_t session, int64_t at_ns, const char *series, double value) {
+  struct gathering *g = context;
+  (void)session;
+  if (at_ns <= g->from_ns || at_ns > g->to_ns || !isfinite(value)) return LYNX_OK;
+  struct {
+    const char *series;
+    double *sum, *n;
+  } const means[] = {{"machine.busy_ratio", &g->busy_sum, &g->busy_n},
+                     {"sampling.cpu_ratio", &g->cost_sum, &g->cost_n},
+                     {"server.running", &g->running_sum, &g->running_n},
+                     {"server.waiting", &g->waiting_sum, &g->waiting_n}};
+  for (size_t i = 0; i < LYNX_COUNT(means); i++) {
+    if (strcmp(series, means[i].series) != 0) continue;
+    *means[i].sum += value;
+    (*means[i].n)++;
+  }
+  if (strncmp(series, "neighbour.", 10) == 0 && value >= 0 && value < 65536) keep_neighbour(g, series + 10, value);
+  return LYNX_OK;
+}
+
+static enum lynx_status keep_event(void *context, int64_t realtime_ns, enum event_kind kind, const char *text) {
+  struct live *live = context;
+  (void)realtime_ns;
+  if (kind != EVENT_UNSEEN) return LYNX_OK;
+  for (size_t i = 0; i < live->n_unseen; i++)
+    if (strcmp(live->unseen[i], text) == 0) return LYNX_OK;
+  result_add_text(&live->arena, &live->unseen, &live->n_unseen, arena_copy(&live->arena, text));
+  return LYNX_OK;
+}
+
+/* --- what surrounded the counted windows --- */
+
+static double mean(double sum, double n) {
+  return n > 0 ? sum / n : NAN;
+}
+
+static void close_samples(struct gathering *g) {
+  struct live *live = g->live;
+  live->busy = mean(g->busy_sum, g->busy_n);
+  live->sampling_cost = mean(g->cost_sum, g->cost_n);
+  live->server_running = mean(g->running_sum, g->running_n);
+  live->server_waiting = mean(g->waiting_sum, g->waiting_n);
+  while (live->n_neighbours < LIVE_NEIGHBOURS_MAX && g->window_s > 0) {
+    size_t most = LYNX_COUNT(g->beside);
+    for (size_t i = 0; i < g->n_beside; i++)
+      if (g->beside[i].sum > 0 && (most == LYNX_COUNT(g->beside) || g->beside[i].sum > g->beside[most].sum)) most = i;
+    if (most == LYNX_COUNT(g->beside)) break;
+    /* one sample a second or so: those that it lacks are of seconds in which it did nothing */
+    live->neighbours[live->n_neighbours++] = (struct live_neighbour){g->beside[most].name, g->beside[most].sum / fmax(1, g->window_s)};
+    g->beside[most].sum = 0;
+  }
+}
+
+/* --- the sessions --- */
+
+/* What profilers cost: the throughput of their sessions beside that of the counted ones before them, in pairs. */
+static struct interval cost_of_profiling(struct gathering *g, const struct result *result) {
+  double lost[64];
+  size_t n = 0;
+  const struct result_precision *p = g->live->precision;
+  for (size_t i = 0; i + 1 < g->n && n < LYNX_COUNT(lost); i++) {
+    if (g->sessions[i].purpose != PURPOSE_MEASURE || g->sessions[i + 1].purpose != PURPOSE_ATTRIBUTE) continue;
+    struct result_step with;
+    if (climb_measure(g->bundle, &result->contract, &g->sessions[i + 1], &with, NULL) != LYNX_OK) continue;
+    for (size_t k = 0; k < p->n_sessions; k++)
+      if (p->sessions[k].id == g->sessions[i].id && result_throughput_of(p, &p->sessions[k]) > 0)
+        lost[n++] = 1 - with.throughput / result_throughput_of(p, &p->sessions[k]);
+  }
+  if (n == 0) return (struct interval){.estimate = NAN};
+  return result_interval(lost, n, result->contract.method.confidence);
+}
+
+static bool add_sessions(struct gathering *g) {
+  struct live *live = g->live;
+  const struct bundle_session *above = NULL;
+  bool good = true;
+  for (size_t i = 0; i < g->n && good; i++) {
+    const struct bundle_session *s = &g->sessions[i];
+    if (s->purpose == PURPOSE_SEARCH && live->precision->knee > 0 && s->concurrency > live->precision->knee &&
+        (above == NULL || s->concurrency < above->concurrency))
+      above = s;
+    if (s->purpose != PURPOSE_MEASURE && s->purpose != PURPOSE_CERTIFY) continue;
+    good = live_lanes_add(&live->arena, g->bundle, s, &live->at);
+    live->at.concurrency = s->concurrency;
+    g->from_ns = s->warm_up_ns;
+    g->to_ns = s->warm_up_ns + s->counted_ns;
+    g->window_s += (double)s->counted_ns / 1e9;
+    good = good && bundle_each_sample(g->bundle, s->id, keep_sample, g, NULL) == LYNX_OK;
+  }
+  if (above != NULL && good) {
+    live->beyond.concurrency = above->concurrency;
+    good = live_lanes_add(&live->arena, g->bundle, above, &live->beyond);
+  }
+  live_lanes_finish(&live->at);
+  live_lanes_finish(&live->beyond);
+  struct live_profile *profile = live_profile_new(live);
+  for (size_t i = 0; i < g->n; i++)
+    if (g->sessions[i].purpose == PURPOSE_ATTRIBUTE) live_profile_add(profile, g->bundle, &g->sessions[i]);
+  live_profile_finish(profile);
+  return good && live->at.n_lanes > 0;
+}
+
+/* --- a request's life --- */
+
+static void add_phase(struct live *live, const char *name, double ns, bool attributed) {
+  if (live->n_phases == LYNX_COUNT(live->phases) || !(ns > 0)) return;
+  live->phases[live->n_phases++] = (struct live_phase){name, ns, attributed};
+}
+
+static size_t place_in(const char *const *order, size_t n, const char *name) {
+  size_t k = 0;
+  while (k < n && strcmp(order[k], name) != 0) k++;
+  return k;
+}
+
+/* The server's own phases where it tells any; else what the client sees. They sum to the mean life, what is left over being a line. */
+static void read_life(struct live *live) {
+  const struct result_precision *p = live->precision;
+  double first = p->latency[METRIC_TIME_TO_FIRST_TOKEN].mean.interval.estimate, told = 0;
+  live->life_ns = p->latency[METRIC_END_TO_END].mean.interval.estimate;
+  if (!(live->life_ns > 0) || !isfinite(live->life_ns)) return;
+  double sending = p->send_lag.n > 0 ? p->send_lag.p50 : 0;
+  for (size_t i = 0; i < p->n_phases; i++) told += p->phases[i].mean_ns;
+  double covered = 1 - p->phases_rest_share, whole = told > 0 && covered > 0 ? told / covered : 0; /* of the answers that tell of phases */
+  if (whole > 0 && covered <= 1.1) { /* totals of the server are of whole sessions, so that they may exceed it by a little */
+    live->life_ns = fmax(whole, told) + sending;
+    live->phases_of_server = true;
+    add_phase(live, "client", sending, true);
+    static const char *const order[] = {"queue", "prefill", "decode"}; /* as a request meets them; what else there is comes after */
+    for (size_t k = 0; k <= LYNX_COUNT(order); k++)
+      for (size_t i = 0; i < p->n_phases; i++)
+        if (place_in(order, LYNX_COUNT(order), p->phases[i].name) == k) add_phase(live, p->phases[i].name, p->phases[i].mean_ns, true);
+    add_phase(live, "not attributed", live->life_ns - told - sending, false);
+    return;
+  }
+  add_phase(live, "client", sending, true);
+  if (!(first > 0) || !isfinite(first) || first > live->life_ns) {
+    add_phase(live, "in the server", live->life_ns - sending, false);
+    return;
+  }
+  const struct result_point *alone = p->n_steps > 0 && p->steps[0].concurrency == 1 ? &p->steps[0].point : NULL;
+  double single = alone != NULL ? alone->time_to_first_token_p50 : NAN,
+         median = p->latency[METRIC_TIME_TO_FIRST_TOKEN].at[0].quantile.estimate;
+  bool split = single > 0 && median > single && first > median - single;
+  if (split) add_phase(live, "waiting for others", median - single, true);
+  add_phase(live, "to the first token", first - sending - (split ? median - single : 0), true);
+  add_phase(live, "decode", live->life_ns - first, true);
+}
+
+/* --- */
+
+static void read_machine(struct live *live) {
+  const char *threads = live_fact(live, LAYER_ACCELERATOR, "topology.threads");
+  if (threads == NULL || !number_int64(threads, strlen(threads), &live->n_processors)) live->n_processors = 0;
+  for (size_t i = 0; i < live->at.n_lanes && live->n_processors == 0; i++) live->n_processors = live->at.lanes[i].n_processors;
+}
+
+bool live_read(struct bundle *bundle, const struct result *result, struct live *ret) {
+  *ret = (struct live){.result = result, .lock_held = NAN, .busy = NAN};
+  for (size_t i = 0; i < result->n_precisions && ret->precision == NULL; i++)
+    if (!result->precisions[i].unavailable && result->precisions[i].n_complete > 0) ret->precision = &result->precisions[i];
+  if (ret->precision == NULL) return false;
+  struct gathering g = {.live = ret, .bundle = bundle, .precision = ret->precision->name};
+  const char *moment = arena_printf(&ret->arena, "start:%s", ret->precision->name);
+  bool good = bundle_each_session(bundle, keep_session, &g, NULL) == LYNX_OK &&
+              bundle_facts(bundle, moment, &ret->facts, NULL) == LYNX_OK && bundle_each_event(bundle, keep_event, ret, NULL) == LYNX_OK &&
+              add_sessions(&g);
+  if (good) {
+    close_samples(&g);
+    ret->profiling_cost = cost_of_profiling(&g, result);
+    read_machine(ret);
+    read_life(ret);
+    live_judge(ret);
+  }
+  free(g.sessions);
+  if (!good) live_release(ret);
+  return good;
+}
+
+void live_release(struct live *live) {
+  fact_list_release(&live->facts);
+  arena_release(&live->arena);
+  *live = (struct live){.result = NULL};
+}

@@ -1,0 +1,157 @@
+#include "attribute/live_lanes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS_MAX = 65536 };
+
+/* "Thread-14 (work" and "Thread-15 (work" do the same work: what stands before the first digit tells. */
+static size_t stem_of(const char *name) {
+  size_t n = strcspn(name, "0123456789");
+  while (n > 1 && strchr("-_#:/ ", name[n - 1]) != NULL) n--;
+  return n > 0 ? n : strlen(name);
+}
+
+static bool same_lane(const struct live_lane *lane, const struct thread_name *name) {
+  bool main = name->process == name->thread;
+  size_t n = stem_of(name->name);
+  return lane->process == name->process && lane->main == main && strncmp(lane->name, name->name, n) == 0 && stem_of(lane->name) == n;
+}
+
+struct live_lane *live_lane_of(struct arena *arena, struct live_account *account, const struct thread_name *name, bool make) {
+  for (size_t i = 0; i < account->n_lanes; i++)
+    if (same_lane(&account->lanes[i], name)) return &account->lanes[i];
+  if (!make || account->n_lanes == LIVE_LANES_MAX) return NULL;
+  struct live_lane *lane = &account->lanes[account->n_lanes++];
+  *lane = (struct live_lane){.process = name->process,
+                             .thread = name->thread,
+                             .program = arena_copy(arena, name->program),
+                             .name = arena_copy(arena, name->name),
+                             .main = name->process == name->thread,
+                             .n_processors = name->n_processors,
+                             .waits_in = "",
+                             .waits_where = ""};
+  return lane;
+}
+
+struct known {
+  int64_t process, thread;
+  double running_ns, ready_ns;
+  size_t lane;
+};
+
+struct adding {
+  struct arena *arena;
+  struct live_account *account;
+  struct known *known;
+  size_t n, room, last;
+  int64_t from_ns, to_ns;
+  int64_t n_of_lane[LIVE_LANES_MAX]; /* threads, in this session */
+  bool possible;
+};
+
+static enum lynx_status take_name(void *context, int64_t session, const struct thread_name *name) {
+  struct adding *a = context;
+  (void)session;
+  struct live_lane *lane = live_lane_of(a->arena, a->account, name, true);
+  if (lane == NULL || a->n == THREADS_MAX) return LYNX_OK;
+  a->known = xroom(a->known, a->n, &a->room, sizeof *a->known);
+  a->known[a->n++] = (struct known){name->process, name->thread, 0, 0, (size_t)(lane - a->account->lanes)};
+  a->n_of_lane[lane - a->account->lanes]++;
+  if (name->n_processors > 0 && (lane->n_processors == 0 || name->n_processors < lane->n_processors))
+    lane->n_processors = name->n_processors;
+  return LYNX_OK;
+}
+
+/* Rows come by thread: the one of the row before is nearly always it. */
+static struct known *find(struct adding *a, const struct thread_activity *row) {
+  for (size_t k = 0; k < a->n; k++) {
+    struct known *one = &a->known[(a->last + k) % a->n];
+    if (one->thread != row->thread || one->process != row->process) continue;
+    a->last = (size_t)(one - a->known);
+    return one;
+  }
+  return NULL;
+}
+
+static bool is_possible(const struct thread_activity *row) {
+  static const int64_t most_ns = INT64_C(1) << 50;
+  bool good = row->span_ns > 0 && row->span_ns < most_ns && row->running_ns >= 0 && row->running_ns < most_ns && row->ready_ns >= 0 &&
+              row->ready_ns < most_ns && row->system_ns >= 0 && row->system_ns < most_ns && llabs(row->at_ns) < most_ns;
+  for (int i = 0; i < WAIT_COUNT; i++) good = good && row->looks[i] >= 0 && row->looks[i] < 1000000;
+  return good;
+}
+
+static enum lynx_status take_activity(void *context, int64_t session, const struct thread_activity *row) {
+  struct adding *a = context;
+  (void)session;
+  if (!is_possible(row)) {
+    a->possible = false;
+    return LYNX_OK;
+  }
+  int64_t begin_ns = row->at_ns - row->span_ns, n_looks = 0;
+  int64_t within_ns = (row->at_ns < a->to_ns ? row->at_ns : a->to_ns) - (begin_ns > a->from_ns ? begin_ns : a->from_ns);
+  struct known *one = within_ns > 0 ? find(a, row) : NULL;
+  if (one == NULL) return LYNX_OK;
+  struct live_lane *lane = &a->account->lanes[one->lane];
+  double part = (double)within_ns / (double)row->span_ns; /* of the stretch lies in the window; what it did is taken as even */
+  double waited_ns = part * (double)(row->span_ns - row->running_ns - row->ready_ns); /* clocks read in turn: it may come out below 0 */
+  one->running_ns += part * (double)row->running_ns;
+  one->ready_ns += part * (double)row->ready_ns;
+  lane->present += (double)within_ns;
+  lane->running += part * (double)row->running_ns;
+  lane->system += part * (double)row->system_ns;
+  lane->ready += part * (double)row->ready_ns;
+  for (int i = 0; i < WAIT_COUNT; i++) n_looks += row->looks[i];
+  if (!(waited_ns > 0)) return LYNX_OK;
+  for (int i = 0; i < WAIT_COUNT && n_looks > 0; i++) lane->waits[i] += waited_ns * (double)row->looks[i] / (double)n_looks;
+  if (n_looks == 0) lane->waits[WAIT_UNKNOWN] += waited_ns;
+  return LYNX_OK;
+}
+
+bool live_lanes_add(struct arena *arena, struct bundle *bundle, const struct bundle_session *session, struct live_account *account) {
+  struct adding a = {.arena = arena,
+                     .account = account,
+                     .from_ns = session->warm_up_ns,
+                     .to_ns = session->warm_up_ns + session->counted_ns,
+                     .possible = true};
+  double counted = (double)session->counted_ns;
+  bool good = bundle_each_thread(bundle, session->id, take_name, &a, NULL) == LYNX_OK &&
+              bundle_each_activity(bundle, session->id, take_activity, &a, NULL) == LYNX_OK && a.possible;
+  account->window_s += counted / 1e9;
+  for (size_t i = 0; i < a.n; i++) {
+    struct live_lane *lane = &account->lanes[a.known[i].lane];
+    double busy = (a.known[i].running_ns + a.known[i].ready_ns) / counted;
+    if (busy <= lane->busiest) continue;
+    lane->busiest = busy;
+    lane->busiest_ready = a.known[i].ready_ns / counted;
+    lane->thread = a.known[i].thread;
+  }
+  for (size_t i = 0; i < account->n_lanes; i++)
+    if (a.n_of_lane[i] > account->lanes[i].n_threads) account->lanes[i].n_threads = a.n_of_lane[i];
+  free(a.known);
+  return good;
+}
+
+static int by_use(const void *a, const void *b) {
+  const struct live_lane *x = a, *y = b;
+  double ux = x->running + x->ready, uy = y->running + y->ready;
+  if (ux < uy || uy < ux) return ux > uy ? -1 : 1;
+  return x->process != y->process ? (x->process < y->process ? -1 : 1) : x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+void live_lanes_finish(struct live_account *account) {
+  double window_ns = account->window_s * 1e9;
+  for (size_t i = 0; i < account->n_lanes && window_ns > 0; i++) {
+    struct live_lane *lane = &account->lanes[i];
+    lane->present /= window_ns;
+    lane->running /= window_ns;
+    lane->system /= window_ns;
+    lane->ready /= window_ns;
+    for (int k = 0; k < WAIT_COUNT; k++) lane->waits[k] /= window_ns;
+    account->running += lane->running;
+    account->ready += lane->ready;
+  }
+  if (account->n_lanes > 0) qsort(account->lanes, account->n_lanes, sizeof *account->lanes, by_use);
+}

@@ -1,0 +1,320 @@
+#include "attribute/live_profile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attribute/live_lanes.h"
+#include "base/number.h"
+#include "executor/layer_map.h"
+
+enum { KEYS_MAX = 20000 };
+
+enum looks { LOOKS_NATIVE, LOOKS_RUNNING, LOOKS_LOCK, LOOKS_ALL, LOOKS_COUNT };
+static const char *const sources[LOOKS_COUNT] = {"native", "python", "python_gil", "python_all"};
+
+/* A function or a module, in one lane. */
+struct counted {
+  size_t lane;
+  const char *what, *file;
+  int64_t line, line_n;
+  int64_t n[LOOKS_COUNT];
+};
+
+struct live_profile {
+  struct live *live;
+  struct counted *items;
+  size_t n, room;
+  double window_s, rate[LOOKS_COUNT];
+  int64_t total[LOOKS_COUNT];
+  /* of the session that is being read */
+  struct profiled_thread {
+    int64_t process, thread;
+    size_t lane;
+  } * threads;
+  size_t n_threads, threads_room;
+};
+
+struct live_profile *live_profile_new(struct live *live) {
+  struct live_profile *p = xalloc(1, sizeof *p);
+  p->live = live;
+  return p;
+}
+
+/* --- frames --- */
+
+/* "forward (/srv/train.py:74)" -> "forward", "/srv/train.py", 74; texts within frame, which is cut. */
+static bool cut_frame(char *frame, const char **ret_function, const char **ret_file, int64_t *ret_line) {
+  char *close = strrchr(frame, ')'), *open = close != NULL ? strrchr(frame, '(') : NULL;
+  if (open == NULL || open == frame || close < open) return false;
+  *close = 0;
+  char *colon = strrchr(open, ':');
+  *ret_line = 0;
+  if (colon != NULL && number_int64(colon + 1, strlen(colon + 1), ret_line)) *colon = 0;
+  open[open[-1] == ' ' ? -1 : 0] = 0;
+  *ret_function = frame;
+  *ret_file = open + 1;
+  return true;
+}
+
+/* The innermost frame that is not the standard library's: whose work it is. */
+static bool working_frame(char *frames, const char **ret_function, const char **ret_file, int64_t *ret_line) {
+  for (char *at = strrchr(frames, ';');; at = strrchr(frames, ';')) {
+    enum layer unused;
+    char *frame = at != NULL ? at + 1 : frames;
+    if (at != NULL) *at = 0;
+    bool good = cut_frame(frame, ret_function, ret_file, ret_line);
+    if (good && layer_of_python_file(*ret_file, &unused) != PYTHON_FILE_STANDARD) return true;
+    if (at == NULL) return good;
+  }
+}
+
+static struct counted *counted_of(struct live_profile *p, size_t lane, const char *what, const char *file) {
+  for (size_t i = 0; i < p->n; i++)
+    if (p->items[i].lane == lane && strcmp(p->items[i].what, what) == 0 && strcmp(p->items[i].file, file) == 0) return &p->items[i];
+  if (p->n == KEYS_MAX) return NULL;
+  p->items = xroom(p->items, p->n, &p->room, sizeof *p->items);
+  p->items[p->n] = (struct counted){.lane = lane, .what = arena_copy(&p->live->arena, what), .file = arena_copy(&p->live->arena, file)};
+  return &p->items[p->n++];
+}
+
+static const struct profiled_thread *thread_of(const struct live_profile *p, const struct bundle_stack *stack) {
+  for (size_t i = 0; i < p->n_threads; i++) {
+    bool same = p->threads[i].thread == stack->thread && (stack->process == 0 || p->threads[i].process == stack->process);
+    if (same) return &p->threads[i];
+  }
+  return NULL;
+}
+
+static enum lynx_status take_stack(void *context, const struct bundle_stack *stack) {
+  struct live_profile *p = context;
+  int kind = 0;
+  while (kind < LOOKS_COUNT && strcmp(sources[kind], stack->source) != 0) kind++;
+  if (kind == LOOKS_COUNT || stack->n <= 0 || stack->n > INT32_MAX) return LYNX_OK;
+  p->total[kind] += stack->n;
+  const struct profiled_thread *thread = thread_of(p, stack);
+  if (thread == NULL) return LYNX_OK;
+  struct live_lane *lane = &p->live->at.lanes[thread->lane];
+  const char *what = stack->frames, *file = "";
+  int64_t line = 0;
+  char *frames = NULL;
+  if (kind == LOOKS_NATIVE) lane->n_samples += stack->n;
+  else {
+    frames = xcopy(stack->frames);
+    lane->n_python += kind == LOOKS_RUNNING ? stack->n : 0;
+    lane->n_lock += kind == LOOKS_LOCK ? stack->n : 0;
+    if (!working_frame(frames, &what, &file, &line)) what = stack->frames;
+  }
+  struct counted *counted = counted_of(p, thread->lane, what, file);
+  if (counted != NULL) counted->n[kind] += stack->n;
+  if (counted != NULL && stack->n > counted->line_n) {
+    counted->line = line;
+    counted->line_n = stack->n;
+  }
+  free(frames);
+  return LYNX_OK;
+}
+
+static enum lynx_status take_name(void *context, int64_t session, const struct thread_name *name) {
+  struct live_profile *p = context;
+  (void)session;
+  const struct live_lane *lane = live_lane_of(&p->live->arena, &p->live->at, name, false);
+  if (lane == NULL) return LYNX_OK;
+  p->threads = xroom(p->threads, p->n_threads, &p->threads_room, sizeof *p->threads);
+  p->threads[p->n_threads++] = (struct profiled_thread){name->process, name->thread, (size_t)(lane - p->live->at.lanes)};
+  return LYNX_OK;
+}
+
+static enum lynx_status take_rate(void *context, int64_t session, int64_t at_ns, const char *series, double value) {
+  struct live_profile *p = context;
+  char name[64];
+  (void)session, (void)at_ns;
+  for (int k = 0; k < LOOKS_COUNT; k++) {
+    (void)snprintf(name, sizeof name, "profile.%s.rate", sources[k]);
+    if (strcmp(series, name) == 0 && value > 0) p->rate[k] = value;
+  }
+  return LYNX_OK;
+}
+
+void live_profile_add(struct live_profile *p, struct bundle *bundle, const struct bundle_session *session) {
+  p->n_threads = 0;
+  p->window_s += (double)(session->warm_up_ns + session->counted_ns) / 1e9;
+  bool good = bundle_each_thread(bundle, session->id, take_name, p, NULL) == LYNX_OK &&
+              bundle_each_sample(bundle, session->id, take_rate, p, NULL) == LYNX_OK &&
+              bundle_each_stack(bundle, session->id, take_stack, p, NULL) == LYNX_OK;
+  (void)good; /* rows that cannot be read divide nothing */
+}
+
+/* --- parts --- */
+
+static const char *file_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+static bool is_interpreter(const char *module) {
+  const char *file = file_of(module);
+  return strncmp(file, "libpython", 9) == 0 || strncmp(file, "python", 6) == 0 || strstr(module, "/lib-dynload/") != NULL;
+}
+
+static bool holds_library(const struct live *live, const char *part) {
+  for (size_t i = 0; i < live->facts.n_items; i++)
+    if (strstr(live->facts.items[i].key, part) != NULL) return true;
+  return false;
+}
+
+/* Whose code is in that module? */
+static struct live_part part_of_module(struct live *live, const struct live_lane *lane, const char *module) {
+  struct live_part part = {.kind = LIVE_LIBRARY, .what = file_of(module), .where = "", .would = ""};
+  if (strcmp(module, "[kernel]") == 0) {
+    part = (struct live_part){
+        .kind = LIVE_KERNEL, .what = "the kernel", .where = "", .would = "", .attributed = true, .layer = LAYER_SYSTEM};
+    return part;
+  }
+  if (strcmp(module, "[anonymous]") == 0) {
+    part.what = "code made at run time";
+    part.attributed = holds_library(live, "libdnnl") || holds_library(live, "libtorch_cpu");
+    part.layer = LAYER_RUNTIME;
+    part.where = part.attributed ? "oneDNN's kernels, as that library is loaded" : "";
+    part.would = part.attributed ? "" : "the compiler's own map of its code (perf-PID.map)";
+    return part;
+  }
+  part.attributed = layer_of_library(part.what, &part.layer);
+  if (!part.attributed && strstr(module, "-packages/") != NULL)
+    part.attributed = layer_of_python_file(module, &part.layer) == PYTHON_FILE_KNOWN;
+  if (part.attributed) return part;
+  bool program = strstr(part.what, ".so") == NULL && module[0] == '/';
+  part.kind = program ? LIVE_PROGRAM : LIVE_LIBRARY;
+  part.would = program ? "its owner: whose program it is, no map of libraries says"
+                       : "who calls it (`perf record -g`, then `lynxbench attribute`)";
+  (void)lane;
+  return part;
+}
+
+static void add_part(struct live_lane *lane, const struct live_part *part) {
+  for (size_t i = 0; i < lane->n_parts; i++) {
+    struct live_part *p = &lane->parts[i];
+    if (p->kind != part->kind || strcmp(p->what, part->what) != 0 || strcmp(p->where, part->where) != 0) continue;
+    p->share += part->share;
+    return;
+  }
+  if (lane->n_parts < LIVE_PARTS_MAX - 1) {
+    lane->parts[lane->n_parts++] = *part;
+    return;
+  }
+  lane->n_parts = LIVE_PARTS_MAX; /* the last one is of all that found no room */
+  struct live_part *rest = &lane->parts[LIVE_PARTS_MAX - 1];
+  *rest = (struct live_part){.kind = LIVE_REST,
+                             .what = "many more, each smaller",
+                             .where = "",
+                             .would = "nothing: too many to list",
+                             .share = rest->share + part->share};
+}
+
+static int by_share(const void *a, const void *b) {
+  const struct live_part *x = a, *y = b;
+  if (x->share < y->share || y->share < x->share) return x->share > y->share ? -1 : 1;
+  return strcmp(x->what, y->what);
+}
+
+static const char *place_of(struct live *live, const struct counted *c) {
+  return c->line > 0 ? arena_printf(&live->arena, "%s:%lld", c->file, (long long)c->line) : c->file;
+}
+
+/* Interpreted time, by who held the lock; where nobody was seen holding it, by who ran. */
+static void divide_python(struct live_profile *p, size_t at, double share) {
+  struct live *live = p->live;
+  struct live_lane *lane = &live->at.lanes[at];
+  int kind = lane->n_lock > 0 ? LOOKS_LOCK : LOOKS_RUNNING;
+  double looks = (double)(kind == LOOKS_LOCK ? lane->n_lock : lane->n_python);
+  for (size_t i = 0; i < p->n && looks > 0; i++) {
+    const struct counted *c = &p->items[i];
+    if (c->lane != at || c->n[kind] == 0) continue;
+    struct live_part part = {.kind = LIVE_PYTHON, .what = c->what, .where = place_of(live, c), .would = ""};
+    part.attributed = layer_of_python_file(c->file, &part.layer) == PYTHON_FILE_KNOWN;
+    if (!part.attributed) part.would = "whose package that is";
+    part.share = share * (double)c->n[kind] / looks;
+    add_part(lane, &part);
+  }
+  if (looks > 0) return;
+  const struct live_part part = {.kind = LIVE_PYTHON,
+                                 .what = "Python",
+                                 .where = "",
+                                 .would = "py-spy, which names its functions (`pip install py-spy`)",
+                                 .share = share};
+  add_part(lane, &part);
+}
+
+/* The Python function that called most of what ran outside of the interpreter. */
+static const struct counted *caller_of(const struct live_profile *p, size_t lane) {
+  const struct counted *best = NULL;
+  int64_t most = 0;
+  for (size_t i = 0; i < p->n; i++) {
+    int64_t n = p->items[i].n[LOOKS_RUNNING] - p->items[i].n[LOOKS_LOCK];
+    if (p->items[i].lane != lane || n <= most) continue;
+    best = &p->items[i];
+    most = n;
+  }
+  return best;
+}
+
+static void name_waits(struct live_profile *p, size_t at) {
+  struct live_lane *lane = &p->live->at.lanes[at];
+  double most = 0;
+  if (!(p->rate[LOOKS_ALL] > 0) || !(p->rate[LOOKS_RUNNING] > 0) || !(p->window_s > 0)) return;
+  for (size_t i = 0; i < p->n; i++) {
+    const struct counted *c = &p->items[i];
+    double share = ((double)c->n[LOOKS_ALL] / p->rate[LOOKS_ALL] - (double)c->n[LOOKS_RUNNING] / p->rate[LOOKS_RUNNING]) / p->window_s;
+    if (c->lane != at || share <= most) continue;
+    most = share;
+    lane->waits_in = c->what;
+    lane->waits_where = place_of(p->live, c);
+    lane->waits_share = share;
+  }
+}
+
+static void divide_lane(struct live_profile *p, size_t at) {
+  struct live_lane *lane = &p->live->at.lanes[at];
+  double python = 0, looks = (double)lane->n_samples;
+  if (lane->n_samples == 0) {
+    const struct live_part rest = {.kind = LIVE_REST,
+                                   .what = "not divided",
+                                   .where = "",
+                                   .would = "a profiler that may look at it (docs/attribution.md)",
+                                   .share = lane->running};
+    if (lane->n_lock + lane->n_python > 0) divide_python(p, at, lane->running);
+    else add_part(lane, &rest);
+  }
+  const struct counted *caller = caller_of(p, at);
+  for (size_t i = 0; i < p->n && lane->n_samples > 0; i++) {
+    const struct counted *c = &p->items[i];
+    if (c->lane != at || c->n[LOOKS_NATIVE] == 0) continue;
+    double share = lane->running * (double)c->n[LOOKS_NATIVE] / looks;
+    if (is_interpreter(c->what)) {
+      python += share;
+      continue;
+    }
+    struct live_part part = part_of_module(p->live, lane, c->what);
+    part.share = share;
+    add_part(lane, &part);
+  }
+  if (python > 0) divide_python(p, at, python);
+  if (lane->n_parts > 0) qsort(lane->parts, lane->n_parts, sizeof *lane->parts, by_share);
+  for (size_t i = 0; i < lane->n_parts && caller != NULL; i++) {
+    struct live_part *part = &lane->parts[i];
+    if (part->kind != LIVE_LIBRARY || part->where[0] != 0) continue;
+    part->where = arena_printf(&p->live->arena, "called by %s %s", caller->what, place_of(p->live, caller));
+    break; /* of the greatest alone: who called the others is not told apart */
+  }
+  name_waits(p, at);
+}
+
+void live_profile_finish(struct live_profile *p) {
+  for (size_t i = 0; i < p->live->at.n_lanes; i++) divide_lane(p, i);
+  bool known = p->rate[LOOKS_LOCK] > 0 && p->window_s > 0;
+  p->live->lock_held = known ? (double)p->total[LOOKS_LOCK] / p->rate[LOOKS_LOCK] / p->window_s : NAN;
+  free(p->items);
+  free(p->threads);
+  free(p);
+}

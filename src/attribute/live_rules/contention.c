@@ -1,0 +1,33 @@
+/* Other processes take the processors while the server's threads are ready to run. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "attribute/live_rule.h"
+
+static bool apply(const struct live *live, struct finding *ret) {
+  double others = live->precision->conditions.others, ready = live->at.ready / fmax(live->at.running + live->at.ready, 1e-9);
+  if (!(others >= 0.1) || ready < 0.1) return false;
+  ret->share = ready;
+  if (live->n_neighbours > 0) (void)snprintf(ret->named, sizeof ret->named, "%.120s", live->neighbours[0].name);
+  (void)snprintf(ret->evidence, sizeof ret->evidence,
+                 "other processes use %.0f %% of the processors%s%.120s; the server's threads are ready and wait for a processor %.0f %% "
+                 "of the time that they could run",
+                 100 * others, ret->named[0] != 0 ? ", most of it " : "", ret->named, 100 * ready);
+  return true;
+}
+
+const struct live_rule live_rule_contention;
+const struct live_rule live_rule_contention = {
+    .name = "contention",
+    .summary = "other processes on the processors",
+    .threshold = "10 % of the processors, and a tenth of the time in which the server's threads could run",
+    .apply = apply,
+    .found = {.title = "Other processes take its processors",
+              .rung = RUNG_ACCOUNTED,
+              .symptom = LAYER_SYSTEM,
+              .contributing = LAYER_BIT(LAYER_SYSTEM),
+              .open = "whose processes those are",
+              .next = "move them to other processors or machines, or give the server processors of its own",
+              .confirm = "stop the process named and measure again",
+              .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};

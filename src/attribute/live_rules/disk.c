@@ -1,0 +1,34 @@
+/* Threads that work on requests wait for the disk. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "attribute/live_rule.h"
+
+static bool apply(const struct live *live, struct finding *ret) {
+  double disk = 0, present = 0;
+  for (size_t i = 0; i < live->at.n_lanes; i++) {
+    const struct live_lane *l = &live->at.lanes[i];
+    if (l->running < 0.1 * live->at.running) continue;
+    disk += l->waits[WAIT_DISK];
+    present += l->present;
+  }
+  if (disk < 0.1 || disk < 0.1 * present) return false;
+  ret->share = fmin(1, disk / present);
+  (void)snprintf(ret->evidence, sizeof ret->evidence, "the working threads wait for the disk %.0f %% of the time", 100 * ret->share);
+  return true;
+}
+
+const struct live_rule live_rule_disk;
+const struct live_rule live_rule_disk = {.name = "disk",
+                                         .summary = "waits for the disk",
+                                         .threshold = "10 % of the working threads' time",
+                                         .apply = apply,
+                                         .found = {.title = "Threads that work on requests wait for the disk",
+                                                   .rung = RUNG_ACCOUNTED,
+                                                   .symptom = LAYER_SYSTEM,
+                                                   .contributing = LAYER_BIT(LAYER_SYSTEM) | LAYER_BIT(LAYER_APPLICATION),
+                                                   .open = "which files those are",
+                                                   .next = "keep what is read in memory, or on a faster disk",
+                                                   .confirm = "read the files once before and measure again",
+                                                   .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};

@@ -1,0 +1,38 @@
+/* Threads queue for Python's interpreter lock. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "attribute/live_rule.h"
+
+static bool apply(const struct live *live, struct finding *ret) {
+  double most = 0;
+  if (!(live->lock_held >= 0.6)) return false;
+  ret->share = fmin(1, live->lock_held);
+  for (size_t i = 0; i < live->at.n_lanes; i++)
+    for (size_t k = 0; k < live->at.lanes[i].n_parts; k++) {
+      const struct live_part *p = &live->at.lanes[i].parts[k];
+      if (p->kind != LIVE_PYTHON || p->share <= most) continue;
+      most = p->share;
+      (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", p->what, p->where);
+      if (p->attributed) ret->contributing = LAYER_BIT(p->layer);
+    }
+  (void)snprintf(ret->evidence, sizeof ret->evidence, "a thread holds the interpreter's lock %.0f %% of the time%s%.200s",
+                 100 * live->lock_held, ret->named[0] != 0 ? ", most in " : "", ret->named);
+  return true;
+}
+
+const struct live_rule live_rule_interpreter_lock;
+const struct live_rule live_rule_interpreter_lock = {
+    .name = "interpreter_lock",
+    .summary = "the interpreter's lock is held",
+    .threshold = "60 % of the time, by looks at who holds it",
+    .apply = apply,
+    .found = {.title = "Threads queue for Python's interpreter lock",
+              .rung = RUNG_ACCOUNTED,
+              .symptom = LAYER_APPLICATION,
+              .contributing = LAYER_BIT(LAYER_APPLICATION),
+              .open = "how much of it libraries that keep the lock do",
+              .next = "do that work in another process or in compiled code that gives the lock up",
+              .confirm = "slow that function by a known share and see whether throughput falls by as much",
+              .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};

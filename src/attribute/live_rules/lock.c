@@ -1,0 +1,46 @@
+/* Requests queue at a lock while processors are idle. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "attribute/live_rule.h"
+
+static bool apply(const struct live *live, struct finding *ret) {
+  const struct live_account *loaded = live->at.concurrency >= 2 || live->beyond.n_lanes == 0 ? &live->at : &live->beyond;
+  double locks = 0, present = 0;
+  const struct live_lane *most = NULL;
+  for (size_t i = 0; i < loaded->n_lanes; i++) {
+    const struct live_lane *l = &loaded->lanes[i];
+    if (l->running < 0.1 * loaded->running) continue;
+    locks += l->waits[WAIT_LOCK];
+    present += l->present;
+    if (most == NULL || l->waits[WAIT_LOCK] > most->waits[WAIT_LOCK]) most = l;
+  }
+  bool idle = live->n_processors > 1 && isfinite(live->busy) && (1 - live->busy) * (double)live->n_processors >= 0.4;
+  bool interpreter = live->lock_held >= 0.5;
+  if (most == NULL || present < 1.3 || locks < 0.3 * present || locks < 0.4 || !idle || interpreter || loaded->running > 1.3) return false;
+  ret->share = fmin(1, locks / present);
+  if (most->waits_in[0] != 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", most->waits_in, most->waits_where);
+  (void)snprintf(
+      ret->evidence, sizeof ret->evidence,
+      "at %lld in flight its threads run on %.2f processors and wait for a lock for %.2f, while %.1f processors are idle%s%.200s",
+      (long long)loaded->concurrency, loaded->running, locks, (1 - live->busy) * (double)live->n_processors,
+      ret->named[0] != 0 ? "; they wait most in " : "", ret->named);
+  return true;
+}
+
+const struct live_rule live_rule_lock;
+const struct live_rule live_rule_lock = {
+    .name = "lock",
+    .summary = "waits for a lock while processors are idle",
+    .threshold = "locks 30 % of the working threads' time and 0.4 of a thread, 0.4 of a processor idle, at most 1.3 processors in use, the "
+                 "interpreter's lock held less than half of the time",
+    .apply = apply,
+    .found = {.title = "Requests queue at a lock while processors are idle",
+              .rung = RUNG_ACCOUNTED,
+              .symptom = LAYER_APPLICATION,
+              .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_SERVING),
+              .open = "which lock that is, where no function is named",
+              .next = "hold the lock for less, or give each worker its own state",
+              .confirm = "halve what is done under the lock and measure again",
+              .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};

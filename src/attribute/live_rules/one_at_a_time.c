@@ -1,0 +1,38 @@
+/* Requests are computed one at a time: two in flight give no more than one. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "attribute/live_rule.h"
+
+static bool apply(const struct live *live, struct finding *ret) {
+  const struct result_precision *p = live->precision;
+  if (p->n_steps < 2 || p->steps[0].concurrency != 1 || p->steps[1].concurrency != 2 || !live_one_at_a_time(live)) return false;
+  const struct result_point *one = &p->steps[0].point, *two = &p->steps[1].point;
+  double grown = two->time_to_first_token_p50 - one->time_to_first_token_p50;
+  bool waits = grown >= 0.3 * one->end_to_end_p50, same_pace = two->tokens_per_s_per_user >= one->tokens_per_s_per_user / 1.4;
+  if (!waits || !same_pace) return false;
+  ret->share = fmin(1, grown / two->end_to_end_p50);
+  (void)snprintf(ret->evidence, sizeof ret->evidence,
+                 "from 1 to 2 in flight throughput goes from %.4g to %.4g, the first token from %.3g to %.3g ms, tokens come at the same "
+                 "pace (%.3g and %.3g/s for each): the second waits for the first",
+                 p->steps[0].throughput, p->steps[1].throughput, one->time_to_first_token_p50 / 1e6, two->time_to_first_token_p50 / 1e6,
+                 one->tokens_per_s_per_user, two->tokens_per_s_per_user);
+  return true;
+}
+
+const struct live_rule live_rule_one_at_a_time;
+const struct live_rule live_rule_one_at_a_time = {
+    .name = "one_at_a_time",
+    .summary = "two in flight give no more than one",
+    .threshold = "throughput grows by less than 10 % from 1 to 2 in flight, the first token waits 30 % of a whole request longer, the pace "
+                 "of tokens falls by less than 30 %",
+    .apply = apply,
+    .found = {.title = "Requests are computed one at a time",
+              .rung = RUNG_ACCOUNTED,
+              .symptom = LAYER_SERVING,
+              .contributing = LAYER_BIT(LAYER_SERVING),
+              .open = "whether the model would gain from a batch",
+              .next = "raise the largest batch, or start more workers",
+              .confirm = "set the largest batch to 2 and measure again",
+              .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};

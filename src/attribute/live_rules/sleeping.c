@@ -1,0 +1,38 @@
+/* Threads that work on requests sleep between them. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "attribute/live_rule.h"
+
+static bool apply(const struct live *live, struct finding *ret) {
+  const struct live_lane *best = NULL;
+  for (size_t i = 0; i < live->at.n_lanes; i++) {
+    const struct live_lane *l = &live->at.lanes[i];
+    bool works = l->running >= 0.05 && l->running >= 0.1 * live->at.running,
+         sleeps = l->waits[WAIT_TIMER] >= 0.1 && l->waits[WAIT_TIMER] >= 0.1 * l->present;
+    if (works && sleeps && (best == NULL || l->waits[WAIT_TIMER] > best->waits[WAIT_TIMER])) best = l;
+  }
+  if (best == NULL) return false;
+  ret->share = fmin(1, best->waits[WAIT_TIMER] / fmax(best->present, 1e-9));
+  if (best->waits_in[0] != 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", best->waits_in, best->waits_where);
+  (void)snprintf(ret->evidence, sizeof ret->evidence,
+                 "the busy threads of %.40s wait for a timer %.0f %% of the time, and run %.0f %%%s%.200s", best->program, 100 * ret->share,
+                 100 * best->running / fmax(best->present, 1e-9), best->waits_in[0] != 0 ? "; they wait most in " : "", ret->named);
+  return true;
+}
+
+const struct live_rule live_rule_sleeping;
+const struct live_rule live_rule_sleeping = {
+    .name = "sleeping",
+    .summary = "timers in threads that work",
+    .threshold = "a timer 10 % of the time in a thread that also runs a tenth of the server's running time",
+    .apply = apply,
+    .found = {.title = "Threads that work on requests sleep",
+              .rung = RUNG_ACCOUNTED,
+              .symptom = LAYER_APPLICATION,
+              .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_SERVING),
+              .open = "whether something else would be waited for in its place",
+              .next = "take the sleep out, or wait for the event itself",
+              .confirm = "halve the sleep and measure again",
+              .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};

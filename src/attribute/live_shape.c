@@ -1,0 +1,36 @@
+#include "attribute/live_shape.h"
+
+#include <string.h>
+
+const char *live_fact(const struct live *live, enum layer layer, const char *key) {
+  for (size_t i = 0; i < live->facts.n_items; i++) {
+    const struct fact *f = &live->facts.items[i];
+    if (f->layer == layer && fact_is_known(f) && strcmp(fact_without_role(f->key), key) == 0) return f->value;
+  }
+  return NULL;
+}
+
+const struct live_lane *live_busiest(const struct live_account *account) {
+  return account->n_lanes > 0 ? &account->lanes[0] : NULL;
+}
+
+const char *live_lane_text(struct arena *arena, const struct live_lane *lane) {
+  const char *thread = lane->main                               ? "main thread"
+                       : strcmp(lane->program, lane->name) == 0 ? "threads"
+                                                                : arena_printf(arena, "threads %s", lane->name);
+  if (!lane->main && lane->n_threads == 1) thread = arena_printf(arena, "thread %s", lane->name);
+  return arena_printf(arena, "%s, %s", lane->program, thread);
+}
+
+const char *live_bound_text(enum live_bound bound) {
+  static const char *const texts[] = {
+      [LIVE_NOT_DECIDED] = "not decided", [LIVE_HARDWARE] = "hardware-bound", [LIVE_SOFTWARE] = "software-bound"};
+  return texts[bound];
+}
+
+bool live_one_at_a_time(const struct live *live) {
+  const struct result_precision *p = live->precision;
+  for (size_t i = 0; i + 1 < p->n_steps; i++)
+    if (p->steps[i].concurrency == 1) return p->steps[i].throughput > 0 && p->steps[i + 1].throughput < 1.1 * p->steps[i].throughput;
+  return false;
+}

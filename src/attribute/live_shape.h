@@ -1,0 +1,124 @@
+/* attribute/live_shape.h: whose layers a live run's time belongs to: what the threads of the serving processes did while the load was on,
+ * by layer and owner, from a bundle's own rows. Shapes   lanes: threads that do the same work, told apart as the kernel names them: a
+ * process's main thread, and its other threads of one name; a server that starts a thread per request has one lane of many threads Units
+ * shares of the counted windows: 1 is one processor, or one thread, all the time Identity of each lane: running + ready + waits = present;
+ * the parts of its running time sum to it, `not attributed` being one of them Sources  times by the kernel's own counts (schedstat) in the
+ * counted windows, which no profiler disturbs; how running time is divided, by the profilers' shares in the sessions beside them Limits
+ * interpreted code is divided by who holds the interpreter's lock; libraries by the innermost frame's file. What a wait is for is known by
+ * looks, some hundred a window: a share of 10 % is known to a few percent Result   a pure function of the bundle */
+#ifndef ATTRIBUTE_LIVE_SHAPE_H
+#define ATTRIBUTE_LIVE_SHAPE_H
+
+#include "base/activity.h"
+#include "base/layer.h"
+#include "result/figures.h"
+#include "result/finding.h"
+
+enum { LIVE_LANES_MAX = 64, LIVE_PARTS_MAX = 24, LIVE_NEIGHBOURS_MAX = 5, LIVE_FINDINGS_MAX = 16 };
+
+enum live_part_kind { LIVE_PYTHON, LIVE_LIBRARY, LIVE_KERNEL, LIVE_PROGRAM, LIVE_REST };
+
+struct live_part {
+  enum live_part_kind kind;
+  const char *what;  /* "forward", "libtorch_cpu.so", "the kernel" */
+  const char *where; /* "/srv/app.py:188", or the function that called most of it; "" */
+  const char *would; /* what would attribute it; "" where it is */
+  bool attributed;
+  enum layer layer;
+  double share; /* of the window */
+};
+
+struct live_lane {
+  int64_t process, thread; /* of its busiest thread */
+  const char *program, *name;
+  bool main;
+  int64_t n_threads, n_processors; /* the most threads of one window; processors that they may run on, 0: not known */
+  double present;                  /* threads that were there, on average, and busy at times */
+  double running, system, ready, waits[WAIT_COUNT];
+  double busiest;                      /* of its threads: the running and ready share of the one with the most */
+  double busiest_ready;                /* of that thread */
+  const char *waits_in, *waits_where;  /* the function that its threads wait in most, by looks that found it there; "" */
+  double waits_share;                  /* of the window */
+  int64_t n_samples, n_python, n_lock; /* of profilers: native looks; looks at Python; those that held the interpreter's lock */
+  struct live_part parts[LIVE_PARTS_MAX];
+  size_t n_parts;
+};
+
+struct live_neighbour {
+  const char *name;
+  double processors;
+};
+
+/* One account: of the windows at one number of requests in flight. */
+struct live_account {
+  int64_t concurrency;
+  double window_s;
+  struct live_lane lanes[LIVE_LANES_MAX]; /* the most running and ready first */
+  size_t n_lanes;
+  double running, ready; /* of all lanes */
+};
+
+/* A request's life: phases that sum to its mean time; the last is what nothing explains. */
+struct live_phase {
+  const char *name;
+  double mean_ns;
+  bool attributed;
+};
+
+enum live_bottleneck {
+  LIVE_UNDECIDED,
+  LIVE_QUOTA,
+  LIVE_PROCESSORS,
+  LIVE_ONE_THREAD,
+  LIVE_INTERPRETER,
+  LIVE_TURNS,
+  LIVE_SLEEP,
+  LIVE_CLIENT
+};
+enum live_bound { LIVE_NOT_DECIDED, LIVE_HARDWARE, LIVE_SOFTWARE };
+
+struct live {
+  struct arena arena;
+  const struct result *result; /* borrowed */
+  const struct result_precision *precision;
+  int64_t n_processors;       /* of the machine; 0: not known */
+  struct live_account at;     /* the counted windows */
+  struct live_account beyond; /* the climb's next step above; no lanes where there is none */
+  double lock_held;           /* share of time in which an interpreter's lock is held, by looks; NaN: not known */
+  double busy;                /* of the machine's processors */
+  struct live_neighbour neighbours[LIVE_NEIGHBOURS_MAX];
+  size_t n_neighbours;
+  double server_running, server_waiting; /* the server's own counts of requests; NaN */
+  double sampling_cost;                  /* share of the machine's processor time; NaN */
+  struct interval profiling_cost;        /* throughput lost while profilers ran, as a share; NaN */
+  struct live_phase phases[16];
+  size_t n_phases;
+  bool phases_of_server; /* it told them; else they are what the client sees */
+  double life_ns; /* a request's mean time, scheduled to end */
+  const char **unseen;
+  size_t n_unseen;
+  struct fact_list facts; /* of the executor at the start */
+  enum live_bottleneck bottleneck;
+  const char *bottleneck_title, *bottleneck_text; /* "One thread bounds this server."; the figures that say so */
+  enum live_bound bound;
+  const char *bound_why;
+  struct finding findings[LIVE_FINDINGS_MAX]; /* remediable causes, the greatest share first */
+  size_t n_findings;
+};
+
+/* The lane that runs and is ready most; NULL: there is none. */
+const struct live_lane *live_busiest(const struct live_account *account);
+/* "python main", "VLLM::EngineCore, main": as a person says it. */
+const char *live_lane_text(struct arena *arena, const struct live_lane *lane);
+const char *live_bound_text(enum live_bound bound);
+
+/* The value of a fact at the start; NULL: it was not read. */
+const char *live_fact(const struct live *live, enum layer layer, const char *key);
+
+/* Does the climb say that from 1 to 2 in flight throughput grows by less than a tenth? */
+bool live_one_at_a_time(const struct live *live);
+
+/* A thread that runs or is ready for that share of the time has no room left. */
+#define LIVE_FULL 0.85
+
+#endif

@@ -1,0 +1,146 @@
+#include "attribute/live_verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "attribute/live_rule.h"
+
+static void set(struct live *live, enum live_bottleneck bottleneck, const char *title, const char *text) {
+  live->bottleneck = bottleneck;
+  live->bottleneck_title = title;
+  live->bottleneck_text = text;
+}
+
+static double percent(double share) {
+  return isfinite(share) ? 100 * share : 0;
+}
+
+/* Its threads wait for a lock most of the time that they do not run. */
+static bool waits_for_locks(const struct live_lane *lane) {
+  double all = 0;
+  for (int i = 0; i < WAIT_COUNT; i++) all += lane->waits[i];
+  return lane->waits[WAIT_LOCK] > 0.5 * all && lane->waits[WAIT_LOCK] > 0.1;
+}
+
+static const char *other_processors(struct live *live) {
+  if (live->n_processors <= 1 || !isfinite(live->busy)) return "";
+  return arena_printf(&live->arena, "; of the machine's %lld processors %.1f are idle", (long long)live->n_processors,
+                      (1 - live->busy) * (double)live->n_processors);
+}
+
+static bool judge_turns(struct live *live) {
+  struct arena *arena = &live->arena;
+  const struct live_account *loaded = live->beyond.n_lanes > 0 ? &live->beyond : &live->at;
+  const struct live_lane *lane = live_busiest(loaded);
+  bool held = live->lock_held >= LIVE_FULL;
+  if (!held && !(live_one_at_a_time(live) && loaded->concurrency >= 2 && waits_for_locks(lane))) return false;
+  if (held)
+    set(live, LIVE_INTERPRETER, "Python's interpreter lock bounds this server.",
+        arena_printf(arena, "a thread holds the interpreter's lock %.0f %% of the time%s", percent(live->lock_held),
+                     other_processors(live)));
+  else
+    set(live, LIVE_TURNS, "Requests take turns in this server.",
+        arena_printf(arena,
+                     "2 in flight give no more than 1; at %lld in flight its threads run on %.2f processors and wait for a lock for %.2f%s",
+                     (long long)loaded->concurrency, loaded->running, lane->waits[WAIT_LOCK], other_processors(live)));
+  return true;
+}
+
+static void judge_bottleneck(struct live *live) {
+  struct arena *arena = &live->arena;
+  const struct live_lane *lane = live_busiest(&live->at);
+  const struct result_conditions *c = &live->precision->conditions;
+  const char *name = live_lane_text(arena, lane);
+  double timers = lane->waits[WAIT_TIMER];
+  if (live->precision->instrument_limited)
+    set(live, LIVE_CLIENT, "The load generator, not the server, bounds this measurement.",
+        "lynxbench's own lateness can have changed the figures by more than is allowed (method.instrument_error_at_most)");
+  else if (c->throttled >= 0.05)
+    set(live, LIVE_QUOTA, "A processor quota bounds this server.",
+        arena_printf(arena, "the control group is throttled %.0f %% of the time", percent(c->throttled)));
+  else if (live->busy >= 0.9)
+    set(live, LIVE_PROCESSORS, "The processors bound this server.",
+        arena_printf(arena, "the machine's processors are busy %.0f %% of the time: the server's threads use %.2f of %lld, others %.2f",
+                     percent(live->busy), live->at.running, (long long)live->n_processors,
+                     (isfinite(c->others) ? c->others : 0) * (double)live->n_processors));
+  else if (lane->busiest >= LIVE_FULL)
+    set(live, LIVE_ONE_THREAD, "One thread bounds this server.",
+        arena_printf(arena, "%s %lld is on a processor or ready for one %.0f %% of the time%s", name, (long long)lane->thread,
+                     percent(lane->busiest), other_processors(live)));
+  else if (judge_turns(live)) {
+  } else if (lane->running + lane->ready >= LIVE_FULL && lane->n_threads > 1 && live->at.concurrency <= 1)
+    set(live, LIVE_ONE_THREAD, "One thread bounds this server.",
+        arena_printf(arena, "a request's thread (%s) is on a processor or ready for one %.0f %% of the time%s", name,
+                     percent(lane->running + lane->ready), other_processors(live)));
+  else if (timers >= 0.25)
+    set(live, LIVE_SLEEP, "Sleeping bounds this server.",
+        arena_printf(arena, "%s waits for a timer %.0f %% of the time under load%s", name, percent(timers), other_processors(live)));
+  else
+    set(live, LIVE_UNDECIDED, "What bounds this server was not seen.",
+        arena_printf(arena,
+                     "no thread is full (%s: %.0f %%), the processors are busy %.0f %%, no quota: it waits for something that is not on "
+                     "this machine's processors: a device, another service, or the load",
+                     name, percent(lane->busiest), percent(live->busy)));
+}
+
+/* The share of running time in libraries that compute: matrix products and the like run there. */
+static double share_computing(const struct live *live) {
+  double sum = 0;
+  for (size_t i = 0; i < live->at.n_lanes; i++)
+    for (size_t k = 0; k < live->at.lanes[i].n_parts; k++) {
+      const struct live_part *p = &live->at.lanes[i].parts[k];
+      if (p->kind == LIVE_LIBRARY && p->attributed && (p->layer == LAYER_RUNTIME || p->layer == LAYER_FRAMEWORK)) sum += p->share;
+    }
+  return live->at.running > 0 ? sum / live->at.running : NAN;
+}
+
+static void judge_bound(struct live *live) {
+  struct arena *arena = &live->arena;
+  double computing = share_computing(live);
+  switch (live->bottleneck) {
+    case LIVE_PROCESSORS:
+      if (computing >= 0.7 && !(live->precision->conditions.others > 0.1)) {
+        live->bound = LIVE_HARDWARE;
+        live->bound_why = arena_printf(arena, "all processors are busy, %.0f %% of that in libraries that compute", percent(computing));
+        return;
+      }
+      live->bound_why = isfinite(computing) ? arena_printf(arena,
+                                                           "all processors are busy, and %.0f %% of the server's time is in libraries "
+                                                           "that compute: faster processors help, and so would less work",
+                                                           percent(computing))
+                                            : "all processors are busy, and no profiler divided their time";
+      return;
+    case LIVE_ONE_THREAD:
+    case LIVE_INTERPRETER:
+    case LIVE_TURNS:
+    case LIVE_SLEEP:
+      live->bound = LIVE_SOFTWARE;
+      live->bound_why = "processors stand idle while requests wait: more of them would not help";
+      if (live->n_processors > 1) return;
+      live->bound = LIVE_NOT_DECIDED;
+      live->bound_why = "there is one processor";
+      return;
+    case LIVE_QUOTA:
+      live->bound = LIVE_SOFTWARE;
+      live->bound_why = "the quota is a setting";
+      return;
+    default: live->bound_why = "the bottleneck was not seen"; return;
+  }
+}
+
+static int by_share(const void *a, const void *b) {
+  const struct finding *x = a, *y = b;
+  return x->share > y->share ? -1 : x->share < y->share;
+}
+
+void live_judge(struct live *live) {
+  judge_bottleneck(live);
+  judge_bound(live);
+  for (size_t i = 0; live_rules_all[i] != NULL && live->n_findings < LIVE_FINDINGS_MAX; i++) {
+    struct finding *f = &live->findings[live->n_findings];
+    *f = live_rules_all[i]->found;
+    f->id = live_rules_all[i]->name;
+    if (live_rules_all[i]->apply(live, f)) live->n_findings++;
+  }
+  if (live->n_findings > 0) qsort(live->findings, live->n_findings, sizeof *live->findings, by_share);
+}

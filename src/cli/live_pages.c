@@ -1,0 +1,67 @@
+#include "cli/live_pages.h"
+
+#include <string.h>
+
+#include "attribute/live.h"
+#include "cli/bundle_file.h"
+#include "cli/output.h"
+#include "report/live_report.h"
+
+enum { PAGE_MAX = 64 << 20 };
+
+static int write_pages(const struct live *live, const char *bundle, bool json, const char *html) {
+  struct buffer out, page;
+  buffer_init(&out, PAGE_MAX);
+  buffer_init(&page, PAGE_MAX);
+  bool whole = json ? live_json(live, &out) : live_text(live, bundle, color_wanted(stdout), &out);
+  bool good = write_buffer(NULL, &out) && whole;
+  if (good && html != NULL) good = live_html(live, bundle, &page) && write_buffer(html, &page);
+  buffer_release(&out);
+  buffer_release(&page);
+  return good ? EXIT_HOLDS : EXIT_CONDITIONS;
+}
+
+int live_pages_write(const char *bundle, bool json, const char *html) {
+  struct bundle_file file;
+  struct live live;
+  if (!bundle_file_open(bundle, &file)) return EXIT_WRONG_INPUT;
+  int code = EXIT_INCONCLUSIVE;
+  if (live_read(file.bundle, &file.result, &live)) {
+    code = write_pages(&live, bundle, json, html);
+    live_release(&live);
+  } else
+    (void)fprintf(stderr,
+                  "%s: nothing was seen of the serving process's threads, so that its time cannot be accounted for: it runs on another "
+                  "machine, or is not visible to this user, or no window was complete (`lynxbench show %s`)\nnext: run lynxbench where "
+                  "the server runs, as its user or root, or name the process with --pid\n",
+                  bundle, bundle);
+  bundle_file_close(&file);
+  return code;
+}
+
+/* "SQLite format 3", and at 68 the application's number. */
+static bool is_bundle(const char *path) {
+  char head[72] = "";
+  FILE *file = strcmp(path, "-") == 0 ? NULL : fopen(path, "rbe");
+  if (file == NULL) return false;
+  bool good = fread(head, sizeof head, 1, file) == 1 && memcmp(head, "SQLite format 3", 16) == 0 && memcmp(head + 68, "LYNX", 4) == 0;
+  (void)fclose(file); /* only read */
+  return good;
+}
+
+bool live_pages_try(const char *path, bool json, const char *html, int *ret_code) {
+  struct bundle_file file;
+  struct live live;
+  if (!is_bundle(path)) return false;
+  if (!bundle_file_open(path, &file)) {
+    *ret_code = EXIT_WRONG_INPUT;
+    return true;
+  }
+  bool can = live_read(file.bundle, &file.result, &live);
+  if (can) {
+    *ret_code = write_pages(&live, path, json, html);
+    live_release(&live);
+  }
+  bundle_file_close(&file);
+  return can;
+}

@@ -1,0 +1,14 @@
+/* cli/live_pages.h: a bundle's live attribution, shown: on the screen or as JSON, and as a page. */
+#ifndef CLI_LIVE_PAGES_H
+#define CLI_LIVE_PAGES_H
+
+#include <stdbool.h>
+
+/* html: the page's file; NULL: none. An exit code: INCONCLUSIVE where the bundle tells of no threads, which is said. */
+int live_pages_write(const char *bundle, bool json, const char *html);
+
+/* Where the file is a bundle that tells of threads: shows it and sets the exit code. False: it is another file, or tells of none; nothing
+ * was said. */
+bool live_pages_try(const char *path, bool json, const char *html, int *ret_code);
+
+#endif

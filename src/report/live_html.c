@@ -1,0 +1,273 @@
+/* A live run's attribution as one page: the verdict, what to do, the evidence. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "report/html_page.h"
+#include "report/live_report.h"
+#include "report/svg.h"
+#include "result/conditions.h"
+
+enum { PARTS_SHOWN = 12, LANES_SHOWN = 12 };
+
+struct page {
+  struct buffer *out;
+  const struct live *live;
+  struct arena arena;
+};
+
+static const char style[] =
+    "<style>.lead{font-size:17px;max-width:68ch;margin:6px 0 0}.next{background:var(--panel);border-left:4px solid var(--c0);padding:12px "
+    "16px;margin:20px 0;border-radius:0 6px 6px 0}.two{display:grid;grid-template-columns:1.1fr 1fr;gap:28px;align-items:start}.two figure{"
+    "margin:0}@media(max-width:760px){.two{grid-template-columns:1fr}}.bar{display:flex;height:30px;border-radius:6px;overflow:hidden;"
+    "background:var(--panel);margin:8px 0 4px}.bar i{display:block;height:100%;min-width:1px;border-right:1px solid var(--bg);font:600 "
+    "12px/30px "
+    "system-ui,sans-serif;color:#fff;padding-left:6px;white-space:nowrap;overflow:hidden}.none{background:repeating-linear-gradient(45deg,"
+    "var("
+    "--line) 0 3px,var(--panel) 3px "
+    "7px)}.b0{background:var(--c0)}.b1{background:var(--c1)}.b2{background:var(--c2)}.b3{background:var(--c3)}"
+    ".b4{background:var(--c4)}.b5{background:var(--c5)}.chip{display:inline-block;padding:0 8px;border:1px solid "
+    "var(--line);border-radius:9px;"
+    "font-size:12.5px;line-height:19px;background:var(--panel);white-space:nowrap}.strip{display:flex;flex-wrap:wrap;gap:6px "
+    "24px;font-size:13.5px;padding:12px 0;border-top:1px solid var(--line);border-bottom:1px solid var(--line);margin-top:22px}h1{"
+    "text-wrap:balance}td .bar{height:14px;width:180px;margin:4px 0}</style>";
+
+static const char *duration(struct page *p, double ns) {
+  char text[40];
+  return arena_copy(&p->arena, number_duration_text(text, sizeof text, ns));
+}
+
+static const char *number(struct page *p, double value) {
+  return arena_printf(&p->arena, "%.4g", value);
+}
+
+/* One colour per layer, wherever it is shown. */
+static int color_of(enum layer layer) {
+  static const int colors[LAYER_COUNT] = {
+      [LAYER_APPLICATION] = 3, [LAYER_SERVING] = 0,     [LAYER_RUNTIME] = 2,  [LAYER_FRAMEWORK] = 4, [LAYER_SYSTEM] = 1,
+      [LAYER_ACCELERATOR] = 5, [LAYER_PROCUREMENT] = 5, [LAYER_FACILITY] = 5, [LAYER_DEMAND] = 5};
+  return colors[layer];
+}
+
+static void put_owner(struct page *p, enum layer layer) {
+  html_key(p->out, color_of(layer),
+           arena_printf(&p->arena, "%s, %s", layer_text(layer), contract_owner(&p->live->result->contract, layer)));
+}
+
+static void put_curve(struct page *p) {
+  const struct result_precision *q = p->live->precision;
+  double x[64], y[64];
+  size_t n = 0;
+  for (size_t i = 0; i < q->n_steps && n < LYNX_COUNT(x); i++) {
+    x[n] = (double)q->steps[i].concurrency;
+    y[n++] = q->steps[i].throughput;
+  }
+  if (n < 2) return;
+  struct svg_plot plot = {.out = p->out,
+                          .width = 520,
+                          .height = 300,
+                          .x = {.scale = SVG_LOG, .unit = SVG_NUMBER, .label = "requests in flight"},
+                          .y = {.scale = SVG_LINEAR, .unit = SVG_NUMBER, .label = result_throughput_unit(q)}};
+  svg_fit(&plot.x, x, n);
+  svg_fit(&plot.y, y, n);
+  plot.y.least = 0;
+  plot.y.greatest *= 1.15;
+  (void)buffer_text(p->out, "<figure>");
+  svg_begin(&plot, arena_printf(&p->arena, "the climb: the knee is at %lld", (long long)q->knee));
+  if (q->knee > 0) svg_shade(&plot, (double)q->knee * 0.94, (double)q->knee * 1.06, "knee");
+  svg_line(&plot, x, y, n, 0, false);
+  for (size_t i = 0; i < n; i++) svg_point(&plot, x[i], y[i], 0);
+  svg_end(&plot);
+  (void)buffer_text(p->out, "</figure>");
+}
+
+static void put_row(struct page *p, const char *what, const char *value, const char *rest) {
+  html_text(p->out, "<tr><td>", what, "</td>");
+  html_text(p->out, "<td class='n'><b>", value, "</b></td>");
+  html_text(p->out, "<td class='dim'>", rest, "</td></tr>");
+}
+
+static const char *interval_text(struct page *p, const struct interval *i) {
+  return i->bounded ? arena_printf(&p->arena, "95 %% CI %.4g to %.4g", i->low, i->high) : "no interval: too few sessions";
+}
+
+static void put_figures(struct page *p) {
+  const struct result_precision *q = p->live->precision;
+  const struct result_latency *first = &q->latency[METRIC_TIME_TO_FIRST_TOKEN], *each = &q->latency[METRIC_TIME_PER_OUTPUT_TOKEN];
+  (void)buffer_printf(p->out, "<h2>What it does, with %lld requests in flight</h2><div class='two'>", (long long)p->live->at.concurrency);
+  (void)buffer_text(p->out, "<div>");
+  put_curve(p);
+  (void)buffer_text(p->out, "</div><div><table>");
+  if (q->has_tokens) put_row(p, "output tokens/s", number(p, q->output_rate.estimate), interval_text(p, &q->output_rate));
+  put_row(p, "requests/s", number(p, q->request_rate.estimate), interval_text(p, &q->request_rate));
+  if (first->n > 0) {
+    put_row(p, "first token, p50", duration(p, first->at[0].quantile.estimate), first->at[0].quantile.bounded ? "" : "an estimate");
+    put_row(p, "first token, p99", duration(p, first->at[3].quantile.estimate),
+            first->at[3].quantile.bounded ? "" : "an estimate that this sample cannot bound");
+  }
+  if (each->n > 0) put_row(p, "per output token, p50", duration(p, each->at[0].quantile.estimate), "");
+  put_row(p, "lynxbench's own lateness, p99", duration(p, q->send_lag.p99 + (q->read_lag.n > 0 ? q->read_lag.p99 : 0)),
+          q->instrument_limited ? "it can have changed what is shown" : "");
+  (void)buffer_text(p->out, "</table></div></div>");
+}
+
+static void put_life(struct page *p) {
+  const struct live *live = p->live;
+  if (live->n_phases == 0 || !(live->life_ns > 0)) return;
+  html_text(p->out, "<h2>A request's life: ", duration(p, live->life_ns), " on average</h2><div class='bar'>");
+  for (size_t i = 0; i < live->n_phases; i++) {
+    double share = 100 * live->phases[i].mean_ns / live->life_ns;
+    (void)buffer_printf(p->out, "<i class='%s' style='width:%.2f%%'>",
+                        live->phases[i].attributed ? arena_printf(&p->arena, "b%zu", i % 6) : "none", share);
+    if (share > 8) (void)html_escape(p->out, duration(p, live->phases[i].mean_ns));
+    (void)buffer_text(p->out, "</i>");
+  }
+  (void)buffer_text(p->out, "</div><p>");
+  for (size_t i = 0; i < live->n_phases; i++)
+    html_key(p->out, (int)(i % 6), arena_printf(&p->arena, "%s %s", live->phases[i].name, duration(p, live->phases[i].mean_ns)));
+  (void)buffer_text(p->out, "</p>");
+  if (!live->phases_of_server)
+    (void)buffer_text(p->out,
+                      "<p class='dim'>As the client sees it: the server tells no queue, prefill and decode. A metrics page would.</p>");
+}
+
+static void put_parts(struct page *p, const struct live_lane *lane) {
+  html_text(p->out, "<h3>", live_lane_text(&p->arena, lane), "</h3><div class='bar'>");
+  for (size_t i = 0; i < lane->n_parts && i < PARTS_SHOWN; i++) {
+    double share = 100 * lane->parts[i].share / fmax(lane->running, 1e-9);
+    (void)buffer_printf(p->out, "<i class='%s' style='width:%.2f%%'>",
+                        lane->parts[i].attributed ? arena_printf(&p->arena, "b%d", color_of(lane->parts[i].layer)) : "none", share);
+    if (share > 8) (void)buffer_printf(p->out, "%.0f %%", share);
+    (void)buffer_text(p->out, "</i>");
+  }
+  (void)buffer_text(p->out, "</div><table><tr><th class='n'>share</th><th>what</th><th>where</th><th>layer, owner</th></tr>");
+  for (size_t i = 0; i < lane->n_parts && i < PARTS_SHOWN; i++) {
+    const struct live_part *part = &lane->parts[i];
+    double share = 100 * part->share / fmax(lane->running, 1e-9);
+    if (share < 0.5) break;
+    (void)buffer_printf(p->out, "<tr><td class='n'>%.0f %%</td>", share);
+    html_text(p->out, "<td>", part->kind == LIVE_PYTHON ? arena_printf(&p->arena, "Python: %s", part->what) : part->what, "</td>");
+    html_text(p->out, "<td class='v dim mono'>", part->where, "</td><td>");
+    if (part->attributed) put_owner(p, part->layer);
+    else html_text(p->out, "not attributed <span class='dim'>· would tell: ", part->would, "</span>");
+    (void)buffer_text(p->out, "</td></tr>");
+  }
+  (void)buffer_text(p->out, "</table>");
+}
+
+static void put_cell(struct page *p, double share) {
+  (void)buffer_printf(p->out, "<td class='n'>%.0f</td>", 100 * share);
+}
+
+static void put_lanes(struct page *p) {
+  const struct live_account *at = &p->live->at;
+  (void)buffer_text(p->out,
+                    "<h2>Its threads</h2><p class='dim'>Percent of one thread's time in the counted windows, by the kernel's own "
+                    "counts. A row of several threads may exceed 100.</p><table><tr><th>process, thread</th><th class='n'>threads</th><th "
+                    "class='n'>running</th><th class='n'>ready, no processor</th><th class='n'>lock</th><th class='n'>timer</th><th "
+                    "class='n'>network</th><th class='n'>disk, other</th></tr>");
+  for (size_t i = 0; i < at->n_lanes && i < LANES_SHOWN; i++) {
+    const struct live_lane *l = &at->lanes[i];
+    if (i > 0 && l->running + l->ready < 0.005) break;
+    html_text(p->out, "<tr><td>", arena_printf(&p->arena, "%s (%lld)", live_lane_text(&p->arena, l), (long long)l->thread), "</td>");
+    (void)buffer_printf(p->out, "<td class='n'>%lld</td>", (long long)l->n_threads);
+    put_cell(p, l->running);
+    put_cell(p, l->ready);
+    put_cell(p, l->waits[WAIT_LOCK]);
+    put_cell(p, l->waits[WAIT_TIMER]);
+    put_cell(p, l->waits[WAIT_NETWORK]);
+    put_cell(p, l->waits[WAIT_DISK] + l->waits[WAIT_OTHER] + l->waits[WAIT_UNKNOWN]);
+    (void)buffer_text(p->out, "</tr>");
+  }
+  (void)buffer_text(p->out, "</table><h2>What the busy ones run</h2>");
+  for (size_t i = 0; i < at->n_lanes && i < 4; i++)
+    if (i == 0 || at->lanes[i].running >= 0.1) put_parts(p, &at->lanes[i]);
+}
+
+static void put_findings(struct page *p) {
+  const struct live *live = p->live;
+  (void)buffer_text(p->out, "<h2>Findings</h2>");
+  if (live->n_findings == 0) {
+    (void)buffer_text(p->out, "<p>No remediable cause: no rule found evidence of one.</p>");
+    return;
+  }
+  (void)buffer_text(p->out, "<table><tr><th>finding</th><th>whose</th><th>gain</th><th>evidence</th></tr>");
+  for (size_t i = 0; i < live->n_findings; i++) {
+    const struct finding *f = &live->findings[i];
+    html_text(p->out, "<tr><td><b>", f->title, "</b>");
+    html_text(p->out, "<br><span class='mono'>", f->named, "</span>");
+    html_text(p->out, "<br><span class='dim'>", f->evidence, "</span></td><td>");
+    for (int l = 0; l < LAYER_COUNT; l++)
+      if (f->contributing & LAYER_BIT(l)) {
+        put_owner(p, (enum layer)l);
+        (void)buffer_text(p->out, "<br>");
+      }
+    if (f->bounded) html_text(p->out, "</td><td>at most ", arena_printf(&p->arena, "%.0f %%", 100 * f->bound), "<br>");
+    else (void)buffer_text(p->out, "</td><td>");
+    html_text(p->out, "<span class='dim'>", f->bound_holds, "</span></td><td><span class='chip'>suspected</span>");
+    html_text(p->out, "<br><span class='dim'>not established: ", f->open, "</span>");
+    html_text(p->out, "<br>to confirm: ", f->confirm, "</td></tr>");
+  }
+  (void)buffer_text(p->out, "</table>");
+}
+
+static void put_strip(struct page *p) {
+  const struct live *live = p->live;
+  (void)buffer_text(p->out, "<div class='strip'>");
+  html_text(p->out, "<span>", conditions_text(&live->precision->conditions, &p->arena), "</span>");
+  for (size_t i = 0; i < live->n_neighbours; i++)
+    if (live->neighbours[i].processors >= 0.02)
+      html_text(p->out, "<span>",
+                arena_printf(&p->arena, "%s: %.2f of a processor", live->neighbours[i].name, live->neighbours[i].processors), "</span>");
+  if (isfinite(live->sampling_cost))
+    html_text(p->out, "<span>sampling used ", arena_printf(&p->arena, "%.2g %% of the processors", 100 * live->sampling_cost), "</span>");
+  if (isfinite(live->profiling_cost.estimate))
+    html_text(p->out, "<span>profilers cost ",
+              arena_printf(&p->arena, "%.2g %%%s of the throughput while they ran, and count into no figure",
+                           100 * live->profiling_cost.estimate,
+                           live->profiling_cost.bounded
+                               ? arena_printf(&p->arena, " [%.2g, %.2g]", 100 * live->profiling_cost.low, 100 * live->profiling_cost.high)
+                               : ""),
+              "</span>");
+  (void)buffer_text(p->out, "</div>");
+}
+
+static void put_unseen(struct page *p) {
+  (void)buffer_text(p->out, "<h2>What was not seen</h2><ul>");
+  for (size_t i = 0; i < p->live->n_unseen; i++) html_text(p->out, "<li>", p->live->unseen[i], "</li>");
+  for (size_t i = 0; i < p->live->result->n_holes; i++) html_text(p->out, "<li>", p->live->result->holes[i], "</li>");
+  (void)buffer_text(p->out, "<li>What an accelerator did: only its own profiler tells (`lynxbench attribute TRACE`).</li><li>The model's "
+                            "accuracy: it was not asked for.</li></ul>");
+}
+
+bool live_html(const struct live *live, const char *bundle, struct buffer *ret) {
+  struct page p = {.out = ret, .live = live};
+  const char *server = live_fact(live, LAYER_SERVING, "serving.server"), *program = live_fact(live, LAYER_SERVING, "process.program");
+  html_page_begin(ret, live->bottleneck_title);
+  (void)buffer_text(ret, style);
+  html_text(ret, "<p class='lead'>", live->bottleneck_text, ".</p>");
+  html_text(ret, "<p class='lead'><b>", live_bound_text(live->bound), "</b>");
+  html_text(ret, ": ", live->bound_why, ".</p>");
+  html_text(ret, "<p class='dim'>", server != NULL ? server : program != NULL ? program : "a server", "");
+  html_text(ret, " · ", live->result->contract.workload.model != NULL ? live->result->contract.workload.model : "", "");
+  html_text(ret, " · executed: ",
+            live->precision->executed != NULL && live->precision->executed[0] != 0 ? live->precision->executed : "not known", "");
+  html_text(ret, " · executor ", arena_printf(&p.arena, "%.12s", live->precision->fingerprint), "");
+  html_text(ret, " · ", bundle, "</p>");
+  (void)buffer_text(ret, "<div class='next'><b>Next</b> · ");
+  if (live->n_findings > 0) {
+    (void)html_escape(ret, live->findings[0].next);
+    html_text(ret, ". <span class='dim'>To be sure first: ", live->findings[0].confirm, ".</span>");
+  } else html_text(ret, "no remediable cause was found: <span class='mono'>lynxbench show ", bundle, "</span>");
+  (void)buffer_text(ret, "</div>");
+  put_figures(&p);
+  put_life(&p);
+  put_lanes(&p);
+  put_findings(&p);
+  put_strip(&p);
+  put_unseen(&p);
+  (void)buffer_text(ret, "</body></html>\n");
+  arena_release(&p.arena);
+  return !ret->overflowed;
+}

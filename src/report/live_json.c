@@ -1,0 +1,191 @@
+#include <math.h>
+#include <string.h>
+
+#include "report/live_report.h"
+
+static void put_layer(struct json_writer *json, const struct live *live, bool attributed, enum layer layer) {
+  json_put_text(json, "layer", attributed ? layer_text(layer) : "not attributed");
+  json_put_text(json, "owner", attributed ? contract_owner(&live->result->contract, layer) : "nobody yet");
+}
+
+static void put_parts(struct json_writer *json, const struct live *live, const struct live_lane *lane) {
+  static const char *const kinds[] = {
+      [LIVE_PYTHON] = "python", [LIVE_LIBRARY] = "library", [LIVE_KERNEL] = "kernel", [LIVE_PROGRAM] = "program", [LIVE_REST] = "rest"};
+  json_key(json, "parts");
+  json_open_array(json);
+  for (size_t i = 0; i < lane->n_parts; i++) {
+    const struct live_part *p = &lane->parts[i];
+    json_open_object(json);
+    json_put_text(json, "kind", kinds[p->kind]);
+    json_put_text(json, "what", p->what);
+    json_put_text(json, "where", p->where);
+    put_layer(json, live, p->attributed, p->layer);
+    if (p->would[0] != 0) json_put_text(json, "would_be_attributed_by", p->would);
+    json_put_double(json, "share", p->share);
+    json_close(json);
+  }
+  json_close(json);
+}
+
+static void put_lane(struct json_writer *json, const struct live *live, const struct live_lane *l) {
+  static const char *const waits[WAIT_COUNT] = {[WAIT_TIMER] = "timer", [WAIT_LOCK] = "lock",   [WAIT_NETWORK] = "network",
+                                                [WAIT_DISK] = "disk",   [WAIT_OTHER] = "other", [WAIT_UNKNOWN] = "not_known"};
+  json_open_object(json);
+  json_put_int(json, "process", l->process);
+  json_put_int(json, "busiest_thread", l->thread);
+  json_put_text(json, "program", l->program);
+  json_put_text(json, "name", l->name);
+  json_put_bool(json, "main", l->main);
+  json_put_int(json, "threads", l->n_threads);
+  json_put_int(json, "processors_allowed", l->n_processors);
+  json_put_double(json, "present", l->present);
+  json_put_double(json, "running", l->running);
+  json_put_double(json, "in_kernel", l->system);
+  json_put_double(json, "ready", l->ready);
+  json_key(json, "waits");
+  json_open_object(json);
+  for (int i = 0; i < WAIT_COUNT; i++) json_put_double(json, waits[i], l->waits[i]);
+  json_close(json);
+  json_put_double(json, "busiest_running_or_ready", l->busiest);
+  if (l->waits_in[0] != 0) {
+    json_put_text(json, "waits_most_in", l->waits_in);
+    json_put_text(json, "waits_most_where", l->waits_where);
+    json_put_double(json, "waits_most_share", l->waits_share);
+  }
+  json_put_int(json, "looks", l->n_samples);
+  put_parts(json, live, l);
+  json_close(json);
+}
+
+static void put_account(struct json_writer *json, const struct live *live, const char *key, const struct live_account *a) {
+  json_key(json, key);
+  json_open_object(json);
+  json_put_int(json, "in_flight", a->concurrency);
+  json_put_double(json, "window_s", a->window_s);
+  json_put_double(json, "running", a->running);
+  json_put_double(json, "ready", a->ready);
+  json_key(json, "threads");
+  json_open_array(json);
+  for (size_t i = 0; i < a->n_lanes; i++) put_lane(json, live, &a->lanes[i]);
+  json_close(json);
+  json_close(json);
+}
+
+static void put_life(struct json_writer *json, const struct live *live) {
+  json_key(json, "request_life");
+  json_open_object(json);
+  json_put_double(json, "mean_ns", live->life_ns);
+  json_key(json, "phases");
+  json_open_array(json);
+  for (size_t i = 0; i < live->n_phases; i++) {
+    json_open_object(json);
+    json_put_text(json, "name", live->phases[i].name);
+    json_put_double(json, "mean_ns", live->phases[i].mean_ns);
+    json_put_bool(json, "attributed", live->phases[i].attributed);
+    json_close(json);
+  }
+  json_close(json);
+  json_close(json);
+}
+
+static void put_finding(struct json_writer *json, const struct live *live, const struct finding *f) {
+  json_open_object(json);
+  json_put_text(json, "id", f->id);
+  json_put_text(json, "title", f->title);
+  json_put_text(json, "named", f->named);
+  json_put_text(json, "status", "suspected");
+  json_put_text(json, "rung", f->rung == RUNG_COINCIDED ? "coincided" : "accounted");
+  json_put_text(json, "symptom", layer_text(f->symptom));
+  json_key(json, "contributing");
+  json_open_array(json);
+  for (int l = 0; l < LAYER_COUNT; l++) {
+    if (!(f->contributing & LAYER_BIT(l))) continue;
+    json_open_object(json);
+    put_layer(json, live, true, (enum layer)l);
+    json_close(json);
+  }
+  json_close(json);
+  json_put_double(json, "share", f->share);
+  if (f->bounded) json_put_double(json, "gain_at_most", f->bound);
+  json_put_text(json, "bound_holds", f->bound_holds);
+  json_put_text(json, "evidence", f->evidence);
+  json_put_text(json, "not_established", f->open);
+  json_put_text(json, "next", f->next);
+  json_put_text(json, "to_confirm", f->confirm);
+  json_close(json);
+}
+
+static void put_steps(struct json_writer *json, const struct result_precision *p) {
+  json_key(json, "climb");
+  json_open_array(json);
+  for (size_t i = 0; i < p->n_steps; i++) {
+    json_open_object(json);
+    json_put_int(json, "in_flight", p->steps[i].concurrency);
+    json_put_double(json, "throughput", p->steps[i].throughput);
+    json_put_double(json, "requests_per_s", p->steps[i].point.goodput.estimate);
+    json_put_double(json, "ttft_p50_ns", p->steps[i].point.time_to_first_token_p50);
+    json_put_double(json, "ttft_p99_ns", p->steps[i].point.time_to_first_token_p99);
+    json_put_bool(json, "failing", p->steps[i].failing);
+    json_close(json);
+  }
+  json_close(json);
+}
+
+static void put_surroundings(struct json_writer *json, const struct live *live) {
+  json_key(json, "neighbours");
+  json_open_array(json);
+  for (size_t i = 0; i < live->n_neighbours; i++) {
+    json_open_object(json);
+    json_put_text(json, "process", live->neighbours[i].name);
+    json_put_double(json, "processors", live->neighbours[i].processors);
+    json_close(json);
+  }
+  json_close(json);
+  const struct result_conditions *c = &live->precision->conditions;
+  json_put_double(json, "others", c->others);
+  json_put_double(json, "steal", c->steal);
+  json_put_double(json, "throttled", c->throttled);
+  json_put_double(json, "pressure", c->pressure);
+  json_put_double(json, "sampling_cost", live->sampling_cost);
+  json_put_double(json, "profiling_cost", live->profiling_cost.estimate);
+  json_put_double(json, "profiling_cost_low", live->profiling_cost.bounded ? live->profiling_cost.low : NAN);
+  json_put_double(json, "profiling_cost_high", live->profiling_cost.bounded ? live->profiling_cost.high : NAN);
+}
+
+bool live_json(const struct live *live, struct buffer *ret) {
+  static const char *const bottlenecks[] = {
+      [LIVE_UNDECIDED] = "not_seen",           [LIVE_QUOTA] = "quota", [LIVE_PROCESSORS] = "processors", [LIVE_ONE_THREAD] = "one_thread",
+      [LIVE_INTERPRETER] = "interpreter_lock", [LIVE_TURNS] = "turns", [LIVE_SLEEP] = "sleep",           [LIVE_CLIENT] = "client"};
+  const struct result_precision *p = live->precision;
+  struct json_writer json;
+  json_begin(&json, ret);
+  json_open_object(&json);
+  json_put_text(&json, "precision", p->name);
+  json_put_text(&json, "bundle_root", live->result->seal.root);
+  json_key(&json, "bottleneck");
+  json_open_object(&json);
+  json_put_text(&json, "id", bottlenecks[live->bottleneck]);
+  json_put_text(&json, "title", live->bottleneck_title);
+  json_put_text(&json, "evidence", live->bottleneck_text);
+  json_put_text(&json, "bound", live_bound_text(live->bound));
+  json_put_text(&json, "bound_why", live->bound_why);
+  json_close(&json);
+  json_put_int(&json, "knee", p->knee);
+  put_steps(&json, p);
+  json_put_int(&json, "processors", live->n_processors);
+  json_put_double(&json, "busy", live->busy);
+  json_put_double(&json, "interpreter_lock_held", live->lock_held);
+  json_put_double(&json, "server_running", live->server_running);
+  json_put_double(&json, "server_waiting", live->server_waiting);
+  put_life(&json, live);
+  put_account(&json, live, "account", &live->at);
+  if (live->beyond.n_lanes > 0) put_account(&json, live, "beyond_the_knee", &live->beyond);
+  put_surroundings(&json, live);
+  json_key(&json, "findings");
+  json_open_array(&json);
+  for (size_t i = 0; i < live->n_findings; i++) put_finding(&json, live, &live->findings[i]);
+  json_close(&json);
+  json_put_texts(&json, "not_seen", live->unseen, live->n_unseen);
+  json_close(&json);
+  return json_finish(&json) && buffer_text(ret, "\n");
+}

@@ -1,0 +1,13 @@
+/* report/live_report.h: a live run's attribution, for people (one screen, one page) and for programs. */
+#ifndef REPORT_LIVE_REPORT_H
+#define REPORT_LIVE_REPORT_H
+
+#include "attribute/live_shape.h"
+#include "base/json.h"
+
+/* bundle: its name, for the commands that come next. */
+bool live_text(const struct live *live, const char *bundle, bool color, struct buffer *ret);
+bool live_json(const struct live *live, struct buffer *ret);
+bool live_html(const struct live *live, const char *bundle, struct buffer *ret);
+
+#endif

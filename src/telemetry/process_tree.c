@@ -1,0 +1,57 @@
+#include "telemetry/process_tree.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct walk {
+  const struct root *root;
+  struct process_tree *tree;
+  size_t at;
+};
+
+static void take_thread(void *context, const char *thread) {
+  struct walk *w = context;
+  char path[160], line[4096], *word = line, *end;
+  (void)snprintf(path, sizeof path, "/proc/%lld/task/%.60s/children", (long long)w->tree->pids[w->at], thread);
+  if (!root_read_line(w->root, path, line, sizeof line)) return;
+  for (long long child = strtoll(word, &end, 10); end != word && w->tree->n < PROCESS_TREE_MAX; child = strtoll(word, &end, 10)) {
+    if (child > 0) w->tree->pids[w->tree->n++] = child;
+    word = end;
+  }
+}
+
+void process_tree_read(const struct root *root, int64_t pid, struct process_tree *ret) {
+  struct walk walk = {.root = root, .tree = ret};
+  ret->n = 0;
+  if (pid <= 0) return;
+  ret->pids[ret->n++] = pid;
+  for (; walk.at < ret->n; walk.at++) {
+    char path[96];
+    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)ret->pids[walk.at]);
+    (void)root_list(root, path, THREADS_MAX, take_thread, &walk);
+  }
+}
+
+bool process_tree_holds(const struct process_tree *tree, int64_t pid) {
+  for (size_t i = 0; i < tree->n; i++)
+    if (tree->pids[i] == pid) return true;
+  return false;
+}
+
+bool process_stat_read(const struct root *root, const char *path, struct process_stat *ret) {
+  char line[1024];
+  int processor = -1;
+  if (!root_read_line(root, path, line, sizeof line)) return false;
+  const char *from = strchr(line, '('), *after = strrchr(line, ')'); /* the name between may hold anything */
+  if (from == NULL || after == NULL || after < from) return false;
+  *ret = (struct process_stat){.processor = -1};
+  (void)text_sanitise(ret->name, sizeof ret->name, from + 1, (size_t)(after - from) - 1);
+  /* state, then user and system time as the 14th and 15th of all, the processor as the 39th */
+  int n = sscanf(after + 1,
+                 " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %*u %*u %*d %*u %*u %*u %*u %*u %*u %*u "
+                 "%*u %*u %*u %*u %*u %*u %*d %d",
+                 &ret->state, &ret->user_ticks, &ret->system_ticks, &processor);
+  if (n >= 4) ret->processor = processor;
+  return n >= 3;
+}

@@ -1,0 +1,28 @@
+/* telemetry/process_tree.h: a process and those that it started, and they in turn, by the kernel's own lists.
+ * Limits   PROCESS_TREE_MAX processes, THREADS_MAX threads of each; one that has ended has none */
+#ifndef TELEMETRY_PROCESS_TREE_H
+#define TELEMETRY_PROCESS_TREE_H
+
+#include "base/root.h"
+
+enum { PROCESS_TREE_MAX = 256, THREADS_MAX = 1024 };
+
+struct process_tree {
+  int64_t pids[PROCESS_TREE_MAX];
+  size_t n;
+};
+
+void process_tree_read(const struct root *root, int64_t pid, struct process_tree *ret);
+bool process_tree_holds(const struct process_tree *tree, int64_t pid);
+
+/* What /proc says of a process or a thread in its `stat`. */
+struct process_stat {
+  char name[64]; /* sanitised */
+  char state;
+  unsigned long long user_ticks, system_ticks;
+  int64_t processor;
+};
+
+bool process_stat_read(const struct root *root, const char *path, struct process_stat *ret);
+
+#endif

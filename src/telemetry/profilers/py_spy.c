@@ -1,0 +1,225 @@
+/* Python frames, by the program py-spy where it is installed: it reads the interpreter's memory and stops nobody.
+ * Sources  python: threads that seem to run, where they are; python_gil: the thread that holds the interpreter's lock, where it is;
+ *          python_all: all threads, those that wait too. Series profile.SOURCE.rate: looks a second. Of python_gil, looks over rate and
+ *          time is the share of time in which the lock is held
+ * Frames   "function (/path/of/file.py:line)"
+ * Rights   it runs as the target's user where this is root and the target is not; with limits of memory and time. What it prints is taken
+ *          from a folder of its own, as the text of somebody else */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/child.h"
+#include "base/number.h"
+#include "telemetry/process_tree.h"
+#include "telemetry/profiler.h"
+
+enum { OUT_MAX = 64 << 20, KINDS = 3, LATE_S = 20 };
+
+struct spying {
+  struct child child[KINDS];
+  char folder[64];
+  uid_t user;
+  double duration_s;
+};
+
+static const struct {
+  const char *source, *flag;
+  int rate;
+} kinds[KINDS] = {{"python", NULL, 50}, {"python_gil", "--gil", 50}, {"python_all", "--idle", 20}};
+
+static bool is_python(const struct root *root, int64_t pid) {
+  char path[64], exe[4096];
+  (void)snprintf(path, sizeof path, "/proc/%lld/exe", (long long)pid);
+  if (!root_read_link(root, path, exe, sizeof exe)) return false;
+  const char *slash = strrchr(exe, '/');
+  return strncmp(slash != NULL ? slash + 1 : exe, "python", 6) == 0;
+}
+
+static bool runs_python(const struct profiler_request *request) {
+  struct process_tree tree;
+  process_tree_read(request->root, request->pid, &tree);
+  for (size_t i = 0; i < tree.n; i++)
+    if (is_python(request->root, tree.pids[i])) return true;
+  return false;
+}
+
+static void path_of(const struct spying *s, int kind, const char *what, char path[128]) {
+  (void)snprintf(path, 128, "%s/%s.%s", s->folder, kinds[kind].source, what);
+}
+
+static bool start_one(struct spying *s, const struct profiler_request *request, const char *program, int kind, struct lynx_error *error) {
+  char out[128], log[128], user[32], group[32], pid[32], seconds[32], rate[16];
+  struct stat target;
+  char folder[64];
+  const char *arguments[32];
+  const char *const environment[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", NULL};
+  size_t n = 0;
+  path_of(s, kind, "raw", out);
+  path_of(s, kind, "log", log);
+  (void)snprintf(pid, sizeof pid, "%lld", (long long)request->pid);
+  (void)snprintf(seconds, sizeof seconds, "%.0f", s->duration_s);
+  (void)snprintf(rate, sizeof rate, "%d", kinds[kind].rate);
+  (void)snprintf(folder, sizeof folder, "/proc/%lld", (long long)request->pid);
+  static const char *const limits[] = {"prlimit", "--as=4294967296", "--cpu=300", "--core=0", "--fsize=67108864"};
+  for (size_t i = 0; i < LYNX_COUNT(limits); i++) arguments[n++] = limits[i];
+  if (geteuid() == 0 && stat(folder, &target) == 0 && target.st_uid != 0) {
+    (void)snprintf(user, sizeof user, "--reuid=%u", (unsigned)target.st_uid);
+    (void)snprintf(group, sizeof group, "--regid=%u", (unsigned)target.st_gid);
+    const char *const as_user[] = {"setpriv", user, group, "--clear-groups", "--no-new-privs"};
+    for (size_t i = 0; i < LYNX_COUNT(as_user); i++) arguments[n++] = as_user[i];
+    s->user = target.st_uid;
+    if (chown(s->folder, target.st_uid, target.st_gid) != 0) return false;
+  }
+  const char *const command[] = {program,    "record",   "--pid", pid,         "--duration",    seconds,          "--rate",
+                                 rate,       "--format", "raw",   "--threads", "--nonblocking", "--subprocesses", "--full-filenames",
+                                 "--output", out};
+  for (size_t i = 0; i < LYNX_COUNT(command); i++) arguments[n++] = command[i];
+  if (kinds[kind].flag != NULL) arguments[n++] = kinds[kind].flag;
+  arguments[n] = NULL;
+  return child_start(&s->child[kind], arguments, environment, NULL, log, error) == LYNX_OK;
+}
+
+static void remove_all(struct spying *s) {
+  char path[128];
+  for (int i = 0; i < KINDS; i++) {
+    path_of(s, i, "raw", path);
+    (void)unlink(path);
+    path_of(s, i, "log", path);
+    (void)unlink(path);
+  }
+  (void)rmdir(s->folder);
+  free(s);
+}
+
+static bool find_program(const char *search_path, char path[1024]) {
+  for (const char *at = search_path != NULL ? search_path : ""; *at != 0;) {
+    size_t n = strcspn(at, ":");
+    if (n > 0 && n < 1000 && at[0] == '/') { /* a relative folder is whoever's folder this is */
+      (void)snprintf(path, 1024, "%.*s/py-spy", (int)n, at);
+      if (access(path, X_OK) == 0) return true;
+    }
+    at += n + (at[n] == ':');
+  }
+  return false;
+}
+
+static bool spy_begin(const struct profiler_request *request, void **ret_state, char *why, size_t size) {
+  struct lynx_error error = {0};
+  why[0] = 0;
+  if (!runs_python(request)) return false;
+  char program[1024];
+  if (!find_program(request->search_path, program)) {
+    (void)snprintf(why, size, "Python frames: py-spy is not in PATH; `pip install py-spy` shows which functions run");
+    return false;
+  }
+  struct spying *s = xalloc(1, sizeof *s);
+  (void)snprintf(s->folder, sizeof s->folder, "/tmp/lynxbench-XXXXXX");
+  s->duration_s = (double)request->duration_ns / 1e9;
+  if (s->duration_s < 1) s->duration_s = 1;
+  bool good = mkdtemp(s->folder) != NULL;
+  for (int i = 0; i < KINDS && good; i++) good = start_one(s, request, program, i, &error);
+  if (good) {
+    *ret_state = s;
+    return true;
+  }
+  (void)snprintf(why, size, "Python frames: py-spy could not be started (%s)", error.message[0] != 0 ? error.message : strerror(errno));
+  for (int i = 0; i < KINDS; i++)
+    if (s->child[i].pid > 0) child_stop(&s->child[i], 0);
+  remove_all(s);
+  return false;
+}
+
+/* --- what it wrote --- */
+
+/* `process 12:"command";thread (34): NAME;frames COUNT`: the command is left out, as it may hold anything. */
+static bool read_line(char *line, int64_t *ret_process, int64_t *ret_thread, char **ret_frames, int64_t *ret_n) {
+  static const char mark[] = ";thread (";
+  char *space = strrchr(line, ' '), *end;
+  if (space == NULL || !number_int64(space + 1, strlen(space + 1), ret_n) || *ret_n <= 0) return false;
+  *space = 0;
+  *ret_process = 0;
+  if (strncmp(line, "process ", 8) == 0) *ret_process = strtoll(line + 8, NULL, 10);
+  char *at = strncmp(line, mark + 1, sizeof mark - 2) == 0 ? line - 1 : strstr(line, mark);
+  if (at == NULL) return false;
+  *ret_thread = strtoll(at + sizeof mark - 1, &end, 10);
+  *ret_frames = strchr(end, ';');
+  if (*ret_frames == NULL || *ret_thread <= 0) return false;
+  (*ret_frames)++;
+  return true;
+}
+
+/* Only a plain file of the user that it ran as: that user may have put something else there. */
+static bool read_output(const struct spying *s, int kind, const char *what, struct buffer *ret) {
+  char path[128], bytes[65536];
+  struct stat info;
+  ssize_t n = 0;
+  path_of(s, kind, what, path);
+  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  bool good = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (info.st_uid == s->user || info.st_uid == geteuid());
+  while (good && (n = read(fd, bytes, sizeof bytes)) > 0) good = buffer_append(ret, bytes, (size_t)n);
+  if (fd >= 0) (void)close(fd); /* only read */
+  return good && n == 0 && ret->length > 0;
+}
+
+static void deliver(const struct spying *s, int kind, int64_t root_pid, const struct profiler_sink *sink) {
+  struct buffer text;
+  int64_t n_stacks = 0, n_lost = 0;
+  char frames[STACK_TEXT_MAX];
+  buffer_init(&text, OUT_MAX);
+  if (read_output(s, kind, "raw", &text)) {
+    char *rest = text.data;
+    for (char *line = strtok_r(text.data, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+      int64_t process, thread, n;
+      char *from;
+      if (!read_line(line, &process, &thread, &from, &n)) continue;
+      if (n_stacks++ >= STACKS_MAX) {
+        n_lost += n;
+        continue;
+      }
+      size_t length = strlen(from), skip = length >= sizeof frames ? length - sizeof frames + 1 : 0; /* the innermost matter most */
+      (void)text_sanitise(frames, sizeof frames, from + skip, length - skip);
+      sink->stack(sink->context, kinds[kind].source, process > 0 ? process : root_pid, thread, frames, n);
+    }
+  } else {
+    struct buffer log;
+    char tail[200], note[400];
+    buffer_init(&log, 1 << 20);
+    (void)read_output(s, kind, "log", &log);
+    size_t skip = log.length > 180 ? log.length - 180 : 0;
+    (void)snprintf(note, sizeof note, "Python frames: py-spy gave none (%s)",
+                   log.length > 0 ? text_sanitise(tail, sizeof tail, log.data + skip, log.length - skip) : "it printed nothing");
+    if (kind == 0) sink->note(sink->context, note);
+    buffer_release(&log);
+  }
+  if (n_lost > 0) sink->value(sink->context, "profile.python.lost", (double)n_lost);
+  buffer_release(&text);
+}
+
+static void spy_end(void *state, const struct profiler_sink *sink) {
+  struct spying *s = state;
+  const struct timespec step = {.tv_nsec = 100000000};
+  char series[64];
+  for (int i = 0; i < KINDS; i++) {
+    for (int k = 0; k < LATE_S * 10 && child_running(&s->child[i]); k++) {
+      if (k == 0) (void)kill(s->child[i].pid, SIGINT); /* it then writes what it has */
+      (void)nanosleep(&step, NULL);
+    }
+    child_stop(&s->child[i], 1000000000);
+    deliver(s, i, 0, sink);
+    (void)snprintf(series, sizeof series, "profile.%s.rate", kinds[i].source);
+    sink->value(sink->context, series, kinds[i].rate);
+  }
+  remove_all(s);
+}
+
+const struct profiler profiler_py_spy;
+const struct profiler profiler_py_spy = {
+    .name = "py_spy", .summary = "Python frames, by py-spy where it is installed", .begin = spy_begin, .end = spy_end};

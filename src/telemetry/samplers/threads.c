@@ -1,0 +1,260 @@
+/* The threads of the serving process and of those that it started: on a processor, waiting for one, or waiting, and for what.
+ * Source   /proc/PID/task/TID/schedstat (time on a processor, time runnable), stat (time in the kernel, processor), syscall (what it waits
+ *          in; needs the rights of a debugger), else wchan, else only that it sleeps
+ * Cost     every thread's schedstat at each sample; further files of busy threads alone */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/number.h"
+#include "telemetry/process_tree.h"
+#include "telemetry/sampler.h"
+
+enum { KNOWN_MAX = 4096, BUSY_MAX = 48, GONE_AFTER = 2 };
+
+struct known_thread {
+  int64_t process, thread;
+  long long running_ns, ready_ns;
+  unsigned long long system_ticks;
+  bool busy; /* since the watch began, it once ran for a hundredth of a sample's time */
+  int64_t looks[WAIT_COUNT];
+  unsigned generation; /* of the sample that last saw it */
+};
+
+struct threads {
+  const struct root *root;
+  int64_t pid, last_ns, ns_per_tick;
+  struct known_thread *known; /* by process, then by the kernel's order; few come and go */
+  size_t n, n_busy;
+  unsigned generation;
+  struct process_tree tree;
+};
+
+static bool threads_open(const struct root *root, void **ret_state) {
+  struct threads *t = xalloc(1, sizeof *t);
+  long per_second = sysconf(_SC_CLK_TCK);
+  t->root = root;
+  t->known = xalloc(KNOWN_MAX, sizeof *t->known);
+  t->ns_per_tick = 1000000000 / (per_second > 0 ? per_second : 100);
+  *ret_state = t;
+  return true;
+}
+
+static void threads_watch(void *state, int64_t pid) {
+  struct threads *t = state;
+  t->pid = pid;
+  t->n = t->n_busy = 0;
+  t->last_ns = 0;
+}
+
+static void path_of(char path[128], const struct known_thread *k, const char *file) {
+  (void)snprintf(path, 128, "/proc/%lld/task/%lld/%s", (long long)k->process, (long long)k->thread, file);
+}
+
+/* --- what it waits for --- */
+
+static enum wait_kind kind_of_call(long number) {
+  static const struct {
+    long number;
+    enum wait_kind kind;
+  } calls[] = {
+      {SYS_futex, WAIT_LOCK},           {SYS_nanosleep, WAIT_TIMER},   {SYS_clock_nanosleep, WAIT_TIMER}, {SYS_epoll_pwait, WAIT_NETWORK},
+      {SYS_ppoll, WAIT_NETWORK},        {SYS_pselect6, WAIT_NETWORK},  {SYS_recvfrom, WAIT_NETWORK},      {SYS_recvmsg, WAIT_NETWORK},
+      {SYS_sendto, WAIT_NETWORK},       {SYS_sendmsg, WAIT_NETWORK},   {SYS_accept, WAIT_NETWORK},        {SYS_accept4, WAIT_NETWORK},
+      {SYS_connect, WAIT_NETWORK},      {SYS_fsync, WAIT_DISK},        {SYS_fdatasync, WAIT_DISK},        {SYS_pread64, WAIT_DISK},
+      {SYS_pwrite64, WAIT_DISK},        {SYS_io_getevents, WAIT_DISK},
+#ifdef SYS_epoll_wait /* the older calls that some architectures do not have */
+      {SYS_epoll_wait, WAIT_NETWORK},   {SYS_poll, WAIT_NETWORK},      {SYS_select, WAIT_NETWORK},
+#endif
+#ifdef SYS_epoll_pwait2
+      {SYS_epoll_pwait2, WAIT_NETWORK},
+#endif
+#ifdef SYS_futex_waitv
+      {SYS_futex_waitv, WAIT_LOCK},
+#endif
+  };
+  for (size_t i = 0; i < LYNX_COUNT(calls); i++)
+    if (calls[i].number == number) return calls[i].kind;
+  return WAIT_OTHER;
+}
+
+static enum wait_kind kind_of_place(const char *place) {
+  static const struct {
+    const char *part;
+    enum wait_kind kind;
+  } places[] = {{"futex", WAIT_LOCK},       {"nanosleep", WAIT_TIMER}, {"ep_poll", WAIT_NETWORK}, {"poll_schedule", WAIT_NETWORK},
+                {"select", WAIT_NETWORK},   {"sk_wait", WAIT_NETWORK}, {"inet_", WAIT_NETWORK},   {"unix_", WAIT_NETWORK},
+                {"io_schedule", WAIT_DISK}, {"folio_wait", WAIT_DISK}};
+  for (size_t i = 0; i < LYNX_COUNT(places); i++)
+    if (strstr(place, places[i].part) != NULL) return places[i].kind;
+  return place[0] == 0 || strcmp(place, "0") == 0 ? WAIT_UNKNOWN : WAIT_OTHER;
+}
+
+static enum wait_kind kind_by_place(const struct threads *t, const struct known_thread *k) {
+  char path[128], line[256];
+  path_of(path, k, "wchan");
+  return root_read_line(t->root, path, line, sizeof line) ? kind_of_place(line) : WAIT_UNKNOWN;
+}
+
+static void look_at(const struct threads *t, struct known_thread *k) {
+  char path[128], line[256];
+  struct process_stat stat;
+  path_of(path, k, "syscall");
+  if (root_read_line(t->root, path, line, sizeof line)) {
+    long number;
+    if (sscanf(line, "%ld", &number) != 1 || number < 0) return; /* "running"; -1: in no call */
+    enum wait_kind kind = kind_of_call(number), place = kind == WAIT_OTHER ? kind_by_place(t, k) : kind;
+    k->looks[place == WAIT_UNKNOWN ? kind : place]++;
+    return;
+  }
+  path_of(path, k, "stat");
+  if (!process_stat_read(t->root, path, &stat) || (stat.state != 'S' && stat.state != 'D')) return;
+  k->looks[kind_by_place(t, k)]++;
+}
+
+static void threads_look(void *state) {
+  struct threads *t = state;
+  for (size_t i = 0; i < t->n; i++)
+    if (t->known[i].busy) look_at(t, &t->known[i]);
+}
+
+/* --- samples --- */
+
+static bool read_times(const struct threads *t, const struct known_thread *k, long long *ret_running_ns, long long *ret_ready_ns) {
+  char path[128], line[128];
+  path_of(path, k, "schedstat");
+  return root_read_line(t->root, path, line, sizeof line) && sscanf(line, "%lld %lld", ret_running_ns, ret_ready_ns) == 2;
+}
+
+/* "0-1,4" in the status's Cpus_allowed_list. */
+static int64_t count_processors(const struct threads *t, const struct known_thread *k) {
+  char path[128];
+  struct buffer text;
+  int64_t n = 0;
+  path_of(path, k, "status");
+  buffer_init(&text, 65536);
+  const char *at = root_read(t->root, path, &text, NULL) == LYNX_OK ? strstr(text.data, "Cpus_allowed_list:") : NULL;
+  for (at = at != NULL ? at + 18 : NULL; at != NULL && *at != 0 && *at != '\n';) {
+    char *end;
+    long from = strtol(at, &end, 10), to = from;
+    if (end == at) break;
+    if (*end == '-') to = strtol(end + 1, &end, 10);
+    if (to >= from && to - from < 65536) n += to - from + 1;
+    at = *end == ',' ? end + 1 : NULL;
+  }
+  buffer_release(&text);
+  return n;
+}
+
+static void tell_name(const struct threads *t, const struct known_thread *k, const struct sampler_sink *sink) {
+  char path[128];
+  struct process_stat program, thread;
+  (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)k->process);
+  if (!process_stat_read(t->root, path, &program)) return;
+  path_of(path, k, "stat");
+  if (!process_stat_read(t->root, path, &thread)) return;
+  const struct thread_name name = {
+      .process = k->process, .thread = k->thread, .program = program.name, .name = thread.name, .n_processors = count_processors(t, k)};
+  sink->name(sink->context, &name);
+}
+
+static void sample_thread(struct threads *t, struct known_thread *k, int64_t now_ns, const struct sampler_sink *sink) {
+  long long running_ns, ready_ns;
+  if (!read_times(t, k, &running_ns, &ready_ns)) return;
+  int64_t span_ns = now_ns - t->last_ns, ran_ns = running_ns - k->running_ns, was_ready_ns = ready_ns - k->ready_ns;
+  k->running_ns = running_ns;
+  k->ready_ns = ready_ns;
+  if (t->last_ns == 0 || span_ns <= 0 || ran_ns < 0 || was_ready_ns < 0) return;
+  bool begins = !k->busy && ran_ns + was_ready_ns >= span_ns / 100 && t->n_busy < BUSY_MAX;
+  if (begins) {
+    k->busy = true;
+    t->n_busy++;
+    tell_name(t, k, sink);
+  }
+  if (!k->busy) return;
+  char path[128];
+  struct process_stat stat = {.processor = -1};
+  path_of(path, k, "stat");
+  bool known = process_stat_read(t->root, path, &stat);
+  unsigned long long ticks = begins || !known || stat.system_ticks < k->system_ticks ? 0 : stat.system_ticks - k->system_ticks;
+  struct thread_activity activity = {.process = k->process,
+                                     .thread = k->thread,
+                                     .at_ns = now_ns,
+                                     .span_ns = span_ns,
+                                     .running_ns = ran_ns,
+                                     .system_ns = (int64_t)ticks * t->ns_per_tick,
+                                     .ready_ns = was_ready_ns,
+                                     .processor = stat.processor};
+  if (activity.system_ns > ran_ns) activity.system_ns = ran_ns; /* ticks are coarse */
+  for (int i = 0; i < WAIT_COUNT; i++) {
+    activity.looks[i] = k->looks[i];
+    k->looks[i] = 0;
+  }
+  if (known) k->system_ticks = stat.system_ticks;
+  sink->activity(sink->context, &activity);
+}
+
+struct listing {
+  struct threads *threads;
+  int64_t process;
+};
+
+static void take_thread(void *context, const char *name) {
+  struct listing *l = context;
+  struct threads *t = l->threads;
+  int64_t id;
+  if (!number_int64(name, strlen(name), &id) || id <= 0) return;
+  for (size_t i = 0; i < t->n; i++) {
+    if (t->known[i].thread != id || t->known[i].process != l->process) continue;
+    t->known[i].generation = t->generation;
+    return;
+  }
+  if (t->n == KNOWN_MAX) return;
+  t->known[t->n++] = (struct known_thread){.process = l->process, .thread = id, .generation = t->generation};
+}
+
+/* Those that ended make room. */
+static void forget_gone(struct threads *t) {
+  size_t n = 0;
+  for (size_t i = 0; i < t->n; i++) {
+    bool gone = t->generation - t->known[i].generation >= GONE_AFTER;
+    if (gone) t->n_busy -= t->known[i].busy;
+    else t->known[n++] = t->known[i];
+  }
+  t->n = n;
+}
+
+static void threads_sample(void *state, int64_t now_ns, const struct sampler_sink *sink) {
+  struct threads *t = state;
+  if (t->pid <= 0) return;
+  t->generation++;
+  process_tree_read(t->root, t->pid, &t->tree);
+  for (size_t i = 0; i < t->tree.n; i++) {
+    char path[96];
+    struct listing listing = {t, t->tree.pids[i]};
+    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)t->tree.pids[i]);
+    (void)root_list(t->root, path, THREADS_MAX, take_thread, &listing);
+  }
+  forget_gone(t);
+  for (size_t i = 0; i < t->n; i++)
+    if (t->known[i].generation == t->generation) sample_thread(t, &t->known[i], now_ns, sink);
+  t->last_ns = now_ns;
+}
+
+static void threads_close(void *state) {
+  struct threads *t = state;
+  free(t->known);
+  free(t);
+}
+
+const struct sampler sampler_threads;
+const struct sampler sampler_threads = {.name = "threads",
+                                        .summary = "the serving process's threads: running, waiting for a processor, waiting for what",
+                                        .open = threads_open,
+                                        .watch = threads_watch,
+                                        .look = threads_look,
+                                        .sample = threads_sample,
+                                        .close = threads_close};

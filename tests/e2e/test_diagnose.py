@@ -1,0 +1,258 @@
+"""lynxbench diagnose on the reference executor: the account closes, planted causes are found, bad input loses nothing."""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+import lynx as l
+
+QUICK = ["--for", "30s", "--at-most", "4", "--quiet"]
+
+
+def diagnose(port, folder, *options, prefix=(), code=(0, 4)):
+    out = os.path.join(folder, "d.lynx")
+    r = l.lynx("diagnose", f"http://127.0.0.1:{port}", *QUICK, "--out", out, *options)
+    assert r.returncode in code, r.stderr
+    return r, out
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """One diagnosis that several cases look at."""
+    folder = tmp_path_factory.mktemp("plain")
+    with l.reference("--shape", "tiny", "--slow", "8ms") as port:
+        r, out = diagnose(port, folder, "--html", folder / "d.html")
+    return r, out, folder
+
+
+def attributed(out):
+    r = l.lynx("attribute", out, "--json")
+    assert r.returncode == 0, r.stderr
+    return json.loads(r.stdout)
+
+
+def test_the_account_closes(plain):
+    account = attributed(plain[1])["account"]
+    assert account["threads"], account
+    for t in account["threads"]:
+        whole = t["running"] + t["ready"] + sum(t["waits"].values())
+        assert abs(whole - t["present"]) <= 0.05 * t["present"] + 0.01, (whole, t)
+        if t["parts"]:
+            assert abs(sum(p["share"] for p in t["parts"]) - t["running"]) < 1e-6 + 1e-3 * t["running"], t
+    assert abs(sum(t["running"] for t in account["threads"]) - account["running"]) < 1e-6, account
+
+
+def test_a_requests_life_closes(plain):
+    life = attributed(plain[1])["request_life"]
+    assert abs(sum(p["mean_ns"] for p in life["phases"]) - life["mean_ns"]) < 0.02 * life["mean_ns"], life
+    assert {"prefill", "decode"} <= {p["name"] for p in life["phases"]}, life
+
+
+def test_a_sleep_is_found_and_its_thread_is_not_called_full(plain):
+    said = attributed(plain[1])
+    ids = [f["id"] for f in said["findings"]]
+    assert "sleeping" in ids, said["findings"]
+    assert said["bottleneck"]["id"] != "one_thread", said["bottleneck"]
+
+
+def test_the_threads_are_those_of_the_process(plain):
+    with sqlite3.connect(plain[1]) as db:
+        programs = {row[0] for row in db.execute("SELECT DISTINCT program FROM thread")}
+        shares = db.execute("SELECT sum(running_ns) * 1.0 / sum(span_ns) FROM activity").fetchone()[0]
+        purposes = [row[0] for row in db.execute("SELECT purpose FROM session ORDER BY id")]
+    assert programs == {"lynxbench-ref"}, programs
+    assert 0 < shares <= 1.05, shares
+    assert purposes[:2] == ["search", "search"] and purposes.count("measure") == 3, purposes
+    assert purposes.count("attribute") == 2, purposes
+
+
+def test_sampling_stays_within_what_the_contract_allows(plain):
+    said = attributed(plain[1])
+    with sqlite3.connect(plain[1]) as db:
+        slowed = db.execute("SELECT count(*) FROM sample WHERE series = 'sampling.every_s'").fetchone()[0]
+    assert said["sampling_cost"] <= 0.01 or slowed > 0, said["sampling_cost"]
+
+
+def test_screen_and_page_say_the_same(plain):
+    r, out, folder = plain
+    lines = r.stdout.splitlines()
+    assert "bound" in lines[0] and lines[1].startswith("next: "), lines[:3]
+    page = (folder / "d.html").read_text()
+    title = attributed(out)["bottleneck"]["title"]
+    assert title in lines[0] and f"<h1>{title}</h1>" in page, (title, lines[0])
+    assert "<script" not in page and "http" not in page.replace("http-equiv", "").replace(
+        "http://www.w3.org", ""
+    ), page[:500]
+
+
+def test_the_bundle_is_an_ordinary_one(plain):
+    out = plain[1]
+    for command in ("show", "report", "audit"):
+        r = l.lynx(command, out, *(["--out", out + ".html"] if command == "report" else []))
+        assert r.returncode in (0, 1), (command, r.stderr)
+    assert os.path.exists(out.replace(".lynx", ".yaml"))
+    r = l.lynx("lint", out.replace(".lynx", ".yaml"))
+    assert r.returncode == 0, r.stdout + r.stderr
+    shown = l.show(out)
+    assert shown["precisions"][0]["climb"]["knee"] >= 2, shown["precisions"][0]["climb"]
+
+
+def test_the_result_is_a_pure_function_of_the_bundle(plain):
+    first, second = (l.lynx("attribute", plain[1], "--json").stdout for _ in range(2))
+    assert first == second
+
+
+def test_one_processor_of_several_is_named(tmp_path):
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one processor")
+    port = l.free_port()
+    command = ["taskset", "-c", "0", l.REF, "--port", str(port), "--shape", "tiny", "--threads", "2"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert "ready" in process.stdout.readline()
+        _, out = diagnose(port, tmp_path)
+    finally:
+        process.kill()
+        process.wait()
+    said = attributed(out)
+    found = [f for f in said["findings"] if f["id"] == "affinity"]
+    assert found and "1 of" in found[0]["named"], said["findings"]
+
+
+def test_it_starts_the_server_itself(tmp_path):
+    port, out = l.free_port(), tmp_path / "d.lynx"
+    url = f"http://127.0.0.1:{port}"
+    command = ["--", l.REF, "--port", str(port), "--shape", "tiny", "--slow", "8ms"]
+    r = l.lynx("diagnose", url, *QUICK, "--out", out, *command)
+    assert r.returncode == 2 and "--model" in r.stderr, r.stderr
+    r = l.lynx("diagnose", url, *QUICK, "--model", "tiny", "--out", out, *command)
+    assert r.returncode in (0, 4), r.stderr
+    assert attributed(out)["account"]["threads"]
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["nonsense"], "accepted: the server's address"),
+        (["http://127.0.0.1:1", "--for", "1s"], "--for"),
+        (["http://127.0.0.1:1", "--pid", "-3"], "--pid"),
+        (["http://127.0.0.1:1/?a=b"], "'?' or '#'"),
+    ],
+)
+def test_bad_words_are_told(words, said):
+    r = l.lynx("diagnose", *words)
+    assert r.returncode == 2 and said in r.stderr, r.stderr
+
+
+def test_nobody_listens(tmp_path):
+    r = l.lynx("diagnose", f"http://127.0.0.1:{l.free_port()}", "--out", tmp_path / "d.lynx")
+    assert r.returncode == 5 and "is the server up" in r.stderr, r.stderr
+    assert not os.listdir(tmp_path)
+
+
+def test_a_bundle_is_never_overwritten(plain):
+    out = plain[1]
+    before = open(out, "rb").read()
+    r = l.lynx("diagnose", "http://127.0.0.1:1", "--out", out)
+    assert r.returncode == 2 and "not overwritten" in r.stderr, r.stderr
+    assert open(out, "rb").read() == before
+
+
+FORGED = [
+    "UPDATE activity SET running_ns = -5 WHERE rowid IS NULL OR 1",
+    "UPDATE activity SET span_ns = 9223372036854775807",
+    "UPDATE OR IGNORE activity SET at_ns = -9223372036854775808 WHERE thread = (SELECT min(thread) FROM activity)",
+    "UPDATE thread SET processors = -1",
+    "UPDATE stack SET n = 9223372036854775807",
+    "UPDATE OR IGNORE stack SET frames = '<script>;)(:;' || frames",
+    "UPDATE sample SET value = 1e308 WHERE series LIKE 'neighbour%'",
+]
+
+
+@pytest.mark.parametrize("sql", FORGED)
+def test_forged_rows_are_read_or_refused(plain, tmp_path, sql):
+    forged = tmp_path / "f.lynx"
+    sql = sql.replace(" WHERE rowid IS NULL OR 1", "")
+    l.forge(plain[1], forged, sql)
+    page = tmp_path / "f.html"
+    r = l.lynx("attribute", forged, "--json", "--html", page)
+    assert r.returncode in (0, 2, 3), r.stderr
+    if page.exists():
+        assert "<script" not in page.read_text()
+
+
+SERVER = """
+import json, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+def burn():
+    total = 0
+    for i in range(60000):
+        total += i * i % 7
+    return total
+
+class Handler(BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"data": [{"id": "m"}]}).encode())
+
+    def event(self, choice, **more):
+        self.wfile.write(b"data: " + json.dumps({"choices": [dict(choice, index=0)], **more}).encode() + b"\\n\\n")
+        self.wfile.flush()
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        for n in range(8):
+            burn()
+            self.event({"text": "a", "finish_reason": None})
+        usage = {"prompt_tokens": 3, "completion_tokens": 8, "total_tokens": 11}
+        self.event({"text": "", "finish_reason": "length"}, usage=usage)
+        self.wfile.write(b"data: [DONE]\\n\\n")
+
+server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+print("ready", flush=True)
+server.serve_forever()
+"""
+
+
+def test_python_of_the_server_is_named_where_py_spy_is_there(tmp_path):
+    """Without py-spy the time is Python's, not attributed, and it says what would tell; with it the function is named."""
+    port = l.free_port()
+    source = tmp_path / "server.py"
+    source.write_text(SERVER)
+    process = subprocess.Popen([sys.executable, str(source), str(port)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert "ready" in process.stdout.readline()
+        _, out = diagnose(port, tmp_path)
+    finally:
+        process.kill()
+        process.wait()
+    said = attributed(out)
+    looks = sum(t["looks"] for t in said["account"]["threads"])
+    if looks < 50:
+        pytest.skip(f"perf_event_open is not allowed here ({looks} looks): {said['not_seen']}")
+    parts = [p for t in said["account"]["threads"] for p in t["parts"] if p["kind"] == "python"]
+    python = sum(p["share"] for p in parts)
+    assert python > 0.4 * said["account"]["running"], said["account"]
+    if shutil.which("py-spy"):
+        named = [f for f in said["findings"] if "burn" in f["named"]]
+        assert named and named[0]["contributing"][0]["layer"] == "application", said["findings"]
+    else:
+        assert all(p["layer"] == "not attributed" and "py-spy" in p["would_be_attributed_by"] for p in parts), parts
+        assert any("py-spy" in text for text in said["not_seen"]), said["not_seen"]
+
+
+if __name__ == "__main__":
+    l.main(__file__)
