@@ -41,7 +41,7 @@ CASES = {
     "batch_of_one": (TORCH, {"plant": "batch_of_one"}, {"serving"}, None),
     "cast": (TORCH, {"plant": "cast"}, {"application", "framework"}, "cast_and_back"),
     "logging": (TORCH, {"plant": "logging"}, {"application", "serving"}, "logging"),
-    "few_threads": (TORCH, {"plant": "few_threads"}, {"runtime"}, None),
+    "few_threads": (TORCH, {"plant": "few_threads"}, {"runtime", "serving"}, None),
     "many_threads": (TORCH, {"plant": "many_threads"}, {"runtime"}, None),
     "affinity": (TORCH, {"prefix": ["taskset", "-c", "0"]}, {"system"}, "affinity"),
     "isa": (

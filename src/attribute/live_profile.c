@@ -246,17 +246,27 @@ static void divide_python(struct live_profile *p, size_t at, double share) {
   add_part(lane, &part);
 }
 
-/* The Python function that called most of what ran outside of the interpreter. */
-static const struct counted *caller_of(const struct live_profile *p, size_t lane) {
-  const struct counted *best = NULL;
-  int64_t most = 0;
+/* Python functions whose calls ran while the lock was not theirs: what they called ran outside of the interpreter. outside: the share of
+ * the window that did. */
+static void name_callers(const struct live_profile *p, size_t at, double outside) {
+  struct live_lane *lane = &p->live->at.lanes[at];
+  double all = 0;
   for (size_t i = 0; i < p->n; i++) {
     int64_t n = p->items[i].n[LOOKS_RUNNING] - p->items[i].n[LOOKS_LOCK];
-    if (p->items[i].lane != lane || n <= most) continue;
-    best = &p->items[i];
-    most = n;
+    if (p->items[i].lane == at && n > 0) all += (double)n;
   }
-  return best;
+  for (size_t i = 0; i < p->n && all > 0; i++) {
+    const struct counted *c = &p->items[i];
+    int64_t n = c->n[LOOKS_RUNNING] - c->n[LOOKS_LOCK];
+    if (c->lane != at || n <= 0) continue;
+    double share = outside * (double)n / all;
+    size_t place = lane->n_callers;
+    while (place > 0 && lane->callers[place - 1].share < share) place--;
+    if (place == LIVE_CALLERS_MAX) continue;
+    if (lane->n_callers < LIVE_CALLERS_MAX) lane->n_callers++;
+    for (size_t k = lane->n_callers - 1; k > place; k--) lane->callers[k] = lane->callers[k - 1];
+    lane->callers[place] = (struct live_caller){c->what, place_of(p->live, c), share};
+  }
 }
 
 static void name_waits(struct live_profile *p, size_t at) {
@@ -286,7 +296,6 @@ static void divide_lane(struct live_profile *p, size_t at) {
     if (lane->n_lock + lane->n_python > 0) divide_python(p, at, lane->running);
     else add_part(lane, &rest);
   }
-  const struct counted *caller = caller_of(p, at);
   for (size_t i = 0; i < p->n && lane->n_samples > 0; i++) {
     const struct counted *c = &p->items[i];
     if (c->lane != at || c->n[LOOKS_NATIVE] == 0) continue;
@@ -301,10 +310,11 @@ static void divide_lane(struct live_profile *p, size_t at) {
   }
   if (python > 0) divide_python(p, at, python);
   if (lane->n_parts > 0) qsort(lane->parts, lane->n_parts, sizeof *lane->parts, by_share);
-  for (size_t i = 0; i < lane->n_parts && caller != NULL; i++) {
+  name_callers(p, at, lane->running - python);
+  for (size_t i = 0; i < lane->n_parts && lane->n_callers > 0; i++) {
     struct live_part *part = &lane->parts[i];
     if (part->kind != LIVE_LIBRARY || part->where[0] != 0) continue;
-    part->where = arena_printf(&p->live->arena, "called by %s %s", caller->what, place_of(p->live, caller));
+    part->where = arena_printf(&p->live->arena, "called by %s %s", lane->callers[0].what, lane->callers[0].where);
     break; /* of the greatest alone: who called the others is not told apart */
   }
   name_waits(p, at);

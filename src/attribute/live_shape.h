@@ -14,7 +14,7 @@
 #include "result/figures.h"
 #include "result/finding.h"
 
-enum { LIVE_LANES_MAX = 64, LIVE_PARTS_MAX = 24, LIVE_NEIGHBOURS_MAX = 5, LIVE_FINDINGS_MAX = 16 };
+enum { LIVE_LANES_MAX = 64, LIVE_PARTS_MAX = 24, LIVE_NEIGHBOURS_MAX = 5, LIVE_CALLERS_MAX = 6, LIVE_FINDINGS_MAX = 16 };
 
 enum live_part_kind { LIVE_PYTHON, LIVE_LIBRARY, LIVE_KERNEL, LIVE_PROGRAM, LIVE_REST };
 
@@ -40,6 +40,11 @@ struct live_lane {
   const char *waits_in, *waits_where;  /* the function that its threads wait in most, by looks that found it there; "" */
   double waits_share;                  /* of the window */
   int64_t n_samples, n_python, n_lock; /* of profilers: native looks; looks at Python; those that held the interpreter's lock */
+  struct live_caller {
+    const char *what, *where;
+    double share;              /* of the window */
+  } callers[LIVE_CALLERS_MAX]; /* Python functions whose calls run outside of the interpreter's lock, the greatest first */
+  size_t n_callers;
   struct live_part parts[LIVE_PARTS_MAX];
   size_t n_parts;
 };
@@ -94,7 +99,7 @@ struct live {
   struct live_phase phases[16];
   size_t n_phases;
   bool phases_of_server; /* it told them; else they are what the client sees */
-  double life_ns; /* a request's mean time, scheduled to end */
+  double life_ns;        /* a request's mean time, scheduled to end */
   const char **unseen;
   size_t n_unseen;
   struct fact_list facts; /* of the executor at the start */

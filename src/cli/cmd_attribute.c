@@ -259,8 +259,10 @@ static bool load_owners(const char *path, struct contract_file *ret) {
   return false;
 }
 
-/* A bundle of a run whose threads were seen: whose layers its time belongs to. */
+/* A bundle of a run whose threads were seen: whose layers its time belongs to; or two of them: what changed. */
 static bool try_live(const struct arguments *arguments, int *ret_code) {
+  if (arguments->option[FLAG_AGAINST] != NULL && arguments->n_positional == 1)
+    return live_pages_try_change(arguments->option[FLAG_AGAINST], arguments->positional[0], arguments->option[FLAG_JSON] != NULL, ret_code);
   static const int of_traces[] = {FLAG_AGAINST, FLAG_WINDOW, FLAG_ORPHANS, FLAG_DEVICE, FLAG_BACK_TO_BACK, FLAG_CONTRACT,
                                   FLAG_TOP,     FLAG_FOLDED, FLAG_CHROME,  FLAG_RECORD, FLAG_REQUESTS};
   for (size_t i = 0; i < LYNX_COUNT(of_traces); i++)

@@ -1,8 +1,11 @@
 #include "cli/live_pages.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "attribute/live_change.h"
 #include "attribute/live.h"
+#include "base/arena.h"
 #include "cli/bundle_file.h"
 #include "cli/output.h"
 #include "report/live_report.h"
@@ -47,6 +50,44 @@ static bool is_bundle(const char *path) {
   bool good = fread(head, sizeof head, 1, file) == 1 && memcmp(head, "SQLite format 3", 16) == 0 && memcmp(head + 68, "LYNX", 4) == 0;
   (void)fclose(file); /* only read */
   return good;
+}
+
+static int write_change(const struct live *before, const struct live *after, bool json) {
+  struct buffer out;
+  struct arena arena = {0};
+  struct live_change *change = xalloc(1, sizeof *change);
+  live_change_find(before, after, &arena, change);
+  buffer_init(&out, PAGE_MAX);
+  bool whole = json ? live_change_json(change, &out) : live_change_text(change, color_wanted(stdout), &out),
+       good = write_buffer(NULL, &out) && whole;
+  int code = !good ? EXIT_CONDITIONS : change->abstained ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
+  buffer_release(&out);
+  arena_release(&arena);
+  free(change);
+  return code;
+}
+
+bool live_pages_try_change(const char *before, const char *after, bool json, int *ret_code) {
+  struct bundle_file files[2];
+  struct live *lives = xalloc(2, sizeof *lives);
+  const char *const paths[] = {before, after};
+  int n_opened = 0, n_read = 0;
+  bool bundles = is_bundle(before) && is_bundle(after), broken = false;
+  for (; bundles && n_opened < 2; n_opened++) {
+    broken = !bundle_file_open(paths[n_opened], &files[n_opened]);
+    if (broken) break;
+    n_read += live_read(files[n_opened].bundle, &files[n_opened].result, &lives[n_opened]);
+    if (n_read <= n_opened) { /* the next ones have no place then */
+      n_opened++;
+      break;
+    }
+  }
+  if (n_read == 2) *ret_code = write_change(&lives[0], &lives[1], json);
+  if (broken) *ret_code = EXIT_WRONG_INPUT;
+  for (int i = 0; i < n_read; i++) live_release(&lives[i]);
+  for (int i = 0; i < n_opened; i++) bundle_file_close(&files[i]);
+  free(lives);
+  return n_read == 2 || broken;
 }
 
 bool live_pages_try(const char *path, bool json, const char *html, int *ret_code) {

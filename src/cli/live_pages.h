@@ -11,4 +11,7 @@ int live_pages_write(const char *bundle, bool json, const char *html);
  * was said. */
 bool live_pages_try(const char *path, bool json, const char *html, int *ret_code);
 
+/* Two bundles that tell of threads: what changed. False as above. */
+bool live_pages_try_change(const char *before, const char *after, bool json, int *ret_code);
+
 #endif

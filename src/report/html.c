@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attribute/live.h"
 #include "base/number.h"
 #include "load/engine.h"
 #include "report/html_page.h"
 #include "report/import_report.h"
+#include "report/live_report.h"
 #include "report/standing_report.h"
 #include "report/svg.h"
 #include "report/text.h"
@@ -651,6 +653,14 @@ static void put_method(struct buffer *out) {
                       LYNX_VERSION);
 }
 
+/* Whose layers the time belongs to, where the serving process's threads were seen. */
+static void put_live(struct bundle *bundle, const struct result *result, struct buffer *out) {
+  struct live live;
+  if (!live_read(bundle, result, &live)) return;
+  live_html_section(&live, out);
+  live_release(&live);
+}
+
 enum lynx_status html_report(struct bundle *bundle, struct result *result, const struct standing *standing, struct buffer *ret,
                              struct lynx_error *error) {
   enum lynx_status status = LYNX_OK;
@@ -675,6 +685,7 @@ enum lynx_status html_report(struct bundle *bundle, struct result *result, const
     put_claims(ret, result);
     if (standing != NULL) html_standing(standing, ret);
     (void)import_html(result->imported, ret); /* overflow: told below */
+    put_live(bundle, result, ret);
     (void)buffer_text(ret, "<h2>Percentile spectrum</h2>");
     plot_spectrum(ret, result, &ttft, "Time to first token");
     plot_spectrum(ret, result, &e2e, "End-to-end latency");

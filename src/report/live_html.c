@@ -154,6 +154,14 @@ static void put_parts(struct page *p, const struct live_lane *lane) {
     (void)buffer_text(p->out, "</td></tr>");
   }
   (void)buffer_text(p->out, "</table>");
+  if (lane->n_callers < 2) return;
+  (void)buffer_text(p->out, "<details><summary class='dim'>Python functions that call into libraries</summary><table>");
+  for (size_t i = 0; i < lane->n_callers; i++) {
+    (void)buffer_printf(p->out, "<tr><td class='n'>%.0f %%</td>", 100 * lane->callers[i].share / fmax(lane->running, 1e-9));
+    html_text(p->out, "<td>", lane->callers[i].what, "</td>");
+    html_text(p->out, "<td class='v dim mono'>", lane->callers[i].where, "</td></tr>");
+  }
+  (void)buffer_text(p->out, "</table></details>");
 }
 
 static void put_cell(struct page *p, double share) {
@@ -241,6 +249,28 @@ static void put_unseen(struct page *p) {
                             "accuracy: it was not asked for.</li></ul>");
 }
 
+static void put_evidence(struct page *p) {
+  put_figures(p);
+  put_life(p);
+  put_lanes(p);
+  put_findings(p);
+  put_strip(p);
+}
+
+void live_html_section(const struct live *live, struct buffer *ret) {
+  struct page p = {.out = ret, .live = live};
+  (void)buffer_text(ret, style);
+  html_text(ret, "<h2>Where the time went</h2><p class='lead'><b>", live->bottleneck_title, "</b> ");
+  html_text(ret, "", live->bottleneck_text, ".");
+  html_text(ret, " ", live_bound_text(live->bound), ": ");
+  html_text(ret, "", live->bound_why, ".</p>");
+  put_life(&p);
+  put_lanes(&p);
+  put_findings(&p);
+  put_strip(&p);
+  arena_release(&p.arena);
+}
+
 bool live_html(const struct live *live, const char *bundle, struct buffer *ret) {
   struct page p = {.out = ret, .live = live};
   const char *server = live_fact(live, LAYER_SERVING, "serving.server"), *program = live_fact(live, LAYER_SERVING, "process.program");
@@ -261,11 +291,7 @@ bool live_html(const struct live *live, const char *bundle, struct buffer *ret) 
     html_text(ret, ". <span class='dim'>To be sure first: ", live->findings[0].confirm, ".</span>");
   } else html_text(ret, "no remediable cause was found: <span class='mono'>lynxbench show ", bundle, "</span>");
   (void)buffer_text(ret, "</div>");
-  put_figures(&p);
-  put_life(&p);
-  put_lanes(&p);
-  put_findings(&p);
-  put_strip(&p);
+  put_evidence(&p);
   put_unseen(&p);
   (void)buffer_text(ret, "</body></html>\n");
   arena_release(&p.arena);

@@ -53,6 +53,16 @@ static void put_lane(struct json_writer *json, const struct live *live, const st
     json_put_double(json, "waits_most_share", l->waits_share);
   }
   json_put_int(json, "looks", l->n_samples);
+  json_key(json, "callers");
+  json_open_array(json);
+  for (size_t i = 0; i < l->n_callers; i++) {
+    json_open_object(json);
+    json_put_text(json, "what", l->callers[i].what);
+    json_put_text(json, "where", l->callers[i].where);
+    json_put_double(json, "share", l->callers[i].share);
+    json_close(json);
+  }
+  json_close(json);
   put_parts(json, live, l);
   json_close(json);
 }

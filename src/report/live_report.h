@@ -2,12 +2,18 @@
 #ifndef REPORT_LIVE_REPORT_H
 #define REPORT_LIVE_REPORT_H
 
-#include "attribute/live_shape.h"
+#include "attribute/live_change.h"
 #include "base/json.h"
 
 /* bundle: its name, for the commands that come next. */
 bool live_text(const struct live *live, const char *bundle, bool color, struct buffer *ret);
 bool live_json(const struct live *live, struct buffer *ret);
 bool live_html(const struct live *live, const char *bundle, struct buffer *ret);
+/* The evidence alone, within another page. */
+void live_html_section(const struct live *live, struct buffer *ret);
+
+/* Two runs, one against the other. */
+bool live_change_text(const struct live_change *change, bool color, struct buffer *ret);
+bool live_change_json(const struct live_change *change, struct buffer *ret);
 
 #endif

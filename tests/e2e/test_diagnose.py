@@ -102,6 +102,25 @@ def test_the_bundle_is_an_ordinary_one(plain):
     assert shown["precisions"][0]["climb"]["knee"] >= 2, shown["precisions"][0]["climb"]
 
 
+def test_a_run_against_itself_did_not_change(plain):
+    r = l.lynx("attribute", plain[1], "--against", plain[1], "--json")
+    said = json.loads(r.stdout)
+    assert r.returncode == 0 and not said["abstained"] and "no change" in said["sentence"], said
+    assert all(p["before"] == p["after"] for p in said["parts_s_per_request"])
+
+
+def test_more_work_per_token_is_told(plain, tmp_path):
+    with l.reference("--shape", "tiny", "--slow", "24ms") as port:
+        _, out = diagnose(port, tmp_path)
+    r = l.lynx("attribute", out, "--against", plain[1], "--json")
+    said = json.loads(r.stdout)
+    if said["abstained"]:
+        pytest.skip(said["why"])
+    assert said["tpot_p50_after_ns"] > said["tpot_p50_before_ns"] and "TPOT" in said["sentence"], said
+    states = {s["state"]: s["after"] - s["before"] for s in said["states_s_per_request"]}
+    assert max(states, key=states.get) == "waiting for a timer", states
+
+
 def test_the_result_is_a_pure_function_of_the_bundle(plain):
     first, second = (l.lynx("attribute", plain[1], "--json").stdout for _ in range(2))
     assert first == second
@@ -184,6 +203,29 @@ def test_forged_rows_are_read_or_refused(plain, tmp_path, sql):
     assert r.returncode in (0, 2, 3), r.stderr
     if page.exists():
         assert "<script" not in page.read_text()
+
+
+def test_a_planted_profiler_is_not_run(tmp_path):
+    """A py-spy that others may write is whoever's; one by a relative path is the folder's."""
+    port, marker = l.free_port(), tmp_path / "ran"
+    source, bin_ = tmp_path / "server.py", tmp_path / "bin"
+    source.write_text(SERVER)
+    bin_.mkdir()
+    (bin_ / "py-spy").write_text(f"#!/bin/sh\ntouch {marker}\n")
+    os.chmod(bin_ / "py-spy", 0o777)
+    process = subprocess.Popen([sys.executable, str(source), str(port)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert "ready" in process.stdout.readline()
+        out = tmp_path / "d.lynx"
+        path = f"{bin_}:bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        url = f"http://127.0.0.1:{port}"
+        r = l.lynx("diagnose", url, *QUICK, "--out", out, cwd=tmp_path, env={"PATH": path})
+        assert r.returncode in (0, 4), r.stderr
+    finally:
+        process.kill()
+        process.wait()
+    assert not marker.exists()
+    assert any("others may write it" in text for text in attributed(out)["not_seen"]), attributed(out)["not_seen"]
 
 
 SERVER = """

@@ -18,7 +18,9 @@ static bool apply(const struct live *live, struct finding *ret) {
   }
   bool idle = live->n_processors > 1 && isfinite(live->busy) && (1 - live->busy) * (double)live->n_processors >= 0.4;
   bool interpreter = live->lock_held >= 0.5;
-  if (most == NULL || present < 1.3 || locks < 0.3 * present || locks < 0.4 || !idle || interpreter || loaded->running > 1.3) return false;
+  bool queue = live->precision->n_steps == 0 || live_one_at_a_time(live); /* a pool that waits for work is no queue */
+  if (!queue || most == NULL || present < 1.3 || locks < 0.3 * present || locks < 0.4 || !idle || interpreter || loaded->running > 1.3)
+    return false;
   ret->share = fmin(1, locks / present);
   if (most->waits_in[0] != 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", most->waits_in, most->waits_where);
   (void)snprintf(
@@ -30,17 +32,18 @@ static bool apply(const struct live *live, struct finding *ret) {
 }
 
 const struct live_rule live_rule_lock;
-const struct live_rule live_rule_lock = {
-    .name = "lock",
-    .summary = "waits for a lock while processors are idle",
-    .threshold = "locks 30 % of the working threads' time and 0.4 of a thread, 0.4 of a processor idle, at most 1.3 processors in use, the "
-                 "interpreter's lock held less than half of the time",
-    .apply = apply,
-    .found = {.title = "Requests queue at a lock while processors are idle",
-              .rung = RUNG_ACCOUNTED,
-              .symptom = LAYER_APPLICATION,
-              .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_SERVING),
-              .open = "which lock that is, where no function is named",
-              .next = "hold the lock for less, or give each worker its own state",
-              .confirm = "halve what is done under the lock and measure again",
-              .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};
+const struct live_rule live_rule_lock = {.name = "lock",
+                                         .summary = "waits for a lock while processors are idle",
+                                         .threshold = "locks 30 % of the working threads' time and 0.4 of a thread, 0.4 of a processor "
+                                                      "idle, at most 1.3 processors in use, throughput that "
+                                                      "does not grow from 1 to 2 in flight, the "
+                                                      "interpreter's lock held less than half of the time",
+                                         .apply = apply,
+                                         .found = {.title = "Requests queue at a lock while processors are idle",
+                                                   .rung = RUNG_ACCOUNTED,
+                                                   .symptom = LAYER_APPLICATION,
+                                                   .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_SERVING),
+                                                   .open = "which lock that is, where no function is named",
+                                                   .next = "hold the lock for less, or give each worker its own state",
+                                                   .confirm = "halve what is done under the lock and measure again",
+                                                   .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};

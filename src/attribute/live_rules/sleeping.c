@@ -10,15 +10,17 @@ static bool apply(const struct live *live, struct finding *ret) {
   for (size_t i = 0; i < live->at.n_lanes; i++) {
     const struct live_lane *l = &live->at.lanes[i];
     bool works = l->running >= 0.05 && l->running >= 0.1 * live->at.running,
-         sleeps = l->waits[WAIT_TIMER] >= 0.1 && l->waits[WAIT_TIMER] >= 0.1 * l->present;
+         sleeps = l->waits[WAIT_TIMER] >= 0.1 &&
+                  l->waits[WAIT_TIMER] >= 0.1 * (l->present - l->ready); /* waits for a processor are the load's */
     if (works && sleeps && (best == NULL || l->waits[WAIT_TIMER] > best->waits[WAIT_TIMER])) best = l;
   }
   if (best == NULL) return false;
-  ret->share = fmin(1, best->waits[WAIT_TIMER] / fmax(best->present, 1e-9));
+  ret->share = fmin(1, best->waits[WAIT_TIMER] / fmax(best->present - best->ready, 1e-9));
   if (best->waits_in[0] != 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", best->waits_in, best->waits_where);
   (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "the busy threads of %.40s wait for a timer %.0f %% of the time, and run %.0f %%%s%.200s", best->program, 100 * ret->share,
-                 100 * best->running / fmax(best->present, 1e-9), best->waits_in[0] != 0 ? "; they wait most in " : "", ret->named);
+                 "the busy threads of %.40s wait for a timer %.0f %% of the time that they are not ready to run, and run %.0f %%%s%.200s",
+                 best->program, 100 * ret->share, 100 * best->running / fmax(best->present - best->ready, 1e-9),
+                 best->waits_in[0] != 0 ? "; they wait most in " : "", ret->named);
   return true;
 }
 
@@ -26,7 +28,7 @@ const struct live_rule live_rule_sleeping;
 const struct live_rule live_rule_sleeping = {
     .name = "sleeping",
     .summary = "timers in threads that work",
-    .threshold = "a timer 10 % of the time in a thread that also runs a tenth of the server's running time",
+    .threshold = "a timer 10 % of the time that it is not ready to run, in a thread that also runs a tenth of the server's running time",
     .apply = apply,
     .found = {.title = "Threads that work on requests sleep",
               .rung = RUNG_ACCOUNTED,

@@ -9,7 +9,8 @@ static bool apply(const struct live *live, struct finding *ret) {
   double others = live->precision->conditions.others, ready = live->at.ready / fmax(live->at.running + live->at.ready, 1e-9);
   const struct live_lane *l = live_busiest(&live->at);
   int64_t allowed = l->n_processors > 0 ? l->n_processors : live->n_processors;
-  if (ready < 0.25 || others > 0.1 || allowed == 0 || live->at.running + live->at.ready < 1.3 * (double)allowed ||
+  double wanted = (double)(allowed > live->at.concurrency ? allowed : live->at.concurrency); /* a thread per request is no surplus */
+  if (ready < 0.25 || others > 0.1 || allowed == 0 || live->at.running + live->at.ready < 1.3 * wanted ||
       (live->n_processors > 0 && allowed < live->n_processors))
     return false;
   const char *threads = live_fact(live, LAYER_RUNTIME, "environment.OMP_NUM_THREADS");
@@ -25,7 +26,7 @@ const struct live_rule live_rule_too_many_threads;
 const struct live_rule live_rule_too_many_threads = {
     .name = "too_many_threads",
     .summary = "more runnable threads than processors",
-    .threshold = "a quarter of the time waiting, 30 % more runnable threads than processors, others below 10 %",
+    .threshold = "a quarter of the time waiting, 30 % more runnable threads than processors and than requests in flight, others below 10 %",
     .apply = apply,
     .found = {.title = "More threads want to run than there are processors",
               .rung = RUNG_ACCOUNTED,

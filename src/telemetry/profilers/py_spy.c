@@ -55,6 +55,12 @@ static void path_of(const struct spying *s, int kind, const char *what, char pat
   (void)snprintf(path, 128, "%s/%s.%s", s->folder, kinds[kind].source, what);
 }
 
+/* May a user look into that user's own processes? Else only root can. */
+static bool users_may_look(const struct root *root) {
+  char line[32];
+  return !root_read_line(root, "/proc/sys/kernel/yama/ptrace_scope", line, sizeof line) || strcmp(line, "0") == 0;
+}
+
 static bool start_one(struct spying *s, const struct profiler_request *request, const char *program, int kind, struct lynx_error *error) {
   char out[128], log[128], user[32], group[32], pid[32], seconds[32], rate[16];
   struct stat target;
@@ -70,7 +76,7 @@ static bool start_one(struct spying *s, const struct profiler_request *request, 
   (void)snprintf(folder, sizeof folder, "/proc/%lld", (long long)request->pid);
   static const char *const limits[] = {"prlimit", "--as=4294967296", "--cpu=300", "--core=0", "--fsize=67108864"};
   for (size_t i = 0; i < LYNX_COUNT(limits); i++) arguments[n++] = limits[i];
-  if (geteuid() == 0 && stat(folder, &target) == 0 && target.st_uid != 0) {
+  if (geteuid() == 0 && stat(folder, &target) == 0 && target.st_uid != 0 && users_may_look(request->root)) {
     (void)snprintf(user, sizeof user, "--reuid=%u", (unsigned)target.st_uid);
     (void)snprintf(group, sizeof group, "--regid=%u", (unsigned)target.st_gid);
     const char *const as_user[] = {"setpriv", user, group, "--clear-groups", "--no-new-privs"};
@@ -99,6 +105,12 @@ static void remove_all(struct spying *s) {
   free(s);
 }
 
+/* Whoever may write the program may do with it what its runner may: it is root's, or the runner's own. */
+static bool is_trusted(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && (info.st_uid == 0 || info.st_uid == geteuid()) && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 static bool find_program(const char *search_path, char path[1024]) {
   for (const char *at = search_path != NULL ? search_path : ""; *at != 0;) {
     size_t n = strcspn(at, ":");
@@ -118,6 +130,10 @@ static bool spy_begin(const struct profiler_request *request, void **ret_state, 
   char program[1024];
   if (!find_program(request->search_path, program)) {
     (void)snprintf(why, size, "Python frames: py-spy is not in PATH; `pip install py-spy` shows which functions run");
+    return false;
+  }
+  if (!is_trusted(program)) {
+    (void)snprintf(why, size, "Python frames: %.300s belongs to another user, or others may write it: it is not run", program);
     return false;
   }
   struct spying *s = xalloc(1, sizeof *s);
