@@ -11,6 +11,8 @@
 #include "record/bundle.h"
 #include "result/climb.h"
 
+enum { UNSEEN_MAX = 64 };
+
 struct gathering {
   struct live *live;
   struct bundle *bundle;
@@ -41,7 +43,7 @@ static void keep_neighbour(struct gathering *g, const char *name, double value) 
   while (i < g->n_beside && strcmp(g->beside[i].name, name) != 0) i++;
   if (i == LYNX_COUNT(g->beside)) return;
   if (i == g->n_beside) {
-    g->beside[i].name = arena_copy(&g->live->arena, name);
+    g->beside[i].name = live_words(&g->live->arena, name);
     g->beside[i].sum = 0;
     g->n_beside++;
   }
@@ -71,10 +73,10 @@ static enum lynx_status keep_sample(void *context, int64_t session, int64_t at_n
 static enum lynx_status keep_event(void *context, int64_t realtime_ns, enum event_kind kind, const char *text) {
   struct live *live = context;
   (void)realtime_ns;
-  if (kind != EVENT_UNSEEN) return LYNX_OK;
+  if (kind != EVENT_UNSEEN || live->n_unseen == UNSEEN_MAX) return LYNX_OK;
   for (size_t i = 0; i < live->n_unseen; i++)
     if (strcmp(live->unseen[i], text) == 0) return LYNX_OK;
-  result_add_text(&live->arena, &live->unseen, &live->n_unseen, arena_copy(&live->arena, text));
+  result_add_text(&live->arena, &live->unseen, &live->n_unseen, live_words(&live->arena, text));
   return LYNX_OK;
 }
 
@@ -147,7 +149,7 @@ static bool add_sessions(struct gathering *g) {
   for (size_t i = 0; i < g->n; i++)
     if (g->sessions[i].purpose == PURPOSE_ATTRIBUTE) live_profile_add(profile, g->bundle, &g->sessions[i]);
   live_profile_finish(profile);
-  return good && live->at.n_lanes > 0;
+  return good;
 }
 
 /* --- a request's life --- */

@@ -4,7 +4,8 @@
 
 #include "attribute/live_shape.h"
 
-/* False: the bundle holds no activity of threads. result: computed from it. */
+/* False: no window was complete, or rows that no run can have written. Where no thread was seen, live->at has no lanes, and no profile
+ * divides anything; the figures and a request's life are there. result: computed from the bundle. */
 bool live_read(struct bundle *bundle, const struct result *result, struct live *ret);
 void live_release(struct live *live);
 

@@ -26,8 +26,8 @@ struct live_lane *live_lane_of(struct arena *arena, struct live_account *account
   struct live_lane *lane = &account->lanes[account->n_lanes++];
   *lane = (struct live_lane){.process = name->process,
                              .thread = name->thread,
-                             .program = arena_copy(arena, name->program),
-                             .name = arena_copy(arena, name->name),
+                             .program = live_words(arena, name->program),
+                             .name = live_words(arena, name->name),
                              .main = name->process == name->thread,
                              .n_processors = name->n_processors,
                              .waits_in = "",
@@ -45,7 +45,7 @@ struct adding {
   struct arena *arena;
   struct live_account *account;
   struct known *known;
-  size_t n, room, last;
+  size_t n, room; /* by process and thread, as the rows come */
   int64_t from_ns, to_ns;
   int64_t n_of_lane[LIVE_LANES_MAX]; /* threads, in this session */
   bool possible;
@@ -64,15 +64,15 @@ static enum lynx_status take_name(void *context, int64_t session, const struct t
   return LYNX_OK;
 }
 
-/* Rows come by thread: the one of the row before is nearly always it. */
+static int by_thread(const void *a, const void *b) {
+  const struct known *x = a, *y = b;
+  if (x->process != y->process) return x->process < y->process ? -1 : 1;
+  return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
 static struct known *find(struct adding *a, const struct thread_activity *row) {
-  for (size_t k = 0; k < a->n; k++) {
-    struct known *one = &a->known[(a->last + k) % a->n];
-    if (one->thread != row->thread || one->process != row->process) continue;
-    a->last = (size_t)(one - a->known);
-    return one;
-  }
-  return NULL;
+  const struct known wanted = {.process = row->process, .thread = row->thread};
+  return a->n > 0 ? bsearch(&wanted, a->known, a->n, sizeof wanted, by_thread) : NULL;
 }
 
 static bool is_possible(const struct thread_activity *row) {

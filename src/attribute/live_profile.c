@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "executor/layer_map.h"
 
-enum { KEYS_MAX = 20000 };
+enum { KEYS_MAX = 20000, SLOTS = 1 << 16, UNNAMED_MAX = 4096 };
 
 enum looks { LOOKS_NATIVE, LOOKS_RUNNING, LOOKS_LOCK, LOOKS_ALL, LOOKS_COUNT };
 static const char *const sources[LOOKS_COUNT] = {"native", "python", "python_gil", "python_all"};
@@ -26,6 +26,7 @@ struct live_profile {
   struct live *live;
   struct counted *items;
   size_t n, room;
+  uint32_t *slots; /* of items, + 1, by a hash of the key; 0: free */
   double window_s, rate[LOOKS_COUNT];
   int64_t total[LOOKS_COUNT];
   /* of the session that is being read */
@@ -39,6 +40,7 @@ struct live_profile {
 struct live_profile *live_profile_new(struct live *live) {
   struct live_profile *p = xalloc(1, sizeof *p);
   p->live = live;
+  p->slots = xalloc(SLOTS, sizeof *p->slots);
   return p;
 }
 
@@ -70,21 +72,42 @@ static bool working_frame(char *frames, const char **ret_function, const char **
   }
 }
 
+static uint64_t hash_of(size_t lane, const char *what, const char *file) {
+  uint64_t hash = UINT64_C(1469598103934665603) ^ lane;
+  for (const char *text = what; *text != 0; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+  for (const char *text = file; *text != 0; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+  return hash ^ hash >> 31;
+}
+
 static struct counted *counted_of(struct live_profile *p, size_t lane, const char *what, const char *file) {
-  for (size_t i = 0; i < p->n; i++)
-    if (p->items[i].lane == lane && strcmp(p->items[i].what, what) == 0 && strcmp(p->items[i].file, file) == 0) return &p->items[i];
+  size_t k = (size_t)(hash_of(lane, what, file) % SLOTS);
+  for (; p->slots[k] != 0; k = (k + 1) % SLOTS) {
+    struct counted *c = &p->items[p->slots[k] - 1];
+    if (c->lane == lane && strcmp(c->what, what) == 0 && strcmp(c->file, file) == 0) return c;
+  }
   if (p->n == KEYS_MAX) return NULL;
   p->items = xroom(p->items, p->n, &p->room, sizeof *p->items);
   p->items[p->n] = (struct counted){.lane = lane, .what = arena_copy(&p->live->arena, what), .file = arena_copy(&p->live->arena, file)};
-  return &p->items[p->n++];
+  p->slots[k] = (uint32_t)++p->n;
+  return &p->items[p->n - 1];
 }
 
+static int by_thread(const void *a, const void *b) {
+  const struct profiled_thread *x = a, *y = b;
+  if (x->process != y->process) return x->process < y->process ? -1 : 1;
+  return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+/* They came sorted, as the rows do. */
 static const struct profiled_thread *thread_of(const struct live_profile *p, const struct bundle_stack *stack) {
-  for (size_t i = 0; i < p->n_threads; i++) {
-    bool same = p->threads[i].thread == stack->thread && (stack->process == 0 || p->threads[i].process == stack->process);
-    if (same) return &p->threads[i];
-  }
-  return NULL;
+  const struct profiled_thread wanted = {.process = stack->process, .thread = stack->thread};
+  if (p->n_threads == 0) return NULL;
+  const struct profiled_thread ended = {.process = stack->process, .thread = 0}; /* one that was in no list */
+  const struct profiled_thread *found = bsearch(&wanted, p->threads, p->n_threads, sizeof wanted, by_thread);
+  if (found == NULL) found = bsearch(&ended, p->threads, p->n_threads, sizeof ended, by_thread);
+  for (size_t i = 0; found == NULL && stack->process == 0 && i < p->n_threads && i < UNNAMED_MAX; i++) /* py-spy without its children */
+    if (p->threads[i].thread == stack->thread) found = &p->threads[i];
+  return found;
 }
 
 static enum lynx_status take_stack(void *context, const struct bundle_stack *stack) {
@@ -96,15 +119,15 @@ static enum lynx_status take_stack(void *context, const struct bundle_stack *sta
   const struct profiled_thread *thread = thread_of(p, stack);
   if (thread == NULL) return LYNX_OK;
   struct live_lane *lane = &p->live->at.lanes[thread->lane];
-  const char *what = stack->frames, *file = "";
+  size_t length = strlen(stack->frames);
+  char *frames = xalloc(length + 1, 1);
+  const char *what = text_sanitise(frames, length + 1, stack->frames, length), *file = "";
   int64_t line = 0;
-  char *frames = NULL;
   if (kind == LOOKS_NATIVE) lane->n_samples += stack->n;
   else {
-    frames = xcopy(stack->frames);
     lane->n_python += kind == LOOKS_RUNNING ? stack->n : 0;
     lane->n_lock += kind == LOOKS_LOCK ? stack->n : 0;
-    if (!working_frame(frames, &what, &file, &line)) what = stack->frames;
+    if (!working_frame(frames, &what, &file, &line)) what = "not readable";
   }
   struct counted *counted = counted_of(p, thread->lane, what, file);
   if (counted != NULL) counted->n[kind] += stack->n;
@@ -197,6 +220,7 @@ static void add_part(struct live_lane *lane, const struct live_part *part) {
     struct live_part *p = &lane->parts[i];
     if (p->kind != part->kind || strcmp(p->what, part->what) != 0 || strcmp(p->where, part->where) != 0) continue;
     p->share += part->share;
+    p->n += part->n;
     return;
   }
   if (lane->n_parts < LIVE_PARTS_MAX - 1) {
@@ -222,6 +246,13 @@ static const char *place_of(struct live *live, const struct counted *c) {
   return c->line > 0 ? arena_printf(&live->arena, "%s:%lld", c->file, (long long)c->line) : c->file;
 }
 
+static bool is_spinning(const char *function) {
+  static const char *const words[] = {"sched_yield", "spin", "busy_wait", "busywait", "memory_fence"};
+  for (size_t i = 0; i < LYNX_COUNT(words); i++)
+    if (strcasestr(function, words[i]) != NULL) return true;
+  return false;
+}
+
 /* Interpreted time, by who held the lock; where nobody was seen holding it, by who ran. */
 static void divide_python(struct live_profile *p, size_t at, double share) {
   struct live *live = p->live;
@@ -231,10 +262,11 @@ static void divide_python(struct live_profile *p, size_t at, double share) {
   for (size_t i = 0; i < p->n && looks > 0; i++) {
     const struct counted *c = &p->items[i];
     if (c->lane != at || c->n[kind] == 0) continue;
-    struct live_part part = {.kind = LIVE_PYTHON, .what = c->what, .where = place_of(live, c), .would = ""};
+    struct live_part part = {.kind = LIVE_PYTHON, .what = c->what, .where = place_of(live, c), .would = "", .spins = is_spinning(c->what)};
     part.attributed = layer_of_python_file(c->file, &part.layer) == PYTHON_FILE_KNOWN;
     if (!part.attributed) part.would = "whose package that is";
     part.share = share * (double)c->n[kind] / looks;
+    part.n = c->n[kind];
     add_part(lane, &part);
   }
   if (looks > 0) return;
@@ -286,6 +318,7 @@ static void name_waits(struct live_profile *p, size_t at) {
 
 static void divide_lane(struct live_profile *p, size_t at) {
   struct live_lane *lane = &p->live->at.lanes[at];
+  lane->parts = arena_alloc(&p->live->arena, LIVE_PARTS_MAX, sizeof *lane->parts);
   double python = 0, looks = (double)lane->n_samples;
   if (lane->n_samples == 0) {
     const struct live_part rest = {.kind = LIVE_REST,
@@ -306,6 +339,7 @@ static void divide_lane(struct live_profile *p, size_t at) {
     }
     struct live_part part = part_of_module(p->live, lane, c->what);
     part.share = share;
+    part.n = c->n[LOOKS_NATIVE];
     add_part(lane, &part);
   }
   if (python > 0) divide_python(p, at, python);
@@ -325,6 +359,7 @@ void live_profile_finish(struct live_profile *p) {
   bool known = p->rate[LOOKS_LOCK] > 0 && p->window_s > 0;
   p->live->lock_held = known ? (double)p->total[LOOKS_LOCK] / p->rate[LOOKS_LOCK] / p->window_s : NAN;
   free(p->items);
+  free(p->slots);
   free(p->threads);
   free(p);
 }

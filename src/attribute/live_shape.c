@@ -10,6 +10,12 @@ const char *live_fact(const struct live *live, enum layer layer, const char *key
   return NULL;
 }
 
+const char *live_words(struct arena *arena, const char *text) {
+  size_t n = strlen(text);
+  char *copy = arena_alloc(arena, n + 1, 1);
+  return text_sanitise(copy, n + 1, text, n);
+}
+
 const struct live_lane *live_busiest(const struct live_account *account) {
   return account->n_lanes > 0 ? &account->lanes[0] : NULL;
 }

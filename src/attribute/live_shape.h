@@ -14,7 +14,7 @@
 #include "result/figures.h"
 #include "result/finding.h"
 
-enum { LIVE_LANES_MAX = 64, LIVE_PARTS_MAX = 24, LIVE_NEIGHBOURS_MAX = 5, LIVE_CALLERS_MAX = 6, LIVE_FINDINGS_MAX = 16 };
+enum { LIVE_LANES_MAX = 64, LIVE_PARTS_MAX = 96, LIVE_NEIGHBOURS_MAX = 5, LIVE_CALLERS_MAX = 6, LIVE_FINDINGS_MAX = 16 };
 
 enum live_part_kind { LIVE_PYTHON, LIVE_LIBRARY, LIVE_KERNEL, LIVE_PROGRAM, LIVE_REST };
 
@@ -24,8 +24,10 @@ struct live_part {
   const char *where; /* "/srv/app.py:188", or the function that called most of it; "" */
   const char *would; /* what would attribute it; "" where it is */
   bool attributed;
+  bool spins; /* it waits for another thread without giving up the processor, by its name */
   enum layer layer;
   double share; /* of the window */
+  int64_t n;    /* looks that say so */
 };
 
 struct live_lane {
@@ -45,7 +47,7 @@ struct live_lane {
     double share;              /* of the window */
   } callers[LIVE_CALLERS_MAX]; /* Python functions whose calls run outside of the interpreter's lock, the greatest first */
   size_t n_callers;
-  struct live_part parts[LIVE_PARTS_MAX];
+  struct live_part *parts; /* at most LIVE_PARTS_MAX; NULL: no profiler looked */
   size_t n_parts;
 };
 
@@ -110,6 +112,9 @@ struct live {
   struct finding findings[LIVE_FINDINGS_MAX]; /* remediable causes, the greatest share first */
   size_t n_findings;
 };
+
+/* A copy without what a terminal would take for more than text: a bundle may be anybody's. */
+const char *live_words(struct arena *arena, const char *text);
 
 /* The lane that runs and is ready most; NULL: there is none. */
 const struct live_lane *live_busiest(const struct live_account *account);

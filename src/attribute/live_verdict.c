@@ -52,10 +52,7 @@ static void judge_bottleneck(struct live *live) {
   const struct result_conditions *c = &live->precision->conditions;
   const char *name = live_lane_text(arena, lane);
   double timers = lane->waits[WAIT_TIMER];
-  if (live->precision->instrument_limited)
-    set(live, LIVE_CLIENT, "The load generator, not the server, bounds this measurement.",
-        "lynxbench's own lateness can have changed the figures by more than is allowed (method.instrument_error_at_most)");
-  else if (c->throttled >= 0.05)
+  if (c->throttled >= 0.05)
     set(live, LIVE_QUOTA, "A processor quota bounds this server.",
         arena_printf(arena, "the control group is throttled %.0f %% of the time", percent(c->throttled)));
   else if (live->busy >= 0.9)
@@ -63,6 +60,11 @@ static void judge_bottleneck(struct live *live) {
         arena_printf(arena, "the machine's processors are busy %.0f %% of the time: the server's threads use %.2f of %lld, others %.2f",
                      percent(live->busy), live->at.running, (long long)live->n_processors,
                      (isfinite(c->others) ? c->others : 0) * (double)live->n_processors));
+  else if (live->precision->instrument_limited)
+    set(live, LIVE_CLIENT, "The load generator, not the server, bounds this measurement.",
+        "lynxbench's own lateness can have changed the figures by more than is allowed (method.instrument_error_at_most), and the "
+        "processors "
+        "are not full");
   else if (lane->busiest >= LIVE_FULL)
     set(live, LIVE_ONE_THREAD, "One thread bounds this server.",
         arena_printf(arena, "%s %lld is on a processor or ready for one %.0f %% of the time%s", name, (long long)lane->thread,
@@ -134,6 +136,12 @@ static int by_share(const void *a, const void *b) {
 }
 
 void live_judge(struct live *live) {
+  if (live->at.n_lanes == 0) {
+    set(live, LIVE_UNDECIDED, "What bounds this server was not seen.",
+        "nothing was seen of the serving process: it runs on another machine, or this user may not see it");
+    live->bound_why = "the serving process was not seen: run lynxbench where the server runs, as root or as the server's user";
+    return;
+  }
   judge_bottleneck(live);
   judge_bound(live);
   for (size_t i = 0; live_rules_all[i] != NULL && live->n_findings < LIVE_FINDINGS_MAX; i++) {

@@ -30,14 +30,11 @@ int live_pages_write(const char *bundle, bool json, const char *html) {
   if (!bundle_file_open(bundle, &file)) return EXIT_WRONG_INPUT;
   int code = EXIT_INCONCLUSIVE;
   if (live_read(file.bundle, &file.result, &live)) {
+    bool seen = live.at.n_lanes > 0;
     code = write_pages(&live, bundle, json, html);
+    if (code == EXIT_HOLDS && !seen) code = EXIT_INCONCLUSIVE;
     live_release(&live);
-  } else
-    (void)fprintf(stderr,
-                  "%s: nothing was seen of the serving process's threads, so that its time cannot be accounted for: it runs on another "
-                  "machine, or is not visible to this user, or no window was complete (`lynxbench show %s`)\nnext: run lynxbench where "
-                  "the server runs, as its user or root, or name the process with --pid\n",
-                  bundle, bundle);
+  } else (void)fprintf(stderr, "%s: no window was complete: there is nothing to account for\nnext: lynxbench show %s\n", bundle, bundle);
   bundle_file_close(&file);
   return code;
 }
@@ -77,17 +74,18 @@ bool live_pages_try_change(const char *before, const char *after, bool json, int
     broken = !bundle_file_open(paths[n_opened], &files[n_opened]);
     if (broken) break;
     n_read += live_read(files[n_opened].bundle, &files[n_opened].result, &lives[n_opened]);
-    if (n_read <= n_opened) { /* the next ones have no place then */
+    if (n_read <= n_opened || lives[n_opened].at.n_lanes == 0) { /* nothing to compare */
       n_opened++;
       break;
     }
   }
-  if (n_read == 2) *ret_code = write_change(&lives[0], &lives[1], json);
+  bool both = n_read == 2 && lives[0].at.n_lanes > 0 && lives[1].at.n_lanes > 0;
+  if (both) *ret_code = write_change(&lives[0], &lives[1], json);
   if (broken) *ret_code = EXIT_WRONG_INPUT;
   for (int i = 0; i < n_read; i++) live_release(&lives[i]);
   for (int i = 0; i < n_opened; i++) bundle_file_close(&files[i]);
   free(lives);
-  return n_read == 2 || broken;
+  return both || broken;
 }
 
 bool live_pages_try(const char *path, bool json, const char *html, int *ret_code) {
@@ -98,11 +96,9 @@ bool live_pages_try(const char *path, bool json, const char *html, int *ret_code
     *ret_code = EXIT_WRONG_INPUT;
     return true;
   }
-  bool can = live_read(file.bundle, &file.result, &live);
-  if (can) {
-    *ret_code = write_pages(&live, path, json, html);
-    live_release(&live);
-  }
+  bool read = live_read(file.bundle, &file.result, &live), can = read && live.at.n_lanes > 0;
+  if (can) *ret_code = write_pages(&live, path, json, html);
+  if (read) live_release(&live);
   bundle_file_close(&file);
   return can;
 }

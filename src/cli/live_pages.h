@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* html: the page's file; NULL: none. An exit code: INCONCLUSIVE where the bundle tells of no threads, which is said. */
+/* html: the page's file; NULL: none. An exit code: INCONCLUSIVE where no window was complete, or no thread was seen, which is said. */
 int live_pages_write(const char *bundle, bool json, const char *html);
 
 /* Where the file is a bundle that tells of threads: shows it and sets the exit code. False: it is another file, or tells of none; nothing

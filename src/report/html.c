@@ -657,7 +657,7 @@ static void put_method(struct buffer *out) {
 static void put_live(struct bundle *bundle, const struct result *result, struct buffer *out) {
   struct live live;
   if (!live_read(bundle, result, &live)) return;
-  live_html_section(&live, out);
+  if (live.at.n_lanes > 0) live_html_section(&live, out);
   live_release(&live);
 }
 

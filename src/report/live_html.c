@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "report/html_page.h"
 #include "report/live_report.h"
 #include "report/svg.h"
+#include "report/text.h"
 #include "result/conditions.h"
 
 enum { PARTS_SHOWN = 12, LANES_SHOWN = 12 };
@@ -34,8 +34,8 @@ static const char style[] =
     "text-wrap:balance}td .bar{height:14px;width:180px;margin:4px 0}</style>";
 
 static const char *duration(struct page *p, double ns) {
-  char text[40];
-  return arena_copy(&p->arena, number_duration_text(text, sizeof text, ns));
+  char text[48];
+  return arena_copy(&p->arena, text_latency(text, sizeof text, ns));
 }
 
 static const char *number(struct page *p, double value) {
@@ -147,7 +147,10 @@ static void put_parts(struct page *p, const struct live_lane *lane) {
     double share = 100 * part->share / fmax(lane->running, 1e-9);
     if (share < 0.5) break;
     (void)buffer_printf(p->out, "<tr><td class='n'>%.0f %%</td>", share);
-    html_text(p->out, "<td>", part->kind == LIVE_PYTHON ? arena_printf(&p->arena, "Python: %s", part->what) : part->what, "</td>");
+    html_text(p->out, "<td>",
+              part->kind == LIVE_PYTHON ? arena_printf(&p->arena, "%s: %s", part->spins ? "spinning, a wait" : "Python", part->what)
+                                        : part->what,
+              "</td>");
     html_text(p->out, "<td class='v dim mono'>", part->where, "</td><td>");
     if (part->attributed) put_owner(p, part->layer);
     else html_text(p->out, "not attributed <span class='dim'>· would tell: ", part->would, "</span>");
@@ -170,6 +173,7 @@ static void put_cell(struct page *p, double share) {
 
 static void put_lanes(struct page *p) {
   const struct live_account *at = &p->live->at;
+  if (at->n_lanes == 0) return;
   (void)buffer_text(p->out,
                     "<h2>Its threads</h2><p class='dim'>Percent of one thread's time in the counted windows, by the kernel's own "
                     "counts. A row of several threads may exceed 100.</p><table><tr><th>process, thread</th><th class='n'>threads</th><th "

@@ -20,8 +20,10 @@ static void put_parts(struct json_writer *json, const struct live *live, const s
     json_put_text(json, "what", p->what);
     json_put_text(json, "where", p->where);
     put_layer(json, live, p->attributed, p->layer);
+    json_put_bool(json, "spins", p->spins);
     if (p->would[0] != 0) json_put_text(json, "would_be_attributed_by", p->would);
     json_put_double(json, "share", p->share);
+    json_put_int(json, "looks", p->n);
     json_close(json);
   }
   json_close(json);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "report/live_report.h"
+#include "report/text.h"
 #include "result/conditions.h"
 
 enum { PARTS_SHOWN = 8, LANES_SHOWN = 8, LEAST_PART_PERCENT = 2, FINDINGS_SHOWN = 6 };
@@ -25,8 +25,8 @@ static void put_label(const struct page *p, const char *label) {
 }
 
 static const char *duration(struct page *p, double ns) {
-  char text[40];
-  return arena_copy(&p->arena, number_duration_text(text, sizeof text, ns));
+  char text[48];
+  return arena_copy(&p->arena, text_latency(text, sizeof text, ns));
 }
 
 static void put_what(struct page *p) {
@@ -91,6 +91,7 @@ static void put_life(struct page *p) {
 
 static void put_lanes(struct page *p) {
   const struct live_account *at = &p->live->at;
+  if (at->n_lanes == 0) return;
   put_label(p, "threads");
   (void)buffer_printf(p->out, "%-38s  %%: running  ready   lock  timer  network  other\n", "");
   for (size_t i = 0; i < at->n_lanes && i < LANES_SHOWN; i++) {
@@ -120,7 +121,7 @@ static void put_parts(struct page *p, const struct live_lane *lane) {
     const struct live_part *part = &lane->parts[i];
     double share = part->share / fmax(lane->running, 1e-9);
     if (share * 100 < LEAST_PART_PERCENT) break;
-    const char *kind = part->kind == LIVE_PYTHON ? "Python " : "";
+    const char *kind = part->spins ? "spinning: " : part->kind == LIVE_PYTHON ? "Python " : "";
     const char *name = arena_printf(&p->arena, "%s%s  %s", kind, part->what, place_short(p, part->where));
     put_label(p, "");
     (void)buffer_printf(p->out, "%3.0f %%  %-50.50s  %s\n", 100 * share, name,
@@ -160,7 +161,9 @@ static void put_owners(struct page *p, unsigned layers) {
 static void put_findings(struct page *p) {
   const struct live *live = p->live;
   put_label(p, "suspected");
-  if (live->n_findings == 0) (void)buffer_text(p->out, "no remediable cause: no rule found evidence of one\n");
+  if (live->n_findings == 0)
+    (void)buffer_printf(p->out, "%s\n",
+                        live->at.n_lanes > 0 ? "no remediable cause: no rule found evidence of one" : "nothing: no thread was seen");
   for (size_t i = 0; i < live->n_findings && i < FINDINGS_SHOWN; i++) {
     const struct finding *f = &live->findings[i];
     if (i > 0) put_label(p, "");

@@ -1,4 +1,4 @@
-"""lynxbench diagnose on the reference executor: the account closes, planted causes are found, bad input loses nothing."""
+"""lynxbench diagnose on the reference executor: the account closes, planted causes are found, nothing is lost."""
 
 import json
 import os
@@ -17,6 +17,19 @@ QUICK = ["--for", "30s", "--at-most", "4", "--quiet"]
 def diagnose(port, folder, *options, prefix=(), code=(0, 4)):
     out = os.path.join(folder, "d.lynx")
     r = l.lynx("diagnose", f"http://127.0.0.1:{port}", *QUICK, "--out", out, *options)
+    assert r.returncode in code, r.stderr
+    return r, out
+
+
+def climb(port, folder, model="tiny", code=(0, 4), **kw):
+    """The same with windows of less than a second, by a contract."""
+    path, out = os.path.join(folder, "c.yaml"), os.path.join(folder, "c.lynx")
+    method = "{warm_up: 200ms, counted: 800ms, sessions: 2, attribution_sessions: 1, drain: 10s, steady: reported, "
+    method += "instrument_error_at_most: 1}"
+    workload = f"{{model: {model}, output_tokens: 16, prompts: {{count: 8, bytes: 64}}}}"
+    regime = "{load: climb, concurrency: 4}"
+    l.contract(path, port, workload=workload, regime=regime, method=method)
+    r = l.lynx("run", path, "--out", out, "--quiet", **kw)
     assert r.returncode in code, r.stderr
     return r, out
 
@@ -109,6 +122,7 @@ def test_a_run_against_itself_did_not_change(plain):
     assert all(p["before"] == p["after"] for p in said["parts_s_per_request"])
 
 
+@pytest.mark.long
 def test_more_work_per_token_is_told(plain, tmp_path):
     with l.reference("--shape", "tiny", "--slow", "24ms") as port:
         _, out = diagnose(port, tmp_path)
@@ -134,7 +148,7 @@ def test_one_processor_of_several_is_named(tmp_path):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert "ready" in process.stdout.readline()
-        _, out = diagnose(port, tmp_path)
+        _, out = climb(port, tmp_path)
     finally:
         process.kill()
         process.wait()
@@ -143,12 +157,19 @@ def test_one_processor_of_several_is_named(tmp_path):
     assert found and "1 of" in found[0]["named"], said["findings"]
 
 
-def test_it_starts_the_server_itself(tmp_path):
+def test_a_server_that_is_not_there_yet_needs_a_model(tmp_path):
     port, out = l.free_port(), tmp_path / "d.lynx"
     url = f"http://127.0.0.1:{port}"
     command = ["--", l.REF, "--port", str(port), "--shape", "tiny", "--slow", "8ms"]
     r = l.lynx("diagnose", url, *QUICK, "--out", out, *command)
     assert r.returncode == 2 and "--model" in r.stderr, r.stderr
+
+
+@pytest.mark.long
+def test_a_server_that_it_started_is_diagnosed(tmp_path):
+    port, out = l.free_port(), tmp_path / "d.lynx"
+    url = f"http://127.0.0.1:{port}"
+    command = ["--", l.REF, "--port", str(port), "--shape", "tiny", "--slow", "8ms"]
     r = l.lynx("diagnose", url, *QUICK, "--model", "tiny", "--out", out, *command)
     assert r.returncode in (0, 4), r.stderr
     assert attributed(out)["account"]["threads"]
@@ -216,11 +237,8 @@ def test_a_planted_profiler_is_not_run(tmp_path):
     process = subprocess.Popen([sys.executable, str(source), str(port)], stdout=subprocess.PIPE, text=True)
     try:
         assert "ready" in process.stdout.readline()
-        out = tmp_path / "d.lynx"
         path = f"{bin_}:bin:/usr/sbin:/usr/bin:/sbin:/bin"
-        url = f"http://127.0.0.1:{port}"
-        r = l.lynx("diagnose", url, *QUICK, "--out", out, cwd=tmp_path, env={"PATH": path})
-        assert r.returncode in (0, 4), r.stderr
+        _, out = climb(port, tmp_path, "m", code=(0, 3, 4), cwd=tmp_path, env={"PATH": path})
     finally:
         process.kill()
         process.wait()
@@ -270,14 +288,14 @@ server.serve_forever()
 
 
 def test_python_of_the_server_is_named_where_py_spy_is_there(tmp_path):
-    """Without py-spy the time is Python's, not attributed, and it says what would tell; with it the function is named."""
+    """Without py-spy that time is not attributed, and it says what would tell; with it the function is named."""
     port = l.free_port()
     source = tmp_path / "server.py"
     source.write_text(SERVER)
     process = subprocess.Popen([sys.executable, str(source), str(port)], stdout=subprocess.PIPE, text=True)
     try:
         assert "ready" in process.stdout.readline()
-        _, out = diagnose(port, tmp_path)
+        _, out = climb(port, tmp_path, "m")
     finally:
         process.kill()
         process.wait()

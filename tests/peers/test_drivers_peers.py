@@ -6,6 +6,7 @@ import sys
 
 sys.path.insert(0, __import__("os").path.join(__import__("os").environ["SOURCE"], "tests", "e2e"))
 from lynx import *
+import vllm_server
 
 PYTHON = os.environ["PEERS_PYTHON"]
 PEERS = os.path.dirname(os.path.dirname(PYTHON))
@@ -32,27 +33,10 @@ def venv(name, *packages):
 @contextlib.contextmanager
 def server(command, url, log, **env):
     """A server that answers at url; yields False if it does not within a minute."""
-    import urllib.request
-
-    with open(log, "w") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, **env}, start_new_session=True)
-    ready = False
-    try:
-        for _ in range(240):
-            time.sleep(0.25)
-            try:
-                ready = urllib.request.urlopen(url, timeout=2).status == 200
-            except OSError:
-                pass
-            if ready or process.poll() is not None:
-                break
+    with vllm_server.serving(command, url, log, **env) as ready:
         if not ready:
             check(False, f"{command[0]} is not ready: {open(log).read()[-4000:]}")
         yield ready
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 def run(d, name, **sections):
@@ -104,6 +88,28 @@ def transformers(d):
         f"{d}/serve.log",
         HF_HUB_OFFLINE="1",
     ) as ready:
+        for api in ("completions", "chat", "responses") if ready else ():
+            for stream in ("true", "false"):
+                p = run(
+                    d,
+                    f"transformers-{api}-{stream}",
+                    executor=f'{{endpoint: "http://127.0.0.1:{port}", ready_path: /health}}',
+                    workload=f'{{api: {api}, model: "{d}/model", stream: {stream}, ignore_eos: false, options: {{server: transformers}}, output_tokens: 8, prompts: {{count: 8, bytes: 40}}}}',
+                )
+                check(
+                    p["counts"] == "tokens" and p["mean_output_tokens"] > 1,
+                    f"transformers {api} {stream}: tokens are counted: {p['token_source']}",
+                )
+
+
+def vllm(d):
+    missing = vllm_server.install()
+    if missing:
+        print(f"skipped: vLLM, because {missing}")
+        return
+    port = free_port()
+    url, log = f"http://127.0.0.1:{port}/health", f"{d}/vllm.log"
+    with server(vllm_server.command(d, port), url, log, **vllm_server.ENVIRONMENT) as ready:
         for api in ("completions", "chat", "responses") if ready else ():
             for stream in ("true", "false"):
                 p = run(

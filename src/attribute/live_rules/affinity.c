@@ -6,18 +6,24 @@
 #include "attribute/live_rule.h"
 
 static bool apply(const struct live *live, struct finding *ret) {
-  const struct live_lane *l = live_busiest(&live->at);
-  double ready = live->at.ready / fmax(live->at.running + live->at.ready, 1e-9);
-  if (l->n_processors == 0 || live->n_processors == 0 || l->n_processors >= live->n_processors) return false;
-  bool full = live->at.running >= 0.85 * (double)l->n_processors;
-  if (!full && ready < 0.1) return false;
-  ret->share = fmax(ready, 0.01);
-  (void)snprintf(ret->named, sizeof ret->named, "affinity: %lld of %lld processors", (long long)l->n_processors,
-                 (long long)live->n_processors);
-  (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "its threads may run on %lld of the machine's %lld processors, use %.2f of them, and wait for one %.0f %% of the time "
-                 "that they could run",
-                 (long long)l->n_processors, (long long)live->n_processors, live->at.running, 100 * ready);
+  double running = 0, ready = 0, idle = (1 - live->busy) * (double)live->n_processors;
+  int64_t allowed = 0;
+  for (size_t i = 0; i < live->at.n_lanes; i++) {
+    const struct live_lane *l = &live->at.lanes[i];
+    if (l->n_processors == 0 || l->n_processors >= live->n_processors || l->running + l->ready < 0.1) continue;
+    if (l->n_processors > allowed) allowed = l->n_processors;
+    running += l->running;
+    ready += l->ready;
+  }
+  /* Where no processor is idle, threads that may run on all would wait as well. */
+  if (allowed == 0 || !(idle >= 0.3) || (running < 0.85 * (double)allowed && ready < 0.1 * (running + ready))) return false;
+  ret->share = fmax(ready / fmax(running + ready, 1e-9), 0.01);
+  (void)snprintf(ret->named, sizeof ret->named, "affinity: %lld of %lld processors", (long long)allowed, (long long)live->n_processors);
+  (void)snprintf(
+      ret->evidence, sizeof ret->evidence,
+      "threads that may run on %lld of the machine's %lld processors use %.2f of them, and wait for one %.0f %% of the time that "
+      "they could run, while %.1f are idle",
+      (long long)allowed, (long long)live->n_processors, running, 100 * ready / fmax(running + ready, 1e-9), idle);
   return true;
 }
 
@@ -25,7 +31,7 @@ const struct live_rule live_rule_affinity;
 const struct live_rule live_rule_affinity = {
     .name = "affinity",
     .summary = "few processors allowed",
-    .threshold = "fewer than the machine has, and 85 % of them in use or a tenth of the time waiting for them",
+    .threshold = "fewer than the machine has, 85 % of them in use or a tenth of the time waiting for them, and 0.3 of a processor idle",
     .apply = apply,
     .found = {.title = "Its threads may run on few of the processors",
               .rung = RUNG_ACCOUNTED,

@@ -1,7 +1,10 @@
-/* Python frames, by the program py-spy where it is installed: it reads the interpreter's memory and stops nobody.
+/* Python frames, by the program py-spy where it is installed: it reads the interpreter's memory.
  * Sources  python: threads that seem to run, where they are; python_gil: the thread that holds the interpreter's lock, where it is;
  *          python_all: all threads, those that wait too. Series profile.SOURCE.rate: looks a second. Of python_gil, looks over rate and
- *          time is the share of time in which the lock is held
+ *          time is the share of time in which the lock is held.
+ *          For python_gil it stops the process for each look (about a millisecond): where all processors are busy, stacks that change
+ *          while they are read are dropped otherwise, and those that change fastest are never seen. The kernel lets a process go on
+ *          whose tracer dies
  * Frames   "function (/path/of/file.py:line)"
  * Rights   it runs as the target's user where this is root and the target is not; with limits of memory and time. What it prints is taken
  *          from a folder of its own, as the text of somebody else */
@@ -31,9 +34,9 @@ struct spying {
 };
 
 static const struct {
-  const char *source, *flag;
+  const char *source, *flags[3];
   int rate;
-} kinds[KINDS] = {{"python", NULL, 50}, {"python_gil", "--gil", 50}, {"python_all", "--idle", 20}};
+} kinds[KINDS] = {{"python", {"--nonblocking"}, 20}, {"python_gil", {"--gil"}, 40}, {"python_all", {"--idle", "--nonblocking"}, 10}};
 
 static bool is_python(const struct root *root, int64_t pid) {
   char path[64], exe[4096];
@@ -84,11 +87,11 @@ static bool start_one(struct spying *s, const struct profiler_request *request, 
     s->user = target.st_uid;
     if (chown(s->folder, target.st_uid, target.st_gid) != 0) return false;
   }
-  const char *const command[] = {program,    "record",   "--pid", pid,         "--duration",    seconds,          "--rate",
-                                 rate,       "--format", "raw",   "--threads", "--nonblocking", "--subprocesses", "--full-filenames",
-                                 "--output", out};
+  const char *const command[] = {
+      program,          "record",           "--pid",    pid, "--duration", seconds, "--rate", rate, "--format", "raw", "--threads",
+      "--subprocesses", "--full-filenames", "--output", out};
   for (size_t i = 0; i < LYNX_COUNT(command); i++) arguments[n++] = command[i];
-  if (kinds[kind].flag != NULL) arguments[n++] = kinds[kind].flag;
+  for (size_t i = 0; kinds[kind].flags[i] != NULL; i++) arguments[n++] = kinds[kind].flags[i];
   arguments[n] = NULL;
   return child_start(&s->child[kind], arguments, environment, NULL, log, error) == LYNX_OK;
 }
@@ -155,16 +158,21 @@ static bool spy_begin(const struct profiler_request *request, void **ret_state, 
 
 /* --- what it wrote --- */
 
-/* `process 12:"command";thread (34): NAME;frames COUNT`: the command is left out, as it may hold anything. */
+/* `process 12:"command";process 13:"command";thread (34): NAME;frames COUNT`, the last process being the thread's, those before it its
+ * parents. Commands are left out: they may hold anything. */
 static bool read_line(char *line, int64_t *ret_process, int64_t *ret_thread, char **ret_frames, int64_t *ret_n) {
   static const char mark[] = ";thread (";
   char *space = strrchr(line, ' '), *end;
   if (space == NULL || !number_int64(space + 1, strlen(space + 1), ret_n) || *ret_n <= 0) return false;
   *space = 0;
   *ret_process = 0;
-  if (strncmp(line, "process ", 8) == 0) *ret_process = strtoll(line + 8, NULL, 10);
   char *at = strncmp(line, mark + 1, sizeof mark - 2) == 0 ? line - 1 : strstr(line, mark);
   if (at == NULL) return false;
+  for (const char *process = line; process != NULL && process < at; process = strstr(process, ";process ")) {
+    process += *process == ';';
+    if (strncmp(process, "process ", 8) == 0) *ret_process = strtoll(process + 8, NULL, 10);
+    else break;
+  }
   *ret_thread = strtoll(at + sizeof mark - 1, &end, 10);
   *ret_frames = strchr(end, ';');
   if (*ret_frames == NULL || *ret_thread <= 0) return false;

@@ -1,6 +1,8 @@
 /* The threads of the serving process and of those that it started: on a processor, waiting for one, or waiting, and for what.
  * Source   /proc/PID/task/TID/schedstat (time on a processor, time runnable), stat (time in the kernel, processor), syscall (what it waits
  *          in; needs the rights of a debugger), else wchan, else only that it sleeps
+ * Ended    threads that end between two samples are in no list: what their process used beyond its listed threads is told as a thread of
+ *          its own, number 0, that only runs
  * Cost     every thread's schedstat at each sample; further files of busy threads alone */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +26,13 @@ struct known_thread {
   unsigned generation; /* of the sample that last saw it */
 };
 
+/* A process as a whole, ended threads included. */
+struct whole {
+  int64_t process, listed_ns; /* of its listed threads, since the sample before */
+  unsigned long long ticks;
+  bool told, seen;
+};
+
 struct threads {
   const struct root *root;
   int64_t pid, last_ns, ns_per_tick;
@@ -31,6 +40,8 @@ struct threads {
   size_t n, n_busy;
   unsigned generation;
   struct process_tree tree;
+  struct whole wholes[PROCESS_TREE_MAX];
+  size_t n_wholes;
 };
 
 static bool threads_open(const struct root *root, void **ret_state) {
@@ -46,7 +57,7 @@ static bool threads_open(const struct root *root, void **ret_state) {
 static void threads_watch(void *state, int64_t pid) {
   struct threads *t = state;
   t->pid = pid;
-  t->n = t->n_busy = 0;
+  t->n = t->n_busy = t->n_wholes = 0;
   t->last_ns = 0;
 }
 
@@ -161,6 +172,38 @@ static void tell_name(const struct threads *t, const struct known_thread *k, con
   sink->name(sink->context, &name);
 }
 
+static struct whole *whole_of(struct threads *t, int64_t process) {
+  for (size_t i = 0; i < t->n_wholes; i++)
+    if (t->wholes[i].process == process) return &t->wholes[i];
+  if (t->n_wholes == PROCESS_TREE_MAX) return NULL;
+  t->wholes[t->n_wholes] = (struct whole){.process = process};
+  return &t->wholes[t->n_wholes++];
+}
+
+/* What the process used and none of its listed threads did. Ticks are coarse: less than a twentieth is nothing. */
+static void sample_ended(struct threads *t, int64_t process, int64_t span_ns, int64_t now_ns, const struct sampler_sink *sink) {
+  char path[96];
+  struct process_stat stat;
+  struct whole *w = whole_of(t, process);
+  (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)process);
+  if (w == NULL || !process_stat_read(t->root, path, &stat)) return;
+  unsigned long long ticks = stat.user_ticks + stat.system_ticks, before = w->ticks;
+  int64_t listed_ns = w->listed_ns;
+  bool known = w->seen && ticks >= before && span_ns > 0;
+  w->ticks = ticks;
+  w->listed_ns = 0;
+  w->seen = true;
+  if (!known || ticks - before > 1000000000) return;
+  int64_t rest_ns = (int64_t)(ticks - before) * t->ns_per_tick - listed_ns;
+  if (rest_ns < span_ns / 20) return;
+  const struct thread_name name = {.process = process, .thread = 0, .program = stat.name, .name = "(short-lived threads)"};
+  if (!w->told) sink->name(sink->context, &name);
+  w->told = true;
+  const struct thread_activity activity = {
+      .process = process, .thread = 0, .at_ns = now_ns, .span_ns = rest_ns, .running_ns = rest_ns, .processor = -1};
+  sink->activity(sink->context, &activity);
+}
+
 static void sample_thread(struct threads *t, struct known_thread *k, int64_t now_ns, const struct sampler_sink *sink) {
   long long running_ns, ready_ns;
   if (!read_times(t, k, &running_ns, &ready_ns)) return;
@@ -168,6 +211,8 @@ static void sample_thread(struct threads *t, struct known_thread *k, int64_t now
   k->running_ns = running_ns;
   k->ready_ns = ready_ns;
   if (t->last_ns == 0 || span_ns <= 0 || ran_ns < 0 || was_ready_ns < 0) return;
+  struct whole *whole = whole_of(t, k->process);
+  if (whole != NULL) whole->listed_ns += ran_ns; /* of one that began since, all that it ran: it began at 0 */
   bool begins = !k->busy && ran_ns + was_ready_ns >= span_ns / 100 && t->n_busy < BUSY_MAX;
   if (begins) {
     k->busy = true;
@@ -241,6 +286,7 @@ static void threads_sample(void *state, int64_t now_ns, const struct sampler_sin
   forget_gone(t);
   for (size_t i = 0; i < t->n; i++)
     if (t->known[i].generation == t->generation) sample_thread(t, &t->known[i], now_ns, sink);
+  for (size_t i = 0; i < t->tree.n; i++) sample_ended(t, t->tree.pids[i], t->last_ns > 0 ? now_ns - t->last_ns : 0, now_ns, sink);
   t->last_ns = now_ns;
 }
 

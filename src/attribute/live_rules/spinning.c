@@ -1,0 +1,41 @@
+/* A busy thread waits for another by spinning: it looks busy, and takes a processor that others could use. */
+#include <stdio.h>
+
+#include "attribute/live_rule.h"
+
+static bool apply(const struct live *live, struct finding *ret) {
+  double sum = 0, most = 0, ready = live->at.ready;
+  for (size_t i = 0; i < live->at.n_lanes; i++)
+    for (size_t k = 0; k < live->at.lanes[i].n_parts; k++) {
+      const struct live_part *p = &live->at.lanes[i].parts[k];
+      if (!p->spins) continue;
+      sum += p->share;
+      if (p->share <= most) continue;
+      most = p->share;
+      (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", p->what, p->where);
+      if (p->attributed) ret->contributing = LAYER_BIT(p->layer);
+    }
+  if (sum < 0.05 || sum < 0.1 * live->at.running) return false;
+  ret->share = sum / live->at.running;
+  (void)snprintf(
+      ret->evidence, sizeof ret->evidence,
+      "functions whose names say that they spin run %.0f %% of the server's running time, most of it %.160s; its other threads are "
+      "ready and without a processor for %.2f of a thread",
+      100 * ret->share, ret->named, ready);
+  return true;
+}
+
+const struct live_rule live_rule_spinning;
+const struct live_rule live_rule_spinning = {
+    .name = "spinning",
+    .summary = "threads that wait without giving up the processor",
+    .threshold = "5 % of the window and 10 % of the running time, in functions whose names hold spin, sched_yield or busy_wait",
+    .apply = apply,
+    .found = {.title = "Threads wait by spinning",
+              .rung = RUNG_ACCOUNTED,
+              .symptom = LAYER_SERVING,
+              .contributing = LAYER_BIT(LAYER_SERVING),
+              .open = "what it waits for: the thread that it waits for is another one",
+              .next = "give it a processor of its own, or let it sleep while it waits",
+              .confirm = "give the server one processor more and measure again",
+              .bound_holds = "no bound: time spent spinning is a wait, and ends when what it waits for comes"}};
