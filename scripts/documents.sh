@@ -18,7 +18,7 @@ done
 rm -f build-part.md
 for id in $(sed -n 's/.*{"\(lynx\.[a-z_0-9.]*\)".*/\1/p' src/result/formula.c); do grep -q "$id" docs/method.md || fail "docs/method.md does not describe $id"; done
 for name in $("$lynx" help | awk '{print $1}'); do grep -q "lynxbench $name" README.md docs/*.md || fail "no document shows 'lynxbench $name'"; done
-for table in meta input fact session request phase sample accuracy answer event section seal; do grep -q "\`$table\`" docs/bundle.md || fail "docs/bundle.md does not describe the table $table"; done
+for table in meta input fact session request phase sample accuracy answer event thread activity stack section seal; do grep -q "\`$table\`" docs/bundle.md || fail "docs/bundle.md does not describe the table $table"; done
 for code in 0 1 2 3 4 5 70 130; do grep -q "^| $code |" README.md || fail "README.md: exit code $code"; done
 # Each promise names its test: words in code quotes after a colon.
 for test in $(sed -n '/^## What is promised/,/^## What you must/p' SECURITY.md | tr '\n' ' ' | grep -oE '`[a-z_]+`' | tr -d '`' | sort -u); do
@@ -26,6 +26,20 @@ for test in $(sed -n '/^## What is promised/,/^## What you must/p' SECURITY.md |
 done
 for folder in src/*/; do grep -q "src/$(basename "$folder")" ARCHITECTURE.md || fail "ARCHITECTURE.md does not name $folder"; done
 for contract in examples/*.yaml; do "$lynx" lint "$contract" >/dev/null || fail "$contract is not valid"; done
+python3 - <<'PY' || fail "docs/attribution.md: the table of live rules is not that of src/attribute/live_rules"
+import pathlib
+import re
+import sys
+
+page, wrong = open("docs/attribution.md").read(), 0
+for path in sorted(pathlib.Path("src/attribute/live_rules").glob("*.c")):
+    text = re.sub(r'"\s*\n\s*"', "", path.read_text())
+    name, threshold, title = (re.search(rf'\.{field} = "([^"]*)"', text).group(1) for field in ("name", "threshold", "title"))
+    if f"| `{name}` | {title} | {threshold} |" not in page:
+        print(f"{path}: | `{name}` | {title} | {threshold} |")
+        wrong = 1
+sys.exit(wrong)
+PY
 python3 - <<'PY' || fail "a link in a document leads nowhere"
 import os, re, sys, glob
 bad = []

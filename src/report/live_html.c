@@ -132,6 +132,14 @@ static void put_life(struct page *p) {
                       "<p class='dim'>As the client sees it: the server tells no queue, prefill and decode. A metrics page would.</p>");
 }
 
+/* Below the folder of packages, whose place on that machine says nothing. */
+static const char *place_short(struct page *p, const char *where) {
+  const char *site = strstr(where, "-packages/"), *from = site;
+  if (site == NULL) return where;
+  while (from > where && from[-1] != ' ') from--;
+  return arena_printf(&p->arena, "%.*s%s", (int)(from - where), where, site + 10);
+}
+
 static void put_parts(struct page *p, const struct live_lane *lane) {
   html_text(p->out, "<h3>", live_lane_text(&p->arena, lane), "</h3><div class='bar'>");
   for (size_t i = 0; i < lane->n_parts && i < PARTS_SHOWN; i++) {
@@ -151,7 +159,7 @@ static void put_parts(struct page *p, const struct live_lane *lane) {
               part->kind == LIVE_PYTHON ? arena_printf(&p->arena, "%s: %s", part->spins ? "spinning, a wait" : "Python", part->what)
                                         : part->what,
               "</td>");
-    html_text(p->out, "<td class='v dim mono'>", part->where, "</td><td>");
+    html_text(p->out, "<td class='v dim mono'>", place_short(p, part->where), "</td><td>");
     if (part->attributed) put_owner(p, part->layer);
     else html_text(p->out, "not attributed <span class='dim'>· would tell: ", part->would, "</span>");
     (void)buffer_text(p->out, "</td></tr>");
@@ -162,7 +170,7 @@ static void put_parts(struct page *p, const struct live_lane *lane) {
   for (size_t i = 0; i < lane->n_callers; i++) {
     (void)buffer_printf(p->out, "<tr><td class='n'>%.0f %%</td>", 100 * lane->callers[i].share / fmax(lane->running, 1e-9));
     html_text(p->out, "<td>", lane->callers[i].what, "</td>");
-    html_text(p->out, "<td class='v dim mono'>", lane->callers[i].where, "</td></tr>");
+    html_text(p->out, "<td class='v dim mono'>", place_short(p, lane->callers[i].where), "</td></tr>");
   }
   (void)buffer_text(p->out, "</table></details>");
 }

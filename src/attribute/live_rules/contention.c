@@ -28,6 +28,6 @@ const struct live_rule live_rule_contention = {
               .symptom = LAYER_SYSTEM,
               .contributing = LAYER_BIT(LAYER_SYSTEM),
               .open = "whose processes those are",
-              .next = "move them to other processors or machines, or give the server processors of its own",
+              .next = "move the process named elsewhere, or give the server processors of its own",
               .confirm = "stop the process named and measure again",
               .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};
