@@ -7,7 +7,7 @@
 #include "report/text.h"
 #include "result/conditions.h"
 
-enum { PARTS_SHOWN = 8, LANES_SHOWN = 8, LEAST_PART_PERCENT = 2, FINDINGS_SHOWN = 6 };
+enum { WIDTH = 100, PARTS_SHOWN = 8, LANES_SHOWN = 8, LEAST_PART_PERCENT = 2, FINDINGS_SHOWN = 6 };
 
 struct page {
   struct buffer *out;
@@ -29,23 +29,42 @@ static const char *duration(struct page *p, double ns) {
   return arena_copy(&p->arena, text_latency(text, sizeof text, ns));
 }
 
+/* A paragraph beside a label, wrapped; more: deeper by so many columns from the second line on. */
+static void put_wrapped(const struct page *p, const char *label, int more, const char *text) {
+  int column = 12, blanks = 0; /* blanks: before the next word, where it stays on the line */
+  put_label(p, label);
+  for (const char *word = text; *word != 0;) {
+    size_t n = strcspn(word, " ");
+    if (column > 12 + more && column + blanks + (int)n > WIDTH) {
+      (void)buffer_printf(p->out, "\n%*s", 12 + more, "");
+      column = 12 + more;
+      blanks = 0;
+    }
+    (void)buffer_printf(p->out, "%*s", blanks, "");
+    (void)buffer_append(p->out, word, n);
+    column += blanks + (int)n;
+    word += n;
+    for (blanks = 0; *word == ' '; word++) blanks++;
+  }
+  (void)buffer_text(p->out, "\n");
+}
+
 static void put_what(struct page *p) {
   const struct live *live = p->live;
   const struct result_precision *q = live->precision;
   const char *server = live_fact(live, LAYER_SERVING, "serving.server"), *program = live_fact(live, LAYER_SERVING, "process.program"),
-             *pid = live_fact(live, LAYER_SERVING, "process.id");
+             *pid = live_fact(live, LAYER_SERVING, "process.id"), *model = live->result->contract.workload.model;
   int64_t n = 0;
   for (size_t i = 0; i < q->n_sessions; i++) n += q->sessions[i].n_counted;
-  put_label(p, "what");
-  (void)buffer_printf(p->out, "%s, %s",
-                      server != NULL    ? server
-                      : program != NULL ? program
-                                        : "server",
-                      live->result->contract.workload.model != NULL ? live->result->contract.workload.model : "no model");
-  if (q->executed != NULL && q->executed[0] != 0) (void)buffer_printf(p->out, ", %s (executed: %s)", q->name, q->executed);
-  if (pid != NULL) (void)buffer_printf(p->out, ", pid %s", pid);
-  (void)buffer_printf(p->out, "; %lld processors; %lld requests counted in %.0f s\n", (long long)live->n_processors, (long long)n,
-                      live->at.window_s);
+  const char *executed = q->executed != NULL && q->executed[0] != 0 ? arena_printf(&p->arena, ", %s (executed: %s)", q->name, q->executed)
+                                                                    : "";
+  const char *text = arena_printf(&p->arena, "%s, %s%s%s%s; %lld processors; %lld requests counted in %.0f s",
+                                  server != NULL    ? server
+                                  : program != NULL ? program
+                                                    : "server",
+                                  model != NULL ? model : "no model", executed, pid != NULL ? ", pid " : "", pid != NULL ? pid : "",
+                                  (long long)live->n_processors, (long long)n, live->at.window_s);
+  put_wrapped(p, "what", 0, text);
 }
 
 static void put_interval(const struct page *p, const struct interval *i, const char *unit) {
@@ -79,14 +98,12 @@ static void put_figures(struct page *p) {
 
 static void put_life(struct page *p) {
   const struct live *live = p->live;
+  const char *text = "";
   if (live->n_phases == 0) return;
-  put_label(p, "a request");
   for (size_t i = 0; i < live->n_phases; i++)
-    (void)buffer_printf(p->out, "%s%s %s", i > 0 ? " · " : "", live->phases[i].name, duration(p, live->phases[i].mean_ns));
-  (void)buffer_printf(p->out, "   = %s\n", duration(p, live->life_ns));
-  if (live->phases_of_server) return;
-  put_label(p, "");
-  (void)buffer_text(p->out, "by the client: the server tells no queue, prefill and decode (its metrics would)\n");
+    text = arena_printf(&p->arena, "%s%s%s %s", text, i > 0 ? " · " : "", live->phases[i].name, duration(p, live->phases[i].mean_ns));
+  put_wrapped(p, "a request", 0, arena_printf(&p->arena, "%s   = %s", text, duration(p, live->life_ns)));
+  if (!live->phases_of_server) put_wrapped(p, "", 0, "by the client: the server tells no queue, prefill and decode (its metrics would)");
 }
 
 static void put_lanes(struct page *p) {
@@ -137,75 +154,69 @@ static void put_parts(struct page *p, const struct live_lane *lane) {
 
 static void put_beside(struct page *p) {
   const struct live *live = p->live;
-  put_label(p, "beside it");
+  const char *text = "";
   for (size_t i = 0; i < live->n_neighbours && i < 3; i++) {
     const char *name = live->neighbours[i].name, *dot = strrchr(name, '.');
     if (live->neighbours[i].processors < 0.02) break;
-    (void)buffer_printf(p->out, "%.*s (pid %s) %.2f of a processor; ", dot != NULL ? (int)(dot - name) : 0, name,
+    text = arena_printf(&p->arena, "%s%.*s (pid %s) %.2f of a processor; ", text, dot != NULL ? (int)(dot - name) : 0, name,
                         dot != NULL ? dot + 1 : "?", live->neighbours[i].processors);
   }
-  (void)buffer_printf(p->out, "%s\n", conditions_text(&live->precision->conditions, &p->arena));
+  put_wrapped(p, "beside it", 0, arena_printf(&p->arena, "%s%s", text, conditions_text(&live->precision->conditions, &p->arena)));
 }
 
-static void put_owners(struct page *p, unsigned layers) {
-  const char *before = "";
+static const char *owners_text(struct page *p, unsigned layers) {
+  const char *text = "";
   for (int l = 0; l < LAYER_COUNT; l++)
-    if (layers & LAYER_BIT(l)) {
-      (void)buffer_printf(p->out, "%s%s (%s)", before, layer_text((enum layer)l),
+    if (layers & LAYER_BIT(l))
+      text = arena_printf(&p->arena, "%s%s%s (%s)", text, text[0] != 0 ? ", " : "", layer_text((enum layer)l),
                           contract_owner(&p->live->result->contract, (enum layer)l));
-      before = ", ";
-    }
-  if (before[0] == 0) (void)buffer_text(p->out, "not attributed (nobody yet)");
+  return text[0] != 0 ? text : "not attributed (nobody yet)";
 }
 
 static void put_findings(struct page *p) {
   const struct live *live = p->live;
-  put_label(p, "suspected");
+  struct arena *arena = &p->arena;
   if (live->n_findings == 0)
-    (void)buffer_printf(p->out, "%s\n",
-                        live->at.n_lanes > 0 ? "no remediable cause: no rule found evidence of one" : "nothing: no thread was seen");
+    put_wrapped(p, "suspected", 0,
+                live->at.n_lanes > 0 ? "no remediable cause: no rule found evidence of one" : "nothing: no thread was seen");
   for (size_t i = 0; i < live->n_findings && i < FINDINGS_SHOWN; i++) {
     const struct finding *f = &live->findings[i];
-    if (i > 0) put_label(p, "");
-    (void)buffer_printf(p->out, "%zu %s%s%s", i + 1, strong(p, true), f->title, strong(p, false));
-    if (f->named[0] != 0) (void)buffer_printf(p->out, ": %s", f->named);
-    (void)buffer_text(p->out, "\n");
-    put_label(p, "");
-    (void)buffer_printf(p->out, "  %s\n", f->evidence);
-    put_label(p, "");
-    (void)buffer_text(p->out, "  whose: ");
-    put_owners(p, f->contributing);
-    if (f->bounded) (void)buffer_printf(p->out, "; at most %.0f %% to gain", 100 * f->bound);
-    (void)buffer_printf(p->out, "\n%-11s   to confirm: %s\n", "", f->confirm);
+    put_wrapped(
+        p, i == 0 ? "suspected" : "", 2,
+        arena_printf(arena, "%zu %s%s%s%s%s", i + 1, strong(p, true), f->title, strong(p, false), f->named[0] != 0 ? ": " : "", f->named));
+    put_wrapped(p, "", 2, arena_printf(arena, "  %s", f->evidence));
+    put_wrapped(p, "", 2,
+                arena_printf(arena, "  whose: %s%s", owners_text(p, f->contributing),
+                             f->bounded ? arena_printf(arena, "; at most %.0f %% to gain", 100 * f->bound) : ""));
+    put_wrapped(p, "", 2, arena_printf(arena, "  to confirm: %s", f->confirm));
   }
 }
 
 static void put_unseen(struct page *p) {
   const struct live *live = p->live;
-  for (size_t i = 0; i < live->n_unseen; i++) {
-    put_label(p, i == 0 ? "not seen" : "");
-    (void)buffer_printf(p->out, "%s\n", live->unseen[i]);
-  }
-  put_label(p, "cost");
-  if (isfinite(live->sampling_cost)) (void)buffer_printf(p->out, "sampling used %.2g %% of the processors", 100 * live->sampling_cost);
-  else (void)buffer_text(p->out, "sampling: not measured");
-  if (isfinite(live->profiling_cost.estimate)) {
-    (void)buffer_printf(p->out, "; profilers cost %.2g %%", 100 * live->profiling_cost.estimate);
-    if (live->profiling_cost.bounded)
-      (void)buffer_printf(p->out, " [%.2g, %.2g]", 100 * live->profiling_cost.low, 100 * live->profiling_cost.high);
-    (void)buffer_text(p->out, " of the throughput while they ran; they count into no figure");
-  }
-  (void)buffer_text(p->out, "\n");
+  struct arena *arena = &p->arena;
+  for (size_t i = 0; i < live->n_unseen; i++) put_wrapped(p, i == 0 ? "not seen" : "", 0, live->unseen[i]);
+  const char *cost = isfinite(live->sampling_cost)
+                         ? arena_printf(arena, "sampling used %.2g %% of the processors", 100 * live->sampling_cost)
+                         : "sampling: not measured";
+  if (isfinite(live->profiling_cost.estimate))
+    cost = arena_printf(arena, "%s; profilers cost %.2g %%%s of the throughput while they ran; they count into no figure", cost,
+                        100 * live->profiling_cost.estimate,
+                        live->profiling_cost.bounded
+                            ? arena_printf(arena, " [%.2g, %.2g]", 100 * live->profiling_cost.low, 100 * live->profiling_cost.high)
+                            : "");
+  put_wrapped(p, "cost", 0, cost);
 }
 
 bool live_text(const struct live *live, const char *bundle, bool color, struct buffer *ret) {
   struct page p = {.out = ret, .live = live, .color = color};
-  (void)buffer_printf(ret, "%s%s%s %s: %s.\n", strong(&p, true), live->bottleneck_title, strong(&p, false), live_bound_text(live->bound),
-                      live->bound_why);
+  size_t title = strlen(live->bottleneck_title);
+  (void)buffer_printf(ret, "%s%.*s%s (%s).\n", strong(&p, true), (int)(title > 0 ? title - 1 : 0), live->bottleneck_title,
+                      strong(&p, false), live_bound_text(live->bound));
   (void)buffer_printf(ret, "next: %s\n\n",
                       live->n_findings > 0 ? live->findings[0].next : arena_printf(&p.arena, "lynxbench show %s", bundle));
-  put_label(&p, "bottleneck");
-  (void)buffer_printf(ret, "%s\n", live->bottleneck_text);
+  put_wrapped(&p, "bottleneck", 0, live->bottleneck_text);
+  put_wrapped(&p, "", 0, arena_printf(&p.arena, "%s: %s", live_bound_text(live->bound), live->bound_why));
   put_what(&p);
   put_figures(&p);
   put_life(&p);

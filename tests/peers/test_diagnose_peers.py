@@ -73,5 +73,5 @@ for t in threads:
         f"the account closes: {whole} of {t['present']}: {t['name']}",
     )
 check(said["sampling_cost"] <= 0.011, f"sampling costs {said['sampling_cost']} of the processors")
-check_in(said["bottleneck"]["title"], r.stdout, "the screen begins with the bottleneck")
+check_in(said["bottleneck"]["title"][:-1], r.stdout, "the screen begins with the bottleneck")
 finish()
