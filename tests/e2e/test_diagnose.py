@@ -68,6 +68,9 @@ def test_a_requests_life_closes(plain):
 
 def test_a_sleep_is_found_and_its_thread_is_not_called_full(plain):
     said = attributed(plain[1])
+    busiest = said["account"]["threads"][0]["waits"]
+    if busiest["not_known"] > 0.5 * sum(busiest.values()):
+        pytest.skip("this user may not see what a thread waits in (kernel.yama.ptrace_scope)")
     ids = [f["id"] for f in said["findings"]]
     assert "sleeping" in ids, said["findings"]
     assert said["bottleneck"]["id"] != "one_thread", said["bottleneck"]
