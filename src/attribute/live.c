@@ -53,7 +53,8 @@ static void keep_neighbour(struct gathering *g, const char *name, double value) 
 static enum lynx_status keep_sample(void *context, int64_t session, int64_t at_ns, const char *series, double value) {
   struct gathering *g = context;
   (void)session;
-  if (at_ns <= g->from_ns || at_ns > g->to_ns || !isfinite(value)) return LYNX_OK;
+  bool ratio = strncmp(series, "machine.", 8) == 0 || strncmp(series, "sampling.", 9) == 0;
+  if (at_ns <= g->from_ns || at_ns > g->to_ns || !(value >= 0) || !(value < (ratio ? 1.5 : 1e12))) return LYNX_OK;
   struct {
     const char *series;
     double *sum, *n;
@@ -107,7 +108,7 @@ static void close_samples(struct gathering *g) {
 
 /* What profilers cost: the throughput of their sessions beside that of the counted ones before them, in pairs. */
 static struct interval cost_of_profiling(struct gathering *g, const struct result *result) {
-  double lost[64];
+  double lost[64] = {0};
   size_t n = 0;
   const struct result_precision *p = g->live->precision;
   for (size_t i = 0; i + 1 < g->n && n < LYNX_COUNT(lost); i++) {
@@ -118,8 +119,10 @@ static struct interval cost_of_profiling(struct gathering *g, const struct resul
       if (p->sessions[k].id == g->sessions[i].id && result_throughput_of(p, &p->sessions[k]) > 0)
         lost[n++] = 1 - with.throughput / result_throughput_of(p, &p->sessions[k]);
   }
-  if (n == 0) return (struct interval){.estimate = NAN};
-  return result_interval(lost, n, result->contract.method.confidence);
+  struct interval cost = result_interval(lost, n > 0 ? n : 1, result->contract.method.confidence);
+  /* Windows that differ by as much as that tell nothing of it. */
+  bool tells = n > 0 && fabs(cost.estimate) < 1 && (!cost.bounded || cost.high - cost.low < 2);
+  return tells ? cost : (struct interval){.estimate = NAN};
 }
 
 static bool add_sessions(struct gathering *g) {

@@ -95,14 +95,18 @@ static enum lynx_status take_activity(void *context, int64_t session, const stru
   struct known *one = within_ns > 0 ? find(a, row) : NULL;
   if (one == NULL) return LYNX_OK;
   struct live_lane *lane = &a->account->lanes[one->lane];
+  /* The kernel books waits for a processor when they end: what is more than the stretch belongs to those before it, and is left out. */
+  int64_t running_ns = row->running_ns < row->span_ns ? row->running_ns : row->span_ns,
+          ready_ns = row->ready_ns < row->span_ns - running_ns ? row->ready_ns : row->span_ns - running_ns,
+          system_ns = row->system_ns < running_ns ? row->system_ns : running_ns;
   double part = (double)within_ns / (double)row->span_ns; /* of the stretch lies in the window; what it did is taken as even */
-  double waited_ns = part * (double)(row->span_ns - row->running_ns - row->ready_ns); /* clocks read in turn: it may come out below 0 */
-  one->running_ns += part * (double)row->running_ns;
-  one->ready_ns += part * (double)row->ready_ns;
+  double waited_ns = part * (double)(row->span_ns - running_ns - ready_ns);
+  one->running_ns += part * (double)running_ns;
+  one->ready_ns += part * (double)ready_ns;
   lane->present += (double)within_ns;
-  lane->running += part * (double)row->running_ns;
-  lane->system += part * (double)row->system_ns;
-  lane->ready += part * (double)row->ready_ns;
+  lane->running += part * (double)running_ns;
+  lane->system += part * (double)system_ns;
+  lane->ready += part * (double)ready_ns;
   for (int i = 0; i < WAIT_COUNT; i++) n_looks += row->looks[i];
   if (!(waited_ns > 0)) return LYNX_OK;
   for (int i = 0; i < WAIT_COUNT && n_looks > 0; i++) lane->waits[i] += waited_ns * (double)row->looks[i] / (double)n_looks;
@@ -123,6 +127,7 @@ bool live_lanes_add(struct arena *arena, struct bundle *bundle, const struct bun
   for (size_t i = 0; i < a.n; i++) {
     struct live_lane *lane = &account->lanes[a.known[i].lane];
     double busy = (a.known[i].running_ns + a.known[i].ready_ns) / counted;
+    if (busy > 1) busy = 1;
     if (busy <= lane->busiest) continue;
     lane->busiest = busy;
     lane->busiest_ready = a.known[i].ready_ns / counted;

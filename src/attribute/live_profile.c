@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "executor/layer_map.h"
 
-enum { KEYS_MAX = 20000, SLOTS = 1 << 16, UNNAMED_MAX = 4096 };
+enum { KEYS_MAX = 20000, SLOTS = 1 << 16, UNNAMED_MAX = 4096, LEAST_LOOKS = 3, DEPTH = 64 };
 
 enum looks { LOOKS_NATIVE, LOOKS_RUNNING, LOOKS_LOCK, LOOKS_ALL, LOOKS_COUNT };
 static const char *const sources[LOOKS_COUNT] = {"native", "python", "python_gil", "python_all"};
@@ -26,9 +26,8 @@ struct live_profile {
   struct live *live;
   struct counted *items;
   size_t n, room;
-  uint32_t *slots; /* of items, + 1, by a hash of the key; 0: free */
-  double window_s, rate[LOOKS_COUNT];
-  int64_t total[LOOKS_COUNT];
+  uint32_t *slots;                                            /* of items, + 1, by a hash of the key; 0: free */
+  double session_s, window_s[LOOKS_COUNT], rate[LOOKS_COUNT]; /* window: of the sessions in which that profiler gave something */
   /* of the session that is being read */
   struct profiled_thread {
     int64_t process, thread;
@@ -60,16 +59,29 @@ static bool cut_frame(char *frame, const char **ret_function, const char **ret_f
   return true;
 }
 
-/* The innermost frame that is not the standard library's: whose work it is. */
+/* The innermost frame that is not the standard library's: whose work it is. Where there is none, the innermost. */
 static bool working_frame(char *frames, const char **ret_function, const char **ret_file, int64_t *ret_line) {
-  for (char *at = strrchr(frames, ';');; at = strrchr(frames, ';')) {
+  bool found = false;
+  char *at = frames + strlen(frames);
+  for (int depth = 0; depth < DEPTH; depth++) {
+    const char *function, *file;
+    int64_t line;
     enum layer unused;
-    char *frame = at != NULL ? at + 1 : frames;
-    if (at != NULL) *at = 0;
-    bool good = cut_frame(frame, ret_function, ret_file, ret_line);
-    if (good && layer_of_python_file(*ret_file, &unused) != PYTHON_FILE_STANDARD) return true;
-    if (at == NULL) return good;
+    while (at > frames && at[-1] != ';') at--;
+    if (cut_frame(at, &function, &file, &line)) {
+      bool works = layer_of_python_file(file, &unused) != PYTHON_FILE_STANDARD;
+      if (works || !found) {
+        *ret_function = function;
+        *ret_file = file;
+        *ret_line = line;
+      }
+      found = true;
+      if (works) return true;
+    }
+    if (at == frames) break;
+    *--at = 0; /* the ';' */
   }
+  return found;
 }
 
 static uint64_t hash_of(size_t lane, const char *what, const char *file) {
@@ -115,7 +127,6 @@ static enum lynx_status take_stack(void *context, const struct bundle_stack *sta
   int kind = 0;
   while (kind < LOOKS_COUNT && strcmp(sources[kind], stack->source) != 0) kind++;
   if (kind == LOOKS_COUNT || stack->n <= 0 || stack->n > INT32_MAX) return LYNX_OK;
-  p->total[kind] += stack->n;
   const struct profiled_thread *thread = thread_of(p, stack);
   if (thread == NULL) return LYNX_OK;
   struct live_lane *lane = &p->live->at.lanes[thread->lane];
@@ -155,14 +166,16 @@ static enum lynx_status take_rate(void *context, int64_t session, int64_t at_ns,
   (void)session, (void)at_ns;
   for (int k = 0; k < LOOKS_COUNT; k++) {
     (void)snprintf(name, sizeof name, "profile.%s.rate", sources[k]);
-    if (strcmp(series, name) == 0 && value > 0) p->rate[k] = value;
+    if (strcmp(series, name) != 0 || !(value > 0) || !(value < 1e6)) continue;
+    p->rate[k] = value;
+    p->window_s[k] += p->session_s;
   }
   return LYNX_OK;
 }
 
 void live_profile_add(struct live_profile *p, struct bundle *bundle, const struct bundle_session *session) {
   p->n_threads = 0;
-  p->window_s += (double)(session->warm_up_ns + session->counted_ns) / 1e9;
+  p->session_s = (double)(session->warm_up_ns + session->counted_ns) / 1e9;
   bool good = bundle_each_thread(bundle, session->id, take_name, p, NULL) == LYNX_OK &&
               bundle_each_sample(bundle, session->id, take_rate, p, NULL) == LYNX_OK &&
               bundle_each_stack(bundle, session->id, take_stack, p, NULL) == LYNX_OK;
@@ -280,18 +293,22 @@ static void divide_python(struct live_profile *p, size_t at, double share) {
 
 /* Python functions whose calls ran while the lock was not theirs: what they called ran outside of the interpreter. outside: the share of
  * the window that did. */
+static double ran_outside(const struct live_profile *p, const struct counted *c) {
+  double running = p->rate[LOOKS_RUNNING] * p->window_s[LOOKS_RUNNING], lock = p->rate[LOOKS_LOCK] * p->window_s[LOOKS_LOCK];
+  if (!(running > 0)) return 0;
+  return (double)c->n[LOOKS_RUNNING] / running - (lock > 0 ? (double)c->n[LOOKS_LOCK] / lock : 0);
+}
+
 static void name_callers(const struct live_profile *p, size_t at, double outside) {
   struct live_lane *lane = &p->live->at.lanes[at];
   double all = 0;
-  for (size_t i = 0; i < p->n; i++) {
-    int64_t n = p->items[i].n[LOOKS_RUNNING] - p->items[i].n[LOOKS_LOCK];
-    if (p->items[i].lane == at && n > 0) all += (double)n;
-  }
+  for (size_t i = 0; i < p->n; i++)
+    if (p->items[i].lane == at) all += fmax(0, ran_outside(p, &p->items[i]));
   for (size_t i = 0; i < p->n && all > 0; i++) {
     const struct counted *c = &p->items[i];
-    int64_t n = c->n[LOOKS_RUNNING] - c->n[LOOKS_LOCK];
-    if (c->lane != at || n <= 0) continue;
-    double share = outside * (double)n / all;
+    double ran = c->lane == at ? ran_outside(p, c) : 0;
+    if (!(ran > 0) || c->n[LOOKS_RUNNING] < LEAST_LOOKS) continue;
+    double share = outside * ran / all;
     size_t place = lane->n_callers;
     while (place > 0 && lane->callers[place - 1].share < share) place--;
     if (place == LIVE_CALLERS_MAX) continue;
@@ -304,16 +321,23 @@ static void name_callers(const struct live_profile *p, size_t at, double outside
 static void name_waits(struct live_profile *p, size_t at) {
   struct live_lane *lane = &p->live->at.lanes[at];
   double most = 0;
-  if (!(p->rate[LOOKS_ALL] > 0) || !(p->rate[LOOKS_RUNNING] > 0) || !(p->window_s > 0)) return;
+  double whole = p->rate[LOOKS_ALL] * p->window_s[LOOKS_ALL], running = p->rate[LOOKS_RUNNING] * p->window_s[LOOKS_RUNNING];
+  if (!(whole > 0)) return;
   for (size_t i = 0; i < p->n; i++) {
     const struct counted *c = &p->items[i];
-    double share = ((double)c->n[LOOKS_ALL] / p->rate[LOOKS_ALL] - (double)c->n[LOOKS_RUNNING] / p->rate[LOOKS_RUNNING]) / p->window_s;
+    double share = (double)c->n[LOOKS_ALL] / whole - (running > 0 ? (double)c->n[LOOKS_RUNNING] / running : 0);
     if (c->lane != at || share <= most) continue;
     most = share;
     lane->waits_in = c->what;
     lane->waits_where = place_of(p->live, c);
     lane->waits_share = share;
   }
+}
+
+static bool sees_kernel(const struct live_profile *p) {
+  for (size_t i = 0; i < p->n; i++)
+    if (p->items[i].n[LOOKS_NATIVE] > 0 && strcmp(p->items[i].what, "[kernel]") == 0) return true;
+  return false;
 }
 
 static void divide_lane(struct live_profile *p, size_t at) {
@@ -329,10 +353,17 @@ static void divide_lane(struct live_profile *p, size_t at) {
     if (lane->n_lock + lane->n_python > 0) divide_python(p, at, lane->running);
     else add_part(lane, &rest);
   }
+  /* Looks that may not see the kernel say nothing of its time, which its own count does. */
+  double kernel = lane->n_samples > 0 && !sees_kernel(p) ? fmin(lane->system, lane->running) : 0;
+  if (kernel > 0) {
+    const struct live_part part = {
+        .kind = LIVE_KERNEL, .what = "the kernel", .where = "", .would = "", .attributed = true, .layer = LAYER_SYSTEM, .share = kernel};
+    add_part(lane, &part);
+  }
   for (size_t i = 0; i < p->n && lane->n_samples > 0; i++) {
     const struct counted *c = &p->items[i];
     if (c->lane != at || c->n[LOOKS_NATIVE] == 0) continue;
-    double share = lane->running * (double)c->n[LOOKS_NATIVE] / looks;
+    double share = (lane->running - kernel) * (double)c->n[LOOKS_NATIVE] / looks;
     if (is_interpreter(c->what)) {
       python += share;
       continue;
@@ -344,7 +375,7 @@ static void divide_lane(struct live_profile *p, size_t at) {
   }
   if (python > 0) divide_python(p, at, python);
   if (lane->n_parts > 0) qsort(lane->parts, lane->n_parts, sizeof *lane->parts, by_share);
-  name_callers(p, at, lane->running - python);
+  name_callers(p, at, lane->running - kernel - python);
   for (size_t i = 0; i < lane->n_parts && lane->n_callers > 0; i++) {
     struct live_part *part = &lane->parts[i];
     if (part->kind != LIVE_LIBRARY || part->where[0] != 0) continue;
@@ -354,10 +385,23 @@ static void divide_lane(struct live_profile *p, size_t at) {
   name_waits(p, at);
 }
 
+/* Each process has an interpreter's lock of its own: of the one that is held most. */
+static double lock_held(const struct live_profile *p) {
+  const struct live_account *at = &p->live->at;
+  double most = 0, whole = p->rate[LOOKS_LOCK] * p->window_s[LOOKS_LOCK];
+  if (!(whole > 0)) return NAN;
+  for (size_t i = 0; i < at->n_lanes; i++) {
+    double sum = 0;
+    for (size_t k = 0; k < at->n_lanes; k++)
+      if (at->lanes[k].process == at->lanes[i].process) sum += (double)at->lanes[k].n_lock;
+    most = fmax(most, sum / whole);
+  }
+  return fmin(most, 1);
+}
+
 void live_profile_finish(struct live_profile *p) {
   for (size_t i = 0; i < p->live->at.n_lanes; i++) divide_lane(p, i);
-  bool known = p->rate[LOOKS_LOCK] > 0 && p->window_s > 0;
-  p->live->lock_held = known ? (double)p->total[LOOKS_LOCK] / p->rate[LOOKS_LOCK] / p->window_s : NAN;
+  p->live->lock_held = lock_held(p);
   free(p->items);
   free(p->slots);
   free(p->threads);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "result/climb.h"
+
 const char *live_fact(const struct live *live, enum layer layer, const char *key) {
   for (size_t i = 0; i < live->facts.n_items; i++) {
     const struct fact *f = &live->facts.items[i];
@@ -39,4 +41,25 @@ bool live_one_at_a_time(const struct live *live) {
   for (size_t i = 0; i + 1 < p->n_steps; i++)
     if (p->steps[i].concurrency == 1) return p->steps[i].throughput > 0 && p->steps[i + 1].throughput < 1.1 * p->steps[i].throughput;
   return false;
+}
+
+bool live_still_grows(const struct live *live) {
+  const struct result_precision *p = live->precision;
+  double best = 0;
+  if (p->n_steps < 2) return false;
+  for (size_t i = 0; i + 1 < p->n_steps; i++)
+    if (!p->steps[i].failing && p->steps[i].throughput > best) best = p->steps[i].throughput;
+  const struct result_step *last = &p->steps[p->n_steps - 1];
+  return !last->failing && last->throughput >= CLIMB_GROWS * CLIMB_GROWS * best;
+}
+
+double live_ready_share(const struct live *live) {
+  double ready = 0, present = 0, all = live->at.running + live->at.ready;
+  for (size_t i = 0; i < live->at.n_lanes; i++) {
+    const struct live_lane *l = &live->at.lanes[i];
+    if (l->running + l->ready < 0.05 * all) continue;
+    ready += l->ready;
+    present += l->present;
+  }
+  return present > 0 ? ready / present : 0;
 }

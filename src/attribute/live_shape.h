@@ -80,7 +80,9 @@ enum live_bottleneck {
   LIVE_INTERPRETER,
   LIVE_TURNS,
   LIVE_SLEEP,
-  LIVE_CLIENT
+  LIVE_CLIENT,
+  LIVE_FAILING,
+  LIVE_LOAD /* the climb ended before the throughput did */
 };
 enum live_bound { LIVE_NOT_DECIDED, LIVE_HARDWARE, LIVE_SOFTWARE };
 
@@ -127,6 +129,11 @@ const char *live_fact(const struct live *live, enum layer layer, const char *key
 
 /* Does the climb say that from 1 to 2 in flight throughput grows by less than a tenth? */
 bool live_one_at_a_time(const struct live *live);
+
+/* Does throughput still grow at the last step of the climb? Then nothing in the server is its bound yet. */
+bool live_still_grows(const struct live *live);
+/* Of the time that the working threads were there, how much they were ready and had no processor. */
+double live_ready_share(const struct live *live);
 
 /* A thread that runs or is ready for that share of the time has no room left. */
 #define LIVE_FULL 0.85

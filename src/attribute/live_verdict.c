@@ -33,29 +33,42 @@ static bool judge_turns(struct live *live) {
   const struct live_account *loaded = live->beyond.n_lanes > 0 ? &live->beyond : &live->at;
   const struct live_lane *lane = live_busiest(loaded);
   bool held = live->lock_held >= LIVE_FULL;
-  if (!held && !(live_one_at_a_time(live) && loaded->concurrency >= 2 && waits_for_locks(lane))) return false;
+  if (!held && !(live_one_at_a_time(live) && loaded->concurrency >= 2)) return false;
   if (held)
     set(live, LIVE_INTERPRETER, "Python's interpreter lock bounds this server.",
         arena_printf(arena, "a thread holds the interpreter's lock %.0f %% of the time%s", percent(live->lock_held),
                      other_processors(live)));
   else
     set(live, LIVE_TURNS, "Requests take turns in this server.",
-        arena_printf(arena,
-                     "2 in flight give no more than 1; at %lld in flight its threads run on %.2f processors and wait for a lock for %.2f%s",
-                     (long long)loaded->concurrency, loaded->running, lane->waits[WAIT_LOCK], other_processors(live)));
+        arena_printf(arena, "2 in flight give no more than 1; at %lld in flight its threads run on %.2f processors%s%s",
+                     (long long)loaded->concurrency, loaded->running,
+                     waits_for_locks(lane) ? arena_printf(arena, " and wait for a lock for %.2f", lane->waits[WAIT_LOCK]) : "",
+                     other_processors(live)));
   return true;
 }
 
-static void judge_bottleneck(struct live *live) {
+/* The processors are full, and the server's own threads are there or wait for them: not others' alone. */
+static bool processors_full(const struct live *live) {
+  return live->busy >= 0.9 && (live_ready_share(live) >= 0.1 || live->at.running >= 0.6 * (double)live->n_processors);
+}
+
+static double failed_share(const struct live *live) {
+  const struct result_precision *p = live->precision;
+  return p->n_counted > 0 ? (double)p->n_failed / (double)p->n_counted : 0;
+}
+
+/* What is known before any thread is looked at. */
+static bool judge_outside(struct live *live) {
   struct arena *arena = &live->arena;
-  const struct live_lane *lane = live_busiest(&live->at);
   const struct result_conditions *c = &live->precision->conditions;
-  const char *name = live_lane_text(arena, lane);
-  double timers = lane->waits[WAIT_TIMER];
-  if (c->throttled >= 0.05)
+  if (failed_share(live) > live->result->contract.method.failures_at_most)
+    set(live, LIVE_FAILING, "Requests fail: what is shown is not a server at work.",
+        arena_printf(arena, "%lld of %lld counted requests failed (`lynxbench show` says how)", (long long)live->precision->n_failed,
+                     (long long)live->precision->n_counted));
+  else if (c->throttled >= 0.05)
     set(live, LIVE_QUOTA, "A processor quota bounds this server.",
         arena_printf(arena, "the control group is throttled %.0f %% of the time", percent(c->throttled)));
-  else if (live->busy >= 0.9)
+  else if (processors_full(live))
     set(live, LIVE_PROCESSORS, "The processors bound this server.",
         arena_printf(arena, "the machine's processors are busy %.0f %% of the time: the server's threads use %.2f of %lld, others %.2f",
                      percent(live->busy), live->at.running, (long long)live->n_processors,
@@ -63,25 +76,34 @@ static void judge_bottleneck(struct live *live) {
   else if (live->precision->instrument_limited)
     set(live, LIVE_CLIENT, "The load generator, not the server, bounds this measurement.",
         "lynxbench's own lateness can have changed the figures by more than is allowed (method.instrument_error_at_most), and the "
-        "processors "
-        "are not full");
-  else if (lane->busiest >= LIVE_FULL)
+        "processors are not full");
+  else if (live_still_grows(live))
+    set(live, LIVE_LOAD, "The load ended before the server did.",
+        arena_printf(arena, "throughput still grows at %lld in flight: give --at-most more, and ask again",
+                     (long long)live->precision->steps[live->precision->n_steps - 1].concurrency));
+  else return false;
+  return true;
+}
+
+static void judge_bottleneck(struct live *live) {
+  struct arena *arena = &live->arena;
+  const struct live_lane *lane = live_busiest(&live->at);
+  const char *name = live_lane_text(arena, lane);
+  double timers = lane->waits[WAIT_TIMER] / fmax(lane->present, 1e-9);
+  if (judge_outside(live)) return;
+  if (lane->busiest >= LIVE_FULL)
     set(live, LIVE_ONE_THREAD, "One thread bounds this server.",
         arena_printf(arena, "%s %lld is on a processor or ready for one %.0f %% of the time%s", name, (long long)lane->thread,
                      percent(lane->busiest), other_processors(live)));
   else if (judge_turns(live)) {
-  } else if (lane->running + lane->ready >= LIVE_FULL && lane->n_threads > 1 && live->at.concurrency <= 1)
-    set(live, LIVE_ONE_THREAD, "One thread bounds this server.",
-        arena_printf(arena, "a request's thread (%s) is on a processor or ready for one %.0f %% of the time%s", name,
-                     percent(lane->running + lane->ready), other_processors(live)));
-  else if (timers >= 0.25)
+  } else if (timers >= 0.25)
     set(live, LIVE_SLEEP, "Sleeping bounds this server.",
-        arena_printf(arena, "%s waits for a timer %.0f %% of the time under load%s", name, percent(timers), other_processors(live)));
+        arena_printf(arena, "%s: a timer is waited for %.0f %% of the time under load%s", name, percent(timers), other_processors(live)));
   else
     set(live, LIVE_UNDECIDED, "What bounds this server was not seen.",
         arena_printf(arena,
-                     "no thread is full (%s: %.0f %%), the processors are busy %.0f %%, no quota: it waits for something that is not on "
-                     "this machine's processors: a device, another service, or the load",
+                     "no thread is full (%s: %.0f %%), the processors are busy %.0f %%, no quota: it waits for something that the threads "
+                     "do not show: a timer or a lock inside an event loop, a device, or another service",
                      name, percent(lane->busiest), percent(live->busy)));
 }
 
@@ -138,7 +160,8 @@ static int by_share(const void *a, const void *b) {
 void live_judge(struct live *live) {
   if (live->at.n_lanes == 0) {
     set(live, LIVE_UNDECIDED, "What bounds this server was not seen.",
-        "nothing was seen of the serving process: it runs on another machine, or this user may not see it");
+        "nothing was seen of the serving process: it runs on another machine, this user may not see it, or it has so many threads that "
+        "looks at them were too rare for windows as short");
     live->bound_why = "the serving process was not seen: run lynxbench where the server runs, as root or as the server's user";
     return;
   }

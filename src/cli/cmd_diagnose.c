@@ -1,4 +1,5 @@
 #include <string.h>
+#include <unistd.h>
 
 #include "base/number.h"
 #include "cli/calibration.h"
@@ -52,8 +53,8 @@ static int run_contract_at(const struct arguments *arguments, const char *path, 
 
 static bool read_pid(const char *text, int64_t *ret) {
   *ret = 0;
-  if (text == NULL || (number_int64(text, strlen(text), ret) && *ret > 0)) return true;
-  (void)fprintf(stderr, "lynxbench diagnose: --pid: found '%s'; accepted: the number of a process\n", text);
+  if (text == NULL || (number_int64(text, strlen(text), ret) && *ret > 1 && *ret != (int64_t)getpid())) return true;
+  (void)fprintf(stderr, "lynxbench diagnose: --pid: found '%s'; accepted: the number of the serving process\n", text);
   return false;
 }
 

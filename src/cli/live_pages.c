@@ -30,7 +30,7 @@ int live_pages_write(const char *bundle, bool json, const char *html) {
   if (!bundle_file_open(bundle, &file)) return EXIT_WRONG_INPUT;
   int code = EXIT_INCONCLUSIVE;
   if (live_read(file.bundle, &file.result, &live)) {
-    bool seen = live.at.n_lanes > 0;
+    bool seen = live.at.n_lanes > 0 && live.bottleneck != LIVE_FAILING;
     code = write_pages(&live, bundle, json, html);
     if (code == EXIT_HOLDS && !seen) code = EXIT_INCONCLUSIVE;
     live_release(&live);

@@ -254,6 +254,10 @@ static void find_serving_process(const struct capture_request *request, struct p
   target->why_not = "the process that listens is not visible";
 }
 
+bool capture_is_local(const struct endpoint *endpoint) {
+  return endpoint->socket_path[0] != 0 || place_of(endpoint->host) == PLACE_LOCAL;
+}
+
 struct descent {
   const struct root *root;
   struct family {
@@ -266,13 +270,16 @@ enum { PROCESSES_MAX = 65536, TREE_MAX = 256, PROBES_MAX = 64 };
 
 static void note_parent(void *context, const char *name) {
   struct descent *descent = context;
-  char path[64], line[512];
+  char path[64];
+  struct buffer text;
   int64_t pid, parent;
   if (!number_int64(name, strlen(name), &pid) || descent->n >= PROCESSES_MAX) return;
   (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
-  if (!root_read_line(descent->root, path, line, sizeof line)) return;
-  const char *after = strrchr(line, ')'); /* the name in between may hold anything */
-  if (after == NULL || sscanf(after + 1, " %*c %" SCNd64, &parent) != 1) return;
+  buffer_init(&text, 4096);
+  const char *after = root_read(descent->root, path, &text, NULL) == LYNX_OK ? strrchr(text.data, ')') : NULL;
+  bool good = after != NULL && sscanf(after + 1, " %*c %" SCNd64, &parent) == 1; /* the name before it may hold anything, lines too */
+  buffer_release(&text);
+  if (!good) return;
   if (descent->n % 1024 == 0) descent->all = xgrow(descent->all, descent->n + 1024, sizeof *descent->all);
   descent->all[descent->n++] = (struct family){pid, parent};
 }

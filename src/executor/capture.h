@@ -30,6 +30,8 @@ void capture_run(const struct capture_request *request, struct fact_list *ret);
 /* The process that listens on a local port (of that address, or of all) or on a Unix socket; 0 if none is seen. */
 struct endpoint;
 int64_t capture_find_listener(const struct root *root, const struct endpoint *endpoint);
+/* Is its host this machine? A process that listens here on another machine's port number is not the one that serves. */
+bool capture_is_local(const struct endpoint *endpoint);
 
 /* SHA-256 over the identity facts: layer, key, status, value and unit of each, in order. State and context are left out. */
 void capture_fingerprint(const struct fact_list *facts, char ret[DIGEST_HEX]);

@@ -1,5 +1,6 @@
 #include "measure/run_climb.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "measure/executor_session.h"
@@ -15,11 +16,14 @@ struct climbing {
 };
 
 static void tell(const struct climbing *c, const struct result_step *step) {
-  char text[300];
-  (void)snprintf(text, sizeof text, "%s, %lld in flight: %.5g tokens/s, %.4g requests/s, TTFT p50 %.4g ms, p99 %.4g ms%s",
-                 c->run->contract.precisions.items[c->precision], (long long)step->concurrency, step->point.output_rate.estimate,
-                 step->point.goodput.estimate, step->point.time_to_first_token_p50 / 1e6, step->point.time_to_first_token_p99 / 1e6,
-                 step->failing ? "; too many requests fail" : "");
+  char text[300], latency[80] = "";
+  const struct result_point *p = &step->point;
+  if (p->time_to_first_token_p50 > 0 && isfinite(p->time_to_first_token_p99))
+    (void)snprintf(latency, sizeof latency, ", TTFT p50 %.4g ms, p99 %.4g ms", p->time_to_first_token_p50 / 1e6,
+                   p->time_to_first_token_p99 / 1e6);
+  (void)snprintf(text, sizeof text, "%s, %lld in flight: %.5g tokens/s, %.4g requests/s%s%s",
+                 c->run->contract.precisions.items[c->precision], (long long)step->concurrency, p->output_rate.estimate,
+                 p->goodput.estimate, latency, step->failing ? "; too many requests fail" : "");
   run_note(c->run, text);
   run_put_event(c->run, EVENT_SEARCH, text);
 }

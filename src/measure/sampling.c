@@ -13,7 +13,7 @@
 enum { SAMPLERS_MAX = 32, KEPT_MAX = 1 << 16 };
 #define LOOK_NS INT64_C(50000000)
 #define SAMPLE_NS INT64_C(500000000)
-#define SAMPLE_MOST_NS INT64_C(4000000000)
+#define SAMPLE_MOST_NS INT64_C(2000000000)
 
 struct kept_value {
   const char *series;
@@ -122,11 +122,12 @@ static void sample_all(struct sampling *s, int64_t last_ns, int64_t *spent_ns) {
   double share = (double)(spent - *spent_ns) / ((double)span_ns * s->n_processors);
   *spent_ns = spent;
   keep_value(s, "sampling.cpu_ratio", share);
-  if (share > s->at_most && s->at_most > 0 && s->sample_every_ns < SAMPLE_MOST_NS) {
-    s->look_every_ns *= 2;
-    s->sample_every_ns *= 2;
-    keep_value(s, "sampling.every_s", (double)s->sample_every_ns / 1e9);
-  }
+  bool slower = share > s->at_most && s->at_most > 0 && s->sample_every_ns < SAMPLE_MOST_NS,
+       faster = share < s->at_most / 4 && s->sample_every_ns > SAMPLE_NS;
+  if (!slower && !faster) return;
+  s->look_every_ns = slower ? 2 * s->look_every_ns : s->look_every_ns / 2;
+  s->sample_every_ns = slower ? 2 * s->sample_every_ns : s->sample_every_ns / 2;
+  keep_value(s, "sampling.every_s", (double)s->sample_every_ns / 1e9);
 }
 
 static void *sampling_main(void *context) {

@@ -1,7 +1,7 @@
 /* measure/sampling.h: the samplers of a run, on a thread of their own: what they deliver waits there until it is put into the record.
  * Threads  sampling_* are the caller's; the samplers run on the sampling thread alone, from sampling_begin to sampling_end
  * Cost     measured: series sampling.cpu_ratio, the share of all processors' time that the sampling thread used; where it exceeds what the
- *          contract allows, looks and samples are made half as often, down to one in 4 s */
+ *          contract allows, looks and samples are made half as often, down to one in 2 s, and again more often below a quarter of it */
 #ifndef MEASURE_SAMPLING_H
 #define MEASURE_SAMPLING_H
 

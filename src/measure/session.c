@@ -402,7 +402,7 @@ static int64_t find_serving(const struct run *run) {
   struct endpoint endpoint;
   if (run->contract.executor.pid > 0) return run->contract.executor.pid;
   if (endpoint_parse(run->contract.executor.endpoint, &endpoint, NULL) != LYNX_OK) return 0;
-  return capture_find_listener(run->request->root, &endpoint);
+  return capture_is_local(&endpoint) ? capture_find_listener(run->request->root, &endpoint) : 0;
 }
 
 /* A tenth of the batch warms up, if there is a warm-up; the batch is due when the counted window begins. */

@@ -165,9 +165,16 @@ static void put_surroundings(struct json_writer *json, const struct live *live) 
 }
 
 bool live_json(const struct live *live, struct buffer *ret) {
-  static const char *const bottlenecks[] = {
-      [LIVE_UNDECIDED] = "not_seen",           [LIVE_QUOTA] = "quota", [LIVE_PROCESSORS] = "processors", [LIVE_ONE_THREAD] = "one_thread",
-      [LIVE_INTERPRETER] = "interpreter_lock", [LIVE_TURNS] = "turns", [LIVE_SLEEP] = "sleep",           [LIVE_CLIENT] = "client"};
+  static const char *const bottlenecks[] = {[LIVE_UNDECIDED] = "not_seen",
+                                            [LIVE_QUOTA] = "quota",
+                                            [LIVE_PROCESSORS] = "processors",
+                                            [LIVE_ONE_THREAD] = "one_thread",
+                                            [LIVE_INTERPRETER] = "interpreter_lock",
+                                            [LIVE_TURNS] = "turns",
+                                            [LIVE_SLEEP] = "sleep",
+                                            [LIVE_CLIENT] = "client",
+                                            [LIVE_FAILING] = "failing",
+                                            [LIVE_LOAD] = "load"};
   const struct result_precision *p = live->precision;
   struct json_writer json;
   json_begin(&json, ret);

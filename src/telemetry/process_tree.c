@@ -40,18 +40,21 @@ bool process_tree_holds(const struct process_tree *tree, int64_t pid) {
 }
 
 bool process_stat_read(const struct root *root, const char *path, struct process_stat *ret) {
-  char line[1024];
-  int processor = -1;
-  if (!root_read_line(root, path, line, sizeof line)) return false;
-  const char *from = strchr(line, '('), *after = strrchr(line, ')'); /* the name between may hold anything */
-  if (from == NULL || after == NULL || after < from) return false;
-  *ret = (struct process_stat){.processor = -1};
-  (void)text_sanitise(ret->name, sizeof ret->name, from + 1, (size_t)(after - from) - 1);
-  /* state, then user and system time as the 14th and 15th of all, the processor as the 39th */
-  int n = sscanf(after + 1,
-                 " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %*u %*u %*d %*u %*u %*u %*u %*u %*u %*u "
-                 "%*u %*u %*u %*u %*u %*u %*d %d",
-                 &ret->state, &ret->user_ticks, &ret->system_ticks, &processor);
-  if (n >= 4) ret->processor = processor;
+  struct buffer text;
+  int processor = -1, n = 0;
+  buffer_init(&text, 4096);
+  const char *line = root_read(root, path, &text, NULL) == LYNX_OK ? text.data : "";
+  const char *from = strchr(line, '('), *after = strrchr(line, ')'); /* the name between may hold anything, a line's end too */
+  if (from != NULL && after != NULL && after > from) {
+    *ret = (struct process_stat){.processor = -1};
+    (void)text_sanitise(ret->name, sizeof ret->name, from + 1, (size_t)(after - from) - 1);
+    /* state, then user and system time as the 14th and 15th of all, the processor as the 39th */
+    n = sscanf(after + 1,
+               " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %*u %*u %*d %*u %*u %*u %*u %*u %*u %*u "
+               "%*u %*u %*u %*u %*u %*u %*d %d",
+               &ret->state, &ret->user_ticks, &ret->system_ticks, &processor);
+    if (n >= 4) ret->processor = processor;
+  }
+  buffer_release(&text);
   return n >= 3;
 }

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_sampling_stays_within_what_the_contract_allows(plain):
 def test_screen_and_page_say_the_same(plain):
     r, out, folder = plain
     lines = r.stdout.splitlines()
-    assert "bound" in lines[0] and lines[1].startswith("next: "), lines[:3]
+    assert lines[0].endswith(").") and lines[1].startswith("next: "), lines[:3]
     page = (folder / "d.html").read_text()
     title = attributed(out)["bottleneck"]["title"]
     assert title[:-1] in lines[0] and f"<h1>{title}</h1>" in page, (title, lines[0])
@@ -248,6 +249,58 @@ def test_a_planted_profiler_is_not_run(tmp_path):
         process.wait()
     assert not marker.exists()
     assert any("others may write it" in text for text in attributed(out)["not_seen"]), attributed(out)["not_seen"]
+
+
+HOSTILE = """#!/bin/sh
+out=; for word; do [ "$before" = --output ] && out=$word; before=$word; done
+folder=$(dirname "$out")
+id -u >>"$(dirname "$0")/ids"
+mv "$folder" "$folder.mine" 2>/dev/null && ln -s "$(dirname "$0")/trap" "$folder"
+rm -f "$out" && ln -s "$(dirname "$0")/secret" "$out"
+rm -f "$folder"/*.log; mkfifo "$folder/python_gil.log" "$folder/python_all.log"
+echo 'thread (1): x;planted (/srv/p.py:1) 5' >"$out"
+sleep 1
+"""
+
+
+def test_a_profiled_user_gets_nothing_of_roots(tmp_path):
+    """py-spy runs as the server's user, who may do what py-spy may: nothing in our folder, but to its own file."""
+    if os.geteuid() != 0:
+        pytest.skip("only root gives rights up")
+    port, folder = l.free_port(), tempfile.mkdtemp(prefix="lynx-hostile-")
+    try:
+        os.chmod(folder, 0o755)
+        for name, text, mode in (("py-spy", HOSTILE, 0o755), ("secret", "root's", 0o600), ("server.py", SERVER, 0o644)):
+            with open(f"{folder}/{name}", "w") as f:
+                f.write(text)
+            os.chmod(f"{folder}/{name}", mode)
+        os.mkdir(f"{folder}/trap", 0o700)
+        os.close(os.open(f"{folder}/ids", os.O_CREAT, 0o666))
+        os.chmod(f"{folder}/ids", 0o666)
+        words = [
+            "setpriv",
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            "/usr/bin/python3",
+            f"{folder}/server.py",
+        ]
+        process = subprocess.Popen([*words, str(port)], stdout=subprocess.PIPE, text=True)
+        try:
+            assert "ready" in process.stdout.readline()
+            path = f"{folder}:/usr/sbin:/usr/bin:/sbin:/bin"
+            _, out = climb(port, tmp_path, "m", code=(0, 3, 4), env={"PATH": path})
+        finally:
+            process.kill()
+            process.wait()
+        ids = set(open(f"{folder}/ids").read().split())
+        assert ids and ids <= {"65534", "0"}, ids
+        assert os.listdir(f"{folder}/trap") == [] and os.stat(f"{folder}/trap").st_uid == 0
+        with sqlite3.connect(out) as db:
+            assert not db.execute("SELECT frames FROM stack WHERE frames LIKE '%root%s%'").fetchall()
+        assert not [name for name in os.listdir("/tmp") if name.startswith("lynxbench-") and name.endswith(".mine")]
+    finally:
+        shutil.rmtree(folder)
 
 
 SERVER = """

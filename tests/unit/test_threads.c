@@ -72,7 +72,7 @@ static void check_threads(const struct root *root) {
   put("/proc/20/task/20/schedstat", "7000 0 1\n");
   put_stat("/proc/20/stat", "engine) S (x", 20, 'S', 1, 1, 0);
   put("/proc/20/task/21/schedstat", "1000000000 200000000 9\n");
-  put_stat("/proc/20/task/21/stat", "pool\t1", 21, 'R', 100, 10, 1);
+  put_stat("/proc/20/task/21/stat", "pool\n1", 21, 'R', 100, 10, 1);
   put("/proc/20/task/21/status", "Name:\tpool\nCpus_allowed_list:\t0-3,7\nvoluntary_ctxt_switches:\t1\n");
   CHECK(sampler_threads.open(root, &state));
   sampler_threads.watch(state, 10);

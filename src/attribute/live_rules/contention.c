@@ -1,12 +1,11 @@
 /* Other processes take the processors while the server's threads are ready to run. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "attribute/live_rule.h"
 
 static bool apply(const struct live *live, struct finding *ret) {
-  double others = live->precision->conditions.others, ready = live->at.ready / fmax(live->at.running + live->at.ready, 1e-9);
+  double others = live->precision->conditions.others, ready = live_ready_share(live);
   if (!(others >= 0.1) || ready < 0.1) return false;
   ret->share = ready;
   if (live->n_neighbours > 0) (void)snprintf(ret->named, sizeof ret->named, "%.120s", live->neighbours[0].name);
@@ -21,7 +20,7 @@ const struct live_rule live_rule_contention;
 const struct live_rule live_rule_contention = {
     .name = "contention",
     .summary = "other processes on the processors",
-    .threshold = "10 % of the processors, and a tenth of the time in which the server's threads could run",
+    .threshold = "10 % of the processors, and a tenth of the time of the server's working threads",
     .apply = apply,
     .found = {.title = "Other processes take its processors",
               .rung = RUNG_ACCOUNTED,

@@ -12,7 +12,8 @@ static bool apply(const struct live *live, struct finding *ret) {
     if (l->parts[k].kind == LIVE_LIBRARY && l->parts[k].attributed) computing += l->parts[k].share;
   bool idle = live->n_processors > 1 && isfinite(live->busy) && (1 - live->busy) * (double)live->n_processors >= 0.4;
   bool allowed = l->n_processors == 0 || l->n_processors > 1;
-  if (l->busiest < LIVE_FULL || computing < 0.6 * l->running || !idle || !allowed || live->at.running > 1.4) return false;
+  if (live_still_grows(live) || l->busiest < LIVE_FULL || computing < 0.6 * l->running || !idle || !allowed || live->at.running > 1.4)
+    return false;
   const char *threads = live_fact(live, LAYER_RUNTIME, "environment.OMP_NUM_THREADS");
   ret->share = (1 - live->busy);
   if (threads != NULL) (void)snprintf(ret->named, sizeof ret->named, "OMP_NUM_THREADS=%.40s", threads);

@@ -41,10 +41,6 @@ static bool apply(const struct live *live, struct finding *ret) {
   }
   if (n > 0 && (size_t)n < sizeof ret->evidence)
     (void)snprintf(ret->evidence + n, sizeof ret->evidence - (size_t)n, "; all of its Python %.0f %%", 100 * python / best_lane->running);
-  ret->bounded = live->bottleneck == LIVE_ONE_THREAD && best_lane == live_busiest(&live->at);
-  ret->bound = best->share;
-  if (ret->bounded)
-    ret->bound_holds = "of the time per request, at this number in flight: that thread is full, and the rest of its work stays";
   return true;
 }
 
@@ -63,4 +59,4 @@ const struct live_rule live_rule_host_python = {
               .open = "whether that work is needed for every token, or could be done once, elsewhere or in a compiled library",
               .next = "read that function; do its work once per batch, in another process, or in compiled code",
               .confirm = "slow that function by a known share and see whether throughput falls by as much",
-              .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};
+              .bound_holds = "no bound: what that function calls, in libraries and the kernel, is not counted with it"}};

@@ -9,7 +9,7 @@ static bool apply(const struct live *live, struct finding *ret) {
   const struct live_lane *best = NULL;
   for (size_t i = 0; i < live->at.n_lanes; i++) {
     const struct live_lane *l = &live->at.lanes[i];
-    bool works = l->running >= 0.05 && l->running >= 0.1 * live->at.running,
+    bool works = l->running >= 0.01 && l->running >= 0.1 * live->at.running,
          sleeps = l->waits[WAIT_TIMER] >= 0.1 &&
                   l->waits[WAIT_TIMER] >= 0.1 * (l->present - l->ready); /* waits for a processor are the load's */
     if (works && sleeps && (best == NULL || l->waits[WAIT_TIMER] > best->waits[WAIT_TIMER])) best = l;

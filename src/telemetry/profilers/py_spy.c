@@ -10,6 +10,7 @@
  *          from a folder of its own, as the text of somebody else */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +29,8 @@ enum { OUT_MAX = 64 << 20, KINDS = 3, LATE_S = 20 };
 
 struct spying {
   struct child child[KINDS];
-  char folder[64];
-  uid_t user;
+  char folder[64];   /* our own, in which nobody else can make, rename or remove anything */
+  int raw_fd[KINDS]; /* what it writes: made by us, and given to the user that it runs as */
   double duration_s;
 };
 
@@ -73,6 +74,8 @@ static bool start_one(struct spying *s, const struct profiler_request *request, 
   size_t n = 0;
   path_of(s, kind, "raw", out);
   path_of(s, kind, "log", log);
+  s->raw_fd[kind] = open(out, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (s->raw_fd[kind] < 0) return false;
   (void)snprintf(pid, sizeof pid, "%lld", (long long)request->pid);
   (void)snprintf(seconds, sizeof seconds, "%.0f", s->duration_s);
   (void)snprintf(rate, sizeof rate, "%d", kinds[kind].rate);
@@ -84,8 +87,7 @@ static bool start_one(struct spying *s, const struct profiler_request *request, 
     (void)snprintf(group, sizeof group, "--regid=%u", (unsigned)target.st_gid);
     const char *const as_user[] = {"setpriv", user, group, "--clear-groups", "--no-new-privs"};
     for (size_t i = 0; i < LYNX_COUNT(as_user); i++) arguments[n++] = as_user[i];
-    s->user = target.st_uid;
-    if (chown(s->folder, target.st_uid, target.st_gid) != 0) return false;
+    if (fchown(s->raw_fd[kind], target.st_uid, target.st_gid) != 0) return false;
   }
   const char *const command[] = {
       program,          "record",           "--pid",    pid, "--duration", seconds, "--rate", rate, "--format", "raw", "--threads",
@@ -99,6 +101,7 @@ static bool start_one(struct spying *s, const struct profiler_request *request, 
 static void remove_all(struct spying *s) {
   char path[128];
   for (int i = 0; i < KINDS; i++) {
+    if (s->raw_fd[i] >= 0) (void)close(s->raw_fd[i]);
     path_of(s, i, "raw", path);
     (void)unlink(path);
     path_of(s, i, "log", path);
@@ -108,18 +111,30 @@ static void remove_all(struct spying *s) {
   free(s);
 }
 
-/* Whoever may write the program may do with it what its runner may: it is root's, or the runner's own. */
+/* Whoever may write the program, or a folder on its path, may do with it what its runner may: they are root's, or the runner's own. A
+ * folder that all may write is no such folder, but where only owners may rename what is in it. */
 static bool is_trusted(const char *path) {
   struct stat info;
-  return stat(path, &info) == 0 && (info.st_uid == 0 || info.st_uid == geteuid()) && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  char folder[PATH_MAX];
+  const char *name = strrchr(path, '/');
+  if (name == NULL || strcmp(name, "/py-spy") != 0 || strlen(path) >= sizeof folder) return false; /* a link to another program */
+  (void)snprintf(folder, sizeof folder, "%s", path);
+  for (bool program = true;; program = false) {
+    if (stat(folder[0] != 0 ? folder : "/", &info) != 0 || (info.st_uid != 0 && info.st_uid != geteuid())) return false;
+    if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (program || (info.st_mode & S_ISVTX) == 0)) return false;
+    if (folder[0] == 0) return true;
+    *strrchr(folder, '/') = 0;
+  }
 }
 
-static bool find_program(const char *search_path, char path[1024]) {
+/* With its links resolved: what is checked is what is run. */
+static bool find_program(const char *search_path, char ret[PATH_MAX]) {
+  char path[1024];
   for (const char *at = search_path != NULL ? search_path : ""; *at != 0;) {
     size_t n = strcspn(at, ":");
     if (n > 0 && n < 1000 && at[0] == '/') { /* a relative folder is whoever's folder this is */
-      (void)snprintf(path, 1024, "%.*s/py-spy", (int)n, at);
-      if (access(path, X_OK) == 0) return true;
+      (void)snprintf(path, sizeof path, "%.*s/py-spy", (int)n, at);
+      if (access(path, X_OK) == 0 && realpath(path, ret) != NULL) return true;
     }
     at += n + (at[n] == ':');
   }
@@ -130,20 +145,23 @@ static bool spy_begin(const struct profiler_request *request, void **ret_state, 
   struct lynx_error error = {0};
   why[0] = 0;
   if (!runs_python(request)) return false;
-  char program[1024];
+  char program[PATH_MAX];
   if (!find_program(request->search_path, program)) {
     (void)snprintf(why, size, "Python frames: py-spy is not in PATH; `pip install py-spy` shows which functions run");
     return false;
   }
   if (!is_trusted(program)) {
-    (void)snprintf(why, size, "Python frames: %.300s belongs to another user, or others may write it: it is not run", program);
+    (void)snprintf(why, size,
+                   "Python frames: %.300s, or a folder on its way, belongs to another user, or others may write it: it is not run",
+                   program);
     return false;
   }
   struct spying *s = xalloc(1, sizeof *s);
   (void)snprintf(s->folder, sizeof s->folder, "/tmp/lynxbench-XXXXXX");
   s->duration_s = (double)request->duration_ns / 1e9;
   if (s->duration_s < 1) s->duration_s = 1;
-  bool good = mkdtemp(s->folder) != NULL;
+  for (int i = 0; i < KINDS; i++) s->raw_fd[i] = -1;
+  bool good = mkdtemp(s->folder) != NULL && chmod(s->folder, 0711) == 0; /* who is given a file in it must get there */
   for (int i = 0; i < KINDS && good; i++) good = start_one(s, request, program, i, &error);
   if (good) {
     *ret_state = s;
@@ -180,25 +198,30 @@ static bool read_line(char *line, int64_t *ret_process, int64_t *ret_thread, cha
   return true;
 }
 
-/* Only a plain file of the user that it ran as: that user may have put something else there. */
-static bool read_output(const struct spying *s, int kind, const char *what, struct buffer *ret) {
-  char path[128], bytes[65536];
-  struct stat info;
+static bool read_all(int fd, struct buffer *ret) {
+  char bytes[65536];
   ssize_t n = 0;
-  path_of(s, kind, what, path);
-  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  bool good = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (info.st_uid == s->user || info.st_uid == geteuid());
-  while (good && (n = read(fd, bytes, sizeof bytes)) > 0) good = buffer_append(ret, bytes, (size_t)n);
-  if (fd >= 0) (void)close(fd); /* only read */
-  return good && n == 0 && ret->length > 0;
+  if (fd < 0 || lseek(fd, 0, SEEK_SET) != 0) return false;
+  while ((n = read(fd, bytes, sizeof bytes)) > 0)
+    if (!buffer_append(ret, bytes, (size_t)n)) return false;
+  return n == 0 && ret->length > 0;
 }
 
-static void deliver(const struct spying *s, int kind, int64_t root_pid, const struct profiler_sink *sink) {
+static void read_log(const struct spying *s, int kind, struct buffer *ret) {
+  char path[128];
+  path_of(s, kind, "log", path);
+  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  (void)read_all(fd, ret);
+  if (fd >= 0) (void)close(fd); /* only read */
+}
+
+/* False: it wrote nothing that can be read, so that what it would have seen is not known. */
+static bool deliver(const struct spying *s, int kind, int64_t root_pid, const struct profiler_sink *sink) {
   struct buffer text;
   int64_t n_stacks = 0, n_lost = 0;
   char frames[STACK_TEXT_MAX];
   buffer_init(&text, OUT_MAX);
-  if (read_output(s, kind, "raw", &text)) {
+  if (read_all(s->raw_fd[kind], &text)) {
     char *rest = text.data;
     for (char *line = strtok_r(text.data, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
       int64_t process, thread, n;
@@ -216,15 +239,16 @@ static void deliver(const struct spying *s, int kind, int64_t root_pid, const st
     struct buffer log;
     char tail[200], note[400];
     buffer_init(&log, 1 << 20);
-    (void)read_output(s, kind, "log", &log);
+    read_log(s, kind, &log);
     size_t skip = log.length > 180 ? log.length - 180 : 0;
     (void)snprintf(note, sizeof note, "Python frames: py-spy gave none (%s)",
                    log.length > 0 ? text_sanitise(tail, sizeof tail, log.data + skip, log.length - skip) : "it printed nothing");
-    if (kind == 0) sink->note(sink->context, note);
+    if (kind == 2) sink->note(sink->context, note);
     buffer_release(&log);
   }
   if (n_lost > 0) sink->value(sink->context, "profile.python.lost", (double)n_lost);
   buffer_release(&text);
+  return n_stacks > 0;
 }
 
 static void spy_end(void *state, const struct profiler_sink *sink) {
@@ -237,9 +261,8 @@ static void spy_end(void *state, const struct profiler_sink *sink) {
       (void)nanosleep(&step, NULL);
     }
     child_stop(&s->child[i], 1000000000);
-    deliver(s, i, 0, sink);
     (void)snprintf(series, sizeof series, "profile.%s.rate", kinds[i].source);
-    sink->value(sink->context, series, kinds[i].rate);
+    if (deliver(s, i, 0, sink)) sink->value(sink->context, series, kinds[i].rate);
   }
   remove_all(s);
 }
