@@ -54,12 +54,10 @@ bool live_still_grows(const struct live *live) {
 }
 
 double live_ready_share(const struct live *live) {
-  double ready = 0, present = 0, all = live->at.running + live->at.ready;
+  double sum = 0, weight = live->at.running + live->at.ready;
   for (size_t i = 0; i < live->at.n_lanes; i++) {
     const struct live_lane *l = &live->at.lanes[i];
-    if (l->running + l->ready < 0.05 * all) continue;
-    ready += l->ready;
-    present += l->present;
+    if (l->present > 0) sum += (l->running + l->ready) * l->ready / l->present;
   }
-  return present > 0 ? ready / present : 0;
+  return weight > 0 ? sum / weight : 0;
 }

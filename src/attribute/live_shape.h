@@ -132,7 +132,7 @@ bool live_one_at_a_time(const struct live *live);
 
 /* Does throughput still grow at the last step of the climb? Then nothing in the server is its bound yet. */
 bool live_still_grows(const struct live *live);
-/* Of the time that the working threads were there, how much they were ready and had no processor. */
+/* How much of their time threads are ready and have no processor; each lane by the weight of what it runs or would run. */
 double live_ready_share(const struct live *live);
 
 /* A thread that runs or is ready for that share of the time has no room left. */
