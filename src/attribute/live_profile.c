@@ -11,6 +11,8 @@
 
 enum { KEYS_MAX = 20000, SLOTS = 1 << 16, UNNAMED_MAX = 4096, LEAST_LOOKS = 3, DEPTH = 64 };
 
+#define MOST_CALLS 0.6 /* of a lane's time outside of the interpreter: a function with that share called its greatest library */
+
 enum looks { LOOKS_NATIVE, LOOKS_RUNNING, LOOKS_LOCK, LOOKS_ALL, LOOKS_COUNT };
 static const char *const sources[LOOKS_COUNT] = {"native", "python", "python_gil", "python_all"};
 
@@ -375,8 +377,10 @@ static void divide_lane(struct live_profile *p, size_t at) {
   }
   if (python > 0) divide_python(p, at, python);
   if (lane->n_parts > 0) qsort(lane->parts, lane->n_parts, sizeof *lane->parts, by_share);
-  name_callers(p, at, lane->running - kernel - python);
-  for (size_t i = 0; i < lane->n_parts && lane->n_callers > 0; i++) {
+  double outside = lane->running - kernel - python;
+  name_callers(p, at, outside);
+  bool one_caller = lane->n_callers > 0 && lane->callers[0].share >= MOST_CALLS * outside; /* else who called which is not told apart */
+  for (size_t i = 0; i < lane->n_parts && one_caller; i++) {
     struct live_part *part = &lane->parts[i];
     if (part->kind != LIVE_LIBRARY || part->where[0] != 0) continue;
     part->where = arena_printf(&p->live->arena, "called by %s %s", lane->callers[0].what, lane->callers[0].where);
