@@ -34,7 +34,7 @@ import sys
 page, wrong = open("docs/attribution.md").read(), 0
 for path in sorted(pathlib.Path("src/attribute/live_rules").glob("*.c")):
     text = re.sub(r'"\s*\n\s*"', "", path.read_text())
-    name, threshold, title = (re.search(rf'\.{field} = "([^"]*)"', text).group(1) for field in ("name", "threshold", "title"))
+    name, threshold, title = (re.search(rf'\.{field} =\s+"([^"]*)"', text).group(1) for field in ("name", "threshold", "title"))
     if f"| `{name}` | {title} | {threshold} |" not in page:
         print(f"{path}: | `{name}` | {title} | {threshold} |")
         wrong = 1

@@ -1,7 +1,8 @@
-"""Plants causes in real servers, one at a time, and scores what `lynxbench diagnose` says of each: `make bench-attribution`.
+"""Plants causes in real servers, one at a time, and scores what `lynxbench diagnose` says (`make bench-attribution`).
 
-Scored: is the right layer the first finding's, or among the first two findings'; is the right function, setting or process named; does a
-clean server come out without a remediable cause. Sizes are drawn by the seed. The rules are frozen: this file only reads what they say.
+Scored: is the right layer the first finding's, or among the first two findings'; is the right function, setting or
+process named; does a clean server come out without a remediable cause. Sizes are drawn by the seed. The rules are
+frozen: this file only reads what they say.
 """
 
 import argparse

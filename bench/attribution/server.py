@@ -1,5 +1,5 @@
-"""A PyTorch server with the OpenAI completions route, a thread per request, and one planted cause: what it plants consumes the resource that
-it names. Used by scoreboard.py; `--plant none` is the clean one."""
+"""A PyTorch server with the OpenAI completions route, a thread per request, and one planted cause: what it plants
+consumes the resource that it names. Used by scoreboard.py; `--plant none` is the clean one."""
 
 import argparse
 import json

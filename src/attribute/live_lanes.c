@@ -130,7 +130,6 @@ bool live_lanes_add(struct arena *arena, struct bundle *bundle, const struct bun
     if (busy > 1) busy = 1;
     if (busy <= lane->busiest) continue;
     lane->busiest = busy;
-    lane->busiest_ready = a.known[i].ready_ns / counted;
     lane->thread = a.known[i].thread;
   }
   for (size_t i = 0; i < account->n_lanes; i++)

@@ -14,6 +14,7 @@ enum { KEYS_MAX = 20000, SLOTS = 1 << 16, UNNAMED_MAX = 4096, LEAST_LOOKS = 3, D
 #define MOST_CALLS 0.6 /* of a lane's time outside of the interpreter: a function with that share called its greatest library */
 
 enum looks { LOOKS_NATIVE, LOOKS_RUNNING, LOOKS_LOCK, LOOKS_ALL, LOOKS_COUNT };
+static const char kernel_module[] = "[kernel]";
 static const char *const sources[LOOKS_COUNT] = {"native", "python", "python_gil", "python_all"};
 
 /* A function or a module, in one lane. */
@@ -36,6 +37,7 @@ struct live_profile {
     size_t lane;
   } * threads;
   size_t n_threads, threads_room;
+  bool sees_kernel; /* some look of the native profiler found the kernel */
 };
 
 struct live_profile *live_profile_new(struct live *live) {
@@ -136,8 +138,10 @@ static enum lynx_status take_stack(void *context, const struct bundle_stack *sta
   char *frames = xalloc(length + 1, 1);
   const char *what = text_sanitise(frames, length + 1, stack->frames, length), *file = "";
   int64_t line = 0;
-  if (kind == LOOKS_NATIVE) lane->n_samples += stack->n;
-  else {
+  if (kind == LOOKS_NATIVE) {
+    lane->n_samples += stack->n;
+    p->sees_kernel = p->sees_kernel || strcmp(what, kernel_module) == 0;
+  } else {
     lane->n_python += kind == LOOKS_RUNNING ? stack->n : 0;
     lane->n_lock += kind == LOOKS_LOCK ? stack->n : 0;
     if (!working_frame(frames, &what, &file, &line)) what = "not readable";
@@ -202,14 +206,13 @@ static bool holds_library(const struct live *live, const char *part) {
   return false;
 }
 
+static const struct live_part kernel_part = {
+    .kind = LIVE_KERNEL, .what = "the kernel", .where = "", .would = "", .attributed = true, .layer = LAYER_SYSTEM};
+
 /* Whose code is in that module? */
-static struct live_part part_of_module(struct live *live, const struct live_lane *lane, const char *module) {
+static struct live_part part_of_module(struct live *live, const char *module) {
   struct live_part part = {.kind = LIVE_LIBRARY, .what = file_of(module), .where = "", .would = ""};
-  if (strcmp(module, "[kernel]") == 0) {
-    part = (struct live_part){
-        .kind = LIVE_KERNEL, .what = "the kernel", .where = "", .would = "", .attributed = true, .layer = LAYER_SYSTEM};
-    return part;
-  }
+  if (strcmp(module, kernel_module) == 0) return kernel_part;
   if (strcmp(module, "[anonymous]") == 0) {
     part.what = "code made at run time";
     part.attributed = holds_library(live, "libdnnl") || holds_library(live, "libtorch_cpu");
@@ -226,7 +229,6 @@ static struct live_part part_of_module(struct live *live, const struct live_lane
   part.kind = program ? LIVE_PROGRAM : LIVE_LIBRARY;
   part.would = program ? "its owner: whose program it is, no map of libraries says"
                        : "who calls it (`perf record -g`, then `lynxbench attribute`)";
-  (void)lane;
   return part;
 }
 
@@ -293,14 +295,14 @@ static void divide_python(struct live_profile *p, size_t at, double share) {
   add_part(lane, &part);
 }
 
-/* Python functions whose calls ran while the lock was not theirs: what they called ran outside of the interpreter. outside: the share of
- * the window that did. */
+/* How much a function was seen running and not holding the lock: what it called ran outside of the interpreter. */
 static double ran_outside(const struct live_profile *p, const struct counted *c) {
   double running = p->rate[LOOKS_RUNNING] * p->window_s[LOOKS_RUNNING], lock = p->rate[LOOKS_LOCK] * p->window_s[LOOKS_LOCK];
   if (!(running > 0)) return 0;
   return (double)c->n[LOOKS_RUNNING] / running - (lock > 0 ? (double)c->n[LOOKS_LOCK] / lock : 0);
 }
 
+/* outside: the share of the window that ran outside of the interpreter. */
 static void name_callers(const struct live_profile *p, size_t at, double outside) {
   struct live_lane *lane = &p->live->at.lanes[at];
   double all = 0;
@@ -320,6 +322,17 @@ static void name_callers(const struct live_profile *p, size_t at, double outside
   }
 }
 
+/* Where one function made most of the calls, it called the greatest library; who called the others is not told apart. */
+static void name_caller_of_greatest(struct live_profile *p, struct live_lane *lane, double outside) {
+  if (lane->n_callers == 0 || lane->callers[0].share < MOST_CALLS * outside) return;
+  for (size_t i = 0; i < lane->n_parts; i++) {
+    struct live_part *part = &lane->parts[i];
+    if (part->kind != LIVE_LIBRARY || part->where[0] != 0) continue;
+    part->where = arena_printf(&p->live->arena, "called by %s %s", lane->callers[0].what, lane->callers[0].where);
+    return;
+  }
+}
+
 static void name_waits(struct live_profile *p, size_t at) {
   struct live_lane *lane = &p->live->at.lanes[at];
   double most = 0;
@@ -336,12 +349,6 @@ static void name_waits(struct live_profile *p, size_t at) {
   }
 }
 
-static bool sees_kernel(const struct live_profile *p) {
-  for (size_t i = 0; i < p->n; i++)
-    if (p->items[i].n[LOOKS_NATIVE] > 0 && strcmp(p->items[i].what, "[kernel]") == 0) return true;
-  return false;
-}
-
 static void divide_lane(struct live_profile *p, size_t at) {
   struct live_lane *lane = &p->live->at.lanes[at];
   lane->parts = arena_alloc(&p->live->arena, LIVE_PARTS_MAX, sizeof *lane->parts);
@@ -356,10 +363,10 @@ static void divide_lane(struct live_profile *p, size_t at) {
     else add_part(lane, &rest);
   }
   /* Looks that may not see the kernel say nothing of its time, which its own count does. */
-  double kernel = lane->n_samples > 0 && !sees_kernel(p) ? fmin(lane->system, lane->running) : 0;
+  double kernel = lane->n_samples > 0 && !p->sees_kernel ? fmin(lane->system, lane->running) : 0;
   if (kernel > 0) {
-    const struct live_part part = {
-        .kind = LIVE_KERNEL, .what = "the kernel", .where = "", .would = "", .attributed = true, .layer = LAYER_SYSTEM, .share = kernel};
+    struct live_part part = kernel_part;
+    part.share = kernel;
     add_part(lane, &part);
   }
   for (size_t i = 0; i < p->n && lane->n_samples > 0; i++) {
@@ -370,7 +377,7 @@ static void divide_lane(struct live_profile *p, size_t at) {
       python += share;
       continue;
     }
-    struct live_part part = part_of_module(p->live, lane, c->what);
+    struct live_part part = part_of_module(p->live, c->what);
     part.share = share;
     part.n = c->n[LOOKS_NATIVE];
     add_part(lane, &part);
@@ -379,13 +386,7 @@ static void divide_lane(struct live_profile *p, size_t at) {
   if (lane->n_parts > 0) qsort(lane->parts, lane->n_parts, sizeof *lane->parts, by_share);
   double outside = lane->running - kernel - python;
   name_callers(p, at, outside);
-  bool one_caller = lane->n_callers > 0 && lane->callers[0].share >= MOST_CALLS * outside; /* else who called which is not told apart */
-  for (size_t i = 0; i < lane->n_parts && one_caller; i++) {
-    struct live_part *part = &lane->parts[i];
-    if (part->kind != LIVE_LIBRARY || part->where[0] != 0) continue;
-    part->where = arena_printf(&p->live->arena, "called by %s %s", lane->callers[0].what, lane->callers[0].where);
-    break; /* of the greatest alone: who called the others is not told apart */
-  }
+  name_caller_of_greatest(p, lane, outside);
   name_waits(p, at);
 }
 

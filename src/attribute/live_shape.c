@@ -43,12 +43,22 @@ bool live_one_at_a_time(const struct live *live) {
   return false;
 }
 
+double live_idle_processors(const struct live *live) {
+  return (1 - live->busy) * (double)live->n_processors;
+}
+
+bool live_tokenizes(const struct live_part *part) {
+  return part->kind == LIVE_PYTHON && (strcasestr(part->what, "token") != NULL || strcasestr(part->what, "bpe") != NULL);
+}
+
+bool live_logs(const struct live_part *part) {
+  return part->kind == LIVE_PYTHON && strstr(part->where, "/logging/") != NULL;
+}
+
 bool live_still_grows(const struct live *live) {
   const struct result_precision *p = live->precision;
-  double best = 0;
   if (p->n_steps < 2) return false;
-  for (size_t i = 0; i + 1 < p->n_steps; i++)
-    if (!p->steps[i].failing && p->steps[i].throughput > best) best = p->steps[i].throughput;
+  double best = climb_best(p->steps, p->n_steps - 1, 1);
   const struct result_step *last = &p->steps[p->n_steps - 1];
   return !last->failing && last->throughput >= CLIMB_GROWS * CLIMB_GROWS * best;
 }

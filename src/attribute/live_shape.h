@@ -1,11 +1,15 @@
-/* attribute/live_shape.h: whose layers a live run's time belongs to: what the threads of the serving processes did while the load was on,
- * by layer and owner, from a bundle's own rows. Shapes   lanes: threads that do the same work, told apart as the kernel names them: a
- * process's main thread, and its other threads of one name; a server that starts a thread per request has one lane of many threads Units
- * shares of the counted windows: 1 is one processor, or one thread, all the time Identity of each lane: running + ready + waits = present;
- * the parts of its running time sum to it, `not attributed` being one of them Sources  times by the kernel's own counts (schedstat) in the
- * counted windows, which no profiler disturbs; how running time is divided, by the profilers' shares in the sessions beside them Limits
- * interpreted code is divided by who holds the interpreter's lock; libraries by the innermost frame's file. What a wait is for is known by
- * looks, some hundred a window: a share of 10 % is known to a few percent Result   a pure function of the bundle */
+/* attribute/live_shape.h: whose layers a live run's time belongs to: what the threads of the serving processes did while the load
+ * was on, by layer and owner, from a bundle's own rows.
+ *
+ * Shapes   lanes: threads that do the same work, told apart as the kernel names them: a process's main thread, and its other threads
+ *          of one name; a server that starts a thread per request has one lane of many threads
+ * Units    shares of the counted windows: 1 is one processor, or one thread, all the time
+ * Identity of each lane: running + ready + waits = present; the parts of its running time sum to it, `not attributed` being one of them
+ * Sources  times by the kernel's own counts (schedstat) in the counted windows, which no profiler disturbs; how running time is
+ *          divided, by the profilers' shares in the sessions beside them
+ * Limits   interpreted code is divided by who holds the interpreter's lock; libraries by the innermost frame's file. What a wait is
+ *          for is known by looks, some hundred a window: a share of 10 % is known to a few percent
+ * Result   a pure function of the bundle */
 #ifndef ATTRIBUTE_LIVE_SHAPE_H
 #define ATTRIBUTE_LIVE_SHAPE_H
 
@@ -38,7 +42,6 @@ struct live_lane {
   double present;                  /* threads that were there, on average, and busy at times */
   double running, system, ready, waits[WAIT_COUNT];
   double busiest;                      /* of its threads: the running and ready share of the one with the most */
-  double busiest_ready;                /* of that thread */
   const char *waits_in, *waits_where;  /* the function that its threads wait in most, by looks that found it there; "" */
   double waits_share;                  /* of the window */
   int64_t n_samples, n_python, n_lock; /* of profilers: native looks; looks at Python; those that held the interpreter's lock */
@@ -129,6 +132,12 @@ const char *live_fact(const struct live *live, enum layer layer, const char *key
 
 /* Does the climb say that from 1 to 2 in flight throughput grows by less than a tenth? */
 bool live_one_at_a_time(const struct live *live);
+
+/* Of the machine; NaN: not known. */
+double live_idle_processors(const struct live *live);
+/* By the function's name; by the file it lies in. */
+bool live_tokenizes(const struct live_part *part);
+bool live_logs(const struct live_part *part);
 
 /* Does throughput still grow at the last step of the climb? Then nothing in the server is its bound yet. */
 bool live_still_grows(const struct live *live);

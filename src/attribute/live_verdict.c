@@ -25,7 +25,7 @@ static bool waits_for_locks(const struct live_lane *lane) {
 static const char *other_processors(struct live *live) {
   if (live->n_processors <= 1 || !isfinite(live->busy)) return "";
   return arena_printf(&live->arena, "; of the machine's %lld processors %.1f are idle", (long long)live->n_processors,
-                      (1 - live->busy) * (double)live->n_processors);
+                      live_idle_processors(live));
 }
 
 static bool judge_turns(struct live *live) {
@@ -148,7 +148,7 @@ static void judge_bound(struct live *live) {
       live->bound = LIVE_SOFTWARE;
       live->bound_why = "the quota is a setting";
       return;
-    default: live->bound_why = "the bottleneck was not seen"; return;
+    default: live->bound_why = "nothing in the server was seen at its limit"; return;
   }
 }
 

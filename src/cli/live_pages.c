@@ -1,7 +1,6 @@
 #include "cli/live_pages.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "attribute/live_change.h"
 #include "attribute/live.h"
@@ -39,16 +38,6 @@ int live_pages_write(const char *bundle, bool json, const char *html) {
   return code;
 }
 
-/* "SQLite format 3", and at 68 the application's number. */
-static bool is_bundle(const char *path) {
-  char head[72] = "";
-  FILE *file = strcmp(path, "-") == 0 ? NULL : fopen(path, "rbe");
-  if (file == NULL) return false;
-  bool good = fread(head, sizeof head, 1, file) == 1 && memcmp(head, "SQLite format 3", 16) == 0 && memcmp(head + 68, "LYNX", 4) == 0;
-  (void)fclose(file); /* only read */
-  return good;
-}
-
 static int write_change(const struct live *before, const struct live *after, bool json) {
   struct buffer out;
   struct arena arena = {0};
@@ -69,7 +58,7 @@ bool live_pages_try_change(const char *before, const char *after, bool json, int
   struct live *lives = xalloc(2, sizeof *lives);
   const char *const paths[] = {before, after};
   int n_opened = 0, n_read = 0;
-  bool bundles = is_bundle(before) && is_bundle(after), broken = false;
+  bool bundles = bundle_is(before) && bundle_is(after), broken = false;
   for (; bundles && n_opened < 2; n_opened++) {
     broken = !bundle_file_open(paths[n_opened], &files[n_opened]);
     if (broken) break;
@@ -91,7 +80,7 @@ bool live_pages_try_change(const char *before, const char *after, bool json, int
 bool live_pages_try(const char *path, bool json, const char *html, int *ret_code) {
   struct bundle_file file;
   struct live live;
-  if (!is_bundle(path)) return false;
+  if (!bundle_is(path)) return false;
   if (!bundle_file_open(path, &file)) {
     *ret_code = EXIT_WRONG_INPUT;
     return true;

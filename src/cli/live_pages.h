@@ -7,8 +7,7 @@
 /* html: the page's file; NULL: none. An exit code: INCONCLUSIVE where no window was complete, or no thread was seen, which is said. */
 int live_pages_write(const char *bundle, bool json, const char *html);
 
-/* Where the file is a bundle that tells of threads: shows it and sets the exit code. False: it is another file, or tells of none; nothing
- * was said. */
+/* Where the file is a bundle with threads: shows it and sets the exit code. False: another file, or none of them; nothing was printed. */
 bool live_pages_try(const char *path, bool json, const char *html, int *ret_code);
 
 /* Two bundles that tell of threads: what changed. False as above. */

@@ -1,7 +1,6 @@
 #include "measure/profiling.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "telemetry/profiler.h"
 

@@ -6,7 +6,7 @@
 
 struct profiling;
 
-/* Starts every profiler that can run here, for that long; why the others cannot is an event of the run. NULL: none of them runs. */
+/* Starts every profiler that can run here, for that long; why the others cannot is an event of the run. */
 struct profiling *profiling_begin(struct run *run, int64_t session, int64_t pid, int64_t duration_ns);
 void profiling_end(struct profiling *profiling); /* puts what they saw into the record; accepts NULL */
 

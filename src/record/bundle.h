@@ -108,6 +108,12 @@ enum lynx_status bundle_seal(struct bundle *bundle, enum bundle_end end, const c
                              struct lynx_error *error) LYNX_MUST_CHECK;
 void bundle_close(struct bundle *bundle); /* accepts NULL */
 
+/* Does a file that begins so say that it is a bundle? */
+enum { BUNDLE_HEAD = 100 };
+bool bundle_head(const char *head, size_t length);
+/* The same of a plain file; nothing of a pipe is taken. */
+bool bundle_is(const char *path);
+
 /* Puts what a killed run of this user left beside the file into it. INPUT: it is no such thing, or a run is writing it. */
 enum lynx_status bundle_recover(const char *path, struct lynx_error *error) LYNX_MUST_CHECK;
 

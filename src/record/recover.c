@@ -1,19 +1,27 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/sidecar.h"
 #include "record/bundle_private.h"
 
 /* "SQLite format 3", and at 68 the application's number. */
-static bool is_bundle(const char *path) {
-  unsigned char head[100];
+bool bundle_head(const char *head, size_t length) {
+  static const char application[4] = {(char)(BUNDLE_APPLICATION_ID >> 24), (char)(BUNDLE_APPLICATION_ID >> 16 & 0xff),
+                                      (char)(BUNDLE_APPLICATION_ID >> 8 & 0xff), (char)(BUNDLE_APPLICATION_ID & 0xff)};
+  return length >= BUNDLE_HEAD && memcmp(head, "SQLite format 3", 16) == 0 && memcmp(head + 68, application, sizeof application) == 0;
+}
+
+bool bundle_is(const char *path) {
+  char head[BUNDLE_HEAD];
+  struct stat info;
+  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return false; /* who opens a pipe and goes away ends its writer */
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   bool read_all = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head;
-  if (fd >= 0) (void)close(fd);
-  uint32_t application = read_all ? (uint32_t)head[68] << 24 | (uint32_t)head[69] << 16 | (uint32_t)head[70] << 8 | head[71] : 0;
-  return read_all && memcmp(head, "SQLite format 3", 16) == 0 && application == (uint32_t)BUNDLE_APPLICATION_ID;
+  if (fd >= 0) (void)close(fd); /* only read */
+  return read_all && bundle_head(head, sizeof head);
 }
 
 /* One row with one number, or one that failed. */
@@ -30,7 +38,7 @@ enum lynx_status bundle_recover(const char *path, struct lynx_error *error) {
   (void)snprintf(bundle.path, sizeof bundle.path, "%s", path);
   lynx_error_at(error, path, 0, NULL);
   if (access(path, F_OK) != 0) return lynx_fail(error, LYNX_NOT_FOUND, "there is no such file");
-  if (!is_bundle(path)) return lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle");
+  if (!bundle_is(path)) return lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle");
   enum lynx_status status = sidecar_check_own(path, error);
   if (status != LYNX_OK) return status;
   bundle_prepare_sqlite();

@@ -20,10 +20,10 @@ enum lynx_status climb_measure(struct bundle *bundle, const struct contract *con
   return status;
 }
 
-static double best_of(const struct result_step *steps, size_t n) {
+double climb_best(const struct result_step *steps, size_t n, int64_t least) {
   double best = 0;
   for (size_t i = 0; i < n; i++)
-    if (!steps[i].failing && steps[i].throughput > best) best = steps[i].throughput;
+    if (!steps[i].failing && steps[i].concurrency >= least && steps[i].throughput > best) best = steps[i].throughput;
   return best;
 }
 
@@ -31,17 +31,15 @@ int64_t climb_next(const struct result_step *steps, size_t n, int64_t most) {
   size_t without = 0;
   if (n == 0) return 1;
   if (steps[n - 1].failing) return 0;
-  for (size_t i = n; i-- > 1 && !(steps[i].throughput >= CLIMB_GROWS * best_of(steps, i));) without++;
+  for (size_t i = n; i-- > 1 && !(steps[i].throughput >= CLIMB_GROWS * climb_best(steps, i, 1));) without++;
   int64_t last = steps[n - 1].concurrency;
   if (without >= STEPS_WITHOUT_GROWTH || last >= most) return 0;
   return 2 * last < most ? 2 * last : most;
 }
 
 static int64_t knee_from(const struct result_step *steps, size_t n, int64_t least) {
-  double best = 0;
+  double best = climb_best(steps, n, least);
   int64_t knee = 0;
-  for (size_t i = 0; i < n; i++)
-    if (!steps[i].failing && steps[i].concurrency >= least && steps[i].throughput > best) best = steps[i].throughput;
   for (size_t i = 0; i < n && best > 0; i++)
     if (!steps[i].failing && steps[i].concurrency >= least && steps[i].throughput >= CLIMB_KNEE * best &&
         (knee == 0 || steps[i].concurrency < knee))

@@ -16,6 +16,9 @@
 enum lynx_status climb_measure(struct bundle *bundle, const struct contract *contract, const struct bundle_session *session,
                                struct result_step *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 
+/* The greatest throughput of steps that did not fail, with so many in flight at least; 0: none. */
+double climb_best(const struct result_step *steps, size_t n, int64_t least);
+
 /* How many requests in flight come next; 0: the climb is over. Steps in the order in which they ran. */
 int64_t climb_next(const struct result_step *steps, size_t n, int64_t most);
 /* Requests in flight at the knee; 0: no step answered. */

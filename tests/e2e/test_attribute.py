@@ -21,6 +21,24 @@ def account(*arguments, code=0):
     return json.loads(attribute("--json", *arguments, code=code).stdout)
 
 
+def test_a_trace_comes_through_a_named_pipe(tmp_path):
+    """What looks whether a file is a bundle takes nothing of a pipe."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = subprocess.Popen(["cp", qwen, "/dev/stdout"], stdout=subprocess.PIPE)
+    feeder = subprocess.Popen(["sh", "-c", f"cat >{pipe}"], stdin=writer.stdout)
+    try:
+        found = account(str(pipe))["traces"][0]
+    finally:
+        for process in (writer, feeder):
+            process.kill()
+            process.wait()
+    found_in_file = account(qwen)["traces"][0]
+    for one in (found, found_in_file):
+        one.pop("trace")
+    check(found == found_in_file, f"the same as of the file: {str(found)[:300]}")
+
+
 def unpack(name, to):
     with tarfile.open(os.path.join(PROFILES, name)) as packed:
         packed.extractall(to)

@@ -1,5 +1,5 @@
-"""lynxbench diagnose on vLLM's build for processors, with py-spy: the threads of its processes, what they do by function and file, whose
-that is; checked against /proc and against py-spy run by hand."""
+"""lynxbench diagnose on vLLM's build for processors, with py-spy: the threads of its processes, what they do by function
+and file, whose that is; checked against /proc and against py-spy run by hand."""
 
 import json
 import os

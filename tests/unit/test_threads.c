@@ -108,7 +108,7 @@ static void check_threads(const struct root *root) {
 #endif
   CHECK_INT(seen.last.looks[WAIT_TIMER], 1);
   CHECK(seen.last.system_ns > 0 && seen.last.system_ns <= seen.last.running_ns);
-  put("/proc/20/task/21/schedstat", "7 7 7\n"); /* another thread of the same number: it begins anew */
+  put("/proc/20/task/21/schedstat", "7 7 7\n"); /* another thread of the same number: it begins again */
   int before = seen.n_activities;
   sampler_threads.sample(state, 4000000000, &sink);
   CHECK_INT(seen.n_activities, before);

@@ -1,12 +1,11 @@
 /* The server's threads may run on few of the machine's processors, and wait for them. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "attribute/live_rule.h"
 
 static bool apply(const struct live *live, struct finding *ret) {
-  double running = 0, ready = 0, idle = (1 - live->busy) * (double)live->n_processors;
+  double running = 0, ready = 0, idle = live_idle_processors(live);
   int64_t allowed = 0;
   for (size_t i = 0; i < live->at.n_lanes; i++) {
     const struct live_lane *l = &live->at.lanes[i];

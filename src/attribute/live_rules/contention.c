@@ -1,6 +1,5 @@
 /* Other processes take the processors while the server's threads are ready to run. */
 #include <stdio.h>
-#include <string.h>
 
 #include "attribute/live_rule.h"
 
@@ -11,7 +10,7 @@ static bool apply(const struct live *live, struct finding *ret) {
   if (live->n_neighbours > 0) (void)snprintf(ret->named, sizeof ret->named, "%.120s", live->neighbours[0].name);
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "other processes use %.0f %% of the processors%s%.120s; the server's threads are ready and wait for a processor %.0f %% "
-                 "of the time that they could run",
+                 "of their time",
                  100 * others, ret->named[0] != 0 ? ", most of it " : "", ret->named, 100 * ready);
   return true;
 }

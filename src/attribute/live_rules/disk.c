@@ -1,7 +1,6 @@
 /* Threads that work on requests wait for the disk. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "attribute/live_rule.h"
 

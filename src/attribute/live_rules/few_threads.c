@@ -1,7 +1,6 @@
 /* One thread computes while processors are idle. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "attribute/live_rule.h"
 
@@ -10,7 +9,7 @@ static bool apply(const struct live *live, struct finding *ret) {
   double computing = 0;
   for (size_t k = 0; k < l->n_parts; k++)
     if (l->parts[k].kind == LIVE_LIBRARY && l->parts[k].attributed) computing += l->parts[k].share;
-  bool idle = live->n_processors > 1 && isfinite(live->busy) && (1 - live->busy) * (double)live->n_processors >= 0.4;
+  bool idle = live->n_processors > 1 && live_idle_processors(live) >= 0.4;
   bool allowed = l->n_processors == 0 || l->n_processors > 1;
   if (live_still_grows(live) || l->busiest < LIVE_FULL || computing < 0.6 * l->running || !idle || !allowed || live->at.running > 1.4)
     return false;
@@ -19,8 +18,7 @@ static bool apply(const struct live *live, struct finding *ret) {
   if (threads != NULL) (void)snprintf(ret->named, sizeof ret->named, "OMP_NUM_THREADS=%.40s", threads);
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "%.0f %% of the full thread's running time is in libraries that compute, and %.1f processors are idle%s%.80s",
-                 100 * computing / fmax(l->running, 1e-9), (1 - live->busy) * (double)live->n_processors, ret->named[0] != 0 ? "; " : "",
-                 ret->named);
+                 100 * computing / fmax(l->running, 1e-9), live_idle_processors(live), ret->named[0] != 0 ? "; " : "", ret->named);
   return true;
 }
 
@@ -28,7 +26,8 @@ const struct live_rule live_rule_few_threads;
 const struct live_rule live_rule_few_threads = {
     .name = "few_threads",
     .summary = "one thread computes",
-    .threshold = "a thread full, 60 % of its running time in libraries that compute, 0.4 of a processor idle",
+    .threshold =
+        "a thread full, 60 % of its running time in libraries that compute, 0.4 of a processor idle, and a throughput that no longer grows",
     .apply = apply,
     .found = {.title = "One thread computes while processors are idle",
               .rung = RUNG_ACCOUNTED,

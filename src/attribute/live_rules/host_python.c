@@ -1,16 +1,11 @@
 /* Interpreted Python takes a large part of the busy thread, in one function more than in others. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "attribute/live_rule.h"
 
 enum { SHOWN = 3, LEAST_LOOKS = 8 };
 #define LEAST 0.1 /* of the lane's running time, in one function */
-
-static bool is_tokenizer(const struct live_part *p) {
-  return strcasestr(p->what, "token") != NULL || strcasestr(p->what, "bpe") != NULL;
-}
 
 static bool apply(const struct live *live, struct finding *ret) {
   const struct live_lane *best_lane = NULL;
@@ -19,7 +14,7 @@ static bool apply(const struct live *live, struct finding *ret) {
   for (size_t i = 0; i < live->at.n_lanes; i++)
     for (size_t k = 0; k < live->at.lanes[i].n_parts; k++) {
       const struct live_part *p = &live->at.lanes[i].parts[k];
-      bool named = p->kind == LIVE_PYTHON && p->attributed && !p->spins && !is_tokenizer(p) && strstr(p->where, "/logging/") == NULL;
+      bool named = p->kind == LIVE_PYTHON && p->attributed && !p->spins && !live_tokenizes(p) && !live_logs(p);
       if (!named || p->n < LEAST_LOOKS || p->share < 0.05 || p->share < LEAST * live->at.lanes[i].running ||
           (best != NULL && p->share <= best->share))
         continue;
@@ -49,8 +44,7 @@ const struct live_rule live_rule_host_python = {
     .name = "host_python",
     .summary = "Python of one function in the busy thread",
     .threshold = "5 % of the window and 10 % of the thread's running time in one function, and 8 looks that found it there: below it, "
-                 "looks at 50 a second for some ten "
-                 "seconds do not tell functions apart",
+                 "40 looks a second for some ten seconds do not tell functions apart",
     .apply = apply,
     .found = {.title = "Python in one function takes much of the busy thread",
               .rung = RUNG_ACCOUNTED,

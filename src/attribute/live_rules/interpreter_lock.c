@@ -1,7 +1,6 @@
 /* Threads queue for Python's interpreter lock. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "attribute/live_rule.h"
 

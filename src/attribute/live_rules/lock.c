@@ -1,7 +1,6 @@
 /* Requests queue at a lock while processors are idle. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "attribute/live_rule.h"
 
@@ -16,7 +15,7 @@ static bool apply(const struct live *live, struct finding *ret) {
     present += l->present;
     if (most == NULL || l->waits[WAIT_LOCK] > most->waits[WAIT_LOCK]) most = l;
   }
-  bool idle = live->n_processors > 1 && isfinite(live->busy) && (1 - live->busy) * (double)live->n_processors >= 0.4;
+  bool idle = live->n_processors > 1 && live_idle_processors(live) >= 0.4;
   bool interpreter = live->lock_held >= 0.5;
   bool queue = live->precision->n_steps == 0 || live_one_at_a_time(live); /* a pool that waits for work is no queue */
   if (!queue || most == NULL || present < 1.3 || locks < 0.3 * present || locks < 0.4 || !idle || interpreter || loaded->running > 1.3)
@@ -26,8 +25,8 @@ static bool apply(const struct live *live, struct finding *ret) {
   (void)snprintf(
       ret->evidence, sizeof ret->evidence,
       "at %lld in flight its threads run on %.2f processors and wait for a lock for %.2f, while %.1f processors are idle%s%.200s",
-      (long long)loaded->concurrency, loaded->running, locks, (1 - live->busy) * (double)live->n_processors,
-      ret->named[0] != 0 ? "; they wait most in " : "", ret->named);
+      (long long)loaded->concurrency, loaded->running, locks, live_idle_processors(live), ret->named[0] != 0 ? "; they wait most in " : "",
+      ret->named);
   return true;
 }
 

@@ -1,6 +1,5 @@
 /* Writing logs takes much of a busy thread. */
 #include <stdio.h>
-#include <string.h>
 
 #include "attribute/live_rule.h"
 
@@ -9,7 +8,7 @@ static bool apply(const struct live *live, struct finding *ret) {
   for (size_t i = 0; i < live->at.n_lanes; i++)
     for (size_t k = 0; k < live->at.lanes[i].n_parts; k++) {
       const struct live_part *p = &live->at.lanes[i].parts[k];
-      if (p->kind != LIVE_PYTHON || strstr(p->where, "/logging/") == NULL) continue;
+      if (!live_logs(p)) continue;
       sum += p->share;
       if (ret->named[0] == 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", p->what, p->where);
     }

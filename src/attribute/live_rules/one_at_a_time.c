@@ -1,7 +1,6 @@
 /* Requests are computed one at a time: two in flight give no more than one. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "attribute/live_rule.h"
 

@@ -1,7 +1,6 @@
 /* A quota of the control group stops the serving processes. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "attribute/live_rule.h"
 

@@ -5,9 +5,9 @@
 #include "attribute/live_rule.h"
 
 static bool is_tokenizer(const struct live_part *p) {
-  if (p->kind == LIVE_PYTHON) return strcasestr(p->what, "token") != NULL || strcasestr(p->what, "bpe") != NULL;
-  return p->kind == LIVE_LIBRARY &&
-         (strstr(p->what, "tokenizers") != NULL || strstr(p->what, "sentencepiece") != NULL || strstr(p->what, "tiktoken") != NULL);
+  return live_tokenizes(p) ||
+         (p->kind == LIVE_LIBRARY &&
+          (strstr(p->what, "tokenizers") != NULL || strstr(p->what, "sentencepiece") != NULL || strstr(p->what, "tiktoken") != NULL));
 }
 
 static bool apply(const struct live *live, struct finding *ret) {

@@ -1,7 +1,6 @@
 /* The server's own threads wait for processors that the server itself fills. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "attribute/live_rule.h"
 

@@ -1,8 +1,9 @@
 /* In whose code the threads are while they are on a processor: the innermost instruction's file, by the kernel's own clock.
- * Source   perf_event_open, software clock, of each processor where that is allowed (root, or CAP_PERFMON), else of each thread that is
- * there at the beginning; /proc/PID/maps says what lies at an address Frames   one: "/path/of/library.so", "[kernel]", "[anonymous]" (code
- * that a program made), "[vdso]" Limits   the innermost frame only: who called it is not known. Software clocks do not tick while
- * interrupts are off */
+ *
+ * Source   perf_event_open, software clock, of each processor where that is allowed (root, or CAP_PERFMON), else of each thread that
+ *          is there at the beginning; /proc/PID/maps says what lies at an address
+ * Frames   one: "/path/of/library.so", "[kernel]", "[anonymous]" (code that a program made), "[vdso]"
+ * Limits   the innermost frame only: who called it is not known. Software clocks do not tick while interrupts are off */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -80,12 +81,8 @@ static bool add_event(struct native *n, pid_t pid, int processor) {
   return true;
 }
 
-struct listing {
-  struct native *native;
-};
-
 static void add_thread(void *context, const char *name) {
-  struct native *n = ((struct listing *)context)->native;
+  struct native *n = context;
   int64_t id;
   if (number_int64(name, strlen(name), &id) && id > 0 && id < INT32_MAX) (void)add_event(n, (pid_t)id, -1);
 }
@@ -103,9 +100,8 @@ static bool open_events(struct native *n) {
     n->by_processor = false;
     for (size_t i = 0; i < n->tree.n; i++) {
       char path[96];
-      struct listing listing = {n};
       (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)n->tree.pids[i]);
-      (void)root_list(n->root, path, THREADS_MAX, add_thread, &listing);
+      (void)root_list(n->root, path, THREADS_MAX, add_thread, n);
     }
   }
   return n->n_events > 0;

@@ -1,8 +1,9 @@
 /* The threads of the serving process and of those that it started: on a processor, waiting for one, or waiting, and for what.
- * Source   /proc/PID/task/TID/schedstat (time on a processor, time runnable), stat (time in the kernel, processor), syscall (what it waits
- *          in; needs the rights of a debugger), else wchan, else only that it sleeps
- * Ended    threads that end between two samples are in no list: what their process used beyond its listed threads is told as a thread of
- *          its own, number 0, that only runs
+ *
+ * Source   /proc/PID/task/TID/schedstat (time on a processor, time runnable), stat (time in the kernel, processor), syscall (what it
+ *          waits in; needs the rights of a debugger), else wchan, else only that it sleeps
+ * Ended    threads that end between two samples are in no list: what their process used beyond its listed threads is reported as a
+ *          thread of its own, number 0, that only runs
  * Cost     every thread's schedstat at each sample; further files of busy threads alone */
 #include <stdio.h>
 #include <stdlib.h>

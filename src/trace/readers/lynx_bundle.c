@@ -8,7 +8,7 @@
 #include "record/bundle.h"
 #include "trace/trace.h"
 
-enum { APPLICATION_ID_AT = 68, BEFORE_SENDING = 1000 };
+enum { BEFORE_SENDING = 1000 };
 
 struct told_request {
   int64_t id, written_ns, next_ns; /* next: where a phase without a time of its own goes */
@@ -104,8 +104,7 @@ static enum lynx_status read_bundle(struct trace_source *source, const struct tr
 }
 
 static int sniff(const char *head, size_t length) {
-  if (length < 100 || memcmp(head, "SQLite format 3", 16) != 0) return 0;
-  return memcmp(head + APPLICATION_ID_AT, "LYNX", 4) == 0 ? 100 : 0;
+  return bundle_head(head, length) ? 100 : 0;
 }
 
 const struct trace_reader trace_reader_lynx_bundle;
