@@ -10,6 +10,7 @@ meson_lists=build/src
 ninja -C build src/executor/probes_list.c src/result/importers_list.c src/attribute/rules_list.c src/attribute/live_rules_list.c src/trace/readers_list.c src/ledger/stores_list.c >/dev/null
 major=$(sed -n 's/^#define DNNL_VERSION_MAJOR *\([0-9]*\).*/\1/p' /usr/include/oneapi/dnnl/dnnl_version.h)
 base=$(ls src/base/*.c)
+record=$(ls src/record/*.c)
 contract="$(ls src/contract/*.c src/stats/*.c)"
 executor="$(ls src/executor/*.c src/executor/probes/*.c) $meson_lists/executor/probes_list.c"
 parsers="src/drivers/http_parser.c src/drivers/sse.c src/drivers/json_scan.c src/drivers/dialect.c src/drivers/native.c src/drivers/openai.c src/drivers/piece.c"
@@ -24,13 +25,13 @@ build() {
 result="$(ls src/result/*.c src/result/importers/*.c) $meson_lists/result/importers_list.c"
 build yaml $base $contract $common
 build http $base $parsers $common
-build bundle $base $contract src/record/schema.c src/record/reader.c src/record/writer.c $result src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
-build log $base $contract src/record/schema.c src/record/reader.c src/record/writer.c $result src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
-build import $base $contract src/record/schema.c src/record/reader.c src/record/writer.c $result src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
+build bundle $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
+build log $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
+build import $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
 build capture $base $executor $common -lhwloc -lelf
 build model $base $executor $common -lhwloc -lelf
 attribute="$(ls src/attribute/*.c src/attribute/rules/*.c src/attribute/live_rules/*.c src/trace/*.c src/trace/readers/*.c) $meson_lists/attribute/rules_list.c $meson_lists/attribute/live_rules_list.c $meson_lists/trace/readers_list.c"
-build trace $base $contract src/record/schema.c src/record/reader.c src/record/writer.c $result src/load/*.c src/telemetry/metrics.c $executor $attribute $common -lsqlite3 -lhwloc -lelf
+build trace $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $common -lsqlite3 -lhwloc -lelf
 build python src/executor/python_imports.c
 build metrics $base src/telemetry/metrics.c $common
 build git $base $executor $common -lhwloc -lelf
@@ -38,7 +39,7 @@ build elf $base $executor $common -lhwloc -lelf
 build prompt $base src/measure/prompt_file.c src/measure/prompt_tokens.c src/measure/tokenizer_file.c src/measure/byte_pairs.c src/drivers/tensor.c $common
 build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq)
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
-build audit -DTEMPLATE=\"$PWD/tests/recorded/bundles/small.lynx\" $base $contract src/record/schema.c src/record/reader.c src/record/writer.c $result src/load/*.c src/telemetry/metrics.c $executor $attribute src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c src/report/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
+build audit -DTEMPLATE=\"$PWD/tests/recorded/bundles/small.lynx\" $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c src/report/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
 build serve $base src/ledger/*.c $meson_lists/ledger/stores_list.c src/serve/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lmicrohttpd
 [ "$seconds" != 0 ] || exit 0 # built
 run() {
