@@ -283,17 +283,14 @@ static set call_bits(enum work_class work) {
   }
 }
 
-/* Does what this thread does say why the device waits? Of threads that never launch anything on it, no. */
-static bool thread_speaks(const struct sweep *s, const struct track *track) {
-  int64_t device = s->account->device;
-  if (device < 0 || !s->timeline->has_calls) return true;
-  return track_launches_on(track, device);
+bool account_thread_speaks(const struct timeline *timeline, int64_t device, const struct track *track) {
+  return device < 0 || !timeline->has_calls || track_launches_on(track, device);
 }
 
 static set host_bits_of(const struct sweep *s, const struct span *span) {
   const struct timeline *t = s->timeline;
   const enum work_class work = (enum work_class)t->names[span->name].work;
-  bool speaks = thread_speaks(s, &t->tracks[span->track]);
+  bool speaks = account_thread_speaks(t, s->account->device, &t->tracks[span->track]);
   set bits = 0;
   if (work == WORK_STEP) return BIT(BIT_STEP);
   switch ((enum trace_kind)span->kind) {
@@ -594,33 +591,42 @@ size_t account_devices(const struct timeline *timeline, int64_t *devices, size_t
 /* --- words --- */
 
 static const struct state_words {
-  const char *id, *words;
+  const char *id, *words, *words_on_host; /* words_on_host: where only the host is traced; NULL: the same */
   bool layered;
   enum layer layer, on_host; /* where a device is traced; where only the host is */
 } state_words[STATE_COUNT - WORK_COMPUTE_END] = {
 #define ROW(state, ...) [STATE_##state - WORK_COMPUTE_END] = {__VA_ARGS__}
-    ROW(COMMUNICATION, "exposed.communication", "communication that no computing hides", true, LAYER_RUNTIME, LAYER_RUNTIME),
-    ROW(COPY_TO_DEVICE, "exposed.copy_to_device", "copies to the device that nothing hides", true, LAYER_APPLICATION, LAYER_APPLICATION),
-    ROW(COPY_TO_HOST, "exposed.copy_to_host", "copies to the host that nothing hides", true, LAYER_APPLICATION, LAYER_APPLICATION),
-    ROW(COPY_OTHER, "exposed.copy_other", "copies within or between devices that nothing hides", true, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
-    ROW(SET, "exposed.memory_set", "setting of memory", true, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
-    ROW(EARLIER, "earlier", "work that was launched before the trace began", false, LAYER_RUNTIME, LAYER_RUNTIME),
-    ROW(PROFILER, "idle.profiler", "idle while the profiler is busy itself", false, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
-    ROW(GRAPH, "idle.graph", "idle between the nodes of a graph", true, LAYER_RUNTIME, LAYER_RUNTIME),
-    ROW(LATENCY, "idle.latency", "idle for the latency of taking up handed-over work", true, LAYER_ACCELERATOR, LAYER_ACCELERATOR),
-    ROW(QUEUED, "idle.queued", "idle with work waiting, longer than that latency", false, LAYER_SYSTEM, LAYER_SYSTEM),
-    ROW(SYNC, "idle.synchronise", "idle while the host is in a synchronising call", true, LAYER_APPLICATION, LAYER_APPLICATION),
-    ROW(LAUNCH, "idle.launch", "idle while the host is in a launch call", true, LAYER_SYSTEM, LAYER_SYSTEM),
-    ROW(COMPILE, "idle.compile", "idle while the host compiles", true, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
-    ROW(DATA, "idle.data_loader", "idle while the host waits for its data loader", true, LAYER_APPLICATION, LAYER_APPLICATION),
-    ROW(TOKENIZER, "idle.tokenizer", "idle while the host tokenises", true, LAYER_APPLICATION, LAYER_APPLICATION),
-    ROW(ALLOCATE, "idle.allocate", "idle while the host allocates or frees device memory", true, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
-    ROW(COPY_CALL, "idle.copy_call", "idle while the host is in a copy call", true, LAYER_APPLICATION, LAYER_APPLICATION),
-    ROW(CALL, "idle.call", "idle while the host is in another call of the runtime", true, LAYER_SYSTEM, LAYER_SYSTEM),
-    ROW(OPERATOR, "idle.operator", "idle while the host dispatches operators", true, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
-    ROW(PYTHON, "idle.python", "idle while the host runs Python outside operators", true, LAYER_APPLICATION, LAYER_APPLICATION),
-    ROW(RANGE, "idle.range", "idle inside a range that the program named", true, LAYER_APPLICATION, LAYER_APPLICATION),
-    ROW(NOTHING, "unexplained.nothing", "nothing is recorded", false, LAYER_SYSTEM, LAYER_SYSTEM),
+    ROW(COMMUNICATION, "exposed.communication", "communication that no computing hides", NULL, true, LAYER_RUNTIME, LAYER_RUNTIME),
+    ROW(COPY_TO_DEVICE, "exposed.copy_to_device", "copies to the device that nothing hides", NULL, true, LAYER_APPLICATION,
+        LAYER_APPLICATION),
+    ROW(COPY_TO_HOST, "exposed.copy_to_host", "copies to the host that nothing hides", NULL, true, LAYER_APPLICATION, LAYER_APPLICATION),
+    ROW(COPY_OTHER, "exposed.copy_other", "copies within or between devices that nothing hides", NULL, true, LAYER_FRAMEWORK,
+        LAYER_FRAMEWORK),
+    ROW(SET, "exposed.memory_set", "setting of memory", NULL, true, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
+    ROW(EARLIER, "earlier", "work that was launched before the trace began", NULL, false, LAYER_RUNTIME, LAYER_RUNTIME),
+    ROW(PROFILER, "idle.profiler", "idle while the profiler is busy itself", NULL, false, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
+    ROW(GRAPH, "idle.graph", "idle between the nodes of a graph", NULL, true, LAYER_RUNTIME, LAYER_RUNTIME),
+    ROW(LATENCY, "idle.latency", "idle for the latency of taking up handed-over work", NULL, true, LAYER_ACCELERATOR, LAYER_ACCELERATOR),
+    ROW(QUEUED, "idle.queued", "idle with work waiting, longer than that latency", NULL, false, LAYER_SYSTEM, LAYER_SYSTEM),
+    ROW(SYNC, "idle.synchronise", "idle while the host is in a synchronising call", "in a synchronising call", true, LAYER_APPLICATION,
+        LAYER_APPLICATION),
+    ROW(LAUNCH, "idle.launch", "idle while the host is in a launch call", "in a launch call", true, LAYER_SYSTEM, LAYER_SYSTEM),
+    ROW(COMPILE, "idle.compile", "idle while the host compiles", "compiling", true, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
+    ROW(DATA, "idle.data_loader", "idle while the host waits for its data loader", "waiting for its data loader", true, LAYER_APPLICATION,
+        LAYER_APPLICATION),
+    ROW(TOKENIZER, "idle.tokenizer", "idle while the host tokenises", "tokenising", true, LAYER_APPLICATION, LAYER_APPLICATION),
+    ROW(ALLOCATE, "idle.allocate", "idle while the host allocates or frees device memory", "allocating or freeing device memory", true,
+        LAYER_FRAMEWORK, LAYER_FRAMEWORK),
+    ROW(COPY_CALL, "idle.copy_call", "idle while the host is in a copy call", "in a copy call", true, LAYER_APPLICATION, LAYER_APPLICATION),
+    ROW(CALL, "idle.call", "idle while the host is in another call of the runtime", "in another call of the runtime", true, LAYER_SYSTEM,
+        LAYER_SYSTEM),
+    ROW(OPERATOR, "idle.operator", "idle while the host dispatches operators", "dispatching operators", true, LAYER_FRAMEWORK,
+        LAYER_FRAMEWORK),
+    ROW(PYTHON, "idle.python", "idle while the host runs Python outside operators", "Python outside operators", true, LAYER_APPLICATION,
+        LAYER_APPLICATION),
+    ROW(RANGE, "idle.range", "idle inside a range that the program named", "inside a range that the program named", true, LAYER_APPLICATION,
+        LAYER_APPLICATION),
+    ROW(NOTHING, "unexplained.nothing", "nothing is recorded", NULL, false, LAYER_SYSTEM, LAYER_SYSTEM),
 };
 
 const char *account_state_id(enum account_state state) {
@@ -632,8 +638,10 @@ const char *account_state_id(enum account_state state) {
   return state < STATE_COMMUNICATION ? compute[state] : state_words[state - WORK_COMPUTE_END].id;
 }
 
-const char *account_state_words(enum account_state state) {
-  return state < STATE_COMMUNICATION ? work_class_text((enum work_class)state) : state_words[state - WORK_COMPUTE_END].words;
+const char *account_state_words(enum account_state state, bool on_host) {
+  if (state < STATE_COMMUNICATION) return work_class_text((enum work_class)state);
+  const struct state_words *w = &state_words[state - WORK_COMPUTE_END];
+  return on_host && w->words_on_host != NULL ? w->words_on_host : w->words;
 }
 
 bool account_state_layer(enum account_state state, bool on_host, enum layer *ret) {

@@ -26,6 +26,9 @@ struct account_options {
 void account_run(const struct timeline *timeline, int64_t device, const struct account_options *options, struct account *ret);
 void account_release(struct account *account);
 
+/* Does what this thread does say why the device waits? Of threads that never launch anything on it, no. */
+bool account_thread_speaks(const struct timeline *timeline, int64_t device, const struct track *track);
+
 int64_t account_unexplained(const struct account *account);
 double account_unexplained_share(const struct account *account);
 int64_t account_idle(const struct account *account); /* all that the device did not do */
@@ -34,8 +37,8 @@ int64_t account_busy(const struct account *account);
 /* Busy device spans of each device that the timeline shows; at most `room`. Returns how many devices there are. */
 size_t account_devices(const struct timeline *timeline, int64_t *devices, size_t room);
 
-const char *account_state_id(enum account_state state);    /* "compute.matrix_product", "idle.launch" */
-const char *account_state_words(enum account_state state); /* for people */
+const char *account_state_id(enum account_state state);                  /* "compute.matrix_product", "idle.launch" */
+const char *account_state_words(enum account_state state, bool on_host); /* for people */
 /* False: no layer's: the instrument's own, or not explained. */
 bool account_state_layer(enum account_state state, bool on_host, enum layer *ret);
 const char *overlap_text(enum overlap_kind kind);

@@ -36,25 +36,31 @@ static bool is_about(const struct attributed_trace *trace, const struct span *s)
          trace->timeline.tracks[s->track].process == trace->account.device;
 }
 
-static void total_names(struct attributed_trace *trace) {
+static bool is_range(const struct attributed_trace *trace, const struct span *s) {
+  bool named = s->kind == TRACE_ANNOTATION || s->kind == TRACE_OTHER;
+  return named && !trace->timeline.tracks[s->track].on_device && trace->timeline.names[s->name].work != WORK_STEP;
+}
+
+static struct name_totals total_names(const struct attributed_trace *trace,
+                                      bool (*wanted)(const struct attributed_trace *trace, const struct span *span)) {
   const struct timeline *t = &trace->timeline;
-  struct name_total *all = xalloc(t->n_names + 1, sizeof *all);
+  struct name_totals ret = {.at = xalloc(t->n_names + 1, sizeof *ret.at)};
   for (size_t i = 0; i < t->n_spans; i++) {
     const struct span *s = &t->spans[i];
-    if (!is_about(trace, s)) continue;
-    struct name_total *n = &all[s->name];
+    if (!wanted(trace, s)) continue;
+    struct name_total *n = &ret.at[s->name];
     if (n->n == 0 || s->duration_ns < n->least_ns) n->least_ns = s->duration_ns;
     if (s->duration_ns > n->greatest_ns) n->greatest_ns = s->duration_ns;
     n->n++;
     n->ns = sum_ns(n->ns, s->duration_ns);
   }
   for (size_t i = 0; i < t->n_names; i++)
-    if (all[i].n > 0) {
-      all[trace->n_names] = all[i];
-      all[trace->n_names++].name = (uint32_t)i;
+    if (ret.at[i].n > 0) {
+      ret.at[ret.n] = ret.at[i];
+      ret.at[ret.n++].name = (uint32_t)i;
     }
-  qsort(all, trace->n_names, sizeof *all, by_time);
-  trace->names = all;
+  qsort(ret.at, ret.n, sizeof *ret.at, by_time);
+  return ret;
 }
 
 /* Spans go to the timeline, those of requests to the requests, samples to the samples: a trace holds one of the three. */
@@ -79,9 +85,21 @@ static void take_loss(void *context, enum trace_loss what, int64_t n) {
 static void trace_release(struct attributed_trace *t) {
   timeline_release(&t->timeline);
   account_release(&t->account);
+  host_names_release(&t->host);
   requests_release(&t->requests);
   samples_release(&t->samples);
-  free(t->names);
+  free(t->names.at);
+  free(t->ranges.at);
+}
+
+/* One sweep: the account, and what the host was in meanwhile. */
+static void make_account(const struct attribution *attribution, int64_t device, struct attributed_trace *trace) {
+  struct account_options told = attribution->options;
+  struct host_naming *naming = host_names_new(&trace->timeline, device);
+  told.each = naming != NULL ? host_names_take : NULL;
+  told.context = naming;
+  account_run(&trace->timeline, device, &told, &trace->account);
+  host_names_finish(naming, &trace->host);
 }
 
 static enum lynx_status read_one(const struct attribution *attribution, const struct attribution_input *input,
@@ -131,7 +149,7 @@ static enum lynx_status read_one(const struct attribution *attribution, const st
     }
     if (there) device = wanted;
   }
-  account_run(&trace->timeline, device, &attribution->options, &trace->account);
+  make_account(attribution, device, trace);
   enum account_window asked = attribution->options.window;
   if ((asked != WINDOW_AUTO && trace->account.window != asked) || trace->account.wall_ns <= 0) {
     bool empty = trace->account.wall_ns <= 0;
@@ -140,7 +158,8 @@ static enum lynx_status read_one(const struct attribution *attribution, const st
     return lynx_fail(error, LYNX_INPUT,
                      asked == WINDOW_STEPS ? "it holds no profiler steps for --window steps" : "it shows no device for --window device");
   }
-  total_names(trace);
+  trace->names = total_names(trace, is_about);
+  trace->ranges = total_names(trace, is_range);
   return LYNX_OK;
 }
 
@@ -217,7 +236,8 @@ void attribution_finish(struct attribution *a) {
   for (size_t i = 0; i < a->n_traces; i++) {
     struct attributed_trace *t = &a->traces[i];
     if (t->content != CONTENT_TIMELINE) continue;
-    struct evidence evidence = {.timeline = &t->timeline, .account = &t->account, .collectives = a->ranks ? &a->collectives : NULL};
+    struct evidence evidence = {
+        .timeline = &t->timeline, .account = &t->account, .host = &t->host, .collectives = a->ranks ? &a->collectives : NULL};
     t->n_findings = rules_run(&evidence, t->findings, FINDINGS_MAX);
   }
 }
@@ -227,6 +247,34 @@ void attribution_release(struct attribution *a) {
   free(a->traces);
   collectives_release(&a->collectives);
   *a = (struct attribution){.n_traces = 0};
+}
+
+struct attribution_cause host_name_cause(const struct host_name *name) {
+  bool range = name->state == STATE_RANGE;
+  return (struct attribution_cause){name->state, name->layered || range, range ? LAYER_APPLICATION : name->layer, name->ns};
+}
+
+size_t attribution_causes(const struct attributed_trace *trace, struct attribution_cause causes[CAUSES_MAX]) {
+  const struct account *a = &trace->account;
+  struct attribution_cause found[CAUSES_MAX];
+  size_t n_found = 0, n = 0;
+  for (int i = 0; i < STATE_COUNT; i++) {
+    struct attribution_cause whole = {.state = (enum account_state)i, .ns = a->states[i]};
+    whole.layered = account_state_layer(whole.state, a->device < 0, &whole.layer);
+    for (int l = 0; i == STATE_PYTHON && l < LAYER_COUNT; l++) {
+      if (trace->host.python_ns[l] == 0) continue;
+      found[n_found++] = (struct attribution_cause){whole.state, true, (enum layer)l, trace->host.python_ns[l]};
+      whole.ns -= trace->host.python_ns[l];
+    }
+    if (i == STATE_PYTHON) whole.layered = false; /* what is left is of no file that is known */
+    if (whole.ns > 0) found[n_found++] = whole;
+  }
+  for (size_t i = 0; i < n_found; i++) {
+    size_t k = n++;
+    for (; k > 0 && causes[k - 1].ns < found[i].ns; k--) causes[k] = causes[k - 1];
+    causes[k] = found[i];
+  }
+  return n;
 }
 
 enum bound_by attribution_bound(const struct account *a) {

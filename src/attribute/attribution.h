@@ -6,16 +6,22 @@
 #define ATTRIBUTE_ATTRIBUTION_H
 
 #include "attribute/call_tree.h"
+#include "attribute/host_names.h"
 #include "attribute/requests.h"
 #include "attribute/rule.h"
 #include "attribute/samples.h"
 
 enum { FINDINGS_MAX = 16, TRACES_MAX = 64, DEVICES_MAX = 64 };
 
-/* One kernel, operator or copy, over all its spans in the trace. */
+/* One kernel, operator, copy or range, over all its spans in the trace. */
 struct name_total {
   uint32_t name;
   int64_t n, ns, least_ns, greatest_ns;
+};
+
+struct name_totals {
+  struct name_total *at; /* the greatest first */
+  size_t n;
 };
 
 /* What a trace is of: spans on a clock, with a time account; requests through services; or samples of processors. */
@@ -28,15 +34,31 @@ struct attributed_trace {
   struct samples samples;
   struct timeline timeline;
   struct account account; /* of the device that is busiest, or that was asked for; of the host where there is none */
+  struct host_names host; /* what the host was in meanwhile, by name */
   int64_t devices[DEVICES_MAX];
   int64_t busy_ns[DEVICES_MAX];
   size_t n_devices;
-  struct name_total *names; /* of what the account is about (kernels and copies; operators on the host), the greatest first */
-  size_t n_names;
+  struct name_totals names;  /* of what the account is about: kernels and copies; operators on the host */
+  struct name_totals ranges; /* that the program named, from begin to end: they may lie in each other */
   struct finding findings[FINDINGS_MAX];
   size_t n_findings;
   int64_t bytes; /* of the file */
 };
+
+/* A part of the window that is one layer's: a state, but for Python, which belongs to whose file it is. */
+struct attribution_cause {
+  enum account_state state;
+  bool layered;
+  enum layer layer;
+  int64_t ns;
+};
+
+enum { CAUSES_MAX = STATE_COUNT + LAYER_COUNT };
+
+/* Whose a function or range is, by the file that it lies in. */
+struct attribution_cause host_name_cause(const struct host_name *name);
+/* They sum to the window; the greatest first. Returns how many. */
+size_t attribution_causes(const struct attributed_trace *trace, struct attribution_cause causes[CAUSES_MAX]);
 
 struct attribution {
   struct account_options options;
@@ -76,6 +98,7 @@ struct attribution_change {
   bool per_step;                                                       /* the unit; else the whole window */
   size_t n[2];                                                         /* traces in each arm */
   double wall_ns[2], state_ns[2][STATE_COUNT], role_ns[2][ROLE_COUNT]; /* means per unit */
+  double layer_ns[2][LAYER_COUNT + 1];                                 /* the same by layer; the last is of none */
   double difference_ns, low_ns, high_ns;                               /* of the wall, B - A, and its 95 % interval */
   bool bounded;                                                        /* is there an interval? Two traces in each arm at least */
   /* How much of both is the same work: operators by name and number, the same by call path; 1: all. */

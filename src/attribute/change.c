@@ -115,11 +115,15 @@ static void list_changes(const struct work_table *t, struct attribution_change *
 
 static void average(const struct attribution *a, int arm, struct attribution_change *ret, double *ret_variance) {
   double squares = 0, n = (double)a->n_traces;
+  struct attribution_cause causes[CAUSES_MAX];
   for (size_t i = 0; i < a->n_traces; i++) {
     const struct account *x = &a->traces[i].account;
     double unit = unit_of(&a->traces[i], ret->per_step) * n;
     ret->wall_ns[arm] += (double)x->wall_ns / unit;
     for (int k = 0; k < STATE_COUNT; k++) ret->state_ns[arm][k] += (double)x->states[k] / unit;
+    size_t n_causes = attribution_causes(&a->traces[i], causes);
+    for (size_t k = 0; k < n_causes; k++)
+      ret->layer_ns[arm][causes[k].layered ? (int)causes[k].layer : LAYER_COUNT] += (double)causes[k].ns / unit;
     for (int k = 0; k < ROLE_COUNT; k++) ret->role_ns[arm][k] += (double)x->roles[k] / unit;
   }
   for (size_t i = 0; i < a->n_traces; i++) {

@@ -6,11 +6,13 @@
 
 #include "attribute/account.h"
 #include "attribute/collectives.h"
+#include "attribute/host_names.h"
 #include "result/finding.h"
 
 struct evidence {
   const struct timeline *timeline;
   const struct account *account;
+  const struct host_names *host;         /* what the host was in, by name */
   const struct collectives *collectives; /* over several ranks; NULL: one */
 };
 
@@ -29,5 +31,8 @@ size_t rules_run(const struct evidence *evidence, struct finding *findings, size
 
 /* The wall's share of a state, or of the states from first to last. */
 double state_share(const struct account *account, enum account_state first, enum account_state last);
+
+/* Notes the function or range that has most of these states; what it says is put in the finding's `named`. */
+void state_named(const struct evidence *evidence, enum account_state first, enum account_state last, struct finding *ret);
 
 #endif

@@ -164,26 +164,133 @@ static const struct {
     {"openvino", LAYER_FRAMEWORK},
 };
 
+/* Of the standard library, the modules that are seen on a server's stacks: where a profiler writes names as they are imported, nothing
+ * else tells them from the project's own files. */
+static const char *const standard_modules[] = {"_bootstrap",
+                                               "_collections_abc",
+                                               "_weakrefset",
+                                               "abc",
+                                               "argparse",
+                                               "ast",
+                                               "asyncio",
+                                               "base64",
+                                               "bisect",
+                                               "codecs",
+                                               "collections",
+                                               "concurrent",
+                                               "contextlib",
+                                               "contextvars",
+                                               "copy",
+                                               "copyreg",
+                                               "csv",
+                                               "ctypes",
+                                               "dataclasses",
+                                               "datetime",
+                                               "decimal",
+                                               "email",
+                                               "encodings",
+                                               "enum",
+                                               "fractions",
+                                               "functools",
+                                               "gc",
+                                               "genericpath",
+                                               "glob",
+                                               "gzip",
+                                               "hashlib",
+                                               "heapq",
+                                               "hmac",
+                                               "html",
+                                               "http",
+                                               "importlib",
+                                               "inspect",
+                                               "io",
+                                               "ipaddress",
+                                               "json",
+                                               "linecache",
+                                               "locale",
+                                               "math",
+                                               "mimetypes",
+                                               "multiprocessing",
+                                               "numbers",
+                                               "operator",
+                                               "os",
+                                               "pathlib",
+                                               "pickle",
+                                               "pkgutil",
+                                               "platform",
+                                               "posixpath",
+                                               "pprint",
+                                               "queue",
+                                               "random",
+                                               "re",
+                                               "reprlib",
+                                               "runpy",
+                                               "sched",
+                                               "secrets",
+                                               "select",
+                                               "selectors",
+                                               "shutil",
+                                               "signal",
+                                               "site",
+                                               "socket",
+                                               "socketserver",
+                                               "sre_compile",
+                                               "sre_parse",
+                                               "ssl",
+                                               "stat",
+                                               "statistics",
+                                               "string",
+                                               "struct",
+                                               "subprocess",
+                                               "tempfile",
+                                               "textwrap",
+                                               "threading",
+                                               "time",
+                                               "timeit",
+                                               "tokenize",
+                                               "traceback",
+                                               "types",
+                                               "typing",
+                                               "unittest",
+                                               "urllib",
+                                               "uuid",
+                                               "warnings",
+                                               "weakref",
+                                               "wsgiref",
+                                               "xml",
+                                               "zipfile",
+                                               "zoneinfo"};
+
+/* "torch/nn/modules/linear.py", "threading.py": a path below one that Python imports from. */
+static bool is_module(const char *path, const char *module) {
+  size_t n = strlen(module);
+  return strncmp(path, module, n) == 0 && (path[n] == '/' || strcmp(path + n, ".py") == 0);
+}
+
+static bool layer_of_package(const char *path, enum layer *ret) {
+  for (size_t i = 0; i < LYNX_COUNT(packages); i++) {
+    if (!is_module(path, packages[i].package)) continue;
+    *ret = packages[i].layer;
+    return true;
+  }
+  return false;
+}
+
 enum python_file layer_of_python_file(const char *path, enum layer *ret) {
   const char *site = strstr(path, "/site-packages/");
   if (site == NULL) site = strstr(path, "/dist-packages/");
-  if (site != NULL) {
-    const char *package = site + 15;
-    size_t n = strcspn(package, "/");
-    if (n > 3 && package[n] == 0 && strcmp(package + n - 3, ".py") == 0) n -= 3; /* a package of one file */
-    for (size_t i = 0; i < LYNX_COUNT(packages); i++) {
-      if (strlen(packages[i].package) != n || strncmp(package, packages[i].package, n) != 0) continue;
-      *ret = packages[i].layer;
-      return PYTHON_FILE_KNOWN;
-    }
-    return PYTHON_FILE_UNKNOWN;
-  }
-  if (strstr(path, "/logging/__init__.py") != NULL) { /* what is logged, and how much, the program chose */
+  if (site != NULL) return layer_of_package(site + 15, ret) ? PYTHON_FILE_KNOWN : PYTHON_FILE_UNKNOWN;
+  if (strstr(path, "/logging/__init__.py") != NULL || is_module(path, "logging")) { /* what is logged, and how much, the program chose */
     *ret = LAYER_APPLICATION;
     return PYTHON_FILE_KNOWN;
   }
   if (path[0] == '<' || path[0] == 0 || strstr(path, "/lib/python3") != NULL || strstr(path, "/lib64/python3") != NULL)
     return PYTHON_FILE_STANDARD;
+  if (path[0] != '/') {
+    if (layer_of_package(path, ret)) return PYTHON_FILE_KNOWN;
+    for (size_t i = 0; i < LYNX_COUNT(standard_modules); i++)
+      if (is_module(path, standard_modules[i])) return PYTHON_FILE_STANDARD;
+  }
   *ret = LAYER_APPLICATION;
   return PYTHON_FILE_KNOWN;
 }

@@ -13,8 +13,8 @@
  * (framework). */
 bool layer_of_library(const char *file_name, enum layer *ret);
 
-/* Whose Python is in a file, by where it lies: a package's, below site-packages; the standard library's, which works for who called it; any
- * other file is the project's own: application. */
+/* Whose Python is in a file, by where it lies: a package's, below site-packages or, in a relative path, by its first folder; the standard
+ * library's, which works for who called it; any other file is the project's own: application. */
 enum python_file { PYTHON_FILE_KNOWN, PYTHON_FILE_STANDARD, PYTHON_FILE_UNKNOWN };
 enum python_file layer_of_python_file(const char *path, enum layer *ret);
 

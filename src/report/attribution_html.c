@@ -29,18 +29,15 @@ static int by_owner(const void *a, const void *b) {
   return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : 0;
 }
 
-static size_t list_cells(const struct attribution_view *view, const struct account *a, struct cell *cells) {
-  size_t n = 0;
-  for (int i = 0; i < STATE_COUNT; i++) {
-    enum layer layer;
-    if (a->states[i] <= 0) continue;
-    bool layered = account_state_layer((enum account_state)i, a->device < 0, &layer);
-    cells[n++] = (struct cell){.owner = attribution_owner(view, a, (enum account_state)i),
-                               .layer = attribution_layer(a, (enum account_state)i),
-                               .state = (enum account_state)i,
-                               .ns = a->states[i],
-                               .color = layered ? (int)layer % 6 : -1};
-  }
+static size_t list_cells(const struct attribution_view *view, const struct attributed_trace *t, struct cell *cells) {
+  struct attribution_cause causes[CAUSES_MAX];
+  size_t n = attribution_causes(t, causes);
+  for (size_t i = 0; i < n; i++)
+    cells[i] = (struct cell){.owner = attribution_owner(view, &causes[i]),
+                             .layer = attribution_layer(&causes[i]),
+                             .state = causes[i].state,
+                             .ns = causes[i].ns,
+                             .color = causes[i].layered ? (int)causes[i].layer % 6 : -1};
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < n; k++) {
       bool same = strcmp(cells[i].owner, cells[k].owner) == 0;
@@ -71,11 +68,12 @@ static void put_box(struct buffer *out, double x, double y, double width, int co
   (void)buffer_text(out, "</g>");
 }
 
-static void put_icicle(struct buffer *out, const struct attribution_view *view, const struct account *a) {
-  struct cell cells[STATE_COUNT];
-  size_t n = list_cells(view, a, cells);
+static void put_icicle(struct buffer *out, const struct attribution_view *view, const struct attributed_trace *t) {
+  const struct account *a = &t->account;
+  struct cell cells[CAUSES_MAX];
+  size_t n = list_cells(view, t, cells);
   double scale = WIDTH / (double)a->wall_ns, x = 0;
-  char label[120];
+  char label[160];
   (void)buffer_printf(out, "<figure><svg viewBox='0 0 %d %d' role='img'><title>Owner, layer and cause of every part of the window</title>",
                       WIDTH, 3 * ROW);
   for (size_t i = 0; i < n; i++) {
@@ -85,8 +83,8 @@ static void put_icicle(struct buffer *out, const struct attribution_view *view, 
     if (new_owner || strcmp(before->layer, c->layer) != 0)
       put_box(out, x, ROW, (double)c->layer_ns * scale, c->color, 0.3, c->layer[0] == '-' ? "no layer" : c->layer,
               (double)c->layer_ns / (double)a->wall_ns);
-    (void)snprintf(label, sizeof label, "%s%s", c->state < STATE_COMMUNICATION ? "computing: " : "", account_state_words(c->state));
-    put_box(out, x, 2 * ROW, (double)c->ns * scale, c->color, 0.5, label, (double)c->ns / (double)a->wall_ns);
+    put_box(out, x, 2 * ROW, (double)c->ns * scale, c->color, 0.5, attribution_words(a, c->state, label, sizeof label),
+            (double)c->ns / (double)a->wall_ns);
     x += (double)c->ns * scale;
   }
   (void)buffer_text(
@@ -176,24 +174,47 @@ static void put_strip(struct buffer *out, const struct attributed_trace *t, cons
 
 /* --- tables --- */
 
-static void put_account(struct buffer *out, const struct attribution_view *view, const struct account *a) {
-  enum account_state states[STATE_COUNT];
-  size_t n = attribution_states(a, states);
+static void put_account(struct buffer *out, const struct attribution_view *view, const struct attributed_trace *t) {
+  const struct account *a = &t->account;
+  struct attribution_cause causes[CAUSES_MAX];
+  char words[160];
+  size_t n = attribution_causes(t, causes);
   double unit = a->window == WINDOW_STEPS ? (double)a->n_steps : 1, share = 1 / (double)a->wall_ns;
   (void)buffer_printf(out,
                       "<table><tr><th>where the time went</th><th class=n>share</th><th class=n>ms%s</th><th>layer</th><th>owner</th></tr>",
                       unit > 1 ? " per step" : "");
   for (size_t i = 0; i < n; i++) {
-    html_text(out, states[i] < STATE_COMMUNICATION ? "<tr><td>computing: " : "<tr><td>", account_state_words(states[i]), "");
-    (void)buffer_printf(out, "</td><td class=n>%.2f %%</td><td class=n>%.3f</td>", 100 * share * (double)a->states[states[i]],
-                        (double)a->states[states[i]] / 1e6 / unit);
-    html_text(out, "<td class=dim>", attribution_layer(a, states[i]), "</td>");
-    html_text(out, "<td>", attribution_owner(view, a, states[i]), "</td></tr>");
+    html_text(out, "<tr><td>", attribution_words(a, causes[i].state, words, sizeof words), "");
+    (void)buffer_printf(out, "</td><td class=n>%.2f %%</td><td class=n>%.3f</td>", 100 * share * (double)causes[i].ns,
+                        (double)causes[i].ns / 1e6 / unit);
+    html_text(out, "<td class=dim>", attribution_layer(&causes[i]), "</td>");
+    html_text(out, "<td>", attribution_owner(view, &causes[i]), "</td></tr>");
   }
   (void)buffer_printf(
       out,
       "<tr><td class=dim>the window, to the nanosecond</td><td class=n>100 %%</td><td class=n>%.3f</td><td></td><td></td></tr></table>",
       (double)a->wall_ns / 1e6 / unit);
+}
+
+static void put_host(struct buffer *out, const struct attribution_view *view, const struct attributed_trace *t) {
+  const struct account *a = &t->account;
+  if (t->host.n == 0 || view->top == 0) return;
+  (void)buffer_text(out, "<h2>What the host was in, by name</h2><table><tr><th>function or range</th><th>the host is in</th><th "
+                         "class=n>share</th><th class=n>ms</th><th>layer of its file</th><th>owner</th></tr>");
+  for (size_t i = 0; i < t->host.n && i < view->top; i++) {
+    const struct host_name *x = &t->host.at[i];
+    const struct span_name *name = &t->timeline.names[x->name];
+    const struct attribution_cause cause = host_name_cause(x);
+    char text[300];
+    html_text(out, "<tr><td class='v mono'>", text_sanitise(text, sizeof text, name->text, name->length), "</td>");
+    html_text(out, "<td class=dim>", host_name_state(x), "</td>");
+    (void)buffer_printf(out, "<td class=n>%.2f %%</td><td class=n>%.3f</td>", 100 * (double)x->ns / (double)a->wall_ns,
+                        (double)x->ns / 1e6);
+    html_text(out, "<td class=dim>", attribution_layer(&cause), "</td>");
+    html_text(out, "<td>", attribution_owner(view, &cause), "</td></tr>");
+  }
+  (void)buffer_text(out, "</table>");
+  if (t->host.n > view->top) (void)buffer_printf(out, "<p class=dim>and %zu more</p>", t->host.n - view->top);
 }
 
 static void put_overlaps(struct buffer *out, const struct account *a) {
@@ -236,21 +257,23 @@ static void put_findings(struct buffer *out, const struct attribution_view *view
   }
 }
 
-static void put_names(struct buffer *out, const struct attributed_trace *t, size_t top) {
-  if (t->n_names == 0 || top == 0) return;
-  html_text(out, "<h2>", t->account.device < 0 ? "Operators" : "Kernels and copies",
-            "</h2><table><tr><th>name</th><th>class</th><th class=n>count</th><th class=n>total ms</th><th class=n>mean µs</th></tr>");
-  for (size_t i = 0; i < t->n_names && i < top; i++) {
-    const struct name_total *n = &t->names[i];
+static void put_names(struct buffer *out, const struct attributed_trace *t, const char *title, const struct name_totals *names,
+                      bool classes, size_t top) {
+  if (names->n == 0 || top == 0) return;
+  html_text(out, "<h2>", title, "</h2><table><tr><th>name</th>");
+  (void)buffer_printf(out, "%s<th class=n>count</th><th class=n>total ms</th><th class=n>mean µs</th></tr>",
+                      classes ? "<th>class</th>" : "");
+  for (size_t i = 0; i < names->n && i < top; i++) {
+    const struct name_total *n = &names->at[i];
     const struct span_name *name = &t->timeline.names[n->name];
     char text[300];
     html_text(out, "<tr><td class='v mono'>", text_sanitise(text, sizeof text, name->text, name->length), "</td>");
-    html_text(out, "<td class=dim>", work_class_text((enum work_class)name->work), "</td>");
+    if (classes) html_text(out, "<td class=dim>", work_class_text((enum work_class)name->work), "</td>");
     (void)buffer_printf(out, "<td class=n>%lld</td><td class=n>%.3f</td><td class=n>%.2f</td></tr>", (long long)n->n, (double)n->ns / 1e6,
                         (double)n->ns / 1e3 / (double)n->n);
   }
   (void)buffer_text(out, "</table>");
-  if (t->n_names > top) (void)buffer_printf(out, "<p class=dim>and %zu more</p>", t->n_names - top);
+  if (names->n > top) (void)buffer_printf(out, "<p class=dim>and %zu more</p>", names->n - top);
 }
 
 static void put_change(struct buffer *out, const struct attribution_view *view) {
@@ -271,7 +294,7 @@ static void put_change(struct buffer *out, const struct attribution_view *view) 
                         x->high_ns / 1e6, x->low_ns <= 0 && x->high_ns >= 0 ? ": it includes no change at all" : "");
   else (void)buffer_text(out, "<div class=card><b>no interval</b><span>one trace in an arm: give two or more of each</span></div>");
   (void)buffer_printf(out, "<div class=card><b>%+.3f ms</b><span>the greatest change that goes with it: ", x->accounted_ns / 1e6);
-  (void)html_escape(out, account_state_words(x->accounted));
+  (void)html_escape(out, account_state_words(x->accounted, a->device < 0));
   (void)buffer_printf(out,
                       "</span></div><div class=card><b>%.2f</b><span>non-additivity: 1 - realised / accounted</span></div></div>"
                       "<table><tr><th>state</th><th class=n>before, ms</th><th class=n>after, ms</th><th "
@@ -280,11 +303,12 @@ static void put_change(struct buffer *out, const struct attribution_view *view) 
   for (int i = 0; i < STATE_COUNT; i++) {
     double change = x->state_ns[1][i] - x->state_ns[0][i];
     if (fabs(change) < 1000) continue;
-    html_text(out, i < STATE_COMMUNICATION ? "<tr><td>computing: " : "<tr><td>", account_state_words((enum account_state)i), "</td>");
+    char words[160];
+    html_text(out, "<tr><td>", attribution_words(a, (enum account_state)i, words, sizeof words), "</td>");
     (void)buffer_printf(out, "<td class=n>%.3f</td><td class=n>%.3f</td><td class=n>%+.3f</td>", x->state_ns[0][i] / 1e6,
                         x->state_ns[1][i] / 1e6, change / 1e6);
-    html_text(out, "<td class=dim>", attribution_layer(a, (enum account_state)i), "</td>");
-    html_text(out, "<td>", attribution_owner(view, a, (enum account_state)i), "</td></tr>");
+    html_text(out, "<td class=dim>", attribution_state_layer(a, (enum account_state)i), "</td>");
+    html_text(out, "<td>", attribution_state_owner(view, a, (enum account_state)i), "</td></tr>");
   }
   (void)buffer_text(out, "</table><p class=dim>Changes below a microsecond are left out. Accounting is additive; effect is not.</p>");
 }
@@ -392,12 +416,14 @@ bool attribution_html(const struct attribution_view *view, struct buffer *ret) {
     attribution_verdict(t, verdict, sizeof verdict);
     html_text(ret, "<p><b>", verdict, "</b></p>");
     put_cards(ret, t);
-    put_icicle(ret, view, &t->account);
+    put_icicle(ret, view, t);
     put_strip(ret, t, &a->options);
-    put_account(ret, view, &t->account);
+    put_account(ret, view, t);
+    put_host(ret, view, t);
     put_overlaps(ret, &t->account);
     put_findings(ret, view, t);
-    put_names(ret, t, view->top);
+    put_names(ret, t, t->account.device < 0 ? "Operators" : "Kernels and copies", &t->names, true, view->top);
+    put_names(ret, t, "Ranges that the program named, from begin to end", &t->ranges, false, view->top);
     put_notes(ret, a, t);
   }
   (void)buffer_printf(ret, "<p class=dim>Made by lynxbench %s. Who sees a symptom need not own its cause.</p></body></html>\n",

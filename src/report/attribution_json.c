@@ -15,19 +15,39 @@ static void put_histogram(struct json_writer *json, const char *key, const struc
   json_close(json);
 }
 
-static void put_states(struct json_writer *json, const struct attribution_view *view, const struct account *a) {
-  enum account_state states[STATE_COUNT];
-  size_t n = attribution_states(a, states);
+static void put_states(struct json_writer *json, const struct attribution_view *view, const struct attributed_trace *t) {
+  const struct account *a = &t->account;
+  struct attribution_cause causes[CAUSES_MAX];
+  size_t n = attribution_causes(t, causes);
   json_key(json, "states");
   json_open_array(json);
   for (size_t i = 0; i < n; i++) {
     json_open_object(json);
-    json_put_text(json, "state", account_state_id(states[i]));
-    json_put_text(json, "words", account_state_words(states[i]));
-    json_put_text(json, "layer", attribution_layer(a, states[i]));
-    json_put_text(json, "owner", attribution_owner(view, a, states[i]));
-    json_put_int(json, "ns", a->states[states[i]]);
-    json_put_double(json, "share", (double)a->states[states[i]] / (double)a->wall_ns);
+    json_put_text(json, "state", account_state_id(causes[i].state));
+    json_put_text(json, "words", account_state_words(causes[i].state, a->device < 0));
+    json_put_text(json, "layer", attribution_layer(&causes[i]));
+    json_put_text(json, "owner", attribution_owner(view, &causes[i]));
+    json_put_int(json, "ns", causes[i].ns);
+    json_put_double(json, "share", (double)causes[i].ns / (double)a->wall_ns);
+    json_close(json);
+  }
+  json_close(json);
+}
+
+static void put_host(struct json_writer *json, const struct attribution_view *view, const struct attributed_trace *t) {
+  json_key(json, "host"); /* by function and named range */
+  json_open_array(json);
+  for (size_t i = 0; i < t->host.n && i < view->top; i++) {
+    const struct host_name *x = &t->host.at[i];
+    const struct span_name *name = &t->timeline.names[x->name];
+    const struct attribution_cause cause = host_name_cause(x);
+    json_open_object(json);
+    json_put_text(json, "state", account_state_id(x->state));
+    json_key(json, "name");
+    json_bytes(json, name->text, name->length);
+    json_put_text(json, "layer", attribution_layer(&cause));
+    json_put_text(json, "owner", attribution_owner(view, &cause));
+    json_put_int(json, "ns", x->ns);
     json_close(json);
   }
   json_close(json);
@@ -78,7 +98,8 @@ static void put_timeline(struct json_writer *json, const struct account *a) {
   json_close(json);
 }
 
-static void put_account(struct json_writer *json, const struct attribution_view *view, const struct account *a) {
+static void put_account(struct json_writer *json, const struct attribution_view *view, const struct attributed_trace *t) {
+  const struct account *a = &t->account;
   static const char *const windows[] = {"auto", "steps", "device", "trace"};
   json_put_int(json, "device", a->device);
   json_put_text(json, "window", windows[a->window]);
@@ -88,7 +109,7 @@ static void put_account(struct json_writer *json, const struct attribution_view 
   json_put_int(json, "wall_ns", a->wall_ns);
   json_put_int(json, "busy_ns", account_busy(a));
   json_put_int(json, "unexplained_ns", account_unexplained(a));
-  put_states(json, view, a);
+  put_states(json, view, t);
   put_overlaps(json, a);
   json_key(json, "roles_ns"); /* the exclusive roles of PyTorch's tb_plugin */
   json_open_object(json);
@@ -133,6 +154,7 @@ static void put_findings(struct json_writer *json, const struct attributed_trace
     for (int l = 0; l < LAYER_COUNT; l++)
       if (f->contributing & LAYER_BIT(l)) json_text(json, layer_text((enum layer)l));
     json_close(json);
+    json_put_text(json, "named", f->named);
     json_put_double(json, "share", f->share);
     json_key(json, "gain_at_most");
     if (f->bounded) json_double(json, f->bound);
@@ -198,6 +220,26 @@ static void put_samples(struct json_writer *json, const struct attribution_view 
   json_close(json);
 }
 
+static void put_names(struct json_writer *json, const struct attribution_view *view, const struct timeline *line, const char *key,
+                      const struct name_totals *names) {
+  json_key(json, key);
+  json_open_array(json);
+  for (size_t i = 0; i < names->n && i < view->top; i++) {
+    const struct name_total *n = &names->at[i];
+    const struct span_name *name = &line->names[n->name];
+    json_open_object(json);
+    json_key(json, "name");
+    json_bytes(json, name->text, name->length);
+    json_put_text(json, "class", work_class_text((enum work_class)name->work));
+    json_put_int(json, "n", n->n);
+    json_put_int(json, "ns", n->ns);
+    json_put_int(json, "least_ns", n->least_ns);
+    json_put_int(json, "greatest_ns", n->greatest_ns);
+    json_close(json);
+  }
+  json_close(json);
+}
+
 static void put_trace(struct json_writer *json, const struct attribution_view *view, const struct attributed_trace *t) {
   const struct timeline *line = &t->timeline;
   char verdict[700];
@@ -238,30 +280,16 @@ static void put_trace(struct json_writer *json, const struct attribution_view *v
   json_put_int(json, "graph_spans", line->n_graph_spans);
   attribution_verdict(t, verdict, sizeof verdict);
   json_put_text(json, "verdict", verdict);
-  put_account(json, view, &t->account);
+  put_account(json, view, t);
+  put_host(json, view, t);
   put_findings(json, t);
-  json_key(json, "names");
-  json_open_array(json);
-  for (size_t i = 0; i < t->n_names && i < view->top; i++) {
-    const struct name_total *n = &t->names[i];
-    const struct span_name *name = &line->names[n->name];
-    json_open_object(json);
-    json_key(json, "name");
-    json_bytes(json, name->text, name->length);
-    json_put_text(json, "class", work_class_text((enum work_class)name->work));
-    json_put_int(json, "n", n->n);
-    json_put_int(json, "ns", n->ns);
-    json_put_int(json, "least_ns", n->least_ns);
-    json_put_int(json, "greatest_ns", n->greatest_ns);
-    json_close(json);
-  }
-  json_close(json);
+  put_names(json, view, line, "names", &t->names);
+  put_names(json, view, line, "ranges", &t->ranges);
   json_close(json);
 }
 
 static void put_change(struct json_writer *json, const struct attribution_view *view) {
   const struct attribution_change *x = view->change;
-  double layers[LAYER_COUNT + 1];
   json_key(json, "change");
   json_open_object(json);
   json_put_bool(json, "per_step", x->per_step);
@@ -298,10 +326,10 @@ static void put_change(struct json_writer *json, const struct attribution_view *
     json_close(json);
   }
   json_close(json);
-  attribution_layer_changes(view, layers);
   json_key(json, "layers_ns");
   json_open_object(json);
-  for (int l = 0; l <= LAYER_COUNT; l++) json_put_double(json, l < LAYER_COUNT ? layer_text((enum layer)l) : "-", layers[l]);
+  for (int l = 0; l <= LAYER_COUNT; l++)
+    json_put_double(json, l < LAYER_COUNT ? layer_text((enum layer)l) : "-", x->layer_ns[1][l] - x->layer_ns[0][l]);
   json_close(json);
   json_put_text(json, "accounted_state", account_state_id(x->accounted));
   json_put_double(json, "accounted_ns", x->accounted_ns);
@@ -364,7 +392,7 @@ static void put_slice(struct slices *s) {
   json_open_object(s->json);
   json_put_text(s->json, "ph", "X");
   json_put_text(s->json, "cat", layered ? layer_text(layer) : "unexplained");
-  json_put_text(s->json, "name", account_state_words(s->state));
+  json_put_text(s->json, "name", account_state_words(s->state, s->on_host));
   json_put_int(s->json, "pid", 0);
   json_put_int(s->json, "tid", layered ? (int64_t)layer : LAYER_COUNT);
   json_put_double(s->json, "ts", (double)(s->from_ns - s->zero_ns) / 1e3);

@@ -19,19 +19,18 @@ bool attribution_html(const struct attribution_view *view, struct buffer *ret);
 bool attribution_chrome(const struct attributed_trace *trace, const struct account_options *options, struct buffer *ret);
 
 const char *attribution_layer_owner(const struct attribution_view *view, enum layer layer);
-/* Owner of a state: a team, or who else. Never NULL. */
-const char *attribution_owner(const struct attribution_view *view, const struct account *account, enum account_state state);
-const char *attribution_layer(const struct account *account, enum account_state state); /* "-" where it is no layer's */
+/* Owner of a part of the window: a team, or who else. Never NULL. */
+const char *attribution_owner(const struct attribution_view *view, const struct attribution_cause *cause);
+const char *attribution_layer(const struct attribution_cause *cause); /* "-" where it is no layer's */
+/* "computing: attention", "idle while the host runs Python outside operators". */
+const char *attribution_words(const struct account *account, enum account_state state, char *text, size_t size);
+/* Of a state in the change of two arms: Python belongs to several layers, which stand in a list of their own. */
+const char *attribution_state_layer(const struct account *account, enum account_state state);
+const char *attribution_state_owner(const struct attribution_view *view, const struct account *account, enum account_state state);
 /* One sentence: is it bound by the hardware or by software? */
 void attribution_verdict(const struct attributed_trace *trace, char *text, size_t size);
 
-/* What the states of each layer changed by, per unit; the last is of no layer. */
-void attribution_layer_changes(const struct attribution_view *view, double ret_ns[LAYER_COUNT + 1]);
-
 /* What a reader must know beside the figures, a line each: "- ...", the first perhaps "! ...", a warning. */
 void attribution_notes(const struct attribution *attribution, const struct attributed_trace *trace, struct buffer *ret);
-
-/* The states that hold time, the greatest first. */
-size_t attribution_states(const struct account *account, enum account_state states[STATE_COUNT]);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "report/attribution_report.h"
 
-enum { BAR = 24 };
+enum { BAR = 24, WORDS = 160 };
 
 struct colours {
   const char *strong, *dim, *bad, *plain;
@@ -16,28 +16,37 @@ const char *attribution_layer_owner(const struct attribution_view *view, enum la
   return view->contract != NULL ? contract_owner(view->contract, layer) : layer_default_owner(layer);
 }
 
-const char *attribution_owner(const struct attribution_view *view, const struct account *account, enum account_state state) {
-  enum layer layer;
-  if (state == STATE_PROFILER) return "the profiler itself";
-  if (state == STATE_EARLIER) return "before the trace";
-  if (!account_state_layer(state, account->device < 0, &layer)) return "nobody yet";
-  return attribution_layer_owner(view, layer);
+const char *attribution_owner(const struct attribution_view *view, const struct attribution_cause *cause) {
+  if (cause->state == STATE_PROFILER) return "the profiler itself";
+  if (cause->state == STATE_EARLIER) return "before the trace";
+  return cause->layered ? attribution_layer_owner(view, cause->layer) : "nobody yet";
 }
 
-const char *attribution_layer(const struct account *account, enum account_state state) {
-  enum layer layer;
-  return account_state_layer(state, account->device < 0, &layer) ? layer_text(layer) : "-";
+const char *attribution_layer(const struct attribution_cause *cause) {
+  return cause->layered ? layer_text(cause->layer) : "-";
 }
 
-size_t attribution_states(const struct account *account, enum account_state states[STATE_COUNT]) {
-  size_t n = 0;
-  for (int i = 0; i < STATE_COUNT; i++) {
-    if (account->states[i] <= 0) continue;
-    size_t k = n++;
-    for (; k > 0 && account->states[states[k - 1]] < account->states[i]; k--) states[k] = states[k - 1];
-    states[k] = (enum account_state)i;
-  }
-  return n;
+static struct attribution_cause cause_of(const struct account *account, enum account_state state) {
+  struct attribution_cause cause = {.state = state, .ns = account->states[state]};
+  cause.layered = account_state_layer(state, account->device < 0, &cause.layer);
+  return cause;
+}
+
+const char *attribution_state_layer(const struct account *account, enum account_state state) {
+  struct attribution_cause cause = cause_of(account, state);
+  return state == STATE_PYTHON ? "by file" : attribution_layer(&cause);
+}
+
+const char *attribution_state_owner(const struct attribution_view *view, const struct account *account, enum account_state state) {
+  struct attribution_cause cause = cause_of(account, state);
+  return state == STATE_PYTHON ? "by layer, below" : attribution_owner(view, &cause);
+}
+
+const char *attribution_words(const struct account *account, enum account_state state, char *text, size_t size) {
+  bool on_host = account->device < 0;
+  const char *before = state >= STATE_COMMUNICATION ? "" : on_host ? "operators: " : "computing: ";
+  (void)snprintf(text, size, "%s%s", before, account_state_words(state, on_host));
+  return text;
 }
 
 void attribution_verdict(const struct attributed_trace *trace, char *text, size_t size) {
@@ -108,38 +117,34 @@ static void put_head(struct buffer *out, const struct colours *c, const struct a
 static void put_account(struct buffer *out, const struct colours *c, const struct attribution_view *view,
                         const struct attributed_trace *t) {
   const struct account *a = &t->account;
-  enum account_state states[STATE_COUNT];
-  char time[40];
-  size_t n = attribution_states(a, states);
+  struct attribution_cause causes[CAUSES_MAX];
+  char time[40], words[WORDS];
+  size_t n = attribution_causes(t, causes);
   (void)buffer_printf(out, "\n%s  share        time  %-62s %-12s %s%s\n", c->dim, "where the time went", "layer", "owner", c->plain);
   for (size_t i = 0; i < n; i++) {
-    enum account_state s = states[i];
-    double share = (double)a->states[s] / (double)a->wall_ns;
-    char bar[BAR + 1] = {0};
-    int filled = (int)(share * BAR + 0.5);
-    memset(bar, '#', (size_t)(filled > BAR ? BAR : filled));
-    const char *layer = attribution_layer(a, s);
-    bool computing = s < STATE_COMMUNICATION, open = layer[0] == '-' && s != STATE_PROFILER && s != STATE_EARLIER;
-    (void)buffer_printf(out, "%6.2f %% %11s  %s%s%-*s%s %s%-12s%s %s\n", 100 * share,
-                        milliseconds(time, sizeof time, (double)a->states[s] / unit(a)), open ? c->bad : "",
-                        computing ? (a->device < 0 ? "operators: " : "computing: ") : "", computing ? 51 : 62, account_state_words(s),
-                        open ? c->plain : "", c->dim, layer, c->plain, attribution_owner(view, a, s));
+    const struct attribution_cause *x = &causes[i];
+    bool open = !x->layered && x->state != STATE_PROFILER && x->state != STATE_EARLIER;
+    (void)buffer_printf(out, "%6.2f %% %11s  %s%-62s%s %s%-12s%s %s\n", 100 * (double)x->ns / (double)a->wall_ns,
+                        milliseconds(time, sizeof time, (double)x->ns / unit(a)), open ? c->bad : "",
+                        attribution_words(a, x->state, words, sizeof words), open ? c->plain : "", c->dim, attribution_layer(x), c->plain,
+                        attribution_owner(view, x));
   }
   (void)buffer_printf(out, "%6.2f %% %11s  %sthe window, to the nanosecond%s\n", 100.0,
                       milliseconds(time, sizeof time, (double)a->wall_ns / unit(a)), c->dim, c->plain);
 }
 
-static void put_owners(struct buffer *out, const struct colours *c, const struct attribution_view *view, const struct account *a) {
-  const char *owners[STATE_COUNT] = {NULL};
-  int64_t sums[STATE_COUNT];
-  size_t n = 0;
-  for (int i = 0; i < STATE_COUNT; i++) {
-    if (a->states[i] == 0) continue;
-    const char *owner = attribution_owner(view, a, (enum account_state)i);
+static void put_owners(struct buffer *out, const struct colours *c, const struct attribution_view *view, const struct attributed_trace *t) {
+  const struct account *a = &t->account;
+  struct attribution_cause causes[CAUSES_MAX];
+  const char *owners[CAUSES_MAX] = {NULL};
+  int64_t sums[CAUSES_MAX];
+  size_t n_causes = attribution_causes(t, causes), n = 0;
+  for (size_t i = 0; i < n_causes; i++) {
+    const char *owner = attribution_owner(view, &causes[i]);
     size_t k = 0;
     while (k < n && strcmp(owners[k], owner) != 0) k++;
     if (k == n) owners[n] = owner, sums[n++] = 0;
-    sums[k] += a->states[i];
+    sums[k] += causes[i].ns;
   }
   (void)buffer_printf(out, "\n%sby owner of the layer where it shows (who sees a symptom need not own its cause)%s\n", c->dim, c->plain);
   for (size_t left = n; left > 0; left--) {
@@ -151,6 +156,25 @@ static void put_owners(struct buffer *out, const struct colours *c, const struct
                         owners[best]);
     sums[best] = -1;
   }
+}
+
+/* The functions and ranges that the host was in while it decided, with the layer of the file that each lies in. */
+static void put_host(struct buffer *out, const struct colours *c, const struct attribution_view *view, const struct attributed_trace *t) {
+  const struct account *a = &t->account;
+  char time[40], text[WORDS];
+  if (t->host.n == 0 || view->top == 0) return;
+  (void)buffer_printf(out, "\n%s  share        time  the host is in     %-45s layer        owner%s\n", c->dim, "function or range",
+                      c->plain);
+  for (size_t i = 0; i < t->host.n && i < view->top; i++) {
+    const struct host_name *x = &t->host.at[i];
+    const struct span_name *name = &t->timeline.names[x->name];
+    const struct attribution_cause cause = host_name_cause(x);
+    (void)buffer_printf(out, "%6.2f %% %11s  %-15s %-48s %s%-12s%s %s\n", 100 * (double)x->ns / (double)a->wall_ns,
+                        milliseconds(time, sizeof time, (double)x->ns / unit(a)), host_name_state(x),
+                        text_sanitise(text, sizeof text, name->text, name->length), c->dim, attribution_layer(&cause), c->plain,
+                        attribution_owner(view, &cause));
+  }
+  if (t->host.n > view->top) (void)buffer_printf(out, "%s        and %zu more%s\n", c->dim, t->host.n - view->top, c->plain);
 }
 
 static void put_findings(struct buffer *out, const struct colours *c, const struct attribution_view *view,
@@ -195,18 +219,31 @@ static void put_path(struct buffer *out, const struct colours *c, const struct a
 
 static void put_names(struct buffer *out, const struct colours *c, const struct attributed_trace *t, size_t top) {
   const struct account *a = &t->account;
-  if (t->n_names == 0 || top == 0) return;
+  if (t->names.n == 0 || top == 0) return;
   (void)buffer_printf(out, "\n%s  count  total ms   mean us  class              %s%s\n", c->dim,
                       a->device < 0 ? "operator" : "kernel or copy", c->plain);
-  for (size_t i = 0; i < t->n_names && i < top; i++) {
-    const struct name_total *n = &t->names[i];
+  for (size_t i = 0; i < t->names.n && i < top; i++) {
+    const struct name_total *n = &t->names.at[i];
     const struct span_name *name = &t->timeline.names[n->name];
     char text[100];
     (void)buffer_printf(out, "%7lld %9.3f %9.2f  %-18s %s%s\n", (long long)n->n, (double)n->ns / 1e6, (double)n->ns / 1e3 / (double)n->n,
                         work_class_text((enum work_class)name->work), text_sanitise(text, sizeof text, name->text, name->length),
                         name->length >= sizeof text ? "..." : "");
   }
-  if (t->n_names > top) (void)buffer_printf(out, "%s        and %zu more%s\n", c->dim, t->n_names - top, c->plain);
+  if (t->names.n > top) (void)buffer_printf(out, "%s        and %zu more%s\n", c->dim, t->names.n - top, c->plain);
+}
+
+static void put_ranges(struct buffer *out, const struct colours *c, const struct attributed_trace *t, size_t top) {
+  if (t->ranges.n == 0 || top == 0) return;
+  (void)buffer_printf(out, "\n%s  count  total ms   mean us  range that the program named, from begin to end%s\n", c->dim, c->plain);
+  for (size_t i = 0; i < t->ranges.n && i < top; i++) {
+    const struct name_total *n = &t->ranges.at[i];
+    const struct span_name *name = &t->timeline.names[n->name];
+    char text[100];
+    (void)buffer_printf(out, "%7lld %9.3f %9.2f  %s\n", (long long)n->n, (double)n->ns / 1e6, (double)n->ns / 1e3 / (double)n->n,
+                        text_sanitise(text, sizeof text, name->text, name->length));
+  }
+  if (t->ranges.n > top) (void)buffer_printf(out, "%s        and %zu more%s\n", c->dim, t->ranges.n - top, c->plain);
 }
 
 static void put_losses(struct buffer *out, const struct attributed_trace *t) {
@@ -368,21 +405,11 @@ static void put_ranks(struct buffer *out, const struct colours *c, const struct 
                         (double)x->ranks[i].busy_ns / 1e6, (double)x->ranks[i].wait_ns / 1e6, (long long)x->ranks[i].n_last);
 }
 
-void attribution_layer_changes(const struct attribution_view *view, double ret_ns[LAYER_COUNT + 1]) {
-  const struct attribution_change *x = view->change;
-  for (int l = 0; l <= LAYER_COUNT; l++) ret_ns[l] = 0;
-  for (int i = 0; i < STATE_COUNT; i++) {
-    enum layer layer;
-    bool layered = account_state_layer((enum account_state)i, view->attribution->traces[0].account.device < 0, &layer);
-    ret_ns[layered ? (int)layer : LAYER_COUNT] += x->state_ns[1][i] - x->state_ns[0][i];
-  }
-}
-
 /* What each layer's states changed by, against what the window changed by. */
 static void put_layer_changes(struct buffer *out, const struct colours *c, const struct attribution_view *view) {
   const struct attribution_change *x = view->change;
   double sums[LAYER_COUNT + 1];
-  attribution_layer_changes(view, sums);
+  for (int l = 0; l <= LAYER_COUNT; l++) sums[l] = x->layer_ns[1][l] - x->layer_ns[0][l];
   (void)buffer_printf(out, "\n%sby layer, of a change of %+.3f ms%s\n", c->dim, x->difference_ns / 1e6, c->plain);
   for (int l = 0; l <= LAYER_COUNT; l++)
     if (fabs(sums[l]) >= 500)
@@ -420,11 +447,11 @@ static void put_change(struct buffer *out, const struct colours *c, const struct
         best = i;
     if (best < 0) break;
     shown[best] = true;
-    bool computing = best < STATE_COMMUNICATION;
-    (void)buffer_printf(out, "%8.3f ms %9.3f ms %+9.3f ms  %s%-*s %-12s %s\n", x->state_ns[0][best] / 1e6, x->state_ns[1][best] / 1e6,
-                        (x->state_ns[1][best] - x->state_ns[0][best]) / 1e6, computing ? "computing: " : "", computing ? 51 : 62,
-                        account_state_words((enum account_state)best), attribution_layer(a, (enum account_state)best),
-                        attribution_owner(view, a, (enum account_state)best));
+    char words[WORDS];
+    (void)buffer_printf(out, "%8.3f ms %9.3f ms %+9.3f ms  %-62s %-12s %s\n", x->state_ns[0][best] / 1e6, x->state_ns[1][best] / 1e6,
+                        (x->state_ns[1][best] - x->state_ns[0][best]) / 1e6,
+                        attribution_words(a, (enum account_state)best, words, sizeof words),
+                        attribution_state_layer(a, (enum account_state)best), attribution_state_owner(view, a, (enum account_state)best));
   }
   put_layer_changes(out, c, view);
   if (fabs(x->accounted_ns) > 0)
@@ -432,7 +459,7 @@ static void put_change(struct buffer *out, const struct colours *c, const struct
                         "\nThe greatest change that goes with the window's is %+.3f ms (%s); the window's own is %+.3f "
                         "ms.\nNon-additivity: %.2f (1 - realised / "
                         "accounted): %s\n",
-                        x->accounted_ns / 1e6, account_state_words(x->accounted), x->difference_ns / 1e6, x->non_additivity,
+                        x->accounted_ns / 1e6, account_state_words(x->accounted, a->device < 0), x->difference_ns / 1e6, x->non_additivity,
                         x->non_additivity > 0.1 ? "what was saved there came back elsewhere in part. Accounting is additive; effect is not."
                         : x->non_additivity < -0.1 ? "other states changed the same way: that one is not the whole of it."
                                                    : "what was accounted for was realised.");
@@ -462,11 +489,13 @@ bool attribution_text(const struct attribution_view *view, bool color, struct bu
     }
     put_head(out, &c, t);
     put_account(out, &c, view, t);
-    put_owners(out, &c, view, &t->account);
+    put_owners(out, &c, view, t);
+    put_host(out, &c, view, t);
     if (t->n_devices > 1) (void)buffer_printf(out, "\n%zu devices are traced; --device chooses another\n", t->n_devices);
     put_path(out, &c, &t->account);
     put_findings(out, &c, view, t);
     put_names(out, &c, t, view->top);
+    put_ranges(out, &c, t, view->top);
     put_notes(out, &c, a, t);
   }
   if (a->ranks) put_ranks(out, &c, a);

@@ -461,6 +461,59 @@ def test_conversions_on_the_host_are_counted(d):
     check_in("20 kernels or operators convert numbers (4", found["conversion"]["evidence"], "as many as there are")
 
 
+def spans(path, *rows):
+    """A trace of one thread; each row: category, name, begin and end in microseconds."""
+    events = [
+        {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": begin, "dur": end - begin}
+        for cat, name, begin, end in rows
+    ]
+    with open(path, "w") as f:
+        json.dump({"traceEvents": events}, f)
+    return str(path)
+
+
+def test_python_belongs_to_whose_file_it_is(d):
+    path = spans(
+        f"{d}/python.json",
+        ("python_function", "serve.py(10): main", 0, 1000),
+        ("user_annotation", "one request", 0, 900),
+        ("python_function", "vllm/v1/engine/core.py(300): step", 100, 400),
+        ("python_function", "threading.py(600): wait", 200, 400),  # works for who called it
+        ("python_function", "torch/nn/modules/linear.py(130): forward", 400, 600),
+        ("cpu_op", "aten::mm", 450, 600),
+        ("python_function", "nobody_knows.py(1): f", 700, 800),
+        ("python_function", "/venv/lib/python3.11/site-packages/unheard_of/x.py(1): g", 800, 900),
+    )
+    trace = account(path)["traces"][0]
+    check_equal(sum(s["ns"] for s in trace["states"]), trace["wall_ns"], "the account closes")
+    python = {s["layer"]: s["ns"] for s in trace["states"] if s["state"] == "idle.python"}
+    expected = {"application": 400_000, "serving": 300_000, "framework": 50_000, "-": 100_000}
+    check_equal(python, expected, "Python by the layer of its file")
+    host = {h["name"]: (h["layer"], h["ns"]) for h in trace["host"] if h["state"] == "idle.python"}
+    check_equal(host["vllm/v1/engine/core.py(300): step"], ("serving", 300_000), "by function")
+    check_equal(host["serve.py(10): main"], ("application", 300_000), "and the caller where nothing else is open")
+    check_equal([(r["name"], r["ns"]) for r in trace["ranges"]], [("one request", 900_000)], "named ranges")
+    text = attribute(path, "--html", f"{d}/python.html", "--folded", f"{d}/python.folded").stdout
+    for where, what in (("text", text), ("page", open(f"{d}/python.html").read())):
+        check_in("vllm/v1/engine/core.py(300): step", what, where)
+        check_in("one request", what, where)
+        check("idle while the host" not in what, f"{where}: no device, so that nothing is idle")
+    folded = open(f"{d}/python.folded").read()
+    check_in("serve.py(10): main;one request;vllm/v1/engine/core.py(300): step 100000", folded, "folded")
+
+
+def test_a_range_that_outlives_its_function(d):
+    """A range's begin is inside of a function that ends before it: what is open then is the caller's."""
+    path = spans(
+        f"{d}/range.json",
+        ("python_function", "serve.py(10): main", 0, 1000),
+        ("python_function", "torch/_ops.py(1): __call__", 100, 200),
+        ("user_annotation", "a range", 150, 900),
+    )
+    host = {h["name"]: h["ns"] for h in account(path)["traces"][0]["host"]}
+    check_equal(host, {"serve.py(10): main": 900_000, "torch/_ops.py(1): __call__": 100_000}, "whose time it is")
+
+
 def test_names_do_not_reach_the_terminal_raw(d):
     shutil.copy(qwen, f"{d}/\033[31mred.json.gz")
     check(

@@ -12,11 +12,14 @@ static bool apply(const struct evidence *e, struct finding *ret) {
   ret->bound_holds = ret->bounded
                          ? "of this window, if the rest stays as it is: often it does not, since workers take processor time of their own"
                          : "none: on the host alone, what loads and what computes share the processor";
-  (void)snprintf(
-      ret->evidence, sizeof ret->evidence,
-      "the launching thread is inside its data loader while the device has nothing queued: %.1f %% of the window; beneath device work it "
-      "loads for another %.1f %%",
-      100 * ret->share, a->wall_ns > 0 ? 100.0 * (double)a->hidden_data_ns / (double)a->wall_ns : 0);
+  (void)snprintf(ret->evidence, sizeof ret->evidence,
+                 a->device < 0
+                     ? "the thread is inside its data loader: %.1f %% of the window"
+                     : "the launching thread is inside its data loader while the device has nothing queued: %.1f %% of the window; beneath "
+                       "device work it loads for another %.1f %%",
+                 100 * ret->share, a->wall_ns > 0 ? 100.0 * (double)a->hidden_data_ns / (double)a->wall_ns : 0);
+  state_named(e, STATE_DATA, STATE_DATA, ret);
+  if (a->device < 0) ret->symptom = LAYER_APPLICATION;
   return true;
 }
 

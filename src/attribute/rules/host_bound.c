@@ -12,11 +12,12 @@ static bool apply(const struct evidence *e, struct finding *ret) {
   ret->bounded = true;
   ret->bound = ret->share;
   ret->bound_holds = "of this window, if what the device does stays as it is: these states would at best vanish";
+  state_named(e, STATE_ALLOCATE, STATE_RANGE, ret);
   (void)snprintf(
       ret->evidence, sizeof ret->evidence,
       "with nothing queued, the device waits while the host dispatches operators (%.1f %% of the window), runs Python outside them or "
-      "code inside named ranges (%.1f %%), or is in allocation, copy and other calls (%.1f %%)",
-      100 * operators, 100 * python, 100 * calls);
+      "code inside named ranges (%.1f %%), or is in allocation, copy and other calls (%.1f %%)%s%s",
+      100 * operators, 100 * python, 100 * calls, ret->named[0] != 0 ? "; most of it in " : "", ret->named);
   return true;
 }
 

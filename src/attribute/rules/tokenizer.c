@@ -9,10 +9,13 @@ static bool apply(const struct evidence *e, struct finding *ret) {
   if (ret->share < 0.05) return false;
   ret->bounded = a->device >= 0;
   ret->bound = ret->share;
-  ret->bound_holds = "of this window, if the rest stays as it is";
-  (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "a function whose name says tokenize is open while the device has nothing queued: %.1f %% of the window",
-                 100 * ret->share);
+  ret->bound_holds = ret->bounded ? "of this window, if the rest stays as it is"
+                                  : "none: on the host alone, what tokenizes and what computes share the processor";
+  state_named(e, STATE_TOKENIZER, STATE_TOKENIZER, ret);
+  if (a->device < 0) ret->symptom = LAYER_APPLICATION;
+  (void)snprintf(ret->evidence, sizeof ret->evidence, "a function whose name says tokenize%s%s%s is open%s: %.1f %% of the window",
+                 ret->named[0] != 0 ? " (" : "", ret->named, ret->named[0] != 0 ? ")" : "",
+                 a->device >= 0 ? " while the device has nothing queued" : "", 100 * ret->share);
   return true;
 }
 
