@@ -166,105 +166,27 @@ static const struct {
 
 /* Of the standard library, the modules that are seen on a server's stacks: where a profiler writes names as they are imported, nothing
  * else tells them from the project's own files. */
-static const char *const standard_modules[] = {"_bootstrap",
-                                               "_collections_abc",
-                                               "_weakrefset",
-                                               "abc",
-                                               "argparse",
-                                               "ast",
-                                               "asyncio",
-                                               "base64",
-                                               "bisect",
-                                               "codecs",
-                                               "collections",
-                                               "concurrent",
-                                               "contextlib",
-                                               "contextvars",
-                                               "copy",
-                                               "copyreg",
-                                               "csv",
-                                               "ctypes",
-                                               "dataclasses",
-                                               "datetime",
-                                               "decimal",
-                                               "email",
-                                               "encodings",
-                                               "enum",
-                                               "fractions",
-                                               "functools",
-                                               "gc",
-                                               "genericpath",
-                                               "glob",
-                                               "gzip",
-                                               "hashlib",
-                                               "heapq",
-                                               "hmac",
-                                               "html",
-                                               "http",
-                                               "importlib",
-                                               "inspect",
-                                               "io",
-                                               "ipaddress",
-                                               "json",
-                                               "linecache",
-                                               "locale",
-                                               "math",
-                                               "mimetypes",
-                                               "multiprocessing",
-                                               "numbers",
-                                               "operator",
-                                               "os",
-                                               "pathlib",
-                                               "pickle",
-                                               "pkgutil",
-                                               "platform",
-                                               "posixpath",
-                                               "pprint",
-                                               "queue",
-                                               "random",
-                                               "re",
-                                               "reprlib",
-                                               "runpy",
-                                               "sched",
-                                               "secrets",
-                                               "select",
-                                               "selectors",
-                                               "shutil",
-                                               "signal",
-                                               "site",
-                                               "socket",
-                                               "socketserver",
-                                               "sre_compile",
-                                               "sre_parse",
-                                               "ssl",
-                                               "stat",
-                                               "statistics",
-                                               "string",
-                                               "struct",
-                                               "subprocess",
-                                               "tempfile",
-                                               "textwrap",
-                                               "threading",
-                                               "time",
-                                               "timeit",
-                                               "tokenize",
-                                               "traceback",
-                                               "types",
-                                               "typing",
-                                               "unittest",
-                                               "urllib",
-                                               "uuid",
-                                               "warnings",
-                                               "weakref",
-                                               "wsgiref",
-                                               "xml",
-                                               "zipfile",
-                                               "zoneinfo"};
+static const char standard_modules[] =
+    " _bootstrap _collections_abc _weakrefset abc argparse ast asyncio base64 bisect codecs collections concurrent "
+    "contextlib contextvars copy copyreg csv ctypes dataclasses datetime decimal email encodings enum fractions functools "
+    "gc genericpath glob gzip hashlib heapq hmac html http importlib inspect io ipaddress json linecache locale math "
+    "mimetypes multiprocessing numbers operator os pathlib pickle pkgutil platform posixpath pprint queue random re reprlib "
+    "runpy sched secrets select selectors shutil signal site socket socketserver sre_compile sre_parse ssl stat statistics "
+    "string struct subprocess tempfile textwrap threading time timeit tokenize traceback types typing unittest urllib uuid "
+    "warnings weakref wsgiref xml zipfile zoneinfo ";
 
 /* "torch/nn/modules/linear.py", "threading.py": a path below one that Python imports from. */
 static bool is_module(const char *path, const char *module) {
   size_t n = strlen(module);
   return strncmp(path, module, n) == 0 && (path[n] == '/' || strcmp(path + n, ".py") == 0);
+}
+
+static bool is_standard(const char *path) {
+  for (const char *word = standard_modules + 1; *word != 0; word += strcspn(word, " ") + 1) {
+    size_t n = strcspn(word, " ");
+    if (strncmp(path, word, n) == 0 && (path[n] == '/' || strcmp(path + n, ".py") == 0)) return true;
+  }
+  return false;
 }
 
 static bool layer_of_package(const char *path, enum layer *ret) {
@@ -288,8 +210,7 @@ enum python_file layer_of_python_file(const char *path, enum layer *ret) {
     return PYTHON_FILE_STANDARD;
   if (path[0] != '/') {
     if (layer_of_package(path, ret)) return PYTHON_FILE_KNOWN;
-    for (size_t i = 0; i < LYNX_COUNT(standard_modules); i++)
-      if (is_module(path, standard_modules[i])) return PYTHON_FILE_STANDARD;
+    if (is_standard(path)) return PYTHON_FILE_STANDARD;
   }
   *ret = LAYER_APPLICATION;
   return PYTHON_FILE_KNOWN;
