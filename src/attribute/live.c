@@ -6,6 +6,8 @@
 
 #include "attribute/live_lanes.h"
 #include "attribute/live_profile.h"
+#include "attribute/live_samples.h"
+#include "attribute/live_start.h"
 #include "attribute/live_verdict.h"
 #include "base/number.h"
 #include "record/bundle.h"
@@ -19,14 +21,8 @@ struct gathering {
   const char *precision;
   struct bundle_session *sessions; /* complete ones of the precision */
   size_t n, room;
-  int64_t from_ns, to_ns; /* of the session whose samples are read */
-  double busy_sum, busy_n, cost_sum, cost_n, running_sum, running_n, waiting_sum, waiting_n;
-  struct {
-    const char *name;
-    double sum;
-  } beside[64];
-  size_t n_beside;
-  double window_s;
+  struct live_samples *samples;
+  struct live_starting *start;
 };
 
 static enum lynx_status keep_session(void *context, const struct bundle_session *s) {
@@ -34,40 +30,6 @@ static enum lynx_status keep_session(void *context, const struct bundle_session 
   if (s->end != SESSION_COMPLETE || strcmp(s->precision, g->precision) != 0) return LYNX_OK;
   g->sessions = xroom(g->sessions, g->n, &g->room, sizeof *g->sessions);
   g->sessions[g->n++] = bundle_session_copy(s, &g->live->arena);
-  return LYNX_OK;
-}
-
-/* "neighbour.postgres.811": processors in use, of the second or so before. */
-static void keep_neighbour(struct gathering *g, const char *name, double value) {
-  size_t i = 0;
-  while (i < g->n_beside && strcmp(g->beside[i].name, name) != 0) i++;
-  if (i == LYNX_COUNT(g->beside)) return;
-  if (i == g->n_beside) {
-    g->beside[i].name = live_words(&g->live->arena, name);
-    g->beside[i].sum = 0;
-    g->n_beside++;
-  }
-  g->beside[i].sum += value;
-}
-
-static enum lynx_status keep_sample(void *context, int64_t session, int64_t at_ns, const char *series, double value) {
-  struct gathering *g = context;
-  (void)session;
-  bool ratio = strncmp(series, "machine.", 8) == 0 || strncmp(series, "sampling.", 9) == 0;
-  if (at_ns <= g->from_ns || at_ns > g->to_ns || !(value >= 0) || !(value < (ratio ? 1.5 : 1e12))) return LYNX_OK;
-  struct {
-    const char *series;
-    double *sum, *n;
-  } const means[] = {{"machine.busy_ratio", &g->busy_sum, &g->busy_n},
-                     {"sampling.cpu_ratio", &g->cost_sum, &g->cost_n},
-                     {"server.running", &g->running_sum, &g->running_n},
-                     {"server.waiting", &g->waiting_sum, &g->waiting_n}};
-  for (size_t i = 0; i < LYNX_COUNT(means); i++) {
-    if (strcmp(series, means[i].series) != 0) continue;
-    *means[i].sum += value;
-    (*means[i].n)++;
-  }
-  if (strncmp(series, "neighbour.", 10) == 0 && value >= 0 && value < 65536) keep_neighbour(g, series + 10, value);
   return LYNX_OK;
 }
 
@@ -79,29 +41,6 @@ static enum lynx_status keep_event(void *context, int64_t realtime_ns, enum even
     if (strcmp(live->unseen[i], text) == 0) return LYNX_OK;
   result_add_text(&live->arena, &live->unseen, &live->n_unseen, live_words(&live->arena, text));
   return LYNX_OK;
-}
-
-/* --- what surrounded the counted windows --- */
-
-static double mean(double sum, double n) {
-  return n > 0 ? sum / n : NAN;
-}
-
-static void close_samples(struct gathering *g) {
-  struct live *live = g->live;
-  live->busy = mean(g->busy_sum, g->busy_n);
-  live->sampling_cost = mean(g->cost_sum, g->cost_n);
-  live->server_running = mean(g->running_sum, g->running_n);
-  live->server_waiting = mean(g->waiting_sum, g->waiting_n);
-  while (live->n_neighbours < LIVE_NEIGHBOURS_MAX && g->window_s > 0) {
-    size_t most = LYNX_COUNT(g->beside);
-    for (size_t i = 0; i < g->n_beside; i++)
-      if (g->beside[i].sum > 0 && (most == LYNX_COUNT(g->beside) || g->beside[i].sum > g->beside[most].sum)) most = i;
-    if (most == LYNX_COUNT(g->beside)) break;
-    /* one sample a second or so: those that it lacks are of seconds in which it did nothing */
-    live->neighbours[live->n_neighbours++] = (struct live_neighbour){g->beside[most].name, g->beside[most].sum / fmax(1, g->window_s)};
-    g->beside[most].sum = 0;
-  }
 }
 
 /* --- the sessions --- */
@@ -137,10 +76,7 @@ static bool add_sessions(struct gathering *g) {
     if (s->purpose != PURPOSE_MEASURE && s->purpose != PURPOSE_CERTIFY) continue;
     good = live_lanes_add(&live->arena, g->bundle, s, &live->at);
     live->at.concurrency = s->concurrency;
-    g->from_ns = s->warm_up_ns;
-    g->to_ns = s->warm_up_ns + s->counted_ns;
-    g->window_s += (double)s->counted_ns / 1e9;
-    good = good && bundle_each_sample(g->bundle, s->id, keep_sample, g, NULL) == LYNX_OK;
+    good = good && live_samples_add(g->samples, g->bundle, s) && live_start_add(g->start, g->bundle, s);
   }
   if (above != NULL && good) {
     live->beyond.concurrency = above->concurrency;
@@ -168,6 +104,27 @@ static size_t place_in(const char *const *order, size_t n, const char *name) {
   return k;
 }
 
+/* The least round trip, once a request, connections being kept. */
+static double wire_ns(const struct live *live, double room) {
+  double ns = live->around.round_trip_s * 1e9;
+  return ns > 0 && room > 0 ? fmin(ns, room) : 0;
+}
+
+/* told: the sum of the server's own phases; whole: of a request's life, of the answers that tell of phases. */
+static void read_phases_of_server(struct live *live, double sending, double told, double whole) {
+  static const char *const order[] = {"queue", "prefill", "decode"}; /* as a request meets them; what else there is comes after */
+  const struct result_precision *p = live->precision;
+  live->life_ns = fmax(whole, told) + sending;
+  live->phases_of_server = true;
+  double wire = wire_ns(live, live->life_ns - told - sending);
+  add_phase(live, "client", sending, true);
+  add_phase(live, "network", wire, true);
+  for (size_t k = 0; k <= LYNX_COUNT(order); k++)
+    for (size_t i = 0; i < p->n_phases; i++)
+      if (place_in(order, LYNX_COUNT(order), p->phases[i].name) == k) add_phase(live, p->phases[i].name, p->phases[i].mean_ns, true);
+  add_phase(live, "not attributed", live->life_ns - told - sending - wire, false);
+}
+
 /* The server's own phases where it tells any; else what the client sees. They sum to the mean life, what is left over being a line. */
 static void read_life(struct live *live) {
   const struct result_precision *p = live->precision;
@@ -178,27 +135,23 @@ static void read_life(struct live *live) {
   for (size_t i = 0; i < p->n_phases; i++) told += p->phases[i].mean_ns;
   double covered = 1 - p->phases_rest_share, whole = told > 0 && covered > 0 ? told / covered : 0; /* of the answers that tell of phases */
   if (whole > 0 && covered <= 1.1) { /* totals of the server are of whole sessions, so that they may exceed it by a little */
-    live->life_ns = fmax(whole, told) + sending;
-    live->phases_of_server = true;
-    add_phase(live, "client", sending, true);
-    static const char *const order[] = {"queue", "prefill", "decode"}; /* as a request meets them; what else there is comes after */
-    for (size_t k = 0; k <= LYNX_COUNT(order); k++)
-      for (size_t i = 0; i < p->n_phases; i++)
-        if (place_in(order, LYNX_COUNT(order), p->phases[i].name) == k) add_phase(live, p->phases[i].name, p->phases[i].mean_ns, true);
-    add_phase(live, "not attributed", live->life_ns - told - sending, false);
+    read_phases_of_server(live, sending, told, whole);
     return;
   }
+  bool whole_answers = !(first > 0) || !isfinite(first) || first > live->life_ns;
+  double wire = wire_ns(live, (whole_answers ? live->life_ns : first) - sending);
   add_phase(live, "client", sending, true);
-  if (!(first > 0) || !isfinite(first) || first > live->life_ns) {
-    add_phase(live, "in the server", live->life_ns - sending, false);
+  add_phase(live, "network", wire, true);
+  if (whole_answers) {
+    add_phase(live, "in the server", live->life_ns - sending - wire, false);
     return;
   }
   const struct result_point *alone = p->n_steps > 0 && p->steps[0].concurrency == 1 ? &p->steps[0].point : NULL;
   double single = alone != NULL ? alone->time_to_first_token_p50 : NAN,
          median = p->latency[METRIC_TIME_TO_FIRST_TOKEN].at[0].quantile.estimate;
-  bool split = single > 0 && median > single && first > median - single;
-  if (split) add_phase(live, "waiting for others", median - single, true);
-  add_phase(live, "to the first token", first - sending - (split ? median - single : 0), true);
+  double others = single > 0 && median > single && first - sending - wire > median - single ? median - single : 0;
+  add_phase(live, "waiting for others", others, true);
+  add_phase(live, "to the first token", first - sending - wire - others, true);
   add_phase(live, "decode", live->life_ns - first, true);
 }
 
@@ -211,17 +164,20 @@ static void read_machine(struct live *live) {
 }
 
 bool live_read(struct bundle *bundle, const struct result *result, struct live *ret) {
-  *ret = (struct live){.result = result, .lock_held = NAN, .busy = NAN};
+  *ret = (struct live){.result = result, .lock_held = NAN};
   for (size_t i = 0; i < result->n_precisions && ret->precision == NULL; i++)
     if (!result->precisions[i].unavailable && result->precisions[i].n_complete > 0) ret->precision = &result->precisions[i];
   if (ret->precision == NULL) return false;
   struct gathering g = {.live = ret, .bundle = bundle, .precision = ret->precision->name};
+  g.samples = live_samples_new(ret);
+  g.start = live_start_new();
   const char *moment = arena_printf(&ret->arena, "start:%s", ret->precision->name);
   bool good = bundle_each_session(bundle, keep_session, &g, NULL) == LYNX_OK &&
               bundle_facts(bundle, moment, &ret->facts, NULL) == LYNX_OK && bundle_each_event(bundle, keep_event, ret, NULL) == LYNX_OK &&
               add_sessions(&g);
+  live_samples_finish(g.samples);
+  live_start_finish(g.start, &ret->start);
   if (good) {
-    close_samples(&g);
     ret->profiling_cost = cost_of_profiling(&g, result);
     read_machine(ret);
     read_life(ret);

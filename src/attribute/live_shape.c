@@ -44,7 +44,7 @@ bool live_one_at_a_time(const struct live *live) {
 }
 
 double live_idle_processors(const struct live *live) {
-  return (1 - live->busy) * (double)live->n_processors;
+  return (1 - live->around.busy) * (double)live->n_processors;
 }
 
 bool live_tokenizes(const struct live_part *part) {
@@ -70,4 +70,16 @@ double live_ready_share(const struct live *live) {
     if (l->present > 0) sum += (l->running + l->ready) * l->ready / l->present;
   }
   return weight > 0 ? sum / weight : 0;
+}
+
+double live_joules_per_token(const struct live *live) {
+  double rate = live->precision->output_rate.estimate;
+  return live->precision->has_tokens && rate > 0 ? live->around.watts / rate : NAN;
+}
+
+const char *live_power_text(const struct live *live, struct arena *arena) {
+  double joules = live_joules_per_token(live);
+  if (!(live->around.watts > 0)) return "";
+  const char *each = isfinite(joules) ? arena_printf(arena, ": %.3g J for each token", joules) : "";
+  return arena_printf(arena, "; the processors' packages take %.3g W%s", live->around.watts, each);
 }

@@ -68,6 +68,23 @@ struct live_account {
   double running, ready; /* of all lanes */
 };
 
+/* What surrounded the counted windows, from samples; NaN: not known. */
+struct live_around {
+  double busy;                                   /* of the machine's processors */
+  double sampling_cost;                          /* share of the machine's processor time */
+  double running, waiting;                       /* the server's own counts of requests */
+  double preemptions, cache_use;                 /* requests that lost their cache to others; share of the cache that is taken */
+  double round_trip_s, sent_again_hz;            /* of the client's connections, the least; segments sent again each second */
+  double watts, temperature_c, clock_hz, slowed; /* slowed: how often for heat or power */
+};
+
+/* The counted requests in the order in which they were sent: the first part of them beside those behind the third. */
+struct live_start {
+  int64_t n, n_first;                       /* 0: too few to tell */
+  double first_ns, later_ns, most_later_ns; /* mean time of a request; most: of the slowest later part */
+  double excess;                            /* what the first three parts took beyond the later ones, as a share of all requests' time */
+};
+
 /* A request's life: phases that sum to its mean time; the last is what nothing explains. */
 struct live_phase {
   const char *name;
@@ -97,12 +114,11 @@ struct live {
   struct live_account at;     /* the counted windows */
   struct live_account beyond; /* the climb's next step above; no lanes where there is none */
   double lock_held;           /* share of time in which an interpreter's lock is held, by looks; NaN: not known */
-  double busy;                /* of the machine's processors */
+  struct live_around around;
+  struct live_start start;
   struct live_neighbour neighbours[LIVE_NEIGHBOURS_MAX];
   size_t n_neighbours;
-  double server_running, server_waiting; /* the server's own counts of requests; NaN */
-  double sampling_cost;                  /* share of the machine's processor time; NaN */
-  struct interval profiling_cost;        /* throughput lost while profilers ran, as a share; NaN */
+  struct interval profiling_cost; /* throughput lost while profilers ran, as a share; NaN */
   struct live_phase phases[16];
   size_t n_phases;
   bool phases_of_server; /* it told them; else they are what the client sees */
@@ -126,6 +142,10 @@ const struct live_lane *live_busiest(const struct live_account *account);
 /* "python main", "VLLM::EngineCore, main": as a person says it. */
 const char *live_lane_text(struct arena *arena, const struct live_lane *lane);
 const char *live_bound_text(enum live_bound bound);
+/* "; the packages take 62 W: 0.8 J for each token"; "" where it is not known. */
+const char *live_power_text(const struct live *live, struct arena *arena);
+/* Of all packages, for each token; NaN. */
+double live_joules_per_token(const struct live *live);
 
 /* The value of a fact at the start; NULL: it was not read. */
 const char *live_fact(const struct live *live, enum layer layer, const char *key);

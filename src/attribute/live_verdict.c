@@ -23,7 +23,7 @@ static bool waits_for_locks(const struct live_lane *lane) {
 }
 
 static const char *other_processors(struct live *live) {
-  if (live->n_processors <= 1 || !isfinite(live->busy)) return "";
+  if (live->n_processors <= 1 || !isfinite(live->around.busy)) return "";
   return arena_printf(&live->arena, "; of the machine's %lld processors %.1f are idle", (long long)live->n_processors,
                       live_idle_processors(live));
 }
@@ -49,7 +49,7 @@ static bool judge_turns(struct live *live) {
 
 /* The processors are full, and the server's own threads are there or wait for them: not others' alone. */
 static bool processors_full(const struct live *live) {
-  return live->busy >= 0.9 && (live_ready_share(live) >= 0.1 || live->at.running >= 0.6 * (double)live->n_processors);
+  return live->around.busy >= 0.9 && (live_ready_share(live) >= 0.1 || live->at.running >= 0.6 * (double)live->n_processors);
 }
 
 static double failed_share(const struct live *live) {
@@ -71,7 +71,7 @@ static bool judge_outside(struct live *live) {
   else if (processors_full(live))
     set(live, LIVE_PROCESSORS, "The processors bound this server.",
         arena_printf(arena, "the machine's processors are busy %.0f %% of the time: the server's threads use %.2f of %lld, others %.2f",
-                     percent(live->busy), live->at.running, (long long)live->n_processors,
+                     percent(live->around.busy), live->at.running, (long long)live->n_processors,
                      (isfinite(c->others) ? c->others : 0) * (double)live->n_processors));
   else if (live->precision->instrument_limited)
     set(live, LIVE_CLIENT, "The load generator, not the server, bounds this measurement.",
@@ -104,7 +104,7 @@ static void judge_bottleneck(struct live *live) {
         arena_printf(arena,
                      "no thread is full (%s: %.0f %%), the processors are busy %.0f %%, no quota: it waits for something that the threads "
                      "do not show: a timer or a lock inside an event loop, a device, or another service",
-                     name, percent(lane->busiest), percent(live->busy)));
+                     name, percent(lane->busiest), percent(live->around.busy)));
 }
 
 /* The share of running time in libraries that compute: matrix products and the like run there. */

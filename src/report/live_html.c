@@ -240,8 +240,9 @@ static void put_strip(struct page *p) {
     if (live->neighbours[i].processors >= 0.02)
       html_text(p->out, "<span>",
                 arena_printf(&p->arena, "%s: %.2f of a processor", live->neighbours[i].name, live->neighbours[i].processors), "</span>");
-  if (isfinite(live->sampling_cost))
-    html_text(p->out, "<span>sampling used ", arena_printf(&p->arena, "%.2g %% of the processors", 100 * live->sampling_cost), "</span>");
+  if (isfinite(live->around.sampling_cost))
+    html_text(p->out, "<span>sampling used ", arena_printf(&p->arena, "%.2g %% of the processors", 100 * live->around.sampling_cost),
+              "</span>");
   if (isfinite(live->profiling_cost.estimate))
     html_text(p->out, "<span>profilers cost ",
               arena_printf(&p->arena, "%.2g %%%s of the throughput while they ran, and count into no figure",

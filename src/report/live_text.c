@@ -161,7 +161,9 @@ static void put_beside(struct page *p) {
     text = arena_printf(&p->arena, "%s%.*s (pid %s) %.2f of a processor; ", text, dot != NULL ? (int)(dot - name) : 0, name,
                         dot != NULL ? dot + 1 : "?", live->neighbours[i].processors);
   }
-  put_wrapped(p, "beside it", 0, arena_printf(&p->arena, "%s%s", text, conditions_text(&live->precision->conditions, &p->arena)));
+  put_wrapped(
+      p, "beside it", 0,
+      arena_printf(&p->arena, "%s%s%s", text, conditions_text(&live->precision->conditions, &p->arena), live_power_text(live, &p->arena)));
 }
 
 static const char *owners_text(struct page *p, unsigned layers) {
@@ -196,8 +198,8 @@ static void put_unseen(struct page *p) {
   const struct live *live = p->live;
   struct arena *arena = &p->arena;
   for (size_t i = 0; i < live->n_unseen; i++) put_wrapped(p, i == 0 ? "not seen" : "", 0, live->unseen[i]);
-  const char *cost = isfinite(live->sampling_cost)
-                         ? arena_printf(arena, "sampling used %.2g %% of the processors", 100 * live->sampling_cost)
+  const char *cost = isfinite(live->around.sampling_cost)
+                         ? arena_printf(arena, "sampling used %.2g %% of the processors", 100 * live->around.sampling_cost)
                          : "sampling: not measured";
   if (isfinite(live->profiling_cost.estimate))
     cost = arena_printf(arena, "%s; profilers cost %.2g %%%s of the throughput while they ran; they count into no figure", cost,

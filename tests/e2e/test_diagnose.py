@@ -231,6 +231,54 @@ def test_forged_rows_are_read_or_refused(plain, tmp_path, sql):
         assert "<script" not in page.read_text()
 
 
+def series(name, first, step):
+    """A series in every session: `step` more with each of ten samples within what is counted."""
+    return (
+        "INSERT INTO sample SELECT s.id, '%s', s.warm_up_ns + (k.value + 1) * s.counted_ns / 11, %r + k.value * %r "
+        "FROM session s, json_each('[0,1,2,3,4,5,6,7,8,9]') k WHERE s.counted_ns > 0" % (name, first, step)
+    )
+
+
+SLOW_START = """UPDATE request SET end_ns = end_ns + 900000000 WHERE (session, id) IN (SELECT session, id FROM request
+    WHERE session = (SELECT min(id) FROM session WHERE purpose = 'measure') AND phase = 'counted'
+    ORDER BY id LIMIT %d)"""
+
+
+@pytest.mark.parametrize(
+    "sql, rule, said",
+    [
+        (series("server.preemptions", 100, 5), "cache_pressure", "lost their cache"),
+        (series("server.cache_use", 0.99, 0) + ";" + series("server.waiting", 3, 0), "cache_pressure", "99 % full"),
+        ("UPDATE sample SET value = 0.08 WHERE series = 'wire.round_trip_s'", "slow_wire", "round trip takes 80 ms"),
+        (series("power.slowed", 0, 1), "slowed", "slowed"),
+        (SLOW_START % 12, "cold_start", "counted requests took"),
+    ],
+)
+def test_what_surrounds_a_server_is_found(plain, tmp_path, sql, rule, said):
+    """Each by the one series, or the few rows, that tell of it: without them the same run has no such finding."""
+    forged = tmp_path / "f.lynx"
+    l.forge(plain[1], forged, *sql.split(";"))
+    found = {f["id"]: f for f in attributed(forged)["findings"]}
+    assert rule in found and said in found[rule]["evidence"], found
+    assert rule not in {f["id"] for f in attributed(plain[1])["findings"]}
+
+
+def test_a_slow_request_in_the_middle_is_no_cold_start(plain, tmp_path):
+    forged = tmp_path / "f.lynx"
+    late = "UPDATE request SET end_ns = end_ns + 900000000 WHERE phase = 'counted' AND id % 5 = 0"
+    l.forge(plain[1], forged, late)
+    assert "cold_start" not in {f["id"] for f in attributed(forged)["findings"]}
+
+
+def test_energy_per_token_is_power_by_the_rate(plain, tmp_path):
+    forged = tmp_path / "f.lynx"
+    l.forge(plain[1], forged, series("power.package_w", 60, 0))
+    said = attributed(forged)
+    rate = l.show(forged)["precisions"][0]["output_rate"]["estimate"]
+    assert abs(said["joules_per_token"] * rate - 60) < 1e-3, said["joules_per_token"]
+    assert "J for each token" in l.lynx("attribute", forged).stdout
+
+
 def test_a_planted_profiler_is_not_run(tmp_path):
     """A py-spy that others may write is whoever's; one by a relative path is the folder's."""
     port, marker = l.free_port(), tmp_path / "ran"

@@ -14,7 +14,7 @@ static bool apply(const struct live *live, struct finding *ret) {
   if (live_still_grows(live) || l->busiest < LIVE_FULL || computing < 0.6 * l->running || !idle || !allowed || live->at.running > 1.4)
     return false;
   const char *threads = live_fact(live, LAYER_RUNTIME, "environment.OMP_NUM_THREADS");
-  ret->share = (1 - live->busy);
+  ret->share = (1 - live->around.busy);
   if (threads != NULL) (void)snprintf(ret->named, sizeof ret->named, "OMP_NUM_THREADS=%.40s", threads);
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "%.0f %% of the full thread's running time is in libraries that compute, and %.1f processors are idle%s%.80s",

@@ -1,0 +1,29 @@
+/* The kernel counts that a processor's package was slowed for heat or power. */
+#include <math.h>
+#include <stdio.h>
+
+#include "attribute/live_rule.h"
+
+static bool apply(const struct live *live, struct finding *ret) {
+  const struct live_around *a = &live->around;
+  if (!(a->slowed >= 1)) return false;
+  ret->share = 0.01;
+  (void)snprintf(ret->evidence, sizeof ret->evidence,
+                 "a processor's package was slowed %.0f times in the counted windows; temperature %.0f C, clock %.3g GHz (0: not told)",
+                 a->slowed, isfinite(a->temperature_c) ? a->temperature_c : 0, isfinite(a->clock_hz) ? a->clock_hz / 1e9 : 0);
+  return true;
+}
+
+const struct live_rule live_rule_slowed;
+const struct live_rule live_rule_slowed = {.name = "slowed",
+                                           .summary = "the processors are slowed for heat or power",
+                                           .threshold = "once in the counted windows, by the kernel's count (package_throttle_count)",
+                                           .apply = apply,
+                                           .found = {.title = "The processors are slowed for heat or power",
+                                                     .rung = RUNG_ACCOUNTED,
+                                                     .symptom = LAYER_ACCELERATOR,
+                                                     .contributing = LAYER_BIT(LAYER_ACCELERATOR) | LAYER_BIT(LAYER_FACILITY),
+                                                     .open = "for how long, and by how much: the kernel counts only how often",
+                                                     .next = "look at cooling and at power limits",
+                                                     .confirm = "cool the machine, or lower the load, and measure again",
+                                                     .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};

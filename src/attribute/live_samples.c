@@ -1,0 +1,117 @@
+#include "attribute/live_samples.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BESIDE_MAX = 64 };
+
+enum how { MEAN, SUM, LEAST, INCREASE };
+
+static const struct {
+  const char *series;
+  enum how how;
+  double below; /* beyond it no sampler can have seen it */
+  size_t place;
+} kinds[] = {
+#define PLACE(field) offsetof(struct live_around, field)
+    {"machine.busy_ratio", MEAN, 1.5, PLACE(busy)},
+    {"sampling.cpu_ratio", MEAN, 1.5, PLACE(sampling_cost)},
+    {"server.running", MEAN, 1e12, PLACE(running)},
+    {"server.waiting", MEAN, 1e12, PLACE(waiting)},
+    {"server.preemptions", INCREASE, 1e15, PLACE(preemptions)},
+    {"server.cache_use", MEAN, 1.5, PLACE(cache_use)},
+    {"wire.round_trip_s", LEAST, 1e4, PLACE(round_trip_s)},
+    {"wire.sent_again_per_s", MEAN, 1e12, PLACE(sent_again_hz)},
+    {"power.package_w", MEAN, 1e7, PLACE(watts)},
+    {"power.temperature_c", MEAN, 1e4, PLACE(temperature_c)},
+    {"power.clock_hz", MEAN, 1e12, PLACE(clock_hz)},
+    {"power.slowed", SUM, 1e12, PLACE(slowed)},
+#undef PLACE
+};
+
+struct live_samples {
+  struct live *live;
+  int64_t from_ns, to_ns; /* of the session that is read */
+  double sum[LYNX_COUNT(kinds)], n[LYNX_COUNT(kinds)], first[LYNX_COUNT(kinds)], last[LYNX_COUNT(kinds)];
+  struct {
+    const char *name;
+    double sum;
+  } beside[BESIDE_MAX];
+  size_t n_beside;
+  double window_s;
+};
+
+struct live_samples *live_samples_new(struct live *live) {
+  struct live_samples *s = xalloc(1, sizeof *s);
+  s->live = live;
+  return s;
+}
+
+/* "neighbour.postgres.811": processors in use, of the second or so before. */
+static void keep_neighbour(struct live_samples *s, const char *name, double value) {
+  size_t i = 0;
+  while (i < s->n_beside && strcmp(s->beside[i].name, name) != 0) i++;
+  if (i == BESIDE_MAX) return;
+  if (i == s->n_beside) {
+    s->beside[i].name = live_words(&s->live->arena, name);
+    s->beside[i].sum = 0;
+    s->n_beside++;
+  }
+  s->beside[i].sum += value;
+}
+
+static enum lynx_status keep_sample(void *context, int64_t session, int64_t at_ns, const char *series, double value) {
+  struct live_samples *s = context;
+  (void)session;
+  if (at_ns <= s->from_ns || at_ns > s->to_ns || !(value >= 0)) return LYNX_OK;
+  for (size_t k = 0; k < LYNX_COUNT(kinds); k++) {
+    if (strcmp(series, kinds[k].series) != 0 || !(value < kinds[k].below)) continue;
+    bool least = kinds[k].how == LEAST;
+    s->sum[k] = !least ? s->sum[k] + value : s->n[k] > 0 ? fmin(s->sum[k], value) : value;
+    s->n[k]++;
+    if (isnan(s->first[k])) s->first[k] = value;
+    s->last[k] = value;
+  }
+  if (strncmp(series, "neighbour.", 10) == 0 && value < 65536) keep_neighbour(s, series + 10, value);
+  return LYNX_OK;
+}
+
+bool live_samples_add(struct live_samples *s, struct bundle *bundle, const struct bundle_session *session) {
+  s->from_ns = session->warm_up_ns;
+  s->to_ns = session->warm_up_ns + session->counted_ns;
+  s->window_s += (double)session->counted_ns / 1e9;
+  for (size_t k = 0; k < LYNX_COUNT(kinds); k++) s->first[k] = NAN;
+  bool good = bundle_each_sample(bundle, session->id, keep_sample, s, NULL) == LYNX_OK;
+  for (size_t k = 0; k < LYNX_COUNT(kinds); k++) /* a counter that went back is of a server that was restarted */
+    if (kinds[k].how == INCREASE && s->n[k] > 0) {
+      double increase = isnan(s->first[k]) ? 0 : fmax(0, s->last[k] - s->first[k]);
+      double *total = (double *)((char *)&s->live->around + kinds[k].place);
+      *total += increase;
+    }
+  return good;
+}
+
+static void name_neighbours(struct live_samples *s) {
+  struct live *live = s->live;
+  while (live->n_neighbours < LIVE_NEIGHBOURS_MAX && s->window_s > 0) {
+    size_t most = BESIDE_MAX;
+    for (size_t i = 0; i < s->n_beside; i++)
+      if (s->beside[i].sum > 0 && (most == BESIDE_MAX || s->beside[i].sum > s->beside[most].sum)) most = i;
+    if (most == BESIDE_MAX) break;
+    /* one sample a second or so: those that it lacks are of seconds in which it did nothing */
+    live->neighbours[live->n_neighbours++] = (struct live_neighbour){s->beside[most].name, s->beside[most].sum / fmax(1, s->window_s)};
+    s->beside[most].sum = 0;
+  }
+}
+
+void live_samples_finish(struct live_samples *s) {
+  for (size_t k = 0; k < LYNX_COUNT(kinds); k++) {
+    double *to = (double *)((char *)&s->live->around + kinds[k].place);
+    if (!(s->n[k] > 0)) *to = NAN;
+    else if (kinds[k].how != INCREASE) *to = kinds[k].how == MEAN ? s->sum[k] / s->n[k] : s->sum[k];
+  }
+  name_neighbours(s);
+  free(s);
+}

@@ -1,0 +1,95 @@
+/* Energy counters that wrap, throttling that is counted in every processor, and the hottest of several sensors. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "telemetry/sampler.h"
+#include "tests/check.h"
+
+extern const struct sampler sampler_power, sampler_wire;
+
+static char top[64];
+
+static void put(const char *path, const char *text) {
+  char whole[300];
+  (void)snprintf(whole, sizeof whole, "%s%s", top, path);
+  for (char *slash = strchr(whole + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+    *slash = 0;
+    (void)mkdir(whole, 0700);
+    *slash = '/';
+  }
+  FILE *file = fopen(whole, "w");
+  CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+struct seen {
+  double watts, slowed, hottest, clock_hz;
+  int n;
+};
+
+static void see(void *context, const char *series, double value) {
+  struct seen *s = context;
+  s->n++;
+  if (strcmp(series, "power.package_w") == 0) s->watts = value;
+  else if (strcmp(series, "power.slowed") == 0) s->slowed = value;
+  else if (strcmp(series, "power.temperature_c") == 0) s->hottest = value;
+  else if (strcmp(series, "power.clock_hz") == 0) s->clock_hz = value;
+  else CHECK(false);
+}
+
+static void check_nothing(const struct root *root) {
+  void *state;
+  CHECK(!sampler_power.open(root, &state)); /* a virtual machine */
+  sampler_power.close(state);
+  CHECK(!sampler_wire.open(root, &state)); /* another machine's connections are not this process's */
+  sampler_wire.close(state);
+}
+
+static void check_all(const struct root *root) {
+  struct seen seen = {.n = 0};
+  const struct sampler_sink sink = {.context = &seen, .value = see};
+  void *state;
+  put("/sys/class/powercap/intel-rapl:0/energy_uj", "262143000000\n");
+  put("/sys/class/powercap/intel-rapl:0/max_energy_range_uj", "262143328850\n");
+  put("/sys/class/powercap/intel-rapl:0:0/energy_uj", "5\n"); /* a part of the first */
+  put("/sys/class/powercap/intel-rapl:1/energy_uj", "1000000\n");
+  put("/sys/class/powercap/intel-rapl:1/max_energy_range_uj", "262143328850\n");
+  put("/sys/class/hwmon/hwmon0/temp1_input", "41000\n");
+  put("/sys/class/hwmon/hwmon0/temp2_input", "83500\n");
+  put("/sys/class/hwmon/hwmon0/temp2_label", "Package id 0\n");
+  put("/sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "4\n");
+  put("/sys/devices/system/cpu/cpu1/thermal_throttle/package_throttle_count", "4\n");
+  put("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2000000\n");
+  put("/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "3000000\n");
+  CHECK(sampler_power.open(root, &state));
+  sampler_power.watch(state, 1);
+  sampler_power.sample(state, INT64_C(1000000000), &sink);
+  CHECK(seen.watts < 1e-9);                                        /* nothing to compare with yet */
+  put("/sys/class/powercap/intel-rapl:0/energy_uj", "29671150\n"); /* it wrapped: 30 J */
+  put("/sys/class/powercap/intel-rapl:1/energy_uj", "11000000\n");
+  put("/sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "7\n");
+  put("/sys/devices/system/cpu/cpu1/thermal_throttle/package_throttle_count", "7\n");
+  sampler_power.sample(state, INT64_C(1500000000), &sink);
+  CHECK(seen.watts > 79.99 && seen.watts < 80.01); /* 40 J in half a second */
+  CHECK(seen.slowed > 2.9 && seen.slowed < 3.1);
+  CHECK(seen.hottest > 83.4 && seen.hottest < 83.6);
+  CHECK(seen.clock_hz > 2.49e9 && seen.clock_hz < 2.51e9);
+  put("/sys/class/powercap/intel-rapl:1/energy_uj", "garbage\n");
+  seen = (struct seen){.n = 0};
+  sampler_power.sample(state, INT64_C(2000000000), &sink);
+  CHECK(seen.watts < 1e-9 && seen.n > 0); /* half of the energy is none */
+  sampler_power.close(state);
+}
+
+int main(void) {
+  (void)snprintf(top, sizeof top, "/tmp/lynx-power-XXXXXX");
+  CHECK(mkdtemp(top) != NULL);
+  const struct root root = {top};
+  check_nothing(&root);
+  check_all(&root);
+  char command[100];
+  (void)snprintf(command, sizeof command, "rm -r %s", top);
+  CHECK_INT(system(command), 0); /* NOLINT(cert-env33-c): a path of our own making */
+  return check_end();
+}
