@@ -35,7 +35,7 @@ build trace $base $contract $record $result src/load/*.c src/telemetry/metrics.c
 build python src/executor/python_imports.c
 build metrics $base src/telemetry/metrics.c $common
 build git $base $executor $common -lhwloc -lelf
-build elf $base $executor $common -lhwloc -lelf
+build elf $base $executor src/telemetry/elf_symbols.c $common -lhwloc -lelf
 build prompt $base src/measure/prompt_file.c src/measure/prompt_tokens.c src/measure/tokenizer_file.c src/measure/byte_pairs.c src/drivers/tensor.c $common
 build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq)
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl

@@ -17,10 +17,10 @@ enum looks { LOOKS_NATIVE, LOOKS_RUNNING, LOOKS_LOCK, LOOKS_ALL, LOOKS_COUNT };
 static const char kernel_module[] = "[kernel]";
 static const char *const sources[LOOKS_COUNT] = {"native", "python", "python_gil", "python_all"};
 
-/* A function or a module, in one lane. */
+/* A Python function in its file, or a function of a module (of the kernel: what it does), in one lane. */
 struct counted {
   size_t lane;
-  const char *what, *file;
+  const char *what, *file; /* of a module: its path; its function, "" where it has no name */
   int64_t line, line_n;
   int64_t n[LOOKS_COUNT];
 };
@@ -139,6 +139,8 @@ static enum lynx_status take_stack(void *context, const struct bundle_stack *sta
   const char *what = text_sanitise(frames, length + 1, stack->frames, length), *file = "";
   int64_t line = 0;
   if (kind == LOOKS_NATIVE) {
+    char *divide = strchr(frames, ';');
+    if (divide != NULL) *divide = 0, file = divide + 1;
     lane->n_samples += stack->n;
     p->sees_kernel = p->sees_kernel || strcmp(what, kernel_module) == 0;
   } else {
@@ -207,12 +209,47 @@ static bool holds_library(const struct live *live, const char *part) {
 }
 
 static const struct live_part kernel_part = {
-    .kind = LIVE_KERNEL, .what = "the kernel", .where = "", .would = "", .attributed = true, .layer = LAYER_SYSTEM};
+    .kind = LIVE_KERNEL, .what = "the kernel", .where = "", .would = "", .inside = "", .attributed = true, .layer = LAYER_SYSTEM};
+
+static bool is_spinning(const char *function) {
+  static const char *const words[] = {
+      "sched_yield",       "spin",       "busy_wait",           "busywait", "memory_fence",      "gomp_team_barrier_wait",
+      "gomp_barrier_wait", "__kmp_wait", "__kmp_hyper_barrier", "kmp_flag", "__kmp_fork_barrier"};
+  for (size_t i = 0; i < LYNX_COUNT(words); i++)
+    if (strcasestr(function, words[i]) != NULL) return true;
+  return false;
+}
+
+/* What libraries keep for processors without vectors: MKL's default and SSE branches (but for its kernels for AMD's), OpenBLAS's old cores,
+ * PyTorch's kernels without AVX2, oneDNN's reference code. */
+static bool is_generic(const char *function) {
+  static const char *const parts[] = {"_PRESCOTT", "_NEHALEM", "_KATMAI", "_CORE2", "_PENRYN", "_GENERIC", "6native7DEFAULT"};
+  static const char *const branches[] = {"mkl_blas_def_", "mkl_blas_mc3_", "mkl_blas_cnr_"};
+  static const char *const reference[] = {"ref_matmul", "ref_inner_product", "ref_convolution", "ref_gemm"};
+  for (size_t i = 0; i < LYNX_COUNT(parts); i++)
+    if (strstr(function, parts[i]) != NULL) return true;
+  for (size_t i = 0; i < LYNX_COUNT(branches); i++)
+    if (strncmp(function, branches[i], strlen(branches[i])) == 0)
+      return strstr(function, "_zen") == NULL && strstr(function, "_bdz") == NULL;
+  for (size_t i = 0; i < LYNX_COUNT(reference) && strstr(function, "dnnl") != NULL; i++)
+    if (strstr(function, reference[i]) != NULL) return true;
+  return false;
+}
+
+/* What is spun in the kernel is a wait that the program chose. */
+static struct live_part part_of_kernel(struct live *live, const char *doing) {
+  struct live_part part = kernel_part;
+  part.spins = strcmp(doing, "sched_yield") == 0;
+  if (doing[0] != 0 && strcmp(doing, "other") != 0) part.what = arena_printf(&live->arena, "the kernel: %s", doing);
+  return part;
+}
 
 /* Whose code is in that module? */
-static struct live_part part_of_module(struct live *live, const char *module) {
-  struct live_part part = {.kind = LIVE_LIBRARY, .what = file_of(module), .where = "", .would = ""};
-  if (strcmp(module, kernel_module) == 0) return kernel_part;
+static struct live_part part_of_module(struct live *live, const char *module, const char *function) {
+  struct live_part part = {.kind = LIVE_LIBRARY, .what = file_of(module), .where = "", .would = "", .inside = ""};
+  if (strcmp(module, kernel_module) == 0) return part_of_kernel(live, function);
+  part.spins = is_spinning(function);
+  if (part.spins) part.where = arena_printf(&live->arena, "spinning in %s", live_symbol_text(&live->arena, function));
   if (strcmp(module, "[anonymous]") == 0) {
     part.what = "code made at run time";
     part.attributed = holds_library(live, "libdnnl") || holds_library(live, "libtorch_cpu");
@@ -238,6 +275,10 @@ static void add_part(struct live_lane *lane, const struct live_part *part) {
     if (p->kind != part->kind || strcmp(p->what, part->what) != 0 || strcmp(p->where, part->where) != 0) continue;
     p->share += part->share;
     p->n += part->n;
+    if (part->inside_share > p->inside_share) {
+      p->inside = part->inside;
+      p->inside_share = part->inside_share;
+    }
     return;
   }
   if (lane->n_parts < LIVE_PARTS_MAX - 1) {
@@ -250,6 +291,7 @@ static void add_part(struct live_lane *lane, const struct live_part *part) {
                              .what = "many more, each smaller",
                              .where = "",
                              .would = "nothing: too many to list",
+                             .inside = "",
                              .share = rest->share + part->share};
 }
 
@@ -263,13 +305,6 @@ static const char *place_of(struct live *live, const struct counted *c) {
   return c->line > 0 ? arena_printf(&live->arena, "%s:%lld", c->file, (long long)c->line) : c->file;
 }
 
-static bool is_spinning(const char *function) {
-  static const char *const words[] = {"sched_yield", "spin", "busy_wait", "busywait", "memory_fence"};
-  for (size_t i = 0; i < LYNX_COUNT(words); i++)
-    if (strcasestr(function, words[i]) != NULL) return true;
-  return false;
-}
-
 /* Interpreted time, by who held the lock; where nobody was seen holding it, by who ran. */
 static void divide_python(struct live_profile *p, size_t at, double share) {
   struct live *live = p->live;
@@ -279,7 +314,8 @@ static void divide_python(struct live_profile *p, size_t at, double share) {
   for (size_t i = 0; i < p->n && looks > 0; i++) {
     const struct counted *c = &p->items[i];
     if (c->lane != at || c->n[kind] == 0) continue;
-    struct live_part part = {.kind = LIVE_PYTHON, .what = c->what, .where = place_of(live, c), .would = "", .spins = is_spinning(c->what)};
+    struct live_part part = {
+        .kind = LIVE_PYTHON, .what = c->what, .where = place_of(live, c), .would = "", .inside = "", .spins = is_spinning(c->what)};
     part.attributed = layer_of_python_file(c->file, &part.layer) == PYTHON_FILE_KNOWN;
     if (!part.attributed) part.would = "whose package that is";
     part.share = share * (double)c->n[kind] / looks;
@@ -291,6 +327,7 @@ static void divide_python(struct live_profile *p, size_t at, double share) {
                                  .what = "Python",
                                  .where = "",
                                  .would = "py-spy, which names its functions (`pip install py-spy`)",
+                                 .inside = "",
                                  .share = share};
   add_part(lane, &part);
 }
@@ -352,12 +389,13 @@ static void name_waits(struct live_profile *p, size_t at) {
 static void divide_lane(struct live_profile *p, size_t at) {
   struct live_lane *lane = &p->live->at.lanes[at];
   lane->parts = arena_alloc(&p->live->arena, LIVE_PARTS_MAX, sizeof *lane->parts);
-  double python = 0, looks = (double)lane->n_samples;
+  double python = 0, most_generic = 0, looks = (double)lane->n_samples;
   if (lane->n_samples == 0) {
     const struct live_part rest = {.kind = LIVE_REST,
                                    .what = "not divided",
                                    .where = "",
                                    .would = "a profiler that may look at it (docs/attribution.md)",
+                                   .inside = "",
                                    .share = lane->running};
     if (lane->n_lock + lane->n_python > 0) divide_python(p, at, lane->running);
     else add_part(lane, &rest);
@@ -377,12 +415,27 @@ static void divide_lane(struct live_profile *p, size_t at) {
       python += share;
       continue;
     }
-    struct live_part part = part_of_module(p->live, c->what);
+    if (is_generic(c->file)) {
+      lane->generic += share;
+      if (share > most_generic)
+        lane->generic_most = arena_printf(&p->live->arena, "%s (%s)", live_symbol_text(&p->live->arena, c->file), file_of(c->what));
+      most_generic = fmax(most_generic, share);
+    }
+    struct live_part part = part_of_module(p->live, c->what, c->file);
     part.share = share;
     part.n = c->n[LOOKS_NATIVE];
+    if (part.kind != LIVE_KERNEL && c->file[0] != 0) {
+      part.inside = c->file;
+      part.inside_share = share;
+    }
     add_part(lane, &part);
   }
   if (python > 0) divide_python(p, at, python);
+  for (size_t i = 0; i < lane->n_parts; i++) {
+    struct live_part *part = &lane->parts[i];
+    part->inside = part->inside[0] != 0 ? live_symbol_text(&p->live->arena, part->inside) : "";
+    part->inside_share = part->share > 0 ? part->inside_share / part->share : 0;
+  }
   if (lane->n_parts > 0) qsort(lane->parts, lane->n_parts, sizeof *lane->parts, by_share);
   double outside = lane->running - kernel - python;
   name_callers(p, at, outside);

@@ -83,3 +83,34 @@ const char *live_power_text(const struct live *live, struct arena *arena) {
   const char *each = isfinite(joules) ? arena_printf(arena, ": %.3g J for each token", joules) : "";
   return arena_printf(arena, "; the processors' packages take %.3g W%s", live->around.watts, each);
 }
+
+/* The nested names of the Itanium C++ ABI, lengths before each; what it is called with is left out. */
+const char *live_symbol_text(struct arena *arena, const char *symbol) {
+  const char *at = symbol;
+  const char *text = "";
+  if (strncmp(at, "_ZN", 3) != 0 && strncmp(at, "_Z", 2) != 0) return live_words(arena, symbol);
+  bool nested = at[2] == 'N';
+  at += nested ? 3 : 2;
+  at += strspn(at, "KVrRO");
+  for (int depth = 0; depth < 16; depth++) {
+    if (strncmp(at, "St", 2) == 0) {
+      text = "std";
+      at += 2;
+      continue;
+    }
+    size_t length = 0, digits = strspn(at, "0123456789");
+    if (digits == 0 || digits > 4) break;
+    for (size_t i = 0; i < digits; i++) length = 10 * length + (size_t)(at[i] - '0');
+    if (strnlen(at + digits, length) < length) break;
+    bool hidden = strncmp(at + digits, "_GLOBAL__N_", 11) == 0;
+    if (!hidden) text = arena_printf(arena, "%s%s%.*s", text, text[0] != 0 ? "::" : "", (int)length, at + digits);
+    at += digits + length;
+    if (!nested) break;
+  }
+  return text[0] != 0 ? live_words(arena, text) : live_words(arena, symbol);
+}
+
+const char *live_part_where(struct arena *arena, const struct live_part *part) {
+  if (part->inside[0] == 0 || part->inside_share < 0.3 || part->spins) return part->where;
+  return arena_printf(arena, "%s%s%s %.0f %%", part->where, part->where[0] != 0 ? ", " : "", part->inside, 100 * part->inside_share);
+}

@@ -28,7 +28,9 @@ struct live_part {
   const char *where; /* "/srv/app.py:188", or the function that called most of it; "" */
   const char *would; /* what would attribute it; "" where it is */
   bool attributed;
-  bool spins; /* it waits for another thread without giving up the processor, by its name */
+  bool spins;          /* it waits for another thread without giving up the processor, by its name */
+  const char *inside;  /* of a library: its function with the most of it, by its symbol tables; "" */
+  double inside_share; /* of the part */
   enum layer layer;
   double share; /* of the window */
   int64_t n;    /* looks that say so */
@@ -50,7 +52,9 @@ struct live_lane {
     double share;              /* of the window */
   } callers[LIVE_CALLERS_MAX]; /* Python functions whose calls run outside of the interpreter's lock, the greatest first */
   size_t n_callers;
-  struct live_part *parts; /* at most LIVE_PARTS_MAX; NULL: no profiler looked */
+  double generic; /* running time in functions that their library keeps for processors without vectors, as a share of the window */
+  const char *generic_most; /* the one with the most of it, with its file; "" */
+  struct live_part *parts;  /* at most LIVE_PARTS_MAX; NULL: no profiler looked */
   size_t n_parts;
 };
 
@@ -136,6 +140,10 @@ struct live {
 
 /* A copy without what a terminal would take for more than text: a bundle may be anybody's. */
 const char *live_words(struct arena *arena, const char *text);
+/* Its place, and the function of the library that has most of it. */
+const char *live_part_where(struct arena *arena, const struct live_part *part);
+/* A linker's name as a person says it: "_ZN2at6native8gelu_cpuE" is at::native::gelu_cpu. */
+const char *live_symbol_text(struct arena *arena, const char *symbol);
 
 /* The lane that runs and is ready most; NULL: there is none. */
 const struct live_lane *live_busiest(const struct live_account *account);

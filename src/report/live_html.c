@@ -156,10 +156,13 @@ static void put_parts(struct page *p, const struct live_lane *lane) {
     if (share < 0.5) break;
     (void)buffer_printf(p->out, "<tr><td class='n'>%.0f %%</td>", share);
     html_text(p->out, "<td>",
-              part->kind == LIVE_PYTHON ? arena_printf(&p->arena, "%s: %s", part->spins ? "spinning, a wait" : "Python", part->what)
-                                        : part->what,
+              arena_printf(&p->arena, "%s%s",
+                           part->spins                 ? "spinning, a wait: "
+                           : part->kind == LIVE_PYTHON ? "Python: "
+                                                       : "",
+                           part->what),
               "</td>");
-    html_text(p->out, "<td class='v dim mono'>", place_short(p, part->where), "</td><td>");
+    html_text(p->out, "<td class='v dim mono'>", place_short(p, live_part_where(&p->arena, part)), "</td><td>");
     if (part->attributed) put_owner(p, part->layer);
     else html_text(p->out, "not attributed <span class='dim'>· would tell: ", part->would, "</span>");
     (void)buffer_text(p->out, "</td></tr>");

@@ -19,6 +19,10 @@ static void put_parts(struct json_writer *json, const struct live *live, const s
     json_put_text(json, "kind", kinds[p->kind]);
     json_put_text(json, "what", p->what);
     json_put_text(json, "where", p->where);
+    if (p->inside[0] != 0) {
+      json_put_text(json, "most_in", p->inside);
+      json_put_double(json, "most_in_share", p->inside_share);
+    }
     put_layer(json, live, p->attributed, p->layer);
     json_put_bool(json, "spins", p->spins);
     if (p->would[0] != 0) json_put_text(json, "would_be_attributed_by", p->would);

@@ -139,7 +139,7 @@ static void put_parts(struct page *p, const struct live_lane *lane) {
     double share = part->share / fmax(lane->running, 1e-9);
     if (share * 100 < LEAST_PART_PERCENT) break;
     const char *kind = part->spins ? "spinning: " : part->kind == LIVE_PYTHON ? "Python " : "";
-    const char *name = arena_printf(&p->arena, "%s%s  %s", kind, part->what, place_short(p, part->where));
+    const char *name = arena_printf(&p->arena, "%s%s  %s", kind, part->what, place_short(p, live_part_where(&p->arena, part)));
     put_label(p, "");
     (void)buffer_printf(p->out, "%3.0f %%  %-50.50s  %s\n", 100 * share, name,
                         part->attributed ? arena_printf(&p->arena, "%s, %s", layer_text(part->layer),

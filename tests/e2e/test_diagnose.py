@@ -231,6 +231,23 @@ def test_forged_rows_are_read_or_refused(plain, tmp_path, sql):
         assert "<script" not in page.read_text()
 
 
+def test_functions_of_libraries_are_named(plain):
+    """By the symbol tables of the files that are mapped, and the kernel's time by what it does."""
+    with sqlite3.connect(plain[1]) as db:
+        frames = {row[0] for row in db.execute("SELECT frames FROM stack WHERE source = 'native'")}
+    if not frames:
+        pytest.skip(f"perf_event_open is not allowed here: {attributed(plain[1])['not_seen']}")
+    assert any(f.endswith("/lynxbench-ref;transformer_step") for f in frames), frames
+    kernel = {f.split(";")[1] for f in frames if f.startswith("[kernel];")}
+    assert kernel <= set(
+        "other network locks sched_yield memory files timers processes devices interrupts scheduler".split()
+    ), kernel
+    program = [
+        p for t in attributed(plain[1])["account"]["threads"] for p in t["parts"] if p["what"] == "lynxbench-ref"
+    ]
+    assert program and program[0]["most_in"] == "transformer_step", program
+
+
 def series(name, first, step):
     """A series in every session: `step` more with each of ten samples within what is counted."""
     return (

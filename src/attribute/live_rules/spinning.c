@@ -12,16 +12,15 @@ static bool apply(const struct live *live, struct finding *ret) {
       sum += p->share;
       if (p->share <= most) continue;
       most = p->share;
-      (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", p->what, p->where);
-      if (p->attributed) ret->contributing = LAYER_BIT(p->layer);
+      (void)snprintf(ret->named, sizeof ret->named, p->where[0] != 0 ? "%.80s (%.140s)" : "%.80s%.0s", p->what, p->where);
+      if (p->attributed && p->kind != LIVE_KERNEL) ret->contributing = LAYER_BIT(p->layer);
     }
   if (sum < 0.05 || sum < 0.1 * live->at.running) return false;
   ret->share = sum / live->at.running;
-  (void)snprintf(
-      ret->evidence, sizeof ret->evidence,
-      "functions whose names say that they spin run %.0f %% of the server's running time, most of it %.160s; its other threads are "
-      "ready and without a processor for %.2f of a thread",
-      100 * ret->share, ret->named, ready);
+  (void)snprintf(ret->evidence, sizeof ret->evidence,
+                 "what spins by its name runs %.0f %% of the server's running time, most of it %.160s; its other threads are "
+                 "ready and without a processor for %.2f of a thread",
+                 100 * ret->share, ret->named, ready);
   return true;
 }
 
@@ -29,7 +28,8 @@ const struct live_rule live_rule_spinning;
 const struct live_rule live_rule_spinning = {
     .name = "spinning",
     .summary = "threads that wait without giving up the processor",
-    .threshold = "5 % of the window and 10 % of the running time, in functions whose names hold spin, sched_yield or busy_wait",
+    .threshold = "5 % of the window and 10 % of the running time, in functions whose names hold spin, sched_yield or busy_wait, in the "
+                 "kernel's sched_yield, or in barriers of OpenMP",
     .apply = apply,
     .found = {.title = "Threads wait by spinning",
               .rung = RUNG_ACCOUNTED,

@@ -2,14 +2,17 @@
  *
  * Source   perf_event_open, software clock, of each processor where that is allowed (root, or CAP_PERFMON), else of each thread that
  *          is there at the beginning; /proc/PID/maps says what lies at an address
- * Frames   one: "/path/of/library.so", "[kernel]", "[anonymous]" (code that a program made), "[vdso]"
- * Limits   the innermost frame only: who called it is not known. Software clocks do not tick while interrupts are off */
+ * Frames   "/path/of/library.so;function" or, where no symbol table names it, the file alone; "[kernel];network" and the like
+ * (kernel_work.h);
+ *          "[anonymous]" (code that a program made), "[vdso]"
+ * Limits   the innermost function only: who called it is not known. Software clocks do not tick while interrupts are off */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +24,18 @@
 
 #include "base/arena.h"
 #include "base/number.h"
+#include "telemetry/elf_symbols.h"
+#include "telemetry/kernel_work.h"
 #include "telemetry/process_tree.h"
 #include "telemetry/profiler.h"
 
-enum { RATE = 199, EVENTS_MAX = 512, RING_PAGES = 8, TABLE = 1 << 17, MAPS_MAX = 16 << 20, READ_EVERY_MS = 50 };
+enum { RATE = 199, EVENTS_MAX = 512, RING_PAGES = 8, TABLE = 1 << 17, MAPS_MAX = 16 << 20, READ_EVERY_MS = 50, CHAIN_MAX = 48 };
 
 struct place {
   uint32_t process, thread;
   uint64_t address; /* 0: in the kernel */
   int64_t n;
+  enum kernel_work work;
 };
 
 struct event {
@@ -46,7 +52,8 @@ struct native {
   struct place *places; /* open addressing; n 0: free */
   size_t n_places;
   int64_t n_lost;
-  struct process_tree tree; /* as last read */
+  struct kernel_symbols *symbols; /* NULL: kernel functions have no names here */
+  struct process_tree tree;       /* as last read */
   pthread_t thread;
   atomic_bool stop;
 };
@@ -56,7 +63,9 @@ static int open_event(pid_t pid, int processor, bool with_kernel) {
                                  .size = sizeof attr,
                                  .config = processor >= 0 ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK,
                                  .sample_freq = RATE,
-                                 .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID,
+                                 .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | (with_kernel ? PERF_SAMPLE_CALLCHAIN : 0),
+                                 .sample_max_stack = with_kernel ? CHAIN_MAX : 0,
+                                 .exclude_callchain_user = 1,
                                  .freq = 1,
                                  .exclude_kernel = !with_kernel,
                                  .exclude_hv = 1,
@@ -109,17 +118,17 @@ static bool open_events(struct native *n) {
 
 /* --- what the rings hold --- */
 
-static void count(struct native *n, uint32_t process, uint32_t thread, uint64_t address) {
+static void count(struct native *n, uint32_t process, uint32_t thread, uint64_t address, enum kernel_work work) {
   if (!process_tree_holds(&n->tree, (int64_t)process)) return; /* somebody else's: not looked at */
-  uint64_t hash = (address ^ ((uint64_t)thread << 32)) * UINT64_C(0x9e3779b97f4a7c15);
+  uint64_t hash = (address ^ (uint64_t)work ^ ((uint64_t)thread << 32)) * UINT64_C(0x9e3779b97f4a7c15);
   for (size_t k = (size_t)(hash >> 40) % TABLE, tries = 0; tries < 64; k = (k + 1) % TABLE, tries++) {
     struct place *p = &n->places[k];
     if (p->n == 0 && n->n_places >= TABLE / 2) break;
     if (p->n == 0) {
-      *p = (struct place){process, thread, address, 0};
+      *p = (struct place){process, thread, address, 0, work};
       n->n_places++;
     }
-    if (p->process != process || p->thread != thread || p->address != address) continue;
+    if (p->process != process || p->thread != thread || p->address != address || p->work != work) continue;
     p->n++;
     return;
   }
@@ -130,7 +139,19 @@ struct sample_record {
   struct perf_event_header header;
   uint64_t address;
   uint32_t process, thread;
+  uint64_t n_chain;              /* what follows is there where the kernel is seen */
+  uint64_t chain[CHAIN_MAX + 8]; /* with the marks between kernel and program */
 };
+
+enum { RECORD_LEAST = offsetof(struct sample_record, n_chain) };
+
+/* What the kernel was doing: the chain is its own functions, behind marks that are no addresses. */
+static enum kernel_work work_of(const struct native *n, const struct sample_record *record) {
+  size_t room = (record->header.size - offsetof(struct sample_record, chain)) / sizeof record->chain[0];
+  bool told = n->with_kernel && record->header.size > offsetof(struct sample_record, chain) && record->n_chain <= room &&
+              record->n_chain <= LYNX_COUNT(record->chain);
+  return told ? kernel_work_of(n->symbols, record->chain, record->n_chain) : KERNEL_OTHER;
+}
 
 static void read_ring(struct native *n, const struct event *event) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE), size = ring_bytes(n) - page;
@@ -141,10 +162,10 @@ static void read_ring(struct native *n, const struct event *event) {
     unsigned char *to = (unsigned char *)&record;
     for (size_t i = 0; i < sizeof record.header; i++) to[i] = data[(tail + i) % size];
     if (record.header.size < sizeof record.header || record.header.size > size) break;
-    bool sample = record.header.type == PERF_RECORD_SAMPLE && record.header.size >= sizeof record;
-    for (size_t i = sizeof record.header; sample && i < sizeof record; i++) to[i] = data[(tail + i) % size];
+    bool sample = record.header.type == PERF_RECORD_SAMPLE && record.header.size >= RECORD_LEAST;
+    for (size_t i = sizeof record.header; sample && i < sizeof record && i < record.header.size; i++) to[i] = data[(tail + i) % size];
     bool kernel = (record.header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-    if (sample) count(n, record.process, record.thread, kernel ? 0 : record.address);
+    if (sample) count(n, record.process, record.thread, kernel ? 0 : record.address, kernel ? work_of(n, &record) : KERNEL_OTHER);
     else if (record.header.type == PERF_RECORD_LOST) n->n_lost++;
     tail += record.header.size;
   }
@@ -167,6 +188,7 @@ static void native_release(struct native *n) {
     (void)munmap(n->events[i].ring, ring_bytes(n));
     (void)close(n->events[i].fd);
   }
+  kernel_symbols_free(n->symbols);
   free(n->places);
   free(n);
 }
@@ -178,6 +200,7 @@ static bool native_begin(const struct profiler_request *request, void **ret_stat
   n->places = xalloc(TABLE, sizeof *n->places);
   process_tree_read(n->root, n->pid, &n->tree);
   errno = 0;
+  n->symbols = kernel_symbols_read(n->root);
   if (open_events(n) && pthread_create(&n->thread, NULL, native_main, n) == 0) {
     *ret_state = n;
     return true;
@@ -193,7 +216,7 @@ static bool native_begin(const struct profiler_request *request, void **ret_stat
 /* --- what lies at an address --- */
 
 struct mapping {
-  uint64_t from, to;
+  uint64_t from, to, offset;
   const char *path; /* in the text */
 };
 
@@ -211,52 +234,105 @@ static void mappings_read(const struct root *root, uint32_t process, struct mapp
   if (root_read(root, path, &m->text, NULL) != LYNX_OK) return;
   char *rest = m->text.data;
   for (char *line = strtok_r(m->text.data, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
-    unsigned long long from, to;
+    unsigned long long from, to, offset;
     char rights[8];
     int at = 0;
-    if (sscanf(line, "%llx-%llx %7s %*s %*s %*s %n", &from, &to, rights, &at) < 3 || at == 0 || strchr(rights, 'x') == NULL) continue;
+    if (sscanf(line, "%llx-%llx %7s %llx %*s %*s %n", &from, &to, rights, &offset, &at) < 4 || at == 0 || strchr(rights, 'x') == NULL)
+      continue;
     m->items = xroom(m->items, m->n, &m->room, sizeof *m->items);
-    m->items[m->n++] = (struct mapping){from, to, line + at};
+    m->items[m->n++] = (struct mapping){from, to, offset, line + at};
   }
 }
 
-static const char *mappings_find(const struct mappings *m, uint64_t address) {
-  if (address == 0) return "[kernel]";
+static const struct mapping *mappings_find(const struct mappings *m, uint64_t address) {
   for (size_t low = 0, high = m->n; low < high;) {
     size_t middle = low + (high - low) / 2;
     const struct mapping *one = &m->items[middle];
     if (address >= one->to) low = middle + 1;
     else if (address < one->from) high = middle;
-    else return one->path[0] != 0 ? one->path : "[anonymous]";
+    else return one;
   }
-  return "[gone]"; /* the process ended, or unmapped it */
+  return NULL; /* the process ended, or unmapped it */
 }
 
 static int by_process(const void *a, const void *b) {
   const struct place *x = a, *y = b;
-  return x->process != y->process ? (x->process < y->process ? -1 : 1) : x->thread != y->thread ? (x->thread < y->thread ? -1 : 1) : 0;
+  if (x->process != y->process) return x->process < y->process ? -1 : 1;
+  return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Of the places of one mapping, by address: what their file's symbol tables call them. */
+struct naming {
+  struct arena *arena;
+  const char **names;
+};
+
+static void take_name(void *context, size_t i, const char *name) {
+  const struct naming *naming = context;
+  naming->names[i] = arena_copy(naming->arena, name);
+}
+
+/* The file as the process itself sees it. */
+static void name_places(const struct native *n, const struct mapping *m, const struct place *places, size_t n_places, struct arena *arena,
+                        const char **names) {
+  char path[4200];
+  struct naming naming = {arena, names};
+  if (m->path[0] != '/' || strlen(m->path) >= 4096) return;
+  (void)snprintf(path, sizeof path, "/proc/%u/root%s", places[0].process, m->path);
+  int fd = root_open(n->root, path);
+  if (fd < 0) return;
+  uint64_t *offsets = xalloc(n_places, sizeof *offsets);
+  for (size_t i = 0; i < n_places; i++) offsets[i] = places[i].address - m->from + m->offset;
+  elf_symbols(fd, offsets, n_places, take_name, &naming);
+  free(offsets);
+  (void)close(fd);
+}
+
+static void deliver_place(const struct place *p, const struct mapping *m, const char *name, const struct profiler_sink *sink) {
+  char frame[4096];
+  const char *path = m == NULL ? "[gone]" : m->path[0] != 0 ? m->path : "[anonymous]";
+  (void)text_sanitise(frame, sizeof frame - ELF_NAME_MAX - 2, path, strlen(path));
+  for (char *c = frame; *c != 0; c++)
+    if (*c == ';') *c = ':'; /* it divides frames */
+  if (p->address == 0) (void)snprintf(frame, sizeof frame, "[kernel];%s", kernel_work_text(p->work));
+  else if (name != NULL) {
+    size_t length = strlen(frame);
+    frame[length++] = ';';
+    (void)text_sanitise(frame + length, ELF_NAME_MAX, name, strlen(name));
+    for (char *c = frame + length; *c != 0; c++)
+      if (*c == ';') *c = ':';
+  }
+  sink->stack(sink->context, "native", p->process, p->thread, frame, p->n);
+}
+
+/* All places of one process. */
+static void deliver_process(const struct native *n, const struct place *places, size_t n_places, const struct profiler_sink *sink) {
+  struct mappings maps;
+  struct arena arena = {.blocks = NULL};
+  const char **names = xalloc(n_places, sizeof *names);
+  mappings_read(n->root, places[0].process, &maps);
+  for (size_t i = 0, next; i < n_places; i = next) {
+    const struct mapping *m = places[i].address != 0 ? mappings_find(&maps, places[i].address) : NULL;
+    next = i + 1;
+    while (m != NULL && next < n_places && places[next].address < m->to) next++;
+    if (m != NULL) name_places(n, m, &places[i], next - i, &arena, &names[i]);
+    for (size_t k = i; k < next; k++) deliver_place(&places[k], m, names[k], sink);
+  }
+  buffer_release(&maps.text);
+  free(maps.items);
+  free(names);
+  arena_release(&arena);
 }
 
 static void deliver(struct native *n, const struct profiler_sink *sink) {
   size_t used = 0;
-  struct mappings maps = {.n = 0};
-  char frame[4096];
   for (size_t i = 0; i < TABLE; i++)
     if (n->places[i].n > 0) n->places[used++] = n->places[i];
   if (used > 0) qsort(n->places, used, sizeof *n->places, by_process);
-  for (size_t i = 0; i < used; i++) {
-    const struct place *p = &n->places[i];
-    if (i == 0 || p->process != n->places[i - 1].process) {
-      buffer_release(&maps.text);
-      free(maps.items);
-      mappings_read(n->root, p->process, &maps);
-    }
-    const char *path = mappings_find(&maps, p->address);
-    (void)text_sanitise(frame, sizeof frame, path, strlen(path));
-    sink->stack(sink->context, "native", p->process, p->thread, frame, p->n);
+  for (size_t i = 0, next; i < used; i = next) {
+    for (next = i + 1; next < used && n->places[next].process == n->places[i].process;) next++;
+    deliver_process(n, &n->places[i], next - i, sink);
   }
-  buffer_release(&maps.text);
-  free(maps.items);
 }
 
 static void native_end(void *state, const struct profiler_sink *sink) {

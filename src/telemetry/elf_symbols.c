@@ -1,0 +1,88 @@
+#include "telemetry/elf_symbols.h"
+
+#include <gelf.h>
+#include <libelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+
+enum { SYMBOLS_MAX = 1 << 23, HEADERS_MAX = 256 };
+
+struct finding_symbols {
+  const uint64_t *offsets;
+  uint64_t *addresses; /* as the file is linked, in the order of the offsets; UINT64_MAX: none */
+  size_t n;
+  bool *named;
+  void (*found)(void *context, size_t i, const char *name);
+  void *context;
+};
+
+static void place_offsets(Elf *elf, struct finding_symbols *f) {
+  size_t n_headers = 0;
+  for (size_t k = 0; k < f->n; k++) f->addresses[k] = UINT64_MAX;
+  if (elf_getphdrnum(elf, &n_headers) != 0) return;
+  for (size_t i = 0; i < n_headers && i < HEADERS_MAX; i++) {
+    GElf_Phdr h;
+    if (gelf_getphdr(elf, (int)i, &h) == NULL || h.p_type != PT_LOAD) continue;
+    for (size_t k = 0; k < f->n; k++)
+      if (f->offsets[k] >= h.p_offset && f->offsets[k] - h.p_offset < h.p_filesz) f->addresses[k] = f->offsets[k] - h.p_offset + h.p_vaddr;
+  }
+}
+
+/* Linkers place segments in the order in which they lie in the file; in a file where they are not, names are missed. */
+static void name_range(struct finding_symbols *f, uint64_t from, uint64_t size, const char *name) {
+  char text[ELF_NAME_MAX];
+  size_t low = 0, high = f->n;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (f->addresses[middle] < from) low = middle + 1;
+    else high = middle;
+  }
+  for (size_t k = low; k < f->n && f->addresses[k] - from < size; k++) {
+    if (f->named[k] || f->addresses[k] < from) continue;
+    f->named[k] = true;
+    (void)snprintf(text, sizeof text, "%s", name);
+    f->found(f->context, k, text);
+  }
+}
+
+static void read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct finding_symbols *f) {
+  Elf_Data *data = elf_getdata(section, NULL);
+  size_t n = data != NULL && header->sh_entsize > 0 ? data->d_size / header->sh_entsize : 0;
+  for (size_t i = 0; i < n && i < SYMBOLS_MAX; i++) {
+    GElf_Sym symbol;
+    if (gelf_getsym(data, (int)i, &symbol) == NULL) return;
+    unsigned type = GELF_ST_TYPE(symbol.st_info);
+    if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_size == 0 || symbol.st_shndx == SHN_UNDEF) continue;
+    const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
+    if (name != NULL && name[0] != 0) name_range(f, symbol.st_value, symbol.st_size, name);
+  }
+}
+
+void elf_symbols(int fd, const uint64_t *offsets, size_t n, void (*found)(void *context, size_t i, const char *name), void *context) {
+  (void)elf_version(EV_CURRENT);
+  Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+  if (elf == NULL || n == 0) {
+    (void)elf_end(elf);
+    return;
+  }
+  struct finding_symbols f = {.offsets = offsets,
+                              .addresses = xalloc(n, sizeof *f.addresses),
+                              .n = n,
+                              .named = xalloc(n, sizeof *f.named),
+                              .found = found,
+                              .context = context};
+  if (elf_kind(elf) == ELF_K_ELF) {
+    static const unsigned kinds[] = {SHT_SYMTAB, SHT_DYNSYM}; /* the whole table, where the file has not been stripped of it */
+    place_offsets(elf, &f);
+    for (size_t k = 0; k < LYNX_COUNT(kinds); k++)
+      for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL; section = elf_nextscn(elf, section)) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) != NULL && header.sh_type == kinds[k]) read_table(elf, section, &header, &f);
+      }
+  }
+  free(f.addresses);
+  free(f.named);
+  (void)elf_end(elf);
+}
