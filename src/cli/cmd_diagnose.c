@@ -9,18 +9,21 @@
 #include "cli/quick_run.h"
 #include "cli/run_exit.h"
 #include "cli/screen.h"
+#include "executor/listening.h"
+#include "telemetry/process_tree.h"
 
 enum { FLAG_FOR, FLAG_OUT, FLAG_HTML, FLAG_PID, FLAG_MODEL, FLAG_CHAT, FLAG_AT_MOST, FLAG_QUIET, FLAG_JSON };
 
-static const struct option_spec options[] = {[FLAG_FOR] = {"for", "DURATION", "how long it may take, about (default: 2min)"},
-                                             [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: diagnosis- and the time, .lynx)"},
-                                             [FLAG_HTML] = {"html", "FILE", "write a page that opens anywhere"},
-                                             [FLAG_PID] = {"pid", "N", "the serving process (default: the one that listens at the URL)"},
-                                             [FLAG_MODEL] = {"model", "NAME", "the model (default: the first that the server lists)"},
-                                             [FLAG_CHAT] = {"chat", NULL, "the chat route instead of completions"},
-                                             [FLAG_AT_MOST] = {"at-most", "N", "never more requests in flight (default: 64)"},
-                                             [FLAG_QUIET] = {"quiet", NULL, "no progress"},
-                                             [FLAG_JSON] = {"json", NULL, "JSON"}};
+static const struct option_spec options[] = {
+    [FLAG_FOR] = {"for", "DURATION", "how long it may take, about (default: 2min)"},
+    [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: diagnosis- and the time, .lynx)"},
+    [FLAG_HTML] = {"html", "FILE", "write a page that opens anywhere"},
+    [FLAG_PID] = {"pid", "N", "the serving process (default: the one that listens at the URL); without a URL, what it listens on"},
+    [FLAG_MODEL] = {"model", "NAME", "the model (default: the first that the server lists)"},
+    [FLAG_CHAT] = {"chat", NULL, "the chat route instead of completions"},
+    [FLAG_AT_MOST] = {"at-most", "N", "never more requests in flight (default: 64)"},
+    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
+    [FLAG_JSON] = {"json", NULL, "JSON"}};
 
 /* The run, as any other. */
 static int run_contract_at(const struct arguments *arguments, const char *path, const char *out) {
@@ -58,29 +61,80 @@ static bool read_pid(const char *text, int64_t *ret) {
   return false;
 }
 
+/* Where a process, or else one that it started, listens. */
+static bool url_of_process(int64_t pid, char url[LISTENING_URL]) {
+  const struct root root = {""};
+  struct process_tree tree;
+  char urls[LISTENING_MAX][LISTENING_URL];
+  size_t n = listening_urls(&root, pid, urls, 0);
+  process_tree_read(&root, pid, &tree);
+  for (size_t i = 0; i < tree.n && n == 0; i++) n = listening_urls(&root, tree.pids[i], urls, 0);
+  if (n == 1) {
+    memcpy(url, urls[0], LISTENING_URL);
+    return true;
+  }
+  if (n == 0)
+    (void)fprintf(stderr,
+                  "lynxbench diagnose: --pid: process %lld is not there, listens on no port, or is not visible to this user; give its "
+                  "URL too, or run as root\n",
+                  (long long)pid);
+  else {
+    (void)fprintf(stderr, "lynxbench diagnose: --pid: process %lld listens on several ports; say which:\n", (long long)pid);
+    for (size_t i = 0; i < n; i++) (void)fprintf(stderr, "  lynxbench diagnose %s --pid %lld\n", urls[i], (long long)pid);
+  }
+  return false;
+}
+
+/* "--port 8000", "--port=8000" of the command that starts the server. */
+static bool url_of_command(const char *const *words, int n, char url[LISTENING_URL]) {
+  for (int i = 0; i < n; i++) {
+    const char *value = strncmp(words[i], "--port=", 7) == 0           ? words[i] + 7
+                        : i + 1 < n && strcmp(words[i], "--port") == 0 ? words[i + 1]
+                                                                       : NULL;
+    int64_t port;
+    if (value == NULL || !number_int64(value, strlen(value), &port) || port < 1 || port > 65535) continue;
+    (void)snprintf(url, LISTENING_URL, "http://127.0.0.1:%lld", (long long)port);
+    return true;
+  }
+  return false;
+}
+
+/* The URL that was given; else that of the process, or of the command. Sets how many words come before the command. */
+static bool find_url(const struct arguments *arguments, int64_t pid, char found[LISTENING_URL], const char **ret, int *ret_words) {
+  const char *first = arguments->n_positional > 0 ? arguments->positional[0] : NULL;
+  *ret_words = 1;
+  *ret = first;
+  if (first != NULL && quick_run_is_url(first)) return true;
+  *ret_words = 0;
+  *ret = found;
+  if (first == NULL && pid > 0) return url_of_process(pid, found);
+  if (first != NULL && arguments->n_positional > 1 && url_of_command(arguments->positional, arguments->n_positional, found)) return true;
+  (void)fprintf(stderr,
+                "lynxbench diagnose: found %s%s%s; accepted: the server's address, such as http://127.0.0.1:8000, or --pid N, or a command "
+                "that names its --port\nnext: lynxbench diagnose --help\n",
+                first != NULL ? "'" : "nothing", first != NULL ? first : "", first != NULL ? "'" : "");
+  return false;
+}
+
 static int run(const struct arguments *arguments) {
-  char name[200], path[4200];
-  const char *command[ARGUMENTS_MAX + 1] = {NULL};
+  char name[200], path[4200], found[LISTENING_URL];
+  const char *command[ARGUMENTS_MAX + 1] = {NULL}, *url;
   const struct contract diagnosis = {.name = "diagnosis"};
   const char *out = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT]
                                                         : screen_bundle_name(&diagnosis, "", name, sizeof name);
+  int64_t pid;
+  int words;
+  if (!read_pid(arguments->option[FLAG_PID], &pid) || !find_url(arguments, pid, found, &url, &words)) return EXIT_WRONG_INPUT;
   struct quick_run quick = {.tool = "diagnose",
-                            .url = arguments->positional[0],
+                            .url = url,
+                            .pid = pid,
                             .duration = arguments->option[FLAG_FOR],
                             .model = arguments->option[FLAG_MODEL],
                             .chat = arguments->option[FLAG_CHAT] != NULL,
                             .climbs = true,
                             .at_most = arguments->option[FLAG_AT_MOST],
-                            .command = arguments->n_positional > 1 ? command : NULL};
-  if (!quick_run_is_url(quick.url)) {
-    (void)fprintf(stderr,
-                  "lynxbench diagnose: found '%s'; accepted: the server's address, such as http://127.0.0.1:8000\nnext: lynxbench "
-                  "diagnose --help\n",
-                  quick.url);
-    return EXIT_WRONG_INPUT;
-  }
-  if (!read_pid(arguments->option[FLAG_PID], &quick.pid)) return EXIT_WRONG_INPUT;
-  for (int i = 1; i < arguments->n_positional; i++) command[i - 1] = arguments->positional[i];
+                            .command = arguments->n_positional > words ? command : NULL};
+  for (int i = words; i < arguments->n_positional; i++) command[i - words] = arguments->positional[i];
   int code = quick_run_write(&quick, out, quick_run_contract(out, path, sizeof path));
   if (code == EXIT_HOLDS) code = run_contract_at(arguments, path, out);
   if (code != EXIT_HOLDS) return code;
@@ -92,8 +146,8 @@ static int run(const struct arguments *arguments) {
 const struct command command_diagnose = {
     .name = "diagnose",
     .summary = "what bounds a running server, whose that is, and what to do to be sure: one command, two minutes",
-    .usage = "URL [-- COMMAND ...]",
-    .least = 1,
+    .usage = "[URL] [-- COMMAND ...]",
+    .least = 0,
     .most = ARGUMENTS_MAX,
     .options = options,
     .n_options = LYNX_COUNT(options),
@@ -101,7 +155,8 @@ const struct command command_diagnose = {
                "climbs from 1 request in flight to the knee of the throughput, counts there, and looks at the serving process's\n"
                "threads all the while. In two more windows profilers run (native stacks by perf_event_open; Python functions by py-spy,\n"
                "where it is in PATH); these count into no figure, and what they cost is printed. With a COMMAND it starts the server\n"
-               "itself. It sees most where the server runs, as root or as the server's user.\n"
+               "itself. Without a URL, --pid N finds where that process listens, and a COMMAND is asked for its --port.\n"
+               "It sees most where the server runs, as root or as the server's user.\n"
                "What it prints is suspected: an account says where time went; only an experiment says what would change.",
     .example = "build/lynxbench diagnose http://127.0.0.1:8150 --for 30s --model tiny --out /tmp/d.lynx -- build/lynxbench-ref --port 8150 "
                "--shape tiny",

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -192,6 +193,36 @@ def test_a_server_that_it_started_is_diagnosed(tmp_path):
 def test_bad_words_are_told(words, said):
     r = l.lynx("diagnose", *words)
     assert r.returncode == 2 and said in r.stderr, r.stderr
+
+
+def test_a_process_is_asked_where_it_listens(tmp_path):
+    """--pid alone: one port is taken, several are listed, none is told; the run then begins as with the URL."""
+    port, out = l.free_port(), tmp_path / "p.lynx"
+    words = [l.REF, "--port", str(port), "--shape", "tiny"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+        assert "ready" in server.stdout.readline()
+        words = [l.LYNX, "diagnose", "--pid", str(server.pid), *QUICK, "--out", str(out)]
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+            first = process.stderr.readline()
+            process.terminate()
+        server.terminate()
+    assert "the contract of this run: tiny" in first, first
+    assert f"http://127.0.0.1:{port}" in (tmp_path / "p.yaml").read_text()
+    r = l.lynx("diagnose", "--pid", str(os.getpid()), "--out", tmp_path / "q.lynx")
+    assert r.returncode == 2 and "listens on no port" in r.stderr, r.stderr
+    with socket.create_server(("127.0.0.1", 0)) as a, socket.create_server(("127.0.0.1", 0)) as b:
+        ports = [a.getsockname()[1], b.getsockname()[1]]
+        r = l.lynx("diagnose", "--pid", str(os.getpid()), "--out", tmp_path / "q.lynx")
+    assert r.returncode == 2 and "say which" in r.stderr, r.stderr
+    assert all(f"http://127.0.0.1:{port} --pid" in r.stderr for port in ports), r.stderr
+
+
+def test_a_command_is_asked_for_its_port(tmp_path):
+    out = tmp_path / "c.lynx"
+    r = l.lynx("diagnose", "--model", "m", *QUICK, "--out", out, "--", "/does/not/exist", "--port", "8123")
+    assert r.returncode != 0 and "http://127.0.0.1:8123" in (tmp_path / "c.yaml").read_text(), r.stderr
+    r = l.lynx("diagnose", "--model", "m", *QUICK, "--out", tmp_path / "d.lynx", "--", "/does/not/exist", "8123")
+    assert r.returncode == 2 and "--port" in r.stderr, r.stderr
 
 
 def test_nobody_listens(tmp_path):

@@ -1,0 +1,83 @@
+#include "executor/listening.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TABLE_MAX = 16 << 20, SOCKETS_MAX = 4096, DESCRIPTORS_MAX = 65536, LISTENS = 10 };
+
+struct sockets {
+  const struct root *root;
+  char folder[64];
+  unsigned long long inodes[SOCKETS_MAX];
+  size_t n;
+};
+
+static void take_descriptor(void *context, const char *name) {
+  struct sockets *s = context;
+  char path[128], target[128];
+  (void)snprintf(path, sizeof path, "%s/%.20s", s->folder, name);
+  if (s->n < SOCKETS_MAX && root_read_link(s->root, path, target, sizeof target) && sscanf(target, "socket:[%llu]", &s->inodes[s->n]) == 1)
+    s->n++;
+}
+
+/* As the kernel prints it: words of 32 bits, each in the machine's own order. */
+static bool read_address(const char *hex, char *ret, size_t size) {
+  uint32_t words[4] = {0};
+  size_t n = strlen(hex) / 8;
+  if (n != 1 && n != 4) return false;
+  for (size_t i = 0; i < n; i++)
+    if (sscanf(hex + 8 * i, "%8x", &words[i]) != 1) return false;
+  bool any = true;
+  for (size_t i = 0; i < n; i++) any = any && words[i] == 0;
+  if (any) {
+    (void)snprintf(ret, size, "127.0.0.1"); /* all addresses; of IPv6 usually those of IPv4 too */
+    return true;
+  }
+  char text[INET6_ADDRSTRLEN];
+  if (inet_ntop(n == 1 ? AF_INET : AF_INET6, words, text, sizeof text) == NULL) return false;
+  (void)snprintf(ret, size, n == 1 ? "%s" : "[%s]", text);
+  return true;
+}
+
+static size_t add_url(char urls[LISTENING_MAX][LISTENING_URL], size_t n, const char *host, unsigned port) {
+  char url[LISTENING_URL];
+  (void)snprintf(url, sizeof url, "http://%.60s:%u", host, port);
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(urls[i], url) == 0) return n;
+  if (n == LISTENING_MAX) return n;
+  memcpy(urls[n], url, sizeof url);
+  return n + 1;
+}
+
+static size_t find_in(const struct sockets *s, const char *path, char urls[LISTENING_MAX][LISTENING_URL], size_t n) {
+  struct buffer text;
+  buffer_init(&text, TABLE_MAX);
+  if (root_read(s->root, path, &text, NULL) == LYNX_OK) {
+    char *rest = text.data;
+    for (const char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
+      char hex[40], host[64];
+      unsigned port, state;
+      unsigned long long inode;
+      /* sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode */
+      if (sscanf(line, "%*d: %39[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*u %*d %llu", hex, &port, &state, &inode) != 4) continue;
+      if (state != LISTENS || port == 0 || port > 65535 || !read_address(hex, host, sizeof host)) continue;
+      for (size_t i = 0; i < s->n; i++)
+        if (s->inodes[i] == inode) n = add_url(urls, n, host, port);
+    }
+  }
+  buffer_release(&text);
+  return n;
+}
+
+size_t listening_urls(const struct root *root, int64_t pid, char urls[LISTENING_MAX][LISTENING_URL], size_t n) {
+  struct sockets s = {.root = root};
+  char path[64];
+  (void)snprintf(s.folder, sizeof s.folder, "/proc/%lld/fd", (long long)pid);
+  (void)root_list(root, s.folder, DESCRIPTORS_MAX, take_descriptor, &s);
+  if (s.n == 0) return n;
+  (void)snprintf(path, sizeof path, "/proc/%lld/net/tcp", (long long)pid);
+  n = find_in(&s, path, urls, n);
+  (void)snprintf(path, sizeof path, "/proc/%lld/net/tcp6", (long long)pid);
+  return find_in(&s, path, urls, n);
+}
