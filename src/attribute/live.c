@@ -6,6 +6,7 @@
 
 #include "attribute/live_lanes.h"
 #include "attribute/live_profile.h"
+#include "attribute/live_roofline.h"
 #include "attribute/live_samples.h"
 #include "attribute/live_start.h"
 #include "attribute/live_verdict.h"
@@ -181,6 +182,7 @@ bool live_read(struct bundle *bundle, const struct result *result, struct live *
     ret->profiling_cost = cost_of_profiling(&g, result);
     read_machine(ret);
     read_life(ret);
+    live_roofline_read(ret, bundle_meta(bundle, "envelope"));
     live_judge(ret);
   }
   free(g.sessions);

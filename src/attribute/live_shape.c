@@ -114,3 +114,16 @@ const char *live_part_where(struct arena *arena, const struct live_part *part) {
   if (part->inside[0] == 0 || part->inside_share < 0.3 || part->spins) return part->where;
   return arena_printf(arena, "%s%s%s %.0f %%", part->where, part->where[0] != 0 ? ", " : "", part->inside, 100 * part->inside_share);
 }
+
+const char *live_roofline_text(const struct live *live, struct arena *arena) {
+  const struct live_roofline *r = &live->roofline;
+  const char *text = "";
+  if (r->why[0] != 0) return r->why;
+  if (r->read_hz > 0 && r->bandwidth > 0)
+    text = arena_printf(arena, "the weights (%.3g GB) are read at %.3g GB/s at least, %.2g %% of the memory's triad (MBU)",
+                        r->weight_bytes / 1e9, r->read_hz / 1e9, 100 * r->read_hz / r->bandwidth);
+  if (r->operations_hz > 0 && r->arithmetic > 0)
+    text = arena_printf(arena, "%s%s%.3g Gop/s, %.2g %% of the arithmetic in %s (MFU)", text, text[0] != 0 ? "; " : "",
+                        r->operations_hz / 1e9, 100 * r->operations_hz / r->arithmetic, r->type);
+  return text[0] != 0 ? text : "not known: the run tells no rate of tokens, or its machine no such ceiling";
+}

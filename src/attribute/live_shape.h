@@ -89,6 +89,15 @@ struct live_start {
   double excess;                            /* what the first three parts took beyond the later ones, as a share of all requests' time */
 };
 
+/* How near it came to the machine's ceilings; NaN: not known. */
+struct live_roofline {
+  double weight_bytes, parameters; /* of the model */
+  double bandwidth, arithmetic;    /* ceilings: bytes/s, operations/s of the type */
+  double read_hz, operations_hz;   /* reached: bytes of weights, operations, each second */
+  const char *type;                /* "bf16" */
+  const char *why;                 /* nothing is said: why; "" */
+};
+
 /* A request's life: phases that sum to its mean time; the last is what nothing explains. */
 struct live_phase {
   const char *name;
@@ -120,6 +129,7 @@ struct live {
   double lock_held;           /* share of time in which an interpreter's lock is held, by looks; NaN: not known */
   struct live_around around;
   struct live_start start;
+  struct live_roofline roofline;
   struct live_neighbour neighbours[LIVE_NEIGHBOURS_MAX];
   size_t n_neighbours;
   struct interval profiling_cost; /* throughput lost while profilers ran, as a share; NaN */
@@ -152,6 +162,8 @@ const char *live_lane_text(struct arena *arena, const struct live_lane *lane);
 const char *live_bound_text(enum live_bound bound);
 /* "; the packages take 62 W: 0.8 J for each token"; "" where it is not known. */
 const char *live_power_text(const struct live *live, struct arena *arena);
+/* "weights are read at 12 GB/s at least, 31 % of this machine's triad (MBU)"; why not. */
+const char *live_roofline_text(const struct live *live, struct arena *arena);
 /* Of all packages, for each token; NaN. */
 double live_joules_per_token(const struct live *live);
 

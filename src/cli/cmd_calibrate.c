@@ -11,8 +11,8 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "cli/bundle_file.h"
-#include "cli/calibration.h"
 #include "cli/command.h"
+#include "cli/machine_record.h"
 #include "cli/screen.h"
 #include "stats/quantile.h"
 
@@ -209,7 +209,7 @@ static int run(const struct arguments *arguments) {
   struct calibrating calibrating = {.folder = "/tmp/lynxbench-calibrate-XXXXXX", .result = &c};
   char reference[700], path[700] = "-";
   struct buffer out;
-  if (arguments->option[FLAG_OUT] == NULL && !calibration_path(path, sizeof path)) {
+  if (arguments->option[FLAG_OUT] == NULL && !machine_record_path(&record_of_calibration, path, sizeof path)) {
     (void)fprintf(stderr, "lynxbench calibrate: neither HOME nor XDG_STATE_HOME says where to keep it; give --out FILE and set "
                           "LYNXBENCH_CALIBRATION to it\n");
     return EXIT_WRONG_INPUT;

@@ -4,10 +4,10 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "cli/bundle_file.h"
-#include "cli/calibration.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
 #include "cli/improvement_entry.h"
+#include "cli/machine_record.h"
 #include "cli/recording.h"
 #include "cli/screen.h"
 #include "executor/capture.h"
@@ -71,12 +71,13 @@ static bool open_side(struct side *s, const char *path, const char *letter, cons
   return true;
 }
 
-static void begin_side(struct side *s, const char *interleaved, const char *calibration) {
+static void begin_side(struct side *s, const char *interleaved, const struct machine_records *records) {
   static const struct root root = {""};
   s->request = (struct run_request){.contract_text = s->file.text.data,
                                     .contract_length = s->file.text.length,
                                     .out_path = s->out,
-                                    .calibration = calibration,
+                                    .calibration = records->calibration,
+                                    .envelope = records->envelope,
                                     .interleaved = interleaved,
                                     .meta = s->recording.link.meta,
                                     .n_meta = s->recording.begun ? LYNX_COUNT(s->recording.link.meta) : 0,
@@ -105,8 +106,8 @@ static void run_rounds(struct side sides[2], uint64_t seed) {
 }
 
 static int run_both(const struct arguments *arguments, struct side sides[2]) {
-  struct buffer calibration;
-  bool calibrated = calibration_load(&calibration);
+  struct machine_records records;
+  machine_records_load(&records);
   const struct pen_wanted wanted = {"compare", "a ledger", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
   char interleaved[40];
   uint8_t salt[8] = {0};
@@ -119,7 +120,7 @@ static int run_both(const struct arguments *arguments, struct side sides[2]) {
   else if (!recording_begin(&wanted, &sides[0].file, &sides[0].recording) || !recording_begin(&wanted, &sides[1].file, &sides[1].recording))
     code = EXIT_WRONG_INPUT;
   else {
-    for (int i = 0; i < 2; i++) begin_side(&sides[i], interleaved, calibrated ? calibration.data : NULL);
+    for (int i = 0; i < 2; i++) begin_side(&sides[i], interleaved, &records);
     run_rounds(sides, (uint64_t)sides[0].file.contract.method.seed);
     for (int i = 0; i < 2; i++) {
       sides[i].status = run_end(sides[i].run, sides[i].status);
@@ -135,7 +136,7 @@ static int run_both(const struct arguments *arguments, struct side sides[2]) {
   }
   for (int i = 0; i < 2; i++)
     if (!recording_end(&sides[i].recording, sides[i].out, sides[i].outcome.sealed, true) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;
-  buffer_release(&calibration);
+  machine_records_release(&records);
   return code;
 }
 

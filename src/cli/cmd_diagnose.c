@@ -2,10 +2,10 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "cli/calibration.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
 #include "cli/live_pages.h"
+#include "cli/machine_record.h"
 #include "cli/quick_run.h"
 #include "cli/run_exit.h"
 #include "cli/screen.h"
@@ -30,18 +30,19 @@ static int run_contract_at(const struct arguments *arguments, const char *path, 
   const struct root root = {""};
   struct contract_file file;
   struct screen screen;
-  struct buffer calibration;
+  struct machine_records records;
   struct run_outcome outcome;
   struct lynx_error error = {0};
   if (!contract_file_read(path, &file)) return EXIT_WRONG_INPUT;
   screen_init(&screen, arguments->option[FLAG_QUIET] != NULL);
-  bool calibrated = calibration_load(&calibration);
+  machine_records_load(&records);
   const struct run_request request = {.contract_text = file.text.data,
                                       .contract_length = file.text.length,
                                       .out_path = out,
                                       .root = &root,
                                       .clock = &clock_system,
-                                      .calibration = calibrated ? calibration.data : NULL,
+                                      .calibration = records.calibration,
+                                      .envelope = records.envelope,
                                       .stop = screen_catch_interrupts(),
                                       .progress = screen_show,
                                       .note = screen_note,
@@ -49,7 +50,7 @@ static int run_contract_at(const struct arguments *arguments, const char *path, 
   enum lynx_status status = run_contract(&request, &outcome, &error);
   screen_clear(&screen);
   int code = run_exit_code(status, &outcome, &error, out);
-  buffer_release(&calibration);
+  machine_records_release(&records);
   contract_file_release(&file);
   return code;
 }
@@ -87,7 +88,7 @@ static bool url_of_process(int64_t pid, char url[LISTENING_URL]) {
 
 /* "--port 8000", "--port=8000" of the command that starts the server. */
 static bool url_of_command(const char *const *words, int n, char url[LISTENING_URL]) {
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n && words[i] != NULL; i++) {
     const char *value = strncmp(words[i], "--port=", 7) == 0           ? words[i] + 7
                         : i + 1 < n && strcmp(words[i], "--port") == 0 ? words[i + 1]
                                                                        : NULL;
@@ -101,7 +102,7 @@ static bool url_of_command(const char *const *words, int n, char url[LISTENING_U
 
 /* The URL that was given; else that of the process, or of the command. Sets how many words come before the command. */
 static bool find_url(const struct arguments *arguments, int64_t pid, char found[LISTENING_URL], const char **ret, int *ret_words) {
-  const char *first = arguments->n_positional > 0 ? arguments->positional[0] : NULL;
+  const char *first = arguments->n_positional > 0 ? arguments->positional[0] : NULL; /* NULL: there is none */
   *ret_words = 1;
   *ret = first;
   if (first != NULL && quick_run_is_url(first)) return true;

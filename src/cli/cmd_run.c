@@ -4,7 +4,7 @@
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
-#include "cli/calibration.h"
+#include "cli/machine_record.h"
 #include "cli/recording.h"
 #include "cli/quick_run.h"
 #include "cli/run_exit.h"
@@ -127,8 +127,8 @@ static int run_contract_file(const struct arguments *arguments, const char *cont
   const struct root root = {""};
   struct screen screen;
   screen_init(&screen, arguments->option[FLAG_QUIET] != NULL);
-  struct buffer calibration;
-  bool calibrated = calibration_load(&calibration);
+  struct machine_records records;
+  machine_records_load(&records);
   struct run_request request = {.contract_text = file.text.data,
                                 .contract_length = file.text.length,
                                 .out_path = out,
@@ -136,7 +136,8 @@ static int run_contract_file(const struct arguments *arguments, const char *cont
                                 .clock = &clock_system,
                                 .key_variable = arguments->option[FLAG_KEY_VARIABLE],
                                 .observe = arguments->option[FLAG_OBSERVE] != NULL,
-                                .calibration = calibrated ? calibration.data : NULL,
+                                .calibration = records.calibration,
+                                .envelope = records.envelope,
                                 .part = part,
                                 .meta = recording.link.meta,
                                 .n_meta = recording.begun ? LYNX_COUNT(recording.link.meta) : 0,
@@ -148,7 +149,7 @@ static int run_contract_file(const struct arguments *arguments, const char *cont
   struct lynx_error error = {0};
   enum lynx_status status = run_contract(&request, &outcome, &error);
   screen_clear(&screen);
-  buffer_release(&calibration);
+  machine_records_release(&records);
   int code = run_exit_code(status, &outcome, &error, out);
   if (code == EXIT_HOLDS && !request.observe) code = judge(out);
   if (!recording_end(&recording, out, outcome.sealed, arguments->option[FLAG_JSON] != NULL) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;

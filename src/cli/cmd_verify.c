@@ -3,9 +3,9 @@
 #include "base/number.h"
 #include "cli/bundle_entry.h"
 #include "cli/bundle_file.h"
-#include "cli/calibration.h"
 #include "cli/command.h"
 #include "cli/consent.h"
+#include "cli/machine_record.h"
 #include "cli/screen.h"
 #include "cli/team_key.h"
 #include "report/verification_report.h"
@@ -81,17 +81,18 @@ static int run_again(struct verifying *v, int64_t sessions) {
   static const struct root root = {""};
   const char *contract = bundle_meta(v->sealed.bundle, "contract");
   struct screen screen;
-  struct buffer calibration;
+  struct machine_records records;
   struct run_outcome outcome;
   struct lynx_error error = {0};
-  bool calibrated = calibration_load(&calibration);
+  machine_records_load(&records);
   screen_init(&screen, v->arguments->option[FLAG_QUIET] != NULL);
   struct run_request request = {.contract_text = contract,
                                 .contract_length = strlen(contract),
                                 .out_path = v->out,
                                 .root = &root,
                                 .clock = &clock_system,
-                                .calibration = calibrated ? calibration.data : NULL,
+                                .calibration = records.calibration,
+                                .envelope = records.envelope,
                                 .sessions = sessions,
                                 .endpoint = v->arguments->option[FLAG_ENDPOINT],
                                 .foreign = true,
@@ -106,7 +107,7 @@ static int run_again(struct verifying *v, int64_t sessions) {
                                 .context = &screen};
   enum lynx_status status = run_contract(&request, &outcome, &error);
   screen_clear(&screen);
-  buffer_release(&calibration);
+  machine_records_release(&records);
   if (status == LYNX_OK && outcome.end == BUNDLE_COMPLETE) return EXIT_HOLDS;
   int code = status != LYNX_OK ? report_error(&error) : EXIT_INTERRUPTED;
   if (outcome.sealed)

@@ -425,7 +425,7 @@ static void put_conditions(struct merging *m) {
 
 static void put_meta(struct merging *m) {
   static const char *const keys[] = {"format", "tool",     "contract", "contract_digest", "intended_at",
-                                     "host",   "endpoint", "profile",  "calibration"};
+                                     "host",   "endpoint", "profile",  "calibration",     "envelope"};
   struct buffer parts;
   buffer_init(&parts, 1 << 20);
   write_parts(m, &parts);

@@ -105,7 +105,7 @@ enum lynx_status run_put_intent(struct run *run) {
   (void)gethostname(host, sizeof host - 1); /* an unnamed host stays unnamed */
   const struct {
     const char *key, *value;
-  } meta[] = {{"format", "lynx bundle 3"},
+  } meta[] = {{"format", "lynx bundle 4"},
               {"tool", "lynxbench " LYNX_VERSION},
               {"contract", NULL},
               {"contract_digest", run->contract_digest},
@@ -122,6 +122,7 @@ enum lynx_status run_put_intent(struct run *run) {
   if (status != LYNX_OK) return status;
   put_references(run);
   if (run->request->calibration != NULL) bundle_put_meta(run->bundle, "calibration", run->request->calibration);
+  if (run->request->envelope != NULL) bundle_put_meta(run->bundle, "envelope", run->request->envelope);
   if (run->request->interleaved != NULL) bundle_put_meta(run->bundle, "interleaved", run->request->interleaved);
   if (run->inputs.note != NULL) {
     run_note(run, run->inputs.note);

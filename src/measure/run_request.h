@@ -31,6 +31,7 @@ struct run_request {
   size_t contract_length;
   const char *out_path;
   const char *calibration;     /* of this machine, as JSON: kept with the run; NULL: none */
+  const char *envelope;        /* the same of `lynxbench envelope` */
   bool observe;                /* send nothing: watch what the service does for others */
   const struct run_meta *meta; /* further ones, such as what stood in a ledger before */
   size_t n_meta;

@@ -257,6 +257,38 @@ static void put_strip(struct page *p) {
   (void)buffer_text(p->out, "</div>");
 }
 
+/* Operations a second by operations for each byte of weights, both logarithmic: the memory's ceiling rises, that of arithmetic is flat. */
+static void put_roofline(struct page *p) {
+  enum { WIDE = 520, HIGH = 220, LEFT = 70, BOTTOM = 36 };
+  const struct live_roofline *r = &p->live->roofline;
+  html_text(p->out, "<h2>Near the ceilings</h2><p>", live_roofline_text(p->live, &p->arena), ".</p>");
+  double per_byte = r->operations_hz / r->read_hz, ridge = r->arithmetic / r->bandwidth;
+  if (!(per_byte > 0) || !(ridge > 0) || !isfinite(per_byte) || !isfinite(ridge)) return;
+  double x0 = floor(log10(fmin(per_byte, ridge))) - 1, x1 = ceil(log10(fmax(per_byte, ridge))) + 1, y1 = ceil(log10(r->arithmetic)),
+         y0 = fmin(floor(log10(r->operations_hz)), floor(x0 + log10(r->bandwidth))), across = (WIDE - LEFT - 10) / (x1 - x0),
+         up = (HIGH - BOTTOM - 10) / (y1 - y0);
+#define X(v) (LEFT + (log10(v) - x0) * across)
+#define Y(v) (HIGH - BOTTOM - (log10(v) - y0) * up)
+  (void)buffer_printf(p->out,
+                      "<figure><svg viewBox='0 0 %d %d' style='max-width:%dpx' role='img'><title>Roofline</title><path d='M%.1f %.1f L%.1f "
+                      "%.1f L%.1f %.1f' fill='none' style='stroke:var(--c0)' stroke-width='2'/>",
+                      WIDE, HIGH, WIDE, X(pow(10, x0)), Y(pow(10, x0) * r->bandwidth), X(ridge), Y(r->arithmetic), X(pow(10, x1)),
+                      Y(r->arithmetic));
+  (void)buffer_printf(p->out, "<circle cx='%.1f' cy='%.1f' r='5' style='fill:var(--c1)'/>", X(per_byte), Y(r->operations_hz));
+  for (int e = (int)y0; e <= (int)y1; e++)
+    (void)buffer_printf(p->out, "<text class='tick' x='%d' y='%.1f' text-anchor='end'>%.4g Gop/s</text>", LEFT - 6, Y(pow(10, e)) + 4,
+                        pow(10, e - 9));
+  for (int e = (int)x0; e <= (int)x1; e++)
+    (void)buffer_printf(p->out, "<text class='tick' x='%.1f' y='%d' text-anchor='middle'>%.4g</text>", X(pow(10, e)), HIGH - BOTTOM + 16,
+                        pow(10, e));
+#undef X
+#undef Y
+  (void)buffer_printf(p->out,
+                      "<text class='label' x='%d' y='%d' text-anchor='middle'>operations for each byte of weights</text></svg><figcaption "
+                      "class='dim'>The line: what `lynxbench envelope` reached on this machine. The point: this run.</figcaption></figure>",
+                      (WIDE + LEFT) / 2, HIGH - 2);
+}
+
 static void put_unseen(struct page *p) {
   (void)buffer_text(p->out, "<h2>What was not seen</h2><ul>");
   for (size_t i = 0; i < p->live->n_unseen; i++) html_text(p->out, "<li>", p->live->unseen[i], "</li>");
@@ -270,6 +302,7 @@ static void put_evidence(struct page *p) {
   put_life(p);
   put_lanes(p);
   put_findings(p);
+  put_roofline(p);
   put_strip(p);
 }
 
@@ -283,6 +316,7 @@ void live_html_section(const struct live *live, struct buffer *ret) {
   put_life(&p);
   put_lanes(&p);
   put_findings(&p);
+  put_roofline(&p);
   put_strip(&p);
   arena_release(&p.arena);
 }

@@ -166,6 +166,10 @@ static void put_beside(struct page *p) {
       arena_printf(&p->arena, "%s%s%s", text, conditions_text(&live->precision->conditions, &p->arena), live_power_text(live, &p->arena)));
 }
 
+static void put_ceilings(struct page *p) {
+  put_wrapped(p, "ceilings", 0, live_roofline_text(p->live, &p->arena));
+}
+
 static const char *owners_text(struct page *p, unsigned layers) {
   const char *text = "";
   for (int l = 0; l < LAYER_COUNT; l++)
@@ -225,6 +229,7 @@ bool live_text(const struct live *live, const char *bundle, bool color, struct b
   put_lanes(&p);
   for (size_t i = 0; i < live->at.n_lanes && i < 3; i++)
     if (i == 0 || live->at.lanes[i].running >= 0.2) put_parts(&p, &live->at.lanes[i]);
+  put_ceilings(&p);
   put_beside(&p);
   put_findings(&p);
   put_unseen(&p);

@@ -160,7 +160,7 @@ enum lynx_status import_write(const struct imported *m, const char *path, char r
                                 : lynx_fail(error, LYNX_INPUT, "its words are more than a bundle holds");
   const struct {
     const char *key, *value;
-  } meta[] = {{"format", "lynx bundle 3"},
+  } meta[] = {{"format", "lynx bundle 4"},
               {"tool", "lynxbench " LYNX_VERSION},
               {"contract", text},
               {"contract_digest", digest},

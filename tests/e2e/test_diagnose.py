@@ -327,6 +327,42 @@ def test_energy_per_token_is_power_by_the_rate(plain, tmp_path):
     assert "J for each token" in l.lynx("attribute", forged).stdout
 
 
+def envelope(fingerprint=None):
+    """Ceilings as of this machine, or of another."""
+    own = fingerprint or json.loads(l.lynx("envelope", "--out", "-", "--quiet").stdout)["fingerprint"]
+    ceilings = [{"name": "memory.triad", "value": 50e9}, {"name": "arithmetic.f32", "value": 400e9}]
+    record = {"lynx_envelope": 1, "fingerprint": own, "ceilings": ceilings}
+    return f"INSERT INTO meta VALUES ('envelope', '{json.dumps(record)}')"
+
+
+SHAPE = """INSERT OR REPLACE INTO fact SELECT moment, 'application', '%s', 'identity', 'read', '%s', '', '', 0
+    FROM fact WHERE moment LIKE 'start:%%' GROUP BY moment"""
+
+
+def test_how_near_the_ceilings_a_model_comes(plain, tmp_path):
+    """By the definitions: bytes of the weights per token's time; two operations for each parameter and token."""
+    forged = tmp_path / "f.lynx"
+    model = [SHAPE % ("model.size", "2200000000 bytes in 1 files")]
+    model += [SHAPE % ("model.tensor-types", "F32 100.0 % of 550 M parameters")]
+    l.forge(plain[1], forged, envelope(), *model)
+    said, shown = attributed(forged)["roofline"], l.show(forged)["precisions"][0]
+    tpot = shown["latency"]["time_per_output_token"]["quantiles"][0]["estimate"] / 1e9
+    assert said["why"] == "" and said["type"] == "f32", said
+    assert said["mbu_at_least"] == pytest.approx(2.2e9 / tpot / 50e9, rel=1e-3), (said, tpot)
+    tokens = shown["output_rate"]["estimate"] * (1 + shown["mean_prompt_tokens"] / shown["mean_output_tokens"])
+    assert said["mfu"] == pytest.approx(2 * 550e6 * tokens / 400e9, rel=0.02), (said, tokens)
+    page = tmp_path / "f.html"
+    r = l.lynx("attribute", forged, "--html", page)
+    assert "(MBU)" in r.stdout and "(MFU)" in r.stdout and "Roofline" in page.read_text(), r.stdout
+
+
+def test_ceilings_of_other_processors_are_not_used(plain, tmp_path):
+    forged = tmp_path / "f.lynx"
+    l.forge(plain[1], forged, envelope("00" * 32), SHAPE % ("model.size", "2200000000 bytes in 1 files"))
+    said = attributed(forged)["roofline"]
+    assert "other processors" in said["why"] and said["mbu_at_least"] is None, said
+
+
 def test_a_planted_profiler_is_not_run(tmp_path):
     """A py-spy that others may write is whoever's; one by a relative path is the folder's."""
     port, marker = l.free_port(), tmp_path / "ran"

@@ -1,0 +1,108 @@
+#include "measure/arithmetic.h"
+
+/* Twelve chains hide the latency of a multiply-add (4 to 5 cycles) on units that begin two in a cycle. */
+#define CHAINS 12
+#define EACH(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11)
+
+static bool always(void) {
+  return true;
+}
+
+#if defined __x86_64__
+#include <immintrin.h>
+
+/* Told nothing of their values, the compiler takes the chains for different ones; and each of them is used. */
+#define USE(k) __asm__ volatile("" : : "x"(x##k));
+#define START(k)                                                                                                                           \
+  __typeof__(a) x##k = a;                                                                                                                  \
+  __asm__ volatile("" : "+x"(x##k));
+
+/* A function of one instruction: VECTOR, how one is made, the multiply-add, the addition, operations of each. */
+#define KERNEL(NAME, TARGET, VECTOR, SET_A, SET_B, STEP, OPERATIONS)                                                                       \
+  __attribute__((target(TARGET))) static double NAME(int64_t rounds) {                                                                     \
+    VECTOR a = (SET_A), b = (SET_B);                                                                                                       \
+    EACH(START)                                                                                                                            \
+    for (int64_t i = 0; i < rounds; i++) {                                                                                                 \
+      EACH(STEP)                                                                                                                           \
+    }                                                                                                                                      \
+    EACH(USE)                                                                                                                              \
+    return (double)rounds * CHAINS * (OPERATIONS);                                                                                         \
+  }
+
+#define FMA_512S(k) x##k = _mm512_fmadd_ps(x##k, a, b);
+#define FMA_512D(k) x##k = _mm512_fmadd_pd(x##k, a, b);
+#define FMA_256S(k) x##k = _mm256_fmadd_ps(x##k, a, b);
+#define FMA_256D(k) x##k = _mm256_fmadd_pd(x##k, a, b);
+#define DOT_INT8(k) x##k = _mm512_dpbusd_epi32(x##k, a, b);
+#define SSE_S(k) x##k = _mm_add_ps(_mm_mul_ps(x##k, a), b);
+#define SSE_D(k) x##k = _mm_add_pd(_mm_mul_pd(x##k, a), b);
+
+KERNEL(f32_avx512, "avx512f", __m512, _mm512_set1_ps(0.999F), _mm512_set1_ps(0.001F), FMA_512S, 32)
+KERNEL(f64_avx512, "avx512f", __m512d, _mm512_set1_pd(0.999), _mm512_set1_pd(0.001), FMA_512D, 16)
+KERNEL(f32_avx2, "avx2,fma", __m256, _mm256_set1_ps(0.999F), _mm256_set1_ps(0.001F), FMA_256S, 16)
+KERNEL(f64_avx2, "avx2,fma", __m256d, _mm256_set1_pd(0.999), _mm256_set1_pd(0.001), FMA_256D, 8)
+KERNEL(f32_sse2, "sse2", __m128, _mm_set1_ps(0.999F), _mm_set1_ps(0.001F), SSE_S, 8)
+KERNEL(f64_sse2, "sse2", __m128d, _mm_set1_pd(0.999), _mm_set1_pd(0.001), SSE_D, 4)
+KERNEL(int8_avx512_vnni, "avx512f,avx512vnni", __m512i, _mm512_set1_epi8(1), _mm512_set1_epi8(2), DOT_INT8, 128)
+
+__attribute__((target("avx512f,avx512bf16"))) static double bf16_avx512(int64_t rounds) {
+  __m512 a = _mm512_set1_ps(0.001F);
+  const __m512bh b = _mm512_cvtne2ps_pbh(a, a);
+  EACH(START)
+#define DOT_BF16(k) x##k = _mm512_dpbf16_ps(x##k, b, b);
+  for (int64_t i = 0; i < rounds; i++) {
+    EACH(DOT_BF16)
+  }
+  EACH(USE)
+  return (double)rounds * CHAINS * 64;
+}
+
+static bool has_avx512(void) {
+  return __builtin_cpu_supports("avx512f") != 0;
+}
+static bool has_avx2(void) {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+static bool has_bf16(void) {
+  return __builtin_cpu_supports("avx512bf16") != 0;
+}
+static bool has_vnni(void) {
+  return __builtin_cpu_supports("avx512vnni") != 0;
+}
+
+const struct arithmetic arithmetic_all[] = {
+    {"f32", "avx512f", has_avx512, f32_avx512},     {"f32", "avx2 and fma", has_avx2, f32_avx2},         {"f32", "sse2", always, f32_sse2},
+    {"f64", "avx512f", has_avx512, f64_avx512},     {"f64", "avx2 and fma", has_avx2, f64_avx2},         {"f64", "sse2", always, f64_sse2},
+    {"bf16", "avx512_bf16", has_bf16, bf16_avx512}, {"int8", "avx512_vnni", has_vnni, int8_avx512_vnni}, {NULL, NULL, NULL, NULL}};
+#else
+
+typedef float vector_f32 __attribute__((vector_size(16)));
+typedef double vector_f64 __attribute__((vector_size(16)));
+
+#if defined __aarch64__
+#define USE(k) __asm__ volatile("" : : "w"(x##k));
+#define START(k)                                                                                                                           \
+  __typeof__(a) x##k = a;                                                                                                                  \
+  __asm__ volatile("" : "+w"(x##k));
+#else
+static volatile float sink;
+#define USE(k) sink = (float)x##k[0];
+#define START(k) __typeof__(a) x##k = a + (float)(k);
+#endif
+#define STEP(k) x##k = x##k * a + b;
+#define KERNEL(NAME, VECTOR, OPERATIONS)                                                                                                   \
+  static double NAME(int64_t rounds) {                                                                                                     \
+    VECTOR a = (VECTOR){0} + 0.999F, b = (VECTOR){0} + 0.001F;                                                                             \
+    EACH(START)                                                                                                                            \
+    for (int64_t i = 0; i < rounds; i++) {                                                                                                 \
+      EACH(STEP)                                                                                                                           \
+    }                                                                                                                                      \
+    EACH(USE)                                                                                                                              \
+    return (double)rounds * CHAINS * (OPERATIONS);                                                                                         \
+  }
+KERNEL(f32_vector, vector_f32, 8)
+KERNEL(f64_vector, vector_f64, 4)
+
+const struct arithmetic arithmetic_all[] = {
+    {"f32", "the compiler's vectors", always, f32_vector}, {"f64", "the compiler's vectors", always, f64_vector}, {NULL, NULL, NULL, NULL}};
+#endif
