@@ -43,6 +43,11 @@ struct live_samples {
   double window_s;
 };
 
+static double *around_place(struct live_samples *s, size_t k) {
+  void *place = (char *)&s->live->around + kinds[k].place;
+  return place;
+}
+
 struct live_samples *live_samples_new(struct live *live) {
   struct live_samples *s = xalloc(1, sizeof *s);
   s->live = live;
@@ -87,7 +92,7 @@ bool live_samples_add(struct live_samples *s, struct bundle *bundle, const struc
   for (size_t k = 0; k < LYNX_COUNT(kinds); k++) /* a counter that went back is of a server that was restarted */
     if (kinds[k].how == INCREASE && s->n[k] > 0) {
       double increase = isnan(s->first[k]) ? 0 : fmax(0, s->last[k] - s->first[k]);
-      double *total = (double *)((char *)&s->live->around + kinds[k].place);
+      double *total = around_place(s, k);
       *total += increase;
     }
   return good;
@@ -108,7 +113,7 @@ static void name_neighbours(struct live_samples *s) {
 
 void live_samples_finish(struct live_samples *s) {
   for (size_t k = 0; k < LYNX_COUNT(kinds); k++) {
-    double *to = (double *)((char *)&s->live->around + kinds[k].place);
+    double *to = around_place(s, k);
     if (!(s->n[k] > 0)) *to = NAN;
     else if (kinds[k].how != INCREASE) *to = kinds[k].how == MEAN ? s->sum[k] / s->n[k] : s->sum[k];
   }

@@ -89,10 +89,13 @@ static void *member_main(void *context) {
 }
 
 /* The rate of each repeat; false: threads could not be started. */
-static bool team_run(struct team *t, double rates[REPEATS_MAX]) {
+static bool team_run(struct team *t, double (*work)(void *context, int index, int n, bool first), void *context,
+                     double rates[REPEATS_MAX]) {
   pthread_t *threads = xalloc((size_t)t->n, sizeof *threads);
   struct member *members = xalloc((size_t)t->n, sizeof *members);
   int started = 0;
+  t->work = work;
+  t->context = context;
   memset(t->begun_ns, 0, sizeof t->begun_ns);
   memset(t->ended_ns, 0, sizeof t->ended_ns);
   memset(t->done, 0, sizeof t->done);
@@ -193,13 +196,11 @@ static void measure_memory(const struct measuring *m, struct team *team, const c
   s.a = all;
   s.b = all + s.n;
   s.c = all + 2 * s.n;
-  team->work = stream;
-  team->context = &s;
   team->repeats = MEMORY_REPEATS;
   for (int copies = 0; copies < 2; copies++) {
     s.copies = copies == 1;
     (void)snprintf(name, sizeof name, "memory.%s%s", s.copies ? "copy" : "triad", suffix);
-    if (!begin_next(m, name) || !team_run(team, rates)) break;
+    if (!begin_next(m, name) || !team_run(team, stream, &s, rates)) break;
     add_ceiling(m->ret, name, "", CEILING_BYTES, team->n, rates, team->repeats);
   }
   (void)munmap(all, 3 * size);
@@ -232,10 +233,8 @@ static void measure_arithmetic(const struct measuring *m, struct team *team, con
       (void)k->work(chains.rounds);
       took_ns = clock_now(&clock_system) - begun_ns;
     }
-    team->work = compute;
-    team->context = &chains;
     team->repeats = ARITHMETIC_REPEATS;
-    if (!begin_next(m, name) || !team_run(team, rates)) return;
+    if (!begin_next(m, name) || !team_run(team, compute, &chains, rates)) return;
     add_ceiling(m->ret, name, k->instructions, CEILING_OPERATIONS, team->n, rates, team->repeats);
   }
 }
