@@ -6,6 +6,7 @@ frozen: this file only reads what they say.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -27,38 +28,69 @@ parser.add_argument("--for", dest="length", default="40s", help="each diagnosis"
 parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--only", default="", help="plants, with commas between")
 parser.add_argument("--json", help="write every verdict there")
+parser.add_argument("--keep", help="a folder for the bundles")
 args = parser.parse_args()
 rng = random.Random(args.seed)
 processors = os.cpu_count() or 1
 
-# plant: (server, how it is planted, layers that are right, a word that names it or None where nothing can)
-TORCH, REF = "torch", "ref"
+# plant: (server, how it is planted, what is right: for each cause its layers and a word that names it, None where
+# nothing can). Two causes are a pair: both are looked for among the first three findings.
+TORCH, ONNX, REF, VLLM = "torch", "onnx", "ref", "vllm"
+ONE = ["taskset", "-c", "0"]
+ISA = {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41"}
+SLOW_TOKENIZER = ({"application"}, "slow_tokenize")
+GIL = ({"application"}, "count_characters")
+LOCK = ({"application", "serving"}, "step")
+SLEEP = ({"application", "serving"}, "step")
+LOGGING = ({"application", "serving"}, "logging")
+CAST = ({"application", "framework"}, "cast_and_back")
+AFFINITY = ({"system"}, "affinity")
+HOG = ({"system"}, "python")
+QUOTA = ({"system"}, "quota")
 CASES = {
-    "clean": (TORCH, {}, set(), None),
-    "tokenizer": (TORCH, {"plant": "tokenizer"}, {"application"}, "slow_tokenize"),
-    "gil": (TORCH, {"plant": "gil"}, {"application"}, "count_characters"),
-    "lock": (TORCH, {"plant": "lock"}, {"application", "serving"}, "step"),
-    "sleep": (TORCH, {"plant": "sleep"}, {"application", "serving"}, "step"),
-    "batch_of_one": (TORCH, {"plant": "batch_of_one"}, {"serving"}, None),
-    "cast": (TORCH, {"plant": "cast"}, {"application", "framework"}, "cast_and_back"),
-    "logging": (TORCH, {"plant": "logging"}, {"application", "serving"}, "logging"),
-    "few_threads": (TORCH, {"plant": "few_threads"}, {"runtime", "serving"}, None),
-    "many_threads": (TORCH, {"plant": "many_threads"}, {"runtime"}, None),
-    "affinity": (TORCH, {"prefix": ["taskset", "-c", "0"]}, {"system"}, "affinity"),
-    "isa": (
-        TORCH,
-        {"environment": {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41"}},
-        {"runtime"},
-        "_ISA",
-    ),
-    "hog": (TORCH, {"hog": True}, {"system"}, "python"),
-    "ref_clean": (REF, {"arguments": ["--threads", str(processors)]}, set(), None),
-    "ref_sleep": (REF, {"arguments": ["--slow", "8ms"]}, {"application", "serving"}, None),
-    "ref_batch_of_one": (REF, {"arguments": ["--max-batch", "1"]}, {"serving"}, None),
-    "ref_affinity": (REF, {"prefix": ["taskset", "-c", "0"], "arguments": ["--threads", "2"]}, {"system"}, "affinity"),
-    "ref_hog": (REF, {"hog": True}, {"system"}, "python"),
+    "clean": (TORCH, {}, []),
+    "tokenizer": (TORCH, {"plant": "tokenizer"}, [SLOW_TOKENIZER]),
+    "gil": (TORCH, {"plant": "gil"}, [GIL]),
+    "lock": (TORCH, {"plant": "lock"}, [LOCK]),
+    "sleep": (TORCH, {"plant": "sleep"}, [SLEEP]),
+    "batch_of_one": (TORCH, {"plant": "batch_of_one"}, [({"serving"}, None)]),
+    "cast": (TORCH, {"plant": "cast"}, [CAST]),
+    "logging": (TORCH, {"plant": "logging"}, [LOGGING]),
+    "few_threads": (TORCH, {"plant": "few_threads"}, [({"runtime", "serving"}, None)]),
+    "many_threads": (TORCH, {"plant": "many_threads"}, [({"runtime"}, None)]),
+    "affinity": (TORCH, {"prefix": ONE}, [AFFINITY]),
+    "isa": (TORCH, {"environment": ISA}, [({"runtime"}, "_ISA")]),
+    "hog": (TORCH, {"hog": "busy"}, [HOG]),
+    "bandwidth": (TORCH, {"hog": "copies"}, [HOG]),
+    "quota": (TORCH, {"quota": True}, [QUOTA]),
+    "onnx_clean": (ONNX, {}, []),
+    "onnx_tokenizer": (ONNX, {"plant": "tokenizer"}, [SLOW_TOKENIZER]),
+    "onnx_gil": (ONNX, {"plant": "gil"}, [GIL]),
+    "onnx_lock": (ONNX, {"plant": "lock"}, [LOCK]),
+    "onnx_sleep": (ONNX, {"plant": "sleep"}, [SLEEP]),
+    "onnx_batch_of_one": (ONNX, {"plant": "batch_of_one"}, [({"serving"}, None)]),
+    "onnx_cast": (ONNX, {"plant": "cast"}, [({"application", "framework"}, None)]),
+    "onnx_logging": (ONNX, {"plant": "logging"}, [LOGGING]),
+    "onnx_affinity": (ONNX, {"prefix": ONE}, [AFFINITY]),
+    "onnx_hog": (ONNX, {"hog": "busy"}, [HOG]),
+    "ref_clean": (REF, {"arguments": ["--threads", str(processors)]}, []),
+    "ref_sleep": (REF, {"arguments": ["--slow", "8ms"]}, [({"application", "serving"}, None)]),
+    "ref_batch_of_one": (REF, {"arguments": ["--max-batch", "1"]}, [({"serving"}, None)]),
+    "ref_affinity": (REF, {"prefix": ONE, "arguments": ["--threads", "2"]}, [AFFINITY]),
+    "ref_hog": (REF, {"hog": "busy"}, [HOG]),
+    "ref_quota": (REF, {"quota": True, "arguments": ["--threads", str(processors)]}, [QUOTA]),
+    "vllm_affinity": (VLLM, {"prefix": ONE}, [AFFINITY]),
+    "vllm_hog": (VLLM, {"hog": "busy"}, [HOG]),
+    "tokenizer+sleep": (TORCH, {"plant": "tokenizer+sleep"}, [SLOW_TOKENIZER, SLEEP]),
+    "gil+hog": (TORCH, {"plant": "gil", "hog": "busy"}, [GIL, HOG]),
+    "cast+affinity": (TORCH, {"plant": "cast", "prefix": ONE}, [CAST, AFFINITY]),
+    "logging+quota": (ONNX, {"plant": "logging", "quota": True}, [LOGGING, QUOTA]),
 }
-HOG = "import time\nwhile True: pass"
+HOGS = {
+    "busy": "while True: pass",
+    "copies": "a = bytearray(256 << 20)\nwhile True: b = bytes(a)",  # each copy goes through the memory
+}
+QUOTA_GROUP = "/sys/fs/cgroup/cpu/lynxbench-scoreboard"  # of version 1; elsewhere the case is left out
 
 
 def free_port():
@@ -67,8 +99,38 @@ def free_port():
         return s.getsockname()[1]
 
 
+def vllm_command(port):
+    model = os.path.join(ROOT, "build", "tiny-model")
+    if not os.path.isdir(model):
+        subprocess.run([args.python, os.path.join(ROOT, "tests", "peers", "tiny_model.py"), model], check=True)
+    bin = os.path.join(ROOT, "build", "peers-vllm", "bin")
+    words = f"--dtype float32 --max-model-len 1024 --enforce-eager --host 127.0.0.1 --port {port}".split()
+    return [f"{bin}/python", f"{bin}/vllm", "serve", model, *words]
+
+
+def set_quota(pid):
+    """Six tenths of one processor, for the process and what it starts."""
+    os.makedirs(QUOTA_GROUP, exist_ok=True)
+    for name, value in (("cpu.cfs_period_us", 100000), ("cpu.cfs_quota_us", 60000), ("cgroup.procs", pid)):
+        with open(f"{QUOTA_GROUP}/{name}", "w") as f:
+            f.write(str(value))
+
+
+def cannot(kind, how):
+    """Why a case is left out; None: it can be run."""
+    if how.get("quota") and not os.access("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", os.W_OK) and os.geteuid() != 0:
+        return "no group with a quota can be made here"
+    if how.get("quota") and not os.path.isdir("/sys/fs/cgroup/cpu"):
+        return "control groups are of version 2 here"
+    if kind == VLLM and not os.path.exists(os.path.join(ROOT, "build", "peers-vllm", "done")):
+        return "vLLM is not installed (make test-peers installs it)"
+    return None
+
+
 def start(kind, how, port, log):
-    if kind == TORCH:
+    if kind == VLLM:
+        command = vllm_command(port)
+    elif kind in (TORCH, ONNX):
         size = f"{rng.uniform(0.7, 2.0):.2f}"
         command = [
             args.python,
@@ -78,15 +140,18 @@ def start(kind, how, port, log):
             "--plant",
             how.get("plant", "none"),
         ]
-        command += ["--size", size]
+        command += ["--size", size, "--backend", kind]
     else:
         command = [os.path.join(ROOT, "build", "lynxbench-ref"), "--port", str(port), "--shape", "tiny"]
     command = how.get("prefix", []) + command + how.get("arguments", [])
-    environment = dict(os.environ, **how.get("environment", {}))
+    environment = dict(os.environ, HF_HUB_OFFLINE="1", VLLM_CPU_KVCACHE_SPACE="1", VLLM_NO_USAGE_STATS="1")
+    environment.update(how.get("environment", {}))
     server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment, start_new_session=True)
     for _ in range(240):
         try:
             urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=1)
+            if how.get("quota"):
+                set_quota(server.pid)
             return server
         except OSError:
             time.sleep(0.25)
@@ -106,16 +171,25 @@ def diagnose(port, folder, name):
     return json.loads(r.stdout)
 
 
-def judge(verdict, layers, name):
+def fits(finding, cause):
+    layers, name = cause
+    words = finding["id"] + " " + finding["named"] + " " + finding["evidence"]
+    return bool({c["layer"] for c in finding["contributing"]} & layers) and (name is None or name in words)
+
+
+def judge(verdict, causes):
     findings = verdict["findings"]
-    found = [{c["layer"] for c in f["contributing"]} for f in findings]
-    words = [f["id"] + " " + f["named"] + " " + f["evidence"] for f in findings]
-    if not layers:
+    if not causes:
         return {"clean": not findings}
+    found = [{c["layer"] for c in f["contributing"]} for f in findings]
+    layers = set().union(*(cause[0] for cause in causes))
+    if len(causes) > 1:
+        return {"both": all(any(fits(f, cause) for f in findings[:3]) for cause in causes)}
+    named = causes[0][1]
     return {
         "first": bool(found) and bool(found[0] & layers),
         "two": any(f & layers for f in found[:2]),
-        "named": None if name is None else any(name in w for w in words[:2]),
+        "named": None if named is None else any(fits(f, causes[0]) for f in findings[:2]),
     }
 
 
@@ -126,11 +200,17 @@ def share(scores, key):
 
 wanted = [c for c in args.only.split(",") if c] or list(CASES)
 verdicts, scores = {}, {}
-with tempfile.TemporaryDirectory() as folder:
+with contextlib.nullcontext(args.keep) if args.keep else tempfile.TemporaryDirectory() as folder:
     for case in wanted:
-        kind, how, layers, name = CASES[case]
+        kind, how, causes = CASES[case]
+        why = cannot(kind, how)
+        if why:
+            print(f"{case:18} left out: {why}", flush=True)
+            continue
         port = free_port()
-        hogs = [subprocess.Popen([sys.executable, "-c", HOG]) for _ in range(processors if how.get("hog") else 0)]
+        hogs = [
+            subprocess.Popen([sys.executable, "-c", HOGS[how["hog"]]]) for _ in range(processors if "hog" in how else 0)
+        ]
         with open(os.path.join(folder, "server.log"), "w") as log:
             server = start(kind, how, port, log)
             try:
@@ -141,7 +221,10 @@ with tempfile.TemporaryDirectory() as folder:
                 for hog in hogs:
                     hog.kill()
                     hog.wait()
-        verdicts[case], scores[case] = verdict, judge(verdict, layers, name)
+                if how.get("quota"):
+                    time.sleep(1)  # until the last of its threads is gone
+                    os.rmdir(QUOTA_GROUP)
+        verdicts[case], scores[case] = verdict, judge(verdict, causes)
         said = ", ".join(f"{f['id']} {f['named'][:60]}" for f in verdict["findings"][:3]) or verdict.get(
             "error", "nothing"
         )
@@ -150,6 +233,7 @@ with tempfile.TemporaryDirectory() as folder:
 print(f"\nright layer first      {share(scores, 'first')}")
 print(f"among the first two    {share(scores, 'two')}")
 print(f"function or setting    {share(scores, 'named')}")
+print(f"both of a pair         {share(scores, 'both')}")
 print(f"clean without a cause  {share(scores, 'clean')}")
 costs = [v["sampling_cost"] for v in verdicts.values() if v.get("sampling_cost") is not None]
 if costs:

@@ -1,5 +1,5 @@
-"""A PyTorch server with the OpenAI completions route, a thread per request, and one planted cause: what it plants
-consumes the resource that it names. Used by scoreboard.py; `--plant none` is the clean one."""
+"""A server with the OpenAI completions route, a thread per request, that computes by PyTorch or ONNX Runtime, and has
+planted causes: what it plants consumes the resource that it names. Used by scoreboard.py; `--plant none` is clean."""
 
 import argparse
 import json
@@ -16,13 +16,17 @@ import torch
 PLANTS = "none tokenizer gil lock sleep batch_of_one cast logging few_threads many_threads".split()
 parser = argparse.ArgumentParser()
 parser.add_argument("--port", type=int, required=True)
-parser.add_argument("--plant", choices=PLANTS, default="none")
+parser.add_argument("--plant", default="none", help=f"with + between: {', '.join(PLANTS)}")
+parser.add_argument("--backend", choices=["torch", "onnx"], default="torch")
 parser.add_argument(
     "--size", type=float, default=1.0, help="of the plant, against about a third of a request's own time"
 )
 args = parser.parse_args()
+plants = set(args.plant.split("+"))
+if plants - set(PLANTS):
+    parser.error(f"--plant: {plants - set(PLANTS)}")
 # A thread per request computes with one thread of the library, so that requests in flight share the processors.
-torch.set_num_threads(4 * (os.cpu_count() or 1) if args.plant == "many_threads" else 1)
+torch.set_num_threads(4 * (os.cpu_count() or 1) if "many_threads" in plants else 1)
 
 WIDTH = 768
 torch.manual_seed(1)
@@ -65,25 +69,61 @@ def cast_and_back(x):
     return x
 
 
+def onnx_session():
+    """The same layers, in ONNX Runtime; casts are nodes of the model."""
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
+
+    nodes, weights, last = [], [], "x0"
+    for i, w in enumerate(layers):
+        weights.append(numpy_helper.from_array(w.numpy(), f"w{i}"))
+        nodes.append(helper.make_node("MatMul", [last, f"w{i}"], [f"m{i}"]))
+        nodes.append(helper.make_node("Tanh", [f"m{i}"], [f"x{i + 1}"]))
+        last = f"x{i + 1}"
+    for i in range(scaled(60) if "cast" in plants else 0):
+        nodes.append(helper.make_node("Cast", [last], [f"d{i}"], to=TensorProto.DOUBLE))
+        nodes.append(helper.make_node("Sin", [f"d{i}"], [f"s{i}"]))  # or the optimiser takes the pair away
+        nodes.append(helper.make_node("Cast", [f"s{i}"], [f"c{i}"], to=TensorProto.FLOAT))
+        last = f"c{i}"
+    shape = ["rows", WIDTH]
+    graph = helper.make_graph(
+        nodes,
+        "layers",
+        [helper.make_tensor_value_info("x0", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info(last, TensorProto.FLOAT, shape)],
+        weights,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 4 * (os.cpu_count() or 1) if "many_threads" in plants else 1
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+session = onnx_session() if args.backend == "onnx" else None
+
+
 def compute(state):
+    if session is not None:
+        return torch.from_numpy(session.run(None, {"x0": state.numpy()})[0])
     with torch.no_grad():
         state = forward(state)
-        if args.plant == "cast":
+        if "cast" in plants:
             state = cast_and_back(state.repeat(8, 1))[: state.shape[0]]
     return state
 
 
 def step(state, n):
-    if args.plant == "lock":
-        with step_lock:
-            return compute(state)
-    if args.plant == "gil":
+    if "gil" in plants:
         count_characters(n)
-    elif args.plant == "sleep":
+    if "sleep" in plants:
         time.sleep(0.004 * args.size)
-    elif args.plant == "logging":
+    if "logging" in plants:
         for k in range(scaled(120)):
             log.info("token %d of request: state %s, step %d", n, "x" * 40, k)
+    if "lock" in plants:
+        with step_lock:
+            return compute(state)
     return compute(state)
 
 
@@ -124,14 +164,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         q = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if args.plant not in ("batch_of_one", "few_threads"):
+        if not plants & {"batch_of_one", "few_threads"}:
             return self.generate(q)
         done = threading.Event()
         jobs.put((lambda: self.generate(q), done))
         done.wait()
 
     def generate(self, q):
-        ids = slow_tokenize(q["prompt"]) if args.plant == "tokenizer" else list(q["prompt"].encode())
+        ids = slow_tokenize(q["prompt"]) if "tokenizer" in plants else list(q["prompt"].encode())
         state = torch.full((64, WIDTH), float(len(ids) % 7))
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
@@ -153,7 +193,7 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 256
 
 
-if args.plant in ("batch_of_one", "few_threads"):
+if plants & {"batch_of_one", "few_threads"}:
     threading.Thread(target=work_alone, daemon=True).start()
 compute(torch.ones(64, WIDTH))
 print("ready", flush=True)

@@ -31,6 +31,7 @@ struct live_lane *live_lane_of(struct arena *arena, struct live_account *account
                              .main = name->process == name->thread,
                              .n_processors = name->n_processors,
                              .waits_in = "",
+                             .waits_also = "",
                              .generic_most = "",
                              .waits_where = ""};
   return lane;

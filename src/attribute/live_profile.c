@@ -120,7 +120,8 @@ static const struct profiled_thread *thread_of(const struct live_profile *p, con
   if (p->n_threads == 0) return NULL;
   const struct profiled_thread ended = {.process = stack->process, .thread = 0}; /* one that was in no list */
   const struct profiled_thread *found = bsearch(&wanted, p->threads, p->n_threads, sizeof wanted, by_thread);
-  if (found == NULL) found = bsearch(&ended, p->threads, p->n_threads, sizeof ended, by_thread);
+  bool main = stack->process == stack->thread; /* it is there all the time: what no list names of it did nothing */
+  if (found == NULL && !main) found = bsearch(&ended, p->threads, p->n_threads, sizeof ended, by_thread);
   for (size_t i = 0; found == NULL && stack->process == 0 && i < p->n_threads && i < UNNAMED_MAX; i++) /* py-spy without its children */
     if (p->threads[i].thread == stack->thread) found = &p->threads[i];
   return found;
@@ -370,20 +371,27 @@ static void name_caller_of_greatest(struct live_profile *p, struct live_lane *la
   }
 }
 
+/* The functions that its threads wait in, the three with the most: which of them waits for what, looks do not tell. */
 static void name_waits(struct live_profile *p, size_t at) {
+  enum { TOLD = 3 };
   struct live_lane *lane = &p->live->at.lanes[at];
-  double most = 0;
+  struct live_caller most[TOLD] = {{.share = 0}};
   double whole = p->rate[LOOKS_ALL] * p->window_s[LOOKS_ALL], running = p->rate[LOOKS_RUNNING] * p->window_s[LOOKS_RUNNING];
   if (!(whole > 0)) return;
   for (size_t i = 0; i < p->n; i++) {
     const struct counted *c = &p->items[i];
     double share = (double)c->n[LOOKS_ALL] / whole - (running > 0 ? (double)c->n[LOOKS_RUNNING] / running : 0);
-    if (c->lane != at || share <= most) continue;
-    most = share;
-    lane->waits_in = c->what;
-    lane->waits_where = place_of(p->live, c);
-    lane->waits_share = share;
+    if (c->lane != at || !(share > most[TOLD - 1].share)) continue;
+    size_t place = TOLD - 1;
+    for (; place > 0 && most[place - 1].share < share; place--) most[place] = most[place - 1];
+    most[place] = (struct live_caller){c->what, place_of(p->live, c), share};
   }
+  if (!(most[0].share > 0)) return;
+  lane->waits_in = most[0].what;
+  lane->waits_where = most[0].where;
+  lane->waits_share = most[0].share;
+  for (size_t i = 1; i < TOLD && most[i].share > 0.1 * most[0].share; i++)
+    lane->waits_also = arena_printf(&p->live->arena, "%s%s%s (%s)", lane->waits_also, i > 1 ? ", " : "", most[i].what, most[i].where);
 }
 
 static void divide_lane(struct live_profile *p, size_t at) {

@@ -57,10 +57,10 @@ bool live_logs(const struct live_part *part) {
 
 bool live_still_grows(const struct live *live) {
   const struct result_precision *p = live->precision;
-  if (p->n_steps < 2) return false;
-  double best = climb_best(p->steps, p->n_steps - 1, 1);
-  const struct result_step *last = &p->steps[p->n_steps - 1];
-  return !last->failing && last->throughput >= CLIMB_GROWS * CLIMB_GROWS * best;
+  size_t n = p->n_steps > 0 && p->steps[p->n_steps - 1].too_short ? p->n_steps - 1 : p->n_steps; /* that one tells nothing of growth */
+  if (n < 2) return false;
+  const struct result_step *last = &p->steps[n - 1];
+  return !last->failing && last->throughput >= CLIMB_GROWS * CLIMB_GROWS * climb_best(p->steps, n - 1, 1);
 }
 
 double live_ready_share(const struct live *live) {

@@ -46,6 +46,7 @@ struct live_lane {
   double busiest;                      /* of its threads: the running and ready share of the one with the most */
   const char *waits_in, *waits_where;  /* the function that its threads wait in most, by looks that found it there; "" */
   double waits_share;                  /* of the window */
+  const char *waits_also;              /* the two that come after it, "step (/srv/app.py:80)"; "" */
   int64_t n_samples, n_python, n_lock; /* of profilers: native looks; looks at Python; those that held the interpreter's lock */
   struct live_caller {
     const char *what, *where;

@@ -61,6 +61,7 @@ static double failed_share(const struct live *live) {
 static bool judge_outside(struct live *live) {
   struct arena *arena = &live->arena;
   const struct result_conditions *c = &live->precision->conditions;
+  const struct result_step *last = live->precision->n_steps > 0 ? &live->precision->steps[live->precision->n_steps - 1] : NULL;
   if (failed_share(live) > live->result->contract.method.failures_at_most)
     set(live, LIVE_FAILING, "Requests fail: what is shown is not a server at work.",
         arena_printf(arena, "%lld of %lld counted requests failed (`lynxbench show` says how)", (long long)live->precision->n_failed,
@@ -77,10 +78,10 @@ static bool judge_outside(struct live *live) {
     set(live, LIVE_CLIENT, "The load generator, not the server, bounds this measurement.",
         "lynxbench's own lateness can have changed the figures by more than is allowed (method.instrument_error_at_most), and the "
         "processors are not full");
-  else if (live_still_grows(live))
+  else if (last != NULL && live_still_grows(live))
     set(live, LIVE_LOAD, "The load ended before the server did.",
-        arena_printf(arena, "throughput still grows at %lld in flight: give --at-most more, and ask again",
-                     (long long)live->precision->steps[live->precision->n_steps - 1].concurrency));
+        arena_printf(arena, "throughput still grows at %lld in flight: give %s more, and ask again", (long long)last->concurrency,
+                     last->too_short ? "--for (the window was too short for so many)" : "--at-most"));
   else return false;
   return true;
 }

@@ -5,6 +5,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/control.h"
 #include "base/endpoint.h"
 #include "base/json.h"
@@ -13,6 +14,7 @@
 #include "cli/output.h"
 
 enum { MODELS_MAX = 4 << 20, SHORTEST_S = 6, CLIMB_SHORTEST_S = 30, URL_MAX = 1000, MODEL_MAX = 300 };
+enum { TOKENS_MOST = 64, TOKENS_LEAST = 8, TOKENS_ASKED = 9, ANSWERS_IN_WINDOW = 4 };
 
 bool quick_run_is_url(const char *text) {
   return strncasecmp(text, "http://", 7) == 0 || strncasecmp(text, "https://", 8) == 0;
@@ -94,6 +96,56 @@ static bool divide(const struct quick_run *quick, char warm_up[32], char counted
   return true;
 }
 
+/* How long an answer of so many tokens takes; -1: it did not answer. */
+static int64_t time_answer(const struct quick_run *quick, const char *url, const char *model, int tokens) {
+  char route[URL_MAX + 200];
+  struct buffer page, body;
+  struct json_writer json;
+  int code = 0;
+  buffer_init(&page, MODELS_MAX);
+  buffer_init(&body, 65536);
+  json_begin(&json, &body);
+  json_open_object(&json);
+  json_put_text(&json, "model", model);
+  json_put_int(&json, "max_tokens", tokens);
+  json_put_bool(&json, "ignore_eos", true);
+  if (quick->chat) {
+    json_key(&json, "messages");
+    json_open_array(&json);
+    json_open_object(&json);
+    json_put_text(&json, "role", "user");
+    json_put_text(&json, "content", "Count the stars that you can see tonight.");
+    json_close(&json);
+    json_close(&json);
+  } else json_put_text(&json, "prompt", "Count the stars that you can see tonight.");
+  json_close(&json);
+  endpoint_route(url, quick->chat ? "/v1/chat/completions" : "/v1/completions", route, sizeof route);
+  int64_t begun_ns = clock_now(&clock_system), took_ns = -1;
+  const struct control_request request = {.url = route, .json_body = body.data, .timeout_ns = 20000000000};
+  if (json_finish(&json) && control_fetch(&request, &page, &code, NULL) == LYNX_OK && code == 200)
+    took_ns = clock_now(&clock_system) - begun_ns;
+  buffer_release(&page);
+  buffer_release(&body);
+  return took_ns;
+}
+
+/* So many tokens that several answers fit into a window: one that is longer than its window tells of nothing. Three requests are asked for
+ * it; where they fail, the run itself says how. */
+static int fit_answers(const struct quick_run *quick, const char *url, const char *model, const char *counted) {
+  int64_t window_ns, begun_ns = clock_now(&clock_system);
+  if (!number_duration(counted, strlen(counted), &window_ns) || time_answer(quick, url, model, 1) < 0) return TOKENS_MOST;
+  bool slow = clock_now(&clock_system) - begun_ns > window_ns; /* the first answer may be of a cold server: asked again */
+  int64_t one_ns = time_answer(quick, url, model, 1), more_ns = time_answer(quick, url, model, TOKENS_ASKED);
+  if (one_ns < 0 || more_ns < 0) return TOKENS_MOST;
+  double each_ns = (double)(more_ns - one_ns) / (TOKENS_ASKED - 1), room_ns = (double)window_ns / ANSWERS_IN_WINDOW - (double)one_ns;
+  int tokens = TOKENS_MOST;
+  if (each_ns * TOKENS_MOST > room_ns) tokens = room_ns > each_ns * TOKENS_LEAST ? (int)(room_ns / each_ns) : TOKENS_LEAST;
+  if (tokens == TOKENS_MOST) return tokens;
+  (void)fprintf(stderr, "answers of %d tokens, so that several fit into a window of %s%s: give --for more for longer ones\n", tokens,
+                counted, slow || one_ns > window_ns / ANSWERS_IN_WINDOW ? ", and even so they are slow" : "");
+  return tokens;
+}
+
 static bool is_free(const char *tool, const char *path, const char *what) {
   struct stat info;
   bool there = lstat(path, &info) == 0;
@@ -141,7 +193,7 @@ static void tell_contract(const struct quick_run *quick, const char *path, const
 }
 
 int quick_run_write(const struct quick_run *quick, const char *bundle, const char *path) {
-  char model[MODEL_MAX] = "", url[URL_MAX], warm_up[32], counted[32];
+  char model[MODEL_MAX] = "", url[URL_MAX], warm_up[32], counted[32], tokens[16];
   const char *ready = "/v1/models";
   struct buffer text;
   if (!read_url(quick, url) || !divide(quick, warm_up, counted) || !check_words(quick, bundle, path)) return EXIT_WRONG_INPUT;
@@ -158,6 +210,8 @@ int quick_run_write(const struct quick_run *quick, const char *bundle, const cha
   first.command = quick->command;
   if (quick->climbs) {
     first.name = "diagnosis";
+    (void)snprintf(tokens, sizeof tokens, "%d", quick->command == NULL ? fit_answers(quick, url, model, counted) : TOKENS_MOST);
+    first.output_tokens = tokens;
     first.climb = quick->at_most != NULL ? quick->at_most : "64";
     first.attribution_sessions = "2";
     first.steady_reported = true;

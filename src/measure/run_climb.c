@@ -23,7 +23,10 @@ static void tell(const struct climbing *c, const struct result_step *step) {
                    p->time_to_first_token_p99 / 1e6);
   (void)snprintf(text, sizeof text, "%s, %lld in flight: %.5g tokens/s, %.4g requests/s%s%s",
                  c->run->contract.precisions.items[c->precision], (long long)step->concurrency, p->output_rate.estimate,
-                 p->goodput.estimate, latency, step->failing ? "; too many requests fail" : "");
+                 p->goodput.estimate, latency,
+                 step->failing     ? "; too many requests fail"
+                 : step->too_short ? "; the window is too short for so many"
+                                   : "");
   run_note(c->run, text);
   run_put_event(c->run, EVENT_SEARCH, text);
 }

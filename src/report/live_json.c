@@ -55,6 +55,7 @@ static void put_lane(struct json_writer *json, const struct live *live, const st
   json_put_double(json, "busiest_running_or_ready", l->busiest);
   if (l->waits_in[0] != 0) {
     json_put_text(json, "waits_most_in", l->waits_in);
+    json_put_text(json, "waits_also_in", l->waits_also);
     json_put_text(json, "waits_most_where", l->waits_where);
     json_put_double(json, "waits_most_share", l->waits_share);
   }
@@ -142,6 +143,7 @@ static void put_steps(struct json_writer *json, const struct result_precision *p
     json_put_double(json, "ttft_p50_ns", p->steps[i].point.time_to_first_token_p50);
     json_put_double(json, "ttft_p99_ns", p->steps[i].point.time_to_first_token_p99);
     json_put_bool(json, "failing", p->steps[i].failing);
+    json_put_bool(json, "too_short", p->steps[i].too_short);
     json_close(json);
   }
   json_close(json);

@@ -206,7 +206,10 @@ static void put_climb(struct buffer *out, const struct style *s, const struct re
   for (size_t i = 0; i < p->n_steps; i++)
     (void)buffer_printf(out, "    %10lld %12.5g %12s %12s%s\n", (long long)p->steps[i].concurrency, p->steps[i].throughput,
                         text_latency(a, sizeof a, p->steps[i].point.time_to_first_token_p99),
-                        text_latency(b, sizeof b, p->steps[i].point.end_to_end_p99), p->steps[i].failing ? "  too many requests fail" : "");
+                        text_latency(b, sizeof b, p->steps[i].point.end_to_end_p99),
+                        p->steps[i].failing     ? "  too many requests fail"
+                        : p->steps[i].too_short ? "  the window is too short"
+                                                : "");
 }
 
 static void put_checks(struct buffer *out, const struct style *s, const struct result_precision *p) {

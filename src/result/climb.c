@@ -17,20 +17,25 @@ enum lynx_status climb_measure(struct bundle *bundle, const struct contract *con
   if (!isfinite(ret->throughput)) ret->throughput = 0;
   double arrivals = (double)ret->point.n_arrivals;
   ret->failing = arrivals > 0 && (double)ret->point.n_failed / arrivals > contract->method.failures_at_most;
+  ret->too_short = ret->point.n_ended < session->concurrency;
   return status;
+}
+
+static bool tells(const struct result_step *step) {
+  return !step->failing && !step->too_short;
 }
 
 double climb_best(const struct result_step *steps, size_t n, int64_t least) {
   double best = 0;
   for (size_t i = 0; i < n; i++)
-    if (!steps[i].failing && steps[i].concurrency >= least && steps[i].throughput > best) best = steps[i].throughput;
+    if (tells(&steps[i]) && steps[i].concurrency >= least && steps[i].throughput > best) best = steps[i].throughput;
   return best;
 }
 
 int64_t climb_next(const struct result_step *steps, size_t n, int64_t most) {
   size_t without = 0;
   if (n == 0) return 1;
-  if (steps[n - 1].failing) return 0;
+  if (!tells(&steps[n - 1])) return 0;
   for (size_t i = n; i-- > 1 && !(steps[i].throughput >= CLIMB_GROWS * climb_best(steps, i, 1));) without++;
   int64_t last = steps[n - 1].concurrency;
   if (without >= STEPS_WITHOUT_GROWTH || last >= most) return 0;
@@ -41,7 +46,7 @@ static int64_t knee_from(const struct result_step *steps, size_t n, int64_t leas
   double best = climb_best(steps, n, least);
   int64_t knee = 0;
   for (size_t i = 0; i < n && best > 0; i++)
-    if (!steps[i].failing && steps[i].concurrency >= least && steps[i].throughput >= CLIMB_KNEE * best &&
+    if (tells(&steps[i]) && steps[i].concurrency >= least && steps[i].throughput >= CLIMB_KNEE * best &&
         (knee == 0 || steps[i].concurrency < knee))
       knee = steps[i].concurrency;
   return knee;
@@ -49,7 +54,8 @@ static int64_t knee_from(const struct result_step *steps, size_t n, int64_t leas
 
 int64_t climb_knee(const struct result_step *steps, size_t n) {
   int64_t knee = knee_from(steps, n, 2);
-  return knee > 0 ? knee : knee_from(steps, n, 1);
+  if (knee == 0) knee = knee_from(steps, n, 1);
+  return knee > 0 || n == 0 || steps[0].failing || !(steps[0].throughput > 0) ? knee : 1; /* every window is too short */
 }
 
 enum lynx_status climb_judge(struct bundle *bundle, struct result *result, struct result_precision *p, const struct session_list *sessions,

@@ -2,6 +2,8 @@
  * goes on, and afterwards from the sealed bundle: the decision is the same.
  * Knee     the fewest requests in flight that reach CLIMB_KNEE of the greatest throughput of any step: beyond it, more requests in flight
  *          buy waiting time, not throughput. At least 2, where 2 were tried: one request by itself waits for nobody
+ * End      two steps without growth, the cap, one that fails, or one whose window ends before as many requests as are in flight have: it
+ *          holds the beginning of them alone
  * Limits   steps are a factor of 2 apart: the knee is one of them. A step is one window, so that noise of the steps' size moves it by one
  * Errors   INPUT: rows that are not what the format holds */
 #ifndef RESULT_CLIMB_H

@@ -86,7 +86,7 @@ struct result_point {
   double lag_p99_ns, lag_share; /* send and read lag together; as a share of the median time in the system */
   bool instrument_limited;      /* it failed, and our lateness may be why */
   size_t n_sessions;
-  int64_t n_arrivals, n_failed;
+  int64_t n_arrivals, n_ended, n_failed; /* n_ended: within the windows */
   struct growth growth;
   enum load_verdict backlog;
   bool objectives_met, objectives_held, objectives_missed; /* by the estimate; by the whole interval; the whole interval beyond */
@@ -107,6 +107,7 @@ struct result_step {
   struct result_point point; /* its loads are in flight, not per second */
   double throughput;         /* tokens/s; requests/s where answers hold none */
   bool failing;              /* more requests fail than method.failures_at_most */
+  bool too_short;            /* fewer requests ended in the window than were in flight: nothing of it is steady yet */
 };
 
 struct result_certificate {

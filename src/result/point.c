@@ -17,7 +17,7 @@ struct measuring {
   struct objective_values *values[METRIC_COUNT]; /* of this session */
   struct values *lag;
   double arrivals, tokens, area_ns, time_ns, n_timed;
-  int64_t n_failed, n_good;
+  int64_t n_failed, n_good, n_ended;
 };
 
 static size_t part_of(const struct measuring *m, int64_t at) {
@@ -34,7 +34,10 @@ static enum lynx_status take_row(void *context, const struct row *row) {
     m->arrivals++;
     m->changes[part_of(m, r->scheduled_ns)] += 1;
   }
-  if (!row->cut_off && r->end_ns >= m->from && r->end_ns < m->to) m->changes[part_of(m, r->end_ns)] -= 1;
+  if (!row->cut_off && r->end_ns >= m->from && r->end_ns < m->to) {
+    m->changes[part_of(m, r->end_ns)] -= 1;
+    m->n_ended++;
+  }
   m->tokens += row_tokens_within(row, m->from, m->to);
   m->n_good += row_done_within(row, m->from, m->to) && row_meets_objectives(&m->terms, row);
   if (!row->counted) return LYNX_OK;
@@ -132,6 +135,7 @@ static enum lynx_status read_window(struct bundle *bundle, const struct row_term
   w->time_s += m.time_ns / 1e9;
   w->timed += m.n_timed;
   point->n_failed += m.n_failed;
+  point->n_ended += m.n_ended;
   point->certify = point->certify || session->purpose == PURPOSE_CERTIFY;
   return status;
 }

@@ -102,6 +102,7 @@ static void put_climb(struct json_writer *json, const struct result_precision *p
     json_put_int(json, "in_flight", s->concurrency);
     put(json, "throughput", s->throughput);
     json_put_bool(json, "failing", s->failing);
+    json_put_bool(json, "too_short", s->too_short);
     json_put_int(json, "arrivals", s->point.n_arrivals);
     json_put_int(json, "failed", s->point.n_failed);
     put(json, "goodput", s->point.goodput.estimate);

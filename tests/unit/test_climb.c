@@ -26,6 +26,12 @@ int main(void) {
   fails[2].failing = true;
   CHECK_INT(climb_next(fails, 3, 64), 0); /* no more load on a server that fails */
   CHECK_INT(climb_knee(fails, 3), 2);
+  struct result_step slow[] = {step(1, 100), step(2, 200), step(4, 400)};
+  slow[2].too_short = true; /* a burst of first tokens is no throughput */
+  CHECK_INT(climb_next(slow, 3, 64), 0);
+  CHECK_INT(climb_knee(slow, 3), 2);
+  slow[0].too_short = slow[1].too_short = true;
+  CHECK_INT(climb_knee(slow, 3), 1); /* all that there is */
   struct result_step nothing[] = {step(1, 0)};
   CHECK_INT(climb_knee(nothing, 1), 0);
   return check_end();

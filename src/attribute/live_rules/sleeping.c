@@ -16,10 +16,11 @@ static bool apply(const struct live *live, struct finding *ret) {
   if (best == NULL) return false;
   ret->share = fmin(1, best->waits[WAIT_TIMER] / fmax(best->present - best->ready, 1e-9));
   if (best->waits_in[0] != 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", best->waits_in, best->waits_where);
-  (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "the busy threads of %.40s wait for a timer %.0f %% of the time that they are not ready to run, and run %.0f %%%s%.200s",
-                 best->program, 100 * ret->share, 100 * best->running / fmax(best->present - best->ready, 1e-9),
-                 best->waits_in[0] != 0 ? "; they wait most in " : "", ret->named);
+  (void)snprintf(
+      ret->evidence, sizeof ret->evidence,
+      "the busy threads of %.40s wait for a timer %.0f %% of the time that they are not ready to run, and run %.0f %%%s%.120s%s%.120s",
+      best->program, 100 * ret->share, 100 * best->running / fmax(best->present - best->ready, 1e-9),
+      best->waits_in[0] != 0 ? "; they wait most in " : "", ret->named, best->waits_also[0] != 0 ? ", then in " : "", best->waits_also);
   return true;
 }
 
