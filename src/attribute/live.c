@@ -8,6 +8,7 @@
 #include "attribute/live_profile.h"
 #include "attribute/live_roofline.h"
 #include "attribute/live_samples.h"
+#include "attribute/live_series.h"
 #include "attribute/live_start.h"
 #include "attribute/live_verdict.h"
 #include "base/number.h"
@@ -85,6 +86,8 @@ static bool add_sessions(struct gathering *g) {
   }
   live_lanes_finish(&live->at);
   live_lanes_finish(&live->beyond);
+  bool drawn = live_series_begin(live, g->sessions, g->n);
+  for (size_t i = 0; i < g->n && drawn; i++) live_series_add(live, g->bundle, &g->sessions[i]);
   struct live_profile *profile = live_profile_new(live);
   for (size_t i = 0; i < g->n; i++)
     if (g->sessions[i].purpose == PURPOSE_ATTRIBUTE) live_profile_add(profile, g->bundle, &g->sessions[i]);

@@ -25,8 +25,8 @@ static const struct {
     {"wire.round_trip_s", LEAST, 1e4, PLACE(round_trip_s)},
     {"wire.sent_again_per_s", MEAN, 1e12, PLACE(sent_again_hz)},
     {"power.package_w", MEAN, 1e7, PLACE(watts)},
-    {"power.temperature_c", MEAN, 1e4, PLACE(temperature_c)},
-    {"power.clock_hz", MEAN, 1e12, PLACE(clock_hz)},
+    {"machine.temperature_c", MEAN, 1e4, PLACE(temperature_c)},
+    {"machine.clock_mhz", MEAN, 1e6, PLACE(clock_mhz)},
     {"power.slowed", SUM, 1e12, PLACE(slowed)},
 #undef PLACE
 };

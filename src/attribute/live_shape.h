@@ -75,12 +75,12 @@ struct live_account {
 
 /* What surrounded the counted windows, from samples; NaN: not known. */
 struct live_around {
-  double busy;                                   /* of the machine's processors */
-  double sampling_cost;                          /* share of the machine's processor time */
-  double running, waiting;                       /* the server's own counts of requests */
-  double preemptions, cache_use;                 /* requests that lost their cache to others; share of the cache that is taken */
-  double round_trip_s, sent_again_hz;            /* of the client's connections, the least; segments sent again each second */
-  double watts, temperature_c, clock_hz, slowed; /* slowed: how often for heat or power */
+  double busy;                                    /* of the machine's processors */
+  double sampling_cost;                           /* share of the machine's processor time */
+  double running, waiting;                        /* the server's own counts of requests */
+  double preemptions, cache_use;                  /* requests that lost their cache to others; share of the cache that is taken */
+  double round_trip_s, sent_again_hz;             /* of the client's connections, the least; segments sent again each second */
+  double watts, temperature_c, clock_mhz, slowed; /* slowed: how often for heat or power */
 };
 
 /* The counted requests in the order in which they were sent: the first part of them beside those behind the third. */
@@ -88,6 +88,26 @@ struct live_start {
   int64_t n, n_first;                       /* 0: too few to tell */
   double first_ns, later_ns, most_later_ns; /* mean time of a request; most: of the slowest later part */
   double excess;                            /* what the first three parts took beyond the later ones, as a share of all requests' time */
+};
+
+enum { LIVE_BINS = 200, LIVE_TRACKS_MAX = 6, LIVE_MARKS_MAX = 64 };
+
+/* The run over time, in LIVE_BINS bins; times in bins. */
+struct live_series {
+  int64_t from_ns; /* realtime */
+  double bin_ns;
+  struct live_track {
+    size_t lane; /* of the account */
+    double running[LIVE_BINS], ready[LIVE_BINS];
+  } tracks[LIVE_TRACKS_MAX];
+  size_t n_tracks;                            /* 0: there is nothing to show */
+  double busy[LIVE_BINS], waiting[LIVE_BINS]; /* of the processors; requests by the server's own count; NaN: no sample */
+  struct live_mark {
+    double from, to;
+    const char *label;
+    bool counted;
+  } marks[LIVE_MARKS_MAX];
+  size_t n_marks;
 };
 
 /* How near it came to the machine's ceilings; NaN: not known. */
@@ -131,6 +151,7 @@ struct live {
   struct live_around around;
   struct live_start start;
   struct live_roofline roofline;
+  struct live_series series;
   struct live_neighbour neighbours[LIVE_NEIGHBOURS_MAX];
   size_t n_neighbours;
   struct interval profiling_cost; /* throughput lost while profilers ran, as a share; NaN */

@@ -263,12 +263,13 @@ static bool load_owners(const char *path, struct contract_file *ret) {
 static bool try_live(const struct arguments *arguments, int *ret_code) {
   if (arguments->option[FLAG_AGAINST] != NULL && arguments->n_positional == 1)
     return live_pages_try_change(arguments->option[FLAG_AGAINST], arguments->positional[0], arguments->option[FLAG_JSON] != NULL, ret_code);
-  static const int of_traces[] = {FLAG_AGAINST, FLAG_WINDOW, FLAG_ORPHANS, FLAG_DEVICE, FLAG_BACK_TO_BACK, FLAG_CONTRACT,
-                                  FLAG_TOP,     FLAG_FOLDED, FLAG_CHROME,  FLAG_RECORD, FLAG_REQUESTS};
+  static const int of_traces[] = {FLAG_AGAINST,  FLAG_WINDOW, FLAG_ORPHANS, FLAG_DEVICE, FLAG_BACK_TO_BACK,
+                                  FLAG_CONTRACT, FLAG_TOP,    FLAG_FOLDED,  FLAG_CHROME, FLAG_REQUESTS};
   for (size_t i = 0; i < LYNX_COUNT(of_traces); i++)
     if (arguments->option[of_traces[i]] != NULL) return false;
-  return arguments->n_positional == 1 &&
-         live_pages_try(arguments->positional[0], arguments->option[FLAG_JSON] != NULL, arguments->option[FLAG_HTML], ret_code);
+  const struct pen_wanted wanted = {"attribute", "--record", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
+  return arguments->n_positional == 1 && live_pages_try(arguments->positional[0], arguments->option[FLAG_JSON] != NULL,
+                                                        arguments->option[FLAG_HTML], arguments->option[FLAG_RECORD], &wanted, ret_code);
 }
 
 static int run(const struct arguments *arguments) {
@@ -308,7 +309,7 @@ static int run(const struct arguments *arguments) {
     if (arguments->option[FLAG_RECORD] != NULL && (code == EXIT_HOLDS || code == EXIT_INCONCLUSIVE)) {
       /* after all was shown: it stays on the screen even where the ledger does not take it */
       const struct pen_wanted wanted = {"attribute", "--record", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
-      int recorded = findings_record(&wanted, arguments->option[FLAG_RECORD], &after);
+      int recorded = findings_record(&wanted, arguments->option[FLAG_RECORD], &after, NULL);
       code = recorded != EXIT_HOLDS ? recorded : code;
     }
   }

@@ -60,7 +60,8 @@ static bool add_finding(struct pen *pen, const struct result *result, const char
   if (trace[0] != 0) entry_subject_hex(&entry, "trace", trace);
   entry_member(&entry, "rule", finding->id);
   entry_member(&entry, "title", finding->title);
-  entry_member(&entry, "rung", "accounted"); /* a trace accounts: that nothing was confirmed stands in every entry */
+  if (finding->named[0] != 0) entry_member(&entry, "named", finding->named);
+  entry_member(&entry, "rung", "accounted"); /* that nothing was confirmed stands in every entry */
   entry_member(&entry, "evidence", finding->evidence);
   entry_member(&entry, "not_established", finding->open);
   entry_member(&entry, "to_confirm", finding->confirm);
@@ -69,7 +70,24 @@ static bool add_finding(struct pen *pen, const struct result *result, const char
   return true;
 }
 
-int findings_record(const struct pen_wanted *wanted, const char *path, const struct attribution *attribution) {
+static bool add_of_traces(struct pen *pen, const struct result *result, const struct attribution *attribution, size_t *ret_n) {
+  bool good = true;
+  for (size_t i = 0; good && i < attribution->n_traces; i++) {
+    const struct attributed_trace *t = &attribution->traces[i];
+    char trace[DIGEST_HEX] = "";
+    good = t->n_findings == 0 || digest_trace(t->path, trace);
+    for (size_t k = 0; good && k < t->n_findings; k++) *ret_n += good = add_finding(pen, result, trace, &t->findings[k]);
+  }
+  return good;
+}
+
+static bool add_of_run(struct pen *pen, const struct result *result, const struct live *live, size_t *ret_n) {
+  bool good = true;
+  for (size_t k = 0; good && k < live->n_findings; k++) *ret_n += good = add_finding(pen, result, "", &live->findings[k]);
+  return good;
+}
+
+int findings_record(const struct pen_wanted *wanted, const char *path, const struct attribution *attribution, const struct live *live) {
   struct pen pen;
   struct bundle_file bundle;
   uint64_t index;
@@ -78,15 +96,8 @@ int findings_record(const struct pen_wanted *wanted, const char *path, const str
   if (code != EXIT_HOLDS) return code;
   if (bundle_file_open(path, &bundle)) {
     bool good = bundle_entry_add(&pen.file, path, &pen.signer, &index);
-    for (size_t i = 0; good && i < attribution->n_traces; i++) {
-      const struct attributed_trace *t = &attribution->traces[i];
-      char trace[DIGEST_HEX] = "";
-      good = t->n_findings == 0 || digest_trace(t->path, trace);
-      for (size_t k = 0; good && k < t->n_findings; k++) {
-        good = add_finding(&pen, &bundle.result, trace, &t->findings[k]);
-        n += good;
-      }
-    }
+    if (good && attribution != NULL) good = add_of_traces(&pen, &bundle.result, attribution, &n);
+    if (good && live != NULL) good = add_of_run(&pen, &bundle.result, live, &n);
     bundle_file_close(&bundle);
     code = good ? EXIT_HOLDS : EXIT_WRONG_INPUT;
     (void)fprintf(stderr, "%s: %zu finding%s recorded\n", pen.file.address, n, n == 1 ? "" : "s");

@@ -1,11 +1,14 @@
 #include "cli/live_pages.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "attribute/live_change.h"
 #include "attribute/live.h"
 #include "base/arena.h"
 #include "cli/bundle_file.h"
+#include "cli/improvement_entry.h"
 #include "cli/output.h"
 #include "report/live_report.h"
 
@@ -77,7 +80,7 @@ bool live_pages_try_change(const char *before, const char *after, bool json, int
   return both || broken;
 }
 
-bool live_pages_try(const char *path, bool json, const char *html, int *ret_code) {
+bool live_pages_try(const char *path, bool json, const char *html, const char *record, const struct pen_wanted *wanted, int *ret_code) {
   struct bundle_file file;
   struct live live;
   if (!bundle_is(path)) return false;
@@ -87,6 +90,13 @@ bool live_pages_try(const char *path, bool json, const char *html, int *ret_code
   }
   bool read = live_read(file.bundle, &file.result, &live), can = read && live.at.n_lanes > 0;
   if (can) *ret_code = write_pages(&live, path, json, html);
+  if (can && record != NULL && *ret_code == EXIT_HOLDS) {
+    bool own = strcmp(record, path) == 0;
+    if (!own)
+      (void)fprintf(stderr, "lynxbench attribute: --record: found '%s'; accepted for a run's own account: the same bundle, %s\n", record,
+                    path);
+    *ret_code = own ? findings_record(wanted, path, NULL, &live) : EXIT_WRONG_INPUT;
+  }
   if (read) live_release(&live);
   bundle_file_close(&file);
   return can;

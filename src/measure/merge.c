@@ -42,6 +42,7 @@ struct merging {
   struct lynx_error *error;
   const char *others;       /* how a part saw another executor; NULL */
   struct part *now;         /* whose rows are being taken */
+  bool threads_seen;        /* some part has the session's threads */
   struct contract contract; /* of all parts */
   struct ordered *order;    /* of a closed loop's session */
   size_t n_order, room_order;
@@ -275,6 +276,38 @@ static enum lynx_status put_sample(void *context, int64_t session, int64_t at_ns
   return LYNX_OK;
 }
 
+static enum lynx_status put_thread(void *context, int64_t session, const struct thread_name *name) {
+  struct merging *m = context;
+  m->threads_seen = true;
+  bundle_put_thread(m->out, session, name);
+  return LYNX_OK;
+}
+
+static enum lynx_status put_activity(void *context, int64_t session, const struct thread_activity *activity) {
+  struct merging *m = context;
+  bundle_put_activity(m->out, session, activity);
+  return LYNX_OK;
+}
+
+static enum lynx_status put_stack(void *context, const struct bundle_stack *stack) {
+  struct merging *m = context;
+  bundle_put_stack(m->out, stack);
+  return LYNX_OK;
+}
+
+/* The serving process's threads are seen by who runs on its machine: if several parts do, they saw the same, and one is enough. */
+static enum lynx_status put_threads(struct merging *m, int64_t session) {
+  enum lynx_status status = LYNX_OK;
+  m->threads_seen = false;
+  for (size_t i = 0; i < m->n_parts && status == LYNX_OK && !m->threads_seen; i++) {
+    m->now = &m->parts[i];
+    status = bundle_each_thread(m->now->bundle, session, put_thread, m, m->error);
+    if (status == LYNX_OK && m->threads_seen) status = bundle_each_activity(m->now->bundle, session, put_activity, m, m->error);
+    if (status == LYNX_OK && m->threads_seen) status = bundle_each_stack(m->now->bundle, session, put_stack, m, m->error);
+  }
+  return status;
+}
+
 static enum lynx_status put_answer(void *context, int64_t session, int64_t input, const char *text, size_t length) {
   struct merging *m = context;
   bundle_put_answer(m->out, session, input, text, length);
@@ -352,6 +385,7 @@ static enum lynx_status put_rows(struct merging *m, const struct bundle_session 
     if (status == LYNX_OK) status = bundle_each_phase(m->now->bundle, s->id, put_phase, m, m->error);
     if (status == LYNX_OK) status = bundle_each_sample(m->now->bundle, s->id, put_sample, m, m->error);
   }
+  if (status == LYNX_OK) status = put_threads(m, s->id);
   return status == LYNX_OK ? bundle_commit(m->out, m->error) : status;
 }
 

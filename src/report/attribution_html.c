@@ -6,90 +6,23 @@
 #include "base/arena.h"
 #include "report/attribution_report.h"
 #include "report/html_page.h"
+#include "report/icicle.h"
 #include "report/svg.h"
 
-enum { WIDTH = 1000, ROW = 46, BINS = 250, STRIP = 180, LEFT = 74 };
-
-/* --- icicle: owner, layer, cause; each as wide as its share of the window --- */
-
-struct cell {
-  const char *owner, *layer;
-  enum account_state state;
-  int64_t ns, owner_ns, layer_ns;
-  int color; /* -1: unexplained */
-};
-
-static int by_owner(const void *a, const void *b) {
-  const struct cell *x = a, *y = b;
-  if (x->owner_ns != y->owner_ns) return x->owner_ns > y->owner_ns ? -1 : 1;
-  int c = strcmp(x->owner, y->owner);
-  if (c != 0) return c;
-  if (x->layer_ns != y->layer_ns) return x->layer_ns > y->layer_ns ? -1 : 1;
-  if ((c = strcmp(x->layer, y->layer)) != 0) return c;
-  return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : 0;
-}
-
-static size_t list_cells(const struct attribution_view *view, const struct attributed_trace *t, struct cell *cells) {
-  struct attribution_cause causes[CAUSES_MAX];
-  size_t n = attribution_causes(t, causes);
-  for (size_t i = 0; i < n; i++)
-    cells[i] = (struct cell){.owner = attribution_owner(view, &causes[i]),
-                             .layer = attribution_layer(&causes[i]),
-                             .state = causes[i].state,
-                             .ns = causes[i].ns,
-                             .color = causes[i].layered ? (int)causes[i].layer % 6 : -1};
-  for (size_t i = 0; i < n; i++)
-    for (size_t k = 0; k < n; k++) {
-      bool same = strcmp(cells[i].owner, cells[k].owner) == 0;
-      cells[i].owner_ns += same ? cells[k].ns : 0;
-      cells[i].layer_ns += same && strcmp(cells[i].layer, cells[k].layer) == 0 ? cells[k].ns : 0;
-    }
-  qsort(cells, n, sizeof *cells, by_owner);
-  return n;
-}
-
-static void put_box(struct buffer *out, double x, double y, double width, int color, double opacity, const char *label, double share) {
-  char fill[32];
-  if (color < 0) (void)snprintf(fill, sizeof fill, "var(--bad)");
-  else (void)snprintf(fill, sizeof fill, "var(--c%d)", color);
-  (void)buffer_printf(out,
-                      "<g><rect x='%.2f' y='%.0f' width='%.2f' height='%d' style='fill:%s;fill-opacity:%.2f;stroke:var(--panel)'/><title>",
-                      x, y, width > 0.4 ? width : 0.4, ROW - 2, fill, opacity);
-  (void)html_escape(out, label);
-  (void)buffer_printf(out, ": %.2f %% of the window</title>", 100 * share);
-  size_t room = (size_t)(width / 6.3);
-  if (room >= 6) {
-    char cut[160];
-    (void)snprintf(cut, sizeof cut, "%.*s%s", (int)(room < strlen(label) ? room - 1 : room), label, room < strlen(label) ? "…" : "");
-    (void)buffer_printf(out, "<text x='%.2f' y='%.0f'>", x + 4, y + 19);
-    (void)html_escape(out, cut);
-    (void)buffer_printf(out, "</text><text class='tick' x='%.2f' y='%.0f'>%.1f %%</text>", x + 4, y + 35, 100 * share);
-  }
-  (void)buffer_text(out, "</g>");
-}
+enum { WIDTH = 1000, BINS = 250, STRIP = 180, LEFT = 74 };
 
 static void put_icicle(struct buffer *out, const struct attribution_view *view, const struct attributed_trace *t) {
-  const struct account *a = &t->account;
-  struct cell cells[CAUSES_MAX];
-  size_t n = list_cells(view, t, cells);
-  double scale = WIDTH / (double)a->wall_ns, x = 0;
-  char label[160];
-  (void)buffer_printf(out, "<figure><svg viewBox='0 0 %d %d' role='img'><title>Owner, layer and cause of every part of the window</title>",
-                      WIDTH, 3 * ROW);
-  for (size_t i = 0; i < n; i++) {
-    const struct cell *c = &cells[i], *before = i > 0 ? &cells[i - 1] : NULL;
-    bool new_owner = before == NULL || strcmp(before->owner, c->owner) != 0;
-    if (new_owner) put_box(out, x, 0, (double)c->owner_ns * scale, c->color, 0.16, c->owner, (double)c->owner_ns / (double)a->wall_ns);
-    if (new_owner || strcmp(before->layer, c->layer) != 0)
-      put_box(out, x, ROW, (double)c->layer_ns * scale, c->color, 0.3, c->layer[0] == '-' ? "no layer" : c->layer,
-              (double)c->layer_ns / (double)a->wall_ns);
-    put_box(out, x, 2 * ROW, (double)c->ns * scale, c->color, 0.5, attribution_words(a, c->state, label, sizeof label),
-            (double)c->ns / (double)a->wall_ns);
-    x += (double)c->ns * scale;
-  }
-  (void)buffer_text(
-      out, "</svg><figcaption class='dim'>Above the owner, below it the layer, below that the cause: as wide as its share of the window. "
-           "Point at one for its words.</figcaption></figure>");
+  struct attribution_cause causes[CAUSES_MAX];
+  struct icicle_cell cells[CAUSES_MAX];
+  char words[CAUSES_MAX][160];
+  size_t n = attribution_causes(t, causes);
+  for (size_t i = 0; i < n; i++)
+    cells[i] = (struct icicle_cell){.owner = attribution_owner(view, &causes[i]),
+                                    .layer = attribution_layer(&causes[i]),
+                                    .label = attribution_words(&t->account, causes[i].state, words[i], sizeof words[i]),
+                                    .share = (double)causes[i].ns / (double)t->account.wall_ns,
+                                    .color = causes[i].layered ? (int)causes[i].layer % 6 : -1};
+  icicle_put(out, cells, n, "Owner, layer and cause of every part of the window", "the window");
 }
 
 /* --- timeline: what share of each short stretch went where --- */

@@ -230,16 +230,45 @@ static void put_head(struct buffer *out, struct result *r) {
   if (impossible != NULL) html_text(out, "<p class='bad'><b>No run can have written these rows.</b> ", impossible, "</p>");
 }
 
+/* The figure and its interval, from nothing to a tenth beyond. */
+static void put_interval(struct buffer *out, const struct interval *x) {
+  enum { WIDE = 320, HIGH = 26 };
+  if (!x->bounded || !(x->high > 0) || !isfinite(x->high)) return;
+  double scale = (WIDE - 4) / (1.1 * x->high), low = fmax(0, x->low) * scale, high = x->high * scale, at = fmax(0, x->estimate) * scale;
+  (void)buffer_printf(out,
+                      "<svg viewBox='0 0 %d %d' style='max-width:%dpx' role='img'><title>The figure with its interval, from 0</title><path "
+                      "d='M2 13H%d' style='stroke:var(--line)'/><rect x='%.1f' y='6' width='%.1f' height='14' style='fill:var(--c0);"
+                      "fill-opacity:.3'/><path d='M%.1f 3V23' style='stroke:var(--c0)' stroke-width='3'/></svg>",
+                      WIDE, HIGH, WIDE, WIDE - 2, low + 2, fmax(1, high - low), at + 2);
+}
+
+/* Its parts as a card, the whole sentence folded below: words that are claimed must stand as they were built. */
+static void put_claim(struct buffer *out, const struct claim *claim, const struct result_precision *p) {
+  char value[48];
+  const struct interval *rate = result_throughput(p);
+  int decimals = rate->estimate < 100 ? 2 : rate->estimate < 1000 ? 1 : 0;
+  html_text(out, "<div class='claim'><b>", claim->precision, ": ");
+  html_text(out, "", number_grouped(value, sizeof value, rate->estimate, decimals), " ");
+  html_text(out, "", result_throughput_unit(p), "</b> ");
+  put_interval(out, rate);
+  (void)buffer_text(out, "<table>");
+  for (size_t i = 0; i < claim->n_parts; i++) {
+    html_text(out, "<tr><th>", claim->parts[i].label, "</th><td>");
+    html_text(out, "", claim->parts[i].text, "</td></tr>");
+  }
+  html_text(out, "</table><details><summary class='dim'>The sentence</summary><p>", claim->sentence, "</p></details>");
+  (void)buffer_text(out, "<details><summary class='dim'>What this does not establish</summary><ul>");
+  for (size_t k = 0; k < claim->n_caveats; k++) html_text(out, "<li>", claim->caveats[k], "</li>");
+  (void)buffer_text(out, "</ul></details></div>");
+}
+
 static void put_claims(struct buffer *out, struct result *r) {
   (void)buffer_text(out, "<h2>What can be claimed</h2>");
   for (size_t i = 0; i < r->n_precisions; i++) {
     struct claim claim;
     claim_build(r, i, &claim);
     if (claim.sentence != NULL) {
-      html_text(out, "<div class='claim'><b>", claim.precision, "</b><br>");
-      html_text(out, "", claim.sentence, "<details><summary class='dim'>What this does not establish</summary><ul>");
-      for (size_t k = 0; k < claim.n_caveats; k++) html_text(out, "<li>", claim.caveats[k], "</li>");
-      (void)buffer_text(out, "</ul></details></div>");
+      put_claim(out, &claim, &r->precisions[i]);
       continue;
     }
     html_text(out, "<div class='claim no'><b>", claim.precision, ": no claim</b>, because<ul>");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/html_page.h"
+#include "report/icicle.h"
 #include "report/live_report.h"
 #include "report/svg.h"
 #include "report/text.h"
@@ -235,6 +236,35 @@ static void put_findings(struct page *p) {
   (void)buffer_text(p->out, "</table>");
 }
 
+/* All running time of the server's threads: whose, of which layer, what. */
+static void put_icicle(struct page *p) {
+  struct icicle_cell cells[ICICLE_CELLS_MAX];
+  const struct live *live = p->live;
+  size_t n = 0;
+  if (!(live->at.running > 0)) return;
+  for (size_t i = 0; i < live->at.n_lanes; i++)
+    for (size_t k = 0; k < live->at.lanes[i].n_parts; k++) {
+      const struct live_part *part = &live->at.lanes[i].parts[k];
+      const char *what = part->kind == LIVE_PYTHON ? arena_printf(&p->arena, "%s, %s", part->what, place_short(p, part->where))
+                                                   : part->what;
+      struct icicle_cell cell = {
+          .owner = part->attributed ? contract_owner(&live->result->contract, part->layer) : "nobody yet",
+          .layer = part->attributed ? layer_text(part->layer) : "-",
+          .label = part->spins ? arena_printf(&p->arena, "spinning: %s", what) : what,
+          .share = part->share / live->at.running,
+          .color = part->attributed ? color_of(part->layer) : -1,
+      };
+      if (cell.share < 0.004) cell.label = "smaller ones";
+      size_t at = 0;
+      while (at < n && (strcmp(cells[at].label, cell.label) != 0 || strcmp(cells[at].layer, cell.layer) != 0)) at++;
+      if (at < n) cells[at].share += cell.share;
+      else if (n < ICICLE_CELLS_MAX) cells[n++] = cell;
+    }
+  if (n == 0) return;
+  (void)buffer_text(p->out, "<h2>Whose running time it is</h2>");
+  icicle_put(p->out, cells, n, "Owner, layer and cause of the running time of all threads", "the running time of the server's threads");
+}
+
 static void put_strip(struct page *p) {
   const struct live *live = p->live;
   (void)buffer_text(p->out, "<div class='strip'>");
@@ -301,6 +331,8 @@ static void put_evidence(struct page *p) {
   put_figures(p);
   put_life(p);
   put_lanes(p);
+  put_icicle(p);
+  live_over_time(p->live, &p->arena, p->out);
   put_findings(p);
   put_roofline(p);
   put_strip(p);
@@ -315,6 +347,8 @@ void live_html_section(const struct live *live, struct buffer *ret) {
   html_text(ret, "", live->bound_why, ".</p>");
   put_life(&p);
   put_lanes(&p);
+  put_icicle(&p);
+  live_over_time(live, &p.arena, ret);
   put_findings(&p);
   put_roofline(&p);
   put_strip(&p);

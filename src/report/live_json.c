@@ -169,7 +169,7 @@ static void put_surroundings(struct json_writer *json, const struct live *live) 
   json_put_double(json, "package_watts", live->around.watts);
   json_put_double(json, "joules_per_token", live_joules_per_token(live));
   json_put_double(json, "temperature_c", live->around.temperature_c);
-  json_put_double(json, "clock_hz", live->around.clock_hz);
+  json_put_double(json, "clock_mhz", live->around.clock_mhz);
   json_put_double(json, "slowed", live->around.slowed);
   json_put_double(json, "preemptions", live->around.preemptions);
   json_put_double(json, "cache_use", live->around.cache_use);

@@ -487,6 +487,16 @@ static void apply_rules(struct building *b, const struct result *r, const struct
                                   RULE_HOLDS};
 }
 
+/* What was said since: a part of its own. */
+static size_t keep_part(struct building *b, size_t from, size_t to, const char *label) {
+  const char *text = b->text.data + from, *end = b->text.data + to;
+  while (text < end && strchr(",;: ", *text) != NULL) text++;
+  while (end > text && strchr(",;: ", end[-1]) != NULL) end--;
+  if (end > text && b->claim->n_parts < CLAIM_PARTS_MAX)
+    b->claim->parts[b->claim->n_parts++] = (struct claim_part){label, arena_text(b->arena, text, (size_t)(end - text))};
+  return to;
+}
+
 void claim_build(struct result *result, size_t precision, struct claim *ret) {
   const struct result_precision *p = &result->precisions[precision];
   *ret = (struct claim){.precision = p->name};
@@ -498,11 +508,18 @@ void claim_build(struct result *result, size_t precision, struct claim *ret) {
   if (ret->n_reasons > 0) return;
   buffer_init(&b.text, 1 << 20);
   say_width(&b, result, p);
+  size_t from = keep_part(&b, 0, b.text.length, "first of all");
   say_where(&b, result, p);
+  from = keep_part(&b, from, b.text.length, "on what");
   say_workload(&b, result, p);
+  from = keep_part(&b, from, b.text.length, "what");
   say_figure(&b, result, p);
+  const char *figure = strstr(b.text.data + from, "): "); /* how it was measured ends there */
+  if (figure != NULL) from = keep_part(&b, from, (size_t)(figure - b.text.data) + 1, "how measured");
+  from = keep_part(&b, from, b.text.length, "result");
   say_cost(&b, result, p);
   say_rest(&b, result, p);
+  (void)keep_part(&b, from, b.text.length, "and with it");
   ret->sentence = arena_copy(&result->arena, b.text.data);
   buffer_release(&b.text);
 }

@@ -15,9 +15,18 @@ struct claim_rule {
   enum rule_verdict verdict;
 };
 
+/* A part of the sentence by itself. */
+struct claim_part {
+  const char *label, *text; /* "on what"; without the comma that joins it */
+};
+
+enum { CLAIM_PARTS_MAX = 8 };
+
 struct claim {
   const char *precision;
-  const char *sentence; /* NULL if refused */
+  const char *sentence;                     /* NULL if refused */
+  struct claim_part parts[CLAIM_PARTS_MAX]; /* the sentence, part by part; none if refused */
+  size_t n_parts;
   const char **reasons; /* why it is refused, each with what would help */
   size_t n_reasons;
   const char **caveats; /* what the claim does not establish */

@@ -363,6 +363,33 @@ def test_ceilings_of_other_processors_are_not_used(plain, tmp_path):
     assert "other processors" in said["why"] and said["mbu_at_least"] is None, said
 
 
+def test_findings_of_a_run_go_into_the_ledger(plain, tmp_path):
+    """One entry for each, of the run itself; another run's bundle is refused."""
+    said = attributed(plain[1])["findings"]
+    if not said:
+        pytest.skip("no finding here: this user may not see what a thread waits in")
+    env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "LYNXBENCH_KEY": str(tmp_path / "ml.key")}
+    ledger = tmp_path / "team.ledger"
+    for words in (("key", "ml", "--out", tmp_path), ("log", "create", ledger)):
+        assert l.lynx(*words, env=env).returncode == 0, words
+    r = l.lynx("attribute", plain[1], "--record", plain[1], "--ledger", ledger, "--json", env=env)
+    assert r.returncode == 0 and f"{len(said)} finding" in r.stderr, r.stderr
+    lines = l.lynx("log", "list", ledger, "--json", env=env).stdout.splitlines()
+    entries = [e for e in map(json.loads, lines) if e["kind"] == "finding"]
+    assert len(entries) == len(said), entries
+    words = l.lynx("log", "entry", ledger, entries[0]["entry"], env=env).stdout.split("\n", 1)[1]
+    assert json.loads(words)["predicate"]["rule"] == said[0]["id"], words
+    r = l.lynx("attribute", plain[1], "--record", str(plain[1]) + "x", "--ledger", ledger, env=env)
+    assert r.returncode == 2 and "the same bundle" in r.stderr, r.stderr
+
+
+def test_the_page_shows_threads_over_time(plain):
+    """A strip for each busy lane, and what was counted; the icicle sums to the whole."""
+    page = (plain[2] / "d.html").read_text()
+    assert "Threads over time" in page and page.count("counted</text>") == 3, page.count("counted</text>")
+    assert "Whose running time it is" in page and "lynxbench-ref" in page
+
+
 def test_a_planted_profiler_is_not_run(tmp_path):
     """A py-spy that others may write is whoever's; one by a relative path is the folder's."""
     port, marker = l.free_port(), tmp_path / "ran"

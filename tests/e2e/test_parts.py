@@ -75,6 +75,15 @@ def test_an_audit_makes_the_schedule_anew(split):
     check_equal([c["verdict"] for c in schedule], ["passed"], f"the schedule: {schedule}")
 
 
+def test_the_servers_threads_come_along_once(split):
+    """All three parts ran beside the server and saw the same threads: those of one are the whole's."""
+    files, whole, _ = split
+    for table in ("thread", "activity"):
+        order = "session, process, thread" + (", at_ns" if table == "activity" else "")
+        sql = f"SELECT * FROM {table} ORDER BY {order}"
+        check(rows(files[0], sql) == rows(whole, sql) != [], f"{table}: those of the first part")
+
+
 def test_the_record_says_where_the_load_came_from(split):
     files, whole, _ = split
     shown = lynx("show", whole).stdout

@@ -1,10 +1,36 @@
 /* Requests are computed one at a time: two in flight give no more than one. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "attribute/live_rule.h"
 
-static bool apply(const struct live *live, struct finding *ret) {
+#define ALONE 1.3 /* requests that are worked on at once */
+
+/* How many of those in flight are worked on, by the time that the server says they queue; NaN: it does not say. */
+static double worked_on(const struct live *live) {
+  double queue_ns = 0;
+  bool told = false;
+  for (size_t i = 0; i < live->n_phases && live->phases_of_server; i++) {
+    told = told || strcmp(live->phases[i].name, "prefill") == 0 || strcmp(live->phases[i].name, "decode") == 0;
+    if (strcmp(live->phases[i].name, "queue") == 0) queue_ns = live->phases[i].mean_ns;
+  }
+  return told && live->life_ns > 0 ? (double)live->at.concurrency * (1 - queue_ns / live->life_ns) : NAN;
+}
+
+static bool by_queue(const struct live *live, struct finding *ret) {
+  double at_once = worked_on(live);
+  if (live->at.concurrency < 2 || !(at_once <= ALONE) || !(live_idle_processors(live) >= 0.4)) return false;
+  ret->share = fmin(1, 1 - at_once / (double)live->at.concurrency);
+  (void)snprintf(
+      ret->evidence, sizeof ret->evidence,
+      "of %lld in flight %.2f are worked on, by the time that the server says its requests queue (%.0f %% of their life), and %.1f "
+      "processors are idle",
+      (long long)live->at.concurrency, at_once, 100 * ret->share, live_idle_processors(live));
+  return true;
+}
+
+static bool by_growth(const struct live *live, struct finding *ret) {
   const struct result_precision *p = live->precision;
   if (p->n_steps < 2 || p->steps[0].concurrency != 1 || p->steps[1].concurrency != 2 || !live_one_at_a_time(live)) return false;
   const struct result_point *one = &p->steps[0].point, *two = &p->steps[1].point;
@@ -20,12 +46,17 @@ static bool apply(const struct live *live, struct finding *ret) {
   return true;
 }
 
+static bool apply(const struct live *live, struct finding *ret) {
+  return by_growth(live, ret) || by_queue(live, ret);
+}
+
 const struct live_rule live_rule_one_at_a_time;
 const struct live_rule live_rule_one_at_a_time = {
     .name = "one_at_a_time",
     .summary = "two in flight give no more than one",
     .threshold = "throughput grows by less than 10 % from 1 to 2 in flight, the first token waits 30 % of a whole request longer, the pace "
-                 "of tokens falls by less than 30 %",
+                 "of tokens falls by less than 30 %; or, by the server's own queue, at most 1.3 of those in flight are worked on, and 0.4 "
+                 "of a processor is idle",
     .apply = apply,
     .found = {.title = "Requests are computed one at a time",
               .rung = RUNG_ACCOUNTED,

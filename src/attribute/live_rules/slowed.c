@@ -9,8 +9,8 @@ static bool apply(const struct live *live, struct finding *ret) {
   if (!(a->slowed >= 1)) return false;
   ret->share = 0.01;
   (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "a processor's package was slowed %.0f times in the counted windows; temperature %.0f C, clock %.3g GHz (0: not told)",
-                 a->slowed, isfinite(a->temperature_c) ? a->temperature_c : 0, isfinite(a->clock_hz) ? a->clock_hz / 1e9 : 0);
+                 "a processor's package was slowed %.0f times in the counted windows; temperature %.0f C, clock %.4g MHz (0: not told)",
+                 a->slowed, isfinite(a->temperature_c) ? a->temperature_c : 0, isfinite(a->clock_mhz) ? a->clock_mhz : 0);
   return true;
 }
 

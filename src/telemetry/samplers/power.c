@@ -1,7 +1,6 @@
-/* Power, heat and clocks of this machine's processors.
+/* Power of this machine's processors, and whether it, or heat, slowed them. (Clocks and temperatures: machine.c.)
  * Series   power.package_w: of all packages, by RAPL's energy counters (/sys/class/powercap/intel-rapl:N, AMD's too)
  *          power.slowed: how often a package was slowed for heat or power since the sample before (thermal_throttle)
- *          power.clock_hz: mean of the processors' clocks; power.temperature_c: the hottest of hwmon's sensors
  * Limits   a virtual machine shows none of it; energy counters need root. They wrap, which one sample in two minutes still sees */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include "base/number.h"
 #include "telemetry/sampler.h"
 
-enum { PACKAGES_MAX = 64, PROCESSORS_MAX = 4096, SENSORS_MAX = 256, PATH_LENGTH = 160, CLOCKS_MAX = 16 };
+enum { PACKAGES_MAX = 64, PROCESSORS_MAX = 4096, PATH_LENGTH = 160 };
 
 struct package {
   char folder[PATH_LENGTH];
@@ -23,9 +22,6 @@ struct power {
   int64_t last_ns, slowed; /* slowed: as last read; -1: not told */
   struct package packages[PACKAGES_MAX];
   size_t n_packages;
-  char sensors[SENSORS_MAX][PATH_LENGTH];
-  size_t n_sensors;
-  char folder[PATH_LENGTH]; /* that is being listed */
 };
 
 static bool read_number(const struct root *root, const char *folder, const char *file, int64_t *ret) {
@@ -46,19 +42,6 @@ static void find_package(void *context, const char *name) {
   p->n_packages += good;
 }
 
-static void find_sensor(void *context, const char *name) {
-  struct power *p = context;
-  size_t n = strlen(name);
-  if (strncmp(name, "temp", 4) != 0 || n < 7 || strcmp(name + n - 6, "_input") != 0 || p->n_sensors == SENSORS_MAX) return;
-  (void)snprintf(p->sensors[p->n_sensors++], PATH_LENGTH, "%.100s/%.50s", p->folder, name);
-}
-
-static void find_sensors(void *context, const char *name) {
-  struct power *p = context;
-  (void)snprintf(p->folder, sizeof p->folder, "/sys/class/hwmon/%.60s", name);
-  (void)root_list(p->root, p->folder, SENSORS_MAX, find_sensor, p);
-}
-
 /* Each package counts in all of its processors: the greatest of them is told. */
 static int64_t read_slowed(const struct power *p) {
   int64_t most = -1, n;
@@ -71,27 +54,13 @@ static int64_t read_slowed(const struct power *p) {
   return most;
 }
 
-static double mean_clock_hz(const struct power *p) {
-  double sum = 0;
-  int64_t n = 0, khz;
-  for (int i = 0; i < CLOCKS_MAX; i++) {
-    char folder[PATH_LENGTH];
-    (void)snprintf(folder, sizeof folder, "/sys/devices/system/cpu/cpu%d/cpufreq", i);
-    if (!read_number(p->root, folder, "scaling_cur_freq", &khz)) break;
-    sum += (double)khz * 1000;
-    n++;
-  }
-  return n > 0 ? sum / (double)n : 0;
-}
-
 static bool power_open(const struct root *root, void **ret_state) {
   struct power *p = xalloc(1, sizeof *p);
   p->root = root;
   *ret_state = p;
   (void)root_list(root, "/sys/class/powercap", PACKAGES_MAX, find_package, p);
-  (void)root_list(root, "/sys/class/hwmon", PACKAGES_MAX, find_sensors, p);
   p->slowed = read_slowed(p);
-  return p->n_packages > 0 || p->n_sensors > 0 || p->slowed >= 0 || mean_clock_hz(p) > 0;
+  return p->n_packages > 0 || p->slowed >= 0;
 }
 
 static void sample_energy(struct power *p, double span_s, const struct sampler_sink *sink) {
@@ -116,26 +85,17 @@ static void power_watch(void *state, int64_t pid) {
 
 static void power_sample(void *state, int64_t now_ns, const struct sampler_sink *sink) {
   struct power *p = state;
-  double span_s = p->last_ns > 0 && now_ns > p->last_ns ? (double)(now_ns - p->last_ns) / 1e9 : 0, hottest = -1,
-         clock_hz = mean_clock_hz(p);
-  int64_t slowed = read_slowed(p), milli;
+  double span_s = p->last_ns > 0 && now_ns > p->last_ns ? (double)(now_ns - p->last_ns) / 1e9 : 0;
+  int64_t slowed = read_slowed(p);
   sample_energy(p, span_s, sink);
   if (span_s > 0 && slowed >= p->slowed && p->slowed >= 0) sink->value(sink->context, "power.slowed", (double)(slowed - p->slowed));
-  for (size_t i = 0; i < p->n_sensors; i++) {
-    char text[64];
-    if (root_read_line(p->root, p->sensors[i], text, sizeof text) && number_int64(text, strlen(text), &milli) &&
-        (double)milli / 1e3 > hottest)
-      hottest = (double)milli / 1e3;
-  }
-  if (hottest > 0) sink->value(sink->context, "power.temperature_c", hottest);
-  if (clock_hz > 0) sink->value(sink->context, "power.clock_hz", clock_hz);
   p->slowed = slowed;
   p->last_ns = now_ns;
 }
 
 const struct sampler sampler_power;
 const struct sampler sampler_power = {.name = "power",
-                                      .summary = "energy, heat and clocks of the processors",
+                                      .summary = "energy of the processors, and how often they were slowed",
                                       .open = power_open,
                                       .watch = power_watch,
                                       .sample = power_sample,
