@@ -7,6 +7,8 @@
 
 enum { THREADS_MAX = 64, DEPTH_MAX = 512, PATH_MAX_LENGTH = 1024, SLOTS_LEAST = 256 };
 
+static const int64_t work_most = INT64_C(4000000000); /* entries of stacks that are looked at: some seconds */
+
 /* What a name is, told once: by the file that it lies in. */
 enum origin { ORIGIN_UNREAD, ORIGIN_STANDARD, ORIGIN_UNKNOWN, ORIGIN_LAYER /* + the layer */ };
 
@@ -24,6 +26,7 @@ struct host_naming {
   uint8_t *origins;        /* of each name */
   struct host_name *slots; /* by state and name; ns 0: free */
   size_t n_slots, used;
+  int64_t work; /* entries looked at so far */
 };
 
 struct host_naming *host_names_new(const struct timeline *t, int64_t device) {
@@ -74,6 +77,14 @@ static void close_ended(const struct timeline *t, struct thread_stack *stack, in
   while (stack->n > 0 && end_of(&t->spans[stack->spans[stack->n - 1]]) <= now_ns) stack->n--;
 }
 
+/* Those below the top too. */
+static void drop_ended(const struct timeline *t, struct thread_stack *stack, int64_t now_ns) {
+  size_t kept = 0;
+  for (size_t i = 0; i < stack->n; i++)
+    if (end_of(&t->spans[stack->spans[i]]) > now_ns) stack->spans[kept++] = stack->spans[i];
+  stack->n = kept;
+}
+
 static bool names_something(const struct span *span) {
   return span->kind == TRACE_PYTHON || span->kind == TRACE_ANNOTATION || span->kind == TRACE_OTHER;
 }
@@ -86,6 +97,7 @@ static void open_until(struct host_naming *h, int64_t now_ns) {
     if (thread == 0 || !names_something(span) || t->names[span->name].work == WORK_STEP) continue;
     struct thread_stack *stack = &h->stacks[thread - 1];
     close_ended(t, stack, span->start_ns);
+    if (stack->n == DEPTH_MAX) drop_ended(t, stack, span->start_ns);
     if (stack->n < DEPTH_MAX) stack->spans[stack->n++] = (uint32_t)h->next;
   }
 }
@@ -118,28 +130,35 @@ static uint32_t named_by(struct host_naming *h, const struct thread_stack *stack
   return 0;
 }
 
+/* Of the threads the one whose innermost range began last; where Python is looked for, one that is in a function of it comes first. */
 static uint32_t named_now(struct host_naming *h, enum account_state state, int64_t now_ns) {
   const struct timeline *t = h->timeline;
   uint32_t best = 0;
   int64_t best_ns = INT64_MIN;
+  bool best_fits = false;
   for (size_t i = 0; i < h->n_stacks; i++) {
     struct thread_stack *stack = &h->stacks[i];
     close_ended(t, stack, now_ns);
-    if (stack->n == 0 || t->spans[stack->spans[stack->n - 1]].start_ns <= best_ns) continue;
-    uint32_t found = named_by(h, stack, state, now_ns);
+    h->work += (int64_t)stack->n;
+    uint32_t found = stack->n > 0 ? named_by(h, stack, state, now_ns) : 0;
     if (found == 0) continue;
+    bool fits = state != STATE_PYTHON || t->spans[found - 1].kind == TRACE_PYTHON;
+    int64_t began_ns = t->spans[stack->spans[stack->n - 1]].start_ns;
+    if (best != 0 && (fits < best_fits || (fits == best_fits && began_ns <= best_ns))) continue;
     best = found;
-    best_ns = t->spans[stack->spans[stack->n - 1]].start_ns;
+    best_ns = began_ns;
+    best_fits = fits;
   }
   return best;
 }
 
 /* When something opens or closes next: until then the names are the same. */
-static int64_t next_change(const struct host_naming *h, int64_t now_ns, int64_t to_ns) {
+static int64_t next_change(struct host_naming *h, int64_t now_ns, int64_t to_ns) {
   const struct timeline *t = h->timeline;
   int64_t soonest = h->next < t->n_spans && t->spans[h->next].start_ns < to_ns ? t->spans[h->next].start_ns : to_ns;
   for (size_t i = 0; i < h->n_stacks; i++) {
     const struct thread_stack *stack = &h->stacks[i];
+    h->work += (int64_t)stack->n;
     for (size_t k = 0; k < stack->n; k++) {
       int64_t end_ns = end_of(&t->spans[stack->spans[k]]);
       if (end_ns > now_ns && end_ns < soonest) soonest = end_ns;
@@ -171,7 +190,7 @@ static void add(struct host_naming *h, enum account_state state, uint32_t name, 
 void host_names_take(void *naming, enum account_state state, int64_t from_ns, int64_t to_ns) {
   struct host_naming *h = naming;
   if (state < STATE_SYNC || state == STATE_NOTHING) return;
-  while (from_ns < to_ns) {
+  while (from_ns < to_ns && h->work < work_most) {
     open_until(h, from_ns);
     uint32_t span = named_now(h, state, from_ns);
     int64_t until_ns = next_change(h, from_ns, to_ns);
@@ -190,6 +209,7 @@ static int by_time(const void *a, const void *b) {
 void host_names_finish(struct host_naming *h, struct host_names *ret) {
   *ret = (struct host_names){.n = 0};
   if (h == NULL) return;
+  ret->cut = h->work >= work_most;
   for (size_t i = 0; i < h->n_slots; i++) {
     struct host_name *x = &h->slots[i];
     if (x->ns == 0) continue;

@@ -22,6 +22,7 @@ struct host_name {
 struct host_names {
   struct host_name *at; /* the most time first */
   size_t n;
+  bool cut;                       /* so many ranges lie in each other that the rest of the window was not named */
   int64_t python_ns[LAYER_COUNT]; /* of STATE_PYTHON, by the layer of the function's file; the rest is nobody's */
 };
 

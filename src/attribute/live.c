@@ -86,7 +86,7 @@ static bool add_sessions(struct gathering *g) {
   }
   live_lanes_finish(&live->at);
   live_lanes_finish(&live->beyond);
-  bool drawn = live_series_begin(live, g->sessions, g->n);
+  bool drawn = good && live_series_begin(live, g->sessions, g->n);
   for (size_t i = 0; i < g->n && drawn; i++) live_series_add(live, g->bundle, &g->sessions[i]);
   struct live_profile *profile = live_profile_new(live);
   for (size_t i = 0; i < g->n; i++)

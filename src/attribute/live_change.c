@@ -21,7 +21,10 @@ static const char *why_not(const struct live *a, const struct live *b, struct ar
     return arena_printf(arena, "%lld requests were in flight before and %lld after: run both by one contract, at one concurrency",
                         (long long)a->at.concurrency, (long long)b->at.concurrency);
   if (tokens_a > 0 && tokens_b > 0 && fabs(tokens_b / tokens_a - 1) > 0.1)
-    return arena_printf(arena, "answers held %.4g tokens before and %.4g after: that is other work", tokens_a, tokens_b);
+    return arena_printf(arena,
+                        "answers held %.4g tokens before and %.4g after: that is other work; run the contract of the first again "
+                        "(`lynxbench run`; it lies beside its bundle)",
+                        tokens_a, tokens_b);
   if (!(rate_of(a) > 0) || !(rate_of(b) > 0)) return "no request was answered in one of them";
   return NULL;
 }

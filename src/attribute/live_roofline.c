@@ -57,6 +57,18 @@ static bool same_machine(const struct live *live, const json_t *record) {
   return capture_fingerprint_layer(&live->facts, LAYER_ACCELERATOR, own) && strcmp(own, json_get_text(record, "fingerprint", "")) == 0;
 }
 
+/* Why these definitions do not hold here; NULL: nothing says so. */
+static const char *not_applicable(const struct live *live) {
+  const char *accelerators = live_fact(live, LAYER_ACCELERATOR, "accelerator.count");
+  const char *kinds[] = {live_fact(live, LAYER_APPLICATION, "model.type"), live_fact(live, LAYER_APPLICATION, "model.architecture")};
+  if (accelerators != NULL && strcmp(accelerators, "0") != 0)
+    return "the machine has accelerators: these are ceilings of its processors, and where the model ran is not known";
+  for (size_t i = 0; i < LYNX_COUNT(kinds); i++)
+    if (kinds[i] != NULL && (strcasestr(kinds[i], "moe") != NULL || strcasestr(kinds[i], "mixtral") != NULL))
+      return "the model has experts: how many of its weights a step reads is not known";
+  return NULL;
+}
+
 void live_roofline_read(struct live *live, const char *ceilings) {
   struct live_roofline *r = &live->roofline;
   const struct result_precision *p = live->precision;
@@ -70,9 +82,17 @@ void live_roofline_read(struct live *live, const char *ceilings) {
   r->operations_hz = p->has_tokens && tokens > 0 ? 2 * r->parameters * (tokens + prompts) : NAN;
   if (record == NULL)
     r->why = "this machine's ceilings are not known: `lynxbench envelope` measures them, and every later run carries them";
-  else if (!same_machine(live, record)) {
+  else if (not_applicable(live) != NULL) {
+    r->why = not_applicable(live);
+    r->bandwidth = r->arithmetic = NAN;
+  } else if (!same_machine(live, record)) {
     r->why = "the ceilings that the run carries are of other processors than the server's";
     r->bandwidth = r->arithmetic = NAN;
   } else if (!(r->weight_bytes > 0)) r->why = "the size of the model is not known: its files are not visible to this user";
+  if (r->read_hz > 1.1 * r->bandwidth || r->operations_hz > 1.1 * r->arithmetic) {
+    r->why = "it comes out above the ceilings, so that they are not its own: caches hold the model, or units compute that were not "
+             "measured (AMX)";
+    r->bandwidth = r->arithmetic = NAN;
+  }
   json_decref(record);
 }

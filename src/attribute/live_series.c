@@ -69,17 +69,18 @@ static enum lynx_status take_activity(void *context, int64_t session, const stru
   struct live_series *x = &a->live->series;
   const struct known wanted = {.process = row->process, .thread = row->thread};
   const struct known *one = a->n > 0 ? bsearch(&wanted, a->known, a->n, sizeof wanted, by_thread) : NULL;
-  double end = (double)(a->zero_ns + row->at_ns) / x->bin_ns, begin = end - (double)row->span_ns / x->bin_ns;
+  double end = ((double)a->zero_ns + (double)row->at_ns) / x->bin_ns, begin = end - (double)row->span_ns / x->bin_ns;
   (void)session;
-  if (one == NULL || !(end > begin) || !(end - begin < LIVE_BINS)) return LYNX_OK;
+  if (one == NULL || !(end > begin) || !(end - begin < LIVE_BINS) || row->running_ns < 0 || row->ready_ns < 0) return LYNX_OK;
   struct live_track *track = &x->tracks[one->track];
   double running = fmin(1, (double)row->running_ns / (double)row->span_ns),
          ready = fmin(1 - running, (double)row->ready_ns / (double)row->span_ns);
-  for (double bin = fmax(0, floor(begin)); bin < LIVE_BINS && bin < end; bin += 1) {
-    double within = fmin(end, bin + 1) - fmax(begin, bin);
+  if (!(begin < LIVE_BINS) || !(end > 0)) return LYNX_OK;
+  for (size_t bin = begin > 0 ? (size_t)begin : 0; bin < LIVE_BINS && (double)bin < end; bin++) {
+    double within = fmin(end, (double)bin + 1) - fmax(begin, (double)bin);
     if (!(within > 0)) continue;
-    track->running[(size_t)bin] += within * running;
-    track->ready[(size_t)bin] += within * ready;
+    track->running[bin] += within * running;
+    track->ready[bin] += within * ready;
   }
   return LYNX_OK;
 }
@@ -87,7 +88,7 @@ static enum lynx_status take_activity(void *context, int64_t session, const stru
 static enum lynx_status take_sample(void *context, int64_t session, int64_t at_ns, const char *series, double value) {
   struct adding *a = context;
   struct live_series *x = &a->live->series;
-  double at = (double)(a->zero_ns + at_ns) / x->bin_ns;
+  double at = ((double)a->zero_ns + (double)at_ns) / x->bin_ns;
   (void)session;
   if (!(at >= 0) || !(at < LIVE_BINS) || !(value >= 0)) return LYNX_OK;
   size_t bin = (size_t)at;

@@ -39,7 +39,11 @@ const char *live_bound_text(enum live_bound bound) {
 bool live_one_at_a_time(const struct live *live) {
   const struct result_precision *p = live->precision;
   for (size_t i = 0; i + 1 < p->n_steps; i++)
-    if (p->steps[i].concurrency == 1) return p->steps[i].throughput > 0 && p->steps[i + 1].throughput < 1.1 * p->steps[i].throughput;
+    if (p->steps[i].concurrency == 1) {
+      const struct result_step *one = &p->steps[i], *two = &p->steps[i + 1];
+      bool tell = !one->too_short && !two->too_short && !one->failing && !two->failing;
+      return tell && one->throughput > 0 && two->throughput < 1.1 * one->throughput;
+    }
   return false;
 }
 

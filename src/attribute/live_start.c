@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { REQUESTS_MAX = 1 << 20, PARTS_MOST = 10, PARTS_FEW = 5, LEAST = 15, MANY = 50, FIRST_PARTS = 3 };
+enum { REQUESTS_MAX = 1 << 20, PARTS_MOST = 10, PARTS_FEW = 5, LEAST = 30, MANY = 50, FIRST_PARTS = 3 };
 
 struct live_starting {
   double *took_ns;

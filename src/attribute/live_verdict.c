@@ -114,7 +114,8 @@ static double share_computing(const struct live *live) {
   for (size_t i = 0; i < live->at.n_lanes; i++)
     for (size_t k = 0; k < live->at.lanes[i].n_parts; k++) {
       const struct live_part *p = &live->at.lanes[i].parts[k];
-      if (p->kind == LIVE_LIBRARY && p->attributed && (p->layer == LAYER_RUNTIME || p->layer == LAYER_FRAMEWORK)) sum += p->share;
+      if (p->kind == LIVE_LIBRARY && p->attributed && !p->spins && (p->layer == LAYER_RUNTIME || p->layer == LAYER_FRAMEWORK))
+        sum += p->share;
     }
   return live->at.running > 0 ? sum / live->at.running : NAN;
 }
@@ -141,9 +142,9 @@ static void judge_bound(struct live *live) {
     case LIVE_SLEEP:
       live->bound = LIVE_SOFTWARE;
       live->bound_why = "processors stand idle while requests wait: more of them would not help";
-      if (live->n_processors > 1) return;
+      if (live->n_processors > 1 && !(live_idle_processors(live) < 0.2)) return;
       live->bound = LIVE_NOT_DECIDED;
-      live->bound_why = "there is one processor";
+      live->bound_why = live->n_processors > 1 ? "the processors that it leaves are in use by others" : "there is one processor";
       return;
     case LIVE_QUOTA:
       live->bound = LIVE_SOFTWARE;

@@ -67,8 +67,14 @@ static bool url_of_process(int64_t pid, char url[LISTENING_URL]) {
   const struct root root = {""};
   struct process_tree tree;
   char urls[LISTENING_MAX][LISTENING_URL];
-  size_t n = listening_urls(&root, pid, urls, 0);
-  process_tree_read(&root, pid, &tree);
+  size_t n = 0;
+  if (!listening_here(&root, pid)) {
+    (void)fprintf(
+        stderr, "lynxbench diagnose: --pid: process %lld is in another network (a container's): give the URL by which it is reached too\n",
+        (long long)pid);
+    return false;
+  }
+  process_tree_read(&root, pid, &tree); /* itself first */
   for (size_t i = 0; i < tree.n && n == 0; i++) n = listening_urls(&root, tree.pids[i], urls, 0);
   if (n == 1) {
     memcpy(url, urls[0], LISTENING_URL);

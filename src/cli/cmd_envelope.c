@@ -130,11 +130,10 @@ static void tell(FILE *to, const struct ceilings *c, struct declared_list *decla
       (void)fprintf(to, "%-28s %7s %15s  declared: %.0f %% of it was reached\n", "", "", value_text(one, specified->value, d, sizeof d),
                     100 * (one->unit == CEILING_SECONDS ? specified->value / one->value : one->value / specified->value));
   }
-  (void)fprintf(to,
-                "rates are the greatest of their repeats, latencies medians (range: 1st to 99th percentile); other processes used %.1f %% "
-                "of the processors%s\n",
-                isfinite(c->others) ? 100 * c->others : 0,
-                c->others > 0.05 ? ": these ceilings are too low, measure again on a quiet machine" : "");
+  const char *warning = c->others > 0.05 ? ": these ceilings are too low, measure again on a quiet machine" : "";
+  (void)fprintf(to, "rates are the greatest of their repeats, latencies medians (range: 1st to 99th percentile)\n");
+  if (isfinite(c->others)) (void)fprintf(to, "other processes used %.1f %% of the processors%s\n", 100 * c->others, warning);
+  else (void)fprintf(to, "what other processes used is not known\n");
 }
 
 static void show_next(void *context, const char *name) {
@@ -170,7 +169,12 @@ static int run(const struct arguments *arguments) {
   bool whole = ceilings_measure(&root, screen_catch_interrupts(), show_next, &quiet, c);
   if (!quiet && isatty(2)) (void)fprintf(stderr, "\r\033[K");
   code = !whole && atomic_load(screen_catch_interrupts()) != 0 ? EXIT_INTERRUPTED : EXIT_CONDITIONS;
-  if (!whole || !machine_fingerprint(fingerprint) || !write_record(c, &declared, fingerprint, &out)) goto end;
+  if (!whole && code == EXIT_CONDITIONS) (void)fprintf(stderr, "lynxbench envelope: the processors that it may run on cannot be listed\n");
+  if (!whole) goto end;
+  if (!machine_fingerprint(fingerprint) || !write_record(c, &declared, fingerprint, &out)) {
+    (void)fprintf(stderr, "lynxbench envelope: this machine's processors cannot be read from /proc and /sys: nothing is kept\n");
+    goto end;
+  }
   if (strcmp(path, "-") != 0) {
     file_make_parents(path, 0700);
     if (!json) tell(stdout, c, &declared);

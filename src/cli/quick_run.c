@@ -132,17 +132,17 @@ static int64_t time_answer(const struct quick_run *quick, const char *url, const
 /* So many tokens that several answers fit into a window: one that is longer than its window tells of nothing. Three requests are asked for
  * it; where they fail, the run itself says how. */
 static int fit_answers(const struct quick_run *quick, const char *url, const char *model, const char *counted) {
-  int64_t window_ns, begun_ns = clock_now(&clock_system);
+  int64_t window_ns;
   if (!number_duration(counted, strlen(counted), &window_ns) || time_answer(quick, url, model, 1) < 0) return TOKENS_MOST;
-  bool slow = clock_now(&clock_system) - begun_ns > window_ns; /* the first answer may be of a cold server: asked again */
+  /* The first answer may be of a cold server: asked again. */
   int64_t one_ns = time_answer(quick, url, model, 1), more_ns = time_answer(quick, url, model, TOKENS_ASKED);
   if (one_ns < 0 || more_ns < 0) return TOKENS_MOST;
   double each_ns = (double)(more_ns - one_ns) / (TOKENS_ASKED - 1), room_ns = (double)window_ns / ANSWERS_IN_WINDOW - (double)one_ns;
   int tokens = TOKENS_MOST;
-  if (each_ns * TOKENS_MOST > room_ns) tokens = room_ns > each_ns * TOKENS_LEAST ? (int)(room_ns / each_ns) : TOKENS_LEAST;
+  while (tokens > TOKENS_LEAST && each_ns * tokens > room_ns) tokens /= 2; /* few steps, so that like servers are asked for the same */
   if (tokens == TOKENS_MOST) return tokens;
   (void)fprintf(stderr, "answers of %d tokens, so that several fit into a window of %s%s: give --for more for longer ones\n", tokens,
-                counted, slow || one_ns > window_ns / ANSWERS_IN_WINDOW ? ", and even so they are slow" : "");
+                counted, one_ns > window_ns / ANSWERS_IN_WINDOW ? ", and even so they are slow" : "");
   return tokens;
 }
 

@@ -81,3 +81,10 @@ size_t listening_urls(const struct root *root, int64_t pid, char urls[LISTENING_
   (void)snprintf(path, sizeof path, "/proc/%lld/net/tcp6", (long long)pid);
   return find_in(&s, path, urls, n);
 }
+
+bool listening_here(const struct root *root, int64_t pid) {
+  char path[64], theirs[64], own[64];
+  (void)snprintf(path, sizeof path, "/proc/%lld/ns/net", (long long)pid);
+  return !root_read_link(root, path, theirs, sizeof theirs) || !root_read_link(root, "/proc/self/ns/net", own, sizeof own) ||
+         strcmp(theirs, own) == 0;
+}

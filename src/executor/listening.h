@@ -1,11 +1,14 @@
 /* executor/listening.h: the addresses on which processes listen, as URLs.
- * Limits   TCP of IPv4 and IPv6; what another network namespace holds is told as the process sees it */
+ * Limits   TCP of IPv4 and IPv6 */
 #ifndef EXECUTOR_LISTENING_H
 #define EXECUTOR_LISTENING_H
 
 #include "base/root.h"
 
 enum { LISTENING_MAX = 16, LISTENING_URL = 80 };
+
+/* Are its addresses ours? A container's process may have a network of its own. True where that cannot be read. */
+bool listening_here(const struct root *root, int64_t pid);
 
 /* "http://127.0.0.1:8000" for each that the process itself listens on, adding to n of them; an address that stands for all is the
  * loopback's. Returns how many there are now. */

@@ -76,23 +76,31 @@ const struct arithmetic arithmetic_all[] = {
     {"bf16", "avx512_bf16", has_bf16, bf16_avx512}, {"int8", "avx512_vnni", has_vnni, int8_avx512_vnni}, {NULL, NULL, NULL, NULL}};
 #else
 
-typedef float vector_f32 __attribute__((vector_size(16)));
-typedef double vector_f64 __attribute__((vector_size(16)));
-
 #if defined __aarch64__
+#include <arm_neon.h>
 #define USE(k) __asm__ volatile("" : : "w"(x##k));
 #define START(k)                                                                                                                           \
   __typeof__(a) x##k = a;                                                                                                                  \
   __asm__ volatile("" : "+w"(x##k));
+#define STEP_F32(k) x##k = vfmaq_f32(b, x##k, a);
+#define STEP_F64(k) x##k = vfmaq_f64(b, x##k, a);
+typedef float32x4_t vector_f32;
+typedef float64x2_t vector_f64;
+static const char vectors[] = "neon";
 #else
-static volatile float sink;
-#define USE(k) sink = (float)x##k[0];
-#define START(k) __typeof__(a) x##k = a + (float)(k);
+static volatile double sink;
+#define USE(k) sink = (double)x##k[0];
+#define START(k) __typeof__(a) x##k = a + (k);
+#define STEP_F32(k) x##k = x##k * a + b;
+#define STEP_F64(k) x##k = x##k * a + b;
+typedef float vector_f32 __attribute__((vector_size(16)));
+typedef double vector_f64 __attribute__((vector_size(16)));
+static const char vectors[] = "the compiler's vectors";
 #endif
-#define STEP(k) x##k = x##k * a + b;
-#define KERNEL(NAME, VECTOR, OPERATIONS)                                                                                                   \
+
+#define KERNEL(NAME, VECTOR, STEP, OPERATIONS)                                                                                             \
   static double NAME(int64_t rounds) {                                                                                                     \
-    VECTOR a = (VECTOR){0} + 0.999F, b = (VECTOR){0} + 0.001F;                                                                             \
+    VECTOR a = (VECTOR){0} + 0.5F, b = (VECTOR){0} + 0.25F;                                                                                \
     EACH(START)                                                                                                                            \
     for (int64_t i = 0; i < rounds; i++) {                                                                                                 \
       EACH(STEP)                                                                                                                           \
@@ -100,9 +108,9 @@ static volatile float sink;
     EACH(USE)                                                                                                                              \
     return (double)rounds * CHAINS * (OPERATIONS);                                                                                         \
   }
-KERNEL(f32_vector, vector_f32, 8)
-KERNEL(f64_vector, vector_f64, 4)
+KERNEL(f32_vector, vector_f32, STEP_F32, 8)
+KERNEL(f64_vector, vector_f64, STEP_F64, 4)
 
 const struct arithmetic arithmetic_all[] = {
-    {"f32", "the compiler's vectors", always, f32_vector}, {"f64", "the compiler's vectors", always, f64_vector}, {NULL, NULL, NULL, NULL}};
+    {"f32", vectors, always, f32_vector}, {"f64", vectors, always, f64_vector}, {NULL, NULL, NULL, NULL}};
 #endif

@@ -161,19 +161,33 @@ static double stream(void *context, int index, int n, bool first) {
   return (double)(to - from) * 3 * ELEMENT;
 }
 
-/* "32768K" of the last cache that the first processor has. */
-static int64_t last_cache(const struct root *root) {
-  int64_t most = 0;
-  for (int i = 0; i < 8; i++) {
-    char path[96], text[32];
-    int64_t size;
-    (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
-    if (!root_read_line(root, path, text, sizeof text)) break;
-    size_t n = strspn(text, "0123456789");
-    int64_t unit = text[n] == 'K' ? 1024 : text[n] == 'M' ? 1024 * 1024 : 1;
-    if (number_int64(text, n, &size) && size < INT64_MAX / unit && size * unit > most) most = size * unit;
+/* "32768K" */
+static int64_t size_of(const char *text) {
+  int64_t size, unit;
+  size_t n = strspn(text, "0123456789");
+  unit = text[n] == 'K' ? 1024 : text[n] == 'M' ? 1024 * 1024 : 1;
+  return number_int64(text, n, &size) && size < (INT64_C(1) << 40) / unit ? size * unit : 0;
+}
+
+/* All last caches of these processors together: each is counted by the first processor that shares it. */
+static int64_t last_caches(const struct root *root, const struct team *team) {
+  int64_t sum = 0;
+  for (int k = 0; k < team->n; k++) {
+    char path[128], text[64], shared[4096];
+    int64_t own = 0, first;
+    for (int i = 0; i < 8; i++) {
+      (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/size", team->processors[k], i);
+      if (!root_read_line(root, path, text, sizeof text)) break;
+      if (size_of(text) < own) continue;
+      own = size_of(text);
+      (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/shared_cpu_list", team->processors[k], i);
+      if (!root_read_line(root, path, shared, sizeof shared)) shared[0] = 0;
+    }
+    bool leads = own > 0 && number_int64(shared, strspn(shared, "0123456789"), &first) && first == team->processors[k];
+    sum += leads ? own : 0;
+    if (own > sum) sum = own; /* its leader is not among these */
   }
-  return most;
+  return sum;
 }
 
 static int64_t free_memory(const struct root *root) {
@@ -272,7 +286,8 @@ static void measure_nodes(const struct measuring *m, struct team *team, int64_t 
   for (; n_nodes < NODES_MAX; n_nodes++) {
     char path[96], text[4096];
     (void)snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpulist", n_nodes);
-    if (!root_read_line(m->root, path, text, sizeof text) || processors_parse(text, &nodes[n_nodes], NULL) != LYNX_OK) break;
+    if (!root_read_line(m->root, path, text, sizeof text)) break;
+    if (processors_parse(text, &nodes[n_nodes], NULL) != LYNX_OK) CPU_ZERO(&nodes[n_nodes]); /* memory without processors */
   }
   for (int i = 0; i < n_nodes && n_nodes > 1; i++) {
     char suffix[16];
@@ -304,7 +319,7 @@ bool ceilings_measure(const struct root *root, const atomic_int *stop, void (*pr
   struct team *team = xalloc(1, sizeof *team);
   *ret = (struct ceilings){.others = NAN};
   int n = team->n = fill_team(NULL, team->processors);
-  int64_t wanted = 4 * last_cache(root), most = free_memory(root) / 8, bytes = wanted > LEAST_ARRAY ? wanted : LEAST_ARRAY;
+  int64_t wanted = 4 * last_caches(root, team), most = free_memory(root) / 8, bytes = wanted > LEAST_ARRAY ? wanted : LEAST_ARRAY;
   if (most > 0 && bytes > most) bytes = most;
   bytes -= bytes % 4096;
   double busy = busy_s(root), own = own_s();
@@ -323,7 +338,8 @@ bool ceilings_measure(const struct root *root, const atomic_int *stop, void (*pr
     measure_latencies(&m, team);
   }
   double passed_s = (double)(clock_now(&clock_system) - begun_ns) / 1e9;
-  ret->others = fmax(0, (busy_s(root) - busy) - (own_s() - own)) / (passed_s * (double)sysconf(_SC_NPROCESSORS_ONLN));
+  ret->others = ((busy_s(root) - busy) - (own_s() - own)) / (passed_s * (double)sysconf(_SC_NPROCESSORS_ONLN));
+  if (ret->others < 0) ret->others = 0; /* ticks are coarser than our own count */
   free(team);
   return n > 0 && (stop == NULL || atomic_load(stop) == 0);
 }

@@ -56,7 +56,7 @@ static void *echo_main(void *context) {
   return NULL;
 }
 
-/* Half of a round trip between two threads, each woken by the other; `whole`: all of it. An eventfd's byte count of 0 ends the echo. */
+/* Half of a round trip between two threads, each woken by the other; `whole`: all of it. */
 static size_t ping(const struct echo *other, int to, int from, int processor, bool whole, double values[LATENCY_SAMPLES]) {
   pthread_t thread;
   cpu_set_t before;

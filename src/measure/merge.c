@@ -42,7 +42,6 @@ struct merging {
   struct lynx_error *error;
   const char *others;       /* how a part saw another executor; NULL */
   struct part *now;         /* whose rows are being taken */
-  bool threads_seen;        /* some part has the session's threads */
   struct contract contract; /* of all parts */
   struct ordered *order;    /* of a closed loop's session */
   size_t n_order, room_order;
@@ -278,7 +277,6 @@ static enum lynx_status put_sample(void *context, int64_t session, int64_t at_ns
 
 static enum lynx_status put_thread(void *context, int64_t session, const struct thread_name *name) {
   struct merging *m = context;
-  m->threads_seen = true;
   bundle_put_thread(m->out, session, name);
   return LYNX_OK;
 }
@@ -295,17 +293,12 @@ static enum lynx_status put_stack(void *context, const struct bundle_stack *stac
   return LYNX_OK;
 }
 
-/* The serving process's threads are seen by who runs on its machine: if several parts do, they saw the same, and one is enough. */
+/* The serving process's threads as the first part saw them, whose samples are the whole's: of another host's machine they would not be. */
 static enum lynx_status put_threads(struct merging *m, int64_t session) {
-  enum lynx_status status = LYNX_OK;
-  m->threads_seen = false;
-  for (size_t i = 0; i < m->n_parts && status == LYNX_OK && !m->threads_seen; i++) {
-    m->now = &m->parts[i];
-    status = bundle_each_thread(m->now->bundle, session, put_thread, m, m->error);
-    if (status == LYNX_OK && m->threads_seen) status = bundle_each_activity(m->now->bundle, session, put_activity, m, m->error);
-    if (status == LYNX_OK && m->threads_seen) status = bundle_each_stack(m->now->bundle, session, put_stack, m, m->error);
-  }
-  return status;
+  m->now = &m->parts[0];
+  enum lynx_status status = bundle_each_thread(m->now->bundle, session, put_thread, m, m->error);
+  if (status == LYNX_OK) status = bundle_each_activity(m->now->bundle, session, put_activity, m, m->error);
+  return status == LYNX_OK ? bundle_each_stack(m->now->bundle, session, put_stack, m, m->error) : status;
 }
 
 static enum lynx_status put_answer(void *context, int64_t session, int64_t input, const char *text, size_t length) {

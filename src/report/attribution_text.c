@@ -297,6 +297,8 @@ void attribution_notes(const struct attribution *attribution, const struct attri
                         100 * (double)a->depth_ns[0] / (double)a->wall_ns, 100 * (double)deep / (double)a->wall_ns,
                         (double)histogram_quantile(&a->delays, 0.5) / 1e3);
   }
+  if (t->host.cut)
+    (void)buffer_text(out, "- so many ranges lie in each other that functions are named for the beginning of the window alone\n");
   (void)buffer_printf(out, "- %.1f %% of the computing time is of no known class (rules %d, %.12s)\n", 100 * unclassified,
                       WORK_RULES_VERSION, work_rules_digest(digest));
   (void)buffer_text(out,

@@ -309,8 +309,8 @@ static void put_roofline(struct page *p) {
     (void)buffer_printf(p->out, "<text class='tick' x='%d' y='%.1f' text-anchor='end'>%.4g Gop/s</text>", LEFT - 6, Y(pow(10, e)) + 4,
                         pow(10, e - 9));
   for (int e = (int)x0; e <= (int)x1; e++)
-    (void)buffer_printf(p->out, "<text class='tick' x='%.1f' y='%d' text-anchor='middle'>%.4g</text>", X(pow(10, e)), HIGH - BOTTOM + 16,
-                        pow(10, e));
+    (void)buffer_printf(p->out, "<text class='tick' x='%.1f' y='%d' text-anchor='%s'>%.4g</text>", X(pow(10, e)), HIGH - BOTTOM + 16,
+                        e < (int)x1 ? "middle" : "end", pow(10, e));
 #undef X
 #undef Y
   (void)buffer_printf(p->out,

@@ -5,7 +5,7 @@
 #include "report/live_report.h"
 #include "report/svg.h"
 
-enum { WIDE = 1000, LEFT = 190, TOP = 22, STRIP = 34, GAP = 6, NAME_SHOWN = 28 };
+enum { WIDE = 1000, LEFT = 190, TOP = 22, STRIP = 34, GAP = 6, NAME_SHOWN = 25 };
 
 static double x_of(double bin) {
   return LEFT + bin * (WIDE - LEFT - 8) / LIVE_BINS;
@@ -91,11 +91,10 @@ void live_over_time(const struct live *live, struct arena *arena, struct buffer 
     bottom += STRIP;
     put_area(out, NULL, waiting, most, bottom, "var(--c3)");
     put_name(out, "requests waiting", bottom, most);
-    bottom += GAP;
   }
   for (int k = 0; k <= 4; k++)
-    (void)buffer_printf(out, "<text class='tick' x='%.1f' y='%.1f' text-anchor='middle'>%.3g s</text>", x_of(LIVE_BINS * k / 4.0),
-                        height - 8, x->bin_ns * LIVE_BINS * k / 4e9);
+    (void)buffer_printf(out, "<text class='tick' x='%.1f' y='%.1f' text-anchor='%s'>%.3g s</text>", x_of(LIVE_BINS * k / 4.0), height - 8,
+                        k < 4 ? "middle" : "end", x->bin_ns * LIVE_BINS * k / 4e9);
   (void)buffer_text(out,
                     "</svg><figcaption class='dim'>Threads in use: <span class='key'><i style='background:var(--c0)'></i>running</span> "
                     "<span class='key'><i style='background:var(--c1)'></i>ready, without a processor</span>. Above: requests in flight "

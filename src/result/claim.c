@@ -489,6 +489,7 @@ static void apply_rules(struct building *b, const struct result *r, const struct
 
 /* What was said since: a part of its own. */
 static size_t keep_part(struct building *b, size_t from, size_t to, const char *label) {
+  if (to == from) return to; /* nothing was said yet: there may be no text */
   const char *text = b->text.data + from, *end = b->text.data + to;
   while (text < end && strchr(",;: ", *text) != NULL) text++;
   while (end > text && strchr(",;: ", end[-1]) != NULL) end--;

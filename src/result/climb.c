@@ -70,5 +70,9 @@ enum lynx_status climb_judge(struct bundle *bundle, struct result *result, struc
     if (status == LYNX_OK) p->n_steps++;
   }
   p->knee = climb_knee(p->steps, p->n_steps);
+  for (size_t i = 0; i < sessions->n_items; i++) { /* where was counted, that is it: another version may have chosen another */
+    const struct bundle_session *s = &sessions->items[i];
+    if (s->purpose == PURPOSE_MEASURE && s->concurrency > 0 && strcmp(s->precision, p->name) == 0) p->knee = s->concurrency;
+  }
   return status;
 }

@@ -31,8 +31,9 @@ static void place_offsets(Elf *elf, struct finding_symbols *f) {
 }
 
 /* Linkers place segments in the order in which they lie in the file; in a file where they are not, names are missed. */
-static void name_range(struct finding_symbols *f, uint64_t from, uint64_t size, const char *name) {
+static void name_range(struct finding_symbols *f, uint64_t from, uint64_t size, Elf *elf, size_t names, size_t at) {
   char text[ELF_NAME_MAX];
+  const char *name = NULL;
   size_t low = 0, high = f->n;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
@@ -41,6 +42,8 @@ static void name_range(struct finding_symbols *f, uint64_t from, uint64_t size, 
   }
   for (size_t k = low; k < f->n && f->addresses[k] - from < size; k++) {
     if (f->named[k] || f->addresses[k] < from) continue;
+    if (name == NULL) name = elf_strptr(elf, names, at);
+    if (name == NULL || name[0] == 0) return;
     f->named[k] = true;
     (void)snprintf(text, sizeof text, "%s", name);
     f->found(f->context, k, text);
@@ -55,8 +58,7 @@ static void read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, stru
     if (gelf_getsym(data, (int)i, &symbol) == NULL) return;
     unsigned type = GELF_ST_TYPE(symbol.st_info);
     if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_size == 0 || symbol.st_shndx == SHN_UNDEF) continue;
-    const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
-    if (name != NULL && name[0] != 0) name_range(f, symbol.st_value, symbol.st_size, name);
+    name_range(f, symbol.st_value, symbol.st_size, elf, header->sh_link, symbol.st_name);
   }
 }
 
@@ -79,7 +81,9 @@ void elf_symbols(int fd, const uint64_t *offsets, size_t n, void (*found)(void *
     for (size_t k = 0; k < LYNX_COUNT(kinds); k++)
       for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL; section = elf_nextscn(elf, section)) {
         GElf_Shdr header;
-        if (gelf_getshdr(section, &header) != NULL && header.sh_type == kinds[k]) read_table(elf, section, &header, &f);
+        if (gelf_getshdr(section, &header) == NULL || header.sh_type != kinds[k]) continue;
+        if (header.sh_entsize > 0 && header.sh_size / header.sh_entsize <= SYMBOLS_MAX) read_table(elf, section, &header, &f);
+        break; /* a file has one of each */
       }
   }
   free(f.addresses);

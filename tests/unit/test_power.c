@@ -49,12 +49,17 @@ static void check_all(const struct root *root) {
   const struct sampler_sink sink = {.context = &seen, .value = see};
   void *state;
   put("/sys/class/powercap/intel-rapl:0/energy_uj", "262143000000\n");
+  put("/sys/class/powercap/intel-rapl:0/name", "package-0\n");
+  put("/sys/class/powercap/intel-rapl:1/name", "package-1\n");
+  put("/sys/class/powercap/intel-rapl:2/name", "psys\n"); /* holds both */
+  put("/sys/class/powercap/intel-rapl:2/energy_uj", "1\n");
+  put("/sys/class/powercap/intel-rapl:2/max_energy_range_uj", "262143328850\n");
   put("/sys/class/powercap/intel-rapl:0/max_energy_range_uj", "262143328850\n");
   put("/sys/class/powercap/intel-rapl:0:0/energy_uj", "5\n"); /* a part of the first */
   put("/sys/class/powercap/intel-rapl:1/energy_uj", "1000000\n");
   put("/sys/class/powercap/intel-rapl:1/max_energy_range_uj", "262143328850\n");
   put("/sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "4\n");
-  put("/sys/devices/system/cpu/cpu1/thermal_throttle/package_throttle_count", "4\n");
+  put("/sys/devices/system/cpu/cpu3/thermal_throttle/package_throttle_count", "1000\n"); /* another package; 1 and 2 are offline */
   CHECK(sampler_power.open(root, &state));
   sampler_power.watch(state, 1);
   sampler_power.sample(state, INT64_C(1000000000), &sink);
@@ -62,7 +67,6 @@ static void check_all(const struct root *root) {
   put("/sys/class/powercap/intel-rapl:0/energy_uj", "29671150\n"); /* it wrapped: 30 J */
   put("/sys/class/powercap/intel-rapl:1/energy_uj", "11000000\n");
   put("/sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "7\n");
-  put("/sys/devices/system/cpu/cpu1/thermal_throttle/package_throttle_count", "7\n");
   sampler_power.sample(state, INT64_C(1500000000), &sink);
   CHECK(seen.watts > 79.99 && seen.watts < 80.01); /* 40 J in half a second */
   CHECK(seen.slowed > 2.9 && seen.slowed < 3.1);

@@ -11,7 +11,7 @@ static bool apply(const struct live *live, struct finding *ret) {
   ret->bounded = true;
   ret->bound = s->excess;
   (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "the first %lld of %lld counted requests took %.4g ms on average, those behind the first three parts %.4g ms, the slowest "
+                 "the first %lld of %lld counted requests took %.4g ms on average, those behind the first parts %.4g ms, the slowest "
                  "part of these %.4g",
                  (long long)s->n_first, (long long)s->n, s->first_ns / 1e6, s->later_ns / 1e6, s->most_later_ns / 1e6);
   return true;
@@ -29,6 +29,6 @@ const struct live_rule live_rule_cold_start = {
               .symptom = LAYER_SERVING,
               .contributing = LAYER_BIT(LAYER_SERVING) | LAYER_BIT(LAYER_FRAMEWORK) | LAYER_BIT(LAYER_DEMAND),
               .open = "whether it compiles, loads, fills caches, or was busy with something else",
-              .next = "warm up longer (method.warm_up_requests), or compile and load before the server says that it is ready",
+              .next = "warm up longer (method.warm_up), or compile and load before the server says that it is ready",
               .confirm = "measure again on the same server without restarting it: a cold start does not come back",
               .bound_holds = "of the time of these requests, if later ones stay as they are"}};

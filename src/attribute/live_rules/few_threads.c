@@ -8,7 +8,7 @@ static bool apply(const struct live *live, struct finding *ret) {
   const struct live_lane *l = live_busiest(&live->at);
   double computing = 0;
   for (size_t k = 0; k < l->n_parts; k++)
-    if (l->parts[k].kind == LIVE_LIBRARY && l->parts[k].attributed) computing += l->parts[k].share;
+    if (l->parts[k].kind == LIVE_LIBRARY && l->parts[k].attributed && !l->parts[k].spins) computing += l->parts[k].share;
   bool idle = live->n_processors > 1 && live_idle_processors(live) >= 0.4;
   bool allowed = l->n_processors == 0 || l->n_processors > 1;
   if (live_still_grows(live) || l->busiest < LIVE_FULL || computing < 0.6 * l->running || !idle || !allowed || live->at.running > 1.4)

@@ -16,7 +16,7 @@ static bool apply(const struct live *live, struct finding *ret) {
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "a round trip takes %.4g ms at least, by the kernel's own clock; a request takes %.4g ms, its first token %.4g; %.3g "
                  "segments a second are sent again",
-                 trip_ns / 1e6, live->life_ns / 1e6, first / 1e6, isfinite(again) ? again : 0);
+                 trip_ns / 1e6, live->life_ns / 1e6, first > 0 ? first / 1e6 : 0, isfinite(again) ? again : 0);
   return true;
 }
 

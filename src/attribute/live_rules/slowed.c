@@ -1,4 +1,4 @@
-/* The kernel counts that a processor's package was slowed for heat or power. */
+/* The kernel counts that a processor's package was slowed for heat. */
 #include <math.h>
 #include <stdio.h>
 
@@ -16,14 +16,14 @@ static bool apply(const struct live *live, struct finding *ret) {
 
 const struct live_rule live_rule_slowed;
 const struct live_rule live_rule_slowed = {.name = "slowed",
-                                           .summary = "the processors are slowed for heat or power",
+                                           .summary = "the processors are slowed for heat",
                                            .threshold = "once in the counted windows, by the kernel's count (package_throttle_count)",
                                            .apply = apply,
-                                           .found = {.title = "The processors are slowed for heat or power",
+                                           .found = {.title = "The processors are slowed for heat",
                                                      .rung = RUNG_ACCOUNTED,
                                                      .symptom = LAYER_ACCELERATOR,
                                                      .contributing = LAYER_BIT(LAYER_ACCELERATOR) | LAYER_BIT(LAYER_FACILITY),
                                                      .open = "for how long, and by how much: the kernel counts only how often",
-                                                     .next = "look at cooling and at power limits",
+                                                     .next = "look at cooling",
                                                      .confirm = "cool the machine, or lower the load, and measure again",
                                                      .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};

@@ -15,7 +15,9 @@ static bool apply(const struct live *live, struct finding *ret) {
       (void)snprintf(ret->named, sizeof ret->named, p->where[0] != 0 ? "%.80s (%.140s)" : "%.80s%.0s", p->what, p->where);
       if (p->attributed && p->kind != LIVE_KERNEL) ret->contributing = LAYER_BIT(p->layer);
     }
-  if (sum < 0.05 || sum < 0.1 * live->at.running) return false;
+  /* Where processors are idle and nobody waits for one, spinning costs nothing, unless it fills the thread that all wait for. */
+  bool costs = live_ready_share(live) >= 0.1 || live_idle_processors(live) < 0.4 || live_busiest(&live->at)->busiest >= LIVE_FULL;
+  if (sum < 0.05 || sum < 0.1 * live->at.running || !costs) return false;
   ret->share = sum / live->at.running;
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "what spins by its name runs %.0f %% of the server's running time, most of it %.160s; its other threads are "
@@ -29,7 +31,8 @@ const struct live_rule live_rule_spinning = {
     .name = "spinning",
     .summary = "threads that wait without giving up the processor",
     .threshold = "5 % of the window and 10 % of the running time, in functions whose names hold spin, sched_yield or busy_wait, in the "
-                 "kernel's sched_yield, or in barriers of OpenMP",
+                 "kernel's sched_yield, or in barriers of OpenMP; and a tenth of the time waiting for a processor, fewer than 0.4 idle, or "
+                 "a thread full",
     .apply = apply,
     .found = {.title = "Threads wait by spinning",
               .rung = RUNG_ACCOUNTED,

@@ -200,8 +200,9 @@ static bool native_begin(const struct profiler_request *request, void **ret_stat
   n->places = xalloc(TABLE, sizeof *n->places);
   process_tree_read(n->root, n->pid, &n->tree);
   errno = 0;
-  n->symbols = kernel_symbols_read(n->root);
-  if (open_events(n) && pthread_create(&n->thread, NULL, native_main, n) == 0) {
+  bool opened = open_events(n);
+  if (opened && n->with_kernel) n->symbols = kernel_symbols_read(n->root);
+  if (opened && pthread_create(&n->thread, NULL, native_main, n) == 0) {
     *ret_state = n;
     return true;
   }

@@ -1,6 +1,6 @@
-/* Power of this machine's processors, and whether it, or heat, slowed them. (Clocks and temperatures: machine.c.)
+/* Power of this machine's processors, and how often heat slowed them. (Clocks and temperatures: machine.c.)
  * Series   power.package_w: of all packages, by RAPL's energy counters (/sys/class/powercap/intel-rapl:N, AMD's too)
- *          power.slowed: how often a package was slowed for heat or power since the sample before (thermal_throttle)
+ *          power.slowed: how often a package was slowed for heat since the sample before (thermal_throttle)
  * Limits   a virtual machine shows none of it; energy counters need root. They wrap, which one sample in two minutes still sees */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "telemetry/sampler.h"
 
-enum { PACKAGES_MAX = 64, PROCESSORS_MAX = 4096, PATH_LENGTH = 160 };
+enum { PACKAGES_MAX = 64, PROCESSORS_MAX = 4096, MISSING_MAX = 16, PATH_LENGTH = 160 };
 
 struct package {
   char folder[PATH_LENGTH];
@@ -19,7 +19,9 @@ struct package {
 
 struct power {
   const struct root *root;
-  int64_t last_ns, slowed; /* slowed: as last read; -1: not told */
+  int64_t last_ns;
+  int64_t slowed[PROCESSORS_MAX]; /* as last read */
+  bool slowed_known;
   struct package packages[PACKAGES_MAX];
   size_t n_packages;
 };
@@ -37,21 +39,31 @@ static void find_package(void *context, const char *name) {
   if (strncmp(name, "intel-rapl:", 11) != 0 || strchr(colon + 1, ':') != NULL || p->n_packages == PACKAGES_MAX) return;
   struct package *package = &p->packages[p->n_packages];
   (void)snprintf(package->folder, sizeof package->folder, "/sys/class/powercap/%.100s", name);
+  char path[PATH_LENGTH + 8], kind[32];
+  (void)snprintf(path, sizeof path, "%s/name", package->folder);
+  if (!root_read_line(p->root, path, kind, sizeof kind) || strncmp(kind, "package", 7) != 0) return; /* psys holds all of them */
   bool good = read_number(p->root, package->folder, "energy_uj", &package->last_uj) &&
               read_number(p->root, package->folder, "max_energy_range_uj", &package->wraps_at_uj);
   p->n_packages += good;
 }
 
-/* Each package counts in all of its processors: the greatest of them is told. */
-static int64_t read_slowed(const struct power *p) {
-  int64_t most = -1, n;
-  for (int i = 0; i < PROCESSORS_MAX; i++) {
+/* Each package counts in all of its processors: by how much the one rose that rose most. False: none tells. */
+static bool read_slowed(struct power *p, int64_t *ret_rose) {
+  bool told = false;
+  *ret_rose = 0;
+  for (int i = 0, missing = 0; i < PROCESSORS_MAX && missing < MISSING_MAX; i++) {
     char folder[PATH_LENGTH];
+    int64_t n;
     (void)snprintf(folder, sizeof folder, "/sys/devices/system/cpu/cpu%d/thermal_throttle", i);
-    if (!read_number(p->root, folder, "package_throttle_count", &n)) break;
-    if (n > most) most = n;
+    missing++;
+    if (!read_number(p->root, folder, "package_throttle_count", &n)) continue; /* offline, or there are no more */
+    missing = 0;
+    if (p->slowed_known && n - p->slowed[i] > *ret_rose) *ret_rose = n - p->slowed[i];
+    p->slowed[i] = n;
+    told = true;
   }
-  return most;
+  p->slowed_known = told;
+  return told;
 }
 
 static bool power_open(const struct root *root, void **ret_state) {
@@ -59,8 +71,9 @@ static bool power_open(const struct root *root, void **ret_state) {
   p->root = root;
   *ret_state = p;
   (void)root_list(root, "/sys/class/powercap", PACKAGES_MAX, find_package, p);
-  p->slowed = read_slowed(p);
-  return p->n_packages > 0 || p->slowed >= 0;
+  int64_t unused;
+  (void)read_slowed(p, &unused);
+  return p->n_packages > 0 || p->slowed_known;
 }
 
 static void sample_energy(struct power *p, double span_s, const struct sampler_sink *sink) {
@@ -86,10 +99,10 @@ static void power_watch(void *state, int64_t pid) {
 static void power_sample(void *state, int64_t now_ns, const struct sampler_sink *sink) {
   struct power *p = state;
   double span_s = p->last_ns > 0 && now_ns > p->last_ns ? (double)(now_ns - p->last_ns) / 1e9 : 0;
-  int64_t slowed = read_slowed(p);
+  int64_t rose;
+  bool known = p->slowed_known, told = read_slowed(p, &rose);
   sample_energy(p, span_s, sink);
-  if (span_s > 0 && slowed >= p->slowed && p->slowed >= 0) sink->value(sink->context, "power.slowed", (double)(slowed - p->slowed));
-  p->slowed = slowed;
+  if (span_s > 0 && known && told) sink->value(sink->context, "power.slowed", (double)rose);
   p->last_ns = now_ns;
 }
 
