@@ -12,7 +12,7 @@
 struct evidence {
   const struct timeline *timeline;
   const struct account *account;
-  const struct host_names *host;         /* what the host was in, by name */
+  const struct host_names *host;         /* what the host was in, by name; NULL: not looked at */
   const struct collectives *collectives; /* over several ranks; NULL: one */
 };
 
