@@ -92,6 +92,7 @@ static void put_life(struct json_writer *json, const struct live *live) {
   json_key(json, "request_life");
   json_open_object(json);
   json_put_double(json, "mean_ns", live->life_ns);
+  json_put_bool(json, "by_server", live->phases_of_server);
   json_key(json, "phases");
   json_open_array(json);
   for (size_t i = 0; i < live->n_phases; i++) {

@@ -67,7 +67,11 @@ def test_the_account_closes(plain):
 def test_a_requests_life_closes(plain):
     life = attributed(plain[1])["request_life"]
     assert abs(sum(p["mean_ns"] for p in life["phases"]) - life["mean_ns"]) < 0.02 * life["mean_ns"], life
-    assert {"prefill", "decode"} <= {p["name"] for p in life["phases"]}, life
+    if not life["by_server"] and l.show(plain[1])["precisions"][0]["phases"]["rest_share"] < -0.1:
+        pytest.skip(
+            "the server's totals, warm-up included, exceed what the client saw by a tenth: the windows are short"
+        )
+    assert life["by_server"] and {"prefill", "decode"} <= {p["name"] for p in life["phases"]}, life
 
 
 def test_a_sleep_is_found_and_its_thread_is_not_called_full(plain):
