@@ -42,8 +42,8 @@ static double ceiling(const json_t *record, const char *name) {
 static const char *type_of(const struct live *live) {
   static const struct {
     const char *part, *type;
-  } types[] = {{"bf16", "bf16"}, {"bfloat16", "bf16"}, {"int8", "int8"}, {"i8", "int8"},
-               {"f64", "f64"},   {"float64", "f64"},   {"f32", "f32"},   {"float32", "f32"}};
+  } types[] = {{"bf16", "bf16"},   {"bfloat16", "bf16"}, {"int8", "int8"},   {"i8", "int8"}, {"f16", "f16"},
+               {"float16", "f16"}, {"f64", "f64"},       {"float64", "f64"}, {"f32", "f32"}, {"float32", "f32"}};
   const char *said[] = {live->precision->executed, live_fact(live, LAYER_APPLICATION, "model.tensor-types"),
                         live_fact(live, LAYER_APPLICATION, "model.declared-type")};
   for (size_t k = 0; k < LYNX_COUNT(said); k++)
