@@ -99,13 +99,13 @@ def free_port():
         return s.getsockname()[1]
 
 
-def vllm_command(port):
-    model = os.path.join(ROOT, "build", "tiny-model")
-    if not os.path.isdir(model):
-        subprocess.run([args.python, os.path.join(ROOT, "tests", "peers", "tiny_model.py"), model], check=True)
-    bin = os.path.join(ROOT, "build", "peers-vllm", "bin")
-    words = f"--dtype float32 --max-model-len 1024 --enforce-eager --host 127.0.0.1 --port {port}".split()
-    return [f"{bin}/python", f"{bin}/vllm", "serve", model, *words]
+def vllm():
+    """How the tests of other files start it."""
+    os.environ.update(SOURCE=ROOT, PEERS_PYTHON=args.python)
+    sys.path.insert(0, os.path.join(ROOT, "tests", "peers"))
+    import vllm_server
+
+    return vllm_server
 
 
 def set_quota(pid):
@@ -122,14 +122,14 @@ def cannot(kind, how):
         return "no group with a quota can be made here"
     if how.get("quota") and not os.path.isdir("/sys/fs/cgroup/cpu"):
         return "control groups are of version 2 here"
-    if kind == VLLM and not os.path.exists(os.path.join(ROOT, "build", "peers-vllm", "done")):
+    if kind == VLLM and not os.path.exists(os.path.join(vllm().PATH, "done")):
         return "vLLM is not installed (make test-peers installs it)"
     return None
 
 
 def start(kind, how, port, log):
     if kind == VLLM:
-        command = vllm_command(port)
+        command = vllm().command(os.path.join(ROOT, "build"), port)
     elif kind in (TORCH, ONNX):
         size = f"{rng.uniform(0.7, 2.0):.2f}"
         command = [
@@ -144,8 +144,7 @@ def start(kind, how, port, log):
     else:
         command = [os.path.join(ROOT, "build", "lynxbench-ref"), "--port", str(port), "--shape", "tiny"]
     command = how.get("prefix", []) + command + how.get("arguments", [])
-    environment = dict(os.environ, HF_HUB_OFFLINE="1", VLLM_CPU_KVCACHE_SPACE="1", VLLM_NO_USAGE_STATS="1")
-    environment.update(how.get("environment", {}))
+    environment = dict(os.environ, **(vllm().ENVIRONMENT if kind == VLLM else {}), **how.get("environment", {}))
     server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment, start_new_session=True)
     for _ in range(240):
         try:

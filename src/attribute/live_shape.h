@@ -80,7 +80,7 @@ struct live_around {
   double running, waiting;                        /* the server's own counts of requests */
   double preemptions, cache_use;                  /* requests that lost their cache to others; share of the cache that is taken */
   double round_trip_s, sent_again_hz;             /* of the client's connections, the least; segments sent again each second */
-  double watts, temperature_c, clock_mhz, slowed; /* slowed: how often for heat or power */
+  double watts, temperature_c, clock_mhz, slowed; /* slowed: how often for heat */
 };
 
 /* The counted requests in the order in which they were sent: the first part of them beside those behind the third. */

@@ -61,7 +61,7 @@ static bool add_finding(struct pen *pen, const struct result *result, const char
   entry_member(&entry, "rule", finding->id);
   entry_member(&entry, "title", finding->title);
   if (finding->named[0] != 0) entry_member(&entry, "named", finding->named);
-  entry_member(&entry, "rung", "accounted"); /* that nothing was confirmed stands in every entry */
+  entry_member(&entry, "rung", "accounted"); /* every entry says that nothing was confirmed */
   entry_member(&entry, "evidence", finding->evidence);
   entry_member(&entry, "not_established", finding->open);
   entry_member(&entry, "to_confirm", finding->confirm);

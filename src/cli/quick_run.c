@@ -129,8 +129,8 @@ static int64_t time_answer(const struct quick_run *quick, const char *url, const
   return took_ns;
 }
 
-/* So many tokens that several answers fit into a window: one that is longer than its window tells of nothing. Three requests are asked for
- * it; where they fail, the run itself says how. */
+/* So many tokens that several answers fit into a window: a window that ends before its answers do measures nothing. Three requests are
+ * asked for it; where they fail, the run itself says how. */
 static int fit_answers(const struct quick_run *quick, const char *url, const char *model, const char *counted) {
   int64_t window_ns;
   if (!number_duration(counted, strlen(counted), &window_ns) || time_answer(quick, url, model, 1) < 0) return TOKENS_MOST;

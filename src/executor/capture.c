@@ -19,6 +19,7 @@
 #include "base/endpoint.h"
 #include "base/json.h"
 #include "base/number.h"
+#include "executor/listening.h"
 #include "executor/probe_run.h"
 
 /* --- which process serves --- */
@@ -42,21 +43,17 @@ static void find_inodes(struct search *search, const char *path) {
   if (root_read(search->root, path, &text, NULL) == LYNX_OK)
     for (const char *line = text.data; line != NULL && *line != 0; line = strchr(line, '\n')) {
       if (*line == '\n' && *++line == 0) break;
-      unsigned port, state;
-      unsigned long long inode;
-      char address[40];
-      /* sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode */
-      if (sscanf(line, "%*d: %39[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*u %*d %llu", address, &port, &state, &inode) != 4)
-        continue;
-      if (state != 10 || (int)port != search->port || search->n_inodes == LYNX_COUNT(search->inodes)) continue;
+      struct listening l;
+      if (!listening_line(line, &l) || (int)l.port != search->port || search->n_inodes == LYNX_COUNT(search->inodes)) continue;
       /* Two may listen on one port of two addresses: the one that was asked for, else who listens on all. */
-      bool any = strspn(address, "0") == strlen(address), asked = search->address[0] != 0 && strcasecmp(address, search->address) == 0;
-      if (search->address[0] != 0 && !any && !asked && strlen(address) == strlen(search->address)) continue;
+      bool any = strspn(l.address, "0") == strlen(l.address),
+           asked = search->address[0] != 0 && strcasecmp(l.address, search->address) == 0;
+      if (search->address[0] != 0 && !any && !asked && strlen(l.address) == strlen(search->address)) continue;
       if (asked && !search->exact) {
         search->exact = true;
         search->n_inodes = 0;
       }
-      if (!search->exact || asked) search->inodes[search->n_inodes++] = inode;
+      if (!search->exact || asked) search->inodes[search->n_inodes++] = l.inode;
     }
   buffer_release(&text);
 }

@@ -175,23 +175,20 @@ static const char standard_modules[] =
     "string struct subprocess tempfile textwrap threading time timeit tokenize traceback types typing unittest urllib uuid "
     "warnings weakref wsgiref xml zipfile zoneinfo ";
 
-/* "torch/nn/modules/linear.py", "threading.py": a path below one that Python imports from. */
-static bool is_module(const char *path, const char *module) {
-  size_t n = strlen(module);
+/* "torch/nn/modules/linear.py", "threading.py": a path below one that Python imports from; the module has n characters. */
+static bool is_module(const char *path, const char *module, size_t n) {
   return strncmp(path, module, n) == 0 && (path[n] == '/' || strcmp(path + n, ".py") == 0);
 }
 
 static bool is_standard(const char *path) {
-  for (const char *word = standard_modules + 1; *word != 0; word += strcspn(word, " ") + 1) {
-    size_t n = strcspn(word, " ");
-    if (strncmp(path, word, n) == 0 && (path[n] == '/' || strcmp(path + n, ".py") == 0)) return true;
-  }
+  for (const char *word = standard_modules + 1; *word != 0; word += strcspn(word, " ") + 1)
+    if (is_module(path, word, strcspn(word, " "))) return true;
   return false;
 }
 
 static bool layer_of_package(const char *path, enum layer *ret) {
   for (size_t i = 0; i < LYNX_COUNT(packages); i++) {
-    if (!is_module(path, packages[i].package)) continue;
+    if (!is_module(path, packages[i].package, strlen(packages[i].package))) continue;
     *ret = packages[i].layer;
     return true;
   }
@@ -202,7 +199,7 @@ enum python_file layer_of_python_file(const char *path, enum layer *ret) {
   const char *site = strstr(path, "/site-packages/");
   if (site == NULL) site = strstr(path, "/dist-packages/");
   if (site != NULL) return layer_of_package(site + 15, ret) ? PYTHON_FILE_KNOWN : PYTHON_FILE_UNKNOWN;
-  if (strstr(path, "/logging/__init__.py") != NULL || is_module(path, "logging")) { /* what is logged, and how much, the program chose */
+  if (strstr(path, "/logging/__init__.py") != NULL || is_module(path, "logging", 7)) { /* what is logged, and how much, the program chose */
     *ret = LAYER_APPLICATION;
     return PYTHON_FILE_KNOWN;
   }

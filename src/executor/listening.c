@@ -50,20 +50,25 @@ static size_t add_url(char urls[LISTENING_MAX][LISTENING_URL], size_t n, const c
   return n + 1;
 }
 
+bool listening_line(const char *line, struct listening *ret) {
+  unsigned state;
+  /* sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode */
+  return sscanf(line, "%*d: %39[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*u %*d %llu", ret->address, &ret->port, &state,
+                &ret->inode) == 4 &&
+         state == LISTENS;
+}
+
 static size_t find_in(const struct sockets *s, const char *path, char urls[LISTENING_MAX][LISTENING_URL], size_t n) {
   struct buffer text;
   buffer_init(&text, TABLE_MAX);
   if (root_read(s->root, path, &text, NULL) == LYNX_OK) {
     char *rest = text.data;
     for (const char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
-      char hex[40], host[64];
-      unsigned port, state;
-      unsigned long long inode;
-      /* sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode */
-      if (sscanf(line, "%*d: %39[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*u %*d %llu", hex, &port, &state, &inode) != 4) continue;
-      if (state != LISTENS || port == 0 || port > 65535 || !read_address(hex, host, sizeof host)) continue;
+      struct listening l;
+      char host[64];
+      if (!listening_line(line, &l) || l.port == 0 || l.port > 65535 || !read_address(l.address, host, sizeof host)) continue;
       for (size_t i = 0; i < s->n; i++)
-        if (s->inodes[i] == inode) n = add_url(urls, n, host, port);
+        if (s->inodes[i] == l.inode) n = add_url(urls, n, host, l.port);
     }
   }
   buffer_release(&text);

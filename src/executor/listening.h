@@ -7,6 +7,16 @@
 
 enum { LISTENING_MAX = 16, LISTENING_URL = 80 };
 
+/* A line of /proc/net/tcp or tcp6. */
+struct listening {
+  char address[40]; /* as the kernel prints it: words of 32 bits in hexadecimal, each in the machine's own order */
+  unsigned port;
+  unsigned long long inode;
+};
+
+/* False: another state than listening, or no such line. */
+bool listening_line(const char *line, struct listening *ret);
+
 /* Are its addresses ours? A container's process may have a network of its own. True where that cannot be read. */
 bool listening_here(const struct root *root, int64_t pid);
 

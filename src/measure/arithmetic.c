@@ -4,6 +4,20 @@
 #define CHAINS 12
 #define EACH(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11)
 
+/* A function of one instruction: what the compiler must be let use, the first value of each chain, what is multiplied or added, the
+ * multiply-add, operations of each. START and USE are the architecture's. */
+#define KERNEL(NAME, ATTRIBUTES, A, B, STEP, OPERATIONS)                                                                                   \
+  ATTRIBUTES static double NAME(int64_t rounds) {                                                                                          \
+    __typeof__(A) a = (A);                                                                                                                 \
+    __typeof__(B) b = (B);                                                                                                                 \
+    EACH(START)                                                                                                                            \
+    for (int64_t i = 0; i < rounds; i++) {                                                                                                 \
+      EACH(STEP)                                                                                                                           \
+    }                                                                                                                                      \
+    EACH(USE)                                                                                                                              \
+    return (double)rounds * CHAINS * (OPERATIONS);                                                                                         \
+  }
+
 static bool always(void) {
   return true;
 }
@@ -17,45 +31,24 @@ static bool always(void) {
   __typeof__(a) x##k = a;                                                                                                                  \
   __asm__ volatile("" : "+x"(x##k));
 
-/* A function of one instruction: VECTOR, how one is made, the multiply-add, the addition, operations of each. */
-#define KERNEL(NAME, TARGET, VECTOR, SET_A, SET_B, STEP, OPERATIONS)                                                                       \
-  __attribute__((target(TARGET))) static double NAME(int64_t rounds) {                                                                     \
-    VECTOR a = (SET_A), b = (SET_B);                                                                                                       \
-    EACH(START)                                                                                                                            \
-    for (int64_t i = 0; i < rounds; i++) {                                                                                                 \
-      EACH(STEP)                                                                                                                           \
-    }                                                                                                                                      \
-    EACH(USE)                                                                                                                              \
-    return (double)rounds * CHAINS * (OPERATIONS);                                                                                         \
-  }
-
+#define WITH(TARGET) __attribute__((target(TARGET)))
 #define FMA_512S(k) x##k = _mm512_fmadd_ps(x##k, a, b);
 #define FMA_512D(k) x##k = _mm512_fmadd_pd(x##k, a, b);
 #define FMA_256S(k) x##k = _mm256_fmadd_ps(x##k, a, b);
 #define FMA_256D(k) x##k = _mm256_fmadd_pd(x##k, a, b);
 #define DOT_INT8(k) x##k = _mm512_dpbusd_epi32(x##k, a, b);
+#define DOT_BF16(k) x##k = _mm512_dpbf16_ps(x##k, b, b);
 #define SSE_S(k) x##k = _mm_add_ps(_mm_mul_ps(x##k, a), b);
 #define SSE_D(k) x##k = _mm_add_pd(_mm_mul_pd(x##k, a), b);
 
-KERNEL(f32_avx512, "avx512f", __m512, _mm512_set1_ps(0.999F), _mm512_set1_ps(0.001F), FMA_512S, 32)
-KERNEL(f64_avx512, "avx512f", __m512d, _mm512_set1_pd(0.999), _mm512_set1_pd(0.001), FMA_512D, 16)
-KERNEL(f32_avx2, "avx2,fma", __m256, _mm256_set1_ps(0.999F), _mm256_set1_ps(0.001F), FMA_256S, 16)
-KERNEL(f64_avx2, "avx2,fma", __m256d, _mm256_set1_pd(0.999), _mm256_set1_pd(0.001), FMA_256D, 8)
-KERNEL(f32_sse2, "sse2", __m128, _mm_set1_ps(0.999F), _mm_set1_ps(0.001F), SSE_S, 8)
-KERNEL(f64_sse2, "sse2", __m128d, _mm_set1_pd(0.999), _mm_set1_pd(0.001), SSE_D, 4)
-KERNEL(int8_avx512_vnni, "avx512f,avx512vnni", __m512i, _mm512_set1_epi8(1), _mm512_set1_epi8(2), DOT_INT8, 128)
-
-__attribute__((target("avx512f,avx512bf16"))) static double bf16_avx512(int64_t rounds) {
-  __m512 a = _mm512_set1_ps(0.001F);
-  const __m512bh b = _mm512_cvtne2ps_pbh(a, a);
-  EACH(START)
-#define DOT_BF16(k) x##k = _mm512_dpbf16_ps(x##k, b, b);
-  for (int64_t i = 0; i < rounds; i++) {
-    EACH(DOT_BF16)
-  }
-  EACH(USE)
-  return (double)rounds * CHAINS * 64;
-}
+KERNEL(f32_avx512, WITH("avx512f"), _mm512_set1_ps(0.999F), _mm512_set1_ps(0.001F), FMA_512S, 32)
+KERNEL(f64_avx512, WITH("avx512f"), _mm512_set1_pd(0.999), _mm512_set1_pd(0.001), FMA_512D, 16)
+KERNEL(f32_avx2, WITH("avx2,fma"), _mm256_set1_ps(0.999F), _mm256_set1_ps(0.001F), FMA_256S, 16)
+KERNEL(f64_avx2, WITH("avx2,fma"), _mm256_set1_pd(0.999), _mm256_set1_pd(0.001), FMA_256D, 8)
+KERNEL(f32_sse2, WITH("sse2"), _mm_set1_ps(0.999F), _mm_set1_ps(0.001F), SSE_S, 8)
+KERNEL(f64_sse2, WITH("sse2"), _mm_set1_pd(0.999), _mm_set1_pd(0.001), SSE_D, 4)
+KERNEL(int8_avx512_vnni, WITH("avx512f,avx512vnni"), _mm512_set1_epi8(1), _mm512_set1_epi8(2), DOT_INT8, 128)
+KERNEL(bf16_avx512, WITH("avx512f,avx512bf16"), _mm512_set1_ps(0.001F), _mm512_cvtne2ps_pbh(a, a), DOT_BF16, 64)
 
 static bool has_avx512(void) {
   return __builtin_cpu_supports("avx512f") != 0;
@@ -98,18 +91,8 @@ typedef double vector_f64 __attribute__((vector_size(16)));
 static const char vectors[] = "the compiler's vectors";
 #endif
 
-#define KERNEL(NAME, VECTOR, STEP, OPERATIONS)                                                                                             \
-  static double NAME(int64_t rounds) {                                                                                                     \
-    VECTOR a = (VECTOR){0} + 0.5F, b = (VECTOR){0} + 0.25F;                                                                                \
-    EACH(START)                                                                                                                            \
-    for (int64_t i = 0; i < rounds; i++) {                                                                                                 \
-      EACH(STEP)                                                                                                                           \
-    }                                                                                                                                      \
-    EACH(USE)                                                                                                                              \
-    return (double)rounds * CHAINS * (OPERATIONS);                                                                                         \
-  }
-KERNEL(f32_vector, vector_f32, STEP_F32, 8)
-KERNEL(f64_vector, vector_f64, STEP_F64, 4)
+KERNEL(f32_vector, , (vector_f32){0} + 0.5F, (vector_f32){0} + 0.25F, STEP_F32, 8)
+KERNEL(f64_vector, , (vector_f64){0} + 0.5F, (vector_f64){0} + 0.25F, STEP_F64, 4)
 
 const struct arithmetic arithmetic_all[] = {
     {"f32", vectors, always, f32_vector}, {"f64", vectors, always, f64_vector}, {NULL, NULL, NULL, NULL}};

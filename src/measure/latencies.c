@@ -32,7 +32,7 @@ static void pin(int processor) {
   (void)pthread_setaffinity_np(pthread_self(), sizeof own, &own);
 }
 
-/* --- echo: what one end gets it sends back, until it is told that it is done --- */
+/* --- echo: what one end gets it sends back, until the other end is done --- */
 
 struct echo {
   int from, to;

@@ -207,7 +207,7 @@ def test_bad_words_are_told(words, said):
 
 
 def test_a_process_is_asked_where_it_listens(tmp_path):
-    """--pid alone: one port is taken, several are listed, none is told; the run then begins as with the URL."""
+    """--pid alone: one port is taken, several are listed, none is an error; the run then begins as with the URL."""
     port, out = l.free_port(), tmp_path / "p.lynx"
     words = [l.REF, "--port", str(port), "--shape", "tiny"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
