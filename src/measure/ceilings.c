@@ -16,8 +16,9 @@
 #include "base/processors.h"
 #include "measure/arithmetic.h"
 #include "measure/latencies.h"
+#include "telemetry/process_tree.h"
 
-enum { THREADS_MAX = 1024, NODES_MAX = 64, REPEATS_MAX = 16, MEMORY_REPEATS = 10, ARITHMETIC_REPEATS = 5, ELEMENT = 8 };
+enum { TEAM_MAX = 1024, NODES_MAX = 64, REPEATS_MAX = 16, MEMORY_REPEATS = 10, ARITHMETIC_REPEATS = 5, ELEMENT = 8 };
 
 #define LEAST_ARRAY (INT64_C(64) << 20)
 #define ARITHMETIC_NS INT64_C(120000000)
@@ -43,7 +44,7 @@ static bool begin_next(const struct measuring *m, const char *name) {
 /* --- threads that begin together --- */
 
 struct team {
-  int processors[THREADS_MAX];
+  int processors[TEAM_MAX];
   int n, repeats;
   pthread_barrier_t barrier;
   pthread_cond_t opened;
@@ -271,11 +272,11 @@ static void measure_latencies(const struct measuring *m, const struct team *team
 
 /* --- all of it --- */
 
-static int fill_team(const cpu_set_t *among, int processors[THREADS_MAX]) {
+static int fill_team(const cpu_set_t *among, int processors[TEAM_MAX]) {
   cpu_set_t own;
   int n = 0;
   if (sched_getaffinity(0, sizeof own, &own) != 0) return 0;
-  for (int i = 0; i < CPU_SETSIZE && n < THREADS_MAX; i++)
+  for (int i = 0; i < CPU_SETSIZE && n < TEAM_MAX; i++)
     if (CPU_ISSET(i, &own) && (among == NULL || CPU_ISSET(i, among))) processors[n++] = i;
   return n;
 }
@@ -298,13 +299,9 @@ static void measure_nodes(const struct measuring *m, struct team *team, int64_t 
 }
 
 static double busy_s(const struct root *root) {
-  char line[512];
-  unsigned long long t[8];
+  struct machine_ticks ticks;
   double hz = (double)sysconf(_SC_CLK_TCK);
-  if (!root_read_line(root, "/proc/stat", line, sizeof line) || hz <= 0 ||
-      sscanf(line, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8)
-    return NAN;
-  return (double)(t[0] + t[1] + t[2] + t[5] + t[6] + t[7]) / hz; /* steal too: another guest is another process */
+  return hz > 0 && machine_ticks_read(root, &ticks) ? (double)ticks.busy / hz : NAN;
 }
 
 static double own_s(void) {

@@ -58,3 +58,15 @@ bool process_stat_read(const struct root *root, const char *path, struct process
   buffer_release(&text);
   return n >= 3;
 }
+
+bool machine_ticks_read(const struct root *root, struct machine_ticks *ret) {
+  char line[512];
+  unsigned long long t[8];
+  if (!root_read_line(root, "/proc/stat", line, sizeof line)) return false;
+  if (sscanf(line, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8)
+    return false;
+  *ret = (struct machine_ticks){.steal = t[7]};
+  for (int i = 0; i < 8; i++) ret->total += t[i];
+  ret->busy = ret->total - t[3] - t[4];
+  return true;
+}

@@ -23,6 +23,13 @@ struct process_stat {
   int64_t processor;
 };
 
+/* Of all processors, since the machine began; busy: steal too, but neither idle nor waiting for I/O. */
+struct machine_ticks {
+  unsigned long long total, busy, steal;
+};
+
+bool machine_ticks_read(const struct root *root, struct machine_ticks *ret);
+
 bool process_stat_read(const struct root *root, const char *path, struct process_stat *ret);
 
 #endif

@@ -1,27 +1,11 @@
 /* Energy counters that wrap, and throttling that is counted in every processor. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "telemetry/sampler.h"
-#include "tests/check.h"
+#include "tests/machine.h"
 
 extern const struct sampler sampler_power, sampler_wire;
-
-static char top[64];
-
-static void put(const char *path, const char *text) {
-  char whole[300];
-  (void)snprintf(whole, sizeof whole, "%s%s", top, path);
-  for (char *slash = strchr(whole + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-    *slash = 0;
-    (void)mkdir(whole, 0700);
-    *slash = '/';
-  }
-  FILE *file = fopen(whole, "w");
-  CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
-}
 
 struct seen {
   double watts, slowed;
@@ -78,13 +62,10 @@ static void check_all(const struct root *root) {
 }
 
 int main(void) {
-  (void)snprintf(top, sizeof top, "/tmp/lynx-power-XXXXXX");
-  CHECK(mkdtemp(top) != NULL);
+  machine_begin();
   const struct root root = {top};
   check_nothing(&root);
   check_all(&root);
-  char command[100];
-  (void)snprintf(command, sizeof command, "rm -r %s", top);
-  CHECK_INT(system(command), 0); /* NOLINT(cert-env33-c): a path of our own making */
+  machine_end();
   return check_end();
 }

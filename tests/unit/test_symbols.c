@@ -2,14 +2,12 @@
 #include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "telemetry/elf_symbols.h"
 #include "telemetry/kernel_work.h"
-#include "tests/check.h"
+#include "tests/machine.h"
 
 static void check_functions(void) {
   static const struct {
@@ -28,24 +26,14 @@ static void check_functions(void) {
   for (size_t i = 0; i < LYNX_COUNT(cases); i++) CHECK_INT(kernel_work_of_function(cases[i].name), cases[i].work);
 }
 
-static void put_kallsyms(const char *top, const char *text) {
-  char path[100];
-  (void)snprintf(path, sizeof path, "%s/proc", top);
-  (void)mkdir(path, 0700);
-  (void)snprintf(path, sizeof path, "%s/proc/kallsyms", top);
-  FILE *file = fopen(path, "w");
-  CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
-}
-
 static void check_chains(void) {
-  char top[] = "/tmp/lynx-symbols-XXXXXX";
-  CHECK(mkdtemp(top) != NULL);
+  machine_begin();
   const struct root root = {top};
   CHECK(kernel_symbols_read(&root) == NULL);
-  put_kallsyms(top, "0000000000000000 T __x64_sys_futex\n"); /* kernel.kptr_restrict */
+  put("/proc/kallsyms", "0000000000000000 T __x64_sys_futex\n"); /* kernel.kptr_restrict */
   CHECK(kernel_symbols_read(&root) == NULL);
-  put_kallsyms(top, "ffff000000000300 T tcp_sendmsg\t[ipv4]\nffff000000000100 T __x64_sys_write\nffff000000000200 t vfs_write\n"
-                    "ffff000000000400 T asm_exc_page_fault\nffff000000000500 D some_data\ngarbage\n\nffff000000000600\n");
+  put("/proc/kallsyms", "ffff000000000300 T tcp_sendmsg\t[ipv4]\nffff000000000100 T __x64_sys_write\nffff000000000200 t vfs_write\n"
+                        "ffff000000000400 T asm_exc_page_fault\nffff000000000500 D some_data\ngarbage\n\nffff000000000600\n");
   struct kernel_symbols *s = kernel_symbols_read(&root);
   CHECK(s != NULL);
   const uint64_t below = UINT64_C(0xffff000000000000), mark = (uint64_t)-128;
@@ -60,9 +48,7 @@ static void check_chains(void) {
   CHECK_INT(kernel_work_of(s, send, 0), KERNEL_OTHER);
   CHECK_INT(kernel_work_of(NULL, send, 1), KERNEL_OTHER);
   kernel_symbols_free(s);
-  char command[100];
-  (void)snprintf(command, sizeof command, "rm -r %s", top);
-  CHECK_INT(system(command), 0); /* NOLINT(cert-env33-c): a path of our own making */
+  machine_end();
 }
 
 /* Where this program's code lies in its file. */

@@ -1,27 +1,11 @@
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
-#include "tests/check.h"
+#include "tests/machine.h"
 
 extern const struct sampler sampler_threads, sampler_neighbours;
-
-static char top[64];
-
-static void put(const char *path, const char *text) {
-  char whole[300];
-  (void)snprintf(whole, sizeof whole, "%s%s", top, path);
-  for (char *slash = strchr(whole + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-    *slash = 0;
-    (void)mkdir(whole, 0700);
-    *slash = '/';
-  }
-  FILE *file = fopen(whole, "w");
-  CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
-}
 
 /* state, then 50 numbers that stat has after it; user, system and processor at their places. */
 static void put_stat(const char *path, const char *name, int pid, char state, int user, int system_ticks, int processor) {
@@ -136,13 +120,10 @@ static void check_neighbours(const struct root *root) {
 }
 
 int main(void) {
-  (void)snprintf(top, sizeof top, "/tmp/lynx-threads-XXXXXX");
-  CHECK(mkdtemp(top) != NULL);
+  machine_begin();
   const struct root root = {top};
   check_threads(&root);
   check_neighbours(&root);
-  char command[100];
-  (void)snprintf(command, sizeof command, "rm -r %s", top);
-  CHECK_INT(system(command), 0); /* NOLINT(cert-env33-c): a path of our own making */
+  machine_end();
   return check_end();
 }

@@ -11,26 +11,13 @@
 
 struct machine {
   const struct root *root;
-  unsigned long long total, busy, steal;
+  struct machine_ticks ticks;
   int64_t pid;
   unsigned long long ours;  /* of lynxbench and of the serving process with those that it started */
   char throttled_path[512]; /* cpu.stat of its control group; "": none */
   bool throttled_is_ns;     /* version 1 counts nanoseconds */
   double throttled, at_s;   /* seconds: as last read, and when */
 };
-
-static bool read_ticks(const struct root *root, unsigned long long *total, unsigned long long *busy, unsigned long long *steal) {
-  char line[512];
-  unsigned long long t[8];
-  if (!root_read_line(root, "/proc/stat", line, sizeof line)) return false;
-  if (sscanf(line, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8)
-    return false;
-  *total = *busy = 0;
-  for (int i = 0; i < 8; i++) *total += t[i];
-  *busy = *total - t[3] - t[4]; /* idle and waiting for I/O are not busy */
-  *steal = t[7];
-  return true;
-}
 
 /* Of a process and those that it started, but for those of the tree `less`. */
 static unsigned long long tree_ticks(const struct machine *m, int64_t pid, const struct process_tree *less, struct process_tree *ret) {
@@ -115,7 +102,7 @@ static bool machine_open(const struct root *root, void **ret_state) {
   struct machine *m = xalloc(1, sizeof *m);
   m->root = root;
   *ret_state = m;
-  return read_ticks(root, &m->total, &m->busy, &m->steal);
+  return machine_ticks_read(root, &m->ticks);
 }
 
 /* The mean clock of the processors, and the hottest thermal zone; virtual machines seldom have either. */
@@ -142,18 +129,17 @@ static void sample_hardware(const struct root *root, const struct sampler_sink *
 static void machine_sample(void *state, int64_t now_ns, const struct sampler_sink *sink) {
   struct machine *m = state;
   (void)now_ns;
-  unsigned long long total, busy, steal;
-  if (read_ticks(m->root, &total, &busy, &steal) && total > m->total) {
-    sink->value(sink->context, "machine.busy_ratio", (double)(busy - m->busy) / (double)(total - m->total));
-    sink->value(sink->context, "machine.steal_ratio", (double)(steal - m->steal) / (double)(total - m->total));
-    unsigned long long ours = our_ticks(m), mine = ours > m->ours ? ours - m->ours : 0, all = busy - m->busy;
+  struct machine_ticks now;
+  if (machine_ticks_read(m->root, &now) && now.total > m->ticks.total) {
+    double total = (double)(now.total - m->ticks.total);
+    sink->value(sink->context, "machine.busy_ratio", (double)(now.busy - m->ticks.busy) / total);
+    sink->value(sink->context, "machine.steal_ratio", (double)(now.steal - m->ticks.steal) / total);
+    unsigned long long ours = our_ticks(m), mine = ours > m->ours ? ours - m->ours : 0, all = now.busy - m->ticks.busy;
     if (m->pid > 0)
       sink->value(sink->context, "machine.others_ratio",
-                  all > mine ? (double)(all - mine) / (double)(total - m->total) : 0); /* neither lynxbench nor the serving process */
+                  all > mine ? (double)(all - mine) / total : 0); /* neither lynxbench nor the serving process */
     m->ours = ours;
-    m->total = total;
-    m->busy = busy;
-    m->steal = steal;
+    m->ticks = now;
   }
   sample_hardware(m->root, sink);
   sample_throttled(m, sink);
