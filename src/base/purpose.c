@@ -8,7 +8,7 @@ static const char *const purposes[PURPOSE_COUNT] = {
     [PURPOSE_MEASURE] = "measure",       [PURPOSE_SEARCH] = "search",
     [PURPOSE_CERTIFY] = "certify",       [PURPOSE_CHECK_CACHING] = "check caching",
     [PURPOSE_CHECK_SEED] = "check seed", [PURPOSE_OBSERVE] = "observe",
-    [PURPOSE_ATTRIBUTE] = "attribute",
+    [PURPOSE_ATTRIBUTE] = "attribute",   [PURPOSE_PERTURB] = "perturb",
 };
 
 static const char *const ends[SESSION_END_COUNT] = {

@@ -12,6 +12,7 @@ enum purpose {
   PURPOSE_CHECK_SEED,    /* the check `seed` */
   PURPOSE_OBSERVE,       /* nothing is sent: the service is watched */
   PURPOSE_ATTRIBUTE,     /* profilers run: it counts into no figure */
+  PURPOSE_PERTURB,       /* resources are slowed in blocks: it counts into no figure of the executor */
   PURPOSE_COUNT
 };
 

@@ -16,6 +16,7 @@ static const struct kind_rule {
              {"contest", {"bundle"}},
              {"withdrawal", {"entry"}},
              {"finding", {"bundle"}},
+             {"confirmation", {"bundle", "perturbed"}},
              {"iteration", {"bundle", "before"}}};
 
 static enum lynx_status check_kind(const struct statement *statement, struct lynx_error *error) {
@@ -24,7 +25,7 @@ static enum lynx_status check_kind(const struct statement *statement, struct lyn
   if (k == LYNX_COUNT(kinds))
     return lynx_fail(error, LYNX_INPUT,
                      "an entry of kind '%.60s'; accepted: policy, contract, signature, intent, bundle, verification, contest, withdrawal, "
-                     "finding, iteration",
+                     "finding, confirmation, iteration",
                      statement->kind);
   for (size_t i = 0; i < LYNX_COUNT(kinds[k].needs) && kinds[k].needs[i] != NULL; i++)
     if (statement_subject_named(statement, kinds[k].needs[i]) == NULL)

@@ -7,10 +7,11 @@
 
 #include "base/secret.h"
 #include "measure/check_sessions.h"
-#include "measure/run_climb.h"
 #include "measure/executor_session.h"
 #include "measure/looks.h"
 #include "measure/observe.h"
+#include "measure/run_climb.h"
+#include "measure/run_perturb.h"
 #include "measure/sampling.h"
 #include "measure/search.h"
 #include "measure/tokenizer_file.h"
@@ -28,6 +29,17 @@ static void forget_sources(struct run *run) {
   environment->n_items = n;
 }
 
+/* Of what is there twice the first counts. */
+static void add_environment(struct run *run) {
+  struct text_list *environment = &run->contract.executor.start.environment;
+  size_t n = 0;
+  while (run->request->environment[n] != NULL) n++;
+  const char **items = arena_alloc(&run->arena, n + environment->n_items + 1, sizeof *items);
+  for (size_t i = 0; i < n; i++) items[i] = run->request->environment[i];
+  for (size_t i = 0; i < environment->n_items; i++) items[n + i] = environment->items[i];
+  *environment = (struct text_list){.items = items, .n_items = n + environment->n_items};
+}
+
 static enum lynx_status prepare(struct run *run) {
   struct problem_list problems;
   if (contract_parse(run->request->contract_text, run->request->contract_length, &run->arena, &run->contract, &problems) != LYNX_OK)
@@ -36,6 +48,7 @@ static enum lynx_status prepare(struct run *run) {
   if (run->request->sessions > run->contract.method.sessions) run->contract.method.sessions = run->request->sessions;
   if (run->request->endpoint != NULL) run->contract.executor.endpoint = run->request->endpoint;
   if (run->request->foreign) forget_sources(run);
+  if (run->request->environment != NULL) add_environment(run);
   setup_check(&run->contract, &problems);
   if (problems.n_errors > 0)
     return lynx_fail(run->error, LYNX_INPUT, "%s: found %s; accepted: %s", problems.items[problems.n_items - 1].field,
@@ -67,7 +80,8 @@ static enum lynx_status prepare(struct run *run) {
     run->outcome->executor_failed = true;
   bool searches = run->contract.regime.load == LOAD_SATURATION || run->contract.regime.load == LOAD_CLIMB,
        looks = contract_states(&run->contract, "method.precision_target");
-  if (!searches && !looks) run->n_sessions_planned = run->contract.method.sessions * (int64_t)run->contract.precisions.n_items;
+  if (!searches && !looks && run->request->perturbation == NULL)
+    run->n_sessions_planned = run->contract.method.sessions * (int64_t)run->contract.precisions.n_items;
   return status;
 }
 
@@ -107,6 +121,7 @@ static enum lynx_status run_all(struct run *run) {
   const struct contract *c = &run->contract;
   enum lynx_status status = LYNX_OK;
   if (run->request->observe) return run_observe(run);
+  if (run->request->perturbation != NULL) return run_perturb(run);
   if (c->regime.load == LOAD_SATURATION)
     for (size_t p = 0; p < c->precisions.n_items && status == LYNX_OK && !run_is_over(run); p++) status = run_search(run, p);
   else if (c->regime.load == LOAD_CLIMB)

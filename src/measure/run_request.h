@@ -26,6 +26,26 @@ struct run_meta {
   const char *key, *value;
 };
 
+/* Where a session's clock stands, and whom it loads. */
+struct perturbed_session {
+  int64_t id;
+  int64_t zero_ns, from_ns, to_ns; /* zero: on the clock; from, to: the counted window, after zero */
+  int64_t realtime_ns;             /* of its zero */
+  int64_t pid;                     /* the serving process; 0: not known here */
+};
+
+/* Sessions of purpose `perturb` in place of the contract's: what happens to the executor in them is the caller's, on threads of its own
+ * between begin and end. */
+struct run_perturbation {
+  int64_t concurrency; /* of a closed loop; 0: the contract's own load */
+  int64_t warm_up_ns, counted_ns;
+  int64_t sessions_at_most;
+  void (*begin)(void *context, const struct perturbed_session *session);
+  void (*end)(void *context, struct bundle *bundle);                        /* puts its blocks into the record */
+  bool (*enough)(void *context, struct bundle *bundle, int64_t n_sessions); /* a look after each session; NULL: none */
+  void *context;
+};
+
 struct run_request {
   const char *contract_text;
   size_t contract_length;
@@ -39,9 +59,11 @@ struct run_request {
   const char *endpoint;     /* where this executor is, instead of executor.endpoint; NULL */
   bool foreign;             /* the contract is somebody else's: of its sources of keys, and of our variables, nothing is taken */
   const char *key_variable; /* may be workload.api_key_env although it is not called as keys of services are; NULL */
-  const char *api_key_env, *api_key_file; /* the user's own, for a foreign contract; NULL */
-  struct run_part part;                   /* count 0: the only load host */
-  const char *interleaved;                /* an id that both runs carry whose sessions alternate; NULL */
+  const char *api_key_env, *api_key_file;      /* the user's own, for a foreign contract; NULL */
+  struct run_part part;                        /* count 0: the only load host */
+  const char *interleaved;                     /* an id that both runs carry whose sessions alternate; NULL */
+  const struct run_perturbation *perturbation; /* NULL: none */
+  const char *const *environment; /* "NAME=VALUE" for the executor that is started, before the contract's; ends in NULL; NULL */
   const struct root *root;
   const struct lynx_clock *clock;
   const atomic_int *stop;                                               /* 0 run; 1 drain, then seal as interrupted; 2 abort, then seal */

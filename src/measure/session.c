@@ -532,8 +532,19 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   struct profiling *profiling = NULL;
   if (status == LYNX_OK && plan->purpose == PURPOSE_ATTRIBUTE)
     profiling = profiling_begin(run, session->id, serving, plan->warm_up_ns + plan->counted_ns);
+  const struct run_perturbation *perturbation = status == LYNX_OK && plan->purpose == PURPOSE_PERTURB ? run->request->perturbation : NULL;
+  if (perturbation != NULL) {
+    const struct perturbed_session where = {.id = session->id,
+                                            .zero_ns = session->start_ns,
+                                            .from_ns = plan->warm_up_ns,
+                                            .to_ns = plan->warm_up_ns + plan->counted_ns,
+                                            .realtime_ns = session->start_ns + session->realtime_offset_ns,
+                                            .pid = serving};
+    perturbation->begin(perturbation->context, &where);
+  }
   enum lynx_status attended = attend(run, session, row->precision);
   status = join_engines(run, threads, n, status);
+  if (perturbation != NULL) perturbation->end(perturbation->context, run->bundle);
   sampling_end(run->sampling);
   profiling_end(profiling);
   put_samples(session);

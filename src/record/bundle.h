@@ -22,7 +22,7 @@
 #include "base/outcome.h"
 #include "base/purpose.h"
 
-enum { BUNDLE_FORMAT = 4, BUNDLE_REFERENCES = -1 /* the session of reference answers */ };
+enum { BUNDLE_FORMAT = 5, BUNDLE_REFERENCES = -1 /* the session of reference answers */ };
 
 struct bundle; /* a writer or a reader */
 
@@ -80,6 +80,16 @@ struct bundle_stack {
   int64_t n;          /* looks that found it */
 };
 
+/* A stretch of a session of purpose `perturb`, in which one resource was slowed, or none. */
+struct bundle_block {
+  int64_t session, number; /* number: 0, 1, ... within the session */
+  int64_t cycle;           /* in which every resource had its turn; 0, 1, ... within the session */
+  const char *target;      /* "processor: python3 4242"; "": nothing was perturbed */
+  double asked, given;     /* slowness, 1 for none; given: as it was measured */
+  int64_t from_ns, to_ns;
+  int64_t running_ns, ready_ns; /* of all threads of the serving processes; -1: not known */
+};
+
 /* --- writing --- */
 
 enum lynx_status bundle_create(const char *path, struct bundle **ret, struct lynx_error *error) LYNX_MUST_CHECK;
@@ -99,6 +109,7 @@ void bundle_put_answer(struct bundle *bundle, int64_t session, int64_t input, co
 void bundle_put_thread(struct bundle *bundle, int64_t session, const struct thread_name *name);
 void bundle_put_activity(struct bundle *bundle, int64_t session, const struct thread_activity *activity);
 void bundle_put_stack(struct bundle *bundle, const struct bundle_stack *stack); /* adds to the same one */
+void bundle_put_block(struct bundle *bundle, const struct bundle_block *block);
 /* The first failure so far. */
 enum lynx_status bundle_written(const struct bundle *bundle, struct lynx_error *error) LYNX_MUST_CHECK;
 /* Puts what came since the last commit on disk. */
@@ -152,6 +163,7 @@ typedef enum lynx_status bundle_input_visit(void *context, int64_t id, const cha
 typedef enum lynx_status bundle_thread_visit(void *context, int64_t session, const struct thread_name *name);
 typedef enum lynx_status bundle_activity_visit(void *context, int64_t session, const struct thread_activity *activity);
 typedef enum lynx_status bundle_stack_visit(void *context, const struct bundle_stack *stack);
+typedef enum lynx_status bundle_block_visit(void *context, const struct bundle_block *block);
 typedef enum lynx_status bundle_event_visit(void *context, int64_t realtime_ns, enum event_kind kind, const char *text);
 
 enum lynx_status bundle_each_session(struct bundle *bundle, bundle_session_visit *visit, void *context,
@@ -175,6 +187,8 @@ enum lynx_status bundle_each_thread(struct bundle *bundle, int64_t session, bund
 enum lynx_status bundle_each_activity(struct bundle *bundle, int64_t session, bundle_activity_visit *visit, void *context,
                                       struct lynx_error *error) LYNX_MUST_CHECK;
 enum lynx_status bundle_each_stack(struct bundle *bundle, int64_t session, bundle_stack_visit *visit, void *context,
+                                   struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status bundle_each_block(struct bundle *bundle, int64_t session, bundle_block_visit *visit, void *context,
                                    struct lynx_error *error) LYNX_MUST_CHECK;
 
 #endif

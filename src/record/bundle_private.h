@@ -6,7 +6,7 @@
 
 #include "record/bundle.h"
 
-enum { BUNDLE_SECTIONS = 13, BUNDLE_SALT_BYTES = 16, BUNDLE_APPLICATION_ID = 0x4c594e58 /* "LYNX" */ };
+enum { BUNDLE_SECTIONS = 14, BUNDLE_SALT_BYTES = 16, BUNDLE_APPLICATION_ID = 0x4c594e58 /* "LYNX" */ };
 
 struct bundle_section {
   const char *name;    /* the table */

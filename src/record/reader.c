@@ -48,7 +48,8 @@ static enum lynx_status check_format(struct bundle *bundle, struct lynx_error *e
   if (format != BUNDLE_FORMAT)
     return lynx_fail(error, LYNX_UNSUPPORTED, "found bundle format %lld, which lynxbench %s reads; accepted: format %d", (long long)format,
                      format < 3               ? "0.1"
-                     : format < BUNDLE_FORMAT ? "0.2"
+                     : format < 4             ? "0.2"
+                     : format < BUNDLE_FORMAT ? "0.3"
                                               : "of a later version",
                      BUNDLE_FORMAT);
   return LYNX_OK;
@@ -282,6 +283,7 @@ struct visiting {
   bundle_thread_visit *thread;
   bundle_activity_visit *activity;
   bundle_stack_visit *stack;
+  bundle_block_visit *block;
   void *context;
   struct bundle *bundle;
   struct lynx_error *error;
@@ -425,6 +427,21 @@ static enum lynx_status visit_stack(void *context, sqlite3_stmt *row) {
   return v->stack(v->context, &stack);
 }
 
+static enum lynx_status visit_block(void *context, sqlite3_stmt *row) {
+  const struct visiting *v = context;
+  const struct bundle_block block = {.session = sqlite3_column_int64(row, 0),
+                                     .number = sqlite3_column_int64(row, 1),
+                                     .cycle = sqlite3_column_int64(row, 2),
+                                     .target = text_at(row, 3),
+                                     .asked = sqlite3_column_double(row, 4),
+                                     .given = sqlite3_column_double(row, 5),
+                                     .from_ns = sqlite3_column_int64(row, 6),
+                                     .to_ns = sqlite3_column_int64(row, 7),
+                                     .running_ns = sqlite3_column_int64(row, 8),
+                                     .ready_ns = sqlite3_column_int64(row, 9)};
+  return v->block(v->context, &block);
+}
+
 static const char *select_all(struct bundle *bundle, const char *section, const char *where) {
   for (int i = 0; i < BUNDLE_SECTIONS; i++)
     if (strcmp(bundle_sections[i].name, section) == 0)
@@ -503,4 +520,10 @@ enum lynx_status bundle_each_stack(struct bundle *bundle, int64_t session, bundl
                                    struct lynx_error *error) {
   struct visiting v = {.stack = visit, .context = context};
   return each_row(bundle, select_all(bundle, "stack", " WHERE session = ?1"), &session, NULL, visit_stack, &v, error);
+}
+
+enum lynx_status bundle_each_block(struct bundle *bundle, int64_t session, bundle_block_visit *visit, void *context,
+                                   struct lynx_error *error) {
+  struct visiting v = {.block = visit, .context = context};
+  return each_row(bundle, select_all(bundle, "block", " WHERE session = ?1"), &session, NULL, visit_block, &v, error);
 }

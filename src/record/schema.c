@@ -81,6 +81,12 @@ const struct bundle_section bundle_sections[BUNDLE_SECTIONS] = {
      "NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (session, source, process, thread, frames)) STRICT, WITHOUT ROWID",
      "session, source, process, thread, frames, n", "session, source, process, thread, frames",
      "INSERT INTO stack VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET n = n + excluded.n"},
+    {"block",
+     "CREATE TABLE block (session INTEGER NOT NULL, number INTEGER NOT NULL, cycle INTEGER NOT NULL, target TEXT NOT NULL, asked REAL NOT "
+     "NULL, given REAL NOT NULL, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL, running_ns INTEGER NOT NULL, ready_ns INTEGER NOT NULL, "
+     "PRIMARY KEY (session, number)) STRICT, WITHOUT ROWID",
+     "session, number, cycle, target, asked, given, from_ns, to_ns, running_ns, ready_ns", "session, number",
+     "INSERT INTO block VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
 };
 
 const char bundle_section_schema[] = "CREATE TABLE section (name TEXT PRIMARY KEY, salt BLOB NOT NULL, digest BLOB NOT NULL, withheld "

@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "record/bundle_private.h"
 
-enum section_index { META, INPUT, FACT, SESSION, REQUEST, PHASE, SAMPLE, ACCURACY, ANSWER, EVENT, THREAD, ACTIVITY, STACK };
+enum section_index { META, INPUT, FACT, SESSION, REQUEST, PHASE, SAMPLE, ACCURACY, ANSWER, EVENT, THREAD, ACTIVITY, STACK, BLOCK };
 
 void bundle_close(struct bundle *bundle) {
   if (bundle == NULL) return;
@@ -267,6 +267,21 @@ void bundle_put_stack(struct bundle *bundle, const struct bundle_stack *stack) {
   put_int(&row, stack->thread);
   put_text(&row, stack->frames);
   put_int(&row, stack->n);
+  row_end(&row);
+}
+
+void bundle_put_block(struct bundle *bundle, const struct bundle_block *block) {
+  struct row row = row_begin(bundle, BLOCK);
+  put_int(&row, block->session);
+  put_int(&row, block->number);
+  put_int(&row, block->cycle);
+  put_text(&row, block->target);
+  put_double(&row, block->asked);
+  put_double(&row, block->given);
+  put_int(&row, block->from_ns);
+  put_int(&row, block->to_ns);
+  put_int(&row, block->running_ns);
+  put_int(&row, block->ready_ns);
   row_end(&row);
 }
 

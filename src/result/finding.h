@@ -17,6 +17,10 @@ struct finding {
   enum layer symptom;      /* where it shows */
   unsigned contributing;   /* 1 << layer for each that may hold a cause */
   char named[240];         /* the function, setting or process that it is about: "encode (/srv/app.py:188)"; "": none is known */
+  char process[64];        /* the program whose threads it is about; "": the server's */
+  const char *perturber;   /* what `lynxbench confirm` tries (src/experiment/perturbers); NULL: nothing yet, only by hand */
+  const char *slowed;      /* of `function`: which one; NULL: that which is named */
+  const char *otherwise;   /* the same where that one cannot be; NULL */
   double share;            /* of the window's time that it concerns, 0 to 1 */
   bool bounded;            /* is there a bound on the gain? */
   double bound;            /* at most that share of the window's time could go */

@@ -66,6 +66,7 @@ enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_
   enum lynx_status status = read_contract(bundle, ret, error);
   ret->holds_tokens = row_terms_of(bundle, &ret->contract).holds_tokens;
   if (status == LYNX_OK) status = bundle_each_session(bundle, keep_session, &keeping, error);
+  for (size_t i = 0; i < sessions.n_items; i++) ret->perturbed = ret->perturbed || sessions.items[i].purpose == PURPOSE_PERTURB;
   if (status == LYNX_OK) {
     ret->n_precisions = ret->contract.precisions.n_items;
     ret->precisions = arena_alloc(&ret->arena, ret->n_precisions, sizeof *ret->precisions);
@@ -76,6 +77,10 @@ enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_
   if (status == LYNX_OK) status = executor_verdicts_judge(bundle, ret, error);
   if (status == LYNX_OK) status = plausibility_judge(bundle, ret, &sessions, error);
   if (status == LYNX_OK) status = bundle_each_event(bundle, keep_condition, ret, error);
+  if (status == LYNX_OK && ret->perturbed)
+    ret->part =
+        "a perturbed run: resources were slowed on purpose, so that it supports no claim about the executor (`lynxbench perturb` shows "
+        "what it says)";
   if (status != LYNX_OK) result_release(ret);
   return status;
 }

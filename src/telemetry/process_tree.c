@@ -48,15 +48,19 @@ bool process_stat_read(const struct root *root, const char *path, struct process
   if (from != NULL && after != NULL && after > from) {
     *ret = (struct process_stat){.processor = -1};
     (void)text_sanitise(ret->name, sizeof ret->name, from + 1, (size_t)(after - from) - 1);
-    /* state, then user and system time as the 14th and 15th of all, the processor as the 39th */
+    long long parent = 0, terminal = 0;
+    /* state, parent, the terminal as the 7th of all, user and system time as the 14th and 15th, the start as the 22nd, the processor as the
+     * 39th */
     n = sscanf(after + 1,
-               " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %*u %*u %*d %*u %*u %*u %*u %*u %*u %*u "
+               " %c %lld %*d %*d %lld %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %*d %*u %*u %*u %*u %*u %*u %*u "
                "%*u %*u %*u %*u %*u %*u %*d %d",
-               &ret->state, &ret->user_ticks, &ret->system_ticks, &processor);
-    if (n >= 4) ret->processor = processor;
+               &ret->state, &parent, &terminal, &ret->user_ticks, &ret->system_ticks, &ret->started_ticks, &processor);
+    ret->parent = parent;
+    ret->terminal = terminal;
+    if (n >= 7) ret->processor = processor;
   }
   buffer_release(&text);
-  return n >= 3;
+  return n >= 5;
 }
 
 bool machine_ticks_read(const struct root *root, struct machine_ticks *ret) {

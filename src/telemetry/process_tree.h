@@ -21,6 +21,8 @@ struct process_stat {
   char state;
   unsigned long long user_ticks, system_ticks;
   int64_t processor;
+  int64_t parent, terminal;         /* terminal: 0 where it has none */
+  unsigned long long started_ticks; /* after the machine began: with its number, which process it is */
 };
 
 /* Of all processors, since the machine began; busy: steal too, but neither idle nor waiting for I/O. */

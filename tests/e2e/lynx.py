@@ -202,6 +202,11 @@ BUNDLE_SECTIONS = [
         "session, process, thread, at_ns",
     ),
     ("stack", "session, source, process, thread, frames, n", "session, source, process, thread, frames"),
+    (
+        "block",
+        "session, number, cycle, target, asked, given, from_ns, to_ns, running_ns, ready_ns",
+        "session, number",
+    ),
 ]
 
 

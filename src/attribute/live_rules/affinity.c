@@ -33,6 +33,7 @@ const struct live_rule live_rule_affinity = {
     .threshold = "fewer than the machine has, 85 % of them in use or a tenth of the time waiting for them, and 0.3 of a processor idle",
     .apply = apply,
     .found = {.title = "Its threads may run on few of the processors",
+              .perturber = "affinity",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_SYSTEM,
               .contributing = LAYER_BIT(LAYER_SYSTEM) | LAYER_BIT(LAYER_SERVING),

@@ -22,6 +22,7 @@ const struct live_rule live_rule_contention = {
     .threshold = "10 % of the processors, and a tenth of the time of the server's working threads",
     .apply = apply,
     .found = {.title = "Other processes take its processors",
+              .perturber = "neighbour",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_SYSTEM,
               .contributing = LAYER_BIT(LAYER_SYSTEM),

@@ -21,6 +21,7 @@ static bool apply(const struct live *live, struct finding *ret) {
       if (c->share <= most) continue;
       most = c->share;
       (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", c->what, c->where);
+      (void)snprintf(ret->process, sizeof ret->process, "%s", live->at.lanes[i].program);
     }
   if (sum < 0.05 || sum < 0.1 * live->at.running) return false;
   ret->share = sum / live->at.running;
@@ -37,6 +38,8 @@ const struct live_rule live_rule_conversion_live = {
     .threshold = "5 % of the window and 10 % of the running time, in calls from functions whose names hold cast, convert, quant or dtype",
     .apply = apply,
     .found = {.title = "Values are converted back and forth",
+              .perturber = "function",
+              .otherwise = "processor",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_FRAMEWORK,
               .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_FRAMEWORK),

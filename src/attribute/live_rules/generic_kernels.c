@@ -34,6 +34,7 @@ const struct live_rule live_rule_generic_kernels = {
                  "oneDNN), on one that lists avx2",
     .apply = apply,
     .found = {.title = "A library runs its generic code",
+              .perturber = "processor",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_RUNTIME,
               .contributing = LAYER_BIT(LAYER_RUNTIME),

@@ -23,6 +23,7 @@ static bool apply(const struct live *live, struct finding *ret) {
     }
   if (best == NULL) return false;
   ret->contributing = LAYER_BIT(best->layer);
+  (void)snprintf(ret->process, sizeof ret->process, "%s", best_lane->program);
   ret->share = best->share / fmax(best_lane->running, 1e-9);
   (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", best->what, best->where);
   int n = snprintf(ret->evidence, sizeof ret->evidence, "Python functions by their share of %s's running time:", best_lane->program);
@@ -47,6 +48,8 @@ const struct live_rule live_rule_host_python = {
                  "40 looks a second for some ten seconds do not tell functions apart",
     .apply = apply,
     .found = {.title = "Python in one function takes much of the busy thread",
+              .perturber = "function",
+              .otherwise = "processor",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_SERVING,
               .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_SERVING),

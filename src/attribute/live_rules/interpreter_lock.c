@@ -14,6 +14,7 @@ static bool apply(const struct live *live, struct finding *ret) {
       if (p->kind != LIVE_PYTHON || p->share <= most) continue;
       most = p->share;
       (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", p->what, p->where);
+      (void)snprintf(ret->process, sizeof ret->process, "%s", live->at.lanes[i].program);
       if (p->attributed) ret->contributing = LAYER_BIT(p->layer);
     }
   (void)snprintf(ret->evidence, sizeof ret->evidence, "a thread holds the interpreter's lock %.0f %% of the time%s%.200s",
@@ -28,6 +29,8 @@ const struct live_rule live_rule_interpreter_lock = {
     .threshold = "60 % of the time, by looks at who holds it",
     .apply = apply,
     .found = {.title = "Threads queue for Python's interpreter lock",
+              .perturber = "function",
+              .otherwise = "processor",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_APPLICATION,
               .contributing = LAYER_BIT(LAYER_APPLICATION),

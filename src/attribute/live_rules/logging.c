@@ -10,6 +10,7 @@ static bool apply(const struct live *live, struct finding *ret) {
       const struct live_part *p = &live->at.lanes[i].parts[k];
       if (!live_logs(p)) continue;
       sum += p->share;
+      if (ret->named[0] == 0) (void)snprintf(ret->process, sizeof ret->process, "%s", live->at.lanes[i].program);
       if (ret->named[0] == 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", p->what, p->where);
     }
   if (sum < 0.05 || sum < 0.05 * live->at.running) return false;
@@ -24,6 +25,8 @@ const struct live_rule live_rule_logging = {.name = "logging",
                                             .threshold = "5 % of the window and of the running time",
                                             .apply = apply,
                                             .found = {.title = "Writing logs takes much of the running time",
+                                                      .perturber = "function",
+                                                      .otherwise = "processor",
                                                       .rung = RUNG_ACCOUNTED,
                                                       .symptom = LAYER_APPLICATION,
                                                       .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_SERVING),

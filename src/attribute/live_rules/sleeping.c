@@ -14,6 +14,7 @@ static bool apply(const struct live *live, struct finding *ret) {
     if (works && sleeps && (best == NULL || l->waits[WAIT_TIMER] > best->waits[WAIT_TIMER])) best = l;
   }
   if (best == NULL) return false;
+  (void)snprintf(ret->process, sizeof ret->process, "%s", best->program);
   ret->share = fmin(1, best->waits[WAIT_TIMER] / fmax(best->present - best->ready, 1e-9));
   if (best->waits_in[0] != 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", best->waits_in, best->waits_where);
   (void)snprintf(
@@ -31,6 +32,8 @@ const struct live_rule live_rule_sleeping = {
     .threshold = "a timer 10 % of the time that it is not ready to run, in a thread that also runs a tenth of the server's running time",
     .apply = apply,
     .found = {.title = "Threads that work on requests sleep",
+              .perturber = "function",
+              .slowed = "time.sleep",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_APPLICATION,
               .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_SERVING),

@@ -26,6 +26,7 @@ static bool apply(const struct live *live, struct finding *ret) {
       if (p->share <= most) continue;
       most = p->share;
       (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", p->what, p->where[0] != 0 ? p->where : "library");
+      (void)snprintf(ret->process, sizeof ret->process, "%s", live->at.lanes[i].program);
       if (p->attributed) ret->contributing |= LAYER_BIT(p->layer);
     }
   double each_ns = rate > 0 ? sum / rate * 1e9 : 0; /* processor time for each request */
@@ -47,6 +48,8 @@ const struct live_rule live_rule_tokenizing = {
                  "having found it; by names that hold token or bpe, or the known libraries",
     .apply = apply,
     .found = {.title = "Tokenizing takes much of the running time",
+              .perturber = "function",
+              .otherwise = "processor",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_APPLICATION,
               .contributing = LAYER_BIT(LAYER_APPLICATION),

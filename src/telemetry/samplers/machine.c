@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "telemetry/control_group.h"
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
 
@@ -59,26 +60,15 @@ static bool read_throttled(const struct machine *m, double *ret_s) {
   return at != NULL;
 }
 
-/* "0::/path" (version 2), or "4:cpu,cpuacct:/path" (version 1). */
+static bool take_group(void *context, const struct control_group *group) {
+  struct machine *m = context;
+  m->throttled_is_ns = !group->unified;
+  (void)snprintf(m->throttled_path, sizeof m->throttled_path, "%s/cpu.stat", group->path);
+  return read_throttled(m, &m->throttled);
+}
+
 static void find_group(struct machine *m) {
-  char path[64];
-  struct buffer text;
-  m->throttled_path[0] = 0;
-  (void)snprintf(path, sizeof path, "/proc/%lld/cgroup", (long long)m->pid);
-  buffer_init(&text, 65536);
-  if (root_read(m->root, path, &text, NULL) == LYNX_OK) {
-    char *rest = text.data;
-    for (char *line = strtok_r(text.data, "\n", &rest); line != NULL && m->throttled_path[0] == 0; line = strtok_r(NULL, "\n", &rest)) {
-      char *controllers = strchr(line, ':'), *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
-      if (group == NULL || strstr(group, "..") != NULL) continue;
-      bool second = controllers[1] == ':', first = strstr(controllers, "cpu,") != NULL || strncmp(controllers, ":cpu:", 5) == 0;
-      if (!second && !first) continue;
-      m->throttled_is_ns = !second;
-      (void)snprintf(m->throttled_path, sizeof m->throttled_path, "/sys/fs/cgroup%s%.400s/cpu.stat", second ? "" : "/cpu", group + 1);
-      if (!read_throttled(m, &m->throttled)) m->throttled_path[0] = 0;
-    }
-  }
-  buffer_release(&text);
+  if (!control_group_find(m->root, m->pid, take_group, m)) m->throttled_path[0] = 0;
   m->at_s = now_s();
 }
 

@@ -1,0 +1,263 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attribute/live.h"
+#include "base/number.h"
+#include "cli/bundle_entry.h"
+#include "cli/command.h"
+#include "cli/pen.h"
+#include "cli/perturbation.h"
+#include "experiment/slowed_function.h"
+#include "report/confirmation_report.h"
+#include "report/sensitivity_report.h"
+
+enum {
+  FLAG_FOR,
+  FLAG_OUT,
+  FLAG_MAY_STOP,
+  FLAG_CONTRACT,
+  FLAG_RUN,
+  FLAG_ENDPOINT,
+  FLAG_KEY_ENV,
+  FLAG_RECORD,
+  FLAG_LEDGER,
+  FLAG_KEY,
+  FLAG_QUIET,
+  FLAG_JSON
+};
+enum { LOOKS = 4, PAGE_MAX = 16 << 20 };
+
+static const struct option_spec options[] = {
+    [FLAG_FOR] = {"for", "DURATION", "how long it may take at most, about (default: 4min); it ends when it is decided"},
+    [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -confirm and the time, .lynx)"},
+    [FLAG_MAY_STOP] = {"may-stop", "PID", "of contention: this other process may be stopped for blocks of seconds"},
+    [FLAG_CONTRACT] = {"contract", "FILE", "the run's contract, as your own file"},
+    [FLAG_RUN] = {"run", "DIGEST", "use the contract that is in the bundle, which has this digest, without asking"},
+    [FLAG_ENDPOINT] = {"endpoint", "URL", "where the executor is; a bundle's own is not used, but where its contract starts it"},
+    [FLAG_KEY_ENV] = {"api-key-env", "NAME", "the variable that holds your API key, for a contract from a bundle"},
+    [FLAG_RECORD] = {"record", NULL, "add the verdict to the ledger, signed, with both bundles"},
+    [FLAG_LEDGER] = {"ledger", "LEDGER", "the ledger for --record (default: LYNXBENCH_LEDGER)"},
+    [FLAG_KEY] = {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
+    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
+    [FLAG_JSON] = {"json", NULL, "JSON"}};
+
+/* What the command holds, so that it can be let go in one place. */
+struct confirming {
+  const struct arguments *arguments;
+  struct perturbation p;
+  struct live live;
+  bool has_live;
+  struct confirm_plan plan;
+  struct slowed_function slowed;
+  struct sensitivities all;
+  struct confirmation confirmation;
+};
+
+/* --- which finding --- */
+
+static bool starts_python(const struct contract *c) {
+  return contract_states(c, "executor.start");
+}
+
+static void list_findings(const struct confirming *c) {
+  (void)fprintf(stderr, "its findings:\n");
+  for (size_t i = 0; i < c->live.n_findings; i++) {
+    struct confirm_plan plan;
+    char why[600];
+    bool can = confirm_plan_make(&c->live.findings[i], starts_python(&c->p.run.result.contract), &plan, why, sizeof why);
+    (void)fprintf(stderr, "  %-18s %s (%s%s)\n", c->live.findings[i].id, c->live.findings[i].title, can ? "by: " : "by hand",
+                  can ? plan.perturbers[0] : "");
+  }
+  if (c->live.n_findings == 0) (void)fprintf(stderr, "  none\n");
+}
+
+static int find_finding(struct confirming *c) {
+  const char *name = c->arguments->n_positional > 1 ? c->arguments->positional[1] : NULL;
+  char why[600];
+  if (!live_read(c->p.run.bundle, &c->p.run.result, &c->live)) {
+    (void)fprintf(stderr, "lynxbench confirm: %s: no window was complete: it has no findings\n", c->p.path);
+    return EXIT_WRONG_INPUT;
+  }
+  c->has_live = true;
+  const struct finding *found = NULL;
+  for (size_t i = 0; i < c->live.n_findings && name != NULL; i++)
+    if (strcmp(c->live.findings[i].id, name) == 0) found = &c->live.findings[i];
+  if (found == NULL) {
+    (void)fprintf(stderr, "lynxbench confirm: found %s%s%s; accepted: a finding of %s; ", name != NULL ? "'" : "no finding",
+                  name != NULL ? name : "", name != NULL ? "'" : "", c->p.path);
+    list_findings(c);
+    return EXIT_WRONG_INPUT;
+  }
+  if (confirm_plan_make(found, starts_python(&c->p.run.result.contract), &c->plan, why, sizeof why)) return EXIT_HOLDS;
+  (void)fprintf(stderr, "lynxbench confirm: %s: %s\n", name, why);
+  return EXIT_INCONCLUSIVE;
+}
+
+/* --- the experiment --- */
+
+static bool open_load(const struct confirming *c) {
+  return c->p.concurrency == 0 && !load_is_closed((enum load_kind)c->p.contract->regime.load);
+}
+
+static bool enough(void *context, const struct sensitivities *so_far) {
+  const struct confirming *c = context;
+  return confirm_judge(&c->plan, so_far, open_load(c)).verdict != CONFIRM_INCONCLUSIVE;
+}
+
+/* What the executor would have as PYTHONPATH. */
+static const char *python_path(const struct contract *contract) {
+  const struct text_list *own = &contract->executor.start.environment;
+  const char *ours = getenv("PYTHONPATH");
+  for (size_t i = 0; i < own->n_items; i++)
+    if (strncmp(own->items[i], "PYTHONPATH=", 11) == 0) return own->items[i] + 11;
+  return ours != NULL ? ours : "";
+}
+
+static int prepare(struct confirming *c) {
+  struct lynx_error error = {0};
+  const char *may_stop = c->arguments->option[FLAG_MAY_STOP];
+  c->p.perturbers = c->plan.perturbers;
+  if (may_stop != NULL && (!number_int64(may_stop, strlen(may_stop), &c->p.plan.neighbour) || c->p.plan.neighbour <= 1)) {
+    (void)fprintf(stderr, "lynxbench confirm: --may-stop: found '%s'; accepted: the number of a process\n", may_stop);
+    return EXIT_WRONG_INPUT;
+  }
+  if (strcmp(c->plan.perturbers[0], "neighbour") == 0 && may_stop == NULL) {
+    (void)fprintf(
+        stderr,
+        "lynxbench confirm: the experiment stops the other process (%s) for blocks of a few seconds, and lets it go on in between. "
+        "That is its operator's decision: --may-stop PID\n",
+        c->plan.finding->named);
+    return EXIT_INCONCLUSIVE;
+  }
+  if (c->plan.function != NULL) {
+    if (slowed_function_open(c->plan.function, python_path(c->p.contract), &c->slowed, &error) != LYNX_OK)
+      return report_error(&error);
+    c->p.plan.function_folder = c->slowed.folder;
+    c->p.plan.function_name = c->plan.function;
+    c->p.environment = c->slowed.environment;
+  }
+  c->p.plan.perturbers = c->plan.perturbers;
+  return EXIT_HOLDS;
+}
+
+/* --- what came out --- */
+
+static bool show(const struct confirming *c, const struct confirmation_view *view) {
+  struct buffer out;
+  buffer_init(&out, PAGE_MAX);
+  if (c->arguments->option[FLAG_JSON] != NULL) {
+    struct json_writer json;
+    json_begin(&json, &out);
+    json_open_object(&json);
+    json_put_text(&json, "bundle", c->p.out);
+    json_put_text(&json, "run", c->p.run.result.seal.root);
+    confirmation_json(view, &json);
+    sensitivity_json(view->all, view->unprobed, view->n_unprobed, &json);
+    json_close(&json);
+    (void)buffer_text(&out, "\n");
+  } else (void)confirmation_text(view, color_wanted(stdout), &out);
+  bool good = write_buffer(NULL, &out);
+  buffer_release(&out);
+  return good;
+}
+
+static void write_verdict(void *context, struct json_writer *json) {
+  confirmation_json(context, json);
+}
+
+static int record(const struct confirming *c, const struct confirmation_view *view, const char *root) {
+  const struct pen_wanted wanted = {"confirm", "--record", c->arguments->option[FLAG_LEDGER], c->arguments->option[FLAG_KEY]};
+  struct pen pen;
+  uint64_t index;
+  int code = pen_open(&wanted, &pen);
+  if (code != EXIT_HOLDS) return code;
+  struct entry entry = {.kind = "confirmation", .write_more = write_verdict, .context = (void *)(uintptr_t)view};
+  entry_subject_hex(&entry, "bundle", c->p.run.result.seal.root);
+  entry_subject_hex(&entry, "perturbed", root);
+  bool good = bundle_entry_add(&pen.file, c->p.path, &pen.signer, &index) && bundle_entry_add(&pen.file, c->p.out, &pen.signer, &index) &&
+              ledger_file_add(&pen.file, &entry, &pen.signer, &index, NULL);
+  if (good)
+    (void)fprintf(stderr, "%s: entry %llu: %s %s\n", pen.file.address, (unsigned long long)index, c->plan.finding->id,
+                  confirm_verdict_text(c->confirmation.verdict));
+  pen_close(&pen);
+  return good ? EXIT_HOLDS : EXIT_CONDITIONS;
+}
+
+static int judge(struct confirming *c) {
+  struct bundle_file made;
+  struct lynx_error error = {0};
+  struct arena arena = {0};
+  const char **unprobed;
+  if (!bundle_file_open(c->p.out, &made)) return EXIT_CONDITIONS;
+  /* One of several looks: its interval is the one that was decided by. */
+  double confidence = perturbation_confidence(&c->p);
+  int code = EXIT_HOLDS;
+  if (sensitivities_read(made.bundle, &made.result.contract, confidence, &c->all, &error) != LYNX_OK) code = report_error(&error);
+  if (code == EXIT_HOLDS) {
+    c->confirmation = confirm_judge(&c->plan, &c->all, open_load(c));
+    size_t n = perturbation_unprobed(made.bundle, &arena, &unprobed);
+    const struct confirmation_view view = {&c->plan, &c->confirmation, &c->all, unprobed, n, c->p.out};
+    if (!show(c, &view)) code = EXIT_CONDITIONS;
+    if (code == EXIT_HOLDS && c->arguments->option[FLAG_RECORD] != NULL) code = record(c, &view, made.result.seal.root);
+  }
+  bundle_file_close(&made);
+  arena_release(&arena);
+  if (code != EXIT_HOLDS) return code;
+  return c->confirmation.verdict == CONFIRM_CONFIRMED ? EXIT_HOLDS
+         : c->confirmation.verdict == CONFIRM_REFUTED ? EXIT_DOES_NOT_HOLD
+                                                      : EXIT_INCONCLUSIVE;
+}
+
+static int confirm(struct confirming *c) {
+  int code = perturbation_open(&c->p);
+  if (code == EXIT_HOLDS && !c->p.has_run) {
+    (void)fprintf(stderr, "lynxbench confirm: %s: found a contract; accepted: the bundle of `diagnose` or `run`, which has findings\n",
+                  c->p.path);
+    code = EXIT_WRONG_INPUT;
+  }
+  if (code == EXIT_HOLDS) code = find_finding(c);
+  if (code == EXIT_HOLDS) code = prepare(c);
+  if (code == EXIT_HOLDS) code = perturbation_run(&c->p);
+  return code == EXIT_HOLDS ? judge(c) : code;
+}
+
+static int run(const struct arguments *arguments) {
+  struct confirming *c = xalloc(1, sizeof *c);
+  c->arguments = arguments;
+  c->p = (struct perturbation){.tool = "confirm",
+                               .path = arguments->positional[0],
+                               .contract_path = arguments->option[FLAG_CONTRACT],
+                               .agreed = arguments->option[FLAG_RUN],
+                               .endpoint = arguments->option[FLAG_ENDPOINT],
+                               .key_variable = arguments->option[FLAG_KEY_ENV],
+                               .duration = arguments->option[FLAG_FOR] != NULL ? arguments->option[FLAG_FOR] : "4min",
+                               .out = arguments->option[FLAG_OUT],
+                               .n_looks = LOOKS,
+                               .enough = enough,
+                               .context = c,
+                               .quiet = arguments->option[FLAG_QUIET] != NULL};
+  int code = confirm(c);
+  slowed_function_close(&c->slowed);
+  if (c->has_live) live_release(&c->live);
+  perturbation_close(&c->p);
+  free(c);
+  return code;
+}
+
+const struct command command_confirm = {
+    .name = "confirm",
+    .summary = "the experiment that a finding names for itself: confirmed, refuted or inconclusive, with the effect",
+    .usage = "RUN [FINDING]",
+    .least = 1,
+    .most = 2,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details =
+        "Without a FINDING it lists those of the run. The finding's resource is slowed, or its cause taken away, for blocks in random\n"
+        "order between undisturbed ones, under the run's contract. Whether that confirms or refutes it is decided by a threshold\n"
+        "that stands beforehand (docs/method.md); looks at the data are paid for. It acts on processes of this machine.\n"
+        "Where the contract starts the server, one Python function of it can be slowed alone; else its process.\n"
+        "Exit code: 0 confirmed, 1 refuted, 3 inconclusive or not probed.",
+    .example = "build/lynxbench confirm --help",
+    .run = run};

@@ -1,0 +1,146 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/perturbation.h"
+#include "report/sensitivity_report.h"
+
+enum { FLAG_FOR, FLAG_OUT, FLAG_ONLY, FLAG_CONTRACT, FLAG_RUN, FLAG_ENDPOINT, FLAG_KEY_ENV, FLAG_RESTORE, FLAG_QUIET, FLAG_JSON };
+enum { ONLY_MAX = 16, PAGE_MAX = 16 << 20 };
+
+static const struct option_spec options[] = {
+    [FLAG_FOR] = {"for", "DURATION", "how long it may take, about (default: 2min)"},
+    [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -perturb and the time, .lynx)"},
+    [FLAG_ONLY] = {"only", "LIST", "of processor, contention, affinity, quota, with commas between (default: all that can be here)"},
+    [FLAG_CONTRACT] = {"contract", "FILE", "the run's contract, as your own file"},
+    [FLAG_RUN] = {"run", "DIGEST", "use the contract that is in the bundle, which has this digest, without asking"},
+    [FLAG_ENDPOINT] = {"endpoint", "URL", "where the executor is; a bundle's own is not used, but where its contract starts it"},
+    [FLAG_KEY_ENV] = {"api-key-env", "NAME", "the variable that holds your API key, for a contract from a bundle"},
+    [FLAG_RESTORE] = {"restore", NULL, "undo what a killed run left: stopped processes, processors, quotas"},
+    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
+    [FLAG_JSON] = {"json", NULL, "JSON"}};
+
+static const char *const usual[] = {"processor", "contention", "affinity", "quota", NULL};
+
+static int restore(void) {
+  const struct root root = {""};
+  struct undo_left left = undo_restore_left(&root);
+  if (left.n_failed > 0)
+    (void)fprintf(stderr,
+                  "lynxbench perturb: of %d perturbed runs something could not be undone: run it as the user who perturbed, or as root\n",
+                  left.n_failed);
+  (void)printf("%d killed runs undone, %d still at it\n", left.n_restored, left.n_in_use);
+  return left.n_failed > 0 ? EXIT_CONDITIONS : EXIT_HOLDS;
+}
+
+/* Shows the blocks of a bundle. */
+static int show(const char *path, bool json) {
+  struct bundle_file file;
+  struct lynx_error error = {0};
+  struct arena arena = {0};
+  struct sensitivities *all = xalloc(1, sizeof *all);
+  const char **unprobed;
+  int code = EXIT_WRONG_INPUT;
+  if (bundle_file_open(path, &file)) {
+    const struct contract *c = &file.result.contract;
+    size_t n = perturbation_unprobed(file.bundle, &arena, &unprobed);
+    if (sensitivities_read(file.bundle, c, c->method.confidence, all, &error) != LYNX_OK) code = report_error(&error);
+    else {
+      struct buffer out;
+      buffer_init(&out, PAGE_MAX);
+      if (json) {
+        struct json_writer writer;
+        json_begin(&writer, &out);
+        json_open_object(&writer);
+        json_put_text(&writer, "bundle", file.result.seal.root);
+        sensitivity_json(all, unprobed, n, &writer);
+        json_close(&writer);
+        (void)buffer_text(&out, "\n");
+      } else (void)sensitivity_text(all, unprobed, n, color_wanted(stdout), &out);
+      bool known = false;
+      for (size_t i = 0; i < all->n; i++) known = known || all->items[i].of[RESPONSE_THROUGHPUT].bounded;
+      code = !write_buffer(NULL, &out) ? EXIT_CONDITIONS : known ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
+      buffer_release(&out);
+    }
+    bundle_file_close(&file);
+  }
+  free(all);
+  arena_release(&arena);
+  return code;
+}
+
+/* "processor,quota": cut in place. */
+static bool read_only(char *list, const char **ret) {
+  size_t n = 0;
+  char *rest = list;
+  for (char *name = strtok_r(list, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest)) {
+    if (n < ONLY_MAX && perturber_find(name, strlen(name)) != NULL) ret[n++] = name;
+    else {
+      (void)fprintf(stderr, "lynxbench perturb: --only: found '%s'; accepted:", name);
+      for (size_t i = 0; perturbers_all[i] != NULL; i++) (void)fprintf(stderr, " %s", perturbers_all[i]->name);
+      (void)fprintf(stderr, "\n");
+      return false;
+    }
+  }
+  ret[n] = NULL;
+  return n > 0;
+}
+
+static bool is_perturbed(const char *path) {
+  struct bundle_file file;
+  if (!bundle_is(path) || !bundle_file_open(path, &file)) return false;
+  bool perturbed = file.result.perturbed;
+  bundle_file_close(&file);
+  return perturbed;
+}
+
+static int run(const struct arguments *arguments) {
+  const char *only[ONLY_MAX + 1], *path = arguments->n_positional > 0 ? arguments->positional[0] : NULL;
+  bool json = arguments->option[FLAG_JSON] != NULL;
+  if (arguments->option[FLAG_RESTORE] != NULL) return restore();
+  if (path == NULL) {
+    (void)fprintf(stderr,
+                  "lynxbench perturb: found nothing; accepted: a contract, a bundle, or --restore\nnext: lynxbench perturb --help\n");
+    return EXIT_WRONG_INPUT;
+  }
+  if (is_perturbed(path)) return show(path, json);
+  char *list = arguments->option[FLAG_ONLY] != NULL ? xcopy(arguments->option[FLAG_ONLY]) : NULL;
+  struct perturbation p = {.tool = "perturb",
+                           .path = path,
+                           .contract_path = arguments->option[FLAG_CONTRACT],
+                           .agreed = arguments->option[FLAG_RUN],
+                           .endpoint = arguments->option[FLAG_ENDPOINT],
+                           .key_variable = arguments->option[FLAG_KEY_ENV],
+                           .duration = arguments->option[FLAG_FOR],
+                           .out = arguments->option[FLAG_OUT],
+                           .perturbers = list != NULL ? only : usual,
+                           .n_looks = 1,
+                           .quiet = arguments->option[FLAG_QUIET] != NULL};
+  int code = list == NULL || read_only(list, only) ? perturbation_open(&p) : EXIT_WRONG_INPUT;
+  if (code == EXIT_HOLDS) code = perturbation_run(&p);
+  if (code == EXIT_HOLDS) {
+    code = show(p.out, json);
+    (void)fprintf(stderr, "%s: the bundle; `lynxbench perturb %s` shows it again; it supports no claim about the executor\n", p.out, p.out);
+  }
+  perturbation_close(&p);
+  free(list);
+  return code;
+}
+
+const struct command command_perturb = {
+    .name = "perturb",
+    .summary = "slow each resource of a server by a known amount, and see what that costs: sensitivities, not shares",
+    .usage = "CONTRACT | RUN | --restore",
+    .least = 0,
+    .most = 1,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details =
+        "Under the contract's load (of a run that climbed: at its knee) short blocks follow one another in random order: the server\n"
+        "undisturbed, each of its processes stopped for a tenth and for 30 % of the time, rivals on its processors, a limit to some\n"
+        "processors or a quota taken away. What each costs in throughput and latency is printed with its interval.\n"
+        "It acts on processes of this machine: as root, or as the server's own user. A watchdog brings everything back, whoever\n"
+        "is killed when; what a killed run and its watchdog left, --restore undoes. The contract's load cap and abort SLO hold.\n"
+        "A bundle of such a run supports no claim: it is shown again by the same command.",
+    .example = "build/lynxbench perturb --restore",
+    .run = run};

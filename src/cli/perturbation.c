@@ -1,0 +1,292 @@
+#include "cli/perturbation.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "cli/consent.h"
+#include "cli/machine_record.h"
+#include "cli/quick_run.h"
+#include "cli/run_exit.h"
+#include "cli/screen.h"
+#include "stats/compare.h"
+
+enum { UNPROBED_MAX = 32 };
+#define SECOND INT64_C(1000000000)
+#define MS INT64_C(1000000)
+
+/* --- whose contract --- */
+
+static bool starts_programs(const struct contract *c) {
+  return contract_states(c, "executor.start") || c->accuracy.command.n_items > 0 || strcmp(c->workload.driver, "command") == 0;
+}
+
+static bool is_the_runs(const struct perturbation *p) {
+  char digest[DIGEST_HEX];
+  contract_digest(&p->file.contract, digest);
+  return strcmp(digest, p->run.result.contract_digest) == 0;
+}
+
+/* NAME.yaml beside NAME.lynx, where it is the run's very contract: `diagnose` leaves both. */
+static bool take_beside(struct perturbation *p) {
+  char path[4200];
+  if (access(quick_run_contract(p->path, path, sizeof path), R_OK) != 0 || !contract_file_read(path, &p->file)) return false;
+  bool same = p->file.problems.n_errors == 0 && is_the_runs(p);
+  if (same && starts_programs(&p->file.contract)) {
+    (void)fprintf(stderr, "%s is this run's contract, and starts programs: to use it as your own, --contract %s\n", path, path);
+    same = false;
+  }
+  if (same) (void)fprintf(stderr, "the contract: %s, which is this run's\n", path);
+  else contract_file_release(&p->file);
+  return same;
+}
+
+static int read_contract(struct perturbation *p, const char *path) {
+  if (!contract_file_read(path, &p->file)) return EXIT_WRONG_INPUT;
+  p->has_file = true;
+  contract_file_print_problems(&p->file, path, false, false, stderr);
+  if (p->file.problems.n_errors > 0) return EXIT_WRONG_INPUT;
+  if (p->has_run && !is_the_runs(p)) {
+    (void)fprintf(stderr, "lynxbench %s: --contract: %s is not the contract of %s (that one's digest: %.16s)\n", p->tool, path, p->path,
+                  p->run.result.contract_digest);
+    return EXIT_WRONG_INPUT;
+  }
+  return EXIT_HOLDS;
+}
+
+/* The bundle's own, which is somebody's program. */
+static int take_sealed(struct perturbation *p) {
+  p->text = bundle_meta(p->run.bundle, "contract");
+  p->contract = &p->run.result.contract;
+  p->foreign = true;
+  if (p->text == NULL) {
+    (void)fprintf(stderr, "lynxbench %s: %s: the contract was withheld; give it with --contract FILE\n", p->tool, p->path);
+    return EXIT_WRONG_INPUT;
+  }
+  const struct consent_request consent = {.command = p->tool,
+                                          .contract = p->contract,
+                                          .digest = p->run.result.contract_digest,
+                                          .agreed = p->agreed,
+                                          .endpoint = p->endpoint,
+                                          .has_key = p->key_variable != NULL};
+  return consent_given(&consent) ? EXIT_HOLDS : EXIT_WRONG_INPUT;
+}
+
+static int find_contract(struct perturbation *p) {
+  if (bundle_is(p->path)) {
+    if (!bundle_file_open_possible(p->path, &p->run)) return EXIT_WRONG_INPUT;
+    p->has_run = true;
+    if (p->contract_path == NULL) p->has_file = take_beside(p);
+    if (p->contract_path == NULL && !p->has_file) return take_sealed(p);
+  } else if (p->contract_path != NULL) {
+    (void)fprintf(stderr, "lynxbench %s: --contract goes with a bundle; found the contract %s\n", p->tool, p->path);
+    return EXIT_WRONG_INPUT;
+  }
+  int code = p->has_file ? EXIT_HOLDS : read_contract(p, p->contract_path != NULL ? p->contract_path : p->path);
+  p->text = p->file.text.data;
+  p->contract = &p->file.contract;
+  return code;
+}
+
+/* --- the plan --- */
+
+static const struct result_precision *measured(const struct perturbation *p) {
+  for (size_t i = 0; p->has_run && i < p->run.result.n_precisions; i++)
+    if (!p->run.result.precisions[i].unavailable && p->run.result.precisions[i].n_complete > 0) return &p->run.result.precisions[i];
+  return NULL;
+}
+
+static double median_ns(const struct result_precision *q, enum metric metric) {
+  double ns = q != NULL && q->latency[metric].n > 0 ? q->latency[metric].at[0].quantile.estimate : NAN;
+  return isfinite(ns) && ns > 0 ? ns : NAN;
+}
+
+static int64_t between(double ns, int64_t least, int64_t most) {
+  return !(ns > (double)least) ? least : ns > (double)most ? most : (int64_t)ns;
+}
+
+/* A block holds several answers where these are whole, or many tokens. A stop costs a little beyond its
+ * length (caches, a processor that wakes up), so that few long ones are better, but none much longer than the shortest phase. */
+static void plan_blocks(struct perturbation *p) {
+  const struct result_precision *q = measured(p);
+  double token = median_ns(q, METRIC_TIME_PER_OUTPUT_TOKEN), first = median_ns(q, METRIC_TIME_TO_FIRST_TOKEN),
+         whole = median_ns(q, METRIC_END_TO_END), phase = fmin(isfinite(token) ? token : INFINITY, isfinite(first) ? first : INFINITY);
+  double wanted = isfinite(token) ? 20 * token : isfinite(whole) ? 4 * whole : (double)SECOND;
+  p->plan.block_ns = between(wanted, SECOND / 2, 10 * SECOND);
+  p->plan.settle_ns = between(isfinite(token) ? 2 * token : isfinite(whole) ? whole : 0, p->plan.block_ns / 10, p->plan.block_ns / 3);
+  p->plan.period_ns = between(isfinite(phase) ? 2 * phase : 0, 10 * MS, 20 * MS);
+  p->plan.seed = (uint64_t)p->contract->method.seed;
+  p->plan.perturbers = p->perturbers;
+}
+
+static int plan_load(struct perturbation *p) {
+  const struct result_precision *q = measured(p);
+  enum load_kind load = (enum load_kind)p->contract->regime.load;
+  bool goes_on = load == LOAD_CLOSED || load == LOAD_CONVERSATIONS || load == LOAD_SINGLE_STREAM || load == LOAD_CONSTANT ||
+                 load == LOAD_POISSON || load == LOAD_BURSTY;
+  if (load == LOAD_CLIMB && q != NULL && q->knee > 0) p->concurrency = q->knee;
+  else if (load == LOAD_CLIMB) {
+    (void)fprintf(
+        stderr,
+        "lynxbench %s: %s: it climbs, and the knee is not known yet\nnext: lynxbench run %s --out a.lynx, then lynxbench %s a.lynx\n",
+        p->tool, p->path, p->path, p->tool);
+    return EXIT_WRONG_INPUT;
+  } else if (!goes_on) {
+    (void)fprintf(
+        stderr,
+        "lynxbench %s: regime.load: found %s; accepted: closed, conversations, single-stream, constant, poisson, bursty, or a run that "
+        "climbed: blocks need a load that stays as it is\n",
+        p->tool, load_text(load));
+    return EXIT_WRONG_INPUT;
+  }
+  return EXIT_HOLDS;
+}
+
+static int plan_time(struct perturbation *p) {
+  int64_t whole;
+  const char *text = p->duration != NULL ? p->duration : "2min";
+  if (!number_duration(text, strlen(text), &whole) || whole < 10 * SECOND || whole > 86400 * SECOND) {
+    (void)fprintf(stderr, "lynxbench %s: --for: found '%s'; accepted: a duration from 10 s to 24 h, such as 2min\n", p->tool, text);
+    return EXIT_WRONG_INPUT;
+  }
+  int64_t each = whole / (p->n_looks > 0 ? p->n_looks : 1);
+  p->warm_up_ns = between((double)each / 10, 2 * SECOND, 20 * SECOND);
+  p->counted_ns = each - p->warm_up_ns;
+  return EXIT_HOLDS;
+}
+
+int perturbation_open(struct perturbation *p) {
+  int code = find_contract(p);
+  if (code == EXIT_HOLDS) code = plan_load(p);
+  if (code == EXIT_HOLDS) code = plan_time(p);
+  if (code != EXIT_HOLDS) return code;
+  plan_blocks(p);
+  if (p->out == NULL)
+    p->out = screen_bundle_name(p->contract, p->tool[0] == 'c' ? "-confirm" : "-perturb", p->out_name, sizeof p->out_name);
+  return EXIT_HOLDS;
+}
+
+void perturbation_close(struct perturbation *p) {
+  if (p->has_file) contract_file_release(&p->file);
+  if (p->has_run) bundle_file_close(&p->run);
+}
+
+/* --- the run --- */
+
+double perturbation_confidence(const struct perturbation *p) {
+  return look_confidence(p->contract->method.confidence, (size_t)(p->n_looks > 0 ? p->n_looks : 1));
+}
+
+struct looking {
+  const struct perturbation *p;
+};
+
+static bool look(void *context, struct bundle *bundle, int64_t n_sessions) {
+  const struct looking *l = context;
+  struct sensitivities so_far;
+  if (l->p->enough == NULL || n_sessions >= l->p->n_looks) return false;
+  return sensitivities_read(bundle, l->p->contract, perturbation_confidence(l->p), &so_far, NULL) == LYNX_OK &&
+         l->p->enough(l->p->context, &so_far);
+}
+
+struct both {
+  struct blocks *blocks;
+  struct looking looking;
+};
+
+static void begin(void *context, const struct perturbed_session *session) {
+  blocks_begin(((struct both *)context)->blocks, session);
+}
+
+static void end(void *context, struct bundle *bundle) {
+  blocks_end(((struct both *)context)->blocks, bundle);
+}
+
+static bool enough(void *context, struct bundle *bundle, int64_t n_sessions) {
+  return look(&((struct both *)context)->looking, bundle, n_sessions);
+}
+
+static void tell_plan(const struct perturbation *p) {
+  char names[200] = "";
+  for (size_t i = 0; p->perturbers[i] != NULL; i++)
+    (void)snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i > 0 ? ", " : "", p->perturbers[i]);
+  (void)fprintf(stderr, "%s: at most %.0f s in blocks of %.2g s, in random order: undisturbed, and with each of %s slowed or taken away\n",
+                p->out, (double)p->n_looks * (double)(p->warm_up_ns + p->counted_ns) / 1e9, (double)p->plan.block_ns / 1e9, names);
+}
+
+int perturbation_run(struct perturbation *p) {
+  static const struct root root = {""};
+  struct screen screen;
+  struct machine_records records;
+  struct run_outcome outcome;
+  struct lynx_error error = {0};
+  struct undo *undo;
+  tell_plan(p);
+  if (undo_open(&root, &undo, &error) != LYNX_OK) return report_error(&error); /* before any thread */
+  struct both both = {blocks_new(&p->plan, &root, undo), {p}};
+  machine_records_load(&records);
+  screen_init(&screen, p->quiet);
+  const struct run_perturbation perturbation = {.concurrency = p->concurrency,
+                                                .warm_up_ns = p->warm_up_ns,
+                                                .counted_ns = p->counted_ns,
+                                                .sessions_at_most = p->n_looks > 0 ? p->n_looks : 1,
+                                                .begin = begin,
+                                                .end = end,
+                                                .enough = enough,
+                                                .context = &both};
+  const struct run_meta of = {"perturbs", p->has_run ? p->run.result.seal.root : ""};
+  const struct run_request request = {.meta = &of,
+                                      .n_meta = p->has_run ? 1 : 0,
+                                      .contract_text = p->text,
+                                      .contract_length = strlen(p->text),
+                                      .out_path = p->out,
+                                      .root = &root,
+                                      .clock = &clock_system,
+                                      .calibration = records.calibration,
+                                      .envelope = records.envelope,
+                                      .endpoint = p->endpoint,
+                                      .foreign = p->foreign,
+                                      .api_key_env = p->foreign ? p->key_variable : NULL,
+                                      .key_variable = p->key_variable,
+                                      .environment = p->environment,
+                                      .perturbation = &perturbation,
+                                      .stop = screen_catch_interrupts(),
+                                      .progress = screen_show,
+                                      .note = screen_note,
+                                      .context = &screen};
+  enum lynx_status status = run_contract(&request, &outcome, &error);
+  screen_clear(&screen);
+  undo_close(undo);
+  blocks_free(both.blocks);
+  machine_records_release(&records);
+  return run_exit_code(status, &outcome, &error, p->out);
+}
+
+/* --- what could not be probed --- */
+
+struct unprobed {
+  struct arena *arena;
+  const char **items;
+  size_t n;
+};
+
+static enum lynx_status keep_unprobed(void *context, int64_t realtime_ns, enum event_kind kind, const char *text) {
+  struct unprobed *u = context;
+  char shown[400];
+  (void)realtime_ns;
+  if (kind != EVENT_UNSEEN || u->n == UNPROBED_MAX) return LYNX_OK;
+  (void)text_sanitise(shown, sizeof shown, text, strlen(text));
+  for (size_t i = 0; i < u->n; i++)
+    if (strcmp(u->items[i], shown) == 0) return LYNX_OK;
+  u->items[u->n++] = arena_copy(u->arena, shown);
+  return LYNX_OK;
+}
+
+size_t perturbation_unprobed(struct bundle *bundle, struct arena *arena, const char ***ret) {
+  struct unprobed u = {.arena = arena, .items = arena_alloc(arena, UNPROBED_MAX, sizeof *u.items)};
+  if (bundle_each_event(bundle, keep_unprobed, &u, NULL) != LYNX_OK) u.n = 0;
+  *ret = u.items;
+  return u.n;
+}

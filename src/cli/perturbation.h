@@ -1,0 +1,46 @@
+/* cli/perturbation.h: a run whose resources are slowed in blocks, as `perturb` and `confirm` make one: from a contract, or from a run with
+ * its contract. */
+#ifndef CLI_PERTURBATION_H
+#define CLI_PERTURBATION_H
+
+#include "cli/bundle_file.h"
+#include "cli/contract_file.h"
+#include "cli/output.h"
+#include "experiment/blocks.h"
+#include "experiment/sensitivity.h"
+
+struct perturbation {
+  /* Given. */
+  const char *tool, *path; /* path: a bundle or a contract */
+  const char *contract_path, *agreed, *endpoint, *duration, *out;
+  const char *key_variable; /* the user's own, for a contract that came in a bundle */
+  const char *const *perturbers;
+  int64_t n_looks; /* the time is divided among so many sessions, with a look after each */
+  bool (*enough)(void *context, const struct sensitivities *so_far);
+  void *context;
+  bool quiet;
+  const char *const *environment; /* for an executor that is started; ends in NULL; NULL: nothing more */
+  /* Found. */
+  struct bundle_file run;
+  struct contract_file file;
+  bool has_run, has_file, foreign;
+  const char *text;
+  const struct contract *contract;
+  int64_t concurrency; /* of a closed loop; 0: the contract's own load */
+  struct blocks_plan plan;
+  int64_t warm_up_ns, counted_ns;
+  char out_name[300];
+};
+
+/* Reads what is there, asks where a contract came with a bundle, and plans. Exit code; what is wrong was told. */
+int perturbation_open(struct perturbation *p);
+/* Says what will be done, then does it. The bundle is p->out. */
+int perturbation_run(struct perturbation *p);
+/* Of intervals, where each of several looks is paid for. */
+double perturbation_confidence(const struct perturbation *p);
+void perturbation_close(struct perturbation *p);
+
+/* What could not be perturbed, from the bundle's events: texts in the arena. */
+size_t perturbation_unprobed(struct bundle *bundle, struct arena *arena, const char ***ret);
+
+#endif

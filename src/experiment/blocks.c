@@ -1,0 +1,276 @@
+#include "experiment/blocks.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "telemetry/process_tree.h"
+
+enum { PERTURBERS_MAX = 16, TURNS_MAX = 64 };
+
+/* One of a cycle. target < 0: the undisturbed. */
+struct turn {
+  int perturber, target;
+  double level;
+};
+
+struct opened {
+  const struct perturber *perturber;
+  void *state;
+  struct target targets[TARGETS_MAX];
+  size_t n;
+};
+
+struct blocks {
+  struct blocks_plan plan;
+  const struct root *root;
+  struct undo *undo;
+  struct perturbed_session session;
+  struct tree_process processes[PROCESSES_MAX];
+  unsigned long long ticks[PROCESSES_MAX];
+  size_t n_processes;
+  struct opened opened[PERTURBERS_MAX];
+  size_t n_opened;
+  char unprobed[PERTURBERS_MAX][300];
+  size_t n_unprobed;
+  struct turn turns[TURNS_MAX];
+  size_t n_turns;
+  struct random_stream random;
+  struct bundle_block *rows;
+  size_t n_rows, rows_room;
+  struct arena arena; /* the rows' texts */
+  pthread_t thread;
+  bool running;
+  atomic_bool stop;
+};
+
+struct blocks *blocks_new(const struct blocks_plan *plan, const struct root *root, struct undo *undo) {
+  struct blocks *b = xalloc(1, sizeof *b);
+  b->plan = *plan;
+  b->root = root;
+  b->undo = undo;
+  random_init(&b->random, plan->seed, "perturbation");
+  return b;
+}
+
+void blocks_free(struct blocks *b) {
+  if (b == NULL) return;
+  free(b->rows);
+  arena_release(&b->arena);
+  free(b);
+}
+
+static void say_unprobed(struct blocks *b, const char *why) {
+  for (size_t i = 0; i < b->n_unprobed; i++)
+    if (strcmp(b->unprobed[i], why) == 0) return;
+  if (b->n_unprobed < PERTURBERS_MAX && why[0] != 0) (void)snprintf(b->unprobed[b->n_unprobed++], sizeof b->unprobed[0], "%s", why);
+}
+
+/* --- the processes --- */
+
+static bool read_stat(const struct blocks *b, int64_t pid, struct process_stat *ret) {
+  char path[64];
+  (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+  return process_stat_read(b->root, path, ret);
+}
+
+/* "python3", then "python3 #2". */
+static void name_process(struct blocks *b, struct tree_process *process, const char *name) {
+  int same = 1;
+  for (size_t i = 0; i < b->n_processes; i++) {
+    const char *other = b->processes[i].name, *mark = strstr(other, " #");
+    size_t length = mark != NULL ? (size_t)(mark - other) : strlen(other);
+    same += length == strlen(name) && memcmp(other, name, length) == 0;
+  }
+  if (same == 1) (void)snprintf(process->name, sizeof process->name, "%s", name);
+  else (void)snprintf(process->name, sizeof process->name, "%.50s #%d", name, same);
+}
+
+static void list_processes(struct blocks *b) {
+  struct process_tree tree;
+  b->n_processes = 0;
+  process_tree_read(b->root, b->session.pid, &tree);
+  for (size_t i = 0; i < tree.n; i++) {
+    struct process_stat stat;
+    if (tree.pids[i] == (int64_t)getpid() || !read_stat(b, tree.pids[i], &stat)) continue;
+    struct tree_process process = {.pid = tree.pids[i],
+                                   .started_ticks = stat.started_ticks,
+                                   .terminal = stat.terminal != 0,
+                                   .stopped = stat.state == 'T' || stat.state == 't'};
+    name_process(b, &process, stat.name);
+    b->ticks[b->n_processes] = stat.user_ticks + stat.system_ticks;
+    b->processes[b->n_processes++] = process;
+  }
+}
+
+static void see_use(struct blocks *b, int64_t over_ns) {
+  double hz = (double)sysconf(_SC_CLK_TCK);
+  for (size_t i = 0; i < b->n_processes; i++) {
+    struct process_stat stat;
+    if (!read_stat(b, b->processes[i].pid, &stat) || over_ns <= 0 || hz <= 0) continue;
+    b->processes[i].processors = (double)(stat.user_ticks + stat.system_ticks - b->ticks[i]) / hz / ((double)over_ns / 1e9);
+  }
+}
+
+struct times {
+  const struct blocks *blocks;
+  int64_t pid, running_ns, ready_ns;
+};
+
+static void add_thread(void *context, const char *name) {
+  struct times *t = context;
+  char path[128], line[128];
+  long long running, ready;
+  (void)snprintf(path, sizeof path, "/proc/%lld/task/%.20s/schedstat", (long long)t->pid, name);
+  if (!root_read_line(t->blocks->root, path, line, sizeof line) || sscanf(line, "%lld %lld", &running, &ready) != 2) return;
+  t->running_ns += running;
+  t->ready_ns += ready;
+}
+
+static struct times tree_times(const struct blocks *b) {
+  struct times t = {.blocks = b};
+  for (size_t i = 0; i < b->n_processes; i++) {
+    char path[64];
+    t.pid = b->processes[i].pid;
+    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)t.pid);
+    (void)root_list(b->root, path, THREADS_MAX, add_thread, &t);
+  }
+  return t;
+}
+
+/* --- the cycle --- */
+
+static void open_perturbers(struct blocks *b) {
+  const struct perturbing request = {.root = b->root,
+                                     .processes = b->processes,
+                                     .n_processes = b->n_processes,
+                                     .undo = b->undo,
+                                     .random = &b->random,
+                                     .period_ns = b->plan.period_ns,
+                                     .stop = &b->stop,
+                                     .function_folder = b->plan.function_folder,
+                                     .function_name = b->plan.function_name,
+                                     .neighbour = b->plan.neighbour};
+  b->n_opened = 0;
+  for (size_t i = 0; b->plan.perturbers[i] != NULL && b->n_opened < PERTURBERS_MAX; i++) {
+    const struct perturber *perturber = perturber_find(b->plan.perturbers[i], strlen(b->plan.perturbers[i]));
+    struct opened *o = &b->opened[b->n_opened];
+    char why[300] = "";
+    if (perturber == NULL) continue;
+    *o = (struct opened){.perturber = perturber};
+    o->n = perturber->open(&request, &o->state, o->targets, TARGETS_MAX, why, sizeof why);
+    if (o->n == 0) {
+      say_unprobed(b, why);
+      perturber->close(o->state);
+    } else b->n_opened++;
+  }
+}
+
+static void add_turn(struct blocks *b, int perturber, int target, double level) {
+  if (b->n_turns < TURNS_MAX) b->turns[b->n_turns++] = (struct turn){perturber, target, level};
+}
+
+static void make_turns(struct blocks *b) {
+  b->n_turns = 0;
+  for (size_t i = 0; i < b->n_opened; i++)
+    for (size_t k = 0; k < b->opened[i].n; k++)
+      for (size_t l = 0; l < LEVELS_MAX && b->opened[i].perturber->levels[l] > 0; l++)
+        add_turn(b, (int)i, (int)k, b->opened[i].perturber->levels[l]);
+  size_t undisturbed = b->n_turns / 3 > 2 ? b->n_turns / 3 : 2;
+  for (size_t i = 0; i < undisturbed && b->n_opened > 0; i++) add_turn(b, -1, -1, 1);
+}
+
+static void shuffle(struct blocks *b) {
+  for (size_t i = b->n_turns; i > 1; i--) {
+    size_t k = (size_t)random_below(&b->random, i);
+    struct turn turn = b->turns[i - 1];
+    b->turns[i - 1] = b->turns[k];
+    b->turns[k] = turn;
+  }
+}
+
+static void run_block(struct blocks *b, const struct turn *turn, int64_t cycle, const struct perturbing *quiet) {
+  int64_t begun = perturber_now_ns(), until = begun + b->plan.block_ns;
+  struct times before = tree_times(b);
+  struct bundle_block row = {.session = b->session.id,
+                             .number = (int64_t)b->n_rows,
+                             .cycle = cycle,
+                             .target = "",
+                             .asked = turn->level,
+                             .given = 1,
+                             .from_ns = begun + b->plan.settle_ns - b->session.zero_ns};
+  if (turn->target < 0) (void)perturber_wait(quiet, until);
+  else {
+    const struct opened *o = &b->opened[turn->perturber];
+    row.target = arena_copy(&b->arena, o->targets[turn->target].name);
+    row.given = o->perturber->hold(o->state, (size_t)turn->target, turn->level, until);
+  }
+  struct times after = tree_times(b);
+  row.to_ns = perturber_now_ns() - b->session.zero_ns;
+  row.running_ns = after.running_ns - before.running_ns;
+  row.ready_ns = after.ready_ns - before.ready_ns;
+  if (row.running_ns < 0 || row.ready_ns < 0) row.running_ns = row.ready_ns = -1; /* threads ended, and took their counts along */
+  if (atomic_load(&b->stop)) return;                                              /* cut short */
+  b->rows = xroom(b->rows, b->n_rows, &b->rows_room, sizeof *b->rows);
+  b->rows[b->n_rows++] = row;
+}
+
+static void run_cycles(struct blocks *b) {
+  const struct perturbing quiet = {.undo = b->undo, .stop = &b->stop};
+  int64_t end = b->session.zero_ns + b->session.to_ns, cycle_ns = (int64_t)b->n_turns * b->plan.block_ns;
+  for (int64_t cycle = 0; perturber_now_ns() + cycle_ns <= end && !atomic_load(&b->stop); cycle++) {
+    shuffle(b);
+    for (size_t i = 0; i < b->n_turns && !atomic_load(&b->stop); i++) run_block(b, &b->turns[i], cycle, &quiet);
+  }
+}
+
+/* So that a stop ends when it should: given only to root, and else the processor is shared as usual. */
+static void raise_priority(void) {
+  const struct sched_param first = {.sched_priority = 1};
+  (void)pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
+}
+
+static void *blocks_main(void *context) {
+  struct blocks *b = context;
+  const struct perturbing quiet = {.undo = b->undo, .stop = &b->stop};
+  int64_t begun = perturber_now_ns();
+  list_processes(b);
+  if (b->n_processes == 0) {
+    say_unprobed(b, "no process of the server is visible: run lynxbench where it runs, as root or as its user");
+    return NULL;
+  }
+  if (!perturber_wait(&quiet, b->session.zero_ns + b->session.from_ns)) return NULL;
+  see_use(b, perturber_now_ns() - begun);
+  raise_priority();
+  open_perturbers(b);
+  make_turns(b);
+  if (b->n_turns > 0 && undo_keep(b->undo)) run_cycles(b);
+  else if (b->n_turns > 0)
+    say_unprobed(b, "nothing was perturbed: what would undo it cannot be kept (state folder), or its watchdog has ended");
+  undo_all(b->undo);
+  for (size_t i = 0; i < b->n_opened; i++) b->opened[i].perturber->close(b->opened[i].state);
+  return NULL;
+}
+
+void blocks_begin(void *context, const struct perturbed_session *session) {
+  struct blocks *b = context;
+  b->session = *session;
+  b->n_rows = 0;
+  arena_release(&b->arena);
+  atomic_store(&b->stop, false);
+  b->running = pthread_create(&b->thread, NULL, blocks_main, b) == 0;
+}
+
+void blocks_end(void *context, struct bundle *bundle) {
+  struct blocks *b = context;
+  atomic_store(&b->stop, true);
+  if (b->running) (void)pthread_join(b->thread, NULL);
+  b->running = false;
+  for (size_t i = 0; i < b->n_rows; i++) bundle_put_block(bundle, &b->rows[i]);
+  for (size_t i = 0; i < b->n_unprobed; i++) bundle_put_event(bundle, b->session.realtime_ns, EVENT_UNSEEN, b->unprobed[i]);
+  b->n_unprobed = 0;
+}

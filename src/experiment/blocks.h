@@ -1,0 +1,31 @@
+/* experiment/blocks.h: the blocks of a perturbed session: which resource is slowed when, and the rows that say so.
+ *
+ * Design   cycles: in each every level of every target has one block, and the undisturbed has two or a third as many, in random order by
+ * the run's seed. Only whole cycles are begun Block    its first part settles and does not count: the queue takes its new shape in it
+ * Choice   of processes: by what they used while the load warmed up */
+#ifndef EXPERIMENT_BLOCKS_H
+#define EXPERIMENT_BLOCKS_H
+
+#include "experiment/perturber.h"
+#include "measure/run_request.h"
+#include "record/bundle.h"
+
+struct blocks_plan {
+  const char *const *perturbers; /* names; ends in NULL */
+  int64_t block_ns, settle_ns;   /* settle: of the block */
+  int64_t period_ns;
+  uint64_t seed;
+  const char *function_folder, *function_name; /* NULL: no function is slowed */
+  int64_t neighbour;                           /* that may be stopped; 0: none */
+};
+
+struct blocks;
+
+struct blocks *blocks_new(const struct blocks_plan *plan, const struct root *root, struct undo *undo);
+void blocks_free(struct blocks *blocks);
+
+/* As run_perturbation wants them; context: the blocks. */
+void blocks_begin(void *context, const struct perturbed_session *session);
+void blocks_end(void *context, struct bundle *bundle);
+
+#endif

@@ -1,0 +1,77 @@
+#include "experiment/confirm.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PROCESS_LEAST 0.25
+#define GAIN_LEAST 0.04879016416943201 /* ln 1.05 */
+#define FUNCTION_LEAST 0.02
+
+const char *confirm_verdict_text(enum confirm_verdict verdict) {
+  static const char *const texts[] = {"inconclusive", "confirmed", "refuted"};
+  return texts[verdict];
+}
+
+/* "encode (/srv/app.py:188)" */
+static bool names_python(const struct finding *f) {
+  const char *end = strstr(f->named, ".py:"), *open = strstr(f->named, " (");
+  return end != NULL && open != NULL && open < end;
+}
+
+bool confirm_plan_make(const struct finding *f, bool starts, struct confirm_plan *ret, char *why, size_t size) {
+  const struct perturber *own = f->perturber != NULL ? perturber_find(f->perturber, strlen(f->perturber)) : NULL;
+  *ret = (struct confirm_plan){.finding = f};
+  bool function = own != NULL && strcmp(own->name, "function") == 0, can = function && starts && (f->slowed != NULL || names_python(f));
+  if (function && !can) {
+    own = f->otherwise != NULL ? perturber_find(f->otherwise, strlen(f->otherwise)) : NULL;
+    ret->instead = !names_python(f)
+                       ? "no Python function is named: its process is slowed as a whole"
+                       : "the server runs already, so that its process is slowed as a whole, and not that function; a contract "
+                         "that starts it (executor.start) lets lynxbench slow the function alone";
+  }
+  if (own == NULL) {
+    (void)snprintf(why, size, "no experiment of ours can be made for it yet. By hand: %s", f->confirm);
+    return false;
+  }
+  ret->perturbers[0] = own->name;
+  ret->function = !can ? NULL : f->slowed != NULL ? f->slowed : f->named;
+  ret->takes_away = own->takes_away;
+  ret->by_process = strcmp(own->name, "processor") == 0;
+  ret->threshold = can ? fmax(f->share / 2, FUNCTION_LEAST) : own->takes_away ? GAIN_LEAST : PROCESS_LEAST;
+  return true;
+}
+
+static bool same_process(const char *target, const char *process) {
+  const char *name = strstr(target, ": ");
+  size_t n = strlen(process);
+  return name != NULL && strncmp(name + 2, process, n) == 0 && (name[2 + n] == 0 || name[2 + n] == ' ');
+}
+
+/* Of the processes that it may be about, the one that costs most for certain. */
+static const struct sensitivity *about(const struct confirm_plan *plan, const struct sensitivities *all, enum response response) {
+  const struct sensitivity *best = NULL;
+  for (size_t i = 0; i < all->n; i++) {
+    const struct sensitivity *s = &all->items[i];
+    bool mine = s->perturber != NULL && strcmp(s->perturber->name, plan->perturbers[0]) == 0;
+    if (plan->by_process && strcmp(s->target, "processor: all") == 0) mine = false;
+    if (plan->by_process && plan->finding->process[0] != 0 && !same_process(s->target, plan->finding->process)) mine = false;
+    if (mine && (best == NULL || s->of[response].low > best->of[response].low)) best = s;
+  }
+  return best;
+}
+
+struct confirmation confirm_judge(const struct confirm_plan *plan, const struct sensitivities *all, bool open_load) {
+  struct confirmation c = {.response = open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT,
+                           .rung = plan->takes_away ? RUNG_SWAPPED_BACK : RUNG_PERTURBED};
+  c.of = about(plan, all, c.response);
+  if (c.of == NULL) return c;
+  c.effect = c.of->of[c.response];
+  if (plan->takes_away && open_load) /* a latency that falls is what is gained */
+    c.effect = (struct slope){-c.effect.estimate, -c.effect.high,    -c.effect.low,   c.effect.error,
+                              c.effect.n,         c.effect.n_groups, c.effect.bounded};
+  if (!c.effect.bounded) return c;
+  if (c.effect.low > plan->threshold) c.verdict = CONFIRM_CONFIRMED;
+  else if (c.effect.high < plan->threshold) c.verdict = CONFIRM_REFUTED;
+  return c;
+}

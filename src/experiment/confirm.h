@@ -1,0 +1,40 @@
+/* experiment/confirm.h: the experiment that a finding names for itself, and what its blocks say of it.
+ *
+ * Verdict   confirmed: the effect's interval lies wholly above the threshold; refuted: wholly below; else inconclusive. The threshold
+ * stands before the first block: of a function, half of what the account says (its share of the thread's time); of a process, a quarter of
+ * a percent for each percent; of what is taken away, 5 % more throughput Rung      perturbed; where a cause was taken away and put back,
+ * swapped back Limits    a process confirms that its time bounds throughput, and not which of its functions: that takes an executor that
+ * lynxbench starts */
+#ifndef EXPERIMENT_CONFIRM_H
+#define EXPERIMENT_CONFIRM_H
+
+#include "experiment/sensitivity.h"
+#include "result/finding.h"
+
+enum confirm_verdict { CONFIRM_INCONCLUSIVE, CONFIRM_CONFIRMED, CONFIRM_REFUTED };
+const char *confirm_verdict_text(enum confirm_verdict verdict);
+
+struct confirm_plan {
+  const struct finding *finding;
+  const char *perturbers[3]; /* the first is the finding's; further ones for comparison; ends in NULL */
+  double threshold;          /* of an elasticity, or ln of a ratio */
+  bool takes_away, by_process;
+  const char *function; /* that is slowed; NULL: none */
+  const char *instead;  /* why another experiment than the finding's own is made; NULL */
+};
+
+/* starts: lynxbench starts the executor, in Python. False: there is none that could be made here; why. */
+bool confirm_plan_make(const struct finding *finding, bool starts, struct confirm_plan *ret, char *why, size_t size);
+
+struct confirmation {
+  enum confirm_verdict verdict;
+  const struct sensitivity *of; /* NULL: it was not probed */
+  struct slope effect;          /* of throughput, or, where it is larger in an open load, of the end-to-end latency */
+  enum response response;
+  enum rung rung;
+};
+
+/* open_load: throughput is what is asked for, so that latency answers. */
+struct confirmation confirm_judge(const struct confirm_plan *plan, const struct sensitivities *all, bool open_load);
+
+#endif

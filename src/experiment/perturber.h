@@ -1,0 +1,70 @@
+/* experiment/perturber.h: what slows one resource of a serving process tree, or takes one suspected cause away, for a stretch of time.
+ *
+ * experiment holds what changes an executor to see what follows: perturbers (one file each), the blocks that they are tried in, the
+ * watchdog that brings the machine back, and what the blocks say. It plans runs and reads results; it measures through src/measure.
+ *
+ * Order    open; hold as often as wanted, each ends with nothing perturbed; close
+ * Units    slowness: the time that the resource takes for its work, as a multiple of the undisturbed; 1 is none
+ * Errors   what cannot be perturbed here is said in open: which right or setting would allow it
+ * Threads  all of it on the one thread of the blocks
+ * Safety   before the first hold every step back is in `undo` (experiment/undo.h) */
+#ifndef EXPERIMENT_PERTURBER_H
+#define EXPERIMENT_PERTURBER_H
+
+#include <stdatomic.h>
+
+#include "base/random.h"
+#include "experiment/undo.h"
+
+enum { TARGET_NAME = 96, PROCESSES_MAX = 256, TARGETS_MAX = 12, LEVELS_MAX = 3 };
+
+/* One process of the tree. */
+struct tree_process {
+  int64_t pid;
+  unsigned long long started_ticks;
+  char name[64];     /* "python3", the second of that name "python3 #2": the same in the next session */
+  double processors; /* that it used while the load warmed up */
+  bool terminal;     /* it has one: a stop would be a shell's matter */
+  bool stopped;      /* by somebody else */
+};
+
+struct perturbing {
+  const struct root *root;
+  const struct tree_process *processes; /* the serving process first */
+  size_t n_processes;
+  struct undo *undo;
+  struct random_stream *random;
+  int64_t period_ns; /* within which a resource is slowed for a part of the time */
+  const atomic_bool *stop;
+  const char *function_folder, *function_name; /* experiment/slowed_function.h; NULL: no function is slowed */
+  int64_t neighbour;                           /* that the operator allows to stop; 0: none */
+};
+
+struct target {
+  char name[TARGET_NAME]; /* after the perturber's name and ": " */
+};
+
+struct perturber {
+  const char *name, *summary;
+  const char *does;          /* to the executor while it is held; how it is undone */
+  double levels[LEVELS_MAX]; /* slowness that is asked for; 0: no more of them. Of a cause that is taken away: 2, for «taken away» */
+  bool takes_away;           /* a cause, rather than slow a resource: the answer is a ratio, no elasticity */
+  bool by_waiting;           /* its slowness is how much longer the tree's threads wait for a processor than they run, in every block */
+  /* How many targets; 0: none, and why. */
+  size_t (*open)(const struct perturbing *request, void **ret_state, struct target *ret, size_t most, char *why, size_t size);
+  /* Returns the slowness that was given, as it was measured; 1: nothing could be done. */
+  double (*hold)(void *state, size_t target, double slowness, int64_t until_ns);
+  void (*close)(void *state);
+};
+
+extern const struct perturber *const perturbers_all[];                   /* generated from src/experiment/perturbers; ends in NULL */
+const struct perturber *perturber_find(const char *name, size_t length); /* NULL: there is none */
+
+/* What perturbers share: the steady clock, and a wait in short steps, with signs of life, that a stop ends. */
+int64_t perturber_now_ns(void);
+bool perturber_wait(const struct perturbing *request, int64_t until_ns); /* false: stopped, or nobody watches any more */
+
+/* Names a target. */
+void target_name(struct target *ret, const char *perturber, const char *what);
+
+#endif

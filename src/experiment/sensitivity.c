@@ -1,0 +1,306 @@
+#include "experiment/sensitivity.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "result/rows.h"
+#include "stats/special.h"
+
+enum { BLOCKS_MAX = 100000 };
+
+/* A block and what was answered in it. */
+struct block {
+  struct bundle_block row;
+  char target[TARGET_NAME];
+  int64_t group; /* its cycle, of all sessions */
+  double tokens;
+  double *values[RESPONSE_COUNT]; /* of latencies, ns */
+  size_t n[RESPONSE_COUNT], room[RESPONSE_COUNT];
+  double y[RESPONSE_COUNT]; /* ln; NaN: nothing was answered */
+};
+
+struct reading {
+  struct bundle *bundle;
+  const struct contract *contract;
+  struct row_terms terms;
+  struct block *blocks;
+  size_t n, room, first; /* first: of the session */
+  int64_t *sessions;
+  size_t n_sessions, sessions_room;
+  int64_t group;
+};
+
+const char *response_text(enum response response) {
+  static const char *const texts[] = {"throughput", "TTFT p50", "ITL mean", "E2E p50"};
+  return texts[response];
+}
+
+/* --- blocks and rows --- */
+
+static enum lynx_status keep_session(void *context, const struct bundle_session *s) {
+  struct reading *r = context;
+  if (s->purpose != PURPOSE_PERTURB) return LYNX_OK;
+  r->sessions = xroom(r->sessions, r->n_sessions, &r->sessions_room, sizeof *r->sessions);
+  r->sessions[r->n_sessions++] = s->id;
+  return LYNX_OK;
+}
+
+static enum lynx_status keep_block(void *context, const struct bundle_block *row) {
+  struct reading *r = context;
+  bool possible = row->to_ns > row->from_ns && row->from_ns >= 0 && row->given >= 1 && row->given < 1e6 && row->asked >= 1 &&
+                  row->asked < 1e6;
+  if (!possible || r->n == BLOCKS_MAX) return LYNX_OK;
+  r->blocks = xroom(r->blocks, r->n, &r->room, sizeof *r->blocks);
+  struct block *b = &r->blocks[r->n];
+  *b = (struct block){.row = *row};
+  (void)text_sanitise(b->target, sizeof b->target, row->target, strlen(row->target));
+  b->row.target = NULL; /* it lives until the visit returns */
+  if (r->n == r->first || r->blocks[r->n - 1].row.cycle != row->cycle) r->group++;
+  b->group = r->group;
+  r->n++;
+  return LYNX_OK;
+}
+
+/* Blocks stand in the order of time and do not overlap. */
+static struct block *block_at(struct reading *r, int64_t at_ns) {
+  size_t low = r->first, high = r->n;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (r->blocks[middle].row.to_ns <= at_ns) low = middle + 1;
+    else high = middle;
+  }
+  return low < r->n && r->blocks[low].row.from_ns <= at_ns ? &r->blocks[low] : NULL;
+}
+
+static void add_value(struct block *block, enum response response, double value) {
+  if (block == NULL || !(value > 0) || !isfinite(value)) return;
+  block->values[response] = xroom(block->values[response], block->n[response], &block->room[response], sizeof(double));
+  block->values[response][block->n[response]++] = value;
+}
+
+static enum lynx_status take_row(void *context, const struct row *row) {
+  struct reading *r = context;
+  const struct bundle_request *q = row->request;
+  double value;
+  if (!row->ok && !row->tokens_count) return LYNX_OK;
+  if (row->ok && row_latency(&r->terms, METRIC_TIME_TO_FIRST_TOKEN, row, &value))
+    add_value(block_at(r, q->first_token_ns), RESPONSE_TIME_TO_FIRST_TOKEN, value);
+  if (row->ok && row_latency(&r->terms, METRIC_END_TO_END, row, &value)) add_value(block_at(r, q->end_ns), RESPONSE_END_TO_END, value);
+  int64_t before = -1;
+  for (size_t i = 0; i < row->n_tokens && r->terms.holds_tokens; i++) {
+    struct block *block = block_at(r, row->tokens[i].at_ns);
+    if (block != NULL && row->tokens_count) block->tokens += row->tokens[i].n;
+    if (row_gap(row, i, &before, &value)) add_value(block, RESPONSE_INTER_TOKEN, value);
+  }
+  if (!r->terms.holds_tokens && row->ok) {
+    struct block *block = block_at(r, q->end_ns);
+    if (block != NULL) block->tokens += 1;
+  }
+  return LYNX_OK;
+}
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t n) {
+  if (n == 0) return NAN;
+  qsort(values, n, sizeof *values, compare_doubles);
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+static double mean(const double *values, size_t n) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum += values[i];
+  return n > 0 ? sum / (double)n : NAN;
+}
+
+static double ln(double value) {
+  return value > 0 && isfinite(value) ? special_log(value) : NAN;
+}
+
+static void finish_block(struct block *b) {
+  b->y[RESPONSE_THROUGHPUT] = ln(b->tokens / ((double)(b->row.to_ns - b->row.from_ns) / 1e9));
+  for (int k = RESPONSE_THROUGHPUT + 1; k < RESPONSE_COUNT; k++) {
+    /* A stop lengthens few gaps between tokens by much, which a median does not see. */
+    b->y[k] = ln(k == RESPONSE_INTER_TOKEN ? mean(b->values[k], b->n[k]) : median(b->values[k], b->n[k]));
+    free(b->values[k]);
+    b->values[k] = NULL;
+  }
+}
+
+static enum lynx_status read_blocks(struct reading *r, struct lynx_error *error) {
+  enum lynx_status status = bundle_each_session(r->bundle, keep_session, r, error);
+  for (size_t i = 0; i < r->n_sessions && status == LYNX_OK; i++) {
+    r->first = r->n;
+    status = bundle_each_block(r->bundle, r->sessions[i], keep_block, r, error);
+    if (status == LYNX_OK) status = rows_each(r->bundle, r->sessions[i], take_row, r, error);
+    for (size_t k = r->first; k < r->n; k++) finish_block(&r->blocks[k]);
+  }
+  return status;
+}
+
+/* --- elasticities --- */
+
+static double slowness_of(const struct block *b, const struct perturber *perturber) {
+  if (perturber != NULL && perturber->takes_away) return b->row.given > 1 ? 1 : 0;
+  if (perturber != NULL && perturber->by_waiting)
+    return b->row.running_ns > 0 && b->row.ready_ns >= 0 ? ln((double)(b->row.running_ns + b->row.ready_ns) / (double)b->row.running_ns)
+                                                         : NAN;
+  return ln(b->row.given);
+}
+
+/* The undisturbed blocks and those of the target (of one level: asked > 0) that have an answer, in their groups. */
+static size_t points_of(const struct reading *r, const struct sensitivity *s, enum response response, double asked,
+                        struct block_point *ret) {
+  size_t n = 0;
+  for (size_t i = 0; i < r->n; i++) {
+    const struct block *b = &r->blocks[i];
+    bool undisturbed = b->target[0] == 0, of_it = strcmp(b->target, s->target) == 0 && (asked <= 0 || b->row.asked == asked);
+    double x = slowness_of(b, s->perturber);
+    if (asked > 0) x = undisturbed ? 0 : 1;
+    if ((!undisturbed && !of_it) || !isfinite(x) || !isfinite(b->y[response])) continue;
+    ret[n++] = (struct block_point){b->group, x, b->y[response]};
+  }
+  return n;
+}
+
+/* Throughput falls where a resource is slower: the sign is turned so that an elasticity is what it costs. */
+static struct slope turned(struct slope s) {
+  return (struct slope){-s.estimate, -s.high, -s.low, s.error, s.n, s.n_groups, s.bounded};
+}
+
+static void add_levels(const struct reading *r, struct sensitivity *s, double confidence, struct block_point *points) {
+  for (size_t l = 0; l < s->n_levels; l++) {
+    double given = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++)
+      if (strcmp(r->blocks[i].target, s->target) == 0 && r->blocks[i].row.asked == s->levels[l].asked) {
+        given += r->blocks[i].row.given;
+        n++;
+      }
+    s->levels[l].given = n > 0 ? given / (double)n : NAN;
+    s->levels[l].effect = slope_within(points, points_of(r, s, RESPONSE_THROUGHPUT, s->levels[l].asked, points), confidence);
+  }
+}
+
+/* What the greater slowness costs each percent more than the smaller does: x is cut at the smaller level, so that the slope of the rest is
+ * the difference; by levels, whose effects are known each. */
+static void find_curvature(struct sensitivity *s, double confidence) {
+  if (s->n_levels < 2 || (s->perturber != NULL && (s->perturber->takes_away || s->perturber->by_waiting))) return;
+  const struct sensitivity_level *small = &s->levels[0], *great = &s->levels[s->n_levels - 1];
+  double x_small = ln(small->given), x_great = ln(great->given);
+  if (!small->effect.bounded || !great->effect.bounded || !(x_small > 0) || !(x_great > x_small)) return;
+  struct slope c = {.n = small->effect.n + great->effect.n, .n_groups = great->effect.n_groups, .bounded = true};
+  c.estimate = -great->effect.estimate / x_great + small->effect.estimate / x_small;
+  /* Both share the undisturbed blocks; taken as independent the interval is rather too wide. */
+  double e_small = small->effect.error / x_small, e_great = great->effect.error / x_great;
+  c.error = sqrt(e_small * e_small + e_great * e_great);
+  double half = special_t_quantile(1 - (1 - confidence) / 2, (double)c.n_groups - 1) * c.error;
+  c.low = c.estimate - half;
+  c.high = c.estimate + half;
+  s->curvature = c;
+}
+
+static void add_sensitivity(const struct reading *r, struct sensitivity *s, double confidence, struct block_point *points) {
+  for (int k = 0; k < RESPONSE_COUNT; k++) {
+    s->of[k] = slope_within(points, points_of(r, s, (enum response)k, 0, points), confidence);
+    bool ratio = s->perturber != NULL && s->perturber->takes_away;
+    if (k == RESPONSE_THROUGHPUT && !ratio) s->of[k] = turned(s->of[k]);
+  }
+  add_levels(r, s, confidence, points);
+  find_curvature(s, confidence);
+}
+
+static struct sensitivity *sensitivity_of(struct sensitivities *all, const char *target) {
+  for (size_t i = 0; i < all->n; i++)
+    if (strcmp(all->items[i].target, target) == 0) return &all->items[i];
+  if (all->n == SENSITIVITIES_MAX) return NULL;
+  struct sensitivity *s = &all->items[all->n++];
+  *s = (struct sensitivity){.perturber = perturber_find(target, strcspn(target, ":"))};
+  (void)snprintf(s->target, sizeof s->target, "%s", target);
+  return s;
+}
+
+/* Levels in ascending order. */
+static void note_level(struct sensitivity *s, double asked) {
+  size_t at = 0;
+  while (at < s->n_levels && s->levels[at].asked < asked) at++;
+  if ((at < s->n_levels && s->levels[at].asked == asked) || s->n_levels == LEVELS_MAX) return;
+  for (size_t i = s->n_levels; i > at; i--) s->levels[i] = s->levels[i - 1];
+  s->levels[at] = (struct sensitivity_level){.asked = asked};
+  s->n_levels++;
+}
+
+static void describe(const struct reading *r, struct sensitivities *ret) {
+  double sum = 0, squares = 0, mean = 0, length = 0;
+  size_t n = 0;
+  for (size_t i = 0; i < r->n; i++) {
+    const struct block *b = &r->blocks[i];
+    length += (double)(b->row.to_ns - b->row.from_ns) / 1e9 / (double)r->n;
+    ret->n_empty += !isfinite(b->y[RESPONSE_THROUGHPUT]);
+    if (b->target[0] != 0 || !isfinite(b->y[RESPONSE_THROUGHPUT])) continue;
+    sum += special_exp(b->y[RESPONSE_THROUGHPUT]);
+    n++;
+    double from_mean = b->y[RESPONSE_THROUGHPUT] - mean; /* Welford 1962 */
+    mean += from_mean / (double)n;
+    squares += from_mean * (b->y[RESPONSE_THROUGHPUT] - mean);
+  }
+  ret->block_s = length;
+  ret->throughput = n > 0 ? sum / (double)n : NAN;
+  ret->spread = n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
+}
+
+static bool is_one_process(const struct sensitivity *s) {
+  return s->perturber != NULL && strcmp(s->perturber->name, "processor") == 0 && strcmp(s->target, "processor: all") != 0;
+}
+
+static void add_up(const struct reading *r, struct sensitivities *ret, double confidence) {
+  const struct block_point *lists[SENSITIVITIES_MAX];
+  struct block_point *own[SENSITIVITIES_MAX];
+  size_t n[SENSITIVITIES_MAX], k = 0;
+  for (size_t i = 0; i < ret->n; i++) {
+    if (!is_one_process(&ret->items[i]) || !isfinite(ret->items[i].of[RESPONSE_THROUGHPUT].estimate)) continue;
+    own[k] = xalloc(r->n + 1, sizeof *own[k]);
+    n[k] = points_of(r, &ret->items[i], RESPONSE_THROUGHPUT, 0, own[k]);
+    lists[k] = own[k];
+    k++;
+  }
+  if (k > 1) ret->sum = turned(slope_sum(lists, n, k, confidence));
+  for (size_t i = 0; i < k; i++) free(own[i]);
+}
+
+static void compute(struct reading *r, double confidence, struct sensitivities *ret) {
+  for (size_t i = 0; i < r->n; i++) {
+    if (r->blocks[i].target[0] == 0) continue;
+    struct sensitivity *s = sensitivity_of(ret, r->blocks[i].target);
+    if (s == NULL) continue;
+    s->n_blocks++;
+    note_level(s, r->blocks[i].row.asked);
+  }
+  struct block_point *points = xalloc(r->n + 1, sizeof *points);
+  for (size_t i = 0; i < ret->n; i++) add_sensitivity(r, &ret->items[i], confidence, points);
+  free(points);
+  ret->n_blocks = r->n;
+  ret->n_cycles = (size_t)r->group;
+  ret->tokens = r->terms.holds_tokens;
+  describe(r, ret);
+  add_up(r, ret, confidence);
+}
+
+enum lynx_status sensitivities_read(struct bundle *bundle, const struct contract *contract, double confidence, struct sensitivities *ret,
+                                    struct lynx_error *error) {
+  struct reading r = {.bundle = bundle, .contract = contract, .terms = row_terms_of(bundle, contract)};
+  *ret = (struct sensitivities){.n = 0};
+  enum lynx_status status = read_blocks(&r, error);
+  if (status == LYNX_OK) compute(&r, confidence, ret);
+  for (size_t i = 0; i < r.n; i++)
+    for (int k = 0; k < RESPONSE_COUNT; k++) free(r.blocks[i].values[k]);
+  free(r.blocks);
+  free(r.sessions);
+  return status;
+}

@@ -1,0 +1,52 @@
+/* experiment/sensitivity.h: what the blocks of a perturbed run say: how throughput and latencies follow each resource.
+ *
+ * Elasticity  of throughput, slow side: -d ln(throughput) / d ln(slowness): 1 means that 1 % slower costs 1 % of the throughput. Of a
+ *             latency: +d ln(latency) / d ln(slowness). Of a cause that is taken away, in its place, the ratio to the undisturbed
+ * Blocks      throughput: tokens by their own times (answers, where there are none) in the block; latencies: medians of the requests whose
+ *             first token, or end, lies in it; of the gaps between its tokens the mean
+ * Interval    stats/elasticity.h, by cycles
+ * Sum         over processes that were slowed one by one. Near 1 where every rate that matters was slowed and throughput is smooth; less
+ *             with timers and resources that were not probed; more with ties (docs/method.md#perturbation). A diagnostic, no share
+ * Result      a pure function of the bundle */
+#ifndef EXPERIMENT_SENSITIVITY_H
+#define EXPERIMENT_SENSITIVITY_H
+
+#include "contract/contract.h"
+#include "experiment/perturber.h"
+#include "record/bundle.h"
+#include "stats/elasticity.h"
+
+enum response { RESPONSE_THROUGHPUT, RESPONSE_TIME_TO_FIRST_TOKEN, RESPONSE_INTER_TOKEN, RESPONSE_END_TO_END, RESPONSE_COUNT };
+const char *response_text(enum response response); /* "TTFT p50" */
+
+enum { SENSITIVITIES_MAX = 32 };
+
+struct sensitivity_level {
+  double asked, given; /* given: the mean of its blocks */
+  struct slope effect; /* ln of throughput, against the undisturbed */
+};
+
+struct sensitivity {
+  char target[TARGET_NAME];
+  const struct perturber *perturber; /* NULL: of another version */
+  size_t n_blocks;
+  struct slope of[RESPONSE_COUNT]; /* elasticities, or ln of a ratio */
+  struct sensitivity_level levels[LEVELS_MAX];
+  size_t n_levels;
+  struct slope curvature; /* the elasticity of the greater slowness less that of the smaller */
+};
+
+struct sensitivities {
+  struct sensitivity items[SENSITIVITIES_MAX];
+  size_t n;
+  size_t n_blocks, n_cycles, n_empty; /* empty: nothing was answered in them */
+  double block_s, throughput;         /* of the undisturbed blocks: tokens (or answers) each second */
+  double spread;                      /* of ln throughput of undisturbed blocks: standard deviation */
+  bool tokens;
+  struct slope sum; /* of processes one by one, throughput; n 0: fewer than two */
+};
+
+enum lynx_status sensitivities_read(struct bundle *bundle, const struct contract *contract, double confidence, struct sensitivities *ret,
+                                    struct lynx_error *error) LYNX_MUST_CHECK;
+
+#endif

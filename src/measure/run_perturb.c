@@ -1,0 +1,31 @@
+#include "measure/run_perturb.h"
+
+#include "measure/executor_session.h"
+
+/* The load is the contract's own; of a climb, a closed loop at the knee that it found. */
+static struct session_plan plan_of(struct run *run, size_t precision, int64_t number) {
+  const struct run_perturbation *p = run->request->perturbation;
+  struct session_plan plan = run_plan(run, precision, PURPOSE_PERTURB, number);
+  if (p->concurrency > 0) {
+    plan.load = LOAD_CLOSED;
+    plan.concurrency = p->concurrency;
+  }
+  plan.warm_up_ns = p->warm_up_ns;
+  plan.counted_ns = p->counted_ns;
+  plan.accuracy = false;
+  plan.keep_running = number + 1 < p->sessions_at_most;
+  plan.last = number + 1 == p->sessions_at_most;
+  return plan;
+}
+
+enum lynx_status run_perturb(struct run *run) {
+  const struct run_perturbation *p = run->request->perturbation;
+  enum lynx_status status = LYNX_OK;
+  bool complete = true, enough = false;
+  for (int64_t number = 0; number < p->sessions_at_most && complete && !enough && status == LYNX_OK && !run_is_over(run); number++) {
+    struct session_plan plan = plan_of(run, 0, number);
+    status = run_session(run, &plan, &complete);
+    if (status == LYNX_OK && complete && p->enough != NULL) enough = p->enough(p->context, run->bundle, number + 1);
+  }
+  return status;
+}

@@ -1,0 +1,94 @@
+#include "report/confirmation_report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/sensitivity_report.h"
+#include "stats/special.h"
+
+static const char *rung_text(enum rung rung) {
+  return rung == RUNG_SWAPPED_BACK ? "swapped back" : "perturbed";
+}
+
+static double percent_of_ratio(double ln) {
+  return fabs(ln) < 600 ? 100 * (special_exp(ln) - 1) : NAN;
+}
+
+static const char *after_colon(const char *target) {
+  const char *colon = strstr(target, ": ");
+  return colon != NULL ? colon + 2 : target;
+}
+
+/* "1 % less speed of python3 costs 0.81 % [0.74, 0.88] of the throughput"; "without affinity: every processor, throughput is ..." */
+static void put_effect(const struct confirmation_view *v, struct buffer *out) {
+  const struct confirmation *c = v->confirmation;
+  const struct slope *e = &c->effect;
+  const bool latency = c->response != RESPONSE_THROUGHPUT;
+  if (v->plan->takes_away) {
+    (void)buffer_printf(out, "Taken away and put back (%s): %s %+.1f %%", c->of->target, latency ? "latency falls by" : "throughput",
+                        percent_of_ratio(e->estimate));
+    if (e->bounded) (void)buffer_printf(out, " [%+.1f, %+.1f]", percent_of_ratio(e->low), percent_of_ratio(e->high));
+    (void)buffer_printf(out, "; the threshold was %+.0f %%.\n", percent_of_ratio(v->plan->threshold));
+    return;
+  }
+  char text[64];
+  (void)buffer_printf(out, "1 %% slower %s costs %s %% of the %s; the threshold was %.2f.\n", after_colon(c->of->target),
+                      sensitivity_slope_text(text, sizeof text, e, false), latency ? "end-to-end latency" : "throughput",
+                      v->plan->threshold);
+  if (c->verdict == CONFIRM_CONFIRMED && !latency && e->high > 0)
+    (void)buffer_printf(out, "Making it 10 %% faster gives at most %.1f %%, where throughput is concave in speed.\n",
+                        percent_of_ratio(e->high * special_log(1.1)));
+}
+
+static void put_others(const struct confirmation_view *v, struct buffer *out) {
+  char text[64];
+  for (size_t i = 0; i < v->all->n; i++) {
+    const struct sensitivity *s = &v->all->items[i];
+    if (s == v->confirmation->of || s->perturber == NULL || s->perturber->takes_away) continue;
+    (void)buffer_printf(out, "  beside it: %s: %s\n", s->target,
+                        sensitivity_slope_text(text, sizeof text, &s->of[v->confirmation->response], false));
+  }
+}
+
+bool confirmation_text(const struct confirmation_view *v, bool color, struct buffer *out) {
+  const char *strong = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "";
+  const struct confirmation *c = v->confirmation;
+  const struct finding *f = v->plan->finding;
+  (void)buffer_printf(out, "%s%s: %s%s%s%s%s\n", strong, f->id, confirm_verdict_text(c->verdict), plain,
+                      c->verdict == CONFIRM_INCONCLUSIVE ? "" : " (", c->verdict == CONFIRM_INCONCLUSIVE ? "" : rung_text(c->rung),
+                      c->verdict == CONFIRM_INCONCLUSIVE ? "" : ")");
+  (void)buffer_printf(out, "  %s%s%s\n", f->title, f->named[0] != 0 ? ": " : "", f->named);
+  if (c->of == NULL) (void)buffer_text(out, "  It was not probed.\n");
+  else {
+    (void)buffer_text(out, "  ");
+    put_effect(v, out);
+  }
+  if (v->plan->instead != NULL) (void)buffer_printf(out, "  What was tried: %s\n", v->plan->instead);
+  put_others(v, out);
+  (void)buffer_printf(out, "  %zu blocks of %.2g s in %zu cycles; undisturbed %.4g %s, which differs by %.1f %% from block to block\n",
+                      v->all->n_blocks, v->all->block_s, v->all->n_cycles, v->all->throughput, v->all->tokens ? "tokens/s" : "answers/s",
+                      100 * v->all->spread);
+  for (size_t i = 0; i < v->n_unprobed; i++) (void)buffer_printf(out, "  %s %s\n", i == 0 ? "unprobed:" : "         ", v->unprobed[i]);
+  if (c->verdict == CONFIRM_INCONCLUSIVE && c->of != NULL) (void)buffer_text(out, "next: the same with --for 10min\n");
+  else if (c->verdict == CONFIRM_CONFIRMED) (void)buffer_printf(out, "next: %s\n", f->next);
+  else if (c->verdict == CONFIRM_REFUTED) (void)buffer_text(out, "next: leave it; look at the other findings, or `lynxbench perturb`\n");
+  return !out->overflowed;
+}
+
+void confirmation_json(const struct confirmation_view *v, struct json_writer *json) {
+  const struct confirmation *c = v->confirmation;
+  json_put_text(json, "finding", v->plan->finding->id);
+  json_put_text(json, "title", v->plan->finding->title);
+  json_put_text(json, "named", v->plan->finding->named);
+  json_put_text(json, "verdict", confirm_verdict_text(c->verdict));
+  json_put_text(json, "rung", c->verdict == CONFIRM_INCONCLUSIVE ? "accounted" : rung_text(c->rung));
+  json_put_text(json, "target", c->of != NULL ? c->of->target : NULL);
+  json_put_text(json, "response", response_text(c->response));
+  json_put_text(json, "form", v->plan->takes_away ? "ln of the ratio to the undisturbed" : "elasticity");
+  json_put_double(json, "threshold", v->plan->threshold);
+  json_put_double(json, "estimate", c->of != NULL ? c->effect.estimate : NAN);
+  json_put_double(json, "low", c->effect.bounded ? c->effect.low : NAN);
+  json_put_double(json, "high", c->effect.bounded ? c->effect.high : NAN);
+  if (v->plan->instead != NULL) json_put_text(json, "instead", v->plan->instead);
+}

@@ -1,0 +1,20 @@
+/* report/confirmation_report.h: what the experiment of a finding says, for people and for programs. */
+#ifndef REPORT_CONFIRMATION_REPORT_H
+#define REPORT_CONFIRMATION_REPORT_H
+
+#include "base/json.h"
+#include "experiment/confirm.h"
+
+struct confirmation_view {
+  const struct confirm_plan *plan;
+  const struct confirmation *confirmation;
+  const struct sensitivities *all;
+  const char *const *unprobed;
+  size_t n_unprobed;
+  const char *out; /* the bundle */
+};
+
+bool confirmation_text(const struct confirmation_view *view, bool color, struct buffer *ret);
+void confirmation_json(const struct confirmation_view *view, struct json_writer *json);
+
+#endif

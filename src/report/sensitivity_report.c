@@ -1,0 +1,167 @@
+#include "report/sensitivity_report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "stats/special.h"
+
+enum { NAME_WIDTH = 30 };
+
+static double as_ratio(double ln) {
+  return fabs(ln) < 600 ? special_exp(ln) : NAN;
+}
+
+char *sensitivity_slope_text(char *text, size_t size, const struct slope *s, bool is_ratio) {
+  if (!isfinite(s->estimate)) (void)snprintf(text, size, "-");
+  else if (is_ratio && s->bounded)
+    (void)snprintf(text, size, "x %.3g [%.3g, %.3g]", as_ratio(s->estimate), as_ratio(s->low), as_ratio(s->high));
+  else if (is_ratio) (void)snprintf(text, size, "x %.3g", as_ratio(s->estimate));
+  else if (s->bounded) (void)snprintf(text, size, "%.2f [%.2f, %.2f]", s->estimate, s->low, s->high);
+  else (void)snprintf(text, size, "%.2f", s->estimate);
+  return text;
+}
+
+static bool takes_away(const struct sensitivity *s) {
+  return s->perturber != NULL && s->perturber->takes_away;
+}
+
+/* The slowed resource that costs most, for certain. */
+static const struct sensitivity *foremost(const struct sensitivities *all) {
+  const struct sensitivity *best = NULL;
+  for (size_t i = 0; i < all->n; i++) {
+    const struct sensitivity *s = &all->items[i];
+    const struct slope *e = &s->of[RESPONSE_THROUGHPUT];
+    if (takes_away(s) || strcmp(s->target, "processor: all") == 0 || !e->bounded) continue;
+    if (best == NULL || e->low > best->of[RESPONSE_THROUGHPUT].low) best = s;
+  }
+  return best;
+}
+
+static void put_verdict(const struct sensitivities *all, bool color, struct buffer *out) {
+  const char *strong = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "";
+  const struct sensitivity *s = foremost(all);
+  char text[64];
+  if (s == NULL) {
+    (void)buffer_printf(out, "%sNothing was established.%s Too few cycles of blocks were measured.\nnext: the same with --for 5min\n\n",
+                        strong, plain);
+    return;
+  }
+  const struct slope *e = &s->of[RESPONSE_THROUGHPUT];
+  if (e->low > 0)
+    (void)buffer_printf(out, "%s%s: 1 %% slower costs %s %% of the throughput.%s\n", strong, s->target,
+                        sensitivity_slope_text(text, sizeof text, e, false), plain);
+  else
+    (void)buffer_printf(out, "%sNo resource that was slowed costs throughput for certain%s (most: %s, %s).\n", strong, plain, s->target,
+                        sensitivity_slope_text(text, sizeof text, e, false));
+  (void)buffer_text(out, "A sensitivity at this load, not a share: what was slowed less than all shows only its own cost.\n\n");
+}
+
+static void put_row(const struct sensitivity *s, struct buffer *out) {
+  char text[64];
+  (void)buffer_printf(out, "  %-*.*s", NAME_WIDTH, NAME_WIDTH, s->target);
+  for (int k = 0; k < RESPONSE_COUNT; k++)
+    (void)buffer_printf(out, "  %-20s", sensitivity_slope_text(text, sizeof text, &s->of[k], takes_away(s)));
+  (void)buffer_printf(out, "  %zu\n", s->n_blocks);
+}
+
+static void put_table(const struct sensitivities *all, bool away, struct buffer *out) {
+  bool any = false;
+  for (size_t i = 0; i < all->n; i++) {
+    if (takes_away(&all->items[i]) != away) continue;
+    if (!any) {
+      (void)buffer_printf(out, "  %-*s", NAME_WIDTH, away ? "taken away, times what it was" : "slowed, % for each %");
+      for (int k = 0; k < RESPONSE_COUNT; k++) (void)buffer_printf(out, "  %-20s", response_text((enum response)k));
+      (void)buffer_text(out, "  blocks\n");
+    }
+    any = true;
+    put_row(&all->items[i], out);
+  }
+  if (any) (void)buffer_text(out, "\n");
+}
+
+static void put_levels(const struct sensitivities *all, struct buffer *out) {
+  char text[64];
+  for (size_t i = 0; i < all->n; i++) {
+    const struct sensitivity *s = &all->items[i];
+    if (s->n_levels < 2) continue;
+    (void)buffer_printf(out, "  %-*.*s", NAME_WIDTH, NAME_WIDTH, s->target);
+    for (size_t l = 0; l < s->n_levels; l++)
+      (void)buffer_printf(out, "%s slower x %.3g: throughput %s", l > 0 ? ";" : " ", s->levels[l].given,
+                          sensitivity_slope_text(text, sizeof text, &s->levels[l].effect, true));
+    if (s->curvature.bounded && s->curvature.low > 0) (void)buffer_text(out, "; it costs more the slower it is");
+    if (s->curvature.bounded && s->curvature.high < 0) (void)buffer_text(out, "; it costs less the slower it is");
+    (void)buffer_text(out, "\n");
+  }
+}
+
+static void put_sum(const struct sensitivities *all, struct buffer *out) {
+  char text[64];
+  if (all->sum.n_groups == 0) return;
+  (void)buffer_printf(out, "  sum of the processes: %s. ", sensitivity_slope_text(text, sizeof text, &all->sum, false));
+  if (!all->sum.bounded) (void)buffer_text(out, "Too few cycles for more\n");
+  else if (all->sum.high < 1) (void)buffer_text(out, "Below 1: timers, or resources that were not slowed, hold the rest\n");
+  else if (all->sum.low > 1) (void)buffer_text(out, "Above 1: they wait for one another, or for the same processors\n");
+  else (void)buffer_text(out, "1 is where nothing else matters and none waits for another\n");
+}
+
+bool sensitivity_text(const struct sensitivities *all, const char *const *unprobed, size_t n, bool color, struct buffer *out) {
+  put_verdict(all, color, out);
+  put_table(all, false, out);
+  put_table(all, true, out);
+  put_levels(all, out);
+  put_sum(all, out);
+  (void)buffer_printf(out, "  %zu blocks of %.2g s in %zu cycles; undisturbed: %.4g %s, which differs by %.1f %% from block to block\n",
+                      all->n_blocks, all->block_s, all->n_cycles, all->throughput, all->tokens ? "tokens/s" : "answers/s",
+                      100 * all->spread);
+  if (all->n_empty > 0) (void)buffer_printf(out, "  %zu blocks without any answer do not count: give --for more\n", all->n_empty);
+  for (size_t i = 0; i < n; i++) (void)buffer_printf(out, "  %s %s\n", i == 0 ? "unprobed:" : "         ", unprobed[i]);
+  return !out->overflowed;
+}
+
+static void json_slope(struct json_writer *json, const char *key, const struct slope *s) {
+  json_key(json, key);
+  json_open_object(json);
+  json_put_double(json, "estimate", s->estimate);
+  json_put_double(json, "low", s->bounded ? s->low : NAN);
+  json_put_double(json, "high", s->bounded ? s->high : NAN);
+  json_put_int(json, "cycles", (int64_t)s->n_groups);
+  json_close(json);
+}
+
+static void json_one(struct json_writer *json, const struct sensitivity *s) {
+  static const char *const names[] = {"throughput", "ttft_p50", "itl_mean", "e2e_p50"};
+  json_open_object(json);
+  json_put_text(json, "target", s->target);
+  json_put_text(json, "perturber", s->perturber != NULL ? s->perturber->name : NULL);
+  json_put_text(json, "form", takes_away(s) ? "ln of the ratio to the undisturbed" : "elasticity");
+  json_put_int(json, "blocks", (int64_t)s->n_blocks);
+  for (int k = 0; k < RESPONSE_COUNT; k++) json_slope(json, names[k], &s->of[k]);
+  if (s->curvature.bounded) json_slope(json, "curvature", &s->curvature);
+  json_key(json, "levels");
+  json_open_array(json);
+  for (size_t l = 0; l < s->n_levels; l++) {
+    json_open_object(json);
+    json_put_double(json, "asked", s->levels[l].asked);
+    json_put_double(json, "given", s->levels[l].given);
+    json_slope(json, "ln_throughput", &s->levels[l].effect);
+    json_close(json);
+  }
+  json_close(json);
+  json_close(json);
+}
+
+void sensitivity_json(const struct sensitivities *all, const char *const *unprobed, size_t n, struct json_writer *json) {
+  json_put_int(json, "blocks", (int64_t)all->n_blocks);
+  json_put_int(json, "cycles", (int64_t)all->n_cycles);
+  json_put_double(json, "block_s", all->block_s);
+  json_put_double(json, "undisturbed_per_s", all->throughput);
+  json_put_double(json, "spread", all->spread);
+  json_key(json, "sensitivities");
+  json_open_array(json);
+  for (size_t i = 0; i < all->n; i++) json_one(json, &all->items[i]);
+  json_close(json);
+  if (all->sum.n_groups > 0) json_slope(json, "sum_of_processes", &all->sum);
+  json_put_texts(json, "unprobed", unprobed, n);
+}

@@ -1,0 +1,111 @@
+#include "stats/elasticity.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "stats/special.h"
+
+/* A group's part in a slope. */
+struct part {
+  int64_t group;
+  double xx, xy;
+};
+
+static size_t group_end(const struct block_point *points, size_t n, size_t from) {
+  size_t to = from;
+  while (to < n && points[to].group == points[from].group) to++;
+  return to;
+}
+
+static struct part part_of(const struct block_point *points, size_t n) {
+  struct part part = {.group = points[0].group};
+  double x = 0, y = 0;
+  for (size_t i = 0; i < n; i++) {
+    x += points[i].x / (double)n;
+    y += points[i].y / (double)n;
+  }
+  for (size_t i = 0; i < n; i++) {
+    part.xx += (points[i].x - x) * (points[i].x - x);
+    part.xy += (points[i].x - x) * (points[i].y - y);
+  }
+  return part;
+}
+
+/* The groups that tell something. */
+static size_t parts_of(const struct block_point *points, size_t n, struct part *ret) {
+  size_t n_parts = 0;
+  for (size_t from = 0, to; from < n; from = to) {
+    to = group_end(points, n, from);
+    ret[n_parts] = part_of(points + from, to - from);
+    if (ret[n_parts].xx > 0) n_parts++;
+  }
+  return n_parts;
+}
+
+static double slope_of(const struct part *parts, size_t n, double *ret_xx) {
+  double xx = 0, xy = 0;
+  for (size_t i = 0; i < n; i++) {
+    xx += parts[i].xx;
+    xy += parts[i].xy;
+  }
+  *ret_xx = xx;
+  return xx > 0 ? xy / xx : NAN;
+}
+
+/* Scores of groups, one each, that sum to zero: the variance of what they are the score of. */
+static double variance_of(const double *scores, size_t n) {
+  double sum = 0, lagged = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += scores[i] * scores[i];
+    if (i > 0) lagged += scores[i] * scores[i - 1];
+  }
+  double r = sum > 0 ? lagged / sum : 0, most = 0.9;
+  if (r > most) r = most;
+  return sum * (double)n / (double)(n - 1) * (r > 0 ? (1 + r) / (1 - r) : 1);
+}
+
+static struct slope with_interval(double estimate, const double *scores, size_t n_groups, size_t n, double confidence) {
+  struct slope slope = {.estimate = estimate, .n = n, .n_groups = n_groups};
+  slope.bounded = n_groups >= 3 && isfinite(estimate);
+  if (!slope.bounded) return slope;
+  slope.error = sqrt(variance_of(scores, n_groups));
+  double half = special_t_quantile(1 - (1 - confidence) / 2, (double)n_groups - 1) * slope.error;
+  slope.low = estimate - half;
+  slope.high = estimate + half;
+  return slope;
+}
+
+struct slope slope_within(const struct block_point *points, size_t n, double confidence) {
+  return slope_sum(&points, &n, 1, confidence);
+}
+
+static size_t place_of(double *scores, int64_t *groups, size_t *n, int64_t group) {
+  for (size_t i = *n; i-- > 0;)
+    if (groups[i] == group) return i;
+  groups[*n] = group;
+  scores[*n] = 0;
+  return (*n)++;
+}
+
+struct slope slope_sum(const struct block_point *const *points, const size_t *n, size_t n_slopes, double confidence) {
+  double sum = 0;
+  size_t all = 0, n_groups = 0;
+  for (size_t k = 0; k < n_slopes; k++) all += n[k];
+  struct part *parts = xalloc(all + 1, sizeof *parts);
+  double *scores = xalloc(all + 1, sizeof *scores);
+  int64_t *groups = xalloc(all + 1, sizeof *groups);
+  for (size_t k = 0; k < n_slopes; k++) {
+    double xx;
+    size_t n_parts = parts_of(points[k], n[k], parts);
+    double slope = slope_of(parts, n_parts, &xx);
+    sum += slope;
+    for (size_t i = 0; i < n_parts; i++)
+      scores[place_of(scores, groups, &n_groups, parts[i].group)] += (parts[i].xy - slope * parts[i].xx) / xx;
+  }
+  struct slope ret = with_interval(sum, scores, n_groups, all, confidence);
+  free(parts);
+  free(scores);
+  free(groups);
+  return ret;
+}

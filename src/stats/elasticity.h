@@ -1,0 +1,36 @@
+/* stats/elasticity.h: how a response follows what was done to a resource, from blocks in random order.
+ *
+ * Shapes   points in groups: the blocks of one cycle, in which every level was tried, are a group; a group of one point tells nothing
+ * Result   the slope of y on x within groups (each group has its own level, so that drift between groups does not reach the slope), and
+ *          its interval by the t distribution with n_groups - 1 degrees of freedom
+ * Source   the within (fixed effects) estimator with a variance by groups (Liang and Zeger 1986; Arellano 1987), times n / (n - 1): it
+ * holds although the blocks of a group depend on one another. Where the groups' scores do so too (first autocorrelation r > 0), the
+ *          variance is multiplied by (1 + r) / (1 - r) (Bartlett 1946, as for a first-order autoregression)
+ * Limits   bounded is false for fewer than 3 groups that tell, or where x does not vary within any; docs/method.md#perturbation */
+#ifndef STATS_ELASTICITY_H
+#define STATS_ELASTICITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct block_point {
+  int64_t group;
+  double x, y;
+};
+
+struct slope {
+  double estimate, low, high;
+  double error; /* its standard error */
+  size_t n, n_groups;
+  bool bounded;
+};
+
+/* Points of one group stand together. */
+struct slope slope_within(const struct block_point *points, size_t n, double confidence);
+
+/* The sum of several slopes whose points share groups, and in them the blocks without any perturbation: what two slopes have in common
+ * counts. */
+struct slope slope_sum(const struct block_point *const *points, const size_t *n, size_t n_slopes, double confidence);
+
+#endif
