@@ -7,16 +7,17 @@ import re
 import subprocess
 import sys
 
-ORDER = ["base", "stats", "ledger", "record", "trace", "telemetry", "contract", "executor", "load", "result", "drivers", "measure", "attribute", "verify", "report", "serve", "cli"]
+ORDER = ["base", "stats", "ledger", "record", "trace", "telemetry", "contract", "executor", "load", "result", "drivers", "measure", "attribute", "experiment", "verify", "report", "serve", "cli"]
 ALLOWED = {  # what may be used besides base
     "stats": set(), "ledger": set(), "record": set(), "trace": {"record"}, "telemetry": set(), "contract": {"stats"}, "executor": set(), "load": {"stats"},
     "result": {"stats", "record", "telemetry", "contract", "load", "executor"}, "drivers": {"load"},
     "measure": {"stats", "record", "telemetry", "contract", "executor", "load", "result", "drivers"},
     "attribute": {"stats", "record", "contract", "trace", "executor", "result"},
+    "experiment": {"stats", "record", "telemetry", "contract", "result", "measure"},
     "serve": {"ledger"},
     "verify": {"stats", "ledger", "record", "contract", "executor", "load", "result"},
-    "report": {"stats", "verify", "ledger", "record", "contract", "executor", "load", "result", "attribute"},
-    "cli": {"stats", "ledger", "record", "telemetry", "contract", "executor", "load", "drivers", "result", "measure", "trace", "attribute", "report", "verify", "serve"},
+    "report": {"stats", "verify", "ledger", "record", "contract", "executor", "load", "result", "attribute", "experiment"},
+    "cli": {"stats", "ledger", "record", "telemetry", "contract", "executor", "load", "drivers", "result", "measure", "trace", "attribute", "experiment", "report", "verify", "serve"},
     "base": set(),
 }
 problems = []

@@ -8,7 +8,6 @@
 #include "cli/command.h"
 #include "cli/pen.h"
 #include "cli/perturbation.h"
-#include "experiment/slowed_function.h"
 #include "report/confirmation_report.h"
 #include "report/sensitivity_report.h"
 
@@ -49,7 +48,6 @@ struct confirming {
   struct live live;
   bool has_live;
   struct confirm_plan plan;
-  struct slowed_function slowed;
   struct sensitivities all;
   struct confirmation confirmation;
 };
@@ -105,17 +103,7 @@ static bool enough(void *context, const struct sensitivities *so_far) {
   return confirm_judge(&c->plan, so_far, open_load(c)).verdict != CONFIRM_INCONCLUSIVE;
 }
 
-/* What the executor would have as PYTHONPATH. */
-static const char *python_path(const struct contract *contract) {
-  const struct text_list *own = &contract->executor.start.environment;
-  const char *ours = getenv("PYTHONPATH");
-  for (size_t i = 0; i < own->n_items; i++)
-    if (strncmp(own->items[i], "PYTHONPATH=", 11) == 0) return own->items[i] + 11;
-  return ours != NULL ? ours : "";
-}
-
 static int prepare(struct confirming *c) {
-  struct lynx_error error = {0};
   const char *may_stop = c->arguments->option[FLAG_MAY_STOP];
   c->p.perturbers = c->plan.perturbers;
   if (may_stop != NULL && (!number_int64(may_stop, strlen(may_stop), &c->p.plan.neighbour) || c->p.plan.neighbour <= 1)) {
@@ -130,13 +118,7 @@ static int prepare(struct confirming *c) {
         c->plan.finding->named);
     return EXIT_INCONCLUSIVE;
   }
-  if (c->plan.function != NULL) {
-    if (slowed_function_open(c->plan.function, python_path(c->p.contract), &c->slowed, &error) != LYNX_OK)
-      return report_error(&error);
-    c->p.plan.function_folder = c->slowed.folder;
-    c->p.plan.function_name = c->plan.function;
-    c->p.environment = c->slowed.environment;
-  }
+  c->p.function = c->plan.function;
   c->p.plan.perturbers = c->plan.perturbers;
   return EXIT_HOLDS;
 }
@@ -238,7 +220,6 @@ static int run(const struct arguments *arguments) {
                                .context = c,
                                .quiet = arguments->option[FLAG_QUIET] != NULL};
   int code = confirm(c);
-  slowed_function_close(&c->slowed);
   if (c->has_live) live_release(&c->live);
   perturbation_close(&c->p);
   free(c);

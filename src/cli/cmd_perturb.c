@@ -3,15 +3,30 @@
 
 #include "cli/command.h"
 #include "cli/perturbation.h"
+#include "experiment/perturber_table.h"
 #include "report/sensitivity_report.h"
 
-enum { FLAG_FOR, FLAG_OUT, FLAG_ONLY, FLAG_CONTRACT, FLAG_RUN, FLAG_ENDPOINT, FLAG_KEY_ENV, FLAG_RESTORE, FLAG_QUIET, FLAG_JSON };
+enum {
+  FLAG_FOR,
+  FLAG_OUT,
+  FLAG_ONLY,
+  FLAG_FUNCTION,
+  FLAG_CONTRACT,
+  FLAG_RUN,
+  FLAG_ENDPOINT,
+  FLAG_KEY_ENV,
+  FLAG_RESTORE,
+  FLAG_QUIET,
+  FLAG_JSON
+};
 enum { ONLY_MAX = 16, PAGE_MAX = 16 << 20 };
 
 static const struct option_spec options[] = {
     [FLAG_FOR] = {"for", "DURATION", "how long it may take, about (default: 2min)"},
     [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -perturb and the time, .lynx)"},
-    [FLAG_ONLY] = {"only", "LIST", "of processor, contention, affinity, quota, with commas between (default: all that can be here)"},
+    [FLAG_ONLY] = {"only", "LIST",
+                   "of processor, contention, affinity, quota, function, with commas between (default: all that can be here)"},
+    [FLAG_FUNCTION] = {"function", "NAME", "also a Python function, as 'encode (/srv/app.py:188)', of a server that the contract starts"},
     [FLAG_CONTRACT] = {"contract", "FILE", "the run's contract, as your own file"},
     [FLAG_RUN] = {"run", "DIGEST", "use the contract that is in the bundle, which has this digest, without asking"},
     [FLAG_ENDPOINT] = {"endpoint", "URL", "where the executor is; a bundle's own is not used, but where its contract starts it"},
@@ -20,7 +35,7 @@ static const struct option_spec options[] = {
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
-static const char *const usual[] = {"processor", "contention", "affinity", "quota", NULL};
+static const char *const usual[] = {"processor", "contention", "affinity", "quota", "function", NULL};
 
 static int restore(void) {
   const struct root root = {""};
@@ -113,6 +128,7 @@ static int run(const struct arguments *arguments) {
                            .key_variable = arguments->option[FLAG_KEY_ENV],
                            .duration = arguments->option[FLAG_FOR],
                            .out = arguments->option[FLAG_OUT],
+                           .function = arguments->option[FLAG_FUNCTION],
                            .perturbers = list != NULL ? only : usual,
                            .n_looks = 1,
                            .quiet = arguments->option[FLAG_QUIET] != NULL};

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/confine.h"
 #include "executor/library_ask.h"
+#include "experiment/undo.h"
 
 static void print_help(FILE *to) {
   (void)fprintf(to, "lynxbench measures an AI workload on the whole stack that runs it, by a method agreed in advance,\nand keeps a record "
@@ -41,6 +42,17 @@ enum { SANITIZED = false };
 enum { SANITIZED = false };
 #endif
 
+/* Whoever comes next brings back what a killed run and its killed watchdog left. */
+static void undo_left_behind(void) {
+  const struct root root = {""};
+  struct undo_left left = undo_restore_left(&root);
+  if (left.n_restored > 0)
+    (void)fprintf(stderr, "note: what %d killed run%s had perturbed was undone\n", left.n_restored, left.n_restored > 1 ? "s" : "");
+  if (left.n_failed > 0)
+    (void)fprintf(stderr,
+                  "warning: what a killed run had perturbed cannot be undone by this user; `lynxbench perturb --restore` as who ran it\n");
+}
+
 static int run_command(const struct command *command, int argc, char **argv) {
   struct arguments arguments = {.commands = commands};
   lynx_assert(command->n_options <= OPTIONS_MAX);
@@ -75,6 +87,7 @@ static int run_command(const struct command *command, int argc, char **argv) {
     else return wrong_usage(command, "this option needs a value:", word);
   }
   if (arguments.n_positional < command->least) return wrong_usage(command, "an argument is missing:", command->usage);
+  if (strcmp(command->name, "perturb") != 0) undo_left_behind(); /* it tells by itself */
   struct confinement confinement = {.ledger = NULL};
   if (command->confines != NULL && command->confines(&arguments, &confinement)) {
     if (!confine_sound(command, &arguments, &confinement)) return EXIT_WRONG_INPUT;

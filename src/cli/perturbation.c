@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "cli/quick_run.h"
 #include "cli/run_exit.h"
 #include "cli/screen.h"
+#include "experiment/slowed_function.h"
 #include "stats/compare.h"
 
 enum { UNPROBED_MAX = 32 };
@@ -107,15 +109,15 @@ static int64_t between(double ns, int64_t least, int64_t most) {
   return !(ns > (double)least) ? least : ns > (double)most ? most : (int64_t)ns;
 }
 
-/* A block holds several answers where these are whole, or many tokens. A stop costs a little beyond its
+/* A block holds several answers and many tokens; what was in flight when it began is over when it counts. A stop costs a little beyond its
  * length (caches, a processor that wakes up), so that few long ones are better, but none much longer than the shortest phase. */
 static void plan_blocks(struct perturbation *p) {
   const struct result_precision *q = measured(p);
   double token = median_ns(q, METRIC_TIME_PER_OUTPUT_TOKEN), first = median_ns(q, METRIC_TIME_TO_FIRST_TOKEN),
          whole = median_ns(q, METRIC_END_TO_END), phase = fmin(isfinite(token) ? token : INFINITY, isfinite(first) ? first : INFINITY);
-  double wanted = isfinite(token) ? 20 * token : isfinite(whole) ? 4 * whole : (double)SECOND;
+  double wanted = isfinite(whole) ? fmax(isfinite(token) ? 20 * token : 0, 4 * whole) : (double)SECOND;
   p->plan.block_ns = between(wanted, SECOND / 2, 10 * SECOND);
-  p->plan.settle_ns = between(isfinite(token) ? 2 * token : isfinite(whole) ? whole : 0, p->plan.block_ns / 10, p->plan.block_ns / 3);
+  p->plan.settle_ns = between(isfinite(whole) ? whole : 0, p->plan.block_ns / 10, p->plan.block_ns / 3);
   p->plan.period_ns = between(isfinite(phase) ? 2 * phase : 0, 10 * MS, 20 * MS);
   p->plan.seed = (uint64_t)p->contract->method.seed;
   p->plan.perturbers = p->perturbers;
@@ -127,7 +129,11 @@ static int plan_load(struct perturbation *p) {
   bool goes_on = load == LOAD_CLOSED || load == LOAD_CONVERSATIONS || load == LOAD_SINGLE_STREAM || load == LOAD_CONSTANT ||
                  load == LOAD_POISSON || load == LOAD_BURSTY;
   if (load == LOAD_CLIMB && q != NULL && q->knee > 0) p->concurrency = q->knee;
-  else if (load == LOAD_CLIMB) {
+  else if (p->has_run && q == NULL) {
+    (void)fprintf(stderr, "lynxbench %s: %s: no window of it was complete: there is no load to perturb\nnext: lynxbench show %s\n", p->tool,
+                  p->path, p->path);
+    return EXIT_WRONG_INPUT;
+  } else if (load == LOAD_CLIMB) {
     (void)fprintf(
         stderr,
         "lynxbench %s: %s: it climbs, and the knee is not known yet\nnext: lynxbench run %s --out a.lynx, then lynxbench %s a.lynx\n",
@@ -216,7 +222,31 @@ static void tell_plan(const struct perturbation *p) {
                 p->out, (double)p->n_looks * (double)(p->warm_up_ns + p->counted_ns) / 1e9, (double)p->plan.block_ns / 1e9, names);
 }
 
-int perturbation_run(struct perturbation *p) {
+/* What the executor would have as PYTHONPATH. */
+static const char *python_path(const struct contract *contract) {
+  const struct text_list *own = &contract->executor.start.environment;
+  const char *ours = getenv("PYTHONPATH");
+  for (size_t i = 0; i < own->n_items; i++)
+    if (strncmp(own->items[i], "PYTHONPATH=", 11) == 0) return own->items[i] + 11;
+  return ours != NULL ? ours : "";
+}
+
+static int slow_function(struct perturbation *p, struct slowed_function *ret) {
+  struct lynx_error error = {0};
+  *ret = (struct slowed_function){.folder = ""};
+  if (p->function == NULL) return EXIT_HOLDS;
+  if (!contract_states(p->contract, "executor.start")) {
+    (void)fprintf(stderr, "lynxbench %s: a function can be slowed of a server that lynxbench starts: the contract needs executor.start\n",
+                  p->tool);
+    return EXIT_WRONG_INPUT;
+  }
+  if (slowed_function_open(p->function, python_path(p->contract), ret, &error) != LYNX_OK) return report_error(&error);
+  p->plan.function_folder = ret->folder;
+  p->plan.function_name = p->function;
+  return EXIT_HOLDS;
+}
+
+static int run_blocks(struct perturbation *p, const struct slowed_function *slowed) {
   static const struct root root = {""};
   struct screen screen;
   struct machine_records records;
@@ -250,7 +280,7 @@ int perturbation_run(struct perturbation *p) {
                                       .foreign = p->foreign,
                                       .api_key_env = p->foreign ? p->key_variable : NULL,
                                       .key_variable = p->key_variable,
-                                      .environment = p->environment,
+                                      .environment = p->function != NULL ? slowed->environment : NULL,
                                       .perturbation = &perturbation,
                                       .stop = screen_catch_interrupts(),
                                       .progress = screen_show,
@@ -262,6 +292,14 @@ int perturbation_run(struct perturbation *p) {
   blocks_free(both.blocks);
   machine_records_release(&records);
   return run_exit_code(status, &outcome, &error, p->out);
+}
+
+int perturbation_run(struct perturbation *p) {
+  struct slowed_function slowed;
+  int code = slow_function(p, &slowed);
+  if (code == EXIT_HOLDS) code = run_blocks(p, &slowed);
+  slowed_function_close(&slowed);
+  return code;
 }
 
 /* --- what could not be probed --- */

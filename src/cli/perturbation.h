@@ -19,7 +19,7 @@ struct perturbation {
   bool (*enough)(void *context, const struct sensitivities *so_far);
   void *context;
   bool quiet;
-  const char *const *environment; /* for an executor that is started; ends in NULL; NULL: nothing more */
+  const char *function; /* that is slowed, of an executor that the contract starts; NULL: none */
   /* Found. */
   struct bundle_file run;
   struct contract_file file;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "experiment/perturber_table.h"
 #include "telemetry/process_tree.h"
 
 enum { PERTURBERS_MAX = 16, TURNS_MAX = 64 };

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "experiment/perturber_table.h"
+
 #define PROCESS_LEAST 0.25
 #define GAIN_LEAST 0.04879016416943201 /* ln 1.05 */
 #define FUNCTION_LEAST 0.02

@@ -1,16 +1,9 @@
 #include "experiment/perturber.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #define STEP_NS INT64_C(50000000)
-
-const struct perturber *perturber_find(const char *name, size_t length) {
-  for (size_t i = 0; perturbers_all[i] != NULL; i++)
-    if (strlen(perturbers_all[i]->name) == length && memcmp(perturbers_all[i]->name, name, length) == 0) return perturbers_all[i];
-  return NULL;
-}
 
 int64_t perturber_now_ns(void) {
   struct timespec t;

@@ -57,9 +57,6 @@ struct perturber {
   void (*close)(void *state);
 };
 
-extern const struct perturber *const perturbers_all[];                   /* generated from src/experiment/perturbers; ends in NULL */
-const struct perturber *perturber_find(const char *name, size_t length); /* NULL: there is none */
-
 /* What perturbers share: the steady clock, and a wait in short steps, with signs of life, that a stop ends. */
 int64_t perturber_now_ns(void);
 bool perturber_wait(const struct perturbing *request, int64_t until_ns); /* false: stopped, or nobody watches any more */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "experiment/perturber_table.h"
 #include "result/rows.h"
 #include "stats/special.h"
 

@@ -119,9 +119,19 @@ static bool undo_steps(const struct root *root, const struct undo_step *steps, s
 
 /* --- the file --- */
 
-static bool own_path(char *path, size_t size) {
-  char name[64];
-  (void)snprintf(name, sizeof name, "%s/%lld.json", folder, (long long)getpid());
+/* Of this machine since it began, and of these process numbers: a home may be shared by machines and containers. */
+static void place_of(const struct root *root, char ret[40]) {
+  char boot[64] = "unknown", space[64] = "";
+  (void)root_read_line(root, "/proc/sys/kernel/random/boot_id", boot, sizeof boot);
+  (void)root_read_link(root, "/proc/self/ns/pid", space, sizeof space); /* "pid:[4026531836]" */
+  unsigned long long number = strtoull(space + strcspn(space, "0123456789"), NULL, 10);
+  (void)snprintf(ret, 40, "%.8s-%llu-", boot, number);
+}
+
+static bool own_path(const struct root *root, char *path, size_t size) {
+  char name[100], place[40];
+  place_of(root, place);
+  (void)snprintf(name, sizeof name, "%s/%s%lld.json", folder, place, (long long)getpid());
   return state_path(name, path, size);
 }
 
@@ -247,13 +257,15 @@ static void restore_file(struct leaving *l) {
 
 struct undo_left undo_restore_left(const struct root *root) {
   struct leaving l = {.root = root};
-  char path[4000];
+  char path[4000], place[40];
+  place_of(root, place);
   DIR *files = state_path(folder, path, sizeof path) ? opendir(path) : NULL;
   int n = 0;
   for (const struct dirent *entry; files != NULL && n < LEFT_MAX && (entry = readdir(files)) != NULL; n++) {
     size_t length = strlen(entry->d_name);
-    if (length < 6 || length > 40 || strcmp(entry->d_name + length - 5, ".json") != 0) continue;
-    (void)snprintf(l.path, sizeof l.path, "%s/%.40s", path, entry->d_name);
+    if (length < 6 || length > 80 || strncmp(entry->d_name, place, strlen(place)) != 0 || strcmp(entry->d_name + length - 5, ".json") != 0)
+      continue;
+    (void)snprintf(l.path, sizeof l.path, "%s/%.80s", path, entry->d_name);
     restore_file(&l);
   }
   if (files != NULL) (void)closedir(files);
@@ -296,7 +308,7 @@ enum lynx_status undo_open(const struct root *root, struct undo **ret, struct ly
   (void)undo_restore_left(root);
   undo->root = root;
   undo->shared = mmap(NULL, sizeof *undo->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (!own_path(undo->path, sizeof undo->path) || undo->shared == MAP_FAILED || pipe2(ends, O_CLOEXEC) != 0) {
+  if (!own_path(root, undo->path, sizeof undo->path) || undo->shared == MAP_FAILED || pipe2(ends, O_CLOEXEC) != 0) {
     if (undo->shared != MAP_FAILED) (void)munmap(undo->shared, sizeof *undo->shared);
     free(undo);
     return lynx_fail(error, LYNX_IO, "nothing can be perturbed: there is no state folder (HOME, XDG_STATE_HOME), or no memory");

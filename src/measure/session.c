@@ -502,6 +502,29 @@ static void end_row(struct run *run, const struct session_run *session, const st
   buffer_release(&instrument);
 }
 
+/* NULL: it is no session that is perturbed. */
+static const struct run_perturbation *begin_perturbation(const struct run *run, const struct session_run *session, int64_t serving) {
+  const struct run_perturbation *perturbation = run->request->perturbation;
+  const struct session_plan *plan = session->plan;
+  if (plan->purpose != PURPOSE_PERTURB) return NULL;
+  const struct perturbed_session where = {.id = session->id,
+                                          .zero_ns = session->start_ns,
+                                          .from_ns = plan->warm_up_ns,
+                                          .to_ns = plan->warm_up_ns + plan->counted_ns,
+                                          .realtime_ns = session->start_ns + session->realtime_offset_ns,
+                                          .pid = serving};
+  perturbation->begin(perturbation->context, &where);
+  return perturbation;
+}
+
+static void free_engines(struct engine_thread *threads, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    free_nodes(threads[i].spare);
+    free_nodes(atomic_load(&threads[i].emptied));
+  }
+  free(threads);
+}
+
 enum lynx_status run_load(struct run *run, const struct session_plan *plan, struct bundle_session *row, bool *ret_aborted) {
   struct session_run *session = xalloc(1, sizeof *session);
   session->run = run;
@@ -532,16 +555,7 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   struct profiling *profiling = NULL;
   if (status == LYNX_OK && plan->purpose == PURPOSE_ATTRIBUTE)
     profiling = profiling_begin(run, session->id, serving, plan->warm_up_ns + plan->counted_ns);
-  const struct run_perturbation *perturbation = status == LYNX_OK && plan->purpose == PURPOSE_PERTURB ? run->request->perturbation : NULL;
-  if (perturbation != NULL) {
-    const struct perturbed_session where = {.id = session->id,
-                                            .zero_ns = session->start_ns,
-                                            .from_ns = plan->warm_up_ns,
-                                            .to_ns = plan->warm_up_ns + plan->counted_ns,
-                                            .realtime_ns = session->start_ns + session->realtime_offset_ns,
-                                            .pid = serving};
-    perturbation->begin(perturbation->context, &where);
-  }
+  const struct run_perturbation *perturbation = status == LYNX_OK ? begin_perturbation(run, session, serving) : NULL;
   enum lynx_status attended = attend(run, session, row->precision);
   status = join_engines(run, threads, n, status);
   if (perturbation != NULL) perturbation->end(perturbation->context, run->bundle);
@@ -561,11 +575,7 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
     status = bundle_written(run->bundle, run->error);
   }
   schedule_release(&session->schedule);
-  for (uint32_t i = 0; i < n; i++) {
-    free_nodes(threads[i].spare);
-    free_nodes(atomic_load(&threads[i].emptied));
-  }
-  free(threads);
+  free_engines(threads, n);
   *ret_aborted = session->aborted;
   recount_release(&session->recount);
   free(session);

@@ -37,7 +37,7 @@ static void put_effect(const struct confirmation_view *v, struct buffer *out) {
                       sensitivity_slope_text(text, sizeof text, e, false), latency ? "end-to-end latency" : "throughput",
                       v->plan->threshold);
   if (c->verdict == CONFIRM_CONFIRMED && !latency && e->high > 0)
-    (void)buffer_printf(out, "Making it 10 %% faster gives at most %.1f %%, where throughput is concave in speed.\n",
+    (void)buffer_printf(out, "  Making it 10 %% faster gives at most %.1f %%, where throughput is concave in speed.\n",
                         percent_of_ratio(e->high * special_log(1.1)));
 }
 

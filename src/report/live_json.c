@@ -130,6 +130,7 @@ static void put_finding(struct json_writer *json, const struct live *live, const
   json_put_text(json, "not_established", f->open);
   json_put_text(json, "next", f->next);
   json_put_text(json, "to_confirm", f->confirm);
+  json_put_bool(json, "by_confirm", f->perturber != NULL);
   json_close(json);
 }
 

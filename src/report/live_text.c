@@ -12,6 +12,7 @@ enum { WIDTH = 100, PARTS_SHOWN = 8, LANES_SHOWN = 8, LEAST_PART_PERCENT = 2, FI
 struct page {
   struct buffer *out;
   const struct live *live;
+  const char *bundle;
   bool color;
   struct arena arena;
 };
@@ -194,7 +195,9 @@ static void put_findings(struct page *p) {
     put_wrapped(p, "", 2,
                 arena_printf(arena, "  whose: %s%s", owners_text(p, f->contributing),
                              f->bounded ? arena_printf(arena, "; at most %.0f %% to gain", 100 * f->bound) : ""));
-    put_wrapped(p, "", 2, arena_printf(arena, "  to confirm: %s", f->confirm));
+    put_wrapped(p, "", 2,
+                f->perturber != NULL ? arena_printf(arena, "  to confirm: lynxbench confirm %s %s (%s)", p->bundle, f->id, f->confirm)
+                                     : arena_printf(arena, "  to confirm, by hand: %s", f->confirm));
   }
 }
 
@@ -215,7 +218,7 @@ static void put_unseen(struct page *p) {
 }
 
 bool live_text(const struct live *live, const char *bundle, bool color, struct buffer *ret) {
-  struct page p = {.out = ret, .live = live, .color = color};
+  struct page p = {.out = ret, .live = live, .bundle = bundle, .color = color};
   size_t title = strlen(live->bottleneck_title);
   (void)buffer_printf(ret, "%s%.*s%s (%s).\n", strong(&p, true), (int)(title > 0 ? title - 1 : 0), live->bottleneck_title,
                       strong(&p, false), live_bound_text(live->bound));

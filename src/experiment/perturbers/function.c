@@ -48,7 +48,7 @@ static size_t function_open(const struct perturbing *request, void **ret_state, 
   f->request = *request;
   *ret_state = f;
   if (most == 0 || request->function_folder == NULL) {
-    (void)snprintf(why, size, "function: lynxbench did not start this executor: only then can one of its functions be slowed");
+    (void)snprintf(why, size, "function: none was named (--function), for which lynxbench must start the executor");
     return 0;
   }
   struct counts c = count(f);

@@ -113,8 +113,8 @@ static void affinity_close(void *state) {
   free(a);
 }
 
-const struct perturber perturber_affinity;
-const struct perturber perturber_affinity = {
+const struct perturber perturber_affinity_away;
+const struct perturber perturber_affinity_away = {
     .name = "affinity",
     .summary = "the limit to some processors, taken away",
     .does = "lets every thread of the server run on every processor, then gives each its own set back",

@@ -70,8 +70,8 @@ static double contention_hold(void *state, size_t target, double slowness, int64
   return n == c->n ? slowness : 1;
 }
 
-const struct perturber perturber_contention;
-const struct perturber perturber_contention = {
+const struct perturber perturber_rivals;
+const struct perturber perturber_rivals = {
     .name = "contention",
     .summary = "rivals for the processors",
     .does = "threads of lynxbench compute on every processor that the server may use for a part of the time; they end with it",

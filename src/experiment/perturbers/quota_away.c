@@ -63,12 +63,12 @@ static double quota_hold(void *state, size_t target, double slowness, int64_t un
   return done ? slowness : 1;
 }
 
-const struct perturber perturber_quota;
-const struct perturber perturber_quota = {.name = "quota",
-                                          .summary = "the processor quota, taken away",
-                                          .does = "writes «no quota» into the control group's own file, then what stood there",
-                                          .levels = {2},
-                                          .takes_away = true,
-                                          .open = quota_open,
-                                          .hold = quota_hold,
-                                          .close = free};
+const struct perturber perturber_quota_away;
+const struct perturber perturber_quota_away = {.name = "quota",
+                                               .summary = "the processor quota, taken away",
+                                               .does = "writes «no quota» into the control group's own file, then what stood there",
+                                               .levels = {2},
+                                               .takes_away = true,
+                                               .open = quota_open,
+                                               .hold = quota_hold,
+                                               .close = free};

@@ -1,0 +1,462 @@
+"""Perturbed runs: what slows is measured, what was perturbed comes back; no claim comes of it."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import lynx as l
+
+LOOP = "{load: closed, concurrency: 4}"
+METHOD = "{warm_up: 500ms, counted: 2s, sessions: 2, drain: 5s, steady: reported, instrument_error_at_most: 1}"
+
+
+def contract(folder, port, **more):
+    path = os.path.join(folder, "p.yaml")
+    workload = "{model: tiny, output_tokens: 16, prompts: {count: 8, bytes: 64}}"
+    l.contract(path, port, **{"workload": workload, "regime": LOOP, "method": METHOD, **more})
+    return path
+
+
+def stat(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        return f.read().rpartition(")")[2].split()
+
+
+def listener(port):
+    """The process that listens there, of those that this test started."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline") as f:
+                words = f.read().split("\0")
+        except OSError:
+            continue
+        if "lynxbench-ref" in words[0] and str(port) in words:
+            return int(pid)
+    raise AssertionError(f"nobody listens at {port}")
+
+
+def wait_until(what, seconds=10):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if what():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def sensitivities(bundle):
+    r = l.lynx("perturb", bundle, "--json")
+    assert r.returncode in (0, 3), r.stderr
+    return json.loads(r.stdout)
+
+
+@pytest.fixture(scope="module")
+def perturbed(tmp_path_factory):
+    """One perturbed run that several cases look at."""
+    folder = tmp_path_factory.mktemp("perturbed")
+    out = folder / "p.lynx"
+    with l.reference("--shape", "tiny") as port:
+        path = contract(folder, port)
+        r = l.lynx(
+            "perturb",
+            path,
+            "--for",
+            "16s",
+            "--only",
+            "processor,affinity,quota",
+            "--out",
+            out,
+            "--quiet",
+        )
+        assert r.returncode in (0, 3), r.stderr
+    return r, out, folder
+
+
+def test_what_was_given_is_measured(perturbed):
+    said = sensitivities(perturbed[1])
+    [processor] = [s for s in said["sensitivities"] if s["perturber"] == "processor"]
+    assert processor["blocks"] >= 4 and said["cycles"] >= 2, said
+    for level in processor["levels"]:
+        assert 1 + 0.5 * (level["asked"] - 1) < level["given"] < 2 * level["asked"], level
+    rows = l.rows(perturbed[1], "SELECT target, given, running_ns, to_ns - from_ns FROM block")
+    quiet = [r[2] / r[3] for r in rows if r[0] == ""]
+    slowed = [r[2] / r[3] for r in rows if r[0] != "" and r[1] > 1.3]
+    if sum(quiet) / len(quiet) < 0.5:
+        pytest.skip("the machine left the server less than half of a processor")
+    assert sum(slowed) / len(slowed) < sum(quiet) / len(quiet), "a stopped server runs less"
+
+
+def test_a_slower_server_answers_less(perturbed):
+    said = sensitivities(perturbed[1])
+    if said["spread"] > 0.3:
+        pytest.skip(f"undisturbed blocks differ by {said['spread']:.0%}: the machine was busy")
+    [processor] = [s for s in said["sensitivities"] if s["perturber"] == "processor"]
+    assert processor["throughput"]["estimate"] > 0.2, processor
+    assert processor["levels"][-1]["ln_throughput"]["estimate"] < 0, processor
+
+
+def test_what_cannot_be_perturbed_is_said(perturbed):
+    words = " ".join(sensitivities(perturbed[1])["unprobed"])
+    assert "affinity: the server may use every processor" in words, words
+    assert "unprobed: " in perturbed[0].stdout, perturbed[0].stdout
+
+
+def test_a_perturbed_run_supports_no_claim(perturbed):
+    r = l.lynx("claim", perturbed[1])
+    assert r.returncode == 1 and "slowed on purpose" in r.stdout, r.stdout
+    assert "slowed on purpose" in l.lynx("show", perturbed[1]).stdout
+    r = l.lynx("audit", perturbed[1])
+    assert r.returncode != 0 and "slowed on purpose" in r.stdout, r.stdout
+
+
+def test_shown_again_it_says_the_same(perturbed):
+    again = l.lynx("perturb", perturbed[1])
+    assert again.stdout == perturbed[0].stdout
+
+
+@pytest.mark.long
+def test_an_affinity_is_taken_away_and_comes_back(tmp_path):
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one processor: no limit can be taken away")
+    with l.reference("--shape", "tiny", "--threads", "2") as port:
+        pid = listener(port)
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            os.sched_setaffinity(int(thread), {0})
+        out = tmp_path / "a.lynx"
+        r = l.lynx(
+            "perturb",
+            contract(tmp_path, port),
+            "--for",
+            "12s",
+            "--only",
+            "affinity",
+            "--out",
+            out,
+            "--quiet",
+        )
+        assert r.returncode in (0, 3), r.stderr
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            assert os.sched_getaffinity(int(thread)) == {0}
+    [s] = sensitivities(out)["sensitivities"]
+    assert s["target"] == "affinity: every processor" and s["form"].startswith("ln of the ratio"), s
+    assert any(r[0] > 1 for r in l.rows(out, "SELECT given FROM block WHERE target <> ''"))
+
+
+def begin(path, out, env, *more):
+    command = [
+        os.path.join(l.BUILD, "lynxbench"),
+        "perturb",
+        path,
+        "--for",
+        "60s",
+        "--only",
+        "processor",
+    ]
+    return subprocess.Popen(
+        [*command, "--out", str(out), "--quiet", *more],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=env,
+    )
+
+
+def watchdog_of(pid):
+    for other in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{other}/comm") as f:
+                if f.read().strip() == "lynx-watchdog" and stat(other)[1] == str(pid):
+                    return int(other)
+        except OSError:
+            continue
+    return 0
+
+
+def left_in(state):
+    folder = os.path.join(state, "lynxbench", "perturbed")
+    return os.listdir(folder) if os.path.isdir(folder) else []
+
+
+class Perturbing:
+    """A run that is in the middle of its blocks, in a home of its own."""
+
+    def __init__(self, folder, port):
+        self.state = os.path.join(folder, "state")
+        self.env = l.environment(XDG_STATE_HOME=self.state)
+        self.pid = listener(port)
+        self.run = begin(contract(folder, port), os.path.join(folder, f"k{time.monotonic_ns()}.lynx"), self.env)
+        assert wait_until(lambda: stat(self.pid)[0] == "T", 30), "the server was never stopped"
+        self.watchdog = watchdog_of(self.run.pid)
+        assert self.watchdog > 0
+
+    def left(self):
+        return left_in(self.state)
+
+    def runs(self):
+        """Not stopped, now and for as long as several periods are."""
+        return all(stat(self.pid)[0] != "T" or time.sleep(0.02) for _ in range(20)) and stat(self.pid)[0] != "T"
+
+    def kill(self, *pids):
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        self.run.wait()
+        self.run.stdout.close()
+
+
+def test_killed_the_watchdog_brings_the_server_back(tmp_path):
+    with l.reference("--shape", "tiny") as port:
+        p = Perturbing(tmp_path, port)
+        assert p.left()
+        p.kill(p.run.pid)
+        assert wait_until(lambda: not p.left()), "the watchdog undoes and forgets"
+        assert p.runs()
+        assert wait_until(lambda: not os.path.exists(f"/proc/{p.watchdog}")), "and ends"
+
+
+def kill_both(p):
+    """While the server is stopped: the watchdog first, so that nobody undoes it."""
+    os.kill(p.watchdog, signal.SIGSTOP)
+    assert wait_until(lambda: stat(p.pid)[0] == "T")
+    p.kill(p.run.pid, p.watchdog)
+
+
+@pytest.mark.long
+def test_killed_with_its_watchdog_the_next_command_does(tmp_path):
+    with l.reference("--shape", "tiny") as port:
+        for command in (["perturb", "--restore"], ["version"]):
+            p = Perturbing(tmp_path, port)
+            kill_both(p)
+            assert p.left()
+            r = l.lynx(*command, env=p.env)
+            assert r.returncode == 0, r.stderr
+            assert "1 killed run" in r.stdout + r.stderr
+            assert p.runs() and not p.left()
+
+
+@pytest.mark.long
+def test_stopped_itself_it_does_not_keep_the_server(tmp_path):
+    with l.reference("--shape", "tiny") as port:
+        p = Perturbing(tmp_path, port)
+        os.kill(p.run.pid, signal.SIGSTOP)
+        assert wait_until(p.runs, 5), "Ctrl-Z: the server goes on"
+        p.kill(p.run.pid)
+        assert wait_until(lambda: not p.left())
+
+
+@pytest.mark.long
+def test_without_its_watchdog_it_perturbs_no_more(tmp_path):
+    with l.reference("--shape", "tiny") as port:
+        p = Perturbing(tmp_path, port)
+        os.kill(p.watchdog, signal.SIGKILL)
+        assert wait_until(p.runs, 20), "a block at most"
+        os.kill(p.run.pid, signal.SIGINT)
+        said = p.run.communicate(timeout=60)[0].decode()
+        assert p.runs() and not p.left(), said
+
+
+@pytest.mark.long
+def test_killed_at_any_moment_the_machine_is_as_it_was(tmp_path):
+    """KILLS=100: the perturber, its watchdog, or both, at random moments of a run."""
+    import random
+
+    kills, random_ = int(os.environ.get("KILLS", "12")), random.Random(7)
+    with l.reference("--shape", "tiny") as port:
+        pid = listener(port)
+        state = os.path.join(tmp_path, "state")
+        env, path = l.environment(XDG_STATE_HOME=state), contract(tmp_path, port)
+        for i in range(kills):
+            run = begin(path, tmp_path / f"k{i}.lynx", env)
+            time.sleep(random_.uniform(0.05, 5))
+            whom = random_.choice(["run", "both", "watchdog, then run"])
+            watchdog = watchdog_of(run.pid)
+            if whom != "run" and watchdog > 0:
+                os.kill(watchdog, signal.SIGKILL)
+            if whom.endswith("then run"):
+                time.sleep(random_.uniform(0, 1))
+            run.kill()
+            run.wait()
+            run.stdout.close()
+            time.sleep(0.3)  # the watchdog's turn
+            assert l.lynx("perturb", "--restore", env=env).returncode == 0
+            assert all(stat(pid)[0] != "T" or time.sleep(0.02) for _ in range(20)), (i, whom)
+            assert not left_in(state), (i, whom)
+
+
+@pytest.mark.long
+def test_a_server_with_a_terminal_is_not_stopped(tmp_path):
+    port = l.free_port()
+    pid, fd = pty.fork()
+    if pid == 0:
+        program = os.path.join(l.BUILD, "lynxbench-ref")
+        os.execv(program, [program, "--port", str(port), "--shape", "tiny"])
+    try:
+        out = tmp_path / "t.lynx"
+        time.sleep(1)
+        r = l.lynx(
+            "perturb",
+            contract(tmp_path, port),
+            "--for",
+            "10s",
+            "--only",
+            "processor",
+            "--out",
+            out,
+            "--quiet",
+        )
+        assert r.returncode == 3, r.stderr
+        assert "has a terminal" in r.stdout and "setsid" in r.stdout, r.stdout
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.close(fd)
+        os.waitpid(pid, 0)
+
+
+SERVER = """
+import json, sys, time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+def burn(n):
+    return sum(i * i for i in range(n))
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *words):
+        pass
+
+    def do_GET(self):
+        self.send_response(200)
+        body = json.dumps({"data": [{"id": "tiny"}]}).encode()
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        for i in range(asked["max_tokens"]):
+            time.sleep(0.03)
+            burn(20000)
+            last = i + 1 == asked["max_tokens"]
+            choice = {"index": 0, "text": "a ", "finish_reason": "length" if last else None}
+            self.wfile.write(f"data: {json.dumps({'choices': [choice]})}\\n\\n".encode())
+        self.wfile.write(b"data: [DONE]\\n\\n")
+        self.close_connection = True
+
+
+ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+@pytest.fixture(scope="module")
+def sleeper(tmp_path_factory):
+    """A Python server that sleeps for each token, started by the contract and diagnosed."""
+    folder, port = tmp_path_factory.mktemp("sleeper"), l.free_port()
+    (folder / "server.py").write_text(SERVER)
+    start = f"{{command: [{sys.executable}, {folder}/server.py, '{port}']}}"
+    path, out = contract(
+        folder,
+        port,
+        executor=f"{{endpoint: 'http://127.0.0.1:{port}', ready_path: /v1/models, start: {start}}}",
+        regime="{load: climb, concurrency: 4}",
+        method=METHOD.replace("sessions: 2", "sessions: 2, attribution_sessions: 1"),
+    ), str(folder / "d.lynx")
+    r = l.lynx("run", path, "--out", out, "--quiet", timeout=200)
+    assert r.returncode in (0, 4), r.stderr
+    return path, out, folder
+
+
+def findings(bundle):
+    return [f["id"] for f in json.loads(l.lynx("attribute", bundle, "--json").stdout)["findings"]]
+
+
+@pytest.mark.long
+def test_confirm_slows_every_sleep_of_a_server_that_it_starts(sleeper):
+    path, out, folder = sleeper
+    if "sleeping" not in findings(out):
+        pytest.skip(f"the run did not find the sleep: {findings(out)}")
+    made = folder / "c.lynx"
+    r = l.lynx(
+        "confirm",
+        out,
+        "sleeping",
+        "--contract",
+        path,
+        "--for",
+        "60s",
+        "--out",
+        made,
+        "--quiet",
+        "--json",
+        timeout=300,
+    )
+    assert r.returncode in (0, 3), r.stdout + r.stderr
+    said = json.loads(r.stdout)
+    assert said["target"] == "function: time.sleep" and said["threshold"] > 0, said
+    assert all(1 < level["given"] < 4 for s in said["sensitivities"] for level in s["levels"]), said
+    if said["spread"] > 0.2:
+        pytest.skip("the machine was busy")
+    assert said["verdict"] == "confirmed" and said["rung"] == "perturbed", said
+    assert 0.4 < said["estimate"] < 1.6, said
+
+
+@pytest.mark.long
+def test_confirm_lists_what_there_is(sleeper):
+    path, out, _ = sleeper
+    for words in ([], ["nothing_such"]):
+        r = l.lynx("confirm", out, *words, "--contract", path)
+        assert r.returncode == 2 and "its findings:" in r.stderr, r.stderr
+
+
+@pytest.mark.long
+def test_a_contract_that_starts_programs_is_not_taken_from_beside_the_bundle(sleeper, tmp_path):
+    path, out, folder = sleeper
+    beside = str(out).replace(".lynx", ".yaml")
+    os.link(path, beside)
+    try:
+        r = l.lynx("confirm", out, "sleeping", stdin=subprocess.DEVNULL)
+        assert r.returncode == 2 and "starts programs" in r.stderr and "nothing was run" in r.stderr, r.stderr
+    finally:
+        os.unlink(beside)
+
+
+@pytest.mark.long
+def test_the_wrong_contract_is_refused(sleeper, tmp_path):
+    other = contract(tmp_path, 1)
+    r = l.lynx("confirm", sleeper[1], "sleeping", "--contract", other)
+    assert r.returncode == 2 and "is not the contract of" in r.stderr, r.stderr
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ([], "found nothing"),
+        (["p.yaml", "--only", "nobody"], "--only: found 'nobody'"),
+        (["p.yaml", "--for", "1s"], "--for: found '1s'"),
+        (["p.yaml", "--contract", "p.yaml"], "--contract goes with a bundle"),
+    ],
+)
+def test_wrong_words(tmp_path, words, said):
+    path = contract(tmp_path, 1)
+    r = l.lynx("perturb", *[path if w == "p.yaml" else w for w in words])
+    assert r.returncode == 2 and said in r.stderr, r.stderr
+
+
+def test_loads_that_change_by_themselves_are_refused(tmp_path):
+    climb = contract(tmp_path, 1, regime="{load: climb, concurrency: 4}")
+    r = l.lynx("perturb", climb)
+    assert r.returncode == 2 and "the knee is not known yet" in r.stderr, r.stderr
+
+
+if __name__ == "__main__":
+    l.main(__file__)
