@@ -7,7 +7,7 @@ flags="-g -O1 -std=c17 -D_GNU_SOURCE -DLYNX_VERSION=\"fuzz\" -fsanitize=fuzzer,a
 mkdir -p $dir
 meson_lists=build/src
 [ -f build/build.ninja ] || meson setup build >/dev/null
-ninja -C build src/executor/probes_list.c src/result/importers_list.c src/attribute/rules_list.c src/attribute/live_rules_list.c src/trace/readers_list.c src/ledger/stores_list.c >/dev/null
+ninja -C build src/executor/probes_list.c src/result/importers_list.c src/attribute/rules_list.c src/attribute/live_rules_list.c src/trace/readers_list.c src/ledger/stores_list.c src/experiment/perturbers_list.c src/experiment/slowed_function_module.c >/dev/null
 major=$(sed -n 's/^#define DNNL_VERSION_MAJOR *\([0-9]*\).*/\1/p' /usr/include/oneapi/dnnl/dnnl_version.h)
 base=$(ls src/base/*.c)
 record=$(ls src/record/*.c)
@@ -31,6 +31,7 @@ build import $base $contract $record $result src/load/*.c src/telemetry/metrics.
 build capture $base $executor $common -lhwloc -lelf
 build model $base $executor $common -lhwloc -lelf
 attribute="$(ls src/attribute/*.c src/attribute/rules/*.c src/attribute/live_rules/*.c src/trace/*.c src/trace/readers/*.c) $meson_lists/attribute/rules_list.c $meson_lists/attribute/live_rules_list.c $meson_lists/trace/readers_list.c"
+experiment="$(ls src/experiment/*.c src/experiment/perturbers/*.c) $meson_lists/experiment/perturbers_list.c $meson_lists/experiment/slowed_function_module.c src/telemetry/process_tree.c src/telemetry/control_group.c"
 build trace $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $common -lsqlite3 -lhwloc -lelf
 build python src/executor/python_imports.c
 build metrics $base src/telemetry/metrics.c $common
@@ -39,7 +40,7 @@ build elf $base $executor src/telemetry/elf_symbols.c $common -lhwloc -lelf
 build prompt $base src/measure/prompt_file.c src/measure/prompt_tokens.c src/measure/tokenizer_file.c src/measure/byte_pairs.c src/drivers/tensor.c $common
 build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq)
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
-build audit -DTEMPLATE=\"$PWD/tests/recorded/bundles/small.lynx\" $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c src/report/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
+build audit -DTEMPLATE=\"$PWD/tests/recorded/bundles/small.lynx\" $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c src/report/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
 build serve $base src/ledger/*.c $meson_lists/ledger/stores_list.c src/serve/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lmicrohttpd
 [ "$seconds" != 0 ] || exit 0 # built
 run() {

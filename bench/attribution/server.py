@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import torch
 
-PLANTS = "none tokenizer gil lock sleep batch_of_one cast logging few_threads many_threads".split()
+PLANTS = "none tokenizer gil lock sleep batch_of_one cast logging few_threads many_threads beside".split()
 parser = argparse.ArgumentParser()
 parser.add_argument("--port", type=int, required=True)
 parser.add_argument("--plant", default="none", help=f"with + between: {', '.join(PLANTS)}")
@@ -141,6 +141,15 @@ def work_alone():
         done.set()
 
 
+def work_beside():
+    """What the plants do, now and then in a thread that no request waits for: slower, it costs them nothing."""
+    while True:
+        time.sleep(0.5)
+        slow_tokenize(" ")
+        count_characters(1)
+        log.info("beside")
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -195,6 +204,8 @@ class Server(ThreadingHTTPServer):
 
 if plants & {"batch_of_one", "few_threads"}:
     threading.Thread(target=work_alone, daemon=True).start()
+if "beside" in plants:
+    threading.Thread(target=work_beside, daemon=True).start()
 compute(torch.ones(64, WIDTH))
 print("ready", flush=True)
 sys.stdout.flush()

@@ -119,6 +119,7 @@ static int prepare(struct confirming *c) {
     return EXIT_INCONCLUSIVE;
   }
   c->p.function = c->plan.function;
+  c->p.setting = c->plan.setting[0] != 0 ? c->plan.setting : NULL;
   c->p.plan.perturbers = c->plan.perturbers;
   return EXIT_HOLDS;
 }

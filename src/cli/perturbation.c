@@ -163,6 +163,16 @@ static int plan_time(struct perturbation *p) {
   return EXIT_HOLDS;
 }
 
+/* A restart for each session: pairs of them, the first look after the third pair. */
+static void plan_setting(struct perturbation *p) {
+  enum { SESSIONS = 12 };
+  int64_t whole = p->n_looks * (p->warm_up_ns + p->counted_ns), each = whole / SESSIONS;
+  p->plan.setting = p->setting;
+  p->warm_up_ns = between((double)each / 4, 1 * SECOND, 20 * SECOND);
+  p->counted_ns = between((double)(each - p->warm_up_ns), 2 * SECOND, whole);
+  p->n_sessions = SESSIONS;
+}
+
 int perturbation_open(struct perturbation *p) {
   int code = find_contract(p);
   if (code == EXIT_HOLDS) code = plan_load(p);
@@ -192,7 +202,8 @@ struct looking {
 static bool look(void *context, struct bundle *bundle, int64_t n_sessions) {
   const struct looking *l = context;
   struct sensitivities so_far;
-  if (l->p->enough == NULL || n_sessions >= l->p->n_looks) return false;
+  bool due = l->p->setting == NULL || (n_sessions >= 6 && n_sessions % 2 == 0);
+  if (l->p->enough == NULL || n_sessions >= l->p->n_sessions || !due) return false;
   return sensitivities_read(bundle, l->p->contract, perturbation_confidence(l->p), &so_far, NULL) == LYNX_OK &&
          l->p->enough(l->p->context, &so_far);
 }
@@ -206,6 +217,10 @@ static void begin(void *context, const struct perturbed_session *session) {
   blocks_begin(((struct both *)context)->blocks, session);
 }
 
+static const char *const *variant(void *context, int64_t number) {
+  return blocks_variant(((struct both *)context)->blocks, number);
+}
+
 static void end(void *context, struct bundle *bundle) {
   blocks_end(((struct both *)context)->blocks, bundle);
 }
@@ -216,10 +231,16 @@ static bool enough(void *context, struct bundle *bundle, int64_t n_sessions) {
 
 static void tell_plan(const struct perturbation *p) {
   char names[200] = "";
+  double whole_s = (double)p->n_sessions * (double)(p->warm_up_ns + p->counted_ns) / 1e9;
   for (size_t i = 0; p->perturbers[i] != NULL; i++)
     (void)snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i > 0 ? ", " : "", p->perturbers[i]);
-  (void)fprintf(stderr, "%s: at most %.0f s in blocks of %.2g s, in random order: undisturbed, and with each of %s slowed or taken away\n",
-                p->out, (double)p->n_looks * (double)(p->warm_up_ns + p->counted_ns) / 1e9, (double)p->plan.block_ns / 1e9, names);
+  if (p->setting != NULL)
+    (void)fprintf(stderr, "%s: at most %.0f s and %lld starts of the server, with and without %s in random order\n", p->out, whole_s,
+                  (long long)p->n_sessions, p->setting);
+  else
+    (void)fprintf(stderr,
+                  "%s: at most %.0f s in blocks of %.2g s, in random order: undisturbed, and with each of %s slowed or taken away\n",
+                  p->out, whole_s, (double)p->plan.block_ns / 1e9, names);
 }
 
 /* What the executor would have as PYTHONPATH. */
@@ -253,6 +274,8 @@ static int run_blocks(struct perturbation *p, const struct slowed_function *slow
   struct run_outcome outcome;
   struct lynx_error error = {0};
   struct undo *undo;
+  p->n_sessions = p->n_looks > 0 ? p->n_looks : 1;
+  if (p->setting != NULL) plan_setting(p);
   tell_plan(p);
   if (undo_open(&root, &undo, &error) != LYNX_OK) return report_error(&error); /* before any thread */
   struct both both = {blocks_new(&p->plan, &root, undo), {p}};
@@ -261,7 +284,8 @@ static int run_blocks(struct perturbation *p, const struct slowed_function *slow
   const struct run_perturbation perturbation = {.concurrency = p->concurrency,
                                                 .warm_up_ns = p->warm_up_ns,
                                                 .counted_ns = p->counted_ns,
-                                                .sessions_at_most = p->n_looks > 0 ? p->n_looks : 1,
+                                                .sessions_at_most = p->n_sessions,
+                                                .variant = p->setting != NULL ? variant : NULL,
                                                 .begin = begin,
                                                 .end = end,
                                                 .enough = enough,

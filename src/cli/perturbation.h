@@ -19,6 +19,7 @@ struct perturbation {
   bool (*enough)(void *context, const struct sensitivities *so_far);
   void *context;
   bool quiet;
+  const char *setting;  /* the variable that is taken out of its environment, in every second session or so; NULL: none */
   const char *function; /* that is slowed, of an executor that the contract starts; NULL: none */
   /* Found. */
   struct bundle_file run;
@@ -28,7 +29,7 @@ struct perturbation {
   const struct contract *contract;
   int64_t concurrency; /* of a closed loop; 0: the contract's own load */
   struct blocks_plan plan;
-  int64_t warm_up_ns, counted_ns;
+  int64_t warm_up_ns, counted_ns, n_sessions;
   char out_name[300];
 };
 

@@ -11,7 +11,7 @@
 #include "experiment/perturber_table.h"
 #include "telemetry/process_tree.h"
 
-enum { PERTURBERS_MAX = 16, TURNS_MAX = 64 };
+enum { PERTURBERS_MAX = 16, TURNS_MAX = 64, SETTINGS_MAX = 8 };
 
 /* One of a cycle. target < 0: the undisturbed. */
 struct turn {
@@ -41,9 +41,14 @@ struct blocks {
   struct turn turns[TURNS_MAX];
   size_t n_turns;
   struct random_stream random;
+  int64_t cycle;                         /* of all sessions */
+  bool first_is_plain;                   /* of the cycle's two sessions, where a setting is taken out */
+  bool taken_out;                        /* in this session */
+  const char *variant[SETTINGS_MAX + 1]; /* "-NAME" */
   struct bundle_block *rows;
   size_t n_rows, rows_room;
-  struct arena arena; /* the rows' texts */
+  struct arena arena;     /* the rows' texts */
+  struct arena variables; /* of the variants */
   pthread_t thread;
   bool running;
   atomic_bool stop;
@@ -62,6 +67,7 @@ void blocks_free(struct blocks *b) {
   if (b == NULL) return;
   free(b->rows);
   arena_release(&b->arena);
+  arena_release(&b->variables);
   free(b);
 }
 
@@ -223,10 +229,75 @@ static void run_block(struct blocks *b, const struct turn *turn, int64_t cycle, 
 static void run_cycles(struct blocks *b) {
   const struct perturbing quiet = {.undo = b->undo, .stop = &b->stop};
   int64_t end = b->session.zero_ns + b->session.to_ns, cycle_ns = (int64_t)b->n_turns * b->plan.block_ns;
-  for (int64_t cycle = 0; perturber_now_ns() + cycle_ns <= end && !atomic_load(&b->stop); cycle++) {
+  for (; perturber_now_ns() + cycle_ns <= end && !atomic_load(&b->stop); b->cycle++) {
     shuffle(b);
-    for (size_t i = 0; i < b->n_turns && !atomic_load(&b->stop); i++) run_block(b, &b->turns[i], cycle, &quiet);
+    for (size_t i = 0; i < b->n_turns && !atomic_load(&b->stop); i++) run_block(b, &b->turns[i], b->cycle, &quiet);
   }
+}
+
+/* --- a setting, session by session --- */
+
+const char *const *blocks_variant(void *context, int64_t number) {
+  struct blocks *b = context;
+  if (number % 2 == 0) b->first_is_plain = random_below(&b->random, 2) == 0;
+  b->cycle = number / 2;
+  b->taken_out = (number % 2 == 0) != b->first_is_plain;
+  size_t n = 0;
+  for (const char *at = b->plan.setting; b->taken_out && *at != 0 && n < SETTINGS_MAX; at += *at == ',') {
+    size_t length = strcspn(at, ",");
+    b->variant[n++] = arena_printf(&b->variables, "-%.*s", (int)length, at);
+    at += length;
+  }
+  b->variant[n] = NULL;
+  return b->variant;
+}
+
+static bool names(const char *list, const char *variable) {
+  size_t n = strcspn(variable, "=");
+  for (const char *at = list; *at != 0; at += *at == ',') {
+    size_t length = strcspn(at, ",");
+    if (length == n && memcmp(at, variable, n) == 0) return true;
+    at += length;
+  }
+  return false;
+}
+
+/* How many of the variables the serving process has. A command that sets one itself cannot be kept from it. */
+static int count_variables(const struct blocks *b) {
+  char path[64];
+  struct buffer text;
+  int n = 0;
+  (void)snprintf(path, sizeof path, "/proc/%lld/environ", (long long)b->session.pid);
+  buffer_init(&text, 4 << 20);
+  if (root_read(b->root, path, &text, NULL) == LYNX_OK)
+    for (size_t at = 0; at < text.length; at += strlen(text.data + at) + 1) n += names(b->plan.setting, text.data + at);
+  buffer_release(&text);
+  return n;
+}
+
+static void watch_setting(struct blocks *b, const struct perturbing *quiet) {
+  char target[TARGET_NAME];
+  if ((count_variables(b) > 0) == b->taken_out) {
+    say_unprobed(b, b->taken_out ? "setting: the server's command sets the variable itself, so that it cannot be taken out"
+                                 : "setting: the serving process does not have the variable");
+    return;
+  }
+  (void)snprintf(target, sizeof target, "setting: without %s", b->plan.setting);
+  int64_t from = b->session.zero_ns + b->session.from_ns, to = b->session.zero_ns + b->session.to_ns;
+  if (!perturber_wait(quiet, from)) return;
+  struct times before = tree_times(b);
+  if (!perturber_wait(quiet, to)) return;
+  struct times after = tree_times(b);
+  b->rows = xroom(b->rows, b->n_rows, &b->rows_room, sizeof *b->rows);
+  b->rows[b->n_rows++] = (struct bundle_block){.session = b->session.id,
+                                               .cycle = b->cycle,
+                                               .target = b->taken_out ? arena_copy(&b->arena, target) : "",
+                                               .asked = b->taken_out ? 2 : 1,
+                                               .given = b->taken_out ? 2 : 1,
+                                               .from_ns = b->session.from_ns,
+                                               .to_ns = b->session.to_ns,
+                                               .running_ns = after.running_ns - before.running_ns,
+                                               .ready_ns = after.ready_ns - before.ready_ns};
 }
 
 /* So that a stop ends when it should: given only to root, and else the processor is shared as usual. */
@@ -242,6 +313,10 @@ static void *blocks_main(void *context) {
   list_processes(b);
   if (b->n_processes == 0) {
     say_unprobed(b, "no process of the server is visible: run lynxbench where it runs, as root or as its user");
+    return NULL;
+  }
+  if (b->plan.setting != NULL) {
+    watch_setting(b, &quiet);
     return NULL;
   }
   if (!perturber_wait(&quiet, b->session.zero_ns + b->session.from_ns)) return NULL;

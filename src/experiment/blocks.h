@@ -2,6 +2,8 @@
  *
  * Design   cycles: in each every level of every target has one block, and the undisturbed has two or a third as many, in random order by
  * the run's seed. Only whole cycles are begun Block    its first part settles and does not count: the queue takes its new shape in it
+ * Setting  of a variable that is taken out of the executor's environment, which takes a restart: a session is one block, two sessions, in
+ *          random order, are a cycle
  * Choice   of processes: by what they used while the load warmed up */
 #ifndef EXPERIMENT_BLOCKS_H
 #define EXPERIMENT_BLOCKS_H
@@ -17,6 +19,7 @@ struct blocks_plan {
   uint64_t seed;
   const char *function_folder, *function_name; /* NULL: no function is slowed */
   int64_t neighbour;                           /* that may be stopped; 0: none */
+  const char *setting; /* variables that are taken out, with commas between; NULL: none. Then nothing else is perturbed */
 };
 
 struct blocks;
@@ -27,5 +30,6 @@ void blocks_free(struct blocks *blocks);
 /* As run_perturbation wants them; context: the blocks. */
 void blocks_begin(void *context, const struct perturbed_session *session);
 void blocks_end(void *context, struct bundle *bundle);
+const char *const *blocks_variant(void *context, int64_t number);
 
 #endif

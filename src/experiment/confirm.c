@@ -21,6 +21,19 @@ static bool names_python(const struct finding *f) {
   return end != NULL && open != NULL && open < end;
 }
 
+/* "A=1, B=2" -> "A,B"; false: it names no variable. */
+static bool read_setting(const char *named, char *ret, size_t size) {
+  size_t n = 0;
+  ret[0] = 0;
+  for (const char *at = named; *at != 0;) {
+    size_t name = strcspn(at, "=, "), rest = strcspn(at, ",");
+    if (name == 0 || at[name] != '=' || n + name + 2 > size) return false;
+    n += (size_t)snprintf(ret + n, size - n, "%s%.*s", n > 0 ? "," : "", (int)name, at);
+    at += rest + strspn(at + rest, ", ");
+  }
+  return n > 0;
+}
+
 bool confirm_plan_make(const struct finding *f, bool starts, struct confirm_plan *ret, char *why, size_t size) {
   const struct perturber *own = f->perturber != NULL ? perturber_find(f->perturber, strlen(f->perturber)) : NULL;
   *ret = (struct confirm_plan){.finding = f};
@@ -32,6 +45,8 @@ bool confirm_plan_make(const struct finding *f, bool starts, struct confirm_plan
                        : "the server runs already, so that its process is slowed as a whole, and not that function; a contract "
                          "that starts it (executor.start) lets lynxbench slow the function alone";
   }
+  bool setting = own != NULL && strcmp(own->name, "setting") == 0;
+  if (setting && (!starts || !read_setting(f->named, ret->setting, sizeof ret->setting))) own = NULL;
   if (own == NULL) {
     (void)snprintf(why, size, "no experiment of ours can be made for it yet. By hand: %s", f->confirm);
     return false;

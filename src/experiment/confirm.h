@@ -20,6 +20,7 @@ struct confirm_plan {
   double threshold;          /* of an elasticity, or ln of a ratio */
   bool takes_away, by_process;
   const char *function; /* that is slowed; NULL: none */
+  char setting[160];    /* the variables that are taken out, with commas between; "": none */
   const char *instead;  /* why another experiment than the finding's own is made; NULL */
 };
 

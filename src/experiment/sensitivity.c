@@ -59,7 +59,7 @@ static enum lynx_status keep_block(void *context, const struct bundle_block *row
   *b = (struct block){.row = *row};
   (void)text_sanitise(b->target, sizeof b->target, row->target, strlen(row->target));
   b->row.target = NULL; /* it lives until the visit returns */
-  if (r->n == r->first || r->blocks[r->n - 1].row.cycle != row->cycle) r->group++;
+  if (r->n == 0 || r->blocks[r->n - 1].row.cycle != row->cycle) r->group++;
   b->group = r->group;
   r->n++;
   return LYNX_OK;

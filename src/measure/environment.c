@@ -45,6 +45,13 @@ static bool has(const char *const *list, size_t n, const char *text, size_t name
   return false;
 }
 
+/* "-NAME": an experiment takes it out, whoever sets it. */
+static bool is_taken_out(const struct text_list *list, const char *text, size_t name) {
+  for (size_t i = 0; i < list->n_items; i++)
+    if (list->items[i][0] == '-' && strlen(list->items[i]) == name + 1 && strncmp(list->items[i] + 1, text, name) == 0) return true;
+  return false;
+}
+
 const char *const *environment_of_start(const struct contract *contract, struct arena *arena) {
   static const struct text_list none = {0};
   const struct text_list *more = contract != NULL ? &contract->executor.start.environment : &none;
@@ -52,13 +59,14 @@ const char *const *environment_of_start(const struct contract *contract, struct 
   for (size_t i = 0; environ[i] != NULL; i++) room++;
   const char **list = arena_alloc(arena, room, sizeof *list);
   for (size_t i = 0; i < more->n_items; i++) {
+    if (more->items[i][0] == '-' || is_taken_out(more, more->items[i], strcspn(more->items[i], "="))) continue;
     const char *text = more->items[i], *value = strchr(text, '=') == NULL ? getenv(text) : "";
     if (value == NULL || has(list, n, text, strcspn(text, "="))) continue; /* not set here; given twice */
     list[n++] = strchr(text, '=') != NULL ? text : arena_printf(arena, "%s=%s", text, value);
   }
   for (size_t i = 0; environ[i] != NULL; i++) {
     size_t length = strcspn(environ[i], "=");
-    if (environ[i][length] != '=' || has(list, n, environ[i], length)) continue;
+    if (environ[i][length] != '=' || has(list, n, environ[i], length) || is_taken_out(more, environ[i], length)) continue;
     if (is_usual(arena_text(arena, environ[i], length))) list[n++] = environ[i];
   }
   return list;

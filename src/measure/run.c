@@ -29,17 +29,6 @@ static void forget_sources(struct run *run) {
   environment->n_items = n;
 }
 
-/* Of what is there twice the first counts. */
-static void add_environment(struct run *run) {
-  struct text_list *environment = &run->contract.executor.start.environment;
-  size_t n = 0;
-  while (run->request->environment[n] != NULL) n++;
-  const char **items = arena_alloc(&run->arena, n + environment->n_items + 1, sizeof *items);
-  for (size_t i = 0; i < n; i++) items[i] = run->request->environment[i];
-  for (size_t i = 0; i < environment->n_items; i++) items[n + i] = environment->items[i];
-  *environment = (struct text_list){.items = items, .n_items = n + environment->n_items};
-}
-
 static enum lynx_status prepare(struct run *run) {
   struct problem_list problems;
   if (contract_parse(run->request->contract_text, run->request->contract_length, &run->arena, &run->contract, &problems) != LYNX_OK)
@@ -48,7 +37,7 @@ static enum lynx_status prepare(struct run *run) {
   if (run->request->sessions > run->contract.method.sessions) run->contract.method.sessions = run->request->sessions;
   if (run->request->endpoint != NULL) run->contract.executor.endpoint = run->request->endpoint;
   if (run->request->foreign) forget_sources(run);
-  if (run->request->environment != NULL) add_environment(run);
+  run_add_environment(run, run->request->environment);
   setup_check(&run->contract, &problems);
   if (problems.n_errors > 0)
     return lynx_fail(run->error, LYNX_INPUT, "%s: found %s; accepted: %s", problems.items[problems.n_items - 1].field,

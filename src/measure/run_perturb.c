@@ -13,7 +13,7 @@ static struct session_plan plan_of(struct run *run, size_t precision, int64_t nu
   plan.warm_up_ns = p->warm_up_ns;
   plan.counted_ns = p->counted_ns;
   plan.accuracy = false;
-  plan.keep_running = number + 1 < p->sessions_at_most;
+  plan.keep_running = p->variant == NULL && number + 1 < p->sessions_at_most;
   plan.last = number + 1 == p->sessions_at_most;
   return plan;
 }
@@ -24,7 +24,10 @@ enum lynx_status run_perturb(struct run *run) {
   bool complete = true, enough = false;
   for (int64_t number = 0; number < p->sessions_at_most && complete && !enough && status == LYNX_OK && !run_is_over(run); number++) {
     struct session_plan plan = plan_of(run, 0, number);
+    const struct text_list agreed = run->contract.executor.start.environment;
+    if (p->variant != NULL) run_add_environment(run, p->variant(p->context, number));
     status = run_session(run, &plan, &complete);
+    run->contract.executor.start.environment = agreed;
     if (status == LYNX_OK && complete && p->enough != NULL) enough = p->enough(p->context, run->bundle, number + 1);
   }
   return status;

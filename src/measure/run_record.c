@@ -148,3 +148,14 @@ void run_put_metrics(struct run *run, int64_t session, int64_t at_ns) {
   run->cache_queries = queries;
   run->cache_hits = hits;
 }
+
+void run_add_environment(struct run *run, const char *const *more) {
+  struct text_list *environment = &run->contract.executor.start.environment;
+  size_t n = 0;
+  while (more != NULL && more[n] != NULL) n++;
+  if (n == 0) return;
+  const char **items = arena_alloc(&run->arena, n + environment->n_items, sizeof *items);
+  for (size_t i = 0; i < n; i++) items[i] = more[i];
+  for (size_t i = 0; i < environment->n_items; i++) items[n + i] = environment->items[i];
+  *environment = (struct text_list){.items = items, .n_items = n + environment->n_items};
+}

@@ -71,6 +71,9 @@ void run_put_event(struct run *run, enum event_kind kind, const char *text);
 void run_show_step(const struct run *run, const char *step, const char *precision);
 bool run_is_over(const struct run *run); /* stopped by the user, by harm, or out of budget */
 
+/* Before what the contract gives the executor: of what is there twice the first counts. more ends in NULL; NULL: nothing. */
+void run_add_environment(struct run *run, const char *const *more);
+
 /* Contract, inputs, references, profile, calibration: before anything is sent. */
 enum lynx_status run_put_intent(struct run *run);
 

@@ -83,7 +83,7 @@ struct bundle_stack {
 /* A stretch of a session of purpose `perturb`, in which one resource was slowed, or none. */
 struct bundle_block {
   int64_t session, number; /* number: 0, 1, ... within the session */
-  int64_t cycle;           /* in which every resource had its turn; 0, 1, ... within the session */
+  int64_t cycle;           /* in which every resource had its turn; 0, 1, ... within the run */
   const char *target;      /* "processor: python3 4242"; "": nothing was perturbed */
   double asked, given;     /* slowness, 1 for none; given: as it was measured */
   int64_t from_ns, to_ns;

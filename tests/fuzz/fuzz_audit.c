@@ -9,6 +9,7 @@
 #include "report/audit_report.h"
 #include "report/html.h"
 #include "report/live_report.h"
+#include "report/sensitivity_report.h"
 #include "result/claim.h"
 #include "tests/fuzz/file.h"
 #include "tests/fuzz/holds.h"
@@ -119,6 +120,9 @@ static bool forge(struct input *in, unsigned char **ret, sqlite3_int64 *ret_leng
   bool done = sqlite3_open(":memory:", &db) == SQLITE_OK &&
               sqlite3_deserialize(db, "main", copy, (sqlite3_int64)good.length, (sqlite3_int64)good.length,
                                   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE) == SQLITE_OK;
+  /* Some inputs make the session that has blocks a perturbed one. */
+  if (done && in->at < in->end && *in->at % 4 == 3)
+    done = sqlite3_exec(db, "UPDATE session SET purpose = 'perturb' WHERE id = 2", NULL, NULL, NULL) == SQLITE_OK;
   for (int i = 0; done && i < EDITS_MAX && in->at < in->end; i++) edit(db, in);
   done = done && seal(db);
   *ret = done ? sqlite3_serialize(db, "main", ret_length, 0) : NULL;
@@ -147,7 +151,31 @@ static void make_live(struct bundle *bundle, struct result *result) {
   live_release(&live);
 }
 
+/* What its blocks say. */
+static void make_sensitivities(struct bundle *bundle, const struct result *result) {
+  static struct sensitivities all;
+  struct buffer text, out;
+  struct json_writer json;
+  if (sensitivities_read(bundle, &result->contract, result->contract.method.confidence, &all, NULL) != LYNX_OK) return;
+  buffer_init(&text, OUT_MAX);
+  buffer_init(&out, OUT_MAX);
+  (void)sensitivity_text(&all, NULL, 0, false, &text);
+  json_begin(&json, &out);
+  json_open_object(&json);
+  sensitivity_json(&all, NULL, 0, &json);
+  json_close(&json);
+  if (json_finish(&json)) {
+    json_t *parsed = json_parse(out.data, out.length, OUT_MAX, NULL);
+    HOLDS(parsed != NULL);
+    json_decref(parsed);
+  }
+  for (size_t i = 0; i < all.n; i++) HOLDS(strchr(all.items[i].target, 27) == NULL);
+  buffer_release(&text);
+  buffer_release(&out);
+}
+
 static void make_all(struct bundle *bundle, struct result *result) {
+  make_sensitivities(bundle, result);
   struct buffer json, page;
   struct claim claim;
   struct lynx_error error = {0};

@@ -30,6 +30,7 @@ const struct live_rule live_rule_few_threads = {
         "a thread full, 60 % of its running time in libraries that compute, 0.4 of a processor idle, and a throughput that no longer grows",
     .apply = apply,
     .found = {.title = "One thread computes while processors are idle",
+              .perturber = "setting",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_RUNTIME,
               .contributing = LAYER_BIT(LAYER_RUNTIME) | LAYER_BIT(LAYER_SERVING),

@@ -1,4 +1,5 @@
 /* A setting keeps a library from the processor's instructions. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,13 +50,14 @@ static bool apply(const struct live *live, struct finding *ret) {
     if (value == NULL) value = live_fact(live, LAYER_FRAMEWORK, key);
     if (value == NULL || rank_of_value(value) >= rank_of_machine(isa)) continue;
     double share = share_of(live, settings[i].library);
-    if (share < 0.1 || share <= ret->share) continue;
-    ret->share = share;
-    (void)snprintf(ret->named, sizeof ret->named, "%s=%.60s", settings[i].variable, value);
+    if (share < 0.1 || strstr(ret->named, settings[i].variable) != NULL) continue;
+    ret->share = fmax(ret->share, share); /* of one library there may be several settings: which of them binds is not known */
+    size_t n = strlen(ret->named);
+    (void)snprintf(ret->named + n, sizeof ret->named - n, "%s%s=%.40s", n > 0 ? ", " : "", settings[i].variable, value);
   }
   if (ret->share <= 0) return false;
   (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "%.100s is set, the processor has %.160s, and %.0f %% of the running time is in that library", ret->named, isa,
+                 "%.160s: set, while the processor has %.160s, and %.0f %% of the running time is in that library", ret->named, isa,
                  100 * ret->share);
   return true;
 }
@@ -67,6 +69,7 @@ const struct live_rule live_rule_instruction_set = {
     .threshold = "a setting below what the processor lists, of a library that has 10 % of the running time",
     .apply = apply,
     .found = {.title = "A setting keeps a library from the processor's instructions",
+              .perturber = "setting",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_RUNTIME,
               .contributing = LAYER_BIT(LAYER_RUNTIME),

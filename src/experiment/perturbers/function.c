@@ -89,7 +89,7 @@ const struct perturber perturber_function;
 const struct perturber perturber_function = {.name = "function",
                                              .summary = "one Python function, in proportion to its own time",
                                              .does = "lengthens each of its calls, in an executor that lynxbench started for it",
-                                             .levels = {1.25, 1.75},
+                                             .levels = {1.5, 2.5},
                                              .open = function_open,
                                              .hold = function_hold,
                                              .close = free};

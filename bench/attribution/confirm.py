@@ -1,0 +1,178 @@
+"""Plants causes in a PyTorch server and scores what `lynxbench confirm` says of the findings (`make bench-confirm`).
+
+A true case: the cause is planted, diagnosed and confirmed on the same server. A false one: it is diagnosed, then taken
+out (the same code runs now and then in a thread that nobody waits for), and the old finding is put to the test: it must
+be refuted. Null: a function that no request waits for is slowed by itself. Sizes are drawn by the seed."""
+
+import argparse
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
+LYNX = os.path.join(ROOT, "build", "lynxbench")
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--python", default=os.path.join(ROOT, "build", "peers", "bin", "python"))
+parser.add_argument("--for", dest="length", default="80s", help="each confirmation, at most")
+parser.add_argument("--seed", type=int, default=1)
+parser.add_argument("--only", default="", help="cases, with commas between")
+parser.add_argument("--json", help="write every verdict there")
+args = parser.parse_args()
+rng = random.Random(args.seed)
+ENVIRONMENT = dict(os.environ, PATH=os.path.dirname(args.python) + ":" + os.environ["PATH"])
+ISA = {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41"}
+HOG = "import os\nos.nice(0)\nwhile True: pass"
+
+# case: the finding, the plant, how the server is started
+CASES = {
+    "gil": ("host_python", "gil", {}),
+    "tokenizer": ("tokenizing", "tokenizer", {}),
+    "sleep": ("sleeping", "sleep", {}),
+    "cast": ("conversion", "cast", {}),
+    "logging": ("logging", "logging", {}),
+    "affinity": ("affinity", "none", {"prefix": "taskset -c 0 "}),
+    "isa": ("instruction_set", "none", {"environment": ISA}),
+    "hog": ("contention", "none", {"hog": True}),
+}
+FALSE = ["gil", "tokenizer", "sleep", "logging", "affinity", "hog"]  # of these the cause can be taken out
+BESIDE = {"affinity": "none", "hog": "none"}
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Case:
+    """A server whose plant is read from a file when it starts, so that one contract serves with the cause and without."""
+
+    def __init__(self, folder, name):
+        self.finding, self.plant, self.how = CASES[name]
+        self.size, self.port = rng.uniform(0.8, 2.0), free_port()
+        self.plant_file, self.prefix_file = os.path.join(folder, name + ".plant"), os.path.join(
+            folder, name + ".prefix"
+        )
+        self.out = os.path.join(folder, name + ".lynx")
+        self.set(self.plant, self.how.get("prefix", ""))
+        words = (
+            f"exec $(cat {self.prefix_file}) {args.python} {HERE}/server.py --port {self.port} --size {self.size:.2f}"
+        )
+        self.command = ["sh", "-c", f"{words} --plant $(cat {self.plant_file})"]
+        self.environment = dict(ENVIRONMENT, **self.how.get("environment", {}))
+
+    def set(self, plant, prefix):
+        for path, text in ((self.plant_file, plant), (self.prefix_file, prefix)):
+            with open(path, "w") as f:
+                f.write(text)
+
+    def lynx(self, *words):
+        return subprocess.run([LYNX, *words], capture_output=True, text=True, env=self.environment)
+
+    def diagnose(self):
+        r = self.lynx(
+            *f"diagnose http://127.0.0.1:{self.port} --for 30s --at-most 8 --model planted --quiet --json --out".split(),
+            self.out,
+            "--",
+            *self.command,
+        )
+        return json.loads(r.stdout)["findings"] if r.returncode == 0 else []
+
+    def confirm(self, made, *more):
+        began = time.monotonic()
+        r = self.lynx(
+            *["confirm", self.out, self.finding, "--contract", self.out.replace(".lynx", ".yaml")],
+            *["--for", args.length, "--out", made, "--quiet", "--json", *more],
+        )
+        said = json.loads(r.stdout) if r.stdout.startswith("{") else {"verdict": "failed", "error": r.stderr[-300:]}
+        said["took_s"] = time.monotonic() - began
+        return said
+
+
+def tell(name, kind, said):
+    effect = "" if said.get("estimate") is None else f"{said['estimate']:.2f}"
+    if said.get("low") is not None:
+        effect += f" [{said['low']:.2f}, {said['high']:.2f}] against {said['threshold']:.2f}"
+    print(
+        f"{name:12} {kind:6} {said['verdict']:13} {effect:36} {said['took_s']:.0f} s  {said.get('error', '')}",
+        flush=True,
+    )
+
+
+def hog():
+    return subprocess.Popen([sys.executable, "-c", HOG], start_new_session=True, stdin=subprocess.DEVNULL)
+
+
+def null(folder):
+    """A function that no request waits for."""
+    with open(os.path.join(HERE, "server.py")) as f:
+        line = 1 + [i for i, text in enumerate(f, 1) if "def work_beside" in text][0] - 1
+    case = Case(folder, "gil")
+    case.set("beside", "")
+    contract, out = os.path.join(folder, "null.yaml"), os.path.join(folder, "null.lynx")
+    with open(contract, "w") as f:
+        start = json.dumps(case.command)
+        f.write(
+            f"lynxbench: 1\nname: nothing\nexecutor: {{endpoint: 'http://127.0.0.1:{case.port}', ready_path: /v1/models, "
+            f"start: {{command: {start}}}}}\nworkload: {{model: planted, output_tokens: 16, prompts: {{count: 8, bytes: 64}}}}\n"
+            "regime: {load: closed, concurrency: 2}\nmethod: {warm_up: 2s, counted: 10s, drain: 10s, stolen_at_most: 1}\n"
+        )
+    r = case.lynx(
+        *["perturb", contract, "--only", "function", "--function", f"count_characters ({HERE}/server.py:0)"],
+        *["--for", "60s", "--out", out, "--quiet", "--json"],
+    )
+    said = json.loads(r.stdout) if r.stdout.startswith("{") else {"sensitivities": [], "error": r.stderr[-300:]}
+    return said["sensitivities"], line
+
+
+wanted = [c for c in args.only.split(",") if c] or list(CASES) + ["null"]
+verdicts, times = {}, []
+with tempfile.TemporaryDirectory() as folder:
+    for name in [c for c in wanted if c in CASES]:
+        case = Case(folder, name)
+        rival = hog() if case.how.get("hog") else None
+        more = ["--may-stop", str(rival.pid)] if rival else []
+        try:
+            found = [f["id"] for f in case.diagnose()]
+            if case.finding not in found:
+                print(f"{name:12} not diagnosed ({', '.join(found) or 'nothing'}): nothing to confirm", flush=True)
+                continue
+            said = verdicts[name, "true"] = case.confirm(case.out + ".true", *more)
+            tell(name, "true", said)
+            if name in FALSE:
+                if rival:
+                    os.kill(rival.pid, signal.SIGKILL)
+                    rival.wait()
+                    rival = subprocess.Popen(["sleep", "600"], start_new_session=True)
+                    more = ["--may-stop", str(rival.pid)]
+                case.set(BESIDE.get(name, "beside"), "")
+                said = verdicts[name, "false"] = case.confirm(case.out + ".false", *more)
+                tell(name, "false", said)
+        finally:
+            if rival:
+                rival.kill()
+                rival.wait()
+    if "null" in wanted:
+        for s in null(folder)[0]:
+            e = s["throughput"]
+            print(f"null         {s['target'][:40]}: {e['estimate']:.3f} [{e['low']:.3f}, {e['high']:.3f}]", flush=True)
+
+for kind, right, wrong in (("true", "confirmed", "refuted"), ("false", "refuted", "confirmed")):
+    of = [v for (_, k), v in verdicts.items() if k == kind]
+    good, bad = sum(v["verdict"] == right for v in of), sum(v["verdict"] == wrong for v in of)
+    print(
+        f"{kind + ' findings':16} {len(of)}: {good} {right}, {bad} {wrong}, {len(of) - good - bad} inconclusive or not probed"
+    )
+took = sorted(v["took_s"] for v in verdicts.values())
+if took:
+    print(f"a verdict took   {took[len(took) // 2]:.0f} s (median), {took[-1]:.0f} s (longest)")
+if args.json:
+    with open(args.json, "w") as to:
+        json.dump({f"{name} {kind}": v for (name, kind), v in verdicts.items()}, to, indent=1)
