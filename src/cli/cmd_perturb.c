@@ -40,10 +40,17 @@ static const char *const usual[] = {"processor", "contention", "affinity", "quot
 static int restore(void) {
   const struct root root = {""};
   struct undo_left left = undo_restore_left(&root);
+  if (left.unread) {
+    (void)fprintf(
+        stderr,
+        "lynxbench perturb: --restore: the state folder is not known or cannot be read (HOME, XDG_STATE_HOME): nothing was looked at\n");
+    return EXIT_CONDITIONS;
+  }
   if (left.n_failed > 0)
     (void)fprintf(stderr,
-                  "lynxbench perturb: of %d perturbed runs something could not be undone: run it as the user who perturbed, or as root\n",
-                  left.n_failed);
+                  "lynxbench perturb: of %d killed runs something could not be undone: %s\nnext: as the user who perturbed, or as root; "
+                  "remove the file if nothing is perturbed any more\n",
+                  left.n_failed, left.failed);
   (void)printf("%d killed runs undone, %d still at it\n", left.n_restored, left.n_in_use);
   return left.n_failed > 0 ? EXIT_CONDITIONS : EXIT_HOLDS;
 }

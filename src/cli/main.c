@@ -49,8 +49,11 @@ static void undo_left_behind(void) {
   if (left.n_restored > 0)
     (void)fprintf(stderr, "note: what %d killed run%s had perturbed was undone\n", left.n_restored, left.n_restored > 1 ? "s" : "");
   if (left.n_failed > 0)
-    (void)fprintf(stderr,
-                  "warning: what a killed run had perturbed cannot be undone by this user; `lynxbench perturb --restore` as who ran it\n");
+    (void)fprintf(
+        stderr,
+        "warning: what a killed run had perturbed cannot be undone: %s; `lynxbench perturb --restore` as who ran it, or remove the "
+        "file if nothing is perturbed any more\n",
+        left.failed);
 }
 
 static int run_command(const struct command *command, int argc, char **argv) {

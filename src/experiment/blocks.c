@@ -34,6 +34,7 @@ struct blocks {
   struct tree_process processes[PROCESSES_MAX];
   unsigned long long ticks[PROCESSES_MAX];
   size_t n_processes;
+  bool listed; /* once, in this session */
   struct opened opened[PERTURBERS_MAX];
   size_t n_opened;
   char unprobed[PERTURBERS_MAX][300];
@@ -97,21 +98,31 @@ static void name_process(struct blocks *b, struct tree_process *process, const c
   else (void)snprintf(process->name, sizeof process->name, "%.50s #%d", name, same);
 }
 
+static bool is_listed(const struct blocks *b, const struct tree_process *process) {
+  for (size_t i = 0; i < b->n_processes; i++)
+    if (b->processes[i].pid == process->pid && b->processes[i].started_ticks == process->started_ticks) return true;
+  return false;
+}
+
+/* The tree as it is now: what is new is added. Where the server started us, neither we nor our watchdog are perturbed. */
 static void list_processes(struct blocks *b) {
-  struct process_tree tree;
-  b->n_processes = 0;
+  struct process_tree tree, own;
   process_tree_read(b->root, b->session.pid, &tree);
-  for (size_t i = 0; i < tree.n; i++) {
+  process_tree_read(b->root, (int64_t)getpid(), &own);
+  bool within = process_tree_holds(&tree, (int64_t)getpid());
+  for (size_t i = 0; i < tree.n && b->n_processes < PROCESSES_MAX; i++) {
     struct process_stat stat;
-    if (tree.pids[i] == (int64_t)getpid() || !read_stat(b, tree.pids[i], &stat)) continue;
+    if ((within && process_tree_holds(&own, tree.pids[i])) || !read_stat(b, tree.pids[i], &stat)) continue;
     struct tree_process process = {.pid = tree.pids[i],
                                    .started_ticks = stat.started_ticks,
                                    .terminal = stat.terminal != 0,
                                    .stopped = stat.state == 'T' || stat.state == 't'};
+    if (is_listed(b, &process)) continue;
     name_process(b, &process, stat.name);
-    b->ticks[b->n_processes] = stat.user_ticks + stat.system_ticks;
+    b->ticks[b->n_processes] = b->listed ? 0 : stat.user_ticks + stat.system_ticks; /* of a new one all of it is of the warm-up */
     b->processes[b->n_processes++] = process;
   }
+  b->listed = true;
 }
 
 static void see_use(struct blocks *b, int64_t over_ns) {
@@ -121,6 +132,38 @@ static void see_use(struct blocks *b, int64_t over_ns) {
     if (!read_stat(b, b->processes[i].pid, &stat) || over_ns <= 0 || hz <= 0) continue;
     b->processes[i].processors = (double)(stat.user_ticks + stat.system_ticks - b->ticks[i]) / hz / ((double)over_ns / 1e9);
   }
+}
+
+/* Processor time of the listed processes, and of those that came and went, or came and are there. */
+struct use {
+  double listed, others;
+};
+
+static struct use use_of(const struct blocks *b) {
+  struct process_tree tree;
+  struct use use = {0, 0};
+  process_tree_read(b->root, b->session.pid, &tree);
+  for (size_t i = 0; i < tree.n; i++) {
+    struct process_stat stat;
+    if (!read_stat(b, tree.pids[i], &stat)) continue;
+    const struct tree_process process = {.pid = tree.pids[i], .started_ticks = stat.started_ticks};
+    *(is_listed(b, &process) ? &use.listed : &use.others) += (double)(stat.user_ticks + stat.system_ticks);
+    use.others += (double)stat.ended_ticks;
+  }
+  return use;
+}
+
+/* What was born after the choice was never slowed. */
+static void tell_of_others(struct blocks *b, const struct use *before) {
+  struct use after = use_of(b);
+  double listed = after.listed - before->listed, others = after.others - before->others;
+  char text[300];
+  if (!(others > 0.1 * (listed + others))) return;
+  (void)snprintf(text, sizeof text,
+                 "processor: processes that the server started meanwhile used %.0f %% of its processor time; they were not slowed, so that "
+                 "what is shown of its processes is too small",
+                 100 * others / (listed + others));
+  say_unprobed(b, text);
 }
 
 struct times {
@@ -320,12 +363,16 @@ static void *blocks_main(void *context) {
     return NULL;
   }
   if (!perturber_wait(&quiet, b->session.zero_ns + b->session.from_ns)) return NULL;
+  list_processes(b);
   see_use(b, perturber_now_ns() - begun);
   raise_priority();
   open_perturbers(b);
   make_turns(b);
-  if (b->n_turns > 0 && undo_keep(b->undo)) run_cycles(b);
-  else if (b->n_turns > 0)
+  struct use before = use_of(b);
+  if (b->n_turns > 0 && undo_keep(b->undo)) {
+    run_cycles(b);
+    tell_of_others(b, &before);
+  } else if (b->n_turns > 0)
     say_unprobed(b, "nothing was perturbed: what would undo it cannot be kept (state folder), or its watchdog has ended");
   undo_all(b->undo);
   for (size_t i = 0; i < b->n_opened; i++) b->opened[i].perturber->close(b->opened[i].state);
@@ -335,7 +382,8 @@ static void *blocks_main(void *context) {
 void blocks_begin(void *context, const struct perturbed_session *session) {
   struct blocks *b = context;
   b->session = *session;
-  b->n_rows = 0;
+  b->n_rows = b->n_processes = 0;
+  b->listed = false;
   arena_release(&b->arena);
   atomic_store(&b->stop, false);
   b->running = pthread_create(&b->thread, NULL, blocks_main, b) == 0;

@@ -66,22 +66,30 @@ static bool same_process(const char *target, const char *process) {
 }
 
 /* Of the processes that it may be about, the one that costs most for certain. */
-static const struct sensitivity *about(const struct confirm_plan *plan, const struct sensitivities *all, enum response response) {
+static const struct sensitivity *about(const struct confirm_plan *plan, const struct sensitivities *all, enum response response,
+                                       size_t *ret_n) {
   const struct sensitivity *best = NULL;
+  size_t n = 0;
   for (size_t i = 0; i < all->n; i++) {
     const struct sensitivity *s = &all->items[i];
     bool mine = s->perturber != NULL && strcmp(s->perturber->name, plan->perturbers[0]) == 0;
     if (plan->by_process && strcmp(s->target, "processor: all") == 0) mine = false;
     if (plan->by_process && plan->finding->process[0] != 0 && !same_process(s->target, plan->finding->process)) mine = false;
-    if (mine && (best == NULL || s->of[response].low > best->of[response].low)) best = s;
+    if (!mine) continue;
+    n++;
+    if (best == NULL || s->of[response].low > best->of[response].low) best = s;
   }
+  *ret_n = n;
   return best;
 }
 
 struct confirmation confirm_judge(const struct confirm_plan *plan, const struct sensitivities *all, bool open_load) {
   struct confirmation c = {.response = open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT,
                            .rung = plan->takes_away ? RUNG_SWAPPED_BACK : RUNG_PERTURBED};
-  c.of = about(plan, all, c.response);
+  size_t n;
+  c.of = about(plan, all, c.response, &n);
+  c.ambiguous = plan->by_process && n > 1;
+  if (c.ambiguous) c.of = NULL; /* the greatest of several is not that of the one that is meant */
   if (c.of == NULL) return c;
   c.effect = c.of->of[c.response];
   if (plan->takes_away && open_load) /* a latency that falls is what is gained */

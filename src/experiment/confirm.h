@@ -29,6 +29,7 @@ bool confirm_plan_make(const struct finding *finding, bool starts, struct confir
 
 struct confirmation {
   enum confirm_verdict verdict;
+  bool ambiguous;               /* several processes have the name of the finding's */
   const struct sensitivity *of; /* NULL: it was not probed */
   struct slope effect;          /* of throughput, or, where it is larger in an open load, of the end-to-end latency */
   enum response response;

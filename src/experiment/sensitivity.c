@@ -10,13 +10,16 @@
 #include "result/rows.h"
 #include "stats/special.h"
 
-enum { BLOCKS_MAX = 100000 };
+enum { BLOCKS_MAX = 100000, ANSWERS_LEAST = 8 };
 
 /* A block and what was answered in it. */
 struct block {
   struct bundle_block row;
   char target[TARGET_NAME];
-  int64_t group; /* its cycle, of all sessions */
+  int64_t group;           /* its cycle, of all sessions */
+  int64_t begun_ns;        /* of its part that does not count, as the block before it ended */
+  size_t n_whole, n_ended; /* of the requests that ended in it, those that began in it */
+  double n_answers;        /* tokens' events, or whole answers */
   double tokens;
   double *values[RESPONSE_COUNT]; /* of latencies, ns */
   size_t n[RESPONSE_COUNT], room[RESPONSE_COUNT];
@@ -32,6 +35,7 @@ struct reading {
   int64_t *sessions;
   size_t n_sessions, sessions_room;
   int64_t group;
+  bool open_load;
 };
 
 const char *response_text(enum response response) {
@@ -44,6 +48,7 @@ const char *response_text(enum response response) {
 static enum lynx_status keep_session(void *context, const struct bundle_session *s) {
   struct reading *r = context;
   if (s->purpose != PURPOSE_PERTURB) return LYNX_OK;
+  r->open_load = r->open_load || s->rate_per_s > 0;
   r->sessions = xroom(r->sessions, r->n_sessions, &r->sessions_room, sizeof *r->sessions);
   r->sessions[r->n_sessions++] = s->id;
   return LYNX_OK;
@@ -61,6 +66,7 @@ static enum lynx_status keep_block(void *context, const struct bundle_block *row
   b->row.target = NULL; /* it lives until the visit returns */
   if (r->n == 0 || r->blocks[r->n - 1].row.cycle != row->cycle) r->group++;
   b->group = r->group;
+  b->begun_ns = r->n > r->first ? r->blocks[r->n - 1].row.to_ns : row->from_ns;
   r->n++;
   return LYNX_OK;
 }
@@ -89,16 +95,28 @@ static enum lynx_status take_row(void *context, const struct row *row) {
   if (!row->ok && !row->tokens_count) return LYNX_OK;
   if (row->ok && row_latency(&r->terms, METRIC_TIME_TO_FIRST_TOKEN, row, &value))
     add_value(block_at(r, q->first_token_ns), RESPONSE_TIME_TO_FIRST_TOKEN, value);
-  if (row->ok && row_latency(&r->terms, METRIC_END_TO_END, row, &value)) add_value(block_at(r, q->end_ns), RESPONSE_END_TO_END, value);
+  struct block *ended = row->ok ? block_at(r, q->end_ns) : NULL;
+  if (ended != NULL && row_latency(&r->terms, METRIC_END_TO_END, row, &value)) {
+    bool whole = q->scheduled_ns >= ended->begun_ns; /* else it is of the blocks before, too */
+    ended->n_ended++;
+    ended->n_whole += whole;
+    if (whole) add_value(ended, RESPONSE_END_TO_END, value);
+  }
   int64_t before = -1;
   for (size_t i = 0; i < row->n_tokens && r->terms.holds_tokens; i++) {
     struct block *block = block_at(r, row->tokens[i].at_ns);
-    if (block != NULL && row->tokens_count) block->tokens += row->tokens[i].n;
+    if (block != NULL && row->tokens_count) {
+      block->tokens += row->tokens[i].n;
+      block->n_answers += row->tokens[i].n > 0;
+    }
     if (row_gap(row, i, &before, &value)) add_value(block, RESPONSE_INTER_TOKEN, value);
   }
   if (!r->terms.holds_tokens && row->ok) {
     struct block *block = block_at(r, q->end_ns);
-    if (block != NULL) block->tokens += 1;
+    if (block != NULL) {
+      block->tokens += 1;
+      block->n_answers += 1;
+    }
   }
   return LYNX_OK;
 }
@@ -125,13 +143,15 @@ static double ln(double value) {
 }
 
 static void finish_block(struct block *b) {
-  b->y[RESPONSE_THROUGHPUT] = ln(b->tokens / ((double)(b->row.to_ns - b->row.from_ns) / 1e9));
+  /* A block without any answer is not left out, which would choose by the outcome: it counts as half of one. */
+  b->y[RESPONSE_THROUGHPUT] = ln(fmax(b->tokens, 0.5) / ((double)(b->row.to_ns - b->row.from_ns) / 1e9));
   for (int k = RESPONSE_THROUGHPUT + 1; k < RESPONSE_COUNT; k++) {
     /* A stop lengthens few gaps between tokens by much, which a median does not see. */
     b->y[k] = ln(k == RESPONSE_INTER_TOKEN ? mean(b->values[k], b->n[k]) : median(b->values[k], b->n[k]));
     free(b->values[k]);
     b->values[k] = NULL;
   }
+  if (2 * b->n_whole < b->n_ended) b->y[RESPONSE_END_TO_END] = NAN; /* those that fit in are the short ones */
 }
 
 static enum lynx_status read_blocks(struct reading *r, struct lynx_error *error) {
@@ -238,19 +258,22 @@ static void note_level(struct sensitivity *s, double asked) {
 }
 
 static void describe(const struct reading *r, struct sensitivities *ret) {
-  double sum = 0, squares = 0, mean = 0, length = 0;
+  double sum = 0, squares = 0, mean = 0, length = 0, answers = 0;
   size_t n = 0;
   for (size_t i = 0; i < r->n; i++) {
     const struct block *b = &r->blocks[i];
     length += (double)(b->row.to_ns - b->row.from_ns) / 1e9 / (double)r->n;
-    ret->n_empty += !isfinite(b->y[RESPONSE_THROUGHPUT]);
+    ret->n_empty += b->n_answers <= 0;
     if (b->target[0] != 0 || !isfinite(b->y[RESPONSE_THROUGHPUT])) continue;
+    answers += b->n_answers;
     sum += special_exp(b->y[RESPONSE_THROUGHPUT]);
     n++;
     double from_mean = b->y[RESPONSE_THROUGHPUT] - mean; /* Welford 1962 */
     mean += from_mean / (double)n;
     squares += from_mean * (b->y[RESPONSE_THROUGHPUT] - mean);
   }
+  ret->answers = n > 0 ? answers / (double)n : 0;
+  ret->too_few = !(ret->answers >= ANSWERS_LEAST);
   ret->block_s = length;
   ret->throughput = n > 0 ? sum / (double)n : NAN;
   ret->spread = n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
@@ -275,6 +298,16 @@ static void add_up(const struct reading *r, struct sensitivities *ret, double co
   for (size_t i = 0; i < k; i++) free(own[i]);
 }
 
+/* Counts of a few answers are too coarse for a slope. */
+static void forget_intervals(struct sensitivities *ret) {
+  for (size_t i = 0; i < ret->n; i++) {
+    for (int k = 0; k < RESPONSE_COUNT; k++) ret->items[i].of[k].bounded = false;
+    for (size_t l = 0; l < ret->items[i].n_levels; l++) ret->items[i].levels[l].effect.bounded = false;
+    ret->items[i].curvature.bounded = false;
+  }
+  ret->sum.bounded = false;
+}
+
 static void compute(struct reading *r, double confidence, struct sensitivities *ret) {
   for (size_t i = 0; i < r->n; i++) {
     if (r->blocks[i].target[0] == 0) continue;
@@ -291,6 +324,8 @@ static void compute(struct reading *r, double confidence, struct sensitivities *
   ret->tokens = r->terms.holds_tokens;
   describe(r, ret);
   add_up(r, ret, confidence);
+  ret->open_load = r->open_load;
+  if (ret->too_few) forget_intervals(ret);
 }
 
 enum lynx_status sensitivities_read(struct bundle *bundle, const struct contract *contract, double confidence, struct sensitivities *ret,

@@ -3,7 +3,7 @@
  * Elasticity  of throughput, slow side: -d ln(throughput) / d ln(slowness): 1 means that 1 % slower costs 1 % of the throughput. Of a
  *             latency: +d ln(latency) / d ln(slowness). Of a cause that is taken away, in its place, the ratio to the undisturbed
  * Blocks      throughput: tokens by their own times (answers, where there are none) in the block; latencies: medians of the requests whose
- *             first token, or end, lies in it; of the gaps between its tokens the mean
+ *             first token, or end, lies in it (of the latter, those that also began in it); of the gaps between its tokens the mean
  * Interval    stats/elasticity.h, by cycles
  * Sum         over processes that were slowed one by one. Near 1 where every rate that matters was slowed and throughput is smooth; less
  *             with timers and resources that were not probed; more with ties (docs/method.md#perturbation). A diagnostic, no share
@@ -42,8 +42,10 @@ struct sensitivities {
   size_t n_blocks, n_cycles, n_empty; /* empty: nothing was answered in them */
   double block_s, throughput;         /* of the undisturbed blocks: tokens (or answers) each second */
   double spread;                      /* of ln throughput of undisturbed blocks: standard deviation */
-  bool tokens;
-  struct slope sum; /* of processes one by one, throughput; n 0: fewer than two */
+  bool tokens, open_load;             /* open: what is sent does not depend on what is answered, so that latencies answer */
+  double answers;                     /* of an undisturbed block: events with tokens, or whole answers */
+  bool too_few;                       /* fewer than 8: no interval is given */
+  struct slope sum;                   /* of processes one by one, throughput; n 0: fewer than two */
 };
 
 enum lynx_status sensitivities_read(struct bundle *bundle, const struct contract *contract, double confidence, struct sensitivities *ret,

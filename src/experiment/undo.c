@@ -23,7 +23,7 @@
 #include "base/state.h"
 #include "telemetry/process_tree.h"
 
-enum { FILE_MAX = 4 << 20, LOOK_MS = 50, LEFT_MAX = 1000 };
+enum { FILE_MAX = 4 << 20, LOOK_MS = 50, LEFT_MAX = 100000, CLOSE_LOOKS = 40 };
 #define SILENCE_NS INT64_C(500000000)
 
 static const char folder[] = "perturbed", groups[] = "/sys/fs/cgroup/";
@@ -57,7 +57,7 @@ static bool is_the_process(const struct root *root, const struct undo_step *step
   struct process_stat stat;
   char path[64];
   (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)step->process);
-  return process_stat_read(root, path, &stat) && stat.started_ticks == step->started_ticks;
+  return process_stat_read(root, path, &stat) && stat.started_ticks == step->started_ticks && stat.state != 'Z' && stat.state != 'X';
 }
 
 /* Its number may belong to another process by now: the descriptor is opened first, then it is looked at, then used. */
@@ -90,30 +90,45 @@ static bool undo_step_now(const struct root *root, const struct undo_step *step)
   return false;
 }
 
-struct born {
-  const struct undo_step *steps, *main;
+/* Of one process in the tree. */
+struct narrowing {
+  const struct undo_step *steps;
   size_t n;
+  const cpu_set_t *main; /* of a thread that is not among the steps */
+  int n_processors;
 };
 
-/* A thread that was started while all processors were allowed: it gets the set of its process's first thread. */
-static void narrow_born(void *context, const char *name) {
-  const struct born *b = context;
+/* Only a thread that may still run everywhere gets its set back: one that has chosen another meanwhile keeps it. One that was started
+ * meanwhile gets that of the first thread. */
+static void narrow_thread(void *context, const char *name) {
+  const struct narrowing *w = context;
   long long thread = strtoll(name, NULL, 10);
-  for (size_t i = 0; i < b->n; i++)
-    if (b->steps[i].kind == UNDO_AFFINITY && b->steps[i].thread == thread) return;
-  if (thread > 0) (void)sched_setaffinity((pid_t)thread, sizeof b->main->processors, &b->main->processors);
+  const cpu_set_t *own = w->main;
+  cpu_set_t now;
+  for (size_t i = 0; i < w->n; i++)
+    if (w->steps[i].kind == UNDO_AFFINITY && w->steps[i].thread == thread) own = &w->steps[i].processors;
+  bool wide = thread > 0 && sched_getaffinity((pid_t)thread, sizeof now, &now) == 0 && CPU_COUNT(&now) >= w->n_processors;
+  if (wide && own != NULL) (void)sched_setaffinity((pid_t)thread, sizeof *own, own);
+}
+
+/* The threads of the process and of those that it started, as they are now: children inherit what it was allowed. */
+void undo_affinity(const struct root *root, const struct undo_step *steps, size_t n, const struct undo_step *first) {
+  struct process_tree tree;
+  struct narrowing narrowing = {steps, n, &first->processors, (int)sysconf(_SC_NPROCESSORS_ONLN)};
+  if (!is_the_process(root, first)) return;
+  process_tree_read(root, first->process, &tree);
+  for (size_t i = 0; i < tree.n; i++) {
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)tree.pids[i]);
+    (void)root_list(root, path, THREADS_MAX, narrow_thread, &narrowing);
+  }
 }
 
 static bool undo_steps(const struct root *root, const struct undo_step *steps, size_t n) {
   bool good = true;
-  for (size_t i = 0; i < n; i++) {
-    good = undo_step_now(root, &steps[i]) && good;
-    if (steps[i].kind != UNDO_AFFINITY || steps[i].thread != steps[i].process || !is_the_process(root, &steps[i])) continue;
-    const struct born born = {steps, &steps[i], n};
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)steps[i].process);
-    (void)root_list(root, path, THREADS_MAX, narrow_born, (void *)&born);
-  }
+  for (size_t i = 0; i < n; i++)
+    if (steps[i].kind != UNDO_AFFINITY) good = undo_step_now(root, &steps[i]) && good;
+    else if (steps[i].thread == steps[i].process) undo_affinity(root, steps, n, &steps[i]);
   return good;
 }
 
@@ -236,7 +251,8 @@ static void restore_file(struct leaving *l) {
   json_t *whole = read_private(l->path, &text) ? json_parse(text.data, text.length, FILE_MAX, NULL) : NULL;
   const struct undo_step owner = {.process = json_get_int(whole, "owner", 0),
                                   .started_ticks = (unsigned long long)json_get_int(whole, "started", 0)};
-  bool in_use = whole != NULL && is_the_process(l->root, &owner), good = whole != NULL && !in_use;
+  bool in_use = whole != NULL && is_the_process(l->root, &owner),
+       good = owner.process > 0 && json_is_array(json_object_get(whole, "steps")) && !in_use;
   size_t i;
   const json_t *one;
   struct undo_step *steps = xalloc(UNDO_MAX, sizeof *steps);
@@ -251,6 +267,7 @@ static void restore_file(struct leaving *l) {
   l->left.n_in_use += in_use;
   l->left.n_restored += good;
   l->left.n_failed += !in_use && !good;
+  if (!in_use && !good) (void)snprintf(l->left.failed, sizeof l->left.failed, "%s", l->path);
   json_decref(whole);
   buffer_release(&text);
 }
@@ -259,7 +276,9 @@ struct undo_left undo_restore_left(const struct root *root) {
   struct leaving l = {.root = root};
   char path[4000], place[40];
   place_of(root, place);
-  DIR *files = state_path(folder, path, sizeof path) ? opendir(path) : NULL;
+  bool known = state_path(folder, path, sizeof path);
+  DIR *files = known ? opendir(path) : NULL;
+  l.left.unread = !known || (files == NULL && errno != ENOENT);
   int n = 0;
   for (const struct dirent *entry; files != NULL && n < LEFT_MAX && (entry = readdir(files)) != NULL; n++) {
     size_t length = strlen(entry->d_name);
@@ -308,10 +327,16 @@ enum lynx_status undo_open(const struct root *root, struct undo **ret, struct ly
   (void)undo_restore_left(root);
   undo->root = root;
   undo->shared = mmap(NULL, sizeof *undo->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (!own_path(root, undo->path, sizeof undo->path) || undo->shared == MAP_FAILED || pipe2(ends, O_CLOEXEC) != 0) {
+  bool keeps = own_path(root, undo->path, sizeof undo->path) && undo->shared != MAP_FAILED && write_file(undo);
+  if (keeps) (void)unlink(undo->path); /* it can be written */
+  if (!keeps || pipe2(ends, O_CLOEXEC) != 0) {
     if (undo->shared != MAP_FAILED) (void)munmap(undo->shared, sizeof *undo->shared);
+    struct undo gone = *undo;
     free(undo);
-    return lynx_fail(error, LYNX_IO, "nothing can be perturbed: there is no state folder (HOME, XDG_STATE_HOME), or no memory");
+    return lynx_fail(error, LYNX_IO,
+                     "nothing can be perturbed: what undoes it cannot be kept (%.300s): give a state folder that this user can "
+                     "write (HOME, XDG_STATE_HOME)",
+                     gone.path);
   }
   undo->alive_fd = ends[1];
   undo->watchdog = fork();
@@ -328,7 +353,13 @@ enum lynx_status undo_open(const struct root *root, struct undo **ret, struct ly
 }
 
 static bool is_watched(struct undo *undo) {
-  if (undo->watchdog > 0 && waitpid(undo->watchdog, NULL, WNOHANG) != 0) undo->watchdog = 0;
+  int how = 0;
+  pid_t changed = undo->watchdog > 0 ? waitpid(undo->watchdog, &how, WNOHANG | WUNTRACED) : 0;
+  if (changed > 0 && WIFSTOPPED(how)) { /* it watches no more */
+    (void)kill(undo->watchdog, SIGKILL);
+    (void)waitpid(undo->watchdog, NULL, 0);
+  }
+  if (changed != 0) undo->watchdog = 0;
   return undo->watchdog > 0;
 }
 
@@ -369,8 +400,13 @@ void undo_all(struct undo *undo) {
 void undo_close(struct undo *undo) {
   if (undo == NULL) return;
   undo_all(undo);
-  if (is_watched(undo)) {
-    if (write(undo->alive_fd, "q", 1) == 1) (void)waitpid(undo->watchdog, NULL, 0);
+  if (is_watched(undo) && write(undo->alive_fd, "q", 1) == 1) {
+    const struct timespec step = {.tv_nsec = LOOK_MS * 1000000L};
+    for (int i = 0; i < CLOSE_LOOKS && is_watched(undo); i++) (void)nanosleep(&step, NULL);
+    if (undo->watchdog > 0) { /* all is undone already */
+      (void)kill(undo->watchdog, SIGKILL);
+      (void)waitpid(undo->watchdog, NULL, 0);
+    }
   }
   (void)close(undo->alive_fd);
   (void)munmap(undo->shared, sizeof *undo->shared);

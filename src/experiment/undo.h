@@ -31,6 +31,10 @@ struct undo_step {
   char path[UNDO_PATH], text[UNDO_TEXT]; /* below /sys/fs/cgroup/ */
 };
 
+/* Gives the threads of `first`, a step of a process's first thread, and of the processes that it started the sets of the steps back, where
+ * they may still run everywhere. */
+void undo_affinity(const struct root *root, const struct undo_step *steps, size_t n, const struct undo_step *first);
+
 struct undo;
 
 /* Also undoes what killed runs of this user left. */
@@ -49,6 +53,8 @@ void undo_close(struct undo *undo); /* the same, and ends the watchdog; accepts 
 /* Undoes what killed runs of this user left behind. How many files of them there were, and what of it could not be undone. */
 struct undo_left {
   int n_restored, n_in_use, n_failed;
+  char failed[4200]; /* the last file of which something could not be undone, or that is not as we write them */
+  bool unread;       /* the state folder is not known, or cannot be read */
 };
 struct undo_left undo_restore_left(const struct root *root);
 

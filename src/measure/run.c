@@ -24,6 +24,7 @@ static void forget_sources(struct run *run) {
   size_t n = 0;
   c->workload.api_key_env = run->request->api_key_env;
   c->workload.api_key_file = run->request->api_key_file;
+  c->executor.pid = 0; /* a number of another machine, or of any process of this one */
   for (size_t i = 0; i < environment->n_items; i++)
     if (strchr(environment->items[i], '=') != NULL) environment->items[n++] = environment->items[i];
   environment->n_items = n;

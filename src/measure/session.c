@@ -18,6 +18,7 @@
 #include "measure/sampling.h"
 #include "result/arrivals.h"
 #include "telemetry/metrics.h"
+#include "telemetry/process_tree.h"
 
 enum { COMMIT_EVERY_NS = 500000000, LOOK_EVERY_NS = 100000000, SAMPLE_EVERY_NS = 500000000, ABORT_BUCKETS = 3600, ABORT_LEAST = 20 };
 
@@ -502,6 +503,21 @@ static void end_row(struct run *run, const struct session_run *session, const st
   buffer_release(&instrument);
 }
 
+/* Whom stops and limits are given to must be the server: where the contract names a process, one of it, or of those that it started,
+ * listens at the endpoint. */
+static bool is_the_server(const struct run *run, int64_t pid) {
+  struct endpoint endpoint;
+  struct process_tree tree;
+  if (pid <= 1) return false;
+  if (run->contract.executor.pid <= 0) return true; /* found by its socket, or started */
+  if (endpoint_parse(run->contract.executor.endpoint, &endpoint, NULL) != LYNX_OK || !capture_is_local(&endpoint)) return false;
+  int64_t listener = capture_find_listener(run->request->root, &endpoint);
+  process_tree_read(run->request->root, pid, &tree);
+  if (listener > 0 && process_tree_holds(&tree, listener)) return true;
+  process_tree_read(run->request->root, listener, &tree);
+  return listener > 1 && process_tree_holds(&tree, pid);
+}
+
 /* NULL: it is no session that is perturbed. */
 static const struct run_perturbation *begin_perturbation(const struct run *run, const struct session_run *session, int64_t serving) {
   const struct run_perturbation *perturbation = run->request->perturbation;
@@ -512,7 +528,7 @@ static const struct run_perturbation *begin_perturbation(const struct run *run, 
                                           .from_ns = plan->warm_up_ns,
                                           .to_ns = plan->warm_up_ns + plan->counted_ns,
                                           .realtime_ns = session->start_ns + session->realtime_offset_ns,
-                                          .pid = serving};
+                                          .pid = is_the_server(run, serving) ? serving : 0};
   perturbation->begin(perturbation->context, &where);
   return perturbation;
 }

@@ -59,16 +59,20 @@ bool confirmation_text(const struct confirmation_view *v, bool color, struct buf
                       c->verdict == CONFIRM_INCONCLUSIVE ? "" : " (", c->verdict == CONFIRM_INCONCLUSIVE ? "" : rung_text(c->rung),
                       c->verdict == CONFIRM_INCONCLUSIVE ? "" : ")");
   (void)buffer_printf(out, "  %s%s%s\n", f->title, f->named[0] != 0 ? ": " : "", f->named);
-  if (c->of == NULL) (void)buffer_text(out, "  It was not probed.\n");
+  if (c->ambiguous)
+    (void)buffer_printf(out, "  Several processes are called %s: which of them the finding is about is not known.\n", f->process);
+  else if (c->of == NULL) (void)buffer_text(out, "  It was not probed.\n");
   else {
     (void)buffer_text(out, "  ");
     put_effect(v, out);
   }
+  if (v->all->too_few)
+    (void)buffer_printf(
+        out, "  A block holds %.2g answers: too few to decide by. Slower blocks come with a run that knows how long an answer takes.\n",
+        v->all->answers);
   if (v->plan->instead != NULL) (void)buffer_printf(out, "  What was tried: %s\n", v->plan->instead);
   put_others(v, out);
-  (void)buffer_printf(out, "  %zu blocks of %.2g s in %zu cycles; undisturbed %.4g %s, which differs by %.1f %% from block to block\n",
-                      v->all->n_blocks, v->all->block_s, v->all->n_cycles, v->all->throughput, v->all->tokens ? "tokens/s" : "answers/s",
-                      100 * v->all->spread);
+  sensitivity_blocks_text(v->all, out);
   for (size_t i = 0; i < v->n_unprobed; i++) (void)buffer_printf(out, "  %s %s\n", i == 0 ? "unprobed:" : "         ", v->unprobed[i]);
   if (c->verdict == CONFIRM_INCONCLUSIVE && c->of != NULL) (void)buffer_text(out, "next: the same with --for 10min\n");
   else if (c->verdict == CONFIRM_CONFIRMED) (void)buffer_printf(out, "next: %s\n", f->next);

@@ -27,34 +27,55 @@ static bool takes_away(const struct sensitivity *s) {
   return s->perturber != NULL && s->perturber->takes_away;
 }
 
-/* The slowed resource that costs most, for certain. */
-static const struct sensitivity *foremost(const struct sensitivities *all) {
+/* By what it is known that something is slower: an open load sends as much as before. */
+static enum response response_of(const struct sensitivities *all) {
+  return all->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT;
+}
+
+/* The resource that costs most, or the cause whose absence gains most, for certain; NULL: there is no interval. */
+static const struct sensitivity *foremost(const struct sensitivities *all, bool away) {
   const struct sensitivity *best = NULL;
   for (size_t i = 0; i < all->n; i++) {
     const struct sensitivity *s = &all->items[i];
-    const struct slope *e = &s->of[RESPONSE_THROUGHPUT];
-    if (takes_away(s) || strcmp(s->target, "processor: all") == 0 || !e->bounded) continue;
-    if (best == NULL || e->low > best->of[RESPONSE_THROUGHPUT].low) best = s;
+    const struct slope *e = &s->of[response_of(all)];
+    if (takes_away(s) != away || strcmp(s->target, "processor: all") == 0 || !e->bounded) continue;
+    if (best == NULL || e->low > best->of[response_of(all)].low) best = s;
   }
   return best;
 }
 
+static void put_nothing(const struct sensitivities *all, struct buffer *out) {
+  if (all->n_blocks == 0) (void)buffer_text(out, "Nothing was perturbed: see what is unprobed.\n\n");
+  else if (all->too_few)
+    (void)buffer_printf(
+        out,
+        "An undisturbed block of %.2g s holds %.2g answers, which is too few.\nnext: lynxbench run the contract, then perturb "
+        "its bundle: blocks are then as long as its answers need\n\n",
+        all->block_s, all->answers);
+  else (void)buffer_text(out, "Too few cycles of blocks were measured.\nnext: the same with --for 5min\n\n");
+}
+
 static void put_verdict(const struct sensitivities *all, bool color, struct buffer *out) {
-  const char *strong = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "";
-  const struct sensitivity *s = foremost(all);
+  const char *strong = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "",
+             *what = all->open_load ? "end-to-end latency" : "throughput";
+  const struct sensitivity *slowed = foremost(all, false), *away = foremost(all, true);
   char text[64];
-  if (s == NULL) {
-    (void)buffer_printf(out, "%sNothing was established.%s Too few cycles of blocks were measured.\nnext: the same with --for 5min\n\n",
-                        strong, plain);
+  if (slowed == NULL && away == NULL) {
+    (void)buffer_printf(out, "%sNothing was established.%s ", strong, plain);
+    put_nothing(all, out);
     return;
   }
-  const struct slope *e = &s->of[RESPONSE_THROUGHPUT];
-  if (e->low > 0)
-    (void)buffer_printf(out, "%s%s: 1 %% slower costs %s %% of the throughput.%s\n", strong, s->target,
-                        sensitivity_slope_text(text, sizeof text, e, false), plain);
-  else
-    (void)buffer_printf(out, "%sNo resource that was slowed costs throughput for certain%s (most: %s, %s).\n", strong, plain, s->target,
-                        sensitivity_slope_text(text, sizeof text, e, false));
+  if (away != NULL)
+    (void)buffer_printf(out, "%sTaken away, %s: %s %s.%s\n", strong, away->target, what,
+                        sensitivity_slope_text(text, sizeof text, &away->of[response_of(all)], true), plain);
+  if (slowed != NULL && slowed->of[response_of(all)].low > 0)
+    (void)buffer_printf(out, "%s%s: 1 %% slower costs %s %% of the %s.%s\n", strong, slowed->target,
+                        sensitivity_slope_text(text, sizeof text, &slowed->of[response_of(all)], false), what, plain);
+  else if (slowed != NULL)
+    (void)buffer_printf(out, "%sNo resource that was slowed costs %s for certain%s (most: %s, %s).\n", strong, what, plain, slowed->target,
+                        sensitivity_slope_text(text, sizeof text, &slowed->of[response_of(all)], false));
+  if (all->open_load)
+    (void)buffer_text(out, "The load is open: as much is sent as before, so that latencies answer, and throughput does not.\n");
   (void)buffer_text(out, "A sensitivity at this load, not a share: what was slowed less than all shows only its own cost.\n\n");
 }
 
@@ -106,16 +127,22 @@ static void put_sum(const struct sensitivities *all, struct buffer *out) {
   else (void)buffer_text(out, "1 is where nothing else matters and none waits for another\n");
 }
 
+void sensitivity_blocks_text(const struct sensitivities *all, struct buffer *out) {
+  if (all->n_blocks == 0) return;
+  (void)buffer_printf(out, "  %zu blocks of %.2g s in %zu cycles; undisturbed: %.4g %s", all->n_blocks, all->block_s, all->n_cycles,
+                      all->throughput, all->tokens ? "tokens/s" : "answers/s");
+  if (isfinite(all->spread)) (void)buffer_printf(out, ", which differs by %.1f %% from block to block", 100 * all->spread);
+  (void)buffer_text(out, "\n");
+  if (all->n_empty > 0) (void)buffer_printf(out, "  in %zu of them nothing was answered\n", all->n_empty);
+}
+
 bool sensitivity_text(const struct sensitivities *all, const char *const *unprobed, size_t n, bool color, struct buffer *out) {
   put_verdict(all, color, out);
   put_table(all, false, out);
   put_table(all, true, out);
   put_levels(all, out);
   put_sum(all, out);
-  (void)buffer_printf(out, "  %zu blocks of %.2g s in %zu cycles; undisturbed: %.4g %s, which differs by %.1f %% from block to block\n",
-                      all->n_blocks, all->block_s, all->n_cycles, all->throughput, all->tokens ? "tokens/s" : "answers/s",
-                      100 * all->spread);
-  if (all->n_empty > 0) (void)buffer_printf(out, "  %zu blocks without any answer do not count: give --for more\n", all->n_empty);
+  sensitivity_blocks_text(all, out);
   for (size_t i = 0; i < n; i++) (void)buffer_printf(out, "  %s %s\n", i == 0 ? "unprobed:" : "         ", unprobed[i]);
   return !out->overflowed;
 }
@@ -158,6 +185,9 @@ void sensitivity_json(const struct sensitivities *all, const char *const *unprob
   json_put_double(json, "block_s", all->block_s);
   json_put_double(json, "undisturbed_per_s", all->throughput);
   json_put_double(json, "spread", all->spread);
+  json_put_bool(json, "open_load", all->open_load);
+  json_put_double(json, "answers_per_block", all->answers);
+  json_put_bool(json, "too_few_answers", all->too_few);
   json_key(json, "sensitivities");
   json_open_array(json);
   for (size_t i = 0; i < all->n; i++) json_one(json, &all->items[i]);

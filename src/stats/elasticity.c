@@ -80,32 +80,47 @@ struct slope slope_within(const struct block_point *points, size_t n, double con
   return slope_sum(&points, &n, 1, confidence);
 }
 
-static size_t place_of(double *scores, int64_t *groups, size_t *n, int64_t group) {
-  for (size_t i = *n; i-- > 0;)
-    if (groups[i] == group) return i;
-  groups[*n] = group;
-  scores[*n] = 0;
-  return (*n)++;
+/* The first and the last group of all; false: there is none, or they lie too far apart to be numbers of cycles. */
+static bool range_of(const struct block_point *const *points, const size_t *n, size_t n_slopes, int64_t *ret_first, size_t *ret_n) {
+  int64_t first = INT64_MAX, last = INT64_MIN;
+  size_t all = 0;
+  for (size_t k = 0; k < n_slopes; k++)
+    for (size_t i = 0; i < n[k]; i++) {
+      if (points[k][i].group < first) first = points[k][i].group;
+      if (points[k][i].group > last) last = points[k][i].group;
+      all++;
+    }
+  *ret_first = first;
+  if (all == 0 || first < 0 || last - first > INT32_MAX) return false;
+  *ret_n = (size_t)(last - first) + 1;
+  return true;
 }
 
 struct slope slope_sum(const struct block_point *const *points, const size_t *n, size_t n_slopes, double confidence) {
   double sum = 0;
-  size_t all = 0, n_groups = 0;
+  size_t all = 0, n_groups = 0, range;
+  int64_t first;
+  if (!range_of(points, n, n_slopes, &first, &range)) return (struct slope){.estimate = NAN};
   for (size_t k = 0; k < n_slopes; k++) all += n[k];
   struct part *parts = xalloc(all + 1, sizeof *parts);
-  double *scores = xalloc(all + 1, sizeof *scores);
-  int64_t *groups = xalloc(all + 1, sizeof *groups);
+  double *scores = xalloc(range, sizeof *scores);
+  bool *tells = xalloc(range, sizeof *tells);
   for (size_t k = 0; k < n_slopes; k++) {
     double xx;
     size_t n_parts = parts_of(points[k], n[k], parts);
     double slope = slope_of(parts, n_parts, &xx);
     sum += slope;
-    for (size_t i = 0; i < n_parts; i++)
-      scores[place_of(scores, groups, &n_groups, parts[i].group)] += (parts[i].xy - slope * parts[i].xx) / xx;
+    for (size_t i = 0; i < n_parts; i++) {
+      size_t at = (size_t)(parts[i].group - first);
+      scores[at] += (parts[i].xy - slope * parts[i].xx) / xx;
+      tells[at] = true;
+    }
   }
+  for (size_t i = 0; i < range; i++)
+    if (tells[i]) scores[n_groups++] = scores[i];
   struct slope ret = with_interval(sum, scores, n_groups, all, confidence);
   free(parts);
   free(scores);
-  free(groups);
+  free(tells);
   return ret;
 }

@@ -26,7 +26,7 @@ struct slope {
   bool bounded;
 };
 
-/* Points of one group stand together. */
+/* Points of one group stand together; groups are numbers of cycles, 0 or more, in ascending order. */
 struct slope slope_within(const struct block_point *points, size_t n, double confidence);
 
 /* The sum of several slopes whose points share groups, and in them the blocks without any perturbation: what two slopes have in common

@@ -20,6 +20,7 @@ struct process_stat {
   char name[64]; /* sanitised */
   char state;
   unsigned long long user_ticks, system_ticks;
+  unsigned long long ended_ticks; /* of children that have ended and were waited for, and theirs */
   int64_t processor;
   int64_t parent, terminal;         /* terminal: 0 where it has none */
   unsigned long long started_ticks; /* after the machine began: with its number, which process it is */

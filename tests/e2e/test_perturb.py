@@ -331,6 +331,9 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *words):
         pass
 
+    def chunk(self, data):
+        self.wfile.write(b"%x\\r\\n%s\\r\\n" % (len(data), data))
+
     def do_GET(self):
         self.send_response(200)
         body = json.dumps({"data": [{"id": "tiny"}]}).encode()
@@ -342,16 +345,16 @@ class Handler(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Connection", "close")
+        self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         for i in range(asked["max_tokens"]):
             time.sleep(0.03)
             burn(20000)
             last = i + 1 == asked["max_tokens"]
             choice = {"index": 0, "text": "a ", "finish_reason": "length" if last else None}
-            self.wfile.write(f"data: {json.dumps({'choices': [choice]})}\\n\\n".encode())
-        self.wfile.write(b"data: [DONE]\\n\\n")
-        self.close_connection = True
+            self.chunk(f"data: {json.dumps({'choices': [choice]})}\\n\\n".encode())
+        self.chunk(b"data: [DONE]\\n\\n")
+        self.chunk(b"")
 
 
 ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()

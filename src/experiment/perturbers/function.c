@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "experiment/perturber.h"
 
-enum { COUNTERS = 5 };
+enum { COUNTERS = 5, COUNTED_MAX = 100000 };
 
 struct function {
   struct perturbing request;
@@ -39,7 +39,7 @@ static void add_process(void *context, const char *name) {
 static struct counts count(const struct function *f) {
   struct counts c = {.of = f};
   static const struct root here = {""};
-  (void)root_list(&here, f->request.function_folder, PROCESSES_MAX, add_process, &c);
+  (void)root_list(&here, f->request.function_folder, COUNTED_MAX, add_process, &c);
   return c;
 }
 
