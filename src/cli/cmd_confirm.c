@@ -54,8 +54,8 @@ struct confirming {
 
 /* --- which finding --- */
 
-static bool starts_python(const struct contract *c) {
-  return contract_states(c, "executor.start");
+static bool starts(const struct confirming *c) {
+  return contract_states(&c->p.run.result.contract, "executor.start");
 }
 
 static void list_findings(const struct confirming *c) {
@@ -63,7 +63,7 @@ static void list_findings(const struct confirming *c) {
   for (size_t i = 0; i < c->live.n_findings; i++) {
     struct confirm_plan plan;
     char why[600];
-    bool can = confirm_plan_make(&c->live.findings[i], starts_python(&c->p.run.result.contract), &plan, why, sizeof why);
+    bool can = confirm_plan_make(&c->live.findings[i], starts(c), &plan, why, sizeof why);
     (void)fprintf(stderr, "  %-18s %s (%s%s)\n", c->live.findings[i].id, c->live.findings[i].title, can ? "by: " : "by hand",
                   can ? plan.perturbers[0] : "");
   }
@@ -87,7 +87,7 @@ static int find_finding(struct confirming *c) {
     list_findings(c);
     return EXIT_WRONG_INPUT;
   }
-  if (confirm_plan_make(found, starts_python(&c->p.run.result.contract), &c->plan, why, sizeof why)) return EXIT_HOLDS;
+  if (confirm_plan_make(found, starts(c), &c->plan, why, sizeof why)) return EXIT_HOLDS;
   (void)fprintf(stderr, "lynxbench confirm: %s: %s\n", name, why);
   return EXIT_INCONCLUSIVE;
 }
@@ -120,7 +120,6 @@ static int prepare(struct confirming *c) {
   }
   c->p.function = c->plan.function;
   c->p.setting = c->plan.setting[0] != 0 ? c->plan.setting : NULL;
-  c->p.plan.perturbers = c->plan.perturbers;
   return EXIT_HOLDS;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/quick_run.h"
 #include "cli/run_exit.h"
 #include "cli/screen.h"
+#include "experiment/perturber_table.h"
 #include "experiment/slowed_function.h"
 #include "stats/compare.h"
 
@@ -150,6 +151,28 @@ static int plan_load(struct perturbation *p) {
   return EXIT_HOLDS;
 }
 
+/* About how many blocks a cycle has: how many processes there are is not known yet. */
+static int64_t turns_of(const struct perturbation *p) {
+  int64_t turns = 2;
+  for (size_t i = 0; p->perturbers[i] != NULL; i++) {
+    const struct perturber *perturber = perturber_find(p->perturbers[i], strlen(p->perturbers[i]));
+    turns += perturber == NULL ? 0 : perturber->takes_away ? 1 : strcmp(perturber->name, "processor") == 0 ? 6 : 2;
+  }
+  return turns;
+}
+
+/* A session holds two whole cycles, or there are fewer looks; three are needed in all, or blocks are shorter than the answers want. */
+static void fit_cycles(struct perturbation *p, int64_t whole) {
+  enum { CYCLES = 3 };
+  int64_t cycle = turns_of(p) * p->plan.block_ns;
+  while (p->n_looks > 1 && whole / p->n_looks < 2 * cycle) p->n_looks /= 2;
+  if (whole * 9 / 10 >= CYCLES * cycle) return;
+  p->plan.block_ns = between((double)whole * 0.9 / (double)(CYCLES * turns_of(p)), SECOND / 4, p->plan.block_ns);
+  p->plan.settle_ns = between((double)p->plan.settle_ns, p->plan.block_ns / 10, p->plan.block_ns / 3);
+  (void)fprintf(stderr, "blocks of %.2g s, although answers want %.2g s: --for %.0fs gives them that\n", (double)p->plan.block_ns / 1e9,
+                (double)cycle / (double)turns_of(p) / 1e9, (double)(CYCLES * cycle) / 0.9e9);
+}
+
 static int plan_time(struct perturbation *p) {
   int64_t whole;
   const char *text = p->duration != NULL ? p->duration : "2min";
@@ -157,7 +180,8 @@ static int plan_time(struct perturbation *p) {
     (void)fprintf(stderr, "lynxbench %s: --for: found '%s'; accepted: a duration from 10 s to 24 h, such as 2min\n", p->tool, text);
     return EXIT_WRONG_INPUT;
   }
-  int64_t each = whole / (p->n_looks > 0 ? p->n_looks : 1);
+  if (p->setting == NULL) fit_cycles(p, whole);
+  int64_t each = whole / p->n_looks;
   p->warm_up_ns = between((double)each / 10, 2 * SECOND, 20 * SECOND);
   p->counted_ns = each - p->warm_up_ns;
   return EXIT_HOLDS;
@@ -176,9 +200,7 @@ static void plan_setting(struct perturbation *p) {
 int perturbation_open(struct perturbation *p) {
   int code = find_contract(p);
   if (code == EXIT_HOLDS) code = plan_load(p);
-  if (code == EXIT_HOLDS) code = plan_time(p);
   if (code != EXIT_HOLDS) return code;
-  plan_blocks(p);
   if (p->out == NULL)
     p->out = screen_bundle_name(p->contract, p->tool[0] == 'c' ? "-confirm" : "-perturb", p->out_name, sizeof p->out_name);
   return EXIT_HOLDS;
@@ -195,23 +217,19 @@ double perturbation_confidence(const struct perturbation *p) {
   return look_confidence(p->contract->method.confidence, (size_t)(p->n_looks > 0 ? p->n_looks : 1));
 }
 
-struct looking {
+/* What a run's hooks are given. */
+struct both {
+  struct blocks *blocks;
   const struct perturbation *p;
 };
 
-static bool look(void *context, struct bundle *bundle, int64_t n_sessions) {
-  const struct looking *l = context;
+static bool enough(void *context, struct bundle *bundle, int64_t n_sessions) {
+  const struct perturbation *p = ((struct both *)context)->p;
   struct sensitivities so_far;
-  bool due = l->p->setting == NULL || (n_sessions >= 6 && n_sessions % 2 == 0);
-  if (l->p->enough == NULL || n_sessions >= l->p->n_sessions || !due) return false;
-  return sensitivities_read(bundle, l->p->contract, perturbation_confidence(l->p), &so_far, NULL) == LYNX_OK &&
-         l->p->enough(l->p->context, &so_far);
+  bool due = p->setting == NULL || (n_sessions >= 6 && n_sessions % 2 == 0);
+  if (p->enough == NULL || n_sessions >= p->n_sessions || !due) return false;
+  return sensitivities_read(bundle, p->contract, perturbation_confidence(p), &so_far, NULL) == LYNX_OK && p->enough(p->context, &so_far);
 }
-
-struct both {
-  struct blocks *blocks;
-  struct looking looking;
-};
 
 static void begin(void *context, const struct perturbed_session *session) {
   blocks_begin(((struct both *)context)->blocks, session);
@@ -223,10 +241,6 @@ static const char *const *variant(void *context, int64_t number) {
 
 static void end(void *context, struct bundle *bundle) {
   blocks_end(((struct both *)context)->blocks, bundle);
-}
-
-static bool enough(void *context, struct bundle *bundle, int64_t n_sessions) {
-  return look(&((struct both *)context)->looking, bundle, n_sessions);
 }
 
 static void tell_plan(const struct perturbation *p) {
@@ -278,7 +292,7 @@ static int run_blocks(struct perturbation *p, const struct slowed_function *slow
   if (p->setting != NULL) plan_setting(p);
   tell_plan(p);
   if (undo_open(&root, &undo, &error) != LYNX_OK) return report_error(&error); /* before any thread */
-  struct both both = {blocks_new(&p->plan, &root, undo), {p}};
+  struct both both = {blocks_new(&p->plan, &root, undo), p};
   machine_records_load(&records);
   screen_init(&screen, p->quiet);
   const struct run_perturbation perturbation = {.concurrency = p->concurrency,
@@ -320,7 +334,10 @@ static int run_blocks(struct perturbation *p, const struct slowed_function *slow
 
 int perturbation_run(struct perturbation *p) {
   struct slowed_function slowed;
-  int code = slow_function(p, &slowed);
+  plan_blocks(p);
+  int code = plan_time(p);
+  slowed = (struct slowed_function){.folder = ""};
+  if (code == EXIT_HOLDS) code = slow_function(p, &slowed);
   if (code == EXIT_HOLDS) code = run_blocks(p, &slowed);
   slowed_function_close(&slowed);
   return code;

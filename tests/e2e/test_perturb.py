@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -459,6 +460,207 @@ def test_loads_that_change_by_themselves_are_refused(tmp_path):
     climb = contract(tmp_path, 1, regime="{load: climb, concurrency: 4}")
     r = l.lynx("perturb", climb)
     assert r.returncode == 2 and "the knee is not known yet" in r.stderr, r.stderr
+
+
+def state_file(state, name, text):
+    folder = os.path.join(state, "lynxbench", "perturbed")
+    os.makedirs(folder, exist_ok=True)
+    with open("/proc/sys/kernel/random/boot_id") as f:
+        boot = f.read()[:8]
+    space = os.readlink("/proc/self/ns/pid").strip("pid:[]")
+    path = os.path.join(folder, f"{boot}-{space}-{name}.json")
+    with open(path, "w") as f:
+        f.write(text)
+    os.chmod(path, 0o600)
+    return path
+
+
+@pytest.mark.parametrize("text", ["", "{", "{}", "[1, 2]", '{"owner": 4000000, "steps": 5}', '{"steps": []}'])
+def test_a_state_file_that_is_none_is_named_and_kept(tmp_path, text):
+    path = state_file(tmp_path, "77", text)
+    r = l.lynx("perturb", "--restore", env={"XDG_STATE_HOME": tmp_path})
+    assert r.returncode == 4 and path in r.stderr, r.stderr
+    assert path in l.lynx("version", env={"XDG_STATE_HOME": tmp_path}).stderr and os.path.exists(path)
+
+
+def test_a_state_file_reaches_nothing_but_control_groups(tmp_path):
+    target = tmp_path / "target"
+    target.write_text("as it was")
+    for place in (str(target), f"/sys/fs/cgroup/../../..{target}", "/sys/fs/cgroup/a/../../../.." + str(target)):
+        step = {"kind": "file", "process": 0, "thread": 0, "started": 0, "path": place, "text": "other"}
+        state_file(tmp_path, "78", json.dumps({"owner": 4000000, "started": 1, "steps": [step]}))
+        assert l.lynx("perturb", "--restore", env={"XDG_STATE_HOME": tmp_path}).returncode == 4
+    assert target.read_text() == "as it was"
+
+
+def test_an_owner_that_was_not_reaped_is_none(tmp_path):
+    with l.reference("--shape", "tiny") as port:
+        p = Perturbing(tmp_path, port)
+        os.kill(p.watchdog, signal.SIGSTOP)
+        assert wait_until(lambda: stat(p.pid)[0] == "T")
+        os.kill(p.watchdog, signal.SIGKILL)
+        os.kill(p.run.pid, signal.SIGKILL)  # and not waited for yet: a zombie
+        assert wait_until(lambda: stat(p.run.pid)[0] == "Z")
+        r = l.lynx("perturb", "--restore", env=p.env)
+        assert r.returncode == 0 and "1 killed run" in r.stdout, r.stdout + r.stderr
+        assert p.runs()
+        p.kill()
+
+
+def test_nothing_is_sent_where_nothing_could_be_undone(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    out = tmp_path / "o.lynx"
+    for env in ({"XDG_STATE_HOME": file}, {"XDG_STATE_HOME": "", "HOME": ""}):
+        r = l.lynx("perturb", contract(tmp_path, 1), "--out", out, env=env)
+        assert r.returncode in (2, 5) and "nothing can be perturbed" in r.stderr, r.stderr
+    assert not out.exists()
+    r = l.lynx("perturb", "--restore", env={"XDG_STATE_HOME": file})
+    assert r.returncode == 4 and "nothing was looked at" in r.stderr, r.stderr
+
+
+@pytest.mark.long
+def test_a_process_that_is_not_the_server_is_not_touched(tmp_path):
+    innocent = subprocess.Popen(["sleep", "60"])
+    try:
+        with l.reference("--shape", "tiny") as port:
+            executor = f"{{endpoint: 'http://127.0.0.1:{port}', pid: {innocent.pid}}}"
+            path, out = contract(tmp_path, port, executor=executor), tmp_path / "i.lynx"
+            r = l.lynx("perturb", path, "--for", "10s", "--only", "processor", "--out", out, "--quiet")
+            assert r.returncode == 3 and "no process of the server is visible" in r.stdout, r.stdout + r.stderr
+        assert not l.rows(out, "SELECT * FROM block")
+    finally:
+        innocent.kill()
+        innocent.wait()
+
+
+SLOW = """
+import http.server, json, sys, time
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *words): pass
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        end = time.monotonic() + 0.6
+        while time.monotonic() < end: pass
+        body = json.dumps({"choices": [{"index": 0, "text": "a b", "finish_reason": "length"}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+@pytest.mark.long
+def test_blocks_with_few_answers_have_no_interval(tmp_path):
+    port = l.free_port()
+    (tmp_path / "slow.py").write_text(SLOW)
+    server = subprocess.Popen([sys.executable, tmp_path / "slow.py", str(port)], start_new_session=True)
+    try:
+        time.sleep(1)
+        workload = "{model: tiny, output_tokens: 4, prompts: {count: 4, bytes: 16}, options: {stream: 'false'}}"
+        path = contract(tmp_path, port, workload=workload, regime="{load: closed, concurrency: 1}")
+        r = l.lynx("perturb", path, "--for", "20s", "--only", "processor", "--out", tmp_path / "f.lynx", "--quiet")
+        assert r.returncode == 3 and "which is too few" in r.stdout, r.stdout + r.stderr
+        assert "perturb its bundle" in " ".join(r.stdout.split()), r.stdout
+    finally:
+        server.kill()
+        server.wait()
+
+
+SHIM = """
+import inspect, os, struct, sys, threading, time
+FOLDER = os.path.dirname(os.path.abspath(sys.modules["sitecustomize"].__file__))
+
+
+def spin(s):
+    end = time.thread_time() + s
+    while time.thread_time() < end:
+        pass
+
+
+def plain(n):
+    spin(0.002)
+    return n and plain(n - 1)
+
+
+def walk(n):
+    spin(0.002)
+    yield n
+    if n:
+        yield from walk(n - 1)
+
+
+async def wait(n):
+    spin(0.002)
+    return n and await wait(n - 1)
+
+
+class Model:
+    def step(self, x, *, by=2):
+        spin(0.002)
+        return x * by
+
+
+def run():
+    import asyncio
+
+    return plain(4), list(walk(4)), asyncio.run(wait(4)), Model().step(3, by=4), inspect.signature(Model.step)
+
+
+def counts():
+    with open(os.path.join(FOLDER, str(os.getpid())), "rb") as f:
+        return struct.unpack("<5q", f.read(40))
+
+
+def amount(share):
+    with open(os.path.join(FOLDER, "amount"), "r+b") as f:
+        f.write(struct.pack("<d", share))
+
+
+for _ in range(100):
+    time.sleep(0.1)
+    if os.path.exists(os.path.join(FOLDER, str(os.getpid()))):
+        break
+before = run()
+began = time.thread_time()
+run()
+usual = time.thread_time() - began
+amount(1.0)
+own, added = counts()[3:]
+began = time.thread_time()
+after = run()
+slow = time.thread_time() - began
+own, added = counts()[3] - own, counts()[4] - added
+pid = os.fork()
+if pid == 0:  # a worker that may not write to the folder
+    os.chmod(FOLDER, 0o500) if os.geteuid() else os.setuid(65534)
+    try:
+        os._exit(0 if run()[3] == 12 else 1)
+    except BaseException:
+        os._exit(2)
+print(repr((before == after, before[:4], str(before[4]), usual, slow, own, added, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))))
+"""
+
+
+@pytest.mark.parametrize("name", ["plain", "walk", "wait", "step"])
+def test_a_slowed_function_does_what_it_did(tmp_path, name):
+    """Of itself: recursion, generators, coroutines, methods with keywords; and in a worker that may not count."""
+    shim, program = tmp_path / "shim", tmp_path / "program.py"
+    shim.mkdir()
+    shutil.copy(os.path.join(l.SOURCE, "src/experiment/python/sitecustomize.py"), shim)
+    (shim / "amount").write_bytes(bytes(8))
+    program.write_text(SHIM)
+    env = dict(os.environ, PYTHONPATH=str(shim), LYNXBENCH_SLOW=f"{name}|{program}|0")
+    r = subprocess.run([sys.executable, program], capture_output=True, text=True, env=env, timeout=60)
+    assert r.returncode == 0, r.stderr
+    same, values, signature, usual, slow, own, added, worker = eval(r.stdout)
+    assert same and values == (0, [4, 3, 2, 1, 0], 0, 12) and worker == 0, r.stdout
+    assert signature == "(self, x, *, by=2)", signature
+    assert 0.8 * own < added < 1.5 * own, "twice as long by its own count"
+    assert slow < 3 * usual + 0.02, "and no more: calls within itself count once"
 
 
 if __name__ == "__main__":
