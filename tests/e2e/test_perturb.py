@@ -641,7 +641,8 @@ if pid == 0:  # a worker that may not write to the folder
         os._exit(0 if run()[3] == 12 else 1)
     except BaseException:
         os._exit(2)
-print(repr((before == after, before[:4], str(before[4]), usual, slow, own, added, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))))
+worker = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+print(repr((before == after, before[:4], str(before[4]), usual, slow, own, added, worker)))
 """
 
 
