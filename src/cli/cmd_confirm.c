@@ -94,13 +94,9 @@ static int find_finding(struct confirming *c) {
 
 /* --- the experiment --- */
 
-static bool open_load(const struct confirming *c) {
-  return c->p.concurrency == 0 && !load_is_closed((enum load_kind)c->p.contract->regime.load);
-}
-
 static bool enough(void *context, const struct sensitivities *so_far) {
   const struct confirming *c = context;
-  return confirm_judge(&c->plan, so_far, open_load(c)).verdict != CONFIRM_INCONCLUSIVE;
+  return confirm_judge(&c->plan, so_far).verdict != CONFIRM_INCONCLUSIVE;
 }
 
 static int prepare(struct confirming *c) {
@@ -177,7 +173,7 @@ static int judge(struct confirming *c) {
   int code = EXIT_HOLDS;
   if (sensitivities_read(made.bundle, &made.result.contract, confidence, &c->all, &error) != LYNX_OK) code = report_error(&error);
   if (code == EXIT_HOLDS) {
-    c->confirmation = confirm_judge(&c->plan, &c->all, open_load(c));
+    c->confirmation = confirm_judge(&c->plan, &c->all);
     size_t n = perturbation_unprobed(made.bundle, &arena, &unprobed);
     const struct confirmation_view view = {&c->plan, &c->confirmation, &c->all, unprobed, n, c->p.out};
     if (!show(c, &view)) code = EXIT_CONDITIONS;

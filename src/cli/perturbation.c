@@ -169,6 +169,7 @@ static void fit_cycles(struct perturbation *p, int64_t whole) {
   if (whole * 9 / 10 >= CYCLES * cycle) return;
   p->plan.block_ns = between((double)whole * 0.9 / (double)(CYCLES * turns_of(p)), SECOND / 4, p->plan.block_ns);
   p->plan.settle_ns = between((double)p->plan.settle_ns, p->plan.block_ns / 10, p->plan.block_ns / 3);
+  if (measured(p) == NULL) return; /* how long an answer takes is not known */
   (void)fprintf(stderr, "blocks of %.2g s, although answers want %.2g s: --for %.0fs gives them that\n", (double)p->plan.block_ns / 1e9,
                 (double)cycle / (double)turns_of(p) / 1e9, (double)(CYCLES * cycle) / 0.9e9);
 }

@@ -83,8 +83,8 @@ static const struct sensitivity *about(const struct confirm_plan *plan, const st
   return best;
 }
 
-struct confirmation confirm_judge(const struct confirm_plan *plan, const struct sensitivities *all, bool open_load) {
-  struct confirmation c = {.response = open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT,
+struct confirmation confirm_judge(const struct confirm_plan *plan, const struct sensitivities *all) {
+  struct confirmation c = {.response = all->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT,
                            .rung = plan->takes_away ? RUNG_SWAPPED_BACK : RUNG_PERTURBED};
   size_t n;
   c.of = about(plan, all, c.response, &n);
@@ -92,7 +92,7 @@ struct confirmation confirm_judge(const struct confirm_plan *plan, const struct 
   if (c.ambiguous) c.of = NULL; /* the greatest of several is not that of the one that is meant */
   if (c.of == NULL) return c;
   c.effect = c.of->of[c.response];
-  if (plan->takes_away && open_load) /* a latency that falls is what is gained */
+  if (plan->takes_away && all->open_load) /* a latency that falls is what is gained */
     c.effect = (struct slope){-c.effect.estimate, -c.effect.high,    -c.effect.low,   c.effect.error,
                               c.effect.n,         c.effect.n_groups, c.effect.bounded};
   if (!c.effect.bounded) return c;

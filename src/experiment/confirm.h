@@ -31,12 +31,11 @@ struct confirmation {
   enum confirm_verdict verdict;
   bool ambiguous;               /* several processes have the name of the finding's */
   const struct sensitivity *of; /* NULL: it was not probed */
-  struct slope effect;          /* of throughput, or, where it is larger in an open load, of the end-to-end latency */
+  struct slope effect;          /* of throughput; in an open load of the end-to-end latency */
   enum response response;
   enum rung rung;
 };
 
-/* open_load: throughput is what is asked for, so that latency answers. */
-struct confirmation confirm_judge(const struct confirm_plan *plan, const struct sensitivities *all, bool open_load);
+struct confirmation confirm_judge(const struct confirm_plan *plan, const struct sensitivities *all);
 
 #endif

@@ -231,7 +231,9 @@ static void put_findings(struct page *p) {
     else (void)buffer_text(p->out, "</td><td>");
     html_text(p->out, "<span class='dim'>", f->bound_holds, "</span></td><td><span class='chip'>suspected</span>");
     html_text(p->out, "<br><span class='dim'>not established: ", f->open, "</span>");
-    html_text(p->out, "<br>to confirm: ", f->confirm, "</td></tr>");
+    html_text(p->out, "<br>to confirm: ", f->confirm, "");
+    if (f->perturber != NULL) html_text(p->out, "<br><span class='mono'>lynxbench confirm RUN ", f->id, "</span>");
+    (void)buffer_text(p->out, "</td></tr>");
   }
   (void)buffer_text(p->out, "</table>");
 }

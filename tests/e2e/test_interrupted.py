@@ -1,6 +1,7 @@
 """Ctrl-C, kill -9 at any moment, a stepped clock, a full disk: what was recorded stays, and says what it lacks."""
 
 import random
+import time
 
 import pytest
 from lynx import *
@@ -15,15 +16,23 @@ def port():
         yield port
 
 
-def start(d, name, port, **fields):
+def start(d, name, port, quiet=("--quiet",), **fields):
     path = contract(f"{d}/{name}.yaml", port, method=LONG, **fields)
-    command = [LYNX, "run", path, "--out", f"{d}/{name}.lynx", "--quiet"]
+    command = [LYNX, "run", path, "--out", f"{d}/{name}.lynx", *quiet]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+def wait_for_window(p):
+    """Until it says that it counts, and a second more: how long it takes to begin does not matter."""
+    for line in iter(p.stderr.readline, ""):
+        if "counted" in line:
+            break
+    time.sleep(1)
+
+
 def test_once_finishes_what_is_in_flight(d, port):
-    p = start(d, "once", port)
-    time.sleep(1.5)
+    p = start(d, "once", port, quiet=())
+    wait_for_window(p)
     p.send_signal(signal.SIGINT)
     _, err = p.communicate(timeout=20)
     check_equal(p.returncode, 130, f"exit code: {err}")

@@ -220,10 +220,10 @@ def test_killed_the_watchdog_brings_the_server_back(tmp_path):
 
 
 def kill_both(p):
-    """While the server is stopped: the watchdog first, so that nobody undoes it."""
-    os.kill(p.watchdog, signal.SIGSTOP)
+    """The watchdog first, so that nobody undoes it; then the run, within the same block, while the server is stopped."""
+    os.kill(p.watchdog, signal.SIGKILL)
     assert wait_until(lambda: stat(p.pid)[0] == "T")
-    p.kill(p.run.pid, p.watchdog)
+    p.kill(p.run.pid)
 
 
 @pytest.mark.long
@@ -389,22 +389,21 @@ def test_confirm_slows_every_sleep_of_a_server_that_it_starts(sleeper):
     path, out, folder = sleeper
     if "sleeping" not in findings(out):
         pytest.skip(f"the run did not find the sleep: {findings(out)}")
-    made = folder / "c.lynx"
+    made, ledger = folder / "c.lynx", folder / "l.ledger"
+    env = {"XDG_STATE_HOME": str(folder / "home"), "LYNXBENCH_KEY": str(folder / "ml.key")}
+    for words in (("key", "ml", "--out", folder), ("log", "create", ledger)):
+        r = l.lynx(*words, env=env)
+        assert r.returncode == 0, r.stderr
     r = l.lynx(
-        "confirm",
-        out,
-        "sleeping",
-        "--contract",
-        path,
-        "--for",
-        "60s",
-        "--out",
-        made,
-        "--quiet",
-        "--json",
+        *("confirm", out, "sleeping", "--contract", path, "--for", "60s", "--out", made, "--quiet", "--json"),
+        *("--record", "--ledger", ledger),
         timeout=300,
+        env=env,
     )
     assert r.returncode in (0, 3), r.stdout + r.stderr
+    assert "sleeping " in r.stderr and " entry " in r.stderr, r.stderr
+    kinds = l.lynx("log", "list", ledger, env=env).stdout
+    assert "confirmation" in kinds, kinds
     said = json.loads(r.stdout)
     assert said["target"] == "function: time.sleep" and said["threshold"] > 0, said
     assert all(1 < level["given"] < 4 for s in said["sensitivities"] for level in s["levels"]), said
@@ -496,9 +495,8 @@ def test_a_state_file_reaches_nothing_but_control_groups(tmp_path):
 def test_an_owner_that_was_not_reaped_is_none(tmp_path):
     with l.reference("--shape", "tiny") as port:
         p = Perturbing(tmp_path, port)
-        os.kill(p.watchdog, signal.SIGSTOP)
-        assert wait_until(lambda: stat(p.pid)[0] == "T")
         os.kill(p.watchdog, signal.SIGKILL)
+        assert wait_until(lambda: stat(p.pid)[0] == "T")
         os.kill(p.run.pid, signal.SIGKILL)  # and not waited for yet: a zombie
         assert wait_until(lambda: stat(p.run.pid)[0] == "Z")
         r = l.lynx("perturb", "--restore", env=p.env)
@@ -539,16 +537,20 @@ import http.server, json, sys, time
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     def log_message(self, *words): pass
-    def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
-        end = time.monotonic() + 0.6
-        while time.monotonic() < end: pass
-        body = json.dumps({"choices": [{"index": 0, "text": "a b", "finish_reason": "length"}]}).encode()
+    def do_GET(self):
+        self.answer({"data": [{"id": "tiny"}]})
+    def answer(self, what):
+        body = json.dumps(what).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        end = time.monotonic() + 0.6
+        while time.monotonic() < end: pass
+        self.answer({"choices": [{"index": 0, "text": "a b", "finish_reason": "length"}]})
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """
 
@@ -560,7 +562,7 @@ def test_blocks_with_few_answers_have_no_interval(tmp_path):
     server = subprocess.Popen([sys.executable, tmp_path / "slow.py", str(port)], start_new_session=True)
     try:
         time.sleep(1)
-        workload = "{model: tiny, output_tokens: 4, prompts: {count: 4, bytes: 16}, options: {stream: 'false'}}"
+        workload = "{model: tiny, output_tokens: 4, prompts: {count: 4, bytes: 16}, stream: false}"
         path = contract(tmp_path, port, workload=workload, regime="{load: closed, concurrency: 1}")
         r = l.lynx("perturb", path, "--for", "20s", "--only", "processor", "--out", tmp_path / "f.lynx", "--quiet")
         assert r.returncode == 3 and "which is too few" in r.stdout, r.stdout + r.stderr
