@@ -220,7 +220,7 @@ def test_killed_the_watchdog_brings_the_server_back(tmp_path):
 
 
 def kill_both(p):
-    """The watchdog first, so that nobody undoes it; then the run, within the same block, while the server is stopped."""
+    """The watchdog first, so that nobody undoes it; then the run, in the same block, while the server is stopped."""
     os.kill(p.watchdog, signal.SIGKILL)
     assert wait_until(lambda: stat(p.pid)[0] == "T")
     p.kill(p.run.pid)
