@@ -220,9 +220,9 @@ def test_killed_the_watchdog_brings_the_server_back(tmp_path):
 
 
 def kill_both(p):
-    """The watchdog first, so that nobody undoes it; then the run, in the same block, while the server is stopped."""
-    os.kill(p.watchdog, signal.SIGKILL)
+    """While the server is stopped: the watchdog first, so that nobody undoes it, and the run at once."""
     assert wait_until(lambda: stat(p.pid)[0] == "T")
+    os.kill(p.watchdog, signal.SIGKILL)
     p.kill(p.run.pid)
 
 
@@ -495,8 +495,8 @@ def test_a_state_file_reaches_nothing_but_control_groups(tmp_path):
 def test_an_owner_that_was_not_reaped_is_none(tmp_path):
     with l.reference("--shape", "tiny") as port:
         p = Perturbing(tmp_path, port)
-        os.kill(p.watchdog, signal.SIGKILL)
         assert wait_until(lambda: stat(p.pid)[0] == "T")
+        os.kill(p.watchdog, signal.SIGKILL)
         os.kill(p.run.pid, signal.SIGKILL)  # and not waited for yet: a zombie
         assert wait_until(lambda: stat(p.run.pid)[0] == "Z")
         r = l.lynx("perturb", "--restore", env=p.env)
