@@ -175,7 +175,7 @@ static int judge(struct confirming *c) {
   if (code == EXIT_HOLDS) {
     c->confirmation = confirm_judge(&c->plan, &c->all);
     size_t n = perturbation_unprobed(made.bundle, &arena, &unprobed);
-    const struct confirmation_view view = {&c->plan, &c->confirmation, &c->all, unprobed, n, c->p.out};
+    const struct confirmation_view view = {&c->plan, &c->confirmation, &c->all, unprobed, n};
     if (!show(c, &view)) code = EXIT_CONDITIONS;
     if (code == EXIT_HOLDS && c->arguments->option[FLAG_RECORD] != NULL) code = record(c, &view, made.result.seal.root);
   }

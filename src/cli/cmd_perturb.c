@@ -55,39 +55,43 @@ static int restore(void) {
   return left.n_failed > 0 ? EXIT_CONDITIONS : EXIT_HOLDS;
 }
 
-/* Shows the blocks of a bundle. */
-static int show(const char *path, bool json) {
-  struct bundle_file file;
+static int show_open(struct bundle_file *file, bool json) {
   struct lynx_error error = {0};
   struct arena arena = {0};
+  struct buffer out;
+  const struct contract *c = &file->result.contract;
   struct sensitivities *all = xalloc(1, sizeof *all);
   const char **unprobed;
-  int code = EXIT_WRONG_INPUT;
-  if (bundle_file_open(path, &file)) {
-    const struct contract *c = &file.result.contract;
-    size_t n = perturbation_unprobed(file.bundle, &arena, &unprobed);
-    if (sensitivities_read(file.bundle, c, c->method.confidence, all, &error) != LYNX_OK) code = report_error(&error);
-    else {
-      struct buffer out;
-      buffer_init(&out, PAGE_MAX);
-      if (json) {
-        struct json_writer writer;
-        json_begin(&writer, &out);
-        json_open_object(&writer);
-        json_put_text(&writer, "bundle", file.result.seal.root);
-        sensitivity_json(all, unprobed, n, &writer);
-        json_close(&writer);
-        (void)buffer_text(&out, "\n");
-      } else (void)sensitivity_text(all, unprobed, n, color_wanted(stdout), &out);
-      bool known = false;
-      for (size_t i = 0; i < all->n; i++) known = known || all->items[i].of[RESPONSE_THROUGHPUT].bounded;
-      code = !write_buffer(NULL, &out) ? EXIT_CONDITIONS : known ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
-      buffer_release(&out);
-    }
-    bundle_file_close(&file);
-  }
+  size_t n = perturbation_unprobed(file->bundle, &arena, &unprobed);
+  buffer_init(&out, PAGE_MAX);
+  int code = EXIT_HOLDS;
+  if (sensitivities_read(file->bundle, c, c->method.confidence, all, &error) != LYNX_OK) code = report_error(&error);
+  else if (json) {
+    struct json_writer writer;
+    json_begin(&writer, &out);
+    json_open_object(&writer);
+    json_put_text(&writer, "bundle", file->result.seal.root);
+    sensitivity_json(all, unprobed, n, &writer);
+    json_close(&writer);
+    (void)buffer_text(&out, "\n");
+  } else (void)sensitivity_text(all, unprobed, n, color_wanted(stdout), &out);
+  bool known = false;
+  for (size_t i = 0; i < all->n; i++) known = known || all->items[i].of[RESPONSE_THROUGHPUT].bounded;
+  if (code == EXIT_HOLDS) code = !write_buffer(NULL, &out) ? EXIT_CONDITIONS : known ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
+  buffer_release(&out);
   free(all);
   arena_release(&arena);
+  return code;
+}
+
+/* Shows the blocks of a bundle. *ret_other: it was not perturbed, and nothing was shown; NULL: it is known to be. */
+static int show(const char *path, bool json, bool *ret_other) {
+  struct bundle_file file;
+  if (!bundle_file_open(path, &file)) return EXIT_WRONG_INPUT;
+  bool other = ret_other != NULL && !file.result.perturbed;
+  int code = other ? EXIT_HOLDS : show_open(&file, json);
+  if (other) *ret_other = true;
+  bundle_file_close(&file);
   return code;
 }
 
@@ -108,14 +112,6 @@ static bool read_only(char *list, const char **ret) {
   return n > 0;
 }
 
-static bool is_perturbed(const char *path) {
-  struct bundle_file file;
-  if (!bundle_is(path) || !bundle_file_open(path, &file)) return false;
-  bool perturbed = file.result.perturbed;
-  bundle_file_close(&file);
-  return perturbed;
-}
-
 static int run(const struct arguments *arguments) {
   const char *only[ONLY_MAX + 1], *path = arguments->n_positional > 0 ? arguments->positional[0] : NULL;
   bool json = arguments->option[FLAG_JSON] != NULL;
@@ -125,7 +121,11 @@ static int run(const struct arguments *arguments) {
                   "lynxbench perturb: found nothing; accepted: a contract, a bundle, or --restore\nnext: lynxbench perturb --help\n");
     return EXIT_WRONG_INPUT;
   }
-  if (is_perturbed(path)) return show(path, json);
+  bool other = !bundle_is(path);
+  if (!other) {
+    int shown = show(path, json, &other);
+    if (!other) return shown;
+  }
   char *list = arguments->option[FLAG_ONLY] != NULL ? xcopy(arguments->option[FLAG_ONLY]) : NULL;
   struct perturbation p = {.tool = "perturb",
                            .path = path,
@@ -142,7 +142,7 @@ static int run(const struct arguments *arguments) {
   int code = list == NULL || read_only(list, only) ? perturbation_open(&p) : EXIT_WRONG_INPUT;
   if (code == EXIT_HOLDS) code = perturbation_run(&p);
   if (code == EXIT_HOLDS) {
-    code = show(p.out, json);
+    code = show(p.out, json, NULL);
     (void)fprintf(stderr, "%s: the bundle; `lynxbench perturb %s` shows it again; it supports no claim about the executor\n", p.out, p.out);
   }
   perturbation_close(&p);

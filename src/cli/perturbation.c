@@ -215,7 +215,7 @@ void perturbation_close(struct perturbation *p) {
 /* --- the run --- */
 
 double perturbation_confidence(const struct perturbation *p) {
-  return look_confidence(p->contract->method.confidence, (size_t)(p->n_looks > 0 ? p->n_looks : 1));
+  return look_confidence(p->contract->method.confidence, (size_t)p->n_looks);
 }
 
 /* What a run's hooks are given. */
@@ -289,7 +289,7 @@ static int run_blocks(struct perturbation *p, const struct slowed_function *slow
   struct run_outcome outcome;
   struct lynx_error error = {0};
   struct undo *undo;
-  p->n_sessions = p->n_looks > 0 ? p->n_looks : 1;
+  p->n_sessions = p->n_looks;
   if (p->setting != NULL) plan_setting(p);
   tell_plan(p);
   if (undo_open(&root, &undo, &error) != LYNX_OK) return report_error(&error); /* before any thread */

@@ -15,7 +15,7 @@ struct perturbation {
   const char *contract_path, *agreed, *endpoint, *duration, *out;
   const char *key_variable; /* the user's own, for a contract that came in a bundle */
   const char *const *perturbers;
-  int64_t n_looks; /* the time is divided among so many sessions, with a look after each */
+  int64_t n_looks; /* 1 or more: the time is divided among so many sessions, with a look after each */
   bool (*enough)(void *context, const struct sensitivities *so_far);
   void *context;
   bool quiet;

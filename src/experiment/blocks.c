@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "experiment/perturber_table.h"
 #include "telemetry/process_tree.h"
 
@@ -42,14 +43,14 @@ struct blocks {
   struct turn turns[TURNS_MAX];
   size_t n_turns;
   struct random_stream random;
-  int64_t cycle;                         /* of all sessions */
-  bool first_is_plain;                   /* of the cycle's two sessions, where a setting is taken out */
-  bool taken_out;                        /* in this session */
-  const char *variant[SETTINGS_MAX + 1]; /* "-NAME" */
+  int64_t cycle;                          /* of all sessions */
+  bool first_is_plain;                    /* of the cycle's two sessions, where a setting is taken out */
+  bool taken_out;                         /* in this session */
+  const char *settings[SETTINGS_MAX + 1]; /* "-NAME" of each variable that is taken out; ends in NULL */
   struct bundle_block *rows;
   size_t n_rows, rows_room;
   struct arena arena;     /* the rows' texts */
-  struct arena variables; /* of the variants */
+  struct arena variables; /* of the settings */
   pthread_t thread;
   bool running;
   atomic_bool stop;
@@ -61,6 +62,12 @@ struct blocks *blocks_new(const struct blocks_plan *plan, const struct root *roo
   b->root = root;
   b->undo = undo;
   random_init(&b->random, plan->seed, "perturbation");
+  size_t n = 0;
+  for (const char *at = plan->setting != NULL ? plan->setting : ""; *at != 0 && n < SETTINGS_MAX; at += *at == ',') {
+    size_t length = strcspn(at, ",");
+    b->settings[n++] = arena_printf(&b->variables, "-%.*s", (int)length, at);
+    at += length;
+  }
   return b;
 }
 
@@ -79,12 +86,6 @@ static void say_unprobed(struct blocks *b, const char *why) {
 }
 
 /* --- the processes --- */
-
-static bool read_stat(const struct blocks *b, int64_t pid, struct process_stat *ret) {
-  char path[64];
-  (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
-  return process_stat_read(b->root, path, ret);
-}
 
 /* "python3", then "python3 #2". */
 static void name_process(struct blocks *b, struct tree_process *process, const char *name) {
@@ -112,7 +113,7 @@ static void list_processes(struct blocks *b) {
   bool within = process_tree_holds(&tree, (int64_t)getpid());
   for (size_t i = 0; i < tree.n && b->n_processes < PROCESSES_MAX; i++) {
     struct process_stat stat;
-    if ((within && process_tree_holds(&own, tree.pids[i])) || !read_stat(b, tree.pids[i], &stat)) continue;
+    if ((within && process_tree_holds(&own, tree.pids[i])) || !process_read(b->root, tree.pids[i], &stat)) continue;
     struct tree_process process = {.pid = tree.pids[i],
                                    .started_ticks = stat.started_ticks,
                                    .terminal = stat.terminal != 0,
@@ -129,7 +130,7 @@ static void see_use(struct blocks *b, int64_t over_ns) {
   double hz = (double)sysconf(_SC_CLK_TCK);
   for (size_t i = 0; i < b->n_processes; i++) {
     struct process_stat stat;
-    if (!read_stat(b, b->processes[i].pid, &stat) || over_ns <= 0 || hz <= 0) continue;
+    if (!process_read(b->root, b->processes[i].pid, &stat) || over_ns <= 0 || hz <= 0) continue;
     b->processes[i].processors = (double)(stat.user_ticks + stat.system_ticks - b->ticks[i]) / hz / ((double)over_ns / 1e9);
   }
 }
@@ -145,7 +146,7 @@ static struct use use_of(const struct blocks *b) {
   process_tree_read(b->root, b->session.pid, &tree);
   for (size_t i = 0; i < tree.n; i++) {
     struct process_stat stat;
-    if (!read_stat(b, tree.pids[i], &stat)) continue;
+    if (!process_read(b->root, tree.pids[i], &stat)) continue;
     const struct tree_process process = {.pid = tree.pids[i], .started_ticks = stat.started_ticks};
     *(is_listed(b, &process) ? &use.listed : &use.others) += (double)(stat.user_ticks + stat.system_ticks);
     use.others += (double)stat.ended_ticks;
@@ -243,66 +244,52 @@ static void shuffle(struct blocks *b) {
   }
 }
 
-static void run_block(struct blocks *b, const struct turn *turn, int64_t cycle, const struct perturbing *quiet) {
-  int64_t begun = perturber_now_ns(), until = begun + b->plan.block_ns;
+/* The row with what the tree's threads did since. */
+static void put_row(struct blocks *b, struct bundle_block *row, const struct times *before) {
+  struct times after = tree_times(b);
+  row->running_ns = after.running_ns - before->running_ns;
+  row->ready_ns = after.ready_ns - before->ready_ns;
+  if (row->running_ns < 0 || row->ready_ns < 0) row->running_ns = row->ready_ns = -1; /* threads ended, and took their counts along */
+  row->session = b->session.id;
+  row->number = (int64_t)b->n_rows;
+  row->cycle = b->cycle;
+  b->rows = xroom(b->rows, b->n_rows, &b->rows_room, sizeof *b->rows);
+  b->rows[b->n_rows++] = *row;
+}
+
+static void run_block(struct blocks *b, const struct turn *turn, const struct perturbing *quiet) {
+  int64_t begun = clock_now(&clock_system), until = begun + b->plan.block_ns;
   struct times before = tree_times(b);
-  struct bundle_block row = {.session = b->session.id,
-                             .number = (int64_t)b->n_rows,
-                             .cycle = cycle,
-                             .target = "",
-                             .asked = turn->level,
-                             .given = 1,
-                             .from_ns = begun + b->plan.settle_ns - b->session.zero_ns};
+  struct bundle_block row = {.target = "", .asked = turn->level, .given = 1, .from_ns = begun + b->plan.settle_ns - b->session.zero_ns};
   if (turn->target < 0) (void)perturber_wait(quiet, until);
   else {
     const struct opened *o = &b->opened[turn->perturber];
     row.target = arena_copy(&b->arena, o->targets[turn->target].name);
     row.given = o->perturber->hold(o->state, (size_t)turn->target, turn->level, until);
   }
-  struct times after = tree_times(b);
-  row.to_ns = perturber_now_ns() - b->session.zero_ns;
-  row.running_ns = after.running_ns - before.running_ns;
-  row.ready_ns = after.ready_ns - before.ready_ns;
-  if (row.running_ns < 0 || row.ready_ns < 0) row.running_ns = row.ready_ns = -1; /* threads ended, and took their counts along */
-  if (atomic_load(&b->stop)) return;                                              /* cut short */
-  b->rows = xroom(b->rows, b->n_rows, &b->rows_room, sizeof *b->rows);
-  b->rows[b->n_rows++] = row;
+  row.to_ns = clock_now(&clock_system) - b->session.zero_ns;
+  bool done = turn->target < 0 || row.given > 1; /* a hold that did nothing is no block of its target */
+  if (done && !atomic_load(&b->stop)) put_row(b, &row, &before);
 }
 
 static void run_cycles(struct blocks *b) {
   const struct perturbing quiet = {.undo = b->undo, .stop = &b->stop};
   int64_t end = b->session.zero_ns + b->session.to_ns, cycle_ns = (int64_t)b->n_turns * b->plan.block_ns;
-  for (; perturber_now_ns() + cycle_ns <= end && !atomic_load(&b->stop); b->cycle++) {
+  for (; clock_now(&clock_system) + cycle_ns <= end && !atomic_load(&b->stop); b->cycle++) {
     shuffle(b);
-    for (size_t i = 0; i < b->n_turns && !atomic_load(&b->stop); i++) run_block(b, &b->turns[i], b->cycle, &quiet);
+    for (size_t i = 0; i < b->n_turns && !atomic_load(&b->stop); i++) run_block(b, &b->turns[i], &quiet);
   }
 }
 
 /* --- a setting, session by session --- */
 
 const char *const *blocks_variant(void *context, int64_t number) {
+  static const char *const none[] = {NULL};
   struct blocks *b = context;
   if (number % 2 == 0) b->first_is_plain = random_below(&b->random, 2) == 0;
   b->cycle = number / 2;
   b->taken_out = (number % 2 == 0) != b->first_is_plain;
-  size_t n = 0;
-  for (const char *at = b->plan.setting; b->taken_out && *at != 0 && n < SETTINGS_MAX; at += *at == ',') {
-    size_t length = strcspn(at, ",");
-    b->variant[n++] = arena_printf(&b->variables, "-%.*s", (int)length, at);
-    at += length;
-  }
-  b->variant[n] = NULL;
-  return b->variant;
-}
-
-static bool names(const char *list, const char *variable) {
-  size_t n = strcspn(variable, "=");
-  for (const char *at = list; *at != 0; at += *at == ',') {
-    size_t length = strcspn(at, ",");
-    if (length == n && memcmp(at, variable, n) == 0) return true;
-    at += length;
-  }
-  return false;
+  return b->taken_out ? b->settings : none;
 }
 
 /* How many of the variables the serving process has. A command that sets one itself cannot be kept from it. */
@@ -313,7 +300,12 @@ static int count_variables(const struct blocks *b) {
   (void)snprintf(path, sizeof path, "/proc/%lld/environ", (long long)b->session.pid);
   buffer_init(&text, 4 << 20);
   if (root_read(b->root, path, &text, NULL) == LYNX_OK)
-    for (size_t at = 0; at < text.length; at += strlen(text.data + at) + 1) n += names(b->plan.setting, text.data + at);
+    for (size_t at = 0; at < text.length; at += strlen(text.data + at) + 1)
+      for (size_t i = 0; b->settings[i] != NULL; i++) {
+        const char *name = b->settings[i] + 1;
+        size_t length = strlen(name);
+        n += strncmp(text.data + at, name, length) == 0 && text.data[at + length] == '=';
+      }
   buffer_release(&text);
   return n;
 }
@@ -330,17 +322,12 @@ static void watch_setting(struct blocks *b, const struct perturbing *quiet) {
   if (!perturber_wait(quiet, from)) return;
   struct times before = tree_times(b);
   if (!perturber_wait(quiet, to)) return;
-  struct times after = tree_times(b);
-  b->rows = xroom(b->rows, b->n_rows, &b->rows_room, sizeof *b->rows);
-  b->rows[b->n_rows++] = (struct bundle_block){.session = b->session.id,
-                                               .cycle = b->cycle,
-                                               .target = b->taken_out ? arena_copy(&b->arena, target) : "",
-                                               .asked = b->taken_out ? 2 : 1,
-                                               .given = b->taken_out ? 2 : 1,
-                                               .from_ns = b->session.from_ns,
-                                               .to_ns = b->session.to_ns,
-                                               .running_ns = after.running_ns - before.running_ns,
-                                               .ready_ns = after.ready_ns - before.ready_ns};
+  struct bundle_block row = {.target = b->taken_out ? arena_copy(&b->arena, target) : "",
+                             .asked = b->taken_out ? 2 : 1,
+                             .given = b->taken_out ? 2 : 1,
+                             .from_ns = b->session.from_ns,
+                             .to_ns = b->session.to_ns};
+  put_row(b, &row, &before);
 }
 
 /* So that a stop ends when it should: given only to root, and else the processor is shared as usual. */
@@ -352,7 +339,7 @@ static void raise_priority(void) {
 static void *blocks_main(void *context) {
   struct blocks *b = context;
   const struct perturbing quiet = {.undo = b->undo, .stop = &b->stop};
-  int64_t begun = perturber_now_ns();
+  int64_t begun = clock_now(&clock_system);
   list_processes(b);
   if (b->n_processes == 0) {
     say_unprobed(b, "no process of the server is visible: run lynxbench where it runs, as root or as its user");
@@ -364,7 +351,7 @@ static void *blocks_main(void *context) {
   }
   if (!perturber_wait(&quiet, b->session.zero_ns + b->session.from_ns)) return NULL;
   list_processes(b);
-  see_use(b, perturber_now_ns() - begun);
+  see_use(b, clock_now(&clock_system) - begun);
   raise_priority();
   open_perturbers(b);
   make_turns(b);

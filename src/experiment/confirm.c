@@ -73,7 +73,7 @@ static const struct sensitivity *about(const struct confirm_plan *plan, const st
   for (size_t i = 0; i < all->n; i++) {
     const struct sensitivity *s = &all->items[i];
     bool mine = s->perturber != NULL && strcmp(s->perturber->name, plan->perturbers[0]) == 0;
-    if (plan->by_process && strcmp(s->target, "processor: all") == 0) mine = false;
+    if (plan->by_process && !sensitivity_is_of_one_process(s)) mine = false;
     if (plan->by_process && plan->finding->process[0] != 0 && !same_process(s->target, plan->finding->process)) mine = false;
     if (!mine) continue;
     n++;
@@ -93,8 +93,7 @@ struct confirmation confirm_judge(const struct confirm_plan *plan, const struct 
   if (c.of == NULL) return c;
   c.effect = c.of->of[c.response];
   if (plan->takes_away && all->open_load) /* a latency that falls is what is gained */
-    c.effect = (struct slope){-c.effect.estimate, -c.effect.high,    -c.effect.low,   c.effect.error,
-                              c.effect.n,         c.effect.n_groups, c.effect.bounded};
+    c.effect = slope_turned(c.effect);
   if (!c.effect.bounded) return c;
   if (c.effect.low > plan->threshold) c.verdict = CONFIRM_CONFIRMED;
   else if (c.effect.high < plan->threshold) c.verdict = CONFIRM_REFUTED;

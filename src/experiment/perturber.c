@@ -3,18 +3,18 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #define STEP_NS INT64_C(50000000)
 
-int64_t perturber_now_ns(void) {
-  struct timespec t;
-  return clock_gettime(CLOCK_MONOTONIC, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
+void perturber_sleep(int64_t until_ns) {
+  const struct timespec at = {.tv_sec = (time_t)(until_ns / 1000000000), .tv_nsec = (long)(until_ns % 1000000000)};
+  (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 }
 
 bool perturber_wait(const struct perturbing *request, int64_t until_ns) {
-  for (int64_t now; (now = perturber_now_ns()) < until_ns;) {
-    int64_t next = now + STEP_NS < until_ns ? now + STEP_NS : until_ns;
-    const struct timespec at = {.tv_sec = (time_t)(next / 1000000000), .tv_nsec = (long)(next % 1000000000)};
-    (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+  for (int64_t now; (now = clock_now(&clock_system)) < until_ns;) {
+    perturber_sleep(now + STEP_NS < until_ns ? now + STEP_NS : until_ns);
     undo_beat(request->undo);
     if (atomic_load(request->stop)) return false;
   }

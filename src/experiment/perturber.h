@@ -57,8 +57,8 @@ struct perturber {
   void (*close)(void *state);
 };
 
-/* What perturbers share: the steady clock, and a wait in short steps, with signs of life, that a stop ends. */
-int64_t perturber_now_ns(void);
+/* What perturbers share, by clock_system's steady clock: a plain wait, and one in short steps, with signs of life, that a stop ends. */
+void perturber_sleep(int64_t until_ns);
 bool perturber_wait(const struct perturbing *request, int64_t until_ns); /* false: stopped, or nobody watches any more */
 
 /* Names a target. */

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "experiment/perturber_table.h"
 #include "result/rows.h"
+#include "stats/quantile.h"
 #include "stats/special.h"
 
 enum { BLOCKS_MAX = 100000, ANSWERS_LEAST = 8 };
@@ -28,7 +29,6 @@ struct block {
 
 struct reading {
   struct bundle *bundle;
-  const struct contract *contract;
   struct row_terms terms;
   struct block *blocks;
   size_t n, room, first; /* first: of the session */
@@ -41,6 +41,18 @@ struct reading {
 const char *response_text(enum response response) {
   static const char *const texts[] = {"throughput", "TTFT p50", "ITL mean", "E2E p50"};
   return texts[response];
+}
+
+bool sensitivity_takes_away(const struct sensitivity *s) {
+  return s->perturber != NULL && s->perturber->takes_away;
+}
+
+bool sensitivity_is_of_all(const struct sensitivity *s) {
+  return strcmp(s->target, "processor: all") == 0;
+}
+
+bool sensitivity_is_of_one_process(const struct sensitivity *s) {
+  return s->perturber != NULL && strcmp(s->perturber->name, "processor") == 0 && !sensitivity_is_of_all(s);
 }
 
 /* --- blocks and rows --- */
@@ -121,21 +133,10 @@ static enum lynx_status take_row(void *context, const struct row *row) {
   return LYNX_OK;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static double median(double *values, size_t n) {
   if (n == 0) return NAN;
-  qsort(values, n, sizeof *values, compare_doubles);
+  quantile_sort(values, n);
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-static double mean(const double *values, size_t n) {
-  double sum = 0;
-  for (size_t i = 0; i < n; i++) sum += values[i];
-  return n > 0 ? sum / (double)n : NAN;
 }
 
 static double ln(double value) {
@@ -147,7 +148,7 @@ static void finish_block(struct block *b) {
   b->y[RESPONSE_THROUGHPUT] = ln(fmax(b->tokens, 0.5) / ((double)(b->row.to_ns - b->row.from_ns) / 1e9));
   for (int k = RESPONSE_THROUGHPUT + 1; k < RESPONSE_COUNT; k++) {
     /* A stop lengthens few gaps between tokens by much, which a median does not see. */
-    b->y[k] = ln(k == RESPONSE_INTER_TOKEN ? mean(b->values[k], b->n[k]) : median(b->values[k], b->n[k]));
+    b->y[k] = ln(k == RESPONSE_INTER_TOKEN ? quantile_plain_mean(b->values[k], b->n[k]) : median(b->values[k], b->n[k]));
     free(b->values[k]);
     b->values[k] = NULL;
   }
@@ -190,11 +191,6 @@ static size_t points_of(const struct reading *r, const struct sensitivity *s, en
   return n;
 }
 
-/* Throughput falls where a resource is slower: the sign is turned so that an elasticity is what it costs. */
-static struct slope turned(struct slope s) {
-  return (struct slope){-s.estimate, -s.high, -s.low, s.error, s.n, s.n_groups, s.bounded};
-}
-
 static void add_levels(const struct reading *r, struct sensitivity *s, double confidence, struct block_point *points) {
   for (size_t l = 0; l < s->n_levels; l++) {
     double given = 0;
@@ -209,10 +205,9 @@ static void add_levels(const struct reading *r, struct sensitivity *s, double co
   }
 }
 
-/* What the greater slowness costs each percent more than the smaller does: x is cut at the smaller level, so that the slope of the rest is
- * the difference; by levels, whose effects are known each. */
+/* What the greater slowness costs for each percent, less what the smaller does. */
 static void find_curvature(struct sensitivity *s, double confidence) {
-  if (s->n_levels < 2 || (s->perturber != NULL && (s->perturber->takes_away || s->perturber->by_waiting))) return;
+  if (s->n_levels < 2 || sensitivity_takes_away(s) || (s->perturber != NULL && s->perturber->by_waiting)) return;
   const struct sensitivity_level *small = &s->levels[0], *great = &s->levels[s->n_levels - 1];
   double x_small = ln(small->given), x_great = ln(great->given);
   if (!small->effect.bounded || !great->effect.bounded || !(x_small > 0) || !(x_great > x_small)) return;
@@ -230,8 +225,8 @@ static void find_curvature(struct sensitivity *s, double confidence) {
 static void add_sensitivity(const struct reading *r, struct sensitivity *s, double confidence, struct block_point *points) {
   for (int k = 0; k < RESPONSE_COUNT; k++) {
     s->of[k] = slope_within(points, points_of(r, s, (enum response)k, 0, points), confidence);
-    bool ratio = s->perturber != NULL && s->perturber->takes_away;
-    if (k == RESPONSE_THROUGHPUT && !ratio) s->of[k] = turned(s->of[k]);
+    /* Throughput falls where a resource is slower: the sign is turned so that an elasticity is what it costs. */
+    if (k == RESPONSE_THROUGHPUT && !sensitivity_takes_away(s)) s->of[k] = slope_turned(s->of[k]);
   }
   add_levels(r, s, confidence, points);
   find_curvature(s, confidence);
@@ -279,22 +274,18 @@ static void describe(const struct reading *r, struct sensitivities *ret) {
   ret->spread = n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
 }
 
-static bool is_one_process(const struct sensitivity *s) {
-  return s->perturber != NULL && strcmp(s->perturber->name, "processor") == 0 && strcmp(s->target, "processor: all") != 0;
-}
-
 static void add_up(const struct reading *r, struct sensitivities *ret, double confidence) {
   const struct block_point *lists[SENSITIVITIES_MAX];
   struct block_point *own[SENSITIVITIES_MAX];
   size_t n[SENSITIVITIES_MAX], k = 0;
   for (size_t i = 0; i < ret->n; i++) {
-    if (!is_one_process(&ret->items[i]) || !isfinite(ret->items[i].of[RESPONSE_THROUGHPUT].estimate)) continue;
+    if (!sensitivity_is_of_one_process(&ret->items[i]) || !isfinite(ret->items[i].of[RESPONSE_THROUGHPUT].estimate)) continue;
     own[k] = xalloc(r->n + 1, sizeof *own[k]);
     n[k] = points_of(r, &ret->items[i], RESPONSE_THROUGHPUT, 0, own[k]);
     lists[k] = own[k];
     k++;
   }
-  if (k > 1) ret->sum = turned(slope_sum(lists, n, k, confidence));
+  if (k > 1) ret->sum = slope_turned(slope_sum(lists, n, k, confidence));
   for (size_t i = 0; i < k; i++) free(own[i]);
 }
 
@@ -330,7 +321,7 @@ static void compute(struct reading *r, double confidence, struct sensitivities *
 
 enum lynx_status sensitivities_read(struct bundle *bundle, const struct contract *contract, double confidence, struct sensitivities *ret,
                                     struct lynx_error *error) {
-  struct reading r = {.bundle = bundle, .contract = contract, .terms = row_terms_of(bundle, contract)};
+  struct reading r = {.bundle = bundle, .terms = row_terms_of(bundle, contract)};
   *ret = (struct sensitivities){.n = 0};
   enum lynx_status status = read_blocks(&r, error);
   if (status == LYNX_OK) compute(&r, confidence, ret);

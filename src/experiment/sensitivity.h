@@ -48,6 +48,11 @@ struct sensitivities {
   struct slope sum;                   /* of processes one by one, throughput; n 0: fewer than two */
 };
 
+/* What it is of: a cause that was taken away; all processes at once; one process of the tree. */
+bool sensitivity_takes_away(const struct sensitivity *sensitivity);
+bool sensitivity_is_of_all(const struct sensitivity *sensitivity);
+bool sensitivity_is_of_one_process(const struct sensitivity *sensitivity);
+
 enum lynx_status sensitivities_read(struct bundle *bundle, const struct contract *contract, double confidence, struct sensitivities *ret,
                                     struct lynx_error *error) LYNX_MUST_CHECK;
 

@@ -56,7 +56,7 @@ enum lynx_status slowed_function_open(const char *named, const char *path, struc
 static void remove_folder(const char *path) {
   DIR *files = opendir(path);
   for (const struct dirent *entry; files != NULL && (entry = readdir(files)) != NULL;)
-    if (entry->d_name[0] != '.') (void)unlinkat(dirfd(files), entry->d_name, 0); /* what is no file stays, and is told by the folder */
+    if (entry->d_name[0] != '.') (void)unlinkat(dirfd(files), entry->d_name, 0); /* what is no plain file stays, and the folder with it */
   if (files != NULL) (void)closedir(files);
   (void)rmdir(path);
 }

@@ -1,7 +1,7 @@
 /* experiment/slowed_function.h: a folder by which a Python executor that lynxbench starts slows one of its functions
  * (src/experiment/python/sitecustomize.py).
  * Limits   a function that is named in the module's or a class's own code, a method, a generator or a coroutine; no asynchronous generator,
- *          and none that is made anew at every call. It takes Python 3.8 or later that reads PYTHONPATH
+ *          and none that is made again at every call. It takes Python 3.8 or later that reads PYTHONPATH
  * Errors   IO: the folder cannot be made */
 #ifndef EXPERIMENT_SLOWED_FUNCTION_H
 #define EXPERIMENT_SLOWED_FUNCTION_H

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/state.h"
@@ -46,30 +48,23 @@ struct undo {
   char path[4200];
 };
 
-static int64_t now_ns(void) {
-  struct timespec t;
-  return clock_gettime(CLOCK_MONOTONIC, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
-}
-
 /* --- undoing --- */
 
 static bool is_the_process(const struct root *root, const struct undo_step *step) {
   struct process_stat stat;
-  char path[64];
-  (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)step->process);
-  return process_stat_read(root, path, &stat) && stat.started_ticks == step->started_ticks && stat.state != 'Z' && stat.state != 'X';
+  return process_read(root, step->process, &stat) && stat.started_ticks == step->started_ticks && stat.state != 'Z' && stat.state != 'X';
 }
 
 /* Its number may belong to another process by now: the descriptor is opened first, then it is looked at, then used. */
 static bool continue_process(const struct root *root, const struct undo_step *step) {
-  int fd = (int)syscall(SYS_pidfd_open, (pid_t)step->process, 0);
+  int fd = pidfd_open((pid_t)step->process, 0);
   if (fd < 0) return errno == ESRCH;
-  bool good = !is_the_process(root, step) || syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0) == 0 || errno == ESRCH;
+  bool good = !is_the_process(root, step) || pidfd_send_signal(fd, SIGCONT, NULL, 0) == 0 || errno == ESRCH;
   (void)close(fd);
   return good;
 }
 
-static bool write_setting(const struct undo_step *step) {
+bool undo_write_setting(const struct undo_step *step) {
   if (strncmp(step->path, groups, sizeof groups - 1) != 0 || strstr(step->path, "/../") != NULL) return false;
   int fd = open(step->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return errno == ENOENT; /* the group is gone, and its settings with it */
@@ -77,17 +72,6 @@ static bool write_setting(const struct undo_step *step) {
   bool good = write(fd, step->text, n) == (ssize_t)n;
   (void)close(fd);
   return good;
-}
-
-static bool undo_step_now(const struct root *root, const struct undo_step *step) {
-  switch (step->kind) {
-    case UNDO_CONTINUE: return continue_process(root, step);
-    case UNDO_AFFINITY:
-      return !is_the_process(root, step) || sched_setaffinity((pid_t)step->thread, sizeof step->processors, &step->processors) == 0 ||
-             errno == ESRCH;
-    case UNDO_FILE: return write_setting(step);
-  }
-  return false;
 }
 
 /* Of one process in the tree. */
@@ -126,9 +110,16 @@ void undo_affinity(const struct root *root, const struct undo_step *steps, size_
 
 static bool undo_steps(const struct root *root, const struct undo_step *steps, size_t n) {
   bool good = true;
-  for (size_t i = 0; i < n; i++)
-    if (steps[i].kind != UNDO_AFFINITY) good = undo_step_now(root, &steps[i]) && good;
-    else if (steps[i].thread == steps[i].process) undo_affinity(root, steps, n, &steps[i]);
+  for (size_t i = 0; i < n; i++) {
+    const struct undo_step *step = &steps[i];
+    switch (step->kind) {
+      case UNDO_CONTINUE: good = continue_process(root, step) && good; break;
+      case UNDO_FILE: good = undo_write_setting(step) && good; break;
+      case UNDO_AFFINITY:
+        if (step->thread == step->process) undo_affinity(root, steps, n, step);
+        break;
+    }
+  }
   return good;
 }
 
@@ -313,7 +304,7 @@ _Noreturn static void watch(const struct root *root, struct shared *shared, int 
     ssize_t got = n > 0 ? read(fd, &byte, 1) : 0;
     if (n > 0 && got == 1) _exit(0); /* all was undone, and we are not needed any more */
     if (n > 0 && got == 0) break;
-    if (atomic_load(&shared->held) && now_ns() - atomic_load(&shared->beat_ns) > SILENCE_NS)
+    if (atomic_load(&shared->held) && clock_now(&clock_system) - atomic_load(&shared->beat_ns) > SILENCE_NS)
       (void)undo_steps(root, shared->steps, atomic_load(&shared->n));
   }
   if (undo_steps(root, shared->steps, atomic_load(&shared->n))) (void)unlink(path);
@@ -382,7 +373,7 @@ bool undo_hold(struct undo *undo) {
 }
 
 void undo_beat(struct undo *undo) {
-  atomic_store(&undo->shared->beat_ns, now_ns());
+  atomic_store(&undo->shared->beat_ns, clock_now(&clock_system));
 }
 
 void undo_release(struct undo *undo) {

@@ -35,6 +35,9 @@ struct undo_step {
  * they may still run everywhere. */
 void undo_affinity(const struct root *root, const struct undo_step *steps, size_t n, const struct undo_step *first);
 
+/* Puts the text of a step into its file, below /sys/fs/cgroup alone; true also where the group is gone. */
+bool undo_write_setting(const struct undo_step *step);
+
 struct undo;
 
 /* Also undoes what killed runs of this user left. */

@@ -45,7 +45,7 @@ static void put_others(const struct confirmation_view *v, struct buffer *out) {
   char text[64];
   for (size_t i = 0; i < v->all->n; i++) {
     const struct sensitivity *s = &v->all->items[i];
-    if (s == v->confirmation->of || s->perturber == NULL || s->perturber->takes_away) continue;
+    if (s == v->confirmation->of || s->perturber == NULL || sensitivity_takes_away(s)) continue;
     (void)buffer_printf(out, "  beside it: %s: %s\n", s->target,
                         sensitivity_slope_text(text, sizeof text, &s->of[v->confirmation->response], false));
   }

@@ -11,7 +11,6 @@ struct confirmation_view {
   const struct sensitivities *all;
   const char *const *unprobed;
   size_t n_unprobed;
-  const char *out; /* the bundle */
 };
 
 bool confirmation_text(const struct confirmation_view *view, bool color, struct buffer *ret);

@@ -23,10 +23,6 @@ char *sensitivity_slope_text(char *text, size_t size, const struct slope *s, boo
   return text;
 }
 
-static bool takes_away(const struct sensitivity *s) {
-  return s->perturber != NULL && s->perturber->takes_away;
-}
-
 /* By what it is known that something is slower: an open load sends as much as before. */
 static enum response response_of(const struct sensitivities *all) {
   return all->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT;
@@ -38,7 +34,7 @@ static const struct sensitivity *foremost(const struct sensitivities *all, bool 
   for (size_t i = 0; i < all->n; i++) {
     const struct sensitivity *s = &all->items[i];
     const struct slope *e = &s->of[response_of(all)];
-    if (takes_away(s) != away || strcmp(s->target, "processor: all") == 0 || !e->bounded) continue;
+    if (sensitivity_takes_away(s) != away || sensitivity_is_of_all(s) || !e->bounded) continue;
     if (best == NULL || e->low > best->of[response_of(all)].low) best = s;
   }
   return best;
@@ -83,14 +79,14 @@ static void put_row(const struct sensitivity *s, struct buffer *out) {
   char text[64];
   (void)buffer_printf(out, "  %-*.*s", NAME_WIDTH, NAME_WIDTH, s->target);
   for (int k = 0; k < RESPONSE_COUNT; k++)
-    (void)buffer_printf(out, "  %-20s", sensitivity_slope_text(text, sizeof text, &s->of[k], takes_away(s)));
+    (void)buffer_printf(out, "  %-20s", sensitivity_slope_text(text, sizeof text, &s->of[k], sensitivity_takes_away(s)));
   (void)buffer_printf(out, "  %zu\n", s->n_blocks);
 }
 
 static void put_table(const struct sensitivities *all, bool away, struct buffer *out) {
   bool any = false;
   for (size_t i = 0; i < all->n; i++) {
-    if (takes_away(&all->items[i]) != away) continue;
+    if (sensitivity_takes_away(&all->items[i]) != away) continue;
     if (!any) {
       (void)buffer_printf(out, "  %-*s", NAME_WIDTH, away ? "taken away, times what it was" : "slowed, % for each %");
       for (int k = 0; k < RESPONSE_COUNT; k++) (void)buffer_printf(out, "  %-20s", response_text((enum response)k));
@@ -162,7 +158,7 @@ static void json_one(struct json_writer *json, const struct sensitivity *s) {
   json_open_object(json);
   json_put_text(json, "target", s->target);
   json_put_text(json, "perturber", s->perturber != NULL ? s->perturber->name : NULL);
-  json_put_text(json, "form", takes_away(s) ? "ln of the ratio to the undisturbed" : "elasticity");
+  json_put_text(json, "form", sensitivity_takes_away(s) ? "ln of the ratio to the undisturbed" : "elasticity");
   json_put_int(json, "blocks", (int64_t)s->n_blocks);
   for (int k = 0; k < RESPONSE_COUNT; k++) json_slope(json, names[k], &s->of[k]);
   if (s->curvature.bounded) json_slope(json, "curvature", &s->curvature);

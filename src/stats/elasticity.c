@@ -80,6 +80,10 @@ struct slope slope_within(const struct block_point *points, size_t n, double con
   return slope_sum(&points, &n, 1, confidence);
 }
 
+struct slope slope_turned(struct slope s) {
+  return (struct slope){-s.estimate, -s.high, -s.low, s.error, s.n, s.n_groups, s.bounded};
+}
+
 /* The first and the last group of all; false: there is none, or they lie too far apart to be numbers of cycles. */
 static bool range_of(const struct block_point *const *points, const size_t *n, size_t n_slopes, int64_t *ret_first, size_t *ret_n) {
   int64_t first = INT64_MAX, last = INT64_MIN;

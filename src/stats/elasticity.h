@@ -29,6 +29,9 @@ struct slope {
 /* Points of one group stand together; groups are numbers of cycles, 0 or more, in ascending order. */
 struct slope slope_within(const struct block_point *points, size_t n, double confidence);
 
+/* Its negative. */
+struct slope slope_turned(struct slope slope);
+
 /* The sum of several slopes whose points share groups, and in them the blocks without any perturbation: what two slopes have in common
  * counts. */
 struct slope slope_sum(const struct block_point *const *points, const size_t *n, size_t n_slopes, double confidence);

@@ -66,6 +66,12 @@ bool process_stat_read(const struct root *root, const char *path, struct process
   return n >= 5;
 }
 
+bool process_read(const struct root *root, int64_t pid, struct process_stat *ret) {
+  char path[64];
+  (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+  return process_stat_read(root, path, ret);
+}
+
 bool machine_ticks_read(const struct root *root, struct machine_ticks *ret) {
   char line[512];
   unsigned long long t[8];

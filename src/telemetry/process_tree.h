@@ -33,6 +33,8 @@ struct machine_ticks {
 
 bool machine_ticks_read(const struct root *root, struct machine_ticks *ret);
 
+/* Of the process of that number, and of a file below /proc. */
+bool process_read(const struct root *root, int64_t pid, struct process_stat *ret);
 bool process_stat_read(const struct root *root, const char *path, struct process_stat *ret);
 
 #endif

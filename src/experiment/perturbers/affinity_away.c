@@ -1,5 +1,4 @@
 /* The server's threads may run on every processor of the machine, and not only on those that it was given. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -54,8 +54,9 @@ static size_t function_open(const struct perturbing *request, void **ret_state, 
   struct counts c = count(f);
   if (!(c.found > 0) || !(c.calls > 0)) {
     (void)snprintf(why, size, "function: %.120s %s", request->function_name,
-                   c.found > 0 ? "is there, and was not called while the load warmed up"
-                               : "was not found: it is made anew at every call, is no Python function, or the executor ignores PYTHONPATH");
+                   c.found > 0
+                       ? "is there, and was not called while the load warmed up"
+                       : "was not found: it is made again at every call, is no Python function, or the executor ignores PYTHONPATH");
     return 0;
   }
   target_name(ret, "function", request->function_name);

@@ -2,7 +2,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
+#include <sys/pidfd.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -17,7 +17,6 @@ struct neighbour {
 static size_t neighbour_open(const struct perturbing *request, void **ret_state, struct target *ret, size_t most, char *why, size_t size) {
   struct neighbour *n = xalloc(1, sizeof *n);
   struct process_stat stat;
-  char path[64];
   long long pid = request->neighbour;
   *n = (struct neighbour){*request, -1};
   *ret_state = n;
@@ -30,10 +29,8 @@ static size_t neighbour_open(const struct perturbing *request, void **ret_state,
       (void)snprintf(why, size, "neighbour: process %lld is the server's own", pid);
       return 0;
     }
-  (void)snprintf(path, sizeof path, "/proc/%lld/stat", pid);
-  n->fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-  bool there = n->fd >= 0 && process_stat_read(request->root, path, &stat),
-       may = there && syscall(SYS_pidfd_send_signal, n->fd, 0, NULL, 0) == 0;
+  n->fd = pidfd_open((pid_t)pid, 0);
+  bool there = n->fd >= 0 && process_read(request->root, pid, &stat), may = there && pidfd_send_signal(n->fd, 0, NULL, 0) == 0;
   if (!may || pid == (long long)getpid() || stat.terminal != 0 || stat.state == 'T') {
     (void)snprintf(why, size, "neighbour: process %lld %s", pid,
                    !there                       ? "is not there"
@@ -52,9 +49,9 @@ static double neighbour_hold(void *state, size_t target, double slowness, int64_
   struct neighbour *n = state;
   (void)target;
   if (!undo_hold(n->request.undo)) return 1;
-  bool done = syscall(SYS_pidfd_send_signal, n->fd, SIGSTOP, NULL, 0) == 0;
+  bool done = pidfd_send_signal(n->fd, SIGSTOP, NULL, 0) == 0;
   (void)perturber_wait(&n->request, until_ns);
-  (void)syscall(SYS_pidfd_send_signal, n->fd, SIGCONT, NULL, 0);
+  (void)pidfd_send_signal(n->fd, SIGCONT, NULL, 0);
   undo_release(n->request.undo);
   return done ? slowness : 1;
 }

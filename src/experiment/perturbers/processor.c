@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "experiment/perturber.h"
 #include "telemetry/process_tree.h"
 
@@ -32,11 +33,6 @@ struct processor {
 };
 
 /* --- how long a stop really is --- */
-
-static void sleep_until(int64_t at_ns) {
-  const struct timespec at = {.tv_sec = (time_t)(at_ns / 1000000000), .tv_nsec = (long)(at_ns % 1000000000)};
-  (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-}
 
 _Noreturn static void compute(void) {
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -63,19 +59,19 @@ static void calibrate(struct processor *p) {
   pid_t pid = fork();
   if (pid == 0) compute();
   if (pid < 0) return;
-  sleep_until(perturber_now_ns() + 5 * length);
-  int64_t begun = perturber_now_ns();
+  perturber_sleep(clock_now(&clock_system) + 5 * length);
+  int64_t begun = clock_now(&clock_system);
   bool read = read_able(p->request.root, pid, &before);
   for (int i = 0; i < CALIBRATIONS && read && !atomic_load(p->request.stop); i++) {
-    sleep_until(perturber_now_ns() + length);
+    perturber_sleep(clock_now(&clock_system) + length);
     (void)kill(pid, SIGSTOP);
-    int64_t from = perturber_now_ns();
-    sleep_until(from + length);
+    int64_t from = clock_now(&clock_system);
+    perturber_sleep(from + length);
     (void)kill(pid, SIGCONT);
-    asked_ns += perturber_now_ns() - from;
+    asked_ns += clock_now(&clock_system) - from;
   }
-  sleep_until(perturber_now_ns() + length);
-  int64_t span = perturber_now_ns() - begun;
+  perturber_sleep(clock_now(&clock_system) + length);
+  int64_t span = clock_now(&clock_system) - begun;
   read = read && read_able(p->request.root, pid, &after);
   (void)kill(pid, SIGKILL);
   (void)waitpid(pid, NULL, 0);
@@ -123,8 +119,8 @@ static size_t processor_open(const struct perturbing *request, void **ret_state,
   for (size_t i = 0; i < request->n_processes; i++) {
     const struct tree_process *process = &request->processes[i];
     const char *refused = refusal(process);
-    int fd = refused == NULL ? (int)syscall(SYS_pidfd_open, (pid_t)process->pid, 0) : -1;
-    if (refused != NULL || (fd >= 0 && syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0) != 0)) {
+    int fd = refused == NULL ? pidfd_open((pid_t)process->pid, 0) : -1;
+    if (refused != NULL || (fd >= 0 && pidfd_send_signal(fd, 0, NULL, 0) != 0)) {
       (void)snprintf(why, size, "processor: %s (pid %lld) cannot be stopped: %s", process->name, (long long)process->pid,
                      refused != NULL ? refused : "only its own user or root may");
       if (fd >= 0) (void)close(fd);
@@ -143,28 +139,28 @@ static size_t processor_open(const struct perturbing *request, void **ret_state,
 static void send_to(const struct processor *p, size_t target, int sig) {
   size_t place = p->chosen[target];
   for (size_t i = 0; i < p->n; i++)
-    if (place == p->n || place == i) (void)syscall(SYS_pidfd_send_signal, p->all[i].fd, sig, NULL, 0); /* one that has ended is none */
+    if (place == p->n || place == i) (void)pidfd_send_signal(p->all[i].fd, sig, NULL, 0); /* one that has ended is none */
 }
 
 static double processor_hold(void *state, size_t target, double slowness, int64_t until_ns) {
   struct processor *p = state;
-  int64_t begun = perturber_now_ns(), stopped_ns = 0, n = 0, period = p->request.period_ns;
+  int64_t begun = clock_now(&clock_system), stopped_ns = 0, n = 0, period = p->request.period_ns;
   int64_t length = (int64_t)((double)period * (1 - 1 / slowness));
   if (!undo_hold(p->request.undo)) return 1;
   for (int64_t at = begun; at + period <= until_ns && !atomic_load(p->request.stop); at += period) {
     /* At a random moment of the period, so that it does not fall in step with the server's own. */
-    sleep_until(at + (int64_t)random_below(p->request.random, (uint64_t)(period - length)));
+    perturber_sleep(at + (int64_t)random_below(p->request.random, (uint64_t)(period - length)));
     send_to(p, target, SIGSTOP);
-    int64_t from = perturber_now_ns();
-    sleep_until(from + length);
+    int64_t from = clock_now(&clock_system);
+    perturber_sleep(from + length);
     send_to(p, target, SIGCONT);
-    stopped_ns += perturber_now_ns() - from;
+    stopped_ns += clock_now(&clock_system) - from;
     n++;
     undo_beat(p->request.undo);
   }
   undo_release(p->request.undo);
-  sleep_until(until_ns);
-  double span = (double)(perturber_now_ns() - begun), lost = (double)stopped_ns - (double)n * p->late_ns;
+  perturber_sleep(until_ns);
+  double span = (double)(clock_now(&clock_system) - begun), lost = (double)stopped_ns - (double)n * p->late_ns;
   return span > 0 && lost > 0 && lost < span ? span / (span - lost) : 1;
 }
 

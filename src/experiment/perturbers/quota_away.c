@@ -1,9 +1,7 @@
 /* The processor quota of the server's control group, taken away. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "experiment/perturber.h"
@@ -11,9 +9,8 @@
 
 struct quota {
   struct perturbing request;
-  struct undo_step before; /* the file, and what stands in it */
-  const char *none;        /* what means no quota */
-  char without[UNDO_TEXT];
+  struct undo_step before, without; /* the file, with the quota that is in it, and with none */
+  const char *none;                 /* what means no quota */
 };
 
 static bool take_group(void *context, const struct control_group *group) {
@@ -21,14 +18,6 @@ static bool take_group(void *context, const struct control_group *group) {
   (void)snprintf(q->before.path, sizeof q->before.path, "%.200s/%s", group->path, group->unified ? "cpu.max" : "cpu.cfs_quota_us");
   q->none = group->unified ? "max" : "-1";
   return strlen(group->path) <= 200 && root_read_line(q->request.root, q->before.path, q->before.text, sizeof q->before.text);
-}
-
-static bool write_text(const struct quota *q, const char *text) {
-  int fd = open(q->before.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return false;
-  bool good = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-  (void)close(fd);
-  return good;
 }
 
 static size_t quota_open(const struct perturbing *request, void **ret_state, struct target *ret, size_t most, char *why, size_t size) {
@@ -41,12 +30,13 @@ static size_t quota_open(const struct perturbing *request, void **ret_state, str
     (void)snprintf(why, size, "quota: the server's control group has no processor quota of its own");
     return 0;
   }
-  if (!write_text(q, q->before.text)) {
+  if (!undo_write_setting(&q->before)) {
     (void)snprintf(why, size, "quota: %.200s cannot be written: only root may", q->before.path);
     return 0;
   }
   const char *period = strchr(q->before.text, ' '); /* "50000 100000" of version 2 */
-  (void)snprintf(q->without, sizeof q->without, "%s%.40s", q->none, period != NULL ? period : "");
+  q->without = q->before;
+  (void)snprintf(q->without.text, sizeof q->without.text, "%s%.40s", q->none, period != NULL ? period : "");
   undo_add(request->undo, &q->before);
   target_name(ret, "quota", "none");
   return 1;
@@ -56,9 +46,9 @@ static double quota_hold(void *state, size_t target, double slowness, int64_t un
   struct quota *q = state;
   (void)target;
   if (!undo_hold(q->request.undo)) return 1;
-  bool done = write_text(q, q->without);
+  bool done = undo_write_setting(&q->without);
   (void)perturber_wait(&q->request, until_ns);
-  (void)write_text(q, q->before.text);
+  (void)undo_write_setting(&q->before);
   undo_release(q->request.undo);
   return done ? slowness : 1;
 }

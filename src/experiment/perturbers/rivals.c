@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "experiment/perturber.h"
 
 enum { RIVALS_MAX = 256 };
@@ -48,8 +49,8 @@ static void *compete(void *context) {
   const struct sched_param none = {.sched_priority = 0};
   (void)sched_setscheduler(0, SCHED_OTHER, &none);
   while (!atomic_load(&c->over)) {
-    int64_t from = perturber_now_ns(), busy = (int64_t)((double)PERIOD_NS * c->share);
-    while (perturber_now_ns() - from < busy && !atomic_load(&c->over)) {}
+    int64_t from = clock_now(&clock_system), busy = (int64_t)((double)PERIOD_NS * c->share);
+    while (clock_now(&clock_system) - from < busy && !atomic_load(&c->over)) {}
     const struct timespec rest = {.tv_nsec = (long)(PERIOD_NS - busy)};
     if (PERIOD_NS > busy) (void)nanosleep(&rest, NULL);
   }

@@ -27,10 +27,8 @@ static unsigned long long tree_ticks(const struct machine *m, int64_t pid, const
   unsigned long long sum = 0;
   process_tree_read(m->root, pid, &tree);
   for (size_t i = 0; i < tree.n; i++) {
-    char path[96];
     if (less != NULL && process_tree_holds(less, tree.pids[i])) continue;
-    (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)tree.pids[i]);
-    if (process_stat_read(m->root, path, &stat)) sum += stat.user_ticks + stat.system_ticks;
+    if (process_read(m->root, tree.pids[i], &stat)) sum += stat.user_ticks + stat.system_ticks;
   }
   if (ret != NULL) *ret = tree;
   return sum;

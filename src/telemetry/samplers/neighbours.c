@@ -61,12 +61,10 @@ static int by_use(const void *a, const void *b) {
 static void take_process(void *context, const char *name) {
   struct neighbours *n = context;
   int64_t pid;
-  char path[96];
   struct process_stat stat;
   if (n->n_now == PROCESSES_MAX || !number_int64(name, strlen(name), &pid) || pid <= 0) return;
   if (process_tree_holds(&n->tree, pid) || process_tree_holds(&n->own, pid)) return;
-  (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
-  if (!process_stat_read(n->root, path, &stat)) return;
+  if (!process_read(n->root, pid, &stat)) return;
   struct process *p = &n->now[n->n_now++];
   *p = (struct process){.pid = pid, .ticks = stat.user_ticks + stat.system_ticks};
   (void)snprintf(p->name, sizeof p->name, "%.31s", stat.name);
