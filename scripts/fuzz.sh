@@ -1,5 +1,6 @@
 #!/bin/sh
 # libFuzzer on every reader, from its corpus, for so many seconds each; two at a time. A finding is kept in build-fuzz/.
+# The random numbers begin alike everywhere, so that what one machine finds another does; FUZZ_SEED=0 takes others.
 set -eu
 seconds=$1
 dir=build-fuzz
@@ -45,7 +46,7 @@ build serve $base src/ledger/*.c $meson_lists/ledger/stores_list.c src/serve/*.c
 [ "$seconds" != 0 ] || exit 0 # built
 run() {
   mkdir -p $dir/corpus-$1
-  LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0 $dir/$1 -max_total_time="$seconds" -max_len=100000 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix=$dir/found-$1- $dir/corpus-$1 tests/fuzz/corpus/$1 $([ $1 != bundle ] || echo tests/recorded/bundles) >$dir/$1.log 2>&1
+  LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0 $dir/$1 -seed=${FUZZ_SEED:-1} -max_total_time="$seconds" -max_len=100000 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix=$dir/found-$1- $dir/corpus-$1 tests/fuzz/corpus/$1 $([ $1 != bundle ] || echo tests/recorded/bundles) >$dir/$1.log 2>&1
 }
 found=
 pair() {

@@ -120,13 +120,11 @@ static uint16_t brain_half_of(float value) {
   return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-static void put_element(enum tensor_type type, char *to, double value) {
+static void put_float(enum tensor_type type, char *to, double value) {
   float single = (float)value;
-  int64_t whole = (int64_t)value;
   uint16_t half;
   switch (type) {
     case TENSOR_FP64: memcpy(to, &value, sizeof value); break;
-    case TENSOR_FP32: memcpy(to, &single, sizeof single); break;
     case TENSOR_FP16:
       half = half_of(single);
       memcpy(to, &half, sizeof half);
@@ -135,7 +133,7 @@ static void put_element(enum tensor_type type, char *to, double value) {
       half = brain_half_of(single);
       memcpy(to, &half, sizeof half);
       break;
-    default: memcpy(to, &whole, types[type].bytes); /* little-endian: the low bytes come first */
+    default: memcpy(to, &single, sizeof single);
   }
 }
 
@@ -178,8 +176,9 @@ enum lynx_status tensor_fill(struct tensor *t, uint64_t seed, int64_t integers_b
   char *data = arena_alloc(arena, n * each + 1, 1);
   int64_t greatest = greatest_of(t->type), below = integers_below - 1 < greatest ? integers_below : greatest + 1;
   for (size_t i = 0; i < n; i++) {
-    double value = is_float(t->type) ? ((double)random_below(&random, 1024) - 512) / 512 : (double)random_below(&random, (uint64_t)below);
-    put_element(t->type, data + i * each, value);
+    uint64_t value = random_below(&random, is_float(t->type) ? 1024 : (uint64_t)below);
+    if (is_float(t->type)) put_float(t->type, data + i * each, ((double)value - 512) / 512);
+    else memcpy(data + i * each, &value, each); /* little-endian: the low bytes come first */
   }
   t->data = (struct bytes){data, n * each};
   return LYNX_OK;
@@ -228,7 +227,7 @@ static enum lynx_status flatten(struct flattening *f, const json_t *value, int d
     double largest = type == TENSOR_FP16 ? 65504 : type == TENSOR_FP64 ? DBL_MAX : FLT_MAX;
     if (is_float(type) && !(number >= -largest && number <= largest))
       return lynx_fail(f->error, LYNX_INPUT, "tensor '%.100s': %g does not fit into %s", f->tensor->name, number, types[type].name);
-    if (is_float(type)) put_element(type, element, number);
+    if (is_float(type)) put_float(type, element, number);
     else memcpy(element, &whole, types[type].bytes);
     good = buffer_append(f->out, element, types[type].bytes);
   }
