@@ -3,7 +3,7 @@ BUILD ?= build
 CC_CACHE := $(shell command -v ccache 2>/dev/null)
 MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 
-.PHONY: help build demo test test-long test-fresh test-peers test-gpu check bench bench-peers bench-attribution bench-confirm simulate fuzz install clean format
+.PHONY: help build demo test test-long test-fresh test-peers test-gpu check bench bench-peers bench-attribution bench-confirm bench-bisect simulate fuzz install clean format
 
 help:
 	@echo "make demo      install what is missing, build, measure a real inference stack, print claims, write a report"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench-peers  load beside wrk, asyncio, AIPerf and GuideLLM, traces beside simdjson and HolisticTraceAnalysis, each in the same run; how real executors' sessions vary"
 	@echo "make bench-attribution  plant causes in real servers and score what diagnose says of each (some 15 minutes; packages from PyPI)"
 	@echo "make bench-confirm      plant causes, diagnose and confirm them; take them out, and see them refuted (some 25 minutes)"
+	@echo "make bench-bisect       swap a dozen settings, of which it is known which make the difference (some 40 minutes)"
 	@echo "make simulate  hold intervals, steady state and saturation search against simulation (minutes)"
 	@echo "make install   PREFIX=/usr/local: programs, manual pages, completion"
 
@@ -73,6 +74,11 @@ bench-attribution: packages-peers
 	@$(BUILD)/peers/bin/python -c 'import torch' 2>/dev/null || { echo "torch is missing: run make test-peers first, which installs it"; exit 2; }
 	@$(BUILD)/peers/bin/python -m pip install -q py-spy
 	@python3 bench/attribution/scoreboard.py --json $(BUILD)/scoreboard.json
+
+bench-bisect: packages-peers
+	@ninja -C $(BUILD) lynxbench
+	@$(BUILD)/peers/bin/python -c 'import torch' 2>/dev/null || { echo "torch is missing: run make test-peers first, which installs it"; exit 2; }
+	@python3 bench/attribution/swaps.py --json $(BUILD)/bisect.json
 
 bench-confirm: packages-peers
 	@ninja -C $(BUILD) lynxbench

@@ -13,7 +13,7 @@ ALLOWED = {  # what may be used besides base
     "result": {"stats", "record", "telemetry", "contract", "load", "executor"}, "drivers": {"load"},
     "measure": {"stats", "record", "telemetry", "contract", "executor", "load", "result", "drivers"},
     "attribute": {"stats", "record", "contract", "trace", "executor", "result"},
-    "experiment": {"stats", "record", "telemetry", "contract", "result", "measure"},
+    "experiment": {"stats", "record", "telemetry", "contract", "executor", "result", "measure"},
     "serve": {"ledger"},
     "verify": {"stats", "ledger", "record", "contract", "executor", "load", "result"},
     "report": {"stats", "verify", "ledger", "record", "contract", "executor", "load", "result", "attribute", "experiment"},

@@ -202,8 +202,9 @@ int perturbation_open(struct perturbation *p) {
   int code = find_contract(p);
   if (code == EXIT_HOLDS) code = plan_load(p);
   if (code != EXIT_HOLDS) return code;
-  if (p->out == NULL)
-    p->out = screen_bundle_name(p->contract, p->tool[0] == 'c' ? "-confirm" : "-perturb", p->out_name, sizeof p->out_name);
+  char suffix[24];
+  (void)snprintf(suffix, sizeof suffix, "-%s", p->tool);
+  if (p->out == NULL) p->out = screen_bundle_name(p->contract, suffix, p->out_name, sizeof p->out_name);
   return EXIT_HOLDS;
 }
 

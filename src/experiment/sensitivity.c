@@ -34,7 +34,7 @@ struct reading {
   size_t n, room, first; /* first: of the session */
   int64_t *sessions;
   size_t n_sessions, sessions_room;
-  int64_t group;
+  int64_t group, only; /* only: of one session; -1: of all */
   bool open_load;
 };
 
@@ -59,7 +59,7 @@ bool sensitivity_is_of_one_process(const struct sensitivity *s) {
 
 static enum lynx_status keep_session(void *context, const struct bundle_session *s) {
   struct reading *r = context;
-  if (s->purpose != PURPOSE_PERTURB) return LYNX_OK;
+  if (s->purpose != PURPOSE_PERTURB || (r->only >= 0 && s->id != r->only)) return LYNX_OK;
   r->open_load = r->open_load || s->rate_per_s > 0;
   r->sessions = xroom(r->sessions, r->n_sessions, &r->sessions_room, sizeof *r->sessions);
   r->sessions[r->n_sessions++] = s->id;
@@ -321,12 +321,24 @@ static void compute(struct reading *r, double confidence, struct sensitivities *
 
 enum lynx_status sensitivities_read(struct bundle *bundle, const struct contract *contract, double confidence, struct sensitivities *ret,
                                     struct lynx_error *error) {
-  struct reading r = {.bundle = bundle, .terms = row_terms_of(bundle, contract)};
+  struct reading r = {.bundle = bundle, .terms = row_terms_of(bundle, contract), .only = -1};
   *ret = (struct sensitivities){.n = 0};
   enum lynx_status status = read_blocks(&r, error);
   if (status == LYNX_OK) compute(&r, confidence, ret);
   for (size_t i = 0; i < r.n; i++)
     for (int k = 0; k < RESPONSE_COUNT; k++) free(r.blocks[i].values[k]);
+  free(r.blocks);
+  free(r.sessions);
+  return status;
+}
+
+enum lynx_status session_response_read(struct bundle *bundle, const struct contract *contract, int64_t session,
+                                       struct session_response *ret, struct lynx_error *error) {
+  struct reading r = {.bundle = bundle, .terms = row_terms_of(bundle, contract), .only = session};
+  enum lynx_status status = read_blocks(&r, error);
+  *ret = (struct session_response){.open_load = r.open_load, .found = status == LYNX_OK && r.n > 0};
+  for (int k = 0; k < RESPONSE_COUNT; k++) ret->y[k] = ret->found && r.blocks[0].n_answers > 0 ? r.blocks[0].y[k] : NAN;
+  if (ret->found) (void)snprintf(ret->target, sizeof ret->target, "%s", r.blocks[0].target);
   free(r.blocks);
   free(r.sessions);
   return status;

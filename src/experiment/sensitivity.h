@@ -53,6 +53,15 @@ bool sensitivity_takes_away(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_all(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_one_process(const struct sensitivity *sensitivity);
 
+/* What the first block of one session answered: ln of each; NaN where nothing did. */
+struct session_response {
+  char target[TARGET_NAME];
+  double y[RESPONSE_COUNT];
+  bool open_load, found;
+};
+enum lynx_status session_response_read(struct bundle *bundle, const struct contract *contract, int64_t session,
+                                       struct session_response *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+
 enum lynx_status sensitivities_read(struct bundle *bundle, const struct contract *contract, double confidence, struct sensitivities *ret,
                                     struct lynx_error *error) LYNX_MUST_CHECK;
 

@@ -221,12 +221,11 @@ static struct bundle_session row_of(const struct run *run, const struct session_
                                  .instrument_json = "{}"};
 }
 
-/* Nothing is sent: what it would measure is the window before. */
-static void mark_void(struct run *run, struct bundle_session *row, const char *why) {
-  row->end = SESSION_VOID;
+static void mark_ended(struct run *run, struct bundle_session *row, enum session_end end, const char *why) {
+  row->end = end;
   row->why = why;
-  row->start_realtime_ns = run_realtime(run);
-  run_note(run, arena_printf(&run->arena, "session %lld is void: %s", (long long)row->id, why));
+  if (row->start_realtime_ns == 0) row->start_realtime_ns = run_realtime(run);
+  run_note(run, arena_printf(&run->arena, "session %lld is %s: %s", (long long)row->id, session_end_text(end), why));
   bundle_put_session(run->bundle, row);
 }
 
@@ -239,7 +238,7 @@ static bool begin_alone(struct run *run, const struct session_plan *plan, struct
   if (fresh) row->began = BEGAN_FRESH;
   else if (run->n_sent > 0 && (plan->alone || run->left_behind)) row->began = idle_wait(run, &waited_s, &why);
   if (waited_s > 1) run_note(run, arena_printf(&run->arena, "waited %.1f s until the executor was done with the window before", waited_s));
-  if (row->began == BEGAN_IN_BACKLOG) mark_void(run, row, why);
+  if (row->began == BEGAN_IN_BACKLOG) mark_ended(run, row, SESSION_VOID, why); /* it would measure the window before */
   return row->began != BEGAN_IN_BACKLOG;
 }
 
@@ -270,6 +269,12 @@ static enum lynx_status run_on_executor(struct run *run, const struct session_pl
   if (run->service.child.pid == 0 || child_running(&run->service.child)) return status;
   char tail[500];
   service_log_tail(&run->service, tail, sizeof tail);
+  if (status == LYNX_OK && plan->may_fail) {
+    *ret_complete = false;
+    mark_ended(run, row, SESSION_FAILED,
+               arena_printf(&run->arena, "the executor ended with exit code %d: %s", run->service.child.exit_code, tail));
+    return status;
+  }
   run->outcome->executor_failed = true;
   if (status == LYNX_OK)
     status = lynx_fail(run->error, LYNX_IO, "the executor ended with exit code %d during session %lld; it printed: %s",
@@ -307,6 +312,8 @@ static enum lynx_status open_driver(struct run *run, const struct session_plan *
 static enum lynx_status mark_unbegun(struct run *run, const struct session_plan *plan, struct bundle_session *row, enum lynx_status status,
                                      const struct lynx_error *why) {
   if (atomic_load(run->request->stop) != 0) mark_interrupted(run, row);
+  else if (plan->may_fail && (status == LYNX_IO || status == LYNX_NOT_FOUND || status == LYNX_UNSUPPORTED))
+    mark_ended(run, row, SESSION_FAILED, arena_copy(&run->arena, why->message));
   else if (status == LYNX_UNSUPPORTED) mark_unavailable(run, row, plan->precision, why->message);
   else {
     *run->error = *why;

@@ -18,6 +18,21 @@ static struct session_plan plan_of(struct run *run, size_t precision, int64_t nu
   return plan;
 }
 
+enum lynx_status run_variant(struct run *run, const struct text_list *command, const struct text_list *environment, int64_t number,
+                             bool captures, bool *ret_complete) {
+  struct contract_start *start = &run->contract.executor.start;
+  const struct contract_start agreed = *start;
+  struct session_plan plan = plan_of(run, 0, number);
+  plan.keep_running = false;
+  plan.may_fail = true;
+  run->captured[0] = run->captured[0] || !captures;
+  start->command = *command;
+  start->environment = *environment;
+  enum lynx_status status = run_session(run, &plan, ret_complete);
+  *start = agreed;
+  return status;
+}
+
 enum lynx_status run_perturb(struct run *run) {
   const struct run_perturbation *p = run->request->perturbation;
   enum lynx_status status = LYNX_OK;

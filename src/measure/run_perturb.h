@@ -6,4 +6,10 @@
 
 enum lynx_status run_perturb(struct run *run);
 
+/* One session of an executor of its own: this command in this environment, in place of the contract's. *ret_complete false with OK: it did
+ * not start, or did not last (the session is marked as failed, with the reason), or the run is over. captures: what it is goes into the
+ * record as the executor's facts. */
+enum lynx_status run_variant(struct run *run, const struct text_list *command, const struct text_list *environment, int64_t number,
+                             bool captures, bool *ret_complete) LYNX_MUST_CHECK;
+
 #endif

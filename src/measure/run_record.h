@@ -62,7 +62,8 @@ struct session_plan {
   int64_t body_seed;     /* in the requests */
   int64_t counted_ns, warm_up_ns;
   bool accuracy, last, keep_running;
-  bool alone; /* it must not begin in the backlog of the one before */
+  bool alone;    /* it must not begin in the backlog of the one before */
+  bool may_fail; /* an executor that does not start, or that ends, fails the session, not the run */
 };
 
 void run_note(const struct run *run, const char *text);

@@ -1,0 +1,42 @@
+/* experiment/bisected.h: a bisection as it stands in a bundle: what the two executors differ in, and one session after the other, each with
+ * the facts that it had of B.
+ *
+ * Result   a pure function of the bundle: the search is run again on the recorded figures, in their order
+ * Figure   ln of the throughput of a session's counted window; under an open load, which sends as much whatever is answered, the negative
+ *          of ln of the median end-to-end latency. More is better in both
+ * Errors   INPUT: the bundle is no bisection, or its plan is broken */
+#ifndef EXPERIMENT_BISECTED_H
+#define EXPERIMENT_BISECTED_H
+
+#include "experiment/sensitivity.h"
+#include "experiment/swap.h"
+#include "stats/bisection.h"
+
+struct bisected {
+  struct arena arena;
+  struct swap_list swaps; /* without their units */
+  struct bisection_plan plan;
+  struct bisection found;
+  enum response response;
+  double level_a, level_b; /* tokens (or answers) each second, or seconds: the mean (of ln) of the sessions of A, and of B */
+  bool tokens;
+  double seconds;        /* of the counted windows, together */
+  const char *failed;    /* why the first mixture that did not run did not; NULL: all did */
+  uint64_t failed_facts; /* of that mixture */
+};
+
+/* The plan, to be kept with the run under this key. */
+extern const char bisected_key[];
+bool bisected_write_plan(const struct swap_list *swaps, const struct bisection_plan *plan, struct buffer *ret);
+
+bool bisected_is(struct bundle *bundle);
+enum lynx_status bisected_read(struct bundle *bundle, const struct contract *contract, struct bisected *ret,
+                               struct lynx_error *error) LYNX_MUST_CHECK;
+void bisected_release(struct bisected *bisected);
+
+/* The target of a session's block: "facts: 1 4", numbers from 1; "" for A itself. */
+void bisected_target(uint64_t facts, char ret[TARGET_NAME]);
+/* More is better; NaN: nothing was answered. */
+double bisected_figure(const struct session_response *response);
+
+#endif

@@ -1,0 +1,176 @@
+#include "experiment/swap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "executor/argument_map.h"
+#include "executor/layer_map.h"
+
+enum { UNITS_MAX = 1024, SHOWN_MAX = 100 };
+
+enum unit_kind { UNIT_WORD, UNIT_ARGUMENT, UNIT_VARIABLE };
+
+/* What is there or not as a whole. fact: its number, where A and B differ in it; -1: both have it alike. */
+struct swap_unit {
+  enum unit_kind kind;
+  const char *name;
+  struct text_list a, b; /* its words on either side; none where it is not there */
+  int fact;
+};
+
+struct making {
+  struct arena *arena;
+  struct swap_unit *units;
+  size_t n;
+  bool too_many;
+};
+
+static bool same_list(const struct text_list *a, const struct text_list *b) {
+  bool same = a->n_items == b->n_items;
+  for (size_t i = 0; same && i < a->n_items; i++) same = strcmp(a->items[i], b->items[i]) == 0;
+  return same;
+}
+
+/* --- units --- */
+
+static struct swap_unit *unit_of(struct making *m, enum unit_kind kind, const char *name) {
+  for (size_t i = 0; i < m->n; i++)
+    if (m->units[i].kind == kind && strcmp(m->units[i].name, name) == 0) return &m->units[i];
+  if (m->n == UNITS_MAX) {
+    m->too_many = true;
+    return &m->units[UNITS_MAX - 1];
+  }
+  m->units[m->n] = (struct swap_unit){.kind = kind, .name = name, .fact = -1};
+  return &m->units[m->n++];
+}
+
+static void add_words(struct making *m, struct swap_unit *unit, bool is_b, const char *const *words, size_t n) {
+  struct text_list *list = is_b ? &unit->b : &unit->a;
+  const char **items = arena_alloc(m->arena, list->n_items + n, sizeof *items);
+  for (size_t i = 0; i < list->n_items; i++) items[i] = list->items[i];
+  for (size_t i = 0; i < n; i++) items[list->n_items + i] = words[i];
+  *list = (struct text_list){items, list->n_items + n};
+}
+
+static bool is_option(const char *word) {
+  return word[0] == '-' && word[1] != 0 && !(word[1] >= '0' && word[1] <= '9'); /* -1 is a value */
+}
+
+/* How many words stand before the program that the other command starts with, as in "taskset -c 0 python3": 0 where it has none. */
+static size_t words_in_front(const struct text_list *command, const struct text_list *other) {
+  if (other->n_items == 0) return 0;
+  for (size_t i = 0; i < command->n_items; i++)
+    if (strcmp(command->items[i], other->items[0]) == 0) return i;
+  return 0;
+}
+
+static size_t words_before_options(const struct text_list *command) {
+  size_t n = 0;
+  while (n < command->n_items && !is_option(command->items[n])) n++;
+  return n;
+}
+
+static void take_command(struct making *m, const struct text_list *command, bool is_b, bool words_alike) {
+  size_t n = words_before_options(command);
+  for (size_t i = 0; i < n; i++) {
+    const char *name = i == 0 || !words_alike ? "program" : arena_printf(m->arena, "word %zu", i + 1);
+    add_words(m, unit_of(m, UNIT_WORD, name), is_b, &command->items[i], 1);
+  }
+  for (size_t i = n, next; i < command->n_items; i = next) {
+    const char *word = command->items[i];
+    for (next = i + 1; next < command->n_items && !is_option(command->items[next]);) next++;
+    const char *name = arena_printf(m->arena, "%.*s", (int)strcspn(word, "="), word);
+    add_words(m, unit_of(m, UNIT_ARGUMENT, name), is_b, &command->items[i], next - i);
+  }
+}
+
+/* The last of a name counts, as it does in the process. */
+static void take_environment(struct making *m, const struct text_list *environment, bool is_b) {
+  for (size_t i = 0; i < environment->n_items; i++) {
+    const char *item = environment->items[i];
+    struct swap_unit *unit = unit_of(m, UNIT_VARIABLE, arena_printf(m->arena, "%.*s", (int)strcspn(item, "="), item));
+    *(is_b ? &unit->b : &unit->a) = (struct text_list){.n_items = 0};
+    add_words(m, unit, is_b, &environment->items[i], 1);
+  }
+}
+
+/* --- as it is shown --- */
+
+static bool may_be_secret(const struct swap_unit *unit, const char *value) {
+  if (unit->kind == UNIT_VARIABLE) return variable_is_secret(unit->name) || value_may_be_secret(value);
+  return value_may_be_secret(value);
+}
+
+static const char *shown(struct making *m, const struct swap_unit *unit, const struct text_list *words) {
+  char text[SHOWN_MAX + 1] = "", clean[SHOWN_MAX + 1];
+  if (words->n_items == 0) return "not set";
+  for (size_t i = 0; i < words->n_items; i++) {
+    const char *word = words->items[i], *equals = strchr(word, '=');
+    if (unit->kind != UNIT_WORD && i == 0 && equals == NULL) continue; /* its name alone */
+    const char *value = unit->kind != UNIT_WORD && i == 0 ? equals + 1 : word;
+    if (may_be_secret(unit, value)) return "(hidden)";
+    size_t length = strlen(text);
+    (void)snprintf(text + length, sizeof text - length, "%s%s", length > 0 ? " " : "", value);
+  }
+  (void)text_sanitise(clean, sizeof clean, text, strlen(text));
+  return clean[0] != 0 ? arena_copy(m->arena, clean) : unit->kind == UNIT_VARIABLE ? "as it is in lynxbench's" : "given";
+}
+
+static bool layer_of(const struct swap_unit *unit, enum layer *ret) {
+  const char *reason;
+  if (unit->kind == UNIT_VARIABLE) return layer_of_variable(unit->name, ret, &reason);
+  const struct argument *argument = unit->kind == UNIT_ARGUMENT ? argument_find(unit->name) : NULL;
+  if (argument != NULL) *ret = argument->layer;
+  return argument != NULL;
+}
+
+enum lynx_status swap_list_make(const struct contract_start *a, const struct contract_start *b, struct arena *arena, struct swap_list *ret,
+                                struct lynx_error *error) {
+  struct making m = {.arena = arena, .units = arena_alloc(arena, UNITS_MAX, sizeof *m.units)};
+  size_t in_front[2] = {words_in_front(&a->command, &b->command), words_in_front(&b->command, &a->command)};
+  const struct text_list commands[2] = {{a->command.items + in_front[0], a->command.n_items - in_front[0]},
+                                        {b->command.items + in_front[1], b->command.n_items - in_front[1]}};
+  bool alike = words_before_options(&commands[0]) == words_before_options(&commands[1]);
+  for (int i = 0; i < 2; i++)
+    if (in_front[i] > 0) add_words(&m, unit_of(&m, UNIT_WORD, "in front"), i == 1, (i == 0 ? a : b)->command.items, in_front[i]);
+  for (int i = 0; i < 2; i++) take_command(&m, &commands[i], i == 1, alike);
+  take_environment(&m, &a->environment, false);
+  take_environment(&m, &b->environment, true);
+  *ret = (struct swap_list){.units = m.units, .n_units = m.n};
+  size_t n = 0;
+  for (size_t i = 0; i < m.n; i++) {
+    struct swap_unit *unit = &m.units[i];
+    if (same_list(&unit->a, &unit->b)) continue;
+    if (n < SWAPS_MAX) {
+      struct swap *swap = &ret->items[n];
+      *swap = (struct swap){.name = unit->name, .a = shown(&m, unit, &unit->a), .b = shown(&m, unit, &unit->b)};
+      swap->has_layer = layer_of(unit, &swap->layer);
+      unit->fact = (int)n;
+    }
+    n++;
+  }
+  ret->n = n;
+  if (m.too_many || n > SWAPS_MAX)
+    return lynx_fail(error, LYNX_INPUT, "executor.start: they differ in more than %d arguments and variables", SWAPS_MAX);
+  if (n == 0) return lynx_fail(error, LYNX_INPUT, "executor.start: A and B start the same command in the same environment");
+  return LYNX_OK;
+}
+
+/* --- put together --- */
+
+void swap_mix(const struct swap_list *list, uint64_t facts, struct arena *arena, struct text_list *ret_command,
+              struct text_list *ret_environment) {
+  size_t n = 0;
+  for (size_t i = 0; i < list->n_units; i++) n += list->units[i].a.n_items + list->units[i].b.n_items;
+  struct text_list command = {arena_alloc(arena, n + 1, sizeof(char *)), 0}, environment = {arena_alloc(arena, n + 1, sizeof(char *)), 0};
+  for (int words = 1; words >= 0; words--) /* a word that only B has stands before the arguments too */
+    for (size_t i = 0; i < list->n_units; i++) {
+      const struct swap_unit *unit = &list->units[i];
+      const struct text_list *from = unit->fact >= 0 && (facts >> unit->fact & 1) != 0 ? &unit->b : &unit->a;
+      struct text_list *to = unit->kind == UNIT_VARIABLE ? &environment : &command;
+      if ((unit->kind == UNIT_WORD) != (words == 1)) continue;
+      for (size_t k = 0; k < from->n_items; k++) to->items[to->n_items++] = from->items[k];
+    }
+  *ret_command = command;
+  *ret_environment = environment;
+}

@@ -1,0 +1,38 @@
+/* experiment/swap.h: in what two start commands differ, fact by fact, so that any mixture of the two can be started.
+ *
+ * Facts    a variable of the environment; an argument with its values (from one that begins with "-" to the next); a word before the first
+ *          such argument, by its place; where the first words are not as many, all of them are one fact; what stands in front of a
+ *          program that both start ("taskset -c 0")
+ * Limits   what follows an argument's values without a "-" of its own is swapped with that argument; what a start command does not name
+ *          (a driver, a kernel) is not swapped. At most SWAPS_MAX facts
+ * Errors   INPUT: they differ in nothing, or in too much */
+#ifndef EXPERIMENT_SWAP_H
+#define EXPERIMENT_SWAP_H
+
+#include "contract/contract.h"
+
+enum { SWAPS_MAX = 60 };
+
+struct swap {
+  const char *name;  /* "OMP_NUM_THREADS", "--max-num-seqs", "program" */
+  const char *a, *b; /* to be shown: the value, "not set", or "(hidden)" where it may be a secret */
+  bool has_layer;
+  enum layer layer;
+};
+
+struct swap_list {
+  struct swap items[SWAPS_MAX];
+  size_t n;
+  struct swap_unit *units; /* both commands' and environments', in the order in which they are put together */
+  size_t n_units;
+};
+
+/* Texts live in the arena and in the contracts. */
+enum lynx_status swap_list_make(const struct contract_start *a, const struct contract_start *b, struct arena *arena, struct swap_list *ret,
+                                struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* With B's facts where a bit is set, and A's elsewhere. */
+void swap_mix(const struct swap_list *list, uint64_t facts, struct arena *arena, struct text_list *ret_command,
+              struct text_list *ret_environment);
+
+#endif
