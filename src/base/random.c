@@ -42,6 +42,15 @@ uint64_t random_below(struct random_stream *stream, uint64_t bound) {
   return x % bound;
 }
 
+void random_order(struct random_stream *stream, size_t *ret, size_t n) {
+  for (size_t i = 0; i < n; i++) ret[i] = i;
+  for (size_t i = n; i > 1; i--) {
+    size_t k = (size_t)random_below(stream, i), kept = ret[i - 1];
+    ret[i - 1] = ret[k];
+    ret[k] = kept;
+  }
+}
+
 uint64_t random_minus_ln_q40(uint64_t u53) {
   lynx_assert(u53 >= 1 && u53 <= (uint64_t)1 << 53);
   /* log2 by repeated squaring: u = m * 2^e with m in [1,2), held with 62 fraction bits; each squaring yields one bit. */

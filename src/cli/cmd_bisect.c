@@ -1,21 +1,13 @@
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/number.h"
-#include "cli/command.h"
-#include "cli/machine_record.h"
-#include "cli/perturbation.h"
-#include "cli/run_exit.h"
-#include "cli/screen.h"
-#include "measure/run_perturb.h"
+#include "cli/swapping.h"
 #include "report/bisection_report.h"
 #include "stats/special.h"
 
 enum { FLAG_FOR, FLAG_SESSION, FLAG_LEAST, FLAG_OUT, FLAG_QUIET, FLAG_JSON };
-enum { PAGE_MAX = 16 << 20, SESSIONS_WANTED = 80 };
-#define SECOND INT64_C(1000000000)
+enum { PAGE_MAX = 16 << 20, SESSIONS_WANTED = 80 }; /* usual where one fact of twelve carries it (tests/simulate/bisection.c) */
 
 static const struct option_spec options[] = {
     [FLAG_FOR] = {"for", "DURATION", "how long it may take at most, about (default: 30min); it ends when it is decided"},
@@ -26,96 +18,9 @@ static const struct option_spec options[] = {
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
 struct bisecting {
-  const struct arguments *arguments;
-  struct perturbation p; /* A's contract, and its load */
-  struct contract_file b;
-  struct arena arena;
-  struct swap_list swaps;
+  struct swapping s;
   struct bisection_plan plan;
-  int64_t end_ns; /* when the time is over */
-  /* The run. */
-  struct run *run;
-  struct bundle *bundle;
-  struct perturbed_session session;
-  uint64_t facts;
-  int64_t round, number, longest_ns;
-  enum lynx_status status;
-  bool open_load;
 };
-
-/* --- what they differ in --- */
-
-/* B as if it started what A starts, and was called so: what is left must be alike. */
-static struct contract as_a(const struct contract *a, const struct contract *b) {
-  struct contract c = *b;
-  c.set = a->set;
-  c.name = a->name;
-  c.question = a->question;
-  c.executor.start = a->executor.start;
-  c.executor.expect = a->executor.expect;
-  c.executor.declare = a->executor.declare;
-  c.executor.show_arguments = a->executor.show_arguments;
-  c.executor.set = a->executor.set;
-  c.optimisation = a->optimisation;
-  c.owners = a->owners;
-  c.signatories = a->signatories;
-  return c;
-}
-
-static json_t *parsed(const struct contract *contract) {
-  struct buffer text;
-  buffer_init(&text, 16 << 20);
-  json_t *root = contract_canonical(contract, &text) ? json_parse(text.data, text.length, 16 << 20, NULL) : NULL;
-  buffer_release(&text);
-  return root;
-}
-
-static bool ask_the_same(const struct bisecting *c, const char *path) {
-  const struct contract b = as_a(c->p.contract, &c->b.contract);
-  json_t *one = parsed(c->p.contract), *other = parsed(&b), *value;
-  const char *key, *differs = NULL;
-  json_object_foreach(one, key, value) {
-    if (differs == NULL && !json_equal(value, json_object_get(other, key))) differs = key;
-  }
-  if (differs != NULL)
-    (void)fprintf(stderr,
-                  "lynxbench bisect: %s: %s: differs from %s; accepted: two contracts that are alike but for executor.start: the same "
-                  "load, asked of the same address, of two executors\n",
-                  path, differs, c->p.path);
-  json_decref(one);
-  json_decref(other);
-  return differs == NULL;
-}
-
-static int read_sides(struct bisecting *c) {
-  const char *path = c->arguments->positional[1];
-  struct lynx_error error = {0};
-  int code = perturbation_open(&c->p);
-  if (code != EXIT_HOLDS) return code;
-  if (!contract_file_read(path, &c->b)) return EXIT_WRONG_INPUT;
-  contract_file_print_problems(&c->b, path, false, false, stderr);
-  if (c->b.problems.n_errors > 0) return EXIT_WRONG_INPUT;
-  const struct contract *sides[] = {c->p.contract, &c->b.contract};
-  for (int i = 0; i < 2; i++)
-    if (!contract_states(sides[i], "executor.start")) {
-      (void)fprintf(stderr, "lynxbench bisect: %s: executor.start: missing; required: the command that starts this executor\n",
-                    c->arguments->positional[i]);
-      return EXIT_WRONG_INPUT;
-    }
-  if (!ask_the_same(c, path)) return EXIT_WRONG_INPUT;
-  if (swap_list_make(&sides[0]->executor.start, &sides[1]->executor.start, &c->arena, &c->swaps, &error) == LYNX_OK) return EXIT_HOLDS;
-  lynx_error_at(&error, path, 0, NULL);
-  return report_error(&error);
-}
-
-/* --- the plan --- */
-
-static bool read_duration(const char *flag, const char *text, int64_t least, int64_t *ret) {
-  if (number_duration(text, strlen(text), ret) && *ret >= least && *ret <= 30 * 86400 * SECOND) return true;
-  (void)fprintf(stderr, "lynxbench bisect: --%s: found '%s'; accepted: a duration from %lld s to 30 days, such as 30min\n", flag, text,
-                (long long)(least / SECOND));
-  return false;
-}
 
 static bool read_least(const char *text, double *ret) {
   double share;
@@ -125,158 +30,31 @@ static bool read_least(const char *text, double *ret) {
   return good;
 }
 
-/* Eighty sessions are usual where one fact of twelve carries it (tests/simulate/bisection.c). */
-static int make_plan(struct bisecting *c) {
-  const char *time = c->arguments->option[FLAG_FOR], *session = c->arguments->option[FLAG_SESSION],
-             *least = c->arguments->option[FLAG_LEAST];
-  const struct contract_method *m = &c->p.contract->method;
-  int64_t whole, wanted = m->counted_ns;
-  if (!read_duration("for", time != NULL ? time : "30min", 10 * SECOND, &whole) ||
-      !read_least(least != NULL ? least : "0.05", &c->plan.least) ||
-      (session != NULL && !read_duration("session", session, SECOND, &wanted)))
-    return EXIT_WRONG_INPUT;
-  int64_t each = whole / SESSIONS_WANTED;
-  if (session == NULL && wanted > each * 3 / 4) wanted = each * 3 / 4;
-  c->p.counted_ns = wanted > SECOND ? wanted : SECOND;
-  int64_t warm = m->warm_up_ns < c->p.counted_ns / 3 ? m->warm_up_ns : c->p.counted_ns / 3;
-  c->p.warm_up_ns = warm > SECOND / 5 ? warm : SECOND / 5;
-  c->plan.n_facts = c->swaps.n;
-  c->plan.confidence = m->confidence;
-  c->plan.sessions_at_most = 1 + whole / (c->p.warm_up_ns + c->p.counted_ns);
-  c->plan.seed = (uint64_t)m->seed;
-  c->end_ns = clock_now(&clock_system) + whole;
-  (void)fprintf(stderr, "%s: at most %.0f min, sessions of %.2g s and %.2g s of warm-up; A and B differ in %zu facts:\n", c->p.out,
-                (double)whole / 60e9, (double)c->p.counted_ns / 1e9, (double)c->p.warm_up_ns / 1e9, c->swaps.n);
-  for (size_t i = 0; i < c->swaps.n; i++)
-    (void)fprintf(stderr, "  %2zu %s: %s to %s\n", i + 1, c->swaps.items[i].name, c->swaps.items[i].a, c->swaps.items[i].b);
-  return EXIT_HOLDS;
-}
-
-/* --- one session --- */
-
-static void begin(void *context, const struct perturbed_session *session) {
-  ((struct bisecting *)context)->session = *session;
-}
-
-static void end(void *context, struct bundle *bundle) {
-  struct bisecting *c = context;
-  char target[TARGET_NAME];
-  bisected_target(c->facts, target);
-  c->bundle = bundle;
-  bundle_put_block(bundle, &(struct bundle_block){.session = c->session.id,
-                                                  .cycle = c->round,
-                                                  .target = target,
-                                                  .asked = c->facts != 0 ? 2 : 1,
-                                                  .given = c->facts != 0 ? 2 : 1,
-                                                  .from_ns = c->session.from_ns,
-                                                  .to_ns = c->session.to_ns,
-                                                  .running_ns = -1,
-                                                  .ready_ns = -1});
-}
-
-static void tell_session(const struct bisecting *c, const struct session_response *response) {
-  char target[TARGET_NAME];
-  if (c->arguments->option[FLAG_QUIET] != NULL) return;
-  uint64_t all = ((uint64_t)1 << c->plan.n_facts) - 1;
-  bisected_target(c->facts, target);
-  double value = response->open_load ? special_exp(response->y[RESPONSE_END_TO_END]) / 1e9 : special_exp(response->y[RESPONSE_THROUGHPUT]);
-  (void)fprintf(stderr, "round %lld: %s: %.4g %s\n", (long long)c->round + 1,
-                c->facts == 0     ? "A"
-                : c->facts == all ? "B"
-                                  : target,
-                value, response->open_load ? "s (E2E p50)" : "/s");
-}
-
-/* Its figure; false: it did not run, or answered nothing. */
-static bool run_one(struct bisecting *c, double *ret) {
-  struct text_list command, environment;
-  struct session_response response;
-  struct lynx_error error = {0};
-  bool complete = false;
-  swap_mix(&c->swaps, c->facts, &c->arena, &command, &environment);
-  c->status = run_variant(c->run, &command, &environment, c->number++, c->facts == 0, &complete);
-  if (c->status != LYNX_OK || !complete) return false;
-  c->status = session_response_read(c->bundle, run_contract_of(c->run), c->session.id, &response, &error);
-  if (c->status != LYNX_OK) {
-    (void)report_error(&error);
-    return false;
-  }
-  *ret = bisected_figure(&response);
-  if (isfinite(*ret)) tell_session(c, &response);
-  return true;
-}
-
-static enum bisection_measured measure(void *context, uint64_t facts, int64_t round, double *ret) {
-  struct bisecting *c = context;
-  c->facts = facts;
-  c->round = round;
-  for (int attempt = 0; attempt < 2; attempt++) { /* one that fails once may have met a port that is still taken */
-    int64_t begun = clock_now(&clock_system);
-    if (run_is_over(c->run) || begun + c->longest_ns > c->end_ns) return BISECTION_NO_MORE;
-    bool complete = run_one(c, ret);
-    int64_t took = clock_now(&clock_system) - begun;
-    if (c->status != LYNX_OK) return BISECTION_NO_MORE;
-    if (complete) {
-      c->longest_ns = took > c->longest_ns ? took : c->longest_ns;
-      return BISECTION_MEASURED;
-    }
-  }
-  return BISECTION_CANNOT_RUN;
-}
-
 /* --- the run --- */
 
-static enum lynx_status run_sessions(struct bisecting *c, const struct run_request *request, struct run_outcome *outcome,
-                                     struct lynx_error *error) {
-  struct bisection found;
-  enum lynx_status status = run_begin(request, &c->run, outcome, error);
-  if (status == LYNX_OK) {
-    c->plan.measure = measure;
-    c->plan.context = c;
-    bisection_run(&c->plan, &found);
-    status = c->status;
-  }
-  return run_end(c->run, status);
+static enum bisection_measured measure(void *context, uint64_t facts, int64_t round, double *ret) {
+  static const enum bisection_measured answers[] = {
+      [SWAPPED_MEASURED] = BISECTION_MEASURED, [SWAPPED_CANNOT_RUN] = BISECTION_CANNOT_RUN, [SWAPPED_NO_MORE] = BISECTION_NO_MORE};
+  return answers[swapping_measure(context, facts, round, ret)];
+}
+
+static void drive(void *context) {
+  struct bisection found; /* it is found again in the bundle */
+  bisection_run(&((struct bisecting *)context)->plan, &found);
 }
 
 static int measure_all(struct bisecting *c) {
-  static const struct root root = {""};
-  struct screen screen;
-  struct machine_records records;
-  struct run_outcome outcome;
-  struct lynx_error error = {0};
   struct buffer plan;
+  c->plan.n_facts = c->s.swaps.n;
+  c->plan.confidence = c->s.p.contract->method.confidence;
+  c->plan.sessions_at_most = swapping_sessions(&c->s);
+  c->plan.seed = (uint64_t)c->s.p.contract->method.seed;
+  c->plan.measure = measure;
+  c->plan.context = &c->s;
   buffer_init(&plan, 1 << 20);
-  if (!bisected_write_plan(&c->swaps, &c->plan, &plan)) return EXIT_OUR_BUG;
-  machine_records_load(&records);
-  screen_init(&screen, c->arguments->option[FLAG_QUIET] != NULL || !isatty(STDERR_FILENO)); /* there, a line for each session is enough */
-  const struct run_perturbation perturbation = {.concurrency = c->p.concurrency,
-                                                .warm_up_ns = c->p.warm_up_ns,
-                                                .counted_ns = c->p.counted_ns,
-                                                .sessions_at_most = c->plan.sessions_at_most,
-                                                .begin = begin,
-                                                .end = end,
-                                                .context = c};
-  const struct run_meta of = {bisected_key, plan.data};
-  const struct run_request request = {.meta = &of,
-                                      .n_meta = 1,
-                                      .contract_text = c->p.text,
-                                      .contract_length = strlen(c->p.text),
-                                      .out_path = c->p.out,
-                                      .root = &root,
-                                      .clock = &clock_system,
-                                      .calibration = records.calibration,
-                                      .envelope = records.envelope,
-                                      .perturbation = &perturbation,
-                                      .stop = screen_catch_interrupts(),
-                                      .progress = screen_show,
-                                      .note = screen_note,
-                                      .context = &screen};
-  enum lynx_status status = run_sessions(c, &request, &outcome, &error);
-  screen_clear(&screen);
-  machine_records_release(&records);
+  int code = bisected_write_plan(&c->s.swaps, &c->plan, &plan) ? swapping_run(&c->s, bisected_key, plan.data, drive, c) : EXIT_OUR_BUG;
   buffer_release(&plan);
-  return run_exit_code(status, &outcome, &error, c->p.out);
+  return code;
 }
 
 /* --- what came out --- */
@@ -320,34 +98,32 @@ static int show(const char *path, bool json) {
   return code;
 }
 
-static int bisect(struct bisecting *c) {
-  int code = read_sides(c);
-  if (code == EXIT_HOLDS) code = make_plan(c);
+static int bisect(struct bisecting *c, const struct arguments *arguments) {
+  const char *least = arguments->option[FLAG_LEAST];
+  if (!read_least(least != NULL ? least : "0.05", &c->plan.least)) return EXIT_WRONG_INPUT;
+  int code = swapping_open(&c->s);
+  if (code == EXIT_HOLDS) code = swapping_plan(&c->s, SESSIONS_WANTED);
   if (code == EXIT_HOLDS) code = measure_all(c);
   if (code != EXIT_HOLDS) return code;
-  code = show(c->p.out, c->arguments->option[FLAG_JSON] != NULL);
-  (void)fprintf(stderr, "%s: the bundle; `lynxbench bisect %s` shows it again; it supports no claim about the executor\n", c->p.out,
-                c->p.out);
+  const char *out = c->s.p.out;
+  code = show(out, arguments->option[FLAG_JSON] != NULL);
+  (void)fprintf(stderr, "%s: the bundle; `lynxbench bisect %s` shows it again; it supports no claim about the executor\n", out, out);
   return code;
 }
 
 static int run(const struct arguments *arguments) {
-  const char *path = arguments->positional[0];
-  if (arguments->n_positional == 1) return show(path, arguments->option[FLAG_JSON] != NULL);
-  for (int i = 0; i < 2; i++)
-    if (bundle_is(arguments->positional[i])) {
-      (void)fprintf(stderr, "lynxbench bisect: %s: found a bundle; accepted: two contracts of your own that start their executors\n",
-                    arguments->positional[i]);
-      return EXIT_WRONG_INPUT;
-    }
-  static const char *const none[] = {NULL};
+  if (arguments->n_positional == 1) return show(arguments->positional[0], arguments->option[FLAG_JSON] != NULL);
   struct bisecting *c = xalloc(1, sizeof *c);
-  c->arguments = arguments;
-  c->p = (struct perturbation){.tool = "bisect", .path = path, .out = arguments->option[FLAG_OUT], .perturbers = none, .n_looks = 1};
-  int code = bisect(c);
-  perturbation_close(&c->p);
-  contract_file_release(&c->b);
-  arena_release(&c->arena);
+  c->s = (struct swapping){.tool = "bisect",
+                           .path_a = arguments->positional[0],
+                           .path_b = arguments->positional[1],
+                           .duration = arguments->option[FLAG_FOR],
+                           .usual_duration = "30min",
+                           .window = arguments->option[FLAG_SESSION],
+                           .out = arguments->option[FLAG_OUT],
+                           .quiet = arguments->option[FLAG_QUIET] != NULL};
+  int code = bisect(c, arguments);
+  swapping_close(&c->s);
   free(c);
   return code;
 }

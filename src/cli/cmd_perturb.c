@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/perturbation.h"
 #include "experiment/bisected.h"
+#include "experiment/factored.h"
 #include "experiment/perturber_table.h"
 #include "report/sensitivity_report.h"
 
@@ -91,8 +92,10 @@ static int show(const char *path, bool json, bool *ret_other) {
   if (!bundle_file_open(path, &file)) return EXIT_WRONG_INPUT;
   bool other = ret_other != NULL && !file.result.perturbed;
   int code = other ? EXIT_HOLDS : EXIT_WRONG_INPUT;
-  if (!other && bisected_is(file.bundle))
-    (void)fprintf(stderr, "lynxbench perturb: %s: it is a bisection\nnext: lynxbench bisect %s\n", path, path);
+  const char *command = bisected_is(file.bundle) ? "bisect" : factored_is(file.bundle) ? "experiment" : NULL;
+  if (!other && command != NULL)
+    (void)fprintf(stderr, "lynxbench perturb: %s: nothing was slowed in it: settings were swapped\nnext: lynxbench %s %s\n", path, command,
+                  path);
   else if (!other) code = show_open(&file, json);
   if (other) *ret_other = true;
   bundle_file_close(&file);

@@ -2,13 +2,11 @@
  * the facts that it had of B.
  *
  * Result   a pure function of the bundle: the search is run again on the recorded figures, in their order
- * Figure   ln of the throughput of a session's counted window; under an open load, which sends as much whatever is answered, the negative
- *          of ln of the median end-to-end latency. More is better in both
  * Errors   INPUT: the bundle is no bisection, or its plan is broken */
 #ifndef EXPERIMENT_BISECTED_H
 #define EXPERIMENT_BISECTED_H
 
-#include "experiment/sensitivity.h"
+#include "experiment/mixtures.h"
 #include "experiment/swap.h"
 #include "stats/bisection.h"
 
@@ -33,10 +31,5 @@ bool bisected_is(struct bundle *bundle);
 enum lynx_status bisected_read(struct bundle *bundle, const struct contract *contract, struct bisected *ret,
                                struct lynx_error *error) LYNX_MUST_CHECK;
 void bisected_release(struct bisected *bisected);
-
-/* The target of a session's block: "facts: 1 4", numbers from 1; "" for A itself. */
-void bisected_target(uint64_t facts, char ret[TARGET_NAME]);
-/* More is better; NaN: nothing was answered. */
-double bisected_figure(const struct session_response *response);
 
 #endif

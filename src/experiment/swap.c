@@ -174,3 +174,53 @@ void swap_mix(const struct swap_list *list, uint64_t facts, struct arena *arena,
   *ret_command = command;
   *ret_environment = environment;
 }
+
+/* --- in words, and kept --- */
+
+const char *swap_names(const struct swap_list *list, uint64_t facts, const char *between, char *text, size_t size) {
+  size_t length = 0;
+  text[0] = 0;
+  for (size_t i = 0; i < list->n && length < size; i++)
+    if (facts >> i & 1) length += (size_t)snprintf(text + length, size - length, "%s%s", length > 0 ? between : "", list->items[i].name);
+  return text;
+}
+
+const char *swap_mixture(const struct swap_list *list, uint64_t facts, char *text, size_t size) {
+  char names[200];
+  if (facts == 0) return "A";
+  if (facts == ((uint64_t)1 << list->n) - 1) return "B";
+  (void)snprintf(text, size, "A with %s of B", swap_names(list, facts, " and ", names, sizeof names));
+  return text;
+}
+
+void swap_list_json(const struct swap_list *list, struct json_writer *json) {
+  json_open_array(json);
+  for (size_t i = 0; i < list->n; i++) {
+    json_open_object(json);
+    json_put_text(json, "name", list->items[i].name);
+    json_put_text(json, "a", list->items[i].a);
+    json_put_text(json, "b", list->items[i].b);
+    json_put_text(json, "layer", list->items[i].has_layer ? layer_text(list->items[i].layer) : NULL);
+    json_close(json);
+  }
+  json_close(json);
+}
+
+static const char *clean(struct arena *arena, const json_t *object, const char *key) {
+  char text[400];
+  const char *found = json_get_text(object, key, "");
+  (void)text_sanitise(text, sizeof text, found, strlen(found));
+  return arena_copy(arena, text);
+}
+
+bool swap_list_read(const json_t *array, struct arena *arena, struct swap_list *ret) {
+  *ret = (struct swap_list){.n = json_array_size(array)};
+  if (ret->n < 1 || ret->n > SWAPS_MAX) return false;
+  for (size_t i = 0; i < ret->n; i++) {
+    const json_t *fact = json_array_get(array, i);
+    struct swap *swap = &ret->items[i];
+    *swap = (struct swap){.name = clean(arena, fact, "name"), .a = clean(arena, fact, "a"), .b = clean(arena, fact, "b")};
+    swap->has_layer = layer_parse(json_get_text(fact, "layer", ""), &swap->layer);
+  }
+  return true;
+}

@@ -9,6 +9,7 @@
 #ifndef EXPERIMENT_SWAP_H
 #define EXPERIMENT_SWAP_H
 
+#include "base/json.h"
 #include "contract/contract.h"
 
 enum { SWAPS_MAX = 60 };
@@ -34,5 +35,14 @@ enum lynx_status swap_list_make(const struct contract_start *a, const struct con
 /* With B's facts where a bit is set, and A's elsewhere. */
 void swap_mix(const struct swap_list *list, uint64_t facts, struct arena *arena, struct text_list *ret_command,
               struct text_list *ret_environment);
+
+/* "--x", "--x or Y"; within text. */
+const char *swap_names(const struct swap_list *list, uint64_t facts, const char *between, char *text, size_t size);
+/* Which mixture it is: "A", "B", "A with --x and Y of B". */
+const char *swap_mixture(const struct swap_list *list, uint64_t facts, char *text, size_t size);
+
+/* As an array of objects; and back, without the units: nothing can be mixed of it. False: it is no such array. */
+void swap_list_json(const struct swap_list *list, struct json_writer *json);
+bool swap_list_read(const json_t *array, struct arena *arena, struct swap_list *ret);
 
 #endif

@@ -16,15 +16,6 @@ bool bisection_is_decided(const struct bisection *found) {
   return found->verdict == BISECTION_FOUND && found->told_apart && found->minimal && found->rest_is_none;
 }
 
-/* "ONEDNN_MAX_CPU_ISA", "--threads or --batch" */
-static const char *names_of(const struct bisected *b, uint64_t facts, const char *between, char *text, size_t size) {
-  size_t length = 0;
-  text[0] = 0;
-  for (size_t i = 0; i < b->swaps.n && length < size; i++)
-    if (facts >> i & 1) length += (size_t)snprintf(text + length, size - length, "%s%s", length > 0 ? between : "", b->swaps.items[i].name);
-  return text;
-}
-
 static uint64_t carrying(const struct bisection *found) {
   uint64_t facts = 0;
   for (size_t i = 0; i < found->n_parts; i++) facts |= found->parts[i].facts;
@@ -46,16 +37,6 @@ bool bisection_end_failed(const struct bisected *b) {
   return b->found.n_rounds == 0 && b->failed != NULL;
 }
 
-/* "A", "B", "A with --threads of B" */
-static const char *mixture(const struct bisected *b, char *text, size_t size) {
-  char names[NAMES_MAX / 2];
-  uint64_t facts = b->failed_facts;
-  if (facts == 0) return "A";
-  if (facts == ((uint64_t)1 << b->swaps.n) - 1) return "B";
-  (void)snprintf(text, size, "A with %s of B", names_of(b, facts, " and ", names, sizeof names));
-  return text;
-}
-
 /* --- the verdict --- */
 
 static void put_verdict(const struct bisected *b, bool color, struct buffer *out) {
@@ -67,12 +48,13 @@ static void put_verdict(const struct bisected *b, bool color, struct buffer *out
     (void)buffer_printf(out, "none: B performs as A does, within %.0f %%%s\n", percent(b->plan.least), plain);
   else if (f->verdict == BISECTION_INCONCLUSIVE)
     (void)buffer_printf(out, "inconclusive: %s%s%s\n",
-                        bisection_end_failed(b) ? mixture(b, names, sizeof names) : "it is not known whether B performs as A does",
+                        bisection_end_failed(b) ? swap_mixture(&b->swaps, b->failed_facts, names, sizeof names)
+                                                : "it is not known whether B performs as A does",
                         bisection_end_failed(b) ? " does not run" : "", plain);
   else {
     (void)buffer_printf(out, "%+.0f %%: ", percent(f->whole.estimate));
     for (size_t i = 0; i < f->n_parts; i++)
-      (void)buffer_printf(out, "%s%s", i > 0 ? ", with " : "", names_of(b, f->parts[i].facts, " or ", names, sizeof names));
+      (void)buffer_printf(out, "%s%s", i > 0 ? ", with " : "", swap_names(&b->swaps, f->parts[i].facts, " or ", names, sizeof names));
     (void)buffer_printf(out, "%s (%s%s)\n", plain, f->n_parts > 1 ? "factorial" : "swapped back",
                         bisection_is_decided(f) ? "" : "; not decided in everything");
   }
@@ -101,7 +83,7 @@ static void put_parts(const struct bisected *b, const struct contract *contract,
   char names[NAMES_MAX], others[NAMES_MAX], pair[2 * NAMES_MAX + 8];
   for (size_t i = 0; i < f->n_parts; i++) {
     const struct bisection_part *p = &f->parts[i];
-    put_line(names_of(b, p->facts, " or ", names, sizeof names), &p->last, out);
+    put_line(swap_names(&b->swaps, p->facts, " or ", names, sizeof names), &p->last, out);
     if (f->n_parts > 1 && isfinite(p->alone.estimate) && p->alone.bounded) {
       (void)buffer_text(out, "   beside the others; alone ");
       put_effect(&p->alone, out);
@@ -112,8 +94,8 @@ static void put_parts(const struct bisected *b, const struct contract *contract,
   for (size_t i = 0; i < f->n_parts && f->n_parts <= 3; i++)
     for (size_t j = i + 1; j < f->n_parts; j++) {
       if (!f->interaction[i][j].bounded) continue;
-      (void)snprintf(pair, sizeof pair, "%s x %s", names_of(b, f->parts[i].facts, " or ", names, sizeof names),
-                     names_of(b, f->parts[j].facts, " or ", others, sizeof others));
+      (void)snprintf(pair, sizeof pair, "%s x %s", swap_names(&b->swaps, f->parts[i].facts, " or ", names, sizeof names),
+                     swap_names(&b->swaps, f->parts[j].facts, " or ", others, sizeof others));
       put_line(pair, &f->interaction[i][j], out);
       (void)buffer_text(out, "   together, beyond what each does by itself\n");
     }
@@ -143,7 +125,8 @@ static void put_cost(const struct bisected *b, struct buffer *out) {
 static void put_next(const struct bisected *b, struct buffer *out) {
   const struct bisection *f = &b->found;
   char names[NAMES_MAX];
-  if (b->failed != NULL) (void)buffer_printf(out, "%s did not run: %.300s\n", mixture(b, names, sizeof names), b->failed);
+  if (b->failed != NULL)
+    (void)buffer_printf(out, "%s did not run: %.300s\n", swap_mixture(&b->swaps, b->failed_facts, names, sizeof names), b->failed);
   if (f->verdict == BISECTION_NONE || bisection_is_decided(f) || bisection_end_failed(b)) return;
   if (f->verdict == BISECTION_FOUND && !f->told_apart) (void)buffer_text(out, "not told apart: facts that stand with «or»\n");
   if (f->verdict == BISECTION_FOUND && f->told_apart && !f->minimal)

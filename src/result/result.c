@@ -78,9 +78,8 @@ enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_
   if (status == LYNX_OK) status = plausibility_judge(bundle, ret, &sessions, error);
   if (status == LYNX_OK) status = bundle_each_event(bundle, keep_condition, ret, error);
   if (status == LYNX_OK && ret->perturbed)
-    ret->part =
-        "a perturbed run: resources were slowed, or settings swapped, on purpose, so that it supports no claim about the executor "
-        "(`lynxbench perturb` or `bisect` shows what it says)";
+    ret->part = "a perturbed run: resources were slowed, or settings swapped, on purpose, so that it supports no claim about the executor "
+                "(`lynxbench perturb`, `bisect` or `experiment` shows what it says)";
   if (status != LYNX_OK) result_release(ret);
   return status;
 }

@@ -100,12 +100,7 @@ static struct bisection_effect effect_of(const struct contrast *c) {
 
 static void run_round(struct search *s, struct question *q) {
   size_t order[SETS_MAX];
-  for (size_t i = 0; i < q->n_sets; i++) order[i] = i;
-  for (size_t i = q->n_sets; i > 1; i--) {
-    size_t k = (size_t)random_below(&s->random, i), kept = order[i - 1];
-    order[i - 1] = order[k];
-    order[k] = kept;
-  }
+  random_order(&s->random, order, q->n_sets);
   for (size_t i = 0; i < q->n_sets && !s->over && !s->cannot; i++) {
     double *y = &q->y[q->n_rounds][order[i]];
     if (s->found->n_sessions == s->plan->sessions_at_most) s->over = true;

@@ -53,13 +53,13 @@ static void check_plan(const char *plan, enum lynx_status wanted) {
 
 static void check_targets(void) {
   char target[TARGET_NAME];
-  bisected_target(0, target);
+  mixture_target(0, target);
   CHECK_TEXT(target, "");
-  bisected_target(0x8001, target);
+  mixture_target(0x8001, target);
   CHECK_TEXT(target, "facts: 1 16");
-  bisected_target(((uint64_t)1 << 60) - 1, target);
+  mixture_target(((uint64_t)1 << 60) - 1, target);
   CHECK_TEXT(target, "facts: 0xfffffffffffffff");
-  bisected_target((uint64_t)0x3ff << 50, target);
+  mixture_target((uint64_t)0x3ff << 50, target);
   CHECK_TEXT(target, "facts: 51 52 53 54 55 56 57 58 59 60");
 }
 

@@ -1,0 +1,185 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "cli/swapping.h"
+#include "experiment/factored.h"
+#include "report/factorial_report.h"
+
+enum { FLAG_FOR, FLAG_SESSION, FLAG_RUNS, FLAG_ROUNDS, FLAG_HTML, FLAG_OUT, FLAG_QUIET, FLAG_JSON };
+enum { PAGE_MAX = 16 << 20, ROUNDS_USUAL = 4 };
+
+static const struct option_spec options[] = {
+    [FLAG_FOR] = {"for", "DURATION", "how long it may take at most, about (default: 30min)"},
+    [FLAG_SESSION] = {"session", "DURATION", "the counted window of each session (default: the contract's, or less where --for is short)"},
+    [FLAG_RUNS] = {"runs", "N",
+                   "mixtures in a round: 4, 8, 16, 32 or 64 (default: the least that mix no effect of one fact with that of two)"},
+    [FLAG_ROUNDS] = {"rounds", "N", "how often each mixture is measured, at most (default: 4; two give intervals)"},
+    [FLAG_HTML] = {"html", "FILE", "write a page with a plot of the effects"},
+    [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -experiment and the time, .lynx)"},
+    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
+    [FLAG_JSON] = {"json", NULL, "JSON"}};
+
+struct experimenting {
+  struct swapping s;
+  struct factored_plan plan;
+  struct factorial_design design;
+};
+
+/* --- the plan --- */
+
+static bool read_number(const struct arguments *arguments, int flag, int64_t fallback, int64_t least, int64_t most, const char *accepted,
+                        size_t *ret) {
+  const char *text = arguments->option[flag];
+  int64_t value = fallback;
+  bool good = text == NULL || (number_int64(text, strlen(text), &value) && value >= least && value <= most);
+  if (!good) (void)fprintf(stderr, "lynxbench experiment: --%s: found '%s'; accepted: %s\n", options[flag].name, text, accepted);
+  *ret = (size_t)value;
+  return good;
+}
+
+static int make_plan(struct experimenting *x, const struct arguments *arguments) {
+  size_t n = x->s.swaps.n;
+  if (n < 2 || n > FACTORIAL_FACTS_MAX) {
+    (void)fprintf(stderr, "lynxbench experiment: %s: it differs from %s in %zu facts; accepted: 2 to %d\nnext: %s\n", x->s.path_b,
+                  x->s.path_a, n, FACTORIAL_FACTS_MAX,
+                  n < 2 ? "`lynxbench compare` for one" : "`lynxbench bisect` finds those that matter");
+    return EXIT_WRONG_INPUT;
+  }
+  if (!read_number(arguments, FLAG_RUNS, (int64_t)factorial_runs(n), 4, FACTORIAL_RUNS_MAX, "4, 8, 16, 32 or 64", &x->plan.n_runs) ||
+      !read_number(arguments, FLAG_ROUNDS, ROUNDS_USUAL, 1, FACTORED_ROUNDS_MAX, "1 to 1000", &x->plan.n_rounds))
+    return EXIT_WRONG_INPUT;
+  if (!factorial_design(n, x->plan.n_runs, &x->design)) {
+    (void)fprintf(stderr,
+                  "lynxbench experiment: --runs: found %zu for %zu facts; accepted: 4, 8, 16, 32 or 64, and more than there are facts\n",
+                  x->plan.n_runs, n);
+    return EXIT_WRONG_INPUT;
+  }
+  x->plan.n_facts = n;
+  x->plan.confidence = x->s.p.contract->method.confidence;
+  x->plan.seed = (uint64_t)x->s.p.contract->method.seed;
+  int code = swapping_plan(&x->s, (int64_t)(x->design.n_runs * x->plan.n_rounds));
+  if (code == EXIT_HOLDS)
+    (void)fprintf(stderr, "%zu mixtures in each of %zu rounds%s\n", x->design.n_runs, x->plan.n_rounds,
+                  x->design.resolution == 0   ? ": every combination"
+                  : x->design.resolution >= 5 ? ": no effect of one fact or of two is mixed with another"
+                  : x->design.resolution == 4 ? ": effects of two facts are mixed with one another"
+                                              : ": effects of one fact are mixed with those of two");
+  return code;
+}
+
+/* --- the run --- */
+
+static bool measure(void *context, uint64_t facts, int64_t round, double *ret) {
+  return swapping_measure(context, facts, round, ret) == SWAPPED_MEASURED;
+}
+
+static void drive(void *context) {
+  struct experimenting *x = context;
+  double *y = xalloc(x->plan.n_rounds * x->design.n_runs, sizeof *y); /* the figures are read again out of the bundle */
+  (void)factorial_run(&x->design, x->plan.n_rounds, x->plan.seed, measure, &x->s, y);
+  free(y);
+}
+
+static int measure_all(struct experimenting *x) {
+  struct buffer plan;
+  buffer_init(&plan, 1 << 20);
+  int code = factored_write_plan(&x->s.swaps, &x->plan, &plan) ? swapping_run(&x->s, factored_key, plan.data, drive, x) : EXIT_OUR_BUG;
+  buffer_release(&plan);
+  return code;
+}
+
+/* --- what came out --- */
+
+static int judge(const struct factored *f) {
+  if (f->failed != NULL) return EXIT_EXECUTOR;
+  for (size_t i = 0; i < f->found.n_effects && f->n_rounds > 1; i++)
+    if (f->found.effects[i].low > 0 || f->found.effects[i].high < 0) return EXIT_HOLDS;
+  return EXIT_INCONCLUSIVE;
+}
+
+static int show_factored(const struct bundle_file *file, const struct factored *f, const struct arguments *arguments) {
+  const struct contract *c = &file->result.contract;
+  const char *html = arguments->option[FLAG_HTML];
+  struct buffer out, page;
+  bool written = true;
+  buffer_init(&out, PAGE_MAX);
+  buffer_init(&page, PAGE_MAX);
+  if (arguments->option[FLAG_JSON] != NULL) {
+    struct json_writer writer;
+    json_begin(&writer, &out);
+    json_open_object(&writer);
+    json_put_text(&writer, "bundle", file->result.seal.root);
+    factorial_json(f, c, &writer);
+    json_close(&writer);
+    (void)buffer_text(&out, "\n");
+  } else (void)factorial_text(f, c, color_wanted(stdout), &out);
+  written = write_buffer(NULL, &out);
+  if (written && html != NULL) written = factorial_html(f, c, &page) && write_buffer(html, &page);
+  buffer_release(&out);
+  buffer_release(&page);
+  return written ? judge(f) : EXIT_CONDITIONS;
+}
+
+static int show(const char *path, const struct arguments *arguments) {
+  struct bundle_file file;
+  struct factored *f = xalloc(1, sizeof *f);
+  struct lynx_error error = {0};
+  int code = EXIT_WRONG_INPUT;
+  if (bundle_file_open(path, &file)) {
+    if (factored_read(file.bundle, &file.result.contract, f, &error) == LYNX_OK) code = show_factored(&file, f, arguments);
+    else {
+      lynx_error_at(&error, path, 0, NULL);
+      code = report_error(&error);
+    }
+    factored_release(f);
+    bundle_file_close(&file);
+  }
+  free(f);
+  return code;
+}
+
+static int experiment(struct experimenting *x, const struct arguments *arguments) {
+  int code = swapping_open(&x->s);
+  if (code == EXIT_HOLDS) code = make_plan(x, arguments);
+  if (code == EXIT_HOLDS) code = measure_all(x);
+  if (code != EXIT_HOLDS) return code;
+  const char *out = x->s.p.out;
+  code = show(out, arguments);
+  (void)fprintf(stderr, "%s: the bundle; `lynxbench experiment %s` shows it again; it supports no claim about the executor\n", out, out);
+  return code;
+}
+
+static int run(const struct arguments *arguments) {
+  if (arguments->n_positional == 1) return show(arguments->positional[0], arguments);
+  struct experimenting *x = xalloc(1, sizeof *x);
+  x->s = (struct swapping){.tool = "experiment",
+                           .path_a = arguments->positional[0],
+                           .path_b = arguments->positional[1],
+                           .duration = arguments->option[FLAG_FOR],
+                           .usual_duration = "30min",
+                           .window = arguments->option[FLAG_SESSION],
+                           .out = arguments->option[FLAG_OUT],
+                           .quiet = arguments->option[FLAG_QUIET] != NULL};
+  int code = experiment(x, arguments);
+  swapping_close(&x->s);
+  free(x);
+  return code;
+}
+
+const struct command command_experiment = {
+    .name = "experiment",
+    .summary = "what each of a few settings does, alone and together: a factorial experiment over restarts",
+    .usage = "A [B]",
+    .least = 1,
+    .most = 2,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details = "A and B are contracts that are alike but for executor.start. Every argument and variable in which the two start commands\n"
+               "differ is a fact of two levels, 2 to 16 of them. Mixtures are started and measured in rounds, in random order: every\n"
+               "combination, or a fraction of them, which says what it cannot tell apart. Out come the effect of each fact and of each\n"
+               "two together, on the scale of ln, with intervals that hold together at method.confidence.\n"
+               "With a bundle that it wrote alone, it shows the answer again.\n"
+               "Exit code: 0 an effect is established, 3 none is, 5 a mixture did not run.",
+    .example = "build/lynxbench experiment --help",
+    .run = run};

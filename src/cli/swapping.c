@@ -1,0 +1,245 @@
+#include "cli/swapping.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "cli/machine_record.h"
+#include "cli/run_exit.h"
+#include "cli/screen.h"
+#include "experiment/mixtures.h"
+#include "measure/run_perturb.h"
+
+#define SECOND INT64_C(1000000000)
+
+/* --- what they differ in --- */
+
+/* B as if it started what A starts, and was called so: what is left must be alike. */
+static struct contract as_a(const struct contract *a, const struct contract *b) {
+  struct contract c = *b;
+  c.set = a->set;
+  c.name = a->name;
+  c.question = a->question;
+  c.executor.start = a->executor.start;
+  c.executor.expect = a->executor.expect;
+  c.executor.declare = a->executor.declare;
+  c.executor.show_arguments = a->executor.show_arguments;
+  c.executor.set = a->executor.set;
+  c.optimisation = a->optimisation;
+  c.owners = a->owners;
+  c.signatories = a->signatories;
+  return c;
+}
+
+static json_t *parsed(const struct contract *contract) {
+  struct buffer text;
+  buffer_init(&text, 16 << 20);
+  json_t *root = contract_canonical(contract, &text) ? json_parse(text.data, text.length, 16 << 20, NULL) : NULL;
+  buffer_release(&text);
+  return root;
+}
+
+static bool ask_the_same(const struct swapping *c, const char *path) {
+  const struct contract b = as_a(c->p.contract, &c->b.contract);
+  json_t *one = parsed(c->p.contract), *other = parsed(&b), *value;
+  const char *key, *differs = NULL;
+  json_object_foreach(one, key, value) {
+    if (differs == NULL && !json_equal(value, json_object_get(other, key))) differs = key;
+  }
+  if (differs != NULL)
+    (void)fprintf(stderr,
+                  "lynxbench %s: %s: %s: differs from %s; accepted: two contracts that are alike but for executor.start: the same "
+                  "load, asked of the same address, of two executors\n",
+                  c->tool, path, differs, c->path_a);
+  json_decref(one);
+  json_decref(other);
+  return differs == NULL;
+}
+
+static int read_sides(struct swapping *c) {
+  const char *path = c->path_b;
+  struct lynx_error error = {0};
+  int code = perturbation_open(&c->p);
+  if (code != EXIT_HOLDS) return code;
+  if (!contract_file_read(path, &c->b)) return EXIT_WRONG_INPUT;
+  contract_file_print_problems(&c->b, path, false, false, stderr);
+  if (c->b.problems.n_errors > 0) return EXIT_WRONG_INPUT;
+  const struct contract *sides[] = {c->p.contract, &c->b.contract};
+  for (int i = 0; i < 2; i++)
+    if (!contract_states(sides[i], "executor.start")) {
+      (void)fprintf(stderr, "lynxbench %s: %s: executor.start: missing; required: the command that starts this executor\n", c->tool,
+                    i == 0 ? c->path_a : c->path_b);
+      return EXIT_WRONG_INPUT;
+    }
+  if (!ask_the_same(c, path)) return EXIT_WRONG_INPUT;
+  if (swap_list_make(&sides[0]->executor.start, &sides[1]->executor.start, &c->arena, &c->swaps, &error) == LYNX_OK) return EXIT_HOLDS;
+  lynx_error_at(&error, path, 0, NULL);
+  return report_error(&error);
+}
+
+int swapping_open(struct swapping *c) {
+  static const char *const none[] = {NULL};
+  const char *paths[] = {c->path_a, c->path_b};
+  c->p = (struct perturbation){.tool = c->tool, .path = c->path_a, .out = c->out, .perturbers = none, .n_looks = 1};
+  for (int i = 0; i < 2; i++)
+    if (bundle_is(paths[i])) {
+      (void)fprintf(stderr, "lynxbench %s: %s: found a bundle; accepted: two contracts of your own that start their executors\n", c->tool,
+                    paths[i]);
+      return EXIT_WRONG_INPUT;
+    }
+  return read_sides(c);
+}
+
+void swapping_close(struct swapping *c) {
+  perturbation_close(&c->p);
+  contract_file_release(&c->b);
+  arena_release(&c->arena);
+}
+
+/* --- the plan --- */
+
+static bool read_duration(const struct swapping *c, const char *flag, const char *text, int64_t least, int64_t *ret) {
+  if (number_duration(text, strlen(text), ret) && *ret >= least && *ret <= 30 * 86400 * SECOND) return true;
+  (void)fprintf(stderr, "lynxbench %s: --%s: found '%s'; accepted: a duration from %lld s to 30 days, such as 30min\n", c->tool, flag, text,
+                (long long)(least / SECOND));
+  return false;
+}
+
+int swapping_plan(struct swapping *c, int64_t n_sessions) {
+  const struct contract_method *m = &c->p.contract->method;
+  int64_t wanted = m->counted_ns;
+  if (!read_duration(c, "for", c->duration != NULL ? c->duration : c->usual_duration, 10 * SECOND, &c->whole_ns) ||
+      (c->window != NULL && !read_duration(c, "session", c->window, SECOND, &wanted)))
+    return EXIT_WRONG_INPUT;
+  int64_t each = c->whole_ns / n_sessions;
+  if (c->window == NULL && wanted > each * 3 / 4) wanted = each * 3 / 4;
+  c->p.counted_ns = wanted > SECOND ? wanted : SECOND;
+  int64_t warm = m->warm_up_ns < c->p.counted_ns / 3 ? m->warm_up_ns : c->p.counted_ns / 3;
+  c->p.warm_up_ns = warm > SECOND / 5 ? warm : SECOND / 5;
+  (void)fprintf(stderr, "%s: at most %.0f min, sessions of %.2g s and %.2g s of warm-up; A and B differ in %zu facts:\n", c->p.out,
+                (double)c->whole_ns / 60e9, (double)c->p.counted_ns / 1e9, (double)c->p.warm_up_ns / 1e9, c->swaps.n);
+  for (size_t i = 0; i < c->swaps.n; i++)
+    (void)fprintf(stderr, "  %2zu %s: %s to %s\n", i + 1, c->swaps.items[i].name, c->swaps.items[i].a, c->swaps.items[i].b);
+  return EXIT_HOLDS;
+}
+
+int64_t swapping_sessions(const struct swapping *c) {
+  return 1 + c->whole_ns / (c->p.warm_up_ns + c->p.counted_ns);
+}
+
+/* --- one session --- */
+
+static void begin(void *context, const struct perturbed_session *session) {
+  ((struct swapping *)context)->session = *session;
+}
+
+static void end(void *context, struct bundle *bundle) {
+  struct swapping *c = context;
+  char target[TARGET_NAME];
+  mixture_target(c->facts, target);
+  c->bundle = bundle;
+  bundle_put_block(bundle, &(struct bundle_block){.session = c->session.id,
+                                                  .cycle = c->round,
+                                                  .target = target,
+                                                  .asked = c->facts != 0 ? 2 : 1,
+                                                  .given = c->facts != 0 ? 2 : 1,
+                                                  .from_ns = c->session.from_ns,
+                                                  .to_ns = c->session.to_ns,
+                                                  .running_ns = -1,
+                                                  .ready_ns = -1});
+}
+
+static void tell_session(const struct swapping *c, const struct session_response *response) {
+  char target[TARGET_NAME];
+  if (c->quiet) return;
+  uint64_t all = ((uint64_t)1 << c->swaps.n) - 1;
+  mixture_target(c->facts, target);
+  double value = mixture_level(response->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT, mixture_figure(response));
+  (void)fprintf(stderr, "round %lld: %s: %.4g %s\n", (long long)c->round + 1,
+                c->facts == 0     ? "A"
+                : c->facts == all ? "B"
+                                  : target,
+                value, response->open_load ? "s (E2E p50)" : "/s");
+}
+
+/* Its figure; false: it did not run, or answered nothing. */
+static bool run_one(struct swapping *c, double *ret) {
+  struct text_list command, environment;
+  struct session_response response;
+  struct lynx_error error = {0};
+  bool complete = false;
+  swap_mix(&c->swaps, c->facts, &c->arena, &command, &environment);
+  c->status = run_variant(c->run, &command, &environment, c->number++, c->facts == 0, &complete);
+  if (c->status != LYNX_OK || !complete) return false;
+  c->status = session_response_read(c->bundle, run_contract_of(c->run), c->session.id, &response, &error);
+  if (c->status != LYNX_OK) {
+    (void)report_error(&error);
+    return false;
+  }
+  *ret = mixture_figure(&response);
+  if (isfinite(*ret)) tell_session(c, &response);
+  return true;
+}
+
+enum swapped swapping_measure(struct swapping *c, uint64_t facts, int64_t round, double *ret) {
+  c->facts = facts;
+  c->round = round;
+  for (int attempt = 0; attempt < 2; attempt++) { /* one that fails once may have met a port that is still taken */
+    int64_t begun = clock_now(&clock_system);
+    if (run_is_over(c->run) || begun + c->longest_ns > c->end_ns) return SWAPPED_NO_MORE;
+    bool complete = run_one(c, ret);
+    int64_t took = clock_now(&clock_system) - begun;
+    if (c->status != LYNX_OK) return SWAPPED_NO_MORE;
+    if (complete) {
+      c->longest_ns = took > c->longest_ns ? took : c->longest_ns;
+      return SWAPPED_MEASURED;
+    }
+  }
+  return SWAPPED_CANNOT_RUN;
+}
+
+/* --- the run --- */
+
+int swapping_run(struct swapping *c, const char *key, const char *plan, void (*drive)(void *context), void *context) {
+  static const struct root root = {""};
+  struct screen screen;
+  struct machine_records records;
+  struct run_outcome outcome;
+  struct lynx_error error = {0};
+  machine_records_load(&records);
+  screen_init(&screen, c->quiet || !isatty(STDERR_FILENO)); /* there, a line for each session is enough */
+  const struct run_perturbation perturbation = {.concurrency = c->p.concurrency,
+                                                .warm_up_ns = c->p.warm_up_ns,
+                                                .counted_ns = c->p.counted_ns,
+                                                .sessions_at_most = swapping_sessions(c),
+                                                .begin = begin,
+                                                .end = end,
+                                                .context = c};
+  const struct run_meta of = {key, plan};
+  const struct run_request request = {.meta = &of,
+                                      .n_meta = 1,
+                                      .contract_text = c->p.text,
+                                      .contract_length = strlen(c->p.text),
+                                      .out_path = c->p.out,
+                                      .root = &root,
+                                      .clock = &clock_system,
+                                      .calibration = records.calibration,
+                                      .envelope = records.envelope,
+                                      .perturbation = &perturbation,
+                                      .stop = screen_catch_interrupts(),
+                                      .progress = screen_show,
+                                      .note = screen_note,
+                                      .context = &screen};
+  c->end_ns = clock_now(&clock_system) + c->whole_ns;
+  enum lynx_status status = run_begin(&request, &c->run, &outcome, &error);
+  if (status == LYNX_OK) {
+    drive(context);
+    status = c->status;
+  }
+  status = run_end(c->run, status);
+  screen_clear(&screen);
+  machine_records_release(&records);
+  return run_exit_code(status, &outcome, &error, c->p.out);
+}

@@ -1,0 +1,46 @@
+/* cli/swapping.h: mixtures of two start commands, started and measured one after the other in one run, as `bisect` and `experiment` do. */
+#ifndef CLI_SWAPPING_H
+#define CLI_SWAPPING_H
+
+#include "cli/command.h"
+#include "cli/perturbation.h"
+#include "experiment/swap.h"
+
+struct swapping {
+  /* Given. */
+  const char *tool, *path_a, *path_b, *duration, *window, *out;
+  const char *usual_duration; /* where none is given */
+  bool quiet;
+  /* Found. */
+  struct perturbation p; /* A's contract, and its load */
+  struct contract_file b;
+  struct arena arena;
+  struct swap_list swaps;
+  int64_t whole_ns, end_ns; /* how long it may take, and when that is over */
+  /* The run. */
+  struct run *run;
+  struct bundle *bundle;
+  struct perturbed_session session;
+  uint64_t facts;
+  int64_t round, number, longest_ns;
+  enum lynx_status status;
+};
+
+/* Reads both contracts, which are to be alike but for executor.start. Exit code; what is wrong was told. swapping_close follows in every
+ * case. */
+int swapping_open(struct swapping *swapping);
+/* How long a session is, for so many of them. Exit code. */
+int swapping_plan(struct swapping *swapping, int64_t n_sessions);
+/* The most that the time allows. */
+int64_t swapping_sessions(const struct swapping *swapping);
+
+/* Runs what `drive` asks for by swapping_measure, and seals it with the plan under that key. Exit code. */
+int swapping_run(struct swapping *swapping, const char *key, const char *plan, void (*drive)(void *context), void *context);
+
+enum swapped { SWAPPED_MEASURED, SWAPPED_CANNOT_RUN, SWAPPED_NO_MORE };
+/* The figure of one session of a mixture: more is better; NaN where it answered nothing. */
+enum swapped swapping_measure(struct swapping *swapping, uint64_t facts, int64_t round, double *ret);
+
+void swapping_close(struct swapping *swapping);
+
+#endif

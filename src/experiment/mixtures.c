@@ -1,0 +1,86 @@
+#include "experiment/mixtures.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "experiment/swap.h"
+#include "result/rows.h"
+#include "stats/special.h"
+
+struct mixture_session {
+  int64_t id;
+  bool complete;
+  const char *why; /* it failed */
+};
+
+/* 60 numbers would not fit: sixteen hexadecimal digits beyond ten facts. */
+void mixture_target(uint64_t facts, char ret[TARGET_NAME]) {
+  ret[0] = 0;
+  if (facts == 0) return;
+  if (__builtin_popcountll(facts) > 10) {
+    (void)snprintf(ret, TARGET_NAME, "facts: 0x%llx", (unsigned long long)facts);
+    return;
+  }
+  size_t length = (size_t)snprintf(ret, TARGET_NAME, "facts:");
+  for (int i = 0; i < SWAPS_MAX; i++)
+    if (facts >> i & 1) length += (size_t)snprintf(ret + length, TARGET_NAME - length, " %d", i + 1);
+}
+
+double mixture_figure(const struct session_response *r) {
+  return !r->found ? NAN : r->open_load ? -r->y[RESPONSE_END_TO_END] : r->y[RESPONSE_THROUGHPUT];
+}
+
+double mixture_level(enum response response, double figure) {
+  double ln = response == RESPONSE_END_TO_END ? -figure - 9 * special_log(10) : figure; /* of nanoseconds */
+  return fabs(ln) < 600 ? special_exp(ln) : NAN;
+}
+
+static enum lynx_status keep_session(void *context, const struct bundle_session *s) {
+  struct mixtures *m = context;
+  if (s->purpose != PURPOSE_PERTURB || m->n == MIXTURE_SESSIONS_MAX) return LYNX_OK;
+  m->sessions = xroom(m->sessions, m->n, &m->room, sizeof *m->sessions);
+  struct mixture_session session = {s->id, s->end == SESSION_COMPLETE, "its session did not end"};
+  if (session.complete) m->seconds += (double)s->counted_ns / 1e9;
+  if (s->end == SESSION_FAILED) {
+    char why[600];
+    (void)text_sanitise(why, sizeof why, s->why, strlen(s->why));
+    session.why = arena_copy(m->arena, why);
+  }
+  m->sessions[m->n++] = session;
+  return LYNX_OK;
+}
+
+enum lynx_status mixtures_open(struct bundle *bundle, const struct contract *contract, struct arena *arena, struct mixtures *ret,
+                               struct lynx_error *error) {
+  *ret = (struct mixtures){.bundle = bundle, .contract = contract, .arena = arena, .response = RESPONSE_THROUGHPUT};
+  ret->tokens = row_terms_of(bundle, contract).holds_tokens;
+  return bundle_each_session(bundle, keep_session, ret, error);
+}
+
+void mixtures_close(struct mixtures *mixtures) {
+  free(mixtures->sessions);
+  mixtures->sessions = NULL;
+}
+
+/* One that failed was tried a second time before it counted as one that cannot run. */
+enum mixture mixtures_next(struct mixtures *m, uint64_t facts, double *ret) {
+  struct session_response response;
+  char target[TARGET_NAME];
+  if (m->at < m->n && !m->sessions[m->at].complete) m->at++;
+  if (m->at == m->n) return MIXTURE_OVER;
+  const struct mixture_session *s = &m->sessions[m->at++];
+  if (!s->complete) {
+    if (m->failed == NULL) m->failed_facts = facts;
+    if (m->failed == NULL) m->failed = s->why;
+    return MIXTURE_FAILED;
+  }
+  mixture_target(facts, target);
+  if (session_response_read(m->bundle, m->contract, s->id, &response, NULL) != LYNX_OK || strcmp(response.target, target) != 0)
+    return MIXTURE_OVER;
+  *ret = mixture_figure(&response);
+  m->response = response.open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT;
+  return MIXTURE_READ;
+}

@@ -1,0 +1,61 @@
+/* stats/factorial.h: two-level factorial designs, whole and fractional, and what they show.
+ *
+ * Shapes   runs are sets of facts: bit i of a run's set says that fact i has its second level. y[round][run]: ln of a figure; every run
+ *          once in each round
+ * Design   the first facts vary freely; each further one follows the parity of a chosen set of them. One further fact: of all of them.
+ * Where the facts are at most half of the runs, of odd sets, so that no effect is mixed with the interaction of two (resolution IV); else
+ * of any (III). The run without any fact is always there Result   an effect of one fact: the mean with it less the mean without. Of two:
+ * how much more both change together than one by one. Those that a design cannot tell apart are one estimate, which carries all their names
+ * Interval t distribution with (rounds - 1)(runs - 1) degrees of freedom on the residual of rounds and runs; all estimates together hold at
+ *          the confidence (Bonferroni over them)
+ * Source   Box, Hunter and Hunter 2005, chapters 5 and 6; docs/method.md#factorial */
+#ifndef STATS_FACTORIAL_H
+#define STATS_FACTORIAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FACTORIAL_FACTS_MAX = 16, FACTORIAL_RUNS_MAX = 64, FACTORIAL_EFFECTS_MAX = 63, FACTORIAL_NAMES_MAX = 10 };
+
+struct factorial_design {
+  size_t n_facts, n_runs;
+  uint64_t runs[FACTORIAL_RUNS_MAX];
+  int resolution; /* 0: whole, nothing is mixed with anything */
+};
+
+/* False: n_runs is no power of two from 4 to 64, or is less than n_facts + 1, or n_facts is less than 2 or too many. More runs than there
+ * are combinations make the whole design. */
+bool factorial_design(size_t n_facts, size_t n_runs, struct factorial_design *ret);
+/* The least number of runs with which no effect of one fact is mixed with that of two. */
+size_t factorial_runs(size_t n_facts);
+
+/* Of one fact (second -1), or of two together. */
+struct factorial_name {
+  int first, second;
+  bool negative; /* mixed in with the other sign */
+};
+
+struct factorial_effect {
+  struct factorial_name names[FACTORIAL_NAMES_MAX]; /* the first one is what it is taken for */
+  size_t n_names, n_unnamed;                        /* unnamed: further ones that it is mixed with */
+  double estimate, low, high;
+};
+
+struct factorial {
+  struct factorial_effect effects[FACTORIAL_EFFECTS_MAX];
+  size_t n_effects;
+  double means[FACTORIAL_RUNS_MAX]; /* of each run, over rounds */
+  double deviation, freedom;
+  bool bounded; /* two rounds or more */
+};
+
+/* Measures every run once in each round, in random order; returns how many rounds are whole. The measure says false where there is no more.
+ */
+size_t factorial_run(const struct factorial_design *design, size_t n_rounds, uint64_t seed,
+                     bool (*measure)(void *context, uint64_t facts, int64_t round, double *ret), void *context, double *ret_y);
+
+/* y: n_rounds times the design's runs. */
+void factorial_analyse(const struct factorial_design *design, const double *y, size_t n_rounds, double confidence, struct factorial *ret);
+
+#endif
