@@ -32,7 +32,7 @@ static bool read_least(const char *text, double *ret) {
 
 /* --- the run --- */
 
-static enum bisection_measured measure(void *context, uint64_t facts, int64_t round, double *ret) {
+static enum bisection_measured measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
   static const enum bisection_measured answers[] = {
       [SWAPPED_MEASURED] = BISECTION_MEASURED, [SWAPPED_CANNOT_RUN] = BISECTION_CANNOT_RUN, [SWAPPED_NO_MORE] = BISECTION_NO_MORE};
   return answers[swapping_measure(context, facts, round, ret)];

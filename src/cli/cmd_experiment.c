@@ -70,14 +70,14 @@ static int make_plan(struct experimenting *x, const struct arguments *arguments)
 
 /* --- the run --- */
 
-static bool measure(void *context, uint64_t facts, int64_t round, double *ret) {
+static bool measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
   return swapping_measure(context, facts, round, ret) == SWAPPED_MEASURED;
 }
 
 static void drive(void *context) {
   struct experimenting *x = context;
-  double *y = xalloc(x->plan.n_rounds * x->design.n_runs, sizeof *y); /* the figures are read again out of the bundle */
-  (void)factorial_run(&x->design, x->plan.n_rounds, x->plan.seed, measure, &x->s, y);
+  double *y = xalloc(x->plan.n_rounds * x->design.n_runs, sizeof *y), grain; /* the figures are read again out of the bundle */
+  (void)factorial_run(&x->design, x->plan.n_rounds, x->plan.seed, measure, &x->s, y, &grain);
   free(y);
 }
 

@@ -156,7 +156,7 @@ static void tell_session(const struct swapping *c, const struct session_response
   if (c->quiet) return;
   uint64_t all = ((uint64_t)1 << c->swaps.n) - 1;
   mixture_target(c->facts, target);
-  double value = mixture_level(response->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT, mixture_figure(response));
+  double value = mixture_level(response->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT, mixture_figure(response).ln);
   (void)fprintf(stderr, "round %lld: %s: %.4g %s\n", (long long)c->round + 1,
                 c->facts == 0     ? "A"
                 : c->facts == all ? "B"
@@ -165,7 +165,7 @@ static void tell_session(const struct swapping *c, const struct session_response
 }
 
 /* Its figure; false: it did not run, or answered nothing. */
-static bool run_one(struct swapping *c, double *ret) {
+static bool run_one(struct swapping *c, struct session_figure *ret) {
   struct text_list command, environment;
   struct session_response response;
   struct lynx_error error = {0};
@@ -179,11 +179,11 @@ static bool run_one(struct swapping *c, double *ret) {
     return false;
   }
   *ret = mixture_figure(&response);
-  if (isfinite(*ret)) tell_session(c, &response);
+  if (isfinite(ret->ln)) tell_session(c, &response);
   return true;
 }
 
-enum swapped swapping_measure(struct swapping *c, uint64_t facts, int64_t round, double *ret) {
+enum swapped swapping_measure(struct swapping *c, uint64_t facts, int64_t round, struct session_figure *ret) {
   c->facts = facts;
   c->round = round;
   for (int attempt = 0; attempt < 2; attempt++) { /* one that fails once may have met a port that is still taken */

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/perturbation.h"
 #include "experiment/swap.h"
+#include "stats/rounds.h"
 
 struct swapping {
   /* Given. */
@@ -38,8 +39,8 @@ int64_t swapping_sessions(const struct swapping *swapping);
 int swapping_run(struct swapping *swapping, const char *key, const char *plan, void (*drive)(void *context), void *context);
 
 enum swapped { SWAPPED_MEASURED, SWAPPED_CANNOT_RUN, SWAPPED_NO_MORE };
-/* The figure of one session of a mixture: more is better; NaN where it answered nothing. */
-enum swapped swapping_measure(struct swapping *swapping, uint64_t facts, int64_t round, double *ret);
+/* The figure of one session of a mixture: more is better. */
+enum swapped swapping_measure(struct swapping *swapping, uint64_t facts, int64_t round, struct session_figure *ret);
 
 void swapping_close(struct swapping *swapping);
 

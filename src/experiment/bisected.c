@@ -6,7 +6,8 @@
 
 #include "base/json.h"
 
-enum { PLAN_MAX = 1 << 20 };
+/* METHOD: goes up with whatever changes which session comes next, for then what was recorded cannot be searched again. */
+enum { PLAN_MAX = 1 << 20, METHOD = 1 };
 
 const char bisected_key[] = "bisect";
 
@@ -14,6 +15,7 @@ bool bisected_write_plan(const struct swap_list *swaps, const struct bisection_p
   struct json_writer json;
   json_begin(&json, ret);
   json_open_object(&json);
+  json_put_int(&json, "method", METHOD);
   json_put_double(&json, "least", plan->least);
   json_put_double(&json, "confidence", plan->confidence);
   json_put_int(&json, "sessions_at_most", plan->sessions_at_most);
@@ -33,7 +35,8 @@ bool bisected_is(struct bundle *bundle) {
 static enum lynx_status read_plan(const char *text, struct bisected *ret, struct lynx_error *error) {
   json_t *root = json_parse(text, strlen(text), PLAN_MAX, error);
   if (root == NULL) return LYNX_INPUT;
-  bool good = swap_list_read(json_object_get(root, "facts"), &ret->arena, &ret->swaps);
+  int64_t method = json_get_int(root, "method", 0);
+  bool good = method == METHOD && swap_list_read(json_object_get(root, "facts"), &ret->arena, &ret->swaps);
   ret->plan = (struct bisection_plan){.n_facts = ret->swaps.n,
                                       .least = json_get_double(root, "least", NAN),
                                       .confidence = json_get_double(root, "confidence", NAN),
@@ -43,6 +46,8 @@ static enum lynx_status read_plan(const char *text, struct bisected *ret, struct
   good = good && p->least > 0 && p->least < 10 && p->confidence >= 0.5 && p->confidence <= 0.9999 && p->sessions_at_most >= 1 &&
          p->sessions_at_most <= MIXTURE_SESSIONS_MAX;
   json_decref(root);
+  if (method != METHOD)
+    return lynx_fail(error, LYNX_UNSUPPORTED, "it was searched by method %lld; this version knows method %d", (long long)method, METHOD);
   return good ? LYNX_OK : lynx_fail(error, LYNX_INPUT, "its plan is broken: found '%.200s'", text);
 }
 
@@ -55,15 +60,15 @@ struct replay {
   size_t count[2];
 };
 
-static enum bisection_measured measure(void *context, uint64_t facts, int64_t round, double *ret) {
+static enum bisection_measured measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
   static const enum bisection_measured answers[] = {
       [MIXTURE_READ] = BISECTION_MEASURED, [MIXTURE_FAILED] = BISECTION_CANNOT_RUN, [MIXTURE_OVER] = BISECTION_NO_MORE};
   struct replay *r = context;
   enum mixture got = mixtures_next(&r->mixtures, facts, ret);
   uint64_t all = ((uint64_t)1 << r->bisected->plan.n_facts) - 1;
   (void)round;
-  if (got == MIXTURE_READ && isfinite(*ret) && (facts == 0 || facts == all)) {
-    r->sum[facts != 0] += *ret;
+  if (got == MIXTURE_READ && isfinite(ret->ln) && (facts == 0 || facts == all)) {
+    r->sum[facts != 0] += ret->ln;
     r->count[facts != 0]++;
   }
   return answers[got];

@@ -235,15 +235,6 @@ static void make_turns(struct blocks *b) {
   for (size_t i = 0; i < undisturbed && b->n_opened > 0; i++) add_turn(b, -1, -1, 1);
 }
 
-static void shuffle(struct blocks *b) {
-  for (size_t i = b->n_turns; i > 1; i--) {
-    size_t k = (size_t)random_below(&b->random, i);
-    struct turn turn = b->turns[i - 1];
-    b->turns[i - 1] = b->turns[k];
-    b->turns[k] = turn;
-  }
-}
-
 /* The row with what the tree's threads did since. */
 static void put_row(struct blocks *b, struct bundle_block *row, const struct times *before) {
   struct times after = tree_times(b);
@@ -276,8 +267,9 @@ static void run_cycles(struct blocks *b) {
   const struct perturbing quiet = {.undo = b->undo, .stop = &b->stop};
   int64_t end = b->session.zero_ns + b->session.to_ns, cycle_ns = (int64_t)b->n_turns * b->plan.block_ns;
   for (; clock_now(&clock_system) + cycle_ns <= end && !atomic_load(&b->stop); b->cycle++) {
-    shuffle(b);
-    for (size_t i = 0; i < b->n_turns && !atomic_load(&b->stop); i++) run_block(b, &b->turns[i], &quiet);
+    size_t order[TURNS_MAX];
+    random_order(&b->random, order, b->n_turns);
+    for (size_t i = 0; i < b->n_turns && !atomic_load(&b->stop); i++) run_block(b, &b->turns[order[i]], &quiet);
   }
 }
 

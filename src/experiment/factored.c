@@ -45,7 +45,7 @@ static enum lynx_status read_plan(const char *text, struct factored *ret, struct
   return good ? LYNX_OK : lynx_fail(error, LYNX_INPUT, "its plan is broken: found '%.200s'", text);
 }
 
-static bool measure(void *context, uint64_t facts, int64_t round, double *ret) {
+static bool measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
   (void)round;
   return mixtures_next(context, facts, ret) == MIXTURE_READ;
 }
@@ -58,9 +58,9 @@ enum lynx_status factored_read(struct bundle *bundle, const struct contract *con
   enum lynx_status status = read_plan(plan, ret, error);
   if (status == LYNX_OK) status = mixtures_open(bundle, contract, &ret->arena, &mixtures, error);
   if (status == LYNX_OK) {
-    double *y = xalloc(ret->plan.n_rounds * ret->design.n_runs, sizeof *y);
-    ret->n_rounds = factorial_run(&ret->design, ret->plan.n_rounds, ret->plan.seed, measure, &mixtures, y);
-    if (ret->n_rounds > 0) factorial_analyse(&ret->design, y, ret->n_rounds, ret->plan.confidence, &ret->found);
+    double *y = xalloc(ret->plan.n_rounds * ret->design.n_runs, sizeof *y), grain;
+    ret->n_rounds = factorial_run(&ret->design, ret->plan.n_rounds, ret->plan.seed, measure, &mixtures, y, &grain);
+    if (ret->n_rounds > 0) factorial_analyse(&ret->design, y, ret->n_rounds, grain, ret->plan.confidence, &ret->found);
     free(y);
   }
   ret->response = mixtures.response;

@@ -29,8 +29,11 @@ void mixture_target(uint64_t facts, char ret[TARGET_NAME]) {
     if (facts >> i & 1) length += (size_t)snprintf(ret + length, TARGET_NAME - length, " %d", i + 1);
 }
 
-double mixture_figure(const struct session_response *r) {
-  return !r->found ? NAN : r->open_load ? -r->y[RESPONSE_END_TO_END] : r->y[RESPONSE_THROUGHPUT];
+/* A window that holds n answers begins and ends somewhere between two: the difference of two uniform variables has the variance 1/6. */
+struct session_figure mixture_figure(const struct session_response *r) {
+  if (!r->found) return (struct session_figure){NAN, 0};
+  if (r->open_load) return (struct session_figure){-r->y[RESPONSE_END_TO_END], 0};
+  return (struct session_figure){r->y[RESPONSE_THROUGHPUT], r->answers > 0 ? sqrt(1.0 / 6) / r->answers : 0};
 }
 
 double mixture_level(enum response response, double figure) {
@@ -66,7 +69,7 @@ void mixtures_close(struct mixtures *mixtures) {
 }
 
 /* One that failed was tried a second time before it counted as one that cannot run. */
-enum mixture mixtures_next(struct mixtures *m, uint64_t facts, double *ret) {
+enum mixture mixtures_next(struct mixtures *m, uint64_t facts, struct session_figure *ret) {
   struct session_response response;
   char target[TARGET_NAME];
   if (m->at < m->n && !m->sessions[m->at].complete) m->at++;

@@ -7,6 +7,7 @@
 #define EXPERIMENT_MIXTURES_H
 
 #include "experiment/sensitivity.h"
+#include "stats/rounds.h"
 
 enum { MIXTURE_SESSIONS_MAX = 100000 };
 
@@ -30,12 +31,11 @@ void mixtures_close(struct mixtures *mixtures);
 
 /* Over: there is no further session, or it is not one of these facts. */
 enum mixture { MIXTURE_READ, MIXTURE_FAILED, MIXTURE_OVER };
-enum mixture mixtures_next(struct mixtures *mixtures, uint64_t facts, double *ret);
+enum mixture mixtures_next(struct mixtures *mixtures, uint64_t facts, struct session_figure *ret);
 
 /* The target of a session's block: "facts: 1 4", numbers from 1; "" for A itself. */
 void mixture_target(uint64_t facts, char ret[TARGET_NAME]);
-/* NaN: nothing was answered. */
-double mixture_figure(const struct session_response *response);
+struct session_figure mixture_figure(const struct session_response *response);
 /* What a mean of figures is: tokens or answers each second, or seconds. */
 double mixture_level(enum response response, double figure);
 

@@ -337,6 +337,7 @@ enum lynx_status session_response_read(struct bundle *bundle, const struct contr
   struct reading r = {.bundle = bundle, .terms = row_terms_of(bundle, contract), .only = session};
   enum lynx_status status = read_blocks(&r, error);
   *ret = (struct session_response){.open_load = r.open_load, .found = status == LYNX_OK && r.n > 0};
+  ret->answers = ret->found ? r.blocks[0].n_answers : 0;
   for (int k = 0; k < RESPONSE_COUNT; k++) ret->y[k] = ret->found && r.blocks[0].n_answers > 0 ? r.blocks[0].y[k] : NAN;
   if (ret->found) (void)snprintf(ret->target, sizeof ret->target, "%s", r.blocks[0].target);
   free(r.blocks);

@@ -193,16 +193,24 @@ const char *swap_mixture(const struct swap_list *list, uint64_t facts, char *tex
   return text;
 }
 
+void swap_text(const struct swap *s, const struct contract *contract, struct buffer *ret) {
+  (void)buffer_printf(ret, "%s: %s to %s   %s, %s\n", s->name, s->a, s->b, s->has_layer ? layer_text(s->layer) : "not attributed",
+                      s->has_layer ? contract_owner(contract, s->layer) : "nobody yet");
+}
+
+void swap_json(const struct swap *s, const struct contract *contract, struct json_writer *json) {
+  json_open_object(json);
+  json_put_text(json, "name", s->name);
+  json_put_text(json, "a", s->a);
+  json_put_text(json, "b", s->b);
+  json_put_text(json, "layer", s->has_layer ? layer_text(s->layer) : NULL);
+  if (contract != NULL) json_put_text(json, "owner", s->has_layer ? contract_owner(contract, s->layer) : NULL);
+  json_close(json);
+}
+
 void swap_list_json(const struct swap_list *list, struct json_writer *json) {
   json_open_array(json);
-  for (size_t i = 0; i < list->n; i++) {
-    json_open_object(json);
-    json_put_text(json, "name", list->items[i].name);
-    json_put_text(json, "a", list->items[i].a);
-    json_put_text(json, "b", list->items[i].b);
-    json_put_text(json, "layer", list->items[i].has_layer ? layer_text(list->items[i].layer) : NULL);
-    json_close(json);
-  }
+  for (size_t i = 0; i < list->n; i++) swap_json(&list->items[i], NULL, json);
   json_close(json);
 }
 

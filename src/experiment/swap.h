@@ -41,6 +41,10 @@ const char *swap_names(const struct swap_list *list, uint64_t facts, const char 
 /* Which mixture it is: "A", "B", "A with --x and Y of B". */
 const char *swap_mixture(const struct swap_list *list, uint64_t facts, char *text, size_t size);
 
+/* "--x: 1 to 2   serving, ML platform"; the same as an object, with the owner where there is a contract. */
+void swap_text(const struct swap *swap, const struct contract *contract, struct buffer *ret);
+void swap_json(const struct swap *swap, const struct contract *contract, struct json_writer *json);
+
 /* As an array of objects; and back, without the units: nothing can be mixed of it. False: it is no such array. */
 void swap_list_json(const struct swap_list *list, struct json_writer *json);
 bool swap_list_read(const json_t *array, struct arena *arena, struct swap_list *ret);

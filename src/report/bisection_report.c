@@ -8,10 +8,6 @@
 
 enum { NAME_WIDTH = 34, NAMES_MAX = 400 };
 
-static double percent(double ln) {
-  return fabs(ln) < 600 ? 100 * (special_exp(ln) - 1) : NAN;
-}
-
 bool bisection_is_decided(const struct bisection *found) {
   return found->verdict == BISECTION_FOUND && found->told_apart && found->minimal && found->rest_is_none;
 }
@@ -24,8 +20,8 @@ static uint64_t carrying(const struct bisection *found) {
 
 static void put_effect(const struct bisection_effect *e, struct buffer *out) {
   if (!isfinite(e->estimate)) (void)buffer_text(out, "not measured");
-  else (void)buffer_printf(out, "%+.1f %%", percent(e->estimate));
-  if (e->bounded) (void)buffer_printf(out, " [%+.1f, %+.1f]", percent(e->low), percent(e->high));
+  else (void)buffer_printf(out, "%+.1f %%", special_percent(e->estimate));
+  if (e->bounded) (void)buffer_printf(out, " [%+.1f, %+.1f]", special_percent(e->low), special_percent(e->high));
 }
 
 static void put_line(const char *name, const struct bisection_effect *e, struct buffer *out) {
@@ -45,14 +41,14 @@ static void put_verdict(const struct bisected *b, bool color, struct buffer *out
   char names[NAMES_MAX];
   (void)buffer_text(out, strong);
   if (f->verdict == BISECTION_NONE)
-    (void)buffer_printf(out, "none: B performs as A does, within %.0f %%%s\n", percent(b->plan.least), plain);
+    (void)buffer_printf(out, "none: B performs as A does, within %.0f %%%s\n", special_percent(b->plan.least), plain);
   else if (f->verdict == BISECTION_INCONCLUSIVE)
     (void)buffer_printf(out, "inconclusive: %s%s%s\n",
                         bisection_end_failed(b) ? swap_mixture(&b->swaps, b->failed_facts, names, sizeof names)
                                                 : "it is not known whether B performs as A does",
                         bisection_end_failed(b) ? " does not run" : "", plain);
   else {
-    (void)buffer_printf(out, "%+.0f %%: ", percent(f->whole.estimate));
+    (void)buffer_printf(out, "%+.0f %%: ", special_percent(f->whole.estimate));
     for (size_t i = 0; i < f->n_parts; i++)
       (void)buffer_printf(out, "%s%s", i > 0 ? ", with " : "", swap_names(&b->swaps, f->parts[i].facts, " or ", names, sizeof names));
     (void)buffer_printf(out, "%s (%s%s)\n", plain, f->n_parts > 1 ? "factorial" : "swapped back",
@@ -71,10 +67,9 @@ static void put_levels(const struct bisected *b, struct buffer *out) {
 
 static void put_facts(const struct bisected *b, const struct contract *contract, uint64_t facts, struct buffer *out) {
   for (size_t i = 0; i < b->swaps.n; i++) {
-    const struct swap *s = &b->swaps.items[i];
     if ((facts >> i & 1) == 0) continue;
-    (void)buffer_printf(out, "    %s: %s to %s   %s, %s\n", s->name, s->a, s->b, s->has_layer ? layer_text(s->layer) : "not attributed",
-                        s->has_layer ? contract_owner(contract, s->layer) : "nobody yet");
+    (void)buffer_text(out, "    ");
+    swap_text(&b->swaps.items[i], contract, out);
   }
 }
 
@@ -108,7 +103,7 @@ static void put_rest(const struct bisected *b, struct buffer *out) {
   if (n == 0) return;
   (void)snprintf(name, sizeof name, n == 1 ? "the other one" : "the other %zu, together", n);
   put_line(name, &f->rest, out);
-  if (f->rest_is_none) (void)buffer_printf(out, "   none beyond %.0f %%\n", percent(b->plan.least));
+  if (f->rest_is_none) (void)buffer_printf(out, "   none beyond %.0f %%\n", special_percent(b->plan.least));
   else (void)buffer_text(out, "   not decided\n");
 }
 
@@ -167,17 +162,8 @@ static void json_part(struct json_writer *json, const struct bisected *b, const 
   json_open_object(json);
   json_key(json, "facts");
   json_open_array(json);
-  for (size_t i = 0; i < b->swaps.n; i++) {
-    const struct swap *s = &b->swaps.items[i];
-    if ((p->facts >> i & 1) == 0) continue;
-    json_open_object(json);
-    json_put_text(json, "name", s->name);
-    json_put_text(json, "a", s->a);
-    json_put_text(json, "b", s->b);
-    json_put_text(json, "layer", s->has_layer ? layer_text(s->layer) : NULL);
-    json_put_text(json, "owner", s->has_layer ? contract_owner(contract, s->layer) : NULL);
-    json_close(json);
-  }
+  for (size_t i = 0; i < b->swaps.n; i++)
+    if (p->facts >> i & 1) swap_json(&b->swaps.items[i], contract, json);
   json_close(json);
   json_effect(json, "beside_the_others", &p->last);
   json_effect(json, "alone", &p->alone);

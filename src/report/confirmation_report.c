@@ -11,10 +11,6 @@ static const char *rung_text(enum rung rung) {
   return rung == RUNG_SWAPPED_BACK ? "swapped back" : "perturbed";
 }
 
-static double percent_of_ratio(double ln) {
-  return fabs(ln) < 600 ? 100 * (special_exp(ln) - 1) : NAN;
-}
-
 static const char *after_colon(const char *target) {
   const char *colon = strstr(target, ": ");
   return colon != NULL ? colon + 2 : target;
@@ -27,9 +23,9 @@ static void put_effect(const struct confirmation_view *v, struct buffer *out) {
   const bool latency = c->response != RESPONSE_THROUGHPUT;
   if (v->plan->takes_away) {
     (void)buffer_printf(out, "Taken away and put back (%s): %s %+.1f %%", c->of->target, latency ? "latency falls by" : "throughput",
-                        percent_of_ratio(e->estimate));
-    if (e->bounded) (void)buffer_printf(out, " [%+.1f, %+.1f]", percent_of_ratio(e->low), percent_of_ratio(e->high));
-    (void)buffer_printf(out, "; the threshold was %+.0f %%.\n", percent_of_ratio(v->plan->threshold));
+                        special_percent(e->estimate));
+    if (e->bounded) (void)buffer_printf(out, " [%+.1f, %+.1f]", special_percent(e->low), special_percent(e->high));
+    (void)buffer_printf(out, "; the threshold was %+.0f %%.\n", special_percent(v->plan->threshold));
     return;
   }
   char text[64];
@@ -38,7 +34,7 @@ static void put_effect(const struct confirmation_view *v, struct buffer *out) {
                       v->plan->threshold);
   if (c->verdict == CONFIRM_CONFIRMED && !latency && e->high > 0)
     (void)buffer_printf(out, "  Making it 10 %% faster gives at most %.1f %%, where throughput is concave in speed.\n",
-                        percent_of_ratio(e->high * special_log(1.1)));
+                        special_percent(e->high * special_log(1.1)));
 }
 
 static void put_others(const struct confirmation_view *v, struct buffer *out) {

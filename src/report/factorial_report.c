@@ -9,10 +9,6 @@
 
 enum { NAME_WIDTH = 40, NAMES_MAX = 400 };
 
-static double percent(double ln) {
-  return fabs(ln) < 600 ? 100 * (special_exp(ln) - 1) : NAN;
-}
-
 static bool is_established(const struct factored *f, const struct factorial_effect *e) {
   return f->found.bounded && (e->low > 0 || e->high < 0);
 }
@@ -46,8 +42,8 @@ static void sort_by_size(const struct factored *f, const struct factorial_effect
 }
 
 static void put_percent(const struct factored *f, const struct factorial_effect *e, struct buffer *out) {
-  (void)buffer_printf(out, "%+.1f %%", percent(e->estimate));
-  if (f->found.bounded) (void)buffer_printf(out, " [%+.1f, %+.1f]", percent(e->low), percent(e->high));
+  (void)buffer_printf(out, "%+.1f %%", special_percent(e->estimate));
+  if (f->found.bounded) (void)buffer_printf(out, " [%+.1f, %+.1f]", special_percent(e->low), special_percent(e->high));
 }
 
 /* --- the verdict --- */
@@ -111,9 +107,8 @@ static void put_effects(const struct factored *f, const struct factorial_effect 
 
 static void put_facts(const struct factored *f, const struct contract *contract, struct buffer *out) {
   for (size_t i = 0; i < f->swaps.n; i++) {
-    const struct swap *s = &f->swaps.items[i];
-    (void)buffer_printf(out, "  %s: %s to %s   %s, %s\n", s->name, s->a, s->b, s->has_layer ? layer_text(s->layer) : "not attributed",
-                        s->has_layer ? contract_owner(contract, s->layer) : "nobody yet");
+    (void)buffer_text(out, "  ");
+    swap_text(&f->swaps.items[i], contract, out);
   }
 }
 
@@ -133,7 +128,7 @@ static void put_one_by_one(const struct factored *f, struct buffer *out) {
   (void)buffer_text(out, "one fact at a time, from A, would have shown:");
   for (size_t i = 0; i < f->swaps.n; i++)
     (void)buffer_printf(out, "%s %s %+.1f %%", i > 0 ? "," : "", f->swaps.items[i].name,
-                        percent(f->found.means[run_of(f, (uint64_t)1 << i)] - f->found.means[run_of(f, 0)]));
+                        special_percent(f->found.means[run_of(f, (uint64_t)1 << i)] - f->found.means[run_of(f, 0)]));
   (void)buffer_text(out, "\n");
 }
 
@@ -192,16 +187,7 @@ void factorial_json(const struct factored *f, const struct contract *contract, s
   json_put_double(json, "deviation", f->n_rounds > 0 ? f->found.deviation : NAN);
   json_key(json, "facts");
   json_open_array(json);
-  for (size_t i = 0; i < f->swaps.n; i++) {
-    const struct swap *s = &f->swaps.items[i];
-    json_open_object(json);
-    json_put_text(json, "name", s->name);
-    json_put_text(json, "a", s->a);
-    json_put_text(json, "b", s->b);
-    json_put_text(json, "layer", s->has_layer ? layer_text(s->layer) : NULL);
-    json_put_text(json, "owner", s->has_layer ? contract_owner(contract, s->layer) : NULL);
-    json_close(json);
-  }
+  for (size_t i = 0; i < f->swaps.n; i++) swap_json(&f->swaps.items[i], contract, json);
   json_close(json);
   json_key(json, "effects");
   json_open_array(json);
@@ -253,7 +239,8 @@ static void put_chart(const struct factored *f, const struct factorial_effect *c
     html_text(out, "", shown, "</text>");
     (void)buffer_printf(out, "<path class='l c%d' d='M%.1f %dH%.1f'/><circle class='c%d' cx='%.1f' cy='%d' r='4'/>", color,
                         middle + scale * low, y, middle + scale * high, color, middle + scale * e->estimate, y);
-    (void)buffer_printf(out, "<text class='tick' x='%d' y='%d' text-anchor='end'>%+.1f %%</text>", WIDTH - 12, y + 4, percent(e->estimate));
+    (void)buffer_printf(out, "<text class='tick' x='%d' y='%d' text-anchor='end'>%+.1f %%</text>", WIDTH - 12, y + 4,
+                        special_percent(e->estimate));
   }
   (void)buffer_text(out, "</svg></figure>\n");
 }

@@ -26,39 +26,21 @@ struct search {
   struct bisection *found;
   struct random_stream random;
   double squares, freedom; /* residual, of the questions before */
+  double grain;            /* the greatest of all sessions */
   bool over, cannot;       /* cannot: a set of the question cannot run */
 };
 
 /* --- noise --- */
-
-static double square(double x) {
-  return x * x;
-}
-
-/* Of a table of rounds and sets, what neither explains. */
-static double residual_squares(const struct question *q) {
-  double sets[SETS_MAX] = {0}, all = 0, sum = 0;
-  for (int r = 0; r < q->n_rounds; r++)
-    for (size_t k = 0; k < q->n_sets; k++) {
-      sets[k] += q->y[r][k] / q->n_rounds;
-      all += q->y[r][k] / (double)((size_t)q->n_rounds * q->n_sets);
-    }
-  for (int r = 0; r < q->n_rounds; r++) {
-    double round = 0;
-    for (size_t k = 0; k < q->n_sets; k++) round += q->y[r][k] / (double)q->n_sets;
-    for (size_t k = 0; k < q->n_sets; k++) sum += square(q->y[r][k] - sets[k] - round + all);
-  }
-  return sum;
-}
 
 static double freedom_of(const struct question *q) {
   return q->n_rounds > 0 ? (double)(q->n_rounds - 1) * (double)(q->n_sets - 1) : 0;
 }
 
 static double deviation(const struct search *s, const struct question *q, double *ret_freedom) {
-  double squares = s->squares + residual_squares(q), freedom = s->freedom + freedom_of(q);
+  double squares = s->squares + rounds_residual(&q->y[0][0], (size_t)q->n_rounds, q->n_sets, SETS_MAX),
+         freedom = s->freedom + freedom_of(q);
   *ret_freedom = freedom;
-  return freedom > 0 ? sqrt(squares / freedom) : NAN;
+  return freedom > 0 ? fmax(sqrt(squares / freedom), s->grain) : NAN;
 }
 
 /* --- one difference --- */
@@ -78,7 +60,7 @@ static void look(const struct search *s, const struct question *q, struct contra
   double freedom, weights = 0, sd = deviation(s, q, &freedom);
   c->estimate = 0;
   for (size_t k = 0; k < q->n_sets; k++) {
-    weights += square(c->weights[k]);
+    weights += c->weights[k] * c->weights[k];
     for (int r = 0; r < q->n_rounds; r++) c->estimate += c->weights[k] * q->y[r][k] / q->n_rounds;
   }
   c->half = INFINITY;
@@ -102,12 +84,14 @@ static void run_round(struct search *s, struct question *q) {
   size_t order[SETS_MAX];
   random_order(&s->random, order, q->n_sets);
   for (size_t i = 0; i < q->n_sets && !s->over && !s->cannot; i++) {
-    double *y = &q->y[q->n_rounds][order[i]];
+    struct session_figure figure = {0};
     if (s->found->n_sessions == s->plan->sessions_at_most) s->over = true;
     if (s->over) return;
-    enum bisection_measured measured = s->plan->measure(s->plan->context, q->sets[order[i]], s->found->n_rounds, y);
+    enum bisection_measured measured = s->plan->measure(s->plan->context, q->sets[order[i]], s->found->n_rounds, &figure);
     s->over = measured == BISECTION_NO_MORE;
-    s->cannot = measured == BISECTION_CANNOT_RUN || (measured == BISECTION_MEASURED && !isfinite(*y)); /* it answers nothing */
+    s->cannot = measured == BISECTION_CANNOT_RUN || (measured == BISECTION_MEASURED && !isfinite(figure.ln)); /* it answers nothing */
+    q->y[q->n_rounds][order[i]] = figure.ln;
+    s->grain = fmax(s->grain, figure.grain);
     if (!s->over) s->found->n_sessions++;
   }
   if (s->over || s->cannot) return;
@@ -123,9 +107,9 @@ static void begin_question(struct search *s, struct question *q) {
 
 /* Its residuals count for the questions after it. */
 static void end_question(struct search *s, const struct question *q) {
-  s->squares += residual_squares(q);
+  s->squares += rounds_residual(&q->y[0][0], (size_t)q->n_rounds, q->n_sets, SETS_MAX);
   s->freedom += freedom_of(q);
-  s->found->deviation = s->freedom > 0 ? sqrt(s->squares / s->freedom) : NAN;
+  s->found->deviation = s->freedom > 0 ? fmax(sqrt(s->squares / s->freedom), s->grain) : NAN;
 }
 
 /* --- A against B --- */
@@ -227,7 +211,8 @@ static uint64_t all_parts(const struct bisection *found) {
 /* Of two that were measured in different rounds. */
 static struct bisection_effect less(const struct bisection_effect *a, const struct bisection_effect *b) {
   if (!a->bounded || !b->bounded) return (struct bisection_effect){.estimate = a->estimate - b->estimate, .low = NAN, .high = NAN};
-  double half = sqrt(square(a->high - a->estimate) + square(b->high - b->estimate)), estimate = a->estimate - b->estimate;
+  double one = a->high - a->estimate, other = b->high - b->estimate, estimate = a->estimate - b->estimate;
+  double half = sqrt(one * one + other * other);
   return (struct bisection_effect){estimate, estimate - half, estimate + half, true};
 }
 

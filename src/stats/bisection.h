@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stats/rounds.h"
+
 enum { BISECTION_FACTS_MAX = 60, BISECTION_PARTS_MAX = 7 };
 
 enum bisection_measured { BISECTION_MEASURED, BISECTION_CANNOT_RUN, BISECTION_NO_MORE };
@@ -31,7 +33,7 @@ struct bisection_plan {
   double confidence; /* of everything that is said together */
   int64_t sessions_at_most;
   uint64_t seed;
-  enum bisection_measured (*measure)(void *context, uint64_t facts, int64_t round, double *ret_ln);
+  enum bisection_measured (*measure)(void *context, uint64_t facts, int64_t round, struct session_figure *ret);
   void *context;
 };
 

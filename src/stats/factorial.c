@@ -62,15 +62,19 @@ size_t factorial_runs(size_t n_facts) {
 }
 
 size_t factorial_run(const struct factorial_design *d, size_t n_rounds, uint64_t seed,
-                     bool (*measure)(void *context, uint64_t facts, int64_t round, double *ret), void *context, double *ret_y) {
+                     bool (*measure)(void *context, uint64_t facts, int64_t round, struct session_figure *ret), void *context,
+                     double *ret_y, double *ret_grain) {
   struct random_stream random;
   random_init(&random, seed, "factorial");
+  *ret_grain = 0;
   for (size_t round = 0; round < n_rounds; round++) {
     size_t order[FACTORIAL_RUNS_MAX];
     random_order(&random, order, d->n_runs);
     for (size_t k = 0; k < d->n_runs; k++) {
-      double *y = &ret_y[round * d->n_runs + order[k]];
-      if (!measure(context, d->runs[order[k]], (int64_t)round, y) || !isfinite(*y)) return round;
+      struct session_figure figure = {0};
+      if (!measure(context, d->runs[order[k]], (int64_t)round, &figure) || !isfinite(figure.ln)) return round;
+      ret_y[round * d->n_runs + order[k]] = figure.ln;
+      *ret_grain = fmax(*ret_grain, figure.grain);
     }
   }
   return n_rounds;
@@ -105,27 +109,14 @@ static void add_name(const struct factorial_design *d, struct factorial *ret, in
   ret->effects[ret->n_effects++] = (struct factorial_effect){.names = {{first, second, false}}, .n_names = 1};
 }
 
-static double square(double x) {
-  return x * x;
-}
-
-static double residual_squares(const struct factorial_design *d, const double *y, size_t n_rounds, const double *means) {
-  double all = 0, sum = 0;
-  for (size_t k = 0; k < d->n_runs; k++) all += means[k] / (double)d->n_runs;
-  for (size_t r = 0; r < n_rounds; r++) {
-    double round = 0;
-    for (size_t k = 0; k < d->n_runs; k++) round += y[r * d->n_runs + k] / (double)d->n_runs;
-    for (size_t k = 0; k < d->n_runs; k++) sum += square(y[r * d->n_runs + k] - means[k] - round + all);
-  }
-  return sum;
-}
-
-void factorial_analyse(const struct factorial_design *d, const double *y, size_t n_rounds, double confidence, struct factorial *ret) {
+void factorial_analyse(const struct factorial_design *d, const double *y, size_t n_rounds, double grain, double confidence,
+                       struct factorial *ret) {
   int n = (int)d->n_facts;
   *ret = (struct factorial){.freedom = (double)(n_rounds - 1) * (double)(d->n_runs - 1), .bounded = n_rounds >= 2};
   for (size_t r = 0; r < n_rounds; r++)
     for (size_t k = 0; k < d->n_runs; k++) ret->means[k] += y[r * d->n_runs + k] / (double)n_rounds;
-  ret->deviation = ret->bounded ? sqrt(residual_squares(d, y, n_rounds, ret->means) / ret->freedom) : NAN;
+  double squares = rounds_residual(y, n_rounds, d->n_runs, d->n_runs);
+  ret->deviation = ret->bounded ? fmax(sqrt(squares / ret->freedom), grain) : NAN;
   for (int i = 0; i < n; i++) add_name(d, ret, i, -1);
   for (int i = 0; i < n; i++)
     for (int j = i + 1; j < n; j++) add_name(d, ret, i, j);

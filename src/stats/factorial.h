@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stats/rounds.h"
+
 enum { FACTORIAL_FACTS_MAX = 16, FACTORIAL_RUNS_MAX = 64, FACTORIAL_EFFECTS_MAX = 63, FACTORIAL_NAMES_MAX = 10 };
 
 struct factorial_design {
@@ -53,9 +55,11 @@ struct factorial {
 /* Measures every run once in each round, in random order; returns how many rounds are whole. The measure says false where there is no more.
  */
 size_t factorial_run(const struct factorial_design *design, size_t n_rounds, uint64_t seed,
-                     bool (*measure)(void *context, uint64_t facts, int64_t round, double *ret), void *context, double *ret_y);
+                     bool (*measure)(void *context, uint64_t facts, int64_t round, struct session_figure *ret), void *context,
+                     double *ret_y, double *ret_grain);
 
-/* y: n_rounds times the design's runs. */
-void factorial_analyse(const struct factorial_design *design, const double *y, size_t n_rounds, double confidence, struct factorial *ret);
+/* y: n_rounds times the design's runs. grain: the greatest of their sessions. */
+void factorial_analyse(const struct factorial_design *design, const double *y, size_t n_rounds, double grain, double confidence,
+                       struct factorial *ret);
 
 #endif

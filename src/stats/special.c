@@ -33,6 +33,10 @@ double special_exp(double x) {
   return ldexp(sum, (int)k);
 }
 
+double special_percent(double ln) {
+  return ln > -600 && ln < 600 ? 100 * (special_exp(ln) - 1) : NAN;
+}
+
 double special_log_gamma(double x) {
   double product = 1;
   while (x < 16) { /* Γ(x) = Γ(x+1)/x until the series is exact to the last bits; at most 15!, or 1/x times it */

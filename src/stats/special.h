@@ -11,6 +11,7 @@
 
 double special_log(double x);                               /* x > 0 */
 double special_exp(double x);                               /* |x| < 700 */
+double special_percent(double ln);                          /* what a difference of ln is of the ratio less one; NaN beyond 600 */
 double special_log_gamma(double x);                         /* x > 0 */
 double special_beta_cdf(double x, double a, double b);      /* I_x(a,b); 0 <= x <= 1; a, b > 0 */
 double special_beta_quantile(double p, double a, double b); /* 0 <= p <= 1; by bisection */

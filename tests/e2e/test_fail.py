@@ -12,6 +12,8 @@ COMMANDS = {
     "show": ["show", "{d}/a.lynx", "--json"],
     "claim": ["claim", "{d}/a.lynx"],
     "report": ["report", "{d}/a.lynx", "--out", "{d}/a.html"],
+    "bisect": ["bisect", f"{RECORDED}/bundles/bisect.lynx"],
+    "experiment": ["experiment", f"{RECORDED}/bundles/experiment.lynx", "--html", "{d}/x.html"],
     "capture": ["capture", "--root", f"{RECORDED}/plain"],
     "attribute": [
         "attribute",

@@ -45,12 +45,12 @@ static double truth(const struct world *w, uint64_t facts) {
   return y;
 }
 
-static enum bisection_measured measure(void *context, uint64_t facts, int64_t round, double *ret) {
+static enum bisection_measured measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
   struct world *w = context;
   if (round != w->round) w->level += w->scene->drift * generate_normal(w->g);
   w->round = round;
-  *ret = truth(w, facts) + w->level + w->scene->noise * generate_normal(w->g);
-  if (generate_uniform(w->g) < w->scene->outlying) *ret += log(0.8);
+  ret->ln = truth(w, facts) + w->level + w->scene->noise * generate_normal(w->g);
+  if (generate_uniform(w->g) < w->scene->outlying) ret->ln += log(0.8);
   return BISECTION_MEASURED;
 }
 

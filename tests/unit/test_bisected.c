@@ -30,8 +30,8 @@ static enum lynx_status read_with(const char *plan, struct bisected *ret) {
 
 static const char *plan_of(const char *least, const char *confidence, const char *sessions, int n_facts) {
   static char text[8192];
-  (void)snprintf(text, sizeof text, "{\"least\":%s,\"confidence\":%s,\"sessions_at_most\":%s,\"seed\":-1,\"facts\":[", least, confidence,
-                 sessions);
+  (void)snprintf(text, sizeof text, "{\"method\":1,\"least\":%s,\"confidence\":%s,\"sessions_at_most\":%s,\"seed\":-1,\"facts\":[", least,
+                 confidence, sessions);
   for (int i = 0; i < n_facts; i++)
     (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s{\"name\":\"f\\u001b%d\",\"a\":1,\"layer\":\"runtime\"}",
                    i > 0 ? "," : "", i);
@@ -80,8 +80,9 @@ int main(void) {
   check_plan(plan_of("0.05", "0.95", "0", 1), LYNX_INPUT);
   check_plan(plan_of("0.05", "0.95", "9000000000000000000", 1), LYNX_INPUT);
   check_plan("[1", LYNX_INPUT);
-  check_plan("[]", LYNX_INPUT);
-  check_plan("{\"facts\":7}", LYNX_INPUT);
+  check_plan("[]", LYNX_UNSUPPORTED);
+  check_plan("{\"method\":2}", LYNX_UNSUPPORTED);
+  check_plan("{\"method\":1,\"facts\":7}", LYNX_INPUT);
   check_targets();
   (void)unlink(path);
   (void)rmdir(dir);

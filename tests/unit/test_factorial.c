@@ -52,7 +52,7 @@ static void check_effects(void) {
   CHECK(factorial_design(3, 8, &d));
   for (size_t r = 0; r < 3; r++)
     for (size_t k = 0; k < 8; k++) y[r * 8 + k] = truth(d.runs[k]) + 0.1 * (double)r + (r == 0 && k == 0 ? 0.024 : 0);
-  factorial_analyse(&d, y, 3, 0.95, &f);
+  factorial_analyse(&d, y, 3, 0, 0.95, &f);
   CHECK_INT(f.n_effects, 6);
   CHECK_NEAR(f.effects[0].estimate, 0.3 + 0.25 - 0.002, 1e-12);
   CHECK_NEAR(f.effects[1].estimate, -0.2 + 0.25 - 0.002, 1e-12);
@@ -63,7 +63,9 @@ static void check_effects(void) {
   CHECK_NEAR(f.effects[3].high - f.effects[3].low, 2 * (f.effects[0].high - f.effects[0].low), 1e-12);
   CHECK_NEAR((f.effects[0].high - f.effects[0].low) / 2, 3.0687792454760574 /* t of 14 at 1 - 0.05 / 12 */ * f.deviation * 2 / sqrt(24),
              1e-9);
-  factorial_analyse(&d, y, 1, 0.95, &f);
+  factorial_analyse(&d, y, 3, 0.1, 0.95, &f); /* no variance that is seen is less than that of counting */
+  CHECK_NEAR(f.deviation, 0.1, 0);
+  factorial_analyse(&d, y, 1, 0, 0.95, &f);
   CHECK(!f.bounded);
 }
 
@@ -73,14 +75,14 @@ static void check_mixed(void) {
   struct factorial f;
   double y[2 * 8] = {0};
   CHECK(factorial_design(4, 8, &d));
-  factorial_analyse(&d, y, 2, 0.95, &f);
+  factorial_analyse(&d, y, 2, 0, 0.95, &f);
   CHECK_INT(f.n_effects, 7);
   CHECK_INT(f.effects[0].n_names, 1);
   CHECK_INT(f.effects[4].n_names, 2); /* 1 x 2 with 3 x 4 */
   CHECK_INT(f.effects[4].names[1].first, 2);
   CHECK_INT(f.effects[4].names[1].second, 3);
   CHECK(factorial_design(5, 8, &d));
-  factorial_analyse(&d, y, 2, 0.95, &f);
+  factorial_analyse(&d, y, 2, 0, 0.95, &f);
   CHECK_INT(f.n_effects, 7);
   CHECK(f.effects[3].n_names > 1);
 }
@@ -101,7 +103,7 @@ static void check_cover(void) {
       for (int u = 0; u < 12; u++) noise += (double)random_below(&random, 1 << 20) / (1 << 20) - 0.5;
       y[k] = truth(d.runs[k % 16]) + 0.05 * noise;
     }
-    factorial_analyse(&d, y, 3, 0.95, &f);
+    factorial_analyse(&d, y, 3, 0, 0.95, &f);
     for (size_t e = 0; e < f.n_effects; e++) {
       double value = 0, n = (double)d.n_runs;
       const struct factorial_name *name = &f.effects[e].names[0];

@@ -1,0 +1,17 @@
+/* stats/rounds.h: figures of several executors (or mixtures), each measured once in every round.
+ * Shapes   y[round * stride + k], k < n
+ * Result   the sum of squares that neither the rounds' levels nor the executors' explain; its degrees of freedom are
+ *          (n_rounds - 1)(n - 1). Two-way layout without replication (Scheffe 1959, chapter 4) */
+#ifndef STATS_ROUNDS_H
+#define STATS_ROUNDS_H
+
+#include <stddef.h>
+
+struct session_figure {
+  double ln;    /* NaN: nothing was answered */
+  double grain; /* the standard deviation that counting alone gives it: no variance that is seen can be less */
+};
+
+double rounds_residual(const double *y, size_t n_rounds, size_t n, size_t stride);
+
+#endif
