@@ -49,7 +49,7 @@ static const struct option_spec options[] = {
     [FLAG_FOLDED] = {"folded", "FILE", "write the device's time by call path, for flame graph tools"},
     [FLAG_CHROME] = {"chrome", "FILE", "write the account as a Chrome trace, for Perfetto"},
     [FLAG_RECORD] = {"record", "BUNDLE", "enter the findings in the ledger, as of this run"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER", "for --record (default: LYNXBENCH_LEDGER)"},
+    [FLAG_LEDGER] = {"ledger", "LEDGER", "for --record, and for what experiments said of a run's findings (default: LYNXBENCH_LEDGER)"},
     [FLAG_KEY] = {"key", "FILE", "for --record: the team's private key (default: LYNXBENCH_KEY)"},
     [FLAG_REQUESTS] = {"requests", NULL, "of a bundle: its requests' phases, instead of the server's threads"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
@@ -324,6 +324,7 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
   confine_output(ret, arguments->option[FLAG_HTML]);
   confine_output(ret, arguments->option[FLAG_FOLDED]);
   confine_output(ret, arguments->option[FLAG_CHROME]);
+  ret->ledger = ledger_file_address(arguments->option[FLAG_LEDGER]);
   return arguments->option[FLAG_RECORD] == NULL; /* that signs, with a team's key */
 }
 

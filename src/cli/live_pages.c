@@ -10,6 +10,8 @@
 #include "cli/bundle_file.h"
 #include "cli/improvement_entry.h"
 #include "cli/output.h"
+#include "cli/standing_file.h"
+#include "report/confirmation_report.h"
 #include "report/live_report.h"
 
 enum { PAGE_MAX = 64 << 20 };
@@ -80,6 +82,17 @@ bool live_pages_try_change(const char *before, const char *after, bool json, int
   return both || broken;
 }
 
+/* What a ledger that is at hand says of experiments with its findings. */
+static bool add_experiments(const char *ledger, const struct bundle_file *file, struct live *live) {
+  struct standing standing;
+  bool known;
+  if (!standing_file_read(ledger, file, &standing, &known)) return false;
+  for (size_t i = 0; known && i < standing.n_confirmations; i++)
+    for (size_t k = 0; k < live->n_findings; k++) (void)confirmation_apply(&standing.confirmations[i], &live->findings[k]);
+  if (known) standing_release(&standing);
+  return true;
+}
+
 bool live_pages_try(const char *path, bool json, const char *html, const char *record, const struct pen_wanted *wanted, int *ret_code) {
   struct bundle_file file;
   struct live live;
@@ -89,7 +102,7 @@ bool live_pages_try(const char *path, bool json, const char *html, const char *r
     return true;
   }
   bool read = live_read(file.bundle, &file.result, &live), can = read && live.at.n_lanes > 0;
-  if (can) *ret_code = write_pages(&live, path, json, html);
+  if (can) *ret_code = add_experiments(wanted->ledger, &file, &live) ? write_pages(&live, path, json, html) : EXIT_WRONG_INPUT;
   if (can && record != NULL && *ret_code == EXIT_HOLDS) {
     bool own = strcmp(record, path) == 0;
     if (!own)

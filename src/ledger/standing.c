@@ -1,6 +1,7 @@
 #include "ledger/standing.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,6 +108,30 @@ static void take_contest(struct gathering *g, const struct ledger_entry *entry) 
   s->n_open += to->closed == NULL;
 }
 
+/* Words of others, for a terminal. */
+static const char *clean(struct gathering *g, const struct ledger_entry *entry, const char *key) {
+  char text[400];
+  const char *found = json_get_text(entry->statement.predicate, key, "");
+  (void)text_sanitise(text, sizeof text, found, strlen(found));
+  return arena_copy(&g->standing->arena, text);
+}
+
+static void take_confirmation(struct gathering *g, const struct ledger_entry *entry) {
+  struct standing *s = g->standing;
+  const json_t *said = entry->statement.predicate;
+  s->confirmations = arena_room(&s->arena, s->confirmations, s->n_confirmations, sizeof *s->confirmations);
+  s->confirmations[s->n_confirmations++] = (struct standing_confirmation){.by = arena_copy(&s->arena, entry->signer),
+                                                                          .finding = clean(g, entry, "finding"),
+                                                                          .named = clean(g, entry, "named"),
+                                                                          .verdict = clean(g, entry, "verdict"),
+                                                                          .form = clean(g, entry, "form"),
+                                                                          .estimate = json_get_double(said, "estimate", NAN),
+                                                                          .low = json_get_double(said, "low", NAN),
+                                                                          .high = json_get_double(said, "high", NAN),
+                                                                          .threshold = json_get_double(said, "threshold", NAN),
+                                                                          .index = entry->index};
+}
+
 static bool take_of_bundle(void *context, const struct ledger_entry *entry, const char *subject) {
   struct gathering *g = context;
   struct standing *s = g->standing;
@@ -133,6 +158,7 @@ static bool take_of_bundle(void *context, const struct ledger_entry *entry, cons
     s->n_not_reproduced += strcmp(to->decision, "not reproduced") == 0;
     s->n_inconclusive += strcmp(to->decision, "inconclusive") == 0;
   }
+  if (strcmp(kind, "confirmation") == 0) take_confirmation(g, entry);
   if (strcmp(kind, "contest") == 0) take_contest(g, entry);
   return g->status == LYNX_OK;
 }

@@ -49,6 +49,13 @@ struct standing_contest {
   const char *closed; /* why; NULL: open */
 };
 
+/* An experiment of one of its findings. */
+struct standing_confirmation {
+  const char *by, *finding, *named, *verdict, *form;
+  double estimate, low, high, threshold; /* NaN: not given */
+  uint64_t index;
+};
+
 struct standing {
   struct arena arena;
   bool recorded; /* the bundle is in the ledger */
@@ -67,6 +74,8 @@ struct standing {
   size_t n_verifications, n_reproduced, n_not_reproduced, n_inconclusive;
   struct standing_contest *contests;
   size_t n_contests, n_open;
+  struct standing_confirmation *confirmations; /* in the log's order */
+  size_t n_confirmations;
 };
 
 enum lynx_status standing_of(struct ledger *ledger, const struct standing_question *question, struct standing *ret,

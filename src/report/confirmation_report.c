@@ -7,10 +7,6 @@
 #include "report/sensitivity_report.h"
 #include "stats/special.h"
 
-static const char *rung_text(enum rung rung) {
-  return rung == RUNG_SWAPPED_BACK ? "swapped back" : "perturbed";
-}
-
 static const char *after_colon(const char *target) {
   const char *colon = strstr(target, ": ");
   return colon != NULL ? colon + 2 : target;
@@ -82,7 +78,7 @@ void confirmation_json(const struct confirmation_view *v, struct json_writer *js
   json_put_text(json, "title", v->plan->finding->title);
   json_put_text(json, "named", v->plan->finding->named);
   json_put_text(json, "verdict", confirm_verdict_text(c->verdict));
-  json_put_text(json, "rung", c->verdict == CONFIRM_INCONCLUSIVE ? "accounted" : rung_text(c->rung));
+  json_put_text(json, "rung", rung_text(c->verdict == CONFIRM_INCONCLUSIVE ? RUNG_ACCOUNTED : c->rung));
   json_put_text(json, "target", c->of != NULL ? c->of->target : NULL);
   json_put_text(json, "response", response_text(c->response));
   json_put_text(json, "form", v->plan->takes_away ? "ln of the ratio to the undisturbed" : "elasticity");
@@ -91,4 +87,30 @@ void confirmation_json(const struct confirmation_view *v, struct json_writer *js
   json_put_double(json, "low", c->effect.bounded ? c->effect.low : NAN);
   json_put_double(json, "high", c->effect.bounded ? c->effect.high : NAN);
   if (v->plan->instead != NULL) json_put_text(json, "instead", v->plan->instead);
+}
+
+/* --- beside the account --- */
+
+/* What it means that an experiment and the account disagree. */
+static const char *disagreement(const struct finding *f, bool takes_away) {
+  if (takes_away) return "; taken away, it gained less than that: what the account saw of it was waited for by nobody";
+  return f->share >= 0.1 ? "; a share of time that costs little when it is slowed is off the critical path: others work meanwhile" : "";
+}
+
+bool confirmation_apply(const struct standing_confirmation *c, struct finding *f) {
+  char effect[120] = "";
+  bool takes_away = strncmp(c->form, "ln", 2) == 0;
+  if (strcmp(c->finding, f->id) != 0 || strcmp(c->named, f->named) != 0) return false;
+  if (isfinite(c->low) && isfinite(c->high))
+    (void)snprintf(effect, sizeof effect,
+                   takes_away ? ": %+.1f %% [%+.1f, %+.1f], threshold %+.0f %%" : ": %.2f [%.2f, %.2f], threshold %.2f",
+                   takes_away ? special_percent(c->estimate) : c->estimate, takes_away ? special_percent(c->low) : c->low,
+                   takes_away ? special_percent(c->high) : c->high, takes_away ? special_percent(c->threshold) : c->threshold);
+  f->refuted = strcmp(c->verdict, "refuted") == 0;
+  if (strcmp(c->verdict, "confirmed") == 0) f->rung = takes_away ? RUNG_SWAPPED_BACK : RUNG_PERTURBED;
+  else if (f->rung > RUNG_ACCOUNTED) f->rung = RUNG_ACCOUNTED;
+  (void)snprintf(f->experiment, sizeof f->experiment, "%s (%s)%s, by %s (entry %llu)%s", c->verdict,
+                 takes_away ? rung_text(RUNG_SWAPPED_BACK) : rung_text(RUNG_PERTURBED), effect, c->by, (unsigned long long)c->index,
+                 f->refuted ? disagreement(f, takes_away) : "");
+  return true;
 }

@@ -229,7 +229,9 @@ static void put_findings(struct page *p) {
       }
     if (f->bounded) html_text(p->out, "</td><td>at most ", arena_printf(&p->arena, "%.0f %%", 100 * f->bound), "<br>");
     else (void)buffer_text(p->out, "</td><td>");
-    html_text(p->out, "<span class='dim'>", f->bound_holds, "</span></td><td><span class='chip'>suspected</span>");
+    html_text(p->out, "<span class='dim'>", f->bound_holds, "</span></td><td><span class='chip'>");
+    html_text(p->out, "", finding_status(f), "</span>");
+    if (f->experiment[0] != 0) html_text(p->out, "<br>by experiment: ", f->experiment, "");
     html_text(p->out, "<br><span class='dim'>not established: ", f->open, "</span>");
     html_text(p->out, "<br>to confirm: ", f->confirm, "");
     if (f->perturber != NULL) html_text(p->out, "<br><span class='mono'>lynxbench confirm RUN ", f->id, "</span>");

@@ -111,8 +111,9 @@ static void put_finding(struct json_writer *json, const struct live *live, const
   json_put_text(json, "id", f->id);
   json_put_text(json, "title", f->title);
   json_put_text(json, "named", f->named);
-  json_put_text(json, "status", "suspected");
-  json_put_text(json, "rung", f->rung == RUNG_COINCIDED ? "coincided" : "accounted");
+  json_put_text(json, "status", finding_status(f));
+  json_put_text(json, "rung", rung_text(f->rung));
+  if (f->experiment[0] != 0) json_put_text(json, "experiment", f->experiment);
   json_put_text(json, "symptom", layer_text(f->symptom));
   json_key(json, "contributing");
   json_open_array(json);

@@ -189,12 +189,13 @@ static void put_findings(struct page *p) {
   for (size_t i = 0; i < live->n_findings && i < FINDINGS_SHOWN; i++) {
     const struct finding *f = &live->findings[i];
     put_wrapped(
-        p, i == 0 ? "suspected" : "", 2,
+        p, i == 0 || strcmp(finding_status(f), finding_status(f - 1)) != 0 ? finding_status(f) : "", 2,
         arena_printf(arena, "%zu %s%s%s%s%s", i + 1, strong(p, true), f->title, strong(p, false), f->named[0] != 0 ? ": " : "", f->named));
     put_wrapped(p, "", 2, arena_printf(arena, "  %s", f->evidence));
     put_wrapped(p, "", 2,
                 arena_printf(arena, "  whose: %s%s", owners_text(p, f->contributing),
                              f->bounded ? arena_printf(arena, "; at most %.0f %% to gain", 100 * f->bound) : ""));
+    if (f->experiment[0] != 0) put_wrapped(p, "", 2, arena_printf(arena, "  by experiment: %s", f->experiment));
     put_wrapped(p, "", 2,
                 f->perturber != NULL ? arena_printf(arena, "  to confirm: lynxbench confirm %s %s (%s)", p->bundle, f->id, f->confirm)
                                      : arena_printf(arena, "  to confirm, by hand: %s", f->confirm));

@@ -26,6 +26,17 @@ struct finding {
   double bound;            /* at most that share of the window's time could go */
   const char *bound_holds; /* why, or why there is none */
   char evidence[FINDING_TEXT], open[FINDING_TEXT], next[FINDING_TEXT], confirm[FINDING_TEXT];
+  char experiment[FINDING_TEXT]; /* what experiments of it in a ledger said, and how that agrees with the account; "": none is known */
+  bool refuted;                  /* by the last of them; confirmed is by its rung */
 };
+
+static inline const char *rung_text(enum rung rung) {
+  static const char *const texts[] = {"coincided", "accounted", "perturbed", "swapped back", "factorial"};
+  return texts[rung];
+}
+
+static inline const char *finding_status(const struct finding *finding) {
+  return finding->refuted ? "refuted" : finding->rung >= RUNG_PERTURBED ? "confirmed" : "suspected";
+}
 
 #endif

@@ -408,6 +408,17 @@ def test_confirm_slows_every_sleep_of_a_server_that_it_starts(sleeper):
     said = json.loads(r.stdout)
     assert said["target"] == "function: time.sleep" and said["threshold"] > 0, said
     assert all(1 < level["given"] < 4 for s in said["sensitivities"] for level in s["levels"]), said
+    page = l.lynx("attribute", out, "--ledger", ledger, env=env)  # the ladder: the account, and what was found of it
+    assert f"by experiment: {said['verdict']} (perturbed)" in " ".join(page.stdout.split()), page.stdout
+    [finding] = [
+        f
+        for f in json.loads(l.lynx("attribute", out, "--json", "--ledger", ledger, env=env).stdout)["findings"]
+        if f["id"] == "sleeping"
+    ]
+    status = {"confirmed": "confirmed", "refuted": "refuted"}.get(said["verdict"], "suspected")
+    rung = "perturbed" if said["verdict"] == "confirmed" else "accounted"
+    assert (finding["status"], finding["rung"]) == (status, rung), finding
+    assert "by experiment" not in l.lynx("attribute", out).stdout
     if said["spread"] > 0.2:
         pytest.skip("the machine was busy")
     assert said["verdict"] == "confirmed" and said["rung"] == "perturbed", said
