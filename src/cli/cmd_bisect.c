@@ -104,9 +104,10 @@ static int bisect(struct bisecting *c, const struct arguments *arguments) {
   int code = swapping_open(&c->s);
   if (code == EXIT_HOLDS) code = swapping_plan(&c->s, SESSIONS_WANTED);
   if (code == EXIT_HOLDS) code = measure_all(c);
-  if (code != EXIT_HOLDS) return code;
+  if (code != EXIT_HOLDS && code != EXIT_INTERRUPTED) return code;
   const char *out = c->s.p.out;
-  code = show(out, arguments->option[FLAG_JSON] != NULL);
+  int shown = show(out, arguments->option[FLAG_JSON] != NULL); /* what is known by then */
+  if (code == EXIT_HOLDS) code = shown;
   (void)fprintf(stderr, "%s: the bundle; `lynxbench bisect %s` shows it again; it supports no claim about the executor\n", out, out);
   return code;
 }
@@ -141,6 +142,6 @@ const struct command command_bisect = {
                "is found that carries the difference; nothing is assumed to add up. The chance that anything said is wrong is at most\n"
                "1 - method.confidence for all of it together. Where B performs as A does, the answer is 'none'.\n"
                "With a bundle that it wrote alone, it shows the answer again.\n"
-               "Exit code: 0 found, 1 none, 3 inconclusive or not decided in everything.",
+               "Exit code: 0 found, 1 none, 3 inconclusive or not decided in everything, 5 A or B does not run.",
     .example = "build/lynxbench bisect --help",
     .run = run};

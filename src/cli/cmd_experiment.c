@@ -12,8 +12,7 @@ enum { PAGE_MAX = 16 << 20, ROUNDS_USUAL = 4 };
 static const struct option_spec options[] = {
     [FLAG_FOR] = {"for", "DURATION", "how long it may take at most, about (default: 30min)"},
     [FLAG_SESSION] = {"session", "DURATION", "the counted window of each session (default: the contract's, or less where --for is short)"},
-    [FLAG_RUNS] = {"runs", "N",
-                   "mixtures in a round: 4, 8, 16, 32 or 64 (default: the least that mix no effect of one fact with that of two)"},
+    [FLAG_RUNS] = {"runs", "N", "mixtures in a round: 4, 8, 16, 32 or 64 (default: every combination of up to 4 facts, else a fraction)"},
     [FLAG_ROUNDS] = {"rounds", "N", "how often each mixture is measured, at most (default: 4; two give intervals)"},
     [FLAG_HTML] = {"html", "FILE", "write a page with a plot of the effects"},
     [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -experiment and the time, .lynx)"},
@@ -41,8 +40,8 @@ static bool read_number(const struct arguments *arguments, int flag, int64_t fal
 static int make_plan(struct experimenting *x, const struct arguments *arguments) {
   size_t n = x->s.swaps.n;
   if (n < 2 || n > FACTORIAL_FACTS_MAX) {
-    (void)fprintf(stderr, "lynxbench experiment: %s: it differs from %s in %zu facts; accepted: 2 to %d\nnext: %s\n", x->s.path_b,
-                  x->s.path_a, n, FACTORIAL_FACTS_MAX,
+    (void)fprintf(stderr, "lynxbench experiment: %s: it differs from %s in %zu fact%s; accepted: 2 to %d\nnext: %s\n", x->s.path_b,
+                  x->s.path_a, n, n == 1 ? "" : "s", FACTORIAL_FACTS_MAX,
                   n < 2 ? "`lynxbench compare` for one" : "`lynxbench bisect` finds those that matter");
     return EXIT_WRONG_INPUT;
   }
@@ -143,9 +142,10 @@ static int experiment(struct experimenting *x, const struct arguments *arguments
   int code = swapping_open(&x->s);
   if (code == EXIT_HOLDS) code = make_plan(x, arguments);
   if (code == EXIT_HOLDS) code = measure_all(x);
-  if (code != EXIT_HOLDS) return code;
+  if (code != EXIT_HOLDS && code != EXIT_INTERRUPTED) return code;
   const char *out = x->s.p.out;
-  code = show(out, arguments);
+  int shown = show(out, arguments); /* what is known by then */
+  if (code == EXIT_HOLDS) code = shown;
   (void)fprintf(stderr, "%s: the bundle; `lynxbench experiment %s` shows it again; it supports no claim about the executor\n", out, out);
   return code;
 }

@@ -118,15 +118,18 @@ int swapping_plan(struct swapping *c, int64_t n_sessions) {
   c->p.counted_ns = wanted > SECOND ? wanted : SECOND;
   int64_t warm = m->warm_up_ns < c->p.counted_ns / 3 ? m->warm_up_ns : c->p.counted_ns / 3;
   c->p.warm_up_ns = warm > SECOND / 5 ? warm : SECOND / 5;
-  (void)fprintf(stderr, "%s: at most %.0f min, sessions of %.2g s and %.2g s of warm-up; A and B differ in %zu facts:\n", c->p.out,
-                (double)c->whole_ns / 60e9, (double)c->p.counted_ns / 1e9, (double)c->p.warm_up_ns / 1e9, c->swaps.n);
+  bool short_one = c->whole_ns < 120 * SECOND;
+  (void)fprintf(stderr, "%s: at most %.0f %s, sessions of %.2g s and %.2g s of warm-up; A and B differ in %zu fact%s:\n", c->p.out,
+                (double)c->whole_ns / (short_one ? 1e9 : 60e9), short_one ? "s" : "min", (double)c->p.counted_ns / 1e9,
+                (double)c->p.warm_up_ns / 1e9, c->swaps.n, c->swaps.n == 1 ? "" : "s");
   for (size_t i = 0; i < c->swaps.n; i++)
     (void)fprintf(stderr, "  %2zu %s: %s to %s\n", i + 1, c->swaps.items[i].name, c->swaps.items[i].a, c->swaps.items[i].b);
   return EXIT_HOLDS;
 }
 
 int64_t swapping_sessions(const struct swapping *c) {
-  return 1 + c->whole_ns / (c->p.warm_up_ns + c->p.counted_ns);
+  int64_t n = 1 + c->whole_ns / (c->p.warm_up_ns + c->p.counted_ns);
+  return n < MIXTURE_SESSIONS_MAX ? n : MIXTURE_SESSIONS_MAX;
 }
 
 /* --- one session --- */
@@ -180,22 +183,21 @@ static bool run_one(struct swapping *c, struct session_figure *ret) {
   }
   *ret = mixture_figure(&response);
   if (isfinite(ret->ln)) tell_session(c, &response);
-  return true;
+  return isfinite(ret->ln);
 }
 
+/* One that fails once may have met a port that is still taken: it is tried twice (mixtures_next knows). */
 enum swapped swapping_measure(struct swapping *c, uint64_t facts, int64_t round, struct session_figure *ret) {
   c->facts = facts;
   c->round = round;
-  for (int attempt = 0; attempt < 2; attempt++) { /* one that fails once may have met a port that is still taken */
+  for (int attempt = 0; attempt < 2; attempt++) {
     int64_t begun = clock_now(&clock_system);
-    if (run_is_over(c->run) || begun + c->longest_ns > c->end_ns) return SWAPPED_NO_MORE;
-    bool complete = run_one(c, ret);
+    if (run_is_over(c->run) || begun + c->longest_ns > c->end_ns || c->number == MIXTURE_SESSIONS_MAX) return SWAPPED_NO_MORE;
+    bool measured = run_one(c, ret);
     int64_t took = clock_now(&clock_system) - begun;
+    c->longest_ns = took > c->longest_ns ? took : c->longest_ns;
     if (c->status != LYNX_OK) return SWAPPED_NO_MORE;
-    if (complete) {
-      c->longest_ns = took > c->longest_ns ? took : c->longest_ns;
-      return SWAPPED_MEASURED;
-    }
+    if (measured) return SWAPPED_MEASURED;
   }
   return SWAPPED_CANNOT_RUN;
 }

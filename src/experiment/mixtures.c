@@ -29,11 +29,12 @@ void mixture_target(uint64_t facts, char ret[TARGET_NAME]) {
     if (facts >> i & 1) length += (size_t)snprintf(ret + length, TARGET_NAME - length, " %d", i + 1);
 }
 
-/* A window that holds n answers begins and ends somewhere between two: the difference of two uniform variables has the variance 1/6. */
+/* A window that holds n answers begins and ends somewhere between two: the difference of two uniform variables has the variance 1/6.
+ * Requests in flight may answer in step, all at once. */
 struct session_figure mixture_figure(const struct session_response *r) {
   if (!r->found) return (struct session_figure){NAN, 0};
   if (r->open_load) return (struct session_figure){-r->y[RESPONSE_END_TO_END], 0};
-  return (struct session_figure){r->y[RESPONSE_THROUGHPUT], r->answers > 0 ? sqrt(1.0 / 6) / r->answers : 0};
+  return (struct session_figure){r->y[RESPONSE_THROUGHPUT], r->answers > 0 ? sqrt(1.0 / 6) * r->in_flight / r->answers : 0};
 }
 
 double mixture_level(enum response response, double figure) {
@@ -68,22 +69,33 @@ void mixtures_close(struct mixtures *mixtures) {
   mixtures->sessions = NULL;
 }
 
+static void keep_failed(struct mixtures *m, uint64_t facts, const char *why) {
+  if (m->failed != NULL) return;
+  m->failed = why;
+  m->failed_facts = facts;
+}
+
 /* One that failed was tried a second time before it counted as one that cannot run. */
 enum mixture mixtures_next(struct mixtures *m, uint64_t facts, struct session_figure *ret) {
   struct session_response response;
   char target[TARGET_NAME];
-  if (m->at < m->n && !m->sessions[m->at].complete) m->at++;
-  if (m->at == m->n) return MIXTURE_OVER;
-  const struct mixture_session *s = &m->sessions[m->at++];
-  if (!s->complete) {
-    if (m->failed == NULL) m->failed_facts = facts;
-    if (m->failed == NULL) m->failed = s->why;
-    return MIXTURE_FAILED;
-  }
+  const char *why = NULL;
   mixture_target(facts, target);
-  if (session_response_read(m->bundle, m->contract, s->id, &response, NULL) != LYNX_OK || strcmp(response.target, target) != 0)
-    return MIXTURE_OVER;
-  *ret = mixture_figure(&response);
-  m->response = response.open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT;
-  return MIXTURE_READ;
+  for (int attempt = 0; attempt < 2; attempt++) {
+    if (m->at == m->n) {
+      if (why != NULL) keep_failed(m, facts, why);
+      return MIXTURE_OVER;
+    }
+    const struct mixture_session *s = &m->sessions[m->at++];
+    why = s->why;
+    if (!s->complete) continue;
+    if (session_response_read(m->bundle, m->contract, s->id, &response, NULL) != LYNX_OK || strcmp(response.target, target) != 0)
+      return MIXTURE_OVER;
+    m->response = response.open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT;
+    *ret = mixture_figure(&response);
+    if (isfinite(ret->ln)) return MIXTURE_READ;
+    why = "it ran, and no request was answered";
+  }
+  keep_failed(m, facts, why);
+  return MIXTURE_FAILED;
 }

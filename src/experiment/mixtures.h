@@ -29,7 +29,7 @@ enum lynx_status mixtures_open(struct bundle *bundle, const struct contract *con
                                struct lynx_error *error) LYNX_MUST_CHECK;
 void mixtures_close(struct mixtures *mixtures);
 
-/* Over: there is no further session, or it is not one of these facts. */
+/* Over: there is no further session, or it is not one of these facts. Failed: it was tried twice, and did not run or answered nothing. */
 enum mixture { MIXTURE_READ, MIXTURE_FAILED, MIXTURE_OVER };
 enum mixture mixtures_next(struct mixtures *mixtures, uint64_t facts, struct session_figure *ret);
 

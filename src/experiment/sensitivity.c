@@ -35,6 +35,7 @@ struct reading {
   int64_t *sessions;
   size_t n_sessions, sessions_room;
   int64_t group, only; /* only: of one session; -1: of all */
+  int64_t in_flight;
   bool open_load;
 };
 
@@ -61,6 +62,7 @@ static enum lynx_status keep_session(void *context, const struct bundle_session 
   struct reading *r = context;
   if (s->purpose != PURPOSE_PERTURB || (r->only >= 0 && s->id != r->only)) return LYNX_OK;
   r->open_load = r->open_load || s->rate_per_s > 0;
+  r->in_flight = s->concurrency;
   r->sessions = xroom(r->sessions, r->n_sessions, &r->sessions_room, sizeof *r->sessions);
   r->sessions[r->n_sessions++] = s->id;
   return LYNX_OK;
@@ -338,6 +340,7 @@ enum lynx_status session_response_read(struct bundle *bundle, const struct contr
   enum lynx_status status = read_blocks(&r, error);
   *ret = (struct session_response){.open_load = r.open_load, .found = status == LYNX_OK && r.n > 0};
   ret->answers = ret->found ? r.blocks[0].n_answers : 0;
+  ret->in_flight = r.in_flight > 0 ? (double)r.in_flight : 1;
   for (int k = 0; k < RESPONSE_COUNT; k++) ret->y[k] = ret->found && r.blocks[0].n_answers > 0 ? r.blocks[0].y[k] : NAN;
   if (ret->found) (void)snprintf(ret->target, sizeof ret->target, "%s", r.blocks[0].target);
   free(r.blocks);

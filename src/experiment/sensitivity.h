@@ -57,7 +57,8 @@ bool sensitivity_is_of_one_process(const struct sensitivity *sensitivity);
 struct session_response {
   char target[TARGET_NAME];
   double y[RESPONSE_COUNT];
-  double answers; /* that a throughput is counted from */
+  double answers;   /* that a throughput is counted from */
+  double in_flight; /* requests at once, at most */
   bool open_load, found;
 };
 enum lynx_status session_response_read(struct bundle *bundle, const struct contract *contract, int64_t session,

@@ -21,28 +21,11 @@ struct swap_unit {
 struct making {
   struct arena *arena;
   struct swap_unit *units;
-  size_t n;
+  size_t n, at; /* at: behind the unit of B that was last found or made, where what only B has goes */
   bool too_many;
 };
 
-static bool same_list(const struct text_list *a, const struct text_list *b) {
-  bool same = a->n_items == b->n_items;
-  for (size_t i = 0; same && i < a->n_items; i++) same = strcmp(a->items[i], b->items[i]) == 0;
-  return same;
-}
-
 /* --- units --- */
-
-static struct swap_unit *unit_of(struct making *m, enum unit_kind kind, const char *name) {
-  for (size_t i = 0; i < m->n; i++)
-    if (m->units[i].kind == kind && strcmp(m->units[i].name, name) == 0) return &m->units[i];
-  if (m->n == UNITS_MAX) {
-    m->too_many = true;
-    return &m->units[UNITS_MAX - 1];
-  }
-  m->units[m->n] = (struct swap_unit){.kind = kind, .name = name, .fact = -1};
-  return &m->units[m->n++];
-}
 
 static void add_words(struct making *m, struct swap_unit *unit, bool is_b, const char *const *words, size_t n) {
   struct text_list *list = is_b ? &unit->b : &unit->a;
@@ -52,8 +35,28 @@ static void add_words(struct making *m, struct swap_unit *unit, bool is_b, const
   *list = (struct text_list){items, list->n_items + n};
 }
 
+static struct swap_unit *unit_of(struct making *m, enum unit_kind kind, const char *name) {
+  for (size_t i = 0; i < m->n; i++)
+    if (m->units[i].kind == kind && strcmp(m->units[i].name, name) == 0) return &m->units[i];
+  if (m->n == UNITS_MAX) {
+    m->too_many = true;
+    return &m->units[UNITS_MAX - 1];
+  }
+  for (size_t i = m->n; i > m->at; i--) m->units[i] = m->units[i - 1];
+  m->units[m->at] = (struct swap_unit){.kind = kind, .name = name, .fact = -1};
+  m->n++;
+  return &m->units[m->at];
+}
+
+static void put_words(struct making *m, enum unit_kind kind, const char *name, bool is_b, const char *const *words, size_t n) {
+  struct swap_unit *unit = unit_of(m, kind, name);
+  m->at = (size_t)(unit - m->units) + 1;
+  if (!is_b) m->at = m->n;
+  add_words(m, unit, is_b, words, n);
+}
+
 static bool is_option(const char *word) {
-  return word[0] == '-' && word[1] != 0 && !(word[1] >= '0' && word[1] <= '9'); /* -1 is a value */
+  return word[0] == '-' && word[1] != 0 && word[1] != '.' && !(word[1] >= '0' && word[1] <= '9'); /* -1 and -.5 are values */
 }
 
 /* How many words stand before the program that the other command starts with, as in "taskset -c 0 python3": 0 where it has none. */
@@ -74,13 +77,13 @@ static void take_command(struct making *m, const struct text_list *command, bool
   size_t n = words_before_options(command);
   for (size_t i = 0; i < n; i++) {
     const char *name = i == 0 || !words_alike ? "program" : arena_printf(m->arena, "word %zu", i + 1);
-    add_words(m, unit_of(m, UNIT_WORD, name), is_b, &command->items[i], 1);
+    put_words(m, UNIT_WORD, name, is_b, &command->items[i], 1);
   }
   for (size_t i = n, next; i < command->n_items; i = next) {
     const char *word = command->items[i];
     for (next = i + 1; next < command->n_items && !is_option(command->items[next]);) next++;
     const char *name = arena_printf(m->arena, "%.*s", (int)strcspn(word, "="), word);
-    add_words(m, unit_of(m, UNIT_ARGUMENT, name), is_b, &command->items[i], next - i);
+    put_words(m, UNIT_ARGUMENT, name, is_b, &command->items[i], next - i);
   }
 }
 
@@ -88,6 +91,7 @@ static void take_command(struct making *m, const struct text_list *command, bool
 static void take_environment(struct making *m, const struct text_list *environment, bool is_b) {
   for (size_t i = 0; i < environment->n_items; i++) {
     const char *item = environment->items[i];
+    m->at = m->n;
     struct swap_unit *unit = unit_of(m, UNIT_VARIABLE, arena_printf(m->arena, "%.*s", (int)strcspn(item, "="), item));
     *(is_b ? &unit->b : &unit->a) = (struct text_list){.n_items = 0};
     add_words(m, unit, is_b, &environment->items[i], 1);
@@ -97,8 +101,8 @@ static void take_environment(struct making *m, const struct text_list *environme
 /* --- as it is shown --- */
 
 static bool may_be_secret(const struct swap_unit *unit, const char *value) {
-  if (unit->kind == UNIT_VARIABLE) return variable_is_secret(unit->name) || value_may_be_secret(value);
-  return value_may_be_secret(value);
+  const char *name = unit->name + strspn(unit->name, "-");
+  return (unit->kind != UNIT_WORD && variable_is_secret(name)) || value_may_be_secret(value);
 }
 
 static const char *shown(struct making *m, const struct swap_unit *unit, const struct text_list *words) {
@@ -114,6 +118,26 @@ static const char *shown(struct making *m, const struct swap_unit *unit, const s
   }
   (void)text_sanitise(clean, sizeof clean, text, strlen(text));
   return clean[0] != 0 ? arena_copy(m->arena, clean) : unit->kind == UNIT_VARIABLE ? "as it is in lynxbench's" : "given";
+}
+
+/* "--x=1" and "--x 1" say the same. */
+static const char *value_at(const struct swap_unit *unit, const struct text_list *words, size_t *at) {
+  if (*at == 0 && unit->kind != UNIT_WORD && words->n_items > 0) {
+    const char *equals = strchr(words->items[0], '=');
+    ++*at;
+    if (equals != NULL) return equals + 1;
+  }
+  return *at < words->n_items ? words->items[(*at)++] : NULL;
+}
+
+static bool is_alike(const struct swap_unit *unit) {
+  size_t at_a = 0, at_b = 0;
+  if ((unit->a.n_items == 0) != (unit->b.n_items == 0)) return false;
+  for (;;) {
+    const char *a = value_at(unit, &unit->a, &at_a), *b = value_at(unit, &unit->b, &at_b);
+    if (a == NULL || b == NULL) return a == b;
+    if (strcmp(a, b) != 0) return false;
+  }
 }
 
 static bool layer_of(const struct swap_unit *unit, enum layer *ret) {
@@ -132,18 +156,23 @@ enum lynx_status swap_list_make(const struct contract_start *a, const struct con
                                         {b->command.items + in_front[1], b->command.n_items - in_front[1]}};
   bool alike = words_before_options(&commands[0]) == words_before_options(&commands[1]);
   for (int i = 0; i < 2; i++)
-    if (in_front[i] > 0) add_words(&m, unit_of(&m, UNIT_WORD, "in front"), i == 1, (i == 0 ? a : b)->command.items, in_front[i]);
-  for (int i = 0; i < 2; i++) take_command(&m, &commands[i], i == 1, alike);
+    if (in_front[i] > 0) put_words(&m, UNIT_WORD, "in front", i == 1, (i == 0 ? a : b)->command.items, in_front[i]);
+  take_command(&m, &commands[0], false, alike);
+  m.at = in_front[0] > 0 || in_front[1] > 0 ? 1 : 0;
+  take_command(&m, &commands[1], true, alike);
+  m.at = m.n;
   take_environment(&m, &a->environment, false);
   take_environment(&m, &b->environment, true);
-  *ret = (struct swap_list){.units = m.units, .n_units = m.n};
+  *ret = (struct swap_list){.units = m.units, .n_units = m.n, .ends = {a, b}};
   size_t n = 0;
+  char clean_name[200];
   for (size_t i = 0; i < m.n; i++) {
     struct swap_unit *unit = &m.units[i];
-    if (same_list(&unit->a, &unit->b)) continue;
+    if (is_alike(unit)) continue;
     if (n < SWAPS_MAX) {
       struct swap *swap = &ret->items[n];
-      *swap = (struct swap){.name = unit->name, .a = shown(&m, unit, &unit->a), .b = shown(&m, unit, &unit->b)};
+      (void)text_sanitise(clean_name, sizeof clean_name, unit->name, strlen(unit->name));
+      *swap = (struct swap){.name = arena_copy(arena, clean_name), .a = shown(&m, unit, &unit->a), .b = shown(&m, unit, &unit->b)};
       swap->has_layer = layer_of(unit, &swap->layer);
       unit->fact = (int)n;
     }
@@ -160,6 +189,12 @@ enum lynx_status swap_list_make(const struct contract_start *a, const struct con
 
 void swap_mix(const struct swap_list *list, uint64_t facts, struct arena *arena, struct text_list *ret_command,
               struct text_list *ret_environment) {
+  uint64_t all = ((uint64_t)1 << list->n) - 1;
+  if (facts == 0 || facts == all) { /* as they are written, whatever the order of their words means */
+    *ret_command = list->ends[facts != 0]->command;
+    *ret_environment = list->ends[facts != 0]->environment;
+    return;
+  }
   size_t n = 0;
   for (size_t i = 0; i < list->n_units; i++) n += list->units[i].a.n_items + list->units[i].b.n_items;
   struct text_list command = {arena_alloc(arena, n + 1, sizeof(char *)), 0}, environment = {arena_alloc(arena, n + 1, sizeof(char *)), 0};

@@ -5,6 +5,8 @@
  *          program that both start ("taskset -c 0")
  * Limits   what follows an argument's values without a "-" of its own is swapped with that argument; what a start command does not name
  *          (a driver, a kernel) is not swapped. At most SWAPS_MAX facts
+ * Order    A and B are started as they are written. In a mixture what only B has stands behind what stands before it in B; an argument that
+ *          is given more than once stands where it is given first
  * Errors   INPUT: they differ in nothing, or in too much */
 #ifndef EXPERIMENT_SWAP_H
 #define EXPERIMENT_SWAP_H
@@ -26,6 +28,7 @@ struct swap_list {
   size_t n;
   struct swap_unit *units; /* both commands' and environments', in the order in which they are put together */
   size_t n_units;
+  const struct contract_start *ends[2]; /* A's and B's own */
 };
 
 /* Texts live in the arena and in the contracts. */

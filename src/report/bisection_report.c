@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "result/finding.h"
 #include "stats/special.h"
 
 enum { NAME_WIDTH = 34, NAMES_MAX = 400 };
@@ -35,6 +36,10 @@ bool bisection_end_failed(const struct bisected *b) {
 
 /* --- the verdict --- */
 
+static const char *rung_of(const struct bisection *f) {
+  return rung_text(f->n_parts > 1 ? RUNG_FACTORIAL : RUNG_SWAPPED_BACK);
+}
+
 static void put_verdict(const struct bisected *b, bool color, struct buffer *out) {
   const char *strong = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "";
   const struct bisection *f = &b->found;
@@ -51,8 +56,8 @@ static void put_verdict(const struct bisected *b, bool color, struct buffer *out
     (void)buffer_printf(out, "%+.0f %%: ", special_percent(f->whole.estimate));
     for (size_t i = 0; i < f->n_parts; i++)
       (void)buffer_printf(out, "%s%s", i > 0 ? ", with " : "", swap_names(&b->swaps, f->parts[i].facts, " or ", names, sizeof names));
-    (void)buffer_printf(out, "%s (%s%s)\n", plain, f->n_parts > 1 ? "factorial" : "swapped back",
-                        bisection_is_decided(f) ? "" : "; not decided in everything");
+    (void)buffer_printf(out, "%s (%s%s%s)\n", plain, f->minimal ? rung_of(f) : "", f->minimal && !bisection_is_decided(f) ? "; " : "",
+                        bisection_is_decided(f) ? "" : "not decided in everything");
   }
 }
 
@@ -104,7 +109,7 @@ static void put_rest(const struct bisected *b, struct buffer *out) {
   (void)snprintf(name, sizeof name, n == 1 ? "the other one" : "the other %zu, together", n);
   put_line(name, &f->rest, out);
   if (f->rest_is_none) (void)buffer_printf(out, "   none beyond %.0f %%\n", special_percent(b->plan.least));
-  else (void)buffer_text(out, "   not decided\n");
+  else (void)buffer_text(out, isfinite(f->rest.estimate) ? "   not decided\n" : "\n");
 }
 
 /* --- what it took, and what to do --- */
@@ -126,7 +131,12 @@ static void put_next(const struct bisected *b, struct buffer *out) {
   if (f->verdict == BISECTION_FOUND && !f->told_apart) (void)buffer_text(out, "not told apart: facts that stand with «or»\n");
   if (f->verdict == BISECTION_FOUND && f->told_apart && !f->minimal)
     (void)buffer_text(out, "whether each of them is needed is not decided\n");
-  (void)buffer_text(out, f->ran_out ? "next: the time was over; give it more with --for\n"
+  if (f->verdict == BISECTION_FOUND && b->failed != NULL && !f->minimal) {
+    (void)buffer_text(out,
+                      "next: what does not run alone cannot be decided alone: make it one setting with what it needs (a wrapper script)\n");
+    return;
+  }
+  (void)buffer_text(out, f->ran_out ? "next: the sessions ended before that; give it more time with --for\n"
                                     : "next: longer sessions differ less from one another: --session; or a greater --least\n");
 }
 
@@ -174,7 +184,7 @@ void bisection_json(const struct bisected *b, const struct contract *contract, s
   static const char *const verdicts[] = {[BISECTION_NONE] = "none", [BISECTION_FOUND] = "found", [BISECTION_INCONCLUSIVE] = "inconclusive"};
   const struct bisection *f = &b->found;
   json_put_text(json, "verdict", verdicts[f->verdict]);
-  json_put_text(json, "rung", f->verdict != BISECTION_FOUND ? NULL : f->n_parts > 1 ? "factorial" : "swapped back");
+  json_put_text(json, "rung", f->verdict == BISECTION_FOUND && f->minimal ? rung_of(f) : NULL);
   json_put_bool(json, "decided", f->verdict == BISECTION_NONE || bisection_is_decided(f));
   json_put_text(json, "figure", b->response == RESPONSE_END_TO_END ? "end-to-end latency, inverted" : "throughput");
   json_put_double(json, "least", b->plan.least);

@@ -85,9 +85,10 @@ static void put_design(const struct factored *f, struct buffer *out) {
   (void)buffer_printf(out, "%zu mixtures of %zu facts in %zu rounds, ", f->design.n_runs, f->swaps.n, f->n_rounds);
   if (f->design.resolution == 0) (void)buffer_text(out, "every combination");
   else
-    (void)buffer_printf(out, "a 1/%.0f fraction of resolution %s: what it cannot tell apart stands with «or»",
-                        ldexp(1, (int)f->swaps.n) / (double)f->design.n_runs,
-                        f->design.resolution <= 12 ? roman[f->design.resolution] : "above XII");
+    (void)buffer_printf(
+        out,
+        "a 1/%.0f fraction of resolution %s: what it cannot tell apart stands with «or», and it holds where no three facts act together",
+        ldexp(1, (int)f->swaps.n) / (double)f->design.n_runs, f->design.resolution <= 12 ? roman[f->design.resolution] : "above XII");
   (void)buffer_printf(out, "; %.1f min of counted load", f->seconds / 60);
   if (isfinite(f->found.deviation)) (void)buffer_printf(out, "; from session to session %.1f %%", 100 * f->found.deviation);
   (void)buffer_text(out, "\n");

@@ -115,26 +115,33 @@ static void end_question(struct search *s, const struct question *q) {
 /* --- A against B --- */
 
 static const double first_of_two[SETS_MAX] = {-1, 1};
+static const struct bisection_effect not_measured = {NAN, NAN, NAN, false};
+
+/* Established, and not less than what counts. */
+static bool counts(const struct search *s, const struct contrast *c) {
+  return c->different && !c->none && fabs(c->estimate) >= s->plan->least;
+}
 
 static void compare_ends(struct search *s, uint64_t all) {
   struct question q = {.sets = {0, all}, .n_sets = 2};
   struct contrast c = {.weights = first_of_two, .half = INFINITY};
+  bool decided = false;
   begin_question(s, &q);
-  while (q.n_rounds < ROUNDS_MAX && !c.different && !c.none) {
+  while (q.n_rounds < ROUNDS_MAX && !decided) {
     run_round(s, &q);
     if (s->over || s->cannot) break;
     look(s, &q, &c);
-    if (q.n_rounds < ROUNDS_FIRST) c.different = c.none = false;
+    decided = q.n_rounds >= ROUNDS_FIRST && (c.none || counts(s, &c));
   }
   end_question(s, &q);
-  s->found->whole = effect_of(&c);
-  s->found->verdict = c.different ? BISECTION_FOUND : c.none ? BISECTION_NONE : BISECTION_INCONCLUSIVE;
+  s->found->whole = q.n_rounds > 0 ? effect_of(&c) : not_measured;
+  s->found->verdict = !decided ? BISECTION_INCONCLUSIVE : c.none ? BISECTION_NONE : BISECTION_FOUND;
 }
 
 /* --- the way from one to the other --- */
 
 static void add_part(struct search *s, uint64_t facts) {
-  if (s->found->n_parts < BISECTION_PARTS_MAX) s->found->parts[s->found->n_parts++] = (struct bisection_part){.facts = facts};
+  if (s->found->n_parts < BISECTION_PARTS_MAX) s->found->parts[s->found->n_parts++].facts = facts;
   else s->found->parts[BISECTION_PARTS_MAX - 1].facts |= facts;
 }
 
@@ -210,7 +217,7 @@ static uint64_t all_parts(const struct bisection *found) {
 
 /* Of two that were measured in different rounds. */
 static struct bisection_effect less(const struct bisection_effect *a, const struct bisection_effect *b) {
-  if (!a->bounded || !b->bounded) return (struct bisection_effect){.estimate = a->estimate - b->estimate, .low = NAN, .high = NAN};
+  if (!a->bounded || !b->bounded) return not_measured;
   double one = a->high - a->estimate, other = b->high - b->estimate, estimate = a->estimate - b->estimate;
   double half = sqrt(one * one + other * other);
   return (struct bisection_effect){estimate, estimate - half, estimate + half, true};
@@ -229,17 +236,18 @@ static bool check_rest(struct search *s, uint64_t all) {
   struct question q = {.sets = {parts, all}, .n_sets = 2};
   struct contrast rest = {.weights = first_of_two, .half = INFINITY};
   begin_question(s, &q);
-  while (q.n_rounds < ROUNDS_MAX && !(q.n_rounds >= ROUNDS_LEAST && (rest.different || rest.none))) {
+  bool decided = false;
+  while (q.n_rounds < ROUNDS_MAX && !decided) {
     run_round(s, &q);
     if (s->over || s->cannot) break;
     look(s, &q, &rest);
+    decided = q.n_rounds >= ROUNDS_LEAST && (rest.none || counts(s, &rest));
   }
   end_question(s, &q);
-  found->rest = effect_of(&rest);
+  found->rest = q.n_rounds > 0 ? effect_of(&rest) : not_measured;
   found->rest_is_none = rest.none;
   found->carried = less(&found->whole, &found->rest);
-  /* A difference that is established and yet smaller than counts is none. */
-  return rest.different && fabs(rest.estimate) >= s->plan->least;
+  return decided && !rest.none;
 }
 
 /* --- is every part needed? --- */
@@ -306,7 +314,7 @@ static size_t leave_out(struct search *s) {
   }
   for (size_t i = 0; i < p && q.n_rounds > 0; i++) {
     found->parts[i].last = effect_of(&c[i]);
-    if (c[i].none && fabs(c[i].estimate) < smallest) {
+    if (c[i].none && !c[i].different && fabs(c[i].estimate) < smallest) {
       least = i;
       smallest = fabs(c[i].estimate);
     }
@@ -317,25 +325,46 @@ static size_t leave_out(struct search *s) {
   return least;
 }
 
+static void forget_combinations(struct bisection *found) {
+  for (size_t i = 0; i < BISECTION_PARTS_MAX; i++) found->parts[i].alone = found->parts[i].last = not_measured;
+  for (size_t i = 0; i < LYNX_COUNT(found->interaction); i++)
+    for (size_t j = 0; j < LYNX_COUNT(found->interaction[i]); j++) found->interaction[i][j] = not_measured;
+}
+
+/* Of one part: A with it was measured against B, and B against A; without it there is A. */
+static void keep_only(struct bisection *found) {
+  found->parts[0].alone = found->parts[0].last = found->carried;
+  found->minimal = found->carried.bounded;
+}
+
+/* What several do that one by one are not missed stays: it is put back where the rest then changes the figure. */
 static void keep_needed(struct search *s, uint64_t all) {
   struct bisection *found = s->found;
-  bool dropped = false;
-  found->minimal = found->n_parts == 1; /* without it, there is no difference left: A against A with it was measured */
   while (found->n_parts > 1 && !s->over) {
     size_t part = leave_out(s);
-    if (part == found->n_parts) break;
+    if (part == found->n_parts) return;
+    const struct bisection with = *found;
     for (size_t i = part + 1; i < found->n_parts; i++) found->parts[i - 1] = found->parts[i];
     found->n_parts--;
-    dropped = true;
-    found->minimal = found->n_parts == 1;
+    found->minimal = false;
+    forget_combinations(found);
+    if (check_rest(s, all) || s->over || s->cannot) {
+      const int64_t sessions = found->n_sessions, rounds = found->n_rounds, questions = found->n_questions;
+      *found = with;
+      found->n_sessions = sessions;
+      found->n_rounds = rounds;
+      found->n_questions = questions;
+      return;
+    }
   }
-  if (dropped && !s->over) (void)check_rest(s, all);
-  if (found->n_parts == 1) found->parts[0].alone = found->parts[0].last = found->carried;
+  if (found->n_parts == 1) keep_only(found);
 }
 
 void bisection_run(const struct bisection_plan *plan, struct bisection *ret) {
   struct search s = {.plan = plan, .found = ret};
-  *ret = (struct bisection){.verdict = BISECTION_INCONCLUSIVE, .deviation = NAN};
+  *ret = (struct bisection){
+      .verdict = BISECTION_INCONCLUSIVE, .deviation = NAN, .whole = not_measured, .carried = not_measured, .rest = not_measured};
+  forget_combinations(ret);
   random_init(&s.random, plan->seed, "bisection");
   uint64_t all = ((uint64_t)1 << plan->n_facts) - 1, changing = all;
   compare_ends(&s, all);

@@ -8,12 +8,15 @@
  * Method   A against B; then the way from A to B, fact by fact, is halved where a half changes the figure by more than noise, down to
  *          single facts; then A with what was found against B: where the rest still changes it, the way from there to B is searched again;
  *          then each part that was found is left out in turn (up to three: every combination), and what is not needed goes
+ * Decision a difference is found where its interval leaves out zero and it is `least` at least; none where it is shown to be less than
+ *          `least`. No decision falls before two rounds that agree in sign
  * Error    each test has the confidence 1 - (1 - confidence) / sessions_at_most (Bonferroni: no session brings more than one test), by the
- * t distribution with the residual variance of all rounds so far (a session's own, with the round's level removed) Result   1-minimal as
- * far as was measured: leaving out any one part changes the figure. Parts of more than one fact were not told apart Source   the idea of
- * narrowing a set of changes: Zeller and Hildebrandt 2002; docs/method.md#bisect Limits   two halves that cancel each other out within
- * noise are set aside together and seen only if the rest is; a figure that drifts within a round, and outlying sessions, are not modelled:
- * no decision falls before two rounds that agree in sign */
+ *          t distribution with the residual variance of all rounds so far, and no less than counting alone gives
+ * Result   1-minimal as far as was measured: leaving out any one part changes the figure. Parts of several facts were not told apart
+ * Assumed  sessions of all executors have one variance and are about normal: where one setting alone makes them noisy, the error is not
+ *          held. A figure that drifts within a round is not modelled
+ * Source   the idea of narrowing a set of changes: Zeller and Hildebrandt 2002; docs/method.md#bisect
+ * Limits   two halves that cancel each other out within noise are set aside together, and seen only if the rest is */
 #ifndef STATS_BISECTION_H
 #define STATS_BISECTION_H
 

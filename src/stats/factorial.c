@@ -57,7 +57,11 @@ bool factorial_design(size_t n_facts, size_t n_runs, struct factorial_design *re
 
 size_t factorial_runs(size_t n_facts) {
   size_t n = 4;
-  while (n < n_facts * 2 && n < (size_t)1 << n_facts) n *= 2;
+  if (n_facts <= 6) { /* all, or half of five or six: no effect of two facts is mixed with another of two */
+    while (n < (size_t)1 << (n_facts <= 4 ? n_facts : n_facts - 1)) n *= 2;
+    return n;
+  }
+  while (n < n_facts * 2) n *= 2;
   return n;
 }
 

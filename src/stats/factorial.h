@@ -29,7 +29,7 @@ struct factorial_design {
 /* False: n_runs is no power of two from 4 to 64, or is less than n_facts + 1, or n_facts is less than 2 or too many. More runs than there
  * are combinations make the whole design. */
 bool factorial_design(size_t n_facts, size_t n_runs, struct factorial_design *ret);
-/* The least number of runs with which no effect of one fact is mixed with that of two. */
+/* Usual: up to six facts, so many that no effect of two is mixed with one of two; else that none of one is mixed with one of two. */
 size_t factorial_runs(size_t n_facts);
 
 /* Of one fact (second -1), or of two together. */

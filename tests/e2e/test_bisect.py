@@ -104,6 +104,12 @@ def test_an_executor_that_does_not_start(tmp_path):
     assert r.returncode == 5 and "B does not run" in r.stdout, (r.stdout, r.stderr)
 
 
+def test_an_executor_that_answers_only_errors(tmp_path):
+    a, b = pair(tmp_path / "c", {}, {"--fault": "500", "--seed": "2"})
+    r = l.lynx("bisect", a, b, "--session", "1s", "--quiet", "--out", str(tmp_path / "x.lynx"))
+    assert r.returncode == 5 and "B does not run" in r.stdout and "no request was answered" in r.stdout, r.stdout
+
+
 @pytest.mark.long
 def test_a_mixture_that_does_not_start(tmp_path):
     """One variable is slow, and is refused without another."""
@@ -140,7 +146,7 @@ def test_interrupted_it_says_what_is_known(tmp_path):
             break
     p.send_signal(signal.SIGINT)
     rest = p.communicate(timeout=60)
-    assert p.returncode == 130, rest
+    assert p.returncode == 130 and "inconclusive" in rest[0], rest
     r = l.lynx("bisect", out)
     assert r.returncode == 3 and "inconclusive" in r.stdout, (r.stdout, r.stderr)
 
@@ -166,6 +172,7 @@ def wrong(*words, says):
     assert r.returncode == 2 and says in r.stderr, (words, r.stderr)
 
 
+@pytest.mark.long
 def test_one_fact_of_three(tmp_path):
     a, b = pair(tmp_path / "c", {}, {"--gap": "12ms", "--seed": "2"}, [], ["LANG=C"])
     r = bisect(a, b, "--out", str(tmp_path / "x.lynx"), "--least", "0.2")

@@ -61,7 +61,7 @@ def test_the_bundle_says_it_again(ran):
 def test_a_fraction_says_what_it_mixes(tmp_path):
     b_arguments = {"--gap": "8ms", "--seed": "2"}
     a, b = pair(tmp_path / "c", {}, b_arguments, ["LANG=C"], ["LANG=C.UTF-8", "OMP_NUM_THREADS=2"], method=METHOD)
-    r = experiment(a, b, tmp_path / "x.lynx")
+    r = experiment(a, b, tmp_path / "x.lynx", "--runs", "8")
     x = json.loads(r.stdout)
     assert (x["runs"], x["resolution"], len(x["mixtures"])) == (8, 4, 8), x
     assert [len(e["of"]) for e in x["effects"]] == [1, 1, 1, 1, 2, 2, 2], x
@@ -85,7 +85,7 @@ def test_wrong_input(tmp_path):
     a, b = pair(tmp_path / "c", {}, {"--seed": "2", "--gap": "6ms"})
     one = contract(tmp_path / "one.yaml", 1, {"--seed": "2"})
     base = contract(tmp_path / "base.yaml", 1, {})
-    wrong(base, one, says="in 1 facts; accepted: 2 to 16")
+    wrong(base, one, says="in 1 fact; accepted: 2 to 16")
     many = contract(tmp_path / "many.yaml", 1, {}, [f"V{i}={i}" for i in range(17)])
     wrong(base, many, says="in 17 facts; accepted: 2 to 16")
     wrong(a, b, "--runs", "5", says="--runs: found 5")

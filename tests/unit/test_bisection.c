@@ -86,6 +86,20 @@ static void check_interactions(void) {
   for (size_t i = 0; i < b.n_parts; i++) CHECK_NEAR(b.parts[i].last.estimate, -0.2, 0.02);
 }
 
+/* Each less than what counts, all three more: none is left out without the others, and nothing else is named. */
+static double three_small(uint64_t facts) {
+  return 5 - 0.025 * (double)((facts & 1) + (facts >> 5 & 1) + (facts >> 9 & 1));
+}
+
+static void check_small(void) {
+  struct bisection b = run((struct world){.figure = three_small}, 12, 300);
+  uint64_t facts = 0;
+  for (size_t i = 0; i < b.n_parts; i++) facts |= b.parts[i].facts;
+  CHECK_INT(b.verdict, BISECTION_FOUND);
+  CHECK(!b.rest_is_none || facts == 0x221);
+  CHECK(!b.told_apart || (facts & ~0x221ULL) == 0);
+}
+
 static void check_what_cannot_run(void) {
   /* The fifth fact runs only with the sixth: found, with the sixth or beside it, and never wrong. */
   struct bisection b = run((struct world){.figure = fifth, .picky = 0x10, .needs = 0x20}, 12, 300);
@@ -93,6 +107,7 @@ static void check_what_cannot_run(void) {
   for (size_t i = 0; i < b.n_parts; i++) facts |= b.parts[i].facts;
   CHECK_INT(b.verdict, BISECTION_FOUND);
   CHECK((facts & 0x10) != 0 && (facts & ~0x30ULL) == 0);
+  CHECK(!b.minimal && !isfinite(b.rest.estimate));                                   /* it was never tried alone */
   b = run((struct world){.figure = fifth, .picky = 0x10, .needs = 0x1000}, 12, 300); /* B itself does not run */
   CHECK_INT(b.verdict, BISECTION_INCONCLUSIVE);
   CHECK_INT(b.n_rounds, 0);
@@ -115,6 +130,7 @@ static void check_stops(void) {
 int main(void) {
   check_found();
   check_interactions();
+  check_small();
   check_what_cannot_run();
   check_stops();
   return check_end();

@@ -34,8 +34,10 @@ static void check_designs(void) {
   CHECK(!factorial_design(4, 128, &d));
   CHECK_INT(factorial_runs(2), 4);
   CHECK_INT(factorial_runs(3), 8);
-  CHECK_INT(factorial_runs(4), 8);
+  CHECK_INT(factorial_runs(4), 16);
   CHECK_INT(factorial_runs(5), 16);
+  CHECK_INT(factorial_runs(6), 32);
+  CHECK_INT(factorial_runs(7), 16);
   CHECK_INT(factorial_runs(8), 16);
   CHECK_INT(factorial_runs(9), 32);
 }

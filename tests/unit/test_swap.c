@@ -56,7 +56,8 @@ static void check_facts(void) {
   CHECK_TEXT(s.swaps.items[4].name, "HF_TOKEN");
   CHECK_TEXT(s.swaps.items[4].a, "(hidden)");
   check_mix(&s, 0, "vllm serve m --max-num-seqs 8 --x -1 -O3", "A=1 OMP_NUM_THREADS=1 HF_TOKEN=abc");
-  check_mix(&s, 0x3f, "vllm serve m --max-num-seqs 16 --x -1 -O3 --y=2", "OMP_NUM_THREADS=2 HF_TOKEN=def LD_LIBRARY_PATH=/opt");
+  check_mix(&s, 0x3f, "vllm serve m --max-num-seqs 16 --y=2 --x -1 -O3", "OMP_NUM_THREADS=2 HF_TOKEN=def LD_LIBRARY_PATH=/opt");
+  check_mix(&s, 2, "vllm serve m --max-num-seqs 8 --y=2 --x -1 -O3", "A=1 OMP_NUM_THREADS=1 HF_TOKEN=abc");
   check_mix(&s, 0x9, "vllm serve m --max-num-seqs 16 --x -1 -O3", "A=1 OMP_NUM_THREADS=2 HF_TOKEN=abc");
   arena_release(&s.arena);
 }
@@ -83,6 +84,38 @@ static void check_words(void) {
   arena_release(&s.arena);
 }
 
+/* The order in which words stand may mean something: both ends are started as they are written. */
+static void check_order(void) {
+  struct sides s;
+  CHECK_INT(make(&s, "w --preset fast --preset slow --z", "", "w --g 20 --preset fast --z", ""), LYNX_OK);
+  check_mix(&s, 0, "w --preset fast --preset slow --z", "");
+  check_mix(&s, 3, "w --g 20 --preset fast --z", "");
+  check_mix(&s, s.swaps.items[0].name[2] == 'g' ? 1 : 2, "w --g 20 --preset fast --preset slow --z", "");
+  arena_release(&s.arena);
+  CHECK_INT(make(&s, "timeout -s KILL 9 server --x 1", "", "timeout --foreground -s KILL 9 server --x 2", ""), LYNX_OK);
+  CHECK_INT(s.swaps.n, 2);
+  CHECK_TEXT(s.swaps.items[0].name, "--foreground");
+  check_mix(&s, 1, "timeout --foreground -s KILL 9 server --x 1", "");
+  arena_release(&s.arena);
+}
+
+static void check_values(void) {
+  struct sides s;
+  CHECK_INT(make(&s, "a --gap=5ms --t -.5 --api-key abc --hf-token=abc", "", "a --gap 5ms --t -.7 --api-key def --hf-token=def", ""),
+            LYNX_OK);
+  CHECK_INT(s.swaps.n, 3); /* written otherwise, the same */
+  CHECK_TEXT(s.swaps.items[0].name, "--t");
+  CHECK_TEXT(s.swaps.items[0].a, "-.5");
+  for (size_t i = 1; i < 3; i++) {
+    CHECK_TEXT(s.swaps.items[i].a, "(hidden)");
+    CHECK_TEXT(s.swaps.items[i].b, "(hidden)");
+  }
+  arena_release(&s.arena);
+  CHECK_INT(make(&s, "a --e\342\200\256vil", "", "a", ""), LYNX_OK);
+  CHECK(strchr(s.swaps.items[0].name, '\342') == NULL); /* what turns a terminal's line around */
+  arena_release(&s.arena);
+}
+
 static void check_refusals(void) {
   struct sides s;
   char words[1000] = "a";
@@ -100,6 +133,8 @@ static void check_refusals(void) {
 int main(void) {
   check_facts();
   check_words();
+  check_order();
+  check_values();
   check_refusals();
   return check_end();
 }
