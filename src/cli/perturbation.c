@@ -134,7 +134,7 @@ static int plan_load(struct perturbation *p) {
     (void)fprintf(stderr, "lynxbench %s: %s: no window of it was complete: there is no load to perturb\nnext: lynxbench show %s\n", p->tool,
                   p->path, p->path);
     return EXIT_WRONG_INPUT;
-  } else if (load == LOAD_CLIMB) {
+  } else if (load == LOAD_CLIMB && !p->contracts_only) {
     (void)fprintf(
         stderr,
         "lynxbench %s: %s: it climbs, and the knee is not known yet\nnext: lynxbench run %s --out a.lynx, then lynxbench %s a.lynx\n",
@@ -143,9 +143,9 @@ static int plan_load(struct perturbation *p) {
   } else if (!goes_on) {
     (void)fprintf(
         stderr,
-        "lynxbench %s: regime.load: found %s; accepted: closed, conversations, single-stream, constant, poisson, bursty, or a run that "
-        "climbed: blocks need a load that stays as it is\n",
-        p->tool, load_text(load));
+        "lynxbench %s: regime.load: found %s; accepted: closed, conversations, single-stream, constant, poisson, bursty%s: it needs a "
+        "load that stays as it is\n",
+        p->tool, load_text(load), p->contracts_only ? "" : ", or a run that climbed");
     return EXIT_WRONG_INPUT;
   }
   return EXIT_HOLDS;

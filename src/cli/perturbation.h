@@ -18,9 +18,9 @@ struct perturbation {
   int64_t n_looks; /* 1 or more: the time is divided among so many sessions, with a look after each */
   bool (*enough)(void *context, const struct sensitivities *so_far);
   void *context;
-  bool quiet;
-  const char *setting;  /* the variable that is taken out of its environment, in every second session or so; NULL: none */
-  const char *function; /* that is slowed, of an executor that the contract starts; NULL: none */
+  bool quiet, contracts_only; /* contracts_only: no bundle of a run says at which load */
+  const char *setting;        /* the variable that is taken out of its environment, in every second session or so; NULL: none */
+  const char *function;       /* that is slowed, of an executor that the contract starts; NULL: none */
   /* Found. */
   struct bundle_file run;
   struct contract_file file;

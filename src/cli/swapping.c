@@ -82,7 +82,7 @@ static int read_sides(struct swapping *c) {
 int swapping_open(struct swapping *c) {
   static const char *const none[] = {NULL};
   const char *paths[] = {c->path_a, c->path_b};
-  c->p = (struct perturbation){.tool = c->tool, .path = c->path_a, .out = c->out, .perturbers = none, .n_looks = 1};
+  c->p = (struct perturbation){.tool = c->tool, .path = c->path_a, .out = c->out, .perturbers = none, .n_looks = 1, .contracts_only = true};
   for (int i = 0; i < 2; i++)
     if (bundle_is(paths[i])) {
       (void)fprintf(stderr, "lynxbench %s: %s: found a bundle; accepted: two contracts of your own that start their executors\n", c->tool,

@@ -206,3 +206,7 @@ def test_wrong_input(tmp_path):
     running = tmp_path / "running.yaml"
     l.contract(running, 1)
     wrong(running, same, says="executor.start: missing")
+
+
+if __name__ == "__main__":
+    l.main(__file__)

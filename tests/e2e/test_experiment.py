@@ -93,3 +93,7 @@ def test_wrong_input(tmp_path):
     wrong(a, b, "--rounds", "0", says="--rounds: found '0'")
     wrong(a, b, "--for", "no", says="--for: found 'no'")
     wrong(a, says="a.yaml")
+
+
+if __name__ == "__main__":
+    l.main(__file__)
