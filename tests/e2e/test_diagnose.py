@@ -171,6 +171,8 @@ def test_one_processor_of_several_is_named(tmp_path):
         process.wait()
     said = attributed(out)
     found = [f for f in said["findings"] if f["id"] == "affinity"]
+    if not found and any(f["id"] == "contention" for f in said["findings"]):
+        pytest.skip("other processes used the processors: the run says so itself")
     assert found and "1 of" in found[0]["named"], said["findings"]
 
 
