@@ -237,7 +237,8 @@ static bool check_rest(struct search *s, uint64_t all) {
   struct contrast rest = {.weights = first_of_two, .half = INFINITY};
   begin_question(s, &q);
   bool decided = false;
-  while (q.n_rounds < ROUNDS_MAX && !decided) {
+  int64_t left = (s->plan->sessions_at_most - found->n_sessions) / (int64_t)(2 * q.n_sets); /* half is for what comes after it */
+  while (q.n_rounds < ROUNDS_MAX && (q.n_rounds < left || q.n_rounds < ROUNDS_LEAST) && !decided) {
     run_round(s, &q);
     if (s->over || s->cannot) break;
     look(s, &q, &rest);
