@@ -79,11 +79,10 @@ with tempfile.TemporaryDirectory() as folder:
             print(f"{name:14} failed: {x['why']}", flush=True)
             continue
         parts = [" or ".join(f["name"] for f in p["facts"]) for p in x["parts"]]
-        verdict = "none" if wanted == set() and x["verdict"] == "none" else x["verdict"]
         good = wanted is not None and (set(parts) == wanted and x["decided"])
         right, judged = right + good, judged + (wanted is not None)
         print(
-            f"{name:14} {verdict:12} {', '.join(parts) or '-':44} {'right' if good else '' if wanted is None else 'NOT RIGHT'}  "
+            f"{name:14} {x['verdict']:12} {', '.join(parts) or '-':44} {'right' if good else '' if wanted is None else 'NOT RIGHT'}  "
             f"{x['facts']} facts, {x['sessions']} sessions of {2 ** x['facts']} combinations, {(time.monotonic() - began) / 60:.1f} min; "
             f"A to B {x['whole']['ln']:+.3f} [{x['whole']['low'] or 0:+.3f}, {x['whole']['high'] or 0:+.3f}], session by session "
             f"{x['deviation'] or 0:.3f}, rest {x['rest']['ln'] or 0:+.3f}",

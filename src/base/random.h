@@ -15,8 +15,8 @@ void random_init(struct random_stream *stream, uint64_t seed, const char *purpos
 uint64_t random_next(struct random_stream *stream);
 uint64_t random_below(struct random_stream *stream, uint64_t bound); /* uniform in [0, bound); bound >= 1; without bias */
 
-void random_order(struct random_stream *stream, size_t *ret,
-                  size_t n); /* the numbers from 0 to n - 1, every order alike (Fisher and Yates) */
+/* The numbers from 0 to n - 1, every order alike (Fisher and Yates). */
+void random_order(struct random_stream *stream, size_t *ret, size_t n);
 
 /* An exponential variate with that mean, in integer arithmetic alone: -ln(u), u in (0,1] with 53 bits, at 2^-40 resolution. */
 int64_t random_exponential_ns(struct random_stream *stream, int64_t mean_ns);

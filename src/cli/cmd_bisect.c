@@ -32,12 +32,6 @@ static bool read_least(const char *text, double *ret) {
 
 /* --- the run --- */
 
-static enum bisection_measured measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
-  static const enum bisection_measured answers[] = {
-      [SWAPPED_MEASURED] = BISECTION_MEASURED, [SWAPPED_CANNOT_RUN] = BISECTION_CANNOT_RUN, [SWAPPED_NO_MORE] = BISECTION_NO_MORE};
-  return answers[swapping_measure(context, facts, round, ret)];
-}
-
 static void drive(void *context) {
   struct bisection found; /* it is found again in the bundle */
   bisection_run(&((struct bisecting *)context)->plan, &found);
@@ -49,7 +43,7 @@ static int measure_all(struct bisecting *c) {
   c->plan.confidence = c->s.p.contract->method.confidence;
   c->plan.sessions_at_most = swapping_sessions(&c->s);
   c->plan.seed = (uint64_t)c->s.p.contract->method.seed;
-  c->plan.measure = measure;
+  c->plan.measure = swapping_measure;
   c->plan.context = &c->s;
   buffer_init(&plan, 1 << 20);
   int code = bisected_write_plan(&c->s.swaps, &c->plan, &plan) ? swapping_run(&c->s, bisected_key, plan.data, drive, c) : EXIT_OUR_BUG;
@@ -80,13 +74,14 @@ static int show_bisected(const struct bundle_file *file, const struct bisected *
                                               : EXIT_INCONCLUSIVE;
 }
 
-static int show(const char *path, bool json) {
+static int show(const char *path, const struct arguments *arguments) {
   struct bundle_file file;
   struct bisected *b = xalloc(1, sizeof *b);
   struct lynx_error error = {0};
   int code = EXIT_WRONG_INPUT;
   if (bundle_file_open(path, &file)) {
-    if (bisected_read(file.bundle, &file.result.contract, b, &error) == LYNX_OK) code = show_bisected(&file, b, json);
+    if (bisected_read(file.bundle, &file.result.contract, b, &error) == LYNX_OK)
+      code = show_bisected(&file, b, arguments->option[FLAG_JSON] != NULL);
     else {
       lynx_error_at(&error, path, 0, NULL);
       code = report_error(&error);
@@ -104,16 +99,11 @@ static int bisect(struct bisecting *c, const struct arguments *arguments) {
   int code = swapping_open(&c->s);
   if (code == EXIT_HOLDS) code = swapping_plan(&c->s, SESSIONS_WANTED);
   if (code == EXIT_HOLDS) code = measure_all(c);
-  if (code != EXIT_HOLDS && code != EXIT_INTERRUPTED) return code;
-  const char *out = c->s.p.out;
-  int shown = show(out, arguments->option[FLAG_JSON] != NULL); /* what is known by then */
-  if (code == EXIT_HOLDS) code = shown;
-  (void)fprintf(stderr, "%s: the bundle; `lynxbench bisect %s` shows it again; it supports no claim about the executor\n", out, out);
-  return code;
+  return swapping_show(&c->s, code, show, arguments);
 }
 
 static int run(const struct arguments *arguments) {
-  if (arguments->n_positional == 1) return show(arguments->positional[0], arguments->option[FLAG_JSON] != NULL);
+  if (arguments->n_positional == 1) return show(arguments->positional[0], arguments);
   struct bisecting *c = xalloc(1, sizeof *c);
   c->s = (struct swapping){.tool = "bisect",
                            .path_a = arguments->positional[0],

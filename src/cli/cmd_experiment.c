@@ -69,14 +69,10 @@ static int make_plan(struct experimenting *x, const struct arguments *arguments)
 
 /* --- the run --- */
 
-static bool measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
-  return swapping_measure(context, facts, round, ret) == SWAPPED_MEASURED;
-}
-
 static void drive(void *context) {
   struct experimenting *x = context;
   double *y = xalloc(x->plan.n_rounds * x->design.n_runs, sizeof *y), grain; /* the figures are read again out of the bundle */
-  (void)factorial_run(&x->design, x->plan.n_rounds, x->plan.seed, measure, &x->s, y, &grain);
+  (void)factorial_run(&x->design, x->plan.n_rounds, x->plan.seed, swapping_measure, &x->s, y, &grain);
   free(y);
 }
 
@@ -91,7 +87,7 @@ static int measure_all(struct experimenting *x) {
 /* --- what came out --- */
 
 static int judge(const struct factored *f) {
-  if (f->failed != NULL) return EXIT_EXECUTOR;
+  if (f->seen.failed != NULL) return EXIT_EXECUTOR;
   for (size_t i = 0; i < f->found.n_effects && f->n_rounds > 1; i++)
     if (f->found.effects[i].low > 0 || f->found.effects[i].high < 0) return EXIT_HOLDS;
   return EXIT_INCONCLUSIVE;
@@ -142,12 +138,7 @@ static int experiment(struct experimenting *x, const struct arguments *arguments
   int code = swapping_open(&x->s);
   if (code == EXIT_HOLDS) code = make_plan(x, arguments);
   if (code == EXIT_HOLDS) code = measure_all(x);
-  if (code != EXIT_HOLDS && code != EXIT_INTERRUPTED) return code;
-  const char *out = x->s.p.out;
-  int shown = show(out, arguments); /* what is known by then */
-  if (code == EXIT_HOLDS) code = shown;
-  (void)fprintf(stderr, "%s: the bundle; `lynxbench experiment %s` shows it again; it supports no claim about the executor\n", out, out);
-  return code;
+  return swapping_show(&x->s, code, show, arguments);
 }
 
 static int run(const struct arguments *arguments) {

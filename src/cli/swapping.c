@@ -154,17 +154,17 @@ static void end(void *context, struct bundle *bundle) {
                                                   .ready_ns = -1});
 }
 
-static void tell_session(const struct swapping *c, const struct session_response *response) {
+static void tell_session(const struct swapping *c, const struct session_response *response, double figure) {
   char target[TARGET_NAME];
   if (c->quiet) return;
   uint64_t all = ((uint64_t)1 << c->swaps.n) - 1;
   mixture_target(c->facts, target);
-  double value = mixture_level(response->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT, mixture_figure(response).ln);
   (void)fprintf(stderr, "round %lld: %s: %.4g %s\n", (long long)c->round + 1,
                 c->facts == 0     ? "A"
                 : c->facts == all ? "B"
                                   : target,
-                value, response->open_load ? "s (E2E p50)" : "/s");
+                mixture_level(response->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT, figure),
+                response->open_load ? "s (E2E p50)" : "/s");
 }
 
 /* Its figure; false: it did not run, or answered nothing. */
@@ -176,30 +176,33 @@ static bool run_one(struct swapping *c, struct session_figure *ret) {
   swap_mix(&c->swaps, c->facts, &c->arena, &command, &environment);
   c->status = run_variant(c->run, &command, &environment, c->number++, c->facts == 0, &complete);
   if (c->status != LYNX_OK || !complete) return false;
-  c->status = session_response_read(c->bundle, run_contract_of(c->run), c->session.id, &response, &error);
+  const struct session_load load = {c->session.id, c->session.rate_per_s, c->session.concurrency};
+  c->status = session_response_read(c->bundle, run_contract_of(c->run), &load, &response, &error);
   if (c->status != LYNX_OK) {
     (void)report_error(&error);
     return false;
   }
   *ret = mixture_figure(&response);
-  if (isfinite(ret->ln)) tell_session(c, &response);
-  return isfinite(ret->ln);
+  if (!isfinite(ret->ln)) return false;
+  tell_session(c, &response, ret->ln);
+  return true;
 }
 
 /* One that fails once may have met a port that is still taken: it is tried twice (mixtures_next knows). */
-enum swapped swapping_measure(struct swapping *c, uint64_t facts, int64_t round, struct session_figure *ret) {
+enum measured swapping_measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
+  struct swapping *c = context;
   c->facts = facts;
   c->round = round;
   for (int attempt = 0; attempt < 2; attempt++) {
     int64_t begun = clock_now(&clock_system);
-    if (run_is_over(c->run) || begun + c->longest_ns > c->end_ns || c->number == MIXTURE_SESSIONS_MAX) return SWAPPED_NO_MORE;
+    if (run_is_over(c->run) || begun + c->longest_ns > c->end_ns || c->number == MIXTURE_SESSIONS_MAX) return MEASURED_NO_MORE;
     bool measured = run_one(c, ret);
     int64_t took = clock_now(&clock_system) - begun;
     c->longest_ns = took > c->longest_ns ? took : c->longest_ns;
-    if (c->status != LYNX_OK) return SWAPPED_NO_MORE;
-    if (measured) return SWAPPED_MEASURED;
+    if (c->status != LYNX_OK) return MEASURED_NO_MORE;
+    if (measured) return MEASURED;
   }
-  return SWAPPED_CANNOT_RUN;
+  return MEASURED_CANNOT_RUN;
 }
 
 /* --- the run --- */
@@ -244,4 +247,13 @@ int swapping_run(struct swapping *c, const char *key, const char *plan, void (*d
   screen_clear(&screen);
   machine_records_release(&records);
   return run_exit_code(status, &outcome, &error, c->p.out);
+}
+
+int swapping_show(const struct swapping *c, int code, int (*show)(const char *path, const struct arguments *arguments),
+                  const struct arguments *arguments) {
+  if (code != EXIT_HOLDS && code != EXIT_INTERRUPTED) return code;
+  int shown = show(c->p.out, arguments);
+  (void)fprintf(stderr, "%s: the bundle; `lynxbench %s %s` shows it again; it supports no claim about the executor\n", c->p.out, c->tool,
+                c->p.out);
+  return code == EXIT_HOLDS ? shown : code;
 }

@@ -38,9 +38,12 @@ int64_t swapping_sessions(const struct swapping *swapping);
 /* Runs what `drive` asks for by swapping_measure, and seals it with the plan under that key. Exit code. */
 int swapping_run(struct swapping *swapping, const char *key, const char *plan, void (*drive)(void *context), void *context);
 
-enum swapped { SWAPPED_MEASURED, SWAPPED_CANNOT_RUN, SWAPPED_NO_MORE };
-/* The figure of one session of a mixture: more is better. */
-enum swapped swapping_measure(struct swapping *swapping, uint64_t facts, int64_t round, struct session_figure *ret);
+/* Shows what is known where a run ended, or was interrupted, with that code; returns the exit code. */
+int swapping_show(const struct swapping *swapping, int code, int (*show)(const char *path, const struct arguments *arguments),
+                  const struct arguments *arguments);
+
+/* A measure_facts of struct swapping: one session of a mixture; more is better. */
+enum measured swapping_measure(void *swapping, uint64_t facts, int64_t round, struct session_figure *ret);
 
 void swapping_close(struct swapping *swapping);
 

@@ -60,27 +60,24 @@ struct replay {
   size_t count[2];
 };
 
-static enum bisection_measured measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
-  static const enum bisection_measured answers[] = {
-      [MIXTURE_READ] = BISECTION_MEASURED, [MIXTURE_FAILED] = BISECTION_CANNOT_RUN, [MIXTURE_OVER] = BISECTION_NO_MORE};
+static enum measured measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
   struct replay *r = context;
-  enum mixture got = mixtures_next(&r->mixtures, facts, ret);
+  enum measured measured = mixtures_next(&r->mixtures, facts, round, ret);
   uint64_t all = ((uint64_t)1 << r->bisected->plan.n_facts) - 1;
-  (void)round;
-  if (got == MIXTURE_READ && isfinite(ret->ln) && (facts == 0 || facts == all)) {
+  if (measured == MEASURED && (facts == 0 || facts == all)) {
     r->sum[facts != 0] += ret->ln;
     r->count[facts != 0]++;
   }
-  return answers[got];
+  return measured;
 }
 
 static double level_of(const struct replay *r, int side) {
-  return r->count[side] > 0 ? mixture_level(r->mixtures.response, r->sum[side] / (double)r->count[side]) : NAN;
+  return r->count[side] > 0 ? mixture_level(r->mixtures.seen.response, r->sum[side] / (double)r->count[side]) : NAN;
 }
 
 enum lynx_status bisected_read(struct bundle *bundle, const struct contract *contract, struct bisected *ret, struct lynx_error *error) {
   const char *plan = bundle_meta(bundle, bisected_key);
-  *ret = (struct bisected){.seconds = 0};
+  *ret = (struct bisected){.level_a = NAN};
   if (plan == NULL) return lynx_fail(error, LYNX_INPUT, "it is no bisection; accepted: a bundle that `lynxbench bisect` wrote");
   struct replay r = {.bisected = ret};
   enum lynx_status status = read_plan(plan, ret, error);
@@ -91,11 +88,7 @@ enum lynx_status bisected_read(struct bundle *bundle, const struct contract *con
   ret->plan.context = NULL;
   ret->level_a = level_of(&r, 0);
   ret->level_b = level_of(&r, 1);
-  ret->response = r.mixtures.response;
-  ret->tokens = r.mixtures.tokens;
-  ret->seconds = r.mixtures.seconds;
-  ret->failed = r.mixtures.failed;
-  ret->failed_facts = r.mixtures.failed_facts;
+  ret->seen = r.mixtures.seen;
   mixtures_close(&r.mixtures);
   return status;
 }

@@ -1,4 +1,4 @@
-/* experiment/bisected.h: a bisection as it stands in a bundle: what the two executors differ in, and one session after the other, each with
+/* experiment/bisected.h: a bisection as it is in a bundle: what the two executors differ in, and one session after the other, each with
  * the facts that it had of B.
  *
  * Result   a pure function of the bundle: the search is run again on the recorded figures, in their order
@@ -15,12 +15,8 @@ struct bisected {
   struct swap_list swaps; /* without their units */
   struct bisection_plan plan;
   struct bisection found;
-  enum response response;
   double level_a, level_b; /* tokens (or answers) each second, or seconds: the mean (of ln) of the sessions of A, and of B */
-  bool tokens;
-  double seconds;        /* of the counted windows, together */
-  const char *failed;    /* why the first mixture that did not run did not; NULL: all did */
-  uint64_t failed_facts; /* of that mixture */
+  struct mixtures_seen seen;
 };
 
 /* The plan, to be kept with the run under this key. */

@@ -45,29 +45,20 @@ static enum lynx_status read_plan(const char *text, struct factored *ret, struct
   return good ? LYNX_OK : lynx_fail(error, LYNX_INPUT, "its plan is broken: found '%.200s'", text);
 }
 
-static bool measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
-  (void)round;
-  return mixtures_next(context, facts, ret) == MIXTURE_READ;
-}
-
 enum lynx_status factored_read(struct bundle *bundle, const struct contract *contract, struct factored *ret, struct lynx_error *error) {
   const char *plan = bundle_meta(bundle, factored_key);
   struct mixtures mixtures = {.n = 0};
-  *ret = (struct factored){.seconds = 0};
+  *ret = (struct factored){.n_rounds = 0};
   if (plan == NULL) return lynx_fail(error, LYNX_INPUT, "it is no experiment; accepted: a bundle that `lynxbench experiment` wrote");
   enum lynx_status status = read_plan(plan, ret, error);
   if (status == LYNX_OK) status = mixtures_open(bundle, contract, &ret->arena, &mixtures, error);
   if (status == LYNX_OK) {
     double *y = xalloc(ret->plan.n_rounds * ret->design.n_runs, sizeof *y), grain;
-    ret->n_rounds = factorial_run(&ret->design, ret->plan.n_rounds, ret->plan.seed, measure, &mixtures, y, &grain);
+    ret->n_rounds = factorial_run(&ret->design, ret->plan.n_rounds, ret->plan.seed, mixtures_next, &mixtures, y, &grain);
     if (ret->n_rounds > 0) factorial_analyse(&ret->design, y, ret->n_rounds, grain, ret->plan.confidence, &ret->found);
     free(y);
   }
-  ret->response = mixtures.response;
-  ret->tokens = mixtures.tokens;
-  ret->seconds = mixtures.seconds;
-  ret->failed = mixtures.failed;
-  ret->failed_facts = mixtures.failed_facts;
+  ret->seen = mixtures.seen;
   mixtures_close(&mixtures);
   return status;
 }

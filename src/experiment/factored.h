@@ -1,4 +1,4 @@
-/* experiment/factored.h: a factorial experiment as it stands in a bundle: the facts of its design, and the figure of every session.
+/* experiment/factored.h: a factorial experiment as it is in a bundle: the facts of its design, and the figure of every session.
  *
  * Result   a pure function of the bundle; a round that is not whole is left out
  * Errors   INPUT: the bundle is no such experiment, or its plan is broken */
@@ -24,11 +24,7 @@ struct factored {
   struct factorial_design design;
   struct factorial found; /* where one round at least is whole */
   size_t n_rounds;
-  enum response response;
-  bool tokens;
-  double seconds;        /* of the counted windows, together */
-  const char *failed;    /* why a mixture did not run; NULL: all did */
-  uint64_t failed_facts; /* of that mixture */
+  struct mixtures_seen seen;
 };
 
 /* The plan, to be kept with the run under this key. */

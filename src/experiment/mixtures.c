@@ -11,7 +11,7 @@
 #include "stats/special.h"
 
 struct mixture_session {
-  int64_t id;
+  struct session_load load;
   bool complete;
   const char *why; /* it failed */
 };
@@ -46,8 +46,8 @@ static enum lynx_status keep_session(void *context, const struct bundle_session 
   struct mixtures *m = context;
   if (s->purpose != PURPOSE_PERTURB || m->n == MIXTURE_SESSIONS_MAX) return LYNX_OK;
   m->sessions = xroom(m->sessions, m->n, &m->room, sizeof *m->sessions);
-  struct mixture_session session = {s->id, s->end == SESSION_COMPLETE, "its session did not end"};
-  if (session.complete) m->seconds += (double)s->counted_ns / 1e9;
+  struct mixture_session session = {{s->id, s->rate_per_s, s->concurrency}, s->end == SESSION_COMPLETE, "its session did not end"};
+  if (session.complete) m->seen.seconds += (double)s->counted_ns / 1e9;
   if (s->end == SESSION_FAILED) {
     char why[600];
     (void)text_sanitise(why, sizeof why, s->why, strlen(s->why));
@@ -59,8 +59,8 @@ static enum lynx_status keep_session(void *context, const struct bundle_session 
 
 enum lynx_status mixtures_open(struct bundle *bundle, const struct contract *contract, struct arena *arena, struct mixtures *ret,
                                struct lynx_error *error) {
-  *ret = (struct mixtures){.bundle = bundle, .contract = contract, .arena = arena, .response = RESPONSE_THROUGHPUT};
-  ret->tokens = row_terms_of(bundle, contract).holds_tokens;
+  *ret = (struct mixtures){.bundle = bundle, .contract = contract, .arena = arena};
+  ret->seen.tokens = row_terms_of(bundle, contract).holds_tokens;
   return bundle_each_session(bundle, keep_session, ret, error);
 }
 
@@ -70,32 +70,34 @@ void mixtures_close(struct mixtures *mixtures) {
 }
 
 static void keep_failed(struct mixtures *m, uint64_t facts, const char *why) {
-  if (m->failed != NULL) return;
-  m->failed = why;
-  m->failed_facts = facts;
+  if (m->seen.failed != NULL) return;
+  m->seen.failed = why;
+  m->seen.failed_facts = facts;
 }
 
 /* One that failed was tried a second time before it counted as one that cannot run. */
-enum mixture mixtures_next(struct mixtures *m, uint64_t facts, struct session_figure *ret) {
+enum measured mixtures_next(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
+  struct mixtures *m = context;
   struct session_response response;
   char target[TARGET_NAME];
   const char *why = NULL;
+  (void)round;
   mixture_target(facts, target);
   for (int attempt = 0; attempt < 2; attempt++) {
     if (m->at == m->n) {
       if (why != NULL) keep_failed(m, facts, why);
-      return MIXTURE_OVER;
+      return MEASURED_NO_MORE;
     }
     const struct mixture_session *s = &m->sessions[m->at++];
     why = s->why;
     if (!s->complete) continue;
-    if (session_response_read(m->bundle, m->contract, s->id, &response, NULL) != LYNX_OK || strcmp(response.target, target) != 0)
-      return MIXTURE_OVER;
-    m->response = response.open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT;
+    if (session_response_read(m->bundle, m->contract, &s->load, &response, NULL) != LYNX_OK || strcmp(response.target, target) != 0)
+      return MEASURED_NO_MORE;
+    m->seen.response = response.open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT;
     *ret = mixture_figure(&response);
-    if (isfinite(ret->ln)) return MIXTURE_READ;
+    if (isfinite(ret->ln)) return MEASURED;
     why = "it ran, and no request was answered";
   }
   keep_failed(m, facts, why);
-  return MIXTURE_FAILED;
+  return MEASURED_CANNOT_RUN;
 }

@@ -34,8 +34,7 @@ struct reading {
   size_t n, room, first; /* first: of the session */
   int64_t *sessions;
   size_t n_sessions, sessions_room;
-  int64_t group, only; /* only: of one session; -1: of all */
-  int64_t in_flight;
+  int64_t group;
   bool open_load;
 };
 
@@ -60,9 +59,8 @@ bool sensitivity_is_of_one_process(const struct sensitivity *s) {
 
 static enum lynx_status keep_session(void *context, const struct bundle_session *s) {
   struct reading *r = context;
-  if (s->purpose != PURPOSE_PERTURB || (r->only >= 0 && s->id != r->only)) return LYNX_OK;
+  if (s->purpose != PURPOSE_PERTURB) return LYNX_OK;
   r->open_load = r->open_load || s->rate_per_s > 0;
-  r->in_flight = s->concurrency;
   r->sessions = xroom(r->sessions, r->n_sessions, &r->sessions_room, sizeof *r->sessions);
   r->sessions[r->n_sessions++] = s->id;
   return LYNX_OK;
@@ -157,14 +155,17 @@ static void finish_block(struct block *b) {
   if (2 * b->n_whole < b->n_ended) b->y[RESPONSE_END_TO_END] = NAN; /* those that fit in are the short ones */
 }
 
+static enum lynx_status read_session(struct reading *r, int64_t session, struct lynx_error *error) {
+  r->first = r->n;
+  enum lynx_status status = bundle_each_block(r->bundle, session, keep_block, r, error);
+  if (status == LYNX_OK) status = rows_each(r->bundle, session, take_row, r, error);
+  for (size_t k = r->first; k < r->n; k++) finish_block(&r->blocks[k]);
+  return status;
+}
+
 static enum lynx_status read_blocks(struct reading *r, struct lynx_error *error) {
   enum lynx_status status = bundle_each_session(r->bundle, keep_session, r, error);
-  for (size_t i = 0; i < r->n_sessions && status == LYNX_OK; i++) {
-    r->first = r->n;
-    status = bundle_each_block(r->bundle, r->sessions[i], keep_block, r, error);
-    if (status == LYNX_OK) status = rows_each(r->bundle, r->sessions[i], take_row, r, error);
-    for (size_t k = r->first; k < r->n; k++) finish_block(&r->blocks[k]);
-  }
+  for (size_t i = 0; i < r->n_sessions && status == LYNX_OK; i++) status = read_session(r, r->sessions[i], error);
   return status;
 }
 
@@ -323,7 +324,7 @@ static void compute(struct reading *r, double confidence, struct sensitivities *
 
 enum lynx_status sensitivities_read(struct bundle *bundle, const struct contract *contract, double confidence, struct sensitivities *ret,
                                     struct lynx_error *error) {
-  struct reading r = {.bundle = bundle, .terms = row_terms_of(bundle, contract), .only = -1};
+  struct reading r = {.bundle = bundle, .terms = row_terms_of(bundle, contract)};
   *ret = (struct sensitivities){.n = 0};
   enum lynx_status status = read_blocks(&r, error);
   if (status == LYNX_OK) compute(&r, confidence, ret);
@@ -334,16 +335,16 @@ enum lynx_status sensitivities_read(struct bundle *bundle, const struct contract
   return status;
 }
 
-enum lynx_status session_response_read(struct bundle *bundle, const struct contract *contract, int64_t session,
+enum lynx_status session_response_read(struct bundle *bundle, const struct contract *contract, const struct session_load *load,
                                        struct session_response *ret, struct lynx_error *error) {
-  struct reading r = {.bundle = bundle, .terms = row_terms_of(bundle, contract), .only = session};
-  enum lynx_status status = read_blocks(&r, error);
-  *ret = (struct session_response){.open_load = r.open_load, .found = status == LYNX_OK && r.n > 0};
+  struct reading r = {.bundle = bundle, .terms = row_terms_of(bundle, contract)};
+  enum lynx_status status = read_session(&r, load->id, error);
+  *ret = (struct session_response){.open_load = load->rate_per_s > 0,
+                                   .in_flight = load->concurrency > 0 ? (double)load->concurrency : 1,
+                                   .found = status == LYNX_OK && r.n > 0};
   ret->answers = ret->found ? r.blocks[0].n_answers : 0;
-  ret->in_flight = r.in_flight > 0 ? (double)r.in_flight : 1;
-  for (int k = 0; k < RESPONSE_COUNT; k++) ret->y[k] = ret->found && r.blocks[0].n_answers > 0 ? r.blocks[0].y[k] : NAN;
+  for (int k = 0; k < RESPONSE_COUNT; k++) ret->y[k] = ret->answers > 0 ? r.blocks[0].y[k] : NAN;
   if (ret->found) (void)snprintf(ret->target, sizeof ret->target, "%s", r.blocks[0].target);
   free(r.blocks);
-  free(r.sessions);
   return status;
 }

@@ -53,6 +53,13 @@ bool sensitivity_takes_away(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_all(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_one_process(const struct sensitivity *sensitivity);
 
+/* A session, and what its row says of its load. */
+struct session_load {
+  int64_t id;
+  double rate_per_s; /* 0: a closed loop */
+  int64_t concurrency;
+};
+
 /* What the first block of one session answered: ln of each; NaN where nothing did. */
 struct session_response {
   char target[TARGET_NAME];
@@ -61,7 +68,7 @@ struct session_response {
   double in_flight; /* requests at once, at most */
   bool open_load, found;
 };
-enum lynx_status session_response_read(struct bundle *bundle, const struct contract *contract, int64_t session,
+enum lynx_status session_response_read(struct bundle *bundle, const struct contract *contract, const struct session_load *load,
                                        struct session_response *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 
 enum lynx_status sensitivities_read(struct bundle *bundle, const struct contract *contract, double confidence, struct sensitivities *ret,

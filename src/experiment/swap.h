@@ -1,7 +1,7 @@
 /* experiment/swap.h: in what two start commands differ, fact by fact, so that any mixture of the two can be started.
  *
  * Facts    a variable of the environment; an argument with its values (from one that begins with "-" to the next); a word before the first
- *          such argument, by its place; where the first words are not as many, all of them are one fact; what stands in front of a
+ *          such argument, by its place; where the first words are not as many, all of them are one fact; what is put in front of a
  *          program that both start ("taskset -c 0")
  * Limits   what follows an argument's values without a "-" of its own is swapped with that argument; what a start command does not name
  *          (a driver, a kernel) is not swapped. At most SWAPS_MAX facts

@@ -32,6 +32,8 @@ struct perturbed_session {
   int64_t zero_ns, from_ns, to_ns; /* zero: on the clock; from, to: the counted window, after zero */
   int64_t realtime_ns;             /* of its zero */
   int64_t pid;                     /* the serving process; 0: not known here */
+  double rate_per_s;               /* offered; 0: a closed loop */
+  int64_t concurrency;             /* the most in flight */
 };
 
 /* Sessions of purpose `perturb` in place of the contract's: what happens to the executor in them is the caller's, on threads of its own

@@ -519,7 +519,8 @@ static bool is_the_server(const struct run *run, int64_t pid) {
 }
 
 /* NULL: it is no session that is perturbed. */
-static const struct run_perturbation *begin_perturbation(const struct run *run, const struct session_run *session, int64_t serving) {
+static const struct run_perturbation *begin_perturbation(const struct run *run, const struct session_run *session,
+                                                         const struct bundle_session *row, int64_t serving) {
   const struct run_perturbation *perturbation = run->request->perturbation;
   const struct session_plan *plan = session->plan;
   if (plan->purpose != PURPOSE_PERTURB) return NULL;
@@ -528,7 +529,9 @@ static const struct run_perturbation *begin_perturbation(const struct run *run, 
                                           .from_ns = plan->warm_up_ns,
                                           .to_ns = plan->warm_up_ns + plan->counted_ns,
                                           .realtime_ns = session->start_ns + session->realtime_offset_ns,
-                                          .pid = is_the_server(run, serving) ? serving : 0};
+                                          .pid = is_the_server(run, serving) ? serving : 0,
+                                          .rate_per_s = row->rate_per_s,
+                                          .concurrency = row->concurrency};
   perturbation->begin(perturbation->context, &where);
   return perturbation;
 }
@@ -571,7 +574,7 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   struct profiling *profiling = NULL;
   if (status == LYNX_OK && plan->purpose == PURPOSE_ATTRIBUTE)
     profiling = profiling_begin(run, session->id, serving, plan->warm_up_ns + plan->counted_ns);
-  const struct run_perturbation *perturbation = status == LYNX_OK ? begin_perturbation(run, session, serving) : NULL;
+  const struct run_perturbation *perturbation = status == LYNX_OK ? begin_perturbation(run, session, row, serving) : NULL;
   enum lynx_status attended = attend(run, session, row->precision);
   status = join_engines(run, threads, n, status);
   if (perturbation != NULL) perturbation->end(perturbation->context, run->bundle);

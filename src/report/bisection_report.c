@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/percent.h"
 #include "result/finding.h"
 #include "stats/special.h"
 
@@ -13,25 +14,13 @@ bool bisection_is_decided(const struct bisection *found) {
   return found->verdict == BISECTION_FOUND && found->told_apart && found->minimal && found->rest_is_none;
 }
 
-static uint64_t carrying(const struct bisection *found) {
-  uint64_t facts = 0;
-  for (size_t i = 0; i < found->n_parts; i++) facts |= found->parts[i].facts;
-  return facts;
-}
-
-static void put_effect(const struct bisection_effect *e, struct buffer *out) {
-  if (!isfinite(e->estimate)) (void)buffer_text(out, "not measured");
-  else (void)buffer_printf(out, "%+.1f %%", special_percent(e->estimate));
-  if (e->bounded) (void)buffer_printf(out, " [%+.1f, %+.1f]", special_percent(e->low), special_percent(e->high));
-}
-
 static void put_line(const char *name, const struct bisection_effect *e, struct buffer *out) {
   (void)buffer_printf(out, "  %-*.*s ", NAME_WIDTH, NAME_WIDTH, name);
-  put_effect(e, out);
+  put_percent(out, e->estimate, e->low, e->high);
 }
 
 bool bisection_end_failed(const struct bisected *b) {
-  return b->found.n_rounds == 0 && b->failed != NULL;
+  return b->found.n_rounds == 0 && b->seen.failed != NULL;
 }
 
 /* --- the verdict --- */
@@ -49,7 +38,7 @@ static void put_verdict(const struct bisected *b, bool color, struct buffer *out
     (void)buffer_printf(out, "none: B performs as A does, within %.0f %%%s\n", special_percent(b->plan.least), plain);
   else if (f->verdict == BISECTION_INCONCLUSIVE)
     (void)buffer_printf(out, "inconclusive: %s%s%s\n",
-                        bisection_end_failed(b) ? swap_mixture(&b->swaps, b->failed_facts, names, sizeof names)
+                        bisection_end_failed(b) ? swap_mixture(&b->swaps, b->seen.failed_facts, names, sizeof names)
                                                 : "it is not known whether B performs as A does",
                         bisection_end_failed(b) ? " does not run" : "", plain);
   else {
@@ -63,9 +52,9 @@ static void put_verdict(const struct bisected *b, bool color, struct buffer *out
 
 static void put_levels(const struct bisected *b, struct buffer *out) {
   if (!isfinite(b->level_a) || !isfinite(b->level_b)) return;
-  if (b->response == RESPONSE_END_TO_END)
+  if (b->seen.response == RESPONSE_END_TO_END)
     (void)buffer_printf(out, "   E2E p50 %.3g s to %.3g s; a plus is faster\n", b->level_a, b->level_b);
-  else (void)buffer_printf(out, "   %.4g to %.4g %s/s\n", b->level_a, b->level_b, b->tokens ? "tokens" : "answers");
+  else (void)buffer_printf(out, "   %.4g to %.4g %s/s\n", b->level_a, b->level_b, b->seen.tokens ? "tokens" : "answers");
 }
 
 /* --- what carries it --- */
@@ -86,7 +75,7 @@ static void put_parts(const struct bisected *b, const struct contract *contract,
     put_line(swap_names(&b->swaps, p->facts, " or ", names, sizeof names), &p->last, out);
     if (f->n_parts > 1 && isfinite(p->alone.estimate) && p->alone.bounded) {
       (void)buffer_text(out, "   beside the others; alone ");
-      put_effect(&p->alone, out);
+      put_percent(out, p->alone.estimate, p->alone.low, p->alone.high);
     }
     (void)buffer_text(out, "\n");
     put_facts(b, contract, p->facts, out);
@@ -104,7 +93,7 @@ static void put_parts(const struct bisected *b, const struct contract *contract,
 static void put_rest(const struct bisected *b, struct buffer *out) {
   const struct bisection *f = &b->found;
   char name[64];
-  size_t n = b->swaps.n - (size_t)__builtin_popcountll(carrying(f));
+  size_t n = b->swaps.n - (size_t)__builtin_popcountll(bisection_facts(f));
   if (n == 0) return;
   (void)snprintf(name, sizeof name, n == 1 ? "the other one" : "the other %zu, together", n);
   put_line(name, &f->rest, out);
@@ -117,7 +106,7 @@ static void put_rest(const struct bisected *b, struct buffer *out) {
 static void put_cost(const struct bisected *b, struct buffer *out) {
   const struct bisection *f = &b->found;
   (void)buffer_printf(out, "%lld sessions in %lld rounds, %.1f min of counted load", (long long)f->n_sessions, (long long)f->n_rounds,
-                      b->seconds / 60);
+                      b->seen.seconds / 60);
   if (isfinite(f->deviation)) (void)buffer_printf(out, "; from session to session %.1f %%", 100 * f->deviation);
   (void)buffer_printf(out, "; %zu facts have %.0f combinations\n", b->swaps.n, ldexp(1, (int)b->swaps.n));
 }
@@ -125,13 +114,14 @@ static void put_cost(const struct bisected *b, struct buffer *out) {
 static void put_next(const struct bisected *b, struct buffer *out) {
   const struct bisection *f = &b->found;
   char names[NAMES_MAX];
-  if (b->failed != NULL)
-    (void)buffer_printf(out, "%s did not run: %.300s\n", swap_mixture(&b->swaps, b->failed_facts, names, sizeof names), b->failed);
+  if (b->seen.failed != NULL)
+    (void)buffer_printf(out, "%s did not run: %.300s\n", swap_mixture(&b->swaps, b->seen.failed_facts, names, sizeof names),
+                        b->seen.failed);
   if (f->verdict == BISECTION_NONE || bisection_is_decided(f) || bisection_end_failed(b)) return;
   if (f->verdict == BISECTION_FOUND && !f->told_apart) (void)buffer_text(out, "not told apart: facts that stand with «or»\n");
   if (f->verdict == BISECTION_FOUND && f->told_apart && !f->minimal)
     (void)buffer_text(out, "whether each of them is needed is not decided\n");
-  if (f->verdict == BISECTION_FOUND && b->failed != NULL && !f->minimal) {
+  if (f->verdict == BISECTION_FOUND && b->seen.failed != NULL && !f->minimal) {
     (void)buffer_text(out,
                       "next: what does not run alone cannot be decided alone: make it one setting with what it needs (a wrapper script)\n");
     return;
@@ -186,7 +176,7 @@ void bisection_json(const struct bisected *b, const struct contract *contract, s
   json_put_text(json, "verdict", verdicts[f->verdict]);
   json_put_text(json, "rung", f->verdict == BISECTION_FOUND && f->minimal ? rung_of(f) : NULL);
   json_put_bool(json, "decided", f->verdict == BISECTION_NONE || bisection_is_decided(f));
-  json_put_text(json, "figure", b->response == RESPONSE_END_TO_END ? "end-to-end latency, inverted" : "throughput");
+  json_put_text(json, "figure", b->seen.response == RESPONSE_END_TO_END ? "end-to-end latency, inverted" : "throughput");
   json_put_double(json, "least", b->plan.least);
   json_put_double(json, "confidence", b->plan.confidence);
   json_put_double(json, "a", b->level_a);
@@ -217,5 +207,5 @@ void bisection_json(const struct bisected *b, const struct contract *contract, s
   json_put_int(json, "sessions", f->n_sessions);
   json_put_int(json, "rounds", f->n_rounds);
   json_put_double(json, "deviation", f->deviation);
-  json_put_text(json, "failed", b->failed);
+  json_put_text(json, "failed", b->seen.failed);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/percent.h"
 #include "report/sensitivity_report.h"
 #include "stats/special.h"
 
@@ -18,9 +19,8 @@ static void put_effect(const struct confirmation_view *v, struct buffer *out) {
   const struct slope *e = &c->effect;
   const bool latency = c->response != RESPONSE_THROUGHPUT;
   if (v->plan->takes_away) {
-    (void)buffer_printf(out, "Taken away and put back (%s): %s %+.1f %%", c->of->target, latency ? "latency falls by" : "throughput",
-                        special_percent(e->estimate));
-    if (e->bounded) (void)buffer_printf(out, " [%+.1f, %+.1f]", special_percent(e->low), special_percent(e->high));
+    (void)buffer_printf(out, "Taken away and put back (%s): %s ", c->of->target, latency ? "latency falls by" : "throughput");
+    put_percent(out, e->estimate, e->bounded ? e->low : NAN, e->bounded ? e->high : NAN);
     (void)buffer_printf(out, "; the threshold was %+.0f %%.\n", special_percent(v->plan->threshold));
     return;
   }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/html_page.h"
+#include "report/percent.h"
 #include "stats/special.h"
 
 enum { NAME_WIDTH = 40, NAMES_MAX = 400 };
@@ -41,9 +42,8 @@ static void sort_by_size(const struct factored *f, const struct factorial_effect
   }
 }
 
-static void put_percent(const struct factored *f, const struct factorial_effect *e, struct buffer *out) {
-  (void)buffer_printf(out, "%+.1f %%", special_percent(e->estimate));
-  if (f->found.bounded) (void)buffer_printf(out, " [%+.1f, %+.1f]", special_percent(e->low), special_percent(e->high));
+static void put_effect(const struct factored *f, const struct factorial_effect *e, struct buffer *out) {
+  put_percent(out, e->estimate, f->found.bounded ? e->low : NAN, f->found.bounded ? e->high : NAN);
 }
 
 /* --- the verdict --- */
@@ -63,7 +63,7 @@ static size_t best_run(const struct factored *f) {
 }
 
 static const char *unit_of(const struct factored *f) {
-  return f->response == RESPONSE_END_TO_END ? "s (E2E p50)" : f->tokens ? "tokens/s" : "answers/s";
+  return f->seen.response == RESPONSE_END_TO_END ? "s (E2E p50)" : f->seen.tokens ? "tokens/s" : "answers/s";
 }
 
 static void put_verdict(const struct factored *f, const struct factorial_effect *const *sorted, struct buffer *out) {
@@ -75,7 +75,7 @@ static void put_verdict(const struct factored *f, const struct factorial_effect 
     return;
   }
   (void)buffer_printf(out, "%s: ", name_of(f, sorted[0], name, sizeof name));
-  put_percent(f, sorted[0], out);
+  put_effect(f, sorted[0], out);
   (void)buffer_printf(out, "%s; %zu of %zu effects are established\n",
                       sorted[0]->names[0].second >= 0 ? " together, beyond what each does by itself" : "", n, f->found.n_effects);
 }
@@ -89,7 +89,7 @@ static void put_design(const struct factored *f, struct buffer *out) {
         out,
         "a 1/%.0f fraction of resolution %s: what it cannot tell apart stands with «or», and it holds where no three facts act together",
         ldexp(1, (int)f->swaps.n) / (double)f->design.n_runs, f->design.resolution <= 12 ? roman[f->design.resolution] : "above XII");
-  (void)buffer_printf(out, "; %.1f min of counted load", f->seconds / 60);
+  (void)buffer_printf(out, "; %.1f min of counted load", f->seen.seconds / 60);
   if (isfinite(f->found.deviation)) (void)buffer_printf(out, "; from session to session %.1f %%", 100 * f->found.deviation);
   (void)buffer_text(out, "\n");
 }
@@ -100,7 +100,7 @@ static void put_effects(const struct factored *f, const struct factorial_effect 
   char name[NAMES_MAX];
   for (size_t i = 0; i < f->found.n_effects; i++) {
     (void)buffer_printf(out, "%c %-*s ", is_established(f, sorted[i]) ? '*' : ' ', NAME_WIDTH, name_of(f, sorted[i], name, sizeof name));
-    put_percent(f, sorted[i], out);
+    put_effect(f, sorted[i], out);
     if (sorted[i]->names[0].second >= 0) (void)buffer_text(out, "   together, beyond one by one");
     (void)buffer_text(out, "\n");
   }
@@ -117,7 +117,7 @@ static void put_level(const struct factored *f, const char *what, size_t run, st
   char name[NAMES_MAX];
   if (run == f->design.n_runs) return;
   (void)buffer_printf(out, "%s%s: %.4g %s\n", what, swap_mixture(&f->swaps, f->design.runs[run], name, sizeof name),
-                      mixture_level(f->response, f->found.means[run]), unit_of(f));
+                      mixture_level(f->seen.response, f->found.means[run]), unit_of(f));
 }
 
 /* What whoever changes one fact at a time would have seen, where that differs from what the design shows. */
@@ -135,8 +135,8 @@ static void put_one_by_one(const struct factored *f, struct buffer *out) {
 
 static void put_failed(const struct factored *f, struct buffer *out) {
   char name[NAMES_MAX];
-  if (f->failed == NULL) return;
-  (void)buffer_printf(out, "%s did not run: %.300s\n", swap_mixture(&f->swaps, f->failed_facts, name, sizeof name), f->failed);
+  if (f->seen.failed == NULL) return;
+  (void)buffer_printf(out, "%s did not run: %.300s\n", swap_mixture(&f->swaps, f->seen.failed_facts, name, sizeof name), f->seen.failed);
   (void)buffer_text(out, "next: a design needs all of its mixtures; `lynxbench bisect` goes around those that do not run\n");
 }
 
@@ -184,7 +184,7 @@ void factorial_json(const struct factored *f, const struct contract *contract, s
   json_put_int(json, "rounds", (int64_t)f->n_rounds);
   json_put_int(json, "resolution", f->design.resolution);
   json_put_double(json, "confidence", f->plan.confidence);
-  json_put_text(json, "figure", f->response == RESPONSE_END_TO_END ? "end-to-end latency, inverted" : "throughput");
+  json_put_text(json, "figure", f->seen.response == RESPONSE_END_TO_END ? "end-to-end latency, inverted" : "throughput");
   json_put_double(json, "deviation", f->n_rounds > 0 ? f->found.deviation : NAN);
   json_key(json, "facts");
   json_open_array(json);
@@ -209,11 +209,11 @@ void factorial_json(const struct factored *f, const struct contract *contract, s
     char name[NAMES_MAX];
     json_open_object(json);
     json_put_text(json, "mixture", swap_mixture(&f->swaps, f->design.runs[k], name, sizeof name));
-    json_put_double(json, "level", mixture_level(f->response, f->found.means[k]));
+    json_put_double(json, "level", mixture_level(f->seen.response, f->found.means[k]));
     json_close(json);
   }
   json_close(json);
-  json_put_text(json, "failed", f->failed);
+  json_put_text(json, "failed", f->seen.failed);
 }
 
 /* --- the page --- */
@@ -251,7 +251,7 @@ static void put_mixture_table(const struct factored *f, struct buffer *out) {
   (void)buffer_printf(out, "<h2>Every mixture</h2>\n<table><thead><tr><th>mixture</th><th>%s</th></tr></thead><tbody>\n", unit_of(f));
   for (size_t k = 0; k < f->design.n_runs; k++) {
     html_text(out, "<tr><td>", swap_mixture(&f->swaps, f->design.runs[k], name, sizeof name), "</td>");
-    (void)buffer_printf(out, "<td>%.4g</td></tr>\n", mixture_level(f->response, f->found.means[k]));
+    (void)buffer_printf(out, "<td>%.4g</td></tr>\n", mixture_level(f->seen.response, f->found.means[k]));
   }
   (void)buffer_text(out, "</tbody></table>\n");
 }

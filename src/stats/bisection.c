@@ -87,9 +87,9 @@ static void run_round(struct search *s, struct question *q) {
     struct session_figure figure = {0};
     if (s->found->n_sessions == s->plan->sessions_at_most) s->over = true;
     if (s->over) return;
-    enum bisection_measured measured = s->plan->measure(s->plan->context, q->sets[order[i]], s->found->n_rounds, &figure);
-    s->over = measured == BISECTION_NO_MORE;
-    s->cannot = measured == BISECTION_CANNOT_RUN || (measured == BISECTION_MEASURED && !isfinite(figure.ln)); /* it answers nothing */
+    enum measured measured = s->plan->measure(s->plan->context, q->sets[order[i]], s->found->n_rounds, &figure);
+    s->over = measured == MEASURED_NO_MORE;
+    s->cannot = measured == MEASURED_CANNOT_RUN;
     q->y[q->n_rounds][order[i]] = figure.ln;
     s->grain = fmax(s->grain, figure.grain);
     if (!s->over) s->found->n_sessions++;
@@ -101,7 +101,6 @@ static void run_round(struct search *s, struct question *q) {
 
 static void begin_question(struct search *s, struct question *q) {
   s->cannot = false;
-  s->found->n_questions++;
   q->n_rounds = 0;
 }
 
@@ -209,7 +208,7 @@ static void find_steps(struct search *s, uint64_t low, uint64_t facts) {
 
 /* --- what was found, against both ends --- */
 
-static uint64_t all_parts(const struct bisection *found) {
+uint64_t bisection_facts(const struct bisection *found) {
   uint64_t facts = 0;
   for (size_t i = 0; i < found->n_parts; i++) facts |= found->parts[i].facts;
   return facts;
@@ -226,7 +225,7 @@ static struct bisection_effect less(const struct bisection_effect *a, const stru
 /* True: the rest changes the figure too, and is to be searched. */
 static bool check_rest(struct search *s, uint64_t all) {
   struct bisection *found = s->found;
-  uint64_t parts = all_parts(found);
+  uint64_t parts = bisection_facts(found);
   if (parts == all) {
     found->carried = found->whole;
     found->rest = (struct bisection_effect){.bounded = true};
@@ -256,7 +255,7 @@ static bool check_rest(struct search *s, uint64_t all) {
 /* Up to three parts: every combination, the set of number k being that of k's bits; else all, and all without each. */
 static void plan_leaving_out(const struct bisection *found, struct question *q) {
   size_t p = found->n_parts;
-  uint64_t all = all_parts(found);
+  uint64_t all = bisection_facts(found);
   q->n_sets = p <= 3 ? (size_t)1 << p : p + 1;
   for (size_t k = 0; k < q->n_sets; k++) {
     q->sets[k] = p <= 3 ? 0 : k == 0 ? all : all & ~found->parts[k - 1].facts;
@@ -344,17 +343,15 @@ static void keep_needed(struct search *s, uint64_t all) {
   while (found->n_parts > 1 && !s->over) {
     size_t part = leave_out(s);
     if (part == found->n_parts) return;
-    const struct bisection with = *found;
+    struct bisection with = *found;
     for (size_t i = part + 1; i < found->n_parts; i++) found->parts[i - 1] = found->parts[i];
     found->n_parts--;
     found->minimal = false;
     forget_combinations(found);
     if (check_rest(s, all) || s->over || s->cannot) {
-      const int64_t sessions = found->n_sessions, rounds = found->n_rounds, questions = found->n_questions;
+      with.n_sessions = found->n_sessions;
+      with.n_rounds = found->n_rounds;
       *found = with;
-      found->n_sessions = sessions;
-      found->n_rounds = rounds;
-      found->n_questions = questions;
       return;
     }
   }
@@ -371,7 +368,7 @@ void bisection_run(const struct bisection_plan *plan, struct bisection *ret) {
   compare_ends(&s, all);
   for (int i = 0; i < SEARCHES_MAX && ret->verdict == BISECTION_FOUND && changing != 0 && !s.over; i++) {
     find_steps(&s, all & ~changing, changing);
-    changing = !s.over && check_rest(&s, all) ? all & ~all_parts(ret) : 0;
+    changing = !s.over && check_rest(&s, all) ? all & ~bisection_facts(ret) : 0;
   }
   if (ret->verdict == BISECTION_FOUND) keep_needed(&s, all);
   ret->told_apart = ret->n_parts > 0;

@@ -28,15 +28,13 @@
 
 enum { BISECTION_FACTS_MAX = 60, BISECTION_PARTS_MAX = 7 };
 
-enum bisection_measured { BISECTION_MEASURED, BISECTION_CANNOT_RUN, BISECTION_NO_MORE };
-
 struct bisection_plan {
   size_t n_facts;
   double least;      /* ln: a smaller difference counts as none; of a step on the way, one of less than its half */
   double confidence; /* of everything that is said together */
   int64_t sessions_at_most;
   uint64_t seed;
-  enum bisection_measured (*measure)(void *context, uint64_t facts, int64_t round, struct session_figure *ret);
+  measure_facts *measure;
   void *context;
 };
 
@@ -66,9 +64,12 @@ struct bisection {
   bool told_apart;                           /* no part of several facts */
   bool minimal;                              /* every part was left out, and was missed */
   bool ran_out;                              /* of sessions */
-  int64_t n_sessions, n_rounds, n_questions;
+  int64_t n_sessions, n_rounds;
   double deviation; /* of ln of the figure, from session to session within a round */
 };
+
+/* Of all parts. */
+uint64_t bisection_facts(const struct bisection *found);
 
 void bisection_run(const struct bisection_plan *plan, struct bisection *ret);
 

@@ -65,9 +65,8 @@ size_t factorial_runs(size_t n_facts) {
   return n;
 }
 
-size_t factorial_run(const struct factorial_design *d, size_t n_rounds, uint64_t seed,
-                     bool (*measure)(void *context, uint64_t facts, int64_t round, struct session_figure *ret), void *context,
-                     double *ret_y, double *ret_grain) {
+size_t factorial_run(const struct factorial_design *d, size_t n_rounds, uint64_t seed, measure_facts *measure, void *context, double *ret_y,
+                     double *ret_grain) {
   struct random_stream random;
   random_init(&random, seed, "factorial");
   *ret_grain = 0;
@@ -76,7 +75,7 @@ size_t factorial_run(const struct factorial_design *d, size_t n_rounds, uint64_t
     random_order(&random, order, d->n_runs);
     for (size_t k = 0; k < d->n_runs; k++) {
       struct session_figure figure = {0};
-      if (!measure(context, d->runs[order[k]], (int64_t)round, &figure) || !isfinite(figure.ln)) return round;
+      if (measure(context, d->runs[order[k]], (int64_t)round, &figure) != MEASURED) return round;
       ret_y[round * d->n_runs + order[k]] = figure.ln;
       *ret_grain = fmax(*ret_grain, figure.grain);
     }

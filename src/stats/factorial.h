@@ -54,8 +54,7 @@ struct factorial {
 
 /* Measures every run once in each round, in random order; returns how many rounds are whole. The measure says false where there is no more.
  */
-size_t factorial_run(const struct factorial_design *design, size_t n_rounds, uint64_t seed,
-                     bool (*measure)(void *context, uint64_t facts, int64_t round, struct session_figure *ret), void *context,
+size_t factorial_run(const struct factorial_design *design, size_t n_rounds, uint64_t seed, measure_facts *measure, void *context,
                      double *ret_y, double *ret_grain);
 
 /* y: n_rounds times the design's runs. grain: the greatest of their sessions. */

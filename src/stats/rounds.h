@@ -6,11 +6,16 @@
 #define STATS_ROUNDS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct session_figure {
-  double ln;    /* NaN: nothing was answered */
+  double ln;    /* finite where it was measured */
   double grain; /* the standard deviation that counting alone gives it: no variance that is seen can be less */
 };
+
+/* Measures the executor of a set of facts (bit i: it has fact i of B) once. */
+enum measured { MEASURED, MEASURED_CANNOT_RUN, MEASURED_NO_MORE };
+typedef enum measured measure_facts(void *context, uint64_t facts, int64_t round, struct session_figure *ret);
 
 double rounds_residual(const double *y, size_t n_rounds, size_t n, size_t stride);
 

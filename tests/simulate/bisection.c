@@ -45,13 +45,13 @@ static double truth(const struct world *w, uint64_t facts) {
   return y;
 }
 
-static enum bisection_measured measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
+static enum measured measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
   struct world *w = context;
   if (round != w->round) w->level += w->scene->drift * generate_normal(w->g);
   w->round = round;
   ret->ln = truth(w, facts) + w->level + w->scene->noise * generate_normal(w->g);
   if (generate_uniform(w->g) < w->scene->outlying) ret->ln += log(0.8);
-  return BISECTION_MEASURED;
+  return MEASURED;
 }
 
 static void make_world(struct world *w, const struct scene *scene, struct generator *g) {

@@ -1,4 +1,4 @@
-/* A bisection's plan as it stands in a bundle: somebody else's words. */
+/* A bisection's plan as it is in a bundle: somebody else's words. */
 #include "experiment/bisected.h"
 
 #include <stdlib.h>

@@ -14,13 +14,13 @@ struct world {
   uint64_t needs, picky; /* with `picky` a set runs only if it has `needs` too */
 };
 
-static enum bisection_measured measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
+static enum measured measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
   struct world *w = context;
-  if (w->n++ >= w->most) return BISECTION_NO_MORE;
-  if ((facts & w->picky) != 0 && (facts & w->needs) != w->needs) return BISECTION_CANNOT_RUN;
+  if (w->n++ >= w->most) return MEASURED_NO_MORE;
+  if ((facts & w->picky) != 0 && (facts & w->needs) != w->needs) return MEASURED_CANNOT_RUN;
   double grain = ((double)random_below(&w->random, 2001) - 1000) / 1000 * 0.004;
   ret->ln = w->figure(facts) + grain + 0.1 * (double)(round % 7); /* the round's own level must not matter */
-  return BISECTION_MEASURED;
+  return MEASURED;
 }
 
 static struct bisection run(struct world w, size_t n_facts, int64_t sessions) {
