@@ -41,7 +41,8 @@ build elf $base $executor src/telemetry/elf_symbols.c $common -lhwloc -lelf
 build prompt $base src/measure/prompt_file.c src/measure/prompt_tokens.c src/measure/tokenizer_file.c src/measure/byte_pairs.c src/drivers/tensor.c $common
 build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq)
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
-build audit -DTEMPLATES=\"$PWD/tests/recorded/bundles\" $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c src/report/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
+build audit -DTEMPLATES=\"$PWD/tests/recorded/bundles\" $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c src/history/*.c src/report/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
+build history $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c src/history/*.c src/report/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
 build serve $base src/ledger/*.c $meson_lists/ledger/stores_list.c src/serve/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lmicrohttpd
 [ "$seconds" != 0 ] || exit 0 # built
 run() {

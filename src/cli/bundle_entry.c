@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
+#include "result/summary.h"
 
 /* Words that have another digest than they are entered under do not count. */
 static bool take_contract(void *context, const struct ledger_entry *entry, const char *subject) {
@@ -97,6 +98,13 @@ static bool make_entry(const char *path, struct bundle *bundle, const struct bun
   return true;
 }
 
+static void write_summary(void *context, struct json_writer *json) {
+  json_key(json, "summary");
+  json_open_object(json);
+  summary_write(context, json);
+  json_close(json);
+}
+
 /* The same file is recorded once by a team. */
 struct recorded {
   const char *root, *signer;
@@ -119,12 +127,18 @@ bool bundle_entry_add(struct ledger_file *file, const char *path, const struct s
   struct lynx_error error = {0};
   struct arena arena = {0};
   struct entry entry;
+  struct summary summary;
   uint8_t blob[DIGEST_BYTES];
   if (!bundle_file_open_possible(path, &bundle)) return false;
   const struct bundle_seal_info seal = bundle.result.seal;
   bool good = make_entry(path, bundle.bundle, &seal, &arena, &entry, &error);
-  bundle_file_close(&bundle); /* its file is at rest from here on */
+  summary_make(&bundle.result, &summary);
+  bundle_close(bundle.bundle); /* its file is at rest from here on */
+  bundle.bundle = NULL;
+  entry.write_more = write_summary;
+  entry.context = &summary;
   if (good && !ledger_file_put_blob(file, path, true, blob)) {
+    bundle_file_close(&bundle);
     arena_release(&arena);
     return false; /* it was told */
   }
@@ -138,6 +152,7 @@ bool bundle_entry_add(struct ledger_file *file, const char *path, const struct s
   if (recorded.found) *ret_index = recorded.index;
   good = good && (recorded.found || ledger_file_add(file, &entry, signer, ret_index, NULL)) &&
          ledger_file_put_blob(file, path, false, blob);
+  bundle_file_close(&bundle);
   arena_release(&arena);
   return good;
 }

@@ -156,7 +156,7 @@ static int run(const struct arguments *arguments) {
 static bool confines(const struct arguments *arguments, struct confinement *ret) {
   if (arguments->n_positional == 0) return false;
   confine_output(ret, bundle_path(arguments));
-  ret->scratch = true;
+  ret->scratch = ret->makes_new = true;
   return true;
 }
 

@@ -48,7 +48,7 @@ static bool receive(int fd, void *data, size_t n) {
 /* What comes is hostile: a number too high, more than there is memory for, the same file again and again. An import is a new file. */
 static bool keep_one(int fd, const struct confinement *c, bool *written) {
   struct output_message message;
-  if (!receive(fd, &message, sizeof message) || message.length > (c->scratch ? BUNDLE_MAX : PAGE_MAX)) return false;
+  if (!receive(fd, &message, sizeof message) || message.length > (c->makes_new ? BUNDLE_MAX : PAGE_MAX)) return false;
   message.path[sizeof message.path - 1] = 0;
   size_t i = 0;
   while (i < c->n_outputs && (written[i] || strcmp(c->outputs[i], message.path) != 0)) i++;
@@ -57,7 +57,7 @@ static bool keep_one(int fd, const struct confinement *c, bool *written) {
     free(data);
     return false;
   }
-  int why = output_to_file(c->outputs[i], data, message.length, c->scratch);
+  int why = output_to_file(c->outputs[i], data, message.length, c->makes_new);
   written[i] = true;
   free(data);
   return file_write_all(fd, &why, sizeof why);
@@ -189,7 +189,7 @@ bool confine_sound(const struct command *command, const struct arguments *argume
 
 int confine_run(const struct command *command, const struct arguments *arguments, const struct confinement *c) {
   int ends[2];
-  if (c->n_outputs == 0) {
+  if (c->n_outputs == 0 && !c->scratch) {
     enter(c);
     return command->run(arguments);
   }

@@ -17,7 +17,9 @@ struct confinement {
   size_t n_outputs;
   const char *beside; /* a file that it works on itself: all of that file's folder may be written; NULL */
   const char *ledger; /* whose checkpoint is remembered, and that is asked if it is a URL; NULL */
-  bool network, scratch;
+  bool network;
+  bool scratch;   /* a folder of its own, in which it may make files */
+  bool makes_new; /* what it has written must not be there yet */
 };
 
 void confine_output(struct confinement *confinement, const char *path); /* NULL, "-": standard output, which needs nobody */

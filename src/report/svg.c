@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 
 static const double left = 74, right = 24, top = 30, bottom = 46;
@@ -49,6 +50,7 @@ static const char *tick_text(const struct svg_axis *axis, double value, char *te
     case SVG_NANOSECONDS: return number_duration_text(text, size, value);
     case SVG_SECONDS: (void)snprintf(text, size, "%.4g s", value); return text;
     case SVG_SHARE: (void)snprintf(text, size, "%.6g", 100 * value); return text;
+    case SVG_DAYS: (void)snprintf(text, size, "%.10s", clock_text(number, (int64_t)(value * 86400e9 + 1e9))); return text;
     default:
       if (value >= 10000) return number_grouped(text, size, value, 0);
       (void)snprintf(text, size, "%s", number_text(number, sizeof number, value));

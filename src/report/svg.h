@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 
 enum svg_scale { SVG_LINEAR, SVG_LOG, SVG_PERCENTILE /* p in (0,1), by -log10(1-p) */ };
-enum svg_unit { SVG_NUMBER, SVG_NANOSECONDS, SVG_SECONDS, SVG_SHARE };
+enum svg_unit { SVG_NUMBER, SVG_NANOSECONDS, SVG_SECONDS, SVG_SHARE, SVG_DAYS /* since 1970-01-01 */ };
 
 struct svg_axis {
   double least, greatest;

@@ -210,6 +210,7 @@ struct result {
   char contract_digest[DIGEST_HEX];
   double interval_confidence; /* of each interval: the contract's, or more where several looks at the data have to be paid for */
   struct bundle_seal_info seal;
+  int64_t started_ns; /* the first session's zero, by the wall clock; 0: there is none */
   struct result_precision *precisions;
   size_t n_precisions;
   const char **holes; /* what of the executor was not seen */

@@ -66,7 +66,12 @@ enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_
   enum lynx_status status = read_contract(bundle, ret, error);
   ret->holds_tokens = row_terms_of(bundle, &ret->contract).holds_tokens;
   if (status == LYNX_OK) status = bundle_each_session(bundle, keep_session, &keeping, error);
-  for (size_t i = 0; i < sessions.n_items; i++) ret->perturbed = ret->perturbed || sessions.items[i].purpose == PURPOSE_PERTURB;
+  for (size_t i = 0; i < sessions.n_items; i++) {
+    const struct bundle_session *session = &sessions.items[i];
+    ret->perturbed = ret->perturbed || session->purpose == PURPOSE_PERTURB;
+    if (session->start_realtime_ns > 0 && (ret->started_ns == 0 || session->start_realtime_ns < ret->started_ns))
+      ret->started_ns = session->start_realtime_ns;
+  }
   if (status == LYNX_OK) {
     ret->n_precisions = ret->contract.precisions.n_items;
     ret->precisions = arena_alloc(&ret->arena, ret->n_precisions, sizeof *ret->precisions);

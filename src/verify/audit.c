@@ -12,6 +12,7 @@
 #include "load/schedule.h"
 #include "result/arrivals.h"
 #include "result/claim.h"
+#include "result/summary.h"
 #include "verify/bundle_standing.h"
 
 const char *audit_verdict_text(enum audit_verdict verdict) {
@@ -161,6 +162,8 @@ struct found_entry {
   uint8_t file[DIGEST_BYTES];
   uint64_t index;
   uint8_t leaf[DIGEST_BYTES];
+  int64_t analysis;
+  char *summary; /* as the entry has it; NULL: it has none */
 };
 
 static bool take_bundle_entry(void *context, const struct ledger_entry *entry, const char *subject) {
@@ -171,6 +174,9 @@ static bool take_bundle_entry(void *context, const struct ledger_entry *entry, c
   f->index = entry->index;
   memcpy(f->file, file, DIGEST_BYTES);
   memcpy(f->leaf, entry->leaf, DIGEST_BYTES);
+  const json_t *summary = json_object_get(entry->statement.predicate, "summary");
+  f->summary = json_dumps(summary, JSON_COMPACT | JSON_SORT_KEYS);
+  f->analysis = json_get_int(summary, "analysis", 0);
   audit_add(f->audit, AUDIT_PASSED, "signature", /* or it would not have been visited */
             arena_printf(&f->audit->arena, "the bundle is signed by %s, in entry %" PRIu64, entry->signer, entry->index));
   return false;
@@ -212,6 +218,35 @@ static void check_file(struct audit *a, const char *path, const struct found_ent
   else
     audit_add(a, AUDIT_NOT_ESTABLISHED, "file",
               "the file's bytes are not those that were recorded, its rows are: a section was withheld, or SQLite wrote the file anew");
+}
+
+/* What followers of the ledger read instead of the bundle. */
+static void check_summary(struct audit *a, struct result *r, const struct found_entry *f) {
+  struct summary summary;
+  struct buffer text;
+  struct json_writer json;
+  struct lynx_error error = {0};
+  if (f->summary == NULL) return; /* an entry of before */
+  buffer_init(&text, 1 << 20);
+  summary_make(r, &summary);
+  json_begin(&json, &text);
+  json_open_object(&json);
+  summary_write(&summary, &json);
+  json_close(&json);
+  json_t *own = json_finish(&json) ? json_parse(text.data, text.length, 1 << 20, &error) : NULL;
+  char *sorted = own != NULL ? json_dumps(own, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+  bool same = sorted != NULL && strcmp(sorted, f->summary) == 0, other = f->analysis != ANALYSIS_VERSION;
+  audit_add(a,
+            same    ? AUDIT_PASSED
+            : other ? AUDIT_NOT_ESTABLISHED
+                    : AUDIT_FAILED,
+            "summary",
+            other  ? "the entry's figures, which `history` reads, are of another analysis version"
+            : same ? "the entry's figures, which `history` reads, are the bundle's"
+                   : "the entry's figures, which `history` reads, are not the bundle's");
+  free(sorted);
+  json_decref(own);
+  buffer_release(&text);
 }
 
 static void check_standing(struct audit *a, struct ledger *ledger, struct bundle *bundle, const struct result *r) {
@@ -256,7 +291,7 @@ static void check_standing(struct audit *a, struct ledger *ledger, struct bundle
   standing_release(&s);
 }
 
-static void check_ledger(struct audit *a, const struct audit_bundle_request *request, struct bundle *bundle, const struct result *r) {
+static void check_ledger(struct audit *a, const struct audit_bundle_request *request, struct bundle *bundle, struct result *r) {
   struct found_entry f = {.audit = a};
   struct lynx_error error = {0};
   uint8_t root[DIGEST_BYTES];
@@ -276,7 +311,9 @@ static void check_ledger(struct audit *a, const struct audit_bundle_request *req
   else {
     check_inclusion(a, request->ledger, &f);
     check_file(a, request->path, &f);
+    check_summary(a, r, &f);
   }
+  free(f.summary);
   check_standing(a, request->ledger, bundle, r);
 }
 

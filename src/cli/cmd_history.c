@@ -1,0 +1,140 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "cli/confine.h"
+#include "cli/history_sources.h"
+#include "report/history_report.h"
+
+enum { FLAG_CONTRACT, FLAG_PRECISION, FLAG_FIGURE, FLAG_FALSE_ALARMS, FLAG_LEAST, FLAG_HTML, FLAG_CSV, FLAG_JSON, FLAG_QUIET };
+enum { PAGE_MAX = 256 << 20 };
+
+static const struct option_spec options[] = {
+    [FLAG_CONTRACT] = {"contract", "NAME", "only runs of this contract: its name, or how its digest begins"},
+    [FLAG_PRECISION] = {"precision", "NAME", "only this precision"},
+    [FLAG_FIGURE] = {"figure", "TEXT", "only figures whose name holds this, as in 'throughput'"},
+    [FLAG_FALSE_ALARMS] = {"false-alarms", "SHARE",
+                           "how often a series without a change may be named, and the share of named ones that are false (default: 0.05)"},
+    [FLAG_LEAST] = {"least", "SHARE", "a change whose whole interval is within this is marked small (default: 0.01)"},
+    [FLAG_HTML] = {"html", "FILE", "write a page with a plot of every series"},
+    [FLAG_CSV] = {"csv", NULL, "one row for every value"},
+    [FLAG_JSON] = {"json", NULL, "JSON"},
+    [FLAG_QUIET] = {"quiet", NULL, "no progress"}};
+
+static bool read_share(const struct arguments *arguments, int flag, double most, double *value) {
+  const char *text = arguments->option[flag];
+  if (text == NULL) return true;
+  if (number_double(text, strlen(text), value) && *value > 0 && *value <= most) return true;
+  (void)fprintf(stderr, "lynxbench history: --%s: found '%s'; accepted: a share above 0, at most %g, such as 0.05\n", options[flag].name,
+                text, most);
+  return false;
+}
+
+static int show(const struct arguments *arguments, const struct history_report *report) {
+  const char *html = arguments->option[FLAG_HTML];
+  struct buffer out, page;
+  buffer_init(&out, PAGE_MAX);
+  buffer_init(&page, PAGE_MAX);
+  if (arguments->option[FLAG_JSON] != NULL) (void)history_json(report, &out); /* overflow: told below */
+  else if (arguments->option[FLAG_CSV] != NULL) (void)history_csv(report, &out);
+  else (void)history_text(report, color_wanted(stdout), &out);
+  bool good = write_buffer(NULL, &out);
+  if (good && html != NULL) {
+    (void)history_html(report, &page);
+    good = write_buffer(html, &page);
+  }
+  buffer_release(&out);
+  buffer_release(&page);
+  return good ? EXIT_HOLDS : EXIT_CONDITIONS;
+}
+
+static int search_and_show(const struct arguments *arguments, struct history_sources *sources, const struct change_plan *plan,
+                           double least) {
+  struct history *h = sources->history;
+  bool any = false;
+  history_search(h, plan);
+  struct coincidence *coincidences = xalloc(h->n_events + 1, sizeof *coincidences);
+  struct history_opener opener = history_sources_opener(sources);
+  for (size_t i = 0; i < h->n_events; i++) coincidence_find(h, &h->events[i], &opener, &coincidences[i]);
+  const struct history_report report = {
+      .history = h, .coincidences = coincidences, .plan = plan, .least = least, .from_ledger = sources->from_ledger};
+  int code = show(arguments, &report);
+  for (size_t i = 0; i < h->n_series; i++) any = any || h->series[i].n_values >= 2 * plan->least;
+  for (size_t i = 0; i < h->n_events; i++) coincidence_release(&coincidences[i]);
+  free(coincidences);
+  return code != EXIT_HOLDS ? code : any ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
+}
+
+/* The cage holds one. */
+static bool one_ledger(const struct arguments *arguments) {
+  const char *first = NULL;
+  for (int i = 0; i < arguments->n_positional; i++) {
+    if (!ledger_file_is(arguments->positional[i])) continue;
+    if (first != NULL) {
+      (void)fprintf(stderr, "lynxbench history: found two ledgers, %s and %s; accepted: one\n", first, arguments->positional[i]);
+      return false;
+    }
+    first = arguments->positional[i];
+  }
+  return true;
+}
+
+static int run(const struct arguments *arguments) {
+  struct history history = {.runs = NULL};
+  struct history_sources sources = {.history = &history,
+                                    .quiet = arguments->option[FLAG_QUIET] != NULL,
+                                    .filter = {.contract = arguments->option[FLAG_CONTRACT],
+                                               .precision = arguments->option[FLAG_PRECISION],
+                                               .figure = arguments->option[FLAG_FIGURE]}};
+  struct change_plan plan = change_plan_usual;
+  double least = 0.01;
+  int code = EXIT_HOLDS;
+  const char *ledger = arguments->n_positional == 0 ? ledger_file_address(NULL) : NULL;
+  if (!read_share(arguments, FLAG_FALSE_ALARMS, 0.5, &plan.false_alarms) || !read_share(arguments, FLAG_LEAST, 1, &least))
+    return EXIT_WRONG_INPUT;
+  if (arguments->n_positional == 0 && ledger == NULL) {
+    (void)fprintf(stderr, "lynxbench history: found no source; accepted: folders of bundles, bundles, ledgers, tables (CSV), or "
+                          "LYNXBENCH_LEDGER\n");
+    return EXIT_WRONG_INPUT;
+  }
+  if (!one_ledger(arguments)) return EXIT_WRONG_INPUT;
+  if (ledger != NULL) code = history_sources_read(&sources, ledger);
+  for (int i = 0; i < arguments->n_positional && code == EXIT_HOLDS; i++) code = history_sources_read(&sources, arguments->positional[i]);
+  if (code == EXIT_HOLDS) code = search_and_show(arguments, &sources, &plan, least);
+  if (sources.n_unreadable > 0)
+    (void)fprintf(stderr, "lynxbench history: %zu bundle%s could not be read and %s no part of this\n", sources.n_unreadable,
+                  sources.n_unreadable == 1 ? "" : "s", sources.n_unreadable == 1 ? "is" : "are");
+  if (sources.n_unreadable > 0 && code == EXIT_HOLDS) code = EXIT_WRONG_INPUT;
+  history_sources_release(&sources);
+  history_release(&history);
+  return code;
+}
+
+static bool confines(const struct arguments *arguments, struct confinement *ret) {
+  const char *address = arguments->n_positional == 0 ? ledger_file_address(NULL) : NULL;
+  for (int i = 0; i < arguments->n_positional; i++)
+    if (ledger_file_is(arguments->positional[i])) address = arguments->positional[i];
+  ret->ledger = address;
+  ret->scratch = address != NULL; /* where its bundles are opened */
+  confine_output(ret, arguments->option[FLAG_HTML]);
+  return true;
+}
+
+const struct command command_history = {
+    .name = "history",
+    .summary = "figures over time: where they changed, by how much, and what changed with them",
+    .usage = "[SOURCE ...]",
+    .least = 0,
+    .most = ARGUMENTS_MAX,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details =
+        "A SOURCE is a folder of bundles, a bundle, a ledger (default: LYNXBENCH_LEDGER), or a table with a row of names and one row\n"
+        "for each run (CSV, as Otava reads them). Runs of one contract and precision are one series for each figure. Every change of\n"
+        "level is shown with its size, its interval, and the place; with bundles, also what of the executor changed there, on which\n"
+        "layer and whose it is, or that nothing captured did, or that conditions differed.\n"
+        "Runs that support no figure (interrupted, perturbed, limited by the instrument) are left out and listed with the reason.\n"
+        "Exit code: 0 shown, 2 a source could not be read, 3 no series is long enough (8 values).",
+    .example = "build/lynxbench history tests/recorded/history/steps.csv",
+    .confines = confines,
+    .run = run};

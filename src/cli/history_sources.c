@@ -1,0 +1,241 @@
+#include "cli/history_sources.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/root.h"
+#include "cli/command.h"
+#include "cli/confine.h"
+#include "history/table.h"
+#include "ledger/blob.h"
+
+static const int64_t progress_ns = 500000000;
+
+/* --- one run --- */
+
+static bool is_wanted_contract(const struct history_filter *f, const struct summary *s) {
+  return f->contract == NULL || strcmp(s->name, f->contract) == 0 ||
+         (strlen(f->contract) >= 4 && strncmp(s->contract, f->contract, strlen(f->contract)) == 0);
+}
+
+/* Takes out what is not wanted. */
+static void apply(const struct history_filter *f, struct summary *s) {
+  size_t n = 0;
+  for (size_t i = 0; i < s->n_precisions; i++) {
+    struct summary_precision *p = &s->precisions[i];
+    size_t n_figures = 0;
+    if (f->precision != NULL && strcmp(p->name, f->precision) != 0) continue;
+    for (size_t k = 0; k < p->n_figures; k++)
+      if (f->figure == NULL || strstr(p->figures[k].name, f->figure) != NULL) p->figures[n_figures++] = p->figures[k];
+    p->n_figures = n_figures;
+    s->precisions[n++] = *p;
+  }
+  s->n_precisions = is_wanted_contract(f, s) ? n : 0;
+}
+
+static size_t add_source(struct history_sources *s, const struct history_source *source) {
+  s->items = xroom(s->items, s->n, &s->room, sizeof *s->items);
+  s->items[s->n] = *source;
+  return s->n++;
+}
+
+static void add_run(struct history_sources *s, const char *label, const char *root, const struct history_source *source,
+                    struct summary *summary) {
+  apply(&s->filter, summary);
+  history_add(s->history, &(struct history_origin){label, root, add_source(s, source)}, summary);
+  s->n_read++;
+}
+
+static void show_progress(struct history_sources *s) {
+  int64_t now = clock_now(&clock_system);
+  if (s->quiet || isatty(STDERR_FILENO) == 0 || now - s->told_ns < progress_ns) return;
+  s->told_ns = now;
+  (void)fprintf(stderr, "\r%zu runs read", s->n_read);
+}
+
+static void read_bundle(struct history_sources *s, const char *path, const char *label, const struct history_source *source) {
+  struct bundle_file file;
+  struct summary summary;
+  show_progress(s);
+  if (!bundle_file_open(path, &file)) { /* it was told */
+    s->n_unreadable++;
+    return;
+  }
+  summary_make(&file.result, &summary);
+  add_run(s, label, file.result.seal.root, source, &summary);
+  bundle_file_close(&file);
+}
+
+/* --- folders and files --- */
+
+struct listing {
+  struct history_sources *sources;
+  const char *folder;
+};
+
+static bool ends_with(const char *text, const char *end) {
+  size_t n = strlen(text), m = strlen(end);
+  return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static void take_file(void *context, const char *name) {
+  const struct listing *l = context;
+  if (!ends_with(name, ".lynx")) return;
+  const char *path = arena_printf(&l->sources->arena, "%s/%s", strcmp(l->folder, "/") == 0 ? "" : l->folder, name);
+  read_bundle(l->sources, path, path, &(struct history_source){.path = path});
+}
+
+static int read_folder(struct history_sources *s, const char *path) {
+  static const struct root root = {""};
+  char shown[4200];
+  struct listing listing = {s, shown};
+  (void)snprintf(shown, sizeof shown, "%.4100s", path);
+  for (size_t n = strlen(shown); n > 1 && shown[n - 1] == '/'; n--) shown[n - 1] = 0;
+  if (root_list(&root, shown, HISTORY_FILES_MAX, take_file, &listing)) return EXIT_HOLDS;
+  (void)fprintf(stderr, "lynxbench history: %s: the folder cannot be read\n", path);
+  return EXIT_WRONG_INPUT;
+}
+
+static int read_table(struct history_sources *s, const char *path, const struct buffer *text) {
+  struct lynx_error error = {0};
+  const char *slash = strrchr(path, '/');
+  size_t source = add_source(s, &(struct history_source){.path = ""});
+  struct history all = {.runs = NULL};
+  enum lynx_status status = table_read((struct bytes){text->data, text->length}, slash != NULL ? slash + 1 : path, source, &all, &error);
+  for (size_t i = 0; i < all.n_runs && status == LYNX_OK; i++) {
+    struct summary_precision precision = *all.runs[i].precision;
+    struct summary summary = {.started_ns = all.runs[i].at_ns,
+                              .contract = all.runs[i].contract,
+                              .name = all.runs[i].name,
+                              .precisions = &precision,
+                              .n_precisions = 1};
+    apply(&s->filter, &summary);
+    history_add(s->history, &all.runs[i].from, &summary);
+    s->n_read++;
+  }
+  history_release(&all);
+  if (status == LYNX_OK) return EXIT_HOLDS;
+  lynx_error_at(&error, path, 0, NULL);
+  return report_error(&error);
+}
+
+/* --- ledgers --- */
+
+static bool open_ledger(struct history_sources *s, const char *address) {
+  if (s->is_open && strcmp(s->opened.real, address) == 0) return true;
+  if (s->is_open) ledger_file_close(&s->opened);
+  s->is_open = ledger_file_open(address, false, &s->opened);
+  return s->is_open;
+}
+
+/* Where a bundle of the ledger lies while it is read; NULL: it cannot be had, which was told. */
+static const char *fetch(struct history_sources *s, const uint8_t digest[DIGEST_BYTES]) {
+  struct lynx_error error = {0};
+  const char *folder = confine_scratch(), *path = arena_printf(&s->arena, "%s/new", folder != NULL ? folder : ".");
+  lynx_assert(folder != NULL);
+  (void)unlink(path); /* the one before, if it is there still */
+  if (blob_get_file(ledger_store(s->opened.ledger), digest, path, &error) == LYNX_OK) return path;
+  (void)report_error(&error);
+  return NULL;
+}
+
+static bool take_entry(void *context, const struct ledger_entry *entry, const char *subject) {
+  struct history_sources *s = context;
+  const uint8_t *digest = ledger_entry_file(entry);
+  struct summary summary;
+  (void)subject;
+  if (strcmp(entry->statement.kind, "bundle") != 0) return true;
+  const json_t *predicate = entry->statement.predicate;
+  const char *label = arena_printf(&s->arena, "#%" PRIu64 " %.200s", entry->index, json_get_text(predicate, "name", ""));
+  const uint8_t *root = statement_subject_named(&entry->statement, "bundle");
+  struct history_source source = {.path = "", .ledger = s->opened.real};
+  char hex[DIGEST_HEX] = "";
+  if (digest != NULL) memcpy(source.digest, digest, DIGEST_BYTES);
+  show_progress(s);
+  if (summary_read(json_object_get(predicate, "summary"), &s->arena, &summary)) {
+    add_run(s, label, root != NULL ? digest_hex(root, hex) : "", &source, &summary);
+    return true;
+  }
+  if (digest == NULL || !blob_known(ledger_store(s->opened.ledger), digest)) {
+    s->n_unreadable++;
+    return true;
+  }
+  const char *path = fetch(s, digest);
+  if (path != NULL) read_bundle(s, path, label, &source);
+  else s->n_unreadable++;
+  return true;
+}
+
+static int read_ledger(struct history_sources *s, const char *address) {
+  struct lynx_error error = {0};
+  if (!open_ledger(s, address)) return ledger_file_code(&s->opened);
+  s->from_ledger = true;
+  return ledger_each_entry(s->opened.ledger, 0, take_entry, s, &error) == LYNX_OK ? EXIT_HOLDS : report_error(&error);
+}
+
+int history_sources_read(struct history_sources *s, const char *address) {
+  struct stat info;
+  struct buffer text;
+  int code;
+  if (stat(address, &info) == 0 && S_ISDIR(info.st_mode)) code = read_folder(s, address);
+  else if (ledger_file_is(address)) code = read_ledger(s, address);
+  else if (!read_file(address, TABLE_FILE_MAX, &text)) return EXIT_WRONG_INPUT;
+  else {
+    code = EXIT_HOLDS;
+    if (text.length >= 16 && memcmp(text.data, "SQLite format 3", 16) == 0) {
+      const char *path = arena_copy(&s->arena, address);
+      read_bundle(s, path, path, &(struct history_source){.path = path});
+    } else code = read_table(s, address, &text);
+    buffer_release(&text);
+  }
+  if (s->told_ns != 0) (void)fprintf(stderr, "\r\033[K");
+  s->told_ns = 0;
+  return code;
+}
+
+/* --- opened again --- */
+
+static bool open_run(void *context, const struct history_run *run, struct history_facts *ret) {
+  struct history_sources *s = context;
+  const struct history_source *source = &s->items[run->from.source];
+  struct bundle_file *file = s->a_taken ? &s->b : &s->a;
+  struct lynx_error error = {0};
+  char moment[80];
+  const char *path = source->path;
+  if (path[0] == 0 && (source->ledger == NULL || !open_ledger(s, source->ledger))) return false;
+  if (path[0] == 0) path = fetch(s, source->digest);
+  if (path == NULL || !bundle_file_open(path, file)) return false;
+  (void)snprintf(moment, sizeof moment, "start:%.60s", run->precision->name);
+  *ret = (struct history_facts){.contract = &file->result.contract};
+  if (bundle_facts(file->bundle, moment, &ret->list, &error) != LYNX_OK) {
+    (void)report_error(&error);
+    fact_list_release(&ret->list);
+    bundle_file_close(file);
+    return false;
+  }
+  s->a_taken = true;
+  return true;
+}
+
+static void close_run(void *context, struct history_facts *facts) {
+  struct history_sources *s = context;
+  bool is_a = facts->contract == &s->a.result.contract;
+  fact_list_release(&facts->list);
+  bundle_file_close(is_a ? &s->a : &s->b);
+  if (is_a) s->a_taken = false;
+}
+
+struct history_opener history_sources_opener(struct history_sources *s) {
+  return (struct history_opener){.open = open_run, .close = close_run, .context = s};
+}
+
+void history_sources_release(struct history_sources *s) {
+  if (s->is_open) ledger_file_close(&s->opened);
+  free(s->items);
+  arena_release(&s->arena);
+}

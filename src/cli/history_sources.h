@@ -1,0 +1,47 @@
+/* cli/history_sources.h: the runs of folders, bundles, ledgers and tables, read for a history, and opened again where their facts are
+ * wanted. Order    history_sources_read for each address; history_search; then the opener; history_sources_release Errors   a bundle that
+ * cannot be read is told of and counted, and the others are read on */
+#ifndef CLI_HISTORY_SOURCES_H
+#define CLI_HISTORY_SOURCES_H
+
+#include "cli/bundle_file.h"
+#include "cli/ledger_file.h"
+#include "history/coincidence.h"
+
+enum { HISTORY_FILES_MAX = 200000 };
+
+/* What of the runs is wanted; NULL each: all. */
+struct history_filter {
+  const char *contract; /* its name, or how its digest begins */
+  const char *precision;
+  const char *figure; /* a part of its name */
+};
+
+/* Where a run can be opened again. */
+struct history_source {
+  const char *path;             /* of a file; "": it is in the ledger */
+  const char *ledger;           /* the ledger's address; NULL */
+  uint8_t digest[DIGEST_BYTES]; /* of its file there */
+};
+
+struct history_sources {
+  struct history_filter filter;
+  struct history *history;
+  struct history_source *items;
+  size_t n, room;
+  size_t n_read, n_unreadable;
+  bool quiet, from_ledger;
+  int64_t told_ns;
+  struct arena arena;
+  struct ledger_file opened; /* the ledger that was opened last */
+  bool is_open;
+  struct bundle_file a, b; /* those that the opener gave out */
+  bool a_taken;
+};
+
+/* "-": a table from standard input. An exit code; WRONG_INPUT was told. */
+int history_sources_read(struct history_sources *sources, const char *address);
+struct history_opener history_sources_opener(struct history_sources *sources);
+void history_sources_release(struct history_sources *sources);
+
+#endif

@@ -1,0 +1,210 @@
+#include "history/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/number.h"
+
+enum { COLUMNS_MAX = 80, FIELD_MAX = 200, SEPARATOR_LINE_MAX = 65536 };
+static const double milliseconds_from = 1e11, nanoseconds_from = 1e17; /* such a number of seconds would be in the year 5138 */
+
+enum role { ROLE_IGNORED, ROLE_TIME, ROLE_LABEL, ROLE_FIGURE };
+
+struct table {
+  const char *at, *end;
+  char separator;
+  int64_t line;
+  size_t n_columns, n_fields; /* n_fields: of the row at hand */
+  char name[COLUMNS_MAX][FIELD_MAX], field[COLUMNS_MAX][FIELD_MAX];
+  enum role role[COLUMNS_MAX];
+  struct lynx_error *error;
+};
+
+static enum lynx_status wrong(struct table *t, const char *column, const char *found, const char *accepted) {
+  lynx_error_at(t->error, NULL, (int)t->line, column[0] != 0 ? column : NULL);
+  return lynx_fail(t->error, LYNX_INPUT, "found '%.60s'; accepted: %s", found, accepted);
+}
+
+/* --- rows --- */
+
+/* Blanks around a field are no part of it. */
+static void keep_field(struct table *t, const char *from, size_t length) {
+  while (length > 0 && (*from == ' ' || *from == '\t')) from++, length--;
+  while (length > 0 && (from[length - 1] == ' ' || from[length - 1] == '\r' || from[length - 1] == '\t')) length--;
+  if (t->n_fields < COLUMNS_MAX) (void)text_sanitise(t->field[t->n_fields], FIELD_MAX, from, length);
+  t->n_fields++;
+}
+
+static const char *quoted_end(const char *p, const char *end) {
+  for (p++; p < end; p++) {
+    if (*p != '"') continue;
+    if (p + 1 < end && p[1] == '"') p++;
+    else break;
+  }
+  return p;
+}
+
+static void read_quoted(struct table *t, const char *from, const char *to) {
+  char text[FIELD_MAX];
+  size_t n = 0;
+  for (const char *p = from + 1; p < to && n + 1 < sizeof text; p++) {
+    text[n++] = *p;
+    if (*p == '"') p++; /* doubled */
+  }
+  keep_field(t, text, n);
+}
+
+/* False: there is no further row. Empty lines, and comments of '#', are none. */
+static bool read_row(struct table *t) {
+  for (t->n_fields = 0; t->at < t->end && t->n_fields == 0;) {
+    t->line++;
+    if (*t->at == '#' || *t->at == '\n' || *t->at == '\r') {
+      const char *line = memchr(t->at, '\n', (size_t)(t->end - t->at));
+      t->at = line != NULL ? line + 1 : t->end;
+      continue;
+    }
+    for (bool more = true; more;) {
+      const char *from = t->at, *p = from;
+      bool quoted = p < t->end && *p == '"';
+      if (quoted) p = quoted_end(p, t->end);
+      const char *closing = p;
+      while (p < t->end && *p != t->separator && *p != '\n') p++;
+      if (quoted) read_quoted(t, from, closing);
+      else keep_field(t, from, (size_t)(p - from));
+      for (const char *q = from; quoted && q < closing; q++) t->line += *q == '\n';
+      more = p < t->end && *p == t->separator;
+      t->at = p < t->end ? p + 1 : p;
+    }
+  }
+  return t->n_fields > 0;
+}
+
+/* --- when --- */
+
+/* "+01:00", "+0100", "Z", or nothing. */
+static bool zone_of(const char *text, int64_t *ret_s) {
+  int hours = 0, minutes = 0, n = 0;
+  text += strspn(text, " ");
+  *ret_s = 0;
+  if (text[0] == 0 || strcmp(text, "Z") == 0 || strcmp(text, "UTC") == 0) return true;
+  if (text[0] != '+' && text[0] != '-') return false;
+  if (sscanf(text + 1, "%2d:%2d%n", &hours, &minutes, &n) != 2 && sscanf(text + 1, "%2d%2d%n", &hours, &minutes, &n) != 2) return false;
+  if (text[1 + n] != 0 || hours < 0 || minutes < 0) return false;
+  *ret_s = (text[0] == '-' ? -1 : 1) * (int64_t)(hours * 3600 + minutes * 60);
+  return true;
+}
+
+static bool date_of(const char *text, int64_t *ret_ns) {
+  static const char *const dates[] = {"%Y-%m-%d", "%Y.%m.%d", "%Y/%m/%d"}, *const times[] = {"%H:%M:%S", "%H:%M"};
+  struct tm t = {.tm_year = 0};
+  const char *rest = NULL;
+  int64_t zone, fraction_ns = 0;
+  for (size_t i = 0; i < LYNX_COUNT(dates) && rest == NULL; i++) rest = strptime(text, dates[i], &t);
+  if (rest == NULL) return false;
+  if (rest[0] == 'T' || rest[0] == ' ') {
+    const char *after = NULL;
+    for (size_t i = 0; i < LYNX_COUNT(times) && after == NULL; i++) after = strptime(rest + 1, times[i], &t);
+    if (after == NULL) return false;
+    rest = after;
+  }
+  if (rest[0] == '.') {
+    int64_t digit_ns = 100000000;
+    for (rest++; *rest >= '0' && *rest <= '9'; rest++, digit_ns /= 10) fraction_ns += (*rest - '0') * digit_ns;
+  }
+  if (!zone_of(rest, &zone)) return false;
+  *ret_ns = ((int64_t)timegm(&t) - zone) * 1000000000 + fraction_ns;
+  return *ret_ns > 0;
+}
+
+static bool time_of(const char *text, int64_t *ret_ns) {
+  double number;
+  if (!number_double(text, strlen(text), &number)) return date_of(text, ret_ns);
+  double seconds = number >= nanoseconds_from ? number / 1e9 : number >= milliseconds_from ? number / 1e3 : number;
+  if (!(seconds > 0) || seconds > 9e9) return false;
+  *ret_ns = (int64_t)(seconds * 1e9);
+  return true;
+}
+
+/* --- columns --- */
+
+static bool is_number(const char *text) {
+  double number;
+  return number_double(text, strlen(text), &number);
+}
+
+static bool names_time(const char *name) {
+  static const char *const names[] = {"time", "date", "timestamp", "datetime", "started"};
+  for (size_t i = 0; i < LYNX_COUNT(names); i++)
+    if (strcasecmp(name, names[i]) == 0) return true;
+  return false;
+}
+
+static bool read_header(struct table *t) {
+  const char *line = memchr(t->at, '\n', (size_t)(t->end - t->at));
+  size_t n_of[3] = {0};
+  for (const char *p = t->at; p < (line != NULL ? line : t->end) && p < t->at + SEPARATOR_LINE_MAX; p++)
+    for (int i = 0; i < 3; i++) n_of[i] += *p == ",;\t"[i];
+  t->separator = n_of[2] > n_of[0] && n_of[2] > n_of[1] ? '\t' : n_of[1] > n_of[0] ? ';' : ',';
+  if (!read_row(t)) return false;
+  t->n_columns = t->n_fields < COLUMNS_MAX ? t->n_fields : COLUMNS_MAX;
+  memcpy(t->name, t->field, sizeof t->name);
+  for (size_t i = 0; i < t->n_columns; i++)
+    if (names_time(t->name[i])) {
+      t->role[i] = ROLE_TIME;
+      break;
+    }
+  return true;
+}
+
+/* By the first value that each has. */
+static void see_roles(struct table *t) {
+  for (size_t i = 0; i < t->n_columns && i < t->n_fields; i++)
+    if (t->role[i] == ROLE_IGNORED && t->field[i][0] != 0) t->role[i] = is_number(t->field[i]) ? ROLE_FIGURE : ROLE_LABEL;
+}
+
+static enum lynx_status take_row(struct table *t, const char *name, size_t source, struct history *history) {
+  struct summary_figure figures[COLUMNS_MAX];
+  struct summary_precision row = {.name = "", .fingerprint = "", .figures = figures, .conditions = {NAN, NAN, NAN, NAN}};
+  struct summary summary = {.contract = "", .name = name, .precisions = &row, .n_precisions = 1};
+  const char *label = "";
+  if (t->n_fields != t->n_columns) return wrong(t, "", t->field[0], "as many fields as the first row has columns");
+  see_roles(t);
+  for (size_t i = 0; i < t->n_columns; i++) {
+    const char *text = t->field[i];
+    if (t->role[i] == ROLE_LABEL && label[0] == 0) label = text;
+    if (t->role[i] == ROLE_TIME && !time_of(text, &summary.started_ns))
+      return wrong(t, t->name[i], text, "seconds since 1970, or a date such as 2026-11-23 or 2026-11-23T06:00:00Z");
+    if (t->role[i] != ROLE_FIGURE || text[0] == 0) continue;
+    struct summary_figure *f = &figures[row.n_figures++];
+    *f = (struct summary_figure){.name = t->name[i], .formula = "", .unit = "", .low = NAN, .high = NAN, .n = 1};
+    if (!number_double(text, strlen(text), &f->value) || fabs(f->value) > SUMMARY_VALUE_MAX)
+      return wrong(t, t->name[i], text, "a number, or nothing where there is none");
+  }
+  if (row.n_figures > SUMMARY_FIGURES_MAX) return lynx_fail(t->error, LYNX_LIMIT, "more than %d figures in a table", SUMMARY_FIGURES_MAX);
+  if (row.n_figures == 0) row.left_out = "no value";
+  history_add(history, &(struct history_origin){label, "", source}, &summary);
+  return LYNX_OK;
+}
+
+enum lynx_status table_read(struct bytes text, const char *name, size_t source, struct history *history, struct lynx_error *error) {
+  struct table *t = xalloc(1, sizeof *t);
+  size_t n_rows = 0, n_figures = 0;
+  *t = (struct table){.at = text.ptr, .end = text.ptr + text.length, .error = error};
+  enum lynx_status status = LYNX_OK;
+  if (text.length == 0 || !read_header(t))
+    status = lynx_fail(error, LYNX_INPUT, "it is empty; accepted: a table whose first row names columns");
+  else if (t->n_fields > COLUMNS_MAX) status = lynx_fail(error, LYNX_LIMIT, "%zu columns; accepted: at most %d", t->n_fields, COLUMNS_MAX);
+  while (status == LYNX_OK && read_row(t)) {
+    status = ++n_rows > TABLE_ROWS_MAX ? lynx_fail(error, LYNX_LIMIT, "more than %d rows", TABLE_ROWS_MAX)
+                                       : take_row(t, name, source, history);
+  }
+  for (size_t i = 0; i < t->n_columns; i++) n_figures += t->role[i] == ROLE_FIGURE;
+  if (status == LYNX_OK && n_figures == 0)
+    status = lynx_fail(error, LYNX_INPUT, "no column holds numbers; accepted: a table with a row of names, then one row for each run");
+  free(t);
+  return status;
+}

@@ -1,0 +1,187 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/history_report.h"
+#include "report/html_page.h"
+#include "report/svg.h"
+
+enum { PLOTS_MAX = 120, POINTS_MAX = 2000 };
+static const double day_ns = 86400e9;
+static const double days_least = 4; /* a shorter time is drawn by run */
+
+/* --- one series --- */
+
+static bool by_day(const struct history *h, const struct history_series *s) {
+  int64_t first = h->runs[s->values[0].run].at_ns, last = h->runs[s->values[s->n_values - 1].run].at_ns;
+  return first > 0 && (double)(last - first) > days_least * day_ns;
+}
+
+static void fit(const struct history_series *s, struct svg_axis *axis) {
+  double least = INFINITY, most = -INFINITY;
+  for (size_t i = 0; i < s->n_values; i++) {
+    const struct history_value *v = &s->values[i];
+    least = fmin(least, isfinite(v->low) && v->low > v->value / 2 ? v->low : v->value); /* an interval of two sessions may be endless */
+    most = fmax(most, isfinite(v->high) && v->high < v->value * 2 ? v->high : v->value);
+  }
+  double room = most > least ? (most - least) * 0.08 : fabs(most) * 0.05 + 1e-9;
+  axis->least = least - room;
+  axis->greatest = most + room;
+}
+
+static void put_levels(const struct history_series *s, const double *x, struct svg_plot *plot) {
+  for (size_t k = 0; k <= s->found.n_items && s->changed; k++) {
+    size_t begin = k > 0 ? s->found.items[k - 1].at : 0, end = k < s->found.n_items ? s->found.items[k].at : s->n_values;
+    double level = k > 0 ? s->found.items[k - 1].after : s->found.items[0].before;
+    svg_line(plot, (double[]){x[begin], x[end - 1]}, (double[]){level, level}, 2, 1, false);
+  }
+}
+
+static void put_plot(const struct history_report *r, size_t series, struct buffer *out) {
+  const struct history *h = r->history;
+  const struct history_series *s = &h->series[series];
+  bool days = by_day(h, s), nanoseconds = strcmp(s->unit, "ns") == 0;
+  struct svg_plot plot = {.out = out, .width = 1000, .height = 260};
+  struct buffer label;
+  double *x = xalloc(s->n_values, sizeof *x);
+  for (size_t i = 0; i < s->n_values; i++) x[i] = days ? (double)h->runs[s->values[i].run].at_ns / day_ns : (double)(i + 1);
+  plot.x = (struct svg_axis){.least = x[0], .greatest = x[s->n_values - 1] > x[0] ? x[s->n_values - 1] : x[0] + 1};
+  plot.x.unit = days ? SVG_DAYS : SVG_NUMBER;
+  plot.x.label = days ? "date (UTC)" : "run";
+  plot.y = (struct svg_axis){.unit = nanoseconds ? SVG_NANOSECONDS : SVG_NUMBER, .label = nanoseconds ? "time" : s->unit};
+  fit(s, &plot.y);
+  (void)buffer_text(out, "<figure>");
+  svg_begin(&plot, s->figure);
+  buffer_init(&label, 4096);
+  for (size_t i = 0; i < s->found.n_items && s->changed; i++) {
+    const struct change *c = &s->found.items[i];
+    const struct history_change change = {series, i};
+    buffer_clear(&label);
+    history_put_change(r, &change, &label);
+    svg_shade(&plot, x[c->first - 1], x[c->last], label.data + strlen(s->figure) + 1);
+  }
+  size_t step = (s->n_values + POINTS_MAX - 1) / POINTS_MAX;
+  for (size_t i = 0; i < s->n_values; i += step) {
+    const struct history_value *v = &s->values[i];
+    if (isfinite(v->low) && isfinite(v->high)) svg_line(&plot, (double[]){x[i], x[i]}, (double[]){v->low, v->high}, 2, 0, true);
+    svg_point(&plot, x[i], v->value, 0);
+  }
+  put_levels(s, x, &plot);
+  svg_end(&plot);
+  (void)buffer_text(out, "</figure>\n");
+  buffer_release(&label);
+  free(x);
+}
+
+/* --- the page --- */
+
+static void put_changes(const struct history_report *r, const struct history_event *e, struct buffer *text, struct buffer *out) {
+  (void)buffer_text(out, "<table><thead><tr><th>figure</th><th class='n'>before</th><th class='n'>after</th><th>change</th><th>p</th>"
+                         "<th></th></tr></thead><tbody>\n");
+  for (size_t i = 0; i < e->n_changes; i++) {
+    const struct change *c = history_change_of(r->history, &e->changes[i]);
+    const struct history_series *s = &r->history->series[e->changes[i].series];
+    html_text(out, "<tr><td>", s->figure, "</td>");
+    buffer_clear(text);
+    history_put_value(c->before, s->unit, text);
+    html_text(out, "<td class='n'>", text->data, "</td>");
+    buffer_clear(text);
+    history_put_value(c->after, s->unit, text);
+    html_text(out, "<td class='n'>", text->data, "</td>");
+    buffer_clear(text);
+    history_put_change(r, &e->changes[i], text);
+    html_text(out, "<td>", text->data + strlen(s->figure) + 1, "</td>");
+    (void)buffer_printf(out, "<td>%.3g</td><td%s>%s%s</td></tr>\n", c->p,
+                        history_is_worse(r->history, &e->changes[i]) ? " class='bad'" : "",
+                        history_is_worse(r->history, &e->changes[i]) ? "worse" : "", history_is_small(r, &e->changes[i]) ? " small" : "");
+  }
+  (void)buffer_text(out, "</tbody></table>\n");
+}
+
+static void put_facts(const struct coincidence *c, struct buffer *out) {
+  if (c->facts.n_identity == 0) return;
+  (void)buffer_text(out, "<table><thead><tr><th>layer</th><th>owner</th><th>fact</th><th>before</th><th>after</th></tr></thead><tbody>\n");
+  for (size_t i = 0; i < c->facts.n_items; i++) {
+    const struct difference *d = &c->facts.items[i];
+    if (d->of != FACT_IDENTITY) continue;
+    const char *owner = "";
+    for (size_t k = 0; k < c->n_layers; k++)
+      if (strcmp(c->layers[k], layer_text(d->layer)) == 0) owner = c->owners[k];
+    html_text(out, "<tr><td>", layer_text(d->layer), "</td>");
+    html_text(out, "<td>", owner, "</td>");
+    html_text(out, "<td class='mono'>", d->key, "</td>");
+    html_text(out, "<td class='v'>", d->a != NULL ? d->a : "(missing)", "</td>");
+    html_text(out, "<td class='v'>", d->b != NULL ? d->b : "(missing)", "</td></tr>\n");
+  }
+  (void)buffer_text(out, "</tbody></table>\n");
+}
+
+static void put_event(const struct history_report *r, size_t event, struct buffer *text, struct buffer *out) {
+  const struct history_event *e = &r->history->events[event];
+  const struct history_series *s = &r->history->series[e->changes[0].series];
+  (void)buffer_printf(out, "<h3>%zu. ", event + 1);
+  html_text(out, "", s->name, s->precision[0] != 0 ? ", " : "");
+  html_text(out, "", s->precision, "");
+  html_text(out, ": between ", r->history->runs[e->before].from.label, "");
+  html_text(out, " and ", r->history->runs[e->after].from.label, e->provisional ? " (provisional)</h3>\n" : "</h3>\n");
+  buffer_clear(text);
+  history_put_time(&r->history->runs[e->before], true, text);
+  (void)buffer_text(text, " to ");
+  history_put_time(&r->history->runs[e->after], true, text);
+  if (r->history->runs[e->before].at_ns > 0) html_text(out, "<p class='dim'>", text->data, "</p>\n");
+  put_changes(r, e, text, out);
+  if (!history_has_executor(r, event)) return;
+  buffer_clear(text);
+  history_put_coincidence(r, event, text);
+  html_text(out, "<p><b>There:</b> ", text->data, "</p>\n");
+  put_facts(&r->coincidences[event], out);
+  buffer_clear(text);
+  history_put_next(r, event, text);
+  if (text->length > 0) html_text(out, "<p><b>Next:</b> ", text->data, "</p>\n");
+}
+
+static bool new_stack(const struct history *h, size_t i) {
+  const struct history_series *s = &h->series[i], *last = i > 0 ? s - 1 : NULL;
+  return last == NULL || strcmp(s->name, last->name) != 0 || strcmp(s->contract, last->contract) != 0 ||
+         strcmp(s->precision, last->precision) != 0;
+}
+
+/* Those that changed first, if not all can be drawn. */
+static void put_plots(const struct history_report *r, struct buffer *out) {
+  const struct history *h = r->history;
+  size_t n_drawn = 0, n_changed = 0;
+  bool headed = false;
+  for (size_t i = 0; i < h->n_series; i++) n_changed += h->series[i].changed;
+  for (size_t i = 0; i < h->n_series && n_drawn < PLOTS_MAX; i++) {
+    const struct history_series *s = &h->series[i];
+    if (new_stack(h, i)) headed = false;
+    if (s->n_values < 2 || (!s->changed && h->n_series > PLOTS_MAX && n_changed > 0)) continue;
+    if (!headed) {
+      html_text(out, "<h2>", s->name, s->precision[0] != 0 ? ", " : "");
+      html_text(out, "", s->precision, "</h2>\n");
+      if (s->contract[0] != 0) html_text(out, "<p class='dim mono'>contract ", s->contract, "</p>\n");
+      headed = true;
+    }
+    put_plot(r, i, out);
+    n_drawn++;
+  }
+  if (n_drawn < h->n_series) (void)buffer_printf(out, "<p class='dim'>%zu of %zu series are drawn.</p>\n", n_drawn, h->n_series);
+}
+
+bool history_html(const struct history_report *r, struct buffer *out) {
+  struct buffer text;
+  buffer_init(&text, 1 << 20);
+  (void)buffer_text(&text, ""); /* data is not NULL from here on */
+  html_page_begin(out, "History");
+  history_put_verdict(r, &text);
+  html_text(out, "<p class='claim'>", text.data, "</p>\n");
+  if (r->history->n_events > 0) (void)buffer_text(out, "<h2>Changes</h2>\n");
+  for (size_t i = 0; i < r->history->n_events; i++) put_event(r, i, &text, out);
+  put_plots(r, out);
+  buffer_clear(&text);
+  history_put_error(r, &text);
+  html_text(out, "<p class='dim'>", text.data, "</p>\n");
+  buffer_release(&text);
+  return buffer_text(out, "</body></html>\n");
+}

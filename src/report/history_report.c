@@ -1,0 +1,430 @@
+#include "report/history_report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "report/percent.h"
+#include "stats/special.h"
+
+enum { SPARKS = 40, FACTS_SHOWN = 12, LEFT_OUT_SHOWN = 8, NAMES_SHOWN = 3 };
+
+/* --- words --- */
+
+void history_put_value(double value, const char *unit, struct buffer *out) {
+  char text[48];
+  if (strcmp(unit, "ns") == 0) (void)buffer_text(out, number_duration_text(text, sizeof text, value));
+  else if (fabs(value) >= 1000 && fabs(value) < 1e12) (void)buffer_text(out, number_grouped(text, sizeof text, value, 0));
+  else (void)buffer_printf(out, "%.4g", value);
+  if (strcmp(unit, "ns") != 0 && unit[0] != 0) (void)buffer_printf(out, " %s", unit);
+}
+
+bool history_is_small(const struct history_report *r, const struct history_change *change) {
+  const struct change *c = history_change_of(r->history, change);
+  return r->least > 0 && c->ratio && c->bounded && c->low > 1 - r->least && c->high < 1 + r->least;
+}
+
+static void put_size(const struct change *c, const char *unit, struct buffer *out) {
+  if (c->ratio) put_percent(out, special_log(c->size), c->bounded ? special_log(c->low) : NAN, c->bounded ? special_log(c->high) : NAN);
+  else {
+    (void)buffer_text(out, c->size > 0 ? "+" : "");
+    history_put_value(c->size, unit, out);
+    if (c->bounded) (void)buffer_printf(out, " [%+.4g, %+.4g]", c->low, c->high);
+  }
+}
+
+void history_put_change(const struct history_report *r, const struct history_change *change, struct buffer *out) {
+  const struct history_series *s = &r->history->series[change->series];
+  (void)buffer_printf(out, "%s ", s->figure);
+  put_size(history_change_of(r->history, change), s->unit, out);
+}
+
+void history_put_time(const struct history_run *run, bool whole, struct buffer *out) {
+  char text[32];
+  if (run->at_ns <= 0) {
+    (void)buffer_printf(out, "%s", run->from.label[0] != 0 ? run->from.label : "a run without a date");
+    return;
+  }
+  (void)buffer_printf(out, "%.*s", whole ? 20 : 10, clock_text(text, run->at_ns));
+}
+
+static void put_stack(const struct history_series *s, struct buffer *out) {
+  (void)buffer_text(out, s->name);
+  if (s->contract[0] != 0) (void)buffer_printf(out, " (%.8s)", s->contract);
+  if (s->precision[0] != 0) (void)buffer_printf(out, ", %s", s->precision);
+}
+
+static bool is_small_event(const struct history_report *r, const struct history_event *e) {
+  bool small = true;
+  for (size_t i = 0; i < e->n_changes; i++) small = small && history_is_small(r, &e->changes[i]);
+  return small;
+}
+
+/* The one to name: a throughput where there is one, for it is what is asked first; else the first that is not small. */
+static const struct history_change *leading(const struct history_report *r, const struct history_event *e) {
+  for (size_t i = 0; i < e->n_changes; i++)
+    if (strstr(r->history->series[e->changes[i].series].figure, "throughput") != NULL && !history_is_small(r, &e->changes[i]))
+      return &e->changes[i];
+  for (size_t i = 0; i < e->n_changes; i++)
+    if (!history_is_small(r, &e->changes[i])) return &e->changes[i];
+  return &e->changes[0];
+}
+
+void history_put_verdict(const struct history_report *r, struct buffer *out) {
+  const struct history *h = r->history;
+  size_t n_long = 0, n_small = 0;
+  for (size_t i = 0; i < h->n_events; i++) n_small += is_small_event(r, &h->events[i]);
+  for (size_t i = 0; i < h->n_series; i++) n_long += h->series[i].n_values >= 2 * r->plan->least;
+  if (h->n_events == 0) {
+    if (n_long == 0) (void)buffer_printf(out, "nothing can be said yet: no figure has %zu values or more", 2 * r->plan->least);
+    else (void)buffer_printf(out, "no change is established in %zu series", n_long);
+  } else (void)buffer_printf(out, "%zu change%s in %zu series", h->n_events, h->n_events == 1 ? "" : "s", h->n_series);
+  (void)buffer_printf(out, " (%zu run%s", h->n_runs, h->n_runs == 1 ? "" : "s");
+  if (h->n_runs > 0 && h->runs[h->n_runs - 1].at_ns > 0) {
+    (void)buffer_text(out, ", ");
+    history_put_time(&h->runs[0], false, out);
+    (void)buffer_text(out, " to ");
+    history_put_time(&h->runs[h->n_runs - 1], false, out);
+  }
+  (void)buffer_text(out, ")");
+  if (h->n_events == 0) return;
+  const struct history_event *e = &h->events[h->n_events - 1];
+  for (size_t i = h->n_events; i > 0 && is_small_event(r, e); i--) e = &h->events[i - 1];
+  const struct history_change *change = leading(r, e);
+  (void)buffer_text(out, h->n_events == 1 ? ": " : n_small < h->n_events ? "; the last one: " : "; the first one: ");
+  put_stack(&h->series[change->series], out);
+  (void)buffer_text(out, ", ");
+  history_put_time(&h->runs[e->after], false, out);
+  (void)buffer_text(out, ": ");
+  history_put_change(r, change, out);
+  (void)buffer_printf(out, "%s%s", history_is_worse(h, change) ? ", worse" : "", e->provisional ? ", provisional" : "");
+}
+
+void history_put_coincidence(const struct history_report *r, size_t event, struct buffer *out) {
+  const struct coincidence *c = &r->coincidences[event];
+  if (c->kind == COINCIDENCE_UNKNOWN)
+    (void)buffer_text(out, "what changed with it is not known: the executor was not captured on both sides");
+  else if (c->kind == COINCIDENCE_NOTHING) (void)buffer_text(out, "nothing that was captured of the executor changed with it");
+  else {
+    (void)buffer_printf(out, "%zu fact%s changed with it: ", c->facts.n_identity, c->facts.n_identity == 1 ? "" : "s");
+    for (size_t i = 0; i < c->n_layers; i++) (void)buffer_printf(out, "%s%s (%s)", i > 0 ? ", " : "", c->layers[i], c->owners[i]);
+    if (c->n_steps > 1) (void)buffer_printf(out, ", in %zu steps", c->n_steps);
+  }
+  if (c->conditions != NULL) (void)buffer_printf(out, ". Conditions differed: %s", c->conditions);
+}
+
+void history_put_next(const struct history_report *r, size_t event, struct buffer *out) {
+  const struct history_event *e = &r->history->events[event];
+  const struct coincidence *c = &r->coincidences[event];
+  const struct history_origin *before = &r->history->runs[e->before].from, *after = &r->history->runs[e->after].from;
+  const char *a = r->from_ledger ? "A.lynx" : before->label, *b = r->from_ledger ? "B.lynx" : after->label;
+  if (r->from_ledger && c->kind != COINCIDENCE_UNKNOWN)
+    (void)buffer_printf(out, "fetch both: lynxbench log get LEDGER %s --out A.lynx, %s --out B.lynx; then ", before->root, after->root);
+  if (c->kind == COINCIDENCE_FACTS)
+    (void)buffer_printf(
+        out,
+        "lynxbench diff %s %s lists them; that both changed together is no cause yet: `lynxbench bisect A B`, with a contract "
+        "that starts each executor, finds which of them it is",
+        a, b);
+  else if (c->kind == COINCIDENCE_NOTHING && c->conditions == NULL)
+    (void)buffer_printf(
+        out,
+        "run the contract again on both dates' stacks, `lynxbench compare A B`: if they are the same, the machine or what was "
+        "not captured changed (lynxbench diff %s %s names what no probe saw)",
+        a, b);
+  else if (c->kind == COINCIDENCE_UNKNOWN)
+    (void)buffer_text(out, "measure where the server runs, so that its executor is captured with each run");
+}
+
+void history_put_error(const struct history_report *r, struct buffer *out) {
+  (void)buffer_printf(
+      out,
+      "A series without a change is named with a probability of %.3g %% where its values are independent; of the series "
+      "named, at most %.3g %% falsely, on average. Each look is one test. Changes within the last %zu values are provisional, "
+      "those within the last %zu are not seen.",
+      100 * r->plan->false_alarms, 100 * r->history->rate, r->plan->settled, r->plan->least - 1);
+}
+
+bool history_has_executor(const struct history_report *r, size_t event) {
+  return r->history->runs[r->history->events[event].before].contract[0] != 0;
+}
+
+/* --- the terminal --- */
+
+static void put_sparks(const struct history_series *s, struct buffer *out) {
+  static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  double bins[SPARKS], least = INFINITY, most = -INFINITY;
+  size_t n = s->n_values < SPARKS ? s->n_values : SPARKS;
+  for (size_t b = 0; b < n; b++) {
+    size_t from = b * s->n_values / n, to = (b + 1) * s->n_values / n;
+    bins[b] = 0;
+    for (size_t i = from; i < to; i++) bins[b] += s->values[i].value / (double)(to - from);
+    least = fmin(least, bins[b]);
+    most = fmax(most, bins[b]);
+  }
+  for (size_t b = 0; b < n; b++) {
+    double share = most > least ? (bins[b] - least) / (most - least) : 0.5;
+    (void)buffer_text(out, blocks[share >= 1 ? 7 : (int)(share * 8)]);
+  }
+}
+
+static void put_facts(const struct coincidence *c, struct buffer *out) {
+  size_t n = 0;
+  for (size_t i = 0; i < c->facts.n_items; i++) {
+    const struct difference *d = &c->facts.items[i];
+    if (d->of != FACT_IDENTITY) continue;
+    if (n++ < FACTS_SHOWN)
+      (void)buffer_printf(out, "   %-13s %.48s: %.60s -> %.60s\n", layer_text(d->layer), d->key, d->a != NULL ? d->a : "(missing)",
+                          d->b != NULL ? d->b : "(missing)");
+  }
+  if (n > FACTS_SHOWN) (void)buffer_printf(out, "   ... and %zu more\n", n - FACTS_SHOWN);
+}
+
+static void put_run(const struct history_run *run, struct buffer *out) {
+  char text[32];
+  (void)buffer_text(out, run->from.label);
+  if (run->at_ns > 0) (void)buffer_printf(out, " (%s)", clock_text(text, run->at_ns));
+}
+
+static void put_event(const struct history_report *r, size_t event, const char *strong, const char *plain, struct buffer *out) {
+  const struct history_event *e = &r->history->events[event];
+  (void)buffer_printf(out, "\n%s%zu  ", strong, event + 1);
+  put_stack(&r->history->series[e->changes[0].series], out);
+  (void)buffer_printf(out, "%s: between ", plain);
+  put_run(&r->history->runs[e->before], out);
+  (void)buffer_text(out, " and ");
+  put_run(&r->history->runs[e->after], out);
+  (void)buffer_printf(out, "%s\n", e->provisional ? ", provisional" : "");
+  for (size_t i = 0; i < e->n_changes; i++) {
+    const struct change *c = history_change_of(r->history, &e->changes[i]);
+    const struct history_series *s = &r->history->series[e->changes[i].series];
+    (void)buffer_text(out, "   ");
+    history_put_change(r, &e->changes[i], out);
+    (void)buffer_text(out, ": ");
+    history_put_value(c->before, s->unit, out);
+    (void)buffer_text(out, " -> ");
+    history_put_value(c->after, s->unit, out);
+    (void)buffer_printf(out, "; p %.3g%s%s\n", c->p, history_is_worse(r->history, &e->changes[i]) ? "; worse" : "",
+                        history_is_small(r, &e->changes[i]) ? "; small" : "");
+  }
+  if (!history_has_executor(r, event)) return;
+  (void)buffer_text(out, "   ");
+  history_put_coincidence(r, event, out);
+  (void)buffer_text(out, "\n");
+  put_facts(&r->coincidences[event], out);
+  size_t length = out->length;
+  (void)buffer_text(out, "   next: ");
+  size_t empty = out->length;
+  history_put_next(r, event, out);
+  if (out->length == empty && !out->overflowed) out->length = length;
+  else (void)buffer_text(out, "\n");
+}
+
+static void put_series(const struct history_report *r, struct buffer *out) {
+  const struct history *h = r->history;
+  for (size_t i = 0; i < h->n_series; i++) {
+    const struct history_series *s = &h->series[i];
+    const struct history_series *last = i > 0 ? s - 1 : NULL;
+    if (last == NULL || strcmp(s->name, last->name) != 0 || strcmp(s->contract, last->contract) != 0 ||
+        strcmp(s->precision, last->precision) != 0) {
+      (void)buffer_text(out, "\n");
+      put_stack(s, out);
+      (void)buffer_text(out, "\n");
+    }
+    (void)buffer_printf(out, "  %-26.26s %5zu  ", s->figure, s->n_values);
+    put_sparks(s, out);
+    (void)buffer_text(out, "  ");
+    history_put_value(s->values[s->n_values - 1].value, s->unit, out);
+    if (s->changed) (void)buffer_printf(out, "  %zu change%s", s->found.n_items, s->found.n_items == 1 ? "" : "s");
+    (void)buffer_text(out, "\n");
+  }
+}
+
+static void put_left_out(const struct history *h, struct buffer *out) {
+  size_t n = 0;
+  for (size_t i = 0; i < h->n_runs; i++) {
+    const struct history_run *run = &h->runs[i];
+    if (run->precision->left_out == NULL) continue;
+    if (n++ == 0) (void)buffer_text(out, "\nleft out\n");
+    if (n <= LEFT_OUT_SHOWN) (void)buffer_printf(out, "  %s %s: %s\n", run->from.label, run->precision->name, run->precision->left_out);
+  }
+  if (n > LEFT_OUT_SHOWN) (void)buffer_printf(out, "  ... and %zu more (--json lists them)\n", n - LEFT_OUT_SHOWN);
+}
+
+bool history_text(const struct history_report *r, bool color, struct buffer *out) {
+  const char *strong = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "";
+  (void)buffer_text(out, strong);
+  history_put_verdict(r, out);
+  (void)buffer_printf(out, "%s\n", plain);
+  for (size_t i = 0; i < r->history->n_events; i++) put_event(r, i, strong, plain, out);
+  put_series(r, out);
+  put_left_out(r->history, out);
+  (void)buffer_text(out, "\n");
+  if (r->history->n_series > 0) {
+    history_put_error(r, out);
+    (void)buffer_text(out, "\n");
+  }
+  return !out->overflowed;
+}
+
+/* --- JSON --- */
+
+static void json_change(const struct history_report *r, const struct history_change *change, struct json_writer *json) {
+  const struct change *c = history_change_of(r->history, change);
+  const struct history_series *s = &r->history->series[change->series];
+  json_open_object(json);
+  json_put_text(json, "figure", s->figure);
+  json_put_text(json, "at", r->history->runs[s->values[c->at].run].from.label);
+  json_put_int(json, "place", (int64_t)c->at);
+  json_put_int(json, "first", (int64_t)c->first);
+  json_put_int(json, "last", (int64_t)c->last);
+  json_put_double(json, "before", c->before);
+  json_put_double(json, "after", c->after);
+  json_put_text(json, "size_is", c->ratio ? "ratio" : "difference");
+  json_put_double(json, "size", c->size);
+  json_put_double(json, "low", c->bounded ? c->low : NAN);
+  json_put_double(json, "high", c->bounded ? c->high : NAN);
+  json_put_double(json, "p", c->p);
+  if (s->better != BETTER_UNKNOWN) json_put_bool(json, "worse", history_is_worse(r->history, change));
+  json_put_bool(json, "small", history_is_small(r, change));
+  json_put_bool(json, "provisional", c->provisional);
+  json_close(json);
+}
+
+static void json_run(const struct history_run *run, const char *key, struct json_writer *json) {
+  char text[32];
+  if (key != NULL) json_key(json, key);
+  json_open_object(json);
+  json_put_text(json, "run", run->from.label);
+  json_put_text(json, "time", run->at_ns > 0 ? clock_text(text, run->at_ns) : NULL);
+  json_put_text(json, "fingerprint", run->precision->fingerprint);
+  if (run->precision->left_out != NULL) json_put_text(json, "left_out", run->precision->left_out);
+  json_close(json);
+}
+
+static void json_stack(const struct history_series *s, struct json_writer *json) {
+  json_put_text(json, "contract", s->name);
+  json_put_text(json, "digest", s->contract);
+  json_put_text(json, "precision", s->precision);
+}
+
+static void json_event(const struct history_report *r, size_t event, struct json_writer *json) {
+  static const char *const kinds[] = {
+      [COINCIDENCE_FACTS] = "facts changed", [COINCIDENCE_NOTHING] = "nothing captured changed", [COINCIDENCE_UNKNOWN] = "not known"};
+  const struct history_event *e = &r->history->events[event];
+  const struct coincidence *c = &r->coincidences[event];
+  json_open_object(json);
+  json_stack(&r->history->series[e->changes[0].series], json);
+  json_run(&r->history->runs[e->before], "before", json);
+  json_run(&r->history->runs[e->after], "after", json);
+  json_put_bool(json, "provisional", e->provisional);
+  json_key(json, "changes");
+  json_open_array(json);
+  for (size_t i = 0; i < e->n_changes; i++) json_change(r, &e->changes[i], json);
+  json_close(json);
+  json_put_text(json, "with_it", kinds[c->kind]);
+  json_put_text(json, "rung", c->kind == COINCIDENCE_FACTS ? "coincided" : NULL);
+  json_key(json, "facts");
+  json_open_array(json);
+  for (size_t i = 0; i < c->facts.n_items; i++) {
+    const struct difference *d = &c->facts.items[i];
+    if (d->of != FACT_IDENTITY) continue;
+    json_open_object(json);
+    json_put_text(json, "layer", layer_text(d->layer));
+    for (size_t k = 0; k < c->n_layers; k++)
+      if (strcmp(c->layers[k], layer_text(d->layer)) == 0) json_put_text(json, "owner", c->owners[k]);
+    json_put_text(json, "key", d->key);
+    json_put_text(json, "before", d->a);
+    json_put_text(json, "after", d->b);
+    json_close(json);
+  }
+  json_close(json);
+  json_put_text(json, "conditions", c->conditions);
+  json_close(json);
+}
+
+static void json_series(const struct history_report *r, const struct history_series *s, struct json_writer *json) {
+  json_open_object(json);
+  json_stack(s, json);
+  json_put_text(json, "figure", s->figure);
+  json_put_text(json, "unit", s->unit);
+  json_put_double(json, "p", s->found.p);
+  json_put_double(json, "correlation", s->found.correlation);
+  json_put_bool(json, "changed", s->changed);
+  json_key(json, "values");
+  json_open_array(json);
+  for (size_t i = 0; i < s->n_values; i++) {
+    json_open_object(json);
+    json_put_text(json, "run", r->history->runs[s->values[i].run].from.label);
+    json_put_double(json, "value", s->values[i].value);
+    json_put_double(json, "low", s->values[i].low);
+    json_put_double(json, "high", s->values[i].high);
+    json_close(json);
+  }
+  json_close(json);
+  json_close(json);
+}
+
+bool history_json(const struct history_report *r, struct buffer *ret) {
+  struct json_writer json;
+  json_begin(&json, ret);
+  json_open_object(&json);
+  json_put_double(&json, "false_alarms", r->plan->false_alarms);
+  json_put_int(&json, "seed", (int64_t)r->plan->seed);
+  json_key(&json, "events");
+  json_open_array(&json);
+  for (size_t i = 0; i < r->history->n_events; i++) json_event(r, i, &json);
+  json_close(&json);
+  json_key(&json, "runs");
+  json_open_array(&json);
+  for (size_t i = 0; i < r->history->n_runs; i++) json_run(&r->history->runs[i], NULL, &json);
+  json_close(&json);
+  json_key(&json, "series");
+  json_open_array(&json);
+  for (size_t i = 0; i < r->history->n_series; i++) json_series(r, &r->history->series[i], &json);
+  json_close(&json);
+  json_close(&json);
+  return json_finish(&json) && buffer_text(ret, "\n");
+}
+
+/* --- values --- */
+
+/* What a spreadsheet would take for a formula is led by an apostrophe. */
+static void put_field(const char *text, struct buffer *out) {
+  (void)buffer_text(out, "\"");
+  if (text[0] != 0 && strchr("=+-@\t", text[0]) != NULL) (void)buffer_text(out, "'");
+  for (const char *p = text; *p != 0; p++) (void)buffer_printf(out, *p == '"' ? "\"\"" : "%c", *p);
+  (void)buffer_text(out, "\"");
+}
+
+static void put_number(double value, struct buffer *out) {
+  char text[48];
+  (void)buffer_printf(out, ",%s", isfinite(value) ? number_text(text, sizeof text, value) : "");
+}
+
+bool history_csv(const struct history_report *r, struct buffer *ret) {
+  (void)buffer_text(ret, "contract,digest,precision,figure,unit,time,run,value,low,high,change\n");
+  for (size_t i = 0; i < r->history->n_series; i++) {
+    const struct history_series *s = &r->history->series[i];
+    for (size_t k = 0; k < s->n_values; k++) {
+      const struct history_run *run = &r->history->runs[s->values[k].run];
+      const char *const fields[] = {s->name, s->contract, s->precision, s->figure, s->unit};
+      char time[32];
+      bool change = false;
+      for (size_t c = 0; c < s->found.n_items && s->changed; c++) change = change || s->found.items[c].at == k;
+      for (size_t f = 0; f < LYNX_COUNT(fields); f++) {
+        put_field(fields[f], ret);
+        (void)buffer_text(ret, ",");
+      }
+      (void)buffer_printf(ret, "%s,", run->at_ns > 0 ? clock_text(time, run->at_ns) : "");
+      put_field(run->from.label, ret);
+      put_number(s->values[k].value, ret);
+      put_number(s->values[k].low, ret);
+      put_number(s->values[k].high, ret);
+      (void)buffer_text(ret, change ? ",1\n" : ",0\n");
+    }
+  }
+  return !ret->overflowed;
+}

@@ -1,0 +1,42 @@
+/* report/history_report.h: figures over time: where they changed, and what changed with them; for a terminal, as JSON, as a table of
+ * values, and as a page with plots. */
+#ifndef REPORT_HISTORY_REPORT_H
+#define REPORT_HISTORY_REPORT_H
+
+#include "base/json.h"
+#include "history/coincidence.h"
+
+struct history_report {
+  const struct history *history;
+  const struct coincidence *coincidences; /* one for each event */
+  const struct change_plan *plan;
+  bool from_ledger;
+  double least; /* a change is small where its whole interval lies within this share; 0: none is */
+};
+
+/* In its first line: the verdict. */
+bool history_text(const struct history_report *report, bool color, struct buffer *ret);
+bool history_json(const struct history_report *report, struct buffer *ret);
+/* One row for each value. */
+bool history_csv(const struct history_report *report, struct buffer *ret);
+bool history_html(const struct history_report *report, struct buffer *ret);
+
+/* --- words that both forms share --- */
+
+/* "output throughput -12.1 % [-13.0, -11.2]" */
+void history_put_change(const struct history_report *report, const struct history_change *change, struct buffer *out);
+/* "62.1 ms", "1,310 tokens/s" */
+void history_put_value(double value, const char *unit, struct buffer *out);
+void history_put_verdict(const struct history_report *report, struct buffer *out);
+/* Of runs with a contract; a table's rows have none, and nothing is known of what ran. */
+bool history_has_executor(const struct history_report *report, size_t event);
+/* What changed there: one sentence, or more. */
+void history_put_coincidence(const struct history_report *report, size_t event, struct buffer *out);
+/* What to do next; "" where nothing is known. */
+void history_put_next(const struct history_report *report, size_t event, struct buffer *out);
+void history_put_error(const struct history_report *report, struct buffer *out);
+/* "2026-11-23", or "run 7" where no time is known. */
+void history_put_time(const struct history_run *run, bool whole, struct buffer *out);
+bool history_is_small(const struct history_report *report, const struct history_change *change);
+
+#endif

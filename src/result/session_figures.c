@@ -1,0 +1,59 @@
+#include "result/session_figures.h"
+
+#include <math.h>
+
+enum { OUTPUT_RATE = -1, REQUEST_RATE = -2, ACCURACY = -3, P50 = 0, P99 = 3 };
+
+static const struct session_figure figures[] = {
+    {"output throughput", FORMULA_OUTPUT_RATE, true, OUTPUT_RATE, 0},
+    {"request throughput", FORMULA_REQUEST_RATE, true, REQUEST_RATE, 0},
+    {"time to first token, p50", FORMULA_TTFT, false, METRIC_TIME_TO_FIRST_TOKEN, P50},
+    {"time to first token, p99", FORMULA_TTFT, false, METRIC_TIME_TO_FIRST_TOKEN, P99},
+    {"time per output token, p50", FORMULA_TPOT, false, METRIC_TIME_PER_OUTPUT_TOKEN, P50},
+    {"end to end, p50", FORMULA_E2E, false, METRIC_END_TO_END, P50},
+    {"end to end, p99", FORMULA_E2E, false, METRIC_END_TO_END, P99},
+};
+
+/* Accuracy is what the contract measures it by: of bits per byte less is better. */
+static struct session_figure accuracy_figure(const struct contract *contract) {
+  static const enum formula_index ids[] = {[ACCURACY_LIKELIHOOD] = FORMULA_BITS_PER_BYTE,
+                                           [ACCURACY_EXACT_MATCH] = FORMULA_EXACT_MATCH,
+                                           [ACCURACY_TOKEN_AGREEMENT] = FORMULA_AGREEMENT,
+                                           [ACCURACY_SCORER] = FORMULA_SCORE};
+  return (struct session_figure){"accuracy", ids[contract->accuracy.measure], contract->accuracy.measure != ACCURACY_LIKELIHOOD, ACCURACY,
+                                 0};
+}
+
+size_t session_figures(const struct contract *contract, bool tokens, bool accuracy, struct session_figure ret[SESSION_FIGURES_MAX]) {
+  size_t n = 0;
+  for (size_t i = 0; i < LYNX_COUNT(figures); i++)
+    if (figures[i].metric != OUTPUT_RATE || tokens) ret[n++] = figures[i];
+  if (accuracy) ret[n++] = accuracy_figure(contract);
+  return n;
+}
+
+double session_figure_of(const struct result_session *s, const struct session_figure *f) {
+  if (!s->complete) return NAN;
+  return f->metric == OUTPUT_RATE    ? s->output_rate
+         : f->metric == REQUEST_RATE ? s->request_rate
+         : f->metric == ACCURACY     ? s->accuracy
+                                     : s->at[f->metric][f->quantile];
+}
+
+struct interval session_figure_interval(const struct contract *contract, const struct session_figure *f, const struct result_precision *p,
+                                        const double *x, size_t n) {
+  return f->metric == OUTPUT_RATE    ? p->output_rate
+         : f->metric == REQUEST_RATE ? p->request_rate
+                                     : result_interval(x, n, contract->method.confidence);
+}
+
+const char *session_figure_why_not(const struct contract *contract, const struct session_figure *f, const struct result_precision *p,
+                                   const char *whose, struct arena *arena) {
+  if (f->metric < 0) return NULL;
+  const struct result_latency *latency = &p->latency[f->metric];
+  if (!latency->at[f->quantile].quantile.bounded) return arena_printf(arena, "%s's sample cannot bound it", whose);
+  if (!result_states(contract, latency, f->quantile))
+    return arena_printf(arena, "the instrument's own lateness can have raised %s's by %.2g %%", whose,
+                        100 * latency->instrument_share[f->quantile]);
+  return NULL;
+}

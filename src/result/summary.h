@@ -1,0 +1,45 @@
+/* result/summary.h: a run in a few hundred bytes: when, of which contract, and by precision its figures, for what follows runs over time.
+ * Shapes   one entry per precision; figures as the mean of the sessions' own, with its interval. A latency that one run's sample cannot
+ *          bound is among them: over many runs its own variation bounds it; one that the instrument's lateness can have raised is not
+ * Result   the same bytes from the same bundle: a ledger's entry may carry it, and `audit` recomputes it
+ * Errors   summary_read gives false for what is no summary; texts in it are whatever was written */
+#ifndef RESULT_SUMMARY_H
+#define RESULT_SUMMARY_H
+
+#include "base/json.h"
+#include "result/session_figures.h"
+
+#define SUMMARY_VALUE_MAX 1e100
+enum { SUMMARY_PRECISIONS_MAX = 16, SUMMARY_FIGURES_MAX = 64, SUMMARY_TEXT_MAX = 400 };
+
+enum better { BETTER_UNKNOWN, BETTER_MORE, BETTER_LESS };
+
+struct summary_figure {
+  const char *name, *formula, *unit;
+  enum better better;
+  double value, low, high; /* low, high: NaN where one session gives no interval */
+  int64_t n;               /* sessions */
+};
+
+struct summary_precision {
+  const char *name, *fingerprint; /* fingerprint "": the executor was not captured */
+  const char *left_out;           /* why none of its figures counts; NULL */
+  struct result_conditions conditions;
+  struct summary_figure *figures;
+  size_t n_figures;
+};
+
+struct summary {
+  int64_t started_ns;          /* by the wall clock */
+  const char *contract, *name; /* its digest, its name */
+  struct summary_precision *precisions;
+  size_t n_precisions;
+};
+
+/* Lives in the result's arena. */
+void summary_make(struct result *result, struct summary *ret);
+/* The members of an object that is open. */
+void summary_write(const struct summary *summary, struct json_writer *json);
+bool summary_read(const json_t *object, struct arena *arena, struct summary *ret);
+
+#endif

@@ -1,0 +1,62 @@
+/* stats/changes.h: where the level of a series changes, by how much, and how sure that is.
+ *
+ * Shapes   x[n] in the order of time; a change `at` i means that x[i] is the first value of the new level
+ * Method   the values of a segment are ranked; over the segment and intervals within it (seeded: each length 1/√2 of the one before, half
+ *          overlapping) the split with the greatest standardised difference in mean rank is the candidate, less √(2 ln(segment/interval))
+ *          for each interval. It counts if it is greater than in a random order of the segment's blocks, which is drawn up to 999 times;
+ *          then both sides are searched alike. Last, each change is tested again between its two neighbours and moved to the best place
+ *          there; the weakest that fails goes and both its neighbours are tested again, until all hold
+ * Blocks   so long that a series in which one value resembles the next keeps that in every random order: by the lag-1 correlation that
+ *          differences at lag 1 and 2 show (their greatest fifth left out, so that steps do not count)
+ * Error    a series without a change shows one with at most the probability `false_alarms` where the values are independent;
+ *          docs/method.md#changes has what simulation shows where they are not. Each time that a series is looked at is one test
+ * Result   size: the Hodges-Lehmann shift between both neighbouring segments, as a ratio where all values are positive, and its interval,
+ *          widened for correlated values. The place was chosen because it shows most, so that small sizes are on average too great
+ * Errors   none; fewer than 2 * least values have no change. Values are finite, their squares too
+ * Source   seeded intervals and the penalty: Kovács et al. 2023, Dümbgen and Spokoiny 2001; correlation by differences: Chakar et al. 2017;
+ *          stopping early: Besag and Clifford 1991; places that are as good: Siegmund 1988; docs/method.md#changes
+ * Limits   changes of level only, not of trend, period or noise; none in the first and last `least` values */
+#ifndef STATS_CHANGES_H
+#define STATS_CHANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CHANGES_MAX = 200, CHANGES_VALUES_MAX = 100000 };
+
+struct change_plan {
+  double false_alarms; /* of a series without change; 0.05 */
+  size_t least;        /* values in a segment; 4 */
+  size_t settled;      /* values after a change, from which on it is no longer provisional; 8 */
+  uint64_t seed;
+};
+
+struct change {
+  size_t at;
+  size_t first, last;   /* places that fit as well, at about 95 % */
+  double p;             /* of this change, between its neighbours */
+  double before, after; /* medians of the neighbouring segments */
+  bool ratio;           /* else the size is a difference */
+  double size, low, high;
+  bool bounded;     /* the interval is */
+  bool provisional; /* few values follow */
+};
+
+struct changes {
+  struct change items[CHANGES_MAX];
+  size_t n_items;
+  double p;           /* that a series without any change shows as much; 1 where it is too short */
+  double correlation; /* of a value with the next, steps apart */
+  size_t block;
+};
+
+extern const struct change_plan change_plan_usual;
+
+void changes_find(const double *x, size_t n, const struct change_plan *plan, struct changes *ret);
+
+/* Which of m series show a change at all, where the share of falsely named ones is at most `rate` (Benjamini and Hochberg 1995):
+ * p[i] is series i's. Returns the threshold: those with p at most this; 0: none. */
+double changes_discovery(const double *p, size_t m, double rate);
+
+#endif

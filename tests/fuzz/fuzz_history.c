@@ -1,0 +1,52 @@
+/* Tables of figures over time, and summaries as a ledger's entries have them: read, searched, shown in every form. */
+#include "report/history_report.h"
+#include "history/table.h"
+#include "tests/fuzz/holds.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { RUNS_MAX = 400 };
+
+static void show(struct history *h) {
+  struct buffer out;
+  struct coincidence none[200] = {{.kind = COINCIDENCE_UNKNOWN}};
+  for (size_t i = 0; i < LYNX_COUNT(none); i++) none[i].kind = COINCIDENCE_UNKNOWN;
+  const struct history_report report = {.history = h, .coincidences = none, .plan = &change_plan_usual, .least = 0.01};
+  history_search(h, &change_plan_usual);
+  for (size_t i = 0; i < h->n_events; i++) HOLDS(h->events[i].before < h->events[i].after && h->events[i].after < h->n_runs);
+  if (h->n_events > LYNX_COUNT(none)) return;
+  bool (*const forms[])(const struct history_report *, struct buffer *) = {history_json, history_csv, history_html};
+  buffer_init(&out, 64 << 20);
+  HOLDS(history_text(&report, false, &out));
+  for (size_t i = 0; i < LYNX_COUNT(forms); i++) {
+    buffer_clear(&out);
+    HOLDS(forms[i](&report, &out));
+  }
+  buffer_release(&out);
+}
+
+/* One run as JSON, taken often. */
+static void read_summary(const char *text, size_t size, struct history *h) {
+  struct arena arena = {0};
+  struct summary summary;
+  struct lynx_error error = {0};
+  json_t *object = json_parse(text, size, 1 << 20, &error);
+  if (object != NULL && summary_read(object, &arena, &summary))
+    for (size_t i = 0; i < 20; i++) {
+      for (size_t k = 0; k < summary.n_precisions && i == 10; k++)
+        for (size_t f = 0; f < summary.precisions[k].n_figures; f++) summary.precisions[k].figures[f].value *= 0.5;
+      history_add(h, &(struct history_origin){"run", "", i}, &summary);
+    }
+  json_decref(object);
+  show(h);
+  arena_release(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  struct history h = {.runs = NULL};
+  struct lynx_error error = {0};
+  if (size > 0 && data[0] == '{') read_summary((const char *)data, size, &h);
+  else if (table_read((struct bytes){(const char *)data, size}, "fuzz", 0, &h, &error) == LYNX_OK && h.n_runs <= RUNS_MAX) show(&h);
+  history_release(&h);
+  return 0;
+}

@@ -1,0 +1,142 @@
+/* Runs become series, series become events: in whatever order they come; and tables of what others measured. */
+#include "history/history.h"
+
+#include <math.h>
+
+#include "history/table.h"
+#include "tests/check.h"
+
+static void add(struct history *h, size_t i, double rate, double latency, const char *left_out) {
+  struct summary_figure figures[] = {{"output throughput", "lynx.rate.1", "tokens/s", BETTER_MORE, rate, NAN, NAN, 2},
+                                     {"end to end, p50", "lynx.e2e.1", "ns", BETTER_LESS, latency, NAN, NAN, 2}};
+  struct summary_precision p = {
+      .name = "bf16", .fingerprint = i < 20 ? "aa" : "bb", .left_out = left_out, .figures = figures, .n_figures = latency > 0 ? 2 : 1};
+  struct summary s = {.started_ns = (int64_t)(i + 1) * 1000, .contract = "c0", .name = "nightly", .precisions = &p, .n_precisions = 1};
+  char label[20];
+  (void)snprintf(label, sizeof label, "r%zu", i);
+  history_add(h, &(struct history_origin){label, "", i}, &s);
+}
+
+static double wobble(size_t i) {
+  return 1 + 0.001 * (double)((i * 7) % 11);
+}
+
+/* 40 runs, backwards and forwards: one event at run 20, of both figures, one worse each. */
+static void check_event(bool backwards) {
+  struct history h = {.runs = NULL};
+  for (size_t k = 0; k < 40; k++) {
+    size_t i = backwards ? 39 - k : k;
+    add(&h, i, (i < 20 ? 100 : 80) * wobble(i), (i < 20 ? 5e6 : 6e6) * wobble(i), i == 7 ? "the run was interrupted" : NULL);
+  }
+  history_search(&h, &change_plan_usual);
+  CHECK_INT(h.n_runs, 40);
+  CHECK_INT(h.n_series, 2);
+  CHECK_INT(h.series[0].n_values, 39); /* the interrupted one is left out */
+  CHECK_INT(h.n_events, 1);
+  CHECK_INT(h.events[0].n_changes, 2);
+  CHECK_TEXT(h.runs[h.events[0].before].from.label, "r19");
+  CHECK_TEXT(h.runs[h.events[0].after].from.label, "r20");
+  for (size_t i = 0; i < 2; i++) CHECK(history_is_worse(&h, &h.events[0].changes[i]));
+  CHECK_TEXT(h.series[h.events[0].changes[0].series].figure, "output throughput");
+  CHECK(!h.events[0].provisional);
+  history_release(&h);
+}
+
+/* A series that few runs have keeps its own places. */
+static void check_gaps(void) {
+  struct history h = {.runs = NULL};
+  for (size_t i = 0; i < 60; i++) add(&h, i, 100 * wobble(i), i % 2 == 0 ? (i < 30 ? 5e6 : 7e6) * wobble(i) : 0, NULL);
+  history_search(&h, &change_plan_usual);
+  CHECK_INT(h.n_events, 1);
+  CHECK_TEXT(h.runs[h.events[0].before].from.label, "r28");
+  CHECK_TEXT(h.runs[h.events[0].after].from.label, "r30");
+  history_release(&h);
+}
+
+static enum lynx_status read(const char *text, struct history *h, struct lynx_error *error) {
+  *h = (struct history){.runs = NULL};
+  *error = (struct lynx_error){0};
+  return table_read(bytes_of(text), "t.csv", 0, h, error);
+}
+
+static void check_tables(void) {
+  struct history h;
+  struct lynx_error error;
+  char text[300];
+  CHECK_INT(read("time;commit;a;b\r\n2021.01.01 3:00:00 +0100;x;1.5;\r\n2021.01.02 3:00:00 +0100;\"y;\"\"z\";2;7\r\n", &h, &error),
+            LYNX_OK);
+  CHECK_INT(h.n_runs, 2);
+  CHECK_INT(h.runs[0].at_ns / 1000000000, 1609466400);
+  CHECK_TEXT(h.runs[1].from.label, "y;\"z");
+  CHECK_INT(h.runs[0].precision->n_figures, 1); /* an empty field is missing, not zero */
+  CHECK_INT(h.runs[1].precision->n_figures, 2);
+  CHECK_NEAR(h.runs[1].precision->figures[1].value, 7, 0);
+  history_release(&h);
+  static const struct {
+    const char *time;
+    int64_t at_s;
+  } times[] = {{"1609466400", 1609466400},           {"1609466400000", 1609466400},         {"1609466400.5", 1609466400},
+               {"2021-01-01T02:00:00Z", 1609466400}, {"2021-01-01 02:00:00", 1609466400},   {"2021-01-01T03:00:00.25+01:00", 1609466400},
+               {"2024-02-29", 1709164800},           {"2020-12-31 21:00 -0500", 1609466400}};
+  for (size_t i = 0; i < LYNX_COUNT(times); i++) {
+    (void)snprintf(text, sizeof text, "date,v\n%s,1\n", times[i].time);
+    CHECK_INT(read(text, &h, &error), LYNX_OK);
+    CHECK_INT(h.n_runs > 0 ? h.runs[0].at_ns / 1000000000 : -1, times[i].at_s);
+    history_release(&h);
+  }
+  static const struct {
+    const char *text, *part;
+    int line;
+  } bad[] = {{"", "empty", 0},
+             {"a,b\n1,2\n3\n", "as many fields", 3},
+             {"a,b\n1,2\n3,x\n", "found 'x'", 3},
+             {"time,v\nyesterday,1\n", "seconds since 1970", 2},
+             {"time,v\n2021-13-01,1\n", "found '2021-13-01'", 2},
+             {"a,b\nx,y\n", "no column holds numbers", 0},
+             {"v\nnan\n", "no column holds numbers", 0},
+             {"v\n1\n1e999\n", "found '1e999'", 3}};
+  for (size_t i = 0; i < LYNX_COUNT(bad); i++) {
+    CHECK(read(bad[i].text, &h, &error) != LYNX_OK);
+    CHECK_CONTAINS(error.message, bad[i].part);
+    CHECK_INT(error.line, bad[i].line);
+    history_release(&h);
+  }
+}
+
+/* What most annotators named (annotations.json of TCPD): 1 at 143 to 146, 2 at 97 to 99, 3 at 178 to 180, 5 nowhere. Of 4 they disagree. */
+static void check_annotated(void) {
+  static char text[65536];
+  static const struct {
+    const char *figure;
+    size_t from, to;
+  } wanted[] = {{"q1", 143, 146}, {"q2", 97, 99}, {"q3", 178, 180}};
+  struct lynx_error error = {0};
+  struct history h = {.runs = NULL};
+  FILE *file = fopen(RECORDED "/history/quality_control.csv", "re");
+  CHECK(file != NULL);
+  if (file == NULL) return;
+  size_t n = fread(text, 1, sizeof text, file);
+  (void)fclose(file);
+  CHECK_INT(table_read((struct bytes){text, n}, "quality_control", 0, &h, &error), LYNX_OK);
+  history_search(&h, &change_plan_usual);
+  CHECK_INT(h.n_series, 5);
+  for (size_t w = 0; w < LYNX_COUNT(wanted); w++) {
+    bool found = false;
+    for (size_t i = 0; i < h.n_series; i++)
+      for (size_t k = 0; k < h.series[i].found.n_items && strcmp(h.series[i].figure, wanted[w].figure) == 0; k++)
+        found = found ||
+                (h.series[i].changed && h.series[i].found.items[k].at >= wanted[w].from && h.series[i].found.items[k].at <= wanted[w].to);
+    CHECK(found);
+  }
+  CHECK(strcmp(h.series[4].figure, "q5") == 0 && !h.series[4].changed);
+  history_release(&h);
+}
+
+int main(void) {
+  check_annotated();
+  check_event(false);
+  check_event(true);
+  check_gaps();
+  check_tables();
+  return check_end();
+}
