@@ -65,20 +65,6 @@ static int search_and_show(const struct arguments *arguments, struct history_sou
   return code != EXIT_HOLDS ? code : any ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
 }
 
-/* The cage holds one. */
-static bool one_ledger(const struct arguments *arguments) {
-  const char *first = NULL;
-  for (int i = 0; i < arguments->n_positional; i++) {
-    if (!ledger_file_is(arguments->positional[i])) continue;
-    if (first != NULL) {
-      (void)fprintf(stderr, "lynxbench history: found two ledgers, %s and %s; accepted: one\n", first, arguments->positional[i]);
-      return false;
-    }
-    first = arguments->positional[i];
-  }
-  return true;
-}
-
 static int run(const struct arguments *arguments) {
   struct history history = {.runs = NULL};
   struct history_sources sources = {.history = &history,
@@ -97,7 +83,6 @@ static int run(const struct arguments *arguments) {
                           "LYNXBENCH_LEDGER\n");
     return EXIT_WRONG_INPUT;
   }
-  if (!one_ledger(arguments)) return EXIT_WRONG_INPUT;
   if (ledger != NULL) code = history_sources_read(&sources, ledger);
   for (int i = 0; i < arguments->n_positional && code == EXIT_HOLDS; i++) code = history_sources_read(&sources, arguments->positional[i]);
   if (code == EXIT_HOLDS) code = search_and_show(arguments, &sources, &plan, least);
@@ -111,11 +96,8 @@ static int run(const struct arguments *arguments) {
 }
 
 static bool confines(const struct arguments *arguments, struct confinement *ret) {
-  const char *address = arguments->n_positional == 0 ? ledger_file_address(NULL) : NULL;
-  for (int i = 0; i < arguments->n_positional; i++)
-    if (ledger_file_is(arguments->positional[i])) address = arguments->positional[i];
-  ret->ledger = address;
-  ret->scratch = address != NULL; /* where its bundles are opened */
+  if (arguments->n_positional == 0) ret->ledger = ledger_file_address(NULL);
+  history_sources_confine(arguments, 0, ret);
   confine_output(ret, arguments->option[FLAG_HTML]);
   return true;
 }

@@ -1,5 +1,6 @@
 #include "cli/history_sources.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ static size_t add_source(struct history_sources *s, const struct history_source 
 
 static void add_run(struct history_sources *s, const char *label, const char *root, const struct history_source *source,
                     struct summary *summary) {
+  if (s->filter.keep != NULL && !s->filter.keep(s->filter.context, root, summary)) return;
   apply(&s->filter, summary);
   history_add(s->history, &(struct history_origin){label, root, add_source(s, source)}, summary);
   s->n_read++;
@@ -133,12 +135,26 @@ static bool open_ledger(struct history_sources *s, const char *address) {
   return s->is_open;
 }
 
+/* Of the cage, or, where there is none, a folder of our own, which history_sources_release takes away. */
+static const char *scratch_file(struct history_sources *s) {
+  const char *folder = confine_scratch(), *base = getenv("TMPDIR");
+  if (folder == NULL && s->folder[0] == 0) {
+    (void)snprintf(s->folder, sizeof s->folder, "%.4000s/lynxbench-XXXXXX", base != NULL && base[0] == '/' ? base : "/tmp");
+    if (mkdtemp(s->folder) == NULL) {
+      (void)fprintf(stderr, "lynxbench: %s: cannot be made: %s; TMPDIR names another folder\n", s->folder, strerror(errno));
+      s->folder[0] = 0;
+      return NULL;
+    }
+  }
+  return arena_printf(&s->arena, "%s/new", folder != NULL ? folder : s->folder);
+}
+
 /* Where a bundle of the ledger lies while it is read; NULL: it cannot be had, which was told. */
 static const char *fetch(struct history_sources *s, const uint8_t digest[DIGEST_BYTES]) {
   struct lynx_error error = {0};
-  const char *folder = confine_scratch(), *path = arena_printf(&s->arena, "%s/new", folder != NULL ? folder : ".");
-  lynx_assert(folder != NULL);
-  (void)unlink(path); /* the one before, if it is there still */
+  const char *path = scratch_file(s);
+  if (path == NULL) return NULL; /* it was told */
+  (void)unlink(path);            /* the one before, if it is there still */
   if (blob_get_file(ledger_store(s->opened.ledger), digest, path, &error) == LYNX_OK) return path;
   (void)report_error(&error);
   return NULL;
@@ -173,6 +189,10 @@ static bool take_entry(void *context, const struct ledger_entry *entry, const ch
 
 static int read_ledger(struct history_sources *s, const char *address) {
   struct lynx_error error = {0};
+  if (s->from_ledger && strcmp(s->opened.real, address) != 0) { /* the cage holds one */
+    (void)fprintf(stderr, "lynxbench: found two ledgers, %s and %s; accepted: one\n", s->opened.address, address);
+    return EXIT_WRONG_INPUT;
+  }
   if (!open_ledger(s, address)) return ledger_file_code(&s->opened);
   s->from_ledger = true;
   return ledger_each_entry(s->opened.ledger, 0, take_entry, s, &error) == LYNX_OK ? EXIT_HOLDS : report_error(&error);
@@ -234,7 +254,19 @@ struct history_opener history_sources_opener(struct history_sources *s) {
   return (struct history_opener){.open = open_run, .close = close_run, .context = s};
 }
 
+void history_sources_confine(const struct arguments *arguments, int first, struct confinement *ret) {
+  for (int i = first; i < arguments->n_positional; i++)
+    if (ledger_file_is(arguments->positional[i])) ret->ledger = arguments->positional[i];
+  ret->scratch = ret->ledger != NULL; /* where its bundles are opened */
+}
+
 void history_sources_release(struct history_sources *s) {
+  char path[4200];
+  if (s->folder[0] != 0) {
+    (void)snprintf(path, sizeof path, "%.4100s/new", s->folder);
+    (void)unlink(path);
+    (void)rmdir(s->folder);
+  }
   if (s->is_open) ledger_file_close(&s->opened);
   free(s->items);
   arena_release(&s->arena);

@@ -5,6 +5,7 @@
 #define CLI_HISTORY_SOURCES_H
 
 #include "cli/bundle_file.h"
+#include "cli/confine.h"
 #include "cli/ledger_file.h"
 #include "history/coincidence.h"
 
@@ -15,6 +16,8 @@ struct history_filter {
   const char *contract; /* its name, or how its digest begins */
   const char *precision;
   const char *figure; /* a part of its name */
+  bool (*keep)(const void *context, const char *root, const struct summary *summary);
+  const void *context;
 };
 
 /* Where a run can be opened again. */
@@ -32,6 +35,7 @@ struct history_sources {
   size_t n_read, n_unreadable;
   bool quiet, from_ledger;
   int64_t told_ns;
+  char folder[4200]; /* that was made for a ledger's bundles; "" */
   struct arena arena;
   struct ledger_file opened; /* the ledger that was opened last */
   bool is_open;
@@ -42,6 +46,8 @@ struct history_sources {
 /* "-": a table from standard input. An exit code; WRONG_INPUT was told. */
 int history_sources_read(struct history_sources *sources, const char *address);
 struct history_opener history_sources_opener(struct history_sources *sources);
+/* What a cage for these arguments, from `first` on, must allow. */
+void history_sources_confine(const struct arguments *arguments, int first, struct confinement *ret);
 void history_sources_release(struct history_sources *sources);
 
 #endif

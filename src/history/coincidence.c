@@ -74,6 +74,12 @@ static void judge_conditions(const struct history *h, const struct history_event
   ret->conditions = conditions_differ(contract, &before, &after, &ret->arena);
 }
 
+static void compare(const struct history_facts *a, const struct history_facts *b, struct coincidence *ret) {
+  capture_diff(&a->list, &b->list, &ret->facts);
+  ret->kind = ret->facts.n_identity > 0 ? COINCIDENCE_FACTS : COINCIDENCE_NOTHING;
+  name_layers(a->contract, ret);
+}
+
 void coincidence_find(const struct history *h, const struct history_event *e, const struct history_opener *opener,
                       struct coincidence *ret) {
   const struct history_run *before = &h->runs[e->before], *after = &h->runs[e->after];
@@ -82,12 +88,21 @@ void coincidence_find(const struct history *h, const struct history_event *e, co
   bool captured = before->precision->fingerprint[0] != 0 && after->precision->fingerprint[0] != 0;
   if (!captured || !opener->open(opener->context, before, &a)) return;
   if (opener->open(opener->context, after, &b)) {
-    capture_diff(&a.list, &b.list, &ret->facts);
-    ret->kind = ret->facts.n_identity > 0 ? COINCIDENCE_FACTS : COINCIDENCE_NOTHING;
-    name_layers(a.contract, ret);
+    compare(&a, &b, ret);
     if (a.contract != NULL) judge_conditions(h, e, a.contract, ret);
     opener->close(opener->context, &b);
   }
+  opener->close(opener->context, &a);
+}
+
+void coincidence_since(const struct history_run *before, const struct summary_precision *fresh, const struct history_facts *facts,
+                       const struct history_opener *opener, struct coincidence *ret) {
+  struct history_facts a = {.contract = NULL};
+  *ret = (struct coincidence){.kind = COINCIDENCE_UNKNOWN};
+  if (before == NULL || before->precision->fingerprint[0] == 0 || fresh->fingerprint[0] == 0) return;
+  if (!opener->open(opener->context, before, &a)) return;
+  compare(&a, facts, ret);
+  if (a.contract != NULL) ret->conditions = conditions_differ(a.contract, &before->precision->conditions, &fresh->conditions, &ret->arena);
   opener->close(opener->context, &a);
 }
 

@@ -38,6 +38,9 @@ struct coincidence {
 
 void coincidence_find(const struct history *history, const struct history_event *event, const struct history_opener *opener,
                       struct coincidence *ret);
+/* The same from a run (NULL: there is none) to a fresh one, whose facts are at hand. */
+void coincidence_since(const struct history_run *before, const struct summary_precision *fresh, const struct history_facts *facts,
+                       const struct history_opener *opener, struct coincidence *ret);
 void coincidence_release(struct coincidence *coincidence);
 
 #endif

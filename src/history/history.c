@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LABEL_MAX = 4200 };
+
 /* --- taking runs in --- */
 
 static struct summary_precision *copy_precision(struct arena *arena, const struct summary_precision *p) {
@@ -23,14 +25,15 @@ static struct summary_precision *copy_precision(struct arena *arena, const struc
 }
 
 void history_add(struct history *h, const struct history_origin *from, const struct summary *summary) {
+  char label[LABEL_MAX];
+  (void)text_sanitise(label, sizeof label, from->label, strlen(from->label)); /* the name of somebody's file */
   for (size_t i = 0; i < summary->n_precisions; i++) {
     h->runs = xroom(h->runs, h->n_runs, &h->room, sizeof *h->runs);
-    h->runs[h->n_runs++] = (struct history_run){
-        .at_ns = summary->started_ns,
-        .from = {arena_copy(&h->arena, from->label), arena_copy(&h->arena, from->root), from->source},
-        .contract = arena_copy(&h->arena, summary->contract),
-        .name = arena_copy(&h->arena, summary->name),
-        .precision = copy_precision(&h->arena, &summary->precisions[i])};
+    h->runs[h->n_runs++] = (struct history_run){.at_ns = summary->started_ns,
+                                                .from = {arena_copy(&h->arena, label), arena_copy(&h->arena, from->root), from->source},
+                                                .contract = arena_copy(&h->arena, summary->contract),
+                                                .name = arena_copy(&h->arena, summary->name),
+                                                .precision = copy_precision(&h->arena, &summary->precisions[i])};
   }
 }
 
@@ -152,8 +155,22 @@ static void make_events(struct history *h) {
   if (h->n_events > 0) qsort(h->events, h->n_events, sizeof *h->events, by_place);
 }
 
+/* A bundle that lies in two of the sources is one run. */
+static void drop_twins(struct history *h) {
+  size_t n = 0;
+  for (size_t i = 0; i < h->n_runs; i++) {
+    const struct history_run run = h->runs[i];
+    bool twin = false;
+    for (size_t k = n; k > 0 && h->runs[k - 1].at_ns == run.at_ns && run.from.root[0] != 0 && !twin; k--)
+      twin = strcmp(h->runs[k - 1].from.root, run.from.root) == 0 && strcmp(h->runs[k - 1].precision->name, run.precision->name) == 0;
+    if (!twin) h->runs[n++] = run;
+  }
+  h->n_runs = n;
+}
+
 void history_search(struct history *h, const struct change_plan *plan) {
   if (h->n_runs > 0) qsort(h->runs, h->n_runs, sizeof *h->runs, by_time);
+  drop_twins(h);
   make_series(h);
   if (h->n_series > 0) qsort(h->series, h->n_series, sizeof *h->series, by_contract);
   search_all(h, plan);

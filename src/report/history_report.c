@@ -310,20 +310,9 @@ static void json_stack(const struct history_series *s, struct json_writer *json)
   json_put_text(json, "precision", s->precision);
 }
 
-static void json_event(const struct history_report *r, size_t event, struct json_writer *json) {
+void history_json_facts(const struct coincidence *c, struct json_writer *json) {
   static const char *const kinds[] = {
       [COINCIDENCE_FACTS] = "facts changed", [COINCIDENCE_NOTHING] = "nothing captured changed", [COINCIDENCE_UNKNOWN] = "not known"};
-  const struct history_event *e = &r->history->events[event];
-  const struct coincidence *c = &r->coincidences[event];
-  json_open_object(json);
-  json_stack(&r->history->series[e->changes[0].series], json);
-  json_run(&r->history->runs[e->before], "before", json);
-  json_run(&r->history->runs[e->after], "after", json);
-  json_put_bool(json, "provisional", e->provisional);
-  json_key(json, "changes");
-  json_open_array(json);
-  for (size_t i = 0; i < e->n_changes; i++) json_change(r, &e->changes[i], json);
-  json_close(json);
   json_put_text(json, "with_it", kinds[c->kind]);
   json_put_text(json, "rung", c->kind == COINCIDENCE_FACTS ? "coincided" : NULL);
   json_key(json, "facts");
@@ -342,6 +331,21 @@ static void json_event(const struct history_report *r, size_t event, struct json
   }
   json_close(json);
   json_put_text(json, "conditions", c->conditions);
+}
+
+static void json_event(const struct history_report *r, size_t event, struct json_writer *json) {
+  const struct history_event *e = &r->history->events[event];
+  const struct coincidence *c = &r->coincidences[event];
+  json_open_object(json);
+  json_stack(&r->history->series[e->changes[0].series], json);
+  json_run(&r->history->runs[e->before], "before", json);
+  json_run(&r->history->runs[e->after], "after", json);
+  json_put_bool(json, "provisional", e->provisional);
+  json_key(json, "changes");
+  json_open_array(json);
+  for (size_t i = 0; i < e->n_changes; i++) json_change(r, &e->changes[i], json);
+  json_close(json);
+  history_json_facts(c, json);
   json_close(json);
 }
 

@@ -1,19 +1,20 @@
 /* stats/changes.h: where the level of a series changes, by how much, and how sure that is.
  *
  * Shapes   x[n] in the order of time; a change `at` i means that x[i] is the first value of the new level
- * Method   the values of a segment are ranked; over the segment and intervals within it (seeded: each length 1/√2 of the one before, half
- *          overlapping) the split with the greatest standardised difference in mean rank is the candidate, less √(2 ln(segment/interval))
- *          for each interval. It counts if it is greater than in a random order of the segment's blocks, which is drawn up to 999 times;
- *          then both sides are searched alike. Last, each change is tested again between its two neighbours and moved to the best place
- *          there; the weakest that fails goes and both its neighbours are tested again, until all hold
+ * Method   a value's score is its distance from the segment's median, in the noise's standard deviations, cut at 4. Candidates
+ *          are splits of the segment, splits of intervals in it (seeded: each length 1/√2 of the one before) and intervals that
+ *          differ from all else, by the standardised difference of mean scores, less √(ln(segment / interval) / 2). The greatest
+ *          counts if it is greater than in a random order of the segment's blocks, drawn up to 999 times; then both sides are
+ *          searched alike. Last, each change is tested again between its two neighbours and moved to the best place there; the
+ *          weakest that fails goes and both its neighbours are tested again, until all hold
  * Blocks   so long that a series in which one value resembles the next keeps that in every random order: by the lag-1 correlation that
  *          differences at lag 1 and 2 show (their greatest fifth left out, so that steps do not count)
  * Error    a series without a change shows one with at most the probability `false_alarms` where the values are independent;
  *          docs/method.md#changes has what simulation shows where they are not. Each time that a series is looked at is one test
  * Result   size: the Hodges-Lehmann shift between both neighbouring segments, as a ratio where all values are positive, and its interval,
- *          widened for correlated values. The place was chosen because it shows most, so that small sizes are on average too great
+ *          widened for correlated values; values between places that fit as well are left out
  * Errors   none; fewer than 2 * least values have no change. Values are finite, their squares too
- * Source   seeded intervals and the penalty: Kovács et al. 2023, Dümbgen and Spokoiny 2001; correlation by differences: Chakar et al. 2017;
+ * Source   seeded intervals: Kovács et al. 2023; against all else: Olshen et al. 2004; correlation by differences: Chakar et al. 2017;
  *          stopping early: Besag and Clifford 1991; places that are as good: Siegmund 1988; docs/method.md#changes
  * Limits   changes of level only, not of trend, period or noise; none in the first and last `least` values */
 #ifndef STATS_CHANGES_H

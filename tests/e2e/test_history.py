@@ -5,14 +5,23 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
+import xml.etree.ElementTree
 
 import pytest
+import yaml
 
 import lynx as l
 
 BEFORE, AFTER = 6, 5
+
+
+def server(folder, gap):
+    return l.reference(
+        "--mode", "metronome", "--gap", gap, "--first-token", "20ms", port=int((folder / "port").read_text())
+    )
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +41,10 @@ def runs(tmp_path_factory):
         regime="{load: closed, concurrency: 4}",
         method="{warm_up: 200ms, counted: 600ms, drain: 1s, sessions: 2, " + lax + "}",
     )
+    (folder / "port").write_text(str(port))
     n = 0
     for gap, many in (("5ms", BEFORE), ("6ms", AFTER)):
-        with l.reference("--mode", "metronome", "--gap", gap, "--first-token", "20ms", port=port):
+        with server(folder, gap):
             for _ in range(many):
                 r = l.lynx("run", path, "--out", folder / "runs" / f"r{n:02}.lynx", "--quiet")
                 assert r.returncode == 0, r.stderr
@@ -118,7 +128,11 @@ def test_a_ledger(runs, ledger):
     text = history(env=dict(env, LYNXBENCH_LEDGER=path)).stdout
     words = text[text.index("lynxbench log get LEDGER") :].split()
     assert l.lynx("log", "get", path, words[4], "--out", runs / "A.lynx", env=env).returncode == 0, text
-    assert history(path, path, env=env).returncode == 2
+    twice = json.loads(history(path, path, "--json", env=env).stdout)
+    assert len(twice["runs"]) == BEFORE + AFTER, "a bundle that lies in two sources is one run"
+    shutil.copy(path, runs / "copy.ledger")
+    two = history(path, runs / "copy.ledger", env=env)
+    assert two.returncode == 2 and "two ledgers" in two.stderr, two.stderr
     audit = l.lynx("audit", runs / "runs" / "r03.lynx", "--ledger", path, env=env).stdout
     assert "the entry's figures, which `history` reads, are the bundle's" in audit, audit
 
@@ -143,6 +157,110 @@ def test_an_entry_whose_figures_are_not_the_bundles(runs, ledger, tmp_path):
     assert r.returncode == 0, r.stderr
     audit = l.lynx("audit", runs / "runs" / "r00.lynx", "--ledger", own, env=env)
     assert audit.returncode == 1 and "are not the bundle's" in audit.stdout, audit.stdout
+
+
+# --- the gate ---
+
+
+@pytest.fixture(scope="module")
+def baseline(runs):
+    """The runs of before alone."""
+    folder = runs / "baseline"
+    folder.mkdir()
+    for i in range(BEFORE):
+        shutil.copy(runs / "runs" / f"r{i:02}.lynx", folder)
+    return folder
+
+
+def gate(*args, **kw):
+    return l.lynx("gate", *args, "--quiet", **kw)
+
+
+def test_a_gate_fails_and_names_layers_and_owners(runs, baseline, tmp_path):
+    junit, markdown = tmp_path / "j.xml", tmp_path / "m.md"
+    r = gate(runs / "runs" / "r08.lynx", baseline, "--junit", junit, "--markdown", markdown, "--github")
+    assert r.returncode == 1, (r.stdout, r.stderr)
+    assert re.match(r"fails: nightly, as-served: output throughput -1\d\.\d % \[", r.stdout), r.stdout
+    assert "serving (ML platform)" in r.stdout and "process.argument.--gap: 5ms -> 6ms" in r.stdout, r.stdout
+    assert [x for x in r.stdout.splitlines() if x.startswith("::error title=lynxbench gate::nightly")], r.stdout
+    root = xml.etree.ElementTree.parse(junit).getroot()
+    suite = root.find("testsuite")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "1", "0")
+    case = suite.find("testcase")
+    assert case.get("name") == "output throughput" and "ML platform" in case.find("failure").get("message")
+    assert "| output throughput |" in markdown.read_text()
+
+
+def test_a_gate_passes_what_did_not_change(runs, baseline):
+    r = gate(runs / "runs" / "r05.lynx", baseline, "--json")
+    x = json.loads(r.stdout)
+    assert (r.returncode, x["verdict"]) == (0, "passes"), x
+    figure = x["precisions"][0]["figures"][0]
+    assert figure["baseline_runs"] == BEFORE - 1, "a run is no part of its own baseline"
+    assert figure["at_most"] < x["margin"] and x["precisions"][0]["with_it"] == "nothing captured changed"
+
+
+def test_what_was_not_mended_does_not_become_the_baseline(runs):
+    r = gate(runs / "runs" / f"r{BEFORE + AFTER - 1:02}.lynx", runs / "runs", "--json")
+    x = json.loads(r.stdout)
+    assert (r.returncode, x["verdict"]) == (1, "fails"), x
+    assert x["precisions"][0]["figures"][0]["baseline_runs"] == BEFORE, x
+
+
+def test_a_gate_that_measured_nothing_never_passes(runs, baseline, tmp_path):
+    few = gate(runs / "runs" / "r05.lynx", baseline / "r00.lynx", baseline / "r01.lynx")
+    assert few.returncode == 3 and "the baseline has 2 runs of it; 3 are needed" in few.stdout, few.stdout
+    none = gate(runs / "runs" / "r05.lynx", tmp_path, "--junit", tmp_path / "j.xml")
+    assert none.returncode == 3 and "there is no baseline" in none.stdout, none.stdout
+    assert xml.etree.ElementTree.parse(tmp_path / "j.xml").getroot().find("testsuite").get("errors") == "1"
+    nothing = gate(runs / "runs" / "r05.lynx", baseline, "--figure", "no such figure")
+    assert nothing.returncode == 3 and "no figure was compared" in nothing.stdout, nothing.stdout
+    down = gate(runs / "c.yaml", baseline, "--out", tmp_path / "down.lynx")
+    assert down.returncode == 5 and "nothing was gated" in down.stderr, down.stderr
+    for flag, value in (("--margin", "0"), ("--false-alarms", "x"), ("--last", "2"), ("--runs", "0")):
+        assert gate(runs / "runs" / "r05.lynx", baseline, flag, value).returncode == 2
+
+
+def test_a_gate_runs_the_contract(runs, baseline, tmp_path):
+    with server(runs, "5ms"):
+        r = gate(runs / "c.yaml", baseline, "--runs", "2", "--out", tmp_path / "fresh.lynx", "--json")
+    x = json.loads(r.stdout)
+    assert (r.returncode, x["verdict"]) == (0, "passes"), (x, r.stderr)
+    assert sorted(os.listdir(tmp_path)) == ["fresh-1.lynx", "fresh-2.lynx"]
+
+
+def test_a_ledger_is_a_baseline(runs, ledger):
+    path, env = ledger
+    r = gate(runs / "runs" / "r08.lynx", path, env=env)
+    assert r.returncode == 1 and "serving (ML platform)" in r.stdout, (r.stdout, r.stderr)
+
+
+@pytest.mark.parametrize("gap, wanted", [("5ms", 0), ("6ms", 1)])
+def test_the_github_action(runs, baseline, tmp_path, gap, wanted):
+    """What the action's step runs, as a workflow's runner would."""
+    with open(os.path.join(l.SOURCE, "integrations", "github", "action.yml")) as f:
+        action = yaml.safe_load(f)
+    step = action["runs"]["steps"][0]
+    given = {"contract": str(runs / "c.yaml"), "baseline": str(baseline)}
+    env = {k: v["default"] for k, v in action["inputs"].items() if "default" in v} | given
+    env = {k: env[v.split("inputs.")[1].split()[0]] for k, v in step["env"].items()}
+    env |= {"PATH": f"{l.BUILD}:{os.environ['PATH']}", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")}
+    with server(runs, gap):
+        kw = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 120}
+        r = subprocess.run(["bash", "-c", step["run"]], env=env, **kw)
+    assert r.returncode == wanted, (r.stdout, r.stderr)
+    assert "### lynxbench gate: " + ("passes" if wanted == 0 else "fails") in (tmp_path / "summary").read_text()
+    assert ("::error" in r.stdout) == (wanted == 1), r.stdout
+    assert (tmp_path / "gate.lynx").exists() and (tmp_path / "gate.xml").exists()
+
+
+def test_the_gitlab_template():
+    with open(os.path.join(l.SOURCE, "integrations", "gitlab", "lynxbench-gate.yml")) as f:
+        job = yaml.safe_load(f)[".lynxbench-gate"]
+    words = job["script"][0].split()
+    known = l.lynx("gate", "--help").stdout
+    assert words[:2] == ["lynxbench", "gate"] and all(w in known for w in words if w.startswith("--")), words
+    assert job["artifacts"]["reports"]["junit"] in words
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include "stats/sessions.h"
 #include "stats/steady.h"
 #include "tests/simulate/bisection.h"
+#include "tests/simulate/gate.h"
 #include "tests/simulate/generate.h"
 #include "tests/simulate/history.h"
 #include "tests/simulate/perturbation.h"
@@ -477,6 +478,7 @@ int main(int argc, char **argv) {
   if (argc > 2 && strcmp(argv[2], "perturbation") == 0) return study_perturbation(quick) == 0 ? 0 : 1;
   if (argc > 2 && strcmp(argv[2], "bisection") == 0) return study_bisection(quick) == 0 ? 0 : 1;
   if (argc > 2 && strcmp(argv[2], "history") == 0) return study_history(quick) == 0 ? 0 : 1;
+  if (argc > 2 && strcmp(argv[2], "gate") == 0) return study_gate(quick) == 0 ? 0 : 1;
   int many = quick ? 200 : 2000;
   n_broken += generate_check();
   (void)printf("\nIntervals at 95 %%: share that holds the true figure, of those given (%d replications)\n", many);
@@ -526,6 +528,7 @@ int main(int argc, char **argv) {
   n_broken += study_perturbation(quick);
   n_broken += study_bisection(quick);
   n_broken += study_history(quick);
+  n_broken += study_gate(quick);
   (void)printf("\n%d figures are not what is promised\n", n_broken);
   return n_broken == 0 ? 0 : 1;
 }

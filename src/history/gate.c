@@ -1,0 +1,173 @@
+#include "history/gate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats/special.h"
+
+const char *gate_verdict_text(enum gate_verdict verdict) {
+  static const char *const texts[] = {[GATE_PASSES] = "passes", [GATE_FAILS] = "fails", [GATE_INCONCLUSIVE] = "inconclusive"};
+  return texts[verdict];
+}
+
+/* --- one figure --- */
+
+static double mean_ln(const double *x, size_t n) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum += special_log(x[i]);
+  return sum / (double)n;
+}
+
+static double deviation_ln(const double *x, size_t n, double mean) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    double d = special_log(x[i]) - mean;
+    sum += d * d;
+  }
+  return sqrt(sum / (double)(n - 1));
+}
+
+static double error_of(double deviation, size_t k, size_t m) {
+  return deviation * sqrt(1 / (double)m + 1 / (double)k);
+}
+
+static enum gate_verdict judge(double worse, double error, double t_fails, double t_passes, double limit) {
+  return worse - t_fails * error > limit ? GATE_FAILS : worse + t_passes * error < limit ? GATE_PASSES : GATE_INCONCLUSIVE;
+}
+
+struct gate_decision gate_decide(const double *base, size_t k, const double *fresh, size_t m, bool more_is_better, double own,
+                                 size_t n_figures, const struct gate_plan *plan) {
+  lynx_assert(k >= GATE_BASE_LEAST && m >= 1 && n_figures >= 1);
+  double level = mean_ln(base, k), difference = mean_ln(fresh, m) - level, between = deviation_ln(base, k, level),
+         limit = special_log(1 + plan->margin), freedom = (double)k - 1;
+  double t_fails = special_t_quantile(1 - plan->false_alarms / (double)n_figures, freedom),
+         t_passes = special_t_quantile(1 - plan->false_alarms, freedom);
+  struct gate_decision d = {.worse = more_is_better ? -difference : difference, .deviation = between > own ? between : own};
+  double error = error_of(d.deviation, k, m);
+  d.low = d.worse - t_fails * error;
+  d.high = d.worse + t_passes * error;
+  d.verdict = judge(d.worse, error, t_fails, t_passes, limit);
+  for (size_t n = m + 1; n <= GATE_RUNS_MAX && d.verdict == GATE_INCONCLUSIVE && d.needed == 0; n++)
+    if (judge(d.worse, error_of(d.deviation, k, n), t_fails, t_passes, limit) != GATE_INCONCLUSIVE) d.needed = n;
+  return d;
+}
+
+/* --- the baseline --- */
+
+static bool is_worse(double level, double than, enum better better, double margin) {
+  return better == BETTER_MORE ? level * (1 + margin) < than : level > than * (1 + margin);
+}
+
+/* The newest level that is not worse than the baseline before it. */
+static void choose_level(const struct history_series *s, double margin, size_t *ret_begin, size_t *ret_end) {
+  const struct changes *c = &s->found;
+  size_t n = s->changed ? c->n_items : 0;
+  double level = n > 0 ? c->items[0].before : 0;
+  *ret_begin = 0;
+  *ret_end = n > 0 ? c->items[0].at : s->n_values;
+  for (size_t i = 0; i < n; i++) {
+    if (is_worse(c->items[i].after, level, s->better, margin)) continue;
+    level = c->items[i].after;
+    *ret_begin = c->items[i].at;
+    *ret_end = i + 1 < n ? c->items[i + 1].at : s->n_values;
+  }
+}
+
+static const struct history_series *series_named(const struct history *h, const char *precision, const char *figure) {
+  for (size_t i = 0; i < h->n_series; i++)
+    if (strcmp(h->series[i].precision, precision) == 0 && strcmp(h->series[i].figure, figure) == 0) return &h->series[i];
+  return NULL;
+}
+
+static const struct summary_figure *figure_named(const struct summary_precision *p, const char *name) {
+  for (size_t i = 0; i < p->n_figures; i++)
+    if (strcmp(p->figures[i].name, name) == 0) return &p->figures[i];
+  return NULL;
+}
+
+/* By its sessions: of the widest interval among the fresh runs. */
+static double own_error(const struct gate_question *q, const char *figure) {
+  static const double normal = 1.96;
+  double greatest = 0;
+  for (size_t i = 0; i < q->m; i++) {
+    const struct summary_figure *f = figure_named(q->fresh[i], figure);
+    double half = f != NULL && isfinite(f->high) && isfinite(f->low) ? (f->high - f->low) / 2 / normal / f->value : 0;
+    greatest = half > greatest ? half : greatest;
+  }
+  return greatest;
+}
+
+static bool all_positive(const double *x, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (!(x[i] > 0)) return false;
+  return true;
+}
+
+/* Its values in ret; returns how many. */
+static size_t take_baseline(const struct gate_question *q, const struct gate_plan *plan, size_t n_figures, struct gate_figure *f,
+                            double *ret) {
+  size_t begin, end, k = 0, n = f->series->n_values, unseen = change_plan_usual.least - 1;
+  bool more = f->better == BETTER_MORE;
+  double own = own_error(q, f->figure);
+  choose_level(f->series, plan->margin, &begin, &end);
+  for (size_t i = begin; i < end; i++) {
+    const struct history_value *v = &f->series->values[i];
+    bool can_judge = k >= GATE_BASE_LEAST && i + unseen >= n && v->value > 0 && all_positive(ret, k);
+    if (can_judge && gate_decide(ret, k, &v->value, 1, more, own, n_figures, plan).verdict == GATE_FAILS) continue;
+    ret[k++] = v->value;
+    f->newest = v;
+  }
+  size_t left = k > plan->last ? k - plan->last : 0;
+  memmove(ret, ret + left, (k - left) * sizeof *ret);
+  return k - left;
+}
+
+static void judge_figure(const struct gate_question *q, const struct gate_plan *plan, struct gate *gate, struct gate_figure *f) {
+  size_t m = 0;
+  double *base = xalloc(f->series != NULL ? f->series->n_values + 1 : 1, sizeof *base), *fresh = xalloc(q->m, sizeof *fresh);
+  if (f->series != NULL) f->n_base = take_baseline(q, plan, gate->n_figures, f, base);
+  for (size_t i = 0; i < q->m; i++) {
+    const struct summary_figure *value = figure_named(q->fresh[i], f->figure);
+    if (value != NULL) fresh[m++] = value->value;
+  }
+  if (m < q->m) f->why = "not every fresh run has it";
+  else if (f->n_base < GATE_BASE_LEAST)
+    f->why = arena_printf(&gate->arena, "the baseline has %zu run%s of it; %d are needed", f->n_base, f->n_base == 1 ? "" : "s",
+                          GATE_BASE_LEAST);
+  else if (!all_positive(base, f->n_base) || !all_positive(fresh, m)) f->why = "a value is not positive";
+  else {
+    f->base = special_exp(mean_ln(base, f->n_base));
+    f->fresh = special_exp(mean_ln(fresh, m));
+    f->decision = gate_decide(base, f->n_base, fresh, m, f->better == BETTER_MORE, own_error(q, f->figure), gate->n_figures, plan);
+  }
+  if (f->why != NULL) f->decision.verdict = GATE_INCONCLUSIVE;
+  free(base);
+  free(fresh);
+}
+
+void gate_judge(const struct gate_question *q, const struct gate_plan *plan, struct gate *ret) {
+  const struct summary_precision *p = q->fresh[0];
+  *ret = (struct gate){.verdict = GATE_PASSES};
+  ret->figures = arena_alloc(&ret->arena, p->n_figures + 1, sizeof *ret->figures);
+  for (size_t i = 0; i < p->n_figures; i++) {
+    const struct summary_figure *f = &p->figures[i];
+    if (f->better == BETTER_UNKNOWN || !q->wanted(q->context, f->name)) continue;
+    ret->figures[ret->n_figures++] = (struct gate_figure){
+        .series = series_named(q->history, p->name, f->name), .figure = f->name, .unit = f->unit, .better = f->better};
+  }
+  for (size_t i = 0; i < ret->n_figures; i++) {
+    struct gate_figure *f = &ret->figures[i];
+    judge_figure(q, plan, ret, f);
+    if (f->decision.verdict == GATE_FAILS) ret->verdict = GATE_FAILS;
+    else if (f->decision.verdict == GATE_INCONCLUSIVE && ret->verdict == GATE_PASSES) ret->verdict = GATE_INCONCLUSIVE;
+    if (f->newest == NULL) continue;
+    const struct history_run *last = &q->history->runs[f->newest->run];
+    if (ret->last == NULL || last > ret->last) ret->last = last;
+  }
+  if (ret->n_figures == 0) ret->verdict = GATE_INCONCLUSIVE;
+}
+
+void gate_release(struct gate *gate) {
+  arena_release(&gate->arena);
+}
