@@ -64,7 +64,7 @@ pair prompt ledger
 pair import python
 pair metrics git
 pair elf audit
-pair serve
+pair serve history
 for name in yaml http bundle capture safetensors log model trace prompt ledger import python metrics git elf audit serve; do
   log=$dir/$name.log
   echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' $log) inputs in $seconds s; $(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' $log | tail -n 1) of" \

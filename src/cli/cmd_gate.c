@@ -49,6 +49,8 @@ static const struct option_spec options[] = {
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
+extern const struct command command_gate;
+
 struct gating {
   const struct arguments *arguments;
   struct gate_plan plan;
@@ -134,7 +136,7 @@ static int run_once(const struct gating *g, const char *out) {
 static int measure(struct gating *g) {
   struct contract_file file;
   const char *given = g->arguments->option[FLAG_OUT];
-  char name[200], suffix[16];
+  char name[200], suffix[24];
   int code = EXIT_HOLDS;
   if (!contract_file_read(g->arguments->positional[0], &file)) return EXIT_WRONG_INPUT;
   if (file.problems.n_errors > 0) {
@@ -251,7 +253,7 @@ static void judge_since(struct gating *g, size_t precision, struct gate_part *pa
 }
 
 static void judge_part(struct gating *g, size_t precision, struct gate_part *part) {
-  const struct summary_precision *fresh[FRESH_MAX];
+  const struct summary_precision *fresh[FRESH_MAX] = {&g->summaries[0].precisions[precision]};
   lynx_assert(g->n_fresh > 0);
   struct wanted wanted = {g, &g->files[0].result.precisions[precision]};
   for (size_t i = 0; i < g->n_fresh; i++) fresh[i] = &g->summaries[i].precisions[precision];
@@ -303,9 +305,17 @@ static int decide(struct gating *g) {
   return code;
 }
 
+static void say_needs(const struct arguments *arguments, struct confinement *ret) {
+  history_sources_confine(arguments, 1, ret);
+  confine_output(ret, arguments->option[FLAG_JUNIT]);
+  confine_output(ret, arguments->option[FLAG_MARKDOWN]);
+}
+
 static int gate(struct gating *g) {
   int code = EXIT_HOLDS;
-  if (!read_plan(g)) return EXIT_WRONG_INPUT;
+  struct confinement needs = {.n_outputs = 0};
+  say_needs(g->arguments, &needs);
+  if (!read_plan(g) || !confine_sound(&command_gate, g->arguments, &needs)) return EXIT_WRONG_INPUT;
   if (ends_with(g->arguments->positional[0], ".lynx")) {
     (void)snprintf(g->paths[0], sizeof g->paths[0], "%s", g->arguments->positional[0]);
     g->n_fresh = 1;
@@ -328,9 +338,7 @@ static int run(const struct arguments *arguments) {
 
 static bool confines(const struct arguments *arguments, struct confinement *ret) {
   if (!ends_with(arguments->positional[0], ".lynx")) return false; /* it runs a contract */
-  history_sources_confine(arguments, 1, ret);
-  confine_output(ret, arguments->option[FLAG_JUNIT]);
-  confine_output(ret, arguments->option[FLAG_MARKDOWN]);
+  say_needs(arguments, ret);
   return true;
 }
 

@@ -8,6 +8,7 @@
 
 enum { FLAG_CONTRACT, FLAG_PRECISION, FLAG_FIGURE, FLAG_FALSE_ALARMS, FLAG_LEAST, FLAG_HTML, FLAG_CSV, FLAG_JSON, FLAG_QUIET };
 enum { PAGE_MAX = 256 << 20 };
+static const double share_least = 0.001;
 
 static const struct option_spec options[] = {
     [FLAG_CONTRACT] = {"contract", "NAME", "only runs of this contract: its name, or how its digest begins"},
@@ -24,9 +25,9 @@ static const struct option_spec options[] = {
 static bool read_share(const struct arguments *arguments, int flag, double most, double *value) {
   const char *text = arguments->option[flag];
   if (text == NULL) return true;
-  if (number_double(text, strlen(text), value) && *value > 0 && *value <= most) return true;
-  (void)fprintf(stderr, "lynxbench history: --%s: found '%s'; accepted: a share above 0, at most %g, such as 0.05\n", options[flag].name,
-                text, most);
+  if (number_double(text, strlen(text), value) && *value >= share_least && *value <= most) return true;
+  (void)fprintf(stderr, "lynxbench history: --%s: found '%s'; accepted: a share from 0.001 to %g, such as 0.05\n", options[flag].name, text,
+                most);
   return false;
 }
 
@@ -56,8 +57,7 @@ static int search_and_show(const struct arguments *arguments, struct history_sou
   struct coincidence *coincidences = xalloc(h->n_events + 1, sizeof *coincidences);
   struct history_opener opener = history_sources_opener(sources);
   for (size_t i = 0; i < h->n_events; i++) coincidence_find(h, &h->events[i], &opener, &coincidences[i]);
-  const struct history_report report = {
-      .history = h, .coincidences = coincidences, .plan = plan, .least = least, .from_ledger = sources->from_ledger};
+  const struct history_report report = {.history = h, .coincidences = coincidences, .plan = plan, .least = least};
   int code = show(arguments, &report);
   for (size_t i = 0; i < h->n_series; i++) any = any || h->series[i].n_values >= 2 * plan->least;
   for (size_t i = 0; i < h->n_events; i++) coincidence_release(&coincidences[i]);
@@ -76,6 +76,10 @@ static int run(const struct arguments *arguments) {
   double least = 0.01;
   int code = EXIT_HOLDS;
   const char *ledger = arguments->n_positional == 0 ? ledger_file_address(NULL) : NULL;
+  if (arguments->option[FLAG_JSON] != NULL && arguments->option[FLAG_CSV] != NULL) {
+    (void)fprintf(stderr, "lynxbench history: found --json and --csv; accepted: one of them\n");
+    return EXIT_WRONG_INPUT;
+  }
   if (!read_share(arguments, FLAG_FALSE_ALARMS, 0.5, &plan.false_alarms) || !read_share(arguments, FLAG_LEAST, 1, &least))
     return EXIT_WRONG_INPUT;
   if (arguments->n_positional == 0 && ledger == NULL) {
@@ -84,8 +88,14 @@ static int run(const struct arguments *arguments) {
     return EXIT_WRONG_INPUT;
   }
   if (ledger != NULL) code = history_sources_read(&sources, ledger);
-  for (int i = 0; i < arguments->n_positional && code == EXIT_HOLDS; i++) code = history_sources_read(&sources, arguments->positional[i]);
-  if (code == EXIT_HOLDS) code = search_and_show(arguments, &sources, &plan, least);
+  for (int i = 0; i < arguments->n_positional; i++) { /* one that cannot be read does not hide the others */
+    int one = history_sources_read(&sources, arguments->positional[i]);
+    if (code == EXIT_HOLDS) code = one;
+  }
+  if (code == EXIT_HOLDS || sources.n_read > 0) {
+    int shown = search_and_show(arguments, &sources, &plan, least);
+    if (code == EXIT_HOLDS) code = shown;
+  }
   if (sources.n_unreadable > 0)
     (void)fprintf(stderr, "lynxbench history: %zu bundle%s could not be read and %s no part of this\n", sources.n_unreadable,
                   sources.n_unreadable == 1 ? "" : "s", sources.n_unreadable == 1 ? "is" : "are");

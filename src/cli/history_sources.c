@@ -49,7 +49,8 @@ static void add_run(struct history_sources *s, const char *label, const char *ro
                     struct summary *summary) {
   if (s->filter.keep != NULL && !s->filter.keep(s->filter.context, root, summary)) return;
   apply(&s->filter, summary);
-  history_add(s->history, &(struct history_origin){label, root, add_source(s, source)}, summary);
+  history_add(s->history, &(struct history_origin){label, root, source->ledger != NULL ? s->opened.address : "", add_source(s, source)},
+              summary);
   s->n_read++;
 }
 
@@ -105,10 +106,9 @@ static int read_folder(struct history_sources *s, const char *path) {
 
 static int read_table(struct history_sources *s, const char *path, const struct buffer *text) {
   struct lynx_error error = {0};
-  const char *slash = strrchr(path, '/');
   size_t source = add_source(s, &(struct history_source){.path = ""});
   struct history all = {.runs = NULL};
-  enum lynx_status status = table_read((struct bytes){text->data, text->length}, slash != NULL ? slash + 1 : path, source, &all, &error);
+  enum lynx_status status = table_read((struct bytes){text->data, text->length}, path, source, &all, &error);
   for (size_t i = 0; i < all.n_runs && status == LYNX_OK; i++) {
     struct summary_precision precision = *all.runs[i].precision;
     struct summary summary = {.started_ns = all.runs[i].at_ns,
@@ -173,7 +173,8 @@ static bool take_entry(void *context, const struct ledger_entry *entry, const ch
   char hex[DIGEST_HEX] = "";
   if (digest != NULL) memcpy(source.digest, digest, DIGEST_BYTES);
   show_progress(s);
-  if (summary_read(json_object_get(predicate, "summary"), &s->arena, &summary)) {
+  /* Figures of another analysis are none to follow beside ours: they are computed again. */
+  if (summary_read(json_object_get(predicate, "summary"), &s->arena, &summary) && summary.analysis == ANALYSIS_VERSION) {
     add_run(s, label, root != NULL ? digest_hex(root, hex) : "", &source, &summary);
     return true;
   }
@@ -198,19 +199,28 @@ static int read_ledger(struct history_sources *s, const char *address) {
   return ledger_each_entry(s->opened.ledger, 0, take_entry, s, &error) == LYNX_OK ? EXIT_HOLDS : report_error(&error);
 }
 
+static bool is_bundle(const char *path) {
+  char head[16] = "";
+  struct stat info;
+  FILE *file = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "re") : NULL; /* of a pipe nothing may be taken away */
+  size_t n = file != NULL ? fread(head, 1, sizeof head, file) : 0;
+  if (file != NULL) (void)fclose(file); /* it was read */
+  return n == sizeof head && memcmp(head, "SQLite format 3", sizeof head) == 0;
+}
+
 int history_sources_read(struct history_sources *s, const char *address) {
   struct stat info;
   struct buffer text;
   int code;
   if (stat(address, &info) == 0 && S_ISDIR(info.st_mode)) code = read_folder(s, address);
   else if (ledger_file_is(address)) code = read_ledger(s, address);
-  else if (!read_file(address, TABLE_FILE_MAX, &text)) return EXIT_WRONG_INPUT;
-  else {
+  else if (is_bundle(address)) {
+    const char *path = arena_copy(&s->arena, address);
+    read_bundle(s, path, path, &(struct history_source){.path = path});
     code = EXIT_HOLDS;
-    if (text.length >= 16 && memcmp(text.data, "SQLite format 3", 16) == 0) {
-      const char *path = arena_copy(&s->arena, address);
-      read_bundle(s, path, path, &(struct history_source){.path = path});
-    } else code = read_table(s, address, &text);
+  } else if (!read_file(address, TABLE_FILE_MAX, &text)) return EXIT_WRONG_INPUT;
+  else {
+    code = read_table(s, address, &text);
     buffer_release(&text);
   }
   if (s->told_ns != 0) (void)fprintf(stderr, "\r\033[K");

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -23,7 +24,9 @@ const char *ledger_file_address(const char *option) {
 /* An SQLite file of its own kind, or no file at all (a server's address). */
 bool ledger_file_is(const char *path) {
   char head[72] = "";
-  FILE *file = fopen(path, "re");
+  struct stat info;
+  bool is_file = stat(path, &info) == 0 && S_ISREG(info.st_mode); /* of a pipe nothing may be taken away */
+  FILE *file = is_file ? fopen(path, "re") : NULL;
   size_t n = file != NULL ? fread(head, 1, sizeof head, file) : 0;
   if (file != NULL) (void)fclose(file); /* it was read */
   if (file == NULL) return strstr(path, "://") != NULL;

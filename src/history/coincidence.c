@@ -6,7 +6,7 @@
 #include "result/conditions.h"
 
 static bool same_stack(const struct history_run *a, const struct history_run *b) {
-  return strcmp(a->contract, b->contract) == 0 && strcmp(a->precision->name, b->precision->name) == 0;
+  return strcmp(a->contract, b->contract) == 0 && strcmp(a->name, b->name) == 0 && strcmp(a->precision->name, b->precision->name) == 0;
 }
 
 static size_t count_steps(const struct history *h, const struct history_event *e) {
@@ -74,6 +74,12 @@ static void judge_conditions(const struct history *h, const struct history_event
   ret->conditions = conditions_differ(contract, &before, &after, &ret->arena);
 }
 
+/* By what the summaries say: as far as one gets where a bundle is not at hand. */
+static enum coincidence_kind by_fingerprint(const struct summary_precision *a, const struct summary_precision *b) {
+  if (a->fingerprint[0] == 0 || b->fingerprint[0] == 0) return COINCIDENCE_UNKNOWN;
+  return strcmp(a->fingerprint, b->fingerprint) == 0 ? COINCIDENCE_NOTHING : COINCIDENCE_UNREAD;
+}
+
 static void compare(const struct history_facts *a, const struct history_facts *b, struct coincidence *ret) {
   capture_diff(&a->list, &b->list, &ret->facts);
   ret->kind = ret->facts.n_identity > 0 ? COINCIDENCE_FACTS : COINCIDENCE_NOTHING;
@@ -84,9 +90,8 @@ void coincidence_find(const struct history *h, const struct history_event *e, co
                       struct coincidence *ret) {
   const struct history_run *before = &h->runs[e->before], *after = &h->runs[e->after];
   struct history_facts a = {.contract = NULL}, b = {.contract = NULL};
-  *ret = (struct coincidence){.kind = COINCIDENCE_UNKNOWN, .n_steps = count_steps(h, e)};
-  bool captured = before->precision->fingerprint[0] != 0 && after->precision->fingerprint[0] != 0;
-  if (!captured || !opener->open(opener->context, before, &a)) return;
+  *ret = (struct coincidence){.kind = by_fingerprint(before->precision, after->precision), .n_steps = count_steps(h, e)};
+  if (ret->kind == COINCIDENCE_UNKNOWN || !opener->open(opener->context, before, &a)) return;
   if (opener->open(opener->context, after, &b)) {
     compare(&a, &b, ret);
     if (a.contract != NULL) judge_conditions(h, e, a.contract, ret);
@@ -98,9 +103,8 @@ void coincidence_find(const struct history *h, const struct history_event *e, co
 void coincidence_since(const struct history_run *before, const struct summary_precision *fresh, const struct history_facts *facts,
                        const struct history_opener *opener, struct coincidence *ret) {
   struct history_facts a = {.contract = NULL};
-  *ret = (struct coincidence){.kind = COINCIDENCE_UNKNOWN};
-  if (before == NULL || before->precision->fingerprint[0] == 0 || fresh->fingerprint[0] == 0) return;
-  if (!opener->open(opener->context, before, &a)) return;
+  *ret = (struct coincidence){.kind = by_fingerprint(before->precision, fresh)};
+  if (ret->kind == COINCIDENCE_UNKNOWN || !opener->open(opener->context, before, &a)) return;
   compare(&a, facts, ret);
   if (a.contract != NULL) ret->conditions = conditions_differ(a.contract, &before->precision->conditions, &fresh->conditions, &ret->arena);
   opener->close(opener->context, &a);

@@ -10,7 +10,8 @@
 enum coincidence_kind {
   COINCIDENCE_FACTS,   /* facts changed between the last run of the old level and the first of the new one */
   COINCIDENCE_NOTHING, /* nothing that was captured did */
-  COINCIDENCE_UNKNOWN  /* on one side at least nothing was captured, or it cannot be read */
+  COINCIDENCE_UNREAD,  /* the executor's fingerprint did, and its facts cannot be read here */
+  COINCIDENCE_UNKNOWN  /* on one side at least nothing was captured */
 };
 
 /* A run's facts and its contract, opened for this. */
@@ -38,7 +39,7 @@ struct coincidence {
 
 void coincidence_find(const struct history *history, const struct history_event *event, const struct history_opener *opener,
                       struct coincidence *ret);
-/* The same from a run (NULL: there is none) to a fresh one, whose facts are at hand. */
+/* The same from a run to a fresh one, whose facts are at hand. */
 void coincidence_since(const struct history_run *before, const struct summary_precision *fresh, const struct history_facts *facts,
                        const struct history_opener *opener, struct coincidence *ret);
 void coincidence_release(struct coincidence *coincidence);

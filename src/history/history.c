@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABEL_MAX = 4200 };
+enum { LABEL_MAX = 4200, ORDERS_FINER_MOST = 100000 };
 
 /* --- taking runs in --- */
 
@@ -25,15 +25,17 @@ static struct summary_precision *copy_precision(struct arena *arena, const struc
 }
 
 void history_add(struct history *h, const struct history_origin *from, const struct summary *summary) {
-  char label[LABEL_MAX];
-  (void)text_sanitise(label, sizeof label, from->label, strlen(from->label)); /* the name of somebody's file */
+  char label[LABEL_MAX], name[LABEL_MAX]; /* of somebody's files */
+  (void)text_sanitise(label, sizeof label, from->label, strlen(from->label));
+  (void)text_sanitise(name, sizeof name, summary->name, strlen(summary->name));
   for (size_t i = 0; i < summary->n_precisions; i++) {
     h->runs = xroom(h->runs, h->n_runs, &h->room, sizeof *h->runs);
-    h->runs[h->n_runs++] = (struct history_run){.at_ns = summary->started_ns,
-                                                .from = {arena_copy(&h->arena, label), arena_copy(&h->arena, from->root), from->source},
-                                                .contract = arena_copy(&h->arena, summary->contract),
-                                                .name = arena_copy(&h->arena, summary->name),
-                                                .precision = copy_precision(&h->arena, &summary->precisions[i])};
+    h->runs[h->n_runs++] = (struct history_run){
+        .at_ns = summary->started_ns,
+        .from = {arena_copy(&h->arena, label), arena_copy(&h->arena, from->root), arena_copy(&h->arena, from->ledger), from->source},
+        .contract = arena_copy(&h->arena, summary->contract),
+        .name = arena_copy(&h->arena, name),
+        .precision = copy_precision(&h->arena, &summary->precisions[i])};
   }
 }
 
@@ -47,8 +49,8 @@ static int by_time(const void *a, const void *b) {
 }
 
 static bool is_of(const struct history_series *s, const struct history_run *run, const struct summary_figure *f) {
-  return strcmp(s->contract, run->contract) == 0 && strcmp(s->precision, run->precision->name) == 0 && strcmp(s->figure, f->name) == 0 &&
-         strcmp(s->unit, f->unit) == 0;
+  return strcmp(s->contract, run->contract) == 0 && strcmp(s->name, run->name) == 0 && strcmp(s->precision, run->precision->name) == 0 &&
+         strcmp(s->figure, f->name) == 0 && strcmp(s->unit, f->unit) == 0;
 }
 
 /* Runs of one contract mostly follow one another: the search begins where it last ended. */
@@ -104,22 +106,37 @@ static void search_series(struct history_series *s, const struct change_plan *pl
   free(x);
 }
 
+bool history_is_tested(const struct history_series *s, const struct change_plan *plan) {
+  return s->n_values >= 2 * plan->least;
+}
+
 static void search_all(struct history *h, const struct change_plan *plan) {
-  double *p = xalloc(h->n_series + 1, sizeof *p);
-  for (size_t i = 0; i < h->n_series; i++) {
-    search_series(&h->series[i], plan);
-    p[i] = h->series[i].found.p;
-  }
+  double *p = xalloc(h->n_series + 1, sizeof *p), threshold = 0;
+  struct change_plan finer = *plan;
+  for (size_t i = 0; i < h->n_series; i++) search_series(&h->series[i], plan);
   h->rate = plan->false_alarms;
-  double threshold = changes_discovery(p, h->n_series, h->rate);
-  for (size_t i = 0; i < h->n_series; i++) h->series[i].changed = h->series[i].found.n_items > 0 && p[i] <= threshold;
+  for (int round = 0; round < 2; round++) {
+    size_t m = 0; /* a series that is too short is no test */
+    for (size_t i = 0; i < h->n_series; i++)
+      if (history_is_tested(&h->series[i], plan)) p[m++] = h->series[i].found.p;
+    h->n_tested = m;
+    threshold = changes_discovery(p, m, h->rate);
+    finer.orders = (size_t)(2 * (double)m / h->rate);
+    if (finer.orders > ORDERS_FINER_MOST) finer.orders = ORDERS_FINER_MOST;
+    /* So many orders were drawn that none showed as much, and still too few for so many series. */
+    for (size_t i = 0; i < h->n_series && round == 0; i++)
+      if (h->series[i].found.p > threshold && h->series[i].found.p <= plan->false_alarms && h->series[i].found.none_showed_it)
+        search_series(&h->series[i], &finer);
+  }
+  for (size_t i = 0; i < h->n_series; i++) h->series[i].changed = h->series[i].found.n_items > 0 && h->series[i].found.p <= threshold;
   free(p);
 }
 
 /* --- events --- */
 
 static bool same_stack(const struct history *h, size_t a, size_t b) {
-  return strcmp(h->series[a].contract, h->series[b].contract) == 0 && strcmp(h->series[a].precision, h->series[b].precision) == 0;
+  const struct history_series *x = &h->series[a], *y = &h->series[b];
+  return strcmp(x->contract, y->contract) == 0 && strcmp(x->name, y->name) == 0 && strcmp(x->precision, y->precision) == 0;
 }
 
 static void join(struct history *h, size_t series, size_t number) {
@@ -191,7 +208,9 @@ const struct change *history_change_of(const struct history *h, const struct his
 
 bool history_is_worse(const struct history *h, const struct history_change *c) {
   const struct change *change = history_change_of(h, c);
-  bool more = change->size > (change->ratio ? 1 : 0);
+  double none = change->ratio ? 1 : 0;
+  bool more = change->size > none;
+  if (change->bounded && change->low <= none && change->high >= none) return false; /* which way is not sure */
   enum better better = h->series[c->series].better;
   return better != BETTER_UNKNOWN && more != (better == BETTER_MORE);
 }

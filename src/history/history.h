@@ -16,9 +16,10 @@
 
 /* Where a run is from. */
 struct history_origin {
-  const char *label; /* its file, or what a table calls it */
-  const char *root;  /* of its bundle, in hexadecimal; "" */
-  size_t source;     /* for who opens it again; and the order of runs of one time */
+  const char *label;  /* its file, or what a table calls it */
+  const char *root;   /* of its bundle, in hexadecimal; "" */
+  const char *ledger; /* the address of the one that it is from; "" */
+  size_t source;      /* for who opens it again; and the order of runs of one time */
 };
 
 struct history_run {
@@ -62,7 +63,8 @@ struct history {
   size_t n_series, series_room;
   struct history_event *events; /* in the order of time */
   size_t n_events;
-  double rate; /* the greatest share of falsely named series among the named */
+  size_t n_tested; /* series that are long enough */
+  double rate;     /* the greatest share of falsely named series among the named */
 };
 
 /* One entry for each of its precisions; copies what it keeps. */
@@ -70,9 +72,11 @@ void history_add(struct history *history, const struct history_origin *from, con
 void history_search(struct history *history, const struct change_plan *plan);
 void history_release(struct history *history);
 
+/* Is it long enough for a change to be seen? */
+bool history_is_tested(const struct history_series *series, const struct change_plan *plan);
 /* The change, as a difference of ln, or, where a value is not positive, in the figure's unit. */
 const struct change *history_change_of(const struct history *history, const struct history_change *change);
-/* Is the new level worse? Of a figure of which that is not known, no. */
+/* Is the new level worse for sure? Of a figure of which it is not known which way is better, no. */
 bool history_is_worse(const struct history *history, const struct history_change *change);
 
 #endif

@@ -1,5 +1,6 @@
 #include "history/table.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,9 @@
 #include "base/number.h"
 
 enum { COLUMNS_MAX = 80, FIELD_MAX = 200, SEPARATOR_LINE_MAX = 65536 };
-static const double milliseconds_from = 1e11, nanoseconds_from = 1e17; /* such a number of seconds would be in the year 5138 */
+/* A number of seconds from which on it is one of ms, µs or ns: each would be in the year 5138 of the unit before. */
+static const double milliseconds_from = 1e11, microseconds_from = 1e14, nanoseconds_from = 1e17;
+static const int64_t seconds_most = 9000000000; /* the year 2255; in ns it fits */
 
 enum role { ROLE_IGNORED, ROLE_TIME, ROLE_LABEL, ROLE_FIGURE };
 
@@ -21,6 +24,7 @@ struct table {
   size_t n_columns, n_fields; /* n_fields: of the row at hand */
   char name[COLUMNS_MAX][FIELD_MAX], field[COLUMNS_MAX][FIELD_MAX];
   enum role role[COLUMNS_MAX];
+  const char *broken; /* what is wrong with the row's quotes; NULL: nothing */
   struct lynx_error *error;
 };
 
@@ -58,29 +62,37 @@ static void read_quoted(struct table *t, const char *from, const char *to) {
   keep_field(t, text, n);
 }
 
-/* False: there is no further row. Empty lines, and comments of '#', are none. */
+/* True: another one follows in the row. */
+static bool read_field(struct table *t) {
+  const char *from = t->at, *p = from;
+  bool quoted = p < t->end && *p == '"';
+  if (quoted) p = quoted_end(p, t->end);
+  const char *closing = p;
+  if (quoted && closing == t->end) t->broken = "a quote that does not end";
+  while (p < t->end && *p != t->separator && *p != '\n') p++;
+  for (const char *q = closing + 1; quoted && q < p; q++)
+    if (strchr(" \t\r", *q) == NULL) t->broken = "text behind a closing quote";
+  if (quoted) read_quoted(t, from, closing);
+  else keep_field(t, from, (size_t)(p - from));
+  for (const char *q = from; quoted && q < closing && t->broken == NULL; q++) t->line += *q == '\n';
+  bool more = p < t->end && *p == t->separator;
+  t->at = p < t->end ? p + 1 : p;
+  return more;
+}
+
+/* False: there is no further row, or it is broken. Empty lines are none, nor are comments of '#' before the names of the columns. */
 static bool read_row(struct table *t) {
-  for (t->n_fields = 0; t->at < t->end && t->n_fields == 0;) {
+  for (t->n_fields = 0; t->at < t->end && t->n_fields == 0 && t->broken == NULL;) {
     t->line++;
-    if (*t->at == '#' || *t->at == '\n' || *t->at == '\r') {
+    if ((*t->at == '#' && t->n_columns == 0) || *t->at == '\n' || *t->at == '\r') {
       const char *line = memchr(t->at, '\n', (size_t)(t->end - t->at));
       t->at = line != NULL ? line + 1 : t->end;
       continue;
     }
-    for (bool more = true; more;) {
-      const char *from = t->at, *p = from;
-      bool quoted = p < t->end && *p == '"';
-      if (quoted) p = quoted_end(p, t->end);
-      const char *closing = p;
-      while (p < t->end && *p != t->separator && *p != '\n') p++;
-      if (quoted) read_quoted(t, from, closing);
-      else keep_field(t, from, (size_t)(p - from));
-      for (const char *q = from; quoted && q < closing; q++) t->line += *q == '\n';
-      more = p < t->end && *p == t->separator;
-      t->at = p < t->end ? p + 1 : p;
-    }
+    while (read_field(t) && t->broken == NULL)
+      ;
   }
-  return t->n_fields > 0;
+  return t->n_fields > 0 && t->broken == NULL;
 }
 
 /* --- when --- */
@@ -93,13 +105,13 @@ static bool zone_of(const char *text, int64_t *ret_s) {
   if (text[0] == 0 || strcmp(text, "Z") == 0 || strcmp(text, "UTC") == 0) return true;
   if (text[0] != '+' && text[0] != '-') return false;
   if (sscanf(text + 1, "%2d:%2d%n", &hours, &minutes, &n) != 2 && sscanf(text + 1, "%2d%2d%n", &hours, &minutes, &n) != 2) return false;
-  if (text[1 + n] != 0 || hours < 0 || minutes < 0) return false;
+  if (text[1 + n] != 0 || hours < 0 || hours > 14 || minutes < 0 || minutes > 59) return false;
   *ret_s = (text[0] == '-' ? -1 : 1) * (int64_t)(hours * 3600 + minutes * 60);
   return true;
 }
 
 static bool date_of(const char *text, int64_t *ret_ns) {
-  static const char *const dates[] = {"%Y-%m-%d", "%Y.%m.%d", "%Y/%m/%d"}, *const times[] = {"%H:%M:%S", "%H:%M"};
+  static const char *const dates[] = {"%Y-%m-%d", "%Y.%m.%d", "%Y/%m/%d", "%Y%m%d"}, *const times[] = {"%H:%M:%S", "%H:%M"};
   struct tm t = {.tm_year = 0};
   const char *rest = NULL;
   int64_t zone, fraction_ns = 0;
@@ -116,15 +128,22 @@ static bool date_of(const char *text, int64_t *ret_ns) {
     for (rest++; *rest >= '0' && *rest <= '9'; rest++, digit_ns /= 10) fraction_ns += (*rest - '0') * digit_ns;
   }
   if (!zone_of(rest, &zone)) return false;
-  *ret_ns = ((int64_t)timegm(&t) - zone) * 1000000000 + fraction_ns;
-  return *ret_ns > 0;
+  struct tm normal = t;
+  int64_t seconds = (int64_t)timegm(&normal) - zone;
+  if (normal.tm_mday != t.tm_mday || normal.tm_mon != t.tm_mon || seconds <= 0 || seconds > seconds_most) return false; /* 30 February */
+  *ret_ns = seconds * 1000000000 + fraction_ns;
+  return true;
 }
 
 static bool time_of(const char *text, int64_t *ret_ns) {
   double number;
-  if (!number_double(text, strlen(text), &number)) return date_of(text, ret_ns);
-  double seconds = number >= nanoseconds_from ? number / 1e9 : number >= milliseconds_from ? number / 1e3 : number;
-  if (!(seconds > 0) || seconds > 9e9) return false;
+  bool is_date = strlen(text) == 8 && strspn(text, "0123456789") == 8; /* 20261123: as seconds it would be in 1970 */
+  if (is_date || !number_double(text, strlen(text), &number)) return date_of(text, ret_ns);
+  double seconds = number >= nanoseconds_from    ? number / 1e9
+                   : number >= microseconds_from ? number / 1e6
+                   : number >= milliseconds_from ? number / 1e3
+                                                 : number;
+  if (!(seconds > 0) || seconds > (double)seconds_most) return false;
   *ret_ns = (int64_t)(seconds * 1e9);
   return true;
 }
@@ -136,14 +155,25 @@ static bool is_number(const char *text) {
   return number_double(text, strlen(text), &number);
 }
 
-static bool names_time(const char *name) {
-  static const char *const names[] = {"time", "date", "timestamp", "datetime", "started"};
-  for (size_t i = 0; i < LYNX_COUNT(names); i++)
-    if (strcasecmp(name, names[i]) == 0) return true;
+static bool is_one_of(const char *text, const char *const *words, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (strcasecmp(text, words[i]) == 0) return true;
   return false;
 }
 
+/* What programs write for a value that is missing. */
+static bool is_missing(const char *text) {
+  static const char *const words[] = {"", "nan", "na", "n/a", "null", "none"};
+  return is_one_of(text, words, LYNX_COUNT(words));
+}
+
 static bool read_header(struct table *t) {
+  static const char *const times[] = {"time", "date", "timestamp", "datetime", "started"}, *const labels[] = {
+                                                                                               "commit", "sha",   "revision", "version",
+                                                                                               "build",  "run",   "branch",   "tag",
+                                                                                               "name",   "label", "id"};
+  bool has_time = false;
+  if (t->end - t->at >= 3 && memcmp(t->at, "\xef\xbb\xbf", 3) == 0) t->at += 3; /* a byte order mark */
   const char *line = memchr(t->at, '\n', (size_t)(t->end - t->at));
   size_t n_of[3] = {0};
   for (const char *p = t->at; p < (line != NULL ? line : t->end) && p < t->at + SEPARATOR_LINE_MAX; p++)
@@ -153,17 +183,15 @@ static bool read_header(struct table *t) {
   t->n_columns = t->n_fields < COLUMNS_MAX ? t->n_fields : COLUMNS_MAX;
   memcpy(t->name, t->field, sizeof t->name);
   for (size_t i = 0; i < t->n_columns; i++)
-    if (names_time(t->name[i])) {
-      t->role[i] = ROLE_TIME;
-      break;
-    }
+    if (!has_time && is_one_of(t->name[i], times, LYNX_COUNT(times))) t->role[i] = ROLE_TIME, has_time = true;
+    else if (is_one_of(t->name[i], labels, LYNX_COUNT(labels))) t->role[i] = ROLE_LABEL; /* a commit may look like a number */
   return true;
 }
 
 /* By the first value that each has. */
 static void see_roles(struct table *t) {
   for (size_t i = 0; i < t->n_columns && i < t->n_fields; i++)
-    if (t->role[i] == ROLE_IGNORED && t->field[i][0] != 0) t->role[i] = is_number(t->field[i]) ? ROLE_FIGURE : ROLE_LABEL;
+    if (t->role[i] == ROLE_IGNORED && !is_missing(t->field[i])) t->role[i] = is_number(t->field[i]) ? ROLE_FIGURE : ROLE_LABEL;
 }
 
 static enum lynx_status take_row(struct table *t, const char *name, size_t source, struct history *history) {
@@ -171,6 +199,7 @@ static enum lynx_status take_row(struct table *t, const char *name, size_t sourc
   struct summary_precision row = {.name = "", .fingerprint = "", .figures = figures, .conditions = {NAN, NAN, NAN, NAN}};
   struct summary summary = {.contract = "", .name = name, .precisions = &row, .n_precisions = 1};
   const char *label = "";
+  char row_name[32];
   if (t->n_fields != t->n_columns) return wrong(t, "", t->field[0], "as many fields as the first row has columns");
   see_roles(t);
   for (size_t i = 0; i < t->n_columns; i++) {
@@ -178,7 +207,7 @@ static enum lynx_status take_row(struct table *t, const char *name, size_t sourc
     if (t->role[i] == ROLE_LABEL && label[0] == 0) label = text;
     if (t->role[i] == ROLE_TIME && !time_of(text, &summary.started_ns))
       return wrong(t, t->name[i], text, "seconds since 1970, or a date such as 2026-11-23 or 2026-11-23T06:00:00Z");
-    if (t->role[i] != ROLE_FIGURE || text[0] == 0) continue;
+    if (t->role[i] != ROLE_FIGURE || is_missing(text)) continue;
     struct summary_figure *f = &figures[row.n_figures++];
     *f = (struct summary_figure){.name = t->name[i], .formula = "", .unit = "", .low = NAN, .high = NAN, .n = 1};
     if (!number_double(text, strlen(text), &f->value) || fabs(f->value) > SUMMARY_VALUE_MAX)
@@ -186,7 +215,11 @@ static enum lynx_status take_row(struct table *t, const char *name, size_t sourc
   }
   if (row.n_figures > SUMMARY_FIGURES_MAX) return lynx_fail(t->error, LYNX_LIMIT, "more than %d figures in a table", SUMMARY_FIGURES_MAX);
   if (row.n_figures == 0) row.left_out = "no value";
-  history_add(history, &(struct history_origin){label, "", source}, &summary);
+  if (label[0] == 0) {
+    (void)snprintf(row_name, sizeof row_name, "line %" PRId64, t->line);
+    label = row_name;
+  }
+  history_add(history, &(struct history_origin){label, "", "", source}, &summary);
   return LYNX_OK;
 }
 
@@ -198,10 +231,15 @@ enum lynx_status table_read(struct bytes text, const char *name, size_t source, 
   if (text.length == 0 || !read_header(t))
     status = lynx_fail(error, LYNX_INPUT, "it is empty; accepted: a table whose first row names columns");
   else if (t->n_fields > COLUMNS_MAX) status = lynx_fail(error, LYNX_LIMIT, "%zu columns; accepted: at most %d", t->n_fields, COLUMNS_MAX);
+  for (size_t i = 0; i < t->n_columns && status == LYNX_OK; i++)
+    for (size_t k = 0; k < i && status == LYNX_OK; k++)
+      if (strcmp(t->name[i], t->name[k]) == 0 && t->name[i][0] != 0)
+        status = wrong(t, t->name[i], "a second column of this name", "different names");
   while (status == LYNX_OK && read_row(t)) {
     status = ++n_rows > TABLE_ROWS_MAX ? lynx_fail(error, LYNX_LIMIT, "more than %d rows", TABLE_ROWS_MAX)
                                        : take_row(t, name, source, history);
   }
+  if (status == LYNX_OK && t->broken != NULL) status = wrong(t, "", t->broken, "fields, or quoted fields");
   for (size_t i = 0; i < t->n_columns; i++) n_figures += t->role[i] == ROLE_FIGURE;
   if (status == LYNX_OK && n_figures == 0)
     status = lynx_fail(error, LYNX_INPUT, "no column holds numbers; accepted: a table with a row of names, then one row for each run");

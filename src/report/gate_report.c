@@ -90,6 +90,8 @@ static void put_since(const struct gate_part *p, struct buffer *out) {
     (void)buffer_text(out, "there is no baseline: keep this bundle among the sources, and gate again after 3 runs or more");
   else if (c->kind == COINCIDENCE_UNKNOWN)
     (void)buffer_text(out, "what changed since the baseline is not known: the executor was not captured on both sides");
+  else if (c->kind == COINCIDENCE_UNREAD)
+    (void)buffer_text(out, "the executor changed since the baseline (its fingerprint did); what of it cannot be read here");
   else if (c->kind == COINCIDENCE_NOTHING) (void)buffer_text(out, "nothing that was captured of the executor changed since the baseline");
   else {
     (void)buffer_printf(out, "changed since the baseline's last run, %s: %zu fact%s: ", p->gate.last->from.label, c->facts.n_identity,

@@ -9,7 +9,9 @@
 #include "report/percent.h"
 #include "stats/special.h"
 
-enum { SPARKS = 40, FACTS_SHOWN = 12, LEFT_OUT_SHOWN = 8, NAMES_SHOWN = 3 };
+static const double factor_from = 10; /* a greater change is a factor, not a percentage */
+static const double correlation_told = 0.3;
+enum { SPARKS = 40, FACTS_SHOWN = 12, LEFT_OUT_SHOWN = 8 };
 
 /* --- words --- */
 
@@ -27,8 +29,12 @@ bool history_is_small(const struct history_report *r, const struct history_chang
 }
 
 static void put_size(const struct change *c, const char *unit, struct buffer *out) {
-  if (c->ratio) put_percent(out, special_log(c->size), c->bounded ? special_log(c->low) : NAN, c->bounded ? special_log(c->high) : NAN);
-  else {
+  if (c->ratio && (c->size > factor_from || c->size < 1 / factor_from)) {
+    (void)buffer_printf(out, "x %.3g", c->size);
+    if (c->bounded) (void)buffer_printf(out, " [%.3g, %.3g]", c->low, c->high);
+  } else if (c->ratio) {
+    put_percent(out, special_log(c->size), c->bounded ? special_log(c->low) : NAN, c->bounded ? special_log(c->high) : NAN);
+  } else {
     (void)buffer_text(out, c->size > 0 ? "+" : "");
     history_put_value(c->size, unit, out);
     if (c->bounded) (void)buffer_printf(out, " [%+.4g, %+.4g]", c->low, c->high);
@@ -72,23 +78,28 @@ static const struct history_change *leading(const struct history_report *r, cons
   return &e->changes[0];
 }
 
-void history_put_verdict(const struct history_report *r, struct buffer *out) {
+/* "3 changes in 7 series, 1 of them small (41 runs, 2026-10-14 to 2026-11-23)" */
+static void put_count(const struct history_report *r, size_t n_small, struct buffer *out) {
   const struct history *h = r->history;
-  size_t n_long = 0, n_small = 0;
-  for (size_t i = 0; i < h->n_events; i++) n_small += is_small_event(r, &h->events[i]);
-  for (size_t i = 0; i < h->n_series; i++) n_long += h->series[i].n_values >= 2 * r->plan->least;
-  if (h->n_events == 0) {
-    if (n_long == 0) (void)buffer_printf(out, "nothing can be said yet: no figure has %zu values or more", 2 * r->plan->least);
-    else (void)buffer_printf(out, "no change is established in %zu series", n_long);
-  } else (void)buffer_printf(out, "%zu change%s in %zu series", h->n_events, h->n_events == 1 ? "" : "s", h->n_series);
+  if (h->n_events > 0) (void)buffer_printf(out, "%zu change%s in %zu series", h->n_events, h->n_events == 1 ? "" : "s", h->n_tested);
+  else if (h->n_tested == 0) (void)buffer_printf(out, "nothing can be said yet: no figure has %zu values or more", 2 * r->plan->least);
+  else (void)buffer_printf(out, "no change is established in %zu series", h->n_tested);
+  if (n_small > 0) (void)buffer_printf(out, ", %zu of them small", n_small);
   (void)buffer_printf(out, " (%zu run%s", h->n_runs, h->n_runs == 1 ? "" : "s");
-  if (h->n_runs > 0 && h->runs[h->n_runs - 1].at_ns > 0) {
+  if (h->n_runs > 0 && h->runs[0].at_ns > 0) {
     (void)buffer_text(out, ", ");
     history_put_time(&h->runs[0], false, out);
     (void)buffer_text(out, " to ");
     history_put_time(&h->runs[h->n_runs - 1], false, out);
   }
   (void)buffer_text(out, ")");
+}
+
+void history_put_verdict(const struct history_report *r, struct buffer *out) {
+  const struct history *h = r->history;
+  size_t n_small = 0;
+  for (size_t i = 0; i < h->n_events; i++) n_small += is_small_event(r, &h->events[i]);
+  put_count(r, n_small, out);
   if (h->n_events == 0) return;
   const struct history_event *e = &h->events[h->n_events - 1];
   for (size_t i = h->n_events; i > 0 && is_small_event(r, e); i--) e = &h->events[i - 1];
@@ -107,6 +118,8 @@ void history_put_coincidence(const struct history_report *r, size_t event, struc
   if (c->kind == COINCIDENCE_UNKNOWN)
     (void)buffer_text(out, "what changed with it is not known: the executor was not captured on both sides");
   else if (c->kind == COINCIDENCE_NOTHING) (void)buffer_text(out, "nothing that was captured of the executor changed with it");
+  else if (c->kind == COINCIDENCE_UNREAD)
+    (void)buffer_text(out, "the executor changed with it (its fingerprint did); what of it cannot be read here");
   else {
     (void)buffer_printf(out, "%zu fact%s changed with it: ", c->facts.n_identity, c->facts.n_identity == 1 ? "" : "s");
     for (size_t i = 0; i < c->n_layers; i++) (void)buffer_printf(out, "%s%s (%s)", i > 0 ? ", " : "", c->layers[i], c->owners[i]);
@@ -115,36 +128,61 @@ void history_put_coincidence(const struct history_report *r, size_t event, struc
   if (c->conditions != NULL) (void)buffer_printf(out, ". Conditions differed: %s", c->conditions);
 }
 
+/* A word of a command line, as a shell takes it. */
+static void put_word(const char *text, struct buffer *out) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=,-";
+  bool quoted = text[0] == 0 || text[strspn(text, plain)] != 0;
+  (void)buffer_text(out, quoted ? "'" : "");
+  for (const char *p = text; *p != 0; p++) (void)buffer_printf(out, *p == '\'' ? "'\\''" : "%c", *p);
+  (void)buffer_text(out, quoted ? "'" : "");
+}
+
+/* A bundle of a ledger is fetched first. */
+static void put_fetch(const struct history_origin *from, const char *to, struct buffer *out) {
+  if (from->ledger[0] == 0) return;
+  (void)buffer_text(out, "lynxbench log get ");
+  put_word(from->ledger, out);
+  (void)buffer_printf(out, " %s --out %s; ", from->root, to);
+}
+
+static void put_pair(const struct history_origin *a, const struct history_origin *b, struct buffer *out) {
+  put_fetch(a, "A.lynx", out);
+  put_fetch(b, "B.lynx", out);
+  (void)buffer_text(out, "lynxbench diff ");
+  put_word(a->ledger[0] != 0 ? "A.lynx" : a->label, out);
+  (void)buffer_text(out, " ");
+  put_word(b->ledger[0] != 0 ? "B.lynx" : b->label, out);
+}
+
 void history_put_next(const struct history_report *r, size_t event, struct buffer *out) {
   const struct history_event *e = &r->history->events[event];
   const struct coincidence *c = &r->coincidences[event];
-  const struct history_origin *before = &r->history->runs[e->before].from, *after = &r->history->runs[e->after].from;
-  const char *a = r->from_ledger ? "A.lynx" : before->label, *b = r->from_ledger ? "B.lynx" : after->label;
-  if (r->from_ledger && c->kind != COINCIDENCE_UNKNOWN)
-    (void)buffer_printf(out, "fetch both: lynxbench log get LEDGER %s --out A.lynx, %s --out B.lynx; then ", before->root, after->root);
+  bool same_conditions = c->kind == COINCIDENCE_NOTHING && c->conditions == NULL;
+  if (c->kind == COINCIDENCE_FACTS || same_conditions) put_pair(&r->history->runs[e->before].from, &r->history->runs[e->after].from, out);
   if (c->kind == COINCIDENCE_FACTS)
-    (void)buffer_printf(
-        out,
-        "lynxbench diff %s %s lists them; that both changed together is no cause yet: `lynxbench bisect A B`, with a contract "
-        "that starts each executor, finds which of them it is",
-        a, b);
-  else if (c->kind == COINCIDENCE_NOTHING && c->conditions == NULL)
-    (void)buffer_printf(
-        out,
-        "run the contract again on both dates' stacks, `lynxbench compare A B`: if they are the same, the machine or what was "
-        "not captured changed (lynxbench diff %s %s names what no probe saw)",
-        a, b);
+    (void)buffer_text(out, "\n   that both changed together is no cause yet: `lynxbench bisect A B`, with a contract that starts each "
+                           "executor, finds which fact it is");
+  else if (same_conditions)
+    (void)buffer_text(out, "\n   names what no probe saw; if both stacks still measure the same (`lynxbench compare A B`), it was the "
+                           "machine, or what was not captured");
+  else if (c->kind == COINCIDENCE_UNREAD)
+    (void)buffer_text(out, "name the folder in which both bundles lie, too: the facts that changed are in them");
   else if (c->kind == COINCIDENCE_UNKNOWN)
     (void)buffer_text(out, "measure where the server runs, so that its executor is captured with each run");
 }
 
 void history_put_error(const struct history_report *r, struct buffer *out) {
-  (void)buffer_printf(
-      out,
-      "A series without a change is named with a probability of %.3g %% where its values are independent; of the series "
-      "named, at most %.3g %% falsely, on average. Each look is one test. Changes within the last %zu values are provisional, "
-      "those within the last %zu are not seen.",
-      100 * r->plan->false_alarms, 100 * r->history->rate, r->plan->settled, r->plan->least - 1);
+  size_t n_alike = 0;
+  for (size_t i = 0; i < r->history->n_series; i++) n_alike += r->history->series[i].found.correlation >= correlation_told;
+  (void)buffer_printf(out,
+                      "A series without a change is named with a probability of %.3g %% where its values are independent; of the series "
+                      "named, at most %.3g %% falsely, on average. Each look is one test. Changes within the last %zu values are "
+                      "provisional, those within the last %zu are not seen.",
+                      100 * r->plan->false_alarms, 100 * r->history->rate, r->plan->settled, r->plan->least - 1);
+  if (n_alike > 0)
+    (void)buffer_printf(out,
+                        " In %zu series values resemble their neighbours (lag-1 correlation of %.1g or more): such are named more often.",
+                        n_alike, correlation_told);
 }
 
 bool history_has_executor(const struct history_report *r, size_t event) {
@@ -311,8 +349,10 @@ static void json_stack(const struct history_series *s, struct json_writer *json)
 }
 
 void history_json_facts(const struct coincidence *c, struct json_writer *json) {
-  static const char *const kinds[] = {
-      [COINCIDENCE_FACTS] = "facts changed", [COINCIDENCE_NOTHING] = "nothing captured changed", [COINCIDENCE_UNKNOWN] = "not known"};
+  static const char *const kinds[] = {[COINCIDENCE_FACTS] = "facts changed",
+                                      [COINCIDENCE_NOTHING] = "nothing captured changed",
+                                      [COINCIDENCE_UNREAD] = "not readable",
+                                      [COINCIDENCE_UNKNOWN] = "not known"};
   json_put_text(json, "with_it", kinds[c->kind]);
   json_put_text(json, "rung", c->kind == COINCIDENCE_FACTS ? "coincided" : NULL);
   json_key(json, "facts");

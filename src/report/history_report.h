@@ -10,7 +10,6 @@ struct history_report {
   const struct history *history;
   const struct coincidence *coincidences; /* one for each event */
   const struct change_plan *plan;
-  bool from_ledger;
   double least; /* a change is small where its whole interval lies within this share; 0: none is */
 };
 

@@ -52,6 +52,10 @@ static const char *tick_text(const struct svg_axis *axis, double value, char *te
     case SVG_SHARE: (void)snprintf(text, size, "%.6g", 100 * value); return text;
     case SVG_DAYS: (void)snprintf(text, size, "%.10s", clock_text(number, (int64_t)(value * 86400e9 + 1e9))); return text;
     default:
+      if (fabs(value) >= 1e12) {
+        (void)snprintf(text, size, "%.3g", value);
+        return text;
+      }
       if (value >= 10000) return number_grouped(text, size, value, 0);
       (void)snprintf(text, size, "%s", number_text(number, sizeof number, value));
       return text;

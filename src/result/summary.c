@@ -48,7 +48,8 @@ static void add_figure(struct result *r, const struct result_precision *p, const
 }
 
 void summary_make(struct result *r, struct summary *ret) {
-  *ret = (struct summary){.started_ns = r->started_ns, .contract = r->contract_digest, .name = r->contract.name};
+  *ret = (struct summary){
+      .analysis = ANALYSIS_VERSION, .started_ns = r->started_ns, .contract = r->contract_digest, .name = r->contract.name};
   ret->precisions = arena_alloc(&r->arena, r->n_precisions + 1, sizeof *ret->precisions);
   for (size_t i = 0; i < r->n_precisions && i < SUMMARY_PRECISIONS_MAX; i++) {
     const struct result_precision *p = &r->precisions[i];
@@ -79,7 +80,7 @@ static void write_figure(const struct summary_figure *f, struct json_writer *jso
 }
 
 void summary_write(const struct summary *summary, struct json_writer *json) {
-  json_put_int(json, "analysis", ANALYSIS_VERSION);
+  json_put_int(json, "analysis", summary->analysis);
   json_put_int(json, "started_ns", summary->started_ns);
   json_put_text(json, "contract", summary->contract);
   json_put_text(json, "name", summary->name);
@@ -129,7 +130,7 @@ static bool read_figure(const json_t *object, struct arena *arena, struct summar
                                  .low = bound_of(object, "low"),
                                  .high = bound_of(object, "high"),
                                  .n = json_get_int(object, "sessions", 0)};
-  return ret->name[0] != 0 && fabs(ret->value) <= SUMMARY_VALUE_MAX; /* not for NaN */
+  return ret->name[0] != 0 && fabs(ret->value) <= SUMMARY_VALUE_MAX && !(ret->low > ret->value) && !(ret->high < ret->value);
 }
 
 static bool read_precision(const json_t *object, struct arena *arena, struct summary_precision *ret) {
@@ -151,7 +152,8 @@ static bool read_precision(const json_t *object, struct arena *arena, struct sum
 
 bool summary_read(const json_t *object, struct arena *arena, struct summary *ret) {
   const json_t *precisions = json_object_get(object, "precisions");
-  *ret = (struct summary){.started_ns = json_get_int(object, "started_ns", 0),
+  *ret = (struct summary){.analysis = json_get_int(object, "analysis", 0),
+                          .started_ns = json_get_int(object, "started_ns", 0),
                           .contract = text_of(object, "contract", arena),
                           .name = text_of(object, "name", arena)};
   size_t n = json_array_size(precisions);

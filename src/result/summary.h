@@ -30,6 +30,7 @@ struct summary_precision {
 };
 
 struct summary {
+  int64_t analysis;            /* the version by which its figures were computed */
   int64_t started_ns;          /* by the wall clock */
   const char *contract, *name; /* its digest, its name */
   struct summary_precision *precisions;

@@ -23,8 +23,10 @@ enum {
 };
 static const double exponent_most = 690;
 static const double clip = 4, score_steps = 256; /* of the noise's standard deviations: what lies further off counts as much */
-static const double level_least = 0.2, huber = 2, normal_deviation = 1.4826; /* of a normal variable's median distance from its median */
-static const double settled_place = 3.676; /* -ln(1 - √0.95): what a place that fits as well may lack in log-likelihood */
+static const double great_change = 3;            /* of the noise's standard deviations */
+static const double level_least = 0.2, huber = 2;
+static const double normal_median = 1.4826; /* a normal variable's standard deviation, over the median of its distances */
+static const double settled_place = 3.676;  /* -ln(1 - √0.95): what a place that fits as well may lack in log-likelihood */
 
 const struct change_plan change_plan_usual = {.false_alarms = 0.05, .least = 4, .settled = 8, .seed = 1};
 
@@ -32,7 +34,10 @@ const struct change_plan change_plan_usual = {.false_alarms = 0.05, .least = 4, 
 struct search {
   const double *x;
   size_t n, block;
-  double noise; /* standard deviation of the values about their levels; 0: most do not vary */
+  double smallest_p;             /* that the last test could have given */
+  bool rough;                    /* few orders are enough */
+  size_t orders, orders_for_all; /* as many at least, in the next test; in every test */
+  double noise;                  /* standard deviation of the values about their levels; 0: most do not vary */
   const struct change_plan *plan;
   struct random_stream random;
   double *inverse; /* of 1 ... n */
@@ -147,16 +152,18 @@ static double level_of(const struct search *s, size_t n) {
 /* The share of random orders that show as much; no more are drawn once it is certain that these are too many. */
 static double chance(struct search *s, size_t n, double variance, double score, bool whole) {
   lynx_assert(n > 0);
-  size_t orders = ORDERS_WORK / n, more = 0, drawn = 0;
+  size_t orders = ORDERS_WORK / n, more = 0, drawn = 0, wanted = s->orders > s->orders_for_all ? s->orders : s->orders_for_all;
   double level = level_of(s, n);
   if (orders > ORDERS_MOST) orders = ORDERS_MOST;
   if (orders < ORDERS_LEAST) orders = ORDERS_LEAST;
+  if (orders < wanted || s->rough) orders = s->rough ? ORDERS_LEAST : wanted;
   while (drawn < orders && (double)(more + 1) <= level * (double)(orders + 1)) {
     draw_order(s, n);
     sum_up(s, s->order, n);
     more += scan(s, n, variance, whole, false).score >= score;
     drawn++;
   }
+  s->smallest_p = 1 / (double)(drawn + 1);
   return (double)(more + 1) / (double)(drawn + 1);
 }
 
@@ -193,8 +200,9 @@ static void divide(struct search *s, struct changes *ret) {
     size_t begin = open[n_open - 1].begin, end = open[n_open - 1].end, at;
     double p;
     bool whole_series = end - begin == s->n, found = find_split(s, begin, end, false, &at, &p);
+    s->orders = 0; /* more of them are for the first test alone */
     n_open--;
-    if (whole_series) ret->p = p;
+    if (whole_series) ret->p = p, ret->none_showed_it = found && p <= s->smallest_p;
     if (!found) continue;
     ret->items[ret->n_items++] = (struct change){.at = at};
     open[n_open].begin = begin, open[n_open++].end = at; /* at most one more is open than changes are found */
@@ -264,14 +272,23 @@ static double mean_square_of_smaller(double *d, size_t n) {
   return sum;
 }
 
+/* Does a change lie between two values? */
+static bool is_crossed(const struct changes *c, size_t *hint, size_t from, size_t to) {
+  while (*hint < c->n_items && c->items[*hint].at <= from) (*hint)++;
+  return *hint < c->n_items && c->items[*hint].at <= to;
+}
+
 /* Differences at lag 2 are greater than those at lag 1 by the factor 1 + correlation, in the mean of squares; those at lag 1 are twice the
- * noise's variance, less the correlation. Steps are among the greatest fifth, which is left out. */
-static void judge_noise(struct search *s, double *ret_correlation) {
+ * noise's variance, less the correlation. Those across a change that was seen are left out, and so is the greatest fifth of the others,
+ * in which further steps lie. */
+static void judge_noise(struct search *s, const struct changes *seen, double *ret_correlation) {
   double square[2] = {0};
   *ret_correlation = 0;
   for (size_t lag = 1; lag <= 2; lag++) {
-    for (size_t i = 0; i + lag < s->n; i++) s->order[i] = fabs(s->x[i + lag] - s->x[i]);
-    square[lag - 1] = mean_square_of_smaller(s->order, s->n - lag);
+    size_t n = 0, hint = 0;
+    for (size_t i = 0; i + lag < s->n; i++)
+      if (!is_crossed(seen, &hint, i, i + lag)) s->order[n++] = fabs(s->x[i + lag] - s->x[i]);
+    if (n > 0) square[lag - 1] = mean_square_of_smaller(s->order, n);
   }
   if (s->n >= CORRELATION_LEAST && square[0] > 0)
     *ret_correlation = (square[1] / square[0] - 1) * (double)s->n / (double)(s->n + CORRELATION_LEAST); /* few values show little */
@@ -279,6 +296,18 @@ static void judge_noise(struct search *s, double *ret_correlation) {
   if (*ret_correlation > 0.95) *ret_correlation = 0.95;
   s->noise = sqrt(square[0] / smaller_share / 2 / (1 - *ret_correlation));
   if (!isfinite(s->noise)) s->noise = 0;
+}
+
+/* Of changes those that no correlation of the noise makes. */
+static void keep_great(struct search *s, struct changes *c) {
+  size_t n = 0, begin = 0;
+  for (size_t i = 0; i < c->n_items; i++) {
+    size_t at = c->items[i].at, end = i + 1 < c->n_items ? c->items[i + 1].at : s->n;
+    double before = median_of(s, s->x + begin, at - begin), after = median_of(s, s->x + at, end - at);
+    begin = at;
+    if (fabs(after - before) > great_change * s->noise) c->items[n++] = c->items[i];
+  }
+  c->n_items = n;
 }
 
 /* The length that is best for the variance of a mean (Carlstein 1986). */
@@ -299,9 +328,17 @@ static double distance(double z) {
 static void bound_place(struct search *s, size_t begin, size_t end, double inflation, struct change *change) {
   size_t n = end - begin, least = s->plan->least;
   const double *x = s->x + begin;
-  double before = median_of(s, x, change->at - begin), after = median_of(s, s->x + change->at, end - change->at), lacks = 0;
-  for (size_t i = 0; i < n; i++) s->order[i] = fabs(x[i] - (begin + i < change->at ? before : after));
-  double spread = normal_deviation * median_of(s, s->order, n);
+  double before = median_of(s, x, change->at - begin), after = median_of(s, s->x + change->at, end - change->at), lacks = 0, mean = 0,
+         square = 0;
+  for (size_t i = 0; i < n; i++) {
+    s->order[i] = fabs(x[i] - (begin + i < change->at ? before : after));
+    mean += s->order[i] / (double)n;
+  }
+  for (size_t i = 0; i < n; i++) {
+    double size = s->order[i] < 2 * huber * mean ? s->order[i] : 2 * huber * mean; /* what lies further off says no more */
+    square += size * size / (double)n;
+  }
+  double median = normal_median * median_of(s, s->order, n), spread = sqrt(square) > median ? sqrt(square) : median;
   change->first = change->last = change->at;
   if (spread <= 0) return;
   for (size_t i = change->at; i-- > begin + least;) { /* x[i] is of the new level, too */
@@ -357,8 +394,17 @@ void changes_find(const double *x, size_t n, const struct change_plan *plan, str
   s.blocks = xalloc(n, sizeof *s.blocks);
   for (size_t i = 1; i <= n; i++) s.inverse[i] = 1 / (double)i;
   random_init(&s.random, plan->seed, "changes");
-  judge_noise(&s, &ret->correlation);
+  judge_noise(&s, ret, &ret->correlation);
+  s.block = 1;
+  s.rough = true;
+  divide(&s, ret); /* as if the values were independent: steps must not be taken for correlation */
+  keep_great(&s, ret);
+  judge_noise(&s, ret, &ret->correlation);
   ret->block = s.block = block_length(ret->correlation, n);
+  s.rough = false;
+  s.orders = plan->orders;
+  s.orders_for_all = (size_t)(2 / (plan->false_alarms * level_least));
+  ret->n_items = 0;
   divide(&s, ret);
   drop_weak(&s, ret);
   double inflation = (1 + ret->correlation) / (1 - ret->correlation);

@@ -30,6 +30,7 @@ struct change_plan {
   double false_alarms; /* of a series without change; 0.05 */
   size_t least;        /* values in a segment; 4 */
   size_t settled;      /* values after a change, from which on it is no longer provisional; 8 */
+  size_t orders;       /* drawn in the first test, at least: for a small p; 0: as many as are usual */
   uint64_t seed;
 };
 
@@ -47,8 +48,9 @@ struct change {
 struct changes {
   struct change items[CHANGES_MAX];
   size_t n_items;
-  double p;           /* that a series without any change shows as much; 1 where it is too short */
-  double correlation; /* of a value with the next, steps apart */
+  double p;            /* that a series without any change shows as much; 1 where it is too short */
+  bool none_showed_it; /* no random order showed as much: p is as small as their number lets it be */
+  double correlation;  /* of a value with the next, steps apart */
   size_t block;
 };
 

@@ -79,7 +79,7 @@ def test_a_folder_of_bundles(runs):
     check_event(e)
     assert e["before"]["run"].endswith(f"r{BEFORE - 1:02}.lynx") and e["after"]["run"].endswith(f"r{BEFORE:02}.lynx"), e
     text = history(runs / "runs").stdout
-    assert text.splitlines()[0].startswith("1 change in "), text
+    assert re.match(r"\d changes? in 7 series", text) and ", worse" in text.splitlines()[0], text
     assert "process.argument.--gap: 5ms -> 6ms" in text and "next: lynxbench diff" in text, text
     words = page.read_text()
     assert words.count("<svg") >= 5 and "process.argument.--gap" in words and "<script" not in words
@@ -120,14 +120,16 @@ def ledger(runs):
     return path, env
 
 
-def test_a_ledger(runs, ledger):
+def test_a_ledger(runs, ledger, tmp_path):
     path, env = ledger
     e = the_event(history(path, "--json", env=env))
     check_event(e)
     assert e["before"]["run"].startswith("#"), e
     text = history(env=dict(env, LYNXBENCH_LEDGER=path)).stdout
-    words = text[text.index("lynxbench log get LEDGER") :].split()
-    assert l.lynx("log", "get", path, words[4], "--out", runs / "A.lynx", env=env).returncode == 0, text
+    pasted = text[text.index("1 fact changed") :].split("next: ")[1].splitlines()[0]
+    kw = {"env": l.environment(**env, PATH=f"{l.BUILD}:{os.environ['PATH']}"), "cwd": tmp_path}
+    r = subprocess.run(["bash", "-c", pasted], capture_output=True, text=True, **kw)
+    assert r.returncode == 1 and "process.argument.--gap" in r.stdout, (pasted, r.stdout, r.stderr)
     twice = json.loads(history(path, path, "--json", env=env).stdout)
     assert len(twice["runs"]) == BEFORE + AFTER, "a bundle that lies in two sources is one run"
     shutil.copy(path, runs / "copy.ledger")
@@ -137,26 +139,89 @@ def test_a_ledger(runs, ledger):
     assert "the entry's figures, which `history` reads, are the bundle's" in audit, audit
 
 
-def test_an_entry_whose_figures_are_not_the_bundles(runs, ledger, tmp_path):
-    """A team that signs other figures than its bundle has is found out."""
+@pytest.fixture
+def forged(runs, ledger, tmp_path):
+    """A ledger with one entry, of the first run, whose statement was altered and signed again by its own team."""
     path, env = ledger
-    own = tmp_path / "own.ledger"
-    assert l.lynx("log", "create", own, "--origin", "team.ledger", env=env).returncode == 0
-    raw = json.loads(l.lynx("log", "entry", path, "1", "--raw", env=env).stdout)
-    statement = json.loads(base64.b64decode(raw["payload"]))
-    statement["predicate"]["summary"]["precisions"][0]["figures"][0]["value"] *= 2
-    payload = json.dumps(statement, separators=(",", ":")).encode()
-    kind = raw["payloadType"].encode()
-    (tmp_path / "signed").write_bytes(b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload))
-    command = ["openssl", "pkeyutl", "-sign", "-rawin", "-inkey", env["LYNXBENCH_KEY"], "-in", str(tmp_path / "signed")]
-    signature = subprocess.run(command, capture_output=True, check=True).stdout
-    raw["payload"] = base64.b64encode(payload).decode()
-    raw["signatures"][0]["sig"] = base64.b64encode(signature).decode()
-    (tmp_path / "entry.json").write_text(json.dumps(raw, separators=(",", ":")))
-    r = l.lynx("log", "add", own, tmp_path / "entry.json", env=env)
-    assert r.returncode == 0, r.stderr
+
+    def forge(alter):
+        own = tmp_path / "own.ledger"
+        assert l.lynx("log", "create", own, "--origin", "team.ledger", env=env).returncode == 0
+        raw = json.loads(l.lynx("log", "entry", path, "1", "--raw", env=env).stdout)
+        statement = json.loads(base64.b64decode(raw["payload"]))
+        alter(statement["predicate"])
+        payload = json.dumps(statement, separators=(",", ":")).encode()
+        kind = raw["payloadType"].encode()
+        (tmp_path / "signed").write_bytes(b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload))
+        command = ["openssl", "pkeyutl", "-sign", "-rawin", "-inkey", env["LYNXBENCH_KEY"], "-in"]
+        r = subprocess.run([*command, str(tmp_path / "signed")], capture_output=True, check=True)
+        raw["signatures"][0]["sig"] = base64.b64encode(r.stdout).decode()
+        raw["payload"] = base64.b64encode(payload).decode()
+        (tmp_path / "entry.json").write_text(json.dumps(raw, separators=(",", ":")))
+        r = l.lynx("log", "add", own, tmp_path / "entry.json", env=env)
+        assert r.returncode == 0, r.stderr
+        return own, env
+
+    return forge
+
+
+def test_an_entry_whose_figures_are_not_the_bundles(runs, forged):
+    """A team that signs other figures than its bundle has is found out."""
+
+    def double(predicate):
+        predicate["summary"]["precisions"][0]["figures"][0].update(value=1234, low=1200, high=1300)
+
+    own, env = forged(double)
     audit = l.lynx("audit", runs / "runs" / "r00.lynx", "--ledger", own, env=env)
     assert audit.returncode == 1 and "are not the bundle's" in audit.stdout, audit.stdout
+
+
+def test_figures_of_another_analysis_are_not_followed(forged):
+    own, env = forged(lambda predicate: predicate["summary"].update(analysis=99))
+    r = history(own, env=env)
+    assert "1 bundle could not be read" in r.stderr and "(0 runs" in r.stdout, (r.stdout, r.stderr)
+
+
+def test_an_interval_that_does_not_hold_its_value_is_refused(forged):
+    def beside(predicate):
+        predicate["summary"]["precisions"][0]["figures"][0].update(low=1e9, high=2e9)
+
+    own, env = forged(beside)
+    assert "1 bundle could not be read" in history(own, env=env).stderr
+
+
+def test_names_do_not_reach_the_terminal_raw(forged, runs, tmp_path):
+    own, env = forged(lambda predicate: predicate.update(name="\x1b[31mr0\n1 change: all is well"))
+    for words in (history(own, "--csv", env=env).stdout, history(own, env=env).stdout):
+        assert "\x1b" not in words and "\n1 change: all" not in words, words
+    shutil.copytree(runs / "runs", tmp_path / "my runs")
+    os.rename(tmp_path / "my runs" / "r05.lynx", tmp_path / "my runs" / "r05\x1b[31m.lynx")
+    text = history(tmp_path / "my runs").stdout
+    assert "\x1b" not in text and f"'{tmp_path}/my runs/r06.lynx'" in text, text
+
+
+def test_a_page_takes_the_place_of_no_record(runs, ledger):
+    path, env = ledger
+    before = path.read_bytes()
+    for args in ((), (runs / "runs",)):
+        to = path if not args else runs / "runs" / "r00.lynx"
+        r = history(*args, "--html", to, env=dict(env, LYNXBENCH_LEDGER=path))
+        assert r.returncode == 2 and "is a bundle or a ledger" in r.stderr, r.stderr
+    assert path.read_bytes()[:100] == before[:100]
+    r = gate(runs / "runs" / "r05.lynx", runs / "runs", "--junit", runs / "runs" / "r00.lynx")
+    assert r.returncode == 2 and "is a bundle or a ledger" in r.stderr, r.stderr
+
+
+def test_one_source_does_not_hide_another(tmp_path):
+    rows = "run,v\n" + "".join(f"r{i},{100 + i % 3 + (50 if i >= 20 else 0)}\n" for i in range(40))
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(rows)
+    r = history(tmp_path / "missing.csv", tmp_path / "a.csv", tmp_path / "b.csv", "--json")
+    assert r.returncode == 2 and "no such file" in r.stderr, r.stderr
+    x = json.loads(r.stdout)
+    assert len(x["series"]) == 2 and len(x["events"]) == 2, "two tables are two series"
+    r = l.lynx("history", "/dev/stdin", "--json", input=rows)
+    assert len(json.loads(r.stdout)["runs"]) == 40, "nothing of a pipe is taken away by looking at it"
 
 
 # --- the gate ---

@@ -35,7 +35,7 @@ static void read_summary(const char *text, size_t size, struct history *h) {
     for (size_t i = 0; i < 20; i++) {
       for (size_t k = 0; k < summary.n_precisions && i == 10; k++)
         for (size_t f = 0; f < summary.precisions[k].n_figures; f++) summary.precisions[k].figures[f].value *= 0.5;
-      history_add(h, &(struct history_origin){"run", "", i}, &summary);
+      history_add(h, &(struct history_origin){"run", "", "", i}, &summary);
     }
   json_decref(object);
   show(h);

@@ -74,7 +74,7 @@ static int study_nights(double margin, int replications) {
       for (size_t i = 0; i < night; i++) {
         figure.value = rates[i];
         summary.started_ns = (int64_t)i + 1;
-        history_add(&h, &(struct history_origin){"", "", i}, &summary);
+        history_add(&h, &(struct history_origin){"", "", "", i}, &summary);
       }
       history_search(&h, &change_plan_usual);
       figure.value = rates[night];

@@ -14,7 +14,7 @@ static void add(struct history *h, size_t i, double rate, double latency, const 
   struct summary s = {.started_ns = (int64_t)(i + 1) * 1000, .contract = "c0", .name = "nightly", .precisions = &p, .n_precisions = 1};
   char label[20];
   (void)snprintf(label, sizeof label, "r%zu", i);
-  history_add(h, &(struct history_origin){label, "", i}, &s);
+  history_add(h, &(struct history_origin){label, "", "", i}, &s);
 }
 
 static double wobble(size_t i) {
@@ -72,12 +72,23 @@ static void check_tables(void) {
   CHECK_INT(h.runs[1].precision->n_figures, 2);
   CHECK_NEAR(h.runs[1].precision->figures[1].value, 7, 0);
   history_release(&h);
+  CHECK_INT(read("\xef\xbb\xbf"
+                 "commit,v,w\n#12,1,nan\n007,2,3\n",
+                 &h, &error),
+            LYNX_OK); /* a label may begin with '#', and be a number */
+  CHECK_INT(h.n_runs, 2);
+  CHECK_TEXT(h.runs[0].from.label, "#12");
+  CHECK_TEXT(h.runs[1].from.label, "007");
+  CHECK_INT(h.runs[0].precision->n_figures, 1);
+  history_release(&h);
   static const struct {
     const char *time;
     int64_t at_s;
-  } times[] = {{"1609466400", 1609466400},           {"1609466400000", 1609466400},         {"1609466400.5", 1609466400},
-               {"2021-01-01T02:00:00Z", 1609466400}, {"2021-01-01 02:00:00", 1609466400},   {"2021-01-01T03:00:00.25+01:00", 1609466400},
-               {"2024-02-29", 1709164800},           {"2020-12-31 21:00 -0500", 1609466400}};
+  } times[] = {{"1609466400", 1609466400},          {"1609466400000", 1609466400},
+               {"1609466400.5", 1609466400},        {"2021-01-01T02:00:00Z", 1609466400},
+               {"2021-01-01 02:00:00", 1609466400}, {"2021-01-01T03:00:00.25+01:00", 1609466400},
+               {"1609466400000000", 1609466400},    {"20240229", 1709164800},
+               {"2024-02-29", 1709164800},          {"2020-12-31 21:00 -0500", 1609466400}};
   for (size_t i = 0; i < LYNX_COUNT(times); i++) {
     (void)snprintf(text, sizeof text, "date,v\n%s,1\n", times[i].time);
     CHECK_INT(read(text, &h, &error), LYNX_OK);
@@ -94,7 +105,12 @@ static void check_tables(void) {
              {"time,v\n2021-13-01,1\n", "found '2021-13-01'", 2},
              {"a,b\nx,y\n", "no column holds numbers", 0},
              {"v\nnan\n", "no column holds numbers", 0},
-             {"v\n1\n1e999\n", "found '1e999'", 3}};
+             {"v\n1\n1e999\n", "found '1e999'", 3},
+             {"time,v\n2600-01-10,1\n", "found '2600-01-10'", 2},
+             {"time,v\n2026-02-30,1\n", "found '2026-02-30'", 2},
+             {"a,v\nx,1\n\"y,2\nz,3\n", "a quote that does not end", 3},
+             {"a,v\nx,\"1\"junk\n", "text behind a closing quote", 2},
+             {"a,v,v\nx,1,2\n", "a second column of this name", 1}};
   for (size_t i = 0; i < LYNX_COUNT(bad); i++) {
     CHECK(read(bad[i].text, &h, &error) != LYNX_OK);
     CHECK_CONTAINS(error.message, bad[i].part);
