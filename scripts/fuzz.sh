@@ -65,7 +65,7 @@ pair import python
 pair metrics git
 pair elf audit
 pair serve history
-for name in yaml http bundle capture safetensors log model trace prompt ledger import python metrics git elf audit serve; do
+for name in yaml http bundle capture safetensors log model trace prompt ledger import python metrics git elf audit serve history; do
   log=$dir/$name.log
   echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' $log) inputs in $seconds s; $(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' $log | tail -n 1) of" \
     "$(sed -n 's/.*Loaded 1 modules *(\([0-9]*\) inline.*/\1/p' $log | head -n 1) edges of what is linked were taken"
@@ -77,4 +77,4 @@ for name in $found; do # last, and with the input, so that it is found where onl
   grep -v -E '^#[0-9]+|^ *(NEW|REDUCE)' $dir/$name.log | tail -40 | cut -c 1-400
   for input in $dir/found-$name-*; do [ ! -f "$input" ] || { echo "$input, base64:" && head -c 3000 "$input" | base64 -w 0 && echo; }; done
 done
-[ -z "$found" ] && echo "no finding in 17 readers" || exit 1
+[ -z "$found" ] && echo "no finding in 18 readers" || exit 1
