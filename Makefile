@@ -15,7 +15,7 @@ help:
 	@echo "make test-gpu  where an NVIDIA GPU is at hand: capture it, hold it against nvidia-smi, keep it as test data"
 	@echo "make check     sanitizers, fuzzing, static analysis, formatting, layers, documents against tables"
 	@echo "make bench     what measuring costs and how late it is, on this machine"
-	@echo "make bench-peers  load beside wrk, asyncio, AIPerf and GuideLLM, traces beside simdjson and HolisticTraceAnalysis, each in the same run; how real executors' sessions vary"
+	@echo "make bench-peers  load beside wrk, asyncio, AIPerf and GuideLLM, traces beside simdjson and HolisticTraceAnalysis, each in the same run; how real executors' sessions vary; history beside Otava"
 	@echo "make bench-attribution  plant causes in real servers and score what diagnose says of each (some 15 minutes; packages from PyPI)"
 	@echo "make bench-confirm      plant causes, diagnose and confirm them; take them out, and see them refuted (some 25 minutes)"
 	@echo "make bench-bisect       swap a dozen settings, of which it is known which make the difference (some 40 minutes)"
@@ -93,6 +93,7 @@ bench-peers: packages-bench
 	@python3 bench/accuracy.py $(BUILD)
 	@python3 bench/traces.py $(BUILD) $(MEGABYTES)
 	@python3 bench/variance.py $(BUILD)
+	@python3 bench/history.py $(BUILD)
 
 simulate: packages-test
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
