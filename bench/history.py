@@ -40,9 +40,10 @@ def processor_s(command, **kw):
 
 
 def main():
-    python = venv(BUILD, "otava", "otava", ["apache-otava"])
-    if python is None:
+    folder = venv(BUILD, "otava", "otava", ["apache-otava"])
+    if folder is None:
         sys.exit("skipped: apache-otava cannot be installed here")
+    python = os.path.join(folder, "bin", "python")
     for name in sorted(os.listdir(RECORDED)):
         series = read(os.path.join(RECORDED, name))
         with tempfile.TemporaryDirectory() as folder:
