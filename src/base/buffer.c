@@ -109,6 +109,11 @@ size_t utf8_valid(const char *text, size_t length) {
   return at;
 }
 
+bool text_ends_with(const char *text, const char *end) {
+  size_t n = strlen(text), m = strlen(end);
+  return n >= m && memcmp(text + n - m, end, m) == 0;
+}
+
 char *text_sanitise(char *dst, size_t size, const char *src, size_t length) {
   lynx_assert(size > 0);
   size_t used = 0;

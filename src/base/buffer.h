@@ -30,6 +30,8 @@ void buffer_wipe(struct buffer *buffer); /* for secrets: overwrites what it hold
 struct bytes bytes_of(const char *text);
 bool bytes_equal(struct bytes a, const char *text);
 
+bool text_ends_with(const char *text, const char *end);
+
 /* Text from outside, made fit for a terminal, a message or a report: control characters and bytes that are not UTF-8
  * become '?'; cut (at a character) to fit size. Returns dst. */
 char *text_sanitise(char *dst, size_t size, const char *src, size_t length);

@@ -42,11 +42,6 @@ struct side {
   enum lynx_status status;
 };
 
-static bool ends_with(const char *text, const char *end) {
-  size_t n = strlen(text), m = strlen(end);
-  return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 static bool open_side(struct side *s, const char *path, const char *letter, const struct arguments *arguments) {
   if (!contract_file_read(path, &s->file)) return false;
   contract_file_print_problems(&s->file, path, true, false, stderr);
@@ -274,7 +269,7 @@ static int run(const struct arguments *arguments) {
                   change != NULL ? "nothing in it" : "nothing", change == NULL ? "; --finding belongs to it" : "");
     return EXIT_WRONG_INPUT;
   }
-  if (ends_with(arguments->positional[0], ".lynx") && ends_with(arguments->positional[1], ".lynx"))
+  if (text_ends_with(arguments->positional[0], ".lynx") && text_ends_with(arguments->positional[1], ".lynx"))
     return compare_bundles(arguments->positional[0], arguments->positional[1], arguments);
   static struct side sides[2];
   int code = run_both(arguments, sides);

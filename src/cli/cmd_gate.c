@@ -65,11 +65,6 @@ struct gating {
   double seconds;
 };
 
-static bool ends_with(const char *text, const char *end) {
-  size_t n = strlen(text), m = strlen(end);
-  return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 /* --- what was asked --- */
 
 static bool wrong(int flag, const char *found, const char *accepted) {
@@ -151,7 +146,7 @@ static int measure(struct gating *g) {
     if (g->n_runs > 1) (void)snprintf(suffix, sizeof suffix, "-%zu", i + 1);
     if (given == NULL) (void)snprintf(g->paths[i], sizeof g->paths[i], "%s", screen_bundle_name(&file.contract, suffix, name, sizeof name));
     else {
-      bool ends = ends_with(given, ".lynx");
+      bool ends = text_ends_with(given, ".lynx");
       (void)snprintf(g->paths[i], sizeof g->paths[i], "%.*s%s%s", (int)(strlen(given) - (ends ? 5 : 0)), given, suffix,
                      ends ? ".lynx" : "");
     }
@@ -316,7 +311,7 @@ static int gate(struct gating *g) {
   struct confinement needs = {.n_outputs = 0};
   say_needs(g->arguments, &needs);
   if (!read_plan(g) || !confine_sound(&command_gate, g->arguments, &needs)) return EXIT_WRONG_INPUT;
-  if (ends_with(g->arguments->positional[0], ".lynx")) {
+  if (text_ends_with(g->arguments->positional[0], ".lynx")) {
     (void)snprintf(g->paths[0], sizeof g->paths[0], "%s", g->arguments->positional[0]);
     g->n_fresh = 1;
   } else code = measure(g);
@@ -337,7 +332,7 @@ static int run(const struct arguments *arguments) {
 }
 
 static bool confines(const struct arguments *arguments, struct confinement *ret) {
-  if (!ends_with(arguments->positional[0], ".lynx")) return false; /* it runs a contract */
+  if (!text_ends_with(arguments->positional[0], ".lynx")) return false; /* it runs a contract */
   say_needs(arguments, ret);
   return true;
 }

@@ -167,15 +167,6 @@ static bool make_scratch(void) {
   return false;
 }
 
-/* A bundle, or a ledger: nothing that is made of one takes its place, whatever it was named by. */
-static bool is_record(const char *output) {
-  char head[16] = "";
-  int fd = open(output, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  ssize_t n = fd >= 0 ? read(fd, head, sizeof head) : -1;
-  if (fd >= 0) (void)close(fd);
-  return n == (ssize_t)sizeof head && memcmp(head, "SQLite format 3", sizeof head) == 0;
-}
-
 /* A page in place of the file that it is made of. */
 static bool is_read(const struct arguments *arguments, const char *output) {
   struct stat one, other;
@@ -188,7 +179,7 @@ static bool is_read(const struct arguments *arguments, const char *output) {
 
 bool confine_sound(const struct command *command, const struct arguments *arguments, const struct confinement *c) {
   for (size_t i = 0; i < c->n_outputs; i++) {
-    if (!c->makes_new && is_record(c->outputs[i])) {
+    if (!c->makes_new && file_is_record(c->outputs[i])) {
       (void)fprintf(stderr, "lynxbench %s: %s is a bundle or a ledger; name another file for what is made of it\n", command->name,
                     c->outputs[i]);
       return false;

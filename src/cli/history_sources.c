@@ -81,14 +81,9 @@ struct listing {
   const char *folder;
 };
 
-static bool ends_with(const char *text, const char *end) {
-  size_t n = strlen(text), m = strlen(end);
-  return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 static void take_file(void *context, const char *name) {
   const struct listing *l = context;
-  if (!ends_with(name, ".lynx")) return;
+  if (!text_ends_with(name, ".lynx")) return;
   const char *path = arena_printf(&l->sources->arena, "%s/%s", strcmp(l->folder, "/") == 0 ? "" : l->folder, name);
   read_bundle(l->sources, path, path, &(struct history_source){.path = path});
 }
@@ -199,22 +194,13 @@ static int read_ledger(struct history_sources *s, const char *address) {
   return ledger_each_entry(s->opened.ledger, 0, take_entry, s, &error) == LYNX_OK ? EXIT_HOLDS : report_error(&error);
 }
 
-static bool is_bundle(const char *path) {
-  char head[16] = "";
-  struct stat info;
-  FILE *file = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "re") : NULL; /* of a pipe nothing may be taken away */
-  size_t n = file != NULL ? fread(head, 1, sizeof head, file) : 0;
-  if (file != NULL) (void)fclose(file); /* it was read */
-  return n == sizeof head && memcmp(head, "SQLite format 3", sizeof head) == 0;
-}
-
 int history_sources_read(struct history_sources *s, const char *address) {
   struct stat info;
   struct buffer text;
   int code;
   if (stat(address, &info) == 0 && S_ISDIR(info.st_mode)) code = read_folder(s, address);
   else if (ledger_file_is(address)) code = read_ledger(s, address);
-  else if (is_bundle(address)) {
+  else if (file_is_record(address)) {
     const char *path = arena_copy(&s->arena, address);
     read_bundle(s, path, path, &(struct history_source){.path = path});
     code = EXIT_HOLDS;

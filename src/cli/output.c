@@ -89,6 +89,15 @@ bool write_new_output(const char *path, const char *data, size_t length) {
   return write_file(path, data, length, true);
 }
 
+bool file_is_record(const char *path) {
+  char head[16] = "";
+  struct stat info;
+  FILE *file = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "re") : NULL;
+  size_t n = file != NULL ? fread(head, 1, sizeof head, file) : 0;
+  if (file != NULL) (void)fclose(file); /* it was read */
+  return n == sizeof head && memcmp(head, "SQLite format 3", sizeof head) == 0;
+}
+
 bool write_output(const char *path, const char *data, size_t length) {
   if (path != NULL && strcmp(path, "-") != 0) return write_file(path, data, length, false);
   (void)fflush(stdout); /* what was printed before comes before; a failure shows in the next line */

@@ -9,8 +9,6 @@
 #include "report/svg.h"
 #include "stats/special.h"
 
-enum { FACTS_SHOWN = 12 };
-
 static enum gate_verdict verdict_of_part(const struct gate_part *p) {
   return p->n_refusals > 0 ? GATE_INCONCLUSIVE : p->gate.verdict;
 }
@@ -101,21 +99,7 @@ static void put_since(const struct gate_part *p, struct buffer *out) {
   if (c->conditions != NULL) (void)buffer_printf(out, ". Conditions differ: %s", c->conditions);
 }
 
-static const char *fact_text(const char *text) {
-  return text != NULL ? text : "(missing)";
-}
-
 /* --- the terminal --- */
-
-static void put_facts(const struct coincidence *c, struct buffer *out) {
-  size_t n = 0;
-  for (size_t i = 0; i < c->facts.n_items; i++) {
-    const struct difference *d = &c->facts.items[i];
-    if (d->of == FACT_IDENTITY && n++ < FACTS_SHOWN)
-      (void)buffer_printf(out, "  %-13s %.48s: %.60s -> %.60s\n", layer_text(d->layer), d->key, fact_text(d->a), fact_text(d->b));
-  }
-  if (n > FACTS_SHOWN) (void)buffer_printf(out, "  ... and %zu more\n", n - FACTS_SHOWN);
-}
 
 static void put_part(const struct gate_report *r, const struct gate_part *p, struct buffer *out) {
   (void)buffer_printf(out, "\n%s\n", p->precision);
@@ -136,7 +120,7 @@ static void put_part(const struct gate_report *r, const struct gate_part *p, str
   (void)buffer_text(out, "  ");
   put_since(p, out);
   (void)buffer_text(out, "\n");
-  put_facts(&p->since, out);
+  history_put_facts(&p->since, "  ", out);
 }
 
 static void put_next(const struct gate_report *r, struct buffer *out) {

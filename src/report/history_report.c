@@ -208,16 +208,15 @@ static void put_sparks(const struct history_series *s, struct buffer *out) {
   }
 }
 
-static void put_facts(const struct coincidence *c, struct buffer *out) {
+void history_put_facts(const struct coincidence *c, const char *indent, struct buffer *out) {
   size_t n = 0;
   for (size_t i = 0; i < c->facts.n_items; i++) {
     const struct difference *d = &c->facts.items[i];
-    if (d->of != FACT_IDENTITY) continue;
-    if (n++ < FACTS_SHOWN)
-      (void)buffer_printf(out, "   %-13s %.48s: %.60s -> %.60s\n", layer_text(d->layer), d->key, d->a != NULL ? d->a : "(missing)",
-                          d->b != NULL ? d->b : "(missing)");
+    if (d->of != FACT_IDENTITY || n++ >= FACTS_SHOWN) continue;
+    (void)buffer_printf(out, "%s%-13s %.48s: %.60s -> %.60s\n", indent, layer_text(d->layer), d->key, d->a != NULL ? d->a : "(missing)",
+                        d->b != NULL ? d->b : "(missing)");
   }
-  if (n > FACTS_SHOWN) (void)buffer_printf(out, "   ... and %zu more\n", n - FACTS_SHOWN);
+  if (n > FACTS_SHOWN) (void)buffer_printf(out, "%s... and %zu more\n", indent, n - FACTS_SHOWN);
 }
 
 static void put_run(const struct history_run *run, struct buffer *out) {
@@ -251,7 +250,7 @@ static void put_event(const struct history_report *r, size_t event, const char *
   (void)buffer_text(out, "   ");
   history_put_coincidence(r, event, out);
   (void)buffer_text(out, "\n");
-  put_facts(&r->coincidences[event], out);
+  history_put_facts(&r->coincidences[event], "   ", out);
   size_t length = out->length;
   (void)buffer_text(out, "   next: ");
   size_t empty = out->length;
