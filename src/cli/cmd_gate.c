@@ -1,8 +1,10 @@
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +31,7 @@ enum {
   FLAG_QUIET,
   FLAG_JSON
 };
-enum { PAGE_MAX = 16 << 20, FRESH_MAX = 20, LAST_USUAL = 20 };
+enum { PAGE_MAX = 16 << 20, FRESH_MAX = 20, LAST_USUAL = 20, WANTED_MAX = SESSION_FIGURES_MAX + 20 };
 
 static const struct option_spec options[] = {
     [FLAG_MARGIN] = {"margin", "SHARE", "instead of the contract's decision.margin, as in 0.02"},
@@ -49,6 +51,7 @@ static const struct option_spec options[] = {
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
+static const double share_least = 0.001;
 extern const struct command command_gate;
 
 struct gating {
@@ -56,10 +59,12 @@ struct gating {
   struct gate_plan plan;
   bool has_margin;
   size_t n_runs;
-  char paths[FRESH_MAX][4200]; /* of the fresh bundles */
+  char paths[FRESH_MAX][4200];   /* of the fresh bundles */
+  struct contract_file contract; /* that is run; it is open where n_planned > 0 */
+  char digest[DIGEST_HEX];       /* its, or the bundle's contract's */
   struct bundle_file files[FRESH_MAX];
   struct summary summaries[FRESH_MAX];
-  size_t n_fresh, n_open;
+  size_t n_planned, n_fresh, n_open;
   struct history history;
   struct history_sources sources;
   double seconds;
@@ -74,7 +79,7 @@ static bool wrong(int flag, const char *found, const char *accepted) {
 
 static bool read_share(const struct arguments *arguments, int flag, double most, const char *accepted, double *ret) {
   const char *text = arguments->option[flag];
-  return text == NULL || (number_double(text, strlen(text), ret) && *ret > 0 && *ret <= most) || wrong(flag, text, accepted);
+  return text == NULL || (number_double(text, strlen(text), ret) && *ret >= share_least && *ret <= most) || wrong(flag, text, accepted);
 }
 
 static bool read_count(const struct arguments *arguments, int flag, int64_t least, int64_t most, const char *accepted, size_t *ret) {
@@ -90,8 +95,8 @@ static bool read_plan(struct gating *g) {
   g->plan = (struct gate_plan){.margin = 0, .false_alarms = 0.05, .last = LAST_USUAL};
   g->n_runs = 1;
   g->has_margin = a->option[FLAG_MARGIN] != NULL;
-  return read_share(a, FLAG_MARGIN, 1, "a share above 0, at most 1, such as 0.02", &g->plan.margin) &&
-         read_share(a, FLAG_FALSE_ALARMS, 0.5, "a share above 0, at most 0.5, such as 0.05", &g->plan.false_alarms) &&
+  return read_share(a, FLAG_MARGIN, 1, "a share from 0.001 to 1, such as 0.02", &g->plan.margin) &&
+         read_share(a, FLAG_FALSE_ALARMS, 0.5, "a share from 0.001 to 0.5, such as 0.05", &g->plan.false_alarms) &&
          read_count(a, FLAG_LAST, GATE_BASE_LEAST, 1000, "3 to 1000", &g->plan.last) &&
          read_count(a, FLAG_RUNS, 1, FRESH_MAX, "1 to 20", &g->n_runs);
 }
@@ -103,8 +108,6 @@ static int run_once(const struct gating *g, const char *out) {
   const struct arguments *a = g->arguments;
   char *words[12] = {"lynxbench", "run", (char *)a->positional[0], "--out", (char *)out};
   size_t n = 5;
-  extern char **environ;
-  pid_t child;
   int status = 0;
   const int passed[] = {FLAG_LEDGER, FLAG_KEY};
   for (size_t i = 0; i < LYNX_COUNT(passed); i++) {
@@ -114,51 +117,74 @@ static int run_once(const struct gating *g, const char *out) {
   }
   if (a->option[FLAG_QUIET] != NULL) words[n++] = "--quiet";
   words[n] = NULL;
-  posix_spawn_file_actions_t actions;
-  int why = posix_spawn_file_actions_init(&actions);
-  if (why == 0) why = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO); /* ours is for the verdict */
-  if (why == 0) why = posix_spawn(&child, "/proc/self/exe", &actions, NULL, words, environ);
-  (void)posix_spawn_file_actions_destroy(&actions);
-  if (why != 0) {
-    (void)fprintf(stderr, "lynxbench gate: the run cannot be started: %s\n", strerror(why));
-    return EXIT_CONDITIONS;
+  pid_t parent = getpid(), child = fork();
+  if (child == 0) {
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* a job that is cancelled leaves no load behind */
+    if (getppid() != parent || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) _exit(EXIT_INTERRUPTED); /* ours is for the verdict */
+    (void)execv("/proc/self/exe", words);
+    _exit(EXIT_CONDITIONS);
   }
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+  if (child < 0) (void)fprintf(stderr, "lynxbench gate: the run cannot be started: %s\n", strerror(errno));
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
     ;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_INTERRUPTED;
+  return child < 0 ? EXIT_CONDITIONS : WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_INTERRUPTED;
+}
+
+/* A run ends with 3 where nothing answered, and where a search for saturation is not certified: of the latter something can be said. */
+static int judge_end(const char *path, int code) {
+  struct bundle_file file;
+  int64_t n_ok = 0;
+  if (code != EXIT_INCONCLUSIVE) return code;
+  if (!bundle_file_open(path, &file)) return EXIT_EXECUTOR;
+  for (size_t i = 0; i < file.result.n_precisions; i++) n_ok += file.result.precisions[i].n_ok;
+  bundle_file_close(&file);
+  return n_ok > 0 ? EXIT_HOLDS : EXIT_EXECUTOR;
+}
+
+/* Where the fresh bundles will be: all of them are free, or nothing is run. */
+static bool plan_paths(struct gating *g) {
+  const char *given = g->arguments->option[FLAG_OUT];
+  char name[200], suffix[24];
+  for (size_t i = 0; i < g->n_runs; i++) {
+    suffix[0] = 0;
+    if (g->n_runs > 1) (void)snprintf(suffix, sizeof suffix, "-%zu", i + 1);
+    bool ends = given != NULL && text_ends_with(given, ".lynx");
+    if (given == NULL)
+      (void)snprintf(g->paths[i], sizeof g->paths[i], "%s", screen_bundle_name(&g->contract.contract, suffix, name, sizeof name));
+    else
+      (void)snprintf(g->paths[i], sizeof g->paths[i], "%.*s%s%s", (int)(strlen(given) - (ends ? 5 : 0)), given, suffix,
+                     ends ? ".lynx" : "");
+    if (access(g->paths[i], F_OK) != 0) continue;
+    (void)fprintf(stderr, "lynxbench gate: %s: is there already; name another bundle by --out\n", g->paths[i]);
+    return false;
+  }
+  return true;
+}
+
+static int plan_runs(struct gating *g) {
+  const char *path = g->arguments->positional[0];
+  if (!contract_file_read(path, &g->contract)) return EXIT_WRONG_INPUT;
+  g->n_planned = g->n_runs;
+  contract_file_print_problems(&g->contract, path, false, false, stderr);
+  if (g->contract.problems.n_errors > 0 || !plan_paths(g)) return EXIT_WRONG_INPUT;
+  contract_digest(&g->contract.contract, g->digest);
+  return EXIT_HOLDS;
 }
 
 static int measure(struct gating *g) {
-  struct contract_file file;
-  const char *given = g->arguments->option[FLAG_OUT];
-  char name[200], suffix[24];
   int code = EXIT_HOLDS;
-  if (!contract_file_read(g->arguments->positional[0], &file)) return EXIT_WRONG_INPUT;
-  if (file.problems.n_errors > 0) {
-    contract_file_print_problems(&file, g->arguments->positional[0], false, false, stderr);
-    contract_file_release(&file);
-    return EXIT_WRONG_INPUT;
-  }
   (void)signal(SIGINT, SIG_IGN); /* the run takes it, and seals what there is */
   int64_t begin_ns = clock_now(&clock_system);
   for (size_t i = 0; i < g->n_runs && code == EXIT_HOLDS; i++) {
-    suffix[0] = 0;
-    if (g->n_runs > 1) (void)snprintf(suffix, sizeof suffix, "-%zu", i + 1);
-    if (given == NULL) (void)snprintf(g->paths[i], sizeof g->paths[i], "%s", screen_bundle_name(&file.contract, suffix, name, sizeof name));
-    else {
-      bool ends = text_ends_with(given, ".lynx");
-      (void)snprintf(g->paths[i], sizeof g->paths[i], "%.*s%s%s", (int)(strlen(given) - (ends ? 5 : 0)), given, suffix,
-                     ends ? ".lynx" : "");
-    }
-    code = run_once(g, g->paths[i]);
+    int ended = run_once(g, g->paths[i]);
+    code = judge_end(g->paths[i], ended);
     if (code != EXIT_HOLDS)
       (void)fprintf(stderr, "lynxbench gate: nothing was gated: run %zu of %zu ended with exit code %d; what it says above is why\n", i + 1,
-                    g->n_runs, code);
+                    g->n_runs, ended);
     g->n_fresh++;
   }
   (void)signal(SIGINT, SIG_DFL);
   g->seconds = (double)(clock_now(&clock_system) - begin_ns) / 1e9;
-  contract_file_release(&file);
   return code;
 }
 
@@ -172,6 +198,7 @@ static int open_fresh(struct gating *g) {
       return EXIT_WRONG_INPUT;
     }
   }
+  (void)snprintf(g->digest, sizeof g->digest, "%s", g->files[0].result.contract_digest);
   if (!g->has_margin) g->plan.margin = g->files[0].result.contract.decision.margin;
   return EXIT_HOLDS;
 }
@@ -190,7 +217,7 @@ static int read_baseline(struct gating *g) {
   int code = EXIT_HOLDS;
   g->sources = (struct history_sources){.history = &g->history,
                                         .quiet = g->arguments->option[FLAG_QUIET] != NULL,
-                                        .filter = {.contract = g->files[0].result.contract_digest, .keep = is_before, .context = g}};
+                                        .filter = {.contract = g->digest, .keep = is_before, .context = g}};
   for (int i = 1; i < g->arguments->n_positional && code == EXIT_HOLDS; i++)
     code = history_sources_read(&g->sources, g->arguments->positional[i]);
   if (code == EXIT_HOLDS) history_search(&g->history, &change_plan_usual);
@@ -199,35 +226,51 @@ static int read_baseline(struct gating *g) {
 
 /* --- the verdict --- */
 
-/* What the contract limits, and what is asked first. */
-struct wanted {
-  const struct gating *gating;
-  const struct result_precision *precision;
-};
-
-static bool is_wanted(void *context, const char *figure) {
-  const struct wanted *w = context;
-  const char *text = w->gating->arguments->option[FLAG_FIGURE];
-  struct session_figure figures[SESSION_FIGURES_MAX];
-  const struct contract *contract = &w->gating->files[0].result.contract;
-  if (text != NULL) return strstr(figure, text) != NULL;
-  size_t n = session_figures(contract, w->precision->has_tokens, true, figures);
-  for (size_t i = 0; i < n; i++) {
-    if (strcmp(figures[i].name, figure) != 0) continue;
-    if (figures[i].metric < 0) return strcmp(figure, "request throughput") != 0 || !w->precision->has_tokens;
-    for (size_t k = 0; k < w->precision->n_objectives; k++)
-      if ((int)w->precision->objectives[k].metric == figures[i].metric &&
-          w->precision->objectives[k].quantile == result_quantiles[figures[i].quantile])
-        return true;
+/* A quantile that sessions have no value of. */
+static void add_uncompared(struct gating *g, struct gate_wanted *ret, size_t *n) {
+  static const enum formula_index ids[METRIC_COUNT] = {FORMULA_TTFT, FORMULA_TPOT, FORMULA_ITL, FORMULA_E2E};
+  struct result *r = &g->files[0].result;
+  const struct contract_slo *slo = r->contract.slo.items;
+  for (size_t i = 0; i < r->contract.slo.n_items && *n < WANTED_MAX; i++) {
+    bool known = false;
+    for (int q = 0; q < RESULT_QUANTILES; q++) known = known || fabs(result_quantiles[q] - slo[i].quantile) < 1e-9;
+    if (known) continue;
+    ret[(*n)++] = (struct gate_wanted){
+        .figure = arena_printf(&r->arena, "%s, p%g", formulas[ids[slo[i].metric]].name, 100 * slo[i].quantile),
+        .unit = "ns",
+        .better = BETTER_LESS,
+        .required = true,
+        .why = "the contract limits it, and it is not compared (only p50, p90, p95, p99 and p99.9 are)"};
   }
-  return false;
+}
+
+/* What is asked first, and what the contract limits. */
+static size_t choose_wanted(struct gating *g, size_t precision, struct gate_wanted ret[WANTED_MAX]) {
+  const struct contract *contract = &g->files[0].result.contract;
+  const char *text = g->arguments->option[FLAG_FIGURE];
+  bool tokens = g->files[0].result.precisions[precision].has_tokens;
+  struct session_figure figures[SESSION_FIGURES_MAX];
+  size_t n = 0, n_figures = session_figures(contract, tokens, true, figures);
+  for (size_t i = 0; i < n_figures; i++) {
+    const struct session_figure *f = &figures[i];
+    bool accuracy = i + 1 == n_figures, first = i == 0, limited = session_figure_is_limited(contract, f);
+    if (text != NULL ? strstr(f->name, text) == NULL : !accuracy && !first && !limited) continue;
+    ret[n++] = (struct gate_wanted){.figure = f->name,
+                                    .unit = formulas[f->formula].unit,
+                                    .better = f->more_is_better ? BETTER_MORE : BETTER_LESS,
+                                    .required = text == NULL && !accuracy};
+  }
+  if (text == NULL) add_uncompared(g, ret, &n);
+  return n;
 }
 
 static void add_refusals(struct gating *g, size_t precision, struct gate_part *part) {
   for (size_t i = 0; i < g->n_fresh; i++) {
     struct result *result = &g->files[i].result;
-    struct claim claim;
-    claim_build(result, precision, &claim);
+    struct claim claim = {.n_reasons = 0};
+    if (result->precisions[precision].unavailable)
+      result_add_text(&result->arena, &part->refusals, &part->n_refusals, "the precision was not available");
+    else claim_build(result, precision, &claim);
     for (size_t k = 0; k < claim.n_reasons; k++) result_add_text(&result->arena, &part->refusals, &part->n_refusals, claim.reasons[k]);
     if (part->n_refusals > 0) return; /* those of one run say enough */
   }
@@ -250,10 +293,11 @@ static void judge_since(struct gating *g, size_t precision, struct gate_part *pa
 static void judge_part(struct gating *g, size_t precision, struct gate_part *part) {
   const struct summary_precision *fresh[FRESH_MAX] = {&g->summaries[0].precisions[precision]};
   lynx_assert(g->n_fresh > 0);
-  struct wanted wanted = {g, &g->files[0].result.precisions[precision]};
+  struct gate_wanted wanted[WANTED_MAX];
   for (size_t i = 0; i < g->n_fresh; i++) fresh[i] = &g->summaries[i].precisions[precision];
   *part = (struct gate_part){.precision = fresh[0]->name, .since = {.kind = COINCIDENCE_UNKNOWN}};
-  const struct gate_question question = {.history = &g->history, .fresh = fresh, .m = g->n_fresh, .wanted = is_wanted, .context = &wanted};
+  struct gate_question question = {.history = &g->history, .fresh = fresh, .m = g->n_fresh, .wanted = wanted};
+  question.n_wanted = g->files[0].result.precisions[precision].unavailable ? 0 : choose_wanted(g, precision, wanted);
   gate_judge(&question, &g->plan, &part->gate);
   add_refusals(g, precision, part);
   if (part->gate.last != NULL) judge_since(g, precision, part);
@@ -279,19 +323,31 @@ static bool write_all(const struct arguments *a, const struct gate_report *repor
   return good;
 }
 
+/* One that is not available, and was before, is asked for; one that never was is not. */
+static bool is_asked(const struct gating *g, size_t precision) {
+  const char *name = g->summaries[0].precisions[precision].name;
+  bool before = false;
+  for (size_t i = 0; i < g->history.n_series; i++) before = before || strcmp(g->history.series[i].precision, name) == 0;
+  return before || !g->files[0].result.precisions[precision].unavailable;
+}
+
 static int decide(struct gating *g) {
   static const int codes[] = {[GATE_PASSES] = EXIT_HOLDS, [GATE_FAILS] = EXIT_DOES_NOT_HOLD, [GATE_INCONCLUSIVE] = EXIT_INCONCLUSIVE};
   size_t n = g->summaries[0].n_precisions, n_parts = 0;
   struct gate_part *parts = xalloc(n + 1, sizeof *parts);
   for (size_t i = 0; i < n; i++)
-    if (!g->files[0].result.precisions[i].unavailable) judge_part(g, i, &parts[n_parts++]);
+    if (is_asked(g, i)) judge_part(g, i, &parts[n_parts++]);
+  if (n_parts == 0 && n > 0) judge_part(g, 0, &parts[n_parts++]);
   const struct gate_report report = {.contract = g->files[0].result.contract.name,
                                      .fresh = g->paths[g->n_fresh - 1],
                                      .plan = &g->plan,
                                      .parts = parts,
                                      .n_parts = n_parts,
                                      .seconds = g->seconds};
-  int code = write_all(g->arguments, &report) ? codes[gate_verdict_of(&report)] : EXIT_CONDITIONS;
+  bool refused = false;
+  for (size_t i = 0; i < n_parts; i++) refused = refused || parts[i].n_refusals > 0;
+  enum gate_verdict verdict = gate_verdict_of(&report);
+  int code = !write_all(g->arguments, &report) || (verdict == GATE_INCONCLUSIVE && refused) ? EXIT_CONDITIONS : codes[verdict];
   for (size_t i = 0; i < n_parts; i++) {
     coincidence_release(&parts[i].since);
     gate_release(&parts[i].gate);
@@ -306,17 +362,34 @@ static void say_needs(const struct arguments *arguments, struct confinement *ret
   confine_output(ret, arguments->option[FLAG_MARKDOWN]);
 }
 
+static bool options_agree(const struct arguments *a, bool bundle) {
+  static const int of_contract[] = {FLAG_RUNS, FLAG_OUT, FLAG_LEDGER, FLAG_KEY};
+  const char *junit = a->option[FLAG_JUNIT], *markdown = a->option[FLAG_MARKDOWN], *const outputs[] = {junit, markdown};
+  struct stat info;
+  for (size_t i = 0; i < LYNX_COUNT(of_contract) && bundle; i++)
+    if (a->option[of_contract[i]] != NULL) return wrong(of_contract[i], a->option[of_contract[i]], "with a contract, which is run");
+  for (size_t i = 0; i < LYNX_COUNT(outputs); i++)
+    if (outputs[i] != NULL && stat(outputs[i], &info) == 0 && !S_ISREG(info.st_mode))
+      return wrong(i == 0 ? FLAG_JUNIT : FLAG_MARKDOWN, outputs[i], "a file, new or old");
+  if (junit != NULL && markdown != NULL && strcmp(junit, markdown) == 0)
+    return wrong(FLAG_MARKDOWN, markdown, "another file than --junit's");
+  return a->option[FLAG_JSON] == NULL || a->option[FLAG_GITHUB] == NULL || wrong(FLAG_GITHUB, "--json beside it", "one of them");
+}
+
 static int gate(struct gating *g) {
+  bool bundle = text_ends_with(g->arguments->positional[0], ".lynx");
   int code = EXIT_HOLDS;
   struct confinement needs = {.n_outputs = 0};
   say_needs(g->arguments, &needs);
-  if (!read_plan(g) || !confine_sound(&command_gate, g->arguments, &needs)) return EXIT_WRONG_INPUT;
-  if (text_ends_with(g->arguments->positional[0], ".lynx")) {
+  if (!read_plan(g) || !options_agree(g->arguments, bundle) || !confine_sound(&command_gate, g->arguments, &needs)) return EXIT_WRONG_INPUT;
+  if (bundle) {
     (void)snprintf(g->paths[0], sizeof g->paths[0], "%s", g->arguments->positional[0]);
     g->n_fresh = 1;
-  } else code = measure(g);
-  if (code == EXIT_HOLDS) code = open_fresh(g);
-  if (code == EXIT_HOLDS) code = read_baseline(g);
+    code = open_fresh(g);
+  } else code = plan_runs(g);
+  if (code == EXIT_HOLDS) code = read_baseline(g); /* before minutes of load, not after */
+  if (code == EXIT_HOLDS && !bundle) code = measure(g);
+  if (code == EXIT_HOLDS && !bundle) code = open_fresh(g);
   return code == EXIT_HOLDS ? decide(g) : code;
 }
 
@@ -325,6 +398,7 @@ static int run(const struct arguments *arguments) {
   g->arguments = arguments;
   int code = gate(g);
   for (size_t i = 0; i < g->n_open; i++) bundle_file_close(&g->files[i]);
+  if (g->n_planned > 0) contract_file_release(&g->contract);
   history_sources_release(&g->sources);
   history_release(&g->history);
   free(g);
@@ -351,7 +425,7 @@ const struct command command_gate = {
         "margin does not become the baseline. Runs vary from day to day as the baseline's do: with less than 3 there is no verdict.\n"
         "Out comes passes, fails or inconclusive, with what it would take, and what of the executor changed since, by layer and\n"
         "owner. A gate that measured nothing never passes.\n"
-        "Exit code: 0 passes, 1 fails, 2 wrong input, 3 inconclusive, or the run's own.",
+        "Exit code: 0 passes, 1 fails, 2 wrong input, 3 inconclusive, 4 the fresh run supports no claim, or the run's own.",
     .example = "build/lynxbench gate --help",
     .confines = confines,
     .run = run};

@@ -59,7 +59,7 @@ static bool is_worse(double level, double than, enum better better, double margi
   return better == BETTER_MORE ? level * (1 + margin) < than : level > than * (1 + margin);
 }
 
-/* The newest level that is not worse than the baseline before it. */
+/* The newest level that is not worse than the best one before it by more than the margin. */
 static void choose_level(const struct history_series *s, double margin, size_t *ret_begin, size_t *ret_end) {
   const struct changes *c = &s->found;
   size_t n = s->changed ? c->n_items : 0;
@@ -68,7 +68,7 @@ static void choose_level(const struct history_series *s, double margin, size_t *
   *ret_end = n > 0 ? c->items[0].at : s->n_values;
   for (size_t i = 0; i < n; i++) {
     if (is_worse(c->items[i].after, level, s->better, margin)) continue;
-    level = c->items[i].after;
+    if (is_worse(level, c->items[i].after, s->better, 0)) level = c->items[i].after; /* steps of less than the margin do not add up */
     *ret_begin = c->items[i].at;
     *ret_end = i + 1 < n ? c->items[i + 1].at : s->n_values;
   }
@@ -86,14 +86,14 @@ static const struct summary_figure *figure_named(const struct summary_precision 
   return NULL;
 }
 
-/* By its sessions: of the widest interval among the fresh runs. */
+/* The standard error that a run's own sessions show: the greatest one among the fresh runs. Intervals are by the t distribution. */
 static double own_error(const struct gate_question *q, const char *figure) {
-  static const double normal = 1.96;
   double greatest = 0;
   for (size_t i = 0; i < q->m; i++) {
     const struct summary_figure *f = figure_named(q->fresh[i], figure);
-    double half = f != NULL && isfinite(f->high) && isfinite(f->low) ? (f->high - f->low) / 2 / normal / f->value : 0;
-    greatest = half > greatest ? half : greatest;
+    if (f == NULL || f->n < 2 || !isfinite(f->high) || !isfinite(f->low) || !(f->value > 0)) continue;
+    double error = (f->high - f->low) / 2 / special_t_quantile(0.975, (double)(f->n - 1)) / f->value;
+    greatest = error > greatest ? error : greatest;
   }
   return greatest;
 }
@@ -107,14 +107,17 @@ static bool all_positive(const double *x, size_t n) {
 /* Its values in ret; returns how many. */
 static size_t take_baseline(const struct gate_question *q, const struct gate_plan *plan, size_t n_figures, struct gate_figure *f,
                             double *ret) {
-  size_t begin, end, k = 0, n = f->series->n_values, unseen = change_plan_usual.least - 1;
+  size_t begin, end, k = 0;
   bool more = f->better == BETTER_MORE;
   double own = own_error(q, f->figure);
+  struct gate_plan strict = *plan; /* or those that are worse by chance would be taken out, and what is left vary less than runs do */
+  strict.false_alarms /= 10;
   choose_level(f->series, plan->margin, &begin, &end);
   for (size_t i = begin; i < end; i++) {
     const struct history_value *v = &f->series->values[i];
-    bool can_judge = k >= GATE_BASE_LEAST && i + unseen >= n && v->value > 0 && all_positive(ret, k);
-    if (can_judge && gate_decide(ret, k, &v->value, 1, more, own, n_figures, plan).verdict == GATE_FAILS) continue;
+    if (q->history->runs[v->run].precision->no_claim != NULL) continue;
+    bool can_judge = k >= GATE_BASE_LEAST && v->value > 0 && all_positive(ret, k);
+    if (can_judge && gate_decide(ret, k, &v->value, 1, more, own, n_figures, &strict).verdict == GATE_FAILS) continue;
     ret[k++] = v->value;
     f->newest = v;
   }
@@ -131,7 +134,9 @@ static void judge_figure(const struct gate_question *q, const struct gate_plan *
     const struct summary_figure *value = figure_named(q->fresh[i], f->figure);
     if (value != NULL) fresh[m++] = value->value;
   }
-  if (m < q->m) f->why = "not every fresh run has it";
+  if (f->why != NULL) {
+    /* it cannot be compared at all */
+  } else if (m < q->m) f->why = "not every fresh run has it";
   else if (f->n_base < GATE_BASE_LEAST)
     f->why = arena_printf(&gate->arena, "the baseline has %zu run%s of it; %d are needed", f->n_base, f->n_base == 1 ? "" : "s",
                           GATE_BASE_LEAST);
@@ -146,26 +151,34 @@ static void judge_figure(const struct gate_question *q, const struct gate_plan *
   free(fresh);
 }
 
+static void choose_leading(const struct gate_question *q, struct gate *gate) {
+  for (size_t i = 0; i < gate->n_figures && gate->leading == NULL; i++)
+    if (gate->figures[i].decision.verdict == gate->verdict) gate->leading = &gate->figures[i];
+  const struct history_value *newest = gate->leading != NULL ? gate->leading->newest : NULL;
+  if (newest != NULL) gate->last = &q->history->runs[newest->run];
+}
+
 void gate_judge(const struct gate_question *q, const struct gate_plan *plan, struct gate *ret) {
-  const struct summary_precision *p = q->fresh[0];
+  const char *precision = q->fresh[0]->name;
   *ret = (struct gate){.verdict = GATE_PASSES};
-  ret->figures = arena_alloc(&ret->arena, p->n_figures + 1, sizeof *ret->figures);
-  for (size_t i = 0; i < p->n_figures; i++) {
-    const struct summary_figure *f = &p->figures[i];
-    if (f->better == BETTER_UNKNOWN || !q->wanted(q->context, f->name)) continue;
+  ret->figures = arena_alloc(&ret->arena, q->n_wanted + 1, sizeof *ret->figures);
+  for (size_t i = 0; i < q->n_wanted; i++) {
+    const struct gate_wanted *w = &q->wanted[i];
+    const struct history_series *series = series_named(q->history, precision, w->figure);
+    bool fresh = false;
+    for (size_t k = 0; k < q->m; k++) fresh = fresh || figure_named(q->fresh[k], w->figure) != NULL;
+    if (!fresh && series == NULL && !w->required) continue;
     ret->figures[ret->n_figures++] = (struct gate_figure){
-        .series = series_named(q->history, p->name, f->name), .figure = f->name, .unit = f->unit, .better = f->better};
+        .series = series, .figure = w->figure, .unit = w->unit, .better = w->better, .why = w->why};
   }
   for (size_t i = 0; i < ret->n_figures; i++) {
     struct gate_figure *f = &ret->figures[i];
     judge_figure(q, plan, ret, f);
     if (f->decision.verdict == GATE_FAILS) ret->verdict = GATE_FAILS;
     else if (f->decision.verdict == GATE_INCONCLUSIVE && ret->verdict == GATE_PASSES) ret->verdict = GATE_INCONCLUSIVE;
-    if (f->newest == NULL) continue;
-    const struct history_run *last = &q->history->runs[f->newest->run];
-    if (ret->last == NULL || last > ret->last) ret->last = last;
   }
   if (ret->n_figures == 0) ret->verdict = GATE_INCONCLUSIVE;
+  choose_leading(q, ret);
 }
 
 void gate_release(struct gate *gate) {

@@ -1,9 +1,9 @@
 /* history/gate.h: is a fresh run no worse than those before it? For figures of which it is known which way is better.
  *
  * Shapes   base[k], k >= GATE_BASE_LEAST, and fresh[m]: one value for each run, all positive
- * Baseline the newest level of the runs before. A level that is worse than the one before it by more than the margin is no
- *          baseline: what was not mended does not become the norm. Of it the last runs, without those newest ones, too few
- *          for a change to be seen yet, that would have failed themselves
+ * Baseline the newest level of the runs before of which a claim can be made. A level that is worse than the best one before it
+ *          by more than the margin is no baseline, nor is a run that would have failed against those before it (at a tenth of
+ *          false_alarms): what was not mended does not become the norm. Of it the last runs
  * Decision on ln, by how much the fresh runs are worse: fails where the lower limit is beyond the margin, passes where the
  *          upper one is within it; else inconclusive, with how many fresh runs would decide it at this variance. A run varies
  *          as the baseline's runs do, but no less than its own sessions say
@@ -51,18 +51,25 @@ struct gate {
   struct arena arena;
   struct gate_figure *figures;
   size_t n_figures;
-  enum gate_verdict verdict;      /* of all: one that fails, else one that is inconclusive, else passes. Without any figure: inconclusive */
-  const struct history_run *last; /* the baseline's newest run; NULL: there is none */
+  enum gate_verdict verdict; /* of all: one that fails, else one that is inconclusive, else passes. Without any figure: inconclusive */
+  const struct gate_figure *leading; /* the first one that has that verdict; NULL: there is none */
+  const struct history_run *last;    /* the newest run of its baseline; NULL: there is none */
 };
 
-/* fresh[m]: runs of one precision of one contract. wanted: is this figure gated? history: of that contract, searched; it and the summaries
- * are borrowed. */
+struct gate_wanted {
+  const char *figure, *unit;
+  enum better better;
+  bool required;   /* what the contract limits: inconclusive where nobody has it; else such a figure is none */
+  const char *why; /* why it cannot be compared at all; NULL */
+};
+
+/* fresh[m]: runs of one precision of one contract. history: of that contract, searched; it and the summaries are borrowed. */
 struct gate_question {
   const struct history *history;
   const struct summary_precision *const *fresh;
   size_t m;
-  bool (*wanted)(void *context, const char *figure);
-  void *context;
+  const struct gate_wanted *wanted;
+  size_t n_wanted;
 };
 void gate_judge(const struct gate_question *question, const struct gate_plan *plan, struct gate *ret);
 void gate_release(struct gate *gate);

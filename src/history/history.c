@@ -14,6 +14,7 @@ static struct summary_precision *copy_precision(struct arena *arena, const struc
   to->name = arena_copy(arena, p->name);
   to->fingerprint = arena_copy(arena, p->fingerprint);
   to->left_out = p->left_out != NULL ? arena_copy(arena, p->left_out) : NULL;
+  to->no_claim = p->no_claim != NULL ? arena_copy(arena, p->no_claim) : NULL;
   to->figures = arena_alloc(arena, p->n_figures + 1, sizeof *to->figures);
   for (size_t i = 0; i < p->n_figures; i++) {
     to->figures[i] = p->figures[i];

@@ -54,39 +54,37 @@ static void put_figure(const struct gate_report *r, const struct gate_figure *f,
                         f->decision.verdict == GATE_FAILS ? "worse by more than" : "not worse by more than", 100 * r->plan->margin);
 }
 
-/* The first figure that has the verdict of all. */
-static const struct gate_figure *leading(const struct gate_report *r, const struct gate_part **ret_part) {
+/* The first part that has the verdict of all. */
+static const struct gate_part *leading(const struct gate_report *r) {
   enum gate_verdict wanted = gate_verdict_of(r);
   for (size_t i = 0; i < r->n_parts; i++)
-    for (size_t k = 0; k < r->parts[i].gate.n_figures; k++)
-      if (r->parts[i].gate.figures[k].decision.verdict == wanted) {
-        *ret_part = &r->parts[i];
-        return &r->parts[i].gate.figures[k];
-      }
-  return NULL;
+    if (verdict_of_part(&r->parts[i]) == wanted) return &r->parts[i];
+  return r->n_parts > 0 ? &r->parts[0] : NULL;
+}
+
+/* Of a part: the figure that decided, or why there is none. */
+static void put_reason(const struct gate_report *r, const struct gate_part *p, struct buffer *out) {
+  if (p->n_refusals > 0) (void)buffer_printf(out, "no claim could be made: %s", p->refusals[0]);
+  else if (p->gate.leading == NULL) (void)buffer_text(out, "no figure was compared");
+  else put_figure(r, p->gate.leading, out);
 }
 
 static void put_verdict(const struct gate_report *r, struct buffer *out) {
-  const struct gate_part *part = NULL;
-  const struct gate_figure *f = leading(r, &part);
+  const struct gate_part *p = leading(r);
   (void)buffer_printf(out, "%s: %s", gate_verdict_text(gate_verdict_of(r)), r->contract);
-  for (size_t i = 0; i < r->n_parts; i++)
-    if (r->parts[i].n_refusals > 0) {
-      (void)buffer_printf(out, ", %s: no claim could be made: %s", r->parts[i].precision, r->parts[i].refusals[0]);
-      return;
-    }
-  if (f == NULL) (void)buffer_text(out, ": no figure was compared");
-  else {
-    (void)buffer_printf(out, ", %s: ", part->precision);
-    put_figure(r, f, out);
-  }
+  if (p != NULL) (void)buffer_printf(out, ", %s: ", p->precision);
+  if (p != NULL) put_reason(r, p, out);
 }
 
 static void put_since(const struct gate_part *p, struct buffer *out) {
   const struct coincidence *c = &p->since;
-  if (p->gate.last == NULL)
-    (void)buffer_text(out, "there is no baseline: keep this bundle among the sources, and gate again after 3 runs or more");
-  else if (c->kind == COINCIDENCE_UNKNOWN)
+  if (p->gate.last == NULL) {
+    (void)buffer_text(out, p->gate.n_figures == 0
+                               ? "nothing was compared with a baseline"
+                               : "there is no baseline: keep this bundle among the sources, and gate again after 3 runs or more");
+    return;
+  }
+  if (c->kind == COINCIDENCE_UNKNOWN)
     (void)buffer_text(out, "what changed since the baseline is not known: the executor was not captured on both sides");
   else if (c->kind == COINCIDENCE_UNREAD)
     (void)buffer_text(out, "the executor changed since the baseline (its fingerprint did); what of it cannot be read here");
@@ -124,11 +122,15 @@ static void put_part(const struct gate_report *r, const struct gate_part *p, str
 }
 
 static void put_next(const struct gate_report *r, struct buffer *out) {
-  const struct gate_part *p = &r->parts[0];
-  if (gate_verdict_of(r) != GATE_FAILS || p->gate.last == NULL) return;
+  const struct gate_part *p = leading(r);
+  if (p == NULL || gate_verdict_of(r) != GATE_FAILS || p->gate.last == NULL) return;
+  (void)buffer_text(out, "\nnext: ");
+  history_put_command("compare", &p->gate.last->from, &(struct history_origin){r->fresh, "", "", 0}, out);
   if (p->since.kind == COINCIDENCE_FACTS)
-    (void)buffer_text(out, "\nnext: that both changed is no cause yet; `lynxbench bisect A B` finds which of these facts it is\n");
-  else (void)buffer_printf(out, "\nnext: lynxbench compare %s %s\n", p->gate.last->from.label, r->fresh);
+    (void)buffer_text(
+        out, "\n   that both changed is no cause yet: `lynxbench bisect A B`, with a contract that starts each executor, finds which "
+             "fact it is");
+  (void)buffer_text(out, "\n");
 }
 
 bool gate_text(const struct gate_report *r, bool color, struct buffer *out) {
@@ -290,7 +292,7 @@ bool gate_markdown(const struct gate_report *r, struct buffer *out) {
         (void)buffer_text(&words, " | ");
         put_change(f, &words);
       } else (void)buffer_text(&words, " | | | ");
-      (void)buffer_printf(out, "%s | %s |\n", words.data, gate_verdict_text(f->decision.verdict));
+      (void)buffer_printf(out, "%s | %s |\n", words.data, r->parts[i].n_refusals > 0 ? "no claim" : gate_verdict_text(f->decision.verdict));
     }
   for (size_t i = 0; i < r->n_parts; i++) {
     buffer_clear(&words);
@@ -313,22 +315,27 @@ static void put_message(const char *text, struct buffer *out) {
   }
 }
 
-bool gate_annotations(const struct gate_report *r, struct buffer *out) {
+static void annotate(const struct gate_report *r, const struct gate_part *p, const struct gate_figure *f, struct buffer *out) {
   struct buffer words;
   buffer_init(&words, 65536);
-  for (size_t i = 0; i < r->n_parts; i++)
-    for (size_t k = 0; k < r->parts[i].gate.n_figures; k++) {
-      const struct gate_figure *f = &r->parts[i].gate.figures[k];
-      if (f->decision.verdict == GATE_PASSES) continue;
-      buffer_clear(&words);
-      (void)buffer_printf(&words, "%s, %s: ", r->contract, r->parts[i].precision);
-      put_figure(r, f, &words);
-      (void)buffer_text(&words, "; ");
-      put_since(&r->parts[i], &words);
-      (void)buffer_printf(out, "::%s title=lynxbench gate::", f->decision.verdict == GATE_FAILS ? "error" : "warning");
-      put_message(words.data, out);
-      (void)buffer_text(out, "\n");
-    }
+  (void)buffer_printf(&words, "%s, %s: ", r->contract, p->precision);
+  if (f != NULL) put_figure(r, f, &words);
+  else put_reason(r, p, &words);
+  (void)buffer_text(&words, "; ");
+  put_since(p, &words);
+  (void)buffer_printf(out, "::%s title=lynxbench gate::", f != NULL && f->decision.verdict == GATE_FAILS ? "error" : "warning");
+  put_message(words.data, out);
+  (void)buffer_text(out, "\n");
   buffer_release(&words);
+}
+
+bool gate_annotations(const struct gate_report *r, struct buffer *out) {
+  for (size_t i = 0; i < r->n_parts; i++) {
+    const struct gate_part *p = &r->parts[i];
+    bool none = p->n_refusals > 0 || p->gate.n_figures == 0;
+    if (none) annotate(r, p, NULL, out);
+    for (size_t k = 0; k < p->gate.n_figures && !none; k++)
+      if (p->gate.figures[k].decision.verdict != GATE_PASSES) annotate(r, p, &p->gate.figures[k], out);
+  }
   return !out->overflowed;
 }

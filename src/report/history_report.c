@@ -145,10 +145,10 @@ static void put_fetch(const struct history_origin *from, const char *to, struct 
   (void)buffer_printf(out, " %s --out %s; ", from->root, to);
 }
 
-static void put_pair(const struct history_origin *a, const struct history_origin *b, struct buffer *out) {
+void history_put_command(const char *command, const struct history_origin *a, const struct history_origin *b, struct buffer *out) {
   put_fetch(a, "A.lynx", out);
   put_fetch(b, "B.lynx", out);
-  (void)buffer_text(out, "lynxbench diff ");
+  (void)buffer_printf(out, "lynxbench %s ", command);
   put_word(a->ledger[0] != 0 ? "A.lynx" : a->label, out);
   (void)buffer_text(out, " ");
   put_word(b->ledger[0] != 0 ? "B.lynx" : b->label, out);
@@ -158,7 +158,8 @@ void history_put_next(const struct history_report *r, size_t event, struct buffe
   const struct history_event *e = &r->history->events[event];
   const struct coincidence *c = &r->coincidences[event];
   bool same_conditions = c->kind == COINCIDENCE_NOTHING && c->conditions == NULL;
-  if (c->kind == COINCIDENCE_FACTS || same_conditions) put_pair(&r->history->runs[e->before].from, &r->history->runs[e->after].from, out);
+  if (c->kind == COINCIDENCE_FACTS || same_conditions)
+    history_put_command("diff", &r->history->runs[e->before].from, &r->history->runs[e->after].from, out);
   if (c->kind == COINCIDENCE_FACTS)
     (void)buffer_text(out, "\n   that both changed together is no cause yet: `lynxbench bisect A B`, with a contract that starts each "
                            "executor, finds which fact it is");

@@ -31,6 +31,8 @@ void history_put_verdict(const struct history_report *report, struct buffer *out
 bool history_has_executor(const struct history_report *report, size_t event);
 /* What changed there: one sentence, or more. */
 void history_put_coincidence(const struct history_report *report, size_t event, struct buffer *out);
+/* "lynxbench diff A B", as a shell takes it; what lies in a ledger is fetched first. */
+void history_put_command(const char *command, const struct history_origin *a, const struct history_origin *b, struct buffer *out);
 /* The facts of identity that changed, one line for each. */
 void history_put_facts(const struct coincidence *coincidence, const char *indent, struct buffer *out);
 /* Members of an object that is open: what changed with it, its rung, every fact, conditions. */

@@ -13,7 +13,8 @@ bool html_escape(struct buffer *out, const char *text) {
   for (size_t i = 0, length = strlen(text); i < length;) {
     const unsigned char *p = (const unsigned char *)text + i;
     size_t n = utf8_length(p, length - i);
-    if (n == 0 || (*p < 0x20 && *p != '\n') || *p == 0x7f) (void)buffer_text(out, "\xef\xbf\xbd");
+    bool none = n == 3 && p[0] == 0xef && p[1] == 0xbf && p[2] >= 0xbe; /* U+FFFE and U+FFFF, which XML has not */
+    if (n == 0 || none || (*p < 0x20 && *p != '\n') || *p == 0x7f) (void)buffer_text(out, "\xef\xbf\xbd");
     else if (*p == '<') (void)buffer_text(out, "&lt;");
     else if (*p == '>') (void)buffer_text(out, "&gt;");
     else if (*p == '&') (void)buffer_text(out, "&amp;");

@@ -4,15 +4,32 @@
 
 enum { OUTPUT_RATE = -1, REQUEST_RATE = -2, ACCURACY = -3, P50 = 0, P99 = 3 };
 
-static const struct session_figure figures[] = {
-    {"output throughput", FORMULA_OUTPUT_RATE, true, OUTPUT_RATE, 0},
-    {"request throughput", FORMULA_REQUEST_RATE, true, REQUEST_RATE, 0},
-    {"time to first token, p50", FORMULA_TTFT, false, METRIC_TIME_TO_FIRST_TOKEN, P50},
-    {"time to first token, p99", FORMULA_TTFT, false, METRIC_TIME_TO_FIRST_TOKEN, P99},
-    {"time per output token, p50", FORMULA_TPOT, false, METRIC_TIME_PER_OUTPUT_TOKEN, P50},
-    {"end to end, p50", FORMULA_E2E, false, METRIC_END_TO_END, P50},
-    {"end to end, p99", FORMULA_E2E, false, METRIC_END_TO_END, P99},
-};
+static const struct session_figure rates[] = {{"output throughput", FORMULA_OUTPUT_RATE, true, OUTPUT_RATE, 0},
+                                              {"request throughput", FORMULA_REQUEST_RATE, true, REQUEST_RATE, 0}};
+
+#define LATENCIES(name, formula, metric)                                                                                                   \
+  {name ", p50", formula, false, metric, 0}, {name ", p90", formula, false, metric, 1}, {name ", p95", formula, false, metric, 2},         \
+      {name ", p99", formula, false, metric, 3}, {                                                                                         \
+    name ", p99.9", formula, false, metric, 4                                                                                              \
+  }
+/* As result_quantiles has them. */
+static const struct session_figure latencies[METRIC_COUNT * RESULT_QUANTILES] = {
+    LATENCIES("time to first token", FORMULA_TTFT, METRIC_TIME_TO_FIRST_TOKEN),
+    LATENCIES("time per output token", FORMULA_TPOT, METRIC_TIME_PER_OUTPUT_TOKEN),
+    LATENCIES("inter-token latency", FORMULA_ITL, METRIC_INTER_TOKEN_LATENCY), LATENCIES("end to end", FORMULA_E2E, METRIC_END_TO_END)};
+
+/* What is compared whatever the contract limits. */
+static bool is_usual(const struct session_figure *f) {
+  return (f->quantile == P50 && f->metric != METRIC_INTER_TOKEN_LATENCY) ||
+         (f->quantile == P99 && (f->metric == METRIC_TIME_TO_FIRST_TOKEN || f->metric == METRIC_END_TO_END));
+}
+
+bool session_figure_is_limited(const struct contract *contract, const struct session_figure *f) {
+  const struct contract_slo *slo = contract->slo.items;
+  for (size_t i = 0; i < contract->slo.n_items && f->metric >= 0; i++)
+    if ((int)slo[i].metric == f->metric && fabs(slo[i].quantile - result_quantiles[f->quantile]) < 1e-9) return true;
+  return false;
+}
 
 /* Accuracy is what the contract measures it by: of bits per byte less is better. */
 static struct session_figure accuracy_figure(const struct contract *contract) {
@@ -26,8 +43,10 @@ static struct session_figure accuracy_figure(const struct contract *contract) {
 
 size_t session_figures(const struct contract *contract, bool tokens, bool accuracy, struct session_figure ret[SESSION_FIGURES_MAX]) {
   size_t n = 0;
-  for (size_t i = 0; i < LYNX_COUNT(figures); i++)
-    if (figures[i].metric != OUTPUT_RATE || tokens) ret[n++] = figures[i];
+  for (size_t i = 0; i < LYNX_COUNT(rates); i++)
+    if (rates[i].metric != OUTPUT_RATE || tokens) ret[n++] = rates[i];
+  for (size_t i = 0; i < LYNX_COUNT(latencies); i++)
+    if (is_usual(&latencies[i]) || session_figure_is_limited(contract, &latencies[i])) ret[n++] = latencies[i];
   if (accuracy) ret[n++] = accuracy_figure(contract);
   return n;
 }

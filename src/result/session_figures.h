@@ -6,7 +6,7 @@
 
 #include "result/result.h"
 
-enum { SESSION_FIGURES_MAX = 8 };
+enum { SESSION_FIGURES_MAX = 2 + METRIC_COUNT * RESULT_QUANTILES + 1 };
 
 struct session_figure {
   const char *name;
@@ -15,8 +15,11 @@ struct session_figure {
   int metric, quantile; /* metric < 0: no latency */
 };
 
-/* Those that runs of this contract have; tokens: where answers hold some; accuracy: that too. Returns how many. */
+/* The throughputs, usual latencies, and those that the contract limits; tokens: where answers hold some; accuracy: that too. Returns how
+ * many. */
 size_t session_figures(const struct contract *contract, bool tokens, bool accuracy, struct session_figure ret[SESSION_FIGURES_MAX]);
+/* Does the contract limit this quantile of this latency? */
+bool session_figure_is_limited(const struct contract *contract, const struct session_figure *figure);
 /* NaN: it has none, or is not complete. */
 double session_figure_of(const struct result_session *session, const struct session_figure *figure);
 /* Of the mean of x[n], its values over sessions: as the result states it, where it does. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "result/claim.h"
 #include "stats/quantile.h"
 
 enum { DIGITS = 7 };
@@ -47,6 +48,12 @@ static void add_figure(struct result *r, const struct result_precision *p, const
   free(x);
 }
 
+static const char *why_no_claim(struct result *r, size_t precision) {
+  struct claim claim;
+  claim_build(r, precision, &claim);
+  return claim.n_reasons > 0 ? claim.reasons[0] : NULL;
+}
+
 void summary_make(struct result *r, struct summary *ret) {
   *ret = (struct summary){
       .analysis = ANALYSIS_VERSION, .started_ns = r->started_ns, .contract = r->contract_digest, .name = r->contract.name};
@@ -57,6 +64,7 @@ void summary_make(struct result *r, struct summary *ret) {
     struct session_figure figures[SESSION_FIGURES_MAX];
     *to = (struct summary_precision){
         .name = p->name, .fingerprint = p->fingerprint, .conditions = p->conditions, .left_out = why_left_out(r, p)};
+    if (to->left_out == NULL) to->no_claim = why_no_claim(r, i);
     size_t n = session_figures(&r->contract, p->has_tokens, p->accuracy_known, figures);
     to->figures = arena_alloc(&r->arena, n, sizeof *to->figures);
     for (size_t f = 0; f < n && to->left_out == NULL; f++) add_figure(r, p, &figures[f], to);
@@ -92,6 +100,7 @@ void summary_write(const struct summary *summary, struct json_writer *json) {
     json_put_text(json, "precision", p->name);
     json_put_text(json, "fingerprint", p->fingerprint);
     if (p->left_out != NULL) json_put_text(json, "left_out", p->left_out);
+    if (p->no_claim != NULL) json_put_text(json, "no_claim", p->no_claim);
     json_put_double(json, "others", number_round(p->conditions.others, DIGITS));
     json_put_double(json, "steal", number_round(p->conditions.steal, DIGITS));
     json_put_double(json, "throttled", number_round(p->conditions.throttled, DIGITS));
@@ -138,6 +147,7 @@ static bool read_precision(const json_t *object, struct arena *arena, struct sum
   *ret = (struct summary_precision){.name = text_of(object, "precision", arena),
                                     .fingerprint = text_of(object, "fingerprint", arena),
                                     .left_out = json_object_get(object, "left_out") != NULL ? text_of(object, "left_out", arena) : NULL,
+                                    .no_claim = json_object_get(object, "no_claim") != NULL ? text_of(object, "no_claim", arena) : NULL,
                                     .conditions = {.others = json_get_double(object, "others", NAN),
                                                    .steal = json_get_double(object, "steal", NAN),
                                                    .throttled = json_get_double(object, "throttled", NAN),

@@ -24,6 +24,7 @@ struct summary_figure {
 struct summary_precision {
   const char *name, *fingerprint; /* fingerprint "": the executor was not captured */
   const char *left_out;           /* why none of its figures counts; NULL */
+  const char *no_claim;           /* why no claim can be made of it: it can be followed, and is no baseline; NULL */
   struct result_conditions conditions;
   struct summary_figure *figures;
   size_t n_figures;

@@ -39,7 +39,7 @@ def runs(tmp_path_factory):
         executor=f'{{endpoint: "http://127.0.0.1:{port}"}}',
         workload="{model: reference, output_tokens: 16, prompts: {count: 8, bytes: 64}}",
         regime="{load: closed, concurrency: 4}",
-        method="{warm_up: 200ms, counted: 600ms, drain: 1s, sessions: 2, " + lax + "}",
+        method="{warm_up: 200ms, counted: 800ms, drain: 1s, sessions: 2, " + lax + "}",
     )
     (folder / "port").write_text(str(port))
     n = 0
@@ -300,6 +300,43 @@ def test_a_ledger_is_a_baseline(runs, ledger):
     assert r.returncode == 1 and "serving (ML platform)" in r.stdout, (r.stdout, r.stderr)
 
 
+def test_what_can_be_known_before_is_said_before(runs, baseline, tmp_path):
+    (tmp_path / "there.lynx").write_bytes(b"")
+    for words in (("--out", tmp_path / "there.lynx"), ("--junit", "/dev/null"), ("--github", "--json")):
+        r = gate(runs / "c.yaml", baseline, *words, cwd=tmp_path)
+        assert r.returncode == 2 and "starting" not in r.stderr, (words, r.stderr)
+    r = gate(runs / "c.yaml", tmp_path / "nowhere", cwd=tmp_path)
+    assert r.returncode == 2 and "no such file" in r.stderr and "starting" not in r.stderr, r.stderr
+    assert gate(runs / "runs" / "r05.lynx", baseline, "--runs", "2").returncode == 2
+
+
+def test_a_server_that_answers_nothing_is_no_inconclusive_verdict(runs, baseline, tmp_path):
+    port = int((runs / "port").read_text())
+    with l.reference("--mode", "metronome", "--fault", "500", port=port):
+        r = gate(runs / "c.yaml", baseline, "--out", tmp_path / "x.lynx")
+    assert r.returncode == 5 and "nothing was gated" in r.stderr, (r.returncode, r.stderr)
+
+
+def test_every_latency_that_the_contract_limits_is_gated(runs, tmp_path):
+    """The first token takes twice as long, and all else is as it was."""
+    port = int((runs / "port").read_text())
+    path = tmp_path / "c.yaml"
+    limits = "[{metric: time_to_first_token, quantile: 0.95, at_most: 500ms},"
+    limits += " {metric: end_to_end, quantile: 0.8, at_most: 1s}]"
+    words = (runs / "c.yaml").read_text() + f"slo: {limits}\n"
+    path.write_text(words.replace("name: nightly", "name: limited"))
+    (tmp_path / "base").mkdir()
+    for i, (first, gap) in enumerate((("20ms", "5ms"),) * 3 + (("40ms", "3667us"),)):
+        with l.reference("--mode", "metronome", "--gap", gap, "--first-token", first, port=port):
+            to = tmp_path / (f"base/{i}.lynx" if i < 3 else "fresh.lynx")
+            assert l.lynx("run", path, "--out", to, "--quiet").returncode == 0
+    x = json.loads(gate(tmp_path / "fresh.lynx", tmp_path / "base", "--json").stdout)
+    verdicts = {f["figure"]: f["verdict"] for f in x["precisions"][0]["figures"]}
+    assert x["verdict"] == "fails" and verdicts["time to first token, p95"] == "fails", x
+    other = [v for f, v in verdicts.items() if f.endswith(", p80")]
+    assert other == ["inconclusive"], "what is limited and cannot be compared is said"
+
+
 @pytest.mark.parametrize("gap, wanted", [("5ms", 0), ("6ms", 1)])
 def test_the_github_action(runs, baseline, tmp_path, gap, wanted):
     """What the action's step runs, as a workflow's runner would."""
@@ -322,7 +359,7 @@ def test_the_github_action(runs, baseline, tmp_path, gap, wanted):
 def test_the_gitlab_template():
     with open(os.path.join(l.SOURCE, "integrations", "gitlab", "lynxbench-gate.yml")) as f:
         job = yaml.safe_load(f)[".lynxbench-gate"]
-    words = job["script"][0].split()
+    words = job["script"][-1].split()
     known = l.lynx("gate", "--help").stdout
     assert words[:2] == ["lynxbench", "gate"] and all(w in known for w in words if w.startswith("--")), words
     assert job["artifacts"]["reports"]["junit"] in words

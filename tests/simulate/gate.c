@@ -51,11 +51,6 @@ static int study_scene(const struct scene *s, const struct gate_plan *plan, int 
   return !good;
 }
 
-static bool is_wanted(void *context, const char *figure) {
-  (void)context;
-  return figure[0] != 0;
-}
-
 /* Every night one run of an unchanged executor, gated against all before it; the baseline's level is looked for anew each time. */
 static int study_nights(double margin, int replications) {
   const struct gate_plan plan = {.margin = margin, .false_alarms = 0.05, .last = 20};
@@ -79,7 +74,8 @@ static int study_nights(double margin, int replications) {
       history_search(&h, &change_plan_usual);
       figure.value = rates[night];
       const struct summary_precision *const fresh[] = {&p};
-      gate_judge(&(struct gate_question){.history = &h, .fresh = fresh, .m = 1, .wanted = is_wanted}, &plan, &gate);
+      const struct gate_wanted wanted = {"throughput", "1/s", BETTER_MORE, true, NULL};
+      gate_judge(&(struct gate_question){.history = &h, .fresh = fresh, .m = 1, .wanted = &wanted, .n_wanted = 1}, &plan, &gate);
       n_fails += gate.verdict == GATE_FAILS;
       n_passes += gate.verdict == GATE_PASSES;
       gate_release(&gate);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "history/gate.h"
 #include "history/table.h"
 #include "tests/check.h"
 
@@ -119,6 +120,70 @@ static void check_tables(void) {
   }
 }
 
+/* One figure of which more is better; claims[i] false: no claim can be made of run i. Gates the last value against the others. */
+static enum gate_verdict gate_of(const double *x, size_t n, size_t no_claim, size_t *ret_n_base) {
+  struct history h = {.runs = NULL};
+  struct gate gate;
+  struct summary_figure figure = {"output throughput", "", "tokens/s", BETTER_MORE, 0, NAN, NAN, 2};
+  struct summary_precision p = {.name = "bf16", .fingerprint = "", .figures = &figure, .n_figures = 1};
+  struct summary s = {.contract = "c0", .name = "nightly", .precisions = &p, .n_precisions = 1};
+  for (size_t i = 0; i + 1 < n; i++) {
+    figure.value = x[i];
+    p.no_claim = i < no_claim ? "too many requests failed" : NULL;
+    s.started_ns = (int64_t)i + 1;
+    history_add(&h, &(struct history_origin){"", "", "", i}, &s);
+  }
+  history_search(&h, &change_plan_usual);
+  figure.value = x[n - 1];
+  const struct summary_precision *const fresh[] = {&p};
+  const struct gate_wanted wanted[] = {{"output throughput", "tokens/s", BETTER_MORE, true, NULL},
+                                       {"accuracy", "", BETTER_MORE, false, NULL}};
+  gate_judge(&(struct gate_question){.history = &h, .fresh = fresh, .m = 1, .wanted = wanted, .n_wanted = 2},
+             &(struct gate_plan){.margin = 0.05, .false_alarms = 0.05, .last = 20}, &gate);
+  enum gate_verdict verdict = gate.verdict;
+  CHECK_INT(gate.n_figures, 1); /* accuracy, which nobody has, is none */
+  *ret_n_base = gate.figures[0].n_base;
+  gate_release(&gate);
+  history_release(&h);
+  return verdict;
+}
+
+/* n values of each level, and one more of the last. */
+static size_t make_levels(const double *levels, size_t n_levels, const size_t *n_of, double *ret) {
+  size_t n = 0;
+  for (size_t k = 0; k < n_levels; k++)
+    for (size_t i = 0; i < n_of[k]; i++, n++) ret[n] = levels[k] * wobble(n);
+  ret[n] = levels[n_levels - 1] * wobble(n);
+  return n + 1;
+}
+
+static void check_gates(void) {
+  static const struct {
+    double levels[4];
+    size_t n_of[4], n_levels, no_claim;
+    enum gate_verdict verdict;
+    size_t n_base;
+  } rows[] = {
+      {{100}, {8}, 1, 0, GATE_PASSES, 8},
+      {{100, 78}, {8, 1}, 2, 0, GATE_FAILS, 8},  /* the night before failed, too */
+      {{100, 78}, {8, 12}, 2, 0, GATE_FAILS, 8}, /* and twelve nights on */
+      {{100, 78}, {3, 7}, 2, 0, GATE_FAILS, 3},  /* too few for a change to be seen */
+      {{100, 78}, {2, 1}, 2, 0, GATE_INCONCLUSIVE, 3},
+      {{78, 100}, {8, 8}, 2, 0, GATE_PASSES, 8},                  /* it got better: that is the baseline */
+      {{100, 78, 100}, {8, 8, 8}, 3, 0, GATE_PASSES, 8},          /* and was mended */
+      {{100, 96.5, 93, 89.5}, {8, 8, 8, 8}, 4, 0, GATE_FAILS, 8}, /* small steps do not add up */
+      {{60, 100}, {8, 8}, 2, 8, GATE_PASSES, 8},
+      {{60}, {8}, 1, 8, GATE_INCONCLUSIVE, 0}, /* no claim, no baseline */
+      {{100}, {2}, 1, 0, GATE_INCONCLUSIVE, 2},
+  };
+  for (size_t r = 0; r < LYNX_COUNT(rows); r++) {
+    double x[64];
+    size_t n_base, n = make_levels(rows[r].levels, rows[r].n_levels, rows[r].n_of, x);
+    CHECK_INT(gate_of(x, n, rows[r].no_claim, &n_base), rows[r].verdict);
+    CHECK_INT(n_base, rows[r].n_base);
+  }
+}
+
 /* What most annotators named (annotations.json of TCPD): 1 at 143 to 146, 2 at 97 to 99, 3 at 178 to 180, 5 nowhere. Of 4 they disagree. */
 static void check_annotated(void) {
   static char text[65536];
@@ -149,6 +214,7 @@ static void check_annotated(void) {
 }
 
 int main(void) {
+  check_gates();
   check_annotated();
   check_event(false);
   check_event(true);
