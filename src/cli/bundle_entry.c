@@ -105,6 +105,20 @@ static void write_summary(void *context, struct json_writer *json) {
   json_close(json);
 }
 
+/* An entry has a greatest length. A summary that would take most of it is left out: the bundle says the same. */
+static bool summary_fits(const struct summary *summary) {
+  struct buffer text;
+  struct json_writer json;
+  buffer_init(&text, ENVELOPE_MAX / 2);
+  json_begin(&json, &text);
+  json_open_object(&json);
+  summary_write(summary, &json);
+  json_close(&json);
+  bool fits = json_finish(&json);
+  buffer_release(&text);
+  return fits;
+}
+
 /* The same file is recorded once by a team. */
 struct recorded {
   const char *root, *signer;
@@ -135,7 +149,7 @@ bool bundle_entry_add(struct ledger_file *file, const char *path, const struct s
   summary_make(&bundle.result, &summary);
   bundle_close(bundle.bundle); /* its file is at rest from here on */
   bundle.bundle = NULL;
-  entry.write_more = write_summary;
+  entry.write_more = good && summary_fits(&summary) ? write_summary : NULL;
   entry.context = &summary;
   if (good && !ledger_file_put_blob(file, path, true, blob)) {
     bundle_file_close(&bundle);

@@ -179,13 +179,13 @@ static bool is_read(const struct arguments *arguments, const char *output) {
 
 bool confine_sound(const struct command *command, const struct arguments *arguments, const struct confinement *c) {
   for (size_t i = 0; i < c->n_outputs; i++) {
-    if (!c->makes_new && file_is_record(c->outputs[i])) {
-      (void)fprintf(stderr, "lynxbench %s: %s is a bundle or a ledger; name another file for what is made of it\n", command->name,
+    if (is_read(arguments, c->outputs[i])) {
+      (void)fprintf(stderr, "lynxbench %s: %s is the file that is read; name another for what is made of it\n", command->name,
                     c->outputs[i]);
       return false;
     }
-    if (is_read(arguments, c->outputs[i])) {
-      (void)fprintf(stderr, "lynxbench %s: %s is the file that is read; name another for what is made of it\n", command->name,
+    if (!c->makes_new && file_is_record(c->outputs[i])) {
+      (void)fprintf(stderr, "lynxbench %s: %s is a bundle or a ledger; name another file for what is made of it\n", command->name,
                     c->outputs[i]);
       return false;
     }
