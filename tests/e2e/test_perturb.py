@@ -91,6 +91,8 @@ def test_what_was_given_is_measured(perturbed):
     slowed = [r[2] / r[3] for r in rows if r[0] != "" and r[1] > 1.3]
     if sum(quiet) / len(quiet) < 0.5:
         pytest.skip("the machine left the server less than half of a processor")
+    if not slowed:
+        pytest.skip(f"no block was slowed by 1.3 or more, by its own record: {[r[1] for r in rows]}")
     assert sum(slowed) / len(slowed) < sum(quiet) / len(quiet), "a stopped server runs less"
 
 
