@@ -175,10 +175,9 @@ bool live_read(struct bundle *bundle, const struct result *result, struct live *
   struct gathering g = {.live = ret, .bundle = bundle, .precision = ret->precision->name};
   g.samples = live_samples_new(ret);
   g.start = live_start_new();
-  const char *moment = arena_printf(&ret->arena, "start:%s", ret->precision->name);
   bool good = bundle_each_session(bundle, keep_session, &g, NULL) == LYNX_OK &&
-              bundle_facts(bundle, moment, &ret->facts, NULL) == LYNX_OK && bundle_each_event(bundle, keep_event, ret, NULL) == LYNX_OK &&
-              add_sessions(&g);
+              bundle_start_facts(bundle, ret->precision->name, &ret->facts, NULL) == LYNX_OK &&
+              bundle_each_event(bundle, keep_event, ret, NULL) == LYNX_OK && add_sessions(&g);
   live_samples_finish(g.samples);
   live_start_finish(g.start, &ret->start);
   if (good) {

@@ -177,13 +177,6 @@ static void write_json(const struct comparison_list *list, const struct differen
   (void)buffer_text(out, "\n");
 }
 
-static bool executor_facts(struct bundle_file *file, const char *precision, struct fact_list *ret) {
-  struct lynx_error error = {0};
-  char moment[80];
-  (void)snprintf(moment, sizeof moment, "start:%.60s", precision);
-  return bundle_facts(file->bundle, moment, ret, &error) == LYNX_OK;
-}
-
 /* What keeps a side from a claim keeps the comparison from a verdict. */
 static size_t tell_refusals(struct bundle_file *file, const char *letter) {
   size_t n = 0;
@@ -214,6 +207,7 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
   struct comparison_list list;
   struct fact_list facts_a = {0}, facts_b = {0};
   struct difference_list differences = {0};
+  struct lynx_error unread = {0}; /* without the facts there is no diff */
   if (!bundle_file_open_possible(path_a, &a)) return EXIT_WRONG_INPUT;
   if (!bundle_file_open_possible(path_b, &b)) {
     bundle_file_close(&a);
@@ -229,8 +223,9 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
   else {
     a.result.contract.decision.margin = wanted;
     comparison_make(&a.result, &b.result, id_a != NULL && id_b != NULL && strcmp(id_a, id_b) == 0, &list);
-    bool known = a.result.n_precisions > 0 && b.result.n_precisions > 0 && executor_facts(&a, a.result.precisions[0].name, &facts_a) &&
-                 executor_facts(&b, b.result.precisions[0].name, &facts_b);
+    bool known = a.result.n_precisions > 0 && b.result.n_precisions > 0 &&
+                 bundle_start_facts(a.bundle, a.result.precisions[0].name, &facts_a, &unread) == LYNX_OK &&
+                 bundle_start_facts(b.bundle, b.result.precisions[0].name, &facts_b, &unread) == LYNX_OK;
     if (known) capture_diff(&facts_a, &facts_b, &differences);
     if (strcmp(a.result.seal.root, b.result.seal.root) == 0 && a.result.seal.root[0] != 0)
       (void)fprintf(stderr, "A and B are the same bundle: every ratio is 1, and its interval is that of two independent runs\n");

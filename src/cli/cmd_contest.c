@@ -40,9 +40,9 @@ static void show_both(struct bundle_file *sealed, struct bundle_file *with) {
   struct fact_list a = {0}, b = {0};
   struct buffer out;
   struct lynx_error error = {0};
-  char moment[100];
-  (void)snprintf(moment, sizeof moment, "start:%s", sealed->result.n_precisions > 0 ? sealed->result.precisions[0].name : "");
-  bool known = bundle_facts(sealed->bundle, moment, &a, &error) == LYNX_OK && bundle_facts(with->bundle, moment, &b, &error) == LYNX_OK;
+  const char *precision = sealed->result.n_precisions > 0 ? sealed->result.precisions[0].name : "";
+  bool known = bundle_start_facts(sealed->bundle, precision, &a, &error) == LYNX_OK &&
+               bundle_start_facts(with->bundle, precision, &b, &error) == LYNX_OK;
   comparison_make(&sealed->result, &with->result, false, &list);
   if (known) capture_diff(&a, &b, &differences);
   buffer_init(&out, 16 << 20);

@@ -33,11 +33,8 @@ static bool load_bundle(const char *path, struct side *side) {
   enum lynx_status status = LYNX_OK;
   if (!bundle_file_open(path, &side->file)) return false;
   side->is_bundle = true;
-  for (size_t i = 0; i < side->file.result.n_precisions && side->facts.n_items == 0 && status == LYNX_OK; i++) {
-    char moment[80];
-    (void)snprintf(moment, sizeof moment, "start:%.60s", side->file.result.precisions[i].name);
-    status = bundle_facts(side->file.bundle, moment, &side->facts, &error);
-  }
+  for (size_t i = 0; i < side->file.result.n_precisions && side->facts.n_items == 0 && status == LYNX_OK; i++)
+    status = bundle_start_facts(side->file.bundle, side->file.result.precisions[i].name, &side->facts, &error);
   if (status == LYNX_OK) return true;
   lynx_error_at(&error, path, 0, NULL);
   (void)report_error(&error);

@@ -103,7 +103,7 @@ static bool read_plan(struct gating *g) {
 
 /* --- the fresh runs --- */
 
-/* By this same program: what a run must be like is written once. Its own words and exit code are what is told of it. */
+/* By this same program: what a run must be like is written once. Its own words and exit code report on it. */
 static int run_once(const struct gating *g, const char *out) {
   const struct arguments *a = g->arguments;
   char *words[12] = {"lynxbench", "run", (char *)a->positional[0], "--out", (char *)out};
@@ -173,7 +173,7 @@ static int plan_runs(struct gating *g) {
 
 static int measure(struct gating *g) {
   int code = EXIT_HOLDS;
-  (void)signal(SIGINT, SIG_IGN); /* the run takes it, and seals what there is */
+  (void)signal(SIGINT, SIG_IGN); /* the run takes it, and seals its bundle */
   int64_t begin_ns = clock_now(&clock_system);
   for (size_t i = 0; i < g->n_runs && code == EXIT_HOLDS; i++) {
     int ended = run_once(g, g->paths[i]);
@@ -228,7 +228,6 @@ static int read_baseline(struct gating *g) {
 
 /* A quantile that sessions have no value of. */
 static void add_uncompared(struct gating *g, struct gate_wanted *ret, size_t *n) {
-  static const enum formula_index ids[METRIC_COUNT] = {FORMULA_TTFT, FORMULA_TPOT, FORMULA_ITL, FORMULA_E2E};
   struct result *r = &g->files[0].result;
   const struct contract_slo *slo = r->contract.slo.items;
   for (size_t i = 0; i < r->contract.slo.n_items && *n < WANTED_MAX; i++) {
@@ -236,7 +235,7 @@ static void add_uncompared(struct gating *g, struct gate_wanted *ret, size_t *n)
     for (int q = 0; q < RESULT_QUANTILES; q++) known = known || fabs(result_quantiles[q] - slo[i].quantile) < 1e-9;
     if (known) continue;
     ret[(*n)++] = (struct gate_wanted){
-        .figure = arena_printf(&r->arena, "%s, p%g", formulas[ids[slo[i].metric]].name, 100 * slo[i].quantile),
+        .figure = arena_printf(&r->arena, "%s, p%g", formulas[metric_formulas[slo[i].metric]].name, 100 * slo[i].quantile),
         .unit = "ns",
         .better = BETTER_LESS,
         .required = true,
@@ -281,11 +280,9 @@ static void judge_since(struct gating *g, size_t precision, struct gate_part *pa
   struct history_opener opener = history_sources_opener(&g->sources);
   const struct bundle_file *file = &g->files[g->n_fresh - 1];
   struct lynx_error error = {0};
-  char moment[80];
   const struct summary_precision *fresh = &g->summaries[g->n_fresh - 1].precisions[precision];
-  (void)snprintf(moment, sizeof moment, "start:%.60s", fresh->name);
   facts.contract = &file->result.contract;
-  if (bundle_facts(file->bundle, moment, &facts.list, &error) != LYNX_OK) (void)report_error(&error);
+  if (bundle_start_facts(file->bundle, fresh->name, &facts.list, &error) != LYNX_OK) (void)report_error(&error);
   else coincidence_since(part->gate.last, fresh, &facts, &opener, &part->since);
   fact_list_release(&facts.list);
 }

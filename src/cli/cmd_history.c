@@ -52,17 +52,15 @@ static int show(const struct arguments *arguments, const struct history_report *
 static int search_and_show(const struct arguments *arguments, struct history_sources *sources, const struct change_plan *plan,
                            double least) {
   struct history *h = sources->history;
-  bool any = false;
   history_search(h, plan);
   struct coincidence *coincidences = xalloc(h->n_events + 1, sizeof *coincidences);
   struct history_opener opener = history_sources_opener(sources);
   for (size_t i = 0; i < h->n_events; i++) coincidence_find(h, &h->events[i], &opener, &coincidences[i]);
   const struct history_report report = {.history = h, .coincidences = coincidences, .plan = plan, .least = least};
   int code = show(arguments, &report);
-  for (size_t i = 0; i < h->n_series; i++) any = any || h->series[i].n_values >= 2 * plan->least;
   for (size_t i = 0; i < h->n_events; i++) coincidence_release(&coincidences[i]);
   free(coincidences);
-  return code != EXIT_HOLDS ? code : any ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
+  return code != EXIT_HOLDS ? code : h->n_tested > 0 ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
 }
 
 static int run(const struct arguments *arguments) {

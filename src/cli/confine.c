@@ -158,15 +158,6 @@ static void enter(const struct confinement *c) {
   cage_enter(&cage);
 }
 
-static bool make_scratch(void) {
-  const char *base = getenv("TMPDIR");
-  (void)snprintf(scratch, sizeof scratch, "%.4000s/lynxbench-XXXXXX", base != NULL && base[0] == '/' ? base : "/tmp");
-  if (mkdtemp(scratch) != NULL) return true;
-  (void)fprintf(stderr, "lynxbench: %s: cannot be made: %s; TMPDIR names another folder\n", scratch, strerror(errno));
-  scratch[0] = 0;
-  return false;
-}
-
 /* A page in place of the file that it is made of. */
 static bool is_read(const struct arguments *arguments, const char *output) {
   struct stat one, other;
@@ -200,7 +191,7 @@ int confine_run(const struct command *command, const struct arguments *arguments
     return command->run(arguments);
   }
   heed(stop);
-  if (c->scratch && !make_scratch()) return EXIT_CONDITIONS;
+  if (c->scratch && !make_folder(scratch, sizeof scratch)) return EXIT_CONDITIONS;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     remove_scratch();
     (void)fprintf(stderr, "lynxbench %s: no socket to write through: %s\n", command->name, strerror(errno));

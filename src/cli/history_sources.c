@@ -1,6 +1,5 @@
 #include "cli/history_sources.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,7 +94,7 @@ static int read_folder(struct history_sources *s, const char *path) {
   (void)snprintf(shown, sizeof shown, "%.4100s", path);
   for (size_t n = strlen(shown); n > 1 && shown[n - 1] == '/'; n--) shown[n - 1] = 0;
   if (root_list(&root, shown, HISTORY_FILES_MAX, take_file, &listing)) return EXIT_HOLDS;
-  (void)fprintf(stderr, "lynxbench history: %s: the folder cannot be read\n", path);
+  (void)fprintf(stderr, "lynxbench: %s: the folder cannot be read\n", path);
   return EXIT_WRONG_INPUT;
 }
 
@@ -132,15 +131,8 @@ static bool open_ledger(struct history_sources *s, const char *address) {
 
 /* Of the cage, or, where there is none, a folder of our own, which history_sources_release takes away. */
 static const char *scratch_file(struct history_sources *s) {
-  const char *folder = confine_scratch(), *base = getenv("TMPDIR");
-  if (folder == NULL && s->folder[0] == 0) {
-    (void)snprintf(s->folder, sizeof s->folder, "%.4000s/lynxbench-XXXXXX", base != NULL && base[0] == '/' ? base : "/tmp");
-    if (mkdtemp(s->folder) == NULL) {
-      (void)fprintf(stderr, "lynxbench: %s: cannot be made: %s; TMPDIR names another folder\n", s->folder, strerror(errno));
-      s->folder[0] = 0;
-      return NULL;
-    }
-  }
+  const char *folder = confine_scratch();
+  if (folder == NULL && s->folder[0] == 0 && !make_folder(s->folder, sizeof s->folder)) return NULL;
   return arena_printf(&s->arena, "%s/new", folder != NULL ? folder : s->folder);
 }
 
@@ -221,14 +213,12 @@ static bool open_run(void *context, const struct history_run *run, struct histor
   const struct history_source *source = &s->items[run->from.source];
   struct bundle_file *file = s->a_taken ? &s->b : &s->a;
   struct lynx_error error = {0};
-  char moment[80];
   const char *path = source->path;
   if (path[0] == 0 && (source->ledger == NULL || !open_ledger(s, source->ledger))) return false;
   if (path[0] == 0) path = fetch(s, source->digest);
   if (path == NULL || !bundle_file_open(path, file)) return false;
-  (void)snprintf(moment, sizeof moment, "start:%.60s", run->precision->name);
   *ret = (struct history_facts){.contract = &file->result.contract};
-  if (bundle_facts(file->bundle, moment, &ret->list, &error) != LYNX_OK) {
+  if (bundle_start_facts(file->bundle, run->precision->name, &ret->list, &error) != LYNX_OK) {
     (void)report_error(&error);
     fact_list_release(&ret->list);
     bundle_file_close(file);

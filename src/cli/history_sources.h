@@ -1,6 +1,6 @@
 /* cli/history_sources.h: the runs of folders, bundles, ledgers and tables, read for a history, and opened again where their facts are
  * wanted. Order    history_sources_read for each address; history_search; then the opener; history_sources_release Errors   a bundle that
- * cannot be read is told of and counted, and the others are read on */
+ * cannot be read is reported and counted, and the others are read */
 #ifndef CLI_HISTORY_SOURCES_H
 #define CLI_HISTORY_SOURCES_H
 

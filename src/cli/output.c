@@ -89,6 +89,15 @@ bool write_new_output(const char *path, const char *data, size_t length) {
   return write_file(path, data, length, true);
 }
 
+bool make_folder(char *path, size_t size) {
+  const char *base = getenv("TMPDIR");
+  (void)snprintf(path, size, "%.4000s/lynxbench-XXXXXX", base != NULL && base[0] == '/' ? base : "/tmp");
+  if (mkdtemp(path) != NULL) return true;
+  (void)fprintf(stderr, "lynxbench: %s: cannot be made: %s; TMPDIR names another folder\n", path, strerror(errno));
+  path[0] = 0;
+  return false;
+}
+
 bool file_is_record(const char *path) {
   char head[16] = "";
   struct stat info;

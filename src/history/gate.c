@@ -106,10 +106,9 @@ static bool all_positive(const double *x, size_t n) {
 
 /* Its values in ret; returns how many. */
 static size_t take_baseline(const struct gate_question *q, const struct gate_plan *plan, size_t n_figures, struct gate_figure *f,
-                            double *ret) {
+                            double own, double *ret) {
   size_t begin, end, k = 0;
   bool more = f->better == BETTER_MORE;
-  double own = own_error(q, f->figure);
   struct gate_plan strict = *plan; /* or those that are worse by chance would be taken out, and what is left vary less than runs do */
   strict.false_alarms /= 10;
   choose_level(f->series, plan->margin, &begin, &end);
@@ -128,8 +127,9 @@ static size_t take_baseline(const struct gate_question *q, const struct gate_pla
 
 static void judge_figure(const struct gate_question *q, const struct gate_plan *plan, struct gate *gate, struct gate_figure *f) {
   size_t m = 0;
+  double own = own_error(q, f->figure);
   double *base = xalloc(f->series != NULL ? f->series->n_values + 1 : 1, sizeof *base), *fresh = xalloc(q->m, sizeof *fresh);
-  if (f->series != NULL) f->n_base = take_baseline(q, plan, gate->n_figures, f, base);
+  if (f->series != NULL) f->n_base = take_baseline(q, plan, gate->n_figures, f, own, base);
   for (size_t i = 0; i < q->m; i++) {
     const struct summary_figure *value = figure_named(q->fresh[i], f->figure);
     if (value != NULL) fresh[m++] = value->value;
@@ -144,7 +144,7 @@ static void judge_figure(const struct gate_question *q, const struct gate_plan *
   else {
     f->base = special_exp(mean_ln(base, f->n_base));
     f->fresh = special_exp(mean_ln(fresh, m));
-    f->decision = gate_decide(base, f->n_base, fresh, m, f->better == BETTER_MORE, own_error(q, f->figure), gate->n_figures, plan);
+    f->decision = gate_decide(base, f->n_base, fresh, m, f->better == BETTER_MORE, own, gate->n_figures, plan);
   }
   if (f->why != NULL) f->decision.verdict = GATE_INCONCLUSIVE;
   free(base);

@@ -135,9 +135,8 @@ static void search_all(struct history *h, const struct change_plan *plan) {
 
 /* --- events --- */
 
-static bool same_stack(const struct history *h, size_t a, size_t b) {
-  const struct history_series *x = &h->series[a], *y = &h->series[b];
-  return strcmp(x->contract, y->contract) == 0 && strcmp(x->name, y->name) == 0 && strcmp(x->precision, y->precision) == 0;
+bool history_same_stack(const struct history_series *a, const struct history_series *b) {
+  return strcmp(a->contract, b->contract) == 0 && strcmp(a->name, b->name) == 0 && strcmp(a->precision, b->precision) == 0;
 }
 
 static void join(struct history *h, size_t series, size_t number) {
@@ -147,7 +146,7 @@ static void join(struct history *h, size_t series, size_t number) {
   struct history_event *e = NULL;
   for (size_t i = 0; i < h->n_events && e == NULL; i++) {
     struct history_event *other = &h->events[i];
-    if (same_stack(h, series, other->changes[0].series) && before < other->after && other->before < after) e = other;
+    if (history_same_stack(s, &h->series[other->changes[0].series]) && before < other->after && other->before < after) e = other;
   }
   if (e == NULL) {
     h->events = arena_room(&h->arena, h->events, h->n_events, sizeof *h->events);

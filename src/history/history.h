@@ -72,6 +72,8 @@ void history_add(struct history *history, const struct history_origin *from, con
 void history_search(struct history *history, const struct change_plan *plan);
 void history_release(struct history *history);
 
+/* Are both of one contract and precision? */
+bool history_same_stack(const struct history_series *a, const struct history_series *b);
 /* Is it long enough for a change to be seen? */
 bool history_is_tested(const struct history_series *series, const struct change_plan *plan);
 /* The change, as a difference of ln, or, where a value is not positive, in the figure's unit. */

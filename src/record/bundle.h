@@ -149,6 +149,10 @@ enum lynx_status bundle_open(const char *path, struct bundle **ret, struct bundl
 const char *bundle_meta(struct bundle *bundle, const char *key);
 enum lynx_status bundle_facts(struct bundle *bundle, const char *moment, struct fact_list *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 
+/* Those of the executor as a precision's first session found it. */
+enum lynx_status bundle_start_facts(struct bundle *bundle, const char *precision, struct fact_list *ret,
+                                    struct lynx_error *error) LYNX_MUST_CHECK;
+
 /* With texts of its own, in the arena: what a visit is given lives until it returns. */
 struct bundle_session bundle_session_copy(const struct bundle_session *session, struct arena *arena);
 

@@ -271,6 +271,13 @@ enum lynx_status bundle_facts(struct bundle *bundle, const char *moment, struct 
   return status == LYNX_OK ? LYNX_OK : lynx_fail(error, status, "a fact has a layer, kind or status that this build does not know");
 }
 
+enum lynx_status bundle_start_facts(struct bundle *bundle, const char *precision, struct fact_list *ret, struct lynx_error *error) {
+  struct arena arena = {0};
+  enum lynx_status status = bundle_facts(bundle, arena_printf(&arena, "start:%s", precision), ret, error);
+  arena_release(&arena);
+  return status;
+}
+
 struct visiting {
   bundle_session_visit *session;
   bundle_request_visit *request;

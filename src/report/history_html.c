@@ -141,12 +141,6 @@ static void put_event(const struct history_report *r, size_t event, struct buffe
   if (text->length > 0) html_text(out, "<p><b>Next:</b> ", text->data, "</p>\n");
 }
 
-static bool new_stack(const struct history *h, size_t i) {
-  const struct history_series *s = &h->series[i], *last = i > 0 ? s - 1 : NULL;
-  return last == NULL || strcmp(s->name, last->name) != 0 || strcmp(s->contract, last->contract) != 0 ||
-         strcmp(s->precision, last->precision) != 0;
-}
-
 /* Those that changed first, if not all can be drawn. */
 static void put_plots(const struct history_report *r, struct buffer *out) {
   const struct history *h = r->history;
@@ -155,7 +149,7 @@ static void put_plots(const struct history_report *r, struct buffer *out) {
   for (size_t i = 0; i < h->n_series; i++) n_changed += h->series[i].changed;
   for (size_t i = 0; i < h->n_series && n_drawn < PLOTS_MAX; i++) {
     const struct history_series *s = &h->series[i];
-    if (new_stack(h, i)) headed = false;
+    if (i == 0 || !history_same_stack(s, s - 1)) headed = false;
     if (s->n_values < 2 || (!s->changed && h->n_series > PLOTS_MAX && n_changed > 0)) continue;
     if (!headed) {
       html_text(out, "<h2>", s->name, s->precision[0] != 0 ? ", " : "");

@@ -264,9 +264,7 @@ static void put_series(const struct history_report *r, struct buffer *out) {
   const struct history *h = r->history;
   for (size_t i = 0; i < h->n_series; i++) {
     const struct history_series *s = &h->series[i];
-    const struct history_series *last = i > 0 ? s - 1 : NULL;
-    if (last == NULL || strcmp(s->name, last->name) != 0 || strcmp(s->contract, last->contract) != 0 ||
-        strcmp(s->precision, last->precision) != 0) {
+    if (i == 0 || !history_same_stack(s, s - 1)) {
       (void)buffer_text(out, "\n");
       put_stack(s, out);
       (void)buffer_text(out, "\n");

@@ -707,7 +707,7 @@ enum lynx_status html_report(struct bundle *bundle, struct result *result, const
   }
   struct fact_list facts = {0};
   const char *precision = result->n_precisions > 0 ? result->precisions[0].name : "";
-  if (status == LYNX_OK) status = bundle_facts(bundle, arena_printf(&result->arena, "start:%s", precision), &facts, error);
+  if (status == LYNX_OK) status = bundle_start_facts(bundle, precision, &facts, error);
   if (status == LYNX_OK) {
     put_head(ret, result);
     put_comparison(ret, result);

@@ -97,7 +97,7 @@ enum lynx_status html_differences(struct buffer *out, struct bundle *bundle, str
   for (size_t i = 1; i < r->n_precisions && status == LYNX_OK; i++) {
     struct fact_list facts = {0};
     struct difference_list differences;
-    status = bundle_facts(bundle, arena_printf(&r->arena, "start:%s", r->precisions[i].name), &facts, error);
+    status = bundle_start_facts(bundle, r->precisions[i].name, &facts, error);
     if (status == LYNX_OK && facts.n_items > 0) {
       capture_diff(first, &facts, &differences);
       html_text(out, "<h3>How the executor at ", r->precisions[i].name, " differs</h3>");

@@ -106,7 +106,7 @@ enum lynx_status executor_verdicts_judge(struct bundle *bundle, struct result *r
   for (size_t p = 0; p < result->n_precisions && status == LYNX_OK; p++) {
     struct fact_list start = {0}, end = {0};
     struct result_precision *precision = &result->precisions[p];
-    status = bundle_facts(bundle, arena_printf(&result->arena, "start:%s", precision->name), &start, error);
+    status = bundle_start_facts(bundle, precision->name, &start, error);
     if (status == LYNX_OK) status = bundle_facts(bundle, arena_printf(&result->arena, "end:%s", precision->name), &end, error);
     if (start.n_items > 0) {
       capture_fingerprint(&start, precision->fingerprint);

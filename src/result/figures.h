@@ -237,6 +237,9 @@ struct result {
   const char *calibration;       /* the record of `lynxbench calibrate` that the run refers to; "" without one */
 };
 
+/* The formula of each latency. */
+extern const enum formula_index metric_formulas[METRIC_COUNT];
+
 /* Is that quantile known well enough to be stated, for all that the instrument was late? */
 bool result_states(const struct contract *contract, const struct result_latency *latency, int quantile);
 

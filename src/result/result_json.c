@@ -50,10 +50,9 @@ static void put_quantile(struct json_writer *json, const struct quantile *q) {
 }
 
 static void put_latency(struct json_writer *json, enum metric metric, const struct result_latency *latency) {
-  static const enum formula_index ids[METRIC_COUNT] = {FORMULA_TTFT, FORMULA_TPOT, FORMULA_ITL, FORMULA_E2E};
   json_key(json, metric_text(metric));
   json_open_object(json);
-  json_put_text(json, "formula", formulas[ids[metric]].id);
+  json_put_text(json, "formula", formulas[metric_formulas[metric]].id);
   json_put_int(json, "n", (int64_t)latency->n);
   json_put_int(json, "n_infinite", (int64_t)latency->n_infinite);
   json_key(json, "quantiles");

@@ -322,7 +322,7 @@ static void count_digests(struct audit *a, struct bundle *bundle, const char *pr
                           size_t *ret_same, const char **ret_other) {
   struct fact_list facts = {0};
   *ret_known = *ret_same = 0;
-  if (bundle_facts(bundle, arena_printf(&a->arena, "start:%s", precision), &facts, NULL) == LYNX_OK)
+  if (bundle_start_facts(bundle, precision, &facts, NULL) == LYNX_OK)
     for (size_t i = 0; i < facts.n_items; i++) {
       const struct fact *fact = &facts.items[i];
       if (strcmp(fact_without_role(fact->key), "model.digest") != 0 || fact->status != FACT_READ) continue;

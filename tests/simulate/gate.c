@@ -51,7 +51,7 @@ static int study_scene(const struct scene *s, const struct gate_plan *plan, int 
   return !good;
 }
 
-/* Every night one run of an unchanged executor, gated against all before it; the baseline's level is looked for anew each time. */
+/* Every night one run of an unchanged executor, checked against all before it; the baseline's level is searched again each time. */
 static int study_nights(double margin, int replications) {
   const struct gate_plan plan = {.margin = margin, .false_alarms = 0.05, .last = 20};
   struct generator g;
