@@ -8,7 +8,7 @@ MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 help:
 	@echo "make demo      install what is missing, build, measure a real inference stack, print claims, write a report"
 	@echo "make test      install what is missing, build, run the tests (some minutes)"
-	@echo "make test-long   the tests that need minutes of load each"
+	@echo "make test-long   the tests that need minutes of load each, or a browser"
 	@echo "make test-fresh  make demo and make test in empty Debian 12 and 13 (as root: debootstrap)"
 	@echo "make build     only build: build/lynxbench and build/lynxbench-ref"
 	@echo "make test-peers  tests against executors from PyPI (vLLM, PyTorch, Triton, ...; some GB), in build/peers*, launchers, and Go's transparency log"
@@ -41,8 +41,9 @@ test: packages-test
 	@ninja -C $(BUILD)
 	@scripts/test.sh $(BUILD) --no-suite long
 
-test-long: packages-test
+test-long: packages-web
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@scripts/web.sh $(BUILD)
 	@ninja -C $(BUILD)
 	@scripts/test.sh $(BUILD) --suite long
 
@@ -66,8 +67,9 @@ bench: packages-test
 	@ninja -C $(BUILD)
 	@bench/instrument.sh $(BUILD)
 	@python3 bench/capture.py $(BUILD)
-	@ninja -C $(BUILD) bench/ledger
+	@ninja -C $(BUILD) bench/ledger bench/pages
 	@$(BUILD)/bench/ledger 100000
+	@python3 bench/pages.py $(BUILD)
 
 bench-attribution: packages-peers
 	@ninja -C $(BUILD) lynxbench lynxbench-ref

@@ -25,7 +25,7 @@ static void must(enum lynx_status status, const struct lynx_error *error) {
 }
 
 static void make(size_t i, const struct signer *signer, struct buffer *ret) {
-  struct entry entry = {.kind = "finding"};
+  struct entry entry = {.kind = "finding", .ledger = "bench"};
   struct lynx_error error = {0};
   char text[32];
   uint8_t digest[DIGEST_BYTES];

@@ -97,6 +97,11 @@ void json_nothing(struct json_writer *writer) {
   (void)buffer_text(writer->out, "null");
 }
 
+void json_made(struct json_writer *writer, struct bytes json) {
+  separate(writer);
+  (void)buffer_append(writer->out, json.ptr, json.length);
+}
+
 bool json_finish(struct json_writer *writer) {
   lynx_assert(writer->depth == 0);
   return !writer->out->overflowed;

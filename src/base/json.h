@@ -28,6 +28,7 @@ void json_int(struct json_writer *writer, int64_t value);
 void json_double(struct json_writer *writer, double value); /* not finite: null */
 void json_bool(struct json_writer *writer, bool value);
 void json_nothing(struct json_writer *writer);
+void json_made(struct json_writer *writer, struct bytes json); /* a value that is JSON already */
 
 bool json_finish(struct json_writer *writer);
 

@@ -11,6 +11,7 @@
 #include "base/state.h"
 #include "cli/command.h"
 #include "cli/ledger_export.h"
+#include "cli/ledger_fetch.h"
 #include "cli/ledger_file.h"
 #include "cli/team_key.h"
 #include "ledger/blob.h"
@@ -335,6 +336,7 @@ static int put(const struct arguments *arguments, struct ledger_file *file) {
 /* Anybody may have entered another file under this root: the one that has it is taken. */
 struct wanted {
   struct ledger *ledger;
+  const char *from; /* where its files are, if it is a copy; NULL */
   const char *root, *out;
   bool got;
   struct lynx_error error;
@@ -348,6 +350,7 @@ static bool take_file(void *context, const struct ledger_entry *entry, const cha
   struct lynx_error ignored = {0};
   char temporary[4200];
   if (file == NULL || strcmp(subject, "bundle") != 0) return true;
+  if (w->from != NULL && ledger_fetch_blob(ledger_store(w->ledger), w->from, file, &w->error) != LYNX_OK) return true;
   if (!file_temporary_name(w->out, temporary, sizeof temporary) ||
       blob_get_file(ledger_store(w->ledger), file, temporary, &w->error) != LYNX_OK)
     return true;
@@ -369,7 +372,8 @@ static int get(const struct arguments *arguments, struct ledger_file *file) {
     return EXIT_WRONG_INPUT;
   }
   (void)snprintf(path, sizeof path, "%.16s.lynx", root_text);
-  struct wanted wanted = {.ledger = file->ledger, .root = root_text, .out = out != NULL ? out : path};
+  struct wanted wanted = {
+      .ledger = file->ledger, .from = file->remote ? file->real : NULL, .root = root_text, .out = out != NULL ? out : path};
   if (ledger_each_mention(file->ledger, root, take_file, &wanted, &error) != LYNX_OK) return report_error(&error);
   if (!wanted.got && wanted.error.status == LYNX_OK)
     (void)lynx_fail(&wanted.error, LYNX_NOT_FOUND, "the ledger keeps no file of the bundle %.16s", root_text);

@@ -49,26 +49,19 @@ static bool take_bundle(void *context, const struct ledger_entry *entry, const c
   struct bundles *b = context;
   struct store *store = ledger_store(b->ledger->ledger);
   const uint8_t *digest = ledger_entry_file(entry);
-  struct buffer bytes;
   struct lynx_error error = {0};
-  char path[100], hex[DIGEST_HEX];
+  char hex[DIGEST_HEX];
   (void)subject;
   if (digest == NULL || blob_known(store, digest)) return true;
-  (void)snprintf(path, sizeof path, "blob/%s", digest_hex(digest, hex));
-  buffer_init(&bytes, (size_t)BLOB_SENT_MAX);
-  enum lynx_status status = ledger_fetch((void *)(uintptr_t)b->from, path, &bytes, &error);
+  enum lynx_status status = ledger_fetch_blob(store, b->from, digest, &error);
   bool served = status != LYNX_NOT_FOUND; /* it may have been withheld */
-  if (status == LYNX_OK) status = blob_put_bytes(store, digest, (struct bytes){bytes.data != NULL ? bytes.data : "", bytes.length}, &error);
   b->good = status == LYNX_OK || !served;
   b->n_taken += status == LYNX_OK;
   if (!served && b->n_missing++ < MISSING_SHOWN)
-    (void)fprintf(stderr, "missing: the file %.16s... of entry %" PRIu64 " (%s)\n", hex, entry->index, entry->statement.kind);
+    (void)fprintf(stderr, "missing: the file %.16s... of entry %" PRIu64 " (%s)\n", digest_hex(digest, hex), entry->index,
+                  entry->statement.kind);
   if (status == LYNX_OK && strcmp(entry->statement.kind, "bundle") == 0) look_at(b, digest);
-  if (!b->good) {
-    lynx_error_at(&error, path, 0, NULL);
-    (void)report_error(&error);
-  }
-  buffer_release(&bytes);
+  if (!b->good) (void)report_error(&error);
   return b->good;
 }
 

@@ -7,10 +7,11 @@
 #include "cli/standing_file.h"
 #include "report/html.h"
 
-enum { FLAG_OUT, FLAG_LEDGER };
+enum { FLAG_OUT, FLAG_LEDGER, FLAG_INSIDE };
 
 static const struct option_spec options[] = {[FLAG_OUT] = {"out", "FILE", "the HTML file (default: the bundle's name with .html)"},
-                                             [FLAG_LEDGER] = {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"}};
+                                             [FLAG_LEDGER] = {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"},
+                                             [FLAG_INSIDE] = {"inside", NULL, "what goes into another page: no head, no style, no end"}};
 
 /* --out, or the bundle's name with .html. */
 static const char *page_path(const struct arguments *arguments) {
@@ -37,7 +38,8 @@ static int run(const struct arguments *arguments) {
   }
   const char *to = page_path(arguments);
   buffer_init(&out, 256 << 20);
-  enum lynx_status status = html_report(file.bundle, &file.result, known ? &standing : NULL, &out, &error);
+  enum lynx_status status = html_report(file.bundle, &file.result, known ? &standing : NULL, arguments->option[FLAG_INSIDE] != NULL, &out,
+                                        &error);
   int code = EXIT_HOLDS;
   if (status != LYNX_OK) code = report_error(&error);
   else if (!write_buffer(to, &out)) code = EXIT_CONDITIONS;

@@ -7,10 +7,10 @@
 #include "base/arena.h"
 #include "base/number.h"
 #include "cli/command.h"
-#include "cli/ledger_file.h"
+#include "cli/live_site.h"
 #include "serve/log_server.h"
 
-enum { FLAG_ADDRESS, FLAG_PORT, FLAG_NAME, FLAG_CERTIFICATE, FLAG_CERTIFICATE_KEY };
+enum { FLAG_ADDRESS, FLAG_PORT, FLAG_NAME, FLAG_CERTIFICATE, FLAG_CERTIFICATE_KEY, FLAG_READ_ONLY };
 enum { NAMES_MAX = 16, PEM_MAX = 1 << 20 };
 
 static const struct option_spec options[] = {
@@ -18,11 +18,13 @@ static const struct option_spec options[] = {
     [FLAG_PORT] = {"port", "N", "the port (default: 8300; 0: any that is free)"},
     [FLAG_NAME] = {"name", "HOST,...", "names by which clients call it, besides addresses and localhost"},
     [FLAG_CERTIFICATE] = {"certificate", "FILE", "serve HTTPS with this certificate (PEM, with its chain)"},
-    [FLAG_CERTIFICATE_KEY] = {"certificate-key", "FILE", "its private key (PEM)"}};
+    [FLAG_CERTIFICATE_KEY] = {"certificate-key", "FILE", "its private key (PEM)"},
+    [FLAG_READ_ONLY] = {"read-only", NULL, "take no entries: a copy that `lynxbench pull` made can be shown, too"}};
 
 /* What a server is made of. */
 struct serving {
   struct ledger_file file, files;
+  struct live_site *site; /* with a handle of its own */
   struct buffer certificate, private_key;
   char names[1024], spool[4096];
   const char *name[NAMES_MAX];
@@ -73,6 +75,7 @@ static bool read_arguments(const struct arguments *arguments, struct serving *s)
     return false;
   }
   if (!read_pem(arguments, FLAG_CERTIFICATE, &s->certificate) || !read_pem(arguments, FLAG_CERTIFICATE_KEY, &s->private_key)) return false;
+  s->at.read_only = arguments->option[FLAG_READ_ONLY] != NULL;
   s->at.address = arguments->option[FLAG_ADDRESS] != NULL ? arguments->option[FLAG_ADDRESS] : "127.0.0.1";
   s->at.port = (int)port;
   s->at.names = s->name;
@@ -81,6 +84,22 @@ static bool read_arguments(const struct arguments *arguments, struct serving *s)
   choose_spool(arguments->positional[0], s);
   s->at.spool = s->spool;
   return true;
+}
+
+static bool open_site(const char *ledger, struct serving *s) {
+  struct ledger_file file;
+  if (!ledger_file_open(ledger, false, &file)) return false;
+  s->site = live_site_open(&file);
+  s->at.pages = (struct page_source){live_site_get, s->site};
+  return s->site != NULL;
+}
+
+/* What readers give to commands: by the first name that the operator gave. */
+static void name_site(const struct serving *s, int port) {
+  char address[400];
+  (void)snprintf(address, sizeof address, "%s://%.200s:%d", s->at.certificate != NULL ? "https" : "http",
+                 s->at.n_names > 0 ? s->name[0] : s->at.address, port);
+  live_site_name(s->site, address);
 }
 
 static int serve(struct serving *s) {
@@ -94,10 +113,13 @@ static int serve(struct serving *s) {
   (void)sigprocmask(SIG_BLOCK, &stop, NULL); /* before the server's threads are there, so that they inherit it */
   enum lynx_status status = log_server_start(s->file.ledger, s->files.ledger, &s->at, &bound, &server, &error);
   if (status == LYNX_OK) {
-    (void)printf("serving %s on %s://%s:%d/ until Ctrl-C; its policy alone says who may add to it\n", ledger_policy(s->file.ledger)->origin,
-                 s->at.certificate != NULL ? "https" : "http", s->at.address, bound);
+    name_site(s, bound);
+    (void)printf("serving %s on %s://%s:%d/ until Ctrl-C; %s\n", ledger_policy(s->file.ledger)->origin,
+                 s->at.certificate != NULL ? "https" : "http", s->at.address, bound,
+                 s->at.read_only ? "nothing can be added to it here" : "its policy alone says who may add to it");
     (void)fflush(stdout);
-    (void)sigwait(&stop, &got);
+    if (!live_site_follow(s->site)) status = lynx_fail(&error, LYNX_LIMIT, "no thread for the ledger's pages");
+    else (void)sigwait(&stop, &got);
   }
   log_server_stop(server);
   return status == LYNX_OK ? EXIT_HOLDS : report_error(&error);
@@ -106,9 +128,11 @@ static int serve(struct serving *s) {
 static int run(const struct arguments *arguments) {
   struct serving *s = xalloc(1, sizeof *s);
   int code = EXIT_WRONG_INPUT;
-  if (read_arguments(arguments, s) && ledger_file_open(arguments->positional[0], true, &s->file)) {
-    if (ledger_file_open(arguments->positional[0], true, &s->files)) {
-      code = serve(s);
+  bool write = arguments->option[FLAG_READ_ONLY] == NULL; /* then the log's key must be at hand */
+  if (read_arguments(arguments, s) && ledger_file_open(arguments->positional[0], write, &s->file)) {
+    if (ledger_file_open(arguments->positional[0], write, &s->files)) {
+      if (open_site(arguments->positional[0], s)) code = serve(s);
+      live_site_close(s->site);
       ledger_file_close(&s->files);
     }
     ledger_file_close(&s->file);
@@ -121,16 +145,19 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_serve = {
     .name = "serve",
-    .summary = "a ledger over HTTP: to be read, and added to by the teams of its policy",
+    .summary = "a ledger over HTTP: its pages for people, and its log for other homes and their entries",
     .usage = "LEDGER",
     .least = 1,
     .most = 1,
     .options = options,
     .n_options = LYNX_COUNT(options),
-    .details = "Any command's --ledger may then be the URL: it reads a checked copy of its own, and sends what it adds. There are no\n"
-               "passwords: an entry is taken when a team of the policy signed it. On this machine alone unless --address says otherwise;\n"
-               "plain HTTP unless --certificate is given: everything that is served checks itself, but who reads it shows. A client has\n"
-               "10 s for the head of a request, and 30 s and a second for each 64 KiB for what it sends or is sent.",
+    .details =
+        "Its first page shows every contract: how it stands, its last figure, where it changed. The others are a page for the meeting,\n"
+        "every run's result, and comparisons; each table is JSON and CSV at the same address, too.\n"
+        "Any command's --ledger may then be the URL: it reads a checked copy of its own, and sends what it adds. There are no\n"
+        "passwords: an entry is taken when a team of the policy signed it. On this machine alone unless --address says otherwise;\n"
+        "plain HTTP unless --certificate is given: everything that is served checks itself, but who reads it shows. A client has\n"
+        "10 s for the head of a request, and 30 s and a second for each 64 KiB for what it sends or is sent.",
     .example = "rm -rf /tmp/sv; mkdir -p /tmp/sv; build/lynxbench key ml --out /tmp/sv; build/lynxbench log create /tmp/sv/t.ledger --key "
                "/tmp/sv/ml.key; "
                "timeout --preserve-status -s INT 1 build/lynxbench serve /tmp/sv/t.ledger --port 0",

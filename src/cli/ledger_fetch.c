@@ -31,6 +31,19 @@ enum lynx_status ledger_fetch(void *context, const char *path, struct buffer *re
   return lynx_fail(error, http_status == 404 ? LYNX_NOT_FOUND : LYNX_PROTOCOL, "HTTP status %d", http_status);
 }
 
+enum lynx_status ledger_fetch_blob(struct store *store, const char *from, const uint8_t digest[DIGEST_BYTES], struct lynx_error *error) {
+  struct buffer bytes;
+  char path[100], hex[DIGEST_HEX];
+  if (blob_known(store, digest)) return LYNX_OK;
+  (void)snprintf(path, sizeof path, "blob/%s", digest_hex(digest, hex));
+  buffer_init(&bytes, (size_t)BLOB_SENT_MAX);
+  enum lynx_status status = ledger_fetch((void *)(uintptr_t)from, path, &bytes, error);
+  if (status == LYNX_OK) status = blob_put_bytes(store, digest, (struct bytes){bytes.data != NULL ? bytes.data : "", bytes.length}, error);
+  if (status != LYNX_OK) lynx_error_at(error, path, 0, NULL);
+  buffer_release(&bytes);
+  return status;
+}
+
 enum lynx_status ledger_send(const char *url, const char *path, struct bytes bytes, const char *file, struct buffer *ret_answer,
                              struct lynx_error *error) {
   char where[4200], words[400];

@@ -80,10 +80,17 @@ static enum coincidence_kind by_fingerprint(const struct summary_precision *a, c
   return strcmp(a->fingerprint, b->fingerprint) == 0 ? COINCIDENCE_NOTHING : COINCIDENCE_UNREAD;
 }
 
+void coincidence_learn(struct coincidence *c, struct difference_list *facts, const struct contract *contract) {
+  difference_list_release(&c->facts);
+  c->facts = *facts;
+  c->kind = c->facts.n_identity > 0 ? COINCIDENCE_FACTS : COINCIDENCE_NOTHING;
+  name_layers(contract, c);
+}
+
 static void compare(const struct history_facts *a, const struct history_facts *b, struct coincidence *ret) {
-  capture_diff(&a->list, &b->list, &ret->facts);
-  ret->kind = ret->facts.n_identity > 0 ? COINCIDENCE_FACTS : COINCIDENCE_NOTHING;
-  name_layers(a->contract, ret);
+  struct difference_list facts = {0};
+  capture_diff(&a->list, &b->list, &facts);
+  coincidence_learn(ret, &facts, a->contract);
 }
 
 void coincidence_find(const struct history *h, const struct history_event *e, const struct history_opener *opener,
@@ -91,13 +98,14 @@ void coincidence_find(const struct history *h, const struct history_event *e, co
   const struct history_run *before = &h->runs[e->before], *after = &h->runs[e->after];
   struct history_facts a = {.contract = NULL}, b = {.contract = NULL};
   *ret = (struct coincidence){.kind = by_fingerprint(before->precision, after->precision), .n_steps = count_steps(h, e)};
-  if (ret->kind == COINCIDENCE_UNKNOWN || !opener->open(opener->context, before, &a)) return;
-  if (opener->open(opener->context, after, &b)) {
+  bool known = ret->kind != COINCIDENCE_UNKNOWN && opener->open(opener->context, before, &a);
+  if (known && opener->open(opener->context, after, &b)) {
     compare(&a, &b, ret);
-    if (a.contract != NULL) judge_conditions(h, e, a.contract, ret);
     opener->close(opener->context, &b);
   }
-  opener->close(opener->context, &a);
+  const struct contract *contract = ret->kind == COINCIDENCE_UNKNOWN ? NULL : opener->contract != NULL ? opener->contract : a.contract;
+  if (contract != NULL) judge_conditions(h, e, contract, ret);
+  if (known) opener->close(opener->context, &a);
 }
 
 void coincidence_since(const struct history_run *before, const struct summary_precision *fresh, const struct history_facts *facts,

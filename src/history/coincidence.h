@@ -25,6 +25,7 @@ struct history_opener {
   bool (*open)(void *context, const struct history_run *run, struct history_facts *ret);
   void (*close)(void *context, struct history_facts *facts);
   void *context;
+  const struct contract *contract; /* of every run, where it is known without opening one; NULL */
 };
 
 struct coincidence {
@@ -42,6 +43,8 @@ void coincidence_find(const struct history *history, const struct history_event 
 /* The same from a run to a fresh one, whose facts are at hand. */
 void coincidence_since(const struct history_run *before, const struct summary_precision *fresh, const struct history_facts *facts,
                        const struct history_opener *opener, struct coincidence *ret);
+/* How the two executors differ, found out elsewhere; the list is taken over. contract: whose owners are named; NULL: the usual ones. */
+void coincidence_learn(struct coincidence *coincidence, struct difference_list *facts, const struct contract *contract);
 void coincidence_release(struct coincidence *coincidence);
 
 #endif

@@ -75,61 +75,79 @@ static bool take_of_contract(void *context, const struct ledger_entry *entry, co
 
 /* A contest is closed by its own team's withdrawal, or by a re-measurement of the same bundle that was made for it and decided, by another
  * team than the one whose result it is. */
-static bool take_of_contest(void *context, const struct ledger_entry *entry, const char *subject) {
-  struct gathering *g = context;
-  struct standing_contest *contest = &g->standing->contests[g->standing->n_contests - 1];
+const char *standing_closes(const struct standing_contest *contest, const uint8_t bundle[DIGEST_BYTES], const char *recorded_by,
+                            const struct ledger_entry *entry, const char *subject, struct arena *arena) {
   const char *decision = json_get_text(entry->statement.predicate, "decision", "");
   bool withdrawn = strcmp(entry->statement.kind, "withdrawal") == 0 && strcmp(subject, "entry") == 0 &&
                    strcmp(entry->signer, contest->by) == 0;
   bool decided = strcmp(entry->statement.kind, "verification") == 0 && strcmp(subject, "contest") == 0 &&
                  (strcmp(decision, "reproduced") == 0 || strcmp(decision, "not reproduced") == 0);
   const uint8_t *of = statement_subject_named(&entry->statement, "bundle");
-  decided = decided && of != NULL && memcmp(of, g->question->bundle, DIGEST_BYTES) == 0 && g->standing->recorded &&
-            strcmp(entry->signer, g->standing->recorded_by) != 0;
-  if (withdrawn) contest->closed = arena_printf(&g->standing->arena, "withdrawn by %s (entry %" PRIu64 ")", entry->signer, entry->index);
-  if (decided)
-    contest->closed = arena_printf(&g->standing->arena, "re-measured by %s: %s (entry %" PRIu64 ")", entry->signer, decision, entry->index);
+  decided = decided && of != NULL && memcmp(of, bundle, DIGEST_BYTES) == 0 && recorded_by != NULL &&
+            strcmp(entry->signer, recorded_by) != 0;
+  if (decided) return arena_printf(arena, "re-measured by %s: %s (entry %" PRIu64 ")", entry->signer, decision, entry->index);
+  if (withdrawn) return arena_printf(arena, "withdrawn by %s (entry %" PRIu64 ")", entry->signer, entry->index);
+  return NULL;
+}
+
+static bool take_of_contest(void *context, const struct ledger_entry *entry, const char *subject) {
+  struct gathering *g = context;
+  struct standing *s = g->standing;
+  struct standing_contest *contest = &s->contests[s->n_contests - 1];
+  contest->closed = standing_closes(contest, g->question->bundle, s->recorded ? s->recorded_by : NULL, entry, subject, &s->arena);
   return contest->closed == NULL;
+}
+
+static const char *member(const struct ledger_entry *entry, const char *key, struct arena *arena) {
+  return arena_copy(arena, json_get_text(entry->statement.predicate, key, ""));
+}
+
+struct standing_contest standing_contest_of(const struct ledger_entry *entry, struct arena *arena) {
+  struct standing_contest contest = {.by = arena_copy(arena, entry->signer),
+                                     .ground = member(entry, "ground", arena),
+                                     .text = member(entry, "text", arena),
+                                     .layer = member(entry, "layer", arena),
+                                     .owner = member(entry, "owner", arena),
+                                     .time = member(entry, "time", arena),
+                                     .index = entry->index};
+  (void)digest_hex(entry->leaf, contest.leaf);
+  return contest;
 }
 
 static void take_contest(struct gathering *g, const struct ledger_entry *entry) {
   struct standing *s = g->standing;
   s->contests = arena_room(&s->arena, s->contests, s->n_contests, sizeof *s->contests);
-  struct standing_contest *to = &s->contests[s->n_contests++];
-  *to = (struct standing_contest){.by = arena_copy(&s->arena, entry->signer),
-                                  .ground = of_predicate(g, entry, "ground"),
-                                  .text = of_predicate(g, entry, "text"),
-                                  .layer = of_predicate(g, entry, "layer"),
-                                  .owner = of_predicate(g, entry, "owner"),
-                                  .time = of_predicate(g, entry, "time"),
-                                  .index = entry->index};
-  (void)digest_hex(entry->leaf, to->leaf);
+  s->contests[s->n_contests++] = standing_contest_of(entry, &s->arena);
   g->status = ledger_each_mention(g->ledger, entry->leaf, take_of_contest, g, g->error);
-  s->n_open += to->closed == NULL;
+  s->n_open += s->contests[s->n_contests - 1].closed == NULL;
 }
 
 /* Words of others, for a terminal. */
-static const char *clean(struct gathering *g, const struct ledger_entry *entry, const char *key) {
+static const char *clean(const struct ledger_entry *entry, const char *key, struct arena *arena) {
   char text[400];
   const char *found = json_get_text(entry->statement.predicate, key, "");
   (void)text_sanitise(text, sizeof text, found, strlen(found));
-  return arena_copy(&g->standing->arena, text);
+  return arena_copy(arena, text);
+}
+
+struct standing_confirmation standing_confirmation_of(const struct ledger_entry *entry, struct arena *arena) {
+  const json_t *said = entry->statement.predicate;
+  return (struct standing_confirmation){.by = arena_copy(arena, entry->signer),
+                                        .finding = clean(entry, "finding", arena),
+                                        .named = clean(entry, "named", arena),
+                                        .verdict = clean(entry, "verdict", arena),
+                                        .form = clean(entry, "form", arena),
+                                        .estimate = json_get_double(said, "estimate", NAN),
+                                        .low = json_get_double(said, "low", NAN),
+                                        .high = json_get_double(said, "high", NAN),
+                                        .threshold = json_get_double(said, "threshold", NAN),
+                                        .index = entry->index};
 }
 
 static void take_confirmation(struct gathering *g, const struct ledger_entry *entry) {
   struct standing *s = g->standing;
-  const json_t *said = entry->statement.predicate;
   s->confirmations = arena_room(&s->arena, s->confirmations, s->n_confirmations, sizeof *s->confirmations);
-  s->confirmations[s->n_confirmations++] = (struct standing_confirmation){.by = arena_copy(&s->arena, entry->signer),
-                                                                          .finding = clean(g, entry, "finding"),
-                                                                          .named = clean(g, entry, "named"),
-                                                                          .verdict = clean(g, entry, "verdict"),
-                                                                          .form = clean(g, entry, "form"),
-                                                                          .estimate = json_get_double(said, "estimate", NAN),
-                                                                          .low = json_get_double(said, "low", NAN),
-                                                                          .high = json_get_double(said, "high", NAN),
-                                                                          .threshold = json_get_double(said, "threshold", NAN),
-                                                                          .index = entry->index};
+  s->confirmations[s->n_confirmations++] = standing_confirmation_of(entry, &s->arena);
 }
 
 static bool take_of_bundle(void *context, const struct ledger_entry *entry, const char *subject) {

@@ -82,4 +82,12 @@ enum lynx_status standing_of(struct ledger *ledger, const struct standing_questi
                              struct lynx_error *error) LYNX_MUST_CHECK;
 void standing_release(struct standing *standing);
 
+/* --- the rules, for who keeps entries as they come --- */
+
+struct standing_contest standing_contest_of(const struct ledger_entry *entry, struct arena *arena);
+struct standing_confirmation standing_confirmation_of(const struct ledger_entry *entry, struct arena *arena);
+/* Why an entry that speaks of a contest against this bundle closes it; NULL: it does not. recorded_by NULL: the bundle is not recorded. */
+const char *standing_closes(const struct standing_contest *contest, const uint8_t bundle[DIGEST_BYTES], const char *recorded_by,
+                            const struct ledger_entry *entry, const char *subject, struct arena *arena);
+
 #endif

@@ -81,11 +81,11 @@ static void put_strip(struct buffer *out, const struct attributed_trace *t, cons
       if (high < 0.05) continue;
       y -= high;
       if (groups[g].color < 0)
-        (void)buffer_printf(out, "<rect x='%.2f' y='%.2f' width='%.2f' height='%.2f' style='fill:var(--bad)'/>", LEFT + b * wide, y,
-                            wide + 0.1, high);
+        (void)buffer_printf(out, "<rect x='%.2f' y='%.2f' width='%.2f' height='%.2f' fill='var(--bad)'/>", LEFT + b * wide, y, wide + 0.1,
+                            high);
       else
-        (void)buffer_printf(out, "<rect x='%.2f' y='%.2f' width='%.2f' height='%.2f' style='fill:var(--c%d)'/>", LEFT + b * wide, y,
-                            wide + 0.1, high, groups[g].color);
+        (void)buffer_printf(out, "<rect x='%.2f' y='%.2f' width='%.2f' height='%.2f' fill='var(--c%d)'/>", LEFT + b * wide, y, wide + 0.1,
+                            high, groups[g].color);
     }
   }
   for (int i = 0; i <= 4; i++) {
@@ -99,7 +99,7 @@ static void put_strip(struct buffer *out, const struct attributed_trace *t, cons
                       STRIP + 44);
   for (int g = 0; g < GROUP_COUNT; g++) {
     if (groups[g].color >= 0) html_key(out, groups[g].color, groups[g].words);
-    else (void)buffer_printf(out, "<span class='key'><i style='background:var(--bad)'></i>%s</span>", groups[g].words);
+    else (void)buffer_printf(out, "<span class='key'><i class='worse'></i>%s</span>", groups[g].words);
   }
   (void)buffer_text(out, "</figcaption></figure>");
   free(s);

@@ -38,7 +38,7 @@ static void put_levels(const struct history_series *s, const double *x, struct s
   }
 }
 
-static void put_plot(const struct history_report *r, size_t series, struct buffer *out) {
+void history_plot(const struct history_report *r, size_t series, struct buffer *out) {
   const struct history *h = r->history;
   const struct history_series *s = &h->series[series];
   bool days = by_day(h, s), nanoseconds = strcmp(s->unit, "ns") == 0;
@@ -157,7 +157,7 @@ static void put_plots(const struct history_report *r, struct buffer *out) {
       if (s->contract[0] != 0) html_text(out, "<p class='dim mono'>contract ", s->contract, "</p>\n");
       headed = true;
     }
-    put_plot(r, i, out);
+    history_plot(r, i, out);
     n_drawn++;
   }
   if (n_drawn < h->n_series) (void)buffer_printf(out, "<p class='dim'>%zu of %zu series are drawn.</p>\n", n_drawn, h->n_series);

@@ -23,12 +23,23 @@ void history_put_value(double value, const char *unit, struct buffer *out) {
   if (strcmp(unit, "ns") != 0 && unit[0] != 0) (void)buffer_printf(out, " %s", unit);
 }
 
+void history_put_figure(double value, double low, double high, const char *unit, struct buffer *out) {
+  const char *unit_of_bounds = strcmp(unit, "ns") == 0 ? unit : "";
+  history_put_value(value, unit, out);
+  if (!isfinite(low) || !isfinite(high)) return;
+  (void)buffer_text(out, " [");
+  history_put_value(low, unit_of_bounds, out);
+  (void)buffer_text(out, ", ");
+  history_put_value(high, unit_of_bounds, out);
+  (void)buffer_text(out, "]");
+}
+
 bool history_is_small(const struct history_report *r, const struct history_change *change) {
   const struct change *c = history_change_of(r->history, change);
   return r->least > 0 && c->ratio && c->bounded && c->low > 1 - r->least && c->high < 1 + r->least;
 }
 
-static void put_size(const struct change *c, const char *unit, struct buffer *out) {
+void history_put_size(const struct change *c, const char *unit, struct buffer *out) {
   if (c->ratio && (c->size > factor_from || c->size < 1 / factor_from)) {
     (void)buffer_printf(out, "x %.3g", c->size);
     if (c->bounded) (void)buffer_printf(out, " [%.3g, %.3g]", c->low, c->high);
@@ -44,7 +55,7 @@ static void put_size(const struct change *c, const char *unit, struct buffer *ou
 void history_put_change(const struct history_report *r, const struct history_change *change, struct buffer *out) {
   const struct history_series *s = &r->history->series[change->series];
   (void)buffer_printf(out, "%s ", s->figure);
-  put_size(history_change_of(r->history, change), s->unit, out);
+  history_put_size(history_change_of(r->history, change), s->unit, out);
 }
 
 void history_put_time(const struct history_run *run, bool whole, struct buffer *out) {

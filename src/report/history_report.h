@@ -19,6 +19,8 @@ bool history_json(const struct history_report *report, struct buffer *ret);
 /* One row for each value. */
 bool history_csv(const struct history_report *report, struct buffer *ret);
 bool history_html(const struct history_report *report, struct buffer *ret);
+/* One series as a plot, of two values or more. */
+void history_plot(const struct history_report *report, size_t series, struct buffer *ret);
 
 /* --- words that both forms share --- */
 
@@ -26,6 +28,10 @@ bool history_html(const struct history_report *report, struct buffer *ret);
 void history_put_change(const struct history_report *report, const struct history_change *change, struct buffer *out);
 /* "62.1 ms", "1,310 tokens/s" */
 void history_put_value(double value, const char *unit, struct buffer *out);
+/* "62.1 ms [60.3 ms, 64.0 ms]"; without the interval where low or high is not finite. */
+void history_put_figure(double value, double low, double high, const char *unit, struct buffer *out);
+/* "-12.1 % [-13.0, -11.2]" */
+void history_put_size(const struct change *change, const char *unit, struct buffer *out);
 void history_put_verdict(const struct history_report *report, struct buffer *out);
 /* Of runs with a contract; a table's rows have none, and nothing is known of what ran. */
 bool history_has_executor(const struct history_report *report, size_t event);

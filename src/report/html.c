@@ -220,9 +220,9 @@ static void plot_spectrum(struct buffer *out, const struct result *result, const
 
 /* --- sections --- */
 
-static void put_head(struct buffer *out, struct result *r) {
+static void put_head(struct buffer *out, struct result *r, bool inside) {
   const char *impossible = plausibility_text(&r->plausibility, &r->arena);
-  html_page_begin(out, r->contract.name);
+  if (!inside) html_page_begin(out, r->contract.name);
   if (contract_states(&r->contract, "question")) html_text(out, "<p>", r->contract.question, "</p>");
   (void)buffer_printf(out, "<p class='dim mono'>contract %.16s (grade %s) · bundle %.16s · analysis %d</p>", r->contract_digest,
                       grade_text(r->grade), r->seal.root[0] != 0 ? r->seal.root : "unsealed", ANALYSIS_VERSION);
@@ -236,9 +236,9 @@ static void put_interval(struct buffer *out, const struct interval *x) {
   if (!x->bounded || !(x->high > 0) || !isfinite(x->high)) return;
   double scale = (WIDE - 4) / (1.1 * x->high), low = fmax(0, x->low) * scale, high = x->high * scale, at = fmax(0, x->estimate) * scale;
   (void)buffer_printf(out,
-                      "<svg viewBox='0 0 %d %d' style='max-width:%dpx' role='img'><title>The figure with its interval, from 0</title><path "
-                      "d='M2 13H%d' style='stroke:var(--line)'/><rect x='%.1f' y='6' width='%.1f' height='14' style='fill:var(--c0);"
-                      "fill-opacity:.3'/><path d='M%.1f 3V23' style='stroke:var(--c0)' stroke-width='3'/></svg>",
+                      "<svg viewBox='0 0 %d %d' class='own' width='%d' role='img'><title>The figure with its interval, from 0</title><path "
+                      "d='M2 13H%d' stroke='var(--line)'/><rect x='%.1f' y='6' width='%.1f' height='14' fill='var(--c0)' "
+                      "fill-opacity='.3'/><path d='M%.1f 3V23' stroke='var(--c0)' stroke-width='3'/></svg>",
                       WIDE, HIGH, WIDE, WIDE - 2, low + 2, fmax(1, high - low), at + 2);
 }
 
@@ -409,9 +409,8 @@ static void put_phases(struct buffer *out, const struct result_precision *p) {
     else
       (void)buffer_printf(out, "<td class='n'>%lld</td><td class='n'>%s</td>", (long long)p->phases[i].n,
                           text_latency(a, sizeof a, p->phases[i].mean_ns));
-    (void)buffer_printf(
-        out, "<td class='n'>%.1f %%</td><td style='width:45%%'><div style='width:%.1f%%;height:.8em;background:%s'></div></td></tr>",
-        100 * share, 100 * width, rest ? "#999" : "#3b7dd8");
+    (void)buffer_printf(out, "<td class='n'>%.1f %%</td><td class='track'><div class='share%s w%.0f'></div></td></tr>", 100 * share,
+                        rest ? " rest" : "", 100 * width);
   }
   (void)buffer_text(out, "</table>");
 }
@@ -671,15 +670,16 @@ static void put_instrument(struct buffer *out, const struct result *r) {
                       100 * r->contract.method.instrument_error_at_most);
 }
 
-static void put_method(struct buffer *out) {
+static void put_method(struct buffer *out, bool inside) {
   (void)buffer_text(out, "<h2>Formulas</h2><table><tr><th>id</th><th>figure</th><th>definition</th></tr>");
   for (int i = 0; i < FORMULA_COUNT; i++)
     (void)buffer_printf(out, "<tr><td class='mono'>%s</td><td>%s (%s)</td><td>%s</td></tr>", formulas[i].id, formulas[i].name,
                         formulas[i].unit, formulas[i].definition);
   (void)buffer_printf(out,
                       "</table><p class='dim'>Made by lynxbench %s from the raw rows of the bundle; <code>lynxbench show --json</code> "
-                      "gives the same figures.</p></body></html>\n",
+                      "gives the same figures.</p>",
                       LYNX_VERSION);
+  (void)buffer_text(out, inside ? "\n" : "</body></html>\n");
 }
 
 /* Whose layers the time belongs to, where the serving process's threads were seen. */
@@ -690,7 +690,7 @@ static void put_live(struct bundle *bundle, const struct result *result, struct 
   live_release(&live);
 }
 
-enum lynx_status html_report(struct bundle *bundle, struct result *result, const struct standing *standing, struct buffer *ret,
+enum lynx_status html_report(struct bundle *bundle, struct result *result, const struct standing *standing, bool inside, struct buffer *ret,
                              struct lynx_error *error) {
   enum lynx_status status = LYNX_OK;
   struct spectrum ttft = {0}, e2e = {0};
@@ -709,7 +709,7 @@ enum lynx_status html_report(struct bundle *bundle, struct result *result, const
   const char *precision = result->n_precisions > 0 ? result->precisions[0].name : "";
   if (status == LYNX_OK) status = bundle_start_facts(bundle, precision, &facts, error);
   if (status == LYNX_OK) {
-    put_head(ret, result);
+    put_head(ret, result, inside);
     put_comparison(ret, result);
     put_claims(ret, result);
     if (standing != NULL) html_standing(standing, ret);
@@ -723,7 +723,7 @@ enum lynx_status html_report(struct bundle *bundle, struct result *result, const
     put_instrument(ret, result);
     html_executor(ret, result, &facts, precision);
     status = html_differences(ret, bundle, result, &facts, error);
-    put_method(ret);
+    put_method(ret, inside);
     if (ret->overflowed || body.overflowed) status = lynx_fail(error, LYNX_LIMIT, "the page would be larger than %zu bytes", ret->limit);
   }
   for (size_t i = 0; i < 16; i++) {

@@ -8,8 +8,8 @@
 #include "ledger/standing.h"
 #include "result/claim.h"
 
-/* standing: by a ledger; NULL: none was asked. */
-enum lynx_status html_report(struct bundle *bundle, struct result *result, const struct standing *standing, struct buffer *ret,
+/* standing: by a ledger; NULL: none was asked. inside: what goes into another page: no head, no end. */
+enum lynx_status html_report(struct bundle *bundle, struct result *result, const struct standing *standing, bool inside, struct buffer *ret,
                              struct lynx_error *error) LYNX_MUST_CHECK;
 
 /* Parts of it: the executor by layer and owner, and how it differs at the other precisions. */

@@ -47,8 +47,7 @@ static void put_difference_tables(struct buffer *out, const struct difference_li
       if (layer >= 0) (void)buffer_text(out, "</table>");
       html_text(out, "<h3>", layer_text(d->layer), " <span class='dim'>");
       html_text(out, "", contract != NULL ? contract_owner(contract, d->layer) : layer_default_owner(d->layer),
-                "</span></h3><table style='table-layout:fixed'><colgroup><col style='width:23%'><col style='width:29%'><col "
-                "style='width:29%'><col style='width:19%'></colgroup><tr><th>fact</th><th>");
+                "</span></h3><table class='even'><tr><th>fact</th><th>");
       html_text(out, "", a, "</th><th>");
       html_text(out, "", b, "</th><th>matters</th></tr>");
     }

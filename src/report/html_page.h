@@ -4,6 +4,10 @@
 
 #include "base/buffer.h"
 
+/* web/report.css, as the build put it in. */
+extern const char report_style[];
+
+/* One file, which asks for no other. */
 void html_page_begin(struct buffer *out, const char *title);
 void html_text(struct buffer *out, const char *before, const char *text, const char *after); /* text is escaped, the others are markup */
 void html_key(struct buffer *out, int color, const char *text);                              /* one entry of a plot's key */

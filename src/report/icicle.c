@@ -28,8 +28,8 @@ static void put_box(struct buffer *out, double x, double y, double width, int co
   if (color < 0) (void)snprintf(fill, sizeof fill, "var(--bad)");
   else (void)snprintf(fill, sizeof fill, "var(--c%d)", color);
   (void)buffer_printf(out,
-                      "<g><rect x='%.2f' y='%.0f' width='%.2f' height='%d' style='fill:%s;fill-opacity:%.2f;stroke:var(--panel)'/><title>",
-                      x, y, width > 0.4 ? width : 0.4, ROW - 2, fill, opacity);
+                      "<g><rect x='%.2f' y='%.0f' width='%.2f' height='%d' fill='%s' fill-opacity='%.2f' stroke='var(--panel)'/><title>", x,
+                      y, width > 0.4 ? width : 0.4, ROW - 2, fill, opacity);
   (void)html_escape(out, label);
   (void)buffer_printf(out, ": %.2f %% of %s</title>", 100 * share, of);
   size_t room = (size_t)(width / 6.3);

@@ -18,22 +18,6 @@ struct page {
   struct arena arena;
 };
 
-static const char style[] =
-    "<style>.lead{font-size:17px;max-width:68ch;margin:6px 0 0}.next{background:var(--panel);border-left:4px solid var(--c0);padding:12px "
-    "16px;margin:20px 0;border-radius:0 6px 6px 0}.two{display:grid;grid-template-columns:1.1fr 1fr;gap:28px;align-items:start}.two figure{"
-    "margin:0}@media(max-width:760px){.two{grid-template-columns:1fr}}.bar{display:flex;height:30px;border-radius:6px;overflow:hidden;"
-    "background:var(--panel);margin:8px 0 4px}.bar i{display:block;height:100%;min-width:1px;border-right:1px solid var(--bg);font:600 "
-    "12px/30px "
-    "system-ui,sans-serif;color:#fff;padding-left:6px;white-space:nowrap;overflow:hidden}.none{background:repeating-linear-gradient(45deg,"
-    "var("
-    "--line) 0 3px,var(--panel) 3px "
-    "7px)}.b0{background:var(--c0)}.b1{background:var(--c1)}.b2{background:var(--c2)}.b3{background:var(--c3)}"
-    ".b4{background:var(--c4)}.b5{background:var(--c5)}.chip{display:inline-block;padding:0 8px;border:1px solid "
-    "var(--line);border-radius:9px;"
-    "font-size:12.5px;line-height:19px;background:var(--panel);white-space:nowrap}.strip{display:flex;flex-wrap:wrap;gap:6px "
-    "24px;font-size:13.5px;padding:12px 0;border-top:1px solid var(--line);border-bottom:1px solid var(--line);margin-top:22px}h1{"
-    "text-wrap:balance}td .bar{height:14px;width:180px;margin:4px 0}</style>";
-
 static const char *duration(struct page *p, double ns) {
   char text[48];
   return arena_copy(&p->arena, text_latency(text, sizeof text, ns));
@@ -119,8 +103,8 @@ static void put_life(struct page *p) {
   html_text(p->out, "<h2>A request's life: ", duration(p, live->life_ns), " on average</h2><div class='bar'>");
   for (size_t i = 0; i < live->n_phases; i++) {
     double share = 100 * live->phases[i].mean_ns / live->life_ns;
-    (void)buffer_printf(p->out, "<i class='%s' style='width:%.2f%%'>",
-                        live->phases[i].attributed ? arena_printf(&p->arena, "b%zu", i % 6) : "none", share);
+    (void)buffer_printf(p->out, "<i class='%s w%.0f'>", live->phases[i].attributed ? arena_printf(&p->arena, "b%zu", i % 6) : "none",
+                        share);
     if (share > 8) (void)html_escape(p->out, duration(p, live->phases[i].mean_ns));
     (void)buffer_text(p->out, "</i>");
   }
@@ -145,7 +129,7 @@ static void put_parts(struct page *p, const struct live_lane *lane) {
   html_text(p->out, "<h3>", live_lane_text(&p->arena, lane), "</h3><div class='bar'>");
   for (size_t i = 0; i < lane->n_parts && i < PARTS_SHOWN; i++) {
     double share = 100 * lane->parts[i].share / fmax(lane->running, 1e-9);
-    (void)buffer_printf(p->out, "<i class='%s' style='width:%.2f%%'>",
+    (void)buffer_printf(p->out, "<i class='%s w%.0f'>",
                         lane->parts[i].attributed ? arena_printf(&p->arena, "b%d", color_of(lane->parts[i].layer)) : "none", share);
     if (share > 8) (void)buffer_printf(p->out, "%.0f %%", share);
     (void)buffer_text(p->out, "</i>");
@@ -304,11 +288,11 @@ static void put_roofline(struct page *p) {
 #define X(v) (LEFT + (log10(v) - x0) * across)
 #define Y(v) (HIGH - BOTTOM - (log10(v) - y0) * up)
   (void)buffer_printf(p->out,
-                      "<figure><svg viewBox='0 0 %d %d' style='max-width:%dpx' role='img'><title>Roofline</title><path d='M%.1f %.1f L%.1f "
-                      "%.1f L%.1f %.1f' fill='none' style='stroke:var(--c0)' stroke-width='2'/>",
+                      "<figure><svg viewBox='0 0 %d %d' class='own' width='%d' role='img'><title>Roofline</title><path d='M%.1f %.1f L%.1f "
+                      "%.1f L%.1f %.1f' fill='none' stroke='var(--c0)' stroke-width='2'/>",
                       WIDE, HIGH, WIDE, X(pow(10, x0)), Y(pow(10, x0) * r->bandwidth), X(ridge), Y(r->arithmetic), X(pow(10, x1)),
                       Y(r->arithmetic));
-  (void)buffer_printf(p->out, "<circle cx='%.1f' cy='%.1f' r='5' style='fill:var(--c1)'/>", X(per_byte), Y(r->operations_hz));
+  (void)buffer_printf(p->out, "<circle cx='%.1f' cy='%.1f' r='5' fill='var(--c1)'/>", X(per_byte), Y(r->operations_hz));
   for (int e = (int)y0; e <= (int)y1; e++)
     (void)buffer_printf(p->out, "<text class='tick' x='%d' y='%.1f' text-anchor='end'>%.4g Gop/s</text>", LEFT - 6, Y(pow(10, e)) + 4,
                         pow(10, e - 9));
@@ -344,7 +328,6 @@ static void put_evidence(struct page *p) {
 
 void live_html_section(const struct live *live, struct buffer *ret) {
   struct page p = {.out = ret, .live = live};
-  (void)buffer_text(ret, style);
   html_text(ret, "<h2>Where the time went</h2><p class='lead'><b>", live->bottleneck_title, "</b> ");
   html_text(ret, "", live->bottleneck_text, ".");
   html_text(ret, " ", live_bound_text(live->bound), ": ");
@@ -363,7 +346,6 @@ bool live_html(const struct live *live, const char *bundle, struct buffer *ret) 
   struct page p = {.out = ret, .live = live};
   const char *server = live_fact(live, LAYER_SERVING, "serving.server"), *program = live_fact(live, LAYER_SERVING, "process.program");
   html_page_begin(ret, live->bottleneck_title);
-  (void)buffer_text(ret, style);
   html_text(ret, "<p class='lead'>", live->bottleneck_text, ".</p>");
   html_text(ret, "<p class='lead'><b>", live_bound_text(live->bound), "</b>");
   html_text(ret, ": ", live->bound_why, ".</p>");

@@ -13,7 +13,7 @@ static double x_of(double bin) {
 
 /* A filled outline from the bottom of the strip; below: what is stacked under it, NULL: nothing. */
 static void put_area(struct buffer *out, const double *below, const double *values, double most, double bottom, const char *fill) {
-  (void)buffer_printf(out, "<path style='fill:%s' d='M%.1f %.1f", fill, x_of(0), bottom);
+  (void)buffer_printf(out, "<path fill='%s' d='M%.1f %.1f", fill, x_of(0), bottom);
   for (size_t i = 0; i < LIVE_BINS; i++) {
     double y = bottom - fmin(1, ((below != NULL ? below[i] : 0) + values[i]) / most) * STRIP;
     (void)buffer_printf(out, "H%.1fV%.1f", x_of((double)i), y);
@@ -46,8 +46,8 @@ static void put_marks(struct buffer *out, const struct live_series *x, double bo
     const struct live_mark *m = &x->marks[i];
     double from = x_of(fmax(0, m->from)), to = x_of(fmin(LIVE_BINS, m->to));
     if (!(to > from)) continue;
-    (void)buffer_printf(out, "<rect x='%.1f' y='%d' width='%.1f' height='%.1f' style='fill:var(--panel);stroke:%s'/>", from, TOP - 4,
-                        to - from, bottom - TOP + 4, m->counted ? "var(--c0)" : "var(--line)");
+    (void)buffer_printf(out, "<rect x='%.1f' y='%d' width='%.1f' height='%.1f' fill='var(--panel)' stroke='%s'/>", from, TOP - 4, to - from,
+                        bottom - TOP + 4, m->counted ? "var(--c0)" : "var(--line)");
     (void)buffer_printf(out, "<text class='tick' x='%.1f' y='%d' text-anchor='middle'>", (from + to) / 2, TOP - 9);
     (void)html_escape(out, m->label);
     (void)buffer_text(out, "</text>");
@@ -95,8 +95,7 @@ void live_over_time(const struct live *live, struct arena *arena, struct buffer 
   for (int k = 0; k <= 4; k++)
     (void)buffer_printf(out, "<text class='tick' x='%.1f' y='%.1f' text-anchor='%s'>%.3g s</text>", x_of(LIVE_BINS * k / 4.0), height - 8,
                         k < 4 ? "middle" : "end", x->bin_ns * LIVE_BINS * k / 4e9);
-  (void)buffer_text(out,
-                    "</svg><figcaption class='dim'>Threads in use: <span class='key'><i style='background:var(--c0)'></i>running</span> "
-                    "<span class='key'><i style='background:var(--c1)'></i>ready, without a processor</span>. Above: requests in flight "
-                    "of each step, what is counted, and where profilers ran.</figcaption></figure>");
+  (void)buffer_text(out, "</svg><figcaption class='dim'>Threads in use: <span class='key'><i class='k0'></i>running</span> "
+                         "<span class='key'><i class='k1'></i>ready, without a processor</span>. Above: requests in flight "
+                         "of each step, what is counted, and where profilers ran.</figcaption></figure>");
 }

@@ -12,7 +12,8 @@
 
 #include "base/status.h"
 
-enum { DOOR_HEAD_S = 10, DOOR_BODY_S = 30, DOOR_RATE = 64 << 10, DOOR_PLACES = 256, DOOR_PLACES_PER_ADDRESS = 32 };
+/* Many of one address: a team may be behind one. */
+enum { DOOR_HEAD_S = 10, DOOR_BODY_S = 30, DOOR_RATE = 64 << 10, DOOR_PLACES = 768, DOOR_PLACES_PER_ADDRESS = 256 };
 
 struct door;
 

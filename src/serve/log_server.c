@@ -28,6 +28,8 @@ struct log_server {
   struct door *door;
   struct MHD_Daemon *daemon;
   struct quota quota;
+  struct page_source pages;
+  bool read_only;
 };
 
 /* What one request sends. */
@@ -37,6 +39,8 @@ struct upload {
   int64_t length, expected;
   bool refused; /* too long, or the disk is full: the rest is read and forgotten */
 };
+
+static const char accepted[] = "accepted: GET checkpoint, tile/..., blob/DIGEST; POST add, cosign; PUT blob/DIGEST that an entry names";
 
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, const char *type, struct MHD_Response *response) {
   if (response == NULL) return MHD_NO;
@@ -281,6 +285,44 @@ static enum MHD_Result put_blob(struct log_server *s, struct MHD_Connection *con
   return good ? answer_bytes(connection, MHD_HTTP_OK, "text/plain", &nothing) : answer_failure(connection, &error);
 }
 
+/* --- pages --- */
+
+static bool takes_gzip(struct MHD_Connection *connection) {
+  const char *takes = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept-Encoding");
+  return takes != NULL && strstr(takes, "gzip") != NULL && strstr(takes, "gzip;q=0") == NULL;
+}
+
+static void add_page_headers(struct MHD_Response *response, const struct served_page *page) {
+  static const char policy[] =
+      "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+      "form-action 'none'; frame-ancestors 'none'";
+  (void)MHD_add_response_header(response, "Content-Security-Policy", policy);
+  (void)MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+  (void)MHD_add_response_header(response, "Cache-Control", page->again ? "no-store" : "no-cache");
+  (void)MHD_add_response_header(response, "Vary", "Accept-Encoding");
+  if (page->again) (void)MHD_add_response_header(response, "Refresh", "1");
+  else (void)MHD_add_response_header(response, "ETag", page->tag);
+  if (page->compressed) (void)MHD_add_response_header(response, "Content-Encoding", "gzip");
+}
+
+static enum MHD_Result get_page(struct log_server *s, struct MHD_Connection *connection, const char *url) {
+  struct served_page page;
+  if (!s->pages.get(s->pages.context, url, takes_gzip(connection), &page)) return answer_error(connection, MHD_HTTP_NOT_FOUND, accepted);
+  const char *known = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
+  bool same = page.status == MHD_HTTP_OK && known != NULL && strstr(known, page.tag) != NULL;
+  void *bytes = page.body.data; /* freed by the response from here on */
+  size_t length = same ? 0 : page.body.length;
+  door_allow(s->door, connection, (int64_t)length);
+  struct MHD_Response *response = bytes != NULL ? MHD_create_response_from_buffer(length, bytes, MHD_RESPMEM_MUST_FREE)
+                                                : MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
+  if (response == NULL) {
+    buffer_release(&page.body);
+    return MHD_NO;
+  }
+  add_page_headers(response, &page);
+  return answer(connection, same ? MHD_HTTP_NOT_MODIFIED : page.status, page.type, response);
+}
+
 /* --- requests --- */
 
 static void receive(struct upload *upload, const char *data, size_t length) {
@@ -338,8 +380,14 @@ static enum MHD_Result dispatch(struct log_server *s, struct MHD_Connection *con
   if (strcmp(method, "POST") == 0 && strcmp(url, "add") == 0) return post_add(s, connection, &upload->body);
   if (strcmp(method, "POST") == 0 && strcmp(url, "cosign") == 0) return post_cosign(s, connection, &upload->body);
   if (strcmp(method, "PUT") == 0 && strncmp(url, "blob/", 5) == 0 && upload->fd >= 0) return put_blob(s, connection, url + 5, upload);
-  return answer_error(connection, MHD_HTTP_NOT_FOUND,
-                      "accepted: GET checkpoint, tile/..., blob/DIGEST; POST add, cosign; PUT blob/DIGEST that an entry names");
+  return answer_error(connection, MHD_HTTP_NOT_FOUND, accepted);
+}
+
+/* Is it for a page? They have a lock of their own. */
+static bool is_page(const struct log_server *s, const char *url, const char *method) {
+  bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+  bool of_ledger = strcmp(url, "checkpoint") == 0 || strncmp(url, "tile/", 5) == 0 || strncmp(url, "blob/", 5) == 0;
+  return reads && !of_ledger && s->pages.get != NULL;
 }
 
 static int64_t body_length(struct MHD_Connection *connection) {
@@ -354,6 +402,8 @@ static enum MHD_Result begin(struct log_server *s, struct MHD_Connection *connec
   struct named named = {.length = 0};
   const char *wrong = door_refuses(s->door, connection);
   int64_t length = body_length(connection);
+  if (wrong == NULL && s->read_only && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+    wrong = "this ledger is only read here: add to the one that it is a copy of";
   if (wrong != NULL) return answer_error(connection, MHD_HTTP_FORBIDDEN, wrong);
   if (brings) {
     (void)pthread_mutex_lock(&s->lock);
@@ -384,6 +434,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return MHD_YES;
   }
   struct upload *upload = *request;
+  if (is_page(s, url, method) && !upload->refused) return get_page(s, connection, url);
   if (upload->fd >= 0) return dispatch(s, connection, url, method, upload); /* it has a lock of its own */
   (void)pthread_mutex_lock(&s->lock);
   enum MHD_Result result = dispatch(s, connection, url, method, upload);
@@ -415,7 +466,7 @@ enum lynx_status log_server_start(struct ledger *ledger, struct ledger *files, c
                                   struct log_server **ret, struct lynx_error *error) {
   struct log_server *s = calloc(1, sizeof *s);
   if (s == NULL) return lynx_fail(error, LYNX_LIMIT, "no memory for a server");
-  s->ledger = ledger, s->files = files;
+  s->ledger = ledger, s->files = files, s->pages = at->pages, s->read_only = at->read_only;
   (void)snprintf(s->spool, sizeof s->spool, "%s", at->spool);
   (void)pthread_mutex_init(&s->lock, NULL);
   (void)pthread_mutex_init(&s->files_lock, NULL);

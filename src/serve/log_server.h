@@ -4,7 +4,9 @@
  *
  * Routes   GET and HEAD checkpoint, tile/..., blob/DIGEST (ledger/tile.h; a blob also by Range); POST add: an envelope; PUT blob/DIGEST:
  *          the file that a bundle's entry names; POST cosign: a checkpoint with a witness's cosignature. What is refused is answered with
- *          {"error": ...}
+ *          {"error": ...}. Every other GET and HEAD is a page, from who hands them in
+ * Pages    with an ETag, so that what did not change is not sent again; with a policy that lets a browser load nothing from elsewhere and
+ *          run no script but the site's own file
  * Limits   serve/door.h's; an envelope of ENVELOPE_MAX bytes, a file of SERVER_BLOB_MAX; loopback unless told otherwise
  * Errors   INPUT: no address; IO: it cannot be had
  * Threads  some of its own, to which both ledgers belong from start to stop */
@@ -18,6 +20,25 @@
 
 struct log_server;
 
+enum { SERVED_TAG_MAX = 40 };
+
+/* What a page is answered with; the body belongs to who asked. */
+struct served_page {
+  unsigned status; /* as HTTP's */
+  const char *type;
+  bool compressed;          /* by gzip */
+  bool again;               /* not yet: a browser asks again by itself */
+  char tag[SERVED_TAG_MAX]; /* as HTTP's ETag, quotes and all: another one where the bytes are others */
+  struct buffer body;
+};
+
+/* Pages beside the ledger's own routes. */
+struct page_source {
+  /* By several threads at once. False: no page has such an address. */
+  bool (*get)(void *context, const char *address, bool compressed, struct served_page *ret);
+  void *context;
+};
+
 struct log_server_at {
   const char *address; /* "127.0.0.1" */
   int port;            /* 0: any that is free */
@@ -25,6 +46,8 @@ struct log_server_at {
   const char *const *names;
   size_t n_names;                        /* by which it is called, besides addresses and localhost */
   const char *certificate, *private_key; /* PEM; NULL: plain HTTP */
+  struct page_source pages;              /* get NULL: none */
+  bool read_only;                        /* entries, cosignatures and files are refused */
 };
 
 /* ledger, files: the same one, opened twice. ret_port: where it listens. */

@@ -254,7 +254,7 @@ NOTHING = [
     ("GET", "/tile/entries/../..", None, 404),
     ("GET", "/../../etc/passwd", None, 404),
     ("DELETE", "/add", None, 404),
-    ("GET", "/", None, 404),
+    ("GET", "/nothing", None, 404),
 ]
 
 

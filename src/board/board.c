@@ -1,0 +1,373 @@
+#include "board/board.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "result/claim.h"
+#include "result/formula.h"
+
+enum { WORDS_MAX = 600, FACTS_MAX = 1000, DIFF_MAX = 16 << 20 };
+
+struct taking {
+  struct board *board;
+  size_t left;
+};
+
+/* Words of others, without control characters. */
+static const char *words(struct board *b, const json_t *object, const char *key) {
+  char text[WORDS_MAX];
+  const char *found = json_get_text(object, key, "");
+  return found[0] == 0 ? "" : arena_copy(&b->arena, text_sanitise(text, sizeof text, found, strlen(found)));
+}
+
+static const char *said(struct board *b, const struct ledger_entry *entry, const char *key) {
+  return words(b, entry->statement.predicate, key);
+}
+
+/* --- contracts --- */
+
+bool board_find_contract(const struct board *b, const uint8_t digest[DIGEST_BYTES], size_t *ret) {
+  return digest_map_get(&b->by_contract, digest, ret);
+}
+
+bool board_find_run(const struct board *b, const uint8_t root[DIGEST_BYTES], size_t *ret) {
+  return digest_map_get(&b->by_root, root, ret);
+}
+
+static size_t contract_for(struct board *b, const uint8_t digest[DIGEST_BYTES]) {
+  size_t i;
+  if (board_find_contract(b, digest, &i)) return i;
+  b->contracts = xroom(b->contracts, b->n_contracts, &b->contracts_room, sizeof *b->contracts);
+  struct board_contract *c = &b->contracts[b->n_contracts];
+  *c = (struct board_contract){.name = ""};
+  memcpy(c->digest, digest, DIGEST_BYTES);
+  (void)digest_hex(digest, c->hex);
+  digest_map_put(&b->by_contract, digest, b->n_contracts);
+  return b->n_contracts++;
+}
+
+/* Words that have another digest than they are entered under do not count. */
+static void take_contract(struct board *b, const struct ledger_entry *entry, const uint8_t *digest) {
+  size_t at = contract_for(b, digest); /* which may move them */
+  struct board_contract *c = &b->contracts[at];
+  const char *text = json_get_text(entry->statement.predicate, "text", "");
+  if (c->text != NULL || !contract_text_has(text, digest)) return;
+  struct contract *contract = arena_alloc(&b->arena, 1, sizeof *contract);
+  struct problem_list problems = {.arena = &b->arena};
+  c->text = arena_copy(&b->arena, text);
+  if (contract_parse(c->text, strlen(c->text), &b->arena, contract, &problems) != LYNX_OK) return;
+  char name[WORDS_MAX];
+  c->contract = contract;
+  c->name = arena_copy(&b->arena, text_sanitise(name, sizeof name, contract->name, strlen(contract->name)));
+}
+
+const struct standing_signature *board_signature_of(const struct board_contract *c, const char *team) {
+  for (size_t i = 0; i < c->n_signatures; i++)
+    if (strcmp(c->signatures[i].team, team) == 0) return &c->signatures[i];
+  return NULL;
+}
+
+size_t board_signed(const struct board_contract *c, size_t *ret_n) {
+  size_t n = 0;
+  *ret_n = c->contract != NULL ? c->contract->signatories.n_items : 0;
+  for (size_t i = 0; i < *ret_n; i++) n += board_signature_of(c, c->contract->signatories.items[i]) != NULL;
+  return n;
+}
+
+static void take_signature(struct board *b, const struct ledger_entry *entry) {
+  const uint8_t *digest = statement_subject_named(&entry->statement, "contract");
+  if (digest == NULL || entry->statement.n_subjects != 1) return;
+  size_t at = contract_for(b, digest); /* which may move them */
+  struct board_contract *c = &b->contracts[at];
+  c->signatures = arena_room(&b->arena, c->signatures, c->n_signatures, sizeof *c->signatures);
+  c->signatures[c->n_signatures++] = (struct standing_signature){
+      .team = arena_copy(&b->arena, entry->signer), .reservation = said(b, entry, "reservation"), .index = entry->index};
+}
+
+static void take_intent(struct board *b, const struct ledger_entry *entry, const uint8_t *digest) {
+  size_t contract = contract_for(b, digest);
+  b->intents = xroom(b->intents, b->n_intents, &b->intents_room, sizeof *b->intents);
+  b->intents[b->n_intents] = (struct board_intent){.by = arena_copy(&b->arena, entry->signer),
+                                                   .host = said(b, entry, "host"),
+                                                   .time = said(b, entry, "time"),
+                                                   .index = entry->index,
+                                                   .contract = contract};
+  digest_map_put(&b->by_intent, entry->leaf, b->n_intents++);
+  b->contracts[contract].n_intents++;
+}
+
+/* --- runs --- */
+
+static void take_summary(struct board *b, const struct ledger_entry *entry, struct board_run *run) {
+  struct summary *summary = arena_alloc(&b->arena, 1, sizeof *summary);
+  const json_t *found = json_object_get(entry->statement.predicate, "summary");
+  /* Figures of another analysis are none to follow beside ours. */
+  if (run->summary == NULL && summary_read(found, &b->arena, summary) && summary->analysis == ANALYSIS_VERSION) run->summary = summary;
+}
+
+/* The intent that a bundle's entry answers, if it is of the same contract and team. */
+static struct board_intent *intent_of(struct board *b, const struct ledger_entry *entry, size_t contract) {
+  uint8_t digest[DIGEST_BYTES];
+  size_t i;
+  if (!hex_decode(json_get_text(entry->statement.predicate, "intent", ""), digest, DIGEST_BYTES)) return NULL;
+  if (!digest_map_get(&b->by_intent, digest, &i)) return NULL;
+  return b->intents[i].contract == contract && strcmp(b->intents[i].by, entry->signer) == 0 ? &b->intents[i] : NULL;
+}
+
+static struct board_run *add_run(struct board *b, const uint8_t *root, size_t contract) {
+  struct board_contract *c = &b->contracts[contract];
+  b->runs = xroom(b->runs, b->n_runs, &b->runs_room, sizeof *b->runs);
+  struct board_run *run = &b->runs[b->n_runs];
+  *run = (struct board_run){.contract = contract};
+  memcpy(run->root, root, DIGEST_BYTES);
+  c->runs = arena_room(&b->arena, c->runs, c->n_runs, sizeof *c->runs);
+  c->runs[c->n_runs++] = b->n_runs;
+  digest_map_put(&b->by_root, root, b->n_runs++);
+  return run;
+}
+
+/* The same bundle may be entered again: the entry of who ran it counts, else the first. */
+static void take_bundle(struct board *b, const struct ledger_entry *entry, const uint8_t *digest) {
+  const uint8_t *root = statement_subject_named(&entry->statement, "bundle"), *file = ledger_entry_file(entry);
+  size_t contract = contract_for(b, digest), i;
+  struct board_intent *intent = intent_of(b, entry, contract);
+  bool known = board_find_run(b, root, &i);
+  struct board_run *run = known ? &b->runs[i] : add_run(b, root, contract);
+  if (intent != NULL) {
+    b->contracts[contract].n_sealed += !intent->sealed;
+    intent->sealed = true;
+  }
+  if (known && (run->answers || intent == NULL || run->contract != contract)) return;
+  run->index = entry->index;
+  run->by = arena_copy(&b->arena, entry->signer);
+  run->label = said(b, entry, "name");
+  run->time = said(b, entry, "time");
+  run->ended = said(b, entry, "ended");
+  run->why = said(b, entry, "why");
+  run->intent = said(b, entry, "intent");
+  run->answers = intent != NULL;
+  run->has_file = file != NULL;
+  if (file != NULL) memcpy(run->file, file, DIGEST_BYTES);
+  take_summary(b, entry, run);
+}
+
+static struct board_run *run_of(struct board *b, const struct ledger_entry *entry) {
+  const uint8_t *root = statement_subject_named(&entry->statement, "bundle");
+  size_t i;
+  return root != NULL && board_find_run(b, root, &i) ? &b->runs[i] : NULL;
+}
+
+/* --- what is said of runs --- */
+
+/* A withdrawal, or a verification that was made for contests, may close them. */
+static void close_contests(struct board *b, const struct ledger_entry *entry) {
+  for (size_t i = 0; i < entry->statement.n_subjects; i++) {
+    const struct statement_subject *subject = &entry->statement.subjects[i];
+    size_t at;
+    if (!digest_map_get(&b->by_contest, subject->digest, &at)) continue;
+    struct board_run *run = &b->runs[b->contests[at].run];
+    struct standing_contest *contest = &run->contests[b->contests[at].contest];
+    if (contest->closed != NULL) continue;
+    contest->closed = standing_closes(contest, run->root, run->by, entry, subject->name, &b->arena);
+    run->n_open -= contest->closed != NULL;
+  }
+}
+
+static void take_verification(struct board *b, const struct ledger_entry *entry) {
+  struct board_run *run = run_of(b, entry);
+  const uint8_t *again = statement_subject_named(&entry->statement, "verifying");
+  size_t i;
+  if (again != NULL && board_find_run(b, again, &i)) b->runs[i].verifies = true;
+  if (run == NULL) return;
+  run->verifications = arena_room(&b->arena, run->verifications, run->n_verifications, sizeof *run->verifications);
+  struct standing_verification *to = &run->verifications[run->n_verifications++];
+  *to = (struct standing_verification){arena_copy(&b->arena, entry->signer), said(b, entry, "decision"), entry->index};
+  run->n_reproduced += strcmp(to->decision, "reproduced") == 0;
+  run->n_not_reproduced += strcmp(to->decision, "not reproduced") == 0;
+  run->n_inconclusive += strcmp(to->decision, "inconclusive") == 0;
+}
+
+static void take_contest(struct board *b, const struct ledger_entry *entry) {
+  struct board_run *run = run_of(b, entry);
+  if (run == NULL) return;
+  run->contests = arena_room(&b->arena, run->contests, run->n_contests, sizeof *run->contests);
+  run->contests[run->n_contests] = standing_contest_of(entry, &b->arena);
+  b->contests = xroom(b->contests, b->n_contests, &b->contests_room, sizeof *b->contests);
+  b->contests[b->n_contests] = (struct board_contest_at){(size_t)(run - b->runs), run->n_contests++};
+  digest_map_put(&b->by_contest, entry->leaf, b->n_contests++);
+  run->n_open++;
+}
+
+static void take_finding(struct board *b, const struct ledger_entry *entry) {
+  struct board_run *run = run_of(b, entry);
+  const json_t *symptom = json_object_get(entry->statement.predicate, "symptom");
+  if (run == NULL) return;
+  run->findings = arena_room(&b->arena, run->findings, run->n_findings, sizeof *run->findings);
+  run->findings[run->n_findings++] = (struct board_finding){.by = arena_copy(&b->arena, entry->signer),
+                                                            .rule = said(b, entry, "rule"),
+                                                            .title = said(b, entry, "title"),
+                                                            .named = said(b, entry, "named"),
+                                                            .evidence = said(b, entry, "evidence"),
+                                                            .open = said(b, entry, "not_established"),
+                                                            .confirm = said(b, entry, "to_confirm"),
+                                                            .layer = words(b, symptom, "layer"),
+                                                            .owner = words(b, symptom, "owner"),
+                                                            .index = entry->index};
+}
+
+static void take_confirmation(struct board *b, const struct ledger_entry *entry) {
+  struct board_run *run = run_of(b, entry);
+  if (run == NULL) return;
+  struct standing_confirmation *c = arena_alloc(&b->arena, 1, sizeof *c);
+  *c = standing_confirmation_of(entry, &b->arena);
+  run->confirmations = arena_room(&b->arena, run->confirmations, run->n_confirmations, sizeof *run->confirmations);
+  run->confirmations[run->n_confirmations++] = *c;
+  for (size_t i = 0; i < run->n_findings; i++)
+    if (strcmp(run->findings[i].rule, c->finding) == 0 && strcmp(run->findings[i].named, c->named) == 0) run->findings[i].confirmation = c;
+}
+
+/* The effect on its first figure: a throughput. */
+static void take_iteration(struct board *b, const struct ledger_entry *entry) {
+  struct board_run *run = run_of(b, entry);
+  const json_t *figure = json_array_get(json_object_get(entry->statement.predicate, "figures"), 0);
+  if (run == NULL) return;
+  run->iterations = arena_room(&b->arena, run->iterations, run->n_iterations, sizeof *run->iterations);
+  run->iterations[run->n_iterations++] = (struct board_iteration){.by = arena_copy(&b->arena, entry->signer),
+                                                                  .change = said(b, entry, "change"),
+                                                                  .time = said(b, entry, "time"),
+                                                                  .figure = words(b, figure, "figure"),
+                                                                  .verdict = words(b, figure, "verdict"),
+                                                                  .after_to_before = json_get_double(figure, "after_to_before", NAN),
+                                                                  .low = json_get_double(figure, "low", NAN),
+                                                                  .high = json_get_double(figure, "high", NAN),
+                                                                  .index = entry->index};
+}
+
+static bool take_entry(void *context, const struct ledger_entry *entry, const char *subject) {
+  struct taking *t = context;
+  const char *kind = entry->statement.kind;
+  const uint8_t *contract = statement_subject_named(&entry->statement, "contract");
+  (void)subject;
+  if (contract != NULL && strcmp(kind, "contract") == 0) take_contract(t->board, entry, contract);
+  else if (contract != NULL && strcmp(kind, "intent") == 0) take_intent(t->board, entry, contract);
+  else if (contract != NULL && strcmp(kind, "bundle") == 0) take_bundle(t->board, entry, contract);
+  else if (strcmp(kind, "signature") == 0) take_signature(t->board, entry);
+  else if (strcmp(kind, "verification") == 0) take_verification(t->board, entry);
+  else if (strcmp(kind, "contest") == 0) take_contest(t->board, entry);
+  else if (strcmp(kind, "finding") == 0) take_finding(t->board, entry);
+  else if (strcmp(kind, "confirmation") == 0) take_confirmation(t->board, entry);
+  else if (strcmp(kind, "iteration") == 0) take_iteration(t->board, entry);
+  if (strcmp(kind, "verification") == 0 || strcmp(kind, "withdrawal") == 0) close_contests(t->board, entry);
+  t->board->n_entries = entry->index + 1;
+  return --t->left > 0;
+}
+
+enum lynx_status board_update(struct board *b, struct ledger *ledger, size_t most, bool *ret_more, struct lynx_error *error) {
+  struct checkpoint checkpoint;
+  struct taking taking = {b, most};
+  enum lynx_status status = ledger_refresh(ledger, error);
+  (void)snprintf(b->origin, sizeof b->origin, "%s", ledger_policy(ledger)->origin);
+  if (status == LYNX_OK) status = ledger_checkpoint(ledger, NULL, &checkpoint, error);
+  *ret_more = false;
+  if (status != LYNX_OK || checkpoint.size <= b->n_entries) return status;
+  status = ledger_each_entry(ledger, b->n_entries, take_entry, &taking, error);
+  *ret_more = status == LYNX_OK && b->n_entries < checkpoint.size;
+  return status;
+}
+
+/* --- over time --- */
+
+static bool open_nothing(void *context, const struct history_run *run, struct history_facts *ret) {
+  (void)context, (void)run, (void)ret;
+  return false;
+}
+
+static void forget(struct board_contract *c) {
+  for (size_t i = 0; i < c->history.n_events; i++) coincidence_release(&c->coincidences[i]);
+  free(c->coincidences);
+  history_release(&c->history);
+  c->history = (struct history){.runs = NULL};
+  c->coincidences = NULL;
+}
+
+void board_judge(struct board *b, struct board_contract *c) {
+  const struct history_opener nothing = {.open = open_nothing, .contract = c->contract};
+  char hex[DIGEST_HEX];
+  if (c->n_judged == c->n_runs && c->n_runs > 0) return;
+  forget(c);
+  for (size_t i = 0; i < c->n_runs; i++) {
+    const struct board_run *run = &b->runs[c->runs[i]];
+    if (run->summary == NULL) continue;
+    struct summary own = *run->summary; /* whatever it says itself: the entry's subject is what teams signed */
+    own.contract = c->hex;
+    own.name = c->name;
+    history_add(&c->history, &(struct history_origin){run->label, digest_hex(run->root, hex), b->address, c->runs[i]}, &own);
+  }
+  history_search(&c->history, &change_plan_usual);
+  c->coincidences = xalloc(c->history.n_events + 1, sizeof *c->coincidences);
+  for (size_t i = 0; i < c->history.n_events; i++) coincidence_find(&c->history, &c->history.events[i], &nothing, &c->coincidences[i]);
+  c->n_judged = c->n_runs;
+}
+
+static const char *word_or_nothing(struct difference_list *list, const json_t *object, const char *key) {
+  const char *text = json_get_text(object, key, NULL);
+  char clean[WORDS_MAX];
+  return text != NULL ? arena_copy(&list->arena, text_sanitise(clean, sizeof clean, text, strlen(text))) : NULL;
+}
+
+bool board_learn(struct board_contract *c, size_t event, const char *text, size_t length) {
+  struct lynx_error error = {0};
+  struct difference_list list = {0};
+  json_t *facts = json_parse(text, length, DIFF_MAX, &error);
+  size_t n = json_array_size(facts);
+  list.items = xalloc(n + 1, sizeof *list.items);
+  for (size_t i = 0; i < n && i < FACTS_MAX; i++) {
+    const json_t *fact = json_array_get(facts, i);
+    struct difference *d = &list.items[list.n_items];
+    *d = (struct difference){.of = FACT_IDENTITY, .reason = ""};
+    if (strcmp(json_get_text(fact, "of", ""), fact_kind_text(FACT_IDENTITY)) != 0) continue;
+    if (!layer_parse(json_get_text(fact, "layer", ""), &d->layer)) continue;
+    d->key = word_or_nothing(&list, fact, "key");
+    if (d->key == NULL) continue;
+    d->a = word_or_nothing(&list, fact, "a");
+    d->b = word_or_nothing(&list, fact, "b");
+    list.n_items++;
+    list.n_identity++;
+  }
+  bool good = json_is_array(facts) && event < c->history.n_events;
+  if (good) coincidence_learn(&c->coincidences[event], &list, c->contract);
+  else difference_list_release(&list);
+  json_decref(facts);
+  return good;
+}
+
+/* Of the contract's first precision, or of any where no run has that one. */
+const struct history_series *board_headline(const struct board_contract *c) {
+  const struct history_series *found = NULL;
+  const char *first = c->contract != NULL && c->contract->precisions.n_items > 0 ? c->contract->precisions.items[0] : "";
+  int best = -1;
+  for (size_t i = 0; i < c->history.n_series; i++) {
+    const struct history_series *s = &c->history.series[i];
+    int rank = 2 * (strcmp(s->precision, first) == 0) + (strstr(s->figure, "throughput") != NULL);
+    if (s->n_values == 0 || rank <= best) continue;
+    best = rank;
+    found = s;
+  }
+  return found;
+}
+
+void board_release(struct board *b) {
+  for (size_t i = 0; i < b->n_contracts; i++) forget(&b->contracts[i]);
+  free(b->contracts);
+  free(b->runs);
+  free(b->intents);
+  free(b->contests);
+  digest_map_release(&b->by_contract);
+  digest_map_release(&b->by_root);
+  digest_map_release(&b->by_intent);
+  digest_map_release(&b->by_contest);
+  arena_release(&b->arena);
+  *b = (struct board){.n_entries = 0};
+}

@@ -1,0 +1,113 @@
+/* board/board.h: what a ledger says, by contract and run: who signed, what was measured, what was verified and contested.
+ *
+ * board keeps in memory what pages show, so that no page reads the ledger's entries or a bundle. It is made of the entries alone, in
+ * their order, and goes on where it stopped: the same entries give the same board. It opens nothing and prints nothing.
+ *
+ * Order    board_update whenever the ledger may have grown; then read; board_release
+ * Memory   everything lives in the board's arena, for as long as the board
+ * Limits   figures are those of the entries' signed summaries, if this build's analysis made them; a bundle's entry without one is a run
+ *          without figures. What the ledger's policy admitted is believed here; `audit` shows that it did so rightly
+ * Threads  one at a time */
+#ifndef BOARD_BOARD_H
+#define BOARD_BOARD_H
+
+#include "board/digest_map.h"
+#include "history/coincidence.h"
+#include "ledger/standing.h"
+
+struct board_finding {
+  const char *by, *rule, *title, *named, *evidence, *open, *confirm;
+  const char *layer, *owner;                        /* where it shows */
+  const struct standing_confirmation *confirmation; /* the newest experiment of it; NULL: none */
+  uint64_t index;
+};
+
+struct board_iteration {
+  const char *by, *change, *time, *figure, *verdict;
+  double after_to_before, low, high;
+  uint64_t index;
+};
+
+struct board_run {
+  uint64_t index;
+  size_t contract;
+  const char *by, *label, *time; /* time: of its entry, by the signer's clock */
+  const char *ended, *why;       /* "complete"; why it was not */
+  const char *intent;            /* its digest, in hexadecimal; "" */
+  bool answers;                  /* it is by the team of that intent */
+  bool verifies;                 /* it was made to verify another */
+  uint8_t root[DIGEST_BYTES], file[DIGEST_BYTES];
+  bool has_file;
+  const struct summary *summary; /* NULL: its entry carries none that counts here */
+  struct standing_verification *verifications;
+  size_t n_verifications, n_reproduced, n_not_reproduced, n_inconclusive;
+  struct standing_contest *contests;
+  size_t n_contests, n_open;
+  struct standing_confirmation *confirmations;
+  size_t n_confirmations;
+  struct board_finding *findings;
+  size_t n_findings;
+  struct board_iteration *iterations; /* changes whose effect it measured */
+  size_t n_iterations;
+};
+
+struct board_intent {
+  const char *by, *host, *time;
+  uint64_t index;
+  size_t contract;
+  bool sealed; /* a bundle of the same team answers it */
+};
+
+struct board_contract {
+  uint8_t digest[DIGEST_BYTES];
+  char hex[DIGEST_HEX];
+  const char *name, *text;         /* text NULL: its words are not in the ledger */
+  const struct contract *contract; /* NULL: they cannot be read */
+  struct standing_signature *signatures;
+  size_t n_signatures;
+  size_t *runs; /* in the order of the ledger */
+  size_t n_runs, n_intents, n_sealed;
+  /* Figures over time, as of board_judge. */
+  struct history history;
+  struct coincidence *coincidences; /* one for each event */
+  size_t n_judged;                  /* entries of runs that they are of */
+};
+
+struct board {
+  struct arena arena;
+  const char *address; /* by which readers name the ledger in a command; given before the first update */
+  char origin[NOTE_NAME_MAX];
+  uint64_t n_entries;
+  struct board_contract *contracts;
+  size_t n_contracts, contracts_room;
+  struct board_run *runs;
+  size_t n_runs, runs_room;
+  struct board_intent *intents;
+  size_t n_intents, intents_room;
+  struct digest_map by_contract, by_root, by_intent, by_contest;
+  struct board_contest_at {
+    size_t run, contest;
+  } * contests;
+  size_t n_contests, contests_room;
+};
+
+/* Entries from n_entries on, at most that many. False in *ret_more: it has all. What a ledger that was altered gives is an error, and the
+ * board as it was before that entry. */
+enum lynx_status board_update(struct board *board, struct ledger *ledger, size_t most, bool *ret_more,
+                              struct lynx_error *error) LYNX_MUST_CHECK;
+void board_release(struct board *board);
+
+bool board_find_contract(const struct board *board, const uint8_t digest[DIGEST_BYTES], size_t *ret);
+bool board_find_run(const struct board *board, const uint8_t root[DIGEST_BYTES], size_t *ret);
+
+/* Its figures over time, and where they changed; nothing is done where no run came since. */
+void board_judge(struct board *board, struct board_contract *contract);
+/* What `lynxbench diff --json` says of the runs around an event. False: it is no such text. */
+bool board_learn(struct board_contract *contract, size_t event, const char *json, size_t length);
+/* The figure to name first of a contract: a throughput of its first precision where there is one. NULL: no run has a figure. */
+const struct history_series *board_headline(const struct board_contract *contract);
+/* Who of the contract's signatories signed it; ret_n: how many there are. */
+size_t board_signed(const struct board_contract *contract, size_t *ret_n);
+const struct standing_signature *board_signature_of(const struct board_contract *contract, const char *team);
+
+#endif

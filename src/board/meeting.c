@@ -1,0 +1,379 @@
+#include "board/meeting.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/history_report.h"
+#include "stats/special.h"
+
+enum { TEXT_MAX = 1 << 16, LISTED_MAX = 12 };
+static const uint64_t no_entry = UINT64_MAX;
+
+struct making {
+  const struct board *board;
+  const struct board_contract *contract;
+  struct history_report report;
+  const struct history_series *headline; /* NULL: no figure */
+  const struct board_run *run;           /* the newest that gave the headline's figure; NULL */
+  const struct history_value *value;     /* which it gave */
+  size_t event;                          /* that changed the headline last; SIZE_MAX: none */
+  const struct change *change;           /* there */
+  struct meeting *to;
+  struct buffer text;
+};
+
+/* --- one statement --- */
+
+static struct meeting_item *state(struct making *m, enum meeting_kind kind, const char *text) {
+  struct meeting *to = m->to;
+  to->items = arena_room(&to->arena, to->items, to->n_items, sizeof *to->items);
+  struct meeting_item *s = &to->items[to->n_items++];
+  *s = (struct meeting_item){.kind = kind, .who = "", .text = text, .command = "", .entry = no_entry, .run = SIZE_MAX};
+  return s;
+}
+
+static struct meeting_item *state_next(struct making *m, const char *who, const char *text, const char *command) {
+  struct meeting_item *s = state(m, MEETING_NEXT, text);
+  s->who = who;
+  s->command = command;
+  return s;
+}
+
+static const char *kept(struct making *m) {
+  size_t n = m->text.length;
+  while (n > 0 && m->text.data[n - 1] == ' ') n--;
+  const char *text = arena_text(&m->to->arena, m->text.data, n);
+  buffer_clear(&m->text);
+  (void)buffer_text(&m->text, "");
+  return text;
+}
+
+static const char *hex_of(struct making *m, const struct board_run *run) {
+  char hex[DIGEST_HEX];
+  return arena_copy(&m->to->arena, digest_hex(run->root, hex));
+}
+
+static const char *command_get(struct making *m, const struct board_run *run) {
+  return arena_printf(&m->to->arena, "lynxbench log get %s %s --out R.lynx", m->board->address, hex_of(m, run));
+}
+
+/* The bundle's own address is not used: where it is here, only the team knows. */
+static const char *endpoint_words(const struct making *m) {
+  const struct contract *c = m->contract->contract;
+  return c != NULL && c->executor.start.command.n_items == 0 && c->executor.endpoint != NULL ? " --endpoint URL" : "";
+}
+
+/* "2026-11-23", of a run; the entry's where the summary has none. */
+static const char *day_of(struct making *m, const struct board_run *run) {
+  char text[32];
+  if (run->summary != NULL && run->summary->started_ns > 0)
+    return arena_printf(&m->to->arena, "%.10s", clock_text(text, run->summary->started_ns));
+  return arena_printf(&m->to->arena, "%.10s", run->time);
+}
+
+/* --- the figure --- */
+
+static void find_headline(struct making *m) {
+  const struct history *h = m->report.history;
+  m->event = SIZE_MAX;
+  m->headline = board_headline(m->contract);
+  if (m->headline == NULL) return;
+  const struct history_series *s = m->headline;
+  for (size_t i = s->n_values; i > 0 && m->run == NULL; i--) { /* what was run to verify another is said with that one */
+    const struct board_run *run = &m->board->runs[h->runs[s->values[i - 1].run].from.source];
+    if (run->verifies && i > 1) continue;
+    m->run = run;
+    m->value = &s->values[i - 1];
+  }
+  for (size_t i = 0; i < h->n_events; i++)
+    for (size_t k = 0; k < h->events[i].n_changes; k++)
+      if (&h->series[h->events[i].changes[k].series] == s) m->event = i;
+  if (m->event != SIZE_MAX) m->change = &s->found.items[s->found.n_items - 1];
+}
+
+static bool has_fallen(const struct change *c) {
+  return c->after < c->before;
+}
+
+static void put_figure(struct making *m) {
+  history_put_figure(m->value->value, m->value->low, m->value->high, m->headline->unit, &m->text);
+}
+
+/* ", on 2026-11-23", ", between 2026-11-21 and 2026-11-23" */
+static void put_days(const struct history_run *before, const struct history_run *after, struct buffer *out) {
+  struct buffer day[2];
+  for (int i = 0; i < 2; i++) {
+    buffer_init(&day[i], 8192);
+    history_put_time(i == 0 ? before : after, false, &day[i]);
+  }
+  if (strcmp(day[0].data, day[1].data) == 0) (void)buffer_printf(out, " on %s", day[0].data);
+  else (void)buffer_printf(out, " between %s and %s", day[0].data, day[1].data);
+  for (int i = 0; i < 2; i++) buffer_release(&day[i]);
+}
+
+static const char *title_of_change(struct making *m) {
+  const struct history_event *e = &m->report.history->events[m->event];
+  const char *unit = m->headline->unit;
+  (void)buffer_printf(&m->text, "%s %s from ", m->headline->figure, has_fallen(m->change) ? "fell" : "rose");
+  history_put_value(m->change->before, strcmp(unit, "ns") == 0 ? unit : "", &m->text);
+  (void)buffer_text(&m->text, " to ");
+  history_put_value(m->change->after, unit, &m->text);
+  put_days(&m->report.history->runs[e->before], &m->report.history->runs[e->after], &m->text);
+  return kept(m);
+}
+
+static const char *why_no_figure(const struct making *m) {
+  const struct board_contract *c = m->contract;
+  for (size_t i = c->n_runs; i > 0; i--) {
+    const struct board_run *run = &m->board->runs[c->runs[i - 1]];
+    if (run->summary == NULL) return "its ledger entry carries no figures of this analysis";
+    for (size_t p = 0; p < run->summary->n_precisions; p++)
+      if (run->summary->precisions[p].left_out != NULL) return run->summary->precisions[p].left_out;
+  }
+  return "it has none";
+}
+
+static const char *make_title(struct making *m) {
+  const struct board_contract *c = m->contract;
+  struct arena *arena = &m->to->arena;
+  if (c->n_runs == 0) return "Nothing is measured yet";
+  if (m->headline == NULL)
+    return arena_printf(arena, "No figure yet: the last of %zu run%s does not support one (%s)", c->n_runs, c->n_runs == 1 ? "" : "s",
+                        why_no_figure(m));
+  if (m->change != NULL) return title_of_change(m);
+  (void)buffer_printf(&m->text, "%s: ", m->headline->figure);
+  put_figure(m);
+  size_t n = m->headline->n_values;
+  if (history_is_tested(m->headline, m->report.plan)) (void)buffer_printf(&m->text, ", no change in %zu runs", n);
+  else if (n > 1) (void)buffer_printf(&m->text, ", by the last of %zu runs", n);
+  else (void)buffer_text(&m->text, ", by one run");
+  return kept(m);
+}
+
+static void put_verified(struct making *m) {
+  const struct board_run *r = m->run;
+  bool decided = r->n_reproduced + r->n_not_reproduced > 0;
+  if (!decided) (void)buffer_text(&m->text, "Nobody has re-run it to verify it yet.");
+  for (size_t i = 0, n = 0; i < r->n_verifications && decided && n < 3; i++) {
+    const char *decision = r->verifications[i].decision;
+    if (strcmp(decision, "reproduced") != 0 && strcmp(decision, "not reproduced") != 0) continue;
+    (void)buffer_printf(&m->text, "%s%s by %s", n > 0 ? ", " : "It was ", decision, r->verifications[i].by);
+    n++;
+  }
+  (void)buffer_text(&m->text, decided ? "." : "");
+}
+
+static const char *make_lead(struct making *m) {
+  const struct board_contract *c = m->contract;
+  if (c->n_runs == 0) return c->n_intents > 0 ? "Runs were started; none is recorded." : "The contract is in the ledger; no run of it is.";
+  if (m->change != NULL) {
+    (void)buffer_text(&m->text, "A change of ");
+    history_put_size(m->change, m->headline->unit, &m->text);
+    (void)buffer_printf(&m->text, "%s%s; ", m->to->worse ? ", worse" : "",
+                        m->report.history->events[m->event].provisional ? ", provisional" : "");
+    history_put_coincidence(&m->report, m->event, &m->text);
+    (void)buffer_text(&m->text, ". ");
+  }
+  if (m->headline != NULL && m->change != NULL) {
+    (void)buffer_text(&m->text, "The last run gave ");
+    put_figure(m);
+    (void)buffer_text(&m->text, ". ");
+  }
+  if (m->run != NULL) put_verified(m);
+  return kept(m);
+}
+
+/* --- agreed --- */
+
+static void state_signatures(struct making *m) {
+  const struct board_contract *c = m->contract;
+  struct arena *arena = &m->to->arena;
+  for (size_t i = 0; i < c->n_signatures && i < LISTED_MAX; i++) {
+    const struct standing_signature *s = &c->signatures[i];
+    bool reserved = s->reservation[0] != 0;
+    state(m, reserved ? MEETING_CONTESTED : MEETING_AGREED,
+          reserved ? arena_printf(arena, "%s signed the terms with a reservation: %s", s->team, s->reservation)
+                   : arena_printf(arena, "%s signed the terms.", s->team))
+        ->entry = s->index;
+  }
+  for (size_t i = 0; c->contract != NULL && i < c->contract->signatories.n_items; i++) {
+    const char *team = c->contract->signatories.items[i];
+    if (board_signature_of(c, team) != NULL) continue;
+    state(m, MEETING_UNKNOWN, arena_printf(arena, "Whether %s agrees to the terms: it has not signed them.", team));
+    (void)state_next(m, team, "Sign the terms, or sign them with a reservation that says what is not accepted.",
+                     arena_printf(arena, "lynxbench sign CONTRACT --ledger %s", m->board->address));
+  }
+  if (c->text == NULL) state(m, MEETING_UNKNOWN, "The contract's words: they are not in the ledger, only its digest is.");
+}
+
+static void state_figure(struct making *m) {
+  struct arena *arena = &m->to->arena;
+  if (m->run == NULL) return;
+  (void)buffer_printf(&m->text, "%s measured %s ", m->run->by, m->headline->figure);
+  put_figure(m);
+  (void)buffer_printf(&m->text, " at %s on %s.", m->headline->precision, day_of(m, m->run));
+  struct meeting_item *s = state(m, MEETING_AGREED, kept(m));
+  s->entry = m->run->index;
+  s->run = (size_t)(m->run - m->board->runs);
+  for (size_t i = 0; i < m->run->n_verifications && i < LISTED_MAX; i++) {
+    const struct standing_verification *v = &m->run->verifications[i];
+    bool good = strcmp(v->decision, "reproduced") == 0, bad = strcmp(v->decision, "not reproduced") == 0;
+    state(m,
+          good  ? MEETING_AGREED
+          : bad ? MEETING_CONTESTED
+                : MEETING_UNKNOWN,
+          arena_printf(arena, "%s re-ran it: %s.", v->by, v->decision))
+        ->entry = v->index;
+    m->to->contested = m->to->contested || bad;
+  }
+}
+
+/* Who could verify it: a signatory that did not measure it. */
+static const char *other_team(const struct making *m) {
+  const struct contract *c = m->contract->contract;
+  for (size_t i = 0; c != NULL && i < c->signatories.n_items; i++)
+    if (strcmp(c->signatories.items[i], m->run->by) != 0) return c->signatories.items[i];
+  return "any other team";
+}
+
+static void state_verification(struct making *m) {
+  if (m->run == NULL || m->run->n_reproduced + m->run->n_not_reproduced > 0) return;
+  state(m, MEETING_UNKNOWN, "Whether anybody else measures the same: no re-run has decided it.")->run = (size_t)(m->run - m->board->runs);
+  (void)state_next(m, other_team(m), "Run the contract again and record the decision.",
+                   arena_printf(&m->to->arena, "%s; lynxbench verify R.lynx%s --ledger %s", command_get(m, m->run), endpoint_words(m),
+                                m->board->address));
+}
+
+/* --- what changed --- */
+
+static void state_cause(struct making *m) {
+  if (m->change == NULL) return;
+  const struct coincidence *c = &m->contract->coincidences[m->event];
+  struct arena *arena = &m->to->arena;
+  history_put_next(&m->report, m->event, &m->text);
+  char *newline = strchr(m->text.data, '\n'); /* advice follows the command */
+  if (newline != NULL) *newline = 0;
+  const char *command = strncmp(m->text.data, "lynxbench ", 10) == 0 ? arena_copy(arena, m->text.data) : "";
+  buffer_clear(&m->text);
+  (void)buffer_printf(&m->text, "What caused the change of %s: ", m->headline->figure);
+  history_put_coincidence(&m->report, m->event, &m->text);
+  (void)buffer_text(&m->text, c->kind == COINCIDENCE_FACTS ? ". That both changed together is no cause yet." : ".");
+  state(m, MEETING_UNKNOWN, kept(m));
+  for (size_t i = 0; c->kind == COINCIDENCE_FACTS && i < c->n_layers; i++)
+    (void)state_next(m, c->owners[i],
+                     arena_printf(arena, "A fact of the layer %s changed with the figure: swap it back and measure, or bisect both starts.",
+                                  c->layers[i]),
+                     command);
+  if (c->kind == COINCIDENCE_UNKNOWN)
+    (void)state_next(m, m->run->by, "Measure where the server runs, so that its executor is captured with each run.", "");
+  else if (c->kind != COINCIDENCE_FACTS) (void)state_next(m, m->run->by, "Compare the executors of the runs around the change.", command);
+}
+
+/* --- findings, contests, what is missing --- */
+
+static void state_finding(struct making *m, const struct board_finding *f, size_t run) {
+  struct arena *arena = &m->to->arena;
+  const struct standing_confirmation *c = f->confirmation;
+  bool decided = c != NULL && (strcmp(c->verdict, "confirmed") == 0 || strcmp(c->verdict, "refuted") == 0);
+  const char *of = arena_printf(arena, "%s%s%s%s", f->title, f->named[0] != 0 ? " (" : "", f->named, f->named[0] != 0 ? ")" : "");
+  struct meeting_item *s = decided ? state(m, MEETING_AGREED, arena_printf(arena, "%s: %s by an experiment of %s.", of, c->verdict, c->by))
+                                   : state(m, MEETING_UNKNOWN,
+                                           arena_printf(arena, "%s: suspected (%s, %s), not confirmed.", of, f->layer, f->owner));
+  s->entry = decided ? c->index : f->index;
+  s->run = run;
+  if (decided) return;
+  (void)state_next(m, f->owner[0] != 0 ? f->owner : f->by, arena_printf(arena, "Confirm or refute by an experiment: %s.", of),
+                   arena_printf(arena, "lynxbench confirm R.lynx %s --record --ledger %s", f->rule, m->board->address));
+}
+
+/* Of the newest run that has some. */
+static void state_findings(struct making *m) {
+  const struct board_contract *c = m->contract;
+  for (size_t i = c->n_runs; i > 0; i--) {
+    const struct board_run *run = &m->board->runs[c->runs[i - 1]];
+    for (size_t k = 0; k < run->n_findings && k < LISTED_MAX; k++) state_finding(m, &run->findings[k], c->runs[i - 1]);
+    if (run->n_findings > 0) return;
+  }
+}
+
+static void state_contest(struct making *m, const struct board_run *run, const struct standing_contest *contest) {
+  struct arena *arena = &m->to->arena;
+  char text[400];
+  const char *said = text_sanitise(text, sizeof text, contest->text, strlen(contest->text));
+  struct meeting_item *s = state(
+      m, MEETING_CONTESTED,
+      arena_printf(arena, "%s contests the run of %s (%.40s): %s", contest->by, day_of(m, run), contest->ground, said));
+  s->entry = contest->index;
+  s->run = (size_t)(run - m->board->runs);
+  m->to->contested = true;
+  char owner[100];
+  const char *who = contest->owner[0] != 0 ? text_sanitise(owner, sizeof owner, contest->owner, strlen(contest->owner)) : run->by;
+  (void)state_next(m, arena_copy(arena, who), arena_printf(arena, "Answer the contest of %s: re-run the contract for it.", contest->by),
+                   arena_printf(arena, "%s; lynxbench verify R.lynx%s --contest %s --ledger %s", command_get(m, run), endpoint_words(m),
+                                contest->leaf, m->board->address));
+}
+
+static void state_contests(struct making *m) {
+  const struct board_contract *c = m->contract;
+  size_t n = 0;
+  for (size_t i = c->n_runs; i > 0; i--) {
+    const struct board_run *run = &m->board->runs[c->runs[i - 1]];
+    for (size_t k = 0; k < run->n_contests && n < LISTED_MAX; k++)
+      if (run->contests[k].closed == NULL) {
+        state_contest(m, run, &run->contests[k]);
+        n++;
+      }
+  }
+}
+
+static void state_unpublished(struct making *m) {
+  const struct board_contract *c = m->contract;
+  const struct board_intent *last = NULL;
+  size_t n = 0;
+  for (size_t i = 0; i < m->board->n_intents; i++) {
+    const struct board_intent *intent = &m->board->intents[i];
+    if (&m->board->contracts[intent->contract] != c || intent->sealed) continue;
+    last = intent;
+    n++;
+  }
+  if (n == 0) return;
+  state(m, MEETING_UNKNOWN,
+        arena_printf(&m->to->arena, "What %zu started run%s gave: no bundle was recorded for %s, the last one by %s%s%s.", n,
+                     n == 1 ? "" : "s", n == 1 ? "it" : "them", last->by, last->host[0] != 0 ? " on " : "", last->host))
+      ->entry = last->index;
+  (void)state_next(m, last->by, "Record the bundle of the run that was started, whatever it shows.",
+                   arena_printf(&m->to->arena, "lynxbench log put %s BUNDLE", m->board->address));
+}
+
+void meeting_make(const struct board *board, const struct board_contract *contract, struct meeting *ret) {
+  *ret = (struct meeting){.items = NULL};
+  struct making m = {.board = board, .contract = contract, .to = ret};
+  m.report = (struct history_report){.history = &contract->history, .coincidences = contract->coincidences, .plan = &change_plan_usual};
+  buffer_init(&m.text, TEXT_MAX);
+  (void)buffer_text(&m.text, "");
+  find_headline(&m);
+  if (m.change != NULL) {
+    const struct history_event *e = &contract->history.events[m.event];
+    for (size_t k = 0; k < e->n_changes; k++)
+      if (&contract->history.series[e->changes[k].series] == m.headline) ret->worse = history_is_worse(&contract->history, &e->changes[k]);
+  }
+  char *title = arena_copy(&ret->arena, make_title(&m));
+  title[0] = (char)toupper((unsigned char)title[0]);
+  ret->title = title;
+  ret->lead = make_lead(&m);
+  state_figure(&m);
+  state_signatures(&m);
+  state_contests(&m);
+  state_cause(&m);
+  state_findings(&m);
+  state_verification(&m);
+  state_unpublished(&m);
+  buffer_release(&m.text);
+}
+
+void meeting_release(struct meeting *meeting) {
+  arena_release(&meeting->arena);
+  *meeting = (struct meeting){.items = NULL};
+}

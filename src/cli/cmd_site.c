@@ -1,0 +1,91 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/ledger_export.h"
+#include "cli/live_site.h"
+
+enum { FLAG_URL, FLAG_QUIET };
+
+static const struct option_spec options[] = {
+    [FLAG_URL] = {"url", "URL", "where the folder will be served: what commands on the pages name (default: LEDGER)"},
+    [FLAG_QUIET] = {"quiet", NULL, "no progress"}};
+
+static const int64_t progress_ns = 500000000;
+
+struct writing {
+  struct live_site *site;
+  const char *folder;
+  bool progress, good;
+  int64_t told_ns;
+  size_t n_written, n_failed;
+};
+
+static bool write_page(void *context, const char *address) {
+  struct writing *w = context;
+  struct page page;
+  char path[4200];
+  pages_answer(live_site_pages(w->site), address, &page);
+  int n = snprintf(path, sizeof path, "%s/%s", w->folder, address);
+  file_make_parents(path, 0755);
+  w->good = n > 0 && n < (int)sizeof path && write_buffer(path, &page.body);
+  w->n_written += w->good;
+  w->n_failed += page.status != 200;
+  page_release(&page);
+  int64_t now = clock_now(&clock_system);
+  if (w->progress && now - w->told_ns > progress_ns) {
+    (void)fprintf(stderr, "\r%zu pages", w->n_written);
+    w->told_ns = now;
+  }
+  return w->good;
+}
+
+static int write_site(struct writing *w) {
+  if (!live_site_read(w->site)) return EXIT_CONDITIONS;
+  pages_each(live_site_pages(w->site), write_page, w);
+  if (w->told_ns != 0) (void)fprintf(stderr, "\r\033[K");
+  if (!w->good) return EXIT_CONDITIONS; /* it was told */
+  (void)printf("%s: %zu pages", w->folder, w->n_written);
+  if (w->n_failed > 0) (void)printf(", %zu of which say that their bundle cannot be shown", w->n_failed);
+  (void)printf("\nnext: open %s/index.html, or let any web server serve the folder\n", w->folder);
+  return EXIT_HOLDS;
+}
+
+static int run(const struct arguments *arguments) {
+  const char *ledger = arguments->positional[0], *url = arguments->option[FLAG_URL];
+  struct ledger_file file;
+  struct writing w = {
+      .folder = arguments->positional[1], .good = true, .progress = arguments->option[FLAG_QUIET] == NULL && isatty(STDERR_FILENO) != 0};
+  if (!ledger_file_open(ledger, false, &file)) return ledger_file_code(&file);
+  if (!ledger_export(&file, w.folder)) {
+    ledger_file_close(&file);
+    return EXIT_CONDITIONS;
+  }
+  char shown[512];
+  (void)snprintf(shown, sizeof shown, "%s", url != NULL ? url : file.address);
+  w.site = live_site_open(&file);
+  if (w.site == NULL) return EXIT_CONDITIONS;
+  live_site_name(w.site, shown);
+  int code = write_site(&w);
+  live_site_close(w.site);
+  return code;
+}
+
+const struct command command_site = {
+    .name = "site",
+    .summary = "a ledger's pages as a folder of files, for any web server",
+    .usage = "LEDGER FOLDER",
+    .least = 2,
+    .most = 2,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details =
+        "The pages that `lynxbench serve` answers with, and beside them the log's own files (`log export`), so that whoever reads a\n"
+        "page can also `lynxbench pull` the ledger and check every entry. Bundles are part of it, with what they hold: prompts that a\n"
+        "contract does not withhold, names of hosts and files. What is in the folder already is written again, and nothing is removed.",
+    .example = "rm -rf /tmp/st; mkdir -p /tmp/st; build/lynxbench key ml --out /tmp/st; build/lynxbench log create /tmp/st/t.ledger --key "
+               "/tmp/st/ml.key; build/lynxbench site /tmp/st/t.ledger /tmp/st/site",
+    .run = run};

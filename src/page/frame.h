@@ -1,0 +1,42 @@
+/* page/frame.h: what every page has: its head, the way back, where its data is, its foot. */
+#ifndef PAGE_FRAME_H
+#define PAGE_FRAME_H
+
+#include "page/markup.h"
+#include "page/source.h"
+
+enum page_form { FORM_HTML, FORM_JSON, FORM_CSV };
+
+/* What a page is made with. */
+struct frame {
+  const struct pages *pages;
+  struct markup markup;
+  const char *up;      /* "" or "../": to the first page's folder */
+  const char *address; /* this page's, without its ending */
+  enum page_form form;
+};
+
+/* data: what else there is at this address: "json", "json csv", "" */
+void frame_begin(struct frame *frame, const char *title, const char *data);
+void frame_end(struct frame *frame);
+
+/* A page's h1, with what stands small above it. */
+void frame_title(struct frame *frame, const char *above, const char *title);
+void frame_heading(struct frame *frame, const char *text);
+/* "entry 12", linked to it. */
+void frame_entry(struct frame *frame, uint64_t index);
+
+/* One of the contract's series, of two values or more. */
+void frame_plot(struct frame *frame, const struct board_contract *contract, const struct history_series *series);
+
+/* --- the pages; each writes its whole body --- */
+
+void home_page(struct frame *frame);
+void contract_page(struct frame *frame, const struct board_contract *contract);
+void meeting_page(struct frame *frame, const struct board_contract *contract);
+/* inside: what `lynxbench report --inside` made of its bundle; NULL: not to be had, and why */
+void result_page(struct frame *frame, const struct board_run *run, const struct buffer *inside, const char *why);
+/* difference: JSON of `lynxbench diff`, of a and b; NULL: not to be had */
+void compare_page(struct frame *frame, const struct board_run *a, const struct board_run *b, const struct buffer *difference);
+
+#endif

@@ -1,0 +1,281 @@
+#include "page/pages.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "page/frame.h"
+#include "page/site_files.h"
+#include "report/html_page.h"
+
+enum { EVENTS_OPENED = 4 };
+
+static const struct {
+  const char *ending, *type;
+} forms[] = {[FORM_HTML] = {".html", "text/html; charset=utf-8"},
+             [FORM_JSON] = {".json", "application/json"},
+             [FORM_CSV] = {".csv", "text/csv; charset=utf-8"}};
+
+/* An address in its parts: "contract", 64 digits, the form. */
+struct place {
+  char kind[16], stem[PAGE_ADDRESS_MAX];
+  char what[PAGE_ADDRESS_MAX];
+  enum page_form form;
+};
+
+static bool parse(const char *address, struct place *ret) {
+  size_t length = strlen(address);
+  if (length >= PAGE_ADDRESS_MAX) return false;
+  *ret = (struct place){.kind = ""};
+  if (length == 0) address = "index.html", length = strlen(address);
+  for (size_t i = 0; i < LYNX_COUNT(forms); i++) {
+    if (!text_ends_with(address, forms[i].ending)) continue;
+    ret->form = (enum page_form)i;
+    (void)snprintf(ret->stem, sizeof ret->stem, "%.*s", (int)(length - strlen(forms[i].ending)), address);
+    const char *slash = strchr(ret->stem, '/');
+    size_t n = slash != NULL ? (size_t)(slash - ret->stem) : strlen(ret->stem);
+    if (n >= sizeof ret->kind) return false;
+    memcpy(ret->kind, ret->stem, n);
+    (void)snprintf(ret->what, sizeof ret->what, "%s", slash != NULL ? slash + 1 : "");
+    return true;
+  }
+  return false;
+}
+
+static void answer_text(struct page *ret, unsigned status, const char *type, const char *text) {
+  ret->status = status;
+  ret->type = type;
+  (void)buffer_text(&ret->body, text);
+}
+
+/* --- what is not there --- */
+
+static void say(struct frame *f, struct page *ret, unsigned status, const char *title, const char *text) {
+  struct json_writer json;
+  ret->status = status;
+  buffer_clear(&ret->body);
+  if (f->form == FORM_HTML) {
+    f->markup = (struct markup){.out = &ret->body};
+    frame_begin(f, title, "");
+    frame_title(f, "", title);
+    markup_whole(&f->markup, "p", "lead", text);
+    frame_end(f);
+    return;
+  }
+  ret->type = forms[FORM_JSON].type;
+  json_begin(&json, &ret->body);
+  json_open_object(&json);
+  json_put_text(&json, "error", text);
+  json_close(&json);
+}
+
+/* --- results --- */
+
+static const char *why_no_bundle(const struct pages *pages, const struct board_run *run) {
+  if (!run->has_file) return "Its entry names no file of it.";
+  return pages->view == NULL ? "Bundles are not opened here."
+                             : "Its file is not in this ledger, or it cannot be read: `lynxbench log get` says why.";
+}
+
+/* What is signed about a result is shown even where its bundle cannot be. */
+static void answer_result(struct frame *f, const struct board_run *run, struct page *ret) {
+  const struct pages *pages = f->pages;
+  struct buffer made;
+  buffer_init(&made, PAGE_BYTES_MAX);
+  bool known = run->has_file && pages->view != NULL &&
+               pages->view(pages->context, f->form == FORM_HTML ? VIEW_REPORT : VIEW_RESULT, run->file, NULL, &made);
+  if (f->form == FORM_HTML) result_page(f, run, known ? &made : NULL, why_no_bundle(pages, run));
+  else if (known) (void)buffer_append(&ret->body, made.data, made.length);
+  else say(f, ret, 503, "", why_no_bundle(pages, run));
+  buffer_release(&made);
+}
+
+static const struct board_run *run_named(const struct board *b, const char *hex) {
+  uint8_t root[DIGEST_BYTES];
+  size_t i;
+  return hex_decode(hex, root, DIGEST_BYTES) && board_find_run(b, root, &i) ? &b->runs[i] : NULL;
+}
+
+/* "ROOT-ROOT" */
+static void answer_comparison(struct frame *f, const char *what, struct page *ret) {
+  char first[DIGEST_HEX] = "";
+  const struct pages *pages = f->pages;
+  const struct board_run *a = NULL, *b = NULL;
+  struct buffer difference;
+  if (strlen(what) == 2 * (DIGEST_HEX - 1) + 1 && what[DIGEST_HEX - 1] == '-') {
+    memcpy(first, what, DIGEST_HEX - 1);
+    a = run_named(pages->board, first);
+    b = run_named(pages->board, what + DIGEST_HEX);
+  }
+  if (a == NULL || b == NULL) {
+    say(f, ret, 404, "No such comparison",
+        "Its address names two bundles by their roots, 64 digits each, with a - between them; both are in the ledger.");
+    return;
+  }
+  buffer_init(&difference, PAGE_BYTES_MAX);
+  bool known = a->has_file && b->has_file && pages->view != NULL &&
+               pages->view(pages->context, VIEW_DIFFERENCE, a->file, b->file, &difference);
+  compare_page(f, a, b, known ? &difference : NULL);
+  buffer_release(&difference);
+}
+
+/* --- contracts --- */
+
+/* What changed of the executor where figures did lies in the bundles. Of the newest changes, or a long history would open hundreds. */
+static void learn(const struct pages *pages, struct board_contract *c) {
+  size_t n = c->history.n_events;
+  for (size_t i = n; i > 0 && n - i < EVENTS_OPENED && pages->view != NULL; i--) {
+    const struct history_event *e = &c->history.events[i - 1];
+    const struct board_run *a = &pages->board->runs[c->history.runs[e->before].from.source],
+                           *b = &pages->board->runs[c->history.runs[e->after].from.source];
+    struct buffer difference;
+    if (c->coincidences[i - 1].kind != COINCIDENCE_UNREAD || !a->has_file || !b->has_file) continue;
+    buffer_init(&difference, PAGE_BYTES_MAX);
+    if (pages->view(pages->context, VIEW_DIFFERENCE, a->file, b->file, &difference))
+      (void)board_learn(c, i - 1, difference.data, difference.length);
+    buffer_release(&difference);
+  }
+}
+
+static struct board_contract *contract_named(struct board *b, const char *hex) {
+  uint8_t digest[DIGEST_BYTES];
+  size_t i;
+  return hex_decode(hex, digest, DIGEST_BYTES) && board_find_contract(b, digest, &i) ? &b->contracts[i] : NULL;
+}
+
+static void answer_contract(struct frame *f, const struct place *place, struct page *ret) {
+  struct board_contract *c = contract_named(f->pages->board, place->what);
+  if (c == NULL) {
+    say(f, ret, 404, "No such contract", "No contract of this digest is in the ledger. The first page lists those that are.");
+    return;
+  }
+  board_judge(f->pages->board, c);
+  learn(f->pages, c);
+  if (strcmp(place->kind, "contract") == 0) contract_page(f, c);
+  else meeting_page(f, c);
+}
+
+/* --- entries --- */
+
+static void put_entry(const struct ledger_entry *entry, struct buffer *out) {
+  struct json_writer json;
+  char hex[DIGEST_HEX];
+  json_begin(&json, out);
+  json_open_object(&json);
+  json_put_int(&json, "index", (int64_t)entry->index);
+  json_put_text(&json, "entry", digest_hex(entry->leaf, hex));
+  json_put_text(&json, "by", entry->signer);
+  json_key(&json, "statement");
+  json_made(&json, entry->envelope.payload); /* as it was signed */
+  json_close(&json);
+}
+
+static void answer_entry(struct frame *f, const char *what, struct page *ret) {
+  int64_t index = -1;
+  struct arena arena = {0};
+  struct ledger_entry entry;
+  struct lynx_error error = {0};
+  bool known = f->pages->ledger != NULL && number_int64(what, strlen(what), &index) && index >= 0 &&
+               (uint64_t)index < f->pages->board->n_entries &&
+               ledger_read_entry(f->pages->ledger, (uint64_t)index, &arena, &entry, &error) == LYNX_OK;
+  if (!known) say(f, ret, 404, "No such entry", "The ledger has no entry of that number, or it cannot be read.");
+  else {
+    put_entry(&entry, &ret->body);
+    statement_release(&entry.statement);
+  }
+  arena_release(&arena);
+}
+
+/* --- all --- */
+
+bool pages_file(const char *address, struct page *ret) {
+  *ret = (struct page){.status = 200};
+  buffer_init(&ret->body, PAGE_BYTES_MAX);
+  if (strcmp(address, "style.css") == 0) {
+    answer_text(ret, 200, "text/css; charset=utf-8", report_style);
+    (void)buffer_text(&ret->body, page_style);
+  } else if (strcmp(address, "script.js") == 0) answer_text(ret, 200, "text/javascript; charset=utf-8", site_script);
+  else if (strcmp(address, "openapi.json") == 0) answer_text(ret, 200, "application/json", site_openapi);
+  else return false;
+  return true;
+}
+
+static bool has_form(const struct place *place) {
+  if (strcmp(place->kind, "entry") == 0) return place->form == FORM_JSON;
+  if (strcmp(place->kind, "meeting") == 0 || strcmp(place->kind, "result") == 0) return place->form != FORM_CSV;
+  return true;
+}
+
+void pages_answer(struct pages *pages, const char *address, struct page *ret) {
+  struct place place;
+  if (pages_file(address, ret)) return;
+  bool good = parse(address, &place) && has_form(&place);
+  if (!good) place = (struct place){.kind = "", .form = FORM_HTML};
+  struct frame f = {.pages = pages,
+                    .markup = {.out = &ret->body},
+                    .up = strchr(address, '/') != NULL ? "../" : "",
+                    .address = place.stem,
+                    .form = place.form};
+  ret->type = forms[place.form].type;
+  const struct board_run *run = strcmp(place.kind, "result") == 0 ? run_named(pages->board, place.what) : NULL;
+  if (strcmp(place.stem, "index") == 0) home_page(&f);
+  else if (strcmp(place.kind, "contract") == 0 || strcmp(place.kind, "meeting") == 0) answer_contract(&f, &place, ret);
+  else if (strcmp(place.kind, "compare") == 0) answer_comparison(&f, place.what, ret);
+  else if (strcmp(place.kind, "entry") == 0) answer_entry(&f, place.what, ret);
+  else if (run != NULL) answer_result(&f, run, ret);
+  else
+    say(&f, ret, 404, "No such page",
+        "There are: index, contract/DIGEST, meeting/DIGEST, result/ROOT, compare/ROOT-ROOT, with .html, .json or .csv.");
+  if (ret->body.overflowed)
+    say(&f, ret, 503, "This page is too large", "Its data would pass 64 MiB; `lynxbench history` reads the ledger itself.");
+}
+
+void page_release(struct page *page) {
+  buffer_release(&page->body);
+}
+
+/* --- as files --- */
+
+static bool each_of_contract(const struct board_contract *c, bool (*visit)(void *, const char *), void *context) {
+  static const char *const kinds[] = {"contract", "meeting"};
+  char address[PAGE_ADDRESS_MAX];
+  bool more = true;
+  for (size_t i = 0; i < LYNX_COUNT(kinds); i++)
+    for (size_t k = 0; k < LYNX_COUNT(forms) - i && more; k++) { /* a meeting page is no table */
+      (void)snprintf(address, sizeof address, "%s/%s%s", kinds[i], c->hex, forms[k].ending);
+      more = visit(context, address);
+    }
+  for (size_t i = 0; i < c->history.n_events && more; i++) {
+    const struct history_event *e = &c->history.events[i];
+    for (size_t k = 0; k < LYNX_COUNT(forms) && more; k++) {
+      (void)snprintf(address, sizeof address, "compare/%s-%s%s", c->history.runs[e->before].from.root, c->history.runs[e->after].from.root,
+                     forms[k].ending);
+      more = visit(context, address);
+    }
+  }
+  return more;
+}
+
+void pages_each(struct pages *pages, bool (*visit)(void *context, const char *address), void *context) {
+  static const char *const always[] = {"style.css", "script.js", "openapi.json", "index.html", "index.json", "index.csv"};
+  struct board *b = pages->board;
+  char address[PAGE_ADDRESS_MAX], hex[DIGEST_HEX];
+  bool more = true;
+  for (size_t i = 0; i < LYNX_COUNT(always) && more; i++) more = visit(context, always[i]);
+  for (size_t i = 0; i < b->n_contracts && more; i++) {
+    board_judge(b, &b->contracts[i]);
+    more = each_of_contract(&b->contracts[i], visit, context);
+  }
+  for (size_t i = 0; i < b->n_runs && more; i++) {
+    (void)snprintf(address, sizeof address, "result/%s.html", digest_hex(b->runs[i].root, hex));
+    more = visit(context, address);
+    (void)snprintf(address, sizeof address, "result/%s.json", hex);
+    more = more && visit(context, address);
+  }
+  for (uint64_t i = 0; i < b->n_entries && more; i++) {
+    (void)snprintf(address, sizeof address, "entry/%" PRIu64 ".json", i);
+    more = visit(context, address);
+  }
+}

@@ -1,0 +1,30 @@
+/* page/pages.h: the pages over a ledger: an address in, a page out.
+ *
+ * page shows what the board (board/board.h) and reports say, and decides nothing. A page is markup, or JSON or CSV of the same table at the
+ * same address with another ending. It opens no bundle: what only a bundle says is made by who hands `view` in, in a cage of its own.
+ *
+ * Addresses   index, contract/DIGEST, meeting/DIGEST, result/ROOT, compare/ROOT-ROOT, each with .html or .json, tables with .csv, too;
+ *             entry/N.json; style.css, script.js, openapi.json. Links are relative: the pages work below any address, and as files
+ * Order       pages_answer whenever the board does not change; page_release
+ * Errors      404 with a page that says what there is; 503 where a bundle cannot be had or read now */
+#ifndef PAGE_PAGES_H
+#define PAGE_PAGES_H
+
+#include "page/source.h"
+
+struct page {
+  unsigned status; /* as HTTP's */
+  const char *type;
+  struct buffer body;
+};
+
+/* address: without what stands before it, and without a slash at its beginning: "contract/33e5....html" */
+void pages_answer(struct pages *pages, const char *address, struct page *ret);
+/* One that does not depend on the ledger: style.css, script.js, openapi.json. False: it is none of them. */
+bool pages_file(const char *address, struct page *ret);
+void page_release(struct page *page);
+
+/* Every address of these pages, for who writes them as files. False from visit: enough. */
+void pages_each(struct pages *pages, bool (*visit)(void *context, const char *address), void *context);
+
+#endif

@@ -1,0 +1,119 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "page/frame.h"
+#include "report/history_report.h"
+
+static void put_item(struct frame *f, const char *class, const char *text, uint64_t entry) {
+  struct markup *m = &f->markup;
+  markup_open(m, "li", "class", class, NULL);
+  markup_text(m, text);
+  markup_text(m, " ");
+  frame_entry(f, entry);
+  markup_close(m);
+}
+
+static void put_verifications(struct frame *f, const struct board_run *run, struct arena *arena) {
+  for (size_t i = 0; i < run->n_verifications; i++) {
+    const struct standing_verification *v = &run->verifications[i];
+    const char *class = strcmp(v->decision, "reproduced") == 0 ? "good" : strcmp(v->decision, "not reproduced") == 0 ? "bad" : "dim";
+    put_item(f, class, arena_printf(arena, "%s re-ran it: %s", v->by, v->decision), v->index);
+  }
+  if (run->n_verifications == 0) markup_whole(&f->markup, "li", "dim", "Nobody has re-run it to verify it yet.");
+}
+
+static void put_contests(struct frame *f, const struct board_run *run, struct arena *arena) {
+  for (size_t i = 0; i < run->n_contests; i++) {
+    const struct standing_contest *c = &run->contests[i];
+    const char *owner = c->owner[0] != 0 ? arena_printf(arena, "; asked: %s", c->owner) : "";
+    put_item(f, c->closed == NULL ? "bad" : "dim",
+             arena_printf(arena, "%s contests its %s: %s%s. %s%s", c->by, c->ground, c->text, owner,
+                          c->closed == NULL ? "Open" : "Closed: ", c->closed == NULL ? "" : c->closed),
+             c->index);
+  }
+  if (run->n_contests == 0) markup_whole(&f->markup, "li", "dim", "No contest.");
+}
+
+static void put_findings(struct frame *f, const struct board_run *run, struct arena *arena) {
+  for (size_t i = 0; i < run->n_findings; i++) {
+    const struct board_finding *x = &run->findings[i];
+    const char *verdict = x->confirmation != NULL
+                              ? arena_printf(arena, "%s by an experiment of %s", x->confirmation->verdict, x->confirmation->by)
+                              : "suspected";
+    put_item(f, NULL, arena_printf(arena, "%s (%s, %s): %s. %s", x->title, x->layer, x->owner, verdict, x->evidence), x->index);
+  }
+  for (size_t i = 0; i < run->n_iterations; i++) {
+    const struct board_iteration *x = &run->iterations[i];
+    put_item(f, NULL,
+             arena_printf(arena, "It measured the change «%s»: %s times %.3f [%.3f, %.3f], %s.", x->change, x->figure, x->after_to_before,
+                          x->low, x->high, x->verdict),
+             x->index);
+  }
+  if (run->n_findings + run->n_iterations == 0) markup_whole(&f->markup, "li", "dim", "None is recorded.");
+}
+
+static void put_section(struct frame *f, const struct board_run *run, const char *title, struct arena *arena,
+                        void (*put)(struct frame *, const struct board_run *, struct arena *)) {
+  markup_open(&f->markup, "section", NULL);
+  markup_whole(&f->markup, "h2", NULL, title);
+  markup_open(&f->markup, "ul", "class", "statements", NULL);
+  put(f, run, arena);
+  markup_close(&f->markup);
+  markup_close(&f->markup);
+}
+
+/* Its first figure, or why it has none. */
+static const char *title_of(const struct board_run *run, struct arena *arena) {
+  const struct summary_precision *p = run->summary != NULL && run->summary->n_precisions > 0 ? &run->summary->precisions[0] : NULL;
+  struct buffer text;
+  if (p == NULL) return "A result whose entry carries no figures";
+  if (p->left_out != NULL || p->n_figures == 0)
+    return arena_printf(arena, "No figure: %s", p->left_out != NULL ? p->left_out : "it has none");
+  const struct summary_figure *figure = &p->figures[0];
+  buffer_init(&text, 4096);
+  history_put_figure(figure->value, figure->low, figure->high, figure->unit, &text);
+  const char *title = arena_printf(arena, "%s at %s", text.data, p->name);
+  buffer_release(&text);
+  return title;
+}
+
+static void put_recorded(struct frame *f, const struct board_run *run) {
+  struct markup *m = &f->markup;
+  char hex[DIGEST_HEX];
+  markup_open(m, "p", "class", "dim", NULL);
+  markup_printf(m, "%s, recorded by %s on %.20s", run->label[0] != 0 ? run->label : "A run without a name", run->by, run->time);
+  if (strcmp(run->ended, "complete") != 0 && run->ended[0] != 0) markup_printf(m, "; the run was %s (%s)", run->ended, run->why);
+  markup_text(m, " ");
+  frame_entry(f, run->index);
+  markup_text(m, ". The bundle: ");
+  markup_printf(m, "lynxbench log get %s %s --out R.lynx", f->pages->board->address, digest_hex(run->root, hex));
+  markup_close(m);
+}
+
+void result_page(struct frame *f, const struct board_run *run, const struct buffer *inside, const char *why) {
+  struct markup *m = &f->markup;
+  const struct board_contract *c = &f->pages->board->contracts[run->contract];
+  struct arena arena = {0};
+  const char *name = c->name[0] != 0 ? c->name : c->hex;
+  frame_begin(f, name, "json");
+  markup_open(m, "p", "class", "above", NULL);
+  markup_text(m, "result of the contract ");
+  markup_link(m, NULL, name, "%scontract/%s.html", f->up, c->hex);
+  markup_text(m, " · ");
+  markup_link(m, NULL, "meeting page", "%smeeting/%s.html", f->up, c->hex);
+  markup_close(m);
+  markup_whole(m, "h1", NULL, title_of(run, &arena));
+  put_recorded(f, run);
+  markup_open(m, "div", "class", "three", NULL);
+  put_section(f, run, "Verified", &arena, put_verifications);
+  put_section(f, run, "Contested", &arena, put_contests);
+  put_section(f, run, "Findings and changes", &arena, put_findings);
+  markup_close(m);
+  if (inside != NULL) markup_made(m, inside);
+  else {
+    frame_heading(f, "The bundle cannot be shown");
+    markup_whole(m, "p", NULL, why);
+  }
+  frame_end(f);
+  arena_release(&arena);
+}

@@ -1,0 +1,344 @@
+"""The pages over a ledger made by real runs: what they say is what was planted, served and as files."""
+
+import csv
+import gzip
+import html.parser
+import io
+import json
+import os
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import time
+import urllib.parse
+
+import pytest
+
+import lynx as l
+from story import AFTER, BEFORE, Story
+from test_serve import Serving
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory):
+    return Story(tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture(scope="module")
+def server(story):
+    s = Serving(str(story.ledger), str(story.folder))
+    yield s
+    s.stop()
+
+
+def get(server, address, **headers):
+    """As a browser does: a page that says that it comes again is asked for again."""
+    until = time.monotonic() + 60
+    r, body = server.answer("GET", "/" + address, headers=headers)
+    while r.getheader("Refresh") and time.monotonic() < until:
+        time.sleep(0.05)
+        r, body = server.answer("GET", "/" + address, headers=headers)
+    return r, body
+
+
+def data(server, address):
+    r, body = get(server, address)
+    assert r.status == 200, (address, r.status, body[:200])
+    return json.loads(body)
+
+
+def page(server, address):
+    r, body = get(server, address)
+    assert r.status == 200 and r.getheader("Content-Type") == "text/html; charset=utf-8", (address, r.status)
+    return body.decode()
+
+
+class Links(html.parser.HTMLParser):
+    """What a page links to or loads, and its text."""
+
+    void = {"meta", "link", "br", "img", "input", "hr", "col", "wbr"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.loads, self.text, self.open, self.attributes = [], [], "", [], []
+        self.feed(text)
+        assert not [e for e in self.open if e not in ("p", "li", "td", "tr", "th")], self.open
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.attributes += [k for k in attrs]
+        if tag == "a":
+            self.links.append(attrs["href"])
+        self.loads += [attrs[k] for k in ("src",) if k in attrs] + ([attrs["href"]] if tag == "link" else [])
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        while self.open and self.open[-1] != tag and self.open[-1] in ("p", "li", "td", "tr", "th"):
+            self.open.pop()
+        assert self.open and self.open[-1] == tag, (tag, self.open)
+        self.open.pop()
+
+    def handle_data(self, text):
+        self.text += text
+
+
+def the_contract(server):
+    (found,) = [c for c in data(server, "index.json") if c["contract"] == "chat-7b nightly"]
+    return found
+
+
+def test_the_first_page_says_what_needs_attention(story, server):
+    contracts = data(server, "index.json")
+    assert [c["contract"] for c in contracts] == ["chat-7b nightly", "other"]
+    c = contracts[0]
+    assert re.fullmatch(r"Output throughput fell from [4-7][0-9.]+ to [1-3][0-9.]+ tokens/s on 20.*", c["verdict"]), c
+    wanted = {"worse": "yes", "contested": "yes", "signed": 2, "signatories": 3, "contests_open": 1, "reproduced": 1}
+    assert {k: c[k] for k in wanted} == wanted, c
+    assert c["runs"] == BEFORE + AFTER + 1 and c["runs_without_bundle"] == 1, c
+    text = Links(page(server, "")).text
+    for words in (c["verdict"], c["question"], "signed by 2 of 3", "1 contest open", "1 run without a bundle"):
+        assert words in text, words
+    assert "2 contracts, 1 got worse, 1 contested" in text
+    rows = list(csv.DictReader(io.StringIO(get(server, "index.csv")[1].decode())))
+    assert [r["verdict"] for r in rows] == [x["verdict"] for x in contracts]
+    assert float(rows[0]["value"]) == c["value"]
+
+
+def test_the_meeting_page_says_what_was_planted(story, server):
+    c = the_contract(server)
+    m = data(server, f"meeting/{c['digest']}.json")
+    kinds = ("agreed", "contested", "not known", "next")
+    said = {kind: [s for s in m["statements"] if s["kind"] == kind] for kind in kinds}
+
+    def one(kind, pattern):
+        found = [s for s in said[kind] if re.search(pattern, s["text"])]
+        assert len(found) == 1, (kind, pattern, m["statements"])
+        return found[0]
+
+    newest = l.show(story.runs[-1])["bundle"]["root"]
+    assert one("agreed", "^ml measured output throughput [123]")["result"] == newest
+    assert "entry" in one("agreed", "^platform re-ran it: reproduced")
+    one("agreed", "^ml signed the terms")
+    one("contested", "^platform signed the terms with a reservation: closed load is not how users come")
+    contest = one("contested", r"^procurement contests the run of .* \(figure\): the client shared")
+    assert contest["result"] == l.show(story.runs[-2])["bundle"]["root"]
+    one("not known", "procurement agrees")
+    one("not known", r"^What caused the change of output throughput: 1 fact changed with it: serving \(ML platform\)")
+    one("not known", "^What 1 started run gave: no bundle .* by platform")
+    who = {s["who"] for s in said["next"]}
+    assert who == {"procurement", "Infrastructure", "ML platform", "platform"}, who
+    assert not [s for s in said["not known"] if "re-run has decided" in s["text"]]
+    text = Links(page(server, f"meeting/{c['digest']}.html")).text
+    for s in m["statements"]:
+        assert s["text"] in text and s.get("command", "") in text, s
+
+
+def test_a_command_of_the_page_can_be_pasted(story, server):
+    """The next step of whose layer changed: fetch both bundles, and see how they differ."""
+    m = data(server, f"meeting/{the_contract(server)['digest']}.json")
+    (command,) = [s["command"] for s in m["statements"] if s.get("who") == "ML platform"]
+    assert command.startswith(f"lynxbench log get {server.url.rstrip('/')} ")
+    environment = l.environment(HOME=str(story.folder), XDG_STATE_HOME=str(story.folder))
+    environment["PATH"] += ":" + os.environ["BUILD"]
+    r = subprocess.run(["sh", "-c", command], cwd=story.folder, env=environment, capture_output=True, text=True)
+    assert r.returncode == 1 and "--gap" in r.stdout and "15ms" in r.stdout, (r.returncode, r.stdout, r.stderr)
+
+
+def test_a_contract_lists_every_run(story, server):
+    digest = the_contract(server)["digest"]
+    rows = data(server, f"contract/{digest}.json")
+    roots = {r["root"] for r in rows}
+    assert {l.show(b)["bundle"]["root"] for b in story.runs} < roots and len(roots) == BEFORE + AFTER + 1
+    newest = l.show(story.runs[-1])
+    of_newest = [r for r in rows if r["root"] == newest["bundle"]["root"]]
+    by_hand = newest["precisions"][0]["output_rate"]
+    (throughput,) = [r for r in of_newest if r["figure"] == "output throughput"]
+    assert abs(throughput["value"] / by_hand["estimate"] - 1) < 1e-6, (throughput, by_hand)
+    assert throughput["standing"] == "reproduced 1" and throughput["by"] == "ml"
+    text = Links(page(server, f"contract/{digest}.html")).text
+    shown = ("process.argument.--gap", "5ms", "15ms", "serving (ML platform)", "r00.lynx", "no change")
+    for words in shown:
+        assert words in text, words
+    table = list(csv.DictReader(io.StringIO(get(server, f"contract/{digest}.csv")[1].decode())))
+    assert len(table) == len(rows) and [t["root"] for t in table] == [r["root"] for r in rows]
+
+
+def test_a_result_is_its_bundles(story, server):
+    bundle = story.runs[-1]
+    root = l.show(bundle)["bundle"]["root"]
+    assert data(server, f"result/{root}.json") == l.show(bundle)
+    links = Links(page(server, f"result/{root}.html"))
+    for words in ("What can be claimed", "platform re-ran it: reproduced", "Percentile spectrum", "The executor"):
+        assert words in links.text, words
+    contested = l.show(story.runs[-2])["bundle"]["root"]
+    assert "procurement contests its figure" in Links(page(server, f"result/{contested}.html")).text
+
+
+def test_two_runs_side_by_side(story, server):
+    a, b = (l.show(story.runs[i])["bundle"]["root"] for i in (0, -1))
+    both = data(server, f"compare/{a}-{b}.json")
+    (throughput,) = [f for f in both["figures"] if f["figure"] == "output throughput"]
+    assert 0.2 < throughput["ratio"] < 0.6, throughput
+    assert [(f["layer"], f["fact"], f["a"], f["b"]) for f in both["executor"]] == [
+        ("serving", "process.argument.--gap", "5ms", "15ms")
+    ]
+    assert "differ in 1 fact" in Links(page(server, f"compare/{a}-{b}.html")).text
+
+
+def crawl(read):
+    """Every address that can be reached from the first page, and its body."""
+    seen, todo = {}, ["index.html"]
+    while todo:
+        address = todo.pop()
+        if address in seen:
+            continue
+        seen[address] = read(address)
+        if not address.endswith(".html"):
+            continue
+        links = Links(seen[address])
+        for to in links.links + links.loads:
+            assert not urllib.parse.urlsplit(to).scheme and not to.startswith("//"), (address, to)
+            if not to.startswith("#"):
+                todo.append(os.path.normpath(os.path.join(os.path.dirname(address), to)))
+    return seen
+
+
+def test_every_link_leads_somewhere_and_nothing_is_code(story, server):
+    seen = crawl(lambda address: get_text(server, address))
+    assert len([a for a in seen if a.startswith("result/")]) >= 2 * (BEFORE + AFTER)
+    assert [a for a in seen if a.startswith("compare/")] and [a for a in seen if a.startswith("entry/")]
+    for address, body in seen.items():
+        if not address.endswith(".html"):
+            continue
+        assert "<script>" not in body and "<img" not in body, address
+        assert not [a for a in Links(body).attributes if a.startswith("on") or a == "style"], address
+    meeting = next(body for address, body in seen.items() if address.startswith("meeting/") and "reservation" in body)
+    assert "&lt;script&gt;alert(1)" in meeting
+
+
+def get_text(server, address):
+    r, body = get(server, address)
+    assert r.status == 200, (address, r.status)
+    return body.decode()
+
+
+def test_what_browsers_are_told(server):
+    r, body = get(server, "")
+    policy = r.getheader("Content-Security-Policy")
+    assert "unsafe" not in policy and "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+    assert r.getheader("X-Content-Type-Options") == "nosniff" and r.getheader("Referrer-Policy") == "no-referrer"
+    again, rest = get(server, "", **{"If-None-Match": r.getheader("ETag")})
+    assert (again.status, rest) == (304, b"")
+    packed, small = get(server, "", **{"Accept-Encoding": "gzip"})
+    assert packed.getheader("Content-Encoding") == "gzip" and len(small) < len(body)
+    assert gzip.decompress(small) == body
+    head, nothing = server.answer("HEAD", "/")
+    assert (head.status, nothing, head.getheader("ETag")) == (200, b"", r.getheader("ETag"))
+
+
+def test_what_is_not_there(story, server):
+    digest = the_contract(server)["digest"]
+    wrong = ["contract/" + "0" * 64 + ".html", "contract/x.html", "result/" + "0" * 64 + ".json", "entry/99999.json"]
+    wrong += [f"meeting/{digest}.csv", f"contract/{digest}", f"compare/{digest}.html", "entry/1.html", "entry/-1.json"]
+    for address in wrong + ["index.txt", "a" * 5000]:
+        assert get(server, address)[0].status == 404, address
+    assert server.ask("POST", "/index.html", b"x")[0] == 404
+
+
+def test_any_address_is_answered(story, server):
+    """Addresses that nobody linked: never a failure of the server, and it goes on."""
+    rng = random.Random(20)
+    digest = the_contract(server)["digest"]
+    parts = ["contract/", "meeting/", "result/", "compare/", "entry/", digest, "-", ".html", ".json", ".csv", ".."]
+    parts += ["/", "%00", "%", "é", "<", "'", "index"]
+    for _ in range(300):
+        address = "".join(rng.choice(parts) for _ in range(rng.randint(1, 6)))
+        r, body = server.answer("GET", "/" + urllib.parse.quote(address, safe="/%<'"))
+        assert r.status in (200, 404), (address, r.status)
+        assert b"<'" not in body or r.status == 200, address
+    assert get(server, "")[0].status == 200
+
+
+def test_a_bundle_that_is_gone_takes_nothing_else_with_it(story, tmp_path):
+    ledger = tmp_path / "copy.ledger"
+    shutil.copy(story.ledger, ledger)
+    db = sqlite3.connect(ledger)
+    tables = [t for (t,) in db.execute("SELECT name FROM sqlite_master WHERE type='table' AND name LIKE 'blob%'")]
+    assert tables
+    mine = "SELECT name, sql FROM sqlite_master WHERE type='trigger' AND name LIKE 'blob%'"
+    triggers = db.execute(mine).fetchall()
+    for name, _ in triggers:
+        db.execute(f"DROP TRIGGER {name}")
+    for table in tables:
+        db.execute(f"DELETE FROM {table}")
+    for _, sql in triggers:
+        db.execute(sql)
+    db.commit()
+    db.close()
+    s = Serving(str(ledger), str(tmp_path / "home"), "--read-only")
+    try:
+        assert s.ask("POST", "/add", b"{}")[0] == 403
+        root = l.show(story.runs[-1])["bundle"]["root"]
+        shown = Links(page(s, f"result/{root}.html")).text
+        assert "The bundle cannot be shown" in shown and "platform re-ran it: reproduced" in shown
+        assert get(s, f"result/{root}.json")[0].status == 503
+        c = the_contract(s)
+        assert c["worse"] == "yes" and "what of it cannot be read here" in page(s, f"meeting/{c['digest']}.html")
+    finally:
+        s.stop()
+
+
+def test_the_page_follows_the_ledger(story, tmp_path):
+    """A withdrawn contest is contested no more, without a new start."""
+    ledger = tmp_path / "copy.ledger"
+    for end in ("", ".key"):
+        shutil.copy(f"{story.ledger}{end}", f"{ledger}{end}")
+    s = Serving(str(ledger), str(tmp_path / "home"))
+    try:
+        before = the_contract(s)
+        (contest,) = [x for x in data(s, f"meeting/{before['digest']}.json")["statements"] if "contests" in x["text"]]
+        entry = data(s, f"entry/{contest['entry']}.json")["entry"]
+        home = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
+        key = {"LYNXBENCH_KEY": f"{story.folder}/procurement.key"}
+        r = l.lynx("contest", story.runs[-2], "--withdraw", entry, "--ledger", s.url, env={**home, **key})
+        assert r.returncode == 0, r.stderr
+        until = time.monotonic() + 30
+        after = the_contract(s)
+        while after["contests_open"] > 0 and time.monotonic() < until:
+            time.sleep(0.1)
+            after = the_contract(s)
+        assert (after["contests_open"], after["contested"], after["worse"]) == (0, "no", "yes"), after
+    finally:
+        s.stop()
+
+
+def test_an_empty_ledger_says_what_comes_first(tmp_path):
+    r = l.lynx("key", "ml", "--out", tmp_path)
+    assert r.returncode == 0
+    key = {"LYNXBENCH_KEY": f"{tmp_path}/ml.key", "HOME": str(tmp_path)}
+    r = l.lynx("log", "create", tmp_path / "e.ledger", env=key)
+    assert r.returncode == 0, r.stderr
+    s = Serving(str(tmp_path / "e.ledger"), str(tmp_path))
+    try:
+        assert "No contract is in this ledger yet" in page(s, "") and data(s, "index.json") == []
+    finally:
+        s.stop()
+
+
+def test_the_same_pages_as_files(story, server, tmp_path):
+    env = {"HOME": str(story.folder), "XDG_STATE_HOME": str(story.folder)}
+    r = l.lynx("site", story.ledger, tmp_path / "site", "--url", server.url.rstrip("/"), env=env)
+    assert r.returncode == 0, r.stderr
+    assert "next: open " in r.stdout
+    root = tmp_path / "site"
+    seen = crawl(lambda address: (root / address).read_bytes().decode())
+    assert (root / "checkpoint").exists() and list((root / "tile").rglob("*"))
+    for address, body in seen.items():
+        assert body == get_text(server, address), address
+    assert len(list((root / "entry").iterdir())) == int(re.search(r"(\d+) entries", seen["index.html"])[1])
+
+
+if __name__ == "__main__":
+    l.main(__file__)

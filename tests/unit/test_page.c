@@ -1,0 +1,133 @@
+/* Pages: what is escaped, tables in their three forms, and a recorded ledger read in one go and entry by entry. */
+#include "page/pages.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "page/data_table.h"
+#include "tests/check.h"
+
+static void check_markup(void) {
+  struct buffer out;
+  buffer_init(&out, 4096);
+  struct markup m = {.out = &out};
+  markup_open(&m, "p", "class", NULL, "title", "\"<a>\" & 'b'", NULL);
+  markup_text(&m, "<script>\x01");
+  markup_printf(&m, "%s%d", "&", 7);
+  markup_link(&m, "x", "a<b", "%s.html", "\"onclick=\"");
+  markup_close(&m);
+  CHECK_TEXT(out.data, "<p title=\"&quot;&lt;a&gt;&quot; &amp; 'b'\">&lt;script&gt;\xef\xbf\xbd&amp;7"
+                       "<a class=\"x\" href=\"&quot;onclick=&quot;.html\">a&lt;b</a></p>");
+  CHECK_INT(m.depth, 0);
+  buffer_release(&out);
+}
+
+static void check_table(void) {
+  static const struct table_column columns[] = {{"name", "name", false}, {"value", "value", true}};
+  struct table t;
+  struct buffer out;
+  struct json_writer json;
+  struct markup m = {.out = &out};
+  buffer_init(&out, 4096);
+  table_begin(&t, columns, 2);
+  table_text(&t, "=1+1");
+  table_number(&t, 0.1, "a tenth");
+  table_text(&t, "a \"quoted\", and\nmore");
+  table_number(&t, NAN, NULL);
+  table_to_csv(&t, &out);
+  CHECK_TEXT(out.data, "name,value\r\n\"'=1+1\",0.1\r\n\"a \"\"quoted\"\", and\nmore\",\r\n");
+  buffer_clear(&out);
+  json_begin(&json, &out);
+  table_to_json(&t, &json);
+  CHECK_TEXT(out.data, "[{\"name\":\"=1+1\",\"value\":0.1},{\"name\":\"a \\\"quoted\\\", and\\nmore\",\"value\":null}]");
+  buffer_clear(&out);
+  table_to_markup(&t, &m);
+  CHECK_CONTAINS(out.data, "<td class=\"n\" data-value=\"0.1\" data-label=\"value\">a tenth</td>");
+  table_release(&t);
+  buffer_release(&out);
+}
+
+static void check_map(void) {
+  struct digest_map map = {.slots = NULL};
+  uint8_t digest[DIGEST_BYTES];
+  size_t found, n_right = 0;
+  for (size_t i = 0; i < 10000; i++) {
+    digest_of(&i, sizeof i, digest);
+    CHECK(!digest_map_get(&map, digest, &found));
+    digest_map_put(&map, digest, i);
+    digest_map_put(&map, digest, i + 1);
+  }
+  for (size_t i = 0; i < 10000; i++) {
+    digest_of(&i, sizeof i, digest);
+    n_right += digest_map_get(&map, digest, &found) && found == i;
+  }
+  CHECK_INT(n_right, 10000);
+  digest_map_release(&map);
+}
+
+/* Of every address of the pages, in one digest. */
+struct summing {
+  struct pages *pages;
+  struct digest digest;
+  size_t n, n_bad;
+};
+
+static bool add_page(void *context, const char *address) {
+  struct summing *s = context;
+  struct page page;
+  pages_answer(s->pages, address, &page);
+  digest_update(&s->digest, page.body.data, page.body.length);
+  s->n++;
+  s->n_bad += page.status != 200;
+  page_release(&page);
+  return true;
+}
+
+static size_t read_board(struct ledger *ledger, size_t step, uint8_t ret[DIGEST_BYTES]) {
+  struct board board = {.address = "LEDGER"};
+  struct pages pages = {.board = &board, .ledger = ledger};
+  struct summing s = {.pages = &pages};
+  struct lynx_error error = {0};
+  bool more = true;
+  while (more) CHECK_INT(board_update(&board, ledger, step, &more, &error), LYNX_OK);
+  digest_init(&s.digest);
+  pages_each(&pages, add_page, &s);
+  digest_final(&s.digest, ret);
+  CHECK_INT(board.n_contracts, 2);
+  CHECK_INT(s.n_bad, board.n_runs); /* no bundle is at hand: the JSON of every result is refused, its page is not */
+  board_judge(&board, &board.contracts[0]);
+  struct meeting meeting;
+  meeting_make(&board, &board.contracts[0], &meeting);
+  CHECK(meeting.worse);
+  CHECK(meeting.contested);
+  meeting_release(&meeting);
+  board_release(&board);
+  return s.n;
+}
+
+static void check_board(void) {
+  char command[300], path[64] = "/tmp/lynxbench-page-XXXXXX";
+  uint8_t whole[DIGEST_BYTES], stepped[DIGEST_BYTES];
+  struct ledger *ledger = NULL;
+  struct lynx_error error = {0};
+  CHECK(mkdtemp(path) != NULL);
+  (void)snprintf(command, sizeof command, "cp " RECORDED "/ledger/story.ledger %s/", path);
+  CHECK_INT(system(command), 0);
+  (void)snprintf(command, sizeof command, "%s/story.ledger", path);
+  CHECK_INT(ledger_open(command, NULL, &ledger, &error), LYNX_OK);
+  size_t n = read_board(ledger, SIZE_MAX, whole);
+  CHECK_INT(read_board(ledger, 1, stepped), n);
+  CHECK(n > 60);
+  CHECK(memcmp(whole, stepped, DIGEST_BYTES) == 0);
+  ledger_close(ledger);
+  (void)snprintf(command, sizeof command, "rm -rf %s", path);
+  CHECK_INT(system(command), 0);
+}
+
+int main(void) {
+  check_markup();
+  check_table();
+  check_map();
+  check_board();
+  return check_end();
+}
