@@ -265,7 +265,7 @@ static bool take_entry(void *context, const struct ledger_entry *entry, const ch
 }
 
 enum lynx_status board_update(struct board *b, struct ledger *ledger, size_t most, bool *ret_more, struct lynx_error *error) {
-  struct checkpoint checkpoint;
+  struct checkpoint checkpoint = {.size = 0};
   struct taking taking = {b, most};
   enum lynx_status status = ledger_refresh(ledger, error);
   (void)snprintf(b->origin, sizeof b->origin, "%s", ledger_policy(ledger)->origin);

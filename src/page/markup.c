@@ -8,33 +8,21 @@
 
 enum { TEXT_MAX = 1 << 16, ADDRESS_MAX = 1000 };
 
-static void put_start(struct markup *m, const char *element, va_list more) {
-  const char *name;
-  (void)buffer_printf(m->out, "<%s", element);
-  while ((name = va_arg(more, const char *)) != NULL) {
-    const char *value = va_arg(more, const char *);
-    if (value == NULL) continue;
-    (void)buffer_printf(m->out, " %s=\"", name);
-    (void)html_escape(m->out, value);
+void markup_put(struct markup *m, const char *const *words) {
+  (void)buffer_printf(m->out, "<%s", words[0]);
+  for (const char *const *pair = words + 1; pair[0] != NULL; pair += 2) {
+    if (pair[1] == NULL) continue;
+    (void)buffer_printf(m->out, " %s=\"", pair[0]);
+    (void)html_escape(m->out, pair[1]);
     (void)buffer_text(m->out, "\"");
   }
   (void)buffer_text(m->out, ">");
 }
 
-void markup_open(struct markup *m, const char *element, ...) {
-  va_list more;
+void markup_begin(struct markup *m, const char *const *words) {
   lynx_assert(m->depth < MARKUP_DEPTH);
-  va_start(more, element);
-  put_start(m, element, more);
-  va_end(more);
-  m->open[m->depth++] = element;
-}
-
-void markup_empty(struct markup *m, const char *element, ...) {
-  va_list more;
-  va_start(more, element);
-  put_start(m, element, more);
-  va_end(more);
+  markup_put(m, words);
+  m->open[m->depth++] = words[0];
 }
 
 void markup_close(struct markup *m) {

@@ -16,10 +16,13 @@ struct markup {
   int depth;
 };
 
-/* Pairs of an attribute's name and its value; the last name is NULL. A value that is NULL leaves its attribute out, "" writes it empty. */
-void markup_open(struct markup *markup, const char *element, ...) __attribute__((sentinel));
+/* An element's name, then pairs of an attribute's name and its value, then NULL. A value that is NULL leaves its attribute out, "" writes
+ * it empty. */
+#define markup_open(markup, ...) markup_begin(markup, (const char *const[]){__VA_ARGS__})
 /* One that holds nothing: <br>, <link ...>. */
-void markup_empty(struct markup *markup, const char *element, ...) __attribute__((sentinel));
+#define markup_empty(markup, ...) markup_put(markup, (const char *const[]){__VA_ARGS__})
+void markup_begin(struct markup *markup, const char *const *words);
+void markup_put(struct markup *markup, const char *const *words);
 void markup_close(struct markup *markup);
 void markup_text(struct markup *markup, const char *text);
 void markup_printf(struct markup *markup, const char *format, ...) LYNX_PRINTF(2, 3);
