@@ -136,18 +136,24 @@ static enum lynx_status visit_entry(struct ledger *l, uint64_t index, const uint
   return status;
 }
 
-/* As of the newest checkpoint: others may be writing. */
-enum lynx_status ledger_each_mention(struct ledger *ledger, const uint8_t digest[DIGEST_BYTES], ledger_visit *visit, void *context,
+/* As of the tree that is at hand: while entries are added it is ahead of the newest checkpoint. */
+static enum lynx_status each_mention(struct ledger *ledger, const uint8_t digest[DIGEST_BYTES], ledger_visit *visit, void *context,
                                      struct lynx_error *error) {
   struct mentions mentions = {0};
   bool go_on = true;
-  enum lynx_status status = ledger_refresh(ledger, error);
-  if (status == LYNX_OK) status = list_mentions(ledger, digest, &mentions, error);
+  enum lynx_status status = list_mentions(ledger, digest, &mentions, error);
   for (size_t i = 0; i < mentions.n && status == LYNX_OK && go_on; i++)
     if (mentions.indices[i] < ledger->edge.size)
       status = visit_entry(ledger, mentions.indices[i], digest, mentions.names[i], visit, context, &go_on, error);
   mentions_release(&mentions);
   return status;
+}
+
+/* As of the newest checkpoint: others may be writing. */
+enum lynx_status ledger_each_mention(struct ledger *ledger, const uint8_t digest[DIGEST_BYTES], ledger_visit *visit, void *context,
+                                     struct lynx_error *error) {
+  enum lynx_status status = ledger_refresh(ledger, error);
+  return status == LYNX_OK ? each_mention(ledger, digest, visit, context, error) : status;
 }
 
 enum lynx_status ledger_each_entry(struct ledger *ledger, uint64_t from, ledger_visit *visit, void *context, struct lynx_error *error) {
@@ -315,7 +321,7 @@ static enum lynx_status check_intent(struct ledger *l, const struct admission *a
   bool known = hex_decode(hex, leaf, DIGEST_BYTES) && ledger_find(l, leaf, &index, &none) == LYNX_OK &&
                ledger_read_entry(l, index, &arena, &intent, &none) == LYNX_OK;
   if (known && a->signer != NULL && strcmp(intent.signer, a->signer->key.name) == 0) r.only_by = a->signer->key.name;
-  enum lynx_status status = ledger_each_mention(l, contract, take_rival, &r, error);
+  enum lynx_status status = each_mention(l, contract, take_rival, &r, error);
   if (status == LYNX_OK && r.found)
     status = lynx_fail(error, LYNX_INPUT,
                        "entry %" PRIu64

@@ -516,6 +516,35 @@ static void check_many(void) {
   ledger_close(l);
 }
 
+/* Several entries at once, of which a later one speaks of an earlier: taken together, or not at all. */
+static void check_batch(void) {
+  struct ledger *l = NULL;
+  struct lynx_error error = {0};
+  struct buffer envelope[3];
+  struct bytes bytes[3];
+  uint8_t leaf[DIGEST_BYTES], one[DIGEST_BYTES], two[DIGEST_BYTES];
+  char hex[DIGEST_HEX];
+  uint64_t indices[3] = {0};
+  CHECK_INT(ledger_open(path, log_key, &l, &error), LYNX_OK);
+  digest_of("one", 3, one);
+  digest_of("two", 3, two);
+  const struct about intent = {"intent", "run", "batch", {subject("contract", contract)}};
+  make(&intent, "ml", ml, &envelope[0]);
+  merkle_leaf((struct bytes){envelope[0].data, envelope[0].length}, leaf);
+  (void)digest_hex(leaf, hex);
+  const struct about first = {"bundle", "intent", hex, {subject("bundle", one), subject("file", one), subject("contract", contract)}},
+                     second = {"bundle", "intent", hex, {subject("bundle", two), subject("file", two), subject("contract", contract)}};
+  make(&first, "ml", ml, &envelope[1]);
+  make(&second, "ml", ml, &envelope[2]);
+  for (int i = 0; i < 3; i++) bytes[i] = (struct bytes){envelope[i].data, envelope[i].length};
+  CHECK_INT(ledger_add(l, bytes, 3, indices, &error), LYNX_INPUT); /* a run has one bundle */
+  error = (struct lynx_error){0};
+  CHECK_INT(ledger_add(l, bytes, 2, indices, &error), LYNX_OK);
+  CHECK_INT(indices[1], indices[0] + 1);
+  for (int i = 0; i < 3; i++) buffer_release(&envelope[i]);
+  ledger_close(l);
+}
+
 int main(void) {
   struct lynx_error error = {0};
   (void)snprintf(folder, sizeof folder, "/tmp/lynx-ledger-%d", (int)getpid());
@@ -536,6 +565,7 @@ int main(void) {
   check_reader(l);
   check_proofs(l);
   ledger_close(l);
+  check_batch();
   check_tampering();
   check_rollback();
   check_blobs();
