@@ -93,7 +93,7 @@ static void put_event(struct frame *f, const struct board_contract *c, size_t ev
     history_put_change(&report, &e->changes[k], text);
     markup_whole(m, "p", history_is_worse(&c->history, &e->changes[k]) ? "bad" : NULL, text->data);
   }
-  if (e->n_changes > 4) markup_printf(m, "and %zu more figures", e->n_changes - 4);
+  if (e->n_changes > 4) markup_printf(m, "and %zu more figure%s", e->n_changes - 4, e->n_changes == 5 ? "" : "s");
   markup_open(m, "p", "class", "dim", NULL);
   buffer_clear(text);
   (void)buffer_text(text, "Between ");

@@ -8,6 +8,8 @@
 #include "page/data_table.h"
 #include "report/history_report.h"
 
+enum { CARDS_MAX = 200 };
+
 /* A contract, with what its card says. */
 struct card {
   struct board_contract *contract;
@@ -127,7 +129,11 @@ static void put_page(struct frame *f, const struct card *cards, size_t n) {
     markup_whole(&f->markup, "p", "lead", "No contract is in this ledger yet. The first one comes with the first signature or run:");
     markup_whole(&f->markup, "pre", NULL, "lynxbench run CONTRACT --ledger LEDGER --key TEAM.key");
   }
-  for (size_t i = 0; i < n; i++) put_card(f, &cards[i]);
+  for (size_t i = 0; i < n && i < CARDS_MAX; i++) put_card(f, &cards[i]);
+  if (n > CARDS_MAX) {
+    markup_printf(&f->markup, "The %d that need attention most, or were measured last; all %zu are in the ", CARDS_MAX, n);
+    markup_link(&f->markup, NULL, "CSV", "index.csv");
+  }
   frame_end(f);
 }
 
