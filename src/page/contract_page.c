@@ -239,7 +239,7 @@ static void put_terms(struct frame *f, const struct board_contract *c) {
   struct markup *m = &f->markup;
   if (c->text == NULL) return;
   frame_heading(f, "Terms");
-  if (c->contract != NULL) markup_whole(m, "p", NULL, c->contract->question);
+  if (c->contract != NULL && c->contract->question != NULL) markup_whole(m, "p", NULL, c->contract->question);
   markup_open(m, "details", NULL);
   markup_whole(m, "summary", NULL, "The contract, as it was signed");
   markup_whole(m, "pre", NULL, c->text);

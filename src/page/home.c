@@ -93,7 +93,7 @@ static void put_card(struct frame *f, const struct card *c) {
   markup_open(m, "h2", NULL);
   markup_link(m, NULL, contract->name[0] != 0 ? contract->name : contract->hex, "contract/%s.html", contract->hex);
   markup_close(m);
-  if (contract->contract != NULL) markup_whole(m, "p", "question", contract->contract->question);
+  if (contract->contract != NULL && contract->contract->question != NULL) markup_whole(m, "p", "question", contract->contract->question);
   markup_whole(m, "p", c->meeting.worse || c->meeting.contested ? "verdict bad" : "verdict", c->meeting.title);
   put_standing(m, c);
   put_findings(m, f->pages->board, contract);

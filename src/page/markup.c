@@ -31,7 +31,7 @@ void markup_close(struct markup *m) {
 }
 
 void markup_text(struct markup *m, const char *text) {
-  (void)html_escape(m->out, text);
+  if (text != NULL) (void)html_escape(m->out, text);
 }
 
 void markup_printf(struct markup *m, const char *format, ...) {

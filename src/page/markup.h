@@ -24,7 +24,7 @@ struct markup {
 void markup_begin(struct markup *markup, const char *const *words);
 void markup_put(struct markup *markup, const char *const *words);
 void markup_close(struct markup *markup);
-void markup_text(struct markup *markup, const char *text);
+void markup_text(struct markup *markup, const char *text); /* NULL: none */
 void markup_printf(struct markup *markup, const char *format, ...) LYNX_PRINTF(2, 3);
 /* An element with a text in it. */
 void markup_whole(struct markup *markup, const char *element, const char *class, const char *text);

@@ -92,7 +92,7 @@ static void put_page(struct frame *f, const struct board_contract *c, const stru
   (void)snprintf(above, sizeof above, "%.200s · contract %.8s", c->name, c->hex);
   frame_begin(f, c->name[0] != 0 ? c->name : c->hex, "json");
   frame_title(f, above, meeting->title);
-  if (c->contract != NULL) markup_whole(m, "p", "question", c->contract->question);
+  if (c->contract != NULL && c->contract->question != NULL) markup_whole(m, "p", "question", c->contract->question);
   markup_whole(m, "p", "lead", meeting->lead);
   if (headline != NULL && headline->n_values > 1) {
     frame_plot(f, c, headline);

@@ -327,6 +327,24 @@ def test_an_empty_ledger_says_what_comes_first(tmp_path):
         s.stop()
 
 
+def test_a_contract_that_says_little(tmp_path):
+    """No question, no signatories, no run: signed, and that is all."""
+    home = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "LYNXBENCH_KEY": f"{tmp_path}/ml.key"}
+    l.contract(str(tmp_path / "c.yaml"), 9)
+    steps = [("key", "ml", "--out", tmp_path), ("log", "create", tmp_path / "t.ledger")]
+    for words in steps + [("sign", tmp_path / "c.yaml", "--ledger", tmp_path / "t.ledger")]:
+        r = l.lynx(*words, env=home if words[0] != "key" else None)
+        assert r.returncode == 0, r.stderr
+    s = Serving(str(tmp_path / "t.ledger"), str(tmp_path))
+    try:
+        (c,) = data(s, "index.json")
+        assert (c["verdict"], c["runs"], c["signatories"], c["question"]) == ("Nothing is measured yet", 0, 0, None), c
+        for address in ("", f"contract/{c['digest']}.html", f"meeting/{c['digest']}.html"):
+            assert "Nothing is measured yet" in Links(page(s, address)).text
+    finally:
+        s.stop()
+
+
 def test_the_same_pages_as_files(story, server, tmp_path):
     env = {"HOME": str(story.folder), "XDG_STATE_HOME": str(story.folder)}
     r = l.lynx("site", story.ledger, tmp_path / "site", "--url", server.url.rstrip("/"), env=env)
