@@ -75,10 +75,38 @@ static const char *day_of(struct making *m, const struct board_run *run) {
 
 /* --- the figure --- */
 
+/* The change that a series ended on; NULL: it never changed. */
+static const struct history_change *newest_change(const struct history *h, const struct history_series *s, size_t *ret_event) {
+  const struct history_change *found = NULL;
+  for (size_t i = 0; i < h->n_events; i++)
+    for (size_t k = 0; k < h->events[i].n_changes; k++)
+      if (&h->series[h->events[i].changes[k].series] == s) {
+        found = &h->events[i].changes[k];
+        *ret_event = i;
+      }
+  return found;
+}
+
+/* The figure that is named first; but where that one did not get worse and another did, the one that did last: a service whose latency
+ * doubled at the same throughput is not unchanged. */
+static void choose_headline(struct making *m) {
+  const struct history *h = m->report.history;
+  size_t event = SIZE_MAX, latest = 0;
+  m->headline = board_headline(m->contract);
+  const struct history_change *change = m->headline != NULL ? newest_change(h, m->headline, &event) : NULL;
+  if (change != NULL && history_is_worse(h, change)) return;
+  for (size_t i = 0; i < h->n_series; i++) {
+    change = newest_change(h, &h->series[i], &event);
+    if (change == NULL || !history_is_worse(h, change) || event + 1 <= latest) continue;
+    latest = event + 1;
+    m->headline = &h->series[i];
+  }
+}
+
 static void find_headline(struct making *m) {
   const struct history *h = m->report.history;
   m->event = SIZE_MAX;
-  m->headline = board_headline(m->contract);
+  choose_headline(m);
   if (m->headline == NULL) return;
   const struct history_series *s = m->headline;
   for (size_t i = s->n_values; i > 0 && m->run == NULL; i--) { /* what was run to verify another is said with that one */
@@ -87,10 +115,13 @@ static void find_headline(struct making *m) {
     m->run = run;
     m->value = &s->values[i - 1];
   }
-  for (size_t i = 0; i < h->n_events; i++)
-    for (size_t k = 0; k < h->events[i].n_changes; k++)
-      if (&h->series[h->events[i].changes[k].series] == s) m->event = i;
-  if (m->event != SIZE_MAX) m->change = &s->found.items[s->found.n_items - 1];
+  const struct history_change *change = newest_change(h, s, &m->event);
+  if (change != NULL) {
+    m->change = history_change_of(h, change);
+    m->to->worse = history_is_worse(h, change);
+  }
+  m->to->headline = s;
+  m->to->value = m->value;
 }
 
 static bool has_fallen(const struct change *c) {
@@ -152,17 +183,29 @@ static const char *make_title(struct making *m) {
   return kept(m);
 }
 
+static bool is_decided(const struct standing_verification *v) {
+  return strcmp(v->decision, "reproduced") == 0 || strcmp(v->decision, "not reproduced") == 0;
+}
+
+/* By another team than the one that measured. */
+static bool is_verified(const struct board_run *r) {
+  bool verified = false;
+  for (size_t i = 0; i < r->n_verifications; i++)
+    verified = verified || (is_decided(&r->verifications[i]) && strcmp(r->verifications[i].by, r->by) != 0);
+  return verified;
+}
+
 static void put_verified(struct making *m) {
   const struct board_run *r = m->run;
-  bool decided = r->n_reproduced + r->n_not_reproduced > 0;
-  if (!decided) (void)buffer_text(&m->text, "Nobody has re-run it to verify it yet.");
-  for (size_t i = 0, n = 0; i < r->n_verifications && decided && n < 3; i++) {
-    const char *decision = r->verifications[i].decision;
-    if (strcmp(decision, "reproduced") != 0 && strcmp(decision, "not reproduced") != 0) continue;
-    (void)buffer_printf(&m->text, "%s%s by %s", n > 0 ? ", " : "It was ", decision, r->verifications[i].by);
+  size_t n = 0;
+  for (size_t i = 0; i < r->n_verifications && n < 3; i++) {
+    const struct standing_verification *v = &r->verifications[i];
+    if (!is_decided(v)) continue;
+    (void)buffer_printf(&m->text, "%s%s by %s%s", n > 0 ? ", " : "It was ", v->decision, v->by, strcmp(v->by, r->by) == 0 ? " itself" : "");
     n++;
   }
-  (void)buffer_text(&m->text, decided ? "." : "");
+  (void)buffer_text(&m->text, n > 0 ? ". " : "");
+  if (!is_verified(r)) (void)buffer_text(&m->text, "No other team has re-run it to verify it yet.");
 }
 
 static const char *make_lead(struct making *m) {
@@ -187,15 +230,26 @@ static const char *make_lead(struct making *m) {
 
 /* --- agreed --- */
 
+static bool is_signatory(const struct board_contract *c, const char *team) {
+  for (size_t i = 0; c->contract != NULL && i < c->contract->signatories.n_items; i++)
+    if (strcmp(c->contract->signatories.items[i], team) == 0) return true;
+  return false;
+}
+
 static void state_signatures(struct making *m) {
   const struct board_contract *c = m->contract;
   struct arena *arena = &m->to->arena;
-  for (size_t i = 0; i < c->n_signatures && i < LISTED_MAX; i++) {
+  for (size_t i = 0, n = 0; i < c->n_signatures && n < LISTED_MAX; i++) {
     const struct standing_signature *s = &c->signatures[i];
-    bool reserved = s->reservation[0] != 0;
+    bool reserved = s->reservation[0] != 0, again = false;
+    for (size_t k = 0; k < i; k++)
+      again = again || (strcmp(c->signatures[k].team, s->team) == 0 && strcmp(c->signatures[k].reservation, s->reservation) == 0);
+    if (again) continue;
+    n++;
+    const char *who = arena_printf(arena, "%s%s", s->team, is_signatory(c, s->team) ? "" : " (whom the contract does not name)");
     state(m, reserved ? MEETING_CONTESTED : MEETING_AGREED,
-          reserved ? arena_printf(arena, "%s signed the terms with a reservation: %s", s->team, s->reservation)
-                   : arena_printf(arena, "%s signed the terms.", s->team))
+          reserved ? arena_printf(arena, "%s signed the terms with a reservation: %s", who, s->reservation)
+                   : arena_printf(arena, "%s signed the terms.", who))
         ->entry = s->index;
   }
   for (size_t i = 0; c->contract != NULL && i < c->contract->signatories.n_items; i++) {
@@ -217,6 +271,11 @@ static void state_figure(struct making *m) {
   struct meeting_item *s = state(m, MEETING_AGREED, kept(m));
   s->entry = m->run->index;
   s->run = (size_t)(m->run - m->board->runs);
+  const char *no_claim = m->report.history->runs[m->value->run].precision->no_claim;
+  if (no_claim != NULL) {
+    s = state(m, MEETING_UNKNOWN, arena_printf(arena, "Whether that figure holds: no claim can be made of the run, since %s.", no_claim));
+    s->run = (size_t)(m->run - m->board->runs);
+  }
   for (size_t i = 0; i < m->run->n_verifications && i < LISTED_MAX; i++) {
     const struct standing_verification *v = &m->run->verifications[i];
     bool good = strcmp(v->decision, "reproduced") == 0, bad = strcmp(v->decision, "not reproduced") == 0;
@@ -224,7 +283,7 @@ static void state_figure(struct making *m) {
           good  ? MEETING_AGREED
           : bad ? MEETING_CONTESTED
                 : MEETING_UNKNOWN,
-          arena_printf(arena, "%s re-ran it: %s.", v->by, v->decision))
+          arena_printf(arena, "%s%s re-ran it: %s.", v->by, strcmp(v->by, m->run->by) == 0 ? " itself" : "", v->decision))
         ->entry = v->index;
     m->to->contested = m->to->contested || bad;
   }
@@ -239,8 +298,8 @@ static const char *other_team(const struct making *m) {
 }
 
 static void state_verification(struct making *m) {
-  if (m->run == NULL || m->run->n_reproduced + m->run->n_not_reproduced > 0) return;
-  state(m, MEETING_UNKNOWN, "Whether anybody else measures the same: no re-run has decided it.")->run = (size_t)(m->run - m->board->runs);
+  if (m->run == NULL || is_verified(m->run)) return;
+  state(m, MEETING_UNKNOWN, "Whether another team measures the same: no re-run has decided it.")->run = (size_t)(m->run - m->board->runs);
   (void)state_next(m, other_team(m), "Run the contract again and record the decision.",
                    arena_printf(&m->to->arena, "%s; lynxbench verify R.lynx%s --ledger %s", command_get(m, m->run), endpoint_words(m),
                                 m->board->address));
@@ -354,11 +413,6 @@ void meeting_make(const struct board *board, const struct board_contract *contra
   buffer_init(&m.text, TEXT_MAX);
   (void)buffer_text(&m.text, "");
   find_headline(&m);
-  if (m.change != NULL) {
-    const struct history_event *e = &contract->history.events[m.event];
-    for (size_t k = 0; k < e->n_changes; k++)
-      if (&contract->history.series[e->changes[k].series] == m.headline) ret->worse = history_is_worse(&contract->history, &e->changes[k]);
-  }
   char *title = arena_copy(&ret->arena, make_title(&m));
   title[0] = (char)toupper((unsigned char)title[0]);
   ret->title = title;

@@ -22,8 +22,10 @@ struct meeting {
   struct arena arena;
   const char *title; /* the verdict */
   const char *lead;
-  bool worse;     /* since the last change of the figure in the title */
-  bool contested; /* a contest is open, or a figure was not reproduced */
+  const struct history_series *headline; /* the figure in the title; NULL: none */
+  const struct history_value *value;     /* of the newest run that was no re-run to verify another */
+  bool worse;                            /* since the last change of the figure in the title */
+  bool contested;                        /* a contest is open, or a figure was not reproduced */
   struct meeting_item *items;
   size_t n_items;
 };

@@ -204,8 +204,7 @@ static void make_runs(struct frame *f, const struct board_contract *c, size_t mo
   for (size_t i = c->n_runs; i > 0 && c->n_runs - i < most; i--) add_run(f, ret, &b->runs[c->runs[i - 1]], wanted);
 }
 
-static void put_runs(struct frame *f, const struct board_contract *c) {
-  const struct history_series *headline = board_headline(c);
+static void put_runs(struct frame *f, const struct board_contract *c, const struct history_series *headline) {
   struct table t;
   if (c->n_runs == 0) return;
   frame_heading(f, "Runs");
@@ -220,19 +219,16 @@ static void put_runs(struct frame *f, const struct board_contract *c) {
 
 /* --- the page --- */
 
-static void put_head(struct frame *f, const struct board_contract *c) {
+static void put_head(struct frame *f, const struct board_contract *c, const struct meeting *meeting) {
   struct markup *m = &f->markup;
-  struct meeting meeting;
   char above[400];
   size_t n, n_signed = board_signed(c, &n);
-  meeting_make(f->pages->board, c, &meeting);
   (void)snprintf(above, sizeof above, "contract %.200s · %.8s · signed by %zu of %zu", c->name, c->hex, n_signed, n);
-  frame_title(f, above, meeting.title);
-  markup_whole(m, "p", "lead", meeting.lead);
+  frame_title(f, above, meeting->title);
+  markup_whole(m, "p", "lead", meeting->lead);
   markup_open(m, "p", NULL);
   markup_link(m, "button", "The meeting page", "%smeeting/%s.html", f->up, c->hex);
   markup_close(m);
-  meeting_release(&meeting);
 }
 
 static void put_terms(struct frame *f, const struct board_contract *c) {
@@ -257,13 +253,15 @@ void contract_page(struct frame *f, const struct board_contract *c) {
     table_release(&t);
     return;
   }
+  struct meeting meeting;
+  meeting_make(f->pages->board, c, &meeting);
   frame_begin(f, c->name[0] != 0 ? c->name : c->hex, "json csv");
-  put_head(f, c);
-  const struct history_series *headline = board_headline(c);
-  if (headline != NULL && headline->n_values > 1) frame_plot(f, c, headline);
+  put_head(f, c, &meeting);
+  if (meeting.headline != NULL && meeting.headline->n_values > 1) frame_plot(f, c, meeting.headline);
   put_events(f, c);
   put_figures(f, c);
-  put_runs(f, c);
+  put_runs(f, c, meeting.headline);
   put_terms(f, c);
+  meeting_release(&meeting);
   frame_end(f);
 }

@@ -13,7 +13,6 @@ enum { CARDS_MAX = 200 };
 /* A contract, with what its card says. */
 struct card {
   struct board_contract *contract;
-  const struct history_series *headline;
   const struct board_run *run; /* the newest */
   struct meeting meeting;
   size_t n_signed, n_signatories, n_open, n_reproduced, n_not_reproduced;
@@ -32,7 +31,7 @@ static int by_need(const void *a, const void *b) {
 }
 
 static void make_card(const struct board *b, struct board_contract *contract, struct card *ret) {
-  *ret = (struct card){.contract = contract, .headline = board_headline(contract)};
+  *ret = (struct card){.contract = contract};
   meeting_make(b, contract, &ret->meeting);
   ret->n_signed = board_signed(contract, &ret->n_signatories);
   for (size_t i = 0; i < contract->n_runs; i++) {
@@ -104,7 +103,7 @@ static void put_card(struct frame *f, const struct card *c) {
   markup_link(m, NULL, "meeting page", "meeting/%s.html", contract->hex);
   markup_close(m);
   markup_close(m);
-  if (c->headline != NULL && c->headline->n_values > 1) spark_put(m, &contract->history, c->headline);
+  if (c->meeting.headline != NULL && c->meeting.headline->n_values > 1) spark_put(m, &contract->history, c->meeting.headline);
   markup_close(m);
 }
 
@@ -160,8 +159,8 @@ static const struct table_column columns[] = {{"contract", "contract", false},
                                               {"contests_open", NULL, true}};
 
 static void add_row(struct table *t, const struct card *c) {
-  const struct history_series *s = c->headline;
-  const struct history_value *v = s != NULL ? &s->values[s->n_values - 1] : NULL;
+  const struct history_series *s = c->meeting.headline;
+  const struct history_value *v = c->meeting.value;
   table_text(t, c->contract->name);
   table_text(t, c->contract->hex);
   table_text(t, c->contract->contract != NULL ? c->contract->contract->question : NULL);

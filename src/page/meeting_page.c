@@ -87,7 +87,7 @@ static void put_data(struct frame *f, const struct board_contract *c, const stru
 
 static void put_page(struct frame *f, const struct board_contract *c, const struct meeting *meeting) {
   struct markup *m = &f->markup;
-  const struct history_series *headline = board_headline(c);
+  const struct history_series *headline = meeting->headline;
   char above[400];
   (void)snprintf(above, sizeof above, "%.200s · contract %.8s", c->name, c->hex);
   frame_begin(f, c->name[0] != 0 ? c->name : c->hex, "json");

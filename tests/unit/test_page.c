@@ -124,10 +124,52 @@ static void check_board(void) {
   CHECK_INT(system(command), 0);
 }
 
+/* Twenty runs by hand: the throughput stays, the latency rises by half in the middle; who measured the last run verified it alone. */
+static void check_meeting(void) {
+  enum { RUNS = 20 };
+  static struct summary_figure figures[RUNS][2];
+  static struct summary_precision precisions[RUNS];
+  static struct summary summaries[RUNS];
+  static struct board_run runs[RUNS];
+  size_t order[RUNS];
+  struct standing_verification own = {.by = "ml", .decision = "reproduced", .index = 7};
+  struct board_contract contract = {.name = "c", .hex = "ab", .text = "", .runs = order, .n_runs = RUNS};
+  struct board board = {.address = "LEDGER", .contracts = &contract, .n_contracts = 1, .runs = runs, .n_runs = RUNS};
+  struct meeting meeting;
+  bool not_verified = false, itself = false;
+  for (size_t i = 0; i < RUNS; i++) {
+    double noise = 1 + 0.001 * (double)(i * 7 % 11);
+    figures[i][0] = (struct summary_figure){"output throughput", "f1", "tokens/s", BETTER_MORE, 100 * noise, NAN, NAN, 1};
+    figures[i][1] = (struct summary_figure){"end to end, p99", "f2", "ns", BETTER_LESS, (i < RUNS / 2 ? 1e6 : 1.5e6) * noise, NAN, NAN, 1};
+    precisions[i] = (struct summary_precision){.name = "p", .fingerprint = "", .figures = figures[i], .n_figures = 2};
+    summaries[i] = (struct summary){.started_ns = (int64_t)(i + 1) * 86400000000000, .precisions = &precisions[i], .n_precisions = 1};
+    runs[i] = (struct board_run){.by = "ml", .label = "r", .time = "", .summary = &summaries[i], .root = {(uint8_t)(i + 1)}};
+    order[i] = i;
+  }
+  runs[RUNS - 1].verifications = &own;
+  runs[RUNS - 1].n_verifications = runs[RUNS - 1].n_reproduced = 1;
+  board_judge(&board, &contract);
+  meeting_make(&board, &contract, &meeting);
+  CHECK_TEXT(meeting.title, "End to end, p99 rose from 1.006 ms to 1.507 ms between 1970-01-11 and 1970-01-12");
+  CHECK(meeting.worse);
+  CHECK(!meeting.contested);
+  for (size_t i = 0; i < meeting.n_items; i++) {
+    not_verified = not_verified || strstr(meeting.items[i].text, "Whether another team measures the same") != NULL;
+    itself = itself || strcmp(meeting.items[i].text, "ml itself re-ran it: reproduced.") == 0;
+  }
+  CHECK(not_verified);
+  CHECK(itself);
+  meeting_release(&meeting);
+  for (size_t i = 0; i < contract.history.n_events; i++) coincidence_release(&contract.coincidences[i]);
+  free(contract.coincidences);
+  history_release(&contract.history);
+}
+
 int main(void) {
   check_markup();
   check_table();
   check_map();
   check_board();
+  check_meeting();
   return check_end();
 }
