@@ -33,7 +33,7 @@ bool board_find_contract(const struct board *b, const uint8_t digest[DIGEST_BYTE
 }
 
 bool board_find_run(const struct board *b, const uint8_t root[DIGEST_BYTES], size_t *ret) {
-  return digest_map_get(&b->by_root, root, ret);
+  return digest_map_get(&b->by_root, root, ret) && b->runs[*ret].contract != BOARD_NO_CONTRACT;
 }
 
 static size_t contract_for(struct board *b, const uint8_t digest[DIGEST_BYTES]) {
@@ -116,14 +116,14 @@ static struct board_intent *intent_of(struct board *b, const struct ledger_entry
   return b->intents[i].contract == contract && strcmp(b->intents[i].by, entry->signer) == 0 ? &b->intents[i] : NULL;
 }
 
-static struct board_run *add_run(struct board *b, const uint8_t *root, size_t contract) {
-  struct board_contract *c = &b->contracts[contract];
+/* What is said of a bundle may stand before its own entry. */
+static struct board_run *run_at(struct board *b, const uint8_t *root) {
+  size_t i;
+  if (digest_map_get(&b->by_root, root, &i)) return &b->runs[i];
   b->runs = xroom(b->runs, b->n_runs, &b->runs_room, sizeof *b->runs);
   struct board_run *run = &b->runs[b->n_runs];
-  *run = (struct board_run){.contract = contract};
+  *run = (struct board_run){.contract = BOARD_NO_CONTRACT, .label = "", .time = "", .ended = "", .why = "", .intent = ""};
   memcpy(run->root, root, DIGEST_BYTES);
-  c->runs = arena_room(&b->arena, c->runs, c->n_runs, sizeof *c->runs);
-  c->runs[c->n_runs++] = b->n_runs;
   digest_map_put(&b->by_root, root, b->n_runs++);
   return run;
 }
@@ -131,10 +131,16 @@ static struct board_run *add_run(struct board *b, const uint8_t *root, size_t co
 /* The same bundle may be entered again: the entry of who ran it counts, else the first. */
 static void take_bundle(struct board *b, const struct ledger_entry *entry, const uint8_t *digest) {
   const uint8_t *root = statement_subject_named(&entry->statement, "bundle"), *file = ledger_entry_file(entry);
-  size_t contract = contract_for(b, digest), i;
+  size_t contract = contract_for(b, digest);
   struct board_intent *intent = intent_of(b, entry, contract);
-  bool known = board_find_run(b, root, &i);
-  struct board_run *run = known ? &b->runs[i] : add_run(b, root, contract);
+  struct board_run *run = run_at(b, root);
+  bool known = run->contract != BOARD_NO_CONTRACT;
+  if (!known) {
+    struct board_contract *c = &b->contracts[contract];
+    run->contract = contract;
+    c->runs = arena_room(&b->arena, c->runs, c->n_runs, sizeof *c->runs);
+    c->runs[c->n_runs++] = (size_t)(run - b->runs);
+  }
   if (intent != NULL) {
     b->contracts[contract].n_sealed += !intent->sealed;
     intent->sealed = true;
@@ -155,8 +161,7 @@ static void take_bundle(struct board *b, const struct ledger_entry *entry, const
 
 static struct board_run *run_of(struct board *b, const struct ledger_entry *entry) {
   const uint8_t *root = statement_subject_named(&entry->statement, "bundle");
-  size_t i;
-  return root != NULL && board_find_run(b, root, &i) ? &b->runs[i] : NULL;
+  return root != NULL ? run_at(b, root) : NULL;
 }
 
 /* --- what is said of runs --- */
@@ -179,7 +184,8 @@ static void take_verification(struct board *b, const struct ledger_entry *entry)
   struct board_run *run = run_of(b, entry);
   const uint8_t *again = statement_subject_named(&entry->statement, "verifying");
   size_t i;
-  if (again != NULL && board_find_run(b, again, &i)) b->runs[i].verifies = true;
+  /* Whoever made a run says what it was for: else any team could set another's runs aside. */
+  if (again != NULL && board_find_run(b, again, &i) && strcmp(b->runs[i].by, entry->signer) == 0) b->runs[i].verifies = true;
   if (run == NULL) return;
   run->verifications = arena_room(&b->arena, run->verifications, run->n_verifications, sizeof *run->verifications);
   struct standing_verification *to = &run->verifications[run->n_verifications++];

@@ -28,6 +28,8 @@ struct board_iteration {
   uint64_t index;
 };
 
+/* Of one whose own entry has not come yet, contract is BOARD_NO_CONTRACT: what others said of it waits for that. */
+#define BOARD_NO_CONTRACT SIZE_MAX
 struct board_run {
   uint64_t index;
   size_t contract;
@@ -98,6 +100,7 @@ enum lynx_status board_update(struct board *board, struct ledger *ledger, size_t
 void board_release(struct board *board);
 
 bool board_find_contract(const struct board *board, const uint8_t digest[DIGEST_BYTES], size_t *ret);
+/* One whose own entry is there. */
 bool board_find_run(const struct board *board, const uint8_t root[DIGEST_BYTES], size_t *ret);
 
 /* Its figures over time, and where they changed; nothing is done where no run came since. */

@@ -239,13 +239,11 @@ static bool is_signatory(const struct board_contract *c, const char *team) {
 static void state_signatures(struct making *m) {
   const struct board_contract *c = m->contract;
   struct arena *arena = &m->to->arena;
-  for (size_t i = 0, n = 0; i < c->n_signatures && n < LISTED_MAX; i++) {
+  for (size_t i = 0; i < c->n_signatures; i++) { /* the newest of each team: there are POLICY_TEAMS_MAX at a time */
     const struct standing_signature *s = &c->signatures[i];
     bool reserved = s->reservation[0] != 0, again = false;
-    for (size_t k = 0; k < i; k++)
-      again = again || (strcmp(c->signatures[k].team, s->team) == 0 && strcmp(c->signatures[k].reservation, s->reservation) == 0);
+    for (size_t k = i + 1; k < c->n_signatures; k++) again = again || strcmp(c->signatures[k].team, s->team) == 0;
     if (again) continue;
-    n++;
     const char *who = arena_printf(arena, "%s%s", s->team, is_signatory(c, s->team) ? "" : " (whom the contract does not name)");
     state(m, reserved ? MEETING_CONTESTED : MEETING_AGREED,
           reserved ? arena_printf(arena, "%s signed the terms with a reservation: %s", who, s->reservation)
@@ -262,6 +260,28 @@ static void state_signatures(struct making *m) {
   if (c->text == NULL) state(m, MEETING_UNKNOWN, "The contract's words: they are not in the ledger, only its digest is.");
 }
 
+/* Each team's decisions of a kind are one statement, however many they are: nobody can bury another's. */
+static void state_decisions(struct making *m) {
+  const struct standing_verification *all = m->run->verifications;
+  for (size_t i = 0; i < m->run->n_verifications; i++) {
+    const struct standing_verification *v = &all[i];
+    bool good = strcmp(v->decision, "reproduced") == 0, bad = strcmp(v->decision, "not reproduced") == 0, again = false;
+    size_t n = 1;
+    for (size_t k = 0; k < i; k++) n += strcmp(all[k].by, v->by) == 0 && strcmp(all[k].decision, v->decision) == 0;
+    for (size_t k = i + 1; k < m->run->n_verifications; k++)
+      again = again || (strcmp(all[k].by, v->by) == 0 && strcmp(all[k].decision, v->decision) == 0);
+    if (again) continue;
+    (void)buffer_printf(&m->text, "%s%s re-ran it", v->by, strcmp(v->by, m->run->by) == 0 ? " itself" : "");
+    if (n > 1) (void)buffer_printf(&m->text, " %zu times", n);
+    (void)buffer_printf(&m->text, ": %s.", v->decision);
+    enum meeting_kind kind = MEETING_UNKNOWN;
+    if (good) kind = MEETING_AGREED;
+    if (bad) kind = MEETING_CONTESTED;
+    state(m, kind, kept(m))->entry = v->index;
+    m->to->contested = m->to->contested || bad;
+  }
+}
+
 static void state_figure(struct making *m) {
   struct arena *arena = &m->to->arena;
   if (m->run == NULL) return;
@@ -276,17 +296,7 @@ static void state_figure(struct making *m) {
     s = state(m, MEETING_UNKNOWN, arena_printf(arena, "Whether that figure holds: no claim can be made of the run, since %s.", no_claim));
     s->run = (size_t)(m->run - m->board->runs);
   }
-  for (size_t i = 0; i < m->run->n_verifications && i < LISTED_MAX; i++) {
-    const struct standing_verification *v = &m->run->verifications[i];
-    bool good = strcmp(v->decision, "reproduced") == 0, bad = strcmp(v->decision, "not reproduced") == 0;
-    state(m,
-          good  ? MEETING_AGREED
-          : bad ? MEETING_CONTESTED
-                : MEETING_UNKNOWN,
-          arena_printf(arena, "%s%s re-ran it: %s.", v->by, strcmp(v->by, m->run->by) == 0 ? " itself" : "", v->decision))
-        ->entry = v->index;
-    m->to->contested = m->to->contested || bad;
-  }
+  state_decisions(m);
 }
 
 /* Who could verify it: a signatory that did not measure it. */
@@ -337,9 +347,10 @@ static void state_finding(struct making *m, const struct board_finding *f, size_
   const struct standing_confirmation *c = f->confirmation;
   bool decided = c != NULL && (strcmp(c->verdict, "confirmed") == 0 || strcmp(c->verdict, "refuted") == 0);
   const char *of = arena_printf(arena, "%s%s%s%s", f->title, f->named[0] != 0 ? " (" : "", f->named, f->named[0] != 0 ? ")" : "");
-  struct meeting_item *s = decided ? state(m, MEETING_AGREED, arena_printf(arena, "%s: %s by an experiment of %s.", of, c->verdict, c->by))
-                                   : state(m, MEETING_UNKNOWN,
-                                           arena_printf(arena, "%s: suspected (%s, %s), not confirmed.", of, f->layer, f->owner));
+  struct meeting_item *s = decided
+                               ? state(m, MEETING_AGREED, arena_printf(arena, "%s: %s by an experiment of %s.", of, c->verdict, c->by))
+                               : state(m, MEETING_UNKNOWN,
+                                       arena_printf(arena, "%s: suspected by %s (%s, %s), not confirmed.", of, f->by, f->layer, f->owner));
   s->entry = decided ? c->index : f->index;
   s->run = run;
   if (decided) return;
@@ -379,12 +390,11 @@ static void state_contests(struct making *m) {
   size_t n = 0;
   for (size_t i = c->n_runs; i > 0; i--) {
     const struct board_run *run = &m->board->runs[c->runs[i - 1]];
-    for (size_t k = 0; k < run->n_contests && n < LISTED_MAX; k++)
-      if (run->contests[k].closed == NULL) {
-        state_contest(m, run, &run->contests[k]);
-        n++;
-      }
+    for (size_t k = 0; k < run->n_contests; k++)
+      if (run->contests[k].closed == NULL && n++ < LISTED_MAX) state_contest(m, run, &run->contests[k]);
   }
+  if (n > LISTED_MAX)
+    state(m, MEETING_CONTESTED, arena_printf(&m->to->arena, "And %zu contests more, each shown with its result.", n - LISTED_MAX));
 }
 
 static void state_unpublished(struct making *m) {

@@ -269,6 +269,7 @@ void pages_each(struct pages *pages, bool (*visit)(void *context, const char *ad
     more = each_of_contract(&b->contracts[i], visit, context);
   }
   for (size_t i = 0; i < b->n_runs && more; i++) {
+    if (b->runs[i].contract == BOARD_NO_CONTRACT) continue;
     (void)snprintf(address, sizeof address, "result/%s.html", digest_hex(b->runs[i].root, hex));
     more = visit(context, address);
     (void)snprintf(address, sizeof address, "result/%s.json", hex);

@@ -345,6 +345,24 @@ def test_a_contract_that_says_little(tmp_path):
         s.stop()
 
 
+def test_what_was_said_before_the_bundle_came(story, tmp_path):
+    """A contest may stand in the log before the entry of the bundle that it is against."""
+    home = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "LYNXBENCH_KEY": f"{tmp_path}/ml.key"}
+    bundle, ledger = story.runs[0], tmp_path / "t.ledger"
+    steps = [("key", "ml", "--out", tmp_path), ("log", "create", ledger)]
+    steps.append(("contest", bundle, "--ground", "method", "--text", "too short", "--ledger", ledger))
+    steps.append(("log", "put", ledger, bundle))
+    for words in steps:
+        r = l.lynx(*words, env=home if words[0] != "key" else None)
+        assert r.returncode == 0, (words, r.stderr)
+    s = Serving(str(ledger), str(tmp_path))
+    try:
+        (c,) = data(s, "index.json")
+        assert (c["contests_open"], c["contested"], c["runs"]) == (1, "yes", 1), c
+    finally:
+        s.stop()
+
+
 def test_the_same_pages_as_files(story, server, tmp_path):
     env = {"HOME": str(story.folder), "XDG_STATE_HOME": str(story.folder)}
     r = l.lynx("site", story.ledger, tmp_path / "site", "--url", server.url.rstrip("/"), env=env)
