@@ -56,7 +56,7 @@ static const char *hex_of(struct making *m, const struct board_run *run) {
 }
 
 static const char *command_get(struct making *m, const struct board_run *run) {
-  return arena_printf(&m->to->arena, "lynxbench log get %s %s --out R.lynx", m->board->address, hex_of(m, run));
+  return arena_printf(&m->to->arena, "lynxbench log get %s %s --out %.8s.lynx", m->board->address, hex_of(m, run), hex_of(m, run));
 }
 
 /* The bundle's own address is not used: where it is here, only the team knows. */
@@ -205,7 +205,7 @@ static void put_verified(struct making *m) {
     n++;
   }
   (void)buffer_text(&m->text, n > 0 ? ". " : "");
-  if (!is_verified(r)) (void)buffer_text(&m->text, "No other team has re-run it to verify it yet.");
+  if (!is_verified(r)) (void)buffer_text(&m->text, "No re-run by another team has decided it yet.");
 }
 
 static const char *make_lead(struct making *m) {
@@ -285,7 +285,7 @@ static void state_decisions(struct making *m) {
 static void state_figure(struct making *m) {
   struct arena *arena = &m->to->arena;
   if (m->run == NULL) return;
-  (void)buffer_printf(&m->text, "%s measured %s ", m->run->by, m->headline->figure);
+  (void)buffer_printf(&m->text, "%s %s %s ", m->run->by, m->run->answers ? "measured" : "recorded", m->headline->figure);
   put_figure(m);
   (void)buffer_printf(&m->text, " at %s on %s.", m->headline->precision, day_of(m, m->run));
   struct meeting_item *s = state(m, MEETING_AGREED, kept(m));
@@ -300,19 +300,19 @@ static void state_figure(struct making *m) {
 }
 
 /* Who could verify it: a signatory that did not measure it. */
-static const char *other_team(const struct making *m) {
+static const char *other_team(const struct making *m, const struct board_run *run) {
   const struct contract *c = m->contract->contract;
   for (size_t i = 0; c != NULL && i < c->signatories.n_items; i++)
-    if (strcmp(c->signatories.items[i], m->run->by) != 0) return c->signatories.items[i];
+    if (strcmp(c->signatories.items[i], run->by) != 0) return c->signatories.items[i];
   return "any other team";
 }
 
 static void state_verification(struct making *m) {
   if (m->run == NULL || is_verified(m->run)) return;
   state(m, MEETING_UNKNOWN, "Whether another team measures the same: no re-run has decided it.")->run = (size_t)(m->run - m->board->runs);
-  (void)state_next(m, other_team(m), "Run the contract again and record the decision.",
-                   arena_printf(&m->to->arena, "%s; lynxbench verify R.lynx%s --ledger %s", command_get(m, m->run), endpoint_words(m),
-                                m->board->address));
+  (void)state_next(m, other_team(m, m->run), "Run the contract again and record the decision.",
+                   arena_printf(&m->to->arena, "%s && lynxbench verify %.8s.lynx%s --ledger %s", command_get(m, m->run), hex_of(m, m->run),
+                                endpoint_words(m), m->board->address));
 }
 
 /* --- what changed --- */
@@ -354,8 +354,12 @@ static void state_finding(struct making *m, const struct board_finding *f, size_
   s->entry = decided ? c->index : f->index;
   s->run = run;
   if (decided) return;
+  bool plain = f->rule[0] != 0 && f->rule[strspn(f->rule, "abcdefghijklmnopqrstuvwxyz0123456789_.")] == 0; /* it goes into a shell */
+  const struct board_run *of_run = &m->board->runs[run];
   (void)state_next(m, f->owner[0] != 0 ? f->owner : f->by, arena_printf(arena, "Confirm or refute by an experiment: %s.", of),
-                   arena_printf(arena, "lynxbench confirm R.lynx %s --record --ledger %s", f->rule, m->board->address));
+                   plain ? arena_printf(arena, "%s && lynxbench confirm %.8s.lynx %s --record --ledger %s", command_get(m, of_run),
+                                        hex_of(m, of_run), f->rule, m->board->address)
+                         : "");
 }
 
 /* Of the newest run that has some. */
@@ -368,6 +372,14 @@ static void state_findings(struct making *m) {
   }
 }
 
+/* Whose layer it concerns, by the contract and not by who contests; else a team that may decide it: not the one that measured. */
+static const char *contest_owner(const struct making *m, const struct board_run *run, const struct standing_contest *contest) {
+  const struct contract *c = m->contract->contract;
+  enum layer layer;
+  if (!layer_parse(contest->layer, &layer)) return other_team(m, run);
+  return c != NULL ? contract_owner(c, layer) : layer_default_owner(layer);
+}
+
 static void state_contest(struct making *m, const struct board_run *run, const struct standing_contest *contest) {
   struct arena *arena = &m->to->arena;
   char text[400];
@@ -378,11 +390,10 @@ static void state_contest(struct making *m, const struct board_run *run, const s
   s->entry = contest->index;
   s->run = (size_t)(run - m->board->runs);
   m->to->contested = true;
-  char owner[100];
-  const char *who = contest->owner[0] != 0 ? text_sanitise(owner, sizeof owner, contest->owner, strlen(contest->owner)) : run->by;
-  (void)state_next(m, arena_copy(arena, who), arena_printf(arena, "Answer the contest of %s: re-run the contract for it.", contest->by),
-                   arena_printf(arena, "%s; lynxbench verify R.lynx%s --contest %s --ledger %s", command_get(m, run), endpoint_words(m),
-                                contest->leaf, m->board->address));
+  const char *who = contest_owner(m, run, contest);
+  (void)state_next(m, who, arena_printf(arena, "Answer the contest of %s: re-run the contract for it.", contest->by),
+                   arena_printf(arena, "%s && lynxbench verify %.8s.lynx%s --contest %s --ledger %s", command_get(m, run), hex_of(m, run),
+                                endpoint_words(m), contest->leaf, m->board->address));
 }
 
 static void state_contests(struct making *m) {

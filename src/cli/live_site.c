@@ -21,6 +21,7 @@ static const struct timespec look_every = {.tv_sec = 1};
 /* A page, or what a bundle gave. */
 struct kept {
   char name[PAGE_ADDRESS_MAX];
+  bool view;          /* what a bundle gave: no address that a reader asks for names it */
   uint64_t n_entries; /* of the ledger that it is of; 0: it does not depend on them */
   unsigned status;
   const char *type;
@@ -57,10 +58,10 @@ static void drop(struct live_site *s, size_t i) {
   s->kept[i] = s->kept[--s->n_kept];
 }
 
-static struct kept *find_kept(struct live_site *s, const char *name) {
+static struct kept *find_kept(struct live_site *s, const char *name, bool view) {
   for (size_t i = 0; i < s->n_kept; i++) {
     struct kept *k = &s->kept[i];
-    if (strcmp(k->name, name) != 0) continue;
+    if (k->view != view || strcmp(k->name, name) != 0) continue;
     if (k->n_entries != 0 && k->n_entries != s->n_shown) {
       drop(s, i);
       return NULL;
@@ -131,7 +132,7 @@ static bool view_bundles(struct live_site *s, enum bundle_view view, const uint8
 
 static bool give_kept(struct live_site *s, const char *name, struct buffer *ret, bool *ret_good) {
   (void)pthread_mutex_lock(&s->kept_lock);
-  const struct kept *k = find_kept(s, name);
+  const struct kept *k = find_kept(s, name, true);
   if (k != NULL) *ret_good = k->plain.length > 0 && buffer_append(ret, k->plain.data, k->plain.length);
   (void)pthread_mutex_unlock(&s->kept_lock);
   return k != NULL;
@@ -149,7 +150,7 @@ static bool view(void *context, enum bundle_view view, const uint8_t a[DIGEST_BY
   good = view_bundles(s, view, a, b, &made) && buffer_append(ret, made.data, made.length);
   if (!good) buffer_clear(&made);
   (void)pthread_mutex_lock(&s->kept_lock);
-  (void)keep(s, name, good ? 0 : s->n_shown, &made);
+  keep(s, name, good ? 0 : s->n_shown, &made)->view = true;
   (void)pthread_mutex_unlock(&s->kept_lock);
   return good;
 }
@@ -284,7 +285,7 @@ static void give(const struct kept *k, bool compressed, struct served_page *ret)
 /* Of what is kept; or told to come later. Else it may make the page, and is one of its makers until it is kept. */
 static bool give_or_enter(struct live_site *s, const char *address, bool compressed, struct served_page *ret) {
   (void)pthread_mutex_lock(&s->kept_lock);
-  const struct kept *k = find_kept(s, address);
+  const struct kept *k = find_kept(s, address, false);
   bool waits = s->waiting[0] != 0, busy = s->n_makers == LIVE_SITE_MAKERS;
   if (waits) answer_later(ret, s->waiting);
   else if (k != NULL) give(k, compressed, ret);
@@ -330,7 +331,7 @@ bool live_site_get(void *context, const char *address, bool compressed, struct s
   if (give_file(address, ret) || !give_or_enter(s, address, compressed, ret)) return true;
   (void)pthread_mutex_lock(&s->lock);
   (void)pthread_mutex_lock(&s->kept_lock);
-  const struct kept *k = find_kept(s, address); /* while it waited another made it, perhaps */
+  const struct kept *k = find_kept(s, address, false); /* while it waited another made it, perhaps */
   if (k != NULL) give(k, compressed, ret);
   (void)pthread_mutex_unlock(&s->kept_lock);
   if (k == NULL) make(s, address, compressed, ret);

@@ -90,6 +90,7 @@ static void put_event(struct frame *f, const struct board_contract *c, size_t ev
   markup_open(m, "li", NULL);
   for (size_t k = 0; k < e->n_changes && k < 4; k++) {
     buffer_clear(text);
+    (void)buffer_printf(text, "%s, ", c->history.series[e->changes[k].series].precision);
     history_put_change(&report, &e->changes[k], text);
     markup_whole(m, "p", history_is_worse(&c->history, &e->changes[k]) ? "bad" : NULL, text->data);
   }

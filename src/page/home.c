@@ -57,7 +57,7 @@ static void put_standing(struct markup *m, const struct card *c) {
   if (c->n_signatories > 0) {
     (void)snprintf(text, sizeof text, "signed by %zu of %zu", c->n_signed, c->n_signatories);
     put_chip(m, c->n_signed == c->n_signatories ? "good" : "warn", text);
-  } else put_chip(m, "warn", "names no signatories");
+  } else put_chip(m, "warn", c->contract->contract != NULL ? "names no signatories" : "its words are not in the ledger");
   (void)snprintf(text, sizeof text, "reproduced %zu", c->n_reproduced);
   if (c->n_reproduced > 0) put_chip(m, "good", text);
   (void)snprintf(text, sizeof text, "not reproduced %zu", c->n_not_reproduced);

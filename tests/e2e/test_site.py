@@ -363,6 +363,23 @@ def test_what_was_said_before_the_bundle_came(story, tmp_path):
         s.stop()
 
 
+def test_no_reader_puts_words_into_a_result(story, tmp_path):
+    """The names under which bundles' pages are kept are no addresses."""
+    s = Serving(str(story.ledger), str(tmp_path))
+    try:
+        root = l.show(story.runs[1])["bundle"]["root"]
+        entry = next(r["entry"] for r in data(s, f"contract/{the_contract(s)['digest']}.json") if r["root"] == root)
+        subjects = data(s, f"entry/{entry}.json")["statement"]["subject"]
+        (file,) = [x["digest"]["sha256"] for x in subjects if x["name"] == "file"]
+        for view in range(3):
+            assert get(s, f"view%20{view}%20{file}%20")[0].status == 404
+        assert "What can be claimed" in page(s, f"result/{root}.html")
+        assert data(s, f"result/{root}.json") == l.show(story.runs[1])
+        assert get(s, f"view%200%20{file}%20")[0].status == 404
+    finally:
+        s.stop()
+
+
 def test_the_same_pages_as_files(story, server, tmp_path):
     env = {"HOME": str(story.folder), "XDG_STATE_HOME": str(story.folder)}
     r = l.lynx("site", story.ledger, tmp_path / "site", "--url", server.url.rstrip("/"), env=env)
