@@ -8,7 +8,7 @@
 #include "result/claim.h"
 #include "result/formula.h"
 
-enum { WORDS_MAX = 600, FACTS_MAX = 1000, DIFF_MAX = 16 << 20 };
+enum { WORDS_MAX = 600, FACTS_MAX = 1000, VALUES_MAX = 60000, FIGURES_LEAST = 8, DIFF_MAX = 16 << 20 };
 
 struct taking {
   struct board *board;
@@ -128,6 +128,23 @@ static struct board_run *run_at(struct board *b, const uint8_t *root) {
   return run;
 }
 
+static void give_to(struct board *b, struct board_run *run, size_t contract) {
+  struct board_contract *c = &b->contracts[contract];
+  run->contract = contract;
+  c->runs = arena_room(&b->arena, c->runs, c->n_runs, sizeof *c->runs);
+  c->runs[c->n_runs++] = (size_t)(run - b->runs);
+  c->n_judged = SIZE_MAX;
+}
+
+static void take_from(struct board *b, const struct board_run *run) {
+  struct board_contract *c = &b->contracts[run->contract];
+  size_t n = 0;
+  for (size_t i = 0; i < c->n_runs; i++)
+    if (&b->runs[c->runs[i]] != run) c->runs[n++] = c->runs[i];
+  c->n_runs = n;
+  c->n_judged = SIZE_MAX;
+}
+
 /* The same bundle may be entered again: the entry of who ran it counts, else the first. */
 static void take_bundle(struct board *b, const struct ledger_entry *entry, const uint8_t *digest) {
   const uint8_t *root = statement_subject_named(&entry->statement, "bundle"), *file = ledger_entry_file(entry);
@@ -135,17 +152,14 @@ static void take_bundle(struct board *b, const struct ledger_entry *entry, const
   struct board_intent *intent = intent_of(b, entry, contract);
   struct board_run *run = run_at(b, root);
   bool known = run->contract != BOARD_NO_CONTRACT;
-  if (!known) {
-    struct board_contract *c = &b->contracts[contract];
-    run->contract = contract;
-    c->runs = arena_room(&b->arena, c->runs, c->n_runs, sizeof *c->runs);
-    c->runs[c->n_runs++] = (size_t)(run - b->runs);
-  }
   if (intent != NULL) {
     b->contracts[contract].n_sealed += !intent->sealed;
     intent->sealed = true;
   }
-  if (known && (run->answers || intent == NULL || run->contract != contract)) return;
+  if (known && (run->answers || intent == NULL)) return;
+  if (known && run->contract != contract) take_from(b, run); /* who came first put it under another contract */
+  if (run->contract != contract) give_to(b, run, contract);
+  run->summary = NULL; /* of who came first */
   run->index = entry->index;
   run->by = arena_copy(&b->arena, entry->signer);
   run->label = said(b, entry, "name");
@@ -301,12 +315,20 @@ static void forget(struct board_contract *c) {
 void board_judge(struct board *b, struct board_contract *c) {
   const struct history_opener nothing = {.open = open_nothing, .contract = c->contract};
   char hex[DIGEST_HEX];
-  if (c->n_judged == c->n_runs && c->n_runs > 0) return;
+  if (c->n_judged == c->n_runs) return;
   forget(c);
   for (size_t i = 0; i < c->n_runs; i++) {
     const struct board_run *run = &b->runs[c->runs[i]];
     if (run->summary == NULL) continue;
+    struct summary_precision precisions[SUMMARY_PRECISIONS_MAX];
     struct summary own = *run->summary; /* whatever it says itself: the entry's subject is what teams signed */
+    size_t left = c->n_runs > VALUES_MAX / FIGURES_LEAST ? FIGURES_LEAST : VALUES_MAX / c->n_runs;
+    own.precisions = precisions;
+    for (size_t k = 0; k < own.n_precisions; k++) {
+      precisions[k] = run->summary->precisions[k];
+      if (precisions[k].n_figures > left) precisions[k].n_figures = left;
+      left -= precisions[k].n_figures;
+    }
     own.contract = c->hex;
     own.name = c->name;
     history_add(&c->history, &(struct history_origin){run->label, digest_hex(run->root, hex), b->address, c->runs[i]}, &own);
