@@ -80,4 +80,4 @@ for name in $found; do # last, and with the input, so that it is found where onl
   grep -v -E '^#[0-9]+|^ *(NEW|REDUCE)' $dir/$name.log | tail -40 | cut -c 1-400
   for input in $dir/found-$name-*; do [ ! -f "$input" ] || { echo "$input, base64:" && head -c 3000 "$input" | base64 -w 0 && echo; }; done
 done
-[ -z "$found" ] && echo "no finding in 18 readers" || exit 1
+[ -z "$found" ] && echo "no finding in 19 readers" || exit 1
