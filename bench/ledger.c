@@ -6,23 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/measuring.h"
 #include "ledger/entry.h"
 #include "ledger/ledger.h"
 #include "ledger/standing.h"
 
 enum { BATCH = 1000, ASKED = 100 };
-
-static double seconds(clockid_t clock) {
-  struct timespec t;
-  (void)clock_gettime(clock, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static void must(enum lynx_status status, const struct lynx_error *error) {
-  if (status == LYNX_OK) return;
-  (void)fprintf(stderr, "%s: %s: %s\n", error->file, error->field, error->message);
-  exit(1);
-}
 
 static void make(size_t i, const struct signer *signer, struct buffer *ret) {
   struct entry entry = {.kind = "finding", .ledger = "bench"};

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "bench/measuring.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/number.h"
@@ -47,18 +48,6 @@ struct run {
   bool after; /* the step */
   int64_t when_ns;
 };
-
-static double seconds(clockid_t clock) {
-  struct timespec t;
-  (void)clock_gettime(clock, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static void must(enum lynx_status status, const struct lynx_error *error) {
-  if (status == LYNX_OK) return;
-  (void)fprintf(stderr, "%s: %s: %s\n", error->file, error->field, error->message);
-  exit(1);
-}
 
 static void must_do(bool done, const char *path) {
   if (done) return;
@@ -100,7 +89,7 @@ static void add_batch(struct making *m) {
 
 static void flush(struct making *m) {
   if (m->more == NULL && m->n_batch > 0) add_batch(m);
-  for (size_t i = 0; i < m->n_batch && m->more != NULL; i++) (void)fprintf(m->more, "%s\n", m->batch[i].data); /* fclose tells of it */
+  for (size_t i = 0; i < m->n_batch && m->more != NULL; i++) (void)fprintf(m->more, "%s\n", m->batch[i].data); /* fclose reports it */
   m->n_batch = 0;
 }
 

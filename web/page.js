@@ -56,7 +56,7 @@ if (location.protocol.startsWith("http")) {
       }
       seen = tag ?? seen;
     } catch {
-      /* the server is gone for now; the next time tells */
+      /* the server is gone for now; the next one may be answered */
     }
   };
   ask();

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "result/claim.h"
 #include "result/formula.h"
 
@@ -89,22 +90,19 @@ static void take_signature(struct board *b, const struct ledger_entry *entry) {
 static void take_intent(struct board *b, const struct ledger_entry *entry, const uint8_t *digest) {
   size_t contract = contract_for(b, digest);
   b->intents = xroom(b->intents, b->n_intents, &b->intents_room, sizeof *b->intents);
-  b->intents[b->n_intents] = (struct board_intent){.by = arena_copy(&b->arena, entry->signer),
-                                                   .host = said(b, entry, "host"),
-                                                   .time = said(b, entry, "time"),
-                                                   .index = entry->index,
-                                                   .contract = contract};
+  b->intents[b->n_intents] = (struct board_intent){
+      .by = arena_copy(&b->arena, entry->signer), .host = said(b, entry, "host"), .index = entry->index, .contract = contract};
   digest_map_put(&b->by_intent, entry->leaf, b->n_intents++);
   b->contracts[contract].n_intents++;
 }
 
 /* --- runs --- */
 
-static void take_summary(struct board *b, const struct ledger_entry *entry, struct board_run *run) {
+/* Figures of another analysis are none to follow beside ours. */
+static const struct summary *summary_of(struct board *b, const struct ledger_entry *entry) {
   struct summary *summary = arena_alloc(&b->arena, 1, sizeof *summary);
   const json_t *found = json_object_get(entry->statement.predicate, "summary");
-  /* Figures of another analysis are none to follow beside ours. */
-  if (run->summary == NULL && summary_read(found, &b->arena, summary) && summary->analysis == ANALYSIS_VERSION) run->summary = summary;
+  return summary_read(found, &b->arena, summary) && summary->analysis == ANALYSIS_VERSION ? summary : NULL;
 }
 
 /* The intent that a bundle's entry answers, if it is of the same contract and team. */
@@ -122,7 +120,7 @@ static struct board_run *run_at(struct board *b, const uint8_t *root) {
   if (digest_map_get(&b->by_root, root, &i)) return &b->runs[i];
   b->runs = xroom(b->runs, b->n_runs, &b->runs_room, sizeof *b->runs);
   struct board_run *run = &b->runs[b->n_runs];
-  *run = (struct board_run){.contract = BOARD_NO_CONTRACT, .label = "", .time = "", .ended = "", .why = "", .intent = ""};
+  *run = (struct board_run){.contract = BOARD_NO_CONTRACT, .label = "", .time = "", .ended = "", .why = ""};
   memcpy(run->root, root, DIGEST_BYTES);
   digest_map_put(&b->by_root, root, b->n_runs++);
   return run;
@@ -159,18 +157,16 @@ static void take_bundle(struct board *b, const struct ledger_entry *entry, const
   if (known && (run->answers || intent == NULL)) return;
   if (known && run->contract != contract) take_from(b, run); /* who came first put it under another contract */
   if (run->contract != contract) give_to(b, run, contract);
-  run->summary = NULL; /* of who came first */
+  run->summary = summary_of(b, entry);
   run->index = entry->index;
   run->by = arena_copy(&b->arena, entry->signer);
   run->label = said(b, entry, "name");
   run->time = said(b, entry, "time");
   run->ended = said(b, entry, "ended");
   run->why = said(b, entry, "why");
-  run->intent = said(b, entry, "intent");
   run->answers = intent != NULL;
   run->has_file = file != NULL;
   if (file != NULL) memcpy(run->file, file, DIGEST_BYTES);
-  take_summary(b, entry, run);
 }
 
 static struct board_run *run_of(struct board *b, const struct ledger_entry *entry) {
@@ -230,8 +226,6 @@ static void take_finding(struct board *b, const struct ledger_entry *entry) {
                                                             .title = said(b, entry, "title"),
                                                             .named = said(b, entry, "named"),
                                                             .evidence = said(b, entry, "evidence"),
-                                                            .open = said(b, entry, "not_established"),
-                                                            .confirm = said(b, entry, "to_confirm"),
                                                             .layer = words(b, symptom, "layer"),
                                                             .owner = words(b, symptom, "owner"),
                                                             .index = entry->index};
@@ -242,8 +236,6 @@ static void take_confirmation(struct board *b, const struct ledger_entry *entry)
   if (run == NULL) return;
   struct standing_confirmation *c = arena_alloc(&b->arena, 1, sizeof *c);
   *c = standing_confirmation_of(entry, &b->arena);
-  run->confirmations = arena_room(&b->arena, run->confirmations, run->n_confirmations, sizeof *run->confirmations);
-  run->confirmations[run->n_confirmations++] = *c;
   for (size_t i = 0; i < run->n_findings; i++)
     if (strcmp(run->findings[i].rule, c->finding) == 0 && strcmp(run->findings[i].named, c->named) == 0) run->findings[i].confirmation = c;
 }
@@ -256,7 +248,6 @@ static void take_iteration(struct board *b, const struct ledger_entry *entry) {
   run->iterations = arena_room(&b->arena, run->iterations, run->n_iterations, sizeof *run->iterations);
   run->iterations[run->n_iterations++] = (struct board_iteration){.by = arena_copy(&b->arena, entry->signer),
                                                                   .change = said(b, entry, "change"),
-                                                                  .time = said(b, entry, "time"),
                                                                   .figure = words(b, figure, "figure"),
                                                                   .verdict = words(b, figure, "verdict"),
                                                                   .after_to_before = json_get_double(figure, "after_to_before", NAN),
@@ -337,6 +328,16 @@ void board_judge(struct board *b, struct board_contract *c) {
   c->coincidences = xalloc(c->history.n_events + 1, sizeof *c->coincidences);
   for (size_t i = 0; i < c->history.n_events; i++) coincidence_find(&c->history, &c->history.events[i], &nothing, &c->coincidences[i]);
   c->n_judged = c->n_runs;
+}
+
+struct history_report board_report(const struct board_contract *c) {
+  return (struct history_report){.history = &c->history, .coincidences = c->coincidences, .plan = &change_plan_usual};
+}
+
+const char *board_run_time(const struct board_run *run, char *text) {
+  if (run->summary != NULL && run->summary->started_ns > 0) return clock_text(text, run->summary->started_ns);
+  (void)snprintf(text, 32, "%.20s", run->time);
+  return text;
 }
 
 static const char *word_or_nothing(struct difference_list *list, const json_t *object, const char *key) {

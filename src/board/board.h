@@ -15,16 +15,17 @@
 #include "board/digest_map.h"
 #include "history/coincidence.h"
 #include "ledger/standing.h"
+#include "report/history_report.h"
 
 struct board_finding {
-  const char *by, *rule, *title, *named, *evidence, *open, *confirm;
+  const char *by, *rule, *title, *named, *evidence;
   const char *layer, *owner;                        /* where it shows */
   const struct standing_confirmation *confirmation; /* the newest experiment of it; NULL: none */
   uint64_t index;
 };
 
 struct board_iteration {
-  const char *by, *change, *time, *figure, *verdict;
+  const char *by, *change, *figure, *verdict;
   double after_to_before, low, high;
   uint64_t index;
 };
@@ -36,8 +37,7 @@ struct board_run {
   size_t contract;
   const char *by, *label, *time; /* time: of its entry, by the signer's clock */
   const char *ended, *why;       /* "complete"; why it was not */
-  const char *intent;            /* its digest, in hexadecimal; "" */
-  bool answers;                  /* it is by the team of that intent */
+  bool answers;                  /* an intent of its own team */
   bool verifies;                 /* it was made to verify another */
   uint8_t root[DIGEST_BYTES], file[DIGEST_BYTES];
   bool has_file;
@@ -46,8 +46,6 @@ struct board_run {
   size_t n_verifications, n_reproduced, n_not_reproduced, n_inconclusive;
   struct standing_contest *contests;
   size_t n_contests, n_open;
-  struct standing_confirmation *confirmations;
-  size_t n_confirmations;
   struct board_finding *findings;
   size_t n_findings;
   struct board_iteration *iterations; /* changes whose effect it measured */
@@ -55,7 +53,7 @@ struct board_run {
 };
 
 struct board_intent {
-  const char *by, *host, *time;
+  const char *by, *host;
   uint64_t index;
   size_t contract;
   bool sealed; /* a bundle of the same team answers it */
@@ -108,6 +106,10 @@ bool board_find_run(const struct board *board, const uint8_t root[DIGEST_BYTES],
 void board_judge(struct board *board, struct board_contract *contract);
 /* What `lynxbench diff --json` says of the runs around an event. False: it is no such text. */
 bool board_learn(struct board_contract *contract, size_t event, const char *json, size_t length);
+/* Its figures for report's words. */
+struct history_report board_report(const struct board_contract *contract);
+/* When it began, in UTC; else when it was entered, by the signer's clock. text holds at least 32 bytes. */
+const char *board_run_time(const struct board_run *run, char *text);
 /* The figure to name first of a contract: a throughput of its first precision where there is one. NULL: no run has a figure. */
 const struct history_series *board_headline(const struct board_contract *contract);
 /* Who of the contract's signatories signed it; ret_n: how many there are. */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/history_report.h"
 #include "stats/special.h"
 
 enum { TEXT_MAX = 1 << 16, LISTED_MAX = 12 };
@@ -68,9 +67,7 @@ static const char *endpoint_words(const struct making *m) {
 /* "2026-11-23", of a run; the entry's where the summary has none. */
 static const char *day_of(struct making *m, const struct board_run *run) {
   char text[32];
-  if (run->summary != NULL && run->summary->started_ns > 0)
-    return arena_printf(&m->to->arena, "%.10s", clock_text(text, run->summary->started_ns));
-  return arena_printf(&m->to->arena, "%.10s", run->time);
+  return arena_printf(&m->to->arena, "%.10s", board_run_time(run, text));
 }
 
 /* --- the figure --- */
@@ -183,15 +180,11 @@ static const char *make_title(struct making *m) {
   return kept(m);
 }
 
-static bool is_decided(const struct standing_verification *v) {
-  return strcmp(v->decision, "reproduced") == 0 || strcmp(v->decision, "not reproduced") == 0;
-}
-
 /* By another team than the one that measured. */
 static bool is_verified(const struct board_run *r) {
   bool verified = false;
   for (size_t i = 0; i < r->n_verifications; i++)
-    verified = verified || (is_decided(&r->verifications[i]) && strcmp(r->verifications[i].by, r->by) != 0);
+    verified = verified || (standing_is_decided(r->verifications[i].decision) && strcmp(r->verifications[i].by, r->by) != 0);
   return verified;
 }
 
@@ -200,7 +193,7 @@ static void put_verified(struct making *m) {
   size_t n = 0;
   for (size_t i = 0; i < r->n_verifications && n < 3; i++) {
     const struct standing_verification *v = &r->verifications[i];
-    if (!is_decided(v)) continue;
+    if (!standing_is_decided(v->decision)) continue;
     (void)buffer_printf(&m->text, "%s%s by %s%s", n > 0 ? ", " : "It was ", v->decision, v->by, strcmp(v->by, r->by) == 0 ? " itself" : "");
     n++;
   }
@@ -412,13 +405,13 @@ static void state_unpublished(struct making *m) {
   const struct board_contract *c = m->contract;
   const struct board_intent *last = NULL;
   size_t n = 0;
+  if (c->n_intents == c->n_sealed) return; /* the intents of all contracts may be many */
   for (size_t i = 0; i < m->board->n_intents; i++) {
     const struct board_intent *intent = &m->board->intents[i];
     if (&m->board->contracts[intent->contract] != c || intent->sealed) continue;
     last = intent;
     n++;
   }
-  if (n == 0) return;
   state(m, MEETING_UNKNOWN,
         arena_printf(&m->to->arena, "What %zu started run%s gave: no bundle was recorded for %s, the last one by %s%s%s.", n,
                      n == 1 ? "" : "s", n == 1 ? "it" : "them", last->by, last->host[0] != 0 ? " on " : "", last->host))
@@ -430,7 +423,7 @@ static void state_unpublished(struct making *m) {
 void meeting_make(const struct board *board, const struct board_contract *contract, struct meeting *ret) {
   *ret = (struct meeting){.items = NULL};
   struct making m = {.board = board, .contract = contract, .to = ret};
-  m.report = (struct history_report){.history = &contract->history, .coincidences = contract->coincidences, .plan = &change_plan_usual};
+  m.report = board_report(contract);
   buffer_init(&m.text, TEXT_MAX);
   (void)buffer_text(&m.text, "");
   find_headline(&m);

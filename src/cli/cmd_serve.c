@@ -86,14 +86,6 @@ static bool read_arguments(const struct arguments *arguments, struct serving *s)
   return true;
 }
 
-static bool open_site(const char *ledger, struct serving *s) {
-  struct ledger_file file;
-  if (!ledger_file_open(ledger, false, &file)) return false;
-  s->site = live_site_open(&file);
-  s->at.pages = (struct page_source){live_site_get, s->site};
-  return s->site != NULL;
-}
-
 /* What readers give to commands: by the first name that the operator gave. */
 static void name_site(const struct serving *s, int port) {
   char address[400];
@@ -131,7 +123,9 @@ static int run(const struct arguments *arguments) {
   bool write = arguments->option[FLAG_READ_ONLY] == NULL; /* then the log's key must be at hand */
   if (read_arguments(arguments, s) && ledger_file_open(arguments->positional[0], write, &s->file)) {
     if (ledger_file_open(arguments->positional[0], write, &s->files)) {
-      if (open_site(arguments->positional[0], s)) code = serve(s);
+      s->site = live_site_open(arguments->positional[0], &code);
+      s->at.pages = (struct page_source){live_site_get, s->site};
+      if (s->site != NULL) code = serve(s);
       live_site_close(s->site);
       ledger_file_close(&s->files);
     }

@@ -55,21 +55,14 @@ static int write_site(struct writing *w) {
 }
 
 static int run(const struct arguments *arguments) {
-  const char *ledger = arguments->positional[0], *url = arguments->option[FLAG_URL];
-  struct ledger_file file;
+  const char *url = arguments->option[FLAG_URL];
   struct writing w = {
       .folder = arguments->positional[1], .good = true, .progress = arguments->option[FLAG_QUIET] == NULL && isatty(STDERR_FILENO) != 0};
-  if (!ledger_file_open(ledger, false, &file)) return ledger_file_code(&file);
-  if (!ledger_export(&file, w.folder)) {
-    ledger_file_close(&file);
-    return EXIT_CONDITIONS;
-  }
-  char shown[512];
-  (void)snprintf(shown, sizeof shown, "%s", url != NULL ? url : file.address);
-  w.site = live_site_open(&file);
-  if (w.site == NULL) return EXIT_CONDITIONS;
-  live_site_name(w.site, shown);
-  int code = write_site(&w);
+  int code = EXIT_CONDITIONS;
+  w.site = live_site_open(arguments->positional[0], &code);
+  if (w.site == NULL) return code;
+  live_site_name(w.site, url != NULL ? url : live_site_ledger(w.site)->address);
+  code = ledger_export(live_site_ledger(w.site), w.folder) ? write_site(&w) : EXIT_CONDITIONS;
   live_site_close(w.site);
   return code;
 }

@@ -344,11 +344,12 @@ bool live_site_get(void *context, const char *address, bool compressed, struct s
 
 /* --- begin and end --- */
 
-struct live_site *live_site_open(struct ledger_file *file) {
-  struct live_site *s = xalloc(1, sizeof *s);
-  s->file = *file;
-  if (!make_folder(s->folder, sizeof s->folder)) {
-    ledger_file_close(&s->file);
+struct live_site *live_site_open(const char *ledger, int *ret_code) {
+  struct live_site *s = xalloc(1, sizeof *s); /* the ledger's handle points into itself: it stays where it is */
+  bool opened = ledger_file_open(ledger, false, &s->file);
+  *ret_code = opened ? EXIT_CONDITIONS : ledger_file_code(&s->file);
+  if (!opened || !make_folder(s->folder, sizeof s->folder)) {
+    if (opened) ledger_file_close(&s->file);
     free(s);
     return NULL;
   }
@@ -382,6 +383,10 @@ void live_site_close(struct live_site *s) {
 
 void live_site_name(struct live_site *s, const char *address) {
   (void)snprintf(s->address, sizeof s->address, "%s", address);
+}
+
+struct ledger_file *live_site_ledger(struct live_site *s) {
+  return &s->file;
 }
 
 struct pages *live_site_pages(struct live_site *s) {

@@ -20,8 +20,8 @@ enum { LIVE_SITE_VIEW_S = 20, LIVE_SITE_MAKERS = 2 };
 
 struct live_site;
 
-/* file: a handle that belongs to it from here on. NULL: no folder for bundles, which was told. */
-struct live_site *live_site_open(struct ledger_file *file);
+/* NULL: no such ledger, or no folder for bundles, which was told; *ret_code: what the command ends with. */
+struct live_site *live_site_open(const char *ledger, int *ret_code);
 /* How readers name the ledger: before anything else. */
 void live_site_name(struct live_site *site, const char *address);
 /* From here on it follows the ledger. False: no thread. */
@@ -33,5 +33,6 @@ bool live_site_get(void *context, const char *address, bool compressed, struct s
 /* Without following it: all of the ledger's entries as of now. False: told. */
 bool live_site_read(struct live_site *site);
 struct pages *live_site_pages(struct live_site *site);
+struct ledger_file *live_site_ledger(struct live_site *site);
 
 #endif

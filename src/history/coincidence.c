@@ -118,6 +118,12 @@ void coincidence_since(const struct history_run *before, const struct summary_pr
   opener->close(opener->context, &a);
 }
 
+const char *coincidence_owner(const struct coincidence *c, enum layer layer) {
+  for (size_t i = 0; i < c->n_layers; i++)
+    if (strcmp(c->layers[i], layer_text(layer)) == 0) return c->owners[i];
+  return "";
+}
+
 void coincidence_release(struct coincidence *coincidence) {
   difference_list_release(&coincidence->facts);
   arena_release(&coincidence->arena);

@@ -45,6 +45,8 @@ void coincidence_since(const struct history_run *before, const struct summary_pr
                        const struct history_opener *opener, struct coincidence *ret);
 /* How the two executors differ, found out elsewhere; the list is taken over. contract: whose owners are named; NULL: the usual ones. */
 void coincidence_learn(struct coincidence *coincidence, struct difference_list *facts, const struct contract *contract);
+/* Of a layer of which a fact of identity changed; "" */
+const char *coincidence_owner(const struct coincidence *coincidence, enum layer layer);
 void coincidence_release(struct coincidence *coincidence);
 
 #endif

@@ -73,6 +73,10 @@ static bool take_of_contract(void *context, const struct ledger_entry *entry, co
   return true;
 }
 
+bool standing_is_decided(const char *decision) {
+  return strcmp(decision, "reproduced") == 0 || strcmp(decision, "not reproduced") == 0;
+}
+
 /* A contest is closed by its own team's withdrawal, or by a re-measurement of the same bundle that was made for it and decided, by another
  * team than the one whose result it is. */
 const char *standing_closes(const struct standing_contest *contest, const uint8_t bundle[DIGEST_BYTES], const char *recorded_by,
@@ -80,8 +84,7 @@ const char *standing_closes(const struct standing_contest *contest, const uint8_
   const char *decision = json_get_text(entry->statement.predicate, "decision", "");
   bool withdrawn = strcmp(entry->statement.kind, "withdrawal") == 0 && strcmp(subject, "entry") == 0 &&
                    strcmp(entry->signer, contest->by) == 0;
-  bool decided = strcmp(entry->statement.kind, "verification") == 0 && strcmp(subject, "contest") == 0 &&
-                 (strcmp(decision, "reproduced") == 0 || strcmp(decision, "not reproduced") == 0);
+  bool decided = strcmp(entry->statement.kind, "verification") == 0 && strcmp(subject, "contest") == 0 && standing_is_decided(decision);
   const uint8_t *of = statement_subject_named(&entry->statement, "bundle");
   decided = decided && of != NULL && memcmp(of, bundle, DIGEST_BYTES) == 0 && recorded_by != NULL &&
             strcmp(entry->signer, recorded_by) != 0;

@@ -84,6 +84,9 @@ void standing_release(struct standing *standing);
 
 /* --- the rules, for who keeps entries as they come --- */
 
+/* Does that decision of a verification decide anything? */
+bool standing_is_decided(const char *decision);
+
 struct standing_contest standing_contest_of(const struct ledger_entry *entry, struct arena *arena);
 struct standing_confirmation standing_confirmation_of(const struct ledger_entry *entry, struct arena *arena);
 /* Why an entry that speaks of a contest against this bundle closes it; NULL: it does not. recorded_by NULL: the bundle is not recorded. */

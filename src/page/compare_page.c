@@ -4,7 +4,6 @@
 
 #include "page/frame.h"
 #include "page/data_table.h"
-#include "report/history_report.h"
 
 enum { TEXT_MAX = 1 << 16, FACTS_MAX = 2000 };
 
@@ -83,13 +82,12 @@ static bool make_facts(const struct buffer *difference, struct table *t) {
 
 static void put_side(struct frame *f, const char *letter, const struct board_run *run) {
   struct markup *m = &f->markup;
-  char hex[DIGEST_HEX], time[32] = "";
-  if (run->summary != NULL && run->summary->started_ns > 0) (void)clock_text(time, run->summary->started_ns);
+  char hex[DIGEST_HEX], time[32];
   markup_open(m, "p", NULL);
   markup_whole(m, "b", NULL, letter);
   markup_text(m, " ");
   markup_link(m, NULL, run->label[0] != 0 ? run->label : "a run without a name", "%sresult/%s.html", f->up, digest_hex(run->root, hex));
-  markup_printf(m, " of %s, %s, by %s ", f->pages->board->contracts[run->contract].name, time[0] != 0 ? time : run->time, run->by);
+  markup_printf(m, " of %s, %s, by %s ", f->pages->board->contracts[run->contract].name, board_run_time(run, time), run->by);
   frame_entry(f, run->index);
   markup_close(m);
 }

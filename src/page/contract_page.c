@@ -5,19 +5,14 @@
 #include "page/frame.h"
 #include "page/spark.h"
 #include "page/data_table.h"
-#include "report/history_report.h"
 
 enum { RUNS_SHOWN = 300, TEXT_MAX = 1 << 16 };
-
-static struct history_report report_of(const struct board_contract *c) {
-  return (struct history_report){.history = &c->history, .coincidences = c->coincidences, .plan = &change_plan_usual};
-}
 
 /* --- figures over time --- */
 
 static void put_series(struct frame *f, const struct board_contract *c, const struct history_series *s, struct buffer *text) {
   struct markup *m = &f->markup;
-  const struct history_report report = report_of(c);
+  const struct history_report report = board_report(c);
   const struct history_value *last = &s->values[s->n_values - 1];
   markup_open(m, "tr", NULL);
   markup_whole(m, "td", NULL, s->precision);
@@ -71,11 +66,8 @@ static void put_figures(struct frame *f, const struct board_contract *c) {
 static void put_change_facts(struct markup *m, const struct coincidence *c) {
   for (size_t i = 0; i < c->facts.n_items && i < 20; i++) {
     const struct difference *d = &c->facts.items[i];
-    const char *owner = "";
-    for (size_t k = 0; k < c->n_layers; k++)
-      if (strcmp(c->layers[k], layer_text(d->layer)) == 0) owner = c->owners[k];
     markup_open(m, "li", NULL);
-    markup_printf(m, "%s (%s): ", layer_text(d->layer), owner);
+    markup_printf(m, "%s (%s): ", layer_text(d->layer), coincidence_owner(c, d->layer));
     markup_whole(m, "code", NULL, d->key);
     markup_printf(m, " %.120s → %.120s", d->a != NULL ? d->a : "(missing)", d->b != NULL ? d->b : "(missing)");
     markup_close(m);
@@ -84,7 +76,7 @@ static void put_change_facts(struct markup *m, const struct coincidence *c) {
 
 static void put_event(struct frame *f, const struct board_contract *c, size_t event, struct buffer *text) {
   struct markup *m = &f->markup;
-  const struct history_report report = report_of(c);
+  const struct history_report report = board_report(c);
   const struct history_event *e = &c->history.events[event];
   const struct history_run *before = &c->history.runs[e->before], *after = &c->history.runs[e->after];
   markup_open(m, "li", NULL);
@@ -125,7 +117,7 @@ static void put_events(struct frame *f, const struct board_contract *c) {
   for (size_t i = c->history.n_events; i > 0; i--) put_event(f, c, i - 1, &text);
   markup_close(&f->markup);
   buffer_clear(&text);
-  const struct history_report report = report_of(c);
+  const struct history_report report = board_report(c);
   history_put_error(&report, &text);
   markup_whole(&f->markup, "p", "dim", text.data);
   buffer_release(&text);
@@ -158,12 +150,10 @@ static const char *standing_words(struct table *t, const struct board_run *run) 
 
 static void add_figure(struct frame *f, struct table *t, const struct board_run *run, const struct summary_precision *p,
                        const struct summary_figure *figure) {
-  char hex[DIGEST_HEX], time[32] = "";
+  char hex[DIGEST_HEX], time[32];
   struct buffer text;
   buffer_init(&text, TEXT_MAX);
-  if (run->summary != NULL && run->summary->started_ns > 0) (void)clock_text(time, run->summary->started_ns);
-  else (void)snprintf(time, sizeof time, "%.20s", run->time);
-  table_text(t, time);
+  table_text(t, board_run_time(run, time));
   table_text(t, run->label[0] != 0 ? run->label : "(no name)");
   table_link(t, arena_printf(&t->arena, "%sresult/%s.html", f->up, digest_hex(run->root, hex)));
   table_text(t, hex);

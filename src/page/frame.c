@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/history_report.h"
-
 enum { PLOT_MAX = 4 << 20 };
 
 static void put_data_link(struct frame *f, const char *ending, const char *words) {
@@ -74,7 +72,7 @@ void frame_heading(struct frame *f, const char *text) {
 }
 
 void frame_plot(struct frame *f, const struct board_contract *c, const struct history_series *series) {
-  const struct history_report report = {.history = &c->history, .coincidences = c->coincidences, .plan = &change_plan_usual};
+  const struct history_report report = board_report(c);
   struct buffer plot;
   buffer_init(&plot, PLOT_MAX);
   history_plot(&report, (size_t)(series - c->history.series), &plot);

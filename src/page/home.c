@@ -6,7 +6,6 @@
 #include "page/frame.h"
 #include "page/spark.h"
 #include "page/data_table.h"
-#include "report/history_report.h"
 
 enum { CARDS_MAX = 200 };
 

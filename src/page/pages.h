@@ -6,7 +6,7 @@
  * Addresses   index, contract/DIGEST, meeting/DIGEST, result/ROOT, compare/ROOT-ROOT, each with .html or .json, tables with .csv, too;
  *             entry/N.json; style.css, script.js, openapi.json. Links are relative: the pages work below any address, and as files
  * Order       pages_answer whenever the board does not change; page_release
- * Errors      404 with a page that says what there is; 503 where a bundle cannot be had or read now */
+ * Errors      404 with a page that says what there is; 503 where a bundle cannot be read now */
 #ifndef PAGE_PAGES_H
 #define PAGE_PAGES_H
 

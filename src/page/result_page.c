@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "page/frame.h"
-#include "report/history_report.h"
 
 static void put_item(struct frame *f, const char *class, const char *text, uint64_t entry) {
   struct markup *m = &f->markup;

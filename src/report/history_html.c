@@ -105,11 +105,8 @@ static void put_facts(const struct coincidence *c, struct buffer *out) {
   for (size_t i = 0; i < c->facts.n_items; i++) {
     const struct difference *d = &c->facts.items[i];
     if (d->of != FACT_IDENTITY) continue;
-    const char *owner = "";
-    for (size_t k = 0; k < c->n_layers; k++)
-      if (strcmp(c->layers[k], layer_text(d->layer)) == 0) owner = c->owners[k];
     html_text(out, "<tr><td>", layer_text(d->layer), "</td>");
-    html_text(out, "<td>", owner, "</td>");
+    html_text(out, "<td>", coincidence_owner(c, d->layer), "</td>");
     html_text(out, "<td class='mono'>", d->key, "</td>");
     html_text(out, "<td class='v'>", d->a != NULL ? d->a : "(missing)", "</td>");
     html_text(out, "<td class='v'>", d->b != NULL ? d->b : "(missing)", "</td></tr>\n");

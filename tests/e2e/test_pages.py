@@ -8,25 +8,10 @@ import pytest
 
 import lynx as l
 from browser import ENTER, TAB, Browser, axe_path, missing
-from story import Story
-from test_serve import Serving
-from test_site import get
+from test_site import server, story  # fixtures
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 NAMES = ["home", "contract", "meeting", "result", "contested", "compare", "nowhere"]
-
-
-@pytest.fixture(scope="module")
-def story(tmp_path_factory):
-    return Story(tmp_path_factory.mktemp("pages"))
-
-
-@pytest.fixture(scope="module")
-def server(story):
-    s = Serving(str(story.ledger), str(story.folder))
-    get(s, "")  # until it has read the ledger
-    yield s
-    s.stop()
 
 
 @pytest.fixture(scope="module")

@@ -28,6 +28,7 @@ def story(tmp_path_factory):
 @pytest.fixture(scope="module")
 def server(story):
     s = Serving(str(story.ledger), str(story.folder))
+    get(s, "")  # until it has read the ledger
     yield s
     s.stop()
 
@@ -189,9 +190,9 @@ def test_two_runs_side_by_side(story, server):
 
 def crawl(read):
     """Every address that can be reached from the first page, and its body."""
-    seen, todo = {}, ["index.html"]
-    while todo:
-        address = todo.pop()
+    seen, queue = {}, ["index.html"]
+    while queue:
+        address = queue.pop()
         if address in seen:
             continue
         seen[address] = read(address)
@@ -201,7 +202,7 @@ def crawl(read):
         for to in links.links + links.loads:
             assert not urllib.parse.urlsplit(to).scheme and not to.startswith("//"), (address, to)
             if not to.startswith("#"):
-                todo.append(os.path.normpath(os.path.join(os.path.dirname(address), to)))
+                queue.append(os.path.normpath(os.path.join(os.path.dirname(address), to)))
     return seen
 
 
