@@ -183,7 +183,7 @@ static void close_contests(struct board *b, const struct ledger_entry *entry) {
     size_t at;
     if (!digest_map_get(&b->by_contest, subject->digest, &at)) continue;
     struct board_run *run = &b->runs[b->contests[at].run];
-    struct standing_contest *contest = &run->contests[b->contests[at].contest];
+    struct standing_contest *contest = &run->contests[b->contests[at].item];
     if (contest->closed != NULL) continue;
     contest->closed = standing_closes(contest, run->root, run->by, entry, subject->name, &b->arena);
     run->n_open -= contest->closed != NULL;
@@ -211,7 +211,7 @@ static void take_contest(struct board *b, const struct ledger_entry *entry) {
   run->contests = arena_room(&b->arena, run->contests, run->n_contests, sizeof *run->contests);
   run->contests[run->n_contests] = standing_contest_of(entry, &b->arena);
   b->contests = xroom(b->contests, b->n_contests, &b->contests_room, sizeof *b->contests);
-  b->contests[b->n_contests] = (struct board_contest_at){(size_t)(run - b->runs), run->n_contests++};
+  b->contests[b->n_contests] = (struct board_place){(size_t)(run - b->runs), run->n_contests++};
   digest_map_put(&b->by_contest, entry->leaf, b->n_contests++);
   run->n_open++;
 }
@@ -229,6 +229,31 @@ static void take_finding(struct board *b, const struct ledger_entry *entry) {
                                                             .layer = words(b, symptom, "layer"),
                                                             .owner = words(b, symptom, "owner"),
                                                             .index = entry->index};
+  (void)digest_hex(entry->leaf, run->findings[run->n_findings - 1].leaf);
+  b->findings = xroom(b->findings, b->n_findings, &b->findings_room, sizeof *b->findings);
+  b->findings[b->n_findings] = (struct board_place){(size_t)(run - b->runs), run->n_findings - 1};
+  digest_map_put(&b->by_finding, entry->leaf, b->n_findings++);
+}
+
+/* That it answers; NULL: none, or one that is not there. */
+static struct board_finding *finding_of(struct board *b, const struct ledger_entry *entry) {
+  const uint8_t *digest = statement_subject_named(&entry->statement, "finding");
+  size_t at;
+  if (digest == NULL || !digest_map_get(&b->by_finding, digest, &at)) return NULL;
+  return &b->runs[b->findings[at].run].findings[b->findings[at].item];
+}
+
+static void take_change(struct board *b, const struct ledger_entry *entry) {
+  struct board_finding *f = finding_of(b, entry);
+  if (f == NULL) return;
+  f->changes = arena_room(&b->arena, f->changes, f->n_changes, sizeof *f->changes);
+  f->changes[f->n_changes++] = (struct board_change){.by = arena_copy(&b->arena, entry->signer),
+                                                     .words = said(b, entry, "change"),
+                                                     .commit = said(b, entry, "commit"),
+                                                     .ticket = said(b, entry, "ticket"),
+                                                     .time = said(b, entry, "time"),
+                                                     .done = strcmp(said(b, entry, "state"), "done") == 0,
+                                                     .index = entry->index};
 }
 
 static void take_confirmation(struct board *b, const struct ledger_entry *entry) {
@@ -240,20 +265,48 @@ static void take_confirmation(struct board *b, const struct ledger_entry *entry)
     if (strcmp(run->findings[i].rule, c->finding) == 0 && strcmp(run->findings[i].named, c->named) == 0) run->findings[i].confirmation = c;
 }
 
-/* The effect on its first figure: a throughput. */
+/* A run from before the one that it is compared with shows no effect, and neither does one of which no claim can be made. */
+static enum effect effect_of(const struct board_run *before, const struct board_run *after, const json_t *predicate) {
+  bool earlier = before->summary != NULL && after->summary != NULL && after->summary->started_ns < before->summary->started_ns &&
+                 !json_is_true(json_object_get(predicate, "interleaved"));
+  size_t n_no_claim = json_array_size(json_object_get(predicate, "no_claim_before")) +
+                      json_array_size(json_object_get(predicate, "no_claim_after"));
+  struct effect_figures figures = {.refused = earlier || n_no_claim > 0 || json_get_text(predicate, "conditions_differ", NULL) != NULL};
+  const json_t *list = json_object_get(predicate, "figures"), *figure;
+  size_t i;
+  json_array_foreach(list, i, figure) {
+    const char *better = json_get_text(figure, "better", "");
+    effect_add(&figures, json_get_text(figure, "verdict", ""), json_get_double(figure, "after_to_before", NAN),
+               strcmp(better, "more") == 0   ? BETTER_MORE
+               : strcmp(better, "less") == 0 ? BETTER_LESS
+                                             : BETTER_UNKNOWN);
+  }
+  return effect_decide(&figures);
+}
+
 static void take_iteration(struct board *b, const struct ledger_entry *entry) {
+  const uint8_t *from = statement_subject_named(&entry->statement, "before");
+  size_t before = from != NULL ? (size_t)(run_at(b, from) - b->runs) : SIZE_MAX; /* which may move them */
   struct board_run *run = run_of(b, entry);
   const json_t *figure = json_array_get(json_object_get(entry->statement.predicate, "figures"), 0);
-  if (run == NULL) return;
+  if (run == NULL || from == NULL) return;
   run->iterations = arena_room(&b->arena, run->iterations, run->n_iterations, sizeof *run->iterations);
   run->iterations[run->n_iterations++] = (struct board_iteration){.by = arena_copy(&b->arena, entry->signer),
                                                                   .change = said(b, entry, "change"),
                                                                   .figure = words(b, figure, "figure"),
+                                                                  .precision = words(b, figure, "precision"),
                                                                   .verdict = words(b, figure, "verdict"),
                                                                   .after_to_before = json_get_double(figure, "after_to_before", NAN),
                                                                   .low = json_get_double(figure, "low", NAN),
                                                                   .high = json_get_double(figure, "high", NAN),
+                                                                  .effect = effect_of(&b->runs[before], run, entry->statement.predicate),
+                                                                  .before = before,
+                                                                  .after = (size_t)(run - b->runs),
                                                                   .index = entry->index};
+  struct board_finding *f = finding_of(b, entry);
+  if (f == NULL) return;
+  f->measured = arena_room(&b->arena, f->measured, f->n_measured, sizeof *f->measured);
+  f->measured[f->n_measured++] = run->iterations[run->n_iterations - 1];
 }
 
 static bool take_entry(void *context, const struct ledger_entry *entry, const char *subject) {
@@ -269,6 +322,7 @@ static bool take_entry(void *context, const struct ledger_entry *entry, const ch
   else if (strcmp(kind, "contest") == 0) take_contest(t->board, entry);
   else if (strcmp(kind, "finding") == 0) take_finding(t->board, entry);
   else if (strcmp(kind, "confirmation") == 0) take_confirmation(t->board, entry);
+  else if (strcmp(kind, "change") == 0) take_change(t->board, entry);
   else if (strcmp(kind, "iteration") == 0) take_iteration(t->board, entry);
   if (strcmp(kind, "verification") == 0 || strcmp(kind, "withdrawal") == 0) close_contests(t->board, entry);
   t->board->n_entries = entry->index + 1;
@@ -393,10 +447,12 @@ void board_release(struct board *b) {
   free(b->runs);
   free(b->intents);
   free(b->contests);
+  free(b->findings);
   digest_map_release(&b->by_contract);
   digest_map_release(&b->by_root);
   digest_map_release(&b->by_intent);
   digest_map_release(&b->by_contest);
+  digest_map_release(&b->by_finding);
   arena_release(&b->arena);
   *b = (struct board){.n_entries = 0};
 }

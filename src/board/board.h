@@ -16,18 +16,34 @@
 #include "history/coincidence.h"
 #include "ledger/standing.h"
 #include "report/history_report.h"
+#include "result/effect.h"
+
+/* What a team says that it does about a finding. */
+struct board_change {
+  const char *by, *words, *commit, *ticket, *time;
+  bool done; /* else it was started */
+  uint64_t index;
+};
+
+/* A change whose effect was measured, from one run to another. */
+struct board_iteration {
+  const char *by, *change, *figure, *precision, *verdict;
+  double after_to_before, low, high; /* of its first figure: a throughput */
+  enum effect effect;                /* on all of them (result/effect.h) */
+  size_t before, after;              /* runs */
+  uint64_t index;
+};
 
 struct board_finding {
   const char *by, *rule, *title, *named, *evidence;
   const char *layer, *owner;                        /* where it shows */
   const struct standing_confirmation *confirmation; /* the newest experiment of it; NULL: none */
   uint64_t index;
-};
-
-struct board_iteration {
-  const char *by, *change, *figure, *verdict;
-  double after_to_before, low, high;
-  uint64_t index;
+  char leaf[DIGEST_HEX];
+  struct board_change *changes;
+  size_t n_changes;
+  struct board_iteration *measured; /* changes that answer it */
+  size_t n_measured;
 };
 
 /* Of one whose own entry has not come yet, contract is BOARD_NO_CONTRACT: what others said of it waits for that. */
@@ -85,11 +101,11 @@ struct board {
   size_t n_runs, runs_room;
   struct board_intent *intents;
   size_t n_intents, intents_room;
-  struct digest_map by_contract, by_root, by_intent, by_contest;
-  struct board_contest_at {
-    size_t run, contest;
-  } * contests;
-  size_t n_contests, contests_room;
+  struct digest_map by_contract, by_root, by_intent, by_contest, by_finding;
+  struct board_place {
+    size_t run, item;
+  } * contests, *findings;
+  size_t n_contests, contests_room, n_findings, findings_room;
 };
 
 /* Entries from n_entries on, at most that many. False in *ret_more: it has all. What a ledger that was altered gives is an error, and the

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "board/work.h"
 #include "stats/special.h"
 
 enum { TEXT_MAX = 1 << 16, LISTED_MAX = 12 };
@@ -335,34 +336,62 @@ static void state_cause(struct making *m) {
 
 /* --- findings, contests, what is missing --- */
 
-static void state_finding(struct making *m, const struct board_finding *f, size_t run) {
-  struct arena *arena = &m->to->arena;
-  const struct standing_confirmation *c = f->confirmation;
-  bool decided = c != NULL && (strcmp(c->verdict, "confirmed") == 0 || strcmp(c->verdict, "refuted") == 0);
-  const char *of = arena_printf(arena, "%s%s%s%s", f->title, f->named[0] != 0 ? " (" : "", f->named, f->named[0] != 0 ? ")" : "");
-  struct meeting_item *s = decided
-                               ? state(m, MEETING_AGREED, arena_printf(arena, "%s: %s by an experiment of %s.", of, c->verdict, c->by))
-                               : state(m, MEETING_UNKNOWN,
-                                       arena_printf(arena, "%s: suspected by %s (%s, %s), not confirmed.", of, f->by, f->layer, f->owner));
-  s->entry = decided ? c->index : f->index;
-  s->run = run;
-  if (decided) return;
-  bool plain = f->rule[0] != 0 && f->rule[strspn(f->rule, "abcdefghijklmnopqrstuvwxyz0123456789_.")] == 0; /* it goes into a shell */
-  const struct board_run *of_run = &m->board->runs[run];
-  (void)state_next(m, f->owner[0] != 0 ? f->owner : f->by, arena_printf(arena, "Confirm or refute by an experiment: %s.", of),
-                   plain ? arena_printf(arena, "%s && lynxbench confirm %.8s.lynx %s --record --ledger %s", command_get(m, of_run),
-                                        hex_of(m, of_run), f->rule, m->board->address)
-                         : "");
+/* A rule's experiment; what a team stated itself has none. */
+static const char *command_confirm(struct making *m, const struct work_item *item) {
+  const char *rule = item->finding->rule;
+  bool plain = rule[0] != 0 && rule[strspn(rule, "abcdefghijklmnopqrstuvwxyz0123456789_.")] == 0; /* it goes into a shell */
+  return plain ? arena_printf(&m->to->arena, "%s && lynxbench confirm %.8s.lynx %s --record --ledger %s", command_get(m, item->run),
+                              hex_of(m, item->run), rule, m->board->address)
+               : "";
 }
 
-/* Of the newest run that has some. */
-static void state_findings(struct making *m) {
-  const struct board_contract *c = m->contract;
-  for (size_t i = c->n_runs; i > 0; i--) {
-    const struct board_run *run = &m->board->runs[c->runs[i - 1]];
-    for (size_t k = 0; k < run->n_findings && k < LISTED_MAX; k++) state_finding(m, &run->findings[k], c->runs[i - 1]);
-    if (run->n_findings > 0) return;
+static void state_closed(struct making *m, const struct work_item *item, const char *of) {
+  const struct board_iteration *x = item->measured;
+  (void)buffer_printf(&m->text, "%s: mended by «%s»: %s times %.3f", of, x->change, x->figure, x->after_to_before);
+  if (isfinite(x->low) && isfinite(x->high)) (void)buffer_printf(&m->text, " [%.3f, %.3f]", x->low, x->high);
+  (void)buffer_text(&m->text, ".");
+  state(m, MEETING_AGREED, kept(m))->entry = x->index;
+}
+
+static const char *doubt(struct making *m, const struct work_item *item) {
+  const struct board_finding *f = item->finding;
+  if (item->state == WORK_AGAIN) return arena_printf(&m->to->arena, "open again, since %s", item->why);
+  if (item->state == WORK_STARTED || item->state == WORK_DONE)
+    return arena_printf(&m->to->arena, "%s %s: %s; what it brings is not measured yet", item->change->by,
+                        item->state == WORK_DONE ? "made a change" : "works on it", item->change->words);
+  return arena_printf(&m->to->arena, "%s by %s (%s, %s), not confirmed", f->rule[0] != 0 ? "suspected" : "stated", f->by, f->layer,
+                      f->owner);
+}
+
+static void state_work(struct making *m, const struct work_item *item) {
+  struct arena *arena = &m->to->arena;
+  const struct board_finding *f = item->finding;
+  const struct standing_confirmation *c = item->confirmation;
+  bool refuted = c != NULL && strcmp(c->verdict, "refuted") == 0, confirmed = c != NULL && strcmp(c->verdict, "confirmed") == 0;
+  const char *of = arena_printf(arena, "%s%s%s%s", f->title, f->named[0] != 0 ? " (" : "", f->named, f->named[0] != 0 ? ")" : "");
+  const char *text, *command;
+  if (item->state == WORK_CLOSED) {
+    state_closed(m, item, of);
+    return;
   }
+  struct meeting_item *s = refuted || (confirmed && item->state == WORK_OPEN)
+                               ? state(m, MEETING_AGREED, arena_printf(arena, "%s: %s by an experiment of %s.", of, c->verdict, c->by))
+                               : state(m, MEETING_UNKNOWN, arena_printf(arena, "%s: %s.", of, doubt(m, item)));
+  s->entry = refuted || confirmed ? c->index : f->index;
+  s->run = (size_t)(item->run - m->board->runs);
+  if (refuted || !work_next(m->board, item, arena, &text, &command)) return;
+  if (item->state == WORK_OPEN && !confirmed && f->rule[0] != 0) {
+    text = arena_printf(arena, "Confirm or refute by an experiment: %s.", of);
+    command = command_confirm(m, item);
+  }
+  (void)state_next(m, f->owner[0] != 0 ? f->owner : f->by, text, command);
+}
+
+static void state_findings(struct making *m) {
+  struct work_list list;
+  work_list_make(m->board, m->contract, &list);
+  for (size_t i = 0; i < list.n_items && i < LISTED_MAX; i++) state_work(m, &list.items[i]);
+  work_list_release(&list);
 }
 
 /* Whose layer it concerns, by the contract and not by who contests; else a team that may decide it: not the one that measured. */
@@ -412,6 +441,7 @@ static void state_unpublished(struct making *m) {
     last = intent;
     n++;
   }
+  if (last == NULL) return;
   state(m, MEETING_UNKNOWN,
         arena_printf(&m->to->arena, "What %zu started run%s gave: no bundle was recorded for %s, the last one by %s%s%s.", n,
                      n == 1 ? "" : "s", n == 1 ? "it" : "them", last->by, last->host[0] != 0 ? " on " : "", last->host))

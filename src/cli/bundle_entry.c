@@ -1,13 +1,17 @@
 #include "cli/bundle_entry.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/random.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
+#include "cli/ledger_fetch.h"
+#include "ledger/blob.h"
 #include "result/summary.h"
 
 /* Words that have another digest than they are entered under do not count. */
@@ -169,4 +173,44 @@ bool bundle_entry_add(struct ledger_file *file, const char *path, const struct s
   bundle_file_close(&bundle);
   arena_release(&arena);
   return good;
+}
+
+/* Anybody may have entered another file under this root: the one that has it is taken. */
+struct wanted {
+  struct ledger *ledger;
+  const char *from; /* where its files are, if it is a copy; NULL */
+  const char *root, *out;
+  bool got;
+  struct lynx_error error;
+};
+
+static bool take_file(void *context, const struct ledger_entry *entry, const char *subject) {
+  struct wanted *w = context;
+  const uint8_t *file = ledger_entry_file(entry);
+  struct bundle *bundle = NULL;
+  struct bundle_seal_info seal = {.root = ""};
+  struct lynx_error ignored = {0};
+  char temporary[4200];
+  if (file == NULL || strcmp(subject, "bundle") != 0) return true;
+  if (w->from != NULL && ledger_fetch_blob(ledger_store(w->ledger), w->from, file, &w->error) != LYNX_OK) return true;
+  if (!file_temporary_name(w->out, temporary, sizeof temporary) ||
+      blob_get_file(ledger_store(w->ledger), file, temporary, &w->error) != LYNX_OK)
+    return true;
+  bool right = bundle_open(temporary, &bundle, &seal, &ignored) == LYNX_OK && strcmp(seal.root, w->root) == 0;
+  bundle_close(bundle);
+  w->got = right && link(temporary, w->out) == 0;
+  if (right && !w->got) (void)lynx_fail(&w->error, LYNX_INPUT, "%s: cannot be written: %s", w->out, strerror(errno));
+  (void)unlink(temporary); /* a link to it stays */
+  return !right;
+}
+
+enum lynx_status bundle_entry_get(struct ledger_file *file, const char *root, const char *out, struct lynx_error *error) {
+  struct wanted wanted = {.ledger = file->ledger, .from = file->remote ? file->real : NULL, .root = root, .out = out};
+  uint8_t digest[DIGEST_BYTES];
+  if (!hex_decode(root, digest, DIGEST_BYTES)) return lynx_fail(error, LYNX_INPUT, "'%.64s' is no bundle's root", root);
+  enum lynx_status status = ledger_each_mention(file->ledger, digest, take_file, &wanted, error);
+  if (status != LYNX_OK || wanted.got) return status;
+  if (wanted.error.status == LYNX_OK) return lynx_fail(error, LYNX_NOT_FOUND, "the ledger keeps no file of the bundle %.16s", root);
+  *error = wanted.error;
+  return error->status;
 }

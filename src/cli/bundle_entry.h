@@ -22,6 +22,9 @@ void run_link_release(struct run_link *link);
 /* A contract's own words are in the ledger once, before what speaks of it. */
 bool contract_entry_add(struct ledger_file *file, const char *digest, const char *name, const char *text, const struct signer *signer);
 
+/* The file of a bundle that the ledger keeps, by its root (64 digits), to a path where nothing is yet. NOT_FOUND: it keeps none. */
+enum lynx_status bundle_entry_get(struct ledger_file *file, const char *root, const char *out, struct lynx_error *error) LYNX_MUST_CHECK;
+
 /* Adds the bundle's file and its entry. False: told. */
 bool bundle_entry_add(struct ledger_file *file, const char *path, const struct signer *signer, uint64_t *ret_index);
 

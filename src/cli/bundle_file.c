@@ -1,5 +1,7 @@
 #include "cli/bundle_file.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "cli/output.h"
 
@@ -33,4 +35,9 @@ bool bundle_file_open_possible(const char *path, struct bundle_file *ret) {
 void bundle_file_close(struct bundle_file *file) {
   result_release(&file->result);
   bundle_close(file->bundle);
+}
+
+bool bundle_files_interleaved(const struct bundle_file *a, const struct bundle_file *b) {
+  const char *id_a = bundle_meta(a->bundle, "interleaved"), *id_b = bundle_meta(b->bundle, "interleaved");
+  return id_a != NULL && id_b != NULL && strcmp(id_a, id_b) == 0;
 }

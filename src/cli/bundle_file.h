@@ -16,4 +16,7 @@ bool bundle_file_open(const char *path, struct bundle_file *ret);
 bool bundle_file_open_possible(const char *path, struct bundle_file *ret);
 void bundle_file_close(struct bundle_file *file);
 
+/* Were their sessions run in turn, by one command? */
+bool bundle_files_interleaved(const struct bundle_file *a, const struct bundle_file *b);
+
 #endif

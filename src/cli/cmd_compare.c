@@ -6,7 +6,6 @@
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
-#include "cli/improvement_entry.h"
 #include "cli/machine_record.h"
 #include "cli/recording.h"
 #include "cli/screen.h"
@@ -15,15 +14,12 @@
 #include "report/text.h"
 #include "result/comparison.h"
 
-enum { FLAG_OUT, FLAG_MARGIN, FLAG_CHANGE, FLAG_FINDING, FLAG_LEDGER, FLAG_KEY, FLAG_QUIET, FLAG_JSON };
+enum { FLAG_OUT, FLAG_MARGIN, FLAG_LEDGER, FLAG_KEY, FLAG_QUIET, FLAG_JSON };
 
 static const struct option_spec options[] = {
     [FLAG_OUT] = {"out", "NAME", "of the two bundles, as in NAME-a.lynx and NAME-b.lynx (contracts only)"},
     [FLAG_MARGIN] = {"margin", "SHARE", "instead of the first contract's decision.margin, as in 0.05"},
-    [FLAG_CHANGE] = {"change", "TEXT", "enter it in the ledger as an iteration: what was changed from A to B"},
-    [FLAG_FINDING] = {"finding", "ENTRY", "the finding that the change answers: its entry's digest"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER",
-                     "record both runs' intents before and their bundles after, and --change (default: LYNXBENCH_LEDGER)"},
+    [FLAG_LEDGER] = {"ledger", "LEDGER", "record both runs' intents before and their bundles after (default: LYNXBENCH_LEDGER)"},
     [FLAG_KEY] = {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
@@ -214,15 +210,14 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
     return EXIT_WRONG_INPUT;
   }
   int code = EXIT_WRONG_INPUT;
-  const char *id_a = bundle_meta(a.bundle, "interleaved"), *id_b = bundle_meta(b.bundle, "interleaved"),
-             *margin = arguments->option[FLAG_MARGIN];
+  const char *margin = arguments->option[FLAG_MARGIN];
   char *end = NULL;
   double wanted = margin != NULL ? strtod(margin, &end) : a.result.contract.decision.margin;
   if (margin != NULL && (end == margin || *end != 0 || !(wanted > 0) || wanted > 1))
     (void)fprintf(stderr, "lynxbench compare: --margin: found '%s', accepted: a share above 0, at most 1, such as 0.05\n", margin);
   else {
     a.result.contract.decision.margin = wanted;
-    comparison_make(&a.result, &b.result, id_a != NULL && id_b != NULL && strcmp(id_a, id_b) == 0, &list);
+    comparison_make(&a.result, &b.result, bundle_files_interleaved(&a, &b), &list);
     bool known = a.result.n_precisions > 0 && b.result.n_precisions > 0 &&
                  bundle_start_facts(a.bundle, a.result.precisions[0].name, &facts_a, &unread) == LYNX_OK &&
                  bundle_start_facts(b.bundle, b.result.precisions[0].name, &facts_b, &unread) == LYNX_OK;
@@ -236,16 +231,6 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
       (void)text_comparison(&a.result, &b.result, &list, known ? &differences : NULL, color_wanted(stdout),
                             &out); /* overflow: told below */
     code = write_buffer(NULL, &out) ? judge(&list, n_refusals) : EXIT_CONDITIONS;
-    if (arguments->option[FLAG_CHANGE] != NULL && code != EXIT_CONDITIONS) {
-      const struct pen_wanted pen = {"compare", "--change", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
-      const struct iteration iteration = {.path = {path_a, path_b},
-                                          .result = {&a.result, &b.result},
-                                          .list = &list,
-                                          .change = arguments->option[FLAG_CHANGE],
-                                          .finding = arguments->option[FLAG_FINDING]};
-      int recorded = iteration_record(&pen, &iteration); /* whatever came out: that nothing changed is worth knowing too */
-      code = recorded != EXIT_HOLDS ? recorded : code;
-    }
     buffer_release(&out);
     comparison_release(&list);
   }
@@ -258,12 +243,6 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
 }
 
 static int run(const struct arguments *arguments) {
-  const char *change = arguments->option[FLAG_CHANGE];
-  if ((change != NULL && change[strspn(change, " ")] == 0) || (change == NULL && arguments->option[FLAG_FINDING] != NULL)) {
-    (void)fprintf(stderr, "lynxbench compare: --change: found %s; accepted: what was changed, in words%s\n",
-                  change != NULL ? "nothing in it" : "nothing", change == NULL ? "; --finding belongs to it" : "");
-    return EXIT_WRONG_INPUT;
-  }
   if (text_ends_with(arguments->positional[0], ".lynx") && text_ends_with(arguments->positional[1], ".lynx"))
     return compare_bundles(arguments->positional[0], arguments->positional[1], arguments);
   static struct side sides[2];
@@ -285,8 +264,6 @@ const struct command command_compare = {
                "bundles (.lynx). Every figure is compared as the ratio of the sessions' figures: the same within the margin (two\n"
                "one-sided tests), different but within it, different beyond it, or inconclusive, and then how many sessions it would\n"
                "take. Exits with 0 if every figure is within the margin, 1 if one is beyond it, 3 if one is inconclusive, or where\n"
-               "a side supports no claim (the reasons are told).\n"
-               "With --change both bundles and an entry of kind iteration go into the ledger: what was changed, which finding that\n"
-               "answers, and every figure's ratio, whether it helped or not.",
+               "a side supports no claim (the reasons are told). `lynxbench iterate measure` records what a change brought.",
     .example = "build/lynxbench compare /tmp/null.lynx /tmp/null.lynx --margin 0.9",
     .run = run};

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/control.h"
 #include "cli/bundle_entry.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
+#include "cli/hook.h"
 #include "cli/team_key.h"
 #include "executor/capture.h"
 #include "executor/difference.h"
@@ -19,7 +19,7 @@ static const struct option_spec options[] = {
     [FLAG_TEXT] = {"text", "TEXT", "what is wrong, in words"},
     [FLAG_WITH] = {"with", "BUNDLE", "evidence: a re-run, which goes into the ledger too, and is shown beside the contested one"},
     [FLAG_LAYER] = {"layer", "LAYER", "whose layer it concerns: its owner is named"},
-    [FLAG_HOOK] = {"hook", "URL", "tell the owner: the contest is sent there as JSON"},
+    [FLAG_HOOK] = {"hook", "URL|PROGRAM", "tell the owner: the signed entry is sent there, or is a program's input, as JSON"},
     [FLAG_WITHDRAW] = {"withdraw", "ENTRY", "take back a contest of one's own: its entry's digest"},
     [FLAG_LEDGER] = {"ledger", "LEDGER", "the ledger (default: LYNXBENCH_LEDGER)"},
     [FLAG_KEY] = {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"}};
@@ -53,32 +53,6 @@ static void show_both(struct bundle_file *sealed, struct bundle_file *with) {
   comparison_release(&list);
   fact_list_release(&a);
   fact_list_release(&b);
-}
-
-/* A hook that does not answer is told, and undoes nothing: the entry stands. */
-static bool tell_owner(const char *url, const struct entry *entry, const char *leaf, const char *by) {
-  struct buffer body, answer;
-  struct json_writer json;
-  struct lynx_error error = {0};
-  int http_status = 0;
-  buffer_init(&body, 65536);
-  buffer_init(&answer, 65536);
-  json_begin(&json, &body);
-  json_open_object(&json);
-  json_put_text(&json, "kind", "contest");
-  json_put_text(&json, "entry", leaf);
-  json_put_text(&json, "by", by);
-  for (size_t i = 0; i < entry->n_members; i++) json_put_text(&json, entry->members[i].key, entry->members[i].value);
-  json_close(&json);
-  struct control_request request = {.url = url, .json_body = body.data, .timeout_ns = 10000000000};
-  bool good = json_finish(&json) && control_fetch(&request, &answer, &http_status, &error) == LYNX_OK && http_status < 300;
-  if (good) (void)printf("%s was told\n", url);
-  else
-    (void)fprintf(stderr, "lynxbench contest: the hook %s was not told (%s%d): tell them otherwise; the contest stands\n", url,
-                  error.message[0] != 0 ? error.message : "HTTP status ", http_status);
-  buffer_release(&body);
-  buffer_release(&answer);
-  return good;
 }
 
 static int withdraw(const struct arguments *arguments, struct ledger_file *ledger, const struct signer *signer) {
@@ -125,8 +99,7 @@ static int contest(const struct arguments *arguments, struct ledger_file *ledger
   (void)digest_hex(leaf, leaf_hex);
   (void)printf("%s: entry %llu, %s: open until somebody re-measures (lynxbench verify %s --contest %s) or %s withdraws it\n",
                ledger->address, (unsigned long long)index, leaf_hex, arguments->positional[0], leaf_hex, signer->name);
-  if (arguments->option[FLAG_HOOK] != NULL && !tell_owner(arguments->option[FLAG_HOOK], &entry, leaf_hex, signer->name))
-    return EXIT_EXECUTOR;
+  if (arguments->option[FLAG_HOOK] != NULL && !hook_tell("contest", arguments->option[FLAG_HOOK], ledger, index)) return EXIT_EXECUTOR;
   return EXIT_HOLDS;
 }
 

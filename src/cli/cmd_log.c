@@ -11,12 +11,9 @@
 #include "base/state.h"
 #include "cli/command.h"
 #include "cli/ledger_export.h"
-#include "cli/ledger_fetch.h"
 #include "cli/ledger_file.h"
 #include "cli/team_key.h"
-#include "ledger/blob.h"
 #include "ledger/seen.h"
-#include "record/bundle.h"
 
 enum { FLAG_KEY, FLAG_ORIGIN, FLAG_TEAM, FLAG_ADMIN, FLAG_WITNESS, FLAG_QUORUM, FLAG_QUOTA, FLAG_REMOVE, FLAG_OUT, FLAG_RAW, FLAG_JSON };
 
@@ -233,25 +230,8 @@ static int list(const struct arguments *arguments, struct ledger_file *file) {
   return ledger_each_entry(file->ledger, 0, print_entry, &listing, &error) == LYNX_OK ? EXIT_HOLDS : report_error(&error);
 }
 
-/* The third argument: an entry's number, or the beginning of its digest. */
-static bool find_entry(const struct arguments *arguments, const struct ledger_file *file, uint64_t *ret) {
-  const char *text = arguments->n_positional > 2 ? arguments->positional[2] : "";
-  uint8_t leaf[DIGEST_BYTES];
-  int64_t index = -1;
-  struct lynx_error error = {0};
-  if (strlen(text) == 64 && hex_decode(text, leaf, DIGEST_BYTES)) {
-    if (ledger_find(file->ledger, leaf, ret, &error) == LYNX_OK) return true;
-    (void)report_error(&error);
-    return false;
-  }
-  if (text[0] != 0 && number_int64(text, strlen(text), &index) && index >= 0) {
-    *ret = (uint64_t)index;
-    return true;
-  }
-  (void)fprintf(stderr,
-                "lynxbench log: found '%s', accepted: an entry's number, or its digest of 64 digits; `lynxbench log list` tells them\n",
-                text);
-  return false;
+static const char *entry_wanted(const struct arguments *arguments) {
+  return arguments->n_positional > 2 ? arguments->positional[2] : "";
 }
 
 static int entry(const struct arguments *arguments, struct ledger_file *file) {
@@ -259,7 +239,7 @@ static int entry(const struct arguments *arguments, struct ledger_file *file) {
   struct ledger_entry entry = {0};
   struct lynx_error error = {0};
   uint64_t index;
-  if (!find_entry(arguments, file, &index)) return EXIT_WRONG_INPUT;
+  if (!ledger_file_find(file, entry_wanted(arguments), &index)) return EXIT_WRONG_INPUT;
   enum lynx_status status = ledger_read_entry(file->ledger, index, &arena, &entry, &error);
   int code = status == LYNX_OK ? EXIT_HOLDS : report_error(&error);
   if (status == LYNX_OK && arguments->option[FLAG_RAW] != NULL)
@@ -281,7 +261,7 @@ static int proof(const struct arguments *arguments, struct ledger_file *file) {
   struct buffer text;
   struct lynx_error error = {0};
   uint64_t index;
-  if (!find_entry(arguments, file, &index)) return EXIT_WRONG_INPUT;
+  if (!ledger_file_find(file, entry_wanted(arguments), &index)) return EXIT_WRONG_INPUT;
   buffer_init(&text, NOTE_MAX);
   int code = ledger_proof_text(file->ledger, index, &text, &error) != LYNX_OK ? report_error(&error)
              : write_buffer(NULL, &text)                                      ? EXIT_HOLDS
@@ -333,35 +313,6 @@ static int put(const struct arguments *arguments, struct ledger_file *file) {
   return good ? EXIT_HOLDS : EXIT_WRONG_INPUT;
 }
 
-/* Anybody may have entered another file under this root: the one that has it is taken. */
-struct wanted {
-  struct ledger *ledger;
-  const char *from; /* where its files are, if it is a copy; NULL */
-  const char *root, *out;
-  bool got;
-  struct lynx_error error;
-};
-
-static bool take_file(void *context, const struct ledger_entry *entry, const char *subject) {
-  struct wanted *w = context;
-  const uint8_t *file = ledger_entry_file(entry);
-  struct bundle *bundle = NULL;
-  struct bundle_seal_info seal = {.root = ""};
-  struct lynx_error ignored = {0};
-  char temporary[4200];
-  if (file == NULL || strcmp(subject, "bundle") != 0) return true;
-  if (w->from != NULL && ledger_fetch_blob(ledger_store(w->ledger), w->from, file, &w->error) != LYNX_OK) return true;
-  if (!file_temporary_name(w->out, temporary, sizeof temporary) ||
-      blob_get_file(ledger_store(w->ledger), file, temporary, &w->error) != LYNX_OK)
-    return true;
-  bool right = bundle_open(temporary, &bundle, &seal, &ignored) == LYNX_OK && strcmp(seal.root, w->root) == 0;
-  bundle_close(bundle);
-  w->got = right && link(temporary, w->out) == 0;
-  if (right && !w->got) (void)lynx_fail(&w->error, LYNX_INPUT, "%s: cannot be written: %s", w->out, strerror(errno));
-  (void)unlink(temporary); /* a link to it stays */
-  return !right;
-}
-
 static int get(const struct arguments *arguments, struct ledger_file *file) {
   const char *root_text = arguments->n_positional > 2 ? arguments->positional[2] : "", *out = arguments->option[FLAG_OUT];
   uint8_t root[DIGEST_BYTES];
@@ -372,13 +323,9 @@ static int get(const struct arguments *arguments, struct ledger_file *file) {
     return EXIT_WRONG_INPUT;
   }
   (void)snprintf(path, sizeof path, "%.16s.lynx", root_text);
-  struct wanted wanted = {
-      .ledger = file->ledger, .from = file->remote ? file->real : NULL, .root = root_text, .out = out != NULL ? out : path};
-  if (ledger_each_mention(file->ledger, root, take_file, &wanted, &error) != LYNX_OK) return report_error(&error);
-  if (!wanted.got && wanted.error.status == LYNX_OK)
-    (void)lynx_fail(&wanted.error, LYNX_NOT_FOUND, "the ledger keeps no file of the bundle %.16s", root_text);
-  if (!wanted.got) return report_error(&wanted.error);
-  (void)printf("%s\nnext: lynxbench show %s; lynxbench verify %s\n", wanted.out, wanted.out, wanted.out);
+  if (out == NULL) out = path;
+  if (bundle_entry_get(file, root_text, out, &error) != LYNX_OK) return report_error(&error);
+  (void)printf("%s\nnext: lynxbench show %s; lynxbench verify %s\n", out, out, out);
   return EXIT_HOLDS;
 }
 

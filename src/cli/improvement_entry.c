@@ -129,6 +129,7 @@ static void write_effect(void *context, struct json_writer *json) {
   json_put_bool(json, "interleaved", list->paired);
   json_put_double(json, "margin", list->margin);
   json_put_double(json, "confidence", list->confidence);
+  if (list->unlike != NULL) json_put_text(json, "conditions_differ", list->unlike);
   json_key(json, "figures");
   json_open_array(json);
   for (size_t i = 0; i < list->n_items; i++) {
@@ -142,62 +143,70 @@ static void write_effect(void *context, struct json_writer *json) {
     json_put_double(json, "after_to_before", 1 / f->ratio.ratio);
     json_put_double(json, "low", 1 / f->ratio.high);
     json_put_double(json, "high", 1 / f->ratio.low);
-    json_put_text(json, "verdict", verdict_text(f->ratio.verdict));
+    json_put_text(json, "better", f->more_is_better ? "more" : "less");
+    json_put_text(json, "verdict", f->not_judged != NULL ? "not judged" : verdict_text(f->ratio.verdict));
     json_close(json);
   }
   json_close(json);
 }
 
-static bool take_finding(void *context, const struct ledger_entry *entry, const char *subject) {
-  bool *is_finding = context;
-  if (subject[0] != 0) return true; /* it speaks of it */
-  *is_finding = strcmp(entry->statement.kind, "finding") == 0;
-  return false;
-}
-
-/* An iteration answers a finding that is there. */
-static bool find_finding(struct ledger_file *file, const char *text, uint8_t ret[DIGEST_BYTES]) {
+bool finding_read(struct ledger_file *file, const char *text, struct finding_entry *ret) {
   struct lynx_error error = {0};
-  bool is_finding = false;
-  if (hex_decode(text, ret, DIGEST_BYTES) && ledger_each_mention(file->ledger, ret, take_finding, &is_finding, &error) != LYNX_OK) {
+  uint64_t index;
+  *ret = (struct finding_entry){.index = 0};
+  if (!ledger_file_find(file, text, &index)) return false;
+  if (ledger_read_entry(file->ledger, index, &ret->arena, &ret->entry, &error) != LYNX_OK) {
     (void)report_error(&error);
+    arena_release(&ret->arena);
     return false;
   }
-  if (is_finding) return true;
-  (void)fprintf(stderr,
-                "lynxbench: --finding: found '%s', accepted: the digest of a finding's entry in %s, 64 digits; `lynxbench log list %s` "
-                "tells them\n",
-                text, file->address, file->address);
+  ret->index = index;
+  if (strcmp(ret->entry.statement.kind, "finding") == 0) return true;
+  (void)fprintf(stderr, "lynxbench: %s: entry %" PRIu64 " is of kind %s, accepted: a finding; `lynxbench iterate list` tells them\n",
+                file->address, index, ret->entry.statement.kind);
+  finding_release(ret);
   return false;
 }
 
-static bool add_iteration(struct pen *pen, const struct iteration *iteration) {
-  const char *change = iteration->change, *answers = iteration->finding;
+void finding_release(struct finding_entry *finding) {
+  statement_release(&finding->entry.statement);
+  arena_release(&finding->arena);
+}
+
+bool iteration_add(struct pen *pen, const struct iteration *iteration, uint64_t *ret_index) {
+  const struct finding_entry *answers = iteration->finding;
   struct entry entry = {.kind = "iteration", .write_more = write_effect, .context = (void *)(uintptr_t)iteration};
-  uint8_t finding[DIGEST_BYTES], leaf[DIGEST_BYTES];
+  uint8_t leaf[DIGEST_BYTES];
   char hex[DIGEST_HEX];
-  uint64_t index;
   if (strcmp(iteration->result[0]->seal.root, iteration->result[1]->seal.root) == 0) {
-    (void)fprintf(stderr, "lynxbench: --change: A and B are the same bundle; accepted: one from before the change and one from after it\n");
+    (void)fprintf(stderr, "lynxbench: both are the same bundle; accepted: one from before the change and one from after it\n");
     return false;
   }
-  if (answers != NULL && !find_finding(&pen->file, answers, finding)) return false;
   for (int i = 0; i < 2; i++)
-    if (!bundle_entry_add(&pen->file, iteration->path[i], &pen->signer, &index)) return false;
+    if (!bundle_entry_add(&pen->file, iteration->path[i], &pen->signer, ret_index)) return false;
   entry_subject_hex(&entry, "bundle", iteration->result[1]->seal.root);
   entry_subject_hex(&entry, "before", iteration->result[0]->seal.root);
-  if (answers != NULL) entry_subject(&entry, "finding", finding);
-  entry_member(&entry, "change", change);
-  if (!ledger_file_add(&pen->file, &entry, &pen->signer, &index, leaf)) return false;
-  (void)fprintf(stderr, "%s: entry %" PRIu64 ", %s: the iteration is recorded\n", pen->file.address, index, digest_hex(leaf, hex));
+  if (answers != NULL) entry_subject(&entry, "finding", answers->entry.leaf);
+  entry_member(&entry, "change", iteration->change);
+  if (!ledger_file_add(&pen->file, &entry, &pen->signer, ret_index, leaf)) return false;
+  (void)fprintf(stderr, "%s: entry %" PRIu64 ", %s: the iteration is recorded\n", pen->file.address, *ret_index, digest_hex(leaf, hex));
   return true;
 }
 
-int iteration_record(const struct pen_wanted *wanted, const struct iteration *iteration) {
-  struct pen pen;
-  int code = pen_open(wanted, &pen);
-  if (code != EXIT_HOLDS) return code;
-  if (!add_iteration(&pen, iteration)) code = EXIT_WRONG_INPUT;
-  pen_close(&pen);
-  return code;
+struct effect_figures iteration_effect(const struct iteration *iteration) {
+  const struct comparison_list *list = iteration->list;
+  struct effect_figures figures = {.refused = list->unlike != NULL};
+  for (int i = 0; i < 2; i++)
+    for (size_t p = 0; p < iteration->result[i]->n_precisions; p++) {
+      struct claim claim;
+      if (iteration->result[i]->precisions[p].unavailable) continue;
+      claim_build(iteration->result[i], p, &claim);
+      figures.refused = figures.refused || claim.n_reasons > 0;
+    }
+  for (size_t i = 0; i < list->n_items; i++) {
+    const struct comparison_figure *f = &list->items[i];
+    effect_add(&figures, f->not_judged != NULL ? "" : verdict_text(f->ratio.verdict), 1 / f->ratio.ratio,
+               f->more_is_better ? BETTER_MORE : BETTER_LESS);
+  }
+  return figures;
 }

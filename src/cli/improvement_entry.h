@@ -9,21 +9,33 @@
 #include "cli/command.h"
 #include "cli/pen.h"
 #include "result/comparison.h"
+#include "result/effect.h"
 
 /* --record BUNDLE: one entry for each finding of each trace, and of the run's own account, of the run that the bundle is of: with the
  * layers and their owners by its contract, and the trace's digest. attribution, live: NULL where there is none. The bundle goes in first,
  * where it is new. Gives an exit code: what is wrong was told. */
 int findings_record(const struct pen_wanted *wanted, const char *bundle, const struct attribution *attribution, const struct live *live);
 
+/* A finding's entry, by its number or its digest of 64 digits. False: told. */
+struct finding_entry {
+  struct arena arena;
+  struct ledger_entry entry;
+  uint64_t index;
+};
+bool finding_read(struct ledger_file *file, const char *text, struct finding_entry *ret);
+void finding_release(struct finding_entry *finding);
+
 struct iteration {
   const char *path[2]; /* bundles: before, after */
   struct result *result[2];
   const struct comparison_list *list;
-  const char *change, *finding; /* in words; the entry that it answers, or NULL */
+  const char *change;                  /* in words */
+  const struct finding_entry *finding; /* that it answers; NULL */
 };
 
-/* --change TEXT, perhaps --finding ENTRY: both bundles, and an entry whose effect is what was compared: every figure with its ratio,
- * interval and verdict. */
-int iteration_record(const struct pen_wanted *wanted, const struct iteration *iteration);
+/* Both bundles, where they are new, and an entry whose effect is what was compared: every figure with its ratio, interval and verdict.
+ * False: told. */
+bool iteration_add(struct pen *pen, const struct iteration *iteration, uint64_t *ret_index);
+struct effect_figures iteration_effect(const struct iteration *iteration);
 
 #endif

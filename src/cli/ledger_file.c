@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "base/state.h"
 #include "cli/command.h"
 #include "cli/ledger_fetch.h"
@@ -133,6 +134,22 @@ void ledger_file_close(struct ledger_file *file) {
   ledger_close(file->ledger);
   signing_key_release(file->log_key);
   *file = (struct ledger_file){.ledger = NULL, .status = LYNX_INPUT};
+}
+
+bool ledger_file_find(const struct ledger_file *file, const char *text, uint64_t *ret) {
+  uint8_t leaf[DIGEST_BYTES];
+  int64_t index = -1;
+  struct lynx_error error = {0};
+  if (strlen(text) == 64 && hex_decode(text, leaf, DIGEST_BYTES))
+    return ledger_find(file->ledger, leaf, ret, &error) == LYNX_OK || tell(file->address, &error);
+  if (text[0] != 0 && number_int64(text, strlen(text), &index) && index >= 0) {
+    *ret = (uint64_t)index;
+    return true;
+  }
+  (void)fprintf(stderr,
+                "lynxbench: %s: found '%.80s', accepted: an entry's number, or its digest of 64 digits; `lynxbench log list` tells them\n",
+                file->address, text);
+  return false;
 }
 
 /* Sent, then looked for in the log: a server's word that it is there is not taken. */

@@ -33,6 +33,9 @@ bool ledger_file_open(const char *address, bool write, struct ledger_file *ret);
 enum lynx_status ledger_file_update(struct ledger_file *file, struct lynx_error *error) LYNX_MUST_CHECK;
 void ledger_file_close(struct ledger_file *file);
 
+/* Where an entry stands, by its number or its digest of 64 digits. False: told. */
+bool ledger_file_find(const struct ledger_file *file, const char *text, uint64_t *ret);
+
 /* Signs an entry as of now and adds it; ret_leaf may be NULL. False: told. */
 bool ledger_file_add(struct ledger_file *file, const struct entry *entry, const struct signer *signer, uint64_t *ret_index,
                      uint8_t ret_leaf[DIGEST_BYTES]);

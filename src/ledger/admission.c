@@ -17,6 +17,7 @@ static const struct kind_rule {
              {"withdrawal", {"entry"}},
              {"finding", {"bundle"}},
              {"confirmation", {"bundle", "perturbed"}},
+             {"change", {"finding"}},
              {"iteration", {"bundle", "before"}}};
 
 static enum lynx_status check_kind(const struct statement *statement, struct lynx_error *error) {
@@ -25,7 +26,7 @@ static enum lynx_status check_kind(const struct statement *statement, struct lyn
   if (k == LYNX_COUNT(kinds))
     return lynx_fail(error, LYNX_INPUT,
                      "an entry of kind '%.60s'; accepted: policy, contract, signature, intent, bundle, verification, contest, withdrawal, "
-                     "finding, confirmation, iteration",
+                     "finding, confirmation, change, iteration",
                      statement->kind);
   for (size_t i = 0; i < LYNX_COUNT(kinds[k].needs) && kinds[k].needs[i] != NULL; i++)
     if (statement_subject_named(statement, kinds[k].needs[i]) == NULL)

@@ -31,6 +31,7 @@ static void put_head(struct frame *f, const char *title) {
   markup_whole(m, "b", NULL, "lynxbench");
   markup_text(m, " all contracts");
   markup_close(m);
+  markup_link(m, "home", "findings", "%swork.html", f->up);
   markup_close(m);
 }
 

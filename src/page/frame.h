@@ -32,6 +32,7 @@ void frame_plot(struct frame *frame, const struct board_contract *contract, cons
 /* --- the pages; each writes its whole body --- */
 
 void home_page(struct frame *frame);
+void work_page(struct frame *frame);
 void contract_page(struct frame *frame, const struct board_contract *contract);
 void meeting_page(struct frame *frame, const struct board_contract *contract);
 /* inside: what `lynxbench report --inside` made of its bundle; NULL: not to be had, and why */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "board/work.h"
 #include "page/frame.h"
 #include "page/spark.h"
 #include "page/data_table.h"
@@ -69,18 +70,19 @@ static void put_standing(struct markup *m, const struct card *c) {
   markup_close(m);
 }
 
-/* The findings of the newest run that has some, by owner. */
+/* Those that are not closed, with what is done about them. */
 static void put_findings(struct markup *m, const struct board *b, const struct board_contract *c) {
-  const struct board_run *run = NULL;
-  for (size_t i = c->n_runs; i > 0 && run == NULL; i--)
-    if (b->runs[c->runs[i - 1]].n_findings > 0) run = &b->runs[c->runs[i - 1]];
-  for (size_t i = 0; run != NULL && i < run->n_findings && i < 3; i++) {
-    const struct board_finding *f = &run->findings[i];
+  struct work_list list;
+  work_list_make(b, c, &list);
+  for (size_t i = 0; i < list.n_items && i < 3 && list.items[i].state != WORK_CLOSED; i++) {
+    const struct work_item *item = &list.items[i];
+    const char *known = item->confirmation != NULL ? item->confirmation->verdict : item->finding->rule[0] != 0 ? "suspected" : "stated";
     markup_open(m, "p", "class", "finding", NULL);
-    markup_whole(m, "span", "dim", f->confirmation != NULL ? f->confirmation->verdict : "suspected");
-    markup_printf(m, " %s · %s, %s", f->title, f->layer, f->owner);
+    markup_whole(m, "span", "dim", item->state == WORK_OPEN ? known : work_state_text(item->state));
+    markup_printf(m, " %s · %s, %s", item->finding->title, item->finding->layer, item->finding->owner);
     markup_close(m);
   }
+  work_list_release(&list);
 }
 
 static void put_card(struct frame *f, const struct card *c) {

@@ -221,13 +221,14 @@ void pages_answer(struct pages *pages, const char *address, struct page *ret) {
   ret->type = forms[place.form].type;
   const struct board_run *run = strcmp(place.kind, "result") == 0 ? run_named(pages->board, place.what) : NULL;
   if (strcmp(place.stem, "index") == 0) home_page(&f);
+  else if (strcmp(place.stem, "work") == 0) work_page(&f);
   else if (strcmp(place.kind, "contract") == 0 || strcmp(place.kind, "meeting") == 0) answer_contract(&f, &place, ret);
   else if (strcmp(place.kind, "compare") == 0) answer_comparison(&f, place.what, ret);
   else if (strcmp(place.kind, "entry") == 0) answer_entry(&f, place.what, ret);
   else if (run != NULL) answer_result(&f, run, ret);
   else
     say(&f, ret, 404, "No such page",
-        "There are: index, contract/DIGEST, meeting/DIGEST, result/ROOT, compare/ROOT-ROOT, with .html, .json or .csv.");
+        "There are: index, work, contract/DIGEST, meeting/DIGEST, result/ROOT, compare/ROOT-ROOT, with .html, .json or .csv.");
   if (ret->body.overflowed)
     say(&f, ret, 503, "This page is too large", "Its data would pass 64 MiB; `lynxbench history` reads the ledger itself.");
 }
@@ -259,7 +260,8 @@ static bool each_of_contract(const struct board_contract *c, bool (*visit)(void 
 }
 
 void pages_each(struct pages *pages, bool (*visit)(void *context, const char *address), void *context) {
-  static const char *const always[] = {"style.css", "script.js", "openapi.json", "index.html", "index.json", "index.csv"};
+  static const char *const always[] = {"style.css", "script.js", "openapi.json", "index.html", "index.json",
+                                       "index.csv", "work.html", "work.json",    "work.csv"};
   struct board *b = pages->board;
   char address[PAGE_ADDRESS_MAX], hex[DIGEST_HEX];
   bool more = true;

@@ -43,6 +43,7 @@ class Story:
                 if gap == "15ms":
                     self.verify()
         self.contest()
+        self.finding(self.runs[-1], f"batches are small{self.hostile}", f"a batch of 16{self.hostile}")
         self.unfinished()
         self.another()
 
@@ -71,6 +72,14 @@ class Story:
         words = ("--ground", "figure", "--layer", "system", "--text", why)
         self("contest", self.runs[-2], *words, "--ledger", self.ledger, key="procurement")
 
+    def finding(self, bundle, title, change):
+        """Opened by one team, worked on by another; its entry."""
+        words = ("--title", title, "--layer", "serving", "--ledger", self.ledger)
+        self("iterate", "open", bundle, *words, key="procurement")
+        finding = self.n_entries() - 1
+        self("iterate", "start", finding, "--change", change, "--ticket", "T-1", "--ledger", self.ledger, key="ml")
+        return finding
+
     def unfinished(self):
         """An intent whose bundle nobody recorded: the run was killed."""
         words = [l.LYNX, "run", self.contract, "--out", self.folder / "none.lynx", "--quiet", "--ledger", self.ledger]
@@ -90,10 +99,15 @@ class Story:
         return len(self("log", "list", self.ledger, "--json").stdout.splitlines())
 
     def another(self):
-        """A second contract, that nobody signed, with one run."""
+        """A second contract, that nobody signed: a finding, and a run from after its change."""
         path = self.folder / "other.yaml"
         text = self.contract.read_text().replace("chat-7b nightly", "other")
         path.write_text(text.replace("signatories: [ml, platform, procurement]\n", ""))
-        with l.reference("--mode", "metronome", "--gap", "5ms", "--first-token", "20ms", port=self.port):
-            more = ("--out", self.folder / "o.lynx", "--quiet", "--ledger", self.ledger)
-            self("run", path, *more, key="ml", codes=(0, 4))
+        for name, gap in (("before", "15ms"), ("after", "5ms")):
+            with l.reference("--mode", "metronome", "--gap", gap, "--first-token", "20ms", port=self.port):
+                more = ("--out", self.folder / f"{name}.lynx", "--quiet", "--ledger", self.ledger)
+                self("run", path, *more, key="ml", codes=(0, 4))
+        finding = self.finding(self.folder / "before.lynx", "the gap is long", "a shorter gap")
+        self("iterate", "done", finding, "--ledger", self.ledger, key="ml")
+        measured = (self.folder / "after.lynx", "--finding", finding, "--ledger", self.ledger)
+        self("iterate", "measure", *measured, key="ml", codes=(0, 1, 3))

@@ -11,7 +11,7 @@ from browser import ENTER, TAB, Browser, axe_path, missing
 from test_site import server, story  # fixtures
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
-NAMES = ["home", "contract", "meeting", "result", "contested", "compare", "nowhere"]
+NAMES = ["home", "work", "contract", "meeting", "result", "contested", "compare", "nowhere"]
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +27,7 @@ def addresses(story, server):
     roots = [l.show(b)["bundle"]["root"] for b in story.runs]
     at = {
         "home": "",
+        "work": "work.html",
         "contract": f"contract/{digest}.html",
         "meeting": f"meeting/{digest}.html",
         "result": f"result/{roots[-1]}.html",

@@ -139,7 +139,8 @@ def test_the_meeting_page_says_what_was_planted(story, server):
 def test_a_command_of_the_page_can_be_pasted(story, server):
     """The next step of whose layer changed: fetch both bundles, and see how they differ."""
     m = data(server, f"meeting/{the_contract(server)['digest']}.json")
-    (command,) = [s["command"] for s in m["statements"] if s.get("who") == "ML platform"]
+    commands = [s["command"] for s in m["statements"] if s.get("who") == "ML platform"]
+    (command,) = [c for c in commands if "iterate" not in c]
     assert command.startswith(f"lynxbench log get {server.url.rstrip('/')} ")
     environment = l.environment(HOME=str(story.folder), XDG_STATE_HOME=str(story.folder))
     environment["PATH"] += ":" + os.environ["BUILD"]
@@ -186,6 +187,21 @@ def test_two_runs_side_by_side(story, server):
         ("serving", "process.argument.--gap", "5ms", "15ms")
     ]
     assert "differ in 1 fact" in Links(page(server, f"compare/{a}-{b}.html")).text
+
+
+def test_findings_are_those_of_the_command(server, story):
+    rows = data(server, "work.json")
+    assert rows == json.loads(story("iterate", "list", "--all", "--json", "--ledger", story.ledger).stdout)
+    states = {r["title"].split("<")[0]: (r["state"], r["change"].split("<")[0], r["ticket"]) for r in rows}
+    assert states["batches are small"] == ("started", "a batch of 16", "T-1"), states
+    assert states["the gap is long"][0] in ("closed", "open again"), states
+    text = Links(page(server, "work.html")).text
+    assert "times " in text and "a batch of 16" + story.hostile in text and "What the changes brought" in text, text
+    meeting = data(server, f"meeting/{the_contract(server)['digest']}.json")
+    said = [s for s in meeting["statements"] if "batches are small" in s["text"]]
+    assert len(said) == 1 and "ml works on it: a batch of 16" in said[0]["text"], said
+    (step,) = [s for s in meeting["statements"] if "Say when the change is made" in s["text"]]
+    assert step["command"].startswith("lynxbench iterate done "), step
 
 
 def crawl(read):

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "board/work.h"
 #include "page/data_table.h"
 #include "tests/check.h"
 
@@ -124,6 +125,74 @@ static void check_board(void) {
   CHECK_INT(system(command), 0);
 }
 
+static enum effect effect_after(const char *a, double ratio, const char *b, double other) {
+  struct effect_figures figures = {.n = 0};
+  effect_add(&figures, a, ratio, BETTER_MORE);
+  effect_add(&figures, b, other, BETTER_LESS);
+  return effect_decide(&figures);
+}
+
+static void check_effect(void) {
+  static const char *const same = "the same within the margin", *within = "different, but within the margin",
+                           *beyond = "different beyond the margin";
+  CHECK_INT(effect_after(beyond, 1.5, same, 1), EFFECT_IMPROVED);
+  CHECK_INT(effect_after(within, 1.03, same, 1), EFFECT_IMPROVED);
+  CHECK_INT(effect_after(same, 1, beyond, 0.7), EFFECT_IMPROVED);
+  CHECK_INT(effect_after(beyond, 1.5, within, 1.02), EFFECT_IMPROVED);
+  CHECK_INT(effect_after(beyond, 1.5, "inconclusive", 1.02), EFFECT_IMPROVED);
+  CHECK_INT(effect_after(beyond, 1.5, beyond, 1.2), EFFECT_WORSE);
+  CHECK_INT(effect_after(same, 1, same, 1), EFFECT_NONE);
+  CHECK_INT(effect_after(within, 0.98, same, 1), EFFECT_NONE);
+  CHECK_INT(effect_after(same, 1, "inconclusive", 1), EFFECT_UNDECIDED);
+  CHECK_INT(effect_after("better", 2, "", NAN), EFFECT_UNDECIDED);
+  CHECK_INT(effect_after(beyond, NAN, same, 1), EFFECT_UNDECIDED);
+  struct effect_figures refused = {.n = 1, .n_better = 1, .refused = true}, none = {.n = 0};
+  CHECK_INT(effect_decide(&refused), EFFECT_UNDECIDED);
+  CHECK_INT(effect_decide(&none), EFFECT_UNDECIDED);
+}
+
+/* A finding found in three runs; the newest entry decides. */
+static void check_work(void) {
+  struct board_iteration good = {.change = "c", .effect = EFFECT_IMPROVED, .before = 0, .after = 1, .index = 30}, bad = good;
+  struct board_change started = {.words = "c", .index = 20}, done = {.words = "c", .done = true, .index = 40};
+  struct board_finding of[3];
+  struct board_run runs[3] = {{.index = 1}, {.index = 25}, {.index = 35}};
+  size_t order[3] = {0, 1, 2};
+  struct board_contract contract = {.name = "c", .hex = "ab", .runs = order, .n_runs = 1};
+  struct board board = {.address = "LEDGER", .contracts = &contract, .n_contracts = 1, .runs = runs, .n_runs = 3};
+  static const struct {
+    size_t n_changes, n_measured, n_runs;
+    enum effect effect;
+    bool again;
+    enum work_state state;
+  } cases[] = {{0, 0, 1, EFFECT_NONE, false, WORK_OPEN},       {1, 0, 1, EFFECT_NONE, false, WORK_STARTED},
+               {1, 1, 1, EFFECT_IMPROVED, false, WORK_CLOSED}, {1, 1, 2, EFFECT_IMPROVED, false, WORK_CLOSED},
+               {1, 1, 3, EFFECT_IMPROVED, false, WORK_AGAIN},  {1, 1, 1, EFFECT_NONE, false, WORK_AGAIN},
+               {1, 1, 1, EFFECT_UNDECIDED, false, WORK_AGAIN}, {1, 1, 3, EFFECT_WORSE, true, WORK_DONE}};
+  for (size_t i = 0; i < LYNX_COUNT(cases); i++) {
+    struct work_list list;
+    bad.effect = cases[i].effect;
+    for (size_t k = 0; k < 3; k++) {
+      of[k] = (struct board_finding){.rule = "r", .title = k == 0 ? "one" : "two", .named = "", .layer = "serving", .index = 2 + k};
+      runs[k].findings = &of[k];
+      runs[k].n_findings = 1;
+    }
+    struct board_change changes[2] = {started, done};
+    of[0].changes = changes;
+    of[0].n_changes = cases[i].n_changes + cases[i].again;
+    of[0].measured = &bad;
+    of[0].n_measured = cases[i].n_measured;
+    contract.n_runs = cases[i].n_runs;
+    work_list_make(&board, &contract, &list);
+    CHECK_INT(list.n_items, 1);
+    CHECK_INT(list.items[0].state, cases[i].state);
+    CHECK_INT(list.items[0].n_seen, cases[i].n_runs);
+    CHECK_TEXT(list.items[0].finding->title, "one");
+    CHECK_INT(list.n[cases[i].state], 1);
+    work_list_release(&list);
+  }
+}
+
 /* Twenty runs by hand: the throughput stays, the latency rises by half in the middle; who measured the last run verified it alone. */
 static void check_meeting(void) {
   enum { RUNS = 20 };
@@ -169,6 +238,8 @@ int main(void) {
   check_markup();
   check_table();
   check_map();
+  check_effect();
+  check_work();
   check_board();
   check_meeting();
   return check_end();

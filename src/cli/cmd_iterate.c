@@ -1,0 +1,400 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/bundle_entry.h"
+#include "cli/bundle_file.h"
+#include "cli/command.h"
+#include "cli/hook.h"
+#include "cli/improvement_entry.h"
+#include "cli/work_text.h"
+#include "page/work_page.h"
+#include "report/text.h"
+
+enum {
+  FLAG_TITLE,
+  FLAG_LAYER,
+  FLAG_TEXT,
+  FLAG_CHANGE,
+  FLAG_COMMIT,
+  FLAG_TICKET,
+  FLAG_FINDING,
+  FLAG_MARGIN,
+  FLAG_HOOK,
+  FLAG_OWNER,
+  FLAG_CONTRACT,
+  FLAG_ALL,
+  FLAG_LEDGER,
+  FLAG_KEY,
+  FLAG_JSON
+};
+
+static const struct option_spec options[] = {
+    [FLAG_TITLE] = {"title", "TEXT", "open: what is wrong, in one line"},
+    [FLAG_LAYER] = {"layer", "LAYER", "open: whose layer it concerns, its owner is named by the contract; list: of that layer alone"},
+    [FLAG_TEXT] = {"text", "TEXT", "open: the evidence; done: a note"},
+    [FLAG_CHANGE] = {"change", "TEXT", "start, done, measure: what is changed (default: what was said when it was started)"},
+    [FLAG_COMMIT] = {"commit", "REF", "start, done: the commit that makes the change"},
+    [FLAG_TICKET] = {"ticket", "REF", "start, done: where it is discussed"},
+    [FLAG_FINDING] = {"finding", "ENTRY", "measure: the finding that the change answers, by its entry's number or digest"},
+    [FLAG_MARGIN] = {"margin", "SHARE", "measure: instead of the contract's decision.margin, as in 0.05"},
+    [FLAG_HOOK] = {"hook", "URL|PROGRAM", "tell somebody: the signed entry is sent there, or is a program's input, as JSON"},
+    [FLAG_OWNER] = {"owner", "TEAM", "list: of that owner alone"},
+    [FLAG_CONTRACT] = {"contract", "NAME|DIGEST", "list: of that contract alone"},
+    [FLAG_ALL] = {"all", NULL, "list: closed ones too"},
+    [FLAG_LEDGER] = {"ledger", "LEDGER", "the ledger (default: LYNXBENCH_LEDGER)"},
+    [FLAG_KEY] = {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
+    [FLAG_JSON] = {"json", NULL, "list, measure: JSON"}};
+
+static int tell_hook(const struct arguments *arguments, const struct pen *pen, uint64_t index) {
+  const char *hook = arguments->option[FLAG_HOOK];
+  return hook == NULL || hook_tell("iterate", hook, &pen->file, index) ? EXIT_HOLDS : EXIT_EXECUTOR;
+}
+
+static bool needs(const char *action, const char *flag, const char *text, const char *accepted) {
+  if (text != NULL && text[strspn(text, " ")] != 0) return true;
+  (void)fprintf(stderr, "lynxbench iterate %s: --%s: found nothing, accepted: %s\n", action, flag, accepted);
+  return false;
+}
+
+/* --- list --- */
+
+static bool read_board(const struct ledger_file *file, struct board *ret) {
+  struct lynx_error error = {0};
+  bool more = true;
+  *ret = (struct board){.address = file->address};
+  while (more)
+    if (board_update(ret, file->ledger, SIZE_MAX, &more, &error) != LYNX_OK) {
+      (void)report_error(&error);
+      return false;
+    }
+  return true;
+}
+
+static void put_wanted(const struct work_list *list, const struct work_filter *filter, struct buffer *out) {
+  struct json_writer json;
+  struct table table;
+  work_table_begin(&table);
+  for (size_t i = 0; i < list->n_items; i++)
+    if (work_is_wanted(filter, &list->items[i])) work_table_add(&table, &list->items[i]);
+  json_begin(&json, out);
+  table_to_json(&table, &json);
+  (void)buffer_text(out, "\n");
+  table_release(&table);
+}
+
+static int list(const struct arguments *arguments) {
+  const struct work_filter filter = {.owner = arguments->option[FLAG_OWNER],
+                                     .layer = arguments->option[FLAG_LAYER],
+                                     .contract = arguments->option[FLAG_CONTRACT],
+                                     .closed = arguments->option[FLAG_ALL] != NULL};
+  const char *address = ledger_file_address(arguments->option[FLAG_LEDGER]);
+  struct ledger_file file;
+  struct board board = {.address = ""};
+  struct buffer out;
+  int code = EXIT_WRONG_INPUT;
+  if (address == NULL) {
+    (void)fprintf(stderr, "lynxbench iterate list: findings are entries: --ledger LEDGER, or LYNXBENCH_LEDGER, is needed\n");
+    return EXIT_WRONG_INPUT;
+  }
+  if (!ledger_file_open(address, false, &file)) return ledger_file_code(&file);
+  if (read_board(&file, &board)) {
+    struct work_list work;
+    work_list_make(&board, NULL, &work);
+    buffer_init(&out, 64 << 20);
+    if (arguments->option[FLAG_JSON] != NULL) put_wanted(&work, &filter, &out);
+    else work_text(&board, &work, &filter, &out);
+    code = write_buffer(NULL, &out) ? EXIT_HOLDS : EXIT_CONDITIONS;
+    buffer_release(&out);
+    work_list_release(&work);
+  }
+  board_release(&board);
+  ledger_file_close(&file);
+  return code;
+}
+
+/* --- open --- */
+
+struct symptom {
+  const char *layer, *owner;
+};
+
+static void write_symptom(void *context, struct json_writer *json) {
+  const struct symptom *s = context;
+  json_key(json, "symptom");
+  json_open_object(json);
+  json_put_text(json, "layer", s->layer);
+  json_put_text(json, "owner", s->owner);
+  json_close(json);
+}
+
+static int open_finding(const struct arguments *arguments, struct pen *pen) {
+  const char *path = arguments->positional[1], *title = arguments->option[FLAG_TITLE], *text = arguments->option[FLAG_TEXT];
+  struct bundle_file bundle;
+  enum layer layer;
+  uint64_t index;
+  if (!needs("open", "title", title, "what is wrong, in one line")) return EXIT_WRONG_INPUT;
+  if (!layer_parse(arguments->option[FLAG_LAYER] != NULL ? arguments->option[FLAG_LAYER] : "", &layer)) {
+    (void)fprintf(stderr,
+                  "lynxbench iterate open: --layer: found '%s', accepted: application, serving, runtime, framework, system, accelerator, "
+                  "procurement, facility, demand\n",
+                  arguments->option[FLAG_LAYER] != NULL ? arguments->option[FLAG_LAYER] : "nothing");
+    return EXIT_WRONG_INPUT;
+  }
+  if (!bundle_file_open_possible(path, &bundle)) return EXIT_WRONG_INPUT;
+  struct symptom symptom = {layer_text(layer), contract_owner(&bundle.result.contract, layer)};
+  struct entry entry = {.kind = "finding", .write_more = write_symptom, .context = &symptom};
+  entry_subject_hex(&entry, "bundle", bundle.result.seal.root);
+  entry_member(&entry, "title", title);
+  entry_member(&entry, "rung", "stated"); /* by a team, not by a rule */
+  entry_member(&entry, "evidence", text);
+  int code = EXIT_WRONG_INPUT;
+  if (bundle_entry_add(&pen->file, path, &pen->signer, &index) && ledger_file_add(&pen->file, &entry, &pen->signer, &index, NULL)) {
+    (void)printf("%s: finding %" PRIu64 ", for %s (%s)\nnext: lynxbench iterate start %" PRIu64 " --change '...' --ledger %s\n",
+                 pen->file.address, index, symptom.owner, symptom.layer, index, pen->file.address);
+    code = tell_hook(arguments, pen, index);
+  }
+  bundle_file_close(&bundle);
+  return code;
+}
+
+/* --- start, done --- */
+
+/* The words of the newest change that was started for it. */
+static bool take_words(void *context, const struct ledger_entry *entry, const char *subject) {
+  char **words = context;
+  const char *said = json_get_text(entry->statement.predicate, "change", "");
+  if (strcmp(entry->statement.kind, "change") != 0 || strcmp(subject, "finding") != 0 || said[0] == 0) return true;
+  free(*words);
+  *words = xalloc(strlen(said) + 1, 1);
+  memcpy(*words, said, strlen(said) + 1);
+  return true;
+}
+
+/* --change, or what was said before; NULL: neither, which was told. The caller frees it. */
+static char *change_words(const struct arguments *arguments, const struct pen *pen, const struct finding_entry *finding) {
+  const char *given = arguments->option[FLAG_CHANGE];
+  char *words = NULL;
+  struct lynx_error error = {0};
+  if (given == NULL && finding != NULL && strcmp(arguments->positional[0], "start") != 0 &&
+      ledger_each_mention(pen->file.ledger, finding->entry.leaf, take_words, &words, &error) != LYNX_OK)
+    (void)report_error(&error);
+  if (words != NULL) return words;
+  if (!needs(arguments->positional[0], "change", given, "what is changed, in words")) return NULL;
+  words = xalloc(strlen(given) + 1, 1);
+  memcpy(words, given, strlen(given) + 1);
+  return words;
+}
+
+static int add_change(const struct arguments *arguments, struct pen *pen, bool done) {
+  struct finding_entry finding;
+  struct entry entry = {.kind = "change"};
+  uint64_t index;
+  int code = EXIT_WRONG_INPUT;
+  if (!finding_read(&pen->file, arguments->positional[1], &finding)) return code;
+  char *words = change_words(arguments, pen, &finding);
+  entry_subject(&entry, "finding", finding.entry.leaf);
+  entry_member(&entry, "state", done ? "done" : "started");
+  entry_member(&entry, "change", words);
+  entry_member(&entry, "commit", arguments->option[FLAG_COMMIT]);
+  entry_member(&entry, "ticket", arguments->option[FLAG_TICKET]);
+  entry_member(&entry, "text", arguments->option[FLAG_TEXT]);
+  if (words != NULL && ledger_file_add(&pen->file, &entry, &pen->signer, &index, NULL)) {
+    (void)printf("%s: entry %" PRIu64 ": finding %" PRIu64 " is %s\nnext: lynxbench iterate %s --ledger %s\n", pen->file.address, index,
+                 finding.index, done ? "done; a run has to show what it brought" : "worked on",
+                 done ? "measure AFTER.lynx --finding" : "done", pen->file.address);
+    code = tell_hook(arguments, pen, index);
+  }
+  free(words);
+  finding_release(&finding);
+  return code;
+}
+
+static int start(const struct arguments *arguments, struct pen *pen) {
+  return add_change(arguments, pen, false);
+}
+
+static int done(const struct arguments *arguments, struct pen *pen) {
+  return add_change(arguments, pen, true);
+}
+
+/* --- measure --- */
+
+struct measuring {
+  struct bundle_file file[2];
+  const char *path[2];
+  char folder[4100], fetched[4200]; /* where the run from before lies, if the ledger gave it */
+  struct finding_entry finding;
+  bool answers;
+};
+
+/* The run that the finding is of, where no other one is named. */
+static bool fetch_before(const struct pen *pen, struct measuring *m) {
+  struct ledger_file file = pen->file; /* its ledger is read, not closed */
+  struct lynx_error error = {0};
+  char hex[DIGEST_HEX];
+  if (!make_folder(m->folder, sizeof m->folder)) return false;
+  (void)snprintf(m->fetched, sizeof m->fetched, "%s/before.lynx", m->folder);
+  (void)digest_hex(statement_subject_named(&m->finding.entry.statement, "bundle"), hex);
+  if (bundle_entry_get(&file, hex, m->fetched, &error) == LYNX_OK) {
+    m->path[0] = m->fetched;
+    return true;
+  }
+  (void)report_error(&error);
+  (void)fprintf(stderr, "lynxbench iterate measure: name the run from before the change: lynxbench iterate measure BEFORE AFTER ...\n");
+  return false;
+}
+
+static void print_effect(const struct arguments *arguments, struct measuring *m, const struct iteration *iteration, enum effect effect) {
+  struct buffer out;
+  if (arguments->option[FLAG_JSON] != NULL) {
+    struct json_writer json;
+    buffer_init(&out, 1 << 20);
+    json_begin(&json, &out);
+    json_open_object(&json);
+    json_put_text(&json, "effect", effect_text(effect));
+    json_put_text(&json, "change", iteration->change);
+    if (m->answers) json_put_int(&json, "finding", (int64_t)m->finding.index);
+    json_close(&json);
+    (void)json_finish(&json); /* an overflow is told by write_buffer */
+    (void)buffer_text(&out, "\n");
+  } else {
+    buffer_init(&out, 64 << 20);
+    (void)text_comparison(&m->file[0].result, &m->file[1].result, iteration->list, NULL, color_wanted(stdout), &out);
+    (void)buffer_printf(&out, "%s: %s%s\n", iteration->change, effect_text(effect),
+                        !m->answers                 ? ""
+                        : effect == EFFECT_IMPROVED ? "; the finding is closed"
+                                                    : "; the finding stays open");
+  }
+  (void)write_buffer(NULL, &out); /* a failure was told */
+  buffer_release(&out);
+}
+
+static int record(const struct arguments *arguments, struct pen *pen, struct measuring *m, const char *change) {
+  static const int codes[] = {[EFFECT_UNDECIDED] = EXIT_INCONCLUSIVE,
+                              [EFFECT_IMPROVED] = EXIT_HOLDS,
+                              [EFFECT_NONE] = EXIT_DOES_NOT_HOLD,
+                              [EFFECT_WORSE] = EXIT_DOES_NOT_HOLD};
+  struct comparison_list figures;
+  const char *margin = arguments->option[FLAG_MARGIN];
+  char *end = NULL;
+  double wanted = margin != NULL ? strtod(margin, &end) : m->file[0].result.contract.decision.margin;
+  if (margin != NULL && (end == margin || *end != 0 || !(wanted > 0) || wanted > 1)) {
+    (void)fprintf(stderr, "lynxbench iterate measure: --margin: found '%s', accepted: a share above 0, at most 1, such as 0.05\n", margin);
+    return EXIT_WRONG_INPUT;
+  }
+  m->file[0].result.contract.decision.margin = wanted;
+  comparison_make(&m->file[0].result, &m->file[1].result, bundle_files_interleaved(&m->file[0], &m->file[1]), &figures);
+  const struct iteration iteration = {.path = {m->path[0], m->path[1]},
+                                      .result = {&m->file[0].result, &m->file[1].result},
+                                      .list = &figures,
+                                      .change = change,
+                                      .finding = m->answers ? &m->finding : NULL};
+  const struct effect_figures counted = iteration_effect(&iteration);
+  enum effect effect = effect_decide(&counted);
+  uint64_t index;
+  int code = EXIT_WRONG_INPUT;
+  if (iteration_add(pen, &iteration, &index)) {
+    print_effect(arguments, m, &iteration, effect);
+    code = tell_hook(arguments, pen, index) == EXIT_HOLDS ? codes[effect] : EXIT_EXECUTOR;
+  }
+  comparison_release(&figures);
+  return code;
+}
+
+/* One that was measured before the change can show nothing of it. Sessions that were run in turn may begin with either side. */
+static bool is_later(const struct measuring *m) {
+  if (bundle_files_interleaved(&m->file[0], &m->file[1]) || m->file[1].result.started_ns >= m->file[0].result.started_ns) return true;
+  (void)fprintf(stderr,
+                "lynxbench iterate measure: %s began before %s; accepted: the run from before the change, then the one from after it\n",
+                m->path[1], m->path[0]);
+  return false;
+}
+
+static int open_and_record(const struct arguments *arguments, struct pen *pen, struct measuring *m) {
+  int code = EXIT_WRONG_INPUT;
+  char *change = change_words(arguments, pen, m->answers ? &m->finding : NULL);
+  if (change != NULL && bundle_file_open_possible(m->path[0], &m->file[0])) {
+    if (bundle_file_open_possible(m->path[1], &m->file[1])) {
+      if (is_later(m)) code = record(arguments, pen, m, change);
+      bundle_file_close(&m->file[1]);
+    }
+    bundle_file_close(&m->file[0]);
+  }
+  free(change);
+  return code;
+}
+
+static int measure(const struct arguments *arguments, struct pen *pen) {
+  static struct measuring m;
+  const char *finding = arguments->option[FLAG_FINDING];
+  int code = EXIT_WRONG_INPUT;
+  m.path[1] = arguments->positional[arguments->n_positional - 1];
+  if (finding != NULL && !finding_read(&pen->file, finding, &m.finding)) return code;
+  m.answers = finding != NULL;
+  if (arguments->n_positional == 3) m.path[0] = arguments->positional[1];
+  if (arguments->n_positional == 2 && !m.answers)
+    (void)fprintf(stderr, "lynxbench iterate measure: found one bundle, accepted: BEFORE AFTER, or AFTER and --finding ENTRY, whose run is "
+                          "then the one from before\n");
+  else if (m.path[0] != NULL || fetch_before(pen, &m)) code = open_and_record(arguments, pen, &m);
+  if (m.fetched[0] != 0) (void)unlink(m.fetched);
+  if (m.folder[0] != 0) (void)rmdir(m.folder);
+  if (m.answers) finding_release(&m.finding);
+  return code;
+}
+
+/* --- which --- */
+
+static const struct {
+  const char *name, *what; /* what follows it */
+  int least, most;
+  int (*run)(const struct arguments *arguments, struct pen *pen);
+} actions[] = {{"open", "BUNDLE", 1, 1, open_finding},
+               {"start", "FINDING", 1, 1, start},
+               {"done", "FINDING", 1, 1, done},
+               {"measure", "[BEFORE] AFTER", 1, 2, measure}};
+
+static int run(const struct arguments *arguments) {
+  const char *name = arguments->n_positional > 0 ? arguments->positional[0] : "list";
+  const struct pen_wanted wanted = {"iterate", "what is said of findings", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
+  struct pen pen;
+  if (strcmp(name, "list") == 0) return list(arguments);
+  for (size_t i = 0; i < LYNX_COUNT(actions); i++) {
+    if (strcmp(name, actions[i].name) != 0) continue;
+    int n = arguments->n_positional - 1;
+    if (n < actions[i].least || n > actions[i].most) {
+      (void)fprintf(stderr, "lynxbench iterate %s: found %d argument%s, accepted: %s\n", name, n, n == 1 ? "" : "s", actions[i].what);
+      return EXIT_WRONG_INPUT;
+    }
+    int code = pen_open(&wanted, &pen);
+    if (code != EXIT_HOLDS) return code;
+    code = actions[i].run(arguments, &pen);
+    pen_close(&pen);
+    return code;
+  }
+  (void)fprintf(stderr, "lynxbench iterate: found '%s', accepted: list, open, start, done, measure\n", name);
+  return EXIT_WRONG_INPUT;
+}
+
+const struct command command_iterate = {
+    .name = "iterate",
+    .summary = "findings and what became of them: open, start, done, measured; what the changes brought",
+    .usage = "[list | open BUNDLE | start FINDING | done FINDING | measure [BEFORE] AFTER]",
+    .least = 0,
+    .most = 3,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details = "A finding in the ledger (`attribute --record`, or `iterate open`) is closed by a measurement, not by a word. `start` and\n"
+               "`done` say what is changed, with a commit and a ticket. `measure` compares the run from before the change with one from\n"
+               "after it and records the effect: improved closes the finding; no improvement, worse, or undecided opens it again.\n"
+               "Without a BEFORE it is the run that the finding is of, out of the ledger. The same finding in several runs of a\n"
+               "contract is one; found again after it was closed, it is open again.\n"
+               "`measure` exits with 0 where it improved, 1 where it did not, 3 where that cannot be decided, 5 where the hook was not\n"
+               "told.",
+    .example = "rm -rf /tmp/it; mkdir -p /tmp/it; build/lynxbench key ml --out /tmp/it; export LYNXBENCH_KEY=/tmp/it/ml.key "
+               "LYNXBENCH_LEDGER=/tmp/it/t.ledger; build/lynxbench log create /tmp/it/t.ledger; build/lynxbench iterate open "
+               "build/demo/demo.lynx --layer serving --title 'batches are too small'; build/lynxbench iterate start 3 --change 'batch of "
+               "16' --commit 1a2b3c4; build/lynxbench iterate",
+    .run = run};

@@ -1,0 +1,98 @@
+#include "cli/hook.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/control.h"
+#include "cli/ledger_fetch.h"
+#include "cli/output.h"
+
+enum { BODY_MAX = 4 * ENVELOPE_MAX, PROGRAM_SECONDS = 30 };
+
+static void put_texts(struct json_writer *json, json_t *object) {
+  const char *key;
+  json_t *value;
+  json_object_foreach(object, key, value) {
+    bool ours = strcmp(key, "kind") == 0 || strcmp(key, "entry") == 0 || strcmp(key, "by") == 0 || strcmp(key, "ledger") == 0 ||
+                strcmp(key, "envelope") == 0 || strcmp(key, "index") == 0;
+    if (json_is_string(value) && !ours) json_put_text(json, key, json_string_value(value));
+  }
+}
+
+static bool write_body(const struct ledger_file *file, const struct ledger_entry *entry, struct buffer *ret) {
+  struct json_writer json;
+  char hex[DIGEST_HEX];
+  json_begin(&json, ret);
+  json_open_object(&json);
+  json_put_text(&json, "kind", entry->statement.kind);
+  json_put_text(&json, "entry", digest_hex(entry->leaf, hex));
+  json_put_int(&json, "index", (int64_t)entry->index);
+  json_put_text(&json, "by", entry->signer);
+  json_put_text(&json, "ledger", ledger_policy(file->ledger)->origin);
+  put_texts(&json, (json_t *)(uintptr_t)entry->statement.predicate);
+  put_texts(&json, json_object_get(entry->statement.predicate, "symptom")); /* layer, owner */
+  json_key(&json, "envelope");
+  json_made(&json, entry->bytes);
+  json_close(&json);
+  return json_finish(&json) && buffer_text(ret, "\n");
+}
+
+static bool tell_address(const char *url, const char *body, struct lynx_error *error) {
+  struct buffer answer;
+  int http_status = 0;
+  struct control_request request = {.url = url, .json_body = body, .timeout_ns = 10000000000};
+  buffer_init(&answer, 65536);
+  enum lynx_status status = control_fetch(&request, &answer, &http_status, error);
+  buffer_release(&answer);
+  if (status == LYNX_OK && http_status >= 300) status = lynx_fail(error, LYNX_IO, "HTTP status %d", http_status);
+  return status == LYNX_OK;
+}
+
+static enum lynx_status wait_for(struct child *child, const char *program, struct lynx_error *error) {
+  const struct timespec step = {.tv_nsec = 10000000};
+  for (int i = 0; i < PROGRAM_SECONDS * 100 && child_running(child); i++) (void)nanosleep(&step, NULL);
+  if (child_running(child)) {
+    child_stop(child, 1000000000);
+    return lynx_fail(error, LYNX_IO, "%s did not end in %d s", program, PROGRAM_SECONDS);
+  }
+  return child->exit_code == 0 ? LYNX_OK : lynx_fail(error, LYNX_IO, "%s exited with %d", program, child->exit_code);
+}
+
+static bool tell_program(const char *program, const struct buffer *body, struct lynx_error *error) {
+  char folder[4100], path[4200], home[4100], search[4100];
+  const char *const arguments[] = {program, NULL};
+  const char *const environment[] = {search, home, NULL};
+  struct child child = {.pid = 0};
+  if (!make_folder(folder, sizeof folder)) return false; /* told */
+  (void)snprintf(search, sizeof search, "PATH=%s", getenv("PATH") != NULL ? getenv("PATH") : "/usr/bin:/bin");
+  (void)snprintf(home, sizeof home, "HOME=%s", getenv("HOME") != NULL ? getenv("HOME") : "/");
+  (void)snprintf(path, sizeof path, "%s/entry.json", folder);
+  enum lynx_status status = write_output(path, body->data, body->length) ? LYNX_OK : lynx_fail(error, LYNX_IO, "nothing could be written");
+  if (status == LYNX_OK) status = child_start(&child, arguments, environment, path, "/dev/null", error);
+  if (status == LYNX_OK) status = wait_for(&child, program, error);
+  (void)unlink(path);
+  (void)rmdir(folder);
+  return status == LYNX_OK;
+}
+
+bool hook_tell(const char *command, const char *hook, const struct ledger_file *file, uint64_t index) {
+  struct arena arena = {0};
+  struct ledger_entry entry = {0};
+  struct lynx_error error = {0};
+  struct buffer body;
+  buffer_init(&body, BODY_MAX);
+  bool good = ledger_read_entry(file->ledger, index, &arena, &entry, &error) == LYNX_OK && write_body(file, &entry, &body) &&
+              (ledger_is_url(hook) ? tell_address(hook, body.data, &error) : tell_program(hook, &body, &error));
+  if (good) (void)fprintf(stderr, "%s was told\n", hook);
+  else
+    (void)fprintf(stderr, "lynxbench %s: the hook %s was not told (%s): tell them otherwise; the entry stands\n", command, hook,
+                  error.message[0] != 0 ? error.message : "the entry cannot be written as JSON");
+  statement_release(&entry.statement);
+  arena_release(&arena);
+  buffer_release(&body);
+  return good;
+}
