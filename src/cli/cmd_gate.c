@@ -3,9 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -13,6 +11,7 @@
 #include "cli/contract_file.h"
 #include "cli/history_sources.h"
 #include "cli/screen.h"
+#include "cli/self_run.h"
 #include "report/gate_report.h"
 #include "result/claim.h"
 
@@ -106,28 +105,17 @@ static bool read_plan(struct gating *g) {
 /* By this same program: what a run must be like is written once. Its own words and exit code report on it. */
 static int run_once(const struct gating *g, const char *out) {
   const struct arguments *a = g->arguments;
-  char *words[12] = {"lynxbench", "run", (char *)a->positional[0], "--out", (char *)out};
-  size_t n = 5;
-  int status = 0;
+  const char *words[10] = {"run", a->positional[0], "--out", out};
   const int passed[] = {FLAG_LEDGER, FLAG_KEY};
+  size_t n = 4;
   for (size_t i = 0; i < LYNX_COUNT(passed); i++) {
     if (a->option[passed[i]] == NULL) continue;
     words[n++] = passed[i] == FLAG_LEDGER ? "--ledger" : "--key";
-    words[n++] = (char *)a->option[passed[i]];
+    words[n++] = a->option[passed[i]];
   }
   if (a->option[FLAG_QUIET] != NULL) words[n++] = "--quiet";
   words[n] = NULL;
-  pid_t parent = getpid(), child = fork();
-  if (child == 0) {
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* a job that is cancelled leaves no load behind */
-    if (getppid() != parent || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) _exit(EXIT_INTERRUPTED); /* ours is for the verdict */
-    (void)execv("/proc/self/exe", words);
-    _exit(EXIT_CONDITIONS);
-  }
-  if (child < 0) (void)fprintf(stderr, "lynxbench gate: the run cannot be started: %s\n", strerror(errno));
-  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
-  return child < 0 ? EXIT_CONDITIONS : WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_INTERRUPTED;
+  return self_run("gate", words);
 }
 
 /* A run ends with 3 where nothing answered, and where a search for saturation is not certified: of the latter something can be said. */

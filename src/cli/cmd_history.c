@@ -56,7 +56,12 @@ static int search_and_show(const struct arguments *arguments, struct history_sou
   struct coincidence *coincidences = xalloc(h->n_events + 1, sizeof *coincidences);
   struct history_opener opener = history_sources_opener(sources);
   for (size_t i = 0; i < h->n_events; i++) coincidence_find(h, &h->events[i], &opener, &coincidences[i]);
-  const struct history_report report = {.history = h, .coincidences = coincidences, .plan = plan, .least = least};
+  const struct history_report report = {.history = h,
+                                        .coincidences = coincidences,
+                                        .plan = plan,
+                                        .schedules = sources->schedules,
+                                        .n_schedules = sources->n_schedules,
+                                        .least = least};
   int code = show(arguments, &report);
   for (size_t i = 0; i < h->n_events; i++) coincidence_release(&coincidences[i]);
   free(coincidences);

@@ -16,6 +16,8 @@
 
 static const int64_t progress_ns = 500000000;
 
+enum { SCHEDULE_MAX = 64 << 20 };
+
 /* --- one run --- */
 
 static bool is_wanted_contract(const struct history_filter *f, const struct summary *s) {
@@ -80,8 +82,33 @@ struct listing {
   const char *folder;
 };
 
+static void read_schedule(struct history_sources *s, const char *folder, const char *name) {
+  static const struct root root = {""};
+  struct lynx_error error = {0};
+  struct timetable_log log;
+  struct buffer text;
+  char path[4200];
+  (void)snprintf(path, sizeof path, "%.3900s/%.200s", folder, name);
+  buffer_init(&text, SCHEDULE_MAX);
+  if (root_read(&root, path, &text, &error) != LYNX_OK) {
+    (void)report_error(&error);
+    buffer_release(&text);
+    return;
+  }
+  timetable_log_read((struct bytes){text.data != NULL ? text.data : "", text.length},
+                     clock_system.realtime_ns(clock_system.context) / 1000000000, &log);
+  buffer_release(&text);
+  if (!log.known) {
+    timetable_log_release(&log);
+    return;
+  }
+  s->schedules = xroom(s->schedules, s->n_schedules, &s->schedules_room, sizeof *s->schedules);
+  s->schedules[s->n_schedules++] = log;
+}
+
 static void take_file(void *context, const char *name) {
   const struct listing *l = context;
+  if (text_ends_with(name, TIMETABLE_LOG_ENDING)) read_schedule(l->sources, l->folder, name);
   if (!text_ends_with(name, ".lynx")) return;
   const char *path = arena_printf(&l->sources->arena, "%s/%s", strcmp(l->folder, "/") == 0 ? "" : l->folder, name);
   read_bundle(l->sources, path, path, &(struct history_source){.path = path});
@@ -247,6 +274,8 @@ void history_sources_confine(const struct arguments *arguments, int first, struc
 }
 
 void history_sources_release(struct history_sources *s) {
+  for (size_t i = 0; i < s->n_schedules; i++) timetable_log_release(&s->schedules[i]);
+  free(s->schedules);
   char path[4200];
   if (s->folder[0] != 0) {
     (void)snprintf(path, sizeof path, "%.4100s/new", s->folder);

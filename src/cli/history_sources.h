@@ -8,6 +8,7 @@
 #include "cli/confine.h"
 #include "cli/ledger_file.h"
 #include "history/coincidence.h"
+#include "history/timetable.h"
 
 enum { HISTORY_FILES_MAX = 200000 };
 
@@ -32,6 +33,8 @@ struct history_sources {
   struct history *history;
   struct history_source *items;
   size_t n, room;
+  struct timetable_log *schedules; /* whose logs of times lie in the folders */
+  size_t n_schedules, schedules_room;
   size_t n_read, n_unreadable;
   bool quiet, from_ledger;
   int64_t told_ns;

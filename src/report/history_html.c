@@ -6,6 +6,7 @@
 #include "report/history_report.h"
 #include "report/html_page.h"
 #include "report/svg.h"
+#include "report/timetable_report.h"
 
 enum { PLOTS_MAX = 120, POINTS_MAX = 2000 };
 static const double day_ns = 86400e9;
@@ -170,6 +171,11 @@ bool history_html(const struct history_report *r, struct buffer *out) {
   if (r->history->n_events > 0) (void)buffer_text(out, "<h2>Changes</h2>\n");
   for (size_t i = 0; i < r->history->n_events; i++) put_event(r, i, &text, out);
   put_plots(r, out);
+  for (size_t i = 0; i < r->n_schedules; i++) {
+    buffer_clear(&text);
+    timetable_put_log(&r->schedules[i], &text);
+    html_text(out, i == 0 ? "<h2>Schedules</h2>\n<pre>" : "<pre>", text.data, "</pre>\n");
+  }
   buffer_clear(&text);
   history_put_error(r, &text);
   html_text(out, "<p class='dim'>", text.data, "</p>\n");

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "report/percent.h"
+#include "report/timetable_report.h"
 #include "stats/special.h"
 
 static const double factor_from = 10; /* a greater change is a factor, not a percentage */
@@ -308,6 +309,8 @@ bool history_text(const struct history_report *r, bool color, struct buffer *out
   for (size_t i = 0; i < r->history->n_events; i++) put_event(r, i, strong, plain, out);
   put_series(r, out);
   put_left_out(r->history, out);
+  if (r->n_schedules > 0) (void)buffer_text(out, "\n");
+  for (size_t i = 0; i < r->n_schedules; i++) timetable_put_log(&r->schedules[i], out);
   (void)buffer_text(out, "\n");
   if (r->history->n_series > 0) {
     history_put_error(r, out);
@@ -437,6 +440,14 @@ bool history_json(const struct history_report *r, struct buffer *ret) {
   json_key(&json, "series");
   json_open_array(&json);
   for (size_t i = 0; i < r->history->n_series; i++) json_series(r, &r->history->series[i], &json);
+  json_close(&json);
+  json_key(&json, "schedules");
+  json_open_array(&json);
+  for (size_t i = 0; i < r->n_schedules; i++) {
+    json_open_object(&json);
+    timetable_json_log(&r->schedules[i], &json);
+    json_close(&json);
+  }
   json_close(&json);
   json_close(&json);
   return json_finish(&json) && buffer_text(ret, "\n");

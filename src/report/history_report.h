@@ -5,11 +5,14 @@
 
 #include "base/json.h"
 #include "history/coincidence.h"
+#include "history/timetable.h"
 
 struct history_report {
   const struct history *history;
   const struct coincidence *coincidences; /* one for each event */
   const struct change_plan *plan;
+  const struct timetable_log *schedules; /* of the folders that the runs are from */
+  size_t n_schedules;
   double least; /* a change is small where its whole interval lies within this share; 0: none is */
 };
 

@@ -72,7 +72,8 @@ def test_from_open_to_closed(team):
     assert f"lynxbench iterate done {finding} --ledger" in team("iterate").stdout, r.stdout
     team("iterate", "done", finding, "--commit", "1a2b3c4")
     x = team.item(finding)
-    assert (x["state"], x["change"], x["commit"], x["owner"]) == ("done, not measured", "a shorter gap", "1a2b3c4", "SRE")
+    said = (x["state"], x["change"], x["commit"], x["owner"])
+    assert said == ("done, not measured", "a shorter gap", "1a2b3c4", "SRE")
     r = team("iterate", "measure", team.fast, "--finding", finding)
     assert r.stdout.splitlines()[-1] == "a shorter gap: improved; the finding is closed", r.stdout
     x = team.item(finding)

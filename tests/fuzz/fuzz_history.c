@@ -1,6 +1,7 @@
 /* Tables of figures over time, and summaries as a ledger's entries have them: read, searched, shown in every form. */
 #include "report/history_report.h"
 #include "history/table.h"
+#include "report/timetable_report.h"
 #include "tests/fuzz/holds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -42,7 +43,32 @@ static void read_summary(const char *text, size_t size, struct history *h) {
   arena_release(&arena);
 }
 
+/* The log of a schedule's times: what is counted is there, and in order. */
+static void read_times(struct bytes text) {
+  static const int64_t now_s = 1795996800; /* 2026-11-30 */
+  struct timetable_log log;
+  struct buffer out;
+  struct json_writer json;
+  size_t n = 0;
+  timetable_log_read(text, now_s, &log);
+  for (int s = 0; s < SLOT_STATES; s++) n += log.n[s];
+  HOLDS(n == log.n_slots && log.n_slots <= TIMETABLE_SLOTS_MAX + 1 && log.n_late <= n);
+  for (size_t i = 1; i < log.n_slots; i++) HOLDS(log.slots[i].slot_s - log.slots[i - 1].slot_s >= 3600 && log.slots[i].slot_s <= now_s);
+  buffer_init(&out, 64 << 20);
+  json_begin(&json, &out);
+  json_open_object(&json);
+  if (log.known) timetable_json_log(&log, &json);
+  json_close(&json);
+  HOLDS(json_finish(&json));
+  buffer_clear(&out);
+  if (log.known) timetable_put_log(&log, &out);
+  for (size_t i = 0; i < out.length; i++) HOLDS(out.data[i] == '\n' || ((unsigned char)out.data[i] >= 0x20 && out.data[i] != 0x7f));
+  buffer_release(&out);
+  timetable_log_release(&log);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  read_times((struct bytes){(const char *)data, size});
   struct history h = {.runs = NULL};
   struct lynx_error error = {0};
   if (size > 0 && data[0] == '{') read_summary((const char *)data, size, &h);

@@ -1,0 +1,172 @@
+#include "cli/schedule_units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WORDS_MAX = 24 };
+
+/* What `schedule run` is told. */
+static size_t words_of(const struct schedule_plan *p, char text[3][64], bool sleeps, const char **ret) {
+  const struct timetable *t = &p->timetable;
+  size_t n = 0;
+  const char *const pairs[][2] = {{"--name", t->name},
+                                  {"--every", text[0]},
+                                  {"--at", text[1]},
+                                  {"--folder", p->folder},
+                                  {"--ledger", p->ledger},
+                                  {"--key", p->key},
+                                  {"--busy-at-most", p->busy_at_most},
+                                  {"--wait", p->wait},
+                                  {"--offset", sleeps && p->offset_s > 0 ? text[2] : NULL}};
+  if (t->every_s >= 86400) (void)snprintf(text[0], 64, "%dd", (int)(t->every_s / 86400));
+  else (void)snprintf(text[0], 64, "%dh", (int)(t->every_s / 3600));
+  (void)snprintf(text[1], 64, "%02d:%02d", (int)(t->at_s / 3600), (int)(t->at_s % 3600 / 60));
+  (void)snprintf(text[2], 64, "%" PRId64 "s", p->offset_s);
+  ret[n++] = p->program;
+  ret[n++] = "schedule";
+  ret[n++] = "run";
+  ret[n++] = p->contract;
+  for (size_t i = 0; i < LYNX_COUNT(pairs); i++) {
+    if (pairs[i][1] == NULL) continue;
+    ret[n++] = pairs[i][0];
+    ret[n++] = pairs[i][1];
+  }
+  return n;
+}
+
+static bool is_plain(const char *text) {
+  for (const char *c = text; c != NULL && *c != 0; c++)
+    if ((unsigned char)*c < 0x20 || *c == 0x7f) {
+      (void)fprintf(stderr,
+                    "lynxbench schedule: a path or an address has a line end or another control character: it cannot stand in a unit\n");
+      return false;
+    }
+  return true;
+}
+
+static bool are_plain(const struct schedule_plan *p) {
+  return is_plain(p->contract) && is_plain(p->folder) && is_plain(p->ledger) && is_plain(p->key) && is_plain(p->program) &&
+         is_plain(p->working);
+}
+
+/* In double quotes, as systemd reads a command line: % and $ would be filled in. */
+static void put_systemd(const char *word, struct buffer *out) {
+  (void)buffer_text(out, " \"");
+  for (const char *c = word; *c != 0; c++) {
+    if (*c == '"' || *c == '\\') (void)buffer_text(out, "\\");
+    if (*c == '%' || *c == '$') (void)buffer_printf(out, "%c", *c);
+    (void)buffer_printf(out, "%c", *c);
+  }
+  (void)buffer_text(out, "\"");
+}
+
+/* A path of its own line: % alone would be filled in. */
+static void put_path(const char *path, struct buffer *out) {
+  for (const char *c = path; *c != 0; c++) (void)buffer_printf(out, *c == '%' ? "%%%%" : "%c", *c);
+}
+
+static void put_mark(const struct schedule_plan *p, struct buffer *out) {
+  struct json_writer json;
+  (void)buffer_text(out, SCHEDULE_MARK);
+  json_begin(&json, out);
+  json_open_object(&json);
+  json_put_text(&json, "schedule", p->timetable.name);
+  json_put_int(&json, "every_s", p->timetable.every_s);
+  json_put_int(&json, "at_s", p->timetable.at_s);
+  json_put_text(&json, "contract", p->contract);
+  json_put_text(&json, "folder", p->folder);
+  json_close(&json);
+  (void)json_finish(&json); /* the buffer says if it overflowed */
+  (void)buffer_text(out, "\n");
+}
+
+bool schedule_service(const struct schedule_plan *p, struct buffer *out) {
+  const char *words[WORDS_MAX];
+  char text[3][64];
+  size_t n = words_of(p, text, false, words);
+  if (!are_plain(p)) return false;
+  put_mark(p, out);
+  (void)buffer_printf(out,
+                      "[Unit]\nDescription=lynxbench: %s\nDocumentation=man:lynxbench-schedule(1)\n\n[Service]\nType=oneshot\n"
+                      "WorkingDirectory=",
+                      p->timetable.name);
+  put_path(p->working, out);
+  (void)buffer_text(out, "\nExecStart=");
+  for (size_t i = 0; i < n; i++) put_systemd(words[i], out);
+  /* SIGTERM seals what was measured so far. */
+  return buffer_text(out, "\nKillMode=mixed\nTimeoutStopSec=90\n");
+}
+
+bool schedule_timer(const struct schedule_plan *p, struct buffer *out) {
+  char text[64];
+  (void)buffer_printf(out, "[Unit]\nDescription=lynxbench: when %s is due\n\n[Timer]\nOnCalendar=%s\nRandomizedDelaySec=%" PRId64 "s\n",
+                      p->timetable.name, timetable_calendar(&p->timetable, text, sizeof text), p->offset_s);
+  /* After a night with the lid closed it is run once, and the log says how late. */
+  return buffer_text(out, "AccuracySec=1s\nPersistent=true\n\n[Install]\nWantedBy=timers.target\n");
+}
+
+/* In single quotes for the shell; cron reads % as a line end. */
+static void put_cron(const char *word, struct buffer *out) {
+  (void)buffer_text(out, " '");
+  for (const char *c = word; *c != 0; c++) (void)buffer_printf(out, *c == '\'' ? "'\\''" : *c == '%' ? "\\%%" : "%c", *c);
+  (void)buffer_text(out, "'");
+}
+
+bool schedule_cron_line(const struct schedule_plan *p, struct buffer *out) {
+  const char *words[WORDS_MAX];
+  char text[3][64], when[64];
+  size_t n = words_of(p, text, true, words);
+  if (!are_plain(p)) return false;
+  (void)buffer_printf(out, "# %s: for `crontab -e`. Times are UTC.\nCRON_TZ=UTC\n%s cd", p->timetable.name,
+                      timetable_cron(&p->timetable, when, sizeof when));
+  put_cron(p->working, out);
+  (void)buffer_text(out, " &&");
+  for (size_t i = 0; i < n; i++) put_cron(words[i], out);
+  return buffer_text(out, "\n");
+}
+
+static void put_yaml(const char *word, struct buffer *out) {
+  (void)buffer_text(out, "            - '");
+  for (const char *c = word; *c != 0; c++) (void)buffer_printf(out, *c == '\'' ? "''" : "%c", *c);
+  (void)buffer_text(out, "'\n");
+}
+
+/* Kubernetes wants names in small letters, without _. */
+static void put_kubernetes_name(const char *name, struct buffer *out) {
+  (void)buffer_text(out, "lynxbench-");
+  for (const char *c = name; *c != 0 && c < name + 40; c++)
+    (void)buffer_printf(out, "%c", *c >= 'A' && *c <= 'Z' ? *c + 32 : *c == '_' ? '-' : *c);
+  if (text_ends_with(name, "_") || text_ends_with(name, "-")) (void)buffer_text(out, "0");
+}
+
+bool schedule_kubernetes(const struct schedule_plan *plan, struct buffer *out) {
+  const char *words[WORDS_MAX];
+  char text[3][64], when[64];
+  struct schedule_plan p = *plan;
+  p.contract = "/contract/contract.yaml";
+  p.folder = "/runs";
+  if (p.key != NULL) p.key = "/key/team.key";
+  size_t n = words_of(&p, text, true, words);
+  if (!are_plain(plan)) return false;
+  (void)buffer_printf(
+      out,
+      "# %s: the contract is the key contract.yaml of the ConfigMap lynxbench-contract; bundles and the log of times lie on\n"
+      "# the volume claim lynxbench-runs. Name your own image.\napiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: ",
+      plan->contract);
+  put_kubernetes_name(plan->timetable.name, out);
+  (void)buffer_printf(out,
+                      "\nspec:\n  schedule: '%s'\n  timeZone: Etc/UTC\n  concurrencyPolicy: Forbid\n  startingDeadlineSeconds: %" PRId64
+                      "\n  jobTemplate:\n    spec:\n      backoffLimit: 0\n      template:\n        spec:\n          restartPolicy: Never\n"
+                      "          containers:\n          - name: lynxbench\n            image: lynxbench:latest\n            command: "
+                      "[lynxbench]\n            args:\n",
+                      timetable_cron(&p.timetable, when, sizeof when), p.timetable.every_s / 2);
+  for (size_t i = 1; i < n; i++) put_yaml(words[i], out);
+  return buffer_text(out, "            volumeMounts:\n            - {name: contract, mountPath: /contract, readOnly: true}\n"
+                          "            - {name: runs, mountPath: /runs}\n") &&
+         buffer_text(out, p.key != NULL ? "            - {name: key, mountPath: /key, readOnly: true}\n" : "") &&
+         buffer_text(out, "          volumes:\n"
+                          "          - {name: contract, configMap: {name: lynxbench-contract}}\n"
+                          "          - {name: runs, persistentVolumeClaim: {claimName: lynxbench-runs}}\n") &&
+         buffer_text(out, p.key != NULL ? "          - {name: key, secret: {secretName: lynxbench-key}} # its key team.key\n" : "");
+}

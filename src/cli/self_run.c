@@ -1,0 +1,44 @@
+#include "cli/self_run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/output.h"
+
+enum { WORDS_MAX = 64 };
+
+static int run_child(const char *command, const char *path, const char *const *words) {
+  int status = 0;
+  pid_t parent = getpid(), child = fork();
+  if (child == 0) {
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* a job that is cancelled leaves no load behind */
+    if (getppid() != parent || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) _exit(EXIT_INTERRUPTED); /* ours is for the verdict */
+    (void)execvp(path, (char *const *)(uintptr_t)words);
+    _exit(EXIT_CONDITIONS);
+  }
+  if (child < 0) (void)fprintf(stderr, "lynxbench %s: %s cannot be started: %s\n", command, words[0], strerror(errno));
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+  return child < 0 ? EXIT_CONDITIONS : WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_INTERRUPTED;
+}
+
+int self_run(const char *command, const char *const *words) {
+  const char *all[WORDS_MAX] = {"lynxbench"};
+  size_t n = 1;
+  while (words[n - 1] != NULL && n + 1 < WORDS_MAX) {
+    all[n] = words[n - 1];
+    n++;
+  }
+  all[n] = NULL;
+  return run_child(command, "/proc/self/exe", all);
+}
+
+int program_run(const char *command, const char *const *words) {
+  return run_child(command, words[0], words);
+}

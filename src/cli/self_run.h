@@ -1,0 +1,11 @@
+/* cli/self_run.h: this same program, or one of the system's, run as a child that ends when we do. */
+#ifndef CLI_SELF_RUN_H
+#define CLI_SELF_RUN_H
+
+/* words: what stands behind "lynxbench", ends in NULL. What it prints goes to standard error. Its exit code; CONDITIONS where it cannot be
+ * started, INTERRUPTED where a signal ended it. command: who says so. */
+int self_run(const char *command, const char *const *words);
+/* A program by PATH; words[0] is its name. */
+int program_run(const char *command, const char *const *words);
+
+#endif

@@ -1,0 +1,200 @@
+#include "history/timetable.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HOUR = 3600, DAY = 24 * HOUR, WEEK = 7 * DAY, MONDAY = 4 * DAY }; /* 1970 began on a Thursday */
+static const int64_t year_9999 = 253402300799;
+
+bool timetable_name_good(const char *name) {
+  size_t n = strlen(name);
+  return n > 0 && n < TIMETABLE_NAME_MAX && name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")] == 0 &&
+         name[0] != '-';
+}
+
+static bool good_period(int64_t every_s, int64_t at_s) {
+  bool good = every_s == DAY || every_s == WEEK || (every_s >= HOUR && every_s < DAY && every_s % HOUR == 0 && DAY % every_s == 0);
+  return good && at_s >= 0 && at_s < every_s && at_s % 60 == 0;
+}
+
+bool timetable_parse(const char *every, const char *at, struct timetable *ret, const char **ret_accepted) {
+  int number = 0, hour = 0, minute = 0, used = 0;
+  char unit = 0;
+  *ret_accepted = "1h, 2h, 3h, 4h, 6h, 8h, 12h, 1d or 7d";
+  if (sscanf(every, "%4d%c%n", &number, &unit, &used) != 2 || every[used] != 0 || (unit != 'h' && unit != 'd')) return false;
+  ret->every_s = (int64_t)number * (unit == 'h' ? HOUR : DAY);
+  ret->at_s = 0;
+  if (!good_period(ret->every_s, 0)) return false;
+  if (at == NULL) return true;
+  *ret_accepted = "HH:MM in UTC, from 00:00 to 23:59";
+  if (strlen(at) != 5 || sscanf(at, "%2d:%2d%n", &hour, &minute, &used) != 2 || used != 5 || hour < 0 || hour > 23 || minute < 0 ||
+      minute > 59)
+    return false;
+  ret->at_s = (hour * HOUR + minute * 60) % ret->every_s;
+  return true;
+}
+
+int64_t timetable_slot(const struct timetable *s, int64_t now_s) {
+  int64_t anchor = s->at_s + (s->every_s == WEEK ? MONDAY : 0), passed = now_s - anchor;
+  int64_t n = passed >= 0 ? passed / s->every_s : -((-passed + s->every_s - 1) / s->every_s);
+  return anchor + n * s->every_s;
+}
+
+int64_t timetable_grace(const struct timetable *s) {
+  return s->every_s / 10 < HOUR ? s->every_s / 10 : HOUR;
+}
+
+char *timetable_calendar(const struct timetable *s, char *text, size_t size) {
+  int hour = (int)(s->at_s / HOUR), minute = (int)(s->at_s % HOUR / 60);
+  if (s->every_s >= DAY) (void)snprintf(text, size, "%s*-*-* %02d:%02d:00 UTC", s->every_s == WEEK ? "Mon " : "", hour, minute);
+  else (void)snprintf(text, size, "*-*-* %02d/%d:%02d:00 UTC", hour, (int)(s->every_s / HOUR), minute);
+  return text;
+}
+
+char *timetable_cron(const struct timetable *s, char *text, size_t size) {
+  int hour = (int)(s->at_s / HOUR), minute = (int)(s->at_s % HOUR / 60);
+  if (s->every_s >= DAY) (void)snprintf(text, size, "%d %d * * %s", minute, hour, s->every_s == WEEK ? "1" : "*");
+  else (void)snprintf(text, size, "%d %d-23/%d * * *", minute, hour, (int)(s->every_s / HOUR));
+  return text;
+}
+
+const char *slot_state_text(enum slot_state state) {
+  static const char *const texts[] = {[SLOT_KEPT] = "kept",       [SLOT_FAILED] = "failed", [SLOT_INTERRUPTED] = "interrupted",
+                                      [SLOT_SKIPPED] = "skipped", [SLOT_MISSED] = "missed", [SLOT_RUNNING] = "running"};
+  return texts[state];
+}
+
+/* --- the log --- */
+
+struct happened {
+  int64_t slot_s, at_s, exit;
+  const char *state, *text; /* why, or the bundle */
+  size_t order;
+};
+
+struct reading {
+  struct timetable_log *log;
+  struct happened *items;
+  size_t n, room;
+};
+
+static const char *word(struct reading *r, const json_t *line, const char *key) {
+  const char *found = json_get_text(line, key, "");
+  char clean[600];
+  return arena_copy(&r->log->arena, text_sanitise(clean, sizeof clean, found, strlen(found)));
+}
+
+static bool take_line(struct reading *r, const char *text, size_t length) {
+  struct lynx_error error = {0};
+  json_t *line = json_parse(text, length, TIMETABLE_LINE_MAX, &error);
+  struct timetable s = {.every_s = json_get_int(line, "every_s", 0), .at_s = json_get_int(line, "at_s", -1)};
+  struct happened h = {.slot_s = json_get_int(line, "slot_s", -1),
+                       .at_s = json_get_int(line, "time_s", -1),
+                       .exit = json_get_int(line, "exit", -1),
+                       .order = r->n};
+  const char *name = json_get_text(line, "schedule", "");
+  bool good = timetable_name_good(name) && good_period(s.every_s, s.at_s) && h.slot_s >= 0 && h.slot_s <= year_9999 && h.at_s >= 0 &&
+              h.at_s <= year_9999 && timetable_slot(&s, h.slot_s) == h.slot_s;
+  if (good) {
+    (void)snprintf(s.name, sizeof s.name, "%s", name);
+    r->log->schedule = s;
+    r->log->known = true;
+    h.state = word(r, line, "state");
+    h.text = word(r, line, strcmp(h.state, "skipped") == 0 ? "why" : "bundle");
+    r->items = xroom(r->items, r->n, &r->room, sizeof *r->items);
+    r->items[r->n++] = h;
+  }
+  json_decref(line);
+  return good;
+}
+
+static int by_slot(const void *a, const void *b) {
+  const struct happened *x = a, *y = b;
+  if (x->slot_s != y->slot_s) return (x->slot_s > y->slot_s) - (x->slot_s < y->slot_s);
+  return (x->order > y->order) - (x->order < y->order);
+}
+
+static void judge_slot(const struct timetable *s, const struct happened *items, size_t n, int64_t now_s, struct timetable_slot *ret) {
+  bool ended = false, began = false, skipped = false;
+  ret->exit = -1;
+  ret->why = ret->bundle = "";
+  for (size_t i = 0; i < n; i++) {
+    const struct happened *h = &items[i];
+    if (strcmp(h->state, "begun") == 0) {
+      if (!began) ret->begun_s = h->at_s;
+      began = true;
+      ret->bundle = h->text;
+    } else if (strcmp(h->state, "ended") == 0) {
+      ended = true;
+      ret->exit = h->exit;
+    } else if (strcmp(h->state, "skipped") == 0) {
+      skipped = true;
+      ret->why = h->text;
+    }
+  }
+  ret->late = began && ret->begun_s - ret->slot_s > timetable_grace(s);
+  bool current = ret->slot_s == timetable_slot(s, now_s), measured = ret->exit == 0 || ret->exit == 1 || ret->exit == 3;
+  if (ended) ret->state = measured ? SLOT_KEPT : SLOT_FAILED;
+  else if (began) ret->state = current ? SLOT_RUNNING : SLOT_INTERRUPTED;
+  else if (skipped) ret->state = SLOT_SKIPPED;
+  else ret->state = SLOT_MISSED;
+}
+
+/* Every slot from the first line on; of the current one nothing is said before its grace is over. A log whose lines have several periods
+ * is judged by the newest one's: what lies between its slots belongs to none. */
+static void make_slots(struct reading *r, int64_t now_s) {
+  struct timetable_log *log = r->log;
+  const struct timetable *s = &log->schedule;
+  if (r->n == 0) return;
+  qsort(r->items, r->n, sizeof *r->items, by_slot);
+  int64_t last = timetable_slot(s, now_s), first = timetable_slot(s, r->items[0].slot_s);
+  if (last - first > (int64_t)TIMETABLE_SLOTS_MAX * s->every_s) first = last - (int64_t)TIMETABLE_SLOTS_MAX * s->every_s;
+  size_t at = 0, room = 0;
+  struct timetable_slot *slots = NULL;
+  for (int64_t slot = first; slot <= last; slot += s->every_s) {
+    while (at < r->n && r->items[at].slot_s < slot) at++;
+    size_t end = at;
+    bool only_installed = true;
+    while (end < r->n && r->items[end].slot_s == slot) only_installed = strcmp(r->items[end++].state, "installed") == 0 && only_installed;
+    bool silent = end == at || only_installed;
+    /* Installed after its slot had passed: that one was not due. */
+    if ((slot == last && silent && now_s - slot <= timetable_grace(s)) || (only_installed && end > at)) continue;
+    slots = xroom(slots, log->n_slots, &room, sizeof *slots);
+    struct timetable_slot *to = &slots[log->n_slots++];
+    *to = (struct timetable_slot){.slot_s = slot};
+    judge_slot(s, &r->items[at], end - at, now_s, to);
+    log->n[to->state]++;
+    log->n_late += to->late;
+  }
+  log->slots = arena_alloc(&log->arena, log->n_slots + 1, sizeof *log->slots);
+  if (log->n_slots > 0) memcpy(log->slots, slots, log->n_slots * sizeof *slots);
+  free(slots);
+}
+
+void timetable_log_read(struct bytes text, int64_t now_s, struct timetable_log *ret) {
+  struct reading r = {.log = ret};
+  *ret = (struct timetable_log){.slots = NULL};
+  for (size_t i = 0; i < text.length;) {
+    const char *end = memchr(text.ptr + i, '\n', text.length - i);
+    size_t length = end != NULL ? (size_t)(end - text.ptr) - i : text.length - i;
+    if (length > 0 && (end == NULL || !take_line(&r, text.ptr + i, length))) ret->n_unread++; /* one that was cut off has no line end */
+    i += length + 1;
+  }
+  make_slots(&r, now_s);
+  free(r.items);
+}
+
+static int slot_order(const void *key, const void *item) {
+  int64_t slot = *(const int64_t *)key, at = ((const struct timetable_slot *)item)->slot_s;
+  return (slot > at) - (slot < at);
+}
+
+const struct timetable_slot *timetable_log_slot(const struct timetable_log *log, int64_t slot_s) {
+  return log->n_slots > 0 ? bsearch(&slot_s, log->slots, log->n_slots, sizeof *log->slots, slot_order) : NULL;
+}
+
+void timetable_log_release(struct timetable_log *log) {
+  arena_release(&log->arena);
+  *log = (struct timetable_log){.slots = NULL};
+}

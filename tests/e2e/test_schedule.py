@@ -1,0 +1,230 @@
+"""A contract that is run again and again: units that systemd takes, one run for each time, a log of what became of it."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+
+import lynx as l
+
+DAY = 86400
+# Due twenty minutes ago: midnight does not come in the middle, and it is not late.
+DUE = ("--every", "1d", "--at", time.strftime("%H:%M", time.gmtime(time.time() - 1200)))
+FAST = (*DUE, "--busy-at-most", "1")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("schedule")
+    port = l.free_port()
+    lax = "steady: reported, instrument_error_at_most: 1, stolen_at_most: 1"
+    l.contract(
+        str(folder / "nightly.yaml"),
+        port,
+        executor=f'{{endpoint: "http://127.0.0.1:{port}"}}',
+        workload="{model: reference, output_tokens: 4, prompts: {count: 4, bytes: 64}}",
+        regime="{load: closed, concurrency: 2}",
+        method="{warm_up: 100ms, counted: 400ms, drain: 1s, sessions: 2, " + lax + "}",
+    )
+    with l.reference("--mode", "metronome", "--gap", "2ms", "--first-token", "5ms", port=port):
+        yield folder
+
+
+def schedule(place, *words, code=0, **kw):
+    env = {"HOME": str(place), "XDG_STATE_HOME": str(place)}
+    r = l.lynx("schedule", *words, env=env, cwd=str(place), **kw)
+    assert r.returncode == code, f"{words}: {r.returncode} {r.stdout} {r.stderr}"
+    return r
+
+
+def log(folder, name="nightly"):
+    return [json.loads(line) for line in (folder / f"{name}.schedule.jsonl").read_text().splitlines()]
+
+
+def happened(state, slot, at=None, every=DAY, **more):
+    when = {"every_s": every, "at_s": 0, "slot_s": slot, "time_s": at or slot}
+    return json.dumps({"schedule": "nightly", **when, "state": state, **more})
+
+
+def needs(program):
+    if not shutil.which(program):
+        pytest.skip(f"{program} is not here")
+
+
+PERIODS = [("1d", "02:30"), ("7d", "23:59"), ("6h", "14:05"), ("1h", None), ("12h", "00:00")]
+
+
+@pytest.mark.parametrize("every,at", PERIODS)
+def test_systemd_takes_the_units(place, tmp_path, every, at):
+    needs("systemd-analyze")
+    odd = tmp_path / "100 % of $HOME's \"work\""
+    odd.mkdir()
+    shutil.copy(place / "nightly.yaml", odd / "nightly.yaml")
+    units = tmp_path / "units"
+    more = ("--at", at) if at else ()
+    words = ("--every", every, *more, "--folder", odd / "runs", "--units", units)
+    r = schedule(place, "add", odd / "nightly.yaml", *words)
+    assert "next at " in r.stdout and f"into {odd}" in schedule(place, "list", "--units", units).stdout
+    service, timer = units / "lynxbench-nightly.service", units / "lynxbench-nightly.timer"
+    verify = subprocess.run(["systemd-analyze", "verify", service, timer], capture_output=True, text=True)
+    wrong = [line for line in verify.stderr.splitlines() if "lynxbench-nightly" in line and "man lynxbench" not in line]
+    assert not wrong, wrong
+    calendar = [x.split("=", 1)[1] for x in timer.read_text().splitlines() if x.startswith("OnCalendar=")][0]
+    said = subprocess.run(["systemd-analyze", "calendar", calendar], capture_output=True, text=True)
+    assert said.returncode == 0, said.stderr
+    lines = [x.strip().split(": ") for x in said.stdout.splitlines()]
+    (elapse,) = [x[1] for x in lines if x[0] in ("Next elapse", "(in UTC)")][-1:]
+    ours = json.loads(schedule(place, "list", "--units", units, "--json").stdout)[0]["next"]
+    assert elapse.split()[1] == ours[:10] and elapse.split()[2][:5] == ours[11:16], (elapse, ours)
+
+
+def test_cron_and_kubernetes_read_the_same(place, tmp_path):
+    odd = tmp_path / "it's 5 %"
+    odd.mkdir()
+    shutil.copy(place / "nightly.yaml", odd / "nightly.yaml")
+    words = ("add", odd / "nightly.yaml", "--every", "6h", "--at", "14:05", "--folder", odd / "runs", "--print")
+    line = schedule(place, *words, "cron").stdout.splitlines()[-1]
+    assert line.startswith("5 2-23/6 * * * cd "), line
+    command = line.split(" ", 5)[5].replace("\\%", "%").replace(" schedule' '", " ").replace("'run'", "'list'", 1)
+    script = f"set -- {command.split('&& ', 1)[1]}; printf '%s\\n' \"$@\""
+    said = subprocess.run(["sh", "-c", script], capture_output=True, text=True)
+    for path in (odd / "runs", odd / "nightly.yaml"):
+        assert str(path) in said.stdout.splitlines(), said.stdout
+    job = yaml.safe_load(schedule(place, *words, "kubernetes").stdout)
+    when = (job["kind"], job["spec"]["schedule"], job["spec"]["timeZone"])
+    assert when == ("CronJob", "5 2-23/6 * * *", "Etc/UTC"), when
+    args = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert args[:3] == ["schedule", "run", "/contract/contract.yaml"] and args[args.index("--at") + 1] == "02:05", args
+
+
+def test_a_time_is_run_once(place, tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    words = ("run", "nightly.yaml", "--folder", folder, *FAST)
+    schedule(place, *words)
+    again = schedule(place, *words)
+    assert "is done: nothing to do" in again.stderr, again.stderr
+    assert [x["state"] for x in log(folder)] == ["begun", "ended"] and len(list(folder.glob("*.lynx"))) == 1
+    assert l.show(str(next(folder.glob("*.lynx"))))["bundle"]["ended"] == "complete"
+    r = l.lynx("history", folder, "--quiet")
+    assert f"schedule nightly, daily at {DUE[-1]} UTC: 1 time, 1 kept\n" in r.stdout, r.stdout
+
+
+def test_two_schedulers_run_it_once(place, tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    words = [l.LYNX, "schedule", "run", "nightly.yaml", "--folder", folder, *FAST]
+    env = l.environment(HOME=str(place), XDG_STATE_HOME=str(place))
+    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": str(place), "env": env}
+    two = [subprocess.Popen([str(w) for w in words], **quiet) for _ in range(2)]
+    for p in two:
+        out, err = p.communicate(timeout=120)
+        assert p.returncode == 0, err
+    assert [x["state"] for x in log(folder)] == ["begun", "ended"] and len(list(folder.glob("*.lynx"))) == 1
+
+
+def test_a_busy_machine_is_waited_for_and_said(place, tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    burner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        words = ("run", "nightly.yaml", "--folder", folder, *DUE, "--busy-at-most", "0.01", "--wait", "0s")
+        r = schedule(place, *words, code=4)
+    finally:
+        burner.kill()
+        burner.wait()
+    assert "skipped: the machine was busy" in r.stderr and not list(folder.glob("*.lynx"))
+    (x,) = log(folder)
+    assert x["state"] == "skipped" and "at most 1 % is wanted" in x["why"], x
+    schedule(place, "run", "nightly.yaml", "--folder", folder, *FAST)
+    assert [x["state"] for x in log(folder)] == ["skipped", "begun", "ended"], "the same time can still be kept"
+
+
+def test_killed_in_the_middle_it_is_run_again(place, tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    words = [l.LYNX, "schedule", "run", "nightly.yaml", "--folder", folder, *FAST]
+    env = l.environment(HOME=str(place), XDG_STATE_HOME=str(place))
+    p = subprocess.Popen([str(w) for w in words], cwd=str(place), env=env, stderr=subprocess.DEVNULL)
+    path = folder / "nightly.schedule.jsonl"
+    until = time.monotonic() + 60
+    while not (path.exists() and "begun" in path.read_text()) and time.monotonic() < until:
+        time.sleep(0.02)
+    p.send_signal(signal.SIGKILL)
+    p.wait()
+    with open(path, "a") as f:
+        f.write('{"schedule":"nightly","every')  # as a full disk leaves it
+    schedule(place, *[str(w) for w in words[2:]])
+    lines = [json.loads(x) for x in path.read_text().splitlines() if x.endswith("}")]
+    assert [x["state"] for x in lines] == ["begun", "begun", "ended"], lines
+    said = l.lynx("history", folder, "--quiet", "--json")
+    (x,) = json.loads(said.stdout)["schedules"]
+    assert (x["kept"], x["unread_lines"], x["interrupted"]) == (1, 1, 0), x
+
+
+def test_history_says_which_times_were_missed(place, tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    today = int(time.time()) // DAY * DAY
+    lines = [happened("installed", today - 6 * DAY)]
+    lines += [happened("begun", today - 5 * DAY, bundle="r"), happened("ended", today - 5 * DAY, exit=0)]
+    lines += [happened("skipped", today - 4 * DAY, why="the machine was <busy>\x1b[2J")]
+    lines += [happened("begun", today - 2 * DAY, at=today - 2 * DAY + 7200, bundle="r")]
+    lines += [happened("ended", today - 2 * DAY, exit=5), happened("begun", today - DAY, bundle="r")]
+    lines += [happened("begun", today, bundle="r"), happened("ended", today, exit=0), "no JSON"]
+    (folder / "nightly.schedule.jsonl").write_text("\n".join(lines) + "\n")
+    page = tmp_path / "h.html"
+    r = l.lynx("history", folder, "--quiet", "--html", page)
+    counts = "6 times, 2 kept, 1 failed, 1 interrupted, 1 skipped, 1 missed, 1 late; 1 line"
+    assert f"schedule nightly, daily at 00:00 UTC: {counts}" in r.stdout, r.stdout
+    assert "failed (exit code 5), late" in r.stdout and "\x1b[2J" not in r.stdout, r.stdout
+    assert "the machine was &lt;busy&gt;" in page.read_text() and "missed" in page.read_text()
+
+
+def test_list_and_remove(place, tmp_path):
+    units = tmp_path / "units"
+    assert "no schedule is installed" in schedule(place, "--units", units).stdout
+    schedule(place, "add", "nightly.yaml", "--units", units, "--name", "a", "--folder", tmp_path / "a")
+    schedule(place, "add", "nightly.yaml", "--units", units, "--name", "b", "--every", "7d", "--folder", tmp_path / "b")
+    (units / "lynxbench-other.service").write_text("[Service]\nExecStart=/bin/true\n")
+    (units / "lynxbench-bad.service").write_text('# lynxbench schedule: {"schedule":"../../x","every_s":86400}\n')
+    listed = json.loads(schedule(place, "list", "--units", units, "--json").stdout)
+    assert {x["schedule"] for x in listed} == {"a", "b"}, listed
+    schedule(place, "remove", "a", "--units", units)
+    left = sorted(name.removeprefix("lynxbench-") for name in os.listdir(units))
+    assert left == ["b.service", "b.timer", "bad.service", "other.service"]
+    assert (tmp_path / "a" / "a.schedule.jsonl").exists(), "what was recorded stays"
+    assert "no such unit" in schedule(place, "remove", "a", "--units", units, code=2).stderr
+
+
+def test_misuse(place, tmp_path):
+    for words, said in (
+        (("add",), "an argument is missing: CONTRACT"),
+        (("mend", "x"), "found 'mend', accepted: list, add, run, remove"),
+        (("add", "none.yaml"), "none.yaml"),
+        (("add", "nightly.yaml", "--every", "5h"), "--every: found '5h', accepted: 1h, 2h"),
+        (("add", "nightly.yaml", "--at", "25:00"), "--at: found '25:00', accepted: HH:MM in UTC"),
+        (("add", "nightly.yaml", "--name", "../x"), "--name: found '../x'"),
+        (("add", "nightly.yaml", "--busy-at-most", "2"), "--busy-at-most: found '2'"),
+        (("add", "nightly.yaml", "--offset", "5h"), "--offset: found '5h', accepted: at most a tenth"),
+        (("add", "nightly.yaml", "--print", "yaml"), "--print: found 'yaml', accepted: systemd, cron or kubernetes"),
+        (("add", "nightly.yaml", "--ledger", "http://127.0.0.1:1"), "--key FILE, or LYNXBENCH_KEY, is needed"),
+        (("run", "nightly.yaml", "--folder", "/no/such"), "/no/such"),
+        (("remove", "../x"), "found '../x', accepted: a name"),
+    ):
+        r = schedule(place, *words, "--units", tmp_path / "units", code=2)
+        assert said in r.stderr, f"{words}: {r.stderr}"
+    assert not (tmp_path / "units").exists(), "nothing was installed"
+    bad = place / "bad.yaml"
+    bad.write_text("lynxbench: 1\nregime: {load: nothing}\n")
+    assert "nothing was scheduled" in schedule(place, "add", "bad.yaml", "--units", tmp_path / "u", code=2).stderr
+
+
+if __name__ == "__main__":
+    l.main(__file__)
