@@ -226,6 +226,7 @@ static void take_finding(struct board *b, const struct ledger_entry *entry) {
                                                             .title = said(b, entry, "title"),
                                                             .named = said(b, entry, "named"),
                                                             .evidence = said(b, entry, "evidence"),
+                                                            .rung = said(b, entry, "rung"),
                                                             .layer = words(b, symptom, "layer"),
                                                             .owner = words(b, symptom, "owner"),
                                                             .index = entry->index};

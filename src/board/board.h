@@ -35,7 +35,7 @@ struct board_iteration {
 };
 
 struct board_finding {
-  const char *by, *rule, *title, *named, *evidence;
+  const char *by, *rule, *title, *named, *evidence, *rung;
   const char *layer, *owner;                        /* where it shows */
   const struct standing_confirmation *confirmation; /* the newest experiment of it; NULL: none */
   uint64_t index;

@@ -336,7 +336,7 @@ static void state_cause(struct making *m) {
 
 /* --- findings, contests, what is missing --- */
 
-/* A rule's experiment; what a team stated itself has none. */
+/* The experiment that its rule names. */
 static const char *command_confirm(struct making *m, const struct work_item *item) {
   const char *rule = item->finding->rule;
   bool plain = rule[0] != 0 && rule[strspn(rule, "abcdefghijklmnopqrstuvwxyz0123456789_.")] == 0; /* it goes into a shell */
@@ -359,8 +359,7 @@ static const char *doubt(struct making *m, const struct work_item *item) {
   if (item->state == WORK_STARTED || item->state == WORK_DONE)
     return arena_printf(&m->to->arena, "%s %s: %s; what it brings is not measured yet", item->change->by,
                         item->state == WORK_DONE ? "made a change" : "works on it", item->change->words);
-  return arena_printf(&m->to->arena, "%s by %s (%s, %s), not confirmed", f->rule[0] != 0 ? "suspected" : "stated", f->by, f->layer,
-                      f->owner);
+  return arena_printf(&m->to->arena, "%s by %s (%s), not confirmed", work_found(f), f->by, work_whose(f, &m->to->arena));
 }
 
 static void state_work(struct making *m, const struct work_item *item) {
@@ -380,7 +379,7 @@ static void state_work(struct making *m, const struct work_item *item) {
   s->entry = refuted || confirmed ? c->index : f->index;
   s->run = (size_t)(item->run - m->board->runs);
   if (refuted || !work_next(m->board, item, arena, &text, &command)) return;
-  if (item->state == WORK_OPEN && !confirmed && f->rule[0] != 0) {
+  if (item->state == WORK_OPEN && !confirmed && strcmp(f->rung, "accounted") == 0) {
     text = arena_printf(arena, "Confirm or refute by an experiment: %s.", of);
     command = command_confirm(m, item);
   }

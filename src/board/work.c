@@ -128,6 +128,15 @@ void work_list_release(struct work_list *list) {
 
 /* --- what comes next --- */
 
+const char *work_found(const struct board_finding *f) {
+  if (strcmp(f->rung, "accounted") == 0) return "suspected";
+  return strcmp(f->rung, "stated") == 0 ? "stated" : "measured";
+}
+
+const char *work_whose(const struct board_finding *f, struct arena *arena) {
+  return f->layer[0] == 0 ? "not attributed" : arena_printf(arena, "%s, %s", f->layer, f->owner[0] != 0 ? f->owner : "nobody yet");
+}
+
 bool work_next(const struct board *b, const struct work_item *item, struct arena *arena, const char **ret_text, const char **ret_command) {
   const struct board_finding *f = item->finding;
   if (item->state == WORK_CLOSED) return false;

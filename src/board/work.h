@@ -39,6 +39,11 @@ struct work_list {
 void work_list_make(const struct board *board, const struct board_contract *only, struct work_list *ret);
 void work_list_release(struct work_list *list);
 
+/* By whom it was found, and how sure that is: "suspected by ml", of a run's account; "stated by ml"; "measured by ml", of a gate. */
+const char *work_found(const struct board_finding *finding);
+/* "serving, ML platform"; "not attributed" */
+const char *work_whose(const struct board_finding *finding, struct arena *arena);
+
 /* What to do next about it, for whom and with which command; false: nothing, it is closed. text and command are the arena's. */
 bool work_next(const struct board *board, const struct work_item *item, struct arena *arena, const char **ret_text,
                const char **ret_command);

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 #include "base/number.h"
 #include "cli/contract_file.h"
 #include "cli/history_sources.h"
+#include "cli/hook.h"
+#include "cli/improvement_entry.h"
 #include "cli/screen.h"
 #include "cli/self_run.h"
 #include "report/gate_report.h"
@@ -24,6 +27,8 @@ enum {
   FLAG_OUT,
   FLAG_LEDGER,
   FLAG_KEY,
+  FLAG_OPEN,
+  FLAG_HOOK,
   FLAG_JUNIT,
   FLAG_MARKDOWN,
   FLAG_GITHUB,
@@ -44,6 +49,8 @@ static const struct option_spec options[] = {
     [FLAG_OUT] = {"out", "FILE", "with a contract: the bundle to write (default: its name and the time, .lynx)"},
     [FLAG_LEDGER] = {"ledger", "LEDGER", "with a contract: record the fresh runs there (default: LYNXBENCH_LEDGER)"},
     [FLAG_KEY] = {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
+    [FLAG_OPEN] = {"open", NULL, "with --ledger: where it fails, open a finding for the owners of what changed (lynxbench iterate)"},
+    [FLAG_HOOK] = {"hook", "URL|PROGRAM", "with --open: tell somebody of the finding"},
     [FLAG_JUNIT] = {"junit", "FILE", "write the verdict as JUnit's XML"},
     [FLAG_MARKDOWN] = {"markdown", "FILE", "write it as Markdown (in a GitHub workflow: \"$GITHUB_STEP_SUMMARY\")"},
     [FLAG_GITHUB] = {"github", NULL, "print annotations for a GitHub workflow, too"},
@@ -316,6 +323,51 @@ static bool is_asked(const struct gating *g, size_t precision) {
   return before || !g->files[0].result.precisions[precision].unavailable;
 }
 
+/* What a part that fails is as a finding: of the figure, whose it is by what changed with it; nobody's where nothing that was captured did.
+ */
+static bool open_finding(const struct gating *g, const struct gate_report *report, const struct gate_part *part, struct pen *pen) {
+  const struct gate_figure *f = part->gate.leading;
+  const struct coincidence *c = &part->since;
+  struct buffer title, evidence, named;
+  struct buffer *const texts[] = {&title, &evidence, &named};
+  const char *path = g->paths[g->n_fresh - 1];
+  uint64_t index;
+  for (size_t i = 0; i < LYNX_COUNT(texts); i++) buffer_init(texts[i], 8192);
+  gate_put_figure(report, f, &title);
+  gate_put_since(part, &evidence);
+  (void)buffer_printf(&named, "%s, %s", part->precision, f->figure);
+  const struct stated_finding stated = {.rule = "gate",
+                                        .named = named.data,
+                                        .title = title.data,
+                                        .rung = c->n_layers > 0 ? "coincided" : "measured",
+                                        .evidence = evidence.data,
+                                        .to_confirm = c->n_layers > 0 ? "lynxbench bisect A B, with a contract that starts each executor"
+                                                                      : NULL,
+                                        .layers = c->layers,
+                                        .owners = c->owners,
+                                        .n_layers = c->n_layers};
+  bool good = finding_add(pen, path, &g->files[g->n_fresh - 1].result, &stated, &index);
+  if (good)
+    (void)fprintf(stderr, "%s: finding %" PRIu64 ", for %s\nnext: lynxbench iterate --ledger %s\n", pen->file.address, index,
+                  c->n_layers > 0 ? c->owners[0] : "nobody yet", pen->file.address);
+  if (good && g->arguments->option[FLAG_HOOK] != NULL) good = hook_tell("gate", g->arguments->option[FLAG_HOOK], &pen->file, index);
+  for (size_t i = 0; i < LYNX_COUNT(texts); i++) buffer_release(texts[i]);
+  return good;
+}
+
+/* False: one could not be recorded, or told of, and that was said. */
+static bool open_findings(const struct gating *g, const struct gate_report *report) {
+  const struct pen_wanted wanted = {"gate", "--open", g->arguments->option[FLAG_LEDGER], g->arguments->option[FLAG_KEY]};
+  struct pen pen;
+  bool good = true;
+  if (pen_open(&wanted, &pen) != EXIT_HOLDS) return false;
+  for (size_t i = 0; i < report->n_parts; i++)
+    if (report->parts[i].gate.verdict == GATE_FAILS && report->parts[i].n_refusals == 0)
+      good = open_finding(g, report, &report->parts[i], &pen) && good;
+  pen_close(&pen);
+  return good;
+}
+
 static int decide(struct gating *g) {
   static const int codes[] = {[GATE_PASSES] = EXIT_HOLDS, [GATE_FAILS] = EXIT_DOES_NOT_HOLD, [GATE_INCONCLUSIVE] = EXIT_INCONCLUSIVE};
   size_t n = g->summaries[0].n_precisions, n_parts = 0;
@@ -333,6 +385,8 @@ static int decide(struct gating *g) {
   for (size_t i = 0; i < n_parts; i++) refused = refused || parts[i].n_refusals > 0;
   enum gate_verdict verdict = gate_verdict_of(&report);
   int code = !write_all(g->arguments, &report) || (verdict == GATE_INCONCLUSIVE && refused) ? EXIT_CONDITIONS : codes[verdict];
+  if (code == EXIT_DOES_NOT_HOLD && g->arguments->option[FLAG_OPEN] != NULL && !open_findings(g, &report))
+    (void)fprintf(stderr, "lynxbench gate: not every finding is recorded and told; the verdict stands\n");
   for (size_t i = 0; i < n_parts; i++) {
     coincidence_release(&parts[i].since);
     gate_release(&parts[i].gate);
@@ -348,11 +402,14 @@ static void say_needs(const struct arguments *arguments, struct confinement *ret
 }
 
 static bool options_agree(const struct arguments *a, bool bundle) {
-  static const int of_contract[] = {FLAG_RUNS, FLAG_OUT, FLAG_LEDGER, FLAG_KEY};
+  static const int of_contract[] = {FLAG_RUNS, FLAG_OUT, FLAG_LEDGER, FLAG_KEY, FLAG_OPEN};
   const char *junit = a->option[FLAG_JUNIT], *markdown = a->option[FLAG_MARKDOWN], *const outputs[] = {junit, markdown};
   struct stat info;
   for (size_t i = 0; i < LYNX_COUNT(of_contract) && bundle; i++)
     if (a->option[of_contract[i]] != NULL) return wrong(of_contract[i], a->option[of_contract[i]], "with a contract, which is run");
+  if (a->option[FLAG_OPEN] != NULL && ledger_file_address(a->option[FLAG_LEDGER]) == NULL)
+    return wrong(FLAG_OPEN, "no ledger", "--ledger LEDGER, or LYNXBENCH_LEDGER, beside it");
+  if (a->option[FLAG_HOOK] != NULL && a->option[FLAG_OPEN] == NULL) return wrong(FLAG_HOOK, a->option[FLAG_HOOK], "with --open");
   for (size_t i = 0; i < LYNX_COUNT(outputs); i++)
     if (outputs[i] != NULL && stat(outputs[i], &info) == 0 && !S_ISREG(info.st_mode))
       return wrong(i == 0 ? FLAG_JUNIT : FLAG_MARKDOWN, outputs[i], "a file, new or old");

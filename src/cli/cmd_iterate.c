@@ -117,19 +117,6 @@ static int list(const struct arguments *arguments) {
 
 /* --- open --- */
 
-struct symptom {
-  const char *layer, *owner;
-};
-
-static void write_symptom(void *context, struct json_writer *json) {
-  const struct symptom *s = context;
-  json_key(json, "symptom");
-  json_open_object(json);
-  json_put_text(json, "layer", s->layer);
-  json_put_text(json, "owner", s->owner);
-  json_close(json);
-}
-
 static int open_finding(const struct arguments *arguments, struct pen *pen) {
   const char *path = arguments->positional[1], *title = arguments->option[FLAG_TITLE], *text = arguments->option[FLAG_TEXT];
   struct bundle_file bundle;
@@ -144,16 +131,13 @@ static int open_finding(const struct arguments *arguments, struct pen *pen) {
     return EXIT_WRONG_INPUT;
   }
   if (!bundle_file_open_possible(path, &bundle)) return EXIT_WRONG_INPUT;
-  struct symptom symptom = {layer_text(layer), contract_owner(&bundle.result.contract, layer)};
-  struct entry entry = {.kind = "finding", .write_more = write_symptom, .context = &symptom};
-  entry_subject_hex(&entry, "bundle", bundle.result.seal.root);
-  entry_member(&entry, "title", title);
-  entry_member(&entry, "rung", "stated"); /* by a team, not by a rule */
-  entry_member(&entry, "evidence", text);
+  const char *layer_name = layer_text(layer), *owner = contract_owner(&bundle.result.contract, layer);
+  const struct stated_finding stated = {
+      .title = title, .rung = "stated", .evidence = text, .layers = &layer_name, .owners = &owner, .n_layers = 1};
   int code = EXIT_WRONG_INPUT;
-  if (bundle_entry_add(&pen->file, path, &pen->signer, &index) && ledger_file_add(&pen->file, &entry, &pen->signer, &index, NULL)) {
+  if (finding_add(pen, path, &bundle.result, &stated, &index)) {
     (void)printf("%s: finding %" PRIu64 ", for %s (%s)\nnext: lynxbench iterate start %" PRIu64 " --change '...' --ledger %s\n",
-                 pen->file.address, index, symptom.owner, symptom.layer, index, pen->file.address);
+                 pen->file.address, index, owner, layer_name, index, pen->file.address);
     code = tell_hook(arguments, pen, index);
   }
   bundle_file_close(&bundle);

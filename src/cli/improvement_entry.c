@@ -38,6 +38,32 @@ static void write_finding(void *context, struct json_writer *json) {
   if (f->bounded) json_put_double(json, "gain_at_most", f->bound);
 }
 
+static void write_stated(void *context, struct json_writer *json) {
+  const struct stated_finding *f = context;
+  for (size_t i = 0; i < f->n_layers; i++) {
+    if (i < 2) json_key(json, i == 0 ? "symptom" : "contributing");
+    if (i == 1) json_open_array(json);
+    json_open_object(json);
+    json_put_text(json, "layer", f->layers[i]);
+    json_put_text(json, "owner", f->owners[i]);
+    json_close(json);
+  }
+  if (f->n_layers > 1) json_close(json);
+}
+
+bool finding_add(struct pen *pen, const char *path, const struct result *result, const struct stated_finding *finding,
+                 uint64_t *ret_index) {
+  struct entry entry = {.kind = "finding", .write_more = write_stated, .context = (void *)(uintptr_t)finding};
+  entry_subject_hex(&entry, "bundle", result->seal.root);
+  entry_member(&entry, "rule", finding->rule);
+  entry_member(&entry, "title", finding->title);
+  entry_member(&entry, "named", finding->named);
+  entry_member(&entry, "rung", finding->rung);
+  entry_member(&entry, "evidence", finding->evidence);
+  entry_member(&entry, "to_confirm", finding->to_confirm);
+  return bundle_entry_add(&pen->file, path, &pen->signer, ret_index) && ledger_file_add(&pen->file, &entry, &pen->signer, ret_index, NULL);
+}
+
 /* Standard input is not there to be read again: its findings name no trace, and ret is "". */
 static bool digest_trace(const char *path, char ret[DIGEST_HEX]) {
   int64_t budget = INT64_MAX;

@@ -16,6 +16,16 @@
  * where it is new. Gives an exit code: what is wrong was told. */
 int findings_record(const struct pen_wanted *wanted, const char *bundle, const struct attribution *attribution, const struct live *live);
 
+/* A finding that no trace gave: a team's own, or a gate's. */
+struct stated_finding {
+  const char *rule, *named;                         /* what makes it the same as another; NULL: its title */
+  const char *title, *rung, *evidence, *to_confirm; /* to_confirm NULL: nothing */
+  const char *const *layers, *const *owners;        /* where it shows first; the others contribute */
+  size_t n_layers;                                  /* 0: nobody's yet */
+};
+/* The bundle goes in first, where it is new. False: told. */
+bool finding_add(struct pen *pen, const char *path, const struct result *result, const struct stated_finding *finding, uint64_t *ret_index);
+
 /* A finding's entry, by its number or its digest of 64 digits. False: told. */
 struct finding_entry {
   struct arena arena;

@@ -26,10 +26,9 @@ static void put_item(const struct board *b, const struct work_item *item, struct
   const char *text, *command;
   (void)buffer_printf(out, "  %5" PRIu64 "  %s%s%s: %s\n", f->index, work_state_text(item->state), item->why[0] != 0 ? ", " : "", item->why,
                       f->title);
-  (void)buffer_printf(out, "             %s, %s; of %s, found in %zu run%s%s%s\n", f->layer[0] != 0 ? f->layer : "no layer",
-                      f->owner[0] != 0 ? f->owner : "nobody yet", item->contract->name[0] != 0 ? item->contract->name : item->contract->hex,
-                      item->n_seen, item->n_seen == 1 ? "" : "s", item->confirmation != NULL ? "; experiment: " : "",
-                      item->confirmation != NULL ? item->confirmation->verdict : "");
+  (void)buffer_printf(out, "             %s; of %s, found in %zu run%s%s%s\n", work_whose(f, &arena),
+                      item->contract->name[0] != 0 ? item->contract->name : item->contract->hex, item->n_seen, item->n_seen == 1 ? "" : "s",
+                      item->confirmation != NULL ? "; experiment: " : "", item->confirmation != NULL ? item->confirmation->verdict : "");
   if (item->change != NULL) {
     const struct board_change *c = item->change;
     (void)buffer_printf(out, "             %s by %s: %s%s%s%s%s\n", c->done ? "done" : "started", c->by, c->words,

@@ -73,16 +73,18 @@ static void put_standing(struct markup *m, const struct card *c) {
 /* Those that are not closed, with what is done about them. */
 static void put_findings(struct markup *m, const struct board *b, const struct board_contract *c) {
   struct work_list list;
+  struct arena arena = {0};
   work_list_make(b, c, &list);
   for (size_t i = 0; i < list.n_items && i < 3 && list.items[i].state != WORK_CLOSED; i++) {
     const struct work_item *item = &list.items[i];
-    const char *known = item->confirmation != NULL ? item->confirmation->verdict : item->finding->rule[0] != 0 ? "suspected" : "stated";
+    const char *known = item->confirmation != NULL ? item->confirmation->verdict : work_found(item->finding);
     markup_open(m, "p", "class", "finding", NULL);
     markup_whole(m, "span", "dim", item->state == WORK_OPEN ? known : work_state_text(item->state));
-    markup_printf(m, " %s · %s, %s", item->finding->title, item->finding->layer, item->finding->owner);
+    markup_printf(m, " %s · %s", item->finding->title, work_whose(item->finding, &arena));
     markup_close(m);
   }
   work_list_release(&list);
+  arena_release(&arena);
 }
 
 static void put_card(struct frame *f, const struct card *c) {

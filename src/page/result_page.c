@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "board/work.h"
 #include "page/frame.h"
 
 static void put_item(struct frame *f, const char *class, const char *text, uint64_t entry) {
@@ -38,8 +39,8 @@ static void put_findings(struct frame *f, const struct board_run *run, struct ar
     const struct board_finding *x = &run->findings[i];
     const char *verdict = x->confirmation != NULL
                               ? arena_printf(arena, "%s by an experiment of %s", x->confirmation->verdict, x->confirmation->by)
-                              : "suspected";
-    put_item(f, NULL, arena_printf(arena, "%s (%s, %s): %s. %s", x->title, x->layer, x->owner, verdict, x->evidence), x->index);
+                              : work_found(x);
+    put_item(f, NULL, arena_printf(arena, "%s (%s): %s. %s", x->title, work_whose(x, arena), verdict, x->evidence), x->index);
   }
   for (size_t i = 0; i < run->n_iterations; i++) {
     const struct board_iteration *x = &run->iterations[i];

@@ -61,7 +61,7 @@ void work_table_add(struct table *t, const struct work_item *item) {
   table_number(t, (double)f->index, NULL);
   table_text(t, f->title);
   table_link(t, arena_printf(&t->arena, "result/%s.html", digest_hex(item->run->root, hex)));
-  table_text(t, f->layer);
+  table_text(t, f->layer[0] != 0 ? f->layer : NULL);
   table_text(t, f->owner[0] != 0 ? f->owner : "nobody yet");
   table_text(t, c->name[0] != 0 ? c->name : c->hex);
   table_link(t, arena_printf(&t->arena, "contract/%s.html", c->hex));

@@ -42,7 +42,7 @@ static void put_needs(const struct gate_report *r, const struct gate_figure *f, 
 }
 
 /* "output throughput -12.1 % [-13.9, -10.3]: worse by more than the margin of 5 %" */
-static void put_figure(const struct gate_report *r, const struct gate_figure *f, struct buffer *out) {
+void gate_put_figure(const struct gate_report *r, const struct gate_figure *f, struct buffer *out) {
   (void)buffer_text(out, f->figure);
   if (f->why == NULL) (void)buffer_text(out, " ");
   if (f->why == NULL) put_change(f, out);
@@ -66,7 +66,7 @@ static const struct gate_part *leading(const struct gate_report *r) {
 static void put_reason(const struct gate_report *r, const struct gate_part *p, struct buffer *out) {
   if (p->n_refusals > 0) (void)buffer_printf(out, "no claim could be made: %s", p->refusals[0]);
   else if (p->gate.leading == NULL) (void)buffer_text(out, "no figure was compared");
-  else put_figure(r, p->gate.leading, out);
+  else gate_put_figure(r, p->gate.leading, out);
 }
 
 static void put_verdict(const struct gate_report *r, struct buffer *out) {
@@ -76,7 +76,7 @@ static void put_verdict(const struct gate_report *r, struct buffer *out) {
   if (p != NULL) put_reason(r, p, out);
 }
 
-static void put_since(const struct gate_part *p, struct buffer *out) {
+void gate_put_since(const struct gate_part *p, struct buffer *out) {
   const struct coincidence *c = &p->since;
   if (p->gate.last == NULL) {
     (void)buffer_text(out, p->gate.n_figures == 0
@@ -104,7 +104,7 @@ static void put_part(const struct gate_report *r, const struct gate_part *p, str
   for (size_t k = 0; k < p->gate.n_figures; k++) {
     const struct gate_figure *f = &p->gate.figures[k];
     (void)buffer_printf(out, "  %-13s", gate_verdict_text(f->decision.verdict));
-    put_figure(r, f, out);
+    gate_put_figure(r, f, out);
     if (f->why == NULL) {
       (void)buffer_text(out, " (");
       history_put_value(f->base, f->unit, out);
@@ -116,7 +116,7 @@ static void put_part(const struct gate_report *r, const struct gate_part *p, str
   }
   for (size_t k = 0; k < p->n_refusals; k++) (void)buffer_printf(out, "  no claim could be made: %s\n", p->refusals[k]);
   (void)buffer_text(out, "  ");
-  put_since(p, out);
+  gate_put_since(p, out);
   (void)buffer_text(out, "\n");
   history_put_facts(&p->since, "  ", out);
 }
@@ -248,9 +248,9 @@ bool gate_junit(const struct gate_report *r, struct buffer *out) {
       junit_case(r, p, "claim", GATE_INCONCLUSIVE, p->n_refusals > 0 ? p->refusals[0] : "no figure was compared", out);
     for (size_t k = 0; k < p->gate.n_figures && p->n_refusals == 0; k++) {
       buffer_clear(&words);
-      put_figure(r, &p->gate.figures[k], &words);
+      gate_put_figure(r, &p->gate.figures[k], &words);
       (void)buffer_text(&words, "; ");
-      put_since(p, &words);
+      gate_put_since(p, &words);
       junit_case(r, p, p->gate.figures[k].figure, p->gate.figures[k].decision.verdict, words.data, out);
     }
   }
@@ -296,7 +296,7 @@ bool gate_markdown(const struct gate_report *r, struct buffer *out) {
     }
   for (size_t i = 0; i < r->n_parts; i++) {
     buffer_clear(&words);
-    put_since(&r->parts[i], &words);
+    gate_put_since(&r->parts[i], &words);
     (void)buffer_text(out, "\n");
     put_plain(words.data, out);
     (void)buffer_text(out, "\n");
@@ -319,10 +319,10 @@ static void annotate(const struct gate_report *r, const struct gate_part *p, con
   struct buffer words;
   buffer_init(&words, 65536);
   (void)buffer_printf(&words, "%s, %s: ", r->contract, p->precision);
-  if (f != NULL) put_figure(r, f, &words);
+  if (f != NULL) gate_put_figure(r, f, &words);
   else put_reason(r, p, &words);
   (void)buffer_text(&words, "; ");
-  put_since(p, &words);
+  gate_put_since(p, &words);
   (void)buffer_printf(out, "::%s title=lynxbench gate::", f != NULL && f->decision.verdict == GATE_FAILS ? "error" : "warning");
   put_message(words.data, out);
   (void)buffer_text(out, "\n");

@@ -23,6 +23,10 @@ struct gate_report {
   double seconds; /* that measuring took; 0: nothing was measured for this */
 };
 
+/* "output throughput -14.0 % [-18.1, -9.7]: worse by more than the margin of 5 %", and what changed since the baseline, as sentences. */
+void gate_put_figure(const struct gate_report *report, const struct gate_figure *figure, struct buffer *out);
+void gate_put_since(const struct gate_part *part, struct buffer *out);
+
 /* Of all parts; one that supports no claim is inconclusive. */
 enum gate_verdict gate_verdict_of(const struct gate_report *report);
 

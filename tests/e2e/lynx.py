@@ -111,12 +111,16 @@ def folder():
 
 
 @contextlib.contextmanager
-def reference(*args, port=None, log=None):
+def reference(*args, port=None, log=None, env=None):
     """lynxbench-ref, ready on a port of its own."""
     port = port or free_port()
     out = open(log, "w") if log else subprocess.DEVNULL
     process = subprocess.Popen(
-        [REF, "--port", str(port), *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [REF, "--port", str(port), *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, **(env or {})},
     )
     try:
         line = process.stdout.readline()

@@ -29,7 +29,8 @@ class Team:
             owners="{serving: SRE}",
             decision="{conditions_differ_at_most: 1}",
         )
-        self.slow, self.slow_again, self.fast = self.run("slow", "15ms"), self.run("again", "15ms"), self.run("fast", "5ms")
+        self.slow, self.slow_again = self.run("slow", "15ms"), self.run("again", "15ms")
+        self.fast = self.run("fast", "5ms")
 
     def __call__(self, *args, codes=(0,), **kw):
         home = {"HOME": str(self.folder), "XDG_STATE_HOME": str(self.folder), "LYNXBENCH_LEDGER": str(self.ledger)}

@@ -1,4 +1,4 @@
-"""A contract that is run again and again: units that systemd takes, one run for each time, a log of what became of it."""
+"""A contract that is run again and again: units that systemd takes, one run for each time, a log of each time."""
 
 import json
 import os

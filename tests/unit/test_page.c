@@ -173,7 +173,8 @@ static void check_work(void) {
     struct work_list list;
     bad.effect = cases[i].effect;
     for (size_t k = 0; k < 3; k++) {
-      of[k] = (struct board_finding){.rule = "r", .title = k == 0 ? "one" : "two", .named = "", .layer = "serving", .index = 2 + k};
+      of[k] = (struct board_finding){
+          .rule = "r", .rung = "accounted", .title = k == 0 ? "one" : "two", .named = "", .layer = "serving", .index = 2 + k};
       runs[k].findings = &of[k];
       runs[k].n_findings = 1;
     }
