@@ -150,6 +150,8 @@ static void take_bundle(struct board *b, const struct ledger_entry *entry, const
   struct board_intent *intent = intent_of(b, entry, contract);
   struct board_run *run = run_at(b, root);
   bool known = run->contract != BOARD_NO_CONTRACT;
+  if (!known) run->first = entry->index;
+  if (intent != NULL && intent->index > run->first) intent = NULL; /* said after the bundle was there: of no run that gave it */
   if (intent != NULL) {
     b->contracts[contract].n_sealed += !intent->sealed;
     intent->sealed = true;
@@ -266,44 +268,19 @@ static void take_confirmation(struct board *b, const struct ledger_entry *entry)
     if (strcmp(run->findings[i].rule, c->finding) == 0 && strcmp(run->findings[i].named, c->named) == 0) run->findings[i].confirmation = c;
 }
 
-/* A run from before the one that it is compared with shows no effect, and neither does one of which no claim can be made. */
-static enum effect effect_of(const struct board_run *before, const struct board_run *after, const json_t *predicate) {
-  bool earlier = before->summary != NULL && after->summary != NULL && after->summary->started_ns < before->summary->started_ns &&
-                 !json_is_true(json_object_get(predicate, "interleaved"));
-  size_t n_no_claim = json_array_size(json_object_get(predicate, "no_claim_before")) +
-                      json_array_size(json_object_get(predicate, "no_claim_after"));
-  struct effect_figures figures = {.refused = earlier || n_no_claim > 0 || json_get_text(predicate, "conditions_differ", NULL) != NULL};
-  const json_t *list = json_object_get(predicate, "figures"), *figure;
-  size_t i;
-  json_array_foreach(list, i, figure) {
-    const char *better = json_get_text(figure, "better", "");
-    effect_add(&figures, json_get_text(figure, "verdict", ""), json_get_double(figure, "after_to_before", NAN),
-               strcmp(better, "more") == 0   ? BETTER_MORE
-               : strcmp(better, "less") == 0 ? BETTER_LESS
-                                             : BETTER_UNKNOWN);
-  }
-  return effect_decide(&figures);
-}
-
 static void take_iteration(struct board *b, const struct ledger_entry *entry) {
   const uint8_t *from = statement_subject_named(&entry->statement, "before");
   size_t before = from != NULL ? (size_t)(run_at(b, from) - b->runs) : SIZE_MAX; /* which may move them */
   struct board_run *run = run_of(b, entry);
-  const json_t *figure = json_array_get(json_object_get(entry->statement.predicate, "figures"), 0);
   if (run == NULL || from == NULL) return;
   run->iterations = arena_room(&b->arena, run->iterations, run->n_iterations, sizeof *run->iterations);
-  run->iterations[run->n_iterations++] = (struct board_iteration){.by = arena_copy(&b->arena, entry->signer),
-                                                                  .change = said(b, entry, "change"),
-                                                                  .figure = words(b, figure, "figure"),
-                                                                  .precision = words(b, figure, "precision"),
-                                                                  .verdict = words(b, figure, "verdict"),
-                                                                  .after_to_before = json_get_double(figure, "after_to_before", NAN),
-                                                                  .low = json_get_double(figure, "low", NAN),
-                                                                  .high = json_get_double(figure, "high", NAN),
-                                                                  .effect = effect_of(&b->runs[before], run, entry->statement.predicate),
-                                                                  .before = before,
-                                                                  .after = (size_t)(run - b->runs),
-                                                                  .index = entry->index};
+  run->iterations[run->n_iterations++] = (struct board_iteration){
+      .by = arena_copy(&b->arena, entry->signer),
+      .change = said(b, entry, "change"),
+      .interleaved = json_is_true(json_object_get(entry->statement.predicate, "interleaved")),
+      .before = before,
+      .after = (size_t)(run - b->runs),
+      .index = entry->index};
   struct board_finding *f = finding_of(b, entry);
   if (f == NULL) return;
   f->measured = arena_room(&b->arena, f->measured, f->n_measured, sizeof *f->measured);

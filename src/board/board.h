@@ -16,7 +16,6 @@
 #include "history/coincidence.h"
 #include "ledger/standing.h"
 #include "report/history_report.h"
-#include "result/effect.h"
 
 /* What a team says that it does about a finding. */
 struct board_change {
@@ -25,12 +24,11 @@ struct board_change {
   uint64_t index;
 };
 
-/* A change whose effect was measured, from one run to another. */
+/* A change that was measured from one run to another; its effect follows from their summaries (board/work.h). */
 struct board_iteration {
-  const char *by, *change, *figure, *precision, *verdict;
-  double after_to_before, low, high; /* of its first figure: a throughput */
-  enum effect effect;                /* on all of them (result/effect.h) */
-  size_t before, after;              /* runs */
+  const char *by, *change;
+  bool interleaved;     /* as its entry says */
+  size_t before, after; /* runs */
   uint64_t index;
 };
 
@@ -54,6 +52,7 @@ struct board_run {
   const char *by, *label, *time; /* time: of its entry, by the signer's clock */
   const char *ended, *why;       /* "complete"; why it was not */
   bool answers;                  /* an intent of its own team */
+  uint64_t first;                /* the first entry that brought it, whoever's */
   bool verifies;                 /* it was made to verify another */
   uint8_t root[DIGEST_BYTES], file[DIGEST_BYTES];
   bool has_file;

@@ -346,11 +346,11 @@ static const char *command_confirm(struct making *m, const struct work_item *ite
 }
 
 static void state_closed(struct making *m, const struct work_item *item, const char *of) {
-  const struct board_iteration *x = item->measured;
-  (void)buffer_printf(&m->text, "%s: mended by «%s»: %s times %.3f", of, x->change, x->figure, x->after_to_before);
-  if (isfinite(x->low) && isfinite(x->high)) (void)buffer_printf(&m->text, " [%.3f, %.3f]", x->low, x->high);
-  (void)buffer_text(&m->text, ".");
-  state(m, MEETING_AGREED, kept(m))->entry = x->index;
+  const struct effect_measured *e = &item->effect;
+  state(m, MEETING_AGREED,
+        arena_printf(&m->to->arena, "%s: mended by «%s»: %s times %.3f [%.3f, %.3f], measured by %s.", of, item->measured->change, e->name,
+                     e->ratio, e->low, e->high, item->measured->by))
+      ->entry = item->measured->index;
 }
 
 static const char *doubt(struct making *m, const struct work_item *item) {
@@ -359,7 +359,7 @@ static const char *doubt(struct making *m, const struct work_item *item) {
   if (item->state == WORK_STARTED || item->state == WORK_DONE)
     return arena_printf(&m->to->arena, "%s %s: %s; what it brings is not measured yet", item->change->by,
                         item->state == WORK_DONE ? "made a change" : "works on it", item->change->words);
-  return arena_printf(&m->to->arena, "%s by %s (%s), not confirmed", work_found(f), f->by, work_whose(f, &m->to->arena));
+  return arena_printf(&m->to->arena, "%s by %s (%s), not confirmed", work_found(f), f->by, work_whose(item->contract, f, &m->to->arena));
 }
 
 static void state_work(struct making *m, const struct work_item *item) {
@@ -383,13 +383,17 @@ static void state_work(struct making *m, const struct work_item *item) {
     text = arena_printf(arena, "Confirm or refute by an experiment: %s.", of);
     command = command_confirm(m, item);
   }
-  (void)state_next(m, f->owner[0] != 0 ? f->owner : f->by, text, command);
+  (void)state_next(m, item->owner[0] != 0 ? item->owner : f->by, text, command);
 }
 
 static void state_findings(struct making *m) {
   struct work_list list;
   work_list_make(m->board, m->contract, &list);
   for (size_t i = 0; i < list.n_items && i < LISTED_MAX; i++) state_work(m, &list.items[i]);
+  if (list.n_items > LISTED_MAX)
+    state(m, MEETING_UNKNOWN,
+          arena_printf(&m->to->arena, "And %zu findings more; the page of findings, and `lynxbench iterate`, list them.",
+                       list.n_items - LISTED_MAX));
   work_list_release(&list);
 }
 

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats/special.h"
-
 const char *work_state_text(enum work_state state) {
   static const char *const texts[] = {[WORK_AGAIN] = "open again",
                                       [WORK_OPEN] = "open",
@@ -62,37 +60,84 @@ static void take_newest(struct work_item *item, const struct board_finding *f) {
     item->confirmation = f->confirmation;
 }
 
-static const char *why_again(enum effect effect) {
-  if (effect == EFFECT_WORSE) return "a figure got worse";
-  return effect == EFFECT_NONE ? "no figure improved" : "whether it helped could not be decided";
+void work_effect(const struct board *b, const struct board_iteration *m, struct effect_measured *ret) {
+  const struct board_run *before = &b->runs[m->before], *after = &b->runs[m->after];
+  *ret = (struct effect_measured){.figure = "", .name = "", .precision = "", .ratio = NAN, .low = NAN, .high = NAN};
+  if (before->contract == BOARD_NO_CONTRACT || after->contract == BOARD_NO_CONTRACT)
+    ret->why = "a run that it compares is not in the ledger";
+  else if (before->contract != after->contract) ret->why = "the two runs are of different contracts";
+  else if (before == after) ret->why = "both runs are the same";
+  else if (before->summary == NULL || after->summary == NULL) ret->why = "a run's entry carries no figures of this analysis";
+  else effect_measure(before->summary, after->summary, m->interleaved, b->contracts[after->contract].contract, ret);
 }
 
-static void judge(const struct board *b, struct work_item *item) {
+/* Why what it measured does not close the item; NULL: it does. */
+static const char *why_open(const struct board *b, const struct work_item *item, const struct found *found, size_t n) {
+  const struct board_iteration *m = item->measured;
+  const struct board_run *after = &b->runs[m->after];
+  uint64_t started = 0;
+  if (after->contract != BOARD_NO_CONTRACT && &b->contracts[after->contract] != item->contract)
+    return "it was measured on another contract";
+  if (item->effect.effect != EFFECT_IMPROVED) return item->effect.why;
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < found[i].finding->n_changes; k++) {
+      const struct board_change *c = &found[i].finding->changes[k];
+      if (!c->done && c->index < m->index && c->index > started) started = c->index;
+    }
+  if (after->index < started) return "the run that measured it was recorded before the change was started";
+  for (size_t i = 0; i < n; i++)
+    if (found[i].finding->index > m->index || found[i].run->index >= after->index) return "it was found again";
+  return NULL;
+}
+
+static void judge(const struct board *b, const struct found *found, size_t n, struct work_item *item) {
   const struct board_change *c = item->change;
   const struct board_iteration *m = item->measured;
   item->why = "";
-  if (c != NULL && (m == NULL || c->index > m->index)) item->state = c->done ? WORK_DONE : WORK_STARTED;
-  else if (m == NULL) item->state = WORK_OPEN;
-  else if (m->effect != EFFECT_IMPROVED) {
-    item->state = WORK_AGAIN;
-    item->why = why_again(m->effect);
-  } else if (item->run->index > b->runs[m->after].index && item->run->index > m->index) {
-    item->state = WORK_AGAIN;
-    item->why = "it was found again";
-  } else item->state = WORK_CLOSED;
+  item->state = WORK_OPEN;
+  if (m != NULL) {
+    work_effect(b, m, &item->effect);
+    const char *why = why_open(b, item, found, n);
+    item->state = why == NULL ? WORK_CLOSED : WORK_AGAIN;
+    item->why = why == NULL ? "" : why;
+  }
+  if (c == NULL || (m != NULL && c->index < m->index)) return;
+  if (item->state == WORK_CLOSED) item->why = "it was closed before";
+  item->state = c->done ? WORK_DONE : WORK_STARTED;
+}
+
+static int by_number(const void *a, const void *b) {
+  size_t x = *(const size_t *)a, y = *(const size_t *)b;
+  return (x > y) - (x < y);
+}
+
+static size_t count_runs(const struct board *b, const struct found *found, size_t n) {
+  size_t *runs = xalloc(n, sizeof *runs), n_runs = 0;
+  for (size_t i = 0; i < n; i++) runs[i] = (size_t)(found[i].run - b->runs);
+  qsort(runs, n, sizeof *runs, by_number);
+  for (size_t i = 0; i < n; i++) n_runs += i == 0 || runs[i] != runs[i - 1];
+  free(runs);
+  return n_runs;
+}
+
+static const char *owner_of(const struct board_contract *c, const struct board_finding *f) {
+  enum layer layer;
+  return c->contract != NULL && layer_parse(f->layer, &layer) ? contract_owner(c->contract, layer) : f->owner;
 }
 
 static void make_item(const struct board *b, const struct found *found, size_t n, struct work_item *ret) {
-  const struct board_run *seen = found[0].run;
-  *ret = (struct work_item){.contract = &b->contracts[found[0].contract], .finding = found[0].finding, .run = seen, .n_seen = 1};
+  const struct board_finding *newest = found[n - 1].finding; /* they are in the order of the ledger */
+  *ret = (struct work_item){.contract = &b->contracts[found[0].contract],
+                            .finding = newest,
+                            .run = found[0].run,
+                            .owner = owner_of(&b->contracts[found[0].contract], newest),
+                            .n_seen = count_runs(b, found, n),
+                            .newest = newest->index};
   for (size_t i = 0; i < n; i++) {
-    ret->n_seen += found[i].run != seen;
-    seen = found[i].run;
-    if (seen->index > ret->run->index) ret->run = seen;
-    if (found[i].finding->index > ret->newest) ret->newest = found[i].finding->index;
+    if (found[i].run->index > ret->run->index) ret->run = found[i].run;
     take_newest(ret, found[i].finding);
   }
-  judge(b, ret);
+  judge(b, found, n, ret);
   if (ret->change != NULL && ret->change->index > ret->newest) ret->newest = ret->change->index;
   if (ret->measured != NULL && ret->measured->index > ret->newest) ret->newest = ret->measured->index;
 }
@@ -128,72 +173,92 @@ void work_list_release(struct work_list *list) {
 
 /* --- what comes next --- */
 
+static const char *quoted(const char *word, struct arena *arena) {
+  struct buffer text;
+  buffer_init(&text, 8192);
+  history_put_word(word, &text);
+  const char *kept = arena_text(arena, text.data != NULL ? text.data : "", text.length);
+  buffer_release(&text);
+  return kept;
+}
+
 const char *work_found(const struct board_finding *f) {
   if (strcmp(f->rung, "accounted") == 0) return "suspected";
   return strcmp(f->rung, "stated") == 0 ? "stated" : "measured";
 }
 
-const char *work_whose(const struct board_finding *f, struct arena *arena) {
-  return f->layer[0] == 0 ? "not attributed" : arena_printf(arena, "%s, %s", f->layer, f->owner[0] != 0 ? f->owner : "nobody yet");
+const char *work_whose(const struct board_contract *contract, const struct board_finding *f, struct arena *arena) {
+  const char *owner = owner_of(contract, f);
+  return f->layer[0] == 0 ? "not attributed" : arena_printf(arena, "%s, %s", f->layer, owner[0] != 0 ? owner : "nobody yet");
+}
+
+const struct work_item *work_list_find(const struct work_list *list, const struct board *b, const uint8_t leaf[DIGEST_BYTES]) {
+  size_t at;
+  if (!digest_map_get(&b->by_finding, leaf, &at)) return NULL;
+  const struct board_run *run = &b->runs[b->findings[at].run];
+  const struct found wanted = {run->contract, run, &run->findings[b->findings[at].item]};
+  for (size_t i = 0; i < list->n_items; i++) {
+    const struct work_item *item = &list->items[i];
+    const struct found it = {(size_t)(item->contract - b->contracts), item->run, item->finding};
+    if (same_item(&it, &wanted) == 0) return item;
+  }
+  return NULL;
 }
 
 bool work_next(const struct board *b, const struct work_item *item, struct arena *arena, const char **ret_text, const char **ret_command) {
   const struct board_finding *f = item->finding;
+  const char *at = quoted(b->address, arena);
   if (item->state == WORK_CLOSED) return false;
   if (item->state == WORK_STARTED) {
     *ret_text = arena_printf(arena, "Say when the change is made: %s.", item->change->words);
-    *ret_command = arena_printf(arena, "lynxbench iterate done %" PRIu64 " --ledger %s", f->index, b->address);
+    *ret_command = arena_printf(arena, "lynxbench iterate done %" PRIu64 " --ledger %s", f->index, at);
   } else if (item->state == WORK_DONE) {
     *ret_text = arena_printf(arena, "Run the contract again and measure the change: %s.", item->change->words);
-    *ret_command = arena_printf(arena, "lynxbench iterate measure AFTER.lynx --finding %" PRIu64 " --ledger %s", f->index, b->address);
+    *ret_command = arena_printf(arena, "lynxbench iterate measure AFTER.lynx --finding %" PRIu64 " --ledger %s", f->index, at);
   } else {
     *ret_text = "Say what will be changed.";
-    *ret_command = arena_printf(arena, "lynxbench iterate start %" PRIu64 " --change '...' --ledger %s", f->index, b->address);
+    *ret_command = arena_printf(arena, "lynxbench iterate start %" PRIu64 " --change '...' --ledger %s", f->index, at);
   }
   return true;
 }
 
 /* --- what it all brought --- */
 
-static const struct summary_figure *figure_of(const struct board_run *run, const char *precision, const char *name) {
-  for (size_t p = 0; run->summary != NULL && p < run->summary->n_precisions; p++) {
-    const struct summary_precision *at = &run->summary->precisions[p];
-    for (size_t i = 0; i < at->n_figures && at->left_out == NULL && strcmp(at->name, precision) == 0; i++)
-      if (strcmp(at->figures[i].name, name) == 0) return &at->figures[i];
-  }
-  return NULL;
+struct span {
+  const struct board_iteration *first, *last;
+  size_t n, n_improved;
+};
+
+static int64_t start_of(const struct board *b, size_t run) {
+  return b->runs[run].summary->started_ns;
 }
 
-/* Half an interval's width, of the logarithm. */
-static double half_width(const struct summary_figure *f) {
-  return f->low > 0 && f->high >= f->low ? (special_log(f->high) - special_log(f->low)) / 2 : NAN;
+/* The same pair of runs counts once, by its newest entry. */
+static void take_measured(const struct board *b, const struct board_run *run, struct span *span) {
+  for (size_t k = 0; k < run->n_iterations; k++) {
+    const struct board_iteration *x = &run->iterations[k];
+    struct effect_measured effect;
+    bool again = false;
+    for (size_t i = k + 1; i < run->n_iterations; i++) again = again || run->iterations[i].before == x->before;
+    if (again) continue;
+    work_effect(b, x, &effect);
+    if (effect.name[0] == 0) continue;
+    span->n++;
+    span->n_improved += effect.effect == EFFECT_IMPROVED;
+    if (span->first == NULL || start_of(b, x->before) < start_of(b, span->first->before)) span->first = x;
+    if (span->last == NULL || start_of(b, x->after) > start_of(b, span->last->after)) span->last = x;
+  }
 }
 
 bool work_total(const struct board *b, const struct board_contract *contract, struct work_total *ret) {
-  const struct board_iteration *first = NULL, *last = NULL;
-  *ret = (struct work_total){.figure = ""};
-  for (size_t i = 0; i < contract->n_runs; i++) {
-    const struct board_run *run = &b->runs[contract->runs[i]];
-    for (size_t k = 0; k < run->n_iterations; k++) {
-      const struct board_iteration *x = &run->iterations[k];
-      if (b->runs[x->before].contract != run->contract) continue;
-      if (first == NULL || x->index < first->index) first = x;
-      if (last == NULL || x->index > last->index) last = x;
-      ret->n_changes++;
-      ret->n_improved += x->effect == EFFECT_IMPROVED;
-    }
-  }
-  if (first == NULL) return false;
-  ret->first = &b->runs[first->before];
-  ret->last = &b->runs[last->after];
-  ret->figure = last->figure;
-  ret->precision = last->precision;
-  const struct summary_figure *from = figure_of(ret->first, ret->precision, ret->figure),
-                              *to = figure_of(ret->last, ret->precision, ret->figure);
-  if (from == NULL || to == NULL || !(from->value > 0) || !(to->value > 0)) return false;
-  double width = sqrt(half_width(from) * half_width(from) + half_width(to) * half_width(to));
-  ret->ratio = to->value / from->value;
-  ret->low = ret->ratio * special_exp(-width);
-  ret->high = ret->ratio * special_exp(width);
-  return true;
+  struct span span = {.first = NULL};
+  *ret = (struct work_total){.first = NULL};
+  for (size_t i = 0; i < contract->n_runs; i++) take_measured(b, &b->runs[contract->runs[i]], &span);
+  if (span.first == NULL) return false;
+  ret->first = &b->runs[span.first->before];
+  ret->last = &b->runs[span.last->after];
+  ret->n_changes = span.n;
+  ret->n_improved = span.n_improved;
+  if (ret->first != ret->last) effect_measure(ret->first->summary, ret->last->summary, true, contract->contract, &ret->effect);
+  return ret->first != ret->last && ret->effect.name[0] != 0;
 }

@@ -151,10 +151,18 @@ bool bundle_entry_add(struct ledger_file *file, const char *path, const struct s
   const struct bundle_seal_info seal = bundle.result.seal;
   bool good = make_entry(path, bundle.bundle, &seal, &arena, &entry, &error);
   summary_make(&bundle.result, &summary);
+  const char *words = bundle_meta(bundle.bundle, "contract");
+  words = words != NULL ? arena_copy(&arena, words) : NULL;
   bundle_close(bundle.bundle); /* its file is at rest from here on */
   bundle.bundle = NULL;
   entry.write_more = good && summary_fits(&summary) ? write_summary : NULL;
   entry.context = &summary;
+  const char *digest = bundle.result.contract_digest, *name = bundle.result.contract.name;
+  if (good && words != NULL && !contract_entry_add(file, digest, name, words, signer)) {
+    bundle_file_close(&bundle);
+    arena_release(&arena);
+    return false;
+  }
   if (good && !ledger_file_put_blob(file, path, true, blob)) {
     bundle_file_close(&bundle);
     arena_release(&arena);

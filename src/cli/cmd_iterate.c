@@ -1,6 +1,5 @@
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,7 +20,6 @@ enum {
   FLAG_COMMIT,
   FLAG_TICKET,
   FLAG_FINDING,
-  FLAG_MARGIN,
   FLAG_HOOK,
   FLAG_OWNER,
   FLAG_CONTRACT,
@@ -39,7 +37,6 @@ static const struct option_spec options[] = {
     [FLAG_COMMIT] = {"commit", "REF", "start, done: the commit that makes the change"},
     [FLAG_TICKET] = {"ticket", "REF", "start, done: where it is discussed"},
     [FLAG_FINDING] = {"finding", "ENTRY", "measure: the finding that the change answers, by its entry's number or digest"},
-    [FLAG_MARGIN] = {"margin", "SHARE", "measure: instead of the contract's decision.margin, as in 0.05"},
     [FLAG_HOOK] = {"hook", "URL|PROGRAM", "tell somebody: the signed entry is sent there, or is a program's input, as JSON"},
     [FLAG_OWNER] = {"owner", "TEAM", "list: of that owner alone"},
     [FLAG_CONTRACT] = {"contract", "NAME|DIGEST", "list: of that contract alone"},
@@ -54,9 +51,17 @@ static int tell_hook(const struct arguments *arguments, const struct pen *pen, u
 }
 
 static bool needs(const char *action, const char *flag, const char *text, const char *accepted) {
-  if (text != NULL && text[strspn(text, " ")] != 0) return true;
+  if (text != NULL && text[strspn(text, " \t\r\n")] != 0) return true;
   (void)fprintf(stderr, "lynxbench iterate %s: --%s: found nothing, accepted: %s\n", action, flag, accepted);
   return false;
+}
+
+static int wrong_layer(const char *action, const char *found) {
+  (void)fprintf(stderr,
+                "lynxbench iterate %s: --layer: found '%s', accepted: application, serving, runtime, framework, system, accelerator, "
+                "procurement, facility, demand\n",
+                action, found != NULL ? found : "nothing");
+  return EXIT_WRONG_INPUT;
 }
 
 /* --- list --- */
@@ -73,12 +78,12 @@ static bool read_board(const struct ledger_file *file, struct board *ret) {
   return true;
 }
 
-static void put_wanted(const struct work_list *list, const struct work_filter *filter, struct buffer *out) {
+static void put_wanted(const struct board *board, const struct work_list *list, const struct work_filter *filter, struct buffer *out) {
   struct json_writer json;
   struct table table;
   work_table_begin(&table);
   for (size_t i = 0; i < list->n_items; i++)
-    if (work_is_wanted(filter, &list->items[i])) work_table_add(&table, &list->items[i]);
+    if (work_is_wanted(filter, &list->items[i])) work_table_add(&table, board, &list->items[i]);
   json_begin(&json, out);
   table_to_json(&table, &json);
   (void)buffer_text(out, "\n");
@@ -95,6 +100,8 @@ static int list(const struct arguments *arguments) {
   struct board board = {.address = ""};
   struct buffer out;
   int code = EXIT_WRONG_INPUT;
+  enum layer layer;
+  if (filter.layer != NULL && !layer_parse(filter.layer, &layer)) return wrong_layer("list", filter.layer);
   if (address == NULL) {
     (void)fprintf(stderr, "lynxbench iterate list: findings are entries: --ledger LEDGER, or LYNXBENCH_LEDGER, is needed\n");
     return EXIT_WRONG_INPUT;
@@ -104,7 +111,7 @@ static int list(const struct arguments *arguments) {
     struct work_list work;
     work_list_make(&board, NULL, &work);
     buffer_init(&out, 64 << 20);
-    if (arguments->option[FLAG_JSON] != NULL) put_wanted(&work, &filter, &out);
+    if (arguments->option[FLAG_JSON] != NULL) put_wanted(&board, &work, &filter, &out);
     else work_text(&board, &work, &filter, &out);
     code = write_buffer(NULL, &out) ? EXIT_HOLDS : EXIT_CONDITIONS;
     buffer_release(&out);
@@ -123,13 +130,8 @@ static int open_finding(const struct arguments *arguments, struct pen *pen) {
   enum layer layer;
   uint64_t index;
   if (!needs("open", "title", title, "what is wrong, in one line")) return EXIT_WRONG_INPUT;
-  if (!layer_parse(arguments->option[FLAG_LAYER] != NULL ? arguments->option[FLAG_LAYER] : "", &layer)) {
-    (void)fprintf(stderr,
-                  "lynxbench iterate open: --layer: found '%s', accepted: application, serving, runtime, framework, system, accelerator, "
-                  "procurement, facility, demand\n",
-                  arguments->option[FLAG_LAYER] != NULL ? arguments->option[FLAG_LAYER] : "nothing");
-    return EXIT_WRONG_INPUT;
-  }
+  if (!layer_parse(arguments->option[FLAG_LAYER] != NULL ? arguments->option[FLAG_LAYER] : "", &layer))
+    return wrong_layer("open", arguments->option[FLAG_LAYER]);
   if (!bundle_file_open_possible(path, &bundle)) return EXIT_WRONG_INPUT;
   const char *layer_name = layer_text(layer), *owner = contract_owner(&bundle.result.contract, layer);
   const struct stated_finding stated = {
@@ -144,55 +146,83 @@ static int open_finding(const struct arguments *arguments, struct pen *pen) {
   return code;
 }
 
+/* --- a finding, as the ledger has it now --- */
+
+struct view {
+  struct finding_entry finding;
+  struct board board;
+  struct work_list list;
+  const struct work_item *item;
+};
+
+/* False: told. view_close in every case after it is true. */
+static bool view_open(const struct pen *pen, const char *text, struct view *ret) {
+  struct ledger_file file = pen->file; /* read, not closed */
+  *ret = (struct view){.item = NULL};
+  if (!finding_read(&file, text, &ret->finding)) return false;
+  if (read_board(&file, &ret->board)) {
+    work_list_make(&ret->board, NULL, &ret->list);
+    ret->item = work_list_find(&ret->list, &ret->board, ret->finding.entry.leaf);
+    if (ret->item != NULL) return true;
+    (void)fprintf(stderr, "lynxbench: %s: finding %" PRIu64 " is of a run that the ledger does not have\n", file.address,
+                  ret->finding.index);
+  }
+  work_list_release(&ret->list);
+  board_release(&ret->board);
+  finding_release(&ret->finding);
+  return false;
+}
+
+static void view_close(struct view *view) {
+  work_list_release(&view->list);
+  board_release(&view->board);
+  finding_release(&view->finding);
+}
+
+/* After something was added. */
+static void print_state(const struct pen *pen, uint64_t index, struct view *view) {
+  struct view now;
+  struct arena arena = {0};
+  const char *text, *command;
+  char number[32];
+  (void)snprintf(number, sizeof number, "%" PRIu64, view->finding.index);
+  if (!view_open(pen, number, &now)) return;
+  const struct work_item *item = now.item;
+  (void)printf("%s: entry %" PRIu64 ": finding %" PRIu64 " is %s%s%s\n", pen->file.address, index, view->finding.index,
+               work_state_text(item->state), item->why[0] != 0 ? ": " : "", item->why);
+  if (work_next(&now.board, item, &arena, &text, &command)) (void)printf("next: %s\n", command);
+  arena_release(&arena);
+  view_close(&now);
+}
+
+/* --change, or what was said last; NULL: neither, which was told. */
+static const char *change_words(const struct arguments *arguments, const struct work_item *item) {
+  const char *given = arguments->option[FLAG_CHANGE];
+  bool starts = strcmp(arguments->positional[0], "start") == 0;
+  if (given == NULL && item != NULL && item->change != NULL && !starts) return item->change->words;
+  return needs(arguments->positional[0], "change", given, "what is changed, in words") ? given : NULL;
+}
+
 /* --- start, done --- */
 
-/* The words of the newest change that was started for it. */
-static bool take_words(void *context, const struct ledger_entry *entry, const char *subject) {
-  char **words = context;
-  const char *said = json_get_text(entry->statement.predicate, "change", "");
-  if (strcmp(entry->statement.kind, "change") != 0 || strcmp(subject, "finding") != 0 || said[0] == 0) return true;
-  free(*words);
-  *words = xalloc(strlen(said) + 1, 1);
-  memcpy(*words, said, strlen(said) + 1);
-  return true;
-}
-
-/* --change, or what was said before; NULL: neither, which was told. The caller frees it. */
-static char *change_words(const struct arguments *arguments, const struct pen *pen, const struct finding_entry *finding) {
-  const char *given = arguments->option[FLAG_CHANGE];
-  char *words = NULL;
-  struct lynx_error error = {0};
-  if (given == NULL && finding != NULL && strcmp(arguments->positional[0], "start") != 0 &&
-      ledger_each_mention(pen->file.ledger, finding->entry.leaf, take_words, &words, &error) != LYNX_OK)
-    (void)report_error(&error);
-  if (words != NULL) return words;
-  if (!needs(arguments->positional[0], "change", given, "what is changed, in words")) return NULL;
-  words = xalloc(strlen(given) + 1, 1);
-  memcpy(words, given, strlen(given) + 1);
-  return words;
-}
-
 static int add_change(const struct arguments *arguments, struct pen *pen, bool done) {
-  struct finding_entry finding;
+  struct view view;
   struct entry entry = {.kind = "change"};
   uint64_t index;
   int code = EXIT_WRONG_INPUT;
-  if (!finding_read(&pen->file, arguments->positional[1], &finding)) return code;
-  char *words = change_words(arguments, pen, &finding);
-  entry_subject(&entry, "finding", finding.entry.leaf);
+  if (!view_open(pen, arguments->positional[1], &view)) return code;
+  const char *words = change_words(arguments, view.item);
+  entry_subject(&entry, "finding", view.finding.entry.leaf);
   entry_member(&entry, "state", done ? "done" : "started");
   entry_member(&entry, "change", words);
   entry_member(&entry, "commit", arguments->option[FLAG_COMMIT]);
   entry_member(&entry, "ticket", arguments->option[FLAG_TICKET]);
   entry_member(&entry, "text", arguments->option[FLAG_TEXT]);
   if (words != NULL && ledger_file_add(&pen->file, &entry, &pen->signer, &index, NULL)) {
-    (void)printf("%s: entry %" PRIu64 ": finding %" PRIu64 " is %s\nnext: lynxbench iterate %s --ledger %s\n", pen->file.address, index,
-                 finding.index, done ? "done; a run has to show what it brought" : "worked on",
-                 done ? "measure AFTER.lynx --finding" : "done", pen->file.address);
+    print_state(pen, index, &view);
     code = tell_hook(arguments, pen, index);
   }
-  free(words);
-  finding_release(&finding);
+  view_close(&view);
   return code;
 }
 
@@ -210,47 +240,60 @@ struct measuring {
   struct bundle_file file[2];
   const char *path[2];
   char folder[4100], fetched[4200]; /* where the run from before lies, if the ledger gave it */
-  struct finding_entry finding;
-  bool answers;
+  struct view view;
+  bool answers; /* a finding: view is open */
 };
 
-/* The run that the finding is of, where no other one is named. */
+/* The newest run that the finding was found in, where no other one is named. */
 static bool fetch_before(const struct pen *pen, struct measuring *m) {
   struct ledger_file file = pen->file; /* its ledger is read, not closed */
   struct lynx_error error = {0};
   char hex[DIGEST_HEX];
   if (!make_folder(m->folder, sizeof m->folder)) return false;
   (void)snprintf(m->fetched, sizeof m->fetched, "%s/before.lynx", m->folder);
-  (void)digest_hex(statement_subject_named(&m->finding.entry.statement, "bundle"), hex);
-  if (bundle_entry_get(&file, hex, m->fetched, &error) == LYNX_OK) {
-    m->path[0] = m->fetched;
-    return true;
-  }
+  m->path[0] = m->fetched;
+  if (bundle_entry_get(&file, digest_hex(m->view.item->run->root, hex), m->fetched, &error) == LYNX_OK) return true;
   (void)report_error(&error);
   (void)fprintf(stderr, "lynxbench iterate measure: name the run from before the change: lynxbench iterate measure BEFORE AFTER ...\n");
   return false;
 }
 
-static void print_effect(const struct arguments *arguments, struct measuring *m, const struct iteration *iteration, enum effect effect) {
+/* What can show nothing of the change is refused. */
+static bool is_sound(const struct measuring *m) {
+  const struct result *before = &m->file[0].result, *after = &m->file[1].result;
+  const char *contract = m->answers ? m->view.item->contract->hex : before->contract_digest;
+  if (strcmp(before->contract_digest, after->contract_digest) != 0 || strcmp(before->contract_digest, contract) != 0) {
+    (void)fprintf(stderr, "lynxbench iterate measure: found runs of different contracts, accepted: two runs of %s\n",
+                  m->answers ? "the finding's contract" : "one contract");
+    return false;
+  }
+  if (bundle_files_interleaved(&m->file[0], &m->file[1]) || after->started_ns >= before->started_ns) return true;
+  (void)fprintf(stderr,
+                "lynxbench iterate measure: %s began before %s; accepted: the run from before the change, then the one from after it\n",
+                m->path[1], m->path[0]);
+  return false;
+}
+
+static void print_effect(const struct arguments *arguments, struct measuring *m, const struct iteration *iteration,
+                         const struct effect_measured *effect) {
   struct buffer out;
   if (arguments->option[FLAG_JSON] != NULL) {
     struct json_writer json;
     buffer_init(&out, 1 << 20);
     json_begin(&json, &out);
     json_open_object(&json);
-    json_put_text(&json, "effect", effect_text(effect));
+    json_put_text(&json, "effect", effect_text(effect->effect));
+    if (effect->why[0] != 0) json_put_text(&json, "why", effect->why);
     json_put_text(&json, "change", iteration->change);
-    if (m->answers) json_put_int(&json, "finding", (int64_t)m->finding.index);
+    if (m->answers) json_put_int(&json, "finding", (int64_t)m->view.finding.index);
     json_close(&json);
     (void)json_finish(&json); /* an overflow is told by write_buffer */
     (void)buffer_text(&out, "\n");
   } else {
     buffer_init(&out, 64 << 20);
     (void)text_comparison(&m->file[0].result, &m->file[1].result, iteration->list, NULL, color_wanted(stdout), &out);
-    (void)buffer_printf(&out, "%s: %s%s\n", iteration->change, effect_text(effect),
-                        !m->answers                 ? ""
-                        : effect == EFFECT_IMPROVED ? "; the finding is closed"
-                                                    : "; the finding stays open");
+    (void)buffer_printf(&out, "%s: %s%s%s%s%s\n", iteration->change, effect_text(effect->effect), effect->why[0] != 0 ? ", " : "",
+                        effect->why, effect->figure[0] != 0 ? ": " : "", effect->figure);
   }
   (void)write_buffer(NULL, &out); /* a failure was told */
   buffer_release(&out);
@@ -262,52 +305,39 @@ static int record(const struct arguments *arguments, struct pen *pen, struct mea
                               [EFFECT_NONE] = EXIT_DOES_NOT_HOLD,
                               [EFFECT_WORSE] = EXIT_DOES_NOT_HOLD};
   struct comparison_list figures;
-  const char *margin = arguments->option[FLAG_MARGIN];
-  char *end = NULL;
-  double wanted = margin != NULL ? strtod(margin, &end) : m->file[0].result.contract.decision.margin;
-  if (margin != NULL && (end == margin || *end != 0 || !(wanted > 0) || wanted > 1)) {
-    (void)fprintf(stderr, "lynxbench iterate measure: --margin: found '%s', accepted: a share above 0, at most 1, such as 0.05\n", margin);
-    return EXIT_WRONG_INPUT;
-  }
-  m->file[0].result.contract.decision.margin = wanted;
-  comparison_make(&m->file[0].result, &m->file[1].result, bundle_files_interleaved(&m->file[0], &m->file[1]), &figures);
+  struct summary before, after;
+  struct effect_measured effect;
+  bool interleaved = bundle_files_interleaved(&m->file[0], &m->file[1]);
+  uint64_t index;
+  int code = EXIT_WRONG_INPUT;
+  summary_make(&m->file[0].result, &before);
+  summary_make(&m->file[1].result, &after);
+  effect_measure(&before, &after, interleaved, &m->file[1].result.contract, &effect);
+  comparison_make(&m->file[0].result, &m->file[1].result, interleaved, &figures);
   const struct iteration iteration = {.path = {m->path[0], m->path[1]},
                                       .result = {&m->file[0].result, &m->file[1].result},
                                       .list = &figures,
                                       .change = change,
-                                      .finding = m->answers ? &m->finding : NULL};
-  const struct effect_figures counted = iteration_effect(&iteration);
-  enum effect effect = effect_decide(&counted);
-  uint64_t index;
-  int code = EXIT_WRONG_INPUT;
+                                      .finding = m->answers ? &m->view.finding : NULL};
   if (iteration_add(pen, &iteration, &index)) {
-    print_effect(arguments, m, &iteration, effect);
-    code = tell_hook(arguments, pen, index) == EXIT_HOLDS ? codes[effect] : EXIT_EXECUTOR;
+    print_effect(arguments, m, &iteration, &effect);
+    if (m->answers && arguments->option[FLAG_JSON] == NULL) print_state(pen, index, &m->view);
+    code = tell_hook(arguments, pen, index) == EXIT_HOLDS ? codes[effect.effect] : EXIT_EXECUTOR;
   }
   comparison_release(&figures);
   return code;
 }
 
-/* One that was measured before the change can show nothing of it. Sessions that were run in turn may begin with either side. */
-static bool is_later(const struct measuring *m) {
-  if (bundle_files_interleaved(&m->file[0], &m->file[1]) || m->file[1].result.started_ns >= m->file[0].result.started_ns) return true;
-  (void)fprintf(stderr,
-                "lynxbench iterate measure: %s began before %s; accepted: the run from before the change, then the one from after it\n",
-                m->path[1], m->path[0]);
-  return false;
-}
-
 static int open_and_record(const struct arguments *arguments, struct pen *pen, struct measuring *m) {
   int code = EXIT_WRONG_INPUT;
-  char *change = change_words(arguments, pen, m->answers ? &m->finding : NULL);
+  const char *change = change_words(arguments, m->answers ? m->view.item : NULL);
   if (change != NULL && bundle_file_open_possible(m->path[0], &m->file[0])) {
     if (bundle_file_open_possible(m->path[1], &m->file[1])) {
-      if (is_later(m)) code = record(arguments, pen, m, change);
+      if (is_sound(m)) code = record(arguments, pen, m, change);
       bundle_file_close(&m->file[1]);
     }
     bundle_file_close(&m->file[0]);
   }
-  free(change);
   return code;
 }
 
@@ -316,8 +346,8 @@ static int measure(const struct arguments *arguments, struct pen *pen) {
   const char *finding = arguments->option[FLAG_FINDING];
   int code = EXIT_WRONG_INPUT;
   m.path[1] = arguments->positional[arguments->n_positional - 1];
-  if (finding != NULL && !finding_read(&pen->file, finding, &m.finding)) return code;
   m.answers = finding != NULL;
+  if (m.answers && !view_open(pen, finding, &m.view)) return code;
   if (arguments->n_positional == 3) m.path[0] = arguments->positional[1];
   if (arguments->n_positional == 2 && !m.answers)
     (void)fprintf(stderr, "lynxbench iterate measure: found one bundle, accepted: BEFORE AFTER, or AFTER and --finding ENTRY, whose run is "
@@ -325,7 +355,7 @@ static int measure(const struct arguments *arguments, struct pen *pen) {
   else if (m.path[0] != NULL || fetch_before(pen, &m)) code = open_and_record(arguments, pen, &m);
   if (m.fetched[0] != 0) (void)unlink(m.fetched);
   if (m.folder[0] != 0) (void)rmdir(m.folder);
-  if (m.answers) finding_release(&m.finding);
+  if (m.answers) view_close(&m.view);
   return code;
 }
 
@@ -344,7 +374,7 @@ static int run(const struct arguments *arguments) {
   const char *name = arguments->n_positional > 0 ? arguments->positional[0] : "list";
   const struct pen_wanted wanted = {"iterate", "what is said of findings", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
   struct pen pen;
-  if (strcmp(name, "list") == 0) return list(arguments);
+  if (strcmp(name, "list") == 0 && arguments->n_positional < 2) return list(arguments);
   for (size_t i = 0; i < LYNX_COUNT(actions); i++) {
     if (strcmp(name, actions[i].name) != 0) continue;
     int n = arguments->n_positional - 1;
@@ -358,7 +388,9 @@ static int run(const struct arguments *arguments) {
     pen_close(&pen);
     return code;
   }
-  (void)fprintf(stderr, "lynxbench iterate: found '%s', accepted: list, open, start, done, measure\n", name);
+  (void)fprintf(stderr,
+                "lynxbench iterate: found '%s'%s, accepted: list, open BUNDLE, start FINDING, done FINDING, measure [BEFORE] AFTER\n", name,
+                strcmp(name, "list") == 0 ? " and more words" : "");
   return EXIT_WRONG_INPUT;
 }
 
@@ -373,8 +405,8 @@ const struct command command_iterate = {
     .details = "A finding in the ledger (`attribute --record`, or `iterate open`) is closed by a measurement, not by a word. `start` and\n"
                "`done` say what is changed, with a commit and a ticket. `measure` compares the run from before the change with one from\n"
                "after it and records the effect: improved closes the finding; no improvement, worse, or undecided opens it again.\n"
-               "Without a BEFORE it is the run that the finding is of, out of the ledger. The same finding in several runs of a\n"
-               "contract is one; found again after it was closed, it is open again.\n"
+               "Without a BEFORE it is the newest run that the finding was found in, out of the ledger. The same finding in several\n"
+               "runs of a contract is one; found again, it is open again.\n"
                "`measure` exits with 0 where it improved, 1 where it did not, 3 where that cannot be decided, 5 where the hook was not\n"
                "told.",
     .example = "rm -rf /tmp/it; mkdir -p /tmp/it; build/lynxbench key ml --out /tmp/it; export LYNXBENCH_KEY=/tmp/it/ml.key "

@@ -44,7 +44,7 @@ static bool write_body(const struct ledger_file *file, const struct ledger_entry
 static bool tell_address(const char *url, const char *body, struct lynx_error *error) {
   struct buffer answer;
   int http_status = 0;
-  struct control_request request = {.url = url, .json_body = body, .timeout_ns = 10000000000};
+  struct control_request request = {.url = url, .json_body = body, .ca_file = getenv("LYNXBENCH_CA_FILE"), .timeout_ns = 10000000000};
   buffer_init(&answer, 65536);
   enum lynx_status status = control_fetch(&request, &answer, &http_status, error);
   buffer_release(&answer);
@@ -67,16 +67,31 @@ static bool tell_program(const char *program, const struct buffer *body, struct 
   const char *const arguments[] = {program, NULL};
   const char *const environment[] = {search, home, NULL};
   struct child child = {.pid = 0};
-  if (!make_folder(folder, sizeof folder)) return false; /* told */
+  if (!make_folder(folder, sizeof folder)) {
+    (void)lynx_fail(error, LYNX_IO, "there is no folder to work in");
+    return false;
+  }
   (void)snprintf(search, sizeof search, "PATH=%s", getenv("PATH") != NULL ? getenv("PATH") : "/usr/bin:/bin");
   (void)snprintf(home, sizeof home, "HOME=%s", getenv("HOME") != NULL ? getenv("HOME") : "/");
   (void)snprintf(path, sizeof path, "%s/entry.json", folder);
   enum lynx_status status = write_output(path, body->data, body->length) ? LYNX_OK : lynx_fail(error, LYNX_IO, "nothing could be written");
   if (status == LYNX_OK) status = child_start(&child, arguments, environment, path, "/dev/null", error);
-  if (status == LYNX_OK) status = wait_for(&child, program, error);
-  (void)unlink(path);
+  (void)unlink(path); /* it is open by now */
   (void)rmdir(folder);
+  if (status == LYNX_OK) status = wait_for(&child, program, error);
   return status == LYNX_OK;
+}
+
+/* An address without what is often secret in it: who asks, and the path. */
+static void show_hook(const char *hook, char *text, size_t size) {
+  if (!ledger_is_url(hook)) {
+    (void)snprintf(text, size, "%s", hook);
+    return;
+  }
+  const char *host = strstr(hook, "://") + 3, *end = host + strcspn(host, "/?#"), *at = memchr(host, '@', (size_t)(end - host));
+  for (const char *next = at; next != NULL; next = memchr(at + 1, '@', (size_t)(end - at - 1))) at = next;
+  if (at != NULL) host = at + 1;
+  (void)snprintf(text, size, "%.*s%.*s/...", (int)(strstr(hook, "://") + 3 - hook), hook, (int)(end - host), host);
 }
 
 bool hook_tell(const char *command, const char *hook, const struct ledger_file *file, uint64_t index) {
@@ -84,12 +99,14 @@ bool hook_tell(const char *command, const char *hook, const struct ledger_file *
   struct ledger_entry entry = {0};
   struct lynx_error error = {0};
   struct buffer body;
+  char shown[300];
+  show_hook(hook, shown, sizeof shown);
   buffer_init(&body, BODY_MAX);
   bool good = ledger_read_entry(file->ledger, index, &arena, &entry, &error) == LYNX_OK && write_body(file, &entry, &body) &&
               (ledger_is_url(hook) ? tell_address(hook, body.data, &error) : tell_program(hook, &body, &error));
-  if (good) (void)fprintf(stderr, "%s was told\n", hook);
+  if (good) (void)fprintf(stderr, "%s was told\n", shown);
   else
-    (void)fprintf(stderr, "lynxbench %s: the hook %s was not told (%s): tell them otherwise; the entry stands\n", command, hook,
+    (void)fprintf(stderr, "lynxbench %s: the hook %s was not told (%s): tell them otherwise; the entry stands\n", command, shown,
                   error.message[0] != 0 ? error.message : "the entry cannot be written as JSON");
   statement_release(&entry.statement);
   arena_release(&arena);

@@ -4,8 +4,8 @@
  * where a finding names them, and "envelope": the entry as it was signed (DSSE), by which whoever is told can check all of it against
  * the team's public key. A hook decides nothing: the entry stands whether it answers or not.
  *
- * A hook is an http:// or https:// address (POST, 10 s), or the path of a program, which is started without a shell, with the object as
- * its standard input and PATH and HOME alone of our environment (30 s). */
+ * A hook is an http:// or https:// address (POST, 10 s; certificates of LYNXBENCH_CA_FILE), or the path of a program, which is started
+ * without a shell, with the object as its standard input and PATH and HOME alone of our environment (30 s). */
 #ifndef CLI_HOOK_H
 #define CLI_HOOK_H
 

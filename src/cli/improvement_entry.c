@@ -176,6 +176,26 @@ static void write_effect(void *context, struct json_writer *json) {
   json_close(json);
 }
 
+static bool take_bundle(void *context, const struct ledger_entry *entry, const char *subject) {
+  bool *known = context;
+  *known = *known || (strcmp(entry->statement.kind, "bundle") == 0 && strcmp(subject, "bundle") == 0);
+  return !*known;
+}
+
+/* One of a run that is not in the ledger is listed nowhere. */
+static bool has_its_run(struct ledger_file *file, struct finding_entry *finding) {
+  struct lynx_error error = {0};
+  bool known = false;
+  const uint8_t *root = statement_subject_named(&finding->entry.statement, "bundle");
+  if (root != NULL && ledger_each_mention(file->ledger, root, take_bundle, &known, &error) != LYNX_OK) (void)report_error(&error);
+  if (known) return true;
+  (void)fprintf(stderr,
+                "lynxbench: %s: finding %" PRIu64 " is of a run that is not in the ledger: enter its bundle first (lynxbench log put)\n",
+                file->address, finding->index);
+  finding_release(finding);
+  return false;
+}
+
 bool finding_read(struct ledger_file *file, const char *text, struct finding_entry *ret) {
   struct lynx_error error = {0};
   uint64_t index;
@@ -187,7 +207,7 @@ bool finding_read(struct ledger_file *file, const char *text, struct finding_ent
     return false;
   }
   ret->index = index;
-  if (strcmp(ret->entry.statement.kind, "finding") == 0) return true;
+  if (strcmp(ret->entry.statement.kind, "finding") == 0) return has_its_run(file, ret);
   (void)fprintf(stderr, "lynxbench: %s: entry %" PRIu64 " is of kind %s, accepted: a finding; `lynxbench iterate list` tells them\n",
                 file->address, index, ret->entry.statement.kind);
   finding_release(ret);
@@ -217,22 +237,4 @@ bool iteration_add(struct pen *pen, const struct iteration *iteration, uint64_t 
   if (!ledger_file_add(&pen->file, &entry, &pen->signer, ret_index, leaf)) return false;
   (void)fprintf(stderr, "%s: entry %" PRIu64 ", %s: the iteration is recorded\n", pen->file.address, *ret_index, digest_hex(leaf, hex));
   return true;
-}
-
-struct effect_figures iteration_effect(const struct iteration *iteration) {
-  const struct comparison_list *list = iteration->list;
-  struct effect_figures figures = {.refused = list->unlike != NULL};
-  for (int i = 0; i < 2; i++)
-    for (size_t p = 0; p < iteration->result[i]->n_precisions; p++) {
-      struct claim claim;
-      if (iteration->result[i]->precisions[p].unavailable) continue;
-      claim_build(iteration->result[i], p, &claim);
-      figures.refused = figures.refused || claim.n_reasons > 0;
-    }
-  for (size_t i = 0; i < list->n_items; i++) {
-    const struct comparison_figure *f = &list->items[i];
-    effect_add(&figures, f->not_judged != NULL ? "" : verdict_text(f->ratio.verdict), 1 / f->ratio.ratio,
-               f->more_is_better ? BETTER_MORE : BETTER_LESS);
-  }
-  return figures;
 }

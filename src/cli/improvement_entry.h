@@ -9,7 +9,6 @@
 #include "cli/command.h"
 #include "cli/pen.h"
 #include "result/comparison.h"
-#include "result/effect.h"
 
 /* --record BUNDLE: one entry for each finding of each trace, and of the run's own account, of the run that the bundle is of: with the
  * layers and their owners by its contract, and the trace's digest. attribution, live: NULL where there is none. The bundle goes in first,
@@ -46,6 +45,5 @@ struct iteration {
 /* Both bundles, where they are new, and an entry whose effect is what was compared: every figure with its ratio, interval and verdict.
  * False: told. */
 bool iteration_add(struct pen *pen, const struct iteration *iteration, uint64_t *ret_index);
-struct effect_figures iteration_effect(const struct iteration *iteration);
 
 #endif

@@ -40,13 +40,20 @@ static void put_findings(struct frame *f, const struct board_run *run, struct ar
     const char *verdict = x->confirmation != NULL
                               ? arena_printf(arena, "%s by an experiment of %s", x->confirmation->verdict, x->confirmation->by)
                               : work_found(x);
-    put_item(f, NULL, arena_printf(arena, "%s (%s): %s. %s", x->title, work_whose(x, arena), verdict, x->evidence), x->index);
+    put_item(f, NULL,
+             arena_printf(arena, "%s (%s): %s. %s", x->title, work_whose(&f->pages->board->contracts[run->contract], x, arena), verdict,
+                          x->evidence),
+             x->index);
   }
   for (size_t i = 0; i < run->n_iterations; i++) {
     const struct board_iteration *x = &run->iterations[i];
+    struct effect_measured effect;
+    work_effect(f->pages->board, x, &effect);
     put_item(f, NULL,
-             arena_printf(arena, "It measured the change «%s»: %s times %.3f [%.3f, %.3f], %s.", x->change, x->figure, x->after_to_before,
-                          x->low, x->high, x->verdict),
+             effect.name[0] != 0
+                 ? arena_printf(arena, "It measured the change «%s»: %s; %s times %.3f [%.3f, %.3f].", x->change,
+                                effect_text(effect.effect), effect.name, effect.ratio, effect.low, effect.high)
+                 : arena_printf(arena, "It measured the change «%s»: %s, since %s.", x->change, effect_text(effect.effect), effect.why),
              x->index);
   }
   if (run->n_findings + run->n_iterations == 0) markup_whole(&f->markup, "li", "dim", "None is recorded.");

@@ -5,6 +5,8 @@
 
 #include "page/frame.h"
 
+enum { ITEMS_SHOWN = 500 };
+
 static const struct table_column columns[] = {{"state", "state", false},
                                               {"why", NULL, false},
                                               {"finding", NULL, true},
@@ -23,7 +25,11 @@ static const struct table_column columns[] = {{"state", "state", false},
                                               {"figure", NULL, false},
                                               {"after_to_before", NULL, true},
                                               {"low", NULL, true},
-                                              {"high", NULL, true}};
+                                              {"high", NULL, true},
+                                              {"measured_by", "measured by", false},
+                                              {"measured_entry", NULL, true},
+                                              {"before", NULL, false},
+                                              {"after", NULL, false}};
 
 void work_table_begin(struct table *table) {
   table_begin(table, columns, LYNX_COUNT(columns));
@@ -39,19 +45,26 @@ static void add_change(struct table *t, const struct board_change *c) {
   for (size_t i = 0; i < LYNX_COUNT(cells); i++) table_text(t, cells[i] != NULL && cells[i][0] != 0 ? cells[i] : NULL);
 }
 
-static void add_effect(struct table *t, const struct board_iteration *x) {
+static void add_effect(struct table *t, const struct board *b, const struct work_item *item) {
+  const struct effect_measured *e = &item->effect;
+  const struct board_iteration *x = item->measured;
+  bool known = x != NULL && e->name[0] != 0;
+  char hex[DIGEST_HEX];
   table_text(t, x == NULL ? NULL
-                : isfinite(x->low) && isfinite(x->high)
-                    ? arena_printf(&t->arena, "%s: %s times %.3f [%.3f, %.3f]", effect_text(x->effect), x->figure, x->after_to_before,
-                                   x->low, x->high)
-                    : arena_printf(&t->arena, "%s: %s times %.3f", effect_text(x->effect), x->figure, x->after_to_before));
-  table_text(t, x != NULL ? x->figure : NULL);
-  table_number(t, x != NULL ? x->after_to_before : NAN, NULL);
-  table_number(t, x != NULL ? x->low : NAN, NULL);
-  table_number(t, x != NULL ? x->high : NAN, NULL);
+                : known
+                    ? arena_printf(&t->arena, "%s: %s times %.3f [%.3f, %.3f]", effect_text(e->effect), e->name, e->ratio, e->low, e->high)
+                    : effect_text(e->effect));
+  table_text(t, known ? e->name : NULL);
+  table_number(t, known ? e->ratio : NAN, NULL);
+  table_number(t, known ? e->low : NAN, NULL);
+  table_number(t, known ? e->high : NAN, NULL);
+  table_text(t, x != NULL ? x->by : NULL);
+  table_number(t, x != NULL ? (double)x->index : NAN, NULL);
+  table_text(t, x != NULL ? arena_copy(&t->arena, digest_hex(b->runs[x->before].root, hex)) : NULL);
+  table_text(t, x != NULL ? arena_copy(&t->arena, digest_hex(b->runs[x->after].root, hex)) : NULL);
 }
 
-void work_table_add(struct table *t, const struct work_item *item) {
+void work_table_add(struct table *t, const struct board *b, const struct work_item *item) {
   const struct board_finding *f = item->finding;
   const struct board_contract *c = item->contract;
   char hex[DIGEST_HEX];
@@ -62,14 +75,14 @@ void work_table_add(struct table *t, const struct work_item *item) {
   table_text(t, f->title);
   table_link(t, arena_printf(&t->arena, "result/%s.html", digest_hex(item->run->root, hex)));
   table_text(t, f->layer[0] != 0 ? f->layer : NULL);
-  table_text(t, f->owner[0] != 0 ? f->owner : "nobody yet");
+  table_text(t, item->owner[0] != 0 ? item->owner : "nobody yet");
   table_text(t, c->name[0] != 0 ? c->name : c->hex);
   table_link(t, arena_printf(&t->arena, "contract/%s.html", c->hex));
   table_text(t, c->hex);
   table_number(t, (double)item->n_seen, NULL);
   table_text(t, item->confirmation != NULL ? item->confirmation->verdict : NULL);
   add_change(t, item->change);
-  add_effect(t, item->measured);
+  add_effect(t, b, item);
 }
 
 static void put_totals(struct frame *f) {
@@ -91,10 +104,9 @@ static void put_totals(struct frame *f) {
     }
     markup_open(m, "li", NULL);
     markup_link(m, NULL, c->name[0] != 0 ? c->name : c->hex, "contract/%s.html", c->hex);
-    markup_printf(m, ": %s times %.3f", t.figure, t.ratio);
-    if (isfinite(t.low) && isfinite(t.high)) markup_printf(m, " [%.3f, %.3f]", t.low, t.high);
-    markup_printf(m, " from %.10s to %.10s; %zu change%s measured, %zu improved it", board_run_time(t.first, from),
-                  board_run_time(t.last, to), t.n_changes, t.n_changes == 1 ? "" : "s", t.n_improved);
+    markup_printf(m, ": %s times %.3f [%.3f, %.3f] from %.16s to %.16s; %zu change%s measured, %zu improved it", t.effect.name,
+                  t.effect.ratio, t.effect.low, t.effect.high, board_run_time(t.first, from), board_run_time(t.last, to), t.n_changes,
+                  t.n_changes == 1 ? "" : "s", t.n_improved);
     markup_close(m);
   }
   if (begun) markup_close(m);
@@ -113,6 +125,10 @@ static void put_page(struct frame *f, const struct work_list *list, const struct
                  "lynxbench attribute RUN.lynx --record RUN.lynx --ledger LEDGER\nlynxbench iterate open RUN.lynx --title TEXT "
                  "--layer LAYER --ledger LEDGER");
   } else table_to_markup(table, m);
+  if (list->n_items > ITEMS_SHOWN) {
+    markup_printf(m, "The first %d; all %zu are in the ", ITEMS_SHOWN, list->n_items);
+    markup_link(m, NULL, "CSV", "work.csv");
+  }
   put_totals(f);
   frame_end(f);
 }
@@ -123,7 +139,8 @@ void work_page(struct frame *f) {
   struct json_writer json;
   work_list_make(f->pages->board, NULL, &list);
   work_table_begin(&table);
-  for (size_t i = 0; i < list.n_items; i++) work_table_add(&table, &list.items[i]);
+  for (size_t i = 0; i < list.n_items && (f->form != FORM_HTML || i < ITEMS_SHOWN); i++)
+    work_table_add(&table, f->pages->board, &list.items[i]);
   json_begin(&json, f->markup.out);
   if (f->form == FORM_HTML) put_page(f, &list, &table);
   else if (f->form == FORM_CSV) table_to_csv(&table, f->markup.out);

@@ -7,6 +7,6 @@
 #include "page/data_table.h"
 
 void work_table_begin(struct table *table);
-void work_table_add(struct table *table, const struct work_item *item);
+void work_table_add(struct table *table, const struct board *board, const struct work_item *item);
 
 #endif

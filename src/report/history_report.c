@@ -141,7 +141,7 @@ void history_put_coincidence(const struct history_report *r, size_t event, struc
 }
 
 /* A word of a command line, as a shell takes it. */
-static void put_word(const char *text, struct buffer *out) {
+void history_put_word(const char *text, struct buffer *out) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=,-";
   bool quoted = text[0] == 0 || text[strspn(text, plain)] != 0;
   (void)buffer_text(out, quoted ? "'" : "");
@@ -153,7 +153,7 @@ static void put_word(const char *text, struct buffer *out) {
 static void put_fetch(const struct history_origin *from, const char *to, struct buffer *out) {
   if (from->ledger[0] == 0) return;
   (void)buffer_text(out, "lynxbench log get ");
-  put_word(from->ledger, out);
+  history_put_word(from->ledger, out);
   (void)buffer_printf(out, " %s --out %s; ", from->root, to);
 }
 
@@ -161,9 +161,9 @@ void history_put_command(const char *command, const struct history_origin *a, co
   put_fetch(a, "A.lynx", out);
   put_fetch(b, "B.lynx", out);
   (void)buffer_printf(out, "lynxbench %s ", command);
-  put_word(a->ledger[0] != 0 ? "A.lynx" : a->label, out);
+  history_put_word(a->ledger[0] != 0 ? "A.lynx" : a->label, out);
   (void)buffer_text(out, " ");
-  put_word(b->ledger[0] != 0 ? "B.lynx" : b->label, out);
+  history_put_word(b->ledger[0] != 0 ? "B.lynx" : b->label, out);
 }
 
 void history_put_next(const struct history_report *r, size_t event, struct buffer *out) {

@@ -1,9 +1,13 @@
 #include "result/effect.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "stats/compare.h"
+#include "result/conditions.h"
+#include "stats/special.h"
+
+static const int64_t in_turn_ns = 3600000000000; /* sessions that are run in turn begin within an hour */
 
 const char *effect_text(enum effect effect) {
   static const char *const texts[] = {
@@ -11,20 +15,133 @@ const char *effect_text(enum effect effect) {
   return texts[effect];
 }
 
-void effect_add(struct effect_figures *figures, const char *verdict, double after_to_before, enum better better) {
-  bool beyond = strcmp(verdict, verdict_text(VERDICT_DIFFERENT_BEYOND)) == 0,
-       within = strcmp(verdict, verdict_text(VERDICT_DIFFERENT_WITHIN)) == 0,
-       good = better != BETTER_UNKNOWN && (after_to_before > 1) == (better == BETTER_MORE);
-  figures->n++;
-  if (!isfinite(after_to_before)) return;
-  if ((beyond || within) && good) figures->n_better++;
-  else if (beyond && better != BETTER_UNKNOWN) figures->n_worse++;
-  else if (within || strcmp(verdict, verdict_text(VERDICT_SAME)) == 0) figures->n_same++;
+struct pair {
+  const struct summary_figure *before, *after;
+  const char *precision;
+};
+
+struct measuring {
+  struct pair pairs[SUMMARY_PRECISIONS_MAX * SUMMARY_FIGURES_MAX];
+  size_t n, n_better, n_worse, n_same;
+  double margin, confidence;
+};
+
+/* --- which figures --- */
+
+static const struct summary_precision *precision_of(const struct summary *s, const char *name) {
+  for (size_t i = 0; i < s->n_precisions; i++)
+    if (strcmp(s->precisions[i].name, name) == 0) return &s->precisions[i];
+  return NULL;
 }
 
-enum effect effect_decide(const struct effect_figures *figures) {
-  if (figures->refused) return EFFECT_UNDECIDED;
-  if (figures->n_worse > 0) return EFFECT_WORSE;
-  if (figures->n_better > 0) return EFFECT_IMPROVED;
-  return figures->n > 0 && figures->n_same == figures->n ? EFFECT_NONE : EFFECT_UNDECIDED;
+static const struct summary_figure *figure_of(const struct summary_precision *p, const struct summary_figure *like) {
+  for (size_t i = 0; i < p->n_figures; i++) {
+    const struct summary_figure *f = &p->figures[i];
+    if (strcmp(f->name, like->name) == 0 && strcmp(f->formula, like->formula) == 0 && strcmp(f->unit, like->unit) == 0 &&
+        f->better == like->better)
+      return f;
+  }
+  return NULL;
+}
+
+static bool is_bounded(const struct summary_figure *f) {
+  return f->better != BETTER_UNKNOWN && f->n >= 2 && f->low > 0 && f->low <= f->value && f->value <= f->high && isfinite(f->high);
+}
+
+static void take_pairs(struct measuring *m, const struct summary_precision *before, const struct summary_precision *after) {
+  for (size_t i = 0; i < before->n_figures && m->n < LYNX_COUNT(m->pairs); i++) {
+    const struct summary_figure *other = figure_of(after, &before->figures[i]);
+    if (other != NULL && is_bounded(&before->figures[i]) && is_bounded(other))
+      m->pairs[m->n++] = (struct pair){&before->figures[i], other, before->name};
+  }
+}
+
+/* NULL: nothing keeps the two from being compared. */
+static const char *refusal(const struct summary *before, const struct summary *after, const struct contract *contract,
+                           struct measuring *m) {
+  if (before->n_precisions != after->n_precisions) return "the two runs measured different precisions";
+  for (size_t i = 0; i < before->n_precisions; i++) {
+    const struct summary_precision *a = &before->precisions[i], *b = precision_of(after, a->name);
+    struct arena arena = {0};
+    if (b == NULL) return "the two runs measured different precisions";
+    if (a->left_out != NULL || b->left_out != NULL) return "a run's figures cannot be trusted";
+    if (a->no_claim != NULL || b->no_claim != NULL) return "no claim can be made of one of the runs";
+    bool unlike = contract != NULL && conditions_differ(contract, &a->conditions, &b->conditions, &arena) != NULL;
+    arena_release(&arena);
+    if (unlike) return "the conditions of the two runs differed";
+    take_pairs(m, a, b);
+  }
+  return m->n > 0 ? NULL : "the two runs share no figure with an interval";
+}
+
+/* --- one figure --- */
+
+struct ln_ratio {
+  double centre, low, high;
+};
+
+/* Of ln(after / before); n_figures share the error. */
+static struct ln_ratio ratio_of(const struct pair *p, double confidence, size_t n_figures) {
+  double b = special_log(p->before->value), a = special_log(p->after->value), wider = 1;
+  double below_a = a - special_log(p->after->low), above_a = special_log(p->after->high) - a;
+  double below_b = b - special_log(p->before->low), above_b = special_log(p->before->high) - b;
+  int64_t n = p->before->n < p->after->n ? p->before->n : p->after->n;
+  if (n_figures > 1)
+    wider = special_t_quantile(1 - (1 - confidence) / 2 / (double)n_figures, (double)n - 1) /
+            special_t_quantile(1 - (1 - confidence) / 2, (double)n - 1);
+  return (struct ln_ratio){a - b, a - b - wider * sqrt(below_a * below_a + above_b * above_b),
+                           a - b + wider * sqrt(above_a * above_a + below_b * below_b)};
+}
+
+static void judge(struct measuring *m, const struct pair *p, struct effect_measured *ret) {
+  struct ln_ratio r = ratio_of(p, m->confidence, m->n);
+  double bound = special_log(1 + m->margin);
+  bool more = p->before->better == BETTER_MORE, better = more ? r.low > 0 : r.high < 0, worse = more ? r.high < -bound : r.low > bound;
+  if (worse && m->n_worse++ == 0) ret->figure = p->before->name;
+  if (better && m->n_better++ == 0 && m->n_worse == 0) ret->figure = p->before->name;
+  m->n_same += r.low >= -bound && r.high <= bound;
+}
+
+static void name_first(const struct measuring *m, struct effect_measured *ret) {
+  const struct pair *first = &m->pairs[0];
+  for (size_t i = m->n; i > 0; i--)
+    if (strstr(m->pairs[i - 1].before->name, "throughput") != NULL) first = &m->pairs[i - 1];
+  struct ln_ratio r = ratio_of(first, m->confidence, 1);
+  ret->name = first->before->name;
+  ret->precision = first->precision;
+  ret->ratio = special_exp(r.centre);
+  ret->low = special_exp(r.low);
+  ret->high = special_exp(r.high);
+}
+
+static void decide(const struct measuring *m, struct effect_measured *ret) {
+  if (m->n_worse > 0) {
+    ret->effect = EFFECT_WORSE;
+    ret->why = "a figure got worse";
+  } else if (m->n_better > 0) {
+    ret->effect = EFFECT_IMPROVED;
+    ret->why = "";
+  } else if (m->n_same == m->n) {
+    ret->effect = EFFECT_NONE;
+    ret->why = "no figure improved";
+  } else ret->why = "whether it helped could not be decided";
+}
+
+void effect_measure(const struct summary *before, const struct summary *after, bool interleaved, const struct contract *contract,
+                    struct effect_measured *ret) {
+  struct measuring *m = xalloc(1, sizeof *m);
+  int64_t later_ns = after->started_ns - before->started_ns;
+  *ret = (struct effect_measured){.why = "", .figure = "", .name = "", .precision = "", .ratio = NAN, .low = NAN, .high = NAN};
+  m->margin = contract != NULL ? contract->decision.margin : 0.05;
+  m->confidence = contract != NULL ? contract->method.confidence : 0.95;
+  const char *why = later_ns < (interleaved ? -in_turn_ns : 0) ? "the run after the change began before the other"
+                                                               : refusal(before, after, contract, m);
+  ret->n_figures = m->n;
+  if (m->n > 0) name_first(m, ret);
+  if (why != NULL) ret->why = why;
+  else {
+    for (size_t i = 0; i < m->n; i++) judge(m, &m->pairs[i], ret);
+    decide(m, ret);
+  }
+  free(m);
 }

@@ -1,9 +1,14 @@
-/* result/effect.h: did a change help? One rule for whoever measures it, lists it and shows it.
+/* result/effect.h: did a change help? Computed from the summaries of the run before it and of the run after it, by whoever lists it, shows
+ * it or records it: what somebody wrote of it counts for nothing.
  *
- * Rule     improved: one figure at least is better beyond doubt, and none is worse beyond the margin. Worse: one is, beyond the margin.
- *          None: every figure is the same within the margin, or worse within it. Undecided: anything else, and where a side supports no
- *          claim or the conditions differed
- * Order    effect_add for every figure; effect_decide */
+ * Ratio    after to before, of each figure that both have with an interval. Its interval on ln combines the two runs' own, lower limit with
+ *          upper limit (the method of variance estimates recovery, MOVER: Zou and Donner 2008): theirs allow for the sessions' variation
+ *          and for the step in which requests are counted. Figures share the error (Bonferroni, by Student's t)
+ * Rule     improved: one figure at least is better for sure, and none is worse by more than the contract's margin for sure. Worse: one is.
+ *          None: every figure is the same within the margin for sure. Undecided: anything else; where a side supports no claim, or the
+ *          conditions differed; where the run after began before the other
+ * Limits   two runs: how days and boots differ is not known. Figures of which it is not known which way is better are left out
+ * Source   docs/method.md#effect */
 #ifndef RESULT_EFFECT_H
 #define RESULT_EFFECT_H
 
@@ -12,13 +17,18 @@
 enum effect { EFFECT_UNDECIDED, EFFECT_IMPROVED, EFFECT_NONE, EFFECT_WORSE };
 const char *effect_text(enum effect effect);
 
-struct effect_figures {
-  size_t n, n_better, n_worse, n_same;
-  bool refused; /* a side supports no claim, or their conditions differ */
+struct effect_measured {
+  enum effect effect;
+  const char *why;              /* where it is not improved: in words */
+  const char *figure;           /* that decided it: better, or worse; "" */
+  const char *name, *precision; /* of the figure that is named first: a throughput; "": there is none */
+  double ratio, low, high;      /* of it, by itself */
+  size_t n_figures;
 };
 
-/* verdict: as verdict_text gives it; of others nothing follows. after_to_before: its ratio. */
-void effect_add(struct effect_figures *figures, const char *verdict, double after_to_before, enum better better);
-enum effect effect_decide(const struct effect_figures *figures);
+/* interleaved: their sessions were run in turn, and either may begin first. contract: its margin, confidence and conditions; NULL: the
+ * usual ones. What it gives lives as long as the summaries. */
+void effect_measure(const struct summary *before, const struct summary *after, bool interleaved, const struct contract *contract,
+                    struct effect_measured *ret);
 
 #endif

@@ -149,7 +149,9 @@ def forged(runs, ledger, tmp_path):
     def forge(alter):
         own = tmp_path / "own.ledger"
         assert l.lynx("log", "create", own, "--origin", "team.ledger", env=env).returncode == 0
-        raw = json.loads(l.lynx("log", "entry", path, "1", "--raw", env=env).stdout)
+        listed = [json.loads(x) for x in l.lynx("log", "list", path, "--json", env=env).stdout.splitlines()]
+        first = next(str(x["index"]) for x in listed if x["kind"] == "bundle")
+        raw = json.loads(l.lynx("log", "entry", path, first, "--raw", env=env).stdout)
         statement = json.loads(base64.b64decode(raw["payload"]))
         alter(statement["predicate"])
         payload = json.dumps(statement, separators=(",", ":")).encode()

@@ -1,4 +1,4 @@
-"""A finding from its opening to its end: started, done, measured; closed by a better figure, opened again by one that is not."""
+"""A finding from its opening to its end: started, done, measured; closed by a better figure, else open again."""
 
 import http.server
 import json
@@ -38,10 +38,10 @@ class Team:
         assert r.returncode in codes, f"{args}: {r.returncode} {r.stdout} {r.stderr}"
         return r
 
-    def run(self, name, gap):
+    def run(self, name, gap, contract=None):
         out = self.folder / f"{name}.lynx"
         with l.reference("--mode", "metronome", "--gap", gap, "--first-token", "20ms", port=self.port):
-            self("run", self.contract, "--out", out, "--quiet", "--ledger", self.ledger, codes=(0, 4))
+            self("run", contract or self.contract, "--out", out, "--quiet", "--ledger", self.ledger, codes=(0, 4))
         return out
 
     def open(self, title, bundle=None, *more):
@@ -70,18 +70,26 @@ def test_from_open_to_closed(team):
     finding = team.open("tokens come slowly", None, "--text", "15 ms between two")
     assert team.item(finding)["state"] == "open"
     r = team("iterate", "start", finding, "--change", "a shorter gap", "--ticket", "T-1")
-    assert f"lynxbench iterate done {finding} --ledger" in team("iterate").stdout, r.stdout
-    team("iterate", "done", finding, "--commit", "1a2b3c4")
+    assert f"finding {finding} is started" in r.stdout, r.stdout
+    step = r.stdout.splitlines()[-1].removeprefix("next: lynxbench ").split()
+    assert step[:3] == ["iterate", "done", str(finding)] and " ".join(step) in team("iterate").stdout, r.stdout
+    r = team("iterate", "measure", team.fast, "--finding", finding)
+    assert f"finding {finding} is open again: the run that measured it was recorded before" in r.stdout, r.stdout
+    fast = team.run("fixed", "5ms")
+    r = team(*step, "--commit", "1a2b3c4")
     x = team.item(finding)
     said = (x["state"], x["change"], x["commit"], x["owner"])
     assert said == ("done, not measured", "a shorter gap", "1a2b3c4", "SRE")
-    r = team("iterate", "measure", team.fast, "--finding", finding)
-    assert r.stdout.splitlines()[-1] == "a shorter gap: improved; the finding is closed", r.stdout
+    step = r.stdout.splitlines()[-1].removeprefix("next: lynxbench ").replace("AFTER.lynx", str(fast)).split()
+    r = team(*step)
+    assert "a shorter gap: improved: output throughput" in r.stdout, r.stdout
+    assert r.stdout.splitlines()[-1].endswith(f"finding {finding} is closed"), r.stdout
     x = team.item(finding)
-    assert x["state"] == "closed" and 2 < x["after_to_before"] < 3 and x["low"] <= x["after_to_before"] <= x["high"], x
+    assert x["state"] == "closed" and 2 < x["after_to_before"] < 3 and x["low"] < x["after_to_before"] < x["high"], x
+    assert (x["measured_by"], x["after"]) == ("ml", l.show(str(fast))["bundle"]["root"]), x
     assert f"  {finding}  " not in team("iterate").stdout, "closed findings are not listed"
     total = [line for line in team("iterate").stdout.splitlines() if line.startswith("chat: ")]
-    assert len(total) == 1 and "1 measured change, 1 of which improved it" in total[0], total
+    assert len(total) == 1 and "2 measured changes, 2 of which improved it" in total[0], total
     audit = team("audit", team.ledger)
     assert "holds" in audit.stdout, audit.stdout
 
@@ -89,7 +97,6 @@ def test_from_open_to_closed(team):
 def test_what_did_not_help_opens_it_again(team):
     finding = team.open("still slow")
     r = team("iterate", "measure", team.slow_again, "--finding", finding, "--change", "a prayer", codes=(1, 3))
-    assert "the finding stays open" in r.stdout, r.stdout
     x = team.item(finding)
     why = ("no figure improved", "whether it helped could not be decided")
     assert x["state"] == "open again" and x["why"] in why, x
@@ -97,7 +104,11 @@ def test_what_did_not_help_opens_it_again(team):
     assert "began before" in r.stderr, r.stderr
     undone = team.run("undone", "15ms")
     r = team("iterate", "measure", team.fast, undone, "--finding", finding, "--change", "undone", codes=(1,))
-    assert "worse" in r.stdout.splitlines()[-1] and team.item(finding)["why"] == "a figure got worse", r.stdout
+    assert "undone: worse, a figure got worse: output throughput" in r.stdout, r.stdout
+    assert team.item(finding)["why"] == "a figure got worse"
+    team("iterate", "start", finding, "--change", "another way")
+    x = team.item(finding)
+    assert (x["state"], x["why"]) == ("started", "a figure got worse"), "a word does not hide what was measured"
 
 
 def test_found_again_after_it_was_closed(team):
@@ -105,11 +116,25 @@ def test_found_again_after_it_was_closed(team):
     team("iterate", "measure", team.fast, "--finding", finding, "--change", "once")
     assert team.item(finding)["state"] == "closed"
     later = team.run("later", "15ms")
-    team.open("it comes back", later)
-    x = team.item(finding)
-    assert (x["state"], x["why"], x["runs"]) == ("open again", "it was found again", 2), x
-    found = [x for x in json.loads(team("iterate", "--json").stdout) if x["title"] == "it comes back"]
-    assert len(found) == 1, "one finding in two runs is one"
+    again = team.open("it comes back", later)
+    (x,) = [x for x in json.loads(team("iterate", "--json").stdout) if x["title"] == "it comes back"]
+    assert (x["finding"], x["state"], x["why"], x["runs"]) == (again, "open again", "it was found again", 2), x
+    still = team.run("still", "15ms")
+    team("iterate", "start", finding, "--change", "twice")
+    r = team("iterate", "measure", still, "--finding", finding, codes=(1, 2, 3))
+    assert team.item(again)["state"] == "open again", "the run from before is the one that it was found in last"
+
+
+def test_what_was_measured_elsewhere_closes_nothing(team):
+    """Of another contract; of a run that is not in the ledger; entries that say more than their runs do."""
+    finding = team.open("somebody else's")
+    other = team.folder / "other.yaml"
+    other.write_text(team.contract.read_text().replace("name: chat", "name: mail"))
+    mail = [team.run(f"mail-{gap}", gap, other) for gap in ("15ms", "5ms")]
+    r = team("iterate", "measure", *mail, "--finding", finding, "--change", "x", codes=(2,))
+    assert "found runs of different contracts" in r.stderr, r.stderr
+    r = team("iterate", "measure", team.slow, mail[1], "--change", "x", codes=(2,))
+    assert "found runs of different contracts" in r.stderr, r.stderr
 
 
 def test_a_change_without_a_finding(team):
@@ -143,8 +168,10 @@ def test_misuse(team, tmp_path):
         (("start", "zz", "--change", "x"), "found 'zz', accepted: an entry's number"),
         (("done",), "found 0 arguments, accepted: FINDING"),
         (("measure", team.fast, "--finding", finding), "--change: found nothing"),
-        (("measure", team.slow, team.fast, "--change", "x", "--margin", "2"), "--margin: found '2'"),
-        (("mend",), "found 'mend', accepted: list, open, start, done, measure"),
+        (("list", "more"), "found 'list' and more words"),
+        (("list", "--layer", "mine"), "--layer: found 'mine'"),
+        (("open", team.slow, "--title", "\t\n", "--layer", "serving"), "--title: found nothing"),
+        (("mend",), "found 'mend', accepted: list, open BUNDLE, start FINDING"),
     ):
         n = len(team.entries())
         r = team("iterate", *words, codes=(2,))

@@ -1,5 +1,5 @@
-"""The story as one: a baseline, a scheduled run, a library that became slower, a gate that fails and names whose it is, a
-finding, a fix, and a run that closes it with the measured effect."""
+"""The story as one: a baseline, a scheduled run, a library that became slower, a gate that fails and names whose it is,
+a finding, a fix, and a run that closes it with the measured effect."""
 
 import json
 import os

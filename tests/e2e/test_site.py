@@ -160,7 +160,7 @@ def test_a_contract_lists_every_run(story, server):
     assert abs(throughput["value"] / by_hand["estimate"] - 1) < 1e-6, (throughput, by_hand)
     assert throughput["standing"] == "reproduced 1" and throughput["by"] == "ml"
     text = Links(page(server, f"contract/{digest}.html")).text
-    shown = ("process.argument.--gap", "5ms", "15ms", "serving (ML platform)", "r00.lynx", "no change")
+    shown = ("process.argument.--gap", "5ms", "15ms", "serving (ML platform)", "r00.lynx", "time to first token, p50")
     for words in shown:
         assert words in text, words
     table = list(csv.DictReader(io.StringIO(get(server, f"contract/{digest}.csv")[1].decode())))

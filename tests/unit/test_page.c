@@ -1,11 +1,14 @@
 /* Pages: what is escaped, tables in their three forms, and a recorded ledger read in one go and entry by entry. */
 #include "page/pages.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "board/work.h"
 #include "page/data_table.h"
+#include "stats/special.h"
 #include "tests/check.h"
 
 static void check_markup(void) {
@@ -125,72 +128,148 @@ static void check_board(void) {
   CHECK_INT(system(command), 0);
 }
 
-static enum effect effect_after(const char *a, double ratio, const char *b, double other) {
-  struct effect_figures figures = {.n = 0};
-  effect_add(&figures, a, ratio, BETTER_MORE);
-  effect_add(&figures, b, other, BETTER_LESS);
-  return effect_decide(&figures);
+/* Two runs of two figures: the second gives that many times the first's values. */
+static struct effect_measured effect_after(double throughput, double latency, double width, int64_t n) {
+  static struct summary_figure figures[2][2];
+  static struct summary_precision precisions[2];
+  static struct summary summaries[2];
+  struct effect_measured effect;
+  for (int i = 0; i < 2; i++) {
+    double a = i == 0 ? 100 : 100 * throughput, b = i == 0 ? 1e6 : 1e6 * latency;
+    figures[i][0] = (struct summary_figure){"output throughput", "f1", "tokens/s", BETTER_MORE, a, a / (1 + width), a * (1 + width), n};
+    figures[i][1] = (struct summary_figure){"end to end, p50", "f2", "ns", BETTER_LESS, b, b / (1 + width), b * (1 + width), n};
+    precisions[i] = (struct summary_precision){.name = "p", .fingerprint = "", .figures = figures[i], .n_figures = 2};
+    summaries[i] = (struct summary){.started_ns = 1 + i, .precisions = &precisions[i], .n_precisions = 1};
+  }
+  effect_measure(&summaries[0], &summaries[1], false, NULL, &effect);
+  return effect;
 }
 
 static void check_effect(void) {
-  static const char *const same = "the same within the margin", *within = "different, but within the margin",
-                           *beyond = "different beyond the margin";
-  CHECK_INT(effect_after(beyond, 1.5, same, 1), EFFECT_IMPROVED);
-  CHECK_INT(effect_after(within, 1.03, same, 1), EFFECT_IMPROVED);
-  CHECK_INT(effect_after(same, 1, beyond, 0.7), EFFECT_IMPROVED);
-  CHECK_INT(effect_after(beyond, 1.5, within, 1.02), EFFECT_IMPROVED);
-  CHECK_INT(effect_after(beyond, 1.5, "inconclusive", 1.02), EFFECT_IMPROVED);
-  CHECK_INT(effect_after(beyond, 1.5, beyond, 1.2), EFFECT_WORSE);
-  CHECK_INT(effect_after(same, 1, same, 1), EFFECT_NONE);
-  CHECK_INT(effect_after(within, 0.98, same, 1), EFFECT_NONE);
-  CHECK_INT(effect_after(same, 1, "inconclusive", 1), EFFECT_UNDECIDED);
-  CHECK_INT(effect_after("better", 2, "", NAN), EFFECT_UNDECIDED);
-  CHECK_INT(effect_after(beyond, NAN, same, 1), EFFECT_UNDECIDED);
-  struct effect_figures refused = {.n = 1, .n_better = 1, .refused = true}, none = {.n = 0};
-  CHECK_INT(effect_decide(&refused), EFFECT_UNDECIDED);
-  CHECK_INT(effect_decide(&none), EFFECT_UNDECIDED);
+  CHECK_INT(effect_after(1.5, 1, 0.01, 10).effect, EFFECT_IMPROVED);
+  CHECK_INT(effect_after(1, 0.7, 0.01, 10).effect, EFFECT_IMPROVED);
+  CHECK_INT(effect_after(1.5, 1.02, 0.01, 10).effect, EFFECT_IMPROVED); /* worse, and within the margin */
+  CHECK_INT(effect_after(1.5, 1.2, 0.01, 10).effect, EFFECT_WORSE);
+  CHECK_TEXT(effect_after(1.5, 1.2, 0.01, 10).figure, "end to end, p50");
+  CHECK_INT(effect_after(1, 1, 0.01, 10).effect, EFFECT_NONE);
+  CHECK_INT(effect_after(1, 1, 0.2, 10).effect, EFFECT_UNDECIDED);
+  CHECK_INT(effect_after(1.03, 1, 0.03, 10).effect, EFFECT_UNDECIDED);
+  CHECK_INT(effect_after(1.5, 1, 0.01, 1).effect, EFFECT_UNDECIDED); /* one session has no interval */
+  CHECK_INT(effect_after(NAN, 1, 0.01, 10).effect, EFFECT_NONE);     /* the other figure alone */
+  CHECK_INT(effect_after(-1, -1, 0.01, 10).effect, EFFECT_UNDECIDED);
+  /* MOVER with equal widths: half a width times sqrt(2) on ln, to each side. */
+  struct effect_measured e = effect_after(2, 1, 0.05, 10);
+  CHECK(fabs(e.ratio - 2) < 1e-12);
+  CHECK(fabs(log(e.high / e.ratio) - sqrt(2) * log(1.05)) < 1e-12);
+  CHECK(fabs(log(e.ratio / e.low) - sqrt(2) * log(1.05)) < 1e-12);
+}
+
+/* Nothing changed, 4,000 times: five figures of five sessions each, which vary by 1 %. */
+static void check_effect_of_nothing(void) {
+  enum { TRIALS = 4000, FIGURES = 5, SESSIONS = 5 };
+  struct random_stream random;
+  size_t n_improved = 0, n_worse = 0;
+  double t = special_t_quantile(0.975, SESSIONS - 1);
+  random_init(&random, 7, "effect");
+  for (int trial = 0; trial < TRIALS; trial++) {
+    struct summary_figure figures[2][FIGURES];
+    struct summary_precision precisions[2];
+    struct summary summaries[2];
+    struct effect_measured effect;
+    for (int i = 0; i < 2; i++) {
+      for (int f = 0; f < FIGURES; f++) {
+        double sum = 0, squares = 0;
+        for (int k = 0; k < SESSIONS; k++) {
+          double u = (double)(random_next(&random) >> 11) * 0x1p-53, x = 100 * (1 + 0.01 * special_normal_quantile(0.0001 + 0.9998 * u));
+          sum += x;
+          squares += x * x;
+        }
+        double mean = sum / SESSIONS, half = t * sqrt((squares - sum * mean) / (SESSIONS - 1) / SESSIONS);
+        figures[i][f] = (struct summary_figure){f == 0 ? "a" : f == 1 ? "b" : f == 2 ? "c" : f == 3 ? "d" : "e",
+                                                "f",
+                                                "u",
+                                                BETTER_MORE,
+                                                mean,
+                                                mean - half,
+                                                mean + half,
+                                                SESSIONS};
+      }
+      precisions[i] = (struct summary_precision){.name = "p", .fingerprint = "", .figures = figures[i], .n_figures = FIGURES};
+      summaries[i] = (struct summary){.started_ns = 1 + i, .precisions = &precisions[i], .n_precisions = 1};
+    }
+    effect_measure(&summaries[0], &summaries[1], false, NULL, &effect);
+    n_improved += effect.effect == EFFECT_IMPROVED;
+    n_worse += effect.effect == EFFECT_WORSE;
+  }
+  CHECK(n_improved <= TRIALS / 40); /* 2.5 % to each side is promised */
+  CHECK(n_improved > 0);
+  CHECK_INT(n_worse, 0); /* by more than the margin of 5 % */
+  (void)printf("false improvements: %zu of %d\n", n_improved, TRIALS);
 }
 
 /* A finding found in three runs; the newest entry decides. */
 static void check_work(void) {
-  struct board_iteration good = {.change = "c", .effect = EFFECT_IMPROVED, .before = 0, .after = 1, .index = 30}, bad = good;
+  static struct summary_figure figures[3];
+  static struct summary_precision precisions[3];
+  static struct summary summaries[3];
+  const double slow = 100, fast = 200;
   struct board_change started = {.words = "c", .index = 20}, done = {.words = "c", .done = true, .index = 40};
-  struct board_finding of[3];
-  struct board_run runs[3] = {{.index = 1}, {.index = 25}, {.index = 35}};
-  size_t order[3] = {0, 1, 2};
-  struct board_contract contract = {.name = "c", .hex = "ab", .runs = order, .n_runs = 1};
-  struct board board = {.address = "LEDGER", .contracts = &contract, .n_contracts = 1, .runs = runs, .n_runs = 3};
   static const struct {
     size_t n_changes, n_measured, n_runs;
-    enum effect effect;
-    bool again;
+    double after;
     enum work_state state;
-  } cases[] = {{0, 0, 1, EFFECT_NONE, false, WORK_OPEN},       {1, 0, 1, EFFECT_NONE, false, WORK_STARTED},
-               {1, 1, 1, EFFECT_IMPROVED, false, WORK_CLOSED}, {1, 1, 2, EFFECT_IMPROVED, false, WORK_CLOSED},
-               {1, 1, 3, EFFECT_IMPROVED, false, WORK_AGAIN},  {1, 1, 1, EFFECT_NONE, false, WORK_AGAIN},
-               {1, 1, 1, EFFECT_UNDECIDED, false, WORK_AGAIN}, {1, 1, 3, EFFECT_WORSE, true, WORK_DONE}};
+    const char *why;
+  } cases[] = {{0, 0, 1, 200, WORK_OPEN, ""},
+               {1, 0, 1, 200, WORK_STARTED, ""},
+               {1, 1, 1, 200, WORK_CLOSED, ""},
+               {1, 1, 2, 200, WORK_AGAIN, "it was found again"},
+               {1, 1, 3, 200, WORK_AGAIN, "it was found again"},
+               {1, 1, 1, 100, WORK_AGAIN, "no figure improved"},
+               {1, 1, 1, 90, WORK_AGAIN, "a figure got worse"},
+               {2, 1, 1, 90, WORK_DONE, "a figure got worse"},
+               {2, 1, 1, 200, WORK_DONE, "it was closed before"}};
   for (size_t i = 0; i < LYNX_COUNT(cases); i++) {
+    struct board_iteration measured = {.by = "ml", .change = "c", .before = 0, .after = 1, .index = 30};
+    struct board_change changes[2] = {started, done};
+    struct board_finding of[3];
+    struct board_run runs[3] = {{.index = 1}, {.index = 25}, {.index = 35}};
+    size_t order[3] = {0, 1, 2};
+    struct board_contract contract = {.name = "c", .hex = "ab", .runs = order, .n_runs = cases[i].n_runs};
+    struct board board = {.address = "LEDGER", .contracts = &contract, .n_contracts = 1, .runs = runs, .n_runs = 3};
     struct work_list list;
-    bad.effect = cases[i].effect;
     for (size_t k = 0; k < 3; k++) {
+      double value = k == 1 ? cases[i].after : k == 0 ? slow : fast;
+      figures[k] = (struct summary_figure){"output throughput", "f1", "tokens/s", BETTER_MORE, value, value * 0.99, value * 1.01, 10};
+      precisions[k] = (struct summary_precision){.name = "p", .fingerprint = "", .figures = &figures[k], .n_figures = 1};
+      summaries[k] = (struct summary){.started_ns = (int64_t)k + 1, .precisions = &precisions[k], .n_precisions = 1};
       of[k] = (struct board_finding){
-          .rule = "r", .rung = "accounted", .title = k == 0 ? "one" : "two", .named = "", .layer = "serving", .index = 2 + k};
+          .rule = "r", .rung = "accounted", .title = k == 0 ? "one" : "two", .named = "", .layer = "serving", .owner = "x", .index = 2 + k};
+      runs[k].summary = &summaries[k];
       runs[k].findings = &of[k];
       runs[k].n_findings = 1;
     }
-    struct board_change changes[2] = {started, done};
     of[0].changes = changes;
-    of[0].n_changes = cases[i].n_changes + cases[i].again;
-    of[0].measured = &bad;
+    of[0].n_changes = cases[i].n_changes;
+    of[0].measured = &measured;
     of[0].n_measured = cases[i].n_measured;
-    contract.n_runs = cases[i].n_runs;
     work_list_make(&board, &contract, &list);
     CHECK_INT(list.n_items, 1);
     CHECK_INT(list.items[0].state, cases[i].state);
+    CHECK_TEXT(list.items[0].why, cases[i].why);
     CHECK_INT(list.items[0].n_seen, cases[i].n_runs);
-    CHECK_TEXT(list.items[0].finding->title, "one");
+    CHECK_TEXT(list.items[0].finding->title, cases[i].n_runs > 1 ? "two" : "one");
     CHECK_INT(list.n[cases[i].state], 1);
     work_list_release(&list);
+  }
+  /* What says nothing of it: another contract, the same run, a run that is not there. */
+  struct board_run runs[3] = {{.contract = 0}, {.contract = 1}, {.contract = BOARD_NO_CONTRACT}};
+  struct board board = {.runs = runs, .n_runs = 3};
+  for (size_t k = 0; k < 3; k++) {
+    struct board_iteration measured = {.before = 0, .after = k};
+    struct effect_measured effect;
+    work_effect(&board, &measured, &effect);
+    CHECK_INT(effect.effect, EFFECT_UNDECIDED);
+    CHECK(effect.why[0] != 0);
   }
 }
 
@@ -240,6 +319,7 @@ int main(void) {
   check_table();
   check_map();
   check_effect();
+  check_effect_of_nothing();
   check_work();
   check_board();
   check_meeting();
