@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -168,7 +167,6 @@ static int plan_runs(struct gating *g) {
 
 static int measure(struct gating *g) {
   int code = EXIT_HOLDS;
-  (void)signal(SIGINT, SIG_IGN); /* the run takes it, and seals its bundle */
   int64_t begin_ns = clock_now(&clock_system);
   for (size_t i = 0; i < g->n_runs && code == EXIT_HOLDS; i++) {
     int ended = run_once(g, g->paths[i]);
@@ -178,7 +176,6 @@ static int measure(struct gating *g) {
                     g->n_runs, ended);
     g->n_fresh++;
   }
-  (void)signal(SIGINT, SIG_DFL);
   g->seconds = (double)(clock_now(&clock_system) - begin_ns) / 1e9;
   return code;
 }

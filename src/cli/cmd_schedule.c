@@ -279,7 +279,7 @@ static bool is_done(const struct asked *q, int64_t slot_s) {
   log_path(q, path);
   read_log(path, &log);
   const struct timetable_slot *slot = timetable_log_slot(&log, slot_s);
-  bool done = slot != NULL && slot->exit >= 0;
+  bool done = slot != NULL && (slot->state == SLOT_KEPT || slot->state == SLOT_FAILED);
   if (done)
     (void)fprintf(stderr, "%s: the run that was due at %s is done: nothing to do\n", q->plan.timetable.name,
                   timetable_time(slot_s, text, sizeof text));

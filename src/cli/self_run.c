@@ -13,8 +13,29 @@
 
 enum { WORDS_MAX = 64 };
 
-static int run_child(const char *command, const char *path, const char *const *words) {
+static volatile sig_atomic_t running; /* the child; 0: none */
+
+/* It seals what it has, and we say how it ended. */
+static void pass_on(int signal_number) {
+  if (running > 0) (void)kill((pid_t)running, signal_number);
+}
+
+static int wait_for(pid_t child) {
+  struct sigaction ours = {.sa_handler = pass_on}, terminate, interrupt;
+  struct sigaction ignored = {.sa_handler = SIG_IGN}; /* a terminal's interrupt goes to the child, too */
   int status = 0;
+  running = child;
+  (void)sigaction(SIGTERM, &ours, &terminate);
+  (void)sigaction(SIGINT, &ignored, &interrupt);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+  (void)sigaction(SIGTERM, &terminate, NULL);
+  (void)sigaction(SIGINT, &interrupt, NULL);
+  running = 0;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_INTERRUPTED;
+}
+
+static int run_child(const char *command, const char *path, const char *const *words) {
   pid_t parent = getpid(), child = fork();
   if (child == 0) {
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* a job that is cancelled leaves no load behind */
@@ -23,9 +44,7 @@ static int run_child(const char *command, const char *path, const char *const *w
     _exit(EXIT_CONDITIONS);
   }
   if (child < 0) (void)fprintf(stderr, "lynxbench %s: %s cannot be started: %s\n", command, words[0], strerror(errno));
-  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
-  return child < 0 ? EXIT_CONDITIONS : WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_INTERRUPTED;
+  return child < 0 ? EXIT_CONDITIONS : wait_for(child);
 }
 
 int self_run(const char *command, const char *const *words) {

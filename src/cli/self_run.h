@@ -1,4 +1,5 @@
-/* cli/self_run.h: this same program, or one of the system's, run as a child that ends when we do. */
+/* cli/self_run.h: this same program, or one of the system's, run as a child that ends when we do. A SIGTERM is passed on and its end waited
+ * for; a terminal's interrupt, which it gets itself, is not heard meanwhile. */
 #ifndef CLI_SELF_RUN_H
 #define CLI_SELF_RUN_H
 

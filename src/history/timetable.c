@@ -4,7 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOUR = 3600, DAY = 24 * HOUR, WEEK = 7 * DAY, MONDAY = 4 * DAY }; /* 1970 began on a Thursday */
+enum {
+  INTERRUPTED = 130,
+  /* as commands exit where a signal ended them */ HOUR = 3600,
+  DAY = 24 * HOUR,
+  WEEK = 7 * DAY,
+  MONDAY = 4 * DAY
+}; /* 1970 began on a Thursday */
 static const int64_t year_9999 = 253402300799;
 
 bool timetable_name_good(const char *name) {
@@ -135,7 +141,8 @@ static void judge_slot(const struct timetable *s, const struct happened *items, 
   }
   ret->late = began && ret->begun_s - ret->slot_s > timetable_grace(s);
   bool current = ret->slot_s == timetable_slot(s, now_s), measured = ret->exit == 0 || ret->exit == 1 || ret->exit == 3;
-  if (ended) ret->state = measured ? SLOT_KEPT : SLOT_FAILED;
+  if (ended && ret->exit != INTERRUPTED) ret->state = measured ? SLOT_KEPT : SLOT_FAILED;
+  else if (ended) ret->state = SLOT_INTERRUPTED;
   else if (began) ret->state = current ? SLOT_RUNNING : SLOT_INTERRUPTED;
   else if (skipped) ret->state = SLOT_SKIPPED;
   else ret->state = SLOT_MISSED;

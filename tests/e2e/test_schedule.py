@@ -168,6 +168,27 @@ def test_killed_in_the_middle_it_is_run_again(place, tmp_path):
     assert (x["kept"], x["unread_lines"], x["interrupted"]) == (1, 1, 0), x
 
 
+def test_a_service_that_is_stopped_seals_what_it_has(place, tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    words = [l.LYNX, "schedule", "run", "nightly.yaml", "--folder", folder, *FAST]
+    env = l.environment(HOME=str(place), XDG_STATE_HOME=str(place))
+    p = subprocess.Popen([str(w) for w in words], cwd=str(place), env=env, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while not list(folder.glob("*.lynx")) and time.monotonic() < until:
+        time.sleep(0.02)
+    time.sleep(0.2)
+    p.send_signal(signal.SIGTERM)
+    assert p.wait(60) == 130
+    (bundle,) = folder.glob("*.lynx")
+    assert l.show(str(bundle))["bundle"]["ended"] != "complete" and [x["state"] for x in log(folder)] == ["begun", "ended"]
+    said = json.loads(l.lynx("history", folder, "--quiet", "--json").stdout)["schedules"][0]
+    assert (said["interrupted"], said["kept"]) == (1, 0), said
+    time.sleep(1)
+    schedule(place, *[str(w) for w in words[2:]])
+    assert log(folder)[-1]["exit"] == 0, "its time can still be kept"
+
+
 def test_history_says_which_times_were_missed(place, tmp_path):
     folder = tmp_path / "runs"
     folder.mkdir()
