@@ -6,6 +6,7 @@
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/hook.h"
+#include "cli/improvement_entry.h"
 #include "cli/team_key.h"
 #include "executor/capture.h"
 #include "executor/difference.h"
@@ -79,13 +80,7 @@ static int contest(const struct arguments *arguments, struct ledger_file *ledger
   char leaf_hex[DIGEST_HEX];
   uint8_t leaf[DIGEST_BYTES];
   uint64_t index;
-  if (layer_name != NULL && !layer_parse(layer_name, &layer)) {
-    (void)fprintf(stderr,
-                  "lynxbench contest: --layer: found '%s', accepted: application, serving, runtime, framework, system, accelerator, "
-                  "procurement, facility, demand\n",
-                  layer_name);
-    return EXIT_WRONG_INPUT;
-  }
+  if (layer_name != NULL && !layer_read("contest", layer_name, &layer)) return EXIT_WRONG_INPUT;
   if (layer_name != NULL) owner = contract_owner(&sealed->result.contract, layer);
   if (with != NULL) show_both(sealed, with);
   entry_subject_hex(&entry, "bundle", sealed->result.seal.root);

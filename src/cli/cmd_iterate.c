@@ -56,14 +56,6 @@ static bool needs(const char *action, const char *flag, const char *text, const 
   return false;
 }
 
-static int wrong_layer(const char *action, const char *found) {
-  (void)fprintf(stderr,
-                "lynxbench iterate %s: --layer: found '%s', accepted: application, serving, runtime, framework, system, accelerator, "
-                "procurement, facility, demand\n",
-                action, found != NULL ? found : "nothing");
-  return EXIT_WRONG_INPUT;
-}
-
 /* --- list --- */
 
 static bool read_board(const struct ledger_file *file, struct board *ret) {
@@ -101,7 +93,7 @@ static int list(const struct arguments *arguments) {
   struct buffer out;
   int code = EXIT_WRONG_INPUT;
   enum layer layer;
-  if (filter.layer != NULL && !layer_parse(filter.layer, &layer)) return wrong_layer("list", filter.layer);
+  if (filter.layer != NULL && !layer_read("iterate list", filter.layer, &layer)) return EXIT_WRONG_INPUT;
   if (address == NULL) {
     (void)fprintf(stderr, "lynxbench iterate list: findings are entries: --ledger LEDGER, or LYNXBENCH_LEDGER, is needed\n");
     return EXIT_WRONG_INPUT;
@@ -130,8 +122,7 @@ static int open_finding(const struct arguments *arguments, struct pen *pen) {
   enum layer layer;
   uint64_t index;
   if (!needs("open", "title", title, "what is wrong, in one line")) return EXIT_WRONG_INPUT;
-  if (!layer_parse(arguments->option[FLAG_LAYER] != NULL ? arguments->option[FLAG_LAYER] : "", &layer))
-    return wrong_layer("open", arguments->option[FLAG_LAYER]);
+  if (!layer_read("iterate open", arguments->option[FLAG_LAYER], &layer)) return EXIT_WRONG_INPUT;
   if (!bundle_file_open_possible(path, &bundle)) return EXIT_WRONG_INPUT;
   const char *layer_name = layer_text(layer), *owner = contract_owner(&bundle.result.contract, layer);
   const struct stated_finding stated = {

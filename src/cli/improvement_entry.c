@@ -10,6 +10,15 @@
 #include "executor/file_digest.h"
 #include "result/claim.h"
 
+bool layer_read(const char *command, const char *text, enum layer *ret) {
+  if (layer_parse(text != NULL ? text : "", ret)) return true;
+  (void)fprintf(stderr,
+                "lynxbench %s: --layer: found '%s', accepted: application, serving, runtime, framework, system, accelerator, procurement, "
+                "facility, demand\n",
+                command, text != NULL ? text : "nothing");
+  return false;
+}
+
 /* --- findings --- */
 
 struct finding_words {

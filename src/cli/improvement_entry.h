@@ -15,6 +15,9 @@
  * where it is new. Gives an exit code: what is wrong was told. */
 int findings_record(const struct pen_wanted *wanted, const char *bundle, const struct attribution *attribution, const struct live *live);
 
+/* --layer. False: what is accepted was told. command: who says it. */
+bool layer_read(const char *command, const char *text, enum layer *ret);
+
 /* A finding that no trace gave: a team's own, or a gate's. */
 struct stated_finding {
   const char *rule, *named;                         /* what makes it the same as another; NULL: its title */
