@@ -50,12 +50,12 @@ static bool are_plain(const struct schedule_plan *p) {
          is_plain(p->working);
 }
 
-/* In double quotes, as systemd reads a command line: % and $ would be filled in. */
-static void put_systemd(const char *word, struct buffer *out) {
+/* In double quotes, as systemd reads a command line: % would be filled in, and $ behind the program's own path. */
+static void put_systemd(const char *word, bool program, struct buffer *out) {
   (void)buffer_text(out, " \"");
   for (const char *c = word; *c != 0; c++) {
     if (*c == '"' || *c == '\\') (void)buffer_text(out, "\\");
-    if (*c == '%' || *c == '$') (void)buffer_printf(out, "%c", *c);
+    if (*c == '%' || (*c == '$' && !program)) (void)buffer_printf(out, "%c", *c);
     (void)buffer_printf(out, "%c", *c);
   }
   (void)buffer_text(out, "\"");
@@ -86,6 +86,12 @@ bool schedule_service(const struct schedule_plan *p, struct buffer *out) {
   char text[3][64];
   size_t n = words_of(p, text, false, words);
   if (!are_plain(p)) return false;
+  if (text_ends_with(p->working, " ") || text_ends_with(p->working, "\\")) {
+    (void)fprintf(stderr,
+                  "lynxbench schedule: %s: found a folder whose name ends in a space or a backslash, accepted: any other, for systemd\n",
+                  p->working);
+    return false;
+  }
   put_mark(p, out);
   (void)buffer_printf(out,
                       "[Unit]\nDescription=lynxbench: %s\nDocumentation=man:lynxbench-schedule(1)\n\n[Service]\nType=oneshot\n"
@@ -93,7 +99,7 @@ bool schedule_service(const struct schedule_plan *p, struct buffer *out) {
                       p->timetable.name);
   put_path(p->working, out);
   (void)buffer_text(out, "\nExecStart=");
-  for (size_t i = 0; i < n; i++) put_systemd(words[i], out);
+  for (size_t i = 0; i < n; i++) put_systemd(words[i], i == 0, out);
   /* SIGTERM seals what was measured so far. */
   return buffer_text(out, "\nKillMode=mixed\nTimeoutStopSec=90\n");
 }
@@ -134,10 +140,12 @@ static void put_yaml(const char *word, struct buffer *out) {
 
 /* Kubernetes wants names in small letters, without _. */
 static void put_kubernetes_name(const char *name, struct buffer *out) {
+  enum { PART = 40 };
+  size_t n = strlen(name) < PART ? strlen(name) : PART;
   (void)buffer_text(out, "lynxbench-");
-  for (const char *c = name; *c != 0 && c < name + 40; c++)
-    (void)buffer_printf(out, "%c", *c >= 'A' && *c <= 'Z' ? *c + 32 : *c == '_' ? '-' : *c);
-  if (text_ends_with(name, "_") || text_ends_with(name, "-")) (void)buffer_text(out, "0");
+  for (size_t i = 0; i < n; i++)
+    (void)buffer_printf(out, "%c", name[i] >= 'A' && name[i] <= 'Z' ? name[i] + 32 : name[i] == '_' ? '-' : name[i]);
+  if (n > 0 && (name[n - 1] == '_' || name[n - 1] == '-')) (void)buffer_text(out, "0");
 }
 
 bool schedule_kubernetes(const struct schedule_plan *plan, struct buffer *out) {
