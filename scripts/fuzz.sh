@@ -8,7 +8,7 @@ flags="-g -O1 -std=c17 -D_GNU_SOURCE -DLYNX_VERSION=\"fuzz\" -fsanitize=fuzzer,a
 mkdir -p $dir
 meson_lists=build/src
 [ -f build/build.ninja ] || meson setup build >/dev/null
-ninja -C build src/executor/probes_list.c src/result/importers_list.c src/attribute/rules_list.c src/attribute/live_rules_list.c src/trace/readers_list.c src/ledger/stores_list.c src/experiment/perturbers_list.c src/experiment/slowed_function_module.c src/report/report_style.c src/page/page_style.c src/page/site_script.c src/page/site_openapi.c >/dev/null
+ninja -C build src/executor/probes_list.c src/result/importers_list.c src/history/series_readers_list.c src/attribute/rules_list.c src/attribute/live_rules_list.c src/trace/readers_list.c src/ledger/stores_list.c src/experiment/perturbers_list.c src/experiment/slowed_function_module.c src/report/report_style.c src/page/page_style.c src/page/site_script.c src/page/site_openapi.c >/dev/null
 major=$(sed -n 's/^#define DNNL_VERSION_MAJOR *\([0-9]*\).*/\1/p' /usr/include/oneapi/dnnl/dnnl_version.h)
 base=$(ls src/base/*.c)
 record=$(ls src/record/*.c)
@@ -41,10 +41,11 @@ build elf $base $executor src/telemetry/elf_symbols.c $common -lhwloc -lelf
 build prompt $base src/measure/prompt_file.c src/measure/prompt_tokens.c src/measure/tokenizer_file.c src/measure/byte_pairs.c src/drivers/tensor.c $common
 build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq)
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
+history="$(ls src/history/*.c src/history/readers/*.c) $meson_lists/history/series_readers_list.c"
 report="$(ls src/report/*.c) $meson_lists/report/report_style.c"
-build audit -DTEMPLATES=\"$PWD/tests/recorded/bundles\" $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c src/history/*.c $report $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
-build history $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c src/history/*.c $report $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
-build page -DTEMPLATES=\"$PWD/tests/recorded/bundles\" $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c src/history/*.c $report src/board/*.c src/page/*.c $meson_lists/page/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
+build audit -DTEMPLATES=\"$PWD/tests/recorded/bundles\" $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c $history $report $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
+build history $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c $history $report $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
+build page -DTEMPLATES=\"$PWD/tests/recorded/bundles\" $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c $history $report src/board/*.c src/page/*.c $meson_lists/page/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
 build serve $base src/ledger/*.c $meson_lists/ledger/stores_list.c src/serve/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lmicrohttpd
 [ "$seconds" != 0 ] || exit 0 # built
 run() {

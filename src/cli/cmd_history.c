@@ -100,9 +100,9 @@ static int run(const struct arguments *arguments) {
     if (code == EXIT_HOLDS) code = shown;
   }
   if (sources.n_unreadable > 0)
-    (void)fprintf(stderr, "lynxbench history: %zu bundle%s could not be read and %s no part of this\n", sources.n_unreadable,
+    (void)fprintf(stderr, "lynxbench history: %zu run%s could not be read and %s no part of this\n", sources.n_unreadable,
                   sources.n_unreadable == 1 ? "" : "s", sources.n_unreadable == 1 ? "is" : "are");
-  if (sources.n_unreadable > 0 && code == EXIT_HOLDS) code = EXIT_WRONG_INPUT;
+  if (sources.n_unreadable > 0 && (code == EXIT_HOLDS || code == EXIT_INCONCLUSIVE)) code = EXIT_WRONG_INPUT;
   history_sources_release(&sources);
   history_release(&history);
   return code;
@@ -124,8 +124,9 @@ const struct command command_history = {
     .options = options,
     .n_options = LYNX_COUNT(options),
     .details =
-        "A SOURCE is a folder of bundles, a bundle, a ledger (default: LYNXBENCH_LEDGER), or a table with a row of names and one row\n"
-        "for each run (CSV, as Otava reads them). Runs of one contract and precision are one series for each figure. Every change of\n"
+        "A SOURCE is a folder of bundles, a bundle, a ledger (default: LYNXBENCH_LEDGER), a table with a row of names and one row for\n"
+        "each run (CSV, as Otava reads them), or a file of one run, or a folder of them, as pytest-benchmark, Google Benchmark, JUnit,\n"
+        "InferenceX and load generators write them. Runs of one contract and precision are one series for each figure. Every change of\n"
         "level is shown with its size, its interval, and the place; with bundles, also what of the executor changed there, on which\n"
         "layer and whose it is, or that nothing captured did, or that conditions differed.\n"
         "Runs that support no figure (interrupted, perturbed, limited by the instrument) are left out and listed with the reason.\n"

@@ -11,6 +11,7 @@
 #include "base/root.h"
 #include "cli/command.h"
 #include "cli/confine.h"
+#include "history/series_file.h"
 #include "history/table.h"
 #include "ledger/blob.h"
 
@@ -75,6 +76,54 @@ static void read_bundle(struct history_sources *s, const char *path, const char 
   bundle_file_close(&file);
 }
 
+/* --- texts of other tools --- */
+
+/* What was read of a text, as far as it is wanted. */
+static void take_runs(struct history_sources *s, const struct history *all) {
+  for (size_t i = 0; i < all->n_runs; i++) {
+    struct summary_precision precision = *all->runs[i].precision;
+    struct summary summary = {.started_ns = all->runs[i].at_ns,
+                              .contract = all->runs[i].contract,
+                              .name = all->runs[i].name,
+                              .precisions = &precision,
+                              .n_precisions = 1};
+    apply(&s->filter, &summary);
+    history_add(s->history, &all->runs[i].from, &summary);
+    s->n_read++;
+  }
+}
+
+static enum lynx_status no_reader(struct lynx_error *error) {
+  char known[400] = "";
+  for (size_t i = 0; series_readers[i] != NULL; i++) {
+    size_t n = strlen(known);
+    (void)snprintf(known + n, sizeof known - n, "%s; ", series_readers[i]->files);
+  }
+  return lynx_fail(error, LYNX_INPUT, "no tool's file that is known; accepted: %sbundles; tables (CSV)", known);
+}
+
+/* A table, or one run as another tool writes it. In a folder, what no tool wrote is passed over. */
+static int read_text(struct history_sources *s, const char *path, const struct buffer *text, bool in_folder) {
+  struct lynx_error error = {0}, none = {0};
+  struct history all = {.runs = NULL};
+  const char *head = text->data != NULL ? text->data : "";
+  bool marked_up = strchr("{<", head[strspn(head, " \t\r\n")]) != NULL && text->length > 0;
+  json_t *json = marked_up ? json_parse(head, text->length, TABLE_FILE_MAX, &none) : NULL;
+  const struct series_file file = {.path = path, .text = head, .length = strlen(head), .json = json};
+  enum lynx_status status = LYNX_OK;
+  if (series_file_reader(&file) != NULL)
+    status = series_file_read(&file, add_source(s, &(struct history_source){.path = ""}), &all, &error);
+  else if (marked_up && !in_folder) status = no_reader(&error);
+  else if (!in_folder)
+    status = table_read((struct bytes){head, text->length}, path, add_source(s, &(struct history_source){.path = ""}), &all, &error);
+  if (status == LYNX_OK) take_runs(s, &all);
+  history_release(&all);
+  json_decref(json);
+  if (status == LYNX_OK) return EXIT_HOLDS;
+  lynx_error_at(&error, path, 0, NULL);
+  return report_error(&error);
+}
+
 /* --- folders and files --- */
 
 struct listing {
@@ -114,37 +163,33 @@ static void take_file(void *context, const char *name) {
   read_bundle(l->sources, path, path, &(struct history_source){.path = path});
 }
 
+static void take_text(void *context, const char *name) {
+  const struct listing *l = context;
+  struct buffer text;
+  char path[4400];
+  if (!text_ends_with(name, ".json") && !text_ends_with(name, ".xml")) return;
+  (void)snprintf(path, sizeof path, "%.4100s/%.255s", l->folder, name);
+  if (!read_file(path, TABLE_FILE_MAX, &text)) {
+    l->sources->n_unreadable++;
+    return;
+  }
+  if (read_text(l->sources, path, &text, true) != EXIT_HOLDS) l->sources->n_unreadable++;
+  buffer_release(&text);
+}
+
 static int read_folder(struct history_sources *s, const char *path) {
   static const struct root root = {""};
   char shown[4200];
   struct listing listing = {s, shown};
   (void)snprintf(shown, sizeof shown, "%.4100s", path);
   for (size_t n = strlen(shown); n > 1 && shown[n - 1] == '/'; n--) shown[n - 1] = 0;
-  if (root_list(&root, shown, HISTORY_FILES_MAX, take_file, &listing)) return EXIT_HOLDS;
+  size_t n_before = s->n_read + s->n_unreadable;
+  bool listed = root_list(&root, shown, HISTORY_FILES_MAX, take_file, &listing);
+  /* Beside bundles, JSON and XML are what this program wrote of them. */
+  if (listed && s->n_read + s->n_unreadable == n_before) listed = root_list(&root, shown, HISTORY_FILES_MAX, take_text, &listing);
+  if (listed) return EXIT_HOLDS;
   (void)fprintf(stderr, "lynxbench: %s: the folder cannot be read\n", path);
   return EXIT_WRONG_INPUT;
-}
-
-static int read_table(struct history_sources *s, const char *path, const struct buffer *text) {
-  struct lynx_error error = {0};
-  size_t source = add_source(s, &(struct history_source){.path = ""});
-  struct history all = {.runs = NULL};
-  enum lynx_status status = table_read((struct bytes){text->data, text->length}, path, source, &all, &error);
-  for (size_t i = 0; i < all.n_runs && status == LYNX_OK; i++) {
-    struct summary_precision precision = *all.runs[i].precision;
-    struct summary summary = {.started_ns = all.runs[i].at_ns,
-                              .contract = all.runs[i].contract,
-                              .name = all.runs[i].name,
-                              .precisions = &precision,
-                              .n_precisions = 1};
-    apply(&s->filter, &summary);
-    history_add(s->history, &all.runs[i].from, &summary);
-    s->n_read++;
-  }
-  history_release(&all);
-  if (status == LYNX_OK) return EXIT_HOLDS;
-  lynx_error_at(&error, path, 0, NULL);
-  return report_error(&error);
 }
 
 /* --- ledgers --- */
@@ -225,7 +270,7 @@ int history_sources_read(struct history_sources *s, const char *address) {
     code = EXIT_HOLDS;
   } else if (!read_file(address, TABLE_FILE_MAX, &text)) return EXIT_WRONG_INPUT;
   else {
-    code = read_table(s, address, &text);
+    code = read_text(s, address, &text, false);
     buffer_release(&text);
   }
   if (s->told_ns != 0) (void)fprintf(stderr, "\r\033[K");

@@ -105,7 +105,7 @@ def test_what_is_left_out_and_what_cannot_be_read(runs, tmp_path):
     l.forge(str(tmp_path / "r00.lynx"), str(tmp_path / "forged.lynx"), "UPDATE request SET end_ns = 1 WHERE id = 0")
     (tmp_path / "broken.lynx").write_bytes((tmp_path / "r01.lynx").read_bytes()[:5000])
     r = history(tmp_path, "--json")
-    assert r.returncode == 2 and "1 bundle could not be read" in r.stderr, r.stderr
+    assert r.returncode == 2 and "1 run could not be read" in r.stderr, r.stderr
     left = [x for x in json.loads(r.stdout)["runs"] if "left_out" in x]
     assert [os.path.basename(x["run"]) for x in left] == ["forged.lynx"], left
     assert "no run can have written" in left[0]["left_out"], left
@@ -184,7 +184,7 @@ def test_an_entry_whose_figures_are_not_the_bundles(runs, forged):
 def test_figures_of_another_analysis_are_not_followed(forged):
     own, env = forged(lambda predicate: predicate["summary"].update(analysis=99))
     r = history(own, env=env)
-    assert "1 bundle could not be read" in r.stderr and "(0 runs" in r.stdout, (r.stdout, r.stderr)
+    assert "1 run could not be read" in r.stderr and "(0 runs" in r.stdout, (r.stdout, r.stderr)
 
 
 def test_an_interval_that_does_not_hold_its_value_is_refused(forged):
@@ -192,7 +192,7 @@ def test_an_interval_that_does_not_hold_its_value_is_refused(forged):
         predicate["summary"]["precisions"][0]["figures"][0].update(low=1e9, high=2e9)
 
     own, env = forged(beside)
-    assert "1 bundle could not be read" in history(own, env=env).stderr
+    assert "1 run could not be read" in history(own, env=env).stderr
 
 
 def test_names_do_not_reach_the_terminal_raw(forged, runs, tmp_path):

@@ -1,5 +1,9 @@
 /* Tables of figures over time, and summaries as a ledger's entries have them: read, searched, shown in every form. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "report/history_report.h"
+#include "history/series_file.h"
 #include "history/table.h"
 #include "report/timetable_report.h"
 #include "tests/fuzz/holds.h"
@@ -67,7 +71,27 @@ static void read_times(struct bytes text) {
   timetable_log_release(&log);
 }
 
+/* A file of one run, as some tool writes it. */
+static void read_series(const uint8_t *data, size_t size) {
+  struct history h = {.runs = NULL};
+  struct lynx_error error = {0}, none = {0};
+  char *text = malloc(size + 1);
+  HOLDS(text != NULL);
+  memcpy(text, data, size);
+  text[size] = 0;
+  json_t *json = json_parse(text, size, size + 1, &none);
+  const struct series_file file = {"fuzz", text, strlen(text), json};
+  if (series_file_reader(&file) != NULL && series_file_read(&file, 0, &h, &error) == LYNX_OK) {
+    HOLDS(h.n_runs == 1 && h.runs[0].precision->n_figures <= SERIES_FIGURES_MAX);
+    show(&h);
+  }
+  history_release(&h);
+  json_decref(json);
+  free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  read_series(data, size);
   read_times((struct bytes){(const char *)data, size});
   struct history h = {.runs = NULL};
   struct lynx_error error = {0};

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "history/gate.h"
+#include "history/series_file.h"
 #include "history/table.h"
 #include "tests/check.h"
 
@@ -213,7 +214,87 @@ static void check_annotated(void) {
   history_release(&h);
 }
 
+/* One run of each tool, by figures of it. */
+static void check_series_files(void) {
+  static char text[20000];
+  static const struct {
+    const char *file, *name, *figure, *unit;
+    enum better better;
+    double value;
+    size_t n_figures;
+  } wanted[] = {
+      {"pytest_benchmark.json", "pytest-benchmark on vm", "test_b.py::test_sorted", "s", BETTER_LESS, 1.7830025171861053e-06, 2},
+      {"google_benchmark.json", "Google Benchmark on vm, 2 processors", "sort_reversed/64", "s", BETTER_LESS, 1.1868581925511531e-07, 6},
+      {"google_benchmark_aggregates.json", "Google Benchmark on vm, 2 processors", "sort_reversed/64, items", "1/s", BETTER_MORE,
+       627530672.8986205, 6},
+      {"inferencex.json", "InferenceX: tiny-gpt on h200, vllm, speculation none, 1024 in, 1024 out, 2 at once, tp 8", "p99_ttft", "s",
+       BETTER_LESS, 0.030137230039254052, 12},
+      {"junit.xml", "tests of pytest on vm", "test_b.test_sum", "s", BETTER_LESS, 0.182, 2},
+      {"../imports/vllm-bench.json", "vllm bench serve, backend openai: /tmp/vm/model, 2 at once", "output tokens per second", "1/s",
+       BETTER_MORE, 538.2735070997472, 16}};
+  for (size_t w = 0; w < LYNX_COUNT(wanted); w++) {
+    char path[4200];
+    struct history h = {.runs = NULL};
+    struct lynx_error error = {0}, none = {0};
+    (void)snprintf(path, sizeof path, RECORDED "/history/%s", wanted[w].file);
+    FILE *file = fopen(path, "re");
+    CHECK(file != NULL);
+    if (file == NULL) return;
+    size_t n = fread(text, 1, sizeof text - 1, file), found = 0;
+    (void)fclose(file);
+    text[n] = 0;
+    json_t *json = json_parse(text, n, sizeof text, &none);
+    CHECK_INT(series_file_read(&(struct series_file){path, text, n, json}, 0, &h, &error), LYNX_OK);
+    CHECK_INT(h.n_runs, 1);
+    for (size_t i = 0; h.n_runs == 1 && i < h.runs[0].precision->n_figures; i++) {
+      const struct summary_figure *f = &h.runs[0].precision->figures[i];
+      if (strcmp(f->name, wanted[w].figure) != 0) continue;
+      found++;
+      CHECK_TEXT(f->unit, wanted[w].unit);
+      CHECK_NEAR(f->value, wanted[w].value, 1e-12 * wanted[w].value);
+      CHECK(f->better == wanted[w].better);
+    }
+    CHECK_INT(found, 1);
+    if (h.n_runs == 1) CHECK_INT(h.runs[0].precision->n_figures, wanted[w].n_figures);
+    if (h.n_runs == 1) CHECK_TEXT(h.runs[0].name, wanted[w].name);
+    if (h.n_runs == 1) CHECK((h.runs[0].at_ns == 0) == (strcmp(wanted[w].file, "inferencex.json") == 0));
+    history_release(&h);
+    json_decref(json);
+  }
+}
+
+static enum lynx_status read_series(const char *text, struct lynx_error *error) {
+  struct history h = {.runs = NULL};
+  struct lynx_error none = {0};
+  json_t *json = json_parse(text, strlen(text), 10000, &none);
+  *error = (struct lynx_error){0};
+  enum lynx_status status = series_file_read(&(struct series_file){"x", text, strlen(text), json}, 0, &h, error);
+  history_release(&h);
+  json_decref(json);
+  return status;
+}
+
+static void check_wrong_series(void) {
+  struct lynx_error error;
+  static const struct {
+    const char *text, *says;
+  } wrong[] = {{"{}", "no tool's file"},
+               {"{\"machine_info\":{},\"benchmarks\":[{\"name\":\"a\"}]}", "benchmarks[0]"},
+               {"{\"machine_info\":{},\"benchmarks\":[],\"datetime\":\"soon\"}", "datetime: found 'soon'"},
+               {"{\"context\":{\"num_cpus\":1,\"date\":\"\"},\"benchmarks\":[]}", "context.date"},
+               {"<testsuite><testcase name=\"a\" time=\"-1\"/></testsuite>", "a: time: found '-1'"},
+               {"<testsuite timestamp=\"x\"/>", "timestamp: found 'x'"},
+               {"<testsuite><testcase>", "no element found"},
+               {"<!DOCTYPE a [<!ENTITY b \"c\">]><testsuite/>", "declares the entity b"}};
+  for (size_t i = 0; i < LYNX_COUNT(wrong); i++) {
+    CHECK_INT(read_series(wrong[i].text, &error), LYNX_INPUT);
+    CHECK(strstr(error.message, wrong[i].says) != NULL);
+  }
+}
+
 int main(void) {
+  check_series_files();
+  check_wrong_series();
   check_gates();
   check_annotated();
   check_event(false);

@@ -1,0 +1,107 @@
+/* JUnit XML, as test runners write it: how long each test took that passed. A document type's entities are refused. */
+#include <expat.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "history/series_file.h"
+#include "history/when.h"
+
+enum { NUMBER_MAX = 40, HEAD = 4096 };
+
+struct junit {
+  struct series_run *run;
+  struct lynx_error *error;
+  enum lynx_status status;
+  XML_Parser parser;
+  const char *figure; /* the test that is open; NULL: none */
+  double seconds;
+  bool passed, has_suite;
+};
+
+static bool recognise(const struct series_file *file) {
+  char head[HEAD];
+  size_t n = file->length < sizeof head - 1 ? file->length : sizeof head - 1;
+  memcpy(head, file->text, n);
+  head[n] = 0;
+  return strchr(head, '<') != NULL && (strstr(head, "<testsuites") != NULL || strstr(head, "<testsuite") != NULL);
+}
+
+static const char *attribute(const XML_Char **attributes, const char *name) {
+  for (size_t i = 0; attributes[i] != NULL; i += 2)
+    if (strcmp(attributes[i], name) == 0) return attributes[i + 1];
+  return "";
+}
+
+/* Some runners write thousands with commas. */
+static double seconds_of(const char *text) {
+  char plain[NUMBER_MAX];
+  size_t n = 0;
+  double value;
+  for (; *text != 0 && n + 1 < sizeof plain; text++)
+    if (*text != ',') plain[n++] = *text;
+  return *text == 0 && number_double(plain, n, &value) && value >= 0 ? value : NAN;
+}
+
+static void stop(struct junit *j, enum lynx_status status) {
+  j->status = status;
+  (void)XML_StopParser(j->parser, XML_FALSE);
+}
+
+static void begin_suite(struct junit *j, const XML_Char **attributes) {
+  const char *time = attribute(attributes, "timestamp"), *host = attribute(attributes, "hostname"), *name = attribute(attributes, "name");
+  if (j->has_suite) return; /* the first one names the run */
+  j->has_suite = true;
+  if (time[0] != 0 && !when_read(time, &j->run->at_ns)) {
+    stop(j, lynx_fail(j->error, LYNX_INPUT, "timestamp: found '%.60s'; accepted: a date and time", time));
+    return;
+  }
+  j->run->name = arena_printf(&j->run->arena, "tests of %.200s%s%.200s", name[0] != 0 ? name : "a suite", host[0] != 0 ? " on " : "", host);
+}
+
+static void XMLCALL begin(void *context, const XML_Char *element, const XML_Char **attributes) {
+  struct junit *j = context;
+  if (j->status != LYNX_OK) return;
+  if (strcmp(element, "testsuite") == 0) begin_suite(j, attributes);
+  else if (strcmp(element, "testcase") == 0) {
+    const char *group = attribute(attributes, "classname"), *time = attribute(attributes, "time");
+    j->figure = arena_printf(&j->run->arena, "%.200s%s%.190s", group, group[0] != 0 ? "." : "", attribute(attributes, "name"));
+    j->seconds = seconds_of(time);
+    j->passed = true;
+    if (time[0] != 0 && isnan(j->seconds))
+      stop(j, lynx_fail(j->error, LYNX_INPUT, "%.200s: time: found '%.40s'; accepted: seconds from 0", j->figure, time));
+  } else if (strcmp(element, "failure") == 0 || strcmp(element, "error") == 0 || strcmp(element, "skipped") == 0) j->passed = false;
+}
+
+static void XMLCALL end(void *context, const XML_Char *element) {
+  struct junit *j = context;
+  if (j->status != LYNX_OK || strcmp(element, "testcase") != 0 || j->figure == NULL) return;
+  enum lynx_status status = j->passed ? series_add(j->run, j->figure, "s", BETTER_LESS, j->seconds, j->error) : LYNX_OK;
+  j->figure = NULL;
+  if (status != LYNX_OK) stop(j, status);
+}
+
+static void XMLCALL refuse_entity(void *context, const XML_Char *name, int is_parameter, const XML_Char *value, int length,
+                                  const XML_Char *base, const XML_Char *system, const XML_Char *public_id, const XML_Char *notation) {
+  struct junit *j = context;
+  (void)is_parameter, (void)value, (void)length, (void)base, (void)system, (void)public_id, (void)notation;
+  stop(j, lynx_fail(j->error, LYNX_INPUT, "it declares the entity %.40s; accepted: none", name));
+}
+
+static enum lynx_status read_file(const struct series_file *file, struct series_run *run, struct lynx_error *error) {
+  struct junit j = {.run = run, .error = error, .parser = XML_ParserCreate(NULL)};
+  if (j.parser == NULL) return lynx_fail(error, LYNX_IO, "no memory for a parser of XML");
+  run->name = "tests";
+  XML_SetUserData(j.parser, &j);
+  XML_SetElementHandler(j.parser, begin, end);
+  XML_SetEntityDeclHandler(j.parser, refuse_entity);
+  if (XML_Parse(j.parser, file->text, (int)file->length, 1) != XML_STATUS_OK && j.status == LYNX_OK)
+    j.status = lynx_fail(error, LYNX_INPUT, "%s; accepted: JUnit XML", XML_ErrorString(XML_GetErrorCode(j.parser)));
+  if (j.status != LYNX_OK) lynx_error_at(error, NULL, (int)XML_GetCurrentLineNumber(j.parser), NULL);
+  XML_ParserFree(j.parser);
+  return j.status;
+}
+
+const struct series_reader series_junit = {
+    .name = "junit", .files = "JUnit XML, as pytest --junitxml", .recognise = recognise, .read = read_file};
