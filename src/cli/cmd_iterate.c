@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/board_file.h"
 #include "cli/bundle_entry.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
@@ -58,18 +59,6 @@ static bool needs(const char *action, const char *flag, const char *text, const 
 
 /* --- list --- */
 
-static bool read_board(const struct ledger_file *file, struct board *ret) {
-  struct lynx_error error = {0};
-  bool more = true;
-  *ret = (struct board){.address = file->address};
-  while (more)
-    if (board_update(ret, file->ledger, SIZE_MAX, &more, &error) != LYNX_OK) {
-      (void)report_error(&error);
-      return false;
-    }
-  return true;
-}
-
 static void put_wanted(const struct board *board, const struct work_list *list, const struct work_filter *filter, struct buffer *out) {
   struct json_writer json;
   struct table table;
@@ -99,7 +88,7 @@ static int list(const struct arguments *arguments) {
     return EXIT_WRONG_INPUT;
   }
   if (!ledger_file_open(address, false, &file)) return ledger_file_code(&file);
-  if (read_board(&file, &board)) {
+  if (board_file_read(&file, &board)) {
     struct work_list work;
     work_list_make(&board, NULL, &work);
     buffer_init(&out, 64 << 20);
@@ -151,7 +140,7 @@ static bool view_open(const struct pen *pen, const char *text, struct view *ret)
   struct ledger_file file = pen->file; /* read, not closed */
   *ret = (struct view){.item = NULL};
   if (!finding_read(&file, text, &ret->finding)) return false;
-  if (read_board(&file, &ret->board)) {
+  if (board_file_read(&file, &ret->board)) {
     work_list_make(&ret->board, NULL, &ret->list);
     ret->item = work_list_find(&ret->list, &ret->board, ret->finding.entry.leaf);
     if (ret->item != NULL) return true;

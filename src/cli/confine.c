@@ -134,17 +134,18 @@ static void add_ledger(struct cage *cage, const char *ledger) {
 
 static void enter(const struct confinement *c) {
   static char state[PATH_BYTES], beside[PATH_BYTES];
+  bool is_remote = c->ledger != NULL && strstr(c->ledger, "://") != NULL;
   struct cage cage = {.memory_bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
                       .file_bytes = (int64_t)16 << 30,
                       .open_files = 256,
-                      .network = c->network || (c->ledger != NULL && strstr(c->ledger, "://") != NULL)};
+                      .network = c->network || is_remote};
   if ((c->ledger != NULL || c->beside != NULL) && state_path("ledgers/", state, sizeof state)) {
     file_make_parents(state, 0700);
     *strrchr(state, '/') = 0;
     *strrchr(state, '/') = 0; /* copies of remote ledgers lie beside */
     add_folder(&cage, state);
   }
-  if (c->ledger != NULL && !cage.network && ledger_file_is(c->ledger)) add_ledger(&cage, c->ledger);
+  if (c->ledger != NULL && !is_remote && ledger_file_is(c->ledger)) add_ledger(&cage, c->ledger);
   if (c->beside != NULL) {
     const char *slash = strrchr(c->beside, '/');
     (void)snprintf(beside, sizeof beside, "%.*s",

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "board/board_gauges.h"
 #include "page/frame.h"
 #include "page/site_files.h"
 #include "report/html_page.h"
@@ -202,6 +203,18 @@ bool pages_file(const char *address, struct page *ret) {
   return true;
 }
 
+/* For monitoring: /metrics is where Prometheus looks. */
+static bool answer_metrics(struct board *board, const char *address, struct page *ret) {
+  struct gauges gauges = {.families = NULL};
+  if (strcmp(address, "metrics") != 0) return false;
+  board_gauges(board, &gauges);
+  gauges_sort(&gauges);
+  ret->type = "text/plain; version=0.0.4; charset=utf-8";
+  gauges_to_prometheus(&gauges, &ret->body);
+  gauges_release(&gauges);
+  return true;
+}
+
 static bool has_form(const struct place *place) {
   if (strcmp(place->kind, "entry") == 0) return place->form == FORM_JSON;
   if (strcmp(place->kind, "meeting") == 0 || strcmp(place->kind, "result") == 0) return place->form != FORM_CSV;
@@ -210,7 +223,7 @@ static bool has_form(const struct place *place) {
 
 void pages_answer(struct pages *pages, const char *address, struct page *ret) {
   struct place place;
-  if (pages_file(address, ret)) return;
+  if (pages_file(address, ret) || answer_metrics(pages->board, address, ret)) return;
   bool good = parse(address, &place) && has_form(&place);
   if (!good) place = (struct place){.kind = "", .form = FORM_HTML};
   struct frame f = {.pages = pages,
@@ -228,7 +241,7 @@ void pages_answer(struct pages *pages, const char *address, struct page *ret) {
   else if (run != NULL) answer_result(&f, run, ret);
   else
     say(&f, ret, 404, "No such page",
-        "There are: index, work, contract/DIGEST, meeting/DIGEST, result/ROOT, compare/ROOT-ROOT, with .html, .json or .csv.");
+        "There are: metrics, index, work, contract/DIGEST, meeting/DIGEST, result/ROOT, compare/ROOT-ROOT, with .html, .json or .csv.");
   if (ret->body.overflowed)
     say(&f, ret, 503, "This page is too large", "Its data would pass 64 MiB; `lynxbench history` reads the ledger itself.");
 }

@@ -55,6 +55,12 @@ def page(server, address):
     return body.decode()
 
 
+def test_prometheus_reads_the_ledger_s_metrics(server, story):
+    r, body = get(server, "metrics")
+    assert r.status == 200 and r.getheader("Content-Type").startswith("text/plain; version=0.0.4"), r.getheaders()
+    assert body.decode() == l.lynx("metrics", story.ledger).stdout and b"lynxbench_figure_seconds{" in body
+
+
 class Links(html.parser.HTMLParser):
     """What a page links to or loads, and its text."""
 

@@ -1,0 +1,151 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/control.h"
+#include "board/board_gauges.h"
+#include "cli/board_file.h"
+#include "cli/confine.h"
+#include "cli/history_sources.h"
+#include "cli/ledger_fetch.h"
+#include "report/history_gauges.h"
+
+enum { FLAG_FORMAT, FLAG_OUT, FLAG_SEND, FLAG_CONTRACT, FLAG_QUIET };
+enum { TEXT_MAX = 64 << 20, ANSWER_MAX = 65536 };
+
+static const struct option_spec options[] = {
+    [FLAG_FORMAT] = {"format", "NAME", "prometheus (its text, version 0.0.4) or otlp (JSON) (default: prometheus)"},
+    [FLAG_OUT] = {"out", "FILE", "instead of standard output; whole or not at all, as the node exporter's textfile collector wants it"},
+    [FLAG_SEND] = {"send", "URL", "send OTLP to this address of a collector, as in http://127.0.0.1:4318/v1/metrics"},
+    [FLAG_CONTRACT] = {"contract", "NAME", "of folders and bundles: only this contract, by name, or how its digest begins"},
+    [FLAG_QUIET] = {"quiet", NULL, "no progress"}};
+
+/* --- what is measured --- */
+
+static int from_ledger(const char *address, struct gauges *ret) {
+  struct ledger_file file;
+  struct board board = {.address = ""};
+  if (!ledger_file_open(address, false, &file)) return ledger_file_code(&file);
+  int code = board_file_read(&file, &board) ? EXIT_HOLDS : EXIT_WRONG_INPUT;
+  if (code == EXIT_HOLDS) board_gauges(&board, ret);
+  board_release(&board);
+  ledger_file_close(&file);
+  return code;
+}
+
+static int from_sources(const struct arguments *arguments, struct gauges *ret) {
+  struct history history = {.runs = NULL};
+  struct history_sources sources = {
+      .history = &history, .quiet = arguments->option[FLAG_QUIET] != NULL, .filter = {.contract = arguments->option[FLAG_CONTRACT]}};
+  int code = EXIT_HOLDS;
+  for (int i = 0; i < arguments->n_positional && code == EXIT_HOLDS; i++) code = history_sources_read(&sources, arguments->positional[i]);
+  if (code == EXIT_HOLDS && sources.n_unreadable > 0)
+    code = EXIT_WRONG_INPUT; /* a value that is missing would look like one that is gone */
+  if (code == EXIT_HOLDS) {
+    history_search(&history, &change_plan_usual);
+    const struct history_report report = {
+        .history = &history, .plan = &change_plan_usual, .schedules = sources.schedules, .n_schedules = sources.n_schedules};
+    history_gauges(&report, ret);
+  }
+  history_sources_release(&sources);
+  history_release(&history);
+  return code;
+}
+
+/* --- where it goes --- */
+
+static void put_otlp(const struct gauges *gauges, struct buffer *out) {
+  struct json_writer json;
+  json_begin(&json, out);
+  gauges_to_otlp(gauges, LYNX_VERSION, clock_system.realtime_ns(clock_system.context), &json);
+}
+
+static int send_to(const char *url, const struct buffer *body) {
+  struct lynx_error error = {0};
+  struct buffer answer;
+  int http_status = 0;
+  const struct control_request request = {
+      .url = url, .json_body = body->data, .ca_file = getenv("LYNXBENCH_CA_FILE"), .timeout_ns = 10000000000};
+  buffer_init(&answer, ANSWER_MAX);
+  enum lynx_status status = control_fetch(&request, &answer, &http_status, &error);
+  buffer_release(&answer);
+  if (status == LYNX_OK && http_status >= 300)
+    status = lynx_fail(&error, LYNX_IO, "the collector answered with HTTP status %d; accepted: 200 at an address such as .../v1/metrics",
+                       http_status);
+  if (status == LYNX_OK) return EXIT_HOLDS;
+  (void)report_error(&error);
+  return EXIT_EXECUTOR;
+}
+
+static int deliver(const struct arguments *arguments, const struct gauges *gauges, bool otlp) {
+  const char *out = arguments->option[FLAG_OUT], *url = arguments->option[FLAG_SEND];
+  struct buffer text;
+  int code = EXIT_HOLDS;
+  buffer_init(&text, TEXT_MAX);
+  if (url != NULL) {
+    put_otlp(gauges, &text);
+    code = text.overflowed ? EXIT_CONDITIONS : send_to(url, &text);
+    buffer_clear(&text);
+  }
+  if (otlp) put_otlp(gauges, &text);
+  else gauges_to_prometheus(gauges, &text);
+  if ((url == NULL || out != NULL) && !write_buffer(out, &text) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;
+  buffer_release(&text);
+  return code;
+}
+
+static const char *only_ledger(const struct arguments *arguments) {
+  if (arguments->n_positional == 0) return ledger_file_address(NULL);
+  return arguments->n_positional == 1 && ledger_file_is(arguments->positional[0]) ? arguments->positional[0] : NULL;
+}
+
+static int run(const struct arguments *arguments) {
+  const char *format = arguments->option[FLAG_FORMAT], *ledger = only_ledger(arguments), *url = arguments->option[FLAG_SEND];
+  bool otlp = format != NULL && strcmp(format, "otlp") == 0;
+  struct gauges gauges = {.families = NULL};
+  if (format != NULL && !otlp && strcmp(format, "prometheus") != 0) {
+    (void)fprintf(stderr, "lynxbench metrics: --format: found '%s'; accepted: prometheus, otlp\n", format);
+    return EXIT_WRONG_INPUT;
+  }
+  if (url != NULL && !ledger_is_url(url)) {
+    (void)fprintf(stderr, "lynxbench metrics: --send: found '%s'; accepted: an address such as http://127.0.0.1:4318/v1/metrics\n", url);
+    return EXIT_WRONG_INPUT;
+  }
+  if (ledger == NULL && arguments->n_positional == 0) {
+    (void)fprintf(stderr, "lynxbench metrics: found no source; accepted: a ledger, folders of bundles, bundles, or LYNXBENCH_LEDGER\n");
+    return EXIT_WRONG_INPUT;
+  }
+  int code = ledger != NULL ? from_ledger(ledger, &gauges) : from_sources(arguments, &gauges);
+  if (code == EXIT_HOLDS) {
+    gauges_sort(&gauges);
+    code = deliver(arguments, &gauges, otlp);
+  }
+  gauges_release(&gauges);
+  return code;
+}
+
+static bool confines(const struct arguments *arguments, struct confinement *ret) {
+  if (arguments->n_positional == 0) ret->ledger = ledger_file_address(NULL);
+  history_sources_confine(arguments, 0, ret);
+  confine_output(ret, arguments->option[FLAG_OUT]);
+  ret->network = arguments->option[FLAG_SEND] != NULL;
+  return true;
+}
+
+const struct command command_metrics = {
+    .name = "metrics",
+    .summary = "the newest figures, changes, findings and schedules for monitoring: Prometheus, OTLP",
+    .usage = "[SOURCE ...]",
+    .least = 0,
+    .most = ARGUMENTS_MAX,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details =
+        "A SOURCE is what `history` takes: a ledger (default: LYNXBENCH_LEDGER), or folders of bundles. Of a ledger alone also what\n"
+        "became of findings, verifications and contests. `lynxbench serve` has the same at /metrics.\n"
+        "integrations/grafana has a dashboard. Exit code: 2 a source cannot be read, then nothing is written; 5 the collector\n"
+        "did not take it.",
+    .example = "build/lynxbench metrics tests/recorded/history/steps.csv",
+    .confines = confines,
+    .run = run};
