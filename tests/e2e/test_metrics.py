@@ -115,7 +115,8 @@ def test_what_cannot_be_read_leaves_the_old_file(tmp_path):
     (tmp_path / "runs" / "a.lynx").write_text("no bundle")
     r = l.lynx("metrics", tmp_path / "runs", "--out", out)
     assert r.returncode == 2 and out.read_text() == before and "lynxbench_figure{" in before, r.stderr
-    wrong = (((), "found no source"), ((STEPS, "--format", "xml"), "prometheus, otlp"), ((STEPS, "--send", "x"), "--send"))
+    no_format, no_url = (STEPS, "--format", "xml"), (STEPS, "--send", "x")
+    wrong = (((), "found no source"), (no_format, "prometheus, otlp"), (no_url, "--send"))
     for args, says in wrong:
         r = l.lynx("metrics", *args, env=l.environment(LYNXBENCH_LEDGER=""))
         assert r.returncode == 2 and says in r.stderr, r.stderr
