@@ -72,6 +72,11 @@ static const struct field_choice steady_demands[] = {
     [STEADY_REQUIRED] = {"required", "only a final steady part of the window is counted; without one there is no claim"},
     [STEADY_REPORTED] = {"reported", "the whole window is counted, and the claim says what was found"},
 };
+static const struct field_choice machine_speeds[] = {
+    [MACHINE_SPEED_NEVER] = {"never", "it is not measured"},
+    [MACHINE_SPEED_BEFORE_AND_AFTER] = {"before_and_after",
+                                        "for about a second on all processors, before the first session and after the last"},
+};
 static const struct field_choice accuracy_measures[] = {
     [ACCURACY_LIKELIHOOD] = {"likelihood", "bits per byte of held-out text by teacher forcing (echo with logprobs)"},
     [ACCURACY_EXACT_MATCH] = {"exact_match", "the share of sampled answers that equal the reference's"},
@@ -338,6 +343,10 @@ static const struct field contract_method_fields[] = {
      .help = "share of this machine's processor time that sampling its threads may take: it looks less often where it would take more; 0: "
              "only what the run is judged by",
      .example = "0.002"},
+    {"machine_speed", FIELD_CHOICE, AT(contract_method, machine_speed, int), CHOICES(machine_speeds),
+     .help =
+         "when the speed of the machine itself is measured, so that `history` tells a machine that drifted from an executor that changed",
+     .example = "before_and_after"},
     {"failures_at_most", FIELD_NUMBER, AT(contract_method, failures_at_most, double), .fallback = "0.01", .least = "0", .greatest = "1",
      .help = "no claim is made if a larger share of the counted requests failed", .example = "0.01"},
     {"steady", FIELD_CHOICE, AT(contract_method, steady, int), .fallback = "required", CHOICES(steady_demands),

@@ -69,6 +69,7 @@ static struct history_series *series_for(struct history *h, const struct history
                                                    .precision = run->precision->name,
                                                    .figure = f->name,
                                                    .unit = f->unit,
+                                                   .formula = f->formula,
                                                    .better = f->better,
                                                    .order = h->n_series};
   *hint = h->n_series + 1;

@@ -35,7 +35,7 @@ struct history_value {
 };
 
 struct history_series {
-  const char *contract, *name, *precision, *figure, *unit;
+  const char *contract, *name, *precision, *figure, *unit, *formula; /* formula: its id; "" */
   enum better better;
   struct history_value *values;
   size_t n_values, room, order; /* order: as they were first seen */

@@ -34,6 +34,7 @@ struct measuring {
   void (*progress)(void *context, const char *name);
   void *context;
   struct ceilings *ret;
+  bool few; /* one memory figure, one type, one latency */
 };
 
 static bool begin_next(const struct measuring *m, const char *name) {
@@ -212,7 +213,7 @@ static void measure_memory(const struct measuring *m, struct team *team, const c
   s.b = all + s.n;
   s.c = all + 2 * s.n;
   team->repeats = MEMORY_REPEATS;
-  for (int copies = 0; copies < 2; copies++) {
+  for (int copies = 0; copies < (m->few ? 1 : 2); copies++) {
     s.copies = copies == 1;
     (void)snprintf(name, sizeof name, "memory.%s%s", s.copies ? "copy" : "triad", suffix);
     if (!begin_next(m, name) || !team_run(team, stream, &s, rates)) break;
@@ -240,7 +241,7 @@ static void measure_arithmetic(const struct measuring *m, struct team *team, con
     char name[CEILING_NAME];
     double rates[REPEATS_MAX];
     struct chains chains = {k, 1 << 16};
-    if (strcmp(done, k->type) == 0 || !k->can()) continue;
+    if (strcmp(done, k->type) == 0 || !k->can() || (m->few && strcmp(k->type, "f32") != 0)) continue;
     done = k->type; /* the widest */
     (void)snprintf(name, sizeof name, "arithmetic.%s%s", k->type, suffix);
     for (int64_t took_ns = 0; took_ns < ARITHMETIC_NS / 4; chains.rounds *= 2) {
@@ -259,6 +260,7 @@ static void measure_arithmetic(const struct measuring *m, struct team *team, con
 static void measure_latencies(const struct measuring *m, const struct team *team) {
   for (const struct latency *l = latencies_all; l->name != NULL; l++) {
     double seconds[LATENCY_SAMPLES];
+    if (m->few && strcmp(l->name, "wake_up.thread") != 0) continue;
     if (!begin_next(m, l->name)) return;
     size_t n = l->measure(team->processors, team->n, seconds);
     if (n == 0 || m->ret->n == CEILINGS_MAX) continue;
@@ -310,33 +312,50 @@ static double own_s(void) {
   return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) + (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
 }
 
-bool ceilings_measure(const struct root *root, const atomic_int *stop, void (*progress)(void *context, const char *name), void *context,
-                      struct ceilings *ret) {
-  struct measuring m = {root, stop, progress, context, ret};
-  struct team *team = xalloc(1, sizeof *team);
-  *ret = (struct ceilings){.others = NAN};
-  int n = team->n = fill_team(NULL, team->processors);
+/* Arrays that no cache holds, as far as memory is free. */
+static int64_t array_bytes(const struct root *root, const struct team *team) {
   int64_t wanted = 4 * last_caches(root, team), most = free_memory(root) / 8, bytes = wanted > LEAST_ARRAY ? wanted : LEAST_ARRAY;
   if (most > 0 && bytes > most) bytes = most;
-  bytes -= bytes % 4096;
-  double busy = busy_s(root), own = own_s();
-  int64_t begun_ns = clock_now(&clock_system);
-  if (n > 0) {
-    measure_memory(&m, team, "", bytes);
-    measure_nodes(&m, team, bytes);
-    team->n = fill_team(NULL, team->processors);
-    measure_arithmetic(&m, team, "");
-    if (n > 1) {
-      team->n = 1;
-      measure_memory(&m, team, ".one_thread", bytes);
-      measure_arithmetic(&m, team, ".one_thread");
-      team->n = n;
-    }
-    measure_latencies(&m, team);
+  return bytes - bytes % 4096;
+}
+
+static void measure_all(const struct measuring *m, struct team *team) {
+  int n = team->n;
+  int64_t bytes = array_bytes(m->root, team);
+  measure_memory(m, team, "", bytes);
+  if (!m->few) measure_nodes(m, team, bytes);
+  team->n = fill_team(NULL, team->processors);
+  measure_arithmetic(m, team, "");
+  if (n > 1 && !m->few) {
+    team->n = 1;
+    measure_memory(m, team, ".one_thread", bytes);
+    measure_arithmetic(m, team, ".one_thread");
+    team->n = n;
   }
+  measure_latencies(m, team);
+}
+
+static bool measure(struct measuring *m) {
+  struct team *team = xalloc(1, sizeof *team);
+  *m->ret = (struct ceilings){.others = NAN};
+  int n = team->n = fill_team(NULL, team->processors);
+  double busy = busy_s(m->root), own = own_s();
+  int64_t begun_ns = clock_now(&clock_system);
+  if (n > 0) measure_all(m, team);
   double passed_s = (double)(clock_now(&clock_system) - begun_ns) / 1e9;
-  ret->others = ((busy_s(root) - busy) - (own_s() - own)) / (passed_s * (double)sysconf(_SC_NPROCESSORS_ONLN));
-  if (ret->others < 0) ret->others = 0; /* ticks are coarser than our own count */
+  m->ret->others = ((busy_s(m->root) - busy) - (own_s() - own)) / (passed_s * (double)sysconf(_SC_NPROCESSORS_ONLN));
+  if (m->ret->others < 0) m->ret->others = 0; /* ticks are coarser than our own count */
   free(team);
-  return n > 0 && (stop == NULL || atomic_load(stop) == 0);
+  return n > 0 && (m->stop == NULL || atomic_load(m->stop) == 0);
+}
+
+bool ceilings_measure(const struct root *root, const atomic_int *stop, void (*progress)(void *context, const char *name), void *context,
+                      struct ceilings *ret) {
+  struct measuring m = {.root = root, .stop = stop, .progress = progress, .context = context, .ret = ret};
+  return measure(&m);
+}
+
+bool ceilings_measure_few(const struct root *root, const atomic_int *stop, struct ceilings *ret) {
+  struct measuring m = {.root = root, .stop = stop, .ret = ret, .few = true};
+  return measure(&m);
 }

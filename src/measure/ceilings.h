@@ -38,4 +38,7 @@ const char *ceiling_unit_text(enum ceiling_unit unit); /* "bytes/s" */
 bool ceilings_measure(const struct root *root, const atomic_int *stop, void (*progress)(void *context, const char *name), void *context,
                       struct ceilings *ret);
 
+/* Memory, single-precision arithmetic and waking a thread alone, in about a second: enough to see whether this machine drifted. */
+bool ceilings_measure_few(const struct root *root, const atomic_int *stop, struct ceilings *ret);
+
 #endif

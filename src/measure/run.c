@@ -9,6 +9,7 @@
 #include "measure/check_sessions.h"
 #include "measure/executor_session.h"
 #include "measure/looks.h"
+#include "measure/machine_speed.h"
 #include "measure/observe.h"
 #include "measure/run_climb.h"
 #include "measure/run_perturb.h"
@@ -144,6 +145,7 @@ enum lynx_status run_end(struct run *run, enum lynx_status status) {
   struct run_outcome *o = run->outcome;
   if (run->bundle != NULL) {
     service_stop(&run->service);
+    if (status == LYNX_OK) machine_speed_put(run, true);
     if (status == LYNX_OK && run->n_steal > 0 && run->steal_sum / (double)run->n_steal > run->contract.method.stolen_at_most)
       run_put_event(
           run, EVENT_CONDITION,
@@ -169,6 +171,7 @@ enum lynx_status run_contract(const struct run_request *request, struct run_outc
   struct lynx_error own = {0};
   struct run *run;
   enum lynx_status status = run_begin(request, &run, ret, error != NULL ? error : &own);
+  if (status == LYNX_OK) machine_speed_put(run, false);
   if (status == LYNX_OK) status = run_all(run);
   return run_end(run, status);
 }

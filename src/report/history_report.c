@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
+#include "history/drift.h"
 #include "report/percent.h"
 #include "report/timetable_report.h"
 #include "stats/special.h"
@@ -17,7 +18,13 @@ enum { SPARKS = 40, FACTS_SHOWN = 12, LEFT_OUT_SHOWN = 8 };
 /* --- words --- */
 
 void history_put_value(double value, const char *unit, struct buffer *out) {
+  static const struct { const char *unit, *shown; } large[] = {{"bytes/s", "GB/s"}, {"operations/s", "Gop/s"}};
   char text[48];
+  for (size_t i = 0; i < LYNX_COUNT(large); i++)
+    if (strcmp(unit, large[i].unit) == 0) {
+      (void)buffer_printf(out, "%.4g %s", value / 1e9, large[i].shown);
+      return;
+    }
   if (strcmp(unit, "ns") == 0) (void)buffer_text(out, number_duration_text(text, sizeof text, value));
   else if (fabs(value) >= 1000 && fabs(value) < 1e12) (void)buffer_text(out, number_grouped(text, sizeof text, value, 0));
   else (void)buffer_printf(out, "%.4g", value);
@@ -25,7 +32,8 @@ void history_put_value(double value, const char *unit, struct buffer *out) {
 }
 
 void history_put_figure(double value, double low, double high, const char *unit, struct buffer *out) {
-  const char *unit_of_bounds = strcmp(unit, "ns") == 0 ? unit : "";
+  bool is_scaled = strcmp(unit, "ns") == 0 || strcmp(unit, "bytes/s") == 0 || strcmp(unit, "operations/s") == 0;
+  const char *unit_of_bounds = is_scaled ? unit : "";
   history_put_value(value, unit, out);
   if (!isfinite(low) || !isfinite(high)) return;
   (void)buffer_text(out, " [");
@@ -138,6 +146,26 @@ void history_put_coincidence(const struct history_report *r, size_t event, struc
     if (c->n_steps > 1) (void)buffer_printf(out, ", in %zu steps", c->n_steps);
   }
   if (c->conditions != NULL) (void)buffer_printf(out, ". Conditions differed: %s", c->conditions);
+}
+
+static const char *const drift_sentences[] = {
+    [DRIFT_UNKNOWN] = "whether the machine itself drifted is not known: its speed was not measured around 8 runs (method.machine_speed)",
+    [DRIFT_MACHINE] = "the machine drifted: its own speed changed, and nothing that was captured of the executor did",
+    [DRIFT_STACK] = "the stack changed: no change of the machine's own speed was seen",
+    [DRIFT_BOTH] = "the machine's own speed changed together with the executor: the two are not told apart here",
+    [DRIFT_MODEL] = "the model drifted: accuracy changed, and neither the machine's own speed nor anything captured of the executor did",
+    [DRIFT_NEITHER] = "neither the machine's own speed nor anything captured of the executor changed: something that no probe reads did"};
+
+void history_put_drift(const struct history_report *r, size_t event, struct buffer *out) {
+  struct drift drift;
+  drift_judge(r->history, &r->history->events[event], &r->coincidences[event], r->plan, &drift);
+  bool captured = r->coincidences[event].kind != COINCIDENCE_UNKNOWN;
+  (void)buffer_text(out, captured || !drift.machine_followed ? drift_sentences[drift.kind]
+                                                             : "what drifted is not known: the executor was not captured");
+  if (drift.machine == NULL) return;
+  (void)buffer_text(out, "; ");
+  history_put_change(r, drift.machine, out);
+  if (drift.in_part) (void)buffer_text(out, ", too little for all of it");
 }
 
 /* A word of a command line, as a shell takes it. */
@@ -262,6 +290,9 @@ static void put_event(const struct history_report *r, size_t event, const char *
   if (!history_has_executor(r, event)) return;
   (void)buffer_text(out, "   ");
   history_put_coincidence(r, event, out);
+  (void)buffer_text(out, "\n");
+  (void)buffer_text(out, "   ");
+  history_put_drift(r, event, out);
   (void)buffer_text(out, "\n");
   history_put_facts(&r->coincidences[event], "   ", out);
   size_t length = out->length;
@@ -388,6 +419,7 @@ void history_json_facts(const struct coincidence *c, struct json_writer *json) {
 static void json_event(const struct history_report *r, size_t event, struct json_writer *json) {
   const struct history_event *e = &r->history->events[event];
   const struct coincidence *c = &r->coincidences[event];
+  struct drift drift;
   json_open_object(json);
   json_stack(&r->history->series[e->changes[0].series], json);
   json_run(&r->history->runs[e->before], "before", json);
@@ -398,6 +430,9 @@ static void json_event(const struct history_report *r, size_t event, struct json
   for (size_t i = 0; i < e->n_changes; i++) json_change(r, &e->changes[i], json);
   json_close(json);
   history_json_facts(c, json);
+  drift_judge(r->history, e, c, r->plan, &drift);
+  json_put_text(json, "drift", drift_text(drift.kind));
+  json_put_text(json, "machine", drift.machine != NULL ? r->history->series[drift.machine->series].figure : NULL);
   json_close(json);
 }
 

@@ -229,12 +229,13 @@ struct result {
   size_t n_conditions;
   const char *stopped; /* how a run with a precision target or a budget ended; "" otherwise */
   bool budget_ended;
-  const char *profile_taken;     /* when the profile was made; "" without one */
-  const char *profile_signed_by; /* the public key whose signature the profile carries; "" where it carries none */
-  const char *ledger;            /* the origin of the ledger that recorded the run's intent; "" without one */
-  const char *imported;          /* what `lynxbench import` read, as JSON; "" otherwise */
-  const char *load_hosts;        /* where the load came from, in words; "": one host */
-  const char *calibration;       /* the record of `lynxbench calibrate` that the run refers to; "" without one */
+  const char *profile_taken;                  /* when the profile was made; "" without one */
+  const char *profile_signed_by;              /* the public key whose signature the profile carries; "" where it carries none */
+  const char *ledger;                         /* the origin of the ledger that recorded the run's intent; "" without one */
+  const char *imported;                       /* what `lynxbench import` read, as JSON; "" otherwise */
+  const char *load_hosts;                     /* where the load came from, in words; "": one host */
+  const char *machine_before, *machine_after; /* records of the machine's own speed (result/machine_figures.h); "" without one */
+  const char *calibration;                    /* the record of `lynxbench calibrate` that the run refers to; "" without one */
 };
 
 /* The formula of each latency. */

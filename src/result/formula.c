@@ -52,4 +52,7 @@ const struct formula formulas[FORMULA_COUNT] = {
                       "throughput's, turned round; the price is the contract's word"},
     [FORMULA_ENERGY] = {"lynx.energy.1", "energy", "J per token",
                         "cost.power_watts / throughput (of requests where answers hold no tokens); the power is the contract's word"},
+    [FORMULA_MACHINE_SPEED] = {"lynx.machine_speed.1", "machine's speed", "bytes/s, operations/s or ns",
+                               "memory bandwidth (STREAM triad), single-precision operations, waking a thread, without the executor: the "
+                               "mean of before and after the run"},
 };

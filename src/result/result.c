@@ -62,6 +62,8 @@ enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_
   ret->load_hosts = meta_of(bundle, ret, "load_hosts");
   ret->imported = meta_of(bundle, ret, "imported");
   ret->ledger = meta_of(bundle, ret, "ledger_origin");
+  ret->machine_before = meta_of(bundle, ret, "machine_speed_before");
+  ret->machine_after = meta_of(bundle, ret, "machine_speed_after");
   ret->calibration = meta_of(bundle, ret, "calibration");
   enum lynx_status status = read_contract(bundle, ret, error);
   ret->holds_tokens = row_terms_of(bundle, &ret->contract).holds_tokens;

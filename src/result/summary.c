@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "result/claim.h"
+#include "result/machine_figures.h"
 #include "stats/quantile.h"
 
 enum { DIGITS = 7 };
@@ -54,6 +55,23 @@ static const char *why_no_claim(struct result *r, size_t precision) {
   return claim.n_reasons > 0 ? claim.reasons[0] : NULL;
 }
 
+/* What the machine itself did, beside every precision: a drift of it is none of the executor's. */
+static void add_machine(const struct result *r, struct summary_precision *to) {
+  struct machine_speed speeds[MACHINE_SPEED_FIGURES];
+  size_t n = machine_speed_read(r->machine_before, r->machine_after, speeds);
+  for (size_t i = 0; i < n; i++) {
+    const struct machine_speed *s = &speeds[i];
+    to->figures[to->n_figures++] = (struct summary_figure){.name = s->name,
+                                                           .formula = formulas[FORMULA_MACHINE_SPEED].id,
+                                                           .unit = s->unit,
+                                                           .better = s->more_is_better ? BETTER_MORE : BETTER_LESS,
+                                                           .value = number_round((s->before + s->after) / 2, DIGITS),
+                                                           .low = number_round(fmin(s->before, s->after), DIGITS),
+                                                           .high = number_round(fmax(s->before, s->after), DIGITS),
+                                                           .n = 1};
+  }
+}
+
 void summary_make(struct result *r, struct summary *ret) {
   *ret = (struct summary){
       .analysis = ANALYSIS_VERSION, .started_ns = r->started_ns, .contract = r->contract_digest, .name = r->contract.name};
@@ -66,9 +84,10 @@ void summary_make(struct result *r, struct summary *ret) {
         .name = p->name, .fingerprint = p->fingerprint, .conditions = p->conditions, .left_out = why_left_out(r, p)};
     if (to->left_out == NULL) to->no_claim = why_no_claim(r, i);
     size_t n = session_figures(&r->contract, p->has_tokens, p->accuracy_known, figures);
-    to->figures = arena_alloc(&r->arena, n, sizeof *to->figures);
+    to->figures = arena_alloc(&r->arena, n + MACHINE_SPEED_FIGURES, sizeof *to->figures);
     for (size_t f = 0; f < n && to->left_out == NULL; f++) add_figure(r, p, &figures[f], to);
     if (to->left_out == NULL && to->n_figures == 0) to->left_out = "it has no figure that its sample can bound";
+    if (to->left_out == NULL) add_machine(r, to);
   }
 }
 

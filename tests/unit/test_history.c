@@ -3,9 +3,11 @@
 
 #include <math.h>
 
+#include "history/drift.h"
 #include "history/gate.h"
 #include "history/series_file.h"
 #include "history/table.h"
+#include "result/machine_figures.h"
 #include "tests/check.h"
 
 static void add(struct history *h, size_t i, double rate, double latency, const char *left_out) {
@@ -17,6 +19,11 @@ static void add(struct history *h, size_t i, double rate, double latency, const 
   char label[20];
   (void)snprintf(label, sizeof label, "r%zu", i);
   history_add(h, &(struct history_origin){label, "", "", i}, &s);
+}
+
+static bool cannot_open(void *context, const struct history_run *run, struct history_facts *ret) {
+  (void)context, (void)run, (void)ret;
+  return false;
 }
 
 static double wobble(size_t i) {
@@ -214,6 +221,63 @@ static void check_annotated(void) {
   history_release(&h);
 }
 
+/* --- drift --- */
+
+enum { BEFORE = 15, RUNS = 30 };
+
+struct planted {
+  double rate, accuracy, machine; /* factors from run BEFORE on; machine 0: not measured */
+  const char *fingerprint;        /* from then on; before: "aa"; "": none at all */
+};
+
+static void add_planted(struct history *h, size_t i, const struct planted *p) {
+  bool after = i >= BEFORE;
+  struct summary_figure figures[] = {
+      {"output throughput", "lynx.output_rate.1", "tokens/s", BETTER_MORE, 100 * wobble(i) * (after ? p->rate : 1), NAN, NAN, 2},
+      {"token agreement", "lynx.agreement.1", "share", BETTER_MORE, 0.9 * wobble(i + 3) * (after ? p->accuracy : 1), NAN, NAN, 2},
+      {"machine: memory bandwidth", "lynx.machine_speed.1", "bytes/s", BETTER_MORE, 5e10 * wobble(i + 5) * (after ? p->machine : 1), NAN,
+       NAN, 1}};
+  struct summary_precision s = {.name = "bf16",
+                                .fingerprint = p->fingerprint[0] == 0 || after ? p->fingerprint : "aa",
+                                .figures = figures,
+                                .n_figures = p->machine > 0 ? 3 : 2};
+  struct summary summary = {
+      .started_ns = (int64_t)(i + 1) * 1000, .contract = "c0", .name = "nightly", .precisions = &s, .n_precisions = 1};
+  history_add(h, &(struct history_origin){"r", "", "", i}, &summary);
+}
+
+static void check_drift(void) {
+  static const struct {
+    struct planted planted;
+    enum drift_kind kind;
+    bool in_part;
+  } cases[] = {{{0.8, 1, 1, "aa"}, DRIFT_NEITHER, false},      {{0.8, 1, 1, "bb"}, DRIFT_STACK, false},
+               {{0.8, 1, 0.7, "aa"}, DRIFT_MACHINE, false},    {{0.5, 1, 0.9, "aa"}, DRIFT_MACHINE, true},
+               {{0.8, 1, 0.7, "bb"}, DRIFT_BOTH, false},       {{1, 0.8, 1, "aa"}, DRIFT_MODEL, false},
+               {{0.8, 0.8, 1, "aa"}, DRIFT_NEITHER, false},    {{1, 0.8, 0.7, "aa"}, DRIFT_MACHINE, false},
+               {{1, 1, 0.7, "aa"}, DRIFT_MACHINE, false},      {{0.8, 1, 0, "aa"}, DRIFT_UNKNOWN, false},
+               {{0.8, 1, 0.7, ""}, DRIFT_UNKNOWN, false},      {{1.25, 1, 1 / 0.7, "aa"}, DRIFT_MACHINE, false},
+               {{0.8, 1, 1 / 0.7, "aa"}, DRIFT_NEITHER, false}};
+  const struct history_opener closed = {.open = cannot_open};
+  for (size_t k = 0; k < LYNX_COUNT(cases); k++) {
+    struct history h = {.runs = NULL};
+    struct coincidence with;
+    struct drift drift;
+    for (size_t i = 0; i < RUNS; i++) add_planted(&h, i, &cases[k].planted);
+    history_search(&h, &change_plan_usual);
+    CHECK_INT(h.n_events, 1);
+    if (h.n_events != 1) return;
+    coincidence_find(&h, &h.events[0], &closed, &with);
+    drift_judge(&h, &h.events[0], &with, &change_plan_usual, &drift);
+    CHECK_TEXT(drift_text(drift.kind), drift_text(cases[k].kind));
+    CHECK_INT(drift.in_part, cases[k].in_part);
+    CHECK((drift.machine != NULL) == (cases[k].kind == DRIFT_MACHINE || cases[k].kind == DRIFT_BOTH || k == 10));
+    CHECK_INT(drift.executor_changed, cases[k].planted.rate < 0.999 || cases[k].planted.rate > 1.001 || cases[k].planted.accuracy < 1);
+    coincidence_release(&with);
+    history_release(&h);
+  }
+}
+
 /* One run of each tool, by figures of it. */
 static void check_series_files(void) {
   static char text[20000];
@@ -292,7 +356,27 @@ static void check_wrong_series(void) {
   }
 }
 
+/* A record of the machine's speed is a stranger's, too. */
+static void check_machine_records(void) {
+  static const char good[] = "{\"figures\":[{\"name\":\"memory.triad\",\"unit\":\"bytes/s\",\"value\":4e9},"
+                             "{\"name\":\"wake_up.thread\",\"unit\":\"s\",\"value\":2e-5},"
+                             "{\"name\":\"arithmetic.f32\",\"unit\":\"bytes/s\",\"value\":4e9}]}",
+                    odd[] = "{\"figures\":[{\"name\":\"memory.triad\",\"unit\":\"bytes/s\",\"value\":-1},7,{}]}";
+  struct machine_speed found[MACHINE_SPEED_FIGURES];
+  CHECK_INT(machine_speed_read(good, good, found), 2); /* the third is in another unit */
+  CHECK_TEXT(found[1].name, "machine: waking a thread");
+  CHECK_NEAR(found[1].before, 20000, 1e-6);
+  CHECK(found[0].more_is_better && !found[1].more_is_better);
+  const char *const bad[] = {"", "{", "[]", "{\"figures\":{}}", odd};
+  for (size_t i = 0; i < LYNX_COUNT(bad); i++) {
+    CHECK_INT(machine_speed_read(good, bad[i], found), 0);
+    CHECK_INT(machine_speed_read(bad[i], good, found), 0);
+  }
+}
+
 int main(void) {
+  check_machine_records();
+  check_drift();
   check_series_files();
   check_wrong_series();
   check_gates();
