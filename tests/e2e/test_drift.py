@@ -74,7 +74,7 @@ def test_it_is_not_measured_unasked(server):
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor cannot become fewer")
 def test_a_slower_machine_is_told_from_a_slower_executor(server):
-    """From one night on the program may use one processor alone: half the machine is gone, and the server does as before."""
+    """From one night on the program may use one processor alone: half the machine is gone, not the server."""
     for i in range(BEFORE + AFTER):
         run(server, f"r{i:02}.lynx", only=None if i < BEFORE else "0")
     r = l.lynx("history", server, "--json", "--quiet")
