@@ -40,7 +40,7 @@ static const struct option_spec options[] = {
     [FLAG_MARGIN] = {"margin", "SHARE", "instead of the contract's decision.margin, as in 0.02"},
     [FLAG_FALSE_ALARMS] = {"false-alarms", "SHARE",
                            "how often a run that is worse by the margin or less may fail, all figures together (default: 0.05)"},
-    [FLAG_LAST] = {"last", "N", "runs of the baseline, at most (default: 20)"},
+    [FLAG_LAST] = {"last", "N", "runs of the baseline, at most (default: the contract's decision.baseline_runs, else 20)"},
     [FLAG_RUNS] = {"runs", "N", "with a contract: fresh runs, 1 to 20 (default: 1)"},
     [FLAG_FIGURE] = {"figure", "TEXT",
                      "gate figures whose name holds this (default: the throughput, the latencies that the contract "
@@ -191,6 +191,8 @@ static int open_fresh(struct gating *g) {
     }
   }
   (void)snprintf(g->digest, sizeof g->digest, "%s", g->files[0].result.contract_digest);
+  int64_t last = g->files[0].result.contract.decision.baseline_runs;
+  if (last > 0 && g->arguments->option[FLAG_LAST] == NULL) g->plan.last = (size_t)last;
   if (!g->has_margin) g->plan.margin = g->files[0].result.contract.decision.margin;
   return EXIT_HOLDS;
 }

@@ -192,6 +192,7 @@ struct contract_decision {
   uint64_t set;
   int rule;
   double margin, conditions_differ_at_most;
+  int64_t baseline_runs; /* 0: not said */
 };
 
 struct contract_cost {

@@ -430,6 +430,8 @@ static const struct field contract_decision_fields[] = {
      .greatest = "1",
      .help = "a share of the machine's processor time: two sides whose neighbours, steal or throttling differ by more are not compared",
      .example = "0.03"},
+    {"baseline_runs", FIELD_INTEGER, AT(contract_decision, baseline_runs, int64_t), .least = "3", .greatest = "1000",
+     .help = "a gate compares with so many of the newest runs of the baseline's level (20, where it is not stated)", .example = "30"},
 };
 static const struct field_table contract_decision_table = TABLE(contract_decision);
 

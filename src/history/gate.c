@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "result/formula.h"
 #include "stats/special.h"
 
 const char *gate_verdict_text(enum gate_verdict verdict) {
@@ -151,6 +152,45 @@ static void judge_figure(const struct gate_question *q, const struct gate_plan *
   free(fresh);
 }
 
+/* --- the machine itself --- */
+
+/* What a slower machine makes worse: not what answers say. */
+static bool is_speed(const struct gate_figure *f) {
+  return strcmp(f->unit, "ns") == 0 || text_ends_with(f->unit, "/s");
+}
+
+/* The one of its rates that may be the most worse, of those that are worse for sure; NULL: none is. A wake-up's share of a request is not
+ * known, so that it explains nothing. */
+static const struct gate_figure *slower_machine(const struct gate_question *q, const struct gate_plan *plan, struct gate *gate) {
+  struct gate_figure *found = NULL;
+  for (size_t i = 0; i < q->history->n_series; i++) {
+    const struct history_series *s = &q->history->series[i];
+    struct gate_figure f = {.series = s, .figure = s->figure, .unit = s->unit, .better = s->better};
+    if (strcmp(s->formula, formulas[FORMULA_MACHINE_SPEED].id) != 0 || strcmp(s->precision, q->fresh[0]->name) != 0 ||
+        s->better != BETTER_MORE)
+      continue;
+    judge_figure(q, plan, gate, &f);
+    if (f.decision.verdict != GATE_FAILS || (found != NULL && found->decision.high >= f.decision.high)) continue;
+    found = arena_alloc(&gate->arena, 1, sizeof *found);
+    *found = f;
+  }
+  return found;
+}
+
+static void excuse(const struct gate_question *q, const struct gate_plan *plan, struct gate *gate) {
+  const struct gate_figure *machine = gate->verdict == GATE_FAILS ? slower_machine(q, plan, gate) : NULL;
+  bool fails = false;
+  for (size_t i = 0; i < gate->n_figures && machine != NULL; i++) {
+    struct gate_figure *f = &gate->figures[i];
+    if (f->decision.verdict == GATE_FAILS && is_speed(f) && f->decision.low <= machine->decision.high) {
+      f->machine = machine;
+      f->decision.verdict = GATE_INCONCLUSIVE;
+    }
+    fails = fails || f->decision.verdict == GATE_FAILS;
+  }
+  if (machine != NULL && !fails) gate->verdict = GATE_INCONCLUSIVE;
+}
+
 static void choose_leading(const struct gate_question *q, struct gate *gate) {
   for (size_t i = 0; i < gate->n_figures && gate->leading == NULL; i++)
     if (gate->figures[i].decision.verdict == gate->verdict) gate->leading = &gate->figures[i];
@@ -178,6 +218,7 @@ void gate_judge(const struct gate_question *q, const struct gate_plan *plan, str
     else if (f->decision.verdict == GATE_INCONCLUSIVE && ret->verdict == GATE_PASSES) ret->verdict = GATE_INCONCLUSIVE;
   }
   if (ret->n_figures == 0) ret->verdict = GATE_INCONCLUSIVE;
+  excuse(q, plan, ret);
   choose_leading(q, ret);
 }
 

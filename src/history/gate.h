@@ -7,6 +7,8 @@
  * Decision on ln, by how much the fresh runs are worse: fails where the lower limit is beyond the margin, passes where the
  *          upper one is within it; else inconclusive, with how many fresh runs would decide it at this variance. A run varies
  *          as the baseline's runs do, but no less than its own sessions say
+ * Machine  where its own speed was measured around the runs (lynx.machine_speed.1), a figure that fails is inconclusive if the
+ *          machine's memory or arithmetic fails by the same test and may be as much worse: nothing slows more than in proportion
  * Error    a run that is worse by the margin or less fails with at most `false_alarms`, all figures together (Bonferroni); one
  *          that is worse by the margin or more passes with at most that. t distribution with k - 1 degrees of freedom
  * Source   docs/method.md#gate */
@@ -44,7 +46,8 @@ struct gate_figure {
   const struct history_value *newest; /* of them; NULL: there is none */
   double base, fresh;                 /* geometric means */
   struct gate_decision decision;
-  const char *why; /* why nothing was decided; NULL: it was */
+  const char *why;                   /* why nothing was decided; NULL: it was */
+  const struct gate_figure *machine; /* it is worse, and so is the machine itself, by as much perhaps: inconclusive; NULL */
 };
 
 struct gate {

@@ -48,7 +48,12 @@ void gate_put_figure(const struct gate_report *r, const struct gate_figure *f, s
   if (f->why == NULL) put_change(f, out);
   (void)buffer_text(out, ": ");
   if (f->why != NULL) (void)buffer_text(out, f->why);
-  else if (f->decision.verdict == GATE_INCONCLUSIVE) put_needs(r, f, out);
+  else if (f->machine != NULL) {
+    (void)buffer_printf(out, "worse by more than the margin of %.3g %%, and so is the machine itself: %s ", 100 * r->plan->margin,
+                        f->machine->figure);
+    put_change(f->machine, out);
+    (void)buffer_text(out, "; gate again on a machine as fast as the baseline's");
+  } else if (f->decision.verdict == GATE_INCONCLUSIVE) put_needs(r, f, out);
   else
     (void)buffer_printf(out, "%s the margin of %.3g %%",
                         f->decision.verdict == GATE_FAILS ? "worse by more than" : "not worse by more than", 100 * r->plan->margin);
@@ -157,7 +162,10 @@ static void json_figure(const struct gate_figure *f, struct json_writer *json) {
   json_put_double(json, "at_least", f->why == NULL ? special_exp(f->decision.low) - 1 : NAN);
   json_put_double(json, "at_most", f->why == NULL ? special_exp(f->decision.high) - 1 : NAN);
   json_put_double(json, "deviation", f->why == NULL ? f->decision.deviation : NAN);
-  if (f->why == NULL && f->decision.verdict == GATE_INCONCLUSIVE) json_put_int(json, "runs_needed", (int64_t)f->decision.needed);
+  json_put_text(json, "machine", f->machine != NULL ? f->machine->figure : NULL);
+  if (f->machine != NULL) json_put_double(json, "machine_worse", special_exp(f->machine->decision.worse) - 1);
+  if (f->why == NULL && f->machine == NULL && f->decision.verdict == GATE_INCONCLUSIVE)
+    json_put_int(json, "runs_needed", (int64_t)f->decision.needed);
   json_close(json);
 }
 

@@ -246,6 +246,25 @@ def gate(*args, **kw):
     return l.lynx("gate", *args, "--quiet", **kw)
 
 
+def test_the_contract_says_how_long_its_baseline_is(tmp_path):
+    l.contract(
+        str(tmp_path / "c.yaml"),
+        1,
+        executor="{}",
+        workload='{driver: "null", model: none, output_tokens: 4, prompts: {count: 4, bytes: 16}}',
+        regime="{load: constant, rate_per_s: 100}",
+        method="{warm_up: 50ms, counted: 200ms, drain: 1s, sessions: 2, steady: reported, instrument_error_at_most: 1}",
+        decision="{baseline_runs: 3}",
+    )
+    for i in range(6):
+        r = l.lynx("run", tmp_path / "c.yaml", "--out", tmp_path / f"r{i}.lynx", "--quiet")
+        assert r.returncode == 0, r.stderr
+    for more, n in (((), 3), (("--last", "4"), 4)):
+        r = gate(tmp_path / "r5.lynx", tmp_path, "--json", *more)
+        figures = json.loads(r.stdout)["precisions"][0]["figures"]
+        assert {f["baseline_runs"] for f in figures} == {n}, (r.stdout, r.stderr)
+
+
 def test_a_gate_fails_and_names_layers_and_owners(runs, baseline, tmp_path):
     junit, markdown = tmp_path / "j.xml", tmp_path / "m.md"
     r = gate(runs / "runs" / "r08.lynx", baseline, "--junit", junit, "--markdown", markdown, "--github")
