@@ -20,6 +20,7 @@
 #include "cli/contract_file.h"
 #include "cli/schedule_units.h"
 #include "cli/self_run.h"
+#include "report/history_report.h"
 #include "report/timetable_report.h"
 #include "telemetry/process_tree.h"
 
@@ -83,6 +84,7 @@ static bool read_seconds(const struct arguments *a, int flag, int64_t most_s, co
   const char *text = a->option[flag];
   int64_t ns;
   if (text == NULL) return true;
+  if (strcmp(text, "0") == 0) text = "0s";
   if (!number_duration(text, strlen(text), &ns) || ns < 0 || ns / 1000000000 > most_s) return wrong(flag, text, accepted);
   *ret_s = ns / 1000000000;
   return true;
@@ -121,12 +123,12 @@ static bool read_when(struct asked *q) {
          read_seconds(a, FLAG_WAIT, t->every_s / 2, "at most half of the period, as in 1h", &q->wait_s);
 }
 
-static bool read_places(struct asked *q, bool makes) {
+static bool read_places(struct asked *q) {
   const struct arguments *a = q->arguments;
   const char *folder = a->option[FLAG_FOLDER] != NULL ? a->option[FLAG_FOLDER] : "runs";
   const char *ledger = a->option[FLAG_LEDGER] != NULL ? a->option[FLAG_LEDGER] : getenv("LYNXBENCH_LEDGER");
   const char *key = a->option[FLAG_KEY] != NULL ? a->option[FLAG_KEY] : getenv("LYNXBENCH_KEY");
-  if (makes && mkdir(folder, 0777) != 0 && errno != EEXIST) {
+  if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
     (void)fprintf(stderr, "lynxbench schedule: --folder: %s: %s\n", folder, strerror(errno));
     return false;
   }
@@ -161,6 +163,15 @@ static int64_t now_s(void) {
   return clock_system.realtime_ns(clock_system.context) / 1000000000;
 }
 
+/* So that a file that is new is there after a crash. */
+static bool sync_folder(const char *path) {
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool good = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL); /* some file systems have nothing to sync there */
+  if (!good) (void)fprintf(stderr, "lynxbench schedule: %s: cannot be synced: %s\n", path, strerror(errno));
+  if (fd >= 0) (void)close(fd);
+  return good;
+}
+
 /* One line, on disk when it returns. A line that an earlier one left without its end is ended first. key NULL: state alone. */
 static bool append(const struct asked *q, int64_t slot_s, const char *state, const char *key, const char *text, int64_t code) {
   char path[PATH_BYTES], last = '\n';
@@ -186,6 +197,7 @@ static bool append(const struct asked *q, int64_t slot_s, const char *state, con
   good = good && json_finish(&json) && buffer_text(&line, "\n") && file_write_all(fd, line.data, line.length) && fsync(fd) == 0;
   if (!good) (void)fprintf(stderr, "lynxbench schedule: %s: cannot be written: %s\n", path, strerror(errno));
   if (fd >= 0) (void)close(fd); /* what counts is synced */
+  if (good && info.st_size == 0) good = sync_folder(q->folder);
   buffer_release(&line);
   return good;
 }
@@ -281,8 +293,8 @@ static bool is_done(const struct asked *q, int64_t slot_s) {
   const struct timetable_slot *slot = timetable_log_slot(&log, slot_s);
   bool done = slot != NULL && (slot->state == SLOT_KEPT || slot->state == SLOT_FAILED);
   if (done)
-    (void)fprintf(stderr, "%s: the run that was due at %s is done: nothing to do\n", q->plan.timetable.name,
-                  timetable_time(slot_s, text, sizeof text));
+    (void)printf("%s: the run that was due at %s is done: nothing to do\n", q->plan.timetable.name,
+                 timetable_time(slot_s, text, sizeof text));
   timetable_log_release(&log);
   return done;
 }
@@ -372,11 +384,17 @@ static int install(struct asked *q) {
                   folder, code);
     return EXIT_CONDITIONS;
   }
-  buffer_init(&when, 1000);
+  buffer_init(&when, 20000);
   timetable_put_when(&q->plan.timetable, &when);
-  (void)printf("%s: %s, next at %s; bundles and the log of times go to %s\nnext: lynxbench schedule list; lynxbench history %s\n",
-               q->plan.timetable.name, when.data, timetable_time(slot_s + q->plan.timetable.every_s, text, sizeof text), q->folder,
-               q->folder);
+  (void)buffer_printf(&when, ", next at %s; bundles and the log of times go to ",
+                      timetable_time(slot_s + q->plan.timetable.every_s, text, sizeof text));
+  history_put_word(q->folder, &when);
+  (void)buffer_text(&when, "\nnext: lynxbench schedule list");
+  if (q->arguments->option[FLAG_UNITS] != NULL) (void)buffer_text(&when, " --units ");
+  if (q->arguments->option[FLAG_UNITS] != NULL) history_put_word(q->arguments->option[FLAG_UNITS], &when);
+  (void)buffer_text(&when, "; lynxbench history ");
+  history_put_word(q->folder, &when);
+  (void)printf("%s: %s\n", q->plan.timetable.name, when.data);
   if (geteuid() != 0 && q->arguments->option[FLAG_UNITS] == NULL)
     (void)printf("it runs while you are logged in; `loginctl enable-linger` lets it run without\n");
   buffer_release(&when);
@@ -416,12 +434,12 @@ static bool check_contract(const char *path) {
 
 static int add(struct asked *q) {
   const char *form = q->arguments->option[FLAG_PRINT];
-  if (!read_when(q) || !check_contract(q->arguments->positional[1]) || !read_places(q, true)) return EXIT_WRONG_INPUT;
+  if (!read_when(q) || !check_contract(q->arguments->positional[1]) || !read_places(q)) return EXIT_WRONG_INPUT;
   return form != NULL ? print_form(q, form) : install(q);
 }
 
 static int run_now(struct asked *q) {
-  return read_when(q) && read_places(q, false) ? run_slot(q) : EXIT_WRONG_INPUT;
+  return read_when(q) && read_places(q) ? run_slot(q) : EXIT_WRONG_INPUT;
 }
 
 static int remove_units(struct asked *q) {

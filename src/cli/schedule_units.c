@@ -119,17 +119,19 @@ static void put_cron(const char *word, struct buffer *out) {
   (void)buffer_text(out, "'");
 }
 
+/* Every hour: `schedule run` runs what is due and was not run. So nothing depends on the zone that cron's daemon is in, which not every
+ * cron lets a table name, and a time that was slept through is caught up with. */
 bool schedule_cron_line(const struct schedule_plan *p, struct buffer *out) {
   const char *words[WORDS_MAX];
-  char text[3][64], when[64];
+  char text[3][64];
   size_t n = words_of(p, text, true, words);
   if (!are_plain(p)) return false;
-  (void)buffer_printf(out, "# %s: for `crontab -e`. Times are UTC.\nCRON_TZ=UTC\n%s cd", p->timetable.name,
-                      timetable_cron(&p->timetable, when, sizeof when));
+  (void)buffer_printf(out, "# %s: for `crontab -e`. It looks every hour, and runs what is due by UTC, once.\n%d * * * * cd",
+                      p->timetable.name, (int)(p->timetable.at_s % 3600 / 60));
   put_cron(p->working, out);
   (void)buffer_text(out, " &&");
   for (size_t i = 0; i < n; i++) put_cron(words[i], out);
-  return buffer_text(out, "\n");
+  return buffer_text(out, " >/dev/null\n"); /* what a run says goes to standard error, and by mail */
 }
 
 static void put_yaml(const char *word, struct buffer *out) {

@@ -90,8 +90,8 @@ def test_cron_and_kubernetes_read_the_same(place, tmp_path):
     shutil.copy(place / "nightly.yaml", odd / "nightly.yaml")
     words = ("add", odd / "nightly.yaml", "--every", "6h", "--at", "14:05", "--folder", odd / "runs", "--print")
     line = schedule(place, *words, "cron").stdout.splitlines()[-1]
-    assert line.startswith("5 2-23/6 * * * cd "), line
-    command = line.split(" ", 5)[5].replace("\\%", "%").replace(" schedule' '", " ").replace("'run'", "'list'", 1)
+    assert line.startswith("5 * * * * cd ") and line.endswith(" >/dev/null"), line
+    command = line.removesuffix(" >/dev/null").split(" ", 5)[5].replace("\\%", "%").replace(" schedule' '", " ").replace("'run'", "'list'", 1)
     script = f"set -- {command.split('&& ', 1)[1]}; printf '%s\\n' \"$@\""
     said = subprocess.run(["sh", "-c", script], capture_output=True, text=True)
     for path in (odd / "runs", odd / "nightly.yaml"):
@@ -109,11 +109,26 @@ def test_a_time_is_run_once(place, tmp_path):
     words = ("run", "nightly.yaml", "--folder", folder, *FAST)
     schedule(place, *words)
     again = schedule(place, *words)
-    assert "is done: nothing to do" in again.stderr, again.stderr
+    assert "is done: nothing to do" in again.stdout, again.stdout
     assert [x["state"] for x in log(folder)] == ["begun", "ended"] and len(list(folder.glob("*.lynx"))) == 1
     assert l.show(str(next(folder.glob("*.lynx"))))["bundle"]["ended"] == "complete"
     r = l.lynx("history", folder, "--quiet")
     assert f"schedule nightly, daily at {DUE[-1]} UTC: 1 time, 1 kept\n" in r.stdout, r.stdout
+
+
+def test_a_line_of_cron_runs_what_is_due_in_any_zone(place, tmp_path):
+    """As cron does, every hour, wherever its daemon believes to be: one run for the day, and one mail of it."""
+    folder = tmp_path / "a folder's runs"
+    words = ("add", place / "nightly.yaml", *FAST, "--offset", "0", "--folder", folder, "--print", "cron")
+    line = schedule(place, *words).stdout.splitlines()[-1]
+    shutil.rmtree(folder)  # a folder that is gone is made again
+    for zone in ("UTC", "Pacific/Kiritimati", "America/Los_Angeles"):
+        env = {"HOME": str(place), "XDG_STATE_HOME": str(place), "TZ": zone, "PATH": "/usr/bin:/bin"}
+        command = line.split(" ", 5)[5].replace("\\%", "%")
+        r = subprocess.run(["sh", "-c", command], env=env, capture_output=True, text=True)
+        assert (r.returncode, r.stdout, "complete (all" in r.stderr) == (0, "", zone == "UTC"), r
+        assert zone == "UTC" or r.stderr == "", r
+    assert [x["state"] for x in log(folder)] == ["begun", "ended"], log(folder)
 
 
 def test_two_schedulers_run_it_once(place, tmp_path):
