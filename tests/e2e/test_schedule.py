@@ -91,7 +91,8 @@ def test_cron_and_kubernetes_read_the_same(place, tmp_path):
     words = ("add", odd / "nightly.yaml", "--every", "6h", "--at", "14:05", "--folder", odd / "runs", "--print")
     line = schedule(place, *words, "cron").stdout.splitlines()[-1]
     assert line.startswith("5 * * * * cd ") and line.endswith(" >/dev/null"), line
-    command = line.removesuffix(" >/dev/null").split(" ", 5)[5].replace("\\%", "%").replace(" schedule' '", " ").replace("'run'", "'list'", 1)
+    command = line.removesuffix(" >/dev/null").split(" ", 5)[5].replace("\\%", "%")
+    command = command.replace(" schedule' '", " ").replace("'run'", "'list'", 1)
     script = f"set -- {command.split('&& ', 1)[1]}; printf '%s\\n' \"$@\""
     said = subprocess.run(["sh", "-c", script], capture_output=True, text=True)
     for path in (odd / "runs", odd / "nightly.yaml"):
