@@ -32,6 +32,7 @@ enum {
   FLAG_RECORD,
   FLAG_LEDGER,
   FLAG_KEY,
+  FLAG_HOOK,
   FLAG_REQUESTS,
   FLAG_QUIET,
   FLAG_JSON
@@ -51,6 +52,7 @@ static const struct option_spec options[] = {
     [FLAG_RECORD] = {"record", "BUNDLE", "enter the findings in the ledger, as of this run"},
     [FLAG_LEDGER] = {"ledger", "LEDGER", "for --record, and for what experiments said of a run's findings (default: LYNXBENCH_LEDGER)"},
     [FLAG_KEY] = {"key", "FILE", "for --record: the team's private key (default: LYNXBENCH_KEY)"},
+    [FLAG_HOOK] = {"hook", "URL|PROGRAM", "for --record: tell somebody of each finding"},
     [FLAG_REQUESTS] = {"requests", NULL, "of a bundle: its requests' phases, instead of the server's threads"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
@@ -259,6 +261,11 @@ static bool load_owners(const char *path, struct contract_file *ret) {
   return false;
 }
 
+static struct pen_wanted pen_for(const struct arguments *arguments) {
+  return (struct pen_wanted){"attribute", "--record", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY],
+                             arguments->option[FLAG_HOOK]};
+}
+
 /* A bundle of a run whose threads were seen: whose layers its time belongs to; or two of them: what changed. */
 static bool try_live(const struct arguments *arguments, int *ret_code) {
   if (arguments->option[FLAG_AGAINST] != NULL && arguments->n_positional == 1)
@@ -267,13 +274,17 @@ static bool try_live(const struct arguments *arguments, int *ret_code) {
                                   FLAG_CONTRACT, FLAG_TOP,    FLAG_FOLDED,  FLAG_CHROME, FLAG_REQUESTS};
   for (size_t i = 0; i < LYNX_COUNT(of_traces); i++)
     if (arguments->option[of_traces[i]] != NULL) return false;
-  const struct pen_wanted wanted = {"attribute", "--record", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
+  const struct pen_wanted wanted = pen_for(arguments);
   return arguments->n_positional == 1 && live_pages_try(arguments->positional[0], arguments->option[FLAG_JSON] != NULL,
                                                         arguments->option[FLAG_HTML], arguments->option[FLAG_RECORD], &wanted, ret_code);
 }
 
 static int run(const struct arguments *arguments) {
   int shown;
+  if (arguments->option[FLAG_HOOK] != NULL && arguments->option[FLAG_RECORD] == NULL) {
+    (void)fprintf(stderr, "lynxbench attribute: --hook: found '%s', accepted: with --record\n", arguments->option[FLAG_HOOK]);
+    return EXIT_WRONG_INPUT;
+  }
   if (try_live(arguments, &shown)) return shown;
   struct account_options told;
   struct attribution after, before;
@@ -308,7 +319,7 @@ static int run(const struct arguments *arguments) {
     if (against != NULL) attribution_change_release(&change);
     if (arguments->option[FLAG_RECORD] != NULL && (code == EXIT_HOLDS || code == EXIT_INCONCLUSIVE)) {
       /* after all was shown: it stays on the screen even where the ledger does not take it */
-      const struct pen_wanted wanted = {"attribute", "--record", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
+      const struct pen_wanted wanted = pen_for(arguments);
       int recorded = findings_record(&wanted, arguments->option[FLAG_RECORD], &after, NULL);
       code = recorded != EXIT_HOLDS ? recorded : code;
     }

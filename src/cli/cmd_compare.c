@@ -99,7 +99,7 @@ static void run_rounds(struct side sides[2], uint64_t seed) {
 static int run_both(const struct arguments *arguments, struct side sides[2]) {
   struct machine_records records;
   machine_records_load(&records);
-  const struct pen_wanted wanted = {"compare", "a ledger", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
+  const struct pen_wanted wanted = {"compare", "a ledger", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY], NULL};
   char interleaved[40];
   uint8_t salt[8] = {0};
   (void)random_salt(salt, sizeof salt); /* without one, both still carry the same */

@@ -145,7 +145,7 @@ static void write_verdict(void *context, struct json_writer *json) {
 }
 
 static int record(const struct confirming *c, const struct confirmation_view *view, const char *root) {
-  const struct pen_wanted wanted = {"confirm", "--record", c->arguments->option[FLAG_LEDGER], c->arguments->option[FLAG_KEY]};
+  const struct pen_wanted wanted = {"confirm", "--record", c->arguments->option[FLAG_LEDGER], c->arguments->option[FLAG_KEY], NULL};
   struct pen pen;
   uint64_t index;
   int code = pen_open(&wanted, &pen);

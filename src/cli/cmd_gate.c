@@ -356,7 +356,7 @@ static bool open_finding(const struct gating *g, const struct gate_report *repor
 
 /* False: one could not be recorded, or told of, and that was said. */
 static bool open_findings(const struct gating *g, const struct gate_report *report) {
-  const struct pen_wanted wanted = {"gate", "--open", g->arguments->option[FLAG_LEDGER], g->arguments->option[FLAG_KEY]};
+  const struct pen_wanted wanted = {"gate", "--open", g->arguments->option[FLAG_LEDGER], g->arguments->option[FLAG_KEY], NULL};
   struct pen pen;
   bool good = true;
   if (pen_open(&wanted, &pen) != EXIT_HOLDS) return false;

@@ -352,7 +352,8 @@ static const struct {
 
 static int run(const struct arguments *arguments) {
   const char *name = arguments->n_positional > 0 ? arguments->positional[0] : "list";
-  const struct pen_wanted wanted = {"iterate", "what is said of findings", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
+  const struct pen_wanted wanted = {"iterate", "what is said of findings", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY],
+                                    NULL};
   struct pen pen;
   if (strcmp(name, "list") == 0 && arguments->n_positional < 2) return list(arguments);
   for (size_t i = 0; i < LYNX_COUNT(actions); i++) {

@@ -98,7 +98,7 @@ static void print_result(const char *path) {
 /* What is checked before anything is sent. False: why not was told. */
 static bool prepare(const struct arguments *arguments, const char *contract_path, struct contract_file *file, struct run_part *part,
                     struct recording *recording) {
-  const struct pen_wanted wanted = {"run", "a ledger", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY]};
+  const struct pen_wanted wanted = {"run", "a ledger", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY], NULL};
   if (!contract_file_read(contract_path, file)) return false;
   contract_file_print_problems(file, contract_path, true, false, stderr);
   if (file->problems.n_errors > 0)

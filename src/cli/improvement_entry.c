@@ -85,7 +85,16 @@ static bool digest_trace(const char *path, char ret[DIGEST_HEX]) {
   return good;
 }
 
-static bool add_finding(struct pen *pen, const struct result *result, const char *trace, const struct finding *finding) {
+/* What goes on while findings are entered. */
+struct recorded {
+  struct pen pen;
+  const struct pen_wanted *wanted;
+  size_t n;
+  bool untold; /* a hook failed; the entries stand */
+};
+
+static bool add_finding(struct recorded *r, const struct result *result, const char *trace, const struct finding *finding) {
+  struct pen *pen = &r->pen;
   struct finding_words words = {finding, &result->contract};
   struct entry entry = {.kind = "finding", .write_more = write_finding, .context = &words};
   uint64_t index;
@@ -102,42 +111,43 @@ static bool add_finding(struct pen *pen, const struct result *result, const char
   entry_member(&entry, "to_confirm", finding->confirm);
   if (!ledger_file_add(&pen->file, &entry, &pen->signer, &index, leaf)) return false;
   (void)fprintf(stderr, "%s: entry %" PRIu64 ", %s: %s\n", pen->file.address, index, digest_hex(leaf, hex), finding->title);
+  r->n++;
+  if (r->wanted->hook != NULL && !hook_tell(r->wanted->command, r->wanted->hook, &pen->file, index)) r->untold = true;
   return true;
 }
 
-static bool add_of_traces(struct pen *pen, const struct result *result, const struct attribution *attribution, size_t *ret_n) {
+static bool add_of_traces(struct recorded *r, const struct result *result, const struct attribution *attribution) {
   bool good = true;
   for (size_t i = 0; good && i < attribution->n_traces; i++) {
     const struct attributed_trace *t = &attribution->traces[i];
     char trace[DIGEST_HEX] = "";
     good = t->n_findings == 0 || digest_trace(t->path, trace);
-    for (size_t k = 0; good && k < t->n_findings; k++) *ret_n += good = add_finding(pen, result, trace, &t->findings[k]);
+    for (size_t k = 0; good && k < t->n_findings; k++) good = add_finding(r, result, trace, &t->findings[k]);
   }
   return good;
 }
 
-static bool add_of_run(struct pen *pen, const struct result *result, const struct live *live, size_t *ret_n) {
+static bool add_of_run(struct recorded *r, const struct result *result, const struct live *live) {
   bool good = true;
-  for (size_t k = 0; good && k < live->n_findings; k++) *ret_n += good = add_finding(pen, result, "", &live->findings[k]);
+  for (size_t k = 0; good && k < live->n_findings; k++) good = add_finding(r, result, "", &live->findings[k]);
   return good;
 }
 
 int findings_record(const struct pen_wanted *wanted, const char *path, const struct attribution *attribution, const struct live *live) {
-  struct pen pen;
+  struct recorded r = {.wanted = wanted};
   struct bundle_file bundle;
   uint64_t index;
-  size_t n = 0;
-  int code = pen_open(wanted, &pen);
+  int code = pen_open(wanted, &r.pen);
   if (code != EXIT_HOLDS) return code;
   if (bundle_file_open(path, &bundle)) {
-    bool good = bundle_entry_add(&pen.file, path, &pen.signer, &index);
-    if (good && attribution != NULL) good = add_of_traces(&pen, &bundle.result, attribution, &n);
-    if (good && live != NULL) good = add_of_run(&pen, &bundle.result, live, &n);
+    bool good = bundle_entry_add(&r.pen.file, path, &r.pen.signer, &index);
+    if (good && attribution != NULL) good = add_of_traces(&r, &bundle.result, attribution);
+    if (good && live != NULL) good = add_of_run(&r, &bundle.result, live);
     bundle_file_close(&bundle);
-    code = good ? EXIT_HOLDS : EXIT_WRONG_INPUT;
-    (void)fprintf(stderr, "%s: %zu finding%s recorded\n", pen.file.address, n, n == 1 ? "" : "s");
+    code = !good ? EXIT_WRONG_INPUT : r.untold ? EXIT_EXECUTOR : EXIT_HOLDS;
+    (void)fprintf(stderr, "%s: %zu finding%s recorded\n", r.pen.file.address, r.n, r.n == 1 ? "" : "s");
   } else code = EXIT_WRONG_INPUT;
-  pen_close(&pen);
+  pen_close(&r.pen);
   return code;
 }
 

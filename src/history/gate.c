@@ -198,6 +198,38 @@ static void choose_leading(const struct gate_question *q, struct gate *gate) {
   if (newest != NULL) gate->last = &q->history->runs[newest->run];
 }
 
+/* --- A/A --- */
+
+/* Marks the runs of one executor that are judged by those before them, and those that fail. */
+static void judge_again(const struct gate_question *q, const struct gate_plan *plan, const struct gate *gate, const struct gate_figure *f,
+                        bool *judged, bool *fails) {
+  double *x = xalloc(f->series->n_values + 1, sizeof *x);
+  size_t n = 0;
+  for (size_t i = 0; i < f->series->n_values; i++) {
+    const struct history_value *v = &f->series->values[i];
+    const struct summary_precision *p = q->history->runs[v->run].precision;
+    if (p->no_claim != NULL || !(v->value > 0) || strcmp(p->fingerprint, gate->last->precision->fingerprint) != 0) continue;
+    size_t k = n < plan->last ? n : plan->last;
+    if (k >= GATE_BASE_LEAST) {
+      judged[v->run] = true;
+      struct gate_decision d = gate_decide(x + n - k, k, &v->value, 1, f->better == BETTER_MORE, 0, gate->n_figures, plan);
+      fails[v->run] = fails[v->run] || d.verdict == GATE_FAILS;
+    }
+    x[n++] = v->value;
+  }
+  free(x);
+}
+
+static void count_again(const struct gate_question *q, const struct gate_plan *plan, struct gate *gate) {
+  size_t n = q->history->n_runs;
+  bool *judged = xalloc(n + 1, sizeof *judged), *fails = xalloc(n + 1, sizeof *fails);
+  for (size_t i = 0; i < gate->n_figures && gate->last != NULL && gate->last->precision->fingerprint[0] != 0; i++)
+    if (gate->figures[i].series != NULL) judge_again(q, plan, gate, &gate->figures[i], judged, fails);
+  for (size_t i = 0; i < n; i++) gate->n_again += judged[i], gate->n_again_fail += fails[i];
+  free(judged);
+  free(fails);
+}
+
 void gate_judge(const struct gate_question *q, const struct gate_plan *plan, struct gate *ret) {
   const char *precision = q->fresh[0]->name;
   *ret = (struct gate){.verdict = GATE_PASSES};
@@ -220,6 +252,7 @@ void gate_judge(const struct gate_question *q, const struct gate_plan *plan, str
   if (ret->n_figures == 0) ret->verdict = GATE_INCONCLUSIVE;
   excuse(q, plan, ret);
   choose_leading(q, ret);
+  count_again(q, plan, ret);
 }
 
 void gate_release(struct gate *gate) {

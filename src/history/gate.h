@@ -57,6 +57,8 @@ struct gate {
   enum gate_verdict verdict; /* of all: one that fails, else one that is inconclusive, else passes. Without any figure: inconclusive */
   const struct gate_figure *leading; /* the first one that has that verdict; NULL: there is none */
   const struct history_run *last;    /* the newest run of its baseline; NULL: there is none */
+  /* A/A: runs of one executor, that of the baseline's newest, each judged by those of it before; how many there are, and how many fail */
+  size_t n_again, n_again_fail;
 };
 
 struct gate_wanted {

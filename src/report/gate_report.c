@@ -124,6 +124,12 @@ static void put_part(const struct gate_report *r, const struct gate_part *p, str
   gate_put_since(p, out);
   (void)buffer_text(out, "\n");
   history_put_facts(&p->since, "  ", out);
+  if (p->gate.n_again > 0)
+    (void)buffer_printf(out,
+                        "  A/A: of %zu earlier run%s of one executor, each judged by those before it, %zu fail%s; at most %.3g %% are "
+                        "promised\n",
+                        p->gate.n_again, p->gate.n_again == 1 ? "" : "s", p->gate.n_again_fail, p->gate.n_again_fail == 1 ? "s" : "",
+                        100 * r->plan->false_alarms);
 }
 
 static void put_next(const struct gate_report *r, struct buffer *out) {
@@ -180,6 +186,8 @@ static void json_part(const struct gate_part *p, struct json_writer *json) {
   for (size_t k = 0; k < p->gate.n_figures; k++) json_figure(&p->gate.figures[k], json);
   json_close(json);
   history_json_facts(&p->since, json);
+  json_put_int(json, "again", (int64_t)p->gate.n_again);
+  json_put_int(json, "again_fail", (int64_t)p->gate.n_again_fail);
   json_close(json);
 }
 

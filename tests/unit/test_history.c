@@ -241,11 +241,32 @@ static void check_slow_machines(void) {
     gate_judge(&question, &plan, &gate);
     CHECK_TEXT(gate_verdict_text(gate.verdict), gate_verdict_text(rows[k].verdict));
     CHECK_INT(gate.figures[0].machine != NULL, rows[k].excused);
+    CHECK_INT(gate.n_again, 9); /* twelve runs of one executor; the first three are judged by nobody */
+    CHECK_INT(gate.n_again_fail, 0);
     if (rows[k].excused) CHECK_TEXT(gate.figures[0].machine->figure, "machine: memory bandwidth");
     gate_release(&gate);
     history_release(&h);
     history_release(&fresh);
   }
+}
+
+/* One run of the baseline's own executor that was far off fails, looking back. */
+static void check_again(void) {
+  struct history h = {.runs = NULL}, fresh = {.runs = NULL};
+  struct gate gate;
+  const struct planted usual = {1, 1, 1, "aa"}, off = {0.7, 1, 1, "aa"}, other = {0.7, 1, 1, "bb"};
+  const struct gate_wanted wanted = {"output throughput", "tokens/s", BETTER_MORE, true, NULL};
+  const struct gate_plan plan = {.margin = 0.05, .false_alarms = 0.05, .last = 20};
+  for (size_t i = 0; i < 14; i++) add_planted(&h, i == 8 || i == 10 ? i + BEFORE : i, i == 8 ? &off : i == 10 ? &other : &usual);
+  add_planted(&fresh, 14, &usual);
+  history_search(&h, &change_plan_usual);
+  const struct summary_precision *runs[] = {fresh.runs[0].precision};
+  gate_judge(&(struct gate_question){&h, runs, 1, &wanted, 1}, &plan, &gate);
+  CHECK_INT(gate.n_again, 10); /* of thirteen of one executor */
+  CHECK_INT(gate.n_again_fail, 1);
+  gate_release(&gate);
+  history_release(&h);
+  history_release(&fresh);
 }
 
 /* What most annotators named (annotations.json of TCPD): 1 at 143 to 146, 2 at 97 to 99, 3 at 178 to 180, 5 nowhere. Of 4 they disagree. */
@@ -414,6 +435,7 @@ int main(void) {
   check_wrong_series();
   check_gates();
   check_slow_machines();
+  check_again();
   check_annotated();
   check_event(false);
   check_event(true);
