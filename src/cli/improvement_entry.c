@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/bundle_entry.h"
+#include "cli/hook.h"
 #include "executor/file_digest.h"
 #include "result/claim.h"
 
