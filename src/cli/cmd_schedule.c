@@ -128,6 +128,8 @@ static bool read_places(struct asked *q) {
   const char *folder = a->option[FLAG_FOLDER] != NULL ? a->option[FLAG_FOLDER] : "runs";
   const char *ledger = a->option[FLAG_LEDGER] != NULL ? a->option[FLAG_LEDGER] : getenv("LYNXBENCH_LEDGER");
   const char *key = a->option[FLAG_KEY] != NULL ? a->option[FLAG_KEY] : getenv("LYNXBENCH_KEY");
+  struct stat info;
+  if (a->option[FLAG_KEY] != NULL && ledger == NULL) return wrong(FLAG_KEY, key, "with --ledger, or LYNXBENCH_LEDGER");
   if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
     (void)fprintf(stderr, "lynxbench schedule: --folder: %s: %s\n", folder, strerror(errno));
     return false;
@@ -142,6 +144,7 @@ static bool read_places(struct asked *q) {
     (void)fprintf(stderr, "lynxbench schedule: --ledger: runs are signed: --key FILE, or LYNXBENCH_KEY, is needed\n");
     return false;
   }
+  if (stat(q->folder, &info) != 0 || !S_ISDIR(info.st_mode)) return wrong(FLAG_FOLDER, folder, "a folder, there or new");
   q->plan.contract = q->contract;
   q->plan.folder = q->folder;
   q->plan.working = q->working;
@@ -233,6 +236,7 @@ static int lock_machine(const struct asked *q, bool *ret_busy) {
   *ret_busy = false;
   if (fd < 0) (void)fprintf(stderr, "lynxbench schedule: no lock file could be made (%s): %s\n", path, strerror(errno));
   while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (!*ret_busy && errno == EWOULDBLOCK) (void)fprintf(stderr, "%s: waiting for another scheduled run\n", q->plan.timetable.name);
     *ret_busy = errno == EWOULDBLOCK;
     if (!*ret_busy || now_s() >= until) {
       (void)close(fd);
@@ -262,6 +266,7 @@ static bool wait_until_quiet(const struct asked *q, char *why, size_t size) {
     (void)snprintf(why, size, "the machine was busy: %.0f %% of its processors' time, and at most %.0f %% is wanted", 100 * share,
                    100 * q->busy_at_most);
     if (now_s() >= until) return false;
+    (void)fprintf(stderr, "%s: waiting: %s\n", q->plan.timetable.name, why);
     sleep_s(30);
   }
 }
@@ -292,7 +297,10 @@ static bool is_done(const struct asked *q, int64_t slot_s) {
   read_log(path, &log);
   const struct timetable_slot *slot = timetable_log_slot(&log, slot_s);
   bool done = slot != NULL && (slot->state == SLOT_KEPT || slot->state == SLOT_FAILED);
-  if (done)
+  if (done && slot->state == SLOT_FAILED)
+    (void)printf("%s: the run that was due at %s failed (exit code %" PRId64 "), and is not run again: the next one is\n",
+                 q->plan.timetable.name, timetable_time(slot_s, text, sizeof text), slot->exit);
+  else if (done)
     (void)printf("%s: the run that was due at %s is done: nothing to do\n", q->plan.timetable.name,
                  timetable_time(slot_s, text, sizeof text));
   timetable_log_release(&log);
@@ -312,6 +320,8 @@ static int run_slot(struct asked *q) {
   }
   int lock = lock_machine(q, &other);
   if (lock < 0 && !other) return EXIT_CONDITIONS;
+  /* The run holds it, too: where this process is killed, what is left of the run still keeps others out. */
+  if (lock >= 0) (void)fcntl(lock, F_SETFD, 0);
   int code = EXIT_CONDITIONS;
   if (lock >= 0 && is_done(q, slot_s)) code = EXIT_HOLDS;
   else if (lock >= 0 && wait_until_quiet(q, why, sizeof why)) code = run_contract(q, slot_s);
@@ -352,6 +362,44 @@ static void unit_path(const char *folder, const char *name, const char *ending, 
   (void)snprintf(ret, PATH_BYTES, "%.4000s/lynxbench-%s.%s", folder, name, ending);
 }
 
+/* The mark in a unit's first line; NULL: it is none of ours. The caller calls json_decref. */
+static json_t *read_mark(const char *path) {
+  static const struct root root = {""};
+  char line[8192];
+  struct lynx_error error = {0};
+  size_t mark = strlen(SCHEDULE_MARK);
+  if (!root_read_line(&root, path, line, sizeof line) || strncmp(line, SCHEDULE_MARK, mark) != 0) return NULL;
+  json_t *found = json_parse(line + mark, strlen(line) - mark, sizeof line, &error);
+  if (found != NULL && timetable_name_good(json_get_text(found, "schedule", ""))) return found;
+  json_decref(found);
+  return NULL;
+}
+
+/* What is there under the name is replaced if it is this schedule's own. False: told. */
+static bool may_replace(const struct asked *q, const char *folder) {
+  char path[PATH_BYTES];
+  struct stat info;
+  static const char *const endings[2] = {"service", "timer"};
+  for (int i = 0; i < 2; i++) {
+    unit_path(folder, q->plan.timetable.name, endings[i], path);
+    if (lstat(path, &info) != 0 || S_ISREG(info.st_mode)) continue;
+    (void)fprintf(stderr, "lynxbench schedule: %s: is there, and is no file; accepted: a file, or nothing\n", path);
+    return false;
+  }
+  unit_path(folder, q->plan.timetable.name, endings[0], path);
+  if (lstat(path, &info) != 0) return true;
+  json_t *mark = read_mark(path);
+  bool same = strcmp(json_get_text(mark, "contract", ""), q->contract) == 0 && strcmp(json_get_text(mark, "folder", ""), q->folder) == 0;
+  if (!same)
+    (void)fprintf(
+        stderr,
+        "lynxbench schedule: --name: found '%s', which is that of another schedule (%.600s, into %.600s); accepted: another name, "
+        "or `lynxbench schedule remove %s` before\n",
+        q->plan.timetable.name, json_get_text(mark, "contract", path), json_get_text(mark, "folder", "?"), q->plan.timetable.name);
+  json_decref(mark);
+  return same;
+}
+
 static bool write_units(const struct asked *q, const char *folder) {
   bool (*const make[2])(const struct schedule_plan *, struct buffer *) = {schedule_service, schedule_timer};
   static const char *const endings[2] = {"service", "timer"};
@@ -371,7 +419,7 @@ static bool write_units(const struct asked *q, const char *folder) {
 static int install(struct asked *q) {
   char folder[PATH_BYTES], timer[100], text[32];
   struct buffer when;
-  if (!units_folder(q->arguments, folder) || !write_units(q, folder)) return EXIT_WRONG_INPUT;
+  if (!units_folder(q->arguments, folder) || !may_replace(q, folder) || !write_units(q, folder)) return EXIT_WRONG_INPUT;
   (void)snprintf(timer, sizeof timer, "lynxbench-%s.timer", q->plan.timetable.name);
   int64_t slot_s = timetable_slot(&q->plan.timetable, now_s());
   if (!append(q, slot_s, "installed", NULL, NULL, -1)) return EXIT_CONDITIONS;
@@ -427,6 +475,13 @@ static bool check_contract(const char *path) {
   if (!contract_file_read(path, &file)) return false;
   contract_file_print_problems(&file, path, true, false, stderr);
   bool good = file.problems.n_errors == 0;
+  const char *variable = file.contract.workload.api_key_env;
+  if (good && variable != NULL)
+    (void)fprintf(
+        stderr,
+        "lynxbench schedule: workload.api_key_env: scheduled runs do not have your environment: give %s to the unit (`systemctl edit`, "
+        "EnvironmentFile=), to cron's table or to the pod (a Secret), or name a file in workload.api_key_file\n",
+        variable);
   if (!good) (void)fprintf(stderr, "lynxbench: %s: %zu errors: nothing was scheduled\n", path, file.problems.n_errors);
   contract_file_release(&file);
   return good;
@@ -434,12 +489,29 @@ static bool check_contract(const char *path) {
 
 static int add(struct asked *q) {
   const char *form = q->arguments->option[FLAG_PRINT];
+  if (form != NULL && q->arguments->option[FLAG_UNITS] != NULL) {
+    (void)wrong(FLAG_UNITS, q->arguments->option[FLAG_UNITS], "without --print, which installs nothing");
+    return EXIT_WRONG_INPUT;
+  }
   if (!read_when(q) || !check_contract(q->arguments->positional[1]) || !read_places(q)) return EXIT_WRONG_INPUT;
   return form != NULL ? print_form(q, form) : install(q);
 }
 
 static int run_now(struct asked *q) {
   return read_when(q) && read_places(q) ? run_slot(q) : EXIT_WRONG_INPUT;
+}
+
+/* From here on no time of it is missed. A folder that is gone has nothing to count. */
+static void note_removal(struct asked *q, const char *service) {
+  struct stat info;
+  json_t *mark = read_mark(service);
+  struct timetable *t = &q->plan.timetable;
+  *t = (struct timetable){.every_s = json_get_int(mark, "every_s", 0), .at_s = json_get_int(mark, "at_s", 0)};
+  (void)snprintf(t->name, sizeof t->name, "%s", json_get_text(mark, "schedule", ""));
+  (void)snprintf(q->folder, sizeof q->folder, "%s", json_get_text(mark, "folder", ""));
+  bool known = t->every_s >= 3600 && t->every_s <= 7 * 86400 && stat(q->folder, &info) == 0 && S_ISDIR(info.st_mode);
+  if (known) (void)append(q, timetable_slot(t, now_s()), "removed", NULL, NULL, -1); /* it was told */
+  json_decref(mark);
 }
 
 static int remove_units(struct asked *q) {
@@ -457,6 +529,7 @@ static int remove_units(struct asked *q) {
     return EXIT_WRONG_INPUT;
   }
   (void)snprintf(unit, sizeof unit, "lynxbench-%s.timer", name);
+  note_removal(q, service);
   int code = systemctl(q->arguments, "disable", "--now", unit);
   if ((unlink(timer) != 0 && errno != ENOENT) || (unlink(service) != 0 && errno != ENOENT)) {
     (void)fprintf(stderr, "lynxbench schedule remove: %s: %s\n", folder, strerror(errno));
@@ -507,15 +580,12 @@ static void show_unit(struct listing *l, const json_t *mark) {
 }
 
 static void take_unit(void *context, const char *name) {
-  static const struct root root = {""};
   struct listing *l = context;
-  char path[PATH_BYTES], line[8192];
-  struct lynx_error error = {0};
+  char path[PATH_BYTES];
   if (strncmp(name, "lynxbench-", 10) != 0 || !text_ends_with(name, ".service")) return;
   (void)snprintf(path, sizeof path, "%.3900s/%.200s", l->folder, name);
-  if (!root_read_line(&root, path, line, sizeof line) || strncmp(line, SCHEDULE_MARK, strlen(SCHEDULE_MARK)) != 0) return;
-  json_t *mark = json_parse(line + strlen(SCHEDULE_MARK), strlen(line) - strlen(SCHEDULE_MARK), sizeof line, &error);
-  if (mark != NULL && timetable_name_good(json_get_text(mark, "schedule", ""))) show_unit(l, mark);
+  json_t *mark = read_mark(path);
+  if (mark != NULL) show_unit(l, mark);
   json_decref(mark);
 }
 
@@ -528,7 +598,11 @@ static int list(const struct arguments *a) {
   struct listing l = {.folder = folder, .json = a->option[FLAG_JSON] != NULL, .out = &out};
   json_begin(&l.writer, &out);
   if (l.json) json_open_array(&l.writer);
-  (void)root_list(&root, folder, UNITS_SHOWN_MAX, take_unit, &l); /* no folder, no units */
+  if (!root_list(&root, folder, UNITS_SHOWN_MAX, take_unit, &l) && a->option[FLAG_UNITS] != NULL) { /* the usual one need not be there */
+    buffer_release(&out);
+    (void)wrong(FLAG_UNITS, folder, "a folder of units");
+    return EXIT_WRONG_INPUT;
+  }
   if (l.json) {
     json_close(&l.writer);
     (void)json_finish(&l.writer); /* an overflow is told by write_buffer */
@@ -549,7 +623,11 @@ static int run(const struct arguments *arguments) {
   } actions[] = {{"add", "CONTRACT", add}, {"run", "CONTRACT", run_now}, {"remove", "NAME", remove_units}};
   const char *name = arguments->n_positional > 0 ? arguments->positional[0] : "list";
   asked.arguments = arguments;
-  if (strcmp(name, "list") == 0) return list(arguments);
+  if (strcmp(name, "list") == 0 && arguments->n_positional <= 1) return list(arguments);
+  if (strcmp(name, "list") == 0) {
+    (void)fprintf(stderr, "lynxbench schedule list: found '%s', accepted: nothing more\n", arguments->positional[1]);
+    return EXIT_WRONG_INPUT;
+  }
   for (size_t i = 0; i < LYNX_COUNT(actions); i++) {
     if (strcmp(name, actions[i].name) != 0) continue;
     if (arguments->n_positional == 2) return actions[i].run(&asked);
@@ -574,6 +652,7 @@ const struct command command_schedule = {
         "twice for the same time. Bundles go to the folder, and beside them a log of every time: begun, ended, skipped and why.\n"
         "`list` and `lynxbench history FOLDER` show from it which times were kept, late, skipped, interrupted or missed. All times\n"
         "are UTC: no hour is there twice.\n"
-        "`run` exits as `lynxbench run` does, with 0 where the time was done before, 4 where it was skipped.",
+        "`run` exits as `lynxbench run` does, with 0 where the time was done before, 4 where it was skipped or its\n"
+        "log cannot be written.",
     .example = "build/lynxbench schedule add examples/command.yaml --every 1d --at 02:00 --folder /tmp/runs --print systemd",
     .run = run};

@@ -142,12 +142,15 @@ static void read_schedule(struct history_sources *s, const char *folder, const c
   if (root_read(&root, path, &text, &error) != LYNX_OK) {
     (void)report_error(&error);
     buffer_release(&text);
+    s->n_unreadable++;
     return;
   }
   timetable_log_read((struct bytes){text.data != NULL ? text.data : "", text.length},
                      clock_system.realtime_ns(clock_system.context) / 1000000000, &log);
   buffer_release(&text);
   if (!log.known) {
+    (void)fprintf(stderr, "lynxbench: %s: found no line of a schedule's log; accepted: what `lynxbench schedule run` writes\n", path);
+    s->n_unreadable++;
     timetable_log_release(&log);
     return;
   }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/digest.h"
+
 enum { WORDS_MAX = 24 };
 
 /* What `schedule run` is told. */
@@ -92,6 +94,12 @@ bool schedule_service(const struct schedule_plan *p, struct buffer *out) {
                   p->working);
     return false;
   }
+  if (strpbrk(p->program, "\"'\\") != NULL) {
+    (void)fprintf(stderr,
+                  "lynxbench schedule: %s: found a program whose path has a quote or a backslash, accepted: any other, for systemd\n",
+                  p->program);
+    return false;
+  }
   put_mark(p, out);
   (void)buffer_printf(out,
                       "[Unit]\nDescription=lynxbench: %s\nDocumentation=man:lynxbench-schedule(1)\n\n[Service]\nType=oneshot\n"
@@ -140,14 +148,21 @@ static void put_yaml(const char *word, struct buffer *out) {
   (void)buffer_text(out, "'\n");
 }
 
-/* Kubernetes wants names in small letters, without _. */
+/* Kubernetes wants names in small letters, without _, and not too long: what that changed is told apart by the name's digest. */
 static void put_kubernetes_name(const char *name, struct buffer *out) {
-  enum { PART = 40 };
+  enum { PART = 32, TOLD_APART = 8 };
+  uint8_t digest[DIGEST_BYTES];
+  char hex[DIGEST_HEX];
   size_t n = strlen(name) < PART ? strlen(name) : PART;
+  bool changed = name[n] != 0 || name[n - 1] == '-';
   (void)buffer_text(out, "lynxbench-");
-  for (size_t i = 0; i < n; i++)
-    (void)buffer_printf(out, "%c", name[i] >= 'A' && name[i] <= 'Z' ? name[i] + 32 : name[i] == '_' ? '-' : name[i]);
-  if (n > 0 && (name[n - 1] == '_' || name[n - 1] == '-')) (void)buffer_text(out, "0");
+  for (size_t i = 0; i < n; i++) {
+    char c = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] + 32 : name[i] == '_' ? '-' : name[i]);
+    changed = changed || c != name[i];
+    (void)buffer_printf(out, "%c", c);
+  }
+  digest_of(name, strlen(name), digest);
+  if (changed) (void)buffer_printf(out, "-%.*s", TOLD_APART, digest_hex(digest, hex));
 }
 
 bool schedule_kubernetes(const struct schedule_plan *plan, struct buffer *out) {
@@ -158,13 +173,18 @@ bool schedule_kubernetes(const struct schedule_plan *plan, struct buffer *out) {
   p.folder = "/runs";
   if (p.key != NULL) p.key = "/key/team.key";
   size_t n = words_of(&p, text, true, words);
+  struct buffer name;
   if (!are_plain(plan)) return false;
-  (void)buffer_printf(
-      out,
-      "# %s: the contract is the key contract.yaml of the ConfigMap lynxbench-contract; bundles and the log of times lie on\n"
-      "# the volume claim lynxbench-runs. Name your own image.\napiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: ",
-      plan->contract);
-  put_kubernetes_name(plan->timetable.name, out);
+  if (plan->ledger != NULL && strstr(plan->ledger, "://") == NULL) {
+    (void)fprintf(stderr, "lynxbench schedule: --ledger: found the file %s, which no pod has; accepted: an address\n", plan->ledger);
+    return false;
+  }
+  buffer_init(&name, 200);
+  put_kubernetes_name(plan->timetable.name, &name);
+  (void)buffer_printf(out,
+                      "# %s: the contract is the key contract.yaml of the ConfigMap %s; bundles and the log of times lie on\n"
+                      "# the volume claim lynxbench-runs. Name your own image.\napiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: %s",
+                      plan->contract, name.data, name.data);
   (void)buffer_printf(out,
                       "\nspec:\n  schedule: '%s'\n  timeZone: Etc/UTC\n  concurrencyPolicy: Forbid\n  startingDeadlineSeconds: %" PRId64
                       "\n  jobTemplate:\n    spec:\n      backoffLimit: 0\n      template:\n        spec:\n          restartPolicy: Never\n"
@@ -172,11 +192,12 @@ bool schedule_kubernetes(const struct schedule_plan *plan, struct buffer *out) {
                       "[lynxbench]\n            args:\n",
                       timetable_cron(&p.timetable, when, sizeof when), p.timetable.every_s / 2);
   for (size_t i = 1; i < n; i++) put_yaml(words[i], out);
-  return buffer_text(out, "            volumeMounts:\n            - {name: contract, mountPath: /contract, readOnly: true}\n"
-                          "            - {name: runs, mountPath: /runs}\n") &&
-         buffer_text(out, p.key != NULL ? "            - {name: key, mountPath: /key, readOnly: true}\n" : "") &&
-         buffer_text(out, "          volumes:\n"
-                          "          - {name: contract, configMap: {name: lynxbench-contract}}\n"
-                          "          - {name: runs, persistentVolumeClaim: {claimName: lynxbench-runs}}\n") &&
-         buffer_text(out, p.key != NULL ? "          - {name: key, secret: {secretName: lynxbench-key}} # its key team.key\n" : "");
+  (void)buffer_printf(out,
+                      "            volumeMounts:\n            - {name: contract, mountPath: /contract, readOnly: true}\n"
+                      "            - {name: runs, mountPath: /runs}\n%s          volumes:\n"
+                      "          - {name: contract, configMap: {name: %s}}\n"
+                      "          - {name: runs, persistentVolumeClaim: {claimName: lynxbench-runs}}\n",
+                      p.key != NULL ? "            - {name: key, mountPath: /key, readOnly: true}\n" : "", name.data);
+  buffer_release(&name);
+  return buffer_text(out, p.key != NULL ? "          - {name: key, secret: {secretName: lynxbench-key}} # its key team.key\n" : "");
 }

@@ -20,6 +20,19 @@ static void pass_on(int signal_number) {
   if (running > 0) (void)kill((pid_t)running, signal_number);
 }
 
+/* Stopped by somebody; by a limit of the machine; or by what we did ourselves. */
+static int code_of_signal(int signal_number) {
+  switch (signal_number) {
+    case SIGINT:
+    case SIGTERM:
+    case SIGHUP:
+    case SIGKILL: return EXIT_INTERRUPTED;
+    case SIGXFSZ:
+    case SIGXCPU: return EXIT_CONDITIONS;
+    default: return EXIT_OUR_BUG;
+  }
+}
+
 static int wait_for(pid_t child) {
   struct sigaction ours = {.sa_handler = pass_on}, terminate, interrupt;
   struct sigaction ignored = {.sa_handler = SIG_IGN}; /* a terminal's interrupt goes to the child, too */
@@ -32,7 +45,7 @@ static int wait_for(pid_t child) {
   (void)sigaction(SIGTERM, &terminate, NULL);
   (void)sigaction(SIGINT, &interrupt, NULL);
   running = 0;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_INTERRUPTED;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : code_of_signal(WTERMSIG(status));
 }
 
 static int run_child(const char *command, const char *path, const char *const *words) {

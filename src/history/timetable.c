@@ -76,19 +76,35 @@ const char *slot_state_text(enum slot_state state) {
 struct happened {
   int64_t slot_s, at_s, exit;
   const char *state, *text; /* why, or the bundle */
-  size_t order;
+  size_t order, stretch;
+};
+
+/* Lines that follow one another with one period: each is judged by its own. */
+struct stretch {
+  struct timetable schedule;
+  int64_t from_s; /* when its first line was written; never before that of the one before */
 };
 
 struct reading {
   struct timetable_log *log;
   struct happened *items;
-  size_t n, room;
+  struct stretch *stretches;
+  size_t n, room, n_stretches, stretches_room;
 };
 
 static const char *word(struct reading *r, const json_t *line, const char *key) {
   const char *found = json_get_text(line, key, "");
   char clean[600];
   return arena_copy(&r->log->arena, text_sanitise(clean, sizeof clean, found, strlen(found)));
+}
+
+static size_t stretch_of(struct reading *r, const struct timetable *s, int64_t at_s) {
+  const struct stretch *last = r->n_stretches > 0 ? &r->stretches[r->n_stretches - 1] : NULL;
+  if (last != NULL && last->schedule.every_s == s->every_s && last->schedule.at_s == s->at_s) return r->n_stretches - 1;
+  int64_t from_s = last != NULL && last->from_s > at_s ? last->from_s : at_s;
+  r->stretches = xroom(r->stretches, r->n_stretches, &r->stretches_room, sizeof *r->stretches);
+  r->stretches[r->n_stretches] = (struct stretch){*s, from_s};
+  return r->n_stretches++;
 }
 
 static bool take_line(struct reading *r, const char *text, size_t length) {
@@ -106,6 +122,7 @@ static bool take_line(struct reading *r, const char *text, size_t length) {
     (void)snprintf(s.name, sizeof s.name, "%s", name);
     r->log->schedule = s;
     r->log->known = true;
+    h.stretch = stretch_of(r, &s, h.at_s);
     h.state = word(r, line, "state");
     h.text = word(r, line, strcmp(h.state, "skipped") == 0 ? "why" : "bundle");
     r->items = xroom(r->items, r->n, &r->room, sizeof *r->items);
@@ -117,6 +134,7 @@ static bool take_line(struct reading *r, const char *text, size_t length) {
 
 static int by_slot(const void *a, const void *b) {
   const struct happened *x = a, *y = b;
+  if (x->stretch != y->stretch) return (x->stretch > y->stretch) - (x->stretch < y->stretch);
   if (x->slot_s != y->slot_s) return (x->slot_s > y->slot_s) - (x->slot_s < y->slot_s);
   return (x->order > y->order) - (x->order < y->order);
 }
@@ -128,7 +146,7 @@ static void judge_slot(const struct timetable *s, const struct happened *items, 
   for (size_t i = 0; i < n; i++) {
     const struct happened *h = &items[i];
     if (strcmp(h->state, "begun") == 0) {
-      if (!began) ret->begun_s = h->at_s;
+      ret->begun_s = h->at_s; /* of the run that counts: one that was killed before is done again */
       began = true;
       ret->bundle = h->text;
     } else if (strcmp(h->state, "ended") == 0) {
@@ -148,35 +166,70 @@ static void judge_slot(const struct timetable *s, const struct happened *items, 
   else ret->state = SLOT_MISSED;
 }
 
-/* Every slot from the first line on; of the current one nothing is said before its grace is over. A log whose lines have several periods
- * is judged by the newest one's: what lies between its slots belongs to none. */
+struct slots {
+  struct timetable_slot *items;
+  size_t n, room;
+  size_t n_stretches;
+  bool removed; /* the schedule was, and was not installed again since */
+};
+
+/* A slot that an earlier stretch has too is the later one's. */
+static void make_room(struct timetable_log *log, struct slots *to, int64_t slot_s) {
+  if (to->n == 0 || to->items[to->n - 1].slot_s != slot_s) return;
+  const struct timetable_slot *old = &to->items[--to->n];
+  log->n[old->state]--;
+  log->n_late -= old->late;
+}
+
+/* Every slot of a stretch, from its first line on, until end_s; of the last one nothing is said before its grace is over. */
+static void add_stretch(struct timetable_log *log, const struct timetable *s, const struct happened *items, size_t n, int64_t end_s,
+                        int64_t now_s, struct slots *to) {
+  int64_t last = timetable_slot(s, end_s), first = items[0].slot_s;
+  int64_t least = last - TIMETABLE_SLOTS_MAX * (to->n_stretches > 1 ? (int64_t)HOUR : s->every_s);
+  if (to->n > 0 && to->items[to->n - 1].slot_s > least) least = to->items[to->n - 1].slot_s;
+  if (first < least) first += (least - first + s->every_s - 1) / s->every_s * s->every_s;
+  size_t at = 0;
+  for (int64_t slot = first; slot <= last; slot += s->every_s) {
+    while (at < n && items[at].slot_s < slot) at++;
+    size_t end = at;
+    bool only_marks = true, was_removed = to->removed;
+    for (; end < n && items[end].slot_s == slot; end++) {
+      bool installed = strcmp(items[end].state, "installed") == 0, taken_out = strcmp(items[end].state, "removed") == 0;
+      only_marks = only_marks && (installed || taken_out);
+      to->removed = taken_out || (to->removed && !installed);
+    }
+    /* Installed after its slot had passed, or removed before: that one was not due. */
+    if ((slot == last && only_marks && end_s - slot <= timetable_grace(s)) || (only_marks && (end > at || was_removed))) continue;
+    make_room(log, to, slot);
+    to->items = xroom(to->items, to->n, &to->room, sizeof *to->items);
+    struct timetable_slot *one = &to->items[to->n++];
+    *one = (struct timetable_slot){.slot_s = slot};
+    judge_slot(s, &items[at], end - at, now_s, one);
+    log->n[one->state]++;
+    log->n_late += one->late;
+  }
+}
+
 static void make_slots(struct reading *r, int64_t now_s) {
   struct timetable_log *log = r->log;
-  const struct timetable *s = &log->schedule;
-  if (r->n == 0) return;
-  qsort(r->items, r->n, sizeof *r->items, by_slot);
-  int64_t last = timetable_slot(s, now_s), first = timetable_slot(s, r->items[0].slot_s);
-  if (last - first > (int64_t)TIMETABLE_SLOTS_MAX * s->every_s) first = last - (int64_t)TIMETABLE_SLOTS_MAX * s->every_s;
-  size_t at = 0, room = 0;
-  struct timetable_slot *slots = NULL;
-  for (int64_t slot = first; slot <= last; slot += s->every_s) {
-    while (at < r->n && r->items[at].slot_s < slot) at++;
+  struct slots all = {.n_stretches = r->n_stretches};
+  size_t at = 0;
+  if (r->n > 0) qsort(r->items, r->n, sizeof *r->items, by_slot);
+  for (size_t i = 0; i < r->n_stretches; i++) {
     size_t end = at;
-    bool only_installed = true;
-    while (end < r->n && r->items[end].slot_s == slot) only_installed = strcmp(r->items[end++].state, "installed") == 0 && only_installed;
-    bool silent = end == at || only_installed;
-    /* Installed after its slot had passed: that one was not due. */
-    if ((slot == last && silent && now_s - slot <= timetable_grace(s)) || (only_installed && end > at)) continue;
-    slots = xroom(slots, log->n_slots, &room, sizeof *slots);
-    struct timetable_slot *to = &slots[log->n_slots++];
-    *to = (struct timetable_slot){.slot_s = slot};
-    judge_slot(s, &r->items[at], end - at, now_s, to);
-    log->n[to->state]++;
-    log->n_late += to->late;
+    while (end < r->n && r->items[end].stretch == i) end++;
+    int64_t until = i + 1 < r->n_stretches && r->stretches[i + 1].from_s < now_s ? r->stretches[i + 1].from_s : now_s;
+    if (end > at && r->items[end - 1].slot_s > until && r->items[end - 1].slot_s <= now_s)
+      until = r->items[end - 1].slot_s; /* its clock was put back */
+    add_stretch(log, &r->stretches[i].schedule, &r->items[at], end - at, until, now_s, &all);
+    at = end;
   }
+  size_t left = all.n > TIMETABLE_SLOTS_MAX ? all.n - TIMETABLE_SLOTS_MAX : 0; /* the newest are kept */
+  for (size_t i = 0; i < left; i++) log->n[all.items[i].state]--, log->n_late -= all.items[i].late;
+  log->n_slots = all.n - left;
   log->slots = arena_alloc(&log->arena, log->n_slots + 1, sizeof *log->slots);
-  if (log->n_slots > 0) memcpy(log->slots, slots, log->n_slots * sizeof *slots);
-  free(slots);
+  if (all.items != NULL) memcpy(log->slots, all.items + left, log->n_slots * sizeof *log->slots);
+  free(all.items);
 }
 
 void timetable_log_read(struct bytes text, int64_t now_s, struct timetable_log *ret) {
@@ -190,6 +243,7 @@ void timetable_log_read(struct bytes text, int64_t now_s, struct timetable_log *
   }
   make_slots(&r, now_s);
   free(r.items);
+  free(r.stretches);
 }
 
 static int slot_order(const void *key, const void *item) {

@@ -1,11 +1,15 @@
 /* history/timetable.h: when a contract is run again and again, and which of those times were kept.
  *
  * Times    seconds since 1970, UTC: daylight saving and time zones move nothing. A slot is a time at which a run is due
- * Log      one line of JSON for each thing that happened, appended: {"schedule", "every_s", "at_s", "slot_s", "time_s", "state", ...}.
- * States: installed; begun (bundle); ended (exit); skipped (why). A line that is cut off or is no such object is counted, and nothing more
- * Rule     a slot is kept if a run of it ended; interrupted if one began and none ended, or a signal ended it (exit code 130); skipped if
- * none began and one says why; missed if nothing is known of it and its grace is over. Late: its run began more than a tenth of the period,
- * at most an hour, after it Limits   TIMETABLE_SLOTS_MAX slots are looked at, the newest */
+ * Log      one line of JSON for each thing that happened, appended:
+ *          {"schedule", "every_s", "at_s", "slot_s", "time_s", "state", ...}. States: installed; removed; begun (bundle);
+ *          ended (exit); skipped (why). A line that is cut off or is no such object is counted, and nothing more
+ * Rule     a slot is kept if a run of it ended; interrupted if one began and none ended, or a signal ended it (exit
+ *          code 130); skipped if none began and one says why; missed if nothing is known of it and its grace is over.
+ *          Late: the run that counts began more than a tenth of the period, at most an hour, after it
+ * Period   lines of several periods are each judged by their own, until the next one began
+ * Limits   TIMETABLE_SLOTS_MAX slots, the newest; of a log with several periods eleven years
+ */
 #ifndef HISTORY_TIMETABLE_H
 #define HISTORY_TIMETABLE_H
 

@@ -227,6 +227,8 @@ def test_history_says_which_times_were_missed(place, tmp_path):
 
 def test_list_and_remove(place, tmp_path):
     units = tmp_path / "units"
+    assert "accepted: a folder of units" in schedule(place, "--units", units, code=2).stderr
+    units.mkdir()
     assert "no schedule is installed" in schedule(place, "--units", units).stdout
     schedule(place, "add", "nightly.yaml", "--units", units, "--name", "a", "--folder", tmp_path / "a")
     schedule(place, "add", "nightly.yaml", "--units", units, "--name", "b", "--every", "7d", "--folder", tmp_path / "b")
@@ -237,8 +239,60 @@ def test_list_and_remove(place, tmp_path):
     schedule(place, "remove", "a", "--units", units)
     left = sorted(name.removeprefix("lynxbench-") for name in os.listdir(units))
     assert left == ["b.service", "b.timer", "bad.service", "other.service"]
-    assert (tmp_path / "a" / "a.schedule.jsonl").exists(), "what was recorded stays"
+    assert [x["state"] for x in log(tmp_path / "a", "a")] == ["installed", "removed"], "what was recorded stays"
     assert "no such unit" in schedule(place, "remove", "a", "--units", units, code=2).stderr
+    words = ("add", "nightly.yaml", "--units", units, "--name", "b", "--folder")
+    r = schedule(place, *words, tmp_path / "a", code=2)
+    assert "that of another schedule" in r.stderr and "schedule remove b" in r.stderr, r.stderr
+    schedule(place, *words, tmp_path / "b", "--every", "6h")
+    (units / "lynxbench-c.timer").symlink_to(tmp_path / "victim")
+    r = schedule(place, "add", "nightly.yaml", "--units", units, "--name", "c", "--folder", tmp_path / "c", code=2)
+    assert "is there, and is no file" in r.stderr and not (tmp_path / "victim").exists(), r.stderr
+
+
+def test_what_is_left_of_a_run_keeps_others_out(place, tmp_path):
+    """The run itself holds the machine's lock, so that it counts where its scheduler was killed."""
+    text = (place / "nightly.yaml").read_text().replace("counted: 400ms", "counted: 3s")
+    (tmp_path / "n.yaml").write_text(text)
+    words = [l.LYNX, "schedule", "run", tmp_path / "n.yaml", "--folder", tmp_path / "r", *FAST]
+    env = l.environment(HOME=place, XDG_STATE_HOME=place)
+    p = subprocess.Popen(words, env=env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    held, until = [], time.monotonic() + 60
+    while not held and time.monotonic() < until:
+        time.sleep(0.1)
+        for child in open(f"/proc/{p.pid}/task/{p.pid}/children").read().split():
+            fds = os.scandir(f"/proc/{child}/fd")
+            held += [fd.name for fd in fds if os.readlink(fd.path).endswith(".lock")]
+    p.send_signal(signal.SIGKILL)
+    p.wait()
+    assert held, "the run does not hold the lock"
+
+
+def test_what_a_scheduled_run_will_lack_is_said(place, tmp_path):
+    text = (place / "nightly.yaml").read_text()
+    (tmp_path / "k.yaml").write_text(text.replace("{model: reference,", "{model: reference, api_key_env: MY_API_KEY,"))
+    words = ("add", tmp_path / "k.yaml", "--folder", tmp_path / "r", "--print")
+    assert "give MY_API_KEY to the unit" in schedule(place, *words, "systemd").stderr
+    file = place / "nightly.yaml"
+    r = schedule(place, *words, "kubernetes", "--ledger", file, "--key", file, code=2)
+    assert "which no pod has; accepted: an address" in r.stderr, r.stderr
+    names = set()
+    for name in ("a-b", "a_b", "A-b", "x" * 40, "x" * 41):
+        job = yaml.safe_load(schedule(place, *words, "kubernetes", "--name", name).stdout)
+        volumes = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["volumes"]
+        assert {"name": "contract", "configMap": {"name": job["metadata"]["name"]}} in volumes, volumes
+        assert len(job["metadata"]["name"]) <= 52
+        names.add(job["metadata"]["name"])
+    assert len(names) == 5, names
+
+
+def test_a_log_that_says_nothing_is_told(place, tmp_path):
+    for make in (lambda p: p.write_text("{}\n"), lambda p: p.mkdir(), os.mkfifo):
+        path = tmp_path / "n.schedule.jsonl"
+        make(path)
+        r = l.lynx("history", tmp_path, "--quiet")
+        assert r.returncode == 2 and "n.schedule.jsonl" in r.stderr, (make, r.stderr)
+        path.rmdir() if path.is_dir() else path.unlink()
 
 
 def test_misuse(place, tmp_path):
@@ -251,9 +305,12 @@ def test_misuse(place, tmp_path):
         (("add", "nightly.yaml", "--name", "../x"), "--name: found '../x'"),
         (("add", "nightly.yaml", "--busy-at-most", "2"), "--busy-at-most: found '2'"),
         (("add", "nightly.yaml", "--offset", "5h"), "--offset: found '5h', accepted: at most a tenth"),
-        (("add", "nightly.yaml", "--print", "yaml"), "--print: found 'yaml', accepted: systemd, cron or kubernetes"),
+        (("add", "nightly.yaml", "--print", "cron"), "without --print, which installs nothing"),
+        (("add", "nightly.yaml", "--folder", "nightly.yaml"), "--folder: found 'nightly.yaml', accepted: a folder"),
+        (("add", "nightly.yaml", "--key", "k"), "--key: found 'k', accepted: with --ledger"),
+        (("list", "x"), "found 'x', accepted: nothing more"),
         (("add", "nightly.yaml", "--ledger", "http://127.0.0.1:1"), "--key FILE, or LYNXBENCH_KEY, is needed"),
-        (("run", "nightly.yaml", "--folder", "/no/such"), "/no/such"),
+        (("run", "nightly.yaml", "--folder", "/no/such/folder"), "/no/such"),
         (("remove", "../x"), "found '../x', accepted: a name"),
     ):
         r = schedule(place, *words, "--units", tmp_path / "units", code=2)

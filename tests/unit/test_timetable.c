@@ -5,7 +5,7 @@
 
 #include "tests/check.h"
 
-enum { HOUR = 3600, DAY = 24 * HOUR };
+enum { HOUR = 3600, DAY = 24 * HOUR, WEEK = 7 * DAY };
 static const int64_t monday = 1795996800; /* 2026-11-30T00:00:00Z */
 
 static void check_parse(void) {
@@ -102,6 +102,70 @@ static void check_log(void) {
   buffer_release(&log);
 }
 
+static void at_period(struct buffer *log, int64_t every, int64_t slot, int64_t at, const char *state, const char *more) {
+  (void)buffer_printf(log, "{\"schedule\":\"n\",\"every_s\":%lld,\"at_s\":0,\"slot_s\":%lld,\"time_s\":%lld,\"state\":\"%s\"%s}\n",
+                      (long long)every, (long long)slot, (long long)at, state, more);
+}
+
+static void put_kept(struct buffer *log, int64_t every, int64_t slot) {
+  at_period(log, every, slot, slot + 60, "begun", ",\"bundle\":\"r.lynx\"");
+  at_period(log, every, slot, slot + 120, "ended", ",\"exit\":0");
+}
+
+/* Another period from the tenth day on changes nothing of the days before; nor does it hide what was missed. */
+static void check_periods(void) {
+  struct buffer log;
+  struct timetable_log read;
+  buffer_init(&log, 1 << 20);
+  for (int k = 0; k < 9; k++)
+    if (k != 4) put_kept(&log, DAY, monday + k * (int64_t)DAY);
+  int64_t change = monday + 9 * (int64_t)DAY + 30 * 60;
+  at_period(&log, HOUR, monday + 9 * (int64_t)DAY, change, "installed", "");
+  for (int h = 1; h < 6; h++) put_kept(&log, HOUR, monday + 9 * (int64_t)DAY + h * (int64_t)HOUR);
+  timetable_log_read((struct bytes){log.data, log.length}, change + 5 * (int64_t)HOUR, &read);
+  CHECK_INT(read.n[SLOT_KEPT], 13);
+  CHECK_INT(read.n[SLOT_MISSED], 1); /* the fifth day; that of the change was due for half an hour, within its grace */
+  CHECK_INT(read.schedule.every_s, HOUR);
+  timetable_log_release(&read);
+  /* One run by hand with a third period, and back. */
+  put_kept(&log, WEEK, monday + WEEK);
+  put_kept(&log, HOUR, monday + 9 * (int64_t)DAY + 6 * (int64_t)HOUR);
+  timetable_log_read((struct bytes){log.data, log.length}, change + 6 * (int64_t)HOUR, &read);
+  CHECK_INT(read.n[SLOT_KEPT], 14);
+  CHECK_INT(read.n[SLOT_MISSED], 1);
+  timetable_log_release(&read);
+  buffer_release(&log);
+}
+
+/* What was removed is missed no more, until it is installed again. */
+static void check_removed(void) {
+  struct buffer log;
+  struct timetable_log read;
+  buffer_init(&log, 1 << 20);
+  for (int k = 0; k < 3; k++) put_kept(&log, DAY, monday + k * (int64_t)DAY);
+  at_period(&log, DAY, monday + 2 * (int64_t)DAY, monday + 2 * (int64_t)DAY + 5 * HOUR, "removed", "");
+  timetable_log_read((struct bytes){log.data, log.length}, monday + 30 * (int64_t)DAY, &read);
+  CHECK_INT(read.n_slots, 3);
+  CHECK_INT(read.n[SLOT_KEPT], 3);
+  timetable_log_release(&read);
+  at_period(&log, DAY, monday + 10 * (int64_t)DAY, monday + 10 * (int64_t)DAY + 5 * HOUR, "installed", "");
+  put_kept(&log, DAY, monday + 11 * (int64_t)DAY);
+  timetable_log_read((struct bytes){log.data, log.length}, monday + 13 * (int64_t)DAY - HOUR, &read);
+  CHECK_INT(read.n[SLOT_KEPT], 4);
+  CHECK_INT(read.n[SLOT_MISSED], 1); /* the twelfth */
+  timetable_log_release(&read);
+  /* Killed, and done again twenty hours later: late. */
+  buffer_clear(&log);
+  at_period(&log, DAY, monday, monday + 5, "begun", ",\"bundle\":\"a.lynx\"");
+  at_period(&log, DAY, monday, monday + 20 * HOUR, "begun", ",\"bundle\":\"b.lynx\"");
+  at_period(&log, DAY, monday, monday + 20 * HOUR + 60, "ended", ",\"exit\":0");
+  timetable_log_read((struct bytes){log.data, log.length}, monday + 21 * HOUR, &read);
+  CHECK_INT(read.n[SLOT_KEPT], 1);
+  CHECK_INT(read.n_late, 1);
+  timetable_log_release(&read);
+  buffer_release(&log);
+}
+
 /* What no run wrote. */
 static void check_hostile_log(void) {
   static const char *const bad[] = {"{}",
@@ -128,6 +192,8 @@ static void check_hostile_log(void) {
 }
 
 int main(void) {
+  check_periods();
+  check_removed();
   check_parse();
   check_slots();
   check_log();
