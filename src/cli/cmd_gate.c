@@ -374,11 +374,15 @@ static int decide(struct gating *g) {
   for (size_t i = 0; i < n; i++)
     if (is_asked(g, i)) judge_part(g, i, &parts[n_parts++]);
   if (n_parts == 0 && n > 0) judge_part(g, 0, &parts[n_parts++]);
+  char host[128] = "";
+  (void)gethostname(host, sizeof host - 1); /* an unnamed host stays unnamed */
   const struct gate_report report = {.contract = g->files[0].result.contract.name,
                                      .fresh = g->paths[g->n_fresh - 1],
                                      .plan = &g->plan,
                                      .parts = parts,
                                      .n_parts = n_parts,
+                                     .host = host,
+                                     .at_ns = g->summaries[g->n_fresh - 1].started_ns,
                                      .seconds = g->seconds};
   bool refused = false;
   for (size_t i = 0; i < n_parts; i++) refused = refused || parts[i].n_refusals > 0;

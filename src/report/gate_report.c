@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "report/history_report.h"
 #include "report/percent.h"
 #include "report/svg.h"
@@ -251,13 +252,20 @@ static void count(const struct gate_report *r, size_t *n, size_t *n_failed, size
 
 bool gate_junit(const struct gate_report *r, struct buffer *out) {
   size_t n, n_failed, n_open;
+  char when[40];
   struct buffer words;
   buffer_init(&words, 65536);
+  (void)clock_text(when, r->at_ns);
+  when[strcspn(when, ".Z")] = 0; /* no zone, no fraction */
   count(r, &n, &n_failed, &n_open);
   (void)buffer_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite");
   put_attribute(out, "name", "lynxbench gate");
-  (void)buffer_printf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"0\" time=\"%.3f\">\n", n, n_failed, n_open,
+  put_attribute(out, "package", "lynxbench");
+  put_attribute(out, "hostname", r->host[0] != 0 ? r->host : "localhost");
+  put_attribute(out, "timestamp", when);
+  (void)buffer_printf(out, " id=\"0\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"0\" time=\"%.3f\">\n", n, n_failed, n_open,
                       r->seconds);
+  (void)buffer_text(out, "    <properties/>\n");
   for (size_t i = 0; i < r->n_parts; i++) {
     const struct gate_part *p = &r->parts[i];
     if (p->n_refusals > 0 || p->gate.n_figures == 0)
@@ -271,7 +279,7 @@ bool gate_junit(const struct gate_report *r, struct buffer *out) {
     }
   }
   buffer_release(&words);
-  return buffer_text(out, "  </testsuite>\n</testsuites>\n");
+  return buffer_text(out, "    <system-out/>\n    <system-err/>\n  </testsuite>\n</testsuites>\n");
 }
 
 /* --- Markdown --- */

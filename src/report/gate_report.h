@@ -20,7 +20,9 @@ struct gate_report {
   const struct gate_plan *plan;
   const struct gate_part *parts;
   size_t n_parts;
-  double seconds; /* that measuring took; 0: nothing was measured for this */
+  const char *host; /* where it was judged */
+  int64_t at_ns;    /* when the fresh run began, by the wall clock */
+  double seconds;   /* that measuring took; 0: nothing was measured for this */
 };
 
 /* "output throughput -14.0 % [-18.1, -9.7]: worse by more than the margin of 5 %", and what changed since the baseline, as sentences. */
@@ -32,7 +34,7 @@ enum gate_verdict gate_verdict_of(const struct gate_report *report);
 
 bool gate_text(const struct gate_report *report, bool color, struct buffer *ret);
 bool gate_json(const struct gate_report *report, struct buffer *ret);
-/* One test case for each figure; what is inconclusive is an error. */
+/* One test case for each figure; what is inconclusive is an error. By the schema of Ant's reports, the strictest one. */
 bool gate_junit(const struct gate_report *report, struct buffer *ret);
 bool gate_markdown(const struct gate_report *report, struct buffer *ret);
 /* ::error and ::warning lines: one for each figure that does not pass. */

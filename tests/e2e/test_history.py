@@ -265,6 +265,12 @@ def test_the_contract_says_how_long_its_baseline_is(tmp_path):
         assert {f["baseline_runs"] for f in figures} == {n}, (r.stdout, r.stderr)
 
 
+def of_schema(junit):
+    schema = f"{l.SOURCE}/tests/recorded/junit/JUnit.xsd"
+    r = subprocess.run(["xmllint", "--noout", "--nonet", "--schema", schema, junit], capture_output=True, text=True)
+    assert r.returncode == 0, r.stderr
+
+
 def test_a_gate_fails_and_names_layers_and_owners(runs, baseline, tmp_path):
     junit, markdown = tmp_path / "j.xml", tmp_path / "m.md"
     r = gate(runs / "runs" / "r08.lynx", baseline, "--junit", junit, "--markdown", markdown, "--github")
@@ -274,6 +280,7 @@ def test_a_gate_fails_and_names_layers_and_owners(runs, baseline, tmp_path):
     assert [x for x in r.stdout.splitlines() if x.startswith("::error title=lynxbench gate::nightly")], r.stdout
     root = xml.etree.ElementTree.parse(junit).getroot()
     suite = root.find("testsuite")
+    of_schema(junit)
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "1", "0")
     case = suite.find("testcase")
     assert case.get("name") == "output throughput" and "ML platform" in case.find("failure").get("message")
@@ -300,6 +307,7 @@ def test_a_gate_that_measured_nothing_never_passes(runs, baseline, tmp_path):
     few = gate(runs / "runs" / "r05.lynx", baseline / "r00.lynx", baseline / "r01.lynx")
     assert few.returncode == 3 and "the baseline has 2 runs of it; 3 are needed" in few.stdout, few.stdout
     none = gate(runs / "runs" / "r05.lynx", tmp_path, "--junit", tmp_path / "j.xml")
+    of_schema(tmp_path / "j.xml")
     assert none.returncode == 3 and "there is no baseline" in none.stdout, none.stdout
     assert xml.etree.ElementTree.parse(tmp_path / "j.xml").getroot().find("testsuite").get("errors") == "1"
     nothing = gate(runs / "runs" / "r05.lynx", baseline, "--figure", "no such figure")
