@@ -129,6 +129,8 @@ static int read_text(struct history_sources *s, const char *path, const struct b
 struct listing {
   struct history_sources *sources;
   const char *folder;
+  const char **names; /* of texts */
+  size_t n_names, room;
 };
 
 static void read_schedule(struct history_sources *s, const char *folder, const char *name) {
@@ -166,11 +168,21 @@ static void take_file(void *context, const char *name) {
   read_bundle(l->sources, path, path, &(struct history_source){.path = path});
 }
 
-static void take_text(void *context, const char *name) {
-  const struct listing *l = context;
+static void note_text(void *context, const char *name) {
+  struct listing *l = context;
+  if (!text_ends_with(name, ".json") && !text_ends_with(name, ".xml")) return;
+  l->names = xroom(l->names, l->n_names, &l->room, sizeof *l->names);
+  l->names[l->n_names++] = arena_copy(&l->sources->arena, name);
+}
+
+/* As people number files, run9 before run10: of files without a date it is the order of time. */
+static int by_number(const void *a, const void *b) {
+  return strverscmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void take_text(const struct listing *l, const char *name) {
   struct buffer text;
   char path[4400];
-  if (!text_ends_with(name, ".json") && !text_ends_with(name, ".xml")) return;
   (void)snprintf(path, sizeof path, "%.4100s/%.255s", l->folder, name);
   if (!read_file(path, TABLE_FILE_MAX, &text)) {
     l->sources->n_unreadable++;
@@ -183,13 +195,16 @@ static void take_text(void *context, const char *name) {
 static int read_folder(struct history_sources *s, const char *path) {
   static const struct root root = {""};
   char shown[4200];
-  struct listing listing = {s, shown};
+  struct listing listing = {.sources = s, .folder = shown};
   (void)snprintf(shown, sizeof shown, "%.4100s", path);
   for (size_t n = strlen(shown); n > 1 && shown[n - 1] == '/'; n--) shown[n - 1] = 0;
   size_t n_before = s->n_read + s->n_unreadable;
   bool listed = root_list(&root, shown, HISTORY_FILES_MAX, take_file, &listing);
   /* Beside bundles, JSON and XML are what this program wrote of them. */
-  if (listed && s->n_read + s->n_unreadable == n_before) listed = root_list(&root, shown, HISTORY_FILES_MAX, take_text, &listing);
+  if (listed && s->n_read + s->n_unreadable == n_before) listed = root_list(&root, shown, HISTORY_FILES_MAX, note_text, &listing);
+  if (listing.n_names > 0) qsort(listing.names, listing.n_names, sizeof *listing.names, by_number);
+  for (size_t i = 0; i < listing.n_names; i++) take_text(&listing, listing.names[i]);
+  free(listing.names);
   if (listed) return EXIT_HOLDS;
   (void)fprintf(stderr, "lynxbench: %s: the folder cannot be read\n", path);
   return EXIT_WRONG_INPUT;

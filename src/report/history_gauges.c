@@ -42,9 +42,12 @@ static void add_changes(struct gauges *g, const struct history_report *report, s
              c->ratio ? c->size : NAN);
   gauges_add(g, "lynxbench_last_change_worse", "1: its last change was for the worse, for sure.", "1", labels, LABEL_UNIT,
              history_is_worse(h, &newest));
-  int64_t at_ns = h->runs[s->values[c->at].run].at_ns;
+  size_t seen = c->at + report->plan->least - 1; /* the run with which there were enough of the new level */
+  int64_t at_ns = h->runs[s->values[c->at].run].at_ns, seen_ns = h->runs[s->values[seen < s->n_values ? seen : s->n_values - 1].run].at_ns;
   gauges_add(g, "lynxbench_last_change_timestamp_seconds", "When the first run of the new level began.", "s", labels, LABEL_UNIT,
              at_ns > 0 ? (double)at_ns / 1e9 : NAN);
+  gauges_add(g, "lynxbench_last_change_seen_timestamp_seconds", "When the run began with which the change could be seen.", "s", labels,
+             LABEL_UNIT, seen_ns > 0 ? (double)seen_ns / 1e9 : NAN);
 }
 
 static void add_series(struct gauges *g, const struct history_report *report, size_t i) {

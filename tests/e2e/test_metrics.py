@@ -83,7 +83,9 @@ def test_a_change_can_be_alarmed_on():
     event = json.loads(l.lynx("history", STEPS, "--json", "--quiet").stdout)["events"][0]
     change = next(c for c in event["changes"] if c["figure"] == "throughput")
     assert found["lynxbench_last_change_ratio"][key] == change["size"] and found["lynxbench_changes"][key] == 1
+    seen = found["lynxbench_last_change_seen_timestamp_seconds"][key]
     at = found["lynxbench_last_change_timestamp_seconds"][key]
+    assert seen - at == 3 * 86400, "with the fourth run of the new level"
     assert time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)) == event["after"]["time"], (at, event)
 
 

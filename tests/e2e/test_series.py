@@ -45,7 +45,7 @@ def write_inferencex(folder):
     x = json.loads((RECORDED / "inferencex.json").read_text())
     for i in range(RUNS):  # no date: the order of the files is the order of time
         y = dict(x, output_tput_per_gpu=3000 / wobble(i), image=f"v{i}")
-        (folder / f"agg_{i:04}.json").write_text(json.dumps(y))
+        (folder / f"agg_{i}.json").write_text(json.dumps(y))  # agg_10 comes after agg_9
     return "output_tput_per_gpu", "tokens/s"
 
 
@@ -73,7 +73,7 @@ def test_a_change_is_found_where_it_was_put(write, tmp_path):
     assert series["unit"] == unit and len(series["values"]) == RUNS, series
     times = [run["time"] for run in x["runs"] if run["time"] is not None]
     assert times == sorted(times), times
-    files = sorted(tmp_path.iterdir())
+    files = sorted(tmp_path.iterdir(), key=lambda p: int(p.stem.removeprefix("agg_")))
     one_by_one = l.lynx("history", *files, "--json", "--quiet")
     assert json.loads(one_by_one.stdout)["events"] == x["events"], "a folder is its files"
 

@@ -34,7 +34,8 @@ static enum lynx_status read_file(const struct series_file *file, struct series_
                            json_get_text(root, "spec_decoding", "none"), (long long)json_get_int(root, "isl", 0),
                            (long long)json_get_int(root, "osl", 0), (long long)json_get_int(root, "conc", 0), parallelism(root, run));
   run->precision = json_get_text(root, "precision", "");
-  run->label = json_get_text(root, "image", "");
+  const char *slash = strrchr(file->path, '/');
+  run->label = arena_printf(&run->arena, "%s (%s)", slash != NULL ? slash + 1 : file->path, json_get_text(root, "image", "no image"));
   for (size_t i = 0; i < LYNX_COUNT(throughputs) && status == LYNX_OK; i++)
     status = series_add(run, throughputs[i], "tokens/s", BETTER_MORE, json_get_double(root, throughputs[i], NAN), error);
   for (size_t i = 0; i < LYNX_COUNT(latencies); i++)
