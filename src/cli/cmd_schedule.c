@@ -18,6 +18,7 @@
 #include "base/state.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
+#include "cli/schedule_list.h"
 #include "cli/schedule_units.h"
 #include "cli/self_run.h"
 #include "report/history_report.h"
@@ -38,7 +39,7 @@ enum {
   FLAG_KEY,
   FLAG_JSON
 };
-enum { LOG_MAX = 64 << 20, UNIT_MAX = 1 << 20, PATH_BYTES = 4200, LOOK_SECONDS = 5, UNITS_SHOWN_MAX = 1000 };
+enum { UNIT_MAX = 1 << 20, PATH_BYTES = 4200, LOOK_SECONDS = 5 };
 
 static const struct option_spec options[] = {
     [FLAG_EVERY] = {"every", "PERIOD", "1h, 2h, 3h, 4h, 6h, 8h, 12h, 1d (default) or 7d, from midnight, or Monday, UTC"},
@@ -205,16 +206,6 @@ static bool append(const struct asked *q, int64_t slot_s, const char *state, con
   return good;
 }
 
-static void read_log(const char *path, struct timetable_log *ret) {
-  static const struct root root = {""};
-  struct lynx_error error = {0};
-  struct buffer text;
-  buffer_init(&text, LOG_MAX);
-  bool good = root_read(&root, path, &text, &error) == LYNX_OK;
-  timetable_log_read(good ? (struct bytes){text.data != NULL ? text.data : "", text.length} : (struct bytes){"", 0}, now_s(), ret);
-  buffer_release(&text);
-}
-
 /* --- run --- */
 
 static void sleep_s(double s) {
@@ -294,7 +285,7 @@ static bool is_done(const struct asked *q, int64_t slot_s) {
   char path[PATH_BYTES], text[32];
   struct timetable_log log;
   log_path(q, path);
-  read_log(path, &log);
+  schedule_read_log(path, &log);
   const struct timetable_slot *slot = timetable_log_slot(&log, slot_s);
   bool done = slot != NULL && (slot->state == SLOT_KEPT || slot->state == SLOT_FAILED);
   if (done && slot->state == SLOT_FAILED)
@@ -362,19 +353,6 @@ static void unit_path(const char *folder, const char *name, const char *ending, 
   (void)snprintf(ret, PATH_BYTES, "%.4000s/lynxbench-%s.%s", folder, name, ending);
 }
 
-/* The mark in a unit's first line; NULL: it is none of ours. The caller calls json_decref. */
-static json_t *read_mark(const char *path) {
-  static const struct root root = {""};
-  char line[8192];
-  struct lynx_error error = {0};
-  size_t mark = strlen(SCHEDULE_MARK);
-  if (!root_read_line(&root, path, line, sizeof line) || strncmp(line, SCHEDULE_MARK, mark) != 0) return NULL;
-  json_t *found = json_parse(line + mark, strlen(line) - mark, sizeof line, &error);
-  if (found != NULL && timetable_name_good(json_get_text(found, "schedule", ""))) return found;
-  json_decref(found);
-  return NULL;
-}
-
 /* What is there under the name is replaced if it is this schedule's own. False: told. */
 static bool may_replace(const struct asked *q, const char *folder) {
   char path[PATH_BYTES];
@@ -388,7 +366,7 @@ static bool may_replace(const struct asked *q, const char *folder) {
   }
   unit_path(folder, q->plan.timetable.name, endings[0], path);
   if (lstat(path, &info) != 0) return true;
-  json_t *mark = read_mark(path);
+  json_t *mark = schedule_read_mark(path);
   bool same = strcmp(json_get_text(mark, "contract", ""), q->contract) == 0 && strcmp(json_get_text(mark, "folder", ""), q->folder) == 0;
   if (!same)
     (void)fprintf(
@@ -504,7 +482,7 @@ static int run_now(struct asked *q) {
 /* From here on no time of it is missed. A folder that is gone has nothing to count. */
 static void note_removal(struct asked *q, const char *service) {
   struct stat info;
-  json_t *mark = read_mark(service);
+  json_t *mark = schedule_read_mark(service);
   struct timetable *t = &q->plan.timetable;
   *t = (struct timetable){.every_s = json_get_int(mark, "every_s", 0), .at_s = json_get_int(mark, "at_s", 0)};
   (void)snprintf(t->name, sizeof t->name, "%s", json_get_text(mark, "schedule", ""));
@@ -540,81 +518,6 @@ static int remove_units(struct asked *q) {
   return code == EXIT_HOLDS ? EXIT_HOLDS : EXIT_CONDITIONS;
 }
 
-/* --- list --- */
-
-struct listing {
-  const char *folder;
-  bool json;
-  struct buffer *out;
-  struct json_writer writer;
-  size_t n;
-};
-
-static void show_unit(struct listing *l, const json_t *mark) {
-  char path[PATH_BYTES], text[32], contract[600], folder[600];
-  struct timetable_log log;
-  const char *found[2] = {json_get_text(mark, "contract", ""), json_get_text(mark, "folder", "")};
-  struct timetable t = {.every_s = json_get_int(mark, "every_s", 0), .at_s = json_get_int(mark, "at_s", 0)};
-  (void)snprintf(t.name, sizeof t.name, "%s", json_get_text(mark, "schedule", ""));
-  (void)snprintf(path, sizeof path, "%.4000s/%s" TIMETABLE_LOG_ENDING, found[1], t.name);
-  if (t.every_s < 3600 || t.every_s > 7 * 86400) return;
-  read_log(path, &log);
-  const char *next = timetable_time(timetable_slot(&t, now_s()) + t.every_s, text, sizeof text);
-  l->n++;
-  if (l->json) {
-    json_open_object(&l->writer);
-    if (!log.known) log.schedule = t;
-    timetable_json_log(&log, &l->writer);
-    json_put_text(&l->writer, "contract", found[0]);
-    json_put_text(&l->writer, "folder", found[1]);
-    json_put_text(&l->writer, "next", next);
-    json_close(&l->writer);
-  } else {
-    (void)buffer_printf(l->out, "%s: %s, next at %s, into %s\n", t.name,
-                        text_sanitise(contract, sizeof contract, found[0], strlen(found[0])), next,
-                        text_sanitise(folder, sizeof folder, found[1], strlen(found[1])));
-    if (log.known) timetable_put_log(&log, l->out);
-    else (void)buffer_text(l->out, "  its log of times cannot be read\n");
-  }
-  timetable_log_release(&log);
-}
-
-static void take_unit(void *context, const char *name) {
-  struct listing *l = context;
-  char path[PATH_BYTES];
-  if (strncmp(name, "lynxbench-", 10) != 0 || !text_ends_with(name, ".service")) return;
-  (void)snprintf(path, sizeof path, "%.3900s/%.200s", l->folder, name);
-  json_t *mark = read_mark(path);
-  if (mark != NULL) show_unit(l, mark);
-  json_decref(mark);
-}
-
-static int list(const struct arguments *a) {
-  static const struct root root = {""};
-  char folder[PATH_BYTES];
-  struct buffer out;
-  if (!units_folder(a, folder)) return EXIT_WRONG_INPUT;
-  buffer_init(&out, LOG_MAX);
-  struct listing l = {.folder = folder, .json = a->option[FLAG_JSON] != NULL, .out = &out};
-  json_begin(&l.writer, &out);
-  if (l.json) json_open_array(&l.writer);
-  if (!root_list(&root, folder, UNITS_SHOWN_MAX, take_unit, &l) && a->option[FLAG_UNITS] != NULL) { /* the usual one need not be there */
-    buffer_release(&out);
-    (void)wrong(FLAG_UNITS, folder, "a folder of units");
-    return EXIT_WRONG_INPUT;
-  }
-  if (l.json) {
-    json_close(&l.writer);
-    (void)json_finish(&l.writer); /* an overflow is told by write_buffer */
-    (void)buffer_text(&out, "\n");
-  } else if (l.n == 0)
-    (void)buffer_printf(&out, "no schedule is installed in %s\nnext: lynxbench schedule add CONTRACT --every 1d --at 02:00 --folder runs\n",
-                        folder);
-  int code = write_buffer(NULL, &out) ? EXIT_HOLDS : EXIT_CONDITIONS;
-  buffer_release(&out);
-  return code;
-}
-
 static int run(const struct arguments *arguments) {
   static struct asked asked;
   static const struct {
@@ -622,8 +525,12 @@ static int run(const struct arguments *arguments) {
     int (*run)(struct asked *asked);
   } actions[] = {{"add", "CONTRACT", add}, {"run", "CONTRACT", run_now}, {"remove", "NAME", remove_units}};
   const char *name = arguments->n_positional > 0 ? arguments->positional[0] : "list";
+  char folder[PATH_BYTES];
   asked.arguments = arguments;
-  if (strcmp(name, "list") == 0 && arguments->n_positional <= 1) return list(arguments);
+  if (strcmp(name, "list") == 0 && arguments->n_positional <= 1)
+    return units_folder(arguments, folder)
+               ? schedule_list(folder, arguments->option[FLAG_UNITS] != NULL, arguments->option[FLAG_JSON] != NULL)
+               : EXIT_WRONG_INPUT;
   if (strcmp(name, "list") == 0) {
     (void)fprintf(stderr, "lynxbench schedule list: found '%s', accepted: nothing more\n", arguments->positional[1]);
     return EXIT_WRONG_INPUT;

@@ -102,20 +102,37 @@ static enum lynx_status no_reader(struct lynx_error *error) {
   return lynx_fail(error, LYNX_INPUT, "no tool's file that is known; accepted: %sbundles; tables (CSV)", known);
 }
 
+/* A file that lies there twice, by another name or a link, is one run. */
+static bool is_new(struct history_sources *s, const struct buffer *text) {
+  uint8_t digest[DIGEST_BYTES];
+  size_t known;
+  digest_of(text->data, text->length, digest);
+  if (digest_map_get(&s->texts, digest, &known)) return false;
+  digest_map_put(&s->texts, digest, 0);
+  return true;
+}
+
 /* A table, or one run as another tool writes it. In a folder, what no tool wrote is passed over. */
 static int read_text(struct history_sources *s, const char *path, const struct buffer *text, bool in_folder) {
   struct lynx_error error = {0}, none = {0};
   struct history all = {.runs = NULL};
   const char *head = text->data != NULL ? text->data : "";
-  bool marked_up = strchr("{<", head[strspn(head, " \t\r\n")]) != NULL && text->length > 0;
-  json_t *json = marked_up ? json_parse(head, text->length, TABLE_FILE_MAX, &none) : NULL;
+  const size_t mark = strncmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* of the byte order */
+  head += mark;
+  const char first = head[strspn(head, " \t\r\n")];
+  bool named = text_ends_with(path, ".json") || text_ends_with(path, ".xml");
+  bool marked_up = first == '{' || first == '[' || first == '<' || named;
+  json_t *json = first == '{' || first == '[' ? json_parse(head, strlen(head), TABLE_FILE_MAX, &none) : NULL;
   const struct series_file file = {.path = path, .text = head, .length = strlen(head), .json = json};
   enum lynx_status status = LYNX_OK;
-  if (series_file_reader(&file) != NULL)
-    status = series_file_read(&file, add_source(s, &(struct history_source){.path = ""}), &all, &error);
-  else if (marked_up && !in_folder) status = no_reader(&error);
+  if (series_file_reader(&file) != NULL) {
+    if (is_new(s, text)) status = series_file_read(&file, add_source(s, &(struct history_source){.path = ""}), &all, &error);
+  } else if ((first == '{' || first == '[') && json == NULL) {
+    lynx_error_at(&none, path, none.line, NULL);
+    return report_error(&none);
+  } else if (marked_up && !in_folder) status = no_reader(&error);
   else if (!in_folder)
-    status = table_read((struct bytes){head, text->length}, path, add_source(s, &(struct history_source){.path = ""}), &all, &error);
+    status = table_read((struct bytes){head, text->length - mark}, path, add_source(s, &(struct history_source){.path = ""}), &all, &error);
   if (status == LYNX_OK) take_runs(s, &all);
   history_release(&all);
   json_decref(json);
@@ -347,5 +364,6 @@ void history_sources_release(struct history_sources *s) {
   }
   if (s->is_open) ledger_file_close(&s->opened);
   free(s->items);
+  digest_map_release(&s->texts);
   arena_release(&s->arena);
 }

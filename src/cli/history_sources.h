@@ -4,6 +4,7 @@
 #ifndef CLI_HISTORY_SOURCES_H
 #define CLI_HISTORY_SOURCES_H
 
+#include "board/digest_map.h"
 #include "cli/bundle_file.h"
 #include "cli/confine.h"
 #include "cli/ledger_file.h"
@@ -38,7 +39,8 @@ struct history_sources {
   size_t n_read, n_unreadable;
   bool quiet, from_ledger;
   int64_t told_ns;
-  char folder[4200]; /* that was made for a ledger's bundles; "" */
+  char folder[4200];       /* that was made for a ledger's bundles; "" */
+  struct digest_map texts; /* that were read */
   struct arena arena;
   struct ledger_file opened; /* the ledger that was opened last */
   bool is_open;

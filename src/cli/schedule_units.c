@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/root.h"
 
 enum { WORDS_MAX = 24 };
 
@@ -200,4 +201,16 @@ bool schedule_kubernetes(const struct schedule_plan *plan, struct buffer *out) {
                       p.key != NULL ? "            - {name: key, mountPath: /key, readOnly: true}\n" : "", name.data);
   buffer_release(&name);
   return buffer_text(out, p.key != NULL ? "          - {name: key, secret: {secretName: lynxbench-key}} # its key team.key\n" : "");
+}
+
+json_t *schedule_read_mark(const char *path) {
+  static const struct root root = {""};
+  char line[8192];
+  struct lynx_error error = {0};
+  size_t mark = strlen(SCHEDULE_MARK);
+  if (!root_read_line(&root, path, line, sizeof line) || strncmp(line, SCHEDULE_MARK, mark) != 0) return NULL;
+  json_t *found = json_parse(line + mark, strlen(line) - mark, sizeof line, &error);
+  if (found != NULL && timetable_name_good(json_get_text(found, "schedule", ""))) return found;
+  json_decref(found);
+  return NULL;
 }

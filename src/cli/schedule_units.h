@@ -20,6 +20,9 @@ bool schedule_timer(const struct schedule_plan *plan, struct buffer *ret);
 bool schedule_cron_line(const struct schedule_plan *plan, struct buffer *ret);
 bool schedule_kubernetes(const struct schedule_plan *plan, struct buffer *ret);
 
+/* What the first line of the unit at path says; NULL: it is none of ours. The caller calls json_decref. */
+json_t *schedule_read_mark(const char *path);
+
 #define SCHEDULE_MARK "# lynxbench schedule: "
 
 #endif

@@ -55,7 +55,7 @@ def write_junit(folder):
         new = text.replace('name="test_sum" time="', f'name="test_sum" time="{wobble(i):.3f}" was="')
         stamp = text.split('timestamp="')[1].split('"')[0]
         (folder / f"{i:04}.xml").write_text(new.replace(stamp, f"2026-10-{i + 1:02}T02:00:00"))
-    return "test_b.test_sum", "s"
+    return "pytest: test_b.test_sum", "s"
 
 
 @pytest.mark.parametrize("write", [write_pytest, write_google, write_inferencex, write_junit], ids=lambda f: f.__name__)
@@ -98,6 +98,16 @@ def test_what_no_tool_wrote(tmp_path):
     (tmp_path / "y.json").write_bytes((RECORDED / "pytest_benchmark.json").read_bytes())
     r = l.lynx("history", tmp_path, "--json", "--quiet")
     assert r.returncode == 3 and len(json.loads(r.stdout)["runs"]) == 1, "what no tool wrote is passed over in a folder"
+    (tmp_path / "same.json").symlink_to(tmp_path / "y.json")
+    r = l.lynx("history", tmp_path, tmp_path / "y.json", "--json", "--quiet")
+    assert len(json.loads(r.stdout)["runs"]) == 1, "one run, by whatever name"
+    (tmp_path / "cut.json").write_text('{"machine_info": {}, "benchmarks": [')
+    r = l.lynx("history", tmp_path, "--quiet")
+    assert r.returncode == 2 and "cut.json" in r.stderr, "what cannot be read as JSON is told"
+    (tmp_path / "cut.json").write_bytes("{}".encode("utf-16"))
+    r = l.lynx("history", tmp_path / "cut.json", "--quiet")
+    assert r.returncode == 2 and "no tool's file that is known" in r.stderr, r.stderr
+    (tmp_path / "cut.json").unlink()
     (tmp_path / "z.json").write_text((tmp_path / "y.json").read_text().replace('"datetime": "', '"datetime": "soon '))
     r = l.lynx("history", tmp_path, "--json", "--quiet")
     assert r.returncode == 2 and "z.json: datetime: found 'soon" in r.stderr, r.stderr

@@ -347,7 +347,7 @@ static void check_series_files(void) {
        627530672.8986205, 6},
       {"inferencex.json", "InferenceX: tiny-gpt on h200, vllm, speculation none, 1024 in, 1024 out, 2 at once, tp 8", "p99_ttft", "s",
        BETTER_LESS, 0.030137230039254052, 12},
-      {"junit.xml", "tests of pytest on vm", "test_b.test_sum", "s", BETTER_LESS, 0.182, 2},
+      {"junit.xml", "tests on vm", "pytest: test_b.test_sum", "s", BETTER_LESS, 0.182, 2},
       {"../imports/vllm-bench.json", "vllm bench serve, backend openai: /tmp/vm/model, 2 at once", "output tokens per second", "1/s",
        BETTER_MORE, 538.2735070997472, 16}};
   for (size_t w = 0; w < LYNX_COUNT(wanted); w++) {
@@ -396,14 +396,19 @@ static void check_wrong_series(void) {
   struct lynx_error error;
   static const struct {
     const char *text, *says;
-  } wrong[] = {{"{}", "no tool's file"},
-               {"{\"machine_info\":{},\"benchmarks\":[{\"name\":\"a\"}]}", "benchmarks[0]"},
-               {"{\"machine_info\":{},\"benchmarks\":[],\"datetime\":\"soon\"}", "datetime: found 'soon'"},
-               {"{\"context\":{\"num_cpus\":1,\"date\":\"\"},\"benchmarks\":[]}", "context.date"},
-               {"<testsuite><testcase name=\"a\" time=\"-1\"/></testsuite>", "a: time: found '-1'"},
-               {"<testsuite timestamp=\"x\"/>", "timestamp: found 'x'"},
-               {"<testsuite><testcase>", "no element found"},
-               {"<!DOCTYPE a [<!ENTITY b \"c\">]><testsuite/>", "declares the entity b"}};
+  } wrong[] = {
+      {"{}", "no tool's file"},
+      {"{\"machine_info\":{},\"benchmarks\":[{\"name\":\"a\"}]}", "benchmarks[0]"},
+      {"{\"machine_info\":{},\"benchmarks\":[],\"datetime\":\"soon\"}", "datetime: found 'soon'"},
+      {"{\"context\":{\"num_cpus\":1,\"date\":\"\"},\"benchmarks\":[]}", "context.date"},
+      {"<testsuite><testcase name=\"a\" time=\"-1\"/></testsuite>", "a: time: found '-1'"},
+      {"<testsuite><testcase name=\"a\" time=\"0,25\"/></testsuite>", "a: time: found '0,25'"},
+      {"{\"context\":{\"num_cpus\":1,\"date\":\"2026-11-24\"},\"benchmarks\":[{\"name\":\"a\",\"real_time\":\"1\",\"cpu_time\":1}]}",
+       "a: real_time"},
+      {"{\"tput_per_gpu\":1,\"hw\":\"x\",\"conc\":\"many\"}", "conc: found no number"},
+      {"<testsuite timestamp=\"x\"/>", "timestamp: found 'x'"},
+      {"<testsuite><testcase>", "no element found"},
+      {"<!DOCTYPE a [<!ENTITY b \"c\">]><testsuite/>", "declares the entity b"}};
   for (size_t i = 0; i < LYNX_COUNT(wrong); i++) {
     CHECK_INT(read_series(wrong[i].text, &error), LYNX_INPUT);
     CHECK(strstr(error.message, wrong[i].says) != NULL);

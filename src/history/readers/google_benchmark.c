@@ -15,25 +15,31 @@ static bool is_aggregate(const json_t *one) {
   return strcmp(json_get_text(one, "run_type", "iteration"), "aggregate") == 0;
 }
 
-/* In seconds; NaN: none. */
-static double seconds_of(const json_t *one, const char *key) {
+/* False: it is no time. */
+static bool seconds_of(const json_t *one, const char *key, double *ret) {
   static const struct {
     const char *unit;
     double seconds;
   } units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
   const char *unit = json_get_text(one, "time_unit", "ns");
   for (size_t i = 0; i < LYNX_COUNT(units); i++)
-    if (strcmp(unit, units[i].unit) == 0) return json_get_double(one, key, NAN) * units[i].seconds;
-  return NAN;
+    if (strcmp(unit, units[i].unit) == 0) {
+      *ret = json_get_double(one, key, NAN) * units[i].seconds;
+      return *ret >= 0;
+    }
+  return false;
 }
 
 static enum lynx_status take(const json_t *one, const char *name, struct series_run *run, struct lynx_error *error) {
+  double real, processor;
+  if (!seconds_of(one, "real_time", &real) || !seconds_of(one, "cpu_time", &processor))
+    return lynx_fail(error, LYNX_INPUT, "%.200s: real_time, cpu_time, time_unit: accepted: numbers from 0 in ns, us, ms or s", name);
   const struct {
     const char *what, *unit;
     enum better better;
     double value;
-  } figures[] = {{"", "s", BETTER_LESS, seconds_of(one, "real_time")},
-                 {", processor time", "s", BETTER_LESS, seconds_of(one, "cpu_time")},
+  } figures[] = {{"", "s", BETTER_LESS, real},
+                 {", processor time", "s", BETTER_LESS, processor},
                  {", items", "1/s", BETTER_MORE, json_get_double(one, "items_per_second", NAN)},
                  {", bytes", "B/s", BETTER_MORE, json_get_double(one, "bytes_per_second", NAN)}};
   enum lynx_status status = LYNX_OK;

@@ -26,8 +26,12 @@ static enum lynx_status read_file(const struct series_file *file, struct series_
                                                                                                                   "p90_%s",  "p95_%s",
                                                                                                                   "p99_%s",  "%s_p50",
                                                                                                                   "%s_p99"};
+  static const char *const counts[] = {"conc", "isl", "osl"};
   const json_t *root = file->json;
   enum lynx_status status = LYNX_OK;
+  for (size_t i = 0; i < LYNX_COUNT(counts); i++)
+    if (json_get_int(root, counts[i], -1) < 0)
+      return lynx_fail(error, LYNX_INPUT, "%s: found no number; accepted: a whole number from 0", counts[i]);
   char key[64];
   run->name = arena_printf(&run->arena, "InferenceX: %s on %s, %s, speculation %s, %lld in, %lld out, %lld at once%s",
                            json_get_text(root, "model", "a model"), json_get_text(root, "hw", ""), json_get_text(root, "framework", ""),

@@ -8,14 +8,16 @@
 #include "history/series_file.h"
 #include "history/when.h"
 
-enum { NUMBER_MAX = 40, HEAD = 4096 };
+enum { NUMBER_MAX = 40, HEAD = 4096, DEPTH_MAX = 32 };
 
 struct junit {
   struct series_run *run;
   struct lynx_error *error;
   enum lynx_status status;
   XML_Parser parser;
-  const char *figure; /* the test that is open; NULL: none */
+  const char *figure;            /* the test that is open; NULL: none */
+  const char *suites[DEPTH_MAX]; /* those that are open, from the outermost */
+  size_t depth;
   double seconds;
   bool passed, has_suite;
 };
@@ -34,13 +36,14 @@ static const char *attribute(const XML_Char **attributes, const char *name) {
   return "";
 }
 
-/* Some runners write thousands with commas. */
+/* Some runners write thousands with commas; a comma elsewhere could be anything. */
 static double seconds_of(const char *text) {
   char plain[NUMBER_MAX];
   size_t n = 0;
   double value;
   for (; *text != 0 && n + 1 < sizeof plain; text++)
     if (*text != ',') plain[n++] = *text;
+    else if (strspn(text + 1, "0123456789") != 3) return NAN;
   return *text == 0 && number_double(plain, n, &value) && value >= 0 ? value : NAN;
 }
 
@@ -51,13 +54,18 @@ static void stop(struct junit *j, enum lynx_status status) {
 
 static void begin_suite(struct junit *j, const XML_Char **attributes) {
   const char *time = attribute(attributes, "timestamp"), *host = attribute(attributes, "hostname"), *name = attribute(attributes, "name");
-  if (j->has_suite) return; /* the first one names the run */
+  if (j->depth == DEPTH_MAX) {
+    stop(j, lynx_fail(j->error, LYNX_LIMIT, "suites in one another, more than %d deep", DEPTH_MAX));
+    return;
+  }
+  j->suites[j->depth++] = arena_copy(&j->run->arena, name);
+  if (j->has_suite) return; /* the first one says when and where */
   j->has_suite = true;
   if (time[0] != 0 && !when_read(time, &j->run->at_ns)) {
     stop(j, lynx_fail(j->error, LYNX_INPUT, "timestamp: found '%.60s'; accepted: a date and time", time));
     return;
   }
-  j->run->name = arena_printf(&j->run->arena, "tests of %.200s%s%.200s", name[0] != 0 ? name : "a suite", host[0] != 0 ? " on " : "", host);
+  j->run->name = arena_printf(&j->run->arena, "tests%s%.200s", host[0] != 0 ? " on " : "", host);
 }
 
 static void XMLCALL begin(void *context, const XML_Char *element, const XML_Char **attributes) {
@@ -66,9 +74,13 @@ static void XMLCALL begin(void *context, const XML_Char *element, const XML_Char
   if (strcmp(element, "testsuite") == 0) begin_suite(j, attributes);
   else if (strcmp(element, "testcase") == 0) {
     const char *group = attribute(attributes, "classname"), *time = attribute(attributes, "time");
-    j->figure = arena_printf(&j->run->arena, "%.200s%s%.190s", group, group[0] != 0 ? "." : "", attribute(attributes, "name"));
+    const char *suite = j->depth > 0 ? j->suites[j->depth - 1] : "", *result = attribute(attributes, "result");
+    j->figure = arena_printf(&j->run->arena, "%.100s%s%.150s%s%.140s", suite, suite[0] != 0 ? ": " : "", group, group[0] != 0 ? "." : "",
+                             attribute(attributes, "name"));
     j->seconds = seconds_of(time);
-    j->passed = true;
+    /* GoogleTest says of each whether it was run. */
+    j->passed = strcmp(attribute(attributes, "status"), "notrun") != 0 && strcmp(result, "skipped") != 0 &&
+                strcmp(result, "suppressed") != 0;
     if (time[0] != 0 && isnan(j->seconds))
       stop(j, lynx_fail(j->error, LYNX_INPUT, "%.200s: time: found '%.40s'; accepted: seconds from 0", j->figure, time));
   } else if (strcmp(element, "failure") == 0 || strcmp(element, "error") == 0 || strcmp(element, "skipped") == 0) j->passed = false;
@@ -76,6 +88,7 @@ static void XMLCALL begin(void *context, const XML_Char *element, const XML_Char
 
 static void XMLCALL end(void *context, const XML_Char *element) {
   struct junit *j = context;
+  if (strcmp(element, "testsuite") == 0 && j->depth > 0) j->depth--;
   if (j->status != LYNX_OK || strcmp(element, "testcase") != 0 || j->figure == NULL) return;
   enum lynx_status status = j->passed ? series_add(j->run, j->figure, "s", BETTER_LESS, j->seconds, j->error) : LYNX_OK;
   j->figure = NULL;

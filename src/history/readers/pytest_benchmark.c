@@ -31,6 +31,7 @@ static enum lynx_status read_file(const struct series_file *file, struct series_
     double value = json_get_double(stats, "median", json_get_double(stats, "mean", NAN));
     if (name[0] == 0 || isnan(value))
       return lynx_fail(error, LYNX_INPUT, "benchmarks[%zu]: no fullname, or no stats.median; accepted: what pytest-benchmark writes", i);
+    if (value < 0) return lynx_fail(error, LYNX_INPUT, "benchmarks[%zu]: stats.median: found %g; accepted: seconds from 0", i, value);
     enum lynx_status status = series_add(run, name, "s", BETTER_LESS, value, error);
     if (status != LYNX_OK) return status;
   }
