@@ -21,11 +21,11 @@ static const char *parallelism(const json_t *root, struct series_run *run) {
 }
 
 static enum lynx_status read_file(const struct series_file *file, struct series_run *run, struct lynx_error *error) {
-  static const char *const throughputs[] = {"tput_per_gpu", "output_tput_per_gpu", "input_tput_per_gpu"},
-                           *const latencies[] = {"ttft", "tpot", "itl", "e2el", "e2e_latency"}, *const kinds[] = {"mean_%s", "median_%s",
-                                                                                                                  "p90_%s",  "p95_%s",
-                                                                                                                  "p99_%s",  "%s_p50",
-                                                                                                                  "%s_p99"};
+  static const char *const throughputs[] = {"tput_per_gpu", "output_tput_per_gpu", "input_tput_per_gpu"};
+  static const char *const latencies[] = {"ttft", "tpot", "itl", "e2el", "e2e_latency"};
+  static const struct {
+    const char *before, *after;
+  } kinds[] = {{"mean_", ""}, {"median_", ""}, {"p90_", ""}, {"p95_", ""}, {"p99_", ""}, {"", "_p50"}, {"", "_p99"}};
   static const char *const counts[] = {"conc", "isl", "osl"};
   const json_t *root = file->json;
   enum lynx_status status = LYNX_OK;
@@ -44,8 +44,7 @@ static enum lynx_status read_file(const struct series_file *file, struct series_
     status = series_add(run, throughputs[i], "tokens/s", BETTER_MORE, json_get_double(root, throughputs[i], NAN), error);
   for (size_t i = 0; i < LYNX_COUNT(latencies); i++)
     for (size_t k = 0; k < LYNX_COUNT(kinds) && status == LYNX_OK; k++) {
-      const char *place = strstr(kinds[k], "%s");
-      (void)snprintf(key, sizeof key, "%.*s%s%s", (int)(place - kinds[k]), kinds[k], latencies[i], place + 2);
+      (void)snprintf(key, sizeof key, "%s%s%s", kinds[k].before, latencies[i], kinds[k].after);
       status = series_add(run, key, "s", BETTER_LESS, json_get_double(root, key, NAN), error);
     }
   return status;
