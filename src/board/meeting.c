@@ -322,8 +322,7 @@ static void state_cause(struct making *m) {
   buffer_clear(&m->text);
   (void)buffer_printf(&m->text, "What caused the change of %s: ", m->headline->figure);
   history_put_coincidence(&m->report, m->event, &m->text);
-  (void)buffer_text(&m->text, "; ");
-  history_put_drift(&m->report, m->event, &m->text);
+  history_put_drift(&m->report, m->event, "; ", false, &m->text); /* the page is one sheet */
   (void)buffer_text(&m->text, c->kind == COINCIDENCE_FACTS ? ". That both changed together is no cause yet." : ".");
   state(m, MEETING_UNKNOWN, kept(m));
   for (size_t i = 0; c->kind == COINCIDENCE_FACTS && i < c->n_layers; i++)

@@ -95,8 +95,7 @@ static void put_event(struct frame *f, const struct board_contract *c, size_t ev
   history_put_time(after, true, text);
   (void)buffer_text(text, e->provisional ? ", provisional: " : ": ");
   history_put_coincidence(&report, event, text);
-  (void)buffer_text(text, "; ");
-  history_put_drift(&report, event, text);
+  history_put_drift(&report, event, "; ", true, text);
   (void)buffer_text(text, ". ");
   markup_text(m, text->data);
   markup_link(m, NULL, "Compare both runs", "%scompare/%s-%s.html", f->up, before->from.root, after->from.root);

@@ -134,7 +134,7 @@ static void put_event(const struct history_report *r, size_t event, struct buffe
   history_put_coincidence(r, event, text);
   html_text(out, "<p><b>There:</b> ", text->data, "</p>\n");
   buffer_clear(text);
-  history_put_drift(r, event, text);
+  history_put_drift(r, event, "", true, text);
   html_text(out, "<p><b>Drift:</b> ", text->data, "</p>\n");
   put_facts(&r->coincidences[event], out);
   buffer_clear(text);

@@ -156,9 +156,11 @@ static const char *const drift_sentences[] = {
     [DRIFT_MODEL] = "the model drifted: accuracy changed, and neither the machine's own speed nor anything captured of the executor did",
     [DRIFT_NEITHER] = "neither the machine's own speed nor anything captured of the executor changed: something that no probe reads did"};
 
-void history_put_drift(const struct history_report *r, size_t event, struct buffer *out) {
+void history_put_drift(const struct history_report *r, size_t event, const char *before, bool unknown, struct buffer *out) {
   struct drift drift;
   drift_judge(r->history, &r->history->events[event], &r->coincidences[event], r->plan, &drift);
+  if (drift.kind == DRIFT_UNKNOWN && !unknown) return;
+  (void)buffer_text(out, before);
   bool captured = r->coincidences[event].kind != COINCIDENCE_UNKNOWN;
   (void)buffer_text(out, captured || !drift.machine_followed ? drift_sentences[drift.kind]
                                                              : "what drifted is not known: the executor was not captured");
@@ -291,8 +293,7 @@ static void put_event(const struct history_report *r, size_t event, const char *
   (void)buffer_text(out, "   ");
   history_put_coincidence(r, event, out);
   (void)buffer_text(out, "\n");
-  (void)buffer_text(out, "   ");
-  history_put_drift(r, event, out);
+  history_put_drift(r, event, "   ", true, out);
   (void)buffer_text(out, "\n");
   history_put_facts(&r->coincidences[event], "   ", out);
   size_t length = out->length;

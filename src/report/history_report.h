@@ -40,8 +40,8 @@ void history_put_verdict(const struct history_report *report, struct buffer *out
 bool history_has_executor(const struct history_report *report, size_t event);
 /* What changed there: one sentence, or more. */
 void history_put_coincidence(const struct history_report *report, size_t event, struct buffer *out);
-/* What drifted there: the machine, the stack or the model; a sentence. */
-void history_put_drift(const struct history_report *report, size_t event, struct buffer *out);
+/* before, and what drifted there: the machine, the stack or the model; a sentence. unknown: also that it is not known. */
+void history_put_drift(const struct history_report *report, size_t event, const char *before, bool unknown, struct buffer *out);
 /* "lynxbench diff A B", as a shell takes it; what lies in a ledger is fetched first. */
 void history_put_command(const char *command, const struct history_origin *a, const struct history_origin *b, struct buffer *out);
 /* As a shell takes it: in quotes where it needs them. */
