@@ -117,6 +117,10 @@ static int run(const struct arguments *arguments) {
     return EXIT_WRONG_INPUT;
   }
   int code = ledger != NULL ? from_ledger(ledger, &gauges) : from_sources(arguments, &gauges);
+  if (code == EXIT_HOLDS && gauges.n_families == 0) {
+    (void)fprintf(stderr, "lynxbench metrics: no run and no schedule is there: nothing was written\n");
+    code = EXIT_INCONCLUSIVE;
+  }
   if (code == EXIT_HOLDS) {
     gauges_sort(&gauges);
     code = deliver(arguments, &gauges, otlp);
@@ -144,8 +148,8 @@ const struct command command_metrics = {
     .details =
         "A SOURCE is what `history` takes: a ledger (default: LYNXBENCH_LEDGER), or folders of bundles. Of a ledger alone also what\n"
         "became of findings, verifications and contests. `lynxbench serve` has the same at /metrics.\n"
-        "integrations/grafana has a dashboard. Exit code: 2 a source cannot be read, then nothing is written; 5 the collector\n"
-        "did not take it.",
+        "integrations/grafana has a dashboard. Exit code: 2 a source cannot be read, 3 there is nothing to show: then nothing is\n"
+        "written; 4 the file cannot be; 5 the collector did not take it.",
     .example = "build/lynxbench metrics tests/recorded/history/steps.csv",
     .confines = confines,
     .run = run};

@@ -1,5 +1,5 @@
 /* result/machine_figures.h: how fast the machine itself was around a run, from what the run recorded.
- * Result   figures by the formula lynx.machine_speed.1: the mean of before and after, and the range between both as low and high
+ * Result   figures by the formula lynx.machine_speed.1: the mean of before and after, without an interval
  * Limits   none where one of both is missing, as in a run that was stopped */
 #ifndef RESULT_MACHINE_FIGURES_H
 #define RESULT_MACHINE_FIGURES_H

@@ -66,8 +66,8 @@ static void add_machine(const struct result *r, struct summary_precision *to) {
                                                            .unit = s->unit,
                                                            .better = s->more_is_better ? BETTER_MORE : BETTER_LESS,
                                                            .value = number_round((s->before + s->after) / 2, DIGITS),
-                                                           .low = number_round(fmin(s->before, s->after), DIGITS),
-                                                           .high = number_round(fmax(s->before, s->after), DIGITS),
+                                                           .low = NAN, /* two measurements make no interval */
+                                                           .high = NAN,
                                                            .n = 1};
   }
 }

@@ -62,7 +62,7 @@ def test_it_is_measured_before_and_after(server):
     both = [next(f["value"] for f in r["figures"] if f["name"] == "memory.triad") for r in found.values()]
     (value,) = series["machine: memory bandwidth"]["values"]
     assert abs(value["value"] - sum(both) / 2) < 1e-4 * value["value"], (value, both)
-    assert (value["low"], value["high"]) == (min(both), max(both)), (value, both)
+    assert (value["low"], value["high"]) == (None, None), "two measurements make no interval"
 
 
 def test_it_is_not_measured_unasked(server):

@@ -119,6 +119,9 @@ def test_what_cannot_be_read_leaves_the_old_file(tmp_path):
     assert r.returncode == 2 and out.read_text() == before and "lynxbench_figure{" in before, r.stderr
     no_format, no_url = (STEPS, "--format", "xml"), (STEPS, "--send", "x")
     wrong = (((), "found no source"), (no_format, "prometheus, otlp"), (no_url, "--send"))
+    (tmp_path / "empty").mkdir()
+    r = l.lynx("metrics", tmp_path / "empty", "--out", out)
+    assert r.returncode == 3 and out.read_text() == before, r.stderr
     for args, says in wrong:
         r = l.lynx("metrics", *args, env=l.environment(LYNXBENCH_LEDGER=""))
         assert r.returncode == 2 and says in r.stderr, r.stderr

@@ -28,7 +28,7 @@ static enum lynx_status read_file(const struct series_file *file, struct series_
   for (size_t i = 0; i < json_array_size(all); i++) {
     const json_t *one = json_array_get(all, i), *stats = json_object_get(one, "stats");
     const char *name = json_get_text(one, "fullname", json_get_text(one, "name", ""));
-    double value = json_get_double(stats, "median", json_get_double(stats, "mean", NAN));
+    double value = json_get_double(stats, "median", NAN);
     if (name[0] == 0 || isnan(value))
       return lynx_fail(error, LYNX_INPUT, "benchmarks[%zu]: no fullname, or no stats.median; accepted: what pytest-benchmark writes", i);
     if (value < 0) return lynx_fail(error, LYNX_INPUT, "benchmarks[%zu]: stats.median: found %g; accepted: seconds from 0", i, value);
