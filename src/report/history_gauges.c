@@ -23,8 +23,7 @@ static void add_figure(struct gauges *g, const struct history_series *s, const s
   while (families[i].unit != NULL && strcmp(families[i].unit, s->unit) != 0) i++;
   size_t n = families[i].unit != NULL ? LABEL_UNIT : LABELS;
   double factor = families[i].factor;
-  gauges_add(g, families[i].name, "The figure of the newest run that has one.", families[i].ucum, labels, n,
-             v->value * factor);
+  gauges_add(g, families[i].name, "The figure of the newest run that has one.", families[i].ucum, labels, n, v->value * factor);
   gauges_add(g, families[i].low, "The lower limit of its interval (95 %).", families[i].ucum, labels, n, v->low * factor);
   gauges_add(g, families[i].high, "The upper limit of its interval (95 %).", families[i].ucum, labels, n, v->high * factor);
 }
