@@ -261,8 +261,7 @@ def test_what_is_left_of_a_run_keeps_others_out(place, tmp_path):
     while not held and time.monotonic() < until:
         time.sleep(0.1)
         for child in open(f"/proc/{p.pid}/task/{p.pid}/children").read().split():
-            fds = os.scandir(f"/proc/{child}/fd")
-            held += [fd.name for fd in fds if os.readlink(fd.path).endswith(".lock")]
+            held += [to for to in l.open_files(child) if to.endswith(".lock")]
     p.send_signal(signal.SIGKILL)
     p.wait()
     assert held, "the run does not hold the lock"
