@@ -53,6 +53,11 @@ def attributed(out):
     return json.loads(r.stdout)
 
 
+def none_idle(said):
+    """By the run's own account: others, or the load, left none of the machine's processors idle."""
+    return (1 - said["busy"]) * said["processors"] < 0.3
+
+
 def test_the_account_closes(plain):
     account = attributed(plain[1])["account"]
     assert account["threads"], account
@@ -123,8 +128,9 @@ def test_the_bundle_is_an_ordinary_one(plain):
     assert os.path.exists(out.replace(".lynx", ".yaml"))
     r = l.lynx("lint", out.replace(".lynx", ".yaml"))
     assert r.returncode == 0, r.stdout + r.stderr
-    shown = l.show(out)
-    assert shown["precisions"][0]["climb"]["knee"] >= 2, shown["precisions"][0]["climb"]
+    climb_found, said = l.show(out)["precisions"][0]["climb"], attributed(out)
+    least = 1 if none_idle(said) else 2
+    assert climb_found["knee"] >= least, (climb_found, said["busy"])
 
 
 def test_a_run_against_itself_did_not_change(plain):
@@ -171,8 +177,8 @@ def test_one_processor_of_several_is_named(tmp_path):
         process.wait()
     said = attributed(out)
     found = [f for f in said["findings"] if f["id"] == "affinity"]
-    if not found and any(f["id"] == "contention" for f in said["findings"]):
-        pytest.skip("other processes used the processors: the run says so itself")
+    if not found and none_idle(said):
+        pytest.skip("no processor was idle: the run says so itself")
     assert found and "1 of" in found[0]["named"], said["findings"]
 
 
@@ -300,9 +306,15 @@ def series(name, first, step):
     )
 
 
-SLOW_START = """UPDATE request SET end_ns = end_ns + 900000000 WHERE (session, id) IN (SELECT session, id FROM request
-    WHERE session = (SELECT min(id) FROM session WHERE purpose = 'measure') AND phase = 'counted'
-    ORDER BY id LIMIT %d)"""
+# However this machine's requests went: all took as long as the longest, and then some of them three times that.
+EVEN = """UPDATE request SET end_ns = issued_ns + (SELECT max(end_ns - issued_ns) FROM request WHERE phase = 'counted')
+    WHERE phase = 'counted'"""
+LONGER = "UPDATE request SET end_ns = end_ns + 2 * (end_ns - issued_ns) WHERE phase = 'counted' AND "
+SLOW_START = LONGER + """(session, id) IN (SELECT r.session, r.id FROM request r JOIN session s ON s.id = r.session
+    WHERE s.purpose = 'measure' AND r.phase = 'counted' ORDER BY r.session, r.id LIMIT 12)"""
+# A tenth of the time that a request takes here; the rule wants 5 %.
+ROUND_TRIP = """UPDATE sample SET value = (SELECT avg(end_ns - issued_ns) / 1e10 FROM request WHERE phase = 'counted')
+    WHERE series = 'wire.round_trip_s'"""
 
 
 @pytest.mark.parametrize(
@@ -310,9 +322,9 @@ SLOW_START = """UPDATE request SET end_ns = end_ns + 900000000 WHERE (session, i
     [
         (series("server.preemptions", 100, 5), "cache_pressure", "lost their cache"),
         (series("server.cache_use", 0.99, 0) + ";" + series("server.waiting", 3, 0), "cache_pressure", "99 % full"),
-        ("UPDATE sample SET value = 0.08 WHERE series = 'wire.round_trip_s'", "slow_wire", "round trip takes 80 ms"),
+        (ROUND_TRIP, "slow_wire", "a round trip takes"),
         (series("power.slowed", 0, 1), "slowed", "slowed"),
-        (SLOW_START % 12, "cold_start", "counted requests took"),
+        (EVEN + ";" + SLOW_START, "cold_start", "counted requests took"),
     ],
 )
 def test_what_surrounds_a_server_is_found(plain, tmp_path, sql, rule, said):
@@ -323,13 +335,15 @@ def test_what_surrounds_a_server_is_found(plain, tmp_path, sql, rule, said):
         pytest.skip("too few requests were counted to tell a beginning: this machine is slow")
     found = {f["id"]: f for f in attributed(forged)["findings"]}
     assert rule in found and said in found[rule]["evidence"], found
-    assert rule not in {f["id"] for f in attributed(plain[1])["findings"]}
+    if rule == "cold_start":
+        l.forge(plain[1], tmp_path / "even.lynx", EVEN)
+    before = tmp_path / "even.lynx" if rule == "cold_start" else plain[1]
+    assert rule not in {f["id"] for f in attributed(before)["findings"]}
 
 
 def test_a_slow_request_in_the_middle_is_no_cold_start(plain, tmp_path):
     forged = tmp_path / "f.lynx"
-    late = "UPDATE request SET end_ns = end_ns + 900000000 WHERE phase = 'counted' AND id % 5 = 0"
-    l.forge(plain[1], forged, late)
+    l.forge(plain[1], forged, EVEN, LONGER + "id % 5 = 0")
     assert "cold_start" not in {f["id"] for f in attributed(forged)["findings"]}
 
 
