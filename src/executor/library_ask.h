@@ -1,8 +1,10 @@
-/* executor/library_ask.h: which kernels a library selects on this processor, where it can be asked (oneDNN, OpenBLAS, BLIS, MKL, ggml,
- * PyTorch). To ask it, it is loaded, and that runs its start-up code: so it is loaded only where the user asks for it, never by root, and
- * by a program of its own, `lynxbench --ask-library FILE`: a session without a terminal, no network where the kernel allows that, nothing
- * of ours open, the rest given up by base/cage.h. What that program says is one line for each answer, and is believed for that library
- * only. Limits   as long as the request's deadline */
+/* executor/library_ask.h: which kernels a library selects on this processor, where it can be asked (oneDNN, OpenBLAS, BLIS, MKL,
+ * ggml, PyTorch). To ask it, it is loaded, and that runs its start-up code: so it is loaded only where the user asks for it, never by
+ * root, and by a program of its own, `lynxbench --ask-library FILE`: a session without a terminal, no network where the kernel allows
+ * that, nothing of ours open, the rest given up by base/cage.h. What that program says is one line for each answer, and is believed
+ * for that library only.
+ * Limits   as long as the request's deadline
+ */
 #ifndef EXECUTOR_LIBRARY_ASK_H
 #define EXECUTOR_LIBRARY_ASK_H
 

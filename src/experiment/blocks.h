@@ -1,10 +1,12 @@
 /* experiment/blocks.h: the blocks of a perturbed session: which resource is slowed when, and the rows that say so.
  *
  * Design   cycles: in each every level of every target has one block, and the undisturbed has two or a third as many, in random order by
- * the run's seed. Only whole cycles are begun Block    its first part settles and does not count: the queue takes its new shape in it
+ *          the run's seed. Only whole cycles are begun
+ * Block    its first part settles and does not count: the queue takes its new shape in it
  * Setting  of a variable that is taken out of the executor's environment, which takes a restart: a session is one block, two sessions, in
  *          random order, are a cycle
- * Choice   of processes: by what they used while the load warmed up */
+ * Choice   of processes: by what they used while the load warmed up
+ */
 #ifndef EXPERIMENT_BLOCKS_H
 #define EXPERIMENT_BLOCKS_H
 

@@ -1,10 +1,12 @@
 /* experiment/confirm.h: the experiment that a finding names for itself, and what its blocks say of it.
  *
  * Verdict   confirmed: the effect's interval lies wholly above the threshold; refuted: wholly below; else inconclusive. The threshold
- * stands before the first block: of a function, half of what the account says (its share of the thread's time); of a process, a quarter of
- * a percent for each percent; of what is taken away, 5 % more throughput Rung      perturbed; where a cause was taken away and put back,
- * swapped back Limits    a process confirms that its time bounds throughput, and not which of its functions: that takes an executor that
- * lynxbench starts */
+ *           stands before the first block: of a function, half of what the account says (its share of the thread's time); of a
+ *           process, a quarter of a percent for each percent; of what is taken away, 5 % more throughput
+ * Rung      perturbed; where a cause was taken away and put back, swapped back
+ * Limits    a process confirms that its time bounds throughput, and not which of its functions: that takes an executor that
+ *           lynxbench starts
+ */
 #ifndef EXPERIMENT_CONFIRM_H
 #define EXPERIMENT_CONFIRM_H
 

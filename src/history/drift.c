@@ -19,12 +19,12 @@ static bool is_accuracy(const struct history_series *s) {
   return is_of(s, FORMULA_EXACT_MATCH) || is_of(s, FORMULA_AGREEMENT) || is_of(s, FORMULA_SCORE) || is_of(s, FORMULA_BITS_PER_BYTE);
 }
 
-/* |ln| of the two ends of a change, the smaller and the greater; of a change of sign, and of a difference, nothing is known. */
+/* The ends of a change's interval, as factors from 1 on: the nearer to no change (1 where the interval holds 1) and the farther. */
 static void ends_of(const struct change *c, double *ret_near, double *ret_far) {
   *ret_near = 1;
   *ret_far = INFINITY;
   if (!c->ratio || !(c->low > 0) || !(c->high > 0) || !isfinite(c->high)) return;
-  double low = fmax(c->low, 1 / c->low), high = fmax(c->high, 1 / c->high); /* as a factor from 1: no logarithm is needed to compare */
+  double low = fmax(c->low, 1 / c->low), high = fmax(c->high, 1 / c->high);
   *ret_near = (c->low < 1) != (c->high < 1) ? 1 : fmin(low, high);
   *ret_far = fmax(low, high);
 }

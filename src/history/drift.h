@@ -1,8 +1,10 @@
 /* history/drift.h: what drifted where figures changed: the machine, the stack, or the model.
- * Result   MACHINE: its own speed (lynx.machine_speed.1) changed there, and nothing captured of the executor. STACK: the executor did, and
- * no change of the machine's speed was seen. BOTH: they are not told apart. MODEL: the answers' accuracy changed, and neither of them.
- *          NEITHER: something else did. UNKNOWN: the machine's speed was not followed, or the executor not captured
- * Limits   within one contract the demand does not drift: its digest fixes the load. What coincided is no cause */
+ * Result   MACHINE: its own speed (lynx.machine_speed.1) changed there, and nothing captured of the executor. STACK: the executor
+ *          did, and no change of the machine's speed was seen. BOTH: they are not told apart. MODEL: the answers' accuracy changed,
+ *          and neither of them. NEITHER: something else did. UNKNOWN: the machine's speed was not followed, or the executor not
+ *          captured
+ * Limits   within one contract the demand does not drift: its digest fixes the load. What coincided is no cause
+ */
 #ifndef HISTORY_DRIFT_H
 #define HISTORY_DRIFT_H
 

@@ -1,7 +1,9 @@
-/* ledger/admission.h: may these bytes be the next entry under that policy? Everything that can be said of an entry without the ledger's
- * others. Result   its envelope and statement, and whose it is; *policy becomes what the entry makes of it, where it is a policy Errors
- * INPUT: the form, the kind, its subjects, the signature, or what a change of policy may not do, with what would be accepted Memory
- * everything lives in the arena, but for the statement: statement_release, also after an error */
+/* ledger/admission.h: may these bytes be the next entry under that policy? Everything that can be said of an entry without the
+ * ledger's others.
+ * Result   its envelope and statement, and whose it is; *policy becomes what the entry makes of it, where it is a policy
+ * Errors   INPUT: the form, the kind, its subjects, the signature, or what a change of policy may not do, with what would be accepted
+ * Memory   everything lives in the arena, but for the statement: statement_release, also after an error
+ */
 #ifndef LEDGER_ADMISSION_H
 #define LEDGER_ADMISSION_H
 

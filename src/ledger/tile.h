@@ -1,10 +1,11 @@
-/* ledger/tile.h: a ledger as static files that any client of transparency logs reads (C2SP tlog-tiles): from it they are written, and
- * from such files, over HTTP or in a folder, a copy is made and kept up to date.
- * Shapes   checkpoint; tile/L/N: 256 hashes of level 8 L; tile/entries/N: 256 entries, each after its length in 2 bytes; .p/W: the first W.
- *          Beside them, our own: blob/DIGEST, a bundle's file
- * Result   a copy takes nothing that it did not check: every entry's signature and admission, the tree's root, the log's signature. What
- * the copy holds already must be continued Errors   PROTOCOL: the other side rolled back, forked, or serves what does not fit its
- * checkpoint; IO */
+/* ledger/tile.h: a ledger as static files that any client of transparency logs reads (C2SP tlog-tiles): from it they are written,
+ * and from such files, over HTTP or in a folder, a copy is made and kept up to date.
+ * Shapes   checkpoint; tile/L/N: 256 hashes of level 8 L; tile/entries/N: 256 entries, each after its length in 2 bytes; .p/W: the
+ *          first W. Beside them, our own: blob/DIGEST, a bundle's file
+ * Result   a copy takes nothing that it did not check: every entry's signature and admission, the tree's root, the log's signature.
+ *          What the copy holds already must be continued
+ * Errors   PROTOCOL: the other side rolled back, forked, or serves what does not fit its checkpoint; IO
+ */
 #ifndef LEDGER_TILE_H
 #define LEDGER_TILE_H
 

@@ -1,11 +1,12 @@
 /* measure/ceilings.h: what this machine's processors, memory and kernel do at best: no workload's performance, context for one.
  * Units    bytes/s, operations/s, seconds, as each ceiling says
- * Method   threads pinned to the processors that this process may run on; each rate is the greatest of its repeats (as STREAM's is), each
- *          latency the median, with the range beside it
- * Source   McCalpin's STREAM for triad and copy: 24 and 16 bytes an element of 8 bytes, arrays four times the last caches, written first by
- *          the thread that uses them. Triad's stores go through the cache, so that the memory moves a third more than is counted, as in
- * STREAM compiled so; copies are the C library's, whose stores may pass it by Limits   other processes lower them: how much these used is
- * told */
+ * Method   threads pinned to the processors that this process may run on; each rate is the greatest of its repeats (as STREAM's is),
+ *          each latency the median, with the range beside it
+ * Source   McCalpin's STREAM for triad and copy: 24 and 16 bytes an element of 8 bytes, arrays four times the last caches, written
+ *          first by the thread that uses them. Triad's stores go through the cache, so that the memory moves a third more than is
+ *          counted, as in STREAM compiled so; copies are the C library's, whose stores may pass it by
+ * Limits   other processes lower them: how much these used is told
+ */
 #ifndef MEASURE_CEILINGS_H
 #define MEASURE_CEILINGS_H
 

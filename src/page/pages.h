@@ -1,12 +1,15 @@
 /* page/pages.h: the pages over a ledger: an address in, a page out.
  *
- * page shows what the board (board/board.h) and reports say, and decides nothing. A page is markup, or JSON or CSV of the same table at the
- * same address with another ending. It opens no bundle: what only a bundle says is made by who hands `view` in, in a cage of its own.
+ * page shows what the board (board/board.h) and reports say, and decides nothing. A page is markup, or JSON or CSV of the same table
+ * at the same address with another ending. It opens no bundle: what only a bundle says is made by who hands `view` in, in a cage of
+ * its own.
  *
- * Addresses   index, work, contract/DIGEST, meeting/DIGEST, result/ROOT, compare/ROOT-ROOT, each with .html or .json, tables with .csv,
- * too; entry/N.json; metrics; style.css, script.js, openapi.json. Links are relative: the pages work below any address, and as files Order
- * pages_answer whenever the board does not change; page_release Errors      404 with a page that says what there is; 503 where a bundle
- * cannot be read now */
+ * Addresses   index, work, contract/DIGEST, meeting/DIGEST, result/ROOT, compare/ROOT-ROOT, each with .html or .json, tables with
+ *             .csv, too; entry/N.json; metrics; style.css, script.js, openapi.json. Links are relative: the pages work below any
+ *             address, and as files
+ * Order       pages_answer whenever the board does not change; page_release
+ * Errors      404 with a page that says what there is; 503 where a bundle cannot be read now
+ */
 #ifndef PAGE_PAGES_H
 #define PAGE_PAGES_H
 

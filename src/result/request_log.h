@@ -2,13 +2,17 @@
  * profile of.
  *
  * Formats  jsonl     a line per request: {"at_s" | "timestamp_s", "prompt_tokens", "output_tokens", ["duration_s", "cached_tokens",
- * "prompt"]} mooncake  a line per request: {"timestamp" in ms, "input_length", "output_length", "hash_ids": 512-token blocks} burstgpt  CSV
- * with the columns Timestamp (s), Request tokens, Response tokens azure     CSV with the columns TIMESTAMP (date and time of day),
- * ContextTokens, GeneratedTokens otlp      OTLP JSON with spans that carry gen_ai.usage.input_tokens and output_tokens; one document or one
- * per line access    an access log in common or combined form; with a request time in seconds as the last field, durations too. Its
- * resolution is a second: gaps shorter than that are unknown Result   in order of time, the first at 0; a line that cannot be read is
- * counted and skipped, and the first of them kept as a reason Errors   INPUT: no request at all, or a format that cannot be told; LIMIT:
- * more than REQUEST_LOG_MAX requests Memory   everything lives in the log's arena; the text may go */
+ *                    "prompt"]}
+ *          mooncake  a line per request: {"timestamp" in ms, "input_length", "output_length", "hash_ids": 512-token blocks}
+ *          burstgpt  CSV with the columns Timestamp (s), Request tokens, Response tokens
+ *          azure     CSV with the columns TIMESTAMP (date and time of day), ContextTokens, GeneratedTokens
+ *          otlp      OTLP JSON with spans that carry gen_ai.usage.input_tokens and output_tokens; one document or one per line
+ *          access    an access log in common or combined form; with a request time in seconds as the last field, durations too. Its
+ *                    resolution is a second: gaps shorter than that are unknown
+ * Result   in order of time, the first at 0; a line that cannot be read is counted and skipped, and the first of them kept as a reason
+ * Errors   INPUT: no request at all, or a format that cannot be told; LIMIT: more than REQUEST_LOG_MAX requests
+ * Memory   everything lives in the log's arena; the text may go
+ */
 #ifndef RESULT_REQUEST_LOG_H
 #define RESULT_REQUEST_LOG_H
 

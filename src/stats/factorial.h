@@ -1,14 +1,16 @@
 /* stats/factorial.h: two-level factorial designs, whole and fractional, and what they show.
  *
- * Shapes   runs are sets of facts: bit i of a run's set says that fact i has its second level. y[round][run]: ln of a figure; every run
- *          once in each round
- * Design   the first facts vary freely; each further one follows the parity of a chosen set of them. One further fact: of all of them.
- * Where the facts are at most half of the runs, of odd sets, so that no effect is mixed with the interaction of two (resolution IV); else
- * of any (III). The run without any fact is always there Result   an effect of one fact: the mean with it less the mean without. Of two:
- * how much more both change together than one by one. Those that a design cannot tell apart are one estimate, which carries all their names
- * Interval t distribution with (rounds - 1)(runs - 1) degrees of freedom on the residual of rounds and runs; all estimates together hold at
- *          the confidence (Bonferroni over them)
- * Source   Box, Hunter and Hunter 2005, chapters 5 and 6; docs/method.md#factorial */
+ * Shapes   runs are sets of facts: bit i of a run's set says that fact i has its second level. y[round][run]: ln of a figure; every
+ *          run once in each round
+ * Design   the first facts vary freely; each further one follows the parity of a chosen set of them. One further fact: of all of
+ *          them. Where the facts are at most half of the runs, of odd sets, so that no effect is mixed with the interaction of two
+ *          (resolution IV); else of any (III). The run without any fact is always there
+ * Result   an effect of one fact: the mean with it less the mean without. Of two: how much more both change together than one by
+ *          one. Those that a design cannot tell apart are one estimate, which carries all their names
+ * Interval t distribution with (rounds - 1)(runs - 1) degrees of freedom on the residual of rounds and runs; all estimates together
+ *          hold at the confidence (Bonferroni over them)
+ * Source   Box, Hunter and Hunter 2005, chapters 5 and 6; docs/method.md#factorial
+ */
 #ifndef STATS_FACTORIAL_H
 #define STATS_FACTORIAL_H
 
