@@ -1,10 +1,11 @@
 #include "executor/nvidia_smi.h"
 
-#include <expat.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/xml.h"
 
 enum { DEPTH_MAX = 16, TEXT_MAX = 400, GPUS_MAX = 64 };
 
@@ -69,7 +70,6 @@ static const struct element {
 };
 
 struct reading {
-  XML_Parser parser;
   struct fact_list *list;
   char path[300], text[TEXT_MAX];
   size_t ends[DEPTH_MAX + 1]; /* of the path at each depth */
@@ -78,23 +78,23 @@ struct reading {
   bool root;
 };
 
-static void XMLCALL begin(void *context, const XML_Char *name, const XML_Char **attributes) {
+static enum lynx_status begin(void *context, const char *name, const char *const *attributes, struct lynx_error *error) {
   struct reading *r = context;
-  (void)attributes;
+  (void)attributes, (void)error;
   if (r->skipped > 0 || r->depth == DEPTH_MAX || r->ends[r->depth] + strlen(name) + 2 > sizeof r->path) {
     r->skipped++;
-    return;
+    return LYNX_OK;
   }
   if (r->depth == 0) r->root = strcmp(name, "nvidia_smi_log") == 0;
   size_t at = r->ends[r->depth++];
   r->ends[r->depth] = at + (size_t)snprintf(r->path + at, sizeof r->path - at, "/%s", name);
   if (strcmp(r->path, "/nvidia_smi_log/gpu") == 0) r->n_gpus++;
   r->length = 0;
+  return LYNX_OK;
 }
 
-static void XMLCALL take_text(void *context, const XML_Char *text, int length) {
+static void take_text(void *context, const char *text, size_t n) {
   struct reading *r = context;
-  size_t n = length > 0 ? (size_t)length : 0;
   if (n > TEXT_MAX - 1 - r->length) n = TEXT_MAX - 1 - r->length;
   memcpy(r->text + r->length, text, n);
   r->length += n;
@@ -145,13 +145,13 @@ static void put(struct reading *r, const struct element *e, const char *value) {
                                    .source = source});
 }
 
-static void XMLCALL end(void *context, const XML_Char *name) {
+static enum lynx_status end(void *context, const char *name, struct lynx_error *error) {
   static const char root[] = "/nvidia_smi_log", gpu[] = "/nvidia_smi_log/gpu/";
   struct reading *r = context;
-  (void)name;
+  (void)name, (void)error;
   if (r->skipped > 0) {
     r->skipped--;
-    return;
+    return LYNX_OK;
   }
   size_t from = 0;
   r->text[r->length] = 0;
@@ -164,36 +164,19 @@ static void XMLCALL end(void *context, const XML_Char *name) {
   }
   r->path[r->ends[--r->depth]] = 0;
   r->length = 0;
-}
-
-/* Entities of its own have no place in it. */
-static void XMLCALL refuse_entity(void *context, const XML_Char *name, int is_parameter, const XML_Char *value, int length,
-                                  const XML_Char *base, const XML_Char *system, const XML_Char *public_id, const XML_Char *notation) {
-  const struct reading *r = context;
-  (void)name, (void)is_parameter, (void)value, (void)length, (void)base, (void)system, (void)public_id, (void)notation;
-  (void)XML_StopParser(r->parser, XML_FALSE);
+  return LYNX_OK;
 }
 
 enum lynx_status nvidia_smi_import(const char *text, size_t length, struct fact_list *ret, struct lynx_error *error) {
-  struct reading r = {.list = ret, .parser = XML_ParserCreate(NULL)};
-  if (r.parser == NULL) return lynx_fail(error, LYNX_LIMIT, "no memory to read it");
-  if (length > INT32_MAX) {
-    XML_ParserFree(r.parser);
-    return lynx_fail(error, LYNX_LIMIT, "larger than 2 GB");
-  }
-  XML_SetUserData(r.parser, &r);
-  XML_SetElementHandler(r.parser, begin, end);
-  XML_SetCharacterDataHandler(r.parser, take_text);
-  XML_SetEntityDeclHandler(r.parser, refuse_entity);
-  bool good = XML_Parse(r.parser, text, (int)length, 1) == XML_STATUS_OK;
-  int line = (int)XML_GetCurrentLineNumber(r.parser);
-  const char *why = XML_ErrorString(XML_GetErrorCode(r.parser));
-  XML_ParserFree(r.parser);
-  if (!r.root) return lynx_fail(error, LYNX_INPUT, "XML, but not what `nvidia-smi -q -x` prints");
-  if (!good) {
-    (void)lynx_fail(error, LYNX_INPUT, "not whole: %s; write it again with `nvidia-smi -q -x`", why);
-    lynx_error_at(error, NULL, line, NULL);
-    return LYNX_INPUT;
+  struct reading r = {.list = ret};
+  const struct xml_handlers handlers = {.begin = begin, .end = end, .text = take_text, .context = &r};
+  struct lynx_error why = {0};
+  enum lynx_status status = xml_read(text, length, &handlers, &why);
+  if (!r.root && status != LYNX_LIMIT) return lynx_fail(error, LYNX_INPUT, "XML, but not what `nvidia-smi -q -x` prints");
+  if (status != LYNX_OK) {
+    (void)lynx_fail(error, status, "not whole: %s; write it again with `nvidia-smi -q -x`", why.message);
+    lynx_error_at(error, NULL, why.line, NULL);
+    return status;
   }
   char count[16];
   (void)snprintf(count, sizeof count, "%d", r.n_gpus);

@@ -1,10 +1,9 @@
 /* JUnit XML, as test runners write it: how long each test took that passed. A document type's entities are refused. */
-#include <expat.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
+#include "base/xml.h"
 #include "history/series_file.h"
 #include "history/when.h"
 
@@ -12,9 +11,6 @@ enum { NUMBER_MAX = 40, HEAD = 4096, DEPTH_MAX = 32 };
 
 struct junit {
   struct series_run *run;
-  struct lynx_error *error;
-  enum lynx_status status;
-  XML_Parser parser;
   const char *figure;            /* the test that is open; NULL: none */
   const char *suites[DEPTH_MAX]; /* those that are open, from the outermost */
   size_t depth;
@@ -30,7 +26,7 @@ static bool recognise(const struct series_file *file) {
   return strchr(head, '<') != NULL && (strstr(head, "<testsuites") != NULL || strstr(head, "<testsuite") != NULL);
 }
 
-static const char *attribute(const XML_Char **attributes, const char *name) {
+static const char *attribute(const char *const *attributes, const char *name) {
   for (size_t i = 0; attributes[i] != NULL; i += 2)
     if (strcmp(attributes[i], name) == 0) return attributes[i + 1];
   return "";
@@ -47,32 +43,22 @@ static double seconds_of(const char *text) {
   return *text == 0 && number_double(plain, n, &value) && value >= 0 ? value : NAN;
 }
 
-static void stop(struct junit *j, enum lynx_status status) {
-  j->status = status;
-  (void)XML_StopParser(j->parser, XML_FALSE);
-}
-
-static void begin_suite(struct junit *j, const XML_Char **attributes) {
+static enum lynx_status begin_suite(struct junit *j, const char *const *attributes, struct lynx_error *error) {
   const char *time = attribute(attributes, "timestamp"), *host = attribute(attributes, "hostname"), *name = attribute(attributes, "name");
-  if (j->depth == DEPTH_MAX) {
-    stop(j, lynx_fail(j->error, LYNX_LIMIT, "suites in one another, more than %d deep", DEPTH_MAX));
-    return;
-  }
+  if (j->depth == DEPTH_MAX) return lynx_fail(error, LYNX_LIMIT, "suites in one another, more than %d deep", DEPTH_MAX);
   j->suites[j->depth++] = arena_copy(&j->run->arena, name);
-  if (j->has_suite) return; /* the first one says when and where */
+  if (j->has_suite) return LYNX_OK; /* the first one says when and where */
   j->has_suite = true;
-  if (time[0] != 0 && !when_read(time, &j->run->at_ns)) {
-    stop(j, lynx_fail(j->error, LYNX_INPUT, "timestamp: found '%.60s'; accepted: a date and time", time));
-    return;
-  }
+  if (time[0] != 0 && !when_read(time, &j->run->at_ns))
+    return lynx_fail(error, LYNX_INPUT, "timestamp: found '%.60s'; accepted: a date and time", time);
   j->run->name = arena_printf(&j->run->arena, "tests%s%.200s", host[0] != 0 ? " on " : "", host);
+  return LYNX_OK;
 }
 
-static void XMLCALL begin(void *context, const XML_Char *element, const XML_Char **attributes) {
+static enum lynx_status begin(void *context, const char *element, const char *const *attributes, struct lynx_error *error) {
   struct junit *j = context;
-  if (j->status != LYNX_OK) return;
-  if (strcmp(element, "testsuite") == 0) begin_suite(j, attributes);
-  else if (strcmp(element, "testcase") == 0) {
+  if (strcmp(element, "testsuite") == 0) return begin_suite(j, attributes, error);
+  if (strcmp(element, "testcase") == 0) {
     const char *group = attribute(attributes, "classname"), *time = attribute(attributes, "time");
     const char *suite = j->depth > 0 ? j->suites[j->depth - 1] : "", *result = attribute(attributes, "result");
     j->figure = arena_printf(&j->run->arena, "%.100s%s%.150s%s%.140s", suite, suite[0] != 0 ? ": " : "", group, group[0] != 0 ? "." : "",
@@ -82,38 +68,25 @@ static void XMLCALL begin(void *context, const XML_Char *element, const XML_Char
     j->passed = strcmp(attribute(attributes, "status"), "notrun") != 0 && strcmp(result, "skipped") != 0 &&
                 strcmp(result, "suppressed") != 0;
     if (time[0] != 0 && isnan(j->seconds))
-      stop(j, lynx_fail(j->error, LYNX_INPUT, "%.200s: time: found '%.40s'; accepted: seconds from 0", j->figure, time));
+      return lynx_fail(error, LYNX_INPUT, "%.200s: time: found '%.40s'; accepted: seconds from 0", j->figure, time);
   } else if (strcmp(element, "failure") == 0 || strcmp(element, "error") == 0 || strcmp(element, "skipped") == 0) j->passed = false;
+  return LYNX_OK;
 }
 
-static void XMLCALL end(void *context, const XML_Char *element) {
+static enum lynx_status end(void *context, const char *element, struct lynx_error *error) {
   struct junit *j = context;
   if (strcmp(element, "testsuite") == 0 && j->depth > 0) j->depth--;
-  if (j->status != LYNX_OK || strcmp(element, "testcase") != 0 || j->figure == NULL) return;
-  enum lynx_status status = j->passed ? series_add(j->run, j->figure, "s", BETTER_LESS, j->seconds, j->error) : LYNX_OK;
+  if (strcmp(element, "testcase") != 0 || j->figure == NULL) return LYNX_OK;
+  const char *figure = j->figure;
   j->figure = NULL;
-  if (status != LYNX_OK) stop(j, status);
-}
-
-static void XMLCALL refuse_entity(void *context, const XML_Char *name, int is_parameter, const XML_Char *value, int length,
-                                  const XML_Char *base, const XML_Char *system, const XML_Char *public_id, const XML_Char *notation) {
-  struct junit *j = context;
-  (void)is_parameter, (void)value, (void)length, (void)base, (void)system, (void)public_id, (void)notation;
-  stop(j, lynx_fail(j->error, LYNX_INPUT, "it declares the entity %.40s; accepted: none", name));
+  return j->passed ? series_add(j->run, figure, "s", BETTER_LESS, j->seconds, error) : LYNX_OK;
 }
 
 static enum lynx_status read_file(const struct series_file *file, struct series_run *run, struct lynx_error *error) {
-  struct junit j = {.run = run, .error = error, .parser = XML_ParserCreate(NULL)};
-  if (j.parser == NULL) return lynx_fail(error, LYNX_IO, "no memory for a parser of XML");
+  struct junit j = {.run = run};
+  const struct xml_handlers handlers = {.begin = begin, .end = end, .context = &j};
   run->name = "tests";
-  XML_SetUserData(j.parser, &j);
-  XML_SetElementHandler(j.parser, begin, end);
-  XML_SetEntityDeclHandler(j.parser, refuse_entity);
-  if (XML_Parse(j.parser, file->text, (int)file->length, 1) != XML_STATUS_OK && j.status == LYNX_OK)
-    j.status = lynx_fail(error, LYNX_INPUT, "%s; accepted: JUnit XML", XML_ErrorString(XML_GetErrorCode(j.parser)));
-  if (j.status != LYNX_OK) lynx_error_at(error, NULL, (int)XML_GetCurrentLineNumber(j.parser), NULL);
-  XML_ParserFree(j.parser);
-  return j.status;
+  return xml_read(file->text, file->length, &handlers, error);
 }
 
 const struct series_reader series_junit = {
