@@ -17,6 +17,11 @@ static inline int64_t clock_now(const struct lynx_clock *clock) {
   return clock->monotonic_ns(clock->context);
 }
 
+/* Whole seconds since 1970, by the wall clock. */
+static inline int64_t clock_realtime_s(const struct lynx_clock *clock) {
+  return clock->realtime_ns(clock->context) / 1000000000;
+}
+
 /* realtime - monotonic, from the tightest of five readings; *ret_uncertainty_ns is half that reading's width. */
 int64_t clock_offset(const struct lynx_clock *clock, int64_t *ret_uncertainty_ns);
 

@@ -208,12 +208,10 @@ static bool is_before(const void *context, const char *root, const struct summar
 }
 
 static int read_baseline(struct gating *g) {
-  int code = EXIT_HOLDS;
   g->sources = (struct history_sources){.history = &g->history,
                                         .quiet = g->arguments->option[FLAG_QUIET] != NULL,
                                         .filter = {.contract = g->digest, .keep = is_before, .context = g}};
-  for (int i = 1; i < g->arguments->n_positional && code == EXIT_HOLDS; i++)
-    code = history_sources_read(&g->sources, g->arguments->positional[i]);
+  int code = history_sources_read(&g->sources, g->arguments, 1);
   if (code == EXIT_HOLDS) history_search(&g->history, &change_plan_usual);
   return code;
 }

@@ -77,24 +77,18 @@ static int run(const struct arguments *arguments) {
                                                .figure = arguments->option[FLAG_FIGURE]}};
   struct change_plan plan = change_plan_usual;
   double least = 0.01;
-  int code = EXIT_HOLDS;
-  const char *ledger = arguments->n_positional == 0 ? ledger_file_address(NULL) : NULL;
   if (arguments->option[FLAG_JSON] != NULL && arguments->option[FLAG_CSV] != NULL) {
     (void)fprintf(stderr, "lynxbench history: found --json and --csv; accepted: one of them\n");
     return EXIT_WRONG_INPUT;
   }
   if (!read_share(arguments, FLAG_FALSE_ALARMS, 0.5, &plan.false_alarms) || !read_share(arguments, FLAG_LEAST, 1, &least))
     return EXIT_WRONG_INPUT;
-  if (arguments->n_positional == 0 && ledger == NULL) {
+  if (arguments->n_positional == 0 && ledger_file_address(NULL) == NULL) {
     (void)fprintf(stderr, "lynxbench history: found no source; accepted: folders of bundles, bundles, ledgers, tables (CSV), or "
                           "LYNXBENCH_LEDGER\n");
     return EXIT_WRONG_INPUT;
   }
-  if (ledger != NULL) code = history_sources_read(&sources, ledger);
-  for (int i = 0; i < arguments->n_positional; i++) { /* one that cannot be read does not hide the others */
-    int one = history_sources_read(&sources, arguments->positional[i]);
-    if (code == EXIT_HOLDS) code = one;
-  }
+  int code = history_sources_read(&sources, arguments, 0);
   if (code == EXIT_HOLDS || sources.n_read > 0) {
     int shown = search_and_show(arguments, &sources, &plan, least);
     if (code == EXIT_HOLDS) code = shown;
@@ -109,7 +103,6 @@ static int run(const struct arguments *arguments) {
 }
 
 static bool confines(const struct arguments *arguments, struct confinement *ret) {
-  if (arguments->n_positional == 0) ret->ledger = ledger_file_address(NULL);
   history_sources_confine(arguments, 0, ret);
   confine_output(ret, arguments->option[FLAG_HTML]);
   return true;

@@ -3,16 +3,16 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/control.h"
 #include "board/board_gauges.h"
 #include "cli/board_file.h"
 #include "cli/confine.h"
 #include "cli/history_sources.h"
 #include "cli/ledger_fetch.h"
+#include "cli/post.h"
 #include "report/history_gauges.h"
 
 enum { FLAG_FORMAT, FLAG_OUT, FLAG_SEND, FLAG_CONTRACT, FLAG_QUIET };
-enum { TEXT_MAX = 64 << 20, ANSWER_MAX = 65536 };
+enum { TEXT_MAX = 64 << 20 };
 
 static const struct option_spec options[] = {
     [FLAG_FORMAT] = {"format", "NAME", "prometheus (its text, version 0.0.4) or otlp (JSON) (default: prometheus)"},
@@ -38,8 +38,7 @@ static int from_sources(const struct arguments *arguments, struct gauges *ret) {
   struct history history = {.runs = NULL};
   struct history_sources sources = {
       .history = &history, .quiet = arguments->option[FLAG_QUIET] != NULL, .filter = {.contract = arguments->option[FLAG_CONTRACT]}};
-  int code = EXIT_HOLDS;
-  for (int i = 0; i < arguments->n_positional && code == EXIT_HOLDS; i++) code = history_sources_read(&sources, arguments->positional[i]);
+  int code = history_sources_read(&sources, arguments, 0);
   if (code == EXIT_HOLDS && sources.n_unreadable > 0)
     code = EXIT_WRONG_INPUT; /* a value that is missing would look like one that is gone */
   if (code == EXIT_HOLDS) {
@@ -63,18 +62,10 @@ static void put_otlp(const struct gauges *gauges, struct buffer *out) {
 
 static int send_to(const char *url, const struct buffer *body) {
   struct lynx_error error = {0};
-  struct buffer answer;
-  int http_status = 0;
-  const struct control_request request = {
-      .url = url, .json_body = body->data, .ca_file = getenv("LYNXBENCH_CA_FILE"), .timeout_ns = 10000000000};
-  buffer_init(&answer, ANSWER_MAX);
-  enum lynx_status status = control_fetch(&request, &answer, &http_status, &error);
-  buffer_release(&answer);
-  if (status == LYNX_OK && http_status >= 300)
-    status = lynx_fail(&error, LYNX_IO, "the collector answered with HTTP status %d; accepted: 200 at an address such as .../v1/metrics",
-                       http_status);
-  if (status == LYNX_OK) return EXIT_HOLDS;
-  (void)report_error(&error);
+  if (post_json(url, body->data, &error) == LYNX_OK) return EXIT_HOLDS;
+  (void)fprintf(stderr,
+                "lynxbench metrics: --send: %s; accepted: a collector that answers with 200, at an address such as .../v1/metrics\n",
+                error.message);
   return EXIT_EXECUTOR;
 }
 
@@ -130,7 +121,6 @@ static int run(const struct arguments *arguments) {
 }
 
 static bool confines(const struct arguments *arguments, struct confinement *ret) {
-  if (arguments->n_positional == 0) ret->ledger = ledger_file_address(NULL);
   history_sources_confine(arguments, 0, ret);
   confine_output(ret, arguments->option[FLAG_OUT]);
   ret->network = arguments->option[FLAG_SEND] != NULL;

@@ -21,6 +21,7 @@
 #include "cli/schedule_list.h"
 #include "cli/schedule_units.h"
 #include "cli/self_run.h"
+#include "history/timetable_file.h"
 #include "report/history_report.h"
 #include "report/timetable_report.h"
 #include "telemetry/process_tree.h"
@@ -39,7 +40,7 @@ enum {
   FLAG_KEY,
   FLAG_JSON
 };
-enum { UNIT_MAX = 1 << 20, PATH_BYTES = 4200, LOOK_SECONDS = 5 };
+enum { UNIT_MAX = 1 << 20, LOOK_SECONDS = 5 };
 
 static const struct option_spec options[] = {
     [FLAG_EVERY] = {"every", "PERIOD", "1h, 2h, 3h, 4h, 6h, 8h, 12h, 1d (default) or 7d, from midnight, or Monday, UTC"},
@@ -59,7 +60,8 @@ static const struct option_spec options[] = {
 struct asked {
   const struct arguments *arguments;
   struct schedule_plan plan;
-  char contract[PATH_BYTES], folder[PATH_BYTES], ledger[PATH_BYTES], key[PATH_BYTES], program[PATH_BYTES], working[PATH_BYTES];
+  char contract[SCHEDULE_PATH], folder[SCHEDULE_PATH], ledger[SCHEDULE_PATH], key[SCHEDULE_PATH], program[SCHEDULE_PATH],
+      working[SCHEDULE_PATH];
   double busy_at_most;
   int64_t wait_s;
 };
@@ -71,13 +73,13 @@ static bool wrong(int flag, const char *found, const char *accepted) {
 
 /* --- what was asked --- */
 
-static bool whole_path(const char *path, char ret[PATH_BYTES]) {
+static bool whole_path(const char *path, char ret[SCHEDULE_PATH]) {
   char found[PATH_MAX];
   if (realpath(path, found) == NULL) {
     (void)fprintf(stderr, "lynxbench schedule: %s: %s\n", path, strerror(errno));
     return false;
   }
-  (void)snprintf(ret, PATH_BYTES, "%s", found);
+  (void)snprintf(ret, SCHEDULE_PATH, "%s", found);
   return true;
 }
 
@@ -159,12 +161,8 @@ static bool read_places(struct asked *q) {
 
 /* --- the log of times --- */
 
-static void log_path(const struct asked *q, char ret[PATH_BYTES]) {
-  (void)snprintf(ret, PATH_BYTES, "%.4000s/%s" TIMETABLE_LOG_ENDING, q->folder, q->plan.timetable.name);
-}
-
-static int64_t now_s(void) {
-  return clock_system.realtime_ns(clock_system.context) / 1000000000;
+static void log_path(const struct asked *q, char ret[SCHEDULE_PATH]) {
+  (void)snprintf(ret, SCHEDULE_PATH, "%.4000s/%s" TIMETABLE_LOG_ENDING, q->folder, q->plan.timetable.name);
 }
 
 /* So that a file that is new is there after a crash. */
@@ -178,7 +176,7 @@ static bool sync_folder(const char *path) {
 
 /* One line, on disk when it returns. A line that an earlier one left without its end is ended first. key NULL: state alone. */
 static bool append(const struct asked *q, int64_t slot_s, const char *state, const char *key, const char *text, int64_t code) {
-  char path[PATH_BYTES], last = '\n';
+  char path[SCHEDULE_PATH], last = '\n';
   struct buffer line;
   struct json_writer json;
   struct stat info;
@@ -193,7 +191,7 @@ static bool append(const struct asked *q, int64_t slot_s, const char *state, con
   json_put_int(&json, "every_s", q->plan.timetable.every_s);
   json_put_int(&json, "at_s", q->plan.timetable.at_s);
   json_put_int(&json, "slot_s", slot_s);
-  json_put_int(&json, "time_s", now_s());
+  json_put_int(&json, "time_s", clock_realtime_s(&clock_system));
   json_put_text(&json, "state", state);
   if (key != NULL) json_put_text(&json, key, text);
   if (code >= 0) json_put_int(&json, "exit", code);
@@ -215,9 +213,9 @@ static void sleep_s(double s) {
 
 /* One run at a time on this machine, whoever starts it; else of this user. -1: it cannot be had. */
 static int lock_machine(const struct asked *q, bool *ret_busy) {
-  char own[PATH_BYTES];
+  char own[SCHEDULE_PATH];
   const char *path = "/run/lock/lynxbench.lock";
-  int64_t until = now_s() + q->wait_s;
+  int64_t until = clock_realtime_s(&clock_system) + q->wait_s;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd < 0 && state_path("schedule.lock", own, sizeof own)) {
@@ -229,7 +227,7 @@ static int lock_machine(const struct asked *q, bool *ret_busy) {
   while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (!*ret_busy && errno == EWOULDBLOCK) (void)fprintf(stderr, "%s: waiting for another scheduled run\n", q->plan.timetable.name);
     *ret_busy = errno == EWOULDBLOCK;
-    if (!*ret_busy || now_s() >= until) {
+    if (!*ret_busy || clock_realtime_s(&clock_system) >= until) {
       (void)close(fd);
       return -1;
     }
@@ -250,21 +248,21 @@ static double busy_share(void) {
 
 /* False: it stayed busier than is wanted; why says by how much. */
 static bool wait_until_quiet(const struct asked *q, char *why, size_t size) {
-  int64_t until = now_s() + q->wait_s;
+  int64_t until = clock_realtime_s(&clock_system) + q->wait_s;
   for (;;) {
     double share = busy_share();
     if (share <= q->busy_at_most) return true;
     (void)snprintf(why, size, "the machine was busy: %.0f %% of its processors' time, and at most %.0f %% is wanted", 100 * share,
                    100 * q->busy_at_most);
-    if (now_s() >= until) return false;
+    if (clock_realtime_s(&clock_system) >= until) return false;
     (void)fprintf(stderr, "%s: waiting: %s\n", q->plan.timetable.name, why);
     sleep_s(30);
   }
 }
 
 static int run_contract(const struct asked *q, int64_t slot_s) {
-  char out[PATH_BYTES], stamp[32];
-  time_t now = (time_t)now_s();
+  char out[SCHEDULE_PATH], stamp[32];
+  time_t now = (time_t)clock_realtime_s(&clock_system);
   struct tm tm;
   const char *words[10] = {"run", q->contract, "--out", out, "--quiet"};
   size_t n = 5;
@@ -282,10 +280,11 @@ static int run_contract(const struct asked *q, int64_t slot_s) {
 
 /* What another scheduler, or the clock put back, asks for again is done once. */
 static bool is_done(const struct asked *q, int64_t slot_s) {
-  char path[PATH_BYTES], text[32];
+  char path[SCHEDULE_PATH], text[32];
+  struct lynx_error error = {0};
   struct timetable_log log;
   log_path(q, path);
-  schedule_read_log(path, &log);
+  (void)timetable_file_read(path, &log, &error); /* of one that is not there, nothing is done */
   const struct timetable_slot *slot = timetable_log_slot(&log, slot_s);
   bool done = slot != NULL && (slot->state == SLOT_KEPT || slot->state == SLOT_FAILED);
   if (done && slot->state == SLOT_FAILED)
@@ -302,7 +301,7 @@ static int run_slot(struct asked *q) {
   char why[200] = "another scheduled run went on";
   uint8_t salt[8] = {0};
   bool other;
-  int64_t slot_s = timetable_slot(&q->plan.timetable, now_s());
+  int64_t slot_s = timetable_slot(&q->plan.timetable, clock_realtime_s(&clock_system));
   if (is_done(q, slot_s)) return EXIT_HOLDS;
   if (q->arguments->option[FLAG_OFFSET] != NULL && q->plan.offset_s > 0 && random_salt(salt, sizeof salt)) {
     uint64_t drawn;
@@ -324,12 +323,12 @@ static int run_slot(struct asked *q) {
 /* --- add, remove --- */
 
 /* False: told. */
-static bool units_folder(const struct arguments *a, char ret[PATH_BYTES]) {
+static bool units_folder(const struct arguments *a, char ret[SCHEDULE_PATH]) {
   const char *given = a->option[FLAG_UNITS], *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-  if (given != NULL) (void)snprintf(ret, PATH_BYTES, "%.4000s", given);
-  else if (geteuid() == 0) (void)snprintf(ret, PATH_BYTES, "/etc/systemd/system");
-  else if (config != NULL && config[0] == '/') (void)snprintf(ret, PATH_BYTES, "%.4000s/systemd/user", config);
-  else if (home != NULL && home[0] == '/') (void)snprintf(ret, PATH_BYTES, "%.4000s/.config/systemd/user", home);
+  if (given != NULL) (void)snprintf(ret, SCHEDULE_PATH, "%.4000s", given);
+  else if (geteuid() == 0) (void)snprintf(ret, SCHEDULE_PATH, "/etc/systemd/system");
+  else if (config != NULL && config[0] == '/') (void)snprintf(ret, SCHEDULE_PATH, "%.4000s/systemd/user", config);
+  else if (home != NULL && home[0] == '/') (void)snprintf(ret, SCHEDULE_PATH, "%.4000s/.config/systemd/user", home);
   else {
     (void)fprintf(stderr, "lynxbench schedule: neither XDG_CONFIG_HOME nor HOME is set: name the units' folder by --units\n");
     return false;
@@ -349,13 +348,14 @@ static int systemctl(const struct arguments *a, const char *verb, const char *fl
   return program_run("schedule", words);
 }
 
-static void unit_path(const char *folder, const char *name, const char *ending, char ret[PATH_BYTES]) {
-  (void)snprintf(ret, PATH_BYTES, "%.4000s/lynxbench-%s.%s", folder, name, ending);
+static void unit_path(const char *folder, const char *name, const char *ending, char ret[SCHEDULE_PATH]) {
+  (void)snprintf(ret, SCHEDULE_PATH, "%.4000s/lynxbench-%s.%s", folder, name, ending);
 }
 
 /* What is there under the name is replaced if it is this schedule's own. False: told. */
 static bool may_replace(const struct asked *q, const char *folder) {
-  char path[PATH_BYTES];
+  struct schedule_mark mark;
+  char path[SCHEDULE_PATH];
   struct stat info;
   static const char *const endings[2] = {"service", "timer"};
   for (int i = 0; i < 2; i++) {
@@ -366,22 +366,21 @@ static bool may_replace(const struct asked *q, const char *folder) {
   }
   unit_path(folder, q->plan.timetable.name, endings[0], path);
   if (lstat(path, &info) != 0) return true;
-  json_t *mark = schedule_read_mark(path);
-  bool same = strcmp(json_get_text(mark, "contract", ""), q->contract) == 0 && strcmp(json_get_text(mark, "folder", ""), q->folder) == 0;
+  bool ours = schedule_read_mark(path, &mark),
+       same = ours && strcmp(mark.contract, q->contract) == 0 && strcmp(mark.folder, q->folder) == 0;
   if (!same)
     (void)fprintf(
         stderr,
         "lynxbench schedule: --name: found '%s', which is that of another schedule (%.600s, into %.600s); accepted: another name, "
         "or `lynxbench schedule remove %s` before\n",
-        q->plan.timetable.name, json_get_text(mark, "contract", path), json_get_text(mark, "folder", "?"), q->plan.timetable.name);
-  json_decref(mark);
+        q->plan.timetable.name, ours ? mark.contract : path, ours ? mark.folder : "?", q->plan.timetable.name);
   return same;
 }
 
 static bool write_units(const struct asked *q, const char *folder) {
   bool (*const make[2])(const struct schedule_plan *, struct buffer *) = {schedule_service, schedule_timer};
   static const char *const endings[2] = {"service", "timer"};
-  char path[PATH_BYTES];
+  char path[SCHEDULE_PATH];
   bool good = true;
   for (int i = 0; i < 2 && good; i++) {
     struct buffer text;
@@ -395,11 +394,11 @@ static bool write_units(const struct asked *q, const char *folder) {
 }
 
 static int install(struct asked *q) {
-  char folder[PATH_BYTES], timer[100], text[32];
+  char folder[SCHEDULE_PATH], timer[100], text[32];
   struct buffer when;
   if (!units_folder(q->arguments, folder) || !may_replace(q, folder) || !write_units(q, folder)) return EXIT_WRONG_INPUT;
   (void)snprintf(timer, sizeof timer, "lynxbench-%s.timer", q->plan.timetable.name);
-  int64_t slot_s = timetable_slot(&q->plan.timetable, now_s());
+  int64_t slot_s = timetable_slot(&q->plan.timetable, clock_realtime_s(&clock_system));
   if (!append(q, slot_s, "installed", NULL, NULL, -1)) return EXIT_CONDITIONS;
   int code = systemctl(q->arguments, "daemon-reload", NULL, NULL);
   if (code == EXIT_HOLDS) code = systemctl(q->arguments, "enable", "--now", timer);
@@ -480,21 +479,18 @@ static int run_now(struct asked *q) {
 }
 
 /* From here on no time of it is missed. A folder that is gone has nothing to count. */
-static void note_removal(struct asked *q, const char *service) {
+static void note_removal(struct asked *q, const struct schedule_mark *mark) {
   struct stat info;
-  json_t *mark = schedule_read_mark(service);
-  struct timetable *t = &q->plan.timetable;
-  *t = (struct timetable){.every_s = json_get_int(mark, "every_s", 0), .at_s = json_get_int(mark, "at_s", 0)};
-  (void)snprintf(t->name, sizeof t->name, "%s", json_get_text(mark, "schedule", ""));
-  (void)snprintf(q->folder, sizeof q->folder, "%s", json_get_text(mark, "folder", ""));
-  bool known = t->every_s >= 3600 && t->every_s <= 7 * 86400 && stat(q->folder, &info) == 0 && S_ISDIR(info.st_mode);
-  if (known) (void)append(q, timetable_slot(t, now_s()), "removed", NULL, NULL, -1); /* it was told */
-  json_decref(mark);
+  q->plan.timetable = mark->timetable;
+  (void)snprintf(q->folder, sizeof q->folder, "%s", mark->folder);
+  int64_t slot_s = timetable_slot(&mark->timetable, clock_realtime_s(&clock_system));
+  if (stat(q->folder, &info) == 0 && S_ISDIR(info.st_mode)) (void)append(q, slot_s, "removed", NULL, NULL, -1); /* it reports why */
 }
 
 static int remove_units(struct asked *q) {
   const char *name = q->arguments->positional[1];
-  char folder[PATH_BYTES], service[PATH_BYTES], timer[PATH_BYTES], unit[100];
+  char folder[SCHEDULE_PATH], service[SCHEDULE_PATH], timer[SCHEDULE_PATH], unit[100];
+  struct schedule_mark mark;
   if (!timetable_name_good(name)) {
     (void)fprintf(stderr, "lynxbench schedule remove: found '%s', accepted: a name that `lynxbench schedule list` shows\n", name);
     return EXIT_WRONG_INPUT;
@@ -507,7 +503,7 @@ static int remove_units(struct asked *q) {
     return EXIT_WRONG_INPUT;
   }
   (void)snprintf(unit, sizeof unit, "lynxbench-%s.timer", name);
-  note_removal(q, service);
+  if (schedule_read_mark(service, &mark)) note_removal(q, &mark);
   int code = systemctl(q->arguments, "disable", "--now", unit);
   if ((unlink(timer) != 0 && errno != ENOENT) || (unlink(service) != 0 && errno != ENOENT)) {
     (void)fprintf(stderr, "lynxbench schedule remove: %s: %s\n", folder, strerror(errno));
@@ -525,7 +521,7 @@ static int run(const struct arguments *arguments) {
     int (*run)(struct asked *asked);
   } actions[] = {{"add", "CONTRACT", add}, {"run", "CONTRACT", run_now}, {"remove", "NAME", remove_units}};
   const char *name = arguments->n_positional > 0 ? arguments->positional[0] : "list";
-  char folder[PATH_BYTES];
+  char folder[SCHEDULE_PATH];
   asked.arguments = arguments;
   if (strcmp(name, "list") == 0 && arguments->n_positional <= 1)
     return units_folder(arguments, folder)

@@ -17,8 +17,6 @@
 
 static const int64_t progress_ns = 500000000;
 
-enum { SCHEDULE_MAX = 64 << 20 };
-
 /* --- one run --- */
 
 static bool is_wanted_contract(const struct history_filter *f, const struct summary *s) {
@@ -151,24 +149,15 @@ struct listing {
 };
 
 static void read_schedule(struct history_sources *s, const char *folder, const char *name) {
-  static const struct root root = {""};
   struct lynx_error error = {0};
   struct timetable_log log;
-  struct buffer text;
   char path[4200];
   (void)snprintf(path, sizeof path, "%.3900s/%.200s", folder, name);
-  buffer_init(&text, SCHEDULE_MAX);
-  if (root_read(&root, path, &text, &error) != LYNX_OK) {
+  enum lynx_status status = timetable_file_read(path, &log, &error);
+  if (status == LYNX_OK && !log.known)
+    status = lynx_fail(&error, LYNX_INPUT, "%s: found no line of a schedule's log; accepted: what `lynxbench schedule run` writes", path);
+  if (status != LYNX_OK) {
     (void)report_error(&error);
-    buffer_release(&text);
-    s->n_unreadable++;
-    return;
-  }
-  timetable_log_read((struct bytes){text.data != NULL ? text.data : "", text.length},
-                     clock_system.realtime_ns(clock_system.context) / 1000000000, &log);
-  buffer_release(&text);
-  if (!log.known) {
-    (void)fprintf(stderr, "lynxbench: %s: found no line of a schedule's log; accepted: what `lynxbench schedule run` writes\n", path);
     s->n_unreadable++;
     timetable_log_release(&log);
     return;
@@ -293,7 +282,7 @@ static int read_ledger(struct history_sources *s, const char *address) {
   return ledger_each_entry(s->opened.ledger, 0, take_entry, s, &error) == LYNX_OK ? EXIT_HOLDS : report_error(&error);
 }
 
-int history_sources_read(struct history_sources *s, const char *address) {
+static int read_one(struct history_sources *s, const char *address) {
   struct stat info;
   struct buffer text;
   int code;
@@ -347,7 +336,18 @@ struct history_opener history_sources_opener(struct history_sources *s) {
   return (struct history_opener){.open = open_run, .close = close_run, .context = s};
 }
 
+int history_sources_read(struct history_sources *s, const struct arguments *arguments, int first) {
+  const char *ledger = arguments->n_positional == 0 ? ledger_file_address(NULL) : NULL;
+  int code = ledger != NULL ? read_one(s, ledger) : EXIT_HOLDS;
+  for (int i = first; i < arguments->n_positional; i++) { /* one that cannot be read does not hide the others */
+    int one = read_one(s, arguments->positional[i]);
+    if (code == EXIT_HOLDS) code = one;
+  }
+  return code;
+}
+
 void history_sources_confine(const struct arguments *arguments, int first, struct confinement *ret) {
+  if (arguments->n_positional == 0) ret->ledger = ledger_file_address(NULL);
   for (int i = first; i < arguments->n_positional; i++)
     if (ledger_file_is(arguments->positional[i])) ret->ledger = arguments->positional[i];
   ret->scratch = ret->ledger != NULL; /* where its bundles are opened */

@@ -1,6 +1,8 @@
-/* cli/history_sources.h: the runs of folders, bundles, ledgers and tables, read for a history, and opened again where their facts are
- * wanted. Order    history_sources_read for each address; history_search; then the opener; history_sources_release Errors   a bundle that
- * cannot be read is reported and counted, and the others are read */
+/* cli/history_sources.h: the runs of folders, bundles, ledgers and tables, read for a history, and opened again where their facts
+ * are wanted.
+ * Order    history_sources_read; history_search; then the opener; history_sources_release
+ * Errors   a bundle that cannot be read is reported and counted, and the others are read
+ */
 #ifndef CLI_HISTORY_SOURCES_H
 #define CLI_HISTORY_SOURCES_H
 
@@ -9,7 +11,7 @@
 #include "cli/confine.h"
 #include "cli/ledger_file.h"
 #include "history/coincidence.h"
-#include "history/timetable.h"
+#include "history/timetable_file.h"
 
 enum { HISTORY_FILES_MAX = 200000 };
 
@@ -48,10 +50,11 @@ struct history_sources {
   bool a_taken;
 };
 
-/* "-": a table from standard input. An exit code; WRONG_INPUT was told. */
-int history_sources_read(struct history_sources *sources, const char *address);
+/* Those that stand in the arguments from `first` on ("-": a table from standard input), or, where there is no argument, the usual
+ * ledger, if there is one. An exit code; WRONG_INPUT was told. */
+int history_sources_read(struct history_sources *sources, const struct arguments *arguments, int first);
 struct history_opener history_sources_opener(struct history_sources *sources);
-/* What a cage for these arguments, from `first` on, must allow. */
+/* What a cage must allow for the same. */
 void history_sources_confine(const struct arguments *arguments, int first, struct confinement *ret);
 void history_sources_release(struct history_sources *sources);
 

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/control.h"
 #include "cli/ledger_fetch.h"
 #include "cli/output.h"
+#include "cli/post.h"
 
 enum { BODY_MAX = 4 * ENVELOPE_MAX, PROGRAM_SECONDS = 30 };
 
@@ -39,17 +39,6 @@ static bool write_body(const struct ledger_file *file, const struct ledger_entry
   json_made(&json, entry->bytes);
   json_close(&json);
   return json_finish(&json) && buffer_text(ret, "\n");
-}
-
-static bool tell_address(const char *url, const char *body, struct lynx_error *error) {
-  struct buffer answer;
-  int http_status = 0;
-  struct control_request request = {.url = url, .json_body = body, .ca_file = getenv("LYNXBENCH_CA_FILE"), .timeout_ns = 10000000000};
-  buffer_init(&answer, 65536);
-  enum lynx_status status = control_fetch(&request, &answer, &http_status, error);
-  buffer_release(&answer);
-  if (status == LYNX_OK && http_status >= 300) status = lynx_fail(error, LYNX_IO, "HTTP status %d", http_status);
-  return status == LYNX_OK;
 }
 
 static enum lynx_status wait_for(struct child *child, const char *program, struct lynx_error *error) {
@@ -103,7 +92,7 @@ bool hook_tell(const char *command, const char *hook, const struct ledger_file *
   show_hook(hook, shown, sizeof shown);
   buffer_init(&body, BODY_MAX);
   bool good = ledger_read_entry(file->ledger, index, &arena, &entry, &error) == LYNX_OK && write_body(file, &entry, &body) &&
-              (ledger_is_url(hook) ? tell_address(hook, body.data, &error) : tell_program(hook, &body, &error));
+              (ledger_is_url(hook) ? post_json(hook, body.data, &error) == LYNX_OK : tell_program(hook, &body, &error));
   if (good) (void)fprintf(stderr, "%s was told\n", shown);
   else
     (void)fprintf(stderr, "lynxbench %s: the hook %s was not told (%s): tell them otherwise; the entry stands\n", command, shown,

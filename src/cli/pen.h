@@ -9,7 +9,7 @@
 struct pen_wanted {
   const char *command, *because; /* "compare", "--change": for words about what is missing */
   const char *ledger, *key;      /* as the options say; NULL: the environment's */
-  const char *hook;              /* who is told of each entry (cli/hook.h); NULL: nobody */
+  const char *hook;              /* who hears of each entry (cli/hook.h); NULL: nobody */
 };
 
 struct pen {

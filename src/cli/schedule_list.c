@@ -7,23 +7,10 @@
 #include "base/root.h"
 #include "cli/output.h"
 #include "cli/schedule_units.h"
+#include "history/timetable_file.h"
 #include "report/timetable_report.h"
 
-enum { LOG_MAX = 64 << 20, PATH_BYTES = 4200, UNITS_SHOWN_MAX = 1000 };
-
-static int64_t now_s(void) {
-  return clock_system.realtime_ns(clock_system.context) / 1000000000;
-}
-
-void schedule_read_log(const char *path, struct timetable_log *ret) {
-  static const struct root root = {""};
-  struct lynx_error error = {0};
-  struct buffer text;
-  buffer_init(&text, LOG_MAX);
-  bool good = root_read(&root, path, &text, &error) == LYNX_OK;
-  timetable_log_read(good ? (struct bytes){text.data != NULL ? text.data : "", text.length} : (struct bytes){"", 0}, now_s(), ret);
-  buffer_release(&text);
-}
+enum { TEXT_MAX = 64 << 20, UNITS_SHOWN_MAX = 1000 };
 
 struct listing {
   const char *folder;
@@ -33,29 +20,27 @@ struct listing {
   size_t n;
 };
 
-static void show_unit(struct listing *l, const json_t *mark) {
-  char path[PATH_BYTES], text[32], contract[600], folder[600];
+static void show_unit(struct listing *l, const struct schedule_mark *mark) {
+  char path[SCHEDULE_PATH + 100], text[32], contract[600], folder[600];
+  struct lynx_error error = {0};
   struct timetable_log log;
-  const char *found[2] = {json_get_text(mark, "contract", ""), json_get_text(mark, "folder", "")};
-  struct timetable t = {.every_s = json_get_int(mark, "every_s", 0), .at_s = json_get_int(mark, "at_s", 0)};
-  (void)snprintf(t.name, sizeof t.name, "%s", json_get_text(mark, "schedule", ""));
-  (void)snprintf(path, sizeof path, "%.4000s/%s" TIMETABLE_LOG_ENDING, found[1], t.name);
-  if (t.every_s < 3600 || t.every_s > 7 * 86400) return;
-  schedule_read_log(path, &log);
-  const char *next = timetable_time(timetable_slot(&t, now_s()) + t.every_s, text, sizeof text);
+  const struct timetable *t = &mark->timetable;
+  (void)snprintf(path, sizeof path, "%s/%s" TIMETABLE_LOG_ENDING, mark->folder, t->name);
+  (void)timetable_file_read(path, &log, &error); /* one that cannot be read is said to be so below */
+  const char *next = timetable_time(timetable_slot(t, clock_realtime_s(&clock_system)) + t->every_s, text, sizeof text);
   l->n++;
   if (l->json) {
     json_open_object(&l->writer);
-    if (!log.known) log.schedule = t;
+    if (!log.known) log.schedule = *t;
     timetable_json_log(&log, &l->writer);
-    json_put_text(&l->writer, "contract", found[0]);
-    json_put_text(&l->writer, "folder", found[1]);
+    json_put_text(&l->writer, "contract", mark->contract);
+    json_put_text(&l->writer, "folder", mark->folder);
     json_put_text(&l->writer, "next", next);
     json_close(&l->writer);
   } else {
-    (void)buffer_printf(l->out, "%s: %s, next at %s, into %s\n", t.name,
-                        text_sanitise(contract, sizeof contract, found[0], strlen(found[0])), next,
-                        text_sanitise(folder, sizeof folder, found[1], strlen(found[1])));
+    (void)buffer_printf(l->out, "%s: %s, next at %s, into %s\n", t->name,
+                        text_sanitise(contract, sizeof contract, mark->contract, strlen(mark->contract)), next,
+                        text_sanitise(folder, sizeof folder, mark->folder, strlen(mark->folder)));
     if (log.known) timetable_put_log(&log, l->out);
     else (void)buffer_text(l->out, "  its log of times cannot be read\n");
   }
@@ -64,18 +49,17 @@ static void show_unit(struct listing *l, const json_t *mark) {
 
 static void take_unit(void *context, const char *name) {
   struct listing *l = context;
-  char path[PATH_BYTES];
+  struct schedule_mark mark;
+  char path[SCHEDULE_PATH];
   if (strncmp(name, "lynxbench-", 10) != 0 || !text_ends_with(name, ".service")) return;
   (void)snprintf(path, sizeof path, "%.3900s/%.200s", l->folder, name);
-  json_t *mark = schedule_read_mark(path);
-  if (mark != NULL) show_unit(l, mark);
-  json_decref(mark);
+  if (schedule_read_mark(path, &mark)) show_unit(l, &mark);
 }
 
 int schedule_list(const char *folder, bool named, bool json) {
   static const struct root root = {""};
   struct buffer out;
-  buffer_init(&out, LOG_MAX);
+  buffer_init(&out, TEXT_MAX);
   struct listing l = {.folder = folder, .json = json, .out = &out};
   json_begin(&l.writer, &out);
   if (l.json) json_open_array(&l.writer);
@@ -86,7 +70,7 @@ int schedule_list(const char *folder, bool named, bool json) {
   }
   if (l.json) {
     json_close(&l.writer);
-    (void)json_finish(&l.writer); /* an overflow is told by write_buffer */
+    (void)json_finish(&l.writer); /* write_buffer reports an overflow */
     (void)buffer_text(&out, "\n");
   } else if (l.n == 0)
     (void)buffer_printf(&out, "no schedule is installed in %s\nnext: lynxbench schedule add CONTRACT --every 1d --at 02:00 --folder runs\n",

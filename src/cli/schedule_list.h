@@ -2,10 +2,8 @@
 #ifndef CLI_SCHEDULE_LIST_H
 #define CLI_SCHEDULE_LIST_H
 
-#include "history/timetable.h"
+#include <stdbool.h>
 
-/* A log that cannot be read says nothing. */
-void schedule_read_log(const char *path, struct timetable_log *ret);
 /* Of the units in a folder; named: by the user, so that it must be there. An exit code. */
 int schedule_list(const char *folder, bool named, bool json);
 

@@ -9,7 +9,7 @@
 
 enum { WORDS_MAX = 24 };
 
-/* What `schedule run` is told. */
+/* The command line of `schedule run`. */
 static size_t words_of(const struct schedule_plan *p, char text[3][64], bool sleeps, const char **ret) {
   const struct timetable *t = &p->timetable;
   size_t n = 0;
@@ -149,9 +149,9 @@ static void put_yaml(const char *word, struct buffer *out) {
   (void)buffer_text(out, "'\n");
 }
 
-/* Kubernetes wants names in small letters, without _, and not too long: what that changed is told apart by the name's digest. */
+/* Kubernetes wants names in small letters, without _, and not too long: where that changes a name, its digest keeps it apart. */
 static void put_kubernetes_name(const char *name, struct buffer *out) {
-  enum { PART = 32, TOLD_APART = 8 };
+  enum { PART = 32, DIGITS = 8 };
   uint8_t digest[DIGEST_BYTES];
   char hex[DIGEST_HEX];
   size_t n = strlen(name) < PART ? strlen(name) : PART;
@@ -163,7 +163,7 @@ static void put_kubernetes_name(const char *name, struct buffer *out) {
     (void)buffer_printf(out, "%c", c);
   }
   digest_of(name, strlen(name), digest);
-  if (changed) (void)buffer_printf(out, "-%.*s", TOLD_APART, digest_hex(digest, hex));
+  if (changed) (void)buffer_printf(out, "-%.*s", DIGITS, digest_hex(digest, hex));
 }
 
 bool schedule_kubernetes(const struct schedule_plan *plan, struct buffer *out) {
@@ -203,14 +203,19 @@ bool schedule_kubernetes(const struct schedule_plan *plan, struct buffer *out) {
   return buffer_text(out, p.key != NULL ? "          - {name: key, secret: {secretName: lynxbench-key}} # its key team.key\n" : "");
 }
 
-json_t *schedule_read_mark(const char *path) {
+bool schedule_read_mark(const char *path, struct schedule_mark *ret) {
   static const struct root root = {""};
   char line[8192];
   struct lynx_error error = {0};
   size_t mark = strlen(SCHEDULE_MARK);
-  if (!root_read_line(&root, path, line, sizeof line) || strncmp(line, SCHEDULE_MARK, mark) != 0) return NULL;
+  if (!root_read_line(&root, path, line, sizeof line) || strncmp(line, SCHEDULE_MARK, mark) != 0) return false;
   json_t *found = json_parse(line + mark, strlen(line) - mark, sizeof line, &error);
-  if (found != NULL && timetable_name_good(json_get_text(found, "schedule", ""))) return found;
+  const char *name = json_get_text(found, "schedule", "");
+  ret->timetable = (struct timetable){.every_s = json_get_int(found, "every_s", 0), .at_s = json_get_int(found, "at_s", 0)};
+  bool good = timetable_name_good(name) && timetable_period_good(ret->timetable.every_s, ret->timetable.at_s);
+  (void)snprintf(ret->timetable.name, sizeof ret->timetable.name, "%s", good ? name : "");
+  (void)snprintf(ret->contract, sizeof ret->contract, "%s", json_get_text(found, "contract", ""));
+  (void)snprintf(ret->folder, sizeof ret->folder, "%s", json_get_text(found, "folder", ""));
   json_decref(found);
-  return NULL;
+  return good;
 }

@@ -5,6 +5,8 @@
 
 #include "history/timetable.h"
 
+enum { SCHEDULE_PATH = 4200 };
+
 struct schedule_plan {
   struct timetable timetable;
   const char *contract, *folder;   /* whole paths */
@@ -20,8 +22,14 @@ bool schedule_timer(const struct schedule_plan *plan, struct buffer *ret);
 bool schedule_cron_line(const struct schedule_plan *plan, struct buffer *ret);
 bool schedule_kubernetes(const struct schedule_plan *plan, struct buffer *ret);
 
-/* What the first line of the unit at path says; NULL: it is none of ours. The caller calls json_decref. */
-json_t *schedule_read_mark(const char *path);
+/* What the first line of a unit says. */
+struct schedule_mark {
+  struct timetable timetable;
+  char contract[SCHEDULE_PATH], folder[SCHEDULE_PATH];
+};
+
+/* False: the unit at path is none of ours. */
+bool schedule_read_mark(const char *path, struct schedule_mark *ret);
 
 #define SCHEDULE_MARK "# lynxbench schedule: "
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS_MAX = 400 };
-
 const struct series_reader *series_file_reader(const struct series_file *file) {
   for (size_t i = 0; series_readers[i] != NULL; i++)
     if (series_readers[i]->recognise(file)) return series_readers[i];
@@ -48,7 +46,7 @@ static void take_medians(struct series_run *run) {
 }
 
 static void hand_over(struct series_run *run, const char *path, size_t source, struct history *history) {
-  char precision[WORDS_MAX];
+  char precision[SERIES_TEXT_MAX];
   struct summary_figure *figures = xalloc(run->n_samples + 1, sizeof *figures);
   struct summary_precision one = {.name = text_sanitise(precision, sizeof precision, run->precision, strlen(run->precision)),
                                   .fingerprint = "",

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "history/history.h"
 
-enum { SERIES_FIGURES_MAX = 20000 };
+enum { SERIES_FIGURES_MAX = 20000, SERIES_TEXT_MAX = 400 };
 
 struct series_file {
   const char *path, *text; /* text ends in 0 */

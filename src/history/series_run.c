@@ -4,10 +4,8 @@
 
 #include "history/series_file.h"
 
-enum { WORDS_MAX = 400 };
-
 static const char *words(struct series_run *run, const char *text) {
-  char safe[WORDS_MAX];
+  char safe[SERIES_TEXT_MAX];
   return arena_copy(&run->arena, text_sanitise(safe, sizeof safe, text, strlen(text)));
 }
 

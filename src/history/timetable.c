@@ -19,7 +19,7 @@ bool timetable_name_good(const char *name) {
          name[0] != '-';
 }
 
-static bool good_period(int64_t every_s, int64_t at_s) {
+bool timetable_period_good(int64_t every_s, int64_t at_s) {
   bool good = every_s == DAY || every_s == WEEK || (every_s >= HOUR && every_s < DAY && every_s % HOUR == 0 && DAY % every_s == 0);
   return good && at_s >= 0 && at_s < every_s && at_s % 60 == 0;
 }
@@ -31,7 +31,7 @@ bool timetable_parse(const char *every, const char *at, struct timetable *ret, c
   if (sscanf(every, "%4d%c%n", &number, &unit, &used) != 2 || every[used] != 0 || (unit != 'h' && unit != 'd')) return false;
   ret->every_s = (int64_t)number * (unit == 'h' ? HOUR : DAY);
   ret->at_s = 0;
-  if (!good_period(ret->every_s, 0)) return false;
+  if (!timetable_period_good(ret->every_s, 0)) return false;
   if (at == NULL) return true;
   *ret_accepted = "HH:MM in UTC, from 00:00 to 23:59";
   if (strlen(at) != 5 || sscanf(at, "%2d:%2d%n", &hour, &minute, &used) != 2 || used != 5 || hour < 0 || hour > 23 || minute < 0 ||
@@ -116,8 +116,8 @@ static bool take_line(struct reading *r, const char *text, size_t length) {
                        .exit = json_get_int(line, "exit", -1),
                        .order = r->n};
   const char *name = json_get_text(line, "schedule", "");
-  bool good = timetable_name_good(name) && good_period(s.every_s, s.at_s) && h.slot_s >= 0 && h.slot_s <= year_9999 && h.at_s >= 0 &&
-              h.at_s <= year_9999 && timetable_slot(&s, h.slot_s) == h.slot_s;
+  bool good = timetable_name_good(name) && timetable_period_good(s.every_s, s.at_s) && h.slot_s >= 0 && h.slot_s <= year_9999 &&
+              h.at_s >= 0 && h.at_s <= year_9999 && timetable_slot(&s, h.slot_s) == h.slot_s;
   if (good) {
     (void)snprintf(s.name, sizeof s.name, "%s", name);
     r->log->schedule = s;

@@ -26,6 +26,7 @@ struct timetable {
 };
 
 bool timetable_name_good(const char *name);
+bool timetable_period_good(int64_t every_s, int64_t at_s);
 /* "1h" ... "12h", "1d", "7d"; at "HH:MM", NULL: 00:00. What is accepted is in ret_accepted where it is false. */
 bool timetable_parse(const char *every, const char *at, struct timetable *ret, const char **ret_accepted);
 
