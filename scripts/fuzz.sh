@@ -49,8 +49,9 @@ build page -DTEMPLATES=\"$PWD/tests/recorded/bundles\" $base $contract $record $
 build serve $base src/ledger/*.c $meson_lists/ledger/stores_list.c src/serve/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lmicrohttpd
 [ "$seconds" != 0 ] || exit 0 # built
 run() {
+  case $1 in bundle) recorded=tests/recorded/bundles ;; history) recorded="tests/recorded/history tests/recorded/imports" ;; *) recorded= ;; esac
   mkdir -p $dir/corpus-$1
-  LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0 $dir/$1 -seed=${FUZZ_SEED:-1} -max_total_time="$seconds" -max_len=100000 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix=$dir/found-$1- $dir/corpus-$1 tests/fuzz/corpus/$1 $([ $1 != bundle ] || echo tests/recorded/bundles) >$dir/$1.log 2>&1
+  LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0 $dir/$1 -seed=${FUZZ_SEED:-1} -max_total_time="$seconds" -max_len=100000 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix=$dir/found-$1- $dir/corpus-$1 tests/fuzz/corpus/$1 $recorded >$dir/$1.log 2>&1
 }
 found=
 pair() {

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Lists of tables for the build: one new file is all that a new driver, probe, reader, rule, store or importer needs.
 
-tables.py files FOLDER [TEXT]                 the C files of FOLDER (that hold TEXT at the start of a line), one a line
+tables.py files FOLDER PATTERN [TEXT]         the files of FOLDER by that pattern (that hold TEXT at the start of a line), one a line
 tables.py list OUT HEADER TYPE ARRAY PREFIX FILE...   a C file: const TYPE *const ARRAY[] of the table PREFIX + name of each FILE"""
 import pathlib
 import sys
 
 if sys.argv[1] == "files":
-    begin = "\n" + sys.argv[3] if len(sys.argv) > 3 else ""
-    print("\n".join(sorted(p.name for p in pathlib.Path(sys.argv[2]).glob("*.c") if begin in p.read_text())))
+    folder, begin = pathlib.Path(sys.argv[2]), "\n" + sys.argv[4] if len(sys.argv) > 4 else ""
+    print("\n".join(sorted(str(p.relative_to(folder)) for p in folder.glob(sys.argv[3]) if begin in p.read_text())))
 else:
     out, header, kind, array, prefix, *files = sys.argv[2:]
     names = [prefix + pathlib.Path(f).stem.removeprefix(prefix) for f in files]
