@@ -5,7 +5,7 @@
 #include "board/board.h"
 #include "cli/ledger_file.h"
 
-/* All of its entries. False: it was told. board_release in any case. */
+/* All of its entries. False: it was reported. board_release in any case. */
 bool board_file_read(const struct ledger_file *file, struct board *ret);
 
 #endif

@@ -166,7 +166,7 @@ bool bundle_entry_add(struct ledger_file *file, const char *path, const struct s
   if (good && !ledger_file_put_blob(file, path, true, blob)) {
     bundle_file_close(&bundle);
     arena_release(&arena);
-    return false; /* it was told */
+    return false; /* it was reported */
   }
   struct recorded recorded = {.root = seal.root, .signer = signer->name};
   good = good && ledger_each_mention(file->ledger, blob, take_recorded, &recorded, &error) == LYNX_OK;

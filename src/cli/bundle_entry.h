@@ -14,7 +14,7 @@ struct run_link {
 };
 
 /* Adds the contract, where it is new, and the intent. Reads the checkpoint that vouches for what stood there before, or the newest.
- * False: told. run_link_release in every case. */
+ * False: reported. run_link_release in every case. */
 bool run_link_begin(struct ledger_file *file, const struct contract *contract, const char *text, const struct signer *signer,
                     struct run_link *ret);
 void run_link_release(struct run_link *link);
@@ -25,7 +25,7 @@ bool contract_entry_add(struct ledger_file *file, const char *digest, const char
 /* The file of a bundle that the ledger keeps, by its root (64 digits), to a path where nothing is yet. NOT_FOUND: it keeps none. */
 enum lynx_status bundle_entry_get(struct ledger_file *file, const char *root, const char *out, struct lynx_error *error) LYNX_MUST_CHECK;
 
-/* Adds the bundle's file and its entry. False: told. */
+/* Adds the bundle's file and its entry. False: reported. */
 bool bundle_entry_add(struct ledger_file *file, const char *path, const struct signer *signer, uint64_t *ret_index);
 
 #endif

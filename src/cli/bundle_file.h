@@ -10,7 +10,7 @@ struct bundle_file {
   enum lynx_status status; /* of opening it */
 };
 
-/* False if it cannot be; the reason was told. */
+/* False if it cannot be; the reason was reported. */
 bool bundle_file_open(const char *path, struct bundle_file *ret);
 /* The same, and refused where no run can have written its rows: for whatever rests a decision on it, or passes it on. */
 bool bundle_file_open_possible(const char *path, struct bundle_file *ret);

@@ -42,7 +42,7 @@ static int run(const struct arguments *arguments) {
   struct buffer figures;
   buffer_init(&figures, FIGURES_MAX);
   if (ledger_file_is(path)) {
-    if (!ledger_file_open(path, false, &ledger)) return ledger_file_code(&ledger); /* it was told why: altered, rolled back, forked */
+    if (!ledger_file_open(path, false, &ledger)) return ledger_file_code(&ledger); /* it was reported why: altered, rolled back, forked */
     audit_ledger(ledger.ledger, ledger.address, &audit);
   } else {
     if (access(path, F_OK) != 0) { /* what is not there neither holds nor fails */

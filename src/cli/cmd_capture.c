@@ -189,7 +189,7 @@ struct wanted {
   bool merged;
 };
 
-/* Do the options fit together? False: what does not was told. */
+/* Do the options fit together? False: what does not was reported. */
 static bool read_wanted(const struct arguments *arguments, struct wanted *ret) {
   static const char *const formats[] = {"text", "json", "markdown", "cyclonedx", "mlperf"};
   const char *level = arguments->option[FLAG_DISCLOSE];

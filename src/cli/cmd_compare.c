@@ -169,7 +169,7 @@ static void write_json(const struct comparison_list *list, const struct differen
   for (size_t i = 0; i < list->n_only_one; i++) json_text(&json, list->only_one[i]);
   json_close(&json);
   json_close(&json);
-  (void)json_finish(&json); /* an overflow is told by write_buffer */
+  (void)json_finish(&json); /* an overflow is reported by write_buffer */
   (void)buffer_text(out, "\n");
 }
 
@@ -229,7 +229,7 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
     if (arguments->option[FLAG_JSON] != NULL) write_json(&list, &differences, &out);
     else
       (void)text_comparison(&a.result, &b.result, &list, known ? &differences : NULL, color_wanted(stdout),
-                            &out); /* overflow: told below */
+                            &out); /* an overflow: reported below */
     code = write_buffer(NULL, &out) ? judge(&list, n_refusals) : EXIT_CONDITIONS;
     buffer_release(&out);
     comparison_release(&list);

@@ -48,7 +48,7 @@ static void show_both(struct bundle_file *sealed, struct bundle_file *with) {
   if (known) capture_diff(&a, &b, &differences);
   buffer_init(&out, 16 << 20);
   (void)text_comparison(&sealed->result, &with->result, &list, known ? &differences : NULL, color_wanted(stdout), &out);
-  (void)write_buffer(NULL, &out); /* a failure was told */
+  (void)write_buffer(NULL, &out); /* a failure was reported */
   buffer_release(&out);
   if (known) difference_list_release(&differences);
   comparison_release(&list);

@@ -36,7 +36,7 @@ static int show(const struct arguments *arguments, const struct history_report *
   struct buffer out, page;
   buffer_init(&out, PAGE_MAX);
   buffer_init(&page, PAGE_MAX);
-  if (arguments->option[FLAG_JSON] != NULL) (void)history_json(report, &out); /* overflow: told below */
+  if (arguments->option[FLAG_JSON] != NULL) (void)history_json(report, &out); /* an overflow: reported below */
   else if (arguments->option[FLAG_CSV] != NULL) (void)history_csv(report, &out);
   else (void)history_text(report, color_wanted(stdout), &out);
   bool good = write_buffer(NULL, &out);

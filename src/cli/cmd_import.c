@@ -60,7 +60,7 @@ static bool show_json(const struct imported *m, const char *out, const char *roo
   return good;
 }
 
-/* False: told. */
+/* False: reported. */
 static bool load(const char *path, struct import_file *ret, struct buffer *text) {
   uint8_t digest[DIGEST_BYTES];
   if (!read_file(path, IMPORT_FILE_BYTES_MAX, text)) return false;
@@ -75,12 +75,12 @@ static bool load(const char *path, struct import_file *ret, struct buffer *text)
   return true;
 }
 
-/* What cannot be read is not left there. False: told. */
+/* What cannot be read is not left there. False: reported. */
 static bool reads_back(const char *path) {
   struct bundle_file file;
   bool good = bundle_file_open(path, &file);
   if (good) bundle_file_close(&file);
-  else (void)unlink(path); /* it was told why */
+  else (void)unlink(path); /* it was reported why */
   return good;
 }
 

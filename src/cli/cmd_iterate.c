@@ -135,7 +135,7 @@ struct view {
   const struct work_item *item;
 };
 
-/* False: told. view_close in every case after it is true. */
+/* False: reported. view_close in every case after it is true. */
 static bool view_open(const struct pen *pen, const char *text, struct view *ret) {
   struct ledger_file file = pen->file; /* read, not closed */
   *ret = (struct view){.item = NULL};
@@ -175,7 +175,7 @@ static void print_state(const struct pen *pen, uint64_t index, struct view *view
   view_close(&now);
 }
 
-/* --change, or what was said last; NULL: neither, which was told. */
+/* --change, or what was said last; NULL: neither, which was reported. */
 static const char *change_words(const struct arguments *arguments, const struct work_item *item) {
   const char *given = arguments->option[FLAG_CHANGE];
   bool starts = strcmp(arguments->positional[0], "start") == 0;
@@ -267,7 +267,7 @@ static void print_effect(const struct arguments *arguments, struct measuring *m,
     json_put_text(&json, "change", iteration->change);
     if (m->answers) json_put_int(&json, "finding", (int64_t)m->view.finding.index);
     json_close(&json);
-    (void)json_finish(&json); /* an overflow is told by write_buffer */
+    (void)json_finish(&json); /* an overflow is reported by write_buffer */
     (void)buffer_text(&out, "\n");
   } else {
     buffer_init(&out, 64 << 20);
@@ -275,7 +275,7 @@ static void print_effect(const struct arguments *arguments, struct measuring *m,
     (void)buffer_printf(&out, "%s: %s%s%s%s%s\n", iteration->change, effect_text(effect->effect), effect->why[0] != 0 ? ", " : "",
                         effect->why, effect->figure[0] != 0 ? ": " : "", effect->figure);
   }
-  (void)write_buffer(NULL, &out); /* a failure was told */
+  (void)write_buffer(NULL, &out); /* a failure was reported */
   buffer_release(&out);
 }
 

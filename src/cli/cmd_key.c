@@ -12,7 +12,7 @@ static const struct option_spec options[] = {
     [FLAG_AGENT] = {"agent", "COMMENT", "use the Ed25519 key that ssh-agent holds under this comment, instead of a new one in a file"},
     [FLAG_TOKEN] = {"pkcs11", "URI", "use the Ed25519 key of a PKCS#11 token (RFC 7512; through OpenSSL's provider pkcs11)"}};
 
-/* False: told. */
+/* False: reported. */
 static bool read_passphrase(const struct arguments *arguments, char ret[PASSPHRASE_MAX]) {
   if (!team_key_passphrase(ret)) return false;
   if (arguments->option[FLAG_PASSPHRASE] == NULL || ret[0] != 0) return true;

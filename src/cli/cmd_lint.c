@@ -41,7 +41,7 @@ static void print_json(const struct contract_file *file, const char *digest) {
   json_close(&json);
   json_close(&json);
   (void)buffer_text(&out, "\n");
-  (void)write_buffer(NULL, &out); /* a failure was told */
+  (void)write_buffer(NULL, &out); /* a failure was reported */
   buffer_release(&out);
 }
 

@@ -96,7 +96,7 @@ static void print_policy(const struct policy *p) {
   else (void)printf("quorum   0: nobody but the ledger's keeper vouches for its history\n");
 }
 
-/* "500MiB", "64GiB". False: told. */
+/* "500MiB", "64GiB". False: reported. */
 static bool read_quota(const char *text, int64_t *ret) {
   static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
   size_t digits = strspn(text, "0123456789");
@@ -109,7 +109,7 @@ static bool read_quota(const char *text, int64_t *ret) {
   return false;
 }
 
-/* False: told. */
+/* False: reported. */
 static bool change_policy(const struct arguments *arguments, struct policy *p) {
   const char *team = arguments->option[FLAG_TEAM], *gone = arguments->option[FLAG_REMOVE], *quorum = arguments->option[FLAG_QUORUM];
   struct note_key key;

@@ -149,7 +149,7 @@ static int finish(const struct arguments *arguments, struct profile *profile) {
     buffer_release(&out);
   } else {
     buffer_init(&out, 16 << 20);
-    (void)profile_write(profile, &out); /* an overflow is told below */
+    (void)profile_write(profile, &out); /* an overflow is reported below */
     code = write_buffer(arguments->option[FLAG_OUT], &out) ? EXIT_HOLDS : EXIT_CONDITIONS;
     buffer_release(&out);
   }

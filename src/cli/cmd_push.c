@@ -30,7 +30,7 @@ static bool send_bundle(struct pushing *p, const struct ledger_entry *entry) {
                                 : lynx_fail(&error, LYNX_IO, "no name for a temporary file");
   if (status == LYNX_OK) status = ledger_send(p->to.real, path, (struct bytes){"", 0}, temporary, &answer, &error);
   if (status == LYNX_OK) status = blob_put_as(ledger_store(p->to.ledger), digest, temporary, &error); /* so that it is not sent again */
-  (void)unlink(temporary); /* it was sent, or the reason why not is told */
+  (void)unlink(temporary); /* it was sent, or the reason why not is reported */
   buffer_release(&answer);
   if (status != LYNX_OK) (void)report_error(&error);
   p->n_bundles += status == LYNX_OK;

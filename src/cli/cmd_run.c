@@ -90,12 +90,12 @@ static void print_result(const char *path) {
   struct buffer out;
   if (!bundle_file_open(path, &file)) return;
   buffer_init(&out, 16 << 20);
-  if (text_result(&file.result, false, color_wanted(stdout), &out)) (void)write_buffer(NULL, &out); /* a failure was told */
+  if (text_result(&file.result, false, color_wanted(stdout), &out)) (void)write_buffer(NULL, &out); /* a failure was reported */
   buffer_release(&out);
   bundle_file_close(&file);
 }
 
-/* What is checked before anything is sent. False: why not was told. */
+/* What is checked before anything is sent. False: why not was reported. */
 static bool prepare(const struct arguments *arguments, const char *contract_path, struct contract_file *file, struct run_part *part,
                     struct recording *recording) {
   const struct pen_wanted wanted = {"run", "a ledger", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY], NULL};

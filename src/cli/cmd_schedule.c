@@ -322,7 +322,7 @@ static int run_slot(struct asked *q) {
 
 /* --- add, remove --- */
 
-/* False: told. */
+/* False: reported. */
 static bool units_folder(const struct arguments *a, char ret[SCHEDULE_PATH]) {
   const char *given = a->option[FLAG_UNITS], *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
   if (given != NULL) (void)snprintf(ret, SCHEDULE_PATH, "%.4000s", given);
@@ -352,7 +352,7 @@ static void unit_path(const char *folder, const char *name, const char *ending, 
   (void)snprintf(ret, SCHEDULE_PATH, "%.4000s/lynxbench-%s.%s", folder, name, ending);
 }
 
-/* What is there under the name is replaced if it is this schedule's own. False: told. */
+/* What is there under the name is replaced if it is this schedule's own. False: reported. */
 static bool may_replace(const struct asked *q, const char *folder) {
   struct schedule_mark mark;
   char path[SCHEDULE_PATH];

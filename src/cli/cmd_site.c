@@ -47,7 +47,7 @@ static int write_site(struct writing *w) {
   if (!live_site_read(w->site)) return EXIT_CONDITIONS;
   pages_each(live_site_pages(w->site), write_page, w);
   if (w->told_ns != 0) (void)fprintf(stderr, "\r\033[K");
-  if (!w->good) return EXIT_CONDITIONS; /* it was told */
+  if (!w->good) return EXIT_CONDITIONS; /* it was reported */
   (void)printf("%s: %zu pages", w->folder, w->n_written);
   if (w->n_failed > 0) (void)printf(", %zu of which say that their bundle cannot be shown", w->n_failed);
   (void)printf("\nnext: open %s/index.html, or let any web server serve the folder\n", w->folder);

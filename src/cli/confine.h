@@ -23,7 +23,7 @@ struct confinement {
 };
 
 void confine_output(struct confinement *confinement, const char *path); /* NULL, "-": standard output, which needs nobody */
-/* False: one of its files is one that is read. It was told. */
+/* False: one of its files is one that is read. It was reported. */
 bool confine_sound(const struct command *command, const struct arguments *arguments, const struct confinement *confinement);
 int confine_run(const struct command *command, const struct arguments *arguments, const struct confinement *confinement);
 

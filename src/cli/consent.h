@@ -16,7 +16,7 @@ struct consent_request {
   bool has_key;         /* the user gave one */
 };
 
-/* True: go on. False: the user did not agree, or something of the user's own is missing; it was told. */
+/* True: go on. False: the user did not agree, or something of the user's own is missing; it was reported. */
 bool consent_given(const struct consent_request *request);
 
 #endif

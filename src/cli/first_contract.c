@@ -102,7 +102,7 @@ bool first_contract_write(const struct first_contract *first, const char *comman
   struct contract contract;
   struct problem_list problems = {0};
   write_text(&arena, first, ret);
-  (void)contract_parse(ret->data, ret->length, &arena, &contract, &problems); /* its problems are told below */
+  (void)contract_parse(ret->data, ret->length, &arena, &contract, &problems); /* its problems are reported below */
   if (problems.n_errors > 0) (void)fprintf(stderr, "lynxbench %s: what was given does not make a valid contract:\n", command);
   for (size_t i = 0; i < problems.n_items; i++)
     if (problems.items[i].kind == PROBLEM_ERROR)

@@ -65,7 +65,7 @@ static void read_bundle(struct history_sources *s, const char *path, const char 
   struct bundle_file file;
   struct summary summary;
   show_progress(s);
-  if (!bundle_file_open(path, &file)) { /* it was told */
+  if (!bundle_file_open(path, &file)) { /* it was reported */
     s->n_unreadable++;
     return;
   }
@@ -232,11 +232,11 @@ static const char *scratch_file(struct history_sources *s) {
   return arena_printf(&s->arena, "%s/new", folder != NULL ? folder : s->folder);
 }
 
-/* Where a bundle of the ledger lies while it is read; NULL: it cannot be had, which was told. */
+/* Where a bundle of the ledger lies while it is read; NULL: it cannot be had, which was reported. */
 static const char *fetch(struct history_sources *s, const uint8_t digest[DIGEST_BYTES]) {
   struct lynx_error error = {0};
   const char *path = scratch_file(s);
-  if (path == NULL) return NULL; /* it was told */
+  if (path == NULL) return NULL; /* it was reported */
   (void)unlink(path);            /* the one before, if it is there still */
   if (blob_get_file(ledger_store(s->opened.ledger), digest, path, &error) == LYNX_OK) return path;
   (void)report_error(&error);

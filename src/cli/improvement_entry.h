@@ -12,7 +12,7 @@
 
 /* --record BUNDLE: one entry for each finding of each trace, and of the run's own account, of the run that the bundle is of: with the
  * layers and their owners by its contract, and the trace's digest. attribution, live: NULL where there is none. The bundle goes in first,
- * where it is new. Gives an exit code: what is wrong was told. */
+ * where it is new. Gives an exit code: what is wrong was reported. */
 int findings_record(const struct pen_wanted *wanted, const char *bundle, const struct attribution *attribution, const struct live *live);
 
 /* --layer. False: what is accepted was told. command: who says it. */
@@ -25,10 +25,10 @@ struct stated_finding {
   const char *const *layers, *const *owners;        /* where it shows first; the others contribute */
   size_t n_layers;                                  /* 0: nobody's yet */
 };
-/* The bundle goes in first, where it is new. False: told. */
+/* The bundle goes in first, where it is new. False: reported. */
 bool finding_add(struct pen *pen, const char *path, const struct result *result, const struct stated_finding *finding, uint64_t *ret_index);
 
-/* A finding's entry, by its number or its digest of 64 digits. False: told. */
+/* A finding's entry, by its number or its digest of 64 digits. False: reported. */
 struct finding_entry {
   struct arena arena;
   struct ledger_entry entry;
@@ -46,7 +46,7 @@ struct iteration {
 };
 
 /* Both bundles, where they are new, and an entry whose effect is what was compared: every figure with its ratio, interval and verdict.
- * False: told. */
+ * False: reported. */
 bool iteration_add(struct pen *pen, const struct iteration *iteration, uint64_t *ret_index);
 
 #endif

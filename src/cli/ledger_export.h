@@ -4,7 +4,7 @@
 
 #include "cli/ledger_file.h"
 
-/* Writes what is not there yet; the checkpoint last, so that whoever reads meanwhile finds all that it signs. False: told. */
+/* Writes what is not there yet; the checkpoint last, so that whoever reads meanwhile finds all that it signs. False: reported. */
 bool ledger_export(struct ledger_file *file, const char *folder);
 
 #endif

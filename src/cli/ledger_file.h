@@ -25,18 +25,18 @@ bool ledger_file_is(const char *path);
 const char *ledger_file_address(const char *option);
 /* What opening it gave: PROTOCOL where it was altered, rolled back, forked or replaced. */
 int ledger_file_code(const struct ledger_file *file);
-/* Holds it against what was seen again, strictly, and gives the checkpoint that holds. False: told. */
+/* Holds it against what was seen again, strictly, and gives the checkpoint that holds. False: reported. */
 bool ledger_file_seen(struct ledger_file *file, struct buffer *ret_note);
-/* write: the log's key must be at hand (LEDGER.key beside a file, or LYNXBENCH_LOG_KEY). False: what is wrong was told. */
+/* write: the log's key must be at hand (LEDGER.key beside a file, or LYNXBENCH_LOG_KEY). False: what is wrong was reported. */
 bool ledger_file_open(const char *address, bool write, struct ledger_file *ret);
 /* Reads anew what others wrote meanwhile. */
 enum lynx_status ledger_file_update(struct ledger_file *file, struct lynx_error *error) LYNX_MUST_CHECK;
 void ledger_file_close(struct ledger_file *file);
 
-/* Where an entry stands, by its number or its digest of 64 digits. False: told. */
+/* Where an entry stands, by its number or its digest of 64 digits. False: reported. */
 bool ledger_file_find(const struct ledger_file *file, const char *text, uint64_t *ret);
 
-/* Signs an entry as of now and adds it; ret_leaf may be NULL. False: told. */
+/* Signs an entry as of now and adds it; ret_leaf may be NULL. False: reported. */
 bool ledger_file_add(struct ledger_file *file, const struct entry *entry, const struct signer *signer, uint64_t *ret_index,
                      uint8_t ret_leaf[DIGEST_BYTES]);
 /* Keeps a bundle's file, before its entry is added where the ledger is at hand, after it where it is remote (the server takes what an entry

@@ -20,7 +20,7 @@ enum { LIVE_SITE_VIEW_S = 20, LIVE_SITE_MAKERS = 2 };
 
 struct live_site;
 
-/* NULL: no such ledger, or no folder for bundles, which was told; *ret_code: what the command ends with. */
+/* NULL: no such ledger, or no folder for bundles, which was reported; *ret_code: what the command ends with. */
 struct live_site *live_site_open(const char *ledger, int *ret_code);
 /* How readers name the ledger: before anything else. */
 void live_site_name(struct live_site *site, const char *address);
@@ -30,7 +30,7 @@ void live_site_close(struct live_site *site); /* accepts NULL */
 
 /* For log_server_at.pages; context: the site. */
 bool live_site_get(void *context, const char *address, bool compressed, struct served_page *ret);
-/* Without following it: all of the ledger's entries as of now. False: told. */
+/* Without following it: all of the ledger's entries as of now. False: reported. */
 bool live_site_read(struct live_site *site);
 struct pages *live_site_pages(struct live_site *site);
 struct ledger_file *live_site_ledger(struct live_site *site);

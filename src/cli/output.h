@@ -31,7 +31,7 @@ int report_error(const struct lynx_error *error);
 
 /* A whole file; on failure the error is told and false returned. "-" is standard input. */
 bool read_file(const char *path, size_t limit, struct buffer *ret);
-/* A new folder for what is worked on, in TMPDIR or /tmp; size >= 4100. False: it was told, and path is "". */
+/* A new folder for what is worked on, in TMPDIR or /tmp; size >= 4100. False: it was reported, and path is "". */
 bool make_folder(char *path, size_t size);
 /* Is it a bundle or a ledger, whatever it is called? Nothing is taken away from a pipe. */
 bool file_is_record(const char *path);

@@ -17,7 +17,7 @@ struct pen {
   struct signer signer;
 };
 
-/* EXIT_HOLDS: pen_close is the caller's. Else what is wrong was told. */
+/* EXIT_HOLDS: pen_close is the caller's. Else what is wrong was reported. */
 int pen_open(const struct pen_wanted *wanted, struct pen *ret);
 void pen_close(struct pen *pen);
 

@@ -33,7 +33,7 @@ struct perturbation {
   char out_name[300];
 };
 
-/* Reads what is there, asks where a contract came with a bundle, and plans. Exit code; what is wrong was told. */
+/* Reads what is there, asks where a contract came with a bundle, and plans. Exit code; what is wrong was reported. */
 int perturbation_open(struct perturbation *p);
 /* Says what will be done, then does it. The bundle is p->out. */
 int perturbation_run(struct perturbation *p);

@@ -20,7 +20,7 @@ bool quick_run_is_url(const char *text) {
   return strncasecmp(text, "http://", 7) == 0 || strncasecmp(text, "https://", 8) == 0;
 }
 
-/* As a contract takes it: routes are added to it. False: what is wrong was told, without the URL, which may hold a password. */
+/* As a contract takes it: routes are added to it. False: what is wrong was reported, without the URL, which may hold a password. */
 static bool read_url(const struct quick_run *quick, char url[URL_MAX]) {
   const char *given = quick->url;
   struct endpoint endpoint;

@@ -22,7 +22,7 @@ bool quick_run_is_url(const char *text);
 /* "out.lynx" -> "out.yaml" */
 const char *quick_run_contract(const char *bundle, char *path, size_t size);
 
-/* Writes the contract to path, for a run whose bundle will be the other. Returns an exit code; what is wrong was told. */
+/* Writes the contract to path, for a run whose bundle will be the other. Returns an exit code; what is wrong was reported. */
 int quick_run_write(const struct quick_run *quick, const char *bundle, const char *path);
 
 #endif

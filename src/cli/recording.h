@@ -13,7 +13,7 @@ struct recording {
   struct run_link link;
 };
 
-/* False: told; recording_end is due all the same. Nothing is recorded where neither an option nor the environment names a ledger. */
+/* False: reported; recording_end is due all the same. Nothing is recorded where neither an option nor the environment names a ledger. */
 bool recording_begin(const struct pen_wanted *wanted, const struct contract_file *file, struct recording *ret);
 
 /* What was sealed, however it ended, is recorded; what was not leaves its intent as an abandoned run. */

@@ -1,4 +1,4 @@
-/* cli/run_exit.h: how a run ended, as an exit code; what went wrong is told. */
+/* cli/run_exit.h: how a run ended, as an exit code; what went wrong is reported. */
 #ifndef CLI_RUN_EXIT_H
 #define CLI_RUN_EXIT_H
 

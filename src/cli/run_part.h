@@ -4,7 +4,7 @@
 
 #include "measure/part.h"
 
-/* part: "K/N", "auto" or NULL (the only host). False: told. */
+/* part: "K/N", "auto" or NULL (the only host). False: reported. */
 bool run_part_read(const char *part, const char *start, struct run_part *ret);
 /* "c.lynx" becomes "c.part2.lynx": hosts may share a file system. Returns text. */
 const char *run_part_path(const char *out, const struct run_part *part, char *text, size_t size);

@@ -1,5 +1,5 @@
 /* cli/schedule_units.h: a schedule as systemd's units, a line for cron, and a Kubernetes CronJob.
- * Errors   false: a text that has no place there (a line end), which was told */
+ * Errors   false: a text that has no place there (a line end), which was reported */
 #ifndef CLI_SCHEDULE_UNITS_H
 #define CLI_SCHEDULE_UNITS_H
 

@@ -27,7 +27,7 @@ struct swapping {
   enum lynx_status status;
 };
 
-/* Reads both contracts, which are to be alike but for executor.start. Exit code; what is wrong was told. swapping_close follows in every
+/* Reads both contracts, which are to be alike but for executor.start. Exit code; what is wrong was reported. swapping_close follows in every
  * case. */
 int swapping_open(struct swapping *swapping);
 /* How long a session is, for so many of them. Exit code. */

@@ -107,7 +107,7 @@ bool key_file_read(const char *path, const char *passphrase, char ret_name[NOTE_
   return false;
 }
 
-/* False: told. */
+/* False: reported. */
 static bool put_file(const char *path, const char *text, size_t length, bool *ret_exists) {
   int why = file_create_private(path, text, length);
   *ret_exists = why == EEXIST;

@@ -6,13 +6,13 @@
 
 #include "ledger/entry.h"
 
-/* False: what is wrong was told. The caller calls signing_key_release(ret->key). */
+/* False: what is wrong was reported. The caller calls signing_key_release(ret->key). */
 bool team_key_load(const char *path, struct signer *ret);
 /* path NULL: LYNXBENCH_KEY. */
 bool team_key_wanted(const char *path, const char *command, struct signer *ret);
-/* The log's key and every other one: a private key in PEM. ret_name: of whom, as it says or its file's name does. False: told. */
+/* The log's key and every other one: a private key in PEM. ret_name: of whom, as it says or its file's name does. False: reported. */
 bool key_file_read(const char *path, const char *passphrase, char ret_name[NOTE_NAME_MAX], struct signing_key **ret);
-/* A new file for its owner alone, with `head` above the key; passphrase NULL: under none. False: told; ret_exists: because it was there. */
+/* A new file for its owner alone, with `head` above the key; passphrase NULL: under none. False: reported; ret_exists: because it was there. */
 bool key_file_create(const char *path, const char *head, const struct signing_key *key, const char *passphrase, bool *ret_exists);
 /* The same where the key is held elsewhere: in ssh-agent under a comment, or on a token at a URI (the other is NULL). Gives the key. */
 bool key_file_point(const char *path, const char *team, const char *comment, const char *uri, struct signing_key **ret, bool *ret_exists);

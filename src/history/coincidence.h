@@ -21,7 +21,7 @@ struct history_facts {
 };
 
 struct history_opener {
-  /* False: it cannot be opened, which was told. */
+  /* False: it cannot be opened, which was reported. */
   bool (*open)(void *context, const struct history_run *run, struct history_facts *ret);
   void (*close)(void *context, struct history_facts *facts);
   void *context;

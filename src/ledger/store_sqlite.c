@@ -65,7 +65,7 @@ static void sqlite_close(struct store *store) {
   struct sqlite_store *s = (struct sqlite_store *)store;
   if (s == NULL) return;
   for (int i = 0; i < STORE_SPACES; i++) {
-    (void)sqlite3_finalize(s->insert[i]); /* errors were told by the step */
+    (void)sqlite3_finalize(s->insert[i]); /* errors were reported by the step */
     (void)sqlite3_finalize(s->find[i]);
   }
   (void)sqlite3_close(s->db);

@@ -5,7 +5,7 @@
  * Source   McCalpin's STREAM for triad and copy: 24 and 16 bytes an element of 8 bytes, arrays four times the last caches, written
  *          first by the thread that uses them. Triad's stores go through the cache, so that the memory moves a third more than is
  *          counted, as in STREAM compiled so; copies are the C library's, whose stores may pass it by
- * Limits   other processes lower them: how much these used is told
+ * Limits   other processes lower them: how much these used is in `others`
  */
 #ifndef MEASURE_CEILINGS_H
 #define MEASURE_CEILINGS_H

@@ -98,7 +98,7 @@ static enum lynx_status check_section(struct bundle *bundle, int index, struct b
   sqlite3_stmt *row;
   if (sqlite3_prepare_v2(bundle->db, "SELECT salt, digest, withheld FROM section WHERE name = ?1", -1, &row, NULL) != SQLITE_OK)
     return bundle_sql_fail(bundle, error, "seal");
-  (void)sqlite3_bind_text(row, 1, section->name, -1, SQLITE_STATIC); /* an unbound name finds no row, which is told below */
+  (void)sqlite3_bind_text(row, 1, section->name, -1, SQLITE_STATIC); /* an unbound name finds no row, which is reported below */
   enum lynx_status status = LYNX_OK;
   uint8_t salt[BUNDLE_SALT_BYTES], computed[DIGEST_BYTES];
   bool withheld = false;

@@ -178,7 +178,7 @@ enum lynx_status bundle_section_digest(struct bundle *bundle, const struct bundl
   }
   digest_final(&digest, ret);
   enum lynx_status status = step == SQLITE_DONE ? LYNX_OK : bundle_sql_fail(bundle, error, section->name);
-  (void)sqlite3_finalize(row); /* repeats the step's error, which is told already */
+  (void)sqlite3_finalize(row); /* repeats the step's error, which is reported already */
   return status;
 }
 

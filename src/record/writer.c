@@ -14,7 +14,7 @@ enum section_index { META, INPUT, FACT, SESSION, REQUEST, PHASE, SAMPLE, ACCURAC
 
 void bundle_close(struct bundle *bundle) {
   if (bundle == NULL) return;
-  for (int i = 0; i < BUNDLE_SECTIONS; i++) (void)sqlite3_finalize(bundle->insert[i]); /* errors were told by the step */
+  for (int i = 0; i < BUNDLE_SECTIONS; i++) (void)sqlite3_finalize(bundle->insert[i]); /* errors were reported by the step */
   (void)sqlite3_close(bundle->db);
   arena_release(&bundle->arena);
   free(bundle);

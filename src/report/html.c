@@ -713,7 +713,7 @@ enum lynx_status html_report(struct bundle *bundle, struct result *result, const
     put_comparison(ret, result);
     put_claims(ret, result);
     if (standing != NULL) html_standing(standing, ret);
-    (void)import_html(result->imported, ret); /* overflow: told below */
+    (void)import_html(result->imported, ret); /* an overflow: reported below */
     put_live(bundle, result, ret);
     (void)buffer_text(ret, "<h2>Percentile spectrum</h2>");
     plot_spectrum(ret, result, &ttft, "Time to first token");

@@ -88,7 +88,7 @@ enum lynx_status import_request_add(struct imported *imported, const struct impo
   struct import_request *copy = &imported->requests[imported->n_requests++];
   *copy = *r;
   copy->reason = import_words(imported, r->reason);
-  /* A token before the request or after its end: no time of a token is then believed, and it is told. */
+  /* A token before the request or after its end: no time of a token is then believed, and it is reported. */
   bool outside = copy->first_token_s < r->start_s || copy->first_token_s > r->end_s || copy->last_token_s > r->end_s ||
                  copy->last_token_s < copy->first_token_s;
   if (outside) copy->first_token_s = copy->last_token_s = NAN;

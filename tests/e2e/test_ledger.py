@@ -552,11 +552,11 @@ def test_somebody_is_told_of_each_finding(story, findings, tmp_path):
     words = ("attribute", TRACE, "--record", story.bundle, "--ledger", story.ledger, "--quiet", "--hook")
     story.must(*words, str(program), key="ml")
     told = [json.loads(line) for line in out.read_text().splitlines()]
-    check_equal([t["title"] for t in told], findings[0], "each finding is told, once")
+    check_equal([t["title"] for t in told], findings[0], "each finding is sent, once")
     signed = all(t["kind"] == "finding" and t["owner"] and t["envelope"]["signatures"] for t in told)
     check(signed, f"as it was signed: {told}")
     r = story(*words, "/bin/false", key="ml")
-    check_equal((r.returncode, "the entry stands" in r.stderr), (5, True), f"a hook that fails is told: {r.stderr}")
+    check_equal((r.returncode, "the entry stands" in r.stderr), (5, True), f"a hook that fails is reported: {r.stderr}")
     r = story("attribute", TRACE, "--hook", str(program))
     check_equal((r.returncode, "with --record" in r.stderr), (2, True), f"a hook of nothing: {r.stderr}")
 

@@ -103,7 +103,7 @@ def test_what_no_tool_wrote(tmp_path):
     assert len(json.loads(r.stdout)["runs"]) == 1, "one run, by whatever name"
     (tmp_path / "cut.json").write_text('{"machine_info": {}, "benchmarks": [')
     r = l.lynx("history", tmp_path, "--quiet")
-    assert r.returncode == 2 and "cut.json" in r.stderr, "what cannot be read as JSON is told"
+    assert r.returncode == 2 and "cut.json" in r.stderr, "what cannot be read as JSON is reported"
     (tmp_path / "cut.json").write_bytes("{}".encode("utf-16"))
     r = l.lynx("history", tmp_path / "cut.json", "--quiet")
     assert r.returncode == 2 and "no tool's file that is known" in r.stderr, r.stderr

@@ -15,7 +15,7 @@ enum { MAPS_MAX = 64 << 20, VARIABLES_MAX = 64 };
 /* Of one library, and of all: the probe's own deadline is 5 s. */
 static const int64_t LIBRARY_NS = 2000000000, ALL_NS = 4000000000;
 
-/* What a process may do, as far as it is told. */
+/* What a process may do, as far as it is reported. */
 struct rights {
   char capabilities[40], filter[16], label[200], namespaces[6][64];
   unsigned user, group;
