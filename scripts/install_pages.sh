@@ -3,8 +3,10 @@
 set -eu
 lynx=$1/lynxbench
 prefix=$2
-mkdir -p "$prefix/share/man/man1" "$prefix/share/bash-completion/completions"
+mkdir -p "$prefix/share/man/man1" "$prefix/share/bash-completion/completions" "$prefix/share/zsh/site-functions" "$prefix/share/fish/vendor_completions.d"
 "$lynx" help --man >"$prefix/share/man/man1/lynxbench.1"
 for name in $("$lynx" help | awk '{print $1}'); do "$lynx" help "$name" --man >"$prefix/share/man/man1/lynxbench-$name.1"; done
 "$lynx" help --bash >"$prefix/share/bash-completion/completions/lynxbench"
+"$lynx" help --zsh >"$prefix/share/zsh/site-functions/_lynxbench"
+"$lynx" help --fish >"$prefix/share/fish/vendor_completions.d/lynxbench.fish"
 echo "manual pages and completion in $prefix/share"

@@ -341,7 +341,7 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
 
 const struct command command_attribute = {
     .name = "attribute",
-    .summary = "where the time of a trace went, by state, layer and owner, and what that makes one suspect",
+    .summary = "account for the time of a trace or a run, by layer and owner",
     .usage = "TRACE ...",
     .least = 1,
     .most = ARGUMENTS_MAX,

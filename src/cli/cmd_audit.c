@@ -85,14 +85,14 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
 
 const struct command command_audit = {
     .name = "audit",
-    .summary = "what a bundle or a ledger shows by itself, offline, and what it cannot show",
+    .summary = "check a bundle or a ledger offline",
     .usage = "BUNDLE-OR-LEDGER",
     .least = 1,
     .most = 1,
     .options = options,
     .n_options = LYNX_COUNT(options),
-    .details = "Of a bundle: digests and seal, the contract's digest, every figure recomputed from the raw rows, times and totals held\n"
-               "against one another, the contract's rules applied anew; with a ledger, the signature, the proof that it stands there,\n"
+    .details = "Of a bundle: digests and seal, the contract's digest, every figure recomputed from the raw rows, times and totals checked\n"
+               "against one another, the contract's rules applied again; with a ledger, the signature, the proof that it is there,\n"
                "agreement, verifications, contests. Of a ledger: every entry's hash, signature and admission, the whole tree, its\n"
                "checkpoint. Exits with 1 where a check fails. What could not be established is listed as such.",
     .example = "build/lynxbench run examples/null.yaml --out /tmp/a.lynx --quiet; build/lynxbench audit /tmp/a.lynx",

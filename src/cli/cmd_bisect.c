@@ -121,7 +121,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_bisect = {
     .name = "bisect",
-    .summary = "two executors differ in many settings, and in speed: which settings carry it, interactions included",
+    .summary = "find which of many differing settings make the difference",
     .usage = "A [B]",
     .least = 1,
     .most = 2,

@@ -246,7 +246,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_calibrate = {
     .name = "calibrate",
-    .summary = "measure the instrument itself on this machine: how late it is, and how much it can bring",
+    .summary = "measure the instrument's own delay and capacity on this machine",
     .usage = "",
     .least = 0,
     .most = 0,

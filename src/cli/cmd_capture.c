@@ -257,7 +257,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_capture = {
     .name = "capture",
-    .summary = "read every layer of the executor, as far as it can be seen from here",
+    .summary = "read every layer of the executor that is visible from here",
     .usage = "[ROLE=FILE ...]",
     .most = HOSTS_MAX,
     .options = options,

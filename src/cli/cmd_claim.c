@@ -10,7 +10,7 @@
 enum { FLAG_JSON, FLAG_LEDGER };
 
 static const struct option_spec options[] = {[FLAG_JSON] = {"json", NULL, "claims, reasons and caveats as JSON"},
-                                             [FLAG_LEDGER] = {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"}};
+                                             [FLAG_LEDGER] = {"ledger", "LEDGER", "its standing there, too (default: LYNXBENCH_LEDGER)"}};
 
 static int run(const struct arguments *arguments) {
   struct bundle_file file;
@@ -79,7 +79,7 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
 
 const struct command command_claim = {
     .name = "claim",
-    .summary = "the sentence that a bundle supports, with every assumption, or why there is none",
+    .summary = "print the sentence that a bundle supports, or why there is none",
     .usage = "BUNDLE",
     .least = 1,
     .most = 1,

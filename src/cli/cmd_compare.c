@@ -81,7 +81,7 @@ static void begin_side(struct side *s, const char *interleaved, const struct mac
   s->status = run_begin(&s->request, &s->run, &s->outcome, &s->error);
 }
 
-/* Rounds of one session of each, which goes first drawn anew for every round. */
+/* Rounds of one session of each, which goes first drawn again for every round. */
 static void run_rounds(struct side sides[2], uint64_t seed) {
   struct random_stream random;
   random_init(&random, seed, "interleaving");
@@ -254,7 +254,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_compare = {
     .name = "compare",
-    .summary = "are two executors, or two settings, the same within a margin? Measured in turn, or from two bundles",
+    .summary = "decide whether two executors are the same within a margin",
     .usage = "A B",
     .least = 2,
     .most = 2,

@@ -224,7 +224,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_confirm = {
     .name = "confirm",
-    .summary = "the experiment that a finding names for itself: confirmed, refuted or inconclusive, with the effect",
+    .summary = "test a finding by the experiment that it names",
     .usage = "RUN [FINDING]",
     .least = 1,
     .most = 2,
@@ -233,7 +233,7 @@ const struct command command_confirm = {
     .details =
         "Without a FINDING it lists those of the run. The finding's resource is slowed, or its cause taken away, for blocks in random\n"
         "order between undisturbed ones, under the run's contract. Whether that confirms or refutes it is decided by a threshold\n"
-        "that stands beforehand (docs/method.md); looks at the data are paid for. It acts on processes of this machine.\n"
+        "that is fixed beforehand (docs/method.md); looks at the data are paid for. It acts on processes of this machine.\n"
         "Where the contract starts the server, one Python function of it can be slowed alone; else its process.\n"
         "Exit code: 0 confirmed, 1 refuted, 3 inconclusive or not probed.",
     .example = "build/lynxbench confirm --help",

@@ -131,7 +131,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_contest = {
     .name = "contest",
-    .summary = "disagree with a result, on the record: with grounds, evidence, and the owner told",
+    .summary = "disagree with a result, on the record",
     .usage = "BUNDLE",
     .least = 1,
     .most = 1,

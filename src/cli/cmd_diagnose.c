@@ -152,7 +152,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_diagnose = {
     .name = "diagnose",
-    .summary = "what bounds a running server, whose that is, and what to do to be sure: one command, two minutes",
+    .summary = "find what bounds a running server, and whose layer that is",
     .usage = "[URL] [-- COMMAND ...]",
     .least = 0,
     .most = ARGUMENTS_MAX,

@@ -129,7 +129,7 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
 
 const struct command command_diff = {
     .name = "diff",
-    .summary = "how two executors differ, by layer and owner",
+    .summary = "show how two executors differ, by layer and owner",
     .usage = "A B",
     .least = 2,
     .most = 2,
@@ -138,7 +138,7 @@ const struct command command_diff = {
     .details =
         "A and B are captures (`lynxbench capture --out`), bundles, what PyTorch's collect_env, `nvidia-smi -q -x`\n"
         "or MLPerf's system description say, or the word 'now' for this machine. Layers stand in the order of their gravest difference;\n"
-        "within one, what often matters stands first, with the reason. It names differences, not culprits.\n"
+        "within one, what often matters comes first, with the reason. It names differences, not culprits.\n"
         "Exits with 0 if they are the same executor, with 1 if they differ.",
     .example = "build/lynxbench capture --out /tmp/a.json; build/lynxbench diff /tmp/a.json /tmp/a.json",
     .confines = confines,

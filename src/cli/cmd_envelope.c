@@ -192,7 +192,7 @@ end:
 
 const struct command command_envelope = {
     .name = "envelope",
-    .summary = "measure what this machine's memory, arithmetic and kernel reach at best: context for a result, never one",
+    .summary = "measure this machine's peak memory bandwidth and arithmetic",
     .usage = "",
     .least = 0,
     .most = 0,

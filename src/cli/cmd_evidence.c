@@ -15,7 +15,7 @@
 enum { FLAG_OUT, FLAG_LEDGER };
 
 static const struct option_spec options[] = {[FLAG_OUT] = {"out", "FILE", "the archive (default: the bundle's name with .evidence.tar)"},
-                                             [FLAG_LEDGER] = {"ledger", "LEDGER", "where the bundle stands (default: LYNXBENCH_LEDGER)"}};
+                                             [FLAG_LEDGER] = {"ledger", "LEDGER", "that holds the bundle (default: LYNXBENCH_LEDGER)"}};
 
 static struct bytes view(const struct buffer *buffer) {
   return (struct bytes){buffer->data != NULL ? buffer->data : "", buffer->length};
@@ -96,7 +96,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_evidence = {
     .name = "evidence",
-    .summary = "a result with its signatures and proofs in one archive, checkable with openssl and sha256sum",
+    .summary = "pack a result with its signatures and proofs in one archive",
     .usage = "BUNDLE",
     .least = 1,
     .most = 1,

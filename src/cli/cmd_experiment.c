@@ -160,7 +160,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_experiment = {
     .name = "experiment",
-    .summary = "what each of a few settings does, alone and together: a factorial experiment over restarts",
+    .summary = "measure what a few settings do, alone and together",
     .usage = "A [B]",
     .least = 1,
     .most = 2,

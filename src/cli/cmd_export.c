@@ -68,7 +68,7 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
 
 const struct command command_export = {
     .name = "export",
-    .summary = "the counted requests in the terms of another tool, with the ids of its formulas",
+    .summary = "write a run's requests in another tool's terms",
     .usage = "BUNDLE",
     .least = 0,
     .most = 1,

@@ -387,7 +387,7 @@ static int decide(struct gating *g) {
   enum gate_verdict verdict = gate_verdict_of(&report);
   int code = !write_all(g->arguments, &report) || (verdict == GATE_INCONCLUSIVE && refused) ? EXIT_CONDITIONS : codes[verdict];
   if (code == EXIT_DOES_NOT_HOLD && g->arguments->option[FLAG_OPEN] != NULL && !open_findings(g, &report))
-    (void)fprintf(stderr, "lynxbench gate: not every finding is recorded and told; the verdict stands\n");
+    (void)fprintf(stderr, "lynxbench gate: not every finding is recorded and told; the verdict remains\n");
   for (size_t i = 0; i < n_parts; i++) {
     coincidence_release(&parts[i].since);
     gate_release(&parts[i].gate);
@@ -456,7 +456,7 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
 
 const struct command command_gate = {
     .name = "gate",
-    .summary = "for CI: is a fresh run no worse than the runs before it, by more than the margin?",
+    .summary = "for CI: fail if a fresh run is worse than those before it",
     .usage = "CONTRACT|BUNDLE SOURCE ...",
     .least = 2,
     .most = ARGUMENTS_MAX,

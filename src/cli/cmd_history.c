@@ -110,7 +110,7 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
 
 const struct command command_history = {
     .name = "history",
-    .summary = "figures over time: where they changed, by how much, and what changed with them",
+    .summary = "find when figures changed, by how much, and what changed too",
     .usage = "[SOURCE ...]",
     .least = 0,
     .most = ARGUMENTS_MAX,

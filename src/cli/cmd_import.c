@@ -162,7 +162,7 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
 
 const struct command command_import = {
     .name = "import",
-    .summary = "what another tool measured, held against itself, as a bundle that says what it lacks",
+    .summary = "read another tool's results as a bundle",
     .usage = "FILE ...",
     .least = 0,
     .most = ARGUMENTS_MAX,

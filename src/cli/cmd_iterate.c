@@ -377,7 +377,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_iterate = {
     .name = "iterate",
-    .summary = "findings and what became of them: open, start, done, measured; what the changes brought",
+    .summary = "track findings from open to measured improvement",
     .usage = "[list | open BUNDLE | start FINDING | done FINDING | measure [BEFORE] AFTER]",
     .least = 0,
     .most = 3,

@@ -72,7 +72,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_key = {
     .name = "key",
-    .summary = "make a team's key, with which it signs contracts and results",
+    .summary = "make a team's signing key",
     .usage = "TEAM",
     .least = 1,
     .most = 1,

@@ -142,7 +142,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_lint = {
     .name = "lint",
-    .summary = "check a contract: every problem at once, and what it leaves unstated",
+    .summary = "check a contract; list all its errors and what it leaves open",
     .usage = "CONTRACT",
     .most = 1,
     .options = options,
@@ -151,7 +151,7 @@ const struct command command_lint = {
         "Errors and warnings name line, field, what was found and what is accepted. The grade says how much\n"
         "the contract leaves unstated: A nothing, B up to two things, C up to five, D more. The digest is the\n"
         "contract's identity: comments, order and spelling do not change it, meaning does.\n"
-        "--like BUNDLE tells whether a re-run could reproduce or refute a result of so many sessions at decision.margin (exit code 3\n"
+        "--like BUNDLE says whether a re-run could reproduce or refute a result of so many sessions at decision.margin (exit code 3\n"
         "where it could not).",
     .example = "build/lynxbench lint examples/demo.yaml",
     .run = run};

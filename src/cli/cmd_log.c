@@ -363,7 +363,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_log = {
     .name = "log",
-    .summary = "the ledger: make one, say who may write, read it, prove it, add to it",
+    .summary = "create and read a ledger; set who may write; prove entries",
     .usage = "ACTION LEDGER [WHAT]",
     .least = 2,
     .most = 3,
@@ -380,7 +380,7 @@ const struct command command_log = {
                "  put BUNDLE   a bundle that was run without --ledger, under --key's signature\n"
                "  get ROOT     a bundle out of the ledger, by its root\n"
                "  export DIR   all of it as static files, which `lynxbench pull` and other logs' clients read (C2SP tlog-tiles)\n"
-               "Entries are only ever added. Whatever is read here is held against what was last seen from here: a ledger that was\n"
+               "Entries are only ever added. Whatever is read here is checked against what was last seen from here: a ledger that was\n"
                "rolled back or forked is refused.",
     .example =
         "rm -rf /tmp/log; mkdir -p /tmp/log; build/lynxbench key ml --out /tmp/log; build/lynxbench log create /tmp/log/team.ledger --key "

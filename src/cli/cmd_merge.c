@@ -44,7 +44,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_merge = {
     .name = "merge",
-    .summary = "the parts of a run that several load hosts made, as one bundle",
+    .summary = "join the parts of a run from several load hosts",
     .usage = "PART ...",
     .least = 1,
     .most = ARGUMENTS_MAX,

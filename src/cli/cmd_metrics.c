@@ -129,7 +129,7 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
 
 const struct command command_metrics = {
     .name = "metrics",
-    .summary = "the newest figures, changes, findings and schedules for monitoring: Prometheus, OTLP",
+    .summary = "export the newest figures to Prometheus or OpenTelemetry",
     .usage = "[SOURCE ...]",
     .least = 0,
     .most = ARGUMENTS_MAX,

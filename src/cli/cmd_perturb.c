@@ -159,7 +159,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_perturb = {
     .name = "perturb",
-    .summary = "slow each resource of a server by a known amount, and see what that costs: sensitivities, not shares",
+    .summary = "slow each resource by a known amount; measure what that costs",
     .usage = "CONTRACT | RUN | --restore",
     .least = 0,
     .most = 1,

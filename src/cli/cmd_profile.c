@@ -193,7 +193,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_profile = {
     .name = "profile",
-    .summary = "the real workload as numbers, from logs: to draw from, and to hold what was run against",
+    .summary = "summarise real traffic, to generate load or compare runs with it",
     .usage = "LOG",
     .least = 1,
     .most = 1,
@@ -202,7 +202,7 @@ const struct command command_profile = {
     .details = "LOG is a log of requests: lines of JSON (at_s, prompt_tokens, output_tokens), a mooncake, BurstGPT or Azure trace,\n"
                "OTLP JSON spans with gen_ai usage, an access log, or the bundle of an observation (`lynxbench run --observe`). The profile "
                "holds lengths, gaps, concurrency and prefix reuse, as far\n"
-               "as the log tells them; no text of any prompt. Name it in a contract as workload.profile_file: lengths can be drawn\n"
+               "as the log has them; no text of any prompt. Name it in a contract as workload.profile_file: lengths can be drawn\n"
                "from it (distribution: profile), and every claim states the distance between what was run and the profile.\n"
                "It is dated; --sign adds a signature by a key of `openssl genpkey -algorithm ed25519 -out key.pem`, which is\n"
                "checked wherever the profile is read, and named in the claim by its public key.",

@@ -112,7 +112,7 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
 
 const struct command command_pull = {
     .name = "pull",
-    .summary = "copy a ledger that is served as static files, and keep the copy up to date",
+    .summary = "copy a ledger from static files; keep the copy up to date",
     .usage = "FROM LEDGER",
     .least = 2,
     .most = 2,

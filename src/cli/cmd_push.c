@@ -108,7 +108,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_push = {
     .name = "push",
-    .summary = "send a ledger's entries and bundles to one that is served",
+    .summary = "send a ledger's entries and bundles to a served ledger",
     .usage = "LEDGER URL",
     .least = 2,
     .most = 2,

@@ -19,7 +19,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_recover = {
     .name = "recover",
-    .summary = "finish the file of an own run that was killed, so that it can be read",
+    .summary = "close the file of a killed run, so that it can be read",
     .usage = "BUNDLE",
     .least = 1,
     .most = 1,

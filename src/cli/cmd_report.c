@@ -10,7 +10,7 @@
 enum { FLAG_OUT, FLAG_LEDGER, FLAG_INSIDE };
 
 static const struct option_spec options[] = {[FLAG_OUT] = {"out", "FILE", "the HTML file (default: the bundle's name with .html)"},
-                                             [FLAG_LEDGER] = {"ledger", "LEDGER", "how it stands there, too (default: LYNXBENCH_LEDGER)"},
+                                             [FLAG_LEDGER] = {"ledger", "LEDGER", "its standing there, too (default: LYNXBENCH_LEDGER)"},
                                              [FLAG_INSIDE] = {"inside", NULL, "what goes into another page: no head, no style, no end"}};
 
 /* --out, or the bundle's name with .html. */
@@ -59,7 +59,7 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
 
 const struct command command_report = {
     .name = "report",
-    .summary = "one self-contained HTML file of a bundle",
+    .summary = "write one self-contained HTML file of a bundle",
     .usage = "BUNDLE",
     .least = 1,
     .most = 1,

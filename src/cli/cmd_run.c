@@ -194,7 +194,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_run = {
     .name = "run",
-    .summary = "run a contract, and seal what was measured in a bundle",
+    .summary = "run a contract and seal the measurement in a bundle",
     .usage = "CONTRACT | URL",
     .least = 1,
     .most = 1,
@@ -204,7 +204,7 @@ const struct command command_run = {
         "With a URL (http://HOST:PORT) it takes about --for 1min, 4 requests in flight, and writes the contract it used\n"
         "beside the bundle. The intent is written first; then, for every session and precision: the executor is started (if the contract\n"
         "says how), captured, loaded through warm-up and the counted window, asked for accuracy, and stopped.\n"
-        "Ctrl-C once finishes what is in flight, twice aborts; either way what there is is sealed as incomplete.\n"
+        "Ctrl-C once finishes what is in flight, twice aborts; either way what was measured is sealed as incomplete.\n"
         "With --part several hosts bring the load together: any launcher that starts a process per host will do, as in\n"
         "  srun -n 4 lynxbench run c.yaml --part auto --start @$(( $(date +%s) + 30 )) --out c.lynx\n"
         "writes c.part1.lynx and so on; `lynxbench merge` makes one bundle of them.",

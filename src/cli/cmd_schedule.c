@@ -543,7 +543,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_schedule = {
     .name = "schedule",
-    .summary = "run a contract again and again: systemd timers, cron lines, Kubernetes CronJobs; which times were kept, late or missed",
+    .summary = "run a contract again and again by systemd, cron or Kubernetes",
     .usage = "[list | add CONTRACT | run CONTRACT | remove NAME]",
     .least = 0,
     .most = 2,

@@ -139,14 +139,14 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_serve = {
     .name = "serve",
-    .summary = "a ledger over HTTP: its pages for people, and its log for other homes and their entries",
+    .summary = "serve a ledger over HTTP, with its pages",
     .usage = "LEDGER",
     .least = 1,
     .most = 1,
     .options = options,
     .n_options = LYNX_COUNT(options),
     .details =
-        "Its first page shows every contract: how it stands, its last figure, where it changed. The others are a page for the meeting,\n"
+        "Its first page shows every contract: its standing, its last figure, where it changed. The others are a page for the meeting,\n"
         "every run's result, and comparisons; each table is JSON and CSV at the same address, too.\n"
         "Any command's --ledger may then be the URL: it reads a checked copy of its own, and sends what it adds. There are no\n"
         "passwords: an entry is taken when a team of the policy signed it. On this machine alone unless --address says otherwise;\n"

@@ -197,7 +197,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_sign = {
     .name = "sign",
-    .summary = "sign a contract, a bundle or a profile for a team",
+    .summary = "sign a contract, a bundle or a profile",
     .usage = "FILE",
     .least = 1,
     .most = 1,
@@ -205,7 +205,7 @@ const struct command command_sign = {
     .n_options = LYNX_COUNT(options),
     .details = "Writes FILE.TEAM.dsse.json: a DSSE envelope with an in-toto statement about FILE's digest (a contract's is that of its\n"
                "canonical form, a bundle's its root). A contract is agreed when every team in its signatories signed before the run\n"
-               "began, which a ledger shows. --check tells whether a signature holds, and exits with 1 where it does not.",
+               "began, which a ledger shows. --check says whether a signature holds, and exits with 1 where it does not.",
     .example =
         "rm -rf /tmp/keys /tmp/s.yaml*; mkdir -p /tmp/keys; cp examples/null.yaml /tmp/s.yaml; build/lynxbench key ml --out /tmp/keys; "
         "build/lynxbench sign /tmp/s.yaml --key /tmp/keys/ml.key; build/lynxbench sign /tmp/s.yaml --check /tmp/keys/ml.pub",

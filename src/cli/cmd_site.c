@@ -69,7 +69,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_site = {
     .name = "site",
-    .summary = "a ledger's pages as a folder of files, for any web server",
+    .summary = "write a ledger's pages as static files",
     .usage = "LEDGER FOLDER",
     .least = 2,
     .most = 2,

@@ -121,9 +121,8 @@ static void warn_of_sealed(const struct result *r) {
   bool limited = false;
   for (size_t i = 0; i < r->n_precisions; i++) limited = limited || r->precisions[i].instrument_limited;
   if (r->part[0] != 0 || r->n_conditions + r->n_changed + r->n_departures > 0 || limited)
-    (void)fprintf(
-        stderr,
-        "note: the sealed result itself is under a condition, changed, out of contract or instrument-limited; `lynxbench claim` tells\n");
+    (void)fprintf(stderr, "note: the sealed result itself is under a condition, changed, out of contract or instrument-limited; `lynxbench "
+                          "claim` says why\n");
 }
 
 /* A re-run under bad conditions says nothing against the sealed result. */
@@ -306,14 +305,14 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_verify = {
     .name = "verify",
-    .summary = "run a sealed result's contract again, and decide whether it is reproduced",
+    .summary = "run a sealed contract again; decide whether it is reproduced",
     .usage = "BUNDLE",
     .least = 1,
     .most = 1,
     .options = options,
     .n_options = LYNX_COUNT(options),
     .details = "The bundle's integrity is checked; its contract is run again here with as many sessions as a decision takes; then\n"
-               "the executor's facts and the prompts are held against the sealed ones, layer by layer, each difference with its\n"
+               "the executor's facts and the prompts are compared with the sealed ones, layer by layer, each difference with its\n"
                "owner; and each figure is decided at the contract's margin: reproduced (0), not reproduced or not the same\n"
                "configuration (1), inconclusive (3). A re-run under bad conditions decides nothing (4). With a ledger, the re-run's\n"
                "intent, its bundle and the signed decision are entries. Files that the contract names must be here. What running the\n"

@@ -28,7 +28,7 @@ static int run(const struct arguments *arguments) {
 }
 
 const struct command command_version = {.name = "version",
-                                        .summary = "versions of the program and its formats",
+                                        .summary = "print the versions of the program and its formats",
                                         .usage = "",
                                         .options = options,
                                         .n_options = LYNX_COUNT(options),

@@ -79,7 +79,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_witness = {
     .name = "witness",
-    .summary = "cosign a ledger's newest checkpoint, if it continues what was seen of it before",
+    .summary = "cosign a ledger's checkpoint, if it continues the last one seen",
     .usage = "LEDGER",
     .least = 1,
     .most = 1,

@@ -17,8 +17,19 @@ struct option_spec {
 struct command;
 struct confinement;
 
+/* A group goes as far as the next one's first command. */
+struct command_group {
+  const char *title;
+  const struct command *first;
+};
+
+struct command_list {
+  const struct command *const *items; /* in the order of the groups; ends in NULL */
+  const struct command_group *groups; /* ends in NULL */
+};
+
 struct arguments {
-  const struct command *const *commands; /* all of them; ends in NULL: for who tells of the others */
+  const struct command_list *list; /* of all commands, for help */
   const char *positional[ARGUMENTS_MAX];
   int n_positional;
   const char *option[OPTIONS_MAX]; /* by index of the spec: its value, "" for a switch that was given, NULL */

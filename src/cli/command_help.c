@@ -1,5 +1,13 @@
 #include "cli/command_help.h"
 
+void print_commands(const struct command_list *list, FILE *to) {
+  const struct command_group *next = list->groups;
+  for (size_t i = 0; list->items[i] != NULL; i++) {
+    if (list->items[i] == next->first) (void)fprintf(to, "%s%s\n", i > 0 ? "\n" : "", next++->title);
+    (void)fprintf(to, "  %-10s %s\n", list->items[i]->name, list->items[i]->summary);
+  }
+}
+
 void print_command_help(const struct command *command, FILE *to) {
   (void)fprintf(to, "lynxbench %s: %s\n\nusage: lynxbench %s%s%s%s\n", command->name, command->summary, command->name,
                 command->usage[0] != 0 ? " " : "", command->usage, command->n_options > 0 ? " [options]" : "");

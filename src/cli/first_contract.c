@@ -62,7 +62,7 @@ static void write_text(struct arena *arena, const struct first_contract *first, 
                       first->chat ? "chat" : "completions", quoted(arena, first->model), first->output_tokens);
   (void)buffer_text(out,
                     "  prompts: {count: 64, bytes: 256}   # file: prompts.txt cuts them from a text of yours\n  # profile: the real "
-                    "traffic that this stands for, in words\n  # api_key_env: OPENAI_API_KEY   # the key itself is never recorded\n\n");
+                    "traffic that this represents, in words\n  # api_key_env: OPENAI_API_KEY   # the key itself is never recorded\n\n");
   if (first->climb != NULL)
     (void)buffer_printf(out,
                         "regime:\n  load: climb                  # 1 in flight, then twice as many, while the throughput grows; counted at "

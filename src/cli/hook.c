@@ -95,7 +95,7 @@ bool hook_tell(const char *command, const char *hook, const struct ledger_file *
               (ledger_is_url(hook) ? post_json(hook, body.data, &error) == LYNX_OK : tell_program(hook, &body, &error));
   if (good) (void)fprintf(stderr, "%s was told\n", shown);
   else
-    (void)fprintf(stderr, "lynxbench %s: the hook %s was not told (%s): tell them otherwise; the entry stands\n", command, shown,
+    (void)fprintf(stderr, "lynxbench %s: the hook %s was not told (%s): tell them otherwise; the entry remains\n", command, shown,
                   error.message[0] != 0 ? error.message : "the entry cannot be written as JSON");
   statement_release(&entry.statement);
   arena_release(&arena);

@@ -228,7 +228,7 @@ bool finding_read(struct ledger_file *file, const char *text, struct finding_ent
   }
   ret->index = index;
   if (strcmp(ret->entry.statement.kind, "finding") == 0) return has_its_run(file, ret);
-  (void)fprintf(stderr, "lynxbench: %s: entry %" PRIu64 " is of kind %s, accepted: a finding; `lynxbench iterate list` tells them\n",
+  (void)fprintf(stderr, "lynxbench: %s: entry %" PRIu64 " is of kind %s, accepted: a finding; `lynxbench iterate list` shows them\n",
                 file->address, index, ret->entry.statement.kind);
   finding_release(ret);
   return false;

@@ -147,7 +147,7 @@ bool ledger_file_find(const struct ledger_file *file, const char *text, uint64_t
     return true;
   }
   (void)fprintf(stderr,
-                "lynxbench: %s: found '%.80s', accepted: an entry's number, or its digest of 64 digits; `lynxbench log list` tells them\n",
+                "lynxbench: %s: found '%.80s', accepted: an entry's number, or its digest of 64 digits; `lynxbench log list` shows them\n",
                 file->address, text);
   return false;
 }

@@ -2,24 +2,27 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/confine.h"
 #include "executor/library_ask.h"
 #include "experiment/undo.h"
 
+enum { NEAR = 3 }; /* mistyped letters, one less at most */
+
 static void print_help(FILE *to) {
-  (void)fprintf(to, "lynxbench measures an AI workload on the whole stack that runs it, by a method agreed in advance,\nand keeps a record "
-                    "that anybody can check.\n\nusage: lynxbench COMMAND [options]\n\ncommands:\n");
-  for (int i = 0; commands[i] != NULL; i++) (void)fprintf(to, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
-  (void)fprintf(to, "\nA first measurement of a server of yours:\n"
-                    "  lynxbench init --endpoint http://127.0.0.1:8000 --model my-model --rate 2 --out first.yaml\n"
-                    "  lynxbench run first.yaml --out first.lynx\n"
-                    "  lynxbench claim first.lynx\n"
-                    "  lynxbench report first.lynx --out first.html\n"
-                    "\nexit codes:\n");
+  (void)fprintf(to, "lynxbench measures an AI workload on the whole stack that runs it, by a method\n"
+                    "agreed in advance, and keeps a record that anybody can check.\n\n"
+                    "usage: lynxbench COMMAND [options]\n\n"
+                    "Start here\n"
+                    "  lynxbench diagnose http://127.0.0.1:8000        why is it slow? (2 minutes)\n"
+                    "  lynxbench attribute trace.json                  where did the time go?\n"
+                    "  lynxbench run http://127.0.0.1:8000 --for 1min  how fast is it?\n\n");
+  print_commands(&all_commands, to);
+  (void)fprintf(to, "\nexit codes:\n");
   for (size_t i = 0; i < n_exit_codes; i++) (void)fprintf(to, "  %-4d%s\n", exit_codes[i].code, exit_codes[i].meaning);
-  (void)fprintf(to, "\n`lynxbench COMMAND --help` tells more, with an example.\n");
+  (void)fprintf(to, "\nOf one command, with an example: lynxbench COMMAND --help\n");
 }
 
 static int wrong_usage(const struct command *command, const char *what, const char *found) {
@@ -27,6 +30,29 @@ static int wrong_usage(const struct command *command, const char *what, const ch
                 found != NULL ? " '" : "", found != NULL ? found : "", found != NULL ? "'" : "", command->name, command->usage,
                 command->n_options > 0 ? " [options]" : "", command->name);
   return EXIT_WRONG_INPUT;
+}
+
+/* NULL: none is near. */
+static const char *nearest_command(const char *name) {
+  const char *found = NULL;
+  for (size_t i = 0, best = NEAR; all_commands.items[i] != NULL; i++)
+    if (words_distance(name, all_commands.items[i]->name) < best) {
+      best = words_distance(name, all_commands.items[i]->name);
+      found = all_commands.items[i]->name;
+    }
+  return found;
+}
+
+static int wrong_option(const struct command *command, const char *word) {
+  char typed[64], what[160] = "there is no option";
+  size_t n = strcspn(word, "="), dashes = strspn(word, "-");
+  (void)snprintf(typed, sizeof typed, "%.*s", (int)(n > dashes ? n - dashes : 0), word + dashes);
+  for (size_t i = 0, best = NEAR; i < command->n_options; i++)
+    if (words_distance(typed, command->options[i].name) < best) {
+      best = words_distance(typed, command->options[i].name);
+      (void)snprintf(what, sizeof what, "did you mean --%s? There is no option", command->options[i].name);
+    }
+  return wrong_usage(command, what, word);
 }
 
 /* A leak checker looks at its own process as a debugger does, which the cage forbids. */
@@ -57,7 +83,7 @@ static void undo_left_behind(void) {
 }
 
 static int run_command(const struct command *command, int argc, char **argv) {
-  struct arguments arguments = {.commands = commands};
+  struct arguments arguments = {.list = &all_commands};
   lynx_assert(command->n_options <= OPTIONS_MAX);
   bool only_positional = false;
   for (int i = 0; i < argc; i++) {
@@ -81,7 +107,7 @@ static int run_command(const struct command *command, int argc, char **argv) {
     while (o < command->n_options &&
            !(n == strlen(command->options[o].name) + 2 && strncmp(word + 2, command->options[o].name, n - 2) == 0 && word[1] == '-'))
       o++;
-    if (o == command->n_options) return wrong_usage(command, "there is no option", word);
+    if (o == command->n_options) return wrong_option(command, word);
     if (command->options[o].argument == NULL) {
       if (equals != NULL) return wrong_usage(command, "this option takes no value:", word);
       arguments.option[o] = "";
@@ -111,8 +137,10 @@ int main(int argc, char **argv) {
   }
   if (argc == 3 && strcmp(argv[1], LIBRARY_ASK_OPTION) == 0) library_ask_main(argv[2]); /* by a capture, of itself */
   const char *name = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
-  for (int i = 0; commands[i] != NULL; i++)
-    if (strcmp(commands[i]->name, name) == 0) return run_command(commands[i], argc - 2, argv + 2);
-  (void)fprintf(stderr, "lynxbench: there is no command '%s'\nnext: lynxbench --help\n", name);
+  for (int i = 0; all_commands.items[i] != NULL; i++)
+    if (strcmp(all_commands.items[i]->name, name) == 0) return run_command(all_commands.items[i], argc - 2, argv + 2);
+  const char *meant = nearest_command(name);
+  (void)fprintf(stderr, "lynxbench: there is no command '%s'%s%s%s\nnext: lynxbench --help\n", name,
+                meant != NULL ? "; did you mean '" : "", meant != NULL ? meant : "", meant != NULL ? "'?" : "");
   return EXIT_WRONG_INPUT;
 }

@@ -12,13 +12,13 @@
 #include "base/secret.h"
 
 const struct exit_meaning exit_codes[] = {{0, "done, and it holds"},
-                                          {1, "done, and it does not hold (claim refused, executors differ, not reproduced, audit failed)"},
+                                          {1, "done, and it does not hold: claim refused, audit failed, executors differ"},
                                           {2, "the input or the usage is wrong"},
                                           {3, "inconclusive, or nothing was measured"},
-                                          {4, "the conditions make the measurement invalid (disk full, instrument-limited, abort SLO)"},
+                                          {4, "invalid conditions: disk full, instrument-limited, abort SLO"},
                                           {5, "the executor cannot be reached, or failed"},
-                                          {70, "a bug of ours"},
-                                          {130, "interrupted; what there is is sealed as incomplete"}};
+                                          {70, "a bug in lynxbench, or out of memory"},
+                                          {130, "interrupted; what was measured is sealed as incomplete"}};
 const size_t n_exit_codes = LYNX_COUNT(exit_codes);
 
 int report_error(const struct lynx_error *error) {

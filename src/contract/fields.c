@@ -225,7 +225,7 @@ static const struct field contract_workload_fields[] = {
     {"model", FIELD_TEXT, AT(contract_workload, model, const char *), .fallback = "", .disclose = true,
      .help = "the model's name, as the server knows it", .example = "my-model"},
     {"profile", FIELD_TEXT, AT(contract_workload, profile, const char *), .disclose = true,
-     .help = "the real workload that this one stands for, in words; without it representativeness is unknown",
+     .help = "the real workload that this one represents, in words; without it representativeness is unknown",
      .example = "chat traffic of 2026-11-12"},
     {"profile_file", FIELD_TEXT, AT(contract_workload, profile_file, const char *),
      .help = "the profile that `lynxbench profile` made: every claim then states the distance to it", .example = "chat.profile.json"},

@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "base/number.h"
+#include "base/words.h"
 #include "base/yaml.h"
 #include "contract/fields_private.h"
 
@@ -248,31 +249,11 @@ static void fill_defaults(struct reading *r, const struct field_table *table, vo
   }
 }
 
-static size_t distance(const char *a, const char *b) {
-  enum { LONGEST = 40 };
-  size_t n = strlen(a), m = strlen(b), row[LONGEST + 1];
-  if (n > LONGEST || m > LONGEST) return LONGEST;
-  for (size_t j = 0; j <= m; j++) row[j] = j;
-  for (size_t i = 1; i <= n; i++) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= m; j++) {
-      size_t above = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
-      if (above + 1 < best) best = above + 1;
-      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      row[j] = best;
-      diagonal = above;
-    }
-  }
-  return row[m];
-}
-
 static void complain_unknown(struct reading *r, const struct yaml_node *key, const char *path, const struct field_table *table) {
   const char *nearest = NULL, *all = "";
   size_t best = 4;
   for (size_t i = 0; i < table->n_fields; i++) {
-    size_t d = distance(key->text, table->fields[i].name);
-    if (key->length >= 3 && strncmp(key->text, table->fields[i].name, key->length) == 0) d = 0; /* begun, and not written out */
+    size_t d = words_distance(key->text, table->fields[i].name);
     if (d < best) best = d, nearest = table->fields[i].name;
     all = arena_printf(r->arena, "%s%s%s", all, i > 0 ? ", " : "", table->fields[i].name);
   }

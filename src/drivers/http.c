@@ -283,7 +283,7 @@ const struct driver driver_http = {
     .name = "http",
     .summary = "servers of language models over HTTP/1.1: completions, chat, responses, embeddings, and native routes",
     .sees =
-        "first byte, first token, every token; load, queue, prefill and decode where the server tells its own times (llama.cpp, Ollama)",
+        "first byte, first token, every token; load, queue, prefill and decode where the server reports its own times (llama.cpp, Ollama)",
     .options = http_options,
     .n_options = LYNX_COUNT(http_options),
 

@@ -1,5 +1,7 @@
 """Every command answers --help with an example that works; misuse gets a sentence; init writes what run runs."""
 
+import re
+
 import pytest
 from lynx import *
 
@@ -23,9 +25,40 @@ def test_help_of_a_command(name):
     check_in(".TH LYNXBENCH", lynx("help", name, "--man").stdout, f"manual page of {name}")
 
 
-def test_completion_is_bash():
-    r = subprocess.run(["bash", "-n"], input=lynx("help", "--bash").stdout, text=True)
-    check_equal(r.returncode, 0, "completion is bash")
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_of_its_shell(shell):
+    text = lynx("help", f"--{shell}").stdout
+    check(all(re.search(rf"\b{name}\b", text) for name in NAMES), f"{shell}: every command")
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
+    check_equal(subprocess.run([shell, "-n"], input=text, text=True).returncode, 0, f"completion is {shell}")
+
+
+def test_help_fits_a_terminal():
+    text = lynx("--help").stdout
+    check_equal([line for line in text.splitlines() if len(line) > 80], [], "lines of more than 80 characters")
+
+
+@pytest.mark.parametrize("section", ["EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES"])
+def test_a_manual_page_is_whole(section):
+    check_in(f".SH {section}\n", lynx("help", "run", "--man").stdout, "manual page of run")
+
+
+MISTYPED = [
+    (["dignose"], "did you mean 'diagnose'?"),
+    (["diag"], "did you mean 'diagnose'?"),
+    (["xyzzy"], "there is no command 'xyzzy'\n"),
+    (["run", "--uot", "x"], "did you mean --out?"),
+    (["run", "--otu=x"], "did you mean --out?"),
+    (["run", "--zzzzzzzz"], "there is no option '--zzzzzzzz'"),
+]
+
+
+@pytest.mark.parametrize("words, said", MISTYPED)
+def test_what_was_meant(words, said):
+    r = lynx(*words)
+    check_equal(r.returncode, 2, words)
+    check_in(said, r.stderr, words)
 
 
 def test_no_command_and_a_wrong_one():
