@@ -37,6 +37,7 @@ step "clang-tidy" scripts/tidy.sh
 step "cppcheck" cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,performance,portability --suppress=missingIncludeSystem --suppress=nullPointerRedundantCheck --suppress=invalidPrintfArgType_sint -D__GNUC__ -D_GNU_SOURCE -DLYNX_VERSION='""' -DRECORDED='""' --include=scripts/cppcheck.h -I src -I . src reference
 step "layers: no folder includes one above it, no files form a circle" scripts/layers.py build-asan
 step "documents against tables" scripts/documents.sh
+step "words: plain ones, in short sentences" scripts/words.py
 step "formatting" scripts/format.sh
 if [ -n "$failed" ]; then
   echo "make check: FAILED:${failed#,}"

@@ -7,6 +7,16 @@ fail() {
   echo "documents: $1"
   exit 1
 }
+"$lynx" --help | sed -n '/^Prepare$/,/^exit codes/p' | sed '$d' | python3 -c "
+import sys
+sys.exit(0 if sys.stdin.read().strip() in open('README.md').read() else 1)" || fail "README.md: the block of commands is not that of lynxbench --help"
+# The worked examples of how to extend it are C.
+python3 - <<'PY' || fail "CONTRIBUTING.md: an example does not compile"
+import re, subprocess, sys
+blocks = re.findall(r"```c\n(.*?)```", open("CONTRIBUTING.md").read(), flags=re.S)
+flags = "-std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -Wmissing-prototypes -Isrc -I. -fsyntax-only -xc -".split()
+sys.exit(0 if len(blocks) >= 3 and all(subprocess.run(["gcc", *flags], input=b, text=True).returncode == 0 for b in blocks) else 1)
+PY
 "$lynx" lint --schema | cmp -s - docs/contract.schema.json || fail "docs/contract.schema.json: run scripts/regenerate.sh"
 for page in reference:contract drivers:drivers; do
   "$lynx" lint --"${page%:*}" >build-part.md
@@ -17,8 +27,9 @@ PY
 done
 rm -f build-part.md
 for id in $(sed -n 's/.*{"\(lynx\.[a-z_0-9.]*\)".*/\1/p' src/result/formula.c); do grep -q "$id" docs/method.md || fail "docs/method.md does not describe $id"; done
-for name in $("$lynx" help | awk '{print $1}'); do grep -q "lynxbench $name" README.md docs/*.md || fail "no document shows 'lynxbench $name'"; done
+for name in $("$lynx" help | awk '{print $1}'); do grep -qE "lynxbench $name|\`$name\`" README.md docs/*.md || fail "no document names $name"; done
 for table in meta input fact session request phase sample accuracy answer event thread activity stack section seal; do grep -q "\`$table\`" docs/bundle.md || fail "docs/bundle.md does not describe the table $table"; done
+for name in $(grep -rhoE 'getenv\("[A-Z_]+"\)' src | sed 's/.*"\(.*\)".*/\1/' | sort -u); do "$lynx" help --man | grep -q "$name" || fail "src/cli/manual.c: ENVIRONMENT does not name $name"; done
 for code in 0 1 2 3 4 5 70 130; do grep -q "^| $code |" README.md || fail "README.md: exit code $code"; done
 # Each promise names its test: words in code quotes after a colon.
 for test in $(sed -n '/^## What is promised/,/^## What you must/p' SECURITY.md | tr '\n' ' ' | grep -oE '`[a-z_]+`' | tr -d '`' | sort -u); do
