@@ -47,9 +47,9 @@ def help_text(lynx):
 
 
 def messages():
-    """The texts of src/cli, as the program prints them."""
+    """The texts in src, as the program prints them."""
     found = {}
-    for path in sorted(pathlib.Path("src/cli").glob("*.c")):
+    for path in sorted(pathlib.Path("src").rglob("*.c")):
         code = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
         found[str(path)] = "\n".join(re.findall(r'"((?:[^"\\]|\\.)*)"', re.sub(r'"\s*\n\s*"', "", code)))
     return found

@@ -130,7 +130,7 @@ bool live_lanes_add(struct arena *arena, struct bundle *bundle, const struct bun
     struct live_lane *lane = &account->lanes[a.known[i].lane];
     double busy = (a.known[i].running_ns + a.known[i].ready_ns) / counted;
     if (busy > 1) busy = 1;
-    if (busy <= lane->busiest) continue;
+    if (busy <= lane->busiest || a.known[i].thread == 0) continue; /* what ended between two looks is of no one thread */
     lane->busiest = busy;
     lane->thread = a.known[i].thread;
   }

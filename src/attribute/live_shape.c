@@ -1,5 +1,6 @@
 #include "attribute/live_shape.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "result/climb.h"
@@ -45,6 +46,32 @@ bool live_one_at_a_time(const struct live *live) {
       return tell && one->throughput > 0 && two->throughput < 1.1 * one->throughput;
     }
   return false;
+}
+
+/* What the threads of one process run in all; *ret_python: of that in Python; *ret_threads: how many they are. */
+static double running_of(const struct live_account *account, int64_t process, double *ret_python, int64_t *ret_threads) {
+  double running = 0;
+  for (size_t i = 0; i < account->n_lanes; i++) {
+    const struct live_lane *l = &account->lanes[i];
+    if (l->process != process) continue;
+    running += l->running;
+    *ret_threads += l->n_threads;
+    for (size_t k = 0; k < l->n_parts; k++) *ret_python += l->parts[k].kind == LIVE_PYTHON ? l->parts[k].share : 0;
+  }
+  return running;
+}
+
+double live_python_turns(const struct live *live) {
+  double most = 0;
+  for (size_t i = 0; i < live->at.n_lanes; i++) {
+    double python = 0, unused = 0;
+    int64_t threads = 0;
+    double running = running_of(&live->at, live->at.lanes[i].process, &python, &threads),
+           beyond = running_of(&live->beyond, live->at.lanes[i].process, &unused, &threads);
+    bool one = running >= LIVE_FULL && running <= LIVE_ONE_MOST && beyond <= LIVE_ONE_MOST;
+    if (one && threads >= 2 && python >= 0.5 * running && live_idle_processors(live) >= 0.5) most = fmax(most, running);
+  }
+  return most;
 }
 
 double live_idle_processors(const struct live *live) {
@@ -129,5 +156,5 @@ const char *live_roofline_text(const struct live *live, struct arena *arena) {
   if (r->operations_hz > 0 && r->arithmetic > 0)
     text = arena_printf(arena, "%s%s%.3g Gop/s, %.2g %% of the arithmetic in %s (MFU)", text, text[0] != 0 ? "; " : "",
                         r->operations_hz / 1e9, 100 * r->operations_hz / r->arithmetic, r->type);
-  return text[0] != 0 ? text : "not known: the run tells no rate of tokens, or its machine no such ceiling";
+  return text[0] != 0 ? text : "not known: the run reports no rate of tokens, or its machine no such ceiling";
 }

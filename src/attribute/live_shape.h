@@ -195,6 +195,9 @@ const char *live_fact(const struct live *live, enum layer layer, const char *key
 /* Does the climb say that from 1 to 2 in flight throughput grows by less than a tenth? */
 bool live_one_at_a_time(const struct live *live);
 
+/* The processors that threads of one interpreter together run on, where these are as one, under more load too, and others are idle: its
+ * lock lets one run at a time. 0: no such interpreter. */
+double live_python_turns(const struct live *live);
 /* Of the machine; NaN: not known. */
 double live_idle_processors(const struct live *live);
 /* By the function's name; by the file it lies in. */
@@ -208,5 +211,7 @@ double live_ready_share(const struct live *live);
 
 /* A thread that runs or is ready for that share of the time has no room left. */
 #define LIVE_FULL 0.85
+/* Threads that take turns run on one processor, and a little while they hand over. */
+#define LIVE_ONE_MOST 1.1
 
 #endif

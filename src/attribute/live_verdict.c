@@ -32,12 +32,17 @@ static bool judge_turns(struct live *live) {
   struct arena *arena = &live->arena;
   const struct live_account *loaded = live->beyond.n_lanes > 0 ? &live->beyond : &live->at;
   const struct live_lane *lane = live_busiest(loaded);
+  double together = live_python_turns(live);
   bool held = live->lock_held >= LIVE_FULL;
-  if (!held && !(live_one_at_a_time(live) && loaded->concurrency >= 2)) return false;
+  if (!held && together == 0 && !(live_one_at_a_time(live) && loaded->concurrency >= 2)) return false;
   if (held)
     set(live, LIVE_INTERPRETER, "Python's interpreter lock bounds this server.",
         arena_printf(arena, "a thread holds the interpreter's lock %.0f %% of the time%s", percent(live->lock_held),
                      other_processors(live)));
+  else if (together > 0)
+    set(live, LIVE_INTERPRETER, "Python's interpreter lock bounds this server.",
+        arena_printf(arena, "its Python threads together run on %.2f processors, and on no more at %lld in flight: they take turns%s",
+                     together, (long long)loaded->concurrency, other_processors(live)));
   else
     set(live, LIVE_TURNS, "Requests take turns in this server.",
         arena_printf(arena, "2 in flight give no more than 1; at %lld in flight its threads run on %.2f processors%s%s",
@@ -92,7 +97,9 @@ static void judge_bottleneck(struct live *live) {
   const char *name = live_lane_text(arena, lane);
   double timers = lane->waits[WAIT_TIMER] / fmax(lane->present, 1e-9);
   if (judge_outside(live)) return;
-  if (lane->busiest >= LIVE_FULL)
+  /* At 1 in flight one thread is full; whether it bounds shows where more could share the work. */
+  bool shared = live->beyond.n_lanes > 0 && live_busiest(&live->beyond)->busiest < LIVE_FULL && live_python_turns(live) > 0;
+  if (lane->busiest >= LIVE_FULL && !shared)
     set(live, LIVE_ONE_THREAD, "One thread bounds this server.",
         arena_printf(arena, "%s %lld is on a processor or ready for one %.0f %% of the time%s", name, (long long)lane->thread,
                      percent(lane->busiest), other_processors(live)));

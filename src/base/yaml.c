@@ -71,7 +71,7 @@ static enum lynx_status read_collection(struct yaml_reader *reader, struct yaml_
       if (yaml_get(node, key->text) != NULL) {
         lynx_error_at(reader->error, NULL, key->line, NULL);
         char shown[80];
-        return lynx_fail(reader->error, LYNX_INPUT, "the key '%s' stands twice; keep one of them",
+        return lynx_fail(reader->error, LYNX_INPUT, "the key '%s' is there twice; keep one of them",
                          text_sanitise(shown, sizeof shown, key->text, key->length));
       }
       status = next_event(reader, &event);
@@ -139,7 +139,7 @@ static enum lynx_status read_document(struct yaml_reader *reader, struct yaml_no
     }
     if (type == YAML_DOCUMENT_START_EVENT) {
       yaml_event_delete(&event);
-      return fail_at(reader, LYNX_INPUT, line, "a second YAML document begins here; one contract stands in one file");
+      return fail_at(reader, LYNX_INPUT, line, "a second YAML document begins here; one file holds one contract");
     }
     seen = true;
     status = read_node(reader, &event, 1, ret);

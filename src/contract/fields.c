@@ -244,7 +244,7 @@ static const struct field contract_workload_fields[] = {
     {"ignore_eos", FIELD_BOOL, AT(contract_workload, ignore_eos, bool), .fallback = "true",
      .help = "ask the server to write output_tokens tokens whatever the model wants", .example = "true"},
     {"continuous_usage", FIELD_BOOL, AT(contract_workload, continuous_usage, bool), .fallback = "false",
-     .help = "ask for running usage, which tells the tokens of every chunk (vLLM, SGLang, lynxbench-ref)", .example = "true"},
+     .help = "ask for running usage, which reports the tokens of every chunk (vLLM, SGLang, lynxbench-ref)", .example = "true"},
     {"output_tokens", FIELD_INTEGER, AT(contract_workload, output_tokens, int64_t), .fallback = "64", .least = "1", .greatest = "1000000",
      .disclose = true, .help = "max_tokens of every request", .example = "64"},
     {"output_distribution", FIELD_CHOICE, AT(contract_workload, output_distribution, int), .fallback = "fixed", CHOICES(output_kinds),
@@ -344,8 +344,8 @@ static const struct field contract_method_fields[] = {
              "only what the run is judged by",
      .example = "0.002"},
     {"machine_speed", FIELD_CHOICE, AT(contract_method, machine_speed, int), CHOICES(machine_speeds),
-     .help =
-         "when the speed of the machine itself is measured, so that `history` tells a machine that drifted from an executor that changed",
+     .help = "when the speed of the machine itself is measured, so that `history` can separate a machine that drifted from an executor "
+             "that changed",
      .example = "before_and_after"},
     {"failures_at_most", FIELD_NUMBER, AT(contract_method, failures_at_most, double), .fallback = "0.01", .least = "0", .greatest = "1",
      .help = "no claim is made if a larger share of the counted requests failed", .example = "0.01"},
@@ -364,7 +364,7 @@ static const struct field contract_method_fields[] = {
      .help = "with precision_target: sessions between two looks, after the first at method.sessions; each look is paid for",
      .example = "5"},
     {"budget", FIELD_DURATION, AT(contract_method, budget_ns, int64_t), .least = "1s", .greatest = "720h",
-     .help = "no session begins after this time; what there is then is judged", .example = "1h"},
+     .help = "no session begins after this time; what was measured by then is judged", .example = "1h"},
 };
 static const struct field_table contract_method_table = TABLE(contract_method);
 
@@ -411,7 +411,7 @@ static const struct field contract_accuracy_fields[] = {
      .help = "scorer: reads lines {\"prompt\", \"output\", \"reference\"}, writes one number from 0 to 1 per line",
      .example = "[python3, score.py]"},
     {"reference", FIELD_TEXT, AT(contract_accuracy, reference, const char *), .fallback = "f32",
-     .help = "the precision that the others are held against", .example = "f32"},
+     .help = "the precision that the others are compared with", .example = "f32"},
     {"windows", FIELD_INTEGER, AT(contract_accuracy, windows, int64_t), .fallback = "16", .least = "1", .greatest = "10000",
      .help = "how many pieces of the text", .example = "16"},
     {"window_bytes", FIELD_INTEGER, AT(contract_accuracy, window_bytes, int64_t), .fallback = "256", .least = "8", .greatest = "100000",

@@ -195,7 +195,7 @@ static enum lynx_status read_policy(struct ledger *l, uint64_t size, struct lynx
   }
   if (status == LYNX_OK && (l->n_history == 0 || l->history[0].index != 0))
     status = lynx_fail(error, LYNX_INPUT,
-                       "a ledger without a policy: its making was cut short (remove it and its .key, and `lynxbench log create` it anew), "
+                       "a ledger without a policy: its making was cut short (remove it and its .key, and `lynxbench log create` it again), "
                        "or entries are gone");
   mentions_release(&mentions);
   return status;

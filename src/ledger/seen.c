@@ -43,7 +43,7 @@ static enum lynx_status hold_against(struct ledger *ledger, struct bytes remembe
   struct lynx_error ignored = {0};
   if (note_parse(remembered, &note, &ignored) != LYNX_OK || checkpoint_parse(note.text, &then, &ignored) != LYNX_OK ||
       !note_signed_by(&note, &ledger_policy(ledger)->log, NULL) || then.size == 0)
-    return lynx_fail(error, LYNX_INPUT, "what was remembered of this ledger is damaged, so nothing can be held against it");
+    return lynx_fail(error, LYNX_INPUT, "what was remembered of this ledger is damaged, so nothing can be checked against it");
   if (then.size > now->size)
     return lynx_fail(error, LYNX_PROTOCOL,
                      "ROLLED BACK: the ledger has %" PRIu64 " entries, and had %" PRIu64 " when it was last seen from here", now->size,

@@ -97,7 +97,7 @@ static enum lynx_status check_tables(struct sqlite_store *s, struct lynx_error *
   lynx_error_at(error, s->path, 0, NULL);
   if (pragma(s, "PRAGMA page_count") == 0)
     return lynx_fail(error, LYNX_INPUT,
-                     "empty: a ledger's making was cut short; remove it and its .key, and `lynxbench log create` it anew");
+                     "empty: a ledger's making was cut short; remove it and its .key, and `lynxbench log create` it again");
   if (pragma(s, "PRAGMA application_id") != APPLICATION_ID)
     return lynx_fail(error, LYNX_INPUT, "not a ledger; `lynxbench log create LEDGER --key TEAM.key` makes one");
   if (pragma(s, "PRAGMA user_version") != FORMAT)

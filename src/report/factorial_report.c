@@ -87,7 +87,7 @@ static void put_design(const struct factored *f, struct buffer *out) {
   else
     (void)buffer_printf(
         out,
-        "a 1/%.0f fraction of resolution %s: what it cannot tell apart stands with «or», and it holds where no three facts act together",
+        "a 1/%.0f fraction of resolution %s: what it cannot tell apart is joined by «or», and it holds where no three facts act together",
         ldexp(1, (int)f->swaps.n) / (double)f->design.n_runs, f->design.resolution <= 12 ? roman[f->design.resolution] : "above XII");
   (void)buffer_printf(out, "; %.1f min of counted load", f->seen.seconds / 60);
   if (isfinite(f->found.deviation)) (void)buffer_printf(out, "; from session to session %.1f %%", 100 * f->found.deviation);

@@ -392,12 +392,12 @@ static void put_quantile_table(struct buffer *out, const struct result_precision
   (void)buffer_text(out, "</table>");
 }
 
-/* A bar for each phase: where the time between sending and the end went, as the executor tells it. */
+/* A bar for each phase: where the time between sending and the end went, as the executor reports it. */
 static void put_phases(struct buffer *out, const struct result_precision *p) {
   char a[48];
   if (p->n_phases == 0) return;
   (void)buffer_text(
-      out, "<h3>Phases, as the executor tells them</h3><table><tr><th>phase</th><th class='n'>answers</th><th class='n'>mean</th><th "
+      out, "<h3>Phases, as the executor reports them</h3><table><tr><th>phase</th><th class='n'>answers</th><th class='n'>mean</th><th "
            "class='n'>share of the time from sent to end</th><th></th></tr>");
   for (size_t i = 0; i <= p->n_phases; i++) {
     bool rest = i == p->n_phases;

@@ -114,7 +114,7 @@ static void put_life(struct page *p) {
   (void)buffer_text(p->out, "</p>");
   if (!live->phases_of_server)
     (void)buffer_text(p->out,
-                      "<p class='dim'>As the client sees it: the server tells no queue, prefill and decode. A metrics page would.</p>");
+                      "<p class='dim'>As the client sees it: the server reports no queue, prefill and decode. A metrics page would.</p>");
 }
 
 /* Below the folder of packages, whose place on that machine says nothing. */
@@ -311,8 +311,9 @@ static void put_unseen(struct page *p) {
   (void)buffer_text(p->out, "<h2>What was not seen</h2><ul>");
   for (size_t i = 0; i < p->live->n_unseen; i++) html_text(p->out, "<li>", p->live->unseen[i], "</li>");
   for (size_t i = 0; i < p->live->result->n_holes; i++) html_text(p->out, "<li>", p->live->result->holes[i], "</li>");
-  (void)buffer_text(p->out, "<li>What an accelerator did: only its own profiler tells (`lynxbench attribute TRACE`).</li><li>The model's "
-                            "accuracy: it was not asked for.</li></ul>");
+  (void)buffer_text(p->out,
+                    "<li>What an accelerator did: only its own profiler shows it (`lynxbench attribute TRACE`).</li><li>The model's "
+                    "accuracy: it was not asked for.</li></ul>");
 }
 
 static void put_evidence(struct page *p) {

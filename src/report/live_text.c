@@ -104,7 +104,7 @@ static void put_life(struct page *p) {
   for (size_t i = 0; i < live->n_phases; i++)
     text = arena_printf(&p->arena, "%s%s%s %s", text, i > 0 ? " · " : "", live->phases[i].name, duration(p, live->phases[i].mean_ns));
   put_wrapped(p, "a request", 0, arena_printf(&p->arena, "%s   = %s", text, duration(p, live->life_ns)));
-  if (!live->phases_of_server) put_wrapped(p, "", 0, "by the client: the server tells no queue, prefill and decode (its metrics would)");
+  if (!live->phases_of_server) put_wrapped(p, "", 0, "by the client: the server reports no queue, prefill and decode (its metrics would)");
 }
 
 static void put_lanes(struct page *p) {

@@ -58,7 +58,7 @@ bool text_verification(const struct decision_report *r, const struct configurati
   if (c != NULL) {
     (void)buffer_printf(out, "%s%s%s", bold, decision_text(r->decision), plain);
     if (r->decision == DECISION_OTHER_CONFIGURATION)
-      (void)buffer_text(out, ": the figures below belong to two executors; what differs stands under it with its owner");
+      (void)buffer_text(out, ": the figures below belong to two executors; what differs is below it with its owner");
     if (r->decision == DECISION_INCONCLUSIVE) (void)buffer_printf(out, ": %s", r->why);
     (void)buffer_text(out, "\n");
   } else (void)buffer_printf(out, "%s%s%s\n", r->too_few ? bold : "", r->why, r->too_few ? plain : "");

@@ -144,7 +144,7 @@ static void judge_measurement(struct building *b, const struct result *r, const 
   judge_ceiling(b, r, p);
   if (contract_states(&r->contract, "accuracy")) {
     if (!p->accuracy_known && isfinite(p->accuracy.estimate))
-      refuse(b, arena_printf(b->arena, "accuracy is %.4g %s, and cannot be held against the gate: %s was not measured in every session",
+      refuse(b, arena_printf(b->arena, "accuracy is %.4g %s, and cannot be compared with the gate: %s was not measured in every session",
                              p->accuracy.estimate, accuracy_unit(&r->contract), r->contract.accuracy.reference));
     else if (!p->accuracy_known) refuse(b, "the contract gates on accuracy, and none was measured in every session");
     else if (!p->accuracy_passed)

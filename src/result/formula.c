@@ -16,7 +16,7 @@ const struct formula formulas[FORMULA_COUNT] = {
                              "tokens whose own time lies in the counted window, of requests that did not fail / length of the window"},
     [FORMULA_PHASE] =
         {"lynx.phase.1", "phase", "ns",
-         "a part of a request's life as the executor tells it; share: its time / the time from first byte written to end, summed "
+         "a part of a request's life as the executor reports it; share: its time / the time from first byte written to end, summed "
          "over the answers that tell of any phase"},
     [FORMULA_REQUEST_RATE] = {"lynx.request_rate.1", "request throughput", "requests/s",
                               "requests that ended well inside the counted window / its length"},

@@ -146,7 +146,7 @@ static const char *why_of(const struct result_point *p, bool failing, double tim
   if (!p->objectives_met) return "an objective is missed";
   if (p->backlog == LOAD_UNDECIDED) return "the backlog's growth is not decided yet";
   if (!(timed > 0)) return "no request was counted";
-  return p->growth.low > 0 ? "the backlog grows by less than the resolution tells, and the objectives are met"
+  return p->growth.low > 0 ? "the backlog grows by less than the resolution separates, and the objectives are met"
                            : "completions keep up, and the objectives are met";
 }
 

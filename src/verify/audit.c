@@ -70,7 +70,7 @@ static void check_figures(struct audit *a, const struct result *r, struct bytes 
   while (good && own.length > 0 && own.data[own.length - 1] == '\n') own.length--;
   const char *what = arena_printf(&a->arena, "the figures were recomputed from %" PRId64 " counted requests", n_counted);
   if (published.ptr == NULL)
-    audit_add(a, AUDIT_PASSED, "figures", arena_printf(&a->arena, "%s; none was handed in to hold against them (--figures)", what));
+    audit_add(a, AUDIT_PASSED, "figures", arena_printf(&a->arena, "%s; none was handed in to compare them with (--figures)", what));
   else if (good && own.length == published.length && memcmp(own.data, published.ptr, own.length) == 0)
     audit_add(a, AUDIT_PASSED, "figures", arena_printf(&a->arena, "%s, and are those that were published, byte for byte", what));
   else {
@@ -217,7 +217,7 @@ static void check_file(struct audit *a, const char *path, const struct found_ent
     audit_add(a, AUDIT_PASSED, "file", "the file is, byte for byte, the one that was recorded");
   else
     audit_add(a, AUDIT_NOT_ESTABLISHED, "file",
-              "the file's bytes are not those that were recorded, its rows are: a section was withheld, or SQLite wrote the file anew");
+              "the file's bytes are not those that were recorded, its rows are: a section was withheld, or SQLite wrote the file again");
 }
 
 /* What followers of the ledger read instead of the bundle. */
@@ -297,7 +297,7 @@ static void check_ledger(struct audit *a, const struct audit_bundle_request *req
   uint8_t root[DIGEST_BYTES];
   if (request->ledger == NULL) {
     audit_add(a, AUDIT_NOT_ESTABLISHED, "signature",
-              "who sealed it, and when: no ledger was asked (--ledger). An unsigned bundle can be altered and sealed anew by anybody, and "
+              "who sealed it, and when: no ledger was asked (--ledger). An unsigned bundle can be altered and sealed again by anybody, and "
               "all of the above would still pass");
     return;
   }
@@ -306,7 +306,7 @@ static void check_ledger(struct audit *a, const struct audit_bundle_request *req
     audit_add(a, AUDIT_FAILED, "ledger", error.message);
   else if (!f.found)
     audit_add(a, AUDIT_FAILED, "ledger",
-              arena_printf(&a->arena, "no entry of %s speaks of this bundle: it was never recorded, or altered and sealed anew",
+              arena_printf(&a->arena, "no entry of %s speaks of this bundle: it was never recorded, or altered and sealed again",
                            ledger_policy(request->ledger)->origin));
   else {
     check_inclusion(a, request->ledger, &f);
@@ -349,7 +349,7 @@ static void check_model(struct audit *a, struct bundle *bundle, const struct res
     if (path != NULL) audit_add(a, AUDIT_NOT_ESTABLISHED, "model", "the run's capture holds no digest of the model (or withholds it)");
     else if (n_known > 0)
       audit_add(a, AUDIT_NOT_ESTABLISHED, "model",
-                "the model's digest is what the run's machine said: with its files at hand, --model PATH computes it anew");
+                "the model's digest is what the run's machine said: with its files at hand, --model PATH computes it again");
     return;
   }
   if (model_digest_anew(path, found, &n_files, &error) != LYNX_OK) {
@@ -363,7 +363,7 @@ static void check_model(struct audit *a, struct bundle *bundle, const struct res
     n_right += same > 0 && same == known;
     n_mixed += same > 0 && same < known;
   }
-  const char *files = arena_printf(&a->arena, "%zu weight file%s of %s, read anew,", n_files, n_files == 1 ? "" : "s", path);
+  const char *files = arena_printf(&a->arena, "%zu weight file%s of %s, read again,", n_files, n_files == 1 ? "" : "s", path);
   if (n_mixed > 0)
     audit_add(a, AUDIT_FAILED, "model", arena_printf(&a->arena, "%s are what one host served; another did not: %s", files, other));
   else if (n_right > 0)
@@ -398,7 +398,7 @@ void audit_bundle(const struct audit_bundle_request *request, struct audit *ret)
   check_model(ret, bundle, &result, request->model);
   check_ledger(ret, request, bundle, &result);
   audit_add(ret, AUDIT_NOT_ESTABLISHED, "the world",
-            "that what is recorded took place as recorded: a record shows that it is consistent, and since when it stands; a re-run "
+            "that what is recorded took place as recorded: a record shows that it is consistent, and since when it is there; a re-run "
             "(`lynxbench verify`) shows more");
   result_release(&result);
   bundle_close(bundle);

@@ -104,7 +104,7 @@ static void say_plan(struct decision_report *r, const struct contract *c) {
   }
   if (r->n_figures == 0) r->why = "the sealed result holds no figure that could be reproduced";
   else if (r->too_few && worst != NULL && worst->n_a >= 2 && isnan(worst->sd))
-    r->why = arena_printf(&r->arena, "in a sealed session %s is infinite (requests failed): it cannot be held against another",
+    r->why = arena_printf(&r->arena, "in a sealed session %s is infinite (requests failed): it cannot be compared with another",
                           worst->name);
   else if (r->too_few && worst != NULL && isnan(worst->sd))
     r->why = arena_printf(

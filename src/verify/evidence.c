@@ -120,7 +120,7 @@ static const char instructions[] =
     "    sh verify.sh\n"
     "\n"
     "It reads only this folder. Step by step it does what you can do by hand:\n"
-    "1. sha256sum -c SHA256SUMS: no file was damaged on its way. (Whoever alters files can make these sums anew: the rest is for that.)\n"
+    "1. sha256sum -c SHA256SUMS: no file was damaged on its way. (Whoever alters files can make these sums again: the rest is for that.)\n"
     "2. checkpoint/: text.txt says how many entries the ledger had and the root of their tree; signature.bin is the log's signature of\n"
     "   it, which openssl pkeyutl -verify holds against log.pub.pem.\n"
     "3. entries/N-KIND/: envelope.json is what was signed, in a DSSE envelope: the signature is over the bytes\n"
@@ -185,7 +185,7 @@ static const char script[] =
     "    mv \"$work/next\" \"$work/hash\"\n"
     "  done <\"$entry/path.txt\"\n"
     "  if [ \"$(od -An -v -tx1 \"$work/hash\" | tr -d ' \\n')\" = \"$root\" ]\n"
-    "  then say holds \"$name: stands in the log\"; else say FAILS \"$name: its path does not lead to the log's root\"; fi\n"
+    "  then say holds \"$name: is in the log\"; else say FAILS \"$name: its path does not lead to the log's root\"; fi\n"
     "  case $name in *-bundle)\n"
     "    named=$(sed -n 's/.*\"name\":\"file\",\"digest\":{\"sha256\":\"\\([0-9a-f]*\\)\".*/\\1/p' \"$work/payload\")\n"
     "    [ \"$named\" = \"$(sha256sum <bundle.lynx | cut -d' ' -f1)\" ] && file=$name ;;\n"
@@ -349,7 +349,7 @@ static enum lynx_status check_file(struct packing *p, struct lynx_error *error) 
   if (status == LYNX_OK) status = ledger_each_mention(p->request->ledger, file, take_match, &m, error);
   if (status == LYNX_OK && !m.found)
     status = lynx_fail(error, LYNX_INPUT,
-                       "the file's bytes are not those that were recorded (a section was withheld, or SQLite wrote it anew); `lynxbench "
+                       "the file's bytes are not those that were recorded (a section was withheld, or SQLite wrote it again); `lynxbench "
                        "log get LEDGER ROOT` gives the recorded one");
   return status;
 }

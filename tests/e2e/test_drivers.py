@@ -94,7 +94,7 @@ def test_phases_of_a_program(good, d):
         check_in(name, r.stdout, f"attribute: {name}")
     check_in("phases, as told", lynx("show", good).stdout, "show")
     lynx("report", good, "--out", f"{d}/good.html")
-    check_in("Phases, as the executor tells them", open(f"{d}/good.html").read(), "report")
+    check_in("Phases, as the executor reports them", open(f"{d}/good.html").read(), "report")
 
 
 def test_facts_of_a_program(good):

@@ -5,20 +5,28 @@
 #include "attribute/live_rule.h"
 
 static bool apply(const struct live *live, struct finding *ret) {
-  double most = 0;
-  if (!(live->lock_held >= 0.6)) return false;
-  ret->share = fmin(1, live->lock_held);
+  double most = 0, together = live_python_turns(live);
+  bool held = live->lock_held >= 0.6;
+  if (!held && together == 0) return false;
+  ret->share = fmin(1, held ? live->lock_held : together);
+  ret->contributing = 0; /* where no function is known, whose they are is not either */
   for (size_t i = 0; i < live->at.n_lanes; i++)
     for (size_t k = 0; k < live->at.lanes[i].n_parts; k++) {
       const struct live_part *p = &live->at.lanes[i].parts[k];
-      if (p->kind != LIVE_PYTHON || p->share <= most) continue;
+      if (p->kind != LIVE_PYTHON || !p->attributed || p->share <= most) continue;
       most = p->share;
       (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", p->what, p->where);
       (void)snprintf(ret->process, sizeof ret->process, "%s", live->at.lanes[i].program);
-      if (p->attributed) ret->contributing = LAYER_BIT(p->layer);
+      ret->contributing = LAYER_BIT(p->layer);
     }
-  (void)snprintf(ret->evidence, sizeof ret->evidence, "a thread holds the interpreter's lock %.0f %% of the time%s%.200s",
-                 100 * live->lock_held, ret->named[0] != 0 ? ", most in " : "", ret->named);
+  const char *in = ret->named[0] != 0 ? ", most in " : "";
+  if (held)
+    (void)snprintf(ret->evidence, sizeof ret->evidence, "a thread holds the interpreter's lock %.0f %% of the time%s%.200s",
+                   100 * live->lock_held, in, ret->named);
+  else
+    (void)snprintf(ret->evidence, sizeof ret->evidence,
+                   "the threads of one interpreter together run on %.2f processors, and on no more under more load%s%.200s", together, in,
+                   ret->named);
   return true;
 }
 
@@ -26,7 +34,8 @@ const struct live_rule live_rule_interpreter_lock;
 const struct live_rule live_rule_interpreter_lock = {
     .name = "interpreter_lock",
     .summary = "the interpreter's lock is held",
-    .threshold = "60 % of the time, by looks at who holds it",
+    .threshold = "60 % of the time, by looks at who holds it; or threads of one interpreter together run on 0.85 to 1.1 processors, half "
+                 "of that in Python, while half of a processor is idle",
     .apply = apply,
     .found = {.title = "Threads queue for Python's interpreter lock",
               .perturber = "function",

@@ -184,7 +184,7 @@ static void amd_collect(const struct probe_target *target, struct fact_list *fac
   if (gpu.library == NULL) {
     if (has_amd(facts))
       probe_missing(target, facts, LAYER_ACCELERATOR, FACT_STATE, "probe.amd", FACT_ABSENT,
-                    "no libamd_smi.so is found (it comes with ROCm): what sysfs tells of the GPUs stands", "libamd_smi.so");
+                    "no libamd_smi.so is found (it comes with ROCm): what sysfs reports of the GPUs remains", "libamd_smi.so");
     return;
   }
   int (*start)(uint64_t) = (int (*)(uint64_t))function(&gpu, "amdsmi_init");

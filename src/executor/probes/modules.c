@@ -1,4 +1,4 @@
-/* What was ordered, as the firmware tells it (SMBIOS, DMTF DSP0134): memory modules with their speed and channels, processors, board. */
+/* What was ordered, as the firmware reports it (SMBIOS, DMTF DSP0134): memory modules with their speed and channels, processors, board. */
 #include <stdio.h>
 #include <string.h>
 
@@ -136,7 +136,7 @@ static void modules_collect(const struct probe_target *target, struct fact_list 
 
 const struct probe probe_modules;
 const struct probe probe_modules = {.name = "modules",
-                                    .summary = "memory modules, their speed and channels, sockets, product, as the firmware tells",
+                                    .summary = "memory modules, their speed and channels, sockets, product, as the firmware reports",
                                     .reads = "/sys/firmware/dmi/tables/DMI",
                                     .layer = LAYER_PROCUREMENT,
                                     .applies = modules_applies,

@@ -246,7 +246,7 @@ static void check_rates(struct logs *logs) {
     import_against(m, arena_printf(&m->arena, "the longest latency is %.6g s, and the log's clock has %.6g s", greatest, span));
   if (json_object_size(logs->detail) > 0 && isnan(queries * each * span))
     import_lacks(m,
-                 "the detail log leaves out when queries were made, how many, or when they ended: rates cannot be held against its clock");
+                 "the detail log leaves out when queries were made, how many, or when they ended: rates cannot be compared with its clock");
   /* Tokens: the same requests at the rate at which they were scheduled; and as many as fit between first token and end. */
   import_agree(m, "'tokens per second'", tokens, "the log's other throughput, at the rate that was completed", with * samples / scheduled,
                0.005);
@@ -295,7 +295,7 @@ static enum lynx_status read_logs(struct logs *logs, const struct import_file *f
   check_rates(logs);
   check_least(logs);
   if (json_object_size(logs->detail) == 0)
-    import_lacks(m, "without mlperf_log_detail.txt nothing that the summary says can be held against anything");
+    import_lacks(m, "without mlperf_log_detail.txt nothing that the summary says can be compared with anything");
   return LYNX_OK;
 }
 
@@ -309,7 +309,7 @@ static enum lynx_status read_all(const struct import_file *files, size_t n, stru
 }
 
 const struct importer importer_mlperf = {.name = "mlperf",
-                                         .summary = "MLPerf LoadGen's logs, held against themselves",
+                                         .summary = "MLPerf LoadGen's logs, checked against themselves",
                                          .files = "mlperf_log_detail.txt and mlperf_log_summary.txt of one run",
                                          .recognise = recognise,
                                          .read = read_all};
