@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The pictures of the pages in docs/, of a ledger made by real runs: pictures.py (after make build and scripts/packages.sh web)."""
+"""The pictures in docs/, of real runs: pictures.py (after make build and scripts/packages.sh web; py-spy in PATH)."""
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -14,6 +15,21 @@ from browser import Browser
 from story import Story
 from test_serve import Serving
 
+
+
+def verdict(browser, folder):
+    """The first page that README shows: examples/slow_server.py, diagnosed."""
+    server = subprocess.Popen([sys.executable, "examples/slow_server.py", "8000"], stdout=subprocess.PIPE, text=True)
+    server.stdout.readline()
+    r = l.lynx("diagnose", "http://127.0.0.1:8000", "--html", f"{folder}/why.html", "--out", f"{folder}/why.lynx", timeout=300)
+    server.kill()
+    server.wait()
+    print(r.stdout)
+    browser.size(1000, 880)
+    browser.go(f"file://{folder}/why.html")
+    browser.picture("docs/verdict.png")
+
+
 with tempfile.TemporaryDirectory() as folder:
     story = Story(pathlib.Path(folder), "")
     server = Serving(str(story.ledger), folder)
@@ -23,5 +39,6 @@ with tempfile.TemporaryDirectory() as folder:
         browser.size(1120, height)
         browser.go(server.url + address)
         browser.picture(f"docs/{name}.png")
+    verdict(browser, folder)
     browser.close()
     server.stop()

@@ -178,8 +178,10 @@ static void put_lanes(struct page *p) {
   for (size_t i = 0; i < at->n_lanes && i < LANES_SHOWN; i++) {
     const struct live_lane *l = &at->lanes[i];
     if (i > 0 && l->running + l->ready < 0.005) break;
-    html_text(p->out, "<tr><td>", arena_printf(&p->arena, "%s (%lld)", live_lane_text(&p->arena, l), (long long)l->thread), "</td>");
-    (void)buffer_printf(p->out, "<td class='n'>%lld</td>", (long long)l->n_threads);
+    const char *name = live_lane_text(&p->arena, l);
+    html_text(p->out, "<tr><td>", l->thread != 0 ? arena_printf(&p->arena, "%s (%lld)", name, (long long)l->thread) : name, "</td>");
+    if (l->thread != 0) (void)buffer_printf(p->out, "<td class='n'>%lld</td>", (long long)l->n_threads);
+    else (void)buffer_text(p->out, "<td class='n'>-</td>");
     put_cell(p, l->running);
     put_cell(p, l->ready);
     put_cell(p, l->waits[WAIT_LOCK]);

@@ -115,8 +115,10 @@ static void put_lanes(struct page *p) {
   for (size_t i = 0; i < at->n_lanes && i < LANES_SHOWN; i++) {
     const struct live_lane *l = &at->lanes[i];
     if (i > 0 && l->running + l->ready < 0.01) break;
-    const char *name = arena_printf(&p->arena, "%.26s (%lld%s)", live_lane_text(&p->arena, l),
-                                    (long long)(l->n_threads > 1 ? l->n_threads : l->thread), l->n_threads > 1 ? " threads" : "");
+    const char *name = arena_printf(&p->arena, "%.26s", live_lane_text(&p->arena, l));
+    if (l->thread != 0)
+      name = arena_printf(&p->arena, "%s (%lld%s)", name, (long long)(l->n_threads > 1 ? l->n_threads : l->thread),
+                          l->n_threads > 1 ? " threads" : "");
     put_label(p, "");
     (void)buffer_printf(p->out, "%-38.38s  %10.0f %6.0f %6.0f %6.0f %8.0f %6.0f\n", name, 100 * l->running, 100 * l->ready,
                         100 * l->waits[WAIT_LOCK], 100 * l->waits[WAIT_TIMER], 100 * l->waits[WAIT_NETWORK],
