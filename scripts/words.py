@@ -65,7 +65,7 @@ def main():
     wrong = 0
     for name, text in {**{n: prose(t) for n, t in pages.items()}, **help_text("build/lynxbench"), **messages()}.items():
         for word, instead in OUT.items():
-            for at in re.finditer(r"(?<![-\w])" + word.replace(" ", r"\s+") + r"\b", text):
+            for at in re.finditer(r"(?<![-\w])" + word.replace(" ", r"\s+") + r"\b", text, flags=re.I):
                 print(f"{name}: «{' '.join(text[max(0, at.start() - 30):at.end() + 30].split())}»: {word} -> {instead}")
                 wrong += 1
     for name in PLAIN:

@@ -58,33 +58,40 @@ static bool starts(const struct confirming *c) {
   return contract_states(&c->p.run.result.contract, "executor.start");
 }
 
-static void list_findings(const struct confirming *c) {
-  (void)fprintf(stderr, "its findings:\n");
+static void list_findings(const struct confirming *c, FILE *to) {
   for (size_t i = 0; i < c->live.n_findings; i++) {
     struct confirm_plan plan;
     char why[600];
     bool can = confirm_plan_make(&c->live.findings[i], starts(c), &plan, why, sizeof why);
-    (void)fprintf(stderr, "  %-18s %s (%s%s)\n", c->live.findings[i].id, c->live.findings[i].title, can ? "by: " : "by hand",
+    (void)fprintf(to, "  %-18s %s (%s%s)\n", c->live.findings[i].id, c->live.findings[i].title, can ? "by: " : "by hand",
                   can ? plan.perturbers[0] : "");
   }
-  if (c->live.n_findings == 0) (void)fprintf(stderr, "  none\n");
 }
 
-static int find_finding(struct confirming *c) {
-  const char *name = c->arguments->n_positional > 1 ? c->arguments->positional[1] : NULL;
+/* No finding was named: those of the run. */
+static int list(const struct confirming *c) {
+  (void)printf("%s: %zu finding%s%s\n", c->p.path, c->live.n_findings, c->live.n_findings == 1 ? "" : "s",
+               c->live.n_findings > 0 ? "; one of them is tested by: lynxbench confirm RUN FINDING" : ": nothing is to be confirmed");
+  list_findings(c, stdout);
+  return c->live.n_findings > 0 ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
+}
+
+static int read_findings(struct confirming *c) {
+  c->has_live = live_read(c->p.run.bundle, &c->p.run.result, &c->live);
+  if (c->has_live) return EXIT_HOLDS;
+  (void)fprintf(stderr, "lynxbench confirm: %s: no window was complete: it has no findings\n", c->p.path);
+  return EXIT_WRONG_INPUT;
+}
+
+static int find_finding(struct confirming *c, const char *name) {
   char why[600];
-  if (!live_read(c->p.run.bundle, &c->p.run.result, &c->live)) {
-    (void)fprintf(stderr, "lynxbench confirm: %s: no window was complete: it has no findings\n", c->p.path);
-    return EXIT_WRONG_INPUT;
-  }
-  c->has_live = true;
   const struct finding *found = NULL;
-  for (size_t i = 0; i < c->live.n_findings && name != NULL; i++)
+  for (size_t i = 0; i < c->live.n_findings; i++)
     if (strcmp(c->live.findings[i].id, name) == 0) found = &c->live.findings[i];
   if (found == NULL) {
-    (void)fprintf(stderr, "lynxbench confirm: found %s%s%s; accepted: a finding of %s; ", name != NULL ? "'" : "no finding",
-                  name != NULL ? name : "", name != NULL ? "'" : "", c->p.path);
-    list_findings(c);
+    (void)fprintf(stderr, "lynxbench confirm: found '%s'; accepted: a finding of %s%s\n", name, c->p.path,
+                  c->live.n_findings > 0 ? ":" : ", which has none");
+    list_findings(c, stderr);
     return EXIT_WRONG_INPUT;
   }
   if (confirm_plan_make(found, starts(c), &c->plan, why, sizeof why)) return EXIT_HOLDS;
@@ -188,13 +195,16 @@ static int judge(struct confirming *c) {
 }
 
 static int confirm(struct confirming *c) {
+  const char *name = c->arguments->n_positional > 1 ? c->arguments->positional[1] : NULL;
   int code = perturbation_open(&c->p);
   if (code == EXIT_HOLDS && !c->p.has_run) {
     (void)fprintf(stderr, "lynxbench confirm: %s: found a contract; accepted: the bundle of `diagnose` or `run`, which has findings\n",
                   c->p.path);
     code = EXIT_WRONG_INPUT;
   }
-  if (code == EXIT_HOLDS) code = find_finding(c);
+  if (code == EXIT_HOLDS) code = read_findings(c);
+  if (code == EXIT_HOLDS && name == NULL) return list(c);
+  if (code == EXIT_HOLDS) code = find_finding(c, name);
   if (code == EXIT_HOLDS) code = prepare(c);
   if (code == EXIT_HOLDS) code = perturbation_run(&c->p);
   return code == EXIT_HOLDS ? judge(c) : code;
@@ -235,6 +245,6 @@ const struct command command_confirm = {
         "order between undisturbed ones, under the run's contract. Whether that confirms or refutes it is decided by a threshold\n"
         "that is fixed beforehand (docs/method.md); looks at the data are paid for. It acts on processes of this machine.\n"
         "Where the contract starts the server, one Python function of it can be slowed alone; else its process.\n"
-        "Exit code: 0 confirmed, 1 refuted, 3 inconclusive or not probed.",
+        "Exit code: 0 confirmed, or listed; 1 refuted; 3 inconclusive, not probed, or no finding.",
     .example = "build/lynxbench confirm --help",
     .run = run};

@@ -6,7 +6,7 @@
 int run_exit_code(enum lynx_status status, const struct run_outcome *outcome, const struct lynx_error *error, const char *path) {
   if (status != LYNX_OK) {
     int code = report_error(error);
-    if (outcome->sealed) (void)fprintf(stderr, "What there is was sealed as %s in %s\n", bundle_end_text(outcome->end), path);
+    if (outcome->sealed) (void)fprintf(stderr, "What was measured was sealed as %s in %s\n", bundle_end_text(outcome->end), path);
     else if (status != LYNX_INPUT && access(path, F_OK) == 0)
       (void)fprintf(stderr, "%s holds what was recorded before; it is not sealed, and counts as incomplete\n", path);
     if (outcome->executor_failed) return EXIT_EXECUTOR;
