@@ -8,6 +8,7 @@
 
 #include "base/number.h"
 #include "result/conditions.h"
+#include "result/machine_figures.h"
 
 struct style {
   const char *strong, *dim, *bad, *good, *plain;
@@ -24,6 +25,19 @@ char *text_latency(char *text, size_t size, double ns) {
   return text;
 }
 
+/* Its own speed around the run, without the executor. */
+static void put_machine(const struct result *r, const struct style *s, struct buffer *out) {
+  struct machine_speed speeds[MACHINE_SPEED_FIGURES];
+  size_t n = machine_speed_read(r->machine_before, r->machine_after, speeds);
+  for (size_t i = 0; i < n; i++) {
+    bool rate = speeds[i].more_is_better;
+    double factor = rate ? 1e-9 : 1e-3;
+    const char *unit = !rate ? "us" : strcmp(speeds[i].unit, "bytes/s") == 0 ? "GB/s" : "Gop/s";
+    (void)buffer_printf(out, "%s%s%s %.3g %s before, %.3g %s after\n", s->dim, speeds[i].name, s->plain, speeds[i].before * factor, unit,
+                        speeds[i].after * factor, unit);
+  }
+}
+
 static void put_header(struct buffer *out, const struct style *s, struct result *r) {
   const char *impossible = plausibility_text(&r->plausibility, &r->arena);
   if (impossible != NULL)
@@ -38,6 +52,7 @@ static void put_header(struct buffer *out, const struct style *s, struct result 
   else (void)buffer_printf(out, "   %sbundle INCOMPLETE (%s): %s%s", s->bad, bundle_end_text(r->seal.end), r->seal.why, s->plain);
   (void)buffer_printf(out, "   %sanalysis%s %d\n", s->dim, s->plain, ANALYSIS_VERSION);
   if (r->load_hosts[0] != 0) (void)buffer_printf(out, "%sload from%s %s\n", s->dim, s->plain, r->load_hosts);
+  put_machine(r, s, out);
   for (size_t i = 0; i < r->n_holes; i++) (void)buffer_printf(out, "%snot captured:%s %s\n", s->bad, s->plain, r->holes[i]);
   for (size_t i = 0; i < r->n_departures; i++) (void)buffer_printf(out, "%sout of contract:%s %s\n", s->bad, s->plain, r->departures[i]);
   for (size_t i = 0; i < r->n_changed; i++) (void)buffer_printf(out, "%schanged during the run:%s %s\n", s->bad, s->plain, r->changed[i]);

