@@ -556,7 +556,7 @@ def test_somebody_is_told_of_each_finding(story, findings, tmp_path):
     signed = all(t["kind"] == "finding" and t["owner"] and t["envelope"]["signatures"] for t in told)
     check(signed, f"as it was signed: {told}")
     r = story(*words, "/bin/false", key="ml")
-    check_equal((r.returncode, "the entry remains" in r.stderr), (5, True), f"a hook that fails is reported: {r.stderr}")
+    check_equal((r.returncode, "the entry remains" in r.stderr), (5, True), f"a hook fails: {r.stderr}")
     r = story("attribute", TRACE, "--hook", str(program))
     check_equal((r.returncode, "with --record" in r.stderr), (2, True), f"a hook of nothing: {r.stderr}")
 
