@@ -26,4 +26,4 @@ code=0
 echo
 echo "== 5. The report"
 "$build/lynxbench" report "$bundle" --out "$build/demo/demo.html"
-echo "Open it in a browser. Next, a server of your own: $build/lynxbench init --endpoint http://HOST:PORT --model NAME"
+echo "Open it in a browser. Next, a server of your own: $build/lynxbench diagnose http://HOST:PORT, or $build/lynxbench init http://HOST:PORT"

@@ -9,6 +9,7 @@
 #include "cli/quick_run.h"
 #include "cli/run_exit.h"
 #include "cli/screen.h"
+#include "cli/server_look.h"
 #include "executor/listening.h"
 #include "telemetry/process_tree.h"
 
@@ -111,7 +112,7 @@ static bool find_url(const struct arguments *arguments, int64_t pid, char found[
   const char *first = arguments->n_positional > 0 ? arguments->positional[0] : NULL; /* NULL: there is none */
   *ret_words = 1;
   *ret = first;
-  if (first != NULL && quick_run_is_url(first)) return true;
+  if (first != NULL && server_is_url(first)) return true;
   *ret_words = 0;
   *ret = found;
   if (first == NULL && pid > 0) return url_of_process(pid, found);

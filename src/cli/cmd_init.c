@@ -1,10 +1,13 @@
-/* init: writes a commented contract that runs, from flags or by asking. */
+/* init: writes a commented contract that runs, from flags, by asking the server, or by asking on the terminal. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/number.h"
 #include "cli/command.h"
 #include "cli/first_contract.h"
+#include "cli/server_look.h"
 
 enum {
   FLAG_ENDPOINT,
@@ -45,6 +48,70 @@ static const char *ask(struct arena *arena, const char *given, const char *quest
   return line[0] != 0 ? arena_copy(arena, line) : fallback;
 }
 
+/* --- the server --- */
+
+struct looked {
+  char url[SERVER_URL], rate[32];
+  struct server_look look;
+  bool chat;
+  int64_t answer_ns; /* alone */
+};
+
+/* A load that no server is too slow for: one that answers one request at a time is busy for two thirds of it. */
+static void choose_rate(struct looked *l) {
+  double rate = 2.0 / 3 / ((double)l->answer_ns / 1e9);
+  (void)snprintf(l->rate, sizeof l->rate, "%.2g", rate > 20 ? 20 : rate < 0.05 ? 0.05 : rate);
+}
+
+static int look_at(const struct arguments *a, struct looked *ret) {
+  const char *model = a->option[FLAG_MODEL], *tokens_text = a->option[FLAG_OUTPUT_TOKENS] != NULL ? a->option[FLAG_OUTPUT_TOKENS] : "64";
+  int64_t tokens = 0;
+  if (model != NULL && (model[0] == 0 || strlen(model) >= SERVER_MODEL)) {
+    (void)fprintf(stderr, "lynxbench init: --model: found a name of %zu characters; accepted: 1 to %d\n", strlen(model), SERVER_MODEL - 1);
+    return EXIT_WRONG_INPUT;
+  }
+  if (!number_int64(tokens_text, strlen(tokens_text), &tokens) || tokens < 1 || tokens > 100000) {
+    (void)fprintf(stderr, "lynxbench init: --output-tokens: found '%s'; accepted: 1 to 100000\n", tokens_text);
+    return EXIT_WRONG_INPUT;
+  }
+  if (!server_url_read("init", a->positional[0], ret->url)) return EXIT_WRONG_INPUT;
+  int code = server_look("init", ret->url, model, &ret->look);
+  if (code != EXIT_HOLDS) return code;
+  ret->chat = a->option[FLAG_CHAT] != NULL;
+  if (server_time_answer(ret->url, ret->look.model, ret->chat, 1) < 0) ret->chat = true; /* the first one may be of a cold server */
+  ret->answer_ns = server_time_answer(ret->url, ret->look.model, ret->chat, (int)tokens);
+  if (ret->answer_ns >= 0) choose_rate(ret);
+  else
+    (void)fprintf(stderr,
+                  "lynxbench init: %s: it answered neither /v1/completions nor /v1/chat/completions within 20 s; does it want a key? "
+                  "--endpoint URL writes a contract without asking\n",
+                  ret->look.model);
+  return ret->answer_ns >= 0 ? EXIT_HOLDS : EXIT_EXECUTOR;
+}
+
+static double seconds(const char *text) {
+  int64_t ns;
+  return number_duration(text, strlen(text), &ns) ? (double)ns / 1e9 : 0;
+}
+
+/* What the run will be. */
+static void say_plan(const struct looked *l, const struct first_contract *first) {
+  double sessions = strtod(first->sessions, NULL), counted_s = seconds(first->counted),
+         whole_s = sessions * (seconds(first->warm_up) + counted_s) + (double)l->answer_ns / 1e9,
+         in_flight = first->concurrency != NULL ? strtod(first->concurrency, NULL) : 0, answer_s = (double)l->answer_ns / 1e9,
+         rate = first->concurrency != NULL ? in_flight / answer_s : strtod(first->rate, NULL), n = sessions * counted_s * rate;
+  char shown[SERVER_MODEL];
+  (void)text_sanitise(shown, sizeof shown, l->look.model, strlen(l->look.model));
+  (void)printf("%s by /v1/%s: an answer of %s tokens takes %.2g s alone. The run takes about %.0f min", shown,
+               l->chat ? "chat/completions" : "completions", first->output_tokens, answer_s, whole_s < 60 ? 1 : whole_s / 60);
+  if (first->concurrency == NULL) (void)printf(", at %s requests/s, and counts about %.0f requests", first->rate, n);
+  (void)printf(".\n");
+  if (first->concurrency == NULL && n < 100)
+    (void)printf("So few support no p99: --counted makes the windows longer, --output-tokens the answers shorter.\n");
+}
+
+/* --- the contract --- */
+
 static struct first_contract contract_of(const struct arguments *a, const char *endpoint, const char *model, const char *rate) {
   struct first_contract first = first_contract_defaults(endpoint, model);
   const char **const texts[] = {&first.counted, &first.sessions, &first.output_tokens, &first.name};
@@ -62,19 +129,33 @@ static int run(const struct arguments *arguments) {
   struct arena arena = {0};
   struct buffer out;
   bool can_ask = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
-  if (!can_ask && (arguments->option[FLAG_ENDPOINT] == NULL || arguments->option[FLAG_MODEL] == NULL)) {
-    (void)fprintf(stderr, "lynxbench init: there is no terminal to ask on: give --endpoint URL and --model NAME (and --rate R or "
-                          "--concurrency N; 2 requests/s if neither)\nnext: lynxbench init --help\n");
+  bool has_url = arguments->n_positional > 0;
+  struct looked looked = {.answer_ns = -1};
+  if (!has_url && !can_ask && (arguments->option[FLAG_ENDPOINT] == NULL || arguments->option[FLAG_MODEL] == NULL)) {
+    (void)fprintf(stderr, "lynxbench init: there is no terminal to ask on: give the server's URL, or --endpoint URL and --model NAME (and "
+                          "--rate R or --concurrency N; 2 requests/s if neither)\nnext: lynxbench init --help\n");
     return EXIT_WRONG_INPUT;
   }
+  if (has_url && arguments->option[FLAG_ENDPOINT] != NULL) {
+    (void)fprintf(stderr, "lynxbench init: found a URL and --endpoint; accepted: one of them\n");
+    return EXIT_WRONG_INPUT;
+  }
+  int looks = has_url ? look_at(arguments, &looked) : EXIT_HOLDS;
+  if (looks != EXIT_HOLDS) return looks;
   buffer_init(&out, 1 << 20);
-  const char *endpoint = ask(&arena, arguments->option[FLAG_ENDPOINT], "Where does the executor serve?", "http://127.0.0.1:8000");
-  const char *model = ask(&arena, arguments->option[FLAG_MODEL], "Which model, as the server knows it?", "default");
-  const char *rate = arguments->option[FLAG_CONCURRENCY] != NULL
-                         ? ""
-                         : ask(&arena, arguments->option[FLAG_RATE], "How many requests per second?", "2");
+  const char *endpoint = has_url ? looked.url
+                                 : ask(&arena, arguments->option[FLAG_ENDPOINT], "Where does the executor serve?", "http://127.0.0.1:8000");
+  const char *model = has_url ? looked.look.model
+                              : ask(&arena, arguments->option[FLAG_MODEL], "Which model, as the server knows it?", "default");
+  const char *rate = arguments->option[FLAG_RATE];
+  if (arguments->option[FLAG_CONCURRENCY] != NULL) rate = "";
+  else if (rate == NULL) rate = has_url ? looked.rate : ask(&arena, NULL, "How many requests per second?", "2");
   const char *path = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : "contract.yaml";
   struct first_contract first = contract_of(arguments, endpoint, model, rate);
+  if (has_url) {
+    first.chat = looked.chat;
+    first.ready_path = looked.look.ready;
+  }
   int code = EXIT_HOLDS;
   if (!first_contract_write(&first, "init", &out)) {
     code = EXIT_WRONG_INPUT;
@@ -82,17 +163,24 @@ static int run(const struct arguments *arguments) {
     (void)fprintf(stderr, "lynxbench init: %s exists, and is not overwritten; name another with --out\n", path);
     code = EXIT_WRONG_INPUT;
   } else if (!write_buffer(path, &out)) code = EXIT_CONDITIONS;
-  else if (strcmp(path, "-") != 0) (void)printf("%s written; next: lynxbench lint %s; lynxbench run %s\n", path, path, path);
+  else if (strcmp(path, "-") != 0) {
+    if (has_url) say_plan(&looked, &first);
+    (void)printf("%s written; next: lynxbench lint %s; lynxbench run %s\n", path, path, path);
+  }
   buffer_release(&out);
   arena_release(&arena);
   return code;
 }
 
-const struct command command_init = {.name = "init",
-                                     .summary = "write a commented contract that runs",
-                                     .usage = "",
-                                     .options = options,
-                                     .n_options = LYNX_COUNT(options),
-                                     .details = "Takes flags; on a terminal it asks for endpoint, model and rate where they are not given.",
-                                     .example = "build/lynxbench init --endpoint http://127.0.0.1:8000 --model my-model --rate 2 --out -",
-                                     .run = run};
+const struct command command_init = {
+    .name = "init",
+    .summary = "write a commented contract that runs",
+    .usage = "[URL]",
+    .most = 1,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details = "With a URL it asks the server for its model and route, times one answer, and chooses a rate\n"
+               "that does not overload it. Without, it takes flags, and asks on a terminal for endpoint,\n"
+               "model and rate where they are not given.",
+    .example = "build/lynxbench init --endpoint http://127.0.0.1:8000 --model my-model --rate 2 --out -",
+    .run = run};

@@ -10,6 +10,7 @@
 #include "cli/run_exit.h"
 #include "cli/run_part.h"
 #include "cli/screen.h"
+#include "cli/server_look.h"
 #include "report/text.h"
 
 enum {
@@ -156,7 +157,7 @@ static int run_contract_file(const struct arguments *arguments, const char *cont
   if (arguments->option[FLAG_JSON] != NULL) write_json(out, &outcome, code);
   else if (status == LYNX_OK) {
     (void)printf("%s: %s (%s), root %.16s\n", out, bundle_end_text(outcome.end), outcome.why, outcome.root);
-    if (quick_run_is_url(arguments->positional[0])) print_result(out);
+    if (server_is_url(arguments->positional[0])) print_result(out);
     if (request.observe) (void)printf("next: lynxbench profile %s\n", out);
     else if (part.count > 0) (void)printf("next, with all %lld parts: lynxbench merge ...\n", (long long)part.count);
     else (void)printf("next: lynxbench show %s; lynxbench claim %s; lynxbench report %s\n", out, out, out);
@@ -180,7 +181,7 @@ static int run_url(const struct arguments *arguments) {
 
 static int run(const struct arguments *arguments) {
   static const int of_url[] = {FLAG_FOR, FLAG_MODEL, FLAG_CHAT};
-  if (quick_run_is_url(arguments->positional[0])) return run_url(arguments);
+  if (server_is_url(arguments->positional[0])) return run_url(arguments);
   for (size_t i = 0; i < LYNX_COUNT(of_url); i++)
     if (arguments->option[of_url[i]] != NULL) {
       (void)fprintf(

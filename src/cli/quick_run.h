@@ -17,8 +17,6 @@ struct quick_run {
   const char *const *command; /* starts the server; ends in NULL; NULL: it runs already */
 };
 
-bool quick_run_is_url(const char *text);
-
 /* "out.lynx" -> "out.yaml" */
 const char *quick_run_contract(const char *bundle, char *path, size_t size);
 

@@ -150,6 +150,28 @@ def test_init_says_what_is_wrong(d):
     check_equal(r.returncode, 0, f"lint of a pipe: {r.stdout}{r.stderr}")
 
 
+def test_init_asks_a_server(d):
+    """Its model, its route and its speed; the contract is one that runs."""
+    with reference("--shape", "tiny") as port:
+        url, path = f"http://127.0.0.1:{port}", f"{d}/asked.yaml"
+        r = lynx("init", url + "/v1/", "--output-tokens", "8", "--out", path)
+        check_equal(r.returncode, 0, r.stderr)
+        check(re.search(r"tiny by /v1/completions: an answer of 8 tokens takes .* s alone", r.stdout), r.stdout)
+        text = open(path).read()
+        check_in('model: "tiny"', text, "its model")
+        check(0.05 <= float(re.search(r"rate_per_s: (\S+)", text).group(1)) <= 20, text)
+        check_equal(lynx("lint", path).returncode, 0, "lint")
+        r = lynx("init", url, "--model", "another", "--chat", "--concurrency", "2", "--out", "-")
+        check_in('model: "another"', r.stdout, "what was given counts")
+        check_in("api: chat", r.stdout, "what was given counts")
+        check_equal(lynx("init", url, "--endpoint", url, "--out", "-").returncode, 2, "a URL and --endpoint")
+        check_equal(lynx("init", url, "--output-tokens", "x", "--out", "-").returncode, 2, "no number")
+    r = lynx("init", url, "--out", "-")
+    check_equal((r.returncode, r.stdout), (5, ""), r.stderr)
+    check_in("is the server up", r.stderr, "nobody listens")
+    check_equal(lynx("init", "ftp://h", "--out", "-").returncode, 2, "no URL")
+
+
 def test_capture_of_nothing():
     check_equal(lynx("capture", "--pid", "99999999").returncode, 2, "capture of no process")
     check_equal(lynx("capture", "--endpoint", "ftp://h").returncode, 2, "capture of no endpoint")
