@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BESIDE_MAX = 64 };
+enum { BESIDE_MAX = 64, GPUS_MAX = 64 };
 
 enum how { MEAN, SUM, LEAST, INCREASE };
 
@@ -28,8 +28,28 @@ static const struct {
     {"machine.temperature_c", MEAN, 1e4, PLACE(temperature_c)},
     {"machine.clock_mhz", MEAN, 1e6, PLACE(clock_mhz)},
     {"power.slowed", SUM, 1e12, PLACE(slowed)},
+    {"server.major_faults_per_s", MEAN, 1e12, PLACE(major_faults_hz)},
+    {"server.read_bytes_per_s", MEAN, 1e15, PLACE(read_hz)},
+    {"disk.busy_ratio", MEAN, 1.5, PLACE(disk_busy)},
+    {"server.accept_queue", MEAN, 1e9, PLACE(accept_queue)},
+    {"server.dropped_per_s", MEAN, 1e9, PLACE(dropped_hz)},
+    {"server.node_run_ratio", MEAN, 1.5, PLACE(node_run)},
+    {"server.memory_elsewhere_ratio", MEAN, 1.5, PLACE(memory_elsewhere)},
 #undef PLACE
 };
+
+/* Series gpu.N.KIND */
+enum gpu_kind { GPU_BUSY, GPU_MEMORY_BUSY, GPU_POWER, GPU_TEMPERATURE, GPU_CLOCK, GPU_SLOWED, GPU_POWER_CAPPED, GPU_KINDS };
+static const struct {
+  const char *name;
+  double below;
+} gpu_kinds[GPU_KINDS] = {[GPU_BUSY] = {"busy_ratio", 1.5},
+                          [GPU_MEMORY_BUSY] = {"memory_busy_ratio", 1.5},
+                          [GPU_POWER] = {"power_w", 1e5},
+                          [GPU_TEMPERATURE] = {"temperature_c", 1e4},
+                          [GPU_CLOCK] = {"clock_mhz", 1e6},
+                          [GPU_SLOWED] = {"slowed", 1.5},
+                          [GPU_POWER_CAPPED] = {"power_capped", 1.5}};
 
 struct live_samples {
   struct live *live;
@@ -41,6 +61,9 @@ struct live_samples {
   } beside[BESIDE_MAX];
   size_t n_beside;
   double window_s;
+  struct {
+    double sum[GPU_KINDS], n[GPU_KINDS];
+  } gpus[GPUS_MAX];
 };
 
 static double *around_place(struct live_samples *s, size_t k) {
@@ -67,6 +90,18 @@ static void keep_neighbour(struct live_samples *s, const char *name, double valu
   s->beside[i].sum += value;
 }
 
+/* "0.busy_ratio" */
+static void keep_gpu(struct live_samples *s, const char *name, double value) {
+  char *end;
+  unsigned long i = strtoul(name, &end, 10);
+  if (end == name || *end != '.' || i >= GPUS_MAX) return;
+  for (size_t k = 0; k < GPU_KINDS; k++) {
+    if (strcmp(end + 1, gpu_kinds[k].name) != 0 || !(value < gpu_kinds[k].below)) continue;
+    s->gpus[i].sum[k] += value;
+    s->gpus[i].n[k]++;
+  }
+}
+
 static enum lynx_status keep_sample(void *context, int64_t session, int64_t at_ns, const char *series, double value) {
   struct live_samples *s = context;
   (void)session;
@@ -80,6 +115,7 @@ static enum lynx_status keep_sample(void *context, int64_t session, int64_t at_n
     s->last[k] = value;
   }
   if (strncmp(series, "neighbour.", 10) == 0 && value < 65536) keep_neighbour(s, series + 10, value);
+  if (strncmp(series, "gpu.", 4) == 0) keep_gpu(s, series + 4, value);
   return LYNX_OK;
 }
 
@@ -111,6 +147,33 @@ static void name_neighbours(struct live_samples *s) {
   }
 }
 
+/* Over the GPUs that told it: the mean of their means, and the greatest; NaN: none did. */
+static double gpu_mean(const struct live_samples *s, enum gpu_kind kind, double *ret_n, double *ret_most) {
+  double sum = 0, n = 0, most = NAN;
+  for (size_t i = 0; i < GPUS_MAX; i++) {
+    if (!(s->gpus[i].n[kind] > 0)) continue;
+    double mean = s->gpus[i].sum[kind] / s->gpus[i].n[kind];
+    sum += mean;
+    n++;
+    most = fmax(most, mean);
+  }
+  *ret_n = n;
+  *ret_most = most;
+  return n > 0 ? sum / n : NAN;
+}
+
+static void finish_gpus(const struct live_samples *s, struct live_gpus *ret) {
+  double n, told, most;
+  ret->busy = gpu_mean(s, GPU_BUSY, &n, &ret->busiest);
+  ret->n = (int64_t)n;
+  ret->memory_busy = gpu_mean(s, GPU_MEMORY_BUSY, &told, &most);
+  ret->watts = gpu_mean(s, GPU_POWER, &told, &most) * (told > 0 ? told : 1);
+  (void)gpu_mean(s, GPU_TEMPERATURE, &told, &ret->temperature_c);
+  ret->clock_mhz = gpu_mean(s, GPU_CLOCK, &told, &most);
+  (void)gpu_mean(s, GPU_SLOWED, &told, &ret->slowed);
+  (void)gpu_mean(s, GPU_POWER_CAPPED, &told, &ret->power_capped);
+}
+
 void live_samples_finish(struct live_samples *s) {
   for (size_t k = 0; k < LYNX_COUNT(kinds); k++) {
     double *to = around_place(s, k);
@@ -118,5 +181,6 @@ void live_samples_finish(struct live_samples *s) {
     else if (kinds[k].how != INCREASE) *to = kinds[k].how == MEAN ? s->sum[k] / s->n[k] : s->sum[k];
   }
   name_neighbours(s);
+  finish_gpus(s, &s->live->around.gpus);
   free(s);
 }

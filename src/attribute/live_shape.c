@@ -104,16 +104,25 @@ double live_ready_share(const struct live *live) {
   return weight > 0 ? sum / weight : 0;
 }
 
+/* 0: neither tells. */
+static double watts_of(const struct live *live) {
+  const struct live_around *a = &live->around;
+  return (a->watts > 0 ? a->watts : 0) + (a->gpus.watts > 0 ? a->gpus.watts : 0);
+}
+
 double live_joules_per_token(const struct live *live) {
-  double rate = live->precision->output_rate.estimate;
-  return live->precision->has_tokens && rate > 0 ? live->around.watts / rate : NAN;
+  double rate = live->precision->output_rate.estimate, watts = watts_of(live);
+  return live->precision->has_tokens && rate > 0 && watts > 0 ? watts / rate : NAN;
 }
 
 const char *live_power_text(const struct live *live, struct arena *arena) {
+  const struct live_gpus *g = &live->around.gpus;
   double joules = live_joules_per_token(live);
-  if (!(live->around.watts > 0)) return "";
-  const char *each = isfinite(joules) ? arena_printf(arena, ": %.3g J for each token", joules) : "";
-  return arena_printf(arena, "; the processors' packages take %.3g W%s", live->around.watts, each);
+  const char *text = "";
+  if (live->around.watts > 0) text = arena_printf(arena, "; the processors' packages take %.3g W", live->around.watts);
+  if (g->n > 0) text = arena_printf(arena, "%s; %lld GPU%s: busy %.0f %%", text, (long long)g->n, g->n == 1 ? "" : "s", 100 * g->busy);
+  if (g->n > 0 && g->watts > 0) text = arena_printf(arena, "%s, %.3g W", text, g->watts);
+  return isfinite(joules) ? arena_printf(arena, "%s: %.3g J for each token", text, joules) : text;
 }
 
 /* The nested names of the Itanium C++ ABI, lengths before each; what it is called with is left out. */

@@ -81,6 +81,15 @@ struct live_around {
   double preemptions, cache_use;                  /* requests that lost their cache to others; share of the cache that is taken */
   double round_trip_s, sent_again_hz;             /* of the client's connections, the least; segments sent again each second */
   double watts, temperature_c, clock_mhz, slowed; /* slowed: how often for heat */
+  double major_faults_hz, read_hz, disk_busy;     /* of the serving processes: pages and bytes read from disks each second; a share */
+  double accept_queue, dropped_hz;                /* connections that wait to be accepted; that were dropped each second */
+  double node_run, memory_elsewhere;              /* shares: of running threads on one NUMA node; of its memory on others */
+  struct live_gpus {
+    int64_t n;                                /* 0: none was seen */
+    double busy, busiest, memory_busy, watts; /* mean of all; of the busiest one; mean; of all together */
+    double temperature_c, clock_mhz;          /* of the hottest; mean */
+    double slowed, power_capped;              /* of the looks, the share that found one so: for heat or its supply; by its limit */
+  } gpus;
 };
 
 /* The counted requests in the order in which they were sent: the first part of them beside those behind the third. */
@@ -136,6 +145,7 @@ enum live_bottleneck {
   LIVE_SLEEP,
   LIVE_CLIENT,
   LIVE_FAILING,
+  LIVE_GPUS,
   LIVE_LOAD /* the climb ended before the throughput did */
 };
 enum live_bound { LIVE_NOT_DECIDED, LIVE_HARDWARE, LIVE_SOFTWARE };
@@ -182,11 +192,11 @@ const struct live_lane *live_busiest(const struct live_account *account);
 /* "python main", "VLLM::EngineCore, main": as a person says it. */
 const char *live_lane_text(struct arena *arena, const struct live_lane *lane);
 const char *live_bound_text(enum live_bound bound);
-/* "; the packages take 62 W: 0.8 J for each token"; "" where it is not known. */
+/* "; the packages take 62 W: 0.8 J for each token"; "; 2 GPUs: busy 40 %, 512 W"; "" where it is not known. */
 const char *live_power_text(const struct live *live, struct arena *arena);
 /* "weights are read at 12 GB/s at least, 31 % of this machine's triad (MBU)"; why not. */
 const char *live_roofline_text(const struct live *live, struct arena *arena);
-/* Of all packages, for each token; NaN. */
+/* Of all packages and GPUs, for each token; NaN. */
 double live_joules_per_token(const struct live *live);
 
 /* The value of a fact at the start; NULL: it was not read. */

@@ -62,6 +62,16 @@ static double failed_share(const struct live *live) {
   return p->n_counted > 0 ? (double)p->n_failed / (double)p->n_counted : 0;
 }
 
+/* A thread that waits for a GPU often spins: it is full then, and bounds nothing. */
+static bool judge_gpus(struct live *live) {
+  const struct live_gpus *g = &live->around.gpus;
+  if (!(g->busiest >= 0.9)) return false;
+  set(live, LIVE_GPUS, "The GPU works all the time.",
+      arena_printf(&live->arena, "some kernel runs on %s %.0f %% of the time, and on all %lld for %.0f %%",
+                   g->n > 1 ? "the busiest GPU" : "the GPU", percent(g->busiest), (long long)g->n, percent(g->busy)));
+  return true;
+}
+
 /* What is known before any thread is looked at. */
 static bool judge_outside(struct live *live) {
   struct arena *arena = &live->arena;
@@ -87,7 +97,7 @@ static bool judge_outside(struct live *live) {
     set(live, LIVE_LOAD, "The load ended before the server did.",
         arena_printf(arena, "throughput still grows at %lld in flight: give %s more, and ask again", (long long)last->concurrency,
                      last->too_short ? "--for (the window was too short for so many)" : "--at-most"));
-  else return false;
+  else return judge_gpus(live);
   return true;
 }
 
@@ -148,10 +158,17 @@ static void judge_bound(struct live *live) {
     case LIVE_TURNS:
     case LIVE_SLEEP:
       live->bound = LIVE_SOFTWARE;
-      live->bound_why = "processors stand idle while requests wait: more of them would not help";
+      live->bound_why = live->around.gpus.busy <= 0.5
+                            ? arena_printf(arena, "the GPU%s idle %.0f %% of the time while requests wait: a faster one would not help",
+                                           live->around.gpus.n > 1 ? "s are" : " is", 100 - percent(live->around.gpus.busy))
+                            : "processors are idle while requests wait: more of them would not help";
       if (live->n_processors > 1 && !(live_idle_processors(live) < 0.2)) return;
       live->bound = LIVE_NOT_DECIDED;
       live->bound_why = live->n_processors > 1 ? "the processors that it leaves are in use by others" : "there is one processor";
+      return;
+    case LIVE_GPUS:
+      live->bound_why = "a GPU that works all the time may still do little: its profiler's trace shows which kernels (`lynxbench attribute "
+                        "TRACE`)";
       return;
     case LIVE_QUOTA:
       live->bound = LIVE_SOFTWARE;

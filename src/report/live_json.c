@@ -152,6 +152,21 @@ static void put_steps(struct json_writer *json, const struct result_precision *p
   json_close(json);
 }
 
+static void put_gpus(struct json_writer *json, const struct live_gpus *gpus) {
+  json_key(json, "gpus");
+  json_open_object(json);
+  json_put_int(json, "n", gpus->n);
+  json_put_double(json, "busy", gpus->busy);
+  json_put_double(json, "busiest", gpus->busiest);
+  json_put_double(json, "memory_busy", gpus->memory_busy);
+  json_put_double(json, "watts", gpus->watts);
+  json_put_double(json, "temperature_c", gpus->temperature_c);
+  json_put_double(json, "clock_mhz", gpus->clock_mhz);
+  json_put_double(json, "slowed", gpus->slowed);
+  json_put_double(json, "power_capped", gpus->power_capped);
+  json_close(json);
+}
+
 static void put_surroundings(struct json_writer *json, const struct live *live) {
   json_key(json, "neighbours");
   json_open_array(json);
@@ -176,6 +191,14 @@ static void put_surroundings(struct json_writer *json, const struct live *live) 
   json_put_double(json, "slowed", live->around.slowed);
   json_put_double(json, "preemptions", live->around.preemptions);
   json_put_double(json, "cache_use", live->around.cache_use);
+  json_put_double(json, "major_faults_per_s", live->around.major_faults_hz);
+  json_put_double(json, "read_bytes_per_s", live->around.read_hz);
+  json_put_double(json, "disk_busy", live->around.disk_busy);
+  json_put_double(json, "accept_queue", live->around.accept_queue);
+  json_put_double(json, "dropped_per_s", live->around.dropped_hz);
+  json_put_double(json, "node_run", live->around.node_run);
+  json_put_double(json, "memory_elsewhere", live->around.memory_elsewhere);
+  put_gpus(json, &live->around.gpus);
   const struct live_roofline *r = &live->roofline;
   json_key(json, "roofline");
   json_open_object(json);
@@ -206,6 +229,7 @@ bool live_json(const struct live *live, struct buffer *ret) {
                                             [LIVE_SLEEP] = "sleep",
                                             [LIVE_CLIENT] = "client",
                                             [LIVE_FAILING] = "failing",
+                                            [LIVE_GPUS] = "gpus",
                                             [LIVE_LOAD] = "load"};
   const struct result_precision *p = live->precision;
   struct json_writer json;

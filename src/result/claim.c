@@ -134,6 +134,12 @@ static void judge_measurement(struct building *b, const struct result *r, const 
                quantile_least_sample(o->quantile, r->interval_confidence)));
   }
   judge_steady(b, r, p);
+  const char *slowed = conditions_slowed_text(&p->conditions, b->arena);
+  if (slowed != NULL)
+    refuse(b, arena_printf(b->arena,
+                           "not sustained: %s in the counted windows (layer accelerator, %s; facility, %s). Look at cooling and power, and "
+                           "run it again",
+                           slowed, contract_owner(&r->contract, LAYER_ACCELERATOR), contract_owner(&r->contract, LAYER_FACILITY)));
   for (size_t i = 0; i < p->n_checks; i++)
     if (p->checks[i].verdict == CHECK_FAILED)
       refuse(b, arena_printf(b->arena, "the check '%s' failed: %s", p->checks[i].name, p->checks[i].text));

@@ -15,7 +15,25 @@ static const struct {
 struct gathering {
   int64_t from_ns, to_ns;
   double sum[KINDS], n[KINDS];
+  double slowed, n_slowed, gpus_slowed, n_gpus;
 };
+
+/* "gpu.0.slowed" */
+static bool is_gpu_slowed(const char *series) {
+  const char *dot = strrchr(series, '.');
+  return strncmp(series, "gpu.", 4) == 0 && dot > series + 4 && strcmp(dot, ".slowed") == 0;
+}
+
+static void take_slowed(struct gathering *g, const char *series, double value) {
+  if (!(value >= 0) || !(value < 1e12)) return;
+  if (strcmp(series, "power.slowed") == 0) {
+    g->slowed += value;
+    g->n_slowed++;
+  } else if (is_gpu_slowed(series)) {
+    g->gpus_slowed += value > 0;
+    g->n_gpus++;
+  }
+}
 
 static enum lynx_status take_sample(void *context, int64_t session, int64_t at_ns, const char *series, double value) {
   struct gathering *g = context;
@@ -26,6 +44,7 @@ static enum lynx_status take_sample(void *context, int64_t session, int64_t at_n
     g->sum[i] += value * kinds[i].scale;
     g->n[i]++;
   }
+  take_slowed(g, series, value);
   return LYNX_OK;
 }
 
@@ -41,7 +60,18 @@ enum lynx_status conditions_judge(struct bundle *bundle, struct result_precision
   }
   double *const to[KINDS] = {&p->conditions.others, &p->conditions.steal, &p->conditions.throttled, &p->conditions.pressure};
   for (int i = 0; i < KINDS; i++) *to[i] = g.n[i] > 0 ? g.sum[i] / g.n[i] : NAN;
+  p->conditions.slowed = g.n_slowed > 0 ? g.slowed : NAN;
+  p->conditions.gpus_slowed = g.n_gpus > 0 ? g.gpus_slowed / g.n_gpus : NAN;
   return status;
+}
+
+const char *conditions_slowed_text(const struct result_conditions *c, struct arena *arena) {
+  const char *text = NULL;
+  if (c->slowed > 0) text = arena_printf(arena, "a processor's package was slowed for heat %.0f times", c->slowed);
+  if (c->gpus_slowed > 0)
+    text = arena_printf(arena, "%s%sa GPU was slowed, for heat or by its hardware, in %.2g %% of the looks", text != NULL ? text : "",
+                        text != NULL ? "; " : "", 100 * c->gpus_slowed);
+  return text;
 }
 
 bool conditions_share_is_possible(const char *series, double value) {
@@ -61,6 +91,8 @@ const char *conditions_text(const struct result_conditions *c, struct arena *are
   text = add(arena, text, "steal", c->steal);
   text = add(arena, text, "throttled", c->throttled);
   text = add(arena, text, "pressure", c->pressure);
+  const char *slowed = conditions_slowed_text(c, arena);
+  if (slowed != NULL) text = arena_printf(arena, "%s%s%s", text, text[0] != 0 ? "; " : "", slowed);
   return text[0] != 0 ? text : "not known: the executor is on another machine, or nothing could be read";
 }
 

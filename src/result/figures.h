@@ -147,6 +147,7 @@ struct result_lag {
 /* What surrounded the counted windows: shares of processor time; NaN: not known. */
 struct result_conditions {
   double others, steal, throttled, pressure;
+  double slowed, gpus_slowed; /* how often a package was slowed for heat; share of the looks at a GPU that found it slowed */
 };
 
 struct result_precision {

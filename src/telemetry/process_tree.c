@@ -50,20 +50,21 @@ bool process_stat_read(const struct root *root, const char *path, struct process
     (void)text_sanitise(ret->name, sizeof ret->name, from + 1, (size_t)(after - from) - 1);
     long long parent = 0, terminal = 0;
     unsigned long long ended[2] = {0};
-    /* state, parent, the terminal as the 7th of all, user and system time as the 14th and 15th, the start as the 22nd, the processor as the
-     * 39th */
-    n = sscanf(after + 1,
-               " %c %lld %*d %*d %lld %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu %*d %*d %*d %*d %llu %*u %*d %*u %*u %*u %*u %*u %*u %*u "
-               "%*u %*u %*u %*u %*u %*u %*d %d",
-               &ret->state, &parent, &terminal, &ret->user_ticks, &ret->system_ticks, &ended[0], &ended[1], &ret->started_ticks,
-               &processor);
+    /* state, parent, the terminal as the 7th of all, faults as the 10th and 12th, user and system time as the 14th and 15th, the start as
+     * the 22nd, the processor as the 39th */
+    n = sscanf(
+        after + 1,
+        " %c %lld %*d %*d %lld %*d %*u %llu %*u %llu %*u %llu %llu %llu %llu %*d %*d %*d %*d %llu %*u %*d %*u %*u %*u %*u %*u %*u %*u "
+        "%*u %*u %*u %*u %*u %*u %*d %d",
+        &ret->state, &parent, &terminal, &ret->minor_faults, &ret->major_faults, &ret->user_ticks, &ret->system_ticks, &ended[0], &ended[1],
+        &ret->started_ticks, &processor);
     ret->ended_ticks = ended[0] + ended[1];
     ret->parent = parent;
     ret->terminal = terminal;
-    if (n >= 9) ret->processor = processor;
+    if (n >= 11) ret->processor = processor;
   }
   buffer_release(&text);
-  return n >= 5;
+  return n >= 7;
 }
 
 bool process_read(const struct root *root, int64_t pid, struct process_stat *ret) {

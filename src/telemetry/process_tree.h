@@ -19,6 +19,7 @@ bool process_tree_holds(const struct process_tree *tree, int64_t pid);
 struct process_stat {
   char name[64]; /* sanitised */
   char state;
+  unsigned long long minor_faults, major_faults; /* of its pages; major: those that were read from a disk */
   unsigned long long user_ticks, system_ticks;
   unsigned long long ended_ticks; /* of children that have ended and were waited for, and theirs */
   int64_t processor;

@@ -325,6 +325,11 @@ ROUND_TRIP = """UPDATE sample SET value = (SELECT avg(end_ns - issued_ns) / 1e10
         (ROUND_TRIP, "slow_wire", "a round trip takes"),
         (series("power.slowed", 0, 1), "slowed", "slowed"),
         (EVEN + ";" + SLOW_START, "cold_start", "counted requests took"),
+        (series("gpu.0.slowed", 1, 0), "gpu_slowed", "slowed in 100 %"),
+        (series("gpu.1.power_capped", 1, 0), "power_capped", "in 100 % of the looks"),
+        (series("server.node_run_ratio", 0.9, 0) + ";" + series("server.memory_elsewhere_ratio", 0.75, 0), "numa", "75 %"),
+        (series("server.accept_queue", 50, 0), "accept_queue", "connections wait to be accepted"),
+        (series("server.dropped_per_s", 2, 0), "accept_queue", "the kernel drops"),
     ],
 )
 def test_what_surrounds_a_server_is_found(plain, tmp_path, sql, rule, said):
@@ -345,6 +350,43 @@ def test_a_slow_request_in_the_middle_is_no_cold_start(plain, tmp_path):
     forged = tmp_path / "f.lynx"
     l.forge(plain[1], forged, EVEN, LONGER + "id % 5 = 0")
     assert "cold_start" not in {f["id"] for f in attributed(forged)["findings"]}
+
+
+@pytest.mark.parametrize("name, said", [("power.slowed", "slowed for heat 1"), ("gpu.3.slowed", "a GPU was slowed")])
+def test_nothing_that_was_slowed_is_sustained(plain, tmp_path, name, said):
+    def reasons(path):
+        return " ".join(l.lynx("claim", path).stdout.split())
+
+    forged = tmp_path / "f.lynx"
+    l.forge(plain[1], forged, series(name, 1, 0))
+    assert "not sustained: " in reasons(forged) and said in reasons(forged), reasons(forged)
+    assert "facility, " in reasons(forged), "whose it may be"
+    assert "not sustained" not in reasons(plain[1])
+    l.forge(plain[1], tmp_path / "cool.lynx", series(name, 0, 0))
+    assert "not sustained" not in reasons(tmp_path / "cool.lynx")
+
+
+def test_a_gpu_that_works_all_the_time_is_the_bottleneck(plain, tmp_path):
+    """And not the thread that waits for it; whether it is bound by the hardware a sampler cannot tell."""
+    forged = tmp_path / "f.lynx"
+    l.forge(
+        plain[1],
+        forged,
+        "DELETE FROM sample WHERE series = 'machine.busy_ratio'",
+        series("gpu.0.busy_ratio", 0.97, 0),
+        series("gpu.0.power_w", 300, 0),
+        "DELETE FROM session WHERE purpose = 'search'",
+    )
+    said = attributed(forged)
+    if said["bottleneck"]["id"] in ("failing", "quota", "client"):
+        pytest.skip(f"this run has another bottleneck: {said['bottleneck']}")
+    assert said["bottleneck"]["id"] == "gpus", said["bottleneck"]
+    assert said["bottleneck"]["bound"] == "not decided", said["bottleneck"]
+    assert said["gpus"]["n"] == 1 and abs(said["gpus"]["busy"] - 0.97) < 1e-9, said["gpus"]
+    rate = l.show(forged)["precisions"][0]["output_rate"]["estimate"]
+    watts = 300 + (said["package_watts"] or 0)
+    assert abs(said["joules_per_token"] * rate - watts) < 1e-3, said["joules_per_token"]
+    assert "1 GPU: busy 97 %" in " ".join(l.lynx("attribute", forged).stdout.split())
 
 
 def test_energy_per_token_is_power_by_the_rate(plain, tmp_path):

@@ -14,7 +14,12 @@ static bool apply(const struct live *live, struct finding *ret) {
   }
   if (disk < 0.1 || disk < 0.1 * present) return false;
   ret->share = fmin(1, disk / present);
-  (void)snprintf(ret->evidence, sizeof ret->evidence, "the working threads wait for the disk %.0f %% of the time", 100 * ret->share);
+  const struct live_around *a = &live->around;
+  (void)snprintf(ret->evidence, sizeof ret->evidence,
+                 "the working threads wait for the disk %.0f %% of the time; they read %.3g MB/s, and %.3g pages a second by touching them "
+                 "(0: not reported); the busiest disk is busy %.0f %%",
+                 100 * ret->share, isfinite(a->read_hz) ? a->read_hz / 1e6 : 0, isfinite(a->major_faults_hz) ? a->major_faults_hz : 0,
+                 isfinite(a->disk_busy) ? 100 * a->disk_busy : 0);
   return true;
 }
 

@@ -10,7 +10,6 @@
  *          from a folder of its own, as the text of somebody else */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@
 #include "base/arena.h"
 #include "base/child.h"
 #include "base/number.h"
+#include "base/program.h"
 #include "telemetry/process_tree.h"
 #include "telemetry/profiler.h"
 
@@ -111,46 +111,16 @@ static void remove_all(struct spying *s) {
   free(s);
 }
 
-/* Whoever may write the program, or a folder on its path, may do with it what its runner may: they are root's, or the runner's own. A
- * folder that all may write is no such folder, but where only owners may rename what is in it. */
-static bool is_trusted(const char *path) {
-  struct stat info;
-  char folder[PATH_MAX];
-  const char *name = strrchr(path, '/');
-  if (name == NULL || strcmp(name, "/py-spy") != 0 || strlen(path) >= sizeof folder) return false; /* a link to another program */
-  (void)snprintf(folder, sizeof folder, "%s", path);
-  for (bool program = true;; program = false) {
-    if (stat(folder[0] != 0 ? folder : "/", &info) != 0 || (info.st_uid != 0 && info.st_uid != geteuid())) return false;
-    if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (program || (info.st_mode & S_ISVTX) == 0)) return false;
-    if (folder[0] == 0) return true;
-    *strrchr(folder, '/') = 0;
-  }
-}
-
-/* With its links resolved: what is checked is what is run. */
-static bool find_program(const char *search_path, char ret[PATH_MAX]) {
-  char path[1024];
-  for (const char *at = search_path != NULL ? search_path : ""; *at != 0;) {
-    size_t n = strcspn(at, ":");
-    if (n > 0 && n < 1000 && at[0] == '/') { /* a relative folder is whoever's folder this is */
-      (void)snprintf(path, sizeof path, "%.*s/py-spy", (int)n, at);
-      if (access(path, X_OK) == 0 && realpath(path, ret) != NULL) return true;
-    }
-    at += n + (at[n] == ':');
-  }
-  return false;
-}
-
 static bool spy_begin(const struct profiler_request *request, void **ret_state, char *why, size_t size) {
   struct lynx_error error = {0};
   why[0] = 0;
   if (!runs_python(request)) return false;
   char program[PATH_MAX];
-  if (!find_program(request->search_path, program)) {
+  if (!program_find(request->search_path, "py-spy", program)) {
     (void)snprintf(why, size, "Python frames: py-spy is not in PATH; `pip install py-spy` shows which functions run");
     return false;
   }
-  if (!is_trusted(program)) {
+  if (!program_is_trusted(program, "py-spy")) {
     (void)snprintf(why, size,
                    "Python frames: %.300s, or a folder on its way, belongs to another user, or others may write it: it is not run",
                    program);

@@ -117,7 +117,12 @@ static void look_at(const struct threads *t, struct known_thread *k) {
   path_of(path, k, "syscall");
   if (root_read_line(t->root, path, line, sizeof line)) {
     long number;
-    if (sscanf(line, "%ld", &number) != 1 || number < 0) return; /* "running"; -1: in no call */
+    if (sscanf(line, "%ld", &number) != 1) return; /* "running" */
+    path_of(path, k, "stat");
+    if (number < 0) { /* in no call: where it is blocked all the same, it touched a page that is read from a disk */
+      if (process_stat_read(t->root, path, &stat) && stat.state == 'D') k->looks[WAIT_DISK]++;
+      return;
+    }
     enum wait_kind kind = kind_of_call(number), place = kind == WAIT_OTHER ? kind_by_place(t, k) : kind;
     k->looks[place == WAIT_UNKNOWN ? kind : place]++;
     return;

@@ -1,0 +1,204 @@
+/* Memory, disks, sockets and GPUs, on a machine of files: two NUMA nodes, a full queue, a GPU that is slowed. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "telemetry/sampler.h"
+#include "tests/machine.h"
+
+extern const struct sampler sampler_memory, sampler_disk, sampler_sockets, sampler_gpu;
+
+enum { SEEN_MAX = 64 };
+
+struct seen {
+  struct {
+    char series[64];
+    double value;
+  } all[SEEN_MAX];
+  size_t n;
+};
+
+static void see(void *context, const char *series, double value) {
+  struct seen *s = context;
+  CHECK(s->n < SEEN_MAX);
+  if (s->n == SEEN_MAX) return;
+  (void)snprintf(s->all[s->n].series, sizeof s->all[s->n].series, "%s", series);
+  s->all[s->n++].value = value;
+}
+
+/* -1: not delivered. */
+static double value_of(const struct seen *s, const char *series) {
+  for (size_t i = 0; i < s->n; i++)
+    if (strcmp(s->all[i].series, series) == 0) return s->all[i].value;
+  return -1;
+}
+
+#define CHECK_SEEN(seen, series, expected) CHECK_NEAR(value_of(&(seen), series), expected, 1e-9)
+
+static struct seen sample(const struct sampler *sampler, void *state, int64_t at_ms) {
+  struct seen seen = {.n = 0};
+  const struct sampler_sink sink = {.context = &seen, .value = see};
+  sampler->sample(state, at_ms * 1000000, &sink);
+  return seen;
+}
+
+/* /proc/7/stat with so many faults; thread 7 is runnable on processor 1, thread 8 sleeps on 5. */
+static void put_process(int minor, int major) {
+  char line[300];
+  static const char rest[] = "10 5 0 0 20 0 2 0 100 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 17";
+  (void)snprintf(line, sizeof line, "7 (odd) name) R 1 7 7 0 -1 0 %d 99 %d 99 %s 1 0 0", minor, major, rest);
+  put("/proc/7/stat", line);
+  put("/proc/7/task/7/stat", line);
+  (void)snprintf(line, sizeof line, "8 (pool) S 1 7 7 0 -1 0 %d 99 %d 99 %s 5 0 0", minor, major, rest);
+  put("/proc/7/task/8/stat", line);
+  put("/proc/7/task/7/children", "");
+}
+
+static void check_memory(const struct root *root) {
+  void *state;
+  put("/sys/devices/system/node/node0/cpulist", "0-3\n");
+  put("/sys/devices/system/node/node1/cpulist", "4-7\n");
+  put("/proc/7/numa_maps", "00400000 default file=/usr/bin/x mapped=10 N0=10 kernelpagesize_kB=4\n"
+                           "7f000000 default anon=2 N1=1 kernelpagesize_kB=2048\n"
+                           "7f800000 N9999=5 Nx=3 kernelpagesize_kB=-4\n");
+  put("/proc/7/statm", "900 100 50 1 0 80 0\n");
+  put("/proc/vmstat", "nr_free_pages 1\npswpin 1000\npswpout 5\n");
+  put("/proc/pressure/memory", "some avg10=1.50 avg60=0.00 avg300=0.00 total=9\n");
+  put_process(1000, 10);
+  CHECK(sampler_memory.open(root, &state));
+  sampler_memory.watch(state, 7);
+  struct seen seen = sample(&sampler_memory, state, 1000);
+  CHECK_SEEN(seen, "server.major_faults_per_s", -1); /* nothing to compare with */
+  put_process(1500, 30);
+  put("/proc/vmstat", "nr_free_pages 1\npswpin 1008\npswpout 5\n");
+  seen = sample(&sampler_memory, state, 3000); /* where pages lie is read now */
+  CHECK_SEEN(seen, "machine.swapped_in_per_s", 4);
+  put_process(1600, 32);
+  seen = sample(&sampler_memory, state, 5000);
+  CHECK_SEEN(seen, "server.minor_faults_per_s", 50);
+  CHECK_SEEN(seen, "server.major_faults_per_s", 1);
+  CHECK_SEEN(seen, "server.resident_bytes", 100 * (double)sysconf(_SC_PAGESIZE));
+  CHECK_SEEN(seen, "machine.swapped_in_per_s", 0);
+  CHECK_SEEN(seen, "machine.memory_pressure_percent", 1.5);
+  CHECK_SEEN(seen, "server.node_run_ratio", 1); /* the one that is runnable is on node 0 */
+  double kilobytes = (double)sysconf(_SC_PAGESIZE) / 1024, near = 10 * 4 / kilobytes, far = 2048 / kilobytes;
+  CHECK_SEEN(seen, "server.memory_elsewhere_ratio", far / (near + far));
+  put_process(3, 0); /* another process of that number */
+  seen = sample(&sampler_memory, state, 6000);
+  CHECK_SEEN(seen, "server.minor_faults_per_s", -1);
+  sampler_memory.watch(state, 0);
+  (void)sample(&sampler_memory, state, 7000);
+  seen = sample(&sampler_memory, state, 8000);
+  CHECK_SEEN(seen, "server.minor_faults_per_s", -1);
+  CHECK_SEEN(seen, "machine.memory_pressure_percent", 1.5);
+  sampler_memory.close(state);
+}
+
+static void put_disks(int loop_ms, int disk_ms) {
+  char text[400];
+  (void)snprintf(text, sizeof text, "   7 0 loop0 1 0 0 0 0 0 0 0 0 %d 0\n 259 0 nvme0n1 5 0 40 1 2 0 8 1 0 %d 9 0 0 0\ngarbage\n", loop_ms,
+                 disk_ms);
+  put("/proc/diskstats", text);
+}
+
+static void check_disk(const struct root *root) {
+  void *state;
+  put("/proc/7/io", "rchar: 9\nwchar: 1\nsyscr: 1\nsyscw: 1\nread_bytes: 4096\nwrite_bytes: 0\n");
+  put("/proc/pressure/io", "some avg10=2.25 avg60=0.00 avg300=0.00 total=9\n");
+  put_disks(0, 100);
+  CHECK(sampler_disk.open(root, &state));
+  sampler_disk.watch(state, 7);
+  (void)sample(&sampler_disk, state, 1000);
+  put("/proc/7/io", "rchar: 9\nread_bytes: 2004096\n");
+  put_disks(2000, 1100);
+  struct seen seen = sample(&sampler_disk, state, 3000);
+  CHECK_SEEN(seen, "server.read_bytes_per_s", 1000000);
+  CHECK_SEEN(seen, "disk.busy_ratio", 0.5);
+  CHECK_SEEN(seen, "machine.disk_pressure_percent", 2.25);
+  put_disks(0, 90000); /* two clocks that were read one after the other: never more than all of the time */
+  seen = sample(&sampler_disk, state, 4000);
+  CHECK_SEEN(seen, "disk.busy_ratio", 1);
+  sampler_disk.close(state);
+}
+
+static void put_link(const char *path, const char *target) {
+  char whole[300];
+  put(path, "");
+  (void)snprintf(whole, sizeof whole, "%s%s", top, path);
+  CHECK(unlink(whole) == 0 && symlink(target, whole) == 0);
+}
+
+static void check_sockets(const struct root *root) {
+  void *state;
+  put_link("/proc/7/fd/3", "socket:[4711]");
+  put_link("/proc/7/fd/4", "/dev/null");
+  put("/proc/7/net/tcp", "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+                         "   0: 0100007F:1F40 00000000:0000 0A 00000000:00000005 00:00000000 00000000     0        0 4711 1 0 100 0\n"
+                         "   1: 0100007F:1F41 00000000:0000 0A 00000000:00000063 00:00000000 00000000     0        0 9999 1 0 100 0\n"
+                         "   2: 0100007F:1F40 0100007F:E2D4 01 00000000:000000FF 03:00001409 00000000     0        0 4711 3 0\n");
+  put("/proc/7/net/netstat", "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 1 2 100\nIpExt: a\nIpExt: 1\n");
+  CHECK(sampler_sockets.open(root, &state));
+  sampler_sockets.watch(state, 7);
+  struct seen seen = sample(&sampler_sockets, state, 1000);
+  CHECK_SEEN(seen, "server.accept_queue", 5); /* of the other socket, and of a connection, nothing */
+  CHECK_SEEN(seen, "server.dropped_per_s", -1);
+  put("/proc/7/net/netstat", "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 1 2 108\n");
+  seen = sample(&sampler_sockets, state, 3000);
+  CHECK_SEEN(seen, "server.dropped_per_s", 4);
+  sampler_sockets.close(state);
+}
+
+/* A program that prints what nvidia-smi prints, by its public description; an older one knows only the older name of the reasons. */
+static const char gpu_program[] =
+    "#!/bin/sh\n"
+    "case \"$1\" in *clocks_event_reasons*) echo 'Field \"clocks_event_reasons.active\" is not valid'; exit 2;; esac\n"
+    "echo '0, 97, 40, 1024, 350.50, 61, 1410, 2619, 0x0000000000000004'\n"
+    "echo '1, [N/A], 3, 0, [Not Supported], 83, 900, 2619, 0x0000000000000040'\n"
+    "echo '64, 1, 1, 1, 1, 1, 1, 1, 0x0'\n"
+    "echo 'rubbish'\n"
+    "exec sleep 60\n";
+
+static void check_gpu(const struct root *root) {
+  void *state;
+  char path[200];
+  CHECK(!sampler_gpu.open(root, &state)); /* no such program */
+  sampler_gpu.close(state);
+  put("/usr/bin/nvidia-smi", gpu_program);
+  (void)snprintf(path, sizeof path, "%s/usr/bin/nvidia-smi", top);
+  CHECK(chmod(path, 0777) == 0);
+  CHECK(!sampler_gpu.open(root, &state)); /* anybody may write it */
+  sampler_gpu.close(state);
+  CHECK(chmod(path, 0700) == 0);
+  CHECK(sampler_gpu.open(root, &state));
+  sampler_gpu.watch(state, 0);
+  struct seen seen = {.n = 0};
+  for (int i = 0; i < 1000 && value_of(&seen, "gpu.1.slowed") < 0; i++) { /* until it has begun twice, and printed */
+    const struct timespec step = {.tv_nsec = 10000000};
+    (void)nanosleep(&step, NULL);
+    seen = sample(&sampler_gpu, state, i > 0 ? 1000 + i : 1000);
+    if (i == 0) CHECK(seen.n == 0); /* of the time before the session */
+  }
+  CHECK_SEEN(seen, "gpu.0.busy_ratio", 0.97);
+  CHECK_SEEN(seen, "gpu.0.memory_bytes", 1073741824.0);
+  CHECK_SEEN(seen, "gpu.0.power_w", 350.5);
+  CHECK_SEEN(seen, "gpu.0.slowed", 0);
+  CHECK_SEEN(seen, "gpu.0.power_capped", 1);
+  CHECK_SEEN(seen, "gpu.1.busy_ratio", -1);
+  CHECK_SEEN(seen, "gpu.1.temperature_c", 83);
+  CHECK_SEEN(seen, "gpu.1.slowed", 1);
+  CHECK_SEEN(seen, "gpu.64.busy_ratio", -1);
+  sampler_gpu.close(state); /* the program, too, has ended */
+}
+
+int main(void) {
+  machine_begin();
+  const struct root root = {top};
+  check_memory(&root);
+  check_disk(&root);
+  check_sockets(&root);
+  check_gpu(&root);
+  machine_end();
+  return check_end();
+}
