@@ -39,6 +39,7 @@ build metrics $base src/telemetry/metrics.c $common
 build git $base $executor $common -lhwloc -lelf
 build elf $base $executor src/telemetry/elf_symbols.c $common -lhwloc -lelf
 build prompt $base src/measure/prompt_file.c src/measure/prompt_tokens.c src/measure/tokenizer_file.c src/measure/byte_pairs.c src/drivers/tensor.c $common
+build samples $base src/measure/host_samples.c $common
 build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq)
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
 history="$(ls src/history/*.c src/history/readers/*.c) $meson_lists/history/series_readers_list.c"
@@ -69,8 +70,8 @@ pair import python
 pair metrics git
 pair elf audit
 pair serve history
-pair page
-for name in yaml http bundle capture safetensors log model trace prompt ledger import python metrics git elf audit serve history page; do
+pair page samples
+for name in yaml http bundle capture safetensors log model trace prompt ledger import python metrics git elf audit serve history page samples; do
   log=$dir/$name.log
   echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' $log) inputs in $seconds s; $(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' $log | tail -n 1) of" \
     "$(sed -n 's/.*Loaded 1 modules *(\([0-9]*\) inline.*/\1/p' $log | head -n 1) edges of what is linked were taken"
@@ -82,4 +83,4 @@ for name in $found; do # last, and with the input, so that it is found where onl
   grep -v -E '^#[0-9]+|^ *(NEW|REDUCE)' $dir/$name.log | tail -40 | cut -c 1-400
   for input in $dir/found-$name-*; do [ ! -f "$input" ] || { echo "$input, base64:" && head -c 3000 "$input" | base64 -w 0 && echo; }; done
 done
-[ -z "$found" ] && echo "no finding in 19 readers" || exit 1
+[ -z "$found" ] && echo "no finding in 20 readers" || exit 1

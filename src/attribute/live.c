@@ -11,6 +11,7 @@
 #include "attribute/live_series.h"
 #include "attribute/live_start.h"
 #include "attribute/live_verdict.h"
+#include "base/json.h"
 #include "base/number.h"
 #include "record/bundle.h"
 #include "result/climb.h"
@@ -161,9 +162,14 @@ static void read_life(struct live *live) {
 
 /* --- */
 
-static void read_machine(struct live *live) {
+/* sampled_host: of a server that is not on the machine whose facts were read (`merge`); NULL. */
+static void read_machine(struct live *live, const char *sampled_host) {
   const char *threads = live_fact(live, LAYER_ACCELERATOR, "topology.threads");
-  if (threads == NULL || !number_int64(threads, strlen(threads), &live->n_processors)) live->n_processors = 0;
+  json_t *host = sampled_host != NULL ? json_parse(sampled_host, strlen(sampled_host), 65536, NULL) : NULL;
+  int64_t n = json_get_int(host, "processors", 0);
+  json_decref(host);
+  if (n > 0 && n < 65536) live->n_processors = n;
+  else if (threads == NULL || !number_int64(threads, strlen(threads), &live->n_processors)) live->n_processors = 0;
   for (size_t i = 0; i < live->at.n_lanes && live->n_processors == 0; i++) live->n_processors = live->at.lanes[i].n_processors;
 }
 
@@ -182,7 +188,7 @@ bool live_read(struct bundle *bundle, const struct result *result, struct live *
   live_start_finish(g.start, &ret->start);
   if (good) {
     ret->profiling_cost = cost_of_profiling(&g, result);
-    read_machine(ret);
+    read_machine(ret, bundle_meta(bundle, "sampled_host"));
     read_life(ret);
     live_roofline_read(ret, bundle_meta(bundle, "envelope"));
     live_judge(ret);

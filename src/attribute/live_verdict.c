@@ -188,7 +188,8 @@ void live_judge(struct live *live) {
     set(live, LIVE_UNDECIDED, "What bounds this server was not seen.",
         "nothing was seen of the serving process: it runs on another machine, this user may not see it, or it has so many threads that "
         "looks at them were too rare for windows as short");
-    live->bound_why = "the serving process was not seen: run lynxbench where the server runs, as root or as the server's user";
+    live->bound_why = "the serving process was not seen: run lynxbench where the server runs, as root or as the server's user; or "
+                      "`lynxbench sample` there while this runs, and `lynxbench merge` both";
     return;
   }
   judge_bottleneck(live);

@@ -1,8 +1,14 @@
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "cli/command.h"
+#include "measure/host_samples.h"
 #include "measure/merge.h"
+#include "measure/merge_samples.h"
 
 enum { FLAG_OUT, FLAG_JSON };
 
@@ -32,10 +38,71 @@ static bool tell_json(const struct merge_outcome *o, const char *out) {
   return good;
 }
 
+/* What `lynxbench sample` writes begins so; of a pipe nothing is taken. */
+static bool is_samples(const char *path) {
+  static const char begins[] = "{\"lynx_samples\":";
+  char head[sizeof begins - 1];
+  struct stat info;
+  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  bool same = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head && memcmp(head, begins, sizeof head) == 0;
+  if (fd >= 0) (void)close(fd); /* only read */
+  return same;
+}
+
+static void tell_samples(const struct merge_samples_outcome *o, const char *out) {
+  (void)printf("%s: %s (%s), with %lld values and %lld looks at threads of '%s' in %lld of %lld counted windows, root %.16s\n"
+               "next: lynxbench attribute %s; lynxbench show %s\n",
+               out, bundle_end_text(o->end), o->why, (long long)o->n_values, (long long)o->n_activities, o->host, (long long)o->n_covered,
+               (long long)o->n_windows, o->root, out, out);
+}
+
+static bool tell_samples_json(const struct merge_samples_outcome *o, const char *out) {
+  struct buffer text;
+  struct json_writer json;
+  buffer_init(&text, 65536);
+  json_begin(&json, &text);
+  json_open_object(&json);
+  json_put_text(&json, "bundle", out);
+  json_put_text(&json, "ended", bundle_end_text(o->end));
+  json_put_text(&json, "why", o->why);
+  json_put_text(&json, "root", o->root);
+  json_put_text(&json, "host", o->host);
+  json_put_int(&json, "values", o->n_values);
+  json_put_int(&json, "activities", o->n_activities);
+  json_put_int(&json, "counted_windows", o->n_windows);
+  json_put_int(&json, "covered_windows", o->n_covered);
+  json_close(&json);
+  bool good = json_finish(&json) && buffer_text(&text, "\n") && write_buffer(NULL, &text);
+  buffer_release(&text);
+  return good;
+}
+
+static int join_samples(const struct arguments *arguments, const char *out) {
+  struct merge_samples_outcome outcome;
+  struct lynx_error error = {0};
+  struct buffer text;
+  const char *path = arguments->positional[1];
+  if (arguments->n_positional != 2) {
+    (void)fprintf(stderr, "lynxbench merge: found samples among %d files; accepted: RUN.lynx and one file of `lynxbench sample`\n",
+                  arguments->n_positional);
+    return EXIT_WRONG_INPUT;
+  }
+  if (!read_file(path, HOST_SAMPLES_MAX, &text)) return EXIT_WRONG_INPUT;
+  enum lynx_status status = merge_samples(arguments->positional[0], path, text.data, text.length, out, &outcome, &error);
+  buffer_release(&text);
+  if (status != LYNX_OK) return report_error(&error);
+  if (arguments->option[FLAG_JSON] == NULL) tell_samples(&outcome, out);
+  else if (!tell_samples_json(&outcome, out)) return EXIT_CONDITIONS;
+  return outcome.end == BUNDLE_COMPLETE ? EXIT_HOLDS : EXIT_INTERRUPTED;
+}
+
 static int run(const struct arguments *arguments) {
   struct merge_outcome outcome;
   struct lynx_error error = {0};
   const char *out = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : "merged.lynx";
+  for (int i = 1; i < arguments->n_positional; i++)
+    if (is_samples(arguments->positional[i])) return join_samples(arguments, out);
   if (merge_parts(arguments->positional, (size_t)arguments->n_positional, out, &outcome, &error) != LYNX_OK) return report_error(&error);
   if (arguments->option[FLAG_JSON] == NULL) tell(&outcome, out);
   else if (!tell_json(&outcome, out)) return EXIT_CONDITIONS;
@@ -44,15 +111,17 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_merge = {
     .name = "merge",
-    .summary = "join the parts of a run from several load hosts",
-    .usage = "PART ...",
+    .summary = "join the parts of a run from several hosts",
+    .usage = "PART ... | RUN SAMPLES",
     .least = 1,
     .most = ARGUMENTS_MAX,
     .options = options,
     .n_options = LYNX_COUNT(options),
     .details = "Each PART was made by `lynxbench run CONTRACT --part K/N --start TIME` on a load host of its own. Every arrival of the\n"
                "contract's schedule is then there once, from the host that sent it; audit holds that against the schedule. A part that is\n"
-               "missing or incomplete makes the whole incomplete (exit code 130), not wrong.",
+               "missing or incomplete makes the whole incomplete (exit code 130), not wrong.\n"
+               "With a RUN whose server is on another host, and the SAMPLES that `lynxbench sample` took there meanwhile, both are one\n"
+               "bundle, which `attribute` accounts for. What the run sampled of its own machine is then named client.*",
     .example = "rm -f /tmp/m*.lynx; s=@$(( $(date +%s) + 3 )); build/lynxbench-ref --mode metronome --port 8396 > /dev/null & sleep 1; "
                "printf 'lynxbench: 1\\nname: two hosts\\nexecutor: {endpoint: \"http://127.0.0.1:8396\"}\\nworkload: {output_tokens: 4, "
                "prompts: {count: 4, bytes: 16}}\\n"

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/digest.h"
 #include "base/endpoint.h"
-#include "base/json.h"
+#include "base/host.h"
 #include "executor/capture.h"
 #include "executor/difference.h"
 #include "measure/part.h"
@@ -20,9 +20,8 @@ struct part {
   const char *path;
   struct bundle *bundle;
   struct bundle_seal_info seal;
-  int64_t number, count, start_ns, clock_us;
-  bool synchronised;
-  char boot[64]; /* which machine, since which start of it */
+  int64_t number, count, start_ns;
+  struct host host; /* boot: which machine, since which start of it */
   uint8_t prompts[DIGEST_BYTES];
   bool prompts_known;
 };
@@ -66,9 +65,7 @@ static enum lynx_status open_part(struct part *part, struct lynx_error *error) {
   part->number = json_get_int(root, "part", 0);
   part->count = json_get_int(root, "of", 0);
   part->start_ns = json_get_int(root, "start_ns", 0);
-  part->clock_us = json_get_int(root, "clock_off_at_most_us", -1);
-  part->synchronised = json_get_bool(root, "clock_synchronised", false);
-  (void)snprintf(part->boot, sizeof part->boot, "%s", json_get_text(root, "boot", ""));
+  host_from_json(root, &part->host);
   json_decref(root);
   if (part->number < 1 || part->count < part->number || part->count > MERGE_PARTS_MAX)
     return lynx_fail(error, LYNX_INPUT, "no part of a run: `lynxbench run CONTRACT --part K/N --start TIME` makes one");
@@ -408,8 +405,8 @@ static void write_parts(const struct merging *m, struct buffer *ret) {
     json_put_text(&json, "ended", bundle_end_text(m->parts[i].seal.end));
     json_put_text(&json, "host", json_get_text(own, "host", ""));
     json_put_text(&json, "start", json_get_text(own, "start", ""));
-    json_put_bool(&json, "clock_synchronised", m->parts[i].synchronised);
-    json_put_int(&json, "clock_off_at_most_us", m->parts[i].clock_us);
+    json_put_bool(&json, "clock_synchronised", m->parts[i].host.clock_synchronised);
+    json_put_int(&json, "clock_off_at_most_us", m->parts[i].host.clock_off_at_most_us);
     json_close(&json);
     json_decref(own);
   }
@@ -418,7 +415,7 @@ static void write_parts(const struct merging *m, struct buffer *ret) {
 
 static bool one_machine(const struct merging *m) {
   for (size_t i = 0; i < m->n_parts; i++)
-    if (m->parts[i].boot[0] == 0 || strcmp(m->parts[i].boot, m->parts[0].boot) != 0) return false;
+    if (m->parts[i].host.boot[0] == 0 || strcmp(m->parts[i].host.boot, m->parts[0].host.boot) != 0) return false;
   return true;
 }
 
@@ -471,10 +468,10 @@ static void judge_end(struct merging *m) {
   (void)snprintf(o->why, sizeof o->why, "all %zu parts", m->n_parts);
   for (size_t i = 0; i < m->n_parts; i++) {
     const struct part *p = &m->parts[i];
-    o->clocks_synchronised = o->clocks_synchronised && p->synchronised;
-    if (p->clock_us < 0) o->clock_off_at_most_s = -1;
-    else if (o->clock_off_at_most_s >= 0 && (double)p->clock_us / 1e6 > o->clock_off_at_most_s)
-      o->clock_off_at_most_s = (double)p->clock_us / 1e6;
+    o->clocks_synchronised = o->clocks_synchronised && p->host.clock_synchronised;
+    if (p->host.clock_off_at_most_us < 0) o->clock_off_at_most_s = -1;
+    else if (o->clock_off_at_most_s >= 0 && (double)p->host.clock_off_at_most_us / 1e6 > o->clock_off_at_most_s)
+      o->clock_off_at_most_s = (double)p->host.clock_off_at_most_us / 1e6;
     if (p->seal.end == BUNDLE_COMPLETE || o->end != BUNDLE_COMPLETE) continue;
     o->end = BUNDLE_INTERRUPTED;
     (void)snprintf(o->why, sizeof o->why, "part %" PRId64 " of %" PRId64 " is %s: %.150s", p->number, p->count,

@@ -1,12 +1,9 @@
 #include "measure/part.h"
 
 #include <string.h>
-#include <sys/timex.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/json.h"
-#include "base/root.h"
+#include "base/host.h"
 
 enum { PAUSE_NS = 2000000000 }; /* between the drain's end and the next zero: rows are written, the executor is looked at */
 
@@ -38,24 +35,17 @@ enum lynx_status part_check(const struct run_part *part, const struct contract *
 }
 
 void part_write(const struct run_part *part, struct buffer *ret) {
-  static const struct root root = {""};
-  char host[128] = "", start[40], boot[64] = "";
-  struct timex clock = {.modes = 0};
-  int state = adjtimex(&clock);
+  char start[40];
+  struct host host;
   struct json_writer json;
-  (void)gethostname(host, sizeof host - 1); /* an unnamed host stays unnamed */
-  /* One machine has one clock: processes of one boot need not ask the kernel how far it is off. Unread: another machine. */
-  if (!root_read_line(&root, "/proc/sys/kernel/random/boot_id", boot, sizeof boot)) boot[0] = 0;
+  host_read(&host);
   json_begin(&json, ret);
   json_open_object(&json);
   json_put_int(&json, "part", part->number);
   json_put_int(&json, "of", part->count);
   json_put_text(&json, "start", clock_text(start, part->start_realtime_ns));
   json_put_int(&json, "start_ns", part->start_realtime_ns);
-  json_put_text(&json, "host", host);
-  json_put_text(&json, "boot", boot);
-  json_put_bool(&json, "clock_synchronised", state >= 0 && state != TIME_ERROR && (clock.status & STA_UNSYNC) == 0);
-  json_put_int(&json, "clock_off_at_most_us", state >= 0 ? (int64_t)clock.maxerror : -1);
+  host_write(&host, &json);
   json_close(&json);
   lynx_assert(json_finish(&json));
 }

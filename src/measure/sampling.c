@@ -159,18 +159,15 @@ void sampling_begin(struct sampling *s, int64_t zero_ns, int64_t pid) {
   s->running = pthread_create(&s->thread, NULL, sampling_main, s) == 0;
 }
 
-void sampling_put(struct sampling *s, struct bundle *bundle, int64_t session, sampling_value *value, void *context) {
+void sampling_take(struct sampling *s, const struct sampling_taker *taker) {
   (void)pthread_mutex_lock(&s->lock);
   struct kept kept = s->kept;
   s->kept = (struct kept){.n_values = 0};
   (void)pthread_mutex_unlock(&s->lock);
-  for (size_t i = 0; i < kept.n_values; i++) {
-    const struct kept_value *v = &kept.values[i];
-    bundle_put_sample(bundle, session, v->at_ns, v->series, v->value);
-    value(context, v->at_ns, v->series, v->value);
-  }
-  for (size_t i = 0; i < kept.n_names; i++) bundle_put_thread(bundle, session, &kept.names[i]);
-  for (size_t i = 0; i < kept.n_activities; i++) bundle_put_activity(bundle, session, &kept.activities[i]);
+  for (size_t i = 0; i < kept.n_values; i++)
+    taker->value(taker->context, kept.values[i].at_ns, kept.values[i].series, kept.values[i].value);
+  for (size_t i = 0; i < kept.n_names; i++) taker->name(taker->context, &kept.names[i]);
+  for (size_t i = 0; i < kept.n_activities; i++) taker->activity(taker->context, &kept.activities[i]);
   free(kept.values);
   free(kept.names);
   free(kept.activities);

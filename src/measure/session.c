@@ -232,16 +232,28 @@ static void *engine_main(void *context) {
   return NULL;
 }
 
-static void watch_steal(void *context, int64_t at_ns, const char *series, double value) {
+static void put_value(void *context, int64_t at_ns, const char *series, double value) {
   const struct session_run *session = context;
   const struct session_plan *m = session->plan;
+  bundle_put_sample(session->run->bundle, session->id, at_ns, series, value);
   if (at_ns <= m->warm_up_ns || at_ns > m->warm_up_ns + m->counted_ns || strcmp(series, "machine.steal_ratio") != 0) return;
   session->run->steal_sum += value;
   session->run->n_steal++;
 }
 
+static void put_name(void *context, const struct thread_name *name) {
+  const struct session_run *session = context;
+  bundle_put_thread(session->run->bundle, session->id, name);
+}
+
+static void put_activity(void *context, const struct thread_activity *activity) {
+  const struct session_run *session = context;
+  bundle_put_activity(session->run->bundle, session->id, activity);
+}
+
 static void put_samples(struct session_run *session) {
-  sampling_put(session->run->sampling, session->run->bundle, session->id, watch_steal, session);
+  const struct sampling_taker taker = {session, put_value, put_name, put_activity};
+  sampling_take(session->run->sampling, &taker);
 }
 
 static void show_progress(struct run *run, struct session_run *session, const char *precision, int64_t now_ns) {

@@ -110,6 +110,8 @@ void bundle_put_thread(struct bundle *bundle, int64_t session, const struct thre
 void bundle_put_activity(struct bundle *bundle, int64_t session, const struct thread_activity *activity);
 void bundle_put_stack(struct bundle *bundle, const struct bundle_stack *stack); /* adds to the same one */
 void bundle_put_block(struct bundle *bundle, const struct bundle_block *block);
+/* Every row of a checked bundle, but those of the section `but`, into one that holds none of them yet. */
+enum lynx_status bundle_copy(struct bundle *from, struct bundle *to, const char *but, struct lynx_error *error) LYNX_MUST_CHECK;
 /* The first failure so far. */
 enum lynx_status bundle_written(const struct bundle *bundle, struct lynx_error *error) LYNX_MUST_CHECK;
 /* Puts what came since the last commit on disk. */

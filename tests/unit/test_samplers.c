@@ -8,7 +8,7 @@
 #include "telemetry/sampler.h"
 #include "tests/machine.h"
 
-extern const struct sampler sampler_memory, sampler_disk, sampler_sockets, sampler_gpu;
+extern const struct sampler sampler_memory_pages, sampler_disks, sampler_sockets, sampler_gpu;
 
 enum { SEEN_MAX = 64 };
 
@@ -67,16 +67,16 @@ static void check_memory(const struct root *root) {
   put("/proc/vmstat", "nr_free_pages 1\npswpin 1000\npswpout 5\n");
   put("/proc/pressure/memory", "some avg10=1.50 avg60=0.00 avg300=0.00 total=9\n");
   put_process(1000, 10);
-  CHECK(sampler_memory.open(root, &state));
-  sampler_memory.watch(state, 7);
-  struct seen seen = sample(&sampler_memory, state, 1000);
+  CHECK(sampler_memory_pages.open(root, &state));
+  sampler_memory_pages.watch(state, 7);
+  struct seen seen = sample(&sampler_memory_pages, state, 1000);
   CHECK_SEEN(seen, "server.major_faults_per_s", -1); /* nothing to compare with */
   put_process(1500, 30);
   put("/proc/vmstat", "nr_free_pages 1\npswpin 1008\npswpout 5\n");
-  seen = sample(&sampler_memory, state, 3000); /* where pages lie is read now */
+  seen = sample(&sampler_memory_pages, state, 3000); /* where pages lie is read now */
   CHECK_SEEN(seen, "machine.swapped_in_per_s", 4);
   put_process(1600, 32);
-  seen = sample(&sampler_memory, state, 5000);
+  seen = sample(&sampler_memory_pages, state, 5000);
   CHECK_SEEN(seen, "server.minor_faults_per_s", 50);
   CHECK_SEEN(seen, "server.major_faults_per_s", 1);
   CHECK_SEEN(seen, "server.resident_bytes", 100 * (double)sysconf(_SC_PAGESIZE));
@@ -86,14 +86,14 @@ static void check_memory(const struct root *root) {
   double kilobytes = (double)sysconf(_SC_PAGESIZE) / 1024, near = 10 * 4 / kilobytes, far = 2048 / kilobytes;
   CHECK_SEEN(seen, "server.memory_elsewhere_ratio", far / (near + far));
   put_process(3, 0); /* another process of that number */
-  seen = sample(&sampler_memory, state, 6000);
+  seen = sample(&sampler_memory_pages, state, 6000);
   CHECK_SEEN(seen, "server.minor_faults_per_s", -1);
-  sampler_memory.watch(state, 0);
-  (void)sample(&sampler_memory, state, 7000);
-  seen = sample(&sampler_memory, state, 8000);
+  sampler_memory_pages.watch(state, 0);
+  (void)sample(&sampler_memory_pages, state, 7000);
+  seen = sample(&sampler_memory_pages, state, 8000);
   CHECK_SEEN(seen, "server.minor_faults_per_s", -1);
   CHECK_SEEN(seen, "machine.memory_pressure_percent", 1.5);
-  sampler_memory.close(state);
+  sampler_memory_pages.close(state);
 }
 
 static void put_disks(int loop_ms, int disk_ms) {
@@ -108,19 +108,19 @@ static void check_disk(const struct root *root) {
   put("/proc/7/io", "rchar: 9\nwchar: 1\nsyscr: 1\nsyscw: 1\nread_bytes: 4096\nwrite_bytes: 0\n");
   put("/proc/pressure/io", "some avg10=2.25 avg60=0.00 avg300=0.00 total=9\n");
   put_disks(0, 100);
-  CHECK(sampler_disk.open(root, &state));
-  sampler_disk.watch(state, 7);
-  (void)sample(&sampler_disk, state, 1000);
+  CHECK(sampler_disks.open(root, &state));
+  sampler_disks.watch(state, 7);
+  (void)sample(&sampler_disks, state, 1000);
   put("/proc/7/io", "rchar: 9\nread_bytes: 2004096\n");
   put_disks(2000, 1100);
-  struct seen seen = sample(&sampler_disk, state, 3000);
+  struct seen seen = sample(&sampler_disks, state, 3000);
   CHECK_SEEN(seen, "server.read_bytes_per_s", 1000000);
   CHECK_SEEN(seen, "disk.busy_ratio", 0.5);
   CHECK_SEEN(seen, "machine.disk_pressure_percent", 2.25);
   put_disks(0, 90000); /* two clocks that were read one after the other: never more than all of the time */
-  seen = sample(&sampler_disk, state, 4000);
+  seen = sample(&sampler_disks, state, 4000);
   CHECK_SEEN(seen, "disk.busy_ratio", 1);
-  sampler_disk.close(state);
+  sampler_disks.close(state);
 }
 
 static void put_link(const char *path, const char *target) {

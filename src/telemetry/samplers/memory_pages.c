@@ -168,10 +168,10 @@ static void memory_sample(void *state, int64_t now_ns, const struct sampler_sink
   m->last_ns = now_ns;
 }
 
-const struct sampler sampler_memory;
-const struct sampler sampler_memory = {.name = "memory",
-                                       .summary = "pages that come from the disk, resident memory, NUMA nodes",
-                                       .open = memory_open,
-                                       .watch = memory_watch,
-                                       .sample = memory_sample,
-                                       .close = free};
+const struct sampler sampler_memory_pages;
+const struct sampler sampler_memory_pages = {.name = "memory_pages",
+                                             .summary = "pages that come from the disk, resident memory, NUMA nodes",
+                                             .open = memory_open,
+                                             .watch = memory_watch,
+                                             .sample = memory_sample,
+                                             .close = free};

@@ -110,10 +110,10 @@ static void disk_sample(void *state, int64_t now_ns, const struct sampler_sink *
   d->last_ns = now_ns;
 }
 
-const struct sampler sampler_disk;
-const struct sampler sampler_disk = {.name = "disk",
-                                     .summary = "what the server reads from disks, how busy they are",
-                                     .open = disk_open,
-                                     .watch = disk_watch,
-                                     .sample = disk_sample,
-                                     .close = free};
+const struct sampler sampler_disks;
+const struct sampler sampler_disks = {.name = "disks",
+                                      .summary = "what the server reads from disks, how busy they are",
+                                      .open = disk_open,
+                                      .watch = disk_watch,
+                                      .sample = disk_sample,
+                                      .close = free};

@@ -1,0 +1,43 @@
+#include "record/bundle_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static enum lynx_status copy_rows(struct bundle *from, struct bundle *to, sqlite3_stmt *rows, sqlite3_stmt *insert,
+                                  struct lynx_error *error) {
+  int step, n = sqlite3_column_count(rows);
+  while ((step = sqlite3_step(rows)) == SQLITE_ROW) {
+    for (int i = 0; i < n; i++)
+      if (sqlite3_bind_value(insert, i + 1, sqlite3_column_value(rows, i)) != SQLITE_OK) return bundle_sql_fail(to, error, "copying");
+    if (sqlite3_step(insert) != SQLITE_DONE) return bundle_sql_fail(to, error, "copying");
+    (void)sqlite3_reset(insert); /* that it went well was said by the step */
+  }
+  return step == SQLITE_DONE ? LYNX_OK : bundle_sql_fail(from, error, "reading");
+}
+
+/* As many values as there are columns: what a section inserts otherwise may leave some to the table. */
+static enum lynx_status copy_section(struct bundle *from, struct bundle *to, const struct bundle_section *section,
+                                     struct lynx_error *error) {
+  char select[1024], insert[1024], marks[128] = "";
+  sqlite3_stmt *rows = NULL, *into = NULL;
+  enum lynx_status status = LYNX_OK;
+  (void)snprintf(select, sizeof select, "SELECT %s FROM %s ORDER BY %s", section->columns, section->name, section->order);
+  if (sqlite3_prepare_v2(from->db, select, -1, &rows, NULL) != SQLITE_OK) status = bundle_sql_fail(from, error, "reading");
+  for (int i = 0; status == LYNX_OK && i < sqlite3_column_count(rows); i++)
+    (void)snprintf(marks + strlen(marks), sizeof marks - strlen(marks), "%s?", i > 0 ? ", " : "");
+  (void)snprintf(insert, sizeof insert, "INSERT INTO %s (%s) VALUES (%s)", section->name, section->columns, marks);
+  if (status == LYNX_OK && sqlite3_prepare_v2(to->db, insert, -1, &into, NULL) != SQLITE_OK) status = bundle_sql_fail(to, error, "copying");
+  if (status == LYNX_OK) status = copy_rows(from, to, rows, into, error);
+  (void)sqlite3_finalize(rows); /* what went wrong was said by the steps */
+  (void)sqlite3_finalize(into);
+  return status;
+}
+
+enum lynx_status bundle_copy(struct bundle *from, struct bundle *to, const char *but, struct lynx_error *error) {
+  enum lynx_status status = bundle_commit(to, error);
+  if (status == LYNX_OK) status = bundle_exec(to, "BEGIN", error);
+  if (status == LYNX_OK) to->in_transaction = true;
+  for (int i = 0; i < BUNDLE_SECTIONS && status == LYNX_OK; i++)
+    if (strcmp(bundle_sections[i].name, but) != 0) status = copy_section(from, to, &bundle_sections[i], error);
+  return status == LYNX_OK ? bundle_commit(to, error) : status;
+}
