@@ -317,6 +317,9 @@ ROUND_TRIP = """UPDATE sample SET value = (SELECT avg(end_ns - issued_ns) / 1e10
     WHERE series = 'wire.round_trip_s'"""
 
 
+ELSEWHERE = series("server.memory_elsewhere_ratio", 0.75, 0)
+
+
 @pytest.mark.parametrize(
     "sql, rule, said",
     [
@@ -327,7 +330,7 @@ ROUND_TRIP = """UPDATE sample SET value = (SELECT avg(end_ns - issued_ns) / 1e10
         (EVEN + ";" + SLOW_START, "cold_start", "counted requests took"),
         (series("gpu.0.slowed", 1, 0), "gpu_slowed", "slowed in 100 %"),
         (series("gpu.1.power_capped", 1, 0), "power_capped", "in 100 % of the looks"),
-        (series("server.node_run_ratio", 0.9, 0) + ";" + series("server.memory_elsewhere_ratio", 0.75, 0), "numa", "75 %"),
+        (series("server.node_run_ratio", 0.9, 0) + ";" + ELSEWHERE, "numa", "75 %"),
         (series("server.accept_queue", 50, 0), "accept_queue", "connections wait to be accepted"),
         (series("server.dropped_per_s", 2, 0), "accept_queue", "the kernel drops"),
     ],
