@@ -1,6 +1,9 @@
 /* Memory, disks, sockets and GPUs, on a machine of files: two NUMA nodes, a full queue, a GPU that is slowed. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -132,22 +135,29 @@ static void put_link(const char *path, const char *target) {
 
 static void check_sockets(const struct root *root) {
   void *state;
-  put_link("/proc/7/fd/3", "socket:[4711]");
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t n = sizeof address;
+  struct stat info;
+  char target[64];
+  int listening = socket(AF_INET, SOCK_STREAM, 0), waiting[2] = {socket(AF_INET, SOCK_STREAM, 0), socket(AF_INET, SOCK_STREAM, 0)};
+  CHECK(bind(listening, (struct sockaddr *)&address, sizeof address) == 0 && listen(listening, 8) == 0);
+  CHECK(getsockname(listening, (struct sockaddr *)&address, &n) == 0 && fstat(listening, &info) == 0);
+  for (int i = 0; i < 2; i++) CHECK(connect(waiting[i], (struct sockaddr *)&address, n) == 0);
+  (void)snprintf(target, sizeof target, "socket:[%llu]", (unsigned long long)info.st_ino);
+  put_link("/proc/7/fd/3", target); /* this process's own socket, which the kernel is asked about */
   put_link("/proc/7/fd/4", "/dev/null");
-  put("/proc/7/net/tcp", "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
-                         "   0: 0100007F:1F40 00000000:0000 0A 00000000:00000005 00:00000000 00000000     0        0 4711 1 0 100 0\n"
-                         "   1: 0100007F:1F41 00000000:0000 0A 00000000:00000063 00:00000000 00000000     0        0 9999 1 0 100 0\n"
-                         "   2: 0100007F:1F40 0100007F:E2D4 01 00000000:000000FF 03:00001409 00000000     0        0 4711 3 0\n");
   put("/proc/7/net/netstat", "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 1 2 100\nIpExt: a\nIpExt: 1\n");
   CHECK(sampler_sockets.open(root, &state));
   sampler_sockets.watch(state, 7);
   struct seen seen = sample(&sampler_sockets, state, 1000);
-  CHECK_SEEN(seen, "server.accept_queue", 5); /* of the other socket, and of a connection, nothing */
+  CHECK_SEEN(seen, "server.accept_queue", 2);
   CHECK_SEEN(seen, "server.dropped_per_s", -1);
   put("/proc/7/net/netstat", "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 1 2 108\n");
   seen = sample(&sampler_sockets, state, 3000);
   CHECK_SEEN(seen, "server.dropped_per_s", 4);
   sampler_sockets.close(state);
+  for (int i = 0; i < 2; i++) CHECK(close(waiting[i]) == 0);
+  CHECK(close(listening) == 0);
 }
 
 /* A program that prints what nvidia-smi prints, by its public description; an older one knows only the older name of the reasons. */

@@ -1,19 +1,31 @@
 /* The sockets that the serving processes listen at: connections that wait to be accepted, and those that were dropped for it.
  * Series   server.accept_queue: connections that are made and not accepted yet, of the listening socket with the most
  *          server.dropped_per_s: connections that the kernel dropped since such a queue was full
- * Source   /proc/PID/fd, /proc/PID/net/tcp and tcp6 (a listening socket's receive queue; its lines come first), /proc/PID/net/netstat
- * Limits   dropped: of all listening sockets in that network namespace */
-#include <errno.h>
+ * Source   /proc/PID/fd, netlink's sock_diag (a listening socket's receive queue), /proc/PID/net/netstat
+ * Limits   dropped: of all listening sockets in that network namespace. accept_queue: where that is this process's own namespace */
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
 
-enum { SOCKETS_MAX = 4096, DESCRIPTORS_MAX = 16384, HEAD_MAX = 32768, NETSTAT_MAX = 65536, LISTENS = 10, FIELDS_MAX = 256 };
+enum {
+  SOCKETS_MAX = 4096,
+  DESCRIPTORS_MAX = 16384,
+  ANSWERS_MAX = 256,
+  NETSTAT_MAX = 65536,
+  LISTENS = 10 /* TCP_LISTEN */,
+  FIELDS_MAX = 256
+};
 
 struct sockets {
   const struct root *root;
@@ -58,35 +70,47 @@ static bool is_theirs(const struct sockets *s, unsigned long long inode) {
   return false;
 }
 
-/* The beginning of a file that may be long; 0: nothing. */
-static size_t read_head(const struct sockets *s, const char *path, char text[HEAD_MAX]) {
-  int fd = root_open(s->root, path);
-  size_t n = 0;
-  if (fd < 0) return 0;
-  for (ssize_t got = 1; got != 0 && n<HEAD_MAX - 1; n += got> 0 ? (size_t)got : 0) {
-    got = read(fd, text + n, HEAD_MAX - 1 - n);
-    if (got < 0 && errno != EINTR) break;
-  }
-  (void)close(fd);
-  text[n] = 0;
-  return n;
+static bool send_question(int fd, unsigned char family) {
+  struct {
+    struct nlmsghdr head;
+    struct inet_diag_req_v2 question;
+  } message = {.head = {.nlmsg_len = sizeof message, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+               .question = {.sdiag_family = family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = 1U << LISTENS}};
+  return send(fd, &message, sizeof message, 0) == (ssize_t)sizeof message;
 }
 
-/* -1: none of theirs listens there. */
-static long long waiting_at(const struct sockets *s, const char *file) {
-  char path[64], text[HEAD_MAX], *rest = text;
-  long long most = -1;
-  (void)snprintf(path, sizeof path, "/proc/%lld/net/%s", (long long)s->pid, file);
-  if (read_head(s, path, text) == 0) return -1;
-  for (const char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
-    unsigned status, queue;
-    unsigned long long inode;
-    /* sl local remote st tx:rx tr:when retrnsmt uid timeout inode */
-    if (sscanf(line, "%*d: %*39[0-9A-Fa-f:] %*39[0-9A-Fa-f:] %x %*[0-9A-Fa-f]:%x %*s %*s %*u %*d %llu", &status, &queue, &inode) != 3)
-      continue;
-    if (status != LISTENS) break; /* all that listen have gone before */
-    if (is_theirs(s, inode) && (long long)queue > most) most = (long long)queue;
+/* The most that waits at one of theirs among what was answered; true: more comes. */
+static bool take_answer(const struct sockets *s, const char *bytes, size_t n, long long *most) {
+  for (size_t at = 0; at + sizeof(struct nlmsghdr) <= n;) {
+    struct nlmsghdr head;
+    struct inet_diag_msg found;
+    (void)memcpy(&head, bytes + at, sizeof head);
+    if (head.nlmsg_type == NLMSG_DONE || head.nlmsg_type == NLMSG_ERROR || head.nlmsg_len < sizeof head || head.nlmsg_len > n - at)
+      return false;
+    if (head.nlmsg_len >= NLMSG_HDRLEN + sizeof found) {
+      (void)memcpy(&found, bytes + at + NLMSG_HDRLEN, sizeof found);
+      if (is_theirs(s, found.idiag_inode) && (long long)found.idiag_rqueue > *most) *most = (long long)found.idiag_rqueue;
+    }
+    at += NLMSG_ALIGN(head.nlmsg_len);
   }
+  return true;
+}
+
+/* By netlink, of listening sockets alone: in /proc/net/tcp the kernel goes through all connections, milliseconds where there may be many.
+ * -1: none of theirs listens in this network namespace. */
+static long long waiting_at(const struct sockets *s, unsigned char family) {
+  static const struct timeval patience = {.tv_usec = 100000};
+  char bytes[16384];
+  long long most = -1;
+  ssize_t got = 0;
+  int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+  if (fd < 0) return -1;
+  bool asked = setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 && send_question(fd, family);
+  for (int i = 0; asked && i < ANSWERS_MAX; i++) {
+    got = recv(fd, bytes, sizeof bytes, 0);
+    if (got <= 0 || !take_answer(s, bytes, (size_t)got, &most)) break;
+  }
+  (void)close(fd); /* only read */
   return most;
 }
 
@@ -117,7 +141,7 @@ static void sockets_sample(void *state, int64_t now_ns, const struct sampler_sin
   if (s->pid <= 0) return;
   double dropped = read_dropped(s), before = s->dropped;
   int64_t span_ns = s->last_ns > 0 ? now_ns - s->last_ns : 0;
-  long long waiting = s->n > 0 ? waiting_at(s, "tcp") : -1, waiting6 = s->n > 0 ? waiting_at(s, "tcp6") : -1;
+  long long waiting = s->n > 0 ? waiting_at(s, AF_INET) : -1, waiting6 = s->n > 0 ? waiting_at(s, AF_INET6) : -1;
   if (waiting6 > waiting) waiting = waiting6;
   if (waiting >= 0) sink->value(sink->context, "server.accept_queue", (double)waiting);
   if (span_ns > 0 && before >= 0 && dropped >= before)
