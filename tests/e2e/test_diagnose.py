@@ -349,6 +349,33 @@ def test_what_surrounds_a_server_is_found(plain, tmp_path, sql, rule, said):
     assert rule not in {f["id"] for f in attributed(before)["findings"]}
 
 
+def test_a_wait_for_another_service_is_named_by_its_function(plain, tmp_path):
+    """Two threads that run a tenth of the time and wait for the network else: by looks of py-spy, in whose function."""
+    lane = "thread = (SELECT thread FROM activity WHERE thread > 0 GROUP BY thread ORDER BY sum(running_ns) DESC LIMIT 1)"
+    columns = "at_ns, span_ns, running_ns, system_ns, ready_ns, timer, lock, network, disk, other, unknown, processor"
+    waits = [
+        "DELETE FROM stack",
+        f"DELETE FROM activity WHERE NOT {lane}",
+        "UPDATE activity SET running_ns = span_ns / 10, system_ns = 0, ready_ns = 0, timer = 0, lock = 0, network = 10,"
+        " disk = 0, other = 0, unknown = 0",
+        "INSERT INTO thread SELECT session, process, thread + 1, program, name, processors FROM thread"
+        " WHERE thread IN (SELECT thread FROM activity)",
+        f"INSERT INTO activity SELECT session, process, thread + 1, {columns} FROM activity",
+    ]
+    frames = "_bootstrap (/usr/lib/python3.11/threading.py:900);fetch (/srv/app.py:9);recv (/usr/lib/python3.11/ssl.py:1)"
+    seen = [
+        f"INSERT INTO stack SELECT DISTINCT a.session, 'python_all', a.process, a.thread, '{frames}', 9 FROM activity a"
+        " JOIN session s ON s.id = a.session WHERE s.purpose = 'attribute'",
+        "INSERT INTO sample SELECT id, 'profile.python_all.rate', 0, 10 FROM session WHERE purpose = 'attribute'",
+    ]
+    l.forge(plain[1], tmp_path / "known.lynx", *waits, *seen)
+    found = {f["id"]: f for f in attributed(tmp_path / "known.lynx")["findings"]}
+    assert "fetch (/srv/app.py:9)" in found["other_service"]["evidence"], found
+    assert [c["layer"] for c in found["other_service"]["contributing"]] == ["application", "system"], found
+    l.forge(plain[1], tmp_path / "unknown.lynx", *waits)  # a wait for the next request would look the same
+    assert "other_service" not in {f["id"] for f in attributed(tmp_path / "unknown.lynx")["findings"]}
+
+
 def test_a_slow_request_in_the_middle_is_no_cold_start(plain, tmp_path):
     forged = tmp_path / "f.lynx"
     l.forge(plain[1], forged, EVEN, LONGER + "id % 5 = 0")
