@@ -351,18 +351,19 @@ def test_what_surrounds_a_server_is_found(plain, tmp_path, sql, rule, said):
 
 def test_a_wait_for_another_service_is_named_by_its_function(plain, tmp_path):
     """Two threads that run a tenth of the time and wait for the network else: by looks of py-spy, in whose function."""
-    lane = "thread = (SELECT thread FROM activity WHERE thread > 0 GROUP BY thread ORDER BY sum(running_ns) DESC LIMIT 1)"
+    busiest = "SELECT thread FROM activity WHERE thread > 0 GROUP BY thread ORDER BY sum(running_ns) DESC LIMIT 1"
     columns = "at_ns, span_ns, running_ns, system_ns, ready_ns, timer, lock, network, disk, other, unknown, processor"
     waits = [
         "DELETE FROM stack",
-        f"DELETE FROM activity WHERE NOT {lane}",
+        f"DELETE FROM activity WHERE thread <> ({busiest})",
         "UPDATE activity SET running_ns = span_ns / 10, system_ns = 0, ready_ns = 0, timer = 0, lock = 0, network = 10,"
         " disk = 0, other = 0, unknown = 0",
         "INSERT INTO thread SELECT session, process, thread + 1, program, name, processors FROM thread"
         " WHERE thread IN (SELECT thread FROM activity)",
         f"INSERT INTO activity SELECT session, process, thread + 1, {columns} FROM activity",
     ]
-    frames = "_bootstrap (/usr/lib/python3.11/threading.py:900);fetch (/srv/app.py:9);recv (/usr/lib/python3.11/ssl.py:1)"
+    library = "/usr/lib/python3.11"
+    frames = f"_bootstrap ({library}/threading.py:900);fetch (/srv/app.py:9);recv ({library}/ssl.py:1)"
     seen = [
         f"INSERT INTO stack SELECT DISTINCT a.session, 'python_all', a.process, a.thread, '{frames}', 9 FROM activity a"
         " JOIN session s ON s.id = a.session WHERE s.purpose = 'attribute'",
