@@ -3,8 +3,8 @@
 set -eu
 build=$1
 [ -x "$build/peers/bin/python" ] || python3 -m venv "$build/peers"
-"$build/peers/bin/python" -c "import torch, safetensors, onnx, onnxruntime, jsonschema, cyclonedx, transformers, accelerate, fastapi, uvicorn, openai, yaml, opentelemetry.proto" 2>/dev/null ||
-  "$build/peers/bin/pip" install -q torch==2.13.0 numpy safetensors onnx onnxruntime transformers accelerate fastapi uvicorn openai pyyaml opentelemetry-proto jsonschema "cyclonedx-python-lib[json-validation]"
+"$build/peers/bin/python" -c "import torch, safetensors, onnx, onnxruntime, jsonschema, cyclonedx, transformers, accelerate, fastapi, uvicorn, openai, yaml, opentelemetry.proto, kubernetes_validate" 2>/dev/null ||
+  "$build/peers/bin/pip" install -q torch==2.13.0 numpy safetensors onnx onnxruntime transformers accelerate fastapi uvicorn openai pyyaml opentelemetry-proto kubernetes-validate jsonschema "cyclonedx-python-lib[json-validation]"
 # Its programs alone: as an installed package it would begin to serve.
 [ -x "$build/peers/prometheus/usr/bin/promtool" ] ||
   (cd "$build/peers" && apt-get -q download prometheus && dpkg -x prometheus_*.deb prometheus && rm prometheus_*.deb)

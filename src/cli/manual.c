@@ -11,6 +11,7 @@ static const struct named environment[] = {
     {"SSH_AUTH_SOCK", "an agent that signs with a key that it keeps"},
     {"LYNXBENCH_LOG_KEY", "the file of the log's own key, for a ledger in PostgreSQL"},
     {"LYNXBENCH_CA_FILE", "certificates that TLS trusts, instead of the system's"},
+    {"LYNXBENCH_PARTS", "how many pods an Indexed Job of Kubernetes has, for run --part auto"},
     {"LYNXBENCH_ORT_LIB", "the library of ONNX Runtime, for workload.driver: onnxruntime"},
     {"NO_COLOR, CLICOLOR_FORCE, TERM", "no colours; colours also in a pipe; which terminal it is"},
     {"TMPDIR", "where temporary files lie (default: /tmp)"},

@@ -19,7 +19,10 @@ static bool read_number(const char *text, size_t length, int64_t *ret) {
 static bool ask_launcher(struct run_part *ret) {
   static const struct {
     const char *rank, *size;
-  } known[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}};
+  } known[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+               {"PMI_RANK", "PMI_SIZE"},
+               {"SLURM_PROCID", "SLURM_NTASKS"},
+               {"JOB_COMPLETION_INDEX", "LYNXBENCH_PARTS"}}; /* an Indexed Job of Kubernetes, which tells no number of them */
   for (size_t i = 0; i < LYNX_COUNT(known); i++) {
     const char *rank = getenv(known[i].rank), *size = getenv(known[i].size);
     if (rank == NULL || size == NULL) continue;
@@ -61,7 +64,7 @@ bool run_part_read(const char *part, const char *start, struct run_part *ret) {
     (void)fprintf(
         stderr,
         "lynxbench run: --part: found '%s'%s; accepted: K/N with 1 <= K <= N <= %d, or auto under a launcher that sets SLURM_PROCID and "
-        "SLURM_NTASKS, OMPI_COMM_WORLD_RANK and _SIZE, or PMI_RANK and PMI_SIZE\n",
+        "SLURM_NTASKS, OMPI_COMM_WORLD_RANK and _SIZE, PMI_RANK and PMI_SIZE, or JOB_COMPLETION_INDEX beside LYNXBENCH_PARTS\n",
         part, strcmp(part, "auto") == 0 ? ", and no launcher says which" : "", MERGE_PARTS_MAX);
     return false;
   }

@@ -237,6 +237,16 @@ def test_mpiruns_word_counts_before_the_batch_scripts(d, port):
     check(os.path.exists(f"{d}/auto.part3.lynx"), f"which part: {os.listdir(d)}")
 
 
+def test_an_indexed_job_of_kubernetes_says_which_part(d, port):
+    path = contract(f"{d}/c.yaml", port, **STEADY_20)
+    pod = {"JOB_COMPLETION_INDEX": "1", "LYNXBENCH_PARTS": "3"}
+    lynx("run", path, "--part", "auto", "--start", "@1000000000", "--out", f"{d}/pod.lynx", "--quiet", env=pod)
+    check(os.path.exists(f"{d}/pod.part2.lynx"), f"which part: {os.listdir(d)}")
+    del pod["LYNXBENCH_PARTS"]
+    r = lynx("run", path, "--part", "auto", "--start", "@1000000000", "--out", f"{d}/no.lynx", env=pod)
+    check_equal((r.returncode, "LYNXBENCH_PARTS" in r.stderr), (2, True), r.stderr)
+
+
 THREADS = METHOD[:-1] + ", threads: 2}"
 NOT_SHARED = [
     ("2/2", {"checks": "[prefix]"}, "sessions of its own"),
