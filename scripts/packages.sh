@@ -1,12 +1,13 @@
 #!/bin/sh
 # Installs the Debian packages that a step needs: only what is missing, saying so. With everything there it touches no network.
-#   packages.sh build | test | web | peers | check | bench
+#   packages.sh build | test | web | peers | check | bench | deb
 set -eu
 build="gcc libc6-dev make meson ninja-build pkg-config libyaml-dev libjansson-dev libsqlite3-dev libssl-dev libcurl4-openssl-dev libhwloc-dev libelf-dev libdnnl-dev zlib1g-dev libexpat1-dev libpcre2-dev libpq-dev libmicrohttpd-dev"
 test="$build git python3 python3-pytest sqlite3 openssl socat postgresql iproute2 openssh-client systemd libxml2-utils"
 web="$test chromium chromium-driver fonts-dejavu-core python3-venv"
 peers="$test golang-go golang-golang-x-mod-dev mpich openssh-server slurm-client slurmd slurmctld munge"
 check="$test clang libclang-rt-dev clang-tidy clang-format cppcheck"
+deb="$build build-essential debhelper dpkg-dev lintian python3"
 bench="$test g++ libsimdjson-dev nginx-light wrk"
 case ${1:-build} in
   build) wanted=$build ;;
@@ -15,7 +16,8 @@ case ${1:-build} in
   peers) wanted=$peers ;;
   check) wanted=$check ;;
   bench) wanted=$bench ;;
-  *) echo "packages.sh: '$1' is not build, test, web, peers, check or bench" >&2; exit 2 ;;
+  deb) wanted=$deb ;;
+  *) echo "packages.sh: '$1' is not build, test, web, peers, check, bench or deb" >&2; exit 2 ;;
 esac
 missing=""
 for package in $wanted; do
