@@ -3,7 +3,7 @@ BUILD ?= build
 CC_CACHE := $(shell command -v ccache 2>/dev/null)
 MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 
-.PHONY: help build demo test test-long test-fresh test-peers test-gpu check bench bench-peers bench-attribution bench-confirm bench-bisect simulate fuzz install clean format
+.PHONY: help build demo test test-long test-fresh deb test-deb wheel test-peers test-gpu check bench bench-peers bench-attribution bench-confirm bench-bisect simulate fuzz install clean format
 
 help:
 	@echo "make demo      install what is missing, build, measure a real inference stack, print claims, write a report"
@@ -11,6 +11,9 @@ help:
 	@echo "make test-long   the tests that need minutes of load each, or a browser"
 	@echo "make test-fresh  make demo and make test in empty Debian 12 and 13 (as root: debootstrap)"
 	@echo "make build     only build: build/lynxbench and build/lynxbench-ref"
+	@echo "make deb         Debian packages of the last commit, in build/deb: built twice, the same bytes, lintian"
+	@echo "make test-deb    the same in empty Debian 12 and 13, installed and used in a clean root (as root: debootstrap)"
+	@echo "make wheel       a wheel that carries the program, in build/wheel, installed from there and used (tools from PyPI)"
 	@echo "make test-peers  tests against executors from PyPI (vLLM, PyTorch, Triton, ...; some GB), in build/peers*, launchers, and Go's transparency log"
 	@echo "make test-gpu  where an NVIDIA GPU is at hand: capture it, hold it against nvidia-smi, keep it as test data"
 	@echo "make check     sanitizers, fuzzing, static analysis, formatting, layers, documents against tables"
@@ -49,6 +52,17 @@ test-long: packages-web
 
 test-fresh:
 	@scripts/fresh.sh $(or $(RELEASES),bookworm trixie)
+
+deb: packages-deb
+	@scripts/deb.sh twice
+	@scripts/deb.sh check
+
+test-deb:
+	@scripts/deb.sh fresh $(or $(RELEASES),bookworm trixie)
+
+wheel: packages-build
+	@$(MAKE) --no-print-directory build
+	@scripts/wheel.sh
 
 test-peers: packages-peers
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
