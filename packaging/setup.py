@@ -17,6 +17,6 @@ class AnyPython(bdist_wheel):
 setup(
     distclass=Platform,
     cmdclass={"bdist_wheel": AnyPython},
-    package_data={"lynxbench": ["bin/lynxbench", "sbom.cdx.json"]},
+    package_data={"lynxbench": ["bin/lynxbench", "bin/liblynxbench.so.0", "sbom.cdx.json"]},
     entry_points={"console_scripts": ["lynxbench = lynxbench._program:main"]},
 )

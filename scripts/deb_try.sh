@@ -4,7 +4,7 @@ set -eu
 export DEBIAN_FRONTEND=noninteractive
 rm -f ./*-dbgsym_*.deb
 apt-get -q update
-apt-get -q install -y --no-install-recommends ./lynxbench_*.deb ./lynxbench-ref_*.deb
+apt-get -q install -y --no-install-recommends ./lynxbench_*.deb ./lynxbench-ref_*.deb ./liblynxbench0_*.deb ./liblynxbench-dev_*.deb gcc libc6-dev pkg-config
 cd /tmp
 lynxbench version
 test -f /usr/share/bash-completion/completions/lynxbench
@@ -18,6 +18,10 @@ kill $ref
 lynxbench show d.lynx
 lynxbench audit d.lynx || [ $? = 3 ]
 test -s d.html
-apt-get -q remove -y lynxbench lynxbench-ref
+cp /usr/share/doc/lynxbench/examples/read_bundle.c* .
+gzip -df read_bundle.c.gz 2>/dev/null || true
+cc read_bundle.c $(pkg-config --cflags --libs lynxbench) -o read_bundle
+./read_bundle d.lynx | tail -c 300
+apt-get -q remove -y lynxbench lynxbench-ref liblynxbench0 liblynxbench-dev
 [ ! -e /usr/bin/lynxbench ] && [ ! -e /usr/bin/lynxbench-ref ]
 echo "installed, used and removed: good"

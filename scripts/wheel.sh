@@ -16,7 +16,9 @@ rm -rf "$stage/build" "$stage"/*.egg-info
 cp packaging/setup.py "$stage"
 sed -i "s/^version = .*/version = \"$version\"/" "$stage/pyproject.toml"
 mkdir "$stage/lynxbench/bin"
+ninja -C build "src/library/liblynxbench.so.$version" >/dev/null
 strip -o "$stage/lynxbench/bin/lynxbench" build/lynxbench
+strip -o "$stage/lynxbench/bin/liblynxbench.so.0" build/src/library/liblynxbench.so.0
 scripts/sbom.py build/lynxbench "$version" >"$stage/lynxbench/sbom.cdx.json"
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
@@ -35,5 +37,6 @@ env -i HOME="$stage" PATH="$stage/venv/bin:/usr/bin:/bin" LANG=C.UTF-8 sh -euc '
   printf "lynxbench: 1\nworkload: {driver: \"null\"}\nregime: {rate_per_s: 200}\nmethod: {warm_up: 100ms, counted: 500ms, sessions: 2, drain: 1s, steady: reported}\n" >c.yaml
   lynxbench run c.yaml --out r.lynx --quiet || [ $? = 4 ]
   lynxbench show r.lynx >/dev/null
+  python -c "import lynxbench; print(len(lynxbench.open(\"r.lynx\").figures()), \"figures by the library\")"
   lynxbench report r.lynx --out r.html && test -s r.html'
 echo "the wheel was installed and used: $(cd "$OLDPWD" && ls build/wheel)"

@@ -8,7 +8,10 @@ import time
 import traceback
 from contextlib import contextmanager
 
+from ._library import Bundle, audit, capture, check_contract, library_version, open  # noqa: A004
+
 __all__ = ["workload", "phase", "token", "fact", "executed", "unavailable", "Request", "serve"]
+__all__ += ["open", "Bundle", "audit", "capture", "check_contract", "library_version"]
 
 _facts = {}
 _executed = {}

@@ -1,9 +1,9 @@
-#include "base/json.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/ledger_file.h"
 #include "cli/standing_file.h"
+#include "report/claim_json.h"
 #include "report/standing_report.h"
 #include "report/text.h"
 
@@ -12,13 +12,35 @@ enum { FLAG_JSON, FLAG_LEDGER };
 static const struct option_spec options[] = {[FLAG_JSON] = {"json", NULL, "claims, reasons and caveats as JSON"},
                                              [FLAG_LEDGER] = {"ledger", "LEDGER", "its standing there, too (default: LYNXBENCH_LEDGER)"}};
 
+/* Those that were made, of those that there could be: what this machine cannot do is told, and is no failure. */
+static void count_claims(struct result *result, size_t *ret_made, size_t *ret_wanted) {
+  *ret_made = *ret_wanted = 0;
+  for (size_t i = 0; i < result->n_precisions; i++) {
+    struct claim claim;
+    claim_build(result, i, &claim);
+    *ret_made += claim.sentence != NULL;
+    *ret_wanted += !result->precisions[i].unavailable;
+  }
+}
+
+static void write_text(struct result *result, const struct standing *standing, struct buffer *out) {
+  for (size_t i = 0; i < result->n_precisions; i++) {
+    struct claim claim;
+    claim_build(result, i, &claim);
+    if (i > 0) (void)buffer_text(out, "\n");
+    (void)text_claim(result, &claim, color_wanted(stdout), out);
+  }
+  if (standing != NULL) (void)text_standing(standing, color_wanted(stdout), out);
+  else if (result->contract.signatories.n_items > 0)
+    (void)buffer_text(out, "\nNo ledger was asked (--ledger): whether its signatories agreed before the run, and who verified or "
+                           "contested it, is not known.\n");
+}
+
 static int run(const struct arguments *arguments) {
   struct bundle_file file;
   struct buffer out;
-  struct json_writer json;
-  bool as_json = arguments->option[FLAG_JSON] != NULL;
-  size_t n_made = 0, n_wanted = 0;
   struct standing standing;
+  size_t n_made, n_wanted;
   bool known;
   if (!bundle_file_open(arguments->positional[0], &file)) return EXIT_WRONG_INPUT;
   if (!standing_file_read(arguments->option[FLAG_LEDGER], &file, &standing, &known)) {
@@ -26,46 +48,10 @@ static int run(const struct arguments *arguments) {
     return EXIT_WRONG_INPUT;
   }
   buffer_init(&out, 64 << 20);
-  json_begin(&json, &out);
-  if (as_json) json_open_array(&json);
-  for (size_t i = 0; i < file.result.n_precisions; i++) {
-    struct claim claim;
-    claim_build(&file.result, i, &claim);
-    n_made += claim.sentence != NULL;
-    n_wanted += !file.result.precisions[i].unavailable; /* what this machine cannot do is told, and is no failure */
-    if (!as_json) {
-      if (i > 0) (void)buffer_text(&out, "\n");
-      (void)text_claim(&file.result, &claim, color_wanted(stdout), &out);
-      continue;
-    }
-    json_open_object(&json);
-    json_put_text(&json, "precision", claim.precision);
-    json_put_text(&json, "claim", claim.sentence);
-    json_put_texts(&json, "refused_because", claim.reasons, claim.n_reasons);
-    json_put_texts(&json, "not_established", claim.caveats, claim.n_caveats);
-    json_key(&json, "rules");
-    json_open_array(&json);
-    for (size_t k = 0; k < CLAIM_RULES; k++) {
-      json_open_object(&json);
-      json_put_text(&json, "rule", claim.rules[k].rule);
-      json_put_text(&json, "verdict", rule_verdict_text(claim.rules[k].verdict));
-      json_put_text(&json, "text", claim.rules[k].text);
-      json_close(&json);
-    }
-    json_close(&json);
-    if (known) {
-      json_key(&json, "standing");
-      json_standing(&standing, &json);
-    }
-    json_close(&json);
-  }
-  if (as_json) json_close(&json);
-  else if (known) (void)text_standing(&standing, color_wanted(stdout), &out);
-  else if (file.result.contract.signatories.n_items > 0)
-    (void)buffer_text(&out, "\nNo ledger was asked (--ledger): whether its signatories agreed before the run, and who verified or "
-                            "contested it, is not known.\n");
-  if (as_json) (void)buffer_text(&out, "\n");
-  bool good = write_buffer(NULL, &out);
+  if (arguments->option[FLAG_JSON] != NULL) (void)json_claims(&file.result, known ? &standing : NULL, &out);
+  else write_text(&file.result, known ? &standing : NULL, &out);
+  bool good = write_buffer(NULL, &out); /* one that overflowed, too, is reported here */
+  count_claims(&file.result, &n_made, &n_wanted);
   buffer_release(&out);
   standing_release(&standing);
   bundle_file_close(&file);

@@ -1,10 +1,10 @@
 #include <string.h>
 
-#include "base/json.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
 #include "drivers/drivers.h"
+#include "report/contract_json.h"
 #include "report/verification_report.h"
 
 enum { FLAG_JSON, FLAG_CANONICAL, FLAG_SCHEMA, FLAG_REFERENCE, FLAG_DRIVERS, FLAG_LIKE };
@@ -17,31 +17,11 @@ static const struct option_spec options[] = {
     [FLAG_DRIVERS] = {"drivers", NULL, "print every driver with its options (workload.options), in Markdown"},
     [FLAG_LIKE] = {"like", "BUNDLE", "what a re-run could decide, if sessions vary as they did in this bundle"}};
 
-static void print_json(const struct contract_file *file, const char *digest) {
-  static const char *const kinds[] = {[PROBLEM_ERROR] = "error", [PROBLEM_WARNING] = "warning", [PROBLEM_UNSTATED] = "unstated"};
+static void print_json(const struct contract_file *file) {
   struct buffer out;
-  struct json_writer json;
   buffer_init(&out, 64 << 20);
-  json_begin(&json, &out);
-  json_open_object(&json);
-  json_put_text(&json, "digest", digest);
-  json_put_text(&json, "grade", file->problems.n_errors == 0 ? grade_text(contract_grade(&file->problems)) : NULL);
-  json_key(&json, "problems");
-  json_open_array(&json);
-  for (size_t i = 0; i < file->problems.n_items; i++) {
-    const struct problem *p = &file->problems.items[i];
-    json_open_object(&json);
-    json_put_text(&json, "kind", kinds[p->kind]);
-    json_put_int(&json, "line", p->line);
-    json_put_text(&json, "field", p->field);
-    json_put_text(&json, "found", p->found);
-    json_put_text(&json, "accepted", p->accepted);
-    json_close(&json);
-  }
-  json_close(&json);
-  json_close(&json);
-  (void)buffer_text(&out, "\n");
-  (void)write_buffer(NULL, &out); /* a failure was reported */
+  (void)json_problems(&file->contract, &file->problems, &out); /* one that overflowed is reported when it is written */
+  (void)write_buffer(NULL, &out);
   buffer_release(&out);
 }
 
@@ -122,7 +102,7 @@ static int run(const struct arguments *arguments) {
     buffer_init(&canonical, 16 << 20);
     if (contract_canonical(&file.contract, &canonical)) (void)write_output(NULL, canonical.data, canonical.length);
     buffer_release(&canonical);
-  } else if (arguments->option[FLAG_JSON] != NULL) print_json(&file, valid ? digest : NULL);
+  } else if (arguments->option[FLAG_JSON] != NULL) print_json(&file);
   else {
     contract_file_print_problems(&file, path, true, true, stdout);
     size_t n_unstated = 0;

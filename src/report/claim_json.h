@@ -1,0 +1,11 @@
+/* report/claim_json.h: the claims of a result as JSON, one for each precision. */
+#ifndef REPORT_CLAIM_JSON_H
+#define REPORT_CLAIM_JSON_H
+
+#include "ledger/standing.h"
+#include "result/claim.h"
+
+/* standing: in a ledger; NULL: none was asked. */
+bool json_claims(struct result *result, const struct standing *standing, struct buffer *ret);
+
+#endif

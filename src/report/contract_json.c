@@ -1,0 +1,30 @@
+#include "report/contract_json.h"
+
+#include "base/json.h"
+
+bool json_problems(const struct contract *contract, const struct problem_list *problems, struct buffer *ret) {
+  static const char *const kinds[] = {[PROBLEM_ERROR] = "error", [PROBLEM_WARNING] = "warning", [PROBLEM_UNSTATED] = "unstated"};
+  struct json_writer json;
+  char digest[DIGEST_HEX];
+  bool valid = problems->n_errors == 0;
+  if (valid) contract_digest(contract, digest);
+  json_begin(&json, ret);
+  json_open_object(&json);
+  json_put_text(&json, "digest", valid ? digest : NULL);
+  json_put_text(&json, "grade", valid ? grade_text(contract_grade(problems)) : NULL);
+  json_key(&json, "problems");
+  json_open_array(&json);
+  for (size_t i = 0; i < problems->n_items; i++) {
+    const struct problem *p = &problems->items[i];
+    json_open_object(&json);
+    json_put_text(&json, "kind", kinds[p->kind]);
+    json_put_int(&json, "line", p->line);
+    json_put_text(&json, "field", p->field);
+    json_put_text(&json, "found", p->found);
+    json_put_text(&json, "accepted", p->accepted);
+    json_close(&json);
+  }
+  json_close(&json);
+  json_close(&json);
+  return json_finish(&json) && buffer_text(ret, "\n");
+}
