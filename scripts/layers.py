@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-ORDER = ["base", "stats", "ledger", "record", "trace", "telemetry", "contract", "executor", "load", "result", "drivers", "measure", "attribute", "experiment", "verify", "history", "report", "board", "page", "serve", "cli"]
+ORDER = ["base", "stats", "ledger", "record", "trace", "telemetry", "contract", "executor", "load", "result", "drivers", "measure", "attribute", "experiment", "verify", "history", "report", "library", "board", "page", "serve", "cli"]
 ALLOWED = {  # what may be used besides base
     "stats": set(), "ledger": set(), "record": set(), "trace": {"record"}, "telemetry": set(), "contract": {"stats"}, "executor": set(), "load": {"stats"},
     "result": {"stats", "record", "telemetry", "contract", "load", "executor"}, "drivers": {"load"},
@@ -18,6 +18,7 @@ ALLOWED = {  # what may be used besides base
     "verify": {"stats", "ledger", "record", "contract", "executor", "load", "result"},
     "history": {"stats", "record", "contract", "executor", "result"},
     "report": {"stats", "verify", "history", "ledger", "record", "contract", "executor", "load", "result", "attribute", "experiment"},
+    "library": {"record", "contract", "executor", "result", "measure", "verify", "report"},
     "board": {"stats", "record", "contract", "executor", "result", "ledger", "history", "report"},
     "page": {"stats", "contract", "executor", "result", "ledger", "history", "report", "board"},
     "cli": {"stats", "ledger", "record", "telemetry", "contract", "executor", "load", "drivers", "result", "measure", "trace", "attribute", "experiment", "report", "verify", "history", "board", "page", "serve"},

@@ -160,6 +160,14 @@ static void read_life(struct live *live) {
   add_phase(live, "decode", live->life_ns - first, true);
 }
 
+/* Little, «A Proof for the Queuing Formula L = λW» (1961). */
+static void read_in_flight(struct live *live) {
+  bool closed = load_is_closed(live->result->contract.regime.load) || live->precision->knee > 0;
+  live->in_flight = closed              ? (double)live->at.concurrency
+                    : live->life_ns > 0 ? live->precision->request_rate.estimate * live->life_ns / 1e9
+                                        : NAN;
+}
+
 /* --- */
 
 /* sampled_host: of a server that is not on the machine whose facts were read (`merge`); NULL. */
@@ -190,6 +198,7 @@ bool live_read(struct bundle *bundle, const struct result *result, struct live *
     ret->profiling_cost = cost_of_profiling(&g, result);
     read_machine(ret, bundle_meta(bundle, "sampled_host"));
     read_life(ret);
+    read_in_flight(ret);
     live_roofline_read(ret, bundle_meta(bundle, "envelope"));
     live_judge(ret);
   }

@@ -32,6 +32,7 @@ static const struct {
     {"server.read_bytes_per_s", MEAN, 1e15, PLACE(read_hz)},
     {"disk.busy_ratio", MEAN, 1.5, PLACE(disk_busy)},
     {"server.accept_queue", MEAN, 1e9, PLACE(accept_queue)},
+    {"server.accept_full_ratio", MEAN, 1.5, PLACE(accept_full)},
     {"server.dropped_per_s", MEAN, 1e9, PLACE(dropped_hz)},
     {"server.node_run_ratio", MEAN, 1.5, PLACE(node_run)},
     {"server.memory_elsewhere_ratio", MEAN, 1.5, PLACE(memory_elsewhere)},

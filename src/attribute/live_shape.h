@@ -82,8 +82,9 @@ struct live_around {
   double round_trip_s, sent_again_hz;             /* of the client's connections, the least; segments sent again each second */
   double watts, temperature_c, clock_mhz, slowed; /* slowed: how often for heat */
   double major_faults_hz, read_hz, disk_busy;     /* of the serving processes: pages and bytes read from disks each second; a share */
-  double accept_queue, dropped_hz;                /* connections that wait to be accepted; that were dropped each second */
-  double node_run, memory_elsewhere;              /* shares: of running threads on one NUMA node; of its memory on others */
+  double accept_queue, accept_full,
+      dropped_hz;                    /* connections that wait to be accepted; share of looks that found the queue full; dropped */
+  double node_run, memory_elsewhere; /* shares: of running threads on one NUMA node; of its memory on others */
   struct live_gpus {
     int64_t n;                                /* 0: none was seen */
     double busy, busiest, memory_busy, watts; /* mean of all; of the busiest one; mean; of all together */
@@ -156,6 +157,7 @@ struct live {
   const struct result_precision *precision;
   int64_t n_processors;       /* of the machine; 0: not known */
   struct live_account at;     /* the counted windows */
+  double in_flight;           /* requests, in them: as many as a closed loop has; else, by Little, rate times mean time; NaN */
   struct live_account beyond; /* the climb's next step above; no lanes where there is none */
   double lock_held;           /* share of time in which an interpreter's lock is held, by looks; NaN: not known */
   struct live_around around;

@@ -83,7 +83,7 @@ static int look_at(const struct arguments *a, struct looked *ret) {
   if (ret->answer_ns >= 0) choose_rate(ret);
   else
     (void)fprintf(stderr,
-                  "lynxbench init: %s: it answered neither /v1/completions nor /v1/chat/completions within 20 s; does it want a key? "
+                  "lynxbench init: %s: neither /v1/completions nor /v1/chat/completions answered with 200 within 20 s; does it want a key? "
                   "--endpoint URL writes a contract without asking\n",
                   ret->look.model);
   return ret->answer_ns >= 0 ? EXIT_HOLDS : EXIT_EXECUTOR;

@@ -10,10 +10,12 @@
 #include "measure/merge.h"
 #include "measure/merge_samples.h"
 
-enum { FLAG_OUT, FLAG_JSON };
+enum { FLAG_OUT, FLAG_ANY_PORT, FLAG_JSON };
 
 static const struct option_spec options[] = {
-    [FLAG_OUT] = {"out", "FILE", "the whole (default: merged.lynx)"}, [FLAG_JSON] = {"json", NULL, "JSON"}};
+    [FLAG_OUT] = {"out", "FILE", "the whole (default: merged.lynx)"},
+    [FLAG_ANY_PORT] = {"any-port", NULL, "of SAMPLES: a forwarder is in between, so that the server listens at another port"},
+    [FLAG_JSON] = {"json", NULL, "JSON"}};
 
 static void tell(const struct merge_outcome *o, const char *out) {
   (void)printf("%s: %s (%s), %lld requests, root %.16s\nnext: lynxbench show %s\n", out, bundle_end_text(o->end), o->why,
@@ -78,6 +80,12 @@ static bool tell_samples_json(const struct merge_samples_outcome *o, const char 
   return good;
 }
 
+/* What cannot be written is the machine's fault; what cannot be read, the input's. */
+static int fail(const struct lynx_error *error, const char *out) {
+  int code = report_error(error);
+  return error->status == LYNX_IO && strcmp(error->file, out) == 0 ? EXIT_CONDITIONS : code;
+}
+
 static int join_samples(const struct arguments *arguments, const char *out) {
   struct merge_samples_outcome outcome;
   struct lynx_error error = {0};
@@ -89,9 +97,15 @@ static int join_samples(const struct arguments *arguments, const char *out) {
     return EXIT_WRONG_INPUT;
   }
   if (!read_file(path, HOST_SAMPLES_MAX, &text)) return EXIT_WRONG_INPUT;
-  enum lynx_status status = merge_samples(arguments->positional[0], path, text.data, text.length, out, &outcome, &error);
+  const struct merge_samples_request request = {.run_path = arguments->positional[0],
+                                                .samples_path = path,
+                                                .out = out,
+                                                .samples = text.data,
+                                                .length = text.length,
+                                                .any_port = arguments->option[FLAG_ANY_PORT] != NULL};
+  enum lynx_status status = merge_samples(&request, &outcome, &error);
   buffer_release(&text);
-  if (status != LYNX_OK) return report_error(&error);
+  if (status != LYNX_OK) return fail(&error, out);
   if (arguments->option[FLAG_JSON] == NULL) tell_samples(&outcome, out);
   else if (!tell_samples_json(&outcome, out)) return EXIT_CONDITIONS;
   return outcome.end == BUNDLE_COMPLETE ? EXIT_HOLDS : EXIT_INTERRUPTED;
@@ -103,7 +117,7 @@ static int run(const struct arguments *arguments) {
   const char *out = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : "merged.lynx";
   for (int i = 1; i < arguments->n_positional; i++)
     if (is_samples(arguments->positional[i])) return join_samples(arguments, out);
-  if (merge_parts(arguments->positional, (size_t)arguments->n_positional, out, &outcome, &error) != LYNX_OK) return report_error(&error);
+  if (merge_parts(arguments->positional, (size_t)arguments->n_positional, out, &outcome, &error) != LYNX_OK) return fail(&error, out);
   if (arguments->option[FLAG_JSON] == NULL) tell(&outcome, out);
   else if (!tell_json(&outcome, out)) return EXIT_CONDITIONS;
   return outcome.end == BUNDLE_COMPLETE ? EXIT_HOLDS : EXIT_INTERRUPTED;

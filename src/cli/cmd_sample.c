@@ -213,7 +213,7 @@ static int run(const struct arguments *arguments) {
 
 const struct command command_sample = {
     .name = "sample",
-    .summary = "sample a serving process on its own host, while another host loads it",
+    .summary = "sample a server on its own host, while another host loads it",
     .usage = "[URL]",
     .most = 1,
     .options = options,

@@ -55,6 +55,7 @@ int server_look(const char *tool, const char *url, const char *model, struct ser
     buffer_release(&page);
     return EXIT_EXECUTOR;
   }
+  const int models = code;
   json_t *root = code == 200 ? json_parse(page.data, page.length, PAGE_MAX, NULL) : NULL;
   const char *id = json_get_text(json_array_get(json_object_get(root, "data"), 0), "id", "");
   (void)snprintf(ret->model, sizeof ret->model, "%s", model != NULL ? model : strlen(id) < sizeof ret->model ? id : "");
@@ -63,7 +64,9 @@ int server_look(const char *tool, const char *url, const char *model, struct ser
   for (size_t i = 1; i < LYNX_COUNT(routes) && ret->ready == NULL; i++)
     if (ask(url, routes[i], &page, &code, &error) == LYNX_OK && code == 200) ret->ready = routes[i];
   buffer_release(&page);
-  if (ret->model[0] == 0) (void)fprintf(stderr, "lynxbench %s: its /v1/models names no model; say which with --model NAME\n", tool);
+  if (ret->model[0] == 0 && (models == 401 || models == 403))
+    (void)fprintf(stderr, "lynxbench %s: its /v1/models wants a key (%d); name the model with --model NAME\n", tool, models);
+  else if (ret->model[0] == 0) (void)fprintf(stderr, "lynxbench %s: its /v1/models names no model; say which with --model NAME\n", tool);
   else if (ret->ready == NULL)
     (void)fprintf(stderr,
                   "lynxbench %s: neither /v1/models nor /health nor / answers 200; name the route that does in a contract "

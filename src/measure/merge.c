@@ -555,8 +555,8 @@ enum lynx_status merge_parts(const char *const *paths, size_t n, const char *out
     status = bundle_create(out, &m.out, error);
     if (status == LYNX_OK) status = write_whole(&m);
     bool made = m.out != NULL;
-    bundle_close(m.out);
-    if (status != LYNX_OK && made) (void)unlink(out); /* what was merged so far can be merged again */
+    if (status == LYNX_OK) bundle_close(m.out);
+    else bundle_discard(m.out); /* what was merged so far can be merged again */
     if (status != LYNX_OK) place(error, made && status == LYNX_INPUT ? m.now->path : out);
   }
   for (size_t i = 0; i < m.n_parts; i++) bundle_close(m.parts[i].bundle);

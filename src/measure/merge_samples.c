@@ -6,13 +6,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/endpoint.h"
+#include "contract/contract.h"
 #include "measure/host_samples.h"
 
 enum { SESSIONS_MAX = 10000, CLOCK_OFF_MOST_US = 500000 };
 
 struct window {
   int64_t id, from_ns, to_ns, counted_from_ns, counted_to_ns; /* by the wall clock */
-  bool counted;
+  bool counted, covered;                                      /* covered: something was seen in its counted part */
 };
 
 struct joining {
@@ -74,18 +76,43 @@ static enum lynx_status copy_sample(void *context, int64_t session, int64_t at_n
 /* --- the samples --- */
 
 /* The session that began last before it: what may be drained of one before it is over by then. */
-static const struct window *window_at(const struct joining *j, int64_t at_ns) {
-  const struct window *found = NULL;
+static struct window *window_at(const struct joining *j, int64_t at_ns) {
+  struct window *found = NULL;
   for (size_t i = 0; i < j->n; i++)
     if (at_ns >= j->windows[i].from_ns && (found == NULL || j->windows[i].from_ns > found->from_ns)) found = &j->windows[i];
   return found != NULL && at_ns <= found->to_ns ? found : NULL;
 }
 
-/* Nothing of the server itself that the client asked it for is replaced. */
+/* What a sampler on the server's host can have seen; nothing that the client saw, or asked the server for, is replaced. */
+static bool is_of_server(const char *series) {
+  static const char *const own[] = {"throttled_ratio",  "minor_faults_per_s",    "major_faults_per_s", "resident_bytes",
+                                    "read_bytes_per_s", "accept_queue",          "accept_full_ratio",  "dropped_per_s",
+                                    "node_run_ratio",   "memory_elsewhere_ratio"};
+  if (strncmp(series, "server.", 7) != 0) return is_of_machine(series);
+  for (size_t i = 0; i < LYNX_COUNT(own); i++)
+    if (strcmp(series + 7, own[i]) == 0) return true;
+  return false;
+}
+
+/* What the file says is looked at once before anything is written. */
+static void see(struct joining *j, int64_t at_ns) {
+  struct window *w = window_at(j, at_ns);
+  if (w != NULL && at_ns >= w->counted_from_ns && at_ns <= w->counted_to_ns) w->covered = true;
+}
+
+static void see_value(void *context, int64_t at_ns, const char *series, double value) {
+  (void)value;
+  if (is_of_server(series)) see(context, at_ns);
+}
+
+static void see_activity(void *context, const struct thread_activity *activity) {
+  see(context, activity->at_ns);
+}
+
 static void put_value(void *context, int64_t at_ns, const char *series, double value) {
   struct joining *j = context;
   const struct window *w = window_at(j, at_ns);
-  if (w == NULL || strncmp(series, "client.", 7) == 0 || strncmp(series, "wire.", 5) == 0) return;
+  if (w == NULL || !is_of_server(series)) return;
   bundle_put_sample(j->out, w->id, at_ns - w->from_ns, series, value);
   j->outcome->n_values++;
 }
@@ -123,6 +150,27 @@ static enum lynx_status check_run(struct joining *j) {
   return LYNX_OK;
 }
 
+/* A process that listens elsewhere is not the one that was measured; false where a forwarder may be in between. */
+static enum lynx_status check_port(struct joining *j, bool any_port) {
+  struct endpoint endpoint;
+  struct arena arena = {0};
+  struct contract contract = {0};
+  struct problem_list problems = {0};
+  const char *own = bundle_meta(j->run, "endpoint"), *text = bundle_meta(j->run, "contract");
+  if (own == NULL && text != NULL && contract_parse(text, strlen(text), &arena, &contract, &problems) == LYNX_OK)
+    own = contract.executor.endpoint;
+  bool known = own != NULL && endpoint_parse(own, &endpoint, NULL) == LYNX_OK && j->head.n_ports > 0, there = !known || any_port;
+  int64_t port = known ? endpoint.port : 0;
+  for (size_t i = 0; i < j->head.n_ports && !there; i++) there = j->head.ports[i] == port;
+  arena_release(&arena);
+  if (there) return LYNX_OK;
+  return lynx_fail(
+      j->error, LYNX_INPUT,
+      "these samples are of %s (process %" PRId64 "), which does not listen at port %" PRId64
+      ", where the run's requests went; accepted: samples of the serving process, or --any-port where a forwarder is in between",
+      j->head.program, j->head.process, port);
+}
+
 static enum lynx_status check_windows(struct joining *j) {
   struct merge_samples_outcome *o = j->outcome;
   int64_t first_ns = INT64_MAX, last_ns = 0;
@@ -133,7 +181,7 @@ static enum lynx_status check_windows(struct joining *j) {
     if (w->to_ns > last_ns) last_ns = w->to_ns;
     if (!w->counted) continue;
     o->n_windows++;
-    o->n_covered += w->counted_from_ns >= j->head.begun_ns && w->counted_to_ns <= j->last_ns;
+    o->n_covered += w->covered && w->counted_from_ns >= j->head.begun_ns && w->counted_to_ns <= j->last_ns;
   }
   if (o->n_covered > 0) return LYNX_OK;
   return lynx_fail(j->error, LYNX_INPUT,
@@ -197,26 +245,27 @@ static enum lynx_status write_whole(struct joining *j, const char *samples, size
   return bundle_seal(j->out, o->end, o->why, o->root, j->error);
 }
 
-enum lynx_status merge_samples(const char *run_path, const char *samples_path, const char *samples, size_t length, const char *out,
-                               struct merge_samples_outcome *ret, struct lynx_error *error) {
-  static const struct host_samples_visit nothing = {.context = NULL};
+enum lynx_status merge_samples(const struct merge_samples_request *request, struct merge_samples_outcome *ret, struct lynx_error *error) {
+  const char *samples = request->samples;
+  const size_t length = request->length;
   struct joining j = {.outcome = ret, .error = error};
+  const struct host_samples_visit look = {.context = &j, .value = see_value, .activity = see_activity};
   *ret = (struct merge_samples_outcome){.end = BUNDLE_UNSEALED};
-  enum lynx_status status = bundle_open(run_path, &j.run, &j.seal, error);
+  enum lynx_status status = bundle_open(request->run_path, &j.run, &j.seal, error);
   if (status == LYNX_OK) status = check_run(&j);
-  if (status != LYNX_OK) lynx_error_at(error, run_path, 0, NULL);
+  if (status != LYNX_OK) lynx_error_at(error, request->run_path, 0, NULL);
   if (status == LYNX_OK) {
-    (void)snprintf(error->file, sizeof error->file, "%s", samples_path);
-    status = host_samples_read(samples, length, &nothing, &j.head, &j.last_ns, error);
+    (void)snprintf(error->file, sizeof error->file, "%s", request->samples_path);
+    status = host_samples_read(samples, length, &look, &j.head, &j.last_ns, error);
+    if (status == LYNX_OK) status = check_port(&j, request->any_port);
     if (status == LYNX_OK) status = check_windows(&j);
     if (status == LYNX_OK) error->file[0] = 0;
   }
   if (status == LYNX_OK) {
-    status = bundle_create(out, &j.out, error);
+    status = bundle_create(request->out, &j.out, error);
     if (status == LYNX_OK) status = write_whole(&j, samples, length);
-    bool made = j.out != NULL;
-    bundle_close(j.out);
-    if (status != LYNX_OK && made) (void)unlink(out); /* both can be merged again */
+    if (status == LYNX_OK) bundle_close(j.out);
+    else bundle_discard(j.out); /* both can be merged again */
   }
   bundle_close(j.run);
   free(j.windows);

@@ -20,6 +20,18 @@ void bundle_close(struct bundle *bundle) {
   free(bundle);
 }
 
+void bundle_discard(struct bundle *bundle) {
+  static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
+  char path[sizeof bundle->path], file[sizeof bundle->path + 16];
+  if (bundle == NULL) return;
+  (void)snprintf(path, sizeof path, "%s", bundle->path);
+  bundle_close(bundle);
+  for (size_t i = 0; i < LYNX_COUNT(beside); i++) {
+    (void)snprintf(file, sizeof file, "%s%s", path, beside[i]);
+    (void)unlink(file); /* what is not there need not go */
+  }
+}
+
 static enum lynx_status create_tables(struct bundle *bundle, struct lynx_error *error) {
   char sql[128];
   (void)snprintf(sql, sizeof sql,
@@ -55,7 +67,7 @@ enum lynx_status bundle_create(const char *path, struct bundle **ret, struct lyn
     status = create_tables(bundle, error);
   }
   if (status != LYNX_OK) {
-    bundle_close(bundle);
+    bundle_discard(bundle);
     return status;
   }
   *ret = bundle;

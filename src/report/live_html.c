@@ -80,7 +80,7 @@ static const char *interval_text(struct page *p, const struct interval *i) {
 static void put_figures(struct page *p) {
   const struct result_precision *q = p->live->precision;
   const struct result_latency *first = &q->latency[METRIC_TIME_TO_FIRST_TOKEN], *each = &q->latency[METRIC_TIME_PER_OUTPUT_TOKEN];
-  (void)buffer_printf(p->out, "<h2>What it does, with %lld requests in flight</h2><div class='two'>", (long long)p->live->at.concurrency);
+  (void)buffer_printf(p->out, "<h2>What it does, with %.3g requests in flight</h2><div class='two'>", p->live->in_flight);
   (void)buffer_text(p->out, "<div>");
   put_curve(p);
   (void)buffer_text(p->out, "</div><div><table>");

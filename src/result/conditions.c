@@ -20,8 +20,8 @@ struct gathering {
 
 /* "gpu.0.slowed" */
 static bool is_gpu_slowed(const char *series) {
-  const char *dot = strrchr(series, '.');
-  return strncmp(series, "gpu.", 4) == 0 && dot > series + 4 && strcmp(dot, ".slowed") == 0;
+  size_t digits = strncmp(series, "gpu.", 4) == 0 ? strspn(series + 4, "0123456789") : 0;
+  return digits > 0 && strcmp(series + 4 + digits, ".slowed") == 0;
 }
 
 static void take_slowed(struct gathering *g, const char *series, double value) {
@@ -69,7 +69,7 @@ const char *conditions_slowed_text(const struct result_conditions *c, struct are
   const char *text = NULL;
   if (c->slowed > 0) text = arena_printf(arena, "a processor's package was slowed for heat %.0f times", c->slowed);
   if (c->gpus_slowed > 0)
-    text = arena_printf(arena, "%s%sa GPU was slowed, for heat or by its hardware, in %.2g %% of the looks", text != NULL ? text : "",
+    text = arena_printf(arena, "%s%sa GPU was slowed, for heat or by its hardware, in %.3g %% of the looks", text != NULL ? text : "",
                         text != NULL ? "; " : "", 100 * c->gpus_slowed);
   return text;
 }
@@ -82,7 +82,7 @@ bool conditions_share_is_possible(const char *series, double value) {
 
 static const char *add(struct arena *arena, const char *text, const char *what, double share) {
   if (isnan(share)) return text;
-  return arena_printf(arena, "%s%s%s %.2g %%", text, text[0] != 0 ? "; " : "", what, 100 * share);
+  return arena_printf(arena, "%s%s%s %.*g %%", text, text[0] != 0 ? "; " : "", what, share < 0.995 ? 2 : 3, 100 * share);
 }
 
 const char *conditions_text(const struct result_conditions *c, struct arena *arena) {
@@ -100,7 +100,7 @@ static const char *unlike(struct arena *arena, const struct contract *contract, 
                           const char *next) {
   if (isnan(a) || isnan(b) || !(fabs(a - b) > contract->decision.conditions_differ_at_most)) return NULL;
   return arena_printf(arena,
-                      "%s %.2g %% in A and %.2g %% in B, and at most %.2g %% apart is agreed (decision.conditions_differ_at_most); layer "
+                      "%s %.3g %% in A and %.3g %% in B, and at most %.3g %% apart is agreed (decision.conditions_differ_at_most); layer "
                       "%s, %s. %s",
                       what, 100 * a, 100 * b, 100 * contract->decision.conditions_differ_at_most, layer_text(layer),
                       contract_owner(contract, layer), next);

@@ -332,7 +332,11 @@ ELSEWHERE = series("server.memory_elsewhere_ratio", 0.75, 0)
         (series("gpu.1.power_capped", 1, 0), "power_capped", "in 100 % of the looks"),
         (series("server.node_run_ratio", 0.9, 0) + ";" + ELSEWHERE, "numa", "75 %"),
         (series("server.accept_queue", 50, 0), "accept_queue", "connections wait to be accepted"),
-        (series("server.dropped_per_s", 2, 0), "accept_queue", "the kernel drops"),
+        (
+            series("server.dropped_per_s", 2, 0) + ";" + series("server.accept_full_ratio", 1, 0),
+            "accept_queue",
+            "the kernel drops",
+        ),
     ],
 )
 def test_what_surrounds_a_server_is_found(plain, tmp_path, sql, rule, said):

@@ -158,6 +158,48 @@ def test_samples_of_another_time_do_not_fit(measured, tmp_path):
     assert r.returncode == 2 and "no counted window lies within these samples" in r.stderr, r.stderr
 
 
+def test_samples_of_another_process_do_not_fit(measured, tmp_path):
+    """Nor do some that hold nothing, however long they say that they went on."""
+    lines = (measured / "a.jsonl").read_text().splitlines()
+    head = json.loads(lines[0])
+    head["ports"], head["program"] = [22], "sshd"
+    path = tmp_path / "s.jsonl"
+    path.write_text("\n".join([json.dumps(head, separators=(",", ":")), *lines[1:]]) + "\n")
+    r = l.lynx("merge", measured / "r.lynx", path, "--out", tmp_path / "w.lynx")
+    assert r.returncode == 2 and "sshd" in r.stderr and "--any-port" in r.stderr, r.stderr
+    r = l.lynx("merge", measured / "r.lynx", path, "--out", tmp_path / "w.lynx", "--any-port")
+    assert r.returncode == 0, r.stderr
+    head["ports"], head["begun_ns"] = [8100], 0
+    path.write_text(json.dumps(head, separators=(",", ":")) + '\n{"ended_ns":9223372036854775807}\n')
+    r = l.lynx("merge", measured / "r.lynx", path, "--out", tmp_path / "x.lynx")
+    assert r.returncode == 2 and "no counted window" in r.stderr, r.stderr
+
+
+def test_samples_replace_nothing_that_the_run_asked_the_server_for(measured, tmp_path):
+    with sqlite3.connect(measured / "r.lynx") as db:
+        start, at = db.execute("SELECT min(start_realtime_ns), 300000000 FROM session").fetchone()
+    forged = ["server.waiting", "server.cache_hit_ratio", "wire.round_trip_s", "client.machine.busy_ratio", "anything"]
+    path = tmp_path / "s.jsonl"
+    lines = "".join('{"t":%d,"s":"%s","v":77}\n' % (start + at, name) for name in forged)
+    path.write_text((measured / "a.jsonl").read_text() + lines)
+    assert l.lynx("merge", measured / "r.lynx", path, "--out", tmp_path / "w.lynx").returncode == 0
+    with sqlite3.connect(tmp_path / "w.lynx") as db:
+        assert not db.execute("SELECT series FROM sample WHERE value = 77").fetchall()
+
+
+def test_a_full_disk_leaves_nothing_in_the_way(measured, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True).returncode != 0:
+        pytest.skip("no small disk can be mounted here")
+    try:
+        r = l.lynx("merge", measured / "r.lynx", measured / "a.jsonl", "--out", disk / "w.lynx")
+        assert r.returncode == 4 and "disk is full" in r.stderr, r.stderr
+        assert not list(disk.iterdir())
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
 def test_a_run_that_saw_its_server_needs_none(measured, tmp_path):
     whole = tmp_path / "w.lynx"
     assert l.lynx("merge", measured / "r.lynx", measured / "a.jsonl", "--out", whole).returncode == 0

@@ -140,7 +140,7 @@ static void check_sockets(const struct root *root) {
   struct stat info;
   char target[64];
   int listening = socket(AF_INET, SOCK_STREAM, 0), waiting[2] = {socket(AF_INET, SOCK_STREAM, 0), socket(AF_INET, SOCK_STREAM, 0)};
-  CHECK(bind(listening, (struct sockaddr *)&address, sizeof address) == 0 && listen(listening, 8) == 0);
+  CHECK(bind(listening, (struct sockaddr *)&address, sizeof address) == 0 && listen(listening, 1) == 0);
   CHECK(getsockname(listening, (struct sockaddr *)&address, &n) == 0 && fstat(listening, &info) == 0);
   for (int i = 0; i < 2; i++) CHECK(connect(waiting[i], (struct sockaddr *)&address, n) == 0);
   (void)snprintf(target, sizeof target, "socket:[%llu]", (unsigned long long)info.st_ino);
@@ -151,6 +151,7 @@ static void check_sockets(const struct root *root) {
   sampler_sockets.watch(state, 7);
   struct seen seen = sample(&sampler_sockets, state, 1000);
   CHECK_SEEN(seen, "server.accept_queue", 2);
+  CHECK_SEEN(seen, "server.accept_full_ratio", 1);
   CHECK_SEEN(seen, "server.dropped_per_s", -1);
   put("/proc/7/net/netstat", "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 1 2 108\n");
   seen = sample(&sampler_sockets, state, 3000);
@@ -166,6 +167,7 @@ static const char gpu_program[] =
     "case \"$1\" in *clocks_event_reasons*) echo 'Field \"clocks_event_reasons.active\" is not valid'; exit 2;; esac\n"
     "echo '0, 97, 40, 1024, 350.50, 61, 1410, 2619, 0x0000000000000004'\n"
     "echo '1, [N/A], 3, 0, [Not Supported], 83, 900, 2619, 0x0000000000000040'\n"
+    "echo '2, 99, 1, 1, 1, 1, 1, 1, 0x0'\n" /* another tenant's */
     "echo '64, 1, 1, 1, 1, 1, 1, 1, 0x0'\n"
     "echo 'rubbish'\n"
     "exec sleep 60\n";
@@ -182,7 +184,10 @@ static void check_gpu(const struct root *root) {
   sampler_gpu.close(state);
   CHECK(chmod(path, 0700) == 0);
   CHECK(sampler_gpu.open(root, &state));
-  sampler_gpu.watch(state, 0);
+  put_link("/proc/7/fd/5", "/dev/nvidia0");
+  put_link("/proc/7/fd/6", "/dev/nvidia1");
+  put_link("/proc/7/fd/7", "/dev/nvidiactl");
+  sampler_gpu.watch(state, 7);
   struct seen seen = {.n = 0};
   for (int i = 0; i < 1000 && value_of(&seen, "gpu.1.slowed") < 0; i++) { /* until it has begun twice, and printed */
     const struct timespec step = {.tv_nsec = 10000000};
@@ -198,6 +203,7 @@ static void check_gpu(const struct root *root) {
   CHECK_SEEN(seen, "gpu.1.busy_ratio", -1);
   CHECK_SEEN(seen, "gpu.1.temperature_c", 83);
   CHECK_SEEN(seen, "gpu.1.slowed", 1);
+  CHECK_SEEN(seen, "gpu.2.busy_ratio", -1);
   CHECK_SEEN(seen, "gpu.64.busy_ratio", -1);
   sampler_gpu.close(state); /* the program, too, has ended */
 }

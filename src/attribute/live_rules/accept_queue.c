@@ -6,14 +6,16 @@
 
 static bool apply(const struct live *live, struct finding *ret) {
   const struct live_around *a = &live->around;
-  double in_flight = live->at.concurrency > 0 ? (double)live->at.concurrency : NAN, waiting = a->accept_queue / in_flight;
-  bool waits = a->accept_queue >= 1 && waiting >= 0.1, drops = a->dropped_hz >= 0.1;
+  double waiting = a->accept_queue / live->in_flight;
+  /* Drops are of all sockets of the namespace: they are this server's where its own queue was seen full. */
+  bool waits = a->accept_queue >= 1 && waiting >= 0.1, drops = a->dropped_hz >= 0.1 && a->accept_full > 0;
   if (!waits && !drops) return false;
   ret->share = waits ? fmin(1, waiting) : 0.1;
   (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "%.3g connections wait to be accepted, of %.0f in flight; the kernel drops %.3g each second for a full queue",
-                 isfinite(a->accept_queue) ? a->accept_queue : 0, isfinite(in_flight) ? in_flight : 0,
-                 isfinite(a->dropped_hz) ? a->dropped_hz : 0);
+                 "%.3g connections wait to be accepted, of %.3g requests in flight; its queue was full in %.3g %% of the looks, and the "
+                 "kernel drops %.3g connections each second",
+                 isfinite(a->accept_queue) ? a->accept_queue : 0, isfinite(live->in_flight) ? live->in_flight : 0,
+                 a->accept_full > 0 ? 100 * a->accept_full : 0, isfinite(a->dropped_hz) ? a->dropped_hz : 0);
   return true;
 }
 
@@ -21,7 +23,7 @@ const struct live_rule live_rule_accept_queue;
 const struct live_rule live_rule_accept_queue = {
     .name = "accept_queue",
     .summary = "connections wait to be accepted",
-    .threshold = "one connection and a tenth of those in flight wait, or one in 10 s is dropped",
+    .threshold = "one connection and a tenth of those in flight wait; or one in 10 s is dropped, and the queue was full once",
     .apply = apply,
     .found = {.title = "Connections wait until the server accepts them",
               .rung = RUNG_ACCOUNTED,

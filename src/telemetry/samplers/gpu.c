@@ -3,8 +3,9 @@
  *          gpu.N.memory_busy_ratio, gpu.N.memory_bytes, gpu.N.power_w, gpu.N.temperature_c, gpu.N.clock_mhz, gpu.N.memory_clock_mhz
  *          gpu.N.slowed: 1 where heat, the hardware or the power supply slows it; gpu.N.power_capped: 1 where its power limit does
  *          sampling.gpu_processors: processors that the child uses
+ *          Only of GPUs whose device (/dev/nvidiaN) the serving processes have open as the session begins: others are of other tenants
  * Trust    the program is root's, or the runner's own; what it prints is read as text of somebody else
- * Limits   GPUs of others than NVIDIA are not sampled. N counts as nvidia-smi does, which numbers all GPUs of the machine */
+ * Limits   GPUs of others than NVIDIA are not sampled. N counts as nvidia-smi does, and is taken for the device's number */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
 
-enum { GPUS_MAX = 64, LINE_MAX_LENGTH = 4096, VALUES = 9, READ_MAX = 1 << 20 };
+enum { GPUS_MAX = 64, LINE_MAX_LENGTH = 256, VALUES = 9, READ_MAX = 1 << 20, DESCRIPTORS_MAX = 16384 };
 
 /* Bits of the reasons, from nvml.h: power cap 0x4, hardware 0x8, heat by software 0x20 and by hardware 0x40, power brake 0x80. */
 enum { REASON_POWER_CAP = 0x4, REASON_SLOWED = 0x8 | 0x20 | 0x40 | 0x80 };
@@ -43,6 +44,11 @@ struct gpu {
   size_t n;
   int64_t last_ns;
   unsigned long long ticks; /* of the child, as last read */
+  bool used[GPUS_MAX];      /* by the serving processes */
+  char folder[64];          /* whose descriptors are being looked at */
+  struct {
+    char line[LINE_MAX_LENGTH]; /* the last one of this GPU; "": nothing new */
+  } latest[GPUS_MAX];
 };
 
 static void stop(struct gpu *g) {
@@ -82,10 +88,26 @@ static bool gpu_open(const struct root *root, void **ret_state) {
   return false;
 }
 
+static void take_descriptor(void *context, const char *name) {
+  struct gpu *g = context;
+  char path[128], target[128];
+  int number, length = 0;
+  (void)snprintf(path, sizeof path, "%s/%.20s", g->folder, name);
+  if (root_read_link(g->root, path, target, sizeof target) && sscanf(target, "/dev/nvidia%d%n", &number, &length) == 1 &&
+      target[length] == 0 && number >= 0 && number < GPUS_MAX)
+    g->used[number] = true;
+}
+
 static void gpu_watch(void *state, int64_t pid) {
   struct gpu *g = state;
-  (void)pid;
+  struct process_tree tree;
   g->last_ns = 0;
+  (void)memset(g->used, 0, sizeof g->used);
+  process_tree_read(g->root, pid, &tree);
+  for (size_t i = 0; i < tree.n; i++) {
+    (void)snprintf(g->folder, sizeof g->folder, "/proc/%lld/fd", (long long)tree.pids[i]);
+    (void)root_list(g->root, g->folder, DESCRIPTORS_MAX, take_descriptor, g);
+  }
 }
 
 static void tell(const struct sampler_sink *sink, int64_t index, const char *what, double value) {
@@ -94,32 +116,42 @@ static void tell(const struct sampler_sink *sink, int64_t index, const char *wha
   sink->value(sink->context, series, value);
 }
 
-/* "0, 45, 12, 1024, 250.12, 55, 1410, 1593, 0x0000000000000004"; what a GPU does not tell is "[N/A]". */
-static bool take_line(char *line, const struct sampler_sink *sink) {
+/* "0, 45, 12, 1024, 250.12, 55, 1410, 1593, 0x0000000000000004": kept as the last one of its GPU. */
+static bool keep_line(struct gpu *g) {
+  size_t commas = 0;
+  char *end;
+  long index = strtol(g->line, &end, 10);
+  for (const char *at = g->line; *at != 0; at++) commas += *at == ',';
+  if (end == g->line || *end != ',' || commas != VALUES - 1 || index < 0 || index >= GPUS_MAX) return false;
+  (void)snprintf(g->latest[index].line, sizeof g->latest[index].line, "%s", g->line);
+  return true;
+}
+
+/* What a GPU does not tell is "[N/A]". */
+static void tell_line(char *line, const struct sampler_sink *sink) {
   char *rest = line, *word[VALUES], *end;
   int64_t index;
   for (size_t i = 0; i < VALUES; i++) {
     word[i] = strsep(&rest, ",");
-    if (word[i] == NULL) return false;
+    if (word[i] == NULL) return;
     word[i] += strspn(word[i], " ");
   }
-  if (rest != NULL || !number_int64(word[0], strlen(word[0]), &index) || index < 0 || index >= GPUS_MAX) return false;
-  if (sink == NULL) return true;
+  if (!number_int64(word[0], strlen(word[0]), &index)) return;
   for (size_t i = 1; i < VALUES - 1; i++) {
     double value;
     if (number_double(word[i], strlen(word[i]), &value) && value >= 0 && value < 1e9)
       tell(sink, index, values[i - 1].series, value * values[i - 1].scale);
   }
-  if (strncmp(word[VALUES - 1], "0x", 2) != 0) return true;
+  if (strncmp(word[VALUES - 1], "0x", 2) != 0) return;
+  errno = 0;
   unsigned long long reasons = strtoull(word[VALUES - 1], &end, 16);
-  if (*end != 0) return true;
+  if (*end != 0 || errno != 0) return;
   tell(sink, index, "slowed", (reasons & REASON_SLOWED) != 0);
   tell(sink, index, "power_capped", (reasons & REASON_POWER_CAP) != 0);
-  return true;
 }
 
-/* What has come, the last line of each GPU being enough; sink NULL: of a time before this session. */
-static void take_all(struct gpu *g, const struct sampler_sink *sink) {
+/* What has come: the last line of each GPU is enough. */
+static void take_all(struct gpu *g) {
   char bytes[4096];
   ssize_t got = 0;
   for (size_t sum = 0; g->from_fd >= 0 && sum < READ_MAX && (got = read(g->from_fd, bytes, sizeof bytes)) > 0; sum += (size_t)got)
@@ -129,7 +161,7 @@ static void take_all(struct gpu *g, const struct sampler_sink *sink) {
         continue;
       }
       g->line[g->n] = 0;
-      if (take_line(g->line, sink)) g->told = true;
+      if (keep_line(g)) g->told = true;
       g->n = 0;
     }
   bool ended = g->from_fd >= 0 && (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR));
@@ -143,7 +175,11 @@ static void gpu_sample(void *state, int64_t now_ns, const struct sampler_sink *s
   struct process_stat stat;
   const struct root here = {""};
   bool first = g->last_ns == 0;
-  take_all(g, first ? NULL : sink);
+  take_all(g);
+  for (size_t i = 0; i < GPUS_MAX; i++) {
+    if (g->used[i] && !first && g->latest[i].line[0] != 0) tell_line(g->latest[i].line, sink);
+    g->latest[i].line[0] = 0; /* and what came before the session is of no session */
+  }
   if (g->child.pid > 0 && process_read(&here, g->child.pid, &stat)) {
     unsigned long long ticks = stat.user_ticks + stat.system_ticks;
     long per_second = sysconf(_SC_CLK_TCK);

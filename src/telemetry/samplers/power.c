@@ -1,6 +1,7 @@
 /* Power of this machine's processors, and how often heat slowed them. (Clocks and temperatures: machine.c.)
  * Series   power.package_w: of all packages, by RAPL's energy counters (/sys/class/powercap/intel-rapl:N, AMD's too)
  *          power.slowed: how often a package was slowed for heat since the sample before (thermal_throttle)
+ *          Neither where the serving process is not on this machine: that one's heat is another's
  * Limits   a virtual machine shows none of it; energy counters need root. They wrap, which one sample in two minutes still sees */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ struct package {
 struct power {
   const struct root *root;
   int64_t last_ns;
+  bool serves;                    /* is the serving process here? */
   int64_t slowed[PROCESSORS_MAX]; /* as last read */
   bool slowed_known;
   struct package packages[PACKAGES_MAX];
@@ -92,7 +94,7 @@ static void sample_energy(struct power *p, double span_s, const struct sampler_s
 
 static void power_watch(void *state, int64_t pid) {
   struct power *p = state;
-  (void)pid;
+  p->serves = pid > 0;
   p->last_ns = 0; /* what went before is of no session */
 }
 
@@ -101,8 +103,8 @@ static void power_sample(void *state, int64_t now_ns, const struct sampler_sink 
   double span_s = p->last_ns > 0 && now_ns > p->last_ns ? (double)(now_ns - p->last_ns) / 1e9 : 0;
   int64_t rose;
   bool known = p->slowed_known, told = read_slowed(p, &rose);
-  sample_energy(p, span_s, sink);
-  if (span_s > 0 && known && told) sink->value(sink->context, "power.slowed", (double)rose);
+  if (p->serves) sample_energy(p, span_s, sink);
+  if (p->serves && span_s > 0 && known && told) sink->value(sink->context, "power.slowed", (double)rose);
   p->last_ns = now_ns;
 }
 

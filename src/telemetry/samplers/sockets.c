@@ -1,5 +1,6 @@
 /* The sockets that the serving processes listen at: connections that wait to be accepted, and those that were dropped for it.
  * Series   server.accept_queue: connections that are made and not accepted yet, of the listening socket with the most
+ *          server.accept_full_ratio: 1 where that queue, or another of theirs, is full
  *          server.dropped_per_s: connections that the kernel dropped since such a queue was full
  * Source   /proc/PID/fd, netlink's sock_diag (a listening socket's receive queue), /proc/PID/net/netstat
  * Limits   dropped: of all listening sockets in that network namespace. accept_queue: where that is this process's own namespace */
@@ -34,6 +35,11 @@ struct sockets {
   char folder[64];
   unsigned long long inodes[SOCKETS_MAX];
   size_t n;
+};
+
+struct waiting {
+  long long most; /* -1: not known */
+  bool full;
 };
 
 static bool sockets_open(const struct root *root, void **ret_state) {
@@ -80,7 +86,7 @@ static bool send_question(int fd, unsigned char family) {
 }
 
 /* The most that waits at one of theirs among what was answered; true: more comes. */
-static bool take_answer(const struct sockets *s, const char *bytes, size_t n, long long *most) {
+static bool take_answer(const struct sockets *s, const char *bytes, size_t n, struct waiting *ret) {
   for (size_t at = 0; at + sizeof(struct nlmsghdr) <= n;) {
     struct nlmsghdr head;
     struct inet_diag_msg found;
@@ -89,7 +95,9 @@ static bool take_answer(const struct sockets *s, const char *bytes, size_t n, lo
       return false;
     if (head.nlmsg_len >= NLMSG_HDRLEN + sizeof found) {
       (void)memcpy(&found, bytes + at + NLMSG_HDRLEN, sizeof found);
-      if (is_theirs(s, found.idiag_inode) && (long long)found.idiag_rqueue > *most) *most = (long long)found.idiag_rqueue;
+      bool theirs = is_theirs(s, found.idiag_inode);
+      if (theirs && (long long)found.idiag_rqueue > ret->most) ret->most = (long long)found.idiag_rqueue;
+      if (theirs && found.idiag_rqueue > found.idiag_wqueue) ret->full = true; /* as the kernel judges it: beyond the backlog */
     }
     at += NLMSG_ALIGN(head.nlmsg_len);
   }
@@ -97,21 +105,19 @@ static bool take_answer(const struct sockets *s, const char *bytes, size_t n, lo
 }
 
 /* By netlink, of listening sockets alone: in /proc/net/tcp the kernel goes through all connections, milliseconds where there may be many.
- * -1: none of theirs listens in this network namespace. */
-static long long waiting_at(const struct sockets *s, unsigned char family) {
+ * Nothing is set where none of theirs listens in this network namespace. */
+static void read_waiting(const struct sockets *s, unsigned char family, struct waiting *ret) {
   static const struct timeval patience = {.tv_usec = 100000};
   char bytes[16384];
-  long long most = -1;
   ssize_t got = 0;
   int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-  if (fd < 0) return -1;
+  if (fd < 0) return;
   bool asked = setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 && send_question(fd, family);
   for (int i = 0; asked && i < ANSWERS_MAX; i++) {
     got = recv(fd, bytes, sizeof bytes, 0);
-    if (got <= 0 || !take_answer(s, bytes, (size_t)got, &most)) break;
+    if (got <= 0 || !take_answer(s, bytes, (size_t)got, ret)) break;
   }
   (void)close(fd); /* only read */
-  return most;
 }
 
 /* "TcpExt: ... ListenOverflows ListenDrops ..." and below it the numbers. A drop counts the overflow that caused it, too. */
@@ -141,9 +147,15 @@ static void sockets_sample(void *state, int64_t now_ns, const struct sampler_sin
   if (s->pid <= 0) return;
   double dropped = read_dropped(s), before = s->dropped;
   int64_t span_ns = s->last_ns > 0 ? now_ns - s->last_ns : 0;
-  long long waiting = s->n > 0 ? waiting_at(s, AF_INET) : -1, waiting6 = s->n > 0 ? waiting_at(s, AF_INET6) : -1;
-  if (waiting6 > waiting) waiting = waiting6;
-  if (waiting >= 0) sink->value(sink->context, "server.accept_queue", (double)waiting);
+  struct waiting waiting = {.most = -1};
+  if (s->n > 0) {
+    read_waiting(s, AF_INET, &waiting);
+    read_waiting(s, AF_INET6, &waiting);
+  }
+  if (waiting.most >= 0) {
+    sink->value(sink->context, "server.accept_queue", (double)waiting.most);
+    sink->value(sink->context, "server.accept_full_ratio", waiting.full);
+  }
   if (span_ns > 0 && before >= 0 && dropped >= before)
     sink->value(sink->context, "server.dropped_per_s", (dropped - before) / ((double)span_ns / 1e9));
   s->dropped = dropped;
