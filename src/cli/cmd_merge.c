@@ -22,22 +22,32 @@ static void tell(const struct merge_outcome *o, const char *out) {
                (long long)o->n_requests, o->root, out);
 }
 
+/* What both kinds have; the object stays open. */
+static void begin_json(struct json_writer *json, struct buffer *text, const char *out, enum bundle_end end, const char *why,
+                       const char *root) {
+  buffer_init(text, 65536);
+  json_begin(json, text);
+  json_open_object(json);
+  json_put_text(json, "bundle", out);
+  json_put_text(json, "ended", bundle_end_text(end));
+  json_put_text(json, "why", why);
+  json_put_text(json, "root", root);
+}
+
+static bool end_json(struct json_writer *json, struct buffer *text) {
+  json_close(json);
+  bool good = json_finish(json) && buffer_text(text, "\n") && write_buffer(NULL, text);
+  buffer_release(text);
+  return good;
+}
+
 static bool tell_json(const struct merge_outcome *o, const char *out) {
   struct buffer text;
   struct json_writer json;
-  buffer_init(&text, 65536);
-  json_begin(&json, &text);
-  json_open_object(&json);
-  json_put_text(&json, "bundle", out);
-  json_put_text(&json, "ended", bundle_end_text(o->end));
-  json_put_text(&json, "why", o->why);
-  json_put_text(&json, "root", o->root);
+  begin_json(&json, &text, out, o->end, o->why, o->root);
   json_put_int(&json, "parts", o->n_parts);
   json_put_int(&json, "requests", o->n_requests);
-  json_close(&json);
-  bool good = json_finish(&json) && buffer_text(&text, "\n") && write_buffer(NULL, &text);
-  buffer_release(&text);
-  return good;
+  return end_json(&json, &text);
 }
 
 /* What `lynxbench sample` writes begins so; of a pipe nothing is taken. */
@@ -62,22 +72,13 @@ static void tell_samples(const struct merge_samples_outcome *o, const char *out)
 static bool tell_samples_json(const struct merge_samples_outcome *o, const char *out) {
   struct buffer text;
   struct json_writer json;
-  buffer_init(&text, 65536);
-  json_begin(&json, &text);
-  json_open_object(&json);
-  json_put_text(&json, "bundle", out);
-  json_put_text(&json, "ended", bundle_end_text(o->end));
-  json_put_text(&json, "why", o->why);
-  json_put_text(&json, "root", o->root);
+  begin_json(&json, &text, out, o->end, o->why, o->root);
   json_put_text(&json, "host", o->host);
   json_put_int(&json, "values", o->n_values);
   json_put_int(&json, "activities", o->n_activities);
   json_put_int(&json, "counted_windows", o->n_windows);
   json_put_int(&json, "covered_windows", o->n_covered);
-  json_close(&json);
-  bool good = json_finish(&json) && buffer_text(&text, "\n") && write_buffer(NULL, &text);
-  buffer_release(&text);
-  return good;
+  return end_json(&json, &text);
 }
 
 /* What cannot be written is the machine's fault; what cannot be read, the input's. */

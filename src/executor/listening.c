@@ -4,22 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TABLE_MAX = 16 << 20, SOCKETS_MAX = 4096, DESCRIPTORS_MAX = 65536, LISTENS = 10 };
+#include "base/process_sockets.h"
+
+enum { TABLE_MAX = 16 << 20, SOCKETS_MAX = 4096, LISTENS = 10 };
 
 struct sockets {
   const struct root *root;
-  char folder[64];
   unsigned long long inodes[SOCKETS_MAX];
   size_t n;
 };
-
-static void take_descriptor(void *context, const char *name) {
-  struct sockets *s = context;
-  char path[128], target[128];
-  (void)snprintf(path, sizeof path, "%s/%.20s", s->folder, name);
-  if (s->n < SOCKETS_MAX && root_read_link(s->root, path, target, sizeof target) && sscanf(target, "socket:[%llu]", &s->inodes[s->n]) == 1)
-    s->n++;
-}
 
 /* As the kernel prints it: words of 32 bits, each in the machine's own order. */
 static bool read_address(const char *hex, char *ret, size_t size) {
@@ -78,8 +71,7 @@ static size_t find_in(const struct sockets *s, const char *path, char urls[LISTE
 size_t listening_urls(const struct root *root, int64_t pid, char urls[LISTENING_MAX][LISTENING_URL], size_t n) {
   struct sockets s = {.root = root};
   char path[64];
-  (void)snprintf(s.folder, sizeof s.folder, "/proc/%lld/fd", (long long)pid);
-  (void)root_list(root, s.folder, DESCRIPTORS_MAX, take_descriptor, &s);
+  s.n = process_sockets(root, pid, s.inodes, 0, SOCKETS_MAX);
   if (s.n == 0) return n;
   (void)snprintf(path, sizeof path, "/proc/%lld/net/tcp", (long long)pid);
   n = find_in(&s, path, urls, n);

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/process_sockets.h"
+#include "telemetry/kernel_counter.h"
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
 
@@ -32,7 +34,6 @@ struct sockets {
   const struct root *root;
   int64_t pid, last_ns;
   double dropped; /* as last read; -1: not known */
-  char folder[64];
   unsigned long long inodes[SOCKETS_MAX];
   size_t n;
 };
@@ -49,14 +50,6 @@ static bool sockets_open(const struct root *root, void **ret_state) {
   return true;
 }
 
-static void take_descriptor(void *context, const char *name) {
-  struct sockets *s = context;
-  char path[128], target[128];
-  (void)snprintf(path, sizeof path, "%s/%.20s", s->folder, name);
-  if (s->n < SOCKETS_MAX && root_read_link(s->root, path, target, sizeof target) && sscanf(target, "socket:[%llu]", &s->inodes[s->n]) == 1)
-    s->n++;
-}
-
 static void sockets_watch(void *state, int64_t pid) {
   struct sockets *s = state;
   struct process_tree tree;
@@ -64,10 +57,7 @@ static void sockets_watch(void *state, int64_t pid) {
   s->last_ns = 0;
   s->n = 0;
   process_tree_read(s->root, pid, &tree);
-  for (size_t i = 0; i < tree.n; i++) {
-    (void)snprintf(s->folder, sizeof s->folder, "/proc/%lld/fd", (long long)tree.pids[i]);
-    (void)root_list(s->root, s->folder, DESCRIPTORS_MAX, take_descriptor, s);
-  }
+  for (size_t i = 0; i < tree.n; i++) s->n = process_sockets(s->root, tree.pids[i], s->inodes, s->n, SOCKETS_MAX);
 }
 
 static bool is_theirs(const struct sockets *s, unsigned long long inode) {
@@ -120,26 +110,11 @@ static void read_waiting(const struct sockets *s, unsigned char family, struct w
   (void)close(fd); /* only read */
 }
 
-/* "TcpExt: ... ListenOverflows ListenDrops ..." and below it the numbers. A drop counts the overflow that caused it, too. */
+/* A drop counts the overflow that caused it, too. */
 static double read_dropped(const struct sockets *s) {
   char path[64];
-  struct buffer text;
-  double found = -1;
-  buffer_init(&text, NETSTAT_MAX);
   (void)snprintf(path, sizeof path, "/proc/%lld/net/netstat", (long long)s->pid);
-  char *names = root_read(s->root, path, &text, NULL) == LYNX_OK ? strstr(text.data, "TcpExt: ") : NULL,
-       *values = names != NULL ? strstr(names + 8, "\nTcpExt: ") : NULL;
-  if (values != NULL) {
-    *values = 0;
-    char *name_rest = names + 8, *value_rest = values + 9;
-    for (int i = 0; i < FIELDS_MAX && found < 0; i++) {
-      const char *name = strsep(&name_rest, " "), *value = strsep(&value_rest, " \n");
-      if (name == NULL || value == NULL) break;
-      if (strcmp(name, "ListenDrops") == 0) found = strtod(value, NULL);
-    }
-  }
-  buffer_release(&text);
-  return found;
+  return kernel_counter(s->root, path, "TcpExt: ", "ListenDrops");
 }
 
 static void sockets_sample(void *state, int64_t now_ns, const struct sampler_sink *sink) {

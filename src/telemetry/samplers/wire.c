@@ -12,9 +12,10 @@
 
 #include "base/arena.h"
 #include "base/number.h"
+#include "telemetry/kernel_counter.h"
 #include "telemetry/sampler.h"
 
-enum { DESCRIPTORS_MAX = 4096, SNMP_MAX = 65536, FIELDS_MAX = 64 };
+enum { DESCRIPTORS_MAX = 4096 };
 
 struct wire {
   const struct root *root;
@@ -52,29 +53,9 @@ static void look_at(void *context, const char *name) {
   if (w->least_s < 0 || s < w->least_s) w->least_s = s;
 }
 
-/* "Tcp: ... RetransSegs ..." and below it the numbers. */
-static double read_sent_again(const struct wire *w) {
-  struct buffer text;
-  double found = -1;
-  buffer_init(&text, SNMP_MAX);
-  char *names = root_read(w->root, "/proc/net/snmp", &text, NULL) == LYNX_OK ? strstr(text.data, "Tcp: ") : NULL,
-       *values = names != NULL ? strstr(names + 5, "\nTcp: ") : NULL;
-  if (values != NULL) {
-    *values = 0;
-    char *name_rest = names + 5, *value_rest = values + 6;
-    for (int i = 0; i < FIELDS_MAX && found < 0; i++) {
-      const char *name = strsep(&name_rest, " "), *value = strsep(&value_rest, " \n");
-      if (name == NULL || value == NULL) break;
-      if (strcmp(name, "RetransSegs") == 0) found = strtod(value, NULL);
-    }
-  }
-  buffer_release(&text);
-  return found;
-}
-
 static void wire_sample(void *state, int64_t now_ns, const struct sampler_sink *sink) {
   struct wire *w = state;
-  double sent_again = read_sent_again(w), before = w->sent_again;
+  double sent_again = kernel_counter(w->root, "/proc/net/snmp", "Tcp: ", "RetransSegs"), before = w->sent_again;
   int64_t span_ns = w->last_ns > 0 ? now_ns - w->last_ns : 0;
   w->least_s = -1;
   (void)root_list(w->root, "/proc/self/fd", DESCRIPTORS_MAX, look_at, w);
