@@ -300,7 +300,8 @@ def test_what_was_not_mended_does_not_become_the_baseline(runs):
     r = gate(runs / "runs" / f"r{BEFORE + AFTER - 1:02}.lynx", runs / "runs", "--json")
     x = json.loads(r.stdout)
     assert (r.returncode, x["verdict"]) == (1, "fails"), x
-    assert x["precisions"][0]["figures"][0]["baseline_runs"] in NEAR, x
+    # Of the runs before: on a busy machine one of them may be at another level. None of those after.
+    assert 3 <= x["precisions"][0]["figures"][0]["baseline_runs"] <= max(NEAR), x
 
 
 def test_a_gate_that_measured_nothing_never_passes(runs, baseline, tmp_path):
