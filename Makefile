@@ -79,6 +79,7 @@ check: packages-check
 bench: packages-test
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
+	@ninja -C $(BUILD) bench/samplers
 	@bench/instrument.sh $(BUILD)
 	@python3 bench/capture.py $(BUILD)
 	@ninja -C $(BUILD) bench/ledger bench/pages

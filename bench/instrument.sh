@@ -26,6 +26,8 @@ regime: {load: constant, rate_per_s: 200}
 method: {warm_up: 1s, counted: 5s, sessions: 1, drain: 2s, instrument_error_at_most: 1}
 YAML
 "$build/lynxbench" run "$dir/c.yaml" --out "$dir/c.lynx" --quiet >/dev/null 2>&1
+echo "  samplers, of that server:"
+"$build/bench/samplers" $ref | sed 's/^/    /'
 kill $ref
 "$build/lynxbench" show "$dir/c.lynx" | sed -n '/the instrument/p'
 python3 - "$dir/c.lynx" <<'PY'
