@@ -137,7 +137,7 @@ const struct command command_merge = {
                "missing or incomplete makes the whole incomplete (exit code 130), not wrong.\n"
                "With a RUN whose server is on another host, and the SAMPLES that `lynxbench sample` took there meanwhile, both are one\n"
                "bundle, which `attribute` accounts for. What the run sampled of its own machine is then named client.*",
-    .example = "rm -f /tmp/m*.lynx; s=@$(( $(date +%s) + 3 )); build/lynxbench-ref --mode metronome --port 8396 > /dev/null & sleep 1; "
+    .example = "rm -f /tmp/m*.lynx; s=@$(( $(date +%s) + 6 )); build/lynxbench-ref --mode metronome --port 8396 > /dev/null & sleep 1; "
                "printf 'lynxbench: 1\\nname: two hosts\\nexecutor: {endpoint: \"http://127.0.0.1:8396\"}\\nworkload: {output_tokens: 4, "
                "prompts: {count: 4, bytes: 16}}\\n"
                "regime: {load: constant, rate_per_s: 40}\\nmethod: {warm_up: 0s, counted: 1s, sessions: 2, drain: 1s, request_timeout: "

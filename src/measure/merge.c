@@ -556,7 +556,7 @@ enum lynx_status merge_parts(const char *const *paths, size_t n, const char *out
     if (status == LYNX_OK) status = write_whole(&m);
     bool made = m.out != NULL;
     if (status == LYNX_OK) bundle_close(m.out);
-    else bundle_discard(m.out); /* what was merged so far can be merged again */
+    else if (made || status == LYNX_IO) bundle_remove(m.out, out); /* what was merged so far can be merged again */
     if (status != LYNX_OK) place(error, made && status == LYNX_INPUT ? m.now->path : out);
   }
   for (size_t i = 0; i < m.n_parts; i++) bundle_close(m.parts[i].bundle);

@@ -265,7 +265,7 @@ enum lynx_status merge_samples(const struct merge_samples_request *request, stru
     status = bundle_create(request->out, &j.out, error);
     if (status == LYNX_OK) status = write_whole(&j, samples, length);
     if (status == LYNX_OK) bundle_close(j.out);
-    else bundle_discard(j.out); /* both can be merged again */
+    else if (j.out != NULL || status == LYNX_IO) bundle_remove(j.out, request->out); /* both can be merged again */
   }
   bundle_close(j.run);
   free(j.windows);

@@ -120,8 +120,8 @@ enum lynx_status bundle_commit(struct bundle *bundle, struct lynx_error *error) 
 enum lynx_status bundle_seal(struct bundle *bundle, enum bundle_end end, const char *why, char ret_root[DIGEST_HEX],
                              struct lynx_error *error) LYNX_MUST_CHECK;
 void bundle_close(struct bundle *bundle); /* accepts NULL */
-/* Closes one that was being written, and removes it and what SQLite keeps beside it. Accepts NULL. */
-void bundle_discard(struct bundle *bundle);
+/* Closes one that was being written (NULL: it could not be begun), and removes the file and what SQLite keeps beside it. */
+void bundle_remove(struct bundle *bundle, const char *path);
 
 /* Does a file that begins so say that it is a bundle? */
 enum { BUNDLE_HEAD = 100 };

@@ -20,13 +20,11 @@ void bundle_close(struct bundle *bundle) {
   free(bundle);
 }
 
-void bundle_discard(struct bundle *bundle) {
+void bundle_remove(struct bundle *bundle, const char *path) {
   static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
-  char path[sizeof bundle->path], file[sizeof bundle->path + 16];
-  if (bundle == NULL) return;
-  (void)snprintf(path, sizeof path, "%s", bundle->path);
+  char file[sizeof bundle->path + 16];
   bundle_close(bundle);
-  for (size_t i = 0; i < LYNX_COUNT(beside); i++) {
+  for (size_t i = 0; i < LYNX_COUNT(beside) && strlen(path) < sizeof bundle->path; i++) {
     (void)snprintf(file, sizeof file, "%s%s", path, beside[i]);
     (void)unlink(file); /* what is not there need not go */
   }
@@ -67,7 +65,7 @@ enum lynx_status bundle_create(const char *path, struct bundle **ret, struct lyn
     status = create_tables(bundle, error);
   }
   if (status != LYNX_OK) {
-    bundle_discard(bundle);
+    bundle_close(bundle);
     return status;
   }
   *ret = bundle;
