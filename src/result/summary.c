@@ -170,7 +170,9 @@ static bool read_precision(const json_t *object, struct arena *arena, struct sum
                                     .conditions = {.others = json_get_double(object, "others", NAN),
                                                    .steal = json_get_double(object, "steal", NAN),
                                                    .throttled = json_get_double(object, "throttled", NAN),
-                                                   .pressure = json_get_double(object, "pressure", NAN)}};
+                                                   .pressure = json_get_double(object, "pressure", NAN),
+                                                   .slowed = NAN, /* such a run has no claim, which is in no_claim */
+                                                   .gpus_slowed = NAN}};
   size_t n = json_array_size(figures);
   if (n > SUMMARY_FIGURES_MAX) return false;
   ret->figures = arena_alloc(arena, n + 1, sizeof *ret->figures);
