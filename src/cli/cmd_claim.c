@@ -12,23 +12,20 @@ enum { FLAG_JSON, FLAG_LEDGER };
 static const struct option_spec options[] = {[FLAG_JSON] = {"json", NULL, "claims, reasons and caveats as JSON"},
                                              [FLAG_LEDGER] = {"ledger", "LEDGER", "its standing there, too (default: LYNXBENCH_LEDGER)"}};
 
-/* Those that were made, of those that there could be: what this machine cannot do is told, and is no failure. */
-static void count_claims(struct result *result, size_t *ret_made, size_t *ret_wanted) {
-  *ret_made = *ret_wanted = 0;
+/* Was a claim made for each precision that there could be one of? What this machine cannot do is reported, and is no failure. */
+static bool all_made(const struct result *result, const struct claim *claims) {
+  size_t n_made = 0, n_wanted = 0;
   for (size_t i = 0; i < result->n_precisions; i++) {
-    struct claim claim;
-    claim_build(result, i, &claim);
-    *ret_made += claim.sentence != NULL;
-    *ret_wanted += !result->precisions[i].unavailable;
+    n_made += claims[i].sentence != NULL;
+    n_wanted += !result->precisions[i].unavailable;
   }
+  return n_made == n_wanted && n_made > 0;
 }
 
-static void write_text(struct result *result, const struct standing *standing, struct buffer *out) {
+static void write_text(const struct result *result, const struct claim *claims, const struct standing *standing, struct buffer *out) {
   for (size_t i = 0; i < result->n_precisions; i++) {
-    struct claim claim;
-    claim_build(result, i, &claim);
     if (i > 0) (void)buffer_text(out, "\n");
-    (void)text_claim(result, &claim, color_wanted(stdout), out);
+    (void)text_claim(result, &claims[i], color_wanted(stdout), out);
   }
   if (standing != NULL) (void)text_standing(standing, color_wanted(stdout), out);
   else if (result->contract.signatories.n_items > 0)
@@ -40,7 +37,6 @@ static int run(const struct arguments *arguments) {
   struct bundle_file file;
   struct buffer out;
   struct standing standing;
-  size_t n_made, n_wanted;
   bool known;
   if (!bundle_file_open(arguments->positional[0], &file)) return EXIT_WRONG_INPUT;
   if (!standing_file_read(arguments->option[FLAG_LEDGER], &file, &standing, &known)) {
@@ -48,14 +44,15 @@ static int run(const struct arguments *arguments) {
     return EXIT_WRONG_INPUT;
   }
   buffer_init(&out, 64 << 20);
-  if (arguments->option[FLAG_JSON] != NULL) (void)json_claims(&file.result, known ? &standing : NULL, &out);
-  else write_text(&file.result, known ? &standing : NULL, &out);
+  const struct claim *claims = claim_build_all(&file.result);
+  if (arguments->option[FLAG_JSON] != NULL) (void)json_claims(claims, file.result.n_precisions, known ? &standing : NULL, &out);
+  else write_text(&file.result, claims, known ? &standing : NULL, &out);
   bool good = write_buffer(NULL, &out); /* one that overflowed, too, is reported here */
-  count_claims(&file.result, &n_made, &n_wanted);
+  bool holds = all_made(&file.result, claims);
   buffer_release(&out);
   standing_release(&standing);
   bundle_file_close(&file);
-  return !good ? EXIT_CONDITIONS : n_made == n_wanted && n_made > 0 ? EXIT_HOLDS : EXIT_DOES_NOT_HOLD;
+  return !good ? EXIT_CONDITIONS : holds ? EXIT_HOLDS : EXIT_DOES_NOT_HOLD;
 }
 
 static bool confines(const struct arguments *arguments, struct confinement *ret) {

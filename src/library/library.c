@@ -98,7 +98,7 @@ enum lynxbench_status lynxbench_bundle_result(struct lynxbench_bundle *b, char *
 enum lynxbench_status lynxbench_bundle_claims(struct lynxbench_bundle *b, char **ret, struct lynxbench_error *error) {
   struct buffer text;
   buffer_init(&text, TEXT_MAX);
-  return take_text(&text, json_claims(&b->result, NULL, &text), ret, error);
+  return take_text(&text, json_claims(claim_build_all(&b->result), b->result.n_precisions, NULL, &text), ret, error);
 }
 
 enum lynxbench_status lynxbench_bundle_contract(struct lynxbench_bundle *b, char **ret, struct lynxbench_error *error) {

@@ -26,15 +26,11 @@ static void put_claim(const struct claim *claim, const struct standing *standing
   json_close(json);
 }
 
-bool json_claims(struct result *result, const struct standing *standing, struct buffer *ret) {
+bool json_claims(const struct claim *claims, size_t n, const struct standing *standing, struct buffer *ret) {
   struct json_writer json;
   json_begin(&json, ret);
   json_open_array(&json);
-  for (size_t i = 0; i < result->n_precisions; i++) {
-    struct claim claim;
-    claim_build(result, i, &claim);
-    put_claim(&claim, standing, &json);
-  }
+  for (size_t i = 0; i < n; i++) put_claim(&claims[i], standing, &json);
   json_close(&json);
   return json_finish(&json) && buffer_text(ret, "\n");
 }

@@ -6,6 +6,6 @@
 #include "result/claim.h"
 
 /* standing: in a ledger; NULL: none was asked. */
-bool json_claims(struct result *result, const struct standing *standing, struct buffer *ret);
+bool json_claims(const struct claim *claims, size_t n, const struct standing *standing, struct buffer *ret);
 
 #endif

@@ -530,3 +530,9 @@ void claim_build(struct result *result, size_t precision, struct claim *ret) {
   ret->sentence = arena_copy(&result->arena, b.text.data);
   buffer_release(&b.text);
 }
+
+struct claim *claim_build_all(struct result *result) {
+  struct claim *claims = arena_alloc(&result->arena, result->n_precisions + 1, sizeof *claims);
+  for (size_t i = 0; i < result->n_precisions; i++) claim_build(result, i, &claims[i]);
+  return claims;
+}

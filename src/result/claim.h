@@ -39,5 +39,7 @@ const char *accuracy_unit(const struct contract *contract);
 
 /* In the result's arena. */
 void claim_build(struct result *result, size_t precision, struct claim *ret);
+/* Of every precision, in their order: result->n_precisions of them, in the result's arena. */
+struct claim *claim_build_all(struct result *result);
 
 #endif

@@ -26,3 +26,9 @@ double kernel_counter(const struct root *root, const char *path, const char *gro
   buffer_release(&text);
   return found;
 }
+
+bool kernel_pressure(const struct root *root, const char *what, double *ret_percent) {
+  char path[64], line[256];
+  (void)snprintf(path, sizeof path, "/proc/pressure/%.20s", what);
+  return root_read_line(root, path, line, sizeof line) && sscanf(line, "some avg10=%lf", ret_percent) == 1;
+}

@@ -1,4 +1,4 @@
-"""lynxbench sample, and merge: a server on another host, which stands in a network namespace of its own."""
+"""lynxbench sample, and merge: a server on another host, which is a network namespace of its own."""
 
 import contextlib
 import json

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "telemetry/kernel_counter.h"
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
 
@@ -97,14 +98,12 @@ static double most_busy_ms(struct disk *d) {
 static void disk_sample(void *state, int64_t now_ns, const struct sampler_sink *sink) {
   struct disk *d = state;
   unsigned long long bytes;
-  char line[256];
   double pressure, span_s = d->last_ns > 0 && now_ns > d->last_ns ? (double)(now_ns - d->last_ns) / 1e9 : 0, busy_ms = most_busy_ms(d);
   bool known = read_bytes(d, &bytes);
   if (span_s > 0 && known && d->read_known && bytes >= d->read_bytes)
     sink->value(sink->context, "server.read_bytes_per_s", (double)(bytes - d->read_bytes) / span_s);
   if (span_s > 0 && busy_ms >= 0) sink->value(sink->context, "disk.busy_ratio", busy_ms / 1e3 / span_s < 1 ? busy_ms / 1e3 / span_s : 1);
-  if (root_read_line(d->root, "/proc/pressure/io", line, sizeof line) && sscanf(line, "some avg10=%lf", &pressure) == 1)
-    sink->value(sink->context, "machine.disk_pressure_percent", pressure);
+  if (kernel_pressure(d->root, "io", &pressure)) sink->value(sink->context, "machine.disk_pressure_percent", pressure);
   d->read_bytes = bytes;
   d->read_known = known;
   d->last_ns = now_ns;

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "telemetry/control_group.h"
+#include "telemetry/kernel_counter.h"
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
 
@@ -131,10 +132,8 @@ static void machine_sample(void *state, int64_t now_ns, const struct sampler_sin
   }
   sample_hardware(m->root, sink);
   sample_throttled(m, sink);
-  char line[256];
   double pressure;
-  if (root_read_line(m->root, "/proc/pressure/cpu", line, sizeof line) && sscanf(line, "some avg10=%lf", &pressure) == 1)
-    sink->value(sink->context, "machine.cpu_pressure_percent", pressure);
+  if (kernel_pressure(m->root, "cpu", &pressure)) sink->value(sink->context, "machine.cpu_pressure_percent", pressure);
 }
 
 static void machine_close(void *state) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "telemetry/kernel_counter.h"
 #include "telemetry/node_map.h"
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
@@ -141,7 +142,6 @@ static void memory_sample(void *state, int64_t now_ns, const struct sampler_sink
   struct process_tree tree;
   unsigned long long minor = 0, major = 0, swapped = 0;
   double resident = 0, pressure, span_s = m->last_ns > 0 && now_ns > m->last_ns ? (double)(now_ns - m->last_ns) / 1e9 : 0;
-  char line[256];
   process_tree_read(m->root, m->pid, &tree);
   for (size_t i = 0; i < tree.n; i++) {
     struct process_stat stat;
@@ -159,8 +159,7 @@ static void memory_sample(void *state, int64_t now_ns, const struct sampler_sink
     tell_nodes(m, &tree, sink);
   }
   if (span_s > 0 && swapped_known && m->swapped_known) tell_rate(sink, "machine.swapped_in_per_s", swapped, m->swapped_in, span_s);
-  if (root_read_line(m->root, "/proc/pressure/memory", line, sizeof line) && sscanf(line, "some avg10=%lf", &pressure) == 1)
-    sink->value(sink->context, "machine.memory_pressure_percent", pressure);
+  if (kernel_pressure(m->root, "memory", &pressure)) sink->value(sink->context, "machine.memory_pressure_percent", pressure);
   m->minor = minor;
   m->major = major;
   m->swapped_in = swapped;

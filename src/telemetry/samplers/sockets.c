@@ -21,14 +21,7 @@
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
 
-enum {
-  SOCKETS_MAX = 4096,
-  DESCRIPTORS_MAX = 16384,
-  ANSWERS_MAX = 256,
-  NETSTAT_MAX = 65536,
-  LISTENS = 10 /* TCP_LISTEN */,
-  FIELDS_MAX = 256
-};
+enum { SOCKETS_MAX = 4096, ANSWERS_MAX = 256, LISTENS = 10 /* TCP_LISTEN */ };
 
 struct sockets {
   const struct root *root;

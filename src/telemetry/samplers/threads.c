@@ -120,8 +120,8 @@ static void look_at(const struct threads *t, struct known_thread *k) {
   if (root_read_line(t->root, path, line, sizeof line)) {
     long number;
     if (sscanf(line, "%ld", &number) != 1) return; /* "running" */
-    path_of(path, k, "stat");
     if (number < 0) { /* in no call: where it is blocked all the same, it touched a page that is read from a disk */
+      path_of(path, k, "stat");
       if (process_stat_read(t->root, path, &stat) && stat.state == 'D') k->looks[WAIT_DISK]++;
       return;
     }
