@@ -250,7 +250,7 @@ void attribution_release(struct attribution *a) {
 }
 
 struct attribution_cause host_name_cause(const struct host_name *name) {
-  bool range = name->state == STATE_RANGE;
+  bool range = name->state == STATE_RANGE && !name->layered; /* the program's own */
   return (struct attribution_cause){name->state, name->layered || range, range ? LAYER_APPLICATION : name->layer, name->ns};
 }
 
@@ -261,10 +261,11 @@ size_t attribution_causes(const struct attributed_trace *trace, struct attributi
   for (int i = 0; i < STATE_COUNT; i++) {
     struct attribution_cause whole = {.state = (enum account_state)i, .ns = a->states[i]};
     whole.layered = account_state_layer(whole.state, a->device < 0, &whole.layer);
-    for (int l = 0; i == STATE_PYTHON && l < LAYER_COUNT; l++) {
-      if (trace->host.python_ns[l] == 0) continue;
-      found[n_found++] = (struct attribution_cause){whole.state, true, (enum layer)l, trace->host.python_ns[l]};
-      whole.ns -= trace->host.python_ns[l];
+    const int64_t *divided = i == STATE_PYTHON ? trace->host.python_ns : i == STATE_RANGE ? trace->host.range_ns : NULL;
+    for (int l = 0; divided != NULL && l < LAYER_COUNT; l++) {
+      if (divided[l] == 0) continue;
+      found[n_found++] = (struct attribution_cause){whole.state, true, (enum layer)l, divided[l]};
+      whole.ns -= divided[l];
     }
     if (i == STATE_PYTHON) whole.layered = false; /* what is left is of no file that is known */
     if (whole.ns > 0) found[n_found++] = whole;

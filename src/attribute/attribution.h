@@ -53,7 +53,7 @@ struct attribution_cause {
   int64_t ns;
 };
 
-enum { CAUSES_MAX = STATE_COUNT + LAYER_COUNT };
+enum { CAUSES_MAX = STATE_COUNT + 2 * LAYER_COUNT };
 
 /* Whose a function or range is, by the file that it lies in. */
 struct attribution_cause host_name_cause(const struct host_name *name);

@@ -45,16 +45,19 @@ struct host_naming *host_names_new(const struct timeline *t, int64_t device) {
 
 /* --- names --- */
 
-/* "vllm/v1/worker/gpu_model_runner.py(1968): execute_model": how PyTorch writes a Python function. */
+/* "vllm/v1/worker/gpu_model_runner.py(1968): execute_model": how PyTorch writes a Python function. Ranges have no file: by the words that
+ * servers and frameworks begin their own with. */
 static enum origin origin_of(const struct span_name *name) {
   char path[PATH_MAX_LENGTH];
+  enum layer layer;
+  if (name->kind != TRACE_PYTHON)
+    return layer_of_range(name->text, name->length, &layer) ? (enum origin)(ORIGIN_LAYER + (int)layer) : ORIGIN_UNKNOWN;
   const char *end = memchr(name->text, '(', name->length);
   size_t n = end != NULL ? (size_t)(end - name->text) : 0;
   if (n == 0 || n >= sizeof path || name->text[0] == '<') return ORIGIN_STANDARD; /* built in, or a module's name */
   memcpy(path, name->text, n);
   path[n] = 0;
   if (strstr(path, ".py") == NULL) return ORIGIN_STANDARD;
-  enum layer layer;
   switch (layer_of_python_file(path, &layer)) {
     case PYTHON_FILE_KNOWN: return (enum origin)(ORIGIN_LAYER + (int)layer);
     case PYTHON_FILE_STANDARD: return ORIGIN_STANDARD;
@@ -217,6 +220,7 @@ void host_names_finish(struct host_naming *h, struct host_names *ret) {
     x->layered = from >= ORIGIN_LAYER;
     if (x->layered) x->layer = (enum layer)((int)from - ORIGIN_LAYER);
     if (x->layered && x->state == STATE_PYTHON) ret->python_ns[x->layer] += x->ns;
+    if (x->layered && x->state == STATE_RANGE) ret->range_ns[x->layer] += x->ns;
     h->slots[ret->n++] = *x;
   }
   ret->at = h->slots;

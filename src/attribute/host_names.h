@@ -14,7 +14,7 @@
 struct host_name {
   enum account_state state;
   uint32_t name; /* of the timeline */
-  bool layered;  /* the file that it lies in says whose it is */
+  bool layered;  /* the file that it lies in, or a range's first words, say whose it is */
   enum layer layer;
   int64_t ns;
 };
@@ -24,6 +24,7 @@ struct host_names {
   size_t n;
   bool cut;                       /* so many ranges lie in each other that the rest of the window was not named */
   int64_t python_ns[LAYER_COUNT]; /* of STATE_PYTHON, by the layer of the function's file; the rest is nobody's */
+  int64_t range_ns[LAYER_COUNT];  /* of STATE_RANGE, by who begins ranges with such words; the rest the program named */
 };
 
 struct host_naming;

@@ -10,6 +10,7 @@
 #include "attribute/live_samples.h"
 #include "attribute/live_series.h"
 #include "attribute/live_start.h"
+#include "attribute/live_traced.h"
 #include "attribute/live_verdict.h"
 #include "base/json.h"
 #include "base/number.h"
@@ -39,6 +40,8 @@ static enum lynx_status keep_session(void *context, const struct bundle_session 
 static enum lynx_status keep_event(void *context, int64_t realtime_ns, enum event_kind kind, const char *text) {
   struct live *live = context;
   (void)realtime_ns;
+  if (kind == EVENT_TRACE && live->n_trace_files < UNSEEN_MAX)
+    result_add_text(&live->arena, &live->trace_files, &live->n_trace_files, live_words(&live->arena, text));
   if (kind != EVENT_UNSEEN || live->n_unseen == UNSEEN_MAX) return LYNX_OK;
   for (size_t i = 0; i < live->n_unseen; i++)
     if (strcmp(live->unseen[i], text) == 0) return LYNX_OK;
@@ -92,7 +95,9 @@ static bool add_sessions(struct gathering *g) {
   struct live_profile *profile = live_profile_new(live);
   for (size_t i = 0; i < g->n; i++)
     if (g->sessions[i].purpose == PURPOSE_ATTRIBUTE) live_profile_add(profile, g->bundle, &g->sessions[i]);
+    else if (g->sessions[i].purpose == PURPOSE_TRACE) good = live_traced_add(live, g->bundle, &g->sessions[i]) && good;
   live_profile_finish(profile);
+  live_traced_finish(live);
   return good;
 }
 

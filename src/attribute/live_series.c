@@ -99,6 +99,7 @@ static enum lynx_status take_sample(void *context, int64_t session, int64_t at_n
 
 static const char *label_of(struct live *live, const struct bundle_session *s) {
   if (s->purpose == PURPOSE_ATTRIBUTE) return "profilers";
+  if (s->purpose == PURPOSE_TRACE) return "its profiler";
   if (s->purpose == PURPOSE_SEARCH && s->concurrency > 0) return arena_printf(&live->arena, "%lld", (long long)s->concurrency);
   return s->purpose == PURPOSE_MEASURE || s->purpose == PURPOSE_CERTIFY ? "counted" : "";
 }

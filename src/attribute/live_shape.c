@@ -80,7 +80,10 @@ double live_idle_processors(const struct live *live) {
 }
 
 bool live_tokenizes(const struct live_part *part) {
-  return part->kind == LIVE_PYTHON && (strcasestr(part->what, "token") != NULL || strcasestr(part->what, "bpe") != NULL);
+  static const char *const words[] = {"tokeniz", "tokenis", "detok", "bpe"}; /* sample_tokens is no such function */
+  for (size_t i = 0; i < LYNX_COUNT(words); i++)
+    if (part->kind == LIVE_PYTHON && strcasestr(part->what, words[i]) != NULL) return true;
+  return false;
 }
 
 bool live_logs(const struct live_part *part) {

@@ -18,7 +18,15 @@
 #include "result/figures.h"
 #include "result/finding.h"
 
-enum { LIVE_LANES_MAX = 64, LIVE_PARTS_MAX = 96, LIVE_NEIGHBOURS_MAX = 5, LIVE_CALLERS_MAX = 6, LIVE_FINDINGS_MAX = 16 };
+enum {
+  LIVE_LANES_MAX = 64,
+  LIVE_PARTS_MAX = 96,
+  LIVE_NEIGHBOURS_MAX = 5,
+  LIVE_CALLERS_MAX = 6,
+  LIVE_FINDINGS_MAX = 16,
+  LIVE_TRACED_MAX = 8,
+  LIVE_TRACED_PARTS = 128
+};
 
 enum live_part_kind { LIVE_PYTHON, LIVE_LIBRARY, LIVE_KERNEL, LIVE_PROGRAM, LIVE_REST };
 
@@ -91,6 +99,20 @@ struct live_around {
     double temperature_c, clock_mhz;          /* of the hottest; mean */
     double slowed, power_capped;              /* of the looks, the share that found one so: for heat or its supply; by its limit */
   } gpus;
+};
+
+/* What the server's own profiler recorded of one process for a moment: its parts sum to the window. */
+struct live_traced {
+  int64_t process;
+  const char *program; /* "" where the process is none that was sampled */
+  double window_s;
+  struct live_traced_part {
+    const char *state, *what, *where; /* the account's state; words for it, or a function's or range's name; "file.py:12", "" */
+    bool named, dropped, attributed;
+    enum layer layer;
+    double share; /* of the window */
+  } * parts;      /* at most LIVE_TRACED_PARTS, the greatest first */
+  size_t n_parts;
 };
 
 /* The counted requests in the order in which they were sent: the first part of them beside those behind the third. */
@@ -171,6 +193,10 @@ struct live {
   size_t n_phases;
   bool phases_of_server; /* it told them; else they are what the client sees */
   double life_ns;        /* a request's mean time, scheduled to end */
+  struct live_traced traced[LIVE_TRACED_MAX];
+  size_t n_traced;
+  const char **trace_files; /* where the traces lie */
+  size_t n_trace_files;
   const char **unseen;
   size_t n_unseen;
   struct fact_list facts; /* of the executor at the start */

@@ -363,6 +363,13 @@ void timeline_release(struct timeline *t) {
   *t = (struct timeline){.n_spans = 0};
 }
 
+int64_t timeline_process(const struct timeline *t) {
+  const struct track *busiest = NULL;
+  for (size_t i = 0; i < t->n_tracks; i++)
+    if (!t->tracks[i].on_device && (busiest == NULL || t->tracks[i].n_spans > busiest->n_spans)) busiest = &t->tracks[i];
+  return busiest != NULL ? busiest->process : -1;
+}
+
 const char *timeline_fact(const struct timeline *timeline, const char *key) {
   for (size_t i = 0; i < timeline->n_facts; i++)
     if (strcmp(timeline->facts[i].key, key) == 0) return timeline->facts[i].value;

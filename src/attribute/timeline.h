@@ -86,6 +86,8 @@ void timeline_add_fact(struct timeline *timeline, const char *key, struct bytes 
 void timeline_finish(struct timeline *timeline);
 void timeline_release(struct timeline *timeline);
 
+/* The process of the host's thread with the most spans; -1: there is none. */
+int64_t timeline_process(const struct timeline *timeline);
 const char *timeline_fact(const struct timeline *timeline, const char *key); /* NULL: not told */
 
 /* Sums of what spans say of themselves: a hostile trace may claim centuries. */

@@ -8,7 +8,8 @@ static const char *const purposes[PURPOSE_COUNT] = {
     [PURPOSE_MEASURE] = "measure",       [PURPOSE_SEARCH] = "search",
     [PURPOSE_CERTIFY] = "certify",       [PURPOSE_CHECK_CACHING] = "check caching",
     [PURPOSE_CHECK_SEED] = "check seed", [PURPOSE_OBSERVE] = "observe",
-    [PURPOSE_ATTRIBUTE] = "attribute",   [PURPOSE_PERTURB] = "perturb",
+    [PURPOSE_ATTRIBUTE] = "attribute",   [PURPOSE_TRACE] = "trace",
+    [PURPOSE_PERTURB] = "perturb",
 };
 
 static const char *const ends[SESSION_END_COUNT] = {
@@ -37,6 +38,7 @@ static const char *const events[EVENT_KIND_COUNT] = {
     [EVENT_ACCURACY] = "accuracy", [EVENT_CONDITION] = "condition", [EVENT_PART] = "part",
     [EVENT_LOOK] = "look",         [EVENT_PRECISION] = "precision", [EVENT_BUDGET] = "budget",
     [EVENT_SEARCH] = "search",     [EVENT_RECOUNT] = "recount",     [EVENT_UNSEEN] = "unseen",
+    [EVENT_TRACE] = "trace",
 };
 
 const char *purpose_text(enum purpose purpose) {

@@ -12,6 +12,7 @@ enum purpose {
   PURPOSE_CHECK_SEED,    /* the check `seed` */
   PURPOSE_OBSERVE,       /* nothing is sent: the service is watched */
   PURPOSE_ATTRIBUTE,     /* profilers run: it counts into no figure */
+  PURPOSE_TRACE,         /* the server's own profiler runs for a moment of it: it counts into no figure */
   PURPOSE_PERTURB,       /* resources are slowed in blocks: it counts into no figure of the executor */
   PURPOSE_COUNT
 };
@@ -62,6 +63,7 @@ enum event_kind {
   EVENT_SEARCH,
   EVENT_RECOUNT, /* by what answers were counted again, or why they were not */
   EVENT_UNSEEN,  /* what a profiler could not see, and what would let it */
+  EVENT_TRACE,   /* where the trace lies that the server's own profiler wrote */
   EVENT_KIND_COUNT
 };
 

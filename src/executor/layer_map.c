@@ -213,6 +213,33 @@ enum python_file layer_of_python_file(const char *path, enum layer *ret) {
   return PYTHON_FILE_KNOWN;
 }
 
+/* Source: the ranges that vLLM 0.32 (vllm/v1/worker), SGLang and PyTorch 2.13 name themselves. */
+bool layer_of_range(const char *name, size_t length, enum layer *ret) {
+  static const struct {
+    const char *begins;
+    enum layer layer;
+  } ranges[] = {{"execute_context_", LAYER_SERVING},
+                {"gpu_model_runner:", LAYER_SERVING},
+                {"cpu_model_runner:", LAYER_SERVING},
+                {"vllm::", LAYER_SERVING},
+                {"step[", LAYER_SERVING},
+                {"TorchDynamo", LAYER_FRAMEWORK},
+                {"CompiledFunction", LAYER_FRAMEWORK},
+                {"Torch-Compiled Region", LAYER_FRAMEWORK},
+                {"Optimizer.", LAYER_FRAMEWORK},
+                {"## Call CompiledFxGraph", LAYER_FRAMEWORK},
+                {"autograd::engine", LAYER_FRAMEWORK},
+                {"DistributedDataParallel.", LAYER_FRAMEWORK},
+                {"FullyShardedDataParallel.", LAYER_FRAMEWORK}};
+  for (size_t i = 0; i < LYNX_COUNT(ranges); i++) {
+    size_t n = strlen(ranges[i].begins);
+    if (length < n || memcmp(name, ranges[i].begins, n) != 0) continue;
+    *ret = ranges[i].layer;
+    return true;
+  }
+  return false;
+}
+
 bool layer_of_library(const char *file_name, enum layer *ret) {
   for (size_t i = 0; i < LYNX_COUNT(libraries); i++) {
     if (strncmp(file_name, libraries[i].prefix, strlen(libraries[i].prefix)) != 0) continue;

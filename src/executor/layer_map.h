@@ -18,6 +18,9 @@ bool layer_of_library(const char *file_name, enum layer *ret);
 enum python_file { PYTHON_FILE_KNOWN, PYTHON_FILE_STANDARD, PYTHON_FILE_UNKNOWN };
 enum python_file layer_of_python_file(const char *path, enum layer *ret);
 
+/* Whose is a range that a program named in a trace, by the words that servers and frameworks begin theirs with? */
+bool layer_of_range(const char *name, size_t length, enum layer *ret);
+
 /* Is this variable one that changes performance? Then its layer and why. */
 bool layer_of_variable(const char *name, enum layer *ret_layer, const char **ret_reason);
 

@@ -8,7 +8,10 @@
 #include "executor/import.h"
 #include "measure/idle.h"
 #include "measure/score.h"
+#include "measure/server_trace.h"
 #include "measure/session.h"
+
+enum { TRACED_NS = 1000000000 };
 
 /* --- around the load --- */
 
@@ -348,18 +351,33 @@ enum lynx_status run_session(struct run *run, const struct session_plan *plan, b
   return bundle_commit(run->bundle, run->error);
 }
 
+/* Once in a run, after the last session in which profilers run, where the server's own profiler can be asked. */
+static bool is_traced(const struct run *run, int64_t number) {
+  struct server_trace_place place;
+  enum load_kind load = (enum load_kind)run->contract.regime.load;
+  return number + 1 == run->contract.method.attribution_sessions && !run->driver->in_process && load != LOAD_OFFLINE &&
+         load != LOAD_REPLAY && server_trace_find(run->request->root, run_serving(run), &place);
+}
+
 enum lynx_status run_counted(struct run *run, size_t precision, int64_t knee, int64_t number, bool last) {
+  static const enum purpose purposes[] = {PURPOSE_MEASURE, PURPOSE_ATTRIBUTE, PURPOSE_TRACE};
   bool attributes = number < run->contract.method.attribution_sessions, complete = false;
   enum lynx_status status = LYNX_OK;
-  for (int k = 0; k < (attributes ? 2 : 1) && status == LYNX_OK && !run_is_over(run); k++) {
-    struct session_plan plan = run_plan(run, precision, k == 0 ? PURPOSE_MEASURE : PURPOSE_ATTRIBUTE, number);
+  size_t n = attributes ? 2 : 1;
+  for (size_t k = 0; k < n && status == LYNX_OK && !run_is_over(run); k++) {
+    struct session_plan plan = run_plan(run, precision, purposes[k], number);
+    if (k == 1 && is_traced(run, number)) n = 3;
     if (knee > 0) {
       plan.load = LOAD_CLOSED;
       plan.concurrency = knee;
     }
     plan.accuracy = k == 0;
-    plan.keep_running = (k == 0 && attributes) || (knee > 0 && !last);
-    plan.last = last && (k == 1 || !attributes);
+    plan.keep_running = k + 1 < n || (knee > 0 && !last);
+    plan.last = last && k + 1 == n;
+    if (k == 2) {
+      plan.warm_up_ns = plan.warm_up_ns < TRACED_NS ? plan.warm_up_ns : TRACED_NS;
+      plan.counted_ns = TRACED_NS;
+    }
     status = run_session(run, &plan, &complete);
     if (!complete) break;
   }

@@ -136,6 +136,15 @@ bool service_metrics(const struct service *service, struct buffer *page) {
   return fetch(service, "/metrics", NULL, 500000000, page, &http_status, NULL) == LYNX_OK && http_status == 200 && page->length > 0;
 }
 
+enum lynx_status service_post(const struct service *service, const char *path, const char *json, int64_t timeout_ns, int *ret_http_status,
+                              struct lynx_error *error) {
+  struct buffer body;
+  buffer_init(&body, CONTROL_BODY_MAX);
+  enum lynx_status status = fetch(service, path, json, timeout_ns, &body, ret_http_status, error);
+  buffer_release(&body);
+  return status;
+}
+
 /* --- accuracy --- */
 
 static bool ask_window(const struct service *service, const char *text, size_t length, struct buffer *body, struct lynx_error *error) {

@@ -16,6 +16,7 @@
 #include "measure/profiling.h"
 #include "measure/recount.h"
 #include "measure/sampling.h"
+#include "measure/server_trace.h"
 #include "result/arrivals.h"
 #include "telemetry/metrics.h"
 #include "telemetry/process_tree.h"
@@ -418,6 +419,12 @@ static int64_t find_serving(const struct run *run) {
   return capture_is_local(&endpoint) ? capture_find_listener(run->request->root, &endpoint) : 0;
 }
 
+int64_t run_serving(const struct run *run) {
+  if (run->workload_pid > 0) return run->workload_pid;
+  if (run->service.child.pid > 0) return run->service.child.pid;
+  return run->driver->in_process ? 0 : find_serving(run);
+}
+
 /* A tenth of the batch warms up, if there is a warm-up; the batch is due when the counted window begins. */
 static int64_t *offline_times(struct run *run, const struct session_plan *plan, size_t *ret_n) {
   size_t batch = (size_t)run->contract.regime.batch, warm = plan->warm_up_ns > 0 ? batch / 10 + 1 : 0;
@@ -580,18 +587,22 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   struct driver_counter counters[COUNTERS_MAX];
   size_t n_counters = read_counters(run, counters);
   if (status == LYNX_OK) status = start_engines(run, session, threads, n);
-  int64_t serving = run->workload_pid > 0 ? run->workload_pid : run->service.child.pid;
-  if (serving == 0 && !run->driver->in_process) serving = find_serving(run);
+  int64_t serving = run_serving(run);
   sampling_begin(run->sampling, session->start_ns, serving);
   struct profiling *profiling = NULL;
   if (status == LYNX_OK && plan->purpose == PURPOSE_ATTRIBUTE)
     profiling = profiling_begin(run, session->id, serving, plan->warm_up_ns + plan->counted_ns);
+  struct server_trace_place place;
+  struct server_trace *traced = NULL;
+  if (status == LYNX_OK && plan->purpose == PURPOSE_TRACE && server_trace_find(run->request->root, serving, &place))
+    traced = server_trace_begin(run, session->id, &place, plan->warm_up_ns);
   const struct run_perturbation *perturbation = status == LYNX_OK ? begin_perturbation(run, session, row, serving) : NULL;
   enum lynx_status attended = attend(run, session, row->precision);
   status = join_engines(run, threads, n, status);
   if (perturbation != NULL) perturbation->end(perturbation->context, run->bundle);
   sampling_end(run->sampling);
   profiling_end(profiling);
+  server_trace_end(traced);
   put_samples(session);
   write_finished(session);
   if (status == LYNX_OK) status = attended;

@@ -9,4 +9,7 @@
 /* Fills in the session's row; *ret_aborted: the abort SLO was broken. */
 enum lynx_status run_load(struct run *run, const struct session_plan *plan, struct bundle_session *row, bool *ret_aborted);
 
+/* The serving process; 0: it is not on this machine, or not known. */
+int64_t run_serving(const struct run *run);
+
 #endif

@@ -272,6 +272,7 @@ static void put_trace(struct json_writer *json, const struct attribution_view *v
     json_close(json);
     return;
   }
+  json_put_int(json, "host_process", timeline_process(line));
   json_put_int(json, "device_spans", line->n_device);
   json_put_int(json, "launched_before_the_trace", line->n_orphans);
   json_put_int(json, "without_correlation", line->n_unlinked);

@@ -10,7 +10,7 @@
 #include "report/text.h"
 #include "result/conditions.h"
 
-enum { PARTS_SHOWN = 12, LANES_SHOWN = 12 };
+enum { PARTS_SHOWN = 12, TRACED_SHOWN = 12, LANES_SHOWN = 12 };
 
 struct page {
   struct buffer *out;
@@ -195,6 +195,28 @@ static void put_lanes(struct page *p) {
     if (i == 0 || at->lanes[i].running >= 0.1) put_parts(p, &at->lanes[i]);
 }
 
+/* By the server's own profiler. */
+static void put_traced(struct page *p) {
+  if (p->live->n_traced > 0) (void)buffer_text(p->out, "<h2>What the server's own profiler recorded</h2>");
+  for (size_t i = 0; i < p->live->n_traced; i++) {
+    const struct live_traced *t = &p->live->traced[i];
+    html_text(p->out, "<h3>",
+              arena_printf(&p->arena, "%s (%lld), %.2f s", t->program[0] != 0 ? t->program : "process", (long long)t->process, t->window_s),
+              "</h3><table><tr><th class='n'>share</th><th>what</th><th>where</th><th>layer, owner</th></tr>");
+    for (size_t k = 0; k < t->n_parts && k < TRACED_SHOWN && t->parts[k].share >= 0.005; k++) {
+      const struct live_traced_part *part = &t->parts[k];
+      (void)buffer_printf(p->out, "<tr><td class='n'>%.0f %%</td>", 100 * part->share);
+      html_text(p->out, "<td>", part->what, "</td>");
+      html_text(p->out, "<td class='v dim mono'>", part->where, "</td><td>");
+      if (part->attributed) put_owner(p, part->layer);
+      else (void)buffer_text(p->out, "not attributed");
+      (void)buffer_text(p->out, "</td></tr>");
+    }
+    (void)buffer_text(p->out, "</table>");
+  }
+  for (size_t i = 0; i < p->live->n_trace_files; i++) html_text(p->out, "<p class='dim mono'>", p->live->trace_files[i], "</p>");
+}
+
 static void put_findings(struct page *p) {
   const struct live *live = p->live;
   (void)buffer_text(p->out, "<h2>Findings</h2>");
@@ -322,6 +344,7 @@ static void put_evidence(struct page *p) {
   put_figures(p);
   put_life(p);
   put_lanes(p);
+  put_traced(p);
   put_icicle(p);
   live_over_time(p->live, &p->arena, p->out);
   put_findings(p);

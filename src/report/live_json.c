@@ -106,6 +106,36 @@ static void put_life(struct json_writer *json, const struct live *live) {
   json_close(json);
 }
 
+static void put_traced(struct json_writer *json, const struct live *live) {
+  json_key(json, "traced");
+  json_open_array(json);
+  for (size_t i = 0; i < live->n_traced; i++) {
+    const struct live_traced *t = &live->traced[i];
+    json_open_object(json);
+    json_put_int(json, "process", t->process);
+    json_put_text(json, "program", t->program);
+    json_put_double(json, "window_s", t->window_s);
+    json_key(json, "parts");
+    json_open_array(json);
+    for (size_t k = 0; k < t->n_parts; k++) {
+      json_open_object(json);
+      json_put_text(json, "state", t->parts[k].state);
+      json_put_text(json, "what", t->parts[k].what);
+      json_put_text(json, "where", t->parts[k].where);
+      json_put_double(json, "share", t->parts[k].share);
+      put_layer(json, live, t->parts[k].attributed, t->parts[k].layer);
+      json_close(json);
+    }
+    json_close(json);
+    json_close(json);
+  }
+  json_close(json);
+  json_key(json, "trace_files");
+  json_open_array(json);
+  for (size_t i = 0; i < live->n_trace_files; i++) json_text(json, live->trace_files[i]);
+  json_close(json);
+}
+
 static void put_finding(struct json_writer *json, const struct live *live, const struct finding *f) {
   json_open_object(json);
   json_put_text(json, "id", f->id);
@@ -255,6 +285,7 @@ bool live_json(const struct live *live, struct buffer *ret) {
   put_life(&json, live);
   put_account(&json, live, "account", &live->at);
   if (live->beyond.n_lanes > 0) put_account(&json, live, "beyond_the_knee", &live->beyond);
+  put_traced(&json, live);
   put_surroundings(&json, live);
   json_key(&json, "findings");
   json_open_array(&json);

@@ -7,7 +7,7 @@
 #include "report/text.h"
 #include "result/conditions.h"
 
-enum { WIDTH = 100, PARTS_SHOWN = 8, LANES_SHOWN = 8, LEAST_PART_PERCENT = 2, FINDINGS_SHOWN = 6 };
+enum { WIDTH = 100, PARTS_SHOWN = 8, TRACED_SHOWN = 7, LANES_SHOWN = 8, LEAST_PART_PERCENT = 2, FINDINGS_SHOWN = 6 };
 
 struct page {
   struct buffer *out;
@@ -155,6 +155,30 @@ static void put_parts(struct page *p, const struct live_lane *lane) {
   (void)buffer_printf(p->out, "%3.0f %%  %s\n", 100 * (1 - shown), "smaller parts (`--json` lists them)");
 }
 
+/* By the server's own profiler: one process each. */
+static void put_traced(struct page *p) {
+  for (size_t i = 0; i < p->live->n_traced; i++) {
+    const struct live_traced *t = &p->live->traced[i];
+    double shown = 0;
+    put_label(p, i == 0 ? "its profiler" : "");
+    (void)buffer_printf(p->out, "%s (%lld), of %.2f s that its own profiler recorded:\n", t->program[0] != 0 ? t->program : "process",
+                        (long long)t->process, t->window_s);
+    for (size_t k = 0; k < t->n_parts && k < TRACED_SHOWN && 100 * t->parts[k].share >= LEAST_PART_PERCENT; k++) {
+      const struct live_traced_part *part = &t->parts[k];
+      const char *name = arena_printf(&p->arena, "%s  %s", part->what, place_short(p, part->where));
+      put_label(p, "");
+      (void)buffer_printf(p->out, "%3.0f %%  %-50.50s  %s\n", 100 * part->share, name,
+                          part->attributed ? arena_printf(&p->arena, "%s, %s", layer_text(part->layer),
+                                                          contract_owner(&p->live->result->contract, part->layer))
+                                           : "not attributed, nobody yet");
+      shown += part->share;
+    }
+    put_label(p, "");
+    (void)buffer_printf(p->out, "%3.0f %%  %s\n", 100 * fmax(0, 1 - shown), "smaller parts (`--json` lists them)");
+  }
+  for (size_t i = 0; i < p->live->n_trace_files; i++) put_wrapped(p, i == 0 ? "traces" : "", 0, p->live->trace_files[i]);
+}
+
 static void put_beside(struct page *p) {
   const struct live *live = p->live;
   const char *text = "";
@@ -235,6 +259,7 @@ bool live_text(const struct live *live, const char *bundle, bool color, struct b
   put_lanes(&p);
   for (size_t i = 0; i < live->at.n_lanes && i < 3; i++)
     if (i == 0 || live->at.lanes[i].running >= 0.2) put_parts(&p, &live->at.lanes[i]);
+  put_traced(&p);
   put_ceilings(&p);
   put_beside(&p);
   put_findings(&p);

@@ -156,7 +156,7 @@ enum lynx_status plausibility_judge(struct bundle *bundle, struct result *result
       return lynx_fail(error, LYNX_INPUT, "session %" PRId64 ": found a start of centuries", s->id);
     j.n_rows = 0;
     j.asks_them = s->purpose == PURPOSE_MEASURE || s->purpose == PURPOSE_SEARCH || s->purpose == PURPOSE_CERTIFY ||
-                  s->purpose == PURPOSE_ATTRIBUTE || s->purpose == PURPOSE_PERTURB;
+                  s->purpose == PURPOSE_ATTRIBUTE || s->purpose == PURPOSE_TRACE || s->purpose == PURPOSE_PERTURB;
     j.greatest_id = -1;
     p->n_sessions++;
     p->n_overlapping += s->start_realtime_ns < before_end_ns;

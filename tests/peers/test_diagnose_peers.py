@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "e2e"))
-from lynx import check, check_in, finish, folder, free_port, lynx, skip
+from lynx import check, check_equal, check_in, finish, folder, free_port, lynx, skip
 
 import vllm_server
 
@@ -32,7 +32,8 @@ if r.returncode:
 
 with folder() as d:
     port, d = free_port(), KEEP or d
-    words = vllm_server.command(d, port)
+    config = json.dumps({"profiler": "torch", "torch_profiler_dir": f"{d}/traces"})
+    words = [*vllm_server.command(d, port), "--profiler-config", config]
     url, log = f"http://127.0.0.1:{port}", f"{d}/vllm.log"
     with vllm_server.serving(words, f"{url}/health", log, **vllm_server.ENVIRONMENT) as ready:
         check(ready, f"vLLM is not ready: {open(log).read()[-3000:]}")
@@ -64,6 +65,10 @@ check(
 check(
     not any("/vllm/" in p["where"] and p["layer"] == "application" for p in parts), f"and not application: {parts[:5]}"
 )
+check_equal({t["program"] for t in said["traced"]} & {"VLLM::Worker"}, {"VLLM::Worker"}, "its own profiler's trace")
+for t in said["traced"]:
+    own = [p for p in t["parts"] if p["layer"] == "serving"]
+    check(sum(p["share"] for p in own) > 0.1, f"of {t['program']} vLLM's own functions are serving: {t['parts'][:5]}")
 names = [p["name"] for p in said["request_life"]["phases"]]
 check({"queue", "prefill", "decode"} <= set(names), f"its metrics tell a request's life: {names}")
 for t in threads:

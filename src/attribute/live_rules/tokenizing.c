@@ -45,7 +45,7 @@ const struct live_rule live_rule_tokenizing = {
     .name = "tokenizing",
     .summary = "tokenizing in a busy thread",
     .threshold = "5 % of the window and of the running time, or for each request 10 % of the median time to the first token, 8 looks "
-                 "having found it; by names that hold token or bpe, or the known libraries",
+                 "having found it; by names that hold tokeniz, detok or bpe, or the known libraries",
     .apply = apply,
     .found = {.title = "Tokenizing takes much of the running time",
               .perturber = "function",

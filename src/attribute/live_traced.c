@@ -1,0 +1,127 @@
+#include "attribute/live_traced.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+
+/* "kind;STATE;LAYER;TEXT": cut in place. */
+struct traced_row {
+  const char *kind, *state, *layer, *text;
+};
+
+static bool cut_row(char *frames, struct traced_row *ret) {
+  char *rest = frames;
+  const char **const parts[] = {&ret->kind, &ret->state, &ret->layer, &ret->text};
+  for (size_t i = 0; i < LYNX_COUNT(parts); i++) {
+    *parts[i] = i + 1 < LYNX_COUNT(parts) ? strsep(&rest, ";") : rest;
+    if (*parts[i] == NULL) return i == 1 && strcmp(ret->kind, "window") == 0;
+  }
+  return true;
+}
+
+static struct live_traced *traced_of(struct live *live, int64_t process) {
+  for (size_t i = 0; i < live->n_traced; i++)
+    if (live->traced[i].process == process) return &live->traced[i];
+  if (live->n_traced == LIVE_TRACED_MAX) return NULL;
+  struct live_traced *t = &live->traced[live->n_traced++];
+  *t = (struct live_traced){.process = process, .program = ""};
+  t->parts = arena_alloc(&live->arena, LIVE_TRACED_PARTS, sizeof *t->parts);
+  for (size_t i = 0; i < live->at.n_lanes; i++)
+    if (live->at.lanes[i].process == process && (t->program[0] == 0 || live->at.lanes[i].main)) t->program = live->at.lanes[i].program;
+  return t;
+}
+
+/* "torch/nn/modules/linear.py(124): forward" -> forward, torch/nn/modules/linear.py:124; other names are themselves. */
+static void name_part(struct live *live, const char *name, struct live_traced_part *part) {
+  const char *open = strstr(name, ".py("), *close = open != NULL ? strstr(open, "): ") : NULL;
+  int64_t line;
+  part->where = "";
+  part->what = arena_copy(&live->arena, name);
+  if (close == NULL || !number_int64(open + 4, (size_t)(close - open - 4), &line)) return;
+  part->what = arena_copy(&live->arena, close + 3);
+  part->where = arena_printf(&live->arena, "%.*s:%lld", (int)(open + 3 - name), name, (long long)line);
+}
+
+static enum lynx_status take(void *context, const struct bundle_stack *stack) {
+  struct live *live = context;
+  struct traced_row row = {.kind = NULL};
+  if (strcmp(stack->source, "trace") != 0 || stack->n <= 0) return LYNX_OK;
+  char *frames = arena_copy(&live->arena, live_words(&live->arena, stack->frames));
+  struct live_traced *t = cut_row(frames, &row) ? traced_of(live, stack->process) : NULL;
+  if (t == NULL) return LYNX_OK;
+  if (strcmp(row.kind, "window") == 0) t->window_s += (double)stack->n / 1e9;
+  if (row.text == NULL || t->n_parts == LIVE_TRACED_PARTS) return LYNX_OK;
+  struct live_traced_part *part = &t->parts[t->n_parts];
+  *part = (struct live_traced_part){.state = arena_copy(&live->arena, row.state), .named = strcmp(row.kind, "name") == 0};
+  part->attributed = layer_parse(row.layer, &part->layer);
+  part->share = (double)stack->n / 1e9; /* of the window, once that is known */
+  if (part->named) name_part(live, row.text, part);
+  else {
+    part->what = arena_copy(&live->arena, row.text);
+    part->where = "";
+  }
+  t->n_parts++;
+  return LYNX_OK;
+}
+
+bool live_traced_add(struct live *live, struct bundle *bundle, const struct bundle_session *session) {
+  return bundle_each_stack(bundle, session->id, take, live, NULL) == LYNX_OK;
+}
+
+static int by_share(const void *a, const void *b) {
+  const struct live_traced_part *x = a, *y = b;
+  if (x->share < y->share || y->share < x->share) return x->share > y->share ? -1 : 1;
+  return strcmp(x->what, y->what);
+}
+
+/* Names are parts of their state: what they leave of it is the state's own line. A name that the trace puts on another layer than its state
+ * (a copy that a function of the server waits for) stays with its state's line. */
+static void take_names_out(struct live_traced *t) {
+  size_t n = 0;
+  for (size_t i = 0; i < t->n_parts; i++) {
+    struct live_traced_part *name = &t->parts[i], *state = NULL;
+    for (size_t k = 0; k < t->n_parts && name->named && state == NULL; k++) {
+      struct live_traced_part *one = &t->parts[k];
+      if (!one->named && strcmp(one->state, name->state) == 0 && one->attributed == name->attributed &&
+          (!one->attributed || one->layer == name->layer) && one->share >= name->share * 0.999)
+        state = one;
+    }
+    if (state != NULL) state->share = fmax(0, state->share - name->share);
+    name->dropped = name->named && state == NULL;
+  }
+  for (size_t i = 0; i < t->n_parts; i++)
+    if (!t->parts[i].dropped && t->parts[i].share > 0) t->parts[n++] = t->parts[i];
+  t->n_parts = n;
+}
+
+/* A function that is in several states is one line: what it waits for is the state of another. */
+static void join_same(struct live_traced *t) {
+  size_t n = 0;
+  for (size_t i = 0; i < t->n_parts; i++) {
+    const struct live_traced_part *part = &t->parts[i];
+    size_t k = 0;
+    while (k < n &&
+           (!part->named || !t->parts[k].named || strcmp(t->parts[k].what, part->what) != 0 ||
+            strcmp(t->parts[k].where, part->where) != 0 || t->parts[k].attributed != part->attributed || t->parts[k].layer != part->layer))
+      k++;
+    if (k < n) t->parts[k].share += part->share;
+    else t->parts[n++] = *part;
+  }
+  t->n_parts = n;
+}
+
+void live_traced_finish(struct live *live) {
+  size_t n = 0;
+  for (size_t i = 0; i < live->n_traced; i++) {
+    struct live_traced *t = &live->traced[i];
+    if (!(t->window_s > 0)) continue; /* rows that no run writes */
+    take_names_out(t);
+    join_same(t);
+    for (size_t k = 0; k < t->n_parts; k++) t->parts[k].share /= t->window_s;
+    if (t->n_parts > 0) qsort(t->parts, t->n_parts, sizeof *t->parts, by_share);
+    live->traced[n++] = *t;
+  }
+  live->n_traced = n;
+}
