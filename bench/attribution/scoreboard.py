@@ -1,8 +1,9 @@
 """Plants causes in real servers, one at a time, and scores what `lynxbench diagnose` says (`make bench-attribution`).
 
 Scored: is the right layer the first finding's, or among the first two findings'; is the right function, setting or
-process named; does a clean server come out without a remediable cause. Sizes are drawn by the seed. The rules are
-frozen: this file only reads what they say.
+process named; does a clean server come out without a remediable cause; where a bound of the gain is printed, is what
+taking the plant out really gains within it. Sizes are drawn by the seed. The rules are frozen: this file only reads what
+they say.
 """
 
 import argparse
@@ -16,10 +17,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import far
+
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument(
     "--python", default=os.path.join(ROOT, "build", "peers", "bin", "python"), help="with torch and py-spy"
@@ -34,7 +37,8 @@ rng = random.Random(args.seed)
 processors = os.cpu_count() or 1
 
 # plant: (server, how it is planted, what is right: for each cause its layers and a word that names it, None where
-# nothing can). Two causes are a pair: both are looked for among the first three findings.
+# nothing can). Two causes are a pair: both are looked for among the first three findings. None: nothing is planted, but
+# nobody says that it is clean: shown, not scored.
 TORCH, ONNX, REF, VLLM = "torch", "onnx", "ref", "vllm"
 ONE = ["taskset", "-c", "0"]
 ISA = {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41"}
@@ -44,9 +48,19 @@ LOCK = ({"application", "serving"}, "step")
 SLEEP = ({"application", "serving"}, "step")
 LOGGING = ({"application", "serving"}, "logging")
 CAST = ({"application", "framework"}, "cast_and_back")
+COLD = ({"serving", "framework", "demand"}, "cold")
+WIRE = ({"facility", "system"}, "wire")
 AFFINITY = ({"system"}, "affinity")
 HOG = ({"system"}, "python")
 QUOTA = ({"system"}, "quota")
+# A contract that starts the server for each session and counts from its first request on.
+COLD_RUN = """lynxbench: 1
+name: cold
+executor: {{endpoint: "http://127.0.0.1:{port}", start: {{command: {command}, ready_within: 60s}}}}
+workload: {{output_tokens: 8, prompts: {{count: 8, bytes: 64}}}}
+regime: {{load: closed, concurrency: 2}}
+method: {{warm_up: 0s, counted: 4s, sessions: 3, attribution_sessions: 0, drain: 5s, steady: reported}}
+"""
 CASES = {
     "clean": (TORCH, {}, []),
     "tokenizer": (TORCH, {"plant": "tokenizer"}, [SLOW_TOKENIZER]),
@@ -63,7 +77,14 @@ CASES = {
     "hog": (TORCH, {"hog": "busy"}, [HOG]),
     "bandwidth": (TORCH, {"hog": "copies"}, [HOG]),
     "quota": (TORCH, {"quota": True}, [QUOTA]),
+    "clean_again": (TORCH, {}, []),
+    "warm": (TORCH, {"plant": "none", "run": COLD_RUN}, []),
+    "cold": (TORCH, {"plant": "cold", "run": COLD_RUN}, [COLD]),
+    "wire": (TORCH, {"wire": 0.04}, [WIRE]),
     "onnx_clean": (ONNX, {}, []),
+    "onnx_clean_again": (ONNX, {}, []),
+    "onnx_warm": (ONNX, {"plant": "none", "run": COLD_RUN}, []),
+    "onnx_cold": (ONNX, {"plant": "cold", "run": COLD_RUN}, [COLD]),
     "onnx_tokenizer": (ONNX, {"plant": "tokenizer"}, [SLOW_TOKENIZER]),
     "onnx_gil": (ONNX, {"plant": "gil"}, [GIL]),
     "onnx_lock": (ONNX, {"plant": "lock"}, [LOCK]),
@@ -74,6 +95,7 @@ CASES = {
     "onnx_affinity": (ONNX, {"prefix": ONE}, [AFFINITY]),
     "onnx_hog": (ONNX, {"hog": "busy"}, [HOG]),
     "ref_clean": (REF, {"arguments": ["--threads", str(processors)]}, []),
+    "ref_clean_again": (REF, {"arguments": ["--threads", "1"]}, []),
     "ref_sleep": (REF, {"arguments": ["--slow", "8ms"]}, [({"application", "serving"}, None)]),
     "ref_batch_of_one": (REF, {"arguments": ["--max-batch", "1"]}, [({"serving"}, None)]),
     "ref_affinity": (REF, {"prefix": ONE, "arguments": ["--threads", "2"]}, [AFFINITY]),
@@ -81,15 +103,24 @@ CASES = {
     "ref_quota": (REF, {"quota": True, "arguments": ["--threads", str(processors)]}, [QUOTA]),
     "vllm_affinity": (VLLM, {"prefix": ONE}, [AFFINITY]),
     "vllm_hog": (VLLM, {"hog": "busy"}, [HOG]),
+    "vllm_as_it_is": (VLLM, {}, None),
+    "vllm_tokenizer": (VLLM, {"planted": "tokenizer"}, [SLOW_TOKENIZER]),
+    "vllm_detokenizer": (VLLM, {"planted": "detokenizer"}, [SLOW_TOKENIZER]),
+    "vllm_gil": (VLLM, {"planted": "gil"}, [GIL]),
+    "vllm_sleep": (VLLM, {"planted": "sleep"}, [({"application", "serving"}, "nap")]),
+    "vllm_batch_of_one": (VLLM, {"arguments": ["--max-num-seqs", "1"]}, [({"serving"}, None)]),
+    "vllm_quota": (VLLM, {"quota": True}, [QUOTA]),
     "tokenizer+sleep": (TORCH, {"plant": "tokenizer+sleep"}, [SLOW_TOKENIZER, SLEEP]),
     "gil+hog": (TORCH, {"plant": "gil", "hog": "busy"}, [GIL, HOG]),
     "cast+affinity": (TORCH, {"plant": "cast", "prefix": ONE}, [CAST, AFFINITY]),
     "logging+quota": (ONNX, {"plant": "logging", "quota": True}, [LOGGING, QUOTA]),
 }
+CLEAN = {"wire": "clean", "cold": "warm", "onnx_cold": "onnx_warm"}
 HOGS = {
     "busy": "while True: pass",
     "copies": "a = bytearray(256 << 20)\nwhile True: b = bytes(a)",  # each copy goes through the memory
 }
+FETCH = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=2)"
 QUOTA_GROUP = "/sys/fs/cgroup/cpu/lynxbench-scoreboard"  # of version 1; elsewhere the case is left out
 
 
@@ -122,12 +153,29 @@ def cannot(kind, how):
         return "no group with a quota can be made here"
     if how.get("quota") and not os.path.isdir("/sys/fs/cgroup/cpu"):
         return "control groups are of version 2 here"
+    if how.get("wire") and (os.geteuid() != 0 or not os.path.exists("/dev/net/tun")):
+        return "no tap devices can be made here"
     if kind == VLLM and not os.path.exists(os.path.join(vllm().PATH, "done")):
         return "vLLM is not installed (make test-peers installs it)"
     return None
 
 
-def start(kind, how, port, log):
+def run_cold(kind, how, port, folder, name):
+    """By `run`, not by `diagnose`, whose climb warms the server up."""
+    size = f"{rng.uniform(0.7, 2.0):.2f}"
+    command = [args.python, os.path.join(HERE, "server.py"), "--port", str(port), "--plant", how["plant"]]
+    command += ["--size", size, "--backend", kind]
+    contract, out = os.path.join(folder, f"{name}.yaml"), os.path.join(folder, f"{name}.lynx")
+    with open(contract, "w") as f:
+        f.write(how["run"].format(port=port, command=json.dumps(command)))
+    program = os.path.join(ROOT, "build", "lynxbench")
+    r = subprocess.run([program, "run", contract, "--out", out, "--quiet"], capture_output=True, text=True)
+    if r.returncode not in (0, 4):
+        return {"error": (r.stderr or r.stdout)[-300:], "findings": [], "bottleneck": {"id": "failed"}}
+    return json.loads(subprocess.run([program, "attribute", out, "--json"], capture_output=True, text=True).stdout)
+
+
+def start(kind, how, port, log, address="127.0.0.1"):
     if kind == VLLM:
         command = vllm().command(os.path.join(ROOT, "build"), port)
     elif kind in (TORCH, ONNX):
@@ -140,15 +188,21 @@ def start(kind, how, port, log):
             "--plant",
             how.get("plant", "none"),
         ]
-        command += ["--size", size, "--backend", kind]
+        command += ["--size", size, "--backend", kind, "--address", address]
     else:
         command = [os.path.join(ROOT, "build", "lynxbench-ref"), "--port", str(port), "--shape", "tiny"]
     command = how.get("prefix", []) + command + how.get("arguments", [])
     environment = dict(os.environ, **(vllm().ENVIRONMENT if kind == VLLM else {}), **how.get("environment", {}))
+    if "planted" in how:
+        size = f"{rng.uniform(0.7, 2.0):.2f}"
+        environment.update(LYNXBENCH_PLANT=how["planted"], LYNXBENCH_PLANT_SIZE=size)
+        environment["PYTHONPATH"] = os.path.join(HERE, "vllm_plants")
     server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment, start_new_session=True)
     for _ in range(240):
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=1)
+            fetch = [*how.get("near", []), "python3", "-c", FETCH, f"http://{address}:{port}/v1/models"]
+            if subprocess.run(fetch, stderr=subprocess.DEVNULL).returncode:
+                raise ConnectionRefusedError
             if how.get("quota"):
                 set_quota(server.pid)
             return server
@@ -159,15 +213,41 @@ def start(kind, how, port, log):
     sys.exit(f"the server did not start: {command}")
 
 
-def diagnose(port, folder, name):
+def diagnose(port, folder, name, near=(), address="127.0.0.1", pid=None):
     out = os.path.join(folder, f"{name}.lynx")
     path = os.path.dirname(args.python) + ":" + os.environ["PATH"]
-    command = [os.path.join(ROOT, "build", "lynxbench"), "diagnose", f"http://127.0.0.1:{port}", "--for", args.length]
+    command = [*near, os.path.join(ROOT, "build", "lynxbench"), "diagnose", f"http://{address}:{port}"]
+    command += ["--for", args.length, *(["--pid", str(pid)] if pid else [])]
     command += ["--at-most", "16", "--out", out, "--quiet", "--json"]
     r = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, PATH=path))
     if r.returncode != 0:
         return {"error": (r.stderr or r.stdout)[-300:], "findings": [], "bottleneck": {"id": "failed"}}
     return json.loads(r.stdout)
+
+
+def diagnosed(kind, how, port, folder, case):
+    hogs = [
+        subprocess.Popen([sys.executable, "-c", HOGS[how["hog"]]]) for _ in range(processors if "hog" in how else 0)
+    ]
+    with contextlib.ExitStack() as stack, open(os.path.join(folder, "server.log"), "w") as log:
+        near, address, pid = [], "127.0.0.1", None
+        if "wire" in how:
+            near, beyond = stack.enter_context(far.long_wire(how["wire"]))
+            how, address = dict(how, prefix=beyond, near=near), far.FAR
+        server = start(kind, how, port, log, address)
+        if "wire" in how:
+            pid = server.pid  # `ip netns exec` becomes its command
+        try:
+            return diagnose(port, folder, case, near, address, pid)
+        finally:
+            os.killpg(server.pid, signal.SIGKILL)
+            server.wait()
+            for hog in hogs:
+                hog.kill()
+                hog.wait()
+            if how.get("quota"):
+                time.sleep(1)  # until the last of its threads is gone
+                os.rmdir(QUOTA_GROUP)
 
 
 def fits(finding, cause):
@@ -176,8 +256,32 @@ def fits(finding, cause):
     return bool({c["layer"] for c in finding["contributing"]} & layers) and (name is None or name in words)
 
 
+def rate(name, folder):
+    """Tokens a second at the knee: estimate, low, high."""
+    command = [os.path.join(ROOT, "build", "lynxbench"), "show", os.path.join(folder, f"{name}.lynx"), "--json"]
+    r = subprocess.run(command, capture_output=True, text=True)
+    figure = json.loads(r.stdout)["precisions"][0]["output_rate"] if r.returncode in (0, 3, 4) else {}
+    return tuple(figure.get(k) or 0 for k in ("estimate", "low", "high"))
+
+
+def within_bound(case, folder):
+    """None where no bound is printed, or no clean server of this kind was measured. What taking the plant out gains has
+    an error of both rates: beyond the bound is what lies beyond it with that error."""
+    bounds = [f["gain_at_most"] for f in verdicts[case]["findings"] if f.get("gain_at_most")]
+    if not bounds or CLEAN.get(case) not in verdicts:
+        return None
+    (planted, _, most), (clean, least, _) = rate(case, folder), rate(CLEAN[case], folder)
+    if not planted or not clean or not least:
+        return None
+    gain, surely = 1 - planted / clean, 1 - most / least
+    print(f"    bound {100 * max(bounds):.1f} %; taking it out gains {100 * gain:.1f} %, at least {100 * surely:.1f} %")
+    return surely <= max(bounds)
+
+
 def judge(verdict, causes):
     findings = verdict["findings"]
+    if causes is None:
+        return {}
     if not causes:
         return {"clean": not findings}
     found = [{c["layer"] for c in f["contributing"]} for f in findings]
@@ -197,6 +301,8 @@ def share(scores, key):
     return f"{sum(values)} of {len(values)}" if values else "none"
 
 
+if args.keep:
+    os.makedirs(args.keep, exist_ok=True)
 wanted = [c for c in args.only.split(",") if c] or list(CASES)
 verdicts, scores = {}, {}
 with contextlib.nullcontext(args.keep) if args.keep else tempfile.TemporaryDirectory() as folder:
@@ -207,23 +313,10 @@ with contextlib.nullcontext(args.keep) if args.keep else tempfile.TemporaryDirec
             print(f"{case:18} left out: {why}", flush=True)
             continue
         port = free_port()
-        hogs = [
-            subprocess.Popen([sys.executable, "-c", HOGS[how["hog"]]]) for _ in range(processors if "hog" in how else 0)
-        ]
-        with open(os.path.join(folder, "server.log"), "w") as log:
-            server = start(kind, how, port, log)
-            try:
-                verdict = diagnose(port, folder, case)
-            finally:
-                os.killpg(server.pid, signal.SIGKILL)
-                server.wait()
-                for hog in hogs:
-                    hog.kill()
-                    hog.wait()
-                if how.get("quota"):
-                    time.sleep(1)  # until the last of its threads is gone
-                    os.rmdir(QUOTA_GROUP)
+        verdict = run_cold(kind, how, port, folder, case) if "run" in how else diagnosed(kind, how, port, folder, case)
         verdicts[case], scores[case] = verdict, judge(verdict, causes)
+        if causes:
+            scores[case]["bound"] = within_bound(case, folder)
         said = ", ".join(f"{f['id']} {f['named'][:60]}" for f in verdict["findings"][:3]) or verdict.get(
             "error", "nothing"
         )
@@ -234,6 +327,7 @@ print(f"among the first two    {share(scores, 'two')}")
 print(f"function or setting    {share(scores, 'named')}")
 print(f"both of a pair         {share(scores, 'both')}")
 print(f"clean without a cause  {share(scores, 'clean')}")
+print(f"gain within its bound  {share(scores, 'bound')}")
 costs = [v["sampling_cost"] for v in verdicts.values() if v.get("sampling_cost") is not None]
 if costs:
     print(f"sampling               at most {100 * max(costs):.2g} % of the processors")

@@ -117,7 +117,7 @@ struct live_traced {
 
 /* The counted requests in the order in which they were sent: the first part of them beside those behind the third. */
 struct live_start {
-  int64_t n, n_first;                       /* 0: too few to tell */
+  int64_t n, n_first, n_sessions;           /* n_first 0: too few to tell; n_sessions: each begun so; 1: all as one */
   double first_ns, later_ns, most_later_ns; /* mean time of a request; most: of the slowest later part */
   double excess;                            /* what the first three parts took beyond the later ones, as a share of all requests' time */
 };

@@ -13,5 +13,6 @@ struct live_starting;
 struct live_starting *live_start_new(void);
 bool live_start_add(struct live_starting *starting, struct bundle *bundle, const struct bundle_session *session);
 void live_start_finish(struct live_starting *starting, struct live_start *ret);
+bool live_start_is_cold(const struct live_start *start); /* by the thresholds of the rule `cold_start` */
 
 #endif

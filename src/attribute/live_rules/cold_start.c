@@ -3,17 +3,19 @@
 #include <stdio.h>
 
 #include "attribute/live_rule.h"
+#include "attribute/live_start.h"
 
 static bool apply(const struct live *live, struct finding *ret) {
   const struct live_start *s = &live->start;
-  if (s->n_first == 0 || !(s->first_ns >= 1.5 * s->most_later_ns) || !(s->excess >= 0.03)) return false;
+  if (!live_start_is_cold(s)) return false;
   ret->share = s->excess;
   ret->bounded = true;
   ret->bound = s->excess;
   (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "the first %lld of %lld counted requests took %.4g ms on average, those behind the first parts %.4g ms, the slowest "
+                 "%sthe first %lld of %lld counted requests took %.4g ms on average, those behind the first parts %.4g ms, the slowest "
                  "part of these %.4g",
-                 (long long)s->n_first, (long long)s->n, s->first_ns / 1e6, s->later_ns / 1e6, s->most_later_ns / 1e6);
+                 s->n_sessions > 1 ? "in every session: " : "", (long long)s->n_first, (long long)s->n, s->first_ns / 1e6,
+                 s->later_ns / 1e6, s->most_later_ns / 1e6);
   return true;
 }
 
@@ -21,8 +23,9 @@ const struct live_rule live_rule_cold_start;
 const struct live_rule live_rule_cold_start = {
     .name = "cold_start",
     .summary = "the first counted requests are slower than all later ones",
-    .threshold = "the mean of the first tenth of the counted requests (fifth, where they are fewer than 50) 1.5 times that of every later "
-                 "part, and what the first three parts took beyond the others 3 % of all requests' time",
+    .threshold =
+        "the mean of the first tenth of the counted requests (fifth, where they are fewer than 50) 1.5 times that of every later "
+        "part, and what the first three parts took beyond the others 3 % of all requests' time; of all sessions as one, or of each",
     .apply = apply,
     .found = {.title = "The counted window holds a cold start",
               .rung = RUNG_ACCOUNTED,
