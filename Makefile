@@ -3,7 +3,7 @@ BUILD ?= build
 CC_CACHE := $(shell command -v ccache 2>/dev/null)
 MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 
-.PHONY: help build demo test test-long test-fresh deb test-deb wheel test-peers test-gpu check bench bench-peers bench-attribution bench-confirm bench-bisect simulate fuzz install clean format
+.PHONY: help build site-docs demo test test-long test-fresh deb test-deb wheel test-peers test-gpu check bench bench-peers bench-attribution bench-confirm bench-bisect simulate fuzz install clean format
 
 help:
 	@echo "make demo      install what is missing, build, measure a real inference stack, print claims, write a report"
@@ -14,6 +14,7 @@ help:
 	@echo "make deb         Debian packages of the last commit, in build/deb: built twice, the same bytes, lintian"
 	@echo "make test-deb    the same in empty Debian 12 and 13, installed and used in a clean root (as root: debootstrap)"
 	@echo "make wheel       a wheel that carries the program, in build/wheel, installed from there and used (tools from PyPI)"
+	@echo "make site-docs   the documents as a site, in build/site-docs (mkdocs-material from PyPI)"
 	@echo "make test-peers  tests against executors from PyPI (vLLM, PyTorch, Triton, ...; some GB), in build/peers*, launchers, and Go's transparency log"
 	@echo "make test-gpu  where an NVIDIA GPU is at hand: capture it, hold it against nvidia-smi, keep it as test data"
 	@echo "make check     sanitizers, fuzzing, static analysis, formatting, layers, documents against tables"
@@ -59,6 +60,10 @@ deb: packages-deb
 
 test-deb:
 	@scripts/deb.sh fresh $(or $(RELEASES),bookworm trixie)
+
+# Links in the documents are as they lie in the tree: a copy of it is what mkdocs reads.
+site-docs: packages-build
+	@scripts/site_docs.sh
 
 wheel: packages-build
 	@$(MAKE) --no-print-directory build

@@ -56,7 +56,7 @@ PY
 python3 - <<'PY' || fail "a link in a document leads nowhere"
 import os, re, sys, glob
 bad = []
-for page in glob.glob("*.md") + glob.glob("docs/*.md"):
+for page in glob.glob("*.md") + glob.glob("docs/**/*.md", recursive=True):
     for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", open(page).read()):
         if "://" not in link and not os.path.exists(os.path.join(os.path.dirname(page), link)):
             bad.append(f"{page}: {link}")

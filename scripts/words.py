@@ -18,6 +18,7 @@ OUT = {
     "stands": "is",
 }
 PLAIN = ["README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "CHANGELOG.md"]
+PLAIN += sorted(str(p) for p in pathlib.Path("docs/tutorials").glob("*.md"))
 SENTENCE, PARAGRAPH, LINE = 30, 6, 100
 
 

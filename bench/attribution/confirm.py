@@ -40,8 +40,17 @@ CASES = {
     "affinity": ("affinity", "none", {"prefix": "taskset -c 0 "}),
     "isa": ("instruction_set", "none", {"environment": ISA}),
     "hog": ("contention", "none", {"hog": True}),
+    "onnx_gil": ("host_python", "gil", {"backend": "onnx"}),
+    "onnx_tokenizer": ("tokenizing", "tokenizer", {"backend": "onnx"}),
+    "onnx_sleep": ("sleeping", "sleep", {"backend": "onnx"}),
+    # Findings without an experiment of their own, by a remedy in the start command.
+    "many_threads": ("too_many_threads", "none", {"words": ["--threads", "8"], "set": "--threads=1"}),
+    "one_worker": ("one_at_a_time", "none", {"words": ["--workers", "1"], "set": "--workers=0"}),
+    "ref_batch": ("one_at_a_time", "none", {"ref": ["--slow", "4ms", "--max-batch", "1"], "set": "--max-batch=8"}),
 }
-FALSE = ["gil", "tokenizer", "sleep", "logging", "affinity", "hog"]  # of these the cause can be taken out
+# Of these the cause can be taken out; of a remedy, one that does nothing must not be confirmed.
+FALSE = "gil tokenizer sleep logging affinity hog onnx_gil onnx_sleep many_threads one_worker ref_batch".split()
+NO_REMEDY = "LYNXBENCH_NOTHING=1"
 BESIDE = {"affinity": "none", "hog": "none"}
 
 
@@ -63,9 +72,14 @@ class Case:
         self.out = os.path.join(folder, name + ".lynx")
         self.set(self.plant, self.how.get("prefix", ""))
         words = (
-            f"exec $(cat {self.prefix_file}) {args.python} {HERE}/server.py --port {self.port} --size {self.size:.2f}"
+            f"exec $(cat {self.prefix_file}) {args.python} {HERE}/server.py --port {self.port} --size {self.size:.2f} "
+            f"--backend {self.how.get('backend', 'torch')}"
         )
         self.command = ["sh", "-c", f"{words} --plant $(cat {self.plant_file})"]
+        if "set" in self.how:
+            server = [args.python, f"{HERE}/server.py", "--port", str(self.port), *self.how.get("words", [])]
+            ref = [os.path.join(ROOT, "build", "lynxbench-ref"), "--port", str(self.port), "--shape", "tiny"]
+            self.command = [*ref, *self.how["ref"]] if "ref" in self.how else server
         self.environment = dict(ENVIRONMENT, **self.how.get("environment", {}))
 
     def set(self, plant, prefix):
@@ -78,7 +92,9 @@ class Case:
 
     def diagnose(self):
         r = self.lynx(
-            *f"diagnose http://127.0.0.1:{self.port} --for 30s --at-most 8 --model planted --quiet --json --out".split(),
+            *f"diagnose http://127.0.0.1:{self.port} --for 30s --at-most 8 --quiet --json --model".split(),
+            "tiny" if "ref" in self.how else "planted",
+            "--out",
             self.out,
             "--",
             *self.command,
@@ -139,6 +155,8 @@ with tempfile.TemporaryDirectory() as folder:
         case = Case(folder, name)
         rival = hog() if case.how.get("hog") else None
         more = ["--may-stop", str(rival.pid)] if rival else []
+        if "set" in case.how:
+            more = [f"--set={case.how['set']}"]
         try:
             found = [f["id"] for f in case.diagnose()]
             if case.finding not in found:
@@ -152,6 +170,8 @@ with tempfile.TemporaryDirectory() as folder:
                     rival.wait()
                     rival = subprocess.Popen(["sleep", "600"], start_new_session=True)
                     more = ["--may-stop", str(rival.pid)]
+                if "set" in case.how:
+                    more = ["--set", NO_REMEDY]
                 case.set(BESIDE.get(name, "beside"), "")
                 said = verdicts[name, "false"] = case.confirm(case.out + ".false", *more)
                 tell(name, "false", said)

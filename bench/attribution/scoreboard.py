@@ -139,11 +139,21 @@ def vllm():
     return vllm_server
 
 
+def session_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return int(f.read().rpartition(")")[2].split()[3])
+    except OSError:
+        return -1
+
+
 def set_quota(pid):
-    """Six tenths of one processor, for the process and what it starts."""
+    """Six tenths of one processor, for the process and all that it has started, which are one session."""
     os.makedirs(QUOTA_GROUP, exist_ok=True)
-    for name, value in (("cpu.cfs_period_us", 100000), ("cpu.cfs_quota_us", 60000), ("cgroup.procs", pid)):
-        with open(f"{QUOTA_GROUP}/{name}", "w") as f:
+    values = [("cpu.cfs_period_us", 100000), ("cpu.cfs_quota_us", 60000)]
+    values += [("cgroup.procs", int(p)) for p in os.listdir("/proc") if p.isdigit() and session_of(p) == pid]
+    for name, value in values:
+        with contextlib.suppress(ProcessLookupError), open(f"{QUOTA_GROUP}/{name}", "w") as f:
             f.write(str(value))
 
 

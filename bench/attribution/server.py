@@ -22,12 +22,14 @@ parser.add_argument("--backend", choices=["torch", "onnx"], default="torch")
 parser.add_argument(
     "--size", type=float, default=1.0, help="of the plant, against about a third of a request's own time"
 )
+parser.add_argument("--threads", type=int, default=1, help="of the library, for each request")
+parser.add_argument("--workers", type=int, default=0, help="requests that are computed at once; 0: all")
 args = parser.parse_args()
 plants = set(args.plant.split("+"))
 if plants - set(PLANTS):
     parser.error(f"--plant: {plants - set(PLANTS)}")
 # A thread per request computes with one thread of the library, so that requests in flight share the processors.
-torch.set_num_threads(4 * (os.cpu_count() or 1) if "many_threads" in plants else 1)
+torch.set_num_threads(4 * (os.cpu_count() or 1) if "many_threads" in plants else args.threads)
 
 WIDTH = 768
 torch.manual_seed(1)
@@ -97,7 +99,7 @@ def onnx_session():
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 8
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 4 * (os.cpu_count() or 1) if "many_threads" in plants else 1
+    options.intra_op_num_threads = 4 * (os.cpu_count() or 1) if "many_threads" in plants else args.threads
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
@@ -187,7 +189,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         q = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if not plants & {"batch_of_one", "few_threads"}:
+        if not n_workers:
             return self.generate(q)
         done = threading.Event()
         jobs.put((lambda: self.generate(q), done))
@@ -216,7 +218,8 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 256
 
 
-if plants & {"batch_of_one", "few_threads"}:
+n_workers = 1 if plants & {"batch_of_one", "few_threads"} else args.workers
+for _ in range(n_workers):
     threading.Thread(target=work_alone, daemon=True).start()
 if "beside" in plants:
     threading.Thread(target=work_beside, daemon=True).start()

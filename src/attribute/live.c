@@ -95,7 +95,7 @@ static bool add_sessions(struct gathering *g) {
   struct live_profile *profile = live_profile_new(live);
   for (size_t i = 0; i < g->n; i++)
     if (g->sessions[i].purpose == PURPOSE_ATTRIBUTE) live_profile_add(profile, g->bundle, &g->sessions[i]);
-    else if (g->sessions[i].purpose == PURPOSE_TRACE) good = live_traced_add(live, g->bundle, &g->sessions[i]) && good;
+  for (size_t i = 0; i < g->n; i++) good = live_traced_add(live, g->bundle, &g->sessions[i]) && good;
   live_profile_finish(profile);
   live_traced_finish(live);
   return good;

@@ -245,6 +245,21 @@ static struct live_part part_of_kernel(struct live *live, const char *doing) {
   return part;
 }
 
+/* CPython writes its functions as "py::NAME:FILE" (-X perf). */
+static bool is_perf_python(const char *module, const char *function) {
+  return strcmp(module, "[anonymous]") == 0 && strncmp(function, "py::", 4) == 0 && strchr(function + 4, ':') != NULL;
+}
+
+static struct live_part part_of_perf_python(struct live *live, const char *function) {
+  const char *name = function + 4, *colon = strchr(name, ':');
+  struct live_part part = {.kind = LIVE_PYTHON, .where = live_words(&live->arena, colon + 1), .would = "", .inside = ""};
+  part.what = live_words(&live->arena, arena_text(&live->arena, name, (size_t)(colon - name)));
+  part.attributed = layer_of_python_file(part.where, &part.layer) == PYTHON_FILE_KNOWN;
+  if (!part.attributed) part.would = "whose package that is";
+  part.spins = is_spinning(part.what);
+  return part;
+}
+
 /* Whose code is in that module? */
 static struct live_part part_of_module(struct live *live, const char *module, const char *function) {
   struct live_part part = {.kind = LIVE_LIBRARY, .what = file_of(module), .where = "", .would = "", .inside = ""};
@@ -429,10 +444,11 @@ static void divide_lane(struct live_profile *p, size_t at) {
         lane->generic_most = arena_printf(&p->live->arena, "%s (%s)", live_symbol_text(&p->live->arena, c->file), file_of(c->what));
       most_generic = fmax(most_generic, share);
     }
-    struct live_part part = part_of_module(p->live, c->what, c->file);
+    bool python_made = is_perf_python(c->what, c->file);
+    struct live_part part = python_made ? part_of_perf_python(p->live, c->file) : part_of_module(p->live, c->what, c->file);
     part.share = share;
     part.n = c->n[LOOKS_NATIVE];
-    if (part.kind != LIVE_KERNEL && c->file[0] != 0) {
+    if (part.kind != LIVE_KERNEL && !python_made && c->file[0] != 0) {
       part.inside = c->file;
       part.inside_share = share;
     }

@@ -79,6 +79,17 @@ double live_idle_processors(const struct live *live) {
   return (1 - live->around.busy) * (double)live->n_processors;
 }
 
+double live_computing_share(const struct live *live) {
+  double sum = 0;
+  for (size_t i = 0; i < live->at.n_lanes; i++)
+    for (size_t k = 0; k < live->at.lanes[i].n_parts; k++) {
+      const struct live_part *p = &live->at.lanes[i].parts[k];
+      if (p->kind == LIVE_LIBRARY && p->attributed && !p->spins && (p->layer == LAYER_RUNTIME || p->layer == LAYER_FRAMEWORK))
+        sum += p->share;
+    }
+  return live->at.running > 0 ? sum / live->at.running : NAN;
+}
+
 bool live_tokenizes(const struct live_part *part) {
   static const char *const words[] = {"tokeniz", "tokenis", "detok", "bpe"}; /* sample_tokens is no such function */
   for (size_t i = 0; i < LYNX_COUNT(words); i++)

@@ -238,6 +238,8 @@ bool live_one_at_a_time(const struct live *live);
 double live_python_turns(const struct live *live);
 /* Of the machine; NaN: not known. */
 double live_idle_processors(const struct live *live);
+/* The share of running time in libraries that compute: matrix products and the like run there. NaN: nothing runs. */
+double live_computing_share(const struct live *live);
 /* By the function's name; by the file it lies in. */
 bool live_tokenizes(const struct live_part *part);
 bool live_logs(const struct live_part *part);

@@ -125,21 +125,9 @@ static void judge_bottleneck(struct live *live) {
                      name, percent(lane->busiest), percent(live->around.busy)));
 }
 
-/* The share of running time in libraries that compute: matrix products and the like run there. */
-static double share_computing(const struct live *live) {
-  double sum = 0;
-  for (size_t i = 0; i < live->at.n_lanes; i++)
-    for (size_t k = 0; k < live->at.lanes[i].n_parts; k++) {
-      const struct live_part *p = &live->at.lanes[i].parts[k];
-      if (p->kind == LIVE_LIBRARY && p->attributed && !p->spins && (p->layer == LAYER_RUNTIME || p->layer == LAYER_FRAMEWORK))
-        sum += p->share;
-    }
-  return live->at.running > 0 ? sum / live->at.running : NAN;
-}
-
 static void judge_bound(struct live *live) {
   struct arena *arena = &live->arena;
-  double computing = share_computing(live);
+  double computing = live_computing_share(live);
   switch (live->bottleneck) {
     case LIVE_PROCESSORS:
       if (computing >= 0.7 && !(live->precision->conditions.others > 0.1)) {

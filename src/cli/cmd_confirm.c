@@ -15,6 +15,7 @@ enum {
   FLAG_FOR,
   FLAG_OUT,
   FLAG_MAY_STOP,
+  FLAG_SET,
   FLAG_CONTRACT,
   FLAG_RUN,
   FLAG_ENDPOINT,
@@ -31,6 +32,7 @@ static const struct option_spec options[] = {
     [FLAG_FOR] = {"for", "DURATION", "how long it may take at most, about (default: 4min); it ends when it is decided"},
     [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -confirm and the time, .lynx)"},
     [FLAG_MAY_STOP] = {"may-stop", "PID", "of contention: this other process may be stopped for blocks of seconds"},
+    [FLAG_SET] = {"set", "SETTING", "a remedy of yours in the start command: NAME=VALUE, or --set=--name=value"},
     [FLAG_CONTRACT] = {"contract", "FILE", "the run's contract, as your own file"},
     [FLAG_RUN] = {"run", "DIGEST", "use the contract that is in the bundle, which has this digest, without asking"},
     [FLAG_ENDPOINT] = {"endpoint", "URL", "where the executor is; a bundle's own is not used, but where its contract starts it"},
@@ -62,7 +64,7 @@ static void list_findings(const struct confirming *c, FILE *to) {
   for (size_t i = 0; i < c->live.n_findings; i++) {
     struct confirm_plan plan;
     char why[600];
-    bool can = confirm_plan_make(&c->live.findings[i], starts(c), &plan, why, sizeof why);
+    bool can = confirm_plan_make(&c->live.findings[i], starts(c), NULL, &plan, why, sizeof why);
     (void)fprintf(to, "  %-18s %s (%s%s)\n", c->live.findings[i].id, c->live.findings[i].title, can ? "by: " : "by hand",
                   can ? plan.perturbers[0] : "");
   }
@@ -83,9 +85,24 @@ static int read_findings(struct confirming *c) {
   return EXIT_WRONG_INPUT;
 }
 
+/* "NAME=VALUE", "--name=value", "--name". */
+static bool is_setting(const char *text) {
+  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+  bool argument = strncmp(text, "--", 2) == 0;
+  const char *name = argument ? text + 2 : text;
+  size_t n = argument ? strcspn(name, "=") : strspn(name, letters);
+  bool good = n > 0 && n < 100 && strlen(text) < 1000 && (argument || (name[n] == '=' && (name[0] < '0' || name[0] > '9')));
+  if (!good)
+    (void)fprintf(stderr,
+                  "lynxbench confirm: --set: found '%.100s'; accepted: a variable, NAME=VALUE, or an argument, --set=--name=value\n", text);
+  return good;
+}
+
 static int find_finding(struct confirming *c, const char *name) {
   char why[600];
   const struct finding *found = NULL;
+  const char *knob = c->arguments->option[FLAG_SET];
+  if (knob != NULL && !is_setting(knob)) return EXIT_WRONG_INPUT;
   for (size_t i = 0; i < c->live.n_findings; i++)
     if (strcmp(c->live.findings[i].id, name) == 0) found = &c->live.findings[i];
   if (found == NULL) {
@@ -94,7 +111,7 @@ static int find_finding(struct confirming *c, const char *name) {
     list_findings(c, stderr);
     return EXIT_WRONG_INPUT;
   }
-  if (confirm_plan_make(found, starts(c), &c->plan, why, sizeof why)) return EXIT_HOLDS;
+  if (confirm_plan_make(found, starts(c), knob, &c->plan, why, sizeof why)) return EXIT_HOLDS;
   (void)fprintf(stderr, "lynxbench confirm: %s: %s\n", name, why);
   return EXIT_INCONCLUSIVE;
 }
@@ -122,6 +139,7 @@ static int prepare(struct confirming *c) {
     return EXIT_INCONCLUSIVE;
   }
   c->p.function = c->plan.function;
+  c->p.knob = c->plan.knob;
   c->p.setting = c->plan.setting[0] != 0 ? c->plan.setting : NULL;
   return EXIT_HOLDS;
 }
@@ -244,7 +262,8 @@ const struct command command_confirm = {
         "Without a FINDING it lists those of the run. The finding's resource is slowed, or its cause taken away, for blocks in random\n"
         "order between undisturbed ones, under the run's contract. Whether that confirms or refutes it is decided by a threshold\n"
         "that is fixed beforehand (docs/method.md); looks at the data are paid for. It acts on processes of this machine.\n"
-        "Where the contract starts the server, one Python function of it can be slowed alone; else its process.\n"
+        "Where the contract starts the server, one Python function of it can be slowed alone; else its process. There --set tests a\n"
+        "remedy of yours for any finding: the server is started with it and without it, in random order.\n"
         "Exit code: 0 confirmed, or listed; 1 refuted; 3 inconclusive, not probed, or no finding.",
     .example = "build/lynxbench confirm --help",
     .run = run};

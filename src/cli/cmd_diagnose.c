@@ -13,7 +13,7 @@
 #include "executor/listening.h"
 #include "telemetry/process_tree.h"
 
-enum { FLAG_FOR, FLAG_OUT, FLAG_HTML, FLAG_PID, FLAG_MODEL, FLAG_CHAT, FLAG_AT_MOST, FLAG_QUIET, FLAG_JSON };
+enum { FLAG_FOR, FLAG_OUT, FLAG_HTML, FLAG_PID, FLAG_MODEL, FLAG_CHAT, FLAG_AT_MOST, FLAG_LEAVE, FLAG_QUIET, FLAG_JSON };
 
 static const struct option_spec options[] = {
     [FLAG_FOR] = {"for", "DURATION", "how long it may take, about (default: 2min)"},
@@ -23,6 +23,7 @@ static const struct option_spec options[] = {
     [FLAG_MODEL] = {"model", "NAME", "the model (default: the first that the server lists)"},
     [FLAG_CHAT] = {"chat", NULL, "the chat route instead of completions"},
     [FLAG_AT_MOST] = {"at-most", "N", "never more requests in flight (default: 64)"},
+    [FLAG_LEAVE] = {"no-server-profiler", NULL, "leave the server's own profiler alone (vLLM, SGLang; CUPTI)"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
@@ -141,6 +142,7 @@ static int run(const struct arguments *arguments) {
                             .chat = arguments->option[FLAG_CHAT] != NULL,
                             .climbs = true,
                             .at_most = arguments->option[FLAG_AT_MOST],
+                            .leave_server_profiler = arguments->option[FLAG_LEAVE] != NULL,
                             .command = arguments->n_positional > words ? command : NULL};
   for (int i = words; i < arguments->n_positional; i++) command[i - words] = arguments->positional[i];
   int code = quick_run_write(&quick, out, quick_run_contract(out, path, sizeof path));

@@ -9,6 +9,7 @@
 #include "measure/host_samples.h"
 #include "measure/merge.h"
 #include "measure/merge_samples.h"
+#include "measure/merge_trace.h"
 
 enum { FLAG_OUT, FLAG_ANY_PORT, FLAG_JSON };
 
@@ -112,12 +113,31 @@ static int join_samples(const struct arguments *arguments, const char *out) {
   return outcome.end == BUNDLE_COMPLETE ? EXIT_HOLDS : EXIT_INTERRUPTED;
 }
 
+static int join_trace(const struct arguments *arguments, const char *out) {
+  struct merge_trace_outcome o;
+  struct lynx_error error = {0};
+  if (merge_trace(arguments->positional[0], arguments->positional[1], out, &o, &error) != LYNX_OK) return fail(&error, out);
+  if (arguments->option[FLAG_JSON] != NULL) {
+    struct buffer text;
+    struct json_writer json;
+    begin_json(&json, &text, out, o.end, o.why, o.root);
+    json_put_int(&json, "process", o.account.process);
+    json_put_double(&json, "window_s", o.account.window_s);
+    if (!end_json(&json, &text)) return EXIT_CONDITIONS;
+  } else
+    (void)printf("%s: %s (%s), with the account of a trace of %.2f s of process %lld, root %.16s\nnext: lynxbench attribute %s\n", out,
+                 bundle_end_text(o.end), o.why, o.account.window_s, (long long)o.account.process, o.root, out);
+  return o.end == BUNDLE_COMPLETE ? EXIT_HOLDS : EXIT_INTERRUPTED;
+}
+
 static int run(const struct arguments *arguments) {
   struct merge_outcome outcome;
   struct lynx_error error = {0};
   const char *out = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : "merged.lynx";
   for (int i = 1; i < arguments->n_positional; i++)
     if (is_samples(arguments->positional[i])) return join_samples(arguments, out);
+  if (arguments->n_positional == 2 && bundle_is(arguments->positional[0]) && !bundle_is(arguments->positional[1]))
+    return join_trace(arguments, out);
   if (merge_parts(arguments->positional, (size_t)arguments->n_positional, out, &outcome, &error) != LYNX_OK) return fail(&error, out);
   if (arguments->option[FLAG_JSON] == NULL) tell(&outcome, out);
   else if (!tell_json(&outcome, out)) return EXIT_CONDITIONS;
@@ -127,7 +147,7 @@ static int run(const struct arguments *arguments) {
 const struct command command_merge = {
     .name = "merge",
     .summary = "join the parts of a run from several hosts",
-    .usage = "PART ... | RUN SAMPLES",
+    .usage = "PART ... | RUN SAMPLES | RUN TRACE",
     .least = 1,
     .most = ARGUMENTS_MAX,
     .options = options,
@@ -136,7 +156,9 @@ const struct command command_merge = {
                "contract's schedule is then there once, from the host that sent it; audit holds that against the schedule. A part that is\n"
                "missing or incomplete makes the whole incomplete (exit code 130), not wrong.\n"
                "With a RUN whose server is on another host, and the SAMPLES that `lynxbench sample` took there meanwhile, both are one\n"
-               "bundle, which `attribute` accounts for. What the run sampled of its own machine is then named client.*",
+               "bundle, which `attribute` accounts for. What the run sampled of its own machine is then named client.*\n"
+               "With a RUN and a TRACE that a profiler wrote of its server (PyTorch, ONNX Runtime, Nsight Systems), `attribute` of the\n"
+               "whole shows the trace's account beside the run's threads.",
     .example = "rm -f /tmp/m*.lynx; s=@$(( $(date +%s) + 6 )); build/lynxbench-ref --mode metronome --port 8396 > /dev/null & sleep 1; "
                "printf 'lynxbench: 1\\nname: two hosts\\nexecutor: {endpoint: \"http://127.0.0.1:8396\"}\\nworkload: {output_tokens: 4, "
                "prompts: {count: 4, bytes: 16}}\\n"

@@ -91,6 +91,7 @@ static void write_text(struct arena *arena, const struct first_contract *first, 
   if (first->attribution_sessions != NULL)
     (void)buffer_printf(out, "  attribution_sessions: %s      # profilers run in these: they count into no figure\n",
                         first->attribution_sessions);
+  if (first->leave_server_profiler) (void)buffer_text(out, "  server_profiler: never       # its own profiler is not asked\n");
   if (first->steady_reported) (void)buffer_text(out, "  steady: reported             # too short to require it\n");
   (void)buffer_text(out, "\n");
   (void)buffer_text(out, "# accuracy: {text_file: held-out.txt, at_least_ratio: 0.99}\n# owners: {serving: Inference team}\n# signatories: "

@@ -11,6 +11,7 @@ struct first_contract {
   const char *rate, *time_to_first_token, *warm_up, *counted, *sessions, *drain, *ready_path;
   const char *climb;                /* as concurrency, and climbed to; NULL: no climb */
   const char *attribution_sessions; /* NULL: none */
+  bool leave_server_profiler;       /* it is not asked */
   const char *const *command;       /* starts the executor; ends in NULL; NULL: it runs already */
   int64_t pid;                      /* of the serving process; 0: found by its socket */
   bool chat, steady_reported;

@@ -161,6 +161,11 @@ static int64_t turns_of(const struct perturbation *p) {
   return turns;
 }
 
+/* Each session starts the server anew, with another setting or without. */
+static bool restarts(const struct perturbation *p) {
+  return p->setting != NULL || p->knob != NULL;
+}
+
 /* A session holds two whole cycles, or there are fewer looks; three are needed in all, or blocks are shorter than the answers want. */
 static void fit_cycles(struct perturbation *p, int64_t whole) {
   enum { CYCLES = 3 };
@@ -181,7 +186,7 @@ static int plan_time(struct perturbation *p) {
     (void)fprintf(stderr, "lynxbench %s: --for: found '%s'; accepted: a duration from 10 s to 24 h, such as 2min\n", p->tool, text);
     return EXIT_WRONG_INPUT;
   }
-  if (p->setting == NULL) fit_cycles(p, whole);
+  if (!restarts(p)) fit_cycles(p, whole);
   int64_t each = whole / p->n_looks;
   p->warm_up_ns = between((double)each / 10, 2 * SECOND, 20 * SECOND);
   p->counted_ns = each - p->warm_up_ns;
@@ -193,6 +198,7 @@ static void plan_setting(struct perturbation *p) {
   enum { SESSIONS = 12 };
   int64_t whole = p->n_looks * (p->warm_up_ns + p->counted_ns), each = whole / SESSIONS;
   p->plan.setting = p->setting;
+  p->plan.knob = p->knob;
   p->warm_up_ns = between((double)each / 4, 1 * SECOND, 20 * SECOND);
   p->counted_ns = between((double)(each - p->warm_up_ns), 2 * SECOND, whole);
   p->n_sessions = SESSIONS;
@@ -228,7 +234,7 @@ struct both {
 static bool enough(void *context, struct bundle *bundle, int64_t n_sessions) {
   const struct perturbation *p = ((struct both *)context)->p;
   struct sensitivities so_far;
-  bool due = p->setting == NULL || (n_sessions >= 6 && n_sessions % 2 == 0);
+  bool due = !restarts(p) || (n_sessions >= 6 && n_sessions % 2 == 0);
   if (p->enough == NULL || n_sessions >= p->n_sessions || !due) return false;
   return sensitivities_read(bundle, p->contract, perturbation_confidence(p), &so_far, NULL) == LYNX_OK && p->enough(p->context, &so_far);
 }
@@ -250,9 +256,9 @@ static void tell_plan(const struct perturbation *p) {
   double whole_s = (double)p->n_sessions * (double)(p->warm_up_ns + p->counted_ns) / 1e9;
   for (size_t i = 0; p->perturbers[i] != NULL; i++)
     (void)snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i > 0 ? ", " : "", p->perturbers[i]);
-  if (p->setting != NULL)
+  if (restarts(p))
     (void)fprintf(stderr, "%s: at most %.0f s and %lld starts of the server, with and without %s in random order\n", p->out, whole_s,
-                  (long long)p->n_sessions, p->setting);
+                  (long long)p->n_sessions, p->knob != NULL ? p->knob : p->setting);
   else
     (void)fprintf(stderr,
                   "%s: at most %.0f s in blocks of %.2g s, in random order: undisturbed, and with each of %s slowed or taken away\n",
@@ -291,7 +297,7 @@ static int run_blocks(struct perturbation *p, const struct slowed_function *slow
   struct lynx_error error = {0};
   struct undo *undo;
   p->n_sessions = p->n_looks;
-  if (p->setting != NULL) plan_setting(p);
+  if (restarts(p)) plan_setting(p);
   tell_plan(p);
   if (undo_open(&root, &undo, &error) != LYNX_OK) return report_error(&error); /* before any thread */
   struct both both = {blocks_new(&p->plan, &root, undo), p};
@@ -301,7 +307,7 @@ static int run_blocks(struct perturbation *p, const struct slowed_function *slow
                                                 .warm_up_ns = p->warm_up_ns,
                                                 .counted_ns = p->counted_ns,
                                                 .sessions_at_most = p->n_sessions,
-                                                .variant = p->setting != NULL ? variant : NULL,
+                                                .variant = restarts(p) ? variant : NULL,
                                                 .begin = begin,
                                                 .end = end,
                                                 .enough = enough,

@@ -20,6 +20,7 @@ struct perturbation {
   void *context;
   bool quiet, contracts_only; /* contracts_only: no bundle of a run says at which load */
   const char *setting;        /* the variable that is taken out of its environment, in every second session or so; NULL: none */
+  const char *knob;           /* what is set in every second session or so; NULL: none */
   const char *function;       /* that is slowed, of an executor that the contract starts; NULL: none */
   /* Found. */
   struct bundle_file run;

@@ -116,6 +116,7 @@ int quick_run_write(const struct quick_run *quick, const char *bundle, const cha
     first.output_tokens = tokens;
     first.climb = quick->at_most != NULL ? quick->at_most : "64";
     first.attribution_sessions = "2";
+    first.leave_server_profiler = quick->leave_server_profiler;
     first.steady_reported = true;
   }
   buffer_init(&text, 1 << 20);

@@ -51,6 +51,7 @@ enum trace_format { TRACE_AUTO, TRACE_JSONL, TRACE_MOONCAKE, TRACE_BURSTGPT, TRA
 enum length_kind { LENGTH_FIXED, LENGTH_UNIFORM, LENGTH_LOGNORMAL, LENGTH_PROFILE, LENGTH_GIVEN };
 enum prompt_format { PROMPTS_TEXT, PROMPTS_LINES, PROMPTS_JSONL, PROMPTS_SHAREGPT };
 enum steady_demand { STEADY_REQUIRED, STEADY_REPORTED };
+enum server_profiler_use { SERVER_PROFILER_ASKED, SERVER_PROFILER_NEVER };
 enum machine_speed_when { MACHINE_SPEED_NEVER, MACHINE_SPEED_BEFORE_AND_AFTER };
 enum accuracy_measure { ACCURACY_LIKELIHOOD, ACCURACY_EXACT_MATCH, ACCURACY_TOKEN_AGREEMENT, ACCURACY_SCORER };
 enum search_arrivals { SEARCH_POISSON, SEARCH_CONSTANT };
@@ -157,6 +158,7 @@ struct contract_method {
   int steady;
   double steady_share, steady_tolerance;
   double sampling_at_most; /* share of processor time for the samplers */
+  int server_profiler;     /* is it asked? */
   int machine_speed;       /* when this machine's own is measured */
   double stolen_at_most;   /* share of processor time that the hypervisor may take from this machine */
   double precision_target; /* 0: the declared number of sessions, whatever they give */

@@ -72,6 +72,11 @@ static const struct field_choice steady_demands[] = {
     [STEADY_REQUIRED] = {"required", "only a final steady part of the window is counted; without one there is no claim"},
     [STEADY_REPORTED] = {"reported", "the whole window is counted, and the claim says what was found"},
 };
+static const struct field_choice server_profilers[] = {
+    [SERVER_PROFILER_ASKED] = {"asked", "where the server was started with a folder for it, for half a second after the last session in "
+                                        "which profilers run; stopping it keeps the server busy for some 10 to 30 s"},
+    [SERVER_PROFILER_NEVER] = {"never", "it is left alone"},
+};
 static const struct field_choice machine_speeds[] = {
     [MACHINE_SPEED_NEVER] = {"never", "it is not measured"},
     [MACHINE_SPEED_BEFORE_AND_AFTER] = {"before_and_after",
@@ -343,6 +348,8 @@ static const struct field contract_method_fields[] = {
      .help = "share of this machine's processor time that sampling its threads may take: it looks less often where it would take more; 0: "
              "only what the run is judged by",
      .example = "0.002"},
+    {"server_profiler", FIELD_CHOICE, AT(contract_method, server_profiler, int), CHOICES(server_profilers),
+     .help = "the server's own profiler: asked (the default) or never", .example = "never"},
     {"machine_speed", FIELD_CHOICE, AT(contract_method, machine_speed, int), CHOICES(machine_speeds),
      .help = "when the speed of the machine itself is measured, so that `history` can separate a machine that drifted from an executor "
              "that changed",

@@ -46,7 +46,7 @@ struct blocks {
   int64_t cycle;                          /* of all sessions */
   bool first_is_plain;                    /* of the cycle's two sessions, where a setting is taken out */
   bool taken_out;                         /* in this session */
-  const char *settings[SETTINGS_MAX + 1]; /* "-NAME" of each variable that is taken out; ends in NULL */
+  const char *settings[SETTINGS_MAX + 1]; /* as struct run_perturbation's variant: what is taken out, or set; ends in NULL */
   struct bundle_block *rows;
   size_t n_rows, rows_room;
   struct arena arena;     /* the rows' texts */
@@ -63,6 +63,7 @@ struct blocks *blocks_new(const struct blocks_plan *plan, const struct root *roo
   b->undo = undo;
   random_init(&b->random, plan->seed, "perturbation");
   size_t n = 0;
+  if (plan->knob != NULL) b->settings[n++] = arena_copy(&b->variables, plan->knob);
   for (const char *at = plan->setting != NULL ? plan->setting : ""; *at != 0 && n < SETTINGS_MAX; at += *at == ',') {
     size_t length = strcspn(at, ",");
     b->settings[n++] = arena_printf(&b->variables, "-%.*s", (int)length, at);
@@ -284,32 +285,59 @@ const char *const *blocks_variant(void *context, int64_t number) {
   return b->taken_out ? b->settings : none;
 }
 
-/* How many of the variables the serving process has. A command that sets one itself cannot be kept from it. */
-static int count_variables(const struct blocks *b) {
+/* Is the text at `at`, one of several that each end in 0, this one? "--name=value" is also "--name", then "value". */
+static bool is_word(const char *at, const char *end, const char *word) {
+  size_t n = strcspn(word, "=");
+  if (strcmp(at, word) == 0) return true;
+  const char *next = at + strlen(at) + 1;
+  return word[0] == '-' && word[n] == '=' && strlen(at) == n && strncmp(at, word, n) == 0 && next < end && strcmp(next, word + n + 1) == 0;
+}
+
+/* How many of the settings the serving process was started with: its words, or its variables. */
+static int count_in(const struct blocks *b, const char *what, bool (*is)(const char *at, const char *end, const char *setting)) {
   char path[64];
   struct buffer text;
   int n = 0;
-  (void)snprintf(path, sizeof path, "/proc/%lld/environ", (long long)b->session.pid);
+  (void)snprintf(path, sizeof path, "/proc/%lld/%s", (long long)b->session.pid, what);
   buffer_init(&text, 4 << 20);
   if (root_read(b->root, path, &text, NULL) == LYNX_OK)
     for (size_t at = 0; at < text.length; at += strlen(text.data + at) + 1)
-      for (size_t i = 0; b->settings[i] != NULL; i++) {
-        const char *name = b->settings[i] + 1;
-        size_t length = strlen(name);
-        n += strncmp(text.data + at, name, length) == 0 && text.data[at + length] == '=';
-      }
+      for (size_t i = 0; b->settings[i] != NULL; i++) n += is(text.data + at, text.data + text.length, b->settings[i]);
   buffer_release(&text);
   return n;
 }
 
+/* Of "-NAME", any value. */
+static bool is_variable(const char *at, const char *end, const char *setting) {
+  size_t n = strlen(setting) - 1;
+  (void)end;
+  if (setting[0] != '-') return strcmp(at, setting) == 0;
+  return strncmp(at, setting + 1, n) == 0 && at[n] == '=';
+}
+
+/* A command that sets a variable itself cannot be kept from it. */
+static const char *why_unset(const struct blocks *b) {
+  if (b->plan.knob != NULL) {
+    bool has = count_in(b, b->plan.knob[0] == '-' ? "cmdline" : "environ", b->plan.knob[0] == '-' ? is_word : is_variable) > 0;
+    return has == b->taken_out ? NULL
+           : has               ? "setting: the server is started with it in any case"
+                               : "setting: the server's command sets something else itself, so that it cannot be set";
+  }
+  bool has = count_in(b, "environ", is_variable) > 0;
+  return has != b->taken_out ? NULL
+         : has               ? "setting: the server's command sets the variable itself, so that it cannot be taken out"
+                             : "setting: the serving process does not have the variable";
+}
+
 static void watch_setting(struct blocks *b, const struct perturbing *quiet) {
   char target[TARGET_NAME];
-  if ((count_variables(b) > 0) == b->taken_out) {
-    say_unprobed(b, b->taken_out ? "setting: the server's command sets the variable itself, so that it cannot be taken out"
-                                 : "setting: the serving process does not have the variable");
+  const char *why = why_unset(b);
+  if (why != NULL) {
+    say_unprobed(b, why);
     return;
   }
-  (void)snprintf(target, sizeof target, "setting: without %s", b->plan.setting);
+  if (b->plan.knob != NULL) (void)snprintf(target, sizeof target, "setting: with %s", b->plan.knob);
+  else (void)snprintf(target, sizeof target, "setting: without %s", b->plan.setting);
   int64_t from = b->session.zero_ns + b->session.from_ns, to = b->session.zero_ns + b->session.to_ns;
   if (!perturber_wait(quiet, from)) return;
   struct times before = tree_times(b);
@@ -337,7 +365,7 @@ static void *blocks_main(void *context) {
     say_unprobed(b, "no process of the server is visible: run lynxbench where it runs, as root or as its user");
     return NULL;
   }
-  if (b->plan.setting != NULL) {
+  if (b->settings[0] != NULL) {
     watch_setting(b, &quiet);
     return NULL;
   }

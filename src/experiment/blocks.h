@@ -5,6 +5,7 @@
  * Block    its first part settles and does not count: the queue takes its new shape in it
  * Setting  of a variable that is taken out of the executor's environment, which takes a restart: a session is one block, two sessions, in
  *          random order, are a cycle
+ * Knob     the same of a variable or an argument of the start command that is set
  * Choice   of processes: by what they used while the load warmed up
  */
 #ifndef EXPERIMENT_BLOCKS_H
@@ -22,6 +23,7 @@ struct blocks_plan {
   const char *function_folder, *function_name; /* NULL: no function is slowed */
   int64_t neighbour;                           /* that may be stopped; 0: none */
   const char *setting; /* variables that are taken out, with commas between; NULL: none. Then nothing else is perturbed */
+  const char *knob;    /* "NAME=VALUE", "--name=value", "--name": what is set; NULL: none. The same */
 };
 
 struct blocks;

@@ -34,7 +34,20 @@ static bool read_setting(const char *named, char *ret, size_t size) {
   return n > 0;
 }
 
-bool confirm_plan_make(const struct finding *f, bool starts, struct confirm_plan *ret, char *why, size_t size) {
+static bool plan_remedy(const struct finding *f, bool starts, const char *knob, struct confirm_plan *ret, char *why, size_t size) {
+  *ret = (struct confirm_plan){.finding = f,
+                               .perturbers = {"setting"},
+                               .takes_away = true,
+                               .threshold = GAIN_LEAST,
+                               .knob = knob,
+                               .instead = "the remedy that you named: that it helps says as much of the finding as the remedy is its own"};
+  if (!starts)
+    (void)snprintf(why, size, "--set: found '%s', and the server runs already; accepted: a contract that starts it (executor.start)", knob);
+  return starts;
+}
+
+bool confirm_plan_make(const struct finding *f, bool starts, const char *knob, struct confirm_plan *ret, char *why, size_t size) {
+  if (knob != NULL) return plan_remedy(f, starts, knob, ret, why, size);
   const struct perturber *own = f->perturber != NULL ? perturber_find(f->perturber, strlen(f->perturber)) : NULL;
   *ret = (struct confirm_plan){.finding = f};
   bool function = own != NULL && strcmp(own->name, "function") == 0, can = function && starts && (f->slowed != NULL || names_python(f));
@@ -48,7 +61,10 @@ bool confirm_plan_make(const struct finding *f, bool starts, struct confirm_plan
   bool setting = own != NULL && strcmp(own->name, "setting") == 0;
   if (setting && (!starts || !read_setting(f->named, ret->setting, sizeof ret->setting))) own = NULL;
   if (own == NULL) {
-    (void)snprintf(why, size, "no experiment of ours can be made for it yet. By hand: %s", f->confirm);
+    (void)snprintf(why, size,
+                   "it has no experiment of its own. By hand: %s. Or name a remedy in the start command, such as --set "
+                   "OMP_NUM_THREADS=2 or --set=--max-num-seqs=64",
+                   f->confirm);
     return false;
   }
   ret->perturbers[0] = own->name;

@@ -3,6 +3,8 @@
  * Verdict   confirmed: the effect's interval lies wholly above the threshold; refuted: wholly below; else inconclusive. The threshold
  *           stands before the first block: of a function, half of what the account says (its share of the thread's time); of a
  *           process, a quarter of a percent for each percent; of what is taken away, 5 % more throughput
+ * Remedy    of a finding without an experiment of its own the operator names one: a variable or an argument of the start command. Sessions
+ *           with and without it alternate; that it gains 5 % confirms that it helps, and the finding as far as it is its remedy
  * Rung      perturbed; where a cause was taken away and put back, swapped back
  * Limits    a process confirms that its time bounds throughput, and not which of its functions: that takes an executor that
  *           lynxbench starts
@@ -23,11 +25,13 @@ struct confirm_plan {
   bool takes_away, by_process;
   const char *function; /* that is slowed; NULL: none */
   char setting[160];    /* the variables that are taken out, with commas between; "": none */
+  const char *knob;     /* "NAME=VALUE", "--name=value": what the operator sets as the remedy; NULL: none */
   const char *instead;  /* why another experiment than the finding's own is made; NULL */
 };
 
-/* starts: lynxbench starts the executor, in Python. False: there is none that could be made here; why. */
-bool confirm_plan_make(const struct finding *finding, bool starts, struct confirm_plan *ret, char *why, size_t size);
+/* starts: lynxbench starts the executor, in Python. knob: the remedy that the operator names, for any finding; NULL: the finding's own
+ * experiment. False: there is none that could be made here; why. */
+bool confirm_plan_make(const struct finding *finding, bool starts, const char *knob, struct confirm_plan *ret, char *why, size_t size);
 
 struct confirmation {
   enum confirm_verdict verdict;

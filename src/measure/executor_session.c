@@ -355,8 +355,9 @@ enum lynx_status run_session(struct run *run, const struct session_plan *plan, b
 static bool is_traced(const struct run *run, int64_t number) {
   struct server_trace_place place;
   enum load_kind load = (enum load_kind)run->contract.regime.load;
-  return number + 1 == run->contract.method.attribution_sessions && !run->driver->in_process && load != LOAD_OFFLINE &&
-         load != LOAD_REPLAY && server_trace_find(run->request->root, run_serving(run), &place);
+  return run->contract.method.server_profiler == SERVER_PROFILER_ASKED && number + 1 == run->contract.method.attribution_sessions &&
+         !run->driver->in_process && load != LOAD_OFFLINE && load != LOAD_REPLAY &&
+         server_trace_find(run->request->root, run_serving(run), &place);
 }
 
 enum lynx_status run_counted(struct run *run, size_t precision, int64_t knee, int64_t number, bool last) {

@@ -1,5 +1,7 @@
 #include "measure/run_perturb.h"
 
+#include <string.h>
+
 #include "measure/executor_session.h"
 
 /* The load is the contract's own; of a climb, a closed loop at the knee that it found. */
@@ -33,16 +35,25 @@ enum lynx_status run_variant(struct run *run, const struct text_list *command, c
   return status;
 }
 
+static void set_variant(struct run *run, const char *const *settings) {
+  const char *one[2] = {NULL, NULL};
+  for (size_t i = 0; settings[i] != NULL; i++) {
+    one[0] = settings[i];
+    if (strncmp(settings[i], "--", 2) == 0) run_set_argument(run, settings[i]);
+    else run_add_environment(run, one);
+  }
+}
+
 enum lynx_status run_perturb(struct run *run) {
   const struct run_perturbation *p = run->request->perturbation;
   enum lynx_status status = LYNX_OK;
   bool complete = true, enough = false;
   for (int64_t number = 0; number < p->sessions_at_most && complete && !enough && status == LYNX_OK && !run_is_over(run); number++) {
     struct session_plan plan = plan_of(run, 0, number);
-    const struct text_list agreed = run->contract.executor.start.environment;
-    if (p->variant != NULL) run_add_environment(run, p->variant(p->context, number));
+    const struct contract_start agreed = run->contract.executor.start;
+    if (p->variant != NULL) set_variant(run, p->variant(p->context, number));
     status = run_session(run, &plan, &complete);
-    run->contract.executor.start.environment = agreed;
+    run->contract.executor.start = agreed;
     if (status == LYNX_OK && complete && p->enough != NULL) enough = p->enough(p->context, run->bundle, number + 1);
   }
   return status;

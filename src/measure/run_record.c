@@ -149,6 +149,27 @@ void run_put_metrics(struct run *run, int64_t session, int64_t at_ns) {
   run->cache_hits = hits;
 }
 
+void run_set_argument(struct run *run, const char *argument) {
+  struct text_list *command = &run->contract.executor.start.command;
+  const char *name = arena_text(&run->arena, argument, strcspn(argument, "=")), *value = strchr(argument, '=');
+  const char **items = arena_alloc(&run->arena, command->n_items + 2, sizeof *items);
+  size_t n = 0, length = strlen(name);
+  bool found = false;
+  for (size_t i = 0; i < command->n_items; i++) {
+    const char *word = command->items[i];
+    bool whole = strcmp(word, name) == 0, joined = strncmp(word, name, length) == 0 && word[length] == '=';
+    items[n++] = joined ? argument : word;
+    found = found || whole || joined;
+    if (whole && value != NULL && i + 1 < command->n_items) {
+      items[n++] = value + 1;
+      i++;
+    }
+  }
+  if (!found) items[n++] = name;
+  if (!found && value != NULL) items[n++] = value + 1;
+  *command = (struct text_list){.items = items, .n_items = n};
+}
+
 void run_add_environment(struct run *run, const char *const *more) {
   struct text_list *environment = &run->contract.executor.start.environment;
   size_t n = 0;

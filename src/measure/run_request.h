@@ -42,7 +42,8 @@ struct run_perturbation {
   int64_t concurrency; /* of a closed loop; 0: the contract's own load */
   int64_t warm_up_ns, counted_ns;
   int64_t sessions_at_most;
-  /* Of each session's own start of the executor, "NAME=VALUE" or "-NAME" for one that is taken out; ends in NULL. NULL: it goes on. */
+  /* Of each session's own start of the executor: "NAME=VALUE", "-NAME" for a variable that is taken out, "--name=value" or "--name" for an
+   * argument that is set; ends in NULL. NULL: it goes on. */
   const char *const *(*variant)(void *context, int64_t number);
   void (*begin)(void *context, const struct perturbed_session *session);
   void (*end)(void *context, struct bundle *bundle);                        /* puts its blocks into the record */

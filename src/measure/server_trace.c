@@ -1,15 +1,18 @@
 #include "measure/server_trace.h"
 
-#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "measure/trace_account.h"
 #include "telemetry/process_tree.h"
 
 enum {
@@ -18,11 +21,7 @@ enum {
   TRACED_MS = 500,
   START_S = 20,
   STOP_S = 180,
-  WRITE_S = 10,
-  READ_S = 120,
-  ACCOUNT_MAX = 16 << 20,
-  TRACE_BYTES_MAX = 1 << 30,
-  TEXT_MAX = 400
+  WRITE_S = 10
 };
 
 struct folder_list {
@@ -59,6 +58,7 @@ static const char *after(const char *word, const char *begins) {
 }
 
 static void keep_folder(struct server_trace_place *ret, const char *folder, size_t n) {
+  ret->by_socket = false;
   if (n > 0 && n < sizeof ret->folder) (void)snprintf(ret->folder, sizeof ret->folder, "%.*s", (int)n, folder);
 }
 
@@ -88,20 +88,22 @@ static void read_command(const struct root *root, int64_t pid, struct server_tra
 }
 
 static void read_environment(const struct root *root, int64_t pid, struct server_trace_place *ret) {
-  static const char *const variables[] = {"VLLM_TORCH_PROFILER_DIR=", "SGLANG_TORCH_PROFILER_DIR="};
+  static const char *const variables[] = {"VLLM_TORCH_PROFILER_DIR=", "SGLANG_TORCH_PROFILER_DIR=", "LYNXBENCH_CUPTI_FOLDER="};
   struct buffer text;
   if (read_words(root, pid, "environ", &text))
     for (const char *word = text.data, *end = text.data + text.length; word < end; word += strnlen(word, (size_t)(end - word)) + 1)
       for (size_t i = 0; i < LYNX_COUNT(variables); i++) {
         const char *value = after(word, variables[i]);
-        if (value != NULL) keep_folder(ret, value, strlen(value));
+        if (value == NULL) continue;
+        keep_folder(ret, value, strlen(value));
+        ret->by_socket = i + 1 == LYNX_COUNT(variables);
       }
   buffer_release(&text);
 }
 
 bool server_trace_find(const struct root *root, int64_t pid, struct server_trace_place *ret) {
   struct process_tree tree;
-  *ret = (struct server_trace_place){.pid = 0};
+  *ret = (struct server_trace_place){.serving = pid};
   if (pid <= 0) return false;
   process_tree_read(root, pid, &tree);
   for (size_t i = 0; i < tree.n && ret->folder[0] == 0; i++) {
@@ -158,18 +160,82 @@ static bool ask(struct server_trace *t, const char *path, int64_t within_s) {
   return false;
 }
 
+/* The number that a process has in its own container: the last of NSpid. */
+static int64_t inner_pid(const struct root *root, int64_t pid) {
+  char path[64];
+  struct buffer text;
+  int64_t inner = pid;
+  (void)snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
+  buffer_init(&text, 65536);
+  char *line = root_read(root, path, &text, NULL) == LYNX_OK && text.data != NULL ? strstr(text.data, "\nNSpid:") : NULL;
+  if (line != NULL) {
+    line[1 + strcspn(line + 1, "\n")] = 0;
+    const char *last = strrchr(line, '\t');
+    if (last != NULL && strtoll(last, NULL, 10) > 0) inner = strtoll(last, NULL, 10);
+  }
+  buffer_release(&text);
+  return inner;
+}
+
+/* -1: no such library listens in that process. */
+static int ask_process(const struct root *root, int64_t pid) {
+  struct sockaddr_un at = {.sun_family = AF_UNIX};
+  char line[32];
+  int n = snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "lynxbench-cupti-%lld", (long long)inner_pid(root, pid)),
+      fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  (void)snprintf(line, sizeof line, "trace %d\n", TRACED_MS);
+  if (fd >= 0 && connect(fd, (struct sockaddr *)&at, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0 &&
+      send(fd, line, strlen(line), MSG_NOSIGNAL) == (ssize_t)strlen(line))
+    return fd;
+  if (fd >= 0) (void)close(fd);
+  return -1;
+}
+
+/* Every process of the tree at once; each answers when its trace is written. */
+static void ask_sockets(struct server_trace *t) {
+  struct process_tree tree;
+  struct pollfd asked[PROCESS_TREE_MAX];
+  size_t n = 0;
+  process_tree_read(t->run->request->root, t->place.serving, &tree);
+  for (size_t i = 0; i < tree.n; i++) {
+    int fd = ask_process(t->run->request->root, tree.pids[i]);
+    if (fd >= 0) asked[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
+  }
+  if (n == 0)
+    (void)snprintf(t->why, sizeof t->why, "CUPTI's library listens in no process: CUDA_INJECTION64_PATH, or no CUDA was used yet");
+  for (size_t i = 0; i < n; i++) {
+    char said[256], clean[256];
+    ssize_t got = poll(&asked[i], 1, STOP_S * 1000) == 1 ? read(asked[i].fd, said, sizeof said - 1) : -1;
+    said[got > 0 ? got : 0] = 0;
+    said[strcspn(said, "\n")] = 0;
+    if (strncmp(said, "ok ", 3) == 0) t->profiled = true;
+    else if (t->why[0] == 0)
+      (void)snprintf(t->why, sizeof t->why, "CUPTI's library: %s",
+                     got > 3 ? text_sanitise(clean, sizeof clean, said + 3, strlen(said + 3)) : "no answer");
+    (void)close(asked[i].fd);
+  }
+  if (t->profiled) t->why[0] = 0; /* of some processes: those that use no device have nothing to record */
+}
+
 static void *profile(void *context) {
   struct server_trace *t = context;
   const struct timespec step = {.tv_nsec = 50000000}, moment = {.tv_sec = TRACED_MS / 1000, .tv_nsec = TRACED_MS % 1000 * 1000000L};
   for (int64_t waited = 0; waited < t->after_ns && atomic_load(t->run->request->stop) == 0; waited += step.tv_nsec)
     (void)nanosleep(&step, NULL);
-  if (atomic_load(t->run->request->stop) != 0 || !ask(t, "/start_profile", START_S)) return NULL;
+  if (atomic_load(t->run->request->stop) != 0) return NULL;
+  if (t->place.by_socket) {
+    ask_sockets(t);
+    return NULL;
+  }
+  if (!ask(t, "/start_profile", START_S)) return NULL;
   (void)nanosleep(&moment, NULL);
   t->profiled = ask(t, "/stop_profile", STOP_S); /* also where the user stops the run: a profiler is not left running */
   return NULL;
 }
 
 struct server_trace *server_trace_begin(struct run *run, int64_t session, const struct server_trace_place *place, int64_t after_ns) {
+  run_note(run, "the server's own profiler is asked for half a second: stopping it can keep the server busy for 10 to 30 s "
+                "(method.server_profiler: never leaves it alone)");
   struct server_trace *t = xalloc(1, sizeof *t);
   t->run = run;
   t->session = session;
@@ -182,78 +248,18 @@ struct server_trace *server_trace_begin(struct run *run, int64_t session, const 
 
 /* --- what the trace says --- */
 
-static void put_row(const struct server_trace *t, int64_t process, const char *frames, int64_t ns) {
-  const struct bundle_stack stack = {t->session, "trace", process, 0, frames, ns};
-  if (ns > 0) bundle_put_stack(t->run->bundle, &stack);
-}
-
-/* A text of the trace's, as one frame. */
-static const char *frame_text(const json_t *object, const char *key, char text[TEXT_MAX]) {
-  const char *value = json_string_value(json_object_get(object, key));
-  (void)text_sanitise(text, TEXT_MAX, value != NULL ? value : "", value != NULL ? strlen(value) : 0);
-  for (char *c = text; *c != 0; c++)
-    if (*c == ';') *c = ':';
-  return text;
-}
-
-static void put_list(const struct server_trace *t, int64_t process, const json_t *list, const char *kind, const char *last) {
-  char state[TEXT_MAX], layer[TEXT_MAX], name[TEXT_MAX], frames[3 * TEXT_MAX + 16];
-  for (size_t i = 0; i < json_array_size(list); i++) {
-    const json_t *one = json_array_get(list, i);
-    (void)snprintf(frames, sizeof frames, "%s;%s;%s;%s", kind, frame_text(one, "state", state), frame_text(one, "layer", layer),
-                   frame_text(one, last, name));
-    put_row(t, process, frames, json_get_int(one, "ns", 0));
-  }
-}
-
-/* False: it is no account. */
-static bool put_account(const struct server_trace *t, const char *name, const struct buffer *text) {
-  json_t *root = json_parse(text->data, text->length, ACCOUNT_MAX, NULL);
-  const json_t *trace = json_array_get(json_object_get(root, "traces"), 0);
-  int64_t process = json_get_int(trace, "host_process", -1), window_ns = json_get_int(trace, "wall_ns", 0);
-  bool good = window_ns > 0 && process > 0;
-  if (good) {
-    char where[600];
-    put_row(t, process, "window", window_ns);
-    put_list(t, process, json_object_get(trace, "states"), "state", "words");
-    put_list(t, process, json_object_get(trace, "host"), "name", "name");
-    (void)snprintf(where, sizeof where, "%.200s/%.200s: %.2f s of process %lld; `lynxbench attribute` of it shows all", t->place.folder,
-                   name, (double)window_ns / 1e9, (long long)process);
-    run_put_event(t->run, EVENT_TRACE, where);
-  }
-  json_decref(root);
-  return good;
-}
-
-static bool read_out(const char *path, struct buffer *ret) {
-  const struct root here = {""};
-  return root_read(&here, path, ret, NULL) == LYNX_OK && ret->length > 0;
-}
-
-/* By `attribute`, which parses in a cage. */
 static bool read_trace(const struct server_trace *t, const char *name) {
-  char path[2 * PATH_MAX], input[40], out[] = "/tmp/lynxbench-XXXXXX";
-  const char *const arguments[] = {"/proc/self/exe", "attribute", "-", "--json", "--quiet", "--top", "40", NULL};
-  const char *const environment[] = {"LC_ALL=C.UTF-8", NULL};
-  const struct timespec step = {.tv_nsec = 50000000};
-  struct child child = {.pid = 0};
-  struct buffer text;
-  struct stat info;
+  char path[2 * PATH_MAX], where[600];
+  struct trace_account account;
   path_of(t, name, path);
-  int fd = root_open(t->run->request->root, path), out_fd = mkstemp(out);
-  bool good = fd >= 0 && out_fd >= 0 && fstat(fd, &info) == 0 && info.st_size <= TRACE_BYTES_MAX;
-  (void)snprintf(input, sizeof input, "/proc/self/fd/%d", fd);
-  good = good && child_start(&child, arguments, environment, input, out, NULL) == LYNX_OK;
-  for (int k = 0; good && k < READ_S * 20 && child_running(&child); k++) (void)nanosleep(&step, NULL);
-  good = good && child.exited && child.exit_code == 0;
-  if (child.pid > 0) child_stop(&child, 1000000000);
-  buffer_init(&text, ACCOUNT_MAX);
-  good = good && read_out(out, &text) && put_account(t, name, &text);
-  buffer_release(&text);
+  int fd = root_open(t->run->request->root, path);
+  bool good = fd >= 0 && trace_account_put(t->run->bundle, t->session, fd, &account);
   if (fd >= 0) (void)close(fd); /* only read */
-  if (out_fd >= 0) (void)close(out_fd);
-  if (out_fd >= 0) (void)unlink(out);
-  return good;
+  if (!good) return false;
+  (void)snprintf(where, sizeof where, "%.200s/%.200s: %.2f s of process %lld; `lynxbench attribute` of it shows all", t->place.folder, name,
+                 account.window_s, (long long)account.process);
+  run_put_event(t->run, EVENT_TRACE, where);
+  return true;
 }
 
 static size_t read_new(const struct server_trace *t, const struct folder_list *now) {

@@ -1,12 +1,11 @@
 /* measure/server_trace.h: a moment of the server's own profiler, asked for by its routes, in a session that counts into no figure.
  *
  * Order    server_trace_find; begin, which returns at once; end, once the load is over: it waits until the trace is written, and puts what
- *          it says into the record: stacks of the source "trace", in nanoseconds of the trace's window:
- *          "state;STATE;LAYER;WORDS" (they sum to the window), "name;STATE;LAYER;NAME" (parts of a state), "window"
- * Sources  vLLM: --profiler-config in the command, before 0.11 VLLM_TORCH_PROFILER_DIR; SGLang: SGLANG_TORCH_PROFILER_DIR.
+ *          it says into the record (measure/trace_account.h)
+ * Sources  inject/cupti.c, loaded by the CUDA driver: LYNXBENCH_CUPTI_FOLDER; it is asked at a socket of the name of the process. vLLM: --profiler-config in the command, before 0.11 VLLM_TORCH_PROFILER_DIR; SGLang: SGLANG_TORCH_PROFILER_DIR.
  *          POST /start_profile and /stop_profile. Both write Kineto traces, one of each process that is profiled
- * Trust    the folder is the server's word: what is in it is opened as the server's own user may, and read by this same program's
- *          `attribute`, as a child in its cage; no file there is made, changed or removed
+ * Trust    the folder is the server's word: what is in it is opened as the server's own user may, and read in a cage; no file there is
+ *          made, changed or removed
  * Limits   stopping takes some ten seconds for each second of profile; SERVER_TRACES_MAX files */
 #ifndef MEASURE_SERVER_TRACE_H
 #define MEASURE_SERVER_TRACE_H
@@ -18,7 +17,9 @@
 enum { SERVER_TRACES_MAX = 8 };
 
 struct server_trace_place {
-  int64_t pid; /* whose command or environment names the folder */
+  int64_t pid;     /* whose command or environment names the folder */
+  int64_t serving; /* the first of its tree */
+  bool by_socket;  /* of inject/cupti.c */
   char folder[PATH_MAX];
 };
 

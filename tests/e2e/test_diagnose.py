@@ -317,6 +317,13 @@ ROUND_TRIP = """UPDATE sample SET value = (SELECT avg(end_ns - issued_ns) / 1e10
     WHERE series = 'wire.round_trip_s'"""
 
 
+# Half of what was seen running is a library that computes, in a type that the processor does not list.
+EMULATED = """UPDATE OR REPLACE stack SET frames = '/usr/lib/libopenblas.so.0' || char(59) || 'sgemm_kernel'
+    WHERE source = 'native';
+    UPDATE session SET executed = '';
+    UPDATE fact SET value = 'sse4_2 avx avx2 fma f16c' WHERE key = 'cpu.isa';
+    INSERT INTO fact SELECT DISTINCT moment, 'serving', 'process.argument.--dtype', 'identity', 'read', 'bfloat16', '',
+    '', 0 FROM fact WHERE moment LIKE 'start:%'"""
 ELSEWHERE = series("server.memory_elsewhere_ratio", 0.75, 0)
 
 
@@ -331,6 +338,7 @@ ELSEWHERE = series("server.memory_elsewhere_ratio", 0.75, 0)
         (series("gpu.0.slowed", 1, 0), "gpu_slowed", "slowed in 100 %"),
         (series("gpu.1.power_capped", 1, 0), "power_capped", "in 100 % of the looks"),
         (series("server.node_run_ratio", 0.9, 0) + ";" + ELSEWHERE, "numa", "75 %"),
+        (EMULATED, "emulated_type", "computes in bfloat16"),
         (series("server.accept_queue", 50, 0), "accept_queue", "connections wait to be accepted"),
         (
             series("server.dropped_per_s", 2, 0) + ";" + series("server.accept_full_ratio", 1, 0),
@@ -465,6 +473,11 @@ def test_how_near_the_ceilings_a_model_comes(plain, tmp_path):
     page = tmp_path / "f.html"
     r = l.lynx("attribute", forged, "--html", page)
     assert "(MBU)" in r.stdout and "(MFU)" in r.stdout and "Roofline" in page.read_text(), r.stdout
+    for share, full in ((0.8, True), (0.5, False)):
+        l.forge(plain[1], tmp_path / f"{share}.lynx", envelope(triad=2.2e9 / tpot / share), *model)
+        found = {f["id"]: f for f in attributed(tmp_path / f"{share}.lynx")["findings"]}
+        assert ("memory_bandwidth" in found) == full, found
+        assert not full or "80 % of this machine's triad" in found["memory_bandwidth"]["evidence"], found
 
 
 @pytest.mark.parametrize(

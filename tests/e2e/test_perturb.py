@@ -387,6 +387,49 @@ def findings(bundle):
     return [f["id"] for f in json.loads(l.lynx("attribute", bundle, "--json").stdout)["findings"]]
 
 
+@pytest.fixture(scope="module")
+def one_by_one(tmp_path_factory):
+    """A server that works on one request at a time, though its start command could let it work on eight."""
+    folder, port = tmp_path_factory.mktemp("one"), l.free_port()
+    words = [l.REF, "--port", str(port), "--shape", "tiny", "--slow", "8ms", "--max-batch", "1"]
+    path, out = contract(
+        folder,
+        port,
+        executor=f"{{endpoint: 'http://127.0.0.1:{port}', start: {{command: {json.dumps(words)}}}}}",
+        regime="{load: climb, concurrency: 4}",
+    ), str(folder / "d.lynx")
+    r = l.lynx("run", path, "--out", out, "--quiet", timeout=200)
+    assert r.returncode in (0, 4), r.stderr
+    return path, out, folder
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("remedy, verdict", [("--max-batch=8", "confirmed"), ("LYNXBENCH_NOTHING=1", "not")])
+def test_confirm_tries_a_remedy_of_the_operator(one_by_one, remedy, verdict):
+    path, out, folder = one_by_one
+    if "one_at_a_time" not in findings(out):
+        pytest.skip(f"the run did not find it: {findings(out)}")
+    made = folder / f"{verdict}.lynx"
+    words = ["confirm", out, "one_at_a_time", "--contract", path, "--for", "40s", "--out", made, "--quiet", "--json"]
+    r = l.lynx(*words, f"--set={remedy}", timeout=300)
+    said = json.loads(r.stdout)
+    assert said["target"] == f"setting: with {remedy}", (said, r.stderr)
+    if verdict == "confirmed":
+        assert (said["verdict"], said["rung"]) == ("confirmed", "swapped back") and r.returncode == 0, said
+        assert said["low"] > 0.5, "eight at a time give more than half as much again"
+    else:
+        assert said["verdict"] != "confirmed", said
+    assert "remedy" in said["instead"]
+    assert l.lynx("claim", made).returncode != 0, "a perturbed run supports no claim"
+
+
+def test_remedies_that_are_none(one_by_one):
+    path, out, _ = one_by_one
+    for bad in ("", "-x", "NAME", "1A=2", "A B=1", "--", "--=1"):
+        r = l.lynx("confirm", out, "one_at_a_time", "--contract", path, f"--set={bad}")
+        assert r.returncode == 2 and "--set" in r.stderr, (bad, r.stderr)
+
+
 @pytest.mark.long
 def test_confirm_slows_every_sleep_of_a_server_that_it_starts(sleeper):
     path, out, folder = sleeper

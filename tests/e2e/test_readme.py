@@ -1,4 +1,5 @@
-"""Every command line of the README runs as it is pasted, in its order, from a tree as a fresh clone leaves it."""
+"""Every command line of the README and of the tutorials runs as it is pasted, in its order, from a tree as a fresh
+clone leaves it."""
 
 import os
 import re
@@ -22,13 +23,13 @@ SHORTER = [
 DONE = (0, 1, 3, 4)
 
 
-def readme():
-    with open(f"{l.SOURCE}/README.md") as f:
+def readme(page="README.md"):
+    with open(f"{l.SOURCE}/{page}") as f:
         return f.read()
 
 
-def lines():
-    for _, block in re.findall(r"^```(\w*)\n(.*?)^```$", readme(), flags=re.S | re.M):
+def lines(page="README.md"):
+    for _, block in re.findall(r"^```(\w*)\n(.*?)^```$", readme(page), flags=re.S | re.M):
         for line in block.splitlines():
             if line.startswith("build/lynxbench"):
                 yield re.sub(r"\s+#.*", "", line)
@@ -74,12 +75,12 @@ def ran(line, tree, env):
     return r.returncode, r.stdout[-1000:] + r.stderr[-2000:]
 
 
-def test_every_line_runs(tree):
+def run_lines(tree, page, at_least):
     folder, port = tree
     env = l.environment(HOME=folder, XDG_STATE_HOME=folder / "state", XDG_CACHE_HOME=folder / "cache")
     env.pop("LYNXBENCH_LEDGER", None)
-    found = list(dict.fromkeys(lines()))
-    assert len(found) >= 20, found
+    found = list(dict.fromkeys(lines(page)))
+    assert len(found) >= at_least, found
     done = []
     for line in found:
         shorter = line.replace("127.0.0.1:8000", f"127.0.0.1:{port}")
@@ -91,9 +92,30 @@ def test_every_line_runs(tree):
         code, said = ran(shorter, folder, env)
         done.append((line, code))
         assert code in DONE, (shorter, code, said)
+    return done
+
+
+def test_every_line_runs(tree):
+    folder, _ = tree
+    done = run_lines(tree, "README.md", 20)
     for name in ("why.html", "where.html", "build/audit.html", "history.html", "mine.lynx"):
         assert (folder / name).stat().st_size > 1000, name
     assert any("verify" in line and code in (0, 3) for line, code in done), done
+
+
+ROLES = ["ml-engineer", "platform-engineer", "sre", "procurement", "vendor"]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_line_of_a_tutorial_runs(tree, role):
+    done = run_lines(tree, f"docs/tutorials/{role}.md", 5)
+    assert any(code == 0 for _, code in done), done
+
+
+def test_every_role_has_a_tutorial_that_the_readme_links():
+    pages = sorted(p[:-3] for p in os.listdir(f"{l.SOURCE}/docs/tutorials"))
+    assert pages == sorted(ROLES)
+    assert all(f"docs/tutorials/{role}.md" in readme() for role in ROLES)
 
 
 if __name__ == "__main__":

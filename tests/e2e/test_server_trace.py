@@ -18,7 +18,8 @@ SERVER = '''
 import gzip, json, os, sys, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 port, recorded, manner = int(sys.argv[1]), sys.argv[2], sys.argv[3]
-folder = os.environ.get("VLLM_TORCH_PROFILER_DIR") or json.loads(sys.argv[5])["torch_profiler_dir"]
+folder = os.environ.get("VLLM_TORCH_PROFILER_DIR")
+if len(sys.argv) > 5: folder = json.loads(sys.argv[5])["torch_profiler_dir"]
 calls = open(os.path.join(os.path.dirname(sys.argv[2]), "calls"), "a", buffering=1)
 class H(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -79,15 +80,15 @@ method:
 
 
 @contextlib.contextmanager
-def serving(folder, manner="good", environment=True):
+def serving(folder, manner="good", environment=True, before=""):
     port, here = l.free_port(), str(folder)
     os.symlink(RECORDED, f"{here}/recorded.gz")
     with open(f"{here}/server.py", "w") as f:
-        f.write(SERVER)
+        f.write(before + SERVER)
     config = json.dumps({"profiler": "torch", "torch_profiler_dir": "traces"})  # below the server's folder
     words = [sys.executable, f"{here}/server.py", str(port), f"{here}/recorded.gz", manner]
     words += [] if environment else ["--profiler-config", config]
-    more = {"VLLM_TORCH_PROFILER_DIR": f"{here}/traces"} if environment else {}
+    more = {"VLLM_TORCH_PROFILER_DIR": f"{here}/traces"} if environment is True else environment or {}
     server = subprocess.Popen(words, stdout=-1, stderr=subprocess.DEVNULL, env={**os.environ, **more}, cwd=here)
     try:
         assert b"ready" in server.stdout.readline()
@@ -131,6 +132,15 @@ def test_its_trace_is_in_the_account(tmp_path, environment):
     assert page.returncode == 0 and "own profiler recorded" in open(f"{here}/p.html").read()
 
 
+def test_it_is_left_alone_where_one_says_so(tmp_path):
+    with serving(tmp_path) as (_, here):
+        text = open(f"{here}/c.yaml").read()
+        with open(f"{here}/c.yaml", "w") as f:
+            f.write(text.replace("drain: 5s,", "drain: 5s, server_profiler: never,"))
+        said = measured(here)
+    assert said["traced"] == [] and open(f"{here}/calls").read() == ""
+
+
 def test_what_lies_there_already_is_left_alone(tmp_path):
     with serving(tmp_path) as (_, here):
         os.mkdir(f"{here}/traces")
@@ -171,6 +181,25 @@ def test_interrupted_it_is_stopped(tmp_path):
         run.send_signal(signal.SIGINT)
         assert run.wait(60) == 130
         assert open(f"{here}/calls").read().split() == ["/start_profile", "/stop_profile"]
+
+
+def test_a_trace_is_merged_by_hand(tmp_path):
+    """Of a profiler that has no routes: PyTorch's Python package, ONNX Runtime's option."""
+    with serving(tmp_path, "silent") as (_, here):
+        measured(here)
+    run, whole = f"{here}/r.lynx", f"{here}/w.lynx"
+    r = l.lynx("merge", run, RECORDED, "--out", whole)
+    assert r.returncode == 0 and "0.00 s of process" in r.stdout, r.stderr
+    said = json.loads(l.lynx("attribute", whole, "--json").stdout)
+    (traced,) = said["traced"]
+    assert abs(sum(p["share"] for p in traced["parts"]) - 1) < 1e-6
+    assert any(RECORDED in f and "by hand" in f for f in said["trace_files"])
+    figures = [l.show(b)["precisions"][0]["output_rate"] for b in (run, whole)]
+    assert figures[0] == figures[1], "no figure of the run changes"
+    assert l.lynx("audit", whole).returncode == l.lynx("audit", run).returncode
+    for bad in (f"{here}/c.yaml", here, f"{here}/nothing"):
+        r = l.lynx("merge", run, bad, "--out", f"{here}/x.lynx")
+        assert r.returncode == 2 and bad in r.stderr and not os.path.exists(f"{here}/x.lynx"), r.stderr
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
  *          is there at the beginning; /proc/PID/maps says what lies at an address
  * Frames   "/path/of/library.so;function" or, where no symbol table names it, the file alone; "[kernel];network" and the like
  * (kernel_work.h);
- *          "[anonymous]" (code that a program made), "[vdso]"
+ *          "[anonymous]" (code that a program made), with the name that its maker wrote into /tmp/perf-PID.map, where there is one;
+ *          "[vdso]"
  * Limits   the innermost function only: who called it is not known. Software clocks do not tick while interrupts are off */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,16 @@
 #include "telemetry/process_tree.h"
 #include "telemetry/profiler.h"
 
-enum { RATE = 199, EVENTS_MAX = 512, RING_PAGES = 8, TABLE = 1 << 17, MAPS_MAX = 16 << 20, READ_EVERY_MS = 50, CHAIN_MAX = 48 };
+enum {
+  RATE = 199,
+  EVENTS_MAX = 512,
+  RING_PAGES = 8,
+  TABLE = 1 << 17,
+  MAPS_MAX = 16 << 20,
+  MADE_MAX = 64 << 20,
+  READ_EVERY_MS = 50,
+  CHAIN_MAX = 48
+};
 
 struct place {
   uint32_t process, thread;
@@ -289,6 +299,62 @@ static void name_places(const struct native *n, const struct mapping *m, const s
   (void)close(fd);
 }
 
+/* --- names of code that a program made --- */
+
+/* "START SIZE name", hexadecimal, a line each: what makers of code write for perf (CPython, oneDNN, V8, the JVM). By start. */
+struct made_code {
+  struct buffer text;
+  struct made_function {
+    uint64_t from, to;
+    const char *name; /* in the text */
+  } * items;
+  size_t n, room;
+};
+
+static int by_start(const void *a, const void *b) {
+  const struct made_function *x = a, *y = b;
+  return (x->from > y->from) - (x->from < y->from);
+}
+
+/* In the process's own root, under the number that it has there: the last of NSpid. */
+static void made_code_read(const struct root *root, uint32_t process, struct made_code *ret) {
+  char path[96], *line;
+  struct buffer own;
+  long long inside = process;
+  *ret = (struct made_code){.n = 0};
+  buffer_init(&ret->text, MADE_MAX);
+  buffer_init(&own, 65536);
+  (void)snprintf(path, sizeof path, "/proc/%u/status", process);
+  if (root_read(root, path, &own, NULL) == LYNX_OK && own.data != NULL && (line = strstr(own.data, "\nNSpid:")) != NULL) {
+    line[1 + strcspn(line + 1, "\n")] = 0;
+    const char *last = strrchr(line, '\t');
+    if (last != NULL && strtoll(last, NULL, 10) > 0) inside = strtoll(last, NULL, 10);
+  }
+  buffer_release(&own);
+  (void)snprintf(path, sizeof path, "/proc/%u/root/tmp/perf-%lld.map", process, inside);
+  if (root_read(root, path, &ret->text, NULL) != LYNX_OK) return;
+  char *rest = ret->text.data;
+  for (line = strtok_r(ret->text.data, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+    char *end, *name;
+    uint64_t from = strtoull(line, &end, 16), size = strtoull(end, &name, 16);
+    if (end == line || name == end || *name != ' ' || name[1] == 0 || size == 0 || from + size < from) continue;
+    ret->items = xroom(ret->items, ret->n, &ret->room, sizeof *ret->items);
+    ret->items[ret->n++] = (struct made_function){from, from + size, name + 1};
+  }
+  if (ret->n > 0) qsort(ret->items, ret->n, sizeof *ret->items, by_start);
+}
+
+/* NULL: nobody wrote what it is. */
+static const char *made_code_name(const struct made_code *made, uint64_t address) {
+  size_t low = 0;
+  for (size_t high = made->n; low < high;) {
+    size_t middle = low + (high - low) / 2;
+    if (made->items[middle].from <= address) low = middle + 1;
+    else high = middle;
+  }
+  return low > 0 && address < made->items[low - 1].to ? made->items[low - 1].name : NULL;
+}
+
 static void deliver_place(const struct place *p, const struct mapping *m, const char *name, const struct profiler_sink *sink) {
   char frame[4096];
   const char *path = m == NULL ? "[gone]" : m->path[0] != 0 ? m->path : "[anonymous]";
@@ -311,16 +377,21 @@ static void deliver_process(const struct native *n, const struct place *places, 
   struct mappings maps;
   struct arena arena = {.blocks = NULL};
   const char **names = xalloc(n_places, sizeof *names);
+  struct made_code made;
   mappings_read(n->root, places[0].process, &maps);
+  made_code_read(n->root, places[0].process, &made);
   for (size_t i = 0, next; i < n_places; i = next) {
     const struct mapping *m = places[i].address != 0 ? mappings_find(&maps, places[i].address) : NULL;
     next = i + 1;
     while (m != NULL && next < n_places && places[next].address < m->to) next++;
     if (m != NULL) name_places(n, m, &places[i], next - i, &arena, &names[i]);
+    for (size_t k = i; m != NULL && m->path[0] == 0 && k < next; k++) names[k] = made_code_name(&made, places[k].address);
     for (size_t k = i; k < next; k++) deliver_place(&places[k], m, names[k], sink);
   }
   buffer_release(&maps.text);
+  buffer_release(&made.text);
   free(maps.items);
+  free(made.items);
   free(names);
   arena_release(&arena);
 }
