@@ -6,7 +6,7 @@ MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 .PHONY: help build site-docs demo test test-long test-fresh deb test-deb wheel test-peers test-gpu check bench bench-peers bench-attribution bench-confirm bench-bisect simulate fuzz install clean format
 
 help:
-	@echo "make demo      install what is missing, build, measure a real inference stack, print claims, write a report"
+	@echo "make demo      install what is missing, build, and tell one story: a slow server, its cause, the fix, verified"
 	@echo "make test      install what is missing, build, run the tests (some minutes)"
 	@echo "make test-long   the tests that need minutes of load each, or a browser"
 	@echo "make test-fresh  make demo and make test in empty Debian 12 and 13 (as root: debootstrap)"

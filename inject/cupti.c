@@ -130,13 +130,21 @@ static const char *copy_name(uint8_t kind) {
   return kind < sizeof names / sizeof *names && names[kind] != NULL ? names[kind] : "Memcpy";
 }
 
+/* "cudaLaunchKernel_v7000" -> "cudaLaunchKernel": as PyTorch's profiler and Nsight call it. */
+static const char *plain_name(const char *name, char text[128]) {
+  (void)snprintf(text, 128, "%s", name);
+  char *version = strrchr(text, '_');
+  if (version != NULL && version[1] == 'v' && version[2] != 0 && strspn(version + 2, "0123456789") == strlen(version + 2)) *version = 0;
+  return text;
+}
+
 static void put_call(const CUpti_ActivityAPI *call, bool runtime) {
-  char text[80];
+  char text[80], plain[128];
   const char *name = NULL;
   if (cupti.name(runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API, call->cbid, &name) != CUPTI_SUCCESS || name == NULL)
     name = "call";
   (void)snprintf(text, sizeof text, "\"correlation\":%u", call->correlationId);
-  put_event(runtime ? "cuda_runtime" : "cuda_driver", name, getpid(), call->threadId, call->start, call->end, text);
+  put_event(runtime ? "cuda_runtime" : "cuda_driver", plain_name(name, plain), getpid(), call->threadId, call->start, call->end, text);
 }
 
 /* Of what the versions of a record have in common, which is their beginning. */

@@ -1,29 +1,73 @@
 #!/bin/sh
-# The demo: a contract, a run on a real (if small) inference stack, the claims it supports, and a report.
+# The demo tells one story: a slow server, what bounds it, an experiment that confirms it, the fix and what it brings, sealed and verified.
 set -eu
-build=$1
 cd "$(dirname "$0")/.."
-rm -rf "$build/demo"
-mkdir -p "$build/demo"
-bundle=$build/demo/demo.lynx
-echo "== 1. The contract: what is measured, and what it leaves unstated"
-"$build/lynxbench" lint examples/demo.yaml
-echo
-echo "== 2. The run: 3 precisions x 10 sessions of a transformer on oneDNN, each session a fresh process (about 3 minutes)"
-sed "s#build/lynxbench-ref#$build/lynxbench-ref#" examples/demo.yaml >"$build/demo/demo.yaml"
-code=0
-"$build/lynxbench" run "$build/demo/demo.yaml" --out "$bundle" || code=$?
-[ "$code" = 0 ] || [ "$code" = 4 ] || exit "$code" # 4: this machine's conditions; the claims below say which
-echo
-echo "== 3. The figures, recomputed from the raw rows of the sealed bundle"
-"$build/lynxbench" show "$bundle"
-echo
-echo "== 4. What can be claimed, with every assumption in it"
-code=0
-"$build/lynxbench" claim "$bundle" || code=$?
-[ "$code" -le 1 ] || exit "$code"
+build=$1
+lynx=$build/lynxbench
+out=$build/demo
+began=$(date +%s)
+rm -rf "$out"
+mkdir -p "$out"
+export XDG_STATE_HOME="$PWD/$out/state"
+
+say() {
+  echo
+  echo "== $(($(date +%s) - began)) s: $*"
+}
+
+# Runs a command whose verdict may be any; whose exit code says that it could not be carried out ends the demo.
+verdict() {
+  code=0
+  "$@" || code=$?
+  case $code in 0 | 1 | 3 | 4) ;; *) exit "$code" ;; esac
+}
+
+# Names of Python functions come from py-spy. Without it the story is told with fewer names.
+if ! command -v py-spy >/dev/null; then
+  { python3 -m venv "$build/demo-tools" && "$build/demo-tools/bin/pip" install -q py-spy; } >/dev/null 2>&1 || echo "py-spy is not to be had: Python functions have no names below"
+  PATH=$PWD/$build/demo-tools/bin:$PATH
+fi
+port=8123
+server="python3 examples/slow_server.py $port"
+
+say "A server is slow. What bounds it, and whose is that?"
+verdict "$lynx" diagnose "http://127.0.0.1:$port" --model tiny-gpt --for 50s --at-most 32 --quiet --out "$out/slow.lynx" --html "$out/why.html" -- $server
+finding=$("$lynx" attribute "$out/slow.lynx" --json | python3 -c '
+import json, sys
+f = [f for f in json.load(sys.stdin)["findings"] if f["by_confirm"]]
+print(f[0]["id"] if f else "")')
+
+if [ -n "$finding" ]; then
+  say "That is suspected. An experiment decides: that function is slowed by a known share, in random blocks"
+  verdict "$lynx" confirm "$out/slow.lynx" "$finding" --contract "$out/slow.yaml" --for 40s --quiet --out "$out/confirmed.lynx"
+else
+  say "No finding with an experiment of its own was made on this machine: nothing is confirmed"
+fi
+
+say "Before the fix is measured, the method is agreed: signed in a ledger"
+"$lynx" key ml --out "$out" >/dev/null
+"$lynx" log create "$out/team.ledger" --key "$out/ml.key" >/dev/null
+sed "s#8123#$port#; s#python3, examples#python3, $PWD/examples#" examples/demo_story.yaml >"$out/before.yaml"
+sed 's#"{port}"\]#"{port}", --table]#' "$out/before.yaml" >"$out/after.yaml"
+"$lynx" sign "$out/before.yaml" --ledger "$out/team.ledger" --key "$out/ml.key" --out "$out/before.dsse.json"
+"$lynx" sign "$out/after.yaml" --ledger "$out/team.ledger" --key "$out/ml.key" --out "$out/after.dsse.json"
+
+say "The slow server, and the one that is mended: five fresh processes each"
+verdict "$lynx" run "$out/before.yaml" --quiet --out "$out/before.lynx" --ledger "$out/team.ledger" --key "$out/ml.key"
+verdict "$lynx" run "$out/after.yaml" --quiet --out "$out/demo.lynx" --ledger "$out/team.ledger" --key "$out/ml.key"
+verdict "$lynx" compare "$out/before.lynx" "$out/demo.lynx"
+verdict "$lynx" diff "$out/before.lynx" "$out/demo.lynx"
+
+say "Anybody may run the sealed contract again"
+digest=$("$lynx" show "$out/demo.lynx" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["contract"]["digest"])') || true
+verdict "$lynx" verify "$out/demo.lynx" --run "$digest" --sessions-at-most 5 --quiet --out "$out/again.lynx" --ledger "$out/team.ledger" --key "$out/ml.key"
+
+say "What can be claimed, with every assumption in it"
+verdict "$lynx" claim "$out/demo.lynx" --ledger "$out/team.ledger"
 [ "$code" = 0 ] || echo "(A refused claim is an answer too: this machine did not meet the contract's bar. The reasons are above.)"
-echo
-echo "== 5. The report"
-"$build/lynxbench" report "$bundle" --out "$build/demo/demo.html"
-echo "Open it in a browser. Next, a server of your own: $build/lynxbench diagnose http://HOST:PORT, or $build/lynxbench init http://HOST:PORT"
+
+say "The page"
+"$lynx" report "$out/demo.lynx" --out "$out/demo.html"
+"$lynx" site "$out/team.ledger" "$out/site"
+echo "Open $out/why.html, $out/demo.html and $out/site/index.html in a browser."
+echo "Next, a server of your own: $lynx diagnose http://HOST:PORT"

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "measure/trace_account.h"
 #include "telemetry/process_tree.h"
@@ -201,11 +202,13 @@ static void ask_sockets(struct server_trace *t) {
     int fd = ask_process(t->run->request->root, tree.pids[i]);
     if (fd >= 0) asked[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
   }
+  int64_t until_ns = clock_now(&clock_system) + STOP_S * INT64_C(1000000000);
   if (n == 0)
     (void)snprintf(t->why, sizeof t->why, "CUPTI's library listens in no process: CUDA_INJECTION64_PATH, or no CUDA was used yet");
   for (size_t i = 0; i < n; i++) {
     char said[256], clean[256];
-    ssize_t got = poll(&asked[i], 1, STOP_S * 1000) == 1 ? read(asked[i].fd, said, sizeof said - 1) : -1;
+    int64_t left_ms = (until_ns - clock_now(&clock_system)) / 1000000; /* for all of them together */
+    ssize_t got = poll(&asked[i], 1, left_ms > 0 ? (int)left_ms : 0) == 1 ? read(asked[i].fd, said, sizeof said - 1) : -1;
     said[got > 0 ? got : 0] = 0;
     said[strcspn(said, "\n")] = 0;
     if (strncmp(said, "ok ", 3) == 0) t->profiled = true;

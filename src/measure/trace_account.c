@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/root.h"
 
-enum { READ_S = 120, ACCOUNT_MAX = 16 << 20, TEXT_MAX = 400 };
+enum { READ_S = 60, ACCOUNT_MAX = 16 << 20, TEXT_MAX = 400 };
 #define TRACE_BYTES_MAX (INT64_C(1) << 30)
 
 static void put_row(struct bundle *bundle, int64_t session, int64_t process, const char *frames, int64_t ns) {

@@ -2,7 +2,7 @@
  *
  * Shapes   stacks of the source "trace", in nanoseconds of the trace's window: "state;STATE;LAYER;WORDS" (they sum to the window),
  *          "name;STATE;LAYER;NAME" (parts of a state), "window"
- * Limits   TRACE_BYTES_MAX of a file as it is; two minutes */
+ * Limits   TRACE_BYTES_MAX of a file as it is; a minute */
 #ifndef MEASURE_TRACE_ACCOUNT_H
 #define MEASURE_TRACE_ACCOUNT_H
 

@@ -1,4 +1,5 @@
-"""The injection library for CUPTI, in a process whose libcupti is a mock (no GPU is needed), asked by hand and by a run."""
+"""The injection library for CUPTI, in a process whose libcupti is a mock (no GPU is needed), asked by hand and by a
+run."""
 
 import contextlib
 import json
@@ -18,7 +19,10 @@ LIBRARY = os.path.join(l.BUILD, "inject", "liblynxbench_cupti.so")
 MOCK = os.path.join(l.BUILD, "tests", "inject")
 if not os.path.exists(LIBRARY):
     l.skip("cupti.h is not on this machine: the library is not built")
-LOAD = "import ctypes, os, sys; ctypes.CDLL(sys.argv[1]).InitializeInjection(); print('ready', flush=True); sys.stdin.read()"
+LOAD = """import ctypes, sys
+ctypes.CDLL(sys.argv[1]).InitializeInjection()
+print("ready", flush=True)
+sys.stdin.read()"""
 
 
 @contextlib.contextmanager
@@ -64,6 +68,8 @@ def test_calls_kernels_and_copies(tmp_path):
         assert word == "ok"
         assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
         said = attributed(path)
+        calls = {e["name"] for e in json.load(open(path))["traceEvents"] if e["cat"] == "cuda_runtime"}
+        assert calls == {"cudaLaunchKernel"}
         assert said["host_process"] == p.pid and said["spans"] == {"runtime call": 2, "kernel": 1, "copy": 1}
         states = {s["state"]: s["ns"] for s in said["states"]}
         assert states["compute.matrix_product"] == 20000 and states["exposed.copy_to_host"] == 10001, states
