@@ -37,5 +37,5 @@ def lead(page, match):
 for page in list(root.rglob("*.md")):
     page.write_text(re.sub(r"\[([^\]]*)\]\(([^)#\s]+)(#[^)]*)?\)", lambda m: lead(page, m), page.read_text()))
 PY
-build/docs-tools/bin/mkdocs build --strict --quiet
+NO_MKDOCS_2_WARNING=1 build/docs-tools/bin/mkdocs build --strict --quiet
 echo "build/site-docs: $(find build/site-docs -name '*.html' | wc -l) pages"

@@ -108,7 +108,7 @@ ROLES = ["ml-engineer", "platform-engineer", "sre", "procurement", "vendor"]
 
 @pytest.mark.parametrize("role", ROLES)
 def test_every_line_of_a_tutorial_runs(tree, role):
-    done = run_lines(tree, f"docs/tutorials/{role}.md", 5)
+    done = run_lines(tree, f"docs/tutorials/{role}.md", 4)
     assert any(code == 0 for _, code in done), done
 
 
