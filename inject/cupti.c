@@ -245,8 +245,11 @@ static const char *record_for(int64_t ms) {
 /* NULL: made; else why not. */
 static const char *make_trace(const char *folder, int64_t ms, char *path, size_t size) {
   static int number;
-  (void)snprintf(path, size, "%s/lynxbench-cupti.%d.%d.json", folder, (int)getpid(), number++);
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  int fd = -1;
+  for (int tries = 0; fd < 0 && (tries == 0 || errno == EEXIST) && tries < 10000; tries++) { /* of a process that had this number before */
+    (void)snprintf(path, size, "%s/lynxbench-cupti.%d.%d.json", folder, (int)getpid(), number++);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  }
   FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
   if (file == NULL) {
     if (fd >= 0) (void)close(fd);
@@ -302,8 +305,11 @@ static void *serve(void *context) {
     return NULL;
   for (;;) {
     int from = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
-    if (from < 0 && errno != EINTR && errno != ECONNABORTED) return NULL;
-    if (from < 0) continue;
+    if (from < 0 && (errno == EBADF || errno == EINVAL || errno == ENOTSOCK)) return NULL; /* the program closed it */
+    if (from < 0) {
+      pause_ms(100); /* no descriptor is left just now */
+      continue;
+    }
     answer(from, folder);
     (void)close(from);
   }

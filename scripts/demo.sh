@@ -2,13 +2,14 @@
 # The demo tells one story: a slow server, what bounds it, an experiment that confirms it, the fix and what it brings, sealed and verified.
 set -eu
 cd "$(dirname "$0")/.."
-build=$1
+build=${1:?the build folder}
 lynx=$build/lynxbench
 out=$build/demo
 began=$(date +%s)
 rm -rf "$out"
 mkdir -p "$out"
-export XDG_STATE_HOME="$PWD/$out/state"
+XDG_STATE_HOME=$(cd "$out" && pwd)/state
+export XDG_STATE_HOME
 
 say() {
   echo
@@ -24,8 +25,8 @@ verdict() {
 
 # Names of Python functions come from py-spy. Without it the story is told with fewer names.
 if ! command -v py-spy >/dev/null; then
-  { python3 -m venv "$build/demo-tools" && "$build/demo-tools/bin/pip" install -q py-spy; } >/dev/null 2>&1 || echo "py-spy is not to be had: Python functions have no names below"
-  PATH=$PWD/$build/demo-tools/bin:$PATH
+  [ -x "$build/demo-tools/bin/py-spy" ] || { python3 -m venv "$build/demo-tools" && "$build/demo-tools/bin/pip" install -q py-spy; } >/dev/null 2>&1 || echo "py-spy is not to be had: Python functions have no names below"
+  PATH=$(cd "$build" && pwd)/demo-tools/bin:$PATH
 fi
 port=8123
 server="python3 examples/slow_server.py $port"
@@ -35,10 +36,10 @@ verdict "$lynx" diagnose "http://127.0.0.1:$port" --model tiny-gpt --for 50s --a
 finding=$("$lynx" attribute "$out/slow.lynx" --json | python3 -c '
 import json, sys
 f = [f for f in json.load(sys.stdin)["findings"] if f["by_confirm"]]
-print(f[0]["id"] if f else "")')
+print(f[0]["id"] if f else "")') || finding=
 
 if [ -n "$finding" ]; then
-  say "That is suspected. An experiment decides: that function is slowed by a known share, in random blocks"
+  say "That is suspected. An experiment decides: what it suspects is slowed by a known share, in random blocks"
   verdict "$lynx" confirm "$out/slow.lynx" "$finding" --contract "$out/slow.yaml" --for 40s --quiet --out "$out/confirmed.lynx"
 else
   say "No finding with an experiment of its own was made on this machine: nothing is confirmed"
@@ -59,7 +60,7 @@ verdict "$lynx" compare "$out/before.lynx" "$out/demo.lynx"
 verdict "$lynx" diff "$out/before.lynx" "$out/demo.lynx"
 
 say "Anybody may run the sealed contract again"
-digest=$("$lynx" show "$out/demo.lynx" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["contract"]["digest"])') || true
+digest=$("$lynx" show "$out/demo.lynx" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["contract"]["digest"])')
 verdict "$lynx" verify "$out/demo.lynx" --run "$digest" --sessions-at-most 5 --quiet --out "$out/again.lynx" --ledger "$out/team.ledger" --key "$out/ml.key"
 
 say "What can be claimed, with every assumption in it"

@@ -60,12 +60,14 @@ static bool same_machine(const struct live *live, const json_t *record) {
 /* Why these definitions do not hold here; NULL: nothing says so. */
 static const char *not_applicable(const struct live *live) {
   const char *accelerators = live_fact(live, LAYER_ACCELERATOR, "accelerator.count");
+  static const char *const experts[] = {"moe",  "mixtral", "deepseek", "gpt_oss", "gptoss",     "dbrx",      "llama4",   "jamba",
+                                        "grok", "arctic",  "minimax",  "kimi",    "qwen3_next", "qwen3next", "ernie4_5", "hunyuan"};
   const char *kinds[] = {live_fact(live, LAYER_APPLICATION, "model.type"), live_fact(live, LAYER_APPLICATION, "model.architecture")};
   if (accelerators != NULL && strcmp(accelerators, "0") != 0)
     return "the machine has accelerators: these are ceilings of its processors, and where the model ran is not known";
   for (size_t i = 0; i < LYNX_COUNT(kinds); i++)
-    if (kinds[i] != NULL && (strcasestr(kinds[i], "moe") != NULL || strcasestr(kinds[i], "mixtral") != NULL))
-      return "the model has experts: how many of its weights a step reads is not known";
+    for (size_t k = 0; kinds[i] != NULL && k < LYNX_COUNT(experts); k++)
+      if (strcasestr(kinds[i], experts[k]) != NULL) return "the model has experts: how many of its weights a step reads is not known";
   return NULL;
 }
 

@@ -44,30 +44,51 @@ static void name_part(struct live *live, const char *name, struct live_traced_pa
   part->where = arena_printf(&live->arena, "%.*s:%lld", (int)(open + 3 - name), name, (long long)line);
 }
 
+/* The same state, or name, of another trace of the process is the same line. What finds no room: a name stays within its state's line, a
+ * state is of the last line. */
+static void add_part(struct live *live, struct live_traced *t, const struct traced_row *row, bool named, double seconds) {
+  struct live_traced_part part = {.state = row->state, .named = named, .what = row->text, .where = "", .share = seconds};
+  part.attributed = layer_parse(row->layer, &part.layer);
+  if (named) name_part(live, row->text, &part);
+  for (size_t i = 0; i < t->n_parts; i++) {
+    struct live_traced_part *p = &t->parts[i];
+    if (p->named != named || strcmp(p->state, part.state) != 0 || strcmp(p->what, part.what) != 0 || strcmp(p->where, part.where) != 0 ||
+        p->attributed != part.attributed || p->layer != part.layer)
+      continue;
+    p->share += seconds;
+    return;
+  }
+  if (t->n_parts < LIVE_TRACED_PARTS - 1) t->parts[t->n_parts++] = part;
+  else if (!named) {
+    part = (struct live_traced_part){.state = "more", .what = "more states", .where = ""};
+    if (t->n_parts < LIVE_TRACED_PARTS) t->parts[t->n_parts++] = part;
+    t->parts[t->n_parts - 1].share += seconds;
+  }
+}
+
+struct taking {
+  struct live *live;
+  bool names; /* states come first: they sum to the window */
+};
+
 static enum lynx_status take(void *context, const struct bundle_stack *stack) {
-  struct live *live = context;
+  const struct taking *taking = context;
+  struct live *live = taking->live;
   struct traced_row row = {.kind = NULL};
   if (strcmp(stack->source, "trace") != 0 || stack->n <= 0) return LYNX_OK;
   char *frames = arena_copy(&live->arena, live_words(&live->arena, stack->frames));
   struct live_traced *t = cut_row(frames, &row) ? traced_of(live, stack->process) : NULL;
   if (t == NULL) return LYNX_OK;
-  if (strcmp(row.kind, "window") == 0) t->window_s += (double)stack->n / 1e9;
-  if (row.text == NULL || t->n_parts == LIVE_TRACED_PARTS) return LYNX_OK;
-  struct live_traced_part *part = &t->parts[t->n_parts];
-  *part = (struct live_traced_part){.state = arena_copy(&live->arena, row.state), .named = strcmp(row.kind, "name") == 0};
-  part->attributed = layer_parse(row.layer, &part->layer);
-  part->share = (double)stack->n / 1e9; /* of the window, once that is known */
-  if (part->named) name_part(live, row.text, part);
-  else {
-    part->what = arena_copy(&live->arena, row.text);
-    part->where = "";
-  }
-  t->n_parts++;
+  if (strcmp(row.kind, "window") == 0 && !taking->names) t->window_s += (double)stack->n / 1e9;
+  if (row.text != NULL && strcmp(row.kind, taking->names ? "name" : "state") == 0)
+    add_part(live, t, &row, taking->names, (double)stack->n / 1e9);
   return LYNX_OK;
 }
 
 bool live_traced_add(struct live *live, struct bundle *bundle, const struct bundle_session *session) {
-  return bundle_each_stack(bundle, session->id, take, live, NULL) == LYNX_OK;
+  struct taking states = {live, false}, names = {live, true};
+  return bundle_each_stack(bundle, session->id, take, &states, NULL) == LYNX_OK &&
+         bundle_each_stack(bundle, session->id, take, &names, NULL) == LYNX_OK;
 }
 
 static int by_share(const void *a, const void *b) {

@@ -12,6 +12,19 @@ static size_t keep_body(char *data, size_t size, size_t n, void *context) {
   return buffer_append(context, data, size * n) ? size * n : 0;
 }
 
+static int ask_go_on(void *context, curl_off_t to_load, curl_off_t loaded, curl_off_t to_send, curl_off_t sent) {
+  const struct control_request *request = context;
+  (void)to_load, (void)loaded, (void)to_send, (void)sent;
+  return request->go_on(request->context) ? 0 : 1;
+}
+
+static void watch(CURL *curl, const struct control_request *request) {
+  if (request->go_on == NULL) return;
+  (void)curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  (void)curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, ask_go_on);
+  (void)curl_easy_setopt(curl, CURLOPT_XFERINFODATA, request);
+}
+
 enum lynx_status control_fetch(const struct control_request *request, struct buffer *ret_body, int *ret_http_status,
                                struct lynx_error *error) {
   CURL *curl = curl_easy_init();
@@ -40,6 +53,7 @@ enum lynx_status control_fetch(const struct control_request *request, struct buf
   (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep_body);
   (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, ret_body);
   if (request->json_body != NULL) (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->json_body);
+  watch(curl, request);
 
   FILE *file = request->put_file != NULL ? fopen(request->put_file, "re") : NULL;
   struct stat info = {.st_size = 0};

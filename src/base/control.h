@@ -14,6 +14,8 @@ struct control_request {
   const char *ca_file;    /* NULL: the system's */
   const char *user_agent; /* NULL: none is sent */
   int64_t timeout_ns;
+  bool (*go_on)(void *context); /* asked about once a second; false: it is given up. NULL */
+  void *context;
 };
 
 enum lynx_status control_fetch(const struct control_request *request, struct buffer *ret_body, int *ret_http_status,

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/pen.h"
 #include "cli/perturbation.h"
+#include "executor/layer_map.h"
 #include "report/confirmation_report.h"
 #include "report/sensitivity_report.h"
 
@@ -92,6 +93,16 @@ static bool is_setting(const char *text) {
   const char *name = argument ? text + 2 : text;
   size_t n = argument ? strcspn(name, "=") : strspn(name, letters);
   bool good = n > 0 && n < 100 && strlen(text) < 1000 && (argument || (name[n] == '=' && (name[0] < '0' || name[0] > '9')));
+  const char *value = strchr(text, '=');
+  char own[100];
+  (void)snprintf(own, sizeof own, "%.*s", (int)(n < sizeof own ? n : 0), name);
+  if (good && (variable_is_secret(own) || (value != NULL && value_may_be_secret(value + 1)))) {
+    (void)fprintf(stderr,
+                  "lynxbench confirm: --set: found %s with a value that may be a secret, and the bundle would hold it; accepted: a setting "
+                  "without one\n",
+                  own);
+    return false;
+  }
   if (!good)
     (void)fprintf(stderr,
                   "lynxbench confirm: --set: found '%.100s'; accepted: a variable, NAME=VALUE, or an argument, --set=--name=value\n", text);
@@ -214,6 +225,12 @@ static int judge(struct confirming *c) {
 
 static int confirm(struct confirming *c) {
   const char *name = c->arguments->n_positional > 1 ? c->arguments->positional[1] : NULL;
+  if (name == NULL && bundle_is(c->p.path)) { /* to list needs nothing that runs */
+    if (!bundle_file_open(c->p.path, &c->p.run)) return EXIT_WRONG_INPUT;
+    c->p.has_run = true;
+    int read = read_findings(c);
+    return read == EXIT_HOLDS ? list(c) : read;
+  }
   int code = perturbation_open(&c->p);
   if (code == EXIT_HOLDS && !c->p.has_run) {
     (void)fprintf(stderr, "lynxbench confirm: %s: found a contract; accepted: the bundle of `diagnose` or `run`, which has findings\n",

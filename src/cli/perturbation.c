@@ -199,6 +199,7 @@ static void plan_setting(struct perturbation *p) {
   int64_t whole = p->n_looks * (p->warm_up_ns + p->counted_ns), each = whole / SESSIONS;
   p->plan.setting = p->setting;
   p->plan.knob = p->knob;
+  p->plan.endpoint = p->endpoint != NULL ? p->endpoint : p->contract->executor.endpoint;
   p->warm_up_ns = between((double)each / 4, 1 * SECOND, 20 * SECOND);
   p->counted_ns = between((double)(each - p->warm_up_ns), 2 * SECOND, whole);
   p->n_sessions = SESSIONS;

@@ -9,6 +9,8 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/endpoint.h"
+#include "executor/capture.h"
 #include "experiment/perturber_table.h"
 #include "telemetry/process_tree.h"
 
@@ -293,12 +295,22 @@ static bool is_word(const char *at, const char *end, const char *word) {
   return word[0] == '-' && word[n] == '=' && strlen(at) == n && strncmp(at, word, n) == 0 && next < end && strcmp(next, word + n + 1) == 0;
 }
 
+/* Who serves: a command may be a script that starts it, and has the setting where the server has not. */
+static int64_t who_serves(const struct blocks *b) {
+  struct endpoint endpoint;
+  struct process_tree tree;
+  if (b->plan.endpoint == NULL || endpoint_parse(b->plan.endpoint, &endpoint, NULL) != LYNX_OK) return b->session.pid;
+  int64_t listener = capture_find_listener(b->root, &endpoint);
+  process_tree_read(b->root, b->session.pid, &tree);
+  return listener > 0 && process_tree_holds(&tree, listener) ? listener : b->session.pid;
+}
+
 /* How many of the settings the serving process was started with: its words, or its variables. */
 static int count_in(const struct blocks *b, const char *what, bool (*is)(const char *at, const char *end, const char *setting)) {
   char path[64];
   struct buffer text;
   int n = 0;
-  (void)snprintf(path, sizeof path, "/proc/%lld/%s", (long long)b->session.pid, what);
+  (void)snprintf(path, sizeof path, "/proc/%lld/%s", (long long)who_serves(b), what);
   buffer_init(&text, 4 << 20);
   if (root_read(b->root, path, &text, NULL) == LYNX_OK)
     for (size_t at = 0; at < text.length; at += strlen(text.data + at) + 1)
@@ -321,7 +333,7 @@ static const char *why_unset(const struct blocks *b) {
     bool has = count_in(b, b->plan.knob[0] == '-' ? "cmdline" : "environ", b->plan.knob[0] == '-' ? is_word : is_variable) > 0;
     return has == b->taken_out ? NULL
            : has               ? "setting: the server is started with it in any case"
-                               : "setting: the server's command sets something else itself, so that it cannot be set";
+                               : "setting: the process that serves was not started with it: a script in between keeps it, or sets another";
   }
   bool has = count_in(b, "environ", is_variable) > 0;
   return has != b->taken_out ? NULL

@@ -22,8 +22,9 @@ struct blocks_plan {
   uint64_t seed;
   const char *function_folder, *function_name; /* NULL: no function is slowed */
   int64_t neighbour;                           /* that may be stopped; 0: none */
-  const char *setting; /* variables that are taken out, with commas between; NULL: none. Then nothing else is perturbed */
-  const char *knob;    /* "NAME=VALUE", "--name=value", "--name": what is set; NULL: none. The same */
+  const char *setting;  /* variables that are taken out, with commas between; NULL: none. Then nothing else is perturbed */
+  const char *endpoint; /* where the server listens: whose process must have what is set; NULL: not known */
+  const char *knob;     /* "NAME=VALUE", "--name=value", "--name": what is set; NULL: none. The same */
 };
 
 struct blocks;

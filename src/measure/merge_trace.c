@@ -51,7 +51,7 @@ static enum lynx_status write_whole(struct joining *j, int fd, const char *file,
   char where[600];
   enum lynx_status status = bundle_copy(j->run, j->out, "", error);
   if (status != LYNX_OK) return status;
-  if (!trace_account_put(j->out, j->session, fd, &ret->account)) {
+  if (!trace_account_put(j->out, j->session, fd, NULL, &ret->account)) {
     (void)snprintf(error->file, sizeof error->file, "%s", file); /* and not the run's */
     return lynx_fail(error, LYNX_INPUT,
                      "found no trace of spans that names a process (`lynxbench attribute` says what it is); accepted: what "

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -149,24 +150,32 @@ void run_put_metrics(struct run *run, int64_t session, int64_t at_ns) {
   run->cache_hits = hits;
 }
 
+/* "-1" is a value, "--x" the next argument. */
+static bool is_value(const char *word) {
+  char *end;
+  if (word[0] != '-') return true;
+  (void)strtod(word, &end);
+  return word[1] != 0 && *end == 0;
+}
+
 void run_set_argument(struct run *run, const char *argument) {
   struct text_list *command = &run->contract.executor.start.command;
   const char *name = arena_text(&run->arena, argument, strcspn(argument, "=")), *value = strchr(argument, '=');
-  const char **items = arena_alloc(&run->arena, command->n_items + 2, sizeof *items);
+  const char **items = arena_alloc(&run->arena, command->n_items + 1, sizeof *items);
   size_t n = 0, length = strlen(name);
-  bool found = false;
+  bool found = false, ended = false;
   for (size_t i = 0; i < command->n_items; i++) {
     const char *word = command->items[i];
-    bool whole = strcmp(word, name) == 0, joined = strncmp(word, name, length) == 0 && word[length] == '=';
-    items[n++] = joined ? argument : word;
+    bool ends = !ended && strcmp(word, "--") == 0;
+    if (ends && !found) items[n++] = argument;
+    ended = ended || ends;
+    found = found || ends;
+    bool whole = !ended && strcmp(word, name) == 0, joined = !ended && strncmp(word, name, length) == 0 && word[length] == '=';
     found = found || whole || joined;
-    if (whole && value != NULL && i + 1 < command->n_items) {
-      items[n++] = value + 1;
-      i++;
-    }
+    items[n++] = whole || joined ? argument : word;
+    if (whole && value != NULL && i + 1 < command->n_items && is_value(command->items[i + 1])) i++; /* its old value */
   }
-  if (!found) items[n++] = name;
-  if (!found && value != NULL) items[n++] = value + 1;
+  if (!found) items[n++] = argument;
   *command = (struct text_list){.items = items, .n_items = n};
 }
 

@@ -74,7 +74,8 @@ bool run_is_over(const struct run *run); /* stopped by the user, by harm, or out
 
 /* Before what the contract gives the executor: of what is there twice the first counts. more ends in NULL; NULL: nothing. */
 void run_add_environment(struct run *run, const char *const *more);
-/* An argument of the command gets another value, or is appended: "--name=value", "--name". */
+/* An argument of the command gets another value, or is added, before a "--" if there is one: "--name=value", "--name". The word behind
+ * "--name" is its value, unless it is an argument itself. */
 void run_set_argument(struct run *run, const char *argument);
 
 /* Contract, inputs, references, profile, calibration: before anything is sent. */

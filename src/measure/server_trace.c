@@ -18,7 +18,8 @@
 
 enum {
   WORDS_MAX = 1 << 20,
-  NAMES_MAX = 4096, /* files in the folder */
+  NAMES_MAX = 65536, /* files in the folder */
+  GRACE_S = 20,      /* that a profiler has to stop once the user stops the run */
   TRACED_MS = 500,
   START_S = 20,
   STOP_S = 180,
@@ -37,7 +38,8 @@ struct server_trace {
   struct server_trace_place place;
   struct folder_list before;
   pthread_t thread;
-  bool started; /* the thread */
+  bool started;       /* the thread */
+  int64_t stopped_ns; /* when the thread saw that the user stops; 0: not yet */
   /* the thread's, until it has ended */
   bool profiled;
   char why[300];
@@ -96,10 +98,25 @@ static void read_environment(const struct root *root, int64_t pid, struct server
       for (size_t i = 0; i < LYNX_COUNT(variables); i++) {
         const char *value = after(word, variables[i]);
         if (value == NULL) continue;
+        if (value[0] == 0 || strlen(value) >= sizeof ret->folder) continue;
         keep_folder(ret, value, strlen(value));
         ret->by_socket = i + 1 == LYNX_COUNT(variables);
       }
   buffer_release(&text);
+}
+
+/* The one user of a process, real, effective, saved and for files; -1: they differ, as of a program that gains rights: what it was told may
+ * be another's word, and what it may open is not that other's. */
+static int64_t user_of(const struct root *root, int64_t pid) {
+  char path[64];
+  struct buffer text;
+  long long id[4] = {-1, -2, -3, -4};
+  (void)snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
+  buffer_init(&text, 65536);
+  const char *line = root_read(root, path, &text, NULL) == LYNX_OK && text.data != NULL ? strstr(text.data, "\nUid:") : NULL;
+  if (line != NULL && sscanf(line + 5, "%lld %lld %lld %lld", &id[0], &id[1], &id[2], &id[3]) != 4) id[0] = -1;
+  buffer_release(&text);
+  return id[0] == id[1] && id[0] == id[2] && id[0] == id[3] ? id[0] : -1;
 }
 
 bool server_trace_find(const struct root *root, int64_t pid, struct server_trace_place *ret) {
@@ -107,7 +124,9 @@ bool server_trace_find(const struct root *root, int64_t pid, struct server_trace
   *ret = (struct server_trace_place){.serving = pid};
   if (pid <= 0) return false;
   process_tree_read(root, pid, &tree);
+  int64_t user = user_of(root, pid);
   for (size_t i = 0; i < tree.n && ret->folder[0] == 0; i++) {
+    if (user < 0 || user_of(root, tree.pids[i]) != user) continue;
     ret->pid = tree.pids[i];
     read_environment(root, tree.pids[i], ret);
     read_command(root, tree.pids[i], ret);
@@ -143,18 +162,35 @@ static void list_folder(const struct server_trace *t, struct folder_list *ret) {
   (void)root_list(t->run->request->root, path, NAMES_MAX, keep_name, ret); /* it may not be there yet */
 }
 
+static int by_name(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Names come sorted. */
 static bool was_there(const struct server_trace *t, const char *name) {
-  for (size_t i = 0; i < t->before.n; i++)
-    if (strcmp(t->before.names[i], name) == 0) return true;
-  return false;
+  return t->before.n > 0 && bsearch(&name, t->before.names, t->before.n, sizeof t->before.names[0], by_name) != NULL;
 }
 
 /* --- the profile --- */
 
+static bool is_stopped(const struct server_trace *t) {
+  return atomic_load(t->run->request->stop) != 0;
+}
+
+/* A profiler that was begun has a while to end, though the user stops the run; whoever stops it twice does not wait. */
+static bool go_on(void *context) {
+  struct server_trace *t = context;
+  int64_t now = clock_now(&clock_system);
+  int stop = atomic_load(t->run->request->stop);
+  if (stop == 0) return true;
+  if (t->stopped_ns == 0) t->stopped_ns = now;
+  return stop == 1 && now - t->stopped_ns < GRACE_S * INT64_C(1000000000);
+}
+
 static bool ask(struct server_trace *t, const char *path, int64_t within_s) {
   struct lynx_error error = {0};
   int http_status = 0;
-  enum lynx_status status = service_post(&t->run->service, path, "{}", within_s * 1000000000, &http_status, &error);
+  enum lynx_status status = service_post(&t->run->service, path, "{}", within_s * 1000000000, go_on, t, &http_status, &error);
   if (status == LYNX_OK && http_status >= 200 && http_status < 300) return true;
   if (status == LYNX_OK) (void)snprintf(t->why, sizeof t->why, "%s answers %d", path, http_status);
   else (void)snprintf(t->why, sizeof t->why, "%s: %.200s", path, error.message);
@@ -185,7 +221,10 @@ static int ask_process(const struct root *root, int64_t pid) {
   int n = snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "lynxbench-cupti-%lld", (long long)inner_pid(root, pid)),
       fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   (void)snprintf(line, sizeof line, "trace %d\n", TRACED_MS);
+  struct ucred who = {.pid = 0};
+  socklen_t size = sizeof who;
   if (fd >= 0 && connect(fd, (struct sockaddr *)&at, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0 &&
+      getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid == pid && /* names of such sockets are anybody's */
       send(fd, line, strlen(line), MSG_NOSIGNAL) == (ssize_t)strlen(line))
     return fd;
   if (fd >= 0) (void)close(fd);
@@ -207,8 +246,9 @@ static void ask_sockets(struct server_trace *t) {
     (void)snprintf(t->why, sizeof t->why, "CUPTI's library listens in no process: CUDA_INJECTION64_PATH, or no CUDA was used yet");
   for (size_t i = 0; i < n; i++) {
     char said[256], clean[256];
-    int64_t left_ms = (until_ns - clock_now(&clock_system)) / 1000000; /* for all of them together */
-    ssize_t got = poll(&asked[i], 1, left_ms > 0 ? (int)left_ms : 0) == 1 ? read(asked[i].fd, said, sizeof said - 1) : -1;
+    int ready = 0;
+    while (ready == 0 && clock_now(&clock_system) < until_ns && go_on(t)) ready = poll(&asked[i], 1, 200); /* for all of them together */
+    ssize_t got = ready == 1 ? read(asked[i].fd, said, sizeof said - 1) : -1;
     said[got > 0 ? got : 0] = 0;
     said[strcspn(said, "\n")] = 0;
     if (strncmp(said, "ok ", 3) == 0) t->profiled = true;
@@ -256,18 +296,21 @@ static bool read_trace(const struct server_trace *t, const char *name) {
   struct trace_account account;
   path_of(t, name, path);
   int fd = root_open(t->run->request->root, path);
-  bool good = fd >= 0 && trace_account_put(t->run->bundle, t->session, fd, &account);
+  bool good = fd >= 0 && trace_account_put(t->run->bundle, t->session, fd, t->run->request->stop, &account);
   if (fd >= 0) (void)close(fd); /* only read */
   if (!good) return false;
-  (void)snprintf(where, sizeof where, "%.200s/%.200s: %.2f s of process %lld; `lynxbench attribute` of it shows all", t->place.folder, name,
-                 account.window_s, (long long)account.process);
+  struct process_tree tree;
+  process_tree_read(t->run->request->root, t->place.serving, &tree);
+  (void)snprintf(where, sizeof where, "%.200s/%.200s: %.2f s of process %lld%s; `lynxbench attribute` of it shows all", t->place.folder,
+                 name, account.window_s, (long long)account.process,
+                 process_tree_holds(&tree, account.process) ? "" : ", by its own number: no such process is the server's here");
   run_put_event(t->run, EVENT_TRACE, where);
   return true;
 }
 
 static size_t read_new(const struct server_trace *t, const struct folder_list *now) {
   size_t n = 0, tried = 0;
-  for (size_t i = 0; i < now->n && tried < SERVER_TRACES_MAX; i++) {
+  for (size_t i = 0; i < now->n && tried < SERVER_TRACES_MAX && !is_stopped(t); i++) {
     if (was_there(t, now->names[i])) continue;
     tried++;
     n += read_trace(t, now->names[i]);
@@ -286,7 +329,7 @@ static void read_all(struct server_trace *t) {
   const struct timespec step = {.tv_nsec = 500000000};
   size_t seen = 0, n = 0;
   /* Until a second has brought no more of them: some processes write theirs after the route has answered. */
-  for (int k = 0, still = 0; k < 2 * WRITE_S && still < 3; k++) {
+  for (int k = 0, still = 0; k < 2 * WRITE_S && still < 3 && !is_stopped(t); k++) {
     (void)nanosleep(&step, NULL);
     list_folder(t, now);
     size_t found = n_new(t, now);

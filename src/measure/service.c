@@ -136,11 +136,20 @@ bool service_metrics(const struct service *service, struct buffer *page) {
   return fetch(service, "/metrics", NULL, 500000000, page, &http_status, NULL) == LYNX_OK && http_status == 200 && page->length > 0;
 }
 
-enum lynx_status service_post(const struct service *service, const char *path, const char *json, int64_t timeout_ns, int *ret_http_status,
-                              struct lynx_error *error) {
+enum lynx_status service_post(const struct service *service, const char *path, const char *json, int64_t timeout_ns,
+                              bool (*go_on)(void *context), void *context, int *ret_http_status, struct lynx_error *error) {
   struct buffer body;
+  char url[1200];
   buffer_init(&body, CONTROL_BODY_MAX);
-  enum lynx_status status = fetch(service, path, json, timeout_ns, &body, ret_http_status, error);
+  endpoint_route(service->contract->executor.endpoint, path, url, sizeof url);
+  const struct control_request request = {.url = url,
+                                          .json_body = json,
+                                          .bearer = service->bearer,
+                                          .ca_file = service->contract->executor.ca_file,
+                                          .timeout_ns = timeout_ns,
+                                          .go_on = go_on,
+                                          .context = context};
+  enum lynx_status status = control_fetch(&request, &body, ret_http_status, error);
   buffer_release(&body);
   return status;
 }

@@ -29,9 +29,9 @@ enum lynx_status service_alive(const struct service *service, struct lynx_error 
 /* The server's metrics page; false if it has none, or did not give it within half a second. The buffer is cleared first. */
 bool service_metrics(const struct service *service, struct buffer *page);
 
-/* The answer's body is not kept. Threads: any, while the service is there. */
-enum lynx_status service_post(const struct service *service, const char *path, const char *json, int64_t timeout_ns, int *ret_http_status,
-                              struct lynx_error *error) LYNX_MUST_CHECK;
+/* The answer's body is not kept. go_on: false gives it up. Threads: any, while the service is there. */
+enum lynx_status service_post(const struct service *service, const char *path, const char *json, int64_t timeout_ns,
+                              bool (*go_on)(void *context), void *context, int *ret_http_status, struct lynx_error *error) LYNX_MUST_CHECK;
 
 typedef enum lynx_status service_accuracy_row(void *context, int64_t window, double bits, int64_t bytes);
 /* Bits of each window of held-out text under teacher forcing. UNSUPPORTED: the server gives no prompt log-probabilities. */

@@ -42,7 +42,7 @@ static bool put_account(struct bundle *bundle, int64_t session, const struct buf
   json_t *root = json_parse(text->data, text->length, ACCOUNT_MAX, NULL);
   const json_t *trace = json_array_get(json_object_get(root, "traces"), 0);
   int64_t process = json_get_int(trace, "host_process", -1), window_ns = json_get_int(trace, "wall_ns", 0);
-  bool good = window_ns > 0 && process > 0;
+  bool good = window_ns > 0 && process > 0 && process < INT32_MAX;
   if (good) {
     *ret = (struct trace_account){process, (double)window_ns / 1e9};
     put_row(bundle, session, process, "window", window_ns);
@@ -54,7 +54,7 @@ static bool put_account(struct bundle *bundle, int64_t session, const struct buf
 }
 
 /* What it printed, in a file of our own. */
-static bool account_of(int fd, struct buffer *ret) {
+static bool account_of(int fd, const atomic_int *stop, struct buffer *ret) {
   char input[40], out[] = "/tmp/lynxbench-XXXXXX";
   const char *const arguments[] = {"/proc/self/exe", "attribute", "-", "--json", "--quiet", "--top", "40", NULL};
   const char *const environment[] = {"LC_ALL=C.UTF-8", NULL};
@@ -65,7 +65,8 @@ static bool account_of(int fd, struct buffer *ret) {
   if (out_fd < 0) return false;
   (void)snprintf(input, sizeof input, "/proc/self/fd/%d", fd);
   bool good = child_start(&child, arguments, environment, input, out, NULL) == LYNX_OK;
-  for (int k = 0; good && k < READ_S * 20 && child_running(&child); k++) (void)nanosleep(&step, NULL);
+  for (int k = 0; good && k < READ_S * 20 && child_running(&child) && (stop == NULL || atomic_load(stop) == 0); k++)
+    (void)nanosleep(&step, NULL);
   good = good && child.exited && child.exit_code == 0;
   if (child.pid > 0) child_stop(&child, 1000000000);
   good = good && root_read(&here, out, ret, NULL) == LYNX_OK && ret->length > 0;
@@ -74,11 +75,11 @@ static bool account_of(int fd, struct buffer *ret) {
   return good;
 }
 
-bool trace_account_put(struct bundle *bundle, int64_t session, int fd, struct trace_account *ret) {
+bool trace_account_put(struct bundle *bundle, int64_t session, int fd, const atomic_int *stop, struct trace_account *ret) {
   struct buffer text;
   struct stat info;
   buffer_init(&text, ACCOUNT_MAX);
-  bool good = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= TRACE_BYTES_MAX && account_of(fd, &text) &&
+  bool good = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= TRACE_BYTES_MAX && account_of(fd, stop, &text) &&
               put_account(bundle, session, &text, ret);
   buffer_release(&text);
   return good;

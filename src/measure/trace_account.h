@@ -6,6 +6,8 @@
 #ifndef MEASURE_TRACE_ACCOUNT_H
 #define MEASURE_TRACE_ACCOUNT_H
 
+#include <stdatomic.h>
+
 #include "record/bundle.h"
 
 struct trace_account {
@@ -14,6 +16,7 @@ struct trace_account {
 };
 
 /* fd: a plain file, from its beginning. False: it is no trace of spans that names a process. */
-bool trace_account_put(struct bundle *bundle, int64_t session, int fd, struct trace_account *ret);
+/* stop: not 0, it is given up; NULL: nobody does. */
+bool trace_account_put(struct bundle *bundle, int64_t session, int fd, const atomic_int *stop, struct trace_account *ret);
 
 #endif

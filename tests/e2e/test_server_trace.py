@@ -18,7 +18,7 @@ SERVER = '''
 import gzip, json, os, sys, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 port, recorded, manner = int(sys.argv[1]), sys.argv[2], sys.argv[3]
-folder = os.environ.get("VLLM_TORCH_PROFILER_DIR")
+folder = os.environ.get("VLLM_TORCH_PROFILER_DIR", "")
 if len(sys.argv) > 5: folder = json.loads(sys.argv[5])["torch_profiler_dir"]
 calls = open(os.path.join(os.path.dirname(sys.argv[2]), "calls"), "a", buffering=1)
 class H(BaseHTTPRequestHandler):
@@ -34,6 +34,7 @@ class H(BaseHTTPRequestHandler):
         if self.path.endswith("_profile"):
             calls.write(self.path + "\\n")
             if manner == "refuses": return self.say(500, b"no")
+            if manner == "hangs" and self.path == "/stop_profile": time.sleep(100)
             if self.path == "/stop_profile" and manner != "silent":
                 os.makedirs(folder, exist_ok=True)
                 text = gzip.decompress(open(recorded, "rb").read())
@@ -197,9 +198,39 @@ def test_a_trace_is_merged_by_hand(tmp_path):
     figures = [l.show(b)["precisions"][0]["output_rate"] for b in (run, whole)]
     assert figures[0] == figures[1], "no figure of the run changes"
     assert l.lynx("audit", whole).returncode == l.lynx("audit", run).returncode
+    twice = f"{here}/t.lynx"
+    assert l.lynx("merge", whole, RECORDED, "--out", twice).returncode == 0
+    (both,) = json.loads(l.lynx("attribute", twice, "--json").stdout)["traced"]
+    assert abs(sum(p["share"] for p in both["parts"]) - 1) < 1e-6 and len(both["parts"]) == len(traced["parts"])
     for bad in (f"{here}/c.yaml", here, f"{here}/nothing"):
         r = l.lynx("merge", run, bad, "--out", f"{here}/x.lynx")
         assert r.returncode == 2 and bad in r.stderr and not os.path.exists(f"{here}/x.lynx"), r.stderr
+
+
+def test_who_stops_twice_does_not_wait_for_it(tmp_path):
+    with serving(tmp_path, "hangs") as (_, here):
+        words = [l.LYNX, "run", f"{here}/c.yaml", "--out", f"{here}/r.lynx", "--quiet"]
+        run = subprocess.Popen(words, env=l.environment(), stderr=subprocess.DEVNULL)
+        for _ in range(600):
+            if "stop" in open(f"{here}/calls").read():
+                break
+            time.sleep(0.05)
+        run.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        run.send_signal(signal.SIGTERM)
+        assert run.wait(15) == 130
+    assert l.lynx("show", f"{here}/r.lynx").returncode in (0, 3, 4, 130)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root starts processes of other users")
+def test_a_child_of_another_user_names_no_folder(tmp_path):
+    """What it may open, and who chose its environment, are two matters: a program that gains rights is such a child."""
+    child = "import subprocess\nwords = ['setpriv', '--reuid=65534', '--clear-groups', 'sleep', '60']\n"
+    environment = {"VLLM_TORCH_PROFILER_DIR": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    child += f"other = subprocess.Popen(words, env={environment!r})\n"
+    with serving(tmp_path, environment={"PATH": os.environ["PATH"]}, before=child) as (_, here):
+        said = measured(here)
+    assert said["traced"] == [] and open(f"{here}/calls").read() == ""
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ enum {
   TABLE = 1 << 17,
   MAPS_MAX = 16 << 20,
   MADE_MAX = 64 << 20,
+  NAMED_MOST = 20000000,
   READ_EVERY_MS = 50,
   CHAIN_MAX = 48
 };
@@ -301,19 +302,20 @@ static void name_places(const struct native *n, const struct mapping *m, const s
 
 /* --- names of code that a program made --- */
 
-/* "START SIZE name", hexadecimal, a line each: what makers of code write for perf (CPython, oneDNN, V8, the JVM). By start. */
+/* "START SIZE name", hexadecimal, a line each: what makers of code write for perf (CPython, oneDNN, V8, the JVM). Memory is used again: of
+ * several lines that hold an address the last one is right. */
 struct made_code {
   struct buffer text;
-  struct made_function {
-    uint64_t from, to;
-    const char *name; /* in the text */
-  } * items;
-  size_t n, room;
 };
 
-static int by_start(const void *a, const void *b) {
-  const struct made_function *x = a, *y = b;
-  return (x->from > y->from) - (x->from < y->from);
+/* Where a place lies. */
+struct located {
+  const struct mapping *in;
+  bool is_made;
+};
+
+static bool is_made_code(const char *path) {
+  return path[0] == 0 || strncmp(path, "[anon:", 6) == 0 || strncmp(path, "/memfd:", 7) == 0;
 }
 
 /* In the process's own root, under the number that it has there: the last of NSpid. */
@@ -321,7 +323,6 @@ static void made_code_read(const struct root *root, uint32_t process, struct mad
   char path[96], *line;
   struct buffer own;
   long long inside = process;
-  *ret = (struct made_code){.n = 0};
   buffer_init(&ret->text, MADE_MAX);
   buffer_init(&own, 65536);
   (void)snprintf(path, sizeof path, "/proc/%u/status", process);
@@ -332,32 +333,37 @@ static void made_code_read(const struct root *root, uint32_t process, struct mad
   }
   buffer_release(&own);
   (void)snprintf(path, sizeof path, "/proc/%u/root/tmp/perf-%lld.map", process, inside);
-  if (root_read(root, path, &ret->text, NULL) != LYNX_OK) return;
-  char *rest = ret->text.data;
-  for (line = strtok_r(ret->text.data, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
-    char *end, *name;
-    uint64_t from = strtoull(line, &end, 16), size = strtoull(end, &name, 16);
-    if (end == line || name == end || *name != ' ' || name[1] == 0 || size == 0 || from + size < from) continue;
-    ret->items = xroom(ret->items, ret->n, &ret->room, sizeof *ret->items);
-    ret->items[ret->n++] = (struct made_function){from, from + size, name + 1};
-  }
-  if (ret->n > 0) qsort(ret->items, ret->n, sizeof *ret->items, by_start);
+  if (root_read(root, path, &ret->text, NULL) != LYNX_OK) buffer_clear(&ret->text);
 }
 
-/* NULL: nobody wrote what it is. */
-static const char *made_code_name(const struct made_code *made, uint64_t address) {
+/* The first place at or behind an address; places are of one process, by address. */
+static size_t place_from(const struct place *places, size_t n, uint64_t address) {
   size_t low = 0;
-  for (size_t high = made->n; low < high;) {
+  for (size_t high = n; low < high;) {
     size_t middle = low + (high - low) / 2;
-    if (made->items[middle].from <= address) low = middle + 1;
+    if (places[middle].address < address) low = middle + 1;
     else high = middle;
   }
-  return low > 0 && address < made->items[low - 1].to ? made->items[low - 1].name : NULL;
+  return low;
+}
+
+/* Where no file's table names them. The text is cut. A map that would name places over and over is left at NAMED_MOST. */
+static void made_code_name(struct made_code *made, const struct place *places, size_t n, const struct located *located,
+                           const char **names) {
+  char *rest = made->text.data, *end, *name;
+  size_t named = 0;
+  if (made->text.length == 0) return;
+  for (char *line = strtok_r(rest, "\n", &rest); line != NULL && named < NAMED_MOST; line = strtok_r(NULL, "\n", &rest)) {
+    uint64_t from = strtoull(line, &end, 16), size = strtoull(end, &name, 16);
+    if (end == line || name == end || *name != ' ' || name[1] == 0 || size == 0 || from + size < from) continue;
+    for (size_t i = place_from(places, n, from); i < n && places[i].address < from + size && named < NAMED_MOST; i++, named++)
+      if (located[i].is_made) names[i] = name + 1;
+  }
 }
 
 static void deliver_place(const struct place *p, const struct mapping *m, const char *name, const struct profiler_sink *sink) {
   char frame[4096];
-  const char *path = m == NULL ? "[gone]" : m->path[0] != 0 ? m->path : "[anonymous]";
+  const char *path = m == NULL ? "[gone]" : is_made_code(m->path) ? "[anonymous]" : m->path;
   (void)text_sanitise(frame, sizeof frame - ELF_NAME_MAX - 2, path, strlen(path));
   for (char *c = frame; *c != 0; c++)
     if (*c == ';') *c = ':'; /* it divides frames */
@@ -378,6 +384,7 @@ static void deliver_process(const struct native *n, const struct place *places, 
   struct arena arena = {.blocks = NULL};
   const char **names = xalloc(n_places, sizeof *names);
   struct made_code made;
+  struct located *located = xalloc(n_places, sizeof *located);
   mappings_read(n->root, places[0].process, &maps);
   made_code_read(n->root, places[0].process, &made);
   for (size_t i = 0, next; i < n_places; i = next) {
@@ -385,13 +392,16 @@ static void deliver_process(const struct native *n, const struct place *places, 
     next = i + 1;
     while (m != NULL && next < n_places && places[next].address < m->to) next++;
     if (m != NULL) name_places(n, m, &places[i], next - i, &arena, &names[i]);
-    for (size_t k = i; m != NULL && m->path[0] == 0 && k < next; k++) names[k] = made_code_name(&made, places[k].address);
-    for (size_t k = i; k < next; k++) deliver_place(&places[k], m, names[k], sink);
+    for (size_t k = i; k < next; k++) {
+      located[k] = (struct located){m, m != NULL && is_made_code(m->path)};
+    }
   }
+  made_code_name(&made, places, n_places, located, names);
+  for (size_t i = 0; i < n_places; i++) deliver_place(&places[i], located[i].in, names[i], sink);
   buffer_release(&maps.text);
   buffer_release(&made.text);
   free(maps.items);
-  free(made.items);
+  free(located);
   free(names);
   arena_release(&arena);
 }
