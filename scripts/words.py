@@ -17,7 +17,8 @@ OUT = {
     "tells": "reports, shows",
     "stands": "is",
 }
-PLAIN = ["README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "CHANGELOG.md"]
+PLAIN = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "CHANGELOG.md"]
+PLAIN += [f"docs/{page}.md" for page in "attribution command contract experiments history install iterations ledger library page performance".split()]
 PLAIN += sorted(str(p) for p in pathlib.Path("docs/tutorials").glob("*.md"))
 SENTENCE, PARAGRAPH, LINE = 30, 6, 100
 
