@@ -92,7 +92,7 @@ def test_a_slower_machine_is_told_from_a_slower_executor(server):
     ]
     assert len(at) == 1, r.stdout
     event, change = at[0]
-    assert 0.4 < change["size"] < 0.7, change
+    assert 0.4 < change["size"] < 0.85, change  # two processors that share a core are not twice one
     assert event["drift"] == "machine", event
     text = l.lynx("history", server, "--quiet").stdout
     assert "the machine drifted: its own speed changed, and nothing that was captured of the executor did" in text, text
