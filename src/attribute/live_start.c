@@ -65,8 +65,7 @@ void live_start_finish(struct live_starting *s, struct live_start *ret) {
   *ret = judge(s, &s->n, 1);
   if (s->n_sessions > 1) {
     struct live_start each = judge(s, s->ends, s->n_sessions);
-    bool once = ret->n_first > 0 && live_start_is_cold(ret);
-    if (!once && live_start_is_cold(&each)) *ret = each;
+    if (!live_start_is_cold(ret) && live_start_is_cold(&each)) *ret = each;
   }
   free(s->took_ns);
   free(s->ends);

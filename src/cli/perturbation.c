@@ -161,7 +161,7 @@ static int64_t turns_of(const struct perturbation *p) {
   return turns;
 }
 
-/* Each session starts the server anew, with another setting or without. */
+/* Each session starts the server again, with another setting or without. */
 static bool restarts(const struct perturbation *p) {
   return p->setting != NULL || p->knob != NULL;
 }

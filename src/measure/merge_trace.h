@@ -1,5 +1,5 @@
 /* measure/merge_trace.h: a run, and a trace that a profiler wrote of its server meanwhile or in a run like it (PyTorch's Python package, ONNX
- * Runtime's option, Nsight Systems), as one bundle: the trace's account stands beside the run's.
+ * Runtime's option, Nsight Systems), as one bundle: the trace's account is beside the run's.
  *
  * Result   the run's rows as they are; the trace's as measure/trace_account.h says, in its last complete session. The original's root is in
  *          the record

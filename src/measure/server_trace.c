@@ -97,26 +97,11 @@ static void read_environment(const struct root *root, int64_t pid, struct server
     for (const char *word = text.data, *end = text.data + text.length; word < end; word += strnlen(word, (size_t)(end - word)) + 1)
       for (size_t i = 0; i < LYNX_COUNT(variables); i++) {
         const char *value = after(word, variables[i]);
-        if (value == NULL) continue;
-        if (value[0] == 0 || strlen(value) >= sizeof ret->folder) continue;
+        if (value == NULL || value[0] == 0 || strlen(value) >= sizeof ret->folder) continue;
         keep_folder(ret, value, strlen(value));
         ret->by_socket = i + 1 == LYNX_COUNT(variables);
       }
   buffer_release(&text);
-}
-
-/* The one user of a process, real, effective, saved and for files; -1: they differ, as of a program that gains rights: what it was told may
- * be another's word, and what it may open is not that other's. */
-static int64_t user_of(const struct root *root, int64_t pid) {
-  char path[64];
-  struct buffer text;
-  long long id[4] = {-1, -2, -3, -4};
-  (void)snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
-  buffer_init(&text, 65536);
-  const char *line = root_read(root, path, &text, NULL) == LYNX_OK && text.data != NULL ? strstr(text.data, "\nUid:") : NULL;
-  if (line != NULL && sscanf(line + 5, "%lld %lld %lld %lld", &id[0], &id[1], &id[2], &id[3]) != 4) id[0] = -1;
-  buffer_release(&text);
-  return id[0] == id[1] && id[0] == id[2] && id[0] == id[3] ? id[0] : -1;
 }
 
 bool server_trace_find(const struct root *root, int64_t pid, struct server_trace_place *ret) {
@@ -124,9 +109,9 @@ bool server_trace_find(const struct root *root, int64_t pid, struct server_trace
   *ret = (struct server_trace_place){.serving = pid};
   if (pid <= 0) return false;
   process_tree_read(root, pid, &tree);
-  int64_t user = user_of(root, pid);
+  int64_t user = process_user(root, pid);
   for (size_t i = 0; i < tree.n && ret->folder[0] == 0; i++) {
-    if (user < 0 || user_of(root, tree.pids[i]) != user) continue;
+    if (user < 0 || process_user(root, tree.pids[i]) != user) continue;
     ret->pid = tree.pids[i];
     read_environment(root, tree.pids[i], ret);
     read_command(root, tree.pids[i], ret);
@@ -197,28 +182,11 @@ static bool ask(struct server_trace *t, const char *path, int64_t within_s) {
   return false;
 }
 
-/* The number that a process has in its own container: the last of NSpid. */
-static int64_t inner_pid(const struct root *root, int64_t pid) {
-  char path[64];
-  struct buffer text;
-  int64_t inner = pid;
-  (void)snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
-  buffer_init(&text, 65536);
-  char *line = root_read(root, path, &text, NULL) == LYNX_OK && text.data != NULL ? strstr(text.data, "\nNSpid:") : NULL;
-  if (line != NULL) {
-    line[1 + strcspn(line + 1, "\n")] = 0;
-    const char *last = strrchr(line, '\t');
-    if (last != NULL && strtoll(last, NULL, 10) > 0) inner = strtoll(last, NULL, 10);
-  }
-  buffer_release(&text);
-  return inner;
-}
-
 /* -1: no such library listens in that process. */
 static int ask_process(const struct root *root, int64_t pid) {
   struct sockaddr_un at = {.sun_family = AF_UNIX};
   char line[32];
-  int n = snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "lynxbench-cupti-%lld", (long long)inner_pid(root, pid)),
+  int n = snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "lynxbench-cupti-%lld", (long long)process_inner_pid(root, pid)),
       fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   (void)snprintf(line, sizeof line, "trace %d\n", TRACED_MS);
   struct ucred who = {.pid = 0};
@@ -263,9 +231,8 @@ static void ask_sockets(struct server_trace *t) {
 static void *profile(void *context) {
   struct server_trace *t = context;
   const struct timespec step = {.tv_nsec = 50000000}, moment = {.tv_sec = TRACED_MS / 1000, .tv_nsec = TRACED_MS % 1000 * 1000000L};
-  for (int64_t waited = 0; waited < t->after_ns && atomic_load(t->run->request->stop) == 0; waited += step.tv_nsec)
-    (void)nanosleep(&step, NULL);
-  if (atomic_load(t->run->request->stop) != 0) return NULL;
+  for (int64_t waited = 0; waited < t->after_ns && !is_stopped(t); waited += step.tv_nsec) (void)nanosleep(&step, NULL);
+  if (is_stopped(t)) return NULL;
   if (t->place.by_socket) {
     ask_sockets(t);
     return NULL;

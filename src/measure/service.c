@@ -21,13 +21,25 @@
 enum { CONTROL_BODY_MAX = 32 << 20, ARGUMENTS_MAX = 256 };
 static const double ln2 = 0.69314718055994530942;
 
-static enum lynx_status fetch(const struct service *service, const char *path, const char *json, int64_t timeout_ns, struct buffer *body,
-                              int *ret_status, struct lynx_error *error) {
+/* go_on: false gives it up; NULL. */
+static enum lynx_status fetch_while(const struct service *service, const char *path, const char *json, int64_t timeout_ns,
+                                    bool (*go_on)(void *context), void *context, struct buffer *body, int *ret_status,
+                                    struct lynx_error *error) {
   char url[1200];
   endpoint_route(service->contract->executor.endpoint, path, url, sizeof url);
-  struct control_request request = {
-      .url = url, .json_body = json, .bearer = service->bearer, .ca_file = service->contract->executor.ca_file, .timeout_ns = timeout_ns};
+  const struct control_request request = {.url = url,
+                                          .json_body = json,
+                                          .bearer = service->bearer,
+                                          .ca_file = service->contract->executor.ca_file,
+                                          .timeout_ns = timeout_ns,
+                                          .go_on = go_on,
+                                          .context = context};
   return control_fetch(&request, body, ret_status, error);
+}
+
+static enum lynx_status fetch(const struct service *service, const char *path, const char *json, int64_t timeout_ns, struct buffer *body,
+                              int *ret_status, struct lynx_error *error) {
+  return fetch_while(service, path, json, timeout_ns, NULL, NULL, body, ret_status, error);
 }
 
 static enum lynx_status check_ready(const struct service *service, int64_t timeout_ns, struct lynx_error *error) {
@@ -139,17 +151,8 @@ bool service_metrics(const struct service *service, struct buffer *page) {
 enum lynx_status service_post(const struct service *service, const char *path, const char *json, int64_t timeout_ns,
                               bool (*go_on)(void *context), void *context, int *ret_http_status, struct lynx_error *error) {
   struct buffer body;
-  char url[1200];
   buffer_init(&body, CONTROL_BODY_MAX);
-  endpoint_route(service->contract->executor.endpoint, path, url, sizeof url);
-  const struct control_request request = {.url = url,
-                                          .json_body = json,
-                                          .bearer = service->bearer,
-                                          .ca_file = service->contract->executor.ca_file,
-                                          .timeout_ns = timeout_ns,
-                                          .go_on = go_on,
-                                          .context = context};
-  enum lynx_status status = control_fetch(&request, &body, ret_http_status, error);
+  enum lynx_status status = fetch_while(service, path, json, timeout_ns, go_on, context, &body, ret_http_status, error);
   buffer_release(&body);
   return status;
 }

@@ -84,3 +84,32 @@ bool machine_ticks_read(const struct root *root, struct machine_ticks *ret) {
   ret->busy = ret->total - t[3] - t[4];
   return true;
 }
+
+/* What follows "NAME:" in /proc/PID/status, to the line's end; NULL: it is not there. Within the text, which the caller releases. */
+static char *status_field(const struct root *root, int64_t pid, const char *name, struct buffer *text) {
+  char path[64];
+  buffer_init(text, 65536);
+  (void)snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
+  char *line = root_read(root, path, text, NULL) == LYNX_OK && text->data != NULL ? strstr(text->data, name) : NULL;
+  if (line == NULL) return NULL;
+  line += strlen(name);
+  line[strcspn(line, "\n")] = 0;
+  return line;
+}
+
+int64_t process_inner_pid(const struct root *root, int64_t pid) {
+  struct buffer text;
+  const char *numbers = status_field(root, pid, "\nNSpid:", &text), *last = numbers != NULL ? strrchr(numbers, '\t') : NULL;
+  int64_t inner = last != NULL ? strtoll(last, NULL, 10) : 0;
+  buffer_release(&text);
+  return inner > 0 ? inner : pid;
+}
+
+int64_t process_user(const struct root *root, int64_t pid) {
+  struct buffer text;
+  long long id[4] = {0};
+  const char *numbers = status_field(root, pid, "\nUid:", &text);
+  bool good = numbers != NULL && sscanf(numbers, "%lld %lld %lld %lld", &id[0], &id[1], &id[2], &id[3]) == 4;
+  buffer_release(&text);
+  return good && id[0] == id[1] && id[0] == id[2] && id[0] == id[3] ? id[0] : -1;
+}

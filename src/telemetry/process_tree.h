@@ -38,4 +38,10 @@ bool machine_ticks_read(const struct root *root, struct machine_ticks *ret);
 bool process_read(const struct root *root, int64_t pid, struct process_stat *ret);
 bool process_stat_read(const struct root *root, const char *path, struct process_stat *ret);
 
+/* The number that a process has in its own container; its own where it is in none. */
+int64_t process_inner_pid(const struct root *root, int64_t pid);
+/* The one user of a process, real, effective, saved and for files; -1: they differ, as of a program that gains rights: what it was told may
+ * be another's word, and what it may open is not that other's. */
+int64_t process_user(const struct root *root, int64_t pid);
+
 #endif

@@ -101,6 +101,17 @@ def serving(folder, manner="good", environment=True, before=""):
         server.wait()
 
 
+def run_until(here, called):
+    """A run that has asked for that route."""
+    words = [l.LYNX, "run", f"{here}/c.yaml", "--out", f"{here}/r.lynx", "--quiet"]
+    run = subprocess.Popen(words, env=l.environment(), stderr=subprocess.DEVNULL)
+    for _ in range(600):
+        if called in open(f"{here}/calls").read():
+            break
+        time.sleep(0.05)
+    return run
+
+
 def measured(here):
     r = l.lynx("run", f"{here}/c.yaml", "--out", f"{here}/r.lynx", "--quiet")
     assert r.returncode in (0, 4), r.stderr
@@ -173,12 +184,7 @@ def test_traps_in_its_folder(tmp_path):
 def test_interrupted_it_is_stopped(tmp_path):
     """Whoever stops the run leaves no profiler running."""
     with serving(tmp_path) as (_, here):
-        words = [l.LYNX, "run", f"{here}/c.yaml", "--out", f"{here}/r.lynx", "--quiet"]
-        run = subprocess.Popen(words, env=l.environment(), stderr=subprocess.DEVNULL)
-        for _ in range(600):
-            if "start" in open(f"{here}/calls").read():
-                break
-            time.sleep(0.05)
+        run = run_until(here, "start")
         run.send_signal(signal.SIGINT)
         assert run.wait(60) == 130
         assert open(f"{here}/calls").read().split() == ["/start_profile", "/stop_profile"]
@@ -209,12 +215,7 @@ def test_a_trace_is_merged_by_hand(tmp_path):
 
 def test_who_stops_twice_does_not_wait_for_it(tmp_path):
     with serving(tmp_path, "hangs") as (_, here):
-        words = [l.LYNX, "run", f"{here}/c.yaml", "--out", f"{here}/r.lynx", "--quiet"]
-        run = subprocess.Popen(words, env=l.environment(), stderr=subprocess.DEVNULL)
-        for _ in range(600):
-            if "stop" in open(f"{here}/calls").read():
-                break
-            time.sleep(0.05)
+        run = run_until(here, "stop")
         run.send_signal(signal.SIGINT)
         time.sleep(0.5)
         run.send_signal(signal.SIGTERM)

@@ -13,7 +13,7 @@ static const char *type_of(const struct live *live) {
   const struct result_precision *p = live->precision;
   const char *said = p->executed_json != NULL && p->executed_json[0] != 0 ? p->executed : NULL;
   for (size_t i = 0; i < LYNX_COUNT(keys) && (said == NULL || said[0] == 0); i++) said = live_fact(live, LAYER_SERVING, keys[i]);
-  if (said == NULL || strcmp(said, "auto") != 0) return said; /* who is told nothing may compute in float32, whatever the model is in */
+  if (said == NULL || strcmp(said, "auto") != 0) return said; /* without a word it may compute in float32, whatever the model is in */
   return live_fact(live, LAYER_APPLICATION, "model.declared-type");
 }
 

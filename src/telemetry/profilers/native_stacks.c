@@ -318,21 +318,11 @@ static bool is_made_code(const char *path) {
   return path[0] == 0 || strncmp(path, "[anon:", 6) == 0 || strncmp(path, "/memfd:", 7) == 0;
 }
 
-/* In the process's own root, under the number that it has there: the last of NSpid. */
+/* In the process's own root, under the number that it has there. */
 static void made_code_read(const struct root *root, uint32_t process, struct made_code *ret) {
-  char path[96], *line;
-  struct buffer own;
-  long long inside = process;
+  char path[96];
   buffer_init(&ret->text, MADE_MAX);
-  buffer_init(&own, 65536);
-  (void)snprintf(path, sizeof path, "/proc/%u/status", process);
-  if (root_read(root, path, &own, NULL) == LYNX_OK && own.data != NULL && (line = strstr(own.data, "\nNSpid:")) != NULL) {
-    line[1 + strcspn(line + 1, "\n")] = 0;
-    const char *last = strrchr(line, '\t');
-    if (last != NULL && strtoll(last, NULL, 10) > 0) inside = strtoll(last, NULL, 10);
-  }
-  buffer_release(&own);
-  (void)snprintf(path, sizeof path, "/proc/%u/root/tmp/perf-%lld.map", process, inside);
+  (void)snprintf(path, sizeof path, "/proc/%u/root/tmp/perf-%lld.map", process, (long long)process_inner_pid(root, process));
   if (root_read(root, path, &ret->text, NULL) != LYNX_OK) buffer_clear(&ret->text);
 }
 
