@@ -29,7 +29,7 @@ rm -f build-part.md
 for id in $(sed -n 's/.*{"\(lynx\.[a-z_0-9.]*\)".*/\1/p' src/result/formula.c); do grep -q "$id" docs/method.md || fail "docs/method.md does not describe $id"; done
 for name in $("$lynx" help | awk '{print $1}'); do grep -qE "lynxbench $name|\`$name\`" README.md docs/*.md || fail "no document names $name"; done
 for table in meta input fact session request phase sample accuracy answer event thread activity stack section seal; do grep -q "\`$table\`" docs/bundle.md || fail "docs/bundle.md does not describe the table $table"; done
-for name in $(grep -rhoE 'getenv\("[A-Z_]+"\)' src | sed 's/.*"\(.*\)".*/\1/' | sort -u); do "$lynx" help --man | grep -q "$name" || fail "src/cli/manual.c: ENVIRONMENT does not name $name"; done
+for name in $(grep -rhoE --exclude-dir=preload 'getenv\("[A-Z_]+"\)' src | sed 's/.*"\(.*\)".*/\1/' | sort -u); do "$lynx" help --man | grep -q "$name" || fail "src/cli/manual.c: ENVIRONMENT does not name $name"; done
 for code in 0 1 2 3 4 5 70 130; do grep -q "^| $code |" README.md || fail "README.md: exit code $code"; done
 # Each promise names its test: words in code quotes after a colon.
 for test in $(sed -n '/^## What is promised/,/^## What you must/p' SECURITY.md | tr '\n' ' ' | grep -oE '`[a-z_]+`' | tr -d '`' | sort -u); do

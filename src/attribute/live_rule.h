@@ -11,6 +11,7 @@ struct live_rule {
   const char *threshold; /* in words, and its source */
   /* Required. False: does not apply. Sets share, evidence, next and what else it knows; the rest is in `found`. */
   bool (*apply)(const struct live *live, struct finding *ret);
+  bool from_outside; /* it needs no thread of the server to be seen */
   struct finding found;
 };
 

@@ -171,22 +171,27 @@ static int by_share(const void *a, const void *b) {
   return x->share > y->share ? -1 : x->share < y->share;
 }
 
-void live_judge(struct live *live) {
-  if (live->at.n_lanes == 0) {
-    set(live, LIVE_UNDECIDED, "What bounds this server was not seen.",
-        "nothing was seen of the serving process: it runs on another machine, this user may not see it, or it has so many threads that "
-        "looks at them were too rare for windows as short");
-    live->bound_why = "the serving process was not seen: run lynxbench where the server runs, as root or as the server's user; or "
-                      "`lynxbench sample` there while this runs, and `lynxbench merge` both";
-    return;
-  }
-  judge_bottleneck(live);
-  judge_bound(live);
+static void find_causes(struct live *live) {
   for (size_t i = 0; live_rules_all[i] != NULL && live->n_findings < LIVE_FINDINGS_MAX; i++) {
     struct finding *f = &live->findings[live->n_findings];
+    if (live->at.n_lanes == 0 && !live_rules_all[i]->from_outside) continue;
     *f = live_rules_all[i]->found;
     f->id = live_rules_all[i]->name;
     if (live_rules_all[i]->apply(live, f)) live->n_findings++;
   }
   if (live->n_findings > 0) qsort(live->findings, live->n_findings, sizeof *live->findings, by_share);
+}
+
+void live_judge(struct live *live) {
+  find_causes(live);
+  if (live->at.n_lanes > 0) {
+    judge_bottleneck(live);
+    judge_bound(live);
+    return;
+  }
+  set(live, LIVE_UNDECIDED, "What bounds this server was not seen.",
+      "nothing was seen of the serving process: it runs on another machine, this user may not see it, or it has so many threads that "
+      "looks at them were too rare for windows as short");
+  live->bound_why = "the serving process was not seen: run lynxbench where the server runs, as root or as the server's user; or "
+                    "`lynxbench sample` there while this runs, and `lynxbench merge` both";
 }

@@ -150,6 +150,7 @@ static int prepare(struct confirming *c) {
     return EXIT_INCONCLUSIVE;
   }
   c->p.function = c->plan.function;
+  c->p.library = c->plan.library[0] != 0 ? c->plan.library : NULL;
   c->p.knob = c->plan.knob;
   c->p.setting = c->plan.setting[0] != 0 ? c->plan.setting : NULL;
   return EXIT_HOLDS;
@@ -167,7 +168,7 @@ static bool show(const struct confirming *c, const struct confirmation_view *vie
     json_put_text(&json, "bundle", c->p.out);
     json_put_text(&json, "run", c->p.run.result.seal.root);
     confirmation_json(view, &json);
-    sensitivity_json(view->all, view->unprobed, view->n_unprobed, &json);
+    sensitivity_json(view->all, c->p.contract, view->unprobed, view->n_unprobed, &json);
     json_close(&json);
     (void)buffer_text(&out, "\n");
   } else (void)confirmation_text(view, color_wanted(stdout), &out);

@@ -13,6 +13,7 @@ enum {
   FLAG_OUT,
   FLAG_ONLY,
   FLAG_FUNCTION,
+  FLAG_LIBRARY,
   FLAG_CONTRACT,
   FLAG_RUN,
   FLAG_ENDPOINT,
@@ -27,8 +28,9 @@ static const struct option_spec options[] = {
     [FLAG_FOR] = {"for", "DURATION", "how long it may take, about (default: 2min)"},
     [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -perturb and the time, .lynx)"},
     [FLAG_ONLY] = {"only", "LIST",
-                   "of processor, contention, affinity, quota, function, with commas between (default: all that can be here)"},
+                   "of processor, contention, affinity, quota, memory, wire, function, library (default: all that can be here)"},
     [FLAG_FUNCTION] = {"function", "NAME", "also a Python function, as 'encode (/srv/app.py:188)', of a server that the contract starts"},
+    [FLAG_LIBRARY] = {"library", "NAME", "also the code of one library, as libtorch_cpu.so, of a server that the contract starts"},
     [FLAG_CONTRACT] = {"contract", "FILE", "the run's contract, as your own file"},
     [FLAG_RUN] = {"run", "DIGEST", "use the contract that is in the bundle, which has this digest, without asking"},
     [FLAG_ENDPOINT] = {"endpoint", "URL", "where the executor is; a bundle's own is not used, but where its contract starts it"},
@@ -37,7 +39,7 @@ static const struct option_spec options[] = {
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
-static const char *const usual[] = {"processor", "contention", "affinity", "quota", "function", NULL};
+static const char *const usual[] = {"processor", "contention", "affinity", "quota", "memory", "wire", "function", "library", NULL};
 
 static int restore(void) {
   const struct root root = {""};
@@ -73,10 +75,10 @@ static int show_open(struct bundle_file *file, bool json) {
     json_begin(&writer, &out);
     json_open_object(&writer);
     json_put_text(&writer, "bundle", file->result.seal.root);
-    sensitivity_json(all, unprobed, n, &writer);
+    sensitivity_json(all, c, unprobed, n, &writer);
     json_close(&writer);
     (void)buffer_text(&out, "\n");
-  } else (void)sensitivity_text(all, unprobed, n, color_wanted(stdout), &out);
+  } else (void)sensitivity_text(all, c, unprobed, n, color_wanted(stdout), &out);
   bool known = false;
   for (size_t i = 0; i < all->n; i++) known = known || all->items[i].of[RESPONSE_THROUGHPUT].bounded;
   if (code == EXIT_HOLDS) code = !write_buffer(NULL, &out) ? EXIT_CONDITIONS : known ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
@@ -143,6 +145,7 @@ static int run(const struct arguments *arguments) {
                            .duration = arguments->option[FLAG_FOR],
                            .out = arguments->option[FLAG_OUT],
                            .function = arguments->option[FLAG_FUNCTION],
+                           .library = arguments->option[FLAG_LIBRARY],
                            .perturbers = list != NULL ? only : usual,
                            .n_looks = 1,
                            .quiet = arguments->option[FLAG_QUIET] != NULL};

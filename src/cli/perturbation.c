@@ -13,7 +13,8 @@
 #include "cli/run_exit.h"
 #include "cli/screen.h"
 #include "experiment/perturber_table.h"
-#include "experiment/slowed_function.h"
+#include "experiment/slowed_code.h"
+#include "experiment/delaying_proxy.h"
 #include "stats/compare.h"
 
 enum { UNPROBED_MAX = 32 };
@@ -266,31 +267,70 @@ static void tell_plan(const struct perturbation *p) {
                   p->out, whole_s, (double)p->plan.block_ns / 1e9, names);
 }
 
-/* What the executor would have as PYTHONPATH. */
-static const char *python_path(const struct contract *contract) {
+/* What the executor would have as PYTHONPATH, LD_PRELOAD. */
+static const char *variable_of(const struct contract *contract, const char *name) {
   const struct text_list *own = &contract->executor.start.environment;
-  const char *ours = getenv("PYTHONPATH");
+  const char *ours = getenv(name);
+  size_t n = strlen(name);
   for (size_t i = 0; i < own->n_items; i++)
-    if (strncmp(own->items[i], "PYTHONPATH=", 11) == 0) return own->items[i] + 11;
+    if (strncmp(own->items[i], name, n) == 0 && own->items[i][n] == '=') return own->items[i] + n + 1;
   return ours != NULL ? ours : "";
 }
 
-static int slow_function(struct perturbation *p, struct slowed_function *ret) {
+/* What is put into an executor that is started for it. */
+struct slowed {
+  struct slowed_code function, library;
+  const char *environment[6];
+};
+
+static void add_variables(struct slowed *slowed, const struct slowed_code *code) {
+  size_t n = 0;
+  while (slowed->environment[n] != NULL) n++;
+  for (size_t i = 0; code->environment[i] != NULL; i++) slowed->environment[n++] = code->environment[i];
+}
+
+static int slow_code(struct perturbation *p, struct slowed *ret) {
   struct lynx_error error = {0};
-  *ret = (struct slowed_function){.folder = ""};
-  if (p->function == NULL) return EXIT_HOLDS;
+  if (p->function == NULL && p->library == NULL) return EXIT_HOLDS;
   if (!contract_states(p->contract, "executor.start")) {
-    (void)fprintf(stderr, "lynxbench %s: a function can be slowed of a server that lynxbench starts: the contract needs executor.start\n",
-                  p->tool);
+    (void)fprintf(stderr, "lynxbench %s: a %s can be slowed of a server that lynxbench starts: the contract needs executor.start\n",
+                  p->tool, p->function != NULL ? "function" : "library");
     return EXIT_WRONG_INPUT;
   }
-  if (slowed_function_open(p->function, python_path(p->contract), ret, &error) != LYNX_OK) return report_error(&error);
-  p->plan.function_folder = ret->folder;
-  p->plan.function_name = p->function;
+  if (p->function != NULL) {
+    if (slowed_function_open(p->function, variable_of(p->contract, "PYTHONPATH"), &ret->function, &error) != LYNX_OK)
+      return report_error(&error);
+    p->plan.function_folder = ret->function.folder;
+    p->plan.function_name = p->function;
+    add_variables(ret, &ret->function);
+  }
+  if (p->library != NULL) {
+    if (slowed_library_open(p->library, variable_of(p->contract, "LD_PRELOAD"), &ret->library, &error) != LYNX_OK)
+      return report_error(&error);
+    p->plan.library_folder = ret->library.folder;
+    p->plan.library_name = p->library;
+    add_variables(ret, &ret->library);
+  }
   return EXIT_HOLDS;
 }
 
-static int run_blocks(struct perturbation *p, const struct slowed_function *slowed) {
+static bool wants(const struct perturbation *p, const char *perturber) {
+  for (size_t i = 0; p->perturbers[i] != NULL; i++)
+    if (strcmp(p->perturbers[i], perturber) == 0) return true;
+  return false;
+}
+
+/* A proxy in the way, for the whole run: only where there is a wire worth it. */
+static void lengthen_wire(struct perturbation *p) {
+  const char *endpoint = p->endpoint != NULL ? p->endpoint : p->contract->executor.endpoint;
+  p->plan.wire = NULL;
+  p->plan.no_wire = p->no_wire;
+  if (contract_states(p->contract, "executor.start"))
+    (void)snprintf(p->no_wire, sizeof p->no_wire, "wire: lynxbench starts the server on this machine: there is none");
+  else if (wants(p, "wire")) (void)wire_open(endpoint, &p->plan.wire, p->no_wire, sizeof p->no_wire);
+}
+
+static int run_blocks(struct perturbation *p, const struct slowed *slowed) {
   static const struct root root = {""};
   struct screen screen;
   struct machine_records records;
@@ -301,6 +341,7 @@ static int run_blocks(struct perturbation *p, const struct slowed_function *slow
   if (restarts(p)) plan_setting(p);
   tell_plan(p);
   if (undo_open(&root, &undo, &error) != LYNX_OK) return report_error(&error); /* before any thread */
+  lengthen_wire(p);
   struct both both = {blocks_new(&p->plan, &root, undo), p};
   machine_records_load(&records);
   screen_init(&screen, p->quiet);
@@ -308,6 +349,7 @@ static int run_blocks(struct perturbation *p, const struct slowed_function *slow
                                                 .warm_up_ns = p->warm_up_ns,
                                                 .counted_ns = p->counted_ns,
                                                 .sessions_at_most = p->n_sessions,
+                                                .through_port = p->plan.wire != NULL ? wire_port(p->plan.wire) : 0,
                                                 .variant = restarts(p) ? variant : NULL,
                                                 .begin = begin,
                                                 .end = end,
@@ -327,7 +369,7 @@ static int run_blocks(struct perturbation *p, const struct slowed_function *slow
                                       .foreign = p->foreign,
                                       .api_key_env = p->foreign ? p->key_variable : NULL,
                                       .key_variable = p->key_variable,
-                                      .environment = p->function != NULL ? slowed->environment : NULL,
+                                      .environment = slowed->environment[0] != NULL ? slowed->environment : NULL,
                                       .perturbation = &perturbation,
                                       .stop = screen_catch_interrupts(),
                                       .progress = screen_show,
@@ -337,18 +379,19 @@ static int run_blocks(struct perturbation *p, const struct slowed_function *slow
   screen_clear(&screen);
   undo_close(undo);
   blocks_free(both.blocks);
+  wire_close(p->plan.wire);
   machine_records_release(&records);
   return run_exit_code(status, &outcome, &error, p->out);
 }
 
 int perturbation_run(struct perturbation *p) {
-  struct slowed_function slowed;
+  struct slowed slowed = {.function = {.folder = ""}, .library = {.folder = ""}};
   plan_blocks(p);
   int code = plan_time(p);
-  slowed = (struct slowed_function){.folder = ""};
-  if (code == EXIT_HOLDS) code = slow_function(p, &slowed);
+  if (code == EXIT_HOLDS) code = slow_code(p, &slowed);
   if (code == EXIT_HOLDS) code = run_blocks(p, &slowed);
-  slowed_function_close(&slowed);
+  slowed_code_close(&slowed.function);
+  slowed_code_close(&slowed.library);
   return code;
 }
 

@@ -18,10 +18,10 @@ struct perturbation {
   int64_t n_looks; /* 1 or more: the time is divided among so many sessions, with a look after each */
   bool (*enough)(void *context, const struct sensitivities *so_far);
   void *context;
-  bool quiet, contracts_only; /* contracts_only: no bundle of a run says at which load */
-  const char *setting;        /* the variable that is taken out of its environment, in every second session or so; NULL: none */
-  const char *knob;           /* what is set in every second session or so; NULL: none */
-  const char *function;       /* that is slowed, of an executor that the contract starts; NULL: none */
+  bool quiet, contracts_only;     /* contracts_only: no bundle of a run says at which load */
+  const char *setting;            /* the variable that is taken out of its environment, in every second session or so; NULL: none */
+  const char *knob;               /* what is set in every second session or so; NULL: none */
+  const char *function, *library; /* that are slowed, of an executor that the contract starts; NULL: none */
   /* Found. */
   struct bundle_file run;
   struct contract_file file;
@@ -31,7 +31,7 @@ struct perturbation {
   int64_t concurrency; /* of a closed loop; 0: the contract's own load */
   struct blocks_plan plan;
   int64_t warm_up_ns, counted_ns, n_sessions;
-  char out_name[300];
+  char out_name[300], no_wire[300];
 };
 
 /* Reads what is there, asks where a contract came with a bundle, and plans. Exit code; what is wrong was reported. */

@@ -119,6 +119,7 @@ enum lynx_status exchange_open(const struct driver_options *options, const struc
   enum lynx_status status = raise_descriptor_limit(options->n_slots_in_all > options->n_slots ? options->n_slots_in_all : options->n_slots,
                                                    error);
   if (status == LYNX_OK) status = transport_resolve(options->endpoint, options->ca_file, &exchange->address, error);
+  if (status == LYNX_OK && options->through_port > 0) transport_address_through(&exchange->address, options->through_port);
   if (status == LYNX_OK && (exchange->waiter.epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)
     status = lynx_fail(error, LYNX_IO, "epoll: %s", strerror(errno));
   if (status != LYNX_OK) {

@@ -77,6 +77,12 @@ enum lynx_status transport_resolve(const char *url, const char *ca_file, struct 
   return ret->url.tls ? make_tls(ca_file, ret, error) : LYNX_OK;
 }
 
+void transport_address_through(struct transport_address *address, int port) {
+  const struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  memcpy(&address->address, &here, sizeof here);
+  address->length = sizeof here;
+}
+
 void transport_address_release(struct transport_address *address) {
   SSL_CTX_free(address->tls_context);
   address->tls_context = NULL;

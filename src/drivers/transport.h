@@ -30,6 +30,8 @@ struct transport {
 /* "http://host:port/base", "https://...": resolves the name (blocking; before the run). */
 enum lynx_status transport_resolve(const char *url, const char *ca_file, struct transport_address *ret,
                                    struct lynx_error *error) LYNX_MUST_CHECK;
+/* Connects to this port of 127.0.0.1 instead; what requests and certificates name stays. */
+void transport_address_through(struct transport_address *address, int port);
 void transport_address_release(struct transport_address *address);
 
 /* Starts connecting. RETRY: the server's queue is full (Unix sockets say so); nothing is open. */

@@ -208,13 +208,17 @@ static void open_perturbers(struct blocks *b) {
                                      .stop = &b->stop,
                                      .function_folder = b->plan.function_folder,
                                      .function_name = b->plan.function_name,
+                                     .library_folder = b->plan.library_folder,
+                                     .library_name = b->plan.library_name,
+                                     .wire = b->plan.wire,
+                                     .no_wire = b->plan.no_wire,
                                      .neighbour = b->plan.neighbour};
   b->n_opened = 0;
   for (size_t i = 0; b->plan.perturbers[i] != NULL && b->n_opened < PERTURBERS_MAX; i++) {
     const struct perturber *perturber = perturber_find(b->plan.perturbers[i], strlen(b->plan.perturbers[i]));
     struct opened *o = &b->opened[b->n_opened];
     char why[300] = "";
-    if (perturber == NULL) continue;
+    if (perturber == NULL || (b->n_processes == 0 && !perturber->beside)) continue;
     *o = (struct opened){.perturber = perturber};
     o->n = perturber->open(&request, &o->state, o->targets, TARGETS_MAX, why, sizeof why);
     if (o->n == 0) {
@@ -375,7 +379,7 @@ static void *blocks_main(void *context) {
   list_processes(b);
   if (b->n_processes == 0) {
     say_unprobed(b, "no process of the server is visible: run lynxbench where it runs, as root or as its user");
-    return NULL;
+    if (b->plan.wire == NULL) return NULL;
   }
   if (b->settings[0] != NULL) {
     watch_setting(b, &quiet);

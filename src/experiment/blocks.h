@@ -21,7 +21,10 @@ struct blocks_plan {
   int64_t period_ns;
   uint64_t seed;
   const char *function_folder, *function_name; /* NULL: no function is slowed */
-  int64_t neighbour;                           /* that may be stopped; 0: none */
+  const char *library_folder, *library_name;   /* the same of a library */
+  struct wire *wire;                           /* and why there is none */
+  const char *no_wire;
+  int64_t neighbour;    /* that may be stopped; 0: none */
   const char *setting;  /* variables that are taken out, with commas between; NULL: none. Then nothing else is perturbed */
   const char *endpoint; /* where the server listens: whose process must have what is set; NULL: not known */
   const char *knob;     /* "NAME=VALUE", "--name=value", "--name": what is set; NULL: none. The same */

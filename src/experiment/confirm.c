@@ -21,6 +21,18 @@ static bool names_python(const struct finding *f) {
   return end != NULL && open != NULL && open < end;
 }
 
+/* "gemm_avx (/opt/lib/libmkl_def.so.2)" -> "libmkl_def.so.2" */
+static bool names_library(const struct finding *f, char *ret, size_t size) {
+  const char *open = strrchr(f->named, '('), *close = strrchr(f->named, ')');
+  if (open == NULL || close == NULL || close < open || names_python(f)) return false;
+  for (const char *at = open + 1; at < close; at++)
+    if (*at == '/') open = at;
+  size_t n = (size_t)(close - open - 1);
+  if (n == 0 || n >= size) return false;
+  (void)snprintf(ret, size, "%.*s", (int)n, open + 1);
+  return true;
+}
+
 /* "A=1, B=2" -> "A,B"; false: it names no variable. */
 static bool read_setting(const char *named, char *ret, size_t size) {
   size_t n = 0;
@@ -50,13 +62,15 @@ bool confirm_plan_make(const struct finding *f, bool starts, const char *knob, s
   if (knob != NULL) return plan_remedy(f, starts, knob, ret, why, size);
   const struct perturber *own = f->perturber != NULL ? perturber_find(f->perturber, strlen(f->perturber)) : NULL;
   *ret = (struct confirm_plan){.finding = f};
-  bool function = own != NULL && strcmp(own->name, "function") == 0, can = function && starts && (f->slowed != NULL || names_python(f));
-  if (function && !can) {
+  bool function = own != NULL && strcmp(own->name, "function") == 0, library = own != NULL && strcmp(own->name, "library") == 0,
+       named = function ? f->slowed != NULL || names_python(f) : library && names_library(f, ret->library, sizeof ret->library);
+  bool can = starts && named;
+  if ((function || library) && !can) {
     own = f->otherwise != NULL ? perturber_find(f->otherwise, strlen(f->otherwise)) : NULL;
-    ret->instead = !names_python(f)
-                       ? "no Python function is named: its process is slowed as a whole"
-                       : "the server runs already, so that its process is slowed as a whole, and not that function; a contract "
-                         "that starts it (executor.start) lets lynxbench slow the function alone";
+    ret->instead = !named ? "no code is named: its process is slowed as a whole"
+                          : "the server runs already, so that its process is slowed as a whole, and not that code; a contract that starts "
+                            "it (executor.start) lets lynxbench slow the code alone";
+    ret->library[0] = 0;
   }
   bool setting = own != NULL && strcmp(own->name, "setting") == 0;
   if (setting && (!starts || !read_setting(f->named, ret->setting, sizeof ret->setting))) own = NULL;
@@ -68,10 +82,11 @@ bool confirm_plan_make(const struct finding *f, bool starts, const char *knob, s
     return false;
   }
   ret->perturbers[0] = own->name;
-  ret->function = !can ? NULL : f->slowed != NULL ? f->slowed : f->named;
+  ret->function = !can || !function ? NULL : f->slowed != NULL ? f->slowed : f->named;
   ret->takes_away = own->takes_away;
   ret->by_process = strcmp(own->name, "processor") == 0;
-  ret->threshold = can ? fmax(f->share / 2, FUNCTION_LEAST) : own->takes_away ? GAIN_LEAST : PROCESS_LEAST;
+  bool by_share = can || strcmp(own->name, "wire") == 0; /* what is slowed is just what the account gave that share to */
+  ret->threshold = by_share ? fmax(f->share / 2, FUNCTION_LEAST) : own->takes_away ? GAIN_LEAST : PROCESS_LEAST;
   return true;
 }
 

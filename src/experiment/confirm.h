@@ -1,7 +1,7 @@
 /* experiment/confirm.h: the experiment that a finding names for itself, and what its blocks say of it.
  *
  * Verdict   confirmed: the effect's interval lies wholly above the threshold; refuted: wholly below; else inconclusive. The threshold
- *           stands before the first block: of a function, half of what the account says (its share of the thread's time); of a
+ *           stands before the first block: of a function or a library, half of what the account says (its share of the time); of a
  *           process, a quarter of a percent for each percent; of what is taken away, 5 % more throughput
  * Remedy    of a finding without an experiment of its own the operator names one: a variable or an argument of the start command. Sessions
  *           with and without it alternate; that it gains 5 % confirms that it helps, and the finding as far as it is its remedy
@@ -24,6 +24,7 @@ struct confirm_plan {
   double threshold;          /* of an elasticity, or ln of a ratio */
   bool takes_away, by_process;
   const char *function; /* that is slowed; NULL: none */
+  char library[200];    /* the same of a library; "": none */
   char setting[160];    /* the variables that are taken out, with commas between; "": none */
   const char *knob;     /* "NAME=VALUE", "--name=value": what the operator sets as the remedy; NULL: none */
   const char *instead;  /* why another experiment than the finding's own is made; NULL */

@@ -13,6 +13,7 @@
 
 #include <stdatomic.h>
 
+#include "base/layer.h"
 #include "base/random.h"
 #include "experiment/undo.h"
 
@@ -36,8 +37,11 @@ struct perturbing {
   struct random_stream *random;
   int64_t period_ns; /* within which a resource is slowed for a part of the time */
   const atomic_bool *stop;
-  const char *function_folder, *function_name; /* experiment/slowed_function.h; NULL: no function is slowed */
-  int64_t neighbour;                           /* that the operator allows to stop; 0: none */
+  const char *function_folder, *function_name; /* experiment/slowed_code.h; NULL: no function is slowed */
+  const char *library_folder, *library_name;   /* the same of a library */
+  struct wire *wire;                           /* experiment/delaying_proxy.h; NULL: there is none that could be lengthened, and why */
+  const char *no_wire;
+  int64_t neighbour; /* that the operator allows to stop; 0: none */
 };
 
 struct target {
@@ -49,17 +53,23 @@ struct perturber {
   const char *does;          /* to the executor while it is held; how it is undone */
   double levels[LEVELS_MAX]; /* slowness that is asked for; 0: no more of them. Of a cause that is taken away: 2, for «taken away» */
   bool takes_away;           /* a cause, rather than slow a resource: the answer is a ratio, no elasticity */
+  bool beside;               /* it needs no process of the server: it may be anywhere */
   bool by_waiting;           /* its slowness is how much longer the tree's threads wait for a processor than they run, in every block */
   /* How many targets; 0: none, and why. */
   size_t (*open)(const struct perturbing *request, void **ret_state, struct target *ret, size_t most, char *why, size_t size);
   /* Returns the slowness that was given, as it was measured; 1: nothing could be done. */
   double (*hold)(void *state, size_t target, double slowness, int64_t until_ns);
   void (*close)(void *state);
+  /* Whose the resource is; what: the target's name without the perturber's. NULL, or false: not one layer's, or not known. */
+  bool (*whose)(const char *what, enum layer *ret);
 };
 
 /* What perturbers share, by clock_system's steady clock: a plain wait, and one in short steps, with signs of life, that a stop ends. */
 void perturber_sleep(int64_t until_ns);
 bool perturber_wait(const struct perturbing *request, int64_t until_ns); /* false: stopped, or nobody watches any more */
+
+/* Of resources that the operating system gives out. */
+bool perturber_of_system(const char *what, enum layer *ret);
 
 /* Names a target. */
 void target_name(struct target *ret, const char *perturber, const char *what);

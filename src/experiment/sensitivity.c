@@ -55,6 +55,11 @@ bool sensitivity_is_of_one_process(const struct sensitivity *s) {
   return s->perturber != NULL && strcmp(s->perturber->name, "processor") == 0 && !sensitivity_is_of_all(s);
 }
 
+bool sensitivity_layer(const struct sensitivity *s, enum layer *ret) {
+  const char *what = strstr(s->target, ": ");
+  return what != NULL && s->perturber != NULL && s->perturber->whose != NULL && s->perturber->whose(what + 2, ret);
+}
+
 /* --- blocks and rows --- */
 
 static enum lynx_status keep_session(void *context, const struct bundle_session *s) {

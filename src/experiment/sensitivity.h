@@ -53,6 +53,9 @@ bool sensitivity_takes_away(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_all(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_one_process(const struct sensitivity *sensitivity);
 
+/* Whose resource it is; false: of several layers, or not known. */
+bool sensitivity_layer(const struct sensitivity *sensitivity, enum layer *ret);
+
 /* A session, and what its row says of its load. */
 struct session_load {
   int64_t id;

@@ -100,6 +100,7 @@ enum request_route { ROUTE_COMPLETIONS, ROUTE_CHAT, ROUTE_RESPONSES, ROUTE_EMBED
 /* What every driver may be told; a driver ignores what does not concern it. Text lives as long as the state. */
 struct driver_options {
   const char *endpoint; /* "http://host:port[/base]", "https://...", "http://unix:/path/to/socket" */
+  int through_port;     /* of 127.0.0.1: where to connect instead; requests and certificates still name the endpoint; 0: none */
   const char *ca_file;
   const char *bearer;     /* an API key; never recorded, never printed */
   const char *user_agent; /* NULL or "": none is sent */

@@ -297,6 +297,7 @@ static enum lynx_status open_driver(struct run *run, const struct session_plan *
                                   .bearer = run->bearer,
                                   .precision = run->contract.precisions.items[plan->precision],
                                   .log_path = arena_printf(&run->arena, "%s.executor.log", run->request->out_path),
+                                  .through_port = run->request->perturbation != NULL ? run->request->perturbation->through_port : 0,
                                   .seed = plan->body_seed,
                                   .concurrency = plan->concurrency,
                                   .inputs = plan->inputs->items,

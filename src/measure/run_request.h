@@ -42,6 +42,7 @@ struct run_perturbation {
   int64_t concurrency; /* of a closed loop; 0: the contract's own load */
   int64_t warm_up_ns, counted_ns;
   int64_t sessions_at_most;
+  int through_port; /* of 127.0.0.1: where the load connects instead of the endpoint; 0: to it */
   /* Of each session's own start of the executor: "NAME=VALUE", "-NAME" for a variable that is taken out, "--name=value" or "--name" for an
    * argument that is set; ends in NULL. NULL: it goes on. */
   const char *const *(*variant)(void *context, int64_t number);

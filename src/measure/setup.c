@@ -176,6 +176,7 @@ enum lynx_status setup_open(const struct setup_request *request, struct setup *r
   if (status != LYNX_OK) lynx_error_at(error, NULL, 0, arena_printf(&ret->arena, "workload.options.%s", key));
   for (uint32_t i = 0; i < ret->n && status == LYNX_OK; i++) {
     struct driver_options options = {.endpoint = c->executor.endpoint,
+                                     .through_port = request->through_port,
                                      .ca_file = c->executor.ca_file,
                                      .bearer = request->bearer,
                                      .user_agent = request->contract->workload.user_agent,

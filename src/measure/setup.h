@@ -20,6 +20,7 @@ struct setup_request {
   const char *bearer;
   const char *precision; /* fills {precision} in a command */
   const char *log_path;  /* what a started program prints */
+  int through_port;      /* as the drivers' */
   int64_t seed;
   int64_t concurrency;
   const struct driver_input *inputs;

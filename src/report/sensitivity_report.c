@@ -113,6 +113,16 @@ static void put_levels(const struct sensitivities *all, struct buffer *out) {
   }
 }
 
+static void put_owners(const struct sensitivities *all, const struct contract *contract, struct buffer *out) {
+  const char *lead = "whose:";
+  for (size_t i = 0; i < all->n; i++) {
+    enum layer layer;
+    if (!sensitivity_layer(&all->items[i], &layer)) continue;
+    (void)buffer_printf(out, "  %-6s %s: %s, %s\n", lead, all->items[i].target, layer_text(layer), contract_owner(contract, layer));
+    lead = "";
+  }
+}
+
 static void put_sum(const struct sensitivities *all, struct buffer *out) {
   char text[64];
   if (all->sum.n_groups == 0) return;
@@ -132,11 +142,13 @@ void sensitivity_blocks_text(const struct sensitivities *all, struct buffer *out
   if (all->n_empty > 0) (void)buffer_printf(out, "  in %zu of them nothing was answered\n", all->n_empty);
 }
 
-bool sensitivity_text(const struct sensitivities *all, const char *const *unprobed, size_t n, bool color, struct buffer *out) {
+bool sensitivity_text(const struct sensitivities *all, const struct contract *contract, const char *const *unprobed, size_t n, bool color,
+                      struct buffer *out) {
   put_verdict(all, color, out);
   put_table(all, false, out);
   put_table(all, true, out);
   put_levels(all, out);
+  put_owners(all, contract, out);
   put_sum(all, out);
   sensitivity_blocks_text(all, out);
   for (size_t i = 0; i < n; i++) (void)buffer_printf(out, "  %s %s\n", i == 0 ? "unprobed:" : "         ", unprobed[i]);
@@ -153,11 +165,15 @@ static void json_slope(struct json_writer *json, const char *key, const struct s
   json_close(json);
 }
 
-static void json_one(struct json_writer *json, const struct sensitivity *s) {
+static void json_one(struct json_writer *json, const struct contract *contract, const struct sensitivity *s) {
   static const char *const names[] = {"throughput", "ttft_p50", "itl_mean", "e2e_p50"};
   json_open_object(json);
   json_put_text(json, "target", s->target);
   json_put_text(json, "perturber", s->perturber != NULL ? s->perturber->name : NULL);
+  enum layer layer;
+  bool known = sensitivity_layer(s, &layer);
+  json_put_text(json, "layer", known ? layer_text(layer) : NULL);
+  json_put_text(json, "owner", known ? contract_owner(contract, layer) : NULL);
   json_put_text(json, "form", sensitivity_takes_away(s) ? "ln of the ratio to the undisturbed" : "elasticity");
   json_put_int(json, "blocks", (int64_t)s->n_blocks);
   for (int k = 0; k < RESPONSE_COUNT; k++) json_slope(json, names[k], &s->of[k]);
@@ -175,7 +191,8 @@ static void json_one(struct json_writer *json, const struct sensitivity *s) {
   json_close(json);
 }
 
-void sensitivity_json(const struct sensitivities *all, const char *const *unprobed, size_t n, struct json_writer *json) {
+void sensitivity_json(const struct sensitivities *all, const struct contract *contract, const char *const *unprobed, size_t n,
+                      struct json_writer *json) {
   json_put_int(json, "blocks", (int64_t)all->n_blocks);
   json_put_int(json, "cycles", (int64_t)all->n_cycles);
   json_put_double(json, "block_s", all->block_s);
@@ -186,7 +203,7 @@ void sensitivity_json(const struct sensitivities *all, const char *const *unprob
   json_put_bool(json, "too_few_answers", all->too_few);
   json_key(json, "sensitivities");
   json_open_array(json);
-  for (size_t i = 0; i < all->n; i++) json_one(json, &all->items[i]);
+  for (size_t i = 0; i < all->n; i++) json_one(json, contract, &all->items[i]);
   json_close(json);
   if (all->sum.n_groups > 0) json_slope(json, "sum_of_processes", &all->sum);
   json_put_texts(json, "unprobed", unprobed, n);

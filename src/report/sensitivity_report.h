@@ -6,8 +6,10 @@
 #include "experiment/sensitivity.h"
 
 /* unprobed: what could not be perturbed, and why; n of them. */
-bool sensitivity_text(const struct sensitivities *sensitivities, const char *const *unprobed, size_t n, bool color, struct buffer *ret);
-void sensitivity_json(const struct sensitivities *sensitivities, const char *const *unprobed, size_t n, struct json_writer *json);
+bool sensitivity_text(const struct sensitivities *sensitivities, const struct contract *contract, const char *const *unprobed, size_t n,
+                      bool color, struct buffer *ret);
+void sensitivity_json(const struct sensitivities *sensitivities, const struct contract *contract, const char *const *unprobed, size_t n,
+                      struct json_writer *json);
 
 /* How many blocks, of which length, and what is answered in them. */
 void sensitivity_blocks_text(const struct sensitivities *sensitivities, struct buffer *ret);

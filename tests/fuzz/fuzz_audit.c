@@ -165,10 +165,10 @@ static void make_sensitivities(struct bundle *bundle, const struct result *resul
   if (sensitivities_read(bundle, &result->contract, result->contract.method.confidence, &all, NULL) != LYNX_OK) return;
   buffer_init(&text, OUT_MAX);
   buffer_init(&out, OUT_MAX);
-  (void)sensitivity_text(&all, NULL, 0, false, &text);
+  (void)sensitivity_text(&all, &result->contract, NULL, 0, false, &text);
   json_begin(&json, &out);
   json_open_object(&json);
-  sensitivity_json(&all, NULL, 0, &json);
+  sensitivity_json(&all, &result->contract, NULL, 0, &json);
   json_close(&json);
   if (json_finish(&json)) {
     json_t *parsed = json_parse(out.data, out.length, OUT_MAX, NULL);

@@ -24,6 +24,7 @@ const struct live_rule live_rule_cache_pressure = {
     .summary = "requests lose their key-value cache to others",
     .threshold = "preempted or retracted requests 1 % of the counted ones, or the cache 95 % full while a request or more waits",
     .apply = apply,
+    .from_outside = true,
     .found = {.title = "The key-value cache is too small for this load",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_SERVING,

@@ -27,6 +27,7 @@ const struct live_rule live_rule_cold_start = {
         "the mean of the first tenth of the counted requests (fifth, where they are fewer than 50) 1.5 times that of every later "
         "part, and what the first three parts took beyond the others 3 % of all requests' time; of all sessions as one, or of each",
     .apply = apply,
+    .from_outside = true,
     .found = {.title = "The counted window holds a cold start",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_SERVING,

@@ -25,6 +25,7 @@ const struct live_rule live_rule_memory_bandwidth = {
                  "than the share of its arithmetic",
     .apply = apply,
     .found = {.title = "Memory bandwidth is full",
+              .perturber = "memory",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_ACCELERATOR,
               .contributing = LAYER_BIT(LAYER_ACCELERATOR) | LAYER_BIT(LAYER_SERVING) | LAYER_BIT(LAYER_APPLICATION),

@@ -20,7 +20,7 @@ static double worked_on(const struct live *live) {
 
 static bool by_queue(const struct live *live, struct finding *ret) {
   double at_once = worked_on(live);
-  if (live->at.concurrency < 2 || !(at_once <= ALONE) || !(live_idle_processors(live) >= 0.4)) return false;
+  if (live->at.n_lanes == 0 || live->at.concurrency < 2 || !(at_once <= ALONE) || !(live_idle_processors(live) >= 0.4)) return false;
   ret->share = fmin(1, 1 - at_once / (double)live->at.concurrency);
   (void)snprintf(
       ret->evidence, sizeof ret->evidence,
@@ -58,6 +58,7 @@ const struct live_rule live_rule_one_at_a_time = {
                  "of tokens falls by less than 30 %; or, by the server's own queue, at most 1.3 of those in flight are worked on, and 0.4 "
                  "of a processor is idle",
     .apply = apply,
+    .from_outside = true,
     .found = {.title = "Requests are computed one at a time",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_SERVING,

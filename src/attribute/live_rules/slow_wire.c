@@ -27,7 +27,9 @@ const struct live_rule live_rule_slow_wire = {
     .threshold = "the least round trip of all connections 1 ms, and 5 % of a request's mean time or 20 % of the median time to the first "
                  "token",
     .apply = apply,
+    .from_outside = true,
     .found = {.title = "The wire between client and server takes much of a request",
+              .perturber = "wire",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_SYSTEM,
               .contributing = LAYER_BIT(LAYER_SYSTEM) | LAYER_BIT(LAYER_FACILITY),

@@ -94,4 +94,5 @@ const struct perturber perturber_affinity_away = {
     .takes_away = true,
     .open = affinity_open,
     .hold = affinity_hold,
-    .close = affinity_close};
+    .close = affinity_close,
+    .whose = perturber_of_system};

@@ -70,4 +70,5 @@ const struct perturber perturber_neighbour = {.name = "neighbour",
                                               .takes_away = true,
                                               .open = neighbour_open,
                                               .hold = neighbour_hold,
-                                              .close = neighbour_close};
+                                              .close = neighbour_close,
+                                              .whose = perturber_of_system};

@@ -61,4 +61,5 @@ const struct perturber perturber_quota_away = {.name = "quota",
                                                .takes_away = true,
                                                .open = quota_open,
                                                .hold = quota_hold,
-                                               .close = free};
+                                               .close = free,
+                                               .whose = perturber_of_system};

@@ -80,4 +80,5 @@ const struct perturber perturber_rivals = {
     .by_waiting = true,
     .open = contention_open,
     .hold = contention_hold,
-    .close = free};
+    .close = free,
+    .whose = perturber_of_system};

@@ -1,0 +1,252 @@
+/* Loaded (LD_PRELOAD) into an executor that lynxbench starts for an experiment: it slows the code of one library in proportion to its own
+ * time, without knowing any of its calls.
+ *
+ * Method   each thread has a timer of its own processor time. Where that ends inside the library, the time since the last one is counted
+ *          as the library's, and the thread computes on for the share that is asked for. The scheduler's tick divides the time (1 to 10
+ *          ms), so that a short call is lengthened by nothing or by much; over a second the share is right
+ * Files    FOLDER/amount: one double, by how much of its own time the library is lengthened; FOLDER/PID: five integers of 64 bits: 1, 1
+ *          where the library is mapped, looks that found it, its time and the time added, both in nanoseconds: as src/experiment/python
+ * Where    LYNXBENCH_SLOW_LIBRARY=FOLDER|NAME; NAME: how the file's last part begins, up to a dot or a dash; or [anonymous] for code that was made at run time
+ * Limits   the innermost frame decides: what the library calls in others is theirs. A thread that blocks the signal, or was not made by
+ *          pthread_create, is not slowed. A system call that waits may end early (EINTR), as under any profiler */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum { SLOTS = 4096, RANGES = 32, SIGNAL_BEFORE_LAST = 13, COUNTERS = 5 };
+enum { COUNT_VERSION, COUNT_FOUND, COUNT_LOOKS, COUNT_OWN_NS, COUNT_ADDED_NS };
+#define EACH_NS 1000000
+#define MOST_NS INT64_C(50000000) /* of one look: more means that looks were held up */
+#define SECOND INT64_C(1000000000)
+
+struct slot {
+  atomic_bool taken;
+  timer_t timer;
+  int64_t last_ns;
+};
+
+/* What a look reads while another thread makes the next one. */
+struct ranges {
+  size_t n;
+  struct {
+    uintptr_t from, to;
+  } at[RANGES];
+};
+
+static char folder[300], name[200];
+static const volatile double *amount;
+static _Atomic(int64_t) nowhere[COUNTERS], *counters = nowhere;
+static struct ranges both[2];
+static _Atomic(const struct ranges *) current = &both[0];
+static struct slot slots[SLOTS];
+static pthread_key_t key;
+static bool ready;
+static int (*next_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+static int64_t own_time(void) {
+  struct timespec t;
+  return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? (int64_t)t.tv_sec * SECOND + t.tv_nsec : 0;
+}
+
+static uintptr_t instruction(const void *context) {
+  const ucontext_t *c = context;
+#if defined(__x86_64__)
+  return (uintptr_t)c->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+  return (uintptr_t)c->uc_mcontext.pc;
+#else
+  (void)c;
+  return 0;
+#endif
+}
+
+static bool is_inside(uintptr_t at) {
+  const struct ranges *r = atomic_load(&current);
+  for (size_t i = 0; i < r->n; i++)
+    if (at >= r->at[i].from && at < r->at[i].to) return true;
+  return false;
+}
+
+static void arm(const struct slot *slot) {
+  const struct itimerspec once = {.it_value = {.tv_nsec = EACH_NS}};
+  (void)timer_settime(slot->timer, 0, &once, NULL);
+}
+
+/* In the thread whose time it is; the signal is held back while it runs, and the timer begins anew behind it: what is added counts as
+ * nobody's. */
+static void look(int number, siginfo_t *info, void *context) {
+  int saved = errno;
+  struct slot *slot = info->si_value.sival_ptr;
+  (void)number;
+  if (info->si_code != SI_TIMER || slot < slots || slot >= slots + SLOTS) return;
+  int64_t now = own_time(), since = now - slot->last_ns < MOST_NS ? now - slot->last_ns : MOST_NS;
+  if (is_inside(instruction(context))) {
+    double share = amount != NULL ? *amount : 0;
+    int64_t until = now + (share > 0 && share <= 10 ? (int64_t)(share * (double)since) : 0), after = now;
+    while (after < until) after = own_time();
+    atomic_fetch_add(&counters[COUNT_LOOKS], 1);
+    atomic_fetch_add(&counters[COUNT_OWN_NS], since);
+    atomic_fetch_add(&counters[COUNT_ADDED_NS], after - now);
+  }
+  slot->last_ns = own_time();
+  arm(slot);
+  errno = saved;
+}
+
+static int signal_number(void) {
+  return SIGRTMAX - SIGNAL_BEFORE_LAST;
+}
+
+/* The timer of the thread that calls; it goes with the thread. */
+static void watch_this_thread(void) {
+  for (size_t i = 0; i < SLOTS; i++) {
+    struct slot *slot = &slots[i];
+    if (atomic_exchange(&slot->taken, true)) continue;
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signal_number(), .sigev_value.sival_ptr = slot};
+    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+    slot->last_ns = own_time();
+    if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &slot->timer) != 0 || pthread_setspecific(key, slot) != 0) {
+      atomic_store(&slot->taken, false);
+      return;
+    }
+    arm(slot);
+    return;
+  }
+}
+
+static void leave_thread(void *context) {
+  struct slot *slot = context;
+  (void)timer_delete(slot->timer);
+  atomic_store(&slot->taken, false);
+}
+
+/* --- where the library lies --- */
+
+/* Is a line of /proc/self/maps code of it? "7f..-7f.. r-xp 0000 08:01 123  /lib/libx.so"; ret_from, ret_to. */
+static bool read_line(char *line, uintptr_t *ret_from, uintptr_t *ret_to) {
+  unsigned long from, to;
+  char rights[8];
+  int used = 0;
+  if (sscanf(line, "%lx-%lx %7s %*s %*s %*s %n", &from, &to, rights, &used) < 3 || used == 0 || strchr(rights, 'x') == NULL) return false;
+  char *path = line + used, *gone = strstr(path, " (deleted)");
+  path[strcspn(path, "\n")] = 0;
+  if (gone != NULL) *gone = 0;
+  const char *slash = strrchr(path, '/'), *last = slash != NULL ? slash + 1 : path;
+  *ret_from = from;
+  *ret_to = to;
+  if (strcmp(name, "[anonymous]") == 0) return path[0] == 0 || strncmp(path, "[anon:", 6) == 0;
+  size_t n = strlen(name); /* libz.so.1 is mapped as libz.so.1.2.13 */
+  return strncmp(last, name, n) == 0 && (last[n] == 0 || last[n] == '.' || last[n] == '-');
+}
+
+static void find_library(void) {
+  const struct ranges *old = atomic_load(&current);
+  struct ranges *next = &both[old == &both[0]];
+  FILE *maps = fopen("/proc/self/maps", "re");
+  char line[4400];
+  next->n = 0;
+  while (maps != NULL && next->n < RANGES && fgets(line, sizeof line, maps) != NULL)
+    if (read_line(line, &next->at[next->n].from, &next->at[next->n].to)) next->n++;
+  if (maps != NULL) (void)fclose(maps);
+  atomic_store(&current, next);
+  if (next->n > 0) atomic_store(&counters[COUNT_FOUND], 1);
+}
+
+/* Libraries come while a program runs. */
+static void *keep_looking(void *context) {
+  (void)context;
+  for (;;) {
+    find_library();
+    const struct timespec rest = {.tv_sec = atomic_load(&current)->n > 0 ? 2 : 0, .tv_nsec = 200000000};
+    (void)nanosleep(&rest, NULL);
+  }
+  return NULL;
+}
+
+/* --- the process --- */
+
+static void *map_file(const char *last, int flags, size_t size, int protection) {
+  char path[400];
+  (void)snprintf(path, sizeof path, "%s/%s", folder, last);
+  int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return NULL;
+  bool good = (flags & O_CREAT) == 0 || ftruncate(fd, (off_t)size) == 0;
+  void *at = good ? mmap(NULL, size, protection, MAP_SHARED, fd, 0) : MAP_FAILED;
+  (void)close(fd);
+  return at != MAP_FAILED ? at : NULL;
+}
+
+static void begin_process(void) {
+  char last[24];
+  sigset_t all, before;
+  pthread_t thread;
+  (void)snprintf(last, sizeof last, "%ld", (long)getpid());
+  void *own = map_file(last, O_RDWR | O_CREAT, COUNTERS * sizeof *counters, PROT_READ | PROT_WRITE);
+  counters = own != NULL ? own : nowhere;
+  atomic_store(&counters[COUNT_VERSION], 1);
+  watch_this_thread();
+  (void)sigfillset(&all);
+  (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are for its own threads */
+  if (next_create(&thread, NULL, keep_looking, NULL) == 0) (void)pthread_detach(thread);
+  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Timers are not inherited, and threads neither. */
+static void begin_child(void) {
+  memset(slots, 0, sizeof slots);
+  begin_process();
+}
+
+__attribute__((constructor)) static void begin(void) {
+  const char *wanted = getenv("LYNXBENCH_SLOW_LIBRARY"), *bar = wanted != NULL ? strchr(wanted, '|') : NULL;
+  const struct sigaction action = {.sa_sigaction = look, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+  *(void **)&next_create = dlsym(RTLD_NEXT, "pthread_create");
+  if (bar == NULL || (size_t)(bar - wanted) >= sizeof folder || strlen(bar + 1) >= sizeof name || next_create == NULL) return;
+  (void)snprintf(folder, sizeof folder, "%.*s", (int)(bar - wanted), wanted);
+  (void)snprintf(name, sizeof name, "%s", bar + 1);
+  amount = map_file("amount", O_RDONLY, sizeof *amount, PROT_READ);
+  if (amount == NULL || pthread_key_create(&key, leave_thread) != 0 || sigaction(signal_number(), &action, NULL) != 0) return;
+  ready = true;
+  begin_process();
+  (void)pthread_atfork(NULL, NULL, begin_child);
+}
+
+/* --- new threads --- */
+
+struct start {
+  void *(*run)(void *);
+  void *context;
+};
+
+static void *run_watched(void *context) {
+  const struct start start = *(struct start *)context;
+  free(context);
+  watch_this_thread();
+  return start.run(start.context);
+}
+
+__attribute__((visibility("default"))) int pthread_create(pthread_t *ret, const pthread_attr_t *how, void *(*run)(void *), void *context) {
+  if (next_create == NULL) *(void **)&next_create = dlsym(RTLD_NEXT, "pthread_create");
+  struct start *start = ready ? malloc(sizeof *start) : NULL;
+  if (start == NULL) return next_create(ret, how, run, context);
+  *start = (struct start){run, context};
+  int error = next_create(ret, how, run_watched, start);
+  if (error != 0) free(start);
+  return error;
+}

@@ -1,0 +1,208 @@
+"""The code of one library, the wire to another machine, traffic on the memory: each slowed by a known part."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+import lynx as l
+
+sys.path.insert(0, os.path.join(l.SOURCE, "bench/attribution"))
+import far  # noqa: E402
+
+METHOD = "{warm_up: 500ms, counted: 2s, sessions: 2, drain: 5s, steady: reported, instrument_error_at_most: 1}"
+
+
+def said(bundle):
+    return json.loads(l.lynx("perturb", bundle, "--json").stdout)
+
+
+PROGRAM = """
+import ctypes, os, struct, sys, threading, time
+folder, zlib = sys.argv[1], ctypes.CDLL("libz.so.1")
+data, out = os.urandom(1 << 20), ctypes.create_string_buffer(1 << 21)
+
+
+def work(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        size = ctypes.c_ulong(len(out))
+        assert zlib.compress2(out, ctypes.byref(size), data, len(data), 6) == 0
+    return bytes(out[:16])
+
+
+def counts():
+    with open(os.path.join(folder, str(os.getpid())), "rb") as f:
+        return struct.unpack("<5q", f.read(40))
+
+
+def amount(share):
+    with open(os.path.join(folder, "amount"), "r+b") as f:
+        f.write(struct.pack("<d", share))
+
+
+def both(share):
+    amount(share)
+    before, began = counts(), time.thread_time()
+    work(0.6)
+    after = counts()
+    return after[1], (after[3] - before[3]) / 1e9, (after[4] - before[4]) / 1e9, time.thread_time() - began
+
+
+def in_thread(share):
+    kept = []
+    t = threading.Thread(target=lambda: kept.append(both(share)))
+    t.start()
+    t.join()
+    return kept[0]
+
+
+for _ in range(100):  # it looks for the library from time to time
+    if counts()[1]:
+        break
+    time.sleep(0.05)
+results = [both(0), both(1), in_thread(0.5)]
+read, write = os.pipe()
+if os.fork() == 0:
+    os.write(write, repr(both(1)).encode())
+    os._exit(0)
+os.wait()
+results.append(eval(os.read(read, 4096)))
+amount(0)
+for _ in range(6000):  # more threads than it has room for at once
+    t = threading.Thread(target=lambda: None)
+    t.start()
+    t.join()
+print(repr((results, in_thread(1))))
+"""
+
+
+def run_slowed(tmp_path, name):
+    folder, program = tmp_path / "folder", tmp_path / "program.py"
+    folder.mkdir()
+    (folder / "amount").write_bytes(bytes(8))
+    program.write_text(PROGRAM)
+    shim = os.path.join(l.BUILD, "src/experiment/slow_library.so")
+    env = dict(os.environ, LD_PRELOAD=shim, LYNXBENCH_SLOW_LIBRARY=f"{folder}|{name}")
+    r = subprocess.run([sys.executable, program, folder], capture_output=True, text=True, env=env, timeout=60)
+    assert r.returncode == 0, r.stderr
+    return eval(r.stdout)
+
+
+def test_a_library_takes_longer_by_its_own_time(tmp_path):
+    """In the main thread, in another, in a child; what it counts is what it did."""
+    (plain, twice, half, child), last = run_slowed(tmp_path, "libz.so.1")
+    for found, own, added, whole in (plain, twice, half, child, last):
+        assert found == 1 and 0.5 * whole < own + added < 1.2 * whole, "nearly all of the time is the library's"
+    assert plain[2] == 0
+    for (_, own, added, _), share in ((twice, 1), (half, 0.5), (child, 1), (last, 1)):
+        assert 0.8 * share * own < added < 1.3 * share * own, (own, added, share)
+
+
+def test_another_library_is_left_alone(tmp_path):
+    results, _ = run_slowed(tmp_path, "libc.so.6")
+    assert all(own < 0.3 * whole for _, own, _, whole in results), results
+
+
+SERVER = """
+import ctypes, http.server, json, os, sys, threading, time
+zlib, data, out = ctypes.CDLL("libz.so.1"), os.urandom(1 << 16), ctypes.create_string_buffer(1 << 17)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version, wbufsize = "HTTP/1.1", -1
+    def log_message(self, *words): pass
+    def do_GET(self):
+        self.answer({"data": [{"id": "tiny"}]})
+    def answer(self, what):
+        body = json.dumps(what).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        for _ in range(8):
+            size = ctypes.c_ulong(len(out))
+            zlib.compress2(out, ctypes.byref(size), data, len(data), 6)
+        self.answer({"choices": [{"index": 0, "text": "a b", "finish_reason": "length"}]})
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def started(tmp_path, port, **more):
+    (tmp_path / "server.py").write_text(SERVER)
+    path = os.path.join(tmp_path, "p.yaml")
+    command = f"[{sys.executable}, {tmp_path}/server.py, '{port}']"
+    executor = f"{{endpoint: 'http://127.0.0.1:{port}', start: {{command: {command}}}}}"
+    workload = "{model: tiny, output_tokens: 4, prompts: {count: 4, bytes: 16}, stream: false}"
+    regime = "{load: closed, concurrency: 1}"
+    l.contract(path, port, workload=workload, regime=regime, method=METHOD, executor=executor, **more)
+    return path
+
+
+@pytest.mark.long
+def test_perturb_slows_a_library(tmp_path):
+    path, out = started(tmp_path, l.free_port()), tmp_path / "l.lynx"
+    words = ("--library", "libz.so.1", "--only", "library,memory,wire", "--for", "20s", "--quiet")
+    r = l.lynx("perturb", path, *words, "--out", out)
+    assert r.returncode in (0, 3), r.stderr
+    result = said(out)
+    [library] = result["sensitivities"]
+    assert library["target"] == "library: libz.so.1" and library["perturber"] == "library", library
+    for level in library["levels"]:
+        assert 0.8 * level["asked"] < level["given"] < 1.2 * level["asked"], level
+    unprobed = " ".join(result["unprobed"])
+    assert "memory: the server may use every processor" in unprobed, unprobed
+    assert "wire: lynxbench starts the server on this machine" in unprobed, unprobed
+    if result["spread"] > 0.3:
+        pytest.skip(f"undisturbed blocks differ by {result['spread']:.0%}: the machine was busy")
+    assert 0.4 < library["throughput"]["estimate"] < 1.6, library
+    assert not [name for name in os.listdir(tmp_path) if name.startswith("lynxbench-")]
+
+
+@pytest.mark.long
+def test_a_library_that_is_not_there_is_said(tmp_path):
+    path, out = started(tmp_path, l.free_port()), tmp_path / "n.lynx"
+    r = l.lynx("perturb", path, "--library", "libnone.so", "--only", "library", "--for", "10s", "--quiet", "--out", out)
+    assert r.returncode == 3 and "libnone.so is not loaded by that name" in r.stdout, r.stdout + r.stderr
+    for name in ("/usr/lib/libz.so.1", "a|b", ""):
+        r = l.lynx("perturb", path, "--library", name, "--for", "10s", "--out", tmp_path / "w.lynx")
+        assert r.returncode == 2 and "last part of a library's file" in r.stderr, r.stderr
+    assert not (tmp_path / "w.lynx").exists()
+
+
+@pytest.mark.long
+@pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists("/dev/net/tun"), reason="it takes root and /dev/net/tun")
+def test_a_wire_is_found_lengthened_and_confirmed(tmp_path):
+    """A server that is only seen from outside, 4 ms away each way."""
+    out = tmp_path / "f.lynx"
+    with far.long_wire(0.004) as (near, away):
+        command = [*away, l.REF, "--address", "0.0.0.0", "--port", "9300", "--mode", "metronome"]
+        server = subprocess.Popen([*command, "--first-token", "6ms", "--gap", "100us"], stdout=subprocess.DEVNULL)
+        try:
+            time.sleep(1)
+            lynx = [*near, l.LYNX]
+            words = ["diagnose", f"http://{far.FAR}:9300", "--for", "30s", "--out", out, "--quiet"]
+            r = subprocess.run([*lynx, *words], capture_output=True, text=True)
+            assert "slow_wire" in l.lynx("confirm", out).stdout, r.stdout + r.stderr
+            words = ["confirm", out, "slow_wire", "--for", "60s", "--out", tmp_path / "c.lynx", "--quiet"]
+            r = subprocess.run([*lynx, *words], capture_output=True, text=True)
+        finally:
+            server.kill()
+            server.wait()
+    spread = said(tmp_path / "c.lynx")["spread"]
+    assert "wire" in r.stdout and r.returncode in (0, 1, 3), r.stdout + r.stderr
+    if spread > 0.3:
+        pytest.skip(f"undisturbed blocks differ by {spread:.0%}: the machine was busy")
+    [wire] = said(tmp_path / "c.lynx")["sensitivities"]
+    assert wire["e2e_p50"]["estimate"] > 0.03, wire
+    assert r.returncode != 1, "a wire that takes a sixth of each request is not refuted: " + r.stdout
+
+
+if __name__ == "__main__":
+    l.main(__file__)
