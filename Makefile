@@ -90,6 +90,7 @@ bench: packages-test
 	@ninja -C $(BUILD) bench/ledger bench/pages
 	@$(BUILD)/bench/ledger 100000
 	@python3 bench/pages.py $(BUILD)
+	@python3 bench/ingest.py $(BUILD)
 
 bench-attribution: packages-peers
 	@ninja -C $(BUILD) lynxbench lynxbench-ref

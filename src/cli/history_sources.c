@@ -243,31 +243,39 @@ static const char *fetch(struct history_sources *s, const uint8_t digest[DIGEST_
   return NULL;
 }
 
-static bool take_entry(void *context, const struct ledger_entry *entry, const char *subject) {
-  struct history_sources *s = context;
-  const uint8_t *digest = ledger_entry_file(entry);
-  struct summary summary;
-  (void)subject;
-  if (strcmp(entry->statement.kind, "bundle") != 0) return true;
-  const json_t *predicate = entry->statement.predicate;
-  const char *label = arena_printf(&s->arena, "#%" PRIu64 " %.200s", entry->index, json_get_text(predicate, "name", ""));
-  const uint8_t *root = statement_subject_named(&entry->statement, "bundle");
+/* Of another contract, by its digest or the name that is kept beside it: nothing more of it need be read. */
+static bool passes_over(const struct history_filter *f, const struct ledger_run *run) {
+  char hex[DIGEST_HEX];
+  if (f->contract == NULL || run->name.length == 0) return false;
+  const size_t n = strlen(f->contract);
+  bool by_name = run->name.length == n && memcmp(run->name.ptr, f->contract, n) == 0;
+  return !by_name && (n < 4 || strncmp(digest_hex(run->contract, hex), f->contract, n) != 0);
+}
+
+static void take_said(struct history_sources *s, const struct ledger_run *run, const json_t *said) {
   struct history_source source = {.path = "", .ledger = s->opened.real};
-  char hex[DIGEST_HEX] = "";
-  if (digest != NULL) memcpy(source.digest, digest, DIGEST_BYTES);
-  show_progress(s);
+  struct summary summary;
+  const char *label = arena_printf(&s->arena, "#%" PRIu64 " %.200s", run->index, json_get_text(said, "name", "")),
+             *root = arena_printf(&s->arena, "%.64s", json_get_text(said, "bundle", ""));
+  bool has_file = hex_decode(json_get_text(said, "file", ""), source.digest, DIGEST_BYTES);
   /* Figures of another analysis are none to follow beside ours: they are computed again. */
-  if (summary_read(json_object_get(predicate, "summary"), &s->arena, &summary) && summary.analysis == ANALYSIS_VERSION) {
-    add_run(s, label, root != NULL ? digest_hex(root, hex) : "", &source, &summary);
-    return true;
+  if (summary_read(json_object_get(said, "summary"), &s->arena, &summary) && summary.analysis == ANALYSIS_VERSION) {
+    add_run(s, label, root, &source, &summary);
+    return;
   }
-  if (digest == NULL || !blob_known(ledger_store(s->opened.ledger), digest)) {
-    s->n_unreadable++;
-    return true;
-  }
-  const char *path = fetch(s, digest);
+  const char *path = has_file && blob_known(ledger_store(s->opened.ledger), source.digest) ? fetch(s, source.digest) : NULL;
   if (path != NULL) read_bundle(s, path, label, &source);
   else s->n_unreadable++;
+}
+
+static bool take_run(void *context, const struct ledger_run *run) {
+  struct history_sources *s = context;
+  if (passes_over(&s->filter, run)) return true;
+  json_t *said = json_parse(run->said.ptr, run->said.length, run->said.length, NULL);
+  show_progress(s);
+  if (said != NULL) take_said(s, run, said);
+  else s->n_unreadable++;
+  json_decref(said);
   return true;
 }
 
@@ -279,7 +287,7 @@ static int read_ledger(struct history_sources *s, const char *address) {
   }
   if (!open_ledger(s, address)) return ledger_file_code(&s->opened);
   s->from_ledger = true;
-  return ledger_each_entry(s->opened.ledger, 0, take_entry, s, &error) == LYNX_OK ? EXIT_HOLDS : report_error(&error);
+  return ledger_each_run(s->opened.ledger, NULL, take_run, s, &error) == LYNX_OK ? EXIT_HOLDS : report_error(&error);
 }
 
 static int read_one(struct history_sources *s, const char *address) {

@@ -164,6 +164,12 @@ enum lynx_status ledger_each_entry(struct ledger *ledger, uint64_t from, ledger_
   return status;
 }
 
+enum lynx_status ledger_each_run(struct ledger *ledger, const uint8_t *contract, ledger_run_visit *visit, void *context,
+                                 struct lynx_error *error) {
+  enum lynx_status status = ledger_refresh(ledger, error);
+  return status == LYNX_OK ? ledger_list_runs(ledger, contract, visit, context, error) : status;
+}
+
 /* --- opening --- */
 
 static void add_history(struct ledger *l, uint64_t index) {
@@ -246,6 +252,7 @@ enum lynx_status ledger_open(const char *address, const struct signing_key *log_
   struct ledger *l = xalloc(1, sizeof *l);
   l->log_key = log_key;
   enum lynx_status status = store_open(address, false, &l->store, error);
+  if (status == LYNX_OK) status = ledger_upgrade(l, error);
   if (status == LYNX_OK) status = ledger_refresh(l, error);
   if (status == LYNX_OK) status = check_log_key(l, error);
   if (status == LYNX_OK) *ret = l;
@@ -281,12 +288,6 @@ static enum lynx_status check_withdrawal(struct ledger *l, const struct admissio
   return status;
 }
 
-/* The intent that a bundle's entry says it answers; NULL: none. */
-static const char *intent_of(const struct statement *statement) {
-  const char *hex = json_get_text(statement->predicate, "intent", "");
-  return strcmp(statement->kind, "bundle") == 0 && hex[0] != 0 ? hex : NULL;
-}
-
 struct rivalry {
   const struct statement *statement; /* that wants to be added */
   const char *only_by;               /* entries of this team count; NULL: of any */
@@ -296,14 +297,39 @@ struct rivalry {
 
 static bool take_rival(void *context, const struct ledger_entry *entry, const char *subject) {
   struct rivalry *r = context;
-  const char *theirs = intent_of(&entry->statement), *ours = intent_of(r->statement);
+  const char *theirs = ledger_intent_of(&entry->statement), *ours = ledger_intent_of(r->statement);
   const uint8_t *their_bundle = statement_subject_named(&entry->statement, "bundle"),
                 *our_bundle = statement_subject_named(r->statement, "bundle");
   (void)subject;
-  r->found = theirs != NULL && strcmp(theirs, ours) == 0 && their_bundle != NULL && our_bundle != NULL &&
+  r->found = theirs != NULL && ours != NULL && strcmp(theirs, ours) == 0 && their_bundle != NULL && our_bundle != NULL &&
              memcmp(their_bundle, our_bundle, DIGEST_BYTES) != 0 && (r->only_by == NULL || strcmp(entry->signer, r->only_by) == 0);
   r->index = entry->index;
   return !r->found;
+}
+
+struct answers {
+  uint64_t *indices;
+  size_t n, room;
+};
+
+static bool take_answer(void *context, struct bytes key, struct bytes value) {
+  struct answers *a = context;
+  if (key.length != DIGEST_BYTES + INDEX_BYTES || value.length != 0) return true;
+  a->indices = xroom(a->indices, a->n, &a->room, sizeof *a->indices);
+  a->indices[a->n++] = ledger_key_number(key, DIGEST_BYTES, INDEX_BYTES);
+  return true;
+}
+
+/* The entries that answer an intent: they are few, however many runs its contract has. */
+static enum lynx_status each_answer(struct ledger *l, const uint8_t intent[DIGEST_BYTES], struct rivalry *r, struct lynx_error *error) {
+  const struct store_range range = {.space = STORE_RUN, .prefix = {(const char *)intent, DIGEST_BYTES}};
+  struct answers answers = {.n = 0};
+  bool go_on = true;
+  enum lynx_status status = l->store->table->list(l->store, &range, take_answer, &answers, error);
+  for (size_t i = 0; i < answers.n && status == LYNX_OK && go_on; i++)
+    if (answers.indices[i] < l->edge.size) status = visit_entry(l, answers.indices[i], NULL, "", take_rival, r, &go_on, error);
+  free(answers.indices);
+  return status;
 }
 
 /* One intent has at most one bundle. Whoever declared the intent is kept from a second one of its own only: else a stranger who came
@@ -315,13 +341,11 @@ static enum lynx_status check_intent(struct ledger *l, const struct admission *a
   struct lynx_error none = {0};
   uint8_t leaf[DIGEST_BYTES];
   uint64_t index;
-  const char *hex = intent_of(&a->statement);
-  const uint8_t *contract = statement_subject_named(&a->statement, "contract");
-  if (hex == NULL || contract == NULL) return LYNX_OK;
-  bool known = hex_decode(hex, leaf, DIGEST_BYTES) && ledger_find(l, leaf, &index, &none) == LYNX_OK &&
-               ledger_read_entry(l, index, &arena, &intent, &none) == LYNX_OK;
+  const char *hex = ledger_intent_of(&a->statement);
+  if (hex == NULL || !hex_decode(hex, leaf, DIGEST_BYTES)) return LYNX_OK;
+  bool known = ledger_find(l, leaf, &index, &none) == LYNX_OK && ledger_read_entry(l, index, &arena, &intent, &none) == LYNX_OK;
   if (known && a->signer != NULL && strcmp(intent.signer, a->signer->key.name) == 0) r.only_by = a->signer->key.name;
-  enum lynx_status status = each_mention(l, contract, take_rival, &r, error);
+  enum lynx_status status = each_answer(l, leaf, &r, error);
   if (status == LYNX_OK && r.found)
     status = lynx_fail(error, LYNX_INPUT,
                        "entry %" PRIu64
@@ -370,6 +394,7 @@ enum lynx_status ledger_add_one(struct ledger *l, struct bytes bytes, uint64_t *
   if (status == LYNX_OK && l->log_key != NULL) status = check_intent(l, &a, error); /* a copy takes what its log signed */
   if (status == LYNX_OK) status = ledger_append(l, STORE_ENTRY, &key, bytes, error);
   if (status == LYNX_OK) status = put_mentions(l, &a.statement, leaf, l->edge.size, error);
+  if (status == LYNX_OK) status = ledger_put_run(l, &a.statement, l->edge.size, error);
   if (status == LYNX_OK && strcmp(a.statement.kind, "policy") == 0) add_history(l, l->edge.size);
   if (status == LYNX_OK) status = merkle_append(&l->edge, leaf, ledger_keep_hash, l, error);
   statement_release(&a.statement);

@@ -104,6 +104,18 @@ enum lynx_status ledger_each_mention(struct ledger *ledger, const uint8_t digest
 enum lynx_status ledger_each_entry(struct ledger *ledger, uint64_t from, ledger_visit *visit, void *context,
                                    struct lynx_error *error) LYNX_MUST_CHECK;
 
+/* What the entries of bundles say of their runs, of one contract or of all (NULL), each contract's in the order of the ledger: as the index
+ * has it, neither proved nor checked again; ledger_audit shows that it is what the entries say. false: enough */
+struct ledger_run {
+  uint64_t index;
+  uint8_t contract[DIGEST_BYTES];
+  struct bytes name; /* of the contract, by the summary; length 0: there is none */
+  struct bytes said; /* JSON: {"name","bundle","file","summary"} as the entry has them; until it returns */
+};
+typedef bool ledger_run_visit(void *context, const struct ledger_run *run);
+enum lynx_status ledger_each_run(struct ledger *ledger, const uint8_t *contract, ledger_run_visit *visit, void *context,
+                                 struct lynx_error *error) LYNX_MUST_CHECK;
+
 /* Hashes of subtrees, for proofs. */
 struct merkle_source ledger_tree(struct ledger *ledger);
 

@@ -13,7 +13,7 @@ struct auditing {
   struct policy policy;
   uint8_t leaves[LEDGER_TILE][DIGEST_BYTES]; /* of the entries since the last comparison */
   bool signatures;
-  uint64_t n_mentions, n_listed;
+  uint64_t n_mentions, n_runs, n_listed; /* keys that the entries make; those of one index that are there */
   enum lynx_status status;
   struct lynx_error *error;
 };
@@ -99,7 +99,10 @@ static bool audit_entry(void *context, struct bytes key, struct bytes value) {
     struct arena arena = {0};
     struct admission admission;
     a->status = admission_check(&a->policy, value, &arena, &admission, a->error);
+    uint64_t n_runs = 0;
     if (a->status == LYNX_OK) a->status = check_mentions(a, &admission.statement, leaf, index);
+    if (a->status == LYNX_OK) a->status = ledger_check_run(a->ledger, &admission.statement, index, &n_runs, a->error);
+    a->n_runs += n_runs;
     statement_release(&admission.statement);
     arena_release(&arena);
     a->result->n_signatures++;
@@ -114,11 +117,21 @@ static bool audit_entry(void *context, struct bytes key, struct bytes value) {
   return a->status == LYNX_OK;
 }
 
-static bool count_mention(void *context, struct bytes key, struct bytes value) {
+static bool count_key(void *context, struct bytes key, struct bytes value) {
   struct auditing *a = context;
   (void)key, (void)value;
   a->n_listed++;
   return true;
+}
+
+/* An index holds no more than the entries make. */
+static enum lynx_status check_count(struct auditing *a, enum store_space space, const char *name, uint64_t n) {
+  const struct store_range range = {.space = space};
+  a->n_listed = 0;
+  enum lynx_status status = a->ledger->store->table->list(a->ledger->store, &range, count_key, a, a->error);
+  if (status == LYNX_OK && a->n_listed != n)
+    status = lynx_fail(a->error, LYNX_PROTOCOL, "the index holds %" PRIu64 " %s, the entries make %" PRIu64, a->n_listed, name, n);
+  return status;
 }
 
 enum lynx_status ledger_audit(struct ledger *ledger, bool signatures, struct ledger_audit *ret, struct lynx_error *error) {
@@ -138,10 +151,8 @@ enum lynx_status ledger_audit(struct ledger *ledger, bool signatures, struct led
                        " signs: entries are missing or altered",
                        a->edge.size, ret->checkpoint.size);
   ret->n_entries = a->edge.size;
-  const struct store_range index = {.space = STORE_MENTION};
-  if (status == LYNX_OK && signatures) status = ledger->store->table->list(ledger->store, &index, count_mention, a, error);
-  if (status == LYNX_OK && a->n_listed != a->n_mentions)
-    status = lynx_fail(error, LYNX_PROTOCOL, "the index holds %" PRIu64 " mentions, the entries make %" PRIu64, a->n_listed, a->n_mentions);
+  if (status == LYNX_OK && signatures) status = check_count(a, STORE_MENTION, "mentions", a->n_mentions);
+  if (status == LYNX_OK && signatures) status = check_count(a, STORE_RUN, "keys of runs", a->n_runs);
   free(a);
   return status;
 }

@@ -74,6 +74,23 @@ enum lynx_status ledger_check_note(const struct note_key *log, const char *origi
 /* Signs the tree as it now is. */
 enum lynx_status ledger_sign_checkpoint(struct ledger *l, struct lynx_error *error) LYNX_MUST_CHECK;
 
+/* --- run_index.c --- */
+
+/* The intent that a bundle's entry says it answers; NULL: none. */
+const char *ledger_intent_of(const struct statement *statement);
+/* A ledger of the format before becomes one of this: its index of runs is made from its entries, all of it or nothing. */
+enum lynx_status ledger_upgrade(struct ledger *l, struct lynx_error *error) LYNX_MUST_CHECK;
+/* Where an entry stands in the index of runs: by its contract, then by the intent that it answers. Returns how many. */
+size_t ledger_run_keys(const struct statement *statement, uint64_t index, struct ledger_key ret[2]);
+enum lynx_status ledger_put_run(struct ledger *l, const struct statement *statement, uint64_t index,
+                                struct lynx_error *error) LYNX_MUST_CHECK;
+/* As ledger_each_run, of the tree that is at hand. */
+enum lynx_status ledger_list_runs(struct ledger *l, const uint8_t *contract, ledger_run_visit *visit, void *context,
+                                  struct lynx_error *error) LYNX_MUST_CHECK;
+/* PROTOCOL: the index says something else of the entry than it says itself. ret_n: how many keys it has. */
+enum lynx_status ledger_check_run(struct ledger *l, const struct statement *statement, uint64_t index, uint64_t *ret_n,
+                                  struct lynx_error *error) LYNX_MUST_CHECK;
+
 /* --- ledger.c --- */
 
 /* The key under which the i-th subject is found, unless another name of the same digest came first: each digest is mentioned once. */

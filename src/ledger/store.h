@@ -18,10 +18,12 @@ enum store_space {
   STORE_MENTION,    /* digest, index: under which name that entry speaks of the digest */
   STORE_CHECKPOINT, /* size, count: signed note */
   STORE_BLOB,       /* digest, part: bytes of a bundle */
+  STORE_RUN,        /* contract, index: what that bundle's entry says of its run; intent, index: it answers it */
   STORE_SPACES
 };
 
-enum { STORE_ABI = 2, STORE_KEY_MAX = 64, STORE_VALUE_MAX = 1 << 20 };
+/* Format 2 has STORE_RUN. */
+enum { STORE_FORMAT = 2, STORE_FORMAT_BEFORE = 1, STORE_ABI = 3, STORE_KEY_MAX = 64, STORE_VALUE_MAX = 1 << 20 };
 
 struct store;
 
@@ -57,6 +59,10 @@ struct store_table {
   enum lynx_status (*get)(struct store *store, enum store_space space, struct bytes key, struct buffer *ret, struct lynx_error *error);
   enum lynx_status (*list)(struct store *store, const struct store_range *range, store_visit *visit, void *context,
                            struct lynx_error *error);
+  /* Of a store of the format before, whose spaces are there and lack what only the newer one holds: which format it has now; in a
+   * transaction, says that it is of the newer one. */
+  enum lynx_status (*format)(struct store *store, int *ret, struct lynx_error *error);
+  enum lynx_status (*upgraded)(struct store *store, struct lynx_error *error);
   void (*close)(struct store *store); /* accepts NULL */
 };
 

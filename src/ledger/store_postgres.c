@@ -7,9 +7,9 @@
 #include "base/arena.h"
 #include "ledger/store.h"
 
-enum { FORMAT = 1, PAGE = 200, LOCK = 0x4c594e4c /* "LYNL": who writes holds it */ };
+enum { PAGE = 200, LOCK = 0x4c594e4c /* "LYNL": who writes holds it */ };
 
-static const char *const names[STORE_SPACES] = {"entry", "hash", "mention", "checkpoint", "blob"};
+static const char *const names[STORE_SPACES] = {"entry", "hash", "mention", "checkpoint", "blob", "run"};
 
 struct postgres_store {
   struct store store;
@@ -59,30 +59,33 @@ static void postgres_close(struct store *store) {
   free(s);
 }
 
+static enum lynx_status make_table(struct postgres_store *s, const char *name, struct lynx_error *error) {
+  char sql[300];
+  (void)snprintf(sql, sizeof sql, "CREATE TABLE lynxbench.%s(key bytea PRIMARY KEY, value bytea NOT NULL)", name);
+  enum lynx_status status = execute(s, sql, error);
+  (void)snprintf(
+      sql, sizeof sql,
+      "CREATE TRIGGER kept BEFORE UPDATE OR DELETE OR TRUNCATE ON lynxbench.%s FOR EACH STATEMENT EXECUTE FUNCTION lynxbench.refuse()",
+      name);
+  return status == LYNX_OK ? execute(s, sql, error) : status;
+}
+
 static enum lynx_status make_tables(struct postgres_store *s, struct lynx_error *error) {
   char sql[300];
   enum lynx_status status = execute(s, "BEGIN", error);
   if (status == LYNX_OK) status = execute(s, "CREATE SCHEMA lynxbench", error);
   if (status == LYNX_OK) status = execute(s, "CREATE TABLE lynxbench.format(version int NOT NULL)", error);
-  (void)snprintf(sql, sizeof sql, "INSERT INTO lynxbench.format VALUES(%d)", FORMAT);
+  (void)snprintf(sql, sizeof sql, "INSERT INTO lynxbench.format VALUES(%d)", STORE_FORMAT);
   if (status == LYNX_OK) status = execute(s, sql, error);
   if (status == LYNX_OK) status = execute(s, guard, error);
-  for (int i = 0; i < STORE_SPACES && status == LYNX_OK; i++) {
-    (void)snprintf(sql, sizeof sql, "CREATE TABLE lynxbench.%s(key bytea PRIMARY KEY, value bytea NOT NULL)", names[i]);
-    status = execute(s, sql, error);
-    (void)snprintf(
-        sql, sizeof sql,
-        "CREATE TRIGGER kept BEFORE UPDATE OR DELETE OR TRUNCATE ON lynxbench.%s FOR EACH STATEMENT EXECUTE FUNCTION lynxbench.refuse()",
-        names[i]);
-    if (status == LYNX_OK) status = execute(s, sql, error);
-  }
+  for (int i = 0; i < STORE_SPACES && status == LYNX_OK; i++) status = make_table(s, names[i], error);
   if (status == LYNX_OK) return execute(s, "COMMIT", error);
   struct lynx_error ignored = {0};
   (void)execute(s, "ROLLBACK", &ignored); /* nothing is kept either way */
   return status;
 }
 
-/* 0: none there. A migration from an older format would go here, in one transaction. */
+/* 0: none there. */
 static enum lynx_status read_format(struct postgres_store *s, int *ret, struct lynx_error *error) {
   PGresult *result = PQexec(s->connection, "SELECT to_regclass('lynxbench.format') IS NOT NULL");
   bool there = PQresultStatus(result) == PGRES_TUPLES_OK && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
@@ -95,6 +98,32 @@ static enum lynx_status read_format(struct postgres_store *s, int *ret, struct l
   else *ret = (int)strtol(PQgetvalue(result, 0, 0), NULL, 10);
   PQclear(result);
   return status;
+}
+
+/* What the format before lacks, still empty; unless somebody else was first. */
+static enum lynx_status add_tables(struct postgres_store *s, struct lynx_error *error) {
+  char sql[100];
+  (void)snprintf(sql, sizeof sql, "BEGIN; SELECT pg_advisory_xact_lock(%d)", LOCK);
+  enum lynx_status status = execute(s, sql, error);
+  PGresult *result = status == LYNX_OK ? PQexec(s->connection, "SELECT to_regclass('lynxbench.run') IS NOT NULL") : NULL;
+  if (status == LYNX_OK && PQresultStatus(result) != PGRES_TUPLES_OK) status = fail(s, result, error, "its tables");
+  bool there = status == LYNX_OK && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
+  PQclear(result);
+  if (status == LYNX_OK && !there) status = make_table(s, names[STORE_RUN], error);
+  if (status == LYNX_OK) return execute(s, "COMMIT", error);
+  struct lynx_error ignored = {0};
+  (void)execute(s, "ROLLBACK", &ignored); /* nothing is kept either way */
+  return status;
+}
+
+static enum lynx_status postgres_format(struct store *store, int *ret, struct lynx_error *error) {
+  return read_format((struct postgres_store *)store, ret, error);
+}
+
+static enum lynx_status postgres_upgraded(struct store *store, struct lynx_error *error) {
+  char sql[80];
+  (void)snprintf(sql, sizeof sql, "UPDATE lynxbench.format SET version=%d", STORE_FORMAT);
+  return execute((struct postgres_store *)store, sql, error);
 }
 
 static void no_notice(void *context, const char *message) {
@@ -119,8 +148,10 @@ static enum lynx_status postgres_open(const char *address, bool create, struct s
   if (status == LYNX_OK && create) status = make_tables(s, error);
   if (status == LYNX_OK && !create && format == 0)
     status = lynx_fail(error, LYNX_NOT_FOUND, "there is no ledger in this database; `lynxbench log create` makes one");
-  if (status == LYNX_OK && !create && format != FORMAT)
-    status = lynx_fail(error, LYNX_UNSUPPORTED, "a ledger of format %d; this lynxbench reads format %d", format, FORMAT);
+  if (status == LYNX_OK && !create && format != STORE_FORMAT && format != STORE_FORMAT_BEFORE)
+    status = lynx_fail(error, LYNX_UNSUPPORTED, "a ledger of format %d; this lynxbench reads formats %d and %d", format,
+                       STORE_FORMAT_BEFORE, STORE_FORMAT);
+  if (status == LYNX_OK && !create && format == STORE_FORMAT_BEFORE) status = add_tables(s, error);
   if (status == LYNX_OK) *ret = &s->store;
   else postgres_close(&s->store);
   return status;
@@ -234,4 +265,6 @@ const struct store_table store_postgres = {.abi = STORE_ABI,
                                            .abort = postgres_abort,
                                            .get = postgres_get,
                                            .list = postgres_list,
+                                           .format = postgres_format,
+                                           .upgraded = postgres_upgraded,
                                            .close = postgres_close};

@@ -11,7 +11,7 @@
 #include "base/sidecar.h"
 #include "ledger/store.h"
 
-enum { APPLICATION_ID = 0x4c594e4c /* "LYNL" */, FORMAT = 1, WAIT_MS = 60000 };
+enum { APPLICATION_ID = 0x4c594e4c /* "LYNL" */, WAIT_MS = 60000 };
 
 /* Values of some kilobytes lie better in tables with rows of their own; hashes and mentions in the key's tree. */
 #define TABLE(name, rest) "CREATE TABLE " name "(key BLOB PRIMARY KEY NOT NULL,value BLOB NOT NULL)" rest
@@ -19,17 +19,13 @@ enum { APPLICATION_ID = 0x4c594e4c /* "LYNL" */, FORMAT = 1, WAIT_MS = 60000 };
   "CREATE TRIGGER " name "_kept BEFORE UPDATE ON " name " BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END",                      \
       "CREATE TRIGGER " name "_stays BEFORE DELETE ON " name " BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END"
 
-static const char *const schema[] = {TABLE("entry", ""),
-                                     TABLE("hash", " WITHOUT ROWID"),
-                                     TABLE("mention", " WITHOUT ROWID"),
-                                     TABLE("checkpoint", ""),
-                                     TABLE("blob", ""),
-                                     GUARD("entry"),
-                                     GUARD("hash"),
-                                     GUARD("mention"),
-                                     GUARD("checkpoint"),
-                                     GUARD("blob")};
-static const char *const names[STORE_SPACES] = {"entry", "hash", "mention", "checkpoint", "blob"};
+static const char *const schema[] = {TABLE("entry", ""), TABLE("hash", " WITHOUT ROWID"), TABLE("mention", " WITHOUT ROWID"),
+                                     TABLE("checkpoint", ""), TABLE("blob", ""), GUARD("entry"), GUARD("hash"), GUARD("mention"),
+                                     GUARD("checkpoint"), GUARD("blob"),
+                                     /* since format 2 */
+                                     TABLE("run", ""), GUARD("run")};
+enum { SCHEMA_BEFORE = 15 }; /* of it, in the format before */
+static const char *const names[STORE_SPACES] = {"entry", "hash", "mention", "checkpoint", "blob", "run"};
 
 extern const struct store_table store_sqlite;
 
@@ -74,7 +70,7 @@ static void sqlite_close(struct store *store) {
 
 static enum lynx_status make_tables(struct sqlite_store *s, struct lynx_error *error) {
   char sql[128];
-  (void)snprintf(sql, sizeof sql, "PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID, FORMAT);
+  (void)snprintf(sql, sizeof sql, "PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID, STORE_FORMAT);
   enum lynx_status status = execute(s, "PRAGMA journal_mode=WAL; BEGIN IMMEDIATE", error);
   if (status == LYNX_OK) status = execute(s, sql, error);
   for (size_t i = 0; i < LYNX_COUNT(schema) && status == LYNX_OK; i++) status = execute(s, schema[i], error);
@@ -90,6 +86,15 @@ static int64_t pragma(struct sqlite_store *s, const char *sql) {
   return value;
 }
 
+/* What the format before lacks, still empty. */
+static enum lynx_status add_tables(struct sqlite_store *s, struct lynx_error *error) {
+  enum lynx_status status = execute(s, "BEGIN IMMEDIATE", error);
+  for (size_t i = SCHEMA_BEFORE; i < LYNX_COUNT(schema) && status == LYNX_OK; i++) status = execute(s, schema[i], error);
+  if (status == LYNX_OK) status = execute(s, "COMMIT", error);
+  if (status != LYNX_OK) (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* nothing is kept either way */
+  return status;
+}
+
 /* Whatever is in the file's schema runs when the file is used: only ours may be. */
 static enum lynx_status check_tables(struct sqlite_store *s, struct lynx_error *error) {
   sqlite3_stmt *statement = NULL;
@@ -100,9 +105,10 @@ static enum lynx_status check_tables(struct sqlite_store *s, struct lynx_error *
                      "empty: a ledger's making was cut short; remove it and its .key, and `lynxbench log create` it again");
   if (pragma(s, "PRAGMA application_id") != APPLICATION_ID)
     return lynx_fail(error, LYNX_INPUT, "not a ledger; `lynxbench log create LEDGER --key TEAM.key` makes one");
-  if (pragma(s, "PRAGMA user_version") != FORMAT)
-    return lynx_fail(error, LYNX_UNSUPPORTED, "a ledger of format %lld; this lynxbench reads format %d",
-                     (long long)pragma(s, "PRAGMA user_version"), FORMAT);
+  int64_t format = pragma(s, "PRAGMA user_version");
+  if (format != STORE_FORMAT && format != STORE_FORMAT_BEFORE)
+    return lynx_fail(error, LYNX_UNSUPPORTED, "a ledger of format %lld; this lynxbench reads formats %d and %d", (long long)format,
+                     STORE_FORMAT_BEFORE, STORE_FORMAT);
   if (sqlite3_prepare_v2(s->db, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL", -1, &statement, NULL) != SQLITE_OK)
     return sql_fail(s, error, "its schema");
   while (sqlite3_step(statement) == SQLITE_ROW) {
@@ -113,6 +119,7 @@ static enum lynx_status check_tables(struct sqlite_store *s, struct lynx_error *
   }
   (void)sqlite3_finalize(statement);
   if (n_found == LYNX_COUNT(schema) && n_other == 0) return LYNX_OK;
+  if (format == STORE_FORMAT_BEFORE && n_found == SCHEMA_BEFORE && n_other == 0) return add_tables(s, error);
   return lynx_fail(error, LYNX_INPUT, "its tables were altered: %zu of %zu are as they should be, %zu are others", n_found,
                    LYNX_COUNT(schema), n_other);
 }
@@ -263,6 +270,18 @@ static enum lynx_status sqlite_list(struct store *store, const struct store_rang
   return status;
 }
 
+static enum lynx_status sqlite_format(struct store *store, int *ret, struct lynx_error *error) {
+  int64_t format = pragma((struct sqlite_store *)store, "PRAGMA user_version");
+  *ret = (int)format;
+  return format > 0 ? LYNX_OK : sql_fail((struct sqlite_store *)store, error, "its format");
+}
+
+static enum lynx_status sqlite_upgraded(struct store *store, struct lynx_error *error) {
+  char sql[64];
+  (void)snprintf(sql, sizeof sql, "PRAGMA user_version=%d", STORE_FORMAT);
+  return execute((struct sqlite_store *)store, sql, error);
+}
+
 const struct store_table store_sqlite = {.abi = STORE_ABI,
                                          .name = "sqlite",
                                          .summary = "one file, no set-up",
@@ -275,4 +294,6 @@ const struct store_table store_sqlite = {.abi = STORE_ABI,
                                          .abort = sqlite_abort,
                                          .get = sqlite_get,
                                          .list = sqlite_list,
+                                         .format = sqlite_format,
+                                         .upgraded = sqlite_upgraded,
                                          .close = sqlite_close};

@@ -378,6 +378,11 @@ static void check_tampering(void) {
       "DROP TRIGGER mention_kept; UPDATE mention SET value=CAST('x' AS BLOB) WHERE value=CAST('bundle' AS BLOB); CREATE TRIGGER "
       "mention_kept BEFORE UPDATE ON "
       "mention BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;", /* hidden from standing */
+      "DROP TRIGGER run_stays; DELETE FROM run WHERE length(value)>0; CREATE TRIGGER run_stays BEFORE DELETE ON run BEGIN SELECT "
+      "RAISE(ABORT,'a ledger is only added to');END;", /* hidden from who follows figures */
+      "DROP TRIGGER run_kept; UPDATE run SET value=CAST(replace(CAST(value AS TEXT),'\"','\"x') AS BLOB); CREATE TRIGGER run_kept BEFORE "
+      "UPDATE ON run BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;",
+      "INSERT INTO run VALUES(zeroblob(40),CAST('' AS BLOB));",
       "CREATE TRIGGER extra AFTER INSERT ON entry BEGIN DELETE FROM mention; END;",
       OPEN};
   char keep[300], back[400];
