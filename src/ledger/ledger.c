@@ -301,6 +301,7 @@ static bool take_rival(void *context, const struct ledger_entry *entry, const ch
   const uint8_t *their_bundle = statement_subject_named(&entry->statement, "bundle"),
                 *our_bundle = statement_subject_named(r->statement, "bundle");
   (void)subject;
+  lynx_assert(entry->signer != NULL); /* what is visited was signed by a team */
   r->found = theirs != NULL && ours != NULL && strcmp(theirs, ours) == 0 && their_bundle != NULL && our_bundle != NULL &&
              memcmp(their_bundle, our_bundle, DIGEST_BYTES) != 0 && (r->only_by == NULL || strcmp(entry->signer, r->only_by) == 0);
   r->index = entry->index;
