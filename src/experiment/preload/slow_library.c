@@ -1,9 +1,11 @@
 /* Loaded (LD_PRELOAD) into an executor that lynxbench starts for an experiment: it slows the code of one library in proportion to its own
  * time, without knowing any of its calls.
  *
- * Method   each thread has a timer of its own processor time. Where that ends inside the library, the time since the last one is counted
- *          as the library's, and the thread computes on for the share that is asked for. The scheduler's tick divides the time (1 to 10
- *          ms), so that a short call is lengthened by nothing or by much; over a second the share is right
+ * Method   each thread has a timer of its own processor time, of random length, a millisecond on average. Where that ends inside the
+ *          library, the time since the last one is counted as the library's, and the thread computes on for the share that is asked for.
+ *          A short call is lengthened by nothing or by much; over a second the share is right
+ * Timers   the kernel's task clock (perf_event_open), of which a signal comes once, so that what is added starts no timer; where it may not
+ *          be had, POSIX timers, which the scheduler's tick divides (1 to 10 ms): a program that goes in step with that is seen wrongly
  * Files    FOLDER/amount: one double, by how much of its own time the library is lengthened; FOLDER/PID: five integers of 64 bits: 1, 1
  *          where the library is mapped, looks that found it, its time and the time added, both in nanoseconds: as src/experiment/python
  * Where    LYNXBENCH_SLOW_LIBRARY=FOLDER|NAME; NAME: how the file's last part begins, up to a dot or a dash; or [anonymous] for code that was made at run time
@@ -13,6 +15,7 @@
 #define _GNU_SOURCE
 #endif
 #include <dlfcn.h>
+#include <linux/perf_event.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -23,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -31,14 +35,17 @@
 
 enum { SLOTS = 4096, RANGES = 32, SIGNAL_BEFORE_LAST = 13, COUNTERS = 5 };
 enum { COUNT_VERSION, COUNT_FOUND, COUNT_LOOKS, COUNT_OWN_NS, COUNT_ADDED_NS };
-#define EACH_NS 1000000
+#define EACH_NS 1000000           /* of the task clock, on average */
+#define EACH_TICK_NS 5000000      /* of a POSIX timer */
 #define MOST_NS INT64_C(50000000) /* of one look: more means that looks were held up */
 #define SECOND INT64_C(1000000000)
 
 struct slot {
   atomic_bool taken;
-  timer_t timer;
-  int64_t last_ns;
+  int clock;                  /* of perf_event_open; -1: the timer is used */
+  timer_t timer;              /* where there is no such clock */
+  int64_t last_ns, length_ns; /* length: of the clock, as it was set last */
+  uint64_t random;
 };
 
 /* What a look reads while another thread makes the next one. */
@@ -55,6 +62,7 @@ static _Atomic(int64_t) nowhere[COUNTERS], *counters = nowhere;
 static struct ranges both[2];
 static _Atomic(const struct ranges *) current = &both[0];
 static struct slot slots[SLOTS];
+static __thread struct slot *own_slot __attribute__((tls_model("initial-exec"))); /* a signal handler may read it */
 static pthread_key_t key;
 static bool ready;
 static int (*next_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -83,8 +91,23 @@ static bool is_inside(uintptr_t at) {
   return false;
 }
 
-static void arm(const struct slot *slot) {
-  const struct itimerspec once = {.it_value = {.tv_nsec = EACH_NS}};
+/* From half of a length to one and a half: what goes in step with a timer would be seen always, or never. (xorshift, Marsaglia 2003) */
+static long draw_length(struct slot *slot, long mean) {
+  slot->random ^= slot->random << 13;
+  slot->random ^= slot->random >> 7;
+  slot->random ^= slot->random << 17;
+  return mean / 2 + (long)(slot->random % (uint64_t)mean);
+}
+
+static void arm(struct slot *slot) {
+  uint64_t length = (uint64_t)draw_length(slot, EACH_NS);
+  if (slot->clock >= 0) {
+    slot->length_ns = (int64_t)length;
+    (void)ioctl(slot->clock, PERF_EVENT_IOC_PERIOD, &length);
+    (void)ioctl(slot->clock, PERF_EVENT_IOC_REFRESH, 1);
+    return;
+  }
+  const struct itimerspec once = {.it_value = {.tv_nsec = draw_length(slot, EACH_TICK_NS)}};
   (void)timer_settime(slot->timer, 0, &once, NULL);
 }
 
@@ -92,10 +115,12 @@ static void arm(const struct slot *slot) {
  * nobody's. */
 static void look(int number, siginfo_t *info, void *context) {
   int saved = errno;
-  struct slot *slot = info->si_value.sival_ptr;
+  struct slot *slot = own_slot;
   (void)number;
-  if (info->si_code != SI_TIMER || slot < slots || slot >= slots + SLOTS) return;
-  int64_t now = own_time(), since = now - slot->last_ns < MOST_NS ? now - slot->last_ns : MOST_NS;
+  if (slot == NULL || (info->si_code != SI_TIMER && info->si_code <= 0)) return; /* sent by a program */
+  /* A clock that does not end in the kernel ends later, by another length: what was computed there is nobody's here. */
+  int64_t now = own_time(), passed = now - slot->last_ns < MOST_NS ? now - slot->last_ns : MOST_NS,
+          since = slot->clock >= 0 && slot->length_ns < passed ? slot->length_ns : passed;
   if (is_inside(instruction(context))) {
     double share = amount != NULL ? *amount : 0;
     int64_t until = now + (share > 0 && share <= 10 ? (int64_t)(share * (double)since) : 0), after = now;
@@ -113,27 +138,63 @@ static int signal_number(void) {
   return SIGRTMAX - SIGNAL_BEFORE_LAST;
 }
 
+/* A clock of this thread that ends once, with a signal to it; -1: it may not be had. */
+static int open_clock(pid_t thread) {
+  struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE,
+                                       .size = sizeof attributes,
+                                       .config = PERF_COUNT_SW_TASK_CLOCK,
+                                       .sample_period = EACH_NS,
+                                       .disabled = 1,
+                                       .exclude_hv = 1,
+                                       .wakeup_events = 1};
+  const struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = thread};
+  int fd = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  attributes.exclude_kernel = fd < 0; /* all that a user may have (perf_event_paranoid 2) */
+  if (fd < 0) fd = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  if (fd < 0) return -1;
+  if (fcntl(fd, F_SETOWN_EX, &owner) == 0 && fcntl(fd, F_SETSIG, signal_number()) == 0 &&
+      fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK | O_ASYNC) == 0)
+    return fd;
+  (void)close(fd);
+  return -1;
+}
+
+static bool open_timer(struct slot *slot, pid_t thread) {
+  struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signal_number()};
+  event._sigev_un._tid = thread;
+  return timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &slot->timer) == 0;
+}
+
+static void close_slot(struct slot *slot) {
+  own_slot = NULL;
+  if (slot->clock >= 0) (void)close(slot->clock);
+  else (void)timer_delete(slot->timer);
+  atomic_store(&slot->taken, false);
+}
+
 /* The timer of the thread that calls; it goes with the thread. */
 static void watch_this_thread(void) {
-  for (size_t i = 0; i < SLOTS; i++) {
-    struct slot *slot = &slots[i];
-    if (atomic_exchange(&slot->taken, true)) continue;
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signal_number(), .sigev_value.sival_ptr = slot};
-    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-    slot->last_ns = own_time();
-    if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &slot->timer) != 0 || pthread_setspecific(key, slot) != 0) {
-      atomic_store(&slot->taken, false);
-      return;
-    }
-    arm(slot);
+  const pid_t thread = (pid_t)syscall(SYS_gettid);
+  struct slot *slot = slots;
+  while (slot < slots + SLOTS && atomic_exchange(&slot->taken, true)) slot++;
+  if (slot == slots + SLOTS) return;
+  slot->last_ns = own_time();
+  slot->random = (uint64_t)thread * UINT64_C(0x9e3779b97f4a7c15) + 1;
+  slot->clock = open_clock(thread);
+  if (slot->clock < 0 && !open_timer(slot, thread)) {
+    atomic_store(&slot->taken, false);
     return;
   }
+  if (pthread_setspecific(key, slot) != 0) {
+    close_slot(slot);
+    return;
+  }
+  own_slot = slot;
+  arm(slot);
 }
 
 static void leave_thread(void *context) {
-  struct slot *slot = context;
-  (void)timer_delete(slot->timer);
-  atomic_store(&slot->taken, false);
+  close_slot(context);
 }
 
 /* --- where the library lies --- */
@@ -209,7 +270,10 @@ static void begin_process(void) {
 
 /* Timers are not inherited, and threads neither. */
 static void begin_child(void) {
+  for (size_t i = 0; i < SLOTS; i++)
+    if (slots[i].taken && slots[i].clock >= 0) (void)close(slots[i].clock);
   memset(slots, 0, sizeof slots);
+  own_slot = NULL;
   begin_process();
 }
 
