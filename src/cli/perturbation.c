@@ -327,7 +327,7 @@ static void lengthen_wire(struct perturbation *p) {
   p->plan.no_wire = p->no_wire;
   if (contract_states(p->contract, "executor.start"))
     (void)snprintf(p->no_wire, sizeof p->no_wire, "wire: lynxbench starts the server on this machine: there is none");
-  else if (wants(p, "wire")) (void)wire_open(endpoint, &p->plan.wire, p->no_wire, sizeof p->no_wire);
+  else if (wants(p, "wire")) (void)wire_open(endpoint, WIRE_ROUND_TRIP_LEAST_NS, &p->plan.wire, p->no_wire, sizeof p->no_wire);
 }
 
 static int run_blocks(struct perturbation *p, const struct slowed *slowed) {

@@ -116,8 +116,9 @@ enum lynx_status exchange_open(const struct driver_options *options, const struc
                            : 1;
   exchange->connecting_max = CONNECTING_MAX / n_threads > 0 ? CONNECTING_MAX / n_threads : 1;
   exchange->waiter.epoll = -1;
-  enum lynx_status status = raise_descriptor_limit(options->n_slots_in_all > options->n_slots ? options->n_slots_in_all : options->n_slots,
-                                                   error);
+  uint32_t n_slots = options->n_slots_in_all > options->n_slots ? options->n_slots_in_all : options->n_slots;
+  /* A proxy of our own has two more for each. */
+  enum lynx_status status = raise_descriptor_limit(options->through_port > 0 ? 3 * n_slots : n_slots, error);
   if (status == LYNX_OK) status = transport_resolve(options->endpoint, options->ca_file, &exchange->address, error);
   if (status == LYNX_OK && options->through_port > 0) transport_address_through(&exchange->address, options->through_port);
   if (status == LYNX_OK && (exchange->waiter.epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)

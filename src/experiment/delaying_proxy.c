@@ -21,7 +21,6 @@
 #include "base/endpoint.h"
 
 enum { PAIRS_MAX = 8192, EVENTS = 64, READ_BYTES = 64 << 10, WAITING_MAX = 1 << 20, CONNECT_MS = 5000, TRIES = 3 };
-#define ROUND_TRIP_LEAST_NS INT64_C(1000000) /* the threshold of the finding `slow_wire` */
 #define MS INT64_C(1000000)
 
 /* Bytes under way. */
@@ -35,13 +34,14 @@ struct piece {
 struct way {
   struct piece *first, *last;
   size_t waiting;
-  bool ended, told; /* nothing more comes; the other side was told */
+  bool ended, told; /* nothing more comes; the other side was told, or takes nothing any more */
 };
 
 struct pair {
   struct pair *next;
   int fd[2];         /* the load's, the server's */
   struct way way[2]; /* of what was read from it */
+  bool gone[2];      /* its socket says nothing more: it was taken out of epoll, whose end would else wake us all the time */
   bool connected, broken;
 };
 
@@ -80,10 +80,9 @@ static void read_side(struct wire *w, struct pair *p, int side) {
   struct way *way = &p->way[side];
   while (!way->ended && way->waiting < WAITING_MAX) {
     ssize_t n = read(p->fd[side], w->scratch, sizeof w->scratch);
-    if (n < 0 && errno != EAGAIN && errno != EINTR) p->broken = true;
-    if (n < 0) return;
-    way->ended = n == 0;
-    if (n == 0) return;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    way->ended = n <= 0; /* a reset ends it, too: what came before is still under way */
+    if (n <= 0) return;
     struct piece *piece = malloc(sizeof *piece + (size_t)n);
     p->broken = piece == NULL;
     if (piece == NULL) return;
@@ -97,21 +96,31 @@ static void read_side(struct wire *w, struct pair *p, int side) {
   }
 }
 
+static void take_first(struct way *way) {
+  struct piece *piece = way->first;
+  way->first = piece->next;
+  if (way->first == NULL) way->last = NULL;
+  way->waiting -= piece->length;
+  free(piece);
+}
+
 static void write_due(struct pair *p, int side, int64_t now) {
   struct way *way = &p->way[side];
   int to = p->fd[!side];
   if (side == 0 && !p->connected) return;
   while (way->first != NULL && way->first->due_ns <= now) {
     struct piece *piece = way->first;
-    ssize_t n = send(to, piece->data + piece->sent, piece->length - piece->sent, MSG_NOSIGNAL);
-    if (n < 0 && errno != EAGAIN && errno != EINTR) p->broken = true;
-    if (n < 0) return;
+    ssize_t n = way->told ? (ssize_t)(piece->length - piece->sent)
+                          : send(to, piece->data + piece->sent, piece->length - piece->sent, MSG_NOSIGNAL);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n < 0) { /* it takes nothing more; what it sent before is still on its way to the other */
+      way->told = true;
+      p->broken = side == 1;
+      continue;
+    }
     piece->sent += (size_t)n;
     if (piece->sent < piece->length) return;
-    way->first = piece->next;
-    if (way->first == NULL) way->last = NULL;
-    way->waiting -= piece->length;
-    free(piece);
+    take_first(way);
   }
   if (way->ended && way->first == NULL && !way->told) {
     way->told = true;
@@ -121,10 +130,12 @@ static void write_due(struct pair *p, int side, int64_t now) {
 
 /* What it wants to know of its sockets next. False: it is over. */
 static bool watch(struct wire *w, struct pair *p, int64_t now) {
-  if (p->broken || (p->way[0].told && p->way[1].told)) return false;
+  bool answered = p->way[1].told && p->way[1].first == NULL;
+  if (p->broken || (answered && (p->way[0].told || p->gone[1]))) return false;
   for (int side = 0; side < 2; side++) {
     const struct way *in = &p->way[side], *out = &p->way[!side];
-    struct epoll_event event = {.data.ptr = p};
+    struct epoll_event event = {.data.u64 = (uint64_t)(uintptr_t)p | (unsigned)side};
+    if (p->gone[side]) continue;
     if (!in->ended && in->waiting < WAITING_MAX && (side == 0 || p->connected)) event.events |= EPOLLIN;
     if ((side == 1 && !p->connected) || (out->first != NULL && out->first->due_ns <= now)) event.events |= EPOLLOUT;
     (void)epoll_ctl(w->epoll, EPOLL_CTL_MOD, p->fd[side], &event);
@@ -143,7 +154,14 @@ static void serve_pair(struct wire *w, struct pair *p) {
   for (int side = 0; side < 2 && !p->broken; side++)
     if (side == 0 || p->connected) read_side(w, p, side);
   int64_t now = clock_now(&clock_system);
-  for (int side = 0; side < 2 && !p->broken; side++) write_due(p, side, now);
+  for (int side = 0; side < 2 && !p->broken; side++) {
+    write_due(p, side, now);
+    while (p->gone[side] && !p->way[side].ended && p->way[side].waiting < WAITING_MAX &&
+           !p->broken) { /* nothing else would wake us for it */
+      read_side(w, p, side);
+      write_due(p, side, now);
+    }
+  }
   if (!watch(w, p, now)) close_pair(w, p);
 }
 
@@ -158,7 +176,11 @@ static int begin_connecting(const struct wire *w) {
 
 static void take_connection(struct wire *w) {
   int near = accept4(w->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), on = 1;
-  if (near < 0) return;
+  const struct timespec rest = {.tv_nsec = 10 * MS};
+  if (near < 0) {
+    if (errno == EMFILE || errno == ENFILE) (void)nanosleep(&rest, NULL); /* it goes on waiting, and would wake us all the time */
+    return;
+  }
   struct pair *p = w->n_pairs < PAIRS_MAX ? calloc(1, sizeof *p) : NULL;
   int far = p != NULL ? begin_connecting(w) : -1;
   if (far < 0) {
@@ -170,7 +192,7 @@ static void take_connection(struct wire *w) {
   *p = (struct pair){.next = w->pairs, .fd = {near, far}};
   w->pairs = p;
   w->n_pairs++;
-  struct epoll_event event = {.events = EPOLLOUT, .data.ptr = p}, nothing = {.data.ptr = p};
+  struct epoll_event event = {.events = EPOLLOUT, .data.u64 = (uint64_t)(uintptr_t)p | 1}, nothing = {.data.u64 = (uint64_t)(uintptr_t)p};
   if (epoll_ctl(w->epoll, EPOLL_CTL_ADD, near, &nothing) != 0 || epoll_ctl(w->epoll, EPOLL_CTL_ADD, far, &event) != 0) close_pair(w, p);
   else serve_pair(w, p);
 }
@@ -198,6 +220,29 @@ static int64_t serve_due(struct wire *w) {
   return next == INT64_MAX ? -1 : next - now;
 }
 
+/* Beside addresses of pairs, the last bit of which says which socket of it. */
+enum { WAKE = 0, LISTENER = 2 };
+
+static struct pair *pair_of(const struct epoll_event *event) {
+  return event->data.u64 == WAKE || event->data.u64 == LISTENER ? NULL : (struct pair *)(uintptr_t)(event->data.u64 & ~(uint64_t)1);
+}
+
+static bool is_there(const struct wire *w, const struct pair *p) {
+  const struct pair *at = w->pairs;
+  while (at != NULL && at != p) at = at->next;
+  return at != NULL;
+}
+
+static void serve_event(struct wire *w, struct pair *p, const struct epoll_event *event) {
+  int side = (int)(event->data.u64 & 1);
+  if ((event->events & (EPOLLERR | EPOLLHUP)) != 0 && !p->gone[side]) {
+    p->broken = p->broken || (side == 1 && !p->connected);
+    p->gone[side] = true;
+    (void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, p->fd[side], NULL);
+  }
+  serve_pair(w, p);
+}
+
 static void *carry(void *context) {
   struct wire *w = context;
   struct epoll_event events[EVENTS];
@@ -207,14 +252,11 @@ static void *carry(void *context) {
     int n = epoll_pwait2(w->epoll, events, EVENTS, left >= 0 ? &wait : NULL, NULL);
     if (n < 0 && errno == ENOSYS) n = epoll_wait(w->epoll, events, EVENTS, left >= 0 ? (int)((left + MS - 1) / MS) : -1);
     for (int i = 0; i < n; i++) {
-      bool gone = false; /* one pair has two sockets: the first of them may have ended it */
-      for (int k = 0; k < i; k++) gone = gone || events[k].data.ptr == events[i].data.ptr;
-      if (events[i].data.ptr == w) take_connection(w);
-      else if (events[i].data.ptr != NULL && !gone) {
-        struct pair *p = events[i].data.ptr;
-        p->broken = p->broken || (events[i].events & EPOLLERR) != 0;
-        serve_pair(w, p);
-      }
+      struct pair *p = pair_of(&events[i]);
+      bool over = false; /* one pair has two sockets: the first of them may have ended it */
+      for (int k = 0; k < i; k++) over = over || pair_of(&events[k]) == p;
+      if (events[i].data.u64 == LISTENER) take_connection(w);
+      else if (p != NULL && (!over || is_there(w, p))) serve_event(w, p, &events[i]);
     }
   }
   while (w->pairs != NULL) close_pair(w, w->pairs);
@@ -261,7 +303,7 @@ static bool resolve(struct wire *w, const char *url) {
 static bool begin(struct wire *w) {
   struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof here;
-  struct epoll_event listens = {.events = EPOLLIN, .data.ptr = w}, wakes = {.events = EPOLLIN};
+  struct epoll_event listens = {.events = EPOLLIN, .data.u64 = LISTENER}, wakes = {.events = EPOLLIN, .data.u64 = WAKE};
   w->listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   w->epoll = epoll_create1(EPOLL_CLOEXEC);
   w->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -273,13 +315,13 @@ static bool begin(struct wire *w) {
   return w->running;
 }
 
-bool wire_open(const char *endpoint, struct wire **ret, char *why, size_t size) {
+bool wire_open(const char *endpoint, int64_t least_ns, struct wire **ret, char *why, size_t size) {
   struct wire *w = xalloc(1, sizeof *w);
   w->listener = w->epoll = w->wake = -1;
   *ret = w;
   why[0] = 0;
   if (!resolve(w, endpoint)) (void)snprintf(why, size, "wire: how long a round trip takes is not known: no connection over TCP was made");
-  else if (w->round_trip_ns < ROUND_TRIP_LEAST_NS)
+  else if (w->round_trip_ns < least_ns)
     (void)snprintf(why, size, "wire: a round trip takes %.2g ms: there is no wire that could be lengthened by a known part of itself",
                    (double)w->round_trip_ns / 1e6);
   else if (!begin(w)) (void)snprintf(why, size, "wire: no proxy can be opened on this machine: %s", strerror(errno));

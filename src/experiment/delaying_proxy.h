@@ -13,7 +13,11 @@
 
 struct wire;
 
-bool wire_open(const char *endpoint, struct wire **ret, char *why, size_t size);
+/* The threshold of the finding `slow_wire`. */
+#define WIRE_ROUND_TRIP_LEAST_NS INT64_C(1000000)
+
+/* least_ns: a shorter round trip is none to lengthen. */
+bool wire_open(const char *endpoint, int64_t least_ns, struct wire **ret, char *why, size_t size);
 int wire_port(const struct wire *wire);                  /* on 127.0.0.1: where the load connects instead */
 int64_t wire_round_trip_ns(const struct wire *wire);     /* to the server and back, the least that the kernel saw as it was opened */
 void wire_delay(struct wire *wire, int64_t each_way_ns); /* from now on; 0: none */

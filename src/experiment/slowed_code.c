@@ -74,7 +74,11 @@ enum lynx_status slowed_library_open(const char *named, const char *preload, str
         "found '%.200s'; accepted: the last part of a library's file, such as libtorch_cpu.so, or [anonymous] for code that was "
         "made at run time",
         named);
+  if (strlen(preload) > 3900) return lynx_fail(error, LYNX_LIMIT, "LD_PRELOAD: found more than 3900 bytes");
   enum lynx_status status = open_folder(ret, error);
+  if (status == LYNX_OK && strpbrk(ret->folder, " :|;\t\n") != NULL)
+    status = lynx_fail(error, LYNX_INPUT, "TMPDIR: found %s; accepted: a path without blanks, colons and bars, as LD_PRELOAD takes it",
+                       ret->folder);
   if (status == LYNX_OK) status = put_code(ret, "slow_library.so", slowed_library_object, slowed_library_object_size, error);
   (void)snprintf(ret->slow, sizeof ret->slow, "LYNXBENCH_SLOW_LIBRARY=%s|%s", ret->folder, named);
   (void)snprintf(ret->path, sizeof ret->path, "LD_PRELOAD=%s/slow_library.so%s%.3900s", ret->folder, preload[0] != 0 ? ":" : "", preload);

@@ -80,11 +80,11 @@ print(repr((results, in_thread(1))))
 """
 
 
-def run_slowed(tmp_path, name):
+def run_slowed(tmp_path, name, text=PROGRAM):
     folder, program = tmp_path / "folder", tmp_path / "program.py"
     folder.mkdir()
     (folder / "amount").write_bytes(bytes(8))
-    program.write_text(PROGRAM)
+    program.write_text(text)
     shim = os.path.join(l.BUILD, "src/experiment/slow_library.so")
     env = dict(os.environ, LD_PRELOAD=shim, LYNXBENCH_SLOW_LIBRARY=f"{folder}|{name}")
     r = subprocess.run([sys.executable, program, folder], capture_output=True, text=True, env=env, timeout=60)
@@ -105,6 +105,49 @@ def test_a_library_takes_longer_by_its_own_time(tmp_path):
 def test_another_library_is_left_alone(tmp_path):
     results, _ = run_slowed(tmp_path, "libc.so.6")
     assert all(own < 0.3 * whole for _, own, _, whole in results), results
+
+
+SIGNALS = """
+import ctypes, os, signal, sys, time
+zlib, out = ctypes.CDLL("libz.so.1"), ctypes.create_string_buffer(1 << 17)
+
+
+def work(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        zlib.compress2(out, ctypes.byref(ctypes.c_ulong(len(out))), bytes(1 << 16), 1 << 16, 6)
+
+
+work(0.3)
+if os.fork() == 0:  # as a shell prepares a child
+    for number in range(1, signal.SIGRTMAX + 1):
+        if number not in (signal.SIGKILL, signal.SIGSTOP, 32, 33):
+            signal.signal(number, signal.SIG_DFL)
+    work(0.3)
+    os._exit(3)
+assert os.waitstatus_to_exitcode(os.wait()[1]) == 3
+os.closerange(3, 64)  # as a daemon does
+pipe = os.pipe()
+if os.fork() == 0:
+    work(0.1)
+    os.write(pipe[1], b"whole")
+    os._exit(0)
+os.wait()
+assert os.read(pipe[0], 9) == b"whole"
+came = []
+signal.signal(signal.SIGRTMAX - 13, lambda *_: came.append(1))  # that signal is the program's from here on
+work(0.3)
+assert not came
+os.kill(os.getpid(), signal.SIGRTMAX - 13)
+time.sleep(0.1)
+assert came
+print(len(os.listdir("/proc/self/task")))
+"""
+
+
+def test_a_slowed_program_does_what_it_did(tmp_path):
+    """It resets signals, closes descriptors and uses the shim's own signal; it gets no thread that it did not make."""
+    assert run_slowed(tmp_path, "libz.so.1", SIGNALS) == 1
 
 
 SERVER = """

@@ -18,7 +18,7 @@ static size_t library_open(const struct perturbing *request, void **ret_state, s
   if (!(c.calls > 0)) {
     (void)snprintf(why, size, "library: %.120s %s", request->library_name,
                    c.found > 0
-                       ? "is loaded, and none of its code ran while the load warmed up"
+                       ? "is loaded, and none of its code was seen to run while the load warmed up; a server of another user cannot say so"
                        : "is not loaded by that name, or the executor ignores LD_PRELOAD (linked statically, another C library, in a "
                          "container)");
     return 0;

@@ -12,11 +12,13 @@
 #include "experiment/perturber.h"
 #include "stats/quantile.h"
 #include "telemetry/node_map.h"
+#include "telemetry/process_tree.h"
 
 enum { HOGS_MAX = 64, ROUNDS = 9, PASSES = 4, FEW_WORDS = 1024 };
 #define PERIOD_NS INT64_C(20000000)
 #define WORDS_LEAST (INT64_C(64) << 17) /* 64 MiB of words of 8 bytes */
-#define WORDS_MOST (INT64_C(512) << 17)
+#define WORDS_MOST (INT64_C(128) << 17)
+#define MEMORY_SHARE 4  /* at most that part of what is free is taken */
 #define FELT_LEAST 1.03 /* below it blocks would tell nothing */
 #define NEAR_MOST 1.05  /* what a loop within the nearest cache may feel: more means that the processors share a core */
 
@@ -168,17 +170,46 @@ static bool shares_a_core(const struct root *root, int processor, const cpu_set_
   return CPU_COUNT(&both) > 0;
 }
 
+struct looking {
+  struct memory *memory;
+  int64_t pid;
+};
+
+static void add_thread(void *context, const char *name) {
+  const struct looking *l = context;
+  cpu_set_t one;
+  long long thread = atoll(name);
+  if (thread > 0 && sched_getaffinity((pid_t)thread, sizeof one, &one) == 0) CPU_OR(&l->memory->server, &l->memory->server, &one);
+}
+
+/* Of all its threads: a pool may run where the first thread may not. */
+static void see_server(struct memory *m) {
+  char path[64];
+  for (size_t i = 0; i < m->request.n_processes; i++) {
+    struct looking l = {m, m->request.processes[i].pid};
+    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)l.pid);
+    (void)root_list(m->request.root, path, THREADS_MAX, add_thread, &l);
+  }
+}
+
+/* Each has as much memory as the probe. */
+static size_t most_hogs(const struct memory *m) {
+  long free_pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  double fit = free_pages > 0 ? (double)free_pages * (double)page / MEMORY_SHARE / (8 * (double)m->n_words) : 0;
+  return fit < 2 ? 0 : fit - 1 > HOGS_MAX ? HOGS_MAX : (size_t)(fit - 1);
+}
+
 static void choose(struct memory *m) {
   struct node_map *nodes = xalloc(1, sizeof *nodes);
-  cpu_set_t ours, one;
+  cpu_set_t ours;
+  const size_t most = most_hogs(m);
   bool beside_it[NODES_MAX] = {false};
   node_map_read(m->request.root, nodes);
-  for (size_t i = 0; i < m->request.n_processes; i++)
-    if (sched_getaffinity((pid_t)m->request.processes[i].pid, sizeof one, &one) == 0) CPU_OR(&m->server, &m->server, &one);
+  see_server(m);
   for (int i = 0; i < CPU_SETSIZE; i++)
     if (CPU_ISSET(i, &m->server) && node_map_of(nodes, i) >= 0) beside_it[node_map_of(nodes, i)] = true;
   if (sched_getaffinity(0, sizeof ours, &ours) != 0) CPU_ZERO(&ours);
-  for (int i = 0; i < CPU_SETSIZE && m->n < HOGS_MAX; i++) {
+  for (int i = 0; i < CPU_SETSIZE && m->n < most; i++) {
     int node = node_map_of(nodes, i);
     bool beside = node < 0 || beside_it[node];
     if (beside && CPU_ISSET(i, &ours) && !CPU_ISSET(i, &m->server) && !shares_a_core(m->request.root, i, &m->server))
@@ -218,8 +249,8 @@ static size_t memory_open(const struct perturbing *request, void **ret_state, st
   if (most == 0 || m->n == 0) {
     (void)snprintf(
         why, size,
-        "memory: the server may use every processor beside its memory, so that traffic would take its processors, too: start it on "
-        "fewer (taskset)");
+        "memory: the server may use every processor beside its memory, so that traffic would take its processors, too (start it on "
+        "fewer: taskset); or too little memory is free");
     return 0;
   }
   if (!is_felt(m, why, size)) return 0;

@@ -9,8 +9,9 @@
  * Files    FOLDER/amount: one double, by how much of its own time the library is lengthened; FOLDER/PID: five integers of 64 bits: 1, 1
  *          where the library is mapped, looks that found it, its time and the time added, both in nanoseconds: as src/experiment/python
  * Where    LYNXBENCH_SLOW_LIBRARY=FOLDER|NAME; NAME: how the file's last part begins, up to a dot or a dash; or [anonymous] for code that was made at run time
- * Limits   the innermost frame decides: what the library calls in others is theirs. A thread that blocks the signal, or was not made by
- *          pthread_create, is not slowed. A system call that waits may end early (EINTR), as under any profiler */
+ * Limits   the innermost frame decides: what the library calls in others is theirs. A thread that blocks the signal (the last
+ *          but thirteen), or was not made by pthread_create, is not slowed; one that waits for all signals (sigwait) gets it. A program
+ *          that closes every descriptor is slowed no more. A system call that waits may end early (EINTR), as under any profiler */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -33,7 +34,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { SLOTS = 4096, RANGES = 32, SIGNAL_BEFORE_LAST = 13, COUNTERS = 5 };
+enum { SLOTS = 4096, RANGES = 256, SIGNAL_BEFORE_LAST = 13, COUNTERS = 5, MAPS_BYTES = 32 << 10 };
 enum { COUNT_VERSION, COUNT_FOUND, COUNT_LOOKS, COUNT_OWN_NS, COUNT_ADDED_NS };
 #define EACH_NS 1000000           /* of the task clock, on average */
 #define EACH_TICK_NS 5000000      /* of a POSIX timer */
@@ -65,6 +66,8 @@ static struct slot slots[SLOTS];
 static __thread struct slot *own_slot __attribute__((tls_model("initial-exec"))); /* a signal handler may read it */
 static pthread_key_t key;
 static bool ready;
+static volatile bool over; /* the program wants the signal for itself */
+static int (*next_action)(int, const struct sigaction *, struct sigaction *);
 static int (*next_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
 static int64_t own_time(void) {
@@ -111,29 +114,6 @@ static void arm(struct slot *slot) {
   (void)timer_settime(slot->timer, 0, &once, NULL);
 }
 
-/* In the thread whose time it is; the signal is held back while it runs, and the timer begins anew behind it: what is added counts as
- * nobody's. */
-static void look(int number, siginfo_t *info, void *context) {
-  int saved = errno;
-  struct slot *slot = own_slot;
-  (void)number;
-  if (slot == NULL || (info->si_code != SI_TIMER && info->si_code <= 0)) return; /* sent by a program */
-  /* A clock that does not end in the kernel ends later, by another length: what was computed there is nobody's here. */
-  int64_t now = own_time(), passed = now - slot->last_ns < MOST_NS ? now - slot->last_ns : MOST_NS,
-          since = slot->clock >= 0 && slot->length_ns < passed ? slot->length_ns : passed;
-  if (is_inside(instruction(context))) {
-    double share = amount != NULL ? *amount : 0;
-    int64_t until = now + (share > 0 && share <= 10 ? (int64_t)(share * (double)since) : 0), after = now;
-    while (after < until) after = own_time();
-    atomic_fetch_add(&counters[COUNT_LOOKS], 1);
-    atomic_fetch_add(&counters[COUNT_OWN_NS], since);
-    atomic_fetch_add(&counters[COUNT_ADDED_NS], after - now);
-  }
-  slot->last_ns = own_time();
-  arm(slot);
-  errno = saved;
-}
-
 static int signal_number(void) {
   return SIGRTMAX - SIGNAL_BEFORE_LAST;
 }
@@ -165,9 +145,17 @@ static bool open_timer(struct slot *slot, pid_t thread) {
   return timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &slot->timer) == 0;
 }
 
+/* A program may have closed it, and have something else under that number. */
+static bool is_clock(int fd) {
+  static const char mark[] = "anon_inode:[perf_event]";
+  char path[40], target[sizeof mark + 8];
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return readlink(path, target, sizeof target) == (ssize_t)sizeof mark - 1 && memcmp(target, mark, sizeof mark - 1) == 0;
+}
+
 static void close_slot(struct slot *slot) {
   own_slot = NULL;
-  if (slot->clock >= 0) (void)close(slot->clock);
+  if (slot->clock >= 0 && is_clock(slot->clock)) (void)close(slot->clock);
   else (void)timer_delete(slot->timer);
   atomic_store(&slot->taken, false);
 }
@@ -199,45 +187,96 @@ static void leave_thread(void *context) {
 
 /* --- where the library lies --- */
 
-/* Is a line of /proc/self/maps code of it? "7f..-7f.. r-xp 0000 08:01 123  /lib/libx.so"; ret_from, ret_to. */
+/* A number in base 16 at `at`, which it passes. */
+static uintptr_t read_hex(const char **at) {
+  uintptr_t value = 0;
+  for (;; (*at)++) {
+    unsigned digit = **at >= '0' && **at <= '9' ? (unsigned)(**at - '0') : **at >= 'a' && **at <= 'f' ? (unsigned)(**at - 'a' + 10) : 16;
+    if (digit == 16) return value;
+    value = value << 4 | digit;
+  }
+}
+
+/* Is a line of /proc/self/maps code of it? "7f..-7f.. r-xp 0000 08:01 123  /lib/libx.so" */
 static bool read_line(char *line, uintptr_t *ret_from, uintptr_t *ret_to) {
-  unsigned long from, to;
-  char rights[8];
-  int used = 0;
-  if (sscanf(line, "%lx-%lx %7s %*s %*s %*s %n", &from, &to, rights, &used) < 3 || used == 0 || strchr(rights, 'x') == NULL) return false;
-  char *path = line + used, *gone = strstr(path, " (deleted)");
-  path[strcspn(path, "\n")] = 0;
+  const char *at = line;
+  *ret_from = read_hex(&at);
+  if (*at++ != '-') return false;
+  *ret_to = read_hex(&at);
+  if (at[0] != ' ' || strlen(at) < 6 || at[3] != 'x') return false;
+  for (int field = 0; field < 4; field++) { /* rights, offset, device, inode */
+    at += strspn(at, " ");
+    at += strcspn(at, " ");
+  }
+  at += strspn(at, " ");
+  char *gone = strstr(line, " (deleted)");
   if (gone != NULL) *gone = 0;
-  const char *slash = strrchr(path, '/'), *last = slash != NULL ? slash + 1 : path;
-  *ret_from = from;
-  *ret_to = to;
-  if (strcmp(name, "[anonymous]") == 0) return path[0] == 0 || strncmp(path, "[anon:", 6) == 0;
+  const char *slash = strrchr(at, '/'), *last = slash != NULL ? slash + 1 : at;
+  if (strcmp(name, "[anonymous]") == 0) return at[0] == 0 || strncmp(at, "[anon:", 6) == 0;
   size_t n = strlen(name); /* libz.so.1 is mapped as libz.so.1.2.13 */
   return strncmp(last, name, n) == 0 && (last[n] == 0 || last[n] == '.' || last[n] == '-');
 }
 
+/* By system calls alone, since a signal handler does it. One thread at a time. */
 static void find_library(void) {
-  const struct ranges *old = atomic_load(&current);
-  struct ranges *next = &both[old == &both[0]];
-  FILE *maps = fopen("/proc/self/maps", "re");
-  char line[4400];
+  static char text[MAPS_BYTES];
+  struct ranges *next = &both[atomic_load(&current) == &both[0]];
+  int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  size_t kept = 0;
   next->n = 0;
-  while (maps != NULL && next->n < RANGES && fgets(line, sizeof line, maps) != NULL)
-    if (read_line(line, &next->at[next->n].from, &next->at[next->n].to)) next->n++;
-  if (maps != NULL) (void)fclose(maps);
+  for (ssize_t n = 1; fd >= 0 && n > 0;) {
+    n = read(fd, text + kept, sizeof text - 1 - kept);
+    size_t length = kept + (n > 0 ? (size_t)n : 0), at = 0;
+    text[length] = 0;
+    for (char *end; next->n < RANGES && (end = memchr(text + at, '\n', length - at)) != NULL; at = (size_t)(end - text) + 1) {
+      *end = 0;
+      next->n += read_line(text + at, &next->at[next->n].from, &next->at[next->n].to);
+    }
+    kept = length - at < sizeof text / 2 && next->n < RANGES ? length - at : 0;
+    memmove(text, text + at, kept);
+  }
+  if (fd >= 0) (void)close(fd);
   atomic_store(&current, next);
   if (next->n > 0) atomic_store(&counters[COUNT_FOUND], 1);
 }
 
 /* Libraries come while a program runs. */
-static void *keep_looking(void *context) {
-  (void)context;
-  for (;;) {
-    find_library();
-    const struct timespec rest = {.tv_sec = atomic_load(&current)->n > 0 ? 2 : 0, .tv_nsec = 200000000};
-    (void)nanosleep(&rest, NULL);
+static void look_for_library(void) {
+  static atomic_flag busy = ATOMIC_FLAG_INIT;
+  static _Atomic(int64_t) due_ns;
+  struct timespec t;
+  if (clock_gettime(CLOCK_MONOTONIC, &t) != 0) return;
+  int64_t now = (int64_t)t.tv_sec * SECOND + t.tv_nsec;
+  if (now < atomic_load(&due_ns) || atomic_flag_test_and_set(&busy)) return;
+  find_library();
+  atomic_store(&due_ns, now + (atomic_load(&current)->n > 0 ? 2 * SECOND : SECOND / 5));
+  atomic_flag_clear(&busy);
+}
+
+/* --- a look --- */
+
+/* In the thread whose time it is; the signal is held back while it runs, and the timer begins anew behind it: what is added counts as
+ * nobody's. */
+static void look(int number, siginfo_t *info, void *context) {
+  int saved = errno;
+  struct slot *slot = own_slot;
+  (void)number;
+  if (slot == NULL || over || (info->si_code != SI_TIMER && info->si_code <= 0)) return; /* sent by a program */
+  /* A clock that does not end in the kernel ends later, by another length: what was computed there is nobody's here. */
+  look_for_library();
+  int64_t now = own_time(), passed = now - slot->last_ns < MOST_NS ? now - slot->last_ns : MOST_NS,
+          since = slot->clock >= 0 && slot->length_ns < passed ? slot->length_ns : passed;
+  if (is_inside(instruction(context))) {
+    double share = amount != NULL ? *amount : 0;
+    int64_t until = now + (share > 0 && share <= 10 ? (int64_t)(share * (double)since) : 0), after = now;
+    while (after < until) after = own_time();
+    atomic_fetch_add(&counters[COUNT_LOOKS], 1);
+    atomic_fetch_add(&counters[COUNT_OWN_NS], since);
+    atomic_fetch_add(&counters[COUNT_ADDED_NS], after - now);
   }
-  return NULL;
+  slot->last_ns = own_time();
+  arm(slot);
+  errno = saved;
 }
 
 /* --- the process --- */
@@ -255,23 +294,15 @@ static void *map_file(const char *last, int flags, size_t size, int protection) 
 
 static void begin_process(void) {
   char last[24];
-  sigset_t all, before;
-  pthread_t thread;
   (void)snprintf(last, sizeof last, "%ld", (long)getpid());
   void *own = map_file(last, O_RDWR | O_CREAT, COUNTERS * sizeof *counters, PROT_READ | PROT_WRITE);
   counters = own != NULL ? own : nowhere;
   atomic_store(&counters[COUNT_VERSION], 1);
   watch_this_thread();
-  (void)sigfillset(&all);
-  (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are for its own threads */
-  if (next_create(&thread, NULL, keep_looking, NULL) == 0) (void)pthread_detach(thread);
-  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Timers are not inherited, and threads neither. */
+/* Timers are not inherited, and threads neither. Clocks are, as numbers that stay open: which of them the program closed is not known. */
 static void begin_child(void) {
-  for (size_t i = 0; i < SLOTS; i++)
-    if (slots[i].taken && slots[i].clock >= 0) (void)close(slots[i].clock);
   memset(slots, 0, sizeof slots);
   own_slot = NULL;
   begin_process();
@@ -279,16 +310,49 @@ static void begin_child(void) {
 
 __attribute__((constructor)) static void begin(void) {
   const char *wanted = getenv("LYNXBENCH_SLOW_LIBRARY"), *bar = wanted != NULL ? strchr(wanted, '|') : NULL;
-  const struct sigaction action = {.sa_sigaction = look, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+  struct sigaction action = {.sa_sigaction = look, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+  (void)sigfillset(&action.sa_mask); /* who jumps out of a handler does not jump out of a look */
   *(void **)&next_create = dlsym(RTLD_NEXT, "pthread_create");
-  if (bar == NULL || (size_t)(bar - wanted) >= sizeof folder || strlen(bar + 1) >= sizeof name || next_create == NULL) return;
+  *(void **)&next_action = dlsym(RTLD_NEXT, "sigaction");
+  if (bar == NULL || (size_t)(bar - wanted) >= sizeof folder || strlen(bar + 1) >= sizeof name || next_create == NULL ||
+      next_action == NULL)
+    return;
   (void)snprintf(folder, sizeof folder, "%.*s", (int)(bar - wanted), wanted);
   (void)snprintf(name, sizeof name, "%s", bar + 1);
   amount = map_file("amount", O_RDONLY, sizeof *amount, PROT_READ);
-  if (amount == NULL || pthread_key_create(&key, leave_thread) != 0 || sigaction(signal_number(), &action, NULL) != 0) return;
+  if (amount == NULL || pthread_key_create(&key, leave_thread) != 0 || next_action(signal_number(), &action, NULL) != 0) return;
   ready = true;
   begin_process();
   (void)pthread_atfork(NULL, NULL, begin_child);
+}
+
+/* --- the program's own view of the signal --- */
+
+static void stop_all(void) {
+  const struct itimerspec never = {.it_value = {.tv_sec = 0}};
+  over = true;
+  for (struct slot *slot = slots; slot < slots + SLOTS; slot++) {
+    if (!atomic_load(&slot->taken)) continue;
+    if (slot->clock < 0) (void)timer_settime(slot->timer, 0, &never, NULL);
+    else if (is_clock(slot->clock)) (void)ioctl(slot->clock, PERF_EVENT_IOC_DISABLE, 0);
+  }
+}
+
+/* Who resets all signals would die of ours; who handles this one wants it for himself: then nothing is slowed any more. */
+__attribute__((visibility("default"))) int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict old) {
+  if (next_action == NULL) *(void **)&next_action = dlsym(RTLD_NEXT, "sigaction");
+  if (ready && !over && number == signal_number() && action != NULL) {
+    bool plain = (action->sa_flags & SA_SIGINFO) == 0 && (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN);
+    if (plain && old != NULL) *old = (struct sigaction){.sa_handler = SIG_DFL};
+    if (plain) return 0;
+    stop_all();
+  }
+  return next_action(number, action, old);
+}
+
+__attribute__((visibility("default"))) sighandler_t signal(int number, sighandler_t handler) {
+  struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
+  return sigaction(number, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
 /* --- new threads --- */
