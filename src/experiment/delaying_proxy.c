@@ -63,7 +63,7 @@ struct wire {
 
 static void close_pair(struct wire *w, struct pair *p) {
   struct pair **at = &w->pairs;
-  while (*at != p) at = &(*at)->next;
+  while (*at != NULL && *at != p) at = &(*at)->next;
   *at = p->next;
   w->n_pairs--;
   for (int side = 0; side < 2; side++) {
