@@ -1,8 +1,10 @@
 #include "experiment/perturber.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <time.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 
 #define STEP_NS INT64_C(50000000)
@@ -19,6 +21,22 @@ bool perturber_wait(const struct perturbing *request, int64_t until_ns) {
     if (atomic_load(request->stop)) return false;
   }
   return true;
+}
+
+void perturber_keep(const struct perturbing *request, void **ret_state) {
+  struct perturbing *own = xalloc(1, sizeof *own);
+  *own = *request;
+  *ret_state = own;
+}
+
+bool perturber_bind(int processor, int policy) {
+  const struct sched_param none = {.sched_priority = 0};
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  CPU_SET((size_t)processor, &own);
+  bool there = sched_setaffinity(0, sizeof own, &own) == 0;
+  (void)sched_setscheduler(0, policy, &none);
+  return there;
 }
 
 bool perturber_of_system(const char *what, enum layer *ret) {

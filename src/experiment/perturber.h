@@ -68,6 +68,11 @@ struct perturber {
 void perturber_sleep(int64_t until_ns);
 bool perturber_wait(const struct perturbing *request, int64_t until_ns); /* false: stopped, or nobody watches any more */
 
+/* For a perturber that needs no more than what was asked: its state, to be freed. */
+void perturber_keep(const struct perturbing *request, void **ret_state);
+/* Of a thread that was begun for it: on that processor alone, by that policy of the scheduler. False: it may not run there. */
+bool perturber_bind(int processor, int policy);
+
 /* Of resources that the operating system gives out. */
 bool perturber_of_system(const char *what, enum layer *ret);
 

@@ -81,9 +81,10 @@ static bool take_mention(void *context, struct bytes key, struct bytes value) {
   return true;
 }
 
-static enum lynx_status list_mentions(struct ledger *l, const uint8_t digest[DIGEST_BYTES], struct mentions *ret,
+/* space: STORE_MENTION; STORE_RUN, for an intent: who answers it, under no name. */
+static enum lynx_status list_mentions(struct ledger *l, enum store_space space, const uint8_t digest[DIGEST_BYTES], struct mentions *ret,
                                       struct lynx_error *error) {
-  const struct store_range range = {.space = STORE_MENTION, .prefix = {(const char *)digest, DIGEST_BYTES}};
+  const struct store_range range = {.space = space, .prefix = {(const char *)digest, DIGEST_BYTES}};
   *ret = (struct mentions){0};
   return l->store->table->list(l->store, &range, take_mention, ret, error);
 }
@@ -103,7 +104,7 @@ enum lynx_status ledger_find(struct ledger *ledger, const uint8_t leaf[DIGEST_BY
   struct mentions mentions;
   char hex[DIGEST_HEX];
   size_t i = 0;
-  enum lynx_status status = list_mentions(ledger, leaf, &mentions, error);
+  enum lynx_status status = list_mentions(ledger, STORE_MENTION, leaf, &mentions, error);
   while (i < mentions.n && mentions.names[i][0] != 0) i++;
   if (status == LYNX_OK && i == mentions.n)
     status = lynx_fail(error, LYNX_NOT_FOUND, "there is no entry of digest %.16s", digest_hex(leaf, hex));
@@ -141,7 +142,7 @@ static enum lynx_status each_mention(struct ledger *ledger, const uint8_t digest
                                      struct lynx_error *error) {
   struct mentions mentions = {0};
   bool go_on = true;
-  enum lynx_status status = list_mentions(ledger, digest, &mentions, error);
+  enum lynx_status status = list_mentions(ledger, STORE_MENTION, digest, &mentions, error);
   for (size_t i = 0; i < mentions.n && status == LYNX_OK && go_on; i++)
     if (mentions.indices[i] < ledger->edge.size)
       status = visit_entry(ledger, mentions.indices[i], digest, mentions.names[i], visit, context, &go_on, error);
@@ -183,7 +184,7 @@ static enum lynx_status read_policy(struct ledger *l, uint64_t size, struct lynx
   uint8_t digest[DIGEST_BYTES];
   struct mentions mentions;
   policy_subject(digest);
-  enum lynx_status status = list_mentions(l, digest, &mentions, error);
+  enum lynx_status status = list_mentions(l, STORE_MENTION, digest, &mentions, error);
   l->policy = (struct policy){.number = 0};
   l->n_history = 0;
   for (size_t i = 0; i < mentions.n && mentions.indices[i] < size && status == LYNX_OK; i++) {
@@ -308,28 +309,15 @@ static bool take_rival(void *context, const struct ledger_entry *entry, const ch
   return !r->found;
 }
 
-struct answers {
-  uint64_t *indices;
-  size_t n, room;
-};
-
-static bool take_answer(void *context, struct bytes key, struct bytes value) {
-  struct answers *a = context;
-  if (key.length != DIGEST_BYTES + INDEX_BYTES || value.length != 0) return true;
-  a->indices = xroom(a->indices, a->n, &a->room, sizeof *a->indices);
-  a->indices[a->n++] = ledger_key_number(key, DIGEST_BYTES, INDEX_BYTES);
-  return true;
-}
-
 /* The entries that answer an intent: they are few, however many runs its contract has. */
 static enum lynx_status each_answer(struct ledger *l, const uint8_t intent[DIGEST_BYTES], struct rivalry *r, struct lynx_error *error) {
-  const struct store_range range = {.space = STORE_RUN, .prefix = {(const char *)intent, DIGEST_BYTES}};
-  struct answers answers = {.n = 0};
+  struct mentions answers;
   bool go_on = true;
-  enum lynx_status status = l->store->table->list(l->store, &range, take_answer, &answers, error);
+  enum lynx_status status = list_mentions(l, STORE_RUN, intent, &answers, error);
   for (size_t i = 0; i < answers.n && status == LYNX_OK && go_on; i++)
-    if (answers.indices[i] < l->edge.size) status = visit_entry(l, answers.indices[i], NULL, "", take_rival, r, &go_on, error);
-  free(answers.indices);
+    if (answers.names[i][0] == 0 && answers.indices[i] < l->edge.size)
+      status = visit_entry(l, answers.indices[i], NULL, "", take_rival, r, &go_on, error);
+  mentions_release(&answers);
   return status;
 }
 

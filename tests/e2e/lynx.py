@@ -150,6 +150,34 @@ def reference(*args, port=None, log=None, env=None):
             out.close()
 
 
+def answering(work, before=""):
+    """The source of a server, its port as argument, that does this work (a body, indented by eight) for each answer;
+    before: what it runs once."""
+    return f"""
+import http.server, json, sys, time
+{before}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version, wbufsize = "HTTP/1.1", -1
+    def log_message(self, *words): pass
+    def do_GET(self):
+        self.answer({{"data": [{{"id": "tiny"}}]}})
+    def answer(self, what):
+        body = json.dumps(what).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+{work}
+        self.answer({{"choices": [{{"index": 0, "text": "a b", "finish_reason": "length"}}]}})
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
 def contract(path, port, **fields):
     """A short contract for the endpoint; fields replace sections as YAML text."""
     sections = {

@@ -590,27 +590,10 @@ def test_a_process_that_is_not_the_server_is_not_touched(tmp_path):
         innocent.wait()
 
 
-SLOW = """
-import http.server, json, sys, time
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    def log_message(self, *words): pass
-    def do_GET(self):
-        self.answer({"data": [{"id": "tiny"}]})
-    def answer(self, what):
-        body = json.dumps(what).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-    def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
+SLOW = l.answering("""
         end = time.monotonic() + 0.6
         while time.monotonic() < end: pass
-        self.answer({"choices": [{"index": 0, "text": "a b", "finish_reason": "length"}]})
-http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
-"""
+""")
 
 
 @pytest.mark.long

@@ -150,31 +150,17 @@ def test_a_slowed_program_does_what_it_did(tmp_path):
     assert run_slowed(tmp_path, "libz.so.1", SIGNALS) == 1
 
 
-SERVER = """
-import ctypes, http.server, json, os, sys, threading, time
-zlib, data, out = ctypes.CDLL("libz.so.1"), os.urandom(1 << 16), ctypes.create_string_buffer(1 << 17)
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version, wbufsize = "HTTP/1.1", -1
-    def log_message(self, *words): pass
-    def do_GET(self):
-        self.answer({"data": [{"id": "tiny"}]})
-    def answer(self, what):
-        body = json.dumps(what).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-    def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
+SERVER = l.answering(
+    """
         for _ in range(8):
             size = ctypes.c_ulong(len(out))
             zlib.compress2(out, ctypes.byref(size), data, len(data), 6)
-        self.answer({"choices": [{"index": 0, "text": "a b", "finish_reason": "length"}]})
-http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
-"""
+""",
+    """
+import ctypes, os
+zlib, data, out = ctypes.CDLL("libz.so.1"), os.urandom(1 << 16), ctypes.create_string_buffer(1 << 17)
+""",
+)
 
 
 def started(tmp_path, port, **more):

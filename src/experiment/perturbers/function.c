@@ -3,14 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "executor/layer_map.h"
 #include "experiment/slowed_code.h"
 
 static size_t function_open(const struct perturbing *request, void **ret_state, struct target *ret, size_t most, char *why, size_t size) {
-  struct perturbing *own = xalloc(1, sizeof *own);
-  *own = *request;
-  *ret_state = own;
+  perturber_keep(request, ret_state);
   if (most == 0 || request->function_folder == NULL) {
     (void)snprintf(why, size, "function: none was named (--function), for which lynxbench must start the executor");
     return 0;

@@ -2,14 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
 #include "executor/layer_map.h"
 #include "experiment/slowed_code.h"
 
 static size_t library_open(const struct perturbing *request, void **ret_state, struct target *ret, size_t most, char *why, size_t size) {
-  struct perturbing *own = xalloc(1, sizeof *own);
-  *own = *request;
-  *ret_state = own;
+  perturber_keep(request, ret_state);
   if (most == 0 || request->library_folder == NULL) {
     (void)snprintf(why, size, "library: none was named (--library), for which lynxbench must start the executor");
     return 0;

@@ -42,12 +42,7 @@ static size_t contention_open(const struct perturbing *request, void **ret_state
 static void *compete(void *context) {
   const struct rival *rival = context;
   struct contention *c = rival->of;
-  cpu_set_t own;
-  CPU_ZERO(&own);
-  CPU_SET((size_t)rival->processor, &own);
-  (void)sched_setaffinity(0, sizeof own, &own);
-  const struct sched_param none = {.sched_priority = 0};
-  (void)sched_setscheduler(0, SCHED_OTHER, &none);
+  (void)perturber_bind(rival->processor, SCHED_OTHER);
   while (!atomic_load(&c->over)) {
     int64_t from = clock_now(&clock_system), busy = (int64_t)((double)PERIOD_NS * c->share);
     while (clock_now(&clock_system) - from < busy && !atomic_load(&c->over)) {}

@@ -4,13 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
 #include "experiment/perturber.h"
 
 static size_t wire_begin(const struct perturbing *request, void **ret_state, struct target *ret, size_t most, char *why, size_t size) {
-  struct perturbing *own = xalloc(1, sizeof *own);
-  *own = *request;
-  *ret_state = own;
+  perturber_keep(request, ret_state);
   if (most == 0 || request->wire == NULL) {
     (void)snprintf(why, size, "%s", request->no_wire != NULL ? request->no_wire : "wire: it was not asked for before the run");
     return 0;

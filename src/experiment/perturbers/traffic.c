@@ -53,12 +53,7 @@ static void *eat(void *context) {
   const struct hog *hog = context;
   struct memory *m = hog->of;
   double *words = calloc(m->n_words, sizeof *words);
-  const struct sched_param none = {.sched_priority = 0};
-  cpu_set_t own;
-  CPU_ZERO(&own);
-  CPU_SET((size_t)hog->processor, &own);
-  bool there = sched_setaffinity(0, sizeof own, &own) == 0;
-  (void)sched_setscheduler(0, SCHED_IDLE, &none);
+  bool there = perturber_bind(hog->processor, SCHED_IDLE);
   const size_t part = m->n_words / 256 / 8 * 8;
   for (size_t at = 0; words != NULL && there && !atomic_load(&m->over);) {
     int64_t from = clock_now(&clock_system), busy = (int64_t)((double)PERIOD_NS * m->share);

@@ -8,7 +8,8 @@
  *          be had, POSIX timers, which the scheduler's tick divides (1 to 10 ms): a program that goes in step with that is seen wrongly
  * Files    FOLDER/amount: one double, by how much of its own time the library is lengthened; FOLDER/PID: five integers of 64 bits: 1, 1
  *          where the library is mapped, looks that found it, its time and the time added, both in nanoseconds: as src/experiment/python
- * Where    LYNXBENCH_SLOW_LIBRARY=FOLDER|NAME; NAME: how the file's last part begins, up to a dot or a dash; or [anonymous] for code that was made at run time
+ * Where    LYNXBENCH_SLOW_LIBRARY=FOLDER|NAME; NAME: how the file's last part begins, up to a dot or a dash; or [anonymous] for code that
+ *          was made at run time
  * Limits   the innermost frame decides: what the library calls in others is theirs. A thread that blocks the signal (the last
  *          but thirteen), or was not made by pthread_create, is not slowed; one that waits for all signals (sigwait) gets it. A program
  *          that closes every descriptor is slowed no more. A system call that waits may end early (EINTR), as under any profiler */
@@ -16,9 +17,9 @@
 #define _GNU_SOURCE
 #endif
 #include <dlfcn.h>
-#include <linux/perf_event.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -155,8 +156,8 @@ static bool is_clock(int fd) {
 
 static void close_slot(struct slot *slot) {
   own_slot = NULL;
-  if (slot->clock >= 0 && is_clock(slot->clock)) (void)close(slot->clock);
-  else (void)timer_delete(slot->timer);
+  if (slot->clock < 0) (void)timer_delete(slot->timer);
+  else if (is_clock(slot->clock)) (void)close(slot->clock);
   atomic_store(&slot->taken, false);
 }
 
@@ -255,15 +256,15 @@ static void look_for_library(void) {
 
 /* --- a look --- */
 
-/* In the thread whose time it is; the signal is held back while it runs, and the timer begins anew behind it: what is added counts as
+/* In the thread whose time it is; the signal is held back while it runs, and the timer begins again behind it: what is added counts as
  * nobody's. */
 static void look(int number, siginfo_t *info, void *context) {
   int saved = errno;
   struct slot *slot = own_slot;
   (void)number;
   if (slot == NULL || over || (info->si_code != SI_TIMER && info->si_code <= 0)) return; /* sent by a program */
-  /* A clock that does not end in the kernel ends later, by another length: what was computed there is nobody's here. */
   look_for_library();
+  /* A clock that does not end in the kernel ends later, by another length: what was computed there is nobody's here. */
   int64_t now = own_time(), passed = now - slot->last_ns < MOST_NS ? now - slot->last_ns : MOST_NS,
           since = slot->clock >= 0 && slot->length_ns < passed ? slot->length_ns : passed;
   if (is_inside(instruction(context))) {
