@@ -63,7 +63,7 @@ def in_thread(share):
 for _ in range(100):  # it looks for the library from time to time
     if counts()[1]:
         break
-    time.sleep(0.05)
+    work(0.01)
 results = [both(0), both(1), in_thread(0.5)]
 read, write = os.pipe()
 if os.fork() == 0:

@@ -299,6 +299,7 @@ static void begin_process(void) {
   void *own = map_file(last, O_RDWR | O_CREAT, COUNTERS * sizeof *counters, PROT_READ | PROT_WRITE);
   counters = own != NULL ? own : nowhere;
   atomic_store(&counters[COUNT_VERSION], 1);
+  atomic_store(&counters[COUNT_FOUND], atomic_load(&current)->n > 0); /* a child's is where its parent's was */
   watch_this_thread();
 }
 
