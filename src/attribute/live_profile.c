@@ -5,17 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attribute/live_calls.h"
 #include "attribute/live_lanes.h"
+#include "attribute/live_module.h"
 #include "base/number.h"
 #include "executor/layer_map.h"
 
 enum { KEYS_MAX = 20000, SLOTS = 1 << 16, UNNAMED_MAX = 4096, LEAST_LOOKS = 3, DEPTH = 64 };
 
 #define MOST_CALLS 0.6 /* of a lane's time outside of the interpreter: a function with that share called its greatest library */
+#define SOME_CALLS 0.2 /* a caller that made less of a library's calls says little */
 
 enum looks { LOOKS_NATIVE, LOOKS_RUNNING, LOOKS_LOCK, LOOKS_ALL, LOOKS_COUNT };
-static const char kernel_module[] = "[kernel]";
 static const char *const sources[LOOKS_COUNT] = {"native", "python", "python_gil", "python_all"};
+static const char source_of_calls[] = "calls";
 
 /* A Python function in its file, or a function of a module (of the kernel: what it does), in one lane. */
 struct counted {
@@ -27,6 +30,7 @@ struct counted {
 
 struct live_profile {
   struct live *live;
+  struct live_calls *calls;
   struct counted *items;
   size_t n, room;
   uint32_t *slots;                                            /* of items, + 1, by a hash of the key; 0: free */
@@ -43,6 +47,7 @@ struct live_profile {
 struct live_profile *live_profile_new(struct live *live) {
   struct live_profile *p = xalloc(1, sizeof *p);
   p->live = live;
+  p->calls = live_calls_new(&live->arena);
   p->slots = xalloc(SLOTS, sizeof *p->slots);
   return p;
 }
@@ -131,7 +136,8 @@ static enum lynx_status take_stack(void *context, const struct bundle_stack *sta
   struct live_profile *p = context;
   int kind = 0;
   while (kind < LOOKS_COUNT && strcmp(sources[kind], stack->source) != 0) kind++;
-  if (kind == LOOKS_COUNT || stack->n <= 0 || stack->n > INT32_MAX) return LYNX_OK;
+  bool calls = strcmp(stack->source, source_of_calls) == 0;
+  if ((kind == LOOKS_COUNT && !calls) || stack->n <= 0 || stack->n > INT32_MAX) return LYNX_OK;
   const struct profiled_thread *thread = thread_of(p, stack);
   if (thread == NULL) return LYNX_OK;
   struct live_lane *lane = &p->live->at.lanes[thread->lane];
@@ -139,11 +145,16 @@ static enum lynx_status take_stack(void *context, const struct bundle_stack *sta
   char *frames = xalloc(length + 1, 1);
   const char *what = text_sanitise(frames, length + 1, stack->frames, length), *file = "";
   int64_t line = 0;
+  if (calls) {
+    live_calls_add(p->calls, thread->lane, frames, stack->n);
+    free(frames);
+    return LYNX_OK;
+  }
   if (kind == LOOKS_NATIVE) {
     char *divide = strchr(frames, ';');
     if (divide != NULL) *divide = 0, file = divide + 1;
     lane->n_samples += stack->n;
-    p->sees_kernel = p->sees_kernel || strcmp(what, kernel_module) == 0;
+    p->sees_kernel = p->sees_kernel || live_is_kernel(what);
   } else {
     lane->n_python += kind == LOOKS_RUNNING ? stack->n : 0;
     lane->n_lock += kind == LOOKS_LOCK ? stack->n : 0;
@@ -193,98 +204,6 @@ void live_profile_add(struct live_profile *p, struct bundle *bundle, const struc
 
 /* --- parts --- */
 
-static const char *file_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash != NULL ? slash + 1 : path;
-}
-
-static bool is_interpreter(const char *module) {
-  const char *file = file_of(module);
-  return strncmp(file, "libpython", 9) == 0 || strncmp(file, "python", 6) == 0 || strstr(module, "/lib-dynload/") != NULL;
-}
-
-static bool holds_library(const struct live *live, const char *part) {
-  for (size_t i = 0; i < live->facts.n_items; i++)
-    if (strstr(live->facts.items[i].key, part) != NULL) return true;
-  return false;
-}
-
-static const struct live_part kernel_part = {
-    .kind = LIVE_KERNEL, .what = "the kernel", .where = "", .would = "", .inside = "", .attributed = true, .layer = LAYER_SYSTEM};
-
-static bool is_spinning(const char *function) {
-  static const char *const words[] = {
-      "sched_yield",       "spin",       "busy_wait",           "busywait", "memory_fence",      "gomp_team_barrier_wait",
-      "gomp_barrier_wait", "__kmp_wait", "__kmp_hyper_barrier", "kmp_flag", "__kmp_fork_barrier"};
-  for (size_t i = 0; i < LYNX_COUNT(words); i++)
-    if (strcasestr(function, words[i]) != NULL) return true;
-  return false;
-}
-
-/* What libraries keep for processors without vectors: MKL's default and SSE branches (but for its kernels for AMD's), OpenBLAS's old cores,
- * PyTorch's kernels without AVX2, oneDNN's reference code. */
-static bool is_generic(const char *function) {
-  static const char *const parts[] = {"_PRESCOTT", "_NEHALEM", "_KATMAI", "_CORE2", "_PENRYN", "_GENERIC", "6native7DEFAULT"};
-  static const char *const branches[] = {"mkl_blas_def_", "mkl_blas_mc3_", "mkl_blas_cnr_"};
-  static const char *const reference[] = {"ref_matmul", "ref_inner_product", "ref_convolution", "ref_gemm"};
-  for (size_t i = 0; i < LYNX_COUNT(parts); i++)
-    if (strstr(function, parts[i]) != NULL) return true;
-  for (size_t i = 0; i < LYNX_COUNT(branches); i++)
-    if (strncmp(function, branches[i], strlen(branches[i])) == 0)
-      return strstr(function, "_zen") == NULL && strstr(function, "_bdz") == NULL;
-  for (size_t i = 0; i < LYNX_COUNT(reference) && strstr(function, "dnnl") != NULL; i++)
-    if (strstr(function, reference[i]) != NULL) return true;
-  return false;
-}
-
-/* What is spun in the kernel is a wait that the program chose. */
-static struct live_part part_of_kernel(struct live *live, const char *doing) {
-  struct live_part part = kernel_part;
-  part.spins = strcmp(doing, "sched_yield") == 0;
-  if (doing[0] != 0 && strcmp(doing, "other") != 0) part.what = arena_printf(&live->arena, "the kernel: %s", doing);
-  return part;
-}
-
-/* CPython writes its functions as "py::NAME:FILE" (-X perf). */
-static bool is_perf_python(const char *module, const char *function) {
-  return strcmp(module, "[anonymous]") == 0 && strncmp(function, "py::", 4) == 0 && strchr(function + 4, ':') != NULL;
-}
-
-static struct live_part part_of_perf_python(struct live *live, const char *function) {
-  const char *name = function + 4, *colon = strchr(name, ':');
-  struct live_part part = {.kind = LIVE_PYTHON, .where = live_words(&live->arena, colon + 1), .would = "", .inside = ""};
-  part.what = live_words(&live->arena, arena_text(&live->arena, name, (size_t)(colon - name)));
-  part.attributed = layer_of_python_file(part.where, &part.layer) == PYTHON_FILE_KNOWN;
-  if (!part.attributed) part.would = "whose package that is";
-  part.spins = is_spinning(part.what);
-  return part;
-}
-
-/* Whose code is in that module? */
-static struct live_part part_of_module(struct live *live, const char *module, const char *function) {
-  struct live_part part = {.kind = LIVE_LIBRARY, .what = file_of(module), .where = "", .would = "", .inside = ""};
-  if (strcmp(module, kernel_module) == 0) return part_of_kernel(live, function);
-  part.spins = is_spinning(function);
-  if (part.spins) part.where = arena_printf(&live->arena, "spinning in %s", live_symbol_text(&live->arena, function));
-  if (strcmp(module, "[anonymous]") == 0) {
-    part.what = "code made at run time";
-    part.attributed = holds_library(live, "libdnnl") || holds_library(live, "libtorch_cpu");
-    part.layer = LAYER_RUNTIME;
-    part.where = part.attributed ? "oneDNN's kernels, as that library is loaded" : "";
-    part.would = part.attributed ? "" : "the compiler's own map of its code (perf-PID.map)";
-    return part;
-  }
-  part.attributed = layer_of_library(part.what, &part.layer);
-  if (!part.attributed && strstr(module, "-packages/") != NULL)
-    part.attributed = layer_of_python_file(module, &part.layer) == PYTHON_FILE_KNOWN;
-  if (part.attributed) return part;
-  bool program = strstr(part.what, ".so") == NULL && module[0] == '/';
-  part.kind = program ? LIVE_PROGRAM : LIVE_LIBRARY;
-  part.would = program ? "its owner: whose program it is, no map of libraries says"
-                       : "who calls it (`perf record -g`, then `lynxbench attribute`)";
-  return part;
-}
-
 static void add_part(struct live_lane *lane, const struct live_part *part) {
   for (size_t i = 0; i < lane->n_parts; i++) {
     struct live_part *p = &lane->parts[i];
@@ -331,7 +250,7 @@ static void divide_python(struct live_profile *p, size_t at, double share) {
     const struct counted *c = &p->items[i];
     if (c->lane != at || c->n[kind] == 0) continue;
     struct live_part part = {
-        .kind = LIVE_PYTHON, .what = c->what, .where = place_of(live, c), .would = "", .inside = "", .spins = is_spinning(c->what)};
+        .kind = LIVE_PYTHON, .what = c->what, .where = place_of(live, c), .would = "", .inside = "", .spins = live_is_spinning(c->what)};
     part.attributed = layer_of_python_file(c->file, &part.layer) == PYTHON_FILE_KNOWN;
     if (!part.attributed) part.would = "whose package that is";
     part.share = share * (double)c->n[kind] / looks;
@@ -378,10 +297,13 @@ static void name_callers(const struct live_profile *p, size_t at, double outside
 /* Where one function made most of the calls, it called the greatest library; who called the others is not told apart. */
 static void name_caller_of_greatest(struct live_profile *p, struct live_lane *lane, double outside) {
   if (lane->n_callers == 0 || lane->callers[0].share < MOST_CALLS * outside) return;
+  const char *what = lane->callers[0].what, *where = lane->callers[0].where;
   for (size_t i = 0; i < lane->n_parts; i++) {
     struct live_part *part = &lane->parts[i];
-    if (part->kind != LIVE_LIBRARY || part->where[0] != 0) continue;
-    part->where = arena_printf(&p->live->arena, "called by %s %s", lane->callers[0].what, lane->callers[0].where);
+    bool silent = part->where[0] == 0;
+    if (part->kind != LIVE_LIBRARY || part->spins || (!silent && part->attributed)) continue;
+    if (silent) part->where = arena_printf(&p->live->arena, "called by %s %s", what, where);
+    else part->where = arena_printf(&p->live->arena, "%s, from %s %s", part->where, what, where);
     return;
   }
 }
@@ -409,6 +331,60 @@ static void name_waits(struct live_profile *p, size_t at) {
     lane->waits_also = arena_printf(&p->live->arena, "%s%s%s (%s)", lane->waits_also, i > 1 ? ", " : "", most[i].what, most[i].where);
 }
 
+/* "at::native::gelu (libtorch_cpu.so)" */
+static const char *caller_text(struct live *live, const struct live_called *c) {
+  const char *file = live_module_file(c->module);
+  return c->function[0] != 0 ? arena_printf(&live->arena, "%s (%s)", live_symbol_text(&live->arena, c->function), file) : file;
+}
+
+/* The time in a library that serves its caller is the caller's; ret: how much of it is Python's, which looks at Python divide. */
+static double divide_by_caller(struct live_profile *p, size_t at, const struct counted *c, double share) {
+  struct live *live = p->live;
+  struct live_lane *lane = &live->at.lanes[at];
+  struct live_called callers[LIVE_CALLED_MAX];
+  struct live_part part = live_module_part(live, c->what, c->file);
+  bool serves = part.kind == LIVE_LIBRARY && !part.spins && library_serves_its_caller(part.what);
+  size_t n = serves ? live_calls_of(p->calls, at, part.what, callers) : 0;
+  double python = 0, left = share;
+  if ((part.kind == LIVE_LIBRARY || part.kind == LIVE_PROGRAM) && c->file[0] != 0) part.inside = c->file;
+  for (size_t i = 0; i < n; i++) {
+    double own = share * callers[i].share;
+    left -= own;
+    if (live_is_interpreter(callers[i].module)) {
+      python += own;
+      continue;
+    }
+    struct live_part whose = live_module_part(live, callers[i].module, callers[i].function);
+    whose.kind = LIVE_LIBRARY;
+    whose.what = part.what;
+    whose.where = arena_printf(&live->arena, "called by %s", live_module_file(callers[i].module));
+    whose.spins = false;
+    whose.inside = part.inside;
+    whose.share = whose.inside_share = own;
+    whose.n = (int64_t)llround((double)c->n[LOOKS_NATIVE] * callers[i].share);
+    add_part(lane, &whose);
+  }
+  part.share = part.inside_share = fmax(0, left);
+  part.n = n > 0 && share > 0 ? (int64_t)llround((double)c->n[LOOKS_NATIVE] * part.share / share) : c->n[LOOKS_NATIVE];
+  if (n == 0 || left > 1e-9 * share) add_part(lane, &part);
+  return python;
+}
+
+/* Who called it, where nothing else was said: the one that made most of the calls, or the two greatest. */
+static void name_caller(struct live_profile *p, size_t at, struct live_part *part) {
+  struct live *live = p->live;
+  struct live_called by[LIVE_CALLED_MAX];
+  bool kernel = part->kind == LIVE_KERNEL;
+  if ((part->kind != LIVE_LIBRARY && !kernel) || part->where[0] != 0) return;
+  const char *doing = strncmp(part->what, "the kernel: ", 12) == 0 ? part->what + 12 : "other";
+  size_t n = live_calls_of(p->calls, at, kernel ? doing : part->what, by);
+  if (n == 0 || by[0].share < SOME_CALLS) return;
+  if (by[0].share >= MOST_CALLS || n == 1) part->where = arena_printf(&live->arena, "called by %s", caller_text(live, &by[0]));
+  else
+    part->where = arena_printf(&live->arena, "called by %s %.0f %%, %s %.0f %%", caller_text(live, &by[0]), 100 * by[0].share,
+                               caller_text(live, &by[1]), 100 * by[1].share);
+}
+
 static void divide_lane(struct live_profile *p, size_t at) {
   struct live_lane *lane = &p->live->at.lanes[at];
   lane->parts = arena_alloc(&p->live->arena, LIVE_PARTS_MAX, sizeof *lane->parts);
@@ -426,7 +402,7 @@ static void divide_lane(struct live_profile *p, size_t at) {
   /* Looks that may not see the kernel say nothing of its time, which its own count does. */
   double kernel = lane->n_samples > 0 && !p->sees_kernel ? fmin(lane->system, lane->running) : 0;
   if (kernel > 0) {
-    struct live_part part = kernel_part;
+    struct live_part part = live_kernel_part();
     part.share = kernel;
     add_part(lane, &part);
   }
@@ -434,25 +410,18 @@ static void divide_lane(struct live_profile *p, size_t at) {
     const struct counted *c = &p->items[i];
     if (c->lane != at || c->n[LOOKS_NATIVE] == 0) continue;
     double share = (lane->running - kernel) * (double)c->n[LOOKS_NATIVE] / looks;
-    if (is_interpreter(c->what)) {
+    if (live_is_interpreter(c->what)) {
       python += share;
       continue;
     }
-    if (is_generic(c->file)) {
+    if (live_is_generic(c->file)) {
       lane->generic += share;
       if (share > most_generic)
-        lane->generic_most = arena_printf(&p->live->arena, "%s (%s)", live_symbol_text(&p->live->arena, c->file), file_of(c->what));
+        lane->generic_most = arena_printf(&p->live->arena, "%s (%s)", live_symbol_text(&p->live->arena, c->file),
+                                          live_module_file(c->what));
       most_generic = fmax(most_generic, share);
     }
-    bool python_made = is_perf_python(c->what, c->file);
-    struct live_part part = python_made ? part_of_perf_python(p->live, c->file) : part_of_module(p->live, c->what, c->file);
-    part.share = share;
-    part.n = c->n[LOOKS_NATIVE];
-    if (part.kind != LIVE_KERNEL && !python_made && c->file[0] != 0) {
-      part.inside = c->file;
-      part.inside_share = share;
-    }
-    add_part(lane, &part);
+    python += divide_by_caller(p, at, c, share);
   }
   if (python > 0) divide_python(p, at, python);
   for (size_t i = 0; i < lane->n_parts; i++) {
@@ -463,7 +432,10 @@ static void divide_lane(struct live_profile *p, size_t at) {
   if (lane->n_parts > 0) qsort(lane->parts, lane->n_parts, sizeof *lane->parts, by_share);
   double outside = lane->running - kernel - python;
   name_callers(p, at, outside);
+  for (size_t i = 0; i < lane->n_parts; i++) /* of the others, the Python function says more, where it is known */
+    if (!lane->parts[i].attributed) name_caller(p, at, &lane->parts[i]);
   name_caller_of_greatest(p, lane, outside);
+  for (size_t i = 0; i < lane->n_parts; i++) name_caller(p, at, &lane->parts[i]);
   name_waits(p, at);
 }
 
@@ -484,6 +456,7 @@ static double lock_held(const struct live_profile *p) {
 void live_profile_finish(struct live_profile *p) {
   for (size_t i = 0; i < p->live->at.n_lanes; i++) divide_lane(p, i);
   p->live->lock_held = lock_held(p);
+  live_calls_free(p->calls);
   free(p->items);
   free(p->slots);
   free(p->threads);

@@ -9,77 +9,78 @@
 static const struct {
   const char *prefix;
   enum layer layer;
+  bool serves_its_caller;
 } libraries[] = {
     /* runtime: kernels and the libraries that choose them */
-    {"libdnnl", LAYER_RUNTIME},
-    {"libmkl", LAYER_RUNTIME},
-    {"libopenblas", LAYER_RUNTIME},
-    {"libblas", LAYER_RUNTIME},
-    {"libblis", LAYER_RUNTIME},
-    {"libonnxruntime", LAYER_RUNTIME},
-    {"libopenvino", LAYER_RUNTIME},
-    {"libnvinfer", LAYER_RUNTIME},
-    {"libcudnn", LAYER_RUNTIME},
-    {"libcublas", LAYER_RUNTIME},
-    {"libcufft", LAYER_RUNTIME},
-    {"libcusparse", LAYER_RUNTIME},
-    {"libcusolver", LAYER_RUNTIME},
-    {"libcutlass", LAYER_RUNTIME},
-    {"libnccl", LAYER_RUNTIME},
-    {"librccl", LAYER_RUNTIME},
-    {"libMIOpen", LAYER_RUNTIME},
-    {"librocblas", LAYER_RUNTIME},
-    {"libhipblas", LAYER_RUNTIME},
-    {"libggml", LAYER_RUNTIME},
-    {"libllama", LAYER_RUNTIME},
-    {"libxnnpack", LAYER_RUNTIME},
-    {"libgomp", LAYER_RUNTIME},
-    {"libiomp", LAYER_RUNTIME},
-    {"libomp", LAYER_RUNTIME},
-    {"libtbb", LAYER_RUNTIME},
-    {"libtriton", LAYER_RUNTIME},
-    {"libcudart", LAYER_RUNTIME},
-    {"libnvrtc", LAYER_RUNTIME},
-    {"libucp", LAYER_RUNTIME},
+    {"libdnnl", LAYER_RUNTIME, false},
+    {"libmkl", LAYER_RUNTIME, false},
+    {"libopenblas", LAYER_RUNTIME, false},
+    {"libblas", LAYER_RUNTIME, false},
+    {"libblis", LAYER_RUNTIME, false},
+    {"libonnxruntime", LAYER_RUNTIME, false},
+    {"libopenvino", LAYER_RUNTIME, false},
+    {"libnvinfer", LAYER_RUNTIME, false},
+    {"libcudnn", LAYER_RUNTIME, false},
+    {"libcublas", LAYER_RUNTIME, false},
+    {"libcufft", LAYER_RUNTIME, false},
+    {"libcusparse", LAYER_RUNTIME, false},
+    {"libcusolver", LAYER_RUNTIME, false},
+    {"libcutlass", LAYER_RUNTIME, false},
+    {"libnccl", LAYER_RUNTIME, false},
+    {"librccl", LAYER_RUNTIME, false},
+    {"libMIOpen", LAYER_RUNTIME, false},
+    {"librocblas", LAYER_RUNTIME, false},
+    {"libhipblas", LAYER_RUNTIME, false},
+    {"libggml", LAYER_RUNTIME, false},
+    {"libllama", LAYER_RUNTIME, false},
+    {"libxnnpack", LAYER_RUNTIME, false},
+    {"libgomp", LAYER_RUNTIME, false},
+    {"libiomp", LAYER_RUNTIME, false},
+    {"libomp", LAYER_RUNTIME, false},
+    {"libtbb", LAYER_RUNTIME, false},
+    {"libtriton", LAYER_RUNTIME, false},
+    {"libcudart", LAYER_RUNTIME, false},
+    {"libnvrtc", LAYER_RUNTIME, false},
+    {"libucp", LAYER_RUNTIME, false},
     /* framework */
-    {"libtorch", LAYER_FRAMEWORK},
-    {"libc10", LAYER_FRAMEWORK},
-    {"libtensorflow", LAYER_FRAMEWORK},
-    {"libjax", LAYER_FRAMEWORK},
-    {"xla_extension", LAYER_FRAMEWORK},
-    {"libpython", LAYER_FRAMEWORK},
-    {"libtokenizers", LAYER_FRAMEWORK},
-    {"libsentencepiece", LAYER_FRAMEWORK},
+    {"libtorch", LAYER_FRAMEWORK, false},
+    {"libc10", LAYER_FRAMEWORK, false},
+    {"libtensorflow", LAYER_FRAMEWORK, false},
+    {"libjax", LAYER_FRAMEWORK, false},
+    {"xla_extension", LAYER_FRAMEWORK, false},
+    {"libpython", LAYER_FRAMEWORK, false},
+    {"libtokenizers", LAYER_FRAMEWORK, false},
+    {"libsentencepiece", LAYER_FRAMEWORK, false},
     /* system: C library, loader, allocators, driver libraries */
-    {"ld-linux", LAYER_SYSTEM},
-    {"libc.so", LAYER_SYSTEM},
-    {"libc-", LAYER_SYSTEM},
-    {"libm.so", LAYER_SYSTEM},
-    {"libm-", LAYER_SYSTEM},
-    {"libpthread", LAYER_SYSTEM},
-    {"libdl", LAYER_SYSTEM},
-    {"librt.", LAYER_SYSTEM},
-    {"libstdc++", LAYER_SYSTEM},
-    {"libgcc_s", LAYER_SYSTEM},
-    {"libjemalloc", LAYER_SYSTEM},
-    {"libtcmalloc", LAYER_SYSTEM},
-    {"libmimalloc", LAYER_SYSTEM},
-    {"libcuda.so", LAYER_SYSTEM},
-    {"libnvidia", LAYER_SYSTEM},
-    {"libnuma", LAYER_SYSTEM},
-    {"libssl", LAYER_SYSTEM},
-    {"libcrypto", LAYER_SYSTEM},
-    {"libz.", LAYER_SYSTEM},
-    {"libOpenCL", LAYER_SYSTEM},
-    {"libhsa", LAYER_SYSTEM},
-    {"libamdhip", LAYER_SYSTEM},
-    {"libdrm", LAYER_SYSTEM},
-    {"libibverbs", LAYER_SYSTEM},
-    {"libelf", LAYER_SYSTEM},
+    {"ld-linux", LAYER_SYSTEM, true},
+    {"libc.so", LAYER_SYSTEM, true},
+    {"libc-", LAYER_SYSTEM, true},
+    {"libm.so", LAYER_SYSTEM, true},
+    {"libm-", LAYER_SYSTEM, true},
+    {"libpthread", LAYER_SYSTEM, true},
+    {"libdl", LAYER_SYSTEM, true},
+    {"librt.", LAYER_SYSTEM, true},
+    {"libstdc++", LAYER_SYSTEM, true},
+    {"libgcc_s", LAYER_SYSTEM, true},
+    {"libjemalloc", LAYER_SYSTEM, false},
+    {"libtcmalloc", LAYER_SYSTEM, false},
+    {"libmimalloc", LAYER_SYSTEM, false},
+    {"libcuda.so", LAYER_SYSTEM, false},
+    {"libnvidia", LAYER_SYSTEM, false},
+    {"libnuma", LAYER_SYSTEM, false},
+    {"libssl", LAYER_SYSTEM, false},
+    {"libcrypto", LAYER_SYSTEM, false},
+    {"libz.", LAYER_SYSTEM, false},
+    {"libOpenCL", LAYER_SYSTEM, false},
+    {"libhsa", LAYER_SYSTEM, false},
+    {"libamdhip", LAYER_SYSTEM, false},
+    {"libdrm", LAYER_SYSTEM, false},
+    {"libibverbs", LAYER_SYSTEM, false},
+    {"libelf", LAYER_SYSTEM, false},
     /* serving */
-    {"libtritonserver", LAYER_SERVING},
-    {"libuv", LAYER_SERVING},
-    {"libgrpc", LAYER_SERVING},
+    {"libtritonserver", LAYER_SERVING, false},
+    {"libuv", LAYER_SERVING, false},
+    {"libgrpc", LAYER_SERVING, false},
 };
 
 static const struct {
@@ -240,13 +241,21 @@ bool layer_of_range(const char *name, size_t length, enum layer *ret) {
   return false;
 }
 
+static size_t library_of(const char *file_name) {
+  size_t i = 0;
+  while (i < LYNX_COUNT(libraries) && strncmp(file_name, libraries[i].prefix, strlen(libraries[i].prefix)) != 0) i++;
+  return i;
+}
+
 bool layer_of_library(const char *file_name, enum layer *ret) {
-  for (size_t i = 0; i < LYNX_COUNT(libraries); i++) {
-    if (strncmp(file_name, libraries[i].prefix, strlen(libraries[i].prefix)) != 0) continue;
-    *ret = libraries[i].layer;
-    return true;
-  }
-  return false;
+  size_t i = library_of(file_name);
+  if (i < LYNX_COUNT(libraries)) *ret = libraries[i].layer;
+  return i < LYNX_COUNT(libraries);
+}
+
+bool library_serves_its_caller(const char *file_name) {
+  size_t i = library_of(file_name);
+  return i < LYNX_COUNT(libraries) && libraries[i].serves_its_caller;
 }
 
 /* Of the words between '-', '_', '.' and blanks: "API_KEY" and "hftoken" are secrets, "max-num-batched-tokens" and "tokenizer" are not. */

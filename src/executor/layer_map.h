@@ -12,6 +12,8 @@
 /* False: it is not in the table. Whose time is spent in it is then not attributed; as a part of the executor it is a dependency
  * (framework). */
 bool layer_of_library(const char *file_name, enum layer *ret);
+/* The C library and what comes with compilers: the time in it is its caller's, where that is known. */
+bool library_serves_its_caller(const char *file_name);
 
 /* Whose Python is in a file, by where it lies: a package's, below site-packages or, in a relative path, by its first folder; the standard
  * library's, which works for who called it; any other file is the project's own: application. */

@@ -6,7 +6,8 @@
  * (kernel_work.h);
  *          "[anonymous]" (code that a program made), with the name that its maker wrote into /tmp/perf-PID.map, where there is one;
  *          "[vdso]"
- * Limits   the innermost function only: who called it is not known. Software clocks do not tick while interrupts are off */
+ * Calls    of all of a processor's looks, the program's stack too: who called what (kept_stacks.h)
+ * Limits   who called is not known where only threads are looked at. Software clocks do not tick while interrupts are off */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -25,7 +26,9 @@
 
 #include "base/arena.h"
 #include "base/number.h"
+#include "telemetry/code_names.h"
 #include "telemetry/elf_symbols.h"
+#include "telemetry/kept_stacks.h"
 #include "telemetry/kernel_work.h"
 #include "telemetry/process_tree.h"
 #include "telemetry/profiler.h"
@@ -33,11 +36,8 @@
 enum {
   RATE = 199,
   EVENTS_MAX = 512,
-  RING_PAGES = 8,
+  RING_PAGES = 64, /* a look with its stack takes some 8 KiB */
   TABLE = 1 << 17,
-  MAPS_MAX = 16 << 20,
-  MADE_MAX = 64 << 20,
-  NAMED_MOST = 20000000,
   READ_EVERY_MS = 50,
   CHAIN_MAX = 48
 };
@@ -59,8 +59,10 @@ struct native {
   int64_t pid;
   struct event events[EVENTS_MAX];
   size_t n_events;
-  bool by_processor, with_kernel;
-  struct place *places; /* open addressing; n 0: free */
+  bool by_processor, with_kernel, with_stacks;
+  size_t ring_pages;
+  struct kept_stacks *kept; /* NULL: who called is not known */
+  struct place *places;     /* open addressing; n 0: free */
   size_t n_places;
   int64_t n_lost;
   struct kernel_symbols *symbols; /* NULL: kernel functions have no names here */
@@ -69,16 +71,19 @@ struct native {
   atomic_bool stop;
 };
 
-static int open_event(pid_t pid, int processor, bool with_kernel) {
+static int open_event(const struct native *n, pid_t pid, int processor) {
+  uint64_t stack = n->with_stacks ? PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER : 0;
   struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
                                  .size = sizeof attr,
                                  .config = processor >= 0 ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK,
                                  .sample_freq = RATE,
-                                 .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | (with_kernel ? PERF_SAMPLE_CALLCHAIN : 0),
-                                 .sample_max_stack = with_kernel ? CHAIN_MAX : 0,
+                                 .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | (n->with_kernel ? PERF_SAMPLE_CALLCHAIN : 0) | stack,
+                                 .sample_max_stack = n->with_kernel ? CHAIN_MAX : 0,
+                                 .sample_regs_user = stack != 0 ? unwound_register_mask() : 0,
+                                 .sample_stack_user = stack != 0 ? UNWOUND_STACK_MAX : 0,
                                  .exclude_callchain_user = 1,
                                  .freq = 1,
-                                 .exclude_kernel = !with_kernel,
+                                 .exclude_kernel = !n->with_kernel,
                                  .exclude_hv = 1,
                                  .exclude_idle = 1};
   return (int)syscall(SYS_perf_event_open, &attr, pid, processor, -1, PERF_FLAG_FD_CLOEXEC);
@@ -86,11 +91,11 @@ static int open_event(pid_t pid, int processor, bool with_kernel) {
 
 static size_t ring_bytes(const struct native *n) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  return page * (1 + (n->by_processor ? RING_PAGES : 1));
+  return page * (1 + n->ring_pages);
 }
 
 static bool add_event(struct native *n, pid_t pid, int processor) {
-  int fd = n->n_events < EVENTS_MAX ? open_event(pid, processor, n->with_kernel) : -1;
+  int fd = n->n_events < EVENTS_MAX ? open_event(n, pid, processor) : -1;
   if (fd < 0) return false;
   void *ring = mmap(NULL, ring_bytes(n), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (ring == MAP_FAILED) {
@@ -107,18 +112,22 @@ static void add_thread(void *context, const char *name) {
   if (number_int64(name, strlen(name), &id) && id > 0 && id < INT32_MAX) (void)add_event(n, (pid_t)id, -1);
 }
 
-/* Every processor; else every thread that is there; with the kernel's time, else without. */
+/* Every processor, with stacks where those can be had; else every thread that is there; with the kernel's time, else without. */
 static bool open_events(struct native *n) {
+  static const struct {
+    bool by_processor, with_kernel, with_stacks;
+    size_t ring_pages;
+  } ways[] = {{true, true, true, RING_PAGES}, {true, true, false, 8},  {true, false, true, RING_PAGES},
+              {true, false, false, 8},        {false, true, false, 1}, {false, false, false, 1}};
   long n_processors = sysconf(_SC_NPROCESSORS_CONF);
-  for (int kernel = 1; kernel >= 0 && n->n_events == 0; kernel--) {
-    n->with_kernel = kernel == 1;
-    n->by_processor = true;
-    for (int i = 0; i < n_processors; i++) (void)add_event(n, -1, i); /* one that is offline has none */
-  }
-  for (int kernel = 1; kernel >= 0 && n->n_events == 0; kernel--) {
-    n->with_kernel = kernel == 1;
-    n->by_processor = false;
-    for (size_t i = 0; i < n->tree.n; i++) {
+  for (size_t w = 0; w < LYNX_COUNT(ways) && n->n_events == 0; w++) {
+    if (ways[w].with_stacks && unwound_register_mask() == 0) continue;
+    n->by_processor = ways[w].by_processor;
+    n->with_kernel = ways[w].with_kernel;
+    n->with_stacks = ways[w].with_stacks;
+    n->ring_pages = ways[w].ring_pages;
+    for (int i = 0; n->by_processor && i < n_processors; i++) (void)add_event(n, -1, i); /* one that is offline has none */
+    for (size_t i = 0; !n->by_processor && i < n->tree.n; i++) {
       char path[96];
       (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)n->tree.pids[i]);
       (void)root_list(n->root, path, THREADS_MAX, add_thread, n);
@@ -130,7 +139,6 @@ static bool open_events(struct native *n) {
 /* --- what the rings hold --- */
 
 static void count(struct native *n, uint32_t process, uint32_t thread, uint64_t address, enum kernel_work work) {
-  if (!process_tree_holds(&n->tree, (int64_t)process)) return; /* somebody else's: not looked at */
   uint64_t hash = (address ^ (uint64_t)work ^ ((uint64_t)thread << 32)) * UINT64_C(0x9e3779b97f4a7c15);
   for (size_t k = (size_t)(hash >> 40) % TABLE, tries = 0; tries < 64; k = (k + 1) % TABLE, tries++) {
     struct place *p = &n->places[k];
@@ -146,39 +154,76 @@ static void count(struct native *n, uint32_t process, uint32_t thread, uint64_t 
   n->n_lost++;
 }
 
-struct sample_record {
-  struct perf_event_header header;
-  uint64_t address;
-  uint32_t process, thread;
-  uint64_t n_chain;              /* what follows is there where the kernel is seen */
-  uint64_t chain[CHAIN_MAX + 8]; /* with the marks between kernel and program */
+/* Where the next bytes of a record lie: it goes around the ring's end. */
+struct reading {
+  const unsigned char *ring;
+  size_t size;
+  uint64_t at, end;
 };
 
-enum { RECORD_LEAST = offsetof(struct sample_record, n_chain) };
+static bool take(struct reading *r, void *to, size_t size) {
+  unsigned char *bytes = to;
+  if (r->end - r->at < size) return false;
+  size_t from = (size_t)(r->at % r->size), first = r->size - from < size ? r->size - from : size;
+  memcpy(bytes, r->ring + from, first);
+  memcpy(bytes + first, r->ring, size - first);
+  r->at += size;
+  return true;
+}
+
+struct sample_head {
+  uint64_t address;
+  uint32_t process, thread;
+};
 
 /* What the kernel was doing: the chain is its own functions, behind marks that are no addresses. */
-static enum kernel_work work_of(const struct native *n, const struct sample_record *record) {
-  size_t room = (record->header.size - offsetof(struct sample_record, chain)) / sizeof record->chain[0];
-  bool told = n->with_kernel && record->header.size > offsetof(struct sample_record, chain) && record->n_chain <= room &&
-              record->n_chain <= LYNX_COUNT(record->chain);
-  return told ? kernel_work_of(n->symbols, record->chain, record->n_chain) : KERNEL_OTHER;
+static enum kernel_work take_work(const struct native *n, struct reading *r) {
+  uint64_t n_chain, chain[CHAIN_MAX + 8]; /* with the marks between kernel and program */
+  if (!take(r, &n_chain, sizeof n_chain) || n_chain > LYNX_COUNT(chain) || !take(r, chain, (size_t)n_chain * sizeof chain[0])) {
+    r->at = r->end;
+    return KERNEL_OTHER;
+  }
+  return kernel_work_of(n->symbols, chain, n_chain);
+}
+
+/* The program's registers and the top of its stack; a thread of the kernel has none. */
+static void keep_stack(struct native *n, struct reading *r, const struct sample_head *head, bool kernel, enum kernel_work work) {
+  uint64_t abi, n_bytes, copied, registers[UNWOUND_REGISTERS_MAX];
+  size_t n_registers = (size_t)__builtin_popcountll(unwound_register_mask());
+  if (!take(r, &abi, sizeof abi) || abi != PERF_SAMPLE_REGS_ABI_64 || !take(r, registers, n_registers * sizeof registers[0])) return;
+  if (!take(r, &n_bytes, sizeof n_bytes) || n_bytes == 0 || n_bytes > UNWOUND_STACK_MAX) return;
+  struct reading behind = *r;
+  behind.at += n_bytes;
+  if (behind.at > r->end || !take(&behind, &copied, sizeof copied) || copied == 0 || copied > n_bytes) return;
+  struct stack_copy *copy = kept_stacks_next(n->kept, head->process, kernel, work);
+  if (copy == NULL) return;
+  copy->thread = head->thread;
+  copy->n_bytes = (uint32_t)copied;
+  memcpy(copy->registers, registers, n_registers * sizeof registers[0]);
+  (void)take(r, copy->bytes, (size_t)copied);
+}
+
+static void take_sample(struct native *n, struct reading *r, bool kernel) {
+  struct sample_head head;
+  if (!take(r, &head, sizeof head) || !process_tree_holds(&n->tree, (int64_t)head.process)) return; /* somebody else's: not looked at */
+  enum kernel_work work = n->with_kernel ? take_work(n, r) : KERNEL_OTHER;
+  if (!kernel) work = KERNEL_OTHER;
+  count(n, head.process, head.thread, kernel ? 0 : head.address, work);
+  if (n->with_stacks) keep_stack(n, r, &head, kernel, work);
 }
 
 static void read_ring(struct native *n, const struct event *event) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE), size = ring_bytes(n) - page;
-  const unsigned char *data = (const unsigned char *)event->ring + page;
   uint64_t head = __atomic_load_n(&event->ring->data_head, __ATOMIC_ACQUIRE), tail = event->ring->data_tail;
   while (tail < head) {
-    struct sample_record record = {.address = 0};
-    unsigned char *to = (unsigned char *)&record;
-    for (size_t i = 0; i < sizeof record.header; i++) to[i] = data[(tail + i) % size];
-    if (record.header.size < sizeof record.header || record.header.size > size) break;
-    bool sample = record.header.type == PERF_RECORD_SAMPLE && record.header.size >= RECORD_LEAST;
-    for (size_t i = sizeof record.header; sample && i < sizeof record && i < record.header.size; i++) to[i] = data[(tail + i) % size];
-    bool kernel = (record.header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-    if (sample) count(n, record.process, record.thread, kernel ? 0 : record.address, kernel ? work_of(n, &record) : KERNEL_OTHER);
-    else if (record.header.type == PERF_RECORD_LOST) n->n_lost++;
-    tail += record.header.size;
+    struct perf_event_header header;
+    struct reading r = {(const unsigned char *)event->ring + page, size, tail, head};
+    if (!take(&r, &header, sizeof header) || header.size < sizeof header || tail + header.size > head) break;
+    r.end = tail + header.size;
+    bool kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+    if (header.type == PERF_RECORD_SAMPLE) take_sample(n, &r, kernel);
+    else if (header.type == PERF_RECORD_LOST) n->n_lost++;
+    tail += header.size;
   }
   __atomic_store_n(&event->ring->data_tail, tail, __ATOMIC_RELEASE);
 }
@@ -200,6 +245,7 @@ static void native_release(struct native *n) {
     (void)close(n->events[i].fd);
   }
   kernel_symbols_free(n->symbols);
+  free(n->kept);
   free(n->places);
   free(n);
 }
@@ -212,6 +258,7 @@ static bool native_begin(const struct profiler_request *request, void **ret_stat
   process_tree_read(n->root, n->pid, &n->tree);
   errno = 0;
   bool opened = open_events(n);
+  if (opened && n->with_stacks) n->kept = kept_stacks_new();
   if (opened && n->with_kernel) n->symbols = kernel_symbols_read(n->root);
   if (opened && pthread_create(&n->thread, NULL, native_main, n) == 0) {
     *ret_state = n;
@@ -225,46 +272,27 @@ static bool native_begin(const struct profiler_request *request, void **ret_stat
   return false;
 }
 
-/* --- what lies at an address --- */
+/* --- what is handed over --- */
 
-struct mapping {
-  uint64_t from, to, offset;
-  const char *path; /* in the text */
-};
-
-struct mappings {
-  struct buffer text;
-  struct mapping *items;
-  size_t n, room;
-};
-
-static void mappings_read(const struct root *root, uint32_t process, struct mappings *m) {
-  char path[64];
-  *m = (struct mappings){.n = 0};
-  buffer_init(&m->text, MAPS_MAX);
-  (void)snprintf(path, sizeof path, "/proc/%u/maps", process);
-  if (root_read(root, path, &m->text, NULL) != LYNX_OK) return;
-  char *rest = m->text.data;
-  for (char *line = strtok_r(m->text.data, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
-    unsigned long long from, to, offset;
-    char rights[8];
-    int at = 0;
-    if (sscanf(line, "%llx-%llx %7s %llx %*s %*s %n", &from, &to, rights, &offset, &at) < 4 || at == 0 || strchr(rights, 'x') == NULL)
-      continue;
-    m->items = xroom(m->items, m->n, &m->room, sizeof *m->items);
-    m->items[m->n++] = (struct mapping){from, to, offset, line + at};
-  }
+/* Without the ';' that divides frames. */
+static size_t put_words(char *to, size_t size, const char *text) {
+  (void)text_sanitise(to, size, text, strlen(text));
+  for (char *c = to; *c != 0; c++)
+    if (*c == ';') *c = ':';
+  return strlen(to);
 }
 
-static const struct mapping *mappings_find(const struct mappings *m, uint64_t address) {
-  for (size_t low = 0, high = m->n; low < high;) {
-    size_t middle = low + (high - low) / 2;
-    const struct mapping *one = &m->items[middle];
-    if (address >= one->to) low = middle + 1;
-    else if (address < one->from) high = middle;
-    else return one;
+static void deliver_place(const struct place *p, const struct code_name *name, const struct profiler_sink *sink) {
+  char frame[4096];
+  if (p->address == 0) (void)snprintf(frame, sizeof frame, "[kernel];%s", kernel_work_text(p->work));
+  else {
+    size_t length = put_words(frame, sizeof frame - ELF_NAME_MAX - 2, name->module);
+    if (name->function != NULL) {
+      frame[length++] = ';';
+      (void)put_words(frame + length, ELF_NAME_MAX, name->function);
+    }
   }
-  return NULL; /* the process ended, or unmapped it */
+  sink->stack(sink->context, "native", p->process, p->thread, frame, p->n);
 }
 
 static int by_process(const void *a, const void *b) {
@@ -273,125 +301,20 @@ static int by_process(const void *a, const void *b) {
   return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* Of the places of one mapping, by address: what their file's symbol tables call them. */
-struct naming {
-  struct arena *arena;
-  const char **names;
-};
-
-static void take_name(void *context, size_t i, const char *name) {
-  const struct naming *naming = context;
-  naming->names[i] = arena_copy(naming->arena, name);
-}
-
-/* The file as the process itself sees it. */
-static void name_places(const struct native *n, const struct mapping *m, const struct place *places, size_t n_places, struct arena *arena,
-                        const char **names) {
-  char path[4200];
-  struct naming naming = {arena, names};
-  if (m->path[0] != '/' || strlen(m->path) >= 4096) return;
-  (void)snprintf(path, sizeof path, "/proc/%u/root%s", places[0].process, m->path);
-  int fd = root_open(n->root, path);
-  if (fd < 0) return;
-  uint64_t *offsets = xalloc(n_places, sizeof *offsets);
-  for (size_t i = 0; i < n_places; i++) offsets[i] = places[i].address - m->from + m->offset;
-  elf_symbols(fd, offsets, n_places, take_name, &naming);
-  free(offsets);
-  (void)close(fd);
-}
-
-/* --- names of code that a program made --- */
-
-/* "START SIZE name", hexadecimal, a line each: what makers of code write for perf (CPython, oneDNN, V8, the JVM). Memory is used again: of
- * several lines that hold an address the last one is right. */
-struct made_code {
-  struct buffer text;
-};
-
-/* Where a place lies. */
-struct located {
-  const struct mapping *in;
-  bool is_made;
-};
-
-static bool is_made_code(const char *path) {
-  return path[0] == 0 || strncmp(path, "[anon:", 6) == 0 || strncmp(path, "/memfd:", 7) == 0;
-}
-
-/* In the process's own root, under the number that it has there. */
-static void made_code_read(const struct root *root, uint32_t process, struct made_code *ret) {
-  char path[96];
-  buffer_init(&ret->text, MADE_MAX);
-  (void)snprintf(path, sizeof path, "/proc/%u/root/tmp/perf-%lld.map", process, (long long)process_inner_pid(root, process));
-  if (root_read(root, path, &ret->text, NULL) != LYNX_OK) buffer_clear(&ret->text);
-}
-
-/* The first place at or behind an address; places are of one process, by address. */
-static size_t place_from(const struct place *places, size_t n, uint64_t address) {
-  size_t low = 0;
-  for (size_t high = n; low < high;) {
-    size_t middle = low + (high - low) / 2;
-    if (places[middle].address < address) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/* Where no file's table names them. The text is cut. A map that would name places over and over is left at NAMED_MOST. */
-static void made_code_name(struct made_code *made, const struct place *places, size_t n, const struct located *located,
-                           const char **names) {
-  char *rest = made->text.data, *end, *name;
-  size_t named = 0;
-  if (made->text.length == 0) return;
-  for (char *line = strtok_r(rest, "\n", &rest); line != NULL && named < NAMED_MOST; line = strtok_r(NULL, "\n", &rest)) {
-    uint64_t from = strtoull(line, &end, 16), size = strtoull(end, &name, 16);
-    if (end == line || name == end || *name != ' ' || name[1] == 0 || size == 0 || from + size < from) continue;
-    for (size_t i = place_from(places, n, from); i < n && places[i].address < from + size && named < NAMED_MOST; i++, named++)
-      if (located[i].is_made) names[i] = name + 1;
-  }
-}
-
-static void deliver_place(const struct place *p, const struct mapping *m, const char *name, const struct profiler_sink *sink) {
-  char frame[4096];
-  const char *path = m == NULL ? "[gone]" : is_made_code(m->path) ? "[anonymous]" : m->path;
-  (void)text_sanitise(frame, sizeof frame - ELF_NAME_MAX - 2, path, strlen(path));
-  for (char *c = frame; *c != 0; c++)
-    if (*c == ';') *c = ':'; /* it divides frames */
-  if (p->address == 0) (void)snprintf(frame, sizeof frame, "[kernel];%s", kernel_work_text(p->work));
-  else if (name != NULL) {
-    size_t length = strlen(frame);
-    frame[length++] = ';';
-    (void)text_sanitise(frame + length, ELF_NAME_MAX, name, strlen(name));
-    for (char *c = frame + length; *c != 0; c++)
-      if (*c == ';') *c = ':';
-  }
-  sink->stack(sink->context, "native", p->process, p->thread, frame, p->n);
-}
-
-/* All places of one process. */
-static void deliver_process(const struct native *n, const struct place *places, size_t n_places, const struct profiler_sink *sink) {
-  struct mappings maps;
+/* All places of one process, by address; of each address once its name. */
+static void deliver_places(const struct native *n, const struct place *places, size_t n_places, const struct profiler_sink *sink) {
   struct arena arena = {.blocks = NULL};
-  const char **names = xalloc(n_places, sizeof *names);
-  struct made_code made;
-  struct located *located = xalloc(n_places, sizeof *located);
-  mappings_read(n->root, places[0].process, &maps);
-  made_code_read(n->root, places[0].process, &made);
-  for (size_t i = 0, next; i < n_places; i = next) {
-    const struct mapping *m = places[i].address != 0 ? mappings_find(&maps, places[i].address) : NULL;
-    next = i + 1;
-    while (m != NULL && next < n_places && places[next].address < m->to) next++;
-    if (m != NULL) name_places(n, m, &places[i], next - i, &arena, &names[i]);
-    for (size_t k = i; k < next; k++) {
-      located[k] = (struct located){m, m != NULL && is_made_code(m->path)};
-    }
+  uint64_t *addresses = xalloc(n_places, sizeof *addresses);
+  struct code_name *names = xalloc(n_places, sizeof *names);
+  size_t n_addresses = 0;
+  for (size_t i = 0; i < n_places; i++)
+    if (n_addresses == 0 || addresses[n_addresses - 1] != places[i].address) addresses[n_addresses++] = places[i].address;
+  code_names(n->root, places[0].process, addresses, n_addresses, &arena, names);
+  for (size_t i = 0, at = 0; i < n_places; i++) {
+    while (addresses[at] != places[i].address) at++;
+    deliver_place(&places[i], &names[at], sink);
   }
-  made_code_name(&made, places, n_places, located, names);
-  for (size_t i = 0; i < n_places; i++) deliver_place(&places[i], located[i].in, names[i], sink);
-  buffer_release(&maps.text);
-  buffer_release(&made.text);
-  free(maps.items);
-  free(located);
+  free(addresses);
   free(names);
   arena_release(&arena);
 }
@@ -403,7 +326,7 @@ static void deliver(struct native *n, const struct profiler_sink *sink) {
   if (used > 0) qsort(n->places, used, sizeof *n->places, by_process);
   for (size_t i = 0, next; i < used; i = next) {
     for (next = i + 1; next < used && n->places[next].process == n->places[i].process;) next++;
-    deliver_process(n, &n->places[i], next - i, sink);
+    deliver_places(n, &n->places[i], next - i, sink);
   }
 }
 
@@ -412,6 +335,9 @@ static void native_end(void *state, const struct profiler_sink *sink) {
   atomic_store(&n->stop, true);
   (void)pthread_join(n->thread, NULL);
   deliver(n, sink);
+  if (n->kept != NULL) kept_stacks_finish(n->kept, n->root, sink);
+  n->kept = NULL;
+  if (!n->with_stacks) sink->note(sink->context, "who calls each library: stacks may be copied by root or with CAP_PERFMON only");
   if (!n->with_kernel) sink->note(sink->context, "time in the kernel: perf_event_open refuses it; run as root or with CAP_PERFMON");
   if (!n->by_processor)
     sink->note(sink->context, "threads that began during the session: only root or CAP_PERFMON may look at all of a processor");

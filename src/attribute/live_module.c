@@ -1,0 +1,104 @@
+#include "attribute/live_module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "executor/layer_map.h"
+
+const char *live_module_file(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+bool live_is_interpreter(const char *module) {
+  const char *file = live_module_file(module);
+  return strncmp(file, "libpython", 9) == 0 || strncmp(file, "python", 6) == 0 || strstr(module, "/lib-dynload/") != NULL;
+}
+
+static bool holds_library(const struct live *live, const char *part) {
+  for (size_t i = 0; i < live->facts.n_items; i++)
+    if (strstr(live->facts.items[i].key, part) != NULL) return true;
+  return false;
+}
+
+struct live_part live_kernel_part(void) {
+  return (struct live_part){
+      .kind = LIVE_KERNEL, .what = "the kernel", .where = "", .would = "", .inside = "", .attributed = true, .layer = LAYER_SYSTEM};
+}
+
+bool live_is_kernel(const char *module) {
+  return strcmp(module, "[kernel]") == 0;
+}
+
+bool live_is_spinning(const char *function) {
+  static const char *const words[] = {
+      "sched_yield",       "spin",       "busy_wait",           "busywait", "memory_fence",      "gomp_team_barrier_wait",
+      "gomp_barrier_wait", "__kmp_wait", "__kmp_hyper_barrier", "kmp_flag", "__kmp_fork_barrier"};
+  for (size_t i = 0; i < LYNX_COUNT(words); i++)
+    if (strcasestr(function, words[i]) != NULL) return true;
+  return false;
+}
+
+/* What libraries keep for processors without vectors: MKL's default and SSE branches (but for its kernels for AMD's), OpenBLAS's old cores,
+ * PyTorch's kernels without AVX2, oneDNN's reference code. */
+bool live_is_generic(const char *function) {
+  static const char *const parts[] = {"_PRESCOTT", "_NEHALEM", "_KATMAI", "_CORE2", "_PENRYN", "_GENERIC", "6native7DEFAULT"};
+  static const char *const branches[] = {"mkl_blas_def_", "mkl_blas_mc3_", "mkl_blas_cnr_"};
+  static const char *const reference[] = {"ref_matmul", "ref_inner_product", "ref_convolution", "ref_gemm"};
+  for (size_t i = 0; i < LYNX_COUNT(parts); i++)
+    if (strstr(function, parts[i]) != NULL) return true;
+  for (size_t i = 0; i < LYNX_COUNT(branches); i++)
+    if (strncmp(function, branches[i], strlen(branches[i])) == 0)
+      return strstr(function, "_zen") == NULL && strstr(function, "_bdz") == NULL;
+  for (size_t i = 0; i < LYNX_COUNT(reference) && strstr(function, "dnnl") != NULL; i++)
+    if (strstr(function, reference[i]) != NULL) return true;
+  return false;
+}
+
+/* What is spun in the kernel is a wait that the program chose. */
+static struct live_part part_of_kernel(struct live *live, const char *doing) {
+  struct live_part part = live_kernel_part();
+  part.spins = strcmp(doing, "sched_yield") == 0;
+  if (doing[0] != 0 && strcmp(doing, "other") != 0) part.what = arena_printf(&live->arena, "the kernel: %s", doing);
+  return part;
+}
+
+/* CPython writes its functions as "py::NAME:FILE" (-X perf). */
+static bool is_perf_python(const char *module, const char *function) {
+  return strcmp(module, "[anonymous]") == 0 && strncmp(function, "py::", 4) == 0 && strchr(function + 4, ':') != NULL;
+}
+
+static struct live_part part_of_perf_python(struct live *live, const char *function) {
+  const char *name = function + 4, *colon = strchr(name, ':');
+  struct live_part part = {.kind = LIVE_PYTHON, .where = live_words(&live->arena, colon + 1), .would = "", .inside = ""};
+  part.what = live_words(&live->arena, arena_text(&live->arena, name, (size_t)(colon - name)));
+  part.attributed = layer_of_python_file(part.where, &part.layer) == PYTHON_FILE_KNOWN;
+  if (!part.attributed) part.would = "whose package that is";
+  part.spins = live_is_spinning(part.what);
+  return part;
+}
+
+/* Whose code is in that module? */
+struct live_part live_module_part(struct live *live, const char *module, const char *function) {
+  struct live_part part = {.kind = LIVE_LIBRARY, .what = live_module_file(module), .where = "", .would = "", .inside = ""};
+  if (live_is_kernel(module)) return part_of_kernel(live, function);
+  part.spins = live_is_spinning(function);
+  if (part.spins) part.where = arena_printf(&live->arena, "spinning in %s", live_symbol_text(&live->arena, function));
+  if (is_perf_python(module, function)) return part_of_perf_python(live, function);
+  if (strcmp(module, "[anonymous]") == 0) {
+    part.what = "code made at run time";
+    part.attributed = holds_library(live, "libdnnl") || holds_library(live, "libtorch_cpu");
+    part.layer = LAYER_RUNTIME;
+    part.where = part.attributed ? "oneDNN's kernels, as that library is loaded" : "";
+    part.would = part.attributed ? "" : "the compiler's own map of its code (perf-PID.map)";
+    return part;
+  }
+  part.attributed = layer_of_library(part.what, &part.layer);
+  if (!part.attributed && strstr(module, "-packages/") != NULL)
+    part.attributed = layer_of_python_file(module, &part.layer) == PYTHON_FILE_KNOWN;
+  if (part.attributed) return part;
+  bool program = strstr(part.what, ".so") == NULL && module[0] == '/';
+  part.kind = program ? LIVE_PROGRAM : LIVE_LIBRARY;
+  part.would = program ? "its owner: whose program it is, no map of libraries says" : "whose library it is: no map of libraries has it";
+  return part;
+}

@@ -1,0 +1,137 @@
+#include "telemetry/code_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "telemetry/elf_symbols.h"
+#include "telemetry/process_tree.h"
+
+enum { MAPS_MAX = 16 << 20, MADE_MAX = 64 << 20, NAMED_MOST = 20000000 };
+
+struct mapping {
+  uint64_t from, to, offset;
+  const char *path; /* in the text */
+};
+
+struct mappings {
+  struct buffer text;
+  struct mapping *items;
+  size_t n, room;
+};
+
+static void mappings_read(const struct root *root, uint32_t process, struct mappings *m) {
+  char path[64];
+  *m = (struct mappings){.n = 0};
+  buffer_init(&m->text, MAPS_MAX);
+  (void)snprintf(path, sizeof path, "/proc/%u/maps", process);
+  if (root_read(root, path, &m->text, NULL) != LYNX_OK) return;
+  char *rest = m->text.data;
+  for (char *line = strtok_r(m->text.data, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+    unsigned long long from, to, offset;
+    char rights[8];
+    int at = 0;
+    if (sscanf(line, "%llx-%llx %7s %llx %*s %*s %n", &from, &to, rights, &offset, &at) < 4 || at == 0 || strchr(rights, 'x') == NULL)
+      continue;
+    m->items = xroom(m->items, m->n, &m->room, sizeof *m->items);
+    m->items[m->n++] = (struct mapping){from, to, offset, line + at};
+  }
+}
+
+static const struct mapping *mappings_find(const struct mappings *m, uint64_t address) {
+  for (size_t low = 0, high = m->n; low < high;) {
+    size_t middle = low + (high - low) / 2;
+    const struct mapping *one = &m->items[middle];
+    if (address >= one->to) low = middle + 1;
+    else if (address < one->from) high = middle;
+    else return one;
+  }
+  return NULL; /* the process ended, or unmapped it */
+}
+
+/* Of the addresses of one mapping: what their file's symbol tables call them. */
+struct naming {
+  struct arena *arena;
+  struct code_name *names;
+};
+
+static void take_name(void *context, size_t i, const char *name) {
+  const struct naming *naming = context;
+  naming->names[i].function = arena_copy(naming->arena, name);
+}
+
+/* The file as the process itself sees it. */
+static void name_in_file(const struct root *root, uint32_t process, const struct mapping *m, const uint64_t *addresses, size_t n,
+                         struct arena *arena, struct code_name *names) {
+  char path[4200];
+  struct naming naming = {arena, names};
+  if (m->path[0] != '/' || strlen(m->path) >= 4096) return;
+  (void)snprintf(path, sizeof path, "/proc/%u/root%s", process, m->path);
+  int fd = root_open(root, path);
+  if (fd < 0) return;
+  uint64_t *offsets = xalloc(n, sizeof *offsets);
+  for (size_t i = 0; i < n; i++) offsets[i] = addresses[i] - m->from + m->offset;
+  elf_symbols(fd, offsets, n, take_name, &naming);
+  free(offsets);
+  (void)close(fd);
+}
+
+/* --- code that a program made --- */
+
+static const char made[] = "[anonymous]";
+
+static bool is_made_code(const char *path) {
+  return path[0] == 0 || strncmp(path, "[anon:", 6) == 0 || strncmp(path, "/memfd:", 7) == 0;
+}
+
+/* The first address at or behind another. */
+static size_t first_from(const uint64_t *addresses, size_t n, uint64_t address) {
+  size_t low = 0;
+  for (size_t high = n; low < high;) {
+    size_t middle = low + (high - low) / 2;
+    if (addresses[middle] < address) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/* "START SIZE name", hexadecimal, a line each: what makers of code write for perf (CPython, oneDNN, V8, the JVM), in the process's own
+ * root, under the number that it has there. Memory is used again: of several lines that hold an address the last one is right. A map that
+ * would name places over and over is left at NAMED_MOST. */
+static void name_made_code(const struct root *root, uint32_t process, const uint64_t *addresses, size_t n, struct arena *arena,
+                           struct code_name *names) {
+  struct buffer text;
+  char path[96], *end, *name;
+  size_t named = 0;
+  buffer_init(&text, MADE_MAX);
+  (void)snprintf(path, sizeof path, "/proc/%u/root/tmp/perf-%lld.map", process, (long long)process_inner_pid(root, process));
+  bool read = root_read(root, path, &text, NULL) == LYNX_OK && text.length > 0;
+  char *rest = read ? text.data : NULL;
+  for (char *line = read ? strtok_r(rest, "\n", &rest) : NULL; line != NULL && named < NAMED_MOST; line = strtok_r(NULL, "\n", &rest)) {
+    uint64_t from = strtoull(line, &end, 16), size = strtoull(end, &name, 16);
+    if (end == line || name == end || *name != ' ' || name[1] == 0 || size == 0 || from + size < from) continue;
+    for (size_t i = first_from(addresses, n, from); i < n && addresses[i] < from + size && named < NAMED_MOST; i++, named++)
+      if (names[i].module == made) names[i].function = name + 1;
+  }
+  for (size_t i = 0; i < n; i++)
+    if (names[i].module == made && names[i].function != NULL) names[i].function = arena_copy(arena, names[i].function);
+  buffer_release(&text);
+}
+
+void code_names(const struct root *root, uint32_t process, const uint64_t *addresses, size_t n, struct arena *arena,
+                struct code_name *ret) {
+  struct mappings maps;
+  bool any_made = false;
+  mappings_read(root, process, &maps);
+  for (size_t i = 0, next; i < n; i = next) {
+    const struct mapping *m = mappings_find(&maps, addresses[i]);
+    const char *module = m == NULL ? "[gone]" : is_made_code(m->path) ? made : arena_copy(arena, m->path);
+    for (next = i; next == i || (m != NULL && next < n && addresses[next] < m->to); next++) ret[next] = (struct code_name){module, NULL};
+    if (m != NULL) name_in_file(root, process, m, &addresses[i], next - i, arena, &ret[i]);
+    any_made = any_made || module == made;
+  }
+  if (any_made) name_made_code(root, process, addresses, n, arena, ret);
+  buffer_release(&maps.text);
+  free(maps.items);
+}
