@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
+enum { DESCRIPTORS_MAX = 16384 };
+
 struct walk {
   const struct root *root;
   struct process_tree *tree;
@@ -30,6 +34,37 @@ void process_tree_read(const struct root *root, int64_t pid, struct process_tree
     char path[96];
     (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)ret->pids[walk.at]);
     (void)root_list(root, path, THREADS_MAX, take_thread, &walk);
+  }
+}
+
+struct device_search {
+  const struct root *root;
+  const char *prefix;
+  int limit;
+  int64_t pid;
+  void (*visit)(void *context, int number);
+  void *context;
+};
+
+static void take_descriptor(void *context, const char *name) {
+  const struct device_search *s = context;
+  char path[128], target[128];
+  int64_t number;
+  size_t length = strlen(s->prefix);
+  (void)snprintf(path, sizeof path, "/proc/%lld/fd/%.20s", (long long)s->pid, name);
+  if (root_read_link(s->root, path, target, sizeof target) && strncmp(target, s->prefix, length) == 0 &&
+      number_int64(target + length, strlen(target + length), &number) && number >= 0 && number < s->limit)
+    s->visit(s->context, (int)number);
+}
+
+void process_tree_devices(const struct root *root, const struct process_tree *tree, const char *prefix, int limit,
+                          void (*visit)(void *context, int number), void *context) {
+  struct device_search search = {.root = root, .prefix = prefix, .limit = limit, .visit = visit, .context = context};
+  for (size_t i = 0; i < tree->n; i++) {
+    char path[96];
+    search.pid = tree->pids[i];
+    (void)snprintf(path, sizeof path, "/proc/%lld/fd", (long long)search.pid);
+    (void)root_list(root, path, DESCRIPTORS_MAX, take_descriptor, &search);
   }
 }
 

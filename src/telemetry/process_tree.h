@@ -14,6 +14,9 @@ struct process_tree {
 
 void process_tree_read(const struct root *root, int64_t pid, struct process_tree *ret);
 bool process_tree_holds(const struct process_tree *tree, int64_t pid);
+/* Calls visit with the number of each device that they have open whose path is that prefix and a number below limit, again for each time. */
+void process_tree_devices(const struct root *root, const struct process_tree *tree, const char *prefix, int limit,
+                          void (*visit)(void *context, int number), void *context);
 
 /* What /proc says of a process or a thread in its `stat`. */
 struct process_stat {

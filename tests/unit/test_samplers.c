@@ -1,4 +1,4 @@
-/* Memory, disks, sockets and GPUs, on a machine of files: two NUMA nodes, a full queue, a GPU that is slowed. */
+/* Memory, disks, sockets and GPUs of two makers, on a machine of files: two NUMA nodes, a full queue, a GPU that is slowed. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "telemetry/sampler.h"
 #include "tests/machine.h"
 
-extern const struct sampler sampler_memory_pages, sampler_disks, sampler_sockets, sampler_gpu;
+extern const struct sampler sampler_memory_pages, sampler_disks, sampler_sockets, sampler_gpu, sampler_amd_gpu;
 
 enum { SEEN_MAX = 64 };
 
@@ -208,6 +208,82 @@ static void check_gpu(const struct root *root) {
   sampler_gpu.close(state); /* the program, too, has ended */
 }
 
+static void put_number(unsigned char *at, uint64_t value, size_t n) {
+  for (size_t i = 0; i < n; i++) at[i] = (unsigned char)(value >> (8 * i));
+}
+
+/* A table of gpu_metrics: its size, its format, and one number, or several, at a place. */
+static void put_metrics(int revision, size_t size, size_t at, size_t width, const uint64_t *values, size_t n) {
+  unsigned char table[256] = {0};
+  char path[300];
+  put_number(table, size, 2);
+  table[2] = 1;
+  table[3] = (unsigned char)revision;
+  for (size_t i = 0; i < n; i++) put_number(table + at + i * width, values[i], width);
+  (void)snprintf(path, sizeof path, "%s/sys/class/drm/card1/device/gpu_metrics", top);
+  FILE *file = fopen(path, "w");
+  CHECK(file != NULL && fwrite(table, 1, size, file) == size && fclose(file) == 0);
+}
+
+static void check_amd_gpu(const struct root *root) {
+  void *state;
+  put("/sys/class/drm/card0/device/vendor", "0x10de\n");
+  put("/sys/class/drm/card1-DP-1/status", "connected\n");
+  CHECK(!sampler_amd_gpu.open(root, &state)); /* none is AMD's */
+  sampler_amd_gpu.close(state);
+  for (int i = 1; i <= 2; i++) {
+    char path[100];
+    (void)snprintf(path, sizeof path, "/sys/class/drm/card%d/device/vendor", i);
+    put(path, "0x1002\n");
+    (void)snprintf(path, sizeof path, "/sys/class/drm/card%d/device/drm/renderD%d/dev", i, 128 + i);
+    put(path, "226:129\n");
+    (void)snprintf(path, sizeof path, "/sys/class/drm/card%d/device/gpu_busy_percent", i);
+    put(path, "87\n");
+  }
+  put("/sys/class/drm/card1/device/mem_busy_percent", "rubbish\n");
+  put("/sys/class/drm/card1/device/mem_info_vram_used", "8589934592\n");
+  put("/sys/class/drm/card1/device/hwmon/hwmon3/power1_input", "412000000\n"); /* this card has no power1_average */
+  put("/sys/class/drm/card1/device/hwmon/hwmon3/temp2_input", "71000\n");
+  put("/sys/class/drm/card1/device/hwmon/hwmon3/temp3_input", "64000\n");
+  put("/sys/class/drm/card1/device/hwmon/hwmon3/freq1_input", "2100000000\n");
+  put_link("/proc/7/fd/8", "/dev/dri/renderD129");
+  put_link("/proc/7/fd/9", "/dev/dri/renderD130x");
+  CHECK(sampler_amd_gpu.open(root, &state));
+  sampler_amd_gpu.watch(state, 7);
+  struct seen seen = sample(&sampler_amd_gpu, state, 1000);
+  CHECK_SEEN(seen, "gpu.1.busy_ratio", 0.87);
+  CHECK_SEEN(seen, "gpu.1.memory_busy_ratio", -1);
+  CHECK_SEEN(seen, "gpu.1.memory_bytes", 8589934592.0);
+  CHECK_SEEN(seen, "gpu.1.power_w", 412);
+  CHECK_SEEN(seen, "gpu.1.temperature_c", 71);
+  CHECK_SEEN(seen, "gpu.1.clock_mhz", 2100);
+  CHECK_SEEN(seen, "gpu.1.slowed", -1);
+  CHECK_SEEN(seen, "gpu.2.busy_ratio", -1);                              /* another tenant's */
+  put_metrics(3, 120, 112, 8, (const uint64_t[]){UINT64_C(1) << 36}, 1); /* the hot spot */
+  seen = sample(&sampler_amd_gpu, state, 2000);
+  CHECK_SEEN(seen, "gpu.1.slowed", 1);
+  CHECK_SEEN(seen, "gpu.1.power_capped", 0);
+  put_metrics(3, 120, 112, 8, (const uint64_t[]){1 << 16}, 1); /* current */
+  seen = sample(&sampler_amd_gpu, state, 3000);
+  CHECK_SEEN(seen, "gpu.1.slowed", 0);
+  CHECK_SEEN(seen, "gpu.1.power_capped", 1);
+  put_metrics(4, 150, 40, 4, (const uint64_t[]){2}, 1);
+  seen = sample(&sampler_amd_gpu, state, 4000);
+  CHECK_SEEN(seen, "gpu.1.slowed", 0);
+  CHECK_SEEN(seen, "gpu.1.power_capped", 1);
+  put_metrics(6, 200, 32, 4, (const uint64_t[]){UINT32_MAX - 99, 0, UINT32_MAX, 5, 0, 0}, 6);
+  seen = sample(&sampler_amd_gpu, state, 5000);
+  CHECK_SEEN(seen, "gpu.1.slowed", -1); /* nothing to compare with */
+  put_metrics(6, 200, 32, 4, (const uint64_t[]){100, 10, 49, 15, 0, 0}, 6);
+  seen = sample(&sampler_amd_gpu, state, 6000);
+  CHECK_SEEN(seen, "gpu.1.slowed", 0.1);
+  CHECK_SEEN(seen, "gpu.1.power_capped", 0.25);
+  put_metrics(9, 120, 112, 8, (const uint64_t[]){UINT64_MAX}, 1); /* a table that is not known */
+  seen = sample(&sampler_amd_gpu, state, 7000);
+  CHECK_SEEN(seen, "gpu.1.slowed", -1);
+  sampler_amd_gpu.close(state);
+}
+
 int main(void) {
   machine_begin();
   const struct root root = {top};
@@ -215,6 +291,7 @@ int main(void) {
   check_disk(&root);
   check_sockets(&root);
   check_gpu(&root);
+  check_amd_gpu(&root);
   machine_end();
   return check_end();
 }

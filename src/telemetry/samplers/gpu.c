@@ -5,7 +5,7 @@
  *          sampling.gpu_processors: processors that the child uses
  *          Only of GPUs whose device (/dev/nvidiaN) the serving processes have open as the session begins: others are of other tenants
  * Trust    the program is root's, or the runner's own; what it prints is read as text of somebody else
- * Limits   GPUs of others than NVIDIA are not sampled. N counts as nvidia-smi does, and is taken for the device's number */
+ * Limits   N counts as nvidia-smi does, and is taken for the device's number */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
 
-enum { GPUS_MAX = 64, LINE_MAX_LENGTH = 256, VALUES = 9, READ_MAX = 1 << 20, DESCRIPTORS_MAX = 16384 };
+enum { GPUS_MAX = 64, LINE_MAX_LENGTH = 256, VALUES = 9, READ_MAX = 1 << 20 };
 
 /* Bits of the reasons, from nvml.h: power cap 0x4, hardware 0x8, heat by software 0x20 and by hardware 0x40, power brake 0x80. */
 enum { REASON_POWER_CAP = 0x4, REASON_SLOWED = 0x8 | 0x20 | 0x40 | 0x80 };
@@ -45,7 +45,6 @@ struct gpu {
   int64_t last_ns;
   unsigned long long ticks; /* of the child, as last read */
   bool used[GPUS_MAX];      /* by the serving processes */
-  char folder[64];          /* whose descriptors are being looked at */
   struct {
     char line[LINE_MAX_LENGTH]; /* the last one of this GPU; "": nothing new */
   } latest[GPUS_MAX];
@@ -88,14 +87,8 @@ static bool gpu_open(const struct root *root, void **ret_state) {
   return false;
 }
 
-static void take_descriptor(void *context, const char *name) {
-  struct gpu *g = context;
-  char path[128], target[128];
-  int number, length = 0;
-  (void)snprintf(path, sizeof path, "%s/%.20s", g->folder, name);
-  if (root_read_link(g->root, path, target, sizeof target) && sscanf(target, "/dev/nvidia%d%n", &number, &length) == 1 &&
-      target[length] == 0 && number >= 0 && number < GPUS_MAX)
-    g->used[number] = true;
+static void take_used(void *context, int number) {
+  ((struct gpu *)context)->used[number] = true;
 }
 
 static void gpu_watch(void *state, int64_t pid) {
@@ -104,10 +97,7 @@ static void gpu_watch(void *state, int64_t pid) {
   g->last_ns = 0;
   (void)memset(g->used, 0, sizeof g->used);
   process_tree_read(g->root, pid, &tree);
-  for (size_t i = 0; i < tree.n; i++) {
-    (void)snprintf(g->folder, sizeof g->folder, "/proc/%lld/fd", (long long)tree.pids[i]);
-    (void)root_list(g->root, g->folder, DESCRIPTORS_MAX, take_descriptor, g);
-  }
+  process_tree_devices(g->root, &tree, "/dev/nvidia", GPUS_MAX, take_used, g);
 }
 
 static void tell(const struct sampler_sink *sink, int64_t index, const char *what, double value) {
