@@ -3,7 +3,7 @@ BUILD ?= build
 CC_CACHE := $(shell command -v ccache 2>/dev/null)
 MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 
-.PHONY: help build site-docs demo test test-long test-fresh deb test-deb wheel test-peers test-gpu check bench bench-peers bench-attribution bench-confirm bench-bisect simulate fuzz install clean format
+.PHONY: help build site-docs demo test test-long test-fresh deb test-deb wheel test-peers test-gpu check bench bench-peers bench-attribution bench-profilers bench-confirm bench-bisect simulate fuzz install clean format
 
 help:
 	@echo "make demo      install what is missing, build, and tell one story: a slow server, its cause, the fix, verified"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench     what measuring costs and how late it is, on this machine"
 	@echo "make bench-peers  load beside wrk, asyncio, AIPerf and GuideLLM, traces beside simdjson and HolisticTraceAnalysis, each in the same run; how real executors' sessions vary; history beside Otava"
 	@echo "make bench-attribution  plant causes in real servers and score what diagnose says of each (some 15 minutes; packages from PyPI)"
+	@echo "make bench-profilers    what each profiler takes of the throughput of real servers (some 20 minutes)"
 	@echo "make bench-confirm      plant causes, diagnose and confirm them; take them out, and see them refuted (some 25 minutes)"
 	@echo "make bench-bisect       swap a dozen settings, of which it is known which make the difference (some 40 minutes)"
 	@echo "make simulate  hold intervals, steady state and saturation search against simulation (minutes)"
@@ -102,6 +103,12 @@ bench-bisect: packages-peers
 	@ninja -C $(BUILD) lynxbench
 	@$(BUILD)/peers/bin/python -c 'import torch' 2>/dev/null || { echo "torch is missing: run make test-peers first, which installs it"; exit 2; }
 	@python3 bench/attribution/swaps.py --json $(BUILD)/bisect.json
+
+bench-profilers: packages-peers
+	@ninja -C $(BUILD) lynxbench lynxbench-ref
+	@$(BUILD)/peers/bin/python -c 'import torch' 2>/dev/null || { echo "torch is missing: run make test-peers first, which installs it"; exit 2; }
+	@$(BUILD)/peers/bin/python -m pip install -q py-spy
+	@python3 bench/attribution/costs.py --json $(BUILD)/profilers.json
 
 bench-confirm: packages-peers
 	@ninja -C $(BUILD) lynxbench

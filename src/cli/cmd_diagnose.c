@@ -13,7 +13,7 @@
 #include "executor/listening.h"
 #include "telemetry/process_tree.h"
 
-enum { FLAG_FOR, FLAG_OUT, FLAG_HTML, FLAG_PID, FLAG_MODEL, FLAG_CHAT, FLAG_AT_MOST, FLAG_LEAVE, FLAG_QUIET, FLAG_JSON };
+enum { FLAG_FOR, FLAG_OUT, FLAG_HTML, FLAG_PID, FLAG_MODEL, FLAG_CHAT, FLAG_AT_MOST, FLAG_LEAVE, FLAG_PROFILERS, FLAG_QUIET, FLAG_JSON };
 
 static const struct option_spec options[] = {
     [FLAG_FOR] = {"for", "DURATION", "how long it may take, about (default: 2min)"},
@@ -24,6 +24,7 @@ static const struct option_spec options[] = {
     [FLAG_CHAT] = {"chat", NULL, "the chat route instead of completions"},
     [FLAG_AT_MOST] = {"at-most", "N", "never more requests in flight (default: 64)"},
     [FLAG_LEAVE] = {"no-server-profiler", NULL, "leave the server's own profiler alone (vLLM, SGLang; CUPTI)"},
+    [FLAG_PROFILERS] = {"profilers", "NAMES", "only these profilers, commas between: native_stacks, py_spy; or none"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
@@ -41,6 +42,7 @@ static int run_contract_at(const struct arguments *arguments, const char *path, 
   const struct run_request request = {.contract_text = file.text.data,
                                       .contract_length = file.text.length,
                                       .out_path = out,
+                                      .profilers = arguments->option[FLAG_PROFILERS],
                                       .root = &root,
                                       .clock = &clock_system,
                                       .calibration = records.calibration,
@@ -133,7 +135,9 @@ static int run(const struct arguments *arguments) {
                                                         : screen_bundle_name(&diagnosis, "", name, sizeof name);
   int64_t pid;
   int words;
-  if (!read_pid(arguments->option[FLAG_PID], &pid) || !find_url(arguments, pid, found, &url, &words)) return EXIT_WRONG_INPUT;
+  if (!profilers_read("diagnose", arguments->option[FLAG_PROFILERS]) || !read_pid(arguments->option[FLAG_PID], &pid) ||
+      !find_url(arguments, pid, found, &url, &words))
+    return EXIT_WRONG_INPUT;
   struct quick_run quick = {.tool = "diagnose",
                             .url = url,
                             .pid = pid,

@@ -25,7 +25,8 @@ enum {
   FLAG_FOR,
   FLAG_MODEL,
   FLAG_CHAT,
-  FLAG_KEY_VARIABLE
+  FLAG_KEY_VARIABLE,
+  FLAG_PROFILERS
 };
 
 static const struct option_spec options[] = {
@@ -40,7 +41,8 @@ static const struct option_spec options[] = {
     [FLAG_KEY_VARIABLE] = {"key-variable", "NAME", "allow this workload.api_key_env, though it ends in neither _API_KEY nor _TOKEN"},
     [FLAG_FOR] = {"for", "DURATION", "with a URL: how long it may take, about (default: 1min)"},
     [FLAG_MODEL] = {"model", "NAME", "with a URL: the model (default: the first that the server lists)"},
-    [FLAG_CHAT] = {"chat", NULL, "with a URL: the chat route instead of completions"}};
+    [FLAG_CHAT] = {"chat", NULL, "with a URL: the chat route instead of completions"},
+    [FLAG_PROFILERS] = {"profilers", "NAMES", "with method.attribution_sessions: only these profilers, commas between; or none"}};
 
 /* Nothing answered: 3. The machine or the instrument made it invalid: 4. */
 static int judge(const char *path) {
@@ -137,6 +139,7 @@ static int run_contract_file(const struct arguments *arguments, const char *cont
                                 .clock = &clock_system,
                                 .key_variable = arguments->option[FLAG_KEY_VARIABLE],
                                 .observe = arguments->option[FLAG_OBSERVE] != NULL,
+                                .profilers = arguments->option[FLAG_PROFILERS],
                                 .calibration = records.calibration,
                                 .envelope = records.envelope,
                                 .part = part,
@@ -181,6 +184,7 @@ static int run_url(const struct arguments *arguments) {
 
 static int run(const struct arguments *arguments) {
   static const int of_url[] = {FLAG_FOR, FLAG_MODEL, FLAG_CHAT};
+  if (!profilers_read("run", arguments->option[FLAG_PROFILERS])) return EXIT_WRONG_INPUT;
   if (server_is_url(arguments->positional[0])) return run_url(arguments);
   for (size_t i = 0; i < LYNX_COUNT(of_url); i++)
     if (arguments->option[of_url[i]] != NULL) {

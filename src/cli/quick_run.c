@@ -8,6 +8,7 @@
 #include "cli/first_contract.h"
 #include "cli/output.h"
 #include "cli/server_look.h"
+#include "measure/profiling.h"
 
 enum { SHORTEST_S = 6, CLIMB_SHORTEST_S = 30 };
 enum { TOKENS_MOST = 64, TOKENS_LEAST = 8, TOKENS_ASKED = 9, ANSWERS_IN_WINDOW = 4 };
@@ -91,6 +92,15 @@ static void tell_contract(const struct quick_run *quick, const char *path, const
   else
     (void)fprintf(stderr, "%s: the contract of this run: %s, 4 requests in flight, 3 sessions of %s; edit it for another\n", path, shown,
                   counted);
+}
+
+bool profilers_read(const char *tool, const char *names) {
+  char word[64], known[200];
+  const char *unknown = names != NULL ? profiling_unknown(names, word, sizeof word) : NULL;
+  if (unknown == NULL) return true;
+  (void)fprintf(stderr, "lynxbench %s: --profilers: found '%s'; accepted: none, or of these, with commas between: %s\n", tool, unknown,
+                profiling_names(known, sizeof known));
+  return false;
 }
 
 int quick_run_write(const struct quick_run *quick, const char *bundle, const char *path) {

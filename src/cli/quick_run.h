@@ -18,6 +18,9 @@ struct quick_run {
   const char *const *command; /* starts the server; ends in NULL; NULL: it runs already */
 };
 
+/* Of --profilers; NULL: all. False: what is wrong was reported, as the tool's. */
+bool profilers_read(const char *tool, const char *names);
+
 /* "out.lynx" -> "out.yaml" */
 const char *quick_run_contract(const char *bundle, char *path, size_t size);
 

@@ -59,6 +59,7 @@ struct run_request {
   const char *calibration;     /* of this machine, as JSON: kept with the run; NULL: none */
   const char *envelope;        /* the same of `lynxbench envelope` */
   bool observe;                /* send nothing: watch what the service does for others */
+  const char *profilers;       /* those that may run, commas between; NULL: all */
   const struct run_meta *meta; /* further ones, such as what stood in a ledger before */
   size_t n_meta;
   int64_t sessions;         /* at least so many, instead of method.sessions; 0: as the contract says */
