@@ -96,6 +96,9 @@ CASES = {
     "onnx_hog": (ONNX, {"hog": "busy"}, [HOG]),
     "ref_clean": (REF, {"arguments": ["--threads", str(processors)]}, []),
     "ref_clean_again": (REF, {"arguments": ["--threads", "1"]}, []),
+    "clean_third": (TORCH, {}, []),
+    "onnx_clean_third": (ONNX, {}, []),
+    "ref_clean_third": (REF, {"arguments": ["--max-batch", "8"]}, []),
     "ref_sleep": (REF, {"arguments": ["--slow", "8ms"]}, [({"application", "serving"}, None)]),
     "ref_batch_of_one": (REF, {"arguments": ["--max-batch", "1"]}, [({"serving"}, None)]),
     "ref_affinity": (REF, {"prefix": ONE, "arguments": ["--threads", "2"]}, [AFFINITY]),
@@ -113,9 +116,16 @@ CASES = {
     "tokenizer+sleep": (TORCH, {"plant": "tokenizer+sleep"}, [SLOW_TOKENIZER, SLEEP]),
     "gil+hog": (TORCH, {"plant": "gil", "hog": "busy"}, [GIL, HOG]),
     "cast+affinity": (TORCH, {"plant": "cast", "prefix": ONE}, [CAST, AFFINITY]),
+    "gil+quota": (TORCH, {"plant": "gil", "quota": True}, [GIL, QUOTA]),
+    "cast+sleep": (TORCH, {"plant": "cast+sleep"}, [CAST, SLEEP]),
+    "tokenizer+hog": (ONNX, {"plant": "tokenizer", "hog": "busy"}, [SLOW_TOKENIZER, HOG]),
+    "sleep+affinity": (ONNX, {"plant": "sleep", "prefix": ONE}, [SLEEP, AFFINITY]),
     "logging+quota": (ONNX, {"plant": "logging", "quota": True}, [LOGGING, QUOTA]),
 }
-CLEAN = {"wire": "clean", "cold": "warm", "onnx_cold": "onnx_warm"}
+# The same server without the plant, where its findings may print a bound on the gain.
+CLEAN = {"wire": "clean", "cold": "warm", "onnx_cold": "onnx_warm", "ref_sleep": "ref_clean_again"}
+CLEAN.update({case: "clean" for case in "tokenizer gil lock sleep cast logging quota".split()})
+CLEAN.update({f"onnx_{case}": "onnx_clean" for case in "tokenizer gil lock sleep cast logging".split()})
 HOGS = {
     "busy": "while True: pass",
     "copies": "a = bytearray(256 << 20)\nwhile True: b = bytes(a)",  # each copy goes through the memory
@@ -277,7 +287,8 @@ def rate(name, folder):
 def within_bound(case, folder):
     """None where no bound is printed, or no clean server of this kind was measured. What taking the plant out gains has
     an error of both rates: beyond the bound is what lies beyond it with that error."""
-    bounds = [f["gain_at_most"] for f in verdicts[case]["findings"] if f.get("gain_at_most")]
+    found = [f for f in verdicts[case]["findings"] if any(fits(f, cause) for cause in CASES[case][2])]
+    bounds = [f["gain_at_most"] for f in found if f.get("gain_at_most")]
     if not bounds or CLEAN.get(case) not in verdicts:
         return None
     (planted, _, most), (clean, least, _) = rate(case, folder), rate(CLEAN[case], folder)

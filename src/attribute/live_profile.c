@@ -290,7 +290,7 @@ static void name_callers(const struct live_profile *p, size_t at, double outside
     if (place == LIVE_CALLERS_MAX) continue;
     if (lane->n_callers < LIVE_CALLERS_MAX) lane->n_callers++;
     for (size_t k = lane->n_callers - 1; k > place; k--) lane->callers[k] = lane->callers[k - 1];
-    lane->callers[place] = (struct live_caller){c->what, place_of(p->live, c), share};
+    lane->callers[place] = (struct live_caller){c->what, place_of(p->live, c), share, c->n[LOOKS_RUNNING]};
   }
 }
 
@@ -321,7 +321,7 @@ static void name_waits(struct live_profile *p, size_t at) {
     if (c->lane != at || !(share > most[TOLD - 1].share)) continue;
     size_t place = TOLD - 1;
     for (; place > 0 && most[place - 1].share < share; place--) most[place] = most[place - 1];
-    most[place] = (struct live_caller){c->what, place_of(p->live, c), share};
+    most[place] = (struct live_caller){c->what, place_of(p->live, c), share, c->n[LOOKS_ALL]};
   }
   if (!(most[0].share > 0)) return;
   lane->waits_in = most[0].what;

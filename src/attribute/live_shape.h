@@ -59,6 +59,7 @@ struct live_lane {
   struct live_caller {
     const char *what, *where;
     double share;              /* of the window */
+    int64_t n;                 /* looks that found it so */
   } callers[LIVE_CALLERS_MAX]; /* Python functions whose calls run outside of the interpreter's lock, the greatest first */
   size_t n_callers;
   double generic; /* running time in functions that their library keeps for processors without vectors, as a share of the window */

@@ -64,6 +64,7 @@ enum event_kind {
   EVENT_RECOUNT, /* by what answers were counted again, or why they were not */
   EVENT_UNSEEN,  /* what a profiler could not see, and what would let it */
   EVENT_TRACE,   /* where the trace lies that the server's own profiler wrote */
+  EVENT_RESUMED, /* which sessions came from which earlier run */
   EVENT_KIND_COUNT
 };
 

@@ -6,7 +6,7 @@
 #include "report/bisection_report.h"
 #include "stats/special.h"
 
-enum { FLAG_FOR, FLAG_SESSION, FLAG_LEAST, FLAG_OUT, FLAG_QUIET, FLAG_JSON };
+enum { FLAG_FOR, FLAG_SESSION, FLAG_LEAST, FLAG_OUT, FLAG_RESUME, FLAG_QUIET, FLAG_JSON };
 enum { PAGE_MAX = 16 << 20, SESSIONS_WANTED = 80 }; /* usual where one fact of twelve carries it (tests/simulate/bisection.c) */
 
 static const struct option_spec options[] = {
@@ -14,6 +14,7 @@ static const struct option_spec options[] = {
     [FLAG_SESSION] = {"session", "DURATION", "the counted window of each session (default: the contract's, or less where --for is short)"},
     [FLAG_LEAST] = {"least", "SHARE", "a smaller difference counts as none (default: 0.05)"},
     [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -bisect and the time, .lynx)"},
+    [FLAG_RESUME] = {"resume", "BUNDLE", "go on where that one ended too early, with the same A and B"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
@@ -41,7 +42,7 @@ static int measure_all(struct bisecting *c) {
   struct buffer plan;
   c->plan.n_facts = c->s.swaps.n;
   c->plan.confidence = c->s.p.contract->method.confidence;
-  c->plan.sessions_at_most = swapping_sessions(&c->s);
+  c->plan.sessions_at_most = c->s.n_earlier > 0 ? bisected_sessions(c->s.earlier.bundle) : swapping_sessions(&c->s);
   c->plan.seed = (uint64_t)c->s.p.contract->method.seed;
   c->plan.measure = swapping_measure;
   c->plan.context = &c->s;
@@ -112,6 +113,7 @@ static int run(const struct arguments *arguments) {
                            .usual_duration = "30min",
                            .window = arguments->option[FLAG_SESSION],
                            .out = arguments->option[FLAG_OUT],
+                           .resume = arguments->option[FLAG_RESUME],
                            .quiet = arguments->option[FLAG_QUIET] != NULL};
   int code = bisect(c, arguments);
   swapping_close(&c->s);

@@ -6,7 +6,7 @@
 #include "experiment/factored.h"
 #include "report/factorial_report.h"
 
-enum { FLAG_FOR, FLAG_SESSION, FLAG_RUNS, FLAG_ROUNDS, FLAG_HTML, FLAG_OUT, FLAG_QUIET, FLAG_JSON };
+enum { FLAG_FOR, FLAG_SESSION, FLAG_RUNS, FLAG_ROUNDS, FLAG_HTML, FLAG_OUT, FLAG_RESUME, FLAG_QUIET, FLAG_JSON };
 enum { PAGE_MAX = 16 << 20, ROUNDS_USUAL = 4 };
 
 static const struct option_spec options[] = {
@@ -16,6 +16,7 @@ static const struct option_spec options[] = {
     [FLAG_ROUNDS] = {"rounds", "N", "how often each mixture is measured, at most (default: 4; two give intervals)"},
     [FLAG_HTML] = {"html", "FILE", "write a page with a plot of the effects"},
     [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -experiment and the time, .lynx)"},
+    [FLAG_RESUME] = {"resume", "BUNDLE", "go on where that one ended too early, with the same A and B"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
@@ -151,6 +152,7 @@ static int run(const struct arguments *arguments) {
                            .usual_duration = "30min",
                            .window = arguments->option[FLAG_SESSION],
                            .out = arguments->option[FLAG_OUT],
+                           .resume = arguments->option[FLAG_RESUME],
                            .quiet = arguments->option[FLAG_QUIET] != NULL};
   int code = experiment(x, arguments);
   swapping_close(&x->s);

@@ -14,6 +14,8 @@
 
 #define SECOND INT64_C(1000000000)
 
+enum { PLAN_MAX = 1 << 20 };
+
 /* --- what they differ in --- */
 
 /* B as if it started what A starts, and was called so: what is left must be alike. */
@@ -79,6 +81,56 @@ static int read_sides(struct swapping *c) {
   return report_error(&error);
 }
 
+/* --- what is resumed --- */
+
+static enum lynx_status find_last(void *context, const struct bundle_session *s) {
+  struct swapping *c = context;
+  if (s->purpose != PURPOSE_PERTURB || s->end != SESSION_COMPLETE) return LYNX_OK;
+  c->n_earlier = s->id + 1;
+  c->p.warm_up_ns = s->warm_up_ns;
+  c->p.counted_ns = s->counted_ns;
+  return LYNX_OK;
+}
+
+static int cannot_resume(const struct swapping *c, const char *why) {
+  (void)fprintf(stderr,
+                "lynxbench %s: --resume %s: %s; accepted: a bundle that `lynxbench %s` wrote of these two contracts and ended too early\n",
+                c->tool, c->resume, why, c->tool);
+  return EXIT_WRONG_INPUT;
+}
+
+static int open_earlier(struct swapping *c) {
+  struct lynx_error error = {0};
+  if (c->resume == NULL) return EXIT_HOLDS;
+  if (!bundle_file_open_possible(c->resume, &c->earlier)) return EXIT_WRONG_INPUT;
+  json_t *one = parsed(c->p.contract), *other = parsed(&c->earlier.result.contract);
+  bool same = one != NULL && json_equal(one, other);
+  json_decref(one);
+  json_decref(other);
+  if (!same) return cannot_resume(c, "its contract is not A's");
+  enum lynx_status status = bundle_each_session(c->earlier.bundle, find_last, c, &error);
+  if (status == LYNX_OK) status = mixtures_open(c->earlier.bundle, c->p.contract, &c->arena, &c->again, &error);
+  if (status != LYNX_OK) {
+    lynx_error_at(&error, c->resume, 0, NULL);
+    return report_error(&error);
+  }
+  mixtures_until(&c->again, c->n_earlier - 1); /* what came after it is run again */
+  if (c->n_earlier == 0) return cannot_resume(c, "none of its sessions is whole");
+  return c->window == NULL ? EXIT_HOLDS : cannot_resume(c, "its sessions have their length, and --session would change it");
+}
+
+/* Of the same facts, seed and confidence; an experiment may have more rounds, or fewer. */
+static bool is_the_plan(const char *earlier, const char *plan) {
+  json_t *one = earlier != NULL ? json_parse(earlier, strlen(earlier), PLAN_MAX, NULL) : NULL,
+         *other = json_parse(plan, strlen(plan), PLAN_MAX, NULL);
+  (void)json_object_del(one, "rounds");
+  (void)json_object_del(other, "rounds");
+  bool same = one != NULL && json_equal(one, other);
+  json_decref(one);
+  json_decref(other);
+  return same;
+}
+
 int swapping_open(struct swapping *c) {
   static const char *const none[] = {NULL};
   const char *paths[] = {c->path_a, c->path_b};
@@ -89,10 +141,13 @@ int swapping_open(struct swapping *c) {
                     paths[i]);
       return EXIT_WRONG_INPUT;
     }
-  return read_sides(c);
+  int code = read_sides(c);
+  return code == EXIT_HOLDS ? open_earlier(c) : code;
 }
 
 void swapping_close(struct swapping *c) {
+  mixtures_close(&c->again);
+  if (c->earlier.bundle != NULL) bundle_file_close(&c->earlier);
   perturbation_close(&c->p);
   contract_file_release(&c->b);
   arena_release(&c->arena);
@@ -115,9 +170,11 @@ int swapping_plan(struct swapping *c, int64_t n_sessions) {
     return EXIT_WRONG_INPUT;
   int64_t each = c->whole_ns / n_sessions;
   if (c->window == NULL && wanted > each * 3 / 4) wanted = each * 3 / 4;
-  c->p.counted_ns = wanted > SECOND ? wanted : SECOND;
-  int64_t warm = m->warm_up_ns < c->p.counted_ns / 3 ? m->warm_up_ns : c->p.counted_ns / 3;
-  c->p.warm_up_ns = warm > SECOND / 5 ? warm : SECOND / 5;
+  if (c->n_earlier == 0) {
+    c->p.counted_ns = wanted > SECOND ? wanted : SECOND;
+    int64_t warm = m->warm_up_ns < c->p.counted_ns / 3 ? m->warm_up_ns : c->p.counted_ns / 3;
+    c->p.warm_up_ns = warm > SECOND / 5 ? warm : SECOND / 5;
+  } else (void)fprintf(stderr, "%s: resumed behind its %lld sessions\n", c->resume, (long long)c->n_earlier);
   bool short_one = c->whole_ns < 120 * SECOND;
   (void)fprintf(stderr, "%s: at most %.0f %s, sessions of %.2g s and %.2g s of warm-up; A and B differ in %zu fact%s:\n", c->p.out,
                 (double)c->whole_ns / (short_one ? 1e9 : 60e9), short_one ? "s" : "min", (double)c->p.counted_ns / 1e9,
@@ -188,11 +245,24 @@ static bool run_one(struct swapping *c, struct session_figure *ret) {
   return true;
 }
 
+/* What was measured before, where it was asked for in the same order. */
+static bool measured_before(struct swapping *c, uint64_t facts, int64_t round, struct session_figure *ret, enum measured *ret_measured) {
+  if (c->again.at >= c->again.n) return false;
+  *ret_measured = mixtures_next(&c->again, facts, round, ret);
+  c->number = (int64_t)c->again.at;
+  if (*ret_measured == MEASURED_NO_MORE)
+    (void)fprintf(stderr, "lynxbench %s: --resume %s: its session %lld is not the one that this plan asks for: nothing more is run\n",
+                  c->tool, c->resume, (long long)c->number);
+  return true;
+}
+
 /* One that fails once may have met a port that is still taken: it is tried twice (mixtures_next knows). */
 enum measured swapping_measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
   struct swapping *c = context;
+  enum measured before;
   c->facts = facts;
   c->round = round;
+  if (measured_before(c, facts, round, ret, &before)) return before;
   for (int attempt = 0; attempt < 2; attempt++) {
     int64_t begun = clock_now(&clock_system);
     if (run_is_over(c->run) || begun + c->longest_ns > c->end_ns || c->number == MIXTURE_SESSIONS_MAX) return MEASURED_NO_MORE;
@@ -213,6 +283,8 @@ int swapping_run(struct swapping *c, const char *key, const char *plan, void (*d
   struct machine_records records;
   struct run_outcome outcome;
   struct lynx_error error = {0};
+  if (c->n_earlier > 0 && !is_the_plan(bundle_meta(c->earlier.bundle, key), plan))
+    return cannot_resume(c, "its plan is another: other facts, another seed, other mixtures or options");
   machine_records_load(&records);
   screen_init(&screen, c->quiet || !isatty(STDERR_FILENO)); /* there, a line for each session is enough */
   const struct run_perturbation perturbation = {.concurrency = c->p.concurrency,
@@ -239,6 +311,7 @@ int swapping_run(struct swapping *c, const char *key, const char *plan, void (*d
                                       .context = &screen};
   c->end_ns = clock_now(&clock_system) + c->whole_ns;
   enum lynx_status status = run_begin(&request, &c->run, &outcome, &error);
+  if (status == LYNX_OK && c->n_earlier > 0) status = run_resume(c->run, c->earlier.bundle, c->earlier.result.seal.root, c->n_earlier);
   if (status == LYNX_OK) {
     drive(context);
     status = c->status;

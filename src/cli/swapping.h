@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/perturbation.h"
+#include "experiment/mixtures.h"
 #include "experiment/swap.h"
 #include "stats/rounds.h"
 
@@ -11,13 +12,17 @@ struct swapping {
   /* Given. */
   const char *tool, *path_a, *path_b, *duration, *window, *out;
   const char *usual_duration; /* where none is given */
+  const char *resume;         /* a bundle of the same plan that ended too early; NULL */
   bool quiet;
   /* Found. */
   struct perturbation p; /* A's contract, and its load */
   struct contract_file b;
   struct arena arena;
   struct swap_list swaps;
-  int64_t whole_ns, end_ns; /* how long it may take, and when that is over */
+  struct bundle_file earlier; /* what is resumed */
+  struct mixtures again;      /* its sessions */
+  int64_t n_earlier;          /* up to the last one that is whole; 0: nothing is resumed */
+  int64_t whole_ns, end_ns;   /* how long it may take, and when that is over */
   /* The run. */
   struct run *run;
   struct bundle *bundle;
@@ -35,7 +40,8 @@ int swapping_plan(struct swapping *swapping, int64_t n_sessions);
 /* The most that the time allows. */
 int64_t swapping_sessions(const struct swapping *swapping);
 
-/* Runs what `drive` asks for by swapping_measure, and seals it with the plan under that key. Exit code. */
+/* Runs what `drive` asks for by swapping_measure, and seals it with the plan under that key. What is resumed must have the same plan, but
+ * for its number of "rounds"; its sessions are asked for first, and are the new bundle's, too. Exit code. */
 int swapping_run(struct swapping *swapping, const char *key, const char *plan, void (*drive)(void *context), void *context);
 
 /* Shows what is known where a run ended, or was interrupted, with that code; returns the exit code. */

@@ -30,6 +30,14 @@ bool bisected_is(struct bundle *bundle) {
   return bundle_meta(bundle, bisected_key) != NULL;
 }
 
+int64_t bisected_sessions(struct bundle *bundle) {
+  const char *plan = bundle_meta(bundle, bisected_key);
+  json_t *root = plan != NULL ? json_parse(plan, strlen(plan), PLAN_MAX, NULL) : NULL;
+  int64_t n = json_get_int(root, "sessions_at_most", 0);
+  json_decref(root);
+  return n;
+}
+
 /* --- the plan --- */
 
 static enum lynx_status read_plan(const char *text, struct bisected *ret, struct lynx_error *error) {

@@ -24,6 +24,8 @@ extern const char bisected_key[];
 bool bisected_write_plan(const struct swap_list *swaps, const struct bisection_plan *plan, struct buffer *ret);
 
 bool bisected_is(struct bundle *bundle);
+/* The most sessions of its plan, which its error is divided among; 0: it is no such search. */
+int64_t bisected_sessions(struct bundle *bundle);
 enum lynx_status bisected_read(struct bundle *bundle, const struct contract *contract, struct bisected *ret,
                                struct lynx_error *error) LYNX_MUST_CHECK;
 void bisected_release(struct bisected *bisected);

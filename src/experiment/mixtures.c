@@ -64,6 +64,10 @@ enum lynx_status mixtures_open(struct bundle *bundle, const struct contract *con
   return bundle_each_session(bundle, keep_session, ret, error);
 }
 
+void mixtures_until(struct mixtures *mixtures, int64_t last) {
+  while (mixtures->n > 0 && mixtures->sessions[mixtures->n - 1].load.id > last) mixtures->n--;
+}
+
 void mixtures_close(struct mixtures *mixtures) {
   free(mixtures->sessions);
   mixtures->sessions = NULL;

@@ -33,6 +33,8 @@ struct mixtures {
 enum lynx_status mixtures_open(struct bundle *bundle, const struct contract *contract, struct arena *arena, struct mixtures *ret,
                                struct lynx_error *error) LYNX_MUST_CHECK;
 void mixtures_close(struct mixtures *mixtures);
+/* Without those behind that id. */
+void mixtures_until(struct mixtures *mixtures, int64_t last);
 
 /* A measure_facts of struct mixtures. No more: there is no further session, or it is not one of these facts. Cannot run: it was tried
  * twice, and did not run or answered nothing. */

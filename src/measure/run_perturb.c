@@ -1,5 +1,6 @@
 #include "measure/run_perturb.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "measure/executor_session.h"
@@ -42,6 +43,17 @@ static void set_variant(struct run *run, const char *const *settings) {
     if (strncmp(settings[i], "--", 2) == 0) run_set_argument(run, settings[i]);
     else run_add_environment(run, one);
   }
+}
+
+enum lynx_status run_resume(struct run *run, struct bundle *earlier, const char *root, int64_t n) {
+  char text[200];
+  enum lynx_status status = bundle_copy_sessions(earlier, run->bundle, n - 1, run->error);
+  if (status != LYNX_OK) return status;
+  (void)snprintf(text, sizeof text, "the first %lld sessions are those of the run %.64s, which ended before its plan did", (long long)n,
+                 root[0] != 0 ? root : "without a seal");
+  run_put_event(run, EVENT_RESUMED, text);
+  run->next_session = n;
+  return LYNX_OK;
 }
 
 enum lynx_status run_perturb(struct run *run) {

@@ -12,4 +12,7 @@ enum lynx_status run_perturb(struct run *run);
 enum lynx_status run_variant(struct run *run, const struct text_list *command, const struct text_list *environment, int64_t number,
                              bool captures, bool *ret_complete) LYNX_MUST_CHECK;
 
+/* Before the first session: the first n of an earlier run of the same plan are this run's too. */
+enum lynx_status run_resume(struct run *run, struct bundle *earlier, const char *root, int64_t n) LYNX_MUST_CHECK;
+
 #endif

@@ -112,6 +112,8 @@ void bundle_put_stack(struct bundle *bundle, const struct bundle_stack *stack); 
 void bundle_put_block(struct bundle *bundle, const struct bundle_block *block);
 /* Every row of a checked bundle, but those of the section `but`, into one that holds none of them yet. */
 enum lynx_status bundle_copy(struct bundle *from, struct bundle *to, const char *but, struct lynx_error *error) LYNX_MUST_CHECK;
+/* Those of its sessions up to that id, and all that belongs to them. */
+enum lynx_status bundle_copy_sessions(struct bundle *from, struct bundle *to, int64_t last, struct lynx_error *error) LYNX_MUST_CHECK;
 /* The first failure so far. */
 enum lynx_status bundle_written(const struct bundle *bundle, struct lynx_error *error) LYNX_MUST_CHECK;
 /* Puts what came since the last commit on disk. */

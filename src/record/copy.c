@@ -16,12 +16,12 @@ static enum lynx_status copy_rows(struct bundle *from, struct bundle *to, sqlite
 }
 
 /* As many values as there are columns: what a section inserts otherwise may leave some to the table. */
-static enum lynx_status copy_section(struct bundle *from, struct bundle *to, const struct bundle_section *section,
+static enum lynx_status copy_section(struct bundle *from, struct bundle *to, const struct bundle_section *section, const char *which,
                                      struct lynx_error *error) {
   char select[1024], insert[1024], marks[128] = "";
   sqlite3_stmt *rows = NULL, *into = NULL;
   enum lynx_status status = LYNX_OK;
-  (void)snprintf(select, sizeof select, "SELECT %s FROM %s ORDER BY %s", section->columns, section->name, section->order);
+  (void)snprintf(select, sizeof select, "SELECT %s FROM %s%s ORDER BY %s", section->columns, section->name, which, section->order);
   if (sqlite3_prepare_v2(from->db, select, -1, &rows, NULL) != SQLITE_OK) status = bundle_sql_fail(from, error, "reading");
   for (int i = 0; status == LYNX_OK && i < sqlite3_column_count(rows); i++)
     (void)snprintf(marks + strlen(marks), sizeof marks - strlen(marks), "%s?", i > 0 ? ", " : "");
@@ -33,11 +33,29 @@ static enum lynx_status copy_section(struct bundle *from, struct bundle *to, con
   return status;
 }
 
-enum lynx_status bundle_copy(struct bundle *from, struct bundle *to, const char *but, struct lynx_error *error) {
+static enum lynx_status begin_copy(struct bundle *to, struct lynx_error *error) {
   enum lynx_status status = bundle_commit(to, error);
   if (status == LYNX_OK) status = bundle_exec(to, "BEGIN", error);
   if (status == LYNX_OK) to->in_transaction = true;
+  return status;
+}
+
+enum lynx_status bundle_copy(struct bundle *from, struct bundle *to, const char *but, struct lynx_error *error) {
+  enum lynx_status status = begin_copy(to, error);
   for (int i = 0; i < BUNDLE_SECTIONS && status == LYNX_OK; i++)
-    if (strcmp(bundle_sections[i].name, but) != 0) status = copy_section(from, to, &bundle_sections[i], error);
+    if (strcmp(bundle_sections[i].name, but) != 0) status = copy_section(from, to, &bundle_sections[i], "", error);
+  return status == LYNX_OK ? bundle_commit(to, error) : status;
+}
+
+enum lynx_status bundle_copy_sessions(struct bundle *from, struct bundle *to, int64_t last, struct lynx_error *error) {
+  enum lynx_status status = begin_copy(to, error);
+  for (int i = 0; i < BUNDLE_SECTIONS && status == LYNX_OK; i++) {
+    const struct bundle_section *section = &bundle_sections[i];
+    bool itself = strcmp(section->name, "session") == 0;
+    char which[64];
+    if (!itself && strncmp(section->columns, "session,", 8) != 0) continue; /* of the whole run */
+    (void)snprintf(which, sizeof which, " WHERE %s <= %lld", itself ? "id" : "session", (long long)last);
+    status = copy_section(from, to, section, which, error);
+  }
   return status == LYNX_OK ? bundle_commit(to, error) : status;
 }

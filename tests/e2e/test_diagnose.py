@@ -15,6 +15,8 @@ import pytest
 
 import lynx as l
 
+PROFILED = """{warm_up: 100ms, counted: 400ms, sessions: 2, attribution_sessions: 1, drain: 2s, steady: reported,
+  instrument_error_at_most: 1}"""
 QUICK = ["--for", "30s", "--at-most", "4", "--quiet"]
 
 
@@ -89,6 +91,20 @@ def test_a_sleep_is_found_and_its_thread_is_not_called_full(plain):
     assert said["bottleneck"]["id"] != "one_thread", said["bottleneck"]
 
 
+def test_what_a_sleep_is_worth_is_bounded_by_the_work_that_remains(plain, tmp_path):
+    """By the account's own figures; nothing is said of a server that spins, whose time is no work."""
+    said = attributed(plain[1])
+    sleeping = [f for f in said["findings"] if f["id"] == "sleeping"]
+    if not sleeping:
+        pytest.skip("this user may not see what a thread waits in (kernel.yama.ptrace_scope)")
+    alone = [t["running"] for t in said["account"]["threads"] if t["threads"] == 1]
+    bound = 1 - max([said["account"]["running"] / said["processors"], *alone])
+    assert abs(sleeping[0].get("gain_at_most", 1) - bound) < 1e-6 or bound >= 0.9, (sleeping, said["account"])
+    spins = "UPDATE OR REPLACE stack SET frames = '[kernel]' || char(59) || 'sched_yield' WHERE source = 'native'"
+    l.forge(plain[1], tmp_path / "f.lynx", spins)
+    assert not [f for f in attributed(tmp_path / "f.lynx")["findings"] if "gain_at_most" in f], "it spins"
+
+
 def test_the_threads_are_those_of_the_process(plain):
     with sqlite3.connect(plain[1]) as db:
         programs = {row[0] for row in db.execute("SELECT DISTINCT program FROM thread")}
@@ -138,6 +154,17 @@ def test_a_run_against_itself_did_not_change(plain):
     said = json.loads(r.stdout)
     assert r.returncode == 0 and not said["abstained"] and "no change" in said["sentence"], said
     assert all(p["before"] == p["after"] for p in said["parts_s_per_request"])
+
+
+@pytest.mark.parametrize("names, sources", [("none", set()), ("native_stacks", {"native", "calls"})])
+def test_only_the_profilers_that_are_wanted_run(tmp_path, names, sources):
+    out = tmp_path / "d.lynx"
+    with l.reference("--shape", "tiny") as port:
+        path = l.contract(tmp_path / "c.yaml", port, workload="{model: tiny, output_tokens: 4}", method=PROFILED)
+        r = l.lynx("run", path, "--out", out, "--quiet", "--profilers", names)
+    assert r.returncode in (0, 4), r.stderr
+    assert {row[0] for row in l.rows(out, "SELECT DISTINCT source FROM stack")} <= sources
+    assert any("--profilers leaves this profiler out" in text for text in attributed(out)["not_seen"])
 
 
 @pytest.mark.long
@@ -206,6 +233,7 @@ def test_a_server_that_it_started_is_diagnosed(tmp_path):
         (["nonsense"], "accepted: the server's address"),
         (["http://127.0.0.1:1", "--for", "1s"], "--for"),
         (["http://127.0.0.1:1", "--pid", "-3"], "--pid"),
+        (["http://127.0.0.1:1", "--profilers", "native_stacks,gdb"], "found 'gdb'; accepted: none, or of these"),
         (["http://127.0.0.1:1/?a=b"], "'?' or '#'"),
     ],
 )
@@ -551,6 +579,38 @@ def test_a_planted_profiler_is_not_run(tmp_path):
         process.wait()
     assert not marker.exists()
     assert any("others may write it" in text for text in attributed(out)["not_seen"]), attributed(out)["not_seen"]
+
+
+# Ours, and of the right name; one of the three takes a processor until it is told to end, and writes a stack.
+GREEDY = """#!/bin/sh
+case "$*" in *--gil*|*--idle*) exec sleep 30;; esac
+while [ "$1" != --output ]; do shift; done
+trap 'echo "process 1:\\"x\\";thread (1): main;f (/srv/app.py:1) 2" > "$2"; exit 0' INT
+while :; do :; done
+"""
+
+
+def test_a_profiler_that_takes_too_much_is_ended(tmp_path):
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    (bin_ / "py-spy").write_text(GREEDY)
+    os.chmod(bin_ / "py-spy", 0o755)
+    (tmp_path / "server.py").write_text(SERVER)
+    port, out = l.free_port(), tmp_path / "d.lynx"
+    method = PROFILED.replace("counted: 400ms", "counted: 8s").replace("sessions: 2", "sessions: 1", 1)
+    words = [sys.executable, str(tmp_path / "server.py"), str(port)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert "ready" in server.stdout.readline()
+            path = l.contract(tmp_path / "c.yaml", port, workload="{model: m, output_tokens: 8}", method=method)
+            env = {"PATH": f"{bin_}:/usr/sbin:/usr/bin:/sbin:/bin"}
+            r = l.lynx("run", path, "--out", out, "--quiet", "--profilers", "py_spy", env=env)
+        finally:
+            server.kill()
+    assert r.returncode in (0, 3, 4), r.stderr
+    told = [text for text in attributed(out)["not_seen"] if "took more than 25 % of a processor" in text]
+    rates = l.rows(out, "SELECT value FROM sample WHERE series = 'profile.python.rate'")
+    assert told and rates and rates[0][0] < 20, (told, rates, attributed(out)["not_seen"])
 
 
 HOSTILE = """#!/bin/sh

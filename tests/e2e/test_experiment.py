@@ -1,6 +1,8 @@
 """A factorial experiment on a server whose schedule is known: effects, interactions, what a fraction mixes."""
 
 import json
+import signal
+import subprocess
 
 import pytest
 
@@ -55,6 +57,52 @@ def test_the_bundle_says_it_again(ran):
     other = l.lynx("perturb", out)
     assert other.returncode == 2 and "lynxbench experiment" in other.stderr, other.stderr
     assert l.lynx("claim", out).returncode != 0
+
+
+def stopped(tool, a, b, out, until, *more):
+    """Interrupted where that line comes."""
+    words = [l.LYNX, tool, a, b, "--session", "1s", "--out", str(out), *more]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+        for line in p.stderr:
+            if line.startswith(until):
+                break
+        p.send_signal(signal.SIGINT)
+        p.communicate(timeout=60)
+        assert p.returncode == 130, p.returncode
+    return out
+
+
+def sessions(bundle):
+    columns = "id, number, seed, start_realtime_ns, schedule_digest"
+    return l.rows(bundle, f"SELECT {columns} FROM session WHERE status = 'complete' ORDER BY id")
+
+
+@pytest.mark.parametrize("tool, more", [("experiment", ["--rounds", "2"]), ("bisect", [])])
+def test_interrupted_it_goes_on(tmp_path, tool, more):
+    """What was measured stands in the new bundle, is not measured again, and counts in the answer."""
+    a, b = pair(tmp_path / "c", {}, {"--gap": "12ms", "--seed": "2"}, method=METHOD)
+    first = stopped(tool, a, b, tmp_path / "first.lynx", "round 2", *more)
+    kept, out = sessions(first), tmp_path / "whole.lynx"
+    r = l.lynx(tool, a, b, "--resume", first, "--out", out, "--json", *more)
+    x, whole = json.loads(r.stdout), sessions(out)
+    assert len(kept) >= 2 and whole[: len(kept)] == kept and len(whole) > len(kept), (kept, whole, r.stderr)
+    assert [s[0] for s in whole] == list(range(len(whole))), whole
+    if tool == "experiment":
+        assert x["rounds"] == 2 and len(whole) == 8, (x, whole)
+    elif r.returncode == 0:
+        assert [f["name"] for p in x["parts"] for f in p["facts"]] == ["--gap"], x
+    assert l.lynx(tool, out, "--json").stdout == r.stdout
+    audit = l.lynx("audit", out)
+    assert audit.returncode in (0, 1) and "impossible" not in audit.stdout, audit.stdout
+    events = l.rows(out, "SELECT text FROM event WHERE kind = 'resumed'")
+    assert len(events) == 1 and f"the first {len(kept)} sessions" in events[0][0], events
+    for words, says in (
+        ([b, a, "--resume", first], "its contract is not A's"),
+        ([a, b, "--resume", first, "--session", "2s"], "--session"),
+        ([a, b, "--resume", tmp_path / "none.lynx"], "none.lynx"),
+    ):
+        r = l.lynx(tool, *words, "--out", tmp_path / "no.lynx")
+        assert r.returncode == 2 and says in r.stderr and not (tmp_path / "no.lynx").exists(), r.stderr
 
 
 @pytest.mark.long

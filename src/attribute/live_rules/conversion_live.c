@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attribute/live_bound.h"
 #include "attribute/live_rule.h"
 
 static bool converts(const char *name) {
@@ -9,6 +10,10 @@ static bool converts(const char *name) {
   for (size_t i = 0; i < LYNX_COUNT(words); i++)
     if (strcasestr(name, words[i]) != NULL) return true;
   return false;
+}
+
+static bool is_conversion(const struct live_part *p) {
+  return p->kind == LIVE_PYTHON && converts(p->what);
 }
 
 static bool apply(const struct live *live, struct finding *ret) {
@@ -28,6 +33,8 @@ static bool apply(const struct live *live, struct finding *ret) {
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "calls from functions whose names say so run %.0f %% of the server's running time, most of it from %.200s",
                  100 * ret->share, ret->named);
+  const struct live_work work = live_work_of(live, is_conversion);
+  live_bound(live, &work, ret);
   return true;
 }
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "attribute/live_bound.h"
 #include "attribute/live_rule.h"
 
 enum { SHOWN = 3, LEAST_LOOKS = 8 };
@@ -37,6 +38,8 @@ static bool apply(const struct live *live, struct finding *ret) {
   }
   if (n > 0 && (size_t)n < sizeof ret->evidence)
     (void)snprintf(ret->evidence + n, sizeof ret->evidence - (size_t)n, "; all of its Python %.0f %%", 100 * python / best_lane->running);
+  const struct live_work work = live_work_of_function(live, best->what, best->where);
+  live_bound(live, &work, ret);
   return true;
 }
 

@@ -2,10 +2,12 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "attribute/live_bound.h"
 #include "attribute/live_rule.h"
 
 static bool apply(const struct live *live, struct finding *ret) {
-  double most = 0, together = live_python_turns(live);
+  double together = live_python_turns(live);
+  const struct live_part *most = NULL;
   bool held = live->lock_held >= 0.6;
   if (!held && together == 0) return false;
   ret->share = fmin(1, held ? live->lock_held : together);
@@ -13,8 +15,8 @@ static bool apply(const struct live *live, struct finding *ret) {
   for (size_t i = 0; i < live->at.n_lanes; i++)
     for (size_t k = 0; k < live->at.lanes[i].n_parts; k++) {
       const struct live_part *p = &live->at.lanes[i].parts[k];
-      if (p->kind != LIVE_PYTHON || !p->attributed || p->share <= most) continue;
-      most = p->share;
+      if (p->kind != LIVE_PYTHON || !p->attributed || (most != NULL && p->share <= most->share)) continue;
+      most = p;
       (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", p->what, p->where);
       (void)snprintf(ret->process, sizeof ret->process, "%s", live->at.lanes[i].program);
       ret->contributing = LAYER_BIT(p->layer);
@@ -27,6 +29,8 @@ static bool apply(const struct live *live, struct finding *ret) {
     (void)snprintf(ret->evidence, sizeof ret->evidence,
                    "the threads of one interpreter together run on %.2f processors, and on no more under more load%s%.200s", together, in,
                    ret->named);
+  const struct live_work none = {.processors = 0}, work = most != NULL ? live_work_of_function(live, most->what, most->where) : none;
+  live_bound(live, &work, ret);
   return true;
 }
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "attribute/live_bound.h"
 #include "attribute/live_rule.h"
 
 static bool apply(const struct live *live, struct finding *ret) {
@@ -27,6 +28,7 @@ static bool apply(const struct live *live, struct finding *ret) {
       "at %lld in flight its threads run on %.2f processors and wait for a lock for %.2f, while %.1f processors are idle%s%.200s",
       (long long)loaded->concurrency, loaded->running, locks, live_idle_processors(live), ret->named[0] != 0 ? "; they wait most in " : "",
       ret->named);
+  live_bound(live, &(struct live_work){.processors = 0}, ret);
   return true;
 }
 

@@ -1,6 +1,7 @@
 /* Writing logs takes much of a busy thread. */
 #include <stdio.h>
 
+#include "attribute/live_bound.h"
 #include "attribute/live_rule.h"
 
 static bool apply(const struct live *live, struct finding *ret) {
@@ -16,6 +17,8 @@ static bool apply(const struct live *live, struct finding *ret) {
   if (sum < 0.05 || sum < 0.05 * live->at.running) return false;
   ret->share = sum / live->at.running;
   (void)snprintf(ret->evidence, sizeof ret->evidence, "Python's logging runs %.0f %% of the server's running time", 100 * ret->share);
+  const struct live_work work = live_work_of(live, live_logs);
+  live_bound(live, &work, ret);
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attribute/live_bound.h"
 #include "attribute/live_rule.h"
 #include "executor/layer_map.h"
 
@@ -44,6 +45,7 @@ static bool apply(const struct live *live, struct finding *ret) {
                  "the %lld threads of %.40s that work on requests wait for the network %.0f %% of the time that they are not ready to run, "
                  "most in %.200s",
                  (long long)best->n_threads, best->program, 100 * ret->share, ret->named);
+  live_bound(live, &(struct live_work){.processors = 0}, ret);
   return true;
 }
 

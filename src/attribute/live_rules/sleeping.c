@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "attribute/live_bound.h"
 #include "attribute/live_rule.h"
 
 static bool apply(const struct live *live, struct finding *ret) {
@@ -22,6 +23,7 @@ static bool apply(const struct live *live, struct finding *ret) {
       "the busy threads of %.40s wait for a timer %.0f %% of the time that they are not ready to run, and run %.0f %%%s%.120s%s%.120s",
       best->program, 100 * ret->share, 100 * best->running / fmax(best->present - best->ready, 1e-9),
       best->waits_in[0] != 0 ? "; they wait most in " : "", ret->named, best->waits_also[0] != 0 ? ", then in " : "", best->waits_also);
+  live_bound(live, &(struct live_work){.processors = 0}, ret);
   return true;
 }
 

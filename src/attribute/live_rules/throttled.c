@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "attribute/live_bound.h"
 #include "attribute/live_rule.h"
 
 static bool apply(const struct live *live, struct finding *ret) {
@@ -13,6 +14,7 @@ static bool apply(const struct live *live, struct finding *ret) {
                  period != NULL ? period : "(not read)");
   (void)snprintf(ret->evidence, sizeof ret->evidence, "its control group was throttled %.0f %% of the time; %.100s", 100 * throttled,
                  ret->named);
+  live_bound(live, &(struct live_work){.processors = 0}, ret);
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attribute/live_bound.h"
 #include "attribute/live_rule.h"
 
 enum { LEAST_LOOKS = 8 };
@@ -37,6 +38,8 @@ static bool apply(const struct live *live, struct finding *ret) {
                  "functions and libraries whose names say so run %.1f %% of the server's running time, %.3g ms for each request (its first "
                  "token takes %.3g ms), most of it in %.120s",
                  100 * ret->share, each_ns / 1e6, first > 0 ? first / 1e6 : 0, ret->named);
+  const struct live_work work = live_work_of(live, is_tokenizer);
+  live_bound(live, &work, ret);
   return true;
 }
 

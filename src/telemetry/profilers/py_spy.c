@@ -5,12 +5,15 @@
  *          For python_gil it stops the process for each look (about a millisecond): where all processors are busy, stacks that change
  *          while they are read are dropped otherwise, and those that change fastest are never seen. The kernel lets a process go on
  *          whose tracer dies
+ * Budget   a fourth of a processor for each of the three; one that takes more is ended early, and its rate is of the whole time
  * Frames   "function (/path/of/file.py:line)"
  * Rights   it runs as the target's user where this is root and the target is not; with limits of memory and time. What it prints is taken
  *          from a folder of its own, as the text of somebody else */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +28,19 @@
 #include "telemetry/process_tree.h"
 #include "telemetry/profiler.h"
 
-enum { OUT_MAX = 64 << 20, KINDS = 3, LATE_S = 20 };
+enum { OUT_MAX = 64 << 20, KINDS = 3, LATE_S = 20, WATCH_EVERY_MS = 250 };
+
+#define BUDGET 0.25        /* of a processor */
+#define BUDGET_FIRST_S 2.0 /* what it takes to begin, beside a large server */
 
 struct spying {
   struct child child[KINDS];
   char folder[64];   /* our own, in which nobody else can make, rename or remove anything */
   int raw_fd[KINDS]; /* what it writes: made by us, and given to the user that it runs as */
   double duration_s;
+  double ended_s[KINDS]; /* after how long it had used up its budget; 0: it did not */
+  pthread_t watcher;
+  atomic_bool over;
 };
 
 static const struct {
@@ -98,6 +107,26 @@ static bool start_one(struct spying *s, const struct profiler_request *request, 
   return child_start(&s->child[kind], arguments, environment, NULL, log, error) == LYNX_OK;
 }
 
+/* It then writes what it has. */
+static void *watch(void *context) {
+  struct spying *s = context;
+  const struct root here = {""};
+  const struct timespec step = {.tv_nsec = WATCH_EVERY_MS * 1000000L};
+  double ticks_each_s = (double)sysconf(_SC_CLK_TCK);
+  for (int k = 1; !atomic_load(&s->over); k++) {
+    double passed_s = (double)k * WATCH_EVERY_MS / 1000;
+    (void)nanosleep(&step, NULL);
+    for (int i = 0; i < KINDS && ticks_each_s > 0; i++) {
+      struct process_stat stat;
+      if (s->ended_s[i] > 0 || !process_read(&here, s->child[i].pid, &stat)) continue;
+      if ((double)(stat.user_ticks + stat.system_ticks) / ticks_each_s <= BUDGET_FIRST_S + BUDGET * passed_s) continue;
+      s->ended_s[i] = passed_s;
+      (void)kill(s->child[i].pid, SIGINT);
+    }
+  }
+  return NULL;
+}
+
 static void remove_all(struct spying *s) {
   char path[128];
   for (int i = 0; i < KINDS; i++) {
@@ -133,7 +162,7 @@ static bool spy_begin(const struct profiler_request *request, void **ret_state, 
   for (int i = 0; i < KINDS; i++) s->raw_fd[i] = -1;
   bool good = mkdtemp(s->folder) != NULL && chmod(s->folder, 0711) == 0; /* who is given a file in it must get there */
   for (int i = 0; i < KINDS && good; i++) good = start_one(s, request, program, i, &error);
-  if (good) {
+  if (good && pthread_create(&s->watcher, NULL, watch, s) == 0) {
     *ret_state = s;
     return true;
   }
@@ -224,15 +253,22 @@ static bool deliver(const struct spying *s, int kind, int64_t root_pid, const st
 static void spy_end(void *state, const struct profiler_sink *sink) {
   struct spying *s = state;
   const struct timespec step = {.tv_nsec = 100000000};
-  char series[64];
+  char series[64], note[200];
+  atomic_store(&s->over, true);
+  (void)pthread_join(s->watcher, NULL);
   for (int i = 0; i < KINDS; i++) {
+    double share = s->ended_s[i] > 0 && s->ended_s[i] < s->duration_s ? s->ended_s[i] / s->duration_s : 1;
     for (int k = 0; k < LATE_S * 10 && child_running(&s->child[i]); k++) {
       if (k == 0) (void)kill(s->child[i].pid, SIGINT); /* it then writes what it has */
       (void)nanosleep(&step, NULL);
     }
     child_stop(&s->child[i], 1000000000);
     (void)snprintf(series, sizeof series, "profile.%s.rate", kinds[i].source);
-    if (deliver(s, i, 0, sink)) sink->value(sink->context, series, kinds[i].rate);
+    if (deliver(s, i, 0, sink)) sink->value(sink->context, series, kinds[i].rate * share);
+    if (s->ended_s[i] == 0) continue;
+    (void)snprintf(note, sizeof note, "Python frames: py-spy took more than %.0f %% of a processor and was ended after %.1f s of %.1f",
+                   100 * BUDGET, s->ended_s[i], s->duration_s);
+    sink->note(sink->context, note);
   }
   remove_all(s);
 }

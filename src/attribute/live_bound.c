@@ -1,0 +1,63 @@
+#include "attribute/live_bound.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SPINS_LITTLE 0.02 /* of what runs */
+#define TELLS_BELOW 0.9   /* a greater bound helps nobody */
+
+static struct live_work work_of(const struct live *live, bool (*is)(const struct live_part *part), const char *what, const char *where) {
+  struct live_work sum = {.processors = 0};
+  for (size_t i = 0; i < live->at.n_lanes; i++) {
+    const struct live_lane *l = &live->at.lanes[i];
+    for (size_t k = 0; k < l->n_parts; k++) {
+      const struct live_part *p = &l->parts[k];
+      if (is != NULL ? !is(p) : p->kind != LIVE_PYTHON || strcmp(p->what, what) != 0 || strcmp(p->where, where) != 0) continue;
+      sum.lanes[i] += p->share;
+      sum.looks += p->n;
+    }
+    for (size_t k = 0; k < l->n_callers; k++) {
+      const struct live_caller *c = &l->callers[k];
+      const struct live_part as_part = {.kind = LIVE_PYTHON, .what = c->what, .where = c->where, .would = "", .inside = ""};
+      if (is != NULL ? !is(&as_part) : strcmp(c->what, what) != 0 || strcmp(c->where, where) != 0) continue;
+      sum.lanes[i] += c->share;
+      sum.looks += c->n;
+    }
+    sum.processors += sum.lanes[i];
+  }
+  return sum;
+}
+
+struct live_work live_work_of(const struct live *live, bool (*is)(const struct live_part *part)) {
+  return work_of(live, is, "", "");
+}
+
+struct live_work live_work_of_function(const struct live *live, const char *what, const char *where) {
+  return work_of(live, NULL, what, where);
+}
+
+static double spinning(const struct live *live) {
+  double sum = 0;
+  for (size_t i = 0; i < live->at.n_lanes; i++)
+    for (size_t k = 0; k < live->at.lanes[i].n_parts; k++) sum += live->at.lanes[i].parts[k].spins ? live->at.lanes[i].parts[k].share : 0;
+  return sum;
+}
+
+void live_bound(const struct live *live, const struct live_work *work, struct finding *ret) {
+  double running = live->at.running, error = work->looks > 0 ? 1 + 2 / sqrt((double)work->looks) : 1;
+  bool grows = load_is_closed((enum load_kind)live->result->contract.regime.load), works = spinning(live) <= SPINS_LITTLE * running;
+  if (!grows || !works || live->n_processors < 1 || !(running > 0)) return;
+  double bound = 1 - fmax(0, running - error * work->processors) / (double)live->n_processors;
+  const char *why = "of the time of each token: what else the server does for it cannot run on more than all processors at once";
+  for (size_t i = 0; i < live->at.n_lanes; i++) {
+    const struct live_lane *l = &live->at.lanes[i];
+    double of_thread = 1 - fmin(1, fmax(0, l->running - error * work->lanes[i]));
+    if (l->n_threads != 1 || of_thread >= bound) continue;
+    bound = of_thread;
+    why = "of the time of each token: what else its busiest thread does for it stays in one thread";
+  }
+  if (bound >= TELLS_BELOW) return;
+  ret->bounded = true;
+  ret->bound = bound;
+  ret->bound_holds = why;
+}
