@@ -49,6 +49,7 @@ SLEEP = ({"application", "serving"}, "step")
 LOGGING = ({"application", "serving"}, "logging")
 CAST = ({"application", "framework"}, "cast_and_back")
 COLD = ({"serving", "framework", "demand"}, "cold")
+NAGLE = ({"serving"}, "acknowledgement")
 WIRE = ({"facility", "system"}, "wire")
 AFFINITY = ({"system"}, "affinity")
 HOG = ({"system"}, "python")
@@ -70,6 +71,7 @@ CASES = {
     "batch_of_one": (TORCH, {"plant": "batch_of_one"}, [({"serving"}, None)]),
     "cast": (TORCH, {"plant": "cast"}, [CAST]),
     "logging": (TORCH, {"plant": "logging"}, [LOGGING]),
+    "nagle": (TORCH, {"plant": "nagle"}, [NAGLE]),
     "few_threads": (TORCH, {"plant": "few_threads"}, [({"runtime", "serving"}, None)]),
     "many_threads": (TORCH, {"plant": "many_threads"}, [({"runtime"}, None)]),
     "affinity": (TORCH, {"prefix": ONE}, [AFFINITY]),
@@ -92,6 +94,7 @@ CASES = {
     "onnx_batch_of_one": (ONNX, {"plant": "batch_of_one"}, [({"serving"}, None)]),
     "onnx_cast": (ONNX, {"plant": "cast"}, [({"application", "framework"}, None)]),
     "onnx_logging": (ONNX, {"plant": "logging"}, [LOGGING]),
+    "onnx_nagle": (ONNX, {"plant": "nagle"}, [NAGLE]),
     "onnx_affinity": (ONNX, {"prefix": ONE}, [AFFINITY]),
     "onnx_hog": (ONNX, {"hog": "busy"}, [HOG]),
     "ref_clean": (REF, {"arguments": ["--threads", str(processors)]}, []),
@@ -124,8 +127,8 @@ CASES = {
 }
 # The same server without the plant, where its findings may print a bound on the gain.
 CLEAN = {"wire": "clean", "cold": "warm", "onnx_cold": "onnx_warm", "ref_sleep": "ref_clean_again"}
-CLEAN.update({case: "clean" for case in "tokenizer gil lock sleep cast logging quota".split()})
-CLEAN.update({f"onnx_{case}": "onnx_clean" for case in "tokenizer gil lock sleep cast logging".split()})
+CLEAN.update({case: "clean" for case in "tokenizer gil lock sleep cast logging nagle quota".split()})
+CLEAN.update({f"onnx_{case}": "onnx_clean" for case in "tokenizer gil lock sleep cast logging nagle".split()})
 HOGS = {
     "busy": "while True: pass",
     "copies": "a = bytearray(256 << 20)\nwhile True: b = bytes(a)",  # each copy goes through the memory

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import torch
 
-PLANTS = "none tokenizer gil lock sleep batch_of_one cast logging few_threads many_threads cold beside".split()
+PLANTS = "none nagle tokenizer gil lock sleep batch_of_one cast logging few_threads many_threads cold beside".split()
 parser = argparse.ArgumentParser()
 parser.add_argument("--port", type=int, required=True)
 parser.add_argument("--address", default="127.0.0.1")
@@ -168,6 +168,7 @@ def work_beside():
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = "nagle" not in plants
 
     def log_message(self, *_):
         pass

@@ -36,16 +36,10 @@ struct live_work live_work_of_function(const struct live *live, const char *what
   return work_of(live, NULL, what, where);
 }
 
-static double spinning(const struct live *live) {
-  double sum = 0;
-  for (size_t i = 0; i < live->at.n_lanes; i++)
-    for (size_t k = 0; k < live->at.lanes[i].n_parts; k++) sum += live->at.lanes[i].parts[k].spins ? live->at.lanes[i].parts[k].share : 0;
-  return sum;
-}
-
 void live_bound(const struct live *live, const struct live_work *work, struct finding *ret) {
   double running = live->at.running, error = work->looks > 0 ? 1 + 2 / sqrt((double)work->looks) : 1;
-  bool grows = load_is_closed((enum load_kind)live->result->contract.regime.load), works = spinning(live) <= SPINS_LITTLE * running;
+  bool grows = load_is_closed((enum load_kind)live->result->contract.regime.load),
+       works = live_spinning_processors(live) <= SPINS_LITTLE * running;
   if (!grows || !works || live->n_processors < 1 || !(running > 0)) return;
   double bound = 1 - fmax(0, running - error * work->processors) / (double)live->n_processors;
   const char *why = "of the time of each token: what else the server does for it cannot run on more than all processors at once";

@@ -7,7 +7,7 @@
 
 enum { BESIDE_MAX = 64, GPUS_MAX = 64 };
 
-enum how { MEAN, SUM, LEAST, INCREASE };
+enum how { MEAN, SUM, LEAST, INCREASE, COUNT };
 
 static const struct {
   const char *series;
@@ -24,6 +24,8 @@ static const struct {
     {"server.cache_use", MEAN, 1.5, PLACE(cache_use)},
     {"wire.round_trip_s", LEAST, 1e4, PLACE(round_trip_s)},
     {"wire.sent_again_per_s", MEAN, 1e12, PLACE(sent_again_hz)},
+    {"wire.held", MEAN, 1e6, PLACE(held)},
+    {"wire.held", COUNT, 1e6, PLACE(held_looks)},
     {"power.package_w", MEAN, 1e7, PLACE(watts)},
     {"machine.temperature_c", MEAN, 1e4, PLACE(temperature_c)},
     {"machine.clock_mhz", MEAN, 1e6, PLACE(clock_mhz)},
@@ -179,7 +181,7 @@ void live_samples_finish(struct live_samples *s) {
   for (size_t k = 0; k < LYNX_COUNT(kinds); k++) {
     double *to = around_place(s, k);
     if (!(s->n[k] > 0)) *to = NAN;
-    else if (kinds[k].how != INCREASE) *to = kinds[k].how == MEAN ? s->sum[k] / s->n[k] : s->sum[k];
+    else if (kinds[k].how != INCREASE) *to = kinds[k].how == MEAN ? s->sum[k] / s->n[k] : kinds[k].how == COUNT ? s->n[k] : s->sum[k];
   }
   name_neighbours(s);
   finish_gpus(s, &s->live->around.gpus);

@@ -79,6 +79,13 @@ double live_idle_processors(const struct live *live) {
   return (1 - live->around.busy) * (double)live->n_processors;
 }
 
+double live_spinning_processors(const struct live *live) {
+  double sum = 0;
+  for (size_t i = 0; i < live->at.n_lanes; i++)
+    for (size_t k = 0; k < live->at.lanes[i].n_parts; k++) sum += live->at.lanes[i].parts[k].spins ? live->at.lanes[i].parts[k].share : 0;
+  return sum;
+}
+
 double live_computing_share(const struct live *live) {
   double sum = 0;
   for (size_t i = 0; i < live->at.n_lanes; i++)

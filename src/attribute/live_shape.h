@@ -89,6 +89,7 @@ struct live_around {
   double running, waiting;                        /* the server's own counts of requests */
   double preemptions, cache_use;                  /* requests that lost their cache to others; share of the cache that is taken */
   double round_trip_s, sent_again_hz;             /* of the client's connections, the least; segments sent again each second */
+  double held, held_looks;                        /* of them, connections at whose other end Nagle's algorithm holds bytes; looks */
   double watts, temperature_c, clock_mhz, slowed; /* slowed: how often for heat */
   double major_faults_hz, read_hz, disk_busy;     /* of the serving processes: pages and bytes read from disks each second; a share */
   double accept_queue, accept_full,
@@ -239,6 +240,7 @@ bool live_one_at_a_time(const struct live *live);
 double live_python_turns(const struct live *live);
 /* Of the machine; NaN: not known. */
 double live_idle_processors(const struct live *live);
+double live_spinning_processors(const struct live *live);
 /* The share of running time in libraries that compute: matrix products and the like run there. NaN: nothing runs. */
 double live_computing_share(const struct live *live);
 /* By the function's name; by the file it lies in. */

@@ -214,6 +214,7 @@ static void put_surroundings(struct json_writer *json, const struct live *live) 
   json_put_double(json, "pressure", c->pressure);
   json_put_double(json, "round_trip_s", live->around.round_trip_s);
   json_put_double(json, "sent_again_per_s", live->around.sent_again_hz);
+  json_put_double(json, "held_connections", live->around.held);
   json_put_double(json, "package_watts", live->around.watts);
   json_put_double(json, "joules_per_token", live_joules_per_token(live));
   json_put_double(json, "temperature_c", live->around.temperature_c);

@@ -14,6 +14,7 @@ import tempfile
 import pytest
 
 import lynx as l
+import made
 
 PROFILED = """{warm_up: 100ms, counted: 400ms, sessions: 2, attribution_sessions: 1, drain: 2s, steady: reported,
   instrument_error_at_most: 1}"""
@@ -361,6 +362,7 @@ ELSEWHERE = series("server.memory_elsewhere_ratio", 0.75, 0)
         (series("server.preemptions", 100, 5), "cache_pressure", "lost their cache"),
         (series("server.cache_use", 0.99, 0) + ";" + series("server.waiting", 3, 0), "cache_pressure", "99 % full"),
         (ROUND_TRIP, "slow_wire", "a round trip takes"),
+        (series("wire.held", 1, 0), "nagle", "waits at the server's end"),
         (series("power.slowed", 0, 1), "slowed", "slowed"),
         (EVEN + ";" + SLOW_START, "cold_start", "counted requests took"),
         (series("gpu.0.slowed", 1, 0), "gpu_slowed", "slowed in 100 %"),
@@ -387,6 +389,34 @@ def test_what_surrounds_a_server_is_found(plain, tmp_path, sql, rule, said):
         l.forge(plain[1], tmp_path / "even.lynx", EVEN)
     before = tmp_path / "even.lynx" if rule == "cold_start" else plain[1]
     assert rule not in {f["id"] for f in attributed(before)["findings"]}
+
+
+def small_writes(held):
+    """An answer in writes of a few bytes, on connections that are kept; held: without TCP_NODELAY."""
+
+    def answer(handler, number, body):
+        handler.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, not held)
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for event in (made.event("a"), made.event("b"), made.usage(2), b"data: [DONE]\n\n"):
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
+        handler.wfile.write(b"0\r\n\r\n")
+
+    return answer
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_small_writes_that_wait_are_found(tmp_path, held):
+    """Nagle's algorithm holds them at the server until a delayed acknowledgement: a request takes 40 ms for nothing."""
+    workload = "{model: m, output_tokens: 2, prompts: {count: 8, bytes: 32}}"
+    method = "{warm_up: 500ms, counted: 2s, sessions: 2, drain: 1s, steady: reported, instrument_error_at_most: 1}"
+    with made.server(small_writes(held)) as s:
+        regime = "{load: closed, concurrency: 4}"
+        path = l.contract(tmp_path / "c.yaml", s.server_port, workload=workload, regime=regime, method=method)
+        r = l.lynx("run", path, "--out", tmp_path / "n.lynx", "--quiet")
+    assert r.returncode in (0, 4), r.stderr
+    said = attributed(tmp_path / "n.lynx")
+    found = [f for f in said["findings"] if f["id"] == "nagle"]
+    assert said["held_connections"] is not None and bool(found) == held, said
 
 
 def test_a_wait_for_another_service_is_named_by_its_function(plain, tmp_path):

@@ -19,14 +19,14 @@ static double worked_on(const struct live *live) {
 }
 
 static bool by_queue(const struct live *live, struct finding *ret) {
-  double at_once = worked_on(live);
-  if (live->at.n_lanes == 0 || live->at.concurrency < 2 || !(at_once <= ALONE) || !(live_idle_processors(live) >= 0.4)) return false;
+  double at_once = worked_on(live), free = live_idle_processors(live) + live_spinning_processors(live);
+  if (live->at.n_lanes == 0 || live->at.concurrency < 2 || !(at_once <= ALONE) || !(free >= 0.4)) return false;
   ret->share = fmin(1, 1 - at_once / (double)live->at.concurrency);
   (void)snprintf(
       ret->evidence, sizeof ret->evidence,
       "of %lld in flight %.2f are worked on, by the time that the server says its requests queue (%.0f %% of their life), and %.1f "
-      "processors are idle",
-      (long long)live->at.concurrency, at_once, 100 * ret->share, live_idle_processors(live));
+      "processors are idle or only spin",
+      (long long)live->at.concurrency, at_once, 100 * ret->share, free);
   return true;
 }
 
@@ -56,7 +56,7 @@ const struct live_rule live_rule_one_at_a_time = {
     .summary = "two in flight give no more than one",
     .threshold = "throughput grows by less than 10 % from 1 to 2 in flight, the first token waits 30 % of a whole request longer, the pace "
                  "of tokens falls by less than 30 %; or, by the server's own queue, at most 1.3 of those in flight are worked on, and 0.4 "
-                 "of a processor is idle",
+                 "of a processor is idle or spins",
     .apply = apply,
     .from_outside = true,
     .found = {.title = "Requests are computed one at a time",

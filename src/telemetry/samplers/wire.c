@@ -1,27 +1,37 @@
 /* The wire between client and server: the round trip that this process's own connections measured, and what was sent again.
  * Series   wire.round_trip_s: the least of all of them, as the kernel keeps it (TCP_INFO's min_rtt): what no load explains
  *          wire.sent_again_per_s: segments that this machine sent again (/proc/net/snmp), of all connections
+ *          wire.held: connections at whose other end bytes wait until this process's kernel acknowledges those before them: Nagle's
+ *          algorithm (RFC 9293, 3.7.4). Where the other end is in this network namespace: by netlink's sock_diag
  * Limits   a proxy ends a connection: what is behind it is not seen */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
 #include <linux/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/number.h"
 #include "telemetry/kernel_counter.h"
 #include "telemetry/sampler.h"
 
-enum { DESCRIPTORS_MAX = 4096 };
+enum { DESCRIPTORS_MAX = 4096, ENDS_MAX = 256 };
 
 struct wire {
   const struct root *root;
   int64_t last_ns;
-  double sent_again; /* as last read; -1: not yet */
-  double least_s;    /* of the descriptors that are being looked at */
+  double sent_again;     /* as last read; -1: not yet */
+  double least_s;        /* of the descriptors that are being looked at */
+  int asks;              /* netlink; -1: it does not answer */
+  size_t n_ends, n_held; /* of their other ends: that were seen, that hold bytes back */
 };
 
 static bool wire_open(const struct root *root, void **ret_state) {
@@ -38,6 +48,68 @@ static void wire_watch(void *state, int64_t pid) {
   w->last_ns = 0;
 }
 
+static void name_end(const struct sockaddr_storage *address, __be16 *ret_port, __be32 *ret_address) {
+  if (address->ss_family == AF_INET) {
+    struct sockaddr_in four;
+    (void)memcpy(&four, address, sizeof four);
+    *ret_port = four.sin_port;
+    (void)memcpy(ret_address, &four.sin_addr, sizeof four.sin_addr);
+  } else {
+    struct sockaddr_in6 six;
+    (void)memcpy(&six, address, sizeof six);
+    *ret_port = six.sin6_port;
+    (void)memcpy(ret_address, &six.sin6_addr, sizeof six.sin6_addr);
+  }
+}
+
+static bool ask_of(int asks, const struct sockaddr_storage *from, const struct sockaddr_storage *to) {
+  struct {
+    struct nlmsghdr head;
+    struct inet_diag_req_v2 question;
+  } message = {.head = {.nlmsg_len = sizeof message, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+               .question = {.sdiag_family = (unsigned char)from->ss_family,
+                            .sdiag_protocol = IPPROTO_TCP,
+                            .idiag_ext = 1U << (INET_DIAG_INFO - 1),
+                            .idiag_states = ~0U,
+                            .id.idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}};
+  name_end(from, &message.question.id.idiag_sport, message.question.id.idiag_src);
+  name_end(to, &message.question.id.idiag_dport, message.question.id.idiag_dst);
+  return send(asks, &message, sizeof message, 0) == (ssize_t)sizeof message;
+}
+
+/* False: the kernel knows no such connection. */
+static bool answer_of(int asks, struct tcp_info *ret) {
+  char bytes[4096];
+  struct nlmsghdr head;
+  ssize_t got = recv(asks, bytes, sizeof bytes, 0);
+  size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct inet_diag_msg));
+  if (got < (ssize_t)sizeof head) return false;
+  (void)memcpy(&head, bytes, sizeof head);
+  if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY || head.nlmsg_len > (size_t)got) return false;
+  for (struct rtattr attribute; at + sizeof attribute <= head.nlmsg_len; at += RTA_ALIGN(attribute.rta_len)) {
+    (void)memcpy(&attribute, bytes + at, sizeof attribute);
+    size_t n = attribute.rta_len;
+    if (n < sizeof attribute || n > head.nlmsg_len - at) return false;
+    if (attribute.rta_type != INET_DIAG_INFO) continue;
+    if (n - RTA_LENGTH(0) < offsetof(struct tcp_info, tcpi_min_rtt)) return false; /* of Linux before 4.6 */
+    (void)memcpy(ret, bytes + at + RTA_LENGTH(0), n - RTA_LENGTH(0) < sizeof *ret ? n - RTA_LENGTH(0) : sizeof *ret);
+    return true;
+  }
+  return false;
+}
+
+/* Less than a segment waits though the window of the network has room, and what was sent is not acknowledged. */
+static void look_at_other_end(struct wire *w, int fd, const struct sockaddr_storage *peer) {
+  struct sockaddr_storage own = {.ss_family = AF_UNSPEC};
+  struct tcp_info info = {.tcpi_unacked = 0};
+  socklen_t n = sizeof own;
+  if (w->asks < 0 || w->n_ends >= ENDS_MAX || getsockname(fd, (struct sockaddr *)&own, &n) != 0) return;
+  if (own.ss_family != peer->ss_family || !ask_of(w->asks, peer, &own) || !answer_of(w->asks, &info)) return;
+  w->n_ends++;
+  bool waits = info.tcpi_notsent_bytes > 0 && info.tcpi_notsent_bytes < info.tcpi_snd_mss, room = info.tcpi_unacked < info.tcpi_snd_cwnd;
+  if (waits && room && info.tcpi_unacked > 0) w->n_held++;
+}
+
 static void look_at(void *context, const char *name) {
   struct wire *w = context;
   int64_t fd;
@@ -47,6 +119,7 @@ static void look_at(void *context, const char *name) {
   if (!number_int64(name, strlen(name), &fd) || fd < 0 || fd > INT32_MAX) return;
   if (getpeername((int)fd, (struct sockaddr *)&peer, &n_peer) != 0 || (peer.ss_family != AF_INET && peer.ss_family != AF_INET6)) return;
   if (getsockopt((int)fd, IPPROTO_TCP, TCP_INFO, &info, &n_info) != 0) return;
+  look_at_other_end(w, (int)fd, &peer);
   bool told = n_info >= offsetof(struct tcp_info, tcpi_min_rtt) + sizeof info.tcpi_min_rtt;
   if (!told || info.tcpi_min_rtt == 0 || info.tcpi_min_rtt == UINT32_MAX) return; /* microseconds; all ones: none yet */
   double s = (double)info.tcpi_min_rtt / 1e6;
@@ -54,12 +127,18 @@ static void look_at(void *context, const char *name) {
 }
 
 static void wire_sample(void *state, int64_t now_ns, const struct sampler_sink *sink) {
+  static const struct timeval patience = {.tv_usec = 20000};
   struct wire *w = state;
   double sent_again = kernel_counter(w->root, "/proc/net/snmp", "Tcp: ", "RetransSegs"), before = w->sent_again;
   int64_t span_ns = w->last_ns > 0 ? now_ns - w->last_ns : 0;
   w->least_s = -1;
+  w->n_ends = w->n_held = 0;
+  w->asks = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+  if (w->asks >= 0 && setsockopt(w->asks, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0) w->n_ends = ENDS_MAX;
   (void)root_list(w->root, "/proc/self/fd", DESCRIPTORS_MAX, look_at, w);
+  if (w->asks >= 0) (void)close(w->asks); /* only read */
   if (w->least_s > 0) sink->value(sink->context, "wire.round_trip_s", w->least_s);
+  if (w->n_ends > 0) sink->value(sink->context, "wire.held", (double)w->n_held);
   if (span_ns > 0 && before >= 0 && sent_again >= before)
     sink->value(sink->context, "wire.sent_again_per_s", (sent_again - before) / ((double)span_ns / 1e9));
   w->sent_again = sent_again;
