@@ -45,8 +45,8 @@ static bool cut_frame(char *frame, const char **ret_function, const char **ret_m
 /* What stands between a library and who wants something of it. */
 static bool is_plumbing(const char *module) {
   const char *file = live_module_file(module);
-  return library_serves_its_caller(file) || strncmp(file, "libgomp", 7) == 0 || strncmp(file, "libiomp", 7) == 0 ||
-         strncmp(file, "libomp", 6) == 0 || strcmp(module, "[vdso]") == 0 || strcmp(module, "[gone]") == 0 || live_is_kernel(module);
+  return library_serves_its_caller(file) || library_is_openmp(file) || strcmp(module, "[vdso]") == 0 || strcmp(module, "[gone]") == 0 ||
+         live_is_kernel(module);
 }
 
 static void count(struct live_calls *calls, size_t lane, const char *leaf, const char *module, const char *function, int64_t n) {

@@ -39,7 +39,7 @@ struct live_lane *live_lane_of(struct arena *arena, struct live_account *account
 
 struct known {
   int64_t process, thread;
-  double running_ns, ready_ns;
+  double running_ns, ready_ns, present_ns, locked_ns, other_ns;
   size_t lane;
 };
 
@@ -59,7 +59,7 @@ static enum lynx_status take_name(void *context, int64_t session, const struct t
   struct live_lane *lane = live_lane_of(a->arena, a->account, name, true);
   if (lane == NULL || a->n == THREADS_MAX) return LYNX_OK;
   a->known = xroom(a->known, a->n, &a->room, sizeof *a->known);
-  a->known[a->n++] = (struct known){name->process, name->thread, 0, 0, (size_t)(lane - a->account->lanes)};
+  a->known[a->n++] = (struct known){.process = name->process, .thread = name->thread, .lane = (size_t)(lane - a->account->lanes)};
   a->n_of_lane[lane - a->account->lanes]++;
   if (name->n_processors > 0 && (lane->n_processors == 0 || name->n_processors < lane->n_processors))
     lane->n_processors = name->n_processors;
@@ -105,6 +105,7 @@ static enum lynx_status take_activity(void *context, int64_t session, const stru
   double waited_ns = part * (double)(row->span_ns - running_ns - ready_ns);
   one->running_ns += part * (double)running_ns;
   one->ready_ns += part * (double)ready_ns;
+  one->present_ns += (double)within_ns;
   lane->present += (double)within_ns;
   lane->running += part * (double)running_ns;
   lane->system += part * (double)system_ns;
@@ -112,8 +113,26 @@ static enum lynx_status take_activity(void *context, int64_t session, const stru
   for (int i = 0; i < WAIT_COUNT; i++) n_looks += row->looks[i];
   if (!(waited_ns > 0)) return LYNX_OK;
   for (int i = 0; i < WAIT_COUNT && n_looks > 0; i++) lane->waits[i] += waited_ns * (double)row->looks[i] / (double)n_looks;
+  if (n_looks > 0) one->locked_ns += waited_ns * (double)row->looks[WAIT_LOCK] / (double)n_looks;
+  if (n_looks > 0) one->other_ns += waited_ns * (double)row->looks[WAIT_OTHER] / (double)n_looks;
   if (n_looks == 0) lane->waits[WAIT_UNKNOWN] += waited_ns;
   return LYNX_OK;
+}
+
+static double running_share(const struct known *k) {
+  return k->thread != 0 && k->present_ns > 0 ? k->running_ns / k->present_ns : 0; /* 0: what ended between two looks is of no one thread */
+}
+
+/* A thread that runs less than a tenth of what the busiest of its lane does waits for work, not for its turn. */
+static void add_turns(const struct adding *a) {
+  double most[LIVE_LANES_MAX] = {0};
+  for (size_t i = 0; i < a->n; i++) most[a->known[i].lane] = fmax(most[a->known[i].lane], running_share(&a->known[i]));
+  for (size_t i = 0; i < a->n; i++) {
+    const struct known *k = &a->known[i];
+    if (!(running_share(k) > 0.1 * most[k->lane])) continue;
+    a->account->lanes[k->lane].at_work += k->present_ns;
+    a->account->lanes[k->lane].at_locks += k->locked_ns;
+  }
 }
 
 bool live_lanes_add(struct arena *arena, struct bundle *bundle, const struct bundle_session *session, struct live_account *account) {
@@ -132,10 +151,12 @@ bool live_lanes_add(struct arena *arena, struct bundle *bundle, const struct bun
     if (busy > 1) busy = 1;
     if (busy <= lane->busiest || a.known[i].thread == 0) continue; /* what ended between two looks is of no one thread */
     lane->busiest = busy;
+    lane->busiest_other = fmin(1 - busy, a.known[i].other_ns / counted);
     lane->thread = a.known[i].thread;
   }
   for (size_t i = 0; i < account->n_lanes; i++)
     if (a.n_of_lane[i] > account->lanes[i].n_threads) account->lanes[i].n_threads = a.n_of_lane[i];
+  add_turns(&a);
   free(a.known);
   return good;
 }
@@ -155,6 +176,8 @@ void live_lanes_finish(struct live_account *account) {
     lane->running /= window_ns;
     lane->system /= window_ns;
     lane->ready /= window_ns;
+    lane->at_work /= window_ns;
+    lane->at_locks /= window_ns;
     for (int k = 0; k < WAIT_COUNT; k++) lane->waits[k] /= window_ns;
     account->running += lane->running;
     account->ready += lane->ready;

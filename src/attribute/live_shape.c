@@ -43,8 +43,10 @@ bool live_one_at_a_time(const struct live *live) {
   for (size_t i = 0; i + 1 < p->n_steps; i++)
     if (p->steps[i].concurrency == 1) {
       const struct result_step *one = &p->steps[i], *two = &p->steps[i + 1];
-      bool tell = !one->too_short && !two->too_short && !one->failing && !two->failing;
-      return tell && one->throughput > 0 && two->throughput < 1.1 * one->throughput;
+      bool tell = !one->too_short && !two->too_short && !one->failing && !two->failing, turns = two->throughput < 1.1 * one->throughput;
+      for (size_t k = i + 2; k < p->n_steps; k++) /* a server that batches can gain nothing from two, and much from eight */
+        turns = turns && (p->steps[k].failing || p->steps[k].throughput < 1.25 * one->throughput);
+      return tell && one->throughput > 0 && turns;
     }
   return false;
 }

@@ -51,7 +51,9 @@ struct live_lane {
   int64_t n_threads, n_processors; /* the most threads of one window; processors that they may run on, 0: not known */
   double present;                  /* threads that were there, on average, and busy at times */
   double running, system, ready, waits[WAIT_COUNT];
+  double at_work, at_locks;            /* of present and of waits for locks: of its threads that work; others wait for work */
   double busiest;                      /* of its threads: the running and ready share of the one with the most */
+  double busiest_other;                /* of that thread: its waits of no known kind, and those for its pool of threads (OpenMP) */
   const char *waits_in, *waits_where;  /* the function that its threads wait in most, by looks that found it there; "" */
   double waits_share;                  /* of the window */
   const char *waits_also;              /* the two that come after it, "step (/srv/app.py:80)"; "" */
@@ -232,7 +234,7 @@ double live_joules_per_token(const struct live *live);
 /* The value of a fact at the start; NULL: it was not read. */
 const char *live_fact(const struct live *live, enum layer layer, const char *key);
 
-/* Does the climb say that from 1 to 2 in flight throughput grows by less than a tenth? */
+/* Does the climb say that from 1 to 2 in flight throughput grows by less than a tenth, and by less than a fourth at any step after? */
 bool live_one_at_a_time(const struct live *live);
 
 /* The processors that threads of one interpreter together run on, where these are as one, under more load too, and others are idle: its

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "attribute/live_rule.h"
 
@@ -20,6 +21,13 @@ static bool waits_for_locks(const struct live_lane *lane) {
   double all = 0;
   for (int i = 0; i < WAIT_COUNT; i++) all += lane->waits[i];
   return lane->waits[WAIT_LOCK] > 0.5 * all && lane->waits[WAIT_LOCK] > 0.1;
+}
+
+/* A thread that hands its work to OpenMP's threads, and waits there for the last of them, is as full as if it did it itself. */
+static bool full_with_pool(const struct live_lane *lane) {
+  bool pool = false;
+  for (size_t i = 0; i < lane->n_parts; i++) pool = pool || (lane->parts[i].kind == LIVE_LIBRARY && library_is_openmp(lane->parts[i].what));
+  return pool && lane->busiest >= 0.3 && lane->busiest + lane->busiest_other >= LIVE_FULL;
 }
 
 static const char *other_processors(struct live *live) {
@@ -114,7 +122,12 @@ static void judge_bottleneck(struct live *live) {
         arena_printf(arena, "%s %lld is on a processor or ready for one %.0f %% of the time%s", name, (long long)lane->thread,
                      percent(lane->busiest), other_processors(live)));
   else if (judge_turns(live)) {
-  } else if (timers >= 0.25)
+  } else if (full_with_pool(lane))
+    set(live, LIVE_ONE_THREAD, "One thread and its pool bound this server.",
+        arena_printf(arena,
+                     "%s %lld is on a processor or ready for one %.0f %% of the time, and waits for its pool of threads (OpenMP) %.0f %%%s",
+                     name, (long long)lane->thread, percent(lane->busiest), percent(lane->busiest_other), other_processors(live)));
+  else if (timers >= 0.25)
     set(live, LIVE_SLEEP, "Sleeping bounds this server.",
         arena_printf(arena, "%s: a timer is waited for %.0f %% of the time under load%s", name, percent(timers), other_processors(live)));
   else

@@ -36,3 +36,10 @@ bool layer_parse(const char *text, enum layer *ret) {
   }
   return false;
 }
+
+bool library_is_openmp(const char *file_name) {
+  static const char *const names[] = {"libgomp", "libiomp", "libomp"};
+  for (size_t i = 0; i < LYNX_COUNT(names); i++)
+    if (strncmp(file_name, names[i], strlen(names[i])) == 0) return true;
+  return false;
+}

@@ -24,4 +24,7 @@ const char *layer_meaning(enum layer layer);
 const char *layer_default_owner(enum layer layer);
 bool layer_parse(const char *text, enum layer *ret);
 
+/* A runtime of OpenMP, by its file's name: GNU's, Intel's, LLVM's. */
+bool library_is_openmp(const char *file_name);
+
 #endif

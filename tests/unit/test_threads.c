@@ -56,6 +56,8 @@ static void check_threads(const struct root *root) {
   put("/proc/20/task/20/schedstat", "7000 0 1\n");
   put_stat("/proc/20/stat", "engine) S (x", 20, 'S', 1, 1, 0);
   put("/proc/20/task/21/schedstat", "1000000000 200000000 9\n");
+  put("/proc/20/maps", "7f0000000000-7f0000001000 r--p 00000000 08:01 7 /usr/lib/libgomp-a34b.so.1.0.0\n"
+                       "7f0000001000-7f0000002000 r-xp 00001000 08:01 7 /usr/lib/libgomp-a34b.so.1.0.0\n");
   put_stat("/proc/20/task/21/stat", "pool\n1", 21, 'R', 100, 10, 1);
   put("/proc/20/task/21/status", "Name:\tpool\nCpus_allowed_list:\t0-3,7\nvoluntary_ctxt_switches:\t1\n");
   CHECK(sampler_threads.open(root, &state));
@@ -79,6 +81,10 @@ static void check_threads(const struct root *root) {
 #if defined __x86_64__
   sampler_threads.look(state);
 #endif
+  put("/proc/20/task/21/syscall", "202 0x0 0x0 0x7ffc10 0x7f0000001200\n"); /* in a pool's code: for work, not for a lock */
+#if defined __x86_64__
+  sampler_threads.look(state);
+#endif
   put("/proc/20/task/21/syscall", "9999 0x0 0x0\n");
   put("/proc/20/task/21/wchan", "hrtimer_nanosleep");
   sampler_threads.look(state);
@@ -89,6 +95,7 @@ static void check_threads(const struct root *root) {
   sampler_threads.sample(state, 3000000000, &sink);
 #if defined __x86_64__
   CHECK_INT(seen.last.looks[WAIT_LOCK], 1);
+  CHECK_INT(seen.last.looks[WAIT_OTHER], 1);
 #endif
   CHECK_INT(seen.last.looks[WAIT_TIMER], 1);
   CHECK(seen.last.system_ns > 0 && seen.last.system_ns <= seen.last.running_ns);

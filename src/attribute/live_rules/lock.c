@@ -12,9 +12,9 @@ static bool apply(const struct live *live, struct finding *ret) {
   for (size_t i = 0; i < loaded->n_lanes; i++) {
     const struct live_lane *l = &loaded->lanes[i];
     if (l->running < 0.1 * loaded->running) continue;
-    locks += l->waits[WAIT_LOCK];
-    present += l->present;
-    if (most == NULL || l->waits[WAIT_LOCK] > most->waits[WAIT_LOCK]) most = l;
+    locks += l->at_locks;
+    present += l->at_work;
+    if (most == NULL || l->at_locks > most->at_locks) most = l;
   }
   bool idle = live->n_processors > 1 && live_idle_processors(live) >= 0.4;
   bool interpreter = live->lock_held >= 0.5;

@@ -2,6 +2,7 @@
  *
  * Source   /proc/PID/task/TID/schedstat (time on a processor, time runnable), stat (time in the kernel, processor), syscall (what it
  *          waits in; needs the rights of a debugger), else wchan, else only that it sleeps
+ * Pools    a wait for a lock within OpenMP's own code is for work: another wait, of no lock that somebody holds
  * Ended    threads that end between two samples are in no list: what their process used beyond its listed threads is reported as a
  *          thread of its own, number 0, that only runs
  * Cost     every thread's schedstat at each sample; further files of busy threads alone */
@@ -13,10 +14,11 @@
 
 #include "base/arena.h"
 #include "base/number.h"
+#include "telemetry/pool_code.h"
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
 
-enum { KNOWN_MAX = 4096, BUSY_MAX = 48, GONE_AFTER = 2 };
+enum { KNOWN_MAX = 4096, BUSY_MAX = 48, GONE_AFTER = 2, POOLS_EVERY = 20 /* samples */ };
 
 struct known_thread {
   int64_t process, thread;
@@ -39,7 +41,8 @@ struct threads {
   int64_t pid, last_ns, ns_per_tick;
   struct known_thread *known; /* by process, then by the kernel's order; few come and go */
   size_t n, n_busy;
-  unsigned generation;
+  unsigned generation, pools_at; /* of the sample that read where the pools' code lies */
+  struct pool_code pools;
   struct process_tree tree;
   struct whole wholes[PROCESS_TREE_MAX];
   size_t n_wholes;
@@ -58,7 +61,8 @@ static bool threads_open(const struct root *root, void **ret_state) {
 static void threads_watch(void *state, int64_t pid) {
   struct threads *t = state;
   t->pid = pid;
-  t->n = t->n_busy = t->n_wholes = 0;
+  t->n = t->n_busy = t->n_wholes = t->pools.n = 0;
+  t->pools_at = 0;
   t->last_ns = 0;
 }
 
@@ -113,6 +117,13 @@ static enum wait_kind kind_by_place(const struct threads *t, const struct known_
   return root_read_line(t->root, path, line, sizeof line) ? kind_of_place(line) : WAIT_UNKNOWN;
 }
 
+/* "202 0x7f1c 0x80 ... SP PC": the last number is where in the program it waits. */
+static bool waits_in_pool(const struct threads *t, const struct known_thread *k, const char *line) {
+  const char *last = strrchr(line, ' ');
+  unsigned long long at = 0;
+  return t->pools.n > 0 && last != NULL && sscanf(last, " 0x%llx", &at) == 1 && pool_code_holds(&t->pools, k->process, at);
+}
+
 static void look_at(const struct threads *t, struct known_thread *k) {
   char path[128], line[256];
   struct process_stat stat;
@@ -126,6 +137,7 @@ static void look_at(const struct threads *t, struct known_thread *k) {
       return;
     }
     enum wait_kind kind = kind_of_call(number), place = kind == WAIT_OTHER ? kind_by_place(t, k) : kind;
+    if (kind == WAIT_LOCK && waits_in_pool(t, k, line)) place = WAIT_OTHER;
     k->looks[place == WAIT_UNKNOWN ? kind : place]++;
     return;
   }
@@ -292,6 +304,10 @@ static void threads_sample(void *state, int64_t now_ns, const struct sampler_sin
     (void)root_list(t->root, path, THREADS_MAX, take_thread, &listing);
   }
   forget_gone(t);
+  if (t->pools_at == 0 || t->generation - t->pools_at >= POOLS_EVERY) {
+    for (size_t i = 0; i < t->tree.n; i++) pool_code_read(t->root, t->tree.pids[i], &t->pools);
+    t->pools_at = t->generation;
+  }
   for (size_t i = 0; i < t->n; i++)
     if (t->known[i].generation == t->generation) sample_thread(t, &t->known[i], now_ns, sink);
   for (size_t i = 0; i < t->tree.n; i++) sample_ended(t, t->tree.pids[i], t->last_ns > 0 ? now_ns - t->last_ns : 0, now_ns, sink);
