@@ -39,7 +39,7 @@ struct live_lane *live_lane_of(struct arena *arena, struct live_account *account
 
 struct known {
   int64_t process, thread;
-  double running_ns, ready_ns, present_ns, locked_ns, other_ns;
+  double running_ns, ready_ns, present_ns, waits_ns[WAIT_COUNT];
   size_t lane;
 };
 
@@ -112,9 +112,10 @@ static enum lynx_status take_activity(void *context, int64_t session, const stru
   lane->ready += part * (double)ready_ns;
   for (int i = 0; i < WAIT_COUNT; i++) n_looks += row->looks[i];
   if (!(waited_ns > 0)) return LYNX_OK;
-  for (int i = 0; i < WAIT_COUNT && n_looks > 0; i++) lane->waits[i] += waited_ns * (double)row->looks[i] / (double)n_looks;
-  if (n_looks > 0) one->locked_ns += waited_ns * (double)row->looks[WAIT_LOCK] / (double)n_looks;
-  if (n_looks > 0) one->other_ns += waited_ns * (double)row->looks[WAIT_OTHER] / (double)n_looks;
+  for (int i = 0; i < WAIT_COUNT && n_looks > 0; i++) {
+    lane->waits[i] += waited_ns * (double)row->looks[i] / (double)n_looks;
+    one->waits_ns[i] += waited_ns * (double)row->looks[i] / (double)n_looks;
+  }
   if (n_looks == 0) lane->waits[WAIT_UNKNOWN] += waited_ns;
   return LYNX_OK;
 }
@@ -123,15 +124,22 @@ static double running_share(const struct known *k) {
   return k->thread != 0 && k->present_ns > 0 ? k->running_ns / k->present_ns : 0; /* 0: what ended between two looks is of no one thread */
 }
 
-/* A thread that runs less than a tenth of what the busiest of its lane does waits for work, not for its turn. */
-static void add_turns(const struct adding *a) {
+/* A thread that runs less than a tenth of what the busiest of its lane does waits for work, not for its turn. What each waits for weighs as
+ * much as what it runs. */
+static void add_working(const struct adding *a) {
   double most[LIVE_LANES_MAX] = {0};
   for (size_t i = 0; i < a->n; i++) most[a->known[i].lane] = fmax(most[a->known[i].lane], running_share(&a->known[i]));
   for (size_t i = 0; i < a->n; i++) {
     const struct known *k = &a->known[i];
+    struct live_lane *lane = &a->account->lanes[k->lane];
+    double free_ns = k->present_ns - k->ready_ns; /* waits for a processor are the load's */
+    if (k->thread != 0 && free_ns > 0) {
+      lane->weighed += k->running_ns;
+      for (int w = 0; w < WAIT_COUNT; w++) lane->of_work[w] += k->running_ns * fmin(1, k->waits_ns[w] / free_ns);
+    }
     if (!(running_share(k) > 0.1 * most[k->lane])) continue;
-    a->account->lanes[k->lane].at_work += k->present_ns;
-    a->account->lanes[k->lane].at_locks += k->locked_ns;
+    lane->at_work += k->present_ns;
+    lane->at_locks += k->waits_ns[WAIT_LOCK];
   }
 }
 
@@ -151,12 +159,13 @@ bool live_lanes_add(struct arena *arena, struct bundle *bundle, const struct bun
     if (busy > 1) busy = 1;
     if (busy <= lane->busiest || a.known[i].thread == 0) continue; /* what ended between two looks is of no one thread */
     lane->busiest = busy;
-    lane->busiest_other = fmin(1 - busy, a.known[i].other_ns / counted);
+    lane->busiest_other = fmin(1 - busy, a.known[i].waits_ns[WAIT_OTHER] / counted);
+    lane->busiest_timer = fmin(1 - busy - lane->busiest_other, a.known[i].waits_ns[WAIT_TIMER] / counted);
     lane->thread = a.known[i].thread;
   }
   for (size_t i = 0; i < account->n_lanes; i++)
     if (a.n_of_lane[i] > account->lanes[i].n_threads) account->lanes[i].n_threads = a.n_of_lane[i];
-  add_turns(&a);
+  add_working(&a);
   free(a.known);
   return good;
 }
@@ -178,7 +187,10 @@ void live_lanes_finish(struct live_account *account) {
     lane->ready /= window_ns;
     lane->at_work /= window_ns;
     lane->at_locks /= window_ns;
-    for (int k = 0; k < WAIT_COUNT; k++) lane->waits[k] /= window_ns;
+    for (int k = 0; k < WAIT_COUNT; k++) {
+      lane->waits[k] /= window_ns;
+      lane->of_work[k] = lane->weighed > 0 ? lane->of_work[k] / lane->weighed : 0;
+    }
     account->running += lane->running;
     account->ready += lane->ready;
   }

@@ -308,7 +308,8 @@ static void name_caller_of_greatest(struct live_profile *p, struct live_lane *la
   }
 }
 
-/* The functions that its threads wait in, the three with the most: which of them waits for what, looks do not tell. */
+/* The functions that its threads wait in, the three with the most: which of them waits for what, looks do not tell. But waits for a pool
+ * of threads are put down to the one whose calls run most. */
 static void name_waits(struct live_profile *p, size_t at) {
   enum { TOLD = 3 };
   struct live_lane *lane = &p->live->at.lanes[at];
@@ -318,6 +319,9 @@ static void name_waits(struct live_profile *p, size_t at) {
   for (size_t i = 0; i < p->n; i++) {
     const struct counted *c = &p->items[i];
     double share = (double)c->n[LOOKS_ALL] / whole - (running > 0 ? (double)c->n[LOOKS_RUNNING] / running : 0);
+    const struct live_caller *caller = lane->n_callers > 0 ? &lane->callers[0] : NULL;
+    if (c->lane == at && caller != NULL && strcmp(caller->what, c->what) == 0 && strcmp(caller->where, place_of(p->live, c)) == 0)
+      share -= live_pool_wait(lane);
     if (c->lane != at || !(share > most[TOLD - 1].share)) continue;
     size_t place = TOLD - 1;
     for (; place > 0 && most[place - 1].share < share; place--) most[place] = most[place - 1];

@@ -81,6 +81,12 @@ double live_idle_processors(const struct live *live) {
   return (1 - live->around.busy) * (double)live->n_processors;
 }
 
+double live_pool_wait(const struct live_lane *lane) {
+  for (size_t i = 0; i < lane->n_parts; i++)
+    if (lane->parts[i].kind == LIVE_LIBRARY && library_is_openmp(lane->parts[i].what)) return lane->busiest_other;
+  return 0;
+}
+
 double live_spinning_processors(const struct live *live) {
   double sum = 0;
   for (size_t i = 0; i < live->at.n_lanes; i++)

@@ -51,9 +51,10 @@ struct live_lane {
   int64_t n_threads, n_processors; /* the most threads of one window; processors that they may run on, 0: not known */
   double present;                  /* threads that were there, on average, and busy at times */
   double running, system, ready, waits[WAIT_COUNT];
+  double of_work[WAIT_COUNT], weighed; /* waits as a share of the time that a thread is not ready, each weighing as much as it runs */
   double at_work, at_locks;            /* of present and of waits for locks: of its threads that work; others wait for work */
   double busiest;                      /* of its threads: the running and ready share of the one with the most */
-  double busiest_other;                /* of that thread: its waits of no known kind, and those for its pool of threads (OpenMP) */
+  double busiest_other, busiest_timer; /* of that thread: its waits of no known kind, those for OpenMP's threads among them; its sleeps */
   const char *waits_in, *waits_where;  /* the function that its threads wait in most, by looks that found it there; "" */
   double waits_share;                  /* of the window */
   const char *waits_also;              /* the two that come after it, "step (/srv/app.py:80)"; "" */
@@ -243,6 +244,8 @@ double live_python_turns(const struct live *live);
 /* Of the machine; NaN: not known. */
 double live_idle_processors(const struct live *live);
 double live_spinning_processors(const struct live *live);
+/* How long its busiest thread waits for its pool of threads (OpenMP), as a share of the window; 0 where it was not seen to have one. */
+double live_pool_wait(const struct live_lane *lane);
 /* The share of running time in libraries that compute: matrix products and the like run there. NaN: nothing runs. */
 double live_computing_share(const struct live *live);
 /* By the function's name; by the file it lies in. */

@@ -23,11 +23,10 @@ static bool waits_for_locks(const struct live_lane *lane) {
   return lane->waits[WAIT_LOCK] > 0.5 * all && lane->waits[WAIT_LOCK] > 0.1;
 }
 
-/* A thread that hands its work to OpenMP's threads, and waits there for the last of them, is as full as if it did it itself. */
-static bool full_with_pool(const struct live_lane *lane) {
-  bool pool = false;
-  for (size_t i = 0; i < lane->n_parts; i++) pool = pool || (lane->parts[i].kind == LIVE_LIBRARY && library_is_openmp(lane->parts[i].what));
-  return pool && lane->busiest >= 0.3 && lane->busiest + lane->busiest_other >= LIVE_FULL;
+/* A thread that hands its work to OpenMP's threads, and waits there for the last of them, is as full as if it did it itself; so is one that
+ * sleeps where it could work. */
+static bool full_with_waits(const struct live_lane *lane) {
+  return lane->busiest >= 0.3 && lane->busiest_timer < 0.5 && lane->busiest + live_pool_wait(lane) + lane->busiest_timer >= LIVE_FULL;
 }
 
 static const char *other_processors(struct live *live) {
@@ -122,11 +121,13 @@ static void judge_bottleneck(struct live *live) {
         arena_printf(arena, "%s %lld is on a processor or ready for one %.0f %% of the time%s", name, (long long)lane->thread,
                      percent(lane->busiest), other_processors(live)));
   else if (judge_turns(live)) {
-  } else if (full_with_pool(lane))
-    set(live, LIVE_ONE_THREAD, "One thread and its pool bound this server.",
+  } else if (full_with_waits(lane))
+    set(live, LIVE_ONE_THREAD, "One thread bounds this server.",
         arena_printf(arena,
-                     "%s %lld is on a processor or ready for one %.0f %% of the time, and waits for its pool of threads (OpenMP) %.0f %%%s",
-                     name, (long long)lane->thread, percent(lane->busiest), percent(lane->busiest_other), other_processors(live)));
+                     "%s %lld is on a processor or ready for one %.0f %% of the time, waits for its pool of threads (OpenMP) %.0f %%, and "
+                     "sleeps %.0f %%: it is never free%s",
+                     name, (long long)lane->thread, percent(lane->busiest), percent(live_pool_wait(lane)), percent(lane->busiest_timer),
+                     other_processors(live)));
   else if (timers >= 0.25)
     set(live, LIVE_SLEEP, "Sleeping bounds this server.",
         arena_printf(arena, "%s: a timer is waited for %.0f %% of the time under load%s", name, percent(timers), other_processors(live)));

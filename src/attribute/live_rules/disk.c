@@ -5,15 +5,16 @@
 #include "attribute/live_rule.h"
 
 static bool apply(const struct live *live, struct finding *ret) {
-  double disk = 0, present = 0;
+  double disk = 0, weighed = 0, running = 0;
   for (size_t i = 0; i < live->at.n_lanes; i++) {
     const struct live_lane *l = &live->at.lanes[i];
     if (l->running < 0.1 * live->at.running) continue;
     disk += l->waits[WAIT_DISK];
-    present += l->present;
+    weighed += l->running * l->of_work[WAIT_DISK];
+    running += l->running;
   }
-  if (disk < 0.1 || disk < 0.1 * present) return false;
-  ret->share = fmin(1, disk / present);
+  if (disk < 0.1 || weighed < 0.1 * running) return false;
+  ret->share = fmin(1, weighed / running);
   const struct live_around *a = &live->around;
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "the working threads wait for the disk %.0f %% of the time; they read %.3g MB/s, and %.3g pages a second by touching them "
@@ -26,7 +27,7 @@ static bool apply(const struct live *live, struct finding *ret) {
 const struct live_rule live_rule_disk;
 const struct live_rule live_rule_disk = {.name = "disk",
                                          .summary = "waits for the disk",
-                                         .threshold = "10 % of the working threads' time",
+                                         .threshold = "10 % of the working threads' time; each weighs as much as it runs",
                                          .apply = apply,
                                          .found = {.title = "Threads that work on requests wait for the disk",
                                                    .rung = RUNG_ACCOUNTED,

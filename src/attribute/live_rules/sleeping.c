@@ -10,36 +10,35 @@ static bool apply(const struct live *live, struct finding *ret) {
   for (size_t i = 0; i < live->at.n_lanes; i++) {
     const struct live_lane *l = &live->at.lanes[i];
     bool works = l->running >= 0.01 && l->running >= 0.1 * live->at.running,
-         sleeps = l->waits[WAIT_TIMER] >= 0.1 &&
-                  l->waits[WAIT_TIMER] >= 0.1 * (l->present - l->ready); /* waits for a processor are the load's */
+         sleeps = l->waits[WAIT_TIMER] >= 0.1 && l->of_work[WAIT_TIMER] >= 0.1;
     if (works && sleeps && (best == NULL || l->waits[WAIT_TIMER] > best->waits[WAIT_TIMER])) best = l;
   }
   if (best == NULL) return false;
   (void)snprintf(ret->process, sizeof ret->process, "%s", best->program);
-  ret->share = fmin(1, best->waits[WAIT_TIMER] / fmax(best->present - best->ready, 1e-9));
+  ret->share = best->of_work[WAIT_TIMER];
   if (best->waits_in[0] != 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", best->waits_in, best->waits_where);
-  (void)snprintf(
-      ret->evidence, sizeof ret->evidence,
-      "the busy threads of %.40s wait for a timer %.0f %% of the time that they are not ready to run, and run %.0f %%%s%.120s%s%.120s",
-      best->program, 100 * ret->share, 100 * best->running / fmax(best->present - best->ready, 1e-9),
-      best->waits_in[0] != 0 ? "; they wait most in " : "", ret->named, best->waits_also[0] != 0 ? ", then in " : "", best->waits_also);
+  (void)snprintf(ret->evidence, sizeof ret->evidence,
+                 "the busy threads of %.40s wait for a timer %.0f %% of the time that they are not ready to run, weighed by what each "
+                 "runs%s%.120s%s%.120s",
+                 best->program, 100 * ret->share, best->waits_in[0] != 0 ? "; they wait most in " : "", ret->named,
+                 best->waits_also[0] != 0 ? ", then in " : "", best->waits_also);
   live_bound(live, &(struct live_work){.processors = 0}, ret);
   return true;
 }
 
 const struct live_rule live_rule_sleeping;
-const struct live_rule live_rule_sleeping = {
-    .name = "sleeping",
-    .summary = "timers in threads that work",
-    .threshold = "a timer 10 % of the time that it is not ready to run, in a thread that also runs a tenth of the server's running time",
-    .apply = apply,
-    .found = {.title = "Threads that work on requests sleep",
-              .perturber = "function",
-              .slowed = "time.sleep",
-              .rung = RUNG_ACCOUNTED,
-              .symptom = LAYER_APPLICATION,
-              .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_SERVING),
-              .open = "whether something else would be waited for in its place",
-              .next = "take the sleep out, or wait for the event itself",
-              .confirm = "halve the sleep and measure again",
-              .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};
+const struct live_rule live_rule_sleeping = {.name = "sleeping",
+                                             .summary = "timers in threads that work",
+                                             .threshold = "a timer 10 % of the time that they are not ready to run, in threads that also "
+                                                          "run a tenth of the server's running time; each weighs as much as it runs",
+                                             .apply = apply,
+                                             .found = {.title = "Threads that work on requests sleep",
+                                                       .perturber = "function",
+                                                       .slowed = "time.sleep",
+                                                       .rung = RUNG_ACCOUNTED,
+                                                       .symptom = LAYER_APPLICATION,
+                                                       .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_SERVING),
+                                                       .open = "whether something else would be waited for in its place",
+                                                       .next = "take the sleep out, or wait for the event itself",
+                                                       .confirm = "halve the sleep and measure again",
+                                                       .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};
