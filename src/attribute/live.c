@@ -72,13 +72,14 @@ static struct interval cost_of_profiling(struct gathering *g, const struct resul
 
 static bool add_sessions(struct gathering *g) {
   struct live *live = g->live;
-  const struct bundle_session *above = NULL;
+  const struct bundle_session *above = NULL, *alone = NULL;
   bool good = true;
   for (size_t i = 0; i < g->n && good; i++) {
     const struct bundle_session *s = &g->sessions[i];
     if (s->purpose == PURPOSE_SEARCH && live->precision->knee > 0 && s->concurrency > live->precision->knee &&
         (above == NULL || s->concurrency < above->concurrency))
       above = s;
+    if (s->purpose == PURPOSE_SEARCH && s->concurrency == 1) alone = s;
     if (s->purpose != PURPOSE_MEASURE && s->purpose != PURPOSE_CERTIFY) continue;
     good = live_lanes_add(&live->arena, g->bundle, s, &live->at);
     live->at.concurrency = s->concurrency;
@@ -88,7 +89,12 @@ static bool add_sessions(struct gathering *g) {
     live->beyond.concurrency = above->concurrency;
     good = live_lanes_add(&live->arena, g->bundle, above, &live->beyond);
   }
+  if (alone != NULL && good) {
+    live->alone.concurrency = 1;
+    good = live_lanes_add(&live->arena, g->bundle, alone, &live->alone);
+  }
   live_lanes_finish(&live->at);
+  live_lanes_finish(&live->alone);
   live_lanes_finish(&live->beyond);
   bool drawn = good && live_series_begin(live, g->sessions, g->n);
   for (size_t i = 0; i < g->n && drawn; i++) live_series_add(live, g->bundle, &g->sessions[i]);

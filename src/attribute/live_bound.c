@@ -36,6 +36,17 @@ struct live_work live_work_of_function(const struct live *live, const char *what
   return work_of(live, NULL, what, where);
 }
 
+struct live_work live_work_of_kernels(const struct live *live, enum live_kernel_kind kind) {
+  struct live_work sum = {.processors = 0};
+  for (size_t i = 0; i < live->at.n_lanes; i++) {
+    const struct live_kernels *k = &live->at.lanes[i].kernels[kind];
+    sum.lanes[i] = k->share;
+    sum.processors += k->share;
+    sum.looks += k->n;
+  }
+  return sum;
+}
+
 void live_bound(const struct live *live, const struct live_work *work, struct finding *ret) {
   double running = live->at.running, error = work->looks > 0 ? 1 + 2 / sqrt((double)work->looks) : 1;
   bool grows = load_is_closed((enum load_kind)live->result->contract.regime.load),

@@ -22,6 +22,9 @@ struct live_work live_work_of(const struct live *live, bool (*is)(const struct l
 /* Of that Python function, and of what it calls. */
 struct live_work live_work_of_function(const struct live *live, const char *what, const char *where);
 
+/* Of functions of libraries whose name tells so. */
+struct live_work live_work_of_kernels(const struct live *live, enum live_kernel_kind kind);
+
 /* A cause that is only waited for takes no work. Leaves ret as it is where nothing useful can be said. */
 void live_bound(const struct live *live, const struct live_work *work, struct finding *ret);
 

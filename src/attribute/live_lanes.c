@@ -32,7 +32,6 @@ struct live_lane *live_lane_of(struct arena *arena, struct live_account *account
                              .n_processors = name->n_processors,
                              .waits_in = "",
                              .waits_also = "",
-                             .generic_most = "",
                              .waits_where = ""};
   return lane;
 }

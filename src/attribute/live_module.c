@@ -41,7 +41,7 @@ bool live_is_spinning(const char *function) {
 
 /* What libraries keep for processors without vectors: MKL's default and SSE branches (but for its kernels for AMD's), OpenBLAS's old cores,
  * PyTorch's kernels without AVX2, oneDNN's reference code. */
-bool live_is_generic(const char *function) {
+static bool is_generic(const char *function) {
   static const char *const parts[] = {"_PRESCOTT", "_NEHALEM", "_KATMAI", "_CORE2", "_PENRYN", "_GENERIC", "6native7DEFAULT"};
   static const char *const branches[] = {"mkl_blas_def_", "mkl_blas_mc3_", "mkl_blas_cnr_"};
   static const char *const reference[] = {"ref_matmul", "ref_inner_product", "ref_convolution", "ref_gemm"};
@@ -53,6 +53,33 @@ bool live_is_generic(const char *function) {
   for (size_t i = 0; i < LYNX_COUNT(reference) && strstr(function, "dnnl") != NULL; i++)
     if (strstr(function, reference[i]) != NULL) return true;
   return false;
+}
+
+/* PyTorch's copies into another type (within one type they are `direct_copy_kernel`) and NumPy's; PyTorch's own matrix product, for types
+ * that the libraries below it have none for; half precision by single. */
+static const struct {
+  const char *part, *name;
+  enum live_kernel_kind kind;
+} kernel_names[] = {{"11copy_kernel", "copy_kernel", LIVE_CONVERTING},
+                    {"float_copy_kernel", "float_copy_kernel", LIVE_CONVERTING},
+                    {"float_bfloat16_copy_kernel", "float_bfloat16_copy_kernel", LIVE_CONVERTING},
+                    {"_contig_cast_", NULL, LIVE_CONVERTING},
+                    {"cpublas_gemm_impl", "cpublas_gemm_impl", LIVE_FALLBACK},
+                    {"fp16_dot_with_fp32_arith", "fp16_dot_with_fp32_arith", LIVE_FALLBACK},
+                    {"fp16_gemv", "fp16_gemv", LIVE_FALLBACK},
+                    {"__extendhfsf2", NULL, LIVE_FALLBACK},
+                    {"__truncsfhf2", NULL, LIVE_FALLBACK},
+                    {"__truncsfbf2", NULL, LIVE_FALLBACK}};
+
+enum live_kernel_kind live_kernel_kind_of(const char *function, const char **ret_name) {
+  *ret_name = function;
+  if (is_generic(function)) return LIVE_GENERIC;
+  for (size_t i = 0; i < LYNX_COUNT(kernel_names); i++) {
+    if (strstr(function, kernel_names[i].part) == NULL) continue;
+    if (kernel_names[i].name != NULL) *ret_name = kernel_names[i].name;
+    return kernel_names[i].kind;
+  }
+  return LIVE_ORDINARY;
 }
 
 /* What is spun in the kernel is a wait that the program chose. */

@@ -389,10 +389,20 @@ static void name_caller(struct live_profile *p, size_t at, struct live_part *par
                                caller_text(live, &by[1]), 100 * by[1].share);
 }
 
+static void add_kernel(struct live_profile *p, struct live_lane *lane, const struct counted *c, double share) {
+  const char *name;
+  struct live_kernels *kernels = &lane->kernels[live_kernel_kind_of(c->file, &name)];
+  kernels->share += share;
+  kernels->n += c->n[LOOKS_NATIVE];
+  if (share <= kernels->most_share) return;
+  kernels->most = arena_printf(&p->live->arena, "%s (%s)", live_symbol_text(&p->live->arena, name), live_module_file(c->what));
+  kernels->most_share = share;
+}
+
 static void divide_lane(struct live_profile *p, size_t at) {
   struct live_lane *lane = &p->live->at.lanes[at];
   lane->parts = arena_alloc(&p->live->arena, LIVE_PARTS_MAX, sizeof *lane->parts);
-  double python = 0, most_generic = 0, looks = (double)lane->n_samples;
+  double python = 0, looks = (double)lane->n_samples;
   if (lane->n_samples == 0) {
     const struct live_part rest = {.kind = LIVE_REST,
                                    .what = "not divided",
@@ -418,13 +428,7 @@ static void divide_lane(struct live_profile *p, size_t at) {
       python += share;
       continue;
     }
-    if (live_is_generic(c->file)) {
-      lane->generic += share;
-      if (share > most_generic)
-        lane->generic_most = arena_printf(&p->live->arena, "%s (%s)", live_symbol_text(&p->live->arena, c->file),
-                                          live_module_file(c->what));
-      most_generic = fmax(most_generic, share);
-    }
+    add_kernel(p, lane, c, share);
     python += divide_by_caller(p, at, c, share);
   }
   if (python > 0) divide_python(p, at, python);

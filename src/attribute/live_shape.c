@@ -87,6 +87,18 @@ double live_pool_wait(const struct live_lane *lane) {
   return 0;
 }
 
+struct live_kernels live_kernels_of(const struct live *live, enum live_kernel_kind kind) {
+  struct live_kernels sum = {.most = ""};
+  for (size_t i = 0; i < live->at.n_lanes; i++) {
+    const struct live_kernels *k = &live->at.lanes[i].kernels[kind];
+    sum.share += k->share;
+    if (k->most_share <= sum.most_share) continue;
+    sum.most = k->most;
+    sum.most_share = k->most_share;
+  }
+  return sum;
+}
+
 double live_spinning_processors(const struct live *live) {
   double sum = 0;
   for (size_t i = 0; i < live->at.n_lanes; i++)

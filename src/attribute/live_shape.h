@@ -28,6 +28,15 @@ enum {
   LIVE_TRACED_PARTS = 128
 };
 
+/* What the name of a library's function tells of it. */
+enum live_kernel_kind {
+  LIVE_ORDINARY,
+  LIVE_GENERIC,    /* kept for processors without vectors */
+  LIVE_CONVERTING, /* from one number type to another */
+  LIVE_FALLBACK,   /* for a number type that the library has no kernel for */
+  LIVE_KERNEL_KINDS
+};
+
 enum live_part_kind { LIVE_PYTHON, LIVE_LIBRARY, LIVE_KERNEL, LIVE_PROGRAM, LIVE_REST };
 
 struct live_part {
@@ -65,9 +74,13 @@ struct live_lane {
     int64_t n;                 /* looks that found it so */
   } callers[LIVE_CALLERS_MAX]; /* Python functions whose calls run outside of the interpreter's lock, the greatest first */
   size_t n_callers;
-  double generic; /* running time in functions that their library keeps for processors without vectors, as a share of the window */
-  const char *generic_most; /* the one with the most of it, with its file; "" */
-  struct live_part *parts;  /* at most LIVE_PARTS_MAX; NULL: no profiler looked */
+  struct live_kernels {
+    double share;     /* of the window: running time in such functions */
+    const char *most; /* the one with the most of it, with its file; NULL */
+    double most_share;
+    int64_t n; /* looks that found it so */
+  } kernels[LIVE_KERNEL_KINDS];
+  struct live_part *parts; /* at most LIVE_PARTS_MAX; NULL: no profiler looked */
   size_t n_parts;
 };
 
@@ -185,6 +198,7 @@ struct live {
   int64_t n_processors;       /* of the machine; 0: not known */
   struct live_account at;     /* the counted windows */
   double in_flight;           /* requests, in them: as many as a closed loop has; else, by Little, rate times mean time; NaN */
+  struct live_account alone;  /* the climb's step of 1 in flight; no lanes where there is none */
   struct live_account beyond; /* the climb's next step above; no lanes where there is none */
   double lock_held;           /* share of time in which an interpreter's lock is held, by looks; NaN: not known */
   struct live_around around;
@@ -244,6 +258,8 @@ double live_python_turns(const struct live *live);
 /* Of the machine; NaN: not known. */
 double live_idle_processors(const struct live *live);
 double live_spinning_processors(const struct live *live);
+/* Of all lanes. */
+struct live_kernels live_kernels_of(const struct live *live, enum live_kernel_kind kind);
 /* How long its busiest thread waits for its pool of threads (OpenMP), as a share of the window; 0 where it was not seen to have one. */
 double live_pool_wait(const struct live_lane *lane);
 /* The share of running time in libraries that compute: matrix products and the like run there. NaN: nothing runs. */

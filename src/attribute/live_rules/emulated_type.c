@@ -17,7 +17,21 @@ static const char *type_of(const struct live *live) {
   return live_fact(live, LAYER_APPLICATION, "model.declared-type");
 }
 
-static bool apply(const struct live *live, struct finding *ret) {
+/* By what runs, where nobody says the type: kernels that stand in for those that are missing. */
+static bool by_kernels(const struct live *live, const char *isa, struct finding *ret) {
+  const struct live_kernels fallback = live_kernels_of(live, LIVE_FALLBACK);
+  if (strstr(isa, "avx512_fp16") != NULL || strstr(isa, "asimdhp") != NULL || fallback.share < COMPUTES * live->at.running) return false;
+  ret->share = fmin(1, fallback.share / live->at.running);
+  (void)snprintf(ret->named, sizeof ret->named, "%.200s", fallback.most);
+  (void)snprintf(
+      ret->evidence, sizeof ret->evidence,
+      "%.0f %% of the running time is in functions that stand in where a library has no kernel for the number type, most of it in "
+      "%.160s; the processors have %.120s",
+      100 * ret->share, ret->named, isa);
+  return true;
+}
+
+static bool by_words(const struct live *live, const char *isa, struct finding *ret) {
   static const struct {
     const char *name, *type, *needs[3];
   } types[] = {{"bf16", "bfloat16", {"avx512_bf16", "amx_bf16", "bf16"}},
@@ -25,9 +39,8 @@ static bool apply(const struct live *live, struct finding *ret) {
                {"float16", "float16", {"avx512_fp16", "amx_fp16", "asimdhp"}},
                {"fp16", "float16", {"avx512_fp16", "amx_fp16", "asimdhp"}},
                {"half", "float16", {"avx512_fp16", "amx_fp16", "asimdhp"}}};
-  const char *isa = live_fact(live, LAYER_ACCELERATOR, "cpu.isa"), *said = type_of(live),
-             *accelerators = live_fact(live, LAYER_ACCELERATOR, "accelerator.count");
-  if (isa == NULL || said == NULL || (accelerators != NULL && strcmp(accelerators, "0") != 0)) return false;
+  const char *said = type_of(live);
+  if (said == NULL) return false;
   for (size_t i = 0; i < LYNX_COUNT(types); i++) {
     bool has = false;
     if (strcasestr(said, types[i].name) == NULL) continue;
@@ -44,12 +57,20 @@ static bool apply(const struct live *live, struct finding *ret) {
   return false;
 }
 
+static bool apply(const struct live *live, struct finding *ret) {
+  const char *isa = live_fact(live, LAYER_ACCELERATOR, "cpu.isa"), *accelerators = live_fact(live, LAYER_ACCELERATOR, "accelerator.count");
+  if (isa == NULL || (accelerators != NULL && strcmp(accelerators, "0") != 0)) return false;
+  return by_words(live, isa, ret) || by_kernels(live, isa, ret);
+}
+
 const struct live_rule live_rule_emulated_type;
 const struct live_rule live_rule_emulated_type = {
     .name = "emulated_type",
     .summary = "a number type that the processors have no arithmetic for",
-    .threshold = "by the server's words, its --dtype or the model's own type, on processors that list no instructions for it; 10 % of the "
-                 "running time in libraries that compute; no accelerator",
+    .threshold =
+        "by the server's words, its --dtype or the model's own type, on processors that list no instructions for it; 10 % of the "
+        "running time in libraries that compute; no accelerator. Or that share in functions that stand in for missing kernels, by name "
+        "(PyTorch, half precision)",
     .apply = apply,
     .found = {.title = "It computes in a number type that these processors only emulate",
               .rung = RUNG_ACCOUNTED,

@@ -6,23 +6,16 @@
 #include "attribute/live_rule.h"
 
 static bool apply(const struct live *live, struct finding *ret) {
-  const char *isa = live_fact(live, LAYER_ACCELERATOR, "cpu.isa"), *most = "";
-  double sum = 0, greatest = 0;
-  for (size_t i = 0; i < live->at.n_lanes; i++) {
-    const struct live_lane *lane = &live->at.lanes[i];
-    sum += lane->generic;
-    if (lane->generic <= greatest) continue;
-    greatest = lane->generic;
-    most = lane->generic_most;
-  }
-  if (isa == NULL || strstr(isa, "avx2") == NULL || !(live->at.running > 0) || sum < 0.1 * live->at.running) return false;
-  ret->share = fmin(1, sum / live->at.running);
-  (void)snprintf(ret->named, sizeof ret->named, "%.200s", most);
+  const char *isa = live_fact(live, LAYER_ACCELERATOR, "cpu.isa");
+  const struct live_kernels generic = live_kernels_of(live, LIVE_GENERIC);
+  if (isa == NULL || strstr(isa, "avx2") == NULL || !(live->at.running > 0) || generic.share < 0.1 * live->at.running) return false;
+  ret->share = fmin(1, generic.share / live->at.running);
+  (void)snprintf(ret->named, sizeof ret->named, "%.200s", generic.most);
   (void)snprintf(
       ret->evidence, sizeof ret->evidence,
       "%.0f %% of the running time is in functions that a library keeps for processors without vectors, most of it in %.160s; the "
       "processor has %.120s",
-      100 * ret->share, most, isa);
+      100 * ret->share, generic.most, isa);
   return true;
 }
 

@@ -4,20 +4,30 @@
 
 #include "attribute/live_rule.h"
 
+static double ready_share(const struct live_account *account) {
+  return account->ready / fmax(account->running + account->ready, 1e-9);
+}
+
+static bool is_crowded(const struct live_account *account, int64_t allowed) {
+  double wanted = (double)(allowed > account->concurrency ? allowed : account->concurrency); /* a thread per request is no surplus */
+  return account->n_lanes > 0 && ready_share(account) >= 0.25 && account->running + account->ready >= 1.3 * wanted;
+}
+
 static bool apply(const struct live *live, struct finding *ret) {
-  double others = live->precision->conditions.others, ready = live->at.ready / fmax(live->at.running + live->at.ready, 1e-9);
+  double others = live->precision->conditions.others;
   const struct live_lane *l = live_busiest(&live->at);
   int64_t allowed = l->n_processors > 0 ? l->n_processors : live->n_processors;
-  double wanted = (double)(allowed > live->at.concurrency ? allowed : live->at.concurrency); /* a thread per request is no surplus */
-  if (ready < 0.25 || others > 0.1 || allowed == 0 || live->at.running + live->at.ready < 1.3 * wanted ||
-      (live->n_processors > 0 && allowed < live->n_processors))
+  const struct live_account *crowded = is_crowded(&live->at, allowed) ? &live->at
+                                                                      : &live->alone; /* of one request, all beyond one is surplus */
+  if (others > 0.1 || allowed == 0 || !is_crowded(crowded, allowed) || (live->n_processors > 0 && allowed < live->n_processors))
     return false;
   const char *threads = live_fact(live, LAYER_RUNTIME, "environment.OMP_NUM_THREADS");
-  ret->share = ready;
+  ret->share = ready_share(crowded);
   if (threads != NULL) (void)snprintf(ret->named, sizeof ret->named, "OMP_NUM_THREADS=%.40s", threads);
   (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "%.1f threads want to run on %lld processors; they are ready and wait for one %.0f %% of the time that they could run",
-                 live->at.running + live->at.ready, (long long)allowed, 100 * ready);
+                 "at %lld in flight %.1f threads want to run on %lld processors; they are ready and wait for one %.0f %% of the time that "
+                 "they could run",
+                 (long long)crowded->concurrency, crowded->running + crowded->ready, (long long)allowed, 100 * ret->share);
   return true;
 }
 
@@ -25,7 +35,9 @@ const struct live_rule live_rule_too_many_threads;
 const struct live_rule live_rule_too_many_threads = {
     .name = "too_many_threads",
     .summary = "more runnable threads than processors",
-    .threshold = "a quarter of the time waiting, 30 % more runnable threads than processors and than requests in flight, others below 10 %",
+    .threshold = "a quarter of the time waiting, 30 % more runnable threads than processors and than requests in flight, others below 10 "
+                 "%; or the same "
+                 "at the climb's step of 1 in flight",
     .apply = apply,
     .found = {.title = "More threads want to run than there are processors",
               .rung = RUNG_ACCOUNTED,
