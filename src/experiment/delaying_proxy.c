@@ -54,7 +54,7 @@ struct wire {
   atomic_bool stop;
   pthread_t thread;
   bool running;
-  struct pair *pairs;
+  struct pair *pairs, *closed; /* closed: kept until no event of theirs is left, lest another pair lie at the same address */
   size_t n_pairs;
   char scratch[READ_BYTES];
 };
@@ -73,14 +73,24 @@ static void close_pair(struct wire *w, struct pair *p) {
     }
     (void)close(p->fd[side]);
   }
-  free(p);
+  p->next = w->closed;
+  w->closed = p;
+}
+
+static void free_closed(struct wire *w) {
+  for (struct pair *p = w->closed, *next; p != NULL; p = next) {
+    next = p->next;
+    free(p);
+  }
+  w->closed = NULL;
 }
 
 static void read_side(struct wire *w, struct pair *p, int side) {
   struct way *way = &p->way[side];
   while (!way->ended && way->waiting < WAITING_MAX) {
     ssize_t n = read(p->fd[side], w->scratch, sizeof w->scratch);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN && !p->gone[side]) return;
     way->ended = n <= 0; /* a reset ends it, too: what came before is still under way */
     if (n <= 0) return;
     struct piece *piece = malloc(sizeof *piece + (size_t)n);
@@ -258,8 +268,10 @@ static void *carry(void *context) {
       if (events[i].data.u64 == LISTENER) take_connection(w);
       else if (p != NULL && (!over || is_there(w, p))) serve_event(w, p, &events[i]);
     }
+    free_closed(w);
   }
   while (w->pairs != NULL) close_pair(w, w->pairs);
+  free_closed(w);
   return NULL;
 }
 
