@@ -16,7 +16,9 @@ enum { KEYS_MAX = 20000, SLOTS = 1 << 16, UNNAMED_MAX = 4096, LEAST_LOOKS = 3, D
 #define MOST_CALLS 0.6 /* of a lane's time outside of the interpreter: a function with that share called its greatest library */
 #define SOME_CALLS 0.2 /* a caller that made less of a library's calls says little */
 
-enum looks { LOOKS_NATIVE, LOOKS_RUNNING, LOOKS_LOCK, LOOKS_ALL, LOOKS_COUNT };
+/* The last two are of native stacks in which CPython names its functions by trampolines (-X perf): of all of them, and of those that ran in
+ * the interpreter itself. They count where py-spy saw nothing. */
+enum looks { LOOKS_NATIVE, LOOKS_RUNNING, LOOKS_LOCK, LOOKS_ALL, LOOKS_COUNT, LOOKS_MADE = LOOKS_COUNT, LOOKS_MADE_INSIDE, LOOKS_KINDS };
 static const char *const sources[LOOKS_COUNT] = {"native", "python", "python_gil", "python_all"};
 static const char source_of_calls[] = "calls";
 
@@ -25,7 +27,7 @@ struct counted {
   size_t lane;
   const char *what, *file; /* of a module: its path; its function, "" where it has no name */
   int64_t line, line_n;
-  int64_t n[LOOKS_COUNT];
+  int64_t n[LOOKS_KINDS];
 };
 
 struct live_profile {
@@ -41,7 +43,9 @@ struct live_profile {
     size_t lane;
   } * threads;
   size_t n_threads, threads_room;
-  bool sees_kernel; /* some look of the native profiler found the kernel */
+  int64_t made_inside[LIVE_LANES_MAX]; /* of each lane */
+  bool by_spy;                         /* py-spy saw something, in any lane */
+  bool sees_kernel;                    /* some look of the native profiler found the kernel */
 };
 
 struct live_profile *live_profile_new(struct live *live) {
@@ -132,6 +136,42 @@ static const struct profiled_thread *thread_of(const struct live_profile *p, con
   return found;
 }
 
+/* "py::forward:/srv/model.py ([anonymous])" -> "forward (/srv/model.py)"; false: another frame. */
+static bool made_frame(const char *frame, size_t length, char *ret, size_t size) {
+  static const char begins[] = "py::", ends[] = " ([anonymous])";
+  size_t before = sizeof begins - 1, after = sizeof ends - 1;
+  if (length <= before + after || strncmp(frame, begins, before) != 0 || strncmp(frame + length - after, ends, after) != 0) return false;
+  const char *name = frame + before, *colon = memchr(name, ':', length - before - after);
+  if (colon == NULL || colon == name) return false;
+  int n = snprintf(ret, size, "%.*s (%.*s)", (int)(colon - name), name, (int)(frame + length - after - colon - 1), colon + 1);
+  return n > 0 && (size_t)n < size;
+}
+
+/* Of "outermost;...;innermost". */
+static void take_made(struct live_profile *p, size_t lane, const char *frames, int64_t n) {
+  char stack[4096] = "", one[512];
+  const char *function, *file, *leaf = strrchr(frames, ';'), *open = strrchr(frames, '(');
+  size_t used = 0;
+  int64_t line;
+  for (const char *at = frames; *at != 0; at += *at == ';') {
+    size_t length = strcspn(at, ";");
+    if (made_frame(at, length, one, sizeof one)) {
+      int written = snprintf(stack + used, sizeof stack - used, "%s%s", used > 0 ? ";" : "", one);
+      if (written < 0 || used + (size_t)written >= sizeof stack) return; /* deeper than is of use: the innermost would be missing */
+      used += (size_t)written;
+    }
+    at += length;
+  }
+  struct counted *counted = used > 0 && working_frame(stack, &function, &file, &line) ? counted_of(p, lane, function, file) : NULL;
+  if (counted == NULL) return;
+  char module[256] = "";
+  if (leaf != NULL && open > leaf) (void)snprintf(module, sizeof module, "%.*s", (int)strcspn(open + 1, ")"), open + 1);
+  bool inside = live_is_interpreter(module);
+  counted->n[LOOKS_MADE] += n;
+  counted->n[LOOKS_MADE_INSIDE] += inside ? n : 0;
+  p->made_inside[lane] += inside ? n : 0;
+}
+
 static enum lynx_status take_stack(void *context, const struct bundle_stack *stack) {
   struct live_profile *p = context;
   int kind = 0;
@@ -145,7 +185,9 @@ static enum lynx_status take_stack(void *context, const struct bundle_stack *sta
   char *frames = xalloc(length + 1, 1);
   const char *what = text_sanitise(frames, length + 1, stack->frames, length), *file = "";
   int64_t line = 0;
+  p->by_spy = p->by_spy || kind == LOOKS_RUNNING || kind == LOOKS_LOCK;
   if (calls) {
+    take_made(p, thread->lane, frames, stack->n);
     live_calls_add(p->calls, thread->lane, frames, stack->n);
     free(frames);
     return LYNX_OK;
@@ -244,8 +286,8 @@ static const char *place_of(struct live *live, const struct counted *c) {
 static void divide_python(struct live_profile *p, size_t at, double share) {
   struct live *live = p->live;
   struct live_lane *lane = &live->at.lanes[at];
-  int kind = lane->n_lock > 0 ? LOOKS_LOCK : LOOKS_RUNNING;
-  double looks = (double)(kind == LOOKS_LOCK ? lane->n_lock : lane->n_python);
+  int kind = !p->by_spy ? LOOKS_MADE_INSIDE : lane->n_lock > 0 ? LOOKS_LOCK : LOOKS_RUNNING;
+  double looks = (double)(!p->by_spy ? p->made_inside[at] : lane->n_lock > 0 ? lane->n_lock : lane->n_python);
   for (size_t i = 0; i < p->n && looks > 0; i++) {
     const struct counted *c = &p->items[i];
     if (c->lane != at || c->n[kind] == 0) continue;
@@ -261,7 +303,7 @@ static void divide_python(struct live_profile *p, size_t at, double share) {
   const struct live_part part = {.kind = LIVE_PYTHON,
                                  .what = "Python",
                                  .where = "",
-                                 .would = "py-spy, which names its functions (`pip install py-spy`)",
+                                 .would = "py-spy, which names its functions (`pip install py-spy`), or Python 3.12 started with -X perf",
                                  .inside = "",
                                  .share = share};
   add_part(lane, &part);
@@ -270,6 +312,7 @@ static void divide_python(struct live_profile *p, size_t at, double share) {
 /* How much a function was seen running and not holding the lock: what it called ran outside of the interpreter. */
 static double ran_outside(const struct live_profile *p, const struct counted *c) {
   double running = p->rate[LOOKS_RUNNING] * p->window_s[LOOKS_RUNNING], lock = p->rate[LOOKS_LOCK] * p->window_s[LOOKS_LOCK];
+  if (!p->by_spy) return (double)(c->n[LOOKS_MADE] - c->n[LOOKS_MADE_INSIDE]); /* only their proportions count */
   if (!(running > 0)) return 0;
   return (double)c->n[LOOKS_RUNNING] / running - (lock > 0 ? (double)c->n[LOOKS_LOCK] / lock : 0);
 }
@@ -283,14 +326,15 @@ static void name_callers(const struct live_profile *p, size_t at, double outside
   for (size_t i = 0; i < p->n && all > 0; i++) {
     const struct counted *c = &p->items[i];
     double ran = c->lane == at ? ran_outside(p, c) : 0;
-    if (!(ran > 0) || c->n[LOOKS_RUNNING] < LEAST_LOOKS) continue;
+    int64_t found = p->by_spy ? c->n[LOOKS_RUNNING] : c->n[LOOKS_MADE];
+    if (!(ran > 0) || found < LEAST_LOOKS) continue;
     double share = outside * ran / all;
     size_t place = lane->n_callers;
     while (place > 0 && lane->callers[place - 1].share < share) place--;
     if (place == LIVE_CALLERS_MAX) continue;
     if (lane->n_callers < LIVE_CALLERS_MAX) lane->n_callers++;
     for (size_t k = lane->n_callers - 1; k > place; k--) lane->callers[k] = lane->callers[k - 1];
-    lane->callers[place] = (struct live_caller){c->what, place_of(p->live, c), share, c->n[LOOKS_RUNNING]};
+    lane->callers[place] = (struct live_caller){c->what, place_of(p->live, c), share, found};
   }
 }
 

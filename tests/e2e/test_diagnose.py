@@ -327,6 +327,24 @@ def test_functions_of_libraries_are_named(plain):
     assert program and program[0]["most_in"] == "transformer_step", program
 
 
+# All that ran was the interpreter, and CPython named its functions for perf (-X perf): a stack for each look.
+MADE = """UPDATE OR REPLACE stack SET frames = '/usr/lib/libpython3.12.so.1.0' || char(59) || '_PyEval_EvalFrameDefault'
+    WHERE source = 'native';
+    DELETE FROM stack WHERE source <> 'native';
+    INSERT INTO stack SELECT session, 'calls', process, thread, 'py::serve:/srv/app.py ([anonymous])' || char(59) ||
+    '_PyEval_EvalFrameDefault (/usr/lib/libpython3.12.so.1.0)' || char(59) || 'py::burn:/srv/app.py ([anonymous])' ||
+    char(59) || '_PyEval_EvalFrameDefault (/usr/lib/libpython3.12.so.1.0)', n FROM stack WHERE source = 'native'"""
+
+
+def test_functions_that_cpython_names_for_perf_are_named(plain, tmp_path):
+    if not l.rows(plain[1], "SELECT 1 FROM stack WHERE source = 'native' LIMIT 1"):
+        pytest.skip(f"perf_event_open is not allowed here: {attributed(plain[1])['not_seen']}")
+    l.forge(plain[1], tmp_path / "made.lynx", *MADE.split(";"))
+    said = attributed(tmp_path / "made.lynx")
+    python = [p for t in said["account"]["threads"] for p in t["parts"] if p["kind"] == "python"]
+    assert [(p["what"], p["where"], p["layer"]) for p in python[:1]] == [("burn", "/srv/app.py", "application")], python
+
+
 def series(name, first, step):
     """A series in every session: `step` more with each of ten samples within what is counted."""
     return (

@@ -146,7 +146,9 @@ static bool spy_begin(const struct profiler_request *request, void **ret_state, 
   if (!runs_python(request)) return false;
   char program[PATH_MAX];
   if (!program_find(request->search_path, "py-spy", program)) {
-    (void)snprintf(why, size, "Python frames: py-spy is not in PATH; `pip install py-spy` shows which functions run");
+    (void)snprintf(
+        why, size,
+        "Python frames: py-spy is not in PATH; `pip install py-spy` shows which functions run (or start Python 3.12 with -X perf)");
     return false;
   }
   if (!program_is_trusted(program, "py-spy")) {
