@@ -147,7 +147,8 @@ static int run(const struct arguments *arguments) {
                            .function = arguments->option[FLAG_FUNCTION],
                            .library = arguments->option[FLAG_LIBRARY],
                            .perturbers = list != NULL ? only : usual,
-                           .n_looks = 1,
+                           .n_looks = 4,
+                           .widens = true,
                            .quiet = arguments->option[FLAG_QUIET] != NULL};
   int code = list == NULL || read_only(list, only) ? perturbation_open(&p) : EXIT_WRONG_INPUT;
   if (code == EXIT_HOLDS) code = perturbation_run(&p);

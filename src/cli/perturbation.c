@@ -233,9 +233,32 @@ struct both {
   const struct perturbation *p;
 };
 
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Half as wide again as the median of all: what the next blocks are best spent on. */
+static void widen(struct blocks *blocks, const struct perturbation *p, struct bundle *bundle) {
+  struct sensitivities so_far;
+  double errors[SENSITIVITIES_MAX];
+  const char *wide[SENSITIVITIES_MAX];
+  size_t n = 0, n_wide = 0;
+  if (sensitivities_read(bundle, p->contract, p->contract->method.confidence, &so_far, NULL) != LYNX_OK) return;
+  for (size_t i = 0; i < so_far.n; i++)
+    if (so_far.items[i].of[RESPONSE_THROUGHPUT].bounded) errors[n++] = so_far.items[i].of[RESPONSE_THROUGHPUT].error;
+  if (n < 2) return;
+  qsort(errors, n, sizeof *errors, by_value);
+  for (size_t i = 0; i < so_far.n; i++)
+    if (so_far.items[i].of[RESPONSE_THROUGHPUT].bounded && so_far.items[i].of[RESPONSE_THROUGHPUT].error > 1.5 * errors[(n - 1) / 2])
+      wide[n_wide++] = so_far.items[i].target;
+  blocks_widen(blocks, wide, n_wide);
+}
+
 static bool enough(void *context, struct bundle *bundle, int64_t n_sessions) {
   const struct perturbation *p = ((struct both *)context)->p;
   struct sensitivities so_far;
+  if (p->widens) widen(((struct both *)context)->blocks, p, bundle);
   bool due = !restarts(p) || (n_sessions >= 6 && n_sessions % 2 == 0);
   if (p->enough == NULL || n_sessions >= p->n_sessions || !due) return false;
   return sensitivities_read(bundle, p->contract, perturbation_confidence(p), &so_far, NULL) == LYNX_OK && p->enough(p->context, &so_far);
