@@ -4,7 +4,8 @@
 #include <string.h>
 
 #define SPINS_LITTLE 0.02 /* of what runs */
-#define TELLS_BELOW 0.9   /* a greater bound helps nobody */
+#define TELLS_BELOW 0.7   /* a greater one says little, and small errors of what runs change it much */
+#define GROWS 1.3         /* from 1 in flight, or what runs all the same is not told apart */
 
 static struct live_work work_of(const struct live *live, bool (*is)(const struct live_part *part), const char *what, const char *where) {
   struct live_work sum = {.processors = 0};
@@ -47,16 +48,31 @@ struct live_work live_work_of_kernels(const struct live *live, enum live_kernel_
   return sum;
 }
 
+/* What runs whatever is asked, by the line through 1 in flight and the knee: a refresher, a poller, a heartbeat. A server that batches has
+ * less work for each token at the knee, which counts as such too, and makes the bound larger. NaN: not told apart. */
+static double constant_work(const struct live *live) {
+  const struct result_precision *p = live->precision;
+  double alone = live->alone.running, at = live->at.running, rate_alone = 0, rate = 0;
+  for (size_t i = 0; i < p->n_steps; i++) {
+    if (p->steps[i].concurrency == 1) rate_alone = p->steps[i].throughput;
+    if (p->steps[i].concurrency == live->at.concurrency) rate = p->steps[i].throughput;
+  }
+  if (live->alone.n_lanes == 0 || live->at.concurrency < 2 || !(rate_alone > 0) || !(rate >= GROWS * rate_alone)) return NAN;
+  return fmin(at, fmax(0, alone - (at - alone) / (rate / rate_alone - 1)));
+}
+
 void live_bound(const struct live *live, const struct live_work *work, struct finding *ret) {
   double running = live->at.running, error = work->looks > 0 ? 1 + 2 / sqrt((double)work->looks) : 1;
   bool grows = load_is_closed((enum load_kind)live->result->contract.regime.load),
        works = live_spinning_processors(live) <= SPINS_LITTLE * running;
   if (!grows || !works || live->n_processors < 1 || !(running > 0)) return;
-  double bound = 1 - fmax(0, running - error * work->processors) / (double)live->n_processors;
+  double constant = constant_work(live), n = (double)live->n_processors;
+  if (!(constant < n)) return; /* not told apart, too */
+  double bound = 1 - fmax(0, running - error * work->processors - constant) / (n - constant);
   const char *why = "of the time of each token: what else the server does for it cannot run on more than all processors at once";
   for (size_t i = 0; i < live->at.n_lanes; i++) {
     const struct live_lane *l = &live->at.lanes[i];
-    double of_thread = 1 - fmin(1, fmax(0, l->running - error * work->lanes[i]));
+    double of_thread = constant < 1 ? 1 - fmin(1, fmax(0, l->running - error * work->lanes[i] - constant) / (1 - constant)) : 1;
     if (l->n_threads != 1 || of_thread >= bound) continue;
     bound = of_thread;
     why = "of the time of each token: what else its busiest thread does for it stays in one thread";

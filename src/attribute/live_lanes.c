@@ -193,5 +193,9 @@ void live_lanes_finish(struct live_account *account) {
     account->running += lane->running;
     account->ready += lane->ready;
   }
+  size_t n = 0; /* a thread with a name, and no sample in the windows, tells nothing */
+  for (size_t i = 0; i < account->n_lanes; i++)
+    if (account->lanes[i].present > 0) account->lanes[n++] = account->lanes[i];
+  account->n_lanes = n;
   if (account->n_lanes > 0) qsort(account->lanes, account->n_lanes, sizeof *account->lanes, by_use);
 }

@@ -31,9 +31,24 @@ bool live_is_kernel(const char *module) {
 }
 
 bool live_is_spinning(const char *function) {
-  static const char *const words[] = {
-      "sched_yield",       "spin",       "busy_wait",           "busywait", "memory_fence",      "gomp_team_barrier_wait",
-      "gomp_barrier_wait", "__kmp_wait", "__kmp_hyper_barrier", "kmp_flag", "__kmp_fork_barrier"};
+  static const char *const words[] = {"sched_yield",
+                                      "spin_wait",
+                                      "spinwait",
+                                      "spin_lock",
+                                      "spinlock",
+                                      "spin_until",
+                                      "spin_while",
+                                      "spin_loop",
+                                      "do_spin",
+                                      "busy_wait",
+                                      "busywait",
+                                      "memory_fence",
+                                      "gomp_team_barrier_wait",
+                                      "gomp_barrier_wait",
+                                      "__kmp_wait",
+                                      "__kmp_hyper_barrier",
+                                      "kmp_flag",
+                                      "__kmp_fork_barrier"};
   for (size_t i = 0; i < LYNX_COUNT(words); i++)
     if (strcasestr(function, words[i]) != NULL) return true;
   return false;

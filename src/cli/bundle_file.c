@@ -16,6 +16,7 @@ bool bundle_file_open(const char *path, struct bundle_file *ret) {
   lynx_error_at(&error, path, 0, NULL);
   (void)report_error(&error);
   bundle_close(ret->bundle);
+  ret->bundle = NULL;
   return false;
 }
 
@@ -35,6 +36,7 @@ bool bundle_file_open_possible(const char *path, struct bundle_file *ret) {
 void bundle_file_close(struct bundle_file *file) {
   result_release(&file->result);
   bundle_close(file->bundle);
+  file->bundle = NULL;
 }
 
 bool bundle_files_interleaved(const struct bundle_file *a, const struct bundle_file *b) {

@@ -285,6 +285,10 @@ int swapping_run(struct swapping *c, const char *key, const char *plan, void (*d
   struct lynx_error error = {0};
   if (c->n_earlier > 0 && !is_the_plan(bundle_meta(c->earlier.bundle, key), plan))
     return cannot_resume(c, "its plan is another: other facts, another seed, other mixtures or options");
+  char other[DIGEST_HEX];
+  contract_digest(&c->b.contract, other);
+  const char *earlier = c->n_earlier > 0 ? bundle_meta(c->earlier.bundle, "swapped_with") : NULL;
+  if (earlier != NULL && strcmp(earlier, other) != 0) return cannot_resume(c, "the contract of B is another");
   machine_records_load(&records);
   screen_init(&screen, c->quiet || !isatty(STDERR_FILENO)); /* there, a line for each session is enough */
   const struct run_perturbation perturbation = {.concurrency = c->p.concurrency,
@@ -294,9 +298,9 @@ int swapping_run(struct swapping *c, const char *key, const char *plan, void (*d
                                                 .begin = begin,
                                                 .end = end,
                                                 .context = c};
-  const struct run_meta of = {key, plan};
-  const struct run_request request = {.meta = &of,
-                                      .n_meta = 1,
+  const struct run_meta of[] = {{key, plan}, {"swapped_with", other}};
+  const struct run_request request = {.meta = of,
+                                      .n_meta = LYNX_COUNT(of),
                                       .contract_text = c->p.text,
                                       .contract_length = strlen(c->p.text),
                                       .out_path = c->p.out,

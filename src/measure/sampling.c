@@ -13,7 +13,7 @@
 enum { SAMPLERS_MAX = 32, KEPT_MAX = 1 << 16 };
 #define LOOK_NS INT64_C(50000000)
 #define SAMPLE_NS INT64_C(500000000)
-#define SAMPLE_MOST_NS INT64_C(2000000000)
+#define SAMPLE_MOST_NS INT64_C(1000000000) /* a window of `diagnose` is 1.5 s: one without a sample tells nothing */
 
 struct kept_value {
   const char *series;

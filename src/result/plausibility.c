@@ -102,6 +102,7 @@ static int64_t intended_ns(struct bundle *bundle) {
 
 struct happened {
   bool stepped, intended;
+  bool resumed;
 };
 
 static enum lynx_status take_event(void *context, int64_t realtime_ns, enum event_kind kind, const char *text) {
@@ -109,6 +110,7 @@ static enum lynx_status take_event(void *context, int64_t realtime_ns, enum even
   struct happened *happened = context;
   happened->stepped = happened->stepped || kind == EVENT_CLOCK_STEP;
   happened->intended = happened->intended || kind == EVENT_INTENT;
+  happened->resumed = happened->resumed || kind == EVENT_RESUMED;
   return LYNX_OK;
 }
 
@@ -172,10 +174,11 @@ enum lynx_status plausibility_judge(struct bundle *bundle, struct result *result
     bool gaps = closed && s->end == SESSION_COMPLETE && j.greatest_id + 1 - j.n_rows > result->contract.method.threads * s->concurrency;
     p->n_gaps += gaps;
   }
-  struct happened happened = {false, false};
+  struct happened happened = {.stepped = false};
   if (status == LYNX_OK && p->judged) status = bundle_each_event(bundle, take_event, &happened, error);
   /* The run noticed that its wall clock was set back: then the sessions' starts say little, and the record says why. */
   if (happened.stepped) p->n_before_intent = 0;
+  if (happened.resumed && result->perturbed) p->n_before_intent = 0; /* its first sessions are an earlier run's; it supports no claim */
   bool shown = !seal_withholds(&result->seal, "event") && !seal_withholds(&result->seal, "fact") && !seal_withholds(&result->seal, "meta");
   if (status == LYNX_OK && p->judged && shown && result->seal.end == BUNDLE_COMPLETE)
     p->missing = what_is_missing(bundle, result, &happened);

@@ -5,10 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "telemetry/elf_symbols.h"
 #include "telemetry/process_tree.h"
 
 enum { MAPS_MAX = 16 << 20, MADE_MAX = 64 << 20, NAMED_MOST = 20000000 };
+#define NAMING_NS INT64_C(10000000000) /* what files name after that stays without a name */
 
 struct mapping {
   uint64_t from, to, offset;
@@ -50,29 +52,39 @@ static const struct mapping *mappings_find(const struct mappings *m, uint64_t ad
   return NULL; /* the process ended, or unmapped it */
 }
 
-/* Of the addresses of one mapping: what their file's symbol tables call them. */
+/* Of the addresses in one file, of all its mappings: what its symbol tables call them. */
 struct naming {
   struct arena *arena;
   struct code_name *names;
+  const struct in_file {
+    uint64_t offset;
+    size_t i; /* of the addresses */
+  } * places;
 };
 
 static void take_name(void *context, size_t i, const char *name) {
   const struct naming *naming = context;
-  naming->names[i].function = arena_copy(naming->arena, name);
+  naming->names[naming->places[i].i].function = arena_copy(naming->arena, name);
 }
 
-/* The file as the process itself sees it. */
-static void name_in_file(const struct root *root, uint32_t process, const struct mapping *m, const uint64_t *addresses, size_t n,
+static int by_offset(const void *a, const void *b) {
+  const struct in_file *x = a, *y = b;
+  return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* The file as the process itself sees it; once, however often it is mapped. */
+static void name_in_file(const struct root *root, uint32_t process, const char *file, struct in_file *places, size_t n, int64_t deadline_ns,
                          struct arena *arena, struct code_name *names) {
   char path[4200];
-  struct naming naming = {arena, names};
-  if (m->path[0] != '/' || strlen(m->path) >= 4096) return;
-  (void)snprintf(path, sizeof path, "/proc/%u/root%s", process, m->path);
+  const struct naming naming = {arena, names, places};
+  if (file[0] != '/' || strlen(file) >= 4096 || n == 0) return;
+  (void)snprintf(path, sizeof path, "/proc/%u/root%s", process, file);
   int fd = root_open(root, path);
   if (fd < 0) return;
   uint64_t *offsets = xalloc(n, sizeof *offsets);
-  for (size_t i = 0; i < n; i++) offsets[i] = addresses[i] - m->from + m->offset;
-  elf_symbols(fd, offsets, n, take_name, &naming);
+  qsort(places, n, sizeof *places, by_offset);
+  for (size_t i = 0; i < n; i++) offsets[i] = places[i].offset;
+  elf_symbols(fd, offsets, n, deadline_ns, take_name, (void *)&naming);
   free(offsets);
   (void)close(fd);
 }
@@ -119,19 +131,42 @@ static void name_made_code(const struct root *root, uint32_t process, const uint
   buffer_release(&text);
 }
 
+/* In which mapping each address lies; NULL: in none. */
+static void name_files(const struct root *root, uint32_t process, const struct mapping *const *in, const uint64_t *addresses, size_t n,
+                       struct arena *arena, struct code_name *ret) {
+  int64_t deadline_ns = clock_now(&clock_system) + NAMING_NS;
+  struct in_file *places = xalloc(n, sizeof *places);
+  bool *done = xalloc(n, sizeof *done);
+  for (size_t i = 0; i < n && clock_now(&clock_system) < deadline_ns; i++) {
+    size_t n_places = 0;
+    if (done[i] || in[i] == NULL || in[i]->path[0] != '/') continue;
+    for (size_t k = i; k < n; k++) {
+      if (in[k] == NULL || done[k] || (in[k] != in[i] && strcmp(in[k]->path, in[i]->path) != 0)) continue;
+      done[k] = true;
+      places[n_places++] = (struct in_file){addresses[k] - in[k]->from + in[k]->offset, k};
+    }
+    name_in_file(root, process, in[i]->path, places, n_places, deadline_ns, arena, ret);
+  }
+  free(done);
+  free(places);
+}
+
 void code_names(const struct root *root, uint32_t process, const uint64_t *addresses, size_t n, struct arena *arena,
                 struct code_name *ret) {
   struct mappings maps;
   bool any_made = false;
   mappings_read(root, process, &maps);
-  for (size_t i = 0, next; i < n; i = next) {
-    const struct mapping *m = mappings_find(&maps, addresses[i]);
-    const char *module = m == NULL ? "[gone]" : is_made_code(m->path) ? made : arena_copy(arena, m->path);
-    for (next = i; next == i || (m != NULL && next < n && addresses[next] < m->to); next++) ret[next] = (struct code_name){module, NULL};
-    if (m != NULL) name_in_file(root, process, m, &addresses[i], next - i, arena, &ret[i]);
-    any_made = any_made || module == made;
+  const struct mapping **in = xalloc(n > 0 ? n : 1, sizeof *in);
+  for (size_t i = 0; i < n; i++) {
+    in[i] = mappings_find(&maps, addresses[i]);
+    bool same = i > 0 && in[i] != NULL && in[i] == in[i - 1];
+    ret[i].module = same ? ret[i - 1].module : in[i] == NULL ? "[gone]" : is_made_code(in[i]->path) ? made : arena_copy(arena, in[i]->path);
+    ret[i].function = NULL;
+    any_made = any_made || ret[i].module == made;
   }
+  name_files(root, process, in, addresses, n, arena, ret);
   if (any_made) name_made_code(root, process, addresses, n, arena, ret);
   buffer_release(&maps.text);
   free(maps.items);
+  free(in);
 }

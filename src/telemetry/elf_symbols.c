@@ -6,8 +6,11 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 
-enum { SYMBOLS_MAX = 1 << 23, HEADERS_MAX = 256 };
+enum { SYMBOLS_MAX = 1 << 23, HEADERS_MAX = 256, LOOKS_EVERY = 4096 };
+#define STEPS_MAX UINT64_C(20000000)
+#define TABLE_MAX (UINT64_C(512) << 20) /* bytes of a table: what libelf would load as a whole; libtorch_cuda.so has some 200 MB of names */
 
 struct finding_symbols {
   const uint64_t *offsets;
@@ -16,6 +19,8 @@ struct finding_symbols {
   bool *named;
   void (*found)(void *context, size_t i, const char *name);
   void *context;
+  uint64_t steps; /* that its addresses were walked */
+  int64_t deadline_ns;
 };
 
 static void place_offsets(Elf *elf, struct finding_symbols *f) {
@@ -40,7 +45,7 @@ static void name_range(struct finding_symbols *f, uint64_t from, uint64_t size, 
     if (f->addresses[middle] < from) low = middle + 1;
     else high = middle;
   }
-  for (size_t k = low; k < f->n && f->addresses[k] - from < size; k++) {
+  for (size_t k = low; k < f->n && f->addresses[k] - from < size; k++, f->steps++) {
     if (f->named[k] || f->addresses[k] < from) continue;
     if (name == NULL) name = elf_strptr(elf, names, at);
     if (name == NULL || name[0] == 0) return;
@@ -50,11 +55,26 @@ static void name_range(struct finding_symbols *f, uint64_t from, uint64_t size, 
   }
 }
 
+static bool is_late(const struct finding_symbols *f) {
+  return clock_now(&clock_system) >= f->deadline_ns;
+}
+
+/* Small enough, whatever its header says of its entries. */
+static bool is_table(Elf *elf, const GElf_Shdr *header) {
+  GElf_Shdr names;
+  Elf_Scn *section = header->sh_link > 0 ? elf_getscn(elf, header->sh_link) : NULL;
+  size_t entry = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
+  return section != NULL && gelf_getshdr(section, &names) != NULL && names.sh_type == SHT_STRTAB && names.sh_size <= TABLE_MAX &&
+         entry > 0 && header->sh_entsize == entry && header->sh_size <= TABLE_MAX && (names.sh_flags & SHF_COMPRESSED) == 0 &&
+         (header->sh_flags & SHF_COMPRESSED) == 0;
+}
+
 static void read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct finding_symbols *f) {
   Elf_Data *data = elf_getdata(section, NULL);
   size_t n = data != NULL && header->sh_entsize > 0 ? data->d_size / header->sh_entsize : 0;
   for (size_t i = 0; i < n && i < SYMBOLS_MAX; i++) {
     GElf_Sym symbol;
+    if (i % LOOKS_EVERY == 0 && (is_late(f) || f->steps > STEPS_MAX)) return;
     if (gelf_getsym(data, (int)i, &symbol) == NULL) return;
     unsigned type = GELF_ST_TYPE(symbol.st_info);
     if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_size == 0 || symbol.st_shndx == SHN_UNDEF) continue;
@@ -62,7 +82,8 @@ static void read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, stru
   }
 }
 
-void elf_symbols(int fd, const uint64_t *offsets, size_t n, void (*found)(void *context, size_t i, const char *name), void *context) {
+void elf_symbols(int fd, const uint64_t *offsets, size_t n, int64_t deadline_ns, void (*found)(void *context, size_t i, const char *name),
+                 void *context) {
   (void)elf_version(EV_CURRENT);
   Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
   if (elf == NULL || n == 0) {
@@ -74,15 +95,16 @@ void elf_symbols(int fd, const uint64_t *offsets, size_t n, void (*found)(void *
                               .n = n,
                               .named = xalloc(n, sizeof *f.named),
                               .found = found,
-                              .context = context};
+                              .context = context,
+                              .deadline_ns = deadline_ns};
   if (elf_kind(elf) == ELF_K_ELF) {
     static const unsigned kinds[] = {SHT_SYMTAB, SHT_DYNSYM}; /* the whole table, where the file has not been stripped of it */
     place_offsets(elf, &f);
     for (size_t k = 0; k < LYNX_COUNT(kinds); k++)
-      for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL; section = elf_nextscn(elf, section)) {
+      for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL && !is_late(&f); section = elf_nextscn(elf, section)) {
         GElf_Shdr header;
         if (gelf_getshdr(section, &header) == NULL || header.sh_type != kinds[k]) continue;
-        if (header.sh_entsize > 0 && header.sh_size / header.sh_entsize <= SYMBOLS_MAX) read_table(elf, section, &header, &f);
+        if (is_table(elf, &header)) read_table(elf, section, &header, &f);
         break; /* a file has one of each */
       }
   }

@@ -100,7 +100,9 @@ def test_what_a_sleep_is_worth_is_bounded_by_the_work_that_remains(plain, tmp_pa
         pytest.skip("this user may not see what a thread waits in (kernel.yama.ptrace_scope)")
     alone = [t["running"] for t in said["account"]["threads"] if t["threads"] == 1]
     bound = 1 - max([said["account"]["running"] / said["processors"], *alone])
-    assert abs(sleeping[0].get("gain_at_most", 1) - bound) < 1e-6 or bound >= 0.9, (sleeping, said["account"])
+    # What runs whatever is asked makes it larger; beyond 0.7 it is not printed.
+    said = sleeping[0].get("gain_at_most")
+    assert said is None or bound - 1e-6 <= said <= 0.7, (sleeping, bound)
     spins = "UPDATE OR REPLACE stack SET frames = '[kernel]' || char(59) || 'sched_yield' WHERE source = 'native'"
     l.forge(plain[1], tmp_path / "f.lynx", spins)
     assert not [f for f in attributed(tmp_path / "f.lynx")["findings"] if "gain_at_most" in f], "it spins"
@@ -234,7 +236,7 @@ def test_a_server_that_it_started_is_diagnosed(tmp_path):
         (["nonsense"], "accepted: the server's address"),
         (["http://127.0.0.1:1", "--for", "1s"], "--for"),
         (["http://127.0.0.1:1", "--pid", "-3"], "--pid"),
-        (["http://127.0.0.1:1", "--profilers", "native_stacks,gdb"], "found 'gdb'; accepted: none, or of these"),
+        (["http://127.0.0.1:1", "--profilers", "native_stacks,gdb"], "found 'gdb'; accepted: none by itself"),
         (["http://127.0.0.1:1/?a=b"], "'?' or '#'"),
     ],
 )

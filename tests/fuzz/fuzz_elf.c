@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint64_t offsets[OFFSETS];
   bool named[OFFSETS] = {false};
   for (size_t i = 0; i < OFFSETS; i++) offsets[i] = i * (size / OFFSETS + 1);
-  elf_symbols(fd, offsets, OFFSETS, take, named);
+  elf_symbols(fd, offsets, OFFSETS, INT64_MAX, take, named);
   (void)close(fd);
   return 0;
 }

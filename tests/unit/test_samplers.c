@@ -269,8 +269,11 @@ static void check_amd_gpu(const struct root *root) {
   CHECK_SEEN(seen, "gpu.1.power_capped", 1);
   put_metrics(4, 150, 40, 4, (const uint64_t[]){2}, 1);
   seen = sample(&sampler_amd_gpu, state, 4000);
-  CHECK_SEEN(seen, "gpu.1.slowed", 0);
-  CHECK_SEEN(seen, "gpu.1.power_capped", 1);
+  CHECK_SEEN(seen, "gpu.1.slowed", -1); /* 1.4 reports no reasons */
+  put_metrics(3, 120, 112, 8, (const uint64_t[]){UINT64_MAX}, 1);
+  seen = sample(&sampler_amd_gpu, state, 4500);
+  CHECK_SEEN(seen, "gpu.1.slowed", -1); /* nor does this firmware */
+  CHECK_SEEN(seen, "gpu.1.power_capped", -1);
   put_metrics(6, 200, 32, 4, (const uint64_t[]){UINT32_MAX - 99, 0, UINT32_MAX, 5, 0, 0}, 6);
   seen = sample(&sampler_amd_gpu, state, 5000);
   CHECK_SEEN(seen, "gpu.1.slowed", -1); /* nothing to compare with */

@@ -30,7 +30,8 @@ const struct live_rule live_rule_spinning;
 const struct live_rule live_rule_spinning = {
     .name = "spinning",
     .summary = "threads that wait without giving up the processor",
-    .threshold = "5 % of the window and 10 % of the running time, in functions whose names hold spin, sched_yield or busy_wait, in the "
+    .threshold = "5 % of the window and 10 % of the running time, in functions whose names say that they spin (spin_wait, spinlock, "
+                 "sched_yield, busy_wait), in the "
                  "kernel's sched_yield, or in barriers of OpenMP; and a tenth of the time waiting for a processor, fewer than 0.4 idle, or "
                  "a thread full",
     .apply = apply,

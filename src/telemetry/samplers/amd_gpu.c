@@ -120,9 +120,10 @@ static uint64_t little_endian(const char *bytes, size_t at, size_t n) {
   return value;
 }
 
-/* Of 1.3, bits 0 to 7 and 16 to 23 are limits of power and current, 32 to 47 those of temperatures. Of 1.4, bit 1 is power; 0 and 2 to 4
- * are the processor's own alarm and temperatures. */
+/* Of 1.3, bits 0 to 7 and 16 to 23 are limits of power and current, 32 to 47 those of temperatures. The driver begins with all bits set:
+ * what its firmware does not report stays so. The drivers that write 1.4 report no reasons in it. */
 static void tell_bits(const struct sampler_sink *sink, const struct card *card, uint64_t bits, uint64_t power, uint64_t heat) {
+  if (bits == UINT64_MAX) return;
   tell(sink, card, "slowed", (bits & heat) != 0);
   tell(sink, card, "power_capped", (bits & power) != 0);
 }
@@ -134,7 +135,8 @@ static void tell_rounds(struct card *card, const char *bytes, const struct sampl
   uint32_t counted = (uint32_t)little_endian(bytes, COUNTED, 4), power = (uint32_t)little_endian(bytes, POWER, 4), heat = 0;
   for (size_t i = 0; i < LYNX_COUNT(places); i++) heat += (uint32_t)little_endian(bytes, places[i], 4);
   uint32_t rounds = counted - card->counted, capped = power - card->power, slowed = heat - card->heat; /* they wrap */
-  if (card->told && rounds > 0 && capped <= rounds && slowed <= 4 * (uint64_t)rounds) {
+  bool all_ones = counted == UINT32_MAX && power == UINT32_MAX;
+  if (card->told && !all_ones && rounds > 0 && capped <= rounds && slowed <= 4 * (uint64_t)rounds) {
     tell(sink, card, "slowed", slowed < rounds ? (double)slowed / rounds : 1);
     tell(sink, card, "power_capped", (double)capped / rounds);
   }
@@ -153,7 +155,6 @@ static void tell_reasons(const struct amd_gpu *a, struct card *card, const struc
     int format = table.data[2] * 100 + table.data[3];
     if (format == 103 && table.length >= 120)
       tell_bits(sink, card, little_endian(table.data, 112, 8), UINT64_C(0xff00ff), UINT64_C(0xffff) << 32);
-    if (format == 104 && table.length >= 44) tell_bits(sink, card, little_endian(table.data, 40, 4), 0x2, 0x1d);
     if (format == 106 && table.length >= 56) tell_rounds(card, table.data, sink);
   }
   buffer_release(&table);
@@ -174,7 +175,8 @@ static void amd_gpu_sample(void *state, int64_t now_ns, const struct sampler_sin
     for (size_t k = 0; k < LYNX_COUNT(files) && card->used; k++) {
       const char *folder = files[k].of_hwmon ? card->hwmon : card->device;
       double value;
-      if (read_file(a, folder, files[k].file, &value) || (files[k].other != NULL && read_file(a, folder, files[k].other, &value)))
+      bool read = read_file(a, folder, files[k].file, &value) || (files[k].other != NULL && read_file(a, folder, files[k].other, &value));
+      if (read && (files[k].scale != 0.01 || value <= 100)) /* beyond it: a value that the firmware does not report */
         tell(sink, card, files[k].series, value * files[k].scale);
     }
     if (!card->used) continue;
