@@ -98,8 +98,8 @@ bool profilers_read(const char *tool, const char *names) {
   char word[64], known[200];
   const char *unknown = names != NULL ? profiling_unknown(names, word, sizeof word) : NULL;
   if (unknown == NULL) return true;
-  (void)fprintf(stderr, "lynxbench %s: --profilers: found '%s'; accepted: none by itself, or of these, with commas between: %s\n", tool, unknown,
-                profiling_names(known, sizeof known));
+  (void)fprintf(stderr, "lynxbench %s: --profilers: found '%s'; accepted: none by itself, or of these, with commas between: %s\n", tool,
+                unknown, profiling_names(known, sizeof known));
   return false;
 }
 
