@@ -134,6 +134,7 @@ static void name_made_code(const struct root *root, uint32_t process, const uint
 /* In which mapping each address lies; NULL: in none. */
 static void name_files(const struct root *root, uint32_t process, const struct mapping *const *in, const uint64_t *addresses, size_t n,
                        struct arena *arena, struct code_name *ret) {
+  if (n == 0) return;
   int64_t deadline_ns = clock_now(&clock_system) + NAMING_NS;
   struct in_file *places = xalloc(n, sizeof *places);
   bool *done = xalloc(n, sizeof *done);
@@ -156,7 +157,7 @@ void code_names(const struct root *root, uint32_t process, const uint64_t *addre
   struct mappings maps;
   bool any_made = false;
   mappings_read(root, process, &maps);
-  const struct mapping **in = xalloc(n > 0 ? n : 1, sizeof *in);
+  const struct mapping **in = xalloc(n > 0 ? n : 1, sizeof(void *));
   for (size_t i = 0; i < n; i++) {
     in[i] = mappings_find(&maps, addresses[i]);
     bool same = i > 0 && in[i] != NULL && in[i] == in[i - 1];
