@@ -1,8 +1,7 @@
 /* attribute/live_bound.h: what taking a cause out can gain at most.
  * Formula  utilisation law (Denning and Buzen 1978): the work that remains for each token, on all processors at once, is as fast as it can
- *          be. Of R processors that the server used W that the cause took of them, and C that it uses whatever is asked, of N:
- *          gain = 1 - X / X' <= 1 - (R - W - C) / (N - C). Of a
- *          lane that is one thread the same, with N = 1: the least of these holds
+ *          be. Of R processors that the server used, W that the cause took of them, and C that it uses whatever is asked, of N:
+ *          gain = 1 - X / X' <= 1 - (R - W - C) / (N - C). Of a lane that is one thread the same, with N = 1: the least of these holds
  * Shapes   W with the looks' own error: twice the root of how many found it
  * Limits   it holds where throughput is free to grow (closed loops), where what runs is work (nothing is said of a server that spins), and
  *          where the remaining work takes as long as before: a neighbour on the same core, or larger batches, change that, so rules of

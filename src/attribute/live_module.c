@@ -105,15 +105,20 @@ static struct live_part part_of_kernel(struct live *live, const char *doing) {
   return part;
 }
 
-/* CPython writes its functions as "py::NAME:FILE" (-X perf). */
-static bool is_perf_python(const char *module, const char *function) {
-  return strcmp(module, "[anonymous]") == 0 && strncmp(function, "py::", 4) == 0 && strchr(function + 4, ':') != NULL;
+bool live_perf_python(const char *function, const char **ret_name, size_t *ret_length, const char **ret_file) {
+  static const char begins[] = "py::";
+  size_t n = sizeof begins - 1;
+  const char *colon = strncmp(function, begins, n) == 0 ? strchr(function + n, ':') : NULL;
+  if (colon == NULL || colon == function + n) return false;
+  *ret_name = function + n;
+  *ret_length = (size_t)(colon - *ret_name);
+  *ret_file = colon + 1;
+  return true;
 }
 
-static struct live_part part_of_perf_python(struct live *live, const char *function) {
-  const char *name = function + 4, *colon = strchr(name, ':');
-  struct live_part part = {.kind = LIVE_PYTHON, .where = live_words(&live->arena, colon + 1), .would = "", .inside = ""};
-  part.what = live_words(&live->arena, arena_text(&live->arena, name, (size_t)(colon - name)));
+static struct live_part part_of_perf_python(struct live *live, const char *name, size_t length, const char *file) {
+  struct live_part part = {.kind = LIVE_PYTHON, .where = live_words(&live->arena, file), .would = "", .inside = ""};
+  part.what = live_words(&live->arena, arena_text(&live->arena, name, length));
   part.attributed = layer_of_python_file(part.where, &part.layer) == PYTHON_FILE_KNOWN;
   if (!part.attributed) part.would = "whose package that is";
   part.spins = live_is_spinning(part.what);
@@ -126,8 +131,11 @@ struct live_part live_module_part(struct live *live, const char *module, const c
   if (live_is_kernel(module)) return part_of_kernel(live, function);
   part.spins = live_is_spinning(function);
   if (part.spins) part.where = arena_printf(&live->arena, "spinning in %s", live_symbol_text(&live->arena, function));
-  if (is_perf_python(module, function)) return part_of_perf_python(live, function);
-  if (strcmp(module, "[anonymous]") == 0) {
+  bool made = strcmp(module, "[anonymous]") == 0;
+  const char *name, *python;
+  size_t length;
+  if (made && live_perf_python(function, &name, &length, &python)) return part_of_perf_python(live, name, length, python);
+  if (made) {
     part.what = "code made at run time";
     part.attributed = holds_library(live, "libdnnl") || holds_library(live, "libtorch_cpu");
     part.layer = LAYER_RUNTIME;

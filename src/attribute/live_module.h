@@ -17,7 +17,9 @@ bool live_is_kernel(const char *module);
 bool live_is_interpreter(const char *module);
 /* Does it wait for another thread without giving up its processor? */
 bool live_is_spinning(const char *function);
-/* What its name tells of it; *ret_name: the part of a C++ name that does, else the name. */
+/* CPython writes its functions as "py::NAME:FILE" (-X perf): false: another name. */
+bool live_perf_python(const char *function, const char **ret_name, size_t *ret_length, const char **ret_file);
+/* By its name; *ret_name: the part of a C++ name that says so, else the name. */
 enum live_kernel_kind live_kernel_kind_of(const char *function, const char **ret_name);
 
 #endif

@@ -138,12 +138,14 @@ static const struct profiled_thread *thread_of(const struct live_profile *p, con
 
 /* "py::forward:/srv/model.py ([anonymous])" -> "forward (/srv/model.py)"; false: another frame. */
 static bool made_frame(const char *frame, size_t length, char *ret, size_t size) {
-  static const char begins[] = "py::", ends[] = " ([anonymous])";
-  size_t before = sizeof begins - 1, after = sizeof ends - 1;
-  if (length <= before + after || strncmp(frame, begins, before) != 0 || strncmp(frame + length - after, ends, after) != 0) return false;
-  const char *name = frame + before, *colon = memchr(name, ':', length - before - after);
-  if (colon == NULL || colon == name) return false;
-  int n = snprintf(ret, size, "%.*s (%.*s)", (int)(colon - name), name, (int)(frame + length - after - colon - 1), colon + 1);
+  static const char ends[] = " ([anonymous])";
+  char function[512];
+  const char *name, *file;
+  size_t after = sizeof ends - 1, n_name;
+  if (length <= after || length - after >= sizeof function || strncmp(frame + length - after, ends, after) != 0) return false;
+  (void)snprintf(function, sizeof function, "%.*s", (int)(length - after), frame);
+  if (!live_perf_python(function, &name, &n_name, &file)) return false;
+  int n = snprintf(ret, size, "%.*s (%s)", (int)n_name, name, file);
   return n > 0 && (size_t)n < size;
 }
 
@@ -358,12 +360,12 @@ static void name_waits(struct live_profile *p, size_t at) {
   enum { TOLD = 3 };
   struct live_lane *lane = &p->live->at.lanes[at];
   struct live_caller most[TOLD] = {{.share = 0}};
+  const struct live_caller *caller = lane->n_callers > 0 ? &lane->callers[0] : NULL;
   double whole = p->rate[LOOKS_ALL] * p->window_s[LOOKS_ALL], running = p->rate[LOOKS_RUNNING] * p->window_s[LOOKS_RUNNING];
   if (!(whole > 0)) return;
   for (size_t i = 0; i < p->n; i++) {
     const struct counted *c = &p->items[i];
     double share = (double)c->n[LOOKS_ALL] / whole - (running > 0 ? (double)c->n[LOOKS_RUNNING] / running : 0);
-    const struct live_caller *caller = lane->n_callers > 0 ? &lane->callers[0] : NULL;
     if (c->lane == at && caller != NULL && strcmp(caller->what, c->what) == 0 && strcmp(caller->where, place_of(p->live, c)) == 0)
       share -= live_pool_wait(lane);
     if (c->lane != at || !(share > most[TOLD - 1].share)) continue;

@@ -1,6 +1,7 @@
 #include "attribute/live_shape.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "result/climb.h"
@@ -97,6 +98,14 @@ struct live_kernels live_kernels_of(const struct live *live, enum live_kernel_ki
     sum.most_share = k->most_share;
   }
   return sum;
+}
+
+bool live_finds_kernels(const struct live *live, enum live_kernel_kind kind, double least, struct finding *ret) {
+  const struct live_kernels found = live_kernels_of(live, kind);
+  if (!(live->at.running > 0) || found.share < least * live->at.running) return false;
+  ret->share = fmin(1, found.share / live->at.running);
+  (void)snprintf(ret->named, sizeof ret->named, "%.200s", found.most);
+  return true;
 }
 
 double live_spinning_processors(const struct live *live) {

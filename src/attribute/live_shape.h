@@ -28,7 +28,7 @@ enum {
   LIVE_TRACED_PARTS = 128
 };
 
-/* What the name of a library's function tells of it. */
+/* Kinds of a library's functions, by their names. */
 enum live_kernel_kind {
   LIVE_ORDINARY,
   LIVE_GENERIC,    /* kept for processors without vectors */
@@ -260,6 +260,8 @@ double live_idle_processors(const struct live *live);
 double live_spinning_processors(const struct live *live);
 /* Of all lanes. */
 struct live_kernels live_kernels_of(const struct live *live, enum live_kernel_kind kind);
+/* Do such functions run for that share of the running time? Then share and name of the finding are theirs. */
+bool live_finds_kernels(const struct live *live, enum live_kernel_kind kind, double least, struct finding *ret);
 /* How long its busiest thread waits for its pool of threads (OpenMP), as a share of the window; 0 where it was not seen to have one. */
 double live_pool_wait(const struct live_lane *lane);
 /* The share of running time in libraries that compute: matrix products and the like run there. NaN: nothing runs. */

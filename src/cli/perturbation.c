@@ -16,6 +16,7 @@
 #include "experiment/slowed_code.h"
 #include "experiment/delaying_proxy.h"
 #include "stats/compare.h"
+#include "stats/quantile.h"
 
 enum { UNPROBED_MAX = 32 };
 #define SECOND INT64_C(1000000000)
@@ -233,11 +234,6 @@ struct both {
   const struct perturbation *p;
 };
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
 /* Half as wide again as the median of all: what the next blocks are best spent on. */
 static void widen(struct blocks *blocks, const struct perturbation *p, struct bundle *bundle) {
   struct sensitivities so_far;
@@ -248,7 +244,7 @@ static void widen(struct blocks *blocks, const struct perturbation *p, struct bu
   for (size_t i = 0; i < so_far.n; i++)
     if (so_far.items[i].of[RESPONSE_THROUGHPUT].bounded) errors[n++] = so_far.items[i].of[RESPONSE_THROUGHPUT].error;
   if (n < 2) return;
-  qsort(errors, n, sizeof *errors, by_value);
+  quantile_sort(errors, n);
   for (size_t i = 0; i < so_far.n; i++)
     if (so_far.items[i].of[RESPONSE_THROUGHPUT].bounded && so_far.items[i].of[RESPONSE_THROUGHPUT].error > 1.5 * errors[(n - 1) / 2])
       wide[n_wide++] = so_far.items[i].target;

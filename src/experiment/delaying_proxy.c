@@ -39,10 +39,10 @@ struct way {
 
 struct pair {
   struct pair *next;
-  int fd[2];         /* the load's, the server's */
-  struct way way[2]; /* of what was read from it */
-  bool gone[2];      /* its socket says nothing more: it was taken out of epoll, whose end would else wake us all the time */
-  bool connected, broken;
+  int fd[2];                    /* the load's, the server's */
+  struct way way[2];            /* of what was read from it */
+  bool gone[2];                 /* its socket says nothing more: it was taken out of epoll, whose end would else wake us all the time */
+  bool connected, broken, over; /* over: closed, and among those that are kept */
 };
 
 struct wire {
@@ -73,6 +73,7 @@ static void close_pair(struct wire *w, struct pair *p) {
     }
     (void)close(p->fd[side]);
   }
+  p->over = true;
   p->next = w->closed;
   w->closed = p;
 }
@@ -237,12 +238,6 @@ static struct pair *pair_of(const struct epoll_event *event) {
   return event->data.u64 == WAKE || event->data.u64 == LISTENER ? NULL : (struct pair *)(uintptr_t)(event->data.u64 & ~(uint64_t)1);
 }
 
-static bool is_there(const struct wire *w, const struct pair *p) {
-  const struct pair *at = w->pairs;
-  while (at != NULL && at != p) at = at->next;
-  return at != NULL;
-}
-
 static void serve_event(struct wire *w, struct pair *p, const struct epoll_event *event) {
   int side = (int)(event->data.u64 & 1);
   if ((event->events & (EPOLLERR | EPOLLHUP)) != 0 && !p->gone[side]) {
@@ -263,10 +258,8 @@ static void *carry(void *context) {
     if (n < 0 && errno == ENOSYS) n = epoll_wait(w->epoll, events, EVENTS, left >= 0 ? (int)((left + MS - 1) / MS) : -1);
     for (int i = 0; i < n; i++) {
       struct pair *p = pair_of(&events[i]);
-      bool over = false; /* one pair has two sockets: the first of them may have ended it */
-      for (int k = 0; k < i; k++) over = over || pair_of(&events[k]) == p;
       if (events[i].data.u64 == LISTENER) take_connection(w);
-      else if (p != NULL && (!over || is_there(w, p))) serve_event(w, p, &events[i]);
+      else if (p != NULL && !p->over) serve_event(w, p, &events[i]); /* it has two sockets: the first event may have ended it */
     }
     free_closed(w);
   }

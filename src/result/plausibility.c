@@ -101,8 +101,7 @@ static int64_t intended_ns(struct bundle *bundle) {
 }
 
 struct happened {
-  bool stepped, intended;
-  bool resumed;
+  bool stepped, intended, resumed;
 };
 
 static enum lynx_status take_event(void *context, int64_t realtime_ns, enum event_kind kind, const char *text) {

@@ -7,50 +7,11 @@
 
 #include "base/clock.h"
 #include "telemetry/elf_symbols.h"
+#include "telemetry/mappings.h"
 #include "telemetry/process_tree.h"
 
-enum { MAPS_MAX = 16 << 20, MADE_MAX = 64 << 20, NAMED_MOST = 20000000 };
+enum { MADE_MAX = 64 << 20, NAMED_MOST = 20000000 };
 #define NAMING_NS INT64_C(10000000000) /* what files name after that stays without a name */
-
-struct mapping {
-  uint64_t from, to, offset;
-  const char *path; /* in the text */
-};
-
-struct mappings {
-  struct buffer text;
-  struct mapping *items;
-  size_t n, room;
-};
-
-static void mappings_read(const struct root *root, uint32_t process, struct mappings *m) {
-  char path[64];
-  *m = (struct mappings){.n = 0};
-  buffer_init(&m->text, MAPS_MAX);
-  (void)snprintf(path, sizeof path, "/proc/%u/maps", process);
-  if (root_read(root, path, &m->text, NULL) != LYNX_OK) return;
-  char *rest = m->text.data;
-  for (char *line = strtok_r(m->text.data, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
-    unsigned long long from, to, offset;
-    char rights[8];
-    int at = 0;
-    if (sscanf(line, "%llx-%llx %7s %llx %*s %*s %n", &from, &to, rights, &offset, &at) < 4 || at == 0 || strchr(rights, 'x') == NULL)
-      continue;
-    m->items = xroom(m->items, m->n, &m->room, sizeof *m->items);
-    m->items[m->n++] = (struct mapping){from, to, offset, line + at};
-  }
-}
-
-static const struct mapping *mappings_find(const struct mappings *m, uint64_t address) {
-  for (size_t low = 0, high = m->n; low < high;) {
-    size_t middle = low + (high - low) / 2;
-    const struct mapping *one = &m->items[middle];
-    if (address >= one->to) low = middle + 1;
-    else if (address < one->from) high = middle;
-    else return one;
-  }
-  return NULL; /* the process ended, or unmapped it */
-}
 
 /* Of the addresses in one file, of all its mappings: what its symbol tables call them. */
 struct naming {
@@ -167,7 +128,6 @@ void code_names(const struct root *root, uint32_t process, const uint64_t *addre
   }
   name_files(root, process, in, addresses, n, arena, ret);
   if (any_made) name_made_code(root, process, addresses, n, arena, ret);
-  buffer_release(&maps.text);
-  free(maps.items);
+  mappings_release(&maps);
   free(in);
 }

@@ -1,11 +1,9 @@
 #include "telemetry/pool_code.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/layer.h"
-
-enum { MAPS_MAX = 4 << 20 };
+#include "telemetry/mappings.h"
 
 static void forget(struct pool_code *code, int64_t process) {
   size_t n = 0;
@@ -15,22 +13,15 @@ static void forget(struct pool_code *code, int64_t process) {
 }
 
 void pool_code_read(const struct root *root, int64_t process, struct pool_code *code) {
-  char path[64];
-  struct buffer maps;
+  struct mappings maps;
   forget(code, process);
-  buffer_init(&maps, MAPS_MAX);
-  (void)snprintf(path, sizeof path, "/proc/%lld/maps", (long long)process);
-  if (root_read(root, path, &maps, NULL) == LYNX_OK)
-    for (char *line = maps.data, *next; line != NULL && *line != 0; line = next) {
-      struct pool_range found = {.process = process};
-      char rights[8];
-      next = strchr(line, '\n');
-      if (next != NULL) *next++ = 0;
-      const char *file = strrchr(line, '/');
-      if (file == NULL || !library_is_openmp(file + 1) || sscanf(line, "%llx-%llx %7s", &found.from, &found.to, rights) != 3) continue;
-      if (strchr(rights, 'x') != NULL && code->n < POOL_CODE_MAX) code->ranges[code->n++] = found;
-    }
-  buffer_release(&maps);
+  mappings_read(root, process, &maps);
+  for (size_t i = 0; i < maps.n && code->n < POOL_CODE_MAX; i++) {
+    const char *slash = strrchr(maps.items[i].path, '/');
+    if (slash != NULL && library_is_openmp(slash + 1))
+      code->ranges[code->n++] = (struct pool_range){process, maps.items[i].from, maps.items[i].to};
+  }
+  mappings_release(&maps);
 }
 
 bool pool_code_holds(const struct pool_code *code, int64_t process, unsigned long long at) {

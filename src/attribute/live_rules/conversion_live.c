@@ -18,13 +18,11 @@ static bool is_conversion(const struct live_part *p) {
 }
 
 /* Of who called them, looks tell only whose calls run most. */
-static void say_kernels(const struct live *live, const struct live_kernels *kernels, struct finding *ret) {
+static void say_callers(const struct live *live, struct finding *ret) {
   const struct live_caller *most = NULL;
   for (size_t i = 0; i < live->at.n_lanes; i++)
     for (size_t k = 0; k < live->at.lanes[i].n_callers && live->at.lanes[i].kernels[LIVE_CONVERTING].share > 0; k++)
       if (most == NULL || live->at.lanes[i].callers[k].share > most->share) most = &live->at.lanes[i].callers[k];
-  ret->share = fmin(1, kernels->share / live->at.running);
-  (void)snprintf(ret->named, sizeof ret->named, "%.200s", kernels->most);
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "kernels that copy numbers into another type run %.0f %% of the server's running time, most of it %.160s%s%.60s%s%.100s%s",
                  100 * ret->share, ret->named, most != NULL ? "; the calls that run most are from " : "", most != NULL ? most->what : "",
@@ -32,7 +30,6 @@ static void say_kernels(const struct live *live, const struct live_kernels *kern
 }
 
 static bool apply(const struct live *live, struct finding *ret) {
-  const struct live_kernels kernels = live_kernels_of(live, LIVE_CONVERTING);
   double sum = 0, most = 0;
   for (size_t i = 0; i < live->at.n_lanes; i++)
     for (size_t k = 0; k < live->at.lanes[i].n_callers; k++) {
@@ -45,14 +42,15 @@ static bool apply(const struct live *live, struct finding *ret) {
       (void)snprintf(ret->process, sizeof ret->process, "%s", live->at.lanes[i].program);
     }
   bool by_function = sum >= 0.05 && sum >= 0.1 * live->at.running;
-  if (!by_function && (kernels.share < 0.05 || kernels.share < 0.1 * live->at.running)) return false;
+  if (!by_function && (live_kernels_of(live, LIVE_CONVERTING).share < 0.05 || !live_finds_kernels(live, LIVE_CONVERTING, 0.1, ret)))
+    return false;
   const struct live_work work = by_function ? live_work_of(live, is_conversion) : live_work_of_kernels(live, LIVE_CONVERTING);
-  ret->share = fmin(1, sum / live->at.running);
-  if (by_function)
+  if (by_function) {
+    ret->share = fmin(1, sum / live->at.running);
     (void)snprintf(ret->evidence, sizeof ret->evidence,
                    "calls from functions whose names say so run %.0f %% of the server's running time, most of it from %.200s",
                    100 * ret->share, ret->named);
-  else say_kernels(live, &kernels, ret);
+  } else say_callers(live, ret);
   live_bound(live, &work, ret);
   return true;
 }

@@ -19,10 +19,8 @@ static const char *type_of(const struct live *live) {
 
 /* By what runs, where nobody says the type: kernels that stand in for those that are missing. */
 static bool by_kernels(const struct live *live, const char *isa, struct finding *ret) {
-  const struct live_kernels fallback = live_kernels_of(live, LIVE_FALLBACK);
-  if (strstr(isa, "avx512_fp16") != NULL || strstr(isa, "asimdhp") != NULL || fallback.share < COMPUTES * live->at.running) return false;
-  ret->share = fmin(1, fallback.share / live->at.running);
-  (void)snprintf(ret->named, sizeof ret->named, "%.200s", fallback.most);
+  bool has = strstr(isa, "avx512_fp16") != NULL || strstr(isa, "asimdhp") != NULL;
+  if (has || !live_finds_kernels(live, LIVE_FALLBACK, COMPUTES, ret)) return false;
   (void)snprintf(
       ret->evidence, sizeof ret->evidence,
       "%.0f %% of the running time is in functions that stand in where a library has no kernel for the number type, most of it in "

@@ -7,15 +7,12 @@
 
 static bool apply(const struct live *live, struct finding *ret) {
   const char *isa = live_fact(live, LAYER_ACCELERATOR, "cpu.isa");
-  const struct live_kernels generic = live_kernels_of(live, LIVE_GENERIC);
-  if (isa == NULL || strstr(isa, "avx2") == NULL || !(live->at.running > 0) || generic.share < 0.1 * live->at.running) return false;
-  ret->share = fmin(1, generic.share / live->at.running);
-  (void)snprintf(ret->named, sizeof ret->named, "%.200s", generic.most);
+  if (isa == NULL || strstr(isa, "avx2") == NULL || !live_finds_kernels(live, LIVE_GENERIC, 0.1, ret)) return false;
   (void)snprintf(
       ret->evidence, sizeof ret->evidence,
       "%.0f %% of the running time is in functions that a library keeps for processors without vectors, most of it in %.160s; the "
       "processor has %.120s",
-      100 * ret->share, generic.most, isa);
+      100 * ret->share, ret->named, isa);
   return true;
 }
 
