@@ -62,17 +62,18 @@ static double constant_work(const struct live *live) {
 }
 
 void live_bound(const struct live *live, const struct live_work *work, struct finding *ret) {
-  double running = live->at.running, error = work->looks > 0 ? 1 + 2 / sqrt((double)work->looks) : 1;
+  double n = (double)live->n_processors, running = fmin(live->at.running, n); /* counts of two clocks may say a little more than all */
+  double error = work->looks > 0 ? 1 + 2 / sqrt((double)work->looks) : 1;
   bool grows = load_is_closed((enum load_kind)live->result->contract.regime.load),
        works = live_spinning_processors(live) <= SPINS_LITTLE * running;
   if (!grows || !works || live->n_processors < 1 || !(running > 0)) return;
-  double constant = constant_work(live), n = (double)live->n_processors;
+  double constant = constant_work(live);
   if (!(constant < n)) return; /* not told apart, too */
   double bound = 1 - fmax(0, running - error * work->processors - constant) / (n - constant);
   const char *why = "of the time of each token: what else the server does for it cannot run on more than all processors at once";
   for (size_t i = 0; i < live->at.n_lanes; i++) {
     const struct live_lane *l = &live->at.lanes[i];
-    double of_thread = constant < 1 ? 1 - fmin(1, fmax(0, l->running - error * work->lanes[i] - constant) / (1 - constant)) : 1;
+    double of_thread = constant < 1 ? 1 - fmax(0, fmin(1, l->running) - error * work->lanes[i] - constant) / (1 - constant) : 1;
     if (l->n_threads != 1 || of_thread >= bound) continue;
     bound = of_thread;
     why = "of the time of each token: what else its busiest thread does for it stays in one thread";

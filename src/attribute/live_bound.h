@@ -4,8 +4,8 @@
  *          gain = 1 - X / X' <= 1 - (R - W - C) / (N - C). Of a lane that is one thread the same, with N = 1: the least of these holds
  * Shapes   W with the looks' own error: twice the root of how many found it
  * Limits   it holds where throughput is free to grow (closed loops), where what runs is work (nothing is said of a server that spins), and
- *          where the remaining work takes as long as before: a neighbour on the same core, or larger batches, change that, so rules of
- *          such causes have no bound */
+ *          where the remaining work takes as long as before: a neighbour on the same core, larger batches, or a sleep that lets caches grow
+ *          cold change that, so rules of such causes have no bound */
 #ifndef ATTRIBUTE_LIVE_BOUND_H
 #define ATTRIBUTE_LIVE_BOUND_H
 

@@ -92,20 +92,12 @@ def test_a_sleep_is_found_and_its_thread_is_not_called_full(plain):
     assert said["bottleneck"]["id"] != "one_thread", said["bottleneck"]
 
 
-def test_what_a_sleep_is_worth_is_bounded_by_the_work_that_remains(plain, tmp_path):
-    """By the account's own figures; nothing is said of a server that spins, whose time is no work."""
-    said = attributed(plain[1])
-    sleeping = [f for f in said["findings"] if f["id"] == "sleeping"]
+def test_nothing_is_promised_for_a_sleep(plain):
+    """What runs after it finds its caches cold: without it that takes less, too."""
+    sleeping = [f for f in attributed(plain[1])["findings"] if f["id"] == "sleeping"]
     if not sleeping:
         pytest.skip("this user may not see what a thread waits in (kernel.yama.ptrace_scope)")
-    alone = [t["running"] for t in said["account"]["threads"] if t["threads"] == 1]
-    bound = 1 - max([said["account"]["running"] / said["processors"], *alone])
-    # What runs whatever is asked makes it larger; beyond 0.7 it is not printed.
-    said = sleeping[0].get("gain_at_most")
-    assert said is None or bound - 1e-6 <= said <= 0.7, (sleeping, bound)
-    spins = "UPDATE OR REPLACE stack SET frames = '[kernel]' || char(59) || 'sched_yield' WHERE source = 'native'"
-    l.forge(plain[1], tmp_path / "f.lynx", spins)
-    assert not [f for f in attributed(tmp_path / "f.lynx")["findings"] if "gain_at_most" in f], "it spins"
+    assert "gain_at_most" not in sleeping[0], sleeping
 
 
 def test_the_threads_are_those_of_the_process(plain):
