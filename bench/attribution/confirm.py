@@ -2,7 +2,9 @@
 
 A true case: the cause is planted, diagnosed and confirmed on the same server. A false one: it is diagnosed, then taken
 out (the same code runs now and then in a thread that nobody waits for), and the old finding is put to the test: it must
-be refuted. Null: a function that no request waits for is slowed by itself. Sizes are drawn by the seed."""
+be refuted. Null: a function that no request waits for is slowed by itself. With --swap, a third way: the cause is one
+factor of an experiment among two that do nothing; it must come out first, and the finding confirmed by it. Sizes are
+drawn by the seed."""
 
 import argparse
 import json
@@ -23,6 +25,7 @@ parser.add_argument("--python", default=os.path.join(ROOT, "build", "peers", "bi
 parser.add_argument("--for", dest="length", default="80s", help="each confirmation, at most")
 parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--only", default="", help="cases, with commas between")
+parser.add_argument("--swap", action="store_true", help="also swap each cause among settings that do nothing")
 parser.add_argument("--json", help="write every verdict there")
 args = parser.parse_args()
 rng = random.Random(args.seed)
@@ -87,8 +90,8 @@ class Case:
             with open(path, "w") as f:
                 f.write(text)
 
-    def lynx(self, *words):
-        return subprocess.run([LYNX, *words], capture_output=True, text=True, env=self.environment)
+    def lynx(self, *words, environment=None):
+        return subprocess.run([LYNX, *words], capture_output=True, text=True, env=environment or self.environment)
 
     def diagnose(self):
         r = self.lynx(
@@ -110,6 +113,49 @@ class Case:
         said = json.loads(r.stdout) if r.stdout.startswith("{") else {"verdict": "failed", "error": r.stderr[-300:]}
         said["took_s"] = time.monotonic() - began
         return said
+
+
+    def factors(self):
+        """The cause as factors, then two that do nothing."""
+        if self.how.get("prefix"):
+            yield "affinity", {"in_front": "affinity", "b": self.how["prefix"].strip()}
+        elif self.how.get("environment"):
+            yield from ((k, {"variable": k, "a": "unset", "b": v}) for k, v in self.how["environment"].items())
+        elif "set" in self.how:
+            yield (name := self.how["set"].partition("=")[0]), {"argument": name, "b": self.how["set"].partition("=")[2]}
+        else:
+            yield "--plant", {"argument": "--plant", "b": self.plant}
+        yield "LYNXBENCH_NOTHING", {"variable": "LYNXBENCH_NOTHING", "b": "1"}
+        yield "MALLOC_CHECK_", {"variable": "MALLOC_CHECK_", "b": "0"}
+
+    def swap(self):
+        """The cause among settings that do nothing, in a half of all combinations; then the finding by that experiment."""
+        began, factors = time.monotonic(), dict(self.factors())
+        plain = [args.python, f"{HERE}/server.py", "--port", str(self.port), "--size", f"{self.size:.2f}"]
+        plain += ["--backend", self.how.get("backend", "torch"), "--plant", "none"]
+        contract, plan, made = (self.out + end for end in (".swap.yaml", ".plan.yaml", ".swap.lynx"))
+        start = json.dumps(self.command if "set" in self.how else plain)
+        with open(contract, "w") as f:
+            f.write(
+                f"lynxbench: 1\nname: swap\nexecutor: {{endpoint: 'http://127.0.0.1:{self.port}', ready_path: /v1/models, "
+                f"start: {{command: {start}}}}}\nworkload: {{model: {'tiny' if 'ref' in self.how else 'planted'}, "
+                "output_tokens: 16, prompts: {count: 8, bytes: 64}}\nregime: {load: closed, concurrency: 8}\n"
+                "method: {warm_up: 1s, counted: 4s, drain: 10s, steady: reported, stolen_at_most: 1}\n"
+            )
+        with open(plan, "w") as f:
+            lines = "".join(f"  - {json.dumps(factor)}\n" for factor in factors.values())
+            f.write(f"lynxbench_experiment: 1\ncontract: {contract}\nfactors:\n{lines}")
+        runs = "8" if len(factors) > 3 else "4"
+        words = ["experiment", plan, "--runs", runs, "--rounds", "3", "--quiet", "--json", "--out", made]
+        r = self.lynx(*words, environment=ENVIRONMENT)
+        effects = json.loads(r.stdout)["effects"] if r.stdout.startswith("{") else []
+        effects.sort(key=lambda e: -abs(e["ln"]))
+        first = effects[0]["of"][0]["fact"] if effects else "nothing"
+        side = "A" if "set" in self.how else "B"
+        by = ["confirm", self.out, self.finding, "--by", made, "--fact", next(iter(factors)), "--run-is", side, "--json"]
+        r = self.lynx(*by)
+        said = json.loads(r.stdout) if r.stdout.startswith("{") else {"verdict": "failed", "error": r.stderr[-300:]}
+        return dict(said, took_s=time.monotonic() - began, first=first, right=first == next(iter(factors)))
 
 
 def tell(name, kind, said):
@@ -164,6 +210,9 @@ with tempfile.TemporaryDirectory() as folder:
                 continue
             said = verdicts[name, "true"] = case.confirm(case.out + ".true", *more)
             tell(name, "true", said)
+            if args.swap and "hog" not in case.how:
+                said = verdicts[name, "swap"] = case.swap()
+                tell(name, "swap", said)
             if name in FALSE:
                 if rival:
                     os.kill(rival.pid, signal.SIGKILL)
@@ -184,12 +233,15 @@ with tempfile.TemporaryDirectory() as folder:
             e = s["throughput"]
             print(f"null         {s['target'][:40]}: {e['estimate']:.3f} [{e['low']:.3f}, {e['high']:.3f}]", flush=True)
 
-for kind, right, wrong in (("true", "confirmed", "refuted"), ("false", "refuted", "confirmed")):
+for kind, right, wrong in (("true", "confirmed", "refuted"), ("false", "refuted", "confirmed"), ("swap", "confirmed", "refuted")):
     of = [v for (_, k), v in verdicts.items() if k == kind]
     good, bad = sum(v["verdict"] == right for v in of), sum(v["verdict"] == wrong for v in of)
     print(
         f"{kind + ' findings':16} {len(of)}: {good} {right}, {bad} {wrong}, {len(of) - good - bad} inconclusive or not probed"
     )
+swaps = [v for (_, k), v in verdicts.items() if k == "swap"]
+if swaps:
+    print(f"swapped          {len(swaps)}: {sum(v['right'] for v in swaps)} causes first among the factors")
 took = sorted(v["took_s"] for v in verdicts.values())
 if took:
     print(f"a verdict took   {took[len(took) // 2]:.0f} s (median), {took[-1]:.0f} s (longest)")

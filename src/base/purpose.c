@@ -38,7 +38,7 @@ static const char *const events[EVENT_KIND_COUNT] = {
     [EVENT_ACCURACY] = "accuracy", [EVENT_CONDITION] = "condition", [EVENT_PART] = "part",
     [EVENT_LOOK] = "look",         [EVENT_PRECISION] = "precision", [EVENT_BUDGET] = "budget",
     [EVENT_SEARCH] = "search",     [EVENT_RECOUNT] = "recount",     [EVENT_UNSEEN] = "unseen",
-    [EVENT_TRACE] = "trace",       [EVENT_RESUMED] = "resumed",
+    [EVENT_TRACE] = "trace",       [EVENT_RESUMED] = "resumed",     [EVENT_BY_HAND] = "by_hand",
 };
 
 const char *purpose_text(enum purpose purpose) {

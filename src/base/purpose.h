@@ -65,6 +65,7 @@ enum event_kind {
   EVENT_UNSEEN,  /* what a profiler could not see, and what would let it */
   EVENT_TRACE,   /* where the trace lies that the server's own profiler wrote */
   EVENT_RESUMED, /* which sessions came from which earlier run */
+  EVENT_BY_HAND, /* what the operator was asked to change, and said to have done */
   EVENT_KIND_COUNT
 };
 

@@ -9,6 +9,7 @@
 #include "cli/pen.h"
 #include "cli/perturbation.h"
 #include "executor/layer_map.h"
+#include "experiment/swapped_effect.h"
 #include "report/confirmation_report.h"
 #include "report/sensitivity_report.h"
 
@@ -17,6 +18,9 @@ enum {
   FLAG_OUT,
   FLAG_MAY_STOP,
   FLAG_SET,
+  FLAG_BY,
+  FLAG_FACT,
+  FLAG_SIDE,
   FLAG_CONTRACT,
   FLAG_RUN,
   FLAG_ENDPOINT,
@@ -34,6 +38,9 @@ static const struct option_spec options[] = {
     [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -confirm and the time, .lynx)"},
     [FLAG_MAY_STOP] = {"may-stop", "PID", "of contention: this other process may be stopped for blocks of seconds"},
     [FLAG_SET] = {"set", "SETTING", "a remedy of yours in the start command: NAME=VALUE, or --set=--name=value"},
+    [FLAG_BY] = {"by", "BUNDLE", "measure nothing: judge by a bundle of `experiment` or `bisect` in which the cause was swapped"},
+    [FLAG_FACT] = {"fact", "NAME", "of --by: which of its facts is the finding's cause (default: the variable that the finding names)"},
+    [FLAG_SIDE] = {"run-is", "A|B", "of --by: which of the two executors the run's is, where its contract does not say"},
     [FLAG_CONTRACT] = {"contract", "FILE", "the run's contract, as your own file"},
     [FLAG_RUN] = {"run", "DIGEST", "use the contract that is in the bundle, which has this digest, without asking"},
     [FLAG_ENDPOINT] = {"endpoint", "URL", "where the executor is; a bundle's own is not used, but where its contract starts it"},
@@ -109,19 +116,22 @@ static bool is_setting(const char *text) {
   return good;
 }
 
+/* NULL: there is none, which was said. */
+static const struct finding *finding_called(const struct confirming *c, const char *name) {
+  for (size_t i = 0; i < c->live.n_findings; i++)
+    if (strcmp(c->live.findings[i].id, name) == 0) return &c->live.findings[i];
+  (void)fprintf(stderr, "lynxbench confirm: found '%s'; accepted: a finding of %s%s\n", name, c->p.path,
+                c->live.n_findings > 0 ? ":" : ", which has none");
+  list_findings(c, stderr);
+  return NULL;
+}
+
 static int find_finding(struct confirming *c, const char *name) {
   char why[600];
-  const struct finding *found = NULL;
   const char *knob = c->arguments->option[FLAG_SET];
   if (knob != NULL && !is_setting(knob)) return EXIT_WRONG_INPUT;
-  for (size_t i = 0; i < c->live.n_findings; i++)
-    if (strcmp(c->live.findings[i].id, name) == 0) found = &c->live.findings[i];
-  if (found == NULL) {
-    (void)fprintf(stderr, "lynxbench confirm: found '%s'; accepted: a finding of %s%s\n", name, c->p.path,
-                  c->live.n_findings > 0 ? ":" : ", which has none");
-    list_findings(c, stderr);
-    return EXIT_WRONG_INPUT;
-  }
+  const struct finding *found = finding_called(c, name);
+  if (found == NULL) return EXIT_WRONG_INPUT;
   if (confirm_plan_make(found, starts(c), knob, &c->plan, why, sizeof why)) return EXIT_HOLDS;
   (void)fprintf(stderr, "lynxbench confirm: %s: %s\n", name, why);
   return EXIT_INCONCLUSIVE;
@@ -199,6 +209,12 @@ static int record(const struct confirming *c, const struct confirmation_view *vi
   return good ? EXIT_HOLDS : EXIT_CONDITIONS;
 }
 
+static int exit_of(const struct confirming *c) {
+  return c->confirmation.verdict == CONFIRM_CONFIRMED ? EXIT_HOLDS
+         : c->confirmation.verdict == CONFIRM_REFUTED ? EXIT_DOES_NOT_HOLD
+                                                      : EXIT_INCONCLUSIVE;
+}
+
 static int judge(struct confirming *c) {
   struct bundle_file made;
   struct lynx_error error = {0};
@@ -218,10 +234,76 @@ static int judge(struct confirming *c) {
   }
   bundle_file_close(&made);
   arena_release(&arena);
-  if (code != EXIT_HOLDS) return code;
-  return c->confirmation.verdict == CONFIRM_CONFIRMED ? EXIT_HOLDS
-         : c->confirmation.verdict == CONFIRM_REFUTED ? EXIT_DOES_NOT_HOLD
-                                                      : EXIT_INCONCLUSIVE;
+  return code == EXIT_HOLDS ? exit_of(c) : code;
+}
+
+/* --- by an experiment that was made --- */
+
+/* "A=1, B=2" gives A the value 1. */
+static bool is_at(const struct finding *finding, const char *fact, const char *level) {
+  char text[300];
+  (void)snprintf(text, sizeof text, "%s=%s", fact, level);
+  const char *at = strstr(finding->named, text);
+  size_t n = strlen(text);
+  return at != NULL && (at[n] == 0 || at[n] == ',') && (at == finding->named || at[-1] == ' ');
+}
+
+/* 'A' or 'B'; 0: not known. */
+static char side_of(const struct confirming *c, const struct bundle_file *made, const struct swapped_effect *effect) {
+  const char *said = c->arguments->option[FLAG_SIDE], *other = bundle_meta(made->bundle, "swapped_with");
+  if (said != NULL) return strcmp(said, "A") == 0 || strcmp(said, "B") == 0 ? said[0] : 0;
+  bool a = is_at(c->plan.finding, effect->fact, effect->a), b = is_at(c->plan.finding, effect->fact, effect->b);
+  if (a != b) return a ? 'A' : 'B';
+  if (strcmp(c->p.run.result.contract_digest, made->result.contract_digest) == 0) return 'A';
+  return other != NULL && strcmp(c->p.run.result.contract_digest, other) == 0 ? 'B' : 0;
+}
+
+static int judge_swap(struct confirming *c, const struct bundle_file *made, const struct swapped_effect *effect) {
+  char side = side_of(c, made, effect), instead[700];
+  struct sensitivity of = {.perturber = NULL};
+  if (side == 0) {
+    (void)fprintf(stderr, "lynxbench confirm: --run-is: found %s; accepted: A (%s: %s) or B (%s: %s), whichever the run's executor was\n",
+                  c->arguments->option[FLAG_SIDE] != NULL ? c->arguments->option[FLAG_SIDE] : "nothing", effect->fact, effect->a,
+                  effect->fact, effect->b);
+    return EXIT_WRONG_INPUT;
+  }
+  (void)snprintf(instead, sizeof instead, "%.100s was swapped among others, %.100s to %.100s; the run has the level of %c%s", effect->fact,
+                 effect->a, effect->b, side,
+                 effect->told_apart ? "" : "; it is not told apart from other facts, so that this decides nothing");
+  c->plan.instead = instead;
+  (void)snprintf(of.target, sizeof of.target, "fact: %.80s", effect->fact);
+  of.of[RESPONSE_THROUGHPUT] = side == 'A' ? effect->effect : slope_turned(effect->effect);
+  c->confirmation = (struct confirmation){
+      .of = &of, .effect = of.of[RESPONSE_THROUGHPUT], .response = effect->response, .rung = effect->rung};
+  if (effect->told_apart) c->confirmation.verdict = confirm_decide(&c->plan, &c->confirmation.effect);
+  const struct confirmation_view view = {&c->plan, &c->confirmation, &c->all, NULL, 0};
+  if (!show(c, &view)) return EXIT_CONDITIONS;
+  int code = c->arguments->option[FLAG_RECORD] != NULL ? record(c, &view, made->result.seal.root) : EXIT_HOLDS;
+  return code == EXIT_HOLDS ? exit_of(c) : code;
+}
+
+static int confirm_by(struct confirming *c, const char *name, const char *path) {
+  struct bundle_file made;
+  struct swapped_effect effect;
+  struct lynx_error error = {0};
+  struct arena arena = {0};
+  if (!bundle_file_open_possible(c->p.path, &c->p.run)) return EXIT_WRONG_INPUT;
+  c->p.has_run = true;
+  c->p.contract = &c->p.run.result.contract;
+  c->p.out = path;
+  int code = read_findings(c);
+  const struct finding *found = code == EXIT_HOLDS ? finding_called(c, name) : NULL;
+  if (found == NULL) return EXIT_WRONG_INPUT;
+  c->plan = confirm_plan_by_swap(found);
+  if (!bundle_file_open_possible(path, &made)) return EXIT_WRONG_INPUT;
+  if (swapped_effect_read(made.bundle, &made.result.contract, c->arguments->option[FLAG_FACT], found->named, &arena, &effect, &error) !=
+      LYNX_OK) {
+    lynx_error_at(&error, path, 0, NULL);
+    code = report_error(&error);
+  } else code = judge_swap(c, &made, &effect);
+  arena_release(&arena);
+  bundle_file_close(&made);
+  return code;
 }
 
 static int confirm(struct confirming *c) {
@@ -232,6 +314,8 @@ static int confirm(struct confirming *c) {
     int read = read_findings(c);
     return read == EXIT_HOLDS ? list(c) : read;
   }
+  const char *by = c->arguments->option[FLAG_BY];
+  if (name != NULL && by != NULL) return confirm_by(c, name, by);
   int code = perturbation_open(&c->p);
   if (code == EXIT_HOLDS && !c->p.has_run) {
     (void)fprintf(stderr, "lynxbench confirm: %s: found a contract; accepted: the bundle of `diagnose` or `run`, which has findings\n",
@@ -282,6 +366,7 @@ const struct command command_confirm = {
         "that is fixed beforehand (docs/method.md); looks at the data are paid for. It acts on processes of this machine.\n"
         "Where the contract starts the server, one Python function of it can be slowed alone; else its process. There --set tests a\n"
         "remedy of yours for any finding: the server is started with it and without it, in random order.\n"
+        "With --by it measures nothing: an experiment or a search that swapped the cause among others gives the verdict.\n"
         "Exit code: 0 confirmed, or listed; 1 refuted; 3 inconclusive, not probed, or no finding.",
     .example = "build/lynxbench confirm --help",
     .run = run};

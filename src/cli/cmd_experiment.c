@@ -16,12 +16,13 @@ static const struct option_spec options[] = {
     [FLAG_ROUNDS] = {"rounds", "N", "how often each mixture is measured, at most (default: 4; two give intervals)"},
     [FLAG_HTML] = {"html", "FILE", "write a page with a plot of the effects"},
     [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -experiment and the time, .lynx)"},
-    [FLAG_RESUME] = {"resume", "BUNDLE", "go on where that one ended too early, with the same A and B"},
+    [FLAG_RESUME] = {"resume", "BUNDLE", "go on where that one ended too early, with the same A and B or plan"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
 struct experimenting {
   struct swapping s;
+  struct plan_file file; /* where a plan was given */
   struct factored_plan plan;
   struct factorial_design design;
 };
@@ -38,9 +39,17 @@ static bool read_number(const struct arguments *arguments, int flag, int64_t fal
   return good;
 }
 
+/* Facts that are hard to change are changed seldom. */
+static void tell_plots(const struct experimenting *x) {
+  size_t plot_of[FACTORIAL_RUNS_MAX];
+  char names[200];
+  (void)fprintf(stderr, "%s: changed at most %zu times a round, between whole plots: 4 rounds or more give its effect a useful interval\n",
+                swap_names(&x->s.swaps, x->plan.hard, ", ", names, sizeof names), factorial_plots(&x->design, plot_of));
+}
+
 static int make_plan(struct experimenting *x, const struct arguments *arguments) {
   size_t n = x->s.swaps.n;
-  if (n < 2 || n > FACTORIAL_FACTS_MAX) {
+  if (x->s.plan == NULL && (n < 2 || n > FACTORIAL_FACTS_MAX)) {
     (void)fprintf(stderr, "lynxbench experiment: %s: it differs from %s in %zu fact%s; accepted: 2 to %d\nnext: %s\n", x->s.path_b,
                   x->s.path_a, n, n == 1 ? "" : "s", FACTORIAL_FACTS_MAX,
                   n < 2 ? "`lynxbench compare` for one" : "`lynxbench bisect` finds those that matter");
@@ -56,6 +65,7 @@ static int make_plan(struct experimenting *x, const struct arguments *arguments)
     return EXIT_WRONG_INPUT;
   }
   x->plan.n_facts = n;
+  x->plan.hard = x->design.hard = x->s.plan != NULL ? experiment_plan_hard(&x->file.plan) : 0;
   x->plan.confidence = x->s.p.contract->method.confidence;
   x->plan.seed = (uint64_t)x->s.p.contract->method.seed;
   int code = swapping_plan(&x->s, (int64_t)(x->design.n_runs * x->plan.n_rounds));
@@ -65,6 +75,7 @@ static int make_plan(struct experimenting *x, const struct arguments *arguments)
                   : x->design.resolution >= 5 ? ": no effect of one fact or of two is mixed with another"
                   : x->design.resolution == 4 ? ": effects of two facts are mixed with one another"
                                               : ": effects of one fact are mixed with those of two");
+  if (code == EXIT_HOLDS && x->plan.hard != 0) tell_plots(x);
   return code;
 }
 
@@ -143,11 +154,19 @@ static int experiment(struct experimenting *x, const struct arguments *arguments
 }
 
 static int run(const struct arguments *arguments) {
-  if (arguments->n_positional == 1) return show(arguments->positional[0], arguments);
+  bool plan = arguments->n_positional == 1;
+  const char *path = arguments->positional[0];
+  if (plan && bundle_is(path)) return show(path, arguments);
   struct experimenting *x = xalloc(1, sizeof *x);
+  if (plan && !plan_file_read(path, &x->file)) {
+    plan_file_release(&x->file);
+    free(x);
+    return EXIT_WRONG_INPUT;
+  }
   x->s = (struct swapping){.tool = "experiment",
-                           .path_a = arguments->positional[0],
-                           .path_b = arguments->positional[1],
+                           .path_a = plan ? x->file.contract : path,
+                           .path_b = plan ? NULL : arguments->positional[1],
+                           .plan = plan ? &x->file : NULL,
                            .duration = arguments->option[FLAG_FOR],
                            .usual_duration = "30min",
                            .window = arguments->option[FLAG_SESSION],
@@ -156,6 +175,7 @@ static int run(const struct arguments *arguments) {
                            .quiet = arguments->option[FLAG_QUIET] != NULL};
   int code = experiment(x, arguments);
   swapping_close(&x->s);
+  plan_file_release(&x->file);
   free(x);
   return code;
 }
@@ -163,7 +183,7 @@ static int run(const struct arguments *arguments) {
 const struct command command_experiment = {
     .name = "experiment",
     .summary = "measure what a few settings do, alone and together",
-    .usage = "A [B]",
+    .usage = "PLAN | A B | BUNDLE",
     .least = 1,
     .most = 2,
     .options = options,
@@ -172,6 +192,9 @@ const struct command command_experiment = {
                "differ is a fact of two levels, 2 to 16 of them. Mixtures are started and measured in rounds, in random order: every\n"
                "combination, or a fraction of them, which says what it cannot tell apart. Out come the effect of each fact and of each\n"
                "two together, on the scale of ln, with intervals that hold together at method.confidence.\n"
+               "PLAN is a YAML file that names one contract and the factors: variables, arguments and words of its start command,\n"
+               "packages (pip builds an environment for every combination of their versions), and what is changed by hand, for which\n"
+               "you are asked. What is hard to change is changed between whole plots only: docs/experiments.md shows one.\n"
                "With a bundle that it wrote alone, it shows the answer again.\n"
                "Exit code: 0 an effect is established, 3 none is, 5 a mixture did not run.",
     .example = "build/lynxbench experiment --help",

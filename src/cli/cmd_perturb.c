@@ -28,7 +28,7 @@ static const struct option_spec options[] = {
     [FLAG_FOR] = {"for", "DURATION", "how long it may take, about (default: 2min)"},
     [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -perturb and the time, .lynx)"},
     [FLAG_ONLY] = {"only", "LIST",
-                   "of processor, contention, affinity, quota, memory, wire, function, library (default: all that can be here)"},
+                   "of processor, contention, affinity, quota, memory, wire, demand, function, library (default: all that can be here)"},
     [FLAG_FUNCTION] = {"function", "NAME", "also a Python function, as 'encode (/srv/app.py:188)', of a server that the contract starts"},
     [FLAG_LIBRARY] = {"library", "NAME", "also the code of one library, as libtorch_cpu.so, of a server that the contract starts"},
     [FLAG_CONTRACT] = {"contract", "FILE", "the run's contract, as your own file"},
@@ -39,7 +39,8 @@ static const struct option_spec options[] = {
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
-static const char *const usual[] = {"processor", "contention", "affinity", "quota", "memory", "wire", "function", "library", NULL};
+static const char *const usual[] = {"processor", "contention", "affinity", "quota",   "memory",
+                                    "wire",      "demand",     "function", "library", NULL};
 
 static int restore(void) {
   const struct root root = {""};
@@ -172,7 +173,8 @@ const struct command command_perturb = {
     .details =
         "Under the contract's load (of a run that climbed: at its knee) short blocks follow one another in random order: the server\n"
         "undisturbed, each of its processes stopped for a tenth and for 30 % of the time, rivals on its processors, a limit to some\n"
-        "processors or a quota taken away. What each costs in throughput and latency is printed with its interval.\n"
+        "processors or a quota taken away, fewer requests in flight. What each costs in throughput and latency is printed with its "
+        "interval.\n"
         "It acts on processes of this machine: as root, or as the server's own user. A watchdog brings everything back, whoever\n"
         "is killed when; what a killed run and its watchdog left, --restore undoes. The contract's load cap and abort SLO hold.\n"
         "A bundle of such a run supports no claim: it is shown again by the same command.",

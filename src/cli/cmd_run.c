@@ -106,6 +106,10 @@ static bool prepare(const struct arguments *arguments, const char *contract_path
   contract_file_print_problems(file, contract_path, true, false, stderr);
   if (file->problems.n_errors > 0)
     (void)fprintf(stderr, "lynxbench: %s: %zu errors: nothing was run\n", contract_path, file->problems.n_errors);
+  if (arguments->option[FLAG_PROFILERS] != NULL && file->problems.n_errors == 0 && file->contract.method.attribution_sessions == 0)
+    (void)fprintf(stderr,
+                  "lynxbench run: --profilers: no session of %s has profilers; accepted with method.attribution_sessions: 1 or more\n",
+                  contract_path);
   bool good = file->problems.n_errors == 0 && run_part_read(arguments->option[FLAG_PART], arguments->option[FLAG_START], part);
   if (good && part->count > 0 && ledger_file_address(arguments->option[FLAG_LEDGER]) != NULL) {
     (void)fprintf(stderr, "lynxbench run: --part with a ledger: a part is no run; merge the parts, then `lynxbench log put`\n");

@@ -60,25 +60,33 @@ static bool ask_the_same(const struct swapping *c, const char *path) {
   return differs == NULL;
 }
 
-static int read_sides(struct swapping *c) {
+static bool starts(const struct swapping *c, const struct contract *contract, const char *path) {
+  if (contract_states(contract, "executor.start")) return true;
+  (void)fprintf(stderr, "lynxbench %s: %s: executor.start: missing; required: the command that starts this executor\n", c->tool, path);
+  return false;
+}
+
+static int read_b(struct swapping *c) {
   const char *path = c->path_b;
   struct lynx_error error = {0};
-  int code = perturbation_open(&c->p);
-  if (code != EXIT_HOLDS) return code;
   if (!contract_file_read(path, &c->b)) return EXIT_WRONG_INPUT;
   contract_file_print_problems(&c->b, path, false, false, stderr);
   if (c->b.problems.n_errors > 0) return EXIT_WRONG_INPUT;
-  const struct contract *sides[] = {c->p.contract, &c->b.contract};
-  for (int i = 0; i < 2; i++)
-    if (!contract_states(sides[i], "executor.start")) {
-      (void)fprintf(stderr, "lynxbench %s: %s: executor.start: missing; required: the command that starts this executor\n", c->tool,
-                    i == 0 ? c->path_a : c->path_b);
-      return EXIT_WRONG_INPUT;
-    }
-  if (!ask_the_same(c, path)) return EXIT_WRONG_INPUT;
-  if (swap_list_make(&sides[0]->executor.start, &sides[1]->executor.start, &c->arena, &c->swaps, &error) == LYNX_OK) return EXIT_HOLDS;
+  const struct contract *a = c->p.contract, *b = &c->b.contract;
+  if (!starts(c, a, c->path_a) || !starts(c, b, path) || !ask_the_same(c, path)) return EXIT_WRONG_INPUT;
+  enum lynx_status status = swap_list_make(&a->executor.start, &b->executor.start, &c->arena, &c->swaps, &error);
+  if (status == LYNX_OK && c->swaps.n == 0)
+    status = lynx_fail(&error, LYNX_INPUT, "executor.start: A and B start the same command in the same environment");
+  if (status == LYNX_OK) return EXIT_HOLDS;
   lynx_error_at(&error, path, 0, NULL);
   return report_error(&error);
+}
+
+static int read_sides(struct swapping *c) {
+  int code = perturbation_open(&c->p);
+  if (code != EXIT_HOLDS || c->plan == NULL) return code == EXIT_HOLDS ? read_b(c) : code;
+  if (!starts(c, c->p.contract, c->path_a)) return EXIT_WRONG_INPUT;
+  return plan_file_facts(c->plan, &c->p.contract->executor.start, &c->swaps);
 }
 
 /* --- what is resumed --- */
@@ -94,7 +102,8 @@ static enum lynx_status find_last(void *context, const struct bundle_session *s)
 
 static int cannot_resume(const struct swapping *c, const char *why) {
   (void)fprintf(stderr,
-                "lynxbench %s: --resume %s: %s; accepted: a bundle that `lynxbench %s` wrote of these two contracts and ended too early\n",
+                "lynxbench %s: --resume %s: %s; accepted: a bundle that `lynxbench %s` wrote of the same contracts, or the same plan, and "
+                "that ended too early\n",
                 c->tool, c->resume, why, c->tool);
   return EXIT_WRONG_INPUT;
 }
@@ -136,7 +145,7 @@ int swapping_open(struct swapping *c) {
   const char *paths[] = {c->path_a, c->path_b};
   c->p = (struct perturbation){.tool = c->tool, .path = c->path_a, .out = c->out, .perturbers = none, .n_looks = 1, .contracts_only = true};
   for (int i = 0; i < 2; i++)
-    if (bundle_is(paths[i])) {
+    if (paths[i] != NULL && bundle_is(paths[i])) {
       (void)fprintf(stderr, "lynxbench %s: %s: found a bundle; accepted: two contracts of your own that start their executors\n", c->tool,
                     paths[i]);
       return EXIT_WRONG_INPUT;
@@ -176,7 +185,7 @@ int swapping_plan(struct swapping *c, int64_t n_sessions) {
     c->p.warm_up_ns = warm > SECOND / 5 ? warm : SECOND / 5;
   } else (void)fprintf(stderr, "%s: resumed behind its %lld sessions\n", c->resume, (long long)c->n_earlier);
   bool short_one = c->whole_ns < 120 * SECOND;
-  (void)fprintf(stderr, "%s: at most %.0f %s, sessions of %.2g s and %.2g s of warm-up; A and B differ in %zu fact%s:\n", c->p.out,
+  (void)fprintf(stderr, "%s: at most %.0f %s, sessions of %.2g s and %.2g s of warm-up; %zu fact%s:\n", c->p.out,
                 (double)c->whole_ns / (short_one ? 1e9 : 60e9), short_one ? "s" : "min", (double)c->p.counted_ns / 1e9,
                 (double)c->p.warm_up_ns / 1e9, c->swaps.n, c->swaps.n == 1 ? "" : "s");
   for (size_t i = 0; i < c->swaps.n; i++)
@@ -200,6 +209,8 @@ static void end(void *context, struct bundle *bundle) {
   char target[TARGET_NAME];
   mixture_target(c->facts, target);
   c->bundle = bundle;
+  if (c->by_hand != NULL) bundle_put_event(bundle, c->session.realtime_ns, EVENT_BY_HAND, c->by_hand);
+  c->by_hand = NULL;
   bundle_put_block(bundle, &(struct bundle_block){.session = c->session.id,
                                                   .cycle = c->round,
                                                   .target = target,
@@ -231,6 +242,10 @@ static bool run_one(struct swapping *c, struct session_figure *ret) {
   struct lynx_error error = {0};
   bool complete = false;
   swap_mix(&c->swaps, c->facts, &c->arena, &command, &environment);
+  if (c->plan != NULL) {
+    command = built_environments_command(&c->plan->built, c->facts, &command, &c->arena);
+    command = experiment_plan_in_front(&c->plan->plan, c->facts, &command, &c->arena);
+  }
   c->status = run_variant(c->run, &command, &environment, c->number++, c->facts == 0, &complete);
   if (c->status != LYNX_OK || !complete) return false;
   const struct session_load load = {c->session.id, c->session.rate_per_s, c->session.concurrency};
@@ -256,6 +271,15 @@ static bool measured_before(struct swapping *c, uint64_t facts, int64_t round, s
   return true;
 }
 
+/* How long that takes is not counted. */
+static bool change_by_hand(struct swapping *c) {
+  int64_t begun = clock_now(&clock_system);
+  if (c->plan == NULL) return true;
+  bool done = plan_file_ask(c->plan, c->facts, &c->by_hand);
+  c->end_ns += clock_now(&clock_system) - begun;
+  return done;
+}
+
 /* One that fails once may have met a port that is still taken: it is tried twice (mixtures_next knows). */
 enum measured swapping_measure(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
   struct swapping *c = context;
@@ -266,6 +290,8 @@ enum measured swapping_measure(void *context, uint64_t facts, int64_t round, str
   for (int attempt = 0; attempt < 2; attempt++) {
     int64_t begun = clock_now(&clock_system);
     if (run_is_over(c->run) || begun + c->longest_ns > c->end_ns || c->number == MIXTURE_SESSIONS_MAX) return MEASURED_NO_MORE;
+    if (!change_by_hand(c)) return MEASURED_NO_MORE;
+    begun = clock_now(&clock_system);
     bool measured = run_one(c, ret);
     int64_t took = clock_now(&clock_system) - begun;
     c->longest_ns = took > c->longest_ns ? took : c->longest_ns;
@@ -286,9 +312,12 @@ int swapping_run(struct swapping *c, const char *key, const char *plan, void (*d
   if (c->n_earlier > 0 && !is_the_plan(bundle_meta(c->earlier.bundle, key), plan))
     return cannot_resume(c, "its plan is another: other facts, another seed, other mixtures or options");
   char other[DIGEST_HEX];
-  contract_digest(&c->b.contract, other);
+  if (c->plan == NULL) contract_digest(&c->b.contract, other);
+  else (void)snprintf(other, sizeof other, "%s", c->plan->digest);
   const char *earlier = c->n_earlier > 0 ? bundle_meta(c->earlier.bundle, "swapped_with") : NULL;
-  if (earlier != NULL && strcmp(earlier, other) != 0) return cannot_resume(c, "the contract of B is another");
+  if (earlier != NULL && strcmp(earlier, other) != 0)
+    return cannot_resume(c, c->plan == NULL ? "the contract of B is another" : "the plan's text is another");
+  if (c->plan != NULL && !plan_file_prepare(c->plan, screen_catch_interrupts())) return EXIT_WRONG_INPUT;
   machine_records_load(&records);
   screen_init(&screen, c->quiet || !isatty(STDERR_FILENO)); /* there, a line for each session is enough */
   const struct run_perturbation perturbation = {.concurrency = c->p.concurrency,

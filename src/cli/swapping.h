@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/perturbation.h"
+#include "cli/plan_file.h"
 #include "experiment/mixtures.h"
 #include "experiment/swap.h"
 #include "stats/rounds.h"
@@ -11,6 +12,7 @@
 struct swapping {
   /* Given. */
   const char *tool, *path_a, *path_b, *duration, *window, *out;
+  struct plan_file *plan;     /* path_a is its contract, and there is no B; NULL: A and B are two contracts */
   const char *usual_duration; /* where none is given */
   const char *resume;         /* a bundle of the same plan that ended too early; NULL */
   bool quiet;
@@ -29,10 +31,11 @@ struct swapping {
   struct perturbed_session session;
   uint64_t facts;
   int64_t round, number, longest_ns;
+  const char *by_hand; /* what the operator changed before this session; NULL: nothing */
   enum lynx_status status;
 };
 
-/* Reads both contracts, which are to be alike but for executor.start. Exit code; what is wrong was reported. swapping_close follows in every
+/* Reads both contracts, which are to be alike but for executor.start, or the plan's one. Exit code; what is wrong was reported. swapping_close follows in every
  * case. */
 int swapping_open(struct swapping *swapping);
 /* How long a session is, for so many of them. Exit code. */

@@ -225,7 +225,9 @@ static void open_perturbers(struct blocks *b) {
                                      .library_name = b->plan.library_name,
                                      .wire = b->plan.wire,
                                      .no_wire = b->plan.no_wire,
-                                     .neighbour = b->plan.neighbour};
+                                     .neighbour = b->plan.neighbour,
+                                     .concurrency = b->session.concurrency,
+                                     .in_flight_most = b->session.in_flight_most};
   b->n_opened = 0;
   for (size_t i = 0; b->plan.perturbers[i] != NULL && b->n_opened < PERTURBERS_MAX; i++) {
     const struct perturber *perturber = perturber_find(b->plan.perturbers[i], strlen(b->plan.perturbers[i]));

@@ -90,6 +90,15 @@ bool confirm_plan_make(const struct finding *f, bool starts, const char *knob, s
   return true;
 }
 
+struct confirm_plan confirm_plan_by_swap(const struct finding *finding) {
+  return (struct confirm_plan){.finding = finding, .takes_away = true, .threshold = GAIN_LEAST};
+}
+
+enum confirm_verdict confirm_decide(const struct confirm_plan *plan, const struct slope *effect) {
+  if (!effect->bounded) return CONFIRM_INCONCLUSIVE;
+  return effect->low > plan->threshold ? CONFIRM_CONFIRMED : effect->high < plan->threshold ? CONFIRM_REFUTED : CONFIRM_INCONCLUSIVE;
+}
+
 static bool same_process(const char *target, const char *process) {
   const char *name = strstr(target, ": ");
   size_t n = strlen(process);
@@ -125,8 +134,6 @@ struct confirmation confirm_judge(const struct confirm_plan *plan, const struct 
   c.effect = c.of->of[c.response];
   if (plan->takes_away && all->open_load) /* a latency that falls is what is gained */
     c.effect = slope_turned(c.effect);
-  if (!c.effect.bounded) return c;
-  if (c.effect.low > plan->threshold) c.verdict = CONFIRM_CONFIRMED;
-  else if (c.effect.high < plan->threshold) c.verdict = CONFIRM_REFUTED;
+  c.verdict = confirm_decide(plan, &c.effect);
   return c;
 }

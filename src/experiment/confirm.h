@@ -5,6 +5,8 @@
  *           process, a quarter of a percent for each percent; of what is taken away, 5 % more throughput
  * Remedy    of a finding without an experiment of its own the operator names one: a variable or an argument of the start command. Sessions
  *           with and without it alternate; that it gains 5 % confirms that it helps, and the finding as far as it is its remedy
+ * By        a fact that was swapped among others (experiment/swapped_effect.h) may be the finding's cause: what its other level gains
+ *           against the run's is judged as what is taken away
  * Rung      perturbed; where a cause was taken away and put back, swapped back
  * Limits    a process confirms that its time bounds throughput, and not which of its functions: that takes an executor that
  *           lynxbench starts
@@ -44,5 +46,9 @@ struct confirmation {
 };
 
 struct confirmation confirm_judge(const struct confirm_plan *plan, const struct sensitivities *all);
+
+/* Of a finding whose cause was swapped by another experiment. */
+struct confirm_plan confirm_plan_by_swap(const struct finding *finding);
+enum confirm_verdict confirm_decide(const struct confirm_plan *plan, const struct slope *effect);
 
 #endif

@@ -19,6 +19,7 @@ bool factored_write_plan(const struct swap_list *swaps, const struct factored_pl
   json_put_int(&json, "rounds", (int64_t)plan->n_rounds);
   json_put_double(&json, "confidence", plan->confidence);
   json_put_int(&json, "seed", (int64_t)plan->seed);
+  if (plan->hard != 0) json_put_int(&json, "hard", (int64_t)plan->hard);
   json_key(&json, "facts");
   swap_list_json(swaps, &json);
   json_close(&json);
@@ -38,10 +39,12 @@ static enum lynx_status read_plan(const char *text, struct factored *ret, struct
                                      .n_runs = runs > 0 && runs <= FACTORIAL_RUNS_MAX ? (size_t)runs : 0,
                                      .n_rounds = rounds > 0 && rounds <= FACTORED_ROUNDS_MAX ? (size_t)rounds : 0,
                                      .confidence = json_get_double(root, "confidence", NAN),
-                                     .seed = (uint64_t)json_get_int(root, "seed", 0)};
+                                     .seed = (uint64_t)json_get_int(root, "seed", 0),
+                                     .hard = (uint64_t)json_get_int(root, "hard", 0)};
   json_decref(root);
   good = good && ret->plan.n_rounds > 0 && ret->plan.confidence >= 0.5 && ret->plan.confidence <= 0.9999 &&
-         factorial_design(ret->plan.n_facts, ret->plan.n_runs, &ret->design);
+         factorial_design(ret->plan.n_facts, ret->plan.n_runs, &ret->design) && ret->plan.hard >> ret->plan.n_facts == 0;
+  if (good) ret->design.hard = ret->plan.hard;
   return good ? LYNX_OK : lynx_fail(error, LYNX_INPUT, "its plan is broken: found '%.200s'", text);
 }
 

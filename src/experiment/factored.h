@@ -15,6 +15,7 @@ struct factored_plan {
   size_t n_facts, n_runs, n_rounds;
   double confidence;
   uint64_t seed;
+  uint64_t hard; /* facts that are hard to change */
 };
 
 struct factored {

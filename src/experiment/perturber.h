@@ -41,7 +41,9 @@ struct perturbing {
   const char *library_folder, *library_name;   /* the same of a library */
   struct wire *wire;                           /* experiment/delaying_proxy.h; NULL: there is none that could be lengthened, and why */
   const char *no_wire;
-  int64_t neighbour; /* that the operator allows to stop; 0: none */
+  int64_t neighbour;           /* that the operator allows to stop; 0: none */
+  int64_t concurrency;         /* requests in flight */
+  atomic_uint *in_flight_most; /* no more of them than that, while it is not 0; NULL: the load is no closed loop */
 };
 
 struct target {
@@ -53,6 +55,7 @@ struct perturber {
   const char *does;          /* to the executor while it is held; how it is undone */
   double levels[LEVELS_MAX]; /* slowness that is asked for; 0: no more of them. Of a cause that is taken away: 2, for «taken away» */
   bool takes_away;           /* a cause, rather than slow a resource: the answer is a ratio, no elasticity */
+  bool of_load;              /* the demand and no resource: slower stands for fewer requests in flight */
   bool beside;               /* it needs no process of the server: it may be anywhere */
   bool by_waiting;           /* its slowness is how much longer the tree's threads wait for a processor than they run, in every block */
   /* How many targets; 0: none, and why. */

@@ -47,6 +47,10 @@ bool sensitivity_takes_away(const struct sensitivity *s) {
   return s->perturber != NULL && s->perturber->takes_away;
 }
 
+bool sensitivity_is_of_load(const struct sensitivity *s) {
+  return s->perturber != NULL && s->perturber->of_load;
+}
+
 bool sensitivity_is_of_all(const struct sensitivity *s) {
   return strcmp(s->target, "processor: all") == 0;
 }

@@ -48,8 +48,9 @@ struct sensitivities {
   struct slope sum;                   /* of processes one by one, throughput; n 0: fewer than two */
 };
 
-/* What it is of: a cause that was taken away; all processes at once; one process of the tree. */
+/* What it is of: a cause that was taken away; the demand, which is no resource; all processes at once; one process of the tree. */
 bool sensitivity_takes_away(const struct sensitivity *sensitivity);
+bool sensitivity_is_of_load(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_all(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_one_process(const struct sensitivity *sensitivity);
 

@@ -55,7 +55,7 @@ static void put_words(struct making *m, enum unit_kind kind, const char *name, b
   add_words(m, unit, is_b, words, n);
 }
 
-static bool is_option(const char *word) {
+bool swap_is_option(const char *word) {
   return word[0] == '-' && word[1] != 0 && word[1] != '.' && !(word[1] >= '0' && word[1] <= '9'); /* -1 and -.5 are values */
 }
 
@@ -69,7 +69,7 @@ static size_t words_in_front(const struct text_list *command, const struct text_
 
 static size_t words_before_options(const struct text_list *command) {
   size_t n = 0;
-  while (n < command->n_items && !is_option(command->items[n])) n++;
+  while (n < command->n_items && !swap_is_option(command->items[n])) n++;
   return n;
 }
 
@@ -81,7 +81,7 @@ static void take_command(struct making *m, const struct text_list *command, bool
   }
   for (size_t i = n, next; i < command->n_items; i = next) {
     const char *word = command->items[i];
-    for (next = i + 1; next < command->n_items && !is_option(command->items[next]);) next++;
+    for (next = i + 1; next < command->n_items && !swap_is_option(command->items[next]);) next++;
     const char *name = arena_printf(m->arena, "%.*s", (int)strcspn(word, "="), word);
     put_words(m, UNIT_ARGUMENT, name, is_b, &command->items[i], next - i);
   }
@@ -181,7 +181,6 @@ enum lynx_status swap_list_make(const struct contract_start *a, const struct con
   ret->n = n;
   if (m.too_many || n > SWAPS_MAX)
     return lynx_fail(error, LYNX_INPUT, "executor.start: they differ in more than %d arguments and variables", SWAPS_MAX);
-  if (n == 0) return lynx_fail(error, LYNX_INPUT, "executor.start: A and B start the same command in the same environment");
   return LYNX_OK;
 }
 

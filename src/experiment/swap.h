@@ -7,7 +7,7 @@
  *          (a driver, a kernel) is not swapped. At most SWAPS_MAX facts
  * Order    A and B are started as they are written. In a mixture what only B has stands behind what stands before it in B; an argument that
  *          is given more than once stands where it is given first
- * Errors   INPUT: they differ in nothing, or in too much */
+ * Errors   INPUT: they differ in too much. That they differ in nothing is no error here: no facts */
 #ifndef EXPERIMENT_SWAP_H
 #define EXPERIMENT_SWAP_H
 
@@ -34,6 +34,9 @@ struct swap_list {
 /* Texts live in the arena and in the contracts. */
 enum lynx_status swap_list_make(const struct contract_start *a, const struct contract_start *b, struct arena *arena, struct swap_list *ret,
                                 struct lynx_error *error) LYNX_MUST_CHECK;
+
+/* Does an argument begin with this word? "-1" is a value. */
+bool swap_is_option(const char *word);
 
 /* With B's facts where a bit is set, and A's elsewhere. */
 void swap_mix(const struct swap_list *list, uint64_t facts, struct arena *arena, struct text_list *ret_command,

@@ -140,6 +140,7 @@ struct standing_confirmation standing_confirmation_of(const struct ledger_entry 
                                         .named = clean(entry, "named", arena),
                                         .verdict = clean(entry, "verdict", arena),
                                         .form = clean(entry, "form", arena),
+                                        .rung = clean(entry, "rung", arena),
                                         .estimate = json_get_double(said, "estimate", NAN),
                                         .low = json_get_double(said, "low", NAN),
                                         .high = json_get_double(said, "high", NAN),

@@ -51,7 +51,7 @@ struct standing_contest {
 
 /* An experiment of one of its findings. */
 struct standing_confirmation {
-  const char *by, *finding, *named, *verdict, *form;
+  const char *by, *finding, *named, *verdict, *form, *rung;
   double estimate, low, high, threshold; /* NaN: not given */
   uint64_t index;
 };

@@ -37,6 +37,7 @@ struct engine {
   int64_t starved_ns;     /* when an arrival last found no free slot; -1: never */
   uint32_t batch_left;    /* of the batch that is being sent */
   int64_t batch_ready_ns; /* when the one before it was over */
+  int64_t held_ns;        /* closed loop: until when a request that was ready was last held back; 0: never */
   struct random_stream thinking;
   int64_t n_cut_off;                  /* counted requests that were not over at the end */
   int64_t last_scan_ns, begun_cpu_ns; /* of this thread at the session's zero; -1: before it */
@@ -204,6 +205,16 @@ static int64_t send_due_open(struct engine *engine, int64_t now) {
   return INT64_MAX;
 }
 
+/* This engine's part of a number of all engines. */
+static uint32_t part_of(const struct engine_plan *plan, uint32_t n) {
+  return n / plan->n_engines + (plan->index < n % plan->n_engines ? 1 : 0);
+}
+
+static bool is_held_back(const struct engine *engine) {
+  uint32_t most = engine->plan->in_flight_most != NULL ? atomic_load_explicit(engine->plan->in_flight_most, memory_order_relaxed) : 0;
+  return most > 0 && engine->n_slots - engine->n_free >= part_of(engine->plan, most);
+}
+
 static int64_t send_due_closed(struct engine *engine, int64_t now) {
   if (now < 0) return 0;                                    /* the session has not begun */
   if (engine->plan->batch > 0 && engine->batch_left == 0) { /* the next batch begins when all of this one are over */
@@ -215,6 +226,11 @@ static int64_t send_due_closed(struct engine *engine, int64_t now) {
   for (uint32_t left = engine->n_free; left > 0 && (engine->plan->batch == 0 || engine->batch_left > 0); left--) {
     uint32_t at = left - 1, index = engine->free_slots[at];
     int64_t ready = engine->plan->batch > 0 ? engine->batch_ready_ns : engine->closed_ready[index];
+    if (is_held_back(engine)) {
+      engine->held_ns = now; /* it is due when it is let go */
+      return now + 1000000;
+    }
+    if (ready < engine->held_ns) ready = engine->held_ns;
     if (ready > now) { /* still thinking; others may be ready */
       if (ready < next) next = ready;
       continue;
@@ -313,7 +329,7 @@ enum lynx_status engine_run(const struct engine_plan *plan, const struct driver 
   lynx_assert(plan->n_inputs > 0 && plan->n_engines > 0 && plan->index < plan->n_engines);
   enum lynx_status status = driver_check(driver, error);
   if (status != LYNX_OK) return status;
-  uint32_t share = plan->concurrency / plan->n_engines + (plan->index < plan->concurrency % plan->n_engines ? 1 : 0);
+  uint32_t share = part_of(plan, plan->concurrency);
   struct engine engine = {.plan = plan,
                           .driver = driver,
                           .state = state,

@@ -59,6 +59,8 @@ struct engine_plan {
   size_t keep_answers;         /* of counted requests for inputs below this: their content is kept */
   uint32_t index, n_engines;
   const atomic_int *stop; /* ENGINE_* */
+  const atomic_uint
+      *in_flight_most; /* closed loop without batches: no more than that of all engines at a time, while it is not 0; or NULL */
   struct engine_progress *progress;
   engine_sink *sink;
   void *sink_context;

@@ -39,6 +39,7 @@ struct session_run {
   struct engine_progress progress;
   _Atomic(struct node *) finished;
   atomic_int stop;
+  atomic_uint in_flight_most; /* struct engine_plan */
   atomic_int n_running;
   /* Of the abort SLO: requests and bad ones by second of their end. */
   int n_all[ABORT_BUCKETS], n_bad[ABORT_BUCKETS];
@@ -352,6 +353,7 @@ static enum lynx_status start_engines(struct run *run, struct session_run *sessi
                                            .index = host + hosts * i,
                                            .n_engines = n * hosts,
                                            .stop = &session->stop,
+                                           .in_flight_most = plan->load == LOAD_CLOSED ? &session->in_flight_most : NULL,
                                            .progress = &session->progress,
                                            .sink = on_row,
                                            .sink_context = &threads[i]};
@@ -538,7 +540,7 @@ static bool is_the_server(const struct run *run, int64_t pid) {
 }
 
 /* NULL: it is no session that is perturbed. */
-static const struct run_perturbation *begin_perturbation(const struct run *run, const struct session_run *session,
+static const struct run_perturbation *begin_perturbation(const struct run *run, struct session_run *session,
                                                          const struct bundle_session *row, int64_t serving) {
   const struct run_perturbation *perturbation = run->request->perturbation;
   const struct session_plan *plan = session->plan;
@@ -550,7 +552,8 @@ static const struct run_perturbation *begin_perturbation(const struct run *run, 
                                           .realtime_ns = session->start_ns + session->realtime_offset_ns,
                                           .pid = is_the_server(run, serving) ? serving : 0,
                                           .rate_per_s = row->rate_per_s,
-                                          .concurrency = row->concurrency};
+                                          .concurrency = row->concurrency,
+                                          .in_flight_most = plan->load == LOAD_CLOSED ? &session->in_flight_most : NULL};
   perturbation->begin(perturbation->context, &where);
   return perturbation;
 }

@@ -19,7 +19,8 @@ static void put_effect(const struct confirmation_view *v, struct buffer *out) {
   const struct slope *e = &c->effect;
   const bool latency = c->response != RESPONSE_THROUGHPUT;
   if (v->plan->takes_away) {
-    (void)buffer_printf(out, "Taken away and put back (%s): %s ", c->of->target, latency ? "latency falls by" : "throughput");
+    (void)buffer_printf(out, "%s (%s): %s ", v->plan->perturbers[0] != NULL ? "Taken away and put back" : "Swapped, from the run's level",
+                        c->of->target, latency ? "latency falls by" : "throughput");
     put_percent(out, e->estimate, e->bounded ? e->low : NAN, e->bounded ? e->high : NAN);
     (void)buffer_printf(out, "; the threshold was %+.0f %%.\n", special_percent(v->plan->threshold));
     return;
@@ -64,9 +65,11 @@ bool confirmation_text(const struct confirmation_view *v, bool color, struct buf
         v->all->answers);
   if (v->plan->instead != NULL) (void)buffer_printf(out, "  What was tried: %s\n", v->plan->instead);
   put_others(v, out);
-  sensitivity_blocks_text(v->all, out);
+  if (v->plan->perturbers[0] != NULL) sensitivity_blocks_text(v->all, out);
   for (size_t i = 0; i < v->n_unprobed; i++) (void)buffer_printf(out, "  %s %s\n", i == 0 ? "unprobed:" : "         ", v->unprobed[i]);
-  if (c->verdict == CONFIRM_INCONCLUSIVE && c->of != NULL) (void)buffer_text(out, "next: the same with --for 10min\n");
+  if (c->verdict == CONFIRM_INCONCLUSIVE && v->plan->perturbers[0] == NULL)
+    (void)buffer_text(out, "next: the experiment with more --rounds (--resume keeps what was measured)\n");
+  else if (c->verdict == CONFIRM_INCONCLUSIVE && c->of != NULL) (void)buffer_text(out, "next: the same with --for 10min\n");
   else if (c->verdict == CONFIRM_CONFIRMED) (void)buffer_printf(out, "next: %s\n", f->next);
   else if (c->verdict == CONFIRM_REFUTED) (void)buffer_text(out, "next: leave it; look at the other findings, or `lynxbench perturb`\n");
   return !out->overflowed;
@@ -97,6 +100,13 @@ static const char *disagreement(const struct finding *f, bool takes_away) {
   return f->share >= 0.1 ? "; a share of time that costs little when it is slowed is off the critical path: others work meanwhile" : "";
 }
 
+/* As the entry says; an entry that is wrong about it says at least of which form it is. */
+static enum rung rung_of(const struct standing_confirmation *c, bool takes_away) {
+  for (enum rung rung = RUNG_PERTURBED; rung <= RUNG_FACTORIAL; rung++)
+    if (strcmp(c->rung, rung_text(rung)) == 0) return rung;
+  return takes_away ? RUNG_SWAPPED_BACK : RUNG_PERTURBED;
+}
+
 bool confirmation_apply(const struct standing_confirmation *c, struct finding *f) {
   char effect[120] = "";
   bool takes_away = strncmp(c->form, "ln", 2) == 0;
@@ -107,10 +117,9 @@ bool confirmation_apply(const struct standing_confirmation *c, struct finding *f
                    takes_away ? special_percent(c->estimate) : c->estimate, takes_away ? special_percent(c->low) : c->low,
                    takes_away ? special_percent(c->high) : c->high, takes_away ? special_percent(c->threshold) : c->threshold);
   f->refuted = strcmp(c->verdict, "refuted") == 0;
-  if (strcmp(c->verdict, "confirmed") == 0) f->rung = takes_away ? RUNG_SWAPPED_BACK : RUNG_PERTURBED;
+  if (strcmp(c->verdict, "confirmed") == 0) f->rung = rung_of(c, takes_away);
   else if (f->rung > RUNG_ACCOUNTED) f->rung = RUNG_ACCOUNTED;
-  (void)snprintf(f->experiment, sizeof f->experiment, "%s (%s)%s, by %s (entry %llu)%s", c->verdict,
-                 takes_away ? rung_text(RUNG_SWAPPED_BACK) : rung_text(RUNG_PERTURBED), effect, c->by, (unsigned long long)c->index,
-                 f->refuted ? disagreement(f, takes_away) : "");
+  (void)snprintf(f->experiment, sizeof f->experiment, "%s (%s)%s, by %s (entry %llu)%s", c->verdict, rung_text(rung_of(c, takes_away)),
+                 effect, c->by, (unsigned long long)c->index, f->refuted ? disagreement(f, takes_away) : "");
   return true;
 }

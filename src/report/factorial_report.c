@@ -80,6 +80,16 @@ static void put_verdict(const struct factored *f, const struct factorial_effect 
                       sorted[0]->names[0].second >= 0 ? " together, beyond what each does by itself" : "", n, f->found.n_effects);
 }
 
+/* Split plots: what is changed seldom has an error of its own. */
+static void put_plots(const struct factored *f, struct buffer *out) {
+  char names[NAMES_MAX];
+  if (f->design.hard == 0) return;
+  (void)buffer_printf(out, "%s: changed only between the %zu plots of a round",
+                      swap_names(&f->swaps, f->design.hard, ", ", names, sizeof names), f->found.n_plots);
+  if (isfinite(f->found.plot_deviation)) (void)buffer_printf(out, ", whose means differ by %.1f %%", 100 * f->found.plot_deviation);
+  (void)buffer_text(out, "; its effects have that error\n");
+}
+
 static void put_design(const struct factored *f, struct buffer *out) {
   static const char *const roman[] = {"", "", "", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"};
   (void)buffer_printf(out, "%zu mixtures of %zu facts in %zu rounds, ", f->design.n_runs, f->swaps.n, f->n_rounds);
@@ -92,6 +102,7 @@ static void put_design(const struct factored *f, struct buffer *out) {
   (void)buffer_printf(out, "; %.1f min of counted load", f->seen.seconds / 60);
   if (isfinite(f->found.deviation)) (void)buffer_printf(out, "; from session to session %.1f %%", 100 * f->found.deviation);
   (void)buffer_text(out, "\n");
+  put_plots(f, out);
 }
 
 /* --- the effects --- */
@@ -186,6 +197,7 @@ void factorial_json(const struct factored *f, const struct contract *contract, s
   json_put_double(json, "confidence", f->plan.confidence);
   json_put_text(json, "figure", f->seen.response == RESPONSE_END_TO_END ? "end-to-end latency, inverted" : "throughput");
   json_put_double(json, "deviation", f->n_rounds > 0 ? f->found.deviation : NAN);
+  json_put_double(json, "plot_deviation", f->n_rounds > 0 ? f->found.plot_deviation : NAN);
   json_key(json, "facts");
   json_open_array(json);
   for (size_t i = 0; i < f->swaps.n; i++) swap_json(&f->swaps.items[i], contract, json);

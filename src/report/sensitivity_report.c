@@ -34,7 +34,7 @@ static const struct sensitivity *foremost(const struct sensitivities *all, bool 
   for (size_t i = 0; i < all->n; i++) {
     const struct sensitivity *s = &all->items[i];
     const struct slope *e = &s->of[response_of(all)];
-    if (sensitivity_takes_away(s) != away || sensitivity_is_of_all(s) || !e->bounded) continue;
+    if (sensitivity_takes_away(s) != away || sensitivity_is_of_all(s) || sensitivity_is_of_load(s) || !e->bounded) continue;
     if (best == NULL || e->low > best->of[response_of(all)].low) best = s;
   }
   return best;
@@ -51,12 +51,32 @@ static void put_nothing(const struct sensitivities *all, struct buffer *out) {
   else (void)buffer_text(out, "Too few cycles of blocks were measured.\nnext: the same with --for 5min\n\n");
 }
 
+/* Had the server room left? Homogeneity of throughput in the rates and in what is in flight: docs/method.md#perturbation. */
+static bool put_demand(const struct sensitivities *all, const char *strong, const char *plain, struct buffer *out) {
+  char text[64];
+  bool any = false;
+  for (size_t i = 0; i < all->n; i++) {
+    const struct slope *e = &all->items[i].of[RESPONSE_THROUGHPUT];
+    if (!sensitivity_is_of_load(&all->items[i]) || !e->bounded) continue;
+    any = true;
+    (void)buffer_printf(out, "%s1 %% fewer requests in flight cost %s %% of the throughput%s.%s\n", strong,
+                        sensitivity_slope_text(text, sizeof text, e, false),
+                        e->high < 0.25  ? ": the server is full, and more of them only wait"
+                        : e->low > 0.75 ? ": the server has room, and the load does not fill it"
+                                        : "",
+                        plain);
+  }
+  return any;
+}
+
 static void put_verdict(const struct sensitivities *all, bool color, struct buffer *out) {
   const char *strong = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "",
              *what = all->open_load ? "end-to-end latency" : "throughput";
   const struct sensitivity *slowed = foremost(all, false), *away = foremost(all, true);
   char text[64];
-  if (slowed == NULL && away == NULL) {
+  bool alone = slowed == NULL && away == NULL;
+  bool demand = alone && put_demand(all, strong, plain, out);
+  if (alone && !demand) {
     (void)buffer_printf(out, "%sNothing was established.%s ", strong, plain);
     put_nothing(all, out);
     return;
@@ -70,6 +90,7 @@ static void put_verdict(const struct sensitivities *all, bool color, struct buff
   else if (slowed != NULL)
     (void)buffer_printf(out, "%sNo resource that was slowed costs %s for certain%s (most: %s, %s).\n", strong, what, plain, slowed->target,
                         sensitivity_slope_text(text, sizeof text, &slowed->of[response_of(all)], false));
+  if (!alone) (void)put_demand(all, "", "", out);
   if (all->open_load)
     (void)buffer_text(out, "The load is open: as much is sent as before, so that latencies answer, and throughput does not.\n");
   (void)buffer_text(out, "A sensitivity at this load, not a share: what was slowed less than all shows only its own cost.\n\n");
@@ -105,8 +126,8 @@ static void put_levels(const struct sensitivities *all, struct buffer *out) {
     if (s->n_levels < 2) continue;
     (void)buffer_printf(out, "  %-*.*s", NAME_WIDTH, NAME_WIDTH, s->target);
     for (size_t l = 0; l < s->n_levels; l++)
-      (void)buffer_printf(out, "%s slower x %.3g: throughput %s", l > 0 ? ";" : " ", s->levels[l].given,
-                          sensitivity_slope_text(text, sizeof text, &s->levels[l].effect, true));
+      (void)buffer_printf(out, "%s %s x %.3g: throughput %s", l > 0 ? ";" : " ", sensitivity_is_of_load(s) ? "fewer" : "slower",
+                          s->levels[l].given, sensitivity_slope_text(text, sizeof text, &s->levels[l].effect, true));
     if (s->curvature.bounded && s->curvature.low > 0) (void)buffer_text(out, "; it costs more the slower it is");
     if (s->curvature.bounded && s->curvature.high < 0) (void)buffer_text(out, "; it costs less the slower it is");
     (void)buffer_text(out, "\n");

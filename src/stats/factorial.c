@@ -1,7 +1,9 @@
 #include "stats/factorial.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/random.h"
 #include "stats/special.h"
 
@@ -65,6 +67,30 @@ size_t factorial_runs(size_t n_facts) {
   return n;
 }
 
+size_t factorial_plots(const struct factorial_design *d, size_t ret[FACTORIAL_RUNS_MAX]) {
+  size_t n = 0;
+  for (size_t k = 0; k < d->n_runs; k++) {
+    size_t like = 0;
+    while (like < k && (d->runs[like] & d->hard) != (d->runs[k] & d->hard)) like++;
+    ret[k] = like < k ? ret[like] : n++;
+  }
+  return n;
+}
+
+/* The runs of one round: plots in random order, and within each its runs. */
+static void order_round(const struct factorial_design *d, struct random_stream *random, size_t ret[FACTORIAL_RUNS_MAX]) {
+  size_t plot_of[FACTORIAL_RUNS_MAX], plots[FACTORIAL_RUNS_MAX], within[FACTORIAL_RUNS_MAX], n = 0;
+  size_t n_plots = factorial_plots(d, plot_of);
+  random_order(random, plots, n_plots);
+  for (size_t p = 0; p < n_plots; p++) {
+    size_t members[FACTORIAL_RUNS_MAX], n_members = 0;
+    for (size_t k = 0; k < d->n_runs; k++)
+      if (plot_of[k] == plots[p]) members[n_members++] = k;
+    random_order(random, within, n_members);
+    for (size_t k = 0; k < n_members; k++) ret[n++] = members[within[k]];
+  }
+}
+
 size_t factorial_run(const struct factorial_design *d, size_t n_rounds, uint64_t seed, measure_facts *measure, void *context, double *ret_y,
                      double *ret_grain) {
   struct random_stream random;
@@ -72,7 +98,7 @@ size_t factorial_run(const struct factorial_design *d, size_t n_rounds, uint64_t
   *ret_grain = 0;
   for (size_t round = 0; round < n_rounds; round++) {
     size_t order[FACTORIAL_RUNS_MAX];
-    random_order(&random, order, d->n_runs);
+    order_round(d, &random, order);
     for (size_t k = 0; k < d->n_runs; k++) {
       struct session_figure figure = {0};
       if (measure(context, d->runs[order[k]], (int64_t)round, &figure) != MEASURED) return round;
@@ -112,21 +138,53 @@ static void add_name(const struct factorial_design *d, struct factorial *ret, in
   ret->effects[ret->n_effects++] = (struct factorial_effect){.names = {{first, second, false}}, .n_names = 1};
 }
 
+/* Is its column one value over each plot? */
+static bool is_between_plots(const struct factorial_design *d, const size_t *plot_of, const struct factorial_name *name) {
+  for (size_t k = 0; k < d->n_runs; k++)
+    for (size_t l = 0; l < k; l++)
+      if (plot_of[k] == plot_of[l] && sign_of(d->runs[k], name->first, name->second) != sign_of(d->runs[l], name->first, name->second))
+        return false;
+  return true;
+}
+
+static double deviation_of(double squares, double freedom, double least) {
+  return freedom > 0 ? fmax(sqrt(fmax(squares, 0) / freedom), least) : NAN;
+}
+
+/* The residual's two parts: of the plots' means, and of the runs within them. Plots are equally large in a regular design. */
+static void part_residual(const struct factorial_design *d, const size_t *plot_of, const double *y, size_t n_rounds, double grain,
+                          struct factorial *ret) {
+  size_t n = d->n_runs, n_plots = ret->n_plots;
+  double size = (double)n / (double)n_plots, *means = xalloc(n_rounds * n_plots, sizeof *means);
+  for (size_t r = 0; r < n_rounds; r++)
+    for (size_t k = 0; k < n; k++) means[r * n_plots + plot_of[k]] += y[r * n + k] / size;
+  double of_plots = n_plots > 1 ? rounds_residual(means, n_rounds, n_plots, n_plots) : 0;
+  ret->plot_freedom = (double)(n_rounds - 1) * (double)(n_plots - 1);
+  ret->freedom = (double)(n_rounds - 1) * (double)(n - n_plots);
+  ret->plot_deviation = deviation_of(of_plots, ret->plot_freedom, grain / sqrt(size));
+  ret->deviation = deviation_of(rounds_residual(y, n_rounds, n, n) - size * of_plots, ret->freedom, grain);
+  free(means);
+}
+
 void factorial_analyse(const struct factorial_design *d, const double *y, size_t n_rounds, double grain, double confidence,
                        struct factorial *ret) {
   int n = (int)d->n_facts;
-  *ret = (struct factorial){.freedom = (double)(n_rounds - 1) * (double)(d->n_runs - 1), .bounded = n_rounds >= 2};
+  size_t plot_of[FACTORIAL_RUNS_MAX];
+  *ret = (struct factorial){.bounded = n_rounds >= 2, .n_plots = factorial_plots(d, plot_of)};
   for (size_t r = 0; r < n_rounds; r++)
     for (size_t k = 0; k < d->n_runs; k++) ret->means[k] += y[r * d->n_runs + k] / (double)n_rounds;
-  double squares = rounds_residual(y, n_rounds, d->n_runs, d->n_runs);
-  ret->deviation = ret->bounded ? fmax(sqrt(squares / ret->freedom), grain) : NAN;
+  part_residual(d, plot_of, y, n_rounds, grain, ret);
   for (int i = 0; i < n; i++) add_name(d, ret, i, -1);
   for (int i = 0; i < n; i++)
     for (int j = i + 1; j < n; j++) add_name(d, ret, i, j);
-  double error = (1 - confidence) / (double)ret->n_effects, t = ret->bounded ? special_t_quantile(1 - error / 2, ret->freedom) : NAN;
+  double error = (1 - confidence) / (double)ret->n_effects;
   for (size_t i = 0; i < ret->n_effects; i++) {
     struct factorial_effect *e = &ret->effects[i];
-    double times = e->names[0].second >= 0 ? 4 : 2, half = t * ret->deviation * times / sqrt((double)(d->n_runs * n_rounds));
+    e->between_plots = ret->n_plots > 1 && is_between_plots(d, plot_of, &e->names[0]);
+    double times = e->names[0].second >= 0 ? 4 : 2, units = (double)((e->between_plots ? ret->n_plots : d->n_runs) * n_rounds);
+    double freedom = e->between_plots ? ret->plot_freedom : ret->freedom;
+    double t = ret->bounded ? special_t_quantile(1 - error / 2, freedom) : NAN;
+    double half = t * (e->between_plots ? ret->plot_deviation : ret->deviation) * times / sqrt(units);
     for (size_t k = 0; k < d->n_runs; k++)
       e->estimate += times / (double)d->n_runs * sign_of(d->runs[k], e->names[0].first, e->names[0].second) * ret->means[k];
     e->low = e->estimate - half;

@@ -423,6 +423,54 @@ def test_confirm_tries_a_remedy_of_the_operator(one_by_one, remedy, verdict):
     assert l.lynx("claim", made).returncode != 0, "a perturbed run supports no claim"
 
 
+@pytest.fixture(scope="module")
+def swapped(one_by_one):
+    """Both its batch and something that does nothing, in every combination."""
+    path, _, folder = one_by_one
+    plan, out = folder / "plan.yaml", folder / "swapped.lynx"
+    facts = "  - {argument: --max-batch, b: 8}\n  - {variable: LYNXBENCH_NOTHING, b: 1}\n"
+    fixed = open(path).read().replace("{load: climb, concurrency: 4}", "{load: closed, concurrency: 4}")
+    (folder / "fixed.yaml").write_text(fixed)
+    plan.write_text(f"lynxbench_experiment: 1\ncontract: fixed.yaml\nfactors:\n{facts}")
+    r = l.lynx("experiment", plan, "--session", "2s", "--rounds", "3", "--quiet", "--out", out, timeout=300)
+    assert r.returncode in (0, 3), r.stderr
+    return str(out)
+
+
+@pytest.mark.long
+def test_confirm_by_an_experiment(one_by_one, swapped, tmp_path):
+    """What was swapped among others gives the verdict, and stands beside the finding from then on."""
+    path, out, _ = one_by_one
+    if "one_at_a_time" not in findings(out):
+        pytest.skip(f"the run did not find it: {findings(out)}")
+    words = ["confirm", out, "one_at_a_time", "--by", swapped]
+    for more, says in (
+        ([], "--fact NAME, one of"),
+        (["--fact", "--nothing"], "--fact: found '--nothing'"),
+        (["--fact", "--max-batch"], "--run-is: found nothing"),
+        (["--fact", "--max-batch", "--run-is", "C"], "--run-is: found C"),
+    ):
+        r = l.lynx(*words, *more)
+        assert r.returncode == 2 and says in r.stderr, (more, r.stderr)
+    r = l.lynx("confirm", out, "one_at_a_time", "--by", out, "--fact", "--max-batch")
+    assert r.returncode == 2 and "nothing was swapped in it" in r.stderr, r.stderr
+    ledger = tmp_path / "team.ledger"
+    env = {"XDG_STATE_HOME": str(tmp_path / "home"), "LYNXBENCH_KEY": str(tmp_path / "ml.key")}
+    for some in (("key", "ml", "--out", tmp_path), ("log", "create", ledger)):
+        assert l.lynx(*some, env=env).returncode == 0
+    record = ["--record", "--ledger", ledger]
+    r = l.lynx(*words, "--fact", "--max-batch", "--run-is", "A", "--json", *record, env=env)
+    said = json.loads(r.stdout)
+    assert r.returncode == 0 and (said["verdict"], said["rung"]) == ("confirmed", "factorial"), (said, r.stderr)
+    assert said["low"] > 0.5 and said["target"] == "fact: --max-batch", said
+    r = l.lynx(*words, "--fact", "--max-batch", "--run-is", "B", "--json")
+    assert r.returncode == 1 and json.loads(r.stdout)["verdict"] == "refuted", r.stdout
+    shown = l.lynx("attribute", out, "--ledger", ledger, env=env).stdout
+    assert "confirmed (factorial)" in shown, shown
+    r = l.lynx(*words, "--fact", "LYNXBENCH_NOTHING", "--run-is", "A")
+    assert r.returncode in (1, 3) and "Swapped, from the run's level" in r.stdout, r.stdout
+
+
 def test_remedies_that_are_none(one_by_one):
     path, out, _ = one_by_one
     for bad in ("", "-x", "NAME", "1A=2", "A B=1", "--", "--=1"):

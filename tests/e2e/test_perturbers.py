@@ -1,4 +1,4 @@
-"""The code of one library, the wire to another machine, traffic on the memory: each slowed by a known part."""
+"""The code of one library, the wire to another machine, traffic on the memory, the demand: each by a known part."""
 
 import json
 import os
@@ -231,6 +231,58 @@ def test_a_wire_is_found_lengthened_and_confirmed(tmp_path):
     [wire] = said(tmp_path / "c.lynx")["sensitivities"]
     assert wire["e2e_p50"]["estimate"] > 0.03, wire
     assert r.returncode != 1, "a wire that takes a sixth of each request is not refuted: " + r.stdout
+
+
+def of_demand(folder, concurrency, *words):
+    """What fewer requests in flight cost a server of that kind."""
+    out = folder / "d.lynx"
+    with l.reference(*words) as port:
+        path = str(folder / "d.yaml")
+        workload = "{model: tiny, output_tokens: 8, prompts: {count: 8, bytes: 64}}"
+        regime = f"{{load: closed, concurrency: {concurrency}}}"
+        l.contract(path, port, workload=workload, regime=regime, method=METHOD)
+        r = l.lynx("perturb", path, "--for", "24s", "--only", "demand", "--out", out, "--quiet")
+    assert r.returncode in (0, 3), r.stderr
+    return r.stdout, said(out), out
+
+
+@pytest.mark.long
+def test_fewer_requests_in_flight_cost_a_server_with_room(tmp_path):
+    """Each request is served by itself: throughput follows what is in flight, and nobody waits less."""
+    text, x, _ = of_demand(tmp_path, 8, "--mode", "metronome", "--gap", "5ms", "--first-token", "5ms")
+    [demand] = x["sensitivities"]
+    assert (demand["target"], demand["layer"]) == ("demand: requests in flight", "demand"), demand
+    assert sorted({level["given"] for level in demand["levels"]}) == [8 / 7, 8 / 5], demand["levels"]
+    if x["spread"] > 0.1:
+        pytest.skip(f"undisturbed blocks differ by {x['spread']:.0%}: the machine was busy")
+    assert 0.8 < demand["throughput"]["estimate"] < 1.2, demand
+    assert "the server has room" in text, text
+    assert "sum_of_processes" not in x, "the demand is no resource"
+
+
+@pytest.mark.long
+def test_fewer_requests_in_flight_cost_a_full_server_nothing(tmp_path):
+    """One request at a time: the others only wait, and those that are left wait less."""
+    text, x, _ = of_demand(tmp_path, 8, "--shape", "tiny", "--slow", "4ms", "--max-batch", "1")
+    [demand] = x["sensitivities"]
+    if x["spread"] > 0.1:
+        pytest.skip(f"undisturbed blocks differ by {x['spread']:.0%}: the machine was busy")
+    assert abs(demand["throughput"]["estimate"]) < 0.2, demand
+    assert demand["ttft_p50"]["estimate"] < -0.5, demand
+    assert "the server is full" in text, text
+
+
+@pytest.mark.long
+def test_demand_that_is_not_a_closed_loop_is_not_probed(tmp_path):
+    out = tmp_path / "d.lynx"
+    with l.reference("--mode", "metronome") as port:
+        path = str(tmp_path / "d.yaml")
+        l.contract(path, port, regime="{load: poisson, rate_per_s: 20}", method=METHOD)
+        r = l.lynx("perturb", path, "--for", "10s", "--only", "demand", "--out", out, "--quiet")
+        assert "the load is no closed loop" in r.stdout, r.stdout + r.stderr
+        l.contract(path, port, regime="{load: closed, concurrency: 1}", method=METHOD)
+        r = l.lynx("perturb", path, "--for", "10s", "--only", "demand", "--out", str(out) + "2", "--quiet")
+        assert "one request is in flight" in r.stdout, r.stdout + r.stderr
 
 
 if __name__ == "__main__":

@@ -120,8 +120,87 @@ static void check_cover(void) {
   CHECK(good >= 930);
 }
 
+static double normal(struct random_stream *random) {
+  double sum = 0; /* about normal: a sum of twelve */
+  for (int u = 0; u < 12; u++) sum += (double)random_below(random, 1 << 20) / (1 << 20) - 0.5;
+  return sum;
+}
+
+/* What is changed seldom shares the luck of its plot: its effect has the plots' error, the others' has none of it. */
+static void check_plots(void) {
+  struct factorial_design d;
+  struct factorial f;
+  struct random_stream random;
+  double y[6 * 8], widths[2] = {0};
+  size_t plot_of[FACTORIAL_RUNS_MAX];
+  int good[2] = {0}, naive = 0;
+  random_init(&random, 9, "plots");
+  CHECK(factorial_design(3, 8, &d));
+  CHECK_INT(factorial_plots(&d, plot_of), 1);
+  d.hard = 4;
+  CHECK_INT(factorial_plots(&d, plot_of), 2);
+  for (size_t k = 0; k < 8; k++) CHECK_INT(plot_of[k], d.runs[k] >> 2 & 1);
+  for (int i = 0; i < 2000; i++) {
+    for (size_t r = 0; r < 6; r++) {
+      double plot[2] = {0.05 * normal(&random), 0.05 * normal(&random)};
+      for (size_t k = 0; k < 8; k++) y[r * 8 + k] = truth(d.runs[k]) + plot[plot_of[k]] + 0.01 * normal(&random);
+    }
+    factorial_analyse(&d, y, 6, 0, 0.95, &f);
+    CHECK(f.effects[2].between_plots && !f.effects[0].between_plots && !f.effects[4].between_plots);
+    good[0] += f.effects[2].low <= 0 && f.effects[2].high >= 0;
+    good[1] += f.effects[0].low <= 0.55 && f.effects[0].high >= 0.55;
+    widths[0] += f.effects[2].high - f.effects[2].low;
+    widths[1] += f.effects[0].high - f.effects[0].low;
+    struct factorial_design flat = d;
+    flat.hard = 0;
+    factorial_analyse(&flat, y, 6, 0, 0.95, &f);
+    naive += f.effects[2].low <= 0 && f.effects[2].high >= 0;
+  }
+  CHECK_NEAR(f.freedom, 35, 0);
+  CHECK(good[0] >= 1960 && good[1] >= 1960); /* six effects share 5 %: each fails in less than 1 % */
+  CHECK(naive < 1950);                       /* as if all runs were changed alike: too narrow */
+  CHECK(widths[0] > 5 * widths[1]);
+  d.hard = 7; /* every run is a plot */
+  factorial_analyse(&d, y, 6, 0, 0.95, &f);
+  CHECK_INT(f.n_plots, 8);
+  CHECK(f.effects[0].between_plots && isfinite(f.effects[0].low) && !isfinite(f.deviation));
+}
+
+static struct order {
+  uint64_t facts[6 * 8];
+  size_t n;
+} seen;
+
+static enum measured keep_order(void *context, uint64_t facts, int64_t round, struct session_figure *ret) {
+  (void)context;
+  (void)round;
+  seen.facts[seen.n++] = facts;
+  *ret = (struct session_figure){0};
+  return MEASURED;
+}
+
+/* Within a round a hard fact changes as often as there are plots. */
+static void check_order(void) {
+  struct factorial_design d;
+  double y[6 * 8], grain;
+  size_t changes = 0;
+  CHECK(factorial_design(3, 8, &d));
+  d.hard = 4;
+  CHECK_INT(factorial_run(&d, 6, 3, keep_order, NULL, y, &grain), 6);
+  CHECK_INT(seen.n, 48);
+  for (size_t i = 1; i < 48; i++) changes += ((seen.facts[i] ^ seen.facts[i - 1]) & 4) != 0;
+  CHECK(changes >= 6 && changes <= 11);
+  for (size_t r = 0; r < 6; r++) {
+    uint64_t all = 0;
+    for (size_t k = 0; k < 8; k++) all |= (uint64_t)1 << seen.facts[r * 8 + k];
+    CHECK_INT(all, 0xff);
+  }
+}
+
 int main(void) {
   check_designs();
+  check_plots();
+  check_order();
   check_effects();
   check_mixed();
   check_cover();
