@@ -24,7 +24,7 @@ build() {
   clang $flags tests/fuzz/fuzz_$name.c "$@" -o $dir/$name
 }
 result="$(ls src/result/*.c src/result/importers/*.c) $meson_lists/result/importers_list.c"
-build yaml $base $contract src/experiment/experiment_plan.c src/experiment/swap.c $executor $common -lhwloc -lelf
+build yaml $base $contract src/experiment/experiment_plan.c src/experiment/swap.c src/measure/environment.c $executor $common -lhwloc -lelf
 build http $base $parsers $common
 build bundle $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
 build log $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf

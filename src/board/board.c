@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "executor/identity_facts.h"
 #include "result/claim.h"
 #include "result/formula.h"
 
-enum { WORDS_MAX = 600, FACTS_MAX = 1000, VALUES_MAX = 60000, FIGURES_LEAST = 8, DIFF_MAX = 16 << 20 };
+enum { EXECUTORS_OF_ENTRY = 16, WORDS_MAX = 600, FACTS_MAX = 1000, VALUES_MAX = 60000, FIGURES_LEAST = 8, DIFF_MAX = 16 << 20 };
 
 struct taking {
   struct board *board;
@@ -105,6 +106,39 @@ static const struct summary *summary_of(struct board *b, const struct ledger_ent
   return summary_read(found, &b->arena, summary) && summary->analysis == ANALYSIS_VERSION ? summary : NULL;
 }
 
+/* Facts that a fingerprint proves are whoever's entry they stand in. */
+static void take_executors(struct board *b, const struct ledger_entry *entry) {
+  const json_t *all = json_object_get(entry->statement.predicate, "executors");
+  for (size_t i = 0; i < json_array_size(all) && i < EXECUTORS_OF_ENTRY; i++) {
+    const json_t *one = json_array_get(all, i);
+    const char *fingerprint = json_get_text(one, "fingerprint", "");
+    uint8_t digest[DIGEST_BYTES];
+    struct fact_list facts;
+    size_t at;
+    if (!hex_decode(fingerprint, digest, DIGEST_BYTES) || digest_map_get(&b->by_executor, digest, &at) ||
+        !identity_facts_read(json_get_text(one, "facts", ""), fingerprint, &facts))
+      continue;
+    b->executors = xroom(b->executors, b->n_executors, &b->executors_room, sizeof *b->executors);
+    struct board_executor *e = &b->executors[b->n_executors];
+    *e = (struct board_executor){.facts = arena_alloc(&b->arena, facts.n_items + 1, sizeof *e->facts)};
+    memcpy(e->fingerprint, fingerprint, sizeof e->fingerprint);
+    for (size_t k = 0; k < facts.n_items; k++) {
+      const struct fact *f = &facts.items[k];
+      if (!fact_is_known(f)) continue;
+      e->facts[e->n_facts++] = (struct board_fact){f->layer, arena_copy(&b->arena, f->key), arena_copy(&b->arena, f->value),
+                                                   arena_copy(&b->arena, f->unit)};
+    }
+    digest_map_put(&b->by_executor, digest, b->n_executors++);
+    fact_list_release(&facts);
+  }
+}
+
+const struct board_executor *board_executor(const struct board *b, const char *fingerprint) {
+  uint8_t digest[DIGEST_BYTES];
+  size_t at;
+  return hex_decode(fingerprint, digest, DIGEST_BYTES) && digest_map_get(&b->by_executor, digest, &at) ? &b->executors[at] : NULL;
+}
+
 /* The intent that a bundle's entry answers, if it is of the same contract and team. */
 static struct board_intent *intent_of(struct board *b, const struct ledger_entry *entry, size_t contract) {
   uint8_t digest[DIGEST_BYTES];
@@ -148,6 +182,7 @@ static void take_bundle(struct board *b, const struct ledger_entry *entry, const
   const uint8_t *root = statement_subject_named(&entry->statement, "bundle"), *file = ledger_entry_file(entry);
   size_t contract = contract_for(b, digest);
   struct board_intent *intent = intent_of(b, entry, contract);
+  take_executors(b, entry);
   struct board_run *run = run_at(b, root);
   bool known = run->contract != BOARD_NO_CONTRACT;
   if (!known) run->first = entry->index;
@@ -426,7 +461,9 @@ void board_release(struct board *b) {
   free(b->intents);
   free(b->contests);
   free(b->findings);
+  free(b->executors);
   digest_map_release(&b->by_contract);
+  digest_map_release(&b->by_executor);
   digest_map_release(&b->by_root);
   digest_map_release(&b->by_intent);
   digest_map_release(&b->by_contest);

@@ -67,6 +67,16 @@ struct board_run {
   size_t n_iterations;
 };
 
+/* Facts of an executor, which were proved by its fingerprint. */
+struct board_executor {
+  char fingerprint[DIGEST_HEX];
+  struct board_fact {
+    enum layer layer;
+    const char *key, *value, *unit;
+  } * facts; /* those with a value */
+  size_t n_facts;
+};
+
 struct board_intent {
   const char *by, *host;
   uint64_t index;
@@ -100,6 +110,9 @@ struct board {
   size_t n_runs, runs_room;
   struct board_intent *intents;
   size_t n_intents, intents_room;
+  struct board_executor *executors;
+  size_t n_executors, executors_room;
+  struct digest_map by_executor;
   struct digest_map by_contract, by_root, by_intent, by_contest, by_finding;
   struct board_place {
     size_t run, item;
@@ -116,6 +129,9 @@ void board_release(struct board *board);
 bool board_find_contract(const struct board *board, const uint8_t digest[DIGEST_BYTES], size_t *ret);
 /* One whose own entry is there. */
 bool board_find_run(const struct board *board, const uint8_t root[DIGEST_BYTES], size_t *ret);
+
+/* By its fingerprint in hexadecimal; NULL: no entry has its facts. */
+const struct board_executor *board_executor(const struct board *board, const char *fingerprint);
 
 /* Its figures over time, and where they changed; nothing is done where no run came since. */
 void board_judge(struct board *board, struct board_contract *contract);

@@ -11,8 +11,12 @@
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/ledger_fetch.h"
+#include "executor/capture.h"
+#include "executor/identity_facts.h"
 #include "ledger/blob.h"
 #include "result/summary.h"
+
+enum { EXECUTORS_MAX = 3 }; /* of one entry: more precisions than that have executors of their own seldom */
 
 /* Words that have another digest than they are entered under do not count. */
 static bool take_contract(void *context, const struct ledger_entry *entry, const char *subject) {
@@ -102,11 +106,76 @@ static bool make_entry(const char *path, struct bundle *bundle, const struct bun
   return true;
 }
 
-static void write_summary(void *context, struct json_writer *json) {
-  json_key(json, "summary");
-  json_open_object(json);
-  summary_write(context, json);
-  json_close(json);
+/* What an entry says of a bundle beside its digests. */
+struct said {
+  const struct summary *summary; /* NULL: too long */
+  struct buffer executors;       /* an array, as JSON; empty: none is new */
+};
+
+static void write_said(void *context, struct json_writer *json) {
+  const struct said *said = context;
+  if (said->summary != NULL) {
+    json_key(json, "summary");
+    json_open_object(json);
+    summary_write(said->summary, json);
+    json_close(json);
+  }
+  if (said->executors.length > 0) {
+    json_key(json, "executors");
+    json_made(json, (struct bytes){said->executors.data, said->executors.length});
+  }
+}
+
+/* --- executors: their facts, once in a ledger --- */
+
+static bool take_executor(void *context, const struct ledger_entry *entry, const char *subject) {
+  bool *known = context;
+  *known = strcmp(entry->statement.kind, "bundle") == 0 && strcmp(subject, "executor") == 0;
+  return !*known;
+}
+
+/* Is it the first of this fingerprint, here and among the precisions before it? */
+static bool is_new_executor(struct ledger_file *file, const struct summary *summary, size_t at) {
+  const char *fingerprint = summary->precisions[at].fingerprint;
+  uint8_t digest[DIGEST_BYTES];
+  bool known = false;
+  struct lynx_error ignored = {0};
+  if (!hex_decode(fingerprint, digest, DIGEST_BYTES)) return false; /* it was not captured */
+  for (size_t i = 0; i < at; i++) known = known || strcmp(summary->precisions[i].fingerprint, fingerprint) == 0;
+  return !known && ledger_each_mention(file->ledger, digest, take_executor, &known, &ignored) == LYNX_OK && !known;
+}
+
+/* Facts that would take most of an entry, or that were withheld in part, are left out: the bundle says the same. */
+static void write_executors(struct ledger_file *file, struct bundle *bundle, const struct summary *summary, struct entry *entry,
+                            struct said *ret) {
+  struct json_writer json;
+  size_t n = 0;
+  json_begin(&json, &ret->executors);
+  json_open_array(&json);
+  for (size_t i = 0; i < summary->n_precisions && n < EXECUTORS_MAX; i++) {
+    struct fact_list facts = {.n_items = 0};
+    char found[DIGEST_HEX];
+    if (!is_new_executor(file, summary, i)) continue;
+    bool good = bundle_start_facts(bundle, summary->precisions[i].name, &facts, NULL) == LYNX_OK;
+    if (good) capture_fingerprint(&facts, found);
+    struct buffer text;
+    buffer_init(&text, ENVELOPE_MAX / 4);
+    if (good && strcmp(found, summary->precisions[i].fingerprint) == 0 && identity_facts_write(&facts, &text)) {
+      json_open_object(&json);
+      json_put_text(&json, "fingerprint", found);
+      json_put_text(&json, "facts", text.data);
+      json_close(&json);
+      entry_subject_hex(entry, "executor", found);
+      n++;
+    }
+    buffer_release(&text);
+    fact_list_release(&facts);
+  }
+  json_close(&json);
+  if (!json_finish(&json) || n == 0) {
+    entry->n_subjects -= n;
+    buffer_clear(&ret->executors);
+  }
 }
 
 /* An entry has a greatest length. A summary that would take most of it is left out: the bundle says the same. */
@@ -146,26 +215,32 @@ bool bundle_entry_add(struct ledger_file *file, const char *path, const struct s
   struct arena arena = {0};
   struct entry entry;
   struct summary summary;
+  struct said said = {.summary = NULL};
   uint8_t blob[DIGEST_BYTES];
   if (!bundle_file_open_possible(path, &bundle)) return false;
+  buffer_init(&said.executors, ENVELOPE_MAX / 4);
   const struct bundle_seal_info seal = bundle.result.seal;
   bool good = make_entry(path, bundle.bundle, &seal, &arena, &entry, &error);
   summary_make(&bundle.result, &summary);
+  if (good) write_executors(file, bundle.bundle, &summary, &entry, &said);
   const char *words = bundle_meta(bundle.bundle, "contract");
   words = words != NULL ? arena_copy(&arena, words) : NULL;
   bundle_close(bundle.bundle); /* its file is at rest from here on */
   bundle.bundle = NULL;
-  entry.write_more = good && summary_fits(&summary) ? write_summary : NULL;
-  entry.context = &summary;
+  if (good && summary_fits(&summary)) said.summary = &summary;
+  entry.write_more = write_said;
+  entry.context = &said;
   const char *digest = bundle.result.contract_digest, *name = bundle.result.contract.name;
   if (good && words != NULL && !contract_entry_add(file, digest, name, words, signer)) {
     bundle_file_close(&bundle);
     arena_release(&arena);
+    buffer_release(&said.executors);
     return false;
   }
   if (good && !ledger_file_put_blob(file, path, true, blob)) {
     bundle_file_close(&bundle);
     arena_release(&arena);
+    buffer_release(&said.executors);
     return false; /* it was reported */
   }
   struct recorded recorded = {.root = seal.root, .signer = signer->name};
@@ -180,6 +255,7 @@ bool bundle_entry_add(struct ledger_file *file, const char *path, const struct s
          ledger_file_put_blob(file, path, false, blob);
   bundle_file_close(&bundle);
   arena_release(&arena);
+  buffer_release(&said.executors);
   return good;
 }
 

@@ -245,31 +245,62 @@ static bool is_at(const struct finding *finding, const char *fact, const char *l
   (void)snprintf(text, sizeof text, "%s=%s", fact, level);
   const char *at = strstr(finding->named, text);
   size_t n = strlen(text);
-  return at != NULL && (at[n] == 0 || at[n] == ',') && (at == finding->named || at[-1] == ' ');
+  return at != NULL && (at[n] == 0 || strncmp(at + n, ", ", 2) == 0) && (at == finding->named || at[-1] == ' ');
 }
 
-/* 'A' or 'B'; 0: not known. */
-static char side_of(const struct confirming *c, const struct bundle_file *made, const struct swapped_effect *effect) {
-  const char *said = c->arguments->option[FLAG_SIDE], *other = bundle_meta(made->bundle, "swapped_with");
-  if (said != NULL) return strcmp(said, "A") == 0 || strcmp(said, "B") == 0 ? said[0] : 0;
+/* What is known of it without asking; 0: nothing. */
+static char known_side(const struct confirming *c, const struct bundle_file *made, const struct swapped_effect *effect) {
+  const char *other = bundle_meta(made->bundle, "swapped_with");
   bool a = is_at(c->plan.finding, effect->fact, effect->a), b = is_at(c->plan.finding, effect->fact, effect->b);
   if (a != b) return a ? 'A' : 'B';
+  if (effect->by_plan) return 0;
   if (strcmp(c->p.run.result.contract_digest, made->result.contract_digest) == 0) return 'A';
   return other != NULL && strcmp(c->p.run.result.contract_digest, other) == 0 ? 'B' : 0;
 }
 
-static int judge_swap(struct confirming *c, const struct bundle_file *made, const struct swapped_effect *effect) {
-  char side = side_of(c, made, effect), instead[700];
-  struct sensitivity of = {.perturber = NULL};
-  if (side == 0) {
-    (void)fprintf(stderr, "lynxbench confirm: --run-is: found %s; accepted: A (%s: %s) or B (%s: %s), whichever the run's executor was\n",
-                  c->arguments->option[FLAG_SIDE] != NULL ? c->arguments->option[FLAG_SIDE] : "nothing", effect->fact, effect->a,
-                  effect->fact, effect->b);
-    return EXIT_WRONG_INPUT;
+/* 0: it was said why there is none. */
+static char side_of(const struct confirming *c, const struct bundle_file *made, const struct swapped_effect *effect) {
+  const char *said = c->arguments->option[FLAG_SIDE];
+  char known = known_side(c, made, effect);
+  bool good = said == NULL ? known != 0 : (strcmp(said, "A") == 0 || strcmp(said, "B") == 0) && (known == 0 || said[0] == known);
+  if (good) return said != NULL ? said[0] : known;
+  (void)fprintf(stderr, "lynxbench confirm: --run-is: found %s; accepted: A (%s: %s) or B (%s: %s), whichever the run's executor was%s\n",
+                said != NULL ? said : "nothing", effect->fact, effect->a, effect->fact, effect->b,
+                known == 'A'   ? ", which is A by what is recorded"
+                : known == 'B' ? ", which is B by what is recorded"
+                               : "");
+  return 0;
+}
+
+/* Of another server, or of other requests, it says nothing about this finding. */
+static bool is_of_the_same(const struct contract *run, const struct contract *made, const char *path) {
+  const struct {
+    const char *field, *a, *b;
+  } texts[] = {{"executor.endpoint", run->executor.endpoint, made->executor.endpoint},
+               {"workload.model", run->workload.model, made->workload.model},
+               {"workload.driver", run->workload.driver, made->workload.driver}};
+  const char *other = NULL;
+  for (size_t i = 0; i < LYNX_COUNT(texts); i++) {
+    const char *a = texts[i].a != NULL ? texts[i].a : "", *b = texts[i].b != NULL ? texts[i].b : "";
+    if (strcmp(a, b) != 0) other = texts[i].field;
   }
+  if (other != NULL)
+    (void)fprintf(stderr,
+                  "lynxbench confirm: --by: %s: %s differs from the run's; accepted: an experiment on the same server, with the same "
+                  "requests\n",
+                  path, other);
+  else if (run->workload.output_tokens != made->workload.output_tokens)
+    (void)fprintf(stderr, "%s: its answers have %lld tokens, the run's %lld: what a setting does may differ\n", path,
+                  (long long)made->workload.output_tokens, (long long)run->workload.output_tokens);
+  return other == NULL;
+}
+
+static int judge_swap(struct confirming *c, const struct bundle_file *made, const struct swapped_effect *effect, char side) {
+  char instead[700];
+  struct sensitivity of = {.perturber = NULL};
   (void)snprintf(instead, sizeof instead, "%.100s was swapped among others, %.100s to %.100s; the run has the level of %c%s", effect->fact,
                  effect->a, effect->b, side,
-                 effect->told_apart ? "" : "; it is not told apart from other facts, so that this decides nothing");
+                 effect->told_apart ? "" : "; what it does by itself there is not told apart, so that this decides nothing");
   c->plan.instead = instead;
   (void)snprintf(of.target, sizeof of.target, "fact: %.80s", effect->fact);
   of.of[RESPONSE_THROUGHPUT] = side == 'A' ? effect->effect : slope_turned(effect->effect);
@@ -282,11 +313,29 @@ static int judge_swap(struct confirming *c, const struct bundle_file *made, cons
   return code == EXIT_HOLDS ? exit_of(c) : code;
 }
 
-static int confirm_by(struct confirming *c, const char *name, const char *path) {
-  struct bundle_file made;
+/* Twice: which side the run is on, then what the fact does there. */
+static int read_swap(struct confirming *c, const struct bundle_file *made, const char *path) {
   struct swapped_effect effect;
   struct lynx_error error = {0};
   struct arena arena = {0};
+  const char *fact = c->arguments->option[FLAG_FACT], *named = c->plan.finding->named;
+  const struct contract *of = &made->result.contract;
+  char side = 0;
+  int code = EXIT_WRONG_INPUT;
+  if (!is_of_the_same(c->p.contract, of, path)) return EXIT_WRONG_INPUT;
+  enum lynx_status status = swapped_effect_read(made->bundle, of, fact, named, 0, &arena, &effect, &error);
+  if (status == LYNX_OK) side = side_of(c, made, &effect);
+  if (side != 0) status = swapped_effect_read(made->bundle, of, fact, named, side, &arena, &effect, &error);
+  if (status != LYNX_OK) {
+    lynx_error_at(&error, path, 0, NULL);
+    code = report_error(&error);
+  } else if (side != 0) code = judge_swap(c, made, &effect, side);
+  arena_release(&arena);
+  return code;
+}
+
+static int confirm_by(struct confirming *c, const char *name, const char *path) {
+  struct bundle_file made;
   if (!bundle_file_open_possible(c->p.path, &c->p.run)) return EXIT_WRONG_INPUT;
   c->p.has_run = true;
   c->p.contract = &c->p.run.result.contract;
@@ -296,12 +345,7 @@ static int confirm_by(struct confirming *c, const char *name, const char *path) 
   if (found == NULL) return EXIT_WRONG_INPUT;
   c->plan = confirm_plan_by_swap(found);
   if (!bundle_file_open_possible(path, &made)) return EXIT_WRONG_INPUT;
-  if (swapped_effect_read(made.bundle, &made.result.contract, c->arguments->option[FLAG_FACT], found->named, &arena, &effect, &error) !=
-      LYNX_OK) {
-    lynx_error_at(&error, path, 0, NULL);
-    code = report_error(&error);
-  } else code = judge_swap(c, &made, &effect);
-  arena_release(&arena);
+  code = read_swap(c, &made, path);
   bundle_file_close(&made);
   return code;
 }

@@ -65,6 +65,7 @@ static int make_plan(struct experimenting *x, const struct arguments *arguments)
     return EXIT_WRONG_INPUT;
   }
   x->plan.n_facts = n;
+  x->plan.by_plan = x->s.plan != NULL;
   x->plan.hard = x->design.hard = x->s.plan != NULL ? experiment_plan_hard(&x->file.plan) : 0;
   x->plan.confidence = x->s.p.contract->method.confidence;
   x->plan.seed = (uint64_t)x->s.p.contract->method.seed;

@@ -1,3 +1,4 @@
+#include <arpa/inet.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,17 @@
 #include "cli/live_site.h"
 #include "serve/log_server.h"
 
-enum { FLAG_ADDRESS, FLAG_PORT, FLAG_NAME, FLAG_CERTIFICATE, FLAG_CERTIFICATE_KEY, FLAG_READ_ONLY };
+enum {
+  FLAG_ADDRESS,
+  FLAG_PORT,
+  FLAG_NAME,
+  FLAG_CERTIFICATE,
+  FLAG_CERTIFICATE_KEY,
+  FLAG_READERS,
+  FLAG_PROXY,
+  FLAG_IDENTITY,
+  FLAG_READ_ONLY
+};
 enum { NAMES_MAX = 16, PEM_MAX = 1 << 20 };
 
 static const struct option_spec options[] = {
@@ -19,6 +30,9 @@ static const struct option_spec options[] = {
     [FLAG_NAME] = {"name", "HOST,...", "names by which clients call it, besides addresses and localhost"},
     [FLAG_CERTIFICATE] = {"certificate", "FILE", "serve HTTPS with this certificate (PEM, with its chain)"},
     [FLAG_CERTIFICATE_KEY] = {"certificate-key", "FILE", "its private key (PEM)"},
+    [FLAG_READERS] = {"readers", "FILE", "read with a token only, of those in this file (lynxbench reader)"},
+    [FLAG_PROXY] = {"trusted-proxy", "IP", "of --readers: whom the reverse proxy at this address names may read, too"},
+    [FLAG_IDENTITY] = {"identity-header", "NAME", "the header in which it names them (default: X-Forwarded-User)"},
     [FLAG_READ_ONLY] = {"read-only", NULL, "take no entries: a copy that `lynxbench pull` made can be shown, too"}};
 
 /* What a server is made of. */
@@ -28,6 +42,7 @@ struct serving {
   struct buffer certificate, private_key;
   char names[1024], spool[4096];
   const char *name[NAMES_MAX];
+  struct readers *readers;
   struct log_server_at at;
 };
 
@@ -58,6 +73,29 @@ static void choose_spool(const char *ledger, struct serving *s) {
   else (void)snprintf(s->spool, sizeof s->spool, "%.*s/", (int)(slash - ledger), ledger);
 }
 
+static bool read_readers(const struct arguments *arguments, struct serving *s) {
+  struct in_addr address;
+  struct lynx_error error = {0};
+  const char *path = arguments->option[FLAG_READERS], *proxy = arguments->option[FLAG_PROXY], *header = arguments->option[FLAG_IDENTITY];
+  if (proxy != NULL && inet_pton(AF_INET, proxy, &address) != 1) {
+    (void)fprintf(stderr, "lynxbench serve: --trusted-proxy: found '%s'; accepted: an IPv4 address, such as 127.0.0.1\n", proxy);
+    return false;
+  }
+  if ((path == NULL && proxy != NULL) || (proxy == NULL && header != NULL)) {
+    (void)fprintf(stderr, "lynxbench serve: --trusted-proxy goes with --readers FILE, and --identity-header with --trusted-proxy\n");
+    return false;
+  }
+  if (path != NULL && readers_open(path, &s->readers, &error) != LYNX_OK) {
+    (void)report_error(&error);
+    (void)fprintf(stderr, "next: lynxbench reader NAME --readers %s\n", path);
+    return false;
+  }
+  s->at.readers = s->readers;
+  s->at.proxy = proxy;
+  s->at.identity_header = header != NULL ? header : "X-Forwarded-User";
+  return true;
+}
+
 static bool read_arguments(const struct arguments *arguments, struct serving *s) {
   const char *port_text = arguments->option[FLAG_PORT] != NULL ? arguments->option[FLAG_PORT] : "8300";
   int64_t port = 0;
@@ -81,6 +119,7 @@ static bool read_arguments(const struct arguments *arguments, struct serving *s)
   s->at.names = s->name;
   s->at.certificate = certificate ? s->certificate.data : NULL;
   s->at.private_key = certificate ? s->private_key.data : NULL;
+  if (!read_readers(arguments, s)) return false;
   choose_spool(arguments->positional[0], s);
   s->at.spool = s->spool;
   return true;
@@ -131,6 +170,7 @@ static int run(const struct arguments *arguments) {
     }
     ledger_file_close(&s->file);
   }
+  readers_close(s->readers);
   buffer_release(&s->certificate);
   buffer_wipe(&s->private_key);
   free(s);
@@ -148,8 +188,9 @@ const struct command command_serve = {
     .details =
         "Its first page shows every contract: its standing, its last figure, where it changed. The others are a page for the meeting,\n"
         "every run's result, and comparisons; each table is JSON and CSV at the same address, too.\n"
-        "Any command's --ledger may then be the URL: it reads a checked copy of its own, and sends what it adds. There are no\n"
-        "passwords: an entry is taken when a team of the policy signed it. On this machine alone unless --address says otherwise;\n"
+        "Any command's --ledger may then be the URL: it reads a checked copy of its own, and sends what it adds. An entry is taken when\n"
+        "a team of the policy signed it; who may read is everybody, or with --readers whoever has a token. On this machine alone unless "
+        "--address says otherwise;\n"
         "plain HTTP unless --certificate is given: everything that is served checks itself, but who reads it shows. A client has\n"
         "10 s for the head of a request, and 30 s and a second for each 64 KiB for what it sends or is sent.",
     .example = "rm -rf /tmp/sv; mkdir -p /tmp/sv; build/lynxbench key ml --out /tmp/sv; build/lynxbench log create /tmp/sv/t.ledger --key "

@@ -14,6 +14,12 @@ bool ledger_is_url(const char *address) {
   return strncmp(address, "http://", 7) == 0 || strncmp(address, "https://", 8) == 0;
 }
 
+/* Of a ledger that asks who reads it (`lynxbench reader`). */
+static const char *reader_token(void) {
+  const char *token = getenv("LYNXBENCH_READER");
+  return token != NULL && token[0] != 0 && strlen(token) < 200 ? token : NULL;
+}
+
 /* Static files, over HTTP or in a folder. */
 enum lynx_status ledger_fetch(void *context, const char *path, struct buffer *ret, struct lynx_error *error) {
   const char *from = context;
@@ -24,10 +30,13 @@ enum lynx_status ledger_fetch(void *context, const char *path, struct buffer *re
     const struct root root = {""};
     return root_read(&root, where, ret, error);
   }
-  const struct control_request request = {.url = where, .ca_file = getenv("LYNXBENCH_CA_FILE"), .timeout_ns = TIMEOUT_NS};
+  const struct control_request request = {
+      .url = where, .bearer = reader_token(), .ca_file = getenv("LYNXBENCH_CA_FILE"), .timeout_ns = TIMEOUT_NS};
   enum lynx_status status = control_fetch(&request, ret, &http_status, error);
   if (status != LYNX_OK || http_status == 200) return status;
   lynx_error_at(error, where, 0, NULL);
+  if (http_status == 401)
+    return lynx_fail(error, LYNX_INPUT, "it is read with a token only; accepted: LYNXBENCH_READER, as `lynxbench reader` gives it");
   return lynx_fail(error, http_status == 404 ? LYNX_NOT_FOUND : LYNX_PROTOCOL, "HTTP status %d", http_status);
 }
 
@@ -54,6 +63,7 @@ enum lynx_status ledger_send(const char *url, const char *path, struct bytes byt
   if (!buffer_append(&body, bytes.ptr, bytes.length)) return lynx_fail(error, LYNX_LIMIT, "too much to send at once");
   const struct control_request request = {.url = where,
                                           .ca_file = getenv("LYNXBENCH_CA_FILE"),
+                                          .bearer = reader_token(),
                                           .json_body = file == NULL ? body.data : NULL,
                                           .put_file = file,
                                           .timeout_ns = TIMEOUT_NS};

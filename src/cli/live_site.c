@@ -242,6 +242,7 @@ static void *follow(void *context) {
 }
 
 bool live_site_follow(struct live_site *s) {
+  s->pages.live = true;
   s->follows = pthread_create(&s->follower, NULL, follow, s) == 0;
   return s->follows;
 }

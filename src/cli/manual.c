@@ -9,6 +9,8 @@ static const struct named environment[] = {
     {"LYNXBENCH_KEY", "the team's private key, where no --key is given"},
     {"LYNXBENCH_PASSPHRASE, LYNXBENCH_PASSPHRASE_FILE", "the passphrase of that key, or the file that holds it"},
     {"SSH_AUTH_SOCK", "an agent that signs with a key that it keeps"},
+    {"LYNXBENCH_READER", "a reader's token, for a ledger whose server asks for one (lynxbench reader)"},
+    {"LYNXBENCH_READERS", "the file of readers, where no --readers is given"},
     {"LYNXBENCH_LOG_KEY", "the file of the log's own key, for a ledger in PostgreSQL"},
     {"LYNXBENCH_CA_FILE", "certificates that TLS trusts, instead of the system's"},
     {"LYNXBENCH_PARTS", "how many pods an Indexed Job of Kubernetes has, for run --part auto"},

@@ -19,6 +19,7 @@ struct plan_file {
   const struct swap_list *facts;
   uint64_t by_hand, at_hand; /* facts; and those of them that are at their second level now */
   bool asked;                /* at_hand is known */
+  int64_t round;             /* of the last question */
 };
 
 /* False: it cannot be used, which was reported. plan_file_release follows in every case. */
@@ -28,10 +29,11 @@ void plan_file_release(struct plan_file *file);
 /* The facts, for its contract's start command; they are kept by the caller. Exit code; what is wrong was reported. */
 int plan_file_facts(struct plan_file *file, const struct contract_start *start, struct swap_list *ret);
 
-/* Builds what is not built yet. False: it cannot be, which was reported. */
-bool plan_file_prepare(struct plan_file *file, const atomic_int *stop);
+/* Builds what is not built yet. Exit code; why it cannot be was reported. */
+int plan_file_prepare(struct plan_file *file, const atomic_int *stop);
 
-/* Asks the operator to bring about what differs from now; *ret_said: what for, where something did. False: the operator ended it. */
-bool plan_file_ask(struct plan_file *file, uint64_t facts, const char **ret_said);
+/* Asks the operator to bring about the levels of a new plot, also those that are as before: what is set once for two plots would share its
+ * luck, and the intervals know nothing of that. *ret_said: what was asked for, where something was. False: the operator ended it. */
+bool plan_file_ask(struct plan_file *file, uint64_t facts, int64_t round, const char **ret_said);
 
 #endif

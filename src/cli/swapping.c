@@ -275,7 +275,7 @@ static bool measured_before(struct swapping *c, uint64_t facts, int64_t round, s
 static bool change_by_hand(struct swapping *c) {
   int64_t begun = clock_now(&clock_system);
   if (c->plan == NULL) return true;
-  bool done = plan_file_ask(c->plan, c->facts, &c->by_hand);
+  bool done = plan_file_ask(c->plan, c->facts, c->round, &c->by_hand);
   c->end_ns += clock_now(&clock_system) - begun;
   return done;
 }
@@ -317,7 +317,8 @@ int swapping_run(struct swapping *c, const char *key, const char *plan, void (*d
   const char *earlier = c->n_earlier > 0 ? bundle_meta(c->earlier.bundle, "swapped_with") : NULL;
   if (earlier != NULL && strcmp(earlier, other) != 0)
     return cannot_resume(c, c->plan == NULL ? "the contract of B is another" : "the plan's text is another");
-  if (c->plan != NULL && !plan_file_prepare(c->plan, screen_catch_interrupts())) return EXIT_WRONG_INPUT;
+  int prepared = c->plan != NULL ? plan_file_prepare(c->plan, screen_catch_interrupts()) : EXIT_HOLDS;
+  if (prepared != EXIT_HOLDS) return prepared;
   machine_records_load(&records);
   screen_init(&screen, c->quiet || !isatty(STDERR_FILENO)); /* there, a line for each session is enough */
   const struct run_perturbation perturbation = {.concurrency = c->p.concurrency,

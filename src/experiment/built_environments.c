@@ -13,6 +13,8 @@
 #include "base/file.h"
 #include "base/root.h"
 
+static const char mark[] = "lynxbench-made";
+
 enum { STEP_SECONDS = 3600, REQUIREMENTS_MAX = 1 << 20, NAME_MAX_BYTES = 200 };
 
 /* Of the interpreter that the environment is made of: its packages, behind the environment's own. */
@@ -126,15 +128,15 @@ static bool is_ready(const char *marker, const char *text) {
   return same;
 }
 
-/* What venv would empty must be one of its own. */
-static enum lynx_status check_folder(const char *folder, struct arena *arena, struct lynx_error *error) {
+/* What is emptied must be ours: one that we made, or were making, as the mark beside it says. */
+static enum lynx_status check_folder(const char *folder, const char *making, struct arena *arena, struct lynx_error *error) {
   struct stat stat_of;
   if (lstat(folder, &stat_of) != 0) return errno == ENOENT ? LYNX_OK : lynx_fail(error, LYNX_IO, "%s: %s", folder, strerror(errno));
   if (!S_ISDIR(stat_of.st_mode))
-    return lynx_fail(error, LYNX_INPUT, "%s: found something that is no folder; accepted: none, or an environment", folder);
-  bool ours = access(arena_printf(arena, "%s/pyvenv.cfg", folder), F_OK) == 0 || rmdir(folder) == 0;
+    return lynx_fail(error, LYNX_INPUT, "%s: found something that is no folder; accepted: none, or one of its own", folder);
+  bool ours = access(arena_printf(arena, "%s/%s", folder, mark), F_OK) == 0 || access(making, F_OK) == 0 || rmdir(folder) == 0;
   return ours ? LYNX_OK
-              : lynx_fail(error, LYNX_INPUT, "%s: found a folder that is no environment; accepted: none, or an environment", folder);
+              : lynx_fail(error, LYNX_INPUT, "%s: found a folder that lynxbench did not make; accepted: none, or one of its own", folder);
 }
 
 static enum lynx_status install(const struct built_environments *e, unsigned which, const char *folder, const struct making *m) {
@@ -142,7 +144,10 @@ static enum lynx_status install(const struct built_environments *e, unsigned whi
   const char *const make[] = {e->python, "-c", make_script, folder, NULL};
   const char *arguments[16] = {python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"};
   size_t n = 7;
-  enum lynx_status status = check_folder(folder, m->arena, m->error);
+  const char *making = arena_printf(m->arena, "%s.making", folder);
+  enum lynx_status status = check_folder(folder, making, m->arena, m->error);
+  int failed = status == LYNX_OK ? file_replace(making, "", 0) : 0;
+  if (failed != 0) status = lynx_fail(m->error, LYNX_IO, "%s: %s", making, strerror(failed));
   if (status == LYNX_OK) status = run_program(m, "the virtual environment", make);
   if (e->requirements != NULL) {
     arguments[n++] = "-r";
@@ -168,7 +173,7 @@ enum lynx_status built_environments_make(struct built_environments *e, struct ar
   enum lynx_status status = digest_requirements(e, digest, error);
   for (unsigned which = 0; which < 1U << e->n && status == LYNX_OK; which++) {
     const char *name = name_of(e, which, arena), *folder = arena_printf(arena, "%s/%s", e->folder, name);
-    const char *marker = arena_printf(arena, "%s/lynxbench-made", folder);
+    const char *marker = arena_printf(arena, "%s/%s", folder, mark);
     const char *text = arena_printf(arena, "%s\n%s\n%s\n", e->python, name, digest);
     const struct making m = {arena, stop, arena_printf(arena, "%s.log", folder), error};
     if (strlen(name) > NAME_MAX_BYTES)
@@ -180,6 +185,7 @@ enum lynx_status built_environments_make(struct built_environments *e, struct ar
       if (status == LYNX_OK && file_replace(marker, text, strlen(text)) != 0)
         status = lynx_fail(error, LYNX_IO, "%s: %s", marker, strerror(errno));
     }
+    if (status == LYNX_OK) (void)unlink(arena_printf(arena, "%s.making", folder)); /* it is whole */
     if (status == LYNX_OK) status = check_versions(e, which, folder, &m);
     e->pythons[which] = arena_printf(arena, "%s/bin/python", folder);
   }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/yaml.h"
+#include "measure/environment.h"
 
 static const char *const kinds[FACTOR_KIND_COUNT] = {"variable", "argument", "word", "in_front", "package", "by_hand"};
 
@@ -24,6 +25,12 @@ static enum lynx_status complain(struct reading *r, const struct yaml_node *node
   enum lynx_status status = lynx_fail(r->error, LYNX_INPUT, "found %s; accepted: %s", found[0] != 0 ? found : "an empty text", accepted);
   lynx_error_at(r->error, NULL, node != NULL ? node->line : 0, field);
   return status;
+}
+
+static enum lynx_status fail_factor(const struct factor *f, struct lynx_error *error, const char *why) {
+  (void)lynx_fail(error, LYNX_INPUT, "found %s '%.100s': %s", kinds[f->kind], f->name, why);
+  lynx_error_at(error, NULL, f->line, "factors");
+  return LYNX_INPUT;
 }
 
 static bool holds_zero(const struct yaml_node *node) {
@@ -85,10 +92,11 @@ static bool is_plain(const char *text) {
 }
 
 static enum lynx_status check_name(struct reading *r, const struct yaml_node *node, const struct factor *f, const char *field) {
-  if (f->kind == FACTOR_VARIABLE && (strchr(f->name, '=') != NULL || f->name[0] == '-'))
-    return complain(r, node, field, "the name of a variable");
-  if (f->kind == FACTOR_ARGUMENT && (f->name[0] != '-' || f->name[1] == 0 || strchr(f->name, '=') != NULL))
-    return complain(r, node, field, "an argument's name, such as --max-num-seqs");
+  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+  if (f->kind == FACTOR_VARIABLE && (strspn(f->name, letters) != strlen(f->name) || (f->name[0] >= '0' && f->name[0] <= '9')))
+    return complain(r, node, field, "the name of a variable: letters, digits and _");
+  bool option = f->name[0] == '-' && strspn(f->name, "-") < strlen(f->name) && strpbrk(f->name, "= \t\n") == NULL;
+  if (f->kind == FACTOR_ARGUMENT && !option) return complain(r, node, field, "an argument's name, such as --max-num-seqs");
   if (f->kind == FACTOR_PACKAGE && !is_plain(f->name)) return complain(r, node, field, "the name of a package, as pip knows it");
   return LYNX_OK;
 }
@@ -166,7 +174,7 @@ static enum lynx_status read_factors(struct reading *r, const struct yaml_node *
     n_packages += ret->factors[i].kind == FACTOR_PACKAGE;
     for (size_t k = 0; k < i; k++)
       if (ret->factors[k].kind == ret->factors[i].kind && strcmp(ret->factors[k].name, ret->factors[i].name) == 0)
-        return complain(r, list->items[i], "factors", "each of them once");
+        return fail_factor(&ret->factors[i], r->error, "it is there already; accepted: each factor once");
   }
   ret->n = list->n_items;
   return n_packages <= PACKAGES_MAX ? LYNX_OK
@@ -296,18 +304,13 @@ static bool set_level(struct contract_start *start, const struct factor *f, int 
 
 /* --- facts --- */
 
-static enum lynx_status fail_factor(const struct factor *f, struct lynx_error *error, const char *why) {
-  (void)lynx_fail(error, LYNX_INPUT, "found %s '%.100s': %s", kinds[f->kind], f->name, why);
-  lynx_error_at(error, NULL, f->line, "factors");
-  return LYNX_INPUT;
-}
-
 /* The name of the one fact that this factor alone makes. */
 static enum lynx_status fact_of(const struct experiment_plan *plan, const struct factor *f, struct arena *arena, const char **ret,
                                 struct lynx_error *error) {
   struct contract_start with = plan->ends[0];
   struct swap_list alone;
-  if (f->kind == FACTOR_VARIABLE && (f->level[0].state == LEVEL_UNSET || f->level[1].state == LEVEL_UNSET) && getenv(f->name) != NULL)
+  if (f->kind == FACTOR_VARIABLE && (f->level[0].state == LEVEL_UNSET || f->level[1].state == LEVEL_UNSET) &&
+      environment_inherited(f->name) != NULL)
     return fail_factor(f, error, "lynxbench itself has it in its environment, which servers get too; accepted: start it without (env -u)");
   if (!set_level(&with, f, 1, arena)) return fail_factor(f, error, "the contract's start command has no such word");
   enum lynx_status status = swap_list_make(&plan->ends[0], &with, arena, &alone, error);
@@ -353,9 +356,31 @@ static enum lynx_status name_facts(struct experiment_plan *plan, struct arena *a
   return LYNX_OK;
 }
 
+/* Of what no start command says. */
+static bool is_the_same(const struct factor *f) {
+  const struct text_list *a = &f->level[0].words, *b = &f->level[1].words;
+  if (f->kind == FACTOR_IN_FRONT) return b->n_items == 1 && b->items[0][strspn(b->items[0], " ")] == 0;
+  return strcmp(a->items[0], b->items[0]) == 0;
+}
+
+/* A variable that the contract leaves to ours is as ours is. */
+static void take_inherited(struct factor *f, const struct contract_start *start, struct arena *arena) {
+  size_t n = strlen(f->name);
+  const char *ours = f->kind == FACTOR_VARIABLE && f->level[0].state == LEVEL_AS_IT_IS ? environment_inherited(f->name) : NULL;
+  for (size_t i = 0; i < start->environment.n_items && ours != NULL; i++) {
+    const char *name = start->environment.items[i] + (start->environment.items[i][0] == '-');
+    if (strncmp(name, f->name, n) == 0 && (name[n] == '=' || name[n] == 0)) ours = NULL;
+  }
+  if (ours == NULL) return;
+  const char **words = arena_alloc(arena, 1, sizeof *words);
+  words[0] = arena_copy(arena, ours);
+  f->level[0] = (struct factor_level){LEVEL_WORDS, {words, 1}};
+}
+
 enum lynx_status experiment_plan_facts(struct experiment_plan *plan, const struct contract_start *start, struct arena *arena,
                                        struct swap_list *ret, struct lynx_error *error) {
   plan->ends[0] = plan->ends[1] = *start;
+  for (size_t i = 0; i < plan->n; i++) take_inherited(&plan->factors[i], start, arena);
   for (size_t i = 0; i < plan->n; i++)
     if (!set_level(&plan->ends[0], &plan->factors[i], 0, arena))
       return fail_factor(&plan->factors[i], error, "the contract's start command has no such word");
@@ -364,8 +389,11 @@ enum lynx_status experiment_plan_facts(struct experiment_plan *plan, const struc
   enum lynx_status status = swap_list_make(&plan->ends[0], &plan->ends[1], arena, ret, error);
   if (status == LYNX_OK) status = name_facts(plan, arena, ret, error);
   if (status != LYNX_OK) return status;
-  for (size_t i = 0; i < plan->n; i++)
-    if (!is_of_start(&plan->factors[i])) add_fact(plan, &plan->factors[i], arena, ret);
+  for (size_t i = 0; i < plan->n; i++) {
+    if (is_of_start(&plan->factors[i])) continue;
+    if (is_the_same(&plan->factors[i])) return fail_factor(&plan->factors[i], error, "its two levels are the same");
+    add_fact(plan, &plan->factors[i], arena, ret);
+  }
   for (size_t i = 0; i < ret->n; i++)
     if (plan->of_fact[i] != NULL && plan->of_fact[i]->has_layer) {
       ret->items[i].has_layer = true;

@@ -19,6 +19,7 @@ bool factored_write_plan(const struct swap_list *swaps, const struct factored_pl
   json_put_int(&json, "rounds", (int64_t)plan->n_rounds);
   json_put_double(&json, "confidence", plan->confidence);
   json_put_int(&json, "seed", (int64_t)plan->seed);
+  if (plan->by_plan) json_put_bool(&json, "by_plan", true);
   if (plan->hard != 0) json_put_int(&json, "hard", (int64_t)plan->hard);
   json_key(&json, "facts");
   swap_list_json(swaps, &json);
@@ -40,7 +41,8 @@ static enum lynx_status read_plan(const char *text, struct factored *ret, struct
                                      .n_rounds = rounds > 0 && rounds <= FACTORED_ROUNDS_MAX ? (size_t)rounds : 0,
                                      .confidence = json_get_double(root, "confidence", NAN),
                                      .seed = (uint64_t)json_get_int(root, "seed", 0),
-                                     .hard = (uint64_t)json_get_int(root, "hard", 0)};
+                                     .hard = (uint64_t)json_get_int(root, "hard", 0),
+                                     .by_plan = json_get_bool(root, "by_plan", false)};
   json_decref(root);
   good = good && ret->plan.n_rounds > 0 && ret->plan.confidence >= 0.5 && ret->plan.confidence <= 0.9999 &&
          factorial_design(ret->plan.n_facts, ret->plan.n_runs, &ret->design) && ret->plan.hard >> ret->plan.n_facts == 0;

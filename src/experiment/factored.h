@@ -16,6 +16,7 @@ struct factored_plan {
   double confidence;
   uint64_t seed;
   uint64_t hard; /* facts that are hard to change */
+  bool by_plan;  /* its facts are factors of a plan, and not what two contracts differ in */
 };
 
 struct factored {

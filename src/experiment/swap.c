@@ -81,7 +81,8 @@ static void take_command(struct making *m, const struct text_list *command, bool
   }
   for (size_t i = n, next; i < command->n_items; i = next) {
     const char *word = command->items[i];
-    for (next = i + 1; next < command->n_items && !swap_is_option(command->items[next]);) next++;
+    bool ends = strcmp(word, "--") == 0; /* what follows is another program's, as a whole */
+    for (next = i + 1; next < command->n_items && (ends || !swap_is_option(command->items[next]));) next++;
     const char *name = arena_printf(m->arena, "%.*s", (int)strcspn(word, "="), word);
     put_words(m, UNIT_ARGUMENT, name, is_b, &command->items[i], next - i);
   }
@@ -186,6 +187,10 @@ enum lynx_status swap_list_make(const struct contract_start *a, const struct con
 
 /* --- put together --- */
 
+static int turn_of(const struct swap_unit *unit) {
+  return unit->kind == UNIT_WORD ? 0 : unit->kind == UNIT_ARGUMENT && strcmp(unit->name, "--") == 0 ? 2 : 1;
+}
+
 void swap_mix(const struct swap_list *list, uint64_t facts, struct arena *arena, struct text_list *ret_command,
               struct text_list *ret_environment) {
   uint64_t all = ((uint64_t)1 << list->n) - 1;
@@ -197,12 +202,12 @@ void swap_mix(const struct swap_list *list, uint64_t facts, struct arena *arena,
   size_t n = 0;
   for (size_t i = 0; i < list->n_units; i++) n += list->units[i].a.n_items + list->units[i].b.n_items;
   struct text_list command = {arena_alloc(arena, n + 1, sizeof(char *)), 0}, environment = {arena_alloc(arena, n + 1, sizeof(char *)), 0};
-  for (int words = 1; words >= 0; words--) /* a word that only B has stands before the arguments too */
+  for (int turn = 0; turn < 3; turn++) /* a word that only B has stands before the arguments too, and what is behind "--" last */
     for (size_t i = 0; i < list->n_units; i++) {
       const struct swap_unit *unit = &list->units[i];
       const struct text_list *from = unit->fact >= 0 && (facts >> unit->fact & 1) != 0 ? &unit->b : &unit->a;
       struct text_list *to = unit->kind == UNIT_VARIABLE ? &environment : &command;
-      if ((unit->kind == UNIT_WORD) != (words == 1)) continue;
+      if (turn_of(unit) != turn) continue;
       for (size_t k = 0; k < from->n_items; k++) to->items[to->n_items++] = from->items[k];
     }
   *ret_command = command;

@@ -3,6 +3,7 @@
  * Facts    a variable of the environment; an argument with its values (from one that begins with "-" to the next); a word before the first
  *          such argument, by its place; where the first words are not as many, all of them are one fact; what is put in front of a
  *          program that both start ("taskset -c 0")
+ *          "--" and all behind it are one fact
  * Limits   what follows an argument's values without a "-" of its own is swapped with that argument; what a start command does not name
  *          (a driver, a kernel) is not swapped. At most SWAPS_MAX facts
  * Order    A and B are started as they are written. In a mixture what only B has stands behind what stands before it in B; an argument that

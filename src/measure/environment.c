@@ -38,6 +38,10 @@ static bool is_usual(const char *name) {
   return strncmp(name, "LC_", 3) == 0 || (layer_of_variable(name, &layer, &reason) && !variable_is_secret(name));
 }
 
+const char *environment_inherited(const char *name) {
+  return is_usual(name) ? getenv(name) : NULL;
+}
+
 /* "NAME=..." of a list that has as many. */
 static bool has(const char *const *list, size_t n, const char *text, size_t name) {
   for (size_t i = 0; i < n; i++)

@@ -6,6 +6,9 @@
 
 #include "contract/contract.h"
 
+/* What an executor gets of a variable of ours that its contract does not name; NULL: nothing. */
+const char *environment_inherited(const char *name);
+
 /* Ends in NULL; lives as long as the arena. contract NULL: for a program that is not the executor. */
 const char *const *environment_of_start(const struct contract *contract, struct arena *arena);
 

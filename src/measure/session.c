@@ -353,7 +353,7 @@ static enum lynx_status start_engines(struct run *run, struct session_run *sessi
                                            .index = host + hosts * i,
                                            .n_engines = n * hosts,
                                            .stop = &session->stop,
-                                           .in_flight_most = plan->load == LOAD_CLOSED ? &session->in_flight_most : NULL,
+                                           .in_flight_most = &session->in_flight_most,
                                            .progress = &session->progress,
                                            .sink = on_row,
                                            .sink_context = &threads[i]};
@@ -553,7 +553,8 @@ static const struct run_perturbation *begin_perturbation(const struct run *run, 
                                           .pid = is_the_server(run, serving) ? serving : 0,
                                           .rate_per_s = row->rate_per_s,
                                           .concurrency = row->concurrency,
-                                          .in_flight_most = plan->load == LOAD_CLOSED ? &session->in_flight_most : NULL};
+                                          .in_flight_most = plan->load == LOAD_CLOSED && run->setup.n == 1 ? &session->in_flight_most
+                                                                                                           : NULL};
   perturbation->begin(perturbation->context, &where);
   return perturbation;
 }

@@ -7,7 +7,7 @@
 enum { PLOT_MAX = 4 << 20 };
 
 static void put_data_link(struct frame *f, const char *ending, const char *words) {
-  markup_link(&f->markup, NULL, words, "%s%s.%s", f->up, f->address, ending);
+  markup_link(&f->markup, NULL, words, "%s%s.%s%s", f->up, f->address, ending, f->asked);
 }
 
 static void put_head(struct frame *f, const char *title) {
@@ -32,6 +32,7 @@ static void put_head(struct frame *f, const char *title) {
   markup_text(m, " all contracts");
   markup_close(m);
   markup_link(m, "home", "findings", "%swork.html", f->up);
+  if (f->pages->live) markup_link(m, "home", "search", "%ssearch.html", f->up);
   markup_close(m);
 }
 

@@ -13,6 +13,7 @@ struct frame {
   struct markup markup;
   const char *up;      /* "" or "../": to the first page's folder */
   const char *address; /* this page's, without its ending */
+  const char *asked;   /* what stands behind its ending: "?q=driver+570"; "" */
   enum page_form form;
 };
 
@@ -33,6 +34,8 @@ void frame_plot(struct frame *frame, const struct board_contract *contract, cons
 
 void home_page(struct frame *frame);
 void work_page(struct frame *frame);
+/* text: the question */
+void search_page(struct frame *frame, const char *text);
 void contract_page(struct frame *frame, const struct board_contract *contract);
 void meeting_page(struct frame *frame, const struct board_contract *contract);
 /* inside: what `lynxbench report --inside` made of its bundle; NULL: not to be had, and why */

@@ -221,20 +221,42 @@ static bool has_form(const struct place *place) {
   return true;
 }
 
-void pages_answer(struct pages *pages, const char *address, struct page *ret) {
+/* As it stands in an address. */
+static const char *encode_question(const char *question, char *text, size_t size) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  size_t n = (size_t)snprintf(text, size, "%s", question[0] != 0 ? "?q=" : "");
+  for (; *question != 0 && n + 4 < size; question++) {
+    bool as_it_is = strchr(plain, *question) != NULL;
+    n += (size_t)snprintf(text + n, size - n, as_it_is ? "%c" : "%%%02X", as_it_is ? *question : (unsigned char)*question);
+  }
+  return text;
+}
+
+/* "search.html?q=..." without what is asked. */
+static const char *cut_question(const char *address, char *plain, size_t size) {
+  const char *mark = strchr(address, '?');
+  (void)snprintf(plain, size, "%.*s", mark != NULL ? (int)(mark - address) : (int)strlen(address), address);
+  return mark != NULL && strncmp(mark, "?q=", 3) == 0 ? mark + 3 : "";
+}
+
+void pages_answer(struct pages *pages, const char *whole, struct page *ret) {
   struct place place;
+  char address[PAGE_ADDRESS_MAX + 1], asked[3 * PAGE_ADDRESS_MAX + 8];
+  const char *question = cut_question(whole, address, sizeof address);
   if (pages_file(address, ret) || answer_metrics(pages->board, address, ret)) return;
-  bool good = parse(address, &place) && has_form(&place);
+  bool good = strlen(whole) < PAGE_ADDRESS_MAX && parse(address, &place) && has_form(&place);
   if (!good) place = (struct place){.kind = "", .form = FORM_HTML};
   struct frame f = {.pages = pages,
                     .markup = {.out = &ret->body},
                     .up = strchr(address, '/') != NULL ? "../" : "",
                     .address = place.stem,
+                    .asked = encode_question(question, asked, sizeof asked),
                     .form = place.form};
   ret->type = forms[place.form].type;
   const struct board_run *run = strcmp(place.kind, "result") == 0 ? run_named(pages->board, place.what) : NULL;
   if (strcmp(place.stem, "index") == 0) home_page(&f);
   else if (strcmp(place.stem, "work") == 0) work_page(&f);
+  else if (strcmp(place.stem, "search") == 0 && pages->live) search_page(&f, question);
   else if (strcmp(place.kind, "contract") == 0 || strcmp(place.kind, "meeting") == 0) answer_contract(&f, &place, ret);
   else if (strcmp(place.kind, "compare") == 0) answer_comparison(&f, place.what, ret);
   else if (strcmp(place.kind, "entry") == 0) answer_entry(&f, place.what, ret);

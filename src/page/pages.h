@@ -4,7 +4,7 @@
  * at the same address with another ending. It opens no bundle: what only a bundle says is made by who hands `view` in, in a cage of
  * its own.
  *
- * Addresses   index, work, contract/DIGEST, meeting/DIGEST, result/ROOT, compare/ROOT-ROOT, each with .html or .json, tables with
+ * Addresses   index, work, search (with ?q=, the question, as %-encoded bytes or plain; only where somebody answers), contract/DIGEST, meeting/DIGEST, result/ROOT, compare/ROOT-ROOT, each with .html or .json, tables with
  *             .csv, too; entry/N.json; metrics; style.css, script.js, openapi.json. Links are relative: the pages work below any
  *             address, and as files
  * Order       pages_answer whenever the board does not change; page_release

@@ -15,6 +15,7 @@ enum bundle_view {
 struct pages {
   struct board *board;
   struct ledger *ledger; /* for entries; NULL: none are shown */
+  bool live;             /* somebody answers: there is a page that searches. Files do not */
   /* Of bundles that the ledger keeps, by the digests of their files; b NULL: one alone. False: it cannot be had. NULL: none can. */
   bool (*view)(void *context, enum bundle_view view, const uint8_t a[DIGEST_BYTES], const uint8_t b[DIGEST_BYTES], struct buffer *ret);
   void *context;

@@ -197,7 +197,7 @@ void factorial_json(const struct factored *f, const struct contract *contract, s
   json_put_double(json, "confidence", f->plan.confidence);
   json_put_text(json, "figure", f->seen.response == RESPONSE_END_TO_END ? "end-to-end latency, inverted" : "throughput");
   json_put_double(json, "deviation", f->n_rounds > 0 ? f->found.deviation : NAN);
-  json_put_double(json, "plot_deviation", f->n_rounds > 0 ? f->found.plot_deviation : NAN);
+  if (f->design.hard != 0) json_put_double(json, "plot_deviation", f->n_rounds > 0 ? f->found.plot_deviation : NAN);
   json_key(json, "facts");
   json_open_array(json);
   for (size_t i = 0; i < f->swaps.n; i++) swap_json(&f->swaps.items[i], contract, json);

@@ -13,6 +13,8 @@
 /* A clock that is set right by NTP meanwhile may step back by so much without anybody's doing. */
 static const int64_t step_ns = 2000000000;
 
+enum { THREADS_KNOWN = 256 };
+
 struct judging {
   struct result *result;
   struct result_plausibility *p;
@@ -23,9 +25,10 @@ struct judging {
     bool known, same;
     bool windowed; /* a complete session that counts: phases follow from the window */
   } arrivals;
-  int64_t n_rows, greatest_id; /* of this session */
-  int64_t n_inputs;            /* -1: withheld */
-  bool asks_them;              /* in this session; checks make prompts of their own */
+  int64_t n_rows, greatest_id;                                             /* of this session */
+  int64_t n_threads, n_rows_of[THREADS_KNOWN], greatest_of[THREADS_KNOWN]; /* of each load thread: its requests are every n_threads-th */
+  int64_t n_inputs;                                                        /* -1: withheld */
+  bool asks_them;                                                          /* in this session; checks make prompts of their own */
 };
 
 static void take_arrival(struct fixed_arrivals *a, const struct bundle_request *r) {
@@ -56,8 +59,32 @@ static enum lynx_status take_row(void *context, const struct row *row) {
                                row_problem_text(problem));
   j->n_rows++;
   if (r->id > j->greatest_id) j->greatest_id = r->id;
+  if (r->id >= 0) {
+    int64_t thread = r->id % j->n_threads;
+    j->n_rows_of[thread]++;
+    if (r->id > j->greatest_of[thread]) j->greatest_of[thread] = r->id;
+  }
   take_arrival(&j->arrivals, r);
   return LYNX_OK;
+}
+
+static void begin_rows(struct judging *j, int64_t n_threads) {
+  j->n_rows = 0;
+  j->greatest_id = -1;
+  j->n_threads = n_threads > 0 && n_threads <= THREADS_KNOWN ? n_threads : 1;
+  for (size_t i = 0; i < THREADS_KNOWN; i++) {
+    j->n_rows_of[i] = 0;
+    j->greatest_of[i] = -1;
+  }
+}
+
+/* Each load thread numbers its requests without a gap, as fast as they are answered: one may be far ahead of another. Of several hosts,
+ * whose threads are more, all together say it, or nothing. */
+static bool has_gaps(const struct judging *j, int64_t concurrency) {
+  bool any = false;
+  for (int64_t i = 0; i < j->n_threads; i++)
+    any = any || (j->greatest_of[i] >= 0 && (j->greatest_of[i] - i) / j->n_threads + 1 - j->n_rows_of[i] > concurrency);
+  return any && j->greatest_id + 1 - j->n_rows > j->n_threads * concurrency;
 }
 
 /* In an open loop, what was to be sent when was fixed before the first request: it is made again from the contract and the session's
@@ -155,10 +182,9 @@ enum lynx_status plausibility_judge(struct bundle *bundle, struct result *result
     const struct bundle_session *s = &sessions->items[i];
     if (s->start_realtime_ns < 0 || s->start_realtime_ns > INT64_MAX / 2)
       return lynx_fail(error, LYNX_INPUT, "session %" PRId64 ": found a start of centuries", s->id);
-    j.n_rows = 0;
+    begin_rows(&j, result->contract.method.threads);
     j.asks_them = s->purpose == PURPOSE_MEASURE || s->purpose == PURPOSE_SEARCH || s->purpose == PURPOSE_CERTIFY ||
                   s->purpose == PURPOSE_ATTRIBUTE || s->purpose == PURPOSE_TRACE || s->purpose == PURPOSE_PERTURB;
-    j.greatest_id = -1;
     p->n_sessions++;
     p->n_overlapping += s->start_realtime_ns < before_end_ns;
     p->n_before_intent += intended >= 0 && s->start_realtime_ns < intended - step_ns;
@@ -169,9 +195,7 @@ enum lynx_status plausibility_judge(struct bundle *bundle, struct result *result
     status = rows_each_judged(bundle, s->id, take_row, &j, error);
     if (status == LYNX_OK) status = bundle_each_sample(bundle, s->id, take_share, &j, error);
     end_arrivals(&j);
-    /* Load threads take ids in turn, so that the last of them may be ahead of the others by a round for each request in flight. */
-    bool gaps = closed && s->end == SESSION_COMPLETE && j.greatest_id + 1 - j.n_rows > result->contract.method.threads * s->concurrency;
-    p->n_gaps += gaps;
+    p->n_gaps += closed && s->end == SESSION_COMPLETE && has_gaps(&j, s->concurrency);
   }
   struct happened happened = {.stepped = false};
   if (status == LYNX_OK && p->judged) status = bundle_each_event(bundle, take_event, &happened, error);

@@ -7,6 +7,8 @@
  *          {"error": ...}. Every other GET and HEAD is a page, from who hands them in
  * Pages    with an ETag, so that what did not change is not sent again; with a policy that lets a browser load nothing from elsewhere and
  *          run no script but the site's own file
+ * Readers  where they are given, every GET and HEAD but the site's own files needs a token: Authorization: Bearer, a cookie, or once
+ *          ?token= in a browser, which is given the cookie. What is added is signed, and needs none
  * Limits   serve/door.h's; an envelope of ENVELOPE_MAX bytes, a file of SERVER_BLOB_MAX; loopback unless told otherwise
  * Errors   INPUT: no address; IO: it cannot be had
  * Threads  some of its own, to which both ledgers belong from start to stop */
@@ -15,6 +17,7 @@
 
 #include "ledger/blob.h"
 #include "ledger/ledger.h"
+#include "serve/readers.h"
 
 #define SERVER_BLOB_MAX BLOB_SENT_MAX
 
@@ -47,6 +50,8 @@ struct log_server_at {
   size_t n_names;                        /* by which it is called, besides addresses and localhost */
   const char *certificate, *private_key; /* PEM; NULL: plain HTTP */
   struct page_source pages;              /* get NULL: none */
+  struct readers *readers;               /* who may read; NULL: everybody */
+  const char *proxy, *identity_header;   /* whoever a proxy at that IP address names in that header may read, too; NULL: none */
   bool read_only;                        /* entries, cosignatures and files are refused */
 };
 

@@ -94,14 +94,15 @@ def test_what_is_changed_by_hand_is_asked_for(tmp_path):
     ]
     plan = plan_file(tmp_path, factors)
     r = l.lynx("experiment", plan, "--out", tmp_path / "no.lynx")
-    assert r.returncode == 2 and "there is no terminal to ask" in r.stderr, r.stderr
+    assert r.returncode == 2 and "no terminal to ask in" in r.stderr, r.stderr
     assert not (tmp_path / "no.lynx").exists()
     code, stdout, shown = answered(plan, tmp_path / "x.lynx", 99)
     x = json.loads(stdout)
     assert code in (0, 3) and x["rounds"] == 2, (code, shown)
     assert "driver: bring it to «580 is loaded»: ask Jo" in shown, shown
     asked = [t[0] for t in l.rows(tmp_path / "x.lynx", "SELECT text FROM event WHERE kind = 'by_hand'")]
-    assert 2 <= len(asked) <= 4 and {"driver: 570 is loaded", "driver: 580 is loaded"} == set(asked), asked
+    # Once for each plot, also where two of one level follow one another.
+    assert sorted(asked) == 2 * ["driver: 570 is loaded"] + 2 * ["driver: 580 is loaded"], asked
     driver = [f for f in x["facts"] if f["name"] == "driver"][0]
     assert driver["layer"] == "system" and driver["b"] == "580 is loaded", driver
     assert "IMPOSSIBLE" not in l.lynx("show", tmp_path / "x.lynx").stdout
@@ -168,7 +169,7 @@ def test_versions_of_a_package(tmp_path):
     (made / "lynxtry-1.0").mkdir()
     (made / "lynxtry-1.0" / "thesis.txt").write_text("x")
     r = l.lynx("experiment", plan, "--out", tmp_path / "no.lynx", env=pip)
-    assert r.returncode == 2 and "no environment" in r.stderr, r.stderr
+    assert r.returncode == 2 and "lynxbench did not make" in r.stderr, r.stderr
     assert (made / "lynxtry-1.0" / "thesis.txt").exists()
     plan = plan_file(tmp_path, ['{package: lynxtry, a: "2.0", b: "9.0"}', "{argument: --seed, b: 2}"])
     r = l.lynx("experiment", plan, "--out", tmp_path / "no.lynx", env=pip)
@@ -189,7 +190,7 @@ def test_wrong_plans(tmp_path):
     r = l.lynx("experiment", tmp_path / "none.yaml")
     assert r.returncode == 2 and "none.yaml" in r.stderr, r.stderr
     r = l.lynx("experiment", plan_file(tmp_path, ["{argument: --gap, b: 8ms}"] * 2))
-    assert r.returncode == 2 and "each of them once" in r.stderr, r.stderr
+    assert r.returncode == 2 and "it is there already" in r.stderr, r.stderr
 
 
 if __name__ == "__main__":

@@ -411,8 +411,9 @@ def test_the_same_pages_as_files(story, server, tmp_path):
     root = tmp_path / "site"
     seen = crawl(lambda address: (root / address).read_bytes().decode())
     assert (root / "checkpoint").exists() and list((root / "tile").rglob("*"))
-    for address, body in seen.items():
-        assert body == get_text(server, address), address
+    for address, body in seen.items():  # nobody answers a search there
+        served = re.sub(r'<a class="home" href="(\.\./)?search\.html">search</a>', "", get_text(server, address))
+        assert body == served, address
     assert len(list((root / "entry").iterdir())) == int(re.search(r"(\d+) entries", seen["index.html"])[1])
 
 

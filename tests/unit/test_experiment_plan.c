@@ -1,6 +1,7 @@
 /* The plan of an experiment: its factors become facts of a start command, and what is wrong in it is named with its line. */
 #include "experiment/experiment_plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/check.h"
@@ -84,6 +85,19 @@ static void check_factors(void) {
   arena_release(&t.arena);
 }
 
+/* A variable of ours that servers get is the first level, where the contract says nothing of it. */
+static void check_inherited(void) {
+  struct trial t;
+  CHECK(setenv("KMP_BLOCKTIME", "7", 1) == 0 && setenv("NOT_FOR_SERVERS", "7", 1) == 0);
+  CHECK_INT(read_plan(&t, HEAD "  - {variable: KMP_BLOCKTIME, b: 8}\n  - {variable: NOT_FOR_SERVERS, a: unset, b: 8}\n"), LYNX_OK);
+  CHECK_TEXT(t.facts.items[fact_named(&t, "KMP_BLOCKTIME")].a, "7");
+  CHECK_TEXT(t.facts.items[fact_named(&t, "NOT_FOR_SERVERS")].a, "not set");
+  arena_release(&t.arena);
+  CHECK_INT(read_plan(&t, HEAD "  - {variable: KMP_BLOCKTIME, b: 7}\n  - {variable: B, b: 8}\n"), LYNX_INPUT);
+  CHECK_CONTAINS(t.error.message, "two levels are the same");
+  arena_release(&t.arena);
+}
+
 static void check_wrong(void) {
   static const struct {
     const char *text, *field, *says;
@@ -104,12 +118,17 @@ static void check_wrong(void) {
       {HEAD "  - {variable: A, b: 1}\n  - {argument: --eager, b: unset}\n", "factors[1].a", "required where b is unset", 5},
       {HEAD "  - {variable: A, b: 1}\n  - {variable: B, b: set}\n", "factors[1].b", "in quotes", 5},
       {HEAD "  - {variable: A, b: 1}\n  - {variable: B, b: [1, 2]}\n", "factors[1].b", "one text", 5},
-      {HEAD "  - {variable: A, b: 1}\n  - {variable: A, b: 2}\n", "factors", "each of them once", 5},
+      {HEAD "  - {variable: A, b: 1}\n  - {variable: A, b: 2}\n", "factors", "it is there already", 5},
       {HEAD "  - {variable: A, b: 1}\n  - {variable: B, b: 1, layer: attic}\n", "factors[1].layer", "a layer", 5},
       {HEAD "  - {variable: A, b: 1}\n  - {variable: B, b: 1, hard: yes}\n", "factors[1].hard", "true or false", 5},
       {HEAD "  - {variable: A, b: 1}\n  - {word: nothing, b: 1}\n", "factors", "no such word", 5},
       {HEAD "  - {variable: A, b: 1}\n  - {argument: --batch, b: 8}\n", "factors", "two levels are the same", 5},
       {HEAD "  - {word: --eager, b: --x}\n  - {argument: --eager, a: set, b: unset}\n", "factors", "more than one fact", 4},
+      {HEAD "  - {variable: A, b: 1}\n  - {in_front: x, b: \"\"}\n", "factors", "two levels are the same", 5},
+      {HEAD "  - {variable: A, b: 1}\n  - {package: x, a: 1, b: 1}\n", "factors", "two levels are the same", 5},
+      {HEAD "  - {variable: A, b: 1}\n  - {by_hand: x, a: y, b: y}\n", "factors", "two levels are the same", 5},
+      {HEAD "  - {variable: A, b: 1}\n  - {variable: \"A B\", b: 1}\n", "factors[1].variable", "letters, digits", 5},
+      {HEAD "  - {variable: A, b: 1}\n  - {argument: --, b: 1}\n", "factors[1].argument", "an argument's name", 5},
       {HEAD "  - {variable: A, b: 1}\n  - {variable: PATH, a: unset, b: x}\n", "factors", "env -u", 5},
       {HEAD "  - {variable: A, b: 1}\n  - {variable: B, b: 1}\nenvironments: {pyton: x}\n", "environments", "found pyton", 6},
   };
@@ -125,6 +144,7 @@ static void check_wrong(void) {
 
 int main(void) {
   check_factors();
+  check_inherited();
   check_wrong();
   return check_end();
 }

@@ -119,6 +119,10 @@ static void check_values(void) {
 static void check_refusals(void) {
   struct sides s;
   char words[1000] = "a";
+  CHECK_INT(make(&s, "a --x=1 --y 2 -- --x 9", "", "a --x=1 --y 3 --s 2 -- --x 9", ""), LYNX_OK);
+  CHECK_INT(s.swaps.n, 2); /* what is behind "--" is another program's */
+  check_mix(&s, 1, "a --x=1 --y 3 -- --x 9", "");
+  check_mix(&s, 2, "a --x=1 --y 2 --s 2 -- --x 9", "");
   CHECK_INT(make(&s, "a --b", "C=1", "a --b", "C=1"), LYNX_OK);
   CHECK_INT(s.swaps.n, 0);
   arena_release(&s.arena);

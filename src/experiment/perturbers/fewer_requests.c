@@ -10,8 +10,9 @@ static size_t fewer_begin(const struct perturbing *request, void **ret_state, st
   perturber_keep(request, ret_state);
   if (most == 0 || request->in_flight_most == NULL || request->concurrency < 2) {
     (void)snprintf(why, size, "demand: %s",
-                   request->in_flight_most == NULL ? "the load is no closed loop: how much is sent does not depend on what is answered"
-                                                   : "one request is in flight: there cannot be fewer");
+                   request->in_flight_most == NULL
+                       ? "the load is no closed loop of one load thread, of which fewer requests can be kept in flight"
+                       : "one request is in flight: there cannot be fewer");
     return 0;
   }
   target_name(ret, "demand", "requests in flight");

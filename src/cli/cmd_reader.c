@@ -1,0 +1,122 @@
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/number.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "serve/readers.h"
+
+enum { FLAG_READERS, FLAG_DAYS, FLAG_WITHDRAW, FLAG_JSON };
+enum { DAYS_USUAL = 90, DAYS_MAX = 3650, DAY_S = 86400 };
+
+static const struct option_spec options[] = {
+    [FLAG_READERS] = {"readers", "FILE", "the file that `serve --readers` reads (default: LYNXBENCH_READERS)"},
+    [FLAG_DAYS] = {"days", "N", "how long the token is good (default: 90)"},
+    [FLAG_WITHDRAW] = {"withdraw", NULL, "take out every token of that name: it is refused within a second"},
+    [FLAG_JSON] = {"json", NULL, "JSON"}};
+
+static int64_t now_s(void) {
+  return (int64_t)time(NULL);
+}
+
+static void list_json(const struct reader_list *list) {
+  struct buffer out;
+  struct json_writer json;
+  char until[32];
+  buffer_init(&out, 16 << 20);
+  json_begin(&json, &out);
+  json_open_array(&json);
+  for (size_t i = 0; i < list->n; i++) {
+    json_open_object(&json);
+    json_put_text(&json, "name", list->items[i].name);
+    json_put_text(&json, "until", reader_time_text(list->items[i].until_s, until));
+    json_put_bool(&json, "expired", list->items[i].until_s <= now_s());
+    json_close(&json);
+  }
+  json_close(&json);
+  (void)buffer_text(&out, "\n");
+  (void)write_buffer(NULL, &out); /* a failure was reported */
+  buffer_release(&out);
+}
+
+static int list_readers(const char *path, bool json) {
+  struct reader_list list;
+  struct lynx_error error = {0};
+  char until[32];
+  if (reader_list_read(path, &list, &error) != LYNX_OK) return report_error(&error);
+  if (json) list_json(&list);
+  else if (list.n == 0) (void)printf("%s: nobody\n", path);
+  for (size_t i = 0; i < list.n && !json; i++)
+    (void)printf("%-32s until %s%s\n", list.items[i].name, reader_time_text(list.items[i].until_s, until),
+                 list.items[i].until_s <= now_s() ? " (over)" : "");
+  free(list.items);
+  return EXIT_HOLDS;
+}
+
+static int withdraw(const char *path, const char *name) {
+  struct lynx_error error = {0};
+  size_t n = 0;
+  if (reader_file_change(path, NULL, name, &n, &error) != LYNX_OK) return report_error(&error);
+  if (n == 0)
+    (void)fprintf(stderr, "lynxbench reader: found '%s'; accepted: a name that is in %s (lynxbench reader --readers FILE)\n", name, path);
+  else (void)printf("%s: %zu token%s withdrawn\n", name, n, n == 1 ? "" : "s");
+  return n > 0 ? EXIT_HOLDS : EXIT_WRONG_INPUT;
+}
+
+static int add(const char *path, const char *name, int64_t days, bool json) {
+  struct lynx_error error = {0};
+  struct reader reader;
+  size_t n = 0;
+  char token[READER_TOKEN_MAX], until[32];
+  if (!reader_make(name, now_s() + days * DAY_S, &reader, token)) {
+    (void)fprintf(stderr, "lynxbench reader: the system has no random numbers to give\n");
+    return EXIT_CONDITIONS;
+  }
+  if (reader_file_change(path, &reader, NULL, &n, &error) != LYNX_OK) return report_error(&error);
+  (void)reader_time_text(reader.until_s, until);
+  if (json) (void)printf("{\"name\": \"%s\", \"token\": \"%s\", \"until\": \"%s\"}\n", name, token, until); /* none of it needs escaping */
+  else
+    (void)printf("%s\n%s may read until %s. The token is shown this once.\n"
+                 "in a browser: the server's address, then /?token=%s\nin a command: LYNXBENCH_READER=%s\n",
+                 token, name, until, token, token);
+  explicit_bzero(token, sizeof token);
+  return EXIT_HOLDS;
+}
+
+static int run(const struct arguments *arguments) {
+  const char *path = arguments->option[FLAG_READERS] != NULL ? arguments->option[FLAG_READERS] : getenv("LYNXBENCH_READERS"),
+             *name = arguments->n_positional > 0 ? arguments->positional[0] : NULL, *days_text = arguments->option[FLAG_DAYS];
+  bool json = arguments->option[FLAG_JSON] != NULL;
+  int64_t days = DAYS_USUAL;
+  if (path == NULL || path[0] == 0) {
+    (void)fprintf(stderr, "lynxbench reader: --readers: missing; required: the file that `lynxbench serve --readers` reads\n");
+    return EXIT_WRONG_INPUT;
+  }
+  if (days_text != NULL && (!number_int64(days_text, strlen(days_text), &days) || days < 1 || days > DAYS_MAX)) {
+    (void)fprintf(stderr, "lynxbench reader: --days: found '%s'; accepted: 1 to %d\n", days_text, DAYS_MAX);
+    return EXIT_WRONG_INPUT;
+  }
+  if (name == NULL && arguments->option[FLAG_WITHDRAW] == NULL) return list_readers(path, json);
+  if (name == NULL || !reader_name_is_good(name)) {
+    (void)fprintf(stderr, "lynxbench reader: found '%s'; accepted: a name of letters, digits and . _ - @, of at most %d bytes\n",
+                  name != NULL ? name : "nothing", READER_NAME_MAX - 1);
+    return EXIT_WRONG_INPUT;
+  }
+  return arguments->option[FLAG_WITHDRAW] != NULL ? withdraw(path, name) : add(path, name, days, json);
+}
+
+const struct command command_reader = {
+    .name = "reader",
+    .summary = "give a token for reading what `serve` serves, or withdraw it",
+    .usage = "[NAME]",
+    .least = 0,
+    .most = 1,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details =
+        "Adds a token for NAME to the file of readers and shows it once; the file keeps its digest alone. Without NAME it lists who may\n"
+        "read, and until when. `lynxbench serve --readers FILE` reads the file again when it changes.",
+    .example = "rm -f /tmp/readers; build/lynxbench reader finance --days 30 --readers /tmp/readers",
+    .run = run};

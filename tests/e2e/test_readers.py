@@ -1,0 +1,173 @@
+"""Who may read what is served: tokens that are given, expire and are withdrawn; a proxy's word; what is added is signed anyway."""
+
+import json
+import os
+import time
+
+import pytest
+from lynx import *
+from test_serve import Serving, Teams
+
+
+@pytest.fixture(scope="module")
+def teams(tmp_path_factory):
+    teams = Teams(str(tmp_path_factory.mktemp("teams")))
+    yield teams
+    teams.server.stop()
+
+
+def reader(path, *words, code=0):
+    r = lynx("reader", *words, "--readers", path)
+    check_equal(r.returncode, code, r.stderr)
+    return r
+
+
+def given(path, name, *more):
+    return json.loads(reader(path, name, "--json", *more).stdout)["token"]
+
+
+@pytest.fixture
+def guarded(teams, tmp_path):
+    """A served ledger, the file of its readers, and a token."""
+    path = str(tmp_path / "readers")
+    token = given(path, "finance")
+    server = Serving(teams.ledger, str(tmp_path), "--readers", path)
+    yield server, path, token
+    server.stop()
+
+
+ROUTES = ["/", "/index.json", "/index.csv", "/checkpoint", "/tile/entries/000.p/1", "/metrics", "/openapi.json", "/work.html"]
+
+
+def test_nothing_of_the_ledger_is_read_without_a_token(guarded):
+    server, _, token = guarded
+    for route in ROUTES:
+        wrong = [{"Authorization": f"Bearer lynxr-{'0' * 64}"}, {"Authorization": f"Basic {token}"}, {"Cookie": "lynxbench_reader=x"}]
+        for headers in ({}, *wrong):
+            for method in ("GET", "HEAD"):
+                r, _ = server.answer(method, route, headers=headers)
+                check_equal(r.status, 401, f"{method} {route} {headers}")
+                check_equal(r.getheader("WWW-Authenticate"), "Bearer", "what would be taken")
+        for headers in ({"Authorization": f"Bearer {token}"}, {"Cookie": f"a=b; lynxbench_reader={token}"}):
+            status, _ = server.ask("GET", route, headers=headers)
+            check(status in (200, 503), f"{route} with a token: {status}")
+    check_equal(server.ask("GET", "/style.css")[0], 200, "the site's own file")
+    status, page = server.ask("GET", "/", headers={"Accept": "text/html"})
+    check(status == 401 and b"A token is needed" in page, "a page for people")
+
+
+def test_a_browser_gets_a_cookie_for_it_once(guarded):
+    server, _, token = guarded
+    places = {"/": "./", "/work.html": "./work.html", "/contract/abc.html": "./abc.html", "/a%0d%0aX-Evil:%201": "./"}
+    for path, place in places.items():
+        r, _ = server.answer("GET", f"{path}?token={token}")
+        check_equal((r.status, r.getheader("Location")), (303, place), path)
+        cookie = r.getheader("Set-Cookie")
+        check(f"lynxbench_reader={token};" in cookie and "HttpOnly" in cookie and "SameSite=Lax" in cookie, cookie)
+        check(r.getheader("X-Evil") is None, "nothing of the address is a header")
+    r, body = server.answer("GET", "/?token=lynxr-nothing")
+    check(r.status == 401 and r.getheader("Set-Cookie") is None and b"nothing" not in body, "another token")
+
+
+def test_withdrawn_and_expired_tokens_are_refused(guarded):
+    server, path, token = guarded
+    other = given(path, "sre")
+    with_token = lambda t: {"Authorization": f"Bearer {t}"}
+    for t in (token, other):
+        added = lambda: server.ask("GET", "/checkpoint", headers=with_token(t))[0] == 200
+        check(wait_for(added), "a token that was added meanwhile")
+    said = reader(path, "finance", "--withdraw").stdout
+    check("1 token withdrawn" in said, said)
+    check(wait_for(lambda: server.ask("GET", "/checkpoint", headers=with_token(token))[0] == 401), "a withdrawn token")
+    check_equal(server.ask("GET", "/checkpoint", headers=with_token(other))[0], 200, "the others stay")
+    text = open(path).read()
+    check(token not in text and other not in text, "the file holds no token")
+    check_equal(os.stat(path).st_mode & 0o777, 0o600, "its owner's alone")
+    lines = text.splitlines()
+    past = [line[: line.rindex(" ")] + " 2020-01-01T00:00:00Z" if line.startswith("sre") else line for line in lines]
+    replace(path, "\n".join(past) + "\n")
+    check(wait_for(lambda: server.ask("GET", "/checkpoint", headers=with_token(other))[0] == 401), "its time is over")
+    check("(over)" in reader(path).stdout, "and the list says so")
+    replace(path, text)
+    check(wait_for(lambda: server.ask("GET", "/checkpoint", headers=with_token(other))[0] == 200), "as before")
+    replace(path, text + "what is this\n")
+    broken = lambda: server.ask("GET", "/checkpoint", headers=with_token(other))[0] == 401
+    check(wait_for(broken), "a broken file lets nobody in")
+    os.unlink(path)
+    check_equal(server.ask("GET", "/checkpoint", headers=with_token(other))[0], 401, "no file lets nobody in")
+
+
+def replace(path, text):
+    with open(path + ".new", "w") as f:
+        f.write(text)
+    os.rename(path + ".new", path)
+
+
+def wait_for(what, seconds=5):
+    end = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def test_commands_read_with_a_token(guarded, tmp_path):
+    server, _, token = guarded
+    home = {"XDG_STATE_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+    copy = str(tmp_path / "copy.ledger")
+    r = lynx("pull", server.url, copy, env=home)
+    check(r.returncode == 2 and "LYNXBENCH_READER" in r.stderr, r.stderr)
+    r = lynx("pull", server.url, copy, env={**home, "LYNXBENCH_READER": token})
+    check_equal(r.returncode, 0, r.stderr)
+
+
+def test_who_adds_is_asked_for_a_signature_and_no_token(guarded):
+    server, _, _ = guarded
+    status, body = server.ask("POST", "/add", b"{}", {"Content-Type": "application/json"})
+    check(status == 400 and b"token" not in body, body)
+
+
+def test_a_proxy_names_readers(teams, tmp_path):
+    path = str(tmp_path / "readers")
+    given(path, "finance")
+    words = ("--readers", path, "--trusted-proxy", "127.0.0.1", "--identity-header", "X-Who")
+    server = Serving(teams.ledger, str(tmp_path), *words)
+    try:
+        check_equal(server.ask("GET", "/checkpoint", headers={"X-Who": "jo"})[0], 200, "the proxy's word")
+        for headers in ({}, {"X-Who": ""}, {"X-Forwarded-User": "jo"}):
+            check_equal(server.ask("GET", "/checkpoint", headers=headers)[0], 401, f"{headers}")
+        status, _ = server.ask("GET", "/checkpoint", headers={"X-Who": "jo"}, source=("127.0.0.2", 0))
+        check_equal(status, 401, "from another address it is anybody's word")
+    finally:
+        server.stop()
+
+
+def test_wrong_input(teams, tmp_path):
+    path = str(tmp_path / "readers")
+    for words, says in (
+        (["a b"], "found 'a b'"),
+        (["x" * 64], "at most 63 bytes"),
+        (["jo", "--days", "0"], "--days: found '0'"),
+        (["jo", "--withdraw"], "readers"),
+        (["--withdraw"], "found 'nothing'"),
+    ):
+        check(says in reader(path, *words, code=2).stderr, (words, says))
+    check(not os.path.exists(path), "nothing was written")
+    r = lynx("reader", "jo", env={"LYNXBENCH_READERS": ""})
+    check(r.returncode == 2 and "--readers: missing" in r.stderr, r.stderr)
+    replace(path, "jo abc 2027-01-01T00:00:00Z\n")
+    check("readers:1:" in reader(path, "jo", code=2).stderr, "a broken file is not written to")
+    for words, says in (
+        (["--readers", str(tmp_path / "none")], "lynxbench reader NAME"),
+        (["--readers", path], "readers:1:"),
+        (["--trusted-proxy", "127.0.0.1"], "goes with --readers"),
+        (["--identity-header", "X"], "--identity-header with"),
+        (["--readers", path, "--trusted-proxy", "proxy.local"], "an IPv4 address"),
+    ):
+        r = lynx("serve", teams.ledger, "--port", "0", *words)
+        check(r.returncode == 2 and says in r.stderr, (words, r.stderr))
+
+
+if __name__ == "__main__":
+    main(__file__)
