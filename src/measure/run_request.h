@@ -34,7 +34,8 @@ struct perturbed_session {
   int64_t pid;                     /* the serving process; 0: not known here */
   double rate_per_s;               /* offered; 0: a closed loop */
   int64_t concurrency;             /* the most in flight */
-  atomic_uint *in_flight_most;     /* of a closed loop: no more than that, while it is not 0, until `end`; NULL: another load, or several threads */
+  atomic_uint
+      *in_flight_most; /* of a closed loop: no more than that, while it is not 0, until `end`; NULL: another load, or several threads */
 };
 
 /* Sessions of purpose `perturb` in place of the contract's: what happens to the executor in them is the caller's, on threads of its own

@@ -1,4 +1,4 @@
-"""Who may read what is served: tokens that are given, expire and are withdrawn; a proxy's word; what is added is signed anyway."""
+"""Who may read what is served: tokens are given, expire, are withdrawn; a proxy's word; adding takes a signature."""
 
 import json
 import os
@@ -36,13 +36,14 @@ def guarded(teams, tmp_path):
     server.stop()
 
 
-ROUTES = ["/", "/index.json", "/index.csv", "/checkpoint", "/tile/entries/000.p/1", "/metrics", "/openapi.json", "/work.html"]
+ROUTES = "/ /index.json /index.csv /checkpoint /tile/entries/000.p/1 /metrics /openapi.json /work.html".split()
 
 
 def test_nothing_of_the_ledger_is_read_without_a_token(guarded):
     server, _, token = guarded
     for route in ROUTES:
-        wrong = [{"Authorization": f"Bearer lynxr-{'0' * 64}"}, {"Authorization": f"Basic {token}"}, {"Cookie": "lynxbench_reader=x"}]
+        guessed = {"Authorization": f"Bearer lynxr-{'0' * 64}"}
+        wrong = [guessed, {"Authorization": f"Basic {token}"}, {"Cookie": "lynxbench_reader=x"}]
         for headers in ({}, *wrong):
             for method in ("GET", "HEAD"):
                 r, _ = server.answer(method, route, headers=headers)
