@@ -6,7 +6,7 @@ from lynx import *
 
 METHOD = (
     "{warm_up: 200ms, counted: 1500ms, sessions: 1, drain: 2s, request_timeout: 400ms, instrument_error_at_most: 1, "
-    "failures_at_most: 1, steady: reported}"
+    "failures_at_most: 1, steady: reported, stolen_at_most: 1}"
 )
 PYTHON = f"{SOURCE}/python"
 ABANDONED = "abandoned, not counted"
