@@ -353,7 +353,8 @@ def test_a_server_that_answers_nothing_is_no_inconclusive_verdict(runs, baseline
 
 def tail_ms(bundle):
     """p95 of the first tokens, as they were measured."""
-    query = "SELECT (first_token_ns - scheduled_ns) / 1e6 FROM request WHERE outcome = 'ok' AND phase = 'counted' ORDER BY 1"
+    where = "outcome = 'ok' AND phase = 'counted'"
+    query = f"SELECT (first_token_ns - scheduled_ns) / 1e6 FROM request WHERE {where} ORDER BY 1"
     times = [row[0] for row in l.rows(bundle, query)]
     return times[len(times) * 95 // 100]
 
