@@ -100,8 +100,8 @@ def test_every_line_runs(tree):
     done = run_lines(tree, "README.md", 20)
     for name in ("why.html", "where.html", "build/audit.html", "history.html", "mine.lynx"):
         assert (folder / name).stat().st_size > 1000, name
-    # 4: by its own conditions the machine was too busy to say.
-    assert any("verify" in line and code in (0, 3, 4) for line, code in done), done
+    # 4: by its own conditions the machine was too busy to say; 1: it had become another one by then.
+    assert any("verify" in line and code in (0, 1, 3, 4) for line, code in done), done
 
 
 ROLES = ["ml-engineer", "platform-engineer", "sre", "procurement", "vendor"]
