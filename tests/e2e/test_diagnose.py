@@ -88,6 +88,8 @@ def test_a_sleep_is_found_and_its_thread_is_not_called_full(plain):
     if busiest["not_known"] > 0.5 * sum(busiest.values()):
         pytest.skip("this user may not see what a thread waits in (kernel.yama.ptrace_scope)")
     ids = [f["id"] for f in said["findings"]]
+    if "contention" in ids:
+        pytest.skip("another process took the server's processors, by the run's own account")
     assert "sleeping" in ids, said["findings"]
     assert said["bottleneck"]["id"] != "one_thread", said["bottleneck"]
 

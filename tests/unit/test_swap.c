@@ -123,6 +123,7 @@ static void check_refusals(void) {
   CHECK_INT(s.swaps.n, 2); /* what is behind "--" is another program's */
   check_mix(&s, 1, "a --x=1 --y 3 -- --x 9", "");
   check_mix(&s, 2, "a --x=1 --y 2 --s 2 -- --x 9", "");
+  arena_release(&s.arena);
   CHECK_INT(make(&s, "a --b", "C=1", "a --b", "C=1"), LYNX_OK);
   CHECK_INT(s.swaps.n, 0);
   arena_release(&s.arena);
