@@ -32,7 +32,7 @@ build import $base $contract $record $result src/load/*.c src/telemetry/metrics.
 build capture $base $executor $common -lhwloc -lelf
 build model $base $executor $common -lhwloc -lelf
 attribute="$(ls src/attribute/*.c src/attribute/rules/*.c src/attribute/live_rules/*.c src/trace/*.c src/trace/readers/*.c) $meson_lists/attribute/rules_list.c $meson_lists/attribute/live_rules_list.c $meson_lists/trace/readers_list.c"
-experiment="$(ls src/experiment/*.c src/experiment/perturbers/*.c) $meson_lists/experiment/perturbers_list.c $meson_lists/experiment/slowed_function_module.c $meson_lists/experiment/slowed_library_object.c src/telemetry/process_tree.c src/telemetry/node_map.c src/telemetry/control_group.c"
+experiment="$(ls src/experiment/*.c src/experiment/perturbers/*.c) $meson_lists/experiment/perturbers_list.c $meson_lists/experiment/slowed_function_module.c $meson_lists/experiment/slowed_library_object.c src/telemetry/process_tree.c src/telemetry/node_map.c src/telemetry/control_group.c src/measure/environment.c"
 build trace $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $common -lsqlite3 -lhwloc -lelf
 build python src/executor/python_imports.c
 build metrics $base src/telemetry/metrics.c $common
