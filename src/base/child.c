@@ -103,10 +103,10 @@ bool child_running(struct child *child) {
   return false;
 }
 
-static bool wait_for(struct child *child, int64_t within_ns) {
+bool child_wait(struct child *child, int64_t within_ns, const atomic_int *stop) {
   const struct timespec step = {.tv_nsec = 5000000};
   for (int64_t waited = 0; child_running(child); waited += step.tv_nsec) {
-    if (waited >= within_ns) return false;
+    if (waited >= within_ns || (stop != NULL && atomic_load(stop) != 0)) return false;
     (void)nanosleep(&step, NULL);
   }
   return true;
@@ -116,9 +116,9 @@ void child_stop(struct child *child, int64_t within_ns) {
   if (child->pid <= 0) return;
   if (child_running(child)) {
     (void)kill(-child->pid, SIGTERM);
-    if (!wait_for(child, within_ns)) {
+    if (!child_wait(child, within_ns, NULL)) {
       (void)kill(-child->pid, SIGKILL);
-      (void)wait_for(child, INT64_MAX);
+      (void)child_wait(child, INT64_MAX, NULL);
     }
   }
   (void)kill(-child->pid, SIGKILL); /* what it may have left in its group */

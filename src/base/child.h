@@ -5,6 +5,7 @@
 #ifndef BASE_CHILD_H
 #define BASE_CHILD_H
 
+#include <stdatomic.h>
 #include <sys/types.h>
 
 #include "base/status.h"
@@ -23,6 +24,8 @@ enum lynx_status child_start(struct child *child, const char *const *arguments, 
 enum lynx_status child_start_piped(struct child *child, const char *const *arguments, const char *const *environment, const char *log_path,
                                    bool stays, int *ret_to_fd, int *ret_from_fd, struct lynx_error *error) LYNX_MUST_CHECK;
 bool child_running(struct child *child); /* reaps it if it has ended */
+/* Until it has ended, for that long at most, or until stop is not 0 (NULL: nothing stops it). False: it runs. */
+bool child_wait(struct child *child, int64_t within_ns, const atomic_int *stop);
 /* SIGTERM to the group, then SIGKILL after that long; returns once it has ended. */
 void child_stop(struct child *child, int64_t within_ns);
 

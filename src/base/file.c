@@ -41,10 +41,8 @@ static int create(const char *path, unsigned mode, const void *data, size_t leng
   return why;
 }
 
-int file_replace(const char *path, const void *data, size_t length) {
+static int replace(const char *path, unsigned mode, const void *data, size_t length) {
   char temporary[PATH_BYTES];
-  struct stat info;
-  unsigned mode = lstat(path, &info) == 0 && S_ISREG(info.st_mode) ? info.st_mode & 0777 : 0644; /* who could not read it cannot now */
   if (!file_temporary_name(path, temporary, sizeof temporary)) return ENAMETOOLONG;
   int why = create(temporary, mode, data, length);
   if (why != 0) return why;
@@ -52,6 +50,16 @@ int file_replace(const char *path, const void *data, size_t length) {
   why = errno;
   (void)unlink(temporary);
   return why;
+}
+
+int file_replace(const char *path, const void *data, size_t length) {
+  struct stat info;
+  unsigned mode = lstat(path, &info) == 0 && S_ISREG(info.st_mode) ? info.st_mode & 0777 : 0644; /* who could not read it cannot now */
+  return replace(path, mode, data, length);
+}
+
+int file_replace_private(const char *path, const void *data, size_t length) {
+  return replace(path, 0600, data, length);
 }
 
 int file_create_private(const char *path, const void *data, size_t length) {

@@ -1,6 +1,6 @@
 /* base/file.h: writing files so that they are there whole or not at all.
  * Errors   0, or errno's value: the caller knows what it means to whom
- * Crash    file_replace and file_create_private return 0 once the bytes are on disk */
+ * Crash    file_replace, file_replace_private and file_create_private return 0 once the bytes are on disk */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
@@ -13,6 +13,8 @@ bool file_write_all(int fd, const void *data, size_t length);
 bool file_temporary_name(const char *path, char *ret, size_t size);
 /* To a temporary name beside it, synced, renamed. */
 int file_replace(const char *path, const void *data, size_t length);
+/* The same, for its owner alone, whoever could read what stood there. */
+int file_replace_private(const char *path, const void *data, size_t length);
 /* A new file that its owner alone may read; EEXIST: it is never overwritten. */
 int file_create_private(const char *path, const void *data, size_t length);
 /* Makes the folders that lead to path, with that mode; what cannot be made shows when the file is written. */

@@ -303,7 +303,7 @@ static int judge_swap(struct confirming *c, const struct bundle_file *made, cons
                  effect->told_apart ? "" : "; what it does by itself there is not told apart, so that this decides nothing");
   c->plan.instead = instead;
   (void)snprintf(of.target, sizeof of.target, "fact: %.80s", effect->fact);
-  of.of[RESPONSE_THROUGHPUT] = side == 'A' ? effect->effect : slope_turned(effect->effect);
+  of.of[RESPONSE_THROUGHPUT] = side == 'A' ? effect->at_a : slope_turned(effect->at_b);
   c->confirmation = (struct confirmation){
       .of = &of, .effect = of.of[RESPONSE_THROUGHPUT], .response = effect->response, .rung = effect->rung};
   if (effect->told_apart) c->confirmation.verdict = confirm_decide(&c->plan, &c->confirmation.effect);
@@ -313,23 +313,21 @@ static int judge_swap(struct confirming *c, const struct bundle_file *made, cons
   return code == EXIT_HOLDS ? exit_of(c) : code;
 }
 
-/* Twice: which side the run is on, then what the fact does there. */
 static int read_swap(struct confirming *c, const struct bundle_file *made, const char *path) {
   struct swapped_effect effect;
   struct lynx_error error = {0};
   struct arena arena = {0};
   const char *fact = c->arguments->option[FLAG_FACT], *named = c->plan.finding->named;
   const struct contract *of = &made->result.contract;
-  char side = 0;
   int code = EXIT_WRONG_INPUT;
   if (!is_of_the_same(c->p.contract, of, path)) return EXIT_WRONG_INPUT;
-  enum lynx_status status = swapped_effect_read(made->bundle, of, fact, named, 0, &arena, &effect, &error);
-  if (status == LYNX_OK) side = side_of(c, made, &effect);
-  if (side != 0) status = swapped_effect_read(made->bundle, of, fact, named, side, &arena, &effect, &error);
-  if (status != LYNX_OK) {
+  if (swapped_effect_read(made->bundle, of, fact, named, &arena, &effect, &error) == LYNX_OK) {
+    char side = side_of(c, made, &effect);
+    if (side != 0) code = judge_swap(c, made, &effect, side);
+  } else {
     lynx_error_at(&error, path, 0, NULL);
     code = report_error(&error);
-  } else if (side != 0) code = judge_swap(c, made, &effect, side);
+  }
   arena_release(&arena);
   return code;
 }

@@ -42,9 +42,7 @@ static bool write_body(const struct ledger_file *file, const struct ledger_entry
 }
 
 static enum lynx_status wait_for(struct child *child, const char *program, struct lynx_error *error) {
-  const struct timespec step = {.tv_nsec = 10000000};
-  for (int i = 0; i < PROGRAM_SECONDS * 100 && child_running(child); i++) (void)nanosleep(&step, NULL);
-  if (child_running(child)) {
+  if (!child_wait(child, PROGRAM_SECONDS * INT64_C(1000000000), NULL)) {
     child_stop(child, 1000000000);
     return lynx_fail(error, LYNX_IO, "%s did not end in %d s", program, PROGRAM_SECONDS);
   }

@@ -28,6 +28,8 @@ static bool add_requirements(struct plan_file *file) {
   uint8_t digest[DIGEST_BYTES];
   if (file->plan.requirements == NULL) return true;
   if (!read_file(from_plan(file, file->plan.requirements), PLAN_FILE_MAX, &text)) return false;
+  digest_of(text.data, text.length, digest);
+  (void)digest_hex(digest, file->built.requirements_digest);
   digest_parts((const struct bytes[]){{file->digest, DIGEST_HEX - 1}, {text.data != NULL ? text.data : "", text.length}}, 2, digest);
   (void)digest_hex(digest, file->digest);
   buffer_release(&text);

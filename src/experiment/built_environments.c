@@ -15,7 +15,7 @@
 
 static const char mark[] = "lynxbench-made";
 
-enum { STEP_SECONDS = 3600, REQUIREMENTS_MAX = 1 << 20, NAME_MAX_BYTES = 200 };
+enum { STEP_SECONDS = 3600, NAME_MAX_BYTES = 200 };
 
 /* Of the interpreter that the environment is made of: its packages, behind the environment's own. */
 static const char make_script[] = "import os, sys, venv\n"
@@ -77,14 +77,11 @@ struct making {
 };
 
 static enum lynx_status run_program(const struct making *m, const char *what, const char *const *arguments) {
-  const struct timespec step = {.tv_nsec = 20000000};
   struct child child = {.pid = 0};
   char line[300];
   enum lynx_status status = child_start(&child, arguments, pip_variables(m->arena), NULL, m->log, m->error);
   if (status != LYNX_OK) return status;
-  for (int64_t i = 0; i < (int64_t)STEP_SECONDS * 50 && child_running(&child) && atomic_load(m->stop) == 0; i++)
-    (void)nanosleep(&step, NULL);
-  bool ended = !child_running(&child);
+  bool ended = child_wait(&child, STEP_SECONDS * INT64_C(1000000000), m->stop);
   if (!ended) child_stop(&child, 2000000000);
   if (atomic_load(m->stop) != 0) return lynx_fail(m->error, LYNX_IO, "%s: interrupted", what);
   if (!ended) return lynx_fail(m->error, LYNX_IO, "%s: it did not end within an hour; its log: %s", what, m->log);
@@ -101,22 +98,6 @@ static const char *name_of(const struct built_environments *e, unsigned which, s
   for (size_t i = 0; i < e->n; i++)
     name = arena_printf(arena, "%s%s%s-%s", name, i > 0 ? "_" : "", e->packages[i].name, e->packages[i].version[which >> i & 1]);
   return name;
-}
-
-static enum lynx_status digest_requirements(const struct built_environments *e, char ret[DIGEST_HEX], struct lynx_error *error) {
-  static const struct root root = {""};
-  struct buffer text;
-  uint8_t bytes[DIGEST_BYTES];
-  ret[0] = 0;
-  if (e->requirements == NULL) return LYNX_OK;
-  buffer_init(&text, REQUIREMENTS_MAX);
-  enum lynx_status status = root_read(&root, e->requirements, &text, error);
-  if (status == LYNX_OK) {
-    digest_of(text.data, text.length, bytes);
-    (void)digest_hex(bytes, ret);
-  }
-  buffer_release(&text);
-  return status;
 }
 
 static bool is_ready(const char *marker, const char *text) {
@@ -169,12 +150,11 @@ static enum lynx_status check_versions(const struct built_environments *e, unsig
 
 enum lynx_status built_environments_make(struct built_environments *e, struct arena *arena, void (*note)(void *context, const char *text),
                                          void *context, const atomic_int *stop, struct lynx_error *error) {
-  char digest[DIGEST_HEX];
-  enum lynx_status status = digest_requirements(e, digest, error);
+  enum lynx_status status = LYNX_OK;
   for (unsigned which = 0; which < 1U << e->n && status == LYNX_OK; which++) {
     const char *name = name_of(e, which, arena), *folder = arena_printf(arena, "%s/%s", e->folder, name);
     const char *marker = arena_printf(arena, "%s/%s", folder, mark);
-    const char *text = arena_printf(arena, "%s\n%s\n%s\n", e->python, name, digest);
+    const char *text = arena_printf(arena, "%s\n%s\n%s\n", e->python, name, e->requirements_digest);
     const struct making m = {arena, stop, arena_printf(arena, "%s.log", folder), error};
     if (strlen(name) > NAME_MAX_BYTES)
       return lynx_fail(error, LYNX_LIMIT, "the packages' names and versions are too long for a folder's name");

@@ -1,17 +1,18 @@
 /* experiment/built_environments.h: Python environments that differ in the versions of a few packages, built with pip before an experiment.
  *
  * Design   one virtual environment for every combination of the packages' two versions. Each sees what the interpreter that it is made
- *          of has installed, behind its own, so that only what differs is installed anew; then the versions that the program would
+ *          of has installed, behind its own, so that only what differs is installed; then the versions that the program would
  *          import are asked for
  * Kept     in the folder, to be used again by the next run with the same interpreter, versions and requirements
- * Safety   pip and what it builds are given its own variables and the usual ones, none of ours. Only a folder that a virtual environment
- *          stands in is emptied
+ * Safety   pip and what it builds are given its own variables and the usual ones, none of ours. Only a folder
+ *          that it made is emptied
  * Errors   INPUT: no interpreter, no such version, a folder that is something else; IO: pip or the disk; the log is named */
 #ifndef EXPERIMENT_BUILT_ENVIRONMENTS_H
 #define EXPERIMENT_BUILT_ENVIRONMENTS_H
 
 #include <stdatomic.h>
 
+#include "base/digest.h"
 #include "experiment/experiment_plan.h"
 
 struct built_package {
@@ -21,6 +22,7 @@ struct built_package {
 
 struct built_environments {
   const char *folder, *python, *requirements; /* requirements: NULL, or a file */
+  char requirements_digest[DIGEST_HEX];       /* of what it holds; "" */
   struct built_package packages[PACKAGES_MAX];
   size_t n;
   const char *pythons[1 << PACKAGES_MAX]; /* of each combination: its interpreter */

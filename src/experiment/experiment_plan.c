@@ -211,7 +211,7 @@ enum lynx_status experiment_plan_parse(const char *text, size_t length, struct a
 
 /* --- a start command with one factor at a level --- */
 
-/* Does it change what the contract's command says? In front of that stands what is in front, whatever the command is. */
+/* Does it change what the contract's command says? What is put in front of it is apart. */
 static bool is_of_start(const struct factor *f) {
   return f->kind == FACTOR_VARIABLE || f->kind == FACTOR_ARGUMENT || f->kind == FACTOR_WORD;
 }

@@ -52,7 +52,7 @@ enum lynx_status experiment_plan_parse(const char *text, size_t length, struct a
 enum lynx_status experiment_plan_facts(struct experiment_plan *plan, const struct contract_start *start, struct arena *arena,
                                        struct swap_list *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 
-/* The command of a mixture with what stands in front of it. */
+/* The command of a mixture with what is put in front of it. */
 struct text_list experiment_plan_in_front(const struct experiment_plan *plan, uint64_t facts, const struct text_list *command,
                                           struct arena *arena);
 

@@ -41,9 +41,9 @@ static void keep_fact(const struct swap_list *list, size_t at, struct arena *are
   ret->b = arena_copy(arena, list->items[at].b);
 }
 
-/* ln of what the fact changes where all others are as in the run. A run that is alone in its plot has the plots' luck as well as its own. */
-static struct slope simple_effect(const struct factored *f, size_t at, char side) {
-  uint64_t all = ((uint64_t)1 << f->swaps.n) - 1, own = (uint64_t)1 << at, others = side == 'B' ? all & ~own : 0;
+/* ln of what the fact changes where those others are B's. A run that is alone in its plot has the plots' luck as well as its own. */
+static struct slope simple_effect(const struct factored *f, size_t at, uint64_t others) {
+  uint64_t own = (uint64_t)1 << at;
   size_t with = 0, without = 0, n = f->design.n_runs;
   for (size_t k = 0; k < n; k++) {
     if (f->design.runs[k] == (others | own)) with = k;
@@ -73,13 +73,13 @@ static void take_main_effect(const struct factored *f, size_t at, struct swapped
                               ((size_t)e->names[k].first == at || (size_t)e->names[k].second == at));
     if (e->names[0].second >= 0 || (size_t)e->names[0].first != at) continue;
     ret->told_apart = e->n_names == 1;
-    ret->effect = (struct slope){.estimate = e->estimate, .low = e->low, .high = e->high, .bounded = f->found.bounded};
+    ret->at_a = ret->at_b = (struct slope){.estimate = e->estimate, .low = e->low, .high = e->high, .bounded = f->found.bounded};
   }
   ret->told_apart = ret->told_apart && !together;
 }
 
 static enum lynx_status read_factored(struct bundle *bundle, const struct contract *contract, const char *fact, const char *named,
-                                      char side, struct arena *arena, struct swapped_effect *ret, struct lynx_error *error) {
+                                      struct arena *arena, struct swapped_effect *ret, struct lynx_error *error) {
   struct factored *f = xalloc(1, sizeof *f);
   enum lynx_status status = factored_read(bundle, contract, f, error);
   size_t at = status == LYNX_OK ? find_fact(&f->swaps, fact, named, error) : 0;
@@ -91,7 +91,8 @@ static enum lynx_status read_factored(struct bundle *bundle, const struct contra
     ret->response = f->seen.response;
     if (f->n_rounds > 0 && f->design.resolution == 0) {
       ret->told_apart = true;
-      ret->effect = simple_effect(f, at, side);
+      ret->at_a = simple_effect(f, at, 0);
+      ret->at_b = simple_effect(f, at, (((uint64_t)1 << f->swaps.n) - 1) & ~((uint64_t)1 << at));
     } else if (f->n_rounds > 0) take_main_effect(f, at, ret);
   }
   factored_release(f);
@@ -117,17 +118,17 @@ static enum lynx_status read_bisected(struct bundle *bundle, const struct contra
       e = &f->parts[i].last;
       ret->told_apart = f->parts[i].facts == (uint64_t)1 << at;
     }
-    ret->effect = (struct slope){.estimate = e->estimate, .low = e->low, .high = e->high, .bounded = e->bounded};
+    ret->at_a = ret->at_b = (struct slope){.estimate = e->estimate, .low = e->low, .high = e->high, .bounded = e->bounded};
   }
   bisected_release(b);
   free(b);
   return status;
 }
 
-enum lynx_status swapped_effect_read(struct bundle *bundle, const struct contract *contract, const char *fact, const char *named, char side,
+enum lynx_status swapped_effect_read(struct bundle *bundle, const struct contract *contract, const char *fact, const char *named,
                                      struct arena *arena, struct swapped_effect *ret, struct lynx_error *error) {
   *ret = (struct swapped_effect){.fact = ""};
-  if (factored_is(bundle)) return read_factored(bundle, contract, fact, named, side, arena, ret, error);
+  if (factored_is(bundle)) return read_factored(bundle, contract, fact, named, arena, ret, error);
   if (bisected_is(bundle)) return read_bisected(bundle, contract, fact, named, arena, ret, error);
   return lynx_fail(error, LYNX_INPUT,
                    "nothing was swapped in it; accepted: a bundle that `lynxbench experiment` or `lynxbench bisect` wrote");

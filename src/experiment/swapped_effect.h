@@ -16,13 +16,13 @@ struct swapped_effect {
   const char *fact, *a, *b; /* its name and levels, in the arena */
   bool by_plan;             /* a plan may have changed its first level, too: a contract does not say which side is its own */
   enum rung rung;           /* factorial, or swapped back */
-  struct slope effect;      /* bounded: it has an interval */
+  struct slope at_a, at_b;  /* the effect, for a run that is A, or B; bounded: it has an interval */
   bool told_apart;          /* else the estimate is also of other facts, or of two together */
   enum response response;
 };
 
-/* side: 'A' or 'B', the executor that the run's is; 0: not known yet, and the effect is left out. Fact: its name. NULL: the one whose name stands before "=" in `named`, as a finding names a variable. */
-enum lynx_status swapped_effect_read(struct bundle *bundle, const struct contract *contract, const char *fact, const char *named, char side,
+/* Fact: its name. NULL: the one whose name stands before "=" in `named`, as a finding names a variable. */
+enum lynx_status swapped_effect_read(struct bundle *bundle, const struct contract *contract, const char *fact, const char *named,
                                      struct arena *arena, struct swapped_effect *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 
 #endif

@@ -168,7 +168,6 @@ static void write_step(struct json_writer *json, const struct undo_step *step) {
 }
 
 static bool write_file(struct undo *undo) {
-  char temporary[4260];
   struct buffer text;
   struct json_writer json;
   buffer_init(&text, FILE_MAX);
@@ -182,12 +181,7 @@ static bool write_file(struct undo *undo) {
   json_close(&json);
   json_close(&json);
   file_make_parents(undo->path, 0700);
-  bool good = json_finish(&json) && file_temporary_name(undo->path, temporary, sizeof temporary) &&
-              file_create_private(temporary, text.data, text.length) == 0;
-  if (good && rename(temporary, undo->path) != 0) {
-    (void)unlink(temporary);
-    good = false;
-  }
+  bool good = json_finish(&json) && file_replace_private(undo->path, text.data, text.length) == 0;
   buffer_release(&text);
   return good;
 }

@@ -47,7 +47,6 @@ static enum lynx_status run_scorer(const struct contract *contract, const char *
   const char *words[WORDS_MAX + 1] = {NULL};
   const struct text_list *command = &contract->accuracy.command;
   struct child child = {0};
-  const struct timespec step = {.tv_nsec = 20000000};
   if (command->n_items == 0 || command->n_items > WORDS_MAX)
     return lynx_fail(error, LYNX_UNSUPPORTED, "accuracy.command has %zu words; from 1 to %d are accepted", command->n_items, WORDS_MAX);
   for (size_t i = 0; i < command->n_items; i++) words[i] = command->items[i];
@@ -55,8 +54,7 @@ static enum lynx_status run_scorer(const struct contract *contract, const char *
   enum lynx_status started = child_start(&child, words, environment_of_start(NULL, &arena), in, out, error);
   arena_release(&arena);
   if (started != LYNX_OK) return LYNX_UNSUPPORTED;
-  for (int i = 0; i < SCORER_SECONDS * 50 && child_running(&child) && atomic_load(stop) == 0; i++) (void)nanosleep(&step, NULL);
-  if (child_running(&child)) {
+  if (!child_wait(&child, SCORER_SECONDS * INT64_C(1000000000), stop)) {
     child_stop(&child, 1000000000);
     if (atomic_load(stop) != 0) return lynx_fail(error, LYNX_UNSUPPORTED, "the run was stopped while the scorer was at work");
     return lynx_fail(error, LYNX_UNSUPPORTED, "the scorer took longer than %d s", SCORER_SECONDS);

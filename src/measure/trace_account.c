@@ -58,16 +58,13 @@ static bool account_of(int fd, const atomic_int *stop, struct buffer *ret) {
   char input[40], out[] = "/tmp/lynxbench-XXXXXX";
   const char *const arguments[] = {"/proc/self/exe", "attribute", "-", "--json", "--quiet", "--top", "40", NULL};
   const char *const environment[] = {"LC_ALL=C.UTF-8", NULL};
-  const struct timespec step = {.tv_nsec = 50000000};
   const struct root here = {""};
   struct child child = {.pid = 0};
   int out_fd = mkstemp(out);
   if (out_fd < 0) return false;
   (void)snprintf(input, sizeof input, "/proc/self/fd/%d", fd);
   bool good = child_start(&child, arguments, environment, input, out, NULL) == LYNX_OK;
-  for (int k = 0; good && k < READ_S * 20 && child_running(&child) && (stop == NULL || atomic_load(stop) == 0); k++)
-    (void)nanosleep(&step, NULL);
-  good = good && child.exited && child.exit_code == 0;
+  good = good && child_wait(&child, READ_S * INT64_C(1000000000), stop) && child.exit_code == 0;
   if (child.pid > 0) child_stop(&child, 1000000000);
   good = good && root_read(&here, out, ret, NULL) == LYNX_OK && ret->length > 0;
   (void)close(out_fd);

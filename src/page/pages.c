@@ -221,7 +221,7 @@ static bool has_form(const struct place *place) {
   return true;
 }
 
-/* As it stands in an address. */
+/* Encoded for an address. */
 static const char *encode_question(const char *question, char *text, size_t size) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
   size_t n = (size_t)snprintf(text, size, "%s", question[0] != 0 ? "?q=" : "");

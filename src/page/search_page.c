@@ -16,10 +16,9 @@ struct question {
   bool too_many;
 };
 
-/* Of one executor: which sets of words one fact of it holds, and the first fact that does. */
+/* Of one executor: the first fact that holds each set of words; NULL: none does. */
 struct known_executor {
   bool looked;
-  bool holds[MASKS];
   const struct board_fact *fact[MASKS];
 };
 
@@ -50,11 +49,8 @@ static void look_at(const struct question *q, const struct board_executor *e, st
   for (size_t i = 0; i < e->n_facts; i++) {
     const struct board_fact *f = &e->facts[i];
     unsigned mask = words_in(q, layer_text(f->layer)) | words_in(q, f->key) | words_in(q, f->value) | words_in(q, f->unit);
-    for (unsigned part = mask; part != 0; part = (part - 1) & mask) {
-      if (ret->holds[part]) continue;
-      ret->holds[part] = true;
-      ret->fact[part] = f;
-    }
+    for (unsigned part = mask; part != 0; part = (part - 1) & mask)
+      if (ret->fact[part] == NULL) ret->fact[part] = f;
   }
 }
 
@@ -105,7 +101,7 @@ static void look_at_run(struct searching *s, const struct board_run *run) {
     unsigned left = all & ~(names | words_in(q, p->name));
     struct known_executor *known = e != NULL ? &s->executors[e - s->board->executors] : NULL;
     if (known != NULL && !known->looked) look_at(q, e, known);
-    if (left != 0 && (known == NULL || !known->holds[left])) continue;
+    if (left != 0 && (known == NULL || known->fact[left] == NULL)) continue;
     s->n_found++;
     if (s->n_found <= SHOWN_MAX) add_row(s, run, p, left != 0 ? known->fact[left] : NULL);
   }

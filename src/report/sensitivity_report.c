@@ -51,22 +51,23 @@ static void put_nothing(const struct sensitivities *all, struct buffer *out) {
   else (void)buffer_text(out, "Too few cycles of blocks were measured.\nnext: the same with --for 5min\n\n");
 }
 
+/* NULL: it was not changed, or has no interval. */
+static const struct slope *demand_of(const struct sensitivities *all) {
+  for (size_t i = 0; i < all->n; i++)
+    if (sensitivity_is_of_load(&all->items[i]) && all->items[i].of[RESPONSE_THROUGHPUT].bounded)
+      return &all->items[i].of[RESPONSE_THROUGHPUT];
+  return NULL;
+}
+
 /* Had the server room left? Homogeneity of throughput in the rates and in what is in flight: docs/method.md#perturbation. */
-static bool put_demand(const struct sensitivities *all, const char *strong, const char *plain, struct buffer *out) {
+static void put_demand(const struct slope *e, const char *strong, const char *plain, struct buffer *out) {
   char text[64];
-  bool any = false;
-  for (size_t i = 0; i < all->n; i++) {
-    const struct slope *e = &all->items[i].of[RESPONSE_THROUGHPUT];
-    if (!sensitivity_is_of_load(&all->items[i]) || !e->bounded) continue;
-    any = true;
-    (void)buffer_printf(out, "%s1 %% fewer requests in flight cost %s %% of the throughput%s.%s\n", strong,
-                        sensitivity_slope_text(text, sizeof text, e, false),
-                        e->high < 0.25  ? ": the server is full, and more of them only wait"
-                        : e->low > 0.75 ? ": the server has room, and the load does not fill it"
-                                        : "",
-                        plain);
-  }
-  return any;
+  (void)buffer_printf(out, "%s1 %% fewer requests in flight cost %s %% of the throughput%s.%s\n", strong,
+                      sensitivity_slope_text(text, sizeof text, e, false),
+                      e->high < 0.25  ? ": the server is full, and more of them only wait"
+                      : e->low > 0.75 ? ": the server has room, and the load does not fill it"
+                                      : "",
+                      plain);
 }
 
 static void put_verdict(const struct sensitivities *all, bool color, struct buffer *out) {
@@ -74,9 +75,8 @@ static void put_verdict(const struct sensitivities *all, bool color, struct buff
              *what = all->open_load ? "end-to-end latency" : "throughput";
   const struct sensitivity *slowed = foremost(all, false), *away = foremost(all, true);
   char text[64];
-  bool alone = slowed == NULL && away == NULL;
-  bool demand = alone && put_demand(all, strong, plain, out);
-  if (alone && !demand) {
+  const struct slope *demand = demand_of(all);
+  if (slowed == NULL && away == NULL && demand == NULL) {
     (void)buffer_printf(out, "%sNothing was established.%s ", strong, plain);
     put_nothing(all, out);
     return;
@@ -90,7 +90,8 @@ static void put_verdict(const struct sensitivities *all, bool color, struct buff
   else if (slowed != NULL)
     (void)buffer_printf(out, "%sNo resource that was slowed costs %s for certain%s (most: %s, %s).\n", strong, what, plain, slowed->target,
                         sensitivity_slope_text(text, sizeof text, &slowed->of[response_of(all)], false));
-  if (!alone) (void)put_demand(all, "", "", out);
+  bool alone = slowed == NULL && away == NULL;
+  if (demand != NULL) put_demand(demand, alone ? strong : "", alone ? plain : "", out);
   if (all->open_load)
     (void)buffer_text(out, "The load is open: as much is sent as before, so that latencies answer, and throughput does not.\n");
   (void)buffer_text(out, "A sensitivity at this load, not a share: what was slowed less than all shows only its own cost.\n\n");

@@ -45,6 +45,10 @@ struct upload {
 
 static const char accepted[] = "accepted: GET checkpoint, tile/..., blob/DIGEST; POST add, cosign; PUT blob/DIGEST that an entry names";
 
+static bool is_reading(const char *method) {
+  return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+}
+
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, const char *type, struct MHD_Response *response) {
   if (response == NULL) return MHD_NO;
   (void)MHD_add_response_header(response, "Content-Type", type);
@@ -335,10 +339,6 @@ static enum MHD_Result get_page(struct log_server *s, struct MHD_Connection *con
 
 static const char cookie_name[] = "lynxbench_reader";
 
-static bool is_reading(const char *method) {
-  return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
-}
-
 /* The site's own files say nothing of the ledger. */
 static bool is_open_to_all(const char *url) {
   return strcmp(url, "style.css") == 0 || strcmp(url, "script.js") == 0;
@@ -472,7 +472,7 @@ static void completed(void *context, struct MHD_Connection *connection, void **r
 
 static enum MHD_Result dispatch(struct log_server *s, struct MHD_Connection *connection, const char *url, const char *method,
                                 struct upload *upload) {
-  bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+  bool reads = is_reading(method);
   if (upload->refused) return answer_error(connection, MHD_HTTP_CONTENT_TOO_LARGE, "more bytes than are accepted, or no room for them");
   if (reads && strcmp(url, "checkpoint") == 0) return get_checkpoint(s, connection);
   if (reads && strncmp(url, "tile/", 5) == 0) return get_tile(s, connection, url);
@@ -485,9 +485,8 @@ static enum MHD_Result dispatch(struct log_server *s, struct MHD_Connection *con
 
 /* Is it for a page? They have a lock of their own. */
 static bool is_page(const struct log_server *s, const char *url, const char *method) {
-  bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
   bool of_ledger = strcmp(url, "checkpoint") == 0 || strncmp(url, "tile/", 5) == 0 || strncmp(url, "blob/", 5) == 0;
-  return reads && !of_ledger && s->pages.get != NULL;
+  return is_reading(method) && !of_ledger && s->pages.get != NULL;
 }
 
 static int64_t body_length(struct MHD_Connection *connection) {
@@ -502,8 +501,7 @@ static enum MHD_Result begin(struct log_server *s, struct MHD_Connection *connec
   struct named named = {.length = 0};
   const char *wrong = door_refuses(s->door, connection);
   int64_t length = body_length(connection);
-  if (wrong == NULL && s->read_only && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-    wrong = "this ledger is only read here: add to the one that it is a copy of";
+  if (wrong == NULL && s->read_only && !is_reading(method)) wrong = "this ledger is only read here: add to the one that it is a copy of";
   if (wrong != NULL) return answer_error(connection, MHD_HTTP_FORBIDDEN, wrong);
   enum MHD_Result answered;
   if (stop_reader(s, connection, url, method, &answered)) return answered;

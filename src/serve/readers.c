@@ -1,7 +1,6 @@
 #include "serve/readers.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,19 +108,6 @@ static bool is_of(const char *line, const char *name) {
   return strncmp(line, name, n) == 0 && (line[n] == ' ' || line[n] == '\t');
 }
 
-/* Whole or not at all, for its owner alone. */
-static enum lynx_status put_file(const char *path, const struct buffer *text, struct lynx_error *error) {
-  char temporary[4300];
-  int failed = file_temporary_name(path, temporary, sizeof temporary) ? file_create_private(temporary, text->data, text->length) : EFBIG;
-  if (failed == 0 && rename(temporary, path) != 0) {
-    failed = errno;
-    (void)unlink(temporary);
-  }
-  if (failed == 0) return LYNX_OK;
-  lynx_error_at(error, path, 0, NULL);
-  return lynx_fail(error, LYNX_IO, "it cannot be written: %s", strerror(failed));
-}
-
 static bool copy_lines(const char *from, const char *but, struct buffer *ret, size_t *ret_n) {
   bool good = true;
   for (const char *line = from; *line != 0 && good;) {
@@ -155,7 +141,11 @@ enum lynx_status reader_file_change(const char *path, const struct reader *add, 
   if (good && add != NULL)
     good = buffer_printf(&text, "%s %s %s\n", add->name, digest_hex(add->digest, hex), reader_time_text(add->until_s, until));
   if (status == LYNX_OK && !good) status = lynx_fail(error, LYNX_LIMIT, "%s: too many readers", path);
-  if (status == LYNX_OK) status = put_file(path, &text, error);
+  int failed = status == LYNX_OK ? file_replace_private(path, text.data, text.length) : 0;
+  if (failed != 0) {
+    lynx_error_at(error, path, 0, NULL);
+    status = lynx_fail(error, LYNX_IO, "it cannot be written: %s", strerror(failed));
+  }
   buffer_release(&before);
   buffer_release(&text);
   return status;

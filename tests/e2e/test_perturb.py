@@ -439,7 +439,7 @@ def swapped(one_by_one):
 
 @pytest.mark.long
 def test_confirm_by_an_experiment(one_by_one, swapped, tmp_path):
-    """What was swapped among others gives the verdict, and stands beside the finding from then on."""
+    """What was swapped among others gives the verdict, and is shown beside the finding from then on."""
     path, out, _ = one_by_one
     if "one_at_a_time" not in findings(out):
         pytest.skip(f"the run did not find it: {findings(out)}")
