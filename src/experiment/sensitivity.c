@@ -17,10 +17,10 @@ enum { BLOCKS_MAX = 100000, ANSWERS_LEAST = 8 };
 struct block {
   struct bundle_block row;
   char target[TARGET_NAME];
-  int64_t group;           /* its cycle, of all sessions */
-  int64_t begun_ns;        /* of its part that does not count, as the block before it ended */
-  size_t n_whole, n_ended; /* of the requests that ended in it, those that began in it */
-  double n_answers;        /* tokens' events, or whole answers */
+  int64_t group;                  /* its cycle, of all sessions */
+  int64_t begun_ns;               /* of its part that does not count, as the block before it ended */
+  size_t n_ended[RESPONSE_COUNT]; /* of requests whose first token, or end, came in it; values: of those that began in it */
+  double n_answers;               /* tokens' events, or whole answers */
   double tokens;
   double *values[RESPONSE_COUNT]; /* of latencies, ns */
   size_t n[RESPONSE_COUNT], room[RESPONSE_COUNT];
@@ -109,19 +109,23 @@ static void add_value(struct block *block, enum response response, double value)
   block->values[response][block->n[response]++] = value;
 }
 
+/* A latency of a request counts in the block in which the request began: else it is of the blocks before, too. */
+static void add_latency(struct reading *r, enum response response, enum metric metric, const struct row *row, int64_t at_ns) {
+  double value;
+  struct block *block = block_at(r, at_ns);
+  if (block == NULL || !row_latency(&r->terms, metric, row, &value)) return;
+  block->n_ended[response]++;
+  if (row->request->scheduled_ns >= block->begun_ns) add_value(block, response, value);
+}
+
 static enum lynx_status take_row(void *context, const struct row *row) {
   struct reading *r = context;
   const struct bundle_request *q = row->request;
   double value;
   if (!row->ok && !row->tokens_count) return LYNX_OK;
-  if (row->ok && row_latency(&r->terms, METRIC_TIME_TO_FIRST_TOKEN, row, &value))
-    add_value(block_at(r, q->first_token_ns), RESPONSE_TIME_TO_FIRST_TOKEN, value);
-  struct block *ended = row->ok ? block_at(r, q->end_ns) : NULL;
-  if (ended != NULL && row_latency(&r->terms, METRIC_END_TO_END, row, &value)) {
-    bool whole = q->scheduled_ns >= ended->begun_ns; /* else it is of the blocks before, too */
-    ended->n_ended++;
-    ended->n_whole += whole;
-    if (whole) add_value(ended, RESPONSE_END_TO_END, value);
+  if (row->ok) {
+    add_latency(r, RESPONSE_TIME_TO_FIRST_TOKEN, METRIC_TIME_TO_FIRST_TOKEN, row, q->first_token_ns);
+    add_latency(r, RESPONSE_END_TO_END, METRIC_END_TO_END, row, q->end_ns);
   }
   int64_t before = -1;
   for (size_t i = 0; i < row->n_tokens && r->terms.holds_tokens; i++) {
@@ -158,10 +162,10 @@ static void finish_block(struct block *b) {
   for (int k = RESPONSE_THROUGHPUT + 1; k < RESPONSE_COUNT; k++) {
     /* A stop lengthens few gaps between tokens by much, which a median does not see. */
     b->y[k] = ln(k == RESPONSE_INTER_TOKEN ? quantile_plain_mean(b->values[k], b->n[k]) : median(b->values[k], b->n[k]));
+    if (2 * b->n[k] < b->n_ended[k]) b->y[k] = NAN; /* those that fit in are the short ones */
     free(b->values[k]);
     b->values[k] = NULL;
   }
-  if (2 * b->n_whole < b->n_ended) b->y[RESPONSE_END_TO_END] = NAN; /* those that fit in are the short ones */
 }
 
 static enum lynx_status read_session(struct reading *r, int64_t session, struct lynx_error *error) {
