@@ -1,25 +1,53 @@
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "page/frame.h"
+#include "page/curves.h"
 #include "page/data_table.h"
+#include "page/frame.h"
 
-enum { TEXT_MAX = 1 << 16, FACTS_MAX = 2000 };
+enum { TEXT_MAX = 1 << 16, DIFFERENCE_MAX = 16 << 20, FACTS_MAX = 2000, OF_FIGURE = 3, OF_RUN = 4, OF_FACT = 3 };
 
-static const struct table_column columns[] = {{"precision", "precision", false},
-                                              {"figure", "figure", false},
-                                              {"unit", NULL, false},
-                                              {"a", "A", true},
-                                              {"a_low", NULL, true},
-                                              {"a_high", NULL, true},
-                                              {"b", "B", true},
-                                              {"b_low", NULL, true},
-                                              {"b_high", NULL, true},
-                                              {"ratio", "B / A", true}};
+static const char *const letters[COMPARED_MAX] = {"A", "B", "C", "D", "E"}, *const keys[COMPARED_MAX] = {"a", "b", "c", "d", "e"};
 
-static const struct table_column fact_columns[] = {
-    {"layer", "layer", false}, {"owner", "owner", false}, {"fact", "fact", false}, {"a", "A", false}, {"b", "B", false}};
+/* A fact that differs from A's in one of the others. */
+struct differing {
+  const char *layer, *owner, *key;
+  const char *values[COMPARED_MAX]; /* NULL: as A's */
+};
+
+struct comparing {
+  struct frame *frame;
+  const struct compared *runs;
+  struct table_column columns[OF_FIGURE + COMPARED_MAX * OF_RUN], fact_columns[OF_FACT + COMPARED_MAX];
+  struct table figures, facts;
+  struct arena arena;
+  struct differing *differing;
+  size_t n_differing;
+  bool known; /* how their executors differ */
+  struct curves curves;
+};
+
+/* --- figures --- */
+
+static const char *key_of(struct comparing *x, size_t run, const char *ending) {
+  return arena_printf(&x->arena, "%s%s", keys[run], ending);
+}
+
+static void begin_figures(struct comparing *x) {
+  struct table_column *c = x->columns;
+  *c++ = (struct table_column){"precision", "precision", false};
+  *c++ = (struct table_column){"figure", "figure", false};
+  *c++ = (struct table_column){"unit", NULL, false};
+  for (size_t i = 0; i < x->runs->n; i++) {
+    *c++ = (struct table_column){keys[i], letters[i], true};
+    *c++ = (struct table_column){key_of(x, i, "_low"), NULL, true};
+    *c++ = (struct table_column){key_of(x, i, "_high"), NULL, true};
+    if (i > 0) *c++ = (struct table_column){key_of(x, i, "_ratio"), arena_printf(&x->arena, "%s / A", letters[i]), true};
+  }
+  table_begin(&x->figures, x->columns, (size_t)(c - x->columns));
+}
 
 static const struct summary_figure *same_figure(const struct board_run *b, const struct summary_precision *p,
                                                 const struct summary_figure *figure) {
@@ -42,43 +70,96 @@ static void add_value(struct table *t, const struct summary_figure *figure) {
   buffer_release(&text);
 }
 
-static void make_figures(const struct board_run *a, const struct board_run *b, struct table *t) {
+static void add_figure(struct comparing *x, const struct summary_precision *p, const struct summary_figure *one) {
+  struct table *t = &x->figures;
   char ratio[32];
-  table_begin(t, columns, LYNX_COUNT(columns));
-  for (size_t i = 0; a->summary != NULL && i < a->summary->n_precisions; i++) {
-    const struct summary_precision *p = &a->summary->precisions[i];
-    for (size_t k = 0; k < p->n_figures; k++) {
-      const struct summary_figure *one = &p->figures[k], *other = same_figure(b, p, one);
-      table_text(t, p->name);
-      table_text(t, one->name);
-      table_text(t, one->unit);
-      add_value(t, one);
-      add_value(t, other);
-      double r = other != NULL && one->value > 0 ? other->value / one->value : NAN;
-      (void)snprintf(ratio, sizeof ratio, "%.3f", r);
-      table_number(t, r, ratio);
-    }
+  table_text(t, p->name);
+  table_text(t, one->name);
+  table_text(t, one->unit);
+  add_value(t, one);
+  for (size_t i = 1; i < x->runs->n; i++) {
+    const struct summary_figure *other = same_figure(x->runs->run[i], p, one);
+    add_value(t, other);
+    double r = other != NULL && one->value > 0 ? other->value / one->value : NAN;
+    (void)snprintf(ratio, sizeof ratio, "%.3f", r);
+    table_number(t, r, ratio);
   }
 }
 
-static bool make_facts(const struct buffer *difference, struct table *t) {
-  struct lynx_error error = {0};
-  json_t *list = difference != NULL ? json_parse(difference->data, difference->length, TEXT_MAX << 8, &error) : NULL;
-  table_begin(t, fact_columns, LYNX_COUNT(fact_columns));
-  for (size_t i = 0; i < json_array_size(list) && i < FACTS_MAX; i++) {
+static void make_figures(struct comparing *x) {
+  const struct summary *a = x->runs->run[0]->summary;
+  begin_figures(x);
+  for (size_t i = 0; a != NULL && i < a->n_precisions; i++)
+    for (size_t k = 0; k < a->precisions[i].n_figures; k++) add_figure(x, &a->precisions[i], &a->precisions[i].figures[k]);
+}
+
+/* --- executors --- */
+
+static struct differing *differing_of(struct comparing *x, const json_t *fact) {
+  const char *key = json_get_text(fact, "key", "");
+  for (size_t i = 0; i < x->n_differing; i++)
+    if (strcmp(x->differing[i].key, key) == 0) return &x->differing[i];
+  if (x->n_differing == FACTS_MAX) return NULL;
+  struct differing *d = &x->differing[x->n_differing++];
+  d->layer = arena_copy(&x->arena, json_get_text(fact, "layer", ""));
+  d->owner = arena_copy(&x->arena, json_get_text(fact, "owner", ""));
+  d->key = arena_copy(&x->arena, key);
+  d->values[0] = arena_copy(&x->arena, json_get_text(fact, "a", "(missing)"));
+  return d;
+}
+
+/* Of A and one other. */
+static bool read_difference(struct comparing *x, size_t run, const struct buffer *difference) {
+  struct lynx_error ignored = {0};
+  json_t *list = json_parse(difference->data, difference->length, DIFFERENCE_MAX, &ignored);
+  for (size_t i = 0; i < json_array_size(list); i++) {
     const json_t *fact = json_array_get(list, i);
     if (strcmp(json_get_text(fact, "of", ""), fact_kind_text(FACT_IDENTITY)) != 0) continue;
-    table_text(t, json_get_text(fact, "layer", ""));
-    table_text(t, json_get_text(fact, "owner", ""));
-    table_text(t, json_get_text(fact, "key", ""));
-    table_class(t, "mono");
-    table_text(t, json_get_text(fact, "a", "(missing)"));
-    table_text(t, json_get_text(fact, "b", "(missing)"));
+    struct differing *d = differing_of(x, fact);
+    if (d != NULL) d->values[run] = arena_copy(&x->arena, json_get_text(fact, "b", "(missing)"));
   }
   bool known = json_is_array(list);
   json_decref(list);
   return known;
 }
+
+static void make_facts(struct comparing *x) {
+  struct table *t = &x->facts;
+  memcpy(x->fact_columns, (const struct table_column[]){{"layer", "layer", false}, {"owner", "owner", false}, {"fact", "fact", false}},
+         OF_FACT * sizeof *x->fact_columns);
+  for (size_t i = 0; i < x->runs->n; i++) x->fact_columns[OF_FACT + i] = (struct table_column){keys[i], letters[i], false};
+  table_begin(t, x->fact_columns, OF_FACT + x->runs->n);
+  for (size_t i = 0; i < x->n_differing; i++) {
+    const struct differing *d = &x->differing[i];
+    table_text(t, d->layer);
+    table_text(t, d->owner);
+    table_text(t, d->key);
+    table_class(t, "mono");
+    for (size_t k = 0; k < x->runs->n; k++) table_text(t, d->values[k] != NULL ? d->values[k] : d->values[0]);
+  }
+}
+
+/* What only bundles say. */
+static void open_bundles(struct comparing *x) {
+  const struct pages *pages = x->frame->pages;
+  const struct compared *runs = x->runs;
+  struct buffer made;
+  buffer_init(&made, PAGE_BYTES_MAX);
+  x->known = pages->view != NULL;
+  for (size_t i = 1; i < runs->n && x->known; i++) {
+    buffer_clear(&made);
+    x->known = runs->run[0]->has_file && runs->run[i]->has_file &&
+               pages->view(pages->context, VIEW_DIFFERENCE, runs->run[0]->file, runs->run[i]->file, &made) && read_difference(x, i, &made);
+  }
+  for (size_t i = 0; i < runs->n && pages->view != NULL && x->frame->form != FORM_CSV; i++) {
+    buffer_clear(&made);
+    if (runs->run[i]->has_file && pages->view(pages->context, VIEW_RESULT, runs->run[i]->file, NULL, &made))
+      (void)curves_add(&x->curves, letters[i], &made);
+  }
+  buffer_release(&made);
+}
+
+/* --- the page --- */
 
 static void put_side(struct frame *f, const char *letter, const struct board_run *run) {
   struct markup *m = &f->markup;
@@ -92,52 +173,78 @@ static void put_side(struct frame *f, const char *letter, const struct board_run
   markup_close(m);
 }
 
-static void put_page(struct frame *f, const struct board_run *a, const struct board_run *b, const struct table *figures,
-                     const struct table *facts, bool known) {
-  struct markup *m = &f->markup;
-  size_t n_facts = facts->n_cells / LYNX_COUNT(fact_columns);
-  char hex[2][DIGEST_HEX], text[300];
-  frame_begin(f, "Two runs compared", "json csv");
-  if (!known) (void)snprintf(text, sizeof text, "Two runs; how their executors differ cannot be read here");
-  else if (n_facts == 0) (void)snprintf(text, sizeof text, "Two runs of the same executor, as far as it was captured");
-  else (void)snprintf(text, sizeof text, "Two runs whose executors differ in %zu fact%s", n_facts, n_facts == 1 ? "" : "s");
-  frame_title(f, "comparison", text);
-  put_side(f, "A", a);
-  put_side(f, "B", b);
-  if (a->contract != b->contract) markup_whole(m, "p", "bad", "They are of two contracts: their figures need not mean the same.");
-  frame_heading(f, "Figures");
-  table_to_markup(figures, m);
+static const char *title_of(struct comparing *x) {
+  static const char *const numbers[] = {"", "", "Two", "Three", "Four", "Five"};
+  const char *runs = numbers[x->runs->n];
+  if (!x->known) return arena_printf(&x->arena, "%s runs; how their executors differ cannot be read here", runs);
+  if (x->n_differing == 0) return arena_printf(&x->arena, "%s runs of the same executor, as far as it was captured", runs);
+  return arena_printf(&x->arena, "%s runs whose executors differ in %zu fact%s", runs, x->n_differing, x->n_differing == 1 ? "" : "s");
+}
+
+/* A verdict needs both bundles. */
+static void put_next(struct comparing *x) {
+  struct markup *m = &x->frame->markup;
+  char hex[2][DIGEST_HEX];
   markup_open(m, "p", "class", "dim", NULL);
   markup_text(
       m, "Means of each run's sessions, with their intervals. A ratio here is no verdict: runs also differ by chance. With both bundles, ");
-  (void)snprintf(text, sizeof text, "lynxbench compare %.8s….lynx %.8s….lynx", digest_hex(a->root, hex[0]), digest_hex(b->root, hex[1]));
-  markup_whole(m, "code", NULL, text);
+  markup_whole(m, "code", NULL,
+               arena_printf(&x->arena, "lynxbench compare %.8s….lynx %.8s….lynx", digest_hex(x->runs->run[0]->root, hex[0]),
+                            digest_hex(x->runs->run[1]->root, hex[1])));
   markup_text(m, " decides.");
   markup_close(m);
-  if (n_facts > 0) {
+}
+
+static void put_page(struct comparing *x) {
+  struct frame *f = x->frame;
+  struct markup *m = &f->markup;
+  bool of_one = true;
+  frame_begin(f, "Runs compared", "json csv");
+  frame_title(f, "comparison", title_of(x));
+  for (size_t i = 0; i < x->runs->n; i++) {
+    put_side(f, letters[i], x->runs->run[i]);
+    of_one = of_one && x->runs->run[i]->contract == x->runs->run[0]->contract;
+  }
+  if (!of_one) markup_whole(m, "p", "bad", "They are not of one contract: their figures need not mean the same.");
+  curves_plot(&x->curves, m);
+  frame_heading(f, "Figures");
+  table_to_markup(&x->figures, m);
+  put_next(x);
+  if (x->n_differing > 0) {
     frame_heading(f, "Executor");
-    table_to_markup(facts, m);
+    table_to_markup(&x->facts, m);
   }
   frame_end(f);
 }
 
-void compare_page(struct frame *f, const struct board_run *a, const struct board_run *b, const struct buffer *difference) {
-  struct table figures, facts;
+static void put_json(struct comparing *x) {
   struct json_writer json;
-  make_figures(a, b, &figures);
-  bool known = make_facts(difference, &facts);
-  json_begin(&json, f->markup.out);
-  if (f->form == FORM_HTML) put_page(f, a, b, &figures, &facts, known);
-  else if (f->form == FORM_CSV) table_to_csv(&figures, f->markup.out);
-  else {
-    json_open_object(&json);
-    json_key(&json, "figures");
-    table_to_json(&figures, &json);
-    json_key(&json, "executor");
-    if (known) table_to_json(&facts, &json);
-    else json_nothing(&json);
-    json_close(&json);
-  }
-  table_release(&figures);
-  table_release(&facts);
+  json_begin(&json, x->frame->markup.out);
+  json_open_object(&json);
+  json_key(&json, "figures");
+  table_to_json(&x->figures, &json);
+  json_key(&json, "curves");
+  curves_to_json(&x->curves, &json);
+  json_key(&json, "executor");
+  if (x->known) table_to_json(&x->facts, &json);
+  else json_nothing(&json);
+  json_close(&json);
+}
+
+void compare_page(struct frame *f, const struct compared *runs) {
+  struct comparing *x = xalloc(1, sizeof *x);
+  x->frame = f;
+  x->runs = runs;
+  x->differing = xalloc(FACTS_MAX, sizeof *x->differing);
+  make_figures(x);
+  open_bundles(x);
+  make_facts(x);
+  if (f->form == FORM_HTML) put_page(x);
+  else if (f->form == FORM_CSV) table_to_csv(&x->figures, f->markup.out);
+  else put_json(x);
+  table_release(&x->figures);
+  table_release(&x->facts);
+  arena_release(&x->arena);
+  free(x->differing);
+  free(x);
 }

@@ -155,6 +155,7 @@ static void add_figure(struct frame *f, struct table *t, const struct board_run 
   struct buffer text;
   buffer_init(&text, TEXT_MAX);
   table_text(t, board_run_time(run, time));
+  if (f->form == FORM_HTML && f->pages->live) table_pick(t, arena_printf(&t->arena, "%.12s", digest_hex(run->root, hex)));
   table_text(t, run->label[0] != 0 ? run->label : "(no name)");
   table_link(t, arena_printf(&t->arena, "%sresult/%s.html", f->up, digest_hex(run->root, hex)));
   table_text(t, hex);
@@ -205,7 +206,15 @@ static void put_runs(struct frame *f, const struct board_contract *c, const stru
     markup_link(&f->markup, NULL, "CSV", "%s%s.csv", f->up, f->address);
   }
   make_runs(f, c, RUNS_SHOWN, headline != NULL ? headline->figure : "", &t);
+  if (f->pages->live) markup_open(&f->markup, "form", "action", arena_printf(&t.arena, "%scompare.html", f->up), "method", "get", NULL);
   table_to_markup(&t, &f->markup);
+  if (f->pages->live) {
+    markup_open(&f->markup, "button", "type", "submit", NULL);
+    markup_text(&f->markup, "Compare the chosen runs");
+    markup_close(&f->markup);
+    markup_printf(&f->markup, " two to %d of them", COMPARED_MAX);
+    markup_close(&f->markup);
+  }
   table_release(&t);
 }
 

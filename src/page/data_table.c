@@ -37,6 +37,10 @@ void table_class(struct table *t, const char *class) {
   t->cells[t->n_cells - 1].class = class;
 }
 
+void table_pick(struct table *t, const char *value) {
+  t->cells[t->n_cells - 1].pick = arena_copy(&t->arena, value);
+}
+
 static const struct table_cell *cell_at(const struct table *t, size_t row, size_t column) {
   return &t->cells[row * t->n_columns + column];
 }
@@ -57,6 +61,8 @@ static void put_row(const struct table *t, size_t row, struct markup *m) {
                 : t->columns[i].number ? "n"
                                        : NULL,
                 "data-value", sorts ? number_text(value, sizeof value, cell->number) : NULL, "data-label", t->columns[i].title, NULL);
+    if (cell->pick != NULL)
+      markup_empty(m, "input", "type", "checkbox", "name", "q", "value", cell->pick, "aria-label", "choose this run", NULL);
     if (cell->link != NULL && cell->text != NULL) markup_link(m, NULL, cell->text, "%s", cell->link);
     else markup_text(m, cell->text != NULL ? cell->text : "");
     markup_close(m);

@@ -18,6 +18,7 @@ struct table_column {
 struct table_cell {
   const char *text; /* for people; NULL: nothing */
   const char *link; /* NULL: none */
+  const char *pick; /* a box to choose the row by, with this value; NULL: none */
   const char *class;
   double number;
   bool is_number;
@@ -37,6 +38,8 @@ void table_number(struct table *table, double number, const char *text); /* NaN:
 /* Of the cell that was added last. */
 void table_link(struct table *table, const char *address);
 void table_class(struct table *table, const char *class);
+/* A box before its text, in the form that the table lies in: as "q", with that value. */
+void table_pick(struct table *table, const char *value);
 
 void table_to_markup(const struct table *table, struct markup *markup);
 void table_to_json(const struct table *table, struct json_writer *json);

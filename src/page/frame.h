@@ -7,6 +7,13 @@
 
 enum page_form { FORM_HTML, FORM_JSON, FORM_CSV };
 
+enum { COMPARED_MAX = 5 };
+
+struct compared {
+  const struct board_run *run[COMPARED_MAX];
+  size_t n;
+};
+
 /* What a page is made with. */
 struct frame {
   const struct pages *pages;
@@ -40,7 +47,7 @@ void contract_page(struct frame *frame, const struct board_contract *contract);
 void meeting_page(struct frame *frame, const struct board_contract *contract);
 /* inside: what `lynxbench report --inside` made of its bundle; NULL: not to be had, and why */
 void result_page(struct frame *frame, const struct board_run *run, const struct buffer *inside, const char *why);
-/* difference: JSON of `lynxbench diff`, of a and b; NULL: not to be had */
-void compare_page(struct frame *frame, const struct board_run *a, const struct board_run *b, const struct buffer *difference);
+/* Two runs or more; what their bundles say is asked of the frame's pages. */
+void compare_page(struct frame *frame, const struct compared *runs);
 
 #endif

@@ -11,7 +11,7 @@
 #include "page/site_files.h"
 #include "report/html_page.h"
 
-enum { EVENTS_OPENED = 4 };
+enum { EVENTS_OPENED = 4, ROOT_DIGITS_LEAST = 8 };
 
 static const struct {
   const char *ending, *type;
@@ -99,27 +99,44 @@ static const struct board_run *run_named(const struct board *b, const char *hex)
   return hex_decode(hex, root, DIGEST_BYTES) && board_find_run(b, root, &i) ? &b->runs[i] : NULL;
 }
 
-/* "ROOT-ROOT" */
+static bool begins_with(const uint8_t root[DIGEST_BYTES], const char *digits, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if ("0123456789abcdef"[i % 2 == 0 ? root[i / 2] >> 4 : root[i / 2] & 15] != digits[i]) return false;
+  return true;
+}
+
+/* One whose root begins so, with 8 digits or more; NULL: none, or several. */
+static const struct board_run *run_that_begins(const struct board *b, const char *digits, size_t n) {
+  const struct board_run *found = NULL;
+  if (n < ROOT_DIGITS_LEAST || n >= DIGEST_HEX) return NULL;
+  for (size_t i = 0; i < b->n_runs; i++) {
+    if (b->runs[i].contract == BOARD_NO_CONTRACT || !begins_with(b->runs[i].root, digits, n)) continue;
+    if (found != NULL) return NULL;
+    found = &b->runs[i];
+  }
+  return found;
+}
+
+/* Roots, or how they begin, with "-" or blanks between them. */
+static bool read_compared(const struct board *b, const char *text, struct compared *ret) {
+  *ret = (struct compared){.n = 0};
+  while (*(text += strspn(text, " -")) != 0) {
+    size_t n = strcspn(text, " -");
+    const struct board_run *run = run_that_begins(b, text, n);
+    if (run == NULL || ret->n == COMPARED_MAX) return false;
+    ret->run[ret->n++] = run;
+    text += n;
+  }
+  return ret->n >= 2;
+}
+
 static void answer_comparison(struct frame *f, const char *what, struct page *ret) {
-  char first[DIGEST_HEX] = "";
-  const struct pages *pages = f->pages;
-  const struct board_run *a = NULL, *b = NULL;
-  struct buffer difference;
-  if (strlen(what) == 2 * (DIGEST_HEX - 1) + 1 && what[DIGEST_HEX - 1] == '-') {
-    memcpy(first, what, DIGEST_HEX - 1);
-    a = run_named(pages->board, first);
-    b = run_named(pages->board, what + DIGEST_HEX);
-  }
-  if (a == NULL || b == NULL) {
+  struct compared runs;
+  if (read_compared(f->pages->board, what, &runs)) compare_page(f, &runs);
+  else
     say(f, ret, 404, "No such comparison",
-        "Its address names two bundles by their roots, 64 digits each, with a - between them; both are in the ledger.");
-    return;
-  }
-  buffer_init(&difference, PAGE_BYTES_MAX);
-  bool known = a->has_file && b->has_file && pages->view != NULL &&
-               pages->view(pages->context, VIEW_DIFFERENCE, a->file, b->file, &difference);
-  compare_page(f, a, b, known ? &difference : NULL);
-  buffer_release(&difference);
+        "Its address names two to five bundles of the ledger by their roots, or how these begin, with a - between them. A contract's page "
+        "lists its runs: choose some there.");
 }
 
 /* --- contracts --- */
@@ -258,12 +275,13 @@ void pages_answer(struct pages *pages, const char *whole, struct page *ret) {
   else if (strcmp(place.stem, "work") == 0) work_page(&f);
   else if (strcmp(place.stem, "search") == 0 && pages->live) search_page(&f, question);
   else if (strcmp(place.kind, "contract") == 0 || strcmp(place.kind, "meeting") == 0) answer_contract(&f, &place, ret);
-  else if (strcmp(place.kind, "compare") == 0) answer_comparison(&f, place.what, ret);
+  else if (strcmp(place.kind, "compare") == 0) answer_comparison(&f, place.what[0] != 0 ? place.what : question, ret);
   else if (strcmp(place.kind, "entry") == 0) answer_entry(&f, place.what, ret);
   else if (run != NULL) answer_result(&f, run, ret);
   else
     say(&f, ret, 404, "No such page",
-        "There are: metrics, index, work, contract/DIGEST, meeting/DIGEST, result/ROOT, compare/ROOT-ROOT, with .html, .json or .csv.");
+        "There are: metrics, index, work, contract/DIGEST, meeting/DIGEST, result/ROOT, compare/ROOT-ROOT (up to five), with .html, .json "
+        "or .csv.");
   if (ret->body.overflowed)
     say(&f, ret, 503, "This page is too large", "Its data would pass 64 MiB; `lynxbench history` reads the ledger itself.");
 }

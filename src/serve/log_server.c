@@ -312,13 +312,31 @@ static void add_page_headers(struct MHD_Response *response, const struct served_
   if (page->compressed) (void)MHD_add_response_header(response, "Content-Encoding", "gzip");
 }
 
+/* An address with its questions; what a form sends as several is one, with blanks between. */
+struct asked {
+  char address[URL_MAX];
+  bool any, too_long;
+};
+
+static enum MHD_Result take_question(void *context, enum MHD_ValueKind kind, const char *key, const char *value) {
+  struct asked *a = context;
+  size_t n = strlen(a->address);
+  (void)kind;
+  if (strcmp(key, "q") != 0 || value == NULL) return MHD_YES;
+  a->too_long = snprintf(a->address + n, sizeof a->address - n, "%s%s", a->any ? " " : "?q=", value) >= (int)(sizeof a->address - n);
+  a->any = true;
+  return a->too_long ? MHD_NO : MHD_YES;
+}
+
 static enum MHD_Result get_page(struct log_server *s, struct MHD_Connection *connection, const char *url) {
   struct served_page page;
-  char address[URL_MAX];
-  const char *question = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "q");
-  if (question != NULL && snprintf(address, sizeof address, "%s?q=%s", url, question) >= (int)sizeof address)
-    return answer_error(connection, MHD_HTTP_URI_TOO_LONG, "q: found a longer question than is answered; accepted: some words");
-  if (question != NULL) url = address;
+  struct asked asked = {.any = false};
+  asked.too_long = snprintf(asked.address, sizeof asked.address, "%s", url) >= (int)sizeof asked.address;
+  if (!asked.too_long) (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_question, &asked);
+  if (asked.too_long)
+    return answer_error(connection, MHD_HTTP_URI_TOO_LONG,
+                        "the address or its question (q) is longer than is answered; accepted: some words");
+  url = asked.address;
   if (!s->pages.get(s->pages.context, url, takes_gzip(connection), &page)) return answer_error(connection, MHD_HTTP_NOT_FOUND, accepted);
   const char *known = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
   bool same = page.status == MHD_HTTP_OK && known != NULL && strstr(known, page.tag) != NULL;

@@ -18,7 +18,7 @@ import pytest
 
 import lynx as l
 from story import AFTER, BEFORE, Story
-from test_serve import Serving
+from test_serve import Serving, Teams
 
 @pytest.fixture(scope="module")
 def story(tmp_path_factory):
@@ -188,11 +188,56 @@ def test_two_runs_side_by_side(story, server):
     a, b = (l.show(story.runs[i])["bundle"]["root"] for i in (0, -1))
     both = data(server, f"compare/{a}-{b}.json")
     (throughput,) = [f for f in both["figures"] if f["figure"] == "output throughput"]
-    assert 0.2 < throughput["ratio"] < 0.6, throughput
+    assert 0.2 < throughput["b_ratio"] < 0.6, throughput
+    assert [c["run"].split()[0] for c in both["curves"]] == ["A", "B"], both["curves"]
+    slower = both["curves"][1]["points"][0]["throughput"] / both["curves"][0]["points"][0]["throughput"]
+    assert slower == pytest.approx(throughput["b_ratio"], rel=0.2), "a plain run is one point of its curve"
     assert [(f["layer"], f["fact"], f["a"], f["b"]) for f in both["executor"]] == [
         ("serving", "process.argument.--gap", "5ms", "15ms")
     ]
-    assert "differ in 1 fact" in Links(page(server, f"compare/{a}-{b}.html")).text
+    text = page(server, f"compare/{a}-{b}.html")
+    assert "differ in 1 fact" in Links(text).text and "Latency against throughput" not in text, "one load each"
+
+
+def test_several_runs_that_were_chosen(story, server):
+    """As the form of a contract's page asks: the beginnings of their roots, each as its own q."""
+    roots = [l.show(story.runs[i])["bundle"]["root"] for i in (0, 1, -1)]
+    picked = "&".join(f"q={root[:12]}" for root in roots)
+    three = data(server, f"compare.json?{picked}")
+    (throughput,) = [f for f in three["figures"] if f["figure"] == "output throughput"]
+    assert 0.5 < throughput["b_ratio"] < 2 and 0.2 < throughput["c_ratio"] < 0.6, throughput
+    assert [(f["fact"], f["a"], f["b"], f["c"]) for f in three["executor"]] == [
+        ("process.argument.--gap", "5ms", "5ms", "15ms")
+    ]
+    links = Links(page(server, f"compare.html?{picked}"))
+    assert "Three runs whose executors differ in 1 fact" in links.text
+    assert any(link.startswith("compare.json?q=") for link in links.links), links.links
+    contract = page(server, f"contract/{the_contract(server)['digest']}.html")
+    assert f'name="q" value="{roots[0][:12]}"' in contract and 'action="../compare.html"' in contract
+    for wrong in ("", f"q={roots[0]}", f"q={roots[0]}&q=00000000", f"q={roots[0]}&q={roots[1][:7]}", picked + "&q=%00&q=" + "f" * 64):
+        r, body = get(server, f"compare.html?{wrong}")
+        assert r.status == 404 and b"two to five bundles" in body, (wrong, r.status)
+
+
+def test_a_climb_is_a_curve(tmp_path):
+    teams = Teams(tmp_path)
+    try:
+        bundles = [tmp_path / "small.lynx", tmp_path / "experiment.lynx"]
+        for bundle in bundles:
+            shutil.copy(f"{l.SOURCE}/tests/recorded/bundles/{bundle.name}", bundle)
+            teams.must("log", "put", teams.url, bundle, home="ml", key="ml")
+        climb, run = (l.show(bundle)["bundle"]["root"] for bundle in bundles)
+        steps = l.show(bundles[0])["precisions"][0]["climb"]["steps"]
+        until = time.monotonic() + 20
+        while get(teams.server, f"compare/{climb}-{run}.json")[0].status == 404 and time.monotonic() < until:
+            time.sleep(0.1)
+        curve = data(teams.server, f"compare/{climb}-{run}.json")["curves"][0]
+        wanted = [(s["throughput"], s["time_to_first_token_p50"]) for s in steps]
+        assert [(p["throughput"], p["time_to_first_token_p50"]) for p in curve["points"]] == wanted
+        text = page(teams.server, f"compare/{climb}-{run}.html")
+        assert "Latency against throughput" in text and "not of one contract" in text
+    finally:
+        teams.server.stop()
 
 
 def test_findings_are_those_of_the_command(server, story):
@@ -265,8 +310,9 @@ def test_what_is_not_there(story, server):
     digest = the_contract(server)["digest"]
     wrong = ["contract/" + "0" * 64 + ".html", "contract/x.html", "result/" + "0" * 64 + ".json", "entry/99999.json"]
     wrong += [f"meeting/{digest}.csv", f"contract/{digest}", f"compare/{digest}.html", "entry/1.html", "entry/-1.json"]
-    for address in wrong + ["index.txt", "a" * 5000]:
+    for address in wrong + ["index.txt"]:
         assert get(server, address)[0].status == 404, address
+    assert get(server, "a" * 5000)[0].status == 414
     assert server.ask("POST", "/index.html", b"x")[0] == 404
 
 
@@ -413,7 +459,8 @@ def test_the_same_pages_as_files(story, server, tmp_path):
     assert (root / "checkpoint").exists() and list((root / "tile").rglob("*"))
     for address, body in seen.items():  # nobody answers a search there
         served = re.sub(r'<a class="home" href="(\.\./)?search\.html">search</a>', "", get_text(server, address))
-        assert body == served, address
+        served = re.sub(r'<form action="\.\./compare\.html".*?>|<button type="submit">.*?</form>', "", served)
+        assert body == re.sub('<input type="checkbox".*?>', "", served), address
     assert len(list((root / "entry").iterdir())) == int(re.search(r"(\d+) entries", seen["index.html"])[1])
 
 
