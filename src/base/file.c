@@ -31,20 +31,22 @@ bool file_temporary_name(const char *path, char *ret, size_t size) {
   return n > 0 && (size_t)n < size;
 }
 
-/* Into a file that is not there yet. Half of it is taken away again. */
-static int create(const char *path, unsigned mode, const void *data, size_t length) {
+/* Into a file that is not there yet, of the owner of another; NULL: of this process. Half of it is taken away again. */
+static int create(const char *path, unsigned mode, const struct stat *as, const void *data, size_t length) {
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (fd < 0) return errno;
+  bool owned = as == NULL || fchown(fd, as->st_uid, as->st_gid) == 0; /* who may not give it away keeps it */
+  if (as != NULL && owned) (void)fchmod(fd, mode);
   int why = file_write_all(fd, data, length) && fsync(fd) == 0 ? 0 : errno;
   if (close(fd) != 0 && why == 0) why = errno;
   if (why != 0) (void)unlink(path);
   return why;
 }
 
-static int replace(const char *path, unsigned mode, const void *data, size_t length) {
+static int replace(const char *path, unsigned mode, const struct stat *as, const void *data, size_t length) {
   char temporary[PATH_BYTES];
   if (!file_temporary_name(path, temporary, sizeof temporary)) return ENAMETOOLONG;
-  int why = create(temporary, mode, data, length);
+  int why = create(temporary, mode, as, data, length);
   if (why != 0) return why;
   if (rename(temporary, path) == 0) return 0;
   why = errno;
@@ -54,16 +56,16 @@ static int replace(const char *path, unsigned mode, const void *data, size_t len
 
 int file_replace(const char *path, const void *data, size_t length) {
   struct stat info;
-  unsigned mode = lstat(path, &info) == 0 && S_ISREG(info.st_mode) ? info.st_mode & 0777 : 0644; /* who could not read it cannot now */
-  return replace(path, mode, data, length);
+  bool there = lstat(path, &info) == 0 && S_ISREG(info.st_mode); /* who could not read it cannot now, and who could still can */
+  return replace(path, there ? info.st_mode & 0777 : 0644, there ? &info : NULL, data, length);
 }
 
 int file_replace_private(const char *path, const void *data, size_t length) {
-  return replace(path, 0600, data, length);
+  return replace(path, 0600, NULL, data, length);
 }
 
 int file_create_private(const char *path, const void *data, size_t length) {
-  return create(path, 0600, data, length);
+  return create(path, 0600, NULL, data, length);
 }
 
 void file_make_parents(const char *path, unsigned mode) {

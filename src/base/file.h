@@ -11,7 +11,7 @@
 bool file_write_all(int fd, const void *data, size_t length);
 /* A name beside it that nobody can foresee and no earlier process left: PATH.RANDOM.tmp. False: too long, or no random bytes. */
 bool file_temporary_name(const char *path, char *ret, size_t size);
-/* To a temporary name beside it, synced, renamed. */
+/* To a temporary name beside it, synced, renamed; of the owner and mode of what stood there, as far as this process may. */
 int file_replace(const char *path, const void *data, size_t length);
 /* The same, for its owner alone, whoever could read what stood there. */
 int file_replace_private(const char *path, const void *data, size_t length);

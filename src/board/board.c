@@ -10,7 +10,7 @@
 #include "result/claim.h"
 #include "result/formula.h"
 
-enum { EXECUTORS_OF_ENTRY = 16, WORDS_MAX = 600, FACTS_MAX = 1000, VALUES_MAX = 60000, FIGURES_LEAST = 8, DIFF_MAX = 16 << 20 };
+enum { EXECUTORS_OF_ENTRY = 4, WORDS_MAX = 600, FACTS_MAX = 1000, VALUES_MAX = 60000, FIGURES_LEAST = 8, DIFF_MAX = 16 << 20 };
 
 struct taking {
   struct board *board;
@@ -106,6 +106,21 @@ static const struct summary *summary_of(struct board *b, const struct ledger_ent
   return summary_read(found, &b->arena, summary) && summary->analysis == ANALYSIS_VERSION ? summary : NULL;
 }
 
+static void take_facts(struct board *b, const char *fingerprint, const struct fact_list *facts) {
+  b->executors = xroom(b->executors, b->n_executors, &b->executors_room, sizeof *b->executors);
+  struct board_executor *e = &b->executors[b->n_executors++];
+  *e = (struct board_executor){.facts = arena_alloc(&b->arena, facts->n_items + 1, sizeof *e->facts)};
+  memcpy(e->fingerprint, fingerprint, sizeof e->fingerprint);
+  b->facts_bytes += facts->n_items * sizeof *e->facts;
+  for (size_t k = 0; k < facts->n_items; k++) {
+    const struct fact *f = &facts->items[k];
+    if (!fact_is_known(f)) continue;
+    e->facts[e->n_facts++] = (struct board_fact){f->layer, arena_copy(&b->arena, f->key), arena_copy(&b->arena, f->value),
+                                                 arena_copy(&b->arena, f->unit)};
+    b->facts_bytes += strlen(f->key) + strlen(f->value) + strlen(f->unit) + 3;
+  }
+}
+
 /* Facts that a fingerprint proves are whoever's entry they stand in. */
 static void take_executors(struct board *b, const struct ledger_entry *entry) {
   const json_t *all = json_object_get(entry->statement.predicate, "executors");
@@ -115,20 +130,14 @@ static void take_executors(struct board *b, const struct ledger_entry *entry) {
     uint8_t digest[DIGEST_BYTES];
     struct fact_list facts;
     size_t at;
-    if (!hex_decode(fingerprint, digest, DIGEST_BYTES) || digest_map_get(&b->by_executor, digest, &at) ||
-        !identity_facts_read(json_get_text(one, "facts", ""), fingerprint, &facts))
+    if (!hex_decode(fingerprint, digest, DIGEST_BYTES) || digest_map_get(&b->by_executor, digest, &at)) continue;
+    if (b->facts_bytes >= BOARD_FACTS_BYTES) {
+      b->n_left_out++; /* a small entry can hold much, compressed */
       continue;
-    b->executors = xroom(b->executors, b->n_executors, &b->executors_room, sizeof *b->executors);
-    struct board_executor *e = &b->executors[b->n_executors];
-    *e = (struct board_executor){.facts = arena_alloc(&b->arena, facts.n_items + 1, sizeof *e->facts)};
-    memcpy(e->fingerprint, fingerprint, sizeof e->fingerprint);
-    for (size_t k = 0; k < facts.n_items; k++) {
-      const struct fact *f = &facts.items[k];
-      if (!fact_is_known(f)) continue;
-      e->facts[e->n_facts++] = (struct board_fact){f->layer, arena_copy(&b->arena, f->key), arena_copy(&b->arena, f->value),
-                                                   arena_copy(&b->arena, f->unit)};
     }
-    digest_map_put(&b->by_executor, digest, b->n_executors++);
+    if (!identity_facts_read(json_get_text(one, "facts", ""), fingerprint, &facts)) continue;
+    digest_map_put(&b->by_executor, digest, b->n_executors);
+    take_facts(b, fingerprint, &facts);
     fact_list_release(&facts);
   }
 }

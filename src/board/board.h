@@ -46,6 +46,8 @@ struct board_finding {
 
 /* Of one whose own entry has not come yet, contract is BOARD_NO_CONTRACT: what others said of it waits for that. */
 #define BOARD_NO_CONTRACT SIZE_MAX
+/* Of facts of executors, all together: what comes later is not found by them. */
+#define BOARD_FACTS_BYTES ((size_t)128 << 20)
 struct board_run {
   uint64_t index;
   size_t contract;
@@ -111,7 +113,8 @@ struct board {
   struct board_intent *intents;
   size_t n_intents, intents_room;
   struct board_executor *executors;
-  size_t n_executors, executors_room;
+  size_t n_executors, executors_room, facts_bytes;
+  uint64_t n_left_out; /* executors whose facts would have passed BOARD_FACTS_BYTES */
   struct digest_map by_executor;
   struct digest_map by_contract, by_root, by_intent, by_contest, by_finding;
   struct board_place {

@@ -55,12 +55,13 @@ static int list_readers(const char *path, bool json) {
   return EXIT_HOLDS;
 }
 
-static int withdraw(const char *path, const char *name) {
+static int withdraw(const char *path, const char *name, bool json) {
   struct lynx_error error = {0};
   size_t n = 0;
   if (reader_file_change(path, NULL, name, &n, &error) != LYNX_OK) return report_error(&error);
   if (n == 0)
     (void)fprintf(stderr, "lynxbench reader: found '%s'; accepted: a name that is in %s (lynxbench reader --readers FILE)\n", name, path);
+  else if (json) (void)printf("{\"name\": \"%s\", \"withdrawn\": %zu}\n", name, n);
   else (void)printf("%s: %zu token%s withdrawn\n", name, n, n == 1 ? "" : "s");
   return n > 0 ? EXIT_HOLDS : EXIT_WRONG_INPUT;
 }
@@ -82,7 +83,12 @@ static int add(const char *path, const char *name, int64_t days, bool json) {
                  "in a browser: the server's address, then /?token=%s\nin a command: LYNXBENCH_READER=%s\n",
                  token, name, until, token, token);
   explicit_bzero(token, sizeof token);
-  return EXIT_HOLDS;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return EXIT_HOLDS;
+  (void)fprintf(stderr,
+                "lynxbench reader: the token could not be written out, and is shown once only\n"
+                "next: lynxbench reader %s --withdraw --readers %s\n",
+                name, path);
+  return EXIT_CONDITIONS;
 }
 
 static int run(const struct arguments *arguments) {
@@ -98,13 +104,17 @@ static int run(const struct arguments *arguments) {
     (void)fprintf(stderr, "lynxbench reader: --days: found '%s'; accepted: 1 to %d\n", days_text, DAYS_MAX);
     return EXIT_WRONG_INPUT;
   }
+  if (days_text != NULL && (name == NULL || arguments->option[FLAG_WITHDRAW] != NULL)) {
+    (void)fprintf(stderr, "lynxbench reader: --days goes with the NAME that a token is made for\n");
+    return EXIT_WRONG_INPUT;
+  }
   if (name == NULL && arguments->option[FLAG_WITHDRAW] == NULL) return list_readers(path, json);
   if (name == NULL || !reader_name_is_good(name)) {
     (void)fprintf(stderr, "lynxbench reader: found '%s'; accepted: a name of letters, digits and . _ - @, of at most %d bytes\n",
                   name != NULL ? name : "nothing", READER_NAME_MAX - 1);
     return EXIT_WRONG_INPUT;
   }
-  return arguments->option[FLAG_WITHDRAW] != NULL ? withdraw(path, name) : add(path, name, days, json);
+  return arguments->option[FLAG_WITHDRAW] != NULL ? withdraw(path, name, json) : add(path, name, days, json);
 }
 
 const struct command command_reader = {

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/live_site.h"
 #include "serve/log_server.h"
+#include "serve/reading.h"
 
 enum {
   FLAG_ADDRESS,
@@ -30,7 +31,7 @@ static const struct option_spec options[] = {
     [FLAG_NAME] = {"name", "HOST,...", "names by which clients call it, besides addresses and localhost"},
     [FLAG_CERTIFICATE] = {"certificate", "FILE", "serve HTTPS with this certificate (PEM, with its chain)"},
     [FLAG_CERTIFICATE_KEY] = {"certificate-key", "FILE", "its private key (PEM)"},
-    [FLAG_READERS] = {"readers", "FILE", "read with a token only, of those in this file (lynxbench reader)"},
+    [FLAG_READERS] = {"readers", "FILE", "read with a token only, of those in this file (lynxbench reader; default: LYNXBENCH_READERS)"},
     [FLAG_PROXY] = {"trusted-proxy", "IP", "of --readers: whom the reverse proxy at this address names may read, too"},
     [FLAG_IDENTITY] = {"identity-header", "NAME", "the header in which it names them (default: X-Forwarded-User)"},
     [FLAG_READ_ONLY] = {"read-only", NULL, "take no entries: a copy that `lynxbench pull` made can be shown, too"}};
@@ -43,6 +44,7 @@ struct serving {
   char names[1024], spool[4096];
   const char *name[NAMES_MAX];
   struct readers *readers;
+  const char *readers_path;
   struct log_server_at at;
 };
 
@@ -73,23 +75,42 @@ static void choose_spool(const char *ledger, struct serving *s) {
   else (void)snprintf(s->spool, sizeof s->spool, "%.*s/", (int)(slash - ledger), ledger);
 }
 
-static bool read_readers(const struct arguments *arguments, struct serving *s) {
+static bool read_proxy(const char *proxy, const char *header) {
   struct in_addr address;
-  struct lynx_error error = {0};
-  const char *path = arguments->option[FLAG_READERS], *proxy = arguments->option[FLAG_PROXY], *header = arguments->option[FLAG_IDENTITY];
-  if (proxy != NULL && inet_pton(AF_INET, proxy, &address) != 1) {
-    (void)fprintf(stderr, "lynxbench serve: --trusted-proxy: found '%s'; accepted: an IPv4 address, such as 127.0.0.1\n", proxy);
+  if (proxy != NULL && (inet_pton(AF_INET, proxy, &address) != 1 || address.s_addr == INADDR_ANY)) {
+    (void)fprintf(stderr, "lynxbench serve: --trusted-proxy: found '%s'; accepted: the IPv4 address of one host, such as 127.0.0.1\n",
+                  proxy);
     return false;
   }
+  if (header != NULL && !reading_header_is_good(header)) {
+    (void)fprintf(stderr, "lynxbench serve: --identity-header: found '%s'; accepted: a header's name, of those that only say who it is\n",
+                  header);
+    return false;
+  }
+  return true;
+}
+
+static bool read_readers(const struct arguments *arguments, struct serving *s) {
+  struct lynx_error error = {0};
+  const char *option = arguments->option[FLAG_READERS], *variable = getenv("LYNXBENCH_READERS"), *proxy = arguments->option[FLAG_PROXY],
+             *header = arguments->option[FLAG_IDENTITY];
+  const char *path = option != NULL ? option : variable != NULL && variable[0] != 0 ? variable : NULL;
+  if (!read_proxy(proxy, header)) return false;
   if ((path == NULL && proxy != NULL) || (proxy == NULL && header != NULL)) {
     (void)fprintf(stderr, "lynxbench serve: --trusted-proxy goes with --readers FILE, and --identity-header with --trusted-proxy\n");
     return false;
   }
-  if (path != NULL && readers_open(path, &s->readers, &error) != LYNX_OK) {
-    (void)report_error(&error);
-    (void)fprintf(stderr, "next: lynxbench reader NAME --readers %s\n", path);
+  if (path != NULL && path[0] == 0) {
+    (void)fprintf(stderr, "lynxbench serve: --readers: found nothing; accepted: a file that `lynxbench reader` made\n");
     return false;
   }
+  enum lynx_status status = path != NULL ? readers_open(path, &s->readers, &error) : LYNX_OK;
+  if (status != LYNX_OK) {
+    (void)report_error(&error);
+    if (status == LYNX_NOT_FOUND) (void)fprintf(stderr, "next: lynxbench reader NAME --readers %s\n", path);
+    return false;
+  }
+  s->readers_path = path;
   s->at.readers = s->readers;
   s->at.proxy = proxy;
   s->at.identity_header = header != NULL ? header : "X-Forwarded-User";
@@ -148,6 +169,10 @@ static int serve(struct serving *s) {
     (void)printf("serving %s on %s://%s:%d/ until Ctrl-C; %s\n", ledger_policy(s->file.ledger)->origin,
                  s->at.certificate != NULL ? "https" : "http", s->at.address, bound,
                  s->at.read_only ? "nothing can be added to it here" : "its policy alone says who may add to it");
+    if (s->readers == NULL) (void)printf("whoever reaches it may read all of it\n");
+    else
+      (void)printf("it is read with a token of %s (%zu now)%s\n", s->readers_path, readers_count(s->readers),
+                   s->at.proxy != NULL ? ", or through the proxy" : "");
     (void)fflush(stdout);
     if (!live_site_follow(s->site)) status = lynx_fail(&error, LYNX_LIMIT, "no thread for the ledger's pages");
     else (void)sigwait(&stop, &got);

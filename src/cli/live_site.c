@@ -296,23 +296,33 @@ static bool give_or_enter(struct live_site *s, const char *address, bool compres
   return !waits && k == NULL && !busy;
 }
 
+/* What was asked is not kept: there is no end of questions, and other pages would go for them. */
 static void make(struct live_site *s, const char *address, bool compressed, struct served_page *ret) {
   struct page page;
-  struct buffer small;
+  struct kept made = {.n_entries = 0};
   uint8_t digest[DIGEST_BYTES];
   char hex[DIGEST_HEX];
   pages_answer(&s->pages, address, &page);
-  buffer_init(&small, PAGE_BYTES_MAX);
-  if (page.body.length >= COMPRESS_FROM && !compress_body(&page.body, &small)) buffer_release(&small);
+  buffer_init(&made.compressed, PAGE_BYTES_MAX);
+  if (page.body.length >= COMPRESS_FROM && !compress_body(&page.body, &made.compressed)) buffer_release(&made.compressed);
   digest_of(page.body.data, page.body.length, digest);
+  made.status = page.status;
+  made.type = page.type;
+  made.plain = page.body;
+  (void)snprintf(made.tag, sizeof made.tag, "\"%.32s\"", digest_hex(digest, hex));
+  give(&made, compressed, ret);
+  if (strchr(address, '?') != NULL) {
+    buffer_release(&made.plain);
+    buffer_release(&made.compressed);
+    return;
+  }
   (void)pthread_mutex_lock(&s->kept_lock);
-  struct kept *k = keep(s, address, s->n_shown, &page.body);
-  k->status = page.status;
-  k->type = page.type;
-  k->compressed = small;
-  (void)snprintf(k->tag, sizeof k->tag, "\"%.32s\"", digest_hex(digest, hex));
-  s->bytes += small.length;
-  give(k, compressed, ret);
+  struct kept *k = keep(s, address, s->n_shown, &made.plain);
+  k->status = made.status;
+  k->type = made.type;
+  k->compressed = made.compressed;
+  memcpy(k->tag, made.tag, sizeof k->tag);
+  s->bytes += made.compressed.length;
   (void)pthread_mutex_unlock(&s->kept_lock);
 }
 
@@ -325,10 +335,12 @@ static bool give_file(const char *address, struct served_page *ret) {
   return true;
 }
 
-bool live_site_get(void *context, const char *address, bool compressed, struct served_page *ret) {
+bool live_site_get(void *context, const char *whole, bool compressed, struct served_page *ret) {
   struct live_site *s = context;
+  char address[PAGE_ADDRESS_MAX];
   *ret = (struct served_page){.status = 200};
-  if (strlen(address) >= PAGE_ADDRESS_MAX) return false;
+  if (strlen(whole) >= PAGE_ADDRESS_MAX) return false;
+  (void)snprintf(address, sizeof address, "%.*s", (int)(pages_asks(whole) ? strlen(whole) : strcspn(whole, "?")), whole);
   if (give_file(address, ret) || !give_or_enter(s, address, compressed, ret)) return true;
   (void)pthread_mutex_lock(&s->lock);
   (void)pthread_mutex_lock(&s->kept_lock);

@@ -41,8 +41,8 @@ void frame_plot(struct frame *frame, const struct board_contract *contract, cons
 
 void home_page(struct frame *frame);
 void work_page(struct frame *frame);
-/* text: the question */
-void search_page(struct frame *frame, const char *text);
+/* text: the question. What is wrong with it; NULL: nothing */
+const char *search_page(struct frame *frame, const char *text);
 void contract_page(struct frame *frame, const struct board_contract *contract);
 void meeting_page(struct frame *frame, const struct board_contract *contract);
 /* inside: what `lynxbench report --inside` made of its bundle; NULL: not to be had, and why */

@@ -139,6 +139,13 @@ static void answer_comparison(struct frame *f, const char *what, struct page *re
         "lists its runs: choose some there.");
 }
 
+static void answer_search(struct frame *f, const char *question, struct page *ret) {
+  const char *wrong = search_page(f, question);
+  if (wrong == NULL) return;
+  if (f->form == FORM_HTML) ret->status = 400;
+  else say(f, ret, 400, "", wrong);
+}
+
 /* --- contracts --- */
 
 /* What changed of the executor where figures did lies in the bundles. Of the newest changes, or a long history would open hundreds. */
@@ -256,6 +263,10 @@ static const char *cut_question(const char *address, char *plain, size_t size) {
   return mark != NULL && strncmp(mark, "?q=", 3) == 0 ? mark + 3 : "";
 }
 
+bool pages_asks(const char *address) {
+  return strncmp(address, "search.", 7) == 0 || strncmp(address, "compare.", 8) == 0;
+}
+
 void pages_answer(struct pages *pages, const char *whole, struct page *ret) {
   struct place place;
   char address[PAGE_ADDRESS_MAX + 1], asked[3 * PAGE_ADDRESS_MAX + 8];
@@ -273,7 +284,7 @@ void pages_answer(struct pages *pages, const char *whole, struct page *ret) {
   const struct board_run *run = strcmp(place.kind, "result") == 0 ? run_named(pages->board, place.what) : NULL;
   if (strcmp(place.stem, "index") == 0) home_page(&f);
   else if (strcmp(place.stem, "work") == 0) work_page(&f);
-  else if (strcmp(place.stem, "search") == 0 && pages->live) search_page(&f, question);
+  else if (strcmp(place.stem, "search") == 0 && pages->live) answer_search(&f, question, ret);
   else if (strcmp(place.kind, "contract") == 0 || strcmp(place.kind, "meeting") == 0) answer_contract(&f, &place, ret);
   else if (strcmp(place.kind, "compare") == 0) answer_comparison(&f, place.what[0] != 0 ? place.what : question, ret);
   else if (strcmp(place.kind, "entry") == 0) answer_entry(&f, place.what, ret);

@@ -1,5 +1,6 @@
 /* Results by what they ran on: every word of the question is found in a result's names, or together with the others in one fact of its
  * executor, so that «driver 570» means a fact that says both. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +9,12 @@
 #include "page/data_table.h"
 #include "page/frame.h"
 
-enum { WORDS_MAX = 8, WORD_MAX = 100, SHOWN_MAX = 500, MASKS = 1 << WORDS_MAX };
+enum { WORDS_MAX = 8, WORD_MAX = 100, SHOWN_MAX = 500, SAYS_MAX = 200, MASKS = 1 << WORDS_MAX };
 
 struct question {
   char words[WORDS_MAX][WORD_MAX];
   size_t n;
-  bool too_many;
+  const char *wrong; /* NULL: it can be answered */
 };
 
 /* Of one executor: the first fact that holds each set of words; NULL: none does. */
@@ -30,8 +31,9 @@ static void read_question(const char *text, struct question *ret) {
     bool quoted = *text == '"';
     text += quoted;
     size_t n = strcspn(text, quoted ? "\"" : " +");
-    if (n > 0 && ret->n < WORDS_MAX) (void)snprintf(ret->words[ret->n++], WORD_MAX, "%.*s", (int)n, text);
-    else ret->too_many = ret->too_many || n > 0;
+    if (n >= WORD_MAX) ret->wrong = "A word is longer than 99 bytes: ask for a part of it.";
+    else if (n > 0 && ret->n == WORDS_MAX) ret->wrong = "More than 8 words: put some in quotes, or leave some out.";
+    else if (n > 0) (void)snprintf(ret->words[ret->n++], WORD_MAX, "%.*s", (int)n, text);
     text += n;
     text += quoted && *text == '"';
   }
@@ -58,6 +60,7 @@ struct searching {
   const struct board *board;
   struct question question;
   struct known_executor *executors;
+  enum page_form form;
   struct table table;
   size_t n_found;
 };
@@ -66,6 +69,15 @@ static const struct table_column columns[] = {
     {"contract", "contract", false}, {"precision", "precision", false}, {"when", "when", false}, {"by", "by", false},
     {"figure", "figure", false},     {"value", "value", true},          {"unit", NULL, false},   {"layer", "layer", false},
     {"fact", "fact", false},         {"says", "says", false},           {"root", NULL, false},   {"contract_digest", NULL, false}};
+
+/* On a page the beginning is enough. */
+static const char *says(struct searching *s, const struct board_fact *fact) {
+  size_t n = strlen(fact->value);
+  bool cut = s->form == FORM_HTML && n > SAYS_MAX;
+  if (cut)
+    for (n = SAYS_MAX; n > 0 && ((unsigned char)fact->value[n] & 0xC0) == 0x80; n--) continue; /* before a character, not within */
+  return arena_printf(&s->table.arena, "%.*s%s%s%s", (int)n, fact->value, cut ? "…" : "", fact->unit[0] != 0 ? " " : "", fact->unit);
+}
 
 static void add_row(struct searching *s, const struct board_run *run, const struct summary_precision *p, const struct board_fact *fact) {
   const struct board_contract *c = &s->board->contracts[run->contract];
@@ -83,7 +95,7 @@ static void add_row(struct searching *s, const struct board_run *run, const stru
   table_text(t, figure != NULL ? figure->unit : NULL);
   table_text(t, fact != NULL ? layer_text(fact->layer) : NULL);
   table_text(t, fact != NULL ? fact->key : NULL);
-  table_text(t, fact != NULL ? arena_printf(&t->arena, "%.200s %s", fact->value, fact->unit) : NULL);
+  table_text(t, fact != NULL ? says(s, fact) : NULL);
   table_text(t, arena_copy(&t->arena, hex));
   table_text(t, c->hex);
 }
@@ -103,7 +115,7 @@ static void look_at_run(struct searching *s, const struct board_run *run) {
     if (known != NULL && !known->looked) look_at(q, e, known);
     if (left != 0 && (known == NULL || known->fact[left] == NULL)) continue;
     s->n_found++;
-    if (s->n_found <= SHOWN_MAX) add_row(s, run, p, left != 0 ? known->fact[left] : NULL);
+    if (s->n_found <= SHOWN_MAX || s->form != FORM_HTML) add_row(s, run, p, left != 0 ? known->fact[left] : NULL);
   }
 }
 
@@ -126,33 +138,38 @@ static void put_page(struct frame *f, const struct searching *s, const char *tex
   char title[200];
   (void)snprintf(title, sizeof title, "%zu result%s", s->n_found, s->n_found == 1 ? "" : "s");
   frame_begin(f, "Search", s->question.n > 0 ? "json csv" : "");
-  frame_title(f, f->pages->board->origin, s->question.n > 0 ? title : "Search");
+  frame_title(f, f->pages->board->origin, s->question.n > 0 && s->question.wrong == NULL ? title : "Search");
   put_form(f, text);
   markup_whole(m, "p", "dim",
                "Words of a contract's name, model or precision, of the team, or of a fact of the executor: a version, a library, a "
                "setting, a layer. Words that are in no name must be in one fact together. Quotes keep words together.");
-  if (s->question.too_many) markup_printf(m, "Only the first %d words count.", WORDS_MAX);
+  if (s->question.wrong != NULL) markup_whole(m, "p", "bad", s->question.wrong);
   if (s->question.n > 0 && s->n_found > 0) table_to_markup(&s->table, m);
-  if (s->question.n > 0 && s->n_found == 0)
+  if (s->question.n > 0 && s->n_found == 0 && s->question.wrong == NULL)
     markup_whole(m, "p", "lead",
                  "No result has all of these words. Facts of executors are known of bundles that were recorded by this version.");
-  if (s->n_found > SHOWN_MAX) markup_printf(m, "The newest %d of %zu are shown.", SHOWN_MAX, s->n_found);
+  if (s->board->n_left_out > 0)
+    markup_printf(m, "The facts of %" PRIu64 " later executors are not searched: there are too many. ", s->board->n_left_out);
+  if (s->n_found > SHOWN_MAX) markup_printf(m, "The newest %d of %zu are shown; the CSV has all.", SHOWN_MAX, s->n_found);
   frame_end(f);
 }
 
-void search_page(struct frame *f, const char *text) {
+const char *search_page(struct frame *f, const char *text) {
   struct searching *s = xalloc(1, sizeof *s);
   struct json_writer json;
   s->board = f->pages->board;
+  s->form = f->form;
   read_question(text, &s->question);
   s->executors = xalloc(s->board->n_executors + 1, sizeof *s->executors);
   table_begin(&s->table, columns, LYNX_COUNT(columns));
-  for (size_t i = s->board->n_runs; i > 0 && s->question.n > 0; i--) look_at_run(s, &s->board->runs[i - 1]);
+  for (size_t i = s->board->n_runs; i > 0 && s->question.n > 0 && s->question.wrong == NULL; i--) look_at_run(s, &s->board->runs[i - 1]);
   json_begin(&json, f->markup.out);
   if (f->form == FORM_HTML) put_page(f, s, text);
   else if (f->form == FORM_CSV) table_to_csv(&s->table, f->markup.out);
   else table_to_json(&s->table, &json);
+  const char *wrong = s->question.wrong;
   table_release(&s->table);
   free(s->executors);
   free(s);
+  return wrong;
 }

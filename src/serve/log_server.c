@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,8 +18,9 @@
 #include "ledger/tile.h"
 #include "serve/door.h"
 #include "serve/quota.h"
+#include "serve/reading.h"
 
-enum { WORKERS = 4, IDLE_S = 30, CONNECTION_BYTES = 65536, URL_MAX = 1024, STOP_WAIT_MS = 5000 };
+enum { WORKERS = 4, IDLE_S = 30, CONNECTION_BYTES = 65536, URL_MAX = 200, STOP_WAIT_MS = 5000 };
 
 struct log_server {
   struct ledger *ledger, *files; /* two handles of one ledger: who brings a file keeps nobody else waiting */
@@ -30,9 +30,8 @@ struct log_server {
   struct MHD_Daemon *daemon;
   struct quota quota;
   struct page_source pages;
-  struct readers *readers;
-  const char *proxy, *identity_header;
-  bool read_only, secret; /* secret: by TLS */
+  struct reading reading;
+  bool read_only;
 };
 
 /* What one request sends. */
@@ -87,13 +86,27 @@ static enum MHD_Result answer_failure(struct MHD_Connection *connection, const s
 
 /* --- reading --- */
 
+/* Not for everybody: no cache between may give it to others. */
+static enum MHD_Result answer_reader(const struct log_server *s, struct MHD_Connection *connection, unsigned code, const char *type,
+                                     struct MHD_Response *response) {
+  if (response != NULL && s->reading.readers != NULL) (void)MHD_add_response_header(response, "Cache-Control", "private");
+  return answer(connection, code, type, response);
+}
+
+static enum MHD_Result give_bytes(const struct log_server *s, struct MHD_Connection *connection, const char *type,
+                                  const struct buffer *bytes) {
+  return answer_reader(
+      s, connection, MHD_HTTP_OK, type,
+      MHD_create_response_from_buffer(bytes->length, bytes->data != NULL ? bytes->data : (void *)(uintptr_t) "", MHD_RESPMEM_MUST_COPY));
+}
+
 static enum MHD_Result get_checkpoint(struct log_server *s, struct MHD_Connection *connection) {
   struct buffer note;
   struct checkpoint checkpoint;
   struct lynx_error error = {0};
   buffer_init(&note, NOTE_MAX);
   enum lynx_status status = ledger_checkpoint(s->ledger, &note, &checkpoint, &error);
-  enum MHD_Result result = status == LYNX_OK ? answer_bytes(connection, MHD_HTTP_OK, "text/plain; charset=utf-8", &note)
+  enum MHD_Result result = status == LYNX_OK ? give_bytes(s, connection, "text/plain; charset=utf-8", &note)
                                              : answer_failure(connection, &error);
   buffer_release(&note);
   return result;
@@ -137,7 +150,7 @@ static enum MHD_Result get_tile(struct log_server *s, struct MHD_Connection *con
   }
   buffer_init(&bytes, TILE_ENTRIES_MAX);
   if (status == LYNX_OK) status = tile_read(s->ledger, level, index, width, &bytes, &error);
-  enum MHD_Result result = status == LYNX_OK ? answer_bytes(connection, MHD_HTTP_OK, "application/octet-stream", &bytes)
+  enum MHD_Result result = status == LYNX_OK ? give_bytes(s, connection, "application/octet-stream", &bytes)
                                              : answer_failure(connection, &error);
   buffer_release(&bytes);
   return result;
@@ -218,7 +231,7 @@ static enum MHD_Result get_blob(struct log_server *s, struct MHD_Connection *con
   (void)MHD_add_response_header(response, "Accept-Ranges", "bytes");
   (void)snprintf(span, sizeof span, "bytes %" PRId64 "-%" PRId64 "/%" PRId64, from, from + n - 1, length);
   if (n < length) (void)MHD_add_response_header(response, "Content-Range", span);
-  return answer(connection, n < length ? MHD_HTTP_PARTIAL_CONTENT : MHD_HTTP_OK, "application/octet-stream", response);
+  return answer_reader(s, connection, n < length ? MHD_HTTP_PARTIAL_CONTENT : MHD_HTTP_OK, "application/octet-stream", response);
 }
 
 /* --- writing --- */
@@ -250,7 +263,9 @@ static enum MHD_Result post_cosign(struct log_server *s, struct MHD_Connection *
   struct lynx_error error = {0};
   if (ledger_put_cosigned(s->ledger, (struct bytes){body->data != NULL ? body->data : "", body->length}, &error) != LYNX_OK)
     return answer_failure(connection, &error);
-  return get_checkpoint(s, connection);
+  /* Who may not read learns nothing of what came meanwhile. */
+  return reading_allows(&s->reading, connection) ? get_checkpoint(s, connection)
+                                                 : answer_bytes(connection, MHD_HTTP_OK, "text/plain", &(struct buffer){.data = NULL});
 }
 
 struct named {
@@ -299,14 +314,15 @@ static bool takes_gzip(struct MHD_Connection *connection) {
   return takes != NULL && strstr(takes, "gzip") != NULL && strstr(takes, "gzip;q=0") == NULL;
 }
 
-static void add_page_headers(struct MHD_Response *response, const struct served_page *page) {
+/* closed: not for everybody, so that no cache between may give it to others */
+static void add_page_headers(struct MHD_Response *response, const struct served_page *page, bool closed) {
   static const char policy[] =
       "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
       "form-action 'self'; frame-ancestors 'none'";
   (void)MHD_add_response_header(response, "Content-Security-Policy", policy);
   (void)MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-  (void)MHD_add_response_header(response, "Cache-Control", page->again ? "no-store" : "no-cache");
-  (void)MHD_add_response_header(response, "Vary", "Accept-Encoding");
+  (void)MHD_add_response_header(response, "Cache-Control", page->again ? "no-store" : closed ? "private, no-cache" : "no-cache");
+  (void)MHD_add_response_header(response, "Vary", closed ? "Accept-Encoding, Cookie, Authorization" : "Accept-Encoding");
   if (page->again) (void)MHD_add_response_header(response, "Refresh", "1");
   else (void)MHD_add_response_header(response, "ETag", page->tag);
   if (page->compressed) (void)MHD_add_response_header(response, "Content-Encoding", "gzip");
@@ -349,96 +365,8 @@ static enum MHD_Result get_page(struct log_server *s, struct MHD_Connection *con
     buffer_release(&page.body);
     return MHD_NO;
   }
-  add_page_headers(response, &page);
+  add_page_headers(response, &page, s->reading.readers != NULL);
   return answer(connection, same ? MHD_HTTP_NOT_MODIFIED : page.status, page.type, response);
-}
-
-/* --- who reads --- */
-
-static const char cookie_name[] = "lynxbench_reader";
-
-/* The site's own files say nothing of the ledger. */
-static bool is_open_to_all(const char *url) {
-  return strcmp(url, "style.css") == 0 || strcmp(url, "script.js") == 0;
-}
-
-/* A proxy that the operator named has asked who it is. */
-static bool is_named_by_proxy(const struct log_server *s, struct MHD_Connection *connection) {
-  char text[INET_ADDRSTRLEN] = "";
-  if (s->proxy == NULL) return false;
-  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-  const struct sockaddr_in *address = info != NULL ? (const struct sockaddr_in *)(const void *)info->client_addr : NULL;
-  if (address == NULL || address->sin_family != AF_INET || inet_ntop(AF_INET, &address->sin_addr, text, sizeof text) == NULL) return false;
-  const char *who = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, s->identity_header);
-  return strcmp(text, s->proxy) == 0 && who != NULL && who[0] != 0;
-}
-
-static bool is_admitted(const struct log_server *s, const char *token, int64_t *ret_left_s) {
-  int64_t until, now = (int64_t)time(NULL);
-  if (token == NULL || !readers_admit(s->readers, token, now, &until)) return false;
-  *ret_left_s = until - now;
-  return true;
-}
-
-static bool may_read(const struct log_server *s, struct MHD_Connection *connection) {
-  int64_t left;
-  const char *authorization = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
-  const char *bearer = authorization != NULL && strncasecmp(authorization, "Bearer ", 7) == 0 ? authorization + 7 : NULL;
-  return is_admitted(s, bearer, &left) || is_admitted(s, MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, cookie_name), &left) ||
-         is_named_by_proxy(s, connection);
-}
-
-/* A token in an address becomes a cookie, and the address is asked for without it. The address is the visitor's: only what is plainly one of
- * ours is repeated. */
-static enum MHD_Result give_cookie(const struct log_server *s, struct MHD_Connection *connection, const char *url, const char *token,
-                                   int64_t left_s) {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  const char *last = strrchr(url, '/') != NULL ? strrchr(url, '/') + 1 : url;
-  char cookie[300], place[220];
-  bool plain = strspn(last, letters) == strlen(last) && strlen(last) < 200;
-  (void)snprintf(place, sizeof place, "./%s", plain ? last : "");
-  (void)snprintf(cookie, sizeof cookie, "%s=%.80s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%lld%s", cookie_name, token, (long long)left_s,
-                 s->secret ? "; Secure" : "");
-  struct MHD_Response *response = MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
-  if (response == NULL) return MHD_NO;
-  (void)MHD_add_response_header(response, "Set-Cookie", cookie);
-  (void)MHD_add_response_header(response, "Location", place);
-  (void)MHD_add_response_header(response, "Cache-Control", "no-store");
-  (void)MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-  return answer(connection, MHD_HTTP_SEE_OTHER, "text/plain", response);
-}
-
-static enum MHD_Result ask_for_token(struct MHD_Connection *connection) {
-  static const char page[] =
-      "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
-      "<title>A token is needed</title><link rel=\"stylesheet\" href=\"/style.css\"><main><h1>A token is needed</h1>"
-      "<p>Whoever runs this server chose who may read it. Open the link that you were given, which ends in <code>?token=</code> and "
-      "your token, or ask them for one: <code>lynxbench reader NAME</code> makes it.</p></main></html>\n";
-  static const char words[] = "{\"error\": \"it is read with a token only: Authorization: Bearer, as `lynxbench reader` gives it\"}\n";
-  const char *takes = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
-  bool browser = takes != NULL && strstr(takes, "text/html") != NULL;
-  const char *text = browser ? page : words;
-  struct MHD_Response *response = MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
-  if (response == NULL) return MHD_NO;
-  (void)MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
-  (void)MHD_add_response_header(response, "Cache-Control", "no-store");
-  (void)MHD_add_response_header(response, "Content-Security-Policy", "default-src 'none'; style-src 'self'; frame-ancestors 'none'");
-  return answer(connection, MHD_HTTP_UNAUTHORIZED, browser ? "text/html; charset=utf-8" : "application/json", response);
-}
-
-/* True: it was answered. */
-static bool stop_reader(const struct log_server *s, struct MHD_Connection *connection, const char *url, const char *method,
-                        enum MHD_Result *ret) {
-  int64_t left;
-  if (s->readers == NULL || !is_reading(method) || is_open_to_all(url)) return false;
-  const char *token = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token");
-  if (is_admitted(s, token, &left)) {
-    *ret = give_cookie(s, connection, url, token, left);
-    return true;
-  }
-  if (may_read(s, connection)) return false;
-  *ret = ask_for_token(connection);
-  return true;
 }
 
 /* --- requests --- */
@@ -522,7 +450,7 @@ static enum MHD_Result begin(struct log_server *s, struct MHD_Connection *connec
   if (wrong == NULL && s->read_only && !is_reading(method)) wrong = "this ledger is only read here: add to the one that it is a copy of";
   if (wrong != NULL) return answer_error(connection, MHD_HTTP_FORBIDDEN, wrong);
   enum MHD_Result answered;
-  if (stop_reader(s, connection, url, method, &answered)) return answered;
+  if (is_reading(method) && reading_stops(&s->reading, connection, url, &answered)) return answered;
   if (brings) {
     (void)pthread_mutex_lock(&s->lock);
     named = look_for(s, url + 5, length);
@@ -585,7 +513,7 @@ enum lynx_status log_server_start(struct ledger *ledger, struct ledger *files, c
   struct log_server *s = calloc(1, sizeof *s);
   if (s == NULL) return lynx_fail(error, LYNX_LIMIT, "no memory for a server");
   s->ledger = ledger, s->files = files, s->pages = at->pages, s->read_only = at->read_only;
-  s->readers = at->readers, s->proxy = at->proxy, s->identity_header = at->identity_header, s->secret = at->certificate != NULL;
+  s->reading = (struct reading){at->readers, at->proxy, at->identity_header, at->certificate != NULL};
   (void)snprintf(s->spool, sizeof s->spool, "%s", at->spool);
   (void)pthread_mutex_init(&s->lock, NULL);
   (void)pthread_mutex_init(&s->files_lock, NULL);

@@ -1,10 +1,12 @@
 #include "serve/readers.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,11 +32,13 @@ char *reader_time_text(int64_t at_s, char text[32]) {
   return text;
 }
 
+/* A day that no calendar has would be another one's. */
 static bool parse_time(const char *text, int64_t *ret) {
   struct tm utc = {.tm_isdst = 0};
+  char again[32];
   const char *end = strptime(text, time_format, &utc);
   *ret = (int64_t)timegm(&utc);
-  return end != NULL && *end == 0;
+  return end != NULL && *end == 0 && strcmp(reader_time_text(*ret, again), text) == 0;
 }
 
 static void digest_token(const char *token, uint8_t ret[DIGEST_BYTES]) {
@@ -56,11 +60,15 @@ bool reader_make(const char *name, int64_t until_s, struct reader *ret, char ret
 
 /* --- the file --- */
 
-static bool parse_line(char *line, struct reader *ret) {
-  char *rest = line, *name = strtok_r(line, " \t", &rest), *digest = strtok_r(NULL, " \t", &rest), *until = strtok_r(NULL, " \t", &rest);
-  if (until == NULL || strtok_r(NULL, " \t", &rest) != NULL || !reader_name_is_good(name)) return false;
+/* NULL: it is one; else what is wrong with it. */
+static const char *parse_line(char *line, struct reader *ret) {
+  static const char blanks[] = " \t\r";
+  char *rest = line, *name = strtok_r(line, blanks, &rest), *digest = strtok_r(NULL, blanks, &rest), *until = strtok_r(NULL, blanks, &rest);
+  if (name == NULL || !reader_name_is_good(name)) return "the name; accepted: letters, digits and . _ - @, fewer than 64";
   (void)snprintf(ret->name, sizeof ret->name, "%s", name);
-  return hex_decode(digest, ret->digest, DIGEST_BYTES) && parse_time(until, &ret->until_s);
+  if (digest == NULL || !hex_decode(digest, ret->digest, DIGEST_BYTES)) return "the second field; accepted: a token's SHA-256, 64 digits";
+  if (until == NULL || !parse_time(until, &ret->until_s)) return "the third field; accepted: an end such as 2027-02-25T12:00:00Z";
+  return strtok_r(NULL, blanks, &rest) != NULL ? "a fourth field; accepted: three in each line" : NULL;
 }
 
 static enum lynx_status parse(char *text, const char *path, struct reader_list *ret, struct lynx_error *error) {
@@ -72,10 +80,11 @@ static enum lynx_status parse(char *text, const char *path, struct reader_list *
     if (end != NULL) *end++ = 0;
     number++;
     if (line[strspn(line, " \t\r")] == 0 || line[0] == '#') continue;
-    if (!parse_line(line, &reader) || ret->n == READERS_MAX) {
+    const char *wrong = parse_line(line, &reader);
+    if (wrong == NULL && ret->n == READERS_MAX) wrong = "one reader more than are accepted";
+    if (wrong != NULL) {
       lynx_error_at(error, path, number, NULL);
-      return lynx_fail(error, LYNX_INPUT,
-                       "accepted: a name, a token's SHA-256 and an end such as 2027-02-25T12:00:00Z, in at most %d lines", READERS_MAX);
+      return lynx_fail(error, LYNX_INPUT, "found wrong: %s", wrong);
     }
     ret->items = xroom(ret->items, ret->n, &room, sizeof *ret->items);
     ret->items[ret->n++] = reader;
@@ -120,34 +129,65 @@ static bool copy_lines(const char *from, const char *but, struct buffer *ret, si
   return good;
 }
 
-enum lynx_status reader_file_change(const char *path, const struct reader *add, const char *withdraw, size_t *ret_n,
-                                    struct lynx_error *error) {
+/* Open and ours alone: another change that went on has been seen to its end. -1: errno says why. */
+static int open_locked(const char *path, bool make) {
+  for (;;) {
+    struct stat opened, now = {.st_ino = 0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (make ? O_CREAT : 0), 0600);
+    if (fd < 0) return -1;
+    bool locked = flock(fd, LOCK_EX) == 0 && fstat(fd, &opened) == 0;
+    if (locked && stat(path, &now) == 0 && opened.st_ino == now.st_ino && opened.st_dev == now.st_dev) return fd;
+    int why = errno;
+    (void)close(fd); /* it was replaced while this waited */
+    errno = why;
+    if (!locked) return -1;
+  }
+}
+
+static bool change(const char *before, const struct reader *add, const char *withdraw, struct buffer *ret, size_t *ret_n) {
+  char hex[DIGEST_HEX], until[32];
+  if (before[0] == 0 &&
+      !buffer_text(ret, "# who may read what `lynxbench serve --readers` serves: name, SHA-256 of the token, until when\n"))
+    return false;
+  return copy_lines(before, withdraw, ret, ret_n) &&
+         (add == NULL || buffer_printf(ret, "%s %s %s\n", add->name, digest_hex(add->digest, hex), reader_time_text(add->until_s, until)));
+}
+
+static enum lynx_status change_locked(const char *path, const struct reader *add, const char *withdraw, size_t *ret_n,
+                                      struct lynx_error *error) {
   static const struct root root = {""};
   struct reader_list list;
   struct buffer before, text;
-  char hex[DIGEST_HEX], until[32];
-  *ret_n = 0;
-  bool new = access(path, F_OK) != 0 && errno == ENOENT &&add != NULL;
-  enum lynx_status status = new ? LYNX_OK : reader_list_read(path, &list, error);
+  enum lynx_status status = reader_list_read(path, &list, error);
   if (status != LYNX_OK) return status;
-  if (!new) free(list.items); /* it is well formed */
+  free(list.items); /* it is well formed */
+  lynx_error_at(error, path, 0, NULL);
+  if (add != NULL && list.n == READERS_MAX)
+    return lynx_fail(error, LYNX_LIMIT, "found %d readers; accepted: no more. Withdraw some that are over", READERS_MAX);
   buffer_init(&before, FILE_MAX);
   buffer_init(&text, FILE_MAX);
-  if (!new) status = root_read(&root, path, &before, error);
-  bool good = status == LYNX_OK;
-  if (good && new)
-    good = buffer_text(&text, "# who may read what `lynxbench serve --readers` serves: name, SHA-256 of the token, until when\n");
-  if (good && before.length > 0) good = copy_lines(before.data, withdraw, &text, ret_n);
-  if (good && add != NULL)
-    good = buffer_printf(&text, "%s %s %s\n", add->name, digest_hex(add->digest, hex), reader_time_text(add->until_s, until));
-  if (status == LYNX_OK && !good) status = lynx_fail(error, LYNX_LIMIT, "%s: too many readers", path);
-  int failed = status == LYNX_OK ? file_replace_private(path, text.data, text.length) : 0;
-  if (failed != 0) {
-    lynx_error_at(error, path, 0, NULL);
-    status = lynx_fail(error, LYNX_IO, "it cannot be written: %s", strerror(failed));
-  }
+  status = root_read(&root, path, &before, error);
+  if (status == LYNX_OK && !change(before.length > 0 ? before.data : "", add, withdraw, &text, ret_n))
+    status = lynx_fail(error, LYNX_LIMIT, "too many readers");
+  int failed = status == LYNX_OK ? file_replace(path, text.data, text.length) : 0;
+  if (failed != 0) status = lynx_fail(error, LYNX_IO, "it cannot be written: %s", strerror(failed));
   buffer_release(&before);
   buffer_release(&text);
+  return status;
+}
+
+enum lynx_status reader_file_change(const char *path, const struct reader *add, const char *withdraw, size_t *ret_n,
+                                    struct lynx_error *error) {
+  char *real = realpath(path, NULL); /* what a link leads to is what is served */
+  *ret_n = 0;
+  int fd = open_locked(real != NULL ? real : path, add != NULL);
+  enum lynx_status status;
+  if (fd < 0) {
+    lynx_error_at(error, path, 0, NULL);
+    status = lynx_fail(error, errno == ENOENT ? LYNX_NOT_FOUND : LYNX_IO, "%s", strerror(errno));
+  } else status = change_locked(real != NULL ? real : path, add, withdraw, ret_n, error);
+  if (fd >= 0) (void)close(fd);
+  free(real);
   return status;
 }
 
@@ -159,24 +199,36 @@ struct readers {
   struct reader_list list;
   int64_t looked_s;
   struct stat seen;
+  bool broken;
 };
 
 static bool is_as_seen(const struct readers *r, const struct stat *now) {
   return now->st_ino == r->seen.st_ino && now->st_dev == r->seen.st_dev && now->st_size == r->seen.st_size &&
-         now->st_mtim.tv_sec == r->seen.st_mtim.tv_sec && now->st_mtim.tv_nsec == r->seen.st_mtim.tv_nsec;
+         now->st_ctim.tv_sec == r->seen.st_ctim.tv_sec && now->st_ctim.tv_nsec == r->seen.st_ctim.tv_nsec;
 }
 
-/* Of a file that is not as it should be, nobody is admitted. */
+/* Of a file that is not as it should be, nobody is admitted; it is tried again at the next look. */
 static enum lynx_status read_again(struct readers *r, struct lynx_error *error) {
   struct reader_list list;
   struct stat now = {.st_size = -1};
   bool there = stat(r->path, &now) == 0;
   if (there && is_as_seen(r, &now)) return LYNX_OK;
-  r->seen = now;
   enum lynx_status status = reader_list_read(r->path, &list, error);
   free(r->list.items);
   r->list = list;
+  r->seen = now;
+  if (status != LYNX_OK) r->seen.st_size = -1;
   return status;
+}
+
+/* Said when it changes, and no oftener. */
+static void look(struct readers *r) {
+  struct lynx_error error = {0};
+  bool broken = read_again(r, &error) != LYNX_OK;
+  if (broken && !r->broken)
+    (void)fprintf(stderr, "lynxbench serve: nobody is let in until this is mended: %s:%d: %s\n", r->path, error.line, error.message);
+  if (!broken && r->broken) (void)fprintf(stderr, "lynxbench serve: %s: %zu readers are let in again\n", r->path, r->list.n);
+  r->broken = broken;
 }
 
 enum lynx_status readers_open(const char *path, struct readers **ret, struct lynx_error *error) {
@@ -188,6 +240,13 @@ enum lynx_status readers_open(const char *path, struct readers **ret, struct lyn
   if (status == LYNX_OK) *ret = r;
   else readers_close(r);
   return status;
+}
+
+size_t readers_count(struct readers *r) {
+  (void)pthread_mutex_lock(&r->lock);
+  size_t n = r->list.n;
+  (void)pthread_mutex_unlock(&r->lock);
+  return n;
 }
 
 void readers_close(struct readers *r) {
@@ -206,7 +265,7 @@ bool readers_admit(struct readers *r, const char *token, int64_t now_s, int64_t 
   digest_token(token, digest);
   (void)pthread_mutex_lock(&r->lock);
   if (now_s < r->looked_s || now_s >= r->looked_s + LOOK_EVERY_S) {
-    (void)read_again(r, &(struct lynx_error){0}); /* the list is empty then */
+    look(r); /* the list is empty where it cannot be read */
     r->looked_s = now_s;
   }
   for (size_t i = 0; i < r->list.n && !good; i++) {

@@ -3,7 +3,7 @@
  * File     a line each: NAME, the token's SHA-256 in hexadecimal, and until when, as 2027-02-25T12:00:00Z; lines that begin with "#" are
  *          comments. Whoever reads the file can read nothing else by it
  * Changes  it is looked at again once a second, so that a token that was withdrawn is refused then. A file that cannot be read any more
- *          lets nobody in
+ *          lets nobody in, which is said on standard error. Who changes it holds its lock
  * Limits   READERS_MAX tokens
  * Errors   INPUT with the line
  * Threads  readers_admit: any */
@@ -39,6 +39,7 @@ char *reader_time_text(int64_t at_s, char text[32]);
 
 struct readers;
 enum lynx_status readers_open(const char *path, struct readers **ret, struct lynx_error *error) LYNX_MUST_CHECK;
+size_t readers_count(struct readers *readers);
 void readers_close(struct readers *readers); /* accepts NULL */
 /* now_s: by the wall clock. *ret_until_s: how long it is good. */
 bool readers_admit(struct readers *readers, const char *token, int64_t now_s, int64_t *ret_until_s);

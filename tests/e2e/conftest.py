@@ -11,7 +11,7 @@ def checks_hold():
     """No program crashed, and every check of the case held: lynx.check goes on, so that all that fails is shown."""
     lynx.failures.clear()
     yield
-    assert not lynx.failures, "\n".join(lynx.failures)
+    assert not lynx.failures, "\n".join(map(str, lynx.failures))
 
 
 @pytest.fixture

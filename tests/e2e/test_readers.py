@@ -136,12 +136,78 @@ def test_a_proxy_names_readers(teams, tmp_path):
     server = Serving(teams.ledger, str(tmp_path), *words)
     try:
         check_equal(server.ask("GET", "/checkpoint", headers={"X-Who": "jo"})[0], 200, "the proxy's word")
-        for headers in ({}, {"X-Who": ""}, {"X-Forwarded-User": "jo"}):
+        for headers in ({}, {"X-Who": ""}, {"X-Who": "-"}, {"X-Who": "(null)"}, {"X-Forwarded-User": "jo"}):
             check_equal(server.ask("GET", "/checkpoint", headers=headers)[0], 401, f"{headers}")
         status, _ = server.ask("GET", "/checkpoint", headers={"X-Who": "jo"}, source=("127.0.0.2", 0))
         check_equal(status, 401, "from another address it is anybody's word")
     finally:
         server.stop()
+
+
+def test_the_variable_guards_too(teams, tmp_path):
+    """Who sets LYNXBENCH_READERS means it for the server as well; the first lines say who may read."""
+    path = str(tmp_path / "readers")
+    given(path, "finance")
+    server = Serving(teams.ledger, str(tmp_path), LYNXBENCH_READERS=path)
+    try:
+        check_equal(server.ask("GET", "/checkpoint")[0], 401, "by the variable")
+        check("(1 now)" in server.process.stdout.readline(), "said at the start")
+    finally:
+        server.stop()
+
+
+def test_changes_at_once_are_all_kept(tmp_path):
+    path = str(tmp_path / "readers")
+    given(path, "victim")
+    words = [[f"r{i}"] for i in range(8)] + [["victim", "--withdraw"]]
+    started = [subprocess.Popen([LYNX, "reader", *w, "--readers", path], stdout=subprocess.DEVNULL) for w in words]
+    check_equal([p.wait() for p in started], [0] * 9, "all of them")
+    names = sorted(x["name"] for x in json.loads(reader(path, "--json").stdout))
+    check_equal(names, [f"r{i}" for i in range(8)], "none is lost, and none comes back")
+
+
+def test_a_link_is_followed_and_a_mode_is_kept(tmp_path):
+    path, link = str(tmp_path / "real"), str(tmp_path / "link")
+    given(path, "finance")
+    os.symlink("real", link)
+    os.chmod(path, 0o640)
+    check_equal(json.loads(reader(link, "finance", "--withdraw", "--json").stdout)["withdrawn"], 1, "by the link")
+    check(os.path.islink(link) and "finance" not in open(path).read(), "what it leads to")
+    check_equal(os.stat(path).st_mode & 0o777, 0o640, "who could read it still can")
+
+
+def test_a_file_that_is_mended_lets_in_again(teams, tmp_path):
+    path = str(tmp_path / "readers")
+    token = given(path, "finance")
+    server = Serving(teams.ledger, str(tmp_path), "--readers", path)
+    status = lambda: server.ask("GET", "/checkpoint", headers={"Authorization": f"Bearer {token}"})[0]
+    try:
+        check(wait_for(lambda: status() == 200), "as given")
+        whole, times = open(path).read(), os.stat(path)
+        with open(path, "r+") as f:  # as long as before, and as old
+            f.write(whole.replace(whole.split()[-2], "0" * 64))
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        check(wait_for(lambda: status() == 401), "changed in place")
+        replace(path, whole + "oops\n")
+        replace(path, whole.replace("\n", "\r\n"))
+        check(wait_for(lambda: status() == 200), "mended, with another system's line ends")
+        replace(path, whole + "oops\n")
+        check(wait_for(lambda: status() == 401), "broken")
+        lines = [server.process.stdout.readline() for _ in range(2)]
+        check(any(f"{path}:{whole.count(chr(10)) + 1}: found wrong: the second field" in x for x in lines), lines)
+    finally:
+        server.stop()
+
+
+def test_who_may_not_read_learns_nothing_by_other_routes(teams, guarded):
+    server, _, token = guarded
+    note = server.ask("GET", "/checkpoint", headers={"Authorization": f"Bearer {token}"})[1]
+    status, body = server.ask("POST", "/cosign", note)
+    check(body == b"" or status == 400, (status, body))
+    r, _ = server.answer("GET", "/checkpoint", headers={"Authorization": f"Bearer {token}"})
+    check_equal(r.getheader("Cache-Control"), "private", "no cache between gives it to others")
+    for i in range(20):
+        check_equal(server.ask("GET", f"/style.css?q={i}")[0], 200, "what is asked of a file does not matter")
 
 
 def test_wrong_input(teams, tmp_path):
@@ -159,12 +225,21 @@ def test_wrong_input(teams, tmp_path):
     check(r.returncode == 2 and "--readers: missing" in r.stderr, r.stderr)
     replace(path, "jo abc 2027-01-01T00:00:00Z\n")
     check("readers:1:" in reader(path, "jo", code=2).stderr, "a broken file is not written to")
+    for words in (["--days", "3"], ["jo", "--withdraw", "--days", "3"]):
+        check("--days goes with" in reader(path, *words, code=2).stderr, words)
+    with open("/dev/full", "w") as nowhere:
+        full = subprocess.run([LYNX, "reader", "jo", "--readers", path + "2"], stdout=nowhere, stderr=subprocess.PIPE)
+    check(full.returncode == 4 and b"jo --withdraw" in full.stderr, str(full))
     for words, says in (
         (["--readers", str(tmp_path / "none")], "lynxbench reader NAME"),
         (["--readers", path], "readers:1:"),
         (["--trusted-proxy", "127.0.0.1"], "goes with --readers"),
         (["--identity-header", "X"], "--identity-header with"),
-        (["--readers", path, "--trusted-proxy", "proxy.local"], "an IPv4 address"),
+        (["--readers", ""], "--readers: found nothing"),
+        (["--readers", path, "--trusted-proxy", "proxy.local"], "the IPv4 address"),
+        (["--readers", path, "--trusted-proxy", "0.0.0.0"], "the IPv4 address"),
+        (["--readers", path, "--trusted-proxy", "127.0.0.1", "--identity-header", "Host"], "found 'Host'"),
+        (["--readers", path, "--trusted-proxy", "127.0.0.1", "--identity-header", "X User"], "found 'X User'"),
     ):
         r = lynx("serve", teams.ledger, "--port", "0", *words)
         check(r.returncode == 2 and says in r.stderr, (words, r.stderr))

@@ -17,13 +17,13 @@ from lynx import *
 class Serving:
     """lynxbench serve, ready on a port of its own."""
 
-    def __init__(self, ledger, home, *more):
+    def __init__(self, ledger, home, *more, **env):
         self.process = subprocess.Popen(
             [LYNX, "serve", ledger, "--port", "0", *more],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env=environment(HOME=home, XDG_STATE_HOME=home),
+            env=environment(HOME=home, XDG_STATE_HOME=home, **env),
         )
         line = self.process.stdout.readline()
         if "serving" not in line:

@@ -214,7 +214,8 @@ def test_several_runs_that_were_chosen(story, server):
     assert any(link.startswith("compare.json?q=") for link in links.links), links.links
     contract = page(server, f"contract/{the_contract(server)['digest']}.html")
     assert f'name="q" value="{roots[0][:12]}"' in contract and 'action="../compare.html"' in contract
-    for wrong in ("", f"q={roots[0]}", f"q={roots[0]}&q=00000000", f"q={roots[0]}&q={roots[1][:7]}", picked + "&q=%00&q=" + "f" * 64):
+    one = f"q={roots[0]}"
+    for wrong in ("", one, f"{one}&q=00000000", f"{one}&q={roots[1][:7]}", picked + "&q=%00&q=" + "f" * 64):
         r, body = get(server, f"compare.html?{wrong}")
         assert r.status == 404 and b"two to five bundles" in body, (wrong, r.status)
 
