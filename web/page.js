@@ -1,4 +1,5 @@
-/* What the pages do with a script, and do without one as well: filter and sort tables, say when the ledger has grown. */
+/* What the pages do with a script, and do without one as well: filter and sort tables, look at a file that is dropped, say when the ledger has
+ * grown. */
 "use strict";
 
 for (const table of document.querySelectorAll(".wide table")) {
@@ -9,7 +10,7 @@ for (const table of document.querySelectorAll(".wide table")) {
   filter.type = "search";
   filter.placeholder = "filter these rows";
   filter.setAttribute("aria-label", "filter the rows of the table below");
-  table.parentNode.before(filter);
+  (table.closest("form") ?? table.parentNode).before(filter); /* Enter there sends no form */
   filter.addEventListener("input", () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     for (const row of rows) row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
@@ -21,6 +22,7 @@ for (const table of document.querySelectorAll(".wide table")) {
   };
   [...table.tHead.rows[0].cells].forEach((head, i) => {
     const button = document.createElement("button");
+    button.type = "button";
     button.textContent = head.textContent;
     head.replaceChildren(button);
     button.addEventListener("click", () => {
@@ -34,6 +36,29 @@ for (const table of document.querySelectorAll(".wide table")) {
       });
       body.append(...rows);
     });
+  });
+}
+
+/* A file that is dropped anywhere goes where the form of look.html sends one. */
+const look = document.querySelector("header a.look");
+if (look !== null) {
+  document.addEventListener("dragover", (event) => {
+    if (event.dataTransfer.types.includes("Files")) event.preventDefault();
+  });
+  document.addEventListener("drop", (event) => {
+    if (event.dataTransfer.files.length === 0) return;
+    event.preventDefault();
+    const form = document.createElement("form"), file = document.createElement("input");
+    form.method = "post";
+    form.enctype = "multipart/form-data";
+    form.action = look.href;
+    form.hidden = true;
+    file.type = "file";
+    file.name = "file";
+    file.files = event.dataTransfer.files;
+    form.append(file);
+    document.body.append(form);
+    form.submit();
   });
 }
 

@@ -27,6 +27,7 @@ enum {
   FLAG_CONTRACT,
   FLAG_TOP,
   FLAG_HTML,
+  FLAG_INSIDE,
   FLAG_FOLDED,
   FLAG_CHROME,
   FLAG_RECORD,
@@ -47,6 +48,7 @@ static const struct option_spec options[] = {
     [FLAG_CONTRACT] = {"contract", "FILE", "name the owners of this contract"},
     [FLAG_TOP] = {"top", "N", "list so many names (default 10)"},
     [FLAG_HTML] = {"html", "FILE", "write a page that opens anywhere"},
+    [FLAG_INSIDE] = {"inside", NULL, "of --html: what goes into another page: no head, no style, no end"},
     [FLAG_FOLDED] = {"folded", "FILE", "write the device's time by call path, for flame graph tools"},
     [FLAG_CHROME] = {"chrome", "FILE", "write the account as a Chrome trace, for Perfetto"},
     [FLAG_RECORD] = {"record", "BUNDLE", "enter the findings in the ledger, as of this run"},
@@ -308,7 +310,10 @@ static int run(const struct arguments *arguments) {
   if (good && against != NULL) good = only_timelines(&after) && only_timelines(&before);
   int code = EXIT_WRONG_INPUT;
   if (good) {
-    struct attribution_view view = {.attribution = &after, .contract = has_contract ? &contract.contract : NULL, .top = (size_t)top};
+    struct attribution_view view = {.attribution = &after,
+                                    .contract = has_contract ? &contract.contract : NULL,
+                                    .top = (size_t)top,
+                                    .inside = arguments->option[FLAG_INSIDE] != NULL};
     attribution_finish(&after);
     if (against != NULL) {
       attribution_finish(&before);

@@ -188,7 +188,7 @@ static int run(const struct arguments *arguments) {
   if (read_arguments(arguments, s) && ledger_file_open(arguments->positional[0], write, &s->file)) {
     if (ledger_file_open(arguments->positional[0], write, &s->files)) {
       s->site = live_site_open(arguments->positional[0], &code);
-      s->at.pages = (struct page_source){live_site_get, s->site};
+      s->at.pages = (struct page_source){live_site_get, live_site_look, s->site};
       if (s->site != NULL) code = serve(s);
       live_site_close(s->site);
       ledger_file_close(&s->files);

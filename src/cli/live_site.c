@@ -13,9 +13,10 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "cli/command.h"
+#include "cli/dropped_file.h"
 #include "ledger/blob.h"
 
-enum { STEP_ENTRIES = 1500, KEPT_MAX = 4096, COMPRESS_FROM = 1000, FIELD = 4200 };
+enum { STEP_ENTRIES = 1500, KEPT_MAX = 4096, COMPRESS_FROM = 1000, FIELD = 4200, WHY_MAX = 16384 };
 static const struct timespec look_every = {.tv_sec = 1};
 
 /* A page, or what a bundle gave. */
@@ -37,6 +38,7 @@ struct live_site {
   struct pages pages;
   char folder[FIELD], address[512];
 
+  pthread_mutex_t look_lock; /* of the folder's files that somebody brought */
   pthread_mutex_t kept_lock; /* of all that follows; taken after `lock`, and never for long */
   struct kept *kept;
   size_t n_kept, bytes, n_makers;
@@ -355,6 +357,30 @@ bool live_site_get(void *context, const char *whole, bool compressed, struct ser
   return true;
 }
 
+/* Beside what makes pages: a file that takes long keeps nobody from reading. */
+void live_site_look(void *context, int fd, const char *name, struct served_page *ret) {
+  struct live_site *s = context;
+  struct buffer inside, why;
+  struct page page;
+  *ret = (struct served_page){.status = 200};
+  buffer_init(&inside, PAGE_BYTES_MAX);
+  buffer_init(&why, WHY_MAX);
+  (void)buffer_text(&why, "");
+  (void)pthread_mutex_lock(&s->look_lock);
+  struct looked looked = {.name = name, .inside = &inside};
+  looked.kind = dropped_file_look(s->folder, fd, &inside, &why);
+  (void)pthread_mutex_unlock(&s->look_lock);
+  looked.why = why.data;
+  (void)pthread_mutex_lock(&s->lock);
+  pages_look(&s->pages, &looked, &page);
+  (void)pthread_mutex_unlock(&s->lock);
+  ret->status = page.status;
+  ret->type = page.type;
+  ret->body = page.body;
+  buffer_release(&inside);
+  buffer_release(&why);
+}
+
 /* --- begin and end --- */
 
 struct live_site *live_site_open(const char *ledger, int *ret_code) {
@@ -367,6 +393,7 @@ struct live_site *live_site_open(const char *ledger, int *ret_code) {
     return NULL;
   }
   (void)pthread_mutex_init(&s->lock, NULL);
+  (void)pthread_mutex_init(&s->look_lock, NULL);
   (void)pthread_mutex_init(&s->kept_lock, NULL);
   (void)pthread_cond_init(&s->stopping, NULL);
   s->kept = xalloc(KEPT_MAX, sizeof *s->kept);
@@ -389,6 +416,7 @@ void live_site_close(struct live_site *s) {
   ledger_file_close(&s->file);
   (void)rmdir(s->folder);
   (void)pthread_mutex_destroy(&s->lock);
+  (void)pthread_mutex_destroy(&s->look_lock);
   (void)pthread_mutex_destroy(&s->kept_lock);
   (void)pthread_cond_destroy(&s->stopping);
   free(s);

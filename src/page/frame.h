@@ -43,6 +43,8 @@ void home_page(struct frame *frame);
 void work_page(struct frame *frame);
 /* text: the question. What is wrong with it; NULL: nothing */
 const char *search_page(struct frame *frame, const char *text);
+/* looked NULL: nothing was brought yet */
+void look_page(struct frame *frame, const struct looked *looked);
 void contract_page(struct frame *frame, const struct board_contract *contract);
 void meeting_page(struct frame *frame, const struct board_contract *contract);
 /* inside: what `lynxbench report --inside` made of its bundle; NULL: not to be had, and why */

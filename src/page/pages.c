@@ -240,6 +240,7 @@ static bool answer_metrics(struct board *board, const char *address, struct page
 }
 
 static bool has_form(const struct place *place) {
+  if (strcmp(place->kind, "look") == 0) return place->form == FORM_HTML;
   if (strcmp(place->kind, "entry") == 0) return place->form == FORM_JSON;
   if (strcmp(place->kind, "meeting") == 0 || strcmp(place->kind, "result") == 0) return place->form != FORM_CSV;
   return true;
@@ -261,6 +262,14 @@ static const char *cut_question(const char *address, char *plain, size_t size) {
   const char *mark = strchr(address, '?');
   (void)snprintf(plain, size, "%.*s", mark != NULL ? (int)(mark - address) : (int)strlen(address), address);
   return mark != NULL && strncmp(mark, "?q=", 3) == 0 ? mark + 3 : "";
+}
+
+void pages_look(struct pages *pages, const struct looked *looked, struct page *ret) {
+  struct frame f = {.pages = pages, .markup = {.out = &ret->body}, .up = "", .address = "look", .asked = "", .form = FORM_HTML};
+  *ret = (struct page){.status = looked->kind != LOOKED_UNKNOWN ? 200 : 422, .type = forms[FORM_HTML].type};
+  buffer_init(&ret->body, PAGE_BYTES_MAX);
+  look_page(&f, looked);
+  if (ret->body.overflowed) say(&f, ret, 503, "This page is too large", "Its data would pass 64 MiB; lynxbench shows it on your machine.");
 }
 
 bool pages_asks(const char *address) {
@@ -285,6 +294,7 @@ void pages_answer(struct pages *pages, const char *whole, struct page *ret) {
   if (strcmp(place.stem, "index") == 0) home_page(&f);
   else if (strcmp(place.stem, "work") == 0) work_page(&f);
   else if (strcmp(place.stem, "search") == 0 && pages->live) answer_search(&f, question, ret);
+  else if (strcmp(place.stem, "look") == 0 && pages->live) look_page(&f, NULL);
   else if (strcmp(place.kind, "contract") == 0 || strcmp(place.kind, "meeting") == 0) answer_contract(&f, &place, ret);
   else if (strcmp(place.kind, "compare") == 0) answer_comparison(&f, place.what[0] != 0 ? place.what : question, ret);
   else if (strcmp(place.kind, "entry") == 0) answer_entry(&f, place.what, ret);

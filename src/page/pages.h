@@ -23,6 +23,8 @@ struct page {
 
 /* address: without what stands before it, and without a slash at its beginning: "contract/33e5....html" */
 void pages_answer(struct pages *pages, const char *address, struct page *ret);
+/* A page of its own, for who brought it alone. */
+void pages_look(struct pages *pages, const struct looked *looked, struct page *ret);
 /* Whether what is behind a ? matters to the page at that address. */
 bool pages_asks(const char *address);
 /* One that does not depend on the ledger: style.css, script.js, openapi.json. False: it is none of them. */

@@ -12,10 +12,20 @@ enum bundle_view {
   VIEW_DIFFERENCE /* JSON: how the executors of two bundles differ */
 };
 
+/* A file that somebody brought to be looked at. */
+enum looked_kind { LOOKED_UNKNOWN, LOOKED_BUNDLE, LOOKED_TRACE, LOOKED_RESULT, LOOKED_KINDS };
+
+struct looked {
+  const char *name; /* as who brought it calls it */
+  enum looked_kind kind;
+  const struct buffer *inside; /* markup, of a file that could be read */
+  const char *why;             /* else why not, in lines */
+};
+
 struct pages {
   struct board *board;
   struct ledger *ledger; /* for entries; NULL: none are shown */
-  bool live;             /* somebody answers: there is a page that searches. Files do not */
+  bool live;             /* somebody answers: there are pages that search, and that look at a file. Files do not */
   /* Of bundles that the ledger keeps, by the digests of their files; b NULL: one alone. False: it cannot be had. NULL: none can. */
   bool (*view)(void *context, enum bundle_view view, const uint8_t a[DIGEST_BYTES], const uint8_t b[DIGEST_BYTES], struct buffer *ret);
   void *context;

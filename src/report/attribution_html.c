@@ -328,7 +328,7 @@ static void put_samples(struct buffer *out, const struct attribution_view *view,
 bool attribution_html(const struct attribution_view *view, struct buffer *ret) {
   const struct attribution *a = view->attribution;
   char verdict[700];
-  html_page_begin(ret, "Where the time went");
+  if (!view->inside) html_page_begin(ret, "Where the time went");
   if (view->change != NULL) put_change(ret, view);
   for (size_t i = 0; i < a->n_traces; i++) {
     const struct attributed_trace *t = &a->traces[i];
@@ -359,7 +359,7 @@ bool attribution_html(const struct attribution_view *view, struct buffer *ret) {
     put_names(ret, t, "Ranges that the program named, from begin to end", &t->ranges, false, view->top);
     put_notes(ret, a, t);
   }
-  (void)buffer_printf(ret, "<p class=dim>Made by lynxbench %s. Who sees a symptom need not own its cause.</p></body></html>\n",
-                      LYNX_VERSION);
+  (void)buffer_printf(ret, "<p class=dim>Made by lynxbench %s. Who sees a symptom need not own its cause.</p>", LYNX_VERSION);
+  if (!view->inside) (void)buffer_text(ret, "</body></html>\n");
   return !ret->overflowed;
 }

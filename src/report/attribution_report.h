@@ -10,6 +10,7 @@ struct attribution_view {
   const struct attribution_change *change; /* where there is one */
   const struct contract *contract;         /* whose owners are named; NULL: the usual ones */
   size_t top;                              /* how many names are listed */
+  bool inside;                             /* as HTML: what goes into another page: no head, no style, no end */
 };
 
 bool attribution_text(const struct attribution_view *view, bool color, struct buffer *ret);

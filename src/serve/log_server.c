@@ -6,9 +6,11 @@
 #include <inttypes.h>
 #include <microhttpd.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,7 +22,16 @@
 #include "serve/quota.h"
 #include "serve/reading.h"
 
-enum { WORKERS = 4, IDLE_S = 30, CONNECTION_BYTES = 65536, URL_MAX = 200, STOP_WAIT_MS = 5000 };
+enum {
+  LOOKED_NAME_MAX = 200,
+  LOOKED_AT_ONCE = 2,
+  LOOKED_S = 60,
+  WORKERS = 4,
+  IDLE_S = 30,
+  CONNECTION_BYTES = 65536,
+  URL_MAX = 200,
+  STOP_WAIT_MS = 5000
+};
 
 struct log_server {
   struct ledger *ledger, *files; /* two handles of one ledger: who brings a file keeps nobody else waiting */
@@ -32,6 +43,7 @@ struct log_server {
   struct page_source pages;
   struct reading reading;
   bool read_only;
+  atomic_int n_looking; /* at files that somebody brought */
 };
 
 /* What one request sends. */
@@ -39,7 +51,9 @@ struct upload {
   struct buffer body; /* POST */
   int fd;             /* PUT: of a file without a name; -1: none */
   int64_t length, expected;
-  bool refused; /* too long, or the disk is full: the rest is read and forgotten */
+  bool refused;                   /* too long, or the disk is full: the rest is read and forgotten */
+  struct MHD_PostProcessor *form; /* of a file to be looked at; NULL */
+  char name[LOOKED_NAME_MAX];     /* as its form calls it */
 };
 
 static const char accepted[] = "accepted: GET checkpoint, tile/..., blob/DIGEST; POST add, cosign; PUT blob/DIGEST that an entry names";
@@ -320,12 +334,27 @@ static void add_page_headers(struct MHD_Response *response, const struct served_
       "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
       "form-action 'self'; frame-ancestors 'none'";
   (void)MHD_add_response_header(response, "Content-Security-Policy", policy);
-  (void)MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-  (void)MHD_add_response_header(response, "Cache-Control", page->again ? "no-store" : closed ? "private, no-cache" : "no-cache");
+  (void)MHD_add_response_header(response, "Referrer-Policy", "same-origin"); /* without one a form says that it comes from nowhere */
+  (void)MHD_add_response_header(response, "Cache-Control", page->tag[0] == 0 ? "no-store" : closed ? "private, no-cache" : "no-cache");
   (void)MHD_add_response_header(response, "Vary", closed ? "Accept-Encoding, Cookie, Authorization" : "Accept-Encoding");
   if (page->again) (void)MHD_add_response_header(response, "Refresh", "1");
-  else (void)MHD_add_response_header(response, "ETag", page->tag);
+  else if (page->tag[0] != 0) (void)MHD_add_response_header(response, "ETag", page->tag);
   if (page->compressed) (void)MHD_add_response_header(response, "Content-Encoding", "gzip");
+}
+
+/* Takes the page's bytes over. same: as the visitor has it. */
+static enum MHD_Result send_page(struct log_server *s, struct MHD_Connection *connection, struct served_page *page, bool same) {
+  void *bytes = page->body.data; /* freed by the response from here on */
+  size_t length = same ? 0 : page->body.length;
+  door_allow(s->door, connection, (int64_t)length);
+  struct MHD_Response *response = bytes != NULL ? MHD_create_response_from_buffer(length, bytes, MHD_RESPMEM_MUST_FREE)
+                                                : MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
+  if (response == NULL) {
+    buffer_release(&page->body);
+    return MHD_NO;
+  }
+  add_page_headers(response, page, s->reading.readers != NULL);
+  return answer(connection, same ? MHD_HTTP_NOT_MODIFIED : page->status, page->type, response);
 }
 
 /* An address with its questions; what a form sends as several is one, with blanks between. */
@@ -355,26 +384,42 @@ static enum MHD_Result get_page(struct log_server *s, struct MHD_Connection *con
   url = asked.address;
   if (!s->pages.get(s->pages.context, url, takes_gzip(connection), &page)) return answer_error(connection, MHD_HTTP_NOT_FOUND, accepted);
   const char *known = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
-  bool same = page.status == MHD_HTTP_OK && known != NULL && strstr(known, page.tag) != NULL;
-  void *bytes = page.body.data; /* freed by the response from here on */
-  size_t length = same ? 0 : page.body.length;
-  door_allow(s->door, connection, (int64_t)length);
-  struct MHD_Response *response = bytes != NULL ? MHD_create_response_from_buffer(length, bytes, MHD_RESPMEM_MUST_FREE)
-                                                : MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
-  if (response == NULL) {
-    buffer_release(&page.body);
-    return MHD_NO;
-  }
-  add_page_headers(response, &page, s->reading.readers != NULL);
-  return answer(connection, same ? MHD_HTTP_NOT_MODIFIED : page.status, page.type, response);
+  bool same = page.status == MHD_HTTP_OK && known != NULL && page.tag[0] != 0 && strstr(known, page.tag) != NULL;
+  return send_page(s, connection, &page, same);
 }
 
+/* The page of a file that was brought: of no address, and nobody else's. */
+static enum MHD_Result look(struct log_server *s, struct MHD_Connection *connection, struct upload *upload) {
+  struct served_page page;
+  if (upload->refused) return answer_error(connection, MHD_HTTP_CONTENT_TOO_LARGE, "more bytes than are accepted, or no room for them");
+  if (upload->name[0] == 0)
+    return answer_error(connection, MHD_HTTP_BAD_REQUEST, "found no file; accepted: multipart/form-data with a field called file");
+  door_allow(s->door, connection, LOOKED_S * (int64_t)DOOR_RATE);
+  s->pages.look(s->pages.context, upload->fd, upload->name, &page);
+  return send_page(s, connection, &page, false);
+}
 /* --- requests --- */
+
+/* Of a form: its file's bytes, to the file without a name. A second file is not looked at. */
+static enum MHD_Result take_part(void *context, enum MHD_ValueKind kind, const char *key, const char *name, const char *type,
+                                 const char *encoding, const char *data, uint64_t at, size_t length) {
+  struct upload *upload = context;
+  (void)kind, (void)type, (void)encoding;
+  if (strcmp(key, "file") != 0 || name == NULL || name[0] == 0 || (at == 0 && upload->name[0] != 0)) return MHD_YES;
+  if (at == 0) (void)snprintf(upload->name, sizeof upload->name, "%s", name);
+  upload->refused = upload->refused || !file_write_all(upload->fd, data, length);
+  return MHD_YES;
+}
 
 static void receive(struct upload *upload, const char *data, size_t length) {
   upload->length += (int64_t)length;
   if (upload->fd < 0) {
     upload->refused = upload->refused || !buffer_append(&upload->body, data, length);
+    return;
+  }
+  if (upload->form != NULL) {
+    upload->refused = upload->refused || upload->length > upload->expected;
+    if (!upload->refused) (void)MHD_post_process(upload->form, data, length); /* what is no form has no file */
     return;
   }
   upload->refused = upload->refused || upload->length > upload->expected || !file_write_all(upload->fd, data, length);
@@ -406,10 +451,14 @@ static struct upload *upload_begin(const char *spool, int64_t length) {
 
 static void completed(void *context, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode how) {
   struct upload *upload = *request;
-  const struct log_server *s = context;
+  struct log_server *s = context;
   (void)how;
   door_allow(s->door, connection, -1); /* for its next request */
   if (upload == NULL) return;
+  if (upload->form != NULL) {
+    (void)MHD_destroy_post_processor(upload->form);
+    (void)atomic_fetch_sub(&s->n_looking, 1);
+  }
   if (upload->fd >= 0) (void)close(upload->fd); /* it is thrown away */
   buffer_release(&upload->body);
   free(upload);
@@ -441,16 +490,48 @@ static int64_t body_length(struct MHD_Connection *connection) {
   return text != NULL && number_int64(text, strlen(text), &n) && n > 0 ? n : 0;
 }
 
+static bool is_looking(const struct log_server *s, const char *url, const char *method) {
+  return strcmp(method, "POST") == 0 && strcmp(url, "look.html") == 0 && s->pages.look != NULL;
+}
+
+/* A page of another place may not make this server work, either. */
+static bool is_from_elsewhere(struct MHD_Connection *connection) {
+  const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
+             *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
+  const char *from = origin != NULL ? strstr(origin, "://") : NULL;
+  return origin != NULL && (from == NULL || host == NULL || strcasecmp(from + 3, host) != 0);
+}
+
+static enum MHD_Result begin_looking(struct log_server *s, struct MHD_Connection *connection, int64_t length, void **request) {
+  if (is_from_elsewhere(connection)) return answer_error(connection, MHD_HTTP_FORBIDDEN, "a page of another place may not ask here");
+  if (length > SERVER_LOOKED_MAX)
+    return answer_error(connection, MHD_HTTP_CONTENT_TOO_LARGE, "more bytes than are looked at here: lynxbench shows it on your machine");
+  if (atomic_fetch_add(&s->n_looking, 1) >= LOOKED_AT_ONCE) {
+    (void)atomic_fetch_sub(&s->n_looking, 1);
+    return answer_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "other files are being looked at: try again in a minute");
+  }
+  struct upload *upload = upload_begin(s->spool, length);
+  if (upload != NULL) upload->form = MHD_create_post_processor(connection, CONNECTION_BYTES / 2, take_part, upload);
+  *request = upload;
+  if (upload != NULL && upload->form != NULL) {
+    door_allow(s->door, connection, length);
+    return MHD_YES;
+  }
+  (void)atomic_fetch_sub(&s->n_looking, 1);
+  return answer_error(connection, MHD_HTTP_BAD_REQUEST, "found no form; accepted: multipart/form-data with a field called file");
+}
+
 /* Its head has come. */
 static enum MHD_Result begin(struct log_server *s, struct MHD_Connection *connection, const char *url, const char *method, void **request) {
-  bool brings = strcmp(method, "PUT") == 0 && strncmp(url, "blob/", 5) == 0;
+  bool looks = is_looking(s, url, method), brings = strcmp(method, "PUT") == 0 && strncmp(url, "blob/", 5) == 0;
   struct named named = {.length = 0};
   const char *wrong = door_refuses(s->door, connection);
   int64_t length = body_length(connection);
-  if (wrong == NULL && s->read_only && !is_reading(method)) wrong = "this ledger is only read here: add to the one that it is a copy of";
+  if (wrong == NULL && s->read_only && !is_reading(method) && !looks)
+    wrong = "this ledger is only read here: add to the one that it is a copy of";
   if (wrong != NULL) return answer_error(connection, MHD_HTTP_FORBIDDEN, wrong);
   enum MHD_Result answered;
-  if (is_reading(method) && reading_stops(&s->reading, connection, url, &answered)) return answered;
+  if ((is_reading(method) || looks) && reading_stops(&s->reading, connection, url, &answered)) return answered;
   if (brings) {
     (void)pthread_mutex_lock(&s->lock);
     named = look_for(s, url + 5, length);
@@ -461,6 +542,7 @@ static enum MHD_Result begin(struct log_server *s, struct MHD_Connection *connec
     return answer_error(connection, MHD_HTTP_LENGTH_REQUIRED, "a body without its length (Content-Length) is not taken");
   if (brings && !named.fits)
     return answer_error(connection, MHD_HTTP_BAD_REQUEST, "its length (Content-Length) is not the one that its entry names");
+  if (looks) return begin_looking(s, connection, length, request);
   if (length > (brings ? SERVER_BLOB_MAX : ENVELOPE_MAX))
     return answer_error(connection, MHD_HTTP_CONTENT_TOO_LARGE, "more bytes than are accepted");
   door_allow(s->door, connection, length);
@@ -481,6 +563,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   }
   struct upload *upload = *request;
   if (is_page(s, url, method) && !upload->refused) return get_page(s, connection, url);
+  if (upload->form != NULL) return look(s, connection, upload);
   if (upload->fd >= 0) return dispatch(s, connection, url, method, upload); /* it has a lock of its own */
   (void)pthread_mutex_lock(&s->lock);
   enum MHD_Result result = dispatch(s, connection, url, method, upload);

@@ -5,6 +5,7 @@
  * Routes   GET and HEAD checkpoint, tile/..., blob/DIGEST (ledger/tile.h; a blob also by Range); POST add: an envelope; PUT blob/DIGEST:
  *          the file that a bundle's entry names; POST cosign: a checkpoint with a witness's cosignature. What is refused is answered with
  *          {"error": ...}. Every other GET and HEAD is a page, from who hands them in
+ * Files    POST look.html, a form with a file, from whoever may read: a page of it for them alone; it is kept nowhere
  * Pages    with an ETag, so that what did not change is not sent again; with a policy that lets a browser load nothing from elsewhere and
  *          run no script but the site's own file
  * Readers  where they are given, every GET and HEAD but the site's own files needs a token: Authorization: Bearer, a cookie, or once
@@ -20,6 +21,7 @@
 #include "serve/readers.h"
 
 #define SERVER_BLOB_MAX BLOB_SENT_MAX
+#define SERVER_LOOKED_MAX ((int64_t)256 << 20)
 
 struct log_server;
 
@@ -39,6 +41,8 @@ struct served_page {
 struct page_source {
   /* By several threads at once. False: no page has such an address. */
   bool (*get)(void *context, const char *address, bool compressed, struct served_page *ret);
+  /* A file that somebody brings to be looked at: the page of it, for them alone. By several threads at once. */
+  void (*look)(void *context, int fd, const char *name, struct served_page *ret);
   void *context;
 };
 

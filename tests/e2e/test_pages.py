@@ -3,6 +3,7 @@ on paper."""
 
 import json
 import re
+import time
 
 import pytest
 
@@ -11,7 +12,7 @@ from browser import ENTER, TAB, Browser, axe_path, missing
 from test_site import server, story  # fixtures
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
-NAMES = ["home", "work", "contract", "meeting", "result", "contested", "compare", "nowhere"]
+NAMES = ["home", "work", "contract", "meeting", "result", "contested", "compare", "three", "search", "look", "nowhere"]
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +34,9 @@ def addresses(story, server):
         "result": f"result/{roots[-1]}.html",
         "contested": f"result/{roots[-2]}.html",
         "compare": f"compare/{roots[0]}-{roots[-1]}.html",
+        "three": "compare.html?" + "&".join(f"q={roots[i][:12]}" for i in (0, 1, -1)),
+        "search": "search.html?q=gap+15ms",
+        "look": "look.html",
         "nowhere": "contract/" + "0" * 64 + ".html",
     }
     return {name: server.url + address for name, address in at.items()}
@@ -123,6 +127,24 @@ def test_tables_filter_and_sort(browser, addresses):
     up = browser.run(values)
     browser.run(click)
     assert len(up) > 5 and up == sorted(up) and browser.run(values) == sorted(up, reverse=True)
+
+
+def test_a_file_that_is_dropped_is_shown(browser, addresses):
+    """On any page: it comes to the form's page, and is shown there."""
+    browser.size(1200, 900)
+    browser.go(addresses["contract"])
+    drop = """const data = new DataTransfer();
+        data.items.add(new File(["hello"], "dropped-here.txt"));
+        document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));"""
+    browser.run(drop)
+    title = "return document.querySelector('h1')?.textContent"
+    until = time.monotonic() + 20
+    while browser.run(title) != "This file cannot be read" and time.monotonic() < until:
+        time.sleep(0.1)
+    assert browser.run(title) == "This file cannot be read" and browser.run("return location.pathname") == "/look.html"
+    assert "dropped-here.txt" in browser.run("return document.body.textContent")
+    assert not [v for v in axe(browser) if v[1] in ("serious", "critical")]
+    browser.complaints()
 
 
 def test_the_meeting_page_prints_on_one_sheet(browser, addresses):
