@@ -41,7 +41,7 @@ static void put_looked(struct frame *f, const struct looked *x) {
     return;
   }
   markup_open(m, "p", "class", "dim", NULL);
-  markup_text(m, "It is not kept: nothing of it is in the ledger. A team that stands by it adds it under its signature: ");
+  markup_text(m, "It is not kept: nothing of it is in the ledger. A team adds it under its signature: ");
   const char *ledger = strstr(keep, "%s");
   markup_open(m, "code", NULL);
   markup_printf(m, "%.*s%s%s", (int)(ledger - keep), keep, f->pages->board->address, ledger + 2);

@@ -1,4 +1,4 @@
-"""A file that somebody brings to the pages: shown to them for what it is, kept nowhere; whatever it is, the server goes on."""
+"""A file that somebody brings to the pages: shown to them for what it is, and kept nowhere."""
 
 import os
 import re
