@@ -62,6 +62,57 @@ if (look !== null) {
   });
 }
 
+/* Runs that go on: their numbers as they come, and how the rate went while the page was open. */
+const live = document.querySelector("[data-live]");
+if (live !== null && location.protocol.startsWith("http")) {
+  const known = (value) => typeof value === "number";
+  const rate = (value) => (known(value) ? String(Number(value.toPrecision(4))) : "–");
+  const share = (value) => (known(value) ? Math.round(100 * value) + " %" : "–");
+  const time = (ns) => (!known(ns) ? "–" : ns < 1e6 ? Math.round(ns / 1e3) + " µs" : ns < 1e9 ? rate(ns / 1e6) + " ms" : rate(ns / 1e9) + " s");
+  const texts = { requests_per_s: rate, tokens_per_s: rate, time_to_first_token_ns: time, end_to_end_ns: time, idle: share, steal: share };
+  const phase = (run) =>
+    (run.session > 0 ? "Session " + run.session + (run.sessions > 0 ? " of " + run.sessions : "") + ", " + run.precision + ": " : "") +
+    run.step + (run.silent_s > 5 ? "; not heard of for " + Math.round(run.silent_s) + " s" : "");
+
+  const drawn = new Map(); /* of each run: its rates, and the line that they are drawn as */
+  const draw = (section, run) => {
+    const value = run.tokens_per_s ?? run.requests_per_s;
+    if (!known(value)) return;
+    if (!drawn.has(run.intent)) {
+      const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+      const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
+      svg.setAttribute("viewBox", "0 0 600 60");
+      svg.setAttribute("class", "live");
+      svg.setAttribute("preserveAspectRatio", "none");
+      svg.setAttribute("role", "img");
+      svg.setAttribute("aria-label", "the rate while this page is open");
+      line.setAttribute("class", "l c0");
+      svg.append(line);
+      section.append(svg);
+      drawn.set(run.intent, { values: [], line });
+    }
+    const { values, line } = drawn.get(run.intent);
+    values.push(value);
+    if (values.length > 120) values.shift();
+    const most = Math.max(...values, 1e-9);
+    line.setAttribute("d", values.map((v, i) => (i === 0 ? "M" : "L") + (i * 5).toFixed(0) + " " + (56 - (52 * v) / most).toFixed(1)).join(""));
+  };
+
+  new EventSource(live.dataset.live).onmessage = (event) => {
+    const runs = JSON.parse(event.data), sections = [...live.querySelectorAll("[data-run]")];
+    if (runs.map((r) => r.intent).join() !== sections.map((s) => s.dataset.run).join()) return location.reload();
+    runs.forEach((run, i) => {
+      for (const field of sections[i].querySelectorAll("[data-field]")) {
+        const key = field.dataset.field;
+        if (key === "phase") field.textContent = phase(run);
+        else if (key === "elapsed_s") (field.max = run.total_s || 1), (field.value = run.elapsed_s ?? 0);
+        else field.textContent = (texts[key] ?? String)(run[key]);
+      }
+      draw(sections[i], run);
+    });
+  };
+}
+
 /* A page on a server says when there is something new; one that lies as a file asks for nothing. */
 if (location.protocol.startsWith("http")) {
   let seen = null;

@@ -64,6 +64,7 @@ static bool open_side(struct side *s, const char *path, const char *letter, cons
 
 static void begin_side(struct side *s, const char *interleaved, const struct machine_records *records) {
   static const struct root root = {""};
+  s->screen.telling = s->recording.telling;
   s->request = (struct run_request){.contract_text = s->file.text.data,
                                     .contract_length = s->file.text.length,
                                     .out_path = s->out,

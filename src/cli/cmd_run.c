@@ -134,6 +134,7 @@ static int run_contract_file(const struct arguments *arguments, const char *cont
   const struct root root = {""};
   struct screen screen;
   screen_init(&screen, arguments->option[FLAG_QUIET] != NULL);
+  screen.telling = recording.telling;
   struct machine_records records;
   machine_records_load(&records);
   struct run_request request = {.contract_text = file.text.data,

@@ -44,6 +44,7 @@ struct serving {
   char names[1024], spool[4096];
   const char *name[NAMES_MAX];
   struct readers *readers;
+  struct running *running;
   const char *readers_path;
   struct log_server_at at;
 };
@@ -189,12 +190,15 @@ static int run(const struct arguments *arguments) {
     if (ledger_file_open(arguments->positional[0], write, &s->files)) {
       s->site = live_site_open(arguments->positional[0], &code);
       s->at.pages = (struct page_source){live_site_get, live_site_look, s->site};
+      s->running = s->at.running = s->at.read_only ? NULL : running_open();
+      if (s->site != NULL) live_site_show_running(s->site, s->running);
       if (s->site != NULL) code = serve(s);
       live_site_close(s->site);
       ledger_file_close(&s->files);
     }
     ledger_file_close(&s->file);
   }
+  running_close(s->running);
   readers_close(s->readers);
   buffer_release(&s->certificate);
   buffer_wipe(&s->private_key);

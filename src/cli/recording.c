@@ -12,12 +12,14 @@ bool recording_begin(const struct pen_wanted *wanted, const struct contract_file
     return false;
   }
   ret->begun = run_link_begin(&ret->pen.file, &file->contract, file->text.data, &ret->pen.signer, &ret->link);
+  if (ret->begun) ret->telling = telling_begin(&ret->pen.file, &ret->pen.signer, ret->link.intent);
   return ret->begun;
 }
 
 bool recording_end(struct recording *recording, const char *path, bool sealed, bool quiet) {
   uint64_t index;
   bool good = true;
+  telling_end(recording->telling);
   if (recording->begun && sealed) {
     good = bundle_entry_add(&recording->pen.file, path, &recording->pen.signer, &index);
     if (good && !quiet) (void)printf("%s: entry %llu, with the file itself\n", recording->pen.file.address, (unsigned long long)index);

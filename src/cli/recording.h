@@ -6,11 +6,13 @@
 #include "cli/bundle_entry.h"
 #include "cli/contract_file.h"
 #include "cli/pen.h"
+#include "cli/telling.h"
 
 struct recording {
   bool wanted, begun;
   struct pen pen;
   struct run_link link;
+  struct telling *telling; /* for whoever shows the run; NULL: nobody is told */
 };
 
 /* False: reported; recording_end is due all the same. Nothing is recorded where neither an option nor the environment names a ledger. */

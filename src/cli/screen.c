@@ -36,6 +36,7 @@ void screen_clear(const struct screen *screen) {
 
 void screen_show(void *context, const struct run_progress *p) {
   struct screen *screen = context;
+  telling_take(screen->telling, p);
   if (screen->quiet) return;
   bool new_step = strcmp(screen->last_step, p->step) != 0 || screen->last_session != p->session;
   double seconds = p->elapsed_s - screen->last_elapsed;

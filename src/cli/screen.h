@@ -5,11 +5,13 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "cli/telling.h"
 #include "measure/run.h"
 
 struct screen {
   bool terminal, quiet;
-  const char *label; /* of the run, where several go on in turn; NULL */
+  struct telling *telling; /* who is told beside the terminal; NULL */
+  const char *label;       /* of the run, where several go on in turn; NULL */
   char last_step[64];
   int64_t last_session;
   time_t last_line;

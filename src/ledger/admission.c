@@ -91,15 +91,36 @@ static enum lynx_status check_length(const struct statement *statement, struct l
   return lynx_fail(error, LYNX_INPUT, "a bundle's entry without the length of its file ('bytes', a number from 0)");
 }
 
-enum lynx_status admission_check(struct policy *policy, struct bytes bytes, struct arena *arena, struct admission *ret,
-                                 struct lynx_error *error) {
-  struct policy next;
+static enum lynx_status parse(struct bytes bytes, struct arena *arena, struct admission *ret, struct lynx_error *error) {
   *ret = (struct admission){.signer = NULL};
   enum lynx_status status = envelope_parse(bytes, arena, &ret->envelope, error);
   if (status == LYNX_OK && !envelope_plain(bytes, &ret->envelope))
     status = lynx_fail(error, LYNX_INPUT,
                        "the envelope is not written as lynxbench writes it: a byte of it was altered, or another program made it");
-  if (status == LYNX_OK) status = statement_parse(&ret->envelope, arena, &ret->statement, error);
+  return status == LYNX_OK ? statement_parse(&ret->envelope, arena, &ret->statement, error) : status;
+}
+
+static enum lynx_status find_signer(const struct policy *policy, struct admission *a, struct lynx_error *error) {
+  a->signer = policy_signer(policy, &a->envelope);
+  if (a->signer != NULL) return LYNX_OK;
+  const char *claimed = a->envelope.n_signatures > 0 ? a->envelope.signatures[0].key_id : "nobody";
+  return lynx_fail(error, LYNX_INPUT,
+                   "not signed by a team of this ledger (it names %.100s): its bytes were altered, or an admin adds the key with "
+                   "`lynxbench log policy`",
+                   claimed);
+}
+
+enum lynx_status admission_signed(const struct policy *policy, struct bytes bytes, struct arena *arena, struct admission *ret,
+                                  struct lynx_error *error) {
+  enum lynx_status status = parse(bytes, arena, ret, error);
+  if (status == LYNX_OK) status = check_ledger(policy, &ret->statement, error);
+  return status == LYNX_OK ? find_signer(policy, ret, error) : status;
+}
+
+enum lynx_status admission_check(struct policy *policy, struct bytes bytes, struct arena *arena, struct admission *ret,
+                                 struct lynx_error *error) {
+  struct policy next;
+  enum lynx_status status = parse(bytes, arena, ret, error);
   if (status == LYNX_OK) status = check_kind(&ret->statement, error);
   bool is_policy = status == LYNX_OK && strcmp(ret->statement.kind, "policy") == 0, first = policy->number == 0;
   if (status == LYNX_OK && first && !is_policy) status = lynx_fail(error, LYNX_INPUT, "a ledger's first entry is its policy");
@@ -109,14 +130,7 @@ enum lynx_status admission_check(struct policy *policy, struct bytes bytes, stru
   }
   if (status == LYNX_OK) status = check_ledger(first ? &next : policy, &ret->statement, error);
   if (status == LYNX_OK) status = check_length(&ret->statement, error);
-  if (status == LYNX_OK) ret->signer = policy_signer(first ? &next : policy, &ret->envelope);
-  if (status == LYNX_OK && ret->signer == NULL) {
-    const char *claimed = ret->envelope.n_signatures > 0 ? ret->envelope.signatures[0].key_id : "nobody";
-    status = lynx_fail(error, LYNX_INPUT,
-                       "not signed by a team of this ledger (it names %.100s): its bytes were altered, or an admin adds the key with "
-                       "`lynxbench log policy`",
-                       claimed);
-  }
+  if (status == LYNX_OK) status = find_signer(first ? &next : policy, ret, error);
   if (status == LYNX_OK && first && (ret->signer == NULL || !ret->signer->admin))
     status = lynx_fail(error, LYNX_INPUT, "the first policy is signed by one of its admins");
   if (status == LYNX_OK && is_policy && !first) status = check_policy(policy, ret->signer, &ret->statement, &next, error);

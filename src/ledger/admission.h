@@ -19,4 +19,8 @@ struct admission {
 enum lynx_status admission_check(struct policy *policy, struct bytes bytes, struct arena *arena, struct admission *ret,
                                  struct lynx_error *error) LYNX_MUST_CHECK;
 
+/* The same of what is told beside the log and never entered: in form, for this ledger, and signed by one of its teams; of any kind. */
+enum lynx_status admission_signed(const struct policy *policy, struct bytes bytes, struct arena *arena, struct admission *ret,
+                                  struct lynx_error *error) LYNX_MUST_CHECK;
+
 #endif

@@ -53,6 +53,14 @@ static enum phase phase_of(const struct engine_plan *plan, int64_t scheduled_ns)
   return phase_at(scheduled_ns, plan->warm_up_ns, plan->counted_ns);
 }
 
+/* What is shown while it goes on; figures come from the rows. */
+static void add_latencies(struct engine_progress *progress, const struct request_row *row) {
+  int64_t first = row->first_token_ns >= 0 ? row->first_token_ns : row->end_ns;
+  atomic_fetch_add_explicit(&progress->n_ok, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&progress->time_to_first_token_ns, first - row->scheduled_ns, memory_order_relaxed);
+  atomic_fetch_add_explicit(&progress->end_to_end_ns, row->end_ns - row->scheduled_ns, memory_order_relaxed);
+}
+
 /* seen_ns: when we knew of it, from which on the slot's next request can be due. */
 static void finish(struct engine *engine, uint32_t index, int64_t at_ns, int64_t seen_ns, const struct answer_end *end) {
   struct slot *slot = &engine->slots[index];
@@ -74,6 +82,7 @@ static void finish(struct engine *engine, uint32_t index, int64_t at_ns, int64_t
   atomic_fetch_add_explicit(&progress->n_done, 1, memory_order_relaxed);
   if (end->outcome != OUTCOME_OK && end->outcome != OUTCOME_ABANDONED)
     atomic_fetch_add_explicit(&progress->n_failed, 1, memory_order_relaxed);
+  if (end->outcome == OUTCOME_OK) add_latencies(progress, row);
   atomic_fetch_sub_explicit(&progress->in_flight, 1, memory_order_relaxed);
   engine->plan->sink(engine->plan->sink_context, row);
   slot->busy = false;

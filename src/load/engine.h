@@ -36,6 +36,7 @@ struct request_row {
 /* Written by the engines, read by whoever shows progress. */
 struct engine_progress {
   atomic_llong n_issued, n_done, n_failed, n_tokens;
+  atomic_llong n_ok, time_to_first_token_ns, end_to_end_ns; /* of those that succeeded, from when they were due: sums */
   atomic_int in_flight;
   atomic_llong n_counted_left; /* counted requests of all engines that are not over: no engine leaves before they are */
 };

@@ -18,6 +18,7 @@ struct run_progress {
   int64_t session, n_sessions; /* of all precisions; from 1; n_sessions 0: not known beforehand */
   double elapsed_s, total_s;   /* of this session's windows */
   long long n_issued, n_done, n_failed, n_tokens;
+  long long n_ok, time_to_first_token_ns, end_to_end_ns; /* of those that succeeded: sums */
   int in_flight;
 };
 

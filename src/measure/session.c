@@ -276,6 +276,9 @@ static void show_progress(struct run *run, struct session_run *session, const ch
                            .n_done = atomic_load(&session->progress.n_done),
                            .n_failed = atomic_load(&session->progress.n_failed),
                            .n_tokens = atomic_load(&session->progress.n_tokens),
+                           .n_ok = atomic_load(&session->progress.n_ok),
+                           .time_to_first_token_ns = atomic_load(&session->progress.time_to_first_token_ns),
+                           .end_to_end_ns = atomic_load(&session->progress.end_to_end_ns),
                            .in_flight = atomic_load(&session->progress.in_flight)};
   run->request->progress(run->request->context, &p);
 }

@@ -272,6 +272,13 @@ void pages_look(struct pages *pages, const struct looked *looked, struct page *r
   if (ret->body.overflowed) say(&f, ret, 503, "This page is too large", "Its data would pass 64 MiB; lynxbench shows it on your machine.");
 }
 
+void pages_running(struct pages *pages, const struct running_run *runs, size_t n, struct page *ret) {
+  struct frame f = {.pages = pages, .markup = {.out = &ret->body}, .up = "", .address = "running", .asked = "", .form = FORM_HTML};
+  *ret = (struct page){.status = 200, .type = forms[FORM_HTML].type};
+  buffer_init(&ret->body, PAGE_BYTES_MAX);
+  running_page(&f, runs, n);
+}
+
 bool pages_asks(const char *address) {
   return strncmp(address, "search.", 7) == 0 || strncmp(address, "compare.", 8) == 0;
 }

@@ -3,6 +3,7 @@
 #define PAGE_SOURCE_H
 
 #include "board/meeting.h"
+#include "ledger/running.h"
 
 enum { PAGE_BYTES_MAX = 64 << 20, PAGE_ADDRESS_MAX = 200 };
 

@@ -43,6 +43,7 @@ struct log_server {
   struct page_source pages;
   struct reading reading;
   bool read_only;
+  struct running *running;
   atomic_int n_looking; /* at files that somebody brought */
 };
 
@@ -273,6 +274,17 @@ static enum MHD_Result post_add(struct log_server *s, struct MHD_Connection *con
   return result;
 }
 
+static enum MHD_Result post_running(struct log_server *s, struct MHD_Connection *connection, const char *what, const struct buffer *body) {
+  const struct bytes bytes = {body->data != NULL ? body->data : "", body->length};
+  struct buffer nothing = {.data = NULL};
+  struct lynx_error error = {0};
+  enum lynx_status status = strcmp(what, "begin") == 0 ? running_begin(s->running, s->ledger, bytes, &error)
+                            : strcmp(what, "update") == 0
+                                ? running_tell(s->running, bytes, &error)
+                                : lynx_fail(&error, LYNX_NOT_FOUND, "accepted: POST running/begin, running/update");
+  return status == LYNX_OK ? answer_bytes(connection, MHD_HTTP_OK, "text/plain", &nothing) : answer_failure(connection, &error);
+}
+
 static enum MHD_Result post_cosign(struct log_server *s, struct MHD_Connection *connection, const struct buffer *body) {
   struct lynx_error error = {0};
   if (ledger_put_cosigned(s->ledger, (struct bytes){body->data != NULL ? body->data : "", body->length}, &error) != LYNX_OK)
@@ -474,6 +486,8 @@ static enum MHD_Result dispatch(struct log_server *s, struct MHD_Connection *con
   if (reads && strncmp(url, "blob/", 5) == 0) return get_blob(s, connection, url + 5);
   if (strcmp(method, "POST") == 0 && strcmp(url, "add") == 0) return post_add(s, connection, &upload->body);
   if (strcmp(method, "POST") == 0 && strcmp(url, "cosign") == 0) return post_cosign(s, connection, &upload->body);
+  if (strcmp(method, "POST") == 0 && strncmp(url, "running/", 8) == 0 && s->running != NULL)
+    return post_running(s, connection, url + 8, &upload->body);
   if (strcmp(method, "PUT") == 0 && strncmp(url, "blob/", 5) == 0 && upload->fd >= 0) return put_blob(s, connection, url + 5, upload);
   return answer_error(connection, MHD_HTTP_NOT_FOUND, accepted);
 }
@@ -596,6 +610,7 @@ enum lynx_status log_server_start(struct ledger *ledger, struct ledger *files, c
   struct log_server *s = calloc(1, sizeof *s);
   if (s == NULL) return lynx_fail(error, LYNX_LIMIT, "no memory for a server");
   s->ledger = ledger, s->files = files, s->pages = at->pages, s->read_only = at->read_only;
+  s->running = at->running;
   s->reading = (struct reading){at->readers, at->proxy, at->identity_header, at->certificate != NULL};
   (void)snprintf(s->spool, sizeof s->spool, "%s", at->spool);
   (void)pthread_mutex_init(&s->lock, NULL);

@@ -5,6 +5,7 @@
  * Routes   GET and HEAD checkpoint, tile/..., blob/DIGEST (ledger/tile.h; a blob also by Range); POST add: an envelope; PUT blob/DIGEST:
  *          the file that a bundle's entry names; POST cosign: a checkpoint with a witness's cosignature. What is refused is answered with
  *          {"error": ...}. Every other GET and HEAD is a page, from who hands them in
+ *          POST running/begin, running/update: what runs tell while they go on (ledger/running.h)
  * Files    POST look.html, a form with a file, from whoever may read: a page of it for them alone; it is kept nowhere
  * Pages    with an ETag, so that what did not change is not sent again; with a policy that lets a browser load nothing from elsewhere and
  *          run no script but the site's own file
@@ -18,6 +19,7 @@
 
 #include "ledger/blob.h"
 #include "ledger/ledger.h"
+#include "ledger/running.h"
 #include "serve/readers.h"
 
 #define SERVER_BLOB_MAX BLOB_SENT_MAX
@@ -54,6 +56,7 @@ struct log_server_at {
   size_t n_names;                        /* by which it is called, besides addresses and localhost */
   const char *certificate, *private_key; /* PEM; NULL: plain HTTP */
   struct page_source pages;              /* get NULL: none */
+  struct running *running;               /* runs that go on; NULL: none may tell of itself */
   struct readers *readers;               /* who may read; NULL: everybody */
   const char *proxy, *identity_header;   /* whoever a proxy at that IP address names in that header may read, too; NULL: none */
   bool read_only;                        /* entries, cosignatures and files are refused */

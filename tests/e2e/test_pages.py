@@ -12,7 +12,7 @@ from browser import ENTER, TAB, Browser, axe_path, missing
 from test_site import server, story  # fixtures
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
-NAMES = ["home", "work", "contract", "meeting", "result", "contested", "compare", "three", "search", "look", "nowhere"]
+NAMES = "home work contract meeting result contested compare three search look running nowhere".split()
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +37,7 @@ def addresses(story, server):
         "three": "compare.html?" + "&".join(f"q={roots[i][:12]}" for i in (0, 1, -1)),
         "search": "search.html?q=gap+15ms",
         "look": "look.html",
+        "running": "running.html",
         "nowhere": "contract/" + "0" * 64 + ".html",
     }
     return {name: server.url + address for name, address in at.items()}

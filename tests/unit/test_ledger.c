@@ -8,6 +8,7 @@
 
 #include "base/root.h"
 #include "ledger/blob.h"
+#include "ledger/running.h"
 #include "ledger/seen.h"
 #include "ledger/standing.h"
 #include "tests/check.h"
@@ -550,6 +551,64 @@ static void check_batch(void) {
   ledger_close(l);
 }
 
+/* --- what runs tell beside the log --- */
+
+static enum lynx_status introduce(struct running *r, struct ledger *l, const struct about *about, const char *name,
+                                  const struct signing_key *key) {
+  struct buffer envelope;
+  struct lynx_error error = {0};
+  make(about, name, key, &envelope);
+  enum lynx_status status = running_begin(r, l, (struct bytes){envelope.data, envelope.length}, &error);
+  buffer_release(&envelope);
+  return status;
+}
+
+static enum lynx_status tell(struct running *r, const uint8_t intent[DIGEST_BYTES], const char *secret, const char *more) {
+  char text[600], hex[DIGEST_HEX];
+  struct lynx_error error = {0};
+  (void)snprintf(text, sizeof text, "{\"intent\": \"%s\", \"secret\": \"%s\", \"step\": \"counted\"%s}", digest_hex(intent, hex), secret,
+                 more);
+  return running_tell(r, bytes_of(text), &error);
+}
+
+static void check_running(struct ledger *l) {
+  struct running *r = running_open();
+  static struct running_run runs[RUNNING_MAX];
+  struct lynx_error error = {0};
+  uint8_t leaf[DIGEST_BYTES], digest[DIGEST_BYTES];
+  char hex[DIGEST_HEX];
+  uint64_t index;
+  digest_of("open sesame", 11, digest);
+  (void)digest_hex(digest, hex);
+  const struct about intent = {.kind = "intent", .key = "name", .value = "chat", .subjects = {subject("contract", contract)}};
+  CHECK_INT(add(l, &intent, "ml", ml, &index, leaf, &error), LYNX_OK);
+  const struct about good = {.kind = "progress", .key = "secret", .value = hex, .subjects = {subject("intent", leaf)}};
+  const struct about other_kind = {.kind = "finding", .key = "secret", .value = hex, .subjects = {subject("intent", leaf)}};
+  const struct about no_intent = {.kind = "progress", .key = "secret", .value = hex, .subjects = {subject("intent", contract)}};
+  const struct about no_secret = {.kind = "progress", .subjects = {subject("intent", leaf)}};
+  CHECK_INT(introduce(r, l, &good, "sre", sre), LYNX_INPUT); /* a team, but not the intent's */
+  CHECK_INT(introduce(r, l, &good, "ml", stranger), LYNX_INPUT);
+  CHECK_INT(introduce(r, l, &other_kind, "ml", ml), LYNX_INPUT);
+  CHECK_INT(introduce(r, l, &no_intent, "ml", ml), LYNX_NOT_FOUND);
+  CHECK_INT(introduce(r, l, &no_secret, "ml", ml), LYNX_INPUT);
+  CHECK_INT(running_list(r, runs), 0);
+  CHECK_INT(add(l, &good, "ml", ml, &index, NULL, &error), LYNX_INPUT); /* it is never entered */
+  CHECK_INT(introduce(r, l, &good, "ml", ml), LYNX_OK);
+  CHECK_INT(introduce(r, l, &good, "ml", ml), LYNX_INPUT); /* the first secret is the run's */
+  CHECK_INT(tell(r, leaf, "open sesam", ""), LYNX_INPUT);
+  CHECK_INT(tell(r, contract, "open sesame", ""), LYNX_INPUT);
+  CHECK_INT(tell(r, leaf, "open sesame", ", \"in_flight\": -3, \"idle\": 7, \"tokens_per_s\": 12.5, \"session\": \"x\""), LYNX_OK);
+  CHECK_INT(running_list(r, runs), 1);
+  CHECK(strcmp(runs[0].by, "ml") == 0 && strcmp(runs[0].name, "chat") == 0 && strcmp(runs[0].step, "counted") == 0);
+  CHECK_INT(runs[0].in_flight, 0);
+  CHECK_INT(runs[0].session, 0);
+  CHECK(isnan(runs[0].idle) && runs[0].tokens_per_s == 12.5);
+  CHECK_INT(tell(r, leaf, "open sesame", ", \"over\": true"), LYNX_OK);
+  CHECK_INT(running_list(r, runs), 0);
+  CHECK_INT(tell(r, leaf, "open sesame", ""), LYNX_INPUT);
+  running_close(r);
+}
+
 int main(void) {
   struct lynx_error error = {0};
   (void)snprintf(folder, sizeof folder, "/tmp/lynx-ledger-%d", (int)getpid());
@@ -568,6 +627,7 @@ int main(void) {
   check_refusals(l);
   check_standing(l);
   check_reader(l);
+  check_running(l);
   check_proofs(l);
   ledger_close(l);
   check_batch();
