@@ -36,7 +36,7 @@ static enum lynx_status write_parts(const char *path, struct bundle_file *file, 
     (void)text_claim(&file->result, &claim, false, &parts[0]);
   }
   (void)text_standing(&standing, false, &parts[0]);
-  status = html_report(file->bundle, &file->result, &standing, false, &parts[1], error);
+  status = html_report(file->bundle, &file->result, &(struct html_report_options){.standing = &standing}, &parts[1], error);
   standing_release(&standing);
   if (status != LYNX_OK) return status;
   audit_bundle(&request, &audit);

@@ -6,14 +6,17 @@
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "executor/disclose.h"
 #include "serve/readers.h"
 
-enum { FLAG_READERS, FLAG_DAYS, FLAG_WITHDRAW, FLAG_JSON };
+enum { FLAG_READERS, FLAG_DAYS, FLAG_RESULT, FLAG_LEVEL, FLAG_WITHDRAW, FLAG_JSON };
 enum { DAYS_USUAL = 90, DAYS_MAX = 3650, DAY_S = 86400 };
 
 static const struct option_spec options[] = {
     [FLAG_READERS] = {"readers", "FILE", "the file that `serve --readers` reads (default: LYNXBENCH_READERS)"},
     [FLAG_DAYS] = {"days", "N", "how long the token is good (default: 90)"},
+    [FLAG_RESULT] = {"result", "ROOT", "the token is a link to this one result, by its bundle's root: nothing else is read with it"},
+    [FLAG_LEVEL] = {"level", "LEVEL", "of --result: public (default: no paths and arguments), shared (no serials, hosts, people), full"},
     [FLAG_WITHDRAW] = {"withdraw", NULL, "take out every token of that name: it is refused within a second"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
@@ -32,6 +35,10 @@ static void list_json(const struct reader_list *list) {
     json_open_object(&json);
     json_put_text(&json, "name", list->items[i].name);
     json_put_text(&json, "until", reader_time_text(list->items[i].until_s, until));
+    if (list->items[i].root[0] != 0) {
+      json_put_text(&json, "result", list->items[i].root);
+      json_put_text(&json, "level", list->items[i].level);
+    }
     json_put_bool(&json, "expired", list->items[i].until_s <= now_s());
     json_close(&json);
   }
@@ -48,9 +55,12 @@ static int list_readers(const char *path, bool json) {
   if (reader_list_read(path, &list, &error) != LYNX_OK) return report_error(&error);
   if (json) list_json(&list);
   else if (list.n == 0) (void)printf("%s: nobody\n", path);
-  for (size_t i = 0; i < list.n && !json; i++)
-    (void)printf("%-32s until %s%s\n", list.items[i].name, reader_time_text(list.items[i].until_s, until),
-                 list.items[i].until_s <= now_s() ? " (over)" : "");
+  for (size_t i = 0; i < list.n && !json; i++) {
+    const struct reader *r = &list.items[i];
+    (void)printf("%-32s until %s%s", r->name, reader_time_text(r->until_s, until), r->until_s <= now_s() ? " (over)" : "");
+    if (r->root[0] != 0) (void)printf(": a link to result %.16s, level %s", r->root, r->level);
+    (void)printf("\n");
+  }
   free(list.items);
   return EXIT_HOLDS;
 }
@@ -66,7 +76,8 @@ static int withdraw(const char *path, const char *name, bool json) {
   return n > 0 ? EXIT_HOLDS : EXIT_WRONG_INPUT;
 }
 
-static int add(const char *path, const char *name, int64_t days, bool json) {
+/* A token for all that is served, or a link to one result. */
+static int add(const char *path, const char *name, int64_t days, const struct reader *link, bool json) {
   struct lynx_error error = {0};
   struct reader reader;
   size_t n = 0;
@@ -75,9 +86,19 @@ static int add(const char *path, const char *name, int64_t days, bool json) {
     (void)fprintf(stderr, "lynxbench reader: the system has no random numbers to give\n");
     return EXIT_CONDITIONS;
   }
+  memcpy(reader.root, link->root, sizeof reader.root);
+  memcpy(reader.level, link->level, sizeof reader.level);
   if (reader_file_change(path, &reader, NULL, &n, &error) != LYNX_OK) return report_error(&error);
   (void)reader_time_text(reader.until_s, until);
-  if (json) (void)printf("{\"name\": \"%s\", \"token\": \"%s\", \"until\": \"%s\"}\n", name, token, until); /* none of it needs escaping */
+  if (json && link->root[0] != 0)
+    (void)printf("{\"name\": \"%s\", \"address\": \"shared/%s.html\", \"result\": \"%s\", \"level\": \"%s\", \"until\": \"%s\"}\n", name,
+                 token, link->root, link->level, until);
+  else if (link->root[0] != 0)
+    (void)printf("the server's address, then /shared/%s.html\nshows result %.16s at the level %s until %s, to whoever has the link. It is "
+                 "shown this once.\nto withdraw it: lynxbench reader %s --withdraw --readers %s\n",
+                 token, link->root, link->level, until, name, path);
+  else if (json)
+    (void)printf("{\"name\": \"%s\", \"token\": \"%s\", \"until\": \"%s\"}\n", name, token, until); /* none of it needs escaping */
   else
     (void)printf("%s\n%s may read until %s. The token is shown this once.\n"
                  "in a browser: the server's address, then /?token=%s\nin a command: LYNXBENCH_READER=%s\n",
@@ -91,6 +112,25 @@ static int add(const char *path, const char *name, int64_t days, bool json) {
   return EXIT_CONDITIONS;
 }
 
+static bool read_link(const struct arguments *arguments, struct reader *ret) {
+  const char *root = arguments->option[FLAG_RESULT], *level = arguments->option[FLAG_LEVEL];
+  uint8_t digest[DIGEST_BYTES];
+  enum disclosure parsed = DISCLOSE_PUBLIC;
+  if (root == NULL && level == NULL) return true;
+  if (root == NULL || !hex_decode(root, digest, DIGEST_BYTES)) {
+    (void)fprintf(stderr, "lynxbench reader: --result: %s%s; accepted: the root of a bundle, 64 digits (lynxbench show BUNDLE)\n",
+                  root != NULL ? "found " : "missing", root != NULL ? root : "");
+    return false;
+  }
+  if (level != NULL && !disclosure_parse(level, &parsed)) {
+    (void)fprintf(stderr, "lynxbench reader: --level: found '%s'; accepted: public, shared, full\n", level);
+    return false;
+  }
+  (void)digest_hex(digest, ret->root);
+  (void)snprintf(ret->level, sizeof ret->level, "%s", disclosure_text(parsed));
+  return true;
+}
+
 static int run(const struct arguments *arguments) {
   const char *path = arguments->option[FLAG_READERS] != NULL ? arguments->option[FLAG_READERS] : getenv("LYNXBENCH_READERS"),
              *name = arguments->n_positional > 0 ? arguments->positional[0] : NULL, *days_text = arguments->option[FLAG_DAYS];
@@ -100,6 +140,8 @@ static int run(const struct arguments *arguments) {
     (void)fprintf(stderr, "lynxbench reader: --readers: missing; required: the file that `lynxbench serve --readers` reads\n");
     return EXIT_WRONG_INPUT;
   }
+  struct reader link = {.until_s = 0};
+  if (!read_link(arguments, &link)) return EXIT_WRONG_INPUT;
   if (days_text != NULL && (!number_int64(days_text, strlen(days_text), &days) || days < 1 || days > DAYS_MAX)) {
     (void)fprintf(stderr, "lynxbench reader: --days: found '%s'; accepted: 1 to %d\n", days_text, DAYS_MAX);
     return EXIT_WRONG_INPUT;
@@ -114,7 +156,7 @@ static int run(const struct arguments *arguments) {
                   name != NULL ? name : "nothing", READER_NAME_MAX - 1);
     return EXIT_WRONG_INPUT;
   }
-  return arguments->option[FLAG_WITHDRAW] != NULL ? withdraw(path, name, json) : add(path, name, days, json);
+  return arguments->option[FLAG_WITHDRAW] != NULL ? withdraw(path, name, json) : add(path, name, days, &link, json);
 }
 
 const struct command command_reader = {
@@ -127,6 +169,7 @@ const struct command command_reader = {
     .n_options = LYNX_COUNT(options),
     .details =
         "Adds a token for NAME to the file of readers and shows it once; the file keeps its digest alone. Without NAME it lists who may\n"
-        "read, and until when. `lynxbench serve --readers FILE` reads the file again when it changes.",
+        "read, and until when. With --result it is a link to one result, which can be given to anybody and withdrawn. `lynxbench serve "
+        "--readers FILE` reads the file again when it changes.",
     .example = "rm -f /tmp/readers; build/lynxbench reader finance --days 30 --readers /tmp/readers",
     .run = run};

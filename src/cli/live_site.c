@@ -122,9 +122,12 @@ static bool view_bundles(struct live_site *s, enum bundle_view view, const uint8
   char path_a[FIELD + 16], path_b[FIELD + 16] = "", out[FIELD + 16];
   (void)snprintf(out, sizeof out, "%s/out", s->folder);
   const char *const report[] = {"/proc/self/exe", "report", path_a, "--inside", "--out", "-", NULL};
+  const char *const shared[] = {"/proc/self/exe", "report", path_a, "--inside", "--disclose", "shared", "--out", "-", NULL};
+  const char *const public[] = {"/proc/self/exe", "report", path_a, "--inside", "--disclose", "public", "--out", "-", NULL};
   const char *const result[] = {"/proc/self/exe", "show", path_a, "--json", NULL};
   const char *const difference[] = {"/proc/self/exe", "diff", path_a, path_b, "--json", NULL};
-  const char *const *const words[] = {[VIEW_REPORT] = report, [VIEW_RESULT] = result, [VIEW_DIFFERENCE] = difference};
+  const char *const *const words[] = {
+      [VIEW_REPORT] = report, [VIEW_SHARED] = shared, [VIEW_PUBLIC] = public, [VIEW_RESULT] = result, [VIEW_DIFFERENCE] = difference};
   bool good = fetch(s, a, "a.lynx", path_a, sizeof path_a) && (b == NULL || fetch(s, b, "b.lynx", path_b, sizeof path_b)) &&
               run_view(words[view], out, ret);
   (void)unlink(path_a);

@@ -44,6 +44,16 @@ static bool holds_path(const char *text) {
 
 static const char *const personal[] = {"/home/", "/root/", "/Users/", "@", "://"};
 
+/* Of facts whose values are an operator's own. */
+static const char *const private_keys[] = {"process.argument.", "serving.setting.", "environment.",        "kernel.command-line", "code.",
+                                           "model.asked-for",   "network.",         "imported.system-name"};
+
+bool disclosure_hides(enum disclosure level, const char *text) {
+  return text != NULL && level != DISCLOSE_FULL &&
+         (holds_any(text, personal, LYNX_COUNT(personal)) ||
+          (level == DISCLOSE_PUBLIC && (holds_path(text) || holds_any(text, private_keys, LYNX_COUNT(private_keys)))));
+}
+
 /* "10.0.0.5", "GPU-8a4b...": only where such a thing is likely; versions have dots too. */
 static bool holds_address(const struct fact *fact) {
   static const char *const where[] = {"process.argument.", "environment.", "serving."};
@@ -67,8 +77,6 @@ static bool is_part_of_personal(const struct fact_list *facts, const struct fact
 }
 
 static bool withholds(const struct fact_list *facts, const struct fact *fact, enum disclosure level) {
-  static const char *const private_keys[] = {"process.argument.", "serving.setting.", "environment.",        "kernel.command-line", "code.",
-                                             "model.asked-for",   "network.",         "imported.system-name"};
   const char *key = fact_without_role(fact->key);
   if (level == DISCLOSE_FULL || (level == DISCLOSE_SHARED && fact->status == FACT_WITHHELD)) return false;
   if (fact->kind == FACT_CONTEXT || holds_any(fact->value, personal, LYNX_COUNT(personal)) || holds_address(fact) ||

@@ -16,6 +16,9 @@ enum disclosure { DISCLOSE_FULL, DISCLOSE_SHARED, DISCLOSE_PUBLIC, DISCLOSURE_CO
 const char *disclosure_text(enum disclosure level);
 bool disclosure_parse(const char *text, enum disclosure *ret);
 
+/* Free text, which may name what a fact would: is it withheld at that level? */
+bool disclosure_hides(enum disclosure level, const char *text);
+
 void fact_digest(const struct fact *fact, const char *salt, char ret[DIGEST_HEX]);
 
 /* ret is sorted and has no salt, except at full. facts must have a salt, unless the level is full. */

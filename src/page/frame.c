@@ -18,6 +18,7 @@ static void put_head(struct frame *f, const char *title) {
   markup_open(m, "head", NULL);
   markup_empty(m, "meta", "charset", "utf-8", NULL);
   markup_empty(m, "meta", "name", "viewport", "content", "width=device-width,initial-scale=1", NULL);
+  if (f->alone) markup_empty(m, "meta", "name", "robots", "content", "noindex", NULL);
   markup_empty(m, "meta", "name", "color-scheme", "content", "light dark", NULL);
   markup_open(m, "title", NULL);
   markup_printf(m, "%s · lynxbench", title);
@@ -27,6 +28,11 @@ static void put_head(struct frame *f, const char *title) {
   (void)buffer_text(m->out, "<body class=\"site\">");
   markup_link(m, "skip", "Skip to the page", "#main");
   markup_open(m, "header", NULL);
+  if (f->alone) {
+    markup_whole(m, "b", NULL, "lynxbench");
+    markup_close(m);
+    return;
+  }
   markup_open(m, "a", "class", "home", "href", f->up[0] != 0 ? "../index.html" : "index.html", NULL);
   markup_whole(m, "b", NULL, "lynxbench");
   markup_text(m, " all contracts");
@@ -50,17 +56,22 @@ void frame_begin(struct frame *f, const char *title, const char *data) {
   markup_open(m, "main", "id", "main", NULL);
 }
 
+static void put_way_to_data(struct frame *f) {
+  struct markup *m = &f->markup;
+  markup_text(m, "Every figure is from a signed entry; whoever doubts one can read the ledger and measure again: ");
+  markup_whole(m, "code", NULL, "lynxbench pull ");
+  markup_whole(m, "code", NULL, f->pages->board->address);
+  markup_text(m, ". ");
+  markup_link(m, NULL, "The addresses", "%sopenapi.json", f->up);
+}
+
 void frame_end(struct frame *f) {
   struct markup *m = &f->markup;
   const struct board *b = f->pages->board;
   markup_close(m);
   markup_open(m, "footer", NULL);
   markup_printf(m, "By the ledger %s, %" PRIu64 " entries. ", b->origin, b->n_entries);
-  markup_text(m, "Every figure is from a signed entry; whoever doubts one can read the ledger and measure again: ");
-  markup_whole(m, "code", NULL, "lynxbench pull ");
-  markup_whole(m, "code", NULL, b->address);
-  markup_text(m, ". ");
-  markup_link(m, NULL, "The addresses", "%sopenapi.json", f->up);
+  if (!f->alone) put_way_to_data(f);
   markup_close(m);
   markup_open(m, "script", "src", f->up[0] != 0 ? "../script.js" : "script.js", "defer", "", NULL);
   markup_close(m);
@@ -88,6 +99,7 @@ void frame_plot(struct frame *f, const struct board_contract *c, const struct hi
 
 void frame_entry(struct frame *f, uint64_t index) {
   char text[40];
+  if (f->alone) return;
   (void)snprintf(text, sizeof text, "entry %" PRIu64, index);
   markup_link(&f->markup, "entry", text, "%sentry/%" PRIu64 ".json", f->up, index);
 }

@@ -22,6 +22,7 @@ struct frame {
   const char *address; /* this page's, without its ending */
   const char *asked;   /* what stands behind its ending: "?q=driver+570"; "" */
   enum page_form form;
+  bool alone; /* of one who may read nothing else: no link leads away */
 };
 
 /* data: what else there is at this address: "json", "json csv", "" */
@@ -50,6 +51,8 @@ void contract_page(struct frame *frame, const struct board_contract *contract);
 void meeting_page(struct frame *frame, const struct board_contract *contract);
 /* inside: what `lynxbench report --inside` made of its bundle; NULL: not to be had, and why */
 void result_page(struct frame *frame, const struct board_run *run, const struct buffer *inside, const char *why);
+/* The same for one who has a link to it alone; level: how much of it is shown. */
+void shared_page(struct frame *frame, const struct board_run *run, const char *level, const struct buffer *inside, const char *why);
 /* Two runs or more; what their bundles say is asked of the frame's pages. */
 void compare_page(struct frame *frame, const struct compared *runs);
 

@@ -7,6 +7,7 @@
 
 #include "base/number.h"
 #include "board/board_gauges.h"
+#include "executor/disclose.h"
 #include "page/frame.h"
 #include "page/site_files.h"
 #include "report/html_page.h"
@@ -144,6 +145,27 @@ static void answer_search(struct frame *f, const char *question, struct page *re
   if (wrong == NULL) return;
   if (f->form == FORM_HTML) ret->status = 400;
   else say(f, ret, 400, "", wrong);
+}
+
+/* "ROOT-LEVEL" */
+static void answer_shared(struct frame *f, const char *what, struct page *ret) {
+  static const enum bundle_view views[] = {[DISCLOSE_FULL] = VIEW_REPORT, [DISCLOSE_SHARED] = VIEW_SHARED, [DISCLOSE_PUBLIC] = VIEW_PUBLIC};
+  const struct pages *pages = f->pages;
+  enum disclosure level = DISCLOSE_PUBLIC;
+  char root[DIGEST_HEX];
+  struct buffer made;
+  const char *dash = strchr(what, '-');
+  (void)snprintf(root, sizeof root, "%.*s", dash != NULL ? (int)(dash - what) : 0, what);
+  const struct board_run *run = run_named(pages->board, root);
+  f->alone = true;
+  if (run == NULL || dash == NULL || !disclosure_parse(dash + 1, &level)) {
+    say(f, ret, 404, "No such result", "The link is to a result that is not in this ledger.");
+    return;
+  }
+  buffer_init(&made, PAGE_BYTES_MAX);
+  bool known = run->has_file && pages->view != NULL && pages->view(pages->context, views[level], run->file, NULL, &made);
+  shared_page(f, run, disclosure_text(level), known ? &made : NULL, "Its file is not in this ledger, or it cannot be read.");
+  buffer_release(&made);
 }
 
 /* --- contracts --- */
@@ -305,6 +327,7 @@ void pages_answer(struct pages *pages, const char *whole, struct page *ret) {
   else if (strcmp(place.kind, "contract") == 0 || strcmp(place.kind, "meeting") == 0) answer_contract(&f, &place, ret);
   else if (strcmp(place.kind, "compare") == 0) answer_comparison(&f, place.what[0] != 0 ? place.what : question, ret);
   else if (strcmp(place.kind, "entry") == 0) answer_entry(&f, place.what, ret);
+  else if (strcmp(place.kind, "shared") == 0 && place.form == FORM_HTML && pages->live) answer_shared(&f, place.what, ret);
   else if (run != NULL) answer_result(&f, run, ret);
   else
     say(&f, ret, 404, "No such page",

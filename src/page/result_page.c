@@ -25,6 +25,11 @@ static void put_verifications(struct frame *f, const struct board_run *run, stru
 static void put_contests(struct frame *f, const struct board_run *run, struct arena *arena) {
   for (size_t i = 0; i < run->n_contests; i++) {
     const struct standing_contest *c = &run->contests[i];
+    if (f->alone) { /* what it says is for those who read the ledger */
+      put_item(f, c->closed == NULL ? "bad" : "dim",
+               arena_printf(arena, "%s contests its %s: %s", c->by, c->ground, c->closed == NULL ? "open" : "closed"), c->index);
+      continue;
+    }
     const char *owner = c->owner[0] != 0 ? arena_printf(arena, "; asked: %s", c->owner) : "";
     put_item(f, c->closed == NULL ? "bad" : "dim",
              arena_printf(arena, "%s contests its %s: %s%s. %s%s", c->by, c->ground, c->text, owner,
@@ -115,6 +120,29 @@ void result_page(struct frame *f, const struct board_run *run, const struct buff
   put_section(f, run, "Verified", &arena, put_verifications);
   put_section(f, run, "Contested", &arena, put_contests);
   put_section(f, run, "Findings and changes", &arena, put_findings);
+  markup_close(m);
+  if (inside != NULL) markup_made(m, inside);
+  else {
+    frame_heading(f, "The bundle cannot be shown");
+    markup_whole(m, "p", NULL, why);
+  }
+  frame_end(f);
+  arena_release(&arena);
+}
+
+void shared_page(struct frame *f, const struct board_run *run, const char *level, const struct buffer *inside, const char *why) {
+  struct markup *m = &f->markup;
+  const struct board_contract *c = &f->pages->board->contracts[run->contract];
+  struct arena arena = {0};
+  frame_begin(f, c->name[0] != 0 ? c->name : "A result", "");
+  frame_title(f, arena_printf(&arena, "result of the contract %s", c->name[0] != 0 ? c->name : c->hex), title_of(run, &arena));
+  markup_open(m, "p", "class", "dim", NULL);
+  markup_printf(m, "Recorded by %s on %.20s. Shown by a link to this one result, at the level %s. ", run->by, run->time, level);
+  if (strcmp(run->ended, "complete") != 0 && run->ended[0] != 0) markup_printf(m, "The run was %s.", run->ended);
+  markup_close(m);
+  markup_open(m, "div", "class", "three", NULL);
+  put_section(f, run, "Verified", &arena, put_verifications);
+  put_section(f, run, "Contested", &arena, put_contests);
   markup_close(m);
   if (inside != NULL) markup_made(m, inside);
   else {

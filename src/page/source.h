@@ -9,6 +9,8 @@ enum { PAGE_BYTES_MAX = 64 << 20, PAGE_ADDRESS_MAX = 200 };
 
 enum bundle_view {
   VIEW_REPORT,    /* HTML, for inside a page */
+  VIEW_SHARED,    /* the same for another company, */
+  VIEW_PUBLIC,    /* and for everybody: executor/disclose.h */
   VIEW_RESULT,    /* JSON */
   VIEW_DIFFERENCE /* JSON: how the executors of two bundles differ */
 };

@@ -218,12 +218,53 @@ static void plot_spectrum(struct buffer *out, const struct result *result, const
   (void)buffer_text(out, "<span class='dim'>a line ends where requests failed</span></figcaption></figure>");
 }
 
+/* --- to whom it is shown --- */
+
+static const char withheld[] = "(withheld)";
+
+static void withhold(enum disclosure level, const char **texts, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (disclosure_hides(level, texts[i])) texts[i] = withheld;
+}
+
+static void withhold_claim(enum disclosure level, struct claim *c) {
+  for (size_t i = 0; i < c->n_parts; i++) withhold(level, &c->parts[i].text, 1);
+  if (c->sentence != NULL) withhold(level, &c->sentence, 1);
+  withhold(level, c->reasons, c->n_reasons);
+  withhold(level, c->caveats, c->n_caveats);
+}
+
+static void withhold_result(enum disclosure level, struct result *r) {
+  if (disclosure_hides(level, r->seal.why)) (void)snprintf(r->seal.why, sizeof r->seal.why, "%s", withheld);
+  for (size_t i = 0; i < r->n_precisions; i++)
+    for (size_t k = 0; k < r->precisions[i].n_sessions; k++) {
+      struct result_session *s = &r->precisions[i].sessions[k];
+      withhold(level, &s->why, 1);
+    }
+  withhold(level, r->holes, r->n_holes);
+  withhold(level, r->departures, r->n_departures);
+  withhold(level, r->changed, r->n_changed);
+}
+
+/* Below full a value is there or not: a digest would be another one on every page. */
+static void withhold_facts(enum disclosure level, struct fact_list *facts) {
+  struct fact_list shown = {0};
+  if (level == DISCLOSE_FULL) return;
+  (void)snprintf(facts->salt, sizeof facts->salt, "none");
+  capture_disclose(facts, level, &shown);
+  for (size_t i = 0; i < shown.n_items; i++)
+    if (shown.items[i].status == FACT_WITHHELD) shown.items[i].value = "";
+  fact_list_release(facts);
+  *facts = shown;
+}
+
 /* --- sections --- */
 
-static void put_head(struct buffer *out, struct result *r, bool inside) {
+static void put_head(struct buffer *out, struct result *r, const struct html_report_options *options) {
   const char *impossible = plausibility_text(&r->plausibility, &r->arena);
-  if (!inside) html_page_begin(out, r->contract.name);
-  if (contract_states(&r->contract, "question")) html_text(out, "<p>", r->contract.question, "</p>");
+  if (!options->inside) html_page_begin(out, r->contract.name);
+  if (contract_states(&r->contract, "question") && !disclosure_hides(options->level, r->contract.question))
+    html_text(out, "<p>", r->contract.question, "</p>");
   (void)buffer_printf(out, "<p class='dim mono'>contract %.16s (grade %s) · bundle %.16s · analysis %d</p>", r->contract_digest,
                       grade_text(r->grade), r->seal.root[0] != 0 ? r->seal.root : "unsealed", ANALYSIS_VERSION);
   if (r->seal.end != BUNDLE_COMPLETE) html_text(out, "<p class='bad'><b>Incomplete record.</b> ", r->seal.why, "</p>");
@@ -262,11 +303,12 @@ static void put_claim(struct buffer *out, const struct claim *claim, const struc
   (void)buffer_text(out, "</ul></details></div>");
 }
 
-static void put_claims(struct buffer *out, struct result *r) {
+static void put_claims(struct buffer *out, struct result *r, enum disclosure level) {
   (void)buffer_text(out, "<h2>What can be claimed</h2>");
   for (size_t i = 0; i < r->n_precisions; i++) {
     struct claim claim;
     claim_build(r, i, &claim);
+    withhold_claim(level, &claim);
     if (claim.sentence != NULL) {
       put_claim(out, &claim, &r->precisions[i]);
       continue;
@@ -690,11 +732,12 @@ static void put_live(struct bundle *bundle, const struct result *result, struct 
   live_release(&live);
 }
 
-enum lynx_status html_report(struct bundle *bundle, struct result *result, const struct standing *standing, bool inside, struct buffer *ret,
+enum lynx_status html_report(struct bundle *bundle, struct result *result, const struct html_report_options *options, struct buffer *ret,
                              struct lynx_error *error) {
   enum lynx_status status = LYNX_OK;
   struct spectrum ttft = {0}, e2e = {0};
   struct buffer body = {.limit = ret->limit};
+  withhold_result(options->level, result);
   for (size_t i = 0; i < result->n_precisions && status == LYNX_OK; i++) {
     struct points points;
     status = gather(bundle, result, &result->precisions[i], &points, error);
@@ -709,21 +752,24 @@ enum lynx_status html_report(struct bundle *bundle, struct result *result, const
   const char *precision = result->n_precisions > 0 ? result->precisions[0].name : "";
   if (status == LYNX_OK) status = bundle_start_facts(bundle, precision, &facts, error);
   if (status == LYNX_OK) {
-    put_head(ret, result, inside);
+    put_head(ret, result, options);
     put_comparison(ret, result);
-    put_claims(ret, result);
-    if (standing != NULL) html_standing(standing, ret);
-    (void)import_html(result->imported, ret); /* an overflow: reported below */
-    put_live(bundle, result, ret);
+    put_claims(ret, result, options->level);
+    if (options->standing != NULL) html_standing(options->standing, ret);
+    if (options->level == DISCLOSE_FULL) {
+      (void)import_html(result->imported, ret); /* an overflow: reported below */
+      put_live(bundle, result, ret);
+    }
     (void)buffer_text(ret, "<h2>Percentile spectrum</h2>");
     plot_spectrum(ret, result, &ttft, "Time to first token");
     plot_spectrum(ret, result, &e2e, "End-to-end latency");
     (void)buffer_append(ret, body.data != NULL ? body.data : "", body.length);
     put_excluded(ret, result);
     put_instrument(ret, result);
+    withhold_facts(options->level, &facts);
     html_executor(ret, result, &facts, precision);
-    status = html_differences(ret, bundle, result, &facts, error);
-    put_method(ret, inside);
+    if (options->level == DISCLOSE_FULL) status = html_differences(ret, bundle, result, &facts, error);
+    put_method(ret, options->inside);
     if (ret->overflowed || body.overflowed) status = lynx_fail(error, LYNX_LIMIT, "the page would be larger than %zu bytes", ret->limit);
   }
   for (size_t i = 0; i < 16; i++) {

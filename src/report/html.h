@@ -5,11 +5,19 @@
 #define REPORT_HTML_H
 
 #include "executor/difference.h"
+#include "executor/disclose.h"
 #include "ledger/standing.h"
 #include "result/claim.h"
 
-/* standing: by a ledger; NULL: none was asked. inside: what goes into another page: no head, no end. */
-enum lynx_status html_report(struct bundle *bundle, struct result *result, const struct standing *standing, bool inside, struct buffer *ret,
+struct html_report_options {
+  const struct standing *standing; /* by a ledger; NULL: none was asked */
+  bool inside;                     /* what goes into another page: no head, no end */
+  /* To whom it is shown. Below full, facts are withheld as in a capture, texts that name what such a fact would are, and the account of
+   * the server's threads is left out: it names functions, files and other processes. */
+  enum disclosure level;
+};
+
+enum lynx_status html_report(struct bundle *bundle, struct result *result, const struct html_report_options *options, struct buffer *ret,
                              struct lynx_error *error) LYNX_MUST_CHECK;
 
 /* Parts of it: the executor by layer and owner, and how it differs at the other precisions. */

@@ -545,7 +545,9 @@ static enum MHD_Result begin(struct log_server *s, struct MHD_Connection *connec
     wrong = "this ledger is only read here: add to the one that it is a copy of";
   if (wrong != NULL) return answer_error(connection, MHD_HTTP_FORBIDDEN, wrong);
   enum MHD_Result answered;
-  if ((is_reading(method) || looks) && reading_stops(&s->reading, connection, url, &answered)) return answered;
+  char shared[URL_MAX];
+  bool linked = is_reading(method) && reading_link(&s->reading, url, shared, sizeof shared);
+  if (!linked && (is_reading(method) || looks) && reading_stops(&s->reading, connection, url, &answered)) return answered;
   if (brings) {
     (void)pthread_mutex_lock(&s->lock);
     named = look_for(s, url + 5, length);
@@ -576,6 +578,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return MHD_YES;
   }
   struct upload *upload = *request;
+  char shared[URL_MAX];
+  if (is_reading(method) && reading_link(&s->reading, url, shared, sizeof shared)) url = shared;
   if (is_page(s, url, method) && !upload->refused) return get_page(s, connection, url);
   if (upload->form != NULL) return look(s, connection, upload);
   if (upload->fd >= 0) return dispatch(s, connection, url, method, upload); /* it has a lock of its own */

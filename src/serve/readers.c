@@ -68,7 +68,15 @@ static const char *parse_line(char *line, struct reader *ret) {
   (void)snprintf(ret->name, sizeof ret->name, "%s", name);
   if (digest == NULL || !hex_decode(digest, ret->digest, DIGEST_BYTES)) return "the second field; accepted: a token's SHA-256, 64 digits";
   if (until == NULL || !parse_time(until, &ret->until_s)) return "the third field; accepted: an end such as 2027-02-25T12:00:00Z";
-  return strtok_r(NULL, blanks, &rest) != NULL ? "a fourth field; accepted: three in each line" : NULL;
+  const char *root = strtok_r(NULL, blanks, &rest), *level = strtok_r(NULL, blanks, &rest);
+  uint8_t digest_of_root[DIGEST_BYTES];
+  if (root == NULL) return NULL;
+  if (!hex_decode(root, digest_of_root, DIGEST_BYTES)) return "the fourth field; accepted: none, or the root of a bundle, 64 digits";
+  (void)digest_hex(digest_of_root, ret->root);
+  if (level == NULL || strlen(level) >= sizeof ret->level || strspn(level, "abcdefghijklmnopqrstuvwxyz") != strlen(level))
+    return "the fifth field; accepted: full, shared, public";
+  (void)snprintf(ret->level, sizeof ret->level, "%s", level);
+  return strtok_r(NULL, blanks, &rest) != NULL ? "a sixth field; accepted: three in each line, or five" : NULL;
 }
 
 static enum lynx_status parse(char *text, const char *path, struct reader_list *ret, struct lynx_error *error) {
@@ -150,7 +158,9 @@ static bool change(const char *before, const struct reader *add, const char *wit
       !buffer_text(ret, "# who may read what `lynxbench serve --readers` serves: name, SHA-256 of the token, until when\n"))
     return false;
   return copy_lines(before, withdraw, ret, ret_n) &&
-         (add == NULL || buffer_printf(ret, "%s %s %s\n", add->name, digest_hex(add->digest, hex), reader_time_text(add->until_s, until)));
+         (add == NULL ||
+          buffer_printf(ret, "%s %s %s%s%s%s%s\n", add->name, digest_hex(add->digest, hex), reader_time_text(add->until_s, until),
+                        add->root[0] != 0 ? " " : "", add->root, add->root[0] != 0 ? " " : "", add->level));
 }
 
 static enum lynx_status change_locked(const char *path, const struct reader *add, const char *withdraw, size_t *ret_n,
@@ -258,7 +268,7 @@ void readers_close(struct readers *r) {
 }
 
 /* Digests of tokens that nobody can guess: how long a comparison takes tells nothing about a token. */
-bool readers_admit(struct readers *r, const char *token, int64_t now_s, int64_t *ret_until_s) {
+static bool find(struct readers *r, const char *token, int64_t now_s, bool link, struct reader *ret) {
   uint8_t digest[DIGEST_BYTES];
   bool good = false;
   if (strlen(token) >= READER_TOKEN_MAX) return false;
@@ -269,9 +279,20 @@ bool readers_admit(struct readers *r, const char *token, int64_t now_s, int64_t 
     r->looked_s = now_s;
   }
   for (size_t i = 0; i < r->list.n && !good; i++) {
-    good = memcmp(r->list.items[i].digest, digest, sizeof digest) == 0 && now_s < r->list.items[i].until_s;
-    *ret_until_s = r->list.items[i].until_s;
+    *ret = r->list.items[i];
+    good = memcmp(ret->digest, digest, sizeof digest) == 0 && now_s < ret->until_s && (ret->root[0] != 0) == link;
   }
   (void)pthread_mutex_unlock(&r->lock);
   return good;
+}
+
+bool readers_admit(struct readers *r, const char *token, int64_t now_s, int64_t *ret_until_s) {
+  struct reader found;
+  if (!find(r, token, now_s, false, &found)) return false;
+  *ret_until_s = found.until_s;
+  return true;
+}
+
+bool readers_link(struct readers *r, const char *token, int64_t now_s, struct reader *ret) {
+  return find(r, token, now_s, true, ret);
 }

@@ -1,7 +1,8 @@
-/* serve/readers.h: who may read what is served: tokens, each with a name and an end, kept as digests in a file.
+/* serve/readers.h: who may read what is served: tokens, each with a name and an end, kept as digests in a file; all of
+ * it, or one result alone, by a link that can be withdrawn.
  *
- * File     a line each: NAME, the token's SHA-256 in hexadecimal, and until when, as 2027-02-25T12:00:00Z; lines that begin with "#" are
- *          comments. Whoever reads the file can read nothing else by it
+ * File     a line each: NAME, the token's SHA-256 in hexadecimal, and until when, as 2027-02-25T12:00:00Z; of a link also a bundle's root
+ *          and a level of disclosure. Lines that begin with "#" are comments. Whoever reads the file can read nothing else by it
  * Changes  it is looked at again once a second, so that a token that was withdrawn is refused then. A file that cannot be read any more
  *          lets nobody in, which is said on standard error. Who changes it holds its lock
  * Limits   READERS_MAX tokens
@@ -16,8 +17,9 @@ enum { READERS_MAX = 10000, READER_NAME_MAX = 64, READER_TOKEN_MAX = 80 };
 
 struct reader {
   char name[READER_NAME_MAX];
-  uint8_t digest[DIGEST_BYTES]; /* of the token */
-  int64_t until_s;              /* by the wall clock */
+  uint8_t digest[DIGEST_BYTES];     /* of the token */
+  int64_t until_s;                  /* by the wall clock */
+  char root[DIGEST_HEX], level[16]; /* of a link: its one result, and how much of it is shown; "": all is read */
 };
 
 struct reader_list {
@@ -43,5 +45,8 @@ size_t readers_count(struct readers *readers);
 void readers_close(struct readers *readers); /* accepts NULL */
 /* now_s: by the wall clock. *ret_until_s: how long it is good. */
 bool readers_admit(struct readers *readers, const char *token, int64_t now_s, int64_t *ret_until_s);
+
+/* Of a link: its result and level. False: it is none, or over. */
+bool readers_link(struct readers *readers, const char *token, int64_t now_s, struct reader *ret);
 
 #endif

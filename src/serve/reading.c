@@ -120,3 +120,17 @@ bool reading_stops(const struct reading *r, struct MHD_Connection *connection, c
   *ret = ask_for_token(connection);
   return true;
 }
+
+bool reading_link(const struct reading *r, const char *url, char *ret_address, size_t size) {
+  static const char before[] = "shared/", after[] = ".html";
+  struct reader link;
+  char token[READER_TOKEN_MAX];
+  size_t length = strlen(url), around = strlen(before) + strlen(after);
+  if (r->readers == NULL || length <= around || length - around >= sizeof token || strncmp(url, before, strlen(before)) != 0 ||
+      strcmp(url + length - strlen(after), after) != 0)
+    return false;
+  (void)snprintf(token, sizeof token, "%.*s", (int)(length - around), url + strlen(before));
+  if (!readers_link(r->readers, token, (int64_t)time(NULL), &link)) return false;
+  (void)snprintf(ret_address, size, "shared/%s-%s.html", link.root, link.level);
+  return true;
+}

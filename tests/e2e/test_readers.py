@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 
 import pytest
@@ -208,6 +209,80 @@ def test_who_may_not_read_learns_nothing_by_other_routes(teams, guarded):
     check_equal(r.getheader("Cache-Control"), "private", "no cache between gives it to others")
     for i in range(20):
         check_equal(server.ask("GET", f"/style.css?q={i}")[0], 200, "what is asked of a file does not matter")
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """A ledger with a real run, of a server with an argument of its own, and teams that said something of it."""
+    story = Teams(str(tmp_path_factory.mktemp("told")))
+    root = json.loads(lynx("show", story.run, "--json").stdout)["bundle"]["root"]
+    words = ("--ground", "figure", "--text", "SECRET-WORDS of sre")
+    story.must("contest", story.run, *words, "--ledger", story.url, home="sre", key="sre")
+    yield story, root
+    story.server.stop()
+
+
+def test_a_link_shows_one_result_and_can_be_withdrawn(told, tmp_path):
+    story, root = told
+    path = str(tmp_path / "readers")
+    token = given(path, "finance")
+    made = {
+        level: json.loads(reader(path, level, "--result", root, "--level", level, "--json").stdout)
+        for level in ("public", "shared", "full")
+    }
+    server = Serving(story.ledger, str(tmp_path), "--readers", path)
+    get = lambda address, **headers: server.answer("GET", "/" + address, headers=headers)
+    try:
+        check(wait_for(lambda: get(made["public"]["address"])[0].status == 200), "the link")
+        pages = {level: get(link["address"])[1].decode() for level, link in made.items()}
+        for level, page in pages.items():
+            check("What can be claimed" in page and f"at the level {level}" in page, level)
+            check("sre contests its figure: open" in page and "SECRET-WORDS" not in page, "that it is contested")
+            links = re.findall(r'(?:href|src)="([^"]*)"', page)
+            check_equal(sorted(set(links) - {"#main"}), ["../script.js", "../style.css"], "no link leads away")
+            check('content="noindex"' in page, "search engines are told")
+        host = os.uname().nodename
+        source = f"<td class='v'>{host} "
+        check(source in pages["full"] and source not in pages["shared"] and source not in pages["public"], "its host")
+        folder = os.path.dirname(story.run)
+        check(folder not in pages["shared"] and folder not in pages["public"], "its folder")
+        check(0 < pages["shared"].count("withheld") < pages["public"].count("withheld"), "more of it")
+        address = made["public"]["address"]
+        secret = address[len("shared/") : -len(".html")]
+        bearer = {"Authorization": f"Bearer {secret}"}
+        for other in f" index.json result/{root}.html result/{root}.json checkpoint shared/{root}-full.html".split(" "):
+            check_equal(get(other)[0].status, 401, f"{other}: a link is to one page")
+            check_equal(get(other, **bearer)[0].status, 401, f"{other}: it is no reader's token")
+        for wrong in (".html", f"{secret[:-1]}.html", secret, f"{secret}.json", f"{secret}.html/"):
+            check_equal(get("shared/" + wrong)[0].status, 401, wrong)
+        check_equal(get(f"shared/{token}.html")[0].status, 401, "nor is a reader's token a link")
+        check_equal(server.answer("HEAD", f"/{address}")[0].status, 200, "HEAD")
+        listed = reader(path).stdout
+        check(f"public{' ' * 26} until" in listed and f"a link to result {root[:16]}, level public" in listed, listed)
+        reader(path, "public", "--withdraw")
+        check(wait_for(lambda: get(address)[0].status == 401), "withdrawn")
+        check_equal(get(made["shared"]["address"])[0].status, 200, "the others stay")
+    finally:
+        server.stop()
+
+
+def test_a_link_to_nothing(told, tmp_path):
+    story, root = told
+    path = str(tmp_path / "readers")
+    link = json.loads(reader(path, "jo", "--result", "0" * 64, "--json").stdout)
+    server = Serving(story.ledger, str(tmp_path), "--readers", path)
+    try:
+        status = lambda: server.ask("GET", "/" + link["address"])[0]
+        check(wait_for(lambda: status() == 404), f"a result that is not here: {status()}")
+        check(b"index.html" not in server.ask("GET", "/" + link["address"])[1], "no link leads away")
+    finally:
+        server.stop()
+    for words, says in (
+        (["jo", "--result", "abc"], "--result: found abc"),
+        (["jo", "--level", "public"], "--result: missing"),
+        (["jo", "--result", root, "--level", "most"], "--level: found 'most'"),
+    ):
+        check(says in reader(path, *words, code=2).stderr, (words, says))
 
 
 def test_wrong_input(teams, tmp_path):

@@ -224,7 +224,8 @@ static void make_all(struct bundle *bundle, struct result *result) {
     json_decref(parsed);
   }
   for (size_t i = 0; i < result->n_precisions; i++) claim_build(result, i, &claim);
-  if (html_report(bundle, result, NULL, false, &page, &error) == LYNX_OK) HOLDS(strstr(page.data, "<script") == NULL);
+  if (html_report(bundle, result, &(struct html_report_options){.level = DISCLOSE_FULL}, &page, &error) == LYNX_OK)
+    HOLDS(strstr(page.data, "<script") == NULL);
   make_live(bundle, result);
   buffer_release(&json);
   buffer_release(&page);
