@@ -21,6 +21,7 @@ enum {
   FLAG_READERS,
   FLAG_PROXY,
   FLAG_IDENTITY,
+  FLAG_SCHEDULES,
   FLAG_READ_ONLY
 };
 enum { NAMES_MAX = 16, PEM_MAX = 1 << 20 };
@@ -34,6 +35,7 @@ static const struct option_spec options[] = {
     [FLAG_READERS] = {"readers", "FILE", "read with a token only, of those in this file (lynxbench reader; default: LYNXBENCH_READERS)"},
     [FLAG_PROXY] = {"trusted-proxy", "IP", "of --readers: whom the reverse proxy at this address names may read, too"},
     [FLAG_IDENTITY] = {"identity-header", "NAME", "the header in which it names them (default: X-Forwarded-User)"},
+    [FLAG_SCHEDULES] = {"schedules", "DIR", "show what became of the schedules whose runs go there (schedule add --folder)"},
     [FLAG_READ_ONLY] = {"read-only", NULL, "take no entries: a copy that `lynxbench pull` made can be shown, too"}};
 
 /* What a server is made of. */
@@ -191,7 +193,7 @@ static int run(const struct arguments *arguments) {
       s->site = live_site_open(arguments->positional[0], &code);
       s->at.pages = (struct page_source){live_site_get, live_site_look, s->site};
       s->running = s->at.running = s->at.read_only ? NULL : running_open();
-      if (s->site != NULL) live_site_show_running(s->site, s->running);
+      if (s->site != NULL) live_site_show(s->site, s->running, arguments->option[FLAG_SCHEDULES]);
       if (s->site != NULL) code = serve(s);
       live_site_close(s->site);
       ledger_file_close(&s->files);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/dropped_file.h"
+#include "cli/site_now.h"
 #include "ledger/blob.h"
 
 enum { STEP_ENTRIES = 1500, KEPT_MAX = 4096, COMPRESS_FROM = 1000, FIELD = 4200, WHY_MAX = 16384 };
@@ -37,7 +38,7 @@ struct live_site {
   struct board board;
   struct pages pages;
   char folder[FIELD], address[512];
-  struct running *running; /* NULL: none tell of themselves */
+  struct site_now now;
 
   pthread_mutex_t look_lock; /* of the folder's files that somebody brought */
   pthread_mutex_t kept_lock; /* of all that follows; taken after `lock`, and never for long */
@@ -341,37 +342,14 @@ static bool give_file(const char *address, struct served_page *ret) {
   return true;
 }
 
-/* Of now, and so never kept. As events it ends at once, and a browser asks again after a second: nobody holds a connection. */
-static bool give_running(struct live_site *s, const char *address, struct served_page *ret) {
-  static const char events[] = "running/events.txt";
-  bool as_page = strcmp(address, "running.html") == 0, as_events = strcmp(address, events) == 0;
-  if ((!as_page && !as_events && strcmp(address, "running.json") != 0)) return false;
-  struct running_run *runs = xalloc(RUNNING_MAX, sizeof *runs);
-  size_t n = s->running != NULL ? running_list(s->running, runs) : 0;
-  if (as_page) {
-    struct page page;
-    (void)pthread_mutex_lock(&s->lock);
-    pages_running(&s->pages, runs, n, &page);
-    (void)pthread_mutex_unlock(&s->lock);
-    *ret = (struct served_page){.status = page.status, .type = page.type, .body = page.body};
-  } else {
-    *ret = (struct served_page){.status = 200, .type = as_events ? "text/event-stream" : "application/json"};
-    buffer_init(&ret->body, PAGE_BYTES_MAX);
-    if (as_events) (void)buffer_text(&ret->body, "retry: 1000\ndata: ");
-    (void)running_json(runs, n, &ret->body);
-    if (as_events) (void)buffer_text(&ret->body, "\n\n");
-  }
-  free(runs);
-  return true;
-}
-
 bool live_site_get(void *context, const char *whole, bool compressed, struct served_page *ret) {
   struct live_site *s = context;
   char address[PAGE_ADDRESS_MAX];
   *ret = (struct served_page){.status = 200};
   if (strlen(whole) >= PAGE_ADDRESS_MAX) return false;
   (void)snprintf(address, sizeof address, "%.*s", (int)(pages_asks(whole) ? strlen(whole) : strcspn(whole, "?")), whole);
-  if (give_file(address, ret) || give_running(s, address, ret) || !give_or_enter(s, address, compressed, ret)) return true;
+  if (give_file(address, ret) || site_now_get(&s->now, &s->lock, &s->pages, address, ret) || !give_or_enter(s, address, compressed, ret))
+    return true;
   (void)pthread_mutex_lock(&s->lock);
   (void)pthread_mutex_lock(&s->kept_lock);
   const struct kept *k = find_kept(s, address, false); /* while it waited another made it, perhaps */
@@ -383,10 +361,6 @@ bool live_site_get(void *context, const char *whole, bool compressed, struct ser
   s->n_makers--;
   (void)pthread_mutex_unlock(&s->kept_lock);
   return true;
-}
-
-void live_site_show_running(struct live_site *s, struct running *running) {
-  s->running = running;
 }
 
 /* Beside what makes pages: a file that takes long keeps nobody from reading. */
@@ -444,6 +418,7 @@ void live_site_close(struct live_site *s) {
   if (s->follows) (void)pthread_join(s->follower, NULL);
   while (s->n_kept > 0) drop(s, 0);
   free(s->kept);
+  site_now_release(&s->now);
   board_release(&s->board);
   ledger_file_close(&s->file);
   (void)rmdir(s->folder);
@@ -452,6 +427,11 @@ void live_site_close(struct live_site *s) {
   (void)pthread_mutex_destroy(&s->kept_lock);
   (void)pthread_cond_destroy(&s->stopping);
   free(s);
+}
+
+void live_site_show(struct live_site *s, struct running *running, const char *schedules) {
+  s->now.running = running;
+  s->now.schedules.folder = schedules;
 }
 
 void live_site_name(struct live_site *s, const char *address) {

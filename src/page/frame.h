@@ -45,6 +45,7 @@ void work_page(struct frame *frame);
 /* text: the question. What is wrong with it; NULL: nothing */
 const char *search_page(struct frame *frame, const char *text);
 void running_page(struct frame *frame, const struct running_run *runs, size_t n);
+void schedule_page(struct frame *frame, const struct page_schedules *schedules);
 /* looked NULL: nothing was brought yet */
 void look_page(struct frame *frame, const struct looked *looked);
 void contract_page(struct frame *frame, const struct board_contract *contract);

@@ -301,6 +301,16 @@ void pages_running(struct pages *pages, const struct running_run *runs, size_t n
   running_page(&f, runs, n);
 }
 
+bool pages_schedule(struct pages *pages, const char *address, const struct page_schedules *schedules, struct page *ret) {
+  struct place place;
+  if (!parse(address, &place) || strcmp(place.stem, "schedule") != 0) return false;
+  struct frame f = {.pages = pages, .markup = {.out = &ret->body}, .up = "", .address = "schedule", .asked = "", .form = place.form};
+  *ret = (struct page){.status = 200, .type = forms[place.form].type};
+  buffer_init(&ret->body, PAGE_BYTES_MAX);
+  schedule_page(&f, schedules);
+  return true;
+}
+
 bool pages_asks(const char *address) {
   return strncmp(address, "search.", 7) == 0 || strncmp(address, "compare.", 8) == 0;
 }

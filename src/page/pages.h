@@ -28,6 +28,8 @@ void pages_look(struct pages *pages, const struct looked *looked, struct page *r
 /* Runs that go on: a page, and what its script and programs read: an array, the same fields. */
 void pages_running(struct pages *pages, const struct running_run *runs, size_t n, struct page *ret);
 bool running_json(const struct running_run *runs, size_t n, struct buffer *ret);
+/* address: schedule.html, .json or .csv. False: another one. */
+bool pages_schedule(struct pages *pages, const char *address, const struct page_schedules *schedules, struct page *ret);
 /* Whether what is behind a ? matters to the page at that address. */
 bool pages_asks(const char *address);
 /* One that does not depend on the ledger: style.css, script.js, openapi.json. False: it is none of them. */

@@ -3,6 +3,7 @@
 #define PAGE_SOURCE_H
 
 #include "board/meeting.h"
+#include "history/timetable.h"
 #include "ledger/running.h"
 
 enum { PAGE_BYTES_MAX = 64 << 20, PAGE_ADDRESS_MAX = 200 };
@@ -23,6 +24,14 @@ struct looked {
   enum looked_kind kind;
   const struct buffer *inside; /* markup, of a file that could be read */
   const char *why;             /* else why not, in lines */
+};
+
+/* Schedules whose logs are looked at. */
+struct page_schedules {
+  const char *folder; /* NULL: none is */
+  struct timetable_log *items;
+  size_t n, n_unreadable;
+  int64_t now_s;
 };
 
 struct pages {

@@ -12,7 +12,7 @@ from browser import ENTER, TAB, Browser, axe_path, missing
 from test_site import server, story  # fixtures
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
-NAMES = "home work contract meeting result contested compare three search look running nowhere".split()
+NAMES = "home work contract meeting result contested compare three search look running schedule nowhere".split()
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +38,7 @@ def addresses(story, server):
         "search": "search.html?q=gap+15ms",
         "look": "look.html",
         "running": "running.html",
+        "schedule": "schedule.html",
         "nowhere": "contract/" + "0" * 64 + ".html",
     }
     return {name: server.url + address for name, address in at.items()}

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 import lynx as l
+from test_serve import Serving
 
 DAY = 86400
 # Due twenty minutes ago: midnight does not come in the middle, and it is not late.
@@ -223,6 +224,38 @@ def test_history_says_which_times_were_missed(place, tmp_path):
     assert f"schedule nightly, daily at 00:00 UTC: {counts}" in r.stdout, r.stdout
     assert "failed (exit code 5), late" in r.stdout and "\x1b[2J" not in r.stdout, r.stdout
     assert "the machine was &lt;busy&gt;" in page.read_text() and "missed" in page.read_text()
+
+
+def test_a_served_ledger_shows_what_became_of_them(place, tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    today = int(time.time()) // DAY * DAY
+    lines = [happened("installed", today - 3 * DAY), happened("skipped", today - 2 * DAY, why="<b>busy</b>")]
+    lines += [happened("begun", today, bundle="r"), happened("ended", today, exit=0)]
+    (folder / "nightly.schedule.jsonl").write_text("\n".join(lines) + "\n")
+    (folder / "other.schedule.jsonl").write_text("no JSON\n")
+    home = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
+    l.lynx("key", "ml", "--out", tmp_path, env=home)
+    ledger = str(tmp_path / "t.ledger")
+    l.lynx("log", "create", ledger, env={**home, "LYNXBENCH_KEY": str(tmp_path / "ml.key")})
+    server = Serving(ledger, str(tmp_path), "--schedules", str(folder))
+    try:
+        [row] = json.loads(server.ask("GET", "/schedule.json")[1])
+        wanted = {"schedule": "nightly", "when": "daily at 00:00 UTC", "last_state": "kept"}
+        wanted.update(kept=1, skipped=1, missed=1)  # what was due while it was being installed is not
+        assert {key: row[key] for key in wanted} == wanted, row
+        assert server.ask("GET", "/schedule.csv")[1].decode().splitlines()[1].startswith("nightly,")
+        page = server.ask("GET", "/schedule.html")[1].decode()
+        assert "1 schedule, 1 time missed" in page and "1 log there cannot be read" in page
+        assert "&lt;b&gt;busy" in page and "<b>busy" not in page and page.count('class="missed"') == 1
+        lines[-1] = happened("ended", today, exit=5)
+        (folder / "nightly.schedule.jsonl").write_text("\n".join(lines) + "\n")
+        until = time.monotonic() + 20
+        while json.loads(server.ask("GET", "/schedule.json")[1])[0]["failed"] == 0 and time.monotonic() < until:
+            time.sleep(0.2)
+        assert json.loads(server.ask("GET", "/schedule.json")[1])[0]["failed"] == 1, "it is read again"
+    finally:
+        server.stop()
 
 
 def test_list_and_remove(place, tmp_path):

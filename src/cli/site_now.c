@@ -1,0 +1,86 @@
+#include "cli/site_now.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/root.h"
+#include "history/timetable_file.h"
+
+enum { SCHEDULES_MAX = 1000, PATH_BYTES = 4200 };
+#define SCHEDULES_AGAIN_NS (5 * INT64_C(1000000000))
+
+/* Of now, and so never kept. As events it ends at once, and a browser asks again after a second: nobody holds a connection. */
+static bool give_running(const struct site_now *s, pthread_mutex_t *lock, struct pages *pages, const char *address,
+                         struct served_page *ret) {
+  static const char events[] = "running/events.txt";
+  bool as_page = strcmp(address, "running.html") == 0, as_events = strcmp(address, events) == 0;
+  if ((!as_page && !as_events && strcmp(address, "running.json") != 0)) return false;
+  struct running_run *runs = xalloc(RUNNING_MAX, sizeof *runs);
+  size_t n = s->running != NULL ? running_list(s->running, runs) : 0;
+  if (as_page) {
+    struct page page;
+    (void)pthread_mutex_lock(lock);
+    pages_running(pages, runs, n, &page);
+    (void)pthread_mutex_unlock(lock);
+    *ret = (struct served_page){.status = page.status, .type = page.type, .body = page.body};
+  } else {
+    *ret = (struct served_page){.status = 200, .type = as_events ? "text/event-stream" : "application/json"};
+    buffer_init(&ret->body, PAGE_BYTES_MAX);
+    if (as_events) (void)buffer_text(&ret->body, "retry: 1000\ndata: ");
+    (void)running_json(runs, n, &ret->body);
+    if (as_events) (void)buffer_text(&ret->body, "\n\n");
+  }
+  free(runs);
+  return true;
+}
+
+/* --- schedules --- */
+
+static void forget_schedules(struct page_schedules *s) {
+  for (size_t i = 0; i < s->n; i++) timetable_log_release(&s->items[i]);
+  free(s->items);
+  *s = (struct page_schedules){.folder = s->folder};
+}
+
+static void read_schedule(void *context, const char *name) {
+  struct page_schedules *s = context;
+  struct lynx_error ignored = {0};
+  char path[PATH_BYTES];
+  if (!text_ends_with(name, TIMETABLE_LOG_ENDING) || s->n == SCHEDULES_MAX) return;
+  (void)snprintf(path, sizeof path, "%.3900s/%.200s", s->folder, name);
+  bool good = timetable_file_read(path, &s->items[s->n], &ignored) == LYNX_OK && s->items[s->n].known;
+  if (good) s->n++;
+  else {
+    timetable_log_release(&s->items[s->n]);
+    s->n_unreadable++;
+  }
+}
+
+static bool give_schedules(struct site_now *s, pthread_mutex_t *lock, struct pages *pages, const char *address, struct served_page *ret) {
+  static const struct root root = {""};
+  struct page page;
+  if (strncmp(address, "schedule.", 9) != 0) return false;
+  (void)pthread_mutex_lock(lock);
+  int64_t now = clock_now(&clock_system);
+  if (s->schedules.folder != NULL && (s->schedules_ns == 0 || now - s->schedules_ns > SCHEDULES_AGAIN_NS)) {
+    forget_schedules(&s->schedules);
+    s->schedules.items = xalloc(SCHEDULES_MAX + 1, sizeof *s->schedules.items);
+    if (!root_list(&root, s->schedules.folder, SCHEDULES_MAX, read_schedule, &s->schedules)) s->schedules.n_unreadable++;
+    s->schedules_ns = now;
+  }
+  s->schedules.now_s = clock_realtime_s(&clock_system);
+  bool good = pages_schedule(pages, address, &s->schedules, &page);
+  (void)pthread_mutex_unlock(lock);
+  if (good) *ret = (struct served_page){.status = page.status, .type = page.type, .body = page.body};
+  return good;
+}
+
+bool site_now_get(struct site_now *now, pthread_mutex_t *lock, struct pages *pages, const char *address, struct served_page *ret) {
+  return give_running(now, lock, pages, address, ret) || give_schedules(now, lock, pages, address, ret);
+}
+
+void site_now_release(struct site_now *now) {
+  forget_schedules(&now->schedules);
+}
