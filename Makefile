@@ -3,7 +3,7 @@ BUILD ?= build
 CC_CACHE := $(shell command -v ccache 2>/dev/null)
 MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 
-.PHONY: help build site-docs demo test test-long test-fresh deb test-deb wheel test-peers test-gpu check bench bench-peers bench-attribution bench-profilers bench-confirm bench-bisect simulate fuzz install clean format
+.PHONY: help build site-docs demo test test-long test-fresh deb test-deb wheel test-peers test-gpu check bench bench-peers bench-pages bench-attribution bench-profilers bench-confirm bench-bisect simulate fuzz install clean format
 
 help:
 	@echo "make demo      install what is missing, build, and tell one story: a slow server, its cause, the fix, verified"
@@ -20,6 +20,7 @@ help:
 	@echo "make check     sanitizers, fuzzing, static analysis, formatting, layers, documents against tables"
 	@echo "make bench     what measuring costs and how late it is, on this machine"
 	@echo "make bench-peers  load beside wrk, asyncio, AIPerf and GuideLLM, traces beside simdjson and HolisticTraceAnalysis, each in the same run; how real executors' sessions vary; history beside Otava"
+	@echo "make bench-pages  the pages of a ledger of 100,000 results: processor time, first paint in Chromium, load by wrk (some minutes)"
 	@echo "make bench-attribution  plant causes in real servers and score what diagnose says of each (some 15 minutes; packages from PyPI)"
 	@echo "make bench-profilers    what each profiler takes of the throughput of real servers (some 20 minutes)"
 	@echo "make bench-confirm      plant causes, diagnose and confirm them; take them out, and see them refuted (some 25 minutes)"
@@ -92,6 +93,11 @@ bench: packages-test
 	@$(BUILD)/bench/ledger 100000
 	@python3 bench/pages.py $(BUILD)
 	@python3 bench/ingest.py $(BUILD)
+
+bench-pages: packages-web
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@ninja -C $(BUILD) lynxbench bench/pages
+	@python3 bench/pages.py $(BUILD)
 
 bench-attribution: packages-peers
 	@ninja -C $(BUILD) lynxbench lynxbench-ref

@@ -37,6 +37,17 @@ static void put_point(struct markup *m, const char *class, double x, double y) {
   markup_close(m);
 }
 
+/* All as one shape: a page has hundreds of these plots, and a browser is slow where each point is an element. */
+static void put_points(struct markup *m, const struct scale *scale, const struct history_series *s, size_t step) {
+  struct buffer path;
+  buffer_init(&path, 1 << 16);
+  for (size_t i = (s->n_values - 1) % step; i < s->n_values; i += step)
+    (void)buffer_printf(&path, "M%.1f %.1fh0", x_of(scale, i), y_of(scale, s->values[i].value));
+  markup_open(m, "path", "class", "points", "d", path.data, NULL);
+  markup_close(m);
+  buffer_release(&path);
+}
+
 static void put_levels(struct markup *m, const struct scale *scale, const struct history_series *s) {
   for (size_t k = 0; k <= s->found.n_items && s->changed; k++) {
     size_t begin = k > 0 ? s->found.items[k - 1].at : 0, end = k < s->found.n_items ? s->found.items[k].at : s->n_values;
@@ -73,8 +84,7 @@ void spark_put(struct markup *m, const struct history *h, const struct history_s
   put_words(m, h, s);
   put_levels(m, &scale, s);
   size_t step = (s->n_values + POINTS - 1) / POINTS;
-  for (size_t i = (s->n_values - 1) % step; i < s->n_values; i += step)
-    put_point(m, "point", x_of(&scale, i), y_of(&scale, s->values[i].value));
+  put_points(m, &scale, s, step);
   put_point(m, "last", x_of(&scale, s->n_values - 1), y_of(&scale, s->values[s->n_values - 1].value));
   markup_close(m);
 }

@@ -39,6 +39,21 @@ static void put_levels(const struct history_series *s, const double *x, struct s
   }
 }
 
+static void put_values(const struct history_series *s, const double *x, size_t step, struct svg_plot *plot) {
+  size_t n = 0;
+  double *drawn = xalloc(4 * (s->n_values + 1), sizeof *drawn), *value = drawn + s->n_values, *low = value + s->n_values,
+         *high = low + s->n_values;
+  for (size_t i = 0; i < s->n_values; i += step, n++) {
+    drawn[n] = x[i];
+    value[n] = s->values[i].value;
+    low[n] = s->values[i].low;
+    high[n] = s->values[i].high;
+  }
+  svg_bars(plot, drawn, low, high, n, 0);
+  svg_points(plot, drawn, value, n, 0);
+  free(drawn);
+}
+
 void history_plot(const struct history_report *r, size_t series, struct buffer *out) {
   const struct history *h = r->history;
   const struct history_series *s = &h->series[series];
@@ -63,11 +78,7 @@ void history_plot(const struct history_report *r, size_t series, struct buffer *
     svg_shade(&plot, x[c->first - 1], x[c->last], label.data + strlen(s->figure) + 1);
   }
   size_t step = (s->n_values + POINTS_MAX - 1) / POINTS_MAX;
-  for (size_t i = 0; i < s->n_values; i += step) {
-    const struct history_value *v = &s->values[i];
-    if (isfinite(v->low) && isfinite(v->high)) svg_line(&plot, (double[]){x[i], x[i]}, (double[]){v->low, v->high}, 2, 0, true);
-    svg_point(&plot, x[i], v->value, 0);
-  }
+  put_values(s, x, step, &plot);
   put_levels(s, x, &plot);
   svg_end(&plot);
   (void)buffer_text(out, "</figure>\n");

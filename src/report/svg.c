@@ -148,6 +148,20 @@ void svg_point(struct svg_plot *plot, double x, double y, int color) {
   (void)buffer_printf(plot->out, "<circle class='p c%d' cx='%.1f' cy='%.1f' r='2'/>", color % 6, at_x(plot, x), at_y(plot, y));
 }
 
+void svg_points(struct svg_plot *plot, const double *x, const double *y, size_t n, int color) {
+  (void)buffer_printf(plot->out, "<path class='dots c%d' d='", color % 6);
+  for (size_t i = 0; i < n; i++) (void)buffer_printf(plot->out, "M%.1f %.1fh0", at_x(plot, x[i]), at_y(plot, y[i]));
+  (void)buffer_text(plot->out, "'/>");
+}
+
+void svg_bars(struct svg_plot *plot, const double *x, const double *low, const double *high, size_t n, int color) {
+  (void)buffer_printf(plot->out, "<path class='l thin c%d' d='", color % 6);
+  for (size_t i = 0; i < n; i++)
+    if (isfinite(low[i]) && isfinite(high[i]))
+      (void)buffer_printf(plot->out, "M%.1f %.1fV%.1f", at_x(plot, x[i]), at_y(plot, low[i]), at_y(plot, high[i]));
+  (void)buffer_text(plot->out, "'/>");
+}
+
 void svg_cross(struct svg_plot *plot, double x, int color) {
   double cx = at_x(plot, x);
   (void)buffer_printf(plot->out, "<path class='l bad' d='M%.1f %.1fl6 6m0 -6l-6 6'><title>failed: infinite</title></path>", cx - 3,

@@ -27,6 +27,9 @@ void svg_begin(struct svg_plot *plot, const char *title);
 void svg_shade(struct svg_plot *plot, double from, double to, const char *label);
 void svg_level(struct svg_plot *plot, double y, const char *label); /* a dashed horizontal line */
 void svg_point(struct svg_plot *plot, double x, double y, int color);
+/* Many of one colour as one shape: what a browser takes long for is the number of elements. */
+void svg_points(struct svg_plot *plot, const double *x, const double *y, size_t n, int color);
+void svg_bars(struct svg_plot *plot, const double *x, const double *low, const double *high, size_t n, int color); /* NaN: none there */
 void svg_cross(struct svg_plot *plot, double x, int color); /* at the top edge: an infinite value */
 void svg_line(struct svg_plot *plot, const double *x, const double *y, size_t n, int color, bool thin);
 void svg_end(struct svg_plot *plot);
