@@ -45,7 +45,7 @@ struct live_site {
   struct kept *kept;
   size_t n_kept, bytes, n_makers;
   uint64_t n_uses;
-  uint64_t n_shown;  /* entries of the board when all of it was judged last: what is kept of fewer is not given any more */
+  uint64_t n_shown;  /* entries of the board when all of it was judged last: what is kept of fewer is old */
   char waiting[200]; /* what it waits for; "": pages can be given */
 
   pthread_t follower;
@@ -62,22 +62,26 @@ static void drop(struct live_site *s, size_t i) {
   s->kept[i] = s->kept[--s->n_kept];
 }
 
-static struct kept *find_kept(struct live_site *s, const char *name, bool view) {
-  for (size_t i = 0; i < s->n_kept; i++) {
-    struct kept *k = &s->kept[i];
-    if (k->view != view || strcmp(k->name, name) != 0) continue;
-    if (k->n_entries != 0 && k->n_entries != s->n_shown) {
-      drop(s, i);
-      return NULL;
-    }
-    k->used = ++s->n_uses;
-    return k;
-  }
-  return NULL;
+static size_t find_at(const struct live_site *s, const char *name, bool view) {
+  size_t i = 0;
+  while (i < s->n_kept && (s->kept[i].view != view || strcmp(s->kept[i].name, name) != 0)) i++;
+  return i;
+}
+
+/* NULL: none is kept. *ret_old: the ledger has grown since. */
+static struct kept *find_kept(struct live_site *s, const char *name, bool view, bool *ret_old) {
+  size_t i = find_at(s, name, view);
+  if (i == s->n_kept) return NULL;
+  struct kept *k = &s->kept[i];
+  *ret_old = k->n_entries != 0 && k->n_entries != s->n_shown;
+  k->used = ++s->n_uses;
+  return k;
 }
 
 /* Takes the bytes over. */
-static struct kept *keep(struct live_site *s, const char *name, uint64_t n_entries, struct buffer *bytes) {
+static struct kept *keep(struct live_site *s, const char *name, bool view, uint64_t n_entries, struct buffer *bytes) {
+  size_t before = find_at(s, name, view);
+  if (before < s->n_kept) drop(s, before);
   while (s->n_kept > 0 && (s->n_kept == KEPT_MAX || s->bytes + bytes->length > LIVE_SITE_KEPT)) {
     size_t oldest = 0;
     for (size_t i = 1; i < s->n_kept; i++)
@@ -85,7 +89,7 @@ static struct kept *keep(struct live_site *s, const char *name, uint64_t n_entri
     drop(s, oldest);
   }
   struct kept *k = &s->kept[s->n_kept++];
-  *k = (struct kept){.n_entries = n_entries, .plain = *bytes, .used = ++s->n_uses};
+  *k = (struct kept){.view = view, .n_entries = n_entries, .plain = *bytes, .used = ++s->n_uses};
   (void)snprintf(k->name, sizeof k->name, "%s", name);
   s->bytes += bytes->length;
   return k;
@@ -139,7 +143,9 @@ static bool view_bundles(struct live_site *s, enum bundle_view view, const uint8
 
 static bool give_kept(struct live_site *s, const char *name, struct buffer *ret, bool *ret_good) {
   (void)pthread_mutex_lock(&s->kept_lock);
-  const struct kept *k = find_kept(s, name, true);
+  bool old = false;
+  const struct kept *k = find_kept(s, name, true, &old);
+  if (old) k = NULL;
   if (k != NULL) *ret_good = k->plain.length > 0 && buffer_append(ret, k->plain.data, k->plain.length);
   (void)pthread_mutex_unlock(&s->kept_lock);
   return k != NULL;
@@ -157,7 +163,7 @@ static bool view(void *context, enum bundle_view view, const uint8_t a[DIGEST_BY
   good = view_bundles(s, view, a, b, &made) && buffer_append(ret, made.data, made.length);
   if (!good) buffer_clear(&made);
   (void)pthread_mutex_lock(&s->kept_lock);
-  keep(s, name, good ? 0 : s->n_shown, &made)->view = true;
+  (void)keep(s, name, true, good ? 0 : s->n_shown, &made);
   (void)pthread_mutex_unlock(&s->kept_lock);
   return good;
 }
@@ -290,17 +296,22 @@ static void give(const struct kept *k, bool compressed, struct served_page *ret)
   (void)buffer_append(&ret->body, bytes->data, bytes->length);
 }
 
-/* Of what is kept; or told to come later. Else it may make the page, and is one of its makers until it is kept. */
+/* Of what is kept; or told to come later. Else it may make the page, and is one of its makers until it is kept. While others make it, the
+ * page of before is given: it is a second old, and better than none. */
 static bool give_or_enter(struct live_site *s, const char *address, bool compressed, struct served_page *ret) {
   (void)pthread_mutex_lock(&s->kept_lock);
-  const struct kept *k = find_kept(s, address, false);
+  bool old = false, enters = false;
+  const struct kept *k = find_kept(s, address, false, &old);
   bool waits = s->waiting[0] != 0, busy = s->n_makers == LIVE_SITE_MAKERS;
   if (waits) answer_later(ret, s->waiting);
-  else if (k != NULL) give(k, compressed, ret);
+  else if (k != NULL && (!old || busy)) give(k, compressed, ret);
   else if (busy) answer_later(ret, "Other pages are being made.");
-  else s->n_makers++;
+  else {
+    s->n_makers++;
+    enters = true;
+  }
   (void)pthread_mutex_unlock(&s->kept_lock);
-  return !waits && k == NULL && !busy;
+  return enters;
 }
 
 /* What was asked is not kept: there is no end of questions, and other pages would go for them. */
@@ -324,7 +335,7 @@ static void make(struct live_site *s, const char *address, bool compressed, stru
     return;
   }
   (void)pthread_mutex_lock(&s->kept_lock);
-  struct kept *k = keep(s, address, s->n_shown, &made.plain);
+  struct kept *k = keep(s, address, false, s->n_shown, &made.plain);
   k->status = made.status;
   k->type = made.type;
   k->compressed = made.compressed;
@@ -352,7 +363,9 @@ bool live_site_get(void *context, const char *whole, bool compressed, struct ser
     return true;
   (void)pthread_mutex_lock(&s->lock);
   (void)pthread_mutex_lock(&s->kept_lock);
-  const struct kept *k = find_kept(s, address, false); /* while it waited another made it, perhaps */
+  bool old = false;
+  const struct kept *k = find_kept(s, address, false, &old); /* while it waited another made it, perhaps */
+  if (old) k = NULL;
   if (k != NULL) give(k, compressed, ret);
   (void)pthread_mutex_unlock(&s->kept_lock);
   if (k == NULL) make(s, address, compressed, ret);
