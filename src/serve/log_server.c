@@ -417,7 +417,7 @@ static enum MHD_Result take_part(void *context, enum MHD_ValueKind kind, const c
                                  const char *encoding, const char *data, uint64_t at, size_t length) {
   struct upload *upload = context;
   (void)kind, (void)type, (void)encoding;
-  if (strcmp(key, "file") != 0 || name == NULL || name[0] == 0 || (at == 0 && upload->name[0] != 0)) return MHD_YES;
+  if (key == NULL || strcmp(key, "file") != 0 || name == NULL || name[0] == 0 || (at == 0 && upload->name[0] != 0)) return MHD_YES;
   if (at == 0) (void)snprintf(upload->name, sizeof upload->name, "%s", name);
   upload->refused = upload->refused || !file_write_all(upload->fd, data, length);
   return MHD_YES;

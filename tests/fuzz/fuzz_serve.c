@@ -17,6 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { WAIT_MS = 20 }; /* after it, nothing more is expected of an open connection */
 
 static struct ledger *ledger, *files;
+static struct running *running;
 static int port;
 static char folder[] = "/tmp/lynx-fuzz-serve-XXXXXX";
 
@@ -24,6 +25,22 @@ static void clean_up(void) {
   char command[100];
   (void)snprintf(command, sizeof command, "rm -rf %s", folder);
   (void)!system(command);
+}
+
+/* Of a file that a form brought: its bytes are there, and its name ends. */
+static void look(void *context, int fd, const char *name, struct served_page *ret) {
+  char some[64];
+  (void)context;
+  HOLDS(name[0] != 0 && strlen(name) < 200);
+  HOLDS(lseek(fd, 0, SEEK_SET) == 0 && read(fd, some, sizeof some) >= 0);
+  *ret = (struct served_page){.status = 200, .type = "text/plain"};
+  buffer_init(&ret->body, 100);
+  (void)buffer_text(&ret->body, "looked");
+}
+
+static bool no_page(void *context, const char *address, bool compressed, struct served_page *ret) {
+  (void)context, (void)address, (void)compressed, (void)ret;
+  return false;
 }
 
 static void begin(void) {
@@ -39,7 +56,12 @@ static void begin(void) {
   const struct ledger_start start = {.origin = "a.ledger", .admin = &admin, .log_key = key};
   HOLDS(ledger_create(path, &start, &error) == LYNX_OK);
   HOLDS(ledger_open(path, key, &ledger, &error) == LYNX_OK && ledger_open(path, key, &files, &error) == LYNX_OK);
-  const struct log_server_at at = {.address = "127.0.0.1", .spool = folder, .names = names, .n_names = 1};
+  const struct log_server_at at = {.address = "127.0.0.1",
+                                   .spool = folder,
+                                   .names = names,
+                                   .n_names = 1,
+                                   .pages = {no_page, look, NULL},
+                                   .running = running = running_open()};
   HOLDS(log_server_start(ledger, files, &at, &port, &server, &error) == LYNX_OK);
 }
 
@@ -61,6 +83,10 @@ static void say(const uint8_t *data, size_t size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (ledger == NULL) begin();
+  struct lynx_error error = {0};
+  static struct running_run runs[RUNNING_MAX];
+  HOLDS(running_tell(running, (struct bytes){(const char *)data, size}, &error) != LYNX_OK); /* nobody has begun */
+  HOLDS(running_list(running, runs) == 0);
   say(data, size);
   HOLDS(ledger_policy(ledger)->number == 1);
   return 0;
