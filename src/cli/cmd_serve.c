@@ -137,6 +137,11 @@ static bool read_arguments(const struct arguments *arguments, struct serving *s)
     return false;
   }
   if (!read_pem(arguments, FLAG_CERTIFICATE, &s->certificate) || !read_pem(arguments, FLAG_CERTIFICATE_KEY, &s->private_key)) return false;
+  if (arguments->option[FLAG_SCHEDULES] != NULL && access(arguments->option[FLAG_SCHEDULES], R_OK | X_OK) != 0) {
+    (void)fprintf(stderr, "lynxbench serve: --schedules: found '%s'; accepted: a folder that `schedule add --folder` names\n",
+                  arguments->option[FLAG_SCHEDULES]);
+    return false;
+  }
   s->at.read_only = arguments->option[FLAG_READ_ONLY] != NULL;
   s->at.address = arguments->option[FLAG_ADDRESS] != NULL ? arguments->option[FLAG_ADDRESS] : "127.0.0.1";
   s->at.port = (int)port;

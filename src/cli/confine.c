@@ -14,6 +14,7 @@
 
 #include "base/cage.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "base/state.h"
 #include "cli/ledger_file.h"
 
@@ -132,13 +133,18 @@ static void add_ledger(struct cage *cage, const char *ledger) {
   }
 }
 
+/* That of the machine, or what whoever started this allows. */
+static int64_t memory_at_most(void) {
+  int64_t all = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE), least = (int64_t)64 << 20, wanted;
+  const char *text = getenv("LYNXBENCH_MEMORY_AT_MOST");
+  return text != NULL && number_int64(text, strlen(text), &wanted) && wanted >= least && wanted < all ? wanted : all;
+}
+
 static void enter(const struct confinement *c) {
   static char state[PATH_BYTES], beside[PATH_BYTES];
   bool is_remote = c->ledger != NULL && strstr(c->ledger, "://") != NULL;
-  struct cage cage = {.memory_bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
-                      .file_bytes = (int64_t)16 << 30,
-                      .open_files = 256,
-                      .network = c->network || is_remote};
+  struct cage cage = {
+      .memory_bytes = memory_at_most(), .file_bytes = (int64_t)16 << 30, .open_files = 256, .network = c->network || is_remote};
   if ((c->ledger != NULL || c->beside != NULL) && state_path("ledgers/", state, sizeof state)) {
     file_make_parents(state, 0700);
     *strrchr(state, '/') = 0;

@@ -16,6 +16,7 @@ enum { FIELD = 4300, SAID_MAX = 64 << 10, LINE_MAX_BYTES = 700 };
 
 struct dropping {
   const char *folder;
+  const atomic_int *stop;
   char file[FIELD], page[FIELD], said[FIELD], imported[FIELD];
   int64_t until_ns;
 };
@@ -35,13 +36,13 @@ static bool copy_to(const char *path, int from) {
 
 /* The exit code; 127: it took too long. */
 static int try(const struct dropping *d, const char *const *arguments) {
-  static const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
+  static const char *const environment[] = {"PATH=/usr/bin:/bin", "LYNXBENCH_MEMORY_AT_MOST=" DROPPED_MEMORY, NULL};
   struct child child = {.pid = 0};
   struct lynx_error error = {0};
   int64_t left = d->until_ns - clock_now(&clock_system);
   (void)unlink(d->said);
   if (left <= 0 || child_start(&child, arguments, environment, NULL, d->said, &error) != LYNX_OK) return 127;
-  bool ended = child_wait(&child, left, NULL);
+  bool ended = child_wait(&child, left, d->stop);
   int code = ended ? child.exit_code : 127;
   child_stop(&child, 0);
   return code;
@@ -88,8 +89,8 @@ static void add_reason(const struct dropping *d, const char *as, int code, struc
   (void)buffer_text(ret, "\n");
 }
 
-enum looked_kind dropped_file_look(const char *folder, int fd, struct buffer *ret_inside, struct buffer *ret_why) {
-  struct dropping d = {.folder = folder, .until_ns = clock_now(&clock_system) + (int64_t)DROPPED_S * 1000000000};
+enum looked_kind dropped_file_look(const char *folder, int fd, const atomic_int *stop, struct buffer *ret_inside, struct buffer *ret_why) {
+  struct dropping d = {.folder = folder, .stop = stop, .until_ns = clock_now(&clock_system) + (int64_t)DROPPED_S * 1000000000};
   enum looked_kind kind = LOOKED_UNKNOWN;
   int code = 0;
   (void)snprintf(d.file, sizeof d.file, "%.4200s/dropped", folder);
@@ -100,7 +101,8 @@ enum looked_kind dropped_file_look(const char *folder, int fd, struct buffer *re
   const char *const attribute[] = {"/proc/self/exe", "attribute", d.file, "--inside", "--html", d.page, "--quiet", NULL};
   const char *const import[] = {"/proc/self/exe", "import", d.file, "--out", d.imported, NULL};
   const char *const imported[] = {"/proc/self/exe", "report", d.imported, "--inside", "--out", d.page, NULL};
-  if (!copy_to(d.file, fd)) (void)buffer_text(ret_why, "There is no room for it here.\n");
+  if (access(folder, W_OK | X_OK) != 0) (void)buffer_text(ret_why, "The server's temporary folder is gone: it must be started again.\n");
+  else if (!copy_to(d.file, fd)) (void)buffer_text(ret_why, "There is no room for it here.\n");
   else if ((code = try(&d, report)) <= 1 && take_page(&d, ret_inside)) kind = LOOKED_BUNDLE;
   else {
     add_reason(&d, "a bundle", code, ret_why);

@@ -6,11 +6,14 @@
 #ifndef CLI_DROPPED_FILE_H
 #define CLI_DROPPED_FILE_H
 
+#include <stdatomic.h>
+
 #include "page/source.h"
 
 enum { DROPPED_S = 40 };
+#define DROPPED_MEMORY "1073741824" /* of each child, bytes */
 
-/* folder: of the caller's own; fd: the file, from its beginning. *ret_inside is a buffer that began. */
-enum looked_kind dropped_file_look(const char *folder, int fd, struct buffer *ret_inside, struct buffer *ret_why);
+/* folder: of the caller's own; fd: the file, from its beginning; stop not 0: it is given up. *ret_inside is a buffer that began. */
+enum looked_kind dropped_file_look(const char *folder, int fd, const atomic_int *stop, struct buffer *ret_inside, struct buffer *ret_why);
 
 #endif

@@ -377,7 +377,7 @@ bool live_site_get(void *context, const char *whole, bool compressed, struct ser
 }
 
 /* Beside what makes pages: a file that takes long keeps nobody from reading. */
-void live_site_look(void *context, int fd, const char *name, struct served_page *ret) {
+void live_site_look(void *context, int fd, const char *name, const atomic_int *stop, struct served_page *ret) {
   struct live_site *s = context;
   struct buffer inside, why;
   struct page page;
@@ -387,7 +387,7 @@ void live_site_look(void *context, int fd, const char *name, struct served_page 
   (void)buffer_text(&why, "");
   (void)pthread_mutex_lock(&s->look_lock);
   struct looked looked = {.name = name, .inside = &inside};
-  looked.kind = dropped_file_look(s->folder, fd, &inside, &why);
+  looked.kind = dropped_file_look(s->folder, fd, stop, &inside, &why);
   (void)pthread_mutex_unlock(&s->look_lock);
   looked.why = why.data;
   (void)pthread_mutex_lock(&s->lock);

@@ -31,7 +31,7 @@ bool live_site_follow(struct live_site *site);
 void live_site_close(struct live_site *site); /* accepts NULL */
 
 /* For log_server_at.pages; context: the site. */
-void live_site_look(void *context, int fd, const char *name, struct served_page *ret);
+void live_site_look(void *context, int fd, const char *name, const atomic_int *stop, struct served_page *ret);
 bool live_site_get(void *context, const char *address, bool compressed, struct served_page *ret);
 /* Without following it: all of the ledger's entries as of now. False: reported. */
 bool live_site_read(struct live_site *site);

@@ -12,6 +12,7 @@ static const struct named environment[] = {
     {"LYNXBENCH_READER", "a reader's token, sent to every ledger that is read over HTTP (lynxbench reader)"},
     {"LYNXBENCH_READERS", "the file of readers, of serve and reader, where no --readers is given"},
     {"LYNXBENCH_LOG_KEY", "the file of the log's own key, for a ledger in PostgreSQL"},
+    {"LYNXBENCH_MEMORY_AT_MOST", "the most memory, in bytes, that a command takes which reads what others wrote (default: the machine's)"},
     {"LYNXBENCH_CA_FILE", "certificates that TLS trusts, instead of the system's"},
     {"LYNXBENCH_PARTS", "how many pods an Indexed Job of Kubernetes has, for run --part auto"},
     {"LYNXBENCH_ORT_LIB", "the library of ONNX Runtime, for workload.driver: onnxruntime"},

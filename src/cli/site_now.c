@@ -3,13 +3,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/root.h"
 #include "history/timetable_file.h"
 
-enum { SCHEDULES_MAX = 1000, PATH_BYTES = 4200 };
+enum { SCHEDULES_MAX = 1000, PATH_BYTES = 4200, WAIT_NS = 100000000 };
 #define SCHEDULES_AGAIN_NS (5 * INT64_C(1000000000))
+
+/* Whoever makes a page may wait for a bundle's child: nobody waits long for that here, or four visitors would stop the server. */
+static bool enter(pthread_mutex_t *lock, struct served_page *ret) {
+  struct timespec until;
+  (void)clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += WAIT_NS;
+  until.tv_sec += until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  if (pthread_mutex_timedlock(lock, &until) == 0) return true;
+  *ret = (struct served_page){.status = 503, .type = "text/plain; charset=utf-8", .again = true};
+  buffer_init(&ret->body, 200);
+  (void)buffer_text(&ret->body, "Other pages are being made. This page comes again by itself.\n");
+  return false;
+}
 
 /* Of now, and so never kept. As events it ends at once, and a browser asks again after a second: nobody holds a connection. */
 static bool give_running(const struct site_now *s, pthread_mutex_t *lock, struct pages *pages, const char *address,
@@ -21,10 +37,11 @@ static bool give_running(const struct site_now *s, pthread_mutex_t *lock, struct
   size_t n = s->running != NULL ? running_list(s->running, runs) : 0;
   if (as_page) {
     struct page page;
-    (void)pthread_mutex_lock(lock);
-    pages_running(pages, runs, n, &page);
-    (void)pthread_mutex_unlock(lock);
-    *ret = (struct served_page){.status = page.status, .type = page.type, .body = page.body};
+    if (enter(lock, ret)) {
+      pages_running(pages, runs, n, &page);
+      (void)pthread_mutex_unlock(lock);
+      *ret = (struct served_page){.status = page.status, .type = page.type, .body = page.body};
+    }
   } else {
     *ret = (struct served_page){.status = 200, .type = as_events ? "text/event-stream" : "application/json"};
     buffer_init(&ret->body, PAGE_BYTES_MAX);
@@ -47,10 +64,12 @@ static void forget_schedules(struct page_schedules *s) {
 static void read_schedule(void *context, const char *name) {
   struct page_schedules *s = context;
   struct lynx_error ignored = {0};
+  struct stat info;
   char path[PATH_BYTES];
   if (!text_ends_with(name, TIMETABLE_LOG_ENDING) || s->n == SCHEDULES_MAX) return;
   (void)snprintf(path, sizeof path, "%.3900s/%.200s", s->folder, name);
-  bool good = timetable_file_read(path, &s->items[s->n], &ignored) == LYNX_OK && s->items[s->n].known;
+  bool good = stat(path, &info) == 0 && S_ISREG(info.st_mode) && timetable_file_read(path, &s->items[s->n], &ignored) == LYNX_OK &&
+              s->items[s->n].known;
   if (good) s->n++;
   else {
     timetable_log_release(&s->items[s->n]);
@@ -62,7 +81,7 @@ static bool give_schedules(struct site_now *s, pthread_mutex_t *lock, struct pag
   static const struct root root = {""};
   struct page page;
   if (strncmp(address, "schedule.", 9) != 0) return false;
-  (void)pthread_mutex_lock(lock);
+  if (!enter(lock, ret)) return true;
   int64_t now = clock_now(&clock_system);
   if (s->schedules.folder != NULL && (s->schedules_ns == 0 || now - s->schedules_ns > SCHEDULES_AGAIN_NS)) {
     forget_schedules(&s->schedules);

@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "telemetry/process_tree.h"
 
-enum { SECRET_BYTES = 32, BODY_MAX = 4096, FAILURES_MAX = 5 };
+enum { SECRET_BYTES = 32, BODY_MAX = 4096, FAILURES_SOON = 3, SOON_S = 1, LATER_S = 10 };
 #define TELL_TIMEOUT_NS (2 * INT64_C(1000000000))
 
 /* What the run's own thread leaves for the one that tells. */
@@ -32,9 +32,12 @@ struct telling {
   int64_t before_ns;
   struct machine_ticks ticks;
   int n_failures; /* one after another */
+  const struct ledger_file *ledger;
+  const struct signer *signer;
 };
 
-static bool post(const struct telling *t, const char *what, const char *body) {
+/* HTTP's status; 0: there was no answer. */
+static int post(const struct telling *t, const char *what, const char *body) {
   char where[4300];
   struct buffer answer;
   struct lynx_error ignored = {0};
@@ -43,27 +46,28 @@ static bool post(const struct telling *t, const char *what, const char *body) {
   buffer_init(&answer, 65536);
   const struct control_request request = {
       .url = where, .json_body = body, .ca_file = getenv("LYNXBENCH_CA_FILE"), .timeout_ns = TELL_TIMEOUT_NS};
-  bool good = control_fetch(&request, &answer, &http_status, &ignored) == LYNX_OK && http_status == 200;
+  if (control_fetch(&request, &answer, &http_status, &ignored) != LYNX_OK) http_status = 0;
   buffer_release(&answer);
-  return good;
+  return http_status;
 }
 
 /* --- the first word --- */
 
-static bool introduce(struct telling *t, const struct ledger_file *ledger, const struct signer *signer) {
+static bool introduce(struct telling *t) {
   uint8_t bytes[SECRET_BYTES], digest[DIGEST_BYTES];
-  char hex[DIGEST_HEX];
+  char hex[DIGEST_HEX], now[40];
   struct buffer envelope;
   struct lynx_error ignored = {0};
   if (!random_salt(bytes, sizeof bytes)) return false;
   (void)hex_encode(bytes, sizeof bytes, t->secret);
   digest_of(t->secret, strlen(t->secret), digest);
-  struct entry entry = {.kind = "progress", .ledger = ledger_policy(ledger->ledger)->origin};
+  struct entry entry = {.kind = "progress", .ledger = ledger_policy(t->ledger->ledger)->origin};
   entry_subject_hex(&entry, "intent", t->intent);
   entry_member(&entry, "secret", digest_hex(digest, hex));
   buffer_init(&envelope, ENVELOPE_MAX);
-  bool good = entry_sign(&entry, NULL, signer, &envelope, &ignored) == LYNX_OK && buffer_text(&envelope, "") &&
-              post(t, "begin", envelope.data);
+  const char *time = clock_text(now, clock_system.realtime_ns(clock_system.context));
+  bool good = entry_sign(&entry, time, t->signer, &envelope, &ignored) == LYNX_OK && buffer_text(&envelope, "") &&
+              post(t, "begin", envelope.data) == 200;
   buffer_release(&envelope);
   return good;
 }
@@ -105,7 +109,7 @@ static void put_conditions(struct telling *t, struct json_writer *json) {
   t->ticks = now;
 }
 
-static bool tell(struct telling *t, const struct state *s, bool over) {
+static int tell(struct telling *t, const struct state *s, bool over) {
   const struct run_progress *p = &s->progress;
   struct buffer body;
   struct json_writer json;
@@ -128,26 +132,28 @@ static bool tell(struct telling *t, const struct state *s, bool over) {
   put_rates(t, p, &json);
   put_conditions(t, &json);
   json_close(&json);
-  bool good = json_finish(&json) && post(t, "update", body.data);
+  int status = json_finish(&json) ? post(t, "update", body.data) : 0;
   buffer_release(&body);
-  return good;
+  return status;
 }
 
 static void *keep_telling(void *context) {
   struct telling *t = context;
   bool over = false;
-  while (!over && t->n_failures < FAILURES_MAX) {
+  while (!over) {
     struct timespec until;
     struct state now;
     (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec++;
+    until.tv_sec += t->n_failures < FAILURES_SOON ? SOON_S : LATER_S;
     (void)pthread_mutex_lock(&t->lock);
     while (!t->over && pthread_cond_timedwait(&t->changed, &t->lock, &until) == 0) continue;
     over = t->over;
     bool any = t->any;
     now = t->state;
     (void)pthread_mutex_unlock(&t->lock);
-    if (any || over) t->n_failures = tell(t, &now, over) ? 0 : t->n_failures + 1;
+    int status = any || over ? tell(t, &now, over) : 200;
+    if (status == 400 && !over && introduce(t)) status = 200; /* a server that was started again knows of nothing */
+    t->n_failures = status == 200 ? 0 : t->n_failures + 1;
   }
   return NULL;
 }
@@ -163,7 +169,9 @@ struct telling *telling_begin(const struct ledger_file *ledger, const struct sig
   (void)pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
   (void)pthread_cond_init(&t->changed, &how);
   (void)pthread_condattr_destroy(&how);
-  if (introduce(t, ledger, signer) && pthread_create(&t->thread, NULL, keep_telling, t) == 0) return t;
+  t->ledger = ledger;
+  t->signer = signer;
+  if (introduce(t) && pthread_create(&t->thread, NULL, keep_telling, t) == 0) return t;
   (void)pthread_mutex_destroy(&t->lock);
   (void)pthread_cond_destroy(&t->changed);
   free(t);

@@ -2,7 +2,8 @@
  * show it.
  *
  * Cost     a thread of its own, which sleeps but for one small request a second; what the load does never waits for it
- * Errors   a server that takes none, or is gone, is told nothing more: the run goes on */
+ * Errors   a server that takes none at first is told nothing; one that is gone meanwhile is tried every ten seconds. The run goes on
+ * Order    ledger and signer stay, and sign nothing else, until telling_end */
 #ifndef CLI_TELLING_H
 #define CLI_TELLING_H
 

@@ -44,9 +44,36 @@ static bool holds_path(const char *text) {
 
 static const char *const personal[] = {"/home/", "/root/", "/Users/", "@", "://"};
 
+/* Letters, digits and hyphens between dots, two dots or more, the last part of letters alone: "node7.corp.example", and no "libx.so.1". */
+static bool is_host_name(const char *word, size_t n) {
+  size_t dots = 0, last = 0;
+  for (size_t i = 0; i < n; i++) {
+    bool letter = (word[i] >= 'a' && word[i] <= 'z') || (word[i] >= 'A' && word[i] <= 'Z');
+    bool other = (word[i] >= '0' && word[i] <= '9') || word[i] == '-' || word[i] == '_';
+    if (word[i] == '.') dots++, last = 0;
+    else if (!letter && !other) return false;
+    else last = letter ? last + 1 : n;
+  }
+  return dots >= 2 && last >= 2 && last < n && word[0] != '.';
+}
+
+/* "10.0.0.5", "fd00::1", "GPU-8a4b...", "node7.corp.example:5000" */
+static bool names_place_on_net(const char *text) {
+  static const char ends[] = " =:,;'\"([{<>)]}/@|";
+  int a, b, c, d;
+  for (const char *p = text; *p != 0; p++) {
+    bool begins = p == text || strchr(ends, p[-1]) != NULL;
+    if (strncmp(p, "GPU-", 4) == 0 || strncmp(p, "MIG-", 4) == 0) return true;
+    if ((p == text || strchr("0123456789.", p[-1]) == NULL) && sscanf(p, "%3d.%3d.%3d.%3d", &a, &b, &c, &d) == 4) return true;
+    if (p[0] == ':' && p[1] == ':' && (strchr("0123456789abcdefABCDEF", p[2]) != NULL || begins)) return true;
+    if (begins && is_host_name(p, strcspn(p, ends))) return true;
+  }
+  return false;
+}
+
 /* Of facts whose values are an operator's own. */
-static const char *const private_keys[] = {"process.argument.", "serving.setting.", "environment.",        "kernel.command-line", "code.",
-                                           "model.asked-for",   "network.",         "imported.system-name"};
+static const char *const private_keys[] = {"process.argument.", "serving.setting.", "environment.", "kernel.command-line", "code.",
+                                           "model.asked-for",   "serving.route",    "network.",     "imported.system-name"};
 
 bool disclosure_hides(enum disclosure level, const char *text) {
   return text != NULL && level != DISCLOSE_FULL &&
@@ -54,18 +81,13 @@ bool disclosure_hides(enum disclosure level, const char *text) {
           (level == DISCLOSE_PUBLIC && (holds_path(text) || holds_any(text, private_keys, LYNX_COUNT(private_keys)))));
 }
 
-/* "10.0.0.5", "GPU-8a4b...": only where such a thing is likely; versions have dots too. */
+/* Only where an address is likely; versions have dots too. */
 static bool holds_address(const struct fact *fact) {
-  static const char *const where[] = {"process.argument.", "environment.", "serving."};
+  static const char *const where[] = {"process.argument.", "environment.", "serving.", "declared."};
   const char *key = fact_without_role(fact->key);
   bool likely = false;
   for (size_t i = 0; i < LYNX_COUNT(where); i++) likely = likely || strncmp(key, where[i], strlen(where[i])) == 0;
-  for (const char *p = fact->value; likely && *p != 0; p++) {
-    int a, b, c, d;
-    if (strncmp(p, "GPU-", 4) == 0 || strncmp(p, "MIG-", 4) == 0) return true;
-    if ((p == fact->value || strchr("0123456789.", p[-1]) == NULL) && sscanf(p, "%3d.%3d.%3d.%3d", &a, &b, &c, &d) == 4) return true;
-  }
-  return false;
+  return likely && names_place_on_net(fact->value);
 }
 
 /* "alice", of "/home/alice": the last part of a path stands beside the whole, under the same key and ".path". */
@@ -83,6 +105,7 @@ static bool withholds(const struct fact_list *facts, const struct fact *fact, en
       is_part_of_personal(facts, fact))
     return true;
   if (level == DISCLOSE_SHARED) return false;
+  if (strncmp(key, "declared.", 9) == 0) return true; /* an operator's own words */
   for (size_t i = 0; i < LYNX_COUNT(private_keys); i++)
     if (strncmp(key, private_keys[i], strlen(private_keys[i])) == 0) return true;
   return holds_path(fact->value);

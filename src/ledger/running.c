@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "ledger/admission.h"
 
-enum { TOLD_MAX = 4096, SECRET_MAX = 200 };
+enum { TOLD_MAX = 4096, SECRET_MAX = 200, OVER_MAX = 4096, DAY_S = 86400 };
 
 struct known {
   struct running_run run;
@@ -21,6 +22,8 @@ struct running {
   pthread_mutex_t lock;
   struct known known[RUNNING_MAX]; /* in the order of their beginning */
   size_t n;
+  char over[OVER_MAX][DIGEST_HEX]; /* intents of runs that said so: the newest */
+  size_t n_over;
 };
 
 struct running *running_open(void) {
@@ -80,11 +83,25 @@ static enum lynx_status read_intent(struct ledger *ledger, const uint8_t *leaf, 
   return status;
 }
 
+/* By the signer's clock: a few minutes or hours off are no matter. */
+static bool is_of_today(const struct statement *statement) {
+  struct tm utc = {.tm_isdst = 0};
+  const char *end = strptime(json_get_text(statement->predicate, "time", ""), "%Y-%m-%dT%H:%M:%S", &utc);
+  return end != NULL && llabs((long long)timegm(&utc) - (long long)clock_realtime_s(&clock_system)) < DAY_S;
+}
+
+static bool is_over(const struct running *r, const char *intent) {
+  for (size_t i = 0; i < r->n_over && i < OVER_MAX; i++)
+    if (strcmp(r->over[i], intent) == 0) return true;
+  return false;
+}
+
 static enum lynx_status read_first(struct ledger *ledger, const struct admission *a, struct known *ret, struct lynx_error *error) {
   const uint8_t *intent = statement_subject_named(&a->statement, "intent");
   if (strcmp(a->statement.kind, "progress") != 0 || intent == NULL ||
       !hex_decode(json_get_text(a->statement.predicate, "secret", ""), ret->secret, DIGEST_BYTES))
     return lynx_fail(error, LYNX_INPUT, "found kind '%.40s'; accepted: progress, of an intent, with a secret's SHA-256", a->statement.kind);
+  if (!is_of_today(&a->statement)) return lynx_fail(error, LYNX_INPUT, "it was signed another day, by the signer's clock");
   (void)digest_hex(intent, ret->run.intent);
   (void)snprintf(ret->run.by, sizeof ret->run.by, "%s", a->signer->key.name);
   (void)snprintf(ret->run.step, sizeof ret->run.step, "starting");
@@ -109,7 +126,8 @@ enum lynx_status running_begin(struct running *r, struct ledger *ledger, struct 
     forget_old(r, new->heard_ns);
     struct known *known = find(r, new->run.intent);
     /* A second first word of one run is somebody's who has the first: that one goes on. */
-    if (known != NULL) status = lynx_fail(error, LYNX_INPUT, "this run is known already");
+    if (is_over(r, new->run.intent)) status = lynx_fail(error, LYNX_INPUT, "this run is over");
+    else if (known != NULL) status = lynx_fail(error, LYNX_INPUT, "this run is known already");
     else if (r->n == RUNNING_MAX) status = lynx_fail(error, LYNX_LIMIT, "%d runs are going on: no more are shown", RUNNING_MAX);
     else r->known[r->n++] = *new;
     (void)pthread_mutex_unlock(&r->lock);
@@ -166,7 +184,10 @@ enum lynx_status running_tell(struct running *r, struct bytes bytes, struct lynx
     ends = json_get_bool(told, "over", false);
     known->heard_ns = now;
     take(told, &known->run);
-    if (ends) drop(r, (size_t)(known - r->known));
+    if (ends) {
+      (void)snprintf(r->over[r->n_over++ % OVER_MAX], DIGEST_HEX, "%s", known->run.intent);
+      drop(r, (size_t)(known - r->known));
+    }
   }
   (void)pthread_mutex_unlock(&r->lock);
   json_decref(told);

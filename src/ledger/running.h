@@ -27,7 +27,8 @@ struct running;
 struct running *running_open(void);
 void running_close(struct running *running); /* accepts NULL */
 
-/* Its first word: a statement of kind "progress" about the entry of its intent, with the SHA-256 of the secret. */
+/* Its first word: a statement of kind "progress" about the entry of its intent, with the SHA-256 of the secret and the time, which is not a
+ * day away from this machine's. Of a run that said that it is over it is refused: whoever kept it cannot bring the run back. */
 enum lynx_status running_begin(struct running *running, struct ledger *ledger, struct bytes envelope,
                                struct lynx_error *error) LYNX_MUST_CHECK;
 /* A further one: JSON with "intent", "secret" and what running_run has. */

@@ -6,7 +6,7 @@
 #include "history/timetable.h"
 #include "ledger/running.h"
 
-enum { PAGE_BYTES_MAX = 64 << 20, PAGE_ADDRESS_MAX = 200 };
+enum { PAGE_BYTES_MAX = 64 << 20, PAGE_ADDRESS_MAX = 400 };
 
 enum bundle_view {
   VIEW_REPORT,    /* HTML, for inside a page */

@@ -24,12 +24,14 @@
 
 enum {
   LOOKED_NAME_MAX = 200,
+  BROUGHT_AT_ONCE = 8,
+  BROUGHT_FASTER = 16,
   LOOKED_AT_ONCE = 2,
-  LOOKED_S = 60,
+  LOOKED_S = 120,
   WORKERS = 4,
   IDLE_S = 30,
   CONNECTION_BYTES = 65536,
-  URL_MAX = 200,
+  URL_MAX = 400,
   STOP_WAIT_MS = 5000
 };
 
@@ -44,7 +46,8 @@ struct log_server {
   struct reading reading;
   bool read_only;
   struct running *running;
-  atomic_int n_looking; /* at files that somebody brought */
+  atomic_int n_brought, n_looking; /* files that come, and those that are looked at */
+  atomic_int stopping;
 };
 
 /* What one request sends. */
@@ -54,7 +57,12 @@ struct upload {
   int64_t length, expected;
   bool refused;                   /* too long, or the disk is full: the rest is read and forgotten */
   struct MHD_PostProcessor *form; /* of a file to be looked at; NULL */
+  bool skips;                     /* a part that is not that file's */
   char name[LOOKED_NAME_MAX];     /* as its form calls it */
+  struct log_server *server;      /* of the thread that looks */
+  struct MHD_Connection *connection;
+  bool begun;
+  struct served_page page; /* what came of it */
 };
 
 static const char accepted[] = "accepted: GET checkpoint, tile/..., blob/DIGEST; POST add, cosign; PUT blob/DIGEST that an entry names";
@@ -400,16 +408,45 @@ static enum MHD_Result get_page(struct log_server *s, struct MHD_Connection *con
   return send_page(s, connection, &page, same);
 }
 
-/* The page of a file that was brought: of no address, and nobody else's. */
+/* A thread of its own: a file takes seconds, and a worker that waited would keep its other visitors waiting. */
+static void *look_at(void *context) {
+  struct upload *upload = context;
+  struct log_server *s = upload->server;
+  s->pages.look(s->pages.context, upload->fd, upload->name, &s->stopping, &upload->page);
+  MHD_resume_connection(upload->connection);
+  (void)atomic_fetch_sub(&s->n_looking, 1);
+  return NULL;
+}
+
+/* The page of a file that was brought: of no address, and nobody else's. It is asked for twice: when the file is there, and when it has been
+ * looked at. */
 static enum MHD_Result look(struct log_server *s, struct MHD_Connection *connection, struct upload *upload) {
-  struct served_page page;
+  pthread_t thread;
+  pthread_attr_t how;
   if (upload->refused) return answer_error(connection, MHD_HTTP_CONTENT_TOO_LARGE, "more bytes than are accepted, or no room for them");
   if (upload->name[0] == 0)
     return answer_error(connection, MHD_HTTP_BAD_REQUEST, "found no file; accepted: multipart/form-data with a field called file");
+  if (upload->begun) {
+    struct served_page page = upload->page;
+    upload->page = (struct served_page){.status = 0};
+    return send_page(s, connection, &page, false);
+  }
+  bool busy = atomic_fetch_add(&s->n_looking, 1) >= LOOKED_AT_ONCE;
+  if (busy) (void)atomic_fetch_sub(&s->n_looking, 1);
+  if (busy) return answer_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "other files are being looked at: try again in a minute");
   door_allow(s->door, connection, LOOKED_S * (int64_t)DOOR_RATE);
-  s->pages.look(s->pages.context, upload->fd, upload->name, &page);
-  return send_page(s, connection, &page, false);
+  upload->server = s;
+  upload->connection = connection;
+  upload->begun = true;
+  MHD_suspend_connection(connection);
+  (void)pthread_attr_init(&how);
+  (void)pthread_attr_setdetachstate(&how, PTHREAD_CREATE_DETACHED);
+  bool started = pthread_create(&thread, &how, look_at, upload) == 0;
+  (void)pthread_attr_destroy(&how);
+  if (!started) (void)look_at(upload);
+  return MHD_YES;
 }
+
 /* --- requests --- */
 
 /* Of a form: its file's bytes, to the file without a name. A second file is not looked at. */
@@ -417,7 +454,8 @@ static enum MHD_Result take_part(void *context, enum MHD_ValueKind kind, const c
                                  const char *encoding, const char *data, uint64_t at, size_t length) {
   struct upload *upload = context;
   (void)kind, (void)type, (void)encoding;
-  if (key == NULL || strcmp(key, "file") != 0 || name == NULL || name[0] == 0 || (at == 0 && upload->name[0] != 0)) return MHD_YES;
+  if (at == 0) upload->skips = key == NULL || strcmp(key, "file") != 0 || name == NULL || name[0] == 0 || upload->name[0] != 0;
+  if (upload->skips) return MHD_YES;
   if (at == 0) (void)snprintf(upload->name, sizeof upload->name, "%s", name);
   upload->refused = upload->refused || !file_write_all(upload->fd, data, length);
   return MHD_YES;
@@ -469,7 +507,8 @@ static void completed(void *context, struct MHD_Connection *connection, void **r
   if (upload == NULL) return;
   if (upload->form != NULL) {
     (void)MHD_destroy_post_processor(upload->form);
-    (void)atomic_fetch_sub(&s->n_looking, 1);
+    (void)atomic_fetch_sub(&s->n_brought, 1);
+    buffer_release(&upload->page.body);
   }
   if (upload->fd >= 0) (void)close(upload->fd); /* it is thrown away */
   buffer_release(&upload->body);
@@ -520,18 +559,18 @@ static enum MHD_Result begin_looking(struct log_server *s, struct MHD_Connection
   if (is_from_elsewhere(connection)) return answer_error(connection, MHD_HTTP_FORBIDDEN, "a page of another place may not ask here");
   if (length > SERVER_LOOKED_MAX)
     return answer_error(connection, MHD_HTTP_CONTENT_TOO_LARGE, "more bytes than are looked at here: lynxbench shows it on your machine");
-  if (atomic_fetch_add(&s->n_looking, 1) >= LOOKED_AT_ONCE) {
-    (void)atomic_fetch_sub(&s->n_looking, 1);
-    return answer_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "other files are being looked at: try again in a minute");
+  if (atomic_fetch_add(&s->n_brought, 1) >= BROUGHT_AT_ONCE) {
+    (void)atomic_fetch_sub(&s->n_brought, 1);
+    return answer_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "other files are being brought: try again in a minute");
   }
   struct upload *upload = upload_begin(s->spool, length);
   if (upload != NULL) upload->form = MHD_create_post_processor(connection, CONNECTION_BYTES / 2, take_part, upload);
   *request = upload;
   if (upload != NULL && upload->form != NULL) {
-    door_allow(s->door, connection, length);
+    door_allow(s->door, connection, length / BROUGHT_FASTER); /* who brings it slowly keeps a place from others */
     return MHD_YES;
   }
-  (void)atomic_fetch_sub(&s->n_looking, 1);
+  (void)atomic_fetch_sub(&s->n_brought, 1);
   return answer_error(connection, MHD_HTTP_BAD_REQUEST, "found no form; accepted: multipart/form-data with a field called file");
 }
 
@@ -599,11 +638,12 @@ static enum lynx_status listen_at(struct log_server *s, const struct log_server_
                                  {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)at->private_key},
                                  {MHD_OPTION_END, 0, NULL}};
   s->daemon = MHD_start_daemon(
-      MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO | MHD_USE_ITC | (secret ? (unsigned)MHD_USE_TLS : 0), (uint16_t)at->port, NULL, NULL,
-      handle, s, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)WORKERS, MHD_OPTION_CONNECTION_LIMIT,
-      (unsigned)DOOR_PLACES, MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)DOOR_PLACES_PER_ADDRESS, MHD_OPTION_CONNECTION_TIMEOUT,
-      (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_COMPLETED, completed, s,
-      MHD_OPTION_NOTIFY_CONNECTION, door_connection, s->door, MHD_OPTION_ARRAY, secret ? tls : tls + 2, MHD_OPTION_END);
+      MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_AUTO | MHD_USE_ITC | (secret ? (unsigned)MHD_USE_TLS : 0),
+      (uint16_t)at->port, NULL, NULL, handle, s, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)WORKERS,
+      MHD_OPTION_CONNECTION_LIMIT, (unsigned)DOOR_PLACES, MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)DOOR_PLACES_PER_ADDRESS,
+      MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+      MHD_OPTION_NOTIFY_COMPLETED, completed, s, MHD_OPTION_NOTIFY_CONNECTION, door_connection, s->door, MHD_OPTION_ARRAY,
+      secret ? tls : tls + 2, MHD_OPTION_END);
   if (s->daemon != NULL) return LYNX_OK;
   return lynx_fail(error, LYNX_IO, "port %d cannot be listened on%s: %s", at->port,
                    secret ? ", or the certificate and its key do not fit" : "", strerror(errno));
@@ -636,6 +676,8 @@ enum lynx_status log_server_start(struct ledger *ledger, struct ledger *files, c
 void log_server_stop(struct log_server *server) {
   const struct timespec step = {.tv_nsec = 20000000};
   if (server == NULL) return;
+  atomic_store(&server->stopping, 1); /* what is looked at is given up: no connection may be suspended when the daemon stops */
+  while (atomic_load(&server->n_looking) > 0) (void)nanosleep(&step, NULL);
   if (server->daemon != NULL) {
     int listening = MHD_quiesce_daemon(server->daemon); /* nobody new; who is inside may finish */
     for (int ms = 0; ms < STOP_WAIT_MS && MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections > 0;

@@ -17,6 +17,8 @@
 #ifndef SERVE_LOG_SERVER_H
 #define SERVE_LOG_SERVER_H
 
+#include <stdatomic.h>
+
 #include "ledger/blob.h"
 #include "ledger/ledger.h"
 #include "ledger/running.h"
@@ -44,7 +46,7 @@ struct page_source {
   /* By several threads at once. False: no page has such an address. */
   bool (*get)(void *context, const char *address, bool compressed, struct served_page *ret);
   /* A file that somebody brings to be looked at: the page of it, for them alone. By several threads at once. */
-  void (*look)(void *context, int fd, const char *name, struct served_page *ret);
+  void (*look)(void *context, int fd, const char *name, const atomic_int *stop, struct served_page *ret); /* stop not 0: give it up */
   void *context;
 };
 

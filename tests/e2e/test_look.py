@@ -1,7 +1,8 @@
 """A file that somebody brings to the pages: shown to them for what it is, and kept nowhere."""
 
+import http.client
 import os
-import re
+import signal
 import socket
 import sqlite3
 import threading
@@ -124,27 +125,86 @@ def test_a_reader_s_token_is_asked_for(teams, tmp_path):
         server.stop()
 
 
-def test_two_are_looked_at_at_once(teams):
-    """A third is asked to come again; who sends slowly keeps nobody from reading."""
-    ready(teams.server)
-    slow = []
-    for _ in range(2):
-        c = socket.create_connection(("127.0.0.1", teams.server.port))
-        head = "POST /look.html HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n"
+def bring_slowly(server, n):
+    """So many who only begin, each with a place: who finds none comes again."""
+    held, until = [], time.monotonic() + 20
+    head = "POST /look.html HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n"
+    while len(held) < n and time.monotonic() < until:
+        c = socket.create_connection(("127.0.0.1", server.port))
         c.sendall((head + "Content-Type: multipart/form-data; boundary=xyz\r\n\r\nx").encode())
-        slow.append(c)
-    until = time.monotonic() + 10
-    while look(teams.server, b"x")[0].status != 503 and time.monotonic() < until:
-        time.sleep(0.1)
+        c.settimeout(0.2)
+        try:
+            c.recv(100)
+            c.close()
+        except TimeoutError:
+            held.append(c)
+    return held
+
+
+def test_who_brings_slowly_keeps_nobody_out(teams):
+    """Places are few, and none is taken by who only begins; pages are read meanwhile."""
+    ready(teams.server)
+    slow = bring_slowly(teams.server, 3)
+    check_equal(look(teams.server, b"x")[0].status, 422, "beside them")
+    slow += bring_slowly(teams.server, 5)
     r, body = look(teams.server, b"x")
     check(r.status == 503 and "try again" in body, (r.status, body))
     check_equal(teams.server.ask("GET", "/")[0], 200, "pages are read")
     for c in slow:
+        c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         c.close()
     until = time.monotonic() + 10
     while look(teams.server, b"x")[0].status == 503 and time.monotonic() < until:
         time.sleep(0.1)
     check_equal(look(teams.server, b"x")[0].status, 422, "when they are gone")
+
+
+def stopped_child(server):
+    """The child that looks at a file, held: it stands for a file that takes long."""
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline") as f:
+                    words = f.read().split("\0")
+                with open(f"/proc/{pid}/stat") as f:
+                    parent = int(f.read().rsplit(")", 1)[1].split()[1])
+            except OSError:
+                continue
+            if parent == server.process.pid and any(w.endswith("/dropped") for w in words):
+                os.kill(int(pid), signal.SIGSTOP)
+                return int(pid)
+    return None
+
+
+def test_a_file_that_takes_long_stops_nobody(teams, tmp_path):
+    """Neither other visitors, on connections of their own or on those that were open, nor the server's end."""
+    server = Serving(teams.ledger, str(tmp_path))
+    try:
+        ready(server)
+        idle = [http.client.HTTPConnection("127.0.0.1", server.port, timeout=5) for _ in range(12)]
+        for c in idle:
+            c.request("GET", "/checkpoint")
+            c.getresponse().read()
+        big = of("profiles/h100-bert.json.gz")
+        pids, answers = [], []
+        threads = [threading.Thread(target=lambda: answers.append(look(server, big)[0].status)) for _ in range(2)]
+        for t in threads:
+            t.start()
+        pids.append(stopped_child(server))
+        check(pids[0] is not None, "a child was caught")
+        for c in idle:
+            c.request("GET", "/checkpoint")
+            check_equal(c.getresponse().status, 200, "on an open connection")
+            c.close()
+        for address in ("/style.css", "/running.json", "/running.html", "/schedule.html", "/look.html"):
+            check(server.ask("GET", address)[0] in (200, 503), address)
+        begun = time.monotonic()
+    finally:
+        server.stop()
+    check(time.monotonic() - begun < 10, "it ends although a file is looked at")
+    for t in threads:
+        t.join()
 
 
 def test_several_at_once_are_not_mixed_up(teams):

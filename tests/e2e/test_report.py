@@ -1,5 +1,7 @@
 """The page: one file, no network, well-formed, nothing unescaped, the sections that must be there."""
 
+import os
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -90,6 +92,58 @@ def test_the_page_has_its_sections(run, words):
 def test_the_same_page_twice(run):
     first = page_of(run)
     check_equal(page_of(run), first, "the same page twice")
+
+
+CANARY = "canary-9f3"
+
+
+def disclosed(bundle, level):
+    r = lynx("report", bundle, "--disclose", level, "--out", "-")
+    check(r.returncode in (0, 1), r.stderr)
+    return r.stdout
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    """Bundles with words that are nobody else's, wherever an operator may leave them."""
+    folder = tmp_path_factory.mktemp("planted")
+    workload = "{model: metronome, output_tokens: 5, prompts: {count: 8, bytes: 32}}"
+    lax = "{warm_up: 100ms, counted: 500ms, sessions: 1, drain: 1s, steady: reported, instrument_error_at_most: 1}"
+    expected = f'{{system.machine.host-name: {CANARY}-host, system.os.kernel: "{CANARY}"}}'
+    words = f"{{serving.setting.master: 10.66.0.11, serving.cluster: {CANARY}.corp.example, system.site: SITE}}"
+    script = folder / "dies.py"
+    script.write_text(f"import sys\nprint('token={CANARY} 10.66.0.12 C:/x', file=sys.stderr)\nsys.exit(3)\n")
+    start = f"start: {{command: [python3, {script}], ready_within: 5s, environment: [A_B={CANARY}-env]}}"
+    bundles = {}
+    with reference("--mode", "metronome") as port:
+        at = f'endpoint: "http://127.0.0.1:{port}"'
+        nowhere = f'endpoint: "http://127.0.0.1:{free_port()}"'
+        for name, executor in (
+            ("facts", f"{{{at}, expect: {expected}, declare: {words}}}"),
+            ("dead", f"{{{nowhere}, {start}}}"),
+        ):
+            path = str(folder / f"{name}.yaml")
+            contract(path, port, executor=executor, workload=workload, method=lax)
+            bundles[name] = str(folder / f"{name}.lynx")
+            r = lynx("run", path, "--out", bundles[name], "--quiet")
+            check(os.path.exists(bundles[name]), r.stderr)
+    return bundles
+
+
+@pytest.mark.parametrize("level", ("shared", "public"))
+def test_below_full_nobody_s_own_words_are_shown(planted, level):
+    facts, dead = (disclosed(planted[name], level) for name in ("facts", "dead"))
+    host = os.uname().nodename
+    for page, full in ((facts, disclosed(planted["facts"], "full")), (dead, disclosed(planted["dead"], "full"))):
+        check(CANARY in full, "they are there at all")
+        own = re.finditer(rf"{CANARY}|10\.66|127\.0\.0\.1", page)
+        left = [page[max(0, m.start() - 100) : m.end() + 40] for m in own]
+        check_equal(left, [], level)
+    check(f"found '{host}'" not in facts, "what was found in place of the expected")
+    check("system.machine.host-name" in facts and "(withheld)" in facts, "that it was not as expected is said")
+    check("exit code 3" in dead and "it printed: (withheld)" in dead, "so is how the executor ended")
+    if level == "public":
+        check("SITE" not in facts, "what was declared is an operator's own word, too")
 
 
 def test_a_folder_that_does_not_exist(run):

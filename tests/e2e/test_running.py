@@ -73,7 +73,11 @@ def test_a_run_is_seen_while_it_goes_on(teams, tmp_path):
     check(0 <= x["steal"] <= 1 and 0 <= x["idle"] <= 1, x)
     shown = [page for page in pages if "counted" in page and "1 run in progress" in page]
     check(shown and "&lt;b&gt;live" in shown[0] and "<b>live" not in shown[0], "its page")
-    check("No run in progress" in teams.server.ask("GET", "/running.html")[1].decode(), "afterwards")
+    ended = lambda: "No run in progress" in teams.server.ask("GET", "/running.html")[1].decode()
+    until = time.monotonic() + 10
+    while not ended() and time.monotonic() < until:
+        time.sleep(0.1)
+    check(ended(), "afterwards")
 
 
 def test_events_are_for_a_browser(teams):
@@ -127,6 +131,27 @@ def test_nobody_else_tells_of_it(teams, tmp_path):
         run.process.send_signal(signal.SIGKILL)
         run.end()
     check_equal(len(running(teams.server)), 1, "a killed one is shown until it has not been heard of for long")
+
+
+def test_a_server_that_was_started_again_is_told_again(teams, tmp_path):
+    ledger, home = f"{tmp_path}/t.ledger", {"HOME": teams.d, "XDG_STATE_HOME": teams.d}
+    lynx("log", "create", ledger, env={**home, "LYNXBENCH_KEY": f"{teams.d}/ml.key"})
+    server = Serving(ledger, teams.d)
+    seen = lambda: [x for x in running(server) if x["step"] != "starting"]
+    with reference("--mode", "metronome", "--gap", "5ms", "--first-token", "10ms") as port:
+        run = Run(type("T", (), {"d": teams.d, "url": server.url}), port, tmp_path / "r.lynx", counted="8s")
+        until = time.monotonic() + 20
+        while not seen() and time.monotonic() < until:
+            time.sleep(0.05)
+        server.stop()
+        server = Serving(ledger, teams.d, "--port", str(server.port))
+        while not seen() and time.monotonic() < until + 20:
+            time.sleep(0.05)
+        check_equal([x["by"] for x in seen()], ["ml"], "it is seen again")
+        run.process.send_signal(signal.SIGTERM)
+        code, said = run.end()
+    check_equal(running(server), [], "and over")
+    server.stop()
 
 
 def test_a_server_that_stops_does_not_stop_the_run(teams, tmp_path):

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/root.h"
 #include "ledger/blob.h"
 #include "ledger/running.h"
@@ -31,6 +32,8 @@ struct about {
   struct statement_subject subjects[3];
 };
 
+static const char *signed_at; /* of progress; NULL: now */
+
 static void make(const struct about *about, const char *name, const struct signing_key *key, struct buffer *ret) {
   struct buffer payload;
   struct json_writer json;
@@ -42,6 +45,9 @@ static void make(const struct about *about, const char *name, const struct signi
   statement_begin(&json, &payload, about->kind, ORIGIN, about->subjects, n);
   if (about->key != NULL) json_put_text(&json, about->key, about->value);
   if (strcmp(about->kind, "bundle") == 0) json_put_text(&json, "bytes", "10");
+  char now[40];
+  if (strcmp(about->kind, "progress") == 0)
+    json_put_text(&json, "time", signed_at != NULL ? signed_at : clock_text(now, clock_system.realtime_ns(clock_system.context)));
   CHECK(statement_end(&json));
   CHECK_INT(envelope_make(bytes_of(statement_payload_type), (struct bytes){payload.data, payload.length}, name, key, ret, &error), LYNX_OK);
   buffer_release(&payload);
@@ -606,6 +612,13 @@ static void check_running(struct ledger *l) {
   CHECK_INT(tell(r, leaf, "open sesame", ", \"over\": true"), LYNX_OK);
   CHECK_INT(running_list(r, runs), 0);
   CHECK_INT(tell(r, leaf, "open sesame", ""), LYNX_INPUT);
+  CHECK_INT(introduce(r, l, &good, "ml", ml), LYNX_INPUT); /* it is over, and nobody who kept its first word brings it back */
+  struct running *again = running_open();                  /* a server that was started again */
+  signed_at = "2020-01-01T00:00:00Z";
+  CHECK_INT(introduce(again, l, &good, "ml", ml), LYNX_INPUT);
+  signed_at = NULL;
+  CHECK_INT(introduce(again, l, &good, "ml", ml), LYNX_OK);
+  running_close(again);
   running_close(r);
 }
 
