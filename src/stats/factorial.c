@@ -97,7 +97,7 @@ size_t factorial_run(const struct factorial_design *d, size_t n_rounds, uint64_t
   random_init(&random, seed, "factorial");
   *ret_grain = 0;
   for (size_t round = 0; round < n_rounds; round++) {
-    size_t order[FACTORIAL_RUNS_MAX];
+    size_t order[FACTORIAL_RUNS_MAX] = {0};
     order_round(d, &random, order);
     for (size_t k = 0; k < d->n_runs; k++) {
       struct session_figure figure = {0};
