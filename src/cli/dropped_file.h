@@ -1,7 +1,7 @@
 /* cli/dropped_file.h: a file that somebody brought to be looked at, shown and thrown away: a bundle, a trace, or another tool's result.
  *
  * What it is is found by trying: this same program, as a child in its cage, as `report`, `attribute` and `import` do.
- * Limits   DROPPED_BYTES; DROPPED_S seconds for all tries together
+ * Limits   DROPPED_MEMORY for each try; DROPPED_S seconds for all tries together
  * Threads  one at a time in a folder */
 #ifndef CLI_DROPPED_FILE_H
 #define CLI_DROPPED_FILE_H

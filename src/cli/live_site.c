@@ -78,6 +78,13 @@ static struct kept *find_kept(struct live_site *s, const char *name, bool view, 
   return k;
 }
 
+/* NULL also where the ledger has grown since. */
+static struct kept *find_fresh(struct live_site *s, const char *name, bool view) {
+  bool old = false;
+  struct kept *k = find_kept(s, name, view, &old);
+  return old ? NULL : k;
+}
+
 /* Takes the bytes over. */
 static struct kept *keep(struct live_site *s, const char *name, bool view, uint64_t n_entries, struct buffer *bytes) {
   size_t before = find_at(s, name, view);
@@ -143,9 +150,7 @@ static bool view_bundles(struct live_site *s, enum bundle_view view, const uint8
 
 static bool give_kept(struct live_site *s, const char *name, struct buffer *ret, bool *ret_good) {
   (void)pthread_mutex_lock(&s->kept_lock);
-  bool old = false;
-  const struct kept *k = find_kept(s, name, true, &old);
-  if (old) k = NULL;
+  const struct kept *k = find_fresh(s, name, true);
   if (k != NULL) *ret_good = k->plain.length > 0 && buffer_append(ret, k->plain.data, k->plain.length);
   (void)pthread_mutex_unlock(&s->kept_lock);
   return k != NULL;
@@ -363,9 +368,7 @@ bool live_site_get(void *context, const char *whole, bool compressed, struct ser
     return true;
   (void)pthread_mutex_lock(&s->lock);
   (void)pthread_mutex_lock(&s->kept_lock);
-  bool old = false;
-  const struct kept *k = find_kept(s, address, false, &old); /* while it waited another made it, perhaps */
-  if (old) k = NULL;
+  const struct kept *k = find_fresh(s, address, false); /* while it waited another made it, perhaps */
   if (k != NULL) give(k, compressed, ret);
   (void)pthread_mutex_unlock(&s->kept_lock);
   if (k == NULL) make(s, address, compressed, ret);

@@ -12,7 +12,7 @@ struct recording {
   bool wanted, begun;
   struct pen pen;
   struct run_link link;
-  struct telling *telling; /* for whoever shows the run; NULL: nobody is told */
+  struct telling *telling; /* reports to the ledger's server; NULL: to nobody */
 };
 
 /* False: reported; recording_end is due all the same. Nothing is recorded where neither an option nor the environment names a ledger. */

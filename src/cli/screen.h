@@ -10,7 +10,7 @@
 
 struct screen {
   bool terminal, quiet;
-  struct telling *telling; /* who is told beside the terminal; NULL */
+  struct telling *telling; /* where progress is reported beside the terminal; NULL */
   const char *label;       /* of the run, where several go on in turn; NULL */
   char last_step[64];
   int64_t last_session;

@@ -102,6 +102,16 @@ static void put_recorded(struct frame *f, const struct board_run *run) {
   markup_close(m);
 }
 
+/* What was made of the bundle, or why it could not be. */
+static void end_with_report(struct frame *f, const struct buffer *inside, const char *why) {
+  if (inside != NULL) markup_made(&f->markup, inside);
+  else {
+    frame_heading(f, "The bundle cannot be shown");
+    markup_whole(&f->markup, "p", NULL, why);
+  }
+  frame_end(f);
+}
+
 void result_page(struct frame *f, const struct board_run *run, const struct buffer *inside, const char *why) {
   struct markup *m = &f->markup;
   const struct board_contract *c = &f->pages->board->contracts[run->contract];
@@ -121,12 +131,7 @@ void result_page(struct frame *f, const struct board_run *run, const struct buff
   put_section(f, run, "Contested", &arena, put_contests);
   put_section(f, run, "Findings and changes", &arena, put_findings);
   markup_close(m);
-  if (inside != NULL) markup_made(m, inside);
-  else {
-    frame_heading(f, "The bundle cannot be shown");
-    markup_whole(m, "p", NULL, why);
-  }
-  frame_end(f);
+  end_with_report(f, inside, why);
   arena_release(&arena);
 }
 
@@ -144,11 +149,6 @@ void shared_page(struct frame *f, const struct board_run *run, const char *level
   put_section(f, run, "Verified", &arena, put_verifications);
   put_section(f, run, "Contested", &arena, put_contests);
   markup_close(m);
-  if (inside != NULL) markup_made(m, inside);
-  else {
-    frame_heading(f, "The bundle cannot be shown");
-    markup_whole(m, "p", NULL, why);
-  }
-  frame_end(f);
+  end_with_report(f, inside, why);
   arena_release(&arena);
 }

@@ -44,10 +44,6 @@ static void put_strip(struct markup *m, const struct timetable_log *log, struct 
   markup_close(m);
 }
 
-static bool is_told(const struct timetable_slot *slot) {
-  return slot->late || (slot->state != SLOT_KEPT && slot->state != SLOT_RUNNING);
-}
-
 static void put_schedule(struct frame *f, const struct timetable_log *log, struct arena *arena) {
   struct markup *m = &f->markup;
   size_t n = 0;
@@ -60,7 +56,7 @@ static void put_schedule(struct frame *f, const struct timetable_log *log, struc
   put_strip(m, log, arena);
   markup_open(m, "ul", "class", "statements", NULL);
   for (size_t i = log->n_slots; i > 0 && n < TOLD_MAX; i--) {
-    if (!is_told(&log->slots[i - 1])) continue;
+    if (!timetable_slot_is_told(&log->slots[i - 1])) continue;
     markup_whole(m, "li", log->slots[i - 1].state == SLOT_KEPT || log->slots[i - 1].state == SLOT_SKIPPED ? "dim" : "bad",
                  slot_words(arena, &log->slots[i - 1]));
     n++;
@@ -83,7 +79,7 @@ static void add_row(struct table *t, const struct timetable_log *log, int64_t no
   table_text(t, timetable_time(timetable_slot(&log->schedule, now_s) + log->schedule.every_s, text, sizeof text));
   table_text(t, last != NULL ? timetable_time(last->slot_s, text, sizeof text) : NULL);
   table_text(t, last != NULL ? slot_state_text(last->state) : NULL);
-  if (last != NULL && is_told(last)) table_class(t, "bad");
+  if (last != NULL && timetable_slot_is_told(last)) table_class(t, "bad");
   table_number(t, (double)log->n_slots, NULL);
   table_number(t, (double)log->n[SLOT_KEPT], NULL);
   table_number(t, (double)log->n_late, NULL);

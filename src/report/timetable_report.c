@@ -18,7 +18,7 @@ char *timetable_time(int64_t at_s, char *text, size_t size) {
   return text;
 }
 
-static bool is_told(const struct timetable_slot *slot) {
+bool timetable_slot_is_told(const struct timetable_slot *slot) {
   return slot->late || (slot->state != SLOT_KEPT && slot->state != SLOT_RUNNING);
 }
 
@@ -41,9 +41,9 @@ void timetable_put_log(const struct timetable_log *log, struct buffer *out) {
   if (log->n_late > 0) (void)buffer_printf(out, ", %zu late", log->n_late);
   if (log->n_unread > 0) (void)buffer_printf(out, "; %zu line%s of its log cannot be read", log->n_unread, log->n_unread == 1 ? "" : "s");
   (void)buffer_text(out, "\n");
-  for (size_t i = 0; i < log->n_slots; i++) n_told += is_told(&log->slots[i]);
+  for (size_t i = 0; i < log->n_slots; i++) n_told += timetable_slot_is_told(&log->slots[i]);
   for (size_t i = 0; i < log->n_slots; i++)
-    if (is_told(&log->slots[i]) && n++ + TIMETABLE_SLOTS_SHOWN >= n_told) put_slot(&log->slots[i], out);
+    if (timetable_slot_is_told(&log->slots[i]) && n++ + TIMETABLE_SLOTS_SHOWN >= n_told) put_slot(&log->slots[i], out);
   if (n_told > TIMETABLE_SLOTS_SHOWN) (void)buffer_printf(out, "  and %zu before these\n", n_told - TIMETABLE_SLOTS_SHOWN);
 }
 
@@ -60,7 +60,7 @@ void timetable_json_log(const struct timetable_log *log, struct json_writer *jso
   json_open_array(json);
   for (size_t i = 0; i < log->n_slots; i++) {
     const struct timetable_slot *slot = &log->slots[i];
-    if (!is_told(slot)) continue;
+    if (!timetable_slot_is_told(slot)) continue;
     json_open_object(json);
     json_put_text(json, "due", timetable_time(slot->slot_s, text, sizeof text));
     json_put_text(json, "state", slot_state_text(slot->state));

@@ -8,6 +8,8 @@
 void timetable_put_when(const struct timetable *timetable, struct buffer *out);
 /* "2026-11-24T02:00Z"; size >= 32. */
 char *timetable_time(int64_t at_s, char *text, size_t size);
+/* Worth a line: late, or neither kept nor running. */
+bool timetable_slot_is_told(const struct timetable_slot *slot);
 /* A line that counts, then one for each slot that was not kept, or late: the newest TIMETABLE_SLOTS_SHOWN. */
 enum { TIMETABLE_SLOTS_SHOWN = 10 };
 void timetable_put_log(const struct timetable_log *log, struct buffer *out);
