@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """A ledger in which one contract has many results: how long `history` takes over one of its series, and how many entries a second `serve`
 takes from one and from four clients that push further runs, each with its intent. Nothing here fails for being slow. usage: ingest.py BUILD
-[RESULTS [PROGRAM]] (PROGRAM: another lynxbench than BUILD's)"""
+[RESULTS [PROGRAM]] (PROGRAM: another lynxbench than BUILD's). With POSTGRES=1 in the environment the same ledger is also copied into a
+PostgreSQL server that is started here, and asked there."""
 
 import http.client
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -41,16 +43,11 @@ def pushed_per_s(port, lines, clients):
     return each * clients / (time.monotonic() - begun)
 
 
-with tempfile.TemporaryDirectory() as folder:
-    subprocess.run([os.path.join(build, "bench", "pages"), folder, results, "1"], check=True)
-    env = {k: v for k, v in os.environ.items() if not k.startswith("LYNXBENCH")} | {"HOME": folder, "XDG_STATE_HOME": folder}
-    ledger = f"{folder}/pages.ledger"
+def measure(ledger, lines, env):
     for _ in range(3):
         begun = time.monotonic()
         subprocess.run([lynx, "history", ledger, "--figure", FIGURE], env=env, capture_output=True)
         print(f"history of one series of {results} values: {time.monotonic() - begun:.2f} s", flush=True)
-    with open(f"{folder}/more.jsonl") as f:
-        lines = f.read().splitlines()
     words = [lynx, "serve", ledger, "--port", "0"]
     server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
     port = int(re.search(r":(\d+)", server.stdout.readline().split("//")[1])[1])
@@ -62,3 +59,38 @@ with tempfile.TemporaryDirectory() as folder:
     finally:
         server.kill()
         server.wait()
+
+
+def copied(ledger, folder, env):
+    """The same ledger, in a PostgreSQL that is started for it."""
+    os.environ.update(BUILD=build, SOURCE=os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    sys.path.insert(0, f"{os.environ['SOURCE']}/tests/e2e")
+    import test_postgres
+
+    os.mkdir(f"{folder}/postgres")
+    os.chmod(folder, 0o755)
+    server = test_postgres.Server(f"{folder}/postgres")
+    begun = time.monotonic()
+    subprocess.run([lynx, "log", "export", ledger, f"{folder}/www"], env=env, check=True, capture_output=True)
+    subprocess.run([lynx, "pull", f"{folder}/www", server.url("team")], env=env, check=True, capture_output=True)
+    print(f"\nPostgreSQL; the copy took {time.monotonic() - begun:.0f} s")
+    return server
+
+
+with tempfile.TemporaryDirectory() as folder:
+    subprocess.run([os.path.join(build, "bench", "pages"), folder, results, "1"], check=True)
+    env = {k: v for k, v in os.environ.items() if not k.startswith("LYNXBENCH")} | {"HOME": folder, "XDG_STATE_HOME": folder}
+    with open(f"{folder}/more.jsonl") as f:
+        lines = f.read().splitlines()
+    ledger = f"{folder}/pages.ledger"
+    if os.environ.get("POSTGRES"):
+        shutil.copy(ledger, f"{folder}/copy.ledger")
+    measure(ledger, lines, env)
+    if os.environ.get("POSTGRES"):
+        server = copied(f"{folder}/copy.ledger", folder, env)
+        # It goes on with the log's own key, and is another log to who remembers the first.
+        env |= {"XDG_STATE_HOME": f"{folder}/state", "LYNXBENCH_LOG_KEY": f"{ledger}.key"}
+        try:
+            measure(server.url("team"), lines, env)
+        finally:
+            server.kill()

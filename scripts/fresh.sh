@@ -1,6 +1,7 @@
 #!/bin/sh
 # lynxbench in empty Debian roots, as a newcomer has them (as root): fresh.sh RELEASE ... runs `make demo` and `make test` in each;
-# fresh.sh --packages RELEASE ... builds the Debian packages in one and installs and tries them in another that has never seen the source.
+# fresh.sh --packages RELEASE ... builds the Debian packages in one and installs and tries them in another that has never seen the source;
+# fresh.sh --quick-starts RELEASE ... runs `make demo` and the README's quick starts in each, and writes docs/fresh-machine.md.
 # A root is made by debootstrap (minbase, with git, make and certificates) and thrown away at the end; KEEP=1 keeps it. MIRROR names where
 # Debian is taken from; else this machine's own sources do.
 set -eu
@@ -9,7 +10,9 @@ command -v debootstrap >/dev/null || { echo "fresh.sh: debootstrap is missing: a
 mirror=${MIRROR:-$(sed -n 's/^URIs: *//p;s/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)}
 source=$(git rev-parse --show-toplevel)
 packages=
+quick=
 [ "${1:-}" != --packages ] || { packages=yes; shift; }
+[ "${1:-}" != --quick-starts ] || { quick=docs/fresh-machine.md; shift; }
 failed=0
 
 leave() {
@@ -54,9 +57,39 @@ try() {
   fi
 }
 
+# release: what its transcript says of it
+transcript() {
+  installed=$(within "dpkg-query -f . -W | wc -c" | tail -n 1)
+  begun=$(date +%s)
+  try "$1" "make demo" "cd /root/lynxbench && make demo" >&2
+  minutes=$(awk -v s=$(($(date +%s) - begun)) 'BEGIN { printf "%.1f", s / 60 }')
+  printf '\n## Debian %s (%s)\n\n%s packages were there. `make demo` took %s minutes, with installing what is missing and\nbuilding. It ended:\n\n```\n' \
+    "$(cat "$root/etc/debian_version")" "$1" "$installed" "$minutes"
+  sed 's/\x1b\[[0-9;]*m//g; s/.*\r//' "$log" | tail -n 24 | cut -c 1-110
+  printf '```\n\n'
+  try "$1" "quick starts" "cd /root/lynxbench && python3 scripts/quick_starts.py" >&2
+  cat "$log"
+}
+
+if [ -n "$quick" ]; then
+  cat >"$quick.new" <<END
+# On a fresh machine
+
+Written by \`scripts/fresh.sh --quick-starts $*\`, of version $(sed -n "s/.*version: '\([0-9.]*\)'.*/\1/p" meson.build | head -n 1), on $(date +%F), on a machine of
+$(nproc) processors. Each root was empty: \`debootstrap --variant=minbase\`, with git and make, which a clone
+needs. The lines are the README's. \`examples/slow_server.py\` stands for your server; \`nightly.yaml\` is
+a contract of a few seconds, which was run three times before. There is no systemd in such a root,
+so that \`schedule add\` prints a line for cron.
+END
+fi
 for release in "$@"; do
   enter "$release" git,make,ca-certificates
   git clone -q "$source" "$root/root/lynxbench"
+  if [ -n "$quick" ]; then
+    transcript "$release" >>"$quick.new"
+    leave
+    continue
+  fi
   if [ -z "$packages" ]; then
     try "$release" "make demo" "cd /root/lynxbench && make demo"
     try "$release" "make test" "cd /root/lynxbench && make test"
@@ -74,4 +107,5 @@ for release in "$@"; do
   try "$release" "the packages installed" "cd /root/deb && sh deb_try.sh"
   leave
 done
+[ -z "$quick" ] || [ "$failed" != 0 ] || mv "$quick.new" "$quick"
 exit $failed

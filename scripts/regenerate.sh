@@ -13,3 +13,9 @@ for path, mark, part in (("docs/contract.md", "fields", "build-reference.md"), (
     open(path, "w").write(head + f"<!-- {mark} -->\n" + open(part).read() + f"<!-- end of {mark} -->" + tail)
 PY
 rm -f build-reference.md build-drivers.md
+# The plots of docs/method.md: `scripts/regenerate.sh figures`, from docs/simulation.txt.
+if [ "${1:-}" = figures ]; then
+  [ -x build/figures/bin/python ] || python3 -m venv build/figures
+  build/figures/bin/pip install -q matplotlib
+  build/figures/bin/python scripts/figures.py
+fi

@@ -47,6 +47,7 @@ def _library():
         lib.lynxbench_bundle_root.restype = ctypes.c_char_p
         for name in ("result", "claims", "contract"):
             getattr(lib, "lynxbench_bundle_" + name).argtypes = [ctypes.c_void_p, text, error]
+        lib.lynxbench_bundle_verify.argtypes = [ctypes.c_void_p, ctypes.c_void_p, text, error]
         lib.lynxbench_audit.argtypes = [ctypes.c_char_p, text, error]
         lib.lynxbench_contract_check.argtypes = [ctypes.c_char_p, ctypes.c_size_t, text, error]
         lib.lynxbench_capture.argtypes = [ctypes.c_int64, ctypes.c_char_p, text, error]
@@ -115,6 +116,13 @@ class Bundle:
     def contract(self):
         """The contract that it ran, as YAML text."""
         return self._read("contract")
+
+    def verify(self, again):
+        """What a re-run of its contract, another open bundle, decides: as `lynxbench verify --against --json`. ValueError where it decides
+        nothing."""
+        if self._handle is None or again._handle is None:
+            raise ValueError("the bundle is closed")
+        return json.loads(_text("lynxbench_bundle_verify", self._handle, again._handle))
 
     def figures(self):
         """A row for each precision and figure with an interval: dictionaries of precision, figure, estimate, low, high."""

@@ -38,9 +38,21 @@ bool board_find_run(const struct board *b, const uint8_t root[DIGEST_BYTES], siz
   return digest_map_get(&b->by_root, root, ret) && b->runs[*ret].contract != BOARD_NO_CONTRACT;
 }
 
+/* What is kept of a contract's pages is old from here on. Whoever looks a contract, a run or a finding up to change it calls these. */
+static void touch(struct board *b, const struct board_run *run) {
+  if (run->contract != BOARD_NO_CONTRACT) b->contracts[run->contract].n_changes++;
+}
+
+static void touch_all(struct board *b) {
+  for (size_t i = 0; i < b->n_contracts; i++) b->contracts[i].n_changes++;
+}
+
 static size_t contract_for(struct board *b, const uint8_t digest[DIGEST_BYTES]) {
   size_t i;
-  if (board_find_contract(b, digest, &i)) return i;
+  if (board_find_contract(b, digest, &i)) {
+    b->contracts[i].n_changes++;
+    return i;
+  }
   b->contracts = xroom(b->contracts, b->n_contracts, &b->contracts_room, sizeof *b->contracts);
   struct board_contract *c = &b->contracts[b->n_contracts];
   *c = (struct board_contract){.name = ""};
@@ -160,7 +172,10 @@ static struct board_intent *intent_of(struct board *b, const struct ledger_entry
 /* What is said of a bundle may stand before its own entry. */
 static struct board_run *run_at(struct board *b, const uint8_t *root) {
   size_t i;
-  if (digest_map_get(&b->by_root, root, &i)) return &b->runs[i];
+  if (digest_map_get(&b->by_root, root, &i)) {
+    touch(b, &b->runs[i]);
+    return &b->runs[i];
+  }
   b->runs = xroom(b->runs, b->n_runs, &b->runs_room, sizeof *b->runs);
   struct board_run *run = &b->runs[b->n_runs];
   *run = (struct board_run){.contract = BOARD_NO_CONTRACT, .label = "", .time = "", .ended = "", .why = ""};
@@ -192,7 +207,9 @@ static void take_bundle(struct board *b, const struct ledger_entry *entry, const
   size_t contract = contract_for(b, digest);
   struct board_intent *intent = intent_of(b, entry, contract);
   take_executors(b, entry);
+  size_t n_before = b->n_runs;
   struct board_run *run = run_at(b, root);
+  if (b->n_runs == n_before) touch_all(b); /* others may have named it already, under whatever contract */
   bool known = run->contract != BOARD_NO_CONTRACT;
   if (!known) run->first = entry->index;
   if (intent != NULL && intent->index > run->first) intent = NULL; /* said after the bundle was there: of no run that gave it */
@@ -203,6 +220,7 @@ static void take_bundle(struct board *b, const struct ledger_entry *entry, const
   if (known && (run->answers || intent == NULL)) return;
   if (known && run->contract != contract) take_from(b, run); /* who came first put it under another contract */
   if (run->contract != contract) give_to(b, run, contract);
+  b->contracts[contract].n_judged = SIZE_MAX; /* the figures of the same run may be others now */
   run->summary = summary_of(b, entry);
   run->index = entry->index;
   run->by = arena_copy(&b->arena, entry->signer);
@@ -231,6 +249,7 @@ static void close_contests(struct board *b, const struct ledger_entry *entry) {
     struct board_run *run = &b->runs[b->contests[at].run];
     struct standing_contest *contest = &run->contests[b->contests[at].item];
     if (contest->closed != NULL) continue;
+    touch(b, run);
     contest->closed = standing_closes(contest, run->root, run->by, entry, subject->name, &b->arena);
     run->n_open -= contest->closed != NULL;
   }
@@ -241,7 +260,10 @@ static void take_verification(struct board *b, const struct ledger_entry *entry)
   const uint8_t *again = statement_subject_named(&entry->statement, "verifying");
   size_t i;
   /* Whoever made a run says what it was for: else any team could set another's runs aside. */
-  if (again != NULL && board_find_run(b, again, &i) && strcmp(b->runs[i].by, entry->signer) == 0) b->runs[i].verifies = true;
+  if (again != NULL && board_find_run(b, again, &i) && strcmp(b->runs[i].by, entry->signer) == 0) {
+    touch(b, &b->runs[i]);
+    b->runs[i].verifies = true;
+  }
   if (run == NULL) return;
   run->verifications = arena_room(&b->arena, run->verifications, run->n_verifications, sizeof *run->verifications);
   struct standing_verification *to = &run->verifications[run->n_verifications++];
@@ -287,6 +309,7 @@ static struct board_finding *finding_of(struct board *b, const struct ledger_ent
   const uint8_t *digest = statement_subject_named(&entry->statement, "finding");
   size_t at;
   if (digest == NULL || !digest_map_get(&b->by_finding, digest, &at)) return NULL;
+  touch(b, &b->runs[b->findings[at].run]);
   return &b->runs[b->findings[at].run].findings[b->findings[at].item];
 }
 
@@ -442,6 +465,7 @@ bool board_learn(struct board_contract *c, size_t event, const char *text, size_
     list.n_identity++;
   }
   bool good = json_is_array(facts) && event < c->history.n_events;
+  c->n_changes += good;
   if (good) coincidence_learn(&c->coincidences[event], &list, c->contract);
   else difference_list_release(&list);
   json_decref(facts);

@@ -95,6 +95,7 @@ struct board_contract {
   size_t n_signatures;
   size_t *runs; /* in the order of the ledger */
   size_t n_runs, n_intents, n_sealed;
+  uint64_t n_changes; /* grows whenever anything of it, or of its runs, may have changed */
   /* Figures over time, as of board_judge. */
   struct history history;
   struct coincidence *coincidences; /* one for each event */

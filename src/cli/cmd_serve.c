@@ -137,11 +137,6 @@ static bool read_arguments(const struct arguments *arguments, struct serving *s)
     return false;
   }
   if (!read_pem(arguments, FLAG_CERTIFICATE, &s->certificate) || !read_pem(arguments, FLAG_CERTIFICATE_KEY, &s->private_key)) return false;
-  if (arguments->option[FLAG_SCHEDULES] != NULL && access(arguments->option[FLAG_SCHEDULES], R_OK | X_OK) != 0) {
-    (void)fprintf(stderr, "lynxbench serve: --schedules: found '%s'; accepted: a folder that `schedule add --folder` names\n",
-                  arguments->option[FLAG_SCHEDULES]);
-    return false;
-  }
   s->at.read_only = arguments->option[FLAG_READ_ONLY] != NULL;
   s->at.address = arguments->option[FLAG_ADDRESS] != NULL ? arguments->option[FLAG_ADDRESS] : "127.0.0.1";
   s->at.port = (int)port;
@@ -198,8 +193,8 @@ static int run(const struct arguments *arguments) {
       s->site = live_site_open(arguments->positional[0], &code);
       s->at.pages = (struct page_source){live_site_get, live_site_look, s->site};
       s->running = s->at.running = s->at.read_only ? NULL : running_open();
-      if (s->site != NULL) live_site_show(s->site, s->running, arguments->option[FLAG_SCHEDULES]);
-      if (s->site != NULL) code = serve(s);
+      bool shown = s->site != NULL && live_site_show(s->site, "serve", s->running, arguments->option[FLAG_SCHEDULES]);
+      if (s->site != NULL) code = shown ? serve(s) : EXIT_WRONG_INPUT;
       live_site_close(s->site);
       ledger_file_close(&s->files);
     }

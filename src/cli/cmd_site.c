@@ -8,10 +8,11 @@
 #include "cli/ledger_export.h"
 #include "cli/live_site.h"
 
-enum { FLAG_URL, FLAG_QUIET };
+enum { FLAG_URL, FLAG_SCHEDULES, FLAG_QUIET };
 
 static const struct option_spec options[] = {
     [FLAG_URL] = {"url", "URL", "where the folder will be served: what commands on the pages name (default: LEDGER)"},
+    [FLAG_SCHEDULES] = {"schedules", "DIR", "show what became of the schedules whose runs go there (schedule add --folder)"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"}};
 
 static const int64_t progress_ns = 500000000;
@@ -55,14 +56,15 @@ static int write_site(struct writing *w) {
 }
 
 static int run(const struct arguments *arguments) {
-  const char *url = arguments->option[FLAG_URL];
+  const char *url = arguments->option[FLAG_URL], *schedules = arguments->option[FLAG_SCHEDULES];
   struct writing w = {
       .folder = arguments->positional[1], .good = true, .progress = arguments->option[FLAG_QUIET] == NULL && isatty(STDERR_FILENO) != 0};
   int code = EXIT_CONDITIONS;
   w.site = live_site_open(arguments->positional[0], &code);
   if (w.site == NULL) return code;
   live_site_name(w.site, url != NULL ? url : live_site_ledger(w.site)->address);
-  code = ledger_export(live_site_ledger(w.site), w.folder) ? write_site(&w) : EXIT_CONDITIONS;
+  if (schedules != NULL && !live_site_show(w.site, "site", NULL, schedules)) code = EXIT_WRONG_INPUT;
+  else code = ledger_export(live_site_ledger(w.site), w.folder) ? write_site(&w) : EXIT_CONDITIONS;
   live_site_close(w.site);
   return code;
 }

@@ -47,8 +47,8 @@ enum { SESSIONS_AT_MOST = 30 };
 struct verifying {
   const struct arguments *arguments;
   struct bundle_file sealed, again;
-  struct decision_report report;
-  struct configuration configuration;
+  struct decision_report plan;
+  struct verification made;
   struct ledger_file ledger;
   struct signer signer;
   struct run_link link;
@@ -60,16 +60,11 @@ struct verifying {
 static bool print_report(struct verifying *v, bool decided) {
   struct buffer out;
   buffer_init(&out, 16 << 20);
-  if (v->arguments->option[FLAG_JSON] != NULL) {
-    struct json_writer json;
-    json_begin(&json, &out);
-    json_open_object(&json);
-    json_put_text(&json, "bundle", v->sealed.result.seal.root);
-    if (decided) json_put_text(&json, "verifying", v->again.result.seal.root);
-    json_verification(&v->report, decided ? &v->configuration : NULL, &json);
-    json_close(&json);
-    (void)buffer_text(&out, "\n");
-  } else (void)text_verification(&v->report, decided ? &v->configuration : NULL, color_wanted(stdout), &out);
+  const struct decision_report *report = decided ? &v->made.report : &v->plan;
+  const struct configuration *configuration = decided ? &v->made.configuration : NULL;
+  if (v->arguments->option[FLAG_JSON] != NULL)
+    (void)json_verification_whole(v->sealed.result.seal.root, decided ? v->again.result.seal.root : NULL, report, configuration, &out);
+  else (void)text_verification(report, configuration, color_wanted(stdout), &out);
   bool good = write_buffer(NULL, &out);
   buffer_release(&out);
   return good;
@@ -125,29 +120,11 @@ static void warn_of_sealed(const struct result *r) {
                           "claim` says why\n");
 }
 
-/* A re-run under bad conditions says nothing against the sealed result. */
-static int check_conditions(const struct verifying *v) {
-  const struct result *r = &v->again.result;
-  bool invalid = r->part[0] != 0 || r->n_conditions + r->n_changed + r->n_departures > 0;
-  for (size_t i = 0; i < r->n_changed; i++) (void)fprintf(stderr, "changed during the re-run: %s\n", r->changed[i]);
-  for (size_t i = 0; i < r->n_departures; i++) (void)fprintf(stderr, "the re-run is out of contract: %s\n", r->departures[i]);
-  for (size_t i = 0; i < r->n_precisions; i++) {
-    invalid = invalid || r->precisions[i].instrument_limited;
-    if (r->precisions[i].instrument_limited)
-      (void)fprintf(stderr, "%s: the instrument's own lateness can have changed the re-run's figures (method.instrument_error_at_most)\n",
-                    r->precisions[i].name);
-  }
-  if (r->part[0] != 0) (void)fprintf(stderr, "the re-run is %s\n", r->part);
-  for (size_t i = 0; i < r->n_conditions; i++) (void)fprintf(stderr, "condition: %s\n", r->conditions[i]);
-  if (invalid) (void)fprintf(stderr, "The re-run's conditions make it invalid: it decides nothing\n");
-  return invalid ? EXIT_CONDITIONS : EXIT_HOLDS;
-}
-
 /* --- the entry --- */
 
 static void write_members(void *context, struct json_writer *json) {
   struct verifying *v = context;
-  json_verification(&v->report, &v->configuration, json);
+  json_verification(&v->made.report, &v->made.configuration, json);
 }
 
 static bool record(struct verifying *v) {
@@ -161,7 +138,7 @@ static bool record(struct verifying *v) {
   if (answers != NULL && hex_decode(answers, contest, DIGEST_BYTES)) entry_subject(&entry, "contest", contest);
   if (!bundle_entry_add(&v->ledger, v->out, &v->signer, &index) || !ledger_file_add(&v->ledger, &entry, &v->signer, &index, NULL))
     return false;
-  (void)fprintf(stderr, "%s: entry %llu: %s\n", v->address, (unsigned long long)index, decision_text(v->report.decision));
+  (void)fprintf(stderr, "%s: entry %llu: %s\n", v->address, (unsigned long long)index, decision_text(v->made.report.decision));
   return true;
 }
 
@@ -171,31 +148,21 @@ static int decide(struct verifying *v) {
   struct lynx_error error = {0};
   if (!bundle_file_open_possible(v->out, &v->again)) return EXIT_WRONG_INPUT;
   v->has_again = true;
-  if (strcmp(v->again.result.contract_digest, v->sealed.result.contract_digest) != 0) {
-    (void)fprintf(stderr, "lynxbench verify: %s: a run of another contract (%.16s, not %.16s): it verifies nothing\n", v->out,
-                  v->again.result.contract_digest, v->sealed.result.contract_digest);
-    return EXIT_WRONG_INPUT;
+  const struct verification_side sealed = {v->sealed.bundle, &v->sealed.result}, again = {v->again.bundle, &v->again.result};
+  enum lynx_status status = verification_make(&sealed, &again, &v->made, &error);
+  for (size_t i = 0; i < v->made.n_conditions; i++) (void)fprintf(stderr, "%s\n", v->made.conditions[i]);
+  if (status == LYNX_LIMIT) {
+    (void)fprintf(stderr, "The re-run's conditions make it invalid: it decides nothing\n");
+    return EXIT_CONDITIONS;
   }
-  if (v->again.result.seal.end != BUNDLE_COMPLETE || strcmp(v->again.result.seal.root, v->sealed.result.seal.root) == 0) {
-    (void)fprintf(stderr, "lynxbench verify: %s: %s\n", v->out,
-                  v->again.result.seal.end != BUNDLE_COMPLETE ? "an incomplete run: it decides nothing"
-                                                              : "the sealed result itself: it verifies nothing");
-    return EXIT_WRONG_INPUT;
-  }
-  int code = check_conditions(v);
-  if (code != EXIT_HOLDS) return code;
-  decision_release(&v->report);
-  decision_make(&v->sealed.result, &v->again.result, &v->report);
-  if (configuration_compare(v->sealed.bundle, v->again.bundle, &v->sealed.result, &v->configuration, &error) != LYNX_OK)
-    return report_error(&error);
-  if (!v->configuration.same) v->report.decision = DECISION_OTHER_CONFIGURATION;
+  if (status == LYNX_INPUT) (void)fprintf(stderr, "lynxbench verify: %s: %s\n", v->out, error.message);
+  if (status != LYNX_OK) return status == LYNX_INPUT ? EXIT_WRONG_INPUT : report_error(&error);
   if (!print_report(v, true)) return EXIT_CONDITIONS;
   if (v->recorded && !record(v)) return EXIT_CONDITIONS;
-  if (v->report.decision == DECISION_NOT_REPRODUCED && v->arguments->option[FLAG_JSON] == NULL)
+  enum decision decision = v->made.report.decision;
+  if (decision == DECISION_NOT_REPRODUCED && v->arguments->option[FLAG_JSON] == NULL)
     (void)printf("next: lynxbench contest %s --ground figure --with %s --text '...'\n", v->arguments->positional[0], v->out);
-  return v->report.decision == DECISION_REPRODUCED     ? EXIT_HOLDS
-         : v->report.decision == DECISION_INCONCLUSIVE ? EXIT_INCONCLUSIVE
-                                                       : EXIT_DOES_NOT_HOLD;
+  return decision == DECISION_REPRODUCED ? EXIT_HOLDS : decision == DECISION_INCONCLUSIVE ? EXIT_INCONCLUSIVE : EXIT_DOES_NOT_HOLD;
 }
 
 struct contest {
@@ -264,9 +231,9 @@ static int verify(struct verifying *v) {
     return EXIT_WRONG_INPUT;
   }
   warn_of_sealed(&v->sealed.result);
-  decision_plan(&v->sealed.result, &v->report);
+  decision_plan(&v->sealed.result, &v->plan);
   if (v->arguments->option[FLAG_PLAN] != NULL)
-    return !print_report(v, false) ? EXIT_CONDITIONS : v->report.too_few ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
+    return !print_report(v, false) ? EXIT_CONDITIONS : v->plan.too_few ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
   const struct consent_request consent = {.command = "verify",
                                           .contract = &v->sealed.result.contract,
                                           .digest = v->sealed.result.contract_digest,
@@ -279,8 +246,8 @@ static int verify(struct verifying *v) {
   v->out = against;
   if (against == NULL) {
     const char *out = v->arguments->option[FLAG_OUT];
-    int64_t sessions = (int64_t)v->report.planned < most ? (int64_t)v->report.planned : most;
-    (void)fprintf(stderr, "plan: %s%s\n", v->report.why, (int64_t)v->report.planned > most ? "; --sessions-at-most allows fewer" : "");
+    int64_t sessions = (int64_t)v->plan.planned < most ? (int64_t)v->plan.planned : most;
+    (void)fprintf(stderr, "plan: %s%s\n", v->plan.why, (int64_t)v->plan.planned > most ? "; --sessions-at-most allows fewer" : "");
     v->out = out != NULL ? out : screen_bundle_name(&v->sealed.result.contract, "-verify", v->out_name, sizeof v->out_name);
     int code = run_again(v, sessions);
     if (code != EXIT_HOLDS) return code;
@@ -293,8 +260,8 @@ static int run(const struct arguments *arguments) {
   buffer_init(&v.link.checkpoint, NOTE_MAX);
   if (!bundle_file_open_possible(arguments->positional[0], &v.sealed)) return EXIT_WRONG_INPUT;
   int code = verify(&v);
-  decision_release(&v.report);
-  configuration_release(&v.configuration);
+  decision_release(&v.plan);
+  verification_release(&v.made);
   if (v.has_again) bundle_file_close(&v.again);
   bundle_file_close(&v.sealed);
   run_link_release(&v.link);

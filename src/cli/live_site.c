@@ -68,6 +68,17 @@ static size_t find_at(const struct live_site *s, const char *name, bool view) {
   return i;
 }
 
+/* Of what pages show beside the ledger, something changed. */
+static void forget_home(struct live_site *s) {
+  static const char *const names[] = {"", "index.html"};
+  (void)pthread_mutex_lock(&s->kept_lock);
+  for (size_t i = 0; i < LYNX_COUNT(names); i++) {
+    size_t at = find_at(s, names[i], false);
+    if (at < s->n_kept) drop(s, at);
+  }
+  (void)pthread_mutex_unlock(&s->kept_lock);
+}
+
 /* NULL: none is kept. *ret_old: the ledger has grown since. */
 static struct kept *find_kept(struct live_site *s, const char *name, bool view, bool *ret_old) {
   size_t i = find_at(s, name, view);
@@ -250,6 +261,7 @@ static void *follow(void *context) {
       n_judged = s->board.n_entries;
       show_all(s);
     }
+    if (site_now_look(&s->now, &s->lock)) forget_home(s);
     (void)clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += look_every.tv_sec;
     (void)pthread_mutex_lock(&s->kept_lock);
@@ -434,6 +446,7 @@ void live_site_close(struct live_site *s) {
   if (s->follows) (void)pthread_join(s->follower, NULL);
   while (s->n_kept > 0) drop(s, 0);
   free(s->kept);
+  pages_release(&s->pages);
   site_now_release(&s->now);
   board_release(&s->board);
   ledger_file_close(&s->file);
@@ -445,9 +458,15 @@ void live_site_close(struct live_site *s) {
   free(s);
 }
 
-void live_site_show(struct live_site *s, struct running *running, const char *schedules) {
+bool live_site_show(struct live_site *s, const char *command, struct running *running, const char *schedules) {
   s->now.running = running;
   s->now.schedules.folder = schedules;
+  s->pages.schedules = &s->now.schedules;
+  (void)site_now_look(&s->now, &s->lock);
+  if (schedules == NULL || access(schedules, R_OK | X_OK) == 0) return true;
+  (void)fprintf(stderr, "lynxbench %s: --schedules: found '%s'; accepted: a folder that `schedule add --folder` names\n", command,
+                schedules);
+  return false;
 }
 
 void live_site_name(struct live_site *s, const char *address) {

@@ -22,8 +22,9 @@ struct live_site;
 
 /* NULL: no such ledger, or no folder for bundles, which was reported; *ret_code: what the command ends with. */
 struct live_site *live_site_open(const char *ledger, int *ret_code);
-/* What it shows beside the ledger: runs in progress, and schedules whose logs lie in that folder. NULL: none. */
-void live_site_show(struct live_site *site, struct running *running, const char *schedules);
+/* What it shows beside the ledger, before it follows it: runs in progress, and schedules whose logs lie in that folder; NULL: none. False: no
+ * such folder, which was reported. */
+bool live_site_show(struct live_site *site, const char *command, struct running *running, const char *schedules);
 /* How readers name the ledger: before anything else. */
 void live_site_name(struct live_site *site, const char *address);
 /* From here on it follows the ledger. False: no thread. */

@@ -168,17 +168,21 @@ static bool restarts(const struct perturbation *p) {
   return p->setting != NULL || p->knob != NULL;
 }
 
-/* A session holds two whole cycles, or there are fewer looks; three are needed in all, or blocks are shorter than the answers want. */
+/* Of the time, what is left after warm-ups and the opening of perturbers is spent in whole cycles: three in each session, or there are fewer
+ * looks. An interval is narrow from six cycles on: blocks are as much as three eighths shorter for that; and shorter than answers want only
+ * where there would be less than three. */
 static void fit_cycles(struct perturbation *p, int64_t whole) {
-  enum { CYCLES = 3 };
-  int64_t cycle = turns_of(p) * p->plan.block_ns;
-  while (p->n_looks > 1 && whole / p->n_looks < 2 * cycle) p->n_looks /= 2;
-  if (whole * 9 / 10 >= CYCLES * cycle) return;
-  p->plan.block_ns = between((double)whole * 0.9 / (double)(CYCLES * turns_of(p)), SECOND / 4, p->plan.block_ns);
+  enum { CYCLES = 3, CYCLES_WELL = 6 };
+  const int64_t counted = whole * 85 / 100, turns = turns_of(p), wanted = p->plan.block_ns;
+  double well = (double)counted / (double)(CYCLES_WELL * turns);
+  if (measured(p) != NULL && well < (double)wanted) p->plan.block_ns = between(well, wanted * 5 / 8, wanted);
+  while (p->n_looks > 1 && counted / p->n_looks < CYCLES * turns * p->plan.block_ns) p->n_looks /= 2;
+  bool short_of = counted < CYCLES * turns * p->plan.block_ns;
+  if (short_of) p->plan.block_ns = between((double)counted / (double)(CYCLES * turns), SECOND / 4, p->plan.block_ns);
   p->plan.settle_ns = between((double)p->plan.settle_ns, p->plan.block_ns / 10, p->plan.block_ns / 3);
-  if (measured(p) == NULL) return; /* how long an answer takes is not known */
+  if (!short_of || measured(p) == NULL) return; /* or how long an answer takes is not known */
   (void)fprintf(stderr, "blocks of %.2g s, although answers want %.2g s: --for %.0fs gives them that\n", (double)p->plan.block_ns / 1e9,
-                (double)cycle / (double)turns_of(p) / 1e9, (double)(CYCLES * cycle) / 0.9e9);
+                (double)wanted / 1e9, (double)(CYCLES * turns * wanted) / 0.85e9);
 }
 
 static int plan_time(struct perturbation *p) {

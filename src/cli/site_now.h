@@ -12,9 +12,12 @@
 struct site_now {
   struct running *running;         /* NULL: none tell of themselves */
   struct page_schedules schedules; /* folder NULL: none is looked at */
-  int64_t schedules_ns;            /* when they were read */
+  uint64_t seen;                   /* the folder's files, when they were read, */
+  int64_t read_ns;                 /* and when that was */
 };
 
+/* Reads the schedules' logs, where it is time to: now and then, from one thread. True: they say something new. */
+bool site_now_look(struct site_now *now, pthread_mutex_t *lock);
 /* False: it is none of them. */
 bool site_now_get(struct site_now *now, pthread_mutex_t *lock, struct pages *pages, const char *address, struct served_page *ret);
 void site_now_release(struct site_now *now);

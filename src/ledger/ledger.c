@@ -45,16 +45,13 @@ static enum lynx_status read_unchecked(struct ledger *l, uint64_t index, struct 
  * have put it there. */
 enum lynx_status ledger_read_entry(struct ledger *ledger, uint64_t index, struct arena *arena, struct ledger_entry *ret,
                                    struct lynx_error *error) {
-  const struct merkle_source source = ledger_tree(ledger);
-  struct merkle_proof proof;
-  uint8_t root[DIGEST_BYTES];
+  bool holds = false;
   *ret = (struct ledger_entry){0};
   if (index >= ledger->edge.size)
     return lynx_fail(error, LYNX_NOT_FOUND, "there is no entry %" PRIu64 ": the ledger holds %" PRIu64, index, ledger->edge.size);
   enum lynx_status status = read_unchecked(ledger, index, arena, ret, error);
-  if (status == LYNX_OK) status = merkle_prove_inclusion(&source, index, ledger->edge.size, &proof, error);
-  merkle_edge_root(&ledger->edge, root);
-  if (status == LYNX_OK && !merkle_inclusion_holds(index, ledger->edge.size, ret->leaf, root, &proof))
+  if (status == LYNX_OK) status = ledger_prove_leaf(ledger, index, ret->leaf, &holds, error);
+  if (status == LYNX_OK && !holds)
     status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " is not the one in the signed tree: the file was altered", index);
   if (status == LYNX_OK && policy_signer(ledger_policy_at(ledger, index), &ret->envelope) == NULL)
     status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " is not signed by a team of the policy of its time", index);

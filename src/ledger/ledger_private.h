@@ -22,6 +22,8 @@ struct ledger {
   struct tile {
     uint64_t index;
     unsigned level, n;
+    bool proved; /* to be in the tree of that root */
+    uint8_t root[DIGEST_BYTES];
     uint8_t hashes[LEDGER_TILE][DIGEST_BYTES];
   } tiles[TILES_KEPT]; /* read last, one per kept level */
 };
@@ -55,6 +57,10 @@ enum lynx_status ledger_kept_hash(struct ledger *l, unsigned level, uint64_t ind
 /* A merkle_completed: keeps those of kept levels. */
 enum lynx_status ledger_keep_hash(void *context, unsigned level, uint64_t index, const uint8_t hash[DIGEST_BYTES],
                                   struct lynx_error *error) LYNX_MUST_CHECK;
+/* Is that leaf in the tree of the edge? A proof's neighbours in its tile are computed from the tile at hand, so that a proof of one leaf holds
+ * for the whole tile: who reads entries in their order makes one for each tile. */
+enum lynx_status ledger_prove_leaf(struct ledger *l, uint64_t index, const uint8_t leaf[DIGEST_BYTES], bool *ret_holds,
+                                   struct lynx_error *error) LYNX_MUST_CHECK;
 void ledger_forget_tiles(struct ledger *l); /* after what was kept was taken back */
 
 /* --- checkpoints.c --- */

@@ -12,6 +12,7 @@
 #include "report/audit_report.h"
 #include "report/claim_json.h"
 #include "report/contract_json.h"
+#include "report/verification_report.h"
 #include "result/result.h"
 
 enum { TEXT_MAX = 64 << 20 };
@@ -106,6 +107,23 @@ enum lynxbench_status lynxbench_bundle_contract(struct lynxbench_bundle *b, char
   const char *contract = bundle_meta(b->bundle, "contract");
   buffer_init(&text, TEXT_MAX);
   return take_text(&text, contract != NULL && buffer_text(&text, contract), ret, error);
+}
+
+enum lynxbench_status lynxbench_bundle_verify(struct lynxbench_bundle *sealed, struct lynxbench_bundle *again, char **ret,
+                                              struct lynxbench_error *error) {
+  struct lynx_error own = {0};
+  struct verification made;
+  struct buffer text;
+  const struct verification_side a = {sealed->bundle, &sealed->result}, b = {again->bundle, &again->result};
+  enum lynx_status status = verification_make(&a, &b, &made, &own);
+  enum lynxbench_status code = told(status, &own, error);
+  if (status == LYNX_OK) {
+    buffer_init(&text, TEXT_MAX);
+    bool good = json_verification_whole(sealed->seal.root, again->seal.root, &made.report, &made.configuration, &text);
+    code = take_text(&text, good, ret, error);
+  }
+  verification_release(&made);
+  return code;
 }
 
 enum lynxbench_status lynxbench_audit(const char *path, char **ret, struct lynxbench_error *error) {

@@ -55,6 +55,10 @@ LYNXBENCH_API enum lynxbench_status lynxbench_bundle_result(struct lynxbench_bun
 LYNXBENCH_API enum lynxbench_status lynxbench_bundle_claims(struct lynxbench_bundle *bundle, char **ret, struct lynxbench_error *error);
 /* The contract that it ran, as it was written (YAML). */
 LYNXBENCH_API enum lynxbench_status lynxbench_bundle_contract(struct lynxbench_bundle *bundle, char **ret, struct lynxbench_error *error);
+/* What a re-run of its contract decides: `lynxbench verify SEALED --against AGAIN --json`. One that decides nothing (another contract, an
+ * incomplete run, bad conditions) is an INPUT error that says why. Nothing is run here. */
+LYNXBENCH_API enum lynxbench_status lynxbench_bundle_verify(struct lynxbench_bundle *sealed, struct lynxbench_bundle *again, char **ret,
+                                                            struct lynxbench_error *error);
 /* Does all of it hold? Offline, without a ledger: `lynxbench audit --json`. A failed check is no error. */
 LYNXBENCH_API enum lynxbench_status lynxbench_audit(const char *path, char **ret, struct lynxbench_error *error);
 

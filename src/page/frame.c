@@ -38,9 +38,9 @@ static void put_head(struct frame *f, const char *title) {
   markup_text(m, " all contracts");
   markup_close(m);
   markup_link(m, "home", "findings", "%swork.html", f->up);
+  if (f->pages->schedules != NULL) markup_link(m, "home", "schedules", "%sschedule.html", f->up);
   if (f->pages->live) {
     markup_link(m, "home", "search", "%ssearch.html", f->up);
-    markup_link(m, "home", "schedules", "%sschedule.html", f->up);
     markup_link(m, "home", "in progress", "%srunning.html", f->up);
     markup_link(m, "home look", "look at a file", "%slook.html", f->up);
   }

@@ -40,12 +40,14 @@ void frame_plot(struct frame *frame, const struct board_contract *contract, cons
 
 /* --- the pages; each writes its whole body --- */
 
-void home_page(struct frame *frame);
+void home_page(struct frame *frame, struct home_cards *cards);
+struct home_cards *home_cards_new(void);
+void home_cards_release(struct home_cards *cards); /* accepts NULL */
 void work_page(struct frame *frame);
 /* text: the question. What is wrong with it; NULL: nothing */
 const char *search_page(struct frame *frame, const char *text);
 void running_page(struct frame *frame, const struct running_run *runs, size_t n);
-void schedule_page(struct frame *frame, const struct page_schedules *schedules);
+void schedule_page(struct frame *frame);
 /* looked NULL: nothing was brought yet */
 void look_page(struct frame *frame, const struct looked *looked);
 void contract_page(struct frame *frame, const struct board_contract *contract);

@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,16 +8,25 @@
 #include "page/frame.h"
 #include "page/spark.h"
 #include "page/data_table.h"
+#include "report/timetable_report.h"
 
-enum { CARDS_MAX = 200 };
+enum { CARDS_MAX = 200, CARD_BYTES_MAX = 1 << 20, TITLE_BYTES = 300 };
 
-/* A contract, with what its card says. */
+/* A contract, with what its card says, as of when n_changes of it had happened. */
 struct card {
-  struct board_contract *contract;
+  const struct board_contract *contract;
   const struct board_run *run; /* the newest */
+  uint64_t n_changes;
   struct meeting meeting;
   size_t n_signed, n_signatories, n_open, n_reproduced, n_not_reproduced;
   int64_t newest_ns;
+  struct buffer made; /* its markup; empty: not made yet */
+};
+
+/* One for each contract, in the board's order. */
+struct home_cards {
+  struct card *items;
+  size_t n, room;
 };
 
 static int rank(const struct card *c) {
@@ -24,24 +34,53 @@ static int rank(const struct card *c) {
 }
 
 static int by_need(const void *a, const void *b) {
-  const struct card *x = a, *y = b;
+  const struct card *x = *(const struct card *const *)a, *y = *(const struct card *const *)b;
   if (rank(x) != rank(y)) return rank(x) - rank(y);
   if (x->newest_ns != y->newest_ns) return (x->newest_ns < y->newest_ns) - (x->newest_ns > y->newest_ns);
   return strcmp(x->contract->hex, y->contract->hex);
 }
 
-static void make_card(const struct board *b, struct board_contract *contract, struct card *ret) {
-  *ret = (struct card){.contract = contract};
+static void make_card(const struct board *b, const struct board_contract *contract, struct card *ret) {
+  meeting_release(&ret->meeting);
+  buffer_release(&ret->made);
+  *ret = (struct card){.contract = contract, .n_changes = contract->n_changes};
   meeting_make(b, contract, &ret->meeting);
   ret->n_signed = board_signed(contract, &ret->n_signatories);
   for (size_t i = 0; i < contract->n_runs; i++) {
     const struct board_run *run = &b->runs[contract->runs[i]];
-    ret->run = run;
     ret->n_open += run->n_open;
     ret->n_reproduced += run->n_reproduced;
     ret->n_not_reproduced += run->n_not_reproduced;
     if (run->summary != NULL && run->summary->started_ns > ret->newest_ns) ret->newest_ns = run->summary->started_ns;
   }
+}
+
+/* The board's arrays may have moved since; what a card says has not changed where nothing of its contract has. */
+static void update_cards(struct board *b, struct home_cards *cards) {
+  for (size_t i = 0; i < b->n_contracts; i++) {
+    struct board_contract *contract = &b->contracts[i];
+    bool new = i == cards->n;
+    cards->items = xroom(cards->items, cards->n, &cards->room, sizeof *cards->items);
+    if (new) cards->items[cards->n++] = (struct card){.n_changes = 0};
+    struct card *card = &cards->items[i];
+    board_judge(b, contract);
+    if (new || card->n_changes != contract->n_changes) make_card(b, contract, card);
+    card->contract = contract;
+    card->run = contract->n_runs > 0 ? &b->runs[contract->runs[contract->n_runs - 1]] : NULL;
+  }
+}
+
+struct home_cards *home_cards_new(void) {
+  return xalloc(1, sizeof(struct home_cards));
+}
+
+void home_cards_release(struct home_cards *cards) {
+  for (size_t i = 0; cards != NULL && i < cards->n; i++) {
+    meeting_release(&cards->items[i].meeting);
+    buffer_release(&cards->items[i].made);
+  }
+  if (cards != NULL) free(cards->items);
+  free(cards);
 }
 
 /* --- one card --- */
@@ -87,8 +126,7 @@ static void put_findings(struct markup *m, const struct board *b, const struct b
   arena_release(&arena);
 }
 
-static void put_card(struct frame *f, const struct card *c) {
-  struct markup *m = &f->markup;
+static void write_card(struct markup *m, const struct board *b, const struct card *c) {
   const struct board_contract *contract = c->contract;
   markup_open(m, "article", "class", "contract", NULL);
   markup_open(m, "div", NULL);
@@ -98,7 +136,7 @@ static void put_card(struct frame *f, const struct card *c) {
   if (contract->contract != NULL && contract->contract->question != NULL) markup_whole(m, "p", "question", contract->contract->question);
   markup_whole(m, "p", c->meeting.worse || c->meeting.contested ? "verdict bad" : "verdict", c->meeting.title);
   put_standing(m, c);
-  put_findings(m, f->pages->board, contract);
+  put_findings(m, b, contract);
   markup_open(m, "p", "class", "dim", NULL);
   markup_printf(m, "%zu run%s", contract->n_runs, contract->n_runs == 1 ? "" : "s");
   if (c->run != NULL) markup_printf(m, ", the last one recorded by %s on %.10s", c->run->by, c->run->time);
@@ -110,28 +148,88 @@ static void put_card(struct frame *f, const struct card *c) {
   markup_close(m);
 }
 
-static const char *title_of(const struct card *cards, size_t n, char *text, size_t size) {
+static void put_card(struct frame *f, struct card *c) {
+  if (c->made.length == 0) {
+    struct markup m = {.out = &c->made};
+    buffer_init(&c->made, CARD_BYTES_MAX);
+    write_card(&m, f->pages->board, c);
+  }
+  markup_made(&f->markup, &c->made);
+}
+
+/* --- what should have run --- */
+
+/* The newest time that is over, if it was not kept; NULL. */
+static const struct timetable_slot *unkept(const struct timetable_log *log) {
+  size_t i = log->n_slots;
+  while (i > 0 && log->slots[i - 1].state == SLOT_RUNNING) i--;
+  return i > 0 && log->slots[i - 1].state != SLOT_KEPT ? &log->slots[i - 1] : NULL;
+}
+
+static size_t count_unkept(const struct page_schedules *s) {
+  size_t n = 0;
+  for (size_t i = 0; s != NULL && i < s->n; i++) n += unkept(&s->items[i]) != NULL;
+  return n;
+}
+
+static void put_unkept(struct markup *m, const struct timetable_log *log) {
+  const struct timetable_slot *slot = unkept(log);
+  char due[32];
+  if (slot == NULL) return;
+  markup_open(m, "li", "class", "bad", NULL);
+  markup_printf(m, "%s, due at %s: %s%s%s", log->schedule.name, timetable_time(slot->slot_s, due, sizeof due), slot_state_text(slot->state),
+                slot->why[0] != 0 ? ": " : "", slot->why);
+  if (slot->exit > 0) markup_printf(m, " (exit code %" PRId64 ")", slot->exit);
+  markup_printf(m, ". Kept: %zu of %zu. ", log->n[SLOT_KEPT], log->n_slots);
+  markup_link(m, NULL, "Every time", "schedule.html");
+  markup_close(m);
+}
+
+static void put_schedules(struct frame *f, const struct page_schedules *s) {
+  struct markup *m = &f->markup;
+  if (s == NULL || s->n == 0) return;
+  if (count_unkept(s) == 0) {
+    markup_open(m, "p", "class", "dim", NULL);
+    markup_printf(m, "The newest time of %s was kept. ", s->n == 1 ? "the schedule" : "each schedule");
+    markup_link(m, NULL, s->n == 1 ? "The schedule" : "The schedules", "schedule.html");
+    markup_close(m);
+    return;
+  }
+  markup_open(m, "section", NULL);
+  frame_heading(f, "Due, and not measured");
+  markup_open(m, "ul", "class", "statements", NULL);
+  for (size_t i = 0; i < s->n; i++) put_unkept(m, &s->items[i]);
+  markup_close(m);
+  markup_close(m);
+}
+
+/* --- the page --- */
+
+static const char *title_of(struct card *const *cards, size_t n, size_t n_unkept, char *text) {
   size_t n_worse = 0, n_contested = 0;
   for (size_t i = 0; i < n; i++) {
-    n_contested += cards[i].meeting.contested;
-    n_worse += cards[i].meeting.worse;
+    n_contested += cards[i]->meeting.contested;
+    n_worse += cards[i]->meeting.worse;
   }
-  int used = snprintf(text, size, "%zu contract%s", n, n == 1 ? "" : "s");
-  if (n_worse > 0) used += snprintf(text + used, size - (size_t)used, ", %zu got worse", n_worse);
-  if (n_contested > 0) used += snprintf(text + used, size - (size_t)used, ", %zu contested", n_contested);
-  if (n > 0 && n_worse + n_contested == 0) (void)snprintf(text + used, size - (size_t)used, ", nothing worse, nothing contested");
+  int used = snprintf(text, TITLE_BYTES, "%zu contract%s", n, n == 1 ? "" : "s");
+  if (n_worse > 0) used += snprintf(text + used, TITLE_BYTES - (size_t)used, ", %zu got worse", n_worse);
+  if (n_contested > 0) used += snprintf(text + used, TITLE_BYTES - (size_t)used, ", %zu contested", n_contested);
+  if (n > 0 && n_worse + n_contested == 0) used += snprintf(text + used, TITLE_BYTES - (size_t)used, ", nothing worse, nothing contested");
+  if (n_unkept > 0)
+    (void)snprintf(text + used, TITLE_BYTES - (size_t)used, ", %zu schedule%s not kept", n_unkept, n_unkept == 1 ? "" : "s");
   return text;
 }
 
-static void put_page(struct frame *f, const struct card *cards, size_t n) {
-  char text[200];
+static void put_page(struct frame *f, struct card *const *cards, size_t n) {
+  char text[TITLE_BYTES];
   frame_begin(f, f->pages->board->origin, "json csv");
-  frame_title(f, f->pages->board->origin, title_of(cards, n, text, sizeof text));
+  frame_title(f, f->pages->board->origin, title_of(cards, n, count_unkept(f->pages->schedules), text));
+  put_schedules(f, f->pages->schedules);
   if (n == 0) {
     markup_whole(&f->markup, "p", "lead", "No contract is in this ledger yet. The first one comes with the first signature or run:");
     markup_whole(&f->markup, "pre", NULL, "lynxbench run CONTRACT --ledger LEDGER --key TEAM.key");
   }
-  for (size_t i = 0; i < n && i < CARDS_MAX; i++) put_card(f, &cards[i]);
+  for (size_t i = 0; i < n && i < CARDS_MAX; i++) put_card(f, cards[i]);
   if (n > CARDS_MAX) {
     markup_printf(&f->markup, "The %d that need attention most, or were measured last; all %zu are in the ", CARDS_MAX, n);
     markup_link(&f->markup, NULL, "CSV", "index.csv");
@@ -186,27 +284,23 @@ static void add_row(struct table *t, const struct card *c) {
   for (size_t i = 0; i < LYNX_COUNT(counts); i++) table_number(t, (double)counts[i], NULL);
 }
 
-static void put_data(struct frame *f, const struct card *cards, size_t n) {
+static void put_data(struct frame *f, struct card *const *cards, size_t n) {
   struct table t;
   struct json_writer json;
   table_begin(&t, columns, LYNX_COUNT(columns));
-  for (size_t i = 0; i < n; i++) add_row(&t, &cards[i]);
+  for (size_t i = 0; i < n; i++) add_row(&t, cards[i]);
   json_begin(&json, f->markup.out);
   if (f->form == FORM_CSV) table_to_csv(&t, f->markup.out);
   else table_to_json(&t, &json);
   table_release(&t);
 }
 
-void home_page(struct frame *f) {
-  struct board *b = f->pages->board;
-  struct card *cards = xalloc(b->n_contracts + 1, sizeof *cards);
-  for (size_t i = 0; i < b->n_contracts; i++) {
-    board_judge(b, &b->contracts[i]);
-    make_card(b, &b->contracts[i], &cards[i]);
-  }
-  qsort(cards, b->n_contracts, sizeof *cards, by_need);
-  if (f->form == FORM_HTML) put_page(f, cards, b->n_contracts);
-  else put_data(f, cards, b->n_contracts);
-  for (size_t i = 0; i < b->n_contracts; i++) meeting_release(&cards[i].meeting);
-  free(cards);
+void home_page(struct frame *f, struct home_cards *cards) {
+  update_cards(f->pages->board, cards);
+  struct card **ordered = xalloc(cards->n + 1, sizeof *ordered);
+  for (size_t i = 0; i < cards->n; i++) ordered[i] = &cards->items[i];
+  qsort(ordered, cards->n, sizeof *ordered, by_need);
+  if (f->form == FORM_HTML) put_page(f, ordered, cards->n);
+  else put_data(f, ordered, cards->n);
+  free(ordered);
 }

@@ -301,13 +301,13 @@ void pages_running(struct pages *pages, const struct running_run *runs, size_t n
   running_page(&f, runs, n);
 }
 
-bool pages_schedule(struct pages *pages, const char *address, const struct page_schedules *schedules, struct page *ret) {
+bool pages_schedule(struct pages *pages, const char *address, struct page *ret) {
   struct place place;
-  if (!parse(address, &place) || strcmp(place.stem, "schedule") != 0) return false;
+  if (pages->schedules == NULL || !parse(address, &place) || strcmp(place.stem, "schedule") != 0) return false;
   struct frame f = {.pages = pages, .markup = {.out = &ret->body}, .up = "", .address = "schedule", .asked = "", .form = place.form};
   *ret = (struct page){.status = 200, .type = forms[place.form].type};
   buffer_init(&ret->body, PAGE_BYTES_MAX);
-  schedule_page(&f, schedules);
+  schedule_page(&f);
   return true;
 }
 
@@ -319,7 +319,7 @@ void pages_answer(struct pages *pages, const char *whole, struct page *ret) {
   struct place place;
   char address[PAGE_ADDRESS_MAX + 1], asked[3 * PAGE_ADDRESS_MAX + 8];
   const char *question = cut_question(whole, address, sizeof address);
-  if (pages_file(address, ret) || answer_metrics(pages->board, address, ret)) return;
+  if (pages_file(address, ret) || answer_metrics(pages->board, address, ret) || pages_schedule(pages, address, ret)) return;
   bool good = strlen(whole) < PAGE_ADDRESS_MAX && parse(address, &place) && has_form(&place);
   if (!good) place = (struct place){.kind = "", .form = FORM_HTML};
   struct frame f = {.pages = pages,
@@ -330,7 +330,8 @@ void pages_answer(struct pages *pages, const char *whole, struct page *ret) {
                     .form = place.form};
   ret->type = forms[place.form].type;
   const struct board_run *run = strcmp(place.kind, "result") == 0 ? run_named(pages->board, place.what) : NULL;
-  if (strcmp(place.stem, "index") == 0) home_page(&f);
+  if (strcmp(place.stem, "index") == 0 && pages->cards == NULL) pages->cards = home_cards_new();
+  if (strcmp(place.stem, "index") == 0) home_page(&f, pages->cards);
   else if (strcmp(place.stem, "work") == 0) work_page(&f);
   else if (strcmp(place.stem, "search") == 0 && pages->live) answer_search(&f, question, ret);
   else if (strcmp(place.stem, "look") == 0 && pages->live) look_page(&f, NULL);
@@ -349,6 +350,11 @@ void pages_answer(struct pages *pages, const char *whole, struct page *ret) {
 
 void page_release(struct page *page) {
   buffer_release(&page->body);
+}
+
+void pages_release(struct pages *pages) {
+  home_cards_release(pages->cards);
+  pages->cards = NULL;
 }
 
 /* --- as files --- */
@@ -380,6 +386,10 @@ void pages_each(struct pages *pages, bool (*visit)(void *context, const char *ad
   char address[PAGE_ADDRESS_MAX], hex[DIGEST_HEX];
   bool more = true;
   for (size_t i = 0; i < LYNX_COUNT(always) && more; i++) more = visit(context, always[i]);
+  for (size_t i = 0; i < LYNX_COUNT(forms) && more && pages->schedules != NULL; i++) {
+    (void)snprintf(address, sizeof address, "schedule%s", forms[i].ending);
+    more = visit(context, address);
+  }
   for (size_t i = 0; i < b->n_contracts && more; i++) {
     board_judge(b, &b->contracts[i]);
     more = each_of_contract(&b->contracts[i], visit, context);

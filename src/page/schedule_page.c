@@ -88,7 +88,8 @@ static void add_row(struct table *t, const struct timetable_log *log, int64_t no
   buffer_release(&when);
 }
 
-static void put_page(struct frame *f, const struct page_schedules *s, const struct table *t) {
+static void put_page(struct frame *f, const struct table *t) {
+  const struct page_schedules *s = f->pages->schedules;
   struct markup *m = &f->markup;
   struct arena arena = {0};
   size_t n_missed = 0;
@@ -108,13 +109,14 @@ static void put_page(struct frame *f, const struct page_schedules *s, const stru
   arena_release(&arena);
 }
 
-void schedule_page(struct frame *f, const struct page_schedules *s) {
+void schedule_page(struct frame *f) {
+  const struct page_schedules *s = f->pages->schedules;
   struct json_writer json;
   struct table t;
   table_begin(&t, columns, LYNX_COUNT(columns));
   for (size_t i = 0; i < s->n; i++) add_row(&t, &s->items[i], s->now_s);
   json_begin(&json, f->markup.out);
-  if (f->form == FORM_HTML) put_page(f, s, &t);
+  if (f->form == FORM_HTML) put_page(f, &t);
   else if (f->form == FORM_CSV) table_to_csv(&t, f->markup.out);
   else table_to_json(&t, &json);
   table_release(&t);

@@ -34,6 +34,8 @@ struct page_schedules {
   int64_t now_s;
 };
 
+struct home_cards; /* what was made for the first page: it is made again only for contracts of which something changed */
+
 struct pages {
   struct board *board;
   struct ledger *ledger; /* for entries; NULL: none are shown */
@@ -41,6 +43,8 @@ struct pages {
   /* Of bundles that the ledger keeps, by the digests of their files; b NULL: one alone. False: it cannot be had. NULL: none can. */
   bool (*view)(void *context, enum bundle_view view, const uint8_t a[DIGEST_BYTES], const uint8_t b[DIGEST_BYTES], struct buffer *ret);
   void *context;
+  const struct page_schedules *schedules; /* NULL: there is no page of them */
+  struct home_cards *cards;               /* begins as NULL */
 };
 
 #endif

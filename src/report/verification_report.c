@@ -122,3 +122,15 @@ void json_verification(const struct decision_report *r, const struct configurati
   for (size_t i = 0; i < c->n_holes && i < DIFFERENCES_KEPT; i++) json_text(json, c->holes[i]);
   json_close(json);
 }
+
+bool json_verification_whole(const char *sealed_root, const char *again_root, const struct decision_report *report,
+                             const struct configuration *configuration, struct buffer *ret) {
+  struct json_writer json;
+  json_begin(&json, ret);
+  json_open_object(&json);
+  json_put_text(&json, "bundle", sealed_root);
+  if (again_root != NULL) json_put_text(&json, "verifying", again_root);
+  json_verification(report, configuration, &json);
+  json_close(&json);
+  return json_finish(&json) && buffer_text(ret, "\n");
+}

@@ -83,14 +83,24 @@ static double square_at(const struct search *s, size_t begin, size_t end, size_t
   return part * part * (double)n * (s->inverse[left] * s->inverse[n - left]);
 }
 
+/* Nearly all of a search's time is spent here. LANES of them side by side: a processor need not wait for one comparison before the next. */
 static double greatest_square(const struct search *s, size_t begin, size_t end, size_t least) {
-  double greatest = -1, slope = (s->sum[end] - s->sum[begin]) * s->inverse[end - begin];
+  enum { LANES = 4 };
+  double greatest[LANES] = {-1, -1, -1, -1}, slope = (s->sum[end] - s->sum[begin]) * s->inverse[end - begin];
   const double *sum = s->sum + begin, *forth = s->inverse, *back = s->inverse + (end - begin);
-  for (size_t left = least; left <= end - begin - least; left++) {
-    double part = sum[left] - sum[0] - (double)left * slope, square = part * part * (forth[left] * *(back - left));
-    greatest = square > greatest ? square : greatest;
+  size_t left = least, last = end - begin - least;
+  for (; left + LANES - 1 <= last; left += LANES)
+    for (size_t k = 0; k < LANES; k++) {
+      double part = sum[left + k] - sum[0] - (double)(int64_t)(left + k) * slope,
+             square = part * part * (forth[left + k] * *(back - left - k));
+      greatest[k] = square > greatest[k] ? square : greatest[k];
+    }
+  for (; left <= last; left++) {
+    double part = sum[left] - sum[0] - (double)(int64_t)left * slope, square = part * part * (forth[left] * *(back - left));
+    greatest[0] = square > greatest[0] ? square : greatest[0];
   }
-  return greatest * (double)(end - begin);
+  for (size_t k = 1; k < LANES; k++) greatest[0] = greatest[k] > greatest[0] ? greatest[k] : greatest[0];
+  return greatest[0] * (double)(end - begin);
 }
 
 static size_t place_of(const struct search *s, size_t begin, size_t end, size_t least) {

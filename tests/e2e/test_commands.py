@@ -1,5 +1,6 @@
 """Every command answers --help with an example that works; misuse gets a sentence; init writes what run runs."""
 
+import glob
 import re
 
 import pytest
@@ -59,6 +60,39 @@ def test_what_was_meant(words, said):
     r = lynx(*words)
     check_equal(r.returncode, 2, words)
     check_in(said, r.stderr, words)
+
+
+def pasted_lines(page):
+    """Command lines of its code blocks, each command of a pipeline alone."""
+    for block in re.findall(r"^```\w*\n(.*?)^```$", open(page).read().replace("\\\n", " "), flags=re.S | re.M):
+        for line in block.splitlines():
+            words = re.search(r"(?:^|&& |\| |\$ |^- run: )(?:build/)?lynxbench ((?:%s) .*)" % "|".join(NAMES), line)
+            for part in re.split(r"\s(?:&&|\||;)\s(?:(?:build/)?lynxbench )?", words.group(1)) if words else []:
+                if part.split()[0] in NAMES:
+                    yield re.sub(r"\s#.*", "", part)
+
+
+PAGES = sorted(glob.glob(f"{SOURCE}/*.md") + glob.glob(f"{SOURCE}/docs/**/*.md", recursive=True))
+
+
+@pytest.mark.parametrize("page", [os.path.relpath(p, SOURCE) for p in PAGES])
+def test_what_a_page_pastes_is_there(page):
+    """Commands and options of every code block: those of the README and of the tutorials run, too (test_readme)."""
+    for line in pasted_lines(f"{SOURCE}/{page}"):
+        text = lynx(line.split()[0], "--help").stdout
+        known = {"help": "", **dict(re.findall(r"^  --([a-z-]+) ?(\S*)", text, flags=re.M))}
+        words = re.sub(r"'[^']*'|\"[^\"]*\"", "QUOTED", line).split()
+        while words:
+            option = re.match(r"--([a-z][a-z-]*)(=?)", words.pop(0))
+            if option is None:
+                continue
+            assert option[1] in known, f"{page}: lynxbench {line}: there is no --{option[1]}"
+            if known[option[1]] and not option[2]:
+                words = words[1:]  # its value
+
+
+def test_the_pages_paste_commands():
+    assert sum(len(list(pasted_lines(page))) for page in PAGES) > 80
 
 
 def test_no_command_and_a_wrong_one():

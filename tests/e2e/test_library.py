@@ -111,6 +111,31 @@ def test_python_says_where_the_library_is_missing(tmp_path):
     assert r.returncode == 0, r.stderr
 
 
+def test_python_verifies_by_a_rerun(bundle, tmp_path):
+    again = tmp_path / "b.lynx"
+    r = l.lynx("run", bundle.parent / "c.yaml", "--out", again, "--quiet")
+    assert r.returncode in (0, 4), r.stderr
+    said = l.lynx("verify", bundle, "--against", again, "--json")
+    code = """if True:
+        import json, sys, lynxbench
+        def said(a, b):
+            try:
+                return a.verify(b)
+            except ValueError as e:
+                return str(e)
+        with lynxbench.open(sys.argv[1]) as a, lynxbench.open(sys.argv[2]) as b:
+            answers = [said(a, b), said(a, a)]
+            b.close()
+            print(json.dumps([*answers, said(a, b)]))"""
+    r = python(code, bundle, again)
+    decided, itself, closed = json.loads(r.stdout)
+    if said.returncode == 4:  # by its own conditions it decides nothing, in the same words
+        assert "it decides nothing" in decided and "it decides nothing" in said.stderr, (decided, said.stderr)
+    else:
+        assert decided == json.loads(said.stdout), (decided, said.stdout)
+    assert "the sealed result itself" in itself and closed == "the bundle is closed", r.stdout
+
+
 def test_a_closed_bundle_is_closed(bundle):
     code = "import sys, lynxbench; b = lynxbench.open(sys.argv[1]); b.close(); b.close(); b.result()"
     r = python(code, bundle)

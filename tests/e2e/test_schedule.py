@@ -226,6 +226,16 @@ def test_history_says_which_times_were_missed(place, tmp_path):
     assert "the machine was &lt;busy&gt;" in page.read_text() and "missed" in page.read_text()
 
 
+def home_of(server):
+    """Until it has read the ledger it says that it comes again."""
+    until = time.monotonic() + 20
+    status, body = server.ask("GET", "/")[:2]
+    while status == 503 and time.monotonic() < until:
+        time.sleep(0.1)
+        status, body = server.ask("GET", "/")[:2]
+    return body.decode()
+
+
 def test_a_served_ledger_shows_what_became_of_them(place, tmp_path):
     folder = tmp_path / "runs"
     folder.mkdir()
@@ -248,12 +258,23 @@ def test_a_served_ledger_shows_what_became_of_them(place, tmp_path):
         page = server.ask("GET", "/schedule.html")[1].decode()
         assert "1 schedule, 1 time missed" in page and "1 log there cannot be read" in page
         assert "&lt;b&gt;busy" in page and "<b>busy" not in page and page.count('class="missed"') == 1
+        assert "The newest time of the schedule was kept" in home_of(server)
         lines[-1] = happened("ended", today, exit=5)
         (folder / "nightly.schedule.jsonl").write_text("\n".join(lines) + "\n")
         until = time.monotonic() + 20
         while json.loads(server.ask("GET", "/schedule.json")[1])[0]["failed"] == 0 and time.monotonic() < until:
             time.sleep(0.2)
         assert json.loads(server.ask("GET", "/schedule.json")[1])[0]["failed"] == 1, "it is read again"
+        while "1 schedule not kept" not in home_of(server) and time.monotonic() < until:
+            time.sleep(0.2)  # it is kept, and made again
+        assert "Due, and not measured" in home_of(server) and "failed (exit code 5)" in home_of(server)
+        l.lynx("site", ledger, tmp_path / "files", "--schedules", folder, "--quiet", env=home)
+        assert "failed (exit code 5)" in (tmp_path / "files" / "index.html").read_text()
+        assert "&lt;b&gt;busy" in (tmp_path / "files" / "schedule.html").read_text()
+        l.lynx("site", ledger, tmp_path / "more", "--quiet", env=home)
+        assert "schedule" not in (tmp_path / "more" / "index.html").read_text()
+        r = l.lynx("site", ledger, tmp_path / "more", "--schedules", tmp_path / "none", "--quiet", env=home)
+        assert r.returncode == 2 and "accepted: a folder that `schedule add --folder` names" in r.stderr
     finally:
         server.stop()
 

@@ -87,13 +87,33 @@ static bool add_page(void *context, const char *address) {
   return true;
 }
 
+/* What was kept of the first page for contracts that did not change since is what would be made of them now. */
+static bool home_is_new(struct pages *pages) {
+  static const char *const addresses[] = {"index.html", "index.json"};
+  bool same = true;
+  for (size_t i = 0; i < LYNX_COUNT(addresses); i++) {
+    struct pages fresh = {.board = pages->board, .ledger = pages->ledger};
+    struct page kept, made;
+    pages_answer(pages, addresses[i], &kept);
+    pages_answer(&fresh, addresses[i], &made);
+    same = same && kept.body.length == made.body.length && memcmp(kept.body.data, made.body.data, made.body.length) == 0;
+    page_release(&kept);
+    page_release(&made);
+    pages_release(&fresh);
+  }
+  return same;
+}
+
 static size_t read_board(struct ledger *ledger, size_t step, uint8_t ret[DIGEST_BYTES]) {
   struct board board = {.address = "LEDGER"};
   struct pages pages = {.board = &board, .ledger = ledger};
   struct summing s = {.pages = &pages};
   struct lynx_error error = {0};
   bool more = true;
-  while (more) CHECK_INT(board_update(&board, ledger, step, &more, &error), LYNX_OK);
+  while (more) {
+    CHECK_INT(board_update(&board, ledger, step, &more, &error), LYNX_OK);
+    CHECK(home_is_new(&pages));
+  }
   digest_init(&s.digest);
   pages_each(&pages, add_page, &s);
   digest_final(&s.digest, ret);
@@ -105,6 +125,7 @@ static size_t read_board(struct ledger *ledger, size_t step, uint8_t ret[DIGEST_
   CHECK(meeting.worse);
   CHECK(meeting.contested);
   meeting_release(&meeting);
+  pages_release(&pages);
   board_release(&board);
   return s.n;
 }
