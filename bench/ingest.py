@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A ledger in which one contract has many results: how long `history` takes over one of its series, and how many entries a second `serve`
 takes from one and from four clients that push further runs, each with its intent. Nothing here fails for being slow. usage: ingest.py BUILD
-[RESULTS [PROGRAM]] (PROGRAM: another lynxbench than BUILD's). With POSTGRES=1 in the environment the same ledger is also copied into a
-PostgreSQL server that is started here, and asked there."""
+[RESULTS [PROGRAM]] (PROGRAM: another lynxbench than BUILD's). With CONTRACTS=N the results are of so many
+contracts; with POSTGRES=1 the ledger is in a PostgreSQL server that is started for it."""
 
 import http.client
 import os
@@ -18,6 +18,8 @@ build, results = os.path.abspath(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 
 lynx = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else os.path.join(build, "lynxbench")
 PUSHED = {1: 400, 4: 400}  # runs by so many clients
 FIGURE = "output throughput"
+SIZES = """SELECT relname, pg_size_pretty(pg_table_size(oid)), pg_size_pretty(pg_indexes_size(oid)) FROM pg_class
+WHERE relnamespace = 'lynxbench'::regnamespace AND relkind = 'r' ORDER BY pg_total_relation_size(oid) DESC"""
 
 
 def push(port, lines, refused):
@@ -43,11 +45,13 @@ def pushed_per_s(port, lines, clients):
     return each * clients / (time.monotonic() - begun)
 
 
-def measure(ledger, lines, env):
+def measure(ledger, contract, lines, env):
     for _ in range(3):
         begun = time.monotonic()
-        subprocess.run([lynx, "history", ledger, "--figure", FIGURE], env=env, capture_output=True)
-        print(f"history of one series of {results} values: {time.monotonic() - begun:.2f} s", flush=True)
+        r = subprocess.run([lynx, "history", ledger, "--contract", contract, "--figure", FIGURE], env=env, capture_output=True, text=True)
+        print(f"history of a contract's series: {time.monotonic() - begun:.2f} s", flush=True)
+        if r.returncode not in (0, 1):
+            sys.exit(r.stderr)
     words = [lynx, "serve", ledger, "--port", "0"]
     server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
     port = int(re.search(r":(\d+)", server.stdout.readline().split("//")[1])[1])
@@ -61,36 +65,38 @@ def measure(ledger, lines, env):
         server.wait()
 
 
-def copied(ledger, folder, env):
-    """The same ledger, in a PostgreSQL that is started for it."""
+def postgres(folder):
+    """A server of its own, and the address of an empty database."""
     os.environ.update(BUILD=build, SOURCE=os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     sys.path.insert(0, f"{os.environ['SOURCE']}/tests/e2e")
     import test_postgres
 
-    os.mkdir(f"{folder}/postgres")
     os.chmod(folder, 0o755)
+    os.mkdir(f"{folder}/postgres")
     server = test_postgres.Server(f"{folder}/postgres")
-    begun = time.monotonic()
-    subprocess.run([lynx, "log", "export", ledger, f"{folder}/www"], env=env, check=True, capture_output=True)
-    subprocess.run([lynx, "pull", f"{folder}/www", server.url("team")], env=env, check=True, capture_output=True)
-    print(f"\nPostgreSQL; the copy took {time.monotonic() - begun:.0f} s")
-    return server
+    return server, server.url("team")
 
 
-with tempfile.TemporaryDirectory() as folder:
-    subprocess.run([os.path.join(build, "bench", "pages"), folder, results, "1"], check=True)
-    env = {k: v for k, v in os.environ.items() if not k.startswith("LYNXBENCH")} | {"HOME": folder, "XDG_STATE_HOME": folder}
-    with open(f"{folder}/more.jsonl") as f:
-        lines = f.read().splitlines()
-    ledger = f"{folder}/pages.ledger"
-    if os.environ.get("POSTGRES"):
-        shutil.copy(ledger, f"{folder}/copy.ledger")
-    measure(ledger, lines, env)
-    if os.environ.get("POSTGRES"):
-        server = copied(f"{folder}/copy.ledger", folder, env)
-        # It goes on with the log's own key, and is another log to who remembers the first.
-        env |= {"XDG_STATE_HOME": f"{folder}/state", "LYNXBENCH_LOG_KEY": f"{ledger}.key"}
-        try:
-            measure(server.url("team"), lines, env)
-        finally:
+def main():
+    folder = tempfile.mkdtemp(prefix="lynx-bench-", dir=os.environ.get("TMPDIR", "/tmp"))
+    server, ledger = None, f"{folder}/pages.ledger"
+    try:
+        if os.environ.get("POSTGRES"):
+            server, ledger = postgres(folder)
+        made = [os.path.join(build, "bench", "pages"), folder, results, os.environ.get("CONTRACTS", "1")]
+        said = subprocess.run(made + ([ledger] if server else []), check=True, capture_output=True, text=True).stdout
+        print(said, flush=True)
+        contract = re.search(r"digest is (\w+)", said)[1]
+        env = {k: v for k, v in os.environ.items() if not k.startswith("LYNXBENCH")} | {"HOME": folder, "XDG_STATE_HOME": folder}
+        if server:
+            env["LYNXBENCH_LOG_KEY"] = f"{folder}/pages.ledger.key"
+            print("tables and their indexes:\n" + server.sql("team", SIZES).stdout)
+        with open(f"{folder}/more.jsonl") as f:
+            measure(ledger, contract, f.read().splitlines(), env)
+    finally:
+        if server:
             server.kill()
+        shutil.rmtree(folder)
+
+
+main()

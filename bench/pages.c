@@ -1,6 +1,6 @@
 /* A ledger for the benchmark of its pages (bench/pages.py): N results over C contracts, one a day of each, whose bundles are nowhere. Every
  * tenth contract's figures become 10 % worse in the middle. Leaves pages.ledger, its key, and more.jsonl: envelopes of further runs, one a
- * line, for who pushes them. usage: pages FOLDER [N [C]] */
+ * line, for who pushes them. usage: pages FOLDER [N [C [ADDRESS]]] (ADDRESS: where the ledger is made instead, postgresql://...) */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,11 +240,13 @@ static void save_key(const char *ledger, const struct signing_key *key) {
 static void begin(struct making *m, const char *folder) {
   struct lynx_error error = {0};
   struct ledger *ledger;
-  (void)snprintf(m->path, sizeof m->path, "%.4000s/pages.ledger", folder);
+  char beside[PATH];
+  (void)snprintf(beside, sizeof beside, "%.4000s/pages.ledger", folder);
+  if (m->path[0] == 0) (void)snprintf(m->path, sizeof m->path, "%s", beside);
   (void)snprintf(m->signer.name, sizeof m->signer.name, "ml");
   must(signing_key_make(&m->signer.key, &error), &error);
   must(signing_key_make(&m->log_key, &error), &error);
-  save_key(m->path, m->log_key);
+  save_key(beside, m->log_key);
   const struct ledger_start start = {.origin = origin, .admin = &m->signer, .log_key = m->log_key};
   must(ledger_create(m->path, &start, &error), &error);
   must(ledger_open(m->path, NULL, &ledger, &error), &error);
@@ -278,8 +280,9 @@ int main(int argc, char **argv) {
   struct stat info;
   if (argc > 2) m.n_runs = strtoul(argv[2], NULL, 10);
   if (argc > 3) m.n_terms = strtoul(argv[3], NULL, 10);
+  if (argc > 4) (void)snprintf(m.path, sizeof m.path, "%s", argv[4]);
   if (argc < 2 || m.n_terms == 0) {
-    (void)fprintf(stderr, "usage: pages FOLDER [N [C]]\n");
+    (void)fprintf(stderr, "usage: pages FOLDER [N [C [ADDRESS]]]\n");
     return 2;
   }
   begin(&m, argv[1]);
@@ -288,9 +291,11 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < m.n_runs; i++) make_run(&m, i);
   flush(&m);
   begun = seconds(CLOCK_PROCESS_CPUTIME_ID) - begun, wall = seconds(CLOCK_MONOTONIC) - wall;
-  must_do(stat(m.path, &info) == 0, m.path);
-  (void)printf("%zu results of %zu contracts, %" PRIu64 " entries: built in %.1f s, %.1f s of processor time; the file is %.1f MB\n",
-               m.n_runs, m.n_terms, m.edge.size, wall, begun, (double)info.st_size / 1e6);
+  (void)printf("%zu results of %zu contracts, %" PRIu64 " entries: built in %.1f s, %.1f s of processor time", m.n_runs, m.n_terms,
+               m.edge.size, wall, begun);
+  (void)printf("; the first contract's digest is %s", m.terms[0].digest);
+  if (stat(m.path, &info) == 0) (void)printf("; the file is %.1f MB", (double)info.st_size / 1e6);
+  (void)printf("\n");
   put_more(&m, argv[1]);
   end(&m);
   return 0;

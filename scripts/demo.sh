@@ -48,7 +48,12 @@ fi
 say "Before the fix is measured, the method is agreed: signed in a ledger"
 "$lynx" key ml --out "$out" >/dev/null
 "$lynx" log create "$out/team.ledger" --key "$out/ml.key" >/dev/null
-sed "s#8123#$port#; s#python3, examples#python3, $PWD/examples#" examples/demo_story.yaml >"$out/before.yaml"
+model=$("$lynx" capture --json --quiet-routes | python3 -c '
+import json, sys
+print(next((f["value"] for f in json.load(sys.stdin)["facts"] if f["key"] == "cpu.model" and "value" in f), ""))')
+expect=
+[ -z "$model" ] || expect="expect: {accelerator.cpu.model: \"$model\"}"
+sed "s#8123#$port#; s#python3, examples#python3, $PWD/examples#; s|# .make demo. adds.*|$expect|" examples/demo_story.yaml >"$out/before.yaml"
 sed 's#"{port}"\]#"{port}", --table]#' "$out/before.yaml" >"$out/after.yaml"
 "$lynx" sign "$out/before.yaml" --ledger "$out/team.ledger" --key "$out/ml.key" --out "$out/before.dsse.json"
 "$lynx" sign "$out/after.yaml" --ledger "$out/team.ledger" --key "$out/ml.key" --out "$out/after.dsse.json"

@@ -96,15 +96,15 @@ def changes():
 def bisect():
     """How many sessions, beside trying every combination."""
     rows = found(r"^  (\S.*?) +(\d+) facts: right +([\d.]+) %.*?; sessions +([\d.]+) \(all: (\d+)\)", 3)
-    names = [f"{r[0].strip()} of {r[1]}" for r in rows]
+    names = [f"{r[0].strip()} ({r[1]} facts)" for r in rows]
     figure, axes = plt.subplots(figsize=(7.2, 0.36 * len(names) + 1.1))
     for i, r in enumerate(rows):
         axes.plot([float(r[3]), float(r[4])], [i, i], color=GRID, linewidth=2, zorder=1)
-        axes.annotate(f"right {float(r[2]):.0f} %", (float(r[3]), i), xytext=(-6, 0), textcoords="offset points", ha="right", va="center", fontsize=8)
+        axes.annotate(f"right {float(r[2]):.0f} %", (float(r[3]), i), xytext=(0, 5), textcoords="offset points", ha="center", fontsize=7)
     axes.scatter([float(r[3]) for r in rows], range(len(rows)), color=OURS, s=24, label="bisect", zorder=2)
     axes.scatter([float(r[4]) for r in rows], range(len(rows)), color=THEIRS, s=24, label="every combination", zorder=2)
     axes.set_xscale("log")
-    axes.set_xlim(left=8)
+    axes.set_xlim(left=3)
     axes.set_xlabel("sessions")
     rows_of(axes, names)
     axes.legend(loc="lower right")

@@ -1,7 +1,5 @@
 #include "base/base64.h"
 
-#include <string.h>
-
 static const char ordinary[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 bool base64_encode(struct buffer *out, const void *data, size_t length) {
@@ -16,14 +14,19 @@ bool base64_encode(struct buffer *out, const void *data, size_t length) {
   return true;
 }
 
+static int place(char c) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return 26 + c - 'a';
+  if (c >= '0' && c <= '9') return 52 + c - '0';
+  return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
+}
+
 /* The value of a digit, or -1. *alphabet: 0 none seen yet that tells, 1 ordinary, 2 URL-safe. */
 static int digit(char c, int *alphabet) {
-  int of = c == '+' || c == '/' ? 1 : c == '-' || c == '_' ? 2 : 0;
+  int value = place(c), of = value < 62 ? 0 : c == '+' || c == '/' ? 1 : 2;
   if (of != 0 && *alphabet != 0 && of != *alphabet) return -1;
   if (of != 0) *alphabet = of;
-  char same = (char)(c == '-' ? '+' : c == '_' ? '/' : c);
-  const char *at = same != 0 ? strchr(ordinary, same) : NULL;
-  return at != NULL ? (int)(at - ordinary) : -1;
+  return value;
 }
 
 bool base64_decode(struct buffer *out, const char *text, size_t length) {

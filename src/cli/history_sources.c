@@ -286,8 +286,10 @@ static int read_ledger(struct history_sources *s, const char *address) {
     return EXIT_WRONG_INPUT;
   }
   if (!open_ledger(s, address)) return ledger_file_code(&s->opened);
+  uint8_t digest[DIGEST_BYTES];
+  bool one = s->filter.contract != NULL && hex_decode(s->filter.contract, digest, DIGEST_BYTES); /* then nothing of others is read */
   s->from_ledger = true;
-  return ledger_each_run(s->opened.ledger, NULL, take_run, s, &error) == LYNX_OK ? EXIT_HOLDS : report_error(&error);
+  return ledger_each_run(s->opened.ledger, one ? digest : NULL, take_run, s, &error) == LYNX_OK ? EXIT_HOLDS : report_error(&error);
 }
 
 static int read_one(struct history_sources *s, const char *address) {

@@ -18,7 +18,8 @@
 #include "ledger/blob.h"
 
 enum { STEP_ENTRIES = 1500, KEPT_MAX = 4096, COMPRESS_FROM = 1000, FIELD = 4200, WHY_MAX = 16384 };
-static const struct timespec look_every = {.tv_sec = 1};
+/* How often it looks for new entries; and for how long it leaves the processors alone after it judged what they changed. */
+enum { LOOK_EVERY_S = 1, REST_TIMES = 4 };
 
 /* A page, or what a bundle gave. */
 struct kept {
@@ -250,6 +251,7 @@ static void *follow(void *context) {
     struct lynx_error error = {0};
     struct timespec until;
     bool more = true, first = n_judged == UINT64_MAX;
+    int64_t begun = 0, spent = 0;
     enum lynx_status status = LYNX_OK;
     while (more && status == LYNX_OK && !is_stopped(s)) {
       status = read_step(s, &more, &error);
@@ -257,13 +259,15 @@ static void *follow(void *context) {
     }
     if (status != LYNX_OK) say_waiting(s, "The ledger cannot be read now: %.120s", error.message);
     else if (!more && (s->board.n_entries != n_judged || s->waiting[0] != 0)) {
+      begun = clock_now(&clock_system);
       judge_all(s, first);
       n_judged = s->board.n_entries;
       show_all(s);
+      spent = clock_now(&clock_system) - begun;
     }
     if (site_now_look(&s->now, &s->lock)) forget_home(s);
     (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += look_every.tv_sec;
+    until.tv_sec += first || REST_TIMES * spent < LOOK_EVERY_S * INT64_C(1000000000) ? LOOK_EVERY_S : 1 + REST_TIMES * spent / 1000000000;
     (void)pthread_mutex_lock(&s->kept_lock);
     if (!s->stop) (void)pthread_cond_timedwait(&s->stopping, &s->kept_lock, &until);
     (void)pthread_mutex_unlock(&s->kept_lock);
@@ -289,7 +293,7 @@ static void answer_later(struct served_page *ret, const char *why) {
 
 static bool compress_body(const struct buffer *from, struct buffer *to) {
   z_stream z = {.next_in = (Bytef *)from->data, .avail_in = (uInt)from->length};
-  enum { GZIP_WINDOW = 15 + 16, LEVEL = 6, MEMORY = 8 };
+  enum { GZIP_WINDOW = 15 + 16, LEVEL = 4, MEMORY = 8 };
   if (deflateInit2(&z, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK) return false;
   size_t bound = deflateBound(&z, (uLong)from->length);
   bool good = buffer_reserve(to, bound + 1);

@@ -344,7 +344,19 @@ static void check_forms(const struct contract *c, struct problem_list *problems)
     error_at(problems, "cost.currency", currency, "three capital letters, such as EUR");
 }
 
+/* What is asked is stated where references or a trace bring it. */
+static void drop_stated(const struct contract *c, struct problem_list *problems) {
+  size_t n = 0;
+  bool given = c->accuracy.references != NULL || c->regime.load == LOAD_REPLAY;
+  for (size_t i = 0; i < problems->n_items; i++) {
+    const struct problem *p = &problems->items[i];
+    if (!given || p->kind != PROBLEM_UNSTATED || strcmp(p->field, "workload.prompts") != 0) problems->items[n++] = *p;
+  }
+  problems->n_items = n;
+}
+
 void contract_check(const struct contract *contract, struct problem_list *problems) {
+  drop_stated(contract, problems);
   check_forms(contract, problems);
   check_regime(contract, problems);
   check_workload(contract, problems);

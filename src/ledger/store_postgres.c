@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "ledger/store.h"
 
-enum { PAGE = 200, LOCK = 0x4c594e4c /* "LYNL": who writes holds it */ };
+enum { PAGE_FIRST = 20, PAGE_MOST = 200, LOCK = 0x4c594e4c /* "LYNL": who writes holds it */ };
 
 static const char *const names[STORE_SPACES] = {"entry", "hash", "mention", "checkpoint", "blob", "run"};
 
@@ -15,6 +15,7 @@ struct postgres_store {
   struct store store;
   PGconn *connection;
   bool in_transaction;
+  bool prepared[2][STORE_SPACES]; /* of enum single */
 };
 
 /* What the database's role may do is for the database to say; here even its owner is told no. */
@@ -39,17 +40,41 @@ static enum lynx_status execute(struct postgres_store *s, const char *sql, struc
   return status;
 }
 
-/* With bytes as they are, in and out. */
-static PGresult *query(struct postgres_store *s, const char *sql, const struct bytes *values, int n) {
-  const char *pointers[4];
-  int lengths[4], formats[4];
+/* Bytes as they are, in and out. */
+enum { VALUES_MAX = 2 };
+static const Oid value_types[VALUES_MAX] = {17, 17}; /* bytea */
+
+struct sent {
+  const char *pointers[VALUES_MAX];
+  int lengths[VALUES_MAX], formats[VALUES_MAX];
+};
+
+static struct sent sent_of(const struct bytes *values, int n) {
+  struct sent sent = {.formats = {1, 1}};
   for (int i = 0; i < n; i++) {
-    pointers[i] = values[i].length > 0 ? values[i].ptr : "";
-    lengths[i] = (int)values[i].length;
-    formats[i] = 1;
+    sent.pointers[i] = values[i].length > 0 ? values[i].ptr : "";
+    sent.lengths[i] = (int)values[i].length;
   }
-  static const Oid bytea[] = {17, 17, 17, 17};
-  return PQexecParams(s->connection, sql, n, bytea, pointers, lengths, formats, 1);
+  return sent;
+}
+
+enum single { GET, APPEND };
+
+/* What every entry asks many times over: the server parses and plans it once for each connection. */
+static PGresult *query_single(struct postgres_store *s, enum single what, enum store_space space, const struct bytes *values) {
+  const int n = what == GET ? 1 : 2;
+  const struct sent sent = sent_of(values, n);
+  char name[40], sql[100];
+  (void)snprintf(name, sizeof name, "%s_%s", what == GET ? "get" : "append", names[space]);
+  if (what == GET) (void)snprintf(sql, sizeof sql, "SELECT value FROM lynxbench.%s WHERE key=$1", names[space]);
+  else (void)snprintf(sql, sizeof sql, "INSERT INTO lynxbench.%s VALUES($1,$2)", names[space]);
+  if (!s->prepared[what][space]) {
+    PGresult *result = PQprepare(s->connection, name, sql, n, value_types);
+    if (PQresultStatus(result) != PGRES_COMMAND_OK) return result;
+    PQclear(result);
+    s->prepared[what][space] = true;
+  }
+  return PQexecPrepared(s->connection, name, n, sent.pointers, sent.lengths, sent.formats, 1);
 }
 
 static void postgres_close(struct store *store) {
@@ -181,10 +206,8 @@ static enum lynx_status postgres_append(struct store *store, enum store_space sp
                                         struct lynx_error *error) {
   struct postgres_store *s = (struct postgres_store *)store;
   const struct bytes values[] = {key, value};
-  char sql[100];
   lynx_assert(s->in_transaction && key.length <= STORE_KEY_MAX && value.length <= STORE_VALUE_MAX);
-  (void)snprintf(sql, sizeof sql, "INSERT INTO lynxbench.%s VALUES($1,$2)", names[space]);
-  PGresult *result = query(s, sql, values, 2);
+  PGresult *result = query_single(s, APPEND, space, values);
   enum lynx_status status = PQresultStatus(result) == PGRES_COMMAND_OK ? LYNX_OK : fail(s, result, error, "cannot be added to");
   PQclear(result);
   return status;
@@ -211,9 +234,7 @@ static enum lynx_status postgres_commit(struct store *store, struct lynx_error *
 static enum lynx_status postgres_get(struct store *store, enum store_space space, struct bytes key, struct buffer *ret,
                                      struct lynx_error *error) {
   struct postgres_store *s = (struct postgres_store *)store;
-  char sql[100];
-  (void)snprintf(sql, sizeof sql, "SELECT value FROM lynxbench.%s WHERE key=$1", names[space]);
-  PGresult *result = query(s, sql, &key, 1);
+  PGresult *result = query_single(s, GET, space, &key);
   enum lynx_status status = LYNX_OK;
   if (PQresultStatus(result) != PGRES_TUPLES_OK) status = fail(s, result, error, "cannot be read");
   else if (PQntuples(result) == 0) status = lynx_fail(error, LYNX_NOT_FOUND, "the ledger holds no such %s", names[space]);
@@ -229,6 +250,7 @@ static enum lynx_status postgres_list(struct store *store, const struct store_ra
   struct postgres_store *s = (struct postgres_store *)store;
   char sql[200];
   struct store_bounds bounds;
+  int page = PAGE_FIRST;           /* who wants one row is not made to wait for hundreds; who wants all has them in few answers */
   bool more = true, after = false; /* after: the page begins behind the last key of the one before */
   enum lynx_status status = LYNX_OK;
   store_bounds_of(range, &bounds);
@@ -236,8 +258,9 @@ static enum lynx_status postgres_list(struct store *store, const struct store_ra
     const struct bytes keys[] = {{bounds.least, bounds.n_least}, {bounds.most, bounds.n_most}};
     (void)snprintf(sql, sizeof sql, "SELECT key,value FROM lynxbench.%s WHERE key>%s$1 AND key<%s$2 ORDER BY key%s LIMIT %d",
                    names[range->space], after && !range->backwards ? "" : "=", after && range->backwards ? "" : "=",
-                   range->backwards ? " DESC" : "", PAGE);
-    PGresult *result = query(s, sql, keys, 2);
+                   range->backwards ? " DESC" : "", page);
+    const struct sent sent = sent_of(keys, 2);
+    PGresult *result = PQexecParams(s->connection, sql, 2, value_types, sent.pointers, sent.lengths, sent.formats, 1);
     int n = PQresultStatus(result) == PGRES_TUPLES_OK ? PQntuples(result) : 0;
     if (PQresultStatus(result) != PGRES_TUPLES_OK) status = fail(s, result, error, "cannot be read");
     for (int i = 0; i < n && more; i++) {
@@ -246,7 +269,8 @@ static enum lynx_status postgres_list(struct store *store, const struct store_ra
       more = visit(context, key, value);
       if (i + 1 == n) store_bounds_from(&bounds, range->backwards, key);
     }
-    more = more && n == PAGE;
+    more = more && n == page;
+    page = range->space == STORE_BLOB ? PAGE_FIRST : PAGE_MOST; /* parts of a file are a MiB each */
     after = true;
     PQclear(result);
   }

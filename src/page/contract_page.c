@@ -6,7 +6,7 @@
 #include "page/spark.h"
 #include "page/data_table.h"
 
-enum { RUNS_SHOWN = 100, TEXT_MAX = 1 << 16 };
+enum { RUNS_SHOWN = 50, TEXT_MAX = 1 << 16 };
 
 /* --- figures over time --- */
 

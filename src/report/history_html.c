@@ -8,7 +8,7 @@
 #include "report/svg.h"
 #include "report/timetable_report.h"
 
-enum { PLOTS_MAX = 120, POINTS_MAX = 2000 };
+enum { PLOTS_MAX = 120, POINTS_MAX = 300 }; /* a browser takes long for more, and the eye sees no more */
 static const double day_ns = 86400e9;
 static const double days_least = 4; /* a shorter time is drawn by run */
 
@@ -39,19 +39,35 @@ static void put_levels(const struct history_series *s, const double *x, struct s
   }
 }
 
-static void put_values(const struct history_series *s, const double *x, size_t step, struct svg_plot *plot) {
+/* Of each `group` values the least and the greatest, in the order of time: what stands out is drawn however many there are. */
+static size_t choose_drawn(const struct history_series *s, size_t group, size_t *ret) {
   size_t n = 0;
-  double *drawn = xalloc(4 * (s->n_values + 1), sizeof *drawn), *value = drawn + s->n_values, *low = value + s->n_values,
-         *high = low + s->n_values;
-  for (size_t i = 0; i < s->n_values; i += step, n++) {
-    drawn[n] = x[i];
-    value[n] = s->values[i].value;
-    low[n] = s->values[i].low;
-    high[n] = s->values[i].high;
+  for (size_t begin = 0; begin < s->n_values; begin += group) {
+    size_t least = begin, most = begin;
+    for (size_t i = begin; i < s->n_values && i < begin + group; i++) {
+      if (s->values[i].value < s->values[least].value) least = i;
+      if (s->values[i].value > s->values[most].value) most = i;
+    }
+    ret[n++] = least < most ? least : most;
+    if (least != most) ret[n++] = least < most ? most : least;
+  }
+  return n;
+}
+
+static void put_values(const struct history_series *s, const double *x, size_t group, struct svg_plot *plot) {
+  size_t *chosen = xalloc(s->n_values + 1, sizeof *chosen), n = choose_drawn(s, group, chosen);
+  double *drawn = xalloc(4 * (n + 1), sizeof *drawn), *value = drawn + n, *low = value + n, *high = low + n;
+  for (size_t i = 0; i < n; i++) {
+    const struct history_value *v = &s->values[chosen[i]];
+    drawn[i] = x[chosen[i]];
+    value[i] = v->value;
+    low[i] = v->low;
+    high[i] = v->high;
   }
   svg_bars(plot, drawn, low, high, n, 0);
   svg_points(plot, drawn, value, n, 0);
   free(drawn);
+  free(chosen);
 }
 
 void history_plot(const struct history_report *r, size_t series, struct buffer *out) {
@@ -77,10 +93,12 @@ void history_plot(const struct history_report *r, size_t series, struct buffer *
     history_put_change(r, &change, &label);
     svg_shade(&plot, x[c->first - 1], x[c->last], label.data + strlen(s->figure) + 1);
   }
-  size_t step = (s->n_values + POINTS_MAX - 1) / POINTS_MAX;
-  put_values(s, x, step, &plot);
+  size_t group = s->n_values > POINTS_MAX ? (2 * s->n_values + POINTS_MAX - 1) / POINTS_MAX : 1;
+  put_values(s, x, group, &plot);
   put_levels(s, x, &plot);
   svg_end(&plot);
+  if (group > 1)
+    (void)buffer_printf(out, "<figcaption class='dim'>Of every %zu runs the least and the greatest value are drawn.</figcaption>", group);
   (void)buffer_text(out, "</figure>\n");
   buffer_release(&label);
   free(x);

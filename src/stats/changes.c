@@ -119,23 +119,37 @@ static double bump_square(const struct search *s, size_t n, size_t begin, size_t
   return part * part * (double)n * (s->inverse[length] * s->inverse[n - length]);
 }
 
+/* What a square must pass for a score beyond that: nearly all are told apart without their root. */
+static double bound_of(double variance, double score) {
+  static const double slack = 1 - 1e-9; /* the score itself decides what comes near */
+  return score > 0 ? variance * score * score * slack : -1;
+}
+
 /* Over n summed values of that variance: splits of the whole, of intervals in it (each half over the next), and intervals that differ from
- * all else (each an eighth further). whole: the first alone. place: the best one's, too. */
-static struct split scan(const struct search *s, size_t n, double variance, bool whole, bool place) {
+ * all else (each an eighth further). Those of a score beyond that; whole: of the whole alone; place: the best one's, too. */
+static struct split scan(const struct search *s, size_t n, double variance, bool whole, bool place, double beyond) {
   size_t least = s->plan->least, begin_best = 0, end_best = n;
-  struct split best = {0, -INFINITY};
+  struct split best = {0, beyond};
   for (size_t l = n; l >= least; l = l * ROOT_HALF / ROOT_ONE) {
     size_t step = l / 2, bump_step = l / 8 > 0 ? l / 8 : 1;
-    double penalty = sqrt(special_log((double)n / (double)l) / 2);
+    double penalty = sqrt(special_log((double)n / (double)l) / 2), bound = bound_of(variance, best.score + penalty);
     for (size_t begin = 0; l >= 2 * least; begin = begin + step < n - l ? begin + step : n - l) {
-      double score = sqrt(greatest_square(s, begin, begin + l, least) / variance) - penalty;
-      if (score > best.score) best = (struct split){0, score}, begin_best = begin, end_best = begin + l;
+      double square = greatest_square(s, begin, begin + l, least);
+      double score = square > bound ? sqrt(square / variance) - penalty : -INFINITY;
+      if (score > best.score) {
+        best = (struct split){0, score}, begin_best = begin, end_best = begin + l;
+        bound = bound_of(variance, score + penalty);
+      }
       if (begin == n - l) break;
     }
     if (whole) break;
     for (size_t begin = least; n - l >= least && begin <= n - l - least; begin += bump_step) {
-      double score = sqrt(bump_square(s, n, begin, l) / variance) - penalty;
-      if (score > best.score) best = (struct split){begin, score};
+      double square = bump_square(s, n, begin, l);
+      double score = square > bound ? sqrt(square / variance) - penalty : -INFINITY;
+      if (score > best.score) {
+        best = (struct split){begin, score};
+        bound = bound_of(variance, score + penalty);
+      }
     }
   }
   if (place && best.at == 0) best.at = place_of(s, begin_best, end_best, least);
@@ -163,14 +177,14 @@ static double level_of(const struct search *s, size_t n) {
 static double chance(struct search *s, size_t n, double variance, double score, bool whole) {
   lynx_assert(n > 0);
   size_t orders = ORDERS_WORK / n, more = 0, drawn = 0, wanted = s->orders > s->orders_for_all ? s->orders : s->orders_for_all;
-  double level = level_of(s, n);
+  double level = level_of(s, n), just_below = nextafter(score, -INFINITY);
   if (orders > ORDERS_MOST) orders = ORDERS_MOST;
   if (orders < ORDERS_LEAST) orders = ORDERS_LEAST;
   if (orders < wanted || s->rough) orders = s->rough ? ORDERS_LEAST : wanted;
   while (drawn < orders && (double)(more + 1) <= level * (double)(orders + 1)) {
     draw_order(s, n);
     sum_up(s, s->order, n);
-    more += scan(s, n, variance, whole, false).score >= score;
+    more += scan(s, n, variance, whole, false, just_below).score >= score;
     drawn++;
   }
   s->smallest_p = 1 / (double)(drawn + 1);
@@ -189,7 +203,7 @@ static bool find_split(struct search *s, size_t begin, size_t end, bool whole, s
   double mean = s->sum[n] / (double)n;
   for (size_t i = 0; i < n; i++) variance += (s->score[i] - mean) * (s->score[i] - mean) / (double)n;
   if (variance <= 0) return false; /* all are alike */
-  struct split best = scan(s, n, variance, whole, true);
+  struct split best = scan(s, n, variance, whole, true, -INFINITY);
   *ret_at = begin + best.at;
   *ret_p = chance(s, n, variance, best.score, whole);
   return *ret_p <= level_of(s, n);
