@@ -49,6 +49,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"data: [DONE]\n\n")
 
 
-server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+class Server(ThreadingHTTPServer):
+    def handle_error(self, *_):
+        pass  # who went away in the middle of an answer is no error of the server's
+
+
+server = Server(("127.0.0.1", int(sys.argv[1])), Handler)
 print("ready", flush=True)
 server.serve_forever()

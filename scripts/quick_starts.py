@@ -11,7 +11,7 @@ import urllib.request
 SECTIONS = ["My server is slow", "A trace, and a meeting tomorrow", "We must agree before we buy", "CI must not get slower"]
 # What the README says instead where there is no systemd.
 INSTEAD = [(r"^(build/lynxbench schedule add .*)$", r"\1 --print cron")] if not os.path.isdir("/run/systemd/system") else []
-SHOWN, WIDTH = 12, 110
+SHOWN, WIDTH = 16, 110
 
 
 def lines(section):
@@ -54,6 +54,7 @@ def run(line):
 def shown(said):
     # Of a line that was written over, what was there last.
     rows = [row.split("\r")[-1].replace("\x1b[K", "") for row in said.rstrip("\n").split("\n")]
+    rows = [row for row in rows if not re.match(r"\[\d+(/\d+)?\] ", row)]  # progress
     rows = [row if len(row) <= WIDTH else row[: WIDTH - 2] + " …" for row in rows]
     return rows if len(rows) <= SHOWN else rows[:SHOWN] + [f"... {len(rows) - SHOWN} lines more"]
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "board/planned.h"
 #include "page/frame.h"
 #include "page/spark.h"
 #include "page/data_table.h"
@@ -59,6 +60,23 @@ static void put_figures(struct frame *f, const struct board_contract *c) {
   for (size_t i = 0; i < c->history.n_series; i++) put_series(f, c, &c->history.series[i], &text);
   for (int i = 0; i < 3; i++) markup_close(m);
   buffer_release(&text);
+}
+
+/* What verify would say before it runs. */
+static void put_power(struct frame *f, const struct board_contract *c, const struct history_series *headline) {
+  struct planned p;
+  if (headline == NULL || !planned_of(c, headline, &p)) return;
+  markup_open(&f->markup, "p", "class", "dim", NULL);
+  markup_printf(&f->markup, "What a re-run can decide: sessions of the newest run vary by %.2g %% (%s). ", 100 * p.deviation,
+                headline->figure);
+  if (p.needed > 0)
+    markup_printf(&f->markup, "At that, %zu sessions decide the margin of %.3g %% with %.0f %% certainty.", p.needed, 100 * p.margin,
+                  100 * p.power);
+  else
+    markup_printf(&f->markup,
+                  "It has %zu; at that, not even %d of a re-run decide the margin of %.3g %%: more sessions, or a wider margin.", p.have,
+                  PLANNED_MOST, 100 * p.margin);
+  markup_close(&f->markup);
 }
 
 /* --- changes --- */
@@ -261,6 +279,7 @@ void contract_page(struct frame *f, const struct board_contract *c) {
   if (meeting.headline != NULL && meeting.headline->n_values > 1) frame_plot(f, c, meeting.headline);
   put_events(f, c);
   put_figures(f, c);
+  put_power(f, c, meeting.headline);
   put_runs(f, c, meeting.headline);
   put_terms(f, c);
   meeting_release(&meeting);

@@ -220,6 +220,21 @@ def test_several_runs_that_were_chosen(story, server):
         assert r.status == 404 and b"two to five bundles" in body, (wrong, r.status)
 
 
+def test_a_contract_says_what_a_re_run_can_decide(story, server):
+    """As verify plans it, of the run whose signed summary it has."""
+    words = r"What a re-run can decide: sessions of the newest run vary by ([\d.]+) % \(output throughput\)\. (.*?)<"
+    said = re.search(words, page(server, f"contract/{the_contract(server)['digest']}.html"))
+    plans = []
+    for bundle in sorted(story.folder.glob("*.lynx")):
+        r = l.lynx("verify", bundle, "--plan", "--json")
+        plans += [f for f in json.loads(r.stdout)["figures"] if f["figure"] == "throughput"] if r.stdout else []
+    seen = float(said[1]) / 100  # of two digits, and a share of the mean where verify takes logarithms
+    alike = [f for f in plans if abs(f["sealed_deviation"] - seen) <= 0.06 * seen + 1e-9]
+    assert alike, (seen, sorted(f["sealed_deviation"] for f in plans))
+    needed = {f["sessions_needed"] for f in alike}
+    assert any(f"{n} sessions decide" in said[2] if n else "not even 100" in said[2] for n in needed), (said[0], alike)
+
+
 def test_a_climb_is_a_curve(tmp_path):
     teams = Teams(tmp_path)
     try:
