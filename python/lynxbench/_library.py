@@ -120,6 +120,8 @@ class Bundle:
     def verify(self, again):
         """What a re-run of its contract, another open bundle, decides: as `lynxbench verify --against --json`. ValueError where it decides
         nothing."""
+        if not isinstance(again, Bundle):
+            raise TypeError("verify() takes another open bundle: lynxbench.open(...)")
         if self._handle is None or again._handle is None:
             raise ValueError("the bundle is closed")
         return json.loads(_text("lynxbench_bundle_verify", self._handle, again._handle))

@@ -170,6 +170,11 @@ static int compare_names(const void *a, const void *b) {
 }
 
 bool root_list(const struct root *root, const char *path, size_t limit, void (*visit)(void *, const char *), void *context) {
+  return root_list_ending(root, path, "", limit, visit, context);
+}
+
+bool root_list_ending(const struct root *root, const char *path, const char *ending, size_t limit, void (*visit)(void *, const char *),
+                      void *context) {
   int fd = root_open(root, path);
   DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
   if (dir == NULL && fd >= 0) (void)close(fd);
@@ -177,7 +182,7 @@ bool root_list(const struct root *root, const char *path, size_t limit, void (*v
   char **names = NULL;
   size_t n = 0;
   for (struct dirent *entry; n < limit && (entry = readdir(dir)) != NULL;) {
-    if (entry->d_name[0] == '.') continue;
+    if (entry->d_name[0] == '.' || !text_ends_with(entry->d_name, ending)) continue;
     if (n % 64 == 0) names = xgrow(names, n + 64, sizeof *names);
     names[n++] = xcopy(entry->d_name);
   }

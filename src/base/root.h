@@ -25,6 +25,9 @@ bool root_read_link(const struct root *root, const char *path, char *text, size_
 
 /* Calls visit with every name in a directory, in sorted order; at most limit names. False if it cannot be read. */
 bool root_list(const struct root *root, const char *path, size_t limit, void (*visit)(void *context, const char *name), void *context);
+/* Of those that end so; others do not count towards the limit. */
+bool root_list_ending(const struct root *root, const char *path, const char *ending, size_t limit,
+                      void (*visit)(void *context, const char *name), void *context);
 
 /* The path in the outer file system. Returns text. */
 char *root_path(const struct root *root, const char *path, char *text, size_t size);

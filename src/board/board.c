@@ -74,6 +74,7 @@ static void take_contract(struct board *b, const struct ledger_entry *entry, con
   if (contract_parse(c->text, strlen(c->text), &b->arena, contract, &problems) != LYNX_OK) return;
   char name[WORDS_MAX];
   c->contract = contract;
+  c->n_judged = SIZE_MAX; /* who owns a layer, and what differs too much, is said by its words */
   c->name = arena_copy(&b->arena, text_sanitise(name, sizeof name, contract->name, strlen(contract->name)));
 }
 

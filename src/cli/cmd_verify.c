@@ -151,7 +151,7 @@ static int decide(struct verifying *v) {
   const struct verification_side sealed = {v->sealed.bundle, &v->sealed.result}, again = {v->again.bundle, &v->again.result};
   enum lynx_status status = verification_make(&sealed, &again, &v->made, &error);
   for (size_t i = 0; i < v->made.n_conditions; i++) (void)fprintf(stderr, "%s\n", v->made.conditions[i]);
-  if (status == LYNX_LIMIT) {
+  if (v->made.n_conditions > 0) {
     (void)fprintf(stderr, "The re-run's conditions make it invalid: it decides nothing\n");
     return EXIT_CONDITIONS;
   }

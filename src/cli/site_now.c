@@ -10,7 +10,7 @@
 #include "base/root.h"
 #include "history/timetable_file.h"
 
-enum { SCHEDULES_MAX = 1000, PATH_BYTES = 4200, WAIT_NS = 100000000 };
+enum { PATH_BYTES = 4200, WAIT_NS = 100000000 };
 #define SCHEDULES_AGAIN_NS (60 * INT64_C(1000000000)) /* a time is missed as time goes by, whatever the files say */
 
 /* Whoever makes a page may wait for a bundle's child: nobody waits long for that here, or four visitors would stop the server. */
@@ -61,67 +61,86 @@ static void forget_schedules(struct page_schedules *s) {
   *s = (struct page_schedules){.folder = s->folder};
 }
 
-/* A log's file; false: there is none of that name. */
-static bool find_log(const struct page_schedules *s, const char *name, char path[PATH_BYTES], struct stat *ret) {
-  if (!text_ends_with(name, TIMETABLE_LOG_ENDING)) return false;
-  (void)snprintf(path, PATH_BYTES, "%.3900s/%.200s", s->folder, name);
-  return stat(path, ret) == 0;
+static void log_path(const struct site_now *s, const char *name, char path[PATH_BYTES]) {
+  (void)snprintf(path, PATH_BYTES, "%.3900s/%.200s", s->schedules.folder, name);
 }
 
-struct seeing {
-  const struct page_schedules *schedules;
-  uint64_t seen;
-};
-
-/* In whatever order they come. */
-static void see_log(void *context, const char *name) {
-  struct seeing *seeing = context;
-  struct stat info;
-  char path[PATH_BYTES];
-  if (!find_log(seeing->schedules, name, path, &info)) return;
+/* What stands there, in one number: it is another one where a file was written or is another one. */
+static uint64_t see(const char *path) {
   const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+  struct stat info;
+  if (stat(path, &info) != 0) return 1;
   uint64_t one = (uint64_t)info.st_ino * odd ^ (uint64_t)info.st_size;
-  one = (one * odd ^ (uint64_t)info.st_mtim.tv_sec) * odd ^ (uint64_t)info.st_mtim.tv_nsec;
-  seeing->seen += one * odd + 1;
+  return ((one * odd ^ (uint64_t)info.st_mtim.tv_sec) * odd ^ (uint64_t)info.st_mtim.tv_nsec) * odd + 1;
 }
 
-static void read_log(void *context, const char *name) {
-  struct page_schedules *s = context;
-  struct lynx_error ignored = {0};
-  struct stat info;
+/* A folder may hold many runs: their names are read where it changed, those of its logs are kept. */
+static uint64_t see_all(const struct site_now *s) {
   char path[PATH_BYTES];
-  if (s->n == SCHEDULES_MAX || !find_log(s, name, path, &info)) return;
-  bool good = S_ISREG(info.st_mode) && timetable_file_read(path, &s->items[s->n], &ignored) == LYNX_OK && s->items[s->n].known;
-  if (good) s->n++;
-  else {
-    timetable_log_release(&s->items[s->n]);
-    s->n_unreadable++;
+  uint64_t seen = see(s->schedules.folder);
+  for (size_t i = 0; i < s->n_names; i++) {
+    log_path(s, s->names[i], path);
+    seen = seen * 31 + see(path);
   }
+  return seen;
+}
+
+static void keep_name(void *context, const char *name) {
+  struct site_now *s = context;
+  s->names = xgrow(s->names, s->n_names + 1, sizeof *s->names);
+  s->names[s->n_names++] = xcopy(name);
+}
+
+static void forget_names(struct site_now *s) {
+  for (size_t i = 0; i < s->n_names; i++) free(s->names[i]);
+  free(s->names);
+  s->names = NULL;
+  s->n_names = 0;
+}
+
+static void read_log(const struct site_now *s, const char *name, struct page_schedules *to) {
+  struct lynx_error ignored = {0};
+  char path[PATH_BYTES];
+  struct timetable_log *log = &to->items[to->n];
+  log_path(s, name, path);
+  bool good = timetable_file_read(path, log, &ignored) == LYNX_OK && log->known;
+  if (good) timetable_log_shorten(log, SCHEDULE_SLOTS_KEPT);
+  else timetable_log_release(log);
+  to->n += good;
+  to->n_unreadable += !good;
+}
+
+static bool same_slot(const struct timetable_slot *x, const struct timetable_slot *y) {
+  return x->slot_s == y->slot_s && x->state == y->state && x->exit == y->exit && strcmp(x->why, y->why) == 0;
+}
+
+static bool same_log(const struct timetable_log *x, const struct timetable_log *y) {
+  enum { SHOWN = 2 }; /* of the newest, on the first page */
+  bool same = strcmp(x->schedule.name, y->schedule.name) == 0 && x->n_slots == y->n_slots && x->n_before == y->n_before &&
+              x->n_late == y->n_late && memcmp(x->n, y->n, sizeof x->n) == 0;
+  for (size_t i = 1; same && i <= SHOWN && i <= x->n_slots; i++) same = same_slot(&x->slots[x->n_slots - i], &y->slots[y->n_slots - i]);
+  return same;
 }
 
 static bool say_the_same(const struct page_schedules *a, const struct page_schedules *b) {
   bool same = a->items != NULL && a->n == b->n && a->n_unreadable == b->n_unreadable;
-  for (size_t i = 0; same && i < a->n; i++) {
-    const struct timetable_log *x = &a->items[i], *y = &b->items[i];
-    same = strcmp(x->schedule.name, y->schedule.name) == 0 && x->n_slots == y->n_slots && x->n_late == y->n_late &&
-           memcmp(x->n, y->n, sizeof x->n) == 0 && (x->n_slots == 0 || x->slots[x->n_slots - 1].slot_s == y->slots[y->n_slots - 1].slot_s);
-  }
+  for (size_t i = 0; same && i < a->n; i++) same = same_log(&a->items[i], &b->items[i]);
   return same;
 }
 
 bool site_now_look(struct site_now *s, pthread_mutex_t *lock) {
   static const struct root root = {""};
-  struct seeing seeing = {.schedules = &s->schedules};
   int64_t now = clock_now(&clock_system);
   if (s->schedules.folder == NULL) return false;
-  bool listed = root_list(&root, s->schedules.folder, SCHEDULES_MAX, see_log, &seeing);
-  if (s->read_ns != 0 && seeing.seen == s->seen && now - s->read_ns < SCHEDULES_AGAIN_NS) return false;
+  if (s->read_ns != 0 && see_all(s) == s->seen && now - s->read_ns < SCHEDULES_AGAIN_NS) return false;
   struct page_schedules found = {.folder = s->schedules.folder, .now_s = clock_realtime_s(&clock_system)};
   found.items = xalloc(SCHEDULES_MAX + 1, sizeof *found.items);
-  listed = root_list(&root, found.folder, SCHEDULES_MAX, read_log, &found) && listed;
-  found.n_unreadable += !listed;
-  s->seen = seeing.seen;
+  forget_names(s);
+  found.n_unreadable += !root_list_ending(&root, found.folder, TIMETABLE_LOG_ENDING, SCHEDULES_MAX + 1, keep_name, s);
+  found.more = s->n_names > SCHEDULES_MAX;
+  s->seen = see_all(s); /* before they are read: what is written meanwhile is read the next time */
   s->read_ns = now;
+  for (size_t i = 0; i < s->n_names && i < SCHEDULES_MAX; i++) read_log(s, s->names[i], &found);
   (void)pthread_mutex_lock(lock);
   struct page_schedules before = s->schedules;
   s->schedules = found;
@@ -148,4 +167,5 @@ bool site_now_get(struct site_now *now, pthread_mutex_t *lock, struct pages *pag
 
 void site_now_release(struct site_now *now) {
   forget_schedules(&now->schedules);
+  forget_names(now);
 }

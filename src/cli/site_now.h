@@ -12,8 +12,10 @@
 struct site_now {
   struct running *running;         /* NULL: none tell of themselves */
   struct page_schedules schedules; /* folder NULL: none is looked at */
-  uint64_t seen;                   /* the folder's files, when they were read, */
+  uint64_t seen;                   /* the folder and its logs, when they were read, */
   int64_t read_ns;                 /* and when that was */
+  char **names;                    /* of the logs */
+  size_t n_names;
 };
 
 /* Reads the schedules' logs, where it is time to: now and then, from one thread. True: they say something new. */

@@ -255,6 +255,22 @@ const struct timetable_slot *timetable_log_slot(const struct timetable_log *log,
   return log->n_slots > 0 ? bsearch(&slot_s, log->slots, log->n_slots, sizeof *log->slots, slot_order) : NULL;
 }
 
+void timetable_log_shorten(struct timetable_log *log, size_t most) {
+  struct arena arena = {0};
+  if (log->n_slots <= most) return;
+  struct timetable_slot *slots = arena_alloc(&arena, most + 1, sizeof *slots);
+  log->n_before += log->n_slots - most;
+  for (size_t i = 0; i < most; i++) {
+    slots[i] = log->slots[log->n_slots - most + i];
+    slots[i].why = arena_copy(&arena, slots[i].why);
+    slots[i].bundle = arena_copy(&arena, slots[i].bundle);
+  }
+  arena_release(&log->arena);
+  log->arena = arena;
+  log->slots = slots;
+  log->n_slots = most;
+}
+
 void timetable_log_release(struct timetable_log *log) {
   arena_release(&log->arena);
   *log = (struct timetable_log){.slots = NULL};

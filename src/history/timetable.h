@@ -54,13 +54,16 @@ struct timetable_log {
   struct timetable schedule; /* as its newest line has it */
   struct timetable_slot *slots;
   size_t n_slots, n[SLOT_STATES], n_late, n_unread;
-  bool known; /* it has a line */
+  size_t n_before; /* older slots that are counted and no more kept */
+  bool known;      /* it has a line */
 };
 
 /* What its lines say, as of now. A log that says nothing has known false. */
 void timetable_log_read(struct bytes text, int64_t now_s, struct timetable_log *ret);
 /* The slot, if something is known of it; NULL. */
 const struct timetable_slot *timetable_log_slot(const struct timetable_log *log, int64_t slot_s);
+/* Only the newest slots are needed from here on. */
+void timetable_log_shorten(struct timetable_log *log, size_t most);
 void timetable_log_release(struct timetable_log *log);
 
 #endif

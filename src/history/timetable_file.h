@@ -1,5 +1,5 @@
 /* history/timetable_file.h: a schedule's log of times, from its file, as of now.
- * Errors   what root_read says of the file; *ret then knows of nothing, and is released as any other
+ * Errors   NOT_FOUND, IO, LIMIT; INPUT: it is no plain file; *ret then knows of nothing, and is released as any other
  */
 #ifndef HISTORY_TIMETABLE_FILE_H
 #define HISTORY_TIMETABLE_FILE_H

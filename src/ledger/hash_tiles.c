@@ -13,13 +13,25 @@ static bool take_hash(void *context, struct bytes key, struct bytes value) {
   return t->n < LEDGER_TILE;
 }
 
+/* A tile only grows: what a proof was made of before must not be another thing now. */
+static enum lynx_status load_tile(struct ledger *l, unsigned level, uint64_t index, struct tile *t, struct lynx_error *error) {
+  struct ledger_key prefix = ledger_key_level(level), from = ledger_key_hash(level, index * LEDGER_TILE);
+  const struct store_range range = {.space = STORE_HASH, .prefix = ledger_key_bytes(&prefix), .from = ledger_key_bytes(&from)};
+  const struct tile before = *t;
+  *t = (struct tile){.level = level, .index = index};
+  enum lynx_status status = l->store->table->list(l->store, &range, take_hash, t, error);
+  bool same = before.n == 0 || before.level != level || before.index != index ||
+              (t->n >= before.n && memcmp(t->hashes, before.hashes, before.n * sizeof before.hashes[0]) == 0);
+  if (status == LYNX_OK && !same)
+    status = lynx_fail(error, LYNX_PROTOCOL, "hashes of level %u changed while the ledger was read: the file was altered", level);
+  if (status != LYNX_OK) t->n = 0;
+  return status;
+}
+
 enum lynx_status ledger_kept_hash(struct ledger *l, unsigned level, uint64_t index, uint8_t ret[DIGEST_BYTES], struct lynx_error *error) {
   struct tile *t = &l->tiles[level / STORED_LEVELS % TILES_KEPT];
   if (t->n == 0 || t->level != level || t->index != index / LEDGER_TILE || index % LEDGER_TILE >= t->n) {
-    struct ledger_key prefix = ledger_key_level(level), from = ledger_key_hash(level, index / LEDGER_TILE * LEDGER_TILE);
-    const struct store_range range = {.space = STORE_HASH, .prefix = ledger_key_bytes(&prefix), .from = ledger_key_bytes(&from)};
-    *t = (struct tile){.level = level, .index = index / LEDGER_TILE};
-    enum lynx_status status = l->store->table->list(l->store, &range, take_hash, t, error);
+    enum lynx_status status = load_tile(l, level, index / LEDGER_TILE, t, error);
     if (status != LYNX_OK) return status;
   }
   if (index % LEDGER_TILE >= t->n)

@@ -218,23 +218,44 @@ static enum lynx_status check_history(struct ledger *l, struct lynx_error *error
   return status;
 }
 
-/* The tree and the policy as the newest checkpoint has them. Whose key signs checkpoints is what the first policy says. */
+/* The tree and the policies of that checkpoint; what is wrong with them leaves nothing behind that a later call could take for checked. */
+static enum lynx_status read_tree(struct ledger *l, const struct checkpoint *checkpoint, struct lynx_error *error) {
+  const struct merkle_source source = ledger_tree(l);
+  uint8_t root[DIGEST_BYTES];
+  enum lynx_status status = read_policy(l, checkpoint->size, error);
+  if (status == LYNX_OK) status = merkle_edge_read(&source, checkpoint->size, &l->edge, error);
+  if (status != LYNX_OK) return status;
+  merkle_edge_root(&l->edge, root);
+  if (memcmp(root, checkpoint->root, DIGEST_BYTES) != 0)
+    return lynx_fail(error, LYNX_PROTOCOL, "the tree of %" PRIu64 " entries is not the one that its checkpoint signs: the file was altered",
+                     checkpoint->size);
+  return check_history(l, error);
+}
+
+/* Whose key signs checkpoints is what the first policy says. */
 enum lynx_status ledger_refresh(struct ledger *ledger, struct lynx_error *error) {
   struct checkpoint checkpoint;
-  uint8_t root[DIGEST_BYTES];
-  const struct merkle_source source = ledger_tree(ledger);
   enum lynx_status status = ledger->n_history == 0 ? read_policy(ledger, 1, error) : LYNX_OK;
+  if (status != LYNX_OK) ledger->n_history = 0;
   if (status == LYNX_OK) status = ledger_checkpoint(ledger, NULL, &checkpoint, error);
-  if (status == LYNX_OK && ledger->has_edge && checkpoint.size == ledger->edge.size) return LYNX_OK;
-  if (status == LYNX_OK) status = read_policy(ledger, checkpoint.size, error);
-  if (status == LYNX_OK) status = merkle_edge_read(&source, checkpoint.size, &ledger->edge, error);
-  if (status != LYNX_OK) return status;
-  merkle_edge_root(&ledger->edge, root);
-  if (memcmp(root, checkpoint.root, DIGEST_BYTES) != 0)
-    return lynx_fail(error, LYNX_PROTOCOL, "the tree of %" PRIu64 " entries is not the one that its checkpoint signs: the file was altered",
-                     checkpoint.size);
-  status = check_history(ledger, error);
-  ledger->has_edge = status == LYNX_OK;
+  if (status != LYNX_OK || (ledger->has_edge && checkpoint.size == ledger->edge.size)) return status;
+  const struct merkle_edge edge = ledger->edge;
+  const struct policy policy = ledger->policy;
+  struct policy_change *history = ledger->history;
+  const size_t n_history = ledger->n_history;
+  ledger->history = NULL;
+  status = read_tree(ledger, &checkpoint, error);
+  if (status == LYNX_OK) {
+    ledger->has_edge = true;
+    free(history);
+    return status;
+  }
+  free(ledger->history); /* as before: of a tree that was refused nothing is believed, the next time either */
+  ledger->history = history;
+  ledger->n_history = n_history;
+  ledger->edge = edge;
+  ledger->policy = policy;
+  ledger_forget_tiles(ledger);
   return status;
 }
 

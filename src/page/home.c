@@ -167,7 +167,7 @@ static const struct timetable_slot *unkept(const struct timetable_log *log) {
 }
 
 static size_t count_unkept(const struct page_schedules *s) {
-  size_t n = 0;
+  size_t n = s != NULL ? s->n_unreadable : 0; /* whether those were kept is not known */
   for (size_t i = 0; s != NULL && i < s->n; i++) n += unkept(&s->items[i]) != NULL;
   return n;
 }
@@ -180,14 +180,14 @@ static void put_unkept(struct markup *m, const struct timetable_log *log) {
   markup_printf(m, "%s, due at %s: %s%s%s", log->schedule.name, timetable_time(slot->slot_s, due, sizeof due), slot_state_text(slot->state),
                 slot->why[0] != 0 ? ": " : "", slot->why);
   if (slot->exit > 0) markup_printf(m, " (exit code %" PRId64 ")", slot->exit);
-  markup_printf(m, ". Kept: %zu of %zu. ", log->n[SLOT_KEPT], log->n_slots);
+  markup_printf(m, ". Kept: %zu of %zu. ", log->n[SLOT_KEPT], log->n_slots + log->n_before);
   markup_link(m, NULL, "Every time", "schedule.html");
   markup_close(m);
 }
 
 static void put_schedules(struct frame *f, const struct page_schedules *s) {
   struct markup *m = &f->markup;
-  if (s == NULL || s->n == 0) return;
+  if (s == NULL || s->n + s->n_unreadable == 0) return;
   if (count_unkept(s) == 0) {
     markup_open(m, "p", "class", "dim", NULL);
     markup_printf(m, "The newest time of %s was kept. ", s->n == 1 ? "the schedule" : "each schedule");
@@ -199,6 +199,12 @@ static void put_schedules(struct frame *f, const struct page_schedules *s) {
   frame_heading(f, "Due, and not measured");
   markup_open(m, "ul", "class", "statements", NULL);
   for (size_t i = 0; i < s->n; i++) put_unkept(m, &s->items[i]);
+  if (s->n_unreadable > 0) {
+    markup_open(m, "li", "class", "bad", NULL);
+    markup_printf(m, "%zu log%s of schedules in %s cannot be read: whether they were kept is not known.", s->n_unreadable,
+                  s->n_unreadable == 1 ? "" : "s", s->folder);
+    markup_close(m);
+  }
   markup_close(m);
   markup_close(m);
 }

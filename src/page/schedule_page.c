@@ -80,7 +80,7 @@ static void add_row(struct table *t, const struct timetable_log *log, int64_t no
   table_text(t, last != NULL ? timetable_time(last->slot_s, text, sizeof text) : NULL);
   table_text(t, last != NULL ? slot_state_text(last->state) : NULL);
   if (last != NULL && timetable_slot_is_told(last)) table_class(t, "bad");
-  table_number(t, (double)log->n_slots, NULL);
+  table_number(t, (double)(log->n_slots + log->n_before), NULL);
   table_number(t, (double)log->n[SLOT_KEPT], NULL);
   table_number(t, (double)log->n_late, NULL);
   for (size_t i = 0; i < LYNX_COUNT(states); i++) table_number(t, (double)log->n[states[i]], NULL);
@@ -103,6 +103,7 @@ static void put_page(struct frame *f, const struct table *t) {
     markup_whole(m, "p", "lead", "None is looked at: `lynxbench serve --schedules DIR`, where `schedule add --folder DIR` put them.");
   else markup_printf(m, "As the logs in %s say, of this machine. ", s->folder);
   if (s->n_unreadable > 0) markup_printf(m, "%zu log%s there cannot be read.", s->n_unreadable, s->n_unreadable == 1 ? "" : "s");
+  if (s->more) markup_printf(m, " Only %d logs are looked at, and more are there.", SCHEDULES_MAX);
   if (s->n > 0) table_to_markup(t, m);
   for (size_t i = 0; i < s->n; i++) put_schedule(f, &s->items[i], &arena);
   frame_end(f);

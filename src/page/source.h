@@ -27,10 +27,12 @@ struct looked {
 };
 
 /* Schedules whose logs are looked at. */
+enum { SCHEDULES_MAX = 200, SCHEDULE_SLOTS_KEPT = 300 };
 struct page_schedules {
   const char *folder; /* NULL: none is */
   struct timetable_log *items;
   size_t n, n_unreadable;
+  bool more; /* logs are there than SCHEDULES_MAX */
   int64_t now_s;
 };
 

@@ -38,6 +38,7 @@ static enum lynx_status compare_workload(struct bundle *sealed, struct bundle *a
   if (status == LYNX_OK) status = bundle_each_input(again, take_input, &b, error);
   digest_final(&a.digest, one);
   digest_final(&b.digest, two);
+  if (a.n == 0 && b.n == 0) add_hole(ret, "prompts: neither has any that could be compared, or both withhold them");
   if (a.n != b.n)
     ret->workload = arena_printf(&ret->arena, "%lld prompts were sealed, %lld were sent again", (long long)a.n, (long long)b.n);
   else if (memcmp(one, two, sizeof one) != 0)

@@ -14,6 +14,18 @@ static enum lynx_status check_re_run(const struct result *sealed, const struct r
   return LYNX_OK;
 }
 
+/* A copy that withholds what would make it invalid cannot be told from one that is valid. */
+static enum lynx_status check_whole(const struct result *again, struct arena *arena, struct lynx_error *error) {
+  static const char *const needed[] = {"fact", "session", "request", "event", "sample"};
+  for (size_t i = 0; i < LYNX_COUNT(needed); i++)
+    if (seal_withholds(&again->seal, needed[i]))
+      return lynx_fail(error, LYNX_INPUT,
+                       "the section '%s' is withheld from this copy, and what it holds decides whether the re-run counts", needed[i]);
+  const char *impossible = plausibility_text(&again->plausibility, arena);
+  if (impossible != NULL) return lynx_fail(error, LYNX_INPUT, "no run can have written these rows: %.400s", impossible);
+  return LYNX_OK;
+}
+
 static void add(struct verification *v, const char *words, const char *what) {
   result_add_text(&v->arena, &v->conditions, &v->n_conditions, arena_printf(&v->arena, "%s%s", words, what));
 }
@@ -34,6 +46,7 @@ enum lynx_status verification_make(const struct verification_side *sealed, const
                                    struct lynx_error *error) {
   *ret = (struct verification){.conditions = NULL};
   enum lynx_status status = check_re_run(sealed->result, again->result, error);
+  if (status == LYNX_OK) status = check_whole(again->result, &ret->arena, error);
   if (status != LYNX_OK) return status;
   add_conditions(again->result, ret);
   if (ret->n_conditions > 0)

@@ -1,8 +1,10 @@
 """liblynxbench: the same bytes as the commands print, to a program in C and to Python."""
 
+import contextlib
 import glob
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 
@@ -134,6 +136,21 @@ def test_python_verifies_by_a_rerun(bundle, tmp_path):
     else:
         assert decided == json.loads(said.stdout), (decided, said.stdout)
     assert "the sealed result itself" in itself and closed == "the bundle is closed", r.stdout
+
+
+@pytest.mark.parametrize("section", ["event", "fact", "sample", "request", "session"])
+def test_a_rerun_that_withholds_why_it_may_be_invalid_decides_nothing(bundle, tmp_path, section):
+    again = tmp_path / "b.lynx"
+    r = l.lynx("run", bundle.parent / "c.yaml", "--out", again, "--quiet")
+    assert r.returncode in (0, 4), r.stderr
+    with contextlib.closing(sqlite3.connect(again)) as db:
+        for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            db.execute(f"DROP TRIGGER {name}")
+        db.execute(f"DELETE FROM {section}")
+        db.execute("UPDATE section SET withheld = 1 WHERE name = ?", (section,))
+        db.commit()
+    r = l.lynx("verify", bundle, "--against", again)
+    assert r.returncode == 2 and "withheld" in r.stderr, (r.returncode, r.stdout, r.stderr)
 
 
 def test_a_closed_bundle_is_closed(bundle):

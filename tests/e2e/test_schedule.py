@@ -258,13 +258,27 @@ def test_a_served_ledger_shows_what_became_of_them(place, tmp_path):
         page = server.ask("GET", "/schedule.html")[1].decode()
         assert "1 schedule, 1 time missed" in page and "1 log there cannot be read" in page
         assert "&lt;b&gt;busy" in page and "<b>busy" not in page and page.count('class="missed"') == 1
-        assert "The newest time of the schedule was kept" in home_of(server)
+        first = home_of(server)
+        assert "1 log of schedules in" in first and "whether they were kept is not known" in first, first
+        for i in range(300):  # runs, which are no logs
+            (folder / f"a{i:03}.lynx").touch()
+        (folder / "other.schedule.jsonl").unlink()
+        os.mkfifo(folder / "pipe.schedule.jsonl")  # and nobody writes into it
+        until = time.monotonic() + 20
+        while json.loads(server.ask("GET", "/schedule.json")[1])[0]["kept"] != 1 or "not known" not in home_of(server):
+            assert time.monotonic() < until
+            time.sleep(0.2)
+        (folder / "pipe.schedule.jsonl").unlink()
+        while "The newest time of the schedule was kept" not in home_of(server):
+            assert time.monotonic() < until, home_of(server)
+            time.sleep(0.2)
         lines[-1] = happened("ended", today, exit=5)
         (folder / "nightly.schedule.jsonl").write_text("\n".join(lines) + "\n")
         until = time.monotonic() + 20
         while json.loads(server.ask("GET", "/schedule.json")[1])[0]["failed"] == 0 and time.monotonic() < until:
             time.sleep(0.2)
         assert json.loads(server.ask("GET", "/schedule.json")[1])[0]["failed"] == 1, "it is read again"
+        until = time.monotonic() + 20
         while "1 schedule not kept" not in home_of(server) and time.monotonic() < until:
             time.sleep(0.2)  # it is kept, and made again
         assert "Due, and not measured" in home_of(server) and "failed (exit code 5)" in home_of(server)

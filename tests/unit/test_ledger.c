@@ -496,24 +496,91 @@ static void check_blobs_in_steps(void) {
   ledger_close(l);
 }
 
+/* That many findings, from that number on, in one batch. */
+static void add_findings(struct ledger *l, int from, size_t n) {
+  struct buffer envelopes[200];
+  struct bytes bytes[200];
+  uint64_t index[200];
+  struct lynx_error error = {0};
+  lynx_assert(n <= LYNX_COUNT(bytes));
+  for (size_t i = 0; i < n; i++) {
+    char text[16];
+    (void)snprintf(text, sizeof text, "%d", from + (int)i);
+    const struct about about = {"finding", "n", text, {subject("bundle", bundle)}};
+    make(&about, "ml", ml, &envelopes[i]);
+    bytes[i] = (struct bytes){envelopes[i].data, envelopes[i].length};
+  }
+  CHECK_INT(ledger_add(l, bytes, n, index, &error), LYNX_OK);
+  for (size_t i = 0; i < n; i++) buffer_release(&envelopes[i]);
+}
+
+static enum lynx_status read_at(struct ledger *l, uint64_t index) {
+  struct arena arena = {0};
+  struct ledger_entry entry;
+  struct lynx_error error = {0};
+  enum lynx_status status = ledger_read_entry(l, index, &arena, &entry, &error);
+  statement_release(&entry.statement);
+  arena_release(&arena);
+  return status;
+}
+
+/* Puts the entry and the hash of `from` where `to` is. */
+static void forge(int from, int to) {
+  char sql[900];
+  (void)snprintf(sql, sizeof sql,
+                 "DROP TRIGGER entry_kept; DROP TRIGGER hash_kept;"
+                 "UPDATE entry SET value=(SELECT value FROM entry WHERE key=x'%016x') WHERE key=x'%016x';"
+                 "UPDATE hash SET value=(SELECT value FROM hash WHERE key=x'00%016x') WHERE key=x'00%016x';"
+                 "CREATE TRIGGER entry_kept BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;"
+                 "CREATE TRIGGER hash_kept BEFORE UPDATE ON hash BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END;",
+                 (unsigned)from, (unsigned)to, (unsigned)from, (unsigned)to);
+  run_sql(sql);
+}
+
+/* Who has it open while it is altered: what was refused once is refused again, and the tree of before is what it reads. */
+static void check_refused_again(void) {
+  struct counting counting = {0};
+  struct lynx_error error = {0};
+  begin();
+  struct ledger *writer = opened(log_key), *reader = opened(NULL);
+  add_findings(writer, 0, 2);
+  ledger_close(writer);
+  forge(1, 2);
+  for (int i = 0; i < 3; i++) {
+    CHECK_INT(ledger_refresh(reader, &error), LYNX_PROTOCOL);
+    CHECK_INT(ledger_each_entry(reader, 0, count_entry, &counting, &error), LYNX_PROTOCOL);
+  }
+  CHECK_INT(counting.n, 0);
+  CHECK(read_at(reader, 2) != LYNX_OK);
+  CHECK_INT(read_at(reader, 0), LYNX_OK);
+  ledger_close(reader);
+}
+
+/* A proof that was made of what a tile held before says nothing of what it holds now. */
+static void check_tile_read_again(void) {
+  struct counting counting = {0};
+  struct lynx_error error = {0};
+  begin();
+  struct ledger *writer = opened(log_key);
+  add_findings(writer, 0, 199);
+  struct ledger *reader = opened(NULL);
+  CHECK_INT(read_at(reader, 150), LYNX_OK);
+  add_findings(writer, 199, 56);
+  ledger_close(writer);
+  forge(5, 150);
+  enum lynx_status grown = ledger_refresh(reader, &error); /* the whole tile is one hash of the level above, which was not touched */
+  CHECK(grown == LYNX_OK || grown == LYNX_PROTOCOL);
+  CHECK(read_at(reader, 150) != LYNX_OK);
+  CHECK(ledger_each_entry(reader, 0, count_entry, &counting, &error) != LYNX_OK);
+  CHECK(counting.n <= 150);
+  ledger_close(reader);
+}
+
 /* More than one kept level: 700 entries in batches, proofs among them, the audit. */
 static void check_many(void) {
   struct ledger *l = opened(log_key);
-  struct buffer envelopes[100];
-  struct bytes bytes[100];
-  uint64_t index[100];
   struct lynx_error error = {0};
-  for (int batch = 0; batch < 7; batch++) {
-    for (int i = 0; i < 100; i++) {
-      char text[16];
-      (void)snprintf(text, sizeof text, "%d", batch * 100 + i);
-      const struct about about = {"finding", "n", text, {subject("bundle", bundle)}};
-      make(&about, "ml", ml, &envelopes[i]);
-      bytes[i] = (struct bytes){envelopes[i].data, envelopes[i].length};
-    }
-    CHECK_INT(ledger_add(l, bytes, 100, index, &error), LYNX_OK);
-    for (int i = 0; i < 100; i++) buffer_release(&envelopes[i]);
-  }
+  for (int batch = 0; batch < 7; batch++) add_findings(l, batch * 100, 100);
   struct ledger_audit result;
   CHECK_INT(ledger_audit(l, true, &result, &error), LYNX_OK);
   CHECK(result.n_entries > 700 && result.n_signatures == result.n_entries);
@@ -649,6 +716,8 @@ int main(void) {
   check_blobs();
   check_blobs_in_steps();
   check_many();
+  check_refused_again();
+  check_tile_read_again();
   remove_all();
   (void)rmdir(folder);
   signing_key_release(ml);
