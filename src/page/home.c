@@ -29,12 +29,17 @@ struct home_cards {
   size_t n, room;
 };
 
+/* One of the cards, in the order of the page. */
+struct place {
+  struct card *card;
+};
+
 static int rank(const struct card *c) {
   return c->meeting.contested ? 0 : c->meeting.worse ? 1 : c->contract->n_runs > 0 ? 2 : 3;
 }
 
 static int by_need(const void *a, const void *b) {
-  const struct card *x = *(const struct card *const *)a, *y = *(const struct card *const *)b;
+  const struct card *x = ((const struct place *)a)->card, *y = ((const struct place *)b)->card;
   if (rank(x) != rank(y)) return rank(x) - rank(y);
   if (x->newest_ns != y->newest_ns) return (x->newest_ns < y->newest_ns) - (x->newest_ns > y->newest_ns);
   return strcmp(x->contract->hex, y->contract->hex);
@@ -211,11 +216,11 @@ static void put_schedules(struct frame *f, const struct page_schedules *s) {
 
 /* --- the page --- */
 
-static const char *title_of(struct card *const *cards, size_t n, size_t n_unkept, char *text) {
+static const char *title_of(const struct place *places, size_t n, size_t n_unkept, char *text) {
   size_t n_worse = 0, n_contested = 0;
   for (size_t i = 0; i < n; i++) {
-    n_contested += cards[i]->meeting.contested;
-    n_worse += cards[i]->meeting.worse;
+    n_contested += places[i].card->meeting.contested;
+    n_worse += places[i].card->meeting.worse;
   }
   int used = snprintf(text, TITLE_BYTES, "%zu contract%s", n, n == 1 ? "" : "s");
   if (n_worse > 0) used += snprintf(text + used, TITLE_BYTES - (size_t)used, ", %zu got worse", n_worse);
@@ -226,16 +231,16 @@ static const char *title_of(struct card *const *cards, size_t n, size_t n_unkept
   return text;
 }
 
-static void put_page(struct frame *f, struct card *const *cards, size_t n) {
+static void put_page(struct frame *f, const struct place *places, size_t n) {
   char text[TITLE_BYTES];
   frame_begin(f, f->pages->board->origin, "json csv");
-  frame_title(f, f->pages->board->origin, title_of(cards, n, count_unkept(f->pages->schedules), text));
+  frame_title(f, f->pages->board->origin, title_of(places, n, count_unkept(f->pages->schedules), text));
   put_schedules(f, f->pages->schedules);
   if (n == 0) {
     markup_whole(&f->markup, "p", "lead", "No contract is in this ledger yet. The first one comes with the first signature or run:");
     markup_whole(&f->markup, "pre", NULL, "lynxbench run CONTRACT --ledger LEDGER --key TEAM.key");
   }
-  for (size_t i = 0; i < n && i < CARDS_MAX; i++) put_card(f, cards[i]);
+  for (size_t i = 0; i < n && i < CARDS_MAX; i++) put_card(f, places[i].card);
   if (n > CARDS_MAX) {
     markup_printf(&f->markup, "The %d that need attention most, or were measured last; all %zu are in the ", CARDS_MAX, n);
     markup_link(&f->markup, NULL, "CSV", "index.csv");
@@ -290,11 +295,11 @@ static void add_row(struct table *t, const struct card *c) {
   for (size_t i = 0; i < LYNX_COUNT(counts); i++) table_number(t, (double)counts[i], NULL);
 }
 
-static void put_data(struct frame *f, struct card *const *cards, size_t n) {
+static void put_data(struct frame *f, const struct place *places, size_t n) {
   struct table t;
   struct json_writer json;
   table_begin(&t, columns, LYNX_COUNT(columns));
-  for (size_t i = 0; i < n; i++) add_row(&t, cards[i]);
+  for (size_t i = 0; i < n; i++) add_row(&t, places[i].card);
   json_begin(&json, f->markup.out);
   if (f->form == FORM_CSV) table_to_csv(&t, f->markup.out);
   else table_to_json(&t, &json);
@@ -303,10 +308,10 @@ static void put_data(struct frame *f, struct card *const *cards, size_t n) {
 
 void home_page(struct frame *f, struct home_cards *cards) {
   update_cards(f->pages->board, cards);
-  struct card **ordered = xalloc(cards->n + 1, sizeof *ordered);
-  for (size_t i = 0; i < cards->n; i++) ordered[i] = &cards->items[i];
-  qsort(ordered, cards->n, sizeof *ordered, by_need);
-  if (f->form == FORM_HTML) put_page(f, ordered, cards->n);
-  else put_data(f, ordered, cards->n);
-  free(ordered);
+  struct place *places = xalloc(cards->n + 1, sizeof *places);
+  for (size_t i = 0; i < cards->n; i++) places[i].card = &cards->items[i];
+  qsort(places, cards->n, sizeof *places, by_need);
+  if (f->form == FORM_HTML) put_page(f, places, cards->n);
+  else put_data(f, places, cards->n);
+  free(places);
 }
