@@ -172,7 +172,7 @@ static const struct timetable_slot *unkept(const struct timetable_log *log) {
 }
 
 static size_t count_unkept(const struct page_schedules *s) {
-  size_t n = s != NULL ? s->n_unreadable : 0; /* whether those were kept is not known */
+  size_t n = 0;
   for (size_t i = 0; s != NULL && i < s->n; i++) n += unkept(&s->items[i]) != NULL;
   return n;
 }
@@ -193,7 +193,7 @@ static void put_unkept(struct markup *m, const struct timetable_log *log) {
 static void put_schedules(struct frame *f, const struct page_schedules *s) {
   struct markup *m = &f->markup;
   if (s == NULL || s->n + s->n_unreadable == 0) return;
-  if (count_unkept(s) == 0) {
+  if (count_unkept(s) + s->n_unreadable == 0) {
     markup_open(m, "p", "class", "dim", NULL);
     markup_printf(m, "The newest time of %s was kept. ", s->n == 1 ? "the schedule" : "each schedule");
     markup_link(m, NULL, s->n == 1 ? "The schedule" : "The schedules", "schedule.html");
