@@ -78,7 +78,7 @@ if [ -n "$quick" ]; then
 Written by \`scripts/fresh.sh --quick-starts $*\`, of version
 $(sed -n "s/.*version: '\([0-9.]*\)'.*/\1/p" meson.build | head -n 1), on $(date +%F), on a machine of $(nproc) processors.
 Each root was empty: \`debootstrap --variant=minbase\`, with git and make, which a clone needs. The
-lines are the README's; lines of progress are left out. \`examples/slow_server.py\` stands for your
+lines are the README's; lines of progress are left out. \`examples/slow_server.py\` replaces your
 server. \`nightly.yaml\` is a contract of a few seconds, which was run three times before. There is no
 systemd in such a root, so that \`schedule add\` prints a line for cron.
 END
