@@ -3,10 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "stats/compare.h"
 #include "stats/special.h"
-
-static const double power = 0.9, deviation_confidence = 0.8; /* as verify plans */
 
 static const struct summary_figure *newest_figure(const struct board_contract *c, const struct history_series *s) {
   if (s->n_values == 0) return NULL;
@@ -22,9 +19,8 @@ bool planned_of(const struct board_contract *c, const struct history_series *s, 
   if (f->n < 2 || !isfinite(f->low) || !isfinite(f->high) || !(f->value > 0)) return false;
   const double confidence = c->contract->method.confidence;
   double error = (f->high - f->low) / 2 / special_t_quantile((1 + confidence) / 2, (double)(f->n - 1));
-  *ret = (struct planned){
-      .have = (size_t)f->n, .deviation = error * sqrt((double)f->n) / f->value, .margin = c->contract->decision.margin, .power = power};
-  const struct plan_aim aim = {ret->margin, confidence, confidence, power};
-  ret->needed = compare_plan(compare_deviation_bound(ret->deviation, ret->have, deviation_confidence), ret->have, PLANNED_MOST, &aim);
+  *ret = (struct planned){.have = (size_t)f->n, .deviation = error * sqrt((double)f->n) / f->value, .margin = c->contract->decision.margin};
+  const struct plan_aim aim = {ret->margin, confidence, confidence, PLAN_POWER};
+  ret->needed = compare_plan(compare_deviation_bound(ret->deviation, ret->have, PLAN_DEVIATION), ret->have, PLAN_SESSIONS_MAX, &aim);
   return true;
 }

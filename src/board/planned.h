@@ -1,17 +1,17 @@
 /* board/planned.h: what a re-run of a contract's newest run could decide, by how its sessions vary: the plan that `verify` makes, of one
  * throughput and from the signed summary alone.
- * Source   the summary's interval is Student's over its sessions, so that it gives their deviation back; stats/compare.h */
+ * Result   on the safe side: the summary's interval is Student's over its sessions, and as wide as their counting is coarse
+ * Source   stats/compare.h */
 #ifndef BOARD_PLANNED_H
 #define BOARD_PLANNED_H
 
 #include "board/board.h"
-
-enum { PLANNED_MOST = 100 };
+#include "stats/compare.h"
 
 struct planned {
-  size_t have, needed; /* sessions of the run; of a re-run that decides, 0: not even PLANNED_MOST do */
-  double deviation;    /* of the sessions, as a share of their mean */
-  double margin, power;
+  size_t have, needed; /* sessions of the run; of a re-run that decides, 0: not even PLAN_SESSIONS_MAX do */
+  double deviation;    /* of the sessions at most, as a share of their mean */
+  double margin;
 };
 
 /* False: it cannot be said of this figure, or of a run with fewer than 2 sessions. */

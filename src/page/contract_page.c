@@ -67,15 +67,15 @@ static void put_power(struct frame *f, const struct board_contract *c, const str
   struct planned p;
   if (headline == NULL || !planned_of(c, headline, &p)) return;
   markup_open(&f->markup, "p", "class", "dim", NULL);
-  markup_printf(&f->markup, "What a re-run can decide: sessions of the newest run vary by %.2g %% (%s). ", 100 * p.deviation,
+  markup_printf(&f->markup, "What a re-run can decide: sessions of the newest run vary by %.2g %% at most (%s). ", 100 * p.deviation,
                 headline->figure);
   if (p.needed > 0)
     markup_printf(&f->markup, "At that, %zu sessions decide the margin of %.3g %% with %.0f %% certainty.", p.needed, 100 * p.margin,
-                  100 * p.power);
+                  100 * PLAN_POWER);
   else
     markup_printf(&f->markup,
                   "It has %zu; at that, not even %d of a re-run decide the margin of %.3g %%: more sessions, or a wider margin.", p.have,
-                  PLANNED_MOST, 100 * p.margin);
+                  PLAN_SESSIONS_MAX, 100 * p.margin);
   markup_close(&f->markup);
 }
 

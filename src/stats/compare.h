@@ -66,6 +66,11 @@ struct power compare_power(double sd, size_t n_a, size_t n_b, double shift, doub
  * Source   chi-square by Wilson and Hilferty 1931; 80 % for plans from pilot samples: Browne 1995 */
 double compare_deviation_bound(double sd, size_t n, double confidence);
 
+/* Of every plan for a re-run: how sure a decision is to come, by a deviation that sessions pass so seldom, and how many sessions at most. */
+#define PLAN_POWER 0.9
+#define PLAN_DEVIATION 0.8
+enum { PLAN_SESSIONS_MAX = 100 };
+
 /* What a plan is to be held to. The tests' confidences may differ: several figures that are decided together are paid for in the latter. */
 struct plan_aim {
   double margin, same_confidence, beyond_confidence, power;

@@ -81,13 +81,13 @@ static double log_deviation(const double *x, size_t n) {
 
 /* n_known: sessions that the deviation was seen in. All figures must come out the same: each gets its share of the error. */
 static void plan_figure(const struct decision_report *r, struct decision_figure *f, size_t n_known) {
-  const struct plan_aim aim = {r->margin, r->confidence, r->beyond_confidence, 1 - (1 - DECISION_POWER) / (double)r->n_figures};
-  double sd = compare_deviation_bound(f->sd, n_known, 0.8);
+  const struct plan_aim aim = {r->margin, r->confidence, r->beyond_confidence, 1 - (1 - PLAN_POWER) / (double)r->n_figures};
+  double sd = compare_deviation_bound(f->sd, n_known, PLAN_DEVIATION);
   if (isnan(f->sd) || isinf(sd)) return;
-  f->needed = compare_plan(sd, f->n_a, DECISION_SESSIONS_MAX, &aim);
+  f->needed = compare_plan(sd, f->n_a, PLAN_SESSIONS_MAX, &aim);
   /* Equal sides are the best use of sessions: what the sealed result should have had. */
-  for (size_t n = 3; f->needed == 0 && f->needed_sealed == 0 && n <= DECISION_SESSIONS_MAX; n++)
-    if (compare_decides(compare_deviation_bound(f->sd, n, 0.8), n, n, &aim)) f->needed_sealed = n;
+  for (size_t n = 3; f->needed == 0 && f->needed_sealed == 0 && n <= PLAN_SESSIONS_MAX; n++)
+    if (compare_decides(compare_deviation_bound(f->sd, n, PLAN_DEVIATION), n, n, &aim)) f->needed_sealed = n;
 }
 
 static void say_plan(struct decision_report *r, const struct contract *c) {
@@ -116,14 +116,14 @@ static void say_plan(struct decision_report *r, const struct contract *c) {
                           "the sealed result has too few sessions: %zu, whose %s vary by %.2g %%; however long the re-run, a margin of "
                           "%.3g %% is not decided "
                           "with %.0f %% certainty. %zu sessions on both sides would do",
-                          worst->n_a, worst->name, 100 * worst->sd, 100 * r->margin, 100 * DECISION_POWER, worst->needed_sealed);
+                          worst->n_a, worst->name, 100 * worst->sd, 100 * r->margin, 100 * PLAN_POWER, worst->needed_sealed);
   else if (r->too_few && worst != NULL)
     r->why = arena_printf(&r->arena, "sessions' %s vary by %.2g %%: not even %d sessions on both sides decide a margin of %.3g %%",
-                          worst->name, 100 * worst->sd, DECISION_SESSIONS_MAX, 100 * r->margin);
+                          worst->name, 100 * worst->sd, PLAN_SESSIONS_MAX, 100 * r->margin);
   else
     r->why = arena_printf(
         &r->arena, "%zu sessions decide a margin of %.3g %% with at least %.0f %% certainty, if they vary as the sealed ones did%s%s",
-        r->planned, 100 * r->margin, 100 * DECISION_POWER, worst != NULL ? "; most are needed for " : "", worst != NULL ? worst->name : "");
+        r->planned, 100 * r->margin, 100 * PLAN_POWER, worst != NULL ? "; most are needed for " : "", worst != NULL ? worst->name : "");
 }
 
 /* Nothing was decided: by the figure that keeps it open, and what would decide it. */
@@ -137,7 +137,7 @@ static const char *say_open(struct decision_report *r) {
     if (worst == NULL || f->ratio.needed_per_side > worst->ratio.needed_per_side) worst = f;
   }
   if (worst == NULL) return r->why;
-  bool many = !(worst->ratio.needed_per_side <= DECISION_SESSIONS_MAX);
+  bool many = !(worst->ratio.needed_per_side <= PLAN_SESSIONS_MAX);
   return arena_printf(
       &r->arena, "sessions' %s vary by %.2g %% in the sealed run and by %.2g %% in this one: %s", worst->name, 100 * worst->sd,
       100 * worst->sd_again,

@@ -44,9 +44,6 @@ struct decision_report {
   enum decision decision;
 };
 
-enum { DECISION_SESSIONS_MAX = 100 };
-#define DECISION_POWER 0.9
-
 /* Before anything was run: what a re-run of a result under this contract could decide, if sessions vary as they did in `like`. */
 void decision_forecast(const struct contract *contract, const struct result *like, struct decision_report *ret);
 /* Before a re-run: figures of the sealed result and the plan. */
