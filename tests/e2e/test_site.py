@@ -222,7 +222,7 @@ def test_several_runs_that_were_chosen(story, server):
 
 def test_a_contract_says_what_a_re_run_can_decide(story, server):
     """As verify plans it of the same run, or a little less: the signed summary's interval has more in it than how sessions vary."""
-    words = r"What a re-run can decide: sessions of the newest run vary by ([\d.]+) % at most \(output throughput\)\. (.*?)<"
+    words = r"sessions of the newest run vary by ([\d.]+) % at most \(output throughput\)\. (.*?)<"
     said = re.search(words, page(server, f"contract/{the_contract(server)['digest']}.html"))
     r = l.lynx("verify", story.folder / "v.lynx", "--plan", "--json")
     (plan,) = [f for f in json.loads(r.stdout)["figures"] if f["figure"] == "throughput"]
