@@ -221,7 +221,7 @@ def test_several_runs_that_were_chosen(story, server):
 
 
 def test_a_contract_says_what_a_re_run_can_decide(story, server):
-    """As verify plans it of the same run, or a little less: the signed summary's interval has more in it than how sessions vary."""
+    """As verify plans it of the same run, or less surely: a summary's interval holds more than how sessions vary."""
     words = r"sessions of the newest run vary by ([\d.]+) % at most \(output throughput\)\. (.*?)<"
     said = re.search(words, page(server, f"contract/{the_contract(server)['digest']}.html"))
     r = l.lynx("verify", story.folder / "v.lynx", "--plan", "--json")
