@@ -54,11 +54,23 @@ def rows_of(axes, names):
     axes.tick_params(length=0)
 
 
+def sheet(names, each=0.36):
+    """A plot with a row for each name."""
+    return plt.subplots(figsize=(7.2, each * len(names) + 1.1))
+
+
+def finish(figure, axes, names, name, label):
+    axes.set_xlabel(label)
+    rows_of(axes, names)
+    axes.legend(loc="lower right")
+    save(figure, name)
+
+
 def intervals():
     """Coverage of 5 sessions of 1500 requests."""
     rows = found(r"^  (\S.*?) +5 x 1500 +(p50|p90|p99|mean) +covered ([\d.]+) \+- ([\d.]+) .*? ok$", 20)
     names = list(dict.fromkeys(r[0] for r in rows))
-    figure, axes = plt.subplots(figsize=(7.2, 0.36 * len(names) + 1.1))
+    figure, axes = sheet(names)
     for name, color, offset in (("mean", OURS, -0.15), ("p99", THEIRS, 0.15)):
         own = [(names.index(r[0]), float(r[2]), float(r[3])) for r in rows if r[1] == name]
         axes.errorbar(
@@ -82,22 +94,19 @@ def changes():
     """Any change in a series that has none."""
     rows = found(r"^  (\S.*?) +(\d+) values: any change +([\d.]+) % \(at most (\d+)\); Otava, defaults +([\d.]+) %", 3)
     names = [f"{r[0]}, {r[1]} values" for r in rows]
-    figure, axes = plt.subplots(figsize=(7.2, 0.42 * len(names) + 1.1))
+    figure, axes = sheet(names, 0.42)
     axes.barh([i - 0.18 for i in range(len(rows))], [float(r[2]) for r in rows], 0.34, color=OURS, label="lynxbench")
     axes.barh([i + 0.18 for i in range(len(rows))], [float(r[4]) for r in rows], 0.34, color=THEIRS, label="Otava, its defaults")
     for i, r in enumerate(rows):
         axes.plot([float(r[3])] * 2, [i - 0.4, i + 0.4], color=INK, linewidth=1.5)
-    axes.set_xlabel("series without a change in which one is found, % (line: what is promised at most)")
-    rows_of(axes, names)
-    axes.legend(loc="lower right")
-    save(figure, "changes")
+    finish(figure, axes, names, "changes", "series without a change in which one is found, % (line: what is promised at most)")
 
 
 def bisect():
     """How many sessions, beside trying every combination."""
     rows = found(r"^  (\S.*?) +(\d+) facts: right +([\d.]+) %.*?; sessions +([\d.]+) \(all: (\d+)\)", 3)
     names = [f"{r[0].strip()} ({r[1]} facts)" for r in rows]
-    figure, axes = plt.subplots(figsize=(7.2, 0.36 * len(names) + 1.1))
+    figure, axes = sheet(names)
     for i, r in enumerate(rows):
         axes.plot([float(r[3]), float(r[4])], [i, i], color=GRID, linewidth=2, zorder=1)
         axes.annotate(f"right {float(r[2]):.0f} %", (float(r[3]), i), xytext=(0, 5), textcoords="offset points", ha="center", fontsize=7)
@@ -105,10 +114,7 @@ def bisect():
     axes.scatter([float(r[4]) for r in rows], range(len(rows)), color=THEIRS, s=24, label="every combination", zorder=2)
     axes.set_xscale("log")
     axes.set_xlim(left=3)
-    axes.set_xlabel("sessions")
-    rows_of(axes, names)
-    axes.legend(loc="lower right")
-    save(figure, "bisect")
+    finish(figure, axes, names, "bisect", "sessions")
 
 
 def others():

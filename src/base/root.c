@@ -115,15 +115,7 @@ int root_open(const struct root *root, const char *path) {
   return fd;
 }
 
-enum lynx_status root_read(const struct root *root, const char *path, struct buffer *ret, struct lynx_error *error) {
-  int fd = root_open(root, path);
-  if (fd < 0) {
-    enum lynx_status status = errno == ENOENT || errno == ENOTDIR ? LYNX_NOT_FOUND : LYNX_IO;
-    lynx_error_at(error, path, 0, NULL);
-    return lynx_fail(error, status, "%s", strerror(errno));
-  }
-  struct stat info;
-  if (fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode)) (void)fcntl(fd, F_SETFL, 0); /* a pipe that was named on purpose is waited for */
+static enum lynx_status read_all(int fd, const char *path, struct buffer *ret, struct lynx_error *error) {
   enum lynx_status status = LYNX_OK;
   char chunk[16384];
   for (;;) {
@@ -140,9 +132,38 @@ enum lynx_status root_read(const struct root *root, const char *path, struct buf
       break;
     }
   }
-  (void)close(fd); /* only read from: nothing can be lost */
   if (status == LYNX_OK && ret->data == NULL) (void)buffer_append(ret, "", 0);
   return status;
+}
+
+/* plain: a file alone. Else a pipe that was named on purpose is waited for. */
+static enum lynx_status read_path(const struct root *root, const char *path, bool plain, struct buffer *ret, struct lynx_error *error) {
+  struct stat info = {.st_mode = 0};
+  enum lynx_status status;
+  int fd = root_open(root, path);
+  if (fd < 0) {
+    status = errno == ENOENT || errno == ENOTDIR ? LYNX_NOT_FOUND : LYNX_IO;
+    lynx_error_at(error, path, 0, NULL);
+    return lynx_fail(error, status, "%s", strerror(errno));
+  }
+  bool known = fstat(fd, &info) == 0;
+  if (plain && !(known && S_ISREG(info.st_mode))) {
+    lynx_error_at(error, path, 0, NULL);
+    status = lynx_fail(error, LYNX_INPUT, "is no file");
+  } else {
+    if (known && S_ISFIFO(info.st_mode)) (void)fcntl(fd, F_SETFL, 0);
+    status = read_all(fd, path, ret, error);
+  }
+  (void)close(fd); /* only read from: nothing can be lost */
+  return status;
+}
+
+enum lynx_status root_read(const struct root *root, const char *path, struct buffer *ret, struct lynx_error *error) {
+  return read_path(root, path, false, ret, error);
+}
+
+enum lynx_status root_read_file(const struct root *root, const char *path, struct buffer *ret, struct lynx_error *error) {
+  return read_path(root, path, true, ret, error);
 }
 
 bool root_read_line(const struct root *root, const char *path, char *text, size_t size) {

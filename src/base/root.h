@@ -16,6 +16,8 @@ struct root {
 int root_open(const struct root *root, const char *path);
 
 enum lynx_status root_read(const struct root *root, const char *path, struct buffer *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+/* The same, of a plain file alone: what else may be put in its place is INPUT, and a pipe is not waited for. */
+enum lynx_status root_read_file(const struct root *root, const char *path, struct buffer *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 
 /* Reads one short value without its final line end; false if absent or unreadable. */
 bool root_read_line(const struct root *root, const char *path, char *text, size_t size);

@@ -68,24 +68,25 @@ enum lynx_status ledger_keep_hash(void *context, unsigned level, uint64_t index,
   return ledger_append(l, STORE_HASH, &key, (struct bytes){(const char *)hash, DIGEST_BYTES}, error);
 }
 
+static bool has_leaf(const struct tile *t, uint64_t index, const uint8_t leaf[DIGEST_BYTES]) {
+  const size_t at = (size_t)(index % LEDGER_TILE);
+  return t->level == 0 && t->index == index / LEDGER_TILE && at < t->n && memcmp(t->hashes[at], leaf, DIGEST_BYTES) == 0;
+}
+
 enum lynx_status ledger_prove_leaf(struct ledger *l, uint64_t index, const uint8_t leaf[DIGEST_BYTES], bool *ret_holds,
                                    struct lynx_error *error) {
   struct tile *t = &l->tiles[0];
   const struct merkle_source source = ledger_tree(l);
-  const size_t at = (size_t)(index % LEDGER_TILE);
   struct merkle_proof proof;
   uint8_t root[DIGEST_BYTES];
   merkle_edge_root(&l->edge, root);
-  *ret_holds = t->proved && t->level == 0 && t->index == index / LEDGER_TILE && at < t->n && index < l->edge.size &&
-               memcmp(t->root, root, DIGEST_BYTES) == 0 && memcmp(t->hashes[at], leaf, DIGEST_BYTES) == 0;
+  *ret_holds = t->proved && index < l->edge.size && memcmp(t->root, root, DIGEST_BYTES) == 0 && has_leaf(t, index, leaf);
   if (*ret_holds) return LYNX_OK;
   enum lynx_status status = merkle_prove_inclusion(&source, index, l->edge.size, &proof, error);
   *ret_holds = status == LYNX_OK && merkle_inclusion_holds(index, l->edge.size, leaf, root, &proof);
   /* The leaf itself was not read from the tile, whose own word for it counts only where it is the same. */
-  bool whole = *ret_holds && t->level == 0 && t->index == index / LEDGER_TILE && at < t->n &&
-               memcmp(t->hashes[at], leaf, DIGEST_BYTES) == 0;
-  t->proved = whole;
-  if (whole) memcpy(t->root, root, DIGEST_BYTES);
+  t->proved = *ret_holds && has_leaf(t, index, leaf);
+  if (t->proved) memcpy(t->root, root, DIGEST_BYTES);
   return status;
 }
 
