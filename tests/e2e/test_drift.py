@@ -10,6 +10,7 @@ import pytest
 import lynx as l
 
 BEFORE, AFTER = 9, 9
+ARITHMETIC = "machine: arithmetic, f32"
 
 
 def contract(folder, port, **fields):
@@ -77,6 +78,15 @@ def test_it_is_not_measured_unasked(server):
     assert records(server / "a.lynx") == {}
 
 
+def skip_unless_the_machine_became_slower(speeds):
+    """A neighbour's work may take a processor from the first half or hide the step: the runs' own figures say so."""
+    assert len(speeds) == BEFORE + AFTER, speeds
+    halves = speeds[:BEFORE], speeds[BEFORE:]
+    uneven = max(max(half) / min(half) for half in halves)
+    if uneven > 1.2 or max(halves[1]) > 0.9 * min(halves[0]):
+        pytest.skip(f"the machine had other work, its speed was {speeds}")
+
+
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor cannot become fewer")
 def test_a_slower_machine_is_told_from_a_slower_executor(server):
     """From one night on the program may use one processor alone: half the machine is gone, not the server."""
@@ -84,12 +94,11 @@ def test_a_slower_machine_is_told_from_a_slower_executor(server):
         run(server, f"r{i:02}.lynx", only=None if i < BEFORE else "0")
     r = l.lynx("history", server, "--json", "--quiet")
     assert r.returncode == 0, r.stderr
-    at = [
-        (e, c)
-        for e in json.loads(r.stdout)["events"]
-        for c in e["changes"]
-        if c["figure"] == "machine: arithmetic, f32" and c["place"] == BEFORE
-    ]
+    found = json.loads(r.stdout)
+    (series,) = [s for s in found["series"] if s["figure"] == ARITHMETIC]
+    skip_unless_the_machine_became_slower([v["value"] for v in series["values"]])
+    changes = [(e, c) for e in found["events"] for c in e["changes"]]
+    at = [(e, c) for e, c in changes if c["figure"] == ARITHMETIC and c["place"] == BEFORE]
     assert len(at) == 1, r.stdout
     event, change = at[0]
     assert 0.4 < change["size"] < 0.85, change  # two processors that share a core are not twice one
