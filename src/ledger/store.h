@@ -5,7 +5,8 @@
  *
  * Order    open; begin, append ..., commit or abort; get and list at any time; close. begin waits until no other writer is at work
  * Crash    what commit returned for is on disk; what it did not is not there at all
- * Errors   NOT_FOUND: no such key, no such store; INPUT: the key exists, or what is there is no store of ours; IO: disk, server
+ * Errors   NOT_FOUND: no such key, no such store; INPUT: the key exists, or what is there is no store of ours; IO: disk, server. What is
+ *          wrong with an append is said by it or by the next call, at the latest by commit, after which nothing of the transaction is kept
  * Threads  a store belongs to one thread; several processes may write to one */
 #ifndef LEDGER_STORE_H
 #define LEDGER_STORE_H

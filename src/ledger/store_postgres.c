@@ -9,13 +9,17 @@
 
 enum { PAGE_FIRST = 20, PAGE_MOST = 200, LOCK = 0x4c594e4c /* "LYNL": who writes holds it */ };
 
+/* What is appended is sent and not waited for, up to so much: its answers are read before the next question. */
+enum { SENT_MOST = 64, SENT_BYTES = 8192 };
+
 static const char *const names[STORE_SPACES] = {"entry", "hash", "mention", "checkpoint", "blob", "run"};
 
 struct postgres_store {
   struct store store;
   PGconn *connection;
   bool in_transaction;
-  bool prepared[2][STORE_SPACES]; /* of enum single */
+  int n_sent;                     /* statements in the pipeline, which is open where there are any */
+  bool prepared[4][STORE_SPACES]; /* of enum frequent */
 };
 
 /* What the database's role may do is for the database to say; here even its owner is told no. */
@@ -32,10 +36,36 @@ static enum lynx_status fail(struct postgres_store *s, const PGresult *result, s
   return lynx_fail(error, LYNX_IO, "%s: PostgreSQL: %s", doing, safe);
 }
 
+/* Until the answer to the last statement; of several that failed, the first one's: the others were not done for its sake. */
+static enum lynx_status read_answers(struct postgres_store *s, struct lynx_error *error) {
+  enum lynx_status status = LYNX_OK;
+  bool last = false, silent = false;
+  while (!last) {
+    PGresult *result = PQgetResult(s->connection);
+    const ExecStatusType got = PQresultStatus(result);
+    if (result == NULL && silent) break; /* one NULL ends a statement's answers, a second one the connection */
+    silent = result == NULL;
+    last = got == PGRES_PIPELINE_SYNC;
+    if (!silent && !last && got != PGRES_COMMAND_OK && status == LYNX_OK) status = fail(s, result, error, "cannot be added to");
+    PQclear(result);
+  }
+  return last || status != LYNX_OK ? status : fail(s, NULL, error, "cannot be added to");
+}
+
+static enum lynx_status settle(struct postgres_store *s, struct lynx_error *error) {
+  if (s->n_sent == 0) return LYNX_OK;
+  enum lynx_status status = PQpipelineSync(s->connection) == 1 ? read_answers(s, error) : fail(s, NULL, error, "cannot be added to");
+  s->n_sent = 0;
+  if (PQexitPipelineMode(s->connection) != 1 && status == LYNX_OK) status = fail(s, NULL, error, "cannot be added to");
+  return status;
+}
+
 static enum lynx_status execute(struct postgres_store *s, const char *sql, struct lynx_error *error) {
+  enum lynx_status status = settle(s, error);
+  if (status != LYNX_OK) return status;
   PGresult *result = PQexec(s->connection, sql);
   ExecStatusType got = PQresultStatus(result);
-  enum lynx_status status = got == PGRES_COMMAND_OK || got == PGRES_TUPLES_OK ? LYNX_OK : fail(s, result, error, "the ledger");
+  if (got != PGRES_COMMAND_OK && got != PGRES_TUPLES_OK) status = fail(s, result, error, "the ledger");
   PQclear(result);
   return status;
 }
@@ -58,23 +88,39 @@ static struct sent sent_of(const struct bytes *values, int n) {
   return sent;
 }
 
-enum single { GET, APPEND };
+/* What every entry asks many times over: the server parses and plans it once for each connection. LIST: the first page. */
+enum frequent { GET, APPEND, LIST, LIST_BACKWARDS };
 
-/* What every entry asks many times over: the server parses and plans it once for each connection. */
-static PGresult *query_single(struct postgres_store *s, enum single what, enum store_space space, const struct bytes *values) {
-  const int n = what == GET ? 1 : 2;
-  const struct sent sent = sent_of(values, n);
-  char name[40], sql[100];
-  (void)snprintf(name, sizeof name, "%s_%s", what == GET ? "get" : "append", names[space]);
+static const char *name_of(enum frequent what, enum store_space space, char name[40]) {
+  static const char *const verbs[] = {"get", "append", "list", "back"};
+  (void)snprintf(name, 40, "%s_%s", verbs[what], names[space]);
+  return name;
+}
+
+struct page {
+  bool after, backwards; /* after: behind the last key of the one before */
+  int most;
+};
+
+static void page_sql(enum store_space space, struct page page, char sql[200]) {
+  (void)snprintf(sql, 200, "SELECT key,value FROM lynxbench.%s WHERE key>%s$1 AND key<%s$2 ORDER BY key%s LIMIT %d", names[space],
+                 page.after && !page.backwards ? "" : "=", page.after && page.backwards ? "" : "=", page.backwards ? " DESC" : "",
+                 page.most);
+}
+
+static enum lynx_status prepare(struct postgres_store *s, enum frequent what, enum store_space space, struct lynx_error *error) {
+  char name[40], sql[200];
+  if (s->prepared[what][space]) return LYNX_OK;
   if (what == GET) (void)snprintf(sql, sizeof sql, "SELECT value FROM lynxbench.%s WHERE key=$1", names[space]);
-  else (void)snprintf(sql, sizeof sql, "INSERT INTO lynxbench.%s VALUES($1,$2)", names[space]);
-  if (!s->prepared[what][space]) {
-    PGresult *result = PQprepare(s->connection, name, sql, n, value_types);
-    if (PQresultStatus(result) != PGRES_COMMAND_OK) return result;
-    PQclear(result);
-    s->prepared[what][space] = true;
-  }
-  return PQexecPrepared(s->connection, name, n, sent.pointers, sent.lengths, sent.formats, 1);
+  else if (what == APPEND) (void)snprintf(sql, sizeof sql, "INSERT INTO lynxbench.%s VALUES($1,$2)", names[space]);
+  else page_sql(space, (struct page){.backwards = what == LIST_BACKWARDS, .most = PAGE_FIRST}, sql);
+  enum lynx_status status = settle(s, error);
+  if (status != LYNX_OK) return status;
+  PGresult *result = PQprepare(s->connection, name_of(what, space, name), sql, what == GET ? 1 : 2, value_types);
+  if (PQresultStatus(result) != PGRES_COMMAND_OK) status = fail(s, result, error, "the ledger");
+  s->prepared[what][space] = status == LYNX_OK;
+  PQclear(result);
+  return status;
 }
 
 static void postgres_close(struct store *store) {
@@ -206,26 +252,40 @@ static enum lynx_status postgres_append(struct store *store, enum store_space sp
                                         struct lynx_error *error) {
   struct postgres_store *s = (struct postgres_store *)store;
   const struct bytes values[] = {key, value};
+  const struct sent sent = sent_of(values, 2);
+  char name[40];
   lynx_assert(s->in_transaction && key.length <= STORE_KEY_MAX && value.length <= STORE_VALUE_MAX);
-  PGresult *result = query_single(s, APPEND, space, values);
-  enum lynx_status status = PQresultStatus(result) == PGRES_COMMAND_OK ? LYNX_OK : fail(s, result, error, "cannot be added to");
-  PQclear(result);
-  return status;
+  enum lynx_status status = prepare(s, APPEND, space, error);
+  if (status != LYNX_OK) return status;
+  if (PQpipelineStatus(s->connection) == PQ_PIPELINE_OFF && PQenterPipelineMode(s->connection) != 1)
+    return fail(s, NULL, error, "cannot be added to");
+  s->n_sent++;
+  if (PQsendQueryPrepared(s->connection, name_of(APPEND, space, name), 2, sent.pointers, sent.lengths, sent.formats, 1) != 1) {
+    status = fail(s, NULL, error, "cannot be added to");
+    s->n_sent--;
+  }
+  return status == LYNX_OK && (s->n_sent == SENT_MOST || value.length > SENT_BYTES) ? settle(s, error) : status;
 }
 
 static void postgres_abort(struct store *store) {
   struct postgres_store *s = (struct postgres_store *)store;
   struct lynx_error ignored = {0};
+  (void)settle(s, &ignored);
   if (s->in_transaction) (void)execute(s, "ROLLBACK", &ignored); /* nothing is kept either way */
   s->in_transaction = false;
 }
 
 static enum lynx_status postgres_commit(struct store *store, struct lynx_error *error) {
   struct postgres_store *s = (struct postgres_store *)store;
+  enum lynx_status status = settle(s, error);
+  if (status != LYNX_OK) {
+    postgres_abort(store);
+    return status;
+  }
   PGresult *result = PQexec(s->connection, "COMMIT");
   /* After a failed statement, COMMIT answers «ROLLBACK», and that is no error to PostgreSQL. */
   bool done = PQresultStatus(result) == PGRES_COMMAND_OK && strcmp(PQcmdStatus(result), "COMMIT") == 0;
-  enum lynx_status status = done ? LYNX_OK : fail(s, result, error, "cannot be committed");
+  if (!done) status = fail(s, result, error, "cannot be committed");
   PQclear(result);
   s->in_transaction = false;
   return status;
@@ -234,8 +294,12 @@ static enum lynx_status postgres_commit(struct store *store, struct lynx_error *
 static enum lynx_status postgres_get(struct store *store, enum store_space space, struct bytes key, struct buffer *ret,
                                      struct lynx_error *error) {
   struct postgres_store *s = (struct postgres_store *)store;
-  PGresult *result = query_single(s, GET, space, &key);
-  enum lynx_status status = LYNX_OK;
+  const struct sent sent = sent_of(&key, 1);
+  char name[40];
+  enum lynx_status status = settle(s, error);
+  if (status == LYNX_OK) status = prepare(s, GET, space, error);
+  if (status != LYNX_OK) return status;
+  PGresult *result = PQexecPrepared(s->connection, name_of(GET, space, name), 1, sent.pointers, sent.lengths, sent.formats, 1);
   if (PQresultStatus(result) != PGRES_TUPLES_OK) status = fail(s, result, error, "cannot be read");
   else if (PQntuples(result) == 0) status = lynx_fail(error, LYNX_NOT_FOUND, "the ledger holds no such %s", names[space]);
   else if (!buffer_append(ret, PQgetvalue(result, 0, 0), (size_t)PQgetlength(result, 0, 0)))
@@ -244,34 +308,45 @@ static enum lynx_status postgres_get(struct store *store, enum store_space space
   return status;
 }
 
-/* Page by page: what is visited may ask the store for more meanwhile. */
+static enum lynx_status ask_page(struct postgres_store *s, enum store_space space, struct page page, const struct store_bounds *bounds,
+                                 PGresult **ret, struct lynx_error *error) {
+  const struct bytes keys[] = {{bounds->least, bounds->n_least}, {bounds->most, bounds->n_most}};
+  const struct sent sent = sent_of(keys, 2);
+  const enum frequent what = page.backwards ? LIST_BACKWARDS : LIST;
+  char sql[200], name[40];
+  enum lynx_status status = settle(s, error);
+  if (status == LYNX_OK && !page.after) status = prepare(s, what, space, error);
+  *ret = NULL;
+  if (status != LYNX_OK) return status;
+  page_sql(space, page, sql);
+  *ret = page.after ? PQexecParams(s->connection, sql, 2, value_types, sent.pointers, sent.lengths, sent.formats, 1)
+                    : PQexecPrepared(s->connection, name_of(what, space, name), 2, sent.pointers, sent.lengths, sent.formats, 1);
+  return PQresultStatus(*ret) == PGRES_TUPLES_OK ? LYNX_OK : fail(s, *ret, error, "cannot be read");
+}
+
+/* Page by page: what is visited may ask the store for more meanwhile. Who wants one row is not made to wait for hundreds, and who wants all
+ * has them in few answers. */
 static enum lynx_status postgres_list(struct store *store, const struct store_range *range, store_visit *visit, void *context,
                                       struct lynx_error *error) {
   struct postgres_store *s = (struct postgres_store *)store;
-  char sql[200];
   struct store_bounds bounds;
-  int page = PAGE_FIRST;           /* who wants one row is not made to wait for hundreds; who wants all has them in few answers */
-  bool more = true, after = false; /* after: the page begins behind the last key of the one before */
+  struct page page = {.backwards = range->backwards, .most = PAGE_FIRST};
+  bool more = true;
   enum lynx_status status = LYNX_OK;
   store_bounds_of(range, &bounds);
   while (more && status == LYNX_OK) {
-    const struct bytes keys[] = {{bounds.least, bounds.n_least}, {bounds.most, bounds.n_most}};
-    (void)snprintf(sql, sizeof sql, "SELECT key,value FROM lynxbench.%s WHERE key>%s$1 AND key<%s$2 ORDER BY key%s LIMIT %d",
-                   names[range->space], after && !range->backwards ? "" : "=", after && range->backwards ? "" : "=",
-                   range->backwards ? " DESC" : "", page);
-    const struct sent sent = sent_of(keys, 2);
-    PGresult *result = PQexecParams(s->connection, sql, 2, value_types, sent.pointers, sent.lengths, sent.formats, 1);
-    int n = PQresultStatus(result) == PGRES_TUPLES_OK ? PQntuples(result) : 0;
-    if (PQresultStatus(result) != PGRES_TUPLES_OK) status = fail(s, result, error, "cannot be read");
+    PGresult *result;
+    status = ask_page(s, range->space, page, &bounds, &result, error);
+    int n = status == LYNX_OK ? PQntuples(result) : 0;
     for (int i = 0; i < n && more; i++) {
       struct bytes key = {PQgetvalue(result, i, 0), (size_t)PQgetlength(result, i, 0)},
                    value = {PQgetvalue(result, i, 1), (size_t)PQgetlength(result, i, 1)};
       more = visit(context, key, value);
       if (i + 1 == n) store_bounds_from(&bounds, range->backwards, key);
     }
-    more = more && n == page;
-    page = range->space == STORE_BLOB ? PAGE_FIRST : PAGE_MOST; /* parts of a file are a MiB each */
-    after = true;
+    more = more && n == page.most;
+    page.most = range->space == STORE_BLOB ? PAGE_FIRST : PAGE_MOST; /* parts of a file are a MiB each */
+    page.after = true;
     PQclear(result);
   }
   return status;

@@ -18,8 +18,8 @@
 #include "base/number.h"
 #include "ledger/blob.h"
 #include "ledger/tile.h"
+#include "serve/adding.h"
 #include "serve/door.h"
-#include "serve/quota.h"
 #include "serve/reading.h"
 
 enum {
@@ -28,6 +28,7 @@ enum {
   BROUGHT_FASTER = 16,
   LOOKED_AT_ONCE = 2,
   LOOKED_S = 120,
+  ADDED_S = 60,
   WORKERS = 4,
   IDLE_S = 30,
   CONNECTION_BYTES = 65536,
@@ -41,7 +42,7 @@ struct log_server {
   char spool[4096]; /* where files lie while they come, without a name */
   struct door *door;
   struct MHD_Daemon *daemon;
-  struct quota quota;
+  struct adding *adding;
   struct page_source pages;
   struct reading reading;
   bool read_only;
@@ -63,6 +64,7 @@ struct upload {
   struct MHD_Connection *connection;
   bool begun;
   struct served_page page; /* what came of it */
+  struct added added;      /* POST add */
 };
 
 static const char accepted[] = "accepted: GET checkpoint, tile/..., blob/DIGEST; POST add, cosign; PUT blob/DIGEST that an entry names";
@@ -259,22 +261,32 @@ static enum MHD_Result get_blob(struct log_server *s, struct MHD_Connection *con
 
 /* --- writing --- */
 
-static enum MHD_Result post_add(struct log_server *s, struct MHD_Connection *connection, const struct buffer *body) {
-  struct bytes envelope = {body->data != NULL ? body->data : "", body->length};
-  struct lynx_error error = {0};
+static void go_on(void *connection) {
+  MHD_resume_connection(connection);
+}
+
+/* Asked twice: when the entry is there, and when it was added. No worker waits meanwhile. */
+static enum MHD_Result post_add(struct log_server *s, struct MHD_Connection *connection, struct upload *upload) {
+  const struct bytes envelope = {upload->body.data != NULL ? upload->body.data : "", upload->body.length};
+  struct added *added = &upload->added;
   struct buffer text;
   struct json_writer json;
-  uint64_t index = 0;
   uint8_t leaf[DIGEST_BYTES];
   char hex[DIGEST_HEX];
-  if (quota_count(&s->quota, s->ledger, &error) != LYNX_OK || quota_allows(&s->quota, s->ledger, envelope, &error) != LYNX_OK ||
-      ledger_add(s->ledger, &envelope, 1, &index, &error) != LYNX_OK)
-    return answer_failure(connection, &error);
+  if (!upload->begun) {
+    upload->begun = true;
+    *added = (struct added){.envelope = envelope, .done = go_on, .context = connection};
+    door_allow(s->door, connection, ADDED_S * (int64_t)DOOR_RATE);
+    MHD_suspend_connection(connection);
+    adding_put(s->adding, added);
+    return MHD_YES;
+  }
+  if (added->status != LYNX_OK) return answer_failure(connection, &added->error);
   merkle_leaf(envelope, leaf);
   buffer_init(&text, 4096);
   json_begin(&json, &text);
   json_open_object(&json);
-  json_put_int(&json, "index", (int64_t)index);
+  json_put_int(&json, "index", (int64_t)added->index);
   json_put_text(&json, "entry", digest_hex(leaf, hex));
   json_close(&json);
   enum MHD_Result result = answer_bytes(connection, MHD_HTTP_OK, "application/json", &text);
@@ -523,7 +535,6 @@ static enum MHD_Result dispatch(struct log_server *s, struct MHD_Connection *con
   if (reads && strcmp(url, "checkpoint") == 0) return get_checkpoint(s, connection);
   if (reads && strncmp(url, "tile/", 5) == 0) return get_tile(s, connection, url);
   if (reads && strncmp(url, "blob/", 5) == 0) return get_blob(s, connection, url + 5);
-  if (strcmp(method, "POST") == 0 && strcmp(url, "add") == 0) return post_add(s, connection, &upload->body);
   if (strcmp(method, "POST") == 0 && strcmp(url, "cosign") == 0) return post_cosign(s, connection, &upload->body);
   if (strcmp(method, "POST") == 0 && strncmp(url, "running/", 8) == 0 && s->running != NULL)
     return post_running(s, connection, url + 8, &upload->body);
@@ -622,6 +633,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   if (is_page(s, url, method) && !upload->refused) return get_page(s, connection, url);
   if (upload->form != NULL) return look(s, connection, upload);
   if (upload->fd >= 0) return dispatch(s, connection, url, method, upload); /* it has a lock of its own */
+  if (strcmp(method, "POST") == 0 && strcmp(url, "add") == 0 && !upload->refused) return post_add(s, connection, upload);
   (void)pthread_mutex_lock(&s->lock);
   enum MHD_Result result = dispatch(s, connection, url, method, upload);
   (void)pthread_mutex_unlock(&s->lock);
@@ -660,7 +672,7 @@ enum lynx_status log_server_start(struct ledger *ledger, struct ledger *files, c
   (void)pthread_mutex_init(&s->lock, NULL);
   (void)pthread_mutex_init(&s->files_lock, NULL);
   s->door = door_open(at->names, at->n_names);
-  enum lynx_status status = s->door != NULL ? quota_count(&s->quota, ledger, error)
+  enum lynx_status status = s->door != NULL ? adding_start(ledger, &s->lock, &s->adding, error)
                                             : lynx_fail(error, LYNX_LIMIT, "no thread for a server");
   if (status == LYNX_OK) status = listen_at(s, at, error);
   if (status != LYNX_OK) {
@@ -683,11 +695,12 @@ void log_server_stop(struct log_server *server) {
     for (int ms = 0; ms < STOP_WAIT_MS && MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections > 0;
          ms += 20)
       (void)nanosleep(&step, NULL);
+    adding_stop(server->adding); /* nor may one wait for its entry */
     MHD_stop_daemon(server->daemon);
     if (listening >= 0) (void)close(listening); /* nothing was written to it */
   }
   door_close(server->door);
-  quota_release(&server->quota);
+  adding_close(server->adding);
   (void)pthread_mutex_destroy(&server->lock);
   (void)pthread_mutex_destroy(&server->files_lock);
   free(server);

@@ -25,15 +25,19 @@ static bool weigh(struct bytes entry, char name[NOTE_NAME_MAX], int64_t *ret) {
   return good;
 }
 
-static void add(struct quota *quota, const char *name, int64_t bytes) {
+static struct quota_team *team_of(struct quota *quota, const char *name) {
   size_t i = 0;
   while (i < quota->n_teams && strcmp(quota->teams[i].name, name) != 0) i++;
   if (i == quota->n_teams) {
     quota->teams = xgrow(quota->teams, ++quota->n_teams, sizeof *quota->teams);
-    quota->teams[i].bytes = 0;
+    quota->teams[i] = (struct quota_team){.bytes = 0};
     (void)snprintf(quota->teams[i].name, NOTE_NAME_MAX, "%s", name);
   }
-  if (quota->teams[i].bytes < INT64_MAX / 4) quota->teams[i].bytes += bytes;
+  return &quota->teams[i];
+}
+
+static void add(int64_t *to, int64_t bytes) {
+  if (*to < INT64_MAX / 4) *to += bytes;
 }
 
 enum lynx_status quota_count(struct quota *quota, struct ledger *ledger, struct lynx_error *error) {
@@ -41,30 +45,43 @@ enum lynx_status quota_count(struct quota *quota, struct ledger *ledger, struct 
   struct buffer bytes;
   enum lynx_status status = ledger_checkpoint(ledger, NULL, &checkpoint, error);
   buffer_init(&bytes, ENVELOPE_MAX);
+  for (size_t i = 0; i < quota->n_teams; i++) quota->teams[i].promised = 0;
   for (; status == LYNX_OK && quota->next < checkpoint.size; quota->next++) {
     char name[NOTE_NAME_MAX];
     int64_t n;
     buffer_clear(&bytes);
     status = ledger_entry_bytes(ledger, quota->next, &bytes, error);
-    if (status == LYNX_OK && weigh((struct bytes){bytes.data != NULL ? bytes.data : "", bytes.length}, name, &n)) add(quota, name, n);
     if (status != LYNX_OK) break;
+    if (weigh((struct bytes){bytes.data != NULL ? bytes.data : "", bytes.length}, name, &n)) add(&team_of(quota, name)->bytes, n);
   }
   buffer_release(&bytes);
   return status;
 }
 
-enum lynx_status quota_allows(const struct quota *quota, const struct ledger *ledger, struct bytes entry, struct lynx_error *error) {
+enum lynx_status quota_allows(struct quota *quota, const struct ledger *ledger, struct bytes entry, struct lynx_error *error) {
   char name[NOTE_NAME_MAX];
-  int64_t n, used = 0;
+  int64_t n;
   if (!weigh(entry, name, &n)) return LYNX_OK;
   const struct policy_team *team = policy_team_named(ledger_policy(ledger), name);
-  for (size_t i = 0; i < quota->n_teams; i++)
-    if (strcmp(quota->teams[i].name, name) == 0) used = quota->teams[i].bytes;
-  if (team == NULL || used + n <= policy_quota(team)) return LYNX_OK;
+  if (team == NULL) return LYNX_OK;
+  struct quota_team *counted = team_of(quota, name);
+  const int64_t used = counted->bytes + counted->promised;
+  if (used + n <= policy_quota(team)) {
+    add(&counted->promised, n);
+    return LYNX_OK;
+  }
   return lynx_fail(error, LYNX_LIMIT,
                    "%s has brought %" PRId64 " bytes, this would be %" PRId64 " more, and at most %" PRId64
                    " are agreed: an admin changes that with `lynxbench log policy --team TEAM.pub --quota SIZE`",
                    name, used, n, policy_quota(team));
+}
+
+void quota_added(struct quota *quota, uint64_t index, struct bytes entry) {
+  char name[NOTE_NAME_MAX];
+  int64_t n;
+  if (index != quota->next) return;
+  if (weigh(entry, name, &n)) add(&team_of(quota, name)->bytes, n);
+  quota->next++;
 }
 
 void quota_release(struct quota *quota) {

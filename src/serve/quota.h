@@ -10,17 +10,19 @@ struct quota {
   uint64_t next; /* the first entry that is not counted yet */
   struct quota_team {
     char name[NOTE_NAME_MAX];
-    int64_t bytes;
+    int64_t bytes, promised;
   } * teams; /* of every policy that there was */
   size_t n_teams;
 };
 
-/* Counts what was added since. What it cannot read it does not count. */
+/* Counts what was added since, and forgets what was promised. What it cannot read it does not count. */
 enum lynx_status quota_count(struct quota *quota, struct ledger *ledger, struct lynx_error *error) LYNX_MUST_CHECK;
-/* LIMIT: with this entry and the file that it names its team would have brought more than it may. An entry that is not well formed, or of
- * no team, is not judged here. */
-enum lynx_status quota_allows(const struct quota *quota, const struct ledger *ledger, struct bytes entry,
+/* LIMIT: with this entry and the file that it names its team would have brought more than it may. What is allowed is promised: the next
+ * question counts it. An entry that is not well formed, or of no team, is not judged here. */
+enum lynx_status quota_allows(struct quota *quota, const struct ledger *ledger, struct bytes entry,
                               struct lynx_error *error) LYNX_MUST_CHECK;
+/* It was added at that place: where all before it are counted, it need not be read again. */
+void quota_added(struct quota *quota, uint64_t index, struct bytes entry);
 void quota_release(struct quota *quota);
 
 #endif

@@ -6,7 +6,9 @@ import concurrent.futures
 import functools
 import http.client
 import random
+import sqlite3
 import threading
+import time
 import urllib.request
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
@@ -278,6 +280,75 @@ def test_many_at_once(teams):
     listed = teams("log", "list", teams.url, home="fourth").stdout
     check_equal([x for x in names if listed.count(x) != 1], [], "entries lost or twice")
     check_equal(len(names), 2 * n, "all were taken")
+
+
+def entries_of(server):
+    """As they lie in its tile of entries."""
+    width = int(server.ask("GET", "/checkpoint")[1].split()[1])
+    tile, found = server.ask("GET", f"/tile/entries/000.p/{width}")[1], []
+    while tile:
+        n = int.from_bytes(tile[:2], "big")
+        found.append(tile[2 : 2 + n])
+        tile = tile[2 + n :]
+    return found
+
+
+def post_at_once(server, ledger, bodies):
+    """All of them are there before the first can be added. Answers each one's status and what it says."""
+    sent = threading.Barrier(len(bodies) + 1)
+
+    def post(body):
+        c = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        c.request("POST", "/add", body)
+        sent.wait()
+        r = c.getresponse()
+        return r.status, r.read()
+
+    with sqlite3.connect(ledger, isolation_level=None) as db, concurrent.futures.ThreadPoolExecutor(64) as pool:
+        db.execute("begin immediate")
+        answers = [pool.submit(post, body) for body in bodies]
+        sent.wait()
+        time.sleep(0.5)
+        db.execute("rollback")
+        return [a.result() for a in answers]
+
+
+def test_what_comes_at_once_is_added_at_once(teams, d):
+    """In few transactions; nobody's entry suffers from another's, and together they stay under the quota."""
+    teams.must("log", "create", f"{d}/o.ledger", home="o", key="ml")
+    teams.must("log", "policy", f"{d}/o.ledger", "--team", f"{teams.d}/sre.pub", "--quota", "20KiB", home="o", key="ml")
+    for suffix in ("ledger", "ledger.key"):
+        shutil.copy(f"{d}/o.{suffix}", f"{d}/twin.{suffix}")
+    for team in ("ml", "sre"):
+        for i in range(10):
+            more = ("--ledger", f"{d}/twin.ledger", "--reservation", f"{i}" * 3000, "--out", f"{d}/s.json")
+            teams.must("sign", f"{teams.d}/c.yaml", *more, home="twin", key=team)
+    twin = Serving(f"{d}/twin.ledger", f"{d}/twin")
+    entries = entries_of(twin)[3:]  # the policies and the contract came first
+    twin.stop()
+    ours, theirs = entries[:10], entries[10:]
+    server = Serving(f"{d}/o.ledger", f"{d}/o")
+
+    def checkpoints():
+        with sqlite3.connect(f"{d}/o.ledger") as db:
+            return db.execute("select count(*) from checkpoint").fetchone()[0]
+
+    before = checkpoints()
+    answers = post_at_once(server, f"{d}/o.ledger", ours[:5] * 2)
+    check_equal([status for status, _ in answers], [200] * 10, answers)
+    check_equal(answers[:5], answers[5:], "the same entry stands at one place")
+    check(checkpoints() - before < 5, f"{checkpoints() - before} checkpoints for 5 entries")
+    altered = [x.replace(b'"sig":"', b'"sig":"AAAA') for x in ours]
+    bad = [b"{}", b"", *altered]
+    answers = post_at_once(server, f"{d}/o.ledger", [*bad, *ours[5:]])
+    check_equal([status for status, _ in answers], [400] * len(bad) + [200] * 5, answers)
+    answers = post_at_once(server, f"{d}/o.ledger", theirs)
+    size = max(len(x) for x in theirs)
+    wanted = 20480 // size
+    check_equal(sorted(status for status, _ in answers), [200] * wanted + [413] * (10 - wanted), f"{size} bytes each")
+    check_equal(len(entries_of(server)), 2 + 10 + wanted, "each once, and nothing else")
+    server.stop()
+    check_equal(teams("audit", f"{d}/o.ledger", home="o").returncode, 0, "it holds")
 
 
 def hash_of(*parts):

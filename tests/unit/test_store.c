@@ -65,8 +65,10 @@ static void check_rows(struct store *s) {
   /* A key is written once; what came before it in the transaction goes with it. */
   CHECK_INT(s->table->begin(s, &error), LYNX_OK);
   CHECK_INT(put(s, STORE_ENTRY, "c", "three"), LYNX_OK);
-  CHECK_INT(put(s, STORE_ENTRY, "a", "changed"), LYNX_INPUT);
-  s->table->abort(s);
+  enum lynx_status twice = put(s, STORE_ENTRY, "a", "changed");
+  if (twice == LYNX_OK) twice = s->table->commit(s, &error); /* which may be where it is said */
+  else s->table->abort(s);
+  CHECK_INT(twice, LYNX_INPUT);
   CHECK_TEXT(value_of(s, STORE_ENTRY, "a"), "one");
   CHECK_TEXT(value_of(s, STORE_ENTRY, "c"), "(none)");
 }
