@@ -143,6 +143,7 @@ format:
 	@clang-format -i $$(git ls-files '*.c' '*.h')
 
 install: build
+	@$(if $(PREFIX),meson configure $(BUILD) --prefix $(PREFIX) >/dev/null)
 	@ninja -C $(BUILD) install
 	@scripts/install_pages.sh $(BUILD) $(DESTDIR)$(or $(PREFIX),/usr/local)
 

@@ -124,7 +124,8 @@ static void read_executed(struct result *result, struct result_precision *p, con
   p->primitive = "";
   json_t *root = json[0] != 0 ? json_parse(json, strlen(json), 65536, NULL) : NULL;
   if (root == NULL) return;
-  p->executed = arena_copy(&result->arena, json_get_text(root, "executed", p->executed));
+  const char *precision = json_get_text(root, "precision", p->executed); /* as a program says it; a server: what was executed */
+  p->executed = arena_copy(&result->arena, json_get_text(root, "executed", precision));
   p->status = arena_copy(&result->arena, json_get_text(root, "status", p->status));
   p->primitive = arena_copy(&result->arena, json_get_text(root, "primitive", ""));
   json_decref(root);
