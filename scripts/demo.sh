@@ -53,16 +53,22 @@ import json, sys
 print(next((f["value"] for f in json.load(sys.stdin)["facts"] if f["key"] == "cpu.model" and "value" in f), ""))')
 expect=
 [ -z "$model" ] || expect="expect: {accelerator.cpu.model: \"$model\"}"
-sed "s#8123#$port#; s#python3, examples#python3, $PWD/examples#; s|# .make demo. adds.*|$expect|" examples/demo_story.yaml >"$out/before.yaml"
+here="s#8123#$port#; s#python3, examples#python3, $PWD/examples#; s|# .make demo. adds.*|$expect|"
+sed "$here" examples/demo_story.yaml >"$out/before.yaml"
 sed 's#"{port}"\]#"{port}", --table]#' "$out/before.yaml" >"$out/after.yaml"
-"$lynx" sign "$out/before.yaml" --ledger "$out/team.ledger" --key "$out/ml.key" --out "$out/before.dsse.json"
-"$lynx" sign "$out/after.yaml" --ledger "$out/team.ledger" --key "$out/ml.key" --out "$out/after.dsse.json"
+sed "$here" examples/demo_capacity.yaml >"$out/capacity.yaml"
+for contract in before after capacity; do
+  "$lynx" sign "$out/$contract.yaml" --ledger "$out/team.ledger" --key "$out/ml.key" --out "$out/$contract.dsse.json"
+done
 
 say "The slow server, and the one that is mended: five fresh processes each"
 verdict "$lynx" run "$out/before.yaml" --quiet --out "$out/before.lynx" --ledger "$out/team.ledger" --key "$out/ml.key"
 verdict "$lynx" run "$out/after.yaml" --quiet --out "$out/demo.lynx" --ledger "$out/team.ledger" --key "$out/ml.key"
 verdict "$lynx" compare "$out/before.lynx" "$out/demo.lynx"
 verdict "$lynx" diff "$out/before.lynx" "$out/demo.lynx"
+
+say "How many requests a second does the mended server sustain?"
+verdict "$lynx" run "$out/capacity.yaml" --quiet --out "$out/capacity.lynx" --ledger "$out/team.ledger" --key "$out/ml.key"
 
 say "Anybody may run the sealed contract again"
 digest=$("$lynx" show "$out/demo.lynx" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["contract"]["digest"])')
