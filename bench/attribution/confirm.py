@@ -3,8 +3,8 @@
 A true case: the cause is planted, diagnosed and confirmed on the same server. A false one: it is diagnosed, then taken
 out (the same code runs now and then in a thread that nobody waits for), and the old finding is put to the test: it must
 be refuted. Null: a function that no request waits for is slowed by itself. With --swap, a third way: the cause is one
-factor of an experiment among two that do nothing; it must come out first, and the finding confirmed by it. Sizes are
-drawn by the seed."""
+factor of an experiment among two that do nothing; it must come out first, and the finding confirmed by it. With --rank,
+`perturb` is given the run and no hint: what is planted must cost most of all that it slows. Sizes are drawn by the seed."""
 
 import argparse
 import json
@@ -26,6 +26,7 @@ parser.add_argument("--for", dest="length", default="80s", help="each confirmati
 parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--only", default="", help="cases, with commas between")
 parser.add_argument("--swap", action="store_true", help="also swap each cause among settings that do nothing")
+parser.add_argument("--rank", action="store_true", help="also let `perturb` rank what it can slow")
 parser.add_argument("--json", help="write every verdict there")
 args = parser.parse_args()
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no rival outlives it
@@ -51,6 +52,18 @@ CASES = {
     "many_threads": ("too_many_threads", "none", {"words": ["--threads", "8"], "set": "--threads=1"}),
     "one_worker": ("one_at_a_time", "none", {"words": ["--workers", "1"], "set": "--workers=0"}),
     "ref_batch": ("one_at_a_time", "none", {"ref": ["--slow", "4ms", "--max-batch", "1"], "set": "--max-batch=8"}),
+}
+# What `perturb` must rank first: a target's name holds it.
+PLANTED = {
+    "gil": "count_characters",
+    "tokenizer": "slow_tokenize",
+    "sleep": "time.sleep",
+    "logging": "logging",
+    "affinity": "affinity",
+    "hog": "contention",
+    "onnx_gil": "count_characters",
+    "onnx_tokenizer": "slow_tokenize",
+    "onnx_sleep": "time.sleep",
 }
 # Of these the cause can be taken out; of a remedy, one that does nothing must not be confirmed.
 FALSE = "gil tokenizer sleep logging affinity hog onnx_gil onnx_sleep many_threads one_worker ref_batch".split()
@@ -115,6 +128,24 @@ class Case:
         said["took_s"] = time.monotonic() - began
         return said
 
+
+    def rank(self, name):
+        """What costs most of all that `perturb` slows, by the estimate, and by whether the next one's interval lies below."""
+        began = time.monotonic()
+        r = self.lynx(
+            *["perturb", self.out, "--contract", self.out.replace(".lynx", ".yaml")],
+            *["--for", args.length, "--out", self.out + ".rank", "--quiet", "--json"],
+        )
+        said = json.loads(r.stdout) if r.stdout.startswith("{") else {"sensitivities": [], "error": r.stderr[-300:]}
+        known = [s for s in said["sensitivities"] if s["throughput"]["low"] is not None and s["perturber"] != "demand"]
+        ln = lambda s: s["throughput"]["estimate"]
+        known.sort(key=ln, reverse=True)
+        own = PLANTED[name]
+        # A process holds all of its functions: beside it a function is ranked among what can be told apart.
+        ranked = [s for s in known if own == "processor" or s["perturber"] != "processor"]
+        right = bool(ranked) and own in ranked[0]["target"]
+        listed = ", ".join(f"{s['target'][:40]} {ln(s):.2f} [{s['throughput']['low']:.2f}, {s['throughput']['high']:.2f}]" for s in known)
+        return {"right": right, "listed": listed, "took_s": time.monotonic() - began}
 
     def factors(self):
         """The cause as factors, then two that do nothing."""
@@ -196,7 +227,7 @@ def null(folder):
 
 
 wanted = [c for c in args.only.split(",") if c] or list(CASES) + ["null"]
-verdicts, times = {}, []
+verdicts, ranks = {}, {}
 with tempfile.TemporaryDirectory() as folder:
     for name in [c for c in wanted if c in CASES]:
         case = Case(folder, name)
@@ -211,6 +242,9 @@ with tempfile.TemporaryDirectory() as folder:
                 continue
             said = verdicts[name, "true"] = case.confirm(case.out + ".true", *more)
             tell(name, "true", said)
+            if args.rank and name in PLANTED:
+                said = ranks[name] = case.rank(name)
+                print(f"{name:12} rank   {'first' if said['right'] else 'not first'}: {said['listed']}", flush=True)
             if args.swap and "hog" not in case.how:
                 said = verdicts[name, "swap"] = case.swap()
                 tell(name, "swap", said)
@@ -243,9 +277,12 @@ for kind, right, wrong in (("true", "confirmed", "refuted"), ("false", "refuted"
 swaps = [v for (_, k), v in verdicts.items() if k == "swap"]
 if swaps:
     print(f"swapped          {len(swaps)}: {sum(v['right'] for v in swaps)} causes first among the factors")
+if ranks:
+    print(f"ranked           {len(ranks)}: {sum(v['right'] for v in ranks.values())} causes first of what was slowed")
 took = sorted(v["took_s"] for v in verdicts.values())
 if took:
     print(f"a verdict took   {took[len(took) // 2]:.0f} s (median), {took[-1]:.0f} s (longest)")
 if args.json:
     with open(args.json, "w") as to:
-        json.dump({f"{name} {kind}": v for (name, kind), v in verdicts.items()}, to, indent=1)
+        found = {f"{name} {kind}": v for (name, kind), v in verdicts.items()}
+        json.dump(found | {f"{name} rank": v for name, v in ranks.items()}, to, indent=1)

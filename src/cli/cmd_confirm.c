@@ -159,7 +159,7 @@ static int prepare(struct confirming *c) {
         c->plan.finding->named);
     return EXIT_INCONCLUSIVE;
   }
-  c->p.function = c->plan.function;
+  c->p.functions[0] = c->plan.function;
   c->p.library = c->plan.library[0] != 0 ? c->plan.library : NULL;
   c->p.knob = c->plan.knob;
   c->p.setting = c->plan.setting[0] != 0 ? c->plan.setting : NULL;

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attribute/live.h"
 #include "cli/command.h"
 #include "cli/perturbation.h"
 #include "experiment/bisected.h"
@@ -22,14 +23,17 @@ enum {
   FLAG_QUIET,
   FLAG_JSON
 };
-enum { ONLY_MAX = 16, PAGE_MAX = 16 << 20 };
+enum { ONLY_MAX = 16, PAGE_MAX = 16 << 20, CANDIDATES_MAX = 64, CHOSEN = 2, NAME = 300 };
+#define SHARE_LEAST 0.02 /* of a thread's time: what has less of it costs less than blocks can show */
 
 static const struct option_spec options[] = {
     [FLAG_FOR] = {"for", "DURATION", "how long it may take, about (default: 2min)"},
     [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -perturb and the time, .lynx)"},
     [FLAG_ONLY] = {"only", "LIST",
                    "of processor, contention, affinity, quota, memory, wire, demand, function, library (default: all that can be here)"},
-    [FLAG_FUNCTION] = {"function", "NAME", "also a Python function, as 'encode (/srv/app.py:188)', of a server that the contract starts"},
+    [FLAG_FUNCTION] = {"function", "NAME",
+                       "a Python function, as 'encode (/srv/app.py:188)', of a server that the contract starts (default: of a run, "
+                       "the two that a profiler found busiest)"},
     [FLAG_LIBRARY] = {"library", "NAME", "also the code of one library, as libtorch_cpu.so, of a server that the contract starts"},
     [FLAG_CONTRACT] = {"contract", "FILE", "the run's contract, as your own file"},
     [FLAG_RUN] = {"run", "DIGEST", "use the contract that is in the bundle, which has this digest, without asking"},
@@ -122,6 +126,62 @@ static bool read_only(char *list, const char **ret) {
   return n > 0;
 }
 
+/* --- the functions of a run that a profiler found busiest --- */
+
+struct candidate {
+  char name[NAME];
+  double share; /* of a thread's time, of all of them */
+};
+
+struct candidates {
+  struct candidate items[CANDIDATES_MAX];
+  size_t n;
+};
+
+static void add_candidate(struct candidates *c, const char *name, double share) {
+  size_t i = 0;
+  while (i < c->n && strcmp(c->items[i].name, name) != 0) i++;
+  if (i == CANDIDATES_MAX || strlen(name) >= NAME) return;
+  if (i == c->n) {
+    c->items[i].share = 0;
+    (void)snprintf(c->items[c->n++].name, NAME, "%s", name);
+  }
+  c->items[i].share += share;
+}
+
+static void add_parts(struct candidates *c, const struct live_lane *lane) {
+  for (size_t i = 0; i < lane->n_parts; i++) {
+    char name[NAME];
+    const struct live_part *part = &lane->parts[i];
+    if (part->kind != LIVE_PYTHON || strstr(part->where, ".py:") == NULL) continue;
+    if (snprintf(name, sizeof name, "%s (%s)", part->what, part->where) < (int)sizeof name) add_candidate(c, name, part->share);
+  }
+}
+
+static int by_share(const void *a, const void *b) {
+  const struct candidate *x = a, *y = b;
+  return (x->share < y->share) - (x->share > y->share);
+}
+
+/* What its findings would slow comes first. */
+static void find_candidates(const struct perturbation *p, struct candidates *ret) {
+  struct live live;
+  if (!live_read(p->run.bundle, &p->run.result, &live)) return;
+  for (size_t i = 0; i < live.at.n_lanes; i++) add_parts(ret, &live.at.lanes[i]);
+  for (size_t i = 0; i < live.n_findings; i++)
+    if (live.findings[i].slowed != NULL) add_candidate(ret, live.findings[i].slowed, 1 + live.findings[i].share);
+  live_release(&live);
+  qsort(ret->items, ret->n, sizeof ret->items[0], by_share);
+}
+
+static void choose_functions(struct perturbation *p, struct candidates *c) {
+  bool can = false;
+  for (size_t i = 0; p->perturbers[i] != NULL; i++) can = can || strcmp(p->perturbers[i], "function") == 0;
+  if (p->functions[0] != NULL || !can || !p->has_run || !contract_states(p->contract, "executor.start")) return;
+  find_candidates(p, c);
+  for (size_t i = 0; i < c->n && i < CHOSEN && c->items[i].share >= SHARE_LEAST; i++) p->functions[i] = c->items[i].name;
+}
+
 static int run(const struct arguments *arguments) {
   const char *only[ONLY_MAX + 1], *path = arguments->n_positional > 0 ? arguments->positional[0] : NULL;
   bool json = arguments->option[FLAG_JSON] != NULL;
@@ -145,14 +205,17 @@ static int run(const struct arguments *arguments) {
                            .key_variable = arguments->option[FLAG_KEY_ENV],
                            .duration = arguments->option[FLAG_FOR],
                            .out = arguments->option[FLAG_OUT],
-                           .function = arguments->option[FLAG_FUNCTION],
+                           .functions = {arguments->option[FLAG_FUNCTION]},
                            .library = arguments->option[FLAG_LIBRARY],
                            .perturbers = list != NULL ? only : usual,
                            .n_looks = 4,
                            .widens = true,
                            .quiet = arguments->option[FLAG_QUIET] != NULL};
   int code = list == NULL || read_only(list, only) ? perturbation_open(&p) : EXIT_WRONG_INPUT;
+  struct candidates *busiest = xalloc(1, sizeof *busiest);
+  if (code == EXIT_HOLDS) choose_functions(&p, busiest);
   if (code == EXIT_HOLDS) code = perturbation_run(&p);
+  free(busiest);
   if (code == EXIT_HOLDS) {
     code = show(p.out, json, NULL);
     (void)fprintf(stderr, "%s: the bundle; `lynxbench perturb %s` shows it again; it supports no claim about the executor\n", p.out, p.out);

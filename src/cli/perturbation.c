@@ -155,10 +155,16 @@ static int plan_load(struct perturbation *p) {
 
 /* About how many blocks a cycle has: how many processes there are is not known yet. */
 static int64_t turns_of(const struct perturbation *p) {
-  int64_t turns = 2;
+  int64_t turns = 2, n_functions = 0;
+  while (n_functions < FUNCTIONS_MAX && p->functions[n_functions] != NULL) n_functions++;
   for (size_t i = 0; p->perturbers[i] != NULL; i++) {
     const struct perturber *perturber = perturber_find(p->perturbers[i], strlen(p->perturbers[i]));
-    turns += perturber == NULL ? 0 : perturber->takes_away ? 1 : strcmp(perturber->name, "processor") == 0 ? 6 : 2;
+    if (perturber == NULL) continue;
+    turns += strcmp(perturber->name, "processor") == 0  ? 6
+             : strcmp(perturber->name, "function") == 0 ? 2 * n_functions
+             : strcmp(perturber->name, "library") == 0  ? 2 * (p->library != NULL)
+             : perturber->takes_away                    ? 1
+                                                        : 2;
   }
   return turns;
 }
@@ -302,7 +308,7 @@ static const char *variable_of(const struct contract *contract, const char *name
 
 /* What is put into an executor that is started for it. */
 struct slowed {
-  struct slowed_code function, library;
+  struct slowed_code functions[FUNCTIONS_MAX], library;
   const char *environment[6];
 };
 
@@ -314,24 +320,23 @@ static void add_variables(struct slowed *slowed, const struct slowed_code *code)
 
 static int slow_code(struct perturbation *p, struct slowed *ret) {
   struct lynx_error error = {0};
-  if (p->function == NULL && p->library == NULL) return EXIT_HOLDS;
+  if (p->functions[0] == NULL && p->library == NULL) return EXIT_HOLDS;
   if (!contract_states(p->contract, "executor.start")) {
     (void)fprintf(stderr, "lynxbench %s: a %s can be slowed of a server that lynxbench starts: the contract needs executor.start\n",
-                  p->tool, p->function != NULL ? "function" : "library");
+                  p->tool, p->functions[0] != NULL ? "function" : "library");
     return EXIT_WRONG_INPUT;
   }
-  if (p->function != NULL) {
-    if (slowed_function_open(p->function, variable_of(p->contract, "PYTHONPATH"), &ret->function, &error) != LYNX_OK)
-      return report_error(&error);
-    p->plan.function_folder = ret->function.folder;
-    p->plan.function_name = p->function;
-    add_variables(ret, &ret->function);
+  const char *path = variable_of(p->contract, "PYTHONPATH");
+  for (size_t i = 0; i < FUNCTIONS_MAX && p->functions[i] != NULL; i++) {
+    if (slowed_function_open(p->functions[i], path, &ret->functions[i], &error) != LYNX_OK) return report_error(&error);
+    path = strchr(ret->functions[i].path, '=') + 1; /* each of them finds the next one in it */
+    p->plan.functions[p->plan.n_functions++] = (struct slowed_place){ret->functions[i].folder, p->functions[i]};
+    ret->environment[0] = ret->functions[i].path;
   }
   if (p->library != NULL) {
     if (slowed_library_open(p->library, variable_of(p->contract, "LD_PRELOAD"), &ret->library, &error) != LYNX_OK)
       return report_error(&error);
-    p->plan.library_folder = ret->library.folder;
-    p->plan.library_name = p->library;
+    p->plan.library = (struct slowed_place){ret->library.folder, p->library};
     add_variables(ret, &ret->library);
   }
   return EXIT_HOLDS;
@@ -408,12 +413,12 @@ static int run_blocks(struct perturbation *p, const struct slowed *slowed) {
 }
 
 int perturbation_run(struct perturbation *p) {
-  struct slowed slowed = {.function = {.folder = ""}, .library = {.folder = ""}};
+  struct slowed slowed = {.library = {.folder = ""}};
   plan_blocks(p);
   int code = plan_time(p);
   if (code == EXIT_HOLDS) code = slow_code(p, &slowed);
   if (code == EXIT_HOLDS) code = run_blocks(p, &slowed);
-  slowed_code_close(&slowed.function);
+  for (size_t i = 0; i < FUNCTIONS_MAX; i++) slowed_code_close(&slowed.functions[i]);
   slowed_code_close(&slowed.library);
   return code;
 }

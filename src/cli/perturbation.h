@@ -22,7 +22,7 @@ struct perturbation {
   bool quiet, contracts_only;     /* contracts_only: no bundle of a run says at which load */
   const char *setting;            /* the variable that is taken out of its environment, in every second session or so; NULL: none */
   const char *knob;               /* what is set in every second session or so; NULL: none */
-  const char *function, *library; /* that are slowed, of an executor that the contract starts; NULL: none */
+  const char *functions[FUNCTIONS_MAX], *library; /* that are slowed, of an executor that the contract starts; NULL: none */
   /* Found. */
   struct bundle_file run;
   struct contract_file file;

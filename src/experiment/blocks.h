@@ -21,9 +21,10 @@ struct blocks_plan {
   int64_t block_ns, settle_ns;   /* settle: of the block */
   int64_t period_ns;
   uint64_t seed;
-  const char *function_folder, *function_name; /* NULL: no function is slowed */
-  const char *library_folder, *library_name;   /* the same of a library */
-  struct wire *wire;                           /* and why there is none */
+  struct slowed_place functions[FUNCTIONS_MAX]; /* that can be slowed */
+  size_t n_functions;
+  struct slowed_place library; /* folder NULL: none is */
+  struct wire *wire;           /* and why there is none */
   const char *no_wire;
   int64_t neighbour;    /* that may be stopped; 0: none */
   const char *setting;  /* variables that are taken out, with commas between; NULL: none. Then nothing else is perturbed */

@@ -17,7 +17,12 @@
 #include "base/random.h"
 #include "experiment/undo.h"
 
-enum { TARGET_NAME = 96, PROCESSES_MAX = 256, TARGETS_MAX = 12, LEVELS_MAX = 3 };
+enum { TARGET_NAME = 96, PROCESSES_MAX = 256, TARGETS_MAX = 12, LEVELS_MAX = 3, FUNCTIONS_MAX = 3 };
+
+/* Where what slows a function or a library is told how much (experiment/slowed_code.h), and its name. */
+struct slowed_place {
+  const char *folder, *name;
+};
 
 /* One process of the tree. */
 struct tree_process {
@@ -37,9 +42,10 @@ struct perturbing {
   struct random_stream *random;
   int64_t period_ns; /* within which a resource is slowed for a part of the time */
   const atomic_bool *stop;
-  const char *function_folder, *function_name; /* experiment/slowed_code.h; NULL: no function is slowed */
-  const char *library_folder, *library_name;   /* the same of a library */
-  struct wire *wire;                           /* experiment/delaying_proxy.h; NULL: there is none that could be lengthened, and why */
+  const struct slowed_place *functions; /* that can be slowed */
+  size_t n_functions;
+  struct slowed_place library; /* folder NULL: none is */
+  struct wire *wire;           /* experiment/delaying_proxy.h; NULL: there is none that could be lengthened, and why */
   const char *no_wire;
   int64_t neighbour;           /* that the operator allows to stop; 0: none */
   int64_t concurrency;         /* requests in flight */

@@ -27,12 +27,12 @@ static bool read_name(const char *named, char *ret, size_t size) {
   const char *open = strstr(named, " ("), *close = strrchr(named, ')'), *colon = close;
   while (colon != NULL && colon > named && *colon != ':') colon--;
   if (strcmp(named, "time.sleep") == 0) {
-    (void)snprintf(ret, size, "LYNXBENCH_SLOW=time.sleep||");
+    (void)snprintf(ret, size, "time.sleep||");
     return true;
   }
   if (open == NULL || close == NULL || colon <= open || colon >= close) return false;
-  int n = snprintf(ret, size, "LYNXBENCH_SLOW=%.*s|%.*s|%.*s", (int)(open - named), named, (int)(colon - open - 2), open + 2,
-                   (int)(close - colon - 1), colon + 1);
+  int n = snprintf(ret, size, "%.*s|%.*s|%.*s", (int)(open - named), named, (int)(colon - open - 2), open + 2, (int)(close - colon - 1),
+                   colon + 1);
   return n > 0 && (size_t)n < size;
 }
 
@@ -44,8 +44,6 @@ static enum lynx_status open_folder(struct slowed_code *ret, struct lynx_error *
     ret->folder[0] = 0;
     return lynx_fail(error, LYNX_IO, "no temporary folder can be made (TMPDIR)");
   }
-  ret->environment[0] = ret->slow;
-  ret->environment[1] = ret->path;
   return write_file(ret, "amount", &none, sizeof none) ? LYNX_OK : lynx_fail(error, LYNX_IO, "nothing can be written to %s", ret->folder);
 }
 
@@ -60,8 +58,10 @@ enum lynx_status slowed_function_open(const char *named, const char *path, struc
     return lynx_fail(error, LYNX_INPUT, "found '%.200s'; accepted: a Python function as a finding names it: encode (/srv/app.py:188)",
                      named);
   enum lynx_status status = open_folder(ret, error);
+  if (status == LYNX_OK) status = put_code(ret, "wanted", ret->slow, strlen(ret->slow), error);
   if (status == LYNX_OK) status = put_code(ret, "sitecustomize.py", slowed_function_module, strlen(slowed_function_module), error);
-  (void)snprintf(ret->path, sizeof ret->path, "PYTHONPATH=%s%s%.3900s", ret->folder, path[0] != 0 ? ":" : "", path);
+  ret->environment[0] = ret->path;
+  (void)snprintf(ret->path, sizeof ret->path, "PYTHONPATH=%s%s%.4700s", ret->folder, path[0] != 0 ? ":" : "", path);
   if (status != LYNX_OK) slowed_code_close(ret);
   return status;
 }
@@ -80,6 +80,8 @@ enum lynx_status slowed_library_open(const char *named, const char *preload, str
     status = lynx_fail(error, LYNX_INPUT, "TMPDIR: found %s; accepted: a path without blanks, colons and bars, as LD_PRELOAD takes it",
                        ret->folder);
   if (status == LYNX_OK) status = put_code(ret, "slow_library.so", slowed_library_object, slowed_library_object_size, error);
+  ret->environment[0] = ret->slow;
+  ret->environment[1] = ret->path;
   (void)snprintf(ret->slow, sizeof ret->slow, "LYNXBENCH_SLOW_LIBRARY=%s|%s", ret->folder, named);
   (void)snprintf(ret->path, sizeof ret->path, "LD_PRELOAD=%s/slow_library.so%s%.3900s", ret->folder, preload[0] != 0 ? ":" : "", preload);
   if (status != LYNX_OK) slowed_code_close(ret);

@@ -12,11 +12,11 @@
 struct slowed_code {
   char folder[256];
   const char *environment[3]; /* "NAME=VALUE"; ends in NULL */
-  char slow[640], path[4200];
+  char slow[640], path[5000];
 };
 
-/* named: "encode (/srv/app.py:188)", or "time.sleep": every sleep of every thread. path: the PYTHONPATH that the executor would have; "":
- * none. */
+/* named: "encode (/srv/app.py:188)", or "time.sleep": every sleep of every thread. path: the PYTHONPATH that the executor would have, with
+ * the folders of other functions before it; "": none. */
 enum lynx_status slowed_function_open(const char *named, const char *path, struct slowed_code *ret,
                                       struct lynx_error *error) LYNX_MUST_CHECK;
 /* named: the last part of the library's file, or "[anonymous]": code that was made at run time. preload: the LD_PRELOAD that the executor

@@ -28,6 +28,24 @@ enum lynx_status ledger_entry_bytes(struct ledger *ledger, uint64_t index, struc
   return ledger_get(ledger, STORE_ENTRY, &key, ret, error);
 }
 
+struct bytes_walk {
+  ledger_bytes_visit *visit;
+  void *context;
+};
+
+static bool take_bytes(void *context, struct bytes key, struct bytes value) {
+  const struct bytes_walk *w = context;
+  return key.length != INDEX_BYTES || w->visit(w->context, ledger_key_number(key, 0, INDEX_BYTES), value);
+}
+
+enum lynx_status ledger_each_bytes(struct ledger *ledger, uint64_t from, ledger_bytes_visit *visit, void *context,
+                                   struct lynx_error *error) {
+  const struct ledger_key first = ledger_key_entry(from);
+  const struct store_range range = {.space = STORE_ENTRY, .from = ledger_key_bytes(&first)};
+  struct bytes_walk walk = {visit, context};
+  return ledger->store->table->list(ledger->store, &range, take_bytes, &walk, error);
+}
+
 static enum lynx_status read_unchecked(struct ledger *l, uint64_t index, struct arena *arena, struct ledger_entry *ret,
                                        struct lynx_error *error) {
   struct buffer value;

@@ -92,8 +92,11 @@ const uint8_t *ledger_entry_file(const struct ledger_entry *entry);
 enum lynx_status ledger_find(struct ledger *ledger, const uint8_t leaf[DIGEST_BYTES], uint64_t *ret_index,
                              struct lynx_error *error) LYNX_MUST_CHECK;
 
-/* The bytes alone, as they lie there. */
+/* The bytes alone, as they lie there; of all entries from one on, in few questions to the store. false: enough */
 enum lynx_status ledger_entry_bytes(struct ledger *ledger, uint64_t index, struct buffer *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+typedef bool ledger_bytes_visit(void *context, uint64_t index, struct bytes bytes);
+enum lynx_status ledger_each_bytes(struct ledger *ledger, uint64_t from, ledger_bytes_visit *visit, void *context,
+                                   struct lynx_error *error) LYNX_MUST_CHECK;
 
 /* An entry that is visited was checked as ledger_read_entry does, and says itself what it was found by. What the index leaves out is not
  * found: an audit shows that it leaves out nothing. false: enough */

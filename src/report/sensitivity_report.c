@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "stats/special.h"
 
-enum { NAME_WIDTH = 30 };
+enum { NAME_WIDTH = 34 };
 
 static double as_ratio(double ln) {
   return fabs(ln) < 600 ? special_exp(ln) : NAN;
@@ -97,25 +97,50 @@ static void put_verdict(const struct sensitivities *all, bool color, struct buff
   (void)buffer_text(out, "A sensitivity at this load, not a share: what was slowed less than all shows only its own cost.\n\n");
 }
 
+/* "function: encode (/srv/app/server.py:188)" is encode (server.py:188) in a table; whose it is has all of it. */
+static void put_name(const struct sensitivity *s, struct buffer *out) {
+  static const char function[] = "function: ";
+  char text[TARGET_NAME];
+  bool is_function = strncmp(s->target, function, sizeof function - 1) == 0;
+  const char *name = is_function ? s->target + sizeof function - 1 : s->target, *open = strstr(name, " ("), *base = strrchr(name, '/');
+  if (is_function && open != NULL && base != NULL && base > open)
+    (void)snprintf(text, sizeof text, "%.*s (%s", (int)(open - name), name, base + 1);
+  else (void)snprintf(text, sizeof text, "%s", name);
+  (void)buffer_printf(out, "  %-*.*s", NAME_WIDTH, NAME_WIDTH, text);
+}
+
 static void put_row(const struct sensitivity *s, struct buffer *out) {
   char text[64];
-  (void)buffer_printf(out, "  %-*.*s", NAME_WIDTH, NAME_WIDTH, s->target);
+  put_name(s, out);
   for (int k = 0; k < RESPONSE_COUNT; k++)
     (void)buffer_printf(out, "  %-20s", sensitivity_slope_text(text, sizeof text, &s->of[k], sensitivity_takes_away(s)));
   (void)buffer_printf(out, "  %zu\n", s->n_blocks);
 }
 
-static void put_table(const struct sensitivities *all, bool away, struct buffer *out) {
-  bool any = false;
+/* What costs most comes first; ret[all->n]. */
+static void rank(const struct sensitivities *all, size_t *ret) {
   for (size_t i = 0; i < all->n; i++) {
-    if (sensitivity_takes_away(&all->items[i]) != away) continue;
+    size_t k = i;
+    const double cost = all->items[i].of[response_of(all)].estimate;
+    for (; k > 0 && isfinite(cost) && !(all->items[ret[k - 1]].of[response_of(all)].estimate >= cost); k--) ret[k] = ret[k - 1];
+    ret[k] = i;
+  }
+}
+
+static void put_table(const struct sensitivities *all, bool away, struct buffer *out) {
+  size_t order[SENSITIVITIES_MAX];
+  bool any = false;
+  rank(all, order);
+  for (size_t i = 0; i < all->n; i++) {
+    const struct sensitivity *s = &all->items[order[i]];
+    if (sensitivity_takes_away(s) != away) continue;
     if (!any) {
       (void)buffer_printf(out, "  %-*s", NAME_WIDTH, away ? "taken away, times what it was" : "slowed, % for each %");
       for (int k = 0; k < RESPONSE_COUNT; k++) (void)buffer_printf(out, "  %-20s", response_text((enum response)k));
       (void)buffer_text(out, "  blocks\n");
     }
     any = true;
-    put_row(&all->items[i], out);
+    put_row(s, out);
   }
   if (any) (void)buffer_text(out, "\n");
 }
@@ -125,7 +150,7 @@ static void put_levels(const struct sensitivities *all, struct buffer *out) {
   for (size_t i = 0; i < all->n; i++) {
     const struct sensitivity *s = &all->items[i];
     if (s->n_levels < 2) continue;
-    (void)buffer_printf(out, "  %-*.*s", NAME_WIDTH, NAME_WIDTH, s->target);
+    put_name(s, out);
     for (size_t l = 0; l < s->n_levels; l++)
       (void)buffer_printf(out, "%s %s x %.3g: throughput %s", l > 0 ? ";" : " ", sensitivity_is_of_load(s) ? "fewer" : "slower",
                           s->levels[l].given, sensitivity_slope_text(text, sizeof text, &s->levels[l].effect, true));

@@ -25,7 +25,7 @@ struct added {
 
 struct adding;
 
-/* The lock is held while the ledger is used. LIMIT: no thread; or why it could not be counted what the ledger's teams have brought. */
+/* The lock is held while the ledger is used. It first counts what the ledger's teams have brought; entries wait for that. LIMIT: no thread */
 enum lynx_status adding_start(struct ledger *ledger, pthread_mutex_t *lock, struct adding **ret, struct lynx_error *error) LYNX_MUST_CHECK;
 /* After adding_stop has begun it is refused: done is called at once. */
 void adding_put(struct adding *adding, struct added *entry);

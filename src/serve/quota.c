@@ -40,21 +40,33 @@ static void add(int64_t *to, int64_t bytes) {
   if (*to < INT64_MAX / 4) *to += bytes;
 }
 
-enum lynx_status quota_count(struct quota *quota, struct ledger *ledger, struct lynx_error *error) {
+struct counting {
+  struct quota *quota;
+  uint64_t end; /* at most the newest checkpoint's: what lies behind it is not signed */
+};
+
+static bool count(void *context, uint64_t index, struct bytes bytes) {
+  struct counting *c = context;
+  char name[NOTE_NAME_MAX];
+  int64_t n;
+  if (index != c->quota->next || index >= c->end) return false;
+  if (weigh(bytes, name, &n)) add(&team_of(c->quota, name)->bytes, n);
+  c->quota->next++;
+  return true;
+}
+
+enum lynx_status quota_count(struct quota *quota, struct ledger *ledger, uint64_t most, bool *ret_all, struct lynx_error *error) {
   struct checkpoint checkpoint;
-  struct buffer bytes;
   enum lynx_status status = ledger_checkpoint(ledger, NULL, &checkpoint, error);
-  buffer_init(&bytes, ENVELOPE_MAX);
   for (size_t i = 0; i < quota->n_teams; i++) quota->teams[i].promised = 0;
-  for (; status == LYNX_OK && quota->next < checkpoint.size; quota->next++) {
-    char name[NOTE_NAME_MAX];
-    int64_t n;
-    buffer_clear(&bytes);
-    status = ledger_entry_bytes(ledger, quota->next, &bytes, error);
-    if (status != LYNX_OK) break;
-    if (weigh((struct bytes){bytes.data != NULL ? bytes.data : "", bytes.length}, name, &n)) add(&team_of(quota, name)->bytes, n);
-  }
-  buffer_release(&bytes);
+  if (status != LYNX_OK) return status;
+  struct counting counting = {quota, checkpoint.size};
+  if (most < checkpoint.size && quota->next < checkpoint.size - most) counting.end = quota->next + most;
+  if (quota->next < counting.end) status = ledger_each_bytes(ledger, quota->next, count, &counting, error);
+  if (status == LYNX_OK && quota->next < counting.end)
+    status = lynx_fail(error, LYNX_PROTOCOL, "there is no entry %" PRIu64 ", and the ledger's checkpoint is of %" PRIu64, quota->next,
+                       checkpoint.size);
+  if (ret_all != NULL) *ret_all = quota->next >= checkpoint.size;
   return status;
 }
 

@@ -15,8 +15,10 @@ struct quota {
   size_t n_teams;
 };
 
-/* Counts what was added since, and forgets what was promised. What it cannot read it does not count. */
-enum lynx_status quota_count(struct quota *quota, struct ledger *ledger, struct lynx_error *error) LYNX_MUST_CHECK;
+/* Counts what was added since, and forgets what was promised. What it cannot read it does not count. most: entries of this call, so that
+ * others may use the ledger in between; ret_all: none is left; NULL: of course. */
+enum lynx_status quota_count(struct quota *quota, struct ledger *ledger, uint64_t most, bool *ret_all,
+                             struct lynx_error *error) LYNX_MUST_CHECK;
 /* LIMIT: with this entry and the file that it names its team would have brought more than it may. What is allowed is promised: the next
  * question counts it. An entry that is not well formed, or of no team, is not judged here. */
 enum lynx_status quota_allows(struct quota *quota, const struct ledger *ledger, struct bytes entry,

@@ -745,7 +745,8 @@ def test_a_slowed_function_does_what_it_did(tmp_path, name):
     shutil.copy(os.path.join(l.SOURCE, "src/experiment/python/sitecustomize.py"), shim)
     (shim / "amount").write_bytes(bytes(8))
     program.write_text(SHIM)
-    env = dict(os.environ, PYTHONPATH=str(shim), LYNXBENCH_SLOW=f"{name}|{program}|0")
+    (shim / "wanted").write_text(f"{name}|{program}|0")
+    env = dict(os.environ, PYTHONPATH=str(shim))
     r = subprocess.run([sys.executable, program], capture_output=True, text=True, env=env, timeout=60)
     assert r.returncode == 0, r.stderr
     same, values, signature, usual, slow, own, added, worker = eval(r.stdout)

@@ -3,31 +3,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "executor/layer_map.h"
 #include "experiment/slowed_code.h"
 
+/* Those of the functions that were called. */
+struct slowing {
+  const struct perturbing *request;
+  const struct slowed_place *places[FUNCTIONS_MAX];
+};
+
 static size_t function_open(const struct perturbing *request, void **ret_state, struct target *ret, size_t most, char *why, size_t size) {
-  perturber_keep(request, ret_state);
-  if (most == 0 || request->function_folder == NULL) {
+  struct slowing *s = xalloc(1, sizeof *s);
+  size_t n = 0;
+  *ret_state = s;
+  s->request = request;
+  if (request->n_functions == 0)
     (void)snprintf(why, size, "function: none was named (--function), for which lynxbench must start the executor");
-    return 0;
+  for (size_t i = 0; i < request->n_functions && n < most; i++) {
+    const struct slowed_place *place = &request->functions[i];
+    struct slowed_counts c = slowed_code_count(place->folder);
+    if (c.found > 0 && c.calls > 0) {
+      s->places[n] = place;
+      target_name(&ret[n++], "function", place->name);
+    } else if (why[0] == 0)
+      (void)snprintf(why, size, "function: %.120s %s", place->name,
+                     c.found > 0
+                         ? "is there, and was not called while the load warmed up"
+                         : "was not found: it is made again at every call, is no Python function, or the executor ignores PYTHONPATH");
   }
-  struct slowed_counts c = slowed_code_count(request->function_folder);
-  if (!(c.found > 0) || !(c.calls > 0)) {
-    (void)snprintf(why, size, "function: %.120s %s", request->function_name,
-                   c.found > 0
-                       ? "is there, and was not called while the load warmed up"
-                       : "was not found: it is made again at every call, is no Python function, or the executor ignores PYTHONPATH");
-    return 0;
-  }
-  target_name(ret, "function", request->function_name);
-  return 1;
+  return n;
 }
 
 static double function_hold(void *state, size_t target, double slowness, int64_t until_ns) {
-  const struct perturbing *request = state;
-  (void)target;
-  return slowed_code_hold(request->function_folder, slowness, request, until_ns);
+  const struct slowing *s = state;
+  return slowed_code_hold(s->places[target]->folder, slowness, s->request, until_ns);
 }
 
 /* "encode (/srv/app.py:188)" */

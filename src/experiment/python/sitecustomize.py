@@ -1,6 +1,7 @@
 """lynxbench puts this folder first in PYTHONPATH of an executor that it starts for an experiment: it slows one function.
+Where it slows several, each has a folder.
 
-FOLDER/amount holds one double: by how much of its own time each call is lengthened; 0: not at all. A call's own time is the processor time
+FOLDER/wanted names the function: "name|file|line". FOLDER/amount holds one double: by how much of its own time each call is lengthened; 0: not at all. A call's own time is the processor time
 of its thread and what it sleeps; waits for locks, for the interpreter's too, are what others do to it. FOLDER/PID is what this process
 counts: five integers of 64 bits: 1, functions found, calls, their own time and the time added, both in nanoseconds."""
 
@@ -13,7 +14,8 @@ def _next_sitecustomize(here):
     import importlib.machinery
     import importlib.util
 
-    path = [p for p in sys.path if os.path.realpath(p or ".") != here]
+    folders = [os.path.realpath(p or ".") for p in sys.path]
+    path = sys.path[folders.index(here) + 1 :] if here in folders else sys.path
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
     if spec is not None and spec.loader is not None:
         module = importlib.util.module_from_spec(spec)
@@ -139,9 +141,9 @@ def _install(folder, wanted):
         return (yield from steps(patched[key](*arguments, **named)))
 
     time.sleep = sleep
-    builtins.__lynxbench_call__ = call
-    builtins.__lynxbench_await__ = await_steps
-    builtins.__lynxbench_generate__ = generate_steps
+    mark = "".join(c for c in os.path.basename(folder) if c.isalnum())  # several functions, several folders
+    for kind, what in (("call", call), ("await", await_steps), ("generate", generate_steps)):
+        setattr(builtins, f"__lynxbench_{mark}_{kind}__", what)
 
     # "Handler.chunk" is a method; "encode.<locals>.<listcomp>", which is no function of its own, is of encode
     parts = name.split(".")
@@ -178,11 +180,11 @@ def _install(folder, wanted):
         )
         original.__kwdefaults__ = function.__kwdefaults__
         if inspect.iscoroutinefunction(function):
-            source = f"async def f(*a, **k): return await __lynxbench_await__({key}, a, k)"
+            source = f"async def f(*a, **k): return await __lynxbench_{mark}_await__({key}, a, k)"
         elif inspect.isgeneratorfunction(function):
-            source = f"def f(*a, **k): return (yield from __lynxbench_generate__({key}, a, k))"
+            source = f"def f(*a, **k): return (yield from __lynxbench_{mark}_generate__({key}, a, k))"
         else:
-            source = f"def f(*a, **k): return __lynxbench_call__({key}, a, k)"
+            source = f"def f(*a, **k): return __lynxbench_{mark}_call__({key}, a, k)"
         room = {}
         exec(compile(source, "<lynxbench>", "exec"), room)
         slowed = room["f"].__code__.replace(co_freevars=code.co_freevars, co_name=code.co_name)
@@ -217,9 +219,8 @@ def _begin():
         _next_sitecustomize(here)
     except Exception as error:  # as Python itself does with one that fails
         sys.stderr.write(f"sitecustomize: {error!r}\n")
-    wanted = os.environ.get("LYNXBENCH_SLOW")
-    if wanted:
-        _install(here, wanted)
+    with open(os.path.join(here, "wanted"), encoding="utf-8", errors="surrogateescape") as handle:
+        _install(here, handle.read())
 
 
 _begin()
