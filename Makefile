@@ -28,7 +28,9 @@ help:
 	@echo "make simulate  hold intervals, steady state and saturation search against simulation (minutes)"
 	@echo "make install   PREFIX=/usr/local: programs, manual pages, completion"
 
+# A build folder that was copied or moved with its tree still names the old place, and would be made there.
 build: $(BUILD)/build.ninja
+	@python3 scripts/own_build.py $(BUILD)
 	@ninja -C $(BUILD) lynxbench lynxbench-ref
 
 $(BUILD)/build.ninja:
@@ -44,6 +46,7 @@ demo: packages-build
 
 test: packages-test
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@python3 scripts/own_build.py $(BUILD)
 	@ninja -C $(BUILD)
 	@scripts/test.sh $(BUILD) --no-suite long
 

@@ -70,6 +70,8 @@ verdict "$lynx" diff "$out/before.lynx" "$out/demo.lynx"
 say "How many requests a second does the mended server sustain?"
 verdict "$lynx" run "$out/capacity.yaml" --quiet --out "$out/capacity.lynx" --ledger "$out/team.ledger" --key "$out/ml.key"
 
+"$lynx" show "$out/capacity.lynx" | grep "^ *saturation" || true
+
 say "Anybody may run the sealed contract again"
 digest=$("$lynx" show "$out/demo.lynx" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["contract"]["digest"])')
 verdict "$lynx" verify "$out/demo.lynx" --run "$digest" --sessions-at-most 5 --quiet --out "$out/again.lynx" --ledger "$out/team.ledger" --key "$out/ml.key"

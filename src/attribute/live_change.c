@@ -18,8 +18,10 @@ static double rate_of(const struct live *live) {
 static const char *why_not(const struct live *a, const struct live *b, struct arena *arena) {
   double tokens_a = a->precision->mean_output_tokens, tokens_b = b->precision->mean_output_tokens;
   if (a->at.concurrency != b->at.concurrency)
-    return arena_printf(arena, "%lld requests were in flight before and %lld after: run both by one contract, at one concurrency",
-                        (long long)a->at.concurrency, (long long)b->at.concurrency);
+    return arena_printf(arena,
+                        "%lld requests were in flight before and %lld after. next: lynxbench diagnose URL --in-flight %lld, then this "
+                        "again with its bundle",
+                        (long long)a->at.concurrency, (long long)b->at.concurrency, (long long)a->at.concurrency);
   if (tokens_a > 0 && tokens_b > 0 && fabs(tokens_b / tokens_a - 1) > 0.1)
     return arena_printf(arena,
                         "answers held %.4g tokens before and %.4g after: that is other work; run the contract of the first again "

@@ -59,9 +59,11 @@ static bool judge_turns(struct live *live) {
   return true;
 }
 
-/* The processors are full, and the server's own threads are there or wait for them: not others' alone. */
+/* The processors are full, and the server's own threads are there or wait for them: not others' alone. A server that gives more for every
+ * request more is not bound by them, however busy others keep them. */
 static bool processors_full(const struct live *live) {
-  return live->around.busy >= 0.9 && (live_ready_share(live) >= 0.1 || live->at.running >= 0.6 * (double)live->n_processors);
+  bool own = live->at.running >= 0.6 * (double)live->n_processors;
+  return live->around.busy >= 0.9 && (own || (live_ready_share(live) >= 0.1 && !live_still_grows(live)));
 }
 
 static double failed_share(const struct live *live) {

@@ -109,6 +109,7 @@ static int run_both(const struct arguments *arguments, struct side sides[2]) {
   if (!open_side(&sides[0], arguments->positional[0], "a", arguments) || !open_side(&sides[1], arguments->positional[1], "b", arguments))
     code = EXIT_WRONG_INPUT;
   else if (strcmp(sides[0].out, sides[1].out) == 0) code = EXIT_WRONG_INPUT;
+  else if (!output_is_free("compare", sides[0].out) || !output_is_free("compare", sides[1].out)) code = EXIT_WRONG_INPUT;
   else if (!recording_begin(&wanted, &sides[0].file, &sides[0].recording) || !recording_begin(&wanted, &sides[1].file, &sides[1].recording))
     code = EXIT_WRONG_INPUT;
   else {

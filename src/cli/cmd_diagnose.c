@@ -13,7 +13,20 @@
 #include "executor/listening.h"
 #include "telemetry/process_tree.h"
 
-enum { FLAG_FOR, FLAG_OUT, FLAG_HTML, FLAG_PID, FLAG_MODEL, FLAG_CHAT, FLAG_AT_MOST, FLAG_LEAVE, FLAG_PROFILERS, FLAG_QUIET, FLAG_JSON };
+enum {
+  FLAG_FOR,
+  FLAG_OUT,
+  FLAG_HTML,
+  FLAG_PID,
+  FLAG_MODEL,
+  FLAG_CHAT,
+  FLAG_AT_MOST,
+  FLAG_IN_FLIGHT,
+  FLAG_LEAVE,
+  FLAG_PROFILERS,
+  FLAG_QUIET,
+  FLAG_JSON
+};
 
 static const struct option_spec options[] = {
     [FLAG_FOR] = {"for", "DURATION", "how long it may take, about (default: 2min)"},
@@ -23,6 +36,7 @@ static const struct option_spec options[] = {
     [FLAG_MODEL] = {"model", "NAME", "the model (default: the first that the server lists)"},
     [FLAG_CHAT] = {"chat", NULL, "the chat route instead of completions"},
     [FLAG_AT_MOST] = {"at-most", "N", "never more requests in flight (default: 64)"},
+    [FLAG_IN_FLIGHT] = {"in-flight", "N", "no climb: so many requests in flight, as the run before had that it is compared with"},
     [FLAG_LEAVE] = {"no-server-profiler", NULL, "leave the server's own profiler alone (vLLM, SGLang; CUPTI)"},
     [FLAG_PROFILERS] = {"profilers", "NAMES", "only these profilers, commas between: native_stacks, py_spy; or none"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
@@ -57,6 +71,13 @@ static int run_contract_at(const struct arguments *arguments, const char *path, 
   machine_records_release(&records);
   contract_file_release(&file);
   return code;
+}
+
+static bool read_in_flight(const char *text) {
+  int64_t n;
+  if (text == NULL || (number_int64(text, strlen(text), &n) && n >= 1 && n <= 65536)) return true;
+  (void)fprintf(stderr, "lynxbench diagnose: --in-flight: found '%s'; accepted: a whole number from 1 to 65536\n", text);
+  return false;
 }
 
 static bool read_pid(const char *text, int64_t *ret) {
@@ -136,7 +157,7 @@ static int run(const struct arguments *arguments) {
   int64_t pid;
   int words;
   if (!profilers_read("diagnose", arguments->option[FLAG_PROFILERS]) || !read_pid(arguments->option[FLAG_PID], &pid) ||
-      !find_url(arguments, pid, found, &url, &words))
+      !read_in_flight(arguments->option[FLAG_IN_FLIGHT]) || !find_url(arguments, pid, found, &url, &words))
     return EXIT_WRONG_INPUT;
   struct quick_run quick = {.tool = "diagnose",
                             .url = url,
@@ -146,6 +167,7 @@ static int run(const struct arguments *arguments) {
                             .chat = arguments->option[FLAG_CHAT] != NULL,
                             .climbs = true,
                             .at_most = arguments->option[FLAG_AT_MOST],
+                            .in_flight = arguments->option[FLAG_IN_FLIGHT],
                             .leave_server_profiler = arguments->option[FLAG_LEAVE] != NULL,
                             .command = arguments->n_positional > words ? command : NULL};
   for (int i = words; i < arguments->n_positional; i++) command[i - words] = arguments->positional[i];

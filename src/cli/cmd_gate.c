@@ -431,6 +431,11 @@ static int gate(struct gating *g) {
     code = open_fresh(g);
   } else code = plan_runs(g);
   if (code == EXIT_HOLDS) code = read_baseline(g); /* before minutes of load, not after */
+  if (code == EXIT_HOLDS && !bundle && g->history.n_runs < GATE_BASE_LEAST)
+    (void)fprintf(stderr,
+                  "note: the baseline has %zu run%s of this contract, and %d are needed: this one decides nothing. It is the next of them "
+                  "if its bundle lies there: --out FOLDER/NAME.lynx\n",
+                  g->history.n_runs, g->history.n_runs == 1 ? "" : "s", GATE_BASE_LEAST);
   if (code == EXIT_HOLDS && !bundle) code = measure(g);
   if (code == EXIT_HOLDS && !bundle) code = open_fresh(g);
   return code == EXIT_HOLDS ? decide(g) : code;

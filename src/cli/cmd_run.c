@@ -99,8 +99,8 @@ static void print_result(const char *path) {
 }
 
 /* What is checked before anything is sent. False: why not was reported. */
-static bool prepare(const struct arguments *arguments, const char *contract_path, struct contract_file *file, struct run_part *part,
-                    struct recording *recording) {
+static bool prepare(const struct arguments *arguments, const char *contract_path, const char *given_out, struct contract_file *file,
+                    struct run_part *part, struct recording *recording) {
   const struct pen_wanted wanted = {"run", "a ledger", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY], NULL};
   if (!contract_file_read(contract_path, file)) return false;
   contract_file_print_problems(file, contract_path, true, false, stderr);
@@ -115,6 +115,7 @@ static bool prepare(const struct arguments *arguments, const char *contract_path
     (void)fprintf(stderr, "lynxbench run: --part with a ledger: a part is no run; merge the parts, then `lynxbench log put`\n");
     good = false;
   }
+  if (good && part->count == 0 && given_out != NULL) good = output_is_free("run", given_out);
   if (good && !recording_begin(&wanted, file, recording)) {
     (void)recording_end(recording, "", false, true); /* there is nothing to record */
     good = false;
@@ -128,7 +129,7 @@ static int run_contract_file(const struct arguments *arguments, const char *cont
   struct recording recording;
   struct run_part part;
   char name[200], part_name[4200];
-  if (!prepare(arguments, contract_path, &file, &part, &recording)) return EXIT_WRONG_INPUT;
+  if (!prepare(arguments, contract_path, given_out, &file, &part, &recording)) return EXIT_WRONG_INPUT;
   const char *out = given_out != NULL ? given_out : screen_bundle_name(&file.contract, "", name, sizeof name);
   if (part.count > 0) out = run_part_path(out, &part, part_name, sizeof part_name);
   const struct root root = {""};

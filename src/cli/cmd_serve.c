@@ -40,7 +40,7 @@ static const struct option_spec options[] = {
 
 /* What a server is made of. */
 struct serving {
-  struct ledger_file file, files;
+  struct ledger_file file, adds, files;
   struct live_site *site; /* with a handle of its own */
   struct buffer certificate, private_key;
   char names[1024], spool[4096];
@@ -161,12 +161,13 @@ static int serve(struct serving *s) {
   int bound = 0, got = 0;
   struct log_server *server = NULL;
   struct lynx_error error = {0};
+  const struct served_ledger ledger = {s->file.ledger, s->adds.ledger, s->files.ledger};
   sigset_t stop;
   (void)sigemptyset(&stop);
   (void)sigaddset(&stop, SIGINT);
   (void)sigaddset(&stop, SIGTERM);
   (void)sigprocmask(SIG_BLOCK, &stop, NULL); /* before the server's threads are there, so that they inherit it */
-  enum lynx_status status = log_server_start(s->file.ledger, s->files.ledger, &s->at, &bound, &server, &error);
+  enum lynx_status status = log_server_start(&ledger, &s->at, &bound, &server, &error);
   if (status == LYNX_OK) {
     name_site(s, bound);
     (void)printf("serving %s on %s://%s:%d/ until Ctrl-C; %s\n", ledger_policy(s->file.ledger)->origin,
@@ -188,16 +189,18 @@ static int run(const struct arguments *arguments) {
   struct serving *s = xalloc(1, sizeof *s);
   int code = EXIT_WRONG_INPUT;
   bool write = arguments->option[FLAG_READ_ONLY] == NULL; /* then the log's key must be at hand */
-  if (read_arguments(arguments, s) && ledger_file_open(arguments->positional[0], write, &s->file)) {
-    if (ledger_file_open(arguments->positional[0], write, &s->files)) {
-      s->site = live_site_open(arguments->positional[0], &code);
+  const char *path = arguments->positional[0];
+  if (read_arguments(arguments, s) && ledger_file_open(path, write, &s->file)) {
+    if (ledger_file_open(path, write, &s->adds) && ledger_file_open(path, write, &s->files)) {
+      s->site = live_site_open(path, &code);
       s->at.pages = (struct page_source){live_site_get, live_site_look, s->site};
       s->running = s->at.running = s->at.read_only ? NULL : running_open();
       bool shown = s->site != NULL && live_site_show(s->site, "serve", s->running, arguments->option[FLAG_SCHEDULES]);
       if (s->site != NULL) code = shown ? serve(s) : EXIT_WRONG_INPUT;
       live_site_close(s->site);
-      ledger_file_close(&s->files);
     }
+    ledger_file_close(&s->files);
+    ledger_file_close(&s->adds);
     ledger_file_close(&s->file);
   }
   running_close(s->running);

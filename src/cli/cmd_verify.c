@@ -157,8 +157,8 @@ static int decide(struct verifying *v) {
   }
   if (status == LYNX_INPUT) (void)fprintf(stderr, "lynxbench verify: %s: %s\n", v->out, error.message);
   if (status != LYNX_OK) return status == LYNX_INPUT ? EXIT_WRONG_INPUT : report_error(&error);
-  if (!print_report(v, true)) return EXIT_CONDITIONS;
-  if (v->recorded && !record(v)) return EXIT_CONDITIONS;
+  bool recorded = !v->recorded || record(v); /* first: whoever reads what is printed may go away */
+  if (!print_report(v, true) || !recorded) return EXIT_CONDITIONS;
   enum decision decision = v->made.report.decision;
   if (decision == DECISION_NOT_REPRODUCED && v->arguments->option[FLAG_JSON] == NULL)
     (void)printf("next: lynxbench contest %s --ground figure --with %s --text '...'\n", v->arguments->positional[0], v->out);
@@ -242,6 +242,8 @@ static int verify(struct verifying *v) {
                                           .has_key = v->arguments->option[FLAG_KEY_ENV] != NULL ||
                                                      v->arguments->option[FLAG_KEY_FILE] != NULL};
   if (against == NULL && !consent_given(&consent)) return EXIT_WRONG_INPUT;
+  if (against == NULL && v->arguments->option[FLAG_OUT] != NULL && !output_is_free("verify", v->arguments->option[FLAG_OUT]))
+    return EXIT_WRONG_INPUT;
   if (!open_recording(v, against == NULL)) return EXIT_WRONG_INPUT;
   v->out = against;
   if (against == NULL) {

@@ -127,3 +127,19 @@ bool color_wanted(FILE *to) {
   if (force != NULL && strcmp(force, "0") != 0) return true;
   return isatty(fileno(to)) && term != NULL && strcmp(term, "dumb") != 0;
 }
+
+bool output_is_free(const char *tool, const char *path) {
+  char folder[4200];
+  struct stat info;
+  const char *slash = strrchr(path, '/');
+  (void)snprintf(folder, sizeof folder, "%.*s", slash == NULL ? 1 : slash == path ? 1 : (int)(slash - path), slash == NULL ? "." : path);
+  if (lstat(path, &info) == 0) {
+    (void)fprintf(stderr, "lynxbench %s: %s: %s: records are never overwritten: name another with --out FILE.lynx\n", tool, path,
+                  S_ISDIR(info.st_mode) ? "it is a folder" : "the file exists");
+    return false;
+  }
+  if (access(folder, W_OK | X_OK) == 0) return true;
+  (void)fprintf(stderr, "lynxbench %s: %s: nothing can be written to %s: %s; name another place with --out FILE.lynx\n", tool, path, folder,
+                strerror(errno));
+  return false;
+}

@@ -38,6 +38,8 @@ bool file_is_record(const char *path);
 /* To a temporary name beside it, then renamed. "-" or NULL is standard output. */
 bool write_output(const char *path, const char *data, size_t length);
 
+/* May a new record be written there? Asked before anything is said in a ledger. False: why not was reported, as the tool's. */
+bool output_is_free(const char *tool, const char *path);
 /* To a new file that its owner alone may read; one that is there already is never overwritten, and that is told. */
 bool write_new_output(const char *path, const char *data, size_t length);
 

@@ -86,7 +86,10 @@ static bool check_words(const struct quick_run *quick, const char *bundle, const
 static void tell_contract(const struct quick_run *quick, const char *path, const char *model, const char *counted) {
   char shown[300];
   (void)text_sanitise(shown, sizeof shown, model, strlen(model));
-  if (quick->climbs)
+  if (quick->in_flight != NULL)
+    (void)fprintf(stderr, "%s: the contract of this run: %s, %s requests in flight, windows of %s; keep it, edit it, agree on it\n", path,
+                  shown, quick->in_flight, counted);
+  else if (quick->climbs)
     (void)fprintf(stderr, "%s: the contract of this run: %s, a climb of windows of %s to the knee; keep it, edit it, agree on it\n", path,
                   shown, counted);
   else
@@ -124,7 +127,8 @@ int quick_run_write(const struct quick_run *quick, const char *bundle, const cha
     first.name = "diagnosis";
     (void)snprintf(tokens, sizeof tokens, "%d", quick->command == NULL ? fit_answers(quick, url, look.model, counted) : TOKENS_MOST);
     first.output_tokens = tokens;
-    first.climb = quick->at_most != NULL ? quick->at_most : "64";
+    if (quick->in_flight != NULL) first.concurrency = quick->in_flight;
+    else first.climb = quick->at_most != NULL ? quick->at_most : "64";
     first.attribution_sessions = "2";
     first.leave_server_profiler = quick->leave_server_profiler;
     first.steady_reported = true;

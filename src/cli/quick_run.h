@@ -13,6 +13,7 @@ struct quick_run {
   bool chat;
   bool climbs;                /* to the knee, with sessions for profilers, instead of 4 in flight */
   const char *at_most;        /* in flight; NULL: 64 */
+  const char *in_flight;      /* of what climbs: no climb, so many; NULL */
   bool leave_server_profiler; /* it is not asked */
   int64_t pid;                /* of the serving process; 0: found by its socket */
   const char *const *command; /* starts the server; ends in NULL; NULL: it runs already */

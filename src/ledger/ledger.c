@@ -417,6 +417,7 @@ enum lynx_status ledger_add_one(struct ledger *l, struct bytes bytes, uint64_t *
   status = admission_check(&l->policy, bytes, &arena, &a, error);
   if (status == LYNX_OK && strcmp(a.statement.kind, "withdrawal") == 0) status = check_withdrawal(l, &a, error);
   if (status == LYNX_OK && l->log_key != NULL) status = check_intent(l, &a, error); /* a copy takes what its log signed */
+  if (status == LYNX_OK && l->allow != NULL) status = l->allow(l->allow_context, l, bytes, error);
   if (status == LYNX_OK) status = ledger_append(l, STORE_ENTRY, &key, bytes, error);
   if (status == LYNX_OK) status = put_mentions(l, &a.statement, leaf, l->edge.size, error);
   if (status == LYNX_OK) status = ledger_put_run(l, &a.statement, l->edge.size, error);
@@ -449,6 +450,11 @@ static enum lynx_status add_in_transaction(struct ledger *l, bool begun, const s
     ledger_forget_tiles(l);
   }
   return status;
+}
+
+void ledger_ask(struct ledger *ledger, ledger_allow *allow, void *context) {
+  ledger->allow = allow;
+  ledger->allow_context = context;
 }
 
 enum lynx_status ledger_add(struct ledger *ledger, const struct bytes *envelopes, size_t n, uint64_t *ret_index, struct lynx_error *error) {

@@ -51,6 +51,11 @@ uint64_t ledger_vouched_at(struct ledger *ledger, struct bytes note, const char 
 enum lynx_status ledger_add(struct ledger *ledger, const struct bytes *envelopes, size_t n, uint64_t *ret_index,
                             struct lynx_error *error) LYNX_MUST_CHECK;
 
+/* What else decides of an entry that its team may add, and that is not there already: asked in the transaction, as of the policy then in
+ * force. An error refuses all that is added with it. */
+typedef enum lynx_status ledger_allow(void *context, struct ledger *ledger, struct bytes entry, struct lynx_error *error);
+void ledger_ask(struct ledger *ledger, ledger_allow *allow, void *context);
+
 /* A copy of another's log, under its checkpoint and without its key: begun, or continued, at that address. Takes all or nothing; PROTOCOL
  * where what is given is not what the checkpoint signs, or does not continue the copy. give: entries from `next` on, at most
  * LEDGER_TILE of them,
@@ -69,7 +74,7 @@ enum lynx_status ledger_checkpoint(struct ledger *ledger, struct buffer *ret_not
 /* The newest one that the policy's quorum of witnesses cosigned; NOT_FOUND. ret_time_s: when the quorum was complete. */
 enum lynx_status ledger_vouched_checkpoint(struct ledger *ledger, struct buffer *ret_note, struct checkpoint *ret, uint64_t *ret_time_s,
                                            struct lynx_error *error) LYNX_MUST_CHECK;
-/* Keeps a cosigned form of a checkpoint of this ledger's. */
+/* Keeps a cosigned form of a checkpoint of this ledger's, by witnesses of the policy that was last read. */
 enum lynx_status ledger_put_cosigned(struct ledger *ledger, struct bytes note, struct lynx_error *error) LYNX_MUST_CHECK;
 
 struct ledger_entry {

@@ -19,6 +19,8 @@ struct ledger {
   size_t n_history;
   struct merkle_edge edge; /* of the newest checkpoint that was looked at */
   bool has_edge;
+  ledger_allow *allow; /* NULL: nobody is asked */
+  void *allow_context;
   uint8_t checked[DIGEST_BYTES]; /* of the newest note whose signature was checked, and the key: it is not checked again */
   struct tile {
     uint64_t index;

@@ -18,7 +18,7 @@ struct postgres_store {
   struct store store;
   PGconn *connection;
   bool in_transaction;
-  int n_sent;                     /* statements in the pipeline, which is open where there are any */
+  int n_sent;                     /* statements in the pipeline */
   bool prepared[4][STORE_SPACES]; /* of enum frequent */
 };
 
@@ -53,7 +53,7 @@ static enum lynx_status read_answers(struct postgres_store *s, struct lynx_error
 }
 
 static enum lynx_status settle(struct postgres_store *s, struct lynx_error *error) {
-  if (s->n_sent == 0) return LYNX_OK;
+  if (PQpipelineStatus(s->connection) == PQ_PIPELINE_OFF) return LYNX_OK;
   enum lynx_status status = PQpipelineSync(s->connection) == 1 ? read_answers(s, error) : fail(s, NULL, error, "cannot be added to");
   s->n_sent = 0;
   if (PQexitPipelineMode(s->connection) != 1 && status == LYNX_OK) status = fail(s, NULL, error, "cannot be added to");
@@ -203,16 +203,45 @@ static void no_notice(void *context, const char *message) {
 
 extern const struct store_table store_postgres;
 
+/* Nothing that is read is to be steered by what others put into the search path. */
+static const char settings[] = "SET search_path=pg_catalog; SET synchronous_commit=on; SET lock_timeout='60s'";
+
+/* A server that is gone without a word is given up within a minute, unless the address says otherwise. */
+static PGconn *connect_to(const char *address) {
+  const char *const names_of[] = {
+      "connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout", "dbname", NULL};
+  const char *const values[] = {"10", "20", "10", "3", "50000", address, NULL};
+  return PQconnectdbParams(names_of, values, 1);
+}
+
+/* What was cut off is connected again, between transactions: a server that was started again has the same ledger. */
+static bool revive(struct postgres_store *s) {
+  struct lynx_error ignored = {0};
+  if (PQstatus(s->connection) == CONNECTION_OK || s->in_transaction) return false;
+  PQreset(s->connection);
+  s->n_sent = 0;
+  memset(s->prepared, 0, sizeof s->prepared);
+  return PQstatus(s->connection) == CONNECTION_OK && execute(s, settings, &ignored) == LYNX_OK;
+}
+
+/* One that begins a transaction; after a cut, on a new connection. */
+static enum lynx_status execute_first(struct postgres_store *s, const char *sql, struct lynx_error *error) {
+  struct lynx_error first = *error;
+  enum lynx_status status = execute(s, sql, &first);
+  if (status != LYNX_OK && revive(s)) return execute(s, sql, error);
+  if (status != LYNX_OK) *error = first;
+  return status;
+}
+
 static enum lynx_status postgres_open(const char *address, bool create, struct store **ret, struct lynx_error *error) {
   struct postgres_store *s = xalloc(1, sizeof *s);
   int format = 0;
   s->store.table = &store_postgres;
-  s->connection = PQconnectdb(address);
+  s->connection = connect_to(address);
   enum lynx_status status = LYNX_OK;
   if (PQstatus(s->connection) != CONNECTION_OK) status = fail(s, NULL, error, "cannot be reached");
   (void)PQsetNoticeProcessor(s->connection, no_notice, NULL);
-  /* Nothing that is read is to be steered by what others put into the search path. */
-  if (status == LYNX_OK) status = execute(s, "SET search_path=pg_catalog; SET synchronous_commit=on; SET lock_timeout='60s'", error);
+  if (status == LYNX_OK) status = execute(s, settings, error);
   if (status == LYNX_OK) status = read_format(s, &format, error);
   if (status == LYNX_OK && create && format != 0)
     status = lynx_fail(error, LYNX_INPUT, "there is a ledger in this database; a ledger is never overwritten: name another");
@@ -231,7 +260,7 @@ static enum lynx_status postgres_open(const char *address, bool create, struct s
 static enum lynx_status postgres_snapshot(struct store *store, struct lynx_error *error) {
   struct postgres_store *s = (struct postgres_store *)store;
   lynx_assert(!s->in_transaction);
-  enum lynx_status status = execute(s, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", error);
+  enum lynx_status status = execute_first(s, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", error);
   s->in_transaction = status == LYNX_OK;
   return status;
 }
@@ -241,7 +270,7 @@ static enum lynx_status postgres_begin(struct store *store, struct lynx_error *e
   char sql[100];
   lynx_assert(!s->in_transaction);
   (void)snprintf(sql, sizeof sql, "BEGIN; SELECT pg_advisory_xact_lock(%d)", LOCK);
-  enum lynx_status status = execute(s, sql, error);
+  enum lynx_status status = execute_first(s, sql, error);
   s->in_transaction = status == LYNX_OK;
   struct lynx_error ignored = {0};
   if (status != LYNX_OK) (void)execute(s, "ROLLBACK", &ignored); /* the lock was not had */
@@ -259,11 +288,9 @@ static enum lynx_status postgres_append(struct store *store, enum store_space sp
   if (status != LYNX_OK) return status;
   if (PQpipelineStatus(s->connection) == PQ_PIPELINE_OFF && PQenterPipelineMode(s->connection) != 1)
     return fail(s, NULL, error, "cannot be added to");
-  s->n_sent++;
-  if (PQsendQueryPrepared(s->connection, name_of(APPEND, space, name), 2, sent.pointers, sent.lengths, sent.formats, 1) != 1) {
+  if (PQsendQueryPrepared(s->connection, name_of(APPEND, space, name), 2, sent.pointers, sent.lengths, sent.formats, 1) != 1)
     status = fail(s, NULL, error, "cannot be added to");
-    s->n_sent--;
-  }
+  else s->n_sent++;
   return status == LYNX_OK && (s->n_sent == SENT_MOST || value.length > SENT_BYTES) ? settle(s, error) : status;
 }
 
@@ -291,18 +318,30 @@ static enum lynx_status postgres_commit(struct store *store, struct lynx_error *
   return status;
 }
 
-static enum lynx_status postgres_get(struct store *store, enum store_space space, struct bytes key, struct buffer *ret,
-                                     struct lynx_error *error) {
-  struct postgres_store *s = (struct postgres_store *)store;
+static enum lynx_status ask_value(struct postgres_store *s, enum store_space space, struct bytes key, PGresult **ret,
+                                  struct lynx_error *error) {
   const struct sent sent = sent_of(&key, 1);
   char name[40];
   enum lynx_status status = settle(s, error);
   if (status == LYNX_OK) status = prepare(s, GET, space, error);
+  *ret = NULL;
   if (status != LYNX_OK) return status;
-  PGresult *result = PQexecPrepared(s->connection, name_of(GET, space, name), 1, sent.pointers, sent.lengths, sent.formats, 1);
-  if (PQresultStatus(result) != PGRES_TUPLES_OK) status = fail(s, result, error, "cannot be read");
-  else if (PQntuples(result) == 0) status = lynx_fail(error, LYNX_NOT_FOUND, "the ledger holds no such %s", names[space]);
-  else if (!buffer_append(ret, PQgetvalue(result, 0, 0), (size_t)PQgetlength(result, 0, 0)))
+  *ret = PQexecPrepared(s->connection, name_of(GET, space, name), 1, sent.pointers, sent.lengths, sent.formats, 1);
+  return PQresultStatus(*ret) == PGRES_TUPLES_OK ? LYNX_OK : fail(s, *ret, error, "cannot be read");
+}
+
+static enum lynx_status postgres_get(struct store *store, enum store_space space, struct bytes key, struct buffer *ret,
+                                     struct lynx_error *error) {
+  struct postgres_store *s = (struct postgres_store *)store;
+  PGresult *result;
+  struct lynx_error first = *error;
+  enum lynx_status status = ask_value(s, space, key, &result, &first);
+  if (status != LYNX_OK && revive(s)) {
+    PQclear(result);
+    status = ask_value(s, space, key, &result, error);
+  } else if (status != LYNX_OK) *error = first;
+  if (status == LYNX_OK && PQntuples(result) == 0) status = lynx_fail(error, LYNX_NOT_FOUND, "the ledger holds no such %s", names[space]);
+  if (status == LYNX_OK && !buffer_append(ret, PQgetvalue(result, 0, 0), (size_t)PQgetlength(result, 0, 0)))
     status = lynx_fail(error, LYNX_LIMIT, "a value of more than %zu bytes", ret->limit);
   PQclear(result);
   return status;
@@ -336,7 +375,12 @@ static enum lynx_status postgres_list(struct store *store, const struct store_ra
   store_bounds_of(range, &bounds);
   while (more && status == LYNX_OK) {
     PGresult *result;
-    status = ask_page(s, range->space, page, &bounds, &result, error);
+    struct lynx_error first = *error;
+    status = ask_page(s, range->space, page, &bounds, &result, &first);
+    if (status != LYNX_OK && revive(s)) {
+      PQclear(result);
+      status = ask_page(s, range->space, page, &bounds, &result, error);
+    } else if (status != LYNX_OK) *error = first;
     int n = status == LYNX_OK ? PQntuples(result) : 0;
     for (int i = 0; i < n && more; i++) {
       struct bytes key = {PQgetvalue(result, i, 0), (size_t)PQgetlength(result, i, 0)},

@@ -21,7 +21,14 @@
 #include "telemetry/metrics.h"
 #include "telemetry/process_tree.h"
 
-enum { COMMIT_EVERY_NS = 500000000, LOOK_EVERY_NS = 100000000, SAMPLE_EVERY_NS = 500000000, ABORT_BUCKETS = 3600, ABORT_LEAST = 20 };
+enum {
+  COMMIT_EVERY_NS = 500000000,
+  LOOK_EVERY_NS = 100000000,
+  SAMPLE_EVERY_NS = 500000000,
+  ABORT_BUCKETS = 3600,
+  ABORT_LEAST = 20,
+  NOTHING_LEAST = 200
+};
 
 /* A finished request on its way from an engine to the record: a stack without locks, which the writer takes whole. */
 struct node {
@@ -44,8 +51,11 @@ struct session_run {
   /* Of the abort SLO: requests and bad ones by second of their end. */
   int n_all[ABORT_BUCKETS], n_bad[ABORT_BUCKETS];
   bool aborted;
-  size_t n_answers;  /* of inputs below it the answers go into the record, for the accuracy */
-  bool counts_again; /* some are kept meanwhile for the check of usage */
+  int64_t n_ended, n_answered; /* of a server that refuses all, the first NOTHING_LEAST requests are enough */
+  const char *refusal;
+  int64_t refused_by; /* an HTTP status; 0 */
+  size_t n_answers;   /* of inputs below it the answers go into the record, for the accuracy */
+  bool counts_again;  /* some are kept meanwhile for the check of usage */
   struct recount recount;
   int64_t n_left; /* requests that the executor may still be at: cut off at the end, or given up for taking too long */
 };
@@ -114,6 +124,28 @@ static void watch_harm(struct session_run *session, const struct request_row *ro
   int bucket = (int)(row->end_ns / 1000000000 % ABORT_BUCKETS);
   session->n_all[bucket]++;
   session->n_bad[bucket] += row->outcome != OUTCOME_OK || took > rule->over_ns;
+}
+
+/* Answers that cost nothing come thousands of times a second: nothing is measured by them, and somebody's server may be harmed. */
+static void watch_refusals(struct session_run *session, const struct request_row *row) {
+  static const enum outcome refusals[] = {OUTCOME_HTTP_STATUS, OUTCOME_REFUSED, OUTCOME_TLS, OUTCOME_PROTOCOL};
+  bool refused = false;
+  for (size_t i = 0; i < LYNX_COUNT(refusals); i++) refused = refused || row->outcome == refusals[i];
+  session->n_ended++;
+  session->n_answered += !refused;
+  if (!refused) return;
+  session->refusal = outcome_text(row->outcome);
+  session->refused_by = row->http_status;
+}
+
+static enum lynx_status refuses_all(const struct session_run *session) {
+  char status[32] = "";
+  if (session->plan->may_fail || session->n_ended < NOTHING_LEAST || session->n_answered > 0) return LYNX_OK;
+  if (session->refused_by > 0) (void)snprintf(status, sizeof status, " %lld", (long long)session->refused_by);
+  return lynx_fail(session->run->error, LYNX_IO,
+                   "all of the first %d requests failed, the last of them by: %s%s; nothing is measured. next: `curl` the route, or "
+                   "`lynxbench run` with one request in flight, shows what the server says",
+                   NOTHING_LEAST, session->refusal, status);
 }
 
 static bool does_harm(struct session_run *session, int64_t now_ns) {
@@ -200,6 +232,7 @@ static void write_finished(struct session_run *session) {
   while (node != NULL) {
     struct node *next = node->next;
     watch_harm(session, &node->row);
+    watch_refusals(session, &node->row);
     session->n_left += node->row.outcome == OUTCOME_UNFINISHED || node->row.outcome == OUTCOME_TIMEOUT;
     write_row(session, &node->row);
     empty_node(node);
@@ -303,6 +336,7 @@ static enum lynx_status attend(struct run *run, struct session_run *session, con
       status = bundle_commit(run->bundle, run->error);
       last_commit = now_ns;
     } else status = bundle_written(run->bundle, run->error);
+    if (status == LYNX_OK) status = refuses_all(session);
     show_progress(run, session, precision, now_ns);
     if (!session->aborted && does_harm(session, now_ns)) session->aborted = true;
     bool died = run->service.child.pid > 0 && !child_running(&run->service.child);

@@ -62,6 +62,7 @@ static void put_way_to_data(struct frame *f) {
   markup_text(m, "Every figure is from a signed entry; whoever doubts one can read the ledger and measure again: ");
   markup_whole(m, "code", NULL, "lynxbench pull ");
   markup_whole(m, "code", NULL, f->pages->board->address);
+  markup_whole(m, "code", NULL, " copy.ledger");
   markup_text(m, ". ");
   markup_link(m, NULL, "The addresses", "%sopenapi.json", f->up);
 }

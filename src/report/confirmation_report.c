@@ -29,9 +29,11 @@ static void put_effect(const struct confirmation_view *v, struct buffer *out) {
   (void)buffer_printf(out, "1 %% slower %s costs %s %% of the %s; the threshold was %.2f.\n", after_colon(c->of->target),
                       sensitivity_slope_text(text, sizeof text, e, false), latency ? "end-to-end latency" : "throughput",
                       v->plan->threshold);
+  /* What the blocks leave open beyond proportion is no promise: one resource gives no more than its own speed, unless it was seen to. */
+  double most = e->low > 1 ? e->high : fmin(e->high, 1);
   if (c->verdict == CONFIRM_CONFIRMED && !latency && e->high > 0)
     (void)buffer_printf(out, "  Making it 10 %% faster gives at most %.1f %%, where throughput is concave in speed.\n",
-                        special_percent(e->high * special_log(1.1)));
+                        special_percent(most * special_log(1.1)));
 }
 
 static void put_others(const struct confirmation_view *v, struct buffer *out) {

@@ -173,7 +173,10 @@ static void put_failures(struct buffer *out, const struct style *s, const struct
       "requests", (long long)p->n_counted, p->n_failed > 0 ? s->bad : "", (long long)p->n_failed, 100 * p->failure_share,
       p->n_failed > 0 ? s->plain : "", (long long)p->n_warm_up, (long long)p->n_not_steady, (long long)p->n_tail);
   for (int i = 1; i < OUTCOME_COUNT; i++)
-    if (p->outcomes[i] > 0) (void)buffer_printf(out, "    %-20s %lld\n", outcome_text((enum outcome)i), (long long)p->outcomes[i]);
+    if (p->outcomes[i] > 0 && i == OUTCOME_HTTP_STATUS)
+      (void)buffer_printf(out, "    %s %-8lld %lld%s\n", outcome_text((enum outcome)i), (long long)p->http_status,
+                          (long long)p->outcomes[i], p->http_statuses > 1 ? ", with others" : "");
+    else if (p->outcomes[i] > 0) (void)buffer_printf(out, "    %-20s %lld\n", outcome_text((enum outcome)i), (long long)p->outcomes[i]);
   for (unsigned i = 0; i < ANSWER_FLAG_COUNT; i++)
     if (p->flags[i] > 0) (void)buffer_printf(out, "    %-20s %lld\n", answer_flag_text(i), (long long)p->flags[i]);
 }

@@ -159,9 +159,10 @@ struct result_precision {
   size_t n_sessions, n_complete;
   int64_t n_counted, n_ok, n_failed, n_warm_up, n_not_steady, n_tail; /* n_not_steady: in the window, before it was steady */
   int64_t outcomes[OUTCOME_COUNT];                                    /* of counted requests */
-  int64_t flags[ANSWER_FLAG_COUNT];                                   /* of counted requests */
-  int64_t n_waited_slot;                                              /* requests that found regime.concurrency in flight already */
-  bool has_tokens;                                                    /* answers hold tokens; else requests are what is counted */
+  int64_t http_status, http_statuses; /* of those that failed by one: the last, and how often it was another than before */
+  int64_t flags[ANSWER_FLAG_COUNT];   /* of counted requests */
+  int64_t n_waited_slot;              /* requests that found regime.concurrency in flight already */
+  bool has_tokens;                    /* answers hold tokens; else requests are what is counted */
   struct result_phase {
     const char *name;
     int64_t n;             /* counted answers that tell of it */

@@ -46,6 +46,10 @@ static void count_request(struct scan *scan, const struct row *row) {
   p->n_counted++;
   scan->session->n_counted++;
   p->outcomes[r->outcome]++;
+  if (r->outcome == OUTCOME_HTTP_STATUS) {
+    p->http_statuses += p->http_status != r->http_status;
+    p->http_status = r->http_status;
+  }
   if (row->ok) p->n_ok++, scan->session->n_ok++;
   else p->n_failed++, scan->session->n_failed++;
   for (unsigned i = 0; i < ANSWER_FLAG_COUNT; i++)
@@ -210,12 +214,13 @@ static void close_latency(struct scan *scan, struct objective_values *const *own
   latency->n_infinite = n - samples_up_to(all, n_all, DBL_MAX);
   latency->mean = sessions_mean(whole, n_whole, confidence);
   latency->mean.interval = not_negative(latency->mean.interval);
+  if (samples_count(whole, n_whole) == 0) latency->mean.interval.estimate = NAN; /* no session is whole */
   latency->least = n > 0 ? samples_ranked(all, n_all, 1) : NAN;
   latency->greatest = n > 0 ? samples_ranked(all, n_all, n) : NAN;
   latency->deviation = samples_deviation(all, n_all);
   for (int q = 0; q < RESULT_QUANTILES && n > 0; q++) {
     latency->at[q] = objective_quantile(own, p->n_sessions, result_quantiles[q], confidence);
-    latency->of_sessions[q] = interval_of_sessions(p, quantile_figure, metric, q, confidence);
+    latency->of_sessions[q] = not_negative(interval_of_sessions(p, quantile_figure, metric, q, confidence));
     latency->instrument_share[q] = instrument_share(scan, metric, latency->at[q].quantile.estimate, result_quantiles[q]);
   }
   free((void *)all);

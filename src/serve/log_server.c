@@ -37,7 +37,7 @@ enum {
 };
 
 struct log_server {
-  struct ledger *ledger, *files; /* two handles of one ledger: who brings a file keeps nobody else waiting */
+  struct ledger *ledger, *files; /* two handles of one ledger: who brings a file, or a cosignature, keeps nobody else waiting */
   pthread_mutex_t lock, files_lock;
   char spool[4096]; /* where files lie while they come, without a name */
   struct door *door;
@@ -307,11 +307,17 @@ static enum MHD_Result post_running(struct log_server *s, struct MHD_Connection 
 
 static enum MHD_Result post_cosign(struct log_server *s, struct MHD_Connection *connection, const struct buffer *body) {
   struct lynx_error error = {0};
-  if (ledger_put_cosigned(s->ledger, (struct bytes){body->data != NULL ? body->data : "", body->length}, &error) != LYNX_OK)
-    return answer_failure(connection, &error);
+  (void)pthread_mutex_lock(&s->files_lock);
+  enum lynx_status status = ledger_refresh(s->files, &error);
+  if (status == LYNX_OK) status = ledger_put_cosigned(s->files, (struct bytes){body->data != NULL ? body->data : "", body->length}, &error);
+  (void)pthread_mutex_unlock(&s->files_lock);
+  if (status != LYNX_OK) return answer_failure(connection, &error);
   /* Who may not read learns nothing of what came meanwhile. */
-  return reading_allows(&s->reading, connection) ? get_checkpoint(s, connection)
-                                                 : answer_bytes(connection, MHD_HTTP_OK, "text/plain", &(struct buffer){.data = NULL});
+  if (!reading_allows(&s->reading, connection)) return answer_bytes(connection, MHD_HTTP_OK, "text/plain", &(struct buffer){.data = NULL});
+  (void)pthread_mutex_lock(&s->lock);
+  enum MHD_Result result = get_checkpoint(s, connection);
+  (void)pthread_mutex_unlock(&s->lock);
+  return result;
 }
 
 struct named {
@@ -443,7 +449,7 @@ static enum MHD_Result look(struct log_server *s, struct MHD_Connection *connect
     upload->page = (struct served_page){.status = 0};
     return send_page(s, connection, &page, false);
   }
-  bool busy = atomic_fetch_add(&s->n_looking, 1) >= LOOKED_AT_ONCE;
+  bool busy = atomic_fetch_add(&s->n_looking, 1) >= LOOKED_AT_ONCE || atomic_load(&s->stopping) != 0;
   if (busy) (void)atomic_fetch_sub(&s->n_looking, 1);
   if (busy) return answer_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "other files are being looked at: try again in a minute");
   door_allow(s->door, connection, LOOKED_S * (int64_t)DOOR_RATE);
@@ -535,7 +541,6 @@ static enum MHD_Result dispatch(struct log_server *s, struct MHD_Connection *con
   if (reads && strcmp(url, "checkpoint") == 0) return get_checkpoint(s, connection);
   if (reads && strncmp(url, "tile/", 5) == 0) return get_tile(s, connection, url);
   if (reads && strncmp(url, "blob/", 5) == 0) return get_blob(s, connection, url + 5);
-  if (strcmp(method, "POST") == 0 && strcmp(url, "cosign") == 0) return post_cosign(s, connection, &upload->body);
   if (strcmp(method, "POST") == 0 && strncmp(url, "running/", 8) == 0 && s->running != NULL)
     return post_running(s, connection, url + 8, &upload->body);
   if (strcmp(method, "PUT") == 0 && strncmp(url, "blob/", 5) == 0 && upload->fd >= 0) return put_blob(s, connection, url + 5, upload);
@@ -634,6 +639,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   if (upload->form != NULL) return look(s, connection, upload);
   if (upload->fd >= 0) return dispatch(s, connection, url, method, upload); /* it has a lock of its own */
   if (strcmp(method, "POST") == 0 && strcmp(url, "add") == 0 && !upload->refused) return post_add(s, connection, upload);
+  if (strcmp(method, "POST") == 0 && strcmp(url, "cosign") == 0 && !upload->refused) return post_cosign(s, connection, &upload->body);
   (void)pthread_mutex_lock(&s->lock);
   enum MHD_Result result = dispatch(s, connection, url, method, upload);
   (void)pthread_mutex_unlock(&s->lock);
@@ -661,18 +667,18 @@ static enum lynx_status listen_at(struct log_server *s, const struct log_server_
                    secret ? ", or the certificate and its key do not fit" : "", strerror(errno));
 }
 
-enum lynx_status log_server_start(struct ledger *ledger, struct ledger *files, const struct log_server_at *at, int *ret_port,
+enum lynx_status log_server_start(const struct served_ledger *ledger, const struct log_server_at *at, int *ret_port,
                                   struct log_server **ret, struct lynx_error *error) {
   struct log_server *s = calloc(1, sizeof *s);
   if (s == NULL) return lynx_fail(error, LYNX_LIMIT, "no memory for a server");
-  s->ledger = ledger, s->files = files, s->pages = at->pages, s->read_only = at->read_only;
+  s->ledger = ledger->reads, s->files = ledger->files, s->pages = at->pages, s->read_only = at->read_only;
   s->running = at->running;
   s->reading = (struct reading){at->readers, at->proxy, at->identity_header, at->certificate != NULL};
   (void)snprintf(s->spool, sizeof s->spool, "%s", at->spool);
   (void)pthread_mutex_init(&s->lock, NULL);
   (void)pthread_mutex_init(&s->files_lock, NULL);
   s->door = door_open(at->names, at->n_names);
-  enum lynx_status status = s->door != NULL ? adding_start(ledger, &s->lock, &s->adding, error)
+  enum lynx_status status = s->door != NULL ? at->read_only ? LYNX_OK : adding_start(ledger->adds, &s->adding, error)
                                             : lynx_fail(error, LYNX_LIMIT, "no thread for a server");
   if (status == LYNX_OK) status = listen_at(s, at, error);
   if (status != LYNX_OK) {
@@ -685,17 +691,22 @@ enum lynx_status log_server_start(struct ledger *ledger, struct ledger *files, c
   return LYNX_OK;
 }
 
+static void wait_for_looks(struct log_server *s) {
+  const struct timespec step = {.tv_nsec = 20000000};
+  while (atomic_load(&s->n_looking) > 0) (void)nanosleep(&step, NULL);
+}
+
 void log_server_stop(struct log_server *server) {
   const struct timespec step = {.tv_nsec = 20000000};
   if (server == NULL) return;
-  atomic_store(&server->stopping, 1); /* what is looked at is given up: no connection may be suspended when the daemon stops */
-  while (atomic_load(&server->n_looking) > 0) (void)nanosleep(&step, NULL);
+  atomic_store(&server->stopping, 1); /* what is looked at is given up, and nothing is looked at from here on */
   if (server->daemon != NULL) {
     int listening = MHD_quiesce_daemon(server->daemon); /* nobody new; who is inside may finish */
     for (int ms = 0; ms < STOP_WAIT_MS && MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections > 0;
          ms += 20)
       (void)nanosleep(&step, NULL);
-    adding_stop(server->adding); /* nor may one wait for its entry */
+    adding_stop(server->adding); /* no connection may be suspended when the daemon stops: none waits for its entry, or to be looked at */
+    wait_for_looks(server);
     MHD_stop_daemon(server->daemon);
     if (listening >= 0) (void)close(listening); /* nothing was written to it */
   }

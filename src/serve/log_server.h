@@ -64,8 +64,13 @@ struct log_server_at {
   bool read_only;                        /* entries, cosignatures and files are refused */
 };
 
-/* ledger, files: the same one, opened twice. ret_port: where it listens. */
-enum lynx_status log_server_start(struct ledger *ledger, struct ledger *files, const struct log_server_at *at, int *ret_port,
+/* One ledger, opened three times: who reads waits neither for who adds nor for who brings files. */
+struct served_ledger {
+  struct ledger *reads, *adds, *files;
+};
+
+/* ret_port: where it listens. */
+enum lynx_status log_server_start(const struct served_ledger *ledger, const struct log_server_at *at, int *ret_port,
                                   struct log_server **ret, struct lynx_error *error) LYNX_MUST_CHECK;
 /* Who is inside may finish, for some seconds. */
 void log_server_stop(struct log_server *server); /* accepts NULL */

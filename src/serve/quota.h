@@ -1,6 +1,6 @@
 /* serve/quota.h: how much each team has brought to a ledger that is served, against what its policy lets it bring.
  * Units    bytes: of entries, and of the files that they name, whether these have come or not
- * Threads  under the lock of the ledger it counts */
+ * Threads  the one of the ledger that it counts */
 #ifndef SERVE_QUOTA_H
 #define SERVE_QUOTA_H
 
@@ -15,8 +15,8 @@ struct quota {
   size_t n_teams;
 };
 
-/* Counts what was added since, and forgets what was promised. What it cannot read it does not count. most: entries of this call, so that
- * others may use the ledger in between; ret_all: none is left; NULL: of course. */
+/* Counts what was added since, and forgets what was promised. What it cannot read it does not count. most: entries of this call; ret_all:
+ * none is left; NULL: of course. */
 enum lynx_status quota_count(struct quota *quota, struct ledger *ledger, uint64_t most, bool *ret_all,
                              struct lynx_error *error) LYNX_MUST_CHECK;
 /* LIMIT: with this entry and the file that it names its team would have brought more than it may. What is allowed is promised: the next

@@ -242,6 +242,33 @@ def test_a_server_that_is_killed_under_two_writers(team, k):
     check_equal([a for a in acknowledged if a not in listed], [], "acknowledged entries that are lost")
 
 
+def test_a_served_ledger_whose_database_is_cut_off_or_started_again(team):
+    """What was answered is there; the server goes on by itself."""
+    words = [LYNX, "serve", team.url, "--port", "0"]
+    server = subprocess.Popen(words, env=environment(**team.env), stdout=subprocess.PIPE, text=True)
+    url = server.stdout.readline().split(" on ")[1].split("/ ")[0]
+
+    def sign(text):
+        more = ("--reservation", text, "--out", f"{team.d}/{text}.json")
+        return team("sign", f"{team.d}/c.yaml", "--ledger", url, *more, HOME=f"{team.d}/other").returncode
+
+    try:
+        check_equal(sign("before"), 0, "before")
+        team.server.sql("team", "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
+        check_equal([sign(f"cut {i}") == 0 for i in range(3)][1:], [True] * 2, "after a cut, at the latest the second time")
+        team.server.kill()
+        check(sign("gone") != 0, "without a database")
+        team.server.start()
+        check_equal([sign(f"again {i}") == 0 for i in range(3)][1:], [True] * 2, "a database that is back")
+    finally:
+        server.send_signal(signal.SIGINT)
+        check_equal(server.wait(20), 0, "serve ends")
+    listed = team("log", "list", team.url).stdout
+    for text in ("before", "cut 2", "again 2"):
+        check_equal(listed.count(text), 1, text)
+    check_equal(team("audit", team.url).returncode, 0, "it holds")
+
+
 def test_no_server_and_no_such_store(team):
     r = team("log", "list", f"postgresql://lynx@127.0.0.1:{free_port()}/team")
     check_equal(r.returncode, 2, "no server")

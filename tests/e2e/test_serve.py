@@ -206,6 +206,9 @@ def test_what_a_team_may_bring(teams, d):
         codes.append(teams("sign", f"{teams.d}/c.yaml", *more, f"{i}" * 3000, home="sre", key="sre").returncode)
     check(codes[0] == 0 and codes[-1] == 2, f"entries count too: {codes}")
     check_equal(teams.sign(server.url, "of another", home="ml", key="ml").returncode, 0, "another team has its own")
+    teams.must("log", "policy", f"{d}/q.ledger", *quota, "500KiB", home="q", key="ml")  # beside the server
+    codes = [teams("sign", f"{teams.d}/c.yaml", *more, "more", home="sre", key="sre").returncode for _ in range(2)]
+    check_equal(codes, [0, 0], "what an admin agrees holds from the next entry on, and a replay stays one entry")
     server.stop()
 
 

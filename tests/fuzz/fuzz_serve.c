@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { WAIT_MS = 20 }; /* after it, nothing more is expected of an open connection */
 
-static struct ledger *ledger, *files;
+static struct ledger *ledger, *files, *adds;
 static struct running *running;
 static int port;
 static char folder[] = "/tmp/lynx-fuzz-serve-XXXXXX";
@@ -63,7 +63,9 @@ static void begin(void) {
                                    .n_names = 1,
                                    .pages = {no_page, look, NULL},
                                    .running = running = running_open()};
-  HOLDS(log_server_start(ledger, files, &at, &port, &server, &error) == LYNX_OK);
+  HOLDS(ledger_open(path, key, &adds, &error) == LYNX_OK);
+  const struct served_ledger served = {ledger, adds, files};
+  HOLDS(log_server_start(&served, &at, &port, &server, &error) == LYNX_OK);
 }
 
 static void say(const uint8_t *data, size_t size) {

@@ -7,11 +7,13 @@ static bool apply(const struct live *live, struct finding *ret) {
   double others = live->precision->conditions.others, ready = live_ready_share(live);
   if (!(others >= 0.1) || ready < 0.1) return false;
   ret->share = ready;
-  if (live->n_neighbours > 0) (void)snprintf(ret->named, sizeof ret->named, "%.120s", live->neighbours[0].name);
+  bool one = live->n_neighbours > 0 && live->neighbours[0].processors >= 0.5 * others * (double)live->n_processors;
+  if (one) (void)snprintf(ret->named, sizeof ret->named, "%.120s", live->neighbours[0].name);
+  else (void)snprintf(ret->next, sizeof ret->next, "see what else runs there (top) and move it, or give the server processors of its own");
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "other processes use %.0f %% of the processors%s%.120s; the server's threads are ready and wait for a processor %.0f %% "
                  "of their time",
-                 100 * others, ret->named[0] != 0 ? ", most of it " : "", ret->named, 100 * ready);
+                 100 * others, one ? ", most of it " : ", no one of them most of it", ret->named, 100 * ready);
   return true;
 }
 

@@ -50,13 +50,13 @@ const struct live_rule live_rule_tokenizing = {
     .threshold = "5 % of the window and of the running time, or for each request 10 % of the median time to the first token, 8 looks "
                  "having found it; by names that hold tokeniz, detok or bpe, or the known libraries",
     .apply = apply,
-    .found = {.title = "Tokenizing takes much of the running time",
+    .found = {.title = "Tokenizing, or its reverse, takes much of the running time",
               .perturber = "function",
               .otherwise = "processor",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_APPLICATION,
               .contributing = LAYER_BIT(LAYER_APPLICATION),
               .open = "whether it is the tokenizer itself or what it is called with",
-              .next = "use a compiled tokenizer, tokenize in another process, or in batches",
-              .confirm = "send token ids instead of text",
+              .next = "do it in compiled code, in another process, or for many tokens at a time",
+              .confirm = "send token ids instead of text; for its reverse, slow the function named",
               .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};
