@@ -246,6 +246,8 @@ static int run(const struct arguments *arguments) {
     if (good && (wanted.against == NULL || wanted.path != NULL)) {
       bool whole = write_as(wanted.format, &shown, &head, &out);
       good = write_buffer(wanted.path, &out) && whole; /* says it, where memory was gone */
+      if (good && wanted.path != NULL && strcmp(wanted.path, "-") != 0)
+        (void)fprintf(stderr, "%s: %zu facts\nnext: lynxbench diff %s OTHER.json\n", wanted.path, shown.n_items, wanted.path);
     }
     if (!good && code != EXIT_WRONG_INPUT) code = EXIT_CONDITIONS;
   }

@@ -29,7 +29,7 @@ enum {
 };
 
 static const struct option_spec options[] = {
-    [FLAG_FOR] = {"for", "DURATION", "how long it may take, about (default: 2min)"},
+    [FLAG_FOR] = {"for", "DURATION", "how long it may take, about, from 30s on (default: 2min)"},
     [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: diagnosis- and the time, .lynx)"},
     [FLAG_HTML] = {"html", "FILE", "write a page that opens anywhere"},
     [FLAG_PID] = {"pid", "N", "the serving process (default: the one that listens at the URL); without a URL, what it listens on"},

@@ -49,9 +49,11 @@ static int write_site(struct writing *w) {
   pages_each(live_site_pages(w->site), write_page, w);
   if (w->told_ns != 0) (void)fprintf(stderr, "\r\033[K");
   if (!w->good) return EXIT_CONDITIONS; /* it was reported */
+  const size_t length = strlen(w->folder);
+  const bool slash = length > 1 && w->folder[length - 1] == '/';
   (void)printf("%s: %zu pages", w->folder, w->n_written);
   if (w->n_failed > 0) (void)printf(", %zu of which say that their bundle cannot be shown", w->n_failed);
-  (void)printf("\nnext: open %s/index.html, or let any web server serve the folder\n", w->folder);
+  (void)printf("\nnext: open %s%sindex.html, or let any web server serve the folder\n", w->folder, slash ? "" : "/");
   return EXIT_HOLDS;
 }
 

@@ -51,7 +51,8 @@ int server_look(const char *tool, const char *url, const char *model, struct ser
   buffer_init(&page, PAGE_MAX);
   enum lynx_status status = ask(url, routes[0], &page, &code, &error);
   if (status != LYNX_OK) {
-    (void)fprintf(stderr, "lynxbench %s: %s\nnext: is the server up, and is this its address?\n", tool, error.message);
+    (void)fprintf(stderr, "lynxbench %s: %s\nnext: is the server up, and is this its address%s?\n", tool, error.message,
+                  strncmp(url, "https:", 6) == 0 ? ", or does it answer without TLS (http://)" : "");
     buffer_release(&page);
     return EXIT_EXECUTOR;
   }
@@ -66,6 +67,12 @@ int server_look(const char *tool, const char *url, const char *model, struct ser
   buffer_release(&page);
   if (ret->model[0] == 0 && (models == 401 || models == 403))
     (void)fprintf(stderr, "lynxbench %s: its /v1/models wants a key (%d); name the model with --model NAME\n", tool, models);
+  else if (ret->model[0] == 0 && models != 200)
+    (void)fprintf(
+        stderr,
+        "lynxbench %s: its /v1/models answers with HTTP status %d: is it a server with the OpenAI routes? next: the right address, "
+        "or --model NAME where it has no such list\n",
+        tool, models);
   else if (ret->model[0] == 0) (void)fprintf(stderr, "lynxbench %s: its /v1/models names no model; say which with --model NAME\n", tool);
   else if (ret->ready == NULL)
     (void)fprintf(stderr,

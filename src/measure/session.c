@@ -128,7 +128,7 @@ static void watch_harm(struct session_run *session, const struct request_row *ro
 
 /* Answers that cost nothing come thousands of times a second: nothing is measured by them, and somebody's server may be harmed. */
 static void watch_refusals(struct session_run *session, const struct request_row *row) {
-  static const enum outcome refusals[] = {OUTCOME_HTTP_STATUS, OUTCOME_REFUSED, OUTCOME_TLS, OUTCOME_PROTOCOL};
+  static const enum outcome refusals[] = {OUTCOME_HTTP_STATUS, OUTCOME_REFUSED, OUTCOME_TLS};
   bool refused = false;
   for (size_t i = 0; i < LYNX_COUNT(refusals); i++) refused = refused || row->outcome == refusals[i];
   session->n_ended++;

@@ -68,7 +68,7 @@ void attribution_verdict(const struct attributed_trace *trace, char *text, size_
   if (host >= 0.01 && n > 0 && (size_t)n < size)
     (void)snprintf(text + n, size - (size_t)n,
                    " The one thread that launches spends %.1f %% of the window in operators and in calls that do not wait for the device: "
-                   "an infinitely fast one could save at most %.1f %%.",
+                   "even an infinitely fast device would save at most %.1f %%.",
                    100 * host, 100 * (1 - host));
 }
 

@@ -78,7 +78,7 @@ void history_plot(const struct history_report *r, size_t series, struct buffer *
   struct buffer label;
   double *x = xalloc(s->n_values, sizeof *x);
   for (size_t i = 0; i < s->n_values; i++) x[i] = days ? (double)h->runs[s->values[i].run].at_ns / day_ns : (double)(i + 1);
-  plot.x = (struct svg_axis){.least = x[0], .greatest = x[s->n_values - 1] > x[0] ? x[s->n_values - 1] : x[0] + 1};
+  plot.x = (struct svg_axis){.least = x[0], .greatest = x[s->n_values - 1] > x[0] ? x[s->n_values - 1] : x[0] + 1, .whole = true};
   plot.x.unit = days ? SVG_DAYS : SVG_NUMBER;
   plot.x.label = days ? "date (UTC)" : "run";
   plot.y = (struct svg_axis){.unit = nanoseconds ? SVG_NANOSECONDS : SVG_NUMBER, .label = nanoseconds ? "time" : s->unit};

@@ -52,14 +52,17 @@ static void put_curve(struct page *p) {
   struct svg_plot plot = {.out = p->out,
                           .width = 520,
                           .height = 300,
-                          .x = {.scale = SVG_LOG, .unit = SVG_NUMBER, .label = "requests in flight"},
+                          .x = {.scale = SVG_LOG, .unit = SVG_NUMBER, .label = "requests in flight", .doubles = true},
                           .y = {.scale = SVG_LINEAR, .unit = SVG_NUMBER, .label = result_throughput_unit(q)}};
   svg_fit(&plot.x, x, n);
   svg_fit(&plot.y, y, n);
   plot.y.least = 0;
   plot.y.greatest *= 1.15;
   (void)buffer_text(p->out, "<figure>");
-  svg_begin(&plot, arena_printf(&p->arena, "the climb: the knee is at %lld", (long long)q->knee));
+  const long long knee = q->knee;
+  svg_begin(&plot, live_still_grows(p->live)
+                       ? arena_printf(&p->arena, "the climb: throughput still grows at %lld in flight, the most that was tried", knee)
+                       : arena_printf(&p->arena, "the climb: the knee is at %lld in flight", knee));
   if (q->knee > 0) svg_shade(&plot, (double)q->knee * 0.94, (double)q->knee * 1.06, "knee");
   svg_line(&plot, x, y, n, 0, false);
   for (size_t i = 0; i < n; i++) svg_point(&plot, x[i], y[i], 0);

@@ -250,7 +250,9 @@ bool live_text(const struct live *live, const char *bundle, bool color, struct b
   (void)buffer_printf(ret, "%s%.*s%s (%s).\n", strong(&p, true), (int)(title > 0 ? title - 1 : 0), live->bottleneck_title,
                       strong(&p, false), live_bound_text(live->bound));
   (void)buffer_printf(ret, "next: %s\n\n",
-                      live->n_findings > 0 ? live->findings[0].next : arena_printf(&p.arena, "lynxbench show %s", bundle));
+                      live->n_findings > 0    ? live->findings[0].next
+                      : live->at.n_lanes == 0 ? "lynxbench where the server runs, as root or as the server's user"
+                                              : arena_printf(&p.arena, "lynxbench show %s", bundle));
   put_wrapped(&p, "bottleneck", 0, live->bottleneck_text);
   put_wrapped(&p, "", 0, arena_printf(&p.arena, "%s: %s", live_bound_text(live->bound), live->bound_why));
   put_what(&p);

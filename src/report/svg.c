@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 
+enum { TICK_DIGITS = 12 }; /* 1.2, not 1.2000000000000002 */
 static const double left = 74, right = 24, top = 30, bottom = 46;
 
 bool html_escape(struct buffer *out, const char *text) {
@@ -58,7 +59,7 @@ static const char *tick_text(const struct svg_axis *axis, double value, char *te
         return text;
       }
       if (value >= 10000) return number_grouped(text, size, value, 0);
-      (void)snprintf(text, size, "%s", number_text(number, sizeof number, value));
+      (void)snprintf(text, size, "%s", number_text(number, sizeof number, number_round(value, TICK_DIGITS)));
       return text;
   }
 }
@@ -83,13 +84,20 @@ static void put_tick(struct svg_plot *plot, bool horizontal, double value) {
 static void linear_ticks(struct svg_plot *plot, bool horizontal, const struct svg_axis *axis) {
   double span = axis->greatest - axis->least, step = pow(10, floor(log10(span / 5)));
   if (!(span > 0)) return;
-  step *= span / step > 25 ? 5 : span / step > 10 ? 2 : 1;
+  if (axis->whole && step < 1) step = 1;
+  if (!axis->whole || step > 1) step *= span / step > 25 ? 5 : span / step > 10 ? 2 : 1;
   double first = ceil(axis->least / step - 1e-9);
   int n = (int)floor(axis->greatest / step + 1e-9 - first) + 1;
   for (int i = 0; i < n && i < 100; i++) put_tick(plot, horizontal, (first + i) * step);
 }
 
 static void log_ticks(struct svg_plot *plot, bool horizontal, const struct svg_axis *axis) {
+  if (axis->doubles && axis->least >= 1) {
+    double from = pow(2, floor(log2(axis->least)));
+    for (double value = from; value <= axis->greatest * 1.001 && value < from * 1e6; value *= 2)
+      if (value >= axis->least * 0.999) put_tick(plot, horizontal, value);
+    return;
+  }
   bool fine = axis->greatest / axis->least < 300;
   int first = (int)floor(log10(axis->least)), last = (int)floor(log10(axis->greatest));
   for (int exponent = first; exponent <= last && exponent < first + 40; exponent++)

@@ -15,6 +15,8 @@ struct svg_axis {
   enum svg_scale scale;
   enum svg_unit unit;
   const char *label;
+  bool whole;   /* linear: no ticks between whole numbers */
+  bool doubles; /* logarithmic: ticks at the powers of 2 */
 };
 
 struct svg_plot {

@@ -491,6 +491,8 @@ bool text_comparison(struct result *a, struct result *b, const struct comparison
   if (list->n_judged > 1)
     (void)buffer_printf(ret, "%zu figures share the error: a difference of any counts at %.4g %%\n", list->n_judged,
                         100 * list->shared_confidence);
+  (void)buffer_printf(ret, "%seach figure is the mean of its sessions' own; `show` takes the requests of all sessions as one%s\n", s.dim,
+                      s.plain);
   put_sides(ret, &s, a, "A");
   put_sides(ret, &s, b, "B");
   if (list->unlike != NULL) (void)buffer_printf(ret, "%sinconclusive: conditions differ:%s %s\n", s.bad, s.plain, list->unlike);

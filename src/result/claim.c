@@ -378,7 +378,7 @@ static void say_rest(struct building *b, const struct result *r, const struct re
   else (void)buffer_text(&b->text, "; representativeness unknown");
   if (r->ledger[0] != 0) {
     char safe[160];
-    (void)buffer_printf(&b->text, "; its intent is in the ledger %s, by its own word (whether it is itself: --ledger)",
+    (void)buffer_printf(&b->text, "; it says itself that its intent is in the ledger %s (--ledger checks that)",
                         text_sanitise(safe, sizeof safe, r->ledger, strlen(r->ledger)));
   } else (void)buffer_text(&b->text, "; recorded in no ledger");
   (void)buffer_printf(&b->text, "; analysis %d.", ANALYSIS_VERSION);

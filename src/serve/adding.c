@@ -87,7 +87,20 @@ static void refuse(struct added *x, enum lynx_status status, const struct lynx_e
   x->error = *error;
 }
 
-/* The batch's own entries first, then the strangers', which may be a team's since one of the batch. *ret: what is wrong with the store. */
+/* Each by itself, until the store is broken: what is left would wait as long for the same answer. */
+static enum lynx_status add_each(struct adding *a, struct added *const *batch, size_t n, enum lynx_status status,
+                                 struct lynx_error *error) {
+  for (size_t i = 0; i < n; i++) {
+    if (status != LYNX_OK) refuse(batch[i], status, error);
+    else add_alone(a, batch[i]);
+    if (status != LYNX_OK || batch[i]->status == LYNX_OK || is_of_entry(batch[i]->status)) continue;
+    status = batch[i]->status;
+    *error = batch[i]->error;
+  }
+  return status;
+}
+
+/* The batch's own entries first, then the strangers', which may be a team's since one of the batch. What is wrong with the store. */
 static enum lynx_status add_batch(struct adding *a, struct added *const *batch, size_t n, struct lynx_error *error) {
   struct added *own[ADDED_AT_ONCE], *strange[ADDED_AT_ONCE];
   size_t n_own = 0, n_strange = 0;
@@ -97,17 +110,13 @@ static enum lynx_status add_batch(struct adding *a, struct added *const *batch, 
     else own[n_own++] = batch[i];
   if (a->wary > 0) a->wary--;
   enum lynx_status status = n_own > 1 ? add_together(a, own, n_own, error) : LYNX_OK;
-  bool alone = n_own == 1 || (status != LYNX_OK && is_of_entry(status)), broken = status != LYNX_OK && !alone;
-  if (n_own > 1 && alone) a->wary = WARY_BATCHES;
-  for (size_t i = 0; i < n_own && (alone || broken); i++)
-    if (broken) refuse(own[i], status, error);
-    else add_alone(a, own[i]);
-  for (size_t i = 0; i < n_strange; i++)
-    if (broken) refuse(strange[i], status, error);
-    else add_alone(a, strange[i]);
+  const bool refused = status != LYNX_OK && is_of_entry(status);
+  if (refused) a->wary = WARY_BATCHES, status = LYNX_OK;
+  if (n_own == 1 || refused || status != LYNX_OK) status = add_each(a, own, n_own, status, error);
+  status = add_each(a, strange, n_strange, status, error);
   tell(own, n_own);
   tell(strange, n_strange);
-  return broken ? status : LYNX_OK;
+  return status;
 }
 
 static size_t take(struct adding *a, struct added *batch[ADDED_AT_ONCE]) {

@@ -663,7 +663,7 @@ static enum lynx_status listen_at(struct log_server *s, const struct log_server_
       MHD_OPTION_NOTIFY_COMPLETED, completed, s, MHD_OPTION_NOTIFY_CONNECTION, door_connection, s->door, MHD_OPTION_ARRAY,
       secret ? tls : tls + 2, MHD_OPTION_END);
   if (s->daemon != NULL) return LYNX_OK;
-  return lynx_fail(error, LYNX_IO, "port %d cannot be listened on%s: %s", at->port,
+  return lynx_fail(error, LYNX_IO, "port %d cannot be listened on%s: %s; --port names another", at->port,
                    secret ? ", or the certificate and its key do not fit" : "", strerror(errno));
 }
 

@@ -1,9 +1,10 @@
 """lynxbench puts this folder first in PYTHONPATH of an executor that it starts for an experiment: it slows one function.
 Where it slows several, each has a folder.
 
-FOLDER/wanted names the function: "name|file|line". FOLDER/amount holds one double: by how much of its own time each call is lengthened; 0: not at all. A call's own time is the processor time
-of its thread and what it sleeps; waits for locks, for the interpreter's too, are what others do to it. FOLDER/PID is what this process
-counts: five integers of 64 bits: 1, functions found, calls, their own time and the time added, both in nanoseconds."""
+FOLDER/wanted names the function: "name|file|line". FOLDER/amount holds one double: by how much of its own time each call
+is lengthened; 0: not at all. A call's own time is the processor time of its thread and what it sleeps; waits for locks,
+for the interpreter's too, are what others do to it. FOLDER/PID is what this process counts: five integers of 64 bits: 1,
+functions found, calls, their own time and the time added, both in nanoseconds."""
 
 import os
 import sys
