@@ -474,6 +474,6 @@ const struct command command_gate = {
         "Out comes passes, fails or inconclusive, with what it would take, and what of the executor changed since, by layer and\n"
         "owner. A gate that measured nothing never passes.\n"
         "Exit code: 0 passes, 1 fails, 2 wrong input, 3 inconclusive, 4 the fresh run supports no claim, or the run's own.",
-    .example = "build/lynxbench gate nightly.yaml runs/ --out runs/new.lynx --junit gate.xml",
+    .example = "build/lynxbench gate build/demo/demo.lynx build/demo/demo.lynx --markdown /tmp/gate.md",
     .confines = confines,
     .run = run};

@@ -9,7 +9,7 @@ from lynx import *
 PLAIN = f"{SOURCE}/tests/recorded/plain"
 NAMES = [line.split()[0] for line in lynx("help").stdout.splitlines()]
 # The example of compare puts two short sessions beside themselves, and may find that too few; verify plans from it.
-MAY_SAY = {"claim": (0, 1), "audit": (0, 1), "compare": (0, 3), "verify": (0, 3)}
+MAY_SAY = {"claim": (0, 1), "audit": (0, 1), "compare": (0, 3), "gate": (3, 4), "verify": (0, 3)}
 
 
 def test_there_are_commands():
