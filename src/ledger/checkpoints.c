@@ -38,7 +38,7 @@ enum lynx_status ledger_check_note(const struct note_key *log, const char *origi
 
 static enum lynx_status check_newest(struct ledger *l, struct bytes bytes, struct note *ret_note, struct checkpoint *ret,
                                      struct lynx_error *error) {
-  struct digest digest;
+  struct digest digest = {.state = {0}};
   uint8_t found[DIGEST_BYTES];
   digest_init(&digest);
   digest_update(&digest, l->policy.log.public_key, sizeof l->policy.log.public_key);

@@ -94,8 +94,10 @@ static void linear_ticks(struct svg_plot *plot, bool horizontal, const struct sv
 static void log_ticks(struct svg_plot *plot, bool horizontal, const struct svg_axis *axis) {
   if (axis->doubles && axis->least >= 1) {
     double from = pow(2, floor(log2(axis->least)));
-    for (double value = from; value <= axis->greatest * 1.001 && value < from * 1e6; value *= 2)
-      if (value >= axis->least * 0.999) put_tick(plot, horizontal, value);
+    for (int k = 0; k < 20; k++) {
+      double value = ldexp(from, k);
+      if (value >= axis->least * 0.999 && value <= axis->greatest * 1.001) put_tick(plot, horizontal, value);
+    }
     return;
   }
   bool fine = axis->greatest / axis->least < 300;

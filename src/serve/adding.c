@@ -102,7 +102,7 @@ static enum lynx_status add_each(struct adding *a, struct added *const *batch, s
 
 /* The batch's own entries first, then the strangers', which may be a team's since one of the batch. What is wrong with the store. */
 static enum lynx_status add_batch(struct adding *a, struct added *const *batch, size_t n, struct lynx_error *error) {
-  struct added *own[ADDED_AT_ONCE], *strange[ADDED_AT_ONCE];
+  struct added *own[ADDED_AT_ONCE] = {NULL}, *strange[ADDED_AT_ONCE] = {NULL};
   size_t n_own = 0, n_strange = 0;
   struct lynx_error ignored = {0};
   for (size_t i = 0; i < n; i++)
