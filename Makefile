@@ -3,7 +3,7 @@ BUILD ?= build
 CC_CACHE := $(shell command -v ccache 2>/dev/null)
 MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 
-.PHONY: help build site-docs demo test test-long test-fresh deb test-deb wheel test-peers test-gpu check bench bench-peers bench-pages bench-attribution bench-profilers bench-confirm bench-bisect simulate fuzz install clean format
+.PHONY: help build configured site-docs demo test test-long test-fresh deb test-deb wheel test-peers test-gpu check bench bench-peers bench-pages bench-attribution bench-profilers bench-confirm bench-bisect simulate fuzz install clean format
 
 help:
 	@echo "make demo      install what is missing, build, and tell one story: a slow server, its cause, the fix, verified"
@@ -28,14 +28,16 @@ help:
 	@echo "make simulate  hold intervals, steady state and saturation search against simulation (minutes)"
 	@echo "make install   PREFIX=/usr/local: programs, manual pages, completion"
 
-# A build folder that was copied or moved with its tree still names the old place, and would be made there.
-build: $(BUILD)/build.ninja
-	@python3 scripts/own_build.py $(BUILD)
+build: configured
 	@ninja -C $(BUILD) lynxbench lynxbench-ref
 
 $(BUILD)/build.ninja:
 	@command -v meson >/dev/null && command -v ninja >/dev/null || { echo "meson and ninja are missing: run 'make demo' or 'make test', which install what is needed"; exit 2; }
 	@$(MESON_CC) meson setup $(BUILD) --prefix $(or $(PREFIX),/usr/local) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+
+# A build folder that was copied or moved with its tree still names the old place, and would be made there.
+configured: $(BUILD)/build.ninja
+	@python3 scripts/own_build.py $(BUILD)
 
 packages-%:
 	@scripts/packages.sh $*
@@ -45,13 +47,12 @@ demo: packages-build
 	@scripts/demo.sh $(BUILD)
 
 test: packages-test
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
-	@python3 scripts/own_build.py $(BUILD)
+	@$(MAKE) --no-print-directory configured
 	@ninja -C $(BUILD)
 	@scripts/test.sh $(BUILD) --no-suite long
 
 test-long: packages-web
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MAKE) --no-print-directory configured
 	@scripts/web.sh $(BUILD)
 	@ninja -C $(BUILD)
 	@scripts/test.sh $(BUILD) --suite long
@@ -75,7 +76,7 @@ wheel: packages-build
 	@scripts/wheel.sh
 
 test-peers: packages-peers
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MAKE) --no-print-directory configured
 	@ninja -C $(BUILD)
 	@scripts/peers.sh $(BUILD)
 
@@ -87,7 +88,7 @@ check: packages-check
 	@scripts/check.sh
 
 bench: packages-test
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MAKE) --no-print-directory configured
 	@ninja -C $(BUILD)
 	@ninja -C $(BUILD) bench/samplers
 	@bench/instrument.sh $(BUILD)
@@ -98,7 +99,7 @@ bench: packages-test
 	@python3 bench/ingest.py $(BUILD)
 
 bench-pages: packages-web
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MAKE) --no-print-directory configured
 	@ninja -C $(BUILD) lynxbench bench/pages
 	@python3 bench/pages.py $(BUILD)
 
@@ -135,7 +136,7 @@ bench-peers: packages-bench
 	@python3 bench/history.py $(BUILD)
 
 simulate: packages-test
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MAKE) --no-print-directory configured
 	@ninja -C $(BUILD) tests/simulate
 	@$(BUILD)/tests/simulate
 

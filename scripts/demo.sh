@@ -69,7 +69,6 @@ verdict "$lynx" diff "$out/before.lynx" "$out/demo.lynx"
 
 say "How many requests a second does the mended server sustain?"
 verdict "$lynx" run "$out/capacity.yaml" --quiet --out "$out/capacity.lynx" --ledger "$out/team.ledger" --key "$out/ml.key"
-
 "$lynx" show "$out/capacity.lynx" | grep "^ *saturation" || true
 
 say "Anybody may run the sealed contract again"

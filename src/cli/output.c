@@ -134,8 +134,9 @@ bool output_is_free(const char *tool, const char *path) {
   const char *slash = strrchr(path, '/');
   (void)snprintf(folder, sizeof folder, "%.*s", slash == NULL ? 1 : slash == path ? 1 : (int)(slash - path), slash == NULL ? "." : path);
   if (lstat(path, &info) == 0) {
-    (void)fprintf(stderr, "lynxbench %s: %s: %s: records are never overwritten: name another with --out FILE.lynx\n", tool, path,
-                  S_ISDIR(info.st_mode) ? "it is a folder" : "the file exists");
+    (void)fprintf(stderr,
+                  "lynxbench %s: %s: %s, and is not overwritten (records are never overwritten): name another with --out FILE.lynx\n", tool,
+                  path, S_ISDIR(info.st_mode) ? "it is a folder" : "the file exists");
     return false;
   }
   if (access(folder, W_OK | X_OK) == 0) return true;

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/number.h"
 #include "cli/first_contract.h"
@@ -48,15 +47,6 @@ static int fit_answers(const struct quick_run *quick, const char *url, const cha
   return tokens;
 }
 
-static bool is_free(const char *tool, const char *path, const char *what) {
-  struct stat info;
-  bool there = lstat(path, &info) == 0;
-  if (there)
-    (void)fprintf(stderr, "lynxbench %s: %s: %s, and is not overwritten; name another %s with --out FILE.lynx\n", tool, path,
-                  S_ISDIR(info.st_mode) ? "it is a folder" : "it exists", what);
-  return !there;
-}
-
 const char *quick_run_contract(const char *bundle, char *path, size_t size) {
   size_t n = strlen(bundle);
   if (n > 5 && strcmp(bundle + n - 5, ".lynx") == 0) n -= 5;
@@ -71,7 +61,7 @@ static bool check_words(const struct quick_run *quick, const char *bundle, const
     (void)fprintf(stderr, "lynxbench %s: --out: found the folder '%s'; accepted: a file to write\n", quick->tool, bundle);
     return false;
   }
-  if (!is_free(quick->tool, bundle, "bundle") || !is_free(quick->tool, path, "bundle")) return false;
+  if (!output_is_free(quick->tool, bundle) || !output_is_free(quick->tool, path)) return false;
   if (quick->model != NULL && (quick->model[0] == 0 || strlen(quick->model) >= SERVER_MODEL)) {
     (void)fprintf(stderr, "lynxbench %s: --model: found a name of %zu characters; accepted: 1 to %d\n", quick->tool, strlen(quick->model),
                   SERVER_MODEL - 1);

@@ -19,7 +19,7 @@
 
 enum { TARGET_NAME = 96, PROCESSES_MAX = 256, TARGETS_MAX = 12, LEVELS_MAX = 3, FUNCTIONS_MAX = 3 };
 
-/* Where what slows a function or a library is told how much (experiment/slowed_code.h), and its name. */
+/* A function or a library that can be slowed: its name, and the folder in which it is set by how much (experiment/slowed_code.h). */
 struct slowed_place {
   const char *folder, *name;
 };

@@ -33,7 +33,7 @@ static enum lynx_status allow(void *context, struct ledger *ledger, struct bytes
 
 /* Before the first entry, which waits for it: of a large ledger it takes minutes. */
 static void count_first(struct adding *a) {
-  struct lynx_error ignored = {0}; /* whoever adds is told */
+  struct lynx_error ignored = {0}; /* the next entry finds it again */
   bool all = false;
   enum lynx_status status = LYNX_OK;
   while (!all && status == LYNX_OK && !atomic_load(&a->stopping))

@@ -3,7 +3,7 @@
  * A thread of its own, with a handle of its own, takes whatever waits, up to ADDED_AT_ONCE: neither those who bring entries nor those who
  * read wait for one another. Where one of a batch is refused each is added alone, so that nobody's entry suffers from another's; for a
  * while after that an entry must be a team's own to be part of a batch.
- * Store    where it cannot be written to (another writer has it for a minute, no connection) all that waits is told so
+ * Store    where it cannot be written to (another writer has it for a minute, no connection) all that waits is refused with that reason
  * Errors   as ledger_add gives them, and LIMIT of a team's quota (serve/quota.h), for each entry
  * Threads  any may put; `done` is called from the thread that adds */
 #ifndef SERVE_ADDING_H

@@ -14,7 +14,7 @@ import threading
 import pytest
 
 import lynx as l
-from pasted import DONE, SHORTER, blocks, environment_of, lines, make_tree, page_text, ran
+from pasted import DONE, SHORTER, blocks, environment_of, lines, make_tree, ran
 
 # The pages whose commands run here, in an order in which what one makes is there for the next.
 PAGES = ["executor", "attribution", "experiments", "ledger", "iterations", "page", "history"]
@@ -150,7 +150,7 @@ def place(tmp_path_factory):
 
 
 def adapted(place, line):
-    """What is another one here: ports, placeholders, and how long it takes."""
+    """The line with this place's ports and digests, and with times that are short."""
     told = f"http://127.0.0.1:{place.told.server_port}"
     for pattern, instead in [
         *SHORTER,

@@ -339,7 +339,7 @@ def test_what_comes_at_once_is_added_at_once(teams, d):
     before = checkpoints()
     answers = post_at_once(server, f"{d}/o.ledger", ours[:5] * 2)
     check_equal([status for status, _ in answers], [200] * 10, answers)
-    check_equal(answers[:5], answers[5:], "the same entry stands at one place")
+    check_equal(answers[:5], answers[5:], "the same entry is at one place")
     check(checkpoints() - before < 5, f"{checkpoints() - before} checkpoints for 5 entries")
     altered = [x.replace(b'"sig":"', b'"sig":"AAAA') for x in ours]
     bad = [b"{}", b"", *altered]
