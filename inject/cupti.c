@@ -4,10 +4,13 @@
  *           CUDA driver loads it when it is initialised, and calls InitializeInjection
  * Order     nothing is recorded until somebody connects to the abstract socket "lynxbench-cupti-PID" and writes "trace MS\n". Then calls,
  *           kernels, copies, sets and synchronisations are recorded for so long; the answer is "ok FILE\n" or "no REASON\n". The file is a
- *           trace as PyTorch's profiler writes them (nanoseconds of the steady clock)
+ *           trace as PyTorch's profiler writes them (nanoseconds of the steady clock).
+ *           Or "slow\n": from "ok\n" on, until the connection ends, the calls that launch kernels and graphs are timed, and each line
+ *           "THOUSANDTHS MS\n" lengthens each of them to that many thousandths of its own time, for so long; then "CALLS OWN_NS ADDED_NS\n"
  * Trust     only root and the process's own user are answered; the file is made new, in the folder, readable by its owner
  * Cost      none until asked but one thread that sleeps; afterwards CUPTI is finalised, so that it costs nothing again
- * Limits    EVENTS_MAX records of a trace; what was dropped is counted in the file. Where another profiler is subscribed it steps aside
+ * Limits    EVENTS_MAX records of a trace; what was dropped is counted in the file. Where another profiler is subscribed it steps aside.
+ *           A call's own time holds what CUPTI takes for telling of it, which it takes while they are timed, lengthened or not
  * Errors    whatever fails, the process goes on as if this library were not there
  * Source    CUPTI's documentation («Activity API», «Dynamic Attach and Detach», CUDA 12.9) */
 #ifndef _GNU_SOURCE
@@ -19,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -31,13 +35,23 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BUFFER_BYTES = 2 << 20, EVENTS_MAX = 2000000, TRACE_MS_MOST = 60000, DETACH_MS = 2000 };
+enum {
+  BUFFER_BYTES = 2 << 20,
+  EVENTS_MAX = 2000000,
+  TRACE_MS_MOST = 60000,
+  DETACH_MS = 2000,
+  THOUSANDTHS_MOST = 20000,
+  SILENT_S = 3600,
+  KERNEL_NAME = 2048,
+  KERNELS_KNOWN = 256
+};
 
 /* By name, so that one file fits the versions of CUPTI that a machine may have. */
 static struct {
   __typeof__(&cuptiSubscribe) subscribe;
   __typeof__(&cuptiUnsubscribe) unsubscribe;
   __typeof__(&cuptiEnableDomain) enable_domain;
+  __typeof__(&cuptiEnableCallback) enable_callback;
   __typeof__(&cuptiActivityEnable) enable;
   __typeof__(&cuptiActivityDisable) disable;
   __typeof__(&cuptiActivityFlushAll) flush;
@@ -48,7 +62,12 @@ static struct {
   __typeof__(&cuptiSetThreadIdType) thread_ids;
   __typeof__(&cuptiGetCallbackName) name;
   __typeof__(&cuptiFinalize) finalize;
+  /* NULL in older versions */
+  CUptiResult (*enable_runtime)(CUpti_CallbackId, uint8_t), (*enable_driver)(CUpti_CallbackId, uint8_t);
 } cupti;
+
+/* Of the C++ library that most who compute have loaded; NULL: names stay as they are. */
+static char *(*demangle)(const char *name, char *buffer, size_t *size, int *status);
 
 static const CUpti_ActivityKind kinds[] = {
     CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET,
@@ -72,6 +91,7 @@ static bool load(void) {
   } symbols[] = {{"cuptiSubscribe", (void **)&cupti.subscribe},
                  {"cuptiUnsubscribe", (void **)&cupti.unsubscribe},
                  {"cuptiEnableDomain", (void **)&cupti.enable_domain},
+                 {"cuptiEnableCallback", (void **)&cupti.enable_callback},
                  {"cuptiActivityEnable", (void **)&cupti.enable},
                  {"cuptiActivityDisable", (void **)&cupti.disable},
                  {"cuptiActivityFlushAll", (void **)&cupti.flush},
@@ -86,7 +106,12 @@ static bool load(void) {
   for (size_t i = 0; i < sizeof names / sizeof *names && library == NULL; i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
   for (size_t i = 0; i < sizeof symbols / sizeof *symbols && library != NULL; i++)
     if ((*symbols[i].to = dlsym(library, symbols[i].name)) == NULL) return false;
-  return library != NULL;
+  if (library == NULL) return false;
+  *(void **)&cupti.enable_runtime = dlsym(library, "cuptiActivityEnableRuntimeApi");
+  *(void **)&cupti.enable_driver = dlsym(library, "cuptiActivityEnableDriverApi");
+  void *names_of = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_NOLOAD);
+  if (names_of != NULL) *(void **)&demangle = dlsym(names_of, "__cxa_demangle");
+  return true;
 }
 
 /* --- records --- */
@@ -138,13 +163,52 @@ static const char *plain_name(const char *name, char text[128]) {
   return text;
 }
 
+static const char *call_name(bool runtime, CUpti_CallbackId id) {
+  const char *name = NULL;
+  CUptiResult status = cupti.name(runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API, id, &name);
+  return status == CUPTI_SUCCESS ? name : NULL;
+}
+
+/* Calls that only ask, or set, something: PyTorch makes ten of them for each kernel. */
+static bool only_asks(const char *name) {
+  static const char *const words[] = {"Get",      "Is",          "Peek",         "Set",     "Occupancy",
+                                      "Exchange", "EventCreate", "EventDestroy", "CtxPush", "CtxPop"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strstr(name, words[i]) != NULL) return true;
+  return false;
+}
+
 static void put_call(const CUpti_ActivityAPI *call, bool runtime) {
   char text[80], plain[128];
-  const char *name = NULL;
-  if (cupti.name(runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API, call->cbid, &name) != CUPTI_SUCCESS || name == NULL)
-    name = "call";
+  const char *name = call_name(runtime, call->cbid);
+  if (name == NULL) name = "call";
+  if (only_asks(name)) return;
   (void)snprintf(text, sizeof text, "\"correlation\":%u", call->correlationId);
   put_event(runtime ? "cuda_runtime" : "cuda_driver", plain_name(name, plain), getpid(), call->threadId, call->start, call->end, text);
+}
+
+static struct {
+  const char *name; /* CUPTI's own: it stays as long as its module */
+  char plain[KERNEL_NAME];
+} known[KERNELS_KNOWN];
+
+/* "_ZN2at6native13reduce_kernelI..." -> "void at::native::reduce_kernel<...>": as other profilers call it. Names come again and again. */
+static void put_kernel(const CUpti_ActivityKernel4 *k) {
+  char text[160];
+  const char *name = k->name != NULL ? k->name : "kernel";
+  if (demangle != NULL && strncmp(name, "_Z", 2) == 0) {
+    __typeof__(&known[0]) at = &known[((uintptr_t)name >> 4) % KERNELS_KNOWN];
+    if (at->name != name) {
+      int status = -1;
+      char *plain = demangle(name, NULL, NULL, &status);
+      (void)snprintf(at->plain, sizeof at->plain, "%s", status == 0 && plain != NULL ? plain : name);
+      at->name = name;
+      free(plain);
+    }
+    name = at->plain;
+  }
+  put_event("kernel", name, k->deviceId, k->streamId, k->start, k->end,
+            device_arguments(text, k->deviceId, k->streamId, k->correlationId, -1));
 }
 
 /* Of what the versions of a record have in common, which is their beginning. */
@@ -152,12 +216,7 @@ static void put_record(const CUpti_Activity *record) {
   char text[160];
   switch (record->kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-    case CUPTI_ACTIVITY_KIND_KERNEL: {
-      const CUpti_ActivityKernel4 *k = (const CUpti_ActivityKernel4 *)record;
-      put_event("kernel", k->name != NULL ? k->name : "kernel", k->deviceId, k->streamId, k->start, k->end,
-                device_arguments(text, k->deviceId, k->streamId, k->correlationId, -1));
-      return;
-    }
+    case CUPTI_ACTIVITY_KIND_KERNEL: put_kernel((const CUpti_ActivityKernel4 *)record); return;
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
       const CUpti_ActivityMemcpy *c = (const CUpti_ActivityMemcpy *)record;
       put_event("gpu_memcpy", copy_name(c->copyKind), c->deviceId, c->streamId, c->start, c->end,
@@ -201,6 +260,47 @@ static uint64_t CUPTIAPI steady_ns(void) {
   return clock_gettime(CLOCK_MONOTONIC, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec : 0;
 }
 
+/* --- launches that take longer --- */
+
+static const struct {
+  CUpti_CallbackDomain domain;
+  CUpti_CallbackId id;
+} launches[] = {{CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000},
+                {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000},
+                {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060},
+                {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_ptsz_v11060},
+                {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_v9000},
+                {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000},
+                {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_ptsz_v10000},
+                {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel},
+                {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz},
+                {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx},
+                {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz},
+                {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel},
+                {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch},
+                {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz}};
+
+static atomic_bool slowing;
+static struct {
+  atomic_int thousandths; /* of a call's own time that are added */
+  atomic_llong n_calls, own_ns, added_ns;
+} slow;
+static _Thread_local int depth; /* of launches: the runtime's launch by the driver's */
+static _Thread_local uint64_t entered_ns;
+
+static void on_launch(bool enters) {
+  if (enters) {
+    if (depth++ == 0) entered_ns = steady_ns();
+    return;
+  }
+  if (depth == 0 || --depth > 0) return; /* it was entered before we listened */
+  uint64_t now = steady_ns(), own = now - entered_ns, until = now + own * (uint64_t)atomic_load(&slow.thousandths) / 1000;
+  while (steady_ns() < until) {}
+  (void)atomic_fetch_add(&slow.n_calls, 1);
+  (void)atomic_fetch_add(&slow.own_ns, (long long)own);
+  (void)atomic_fetch_add(&slow.added_ns, (long long)(steady_ns() - now));
+}
+
 /* --- one trace --- */
 
 /* CUPTI may be finalised only where no call of it is under way: as a call of the program returns. */
@@ -208,7 +308,8 @@ static void CUPTIAPI on_call(void *context, CUpti_CallbackDomain domain, CUpti_C
   const CUpti_CallbackData *call = about;
   int wanted = 1;
   (void)context, (void)domain, (void)id;
-  if (call->callbackSite == CUPTI_API_EXIT && atomic_compare_exchange_strong(&detach, &wanted, 2)) (void)cupti.finalize();
+  if (atomic_load(&slowing)) on_launch(call->callbackSite == CUPTI_API_ENTER);
+  else if (call->callbackSite == CUPTI_API_EXIT && atomic_compare_exchange_strong(&detach, &wanted, 2)) (void)cupti.finalize();
 }
 
 static void pause_ms(int64_t ms) {
@@ -217,6 +318,7 @@ static void pause_ms(int64_t ms) {
 }
 
 static void finish(CUpti_SubscriberHandle subscriber) {
+  atomic_store(&slowing, false);
   atomic_store(&detach, 1);
   bool asked = cupti.enable_domain(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API) == CUPTI_SUCCESS &&
                cupti.enable_domain(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API) == CUPTI_SUCCESS;
@@ -225,16 +327,36 @@ static void finish(CUpti_SubscriberHandle subscriber) {
   if (atomic_compare_exchange_strong(&detach, &wanted, 0)) (void)cupti.unsubscribe(subscriber); /* the program makes no calls */
 }
 
+/* Calls that only ask are left out where this version can: recording them costs the host more than they do. */
+static bool enable_kind(CUpti_ActivityKind kind) {
+  bool runtime = kind == CUPTI_ACTIVITY_KIND_RUNTIME;
+  CUptiResult (*set)(CUpti_CallbackId, uint8_t) = runtime                              ? cupti.enable_runtime
+                                                  : kind == CUPTI_ACTIVITY_KIND_DRIVER ? cupti.enable_driver
+                                                                                       : NULL;
+  CUpti_CallbackId end = runtime ? (CUpti_CallbackId)CUPTI_RUNTIME_TRACE_CBID_SIZE : (CUpti_CallbackId)CUPTI_DRIVER_TRACE_CBID_SIZE;
+  if (cupti.enable(kind) != CUPTI_SUCCESS) return false;
+  for (CUpti_CallbackId id = 1; set != NULL && id < end; id++) {
+    const char *name = call_name(runtime, id);
+    if (name != NULL && only_asks(name)) (void)set(id, 0);
+  }
+  return true;
+}
+
+static const char *subscribe(CUpti_SubscriberHandle *ret) {
+  CUptiResult status = cupti.subscribe(ret, on_call, NULL);
+  if (status == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) return "another profiler is subscribed";
+  return status == CUPTI_SUCCESS ? NULL : "CUPTI takes no subscriber here";
+}
+
 static const char *record_for(int64_t ms) {
   CUpti_SubscriberHandle subscriber;
-  CUptiResult status = cupti.subscribe(&subscriber, on_call, NULL);
-  if (status == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) return "another profiler is subscribed";
-  if (status != CUPTI_SUCCESS) return "CUPTI takes no subscriber here";
+  const char *why = subscribe(&subscriber);
+  if (why != NULL) return why;
   size_t n = 0;
   (void)cupti.thread_ids(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   (void)cupti.timestamps(steady_ns); /* before anything is enabled; where it is not known, the clock is another */
   (void)cupti.callbacks(give_buffer, take_buffer);
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) n += cupti.enable(kinds[i]) == CUPTI_SUCCESS;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) n += enable_kind(kinds[i]);
   if (n > 0) pause_ms(ms);
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) (void)cupti.disable(kinds[i]);
   (void)cupti.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -258,6 +380,7 @@ static const char *make_trace(const char *folder, int64_t ms, char *path, size_t
   (void)fputs("{\"schemaVersion\":1,\"deviceProperties\":[],\"traceEvents\":[", file);
   (void)pthread_mutex_lock(&trace.lock);
   trace.n_events = trace.n_dropped = trace.n_bad = 0;
+  for (size_t i = 0; i < KERNELS_KNOWN; i++) known[i].name = NULL;
   trace.file = file;
   (void)pthread_mutex_unlock(&trace.lock);
   const char *why = record_for(ms);
@@ -272,6 +395,58 @@ static const char *make_trace(const char *folder, int64_t ms, char *path, size_t
   return why != NULL ? why : "the file could not be written";
 }
 
+/* A line, or nothing once who asked has gone or says nothing more. */
+static bool read_line(int fd, char *line, size_t size) {
+  size_t n = 0;
+  while (n + 1 < size && read(fd, line + n, 1) == 1 && line[n] != '\n') n++;
+  bool whole = n + 1 < size && line[n] == '\n';
+  line[n] = 0;
+  return whole;
+}
+
+static bool say(int fd, const char *text) {
+  return send(fd, text, strlen(text), MSG_NOSIGNAL) == (ssize_t)strlen(text);
+}
+
+/* It ends at once where who asked has gone: nothing stays slow behind them. */
+static bool slow_for(int fd, long thousandths, long ms) {
+  char text[100];
+  long long calls = atomic_load(&slow.n_calls), own = atomic_load(&slow.own_ns), added = atomic_load(&slow.added_ns);
+  struct pollfd gone = {.fd = fd, .events = POLLRDHUP};
+  uint64_t until = steady_ns() + (uint64_t)ms * 1000000;
+  atomic_store(&slow.thousandths, (int)(thousandths - 1000));
+  while (steady_ns() < until && poll(&gone, 1, (int)((until - steady_ns()) / 1000000 + 1)) == 0) {}
+  atomic_store(&slow.thousandths, 0);
+  (void)snprintf(text, sizeof text, "%lld %lld %lld\n", atomic_load(&slow.n_calls) - calls, atomic_load(&slow.own_ns) - own,
+                 atomic_load(&slow.added_ns) - added);
+  return gone.revents == 0 && say(fd, text);
+}
+
+static void slow_launches(int fd) {
+  CUpti_SubscriberHandle subscriber;
+  char line[64], *end;
+  const struct timeval long_enough = {.tv_sec = SILENT_S};
+  const char *why = subscribe(&subscriber);
+  size_t n = 0;
+  if (why != NULL) {
+    (void)snprintf(line, sizeof line, "no %s\n", why);
+    (void)say(fd, line);
+    return;
+  }
+  atomic_store(&slow.thousandths, 0);
+  atomic_store(&slowing, true);
+  for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
+    n += cupti.enable_callback(1, subscriber, launches[i].domain, launches[i].id) == CUPTI_SUCCESS;
+  (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &long_enough, sizeof long_enough);
+  bool goes_on = say(fd, n > 0 ? "ok\n" : "no CUPTI tells of no launch here\n") && n > 0;
+  while (goes_on && read_line(fd, line, sizeof line)) {
+    long thousandths = strtol(line, &end, 10), ms = *end == ' ' ? strtol(end + 1, &end, 10) : 0;
+    goes_on = *end == 0 && thousandths >= 1000 && thousandths <= THOUSANDTHS_MOST && ms >= 1 && ms <= TRACE_MS_MOST &&
+              slow_for(fd, thousandths, ms);
+  }
+  finish(subscriber);
+}
+
 /* --- who asks --- */
 
 static bool may_ask(int fd) {
@@ -284,15 +459,13 @@ static void answer(int fd, const char *folder) {
   char line[32], path[4096], text[4200];
   const struct timeval soon = {.tv_sec = 1};
   (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
-  ssize_t n = may_ask(fd) ? read(fd, line, sizeof line - 1) : -1;
-  line[n > 0 ? n : 0] = 0;
-  char *end;
-  long ms = strncmp(line, "trace ", 6) == 0 ? strtol(line + 6, &end, 10) : 0;
+  if (!may_ask(fd) || !read_line(fd, line, sizeof line)) return;
+  if (strcmp(line, "slow") == 0) slow_launches(fd);
+  long ms = strncmp(line, "trace ", 6) == 0 ? strtol(line + 6, NULL, 10) : 0;
   if (ms < 1 || ms > TRACE_MS_MOST) return;
   const char *why = make_trace(folder, ms, path, sizeof path);
   (void)snprintf(text, sizeof text, "%s %s\n", why == NULL ? "ok" : "no", why == NULL ? path : why);
-  ssize_t sent = send(fd, text, strlen(text), MSG_NOSIGNAL);
-  (void)sent; /* who asked has gone */
+  (void)say(fd, text); /* or who asked has gone */
 }
 
 static void *serve(void *context) {

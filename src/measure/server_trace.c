@@ -2,18 +2,16 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "measure/trace_account.h"
+#include "telemetry/cupti_socket.h"
 #include "telemetry/process_tree.h"
 
 enum {
@@ -182,31 +180,16 @@ static bool ask(struct server_trace *t, const char *path, int64_t within_s) {
   return false;
 }
 
-/* -1: no such library listens in that process. */
-static int ask_process(const struct root *root, int64_t pid) {
-  struct sockaddr_un at = {.sun_family = AF_UNIX};
-  char line[32];
-  int n = snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "lynxbench-cupti-%lld", (long long)process_inner_pid(root, pid)),
-      fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  (void)snprintf(line, sizeof line, "trace %d\n", TRACED_MS);
-  struct ucred who = {.pid = 0};
-  socklen_t size = sizeof who;
-  if (fd >= 0 && connect(fd, (struct sockaddr *)&at, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0 &&
-      getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid == pid && /* names of such sockets are anybody's */
-      send(fd, line, strlen(line), MSG_NOSIGNAL) == (ssize_t)strlen(line))
-    return fd;
-  if (fd >= 0) (void)close(fd);
-  return -1;
-}
-
 /* Every process of the tree at once; each answers when its trace is written. */
 static void ask_sockets(struct server_trace *t) {
   struct process_tree tree;
   struct pollfd asked[PROCESS_TREE_MAX];
+  char line[32];
   size_t n = 0;
+  (void)snprintf(line, sizeof line, "trace %d\n", TRACED_MS);
   process_tree_read(t->run->request->root, t->place.serving, &tree);
   for (size_t i = 0; i < tree.n; i++) {
-    int fd = ask_process(t->run->request->root, tree.pids[i]);
+    int fd = cupti_socket_ask(t->run->request->root, tree.pids[i], line);
     if (fd >= 0) asked[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
   }
   int64_t until_ns = clock_now(&clock_system) + STOP_S * INT64_C(1000000000);

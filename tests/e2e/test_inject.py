@@ -20,6 +20,7 @@ MOCK = os.path.join(l.BUILD, "tests", "inject")
 if not os.path.exists(LIBRARY):
     l.skip("cupti.h is not on this machine: the library is not built")
 LOAD = """import ctypes, sys
+ctypes.CDLL("libstdc++.so.6")
 ctypes.CDLL(sys.argv[1]).InitializeInjection()
 print("ready", flush=True)
 sys.stdin.read()"""
@@ -69,7 +70,8 @@ def test_calls_kernels_and_copies(tmp_path):
         assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
         said = attributed(path)
         calls = {e["name"] for e in json.load(open(path))["traceEvents"] if e["cat"] == "cuda_runtime"}
-        assert calls == {"cudaLaunchKernel"}
+        assert calls == {"cudaLaunchKernel"}, "a call that only asks is left out"
+        assert "void gemm<float>(float*)" in open(path).read(), "names as other profilers write them"
         assert said["host_process"] == p.pid and said["spans"] == {"runtime call": 2, "kernel": 1, "copy": 1}
         states = {s["state"]: s["ns"] for s in said["states"]}
         assert states["compute.matrix_product"] == 20000 and states["exposed.copy_to_host"] == 10001, states
@@ -81,6 +83,55 @@ def test_calls_kernels_and_copies(tmp_path):
 def test_it_steps_aside(tmp_path, manner, why):
     with process(tmp_path, manner) as p:
         assert ask(p).startswith("no " + why[:7]) and os.listdir(tmp_path) == []
+
+
+def slowing(p):
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(20)
+    s.connect(f"\0lynxbench-cupti-{p.pid}")
+    s.sendall(b"slow\n")
+    return s, s.makefile()
+
+
+def test_launches_take_longer(tmp_path):
+    """By as much as is asked, by the library's own count; and by nothing once who asked has gone."""
+    with process(tmp_path) as p:
+        assert ask(p).startswith("ok ")
+        s, answers = slowing(p)
+        assert answers.readline() == "ok\n"
+        for thousandths in (1000, 3000, 1000):
+            s.sendall(f"{thousandths} 400\n".encode())
+            calls, own, added = map(int, answers.readline().split())
+            assert calls > 20 and own / calls > 150e3, "the mock's launches take 0.2 ms"
+            wanted = (thousandths - 1000) / 1000
+            assert abs(added / own - wanted) < 0.15, "nested calls are one, and each is lengthened by its own time"
+        answers.close()
+        s.close()
+        for _ in range(2):  # it has stepped back: it can be asked again, for either
+            assert ask(p).startswith("ok ")
+            s, answers = slowing(p)
+            assert answers.readline() == "ok\n"
+            answers.close()
+            s.close()
+
+
+@pytest.mark.parametrize("words", ["999 100\n", "99999 100\n", "2000\n", "2000 0\n", "rubbish\n", "2000 100 1\n"])
+def test_what_is_no_amount_ends_it(tmp_path, words):
+    with process(tmp_path) as p:
+        assert ask(p).startswith("ok ")
+        s, answers = slowing(p)
+        assert answers.readline() == "ok\n"
+        s.sendall(words.encode())
+        with contextlib.suppress(ConnectionResetError):
+            assert answers.read() == ""
+        s.close()
+        assert ask(p).startswith("ok ")
+
+
+def test_who_has_no_right_slows_nothing(tmp_path):
+    with process(tmp_path, "denied") as p:
+        assert ask(p).startswith("no CUPTI")
+        assert slowing(p)[1].readline().startswith("no CUPTI")
 
 
 def test_a_program_without_calls_is_left_subscribed_to_nothing(tmp_path):

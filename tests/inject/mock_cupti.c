@@ -3,10 +3,14 @@
  * subscriber), "denied" (nothing can be enabled), "hostile" (records of other kinds, without times, ended before they began, odd names). */
 #include <cuda.h>
 #include <cupti.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { ASKING = 10 }; /* the number of a call that only asks */
 
 static CUpti_BuffersCallbackRequestFunc give;
 static CUpti_BuffersCallbackCompleteFunc take;
@@ -25,6 +29,35 @@ static int manner(const char *name) {
   return said != NULL && strcmp(said, name) == 0;
 }
 
+static pthread_t launcher;
+static volatile int launches; /* a thread makes them */
+
+/* The program: a launch of some 0.2 ms by the runtime, which calls the driver's, again and again. */
+static void *launch(void *context) {
+  CUpti_CallbackData data = {.callbackSite = CUPTI_API_ENTER};
+  (void)context;
+  while (launches) {
+    data.callbackSite = CUPTI_API_ENTER;
+    on_call(NULL, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, &data);
+    on_call(NULL, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
+    usleep(200);
+    data.callbackSite = CUPTI_API_EXIT;
+    on_call(NULL, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
+    on_call(NULL, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, &data);
+    usleep(300);
+  }
+  return NULL;
+}
+
+static void end_launches(void) {
+  bool own = launches && pthread_equal(launcher, pthread_self());
+  if (launches && !own) {
+    launches = 0;
+    (void)pthread_join(launcher, NULL);
+  }
+  launches = 0;
+}
+
 CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *data) {
   (void)data;
   if (manner("taken")) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
@@ -38,6 +71,7 @@ CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_Ca
 CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
   (void)subscriber;
   expect(n_subscribers == 1 && n_enabled == 0, "unsubscribed while something is recorded");
+  end_launches();
   n_subscribers--;
   return CUPTI_SUCCESS;
 }
@@ -46,7 +80,7 @@ CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle s
   (void)subscriber, (void)domain;
   expect(n_enabled == 0, "detached before all is disabled");
   n_domains += enable ? 1 : -1;
-  if (n_domains < 2) return CUPTI_SUCCESS;
+  if (n_domains < 2 || launches) return CUPTI_SUCCESS; /* the program's next call that returns will do */
   CUpti_CallbackData data = {.callbackSite = CUPTI_API_ENTER};
   on_call(NULL, CUPTI_CB_DOMAIN_RUNTIME_API, 1, &data);
   expect(n_subscribers == 1, "finalised within a call");
@@ -57,7 +91,20 @@ CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle s
   return CUPTI_SUCCESS;
 }
 
+CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain,
+                                         CUpti_CallbackId id) {
+  (void)subscriber, (void)domain, (void)id;
+  expect(enable && n_subscribers == 1, "a callback without a subscriber");
+  if (manner("denied")) return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
+  if (!launches) {
+    launches = 1;
+    (void)pthread_create(&launcher, NULL, launch, NULL);
+  }
+  return CUPTI_SUCCESS;
+}
+
 CUptiResult CUPTIAPI cuptiFinalize(void) {
+  end_launches();
   n_subscribers = n_domains = 0;
   return CUPTI_SUCCESS;
 }
@@ -74,6 +121,16 @@ CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind) {
   (void)kind;
   if (n_enabled > 0) n_enabled--;
   return CUPTI_SUCCESS;
+}
+
+/* As the real one: it takes something back that the kind has enabled, and enables nothing by itself. */
+CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId id, uint8_t enable) {
+  expect(!enable && n_enabled > 0 && id > 0, "a call is left out before its kind is enabled");
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId id, uint8_t enable) {
+  return cuptiActivityEnableRuntimeApi(id, enable);
 }
 
 CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requested, CUpti_BuffersCallbackCompleteFunc done) {
@@ -94,8 +151,9 @@ CUptiResult CUPTIAPI cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
 }
 
 CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const char **name) {
-  (void)id;
-  *name = domain == CUPTI_CB_DOMAIN_RUNTIME_API ? "cudaLaunchKernel_v7000" : "cuLaunchKernel";
+  static const char *const asks[] = {"cudaGetDevice_v3020", "cuCtxGetCurrent"};
+  bool runtime = domain == CUPTI_CB_DOMAIN_RUNTIME_API;
+  *name = id == ASKING ? asks[!runtime] : runtime ? "cudaLaunchKernel_v7000" : "cuLaunchKernel";
   return CUPTI_SUCCESS;
 }
 
@@ -147,7 +205,7 @@ CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flags) {
   memset(buffer, 0, 16 * STEP);
   uint64_t t = now();
   n += put_call(buffer + n, 1, t);
-  n += put_kernel(buffer + n, 1, t + 6000, t + 26000, "void gemm<float>(float*)");
+  n += put_kernel(buffer + n, 1, t + 6000, t + 26000, "_Z4gemmIfEvPT_");
   n += put_call(buffer + n, 2, t + 30000);
   CUpti_ActivityMemcpy *copy = (CUpti_ActivityMemcpy *)(buffer + n);
   copy->kind = CUPTI_ACTIVITY_KIND_MEMCPY;
@@ -158,6 +216,8 @@ CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flags) {
   copy->streamId = 7;
   copy->bytes = 4096;
   n += STEP;
+  n += put_call(buffer + n, 9, t + 50000);
+  ((CUpti_ActivityAPI *)(buffer + n - STEP))->cbid = ASKING;
   if (manner("hostile")) {
     n += put_kernel(buffer + n, 3, 0, 0, "without times");
     n += put_kernel(buffer + n, 4, t + 50000, t + 40000, "ended before it began");
