@@ -8,6 +8,7 @@
 #include "cli/confine.h"
 #include "executor/library_ask.h"
 #include "telemetry/unwound.h"
+#include "experiment/gpu_share.h"
 #include "experiment/undo.h"
 
 enum { NEAR = 3 }; /* mistyped letters, one less at most */
@@ -138,6 +139,7 @@ int main(int argc, char **argv) {
   }
   if (argc == 3 && strcmp(argv[1], LIBRARY_ASK_OPTION) == 0) library_ask_main(argv[2]); /* by a capture, of itself */
   if (argc == 3 && strcmp(argv[1], UNWIND_OPTION) == 0) unwound_main(argv[2]);          /* by a profiler, of itself */
+  if (argc == 3 && strcmp(argv[1], GPU_SHARE_OPTION) == 0) gpu_share_main(argv[2]);     /* by a perturber, of itself */
   const char *name = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
   for (int i = 0; all_commands.items[i] != NULL; i++)
     if (strcmp(all_commands.items[i]->name, name) == 0) return run_command(all_commands.items[i], argc - 2, argv + 2);

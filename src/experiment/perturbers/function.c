@@ -9,7 +9,7 @@
 
 /* Those of the functions that were called. */
 struct slowing {
-  const struct perturbing *request;
+  struct perturbing request;
   const struct slowed_place *places[FUNCTIONS_MAX];
 };
 
@@ -17,7 +17,7 @@ static size_t function_open(const struct perturbing *request, void **ret_state, 
   struct slowing *s = xalloc(1, sizeof *s);
   size_t n = 0;
   *ret_state = s;
-  s->request = request;
+  s->request = *request;
   if (request->n_functions == 0)
     (void)snprintf(why, size, "function: none was named (--function), for which lynxbench must start the executor");
   for (size_t i = 0; i < request->n_functions && n < most; i++) {
@@ -37,7 +37,7 @@ static size_t function_open(const struct perturbing *request, void **ret_state, 
 
 static double function_hold(void *state, size_t target, double slowness, int64_t until_ns) {
   const struct slowing *s = state;
-  return slowed_code_hold(s->places[target]->folder, slowness, s->request, until_ns);
+  return slowed_code_hold(s->places[target]->folder, slowness, &s->request, until_ns);
 }
 
 /* "encode (/srv/app.py:188)" */
