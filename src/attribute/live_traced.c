@@ -1,10 +1,13 @@
 #include "attribute/live_traced.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
+
+#define MOST_CALLS 0.6 /* of a lane's calls, to be named as who makes them */
 
 /* "kind;STATE;LAYER;TEXT": cut in place. */
 struct traced_row {
@@ -145,4 +148,28 @@ void live_traced_finish(struct live *live) {
     live->traced[n++] = *t;
   }
   live->n_traced = n;
+}
+
+double live_traced_share(const struct live *live, const char *state) {
+  double most = 0;
+  for (size_t i = 0; i < live->n_traced; i++) {
+    double sum = 0;
+    for (size_t k = 0; k < live->traced[i].n_parts; k++)
+      if (strcmp(live->traced[i].parts[k].state, state) == 0) sum += live->traced[i].parts[k].share;
+    most = fmax(most, sum);
+  }
+  return most;
+}
+
+void live_traced_name(const struct live *live, double share, struct finding *ret) {
+  const struct live_lane *most = NULL;
+  for (size_t i = 0; i < live->at.n_lanes; i++) {
+    const struct live_lane *lane = &live->at.lanes[i];
+    if (lane->n_callers > 0 && (most == NULL || lane->callers[0].share > most->callers[0].share)) most = lane;
+  }
+  double all = 0;
+  for (size_t k = 0; most != NULL && k < most->n_callers; k++) all += most->callers[k].share;
+  if (most == NULL || most->callers[0].share < share / 2 || most->callers[0].share < MOST_CALLS * all) return;
+  (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", most->callers[0].what, most->callers[0].where);
+  (void)snprintf(ret->process, sizeof ret->process, "%s", most->program);
 }

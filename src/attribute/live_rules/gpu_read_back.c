@@ -1,0 +1,35 @@
+/* The host reads values back from the GPU, and the GPU has nothing to do meanwhile. */
+#include <stdio.h>
+
+#include "attribute/live_rule.h"
+#include "attribute/live_traced.h"
+
+static bool apply(const struct live *live, struct finding *ret) {
+  double waits = live_traced_share(live, "idle.synchronise"), calls = live_traced_share(live, "idle.copy_call"),
+         copies = live_traced_share(live, "exposed.copy_to_host");
+  ret->share = waits + calls + copies;
+  if (ret->share < 0.05 || waits + copies < 0.02) return false;
+  live_traced_name(live, ret->share, ret);
+  (void)snprintf(
+      ret->evidence, sizeof ret->evidence,
+      "the GPU is idle while the host waits for it %.1f %% of the traced time, and while it is in a copy call %.1f %%; copies to "
+      "the host that nothing hides take %.1f %%%s%s",
+      100 * waits, 100 * calls, 100 * copies, ret->named[0] != 0 ? "; most calls into libraries come from " : "", ret->named);
+  return true;
+}
+
+const struct live_rule live_rule_gpu_read_back;
+const struct live_rule live_rule_gpu_read_back = {
+    .name = "gpu_read_back",
+    .summary = "values that are read back from a GPU, which idles meanwhile",
+    .threshold = "5 % of the traced time, 2 % without the copy calls, by the server's own profiler or by CUPTI",
+    .apply = apply,
+    .found = {.title = "Values are read back from the GPU, which idles meanwhile",
+              .perturber = "function",
+              .rung = RUNG_ACCOUNTED,
+              .symptom = LAYER_ACCELERATOR,
+              .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_FRAMEWORK),
+              .open = "which value is asked for, and what the host could do meanwhile",
+              .next = "find what reads values in each step (.item(), .cpu(), printing, branches on a tensor), and leave it on the GPU",
+              .confirm = "take one such read out of each step, and measure again",
+              .bound_holds = "no bound: after each read the host begins again with nothing queued, which costs more than the read itself"}};
