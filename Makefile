@@ -3,7 +3,7 @@ BUILD ?= build
 CC_CACHE := $(shell command -v ccache 2>/dev/null)
 MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 
-.PHONY: help build configured site-docs demo test test-long test-fresh deb test-deb wheel test-peers test-gpu check bench bench-peers bench-pages bench-attribution bench-profilers bench-confirm bench-bisect simulate fuzz install clean format
+.PHONY: help build configured site-docs demo test test-long test-fresh deb test-deb wheel test-peers test-gpu check bench bench-peers bench-pages bench-attribution bench-profilers bench-confirm bench-bisect bench-gpu simulate fuzz install clean format
 
 help:
 	@echo "make demo      install what is missing, build, and tell one story: a slow server, its cause, the fix, verified"
@@ -16,7 +16,7 @@ help:
 	@echo "make wheel       a wheel that carries the program, in build/wheel, installed from there and used (tools from PyPI)"
 	@echo "make site-docs   the documents as a site, in build/site-docs (mkdocs-material from PyPI)"
 	@echo "make test-peers  tests against executors from PyPI (vLLM, PyTorch, Triton, ...; some GB), in build/peers*, launchers, and Go's transparency log"
-	@echo "make test-gpu  where an NVIDIA GPU is at hand: capture it, hold it against nvidia-smi, keep it as test data"
+	@echo "make test-gpu  where an NVIDIA GPU is at hand: capture it, compare it with nvidia-smi, keep it in build/gpu"
 	@echo "make check     sanitizers, fuzzing, static analysis, formatting, layers, documents against tables"
 	@echo "make bench     what measuring costs and how late it is, on this machine"
 	@echo "make bench-peers  load beside wrk, asyncio, AIPerf and GuideLLM, traces beside simdjson and HolisticTraceAnalysis, each in the same run; how real executors' sessions vary; history beside Otava"
@@ -24,6 +24,7 @@ help:
 	@echo "make bench-attribution  plant causes in real servers and score what diagnose says of each (some 15 minutes; packages from PyPI)"
 	@echo "make bench-profilers    what each profiler takes of the throughput of real servers (some 20 minutes)"
 	@echo "make bench-confirm      plant causes, diagnose and confirm them; take them out, and see them refuted (some 25 minutes)"
+	@echo "make bench-gpu          where an NVIDIA GPU and PyTorch are at hand: plant causes in a server on it (some 6 minutes)"
 	@echo "make bench-bisect       swap a dozen settings, of which it is known which make the difference (some 40 minutes)"
 	@echo "make simulate  hold intervals, steady state and saturation search against simulation (minutes)"
 	@echo "make install   PREFIX=/usr/local: programs, manual pages, completion"
@@ -108,6 +109,11 @@ bench-attribution: packages-peers
 	@$(BUILD)/peers/bin/python -c 'import torch' 2>/dev/null || { echo "torch is missing: run make test-peers first, which installs it"; exit 2; }
 	@$(BUILD)/peers/bin/python -m pip install -q py-spy
 	@python3 bench/attribution/scoreboard.py --json $(BUILD)/scoreboard.json
+
+bench-gpu: packages-test
+	@$(MAKE) --no-print-directory configured
+	@ninja -C $(BUILD) lynxbench inject/liblynxbench_cupti.so
+	@python3 bench/attribution/gpu.py --keep $(BUILD)/gpu
 
 bench-bisect: packages-peers
 	@ninja -C $(BUILD) lynxbench

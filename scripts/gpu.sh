@@ -2,7 +2,7 @@
 # Where a GPU is at hand: a real capture of it, held against what nvidia-smi says, and kept as a recorded capture for the tests.
 set -eu
 build=$1
-kept=tests/recorded/gpu
+kept=$build/gpu
 command -v nvidia-smi >/dev/null || { echo "test-gpu: skipped, because there is no nvidia-smi here"; exit 0; }
 mkdir -p "$kept"
 "$build/lynxbench" capture --disclose shared --out "$build/gpu.json"
