@@ -176,3 +176,43 @@ bool json_get_bool(const json_t *object, const char *key, bool fallback) {
   const json_t *value = json_object_get(object, key);
   return json_is_boolean(value) ? json_is_true(value) : fallback;
 }
+
+struct walk {
+  json_scan_visit *visit;
+  void *context;
+  struct bytes path[JSON_SCAN_DEPTH];
+};
+
+static void walk_value(struct walk *w, const json_t *value, int depth) { /* recursion is bounded by JSON_SCAN_DEPTH */
+  static const enum json_scan_kind kinds[] = {
+      [JSON_OBJECT] = JSON_SCAN_OBJECT, [JSON_ARRAY] = JSON_SCAN_ARRAY, [JSON_STRING] = JSON_SCAN_STRING, [JSON_INTEGER] = JSON_SCAN_NUMBER,
+      [JSON_REAL] = JSON_SCAN_NUMBER,   [JSON_TRUE] = JSON_SCAN_TRUE,   [JSON_FALSE] = JSON_SCAN_FALSE,   [JSON_NULL] = JSON_SCAN_NULL};
+  char number[40] = "";
+  struct bytes raw = {number, 0};
+  const char *key;
+  json_t *member; /* jansson's loops take no const */
+  size_t i;
+  if (json_is_string(value)) raw = (struct bytes){json_string_value(value), json_string_length(value)};
+  else if (json_is_integer(value)) raw.length = (size_t)snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+  else if (json_is_real(value)) {
+    (void)number_text(number, sizeof number - 2, json_real_value(value));
+    if (strpbrk(number, ".e") == NULL) (void)strcat(number, ".0"); /* it is no whole number there */
+    raw.length = strlen(number);
+  }
+  w->visit(w->context, w->path, depth, kinds[json_typeof(value)], raw);
+  if (depth == JSON_SCAN_DEPTH) return;
+  json_object_foreach((json_t *)(uintptr_t)value, key, member) {
+    w->path[depth] = bytes_of(key);
+    walk_value(w, member, depth + 1);
+  }
+  w->path[depth] = (struct bytes){NULL, 0};
+  json_array_foreach(value, i, member) {
+    w->path[depth] = (struct bytes){NULL, 0};
+    walk_value(w, member, depth + 1);
+  }
+}
+
+void json_walk(const json_t *value, json_scan_visit *visit, void *context) {
+  struct walk w = {.visit = visit, .context = context};
+  if (value != NULL) walk_value(&w, value, 0);
+}

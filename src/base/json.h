@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "base/buffer.h"
+#include "base/json_scan.h"
 
 struct json_writer {
   struct buffer *out;
@@ -43,6 +43,9 @@ void json_put_texts(struct json_writer *writer, const char *key, const char *con
 json_t *json_parse(const char *text, size_t length, size_t limit, struct lynx_error *error);
 /* The same with every number a double: for files that hold integers beyond 63 bits, which are an error otherwise. */
 json_t *json_parse_reals(const char *text, size_t length, size_t limit, struct lynx_error *error);
+
+/* Calls back for a parsed value as json_scan does for its text, but that strings come as what they stand for. */
+void json_walk(const json_t *value, json_scan_visit *visit, void *context);
 
 /* Members of a parsed object; the fallback if absent or of another type. */
 const char *json_get_text(const json_t *object, const char *key, const char *fallback);

@@ -252,15 +252,14 @@ static bool passes_over(const struct history_filter *f, const struct ledger_run 
   return !by_name && (n < 4 || strncmp(digest_hex(run->contract, hex), f->contract, n) != 0);
 }
 
-static void take_said(struct history_sources *s, const struct ledger_run *run, const json_t *said) {
+static void take_said(struct history_sources *s, const struct ledger_run *run, struct summary_said *said) {
   struct history_source source = {.path = "", .ledger = s->opened.real};
-  struct summary summary;
-  const char *label = arena_printf(&s->arena, "#%" PRIu64 " %.200s", run->index, json_get_text(said, "name", "")),
-             *root = arena_printf(&s->arena, "%.64s", json_get_text(said, "bundle", ""));
-  bool has_file = hex_decode(json_get_text(said, "file", ""), source.digest, DIGEST_BYTES);
+  const char *label = arena_printf(&s->arena, "#%" PRIu64 " %.200s", run->index, said->name),
+             *root = arena_printf(&s->arena, "%.64s", said->bundle);
+  bool has_file = hex_decode(said->file, source.digest, DIGEST_BYTES);
   /* Figures of another analysis are none to follow beside ours: they are computed again. */
-  if (summary_read(json_object_get(said, "summary"), &s->arena, &summary) && summary.analysis == ANALYSIS_VERSION) {
-    add_run(s, label, root, &source, &summary);
+  if (said->has_summary && said->summary.analysis == ANALYSIS_VERSION) {
+    add_run(s, label, root, &source, &said->summary);
     return;
   }
   const char *path = has_file && blob_known(ledger_store(s->opened.ledger), source.digest) ? fetch(s, source.digest) : NULL;
@@ -271,11 +270,10 @@ static void take_said(struct history_sources *s, const struct ledger_run *run, c
 static bool take_run(void *context, const struct ledger_run *run) {
   struct history_sources *s = context;
   if (passes_over(&s->filter, run)) return true;
-  json_t *said = json_parse(run->said.ptr, run->said.length, run->said.length, NULL);
+  struct summary_said said;
   show_progress(s);
-  if (said != NULL) take_said(s, run, said);
+  if (summary_said_read(run->said, &s->arena, &said)) take_said(s, run, &said);
   else s->n_unreadable++;
-  json_decref(said);
   return true;
 }
 

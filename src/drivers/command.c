@@ -14,7 +14,7 @@
 #include "base/child.h"
 #include "base/json.h"
 #include "base/number.h"
-#include "drivers/json_scan.h"
+#include "base/json_scan.h"
 #include "drivers/wait.h"
 #include "load/driver.h"
 

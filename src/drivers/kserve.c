@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "drivers/exchange.h"
-#include "drivers/json_scan.h"
+#include "base/json_scan.h"
 #include "drivers/tensor.h"
 
 enum { KSERVE_VERSION, KSERVE_TENSORS, KSERVE_SIZES, KSERVE_INPUTS, KSERVE_BELOW, KSERVE_STATISTICS };

@@ -3,7 +3,7 @@
 #include "drivers/native.h"
 
 #include "base/json.h"
-#include "drivers/json_scan.h"
+#include "base/json_scan.h"
 
 static void take_error(struct piece *piece, struct bytes raw) {
   piece->has_error = true;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "drivers/json_scan.h"
+#include "base/json_scan.h"
 
 /* --- what comes back --- */
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "drivers/json_scan.h"
+#include "base/json_scan.h"
 
 void piece_init(struct piece *piece) {
   *piece = (struct piece){.prompt_tokens = -1,

@@ -133,64 +133,175 @@ void summary_write(const struct summary *summary, struct json_writer *json) {
   json_close(json);
 }
 
+/* --- read --- */
+
+/* By what a walk through the JSON comes upon, in its order. */
+struct reading {
+  struct arena *arena;
+  struct summary *ret;
+  int under;    /* keys that lead to the summary */
+  bool escaped; /* strings are as JSON writes them */
+  bool good, is_list;
+  struct summary_figure figures[SUMMARY_FIGURES_MAX]; /* of the precision that is read */
+  size_t n_figures;
+};
+
 /* Cut and made fit to be shown. */
-static const char *text_of(const json_t *object, const char *key, struct arena *arena) {
-  char text[SUMMARY_TEXT_MAX];
-  const char *value = json_get_text(object, key, "");
-  return arena_copy(arena, text_sanitise(text, sizeof text, value, strlen(value)));
+static const char *text_of(const struct reading *r, enum json_scan_kind kind, struct bytes raw) {
+  char plain[4 * SUMMARY_TEXT_MAX], text[SUMMARY_TEXT_MAX];
+  if (kind != JSON_SCAN_STRING) return "";
+  if (r->escaped && memchr(raw.ptr, '\\', raw.length) != NULL) {
+    int64_t n = json_scan_text(raw, plain, sizeof plain);
+    raw = (struct bytes){plain, n > 0 ? (size_t)n : 0};
+  }
+  return arena_copy(r->arena, text_sanitise(text, sizeof text, raw.ptr, raw.length));
 }
 
-static enum better better_of(const char *text) {
-  return strcmp(text, "more") == 0 ? BETTER_MORE : strcmp(text, "less") == 0 ? BETTER_LESS : BETTER_UNKNOWN;
+static double real_of(enum json_scan_kind kind, struct bytes raw) {
+  double value;
+  return kind == JSON_SCAN_NUMBER && number_double(raw.ptr, raw.length, &value) ? value : NAN;
 }
 
-static double bound_of(const json_t *object, const char *key) {
-  double value = json_get_double(object, key, NAN);
+static double bound_of(enum json_scan_kind kind, struct bytes raw) {
+  double value = real_of(kind, raw);
   return fabs(value) <= SUMMARY_VALUE_MAX ? value : NAN;
 }
 
-static bool read_figure(const json_t *object, struct arena *arena, struct summary_figure *ret) {
-  *ret = (struct summary_figure){.name = text_of(object, "name", arena),
-                                 .formula = text_of(object, "formula", arena),
-                                 .unit = text_of(object, "unit", arena),
-                                 .better = better_of(json_get_text(object, "better", "")),
-                                 .value = json_get_double(object, "value", NAN),
-                                 .low = bound_of(object, "low"),
-                                 .high = bound_of(object, "high"),
-                                 .n = json_get_int(object, "sessions", 0)};
-  return ret->name[0] != 0 && fabs(ret->value) <= SUMMARY_VALUE_MAX && !(ret->low > ret->value) && !(ret->high < ret->value);
+static int64_t integer_of(enum json_scan_kind kind, struct bytes raw) {
+  int64_t value;
+  return kind == JSON_SCAN_NUMBER && number_int64(raw.ptr, raw.length, &value) ? value : 0;
 }
 
-static bool read_precision(const json_t *object, struct arena *arena, struct summary_precision *ret) {
-  const json_t *figures = json_object_get(object, "figures");
-  *ret = (struct summary_precision){.name = text_of(object, "precision", arena),
-                                    .fingerprint = text_of(object, "fingerprint", arena),
-                                    .left_out = json_object_get(object, "left_out") != NULL ? text_of(object, "left_out", arena) : NULL,
-                                    .no_claim = json_object_get(object, "no_claim") != NULL ? text_of(object, "no_claim", arena) : NULL,
-                                    .conditions = {.others = json_get_double(object, "others", NAN),
-                                                   .steal = json_get_double(object, "steal", NAN),
-                                                   .throttled = json_get_double(object, "throttled", NAN),
-                                                   .pressure = json_get_double(object, "pressure", NAN),
-                                                   .slowed = NAN, /* such a run has no claim, which is in no_claim */
-                                                   .gpus_slowed = NAN}};
-  size_t n = json_array_size(figures);
-  if (n > SUMMARY_FIGURES_MAX) return false;
-  ret->figures = arena_alloc(arena, n + 1, sizeof *ret->figures);
-  for (size_t i = 0; i < n; i++)
-    if (!read_figure(json_array_get(figures, i), arena, &ret->figures[ret->n_figures++])) return false;
-  return true;
+static void take_figure(const struct reading *r, struct bytes key, enum json_scan_kind kind, struct bytes raw, struct summary_figure *f) {
+  if (bytes_equal(key, "name")) f->name = text_of(r, kind, raw);
+  else if (bytes_equal(key, "formula")) f->formula = text_of(r, kind, raw);
+  else if (bytes_equal(key, "unit")) f->unit = text_of(r, kind, raw);
+  else if (bytes_equal(key, "better"))
+    f->better = kind != JSON_SCAN_STRING   ? BETTER_UNKNOWN
+                : bytes_equal(raw, "more") ? BETTER_MORE
+                : bytes_equal(raw, "less") ? BETTER_LESS
+                                           : BETTER_UNKNOWN;
+  else if (bytes_equal(key, "value")) f->value = real_of(kind, raw);
+  else if (bytes_equal(key, "low")) f->low = bound_of(kind, raw);
+  else if (bytes_equal(key, "high")) f->high = bound_of(kind, raw);
+  else if (bytes_equal(key, "sessions")) f->n = integer_of(kind, raw);
+}
+
+static void take_precision(const struct reading *r, struct bytes key, enum json_scan_kind kind, struct bytes raw,
+                           struct summary_precision *p) {
+  if (bytes_equal(key, "precision")) p->name = text_of(r, kind, raw);
+  else if (bytes_equal(key, "fingerprint")) p->fingerprint = text_of(r, kind, raw);
+  else if (bytes_equal(key, "left_out")) p->left_out = text_of(r, kind, raw);
+  else if (bytes_equal(key, "no_claim")) p->no_claim = text_of(r, kind, raw);
+  else if (bytes_equal(key, "others")) p->conditions.others = real_of(kind, raw);
+  else if (bytes_equal(key, "steal")) p->conditions.steal = real_of(kind, raw);
+  else if (bytes_equal(key, "throttled")) p->conditions.throttled = real_of(kind, raw);
+  else if (bytes_equal(key, "pressure")) p->conditions.pressure = real_of(kind, raw);
+}
+
+static void take_whole(struct reading *r, struct bytes key, enum json_scan_kind kind, struct bytes raw) {
+  struct summary *s = r->ret;
+  if (bytes_equal(key, "analysis")) s->analysis = integer_of(kind, raw);
+  else if (bytes_equal(key, "started_ns")) s->started_ns = integer_of(kind, raw);
+  else if (bytes_equal(key, "contract")) s->contract = text_of(r, kind, raw);
+  else if (bytes_equal(key, "name")) s->name = text_of(r, kind, raw);
+  else if (bytes_equal(key, "precisions")) r->is_list = kind == JSON_SCAN_ARRAY;
+}
+
+/* The figures that came are the last precision's. */
+static void end_precision(struct reading *r) {
+  for (size_t i = 0; i < r->n_figures; i++) {
+    const struct summary_figure *f = &r->figures[i];
+    r->good = r->good && f->name[0] != 0 && fabs(f->value) <= SUMMARY_VALUE_MAX && !(f->low > f->value) && !(f->high < f->value);
+  }
+  if (r->n_figures == 0 || !r->good) return;
+  struct summary_precision *p = &r->ret->precisions[r->ret->n_precisions - 1];
+  p->figures = arena_alloc(r->arena, r->n_figures, sizeof *p->figures);
+  memcpy(p->figures, r->figures, r->n_figures * sizeof *p->figures);
+  p->n_figures = r->n_figures;
+}
+
+static void begin_precision(struct reading *r) {
+  struct summary *s = r->ret;
+  end_precision(r);
+  r->n_figures = 0;
+  if (s->n_precisions == SUMMARY_PRECISIONS_MAX) r->good = false;
+  if (!r->good) return;
+  if (s->precisions == NULL) s->precisions = arena_alloc(r->arena, SUMMARY_PRECISIONS_MAX, sizeof *s->precisions);
+  s->precisions[s->n_precisions++] = (struct summary_precision){
+      .name = "",
+      .fingerprint = "",
+      /* one that was slowed has no claim, which is in no_claim */
+      .conditions = {.others = NAN, .steal = NAN, .throttled = NAN, .pressure = NAN, .slowed = NAN, .gpus_slowed = NAN}};
+}
+
+static void begin_figure(struct reading *r) {
+  if (r->n_figures == SUMMARY_FIGURES_MAX) r->good = false;
+  if (!r->good) return;
+  r->figures[r->n_figures++] = (struct summary_figure){.name = "", .formula = "", .unit = "", .value = NAN, .low = NAN, .high = NAN};
+}
+
+/* {"precisions": [{"figures": [{"value": 1}]}]} */
+static void take(void *context, const struct bytes *path, int depth, enum json_scan_kind kind, struct bytes raw) {
+  struct reading *r = context;
+  path += r->under;
+  depth -= r->under;
+  if (!r->good || depth <= 0) return;
+  if (depth == 1) take_whole(r, path[0], kind, raw);
+  if (depth == 1 || !bytes_equal(path[0], "precisions") || path[1].ptr != NULL) return;
+  if (depth == 2) begin_precision(r);
+  if (depth < 3 || !r->good) return;
+  struct summary_precision *p = &r->ret->precisions[r->ret->n_precisions - 1];
+  bool of_figure = bytes_equal(path[2], "figures");
+  if (depth == 3 && !of_figure) take_precision(r, path[2], kind, raw, p);
+  if (depth == 3 || !of_figure || path[3].ptr != NULL) return;
+  if (depth == 4) begin_figure(r);
+  if (depth == 5 && r->good) take_figure(r, path[4], kind, raw, &r->figures[r->n_figures - 1]);
+}
+
+static struct reading begin(struct arena *arena, bool escaped, int under, struct summary *ret) {
+  *ret = (struct summary){.contract = "", .name = ""};
+  return (struct reading){.arena = arena, .ret = ret, .under = under, .escaped = escaped, .good = true};
+}
+
+static bool end(struct reading *r) {
+  if (r->good) end_precision(r);
+  return r->good && r->is_list && r->ret->started_ns >= 0;
 }
 
 bool summary_read(const json_t *object, struct arena *arena, struct summary *ret) {
-  const json_t *precisions = json_object_get(object, "precisions");
-  *ret = (struct summary){.analysis = json_get_int(object, "analysis", 0),
-                          .started_ns = json_get_int(object, "started_ns", 0),
-                          .contract = text_of(object, "contract", arena),
-                          .name = text_of(object, "name", arena)};
-  size_t n = json_array_size(precisions);
-  if (!json_is_array(precisions) || n > SUMMARY_PRECISIONS_MAX || ret->started_ns < 0) return false;
-  ret->precisions = arena_alloc(arena, n + 1, sizeof *ret->precisions);
-  for (size_t i = 0; i < n; i++)
-    if (!read_precision(json_array_get(precisions, i), arena, &ret->precisions[ret->n_precisions++])) return false;
-  return true;
+  struct reading *r = xalloc(1, sizeof *r);
+  *r = begin(arena, false, 0, ret);
+  json_walk(object, take, r);
+  bool good = end(r);
+  free(r);
+  return good;
+}
+
+/* --- of an entry in a ledger's list of runs --- */
+
+struct said {
+  struct summary_said *ret;
+  struct reading reading;
+};
+
+static void take_said(void *context, const struct bytes *path, int depth, enum json_scan_kind kind, struct bytes raw) {
+  struct said *s = context;
+  if (depth < 1) return;
+  if (bytes_equal(path[0], "summary")) take(&s->reading, path, depth, kind, raw);
+  if (depth != 1) return;
+  if (bytes_equal(path[0], "name")) s->ret->name = text_of(&s->reading, kind, raw);
+  else if (bytes_equal(path[0], "bundle")) s->ret->bundle = text_of(&s->reading, kind, raw);
+  else if (bytes_equal(path[0], "file")) s->ret->file = text_of(&s->reading, kind, raw);
+}
+
+bool summary_said_read(struct bytes text, struct arena *arena, struct summary_said *ret) {
+  struct said *s = xalloc(1, sizeof *s);
+  *ret = (struct summary_said){.name = "", .bundle = "", .file = ""};
+  s->ret = ret;
+  s->reading = begin(arena, true, 1, &ret->summary);
+  bool whole = json_scan(text.ptr, text.length, take_said, s);
+  ret->has_summary = end(&s->reading);
+  free(s);
+  return whole;
 }

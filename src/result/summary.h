@@ -44,4 +44,14 @@ void summary_make(struct result *result, struct summary *ret);
 void summary_write(const struct summary *summary, struct json_writer *json);
 bool summary_read(const json_t *object, struct arena *arena, struct summary *ret);
 
+/* What a ledger keeps of a bundle's entry beside its contract (src/ledger/run_index.c). */
+struct summary_said {
+  const char *name, *bundle, *file; /* of the bundle; its root and its file's digest, in hexadecimal. "": not there */
+  bool has_summary;
+  struct summary summary;
+};
+
+/* From its text, without a tree of it: there may be ten thousand. False: it is no whole JSON. */
+bool summary_said_read(struct bytes text, struct arena *arena, struct summary_said *ret);
+
 #endif

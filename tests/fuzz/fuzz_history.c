@@ -30,13 +30,42 @@ static void show(struct history *h) {
   buffer_release(&out);
 }
 
+/* The same from its text: whatever jansson takes is read alike. */
+static void compare(const char *text, size_t size, const struct summary *wanted) {
+  struct arena arena = {0};
+  struct buffer whole, a, b;
+  struct summary_said said;
+  struct json_writer json;
+  buffer_init(&whole, 4 << 20);
+  HOLDS(buffer_text(&whole, "{\"name\":\"x\",\"summary\":") && buffer_append(&whole, text, size) && buffer_text(&whole, "}"));
+  bool read = summary_said_read((struct bytes){whole.data, whole.length}, &arena, &said); /* jansson goes deeper */
+  HOLDS(!read || (said.has_summary == (wanted != NULL) && strcmp(said.name, "x") == 0));
+  buffer_init(&a, 16 << 20);
+  buffer_init(&b, 16 << 20);
+  const struct summary *both[] = {wanted, &said.summary};
+  struct buffer *to[] = {&a, &b};
+  for (size_t i = 0; i < 2 && read && wanted != NULL; i++) {
+    json_begin(&json, to[i]);
+    json_open_object(&json);
+    summary_write(both[i], &json);
+    json_close(&json);
+  }
+  HOLDS(a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0));
+  buffer_release(&a);
+  buffer_release(&b);
+  buffer_release(&whole);
+  arena_release(&arena);
+}
+
 /* One run as JSON, taken often. */
 static void read_summary(const char *text, size_t size, struct history *h) {
   struct arena arena = {0};
   struct summary summary;
   struct lynx_error error = {0};
   json_t *object = json_parse(text, size, 1 << 20, &error);
-  if (object != NULL && summary_read(object, &arena, &summary))
+  bool good = object != NULL && summary_read(object, &arena, &summary);
+  if (object != NULL) compare(text, size, good ? &summary : NULL);
+  if (good)
     for (size_t i = 0; i < 20; i++) {
       for (size_t k = 0; k < summary.n_precisions && i == 10; k++)
         for (size_t f = 0; f < summary.precisions[k].n_figures; f++) summary.precisions[k].figures[f].value *= 0.5;

@@ -1,5 +1,5 @@
 #include "base/json.h"
-#include "drivers/json_scan.h"
+#include "base/json_scan.h"
 #include "drivers/dialect.h"
 #include "drivers/openai.h"
 #include "drivers/native.h"
@@ -73,6 +73,12 @@ static void scanner(void) {
   }
   CHECK_INT(json_scan_text_bytes(bytes_of("\\ud83d\\ude00")), 4); /* a surrogate pair is one character */
   CHECK_INT(json_scan_text_bytes(bytes_of("\\x")), -1);
+  char text[16];
+  CHECK_INT(json_scan_text(bytes_of("a\\\"\\n\\u00e4\\ud83d\\ude00b"), text, sizeof text), 10);
+  CHECK_TEXT(text, "a\"\n\xc3\xa4\xf0\x9f\x98\x80"
+                   "b");
+  CHECK_INT(json_scan_text(bytes_of("0123456789\\u20ac"), text, 13), 10); /* cut at a character */
+  CHECK_INT(json_scan_text(bytes_of("\\u12"), text, sizeof text), -1);
 }
 
 static void bodies(void) {

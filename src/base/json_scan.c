@@ -1,4 +1,4 @@
-#include "drivers/json_scan.h"
+#include "base/json_scan.h"
 
 #include <string.h>
 
@@ -111,31 +111,57 @@ static int64_t escaped_unit(const char *p, const char *end) {
   return unit;
 }
 
+/* What an escape stands for, and how long it is; -1: it is none. */
+static int64_t escaped(const char *p, const char *end, size_t *ret_length) {
+  static const char plain[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+  if (end - p < 2) return -1;
+  *ret_length = 2;
+  const char *at = p[1] != 0 ? strchr(plain, p[1]) : NULL;
+  if (p[1] != 'u') return at != NULL ? (unsigned char)meant[at - plain] : -1;
+  int64_t unit = escaped_unit(p, end), low = end - p >= 12 && p[6] == '\\' && p[7] == 'u' ? escaped_unit(p + 6, end) : -1;
+  *ret_length = 6;
+  if (!(unit >= 0xd800 && unit < 0xdc00 && low >= 0xdc00 && low < 0xe000)) return unit;
+  *ret_length = 12;
+  return 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+}
+
+static size_t bytes_of_code(int64_t code) {
+  return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+}
+
+static void put_code(char *to, int64_t code, size_t n) {
+  static const unsigned char first[] = {0, 0, 0xc0, 0xe0, 0xf0};
+  for (size_t i = n; i-- > 1; code >>= 6) to[i] = (char)(0x80 | (code & 0x3f));
+  to[0] = (char)(first[n] | code);
+}
+
+int64_t json_scan_text(struct bytes raw, char *ret, size_t size) {
+  const char *p = raw.ptr, *end = raw.ptr + raw.length;
+  size_t n = 0;
+  while (p < end) {
+    size_t length = 1;
+    int64_t code = *p == '\\' ? escaped(p, end, &length) : 0;
+    size_t needed = *p == '\\' && code >= 0 ? bytes_of_code(code) : 1;
+    if (code < 0) return -1;
+    if (n + needed >= size) break;
+    if (*p == '\\') put_code(ret + n, code, needed);
+    else ret[n] = *p;
+    n += needed;
+    p += length;
+  }
+  ret[n] = 0;
+  return (int64_t)n;
+}
+
 int64_t json_scan_text_bytes(struct bytes raw) {
   int64_t n = 0;
   const char *p = raw.ptr, *end = raw.ptr + raw.length;
   while (p < end) {
-    if (*p != '\\') {
-      size_t length = utf8_length((const unsigned char *)p, (size_t)(end - p));
-      if (length == 0) return -1;
-      p += length;
-      n += (int64_t)length;
-      continue;
-    }
-    if (end - p < 2) return -1;
-    if (p[1] != 'u') {
-      if (strchr("\"\\/bfnrt", p[1]) == NULL) return -1;
-      p += 2;
-      n++;
-      continue;
-    }
-    int64_t unit = escaped_unit(p, end);
-    if (unit < 0) return -1;
-    p += 6;
-    bool pair = unit >= 0xd800 && unit < 0xdc00 && end - p >= 6 && p[0] == '\\' && p[1] == 'u' && escaped_unit(p, end) >= 0xdc00 &&
-                escaped_unit(p, end) < 0xe000;
-    if (pair) p += 6;
-    n += pair ? 4 : unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
+    size_t length = *p == '\\' ? 0 : utf8_length((const unsigned char *)p, (size_t)(end - p));
+    int64_t code = *p == '\\' ? escaped(p, end, &length) : 0;
+    if (code < 0 || length == 0) return -1;
+    n += *p == '\\' ? (int64_t)bytes_of_code(code) : (int64_t)length;
+    p += length;
   }
   return n;
 }
