@@ -35,10 +35,9 @@ uint64_t random_next(struct random_stream *stream) {
 
 uint64_t random_below(struct random_stream *stream, uint64_t bound) {
   lynx_assert(bound >= 1);
-  uint64_t reject = (0 - bound) % bound; /* 2^64 mod bound */
-  uint64_t x;
-  do x = random_next(stream);
-  while (x < reject);
+  uint64_t x = random_next(stream);
+  if (x < bound) /* seldom: only then it can be below 2^64 mod bound, which takes a division to know */
+    for (uint64_t reject = (0 - bound) % bound; x < reject;) x = random_next(stream);
   return x % bound;
 }
 

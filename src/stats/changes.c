@@ -18,6 +18,7 @@ enum {
   SHIFT_MOST = 200,       /* values on each side of which a shift is taken */
   CORRELATION_LEAST = 10, /* values */
   REFINEMENTS_MOST = 20,
+  STRETCH = 16,
   ROOT_HALF = 46341,
   ROOT_ONE = 65536 /* 1 / sqrt(2), as a fraction */
 };
@@ -25,6 +26,7 @@ static const double exponent_most = 690;
 static const double clip = 4, score_steps = 256; /* of the noise's standard deviations: what lies further off counts as much */
 static const double great_change = 3;            /* of the noise's standard deviations */
 static const double level_least = 0.2, huber = 2;
+static const double rounding = 1 + 1e-9;    /* more than what sums and products of them lose */
 static const double normal_median = 1.4826; /* a normal variable's standard deviation, over the median of its distances */
 static const double settled_place = 3.676;  /* -ln(1 - √0.95): what a place that fits as well may lack in log-likelihood */
 
@@ -40,10 +42,11 @@ struct search {
   double noise;                  /* standard deviation of the values about their levels; 0: most do not vary */
   const struct change_plan *plan;
   struct random_stream random;
-  double *inverse; /* of 1 ... n */
-  double *score;   /* how far from the segment's median, in the order of time: see score_values */
-  double *order;   /* the same in another order */
-  double *sum;     /* of what was summed last; one more than values */
+  double *inverse;      /* of 1 ... n */
+  double *score;        /* how far from the segment's median, in the order of time: see score_values */
+  double *order;        /* the same in another order */
+  double *sum;          /* of what was summed last; one more than values */
+  double *least, *most; /* of each STRETCH of sums */
   double *sorted;
   size_t *blocks;
 };
@@ -74,6 +77,15 @@ static void score_values(struct search *s, size_t begin, size_t end) {
 static void sum_up(struct search *s, const double *value, size_t n) {
   s->sum[0] = 0;
   for (size_t i = 0; i < n; i++) s->sum[i + 1] = s->sum[i] + value[i];
+  for (size_t b = 0; b * STRETCH <= n; b++) {
+    double least = s->sum[b * STRETCH], most = least;
+    for (size_t i = b * STRETCH + 1; i < (b + 1) * STRETCH && i <= n; i++) {
+      least = s->sum[i] < least ? s->sum[i] : least;
+      most = s->sum[i] > most ? s->sum[i] : most;
+    }
+    s->least[b] = least;
+    s->most[b] = most;
+  }
 }
 
 /* The square of the standardised difference between the two sides of a split, up to the segment's variance. */
@@ -84,11 +96,10 @@ static double square_at(const struct search *s, size_t begin, size_t end, size_t
 }
 
 /* Nearly all of a search's time is spent here. LANES of them side by side: a processor need not wait for one comparison before the next. */
-static double greatest_square(const struct search *s, size_t begin, size_t end, size_t least) {
+static double greatest_between(const struct search *s, size_t begin, size_t end, size_t left, size_t last) {
   enum { LANES = 4 };
   double greatest[LANES] = {-1, -1, -1, -1}, slope = (s->sum[end] - s->sum[begin]) * s->inverse[end - begin];
   const double *sum = s->sum + begin, *forth = s->inverse, *back = s->inverse + (end - begin);
-  size_t left = least, last = end - begin - least;
   for (; left + LANES - 1 <= last; left += LANES)
     for (size_t k = 0; k < LANES; k++) {
       double part = sum[left + k] - sum[0] - (double)(int64_t)(left + k) * slope,
@@ -101,6 +112,32 @@ static double greatest_square(const struct search *s, size_t begin, size_t end, 
   }
   for (size_t k = 1; k < LANES; k++) greatest[0] = greatest[k] > greatest[0] ? greatest[k] : greatest[0];
   return greatest[0] * (double)(end - begin);
+}
+
+/* Between which sums the segment's lie, or somewhat beyond. */
+static double range_of(const struct search *s, size_t begin, size_t end) {
+  double least = s->least[begin / STRETCH], most = s->most[begin / STRETCH];
+  for (size_t b = begin / STRETCH + 1; b * STRETCH <= end; b++) {
+    least = s->least[b] < least ? s->least[b] : least;
+    most = s->most[b] > most ? s->most[b] : most;
+  }
+  return most - least;
+}
+
+/* How near to an end of the segment a split must be for a square beyond the bound: elsewhere even a difference as great as the sums' whole
+ * range is too little. Half of the segment: anywhere. */
+static size_t nearest_of(const struct search *s, size_t begin, size_t end, double bound) {
+  double n = (double)(end - begin), range = range_of(s, begin, end) * rounding, apart = n * n - 4 * range * range * n / bound;
+  return bound > 0 && apart > 0 ? (size_t)((n - sqrt(apart)) / 2) + 1 : (end - begin) / 2;
+}
+
+/* The greatest one of all splits, if it is beyond the bound; else something that is not. */
+static double greatest_square(const struct search *s, size_t begin, size_t end, size_t least, double bound) {
+  size_t n = end - begin, near = nearest_of(s, begin, end, bound), last = n - least;
+  if (near >= n / 2) return greatest_between(s, begin, end, least, last);
+  double first = near >= least ? greatest_between(s, begin, end, least, near) : -1,
+         second = n - near <= last ? greatest_between(s, begin, end, n - near, last) : -1;
+  return first > second ? first : second;
 }
 
 static size_t place_of(const struct search *s, size_t begin, size_t end, size_t least) {
@@ -134,7 +171,7 @@ static struct split scan(const struct search *s, size_t n, double variance, bool
     size_t step = l / 2, bump_step = l / 8 > 0 ? l / 8 : 1;
     double penalty = sqrt(special_log((double)n / (double)l) / 2), bound = bound_of(variance, best.score + penalty);
     for (size_t begin = 0; l >= 2 * least; begin = begin + step < n - l ? begin + step : n - l) {
-      double square = greatest_square(s, begin, begin + l, least);
+      double square = greatest_square(s, begin, begin + l, least, bound);
       double score = square > bound ? sqrt(square / variance) - penalty : -INFINITY;
       if (score > best.score) {
         best = (struct split){0, score}, begin_best = begin, end_best = begin + l;
@@ -406,7 +443,7 @@ void changes_find(const double *x, size_t n, const struct change_plan *plan, str
   lynx_assert(plan->least >= 2 && n <= CHANGES_VALUES_MAX);
   *ret = (struct changes){.p = 1, .block = 1};
   if (n < 2 * plan->least) return;
-  double *room = xalloc(5 * n + 2, sizeof *room);
+  double *room = xalloc(5 * n + 2 + 2 * (n / STRETCH + 1), sizeof *room);
   struct search s = {.x = x,
                      .n = n,
                      .plan = plan,
@@ -414,7 +451,9 @@ void changes_find(const double *x, size_t n, const struct change_plan *plan, str
                      .score = room + n + 1,
                      .order = room + 2 * n + 1,
                      .sorted = room + 3 * n + 1,
-                     .sum = room + 4 * n + 1};
+                     .sum = room + 4 * n + 1,
+                     .least = room + 5 * n + 2,
+                     .most = room + 5 * n + 2 + n / STRETCH + 1};
   s.blocks = xalloc(n, sizeof *s.blocks);
   for (size_t i = 1; i <= n; i++) s.inverse[i] = 1 / (double)i;
   random_init(&s.random, plan->seed, "changes");
