@@ -8,34 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "stats/quantile.h"
+#include "experiment/gpu_turns.h"
 
-enum { GAPS_MAX = 64, ROUNDS = 3, TAKES = 12, LINE = 200, ANSWER_S = 20 };
+enum { LINE = 200, ANSWER_S = 20 };
 #define MS INT64_C(1000000)
 #define PERIOD_NS (20 * MS)    /* a turn lasts some 2 ms: many changes of turns would cost more than what is taken */
 #define AWAY_NS INT64_C(20000) /* the clock is read each some 0.1 us: such a jump is somebody else's turn */
-#define TURN_NS MS             /* less than one turn of anybody */
-#define CHANGE_MOST_NS (2.0 * MS)
 
-/* --- the child: the kernel --- */
-
-/* What it leaves: how long it ran, when it began and ended, and each time at which it did not. All by the GPU's clock. */
-struct taken {
-  uint64_t busy_ns, from_ns, to_ns, n_gaps;
-  struct gap {
-    uint64_t from_ns, to_ns;
-  } gaps[GAPS_MAX];
-};
+/* --- the child: the driver's library --- */
 
 /* Generated from kernel/take_gpu.ptx. */
 extern const char take_gpu_kernel[];
-
-/* --- the child: the driver's library --- */
 
 /* Declared here as they have been since CUDA 4: none of its headers is needed to build. A status of 0 is success. */
 static struct {
@@ -85,72 +74,44 @@ struct lane {
   uint64_t left; /* where the kernel leaves what it counted */
 };
 
-static bool lane_open(struct lane *lane, int device) {
+/* The status of CUDA. */
+static int lane_open(struct lane *lane, int device) {
+  return cuda.create(&lane->context, BLOCKING_WAIT, device);
+}
+
+static bool lane_load(struct lane *lane) {
   void *module;
-  return cuda.create(&lane->context, BLOCKING_WAIT, device) == 0 && cuda.load(&module, take_gpu_kernel) == 0 &&
-         cuda.find(&lane->function, module, "take") == 0 && cuda.allocate(&lane->left, sizeof(struct taken)) == 0;
+  return cuda.use(lane->context) == 0 && cuda.load(&module, take_gpu_kernel) == 0 && cuda.find(&lane->function, module, "take") == 0 &&
+         cuda.allocate(&lane->left, sizeof(struct gpu_taken)) == 0;
 }
 
 /* Begun, in the lane's own context; most_ns: it ends then, whatever it got. */
 static bool lane_begin(struct lane *lane, int64_t wanted_ns, int64_t most_ns) {
-  uint64_t wanted = (uint64_t)wanted_ns, most = (uint64_t)most_ns, away = (uint64_t)AWAY_NS, room = GAPS_MAX;
+  uint64_t wanted = (uint64_t)wanted_ns, most = (uint64_t)most_ns, away = (uint64_t)AWAY_NS, room = GPU_GAPS_MAX;
   void *parameters[] = {&lane->left, &wanted, &most, &away, &room};
   return cuda.use(lane->context) == 0 && cuda.launch(lane->function, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL) == 0;
 }
 
-static bool lane_end(struct lane *lane, struct taken *ret) {
+static bool lane_end(struct lane *lane, struct gpu_taken *ret) {
   return cuda.use(lane->context) == 0 && cuda.wait() == 0 && cuda.copy_back(ret, lane->left, sizeof *ret) == 0;
 }
 
 /* --- the child: what a change of turns costs --- */
 
-struct changes {
-  double with[ROUNDS * TAKES], without[ROUNDS * GAPS_MAX]; /* what the watcher lost beyond what was taken; what it lost to others */
-  size_t n_with, n_without;
-};
-
-static void compare(struct changes *c, const struct taken *watcher, const struct taken *takes, size_t n_takes) {
-  bool ours[GAPS_MAX] = {false};
-  size_t n_gaps = watcher->n_gaps < GAPS_MAX ? watcher->n_gaps : GAPS_MAX;
-  for (size_t i = 0; i < n_takes; i++)
-    for (size_t k = 0; k < n_gaps && takes[i].n_gaps == 0; k++) {
-      const struct gap *gap = &watcher->gaps[k];
-      if (gap->from_ns > takes[i].from_ns || gap->to_ns < takes[i].to_ns) continue;
-      c->with[c->n_with++] = (double)(gap->to_ns - gap->from_ns) - (double)(takes[i].to_ns - takes[i].from_ns);
-      ours[k] = true;
-    }
-  for (size_t k = 0; k < n_gaps; k++)
-    if (!ours[k]) c->without[c->n_without++] = (double)(watcher->gaps[k].to_ns - watcher->gaps[k].from_ns);
-}
-
-static double nth(double *values, size_t n, double q) {
-  quantile_sort(values, n);
-  return n > 0 ? values[(size_t)(q * (double)(n - 1))] : 0;
-}
-
-/* A change to somebody else and back. Where the server leaves the GPU free at times, some gaps hold our turn alone. Where it never does, each
- * gap holds its turn too: beside the gaps that hold it alone, one with ours has one change more. 0: not known. */
-static double change_of(struct changes *c) {
-  if (c->n_with < 5) return 0;
-  double least = nth(c->with, c->n_with, 0.1);
-  double cost = least < (double)TURN_NS ? least : 2 * (nth(c->with, c->n_with, 0.5) - nth(c->without, c->n_without, 0.5));
-  return cost > 0 && cost < CHANGE_MOST_NS ? cost : 0;
-}
-
 static double calibrate(struct lane *taker, struct lane *watcher) {
-  static struct changes changes;
-  static struct taken watched, takes[TAKES];
-  for (int round = 0; round < ROUNDS; round++) {
+  static struct gpu_turns turns;
+  static struct gpu_taken watched, takes[GPU_TAKES];
+  for (int round = 0; round < GPU_ROUNDS; round++) {
     size_t n = 0;
     if (!lane_begin(watcher, 40 * MS, 200 * MS)) return 0;
-    for (int64_t at = clock_now(&clock_system); n < TAKES; n++) {
+    for (int64_t at = clock_now(&clock_system); n < GPU_TAKES; n++) {
       perturber_sleep(at += 5 * MS / 2);
       if (!lane_begin(taker, 3 * MS / 10, 20 * MS) || !lane_end(taker, &takes[n])) return 0;
     }
     if (!lane_end(watcher, &watched)) return 0;
-    compare(&changes, &watched, takes, n);
+    gpu_turns_add(&turns, &watched, takes, n);
   }
-  return change_of(&changes);
+  return gpu_turns_change_ns(&turns);
 }
 
 /* --- the child: what it is asked --- */
@@ -163,7 +124,7 @@ static _Noreturn void refuse(const char *why, int status) {
 
 /* Every period a turn of such a length that with the changes around it others lose the share. */
 static bool hold(struct lane *taker, double share, double change_ns, int64_t for_ns) {
-  struct taken taken;
+  struct gpu_taken taken;
   double lost_ns = 0;
   int64_t begun = clock_now(&clock_system), wanted = (int64_t)(share * (double)PERIOD_NS - change_ns);
   if (wanted < PERIOD_NS / 100) wanted = PERIOD_NS / 100;
@@ -187,11 +148,11 @@ void gpu_share_main(const char *bus) {
   if (why != NULL) refuse(why, 0);
   if ((status = cuda.init(0)) != 0) refuse("the driver cannot be used", status);
   if ((status = cuda.by_bus(&device, bus)) != 0) refuse("the driver has no such GPU", status);
-  if ((status = cuda.create(&taker.context, BLOCKING_WAIT, device)) != 0)
-    refuse("no second process may use it (its compute mode), or its memory is full", status);
+  if ((status = lane_open(&taker, device)) != 0) refuse("no second process may use it (its compute mode), or its memory is full", status);
   if (cuda.free_memory(&free_bytes, &total) != 0 || free_bytes < GPU_FREE_LEAST)
     refuse("less than 2 GiB of its memory is free: what this needs could make the server fail", 0);
-  if (!lane_open(&taker, device) || !lane_open(&watcher, device)) refuse("a kernel of our own cannot be loaded", 0);
+  if ((status = lane_open(&watcher, device)) != 0) refuse("it takes no second context of ours", status);
+  if (!lane_load(&taker) || !lane_load(&watcher)) refuse("a kernel of our own cannot be loaded", 0);
   double change_ns = calibrate(&taker, &watcher);
   (void)printf("ok %.0f\n", change_ns);
   for (double share, ms; fflush(stdout) == 0 && fgets(line, sizeof line, stdin) != NULL;)
@@ -213,7 +174,7 @@ static _Noreturn void become_taker(const char *bus, int from, int to) {
   char *const arguments[] = {"lynxbench", GPU_SHARE_OPTION, (char *)(uintptr_t)bus, NULL};
   char *const environment[] = {"LC_ALL=C", "CUDA_CACHE_DISABLE=1", NULL}; /* no file of it is left in a home */
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (dup2(from, STDIN_FILENO) < 0 || dup2(to, STDOUT_FILENO) < 0) _exit(1);
+  if (dup2(from, STDIN_FILENO) < 0 || dup2(to, STDOUT_FILENO) < 0 || syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) != 0) _exit(1);
   (void)execve("/proc/self/exe", arguments, environment);
   _exit(1);
 }

@@ -16,10 +16,11 @@ static bool apply(const struct live *live, struct finding *ret) {
   if (ret->share < 0.15 || calls < latency || read_back(live) > calls / 2) return false;
   ret->bounded = true;
   ret->bound = ret->share;
+  live_traced_name(live, ret->share, ret);
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "the GPU is idle while the host is in a launch call %.1f %% of the traced time, and for the latency of taking up what was "
-                 "handed over %.1f %%",
-                 100 * calls, 100 * latency);
+                 "handed over %.1f %%%s%s",
+                 100 * calls, 100 * latency, ret->named[0] != 0 ? "; most calls into libraries come from " : "", ret->named);
   return true;
 }
 

@@ -75,7 +75,8 @@ static double launches_hold(void *state, size_t target, double slowness, int64_t
     own += one;
     added += more;
   }
-  return own > 0 && added > 0 ? 1 + added / own : 1;
+  /* Of what a server says of itself: no more is believed than could have been asked. */
+  return own > 0 && added > 0 && added < 100 * own ? 1 + added / own : 1;
 }
 
 static void launches_close(void *state) {
