@@ -157,7 +157,8 @@ static int run(const struct arguments *arguments) {
   int64_t pid;
   int words;
   if (!profilers_read("diagnose", arguments->option[FLAG_PROFILERS]) || !read_pid(arguments->option[FLAG_PID], &pid) ||
-      !read_in_flight(arguments->option[FLAG_IN_FLIGHT]) || !find_url(arguments, pid, found, &url, &words))
+      !read_in_flight(arguments->option[FLAG_IN_FLIGHT]) || !output_is_possible("diagnose", "html", arguments->option[FLAG_HTML]) ||
+      !find_url(arguments, pid, found, &url, &words))
     return EXIT_WRONG_INPUT;
   struct quick_run quick = {.tool = "diagnose",
                             .url = url,

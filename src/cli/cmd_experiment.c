@@ -158,6 +158,7 @@ static int run(const struct arguments *arguments) {
   bool plan = arguments->n_positional == 1;
   const char *path = arguments->positional[0];
   if (plan && bundle_is(path)) return show(path, arguments);
+  if (!output_is_possible("experiment", "html", arguments->option[FLAG_HTML])) return EXIT_WRONG_INPUT;
   struct experimenting *x = xalloc(1, sizeof *x);
   if (plan && !plan_file_read(path, &x->file)) {
     plan_file_release(&x->file);

@@ -414,6 +414,7 @@ static bool options_agree(const struct arguments *a, bool bundle) {
   for (size_t i = 0; i < LYNX_COUNT(outputs); i++)
     if (outputs[i] != NULL && stat(outputs[i], &info) == 0 && !S_ISREG(info.st_mode))
       return wrong(i == 0 ? FLAG_JUNIT : FLAG_MARKDOWN, outputs[i], "a file, new or old");
+  if (!output_is_possible("gate", "junit", junit) || !output_is_possible("gate", "markdown", markdown)) return false;
   if (junit != NULL && markdown != NULL && strcmp(junit, markdown) == 0)
     return wrong(FLAG_MARKDOWN, markdown, "another file than --junit's");
   return a->option[FLAG_JSON] == NULL || a->option[FLAG_GITHUB] == NULL || wrong(FLAG_GITHUB, "--json beside it", "one of them");

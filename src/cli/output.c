@@ -128,11 +128,27 @@ bool color_wanted(FILE *to) {
   return isatty(fileno(to)) && term != NULL && strcmp(term, "dumb") != 0;
 }
 
+static const char *folder_of(const char *path, char folder[4200]) {
+  const char *slash = strrchr(path, '/');
+  (void)snprintf(folder, 4200, "%.*s", slash == NULL ? 1 : slash == path ? 1 : (int)(slash - path), slash == NULL ? "." : path);
+  return folder;
+}
+
+bool output_is_possible(const char *tool, const char *option, const char *path) {
+  char folder[4200];
+  struct stat info;
+  if (path == NULL || strcmp(path, "-") == 0) return true;
+  bool is_folder = path[0] == 0 || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
+  if (!is_folder && access(folder_of(path, folder), W_OK | X_OK) == 0) return true;
+  (void)fprintf(stderr, "lynxbench %s: --%s: found '%s': %s%s%s; accepted: a file in a folder that can be written to\n", tool, option, path,
+                is_folder ? "no file can have that name" : strerror(errno), is_folder ? "" : ": ", is_folder ? "" : folder);
+  return false;
+}
+
 bool output_is_free(const char *tool, const char *path) {
   char folder[4200];
   struct stat info;
-  const char *slash = strrchr(path, '/');
-  (void)snprintf(folder, sizeof folder, "%.*s", slash == NULL ? 1 : slash == path ? 1 : (int)(slash - path), slash == NULL ? "." : path);
+  (void)folder_of(path, folder);
   if (lstat(path, &info) == 0) {
     (void)fprintf(stderr,
                   "lynxbench %s: %s: %s, and is not overwritten (records are never overwritten): name another with --out FILE.lynx\n", tool,

@@ -40,6 +40,8 @@ bool write_output(const char *path, const char *data, size_t length);
 
 /* May a new record be written there? Asked before anything is said in a ledger. False: why not was reported, as the tool's. */
 bool output_is_free(const char *tool, const char *path);
+/* Can a page or a report be written there, over one that is there? Asked before minutes are spent. NULL, "-": yes. False: it was reported. */
+bool output_is_possible(const char *tool, const char *option, const char *path);
 /* To a new file that its owner alone may read; one that is there already is never overwritten, and that is told. */
 bool write_new_output(const char *path, const char *data, size_t length);
 

@@ -117,10 +117,12 @@ static bool read_number(struct reading *r, const struct yaml_node *node, const c
 static bool in_range(struct reading *r, const struct yaml_node *node, const char *path, const struct field *field, double value,
                      double least, double greatest) {
   if ((field->least == NULL || value >= least) && (field->greatest == NULL || value <= greatest)) return true;
+  bool one = field->least != NULL && field->greatest != NULL && strcmp(field->least, field->greatest) == 0;
   complain(r, node, path,
-           field->least != NULL && field->greatest != NULL ? arena_printf(r->arena, "from %s to %s", field->least, field->greatest)
-           : field->least != NULL                          ? arena_printf(r->arena, "at least %s", field->least)
-                                                           : arena_printf(r->arena, "at most %s", field->greatest));
+           one                                               ? field->least
+           : field->least != NULL && field->greatest != NULL ? arena_printf(r->arena, "from %s to %s", field->least, field->greatest)
+           : field->least != NULL                            ? arena_printf(r->arena, "at least %s", field->least)
+                                                             : arena_printf(r->arena, "at most %s", field->greatest));
   return false;
 }
 

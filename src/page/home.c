@@ -131,12 +131,20 @@ static void put_findings(struct markup *m, const struct board *b, const struct b
   arena_release(&arena);
 }
 
+/* Another contract has that name: an earlier text of it, or one of somebody else. */
+static bool is_namesake(const struct board *b, const struct board_contract *contract) {
+  for (size_t i = 0; i < b->n_contracts; i++)
+    if (&b->contracts[i] != contract && strcmp(b->contracts[i].name, contract->name) == 0) return true;
+  return false;
+}
+
 static void write_card(struct markup *m, const struct board *b, const struct card *c) {
   const struct board_contract *contract = c->contract;
   markup_open(m, "article", "class", "contract", NULL);
   markup_open(m, "div", NULL);
   markup_open(m, "h2", NULL);
   markup_link(m, NULL, contract->name[0] != 0 ? contract->name : contract->hex, "contract/%s.html", contract->hex);
+  if (contract->name[0] != 0 && is_namesake(b, contract)) markup_printf(m, " %.8s", contract->hex);
   markup_close(m);
   if (contract->contract != NULL && contract->contract->question != NULL) markup_whole(m, "p", "question", contract->contract->question);
   markup_whole(m, "p", c->meeting.worse || c->meeting.contested ? "verdict bad" : "verdict", c->meeting.title);

@@ -60,9 +60,8 @@ static void put_curve(struct page *p) {
   plot.y.greatest *= 1.15;
   (void)buffer_text(p->out, "<figure>");
   const long long knee = q->knee;
-  svg_begin(&plot, live_still_grows(p->live)
-                       ? arena_printf(&p->arena, "the climb: throughput still grows at %lld in flight, the most that was tried", knee)
-                       : arena_printf(&p->arena, "the climb: the knee is at %lld in flight", knee));
+  svg_begin(&plot, live_still_grows(p->live) ? arena_printf(&p->arena, "the climb: throughput still grows at %lld in flight", knee)
+                                             : arena_printf(&p->arena, "the climb: the knee is at %lld in flight", knee));
   if (q->knee > 0) svg_shade(&plot, (double)q->knee * 0.94, (double)q->knee * 1.06, "knee");
   svg_line(&plot, x, y, n, 0, false);
   for (size_t i = 0; i < n; i++) svg_point(&plot, x[i], y[i], 0);
