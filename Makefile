@@ -140,6 +140,7 @@ bench-peers: packages-bench
 	@python3 bench/traces.py $(BUILD) $(MEGABYTES)
 	@python3 bench/variance.py $(BUILD)
 	@python3 bench/history.py $(BUILD)
+	@cd bench && python3 history_recall.py --build $(abspath $(BUILD))
 
 simulate: packages-test
 	@$(MAKE) --no-print-directory configured

@@ -44,7 +44,7 @@ def main():
     if folder is None:
         sys.exit("skipped: apache-otava cannot be installed here")
     python = os.path.join(folder, "bin", "python")
-    for name in sorted(os.listdir(RECORDED)):
+    for name in sorted(n for n in os.listdir(RECORDED) if n.endswith(".csv")):
         series = read(os.path.join(RECORDED, name))
         with tempfile.TemporaryDirectory() as folder:
             table = os.path.join(folder, name)

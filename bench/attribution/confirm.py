@@ -141,8 +141,8 @@ class Case:
         ln = lambda s: s["throughput"]["estimate"]
         known.sort(key=ln, reverse=True)
         own = PLANTED[name]
-        # A process holds all of its functions: beside it a function is ranked among what can be told apart.
-        ranked = [s for s in known if own == "processor" or s["perturber"] != "processor"]
+        # Processor time as a whole holds all functions: they are ranked among what can be told apart.
+        ranked = [s for s in known if s["perturber"] not in ("processor", "contention") or own == s["perturber"]]
         right = bool(ranked) and own in ranked[0]["target"]
         listed = ", ".join(f"{s['target'][:40]} {ln(s):.2f} [{s['throughput']['low']:.2f}, {s['throughput']['high']:.2f}]" for s in known)
         return {"right": right, "listed": listed, "took_s": time.monotonic() - began}
