@@ -80,7 +80,7 @@ static void digests(void) {
 #define WITH(more) "lynxbench: 1\nexecutor: {endpoint: \"http://h:1\"}\nregime: {rate_per_s: 2}\n" more
 
 static void problems(void) {
-  problem("lynxbench: 2\nregime: {rate_per_s: 1}\n", "lynxbench", 1, "2", "from 1 to 1");
+  problem("lynxbench: 2\nregime: {rate_per_s: 1}\n", "lynxbench", 1, "2", "1");
   problem("regime: {rate_per_s: 1}\n", "lynxbench", 1, "nothing", "required");
   problem("lynxbench: 1\nregime: {rate_per_s: fast}\n", "regime.rate_per_s", 2, "fast", "a number");
   problem("lynxbench: 1\nregime: {rate_per_s: \"2\"}\n", "regime.rate_per_s", 2, "the text \"2\"", "without quotes");
