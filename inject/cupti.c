@@ -24,6 +24,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,6 +46,7 @@ enum {
   KERNEL_NAME = 2048,
   KERNELS_KNOWN = 256
 };
+#define PROLONG_NS_MOST UINT64_C(100000000) /* of one call */
 
 /* By name, so that one file fits the versions of CUPTI that a machine may have. */
 static struct {
@@ -80,7 +82,7 @@ static struct {
   int64_t n_events, n_dropped, n_bad;
 } trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static atomic_int detach; /* 1: the next call that returns finalises CUPTI; 2: it did */
+static atomic_int detach; /* 1: the next call that returns finalises CUPTI; 2: it does; 3: it did */
 static _Alignas(8) uint8_t discarded[4096];
 
 static bool load(void) {
@@ -173,9 +175,11 @@ static const char *call_name(bool runtime, CUpti_CallbackId id) {
 static bool only_asks(const char *name) {
   static const char *const words[] = {"Get",      "Is",          "Peek",         "Set",     "Occupancy",
                                       "Exchange", "EventCreate", "EventDestroy", "CtxPush", "CtxPop"};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strstr(name, words[i]) != NULL) return true;
-  return false;
+  static const char *const slow_ones[] = {"MemGetInfo", "Properties", "ModuleGetFunction", "LibraryGetKernel"}; /* some load code */
+  bool asks = false, takes_long = false;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) asks = asks || strstr(name, words[i]) != NULL;
+  for (size_t i = 0; i < sizeof slow_ones / sizeof *slow_ones; i++) takes_long = takes_long || strstr(name, slow_ones[i]) != NULL;
+  return asks && !takes_long;
 }
 
 static void put_call(const CUpti_ActivityAPI *call, bool runtime) {
@@ -270,6 +274,7 @@ static const struct {
                 {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060},
                 {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_ptsz_v11060},
                 {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_v9000},
+                {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_ptsz_v9000},
                 {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000},
                 {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_ptsz_v10000},
                 {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel},
@@ -277,6 +282,7 @@ static const struct {
                 {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx},
                 {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz},
                 {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel},
+                {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz},
                 {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch},
                 {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz}};
 
@@ -285,17 +291,30 @@ static struct {
   atomic_int thousandths; /* of a call's own time that are added */
   atomic_llong n_calls, own_ns, added_ns;
 } slow;
-static _Thread_local int depth; /* of launches: the runtime's launch by the driver's */
-static _Thread_local uint64_t entered_ns;
+static atomic_int sessions; /* that were begun: what a thread remembers of an earlier one is over */
+static _Thread_local struct {
+  int session, depth; /* of launches: the runtime's launch by the driver's */
+  uint64_t entered_ns;
+} own_launch;
+
+/* Until then, or until nobody wants it any more. */
+static void prolong(uint64_t until) {
+  while (steady_ns() < until && atomic_load(&slow.thousandths) > 0) {}
+}
 
 static void on_launch(bool enters) {
+  int session = atomic_load(&sessions);
+  if (own_launch.session != session) {
+    own_launch.session = session;
+    own_launch.depth = 0;
+  }
   if (enters) {
-    if (depth++ == 0) entered_ns = steady_ns();
+    if (own_launch.depth++ == 0) own_launch.entered_ns = steady_ns();
     return;
   }
-  if (depth == 0 || --depth > 0) return; /* it was entered before we listened */
-  uint64_t now = steady_ns(), own = now - entered_ns, until = now + own * (uint64_t)atomic_load(&slow.thousandths) / 1000;
-  while (steady_ns() < until) {}
+  if (own_launch.depth == 0 || --own_launch.depth > 0) return; /* it was entered before we listened */
+  uint64_t now = steady_ns(), own = now - own_launch.entered_ns, more = own * (uint64_t)atomic_load(&slow.thousandths) / 1000;
+  prolong(now + (more < PROLONG_NS_MOST ? more : PROLONG_NS_MOST));
   (void)atomic_fetch_add(&slow.n_calls, 1);
   (void)atomic_fetch_add(&slow.own_ns, (long long)own);
   (void)atomic_fetch_add(&slow.added_ns, (long long)(steady_ns() - now));
@@ -309,12 +328,15 @@ static void CUPTIAPI on_call(void *context, CUpti_CallbackDomain domain, CUpti_C
   int wanted = 1;
   (void)context, (void)domain, (void)id;
   if (atomic_load(&slowing)) on_launch(call->callbackSite == CUPTI_API_ENTER);
-  else if (call->callbackSite == CUPTI_API_EXIT && atomic_compare_exchange_strong(&detach, &wanted, 2)) (void)cupti.finalize();
+  else if (call->callbackSite == CUPTI_API_EXIT && atomic_compare_exchange_strong(&detach, &wanted, 2)) {
+    (void)cupti.finalize();
+    atomic_store(&detach, 3);
+  }
 }
 
 static void pause_ms(int64_t ms) {
-  const struct timespec t = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
-  (void)nanosleep(&t, NULL);
+  struct timespec t = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+  while (nanosleep(&t, &t) != 0 && errno == EINTR) {}
 }
 
 static void finish(CUpti_SubscriberHandle subscriber) {
@@ -323,6 +345,7 @@ static void finish(CUpti_SubscriberHandle subscriber) {
   bool asked = cupti.enable_domain(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API) == CUPTI_SUCCESS &&
                cupti.enable_domain(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API) == CUPTI_SUCCESS;
   for (int waited = 0; asked && atomic_load(&detach) == 1 && waited < DETACH_MS; waited += 10) pause_ms(10);
+  for (int waited = 0; atomic_load(&detach) == 2 && waited < DETACH_MS; waited += 10) pause_ms(10);
   int wanted = 1;
   if (atomic_compare_exchange_strong(&detach, &wanted, 0)) (void)cupti.unsubscribe(subscriber); /* the program makes no calls */
 }
@@ -415,7 +438,8 @@ static bool slow_for(int fd, long thousandths, long ms) {
   struct pollfd gone = {.fd = fd, .events = POLLRDHUP};
   uint64_t until = steady_ns() + (uint64_t)ms * 1000000;
   atomic_store(&slow.thousandths, (int)(thousandths - 1000));
-  while (steady_ns() < until && poll(&gone, 1, (int)((until - steady_ns()) / 1000000 + 1)) == 0) {}
+  for (uint64_t now; (now = steady_ns()) < until;)
+    if (poll(&gone, 1, (int)((until - now) / 1000000 + 1)) > 0) break; /* or a signal came */
   atomic_store(&slow.thousandths, 0);
   (void)snprintf(text, sizeof text, "%lld %lld %lld\n", atomic_load(&slow.n_calls) - calls, atomic_load(&slow.own_ns) - own,
                  atomic_load(&slow.added_ns) - added);
@@ -434,6 +458,7 @@ static void slow_launches(int fd) {
     return;
   }
   atomic_store(&slow.thousandths, 0);
+  (void)atomic_fetch_add(&sessions, 1);
   atomic_store(&slowing, true);
   for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
     n += cupti.enable_callback(1, subscriber, launches[i].domain, launches[i].id) == CUPTI_SUCCESS;
@@ -462,7 +487,8 @@ static void answer(int fd, const char *folder) {
   if (!may_ask(fd) || !read_line(fd, line, sizeof line)) return;
   if (strcmp(line, "slow") == 0) slow_launches(fd);
   long ms = strncmp(line, "trace ", 6) == 0 ? strtol(line + 6, NULL, 10) : 0;
-  if (ms < 1 || ms > TRACE_MS_MOST) return;
+  struct pollfd gone = {.fd = fd, .events = POLLRDHUP};
+  if (ms < 1 || ms > TRACE_MS_MOST || poll(&gone, 1, 0) != 0) return;
   const char *why = make_trace(folder, ms, path, sizeof path);
   (void)snprintf(text, sizeof text, "%s %s\n", why == NULL ? "ok" : "no", why == NULL ? path : why);
   (void)say(fd, text); /* or who asked has gone */
@@ -496,6 +522,10 @@ int InitializeInjection(void) {
   pthread_t thread;
   if (folder == NULL || folder[0] != '/' || atomic_flag_test_and_set(&begun) || !load()) return 1;
   char *own = strdup(folder);
+  sigset_t all, before;
+  (void)sigfillset(&all);
+  (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are for its own threads */
   if (own != NULL && pthread_create(&thread, NULL, serve, own) == 0) (void)pthread_detach(thread);
+  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
   return 1;
 }

@@ -115,6 +115,22 @@ def test_launches_take_longer(tmp_path):
             s.close()
 
 
+def test_a_launch_that_was_open_as_it_ended_is_forgotten(tmp_path):
+    """The mock is within a launch nearly half of the time: what a thread remembers of one must not count in the next."""
+    with process(tmp_path) as p:
+        assert ask(p).startswith("ok ")
+        for _ in range(12):
+            begun = time.monotonic()
+            s, answers = slowing(p)
+            assert answers.readline() == "ok\n"
+            s.sendall(b"3000 60\n")
+            calls, own, added = map(int, answers.readline().split())
+            assert calls > 0 and own + added <= (time.monotonic() - begun) * 1e9, "one thread launches, since then"
+            answers.close()
+            s.close()
+            time.sleep(0.05)
+
+
 @pytest.mark.parametrize("words", ["999 100\n", "99999 100\n", "2000\n", "2000 0\n", "rubbish\n", "2000 100 1\n"])
 def test_what_is_no_amount_ends_it(tmp_path, words):
     with process(tmp_path) as p:

@@ -29,33 +29,26 @@ static int manner(const char *name) {
   return said != NULL && strcmp(said, name) == 0;
 }
 
-static pthread_t launcher;
-static volatile int launches; /* a thread makes them */
+static volatile int launches; /* they are told of */
 
-/* The program: a launch of some 0.2 ms by the runtime, which calls the driver's, again and again. */
-static void *launch(void *context) {
-  CUpti_CallbackData data = {.callbackSite = CUPTI_API_ENTER};
-  (void)context;
-  while (launches) {
-    data.callbackSite = CUPTI_API_ENTER;
-    on_call(NULL, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, &data);
-    on_call(NULL, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
-    usleep(200);
-    data.callbackSite = CUPTI_API_EXIT;
-    on_call(NULL, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
-    on_call(NULL, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, &data);
-    usleep(300);
-  }
-  return NULL;
+static void tell(CUpti_ApiCallbackSite site, CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+  const CUpti_CallbackData data = {.callbackSite = site};
+  if (launches) on_call(NULL, domain, id, &data);
 }
 
-static void end_launches(void) {
-  bool own = launches && pthread_equal(launcher, pthread_self());
-  if (launches && !own) {
-    launches = 0;
-    (void)pthread_join(launcher, NULL);
+/* The program: a thread that launches all the time, each for some 0.2 ms by the runtime, which calls the driver's. Whoever subscribes, or
+ * ends it, may find it within one. */
+static void *launch(void *context) {
+  (void)context;
+  for (;;) {
+    tell(CUPTI_API_ENTER, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
+    tell(CUPTI_API_ENTER, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
+    usleep(200);
+    tell(CUPTI_API_EXIT, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
+    tell(CUPTI_API_EXIT, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
+    usleep(100);
   }
-  launches = 0;
+  return NULL;
 }
 
 CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *data) {
@@ -71,7 +64,7 @@ CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_Ca
 CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
   (void)subscriber;
   expect(n_subscribers == 1 && n_enabled == 0, "unsubscribed while something is recorded");
-  end_launches();
+  launches = 0;
   n_subscribers--;
   return CUPTI_SUCCESS;
 }
@@ -93,18 +86,19 @@ CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle s
 
 CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain,
                                          CUpti_CallbackId id) {
+  static pthread_t launcher;
+  static bool begun;
   (void)subscriber, (void)domain, (void)id;
   expect(enable && n_subscribers == 1, "a callback without a subscriber");
   if (manner("denied")) return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
-  if (!launches) {
-    launches = 1;
-    (void)pthread_create(&launcher, NULL, launch, NULL);
-  }
+  launches = 1;
+  if (!begun) (void)pthread_create(&launcher, NULL, launch, NULL);
+  begun = true;
   return CUPTI_SUCCESS;
 }
 
 CUptiResult CUPTIAPI cuptiFinalize(void) {
-  end_launches();
+  launches = 0;
   n_subscribers = n_domains = 0;
   return CUPTI_SUCCESS;
 }
