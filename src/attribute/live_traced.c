@@ -150,24 +150,34 @@ void live_traced_finish(struct live *live) {
   live->n_traced = n;
 }
 
-double live_traced_share(const struct live *live, const char *state) {
+double live_traced_share(const struct live_traced *traced, const char *state) {
+  double sum = 0;
+  for (size_t k = 0; k < traced->n_parts; k++)
+    if (strcmp(traced->parts[k].state, state) == 0) sum += traced->parts[k].share;
+  return sum;
+}
+
+const struct live_traced *live_traced_with(const struct live *live, const char *const *states) {
+  const struct live_traced *found = NULL;
   double most = 0;
   for (size_t i = 0; i < live->n_traced; i++) {
     double sum = 0;
-    for (size_t k = 0; k < live->traced[i].n_parts; k++)
-      if (strcmp(live->traced[i].parts[k].state, state) == 0) sum += live->traced[i].parts[k].share;
-    most = fmax(most, sum);
+    for (size_t k = 0; states[k] != NULL; k++) sum += live_traced_share(&live->traced[i], states[k]);
+    if (sum <= most) continue;
+    most = sum;
+    found = &live->traced[i];
   }
-  return most;
+  return found;
 }
 
-void live_traced_name(const struct live *live, double share, struct finding *ret) {
+void live_traced_name(const struct live *live, const struct live_traced *traced, double share, struct finding *ret) {
   const struct live_lane *most = NULL;
+  double all = 0;
   for (size_t i = 0; i < live->at.n_lanes; i++) {
     const struct live_lane *lane = &live->at.lanes[i];
-    if (lane->n_callers > 0 && (most == NULL || lane->callers[0].share > most->callers[0].share)) most = lane;
+    if (lane->process != traced->process || lane->n_callers == 0) continue;
+    if (most == NULL || lane->callers[0].share > most->callers[0].share) most = lane;
   }
-  double all = 0;
   for (size_t k = 0; most != NULL && k < most->n_callers; k++) all += most->callers[k].share;
   if (most == NULL || most->callers[0].share < share / 2 || most->callers[0].share < MOST_CALLS * all) return;
   (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", most->callers[0].what, most->callers[0].where);

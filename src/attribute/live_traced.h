@@ -11,11 +11,13 @@
 bool live_traced_add(struct live *live, struct bundle *bundle, const struct bundle_session *session);
 void live_traced_finish(struct live *live);
 
-/* The state's share of the window, of the process that has most of it; 0: no trace has it. States are the account's (exposed.copy_to_device,
- * idle.launch ...); what a GPU did is only in traces of a server that uses one. */
-double live_traced_share(const struct live *live, const char *state);
-/* Names the Python function that makes most of the calls which run outside of the interpreter's lock, where they take half of the share at
- * least. */
-void live_traced_name(const struct live *live, double share, struct finding *ret);
+/* The process in whose trace these states take most together, and at least something; NULL: none. states: the account's
+ * (exposed.copy_to_device, idle.launch ...), ends in NULL; what a GPU did is only in traces of a process that uses one. */
+const struct live_traced *live_traced_with(const struct live *live, const char *const *states);
+/* The state's share of that process's window. */
+double live_traced_share(const struct live_traced *traced, const char *state);
+/* Names the Python function that makes most of that process's calls which run outside of the interpreter's lock, where they take half of the
+ * share at least. */
+void live_traced_name(const struct live *live, const struct live_traced *traced, double share, struct finding *ret);
 
 #endif

@@ -5,13 +5,15 @@
 #include "attribute/live_traced.h"
 
 static bool apply(const struct live *live, struct finding *ret) {
-  double in = live_traced_share(live, "exposed.copy_to_device"), out = live_traced_share(live, "exposed.copy_to_host"),
-         within = live_traced_share(live, "exposed.copy_other");
+  static const char *const states[] = {"exposed.copy_to_device", "exposed.copy_to_host", "exposed.copy_other", NULL};
+  const struct live_traced *t = live_traced_with(live, states);
+  if (t == NULL) return false;
+  double in = live_traced_share(t, states[0]), out = live_traced_share(t, states[1]), within = live_traced_share(t, states[2]);
   ret->share = in + out + within;
   if (ret->share < 0.1) return false;
   ret->bounded = true;
   ret->bound = ret->share;
-  live_traced_name(live, ret->share, ret);
+  live_traced_name(live, t, ret->share, ret);
   (void)snprintf(
       ret->evidence, sizeof ret->evidence,
       "while nothing computes, the GPU is copied to %.1f %% of the traced time, copied from %.1f %%, and copies within itself or "

@@ -5,18 +5,20 @@
 #include "attribute/live_traced.h"
 
 /* Behind each value that is read back nothing is queued, and the next launches find the GPU idle: that is not theirs. */
-static double read_back(const struct live *live) {
-  return live_traced_share(live, "idle.synchronise") + live_traced_share(live, "idle.copy_call") +
-         live_traced_share(live, "exposed.copy_to_host");
+static double read_back(const struct live_traced *t) {
+  return live_traced_share(t, "idle.synchronise") + live_traced_share(t, "idle.copy_call") + live_traced_share(t, "exposed.copy_to_host");
 }
 
 static bool apply(const struct live *live, struct finding *ret) {
-  double calls = live_traced_share(live, "idle.launch"), latency = live_traced_share(live, "idle.latency");
+  static const char *const states[] = {"idle.launch", "idle.latency", NULL};
+  const struct live_traced *t = live_traced_with(live, states);
+  if (t == NULL) return false;
+  double calls = live_traced_share(t, states[0]), latency = live_traced_share(t, states[1]);
   ret->share = calls + latency;
-  if (ret->share < 0.15 || calls < latency || read_back(live) > calls / 2) return false;
+  if (ret->share < 0.15 || calls < latency || read_back(t) > calls / 2) return false;
   ret->bounded = true;
   ret->bound = ret->share;
-  live_traced_name(live, ret->share, ret);
+  live_traced_name(live, t, ret->share, ret);
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "the GPU is idle while the host is in a launch call %.1f %% of the traced time, and for the latency of taking up what was "
                  "handed over %.1f %%%s%s",

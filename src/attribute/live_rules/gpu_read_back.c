@@ -5,11 +5,13 @@
 #include "attribute/live_traced.h"
 
 static bool apply(const struct live *live, struct finding *ret) {
-  double waits = live_traced_share(live, "idle.synchronise"), calls = live_traced_share(live, "idle.copy_call"),
-         copies = live_traced_share(live, "exposed.copy_to_host");
+  static const char *const states[] = {"idle.synchronise", "idle.copy_call", "exposed.copy_to_host", NULL};
+  const struct live_traced *t = live_traced_with(live, states);
+  if (t == NULL) return false;
+  double waits = live_traced_share(t, states[0]), calls = live_traced_share(t, states[1]), copies = live_traced_share(t, states[2]);
   ret->share = waits + calls + copies;
   if (ret->share < 0.05 || waits + copies < 0.02) return false;
-  live_traced_name(live, ret->share, ret);
+  live_traced_name(live, t, ret->share, ret);
   (void)snprintf(
       ret->evidence, sizeof ret->evidence,
       "the GPU is idle while the host waits for it %.1f %% of the traced time, and while it is in a copy call %.1f %%; copies to "
