@@ -280,8 +280,9 @@ static void run_block(struct blocks *b, const struct turn *turn, const struct pe
     row.target = arena_copy(&b->arena, o->targets[turn->target].name);
     row.given = o->perturber->hold(o->state, (size_t)turn->target, turn->level, until);
   }
-  row.to_ns = clock_now(&clock_system) - b->session.zero_ns;
-  bool done = turn->target < 0 || row.given > 1; /* a hold that did nothing is no block of its target */
+  int64_t now = clock_now(&clock_system);
+  row.to_ns = (now < until ? now : until) - b->session.zero_ns; /* what is heard later of a hold is no part of it */
+  bool done = turn->target < 0 || row.given > 1;                /* a hold that did nothing is no block of its target */
   if (done && !atomic_load(&b->stop)) put_row(b, &row, &before);
 }
 

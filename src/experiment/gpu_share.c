@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,9 @@
 #include "base/clock.h"
 #include "experiment/gpu_turns.h"
 
-enum { LINE = 200, ANSWER_S = 20 };
+enum { LINE = 200, ANSWER_S = 10 };
 #define MS INT64_C(1000000)
+#define WATCHED_NS (40 * MS)
 #define PERIOD_NS (20 * MS)    /* a turn lasts some 2 ms: many changes of turns would cost more than what is taken */
 #define AWAY_NS INT64_C(20000) /* the clock is read each some 0.1 us: such a jump is somebody else's turn */
 
@@ -30,6 +32,7 @@ extern const char take_gpu_kernel[];
 static struct {
   int (*init)(unsigned flags);
   int (*by_bus)(int *device, const char *bus);
+  int (*name)(char *name, int size, int device);
   int (*create)(void **context, unsigned flags, int device);
   int (*use)(void *context);
   int (*free_memory)(size_t *free, size_t *total);
@@ -48,17 +51,10 @@ static const char *load_driver(void) {
   static const struct {
     const char *name;
     void *to;
-  } calls[] = {{"cuInit", &cuda.init},
-               {"cuDeviceGetByPCIBusId", &cuda.by_bus},
-               {"cuCtxCreate_v2", &cuda.create},
-               {"cuCtxSetCurrent", &cuda.use},
-               {"cuMemGetInfo_v2", &cuda.free_memory},
-               {"cuModuleLoadData", &cuda.load},
-               {"cuModuleGetFunction", &cuda.find},
-               {"cuMemAlloc_v2", &cuda.allocate},
-               {"cuLaunchKernel", &cuda.launch},
-               {"cuCtxSynchronize", &cuda.wait},
-               {"cuMemcpyDtoH_v2", &cuda.copy_back}};
+  } calls[] = {{"cuInit", &cuda.init},           {"cuDeviceGetByPCIBusId", &cuda.by_bus}, {"cuDeviceGetName", &cuda.name},
+               {"cuCtxCreate_v2", &cuda.create}, {"cuCtxSetCurrent", &cuda.use},          {"cuMemGetInfo_v2", &cuda.free_memory},
+               {"cuModuleLoadData", &cuda.load}, {"cuModuleGetFunction", &cuda.find},     {"cuMemAlloc_v2", &cuda.allocate},
+               {"cuLaunchKernel", &cuda.launch}, {"cuCtxSynchronize", &cuda.wait},        {"cuMemcpyDtoH_v2", &cuda.copy_back}};
   void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) return "NVIDIA's driver library (libcuda.so.1) is not where the system looks for libraries";
   for (size_t i = 0; i < LYNX_COUNT(calls); i++) {
@@ -98,17 +94,18 @@ static bool lane_end(struct lane *lane, struct gpu_taken *ret) {
 
 /* --- the child: what a change of turns costs --- */
 
+/* -1: its kernels cannot be relied on. */
 static double calibrate(struct lane *taker, struct lane *watcher) {
   static struct gpu_turns turns;
   static struct gpu_taken watched, takes[GPU_TAKES];
   for (int round = 0; round < GPU_ROUNDS; round++) {
     size_t n = 0;
-    if (!lane_begin(watcher, 40 * MS, 200 * MS)) return 0;
+    if (!lane_begin(watcher, WATCHED_NS, 10 * WATCHED_NS)) return -1;
     for (int64_t at = clock_now(&clock_system); n < GPU_TAKES; n++) {
       perturber_sleep(at += 5 * MS / 2);
-      if (!lane_begin(taker, 3 * MS / 10, 20 * MS) || !lane_end(taker, &takes[n])) return 0;
+      if (!lane_begin(taker, 3 * MS / 10, 20 * MS) || !lane_end(taker, &takes[n])) return -1;
     }
-    if (!lane_end(watcher, &watched)) return 0;
+    if (!lane_end(watcher, &watched) || watched.busy_ns < WATCHED_NS / 2) return -1; /* its clock may go in steps that look like turns */
     gpu_turns_add(&turns, &watched, takes, n);
   }
   return gpu_turns_change_ns(&turns);
@@ -154,6 +151,8 @@ void gpu_share_main(const char *bus) {
   if ((status = lane_open(&watcher, device)) != 0) refuse("it takes no second context of ours", status);
   if (!lane_load(&taker) || !lane_load(&watcher)) refuse("a kernel of our own cannot be loaded", 0);
   double change_ns = calibrate(&taker, &watcher);
+  if (change_ns < 0) refuse("how long our own kernel runs cannot be counted", 0);
+  if (!(change_ns > 0)) refuse("what a change of turns costs could not be seen", 0);
   (void)printf("ok %.0f\n", change_ns);
   for (double share, ms; fflush(stdout) == 0 && fgets(line, sizeof line, stdin) != NULL;)
     if (sscanf(line, "%lf %lf", &share, &ms) != 2 || !(share > 0 && share < 1) || !(ms > 0 && ms < 1e6) ||
@@ -173,10 +172,19 @@ struct gpu_share {
 static _Noreturn void become_taker(const char *bus, int from, int to) {
   char *const arguments[] = {"lynxbench", GPU_SHARE_OPTION, (char *)(uintptr_t)bus, NULL};
   char *const environment[] = {"LC_ALL=C", "CUDA_CACHE_DISABLE=1", NULL}; /* no file of it is left in a home */
+  const struct sched_param none = {.sched_priority = 0};
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  (void)sched_setscheduler(0, SCHED_OTHER, &none); /* ours is that of blocks */
   if (dup2(from, STDIN_FILENO) < 0 || dup2(to, STDOUT_FILENO) < 0 || syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) != 0) _exit(1);
   (void)execve("/proc/self/exe", arguments, environment);
   _exit(1);
+}
+
+static void end_taker(struct gpu_share *g) {
+  if (g->pid <= 0) return;
+  (void)kill(g->pid, SIGKILL);
+  while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR) {}
+  g->pid = 0;
 }
 
 /* A line, without its end; false: none came in time. */
@@ -221,19 +229,18 @@ double gpu_share_hold(struct gpu_share *g, double share, const struct perturbing
   char line[64];
   double lost = 0;
   long long span = 0;
-  int n = snprintf(line, sizeof line, "%.4f %.1f\n", share, (double)(until_ns - clock_now(&clock_system)) / 1e6);
-  if (n <= 0 || write(g->to, line, (size_t)n) != n) return 0;
-  if (!perturber_wait(request, until_ns)) return 0; /* it is closed next */
-  if (!hear(g, until_ns + 1000 * MS) || sscanf(g->said, "lost %lf of %lld", &lost, &span) != 2 || span <= 0) return 0;
-  return lost > 0 && lost < (double)span ? lost / (double)span : 0;
+  double ms = (double)(until_ns - clock_now(&clock_system)) / 1e6;
+  if (ms < 1 || g->pid <= 0) return 0;
+  int n = snprintf(line, sizeof line, "%.4f %.1f\n", share, ms);
+  bool good = n > 0 && write(g->to, line, (size_t)n) == n && perturber_wait(request, until_ns) && hear(g, until_ns + 1000 * MS) &&
+              sscanf(g->said, "lost %lf of %lld", &lost, &span) == 2 && span > 0;
+  if (!good) end_taker(g); /* what it says later would be of another block */
+  return good && lost > 0 && lost < (double)span ? lost / (double)span : 0;
 }
 
 void gpu_share_close(struct gpu_share *g) {
   if (g == NULL) return;
-  if (g->pid > 0) {
-    (void)kill(g->pid, SIGKILL);
-    while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR) {}
-  }
+  end_taker(g);
   if (g->to >= 0) (void)close(g->to);
   if (g->from >= 0) (void)close(g->from);
   free(g);

@@ -110,5 +110,29 @@ def test_launch_calls_are_slowed_within_the_server(tmp_path):
         assert inject.ask(server).startswith("ok "), "the library has stepped back"
 
 
+# A server that answers as if it were the library: what it says of its own launches is not believed beyond what was asked.
+LIAR = """import os, socket, threading
+def lie(words):
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(f"\\0lynxbench-cupti-{os.getpid()}")
+    s.listen()
+    while True:
+        c = s.accept()[0]
+        f = c.makefile("rw")
+        for line in f:
+            f.write("ok\\n" if line == "slow\\n" else words)
+            f.flush()
+threading.Thread(target=lie, args=(%r,), daemon=True).start()
+"""
+
+
+def test_a_server_that_lies_is_not_believed(tmp_path):
+    with t.serving(tmp_path, "silent", before=LIAR % "1 1000000 99000000\n") as (_, here):
+        r = perturb(here, "launches")
+        assert r.returncode == 3, r.stdout + r.stderr
+        r = l.lynx("perturb", f"{here}/p.lynx", "--json")
+        assert json.loads(r.stdout)["sensitivities"] == [], r.stdout
+
+
 if __name__ == "__main__":
     l.main(__file__)

@@ -16,12 +16,14 @@ struct gpu {
   double server_until;      /* it goes on as it is, at work or not */
   bool server_works;
   double server_share;
+  double burst;          /* it always has such a short kernel to run, after each turn of somebody else; 0: none */
   double left[CONTEXTS]; /* of the kernel that it runs; 0: none */
   int at;
 };
 
 static bool has_work(struct gpu *g, int context) {
   if (context != SERVER) return g->left[context] > 0;
+  if (g->burst > 0) return g->at != SERVER;
   if (g->server_share >= 1) return true;
   while (g->now >= g->server_until) {
     g->server_works = !g->server_works && g->server_share > 0;
@@ -64,17 +66,17 @@ static void step(struct gpu *g, struct seen *watcher, struct seen *taker) {
   }
   if (next != g->at) g->now += g->change;
   g->at = next;
-  double length = next == SERVER ? g->turn : fmin(g->turn, g->left[next]), from = g->now;
+  double length = next != SERVER ? fmin(g->turn, g->left[next]) : g->burst > 0 ? g->burst : g->turn, from = g->now;
   g->now += length;
   if (next == SERVER) return;
   g->left[next] -= length;
   saw(next == WATCHER ? watcher : taker, from, g->now);
 }
 
-static double estimated(double change, double share, uint64_t seed) {
+static double estimated(double change, double share, double burst, uint64_t seed) {
   static struct gpu_turns turns;
   static struct gpu_taken takes[GPU_TAKES];
-  struct gpu g = {.turn = 2 * MS, .change = change / 2, .server_share = share, .now = MS};
+  struct gpu g = {.turn = 2 * MS, .change = change / 2, .server_share = share, .burst = burst, .now = MS};
   random_init(&g.random, seed, "gpu");
   memset(&turns, 0, sizeof turns);
   for (int round = 0; round < GPU_ROUNDS; round++) {
@@ -100,10 +102,11 @@ static double estimated(double change, double share, uint64_t seed) {
 
 int main(void) {
   for (uint64_t seed = 1; seed <= 20; seed++) {
-    CHECK(fabs(estimated(0.3 * MS, 0, seed) / (0.3 * MS) - 1) < 0.05);   /* the server leaves the GPU free */
-    CHECK(fabs(estimated(0.3 * MS, 1, seed) / (0.3 * MS) - 1) < 0.05);   /* it never does */
-    CHECK(fabs(estimated(0.3 * MS, 0.5, seed) / (0.3 * MS) - 1) < 0.35); /* now and then */
-    CHECK(fabs(estimated(0.1 * MS, 1, seed) / (0.1 * MS) - 1) < 0.1);
+    CHECK(fabs(estimated(0.3 * MS, 0, 0, seed) / (0.3 * MS) - 1) < 0.05);       /* the server leaves the GPU free */
+    CHECK(fabs(estimated(0.3 * MS, 1, 0, seed) / (0.3 * MS) - 1) < 0.05);       /* it never does */
+    CHECK(fabs(estimated(0.3 * MS, 0.5, 0, seed) / (0.3 * MS) - 1) < 0.35);     /* now and then */
+    CHECK(fabs(estimated(0.2 * MS, 0, 0.5 * MS, seed) / (0.2 * MS) - 1) < 0.2); /* short turns, behind each of anybody's */
+    CHECK(fabs(estimated(0.1 * MS, 1, 0, seed) / (0.1 * MS) - 1) < 0.1);
   }
   static struct gpu_turns nothing;
   CHECK(gpu_turns_change_ns(&nothing) == 0); /* and so it is said, where nobody was seen */

@@ -12,22 +12,30 @@
 #include "experiment/perturber.h"
 #include "telemetry/cupti_socket.h"
 
-enum { LIBRARIES_MAX = 16, ANSWER_MS = 5000 };
+enum { LIBRARIES_MAX = 16, ANSWER_MS = 2000, LATE_MS = 1000, STEP_MS = 100 };
 
 /* Each process that has the library times its launches as long as its socket is open, disturbed or not: what that costs is in every block. */
 struct launching {
   struct perturbing request;
   int asked[LIBRARIES_MAX];
-  size_t n;
+  size_t n; /* 0 also once one of them did not answer as it should: nothing is believed from then on */
 };
 
-/* A line of an answer; false: none came in time. */
-static bool hear(int fd, int64_t until_ns, char *line, size_t size) {
-  for (size_t n = 0; n + 1 < size;) {
+static void give_up(struct launching *s) {
+  for (size_t i = 0; i < s->n; i++) (void)close(s->asked[i]); /* which ends what they were told */
+  s->n = 0;
+}
+
+/* A line of an answer; false: none came in time, or the run is stopped. */
+static bool hear(const struct launching *s, int fd, int64_t until_ns, char *line, size_t size) {
+  for (size_t n = 0; n + 1 < size && !atomic_load(s->request.stop);) {
     int64_t left = (until_ns - clock_now(&clock_system)) / 1000000;
-    int ready = left < 0 ? 0 : poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, (int)left + 1);
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0 || read(fd, &line[n], 1) != 1) return false;
+    int ready = left < 0 ? -2 : poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, left < STEP_MS ? (int)left + 1 : STEP_MS);
+    if (ready == 0 || (ready == -1 && errno == EINTR)) {
+      undo_beat(s->request.undo);
+      continue;
+    }
+    if (ready < 0 || read(fd, &line[n], 1) != 1) return false;
     line[n + 1] = 0;
     if (line[n++] == '\n') return true;
   }
@@ -37,52 +45,55 @@ static bool hear(int fd, int64_t until_ns, char *line, size_t size) {
 static size_t launches_open(const struct perturbing *request, void **ret_state, struct target *ret, size_t most, char *why, size_t size) {
   struct launching *s = xalloc(1, sizeof *s);
   char line[200];
+  size_t n = 0;
   s->request = *request;
   *ret_state = s;
   (void)snprintf(why, size,
                  "launches: CUPTI's library listens in no process of the server; it takes CUDA_INJECTION64_PATH in its environment");
   for (size_t i = 0; i < request->n_processes && s->n < LIBRARIES_MAX && most > 0; i++) {
     int fd = cupti_socket_ask(request->root, request->processes[i].pid, "slow\n");
-    if (fd < 0) continue;
-    if (hear(fd, clock_now(&clock_system) + ANSWER_MS * INT64_C(1000000), line, sizeof line) && strcmp(line, "ok\n") == 0) {
-      s->asked[s->n++] = fd;
-      continue;
-    }
-    (void)close(fd);
-    (void)snprintf(why, size, "launches: CUPTI's library in %s (pid %lld) does not slow them: another profiler may be at work",
-                   request->processes[i].name, (long long)request->processes[i].pid);
+    if (fd >= 0) s->asked[s->n++] = fd;
   }
-  if (s->n > 0) target_name(ret, "launches", "launch calls");
-  return s->n > 0;
+  int64_t until = clock_now(&clock_system) + ANSWER_MS * INT64_C(1000000); /* for all of them together */
+  for (size_t i = 0; i < s->n; i++) {
+    bool good = hear(s, s->asked[i], until, line, sizeof line) && strcmp(line, "ok\n") == 0;
+    if (good) s->asked[n++] = s->asked[i];
+    else (void)close(s->asked[i]);
+  }
+  if (n == 0 && s->n > 0)
+    (void)snprintf(why, size, "launches: CUPTI's library did not answer, or does not slow them: another profiler may be at work");
+  s->n = n;
+  if (n > 0) target_name(ret, "launches", "launch calls");
+  return n > 0;
 }
 
-/* Of all of them together: what they took, and what was added to it. */
+/* Of all of them together: what they took, and what was added to it. Of what a server says of itself no more is believed than was asked. */
 static double launches_hold(void *state, size_t target, double slowness, int64_t until_ns) {
-  const struct launching *s = state;
+  struct launching *s = state;
   char line[200];
   double own = 0, added = 0;
+  int64_t ms = (until_ns - clock_now(&clock_system)) / 1000000;
+  bool good = true;
   (void)target;
-  int n = snprintf(line, sizeof line, "%d %lld\n", (int)(1000 * slowness + 0.5),
-                   (long long)((until_ns - clock_now(&clock_system)) / 1000000));
-  for (size_t i = 0; i < s->n; i++)
-    if (n <= 0 || send(s->asked[i], line, (size_t)n, MSG_NOSIGNAL) != n) return 1;
-  if (!perturber_wait(&s->request, until_ns)) return 1; /* they are closed next, which ends it */
-  for (size_t i = 0; i < s->n; i++) {
+  if (ms < 1) return 1;
+  int n = snprintf(line, sizeof line, "%d %lld\n", (int)(1000 * slowness + 0.5), (long long)ms);
+  for (size_t i = 0; i < s->n && good; i++) good = n > 0 && send(s->asked[i], line, (size_t)n, MSG_NOSIGNAL) == n;
+  good = good && perturber_wait(&s->request, until_ns);
+  for (size_t i = 0; i < s->n && good; i++) {
     double calls, one, more;
-    if (!hear(s->asked[i], until_ns + ANSWER_MS * INT64_C(1000000), line, sizeof line) ||
-        sscanf(line, "%lf %lf %lf", &calls, &one, &more) != 3)
-      return 1;
-    own += one;
-    added += more;
+    good = hear(s, s->asked[i], until_ns + LATE_MS * INT64_C(1000000), line, sizeof line) &&
+           sscanf(line, "%lf %lf %lf", &calls, &one, &more) == 3 && one >= 0 && one < 1e15 && more >= 0 &&
+           more <= 2 * (slowness - 1) * one + 1e6;
+    own += good ? one : 0;
+    added += good ? more : 0;
   }
-  /* Of what a server says of itself: no more is believed than could have been asked. */
-  return own > 0 && added > 0 && added < 100 * own ? 1 + added / own : 1;
+  if (!good) give_up(s);
+  return good && own > 0 && added > 0 ? 1 + added / own : 1;
 }
 
 static void launches_close(void *state) {
-  struct launching *s = state;
-  for (size_t i = 0; i < s->n; i++) (void)close(s->asked[i]);
-  free(s);
+  give_up(state);
+  free(state);
 }
 
 const struct perturber perturber_launches;
