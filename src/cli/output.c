@@ -136,9 +136,11 @@ static const char *folder_of(const char *path, char folder[4200]) {
 
 bool output_is_possible(const char *tool, const char *option, const char *path) {
   char folder[4200];
-  struct stat info;
+  struct stat info, own;
   if (path == NULL || strcmp(path, "-") == 0) return true;
-  bool is_folder = path[0] == 0 || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
+  bool there = stat(path, &info) == 0, is_folder = path[0] == 0 || (there && S_ISDIR(info.st_mode));
+  bool elsewhere = there && lstat(path, &own) == 0 && !S_ISREG(own.st_mode); /* a device, or a link */
+  if (!is_folder && elsewhere && access(path, W_OK) == 0) return true;
   if (!is_folder && access(folder_of(path, folder), W_OK | X_OK) == 0) return true;
   (void)fprintf(stderr, "lynxbench %s: --%s: found '%s': %s%s%s; accepted: a file in a folder that can be written to\n", tool, option, path,
                 is_folder ? "no file can have that name" : strerror(errno), is_folder ? "" : ": ", is_folder ? "" : folder);

@@ -172,15 +172,15 @@ static int64_t integer_of(enum json_scan_kind kind, struct bytes raw) {
   return kind == JSON_SCAN_NUMBER && number_int64(raw.ptr, raw.length, &value) ? value : 0;
 }
 
+static enum better better_of(const char *text) {
+  return strcmp(text, "more") == 0 ? BETTER_MORE : strcmp(text, "less") == 0 ? BETTER_LESS : BETTER_UNKNOWN;
+}
+
 static void take_figure(const struct reading *r, struct bytes key, enum json_scan_kind kind, struct bytes raw, struct summary_figure *f) {
   if (bytes_equal(key, "name")) f->name = text_of(r, kind, raw);
   else if (bytes_equal(key, "formula")) f->formula = text_of(r, kind, raw);
   else if (bytes_equal(key, "unit")) f->unit = text_of(r, kind, raw);
-  else if (bytes_equal(key, "better"))
-    f->better = kind != JSON_SCAN_STRING   ? BETTER_UNKNOWN
-                : bytes_equal(raw, "more") ? BETTER_MORE
-                : bytes_equal(raw, "less") ? BETTER_LESS
-                                           : BETTER_UNKNOWN;
+  else if (bytes_equal(key, "better")) f->better = better_of(text_of(r, kind, raw));
   else if (bytes_equal(key, "value")) f->value = real_of(kind, raw);
   else if (bytes_equal(key, "low")) f->low = bound_of(kind, raw);
   else if (bytes_equal(key, "high")) f->high = bound_of(kind, raw);
