@@ -110,7 +110,7 @@ def test_launch_calls_are_slowed_within_the_server(tmp_path):
         assert inject.ask(server).startswith("ok "), "the library has stepped back"
 
 
-# A server that answers as if it were the library: what it says of its own launches is not believed beyond what was asked.
+# A server that answers as if it were the library: of its launches no more is believed than was asked.
 LIAR = """import os, socket, threading
 def lie(words):
     s = socket.socket(socket.AF_UNIX)

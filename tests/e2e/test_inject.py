@@ -116,7 +116,7 @@ def test_launches_take_longer(tmp_path):
 
 
 def test_a_launch_that_was_open_as_it_ended_is_forgotten(tmp_path):
-    """The mock is within a launch nearly half of the time: what a thread remembers of one must not count in the next."""
+    """The mock is within a launch most of the time: what a thread remembers of one must not count in the next."""
     with process(tmp_path) as p:
         assert ask(p).startswith("ok ")
         for _ in range(12):
