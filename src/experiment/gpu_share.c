@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,24 +186,7 @@ static void end_taker(struct gpu_share *g) {
   g->pid = 0;
 }
 
-/* A line, without its end; false: none came in time. */
-static bool hear(struct gpu_share *g, int64_t until_ns) {
-  for (size_t n = 0; n + 1 < sizeof g->said;) {
-    int64_t left = until_ns - clock_now(&clock_system);
-    int ready = left <= 0 ? 0 : poll(&(struct pollfd){.fd = g->from, .events = POLLIN}, 1, (int)(left / MS + 1));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0 || read(g->from, &g->said[n], 1) != 1) return false;
-    g->said[n + 1] = 0;
-    if (g->said[n] == '\n') {
-      g->said[n] = 0;
-      return true;
-    }
-    n++;
-  }
-  return false;
-}
-
-struct gpu_share *gpu_share_open(const char *bus, char *why, size_t size) {
+struct gpu_share *gpu_share_open(const struct perturbing *request, const char *bus, char *why, size_t size) {
   int in[2], out[2];
   struct gpu_share *g = xalloc(1, sizeof *g);
   *g = (struct gpu_share){.to = -1, .from = -1};
@@ -218,7 +200,7 @@ struct gpu_share *gpu_share_open(const char *bus, char *why, size_t size) {
     (void)close(in[0]);
     g->to = in[1];
   }
-  bool heard = g->pid > 0 && hear(g, clock_now(&clock_system) + ANSWER_S * 1000 * MS);
+  bool heard = g->pid > 0 && perturber_hear(request, g->from, clock_now(&clock_system) + ANSWER_S * 1000 * MS, g->said, sizeof g->said);
   if (heard && strncmp(g->said, "ok ", 3) == 0) return g;
   (void)snprintf(why, size, "%s", heard && strncmp(g->said, "no ", 3) == 0 ? g->said + 3 : "the process that would take it did not answer");
   gpu_share_close(g);
@@ -232,7 +214,8 @@ double gpu_share_hold(struct gpu_share *g, double share, const struct perturbing
   double ms = (double)(until_ns - clock_now(&clock_system)) / 1e6;
   if (ms < 1 || g->pid <= 0) return 0;
   int n = snprintf(line, sizeof line, "%.4f %.1f\n", share, ms);
-  bool good = n > 0 && write(g->to, line, (size_t)n) == n && perturber_wait(request, until_ns) && hear(g, until_ns + 1000 * MS) &&
+  bool good = n > 0 && write(g->to, line, (size_t)n) == n && perturber_wait(request, until_ns) &&
+              perturber_hear(request, g->from, until_ns + 1000 * MS, g->said, sizeof g->said) &&
               sscanf(g->said, "lost %lf of %lld", &lost, &span) == 2 && span > 0;
   if (!good) end_taker(g); /* what it says later would be of another block */
   return good && lost > 0 && lost < (double)span ? lost / (double)span : 0;

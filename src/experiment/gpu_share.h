@@ -23,7 +23,7 @@ _Noreturn void gpu_share_main(const char *bus);
 struct gpu_share;
 
 /* NULL: not possible, and why. */
-struct gpu_share *gpu_share_open(const char *bus, char *why, size_t size);
+struct gpu_share *gpu_share_open(const struct perturbing *request, const char *bus, char *why, size_t size);
 /* Until then; returns the share that others lost, as it was measured; 0: nothing was done. */
 double gpu_share_hold(struct gpu_share *g, double share, const struct perturbing *request, int64_t until_ns);
 void gpu_share_close(struct gpu_share *g); /* accepts NULL */

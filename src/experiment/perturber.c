@@ -1,8 +1,11 @@
 #include "experiment/perturber.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
@@ -21,6 +24,23 @@ bool perturber_wait(const struct perturbing *request, int64_t until_ns) {
     if (atomic_load(request->stop)) return false;
   }
   return true;
+}
+
+bool perturber_hear(const struct perturbing *request, int fd, int64_t until_ns, char *line, size_t size) {
+  for (size_t n = 0; n < size && !atomic_load(request->stop); n++) {
+    int64_t left;
+    int ready = 0;
+    while (ready == 0 && !atomic_load(request->stop) && (left = until_ns - clock_now(&clock_system)) > 0) {
+      ready = poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, (int)((left < STEP_NS ? left : STEP_NS) / 1000000 + 1));
+      if (ready < 0 && errno == EINTR) ready = 0;
+      undo_beat(request->undo);
+    }
+    if (ready <= 0 || read(fd, &line[n], 1) != 1) return false;
+    if (line[n] != '\n') continue;
+    line[n] = 0;
+    return true;
+  }
+  return false;
 }
 
 void perturber_keep(const struct perturbing *request, void **ret_state) {

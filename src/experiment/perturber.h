@@ -77,6 +77,9 @@ struct perturber {
 void perturber_sleep(int64_t until_ns);
 bool perturber_wait(const struct perturbing *request, int64_t until_ns); /* false: stopped, or nobody watches any more */
 
+/* A line that comes through fd, without its end; with signs of life. False: none came in time, it is too long, or the run is stopped. */
+bool perturber_hear(const struct perturbing *request, int fd, int64_t until_ns, char *line, size_t size);
+
 /* For a perturber that needs no more than what was asked: its state, to be freed. */
 void perturber_keep(const struct perturbing *request, void **ret_state);
 /* Of a thread that was begun for it: on that processor alone, by that policy of the scheduler. False: it may not run there. */

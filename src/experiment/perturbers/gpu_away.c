@@ -48,7 +48,7 @@ static struct gpu_share *open_one(struct gpus *s, int number, char *why, size_t 
   s->wanted = wanted;
   s->bus[0] = 0;
   (void)root_list(s->request.root, "/proc/driver/nvidia/gpus", NUMBERS_MAX, match_bus, s);
-  if (s->bus[0] != 0) share = gpu_share_open(s->bus, said, sizeof said);
+  if (s->bus[0] != 0) share = gpu_share_open(&s->request, s->bus, said, sizeof said);
   if (share == NULL) (void)snprintf(why, size, "gpu: GPU %d cannot be taken: %s", number, said);
   return share;
 }

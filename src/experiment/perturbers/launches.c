@@ -1,6 +1,4 @@
 /* The calls by which a server hands work to its NVIDIA GPU are lengthened in proportion to their own time, by inject/cupti.c within it. */
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +10,7 @@
 #include "experiment/perturber.h"
 #include "telemetry/cupti_socket.h"
 
-enum { LIBRARIES_MAX = 16, ANSWER_MS = 2000, LATE_MS = 1000, STEP_MS = 100 };
+enum { LIBRARIES_MAX = 16, ANSWER_MS = 2000, LATE_MS = 1000 };
 
 /* Each process that has the library times its launches as long as its socket is open, disturbed or not: what that costs is in every block. */
 struct launching {
@@ -24,22 +22,6 @@ struct launching {
 static void give_up(struct launching *s) {
   for (size_t i = 0; i < s->n; i++) (void)close(s->asked[i]); /* which ends what they were told */
   s->n = 0;
-}
-
-/* A line of an answer; false: none came in time, or the run is stopped. */
-static bool hear(const struct launching *s, int fd, int64_t until_ns, char *line, size_t size) {
-  for (size_t n = 0; n + 1 < size && !atomic_load(s->request.stop);) {
-    int64_t left = (until_ns - clock_now(&clock_system)) / 1000000;
-    int ready = left < 0 ? -2 : poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, left < STEP_MS ? (int)left + 1 : STEP_MS);
-    if (ready == 0 || (ready == -1 && errno == EINTR)) {
-      undo_beat(s->request.undo);
-      continue;
-    }
-    if (ready < 0 || read(fd, &line[n], 1) != 1) return false;
-    line[n + 1] = 0;
-    if (line[n++] == '\n') return true;
-  }
-  return false;
 }
 
 static size_t launches_open(const struct perturbing *request, void **ret_state, struct target *ret, size_t most, char *why, size_t size) {
@@ -56,7 +38,7 @@ static size_t launches_open(const struct perturbing *request, void **ret_state, 
   }
   int64_t until = clock_now(&clock_system) + ANSWER_MS * INT64_C(1000000); /* for all of them together */
   for (size_t i = 0; i < s->n; i++) {
-    bool good = hear(s, s->asked[i], until, line, sizeof line) && strcmp(line, "ok\n") == 0;
+    bool good = perturber_hear(&s->request, s->asked[i], until, line, sizeof line) && strcmp(line, "ok") == 0;
     if (good) s->asked[n++] = s->asked[i];
     else (void)close(s->asked[i]);
   }
@@ -81,7 +63,7 @@ static double launches_hold(void *state, size_t target, double slowness, int64_t
   good = good && perturber_wait(&s->request, until_ns);
   for (size_t i = 0; i < s->n && good; i++) {
     double calls, one, more;
-    good = hear(s, s->asked[i], until_ns + LATE_MS * INT64_C(1000000), line, sizeof line) &&
+    good = perturber_hear(&s->request, s->asked[i], until_ns + LATE_MS * INT64_C(1000000), line, sizeof line) &&
            sscanf(line, "%lf %lf %lf", &calls, &one, &more) == 3 && one >= 0 && one < 1e15 && more >= 0 &&
            more <= 2 * (slowness - 1) * one + 1e6;
     own += good ? one : 0;
