@@ -2,14 +2,12 @@
 thread, and has planted causes. Used by gpu.py; `--plant none` is clean: most of a step is its kernels."""
 
 import argparse
-import json
 import queue
-import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import torch
+from completions import CompletionsHandler, CompletionsServer
 
 PLANTS = "none launches sync copy gil sleep".split()
 parser = argparse.ArgumentParser()
@@ -94,53 +92,23 @@ def engine():
         batch = [b for b in batch if b[0]["left"] > 0]
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):
-        body = json.dumps({"object": "list", "data": [{"id": "planted", "object": "model"}]}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def chunk(self, data):
-        text = data if isinstance(data, bytes) else b"data: " + json.dumps(data).encode() + b"\n\n"
-        self.wfile.write(b"%x\r\n%s\r\n" % (len(text), text))
-        self.wfile.flush()
-
+class Handler(CompletionsHandler):
     def do_POST(self):
-        q = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        q = self.question()
         n_prompt, n_most = len(q["prompt"]), q.get("max_tokens", 16)
         request = {"left": n_most, "seed": n_prompt % 7, "out": queue.Queue()}
         waiting.put(request)
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
+        self.begin_stream()
         usage = {}
         for n in range(1, n_most + 1):
             text = request["out"].get()
             usage = {"prompt_tokens": n_prompt, "completion_tokens": n, "total_tokens": n_prompt + n}
             reason = "length" if n == n_most else None
             self.chunk({"choices": [{"index": 0, "text": text, "finish_reason": reason}], "usage": usage})
-        self.chunk({"choices": [], "usage": usage})
-        self.chunk(b"data: [DONE]\n\n")
-        self.wfile.write(b"0\r\n\r\n")
-
-
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256
+        self.end_stream(usage)
 
 
 forward(torch.ones(8, WIDTH, device="cuda", dtype=torch.bfloat16)).sum().item()
 threading.Thread(target=engine, daemon=True).start()
 print("ready", flush=True)
-sys.stdout.flush()
-Server(("127.0.0.1", args.port), Handler).serve_forever()
+CompletionsServer(("127.0.0.1", args.port), Handler).serve_forever()

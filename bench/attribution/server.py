@@ -2,16 +2,15 @@
 planted causes: what it plants consumes the resource that it names. Used by scoreboard.py; `--plant none` is clean."""
 
 import argparse
-import json
 import logging
 import os
 import queue
 import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import torch
+from completions import CompletionsHandler, CompletionsServer
 
 PLANTS = "none nagle tokenizer gil lock sleep batch_of_one cast logging few_threads many_threads cold beside".split()
 parser = argparse.ArgumentParser()
@@ -166,30 +165,11 @@ def work_beside():
         log.info("beside")
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class Handler(CompletionsHandler):
     disable_nagle_algorithm = "nagle" not in plants
 
-    def log_message(self, *_):
-        pass
-
-    def answer(self, body):
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_GET(self):
-        self.answer(json.dumps({"object": "list", "data": [{"id": "planted", "object": "model"}]}).encode())
-
-    def chunk(self, data):
-        text = data if isinstance(data, bytes) else b"data: " + json.dumps(data).encode() + b"\n\n"
-        self.wfile.write(b"%x\r\n%s\r\n" % (len(text), text))
-        self.wfile.flush()
-
     def do_POST(self):
-        q = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        q = self.question()
         if not n_workers:
             return self.generate(q)
         done = threading.Event()
@@ -199,24 +179,14 @@ class Handler(BaseHTTPRequestHandler):
     def generate(self, q):
         ids = slow_tokenize(q["prompt"]) if "tokenizer" in plants else list(q["prompt"].encode())
         state = torch.full((64, WIDTH), float(len(ids) % 7))
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
+        self.begin_stream()
         usage = {}
         for n in range(1, q.get("max_tokens", 16) + 1):
             state = step(state, n)
             usage = {"prompt_tokens": len(ids), "completion_tokens": n, "total_tokens": len(ids) + n}
             self.chunk({"choices": [{"index": 0, "text": chr(97 + n % 26), "finish_reason": None}], "usage": usage})
         self.chunk({"choices": [{"index": 0, "text": "", "finish_reason": "length"}], "usage": usage})
-        self.chunk({"choices": [], "usage": usage})
-        self.chunk(b"data: [DONE]\n\n")
-        self.wfile.write(b"0\r\n\r\n")
-
-
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256
+        self.end_stream(usage)
 
 
 n_workers = 1 if plants & {"batch_of_one", "few_threads"} else args.workers
@@ -227,4 +197,4 @@ if "beside" in plants:
 compute(torch.ones(64, WIDTH))
 print("ready", flush=True)
 sys.stdout.flush()
-Server((args.address, args.port), Handler).serve_forever()
+CompletionsServer((args.address, args.port), Handler).serve_forever()
