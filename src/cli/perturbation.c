@@ -159,7 +159,7 @@ static int64_t turns_of(const struct perturbation *p) {
   while (n_functions < FUNCTIONS_MAX && p->functions[n_functions] != NULL) n_functions++;
   for (size_t i = 0; p->perturbers[i] != NULL; i++) {
     const struct perturber *perturber = perturber_find(p->perturbers[i], strlen(p->perturbers[i]));
-    if (perturber == NULL) continue;
+    if (perturber == NULL || (perturber->device != NULL && access(perturber->device, F_OK) != 0)) continue;
     turns += strcmp(perturber->name, "processor") == 0  ? 6
              : strcmp(perturber->name, "function") == 0 ? 2 * n_functions
              : strcmp(perturber->name, "library") == 0  ? 2 * (p->library != NULL)

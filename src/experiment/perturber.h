@@ -63,6 +63,7 @@ struct perturber {
   bool takes_away;           /* a cause, rather than slow a resource: the answer is a ratio, no elasticity */
   bool of_load;              /* the demand and no resource: slower stands for fewer requests in flight */
   bool beside;               /* it needs no process of the server: it may be anywhere */
+  const char *device;        /* of the machine: where there is none, there is nothing to slow; NULL: any machine has it */
   bool by_waiting;           /* its slowness is how much longer the tree's threads wait for a processor than they run, in every block */
   /* How many targets; 0: none, and why. */
   size_t (*open)(const struct perturbing *request, void **ret_state, struct target *ret, size_t most, char *why, size_t size);

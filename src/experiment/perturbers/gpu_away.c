@@ -106,6 +106,7 @@ const struct perturber perturber_gpu_away = {
     .does =
         "a process of lynxbench has turns on it, in which nobody else's kernels run; it takes some of its memory, and ends with lynxbench",
     .levels = {1.15, 1.5},
+    .device = "/dev/nvidiactl",
     .open = gpu_open,
     .hold = gpu_hold,
     .close = gpu_close,
