@@ -157,12 +157,19 @@ double live_traced_share(const struct live_traced *traced, const char *state) {
   return sum;
 }
 
+double live_traced_sum(const struct live_traced *traced, const char *const *states) {
+  double sum = 0;
+  for (size_t k = 0; states[k] != NULL; k++) sum += live_traced_share(traced, states[k]);
+  return sum;
+}
+
+const char *const live_read_back_states[] = {"idle.synchronise", "idle.copy_call", "exposed.copy_to_host", NULL};
+
 const struct live_traced *live_traced_with(const struct live *live, const char *const *states) {
   const struct live_traced *found = NULL;
   double most = 0;
   for (size_t i = 0; i < live->n_traced; i++) {
-    double sum = 0;
-    for (size_t k = 0; states[k] != NULL; k++) sum += live_traced_share(&live->traced[i], states[k]);
+    double sum = live_traced_sum(&live->traced[i], states);
     if (sum <= most) continue;
     most = sum;
     found = &live->traced[i];

@@ -4,18 +4,15 @@
 #include "attribute/live_rule.h"
 #include "attribute/live_traced.h"
 
-/* Behind each value that is read back nothing is queued, and the next launches find the GPU idle: that is not theirs. */
-static double read_back(const struct live_traced *t) {
-  return live_traced_share(t, "idle.synchronise") + live_traced_share(t, "idle.copy_call") + live_traced_share(t, "exposed.copy_to_host");
-}
-
 static bool apply(const struct live *live, struct finding *ret) {
   static const char *const states[] = {"idle.launch", "idle.latency", NULL};
   const struct live_traced *t = live_traced_with(live, states);
   if (t == NULL) return false;
   double calls = live_traced_share(t, states[0]), latency = live_traced_share(t, states[1]);
   ret->share = calls + latency;
-  if (ret->share < 0.15 || calls < latency || read_back(t) > calls / 2) return false;
+  if (ret->share < 0.15 || calls < latency) return false;
+  /* Behind each value that is read back nothing is queued, and the next launches find the GPU idle: that is not theirs. */
+  if (live_traced_sum(t, live_read_back_states) > calls / 2) return false;
   ret->bounded = true;
   ret->bound = ret->share;
   live_traced_name(live, t, ret->share, ret);

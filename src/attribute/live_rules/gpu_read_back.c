@@ -5,7 +5,7 @@
 #include "attribute/live_traced.h"
 
 static bool apply(const struct live *live, struct finding *ret) {
-  static const char *const states[] = {"idle.synchronise", "idle.copy_call", "exposed.copy_to_host", NULL};
+  const char *const *states = live_read_back_states;
   const struct live_traced *t = live_traced_with(live, states);
   if (t == NULL) return false;
   double waits = live_traced_share(t, states[0]), calls = live_traced_share(t, states[1]), copies = live_traced_share(t, states[2]);
