@@ -10,7 +10,7 @@
  * Trust     only root and the process's own user are answered; the file is made new, in the folder, readable by its owner
  * Cost      none until asked but one thread that sleeps; afterwards CUPTI is finalised, so that it costs nothing again
  * Limits    EVENTS_MAX records of a trace; what was dropped is counted in the file. Where another profiler is subscribed it steps aside.
- *           A call's own time holds what CUPTI takes for telling of it, which it takes while they are timed, lengthened or not
+ *           A call's own time holds what CUPTI takes to report it, which it takes while they are timed, lengthened or not
  * Errors    whatever fails, the process goes on as if this library were not there
  * Source    CUPTI's documentation («Activity API», «Dynamic Attach and Detach», CUDA 12.9) */
 #ifndef _GNU_SOURCE
@@ -463,7 +463,7 @@ static void slow_launches(int fd) {
   for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
     n += cupti.enable_callback(1, subscriber, launches[i].domain, launches[i].id) == CUPTI_SUCCESS;
   (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &long_enough, sizeof long_enough);
-  bool goes_on = say(fd, n > 0 ? "ok\n" : "no CUPTI tells of no launch here\n") && n > 0;
+  bool goes_on = say(fd, n > 0 ? "ok\n" : "no CUPTI reports no launch here\n") && n > 0;
   while (goes_on && read_line(fd, line, sizeof line)) {
     long thousandths = strtol(line, &end, 10), ms = *end == ' ' ? strtol(end + 1, &end, 10) : 0;
     goes_on = *end == 0 && thousandths >= 1000 && thousandths <= THOUSANDTHS_MOST && ms >= 1 && ms <= TRACE_MS_MOST &&

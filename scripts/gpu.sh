@@ -1,5 +1,5 @@
 #!/bin/sh
-# Where a GPU is at hand: a real capture of it, held against what nvidia-smi says, and kept as a recorded capture for the tests.
+# Where a GPU is at hand: a real capture of it, compared with what nvidia-smi says, and kept in the build folder.
 set -eu
 build=$1
 kept=$build/gpu
@@ -28,7 +28,7 @@ name=$(python3 -c "import json,sys; f={x['key']: x for x in json.load(open(sys.a
 cp "$build/gpu.json" "$kept/$name.json"
 echo "test-gpu: kept as $kept/$name.json (serial numbers and host withheld)"
 
-# A trace of real kernels: what the account says of the device, held against the events counted by Python. Kept, cut to a few steps.
+# A trace of real kernels: what the account says of the device, compared with the events counted by Python.
 python3 -c "import torch, sys; sys.exit(0 if torch.cuda.is_available() else 1)" 2>/dev/null || { echo "test-gpu: no trace, because there is no PyTorch that sees the GPU"; exit 0; }
 python3 - "$build/gpu-trace.json" <<'PYTHON'
 import sys, torch
