@@ -1,5 +1,6 @@
 """What tests of captures share: taking one, its facts, how two of them differ."""
 
+import pytest
 from lynx import *
 
 PLAIN = f"{SOURCE}/tests/recorded/plain"
@@ -39,3 +40,11 @@ def saved(path, value):
     with open(path, "w") as f:
         json.dump(value, f)
     return path
+
+
+@pytest.fixture
+def d():
+    """A folder that other users may look into."""
+    with folder() as d:
+        os.chmod(d, 0o755)
+        yield d
