@@ -14,7 +14,7 @@ step() {
     if [ "$code" = 77 ]; then tail -n 1 build-check.log; else
       tail -n 60 build-check.log
       echo "FAILED: $name"
-      failed="$failed, $name"
+      failed="$failed; $name: $(tail -n 1 build-check.log)"
     fi
   fi
 }
@@ -40,7 +40,7 @@ step "documents against tables" scripts/documents.sh
 step "words: plain ones, in short sentences" scripts/words.py
 step "formatting" scripts/format.sh
 if [ -n "$failed" ]; then
-  echo "make check: FAILED:${failed#,}"
+  echo "make check: FAILED:${failed#;}"
   exit 1
 fi
 echo "make check: all held"

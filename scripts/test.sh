@@ -10,5 +10,9 @@ if meson test -C "$build" --no-rebuild --num-processes "$lanes" --print-errorlog
 count() { sed -n "s/^$1: *\([0-9][0-9]*\) *$/\1/p" "$log" | tail -1; }
 ok=$(count Ok) bad=$(count Fail) late=$(count Timeout) skipped=$(count Skipped)
 sed -n 's/^skipped: /skipped, because /p' "$log" | sort | uniq -c
-echo "$((${ok:-0})) passed, $((${bad:-0} + ${late:-0})) failed, $((${skipped:-0})) skipped"
+# Who reads only the last lines of a log learns which tests failed, and of what.
+failures=$(python3 scripts/failures.py "$build/meson-logs/testlog.json")
+[ -z "$failures" ] || echo "$failures"
+names=$(echo "$failures" | sed -n 's/^FAILED TEST: //p' | paste -s -d ' ' -)
+echo "$((${ok:-0})) passed, $((${bad:-0} + ${late:-0})) failed${names:+ ($names)}, $((${skipped:-0})) skipped"
 [ "$code" = 0 ] && [ "${ok:-0}" -gt 0 ]
