@@ -85,10 +85,6 @@ struct bytes bytes_of(const char *text) {
   return (struct bytes){text, strlen(text)};
 }
 
-bool bytes_equal(struct bytes a, const char *text) {
-  return a.length == strlen(text) && (a.length == 0 || memcmp(a.ptr, text, a.length) == 0);
-}
-
 size_t utf8_length(const unsigned char *p, size_t available) {
   if (available == 0) return 0;
   if (p[0] < 0x80) return 1;
@@ -119,11 +115,16 @@ char *text_sanitise(char *dst, size_t size, const char *src, size_t length) {
   size_t used = 0;
   for (size_t i = 0; i < length;) {
     const unsigned char *p = (const unsigned char *)src + i;
+    if (*p >= 0x20 && *p < 0x7f) { /* nearly all */
+      if (used + 1 >= size) break;
+      dst[used++] = src[i++];
+      continue;
+    }
     size_t n = utf8_length(p, length - i);
     bool c1_control = n == 2 && p[0] == 0xc2 && p[1] < 0xa0;
     bool bidi = n == 3 && p[0] == 0xe2 &&
                 ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) || (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
-    bool fit = n > 0 && !c1_control && !bidi && p[0] >= 0x20 && p[0] != 0x7f;
+    bool fit = n > 1 && !c1_control && !bidi;
     if (used + (fit ? n : 1) >= size) break;
     if (fit) memcpy(dst + used, p, n);
     else dst[used] = '?';

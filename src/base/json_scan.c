@@ -59,9 +59,13 @@ static bool read_members(struct scan *scan, char close) {
   return take(scan, close);
 }
 
+static bool is_of_number(char c) {
+  return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E';
+}
+
 static bool read_number(struct scan *scan) {
   const char *start = scan->p;
-  while (scan->p < scan->end && strchr("+-.0123456789eE", *scan->p) != NULL && *scan->p != 0) scan->p++;
+  while (scan->p < scan->end && is_of_number(*scan->p)) scan->p++;
   if (scan->p == start) return false;
   scan->visit(scan->context, scan->path, scan->depth, JSON_SCAN_NUMBER, (struct bytes){start, (size_t)(scan->p - start)});
   return true;

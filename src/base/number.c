@@ -23,9 +23,31 @@ bool number_int64(const char *text, size_t length, int64_t *ret) {
   return true;
 }
 
+/* A whole number below 2^53 over a power of ten that a double holds exactly: one division rounds as a correct reader does (Clinger 1990).
+ * False: it has an exponent or more digits, or is none. */
+static bool read_short(const char *text, size_t length, double *ret) {
+  static const double power[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  bool negative = length > 0 && text[0] == '-', after_point = false;
+  int64_t whole = 0;
+  size_t n_digits = 0, n_after = 0;
+  for (size_t i = negative; i < length; i++) {
+    if (text[i] == '.' && !after_point) {
+      after_point = true;
+      continue;
+    }
+    if (text[i] < '0' || text[i] > '9' || ++n_digits >= LYNX_COUNT(power)) return false;
+    whole = whole * 10 + (text[i] - '0');
+    n_after += after_point;
+  }
+  double size = (double)whole / power[n_after];
+  *ret = negative ? -size : size;
+  return n_digits > 0;
+}
+
 bool number_double(const char *text, size_t length, double *ret) {
   char copy[64];
   if (length == 0 || length >= sizeof copy) return false;
+  if (read_short(text, length, ret)) return true;
   memcpy(copy, text, length);
   copy[length] = 0;
   if (strspn(copy, "0123456789+-.eE") != length) return false; /* no hexadecimal, nan, inf or leading blank */

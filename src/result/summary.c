@@ -142,7 +142,7 @@ struct reading {
   int under;    /* keys that lead to the summary */
   bool escaped; /* strings are as JSON writes them */
   bool good, is_list;
-  struct summary_figure figures[SUMMARY_FIGURES_MAX]; /* of the precision that is read */
+  struct summary_figure *figures; /* of the precision that is read; room for SUMMARY_FIGURES_MAX */
   size_t n_figures;
 };
 
@@ -259,9 +259,9 @@ static void take(void *context, const struct bytes *path, int depth, enum json_s
   if (depth == 5 && r->good) take_figure(r, path[4], kind, raw, &r->figures[r->n_figures - 1]);
 }
 
-static struct reading begin(struct arena *arena, bool escaped, int under, struct summary *ret) {
+static struct reading begin(struct arena *arena, bool escaped, int under, struct summary_figure *figures, struct summary *ret) {
   *ret = (struct summary){.contract = "", .name = ""};
-  return (struct reading){.arena = arena, .ret = ret, .under = under, .escaped = escaped, .good = true};
+  return (struct reading){.arena = arena, .ret = ret, .under = under, .escaped = escaped, .good = true, .figures = figures};
 }
 
 static bool end(struct reading *r) {
@@ -270,12 +270,10 @@ static bool end(struct reading *r) {
 }
 
 bool summary_read(const json_t *object, struct arena *arena, struct summary *ret) {
-  struct reading *r = xalloc(1, sizeof *r);
-  *r = begin(arena, false, 0, ret);
-  json_walk(object, take, r);
-  bool good = end(r);
-  free(r);
-  return good;
+  struct summary_figure figures[SUMMARY_FIGURES_MAX];
+  struct reading r = begin(arena, false, 0, figures, ret);
+  json_walk(object, take, &r);
+  return end(&r);
 }
 
 /* --- of an entry in a ledger's list of runs --- */
@@ -296,12 +294,10 @@ static void take_said(void *context, const struct bytes *path, int depth, enum j
 }
 
 bool summary_said_read(struct bytes text, struct arena *arena, struct summary_said *ret) {
-  struct said *s = xalloc(1, sizeof *s);
+  struct summary_figure figures[SUMMARY_FIGURES_MAX];
   *ret = (struct summary_said){.name = "", .bundle = "", .file = ""};
-  s->ret = ret;
-  s->reading = begin(arena, true, 1, &ret->summary);
-  bool whole = json_scan(text.ptr, text.length, take_said, s);
-  ret->has_summary = end(&s->reading);
-  free(s);
+  struct said s = {.ret = ret, .reading = begin(arena, true, 1, figures, &ret->summary)};
+  bool whole = json_scan(text.ptr, text.length, take_said, &s);
+  ret->has_summary = end(&s.reading);
   return whole;
 }

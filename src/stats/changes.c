@@ -125,15 +125,18 @@ static double range_of(const struct search *s, size_t begin, size_t end) {
 }
 
 /* How near to an end of the segment a split must be for a square beyond the bound: elsewhere even a difference as great as the sums' whole
- * range is too little. Half of the segment: anywhere. */
-static size_t nearest_of(const struct search *s, size_t begin, size_t end, double bound) {
-  double n = (double)(end - begin), range = range_of(s, begin, end) * rounding, apart = n * n - 4 * range * range * n / bound;
+ * range is too little. Half of the segment: anywhere. 0: there is none. */
+static size_t nearest_of(const struct search *s, size_t begin, size_t end, size_t least, double bound) {
+  double n = (double)(end - begin), range = range_of(s, begin, end) * rounding, most = range * range * n;
+  if (most < bound * ((double)least * (n - (double)least))) return 0; /* seen without a division for nearly all short ones */
+  double apart = n * n - 4 * most / bound;
   return bound > 0 && apart > 0 ? (size_t)((n - sqrt(apart)) / 2) + 1 : (end - begin) / 2;
 }
 
 /* The greatest one of all splits, if it is beyond the bound; else something that is not. */
 static double greatest_square(const struct search *s, size_t begin, size_t end, size_t least, double bound) {
-  size_t n = end - begin, near = nearest_of(s, begin, end, bound), last = n - least;
+  size_t n = end - begin, near = nearest_of(s, begin, end, least, bound), last = n - least;
+  if (near == 0) return -1;
   if (near >= n / 2) return greatest_between(s, begin, end, least, last);
   double first = near >= least ? greatest_between(s, begin, end, least, near) : -1,
          second = n - near <= last ? greatest_between(s, begin, end, n - near, last) : -1;
@@ -154,6 +157,30 @@ static size_t place_of(const struct search *s, size_t begin, size_t end, size_t 
 static double bump_square(const struct search *s, size_t n, size_t begin, size_t length) {
   double part = s->sum[begin + length] - s->sum[begin] - (double)length * s->sum[n] * s->inverse[n];
   return part * part * (double)n * (s->inverse[length] * s->inverse[n - length]);
+}
+
+/* The greatest one of intervals of that length which begin a step apart, from least on; -1: there are none. */
+static double greatest_bump(const struct search *s, size_t n, size_t length, size_t step, size_t least) {
+  enum { LANES = 4 };
+  double low[LANES] = {0}, high[LANES] = {0}, part, mean = (double)length * s->sum[n] * s->inverse[n];
+  if (n - length < 2 * least) return -1;
+  size_t begin = least, last = n - length - least;
+  for (size_t k = 0; k < LANES; k++) low[k] = high[k] = s->sum[least + length] - s->sum[least];
+  for (; begin + (LANES - 1) * step <= last; begin += LANES * step)
+    for (size_t k = 0; k < LANES; k++) {
+      part = s->sum[begin + k * step + length] - s->sum[begin + k * step];
+      low[k] = part < low[k] ? part : low[k];
+      high[k] = part > high[k] ? part : high[k];
+    }
+  for (; begin <= last; begin += step) {
+    part = s->sum[begin + length] - s->sum[begin];
+    low[0] = part < low[0] ? part : low[0];
+    high[0] = part > high[0] ? part : high[0];
+  }
+  for (size_t k = 1; k < LANES; k++) low[0] = low[k] < low[0] ? low[k] : low[0], high[0] = high[k] > high[0] ? high[k] : high[0];
+  low[0] -= mean, high[0] -= mean;
+  double far = -low[0] > high[0] ? low[0] : high[0];
+  return far * far * (double)n * (s->inverse[length] * s->inverse[n - length]);
 }
 
 /* What a square must pass for a score beyond that: nearly all are told apart without their root. */
@@ -180,6 +207,7 @@ static struct split scan(const struct search *s, size_t n, double variance, bool
       if (begin == n - l) break;
     }
     if (whole) break;
+    if (greatest_bump(s, n, l, bump_step, least) <= bound) continue;
     for (size_t begin = least; n - l >= least && begin <= n - l - least; begin += bump_step) {
       double square = bump_square(s, n, begin, l);
       double score = square > bound ? sqrt(square / variance) - penalty : -INFINITY;
@@ -201,7 +229,8 @@ static void draw_order(struct search *s, size_t n) {
   size_t n_blocks = (n + block - 1) / block, turned = block > 1 ? (size_t)random_below(&s->random, n) : 0, k = 0;
   random_order(&s->random, s->blocks, n_blocks);
   for (size_t b = 0; b < n_blocks; b++)
-    for (size_t i = s->blocks[b] * block; i < (s->blocks[b] + 1) * block && i < n; i++) s->order[k++] = s->score[(i + turned) % n];
+    for (size_t i = s->blocks[b] * block; i < (s->blocks[b] + 1) * block && i < n; i++)
+      s->order[k++] = s->score[i + turned < n ? i + turned : i + turned - n];
 }
 
 /* What a test of n values may err by: the parts of a series share the error of all of it, but for the least. */

@@ -1,4 +1,9 @@
 #include "base/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/random.h"
 #include "tests/check.h"
 
 static void durations(void) {
@@ -62,6 +67,41 @@ static void doubles(void) {
   CHECK(!number_double("1.2.3", 5, &value));
 }
 
+/* Short decimals are read without the C library, to the same bits. */
+static void doubles_as_the_library_reads_them(void) {
+  static const char *const rows[] = {"0",
+                                     "-0",
+                                     "5.",
+                                     ".5",
+                                     "-.5",
+                                     "007",
+                                     "999999999999999",
+                                     "9999999999999999",
+                                     "0.000000000000001",
+                                     "-0.0000000000000001",
+                                     "2.2250738585072011e-308"};
+  static const char *const none[] = {"", ".", "-", "-.", "+", "1-", "1..2", "--1", "1 "};
+  struct random_stream random;
+  char text[64];
+  double value;
+  for (size_t i = 0; i < LYNX_COUNT(rows); i++)
+    CHECK(number_double(rows[i], strlen(rows[i]), &value) && value == strtod(rows[i], NULL) && signbit(value) == (rows[i][0] == '-'));
+  for (size_t i = 0; i < LYNX_COUNT(none); i++) CHECK(!number_double(none[i], strlen(none[i]), &value));
+  random_init(&random, 1, "decimals");
+  size_t differ = 0;
+  for (int round = 0; round < 20000; round++) {
+    size_t n = 1 + (size_t)random_below(&random, 18), point = (size_t)random_below(&random, 2 * n), length = 0;
+    if (random_below(&random, 4) == 0) text[length++] = '-';
+    for (size_t i = 0; i < n; i++) {
+      if (i == point) text[length++] = '.';
+      text[length++] = (char)('0' + random_below(&random, 10));
+    }
+    text[length] = 0;
+    differ += !number_double(text, length, &value) || value != strtod(text, NULL);
+  }
+  CHECK_INT(differ, 0);
+}
+
 static void texts(void) {
   char text[64];
   CHECK_TEXT(number_text(text, sizeof text, 0.1), "0.1");
@@ -78,6 +118,7 @@ int main(void) {
   durations();
   integers();
   doubles();
+  doubles_as_the_library_reads_them();
   texts();
   return check_end();
 }
