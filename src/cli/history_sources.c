@@ -15,6 +15,7 @@
 #include "history/table.h"
 #include "ledger/blob.h"
 
+enum { LABEL_MAX = 256 };
 static const int64_t progress_ns = 500000000;
 
 /* --- one run --- */
@@ -56,8 +57,10 @@ static void add_run(struct history_sources *s, const char *label, const char *ro
 
 static void show_progress(struct history_sources *s) {
   int64_t now = clock_now(&clock_system);
-  if (s->quiet || isatty(STDERR_FILENO) == 0 || now - s->told_ns < progress_ns) return;
-  s->told_ns = now;
+  if (s->quiet || now - s->looked_ns < progress_ns) return;
+  s->looked_ns = now;
+  if (isatty(STDERR_FILENO) == 0) return;
+  s->told = true;
   (void)fprintf(stderr, "\r%zu runs read", s->n_read);
 }
 
@@ -254,8 +257,9 @@ static bool passes_over(const struct history_filter *f, const struct ledger_run 
 
 static void take_said(struct history_sources *s, const struct ledger_run *run, struct summary_said *said) {
   struct history_source source = {.path = "", .ledger = s->opened.real};
-  const char *label = arena_printf(&s->arena, "#%" PRIu64 " %.200s", run->index, said->name),
-             *root = arena_printf(&s->arena, "%.64s", said->bundle);
+  char label[LABEL_MAX], root[DIGEST_HEX];
+  (void)snprintf(label, sizeof label, "#%" PRIu64 " %.200s", run->index, said->name);
+  (void)snprintf(root, sizeof root, "%.64s", said->bundle);
   bool has_file = hex_decode(said->file, source.digest, DIGEST_BYTES);
   /* Figures of another analysis are none to follow beside ours: they are computed again. */
   if (said->has_summary && said->summary.analysis == ANALYSIS_VERSION) {
@@ -271,9 +275,11 @@ static bool take_run(void *context, const struct ledger_run *run) {
   struct history_sources *s = context;
   if (passes_over(&s->filter, run)) return true;
   struct summary_said said;
+  struct arena arena = {0}; /* what is followed is copied out of it */
   show_progress(s);
-  if (summary_said_read(run->said, &s->arena, &said)) take_said(s, run, &said);
+  if (summary_said_read(run->said, &arena, &said)) take_said(s, run, &said);
   else s->n_unreadable++;
+  arena_release(&arena);
   return true;
 }
 
@@ -305,8 +311,8 @@ static int read_one(struct history_sources *s, const char *address) {
     code = read_text(s, address, &text, false);
     buffer_release(&text);
   }
-  if (s->told_ns != 0) (void)fprintf(stderr, "\r\033[K");
-  s->told_ns = 0;
+  if (s->told) (void)fprintf(stderr, "\r\033[K");
+  s->told = false;
   return code;
 }
 

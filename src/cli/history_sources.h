@@ -39,8 +39,8 @@ struct history_sources {
   struct timetable_log *schedules; /* whose logs of times lie in the folders */
   size_t n_schedules, schedules_room;
   size_t n_read, n_unreadable;
-  bool quiet, from_ledger;
-  int64_t told_ns;
+  bool quiet, from_ledger, told; /* told: progress */
+  int64_t looked_ns;
   char folder[4200];       /* that was made for a ledger's bundles; "" */
   struct digest_map texts; /* that were read */
   struct arena arena;
