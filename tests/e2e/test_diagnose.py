@@ -629,7 +629,7 @@ def test_a_planted_profiler_is_not_run(tmp_path):
 GREEDY = """#!/bin/sh
 case "$*" in *--gil*|*--idle*) exec sleep 30;; esac
 while [ "$1" != --output ]; do shift; done
-trap 'echo "process 1:\\"x\\";thread (1): main;f (/srv/app.py:1) 2" > "$2"; exit 0' INT
+trap 'times > "$0.times"; echo "process 1:\\"x\\";thread (1): main;f (/srv/app.py:1) 2" > "$2"; exit 0' INT
 while :; do :; done
 """
 
@@ -653,6 +653,10 @@ def test_a_profiler_that_takes_too_much_is_ended(tmp_path):
             server.kill()
     assert r.returncode in (0, 3, 4), r.stderr
     told = [text for text in attributed(out)["not_seen"] if "took more than 25 % of a processor" in text]
+    times = bin_ / "py-spy.times"
+    used = re.match(r"(\d+)m([\d.]+)s", times.read_text()) if times.exists() else None
+    if not told and used and 60 * int(used[1]) + float(used[2]) < 0.35 * 8:
+        pytest.skip("other processes left it less than a third of a processor, by its own count")
     rates = l.rows(out, "SELECT value FROM sample WHERE series = 'profile.python.rate'")
     assert told and rates and rates[0][0] < 20, (told, rates, attributed(out)["not_seen"])
 

@@ -243,7 +243,7 @@ class Echo(Answer):
 
 def test_a_server_that_repeats_the_key(d):
     r, _ = at_socket(d, Echo)
-    check(r.returncode in (0, 3), f"{r.returncode} {r.stderr}")
+    check(r.returncode in (0, 3, 5), f"{r.returncode} {r.stderr}")  # 5: they were 200 or more
     found = outcomes(f"{d}/unix.lynx")
     check(all("bad key" in reason for o, reason in found if o == "HTTP status"), f"{found}")
 
