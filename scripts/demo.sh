@@ -32,7 +32,7 @@ port=8123
 server="python3 examples/slow_server.py $port"
 
 say "A server is slow. What bounds it, and whose is that?"
-verdict "$lynx" diagnose "http://127.0.0.1:$port" --model tiny-gpt --for 50s --at-most 32 --quiet --out "$out/slow.lynx" --html "$out/why.html" -- $server
+verdict "$lynx" diagnose "http://127.0.0.1:$port" --model tiny-gpt --for 45s --at-most 32 --quiet --out "$out/slow.lynx" --html "$out/why.html" -- $server
 finding=$("$lynx" attribute "$out/slow.lynx" --json | python3 -c '
 import json, sys
 f = [f for f in json.load(sys.stdin)["findings"] if f["by_confirm"]]
