@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""A ledger in which one contract has many results: how long `history` takes over one of its series, and how many entries a second `serve`
-takes from one and from four clients that push further runs, each with its intent. Nothing here fails for being slow. usage: ingest.py BUILD
+"""A ledger in which one contract has many results: how long `history` takes over one of its series, how many entries a second `serve`
+takes from one and from four clients that push further runs, each with its intent, and how long its first page takes, which has the newest
+results of all contracts: again, and as the first after an entry. Nothing here fails for being slow. usage: ingest.py BUILD
 [RESULTS [PROGRAM]] (PROGRAM: another lynxbench than BUILD's). With CONTRACTS=N the results are of so many
 contracts; with POSTGRES=1 the ledger is in a PostgreSQL server that is started for it."""
 
@@ -8,6 +9,7 @@ import http.client
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,7 @@ import time
 build, results = os.path.abspath(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "10000"
 lynx = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else os.path.join(build, "lynxbench")
 PUSHED = {1: 400, 4: 400}  # runs by so many clients
+PAGES = 20
 FIGURE = "output throughput"
 SIZES = """SELECT relname, pg_size_pretty(pg_table_size(oid)), pg_size_pretty(pg_indexes_size(oid)) FROM pg_class
 WHERE relnamespace = 'lynxbench'::regnamespace AND relkind = 'r' ORDER BY pg_total_relation_size(oid) DESC"""
@@ -45,6 +48,27 @@ def pushed_per_s(port, lines, clients):
     return each * clients / (time.monotonic() - begun)
 
 
+def first_page_ms(port):
+    begun = time.monotonic()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
+    connection.request("GET", "/")
+    answer = connection.getresponse()
+    body = answer.read()
+    if answer.status != 200:
+        sys.exit(f"/: {answer.status}: {body[:300]!r}")
+    return 1e3 * (time.monotonic() - begun)
+
+
+def first_pages(port, lines):
+    first_page_ms(port)
+    again, after = [first_page_ms(port) for _ in range(PAGES)], []
+    for i in range(PAGES):
+        push(port, lines[2 * i : 2 * i + 2], [])
+        after.append(first_page_ms(port))
+    for name, ms in (("again", again), ("after an entry", after)):
+        print(f"the first page, {name}: {statistics.median(ms):.1f} ms (median), {max(ms):.1f} ms (greatest of {PAGES})", flush=True)
+
+
 def measure(ledger, contract, lines, env):
     for _ in range(3):
         begun = time.monotonic()
@@ -64,6 +88,7 @@ def measure(ledger, contract, lines, env):
             rate = pushed_per_s(port, lines[: 2 * runs], clients)
             lines = lines[2 * runs :]
             print(f"{clients} clients: {rate:.0f} entries a second, two for each run", flush=True)
+        first_pages(port, lines)
     finally:
         server.kill()
         server.wait()

@@ -17,14 +17,15 @@ OUT = {
     "tells": "reports, shows",
     "stands": "is",
 }
-PLAIN = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "CHANGELOG.md"]
-PLAIN += [f"docs/{page}.md" for page in "attribution command contract experiments history install iterations ledger library page performance".split()]
+PLAIN = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "CHANGELOG.md", "SECURITY.md", "python/README.md"]
+PLAIN += [f"docs/{page}.md" for page in "attribution bundle command contract drivers executor experiments history install iterations ledger library method page performance".split()]
 PLAIN += sorted(str(p) for p in pathlib.Path("docs/tutorials").glob("*.md"))
 SENTENCE, PARAGRAPH, LINE = 30, 6, 100
 
 
 def prose(text):
     """Without code blocks, tables, headings, and the addresses of links."""
+    text = re.sub(r"(?<=\n\n)(    .*\n)+", "", text)
     text = re.sub(r"^(```|---\n).*?^(```|---\n)", "", text, flags=re.S | re.M)
     text = re.sub(r"\]\([^)]*\)", "]", text)
     return "\n".join("" if line.startswith(("|", "#", "!")) else line for line in text.split("\n"))

@@ -683,8 +683,9 @@ const struct driver driver_onnxruntime = {
     .worker_per_slot = true,
     .abi = DRIVER_ABI,
     .name = "onnxruntime",
-    .summary = "an ONNX model in this process, by any release of ONNX Runtime from 1.10 on, found when the run begins; one that times out "
-               "is told to stop, and does between two operators",
+    .summary =
+        "an ONNX model in this process, by any release of ONNX Runtime from 1.10 on, found when the run begins. A request that times "
+        "out stops between two operators",
     .sees = "handover and run; operators in its own profile (workload.options.profile), in runs that make no claim",
     .in_process = true,
     .options = ort_options,
