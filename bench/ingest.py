@@ -61,10 +61,12 @@ def first_page_ms(port):
 
 def first_pages(port, lines):
     first_page_ms(port)
-    again, after = [first_page_ms(port) for _ in range(PAGES)], []
+    again, after, refused = [first_page_ms(port) for _ in range(PAGES)], [], []
     for i in range(PAGES):
-        push(port, lines[2 * i : 2 * i + 2], [])
+        push(port, lines[2 * i : 2 * i + 2], refused)
         after.append(first_page_ms(port))
+    if refused:
+        sys.exit(f"refused: {refused[0][:300]!r}")
     for name, ms in (("again", again), ("after an entry", after)):
         print(f"the first page, {name}: {statistics.median(ms):.1f} ms (median), {max(ms):.1f} ms (greatest of {PAGES})", flush=True)
 

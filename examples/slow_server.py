@@ -50,7 +50,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    request_queue_size = 128  # of five, which is usual, some of sixteen at once wait a second to connect
+    request_queue_size = 128  # with five, which is usual, some of 16 clients wait a second to connect
 
     def handle_error(self, *_):
         pass  # who went away in the middle of an answer is no error of the server's

@@ -40,7 +40,7 @@ step "documents against tables" scripts/documents.sh
 step "words: plain ones, in short sentences" scripts/words.py
 step "formatting" scripts/format.sh
 if [ -n "$failed" ]; then
-  echo "make check: FAILED:${failed#;}"
+  printf 'make check: FAILED:%s\n' "${failed#;}"
   exit 1
 fi
 echo "make check: all held"

@@ -12,7 +12,7 @@ ok=$(count Ok) bad=$(count Fail) late=$(count Timeout) skipped=$(count Skipped)
 sed -n 's/^skipped: /skipped, because /p' "$log" | sort | uniq -c
 # Who reads only the last lines of a log learns which tests failed, and of what.
 failures=$(python3 scripts/failures.py "$build/meson-logs/testlog.json")
-[ -z "$failures" ] || echo "$failures"
-names=$(echo "$failures" | sed -n 's/^FAILED TEST: //p' | paste -s -d ' ' -)
+[ -z "$failures" ] || printf '%s\n' "$failures"
+names=$(printf '%s\n' "$failures" | sed -n 's/^FAILED TEST: //p' | paste -s -d ' ' -)
 echo "$((${ok:-0})) passed, $((${bad:-0} + ${late:-0})) failed${names:+ ($names)}, $((${skipped:-0})) skipped"
 [ "$code" = 0 ] && [ "${ok:-0}" -gt 0 ]

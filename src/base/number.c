@@ -39,9 +39,10 @@ static bool read_short(const char *text, size_t length, double *ret) {
     whole = whole * 10 + (text[i] - '0');
     n_after += after_point;
   }
+  if (n_digits == 0) return false;
   double size = (double)whole / power[n_after];
   *ret = negative ? -size : size;
-  return n_digits > 0;
+  return true;
 }
 
 bool number_double(const char *text, size_t length, double *ret) {
