@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import stat
+import statistics
 import subprocess
 import sys
 import time
@@ -106,19 +107,20 @@ def test_launches_take_longer(tmp_path):
         s, answers = slowing(p)
         assert answers.readline() == "ok\n"
         for thousandths in (1000, 3000, 1000):
-            wanted, right = (thousandths - 1000) / 1000, 0
+            wanted, shares = (thousandths - 1000) / 1000, []
             for _ in range(40):
                 before = interruptions(p)
                 s.sendall(f"{thousandths} 60\n".encode())
                 calls, own, added = map(int, answers.readline().split())
                 assert calls > 0 and own / calls > 150e3, "the mock's launches take 0.2 ms"
                 if interruptions(p) == before:  # who is interrupted as it waits has waited longer
-                    assert abs(added / own - wanted) < 0.15, "nested calls are one, each lengthened by its own time"
-                    right += 1
-                if right == 2:
+                    shares.append(added / own)
+                if len(shares) == 5:
                     break
             else:
                 pytest.skip("another process interrupted the launches each time")
+            share = statistics.median(shares)  # a hypervisor's pauses are not counted as interruptions
+            assert abs(share - wanted) < 0.15, f"nested calls are one, each lengthened by its own time: {shares}"
         answers.close()
         s.close()
         for _ in range(2):  # it has stepped back: it can be asked again, for either
