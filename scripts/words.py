@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Words and lengths of what people read: documents, help, error messages.
 
-words.py            words that are out, anywhere; and in the pages of PLAIN also long sentences, paragraphs and lines
+words.py            words that are out, anywhere; in the pages also long sentences, paragraphs and lines
 words.py --figures  one row for each page: sentences, those of more than 30 words, paragraphs of more than 6 lines, lines of more than 100"""
 import pathlib
 import re
@@ -17,9 +17,6 @@ OUT = {
     "tells": "reports, shows",
     "stands": "is",
 }
-PLAIN = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "CHANGELOG.md", "SECURITY.md", "python/README.md"]
-PLAIN += [f"docs/{page}.md" for page in "attribution bundle command contract drivers executor experiments history install iterations ledger library method page performance".split()]
-PLAIN += sorted(str(p) for p in pathlib.Path("docs/tutorials").glob("*.md"))
 SENTENCE, PARAGRAPH, LINE = 30, 6, 100
 
 
@@ -71,8 +68,8 @@ def main():
             for at in re.finditer(r"(?<![-\w])" + word.replace(" ", r"\s+") + r"\b", text, flags=re.I):
                 print(f"{name}: «{' '.join(text[max(0, at.start() - 30):at.end() + 30].split())}»: {word} -> {instead}")
                 wrong += 1
-    for name in PLAIN:
-        for what, items in zip(("a sentence of more than 30 words", "a paragraph of more than 6 lines", "a line of more than 100 characters"), figures(pages[name])[1:]):
+    for name, page in pages.items():
+        for what, items in zip(("a sentence of more than 30 words", "a paragraph of more than 6 lines", "a line of more than 100 characters"), figures(page)[1:]):
             for item in items:
                 print(f"{name}: {what}: {' '.join(item.split())[:100]}...")
                 wrong += 1
