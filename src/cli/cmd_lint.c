@@ -5,6 +5,7 @@
 #include "cli/contract_file.h"
 #include "drivers/drivers.h"
 #include "report/contract_json.h"
+#include "report/text.h"
 #include "report/verification_report.h"
 
 enum { FLAG_JSON, FLAG_CANONICAL, FLAG_SCHEMA, FLAG_REFERENCE, FLAG_DRIVERS, FLAG_LIKE };
@@ -53,29 +54,19 @@ static bool write_options(const struct driver *driver, struct buffer *out) {
   return good;
 }
 
-/* A paragraph in lines as long as the other documents'. */
-static bool write_lines(struct buffer *out, const char *text) {
-  enum { LONGEST = 100 };
-  bool good = buffer_text(out, "\n");
-  for (size_t n; good && (n = strlen(text)) > 0; text += n + (text[n] == ' ')) {
-    if (n > LONGEST)
-      for (n = LONGEST; n > 0 && text[n] != ' ';) n--;
-    if (n == 0) n = strlen(text); /* one word */
-    good = buffer_printf(out, "%.*s\n", (int)n, text);
-  }
-  return good;
-}
-
 static bool write_drivers(struct buffer *out) {
+  enum { WIDTH = 100 };
   bool good = true;
   char text[1000];
   for (int i = 0; drivers_all[i] != NULL; i++) {
     const struct driver *d = drivers_all[i];
-    good = good && buffer_printf(out, "%s### %s\n", i > 0 ? "\n" : "", d->name);
+    good = good && buffer_printf(out, "%s### %s\n\n", i > 0 ? "\n" : "", d->name);
     (void)snprintf(text, sizeof text, "%s.", d->summary);
-    good = good && write_lines(out, text);
+    text_wrap(out, 0, 0, WIDTH, text);
     (void)snprintf(text, sizeof text, "Sees: %s.", d->sees);
-    good = good && write_lines(out, text);
+    good = good && buffer_text(out, "\n\n");
+    text_wrap(out, 0, 0, WIDTH, text);
+    good = good && buffer_text(out, "\n") && !out->overflowed;
     if (d->n_options > 0) good = good && write_options(d, out);
     if (d->list != NULL) good = good && d->list(out);
   }

@@ -32,21 +32,8 @@ static const char *duration(struct page *p, double ns) {
 
 /* A paragraph beside a label, wrapped; more: deeper by so many columns from the second line on. */
 static void put_wrapped(const struct page *p, const char *label, int more, const char *text) {
-  int column = 12, blanks = 0; /* blanks: before the next word, where it stays on the line */
   put_label(p, label);
-  for (const char *word = text; *word != 0;) {
-    size_t n = strcspn(word, " ");
-    if (column > 12 + more && column + blanks + (int)n > WIDTH) {
-      (void)buffer_printf(p->out, "\n%*s", 12 + more, "");
-      column = 12 + more;
-      blanks = 0;
-    }
-    (void)buffer_printf(p->out, "%*s", blanks, "");
-    (void)buffer_append(p->out, word, n);
-    column += blanks + (int)n;
-    word += n;
-    for (blanks = 0; *word == ' '; word++) blanks++;
-  }
+  text_wrap(p->out, 12, 12 + more, WIDTH, text);
   (void)buffer_text(p->out, "\n");
 }
 

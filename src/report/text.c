@@ -86,6 +86,23 @@ static void put_cost(struct buffer *out, const struct result *r, const struct re
     (void)buffer_printf(out, "  %-22s %12.4g J per %s, at %.6g W by the contract\n", "energy", energy.estimate, unit, cost->power_watts);
 }
 
+void text_wrap(struct buffer *out, int column, int indent, int width, const char *text) {
+  int blanks = 0; /* before the next word, where it stays on the line */
+  for (const char *word = text; *word != 0;) {
+    size_t n = strcspn(word, " ");
+    if (column > indent && column + blanks + (int)n > width) {
+      (void)buffer_printf(out, "\n%*s", indent, "");
+      column = indent;
+      blanks = 0;
+    }
+    (void)buffer_printf(out, "%*s", blanks, "");
+    (void)buffer_append(out, word, n);
+    column += blanks + (int)n;
+    word += n;
+    for (blanks = 0; *word == ' '; word++) blanks++;
+  }
+}
+
 /* Right-aligned in so many columns; a micro sign is two bytes and one column. */
 static void put_column(struct buffer *out, const char *text, size_t columns) {
   size_t wide = 0;

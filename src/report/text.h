@@ -20,6 +20,9 @@ bool text_comparison(struct result *a, struct result *b, const struct comparison
 /* contract: whose owners are named; NULL: the usual ones. with_state: differences of state and context too. */
 bool text_diff(const struct difference_list *differences, const struct contract *contract, bool with_state, bool color, struct buffer *ret);
 
+/* Words from that column of a line on, in lines of at most `width` columns; further lines begin at `indent`, and nothing ends the last. */
+void text_wrap(struct buffer *out, int column, int indent, int width, const char *text);
+
 /* A latency, or the word for an infinite one. size >= 32. */
 char *text_latency(char *text, size_t size, double ns);
 
