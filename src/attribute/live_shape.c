@@ -160,6 +160,25 @@ static double watts_of(const struct live *live) {
   return (a->watts > 0 ? a->watts : 0) + (a->gpus.watts > 0 ? a->gpus.watts : 0);
 }
 
+static bool is_function(const char *what, const char *where, const char *function) {
+  size_t n = strlen(what), m = strlen(where);
+  return strlen(function) == n + m + 3 && strncmp(function, what, n) == 0 && strncmp(function + n, " (", 2) == 0 &&
+         strncmp(function + n + 2, where, m) == 0;
+}
+
+double live_locked_share(const struct live *live, const char *function) {
+  double inside = 0, outside = 0;
+  for (size_t i = 0; i < live->at.n_lanes; i++) {
+    const struct live_lane *lane = &live->at.lanes[i];
+    for (size_t k = 0; k < lane->n_parts; k++)
+      if (lane->parts[k].kind == LIVE_PYTHON && is_function(lane->parts[k].what, lane->parts[k].where, function))
+        inside += lane->parts[k].share;
+    for (size_t k = 0; k < lane->n_callers; k++)
+      if (is_function(lane->callers[k].what, lane->callers[k].where, function)) outside += lane->callers[k].share;
+  }
+  return outside > 0 ? inside / (inside + outside) : 1;
+}
+
 double live_joules_per_token(const struct live *live) {
   double rate = live->precision->output_rate.estimate, watts = watts_of(live);
   return live->precision->has_tokens && rate > 0 && watts > 0 ? watts / rate : NAN;

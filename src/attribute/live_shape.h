@@ -252,6 +252,9 @@ const char *live_fact(const struct live *live, enum layer layer, const char *key
 /* Does the climb say that from 1 to 2 in flight throughput grows by less than a tenth, and by less than a fourth at any step after? */
 bool live_one_at_a_time(const struct live *live);
 
+/* Of a Python function, "encode (/srv/app.py:188)", the share of its running time in which it held the interpreter's lock, as looks saw
+ * it; 1: none saw it outside. */
+double live_locked_share(const struct live *live, const char *function);
 /* The processors that threads of one interpreter together run on, where these are as one, under more load too, and others are idle: its
  * lock lets one run at a time. 0: no such interpreter. */
 double live_python_turns(const struct live *live);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attribute/live.h"
 #include "base/number.h"
 #include "cli/consent.h"
 #include "cli/machine_record.h"
@@ -318,6 +319,15 @@ static void add_variables(struct slowed *slowed, const struct slowed_code *code)
   for (size_t i = 0; code->environment[i] != NULL; i++) slowed->environment[n++] = code->environment[i];
 }
 
+/* What runs outside of the interpreter's lock is to be lengthened outside of it. As if it held the lock always, where no profiler saw it. */
+static void find_locked(const struct perturbation *p, double ret[FUNCTIONS_MAX]) {
+  struct live live;
+  for (size_t i = 0; i < FUNCTIONS_MAX; i++) ret[i] = 1;
+  if (!p->has_run || !live_read(p->run.bundle, &p->run.result, &live)) return;
+  for (size_t i = 0; i < FUNCTIONS_MAX && p->functions[i] != NULL; i++) ret[i] = live_locked_share(&live, p->functions[i]);
+  live_release(&live);
+}
+
 static int slow_code(struct perturbation *p, struct slowed *ret) {
   struct lynx_error error = {0};
   if (p->functions[0] == NULL && p->library == NULL) return EXIT_HOLDS;
@@ -327,8 +337,10 @@ static int slow_code(struct perturbation *p, struct slowed *ret) {
     return EXIT_WRONG_INPUT;
   }
   const char *path = variable_of(p->contract, "PYTHONPATH");
+  double locked[FUNCTIONS_MAX];
+  if (p->functions[0] != NULL) find_locked(p, locked);
   for (size_t i = 0; i < FUNCTIONS_MAX && p->functions[i] != NULL; i++) {
-    if (slowed_function_open(p->functions[i], path, &ret->functions[i], &error) != LYNX_OK) return report_error(&error);
+    if (slowed_function_open(p->functions[i], locked[i], path, &ret->functions[i], &error) != LYNX_OK) return report_error(&error);
     path = strchr(ret->functions[i].path, '=') + 1; /* each of them finds the next one in it */
     p->plan.functions[p->plan.n_functions++] = (struct slowed_place){ret->functions[i].folder, p->functions[i]};
     ret->environment[0] = ret->functions[i].path;

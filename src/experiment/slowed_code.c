@@ -52,13 +52,15 @@ static enum lynx_status put_code(struct slowed_code *ret, const char *name, cons
   return lynx_fail(error, LYNX_IO, "nothing can be written to %s", ret->folder);
 }
 
-enum lynx_status slowed_function_open(const char *named, const char *path, struct slowed_code *ret, struct lynx_error *error) {
+enum lynx_status slowed_function_open(const char *named, double locked, const char *path, struct slowed_code *ret,
+                                      struct lynx_error *error) {
   *ret = (struct slowed_code){.folder = ""};
   if (!read_name(named, ret->slow, sizeof ret->slow))
     return lynx_fail(error, LYNX_INPUT, "found '%.200s'; accepted: a Python function as a finding names it: encode (/srv/app.py:188)",
                      named);
   enum lynx_status status = open_folder(ret, error);
   if (status == LYNX_OK) status = put_code(ret, "wanted", ret->slow, strlen(ret->slow), error);
+  if (status == LYNX_OK) status = put_code(ret, "lock", &locked, sizeof locked, error);
   if (status == LYNX_OK) status = put_code(ret, "sitecustomize.py", slowed_function_module, strlen(slowed_function_module), error);
   ret->environment[0] = ret->path;
   (void)snprintf(ret->path, sizeof ret->path, "PYTHONPATH=%s%s%.4700s", ret->folder, path[0] != 0 ? ":" : "", path);

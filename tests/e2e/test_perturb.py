@@ -5,6 +5,7 @@ import os
 import pty
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -454,6 +455,9 @@ def test_confirm_by_an_experiment(one_by_one, swapped, tmp_path):
         assert r.returncode == 2 and says in r.stderr, (more, r.stderr)
     r = l.lynx("confirm", out, "one_at_a_time", "--by", out, "--fact", "--max-batch")
     assert r.returncode == 2 and "nothing was swapped in it" in r.stderr, r.stderr
+    knee = json.loads(l.lynx("attribute", out, "--json").stdout)["knee"]
+    r = l.lynx(*words, "--fact", "--max-batch", "--run-is", "A")
+    assert (f"it keeps 4 requests in flight, the run {knee}" in r.stderr) == (knee != 4), (knee, r.stderr)
     ledger = tmp_path / "team.ledger"
     env = {"XDG_STATE_HOME": str(tmp_path / "home"), "LYNXBENCH_KEY": str(tmp_path / "ml.key")}
     for some in (("key", "ml", "--out", tmp_path), ("log", "create", ledger)):
@@ -744,6 +748,7 @@ def test_a_slowed_function_does_what_it_did(tmp_path, name):
     shim.mkdir()
     shutil.copy(os.path.join(l.SOURCE, "src/experiment/python/sitecustomize.py"), shim)
     (shim / "amount").write_bytes(bytes(8))
+    (shim / "lock").write_bytes(struct.pack("<d", 1))
     program.write_text(SHIM)
     (shim / "wanted").write_text(f"{name}|{program}|0")
     env = dict(os.environ, PYTHONPATH=str(shim))
@@ -754,6 +759,49 @@ def test_a_slowed_function_does_what_it_did(tmp_path, name):
     assert signature == "(self, x, *, by=2)", signature
     assert 0.8 * own < added < 1.5 * own, "twice as long by its own count"
     assert slow < 3 * usual + 0.02, "and no more: calls within itself count once"
+
+
+LOCKED = """
+import os, struct, sys, threading, time
+FOLDER = os.path.dirname(os.path.abspath(sys.modules["sitecustomize"].__file__))
+sys.setswitchinterval(3600)
+
+
+def work():
+    end = time.thread_time() + 0.02
+    while time.thread_time() < end:
+        pass
+
+
+while "__lynxbench" not in "".join(work.__code__.co_names):
+    time.sleep(0.01)
+with open(os.path.join(FOLDER, "amount"), "r+b") as f:
+    f.write(struct.pack("<d", 5))
+turns, done = 0, []
+thread = threading.Thread(target=lambda: done.append(work()))
+thread.start()
+while not done:
+    turns += 1
+    time.sleep(0)
+print(turns)
+"""
+
+
+@pytest.mark.parametrize("locked", [0, 1])
+def test_what_runs_outside_of_the_lock_is_lengthened_outside(tmp_path, locked):
+    """Nobody has to give the lock away in this interpreter: other threads get a turn only while it is not held."""
+    shim, program = tmp_path / "shim", tmp_path / "program.py"
+    shim.mkdir()
+    shutil.copy(os.path.join(l.SOURCE, "src/experiment/python/sitecustomize.py"), shim)
+    (shim / "amount").write_bytes(bytes(8))
+    (shim / "lock").write_bytes(struct.pack("<d", locked))
+    program.write_text(LOCKED)
+    (shim / "wanted").write_text(f"work|{program}|0")
+    env = dict(os.environ, PYTHONPATH=str(shim))
+    r = subprocess.run([sys.executable, program], capture_output=True, text=True, env=env, timeout=60)
+    assert r.returncode == 0, r.stderr
+    turns = int(r.stdout)
+    assert turns > 20 if locked == 0 else turns <= 4, turns
 
 
 if __name__ == "__main__":
