@@ -272,6 +272,18 @@ static char side_of(const struct confirming *c, const struct bundle_file *made, 
   return 0;
 }
 
+/* Requests in flight, of a closed loop; 0: of another load. */
+static long long in_flight(const struct contract *contract, int64_t knee) {
+  return knee > 0 ? knee : contract->regime.load == LOAD_CLOSED ? contract->regime.concurrency : 0;
+}
+
+/* What a server that is full hides may cost one that is not. */
+static void compare_loads(const struct confirming *c, const struct contract *made, const char *path) {
+  long long run = in_flight(c->p.contract, c->p.concurrency), here = in_flight(made, 0);
+  if (run > 0 && here > 0 && run != here)
+    (void)fprintf(stderr, "%s: it keeps %lld requests in flight, the run %lld: what a setting does may differ\n", path, here, run);
+}
+
 /* Of another server, or of other requests, it says nothing about this finding. */
 static bool is_of_the_same(const struct contract *run, const struct contract *made, const char *path) {
   const struct {
@@ -321,6 +333,7 @@ static int read_swap(struct confirming *c, const struct bundle_file *made, const
   const struct contract *of = &made->result.contract;
   int code = EXIT_WRONG_INPUT;
   if (!is_of_the_same(c->p.contract, of, path)) return EXIT_WRONG_INPUT;
+  compare_loads(c, of, path);
   if (swapped_effect_read(made->bundle, of, fact, named, &arena, &effect, &error) == LYNX_OK) {
     char side = side_of(c, made, &effect);
     if (side != 0) code = judge_swap(c, made, &effect, side);
