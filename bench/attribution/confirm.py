@@ -19,14 +19,16 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
-LYNX = os.path.join(ROOT, "build", "lynxbench")
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--python", default=os.path.join(ROOT, "build", "peers", "bin", "python"))
+parser.add_argument("--lynxbench", default=os.path.join(ROOT, "build", "lynxbench"))
 parser.add_argument("--for", dest="length", default="80s", help="each confirmation, at most")
 parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--only", default="", help="cases, with commas between")
 parser.add_argument("--swap", action="store_true", help="also swap each cause among settings that do nothing")
 parser.add_argument("--rank", action="store_true", help="also let `perturb` rank what it can slow")
+parser.add_argument("--sizes", default="0.8,2", help="of the plants, least and most, in thirds of a request's own time")
+parser.add_argument("--no-verdicts", action="store_true", help="only --rank: with --sizes 4,6 what is planted costs most")
 parser.add_argument("--json", help="write every verdict there")
 args = parser.parse_args()
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no rival outlives it
@@ -42,12 +44,18 @@ CASES = {
     "sleep": ("sleeping", "sleep", {}),
     "cast": ("conversion", "cast", {}),
     "logging": ("logging", "logging", {}),
-    "affinity": ("affinity", "none", {"prefix": "taskset -c 0 "}),
+    "affinity": ("affinity", "none", {"prefix": f"taskset -c {min(os.sched_getaffinity(0))} "}),
     "isa": ("instruction_set", "none", {"environment": ISA}),
     "hog": ("contention", "none", {"hog": True}),
     "onnx_gil": ("host_python", "gil", {"backend": "onnx"}),
     "onnx_tokenizer": ("tokenizing", "tokenizer", {"backend": "onnx"}),
     "onnx_sleep": ("sleeping", "sleep", {"backend": "onnx"}),
+    # vLLM's build for processors, one request in flight and one thread of OpenMP: with more, its processes spin against one
+    # another on two processors, and undisturbed blocks differ by half.
+    "vllm_gil": ("host_python", "gil", {"vllm": True}),
+    "vllm_tokenizer": ("tokenizing", "tokenizer", {"vllm": True}),
+    "vllm_sleep": ("sleeping", "sleep", {"vllm": True}),
+    "vllm_affinity": ("affinity", "none", {"vllm": True, "prefix": "taskset -c 0 "}),
     # Findings without an experiment of their own, by a remedy in the start command.
     "many_threads": ("too_many_threads", "none", {"words": ["--threads", "8"], "set": "--threads=1"}),
     "one_worker": ("one_at_a_time", "none", {"words": ["--workers", "1"], "set": "--workers=0"}),
@@ -64,9 +72,14 @@ PLANTED = {
     "onnx_gil": "count_characters",
     "onnx_tokenizer": "slow_tokenize",
     "onnx_sleep": "time.sleep",
+    "vllm_gil": "count_characters",
+    "vllm_tokenizer": "slow_tokenize",
+    "vllm_sleep": "time.sleep",
+    "vllm_affinity": "affinity",
 }
 # Of these the cause can be taken out; of a remedy, one that does nothing must not be confirmed.
-FALSE = "gil tokenizer sleep logging affinity hog onnx_gil onnx_sleep many_threads one_worker ref_batch".split()
+FALSE = "gil tokenizer sleep logging affinity hog onnx_gil onnx_tokenizer onnx_sleep many_threads one_worker ref_batch".split()
+FALSE += "vllm_gil vllm_tokenizer vllm_sleep".split()
 NO_REMEDY = "LYNXBENCH_NOTHING=1"
 BESIDE = {"affinity": "none", "hog": "none"}
 
@@ -77,12 +90,21 @@ def free_port():
         return s.getsockname()[1]
 
 
+def vllm():
+    """How the tests of other files start it."""
+    os.environ.update(SOURCE=ROOT, PEERS_PYTHON=args.python)
+    sys.path.insert(0, os.path.join(ROOT, "tests", "peers"))
+    import vllm_server
+
+    return vllm_server
+
+
 class Case:
     """A server whose plant is read from a file when it starts, so that one contract serves with the cause and without."""
 
     def __init__(self, folder, name):
         self.finding, self.plant, self.how = CASES[name]
-        self.size, self.port = rng.uniform(0.8, 2.0), free_port()
+        self.size, self.port = rng.uniform(*map(float, args.sizes.split(","))), free_port()
         self.plant_file, self.prefix_file = os.path.join(folder, name + ".plant"), os.path.join(
             folder, name + ".prefix"
         )
@@ -93,11 +115,17 @@ class Case:
             f"--backend {self.how.get('backend', 'torch')}"
         )
         self.command = ["sh", "-c", f"{words} --plant $(cat {self.plant_file})"]
+        if "vllm" in self.how:
+            serve = " ".join(vllm().command(os.path.join(ROOT, "build"), self.port))
+            self.command = ["sh", "-c", f"LYNXBENCH_PLANT=$(cat {self.plant_file}) exec $(cat {self.prefix_file}) {serve}"]
         if "set" in self.how:
             server = [args.python, f"{HERE}/server.py", "--port", str(self.port), *self.how.get("words", [])]
             ref = [os.path.join(ROOT, "build", "lynxbench-ref"), "--port", str(self.port), "--shape", "tiny"]
             self.command = [*ref, *self.how["ref"]] if "ref" in self.how else server
         self.environment = dict(ENVIRONMENT, **self.how.get("environment", {}))
+        if "vllm" in self.how:
+            self.environment.update(vllm().ENVIRONMENT, VLLM_CPU_OMP_THREADS_BIND="0", LYNXBENCH_PLANT_SIZE=f"{self.size:.2f}")
+            self.environment["PYTHONPATH"] = f"{HERE}/vllm_plants"
 
     def set(self, plant, prefix):
         for path, text in ((self.plant_file, plant), (self.prefix_file, prefix)):
@@ -105,18 +133,26 @@ class Case:
                 f.write(text)
 
     def lynx(self, *words, environment=None):
-        return subprocess.run([LYNX, *words], capture_output=True, text=True, env=environment or self.environment)
+        return subprocess.run([args.lynxbench, *words], capture_output=True, text=True, env=environment or self.environment)
+
+    def model(self):
+        return "tiny" if "ref" in self.how else os.path.join(ROOT, "build", "vllm-model") if "vllm" in self.how else "planted"
 
     def diagnose(self):
         r = self.lynx(
-            *f"diagnose http://127.0.0.1:{self.port} --for 30s --at-most 8 --quiet --json --model".split(),
-            "tiny" if "ref" in self.how else "planted",
+            *f"diagnose http://127.0.0.1:{self.port} --for 30s --quiet --json".split(),
+            *["--model", self.model()],
+            *["--at-most", "1" if "vllm" in self.how else "8"],
             "--out",
             self.out,
             "--",
             *self.command,
         )
-        return json.loads(r.stdout)["findings"] if r.returncode == 0 else []
+        if r.returncode != 0:
+            print(f"diagnose: {r.returncode} {r.stderr[-300:]}", flush=True)
+        verdict = json.loads(r.stdout) if r.returncode == 0 else {"findings": [], "knee": 8}
+        self.knee = verdict["knee"]
+        return verdict["findings"]
 
     def confirm(self, made, *more):
         began = time.monotonic()
@@ -171,7 +207,8 @@ class Case:
             f.write(
                 f"lynxbench: 1\nname: swap\nexecutor: {{endpoint: 'http://127.0.0.1:{self.port}', ready_path: /v1/models, "
                 f"start: {{command: {start}}}}}\nworkload: {{model: {'tiny' if 'ref' in self.how else 'planted'}, "
-                "output_tokens: 16, prompts: {count: 8, bytes: 64}}\nregime: {load: closed, concurrency: 8}\n"
+                "output_tokens: 16, prompts: {count: 8, bytes: 64}}\n"
+                f"regime: {{load: closed, concurrency: {self.knee}}}\n"
                 "method: {warm_up: 1s, counted: 4s, drain: 10s, steady: reported, stolen_at_most: 1}\n"
             )
         with open(plan, "w") as f:
@@ -204,29 +241,31 @@ def hog():
     return subprocess.Popen([sys.executable, "-c", HOG], start_new_session=True, stdin=subprocess.DEVNULL)
 
 
-def null(folder):
-    """A function that no request waits for."""
-    with open(os.path.join(HERE, "server.py")) as f:
-        line = 1 + [i for i, text in enumerate(f, 1) if "def work_beside" in text][0] - 1
+def perturb(folder, plant, prefix, *what):
+    """One resource by itself, of a server with that plant, without a run before."""
     case = Case(folder, "gil")
-    case.set("beside", "")
-    contract, out = os.path.join(folder, "null.yaml"), os.path.join(folder, "null.lynx")
+    case.set(plant, prefix)
+    contract, out = (os.path.join(folder, f"perturb-{plant}.{end}") for end in ("yaml", "lynx"))
     with open(contract, "w") as f:
         start = json.dumps(case.command)
         f.write(
-            f"lynxbench: 1\nname: nothing\nexecutor: {{endpoint: 'http://127.0.0.1:{case.port}', ready_path: /v1/models, "
+            f"lynxbench: 1\nname: {plant}\nexecutor: {{endpoint: 'http://127.0.0.1:{case.port}', ready_path: /v1/models, "
             f"start: {{command: {start}}}}}\nworkload: {{model: planted, output_tokens: 16, prompts: {{count: 8, bytes: 64}}}}\n"
             "regime: {load: closed, concurrency: 2}\nmethod: {warm_up: 2s, counted: 10s, drain: 10s, stolen_at_most: 1}\n"
         )
-    r = case.lynx(
-        *["perturb", contract, "--only", "function", "--function", f"count_characters ({HERE}/server.py:0)"],
-        *["--for", "60s", "--out", out, "--quiet", "--json"],
-    )
-    said = json.loads(r.stdout) if r.stdout.startswith("{") else {"sensitivities": [], "error": r.stderr[-300:]}
-    return said["sensitivities"], line
+    r = case.lynx("perturb", contract, *what, "--for", args.length, "--out", out, "--quiet", "--json")
+    return json.loads(r.stdout) if r.stdout.startswith("{") else {"sensitivities": [], "error": r.stderr[-300:]}
 
 
-wanted = [c for c in args.only.split(",") if c] or list(CASES) + ["null"]
+def tell_cost(name, said):
+    for s in said["sensitivities"]:
+        e = s["throughput"]
+        print(f"{name:12} {s['target'][:40]}: {e['estimate']:.3f} [{e['low']:.3f}, {e['high']:.3f}]", flush=True)
+    if not said["sensitivities"]:
+        print(f"{name:12} {said.get('error') or json.dumps(said)[-600:]}", flush=True)
+
+
+wanted = [c for c in args.only.split(",") if c] or list(CASES) + ["null", "memory"]
 verdicts, ranks = {}, {}
 with tempfile.TemporaryDirectory() as folder:
     for name in [c for c in wanted if c in CASES]:
@@ -240,15 +279,16 @@ with tempfile.TemporaryDirectory() as folder:
             if case.finding not in found:
                 print(f"{name:12} not diagnosed ({', '.join(found) or 'nothing'}): nothing to confirm", flush=True)
                 continue
-            said = verdicts[name, "true"] = case.confirm(case.out + ".true", *more)
-            tell(name, "true", said)
+            if not args.no_verdicts:
+                said = verdicts[name, "true"] = case.confirm(case.out + ".true", *more)
+                tell(name, "true", said)
             if args.rank and name in PLANTED:
                 said = ranks[name] = case.rank(name)
                 print(f"{name:12} rank   {'first' if said['right'] else 'not first'}: {said['listed']}", flush=True)
             if args.swap and "hog" not in case.how:
                 said = verdicts[name, "swap"] = case.swap()
                 tell(name, "swap", said)
-            if name in FALSE:
+            if name in FALSE and not args.no_verdicts:
                 if rival:
                     os.kill(rival.pid, signal.SIGKILL)
                     rival.wait()
@@ -263,10 +303,15 @@ with tempfile.TemporaryDirectory() as folder:
             if rival:
                 rival.kill()
                 rival.wait()
-    if "null" in wanted:
-        for s in null(folder)[0]:
-            e = s["throughput"]
-            print(f"null         {s['target'][:40]}: {e['estimate']:.3f} [{e['low']:.3f}, {e['high']:.3f}]", flush=True)
+    if "null" in wanted:  # a function that no request waits for
+        place = f"count_characters ({HERE}/server.py:0)"
+        tell_cost("null", perturb(folder, "beside", "", "--only", "function", "--function", place))
+    if "memory" in wanted:  # a fourth of the processors are the server's; the traffic runs on the others
+        mine = sorted(os.sched_getaffinity(0))
+        few = f"taskset -c {','.join(map(str, mine[: max(1, len(mine) // 4)]))} "
+        for plant in ("memory", "none"):
+            said = perturb(folder, plant, few, "--only", "memory")
+            tell_cost(f"memory/{plant}", said)
 
 for kind, right, wrong in (("true", "confirmed", "refuted"), ("false", "refuted", "confirmed"), ("swap", "confirmed", "refuted")):
     of = [v for (_, k), v in verdicts.items() if k == kind]

@@ -12,7 +12,7 @@ import time
 import torch
 from completions import CompletionsHandler, CompletionsServer
 
-PLANTS = "none nagle tokenizer gil lock sleep batch_of_one cast logging few_threads many_threads cold beside".split()
+PLANTS = "none nagle tokenizer gil lock sleep batch_of_one cast logging few_threads many_threads memory cold beside".split()
 parser = argparse.ArgumentParser()
 parser.add_argument("--port", type=int, required=True)
 parser.add_argument("--address", default="127.0.0.1")
@@ -33,6 +33,7 @@ torch.set_num_threads(4 * (os.cpu_count() or 1) if "many_threads" in plants else
 WIDTH = 768
 torch.manual_seed(1)
 layers = [torch.randn(WIDTH, WIDTH) / WIDTH**0.5 for _ in range(8)]
+far_away = torch.ones(96 << 20 if "memory" in plants else 0)  # 384 MiB: more than a cache holds
 step_lock = threading.Lock()
 log = logging.getLogger("server")
 log.addHandler(logging.FileHandler("/dev/null"))
@@ -115,6 +116,13 @@ def compute(state):
     return state
 
 
+def stream(n):
+    """Reads and writes memory that no cache holds, each time another part."""
+    length = scaled(4 << 20)
+    at = n % max(1, len(far_away) // length) * length
+    far_away[at : at + length].mul_(1.0000001)
+
+
 first_step = []
 
 
@@ -131,6 +139,8 @@ def step(state, n):
             compute(state)
     if "gil" in plants:
         count_characters(n)
+    if "memory" in plants:
+        stream(n)
     if "sleep" in plants:
         time.sleep(0.004 * args.size)
     if "logging" in plants:

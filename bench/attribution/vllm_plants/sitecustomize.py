@@ -1,10 +1,12 @@
 """Causes planted in vLLM's own processes: loaded by Python where this folder is in PYTHONPATH, it changes one function of
-vLLM as its module is imported. LYNXBENCH_PLANT says which, LYNXBENCH_PLANT_SIZE how large. Used by scoreboard.py."""
+vLLM as its module is imported. LYNXBENCH_PLANT says which, LYNXBENCH_PLANT_SIZE how large; `beside` does what the plants
+do in a thread that no request waits for. Used by scoreboard.py and confirm.py."""
 
 import importlib.abc
 import importlib.util
 import os
 import sys
+import threading
 import time
 
 PLANT = os.environ.get("LYNXBENCH_PLANT", "")
@@ -30,6 +32,19 @@ def count_characters():
 def nap():
     """A sleep per step."""
     time.sleep(0.006 * SIZE)
+
+
+def work_beside():
+    """Now and then: slower, it costs no request."""
+    while True:
+        time.sleep(0.5)
+        slow_tokenize(" ")
+        count_characters()
+        nap()
+
+
+def begin_beside():
+    threading.Thread(target=work_beside, daemon=True).start()
 
 
 # plant: (module, class, method, what is done before it)
@@ -72,3 +87,6 @@ class Planter(importlib.abc.MetaPathFinder):
 
 if PLANT in PLANTS:
     sys.meta_path.insert(0, Planter())
+elif PLANT == "beside":
+    begin_beside()
+    os.register_at_fork(after_in_child=begin_beside)
