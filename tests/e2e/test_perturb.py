@@ -804,5 +804,43 @@ def test_what_runs_outside_of_the_lock_is_lengthened_outside(tmp_path, locked):
     assert turns > 20 if locked == 0 else turns <= 4, turns
 
 
+FILLED = """
+import os, struct, sys, threading, time, types
+FOLDER = os.path.dirname(os.path.abspath(sys.modules["sitecustomize"].__file__))
+sys.setswitchinterval(1e-5)
+filler = [[i] for i in range(300000)]  # a long list of objects
+
+
+class App:
+    def routes(self):
+        def hidden():
+            return 1
+        self.handlers = {"/": [hidden]}
+
+
+app = App()
+app.routes()
+hidden = lambda: app.handlers["/"][0]
+end = time.monotonic() + 30
+while "__wrapped__" not in vars(hidden()) and time.monotonic() < end:
+    tuple(time.sleep(0) for _ in range(50))
+print(hidden()(), "__wrapped__" in vars(hidden()))
+"""
+
+
+def test_a_function_is_looked_for_without_breaking_what_is_made_meanwhile(tmp_path):
+    """Of an object that a list of a dictionary of an instance holds; while tuples are filled by C code, which nobody else may hold."""
+    shim, program = tmp_path / "shim", tmp_path / "program.py"
+    shim.mkdir()
+    shutil.copy(os.path.join(l.SOURCE, "src/experiment/python/sitecustomize.py"), shim)
+    (shim / "amount").write_bytes(bytes(8))
+    (shim / "lock").write_bytes(struct.pack("<d", 1))
+    program.write_text(FILLED)
+    (shim / "wanted").write_text(f"hidden|{program}|0")
+    env = dict(os.environ, PYTHONPATH=str(shim))
+    r = subprocess.run([sys.executable, program], capture_output=True, text=True, env=env, timeout=60)
+    assert (r.returncode, r.stdout) == (0, "1 True\n"), (r.stdout, r.stderr)
+
+
 if __name__ == "__main__":
     l.main(__file__)

@@ -11,6 +11,8 @@ functions found, calls, their own time and the time added, both in nanoseconds."
 import os
 import sys
 
+MADE_BY_CODE = 1 << 9  # a flag of types: Py_TPFLAGS_HEAPTYPE
+
 
 def _next_sitecustomize(here):
     """The one that ours hides."""
@@ -28,6 +30,7 @@ def _next_sitecustomize(here):
 def _install(folder, wanted):
     import builtins
     import dis
+    import functools
     import gc
     import inspect
     import mmap
@@ -87,9 +90,9 @@ def _install(folder, wanted):
             plain_sleep(more)
         return time.perf_counter_ns() - began if more > 0 else 0
 
-    def outside_lock():
-        """Computes without the interpreter's lock, some ten to a hundred microseconds at a time."""
-        derive("sha256", b"", b"", 100)
+    def compute_outside(left):
+        """Without the interpreter's lock, a quarter of a millisecond at most: who has to have it back often waits for it."""
+        derive("sha256", b"", b"", max(1, min(1000, int(left / 250))))
 
     derive = None
     if locked < 1:
@@ -101,8 +104,9 @@ def _install(folder, wanted):
     def lengthen_work(worked):
         more = wanted_share() * worked
         began = time.thread_time_ns()
-        while derive is not None and time.thread_time_ns() - began < (1 - locked) * more:
-            outside_lock()
+        outside = (1 - locked) * more if derive is not None else 0
+        while (left := outside - (time.thread_time_ns() - began)) > 0:
+            compute_outside(left)
         while time.thread_time_ns() - began < more:
             pass
         return time.thread_time_ns() - began if more > 0 else 0
@@ -211,10 +215,32 @@ def _install(folder, wanted):
         function.__code__ = slowed
         function.__wrapped__ = original  # whoever asks for its signature gets the right one
 
+    def search(deep):
+        """The functions to which names lead: of modules, classes and closures; deep: of whatever objects hold, too. Never by
+        the collector's list of objects: a tuple that C code is still filling is on it, and whoever holds it breaks that."""
+        named = {dict, tuple, types.ModuleType, types.CellType, types.MethodType, staticmethod, classmethod, property}
+        held = {list, set, frozenset, functools.partial}
+        seen, found = set(), []
+        stack = [vars(m) for m in list(sys.modules.values()) if isinstance(m, types.ModuleType)]
+        while stack:
+            one = stack.pop()
+            kind = type(one)
+            if id(one) in seen:
+                continue
+            seen.add(id(one))
+            if kind is types.FunctionType and matches(one):
+                found.append(one)
+            by_name = kind is types.FunctionType or kind in named or issubclass(kind, type)
+            if by_name or (deep and (kind in held or kind.__flags__ & MADE_BY_CODE)):
+                stack += gc.get_referents(one)
+        return found
+
     def look():
-        began = time.monotonic()
+        began, wait, looks = time.monotonic(), 1.0, 0
         while time.monotonic() - began < 600:
-            found = [o for o in gc.get_objects() if type(o) is types.FunctionType and matches(o)]
+            looked = time.monotonic()
+            found = search(looks % 4 == 3 and not patched)
+            looks += 1
             if not last:  # by its line alone: the innermost
                 found = sorted(found, key=lambda f: len(set(lines_of(f.__code__))))[:1]
             for function in found:
@@ -224,7 +250,8 @@ def _install(folder, wanted):
             del found
             if patched and not last:
                 return
-            time.sleep(1.0 if not patched else 5.0)
+            wait = min(2 * wait, 60.0) if patched else 1.0
+            plain_sleep(max(wait, 10 * (time.monotonic() - looked)))
 
     if name == "time.sleep":
         return
