@@ -234,6 +234,10 @@ static int verify(struct verifying *v) {
   decision_plan(&v->sealed.result, &v->plan);
   if (v->arguments->option[FLAG_PLAN] != NULL)
     return !print_report(v, false) ? EXIT_CONDITIONS : v->plan.too_few ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
+  if (against == NULL && v->plan.none) {
+    (void)fprintf(stderr, "lynxbench verify: nothing was run: %s\nnext: run its contract with more sessions, and seal that\n", v->plan.why);
+    return EXIT_INCONCLUSIVE;
+  }
   const struct consent_request consent = {.command = "verify",
                                           .contract = &v->sealed.result.contract,
                                           .digest = v->sealed.result.contract_digest,

@@ -93,8 +93,10 @@ static void plan_figure(const struct decision_report *r, struct decision_figure 
 static void say_plan(struct decision_report *r, const struct contract *c) {
   const struct decision_figure *worst = NULL;
   r->planned = (size_t)c->method.sessions;
+  r->none = true;
   for (size_t i = 0; i < r->n_figures; i++) {
     const struct decision_figure *f = &r->figures[i];
+    if (!isnan(f->sd)) r->none = false;
     if (f->needed == 0) r->too_few = true, worst = f;
     else if (f->needed > r->planned) r->planned = f->needed, worst = r->too_few ? worst : f;
   }

@@ -40,6 +40,7 @@ struct decision_report {
   double margin, confidence, beyond_confidence;
   size_t planned;  /* sessions of the re-run: enough for every figure, at least the contract's; see too_few */
   bool too_few;    /* the sealed result has too few sessions for a decision, however long the re-run */
+  bool none;       /* there is no figure that any re-run could be compared with */
   const char *why; /* in words, what the plan can decide; after a re-run that decides nothing, why */
   enum decision decision;
 };

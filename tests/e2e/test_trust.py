@@ -149,6 +149,14 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("what", FORGERIES)
+def test_a_verification_that_can_decide_nothing_is_not_run(tmp_path):
+    with reference("--mode", "metronome", "--gap", "5ms") as port:
+        one = run(str(tmp_path), "one", port, method=method(counted="500ms", sessions=1))
+        r = lynx("verify", one, "--out", tmp_path / "again.lynx", code=3)
+    assert "nothing was run: the sealed result has 1 complete session" in r.stderr, r.stderr
+    assert not os.path.exists(tmp_path / "again.lynx")
+
+
 @pytest.mark.parametrize("command", ["show", "report", "claim", "compare", "verify", "audit"])
 def test_impossible_rows_are_refused(honest, tmp_path, what, command):
     bad = forge(honest, f"{tmp_path}/bad.lynx", FORGERIES[what])
