@@ -272,14 +272,9 @@ static char side_of(const struct confirming *c, const struct bundle_file *made, 
   return 0;
 }
 
-/* Requests in flight, of a closed loop; 0: of another load. */
-static long long in_flight(const struct contract *contract, int64_t knee) {
-  return knee > 0 ? knee : contract->regime.load == LOAD_CLOSED ? contract->regime.concurrency : 0;
-}
-
 /* What a server that is full hides may cost one that is not. */
 static void compare_loads(const struct confirming *c, const struct contract *made, const char *path) {
-  long long run = in_flight(c->p.contract, c->p.concurrency), here = in_flight(made, 0);
+  long long run = c->live.at.concurrency, here = made->regime.load == LOAD_CLOSED ? made->regime.concurrency : 0; /* 0: another load */
   if (run > 0 && here > 0 && run != here)
     (void)fprintf(stderr, "%s: it keeps %lld requests in flight, the run %lld: what a setting does may differ\n", path, here, run);
 }

@@ -235,8 +235,8 @@ static int verify(struct verifying *v) {
   if (v->arguments->option[FLAG_PLAN] != NULL)
     return !print_report(v, false) ? EXIT_CONDITIONS : v->plan.too_few ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
   if (against == NULL && v->plan.none) {
-    (void)fprintf(stderr, "lynxbench verify: nothing was run: %s\nnext: run its contract with more sessions, and seal that\n", v->plan.why);
-    return EXIT_INCONCLUSIVE;
+    (void)fprintf(stderr, "lynxbench verify: nothing was run: %s\nnext: lynxbench show %s\n", v->plan.why, v->arguments->positional[0]);
+    return print_report(v, false) ? EXIT_INCONCLUSIVE : EXIT_CONDITIONS;
   }
   const struct consent_request consent = {.command = "verify",
                                           .contract = &v->sealed.result.contract,

@@ -805,31 +805,58 @@ def test_what_runs_outside_of_the_lock_is_lengthened_outside(tmp_path, locked):
 
 
 FILLED = """
-import os, struct, sys, threading, time, types
-FOLDER = os.path.dirname(os.path.abspath(sys.modules["sitecustomize"].__file__))
+import importlib.util, inspect, sys, threading, time
 sys.setswitchinterval(1e-5)
 filler = [[i] for i in range(300000)]  # a long list of objects
 
 
-class App:
-    def routes(self):
-        def hidden():
-            return 1
-        self.handlers = {"/": [hidden]}
+class Odd(type):
+    def __eq__(self, other):
+        raise RuntimeError("compared")
+
+    def __getattribute__(self, name):
+        raise RuntimeError("asked for " + name)
 
 
-app = App()
-app.routes()
-hidden = lambda: app.handlers["/"][0]
-end = time.monotonic() + 30
-while "__wrapped__" not in vars(hidden()) and time.monotonic() < end:
-    tuple(time.sleep(0) for _ in range(50))
-print(hidden()(), "__wrapped__" in vars(hidden()))
+class Thing(metaclass=Odd):
+    pass
+
+
+def make(n):
+    def hidden(x: int = 0):
+        return n
+    return hidden
+
+
+spec = importlib.util.find_spec("colorsys")
+spec.loader = importlib.util.LazyLoader(spec.loader)
+lazy = importlib.util.module_from_spec(spec)
+sys.modules["lazy"] = lazy
+spec.loader.exec_module(lazy)
+
+
+def slowed(f):
+    return hasattr(f, "__wrapped__")
+
+
+def main():
+    first, end = make(1), time.monotonic() + 40
+    handlers = {"/": [first]}
+    while not slowed(first) and time.monotonic() < end:
+        tuple(time.sleep(0) for _ in range(50))  # filled by C code meanwhile
+    second = make(2)
+    while not slowed(second) and time.monotonic() < end:
+        time.sleep(0.01)
+    print(first(), second(), slowed(first), slowed(second), inspect.signature(handlers["/"][0]), type(lazy).__name__)
+
+
+main()
 """
 
 
 def test_a_function_is_looked_for_without_breaking_what_is_made_meanwhile(tmp_path):
-    """Of an object that a list of a dictionary of an instance holds; while tuples are filled by C code, which nobody else may hold."""
+    """Functions that only running code holds, and one that is made later; beside what must not be touched: tuples that C
+    code is filling, a module that is loaded when it is asked for something, a class that answers no question."""
     shim, program = tmp_path / "shim", tmp_path / "program.py"
     shim.mkdir()
     shutil.copy(os.path.join(l.SOURCE, "src/experiment/python/sitecustomize.py"), shim)
@@ -839,7 +866,8 @@ def test_a_function_is_looked_for_without_breaking_what_is_made_meanwhile(tmp_pa
     (shim / "wanted").write_text(f"hidden|{program}|0")
     env = dict(os.environ, PYTHONPATH=str(shim))
     r = subprocess.run([sys.executable, program], capture_output=True, text=True, env=env, timeout=60)
-    assert (r.returncode, r.stdout) == (0, "1 True\n"), (r.stdout, r.stderr)
+    assert (r.returncode, r.stdout) == (0, "1 2 True True (x: int = 0) _LazyModule\n"), (r.stdout, r.stderr)
+    assert r.stderr == "", r.stderr
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ functions found, calls, their own time and the time added, both in nanoseconds."
 import os
 import sys
 
-MADE_BY_CODE = 1 << 9  # a flag of types: Py_TPFLAGS_HEAPTYPE
+FUNCTIONS_MOST = 1000
+CALL_NS = 3000  # about what a call of pbkdf2_hmac takes besides what it is asked for
 
 
 def _next_sitecustomize(here):
@@ -30,7 +31,6 @@ def _next_sitecustomize(here):
 def _install(folder, wanted):
     import builtins
     import dis
-    import functools
     import gc
     import inspect
     import mmap
@@ -92,7 +92,7 @@ def _install(folder, wanted):
 
     def compute_outside(left):
         """Without the interpreter's lock, a quarter of a millisecond at most: who has to have it back often waits for it."""
-        derive("sha256", b"", b"", max(1, min(1000, int(left / 250))))
+        derive("sha256", b"", b"", max(1, min(1000, int((left - CALL_NS) / 250))))
 
     derive = None
     if locked < 1:
@@ -105,7 +105,7 @@ def _install(folder, wanted):
         more = wanted_share() * worked
         began = time.thread_time_ns()
         outside = (1 - locked) * more if derive is not None else 0
-        while (left := outside - (time.thread_time_ns() - began)) > 0:
+        while (left := outside - (time.thread_time_ns() - began)) > CALL_NS:
             compute_outside(left)
         while time.thread_time_ns() - began < more:
             pass
@@ -180,16 +180,15 @@ def _install(folder, wanted):
                 lines += lines_of(inner)
         return lines
 
-    def matches(function):
-        code = function.__code__
-        if id(code) in ours or (last and code.co_name != last):
+    def matches(code):
+        if last and code.co_name != last:
             return False
         if not ("/" + code.co_filename).endswith("/" + file.lstrip("/")):
             return False
         lines = lines_of(code)
         return (line == 0 and last) or (bool(lines) and min(lines) <= line <= max(lines))
 
-    ours = set()
+    slowed_codes = {}  # by identity, and held, so that no other gets that identity
 
     def patch(function):
         """Its code is exchanged in place, so that every name by which it is known calls the slowed one."""
@@ -201,6 +200,8 @@ def _install(folder, wanted):
             code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
         )
         original.__kwdefaults__ = function.__kwdefaults__
+        original.__annotations__ = function.__annotations__
+        original.__dict__.update(function.__dict__)
         if inspect.iscoroutinefunction(function):
             source = f"async def f(*a, **k): return await __lynxbench_{mark}_await__({key}, a, k)"
         elif inspect.isgeneratorfunction(function):
@@ -211,39 +212,59 @@ def _install(folder, wanted):
         exec(compile(source, "<lynxbench>", "exec"), room)
         slowed = room["f"].__code__.replace(co_freevars=code.co_freevars, co_name=code.co_name)
         patched[key] = original
-        ours.update((id(code), id(slowed)))
+        slowed_codes[id(slowed)] = slowed
         function.__code__ = slowed
         function.__wrapped__ = original  # whoever asks for its signature gets the right one
 
-    def search(deep):
-        """The functions to which names lead: of modules, classes and closures; deep: of whatever objects hold, too. Never by
-        the collector's list of objects: a tuple that C code is still filling is on it, and whoever holds it breaks that."""
-        named = {dict, tuple, types.ModuleType, types.CellType, types.MethodType, staticmethod, classmethod, property}
-        held = {list, set, frozenset, functools.partial}
-        seen, found = set(), []
-        stack = [vars(m) for m in list(sys.modules.values()) if isinstance(m, types.ModuleType)]
+    def add_codes(code, found):
+        """And those of functions that it makes."""
+        if id(code) not in slowed_codes and matches(code):
+            found[id(code)] = code
+        for inner in code.co_consts:
+            if isinstance(inner, types.CodeType):
+                add_codes(inner, found)
+
+    def reached():
+        """What names of modules, classes and closures lead to: functions, and codes. Not by the collector's list of objects: a
+        tuple that C code is still filling is on it, and whoever holds it breaks that. No code of an object's own runs here,
+        and no module that is yet to be loaded is."""
+        wraps = {id(t) for t in (types.CellType, types.MethodType, staticmethod, classmethod, property)}
+        seen, functions, codes = set(), {}, {}
+        stack = [(m, False) for m in list(sys.modules.values()) if issubclass(type(m), types.ModuleType)]
         while stack:
-            one = stack.pop()
+            one, of_space = stack.pop()
             kind = type(one)
-            if id(one) in seen:
+            inside = of_space and (kind is dict or kind is tuple)
+            if (id(one), inside) in seen:
                 continue
-            seen.add(id(one))
-            if kind is types.FunctionType and matches(one):
-                found.append(one)
-            by_name = kind is types.FunctionType or kind in named or issubclass(kind, type)
-            if by_name or (deep and (kind in held or kind.__flags__ & MADE_BY_CODE)):
-                stack += gc.get_referents(one)
-        return found
+            seen.add((id(one), inside))
+            if kind is types.FunctionType:
+                add_codes(one.__code__, codes)
+                if id(one.__code__) in codes:
+                    functions[id(one)] = one
+            space = kind is types.FunctionType or issubclass(kind, (type, types.ModuleType))
+            if space or inside or id(kind) in wraps:
+                stack += [(o, space) for o in gc.get_referents(one) if gc.is_tracked(o)]
+        return functions, list(codes.values())
+
+    def search():
+        """Every function of such a code, whoever holds it; the collector knows none that were frozen."""
+        originals = {id(f) for f in patched.values()}
+        functions, codes = reached()
+        if not last:  # by its line alone: the innermost
+            codes = sorted(codes, key=lambda code: len(set(lines_of(code))))[:1]
+        functions.update({id(f): f for f in (gc.get_referrers(*codes) if codes else ()) if type(f) is types.FunctionType})
+        return [f for f in functions.values() if id(f) not in originals and any(f.__code__ is code for code in codes)]
 
     def look():
-        began, wait, looks = time.monotonic(), 1.0, 0
-        while time.monotonic() - began < 600:
-            looked = time.monotonic()
-            found = search(looks % 4 == 3 and not patched)
-            looks += 1
-            if not last:  # by its line alone: the innermost
-                found = sorted(found, key=lambda f: len(set(lines_of(f.__code__))))[:1]
-            for function in found:
+        began, wait = time.monotonic(), 1.0
+        while time.monotonic() - began < 600 and len(patched) < FUNCTIONS_MOST:
+            looked, found = time.monotonic(), []
+            try:
+                found = search()
+            except Exception as error:  # what it met is odd; it may be gone when it looks again
+                sys.stderr.write(f"lynxbench: {error!r}\n")
+            for function in found[: FUNCTIONS_MOST - len(patched)]:
                 patch(function)
             if found:
                 struct.pack_into("<q", counts(), 8, len(patched))
