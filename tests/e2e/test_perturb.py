@@ -855,8 +855,8 @@ main()
 
 
 def test_a_function_is_looked_for_without_breaking_what_is_made_meanwhile(tmp_path):
-    """Functions that only running code holds, and one that is made later; beside what must not be touched: tuples that C
-    code is filling, a module that is loaded when it is asked for something, a class that answers no question."""
+    """Functions that only running code holds, and one that is made later; beside what must not be touched: tuples that
+    C code is filling, a module that is loaded when it is asked for something, a class that answers no question."""
     shim, program = tmp_path / "shim", tmp_path / "program.py"
     shim.mkdir()
     shutil.copy(os.path.join(l.SOURCE, "src/experiment/python/sitecustomize.py"), shim)
