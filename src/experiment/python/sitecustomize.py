@@ -259,16 +259,14 @@ def _install(folder, wanted):
     def look():
         began, wait = time.monotonic(), 1.0
         while time.monotonic() - began < 600 and len(patched) < FUNCTIONS_MOST:
-            looked, found = time.monotonic(), []
+            looked = time.monotonic()
             try:
-                found = search()
+                for function in search()[: FUNCTIONS_MOST - len(patched)]:
+                    patch(function)
             except Exception as error:  # what it met is odd; it may be gone when it looks again
                 sys.stderr.write(f"lynxbench: {error!r}\n")
-            for function in found[: FUNCTIONS_MOST - len(patched)]:
-                patch(function)
-            if found:
+            if patched:
                 struct.pack_into("<q", counts(), 8, len(patched))
-            del found
             if patched and not last:
                 return
             wait = min(2 * wait, 60.0) if patched else 1.0
