@@ -11,11 +11,12 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
+
+from servers import free_port, vllm
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
@@ -84,21 +85,6 @@ NO_REMEDY = "LYNXBENCH_NOTHING=1"
 BESIDE = {"affinity": "none", "hog": "none"}
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def vllm():
-    """How the tests of other files start it."""
-    os.environ.update(SOURCE=ROOT, PEERS_PYTHON=args.python)
-    sys.path.insert(0, os.path.join(ROOT, "tests", "peers"))
-    import vllm_server
-
-    return vllm_server
-
-
 class Case:
     """A server whose plant is read from a file when it starts, so that one contract serves with the cause and without."""
 
@@ -115,17 +101,17 @@ class Case:
             f"--backend {self.how.get('backend', 'torch')}"
         )
         self.command = ["sh", "-c", f"{words} --plant $(cat {self.plant_file})"]
+        self.environment = dict(ENVIRONMENT, **self.how.get("environment", {}))
         if "vllm" in self.how:
-            serve = " ".join(vllm().command(os.path.join(ROOT, "build"), self.port))
+            server = vllm(args.python)
+            serve = " ".join(server.command(os.path.join(ROOT, "build"), self.port))
             self.command = ["sh", "-c", f"LYNXBENCH_PLANT=$(cat {self.plant_file}) exec $(cat {self.prefix_file}) {serve}"]
+            self.environment.update(server.ENVIRONMENT, VLLM_CPU_OMP_THREADS_BIND="0", PYTHONPATH=f"{HERE}/vllm_plants")
+            self.environment["LYNXBENCH_PLANT_SIZE"] = f"{self.size:.2f}"
         if "set" in self.how:
             server = [args.python, f"{HERE}/server.py", "--port", str(self.port), *self.how.get("words", [])]
             ref = [os.path.join(ROOT, "build", "lynxbench-ref"), "--port", str(self.port), "--shape", "tiny"]
             self.command = [*ref, *self.how["ref"]] if "ref" in self.how else server
-        self.environment = dict(ENVIRONMENT, **self.how.get("environment", {}))
-        if "vllm" in self.how:
-            self.environment.update(vllm().ENVIRONMENT, VLLM_CPU_OMP_THREADS_BIND="0", LYNXBENCH_PLANT_SIZE=f"{self.size:.2f}")
-            self.environment["PYTHONPATH"] = f"{HERE}/vllm_plants"
 
     def set(self, plant, prefix):
         for path, text in ((self.plant_file, plant), (self.prefix_file, prefix)):

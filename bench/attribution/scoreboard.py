@@ -12,7 +12,6 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import far
+from servers import free_port, vllm
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument(
@@ -137,21 +137,6 @@ FETCH = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout
 QUOTA_GROUP = "/sys/fs/cgroup/cpu/lynxbench-scoreboard"  # of version 1; elsewhere the case is left out
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def vllm():
-    """How the tests of other files start it."""
-    os.environ.update(SOURCE=ROOT, PEERS_PYTHON=args.python)
-    sys.path.insert(0, os.path.join(ROOT, "tests", "peers"))
-    import vllm_server
-
-    return vllm_server
-
-
 def session_of(pid):
     try:
         with open(f"/proc/{pid}/stat") as f:
@@ -178,7 +163,7 @@ def cannot(kind, how):
         return "control groups are of version 2 here"
     if how.get("wire") and (os.geteuid() != 0 or not os.path.exists("/dev/net/tun")):
         return "no tap devices can be made here"
-    if kind == VLLM and not os.path.exists(os.path.join(vllm().PATH, "done")):
+    if kind == VLLM and not os.path.exists(os.path.join(vllm(args.python).PATH, "done")):
         return "vLLM is not installed (make test-peers installs it)"
     return None
 
@@ -200,7 +185,7 @@ def run_cold(kind, how, port, folder, name):
 
 def start(kind, how, port, log, address="127.0.0.1"):
     if kind == VLLM:
-        command = vllm().command(os.path.join(ROOT, "build"), port)
+        command = vllm(args.python).command(os.path.join(ROOT, "build"), port)
     elif kind in (TORCH, ONNX):
         size = f"{rng.uniform(0.7, 2.0):.2f}"
         command = [
@@ -215,7 +200,7 @@ def start(kind, how, port, log, address="127.0.0.1"):
     else:
         command = [os.path.join(ROOT, "build", "lynxbench-ref"), "--port", str(port), "--shape", "tiny"]
     command = how.get("prefix", []) + command + how.get("arguments", [])
-    environment = dict(os.environ, **(vllm().ENVIRONMENT if kind == VLLM else {}), **how.get("environment", {}))
+    environment = dict(os.environ, **(vllm(args.python).ENVIRONMENT if kind == VLLM else {}), **how.get("environment", {}))
     if "planted" in how:
         size = f"{rng.uniform(0.7, 2.0):.2f}"
         environment.update(LYNXBENCH_PLANT=how["planted"], LYNXBENCH_PLANT_SIZE=size)
