@@ -24,6 +24,16 @@ static const char *words(struct board *b, const json_t *object, const char *key)
   return found[0] == 0 ? "" : arena_copy(&b->arena, text_sanitise(text, sizeof text, found, strlen(found)));
 }
 
+/* The same, of what many entries say alike. */
+static const char *common(struct board *b, const char *text) {
+  char clean[WORDS_MAX];
+  return text[0] == 0 ? "" : text_set_keep(&b->texts, &b->arena, text_sanitise(clean, sizeof clean, text, strlen(text)));
+}
+
+static const char *said_often(struct board *b, const struct ledger_entry *entry, const char *key) {
+  return common(b, json_get_text(entry->statement.predicate, key, ""));
+}
+
 static const char *said(struct board *b, const struct ledger_entry *entry, const char *key) {
   return words(b, entry->statement.predicate, key);
 }
@@ -105,7 +115,7 @@ static void take_intent(struct board *b, const struct ledger_entry *entry, const
   size_t contract = contract_for(b, digest);
   b->intents = xroom(b->intents, b->n_intents, &b->intents_room, sizeof *b->intents);
   b->intents[b->n_intents] = (struct board_intent){
-      .by = arena_copy(&b->arena, entry->signer), .host = said(b, entry, "host"), .index = entry->index, .contract = contract};
+      .by = common(b, entry->signer), .host = said_often(b, entry, "host"), .index = entry->index, .contract = contract};
   digest_map_put(&b->by_intent, entry->leaf, b->n_intents++);
   b->contracts[contract].n_intents++;
 }
@@ -116,7 +126,7 @@ static void take_intent(struct board *b, const struct ledger_entry *entry, const
 static const struct summary *summary_of(struct board *b, const struct ledger_entry *entry) {
   struct summary *summary = arena_alloc(&b->arena, 1, sizeof *summary);
   const json_t *found = json_object_get(entry->statement.predicate, "summary");
-  return summary_read(found, &b->arena, summary) && summary->analysis == ANALYSIS_VERSION ? summary : NULL;
+  return summary_read(found, &b->arena, &b->texts, summary) && summary->analysis == ANALYSIS_VERSION ? summary : NULL;
 }
 
 static void take_facts(struct board *b, const char *fingerprint, const struct fact_list *facts) {
@@ -224,11 +234,11 @@ static void take_bundle(struct board *b, const struct ledger_entry *entry, const
   b->contracts[contract].n_judged = SIZE_MAX; /* the figures of the same run may be others now */
   run->summary = summary_of(b, entry);
   run->index = entry->index;
-  run->by = arena_copy(&b->arena, entry->signer);
+  run->by = common(b, entry->signer);
   run->label = said(b, entry, "name");
   run->time = said(b, entry, "time");
-  run->ended = said(b, entry, "ended");
-  run->why = said(b, entry, "why");
+  run->ended = said_often(b, entry, "ended");
+  run->why = said_often(b, entry, "why");
   run->answers = intent != NULL;
   run->has_file = file != NULL;
   if (file != NULL) memcpy(run->file, file, DIGEST_BYTES);
@@ -502,6 +512,7 @@ void board_release(struct board *b) {
   digest_map_release(&b->by_intent);
   digest_map_release(&b->by_contest);
   digest_map_release(&b->by_finding);
+  text_set_release(&b->texts);
   arena_release(&b->arena);
   *b = (struct board){.n_entries = 0};
 }

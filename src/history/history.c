@@ -8,19 +8,24 @@ enum { LABEL_MAX = 4200, ORDERS_FINER_MOST = 100000 };
 
 /* --- taking runs in --- */
 
-static struct summary_precision *copy_precision(struct arena *arena, const struct summary_precision *p) {
-  struct summary_precision *to = arena_alloc(arena, 1, sizeof *to);
+/* What many runs say alike. */
+static const char *keep(struct history *h, const char *text) {
+  return text_set_keep(&h->texts, &h->arena, text);
+}
+
+static struct summary_precision *copy_precision(struct history *h, const struct summary_precision *p) {
+  struct summary_precision *to = arena_alloc(&h->arena, 1, sizeof *to);
   *to = *p;
-  to->name = arena_copy(arena, p->name);
-  to->fingerprint = arena_copy(arena, p->fingerprint);
-  to->left_out = p->left_out != NULL ? arena_copy(arena, p->left_out) : NULL;
-  to->no_claim = p->no_claim != NULL ? arena_copy(arena, p->no_claim) : NULL;
-  to->figures = arena_alloc(arena, p->n_figures + 1, sizeof *to->figures);
+  to->name = keep(h, p->name);
+  to->fingerprint = keep(h, p->fingerprint);
+  to->left_out = p->left_out != NULL ? keep(h, p->left_out) : NULL;
+  to->no_claim = p->no_claim != NULL ? keep(h, p->no_claim) : NULL;
+  to->figures = arena_alloc(&h->figures, p->n_figures + 1, sizeof *to->figures);
   for (size_t i = 0; i < p->n_figures; i++) {
     to->figures[i] = p->figures[i];
-    to->figures[i].name = arena_copy(arena, p->figures[i].name);
-    to->figures[i].formula = arena_copy(arena, p->figures[i].formula);
-    to->figures[i].unit = arena_copy(arena, p->figures[i].unit);
+    to->figures[i].name = keep(h, p->figures[i].name);
+    to->figures[i].formula = keep(h, p->figures[i].formula);
+    to->figures[i].unit = keep(h, p->figures[i].unit);
   }
   return to;
 }
@@ -33,10 +38,10 @@ void history_add(struct history *h, const struct history_origin *from, const str
     h->runs = xroom(h->runs, h->n_runs, &h->room, sizeof *h->runs);
     h->runs[h->n_runs++] = (struct history_run){
         .at_ns = summary->started_ns,
-        .from = {arena_copy(&h->arena, label), arena_copy(&h->arena, from->root), arena_copy(&h->arena, from->ledger), from->source},
-        .contract = arena_copy(&h->arena, summary->contract),
-        .name = arena_copy(&h->arena, name),
-        .precision = copy_precision(&h->arena, &summary->precisions[i])};
+        .from = {arena_copy(&h->arena, label), arena_copy(&h->arena, from->root), keep(h, from->ledger), from->source},
+        .contract = keep(h, summary->contract),
+        .name = keep(h, name),
+        .precision = copy_precision(h, &summary->precisions[i])};
   }
 }
 
@@ -101,10 +106,10 @@ static int by_contract(const void *a, const void *b) {
 
 /* --- changes --- */
 
-static void search_series(struct history_series *s, const struct change_plan *plan) {
+static void search_series(struct history *h, struct history_series *s, const struct change_plan *plan) {
   double *x = xalloc(s->n_values + 1, sizeof *x);
   for (size_t i = 0; i < s->n_values; i++) x[i] = s->values[i].value;
-  changes_find(x, s->n_values, plan, &s->found);
+  changes_find(x, s->n_values, plan, &h->arena, &s->found);
   free(x);
 }
 
@@ -115,7 +120,7 @@ bool history_is_tested(const struct history_series *s, const struct change_plan 
 static void search_all(struct history *h, const struct change_plan *plan) {
   double *p = xalloc(h->n_series + 1, sizeof *p), threshold = 0;
   struct change_plan finer = *plan;
-  for (size_t i = 0; i < h->n_series; i++) search_series(&h->series[i], plan);
+  for (size_t i = 0; i < h->n_series; i++) search_series(h, &h->series[i], plan);
   h->rate = plan->false_alarms;
   for (int round = 0; round < 2; round++) {
     size_t m = 0; /* a series that is too short is no test */
@@ -128,7 +133,7 @@ static void search_all(struct history *h, const struct change_plan *plan) {
     /* So many orders were drawn that none showed as much, and still too few for so many series. */
     for (size_t i = 0; i < h->n_series && round == 0; i++)
       if (h->series[i].found.p > threshold && h->series[i].found.p <= plan->false_alarms && h->series[i].found.none_showed_it)
-        search_series(&h->series[i], &finer);
+        search_series(h, &h->series[i], &finer);
   }
   for (size_t i = 0; i < h->n_series; i++) h->series[i].changed = h->series[i].found.n_items > 0 && h->series[i].found.p <= threshold;
   free(p);
@@ -186,10 +191,17 @@ static void drop_twins(struct history *h) {
   h->n_runs = n;
 }
 
+/* The series have them. */
+static void forget_figures(struct history *h) {
+  for (size_t i = 0; i < h->n_runs; i++) h->runs[i].precision->figures = NULL, h->runs[i].precision->n_figures = 0;
+  arena_release(&h->figures);
+}
+
 void history_search(struct history *h, const struct change_plan *plan) {
   if (h->n_runs > 0) qsort(h->runs, h->n_runs, sizeof *h->runs, by_time);
   drop_twins(h);
   make_series(h);
+  forget_figures(h);
   if (h->n_series > 0) qsort(h->series, h->n_series, sizeof *h->series, by_contract);
   search_all(h, plan);
   make_events(h);
@@ -199,6 +211,8 @@ void history_release(struct history *h) {
   for (size_t i = 0; i < h->n_series; i++) free(h->series[i].values);
   free(h->series);
   free(h->runs);
+  text_set_release(&h->texts);
+  arena_release(&h->figures);
   arena_release(&h->arena);
   *h = (struct history){.runs = NULL};
 }

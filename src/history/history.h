@@ -26,7 +26,7 @@ struct history_run {
   int64_t at_ns; /* by the wall clock; 0: not known, then only the order counts */
   struct history_origin from;
   const char *contract, *name;
-  const struct summary_precision *precision;
+  struct summary_precision *precision; /* without its figures, after the search */
 };
 
 struct history_value {
@@ -56,7 +56,8 @@ struct history_event {
 };
 
 struct history {
-  struct arena arena;
+  struct arena arena, figures; /* figures: of runs, until they are in series */
+  struct text_set texts;
   struct history_run *runs; /* in the order of time, after the search */
   size_t n_runs, room;
   struct history_series *series; /* by name of contract, precision; figures in the order in which they were first seen */

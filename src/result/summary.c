@@ -138,12 +138,14 @@ void summary_write(const struct summary *summary, struct json_writer *json) {
 /* By what a walk through the JSON comes upon, in its order. */
 struct reading {
   struct arena *arena;
+  struct text_set *texts; /* NULL: each text is kept as often as it comes */
   struct summary *ret;
   int under;    /* keys that lead to the summary */
   bool escaped; /* strings are as JSON writes them */
   bool good, is_list;
-  struct summary_figure *figures; /* of the precision that is read; room for SUMMARY_FIGURES_MAX */
   size_t n_figures;
+  struct summary_figure figures[SUMMARY_FIGURES_MAX]; /* of the precision that is read */
+  struct summary_precision precisions[SUMMARY_PRECISIONS_MAX];
 };
 
 /* Cut and made fit to be shown. */
@@ -154,7 +156,8 @@ static const char *text_of(const struct reading *r, enum json_scan_kind kind, st
     int64_t n = json_scan_text(raw, plain, sizeof plain);
     raw = (struct bytes){plain, n > 0 ? (size_t)n : 0};
   }
-  return arena_copy(r->arena, text_sanitise(text, sizeof text, raw.ptr, raw.length));
+  (void)text_sanitise(text, sizeof text, raw.ptr, raw.length);
+  return r->texts != NULL ? text_set_keep(r->texts, r->arena, text) : arena_copy(r->arena, text);
 }
 
 static double real_of(enum json_scan_kind kind, struct bytes raw) {
@@ -215,7 +218,7 @@ static void end_precision(struct reading *r) {
     r->good = r->good && f->name[0] != 0 && fabs(f->value) <= SUMMARY_VALUE_MAX && !(f->low > f->value) && !(f->high < f->value);
   }
   if (r->n_figures == 0 || !r->good) return;
-  struct summary_precision *p = &r->ret->precisions[r->ret->n_precisions - 1];
+  struct summary_precision *p = &r->precisions[r->ret->n_precisions - 1];
   p->figures = arena_alloc(r->arena, r->n_figures, sizeof *p->figures);
   memcpy(p->figures, r->figures, r->n_figures * sizeof *p->figures);
   p->n_figures = r->n_figures;
@@ -227,8 +230,7 @@ static void begin_precision(struct reading *r) {
   r->n_figures = 0;
   if (s->n_precisions == SUMMARY_PRECISIONS_MAX) r->good = false;
   if (!r->good) return;
-  if (s->precisions == NULL) s->precisions = arena_alloc(r->arena, SUMMARY_PRECISIONS_MAX, sizeof *s->precisions);
-  s->precisions[s->n_precisions++] = (struct summary_precision){
+  r->precisions[s->n_precisions++] = (struct summary_precision){
       .name = "",
       .fingerprint = "",
       /* one that was slowed has no claim, which is in no_claim */
@@ -251,7 +253,7 @@ static void take(void *context, const struct bytes *path, int depth, enum json_s
   if (depth == 1 || !bytes_equal(path[0], "precisions") || path[1].ptr != NULL) return;
   if (depth == 2) begin_precision(r);
   if (depth < 3 || !r->good) return;
-  struct summary_precision *p = &r->ret->precisions[r->ret->n_precisions - 1];
+  struct summary_precision *p = &r->precisions[r->ret->n_precisions - 1];
   bool of_figure = bytes_equal(path[2], "figures");
   if (depth == 3 && !of_figure) take_precision(r, path[2], kind, raw, p);
   if (depth == 3 || !of_figure || path[3].ptr != NULL) return;
@@ -259,19 +261,24 @@ static void take(void *context, const struct bytes *path, int depth, enum json_s
   if (depth == 5 && r->good) take_figure(r, path[4], kind, raw, &r->figures[r->n_figures - 1]);
 }
 
-static struct reading begin(struct arena *arena, bool escaped, int under, struct summary_figure *figures, struct summary *ret) {
+static void begin(struct reading *r, struct arena *arena, struct text_set *texts, struct summary *ret) {
   *ret = (struct summary){.contract = "", .name = ""};
-  return (struct reading){.arena = arena, .ret = ret, .under = under, .escaped = escaped, .good = true, .figures = figures};
+  *r = (struct reading){.arena = arena, .texts = texts, .ret = ret, .good = true};
 }
 
 static bool end(struct reading *r) {
+  struct summary *s = r->ret;
   if (r->good) end_precision(r);
-  return r->good && r->is_list && r->ret->started_ns >= 0;
+  if (s->n_precisions > 0) {
+    s->precisions = arena_alloc(r->arena, s->n_precisions, sizeof *s->precisions);
+    memcpy(s->precisions, r->precisions, s->n_precisions * sizeof *s->precisions);
+  }
+  return r->good && r->is_list && s->started_ns >= 0;
 }
 
-bool summary_read(const json_t *object, struct arena *arena, struct summary *ret) {
-  struct summary_figure figures[SUMMARY_FIGURES_MAX];
-  struct reading r = begin(arena, false, 0, figures, ret);
+bool summary_read(const json_t *object, struct arena *arena, struct text_set *texts, struct summary *ret) {
+  struct reading r;
+  begin(&r, arena, texts, ret);
   json_walk(object, take, &r);
   return end(&r);
 }
@@ -294,9 +301,12 @@ static void take_said(void *context, const struct bytes *path, int depth, enum j
 }
 
 bool summary_said_read(struct bytes text, struct arena *arena, struct summary_said *ret) {
-  struct summary_figure figures[SUMMARY_FIGURES_MAX];
+  struct said s;
   *ret = (struct summary_said){.name = "", .bundle = "", .file = ""};
-  struct said s = {.ret = ret, .reading = begin(arena, true, 1, figures, &ret->summary)};
+  s.ret = ret;
+  begin(&s.reading, arena, NULL, &ret->summary);
+  s.reading.escaped = true;
+  s.reading.under = 1;
   bool whole = json_scan(text.ptr, text.length, take_said, &s);
   ret->has_summary = end(&s.reading);
   return whole;

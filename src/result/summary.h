@@ -7,6 +7,7 @@
 #define RESULT_SUMMARY_H
 
 #include "base/json.h"
+#include "base/text_set.h"
 #include "result/session_figures.h"
 
 #define SUMMARY_VALUE_MAX 1e100
@@ -42,7 +43,8 @@ struct summary {
 void summary_make(struct result *result, struct summary *ret);
 /* The members of an object that is open. */
 void summary_write(const struct summary *summary, struct json_writer *json);
-bool summary_read(const json_t *object, struct arena *arena, struct summary *ret);
+/* texts: of that arena, for who keeps many summaries; NULL: none. */
+bool summary_read(const json_t *object, struct arena *arena, struct text_set *texts, struct summary *ret);
 
 /* What a ledger keeps of a bundle's entry beside its contract (src/ledger/run_index.c). */
 struct summary_said {

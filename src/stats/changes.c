@@ -468,10 +468,12 @@ static void measure_size(struct search *s, size_t begin, size_t end, double infl
   change->bounded = shift.bounded;
 }
 
-void changes_find(const double *x, size_t n, const struct change_plan *plan, struct changes *ret) {
+void changes_find(const double *x, size_t n, const struct change_plan *plan, struct arena *arena, struct changes *ret) {
+  struct change items[CHANGES_MAX];
   lynx_assert(plan->least >= 2 && n <= CHANGES_VALUES_MAX);
   *ret = (struct changes){.p = 1, .block = 1};
   if (n < 2 * plan->least) return;
+  ret->items = items;
   double *room = xalloc(5 * n + 2 + 2 * (n / STRETCH + 1), sizeof *room);
   struct search s = {.x = x,
                      .n = n,
@@ -506,6 +508,8 @@ void changes_find(const double *x, size_t n, const struct change_plan *plan, str
     measure_size(&s, begin, end, inflation, &ret->items[i]);
     ret->items[i].provisional = n - ret->items[i].at < plan->settled;
   }
+  ret->items = arena_alloc(arena, ret->n_items + 1, sizeof *ret->items);
+  memcpy(ret->items, items, ret->n_items * sizeof *items);
   free(s.blocks);
   free(room);
 }

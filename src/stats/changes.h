@@ -20,9 +20,7 @@
 #ifndef STATS_CHANGES_H
 #define STATS_CHANGES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/arena.h"
 
 enum { CHANGES_MAX = 200, CHANGES_VALUES_MAX = 100000 };
 
@@ -46,8 +44,8 @@ struct change {
 };
 
 struct changes {
-  struct change items[CHANGES_MAX];
-  size_t n_items;
+  struct change *items;
+  size_t n_items;      /* at most CHANGES_MAX */
   double p;            /* that a series without any change shows as much; 1 where it is too short */
   bool none_showed_it; /* no random order showed as much: p is as small as their number lets it be */
   double correlation;  /* of a value with the next, steps apart */
@@ -56,7 +54,8 @@ struct changes {
 
 extern const struct change_plan change_plan_usual;
 
-void changes_find(const double *x, size_t n, const struct change_plan *plan, struct changes *ret);
+/* ret->items live in the arena. */
+void changes_find(const double *x, size_t n, const struct change_plan *plan, struct arena *arena, struct changes *ret);
 
 /* Which of m series show a change at all, where the share of falsely named ones is at most `rate` (Benjamini and Hochberg 1995):
  * p[i] is series i's. Returns the threshold: those with p at most this; 0: none. */

@@ -60,10 +60,11 @@ static void compare(const char *text, size_t size, const struct summary *wanted)
 /* One run as JSON, taken often. */
 static void read_summary(const char *text, size_t size, struct history *h) {
   struct arena arena = {0};
+  struct text_set texts = {.slots = NULL};
   struct summary summary;
   struct lynx_error error = {0};
   json_t *object = json_parse(text, size, 1 << 20, &error);
-  bool good = object != NULL && summary_read(object, &arena, &summary);
+  bool good = object != NULL && summary_read(object, &arena, &texts, &summary);
   if (object != NULL) compare(text, size, good ? &summary : NULL);
   if (good)
     for (size_t i = 0; i < 20; i++) {
@@ -73,6 +74,7 @@ static void read_summary(const char *text, size_t size, struct history *h) {
     }
   json_decref(object);
   show(h);
+  text_set_release(&texts);
   arena_release(&arena);
 }
 

@@ -88,13 +88,15 @@ static struct tally run(const struct scene *s, int replications, double p) {
   double x[LENGTH_MAX];
   generator_seed(&g, 9000 + s->n);
   for (int r = 0; r < replications; r++) {
+    struct arena arena = {0};
     struct changes c;
     struct change_plan plan = change_plan_usual;
     plan.seed = (uint64_t)r + 1;
     make_series(&g, s, x);
-    changes_find(x, s->n, &plan, &c);
+    changes_find(x, s->n, &plan, &arena, &c);
     judge_ours(s, &c, &t);
     judge_otava(s, x, p, &t);
+    arena_release(&arena);
   }
   return t;
 }

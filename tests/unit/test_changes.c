@@ -68,58 +68,64 @@ static const double nile[] = {1120, 1160, 963,  1210, 1160, 1160, 813,  1230, 13
                               986,  797,  923,  975,  815,  1020, 906,  901,  1170, 912,  746,  919,  718,  714, 740};
 
 static void check_published(const double *tigerbeetle) {
+  struct arena arena = {0};
   struct changes c;
-  changes_find(nile, LYNX_COUNT(nile), &change_plan_usual, &c);
+  changes_find(nile, LYNX_COUNT(nile), &change_plan_usual, &arena, &c);
   CHECK_INT(c.n_items, 1);
   CHECK_INT(c.items[0].at, 28);
   CHECK(c.items[0].first <= 28 && c.items[0].last >= 28 && c.items[0].last - c.items[0].first < 8);
   CHECK(c.items[0].ratio && c.items[0].high < 0.85 && c.items[0].low > 0.7);
   CHECK(c.p <= 0.001 && !c.items[0].provisional);
-  changes_find(tigerbeetle, TIGERBEETLE, &change_plan_usual, &c);
+  changes_find(tigerbeetle, TIGERBEETLE, &change_plan_usual, &arena, &c);
   static const size_t wanted[] = {15, 61, 71, 95, 131, 192}; /* those of Otava, p 0.001, whose size is beyond 2 % */
   for (size_t w = 0; w < LYNX_COUNT(wanted); w++) {
     bool found = false;
     for (size_t i = 0; i < c.n_items; i++) found = found || (c.items[i].at <= wanted[w] + 1 && c.items[i].at + 1 >= wanted[w]);
     CHECK(found);
   }
+  arena_release(&arena);
 }
 
 /* Steps that were put in: place, size, and both neighbours where one is taken out again. */
 static void check_steps(void) {
   struct generator g;
+  struct arena arena = {0};
   struct changes c;
   double x[90];
   generator_seed(&g, 5);
   for (size_t i = 0; i < 90; i++) x[i] = (i < 30 ? 100 : i < 60 ? 130 : 117) * (1 + 0.01 * generate_normal(&g));
-  changes_find(x, 90, &change_plan_usual, &c);
+  changes_find(x, 90, &change_plan_usual, &arena, &c);
   CHECK_INT(c.n_items, 2);
   CHECK_INT(c.items[0].at, 30);
   CHECK_INT(c.items[1].at, 60);
   CHECK(c.items[0].low < 1.3 && c.items[0].high > 1.3 && c.items[0].bounded);
   CHECK(c.items[1].low < 0.9 && c.items[1].high > 0.9);
-  changes_find(x, 34, &change_plan_usual, &c); /* four values after it: seen, and not yet sure */
+  changes_find(x, 34, &change_plan_usual, &arena, &c); /* four values after it: seen, and not yet sure */
   CHECK_INT(c.n_items, 1);
   CHECK(c.items[0].provisional);
-  changes_find(x, 33, &change_plan_usual, &c); /* three: not seen */
+  changes_find(x, 33, &change_plan_usual, &arena, &c); /* three: not seen */
   for (size_t i = 0; i < c.n_items; i++) CHECK(c.items[i].at < 30);
   for (size_t i = 0; i < 90; i++) x[i] = i < 45 ? -1 : 1; /* no ratio */
-  changes_find(x, 90, &change_plan_usual, &c);
+  changes_find(x, 90, &change_plan_usual, &arena, &c);
   CHECK_INT(c.n_items, 1);
   CHECK(!c.items[0].ratio);
   CHECK_NEAR(c.items[0].size, 2, 1e-12);
+  arena_release(&arena);
 }
 
 static void check_edges(void) {
+  struct arena arena = {0};
   struct changes c;
   double x[40] = {0};
   for (size_t n = 0; n <= 40; n++) { /* all alike */
-    changes_find(x, n, &change_plan_usual, &c);
+    changes_find(x, n, &change_plan_usual, &arena, &c);
     CHECK_INT(c.n_items, 0);
     CHECK(c.p == 1);
   }
   for (size_t i = 0; i < 40; i++) x[i] = (double)(i % 2); /* in turn: no level */
-  changes_find(x, 40, &change_plan_usual, &c);
+  changes_find(x, 40, &change_plan_usual, &arena, &c);
   CHECK_INT(c.n_items, 0);
+  arena_release(&arena);
   static const double p[] = {0.001, 0.5, 0.011, 0.9, 0.039, 0.04};
   CHECK_NEAR(changes_discovery(p, 6, 0.05), 0.011, 0); /* 0.001 <= 0.05/6, 0.011 <= 0.1/6; 0.039 > 0.15/6, 0.04 > 0.2/6 */
   CHECK_NEAR(changes_discovery(p, 0, 0.05), 0, 0);
