@@ -23,7 +23,56 @@ static bool decode_member(const json_t *object, const char *key, struct arena *a
   return good;
 }
 
-enum lynx_status envelope_parse(struct bytes bytes, struct arena *arena, struct envelope *ret, struct lynx_error *error) {
+/* --- as it is written here --- */
+
+static bool take(struct bytes *rest, const char *literal) {
+  const size_t n = strlen(literal);
+  if (rest->length < n || memcmp(rest->ptr, literal, n) != 0) return false;
+  *rest = (struct bytes){rest->ptr + n, rest->length - n};
+  return true;
+}
+
+/* Up to the quote that ends it. False: JSON writes it in another way than it is meant. */
+static bool take_text(struct bytes *rest, struct bytes *ret) {
+  size_t n = 0;
+  while (n < rest->length && rest->ptr[n] >= ' ' && rest->ptr[n] <= '~' && rest->ptr[n] != '"' && rest->ptr[n] != '\\') n++;
+  *ret = (struct bytes){rest->ptr, n};
+  *rest = (struct bytes){rest->ptr + n, rest->length - n};
+  return take(rest, "\"");
+}
+
+static bool take_base64(struct bytes *rest, struct arena *arena, struct bytes *ret) {
+  struct bytes text;
+  struct buffer decoded;
+  buffer_init(&decoded, ENVELOPE_MAX);
+  bool good = take_text(rest, &text) && base64_decode(&decoded, text.ptr, text.length);
+  if (good) *ret = (struct bytes){arena_text(arena, decoded.data != NULL ? decoded.data : "", decoded.length), decoded.length};
+  buffer_release(&decoded);
+  return good;
+}
+
+/* Entries of a ledger are, and a tree of one takes longer than all the rest of reading it. False: it is for a reader of JSON. */
+static bool read_plain(struct bytes rest, struct arena *arena, struct envelope *ret) {
+  struct bytes type, id, value;
+  *ret = (struct envelope){0};
+  bool good = rest.length <= ENVELOPE_MAX && take(&rest, "{\"payloadType\":\"") && take_text(&rest, &type) &&
+              take(&rest, ",\"payload\":\"") && take_base64(&rest, arena, &ret->payload) && take(&rest, ",\"signatures\":[");
+  if (!good) return false;
+  ret->payload_type = (struct bytes){arena_text(arena, type.ptr, type.length), type.length};
+  do {
+    good = ret->n_signatures < ENVELOPE_SIGNATURES_MAX && take(&rest, "{\"keyid\":\"") && take_text(&rest, &id) &&
+           take(&rest, ",\"sig\":\"") && take_base64(&rest, arena, &value) && take(&rest, "}") && value.length == SIGNATURE_BYTES;
+    if (!good) return false;
+    struct envelope_signature *to = &ret->signatures[ret->n_signatures++];
+    to->key_id = arena_text(arena, id.ptr, id.length);
+    memcpy(to->value, value.ptr, SIGNATURE_BYTES);
+  } while (take(&rest, ","));
+  return take(&rest, "]}") && rest.length == 0;
+}
+
+/* --- as JSON --- */
+
+static enum lynx_status read_json(struct bytes bytes, struct arena *arena, struct envelope *ret, struct lynx_error *error) {
   json_t *whole = json_parse(bytes.ptr, bytes.length, ENVELOPE_MAX, error);
   if (whole == NULL) return error->status;
   *ret = (struct envelope){0};
@@ -45,6 +94,10 @@ enum lynx_status envelope_parse(struct bytes bytes, struct arena *arena, struct 
   return good ? LYNX_OK
               : lynx_fail(error, LYNX_INPUT, "not a DSSE envelope: payloadType, payload and at most %d signatures in base64 are expected",
                           ENVELOPE_SIGNATURES_MAX);
+}
+
+enum lynx_status envelope_parse(struct bytes bytes, struct arena *arena, struct envelope *ret, struct lynx_error *error) {
+  return read_plain(bytes, arena, ret) ? LYNX_OK : read_json(bytes, arena, ret, error);
 }
 
 bool envelope_signed_by(const struct envelope *envelope, const uint8_t public_key[SIGNATURE_KEY_BYTES]) {

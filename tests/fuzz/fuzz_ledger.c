@@ -33,6 +33,30 @@ static void try_key(struct bytes bytes) {
   free(copy);
 }
 
+static bool same(struct bytes a, struct bytes b) {
+  return a.length == b.length && memcmp(a.ptr, b.ptr, a.length) == 0;
+}
+
+/* An envelope as it is written here is read without a tree of it: to the same end as one with a blank in front, which is read as JSON. */
+static void compare_readers(struct bytes bytes) {
+  struct arena arena = {0};
+  struct envelope plain, as_json;
+  struct lynx_error error = {0};
+  struct buffer blank;
+  buffer_init(&blank, ENVELOPE_MAX);
+  if (buffer_text(&blank, " ") && buffer_append(&blank, bytes.ptr, bytes.length)) {
+    bool good = envelope_parse(bytes, &arena, &plain, &error) == LYNX_OK;
+    HOLDS(good == (envelope_parse((struct bytes){blank.data, blank.length}, &arena, &as_json, &error) == LYNX_OK));
+    HOLDS(!good || (same(plain.payload_type, as_json.payload_type) && same(plain.payload, as_json.payload) &&
+                    plain.n_signatures == as_json.n_signatures));
+    for (size_t i = 0; good && i < plain.n_signatures; i++)
+      HOLDS(strcmp(plain.signatures[i].key_id, as_json.signatures[i].key_id) == 0 &&
+            memcmp(plain.signatures[i].value, as_json.signatures[i].value, SIGNATURE_BYTES) == 0);
+  }
+  buffer_release(&blank);
+  arena_release(&arena);
+}
+
 static void try_envelope(struct bytes bytes) {
   struct arena arena = {0};
   struct admission admission = {.signer = NULL};
@@ -63,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   switch (data[0] & 3) {
     case 0: try_note(bytes); break;
     case 1: try_key(bytes); break;
-    case 2: try_envelope(bytes); break;
+    case 2: compare_readers(bytes), try_envelope(bytes); break;
     default: try_proof(bytes); break;
   }
   return 0;
