@@ -46,33 +46,31 @@ enum lynx_status ledger_each_bytes(struct ledger *ledger, uint64_t from, ledger_
   return ledger->store->table->list(ledger->store, &range, take_bytes, &walk, error);
 }
 
-static enum lynx_status read_unchecked(struct ledger *l, uint64_t index, struct arena *arena, struct ledger_entry *ret,
-                                       struct lynx_error *error) {
-  struct buffer value;
-  buffer_init(&value, ENVELOPE_MAX);
-  *ret = (struct ledger_entry){0};
-  enum lynx_status status = ledger_entry_bytes(l, index, &value, error);
-  const char *bytes = value.data != NULL ? value.data : "";
-  if (status == LYNX_OK)
-    status = parse_entry(index, (struct bytes){arena_text(arena, bytes, value.length), value.length}, arena, ret, error);
-  buffer_release(&value);
+/* Nothing is taken from the store that is not in the tree, or not signed by a team of the policy of its time: whoever owns the file could
+ * have put it there. bytes live as long as ret is used. */
+static enum lynx_status check_entry(struct ledger *l, uint64_t index, struct bytes bytes, struct arena *arena, struct ledger_entry *ret,
+                                    struct lynx_error *error) {
+  bool holds = false;
+  enum lynx_status status = parse_entry(index, bytes, arena, ret, error);
+  if (status == LYNX_OK) status = ledger_prove_leaf(l, index, ret->leaf, &holds, error);
+  if (status == LYNX_OK && !holds)
+    status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " is not the one in the signed tree: the file was altered", index);
+  if (status == LYNX_OK && policy_signer(ledger_policy_at(l, index), &ret->envelope) == NULL)
+    status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " is not signed by a team of the policy of its time", index);
   return status;
 }
 
-/* Nothing is taken from the store that is not in the tree, or not signed by a team of the policy of its time: whoever owns the file could
- * have put it there. */
 enum lynx_status ledger_read_entry(struct ledger *ledger, uint64_t index, struct arena *arena, struct ledger_entry *ret,
                                    struct lynx_error *error) {
-  bool holds = false;
+  struct buffer value;
   *ret = (struct ledger_entry){0};
   if (index >= ledger->edge.size)
     return lynx_fail(error, LYNX_NOT_FOUND, "there is no entry %" PRIu64 ": the ledger holds %" PRIu64, index, ledger->edge.size);
-  enum lynx_status status = read_unchecked(ledger, index, arena, ret, error);
-  if (status == LYNX_OK) status = ledger_prove_leaf(ledger, index, ret->leaf, &holds, error);
-  if (status == LYNX_OK && !holds)
-    status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " is not the one in the signed tree: the file was altered", index);
-  if (status == LYNX_OK && policy_signer(ledger_policy_at(ledger, index), &ret->envelope) == NULL)
-    status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " is not signed by a team of the policy of its time", index);
+  buffer_init(&value, ENVELOPE_MAX);
+  enum lynx_status status = ledger_entry_bytes(ledger, index, &value, error);
+  const struct bytes bytes = {arena_text(arena, value.data != NULL ? value.data : "", value.length), value.length};
+  if (status == LYNX_OK) status = check_entry(ledger, index, bytes, arena, ret, error);
+  buffer_release(&value);
   return status;
 }
 
@@ -172,11 +170,49 @@ enum lynx_status ledger_each_mention(struct ledger *ledger, const uint8_t digest
   return status == LYNX_OK ? each_mention(ledger, digest, visit, context, error) : status;
 }
 
+/* As many as a store gives in its first two answers. They are copied, so that nothing of the store is held while they are visited. */
+enum { ENTRIES_AT_ONCE = 220 };
+
+struct entry_batch {
+  struct arena arena;
+  struct bytes items[ENTRIES_AT_ONCE];
+  uint64_t first, end; /* end: of the tree */
+  size_t n;
+};
+
+/* From the first one on without a gap: what is missing is found missing when it is read by itself. */
+static bool take_bytes_of_one(void *context, uint64_t index, struct bytes bytes) {
+  struct entry_batch *batch = context;
+  if (index != batch->first + batch->n || index >= batch->end || bytes.length > ENVELOPE_MAX) return false;
+  batch->items[batch->n++] = (struct bytes){arena_text(&batch->arena, bytes.ptr, bytes.length), bytes.length};
+  return batch->n < ENTRIES_AT_ONCE;
+}
+
+static enum lynx_status visit_batch(struct ledger *l, const struct entry_batch *batch, ledger_visit *visit, void *context, bool *go_on,
+                                    struct lynx_error *error) {
+  enum lynx_status status = LYNX_OK;
+  for (size_t i = 0; i < batch->n && status == LYNX_OK && *go_on; i++) {
+    struct arena arena = {0};
+    struct ledger_entry entry = {0};
+    status = check_entry(l, batch->first + i, batch->items[i], &arena, &entry, error);
+    if (status == LYNX_OK) *go_on = visit(context, &entry, "");
+    statement_release(&entry.statement);
+    arena_release(&arena);
+  }
+  return status;
+}
+
 enum lynx_status ledger_each_entry(struct ledger *ledger, uint64_t from, ledger_visit *visit, void *context, struct lynx_error *error) {
   bool go_on = true;
   enum lynx_status status = ledger_refresh(ledger, error);
-  for (uint64_t i = from; status == LYNX_OK && go_on && i < ledger->edge.size; i++)
-    status = visit_entry(ledger, i, NULL, "", visit, context, &go_on, error);
+  while (status == LYNX_OK && go_on && from < ledger->edge.size) {
+    struct entry_batch batch = {.first = from, .end = ledger->edge.size};
+    status = ledger_each_bytes(ledger, from, take_bytes_of_one, &batch, error);
+    if (status == LYNX_OK && batch.n == 0) status = visit_entry(ledger, from, NULL, "", visit, context, &go_on, error);
+    else if (status == LYNX_OK) status = visit_batch(ledger, &batch, visit, context, &go_on, error);
+    from += batch.n > 0 ? batch.n : 1;
+    arena_release(&batch.arena);
+  }
   return status;
 }
 
@@ -400,10 +436,19 @@ static enum lynx_status put_mentions(struct ledger *l, const struct statement *s
   return status;
 }
 
+enum lynx_status ledger_put_one(struct ledger *l, struct bytes bytes, const struct statement *statement, const uint8_t leaf[DIGEST_BYTES],
+                                struct lynx_error *error) {
+  const struct ledger_key key = ledger_key_entry(l->edge.size);
+  enum lynx_status status = ledger_append(l, STORE_ENTRY, &key, bytes, error);
+  if (status == LYNX_OK) status = put_mentions(l, statement, leaf, l->edge.size, error);
+  if (status == LYNX_OK) status = ledger_put_run(l, statement, l->edge.size, error);
+  if (status == LYNX_OK && strcmp(statement->kind, "policy") == 0) add_history(l, l->edge.size);
+  return status == LYNX_OK ? merkle_append(&l->edge, leaf, ledger_keep_hash, l, error) : status;
+}
+
 enum lynx_status ledger_add_one(struct ledger *l, struct bytes bytes, uint64_t *ret_index, struct lynx_error *error) {
   struct arena arena = {0};
   struct admission a = {.signer = NULL};
-  struct ledger_key key = ledger_key_entry(l->edge.size);
   struct lynx_error finding = {0};
   uint8_t leaf[DIGEST_BYTES];
   merkle_leaf(bytes, leaf);
@@ -418,11 +463,7 @@ enum lynx_status ledger_add_one(struct ledger *l, struct bytes bytes, uint64_t *
   if (status == LYNX_OK && strcmp(a.statement.kind, "withdrawal") == 0) status = check_withdrawal(l, &a, error);
   if (status == LYNX_OK && l->log_key != NULL) status = check_intent(l, &a, error); /* a copy takes what its log signed */
   if (status == LYNX_OK && l->allow != NULL) status = l->allow(l->allow_context, l, bytes, error);
-  if (status == LYNX_OK) status = ledger_append(l, STORE_ENTRY, &key, bytes, error);
-  if (status == LYNX_OK) status = put_mentions(l, &a.statement, leaf, l->edge.size, error);
-  if (status == LYNX_OK) status = ledger_put_run(l, &a.statement, l->edge.size, error);
-  if (status == LYNX_OK && strcmp(a.statement.kind, "policy") == 0) add_history(l, l->edge.size);
-  if (status == LYNX_OK) status = merkle_append(&l->edge, leaf, ledger_keep_hash, l, error);
+  if (status == LYNX_OK) status = ledger_put_one(l, bytes, &a.statement, leaf, error);
   statement_release(&a.statement);
   arena_release(&arena);
   return status;

@@ -104,6 +104,9 @@ enum lynx_status ledger_check_run(struct ledger *l, const struct statement *stat
 
 /* The key under which the i-th subject is found, unless another name of the same digest came first: each digest is mentioned once. */
 bool ledger_mentions(const struct statement *statement, size_t i, const uint8_t leaf[DIGEST_BYTES]);
+/* What an entry that was admitted leaves in the store; leaf: its own. */
+enum lynx_status ledger_put_one(struct ledger *l, struct bytes bytes, const struct statement *statement, const uint8_t leaf[DIGEST_BYTES],
+                                struct lynx_error *error) LYNX_MUST_CHECK;
 /* In a transaction: everything about one more entry but the checkpoint. *ret_index < edge.size before: it stands there already. */
 enum lynx_status ledger_add_one(struct ledger *l, struct bytes bytes, uint64_t *ret_index, struct lynx_error *error) LYNX_MUST_CHECK;
 
