@@ -1,6 +1,7 @@
 /* A ledger for the benchmark of its pages (bench/pages.py): N results over C contracts, one a day of each, whose bundles are nowhere. Every
  * tenth contract's figures become 10 % worse in the middle. Leaves pages.ledger, its key, and more.jsonl: envelopes of further runs, one a
- * line, for who pushes them. usage: pages FOLDER [N [C [ADDRESS]]] (ADDRESS: where the ledger is made instead, postgresql://...) */
+ * line, for who pushes them. usage: pages FOLDER [N [C [ADDRESS [few]]]] (ADDRESS: where the ledger is made instead, postgresql://...;
+ * few: two figures of each run) */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "bench/bulk.h"
 #include "bench/measuring.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -19,8 +21,8 @@
 #include "result/summary.h"
 #include "stats/draw.h"
 
-enum { BATCH = 1000, MORE = 1000, DIGITS = 7, SESSIONS = 5, STEPPED = 10, PATH = 4096 };
-static const char origin[] = "bench", example_name[] = "name: \"null\"";
+enum { BATCH = 1000, MORE = 1000, DIGITS = 7, SESSIONS = 5, STEPPED = 10, FEW = 2, PATH = 4096 };
+static const char origin[] = "bench", postgres[] = "postgresql://", example_name[] = "name: \"null\"";
 static const int64_t day_ns = 86400000000000, first_ns = 1577836800000000000; /* 2020-01-01 */
 
 struct terms {
@@ -33,7 +35,9 @@ struct making {
   struct signer signer;
   struct signing_key *log_key;
   struct merkle_edge edge;
-  FILE *more; /* where envelopes go instead; NULL */
+  struct bulk *bulk; /* NULL: the ledger is in a file */
+  bool few;          /* figures: the first FEW */
+  FILE *more;        /* where envelopes go instead; NULL */
   struct arena arena;
   struct random_stream stream;
   struct terms *terms;
@@ -66,8 +70,18 @@ static enum lynx_status give_batch(void *context, uint64_t next, struct bytes *r
   return LYNX_OK;
 }
 
+static void sign_edge(const struct making *m, struct buffer *ret) {
+  struct lynx_error error = {0};
+  struct checkpoint checkpoint = {.size = m->edge.size};
+  (void)snprintf(checkpoint.origin, sizeof checkpoint.origin, "%s", origin);
+  merkle_edge_root(&m->edge, checkpoint.root);
+  buffer_init(ret, NOTE_MAX);
+  must_do(checkpoint_text(&checkpoint, ret), origin);
+  must(note_sign(ret, origin, m->log_key, &error), &error);
+}
+
 /* As a copy is continued: to add a bundle that answers an intent, ledger_add reads every entry of its contract. */
-static void add_batch(struct making *m) {
+static void copy_batch(struct making *m) {
   struct lynx_error error = {0};
   struct buffer note;
   uint8_t leaf[DIGEST_BYTES];
@@ -76,15 +90,19 @@ static void add_batch(struct making *m) {
     merkle_leaf((struct bytes){m->batch[i].data, m->batch[i].length}, leaf);
     must(merkle_append(&m->edge, leaf, NULL, NULL, &error), &error);
   }
-  struct checkpoint checkpoint = {.size = m->edge.size};
-  (void)snprintf(checkpoint.origin, sizeof checkpoint.origin, "%s", origin);
-  merkle_edge_root(&m->edge, checkpoint.root);
-  buffer_init(&note, NOTE_MAX);
-  must_do(checkpoint_text(&checkpoint, &note), origin);
-  must(note_sign(&note, origin, m->log_key, &error), &error);
+  sign_edge(m, &note);
   const struct ledger_copy copy = {.note = {note.data, note.length}, .give = give_batch, .context = m};
   must(ledger_copy(m->path, &copy, &before, &error), &error);
   buffer_release(&note);
+}
+
+static void add_batch(struct making *m) {
+  if (m->bulk == NULL) {
+    copy_batch(m);
+    return;
+  }
+  for (size_t i = 0; i < m->n_batch; i++) bulk_add(m->bulk, (struct bytes){m->batch[i].data, m->batch[i].length});
+  m->edge = *bulk_edge(m->bulk);
 }
 
 static void flush(struct making *m) {
@@ -212,6 +230,7 @@ static void make_run(struct making *m, size_t i) {
                                         .conditions = {.others = 0.01, .pressure = 0.01},
                                         .figures = values};
   precision.n_figures = session_figures(&run.terms->contract, true, true, figures);
+  if (m->few) precision.n_figures = FEW;
   for (size_t k = 0; k < precision.n_figures; k++) make_figure(m, &figures[k], k, run.after, &values[k]);
   struct summary summary = {.analysis = ANALYSIS_VERSION,
                             .started_ns = run.when_ns,
@@ -253,8 +272,16 @@ static void begin(struct making *m, const char *folder) {
   const struct merkle_source tree = ledger_tree(ledger);
   must(merkle_edge_read(&tree, 1, &m->edge, &error), &error);
   ledger_close(ledger);
+  if (strncmp(m->path, postgres, sizeof postgres - 1) == 0) m->bulk = bulk_begin(m->path);
   random_init(&m->stream, 1, "pages");
   for (size_t i = 0; i < BATCH; i++) buffer_init(&m->batch[i], ENVELOPE_MAX);
+}
+
+static void end_bulk(struct making *m) {
+  struct buffer note;
+  sign_edge(m, &note);
+  bulk_end(m->bulk, (struct bytes){note.data, note.length});
+  buffer_release(&note);
 }
 
 static void put_more(struct making *m, const char *folder) {
@@ -281,8 +308,9 @@ int main(int argc, char **argv) {
   if (argc > 2) m.n_runs = strtoul(argv[2], NULL, 10);
   if (argc > 3) m.n_terms = strtoul(argv[3], NULL, 10);
   if (argc > 4) (void)snprintf(m.path, sizeof m.path, "%s", argv[4]);
+  m.few = argc > 5 && strcmp(argv[5], "few") == 0;
   if (argc < 2 || m.n_terms == 0) {
-    (void)fprintf(stderr, "usage: pages FOLDER [N [C [ADDRESS]]]\n");
+    (void)fprintf(stderr, "usage: pages FOLDER [N [C [ADDRESS [few]]]]\n");
     return 2;
   }
   begin(&m, argv[1]);
@@ -290,6 +318,7 @@ int main(int argc, char **argv) {
   make_contracts(&m);
   for (size_t i = 0; i < m.n_runs; i++) make_run(&m, i);
   flush(&m);
+  if (m.bulk != NULL) end_bulk(&m);
   begun = seconds(CLOCK_PROCESS_CPUTIME_ID) - begun, wall = seconds(CLOCK_MONOTONIC) - wall;
   (void)printf("%zu results of %zu contracts, %" PRIu64 " entries: built in %.1f s, %.1f s of processor time", m.n_runs, m.n_terms,
                m.edge.size, wall, begun);
