@@ -105,7 +105,7 @@ struct board_contract {
 struct board {
   struct arena arena;
   struct text_set texts; /* that many entries say alike */
-  const char *address; /* by which readers name the ledger in a command; given before the first update */
+  const char *address;   /* by which readers name the ledger in a command; given before the first update */
   char origin[NOTE_NAME_MAX];
   uint64_t n_entries;
   struct board_contract *contracts;
