@@ -7,8 +7,10 @@
 
 #include "base/arena.h"
 #include "base/number.h"
+#include "base/state.h"
 #include "cli/command.h"
 #include "cli/live_site.h"
+#include "ledger/seen.h"
 #include "serve/log_server.h"
 #include "serve/reading.h"
 
@@ -43,7 +45,7 @@ struct serving {
   struct ledger_file file, adds, files;
   struct live_site *site; /* with a handle of its own */
   struct buffer certificate, private_key;
-  char names[1024], spool[4096];
+  char names[1024], spool[4096], counted[4096];
   const char *name[NAMES_MAX];
   struct readers *readers;
   struct running *running;
@@ -157,6 +159,13 @@ static void name_site(const struct serving *s, int port) {
   live_site_name(s->site, address);
 }
 
+/* The cage leaves that folder open. */
+static void choose_counted(struct serving *s) {
+  char folder[3800];
+  if (!state_path("ledgers", folder, sizeof folder)) return;
+  s->at.counted = seen_path(s->adds.ledger, folder, "counted", s->counted, sizeof s->counted);
+}
+
 static int serve(struct serving *s) {
   int bound = 0, got = 0;
   struct log_server *server = NULL;
@@ -167,6 +176,7 @@ static int serve(struct serving *s) {
   (void)sigaddset(&stop, SIGINT);
   (void)sigaddset(&stop, SIGTERM);
   (void)sigprocmask(SIG_BLOCK, &stop, NULL); /* before the server's threads are there, so that they inherit it */
+  choose_counted(s);
   enum lynx_status status = log_server_start(&ledger, &s->at, &bound, &server, &error);
   if (status == LYNX_OK) {
     name_site(s, bound);

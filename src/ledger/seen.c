@@ -9,12 +9,12 @@
 #include "base/file.h"
 #include "base/root.h"
 
-static char *seen_path(const struct ledger *ledger, const char *folder, char *path, size_t size) {
+char *seen_path(const struct ledger *ledger, const char *folder, const char *ending, char *path, size_t size) {
   uint8_t digest[DIGEST_BYTES];
   char hex[DIGEST_HEX], key[NOTE_KEY_TEXT_MAX];
   (void)note_key_text(&ledger_policy(ledger)->log, key);
   digest_of(key, strlen(key), digest);
-  (void)snprintf(path, size, "%s/%.32s.checkpoint", folder, digest_hex(digest, hex));
+  (void)snprintf(path, size, "%s/%.32s.%s", folder, digest_hex(digest, hex), ending);
   return path;
 }
 
@@ -92,7 +92,7 @@ enum lynx_status seen_check(struct ledger *ledger, const char *address, const ch
   char path[4096], key_path[4096];
   buffer_init(&old, NOTE_MAX);
   buffer_init(&now, NOTE_MAX);
-  (void)seen_path(ledger, folder, path, sizeof path);
+  (void)seen_path(ledger, folder, "checkpoint", path, sizeof path);
   enum lynx_status status = check_key(ledger, address_path(address, folder, key_path, sizeof key_path), error);
   if (status == LYNX_OK || status == LYNX_MACHINE) {
     enum lynx_status read = ledger_checkpoint(ledger, &now, &checkpoint, error), found = LYNX_NOT_FOUND;

@@ -11,6 +11,8 @@
  */
 enum lynx_status seen_check(struct ledger *ledger, const char *address, const char *folder, struct buffer *ret_note,
                             struct lynx_error *error) LYNX_MUST_CHECK;
+/* The path of a file in that folder which is this ledger's by its log key. */
+char *seen_path(const struct ledger *ledger, const char *folder, const char *ending, char *path, size_t size);
 /* A ledger was begun at that address on purpose: what stood there before is forgotten. */
 void seen_forget(const char *address, const char *folder);
 

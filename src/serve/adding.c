@@ -8,13 +8,15 @@
 #include "ledger/admission.h"
 #include "serve/quota.h"
 
-enum { COUNTED_AT_ONCE = 2000, WARY_BATCHES = 1000 };
+enum { COUNTED_AT_ONCE = 2000, REMEMBERED_EVERY = 100000, WARY_BATCHES = 1000 };
 
 struct adding {
   struct ledger *ledger;
   struct quota quota;
-  bool counted; /* in the transaction that goes on */
-  int wary;     /* batches for which a stranger's entry is kept out of them */
+  const char *path;    /* of the file in which it is remembered; NULL: it is not */
+  uint64_t remembered; /* entries */
+  bool counted;        /* in the transaction that goes on */
+  int wary;            /* batches for which a stranger's entry is kept out of them */
   pthread_t thread;
   pthread_mutex_t lock; /* of what follows */
   pthread_cond_t wake;
@@ -31,13 +33,24 @@ static enum lynx_status allow(void *context, struct ledger *ledger, struct bytes
   return status == LYNX_OK ? quota_allows(&a->quota, ledger, entry, error) : status;
 }
 
+/* Where at least so many entries came since. */
+static void remember(struct adding *a, uint64_t entries) {
+  if (a->path == NULL || a->quota.next < a->remembered + entries) return;
+  quota_remember(&a->quota, a->ledger, a->path);
+  a->remembered = a->quota.next;
+}
+
 /* Before the first entry, which waits for it: of a large ledger it takes minutes. */
 static void count_first(struct adding *a) {
   struct lynx_error ignored = {0}; /* the next entry finds it again */
   bool all = false;
   enum lynx_status status = LYNX_OK;
-  while (!all && status == LYNX_OK && !atomic_load(&a->stopping))
+  if (a->path != NULL) quota_recall(&a->quota, a->ledger, a->path);
+  a->remembered = a->quota.next;
+  while (!all && status == LYNX_OK && !atomic_load(&a->stopping)) {
     status = quota_count(&a->quota, a->ledger, COUNTED_AT_ONCE, &all, &ignored);
+    remember(a, REMEMBERED_EVERY);
+  }
 }
 
 static enum lynx_status add(struct adding *a, const struct bytes *envelopes, size_t n, uint64_t *ret_index, struct lynx_error *error) {
@@ -154,6 +167,7 @@ static void *keep_adding(void *context) {
   for (;;) {
     struct lynx_error error = {0};
     size_t n = atomic_load(&a->stopping) ? 0 : take(a, batch);
+    remember(a, n == 0 ? 1 : REMEMBERED_EVERY);
     if (n == 0) {
       refuse_all(a, stops(&error), &error);
       return NULL;
@@ -163,9 +177,9 @@ static void *keep_adding(void *context) {
   }
 }
 
-enum lynx_status adding_start(struct ledger *ledger, struct adding **ret, struct lynx_error *error) {
+enum lynx_status adding_start(struct ledger *ledger, const char *counted, struct adding **ret, struct lynx_error *error) {
   struct adding *a = xalloc(1, sizeof *a);
-  a->ledger = ledger, a->last = &a->first;
+  a->ledger = ledger, a->path = counted, a->last = &a->first;
   ledger_ask(ledger, allow, a);
   (void)pthread_mutex_init(&a->lock, NULL);
   (void)pthread_cond_init(&a->wake, NULL);

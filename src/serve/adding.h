@@ -25,8 +25,9 @@ struct added {
 
 struct adding;
 
-/* The ledger is this one's alone. It first counts what the ledger's teams have brought; entries wait for that. LIMIT: no thread */
-enum lynx_status adding_start(struct ledger *ledger, struct adding **ret, struct lynx_error *error) LYNX_MUST_CHECK;
+/* The ledger is this one's alone. It first counts what the ledger's teams have brought; entries wait for that. counted: a file in which
+ * that is remembered; lives as long; NULL: it is not. LIMIT: no thread */
+enum lynx_status adding_start(struct ledger *ledger, const char *counted, struct adding **ret, struct lynx_error *error) LYNX_MUST_CHECK;
 /* After adding_stop has begun it is refused: done is called at once. */
 void adding_put(struct adding *adding, struct added *entry);
 /* Once what is being added is; what waits is refused. Accepts NULL. */

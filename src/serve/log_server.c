@@ -678,7 +678,7 @@ enum lynx_status log_server_start(const struct served_ledger *ledger, const stru
   (void)pthread_mutex_init(&s->lock, NULL);
   (void)pthread_mutex_init(&s->files_lock, NULL);
   s->door = door_open(at->names, at->n_names);
-  enum lynx_status status = s->door != NULL ? at->read_only ? LYNX_OK : adding_start(ledger->adds, &s->adding, error)
+  enum lynx_status status = s->door != NULL ? at->read_only ? LYNX_OK : adding_start(ledger->adds, at->counted, &s->adding, error)
                                             : lynx_fail(error, LYNX_LIMIT, "no thread for a server");
   if (status == LYNX_OK) status = listen_at(s, at, error);
   if (status != LYNX_OK) {

@@ -54,6 +54,7 @@ struct log_server_at {
   const char *address; /* "127.0.0.1" */
   int port;            /* 0: any that is free */
   const char *spool;   /* a folder, for files while they come */
+  const char *counted; /* a file: what teams have brought, as it was counted last; NULL: it is counted each time */
   const char *const *names;
   size_t n_names;                        /* by which it is called, besides addresses and localhost */
   const char *certificate, *private_key; /* PEM; NULL: plain HTTP */

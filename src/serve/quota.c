@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/json.h"
+#include "base/root.h"
+
+enum { REMEMBERED_MAX = 1 << 20 };
+
 /* Whose it says that it is, and what it and its file take. Its signature is not looked at: the ledger does. */
 static bool weigh(struct bytes entry, char name[NOTE_NAME_MAX], int64_t *ret) {
   struct arena arena = {0};
@@ -94,6 +100,81 @@ void quota_added(struct quota *quota, uint64_t index, struct bytes entry) {
   if (index != quota->next) return;
   if (weigh(entry, name, &n)) add(&team_of(quota, name)->bytes, n);
   quota->next++;
+}
+
+/* --- remembered --- */
+
+static bool root_of(struct ledger *ledger, uint64_t n, char ret[DIGEST_HEX]) {
+  const struct merkle_source source = ledger_tree(ledger);
+  struct lynx_error ignored = {0};
+  uint8_t root[DIGEST_BYTES];
+  if (n == 0 || merkle_root(&source, n, root, &ignored) != LYNX_OK) return false;
+  (void)digest_hex(root, ret);
+  return true;
+}
+
+void quota_remember(const struct quota *quota, struct ledger *ledger, const char *path) {
+  char root[DIGEST_HEX];
+  struct buffer text;
+  struct json_writer json;
+  if (!root_of(ledger, quota->next, root)) return;
+  buffer_init(&text, REMEMBERED_MAX);
+  json_begin(&json, &text);
+  json_open_object(&json);
+  json_put_int(&json, "entries", (int64_t)quota->next);
+  json_put_text(&json, "root", root);
+  json_key(&json, "teams");
+  json_open_array(&json);
+  for (size_t i = 0; i < quota->n_teams; i++) {
+    json_open_object(&json);
+    json_put_text(&json, "team", quota->teams[i].name);
+    json_put_int(&json, "bytes", quota->teams[i].bytes);
+    json_close(&json);
+  }
+  json_close(&json);
+  json_close(&json);
+  if (json_finish(&json)) {
+    file_make_parents(path, 0700);
+    (void)file_replace_private(path, text.data, text.length); /* a file that is not there costs time, and nothing else */
+  }
+  buffer_release(&text);
+}
+
+static bool read_team(const json_t *one, struct quota *to) {
+  const char *name = json_get_text(one, "team", NULL);
+  int64_t bytes = json_get_int(one, "bytes", -1);
+  bool good = name != NULL && strlen(name) < NOTE_NAME_MAX && bytes >= 0;
+  if (good) add(&team_of(to, name)->bytes, bytes);
+  return good;
+}
+
+static bool read_remembered(const json_t *whole, struct ledger *ledger, struct quota *to) {
+  const json_t *teams = json_object_get(whole, "teams"), *one;
+  const int64_t n = json_get_int(whole, "entries", 0);
+  struct checkpoint checkpoint;
+  struct lynx_error ignored = {0};
+  char root[DIGEST_HEX];
+  size_t i;
+  bool good = json_is_array(teams) && n > 0 && ledger_checkpoint(ledger, NULL, &checkpoint, &ignored) == LYNX_OK &&
+              (uint64_t)n <= checkpoint.size && root_of(ledger, (uint64_t)n, root) && strcmp(json_get_text(whole, "root", ""), root) == 0;
+  json_array_foreach(teams, i, one) good = good && read_team(one, to);
+  to->next = (uint64_t)n;
+  return good;
+}
+
+void quota_recall(struct quota *quota, struct ledger *ledger, const char *path) {
+  static const struct root root = {""};
+  struct lynx_error ignored = {0};
+  struct buffer text;
+  struct quota found = {0};
+  buffer_init(&text, REMEMBERED_MAX);
+  json_t *whole = root_read(&root, path, &text, NULL) == LYNX_OK && text.data != NULL
+                      ? json_parse(text.data, text.length, REMEMBERED_MAX, &ignored)
+                      : NULL;
+  if (quota->next == 0 && whole != NULL && read_remembered(whole, ledger, &found)) *quota = found;
+  else quota_release(&found);
+  json_decref(whole);
+  buffer_release(&text);
 }
 
 void quota_release(struct quota *quota) {

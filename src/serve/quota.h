@@ -25,6 +25,10 @@ enum lynx_status quota_allows(struct quota *quota, const struct ledger *ledger, 
                               struct lynx_error *error) LYNX_MUST_CHECK;
 /* It was added at that place: where all before it are counted, it need not be read again. */
 void quota_added(struct quota *quota, uint64_t index, struct bytes entry);
+/* What was counted, in a file, with the tree that it is of: another server of the same ledger goes on from there. Of another tree, or
+ * damaged, it is as none. Not written: the next one counts again. */
+void quota_recall(struct quota *quota, struct ledger *ledger, const char *path);
+void quota_remember(const struct quota *quota, struct ledger *ledger, const char *path);
 void quota_release(struct quota *quota);
 
 #endif

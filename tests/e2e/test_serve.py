@@ -4,6 +4,7 @@ altered bytes is found out; tiles are those of the published layout."""
 import base64
 import concurrent.futures
 import functools
+import glob
 import http.client
 import random
 import sqlite3
@@ -210,6 +211,40 @@ def test_what_a_team_may_bring(teams, d):
     codes = [teams("sign", f"{teams.d}/c.yaml", *more, "more", home="sre", key="sre").returncode for _ in range(2)]
     check_equal(codes, [0, 0], "what an admin agrees holds from the next entry on, and a replay stays one entry")
     server.stop()
+
+
+def test_what_was_counted_is_remembered(teams, d):
+    """A server that is started again does not count anew; of another tree, or damaged, what it finds is as nothing."""
+    home = f"{d}/again"
+    teams.must("log", "create", f"{d}/again.ledger", home="again", key="ml")
+    teams.must("log", "policy", f"{d}/again.ledger", "--team", f"{teams.d}/sre.pub", home="again", key="ml")
+
+    def serve_and_sign(words):
+        server = Serving(f"{d}/again.ledger", home)
+        more = ("--out", f"{d}/again.json", "--ledger", server.url, "--reservation", words)
+        r = teams("sign", f"{teams.d}/c.yaml", *more, home="sre", key="sre")
+        server.stop()
+        return r
+
+    check_equal(serve_and_sign("first").returncode, 0, "before anything is remembered")
+    (path,) = glob.glob(f"{home}/lynxbench/ledgers/*.counted")
+    check_equal(os.stat(path).st_mode & 0o777, 0o600, "for its owner alone")
+    with open(path) as f:
+        text = f.read()
+    kept = json.loads(text)
+    n = kept["entries"]
+    check_equal(n, 4, "the policy, its change, the contract, the signature")
+    much = kept | {"teams": [{"team": t["team"], "bytes": 1 << 50} for t in kept["teams"]]}
+    with open(path, "w") as f:
+        json.dump(much, f)
+    check_in("at most", serve_and_sign("second").stderr, "what is remembered is not counted again")
+    other_tree, longer = json.dumps(much | {"root": "0" * 64}), json.dumps(much | {"entries": 99})
+    for i, wrong in enumerate((other_tree, longer, text[:40], "", "[]"), 1):
+        with open(path, "w") as f:
+            f.write(wrong)
+        check_equal(serve_and_sign(f"again {i}").returncode, 0, f"counted anew, not by {wrong[:60]!r}")
+        with open(path) as f:
+            check_equal(json.load(f)["entries"], n + i, "and remembered")
 
 
 def test_a_file_is_as_long_as_its_entry_says(teams, blob):
