@@ -3,7 +3,7 @@
 takes from one and from four clients that push further runs, each with its intent, and how long its first page takes, which has the newest
 results of all contracts: again, and as the first after an entry. Nothing here fails for being slow. usage: ingest.py BUILD
 [RESULTS [PROGRAM]] (PROGRAM: another lynxbench than BUILD's). With CONTRACTS=N the results are of so many
-contracts; with POSTGRES=1 the ledger is in a PostgreSQL server that is started for it."""
+contracts; with POSTGRES=1 the ledger is in a PostgreSQL server that is started for it, and with FEW=1 as well each result has two figures."""
 
 import http.client
 import os
@@ -21,6 +21,8 @@ lynx = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else os.path.join(build
 PUSHED = {1: 400, 4: 400}  # runs by so many clients
 PAGES = 20
 FIGURE = "output throughput"
+# As PostgreSQL's manual has it for filling a database; none of it counts later.
+FILLED_BY = {"wal_level": "minimal", "max_wal_senders": "0", "max_wal_size": "'8GB'", "maintenance_work_mem": "'1GB'"}
 SIZES = """SELECT relname, pg_size_pretty(pg_table_size(oid)), pg_size_pretty(pg_indexes_size(oid)) FROM pg_class
 WHERE relnamespace = 'lynxbench'::regnamespace AND relkind = 'r' ORDER BY pg_total_relation_size(oid) DESC"""
 
@@ -109,6 +111,10 @@ def postgres(folder):
     os.chmod(folder, 0o755)
     os.mkdir(f"{folder}/postgres")
     server = test_postgres.Server(f"{folder}/postgres")
+    for name, value in FILLED_BY.items():
+        server.sql("team", f"ALTER SYSTEM SET {name}={value}")
+    server.kill()
+    server.start()
     return server, server.url("team")
 
 
@@ -119,7 +125,9 @@ def main():
         if os.environ.get("POSTGRES"):
             server, ledger = postgres(folder)
         made = [os.path.join(build, "bench", "pages"), folder, results, os.environ.get("CONTRACTS", "1")]
-        said = subprocess.run(made + ([ledger] if server else []), check=True, capture_output=True, text=True).stdout
+        if server:
+            made += [ledger] + ["few"] * bool(os.environ.get("FEW"))
+        said = subprocess.run(made, check=True, capture_output=True, text=True).stdout
         print(said, flush=True)
         contract = re.search(r"digest is (\w+)", said)[1]
         env = {k: v for k, v in os.environ.items() if not k.startswith("LYNXBENCH")} | {"HOME": folder, "XDG_STATE_HOME": folder}

@@ -7,10 +7,17 @@
 #include "base/arena.h"
 #include "ledger/store.h"
 
-enum { PAGE_FIRST = 20, PAGE_MOST = 200, LOCK = 0x4c594e4c /* "LYNL": who writes holds it */ };
+enum { LOCK = 0x4c594e4c /* "LYNL": who writes holds it */ };
 
 /* What is appended is sent and not waited for, up to so much: its answers are read before the next question. */
 enum { SENT_MOST = 64, SENT_BYTES = 8192 };
+
+/* A list comes in pages: who wants one row is not made to wait for hundreds, and who wants all has them in few answers. */
+enum { PAGE_KINDS = 3 };
+static const int page_rows[PAGE_KINDS] = {20, 200, 1000};
+
+/* What is asked many times over: the server parses and plans it once for each connection. */
+enum frequent { GET, APPEND, PAGES, PAGES_BACKWARDS = PAGES + PAGE_KINDS, FREQUENT = PAGES_BACKWARDS + PAGE_KINDS };
 
 static const char *const names[STORE_SPACES] = {"entry", "hash", "mention", "checkpoint", "blob", "run"};
 
@@ -18,8 +25,8 @@ struct postgres_store {
   struct store store;
   PGconn *connection;
   bool in_transaction;
-  int n_sent;                     /* statements in the pipeline */
-  bool prepared[4][STORE_SPACES]; /* of enum frequent */
+  int n_sent; /* statements in the pipeline */
+  bool prepared[FREQUENT][STORE_SPACES];
 };
 
 /* What the database's role may do is for the database to say; here even its owner is told no. */
@@ -88,24 +95,21 @@ static struct sent sent_of(const struct bytes *values, int n) {
   return sent;
 }
 
-/* What every entry asks many times over: the server parses and plans it once for each connection. LIST: the first page. */
-enum frequent { GET, APPEND, LIST, LIST_BACKWARDS };
-
 static const char *name_of(enum frequent what, enum store_space space, char name[40]) {
-  static const char *const verbs[] = {"get", "append", "list", "back"};
-  (void)snprintf(name, 40, "%s_%s", verbs[what], names[space]);
+  (void)snprintf(name, 40, "%s_%d", names[space], (int)what);
   return name;
 }
 
-struct page {
-  bool after, backwards; /* after: behind the last key of the one before */
-  int most;
-};
+static int rows_of(int page, enum store_space space) {
+  return page_rows[space == STORE_BLOB ? 0 : page]; /* parts of a file are a MiB each */
+}
 
-static void page_sql(enum store_space space, struct page page, char sql[200]) {
+/* The first page begins with the least key, later ones behind the last key of the one before. */
+static void page_sql(enum frequent what, enum store_space space, char sql[200]) {
+  const bool backwards = what >= PAGES_BACKWARDS;
+  const int page = (int)(what - (backwards ? PAGES_BACKWARDS : PAGES));
   (void)snprintf(sql, 200, "SELECT key,value FROM lynxbench.%s WHERE key>%s$1 AND key<%s$2 ORDER BY key%s LIMIT %d", names[space],
-                 page.after && !page.backwards ? "" : "=", page.after && page.backwards ? "" : "=", page.backwards ? " DESC" : "",
-                 page.most);
+                 page > 0 && !backwards ? "" : "=", page > 0 && backwards ? "" : "=", backwards ? " DESC" : "", rows_of(page, space));
 }
 
 static enum lynx_status prepare(struct postgres_store *s, enum frequent what, enum store_space space, struct lynx_error *error) {
@@ -113,7 +117,7 @@ static enum lynx_status prepare(struct postgres_store *s, enum frequent what, en
   if (s->prepared[what][space]) return LYNX_OK;
   if (what == GET) (void)snprintf(sql, sizeof sql, "SELECT value FROM lynxbench.%s WHERE key=$1", names[space]);
   else if (what == APPEND) (void)snprintf(sql, sizeof sql, "INSERT INTO lynxbench.%s VALUES($1,$2)", names[space]);
-  else page_sql(space, (struct page){.backwards = what == LIST_BACKWARDS, .most = PAGE_FIRST}, sql);
+  else page_sql(what, space, sql);
   enum lynx_status status = settle(s, error);
   if (status != LYNX_OK) return status;
   PGresult *result = PQprepare(s->connection, name_of(what, space, name), sql, what == GET ? 1 : 2, value_types);
@@ -318,28 +322,38 @@ static enum lynx_status postgres_commit(struct store *store, struct lynx_error *
   return status;
 }
 
-static enum lynx_status ask_value(struct postgres_store *s, enum store_space space, struct bytes key, PGresult **ret,
-                                  struct lynx_error *error) {
-  const struct sent sent = sent_of(&key, 1);
+/* One question for a key, or for a page between two. */
+static enum lynx_status ask(struct postgres_store *s, enum frequent what, enum store_space space, const struct bytes *keys, PGresult **ret,
+                            struct lynx_error *error) {
+  const int n = what == GET ? 1 : 2;
+  const struct sent sent = sent_of(keys, n);
   char name[40];
   enum lynx_status status = settle(s, error);
-  if (status == LYNX_OK) status = prepare(s, GET, space, error);
+  if (status == LYNX_OK) status = prepare(s, what, space, error);
   *ret = NULL;
   if (status != LYNX_OK) return status;
-  *ret = PQexecPrepared(s->connection, name_of(GET, space, name), 1, sent.pointers, sent.lengths, sent.formats, 1);
+  *ret = PQexecPrepared(s->connection, name_of(what, space, name), n, sent.pointers, sent.lengths, sent.formats, 1);
   return PQresultStatus(*ret) == PGRES_TUPLES_OK ? LYNX_OK : fail(s, *ret, error, "cannot be read");
+}
+
+/* Once more, where the connection was cut. */
+static enum lynx_status ask_again(struct postgres_store *s, enum frequent what, enum store_space space, const struct bytes *keys,
+                                  PGresult **ret, struct lynx_error *error) {
+  struct lynx_error first = *error;
+  enum lynx_status status = ask(s, what, space, keys, ret, &first);
+  if (status != LYNX_OK && revive(s)) {
+    PQclear(*ret);
+    return ask(s, what, space, keys, ret, error);
+  }
+  if (status != LYNX_OK) *error = first;
+  return status;
 }
 
 static enum lynx_status postgres_get(struct store *store, enum store_space space, struct bytes key, struct buffer *ret,
                                      struct lynx_error *error) {
   struct postgres_store *s = (struct postgres_store *)store;
   PGresult *result;
-  struct lynx_error first = *error;
-  enum lynx_status status = ask_value(s, space, key, &result, &first);
-  if (status != LYNX_OK && revive(s)) {
-    PQclear(result);
-    status = ask_value(s, space, key, &result, error);
-  } else if (status != LYNX_OK) *error = first;
+  enum lynx_status status = ask_again(s, GET, space, &key, &result, error);
   if (status == LYNX_OK && PQntuples(result) == 0) status = lynx_fail(error, LYNX_NOT_FOUND, "the ledger holds no such %s", names[space]);
   if (status == LYNX_OK && !buffer_append(ret, PQgetvalue(result, 0, 0), (size_t)PQgetlength(result, 0, 0)))
     status = lynx_fail(error, LYNX_LIMIT, "a value of more than %zu bytes", ret->limit);
@@ -347,40 +361,18 @@ static enum lynx_status postgres_get(struct store *store, enum store_space space
   return status;
 }
 
-static enum lynx_status ask_page(struct postgres_store *s, enum store_space space, struct page page, const struct store_bounds *bounds,
-                                 PGresult **ret, struct lynx_error *error) {
-  const struct bytes keys[] = {{bounds->least, bounds->n_least}, {bounds->most, bounds->n_most}};
-  const struct sent sent = sent_of(keys, 2);
-  const enum frequent what = page.backwards ? LIST_BACKWARDS : LIST;
-  char sql[200], name[40];
-  enum lynx_status status = settle(s, error);
-  if (status == LYNX_OK && !page.after) status = prepare(s, what, space, error);
-  *ret = NULL;
-  if (status != LYNX_OK) return status;
-  page_sql(space, page, sql);
-  *ret = page.after ? PQexecParams(s->connection, sql, 2, value_types, sent.pointers, sent.lengths, sent.formats, 1)
-                    : PQexecPrepared(s->connection, name_of(what, space, name), 2, sent.pointers, sent.lengths, sent.formats, 1);
-  return PQresultStatus(*ret) == PGRES_TUPLES_OK ? LYNX_OK : fail(s, *ret, error, "cannot be read");
-}
-
-/* Page by page: what is visited may ask the store for more meanwhile. Who wants one row is not made to wait for hundreds, and who wants all
- * has them in few answers. */
+/* Page by page: what is visited may ask the store for more meanwhile. */
 static enum lynx_status postgres_list(struct store *store, const struct store_range *range, store_visit *visit, void *context,
                                       struct lynx_error *error) {
   struct postgres_store *s = (struct postgres_store *)store;
   struct store_bounds bounds;
-  struct page page = {.backwards = range->backwards, .most = PAGE_FIRST};
   bool more = true;
   enum lynx_status status = LYNX_OK;
   store_bounds_of(range, &bounds);
-  while (more && status == LYNX_OK) {
+  for (int page = 0; more && status == LYNX_OK; page += page + 1 < PAGE_KINDS) {
+    const struct bytes keys[] = {{bounds.least, bounds.n_least}, {bounds.most, bounds.n_most}};
     PGresult *result;
-    struct lynx_error first = *error;
-    status = ask_page(s, range->space, page, &bounds, &result, &first);
-    if (status != LYNX_OK && revive(s)) {
-      PQclear(result);
-      status = ask_page(s, range->space, page, &bounds, &result, error);
-    } else if (status != LYNX_OK) *error = first;
+    status = ask_again(s, (enum frequent)((int)(range->backwards ? PAGES_BACKWARDS : PAGES) + page), range->space, keys, &result, error);
     int n = status == LYNX_OK ? PQntuples(result) : 0;
     for (int i = 0; i < n && more; i++) {
       struct bytes key = {PQgetvalue(result, i, 0), (size_t)PQgetlength(result, i, 0)},
@@ -388,9 +380,7 @@ static enum lynx_status postgres_list(struct store *store, const struct store_ra
       more = visit(context, key, value);
       if (i + 1 == n) store_bounds_from(&bounds, range->backwards, key);
     }
-    more = more && n == page.most;
-    page.most = range->space == STORE_BLOB ? PAGE_FIRST : PAGE_MOST; /* parts of a file are a MiB each */
-    page.after = true;
+    more = more && n == rows_of(page, range->space);
     PQclear(result);
   }
   return status;
