@@ -88,6 +88,39 @@ static void check_list(struct store *s) {
   CHECK_TEXT(list(s, "z", "", false, 100), "");
 }
 
+/* --- more rows than a store gives in one answer --- */
+
+struct counting {
+  int next, step;
+  bool in_order;
+};
+
+static bool count(void *context, struct bytes key, struct bytes value) {
+  struct counting *c = context;
+  char wanted[16];
+  (void)snprintf(wanted, sizeof wanted, "many%06d", c->next);
+  c->in_order = c->in_order && bytes_equal(key, wanted) && bytes_equal(value, "v");
+  c->next += c->step;
+  return true;
+}
+
+static void check_many(struct store *s, enum store_space space, int n) {
+  struct lynx_error error = {0};
+  char key[16];
+  CHECK_INT(s->table->begin(s, &error), LYNX_OK);
+  for (int i = 0; i < n; i++) {
+    (void)snprintf(key, sizeof key, "many%06d", i);
+    CHECK_INT(put(s, space, key, "v"), LYNX_OK);
+  }
+  CHECK_INT(s->table->commit(s, &error), LYNX_OK);
+  const struct store_range forward = {.space = space, .prefix = bytes_of("many")};
+  const struct store_range back = {.space = space, .prefix = bytes_of("many"), .from = bytes_of(key), .backwards = true};
+  struct counting up = {.next = 0, .step = 1, .in_order = true}, down = {.next = n - 1, .step = -1, .in_order = true};
+  CHECK_INT(s->table->list(s, &forward, count, &up, &error), LYNX_OK);
+  CHECK_INT(s->table->list(s, &back, count, &down, &error), LYNX_OK);
+  CHECK(up.in_order && up.next == n && down.in_order && down.next == -1);
+}
+
 /* Two processes, fifty transactions each: none is lost, none is seen in part. */
 static void check_two_writers(const char *address) {
   pid_t children[2];
@@ -186,6 +219,8 @@ static void check_store(const char *address, bool create) {
   }
   check_rows(s);
   check_list(s);
+  check_many(s, STORE_HASH, 3500);
+  check_many(s, STORE_BLOB, 100);
   s->table->close(s);
   struct lynx_error again = {0};
   CHECK_INT(store_open(address, true, &s, &again), LYNX_INPUT); /* a ledger is never begun twice */
