@@ -207,7 +207,7 @@ static void make_bundle(struct making *m, const struct run *run, const char *int
   entry_subject_hex(&entry, "contract", run->terms->digest);
   entry_subject(&entry, "file", file);
   entry_member(&entry, "name", name);
-  entry_member(&entry, "bytes", "10000"); /* a million of them are within a quota */
+  entry_member(&entry, "bytes", "1000"); /* ten million of them are within a quota */
   entry_member(&entry, "ended", "complete");
   entry_member(&entry, "intent", intent);
   entry_member(&entry, "tool", "lynxbench " LYNX_VERSION);

@@ -469,7 +469,7 @@ static void measure_size(struct search *s, size_t begin, size_t end, double infl
 }
 
 void changes_find(const double *x, size_t n, const struct change_plan *plan, struct arena *arena, struct changes *ret) {
-  struct change items[CHANGES_MAX];
+  struct change items[CHANGES_MAX] = {{.at = 0}};
   lynx_assert(plan->least >= 2 && n <= CHANGES_VALUES_MAX);
   *ret = (struct changes){.p = 1, .block = 1};
   if (n < 2 * plan->least) return;
