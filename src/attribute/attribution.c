@@ -1,9 +1,9 @@
 #include "attribute/attribution.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/side_by_side.h"
 
 static const double BUSY_SHARE = 0.85, IDLE_SHARE = 0.5;
 
@@ -171,21 +171,15 @@ struct work {
   struct attributed_trace *traces;
   enum lynx_status *status;
   struct lynx_error *errors;
-  size_t n;
-  atomic_size_t next;
 };
 
-static void *work_on(void *context) {
-  struct work *w = context;
-  for (size_t i; (i = atomic_fetch_add(&w->next, 1)) < w->n;)
-    w->status[i] = read_one(w->attribution, &w->inputs[i], &w->traces[i], &w->errors[i]);
-  return NULL;
+static void work_on(void *context, size_t i) {
+  const struct work *w = context;
+  w->status[i] = read_one(w->attribution, &w->inputs[i], &w->traces[i], &w->errors[i]);
 }
 
 enum lynx_status attribution_add(struct attribution *attribution, const struct attribution_input *inputs, size_t n, size_t n_threads,
                                  size_t *ret_failed, struct lynx_error *error) {
-  pthread_t threads[TRACES_MAX];
-  size_t started = 0;
   *ret_failed = 0;
   if (attribution->n_traces + n > TRACES_MAX) return lynx_fail(error, LYNX_LIMIT, "more than %d traces", TRACES_MAX);
   attribution->traces = xgrow(attribution->traces, attribution->n_traces + n, sizeof *attribution->traces);
@@ -193,11 +187,8 @@ enum lynx_status attribution_add(struct attribution *attribution, const struct a
                    .inputs = inputs,
                    .traces = &attribution->traces[attribution->n_traces],
                    .status = xalloc(n + 1, sizeof *w.status),
-                   .errors = xalloc(n + 1, sizeof *w.errors),
-                   .n = n};
-  while (started + 1 < n_threads && started + 1 < n && pthread_create(&threads[started], NULL, work_on, &w) == 0) started++;
-  (void)work_on(&w);
-  for (size_t i = 0; i < started; i++) (void)pthread_join(threads[i], NULL);
+                   .errors = xalloc(n + 1, sizeof *w.errors)};
+  side_by_side(n, n_threads, work_on, &w);
   enum lynx_status status = LYNX_OK;
   size_t kept = 0;
   for (size_t i = 0; i < n; i++) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/side_by_side.h"
 #include "ledger/entry.h"
 #include "ledger/ledger_private.h"
 
@@ -46,30 +47,38 @@ enum lynx_status ledger_each_bytes(struct ledger *ledger, uint64_t from, ledger_
   return ledger->store->table->list(ledger->store, &range, take_bytes, &walk, error);
 }
 
-/* Nothing is taken from the store that is not in the tree, or not signed by a team of the policy of its time: whoever owns the file could
- * have put it there. bytes live as long as ret is used. */
-static enum lynx_status check_entry(struct ledger *l, uint64_t index, struct bytes bytes, struct arena *arena, struct ledger_entry *ret,
-                                    struct lynx_error *error) {
-  bool holds = false;
+/* What needs no store: what it says, and whether a team of the policy of its time signed it. */
+static enum lynx_status parse_signed(const struct ledger *l, uint64_t index, struct bytes bytes, struct arena *arena,
+                                     struct ledger_entry *ret, bool *ret_signed, struct lynx_error *error) {
   enum lynx_status status = parse_entry(index, bytes, arena, ret, error);
-  if (status == LYNX_OK) status = ledger_prove_leaf(l, index, ret->leaf, &holds, error);
+  *ret_signed = status == LYNX_OK && policy_signer(ledger_policy_at(l, index), &ret->envelope) != NULL;
+  return status;
+}
+
+/* Nothing is taken from the store that is not in the tree, or not signed by a team of the policy of its time: whoever owns the file could
+ * have put it there. */
+static enum lynx_status check_entry(struct ledger *l, const struct ledger_entry *entry, bool is_signed, struct lynx_error *error) {
+  bool holds = false;
+  enum lynx_status status = ledger_prove_leaf(l, entry->index, entry->leaf, &holds, error);
   if (status == LYNX_OK && !holds)
-    status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " is not the one in the signed tree: the file was altered", index);
-  if (status == LYNX_OK && policy_signer(ledger_policy_at(l, index), &ret->envelope) == NULL)
-    status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " is not signed by a team of the policy of its time", index);
+    status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " is not the one in the signed tree: the file was altered", entry->index);
+  if (status == LYNX_OK && !is_signed)
+    status = lynx_fail(error, LYNX_PROTOCOL, "entry %" PRIu64 " is not signed by a team of the policy of its time", entry->index);
   return status;
 }
 
 enum lynx_status ledger_read_entry(struct ledger *ledger, uint64_t index, struct arena *arena, struct ledger_entry *ret,
                                    struct lynx_error *error) {
   struct buffer value;
+  bool is_signed;
   *ret = (struct ledger_entry){0};
   if (index >= ledger->edge.size)
     return lynx_fail(error, LYNX_NOT_FOUND, "there is no entry %" PRIu64 ": the ledger holds %" PRIu64, index, ledger->edge.size);
   buffer_init(&value, ENVELOPE_MAX);
   enum lynx_status status = ledger_entry_bytes(ledger, index, &value, error);
   const struct bytes bytes = {arena_text(arena, value.data != NULL ? value.data : "", value.length), value.length};
-  if (status == LYNX_OK) status = check_entry(ledger, index, bytes, arena, ret, error);
+  if (status == LYNX_OK) status = parse_signed(ledger, index, bytes, arena, ret, &is_signed, error);
+  if (status == LYNX_OK) status = check_entry(ledger, ret, is_signed, error);
   buffer_release(&value);
   return status;
 }
@@ -170,48 +179,75 @@ enum lynx_status ledger_each_mention(struct ledger *ledger, const uint8_t digest
   return status == LYNX_OK ? each_mention(ledger, digest, visit, context, error) : status;
 }
 
-/* As many as a store gives in its first two answers. They are copied, so that nothing of the store is held while they are visited. */
-enum { ENTRIES_AT_ONCE = 220 };
+/* --- all of them, in their order --- */
+
+/* As many as a store gives in its first two answers, copied, so that nothing of the store is held while they are visited; and how many of
+ * them are worth a thread. */
+enum { ENTRIES_AT_ONCE = 220, ENTRIES_FOR_THREAD = 16, THREADS_MOST = 8 };
 
 struct entry_batch {
-  struct arena arena;
-  struct bytes items[ENTRIES_AT_ONCE];
+  const struct ledger *ledger;
   uint64_t first, end; /* end: of the tree */
   size_t n;
+  struct entry_read {
+    struct arena arena;
+    struct bytes bytes;
+    struct ledger_entry entry;
+    bool is_signed;
+    enum lynx_status status;
+    struct lynx_error error;
+  } items[ENTRIES_AT_ONCE];
 };
 
 /* From the first one on without a gap: what is missing is found missing when it is read by itself. */
-static bool take_bytes_of_one(void *context, uint64_t index, struct bytes bytes) {
+static bool take_into_batch(void *context, uint64_t index, struct bytes bytes) {
   struct entry_batch *batch = context;
   if (index != batch->first + batch->n || index >= batch->end || bytes.length > ENVELOPE_MAX) return false;
-  batch->items[batch->n++] = (struct bytes){arena_text(&batch->arena, bytes.ptr, bytes.length), bytes.length};
+  struct entry_read *to = &batch->items[batch->n++];
+  to->bytes = (struct bytes){arena_text(&to->arena, bytes.ptr, bytes.length), bytes.length};
   return batch->n < ENTRIES_AT_ONCE;
 }
 
-static enum lynx_status visit_batch(struct ledger *l, const struct entry_batch *batch, ledger_visit *visit, void *context, bool *go_on,
+static void read_in_batch(void *context, size_t i) {
+  struct entry_batch *batch = context;
+  struct entry_read *e = &batch->items[i];
+  e->status = parse_signed(batch->ledger, batch->first + i, e->bytes, &e->arena, &e->entry, &e->is_signed, &e->error);
+}
+
+static enum lynx_status visit_batch(struct ledger *l, struct entry_batch *batch, ledger_visit *visit, void *context, bool *go_on,
                                     struct lynx_error *error) {
   enum lynx_status status = LYNX_OK;
+  const size_t threads = side_by_side_threads(THREADS_MOST), worth = batch->n / ENTRIES_FOR_THREAD;
+  side_by_side(batch->n, worth < threads ? worth : threads, read_in_batch, batch);
   for (size_t i = 0; i < batch->n && status == LYNX_OK && *go_on; i++) {
-    struct arena arena = {0};
-    struct ledger_entry entry = {0};
-    status = check_entry(l, batch->first + i, batch->items[i], &arena, &entry, error);
-    if (status == LYNX_OK) *go_on = visit(context, &entry, "");
-    statement_release(&entry.statement);
-    arena_release(&arena);
+    const struct entry_read *e = &batch->items[i];
+    status = e->status;
+    if (status != LYNX_OK) *error = e->error;
+    else status = check_entry(l, &e->entry, e->is_signed, error);
+    if (status == LYNX_OK) *go_on = visit(context, &e->entry, "");
   }
   return status;
+}
+
+static void release_batch(struct entry_batch *batch) {
+  for (size_t i = 0; i < batch->n; i++) {
+    statement_release(&batch->items[i].entry.statement);
+    arena_release(&batch->items[i].arena);
+  }
+  free(batch);
 }
 
 enum lynx_status ledger_each_entry(struct ledger *ledger, uint64_t from, ledger_visit *visit, void *context, struct lynx_error *error) {
   bool go_on = true;
   enum lynx_status status = ledger_refresh(ledger, error);
   while (status == LYNX_OK && go_on && from < ledger->edge.size) {
-    struct entry_batch batch = {.first = from, .end = ledger->edge.size};
-    status = ledger_each_bytes(ledger, from, take_bytes_of_one, &batch, error);
-    if (status == LYNX_OK && batch.n == 0) status = visit_entry(ledger, from, NULL, "", visit, context, &go_on, error);
-    else if (status == LYNX_OK) status = visit_batch(ledger, &batch, visit, context, &go_on, error);
-    from += batch.n > 0 ? batch.n : 1;
-    arena_release(&batch.arena);
+    struct entry_batch *batch = xalloc(1, sizeof *batch);
+    batch->ledger = ledger, batch->first = from, batch->end = ledger->edge.size;
+    status = ledger_each_bytes(ledger, from, take_into_batch, batch, error);
+    if (status == LYNX_OK && batch->n == 0) status = visit_entry(ledger, from, NULL, "", visit, context, &go_on, error);
+    else if (status == LYNX_OK) status = visit_batch(ledger, batch, visit, context, &go_on, error);
+    from += batch->n > 0 ? batch->n : 1;
+    release_batch(batch);
   }
   return status;
 }
