@@ -19,6 +19,7 @@ enum {
   CORRELATION_LEAST = 10, /* values */
   REFINEMENTS_MOST = 20,
   STRETCH = 16,
+  LENGTHS_MOST = 40, /* from CHANGES_VALUES_MAX on, each 1 / sqrt(2) of the one before */
   ROOT_HALF = 46341,
   ROOT_ONE = 65536 /* 1 / sqrt(2), as a fraction */
 };
@@ -49,6 +50,7 @@ struct search {
   double *least, *most; /* of each STRETCH of sums */
   double *sorted;
   size_t *blocks;
+  double penalty[LENGTHS_MOST]; /* of intervals of each length, from the segment's on, as they follow one another */
 };
 
 struct split {
@@ -189,14 +191,26 @@ static double bound_of(double variance, double score) {
   return score > 0 ? variance * score * score * slack : -1;
 }
 
+static size_t shorter(size_t length) {
+  return length * ROOT_HALF / ROOT_ONE;
+}
+
+/* They are the same in every order of n values. */
+static void penalise_lengths(struct search *s, size_t n) {
+  size_t k = 0;
+  for (size_t l = n; l >= s->plan->least && k < LENGTHS_MOST; l = shorter(l))
+    s->penalty[k++] = sqrt(special_log((double)n / (double)l) / 2);
+}
+
 /* Over n summed values of that variance: splits of the whole, of intervals in it (each half over the next), and intervals that differ from
  * all else (each an eighth further). Those of a score beyond that; whole: of the whole alone; place: the best one's, too. */
 static struct split scan(const struct search *s, size_t n, double variance, bool whole, bool place, double beyond) {
   size_t least = s->plan->least, begin_best = 0, end_best = n;
   struct split best = {0, beyond};
-  for (size_t l = n; l >= least; l = l * ROOT_HALF / ROOT_ONE) {
+  const double *next_penalty = s->penalty;
+  for (size_t l = n; l >= least; l = shorter(l)) {
     size_t step = l / 2, bump_step = l / 8 > 0 ? l / 8 : 1;
-    double penalty = sqrt(special_log((double)n / (double)l) / 2), bound = bound_of(variance, best.score + penalty);
+    double penalty = *next_penalty++, bound = bound_of(variance, best.score + penalty);
     for (size_t begin = 0; l >= 2 * least; begin = begin + step < n - l ? begin + step : n - l) {
       double square = greatest_square(s, begin, begin + l, least, bound);
       double score = square > bound ? sqrt(square / variance) - penalty : -INFINITY;
@@ -269,6 +283,7 @@ static bool find_split(struct search *s, size_t begin, size_t end, bool whole, s
   double mean = s->sum[n] / (double)n;
   for (size_t i = 0; i < n; i++) variance += (s->score[i] - mean) * (s->score[i] - mean) / (double)n;
   if (variance <= 0) return false; /* all are alike */
+  penalise_lengths(s, n);
   struct split best = scan(s, n, variance, whole, true, -INFINITY);
   *ret_at = begin + best.at;
   *ret_p = chance(s, n, variance, best.score, whole);
