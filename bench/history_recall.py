@@ -55,7 +55,7 @@ def noise(x, rng):
     return made[:LENGTH]
 
 
-def ours(series):
+def ours(series, flags):
     """Each as a file of its own: what is named of many together is another question."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
@@ -63,7 +63,7 @@ def ours(series):
         for x in series:
             with open(path, "w") as f:
                 f.write("x\n" + "".join(f"{v!r}\n" for v in x))
-            r = subprocess.run([os.path.join(args.build, "lynxbench"), "history", path, "--json"], capture_output=True, text=True)
+            r = subprocess.run([os.path.join(args.build, "lynxbench"), "history", path, "--json", *flags], capture_output=True, text=True)
             events = json.loads(r.stdout)["events"] if r.returncode == 0 else []
             found.append([c["place"] for e in events for c in e["changes"]])
     return found
@@ -82,19 +82,15 @@ def recall(found, places, near):
     return sum(any(abs(c - p) <= near for c in f) for f, p in zip(found, places)) / len(places)
 
 
-folder = venv(args.build, "otava", "otava", ["apache-otava"])
-if folder is None:
-    sys.exit("skipped: apache-otava cannot be installed here")
-python = os.path.join(folder, "bin", "python")
-rng = random.Random(1)
 SOURCES = {"RocksDB": columns("rocksdb.csv"), "TigerBeetle": columns("tigerbeetle.csv"), "TCPD's QC": columns("quality_control.csv")}
-matched = []
-for source, series in SOURCES.items():
+
+
+def on_noise(source, series, flags, rng):
+    """Otava's bound on p at which it names as many series without a change."""
     rests = [remainders(x) for x in series.values()]
     quiet = [noise(x, rng) for x in rests for _ in range(args.series * 8 // len(rests) // 2)]
-    mine, by_bound = named(ours(quiet)), [named(f) for f in theirs(quiet, BOUNDS)]
+    mine, by_bound = named(ours(quiet, flags)), [named(f) for f in theirs(quiet, BOUNDS)]
     at = min(range(len(BOUNDS)), key=lambda i: abs(by_bound[i] - mine))
-    matched.append(BOUNDS[at])
     print(f"{source}: {len(rests)} series, {len(quiet)} of noise of {LENGTH} values; named without a change: lynxbench {mine:.0%}", end="")
     print(f", Otava {by_bound[BOUNDS.index(1e-3)]:.0%} by its default, {by_bound[at]:.0%} at p < {BOUNDS[at]:.1g}", flush=True)
     for size in (1, 2, 3):
@@ -105,20 +101,22 @@ for source, series in SOURCES.items():
                 step = size * statistics.pstdev(x)
                 stepped.append([v + step * (i >= place) for i, v in enumerate(made)])
                 places.append(place)
-        a, (b, c) = ours(stepped), theirs(stepped, [BOUNDS[at], 1e-3])
+        a, (b, c) = ours(stepped, flags), theirs(stepped, [BOUNDS[at], 1e-3])
         print(f"  a step of {size} sd: lynxbench {recall(a, places, NEAR):.0%}, Otava {recall(b, places, NEAR):.0%}", end="")
         print(f" (by its default {recall(c, places, NEAR):.0%})", flush=True)
+    return BOUNDS[at]
 
-if args.tcpd:
-    marks = json.load(open(os.path.join(args.tcpd, "annotations.json")))
-    bound, hits, n_marks, n_named, near = statistics.median_low(matched), [0, 0, 0], 0, [0, 0, 0], [0, 0, 0]
+
+def on_marks(folder, bound, flags):
+    marks = json.load(open(os.path.join(folder, "annotations.json")))
+    hits, n_marks, n_named, near = [0, 0, 0], 0, [0, 0, 0], [0, 0, 0]
     for name in sorted(marks):
-        path = os.path.join(args.tcpd, "datasets", name, name + ".json")
+        path = os.path.join(folder, "datasets", name, name + ".json")
         data = json.load(open(path)) if os.path.exists(path) else {"n_dim": 2}
         if data["n_dim"] != 1 or any(v is None for v in data["series"][0]["raw"]):
             continue
         x = [float(v) for v in data["series"][0]["raw"]]
-        a, ((b,), (c,)) = ours([x])[0], theirs([x], [bound, 1e-3])
+        a, ((b,), (c,)) = ours([x], flags)[0], theirs([x], [bound, 1e-3])
         for i, f in enumerate((a, b, c)):
             n_named[i] += len(f)
             near[i] += sum(any(abs(v - p) <= 5 for person in marks[name].values() for p in person) for v in f)
@@ -127,3 +125,15 @@ if args.tcpd:
     for i, who in enumerate(("lynxbench", f"Otava at p < {bound:.1g}", "Otava by its default")):
         print(f"TCPD, {who}: {hits[i] / n_marks:.0%} of {n_marks} marks of people found, by {n_named[i]} changes,", end=" ")
         print(f"{near[i] / max(1, n_named[i]):.0%} of which somebody marked")
+
+
+folder = venv(args.build, "otava", "otava", ["apache-otava"])
+if folder is None:
+    sys.exit("skipped: apache-otava cannot be installed here")
+python = os.path.join(folder, "bin", "python")
+for flags in ((), ("--independent",)):
+    print(" ".join(("lynxbench history", *flags)) + ":")
+    rng = random.Random(1)
+    matched = [on_noise(source, series, flags, rng) for source, series in SOURCES.items()]
+    if args.tcpd:
+        on_marks(args.tcpd, statistics.median_low(matched), flags)

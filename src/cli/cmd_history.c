@@ -6,7 +6,18 @@
 #include "cli/history_sources.h"
 #include "report/history_report.h"
 
-enum { FLAG_CONTRACT, FLAG_PRECISION, FLAG_FIGURE, FLAG_FALSE_ALARMS, FLAG_LEAST, FLAG_HTML, FLAG_CSV, FLAG_JSON, FLAG_QUIET };
+enum {
+  FLAG_CONTRACT,
+  FLAG_PRECISION,
+  FLAG_FIGURE,
+  FLAG_FALSE_ALARMS,
+  FLAG_INDEPENDENT,
+  FLAG_LEAST,
+  FLAG_HTML,
+  FLAG_CSV,
+  FLAG_JSON,
+  FLAG_QUIET
+};
 enum { PAGE_MAX = 256 << 20 };
 static const double share_least = 0.001;
 
@@ -16,6 +27,7 @@ static const struct option_spec options[] = {
     [FLAG_FIGURE] = {"figure", "TEXT", "only figures whose name holds this, as in 'throughput'"},
     [FLAG_FALSE_ALARMS] = {"false-alarms", "SHARE",
                            "how often a series without a change may be named, and the share of named ones that are false (default: 0.05)"},
+    [FLAG_INDEPENDENT] = {"independent", NULL, "take each value for itself: finds more in series that drift, and more that is chance"},
     [FLAG_LEAST] = {"least", "SHARE", "a change whose whole interval is within this is marked small (default: 0.01)"},
     [FLAG_HTML] = {"html", "FILE", "write a page with a plot of every series"},
     [FLAG_CSV] = {"csv", NULL, "one row for every value"},
@@ -77,6 +89,7 @@ static int run(const struct arguments *arguments) {
                                                .figure = arguments->option[FLAG_FIGURE]}};
   struct change_plan plan = change_plan_usual;
   double least = 0.01;
+  plan.independent = arguments->option[FLAG_INDEPENDENT] != NULL;
   if (arguments->option[FLAG_JSON] != NULL && arguments->option[FLAG_CSV] != NULL) {
     (void)fprintf(stderr, "lynxbench history: found --json and --csv; accepted: one of them\n");
     return EXIT_WRONG_INPUT;

@@ -224,8 +224,9 @@ void history_put_error(const struct history_report *r, struct buffer *out) {
                       100 * r->plan->false_alarms, 100 * r->history->rate, r->plan->settled, r->plan->least - 1);
   if (n_alike > 0)
     (void)buffer_printf(out,
-                        " In %zu series values resemble their neighbours (lag-1 correlation of %.1g or more): such are named more often.",
-                        n_alike, correlation_told);
+                        " In %zu series values resemble their neighbours (lag-1 correlation of %.1g or more): such are named %smore often.",
+                        n_alike, correlation_told, r->plan->independent ? "much " : "");
+  if (r->plan->independent) (void)buffer_text(out, " Each value was taken for itself (--independent).");
 }
 
 bool history_has_executor(const struct history_report *r, size_t event) {
@@ -465,6 +466,7 @@ bool history_json(const struct history_report *r, struct buffer *ret) {
   json_open_object(&json);
   json_put_double(&json, "false_alarms", r->plan->false_alarms);
   json_put_int(&json, "seed", (int64_t)r->plan->seed);
+  if (r->plan->independent) json_put_bool(&json, "independent", true);
   json_key(&json, "events");
   json_open_array(&json);
   for (size_t i = 0; i < r->history->n_events; i++) json_event(r, i, &json);

@@ -509,14 +509,15 @@ void changes_find(const double *x, size_t n, const struct change_plan *plan, str
   divide(&s, ret); /* as if the values were independent: steps must not be taken for correlation */
   keep_great(&s, ret);
   judge_noise(&s, ret, &ret->correlation);
-  ret->block = s.block = block_length(ret->correlation, n);
+  const double correlation = plan->independent ? 0 : ret->correlation;
+  ret->block = s.block = block_length(correlation, n);
   s.rough = false;
   s.orders = plan->orders;
   s.orders_for_all = (size_t)(2 / (plan->false_alarms * level_least));
   ret->n_items = 0;
   divide(&s, ret);
   drop_weak(&s, ret);
-  double inflation = (1 + ret->correlation) / (1 - ret->correlation);
+  double inflation = (1 + correlation) / (1 - correlation);
   for (size_t i = 0; i < ret->n_items; i++) {
     size_t begin = left_of(ret, i), end = right_of(&s, ret, i);
     bound_place(&s, begin, end, inflation, &ret->items[i]);

@@ -30,6 +30,7 @@ struct change_plan {
   size_t settled;      /* values after a change, from which on it is no longer provisional; 8 */
   size_t orders;       /* drawn in the first test, at least: for a small p; 0: as many as are usual */
   uint64_t seed;
+  bool independent; /* no value is taken to resemble its neighbours: in a drift more is named, and in noise that wanders */
 };
 
 struct change {
@@ -48,7 +49,7 @@ struct changes {
   size_t n_items;      /* at most CHANGES_MAX */
   double p;            /* that a series without any change shows as much; 1 where it is too short */
   bool none_showed_it; /* no random order showed as much: p is as small as their number lets it be */
-  double correlation;  /* of a value with the next, steps apart */
+  double correlation;  /* of a value with the next, steps apart; whatever was taken for it */
   size_t block;
 };
 

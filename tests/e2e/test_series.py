@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import random
 import subprocess
 import sys
 
@@ -120,6 +121,22 @@ def test_json_beside_bundles_is_no_run(tmp_path):
     (tmp_path / "gate.xml").write_bytes((RECORDED / "junit.xml").read_bytes())
     x = json.loads(l.lynx("history", tmp_path, "--json", "--quiet").stdout)
     assert all("pytest" not in s["contract"] for s in x["series"]) and len(x["runs"]) == 1, x
+
+
+def test_values_taken_for_themselves(tmp_path):
+    """A walk has no level that changes, unless each of its values is taken for itself; and then the report says so."""
+    rng = random.Random(3)
+    path, rows = tmp_path / "walk.csv", [1000.0]
+    for _ in range(119):
+        rows.append(rows[-1] + rng.gauss(0, 1))
+    path.write_text("price\n" + "".join(f"{v}\n" for v in rows))
+    n_usual, n_alone = (
+        len(json.loads(l.lynx("history", path, "--json", *more).stdout)["events"]) for more in ((), ("--independent",))
+    )
+    assert n_alone > n_usual, (n_alone, n_usual)
+    assert json.loads(l.lynx("history", path, "--json", "--independent").stdout)["independent"] is True
+    text = l.lynx("history", path, "--independent").stdout
+    assert "such are named much more often. Each value was taken for itself (--independent)." in text, text
 
 
 if __name__ == "__main__":

@@ -113,6 +113,30 @@ static void check_steps(void) {
   arena_release(&arena);
 }
 
+/* Noise in which each value resembles the one before: taken for itself, each says more than it knows. */
+static void check_independent(void) {
+  enum { SERIES = 20, LENGTH = 100 };
+  struct generator g;
+  struct arena arena = {0};
+  struct change_plan alone = change_plan_usual;
+  int n_usual = 0, n_alone = 0;
+  alone.independent = true;
+  generator_seed(&g, 11);
+  for (int k = 0; k < SERIES; k++) {
+    double x[LENGTH], last = 0;
+    struct changes usual, each;
+    for (size_t i = 0; i < LENGTH; i++) x[i] = 100 + (last = 0.7 * last + generate_normal(&g));
+    changes_find(x, LENGTH, &change_plan_usual, &arena, &usual);
+    changes_find(x, LENGTH, &alone, &arena, &each);
+    CHECK_NEAR(each.correlation, usual.correlation, 0);
+    CHECK(each.block == 1 && usual.block > 1);
+    n_usual += usual.n_items > 0;
+    n_alone += each.n_items > 0;
+  }
+  CHECK(n_usual <= SERIES / 2 && n_alone > 3 * SERIES / 4);
+  arena_release(&arena);
+}
+
 static void check_edges(void) {
   struct arena arena = {0};
   struct changes c;
@@ -138,6 +162,7 @@ int main(void) {
   check_hunter(x);
   check_published(x);
   check_steps();
+  check_independent();
   check_edges();
   return check_end();
 }
