@@ -11,6 +11,7 @@ struct text_set {
     uint64_t hash;
   } * slots;
   size_t n, room; /* room: a power of two */
+  uint64_t secret[2];
 };
 
 /* The one that is kept. The same arena each time. */

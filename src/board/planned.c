@@ -5,16 +5,8 @@
 
 #include "stats/special.h"
 
-static const struct summary_figure *newest_figure(const struct board_contract *c, const struct history_series *s) {
-  if (s->n_values == 0) return NULL;
-  const struct summary_precision *p = c->history.runs[s->values[s->n_values - 1].run].precision;
-  for (size_t i = 0; i < p->n_figures; i++)
-    if (strcmp(p->figures[i].name, s->figure) == 0) return &p->figures[i];
-  return NULL;
-}
-
 bool planned_of(const struct board_contract *c, const struct history_series *s, struct planned *ret) {
-  const struct summary_figure *f = newest_figure(c, s);
+  const struct history_value *f = s->n_values > 0 ? &s->values[s->n_values - 1] : NULL;
   if (c->contract == NULL || f == NULL || s->better != BETTER_MORE || strstr(s->figure, "throughput") == NULL) return false;
   if (f->n < 2 || !isfinite(f->low) || !isfinite(f->high) || !(f->value > 0)) return false;
   const double confidence = c->contract->method.confidence;

@@ -90,7 +90,7 @@ static void make_series(struct history *h) {
       if (s->n_values == CHANGES_VALUES_MAX) continue;
       s->values = xroom(s->values, s->n_values, &s->room, sizeof *s->values);
       s->values[s->n_values++] = (struct history_value){
-          .run = r, .value = p->figures[f].value, .low = p->figures[f].low, .high = p->figures[f].high};
+          .run = r, .value = p->figures[f].value, .low = p->figures[f].low, .high = p->figures[f].high, .n = p->figures[f].n};
     }
   }
 }

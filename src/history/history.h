@@ -32,6 +32,7 @@ struct history_run {
 struct history_value {
   size_t run;
   double value, low, high; /* of that run; low, high: NaN where it gives no interval */
+  int64_t n;               /* sessions that they are of */
 };
 
 struct history_series {

@@ -32,7 +32,7 @@ static bool take(struct bytes *rest, const char *literal) {
   return true;
 }
 
-/* Up to the quote that ends it. False: JSON writes it in another way than it is meant. */
+/* Up to the quote that ends it. False: it holds an escape, or other bytes than ASCII's. */
 static bool take_text(struct bytes *rest, struct bytes *ret) {
   size_t n = 0;
   while (n < rest->length && rest->ptr[n] >= ' ' && rest->ptr[n] <= '~' && rest->ptr[n] != '"' && rest->ptr[n] != '\\') n++;
@@ -51,7 +51,8 @@ static bool take_base64(struct bytes *rest, struct arena *arena, struct bytes *r
   return good;
 }
 
-/* Entries of a ledger are, and a tree of one takes longer than all the rest of reading it. False: it is for a reader of JSON. */
+/* All entries of a ledger have this form. To read it needs no tree of JSON, which would take longer than all the rest of reading an entry.
+ * False: it has another form. */
 static bool read_plain(struct bytes rest, struct arena *arena, struct envelope *ret) {
   struct bytes type, id, value;
   *ret = (struct envelope){0};
@@ -97,7 +98,9 @@ static enum lynx_status read_json(struct bytes bytes, struct arena *arena, struc
 }
 
 enum lynx_status envelope_parse(struct bytes bytes, struct arena *arena, struct envelope *ret, struct lynx_error *error) {
-  return read_plain(bytes, arena, ret) ? LYNX_OK : read_json(bytes, arena, ret, error);
+  if (read_plain(bytes, arena, ret)) return LYNX_OK;
+  *ret = (struct envelope){0};
+  return read_json(bytes, arena, ret, error);
 }
 
 bool envelope_signed_by(const struct envelope *envelope, const uint8_t public_key[SIGNATURE_KEY_BYTES]) {

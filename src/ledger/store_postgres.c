@@ -101,7 +101,8 @@ static const char *name_of(enum frequent what, enum store_space space, char name
 }
 
 static int rows_of(int page, enum store_space space) {
-  return page_rows[space == STORE_BLOB ? 0 : page]; /* parts of a file are a MiB each */
+  const int last = space == STORE_BLOB ? 0 : space == STORE_ENTRY ? 1 : PAGE_KINDS - 1; /* values of a MiB; of up to 64 KiB */
+  return page_rows[page < last ? page : last];
 }
 
 /* The first page begins with the least key, later ones behind the last key of the one before. */

@@ -9,7 +9,9 @@
 #include "base/json.h"
 #include "base/root.h"
 
-enum { REMEMBERED_MAX = 1 << 20 };
+#define BYTES_MAX (INT64_MAX / 4) /* of a team: its sums do not overflow */
+
+enum { REMEMBERED_MAX = 1 << 20, COUNTING = 1 /* how entries are weighed: what another way of it counted is nothing here */ };
 
 /* Whose it says that it is, and what it and its file take. Its signature is not looked at: the ledger does. */
 static bool weigh(struct bytes entry, char name[NOTE_NAME_MAX], int64_t *ret) {
@@ -24,7 +26,7 @@ static bool weigh(struct bytes entry, char name[NOTE_NAME_MAX], int64_t *ret) {
     int64_t file = strcmp(statement.kind, "bundle") == 0 ? statement_file_bytes(&statement) : 0;
     (void)snprintf(name, NOTE_NAME_MAX, "%.*s", plus != NULL ? (int)(plus - id) : 0, id);
     if (file < 0) file = 0; /* format 1 does not say */
-    *ret = file > INT64_MAX / 4 ? INT64_MAX / 4 : file + (int64_t)entry.length;
+    *ret = file > BYTES_MAX ? BYTES_MAX : file + (int64_t)entry.length;
   }
   statement_release(&statement);
   arena_release(&arena);
@@ -43,7 +45,7 @@ static struct quota_team *team_of(struct quota *quota, const char *name) {
 }
 
 static void add(int64_t *to, int64_t bytes) {
-  if (*to < INT64_MAX / 4) *to += bytes;
+  if (*to < BYTES_MAX) *to += bytes;
 }
 
 struct counting {
@@ -121,6 +123,7 @@ void quota_remember(const struct quota *quota, struct ledger *ledger, const char
   buffer_init(&text, REMEMBERED_MAX);
   json_begin(&json, &text);
   json_open_object(&json);
+  json_put_int(&json, "counting", COUNTING);
   json_put_int(&json, "entries", (int64_t)quota->next);
   json_put_text(&json, "root", root);
   json_key(&json, "teams");
@@ -143,9 +146,10 @@ void quota_remember(const struct quota *quota, struct ledger *ledger, const char
 static bool read_team(const json_t *one, struct quota *to) {
   const char *name = json_get_text(one, "team", NULL);
   int64_t bytes = json_get_int(one, "bytes", -1);
-  bool good = name != NULL && strlen(name) < NOTE_NAME_MAX && bytes >= 0;
-  if (good) add(&team_of(to, name)->bytes, bytes);
-  return good;
+  if (name == NULL || strlen(name) >= NOTE_NAME_MAX || bytes < 0 || bytes > BYTES_MAX) return false;
+  const size_t n_before = to->n_teams;
+  team_of(to, name)->bytes = bytes;
+  return to->n_teams > n_before; /* each once */
 }
 
 static bool read_remembered(const json_t *whole, struct ledger *ledger, struct quota *to) {
@@ -155,8 +159,9 @@ static bool read_remembered(const json_t *whole, struct ledger *ledger, struct q
   struct lynx_error ignored = {0};
   char root[DIGEST_HEX];
   size_t i;
-  bool good = json_is_array(teams) && n > 0 && ledger_checkpoint(ledger, NULL, &checkpoint, &ignored) == LYNX_OK &&
-              (uint64_t)n <= checkpoint.size && root_of(ledger, (uint64_t)n, root) && strcmp(json_get_text(whole, "root", ""), root) == 0;
+  bool good = json_get_int(whole, "counting", 0) == COUNTING && json_is_array(teams) && n > 0 &&
+              ledger_checkpoint(ledger, NULL, &checkpoint, &ignored) == LYNX_OK && (uint64_t)n <= checkpoint.size &&
+              root_of(ledger, (uint64_t)n, root) && strcmp(json_get_text(whole, "root", ""), root) == 0;
   json_array_foreach(teams, i, one) good = good && read_team(one, to);
   to->next = (uint64_t)n;
   return good;
@@ -168,7 +173,7 @@ void quota_recall(struct quota *quota, struct ledger *ledger, const char *path) 
   struct buffer text;
   struct quota found = {0};
   buffer_init(&text, REMEMBERED_MAX);
-  json_t *whole = root_read(&root, path, &text, NULL) == LYNX_OK && text.data != NULL
+  json_t *whole = root_read_file(&root, path, &text, &ignored) == LYNX_OK && text.data != NULL
                       ? json_parse(text.data, text.length, REMEMBERED_MAX, &ignored)
                       : NULL;
   if (quota->next == 0 && whole != NULL && read_remembered(whole, ledger, &found)) *quota = found;

@@ -239,7 +239,10 @@ def test_what_was_counted_is_remembered(teams, d):
         json.dump(much, f)
     check_in("at most", serve_and_sign("second").stderr, "what is remembered is not counted again")
     other_tree, longer = json.dumps(much | {"root": "0" * 64}), json.dumps(much | {"entries": 99})
-    for i, wrong in enumerate((other_tree, longer, text[:40], "", "[]"), 1):
+    greatest = json.dumps(much | {"teams": [t | {"bytes": (1 << 63) - 1} for t in much["teams"]]})
+    twice = json.dumps(much | {"teams": much["teams"] + much["teams"]})
+    other_way = json.dumps(much | {"counting": 0})
+    for i, wrong in enumerate((other_tree, longer, text[:40], "", "[]", greatest, twice, other_way), 1):
         with open(path, "w") as f:
             f.write(wrong)
         check_equal(serve_and_sign(f"again {i}").returncode, 0, f"counted anew, not by {wrong[:60]!r}")
