@@ -63,8 +63,13 @@ enum lynx_status ledger_keep_hash(void *context, unsigned level, uint64_t index,
                                   struct lynx_error *error) {
   struct ledger *l = context;
   struct ledger_key key = ledger_key_hash(level, index);
+  struct tile *t = &l->tiles[level / STORED_LEVELS % TILES_KEPT];
   if (level % STORED_LEVELS != 0) return LYNX_OK;
-  l->tiles[level / STORED_LEVELS % TILES_KEPT].n = 0; /* it is about to grow, or to be taken back */
+  /* The tile at hand grows as the store's does, so that proofs of what was just added need not read it again. */
+  if (index % LEDGER_TILE == 0) *t = (struct tile){.level = level, .index = index / LEDGER_TILE};
+  const bool of_tile = t->level == level && t->index == index / LEDGER_TILE;
+  if (of_tile && t->n == index % LEDGER_TILE) memcpy(t->hashes[t->n++], hash, DIGEST_BYTES);
+  else if (of_tile) t->n = 0;
   return ledger_append(l, STORE_HASH, &key, (struct bytes){(const char *)hash, DIGEST_BYTES}, error);
 }
 
