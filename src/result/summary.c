@@ -143,7 +143,12 @@ struct reading {
   int under;    /* keys that lead to the summary */
   bool escaped; /* strings are as JSON writes them */
   bool good, is_list;
-  size_t n_figures;
+  struct room *room;
+  size_t n_figures; /* in it */
+};
+
+/* For what is read and not yet counted; nobody writes it over beforehand: there may be ten thousand. */
+struct room {
   struct summary_figure figures[SUMMARY_FIGURES_MAX]; /* of the precision that is read */
   struct summary_precision precisions[SUMMARY_PRECISIONS_MAX];
 };
@@ -214,13 +219,13 @@ static void take_whole(struct reading *r, struct bytes key, enum json_scan_kind 
 /* The figures that came are the last precision's. */
 static void end_precision(struct reading *r) {
   for (size_t i = 0; i < r->n_figures; i++) {
-    const struct summary_figure *f = &r->figures[i];
+    const struct summary_figure *f = &r->room->figures[i];
     r->good = r->good && f->name[0] != 0 && fabs(f->value) <= SUMMARY_VALUE_MAX && !(f->low > f->value) && !(f->high < f->value);
   }
   if (r->n_figures == 0 || !r->good) return;
-  struct summary_precision *p = &r->precisions[r->ret->n_precisions - 1];
+  struct summary_precision *p = &r->room->precisions[r->ret->n_precisions - 1];
   p->figures = arena_alloc(r->arena, r->n_figures, sizeof *p->figures);
-  memcpy(p->figures, r->figures, r->n_figures * sizeof *p->figures);
+  memcpy(p->figures, r->room->figures, r->n_figures * sizeof *p->figures);
   p->n_figures = r->n_figures;
 }
 
@@ -230,7 +235,7 @@ static void begin_precision(struct reading *r) {
   r->n_figures = 0;
   if (s->n_precisions == SUMMARY_PRECISIONS_MAX) r->good = false;
   if (!r->good) return;
-  r->precisions[s->n_precisions++] = (struct summary_precision){
+  r->room->precisions[s->n_precisions++] = (struct summary_precision){
       .name = "",
       .fingerprint = "",
       /* one that was slowed has no claim, which is in no_claim */
@@ -240,7 +245,7 @@ static void begin_precision(struct reading *r) {
 static void begin_figure(struct reading *r) {
   if (r->n_figures == SUMMARY_FIGURES_MAX) r->good = false;
   if (!r->good) return;
-  r->figures[r->n_figures++] = (struct summary_figure){.name = "", .formula = "", .unit = "", .value = NAN, .low = NAN, .high = NAN};
+  r->room->figures[r->n_figures++] = (struct summary_figure){.name = "", .formula = "", .unit = "", .value = NAN, .low = NAN, .high = NAN};
 }
 
 /* {"precisions": [{"figures": [{"value": 1}]}]} */
@@ -253,17 +258,17 @@ static void take(void *context, const struct bytes *path, int depth, enum json_s
   if (depth == 1 || !bytes_equal(path[0], "precisions") || path[1].ptr != NULL) return;
   if (depth == 2) begin_precision(r);
   if (depth < 3 || !r->good) return;
-  struct summary_precision *p = &r->precisions[r->ret->n_precisions - 1];
+  struct summary_precision *p = &r->room->precisions[r->ret->n_precisions - 1];
   bool of_figure = bytes_equal(path[2], "figures");
   if (depth == 3 && !of_figure) take_precision(r, path[2], kind, raw, p);
   if (depth == 3 || !of_figure || path[3].ptr != NULL) return;
   if (depth == 4) begin_figure(r);
-  if (depth == 5 && r->good) take_figure(r, path[4], kind, raw, &r->figures[r->n_figures - 1]);
+  if (depth == 5 && r->good) take_figure(r, path[4], kind, raw, &r->room->figures[r->n_figures - 1]);
 }
 
-static void begin(struct reading *r, struct arena *arena, struct text_set *texts, struct summary *ret) {
+static struct reading begin(struct arena *arena, struct text_set *texts, struct room *room, struct summary *ret) {
   *ret = (struct summary){.contract = "", .name = ""};
-  *r = (struct reading){.arena = arena, .texts = texts, .ret = ret, .good = true};
+  return (struct reading){.arena = arena, .texts = texts, .room = room, .ret = ret, .good = true};
 }
 
 static bool end(struct reading *r) {
@@ -271,14 +276,14 @@ static bool end(struct reading *r) {
   if (r->good) end_precision(r);
   if (s->n_precisions > 0) {
     s->precisions = arena_alloc(r->arena, s->n_precisions, sizeof *s->precisions);
-    memcpy(s->precisions, r->precisions, s->n_precisions * sizeof *s->precisions);
+    memcpy(s->precisions, r->room->precisions, s->n_precisions * sizeof *s->precisions);
   }
   return r->good && r->is_list && s->started_ns >= 0;
 }
 
 bool summary_read(const json_t *object, struct arena *arena, struct text_set *texts, struct summary *ret) {
-  struct reading r;
-  begin(&r, arena, texts, ret);
+  struct room room;
+  struct reading r = begin(arena, texts, &room, ret);
   json_walk(object, take, &r);
   return end(&r);
 }
@@ -301,10 +306,9 @@ static void take_said(void *context, const struct bytes *path, int depth, enum j
 }
 
 bool summary_said_read(struct bytes text, struct arena *arena, struct summary_said *ret) {
-  struct said s;
+  struct room room;
   *ret = (struct summary_said){.name = "", .bundle = "", .file = ""};
-  s.ret = ret;
-  begin(&s.reading, arena, NULL, &ret->summary);
+  struct said s = {ret, begin(arena, NULL, &room, &ret->summary)};
   s.reading.escaped = true;
   s.reading.under = 1;
   bool whole = json_scan(text.ptr, text.length, take_said, &s);
