@@ -17,7 +17,7 @@
 #include "cli/site_now.h"
 #include "ledger/blob.h"
 
-enum { STEP_ENTRIES = 1500, KEPT_MAX = 4096, COMPRESS_FROM = 1000, FIELD = 4200, WHY_MAX = 16384 };
+enum { STEP_ENTRIES = 7 * LEDGER_BATCH, KEPT_MAX = 4096, COMPRESS_FROM = 1000, FIELD = 4200, WHY_MAX = 16384 };
 /* How often it looks for new entries; and for how long it leaves the processors alone after it judged what they changed. */
 enum { LOOK_EVERY_S = 1, REST_TIMES = 4 };
 

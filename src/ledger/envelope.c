@@ -13,11 +13,10 @@ bool envelope_signed_bytes(struct bytes payload_type, struct bytes payload, stru
          buffer_printf(ret, " %zu ", payload.length) && buffer_append(ret, payload.ptr, payload.length);
 }
 
-static bool decode_member(const json_t *object, const char *key, struct arena *arena, struct bytes *ret) {
-  const json_t *member = json_object_get(object, key);
+static bool decode(struct bytes text, struct arena *arena, struct bytes *ret) {
   struct buffer decoded;
   buffer_init(&decoded, ENVELOPE_MAX);
-  bool good = json_is_string(member) && base64_decode(&decoded, json_string_value(member), json_string_length(member));
+  bool good = base64_decode(&decoded, text.ptr, text.length);
   if (good) *ret = (struct bytes){arena_text(arena, decoded.data != NULL ? decoded.data : "", decoded.length), decoded.length};
   buffer_release(&decoded);
   return good;
@@ -43,19 +42,13 @@ static bool take_text(struct bytes *rest, struct bytes *ret) {
 
 static bool take_base64(struct bytes *rest, struct arena *arena, struct bytes *ret) {
   struct bytes text;
-  struct buffer decoded;
-  buffer_init(&decoded, ENVELOPE_MAX);
-  bool good = take_text(rest, &text) && base64_decode(&decoded, text.ptr, text.length);
-  if (good) *ret = (struct bytes){arena_text(arena, decoded.data != NULL ? decoded.data : "", decoded.length), decoded.length};
-  buffer_release(&decoded);
-  return good;
+  return take_text(rest, &text) && decode(text, arena, ret);
 }
 
 /* All entries of a ledger have this form. To read it needs no tree of JSON, which would take longer than all the rest of reading an entry.
  * False: it has another form. */
 static bool read_plain(struct bytes rest, struct arena *arena, struct envelope *ret) {
   struct bytes type, id, value;
-  *ret = (struct envelope){0};
   bool good = rest.length <= ENVELOPE_MAX && take(&rest, "{\"payloadType\":\"") && take_text(&rest, &type) &&
               take(&rest, ",\"payload\":\"") && take_base64(&rest, arena, &ret->payload) && take(&rest, ",\"signatures\":[");
   if (!good) return false;
@@ -73,10 +66,14 @@ static bool read_plain(struct bytes rest, struct arena *arena, struct envelope *
 
 /* --- as JSON --- */
 
+static bool decode_member(const json_t *object, const char *key, struct arena *arena, struct bytes *ret) {
+  const json_t *member = json_object_get(object, key);
+  return json_is_string(member) && decode((struct bytes){json_string_value(member), json_string_length(member)}, arena, ret);
+}
+
 static enum lynx_status read_json(struct bytes bytes, struct arena *arena, struct envelope *ret, struct lynx_error *error) {
   json_t *whole = json_parse(bytes.ptr, bytes.length, ENVELOPE_MAX, error);
   if (whole == NULL) return error->status;
-  *ret = (struct envelope){0};
   const json_t *signatures = json_object_get(whole, "signatures"), *one;
   const char *type = json_get_text(whole, "payloadType", NULL);
   size_t i;
@@ -98,8 +95,9 @@ static enum lynx_status read_json(struct bytes bytes, struct arena *arena, struc
 }
 
 enum lynx_status envelope_parse(struct bytes bytes, struct arena *arena, struct envelope *ret, struct lynx_error *error) {
-  if (read_plain(bytes, arena, ret)) return LYNX_OK;
   *ret = (struct envelope){0};
+  if (read_plain(bytes, arena, ret)) return LYNX_OK;
+  *ret = (struct envelope){0}; /* of what it read before it came upon another form */
   return read_json(bytes, arena, ret, error);
 }
 

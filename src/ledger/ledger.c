@@ -181,9 +181,8 @@ enum lynx_status ledger_each_mention(struct ledger *ledger, const uint8_t digest
 
 /* --- all of them, in their order --- */
 
-/* As many as a store gives in its first two answers, copied, so that nothing of the store is held while they are visited; and how many of
- * them are worth a thread. */
-enum { ENTRIES_AT_ONCE = 220, ENTRIES_FOR_THREAD = 16, THREADS_MOST = 8 };
+/* Entries of a batch are copied, so that nothing of the store is held while they are visited. So many of them are worth a thread. */
+enum { ENTRIES_FOR_THREAD = 16, THREADS_MOST = 8 };
 
 struct entry_batch {
   const struct ledger *ledger;
@@ -196,7 +195,7 @@ struct entry_batch {
     bool is_signed;
     enum lynx_status status;
     struct lynx_error error;
-  } items[ENTRIES_AT_ONCE];
+  } items[LEDGER_BATCH];
 };
 
 /* From the first one on without a gap: what is missing is found missing when it is read by itself. */
@@ -205,7 +204,7 @@ static bool take_into_batch(void *context, uint64_t index, struct bytes bytes) {
   if (index != batch->first + batch->n || index >= batch->end || bytes.length > ENVELOPE_MAX) return false;
   struct entry_read *to = &batch->items[batch->n++];
   to->bytes = (struct bytes){arena_text(&to->arena, bytes.ptr, bytes.length), bytes.length};
-  return batch->n < ENTRIES_AT_ONCE;
+  return batch->n < LEDGER_BATCH;
 }
 
 static void read_in_batch(void *context, size_t i) {

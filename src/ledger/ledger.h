@@ -109,6 +109,9 @@ typedef bool ledger_visit(void *context, const struct ledger_entry *entry, const
 /* Every entry that speaks of a digest, in order; an entry's own hash is spoken of by itself, under the name "". */
 enum lynx_status ledger_each_mention(struct ledger *ledger, const uint8_t digest[DIGEST_BYTES], ledger_visit *visit, void *context,
                                      struct lynx_error *error) LYNX_MUST_CHECK;
+/* Read and checked by the batch: who takes a part at a time takes whole ones, or some of them are checked again. As many as a store gives in
+ * its first two answers. */
+enum { LEDGER_BATCH = 220 };
 enum lynx_status ledger_each_entry(struct ledger *ledger, uint64_t from, ledger_visit *visit, void *context,
                                    struct lynx_error *error) LYNX_MUST_CHECK;
 

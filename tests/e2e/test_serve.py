@@ -214,7 +214,7 @@ def test_what_a_team_may_bring(teams, d):
 
 
 def test_what_was_counted_is_remembered(teams, d):
-    """A server that is started again does not count anew; of another tree, or damaged, what it finds is as nothing."""
+    """A server that is started again does not count again, unless what it finds is of another tree, or damaged."""
     home = f"{d}/again"
     teams.must("log", "create", f"{d}/again.ledger", home="again", key="ml")
     teams.must("log", "policy", f"{d}/again.ledger", "--team", f"{teams.d}/sre.pub", home="again", key="ml")
@@ -245,7 +245,7 @@ def test_what_was_counted_is_remembered(teams, d):
     for i, wrong in enumerate((other_tree, longer, text[:40], "", "[]", greatest, twice, other_way), 1):
         with open(path, "w") as f:
             f.write(wrong)
-        check_equal(serve_and_sign(f"again {i}").returncode, 0, f"counted anew, not by {wrong[:60]!r}")
+        check_equal(serve_and_sign(f"again {i}").returncode, 0, f"counted again, not by {wrong[:60]!r}")
         with open(path) as f:
             check_equal(json.load(f)["entries"], n + i, "and remembered")
 
