@@ -91,6 +91,9 @@ def test_a_sleep_is_found_and_its_thread_is_not_called_full(plain):
     if "contention" in ids:
         pytest.skip("another process took the server's processors, by the run's own account")
     assert "sleeping" in ids, said["findings"]
+    thread = said["account"]["threads"][0]
+    if thread["running"] + thread["ready"] > busiest["timer"]:
+        pytest.skip("by the run's own account it worked, or waited for a processor, for longer than it slept")
     assert said["bottleneck"]["id"] != "one_thread", said["bottleneck"]
 
 
