@@ -72,6 +72,7 @@ static void path_of(char path[128], const struct known_thread *k, const char *fi
 
 /* --- what it waits for --- */
 
+/* Of fcntl nothing waits but a lock on a file. */
 static enum wait_kind kind_of_call(long number) {
   static const struct {
     long number;
@@ -83,8 +84,9 @@ static enum wait_kind kind_of_call(long number) {
       {SYS_sendmsg, WAIT_NETWORK},      {SYS_accept, WAIT_NETWORK},  {SYS_accept4, WAIT_NETWORK},
       {SYS_connect, WAIT_NETWORK},      {SYS_fsync, WAIT_DISK},      {SYS_fdatasync, WAIT_DISK},
       {SYS_pread64, WAIT_DISK},         {SYS_pwrite64, WAIT_DISK},   {SYS_io_getevents, WAIT_DISK},
-      {SYS_flock, WAIT_LOCK},           {SYS_fcntl, WAIT_LOCK}, /* a lock on a file; nothing else of fcntl waits */
-#ifdef SYS_epoll_wait                                           /* the older calls that some architectures do not have */
+      {SYS_preadv, WAIT_DISK},          {SYS_pwritev, WAIT_DISK},    {SYS_preadv2, WAIT_DISK},
+      {SYS_pwritev2, WAIT_DISK},        {SYS_flock, WAIT_LOCK},      {SYS_fcntl, WAIT_LOCK},
+#ifdef SYS_epoll_wait /* the older calls that some architectures do not have */
       {SYS_epoll_wait, WAIT_NETWORK},   {SYS_poll, WAIT_NETWORK},    {SYS_select, WAIT_NETWORK},
 #endif
 #ifdef SYS_epoll_pwait2
@@ -103,9 +105,10 @@ static enum wait_kind kind_of_place(const char *place) {
   static const struct {
     const char *part;
     enum wait_kind kind;
-  } places[] = {{"futex", WAIT_LOCK},       {"nanosleep", WAIT_TIMER}, {"ep_poll", WAIT_NETWORK}, {"poll_schedule", WAIT_NETWORK},
-                {"select", WAIT_NETWORK},   {"sk_wait", WAIT_NETWORK}, {"inet_", WAIT_NETWORK},   {"unix_", WAIT_NETWORK},
-                {"io_schedule", WAIT_DISK}, {"folio_wait", WAIT_DISK}};
+  } places[] = {{"futex", WAIT_LOCK},       {"nanosleep", WAIT_TIMER}, {"ep_poll", WAIT_NETWORK},   {"poll_schedule", WAIT_NETWORK},
+                {"select", WAIT_NETWORK},   {"sk_wait", WAIT_NETWORK}, {"inet_", WAIT_NETWORK},     {"unix_", WAIT_NETWORK},
+                {"io_schedule", WAIT_DISK}, {"folio_wait", WAIT_DISK}, {"wait_on_page", WAIT_DISK}, {"wait_on_buffer", WAIT_DISK},
+                {"iomap_dio", WAIT_DISK},   {"direct_IO", WAIT_DISK}};
   for (size_t i = 0; i < LYNX_COUNT(places); i++)
     if (strstr(place, places[i].part) != NULL) return places[i].kind;
   return place[0] == 0 || strcmp(place, "0") == 0 ? WAIT_UNKNOWN : WAIT_OTHER;
