@@ -7,6 +7,7 @@ factor of an experiment among two that do nothing; it must come out first, and t
 `perturb` is given the run and no hint: what is planted must cost most of all that it slows. Sizes are drawn by the seed."""
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import time
 
-from servers import free_port, vllm
+from servers import disk_group, free_port, vllm
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
@@ -45,6 +46,7 @@ CASES = {
     "sleep": ("sleeping", "sleep", {}),
     "cast": ("conversion", "cast", {}),
     "logging": ("logging", "logging", {}),
+    "disk": ("disk", "disk", {"group": "lynxbench-confirm"}),
     "affinity": ("affinity", "none", {"prefix": f"taskset -c {min(os.sched_getaffinity(0))} "}),
     "isa": ("instruction_set", "none", {"environment": ISA}),
     "hog": ("contention", "none", {"hog": True}),
@@ -68,6 +70,7 @@ PLANTED = {
     "tokenizer": "slow_tokenize",
     "sleep": "time.sleep",
     "logging": "logging",
+    "disk": "disk",
     "affinity": "affinity",
     "hog": "contention",
     "onnx_gil": "count_characters",
@@ -79,7 +82,7 @@ PLANTED = {
     "vllm_affinity": "affinity",
 }
 # Of these the cause can be taken out; of a remedy, one that does nothing must not be confirmed.
-FALSE = "gil tokenizer sleep logging affinity hog onnx_gil onnx_tokenizer onnx_sleep many_threads one_worker ref_batch".split()
+FALSE = "gil tokenizer sleep logging disk affinity hog onnx_gil onnx_tokenizer onnx_sleep many_threads one_worker ref_batch".split()
 FALSE += "vllm_gil vllm_tokenizer vllm_sleep".split()
 NO_REMEDY = "LYNXBENCH_NOTHING=1"
 BESIDE = {"affinity": "none", "hog": "none"}
@@ -100,6 +103,9 @@ class Case:
             f"exec $(cat {self.prefix_file}) {args.python} {HERE}/server.py --port {self.port} --size {self.size:.2f} "
             f"--backend {self.how.get('backend', 'torch')}"
         )
+        if "group" in self.how:
+            self.group = context.enter_context(disk_group(self.how["group"]))
+            words = f"echo $$ > {self.group}/cgroup.procs && {words}"
         self.command = ["sh", "-c", f"{words} --plant $(cat {self.plant_file})"]
         self.environment = dict(ENVIRONMENT, **self.how.get("environment", {}))
         if "vllm" in self.how:
@@ -253,9 +259,12 @@ def tell_cost(name, said):
 
 wanted = [c for c in args.only.split(",") if c] or list(CASES) + ["null", "memory"]
 verdicts, ranks = {}, {}
-with tempfile.TemporaryDirectory() as folder:
+with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as context:
     for name in [c for c in wanted if c in CASES]:
         case = Case(folder, name)
+        if "group" in case.how and case.group is None:
+            print(f"{name:12} no control group whose reading could be limited can be made here", flush=True)
+            continue
         rival = hog() if case.how.get("hog") else None
         more = ["--may-stop", str(rival.pid)] if rival else []
         if "set" in case.how:

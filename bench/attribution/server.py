@@ -3,16 +3,18 @@ planted causes: what it plants consumes the resource that it names. Used by scor
 
 import argparse
 import logging
+import mmap
 import os
 import queue
 import sys
+import tempfile
 import threading
 import time
 
 import torch
 from completions import CompletionsHandler, CompletionsServer
 
-PLANTS = "none nagle tokenizer gil lock sleep batch_of_one cast logging few_threads many_threads memory cold beside".split()
+PLANTS = "none nagle tokenizer gil lock sleep batch_of_one cast logging few_threads many_threads memory disk cold beside".split()
 parser = argparse.ArgumentParser()
 parser.add_argument("--port", type=int, required=True)
 parser.add_argument("--address", default="127.0.0.1")
@@ -21,6 +23,7 @@ parser.add_argument("--backend", choices=["torch", "onnx"], default="torch")
 parser.add_argument(
     "--size", type=float, default=1.0, help="of the plant, against about a third of a request's own time"
 )
+parser.add_argument("--disk", help="a folder on it (default: that for temporary files)")
 parser.add_argument("--threads", type=int, default=1, help="of the library, for each request")
 parser.add_argument("--workers", type=int, default=0, help="requests that are computed at once; 0: all")
 args = parser.parse_args()
@@ -123,6 +126,23 @@ def stream(n):
     far_away[at : at + length].mul_(1.0000001)
 
 
+def weights_on_disk():
+    """A file without a name that no cache keeps, as of weights that do not fit into memory."""
+    with tempfile.NamedTemporaryFile(dir=args.disk) as f:
+        for _ in range(64):
+            f.write(os.urandom(1 << 20))
+        f.flush()
+        os.fsync(f.fileno())
+        return os.open(f.name, os.O_RDONLY | os.O_DIRECT)
+
+
+def fetch(n):
+    """Reads one part of the weights, each time another."""
+    length = scaled(192) << 14
+    os.preadv(weights, [mmap.mmap(-1, length)], n * 7919 * 4096 % ((64 << 20) - length) // 4096 * 4096)
+
+
+weights = weights_on_disk() if plants & {"disk", "beside"} else -1
 first_step = []
 
 
@@ -141,6 +161,8 @@ def step(state, n):
         count_characters(n)
     if "memory" in plants:
         stream(n)
+    if "disk" in plants:
+        fetch(n)
     if "sleep" in plants:
         time.sleep(0.004 * args.size)
     if "logging" in plants:
@@ -173,6 +195,7 @@ def work_beside():
         slow_tokenize(" ")
         count_characters(1)
         log.info("beside")
+        fetch(1)
 
 
 class Handler(CompletionsHandler):

@@ -29,9 +29,10 @@ enum { ONLY_MAX = 16, PAGE_MAX = 16 << 20, CANDIDATES_MAX = 64, CHOSEN = 2, NAME
 static const struct option_spec options[] = {
     [FLAG_FOR] = {"for", "DURATION", "how long it may take, about (default: 2min)"},
     [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -perturb and the time, .lynx)"},
-    [FLAG_ONLY] = {"only", "LIST",
-                   "of processor, contention, affinity, quota, memory, wire, demand, function, library, launches, gpu (default: all that "
-                   "can be here)"},
+    [FLAG_ONLY] =
+        {"only", "LIST",
+         "of processor, contention, affinity, quota, memory, disk, wire, demand, function, library, launches, gpu (default: all that "
+         "can be here)"},
     [FLAG_FUNCTION] = {"function", "NAME",
                        "a Python function, as 'encode (/srv/app.py:188)', of a server that the contract starts (default: of a run, "
                        "the two that a profiler found busiest)"},
@@ -44,7 +45,7 @@ static const struct option_spec options[] = {
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
-static const char *const usual[] = {"processor", "contention", "affinity", "quota",    "memory", "wire",
+static const char *const usual[] = {"processor", "contention", "affinity", "quota",    "memory", "disk", "wire",
                                     "demand",    "function",   "library",  "launches", "gpu",    NULL};
 
 static int restore(void) {

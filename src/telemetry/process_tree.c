@@ -74,6 +74,24 @@ bool process_tree_holds(const struct process_tree *tree, int64_t pid) {
   return false;
 }
 
+bool process_tree_read_bytes(const struct root *root, const struct process_tree *tree, unsigned long long *ret) {
+  struct buffer text;
+  bool told = false;
+  *ret = 0;
+  buffer_init(&text, 4096);
+  for (size_t i = 0; i < tree->n; i++) {
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%lld/io", (long long)tree->pids[i]);
+    buffer_clear(&text);
+    const char *at = root_read(root, path, &text, NULL) == LYNX_OK ? strstr(text.data, "\nread_bytes: ") : NULL;
+    if (at == NULL) continue;
+    *ret += strtoull(at + 13, NULL, 10);
+    told = true;
+  }
+  buffer_release(&text);
+  return told;
+}
+
 bool process_stat_read(const struct root *root, const char *path, struct process_stat *ret) {
   struct buffer text;
   int processor = -1, n = 0;

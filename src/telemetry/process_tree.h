@@ -18,6 +18,10 @@ bool process_tree_holds(const struct process_tree *tree, int64_t pid);
 void process_tree_devices(const struct root *root, const struct process_tree *tree, const char *prefix, int limit,
                           void (*visit)(void *context, int number), void *context);
 
+/* What they made the kernel fetch from disks, in calls or by touching a file's page. False: not one of them told (root, or the same user with
+ * the rights of a debugger). */
+bool process_tree_read_bytes(const struct root *root, const struct process_tree *tree, unsigned long long *ret);
+
 /* What /proc says of a process or a thread in its `stat`. */
 struct process_stat {
   char name[64]; /* sanitised */

@@ -25,7 +25,7 @@ static size_t quota_open(const struct perturbing *request, void **ret_state, str
   q->request = *request;
   q->before.kind = UNDO_FILE;
   *ret_state = q;
-  if (most == 0 || request->n_processes == 0 || !control_group_find(request->root, request->processes[0].pid, take_group, q) ||
+  if (most == 0 || request->n_processes == 0 || !control_group_find(request->root, request->processes[0].pid, "cpu", take_group, q) ||
       strncmp(q->before.text, q->none, strlen(q->none)) == 0) {
     (void)snprintf(why, size, "quota: the server's control group has no processor quota of its own");
     return 0;

@@ -43,27 +43,6 @@ static void disk_watch(void *state, int64_t pid) {
   d->n = 0;
 }
 
-/* False: not one of them told. */
-static bool read_bytes(const struct disk *d, unsigned long long *ret) {
-  struct process_tree tree;
-  struct buffer text;
-  bool told = false;
-  *ret = 0;
-  buffer_init(&text, 4096);
-  process_tree_read(d->root, d->pid, &tree);
-  for (size_t i = 0; i < tree.n; i++) {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%lld/io", (long long)tree.pids[i]);
-    buffer_clear(&text);
-    const char *at = root_read(d->root, path, &text, NULL) == LYNX_OK ? strstr(text.data, "\nread_bytes: ") : NULL;
-    if (at == NULL) continue;
-    *ret += strtoull(at + 13, NULL, 10);
-    told = true;
-  }
-  buffer_release(&text);
-  return told;
-}
-
 /* The milliseconds that a disk was busy since it was last seen; -1: it is new. */
 static double take_busy(struct disk *d, const char *name, unsigned long long busy_ms) {
   size_t i = 0;
@@ -97,9 +76,11 @@ static double most_busy_ms(struct disk *d) {
 
 static void disk_sample(void *state, int64_t now_ns, const struct sampler_sink *sink) {
   struct disk *d = state;
+  struct process_tree tree;
   unsigned long long bytes;
   double pressure, span_s = d->last_ns > 0 && now_ns > d->last_ns ? (double)(now_ns - d->last_ns) / 1e9 : 0, busy_ms = most_busy_ms(d);
-  bool known = read_bytes(d, &bytes);
+  process_tree_read(d->root, d->pid, &tree);
+  bool known = process_tree_read_bytes(d->root, &tree, &bytes);
   if (span_s > 0 && known && d->read_known && bytes >= d->read_bytes)
     sink->value(sink->context, "server.read_bytes_per_s", (double)(bytes - d->read_bytes) / span_s);
   if (span_s > 0 && busy_ms >= 0) sink->value(sink->context, "disk.busy_ratio", busy_ms / 1e3 / span_s < 1 ? busy_ms / 1e3 / span_s : 1);

@@ -67,7 +67,7 @@ static bool take_group(void *context, const struct control_group *group) {
 }
 
 static void find_group(struct machine *m) {
-  if (!control_group_find(m->root, m->pid, take_group, m)) m->throttled_path[0] = 0;
+  if (!control_group_find(m->root, m->pid, "cpu", take_group, m)) m->throttled_path[0] = 0;
   m->at_s = now_s();
 }
 
