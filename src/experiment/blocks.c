@@ -270,11 +270,19 @@ static void put_row(struct blocks *b, struct bundle_block *row, const struct tim
   b->rows[b->n_rows++] = *row;
 }
 
+static void run_plain(struct blocks *b, const struct perturbing *quiet, int64_t until) {
+  for (size_t i = 0; i < b->n_opened; i++)
+    if (b->opened[i].perturber->plain_begins != NULL) b->opened[i].perturber->plain_begins(b->opened[i].state);
+  if (!perturber_wait(quiet, until)) return;
+  for (size_t i = 0; i < b->n_opened; i++)
+    if (b->opened[i].perturber->plain_ends != NULL) b->opened[i].perturber->plain_ends(b->opened[i].state);
+}
+
 static void run_block(struct blocks *b, const struct turn *turn, const struct perturbing *quiet) {
   int64_t begun = clock_now(&clock_system), until = begun + b->plan.block_ns;
   struct times before = tree_times(b);
   struct bundle_block row = {.target = "", .asked = turn->level, .given = 1, .from_ns = begun + b->plan.settle_ns - b->session.zero_ns};
-  if (turn->target < 0) (void)perturber_wait(quiet, until);
+  if (turn->target < 0) run_plain(b, quiet, until);
   else {
     const struct opened *o = &b->opened[turn->perturber];
     row.target = arena_copy(&b->arena, o->targets[turn->target].name);

@@ -1,5 +1,5 @@
 /* What the server's control group reads from disks is kept back for a part of the time, by the kernel's own limit of reading: a limit of a
- * byte a second, for some milliseconds, then the one that was there. It takes no processor, as rivals that read would.
+ * few bytes a second, for some milliseconds, then the one that was there. It takes no processor, as rivals that read would.
  * Slowness  how much longer some thread waits for a disk for each byte that is read, by the kernel's pressure figure of the group (version
  *           2), or of the machine. Stops come as often as it takes for what is asked: each hold corrects the next one
  * Limits    threads that wait at the same time count once; a read that is under way is not stopped; disks over the network have no such limit
@@ -17,7 +17,7 @@
 #include "telemetry/kernel_counter.h"
 #include "telemetry/process_tree.h"
 
-enum { DISKS_MAX = 128, LIMITS_MAX = 4, LIST_MAX = 1 << 18 };
+enum { DISKS_MAX = 128, LIMITS_MAX = 4, LIST_MAX = 1 << 18, LEAST_LIMIT = 2 /* bytes a second; version 2 takes no less */ };
 #define WATCHED_NS INT64_C(1500000000)
 #define STOP_NS INT64_C(5000000) /* several ticks of the kernel's timer: what waits is let go on at one */
 #define LEAST_SHARE 0.001
@@ -32,21 +32,22 @@ struct disk_limit {
   struct undo_step before, stopped;
 };
 
+/* Where a tree and its disks stand, or what came between two of these. */
+struct reading {
+  double stalled_s;
+  unsigned long long bytes;
+  int64_t at_ns;
+};
+
 struct disk {
   struct perturbing request;
   struct control_group group;
   char limits[CONTROL_GROUP_PATH + 40], pressure[CONTROL_GROUP_PATH + 40];
   struct disk_limit all[LIMITS_MAX];
   size_t n;
-  double waited, per_byte; /* undisturbed: the share of the time, and seconds */
-  double push;             /* how much more than by the arithmetic */
-};
-
-/* Where a tree and its disks stand. */
-struct reading {
-  double stalled_s;
-  unsigned long long bytes;
-  int64_t at_ns;
+  struct reading from;  /* of the undisturbed block that runs */
+  struct reading plain; /* what came in all of them; at_ns: how long they were */
+  double push;          /* how much more than by the arithmetic */
 };
 
 static bool take_group(void *context, const struct control_group *group) {
@@ -136,7 +137,7 @@ static bool add_disk(struct disk *d, const char *number) {
   (void)snprintf(l->before.path, sizeof l->before.path, "%.250s", d->limits);
   (void)snprintf(l->stopped.path, sizeof l->stopped.path, "%.250s", d->limits);
   (void)snprintf(l->before.text, sizeof l->before.text, "%.23s %s%.23s", number, key, now);
-  (void)snprintf(l->stopped.text, sizeof l->stopped.text, "%.23s %s1", number, key);
+  (void)snprintf(l->stopped.text, sizeof l->stopped.text, "%.23s %s%d", number, key, LEAST_LIMIT);
   if (!undo_write_setting(&l->before)) return false;
   undo_add(d->request.undo, &l->before);
   d->n++;
@@ -150,18 +151,35 @@ static bool read_now(const struct disk *d, struct reading *ret) {
   return kernel_stalled(d->request.root, d->pressure, &ret->stalled_s) && process_tree_read_bytes(d->request.root, &tree, &ret->bytes);
 }
 
+static void disk_plain_begins(void *state) {
+  struct disk *d = state;
+  if (!read_now(d, &d->from)) d->from.at_ns = 0;
+}
+
+static void disk_plain_ends(void *state) {
+  struct disk *d = state;
+  struct reading to;
+  if (d->from.at_ns == 0 || !read_now(d, &to) || to.bytes < d->from.bytes) return;
+  d->plain.stalled_s += to.stalled_s - d->from.stalled_s;
+  d->plain.bytes += to.bytes - d->from.bytes;
+  d->plain.at_ns += to.at_ns - d->from.at_ns;
+}
+
+/* The share of the time in which some thread waits for a disk while nothing is slowed. */
+static double waited(const struct disk *d) {
+  return d->plain.at_ns > 0 ? d->plain.stalled_s / ((double)d->plain.at_ns / 1e9) : 0;
+}
+
 /* What is read while nothing is slowed, and from where. False: nothing could be slowed, and why. */
 static bool watch(struct disk *d, char *why, size_t size) {
   struct disk_reads *before = xalloc(DISKS_MAX, sizeof *before), *after = xalloc(DISKS_MAX, sizeof *after);
-  struct reading from, to = {0};
   size_t n = list_disks(d, before);
-  bool read = read_now(d, &from) && perturber_wait(&d->request, from.at_ns + WATCHED_NS) && read_now(d, &to);
-  double span_s = read ? (double)(to.at_ns - from.at_ns) / 1e9 : 0,
-         bytes = read && to.bytes > from.bytes ? (double)(to.bytes - from.bytes) : 0;
+  disk_plain_begins(d);
+  (void)perturber_wait(&d->request, clock_now(&clock_system) + WATCHED_NS);
+  disk_plain_ends(d);
   size_t n_after = list_disks(d, after);
-  d->waited = span_s > 0 ? (to.stalled_s - from.stalled_s) / span_s : 0;
-  d->per_byte = bytes > 0 ? (to.stalled_s - from.stalled_s) / bytes : 0;
-  for (size_t i = 0; read && i < n_after && d->n < LIMITS_MAX; i++)
+  bool read = d->plain.at_ns > 0, waits = d->plain.bytes > 0 && waited(d) >= LEAST_SHARE;
+  for (size_t i = 0; read && waits && i < n_after && d->n < LIMITS_MAX; i++)
     for (size_t k = 0; k < n; k++)
       if (strcmp(after[i].number, before[k].number) == 0 && after[i].sectors > before[k].sectors) (void)add_disk(d, after[i].number);
   free(before);
@@ -170,14 +188,14 @@ static bool watch(struct disk *d, char *why, size_t size) {
     (void)snprintf(why, size,
                    "disk: the kernel does not say what the server reads, and how long that is waited for (/proc/PID/io as root; "
                    "/proc/pressure/io, which the boot option psi=1 turns on)");
-  else if (bytes <= 0 || d->waited < LEAST_SHARE)
+  else if (!waits)
     (void)snprintf(why, size,
                    "disk: under this load the server reads %.3g MB/s from disks, and they are waited for %.2f %% of the time: "
                    "there is nothing to slow",
-                   span_s > 0 ? bytes / 1e6 / span_s : 0, 100 * d->waited);
+                   (double)d->plain.bytes / 1e6 / ((double)d->plain.at_ns / 1e9), 100 * waited(d));
   else if (d->n == 0)
     (void)snprintf(why, size, "disk: %.150s takes no limit for the disks that are read (root; no disk over the network)", d->limits);
-  return read && bytes > 0 && d->waited >= LEAST_SHARE && d->n > 0;
+  return read && waits && d->n > 0;
 }
 
 static size_t disk_open(const struct perturbing *request, void **ret_state, struct target *ret, size_t most, char *why, size_t size) {
@@ -204,8 +222,10 @@ static size_t disk_open(const struct perturbing *request, void **ret_state, stru
   return 1;
 }
 
-static void write_all(const struct disk *d, bool stopped) {
-  for (size_t i = 0; i < d->n; i++) (void)undo_write_setting(stopped ? &d->all[i].stopped : &d->all[i].before);
+static bool write_all(const struct disk *d, bool stopped) {
+  bool good = true;
+  for (size_t i = 0; i < d->n; i++) good = undo_write_setting(stopped ? &d->all[i].stopped : &d->all[i].before) && good;
+  return good;
 }
 
 /* More of it, or less, in the holds that follow: stops while nothing would have been read cost nothing. */
@@ -217,24 +237,25 @@ static void correct(struct disk *d, double asked, double given) {
 static double disk_hold(void *state, size_t target, double slowness, int64_t until_ns) {
   struct disk *d = state;
   struct reading from, to;
+  bool stopped = true;
   int64_t begun = clock_now(&clock_system), length = STOP_NS;
   (void)target;
   /* Work that waits for disks a share w of its time, with stops for a share f of it, waits 1 + f / (w (1 - f)) times as long. */
-  double more = d->waited * (slowness - 1) * d->push, share = fmin(more / (1 + more), MOST_SHARE);
+  double more = waited(d) * (slowness - 1) * d->push, share = fmin(more / (1 + more), MOST_SHARE);
   int64_t period = (int64_t)fmin((double)length / share, (double)(until_ns - begun) / 2);
   if (period < length + length / 4 || !read_now(d, &from) || !undo_hold(d->request.undo)) return 1;
   for (int64_t at = begun; at + period <= until_ns && !atomic_load(d->request.stop); at += period) {
     if (!perturber_wait(&d->request, at + (int64_t)random_below(d->request.random, (uint64_t)(period - length)))) break;
     int64_t end = clock_now(&clock_system) + length;
-    write_all(d, true);
+    stopped = write_all(d, true) && stopped;
     perturber_sleep(end);
-    write_all(d, false);
+    (void)write_all(d, false);
     undo_beat(d->request.undo);
   }
   undo_release(d->request.undo);
   (void)perturber_wait(&d->request, until_ns);
-  if (!read_now(d, &to) || to.bytes <= from.bytes) return 1;
-  double given = (to.stalled_s - from.stalled_s) / (double)(to.bytes - from.bytes) / d->per_byte;
+  if (!stopped || !read_now(d, &to) || to.bytes <= from.bytes) return 1;
+  double given = (to.stalled_s - from.stalled_s) / (double)(to.bytes - from.bytes) / (d->plain.stalled_s / (double)d->plain.bytes);
   correct(d, slowness, given);
   return given;
 }
@@ -246,6 +267,8 @@ const struct perturber perturber_disk_stops = {.name = "disk",
                                                        "again and again, then writes the limit that was there",
                                                .levels = {1.3, 2},
                                                .open = disk_open,
+                                               .plain_begins = disk_plain_begins,
+                                               .plain_ends = disk_plain_ends,
                                                .hold = disk_hold,
                                                .close = free,
                                                .whose = perturber_of_system};
