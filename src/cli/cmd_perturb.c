@@ -41,7 +41,7 @@ static const struct option_spec options[] = {
     [FLAG_RUN] = {"run", "DIGEST", "use the contract that is in the bundle, which has this digest, without asking"},
     [FLAG_ENDPOINT] = {"endpoint", "URL", "where the executor is; a bundle's own is not used, but where its contract starts it"},
     [FLAG_KEY_ENV] = {"api-key-env", "NAME", "the variable that holds your API key, for a contract from a bundle"},
-    [FLAG_RESTORE] = {"restore", NULL, "undo what a killed run left: stopped processes, processors, quotas"},
+    [FLAG_RESTORE] = {"restore", NULL, "undo what a killed run left: stopped processes, processors, quotas, limits"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 

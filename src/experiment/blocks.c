@@ -271,11 +271,10 @@ static void put_row(struct blocks *b, struct bundle_block *row, const struct tim
 }
 
 static void run_plain(struct blocks *b, const struct perturbing *quiet, int64_t until) {
-  for (size_t i = 0; i < b->n_opened; i++)
-    if (b->opened[i].perturber->plain_begins != NULL) b->opened[i].perturber->plain_begins(b->opened[i].state);
-  if (!perturber_wait(quiet, until)) return;
-  for (size_t i = 0; i < b->n_opened; i++)
-    if (b->opened[i].perturber->plain_ends != NULL) b->opened[i].perturber->plain_ends(b->opened[i].state);
+  size_t i = 0;
+  while (i < b->n_opened && b->opened[i].perturber->plain == NULL) i++;
+  if (i < b->n_opened) b->opened[i].perturber->plain(b->opened[i].state, until);
+  else (void)perturber_wait(quiet, until);
 }
 
 static void run_block(struct blocks *b, const struct turn *turn, const struct perturbing *quiet) {

@@ -67,9 +67,8 @@ struct perturber {
   bool by_waiting;           /* its slowness is how much longer the tree's threads wait for a processor than they run, in every block */
   /* How many targets; 0: none, and why. */
   size_t (*open)(const struct perturbing *request, void **ret_state, struct target *ret, size_t most, char *why, size_t size);
-  /* Around every block in which nothing is perturbed, for who compares with them; NULL: nobody. */
-  void (*plain_begins)(void *state);
-  void (*plain_ends)(void *state);
+  /* Waits a block out in which nothing is perturbed, and watches it to compare with; NULL: it needs no such comparison. */
+  void (*plain)(void *state, int64_t until_ns);
   /* Returns the slowness that was given, as it was measured; 1: nothing could be done. */
   double (*hold)(void *state, size_t target, double slowness, int64_t until_ns);
   void (*close)(void *state);

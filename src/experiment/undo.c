@@ -376,7 +376,9 @@ void undo_release(struct undo *undo) {
 
 void undo_all(struct undo *undo) {
   undo_release(undo);
-  if (undo_steps(undo->root, undo->shared->steps, atomic_load(&undo->shared->n))) (void)unlink(undo->path);
+  size_t n = atomic_load(&undo->shared->n);
+  if (n > 0 && !undo_steps(undo->root, undo->shared->steps, n)) return; /* all of it is tried again, at last by the next command */
+  if (n > 0) (void)unlink(undo->path);
   atomic_store(&undo->shared->n, 0);
   undo->n_added = 0;
   undo->too_many = false;

@@ -6,7 +6,9 @@
 /* "0::/path" (version 2), or "4:cpu,cpuacct:/path" (version 1). */
 static bool read_line(char *line, const char *controller, struct control_group *ret) {
   char *controllers = strchr(line, ':'), *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
-  if (group == NULL || strstr(group, "..") != NULL) return false;
+  if (group == NULL || strstr(group, "/../") != NULL) return false;
+  size_t path = strlen(group);
+  if (path >= 3 && strcmp(group + path - 3, "/..") == 0) return false;
   size_t length = strlen(controller), one = 0;
   bool named = false;
   for (const char *at = controllers + 1; at < group && !named; at += one + 1) {

@@ -32,11 +32,3 @@ bool kernel_pressure(const struct root *root, const char *what, double *ret_perc
   (void)snprintf(path, sizeof path, "/proc/pressure/%.20s", what);
   return root_read_line(root, path, line, sizeof line) && sscanf(line, "some avg10=%lf", ret_percent) == 1;
 }
-
-bool kernel_stalled(const struct root *root, const char *path, double *ret_s) {
-  char line[256];
-  double us;
-  if (!root_read_line(root, path, line, sizeof line) || sscanf(line, "some %*s %*s %*s total=%lf", &us) != 1) return false;
-  *ret_s = us / 1e6;
-  return true;
-}

@@ -10,7 +10,5 @@ double kernel_counter(const struct root *root, const char *path, const char *gro
 
 /* "cpu", "memory", "io": the share of the last ten seconds, in percent, in which some task waited for it. False: the kernel does not say. */
 bool kernel_pressure(const struct root *root, const char *what, double *ret_percent);
-/* For how long some task waited so far, by a file of that form: of the machine, or of a control group. */
-bool kernel_stalled(const struct root *root, const char *path, double *ret_s);
 
 #endif

@@ -102,8 +102,8 @@ def contract(folder, group, weights, length):
 def perturb(path, out, *words):
     r = l.lynx("perturb", path, "--for", "24s", "--only", "disk", "--out", out, "--quiet", *words, timeout=120)
     assert r.returncode in (0, 3), r.stderr
-    if "/proc/pressure/io" in r.stdout or "takes no limit" in r.stdout or "server reads 0 MB/s" in r.stdout:
-        pytest.skip("this kernel does not say it, or what is below the build folder is no disk: " + r.stdout)
+    if "take no limit" in r.stdout or "server reads 0 MB/s" in r.stdout:
+        pytest.skip("what is below the build folder is no disk: " + r.stdout)
     return r.stdout, json.loads(l.lynx("perturb", out, "--json").stdout)
 
 
@@ -156,7 +156,7 @@ def test_a_wait_for_the_disk_is_found_and_confirmed(served, tmp_path):
 def test_a_server_that_reads_nothing_has_nothing_to_slow(group, weights, tmp_path):
     path, _ = contract(tmp_path, group, weights, 0)
     r = l.lynx("perturb", path, "--for", "10s", "--only", "disk", "--out", tmp_path / "n.lynx", "--quiet")
-    assert r.returncode == 3 and ("there is nothing to slow" in r.stdout or "/proc/pressure/io" in r.stdout), r.stdout
+    assert r.returncode == 3 and "there is nothing to slow" in r.stdout, r.stdout
 
 
 def test_a_group_that_others_are_in_is_left_alone(group, weights, tmp_path):

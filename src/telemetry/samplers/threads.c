@@ -78,16 +78,14 @@ static enum wait_kind kind_of_call(long number) {
     long number;
     enum wait_kind kind;
   } calls[] = {
-      {SYS_futex, WAIT_LOCK},           {SYS_nanosleep, WAIT_TIMER}, {SYS_clock_nanosleep, WAIT_TIMER},
-      {SYS_epoll_pwait, WAIT_NETWORK},  {SYS_ppoll, WAIT_NETWORK},   {SYS_pselect6, WAIT_NETWORK},
-      {SYS_recvfrom, WAIT_NETWORK},     {SYS_recvmsg, WAIT_NETWORK}, {SYS_sendto, WAIT_NETWORK},
-      {SYS_sendmsg, WAIT_NETWORK},      {SYS_accept, WAIT_NETWORK},  {SYS_accept4, WAIT_NETWORK},
-      {SYS_connect, WAIT_NETWORK},      {SYS_fsync, WAIT_DISK},      {SYS_fdatasync, WAIT_DISK},
-      {SYS_pread64, WAIT_DISK},         {SYS_pwrite64, WAIT_DISK},   {SYS_io_getevents, WAIT_DISK},
-      {SYS_preadv, WAIT_DISK},          {SYS_pwritev, WAIT_DISK},    {SYS_preadv2, WAIT_DISK},
-      {SYS_pwritev2, WAIT_DISK},        {SYS_flock, WAIT_LOCK},      {SYS_fcntl, WAIT_LOCK},
+      {SYS_futex, WAIT_LOCK},           {SYS_nanosleep, WAIT_TIMER},   {SYS_clock_nanosleep, WAIT_TIMER}, {SYS_epoll_pwait, WAIT_NETWORK},
+      {SYS_ppoll, WAIT_NETWORK},        {SYS_pselect6, WAIT_NETWORK},  {SYS_recvfrom, WAIT_NETWORK},      {SYS_recvmsg, WAIT_NETWORK},
+      {SYS_sendto, WAIT_NETWORK},       {SYS_sendmsg, WAIT_NETWORK},   {SYS_accept, WAIT_NETWORK},        {SYS_accept4, WAIT_NETWORK},
+      {SYS_connect, WAIT_NETWORK},      {SYS_fsync, WAIT_DISK},        {SYS_fdatasync, WAIT_DISK},        {SYS_pread64, WAIT_DISK},
+      {SYS_pwrite64, WAIT_DISK},        {SYS_io_getevents, WAIT_DISK}, {SYS_preadv, WAIT_DISK},           {SYS_pwritev, WAIT_DISK},
+      {SYS_flock, WAIT_LOCK},           {SYS_fcntl, WAIT_LOCK},
 #ifdef SYS_epoll_wait /* the older calls that some architectures do not have */
-      {SYS_epoll_wait, WAIT_NETWORK},   {SYS_poll, WAIT_NETWORK},    {SYS_select, WAIT_NETWORK},
+      {SYS_epoll_wait, WAIT_NETWORK},   {SYS_poll, WAIT_NETWORK},      {SYS_select, WAIT_NETWORK},
 #endif
 #ifdef SYS_epoll_pwait2
       {SYS_epoll_pwait2, WAIT_NETWORK},
