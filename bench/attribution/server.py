@@ -7,12 +7,12 @@ import mmap
 import os
 import queue
 import sys
-import tempfile
 import threading
 import time
 
 import torch
 from completions import CompletionsHandler, CompletionsServer
+from servers import file_on_disk
 
 PLANTS = "none nagle tokenizer gil lock sleep batch_of_one cast logging few_threads many_threads memory disk cold beside".split()
 parser = argparse.ArgumentParser()
@@ -23,7 +23,6 @@ parser.add_argument("--backend", choices=["torch", "onnx"], default="torch")
 parser.add_argument(
     "--size", type=float, default=1.0, help="of the plant, against about a third of a request's own time"
 )
-parser.add_argument("--disk", help="a folder on it (default: that for temporary files)")
 parser.add_argument("--threads", type=int, default=1, help="of the library, for each request")
 parser.add_argument("--workers", type=int, default=0, help="requests that are computed at once; 0: all")
 args = parser.parse_args()
@@ -128,12 +127,8 @@ def stream(n):
 
 def weights_on_disk():
     """A file without a name that no cache keeps, as of weights that do not fit into memory."""
-    with tempfile.NamedTemporaryFile(dir=args.disk) as f:
-        for _ in range(64):
-            f.write(os.urandom(1 << 20))
-        f.flush()
-        os.fsync(f.fileno())
-        return os.open(f.name, os.O_RDONLY | os.O_DIRECT)
+    with file_on_disk(64) as path:
+        return os.open(path, os.O_RDONLY | os.O_DIRECT)
 
 
 def fetch(n):

@@ -4,6 +4,7 @@ import contextlib
 import os
 import socket
 import sys
+import tempfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
@@ -12,6 +13,17 @@ def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
+
+
+@contextlib.contextmanager
+def file_on_disk(mebibytes, folder=None):
+    """The path of a file that is no longer only in memory, of bytes that nothing makes smaller."""
+    with tempfile.NamedTemporaryFile(dir=folder) as f:
+        for _ in range(mebibytes):
+            f.write(os.urandom(1 << 20))
+        f.flush()
+        os.fsync(f.fileno())
+        yield f.name
 
 
 @contextlib.contextmanager

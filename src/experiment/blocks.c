@@ -201,10 +201,8 @@ static void add_thread(void *context, const char *name) {
 static struct times tree_times(const struct blocks *b) {
   struct times t = {.blocks = b};
   for (size_t i = 0; i < b->n_processes; i++) {
-    char path[64];
     t.pid = b->processes[i].pid;
-    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)t.pid);
-    (void)root_list(b->root, path, THREADS_MAX, add_thread, &t);
+    process_threads(b->root, t.pid, add_thread, &t);
   }
   return t;
 }

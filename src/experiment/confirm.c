@@ -85,9 +85,7 @@ bool confirm_plan_make(const struct finding *f, bool starts, const char *knob, s
   ret->function = !can || !function ? NULL : f->slowed != NULL ? f->slowed : f->named;
   ret->takes_away = own->takes_away;
   ret->by_process = strcmp(own->name, "processor") == 0;
-  bool by_share = can || strcmp(own->name, "wire") == 0 || strcmp(own->name, "disk") == 0 ||
-                  strcmp(own->name, "launches") == 0; /* what is slowed is just what the account gave that share to */
-  ret->threshold = by_share ? fmax(f->share / 2, FUNCTION_LEAST) : own->takes_away ? GAIN_LEAST : PROCESS_LEAST;
+  ret->threshold = own->of_share ? fmax(f->share / 2, FUNCTION_LEAST) : own->takes_away ? GAIN_LEAST : PROCESS_LEAST;
   return true;
 }
 

@@ -62,6 +62,7 @@ struct perturber {
   double levels[LEVELS_MAX]; /* slowness that is asked for; 0: no more of them. Of a cause that is taken away: 2, for «taken away» */
   bool takes_away;           /* a cause, rather than slow a resource: the answer is a ratio, no elasticity */
   bool of_load;              /* the demand and no resource: slower stands for fewer requests in flight */
+  bool of_share;             /* it slows just what the account gives a finding's share to */
   bool beside;               /* it needs no process of the server: it may be anywhere */
   const char *device;        /* of the machine: where there is none, there is nothing to slow; NULL: any machine has it */
   bool by_waiting;           /* its slowness is how much longer the tree's threads wait for a processor than they run, in every block */

@@ -101,11 +101,7 @@ void undo_affinity(const struct root *root, const struct undo_step *steps, size_
   struct narrowing narrowing = {steps, n, &first->processors, (int)sysconf(_SC_NPROCESSORS_ONLN)};
   if (!is_the_process(root, first)) return;
   process_tree_read(root, first->process, &tree);
-  for (size_t i = 0; i < tree.n; i++) {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)tree.pids[i]);
-    (void)root_list(root, path, THREADS_MAX, narrow_thread, &narrowing);
-  }
+  for (size_t i = 0; i < tree.n; i++) process_threads(root, tree.pids[i], narrow_thread, &narrowing);
 }
 
 static bool undo_steps(const struct root *root, const struct undo_step *steps, size_t n) {

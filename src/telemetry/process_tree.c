@@ -25,16 +25,18 @@ static void take_thread(void *context, const char *thread) {
   }
 }
 
+void process_threads(const struct root *root, int64_t pid, void (*visit)(void *context, const char *thread), void *context) {
+  char path[64];
+  (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)pid);
+  (void)root_list(root, path, THREADS_MAX, visit, context);
+}
+
 void process_tree_read(const struct root *root, int64_t pid, struct process_tree *ret) {
   struct walk walk = {.root = root, .tree = ret};
   ret->n = 0;
   if (pid <= 0) return;
   ret->pids[ret->n++] = pid;
-  for (; walk.at < ret->n; walk.at++) {
-    char path[96];
-    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)ret->pids[walk.at]);
-    (void)root_list(root, path, THREADS_MAX, take_thread, &walk);
-  }
+  for (; walk.at < ret->n; walk.at++) process_threads(root, ret->pids[walk.at], take_thread, &walk);
 }
 
 struct device_search {
@@ -74,21 +76,26 @@ bool process_tree_holds(const struct process_tree *tree, int64_t pid) {
   return false;
 }
 
-bool process_tree_read_bytes(const struct root *root, const struct process_tree *tree, unsigned long long *ret) {
+bool process_read_bytes(const struct root *root, const char *path, unsigned long long *ret) {
   struct buffer text;
+  buffer_init(&text, 4096);
+  const char *at = root_read(root, path, &text, NULL) == LYNX_OK ? strstr(text.data, "\nread_bytes: ") : NULL;
+  if (at != NULL) *ret = strtoull(at + 13, NULL, 10);
+  buffer_release(&text);
+  return at != NULL;
+}
+
+bool process_tree_read_bytes(const struct root *root, const struct process_tree *tree, unsigned long long *ret) {
   bool told = false;
   *ret = 0;
-  buffer_init(&text, 4096);
   for (size_t i = 0; i < tree->n; i++) {
     char path[64];
+    unsigned long long bytes;
     (void)snprintf(path, sizeof path, "/proc/%lld/io", (long long)tree->pids[i]);
-    buffer_clear(&text);
-    const char *at = root_read(root, path, &text, NULL) == LYNX_OK ? strstr(text.data, "\nread_bytes: ") : NULL;
-    if (at == NULL) continue;
-    *ret += strtoull(at + 13, NULL, 10);
+    if (!process_read_bytes(root, path, &bytes)) continue;
+    *ret += bytes;
     told = true;
   }
-  buffer_release(&text);
   return told;
 }
 

@@ -18,8 +18,12 @@ bool process_tree_holds(const struct process_tree *tree, int64_t pid);
 void process_tree_devices(const struct root *root, const struct process_tree *tree, const char *prefix, int limit,
                           void (*visit)(void *context, int number), void *context);
 
-/* What they made the kernel fetch from disks, in calls or by touching a file's page. False: not one of them told (root, or the same user with
- * the rights of a debugger). */
+/* Calls visit with the number of each of its threads, as text; none where it has ended. */
+void process_threads(const struct root *root, int64_t pid, void (*visit)(void *context, const char *thread), void *context);
+
+/* What a process or a thread made the kernel fetch from disks, in calls or by touching a file's page, by its `io`; and all of a tree. False:
+ * not one of them told (root, or the same user with the rights of a debugger). */
+bool process_read_bytes(const struct root *root, const char *path, unsigned long long *ret);
 bool process_tree_read_bytes(const struct root *root, const struct process_tree *tree, unsigned long long *ret);
 
 /* What /proc says of a process or a thread in its `stat`. */

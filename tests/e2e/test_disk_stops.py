@@ -7,7 +7,6 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 import pytest
@@ -66,12 +65,8 @@ def group():
 
 @pytest.fixture(scope="module")
 def weights():
-    with tempfile.NamedTemporaryFile(dir=l.BUILD) as f:
-        for _ in range(40):
-            f.write(os.urandom(1 << 20))
-        f.flush()
-        os.fsync(f.fileno())
-        yield f.name
+    with servers.file_on_disk(40, l.BUILD) as path:
+        yield path
 
 
 @pytest.fixture(scope="module")

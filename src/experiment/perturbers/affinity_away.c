@@ -27,12 +27,10 @@ static void take_thread(void *context, const char *name) {
 }
 
 static void list_threads(struct affinity *a) {
-  char path[64];
   a->n = 0;
   for (size_t i = 0; i < a->request.n_processes; i++) {
     a->at = &a->request.processes[i];
-    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)a->at->pid);
-    (void)root_list(a->request.root, path, THREADS_MAX, take_thread, a);
+    process_threads(a->request.root, a->at->pid, take_thread, a);
   }
 }
 

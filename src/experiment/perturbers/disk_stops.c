@@ -172,41 +172,32 @@ static bool add_disk(struct disk *d, const char *number) {
 static void take_reader(void *context, const char *name) {
   struct disk *d = context;
   char path[96], inner[4200];
-  struct buffer text;
+  unsigned long long bytes;
   if (d->n_readers == READERS_MAX) return;
-  buffer_init(&text, 4096);
   (void)snprintf(path, sizeof path, "/proc/%lld/task/%.20s/io", (long long)d->process, name);
-  const char *at = root_read(d->request.root, path, &text, NULL) == LYNX_OK ? strstr(text.data, "\nread_bytes: ") : NULL;
-  bool reads = at != NULL && strtoull(at + 13, NULL, 10) > 0;
-  buffer_release(&text);
+  if (!process_read_bytes(d->request.root, path, &bytes) || bytes == 0) return;
   (void)snprintf(path, sizeof path, "/proc/%lld/task/%.20s/stat", (long long)d->process, name);
-  int fd = reads ? open(root_path(d->request.root, path, inner, sizeof inner), O_RDONLY | O_CLOEXEC) : -1;
+  int fd = open(root_path(d->request.root, path, inner, sizeof inner), O_RDONLY | O_CLOEXEC);
   if (fd >= 0) d->readers[d->n_readers++] = (struct reader){fd, false};
-}
-
-static bool read_bytes(struct disk *d, unsigned long long *ret) {
-  struct process_tree tree;
-  process_tree_read(d->request.root, d->request.processes[0].pid, &tree);
-  return process_tree_read_bytes(d->request.root, &tree, ret);
 }
 
 static void begin_block(struct disk *d) {
   struct process_tree tree;
   process_tree_read(d->request.root, d->request.processes[0].pid, &tree);
   for (size_t i = 0; i < tree.n; i++) {
-    char path[64];
     d->process = tree.pids[i];
-    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)d->process);
-    (void)root_list(d->request.root, path, THREADS_MAX, take_reader, d);
+    process_threads(d->request.root, d->process, take_reader, d);
   }
   d->looks = d->blocked = 0;
   d->begun_ns = d->next_look_ns = clock_now(&clock_system);
-  if (!read_bytes(d, &d->from_bytes)) d->from_bytes = ULLONG_MAX;
+  if (!process_tree_read_bytes(d->request.root, &tree, &d->from_bytes)) d->from_bytes = ULLONG_MAX;
 }
 
 static struct tally end_block(struct disk *d, double *ret_waiting) {
+  struct process_tree tree;
   unsigned long long bytes = 0;
-  bool read = read_bytes(d, &bytes) && bytes >= d->from_bytes && d->looks > 0;
+  process_tree_read(d->request.root, d->request.processes[0].pid, &tree);
+  bool read = process_tree_read_bytes(d->request.root, &tree, &bytes) && bytes >= d->from_bytes && d->looks > 0;
   struct tally t = {.span_s = (double)(clock_now(&clock_system) - d->begun_ns) / 1e9};
   *ret_waiting = 0;
   for (; d->n_readers > 0; d->n_readers--) {
@@ -382,6 +373,7 @@ const struct perturber perturber_disk_stops = {.name = "disk",
                                                .does = "limits what its control group may read to nearly nothing for some milliseconds, "
                                                        "again and again, then writes the limit that was there",
                                                .levels = {1.3, 2},
+                                               .of_share = true,
                                                .open = disk_open,
                                                .plain = disk_plain,
                                                .hold = disk_hold,

@@ -179,11 +179,9 @@ static void add_thread(void *context, const char *name) {
 
 /* Of all its threads: a pool may run where the first thread may not. */
 static void see_server(struct memory *m) {
-  char path[64];
   for (size_t i = 0; i < m->request.n_processes; i++) {
     struct looking l = {m, m->request.processes[i].pid};
-    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)l.pid);
-    (void)root_list(m->request.root, path, THREADS_MAX, add_thread, &l);
+    process_threads(m->request.root, l.pid, add_thread, &l);
   }
 }
 

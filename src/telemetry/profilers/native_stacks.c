@@ -127,11 +127,7 @@ static bool open_events(struct native *n) {
     n->with_stacks = ways[w].with_stacks;
     n->ring_pages = ways[w].ring_pages;
     for (int i = 0; n->by_processor && i < n_processors; i++) (void)add_event(n, -1, i); /* one that is offline has none */
-    for (size_t i = 0; !n->by_processor && i < n->tree.n; i++) {
-      char path[96];
-      (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)n->tree.pids[i]);
-      (void)root_list(n->root, path, THREADS_MAX, add_thread, n);
-    }
+    for (size_t i = 0; !n->by_processor && i < n->tree.n; i++) process_threads(n->root, n->tree.pids[i], add_thread, n);
   }
   return n->n_events > 0;
 }

@@ -89,10 +89,8 @@ static void look_at_thread(void *context, const char *thread) {
 }
 
 static void look_at_threads(struct memory *m, int64_t pid) {
-  char path[64];
   m->looked_at = pid;
-  (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)pid);
-  (void)root_list(m->root, path, THREADS_MAX, look_at_thread, m);
+  process_threads(m->root, pid, look_at_thread, m);
 }
 
 static void tell_nodes(struct memory *m, const struct process_tree *tree, const struct sampler_sink *sink) {

@@ -299,10 +299,8 @@ static void threads_sample(void *state, int64_t now_ns, const struct sampler_sin
   t->generation++;
   process_tree_read(t->root, t->pid, &t->tree);
   for (size_t i = 0; i < t->tree.n; i++) {
-    char path[96];
     struct listing listing = {t, t->tree.pids[i]};
-    (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)t->tree.pids[i]);
-    (void)root_list(t->root, path, THREADS_MAX, take_thread, &listing);
+    process_threads(t->root, listing.process, take_thread, &listing);
   }
   forget_gone(t);
   if (t->pools_at == 0 || t->generation - t->pools_at >= POOLS_EVERY) {
