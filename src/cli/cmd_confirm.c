@@ -161,6 +161,7 @@ static int prepare(struct confirming *c) {
   }
   c->p.functions[0] = c->plan.function;
   c->p.library = c->plan.library[0] != 0 ? c->plan.library : NULL;
+  c->p.plan.stretch = c->plan.stretch;
   c->p.knob = c->plan.knob;
   c->p.setting = c->plan.setting[0] != 0 ? c->plan.setting : NULL;
   return EXIT_HOLDS;

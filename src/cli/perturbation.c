@@ -268,7 +268,9 @@ static bool enough(void *context, struct bundle *bundle, int64_t n_sessions) {
   if (p->widens) widen(((struct both *)context)->blocks, p, bundle);
   bool due = !restarts(p) || (n_sessions >= 6 && n_sessions % 2 == 0);
   if (p->enough == NULL || n_sessions >= p->n_sessions || !due) return false;
-  return sensitivities_read(bundle, p->contract, perturbation_confidence(p), &so_far, NULL) == LYNX_OK && p->enough(p->context, &so_far);
+  if (sensitivities_read(bundle, p->contract, perturbation_confidence(p), &so_far, NULL) != LYNX_OK) return false;
+  bool nothing = !restarts(p) && so_far.n_blocks == 0; /* what cannot be perturbed now is not waited for */
+  return nothing || p->enough(p->context, &so_far);
 }
 
 static void begin(void *context, const struct perturbed_session *session) {

@@ -245,12 +245,13 @@ static void add_turn(struct blocks *b, int perturber, int target, double level) 
 }
 
 static void make_turns(struct blocks *b) {
+  const double stretch = b->plan.stretch > 0 ? b->plan.stretch : 1;
   b->n_turns = 0;
   for (size_t i = 0; i < b->n_opened; i++)
     for (size_t k = 0; k < b->opened[i].n; k++)
       for (size_t l = 0; l < LEVELS_MAX && b->opened[i].perturber->levels[l] > 0; l++)
         for (int times = is_wide(b, b->opened[i].targets[k].name) ? 2 : 1; times > 0; times--)
-          add_turn(b, (int)i, (int)k, b->opened[i].perturber->levels[l]);
+          add_turn(b, (int)i, (int)k, 1 + (b->opened[i].perturber->levels[l] - 1) * stretch);
   size_t undisturbed = b->n_turns / 3 > 2 ? b->n_turns / 3 : 2;
   for (size_t i = 0; i < undisturbed && b->n_opened > 0; i++) add_turn(b, -1, -1, 1);
 }

@@ -26,6 +26,7 @@ struct blocks_plan {
   struct slowed_place library; /* folder NULL: none is */
   struct wire *wire;           /* and why there is none */
   const char *no_wire;
+  double stretch;       /* of levels beyond 1, as 3 of 1.5 to 2.5; 0: as they are */
   int64_t neighbour;    /* that may be stopped; 0: none */
   const char *setting;  /* variables that are taken out, with commas between; NULL: none. Then nothing else is perturbed */
   const char *endpoint; /* where the server listens: whose process must have what is set; NULL: not known */

@@ -8,7 +8,8 @@
 
 #define PROCESS_LEAST 0.25
 #define GAIN_LEAST 0.04879016416943201 /* ln 1.05 */
-#define FUNCTION_LEAST 0.02
+#define SHARE_LEAST 0.03
+#define SLOWED_MORE 0.3 /* of the whole time, by the greater level, if the share is what it costs */
 
 const char *confirm_verdict_text(enum confirm_verdict verdict) {
   static const char *const texts[] = {"inconclusive", "confirmed", "refuted"};
@@ -58,6 +59,13 @@ static bool plan_remedy(const struct finding *f, bool starts, const char *knob, 
   return starts;
 }
 
+/* 1 where the levels are great enough as they are. */
+static double stretch_for(const struct perturber *own, double share) {
+  double greatest = 1;
+  for (size_t l = 0; l < LEVELS_MAX; l++) greatest = fmax(greatest, own->levels[l]);
+  return fmax(1, fmin(SLOWED_MORE / share, own->most - 1) / (greatest - 1));
+}
+
 bool confirm_plan_make(const struct finding *f, bool starts, const char *knob, struct confirm_plan *ret, char *why, size_t size) {
   if (knob != NULL) return plan_remedy(f, starts, knob, ret, why, size);
   const struct perturber *own = f->perturber != NULL ? perturber_find(f->perturber, strlen(f->perturber)) : NULL;
@@ -85,7 +93,9 @@ bool confirm_plan_make(const struct finding *f, bool starts, const char *knob, s
   ret->function = !can || !function ? NULL : f->slowed != NULL ? f->slowed : f->named;
   ret->takes_away = own->takes_away;
   ret->by_process = strcmp(own->name, "processor") == 0;
-  ret->threshold = own->of_share ? fmax(f->share / 2, FUNCTION_LEAST) : own->takes_away ? GAIN_LEAST : PROCESS_LEAST;
+  double share = fmax(f->share, SHARE_LEAST);
+  ret->threshold = own->of_share ? share / 3 : own->takes_away ? GAIN_LEAST : PROCESS_LEAST;
+  if (own->most > 0) ret->stretch = stretch_for(own, share);
   return true;
 }
 

@@ -1,8 +1,9 @@
 /* experiment/confirm.h: the experiment that a finding names for itself, and what its blocks say of it.
  *
  * Verdict   confirmed: the effect's interval lies wholly above the threshold; refuted: wholly below; else inconclusive. The threshold
- *           stands before the first block: of a function or a library, half of what the account says (its share of the time); of a
- *           process, a quarter of a percent for each percent; of what is taken away, 5 % more throughput
+ *           stands before the first block: of what the account gives a share of the time, a third of that; of a process, a quarter of a percent for each percent; of what is taken away, 5 % more throughput
+ * Levels    of a small share are so great that throughput would fall by a quarter if all of it mattered: a false one shows in the same
+ *           time as of a great share
  * Remedy    of a finding without an experiment of its own the operator names one: a variable or an argument of the start command. Sessions
  *           with and without it alternate; that it gains 5 % confirms that it helps, and the finding as far as it is its remedy
  * By        a fact that was swapped among others (experiment/swapped_effect.h) may be the finding's cause: what its other level gains
@@ -24,6 +25,7 @@ struct confirm_plan {
   const struct finding *finding;
   const char *perturbers[3]; /* the first is the finding's; further ones for comparison; ends in NULL */
   double threshold;          /* of an elasticity, or ln of a ratio */
+  double stretch;            /* of the perturber's levels beyond 1 */
   bool takes_away, by_process;
   const char *function; /* that is slowed; NULL: none */
   char library[200];    /* the same of a library; "": none */

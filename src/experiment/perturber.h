@@ -63,6 +63,7 @@ struct perturber {
   bool takes_away;           /* a cause, rather than slow a resource: the answer is a ratio, no elasticity */
   bool of_load;              /* the demand and no resource: slower stands for fewer requests in flight */
   bool of_share;             /* it slows just what the account gives a finding's share to */
+  double most;               /* slowness that may be asked of it where it has a small share; 0: its levels are all */
   bool beside;               /* it needs no process of the server: it may be anywhere */
   const char *device;        /* of the machine: where there is none, there is nothing to slow; NULL: any machine has it */
   bool by_waiting;           /* its slowness is how much longer the tree's threads wait for a processor than they run, in every block */

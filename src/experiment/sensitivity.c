@@ -185,25 +185,25 @@ static enum lynx_status read_blocks(struct reading *r, struct lynx_error *error)
 /* --- elasticities --- */
 
 static double slowness_of(const struct block *b, const struct perturber *perturber) {
-  if (perturber != NULL && perturber->takes_away) return b->row.given > 1 ? 1 : 0;
   if (perturber != NULL && perturber->by_waiting)
-    return b->row.running_ns > 0 && b->row.ready_ns >= 0 ? ln((double)(b->row.running_ns + b->row.ready_ns) / (double)b->row.running_ns)
-                                                         : NAN;
-  return ln(b->row.given);
+    return b->row.running_ns > 0 && b->row.ready_ns >= 0 ? (double)(b->row.running_ns + b->row.ready_ns) / (double)b->row.running_ns : NAN;
+  return b->row.given;
 }
 
-/* The undisturbed blocks and those of the target (of one level: asked > 0) that have an answer, in their groups. */
+/* The undisturbed blocks and those of the target (of one level: asked > 0) that have an answer, in their groups. Their slope is ln of the
+ * ratio, or where the target was slowed by several levels the elasticity. */
 static size_t points_of(const struct reading *r, const struct sensitivity *s, enum response response, double asked,
                         struct block_point *ret) {
   size_t n = 0;
+  const bool ratio = asked > 0 || sensitivity_takes_away(s);
   for (size_t i = 0; i < r->n; i++) {
     const struct block *b = &r->blocks[i];
     bool undisturbed = b->target[0] == 0, of_it = strcmp(b->target, s->target) == 0 && (asked <= 0 || b->row.asked == asked);
-    double x = slowness_of(b, s->perturber);
-    if (asked > 0) x = undisturbed ? 0 : 1;
+    double x = ratio ? !undisturbed : slowness_of(b, s->perturber);
     if ((!undisturbed && !of_it) || !isfinite(x) || !isfinite(b->y[response])) continue;
-    ret[n++] = (struct block_point){b->group, x, b->y[response]};
+    ret[n++] = (struct block_point){b->group, x, !ratio && response == RESPONSE_THROUGHPUT ? -b->y[response] : b->y[response]};
   }
+  if (!ratio) elasticity_linearise(ret, n);
   return n;
 }
 
@@ -221,16 +221,16 @@ static void add_levels(const struct reading *r, struct sensitivity *s, double co
   }
 }
 
-/* What the greater slowness costs for each percent, less what the smaller does. */
+/* The elasticity by the greater slowness alone, less that by the smaller. */
 static void find_curvature(struct sensitivity *s, double confidence) {
   if (s->n_levels < 2 || sensitivity_takes_away(s) || (s->perturber != NULL && s->perturber->by_waiting)) return;
   const struct sensitivity_level *small = &s->levels[0], *great = &s->levels[s->n_levels - 1];
-  double x_small = ln(small->given), x_great = ln(great->given);
-  if (!small->effect.bounded || !great->effect.bounded || !(x_small > 0) || !(x_great > x_small)) return;
+  if (!small->effect.bounded || !great->effect.bounded || !(small->given > 1) || !(great->given > small->given)) return;
   struct slope c = {.n = small->effect.n + great->effect.n, .n_groups = great->effect.n_groups, .bounded = true};
-  c.estimate = -great->effect.estimate / x_great + small->effect.estimate / x_small;
+  double t_small = special_exp(-small->effect.estimate), t_great = special_exp(-great->effect.estimate);
+  c.estimate = (t_great - 1) / (great->given - 1) - (t_small - 1) / (small->given - 1);
   /* Both share the undisturbed blocks; taken as independent the interval is rather too wide. */
-  double e_small = small->effect.error / x_small, e_great = great->effect.error / x_great;
+  double e_small = t_small * small->effect.error / (small->given - 1), e_great = t_great * great->effect.error / (great->given - 1);
   c.error = sqrt(e_small * e_small + e_great * e_great);
   double half = special_t_quantile(1 - (1 - confidence) / 2, (double)c.n_groups - 1) * c.error;
   c.low = c.estimate - half;
@@ -239,11 +239,7 @@ static void find_curvature(struct sensitivity *s, double confidence) {
 }
 
 static void add_sensitivity(const struct reading *r, struct sensitivity *s, double confidence, struct block_point *points) {
-  for (int k = 0; k < RESPONSE_COUNT; k++) {
-    s->of[k] = slope_within(points, points_of(r, s, (enum response)k, 0, points), confidence);
-    /* Throughput falls where a resource is slower: the sign is turned so that an elasticity is what it costs. */
-    if (k == RESPONSE_THROUGHPUT && !sensitivity_takes_away(s)) s->of[k] = slope_turned(s->of[k]);
-  }
+  for (int k = 0; k < RESPONSE_COUNT; k++) s->of[k] = slope_within(points, points_of(r, s, (enum response)k, 0, points), confidence);
   add_levels(r, s, confidence, points);
   find_curvature(s, confidence);
 }
@@ -301,7 +297,7 @@ static void add_up(const struct reading *r, struct sensitivities *ret, double co
     lists[k] = own[k];
     k++;
   }
-  if (k > 1) ret->sum = slope_turned(slope_sum(lists, n, k, confidence));
+  if (k > 1) ret->sum = slope_sum(lists, n, k, confidence);
   for (size_t i = 0; i < k; i++) free(own[i]);
 }
 

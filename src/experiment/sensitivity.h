@@ -1,7 +1,7 @@
 /* experiment/sensitivity.h: what the blocks of a perturbed run say: how throughput and latencies follow each resource.
  *
- * Elasticity  of throughput, slow side: -d ln(throughput) / d ln(slowness): 1 means that 1 % slower costs 1 % of the throughput. Of a
- *             latency: +d ln(latency) / d ln(slowness). Of a cause that is taken away, in its place, the ratio to the undisturbed
+ * Elasticity  of throughput, slow side (stats/elasticity.h): 1 means that 1 % slower costs 1 % of the throughput. The time for each answer
+ *             is 1 / throughput; of a latency it is the latency. Of a cause that is taken away, in its place, ln of the ratio
  * Blocks      throughput: tokens by their own times (answers, where there are none) in the block; latencies: medians of the requests whose
  *             first token, or end, lies in it (of the latter, those that also began in it); of the gaps between its tokens the mean
  * Interval    stats/elasticity.h, by cycles
@@ -33,7 +33,7 @@ struct sensitivity {
   struct slope of[RESPONSE_COUNT]; /* elasticities, or ln of a ratio */
   struct sensitivity_level levels[LEVELS_MAX];
   size_t n_levels;
-  struct slope curvature; /* the elasticity of the greater slowness less that of the smaller */
+  struct slope curvature; /* the elasticity by the greater slowness less that by the smaller */
 };
 
 struct sensitivities {

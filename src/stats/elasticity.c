@@ -80,6 +80,31 @@ struct slope slope_within(const struct block_point *points, size_t n, double con
   return slope_sum(&points, &n, 1, confidence);
 }
 
+/* That of the points as they are linear at E: where it is E itself, it is the fit. */
+static double fit_at(const struct block_point *points, size_t n, double elasticity, struct block_point *ret) {
+  for (size_t i = 0; i < n; i++) {
+    double more = points[i].x - 1, time = 1 + elasticity * more;
+    ret[i] = (struct block_point){points[i].group, more / time, points[i].y - special_log(time) + elasticity * more / time};
+  }
+  return slope_within(ret, n, 0.95).estimate;
+}
+
+void elasticity_linearise(struct block_point *points, size_t n) {
+  enum { STEPS = 100 };
+  struct block_point *linear = xalloc(n + 1, sizeof *linear);
+  double most = 1, at = 0, next;
+  for (size_t i = 0; i < n; i++) most = fmax(most, points[i].x);
+  /* No time is below half of the undisturbed one. From there on ln is concave, so that steps do not go too far. */
+  const double least = most > 1 ? -0.5 / (most - 1) : 0;
+  for (int step = 0; step < STEPS; step++, at = next) {
+    next = fit_at(points, n, at, linear);
+    next = isfinite(next) ? fmin(fmax(next, least), 1e6) : at;
+    if (fabs(next - at) <= 1e-9 * (1 + fabs(at))) break;
+  }
+  for (size_t i = 0; i < n; i++) points[i] = linear[i];
+  free(linear);
+}
+
 struct slope slope_turned(struct slope s) {
   return (struct slope){-s.estimate, -s.high, -s.low, s.error, s.n, s.n_groups, s.bounded};
 }

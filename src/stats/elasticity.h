@@ -1,12 +1,15 @@
 /* stats/elasticity.h: how a response follows what was done to a resource, from blocks in random order.
  *
- * Shapes   points in groups: the blocks of one cycle, in which every level was tried, are a group; a group of one point tells nothing
- * Result   the slope of y on x within groups (each group has its own level, so that drift between groups does not reach the slope), and
- *          its interval by the t distribution with n_groups - 1 degrees of freedom
- * Source   the within (fixed effects) estimator with a variance by groups (Liang and Zeger 1986; Arellano 1987), times n / (n - 1): it
- * holds although the blocks of a group depend on one another. Where the groups' scores do so too (first autocorrelation r > 0), the
- *          variance is multiplied by (1 + r) / (1 - r) (Bartlett 1946, as for a first-order autoregression)
- * Limits   bounded is false for fewer than 3 groups that tell, or where x does not vary within any; docs/method.md#perturbation */
+ * Elasticity  E in t = t0 (1 + E (s - 1)): how the time t of the whole follows the slowness s of one resource (1: undisturbed). At s = 1 it
+ *             is d ln(t) / d ln(s); of what is done one after another it is the resource's share of t, whatever s was tried
+ * Fit         least squares of ln(t) within groups, by Gauss and Newton: near E, ln(1 + E (s - 1)) is a line in E
+ * Shapes      points in groups: the blocks of one cycle, in which every level was tried, are a group; a group of one point tells nothing
+ * Result      the slope of y on x within groups (each group has its own level, so that drift between groups does not reach the slope), and
+ *             its interval by the t distribution with n_groups - 1 degrees of freedom
+ * Source      the within (fixed effects) estimator with a variance by groups (Liang and Zeger 1986; Arellano 1987), times n / (n - 1): it
+ *             holds although the blocks of a group depend on one another. Where the groups' scores do so too (first autocorrelation r > 0),
+ *             the variance is multiplied by (1 + r) / (1 - r) (Bartlett 1946, as for a first-order autoregression)
+ * Limits      bounded is false for fewer than 3 groups that tell, or where x does not vary within any; docs/method.md#perturbation */
 #ifndef STATS_ELASTICITY_H
 #define STATS_ELASTICITY_H
 
@@ -28,6 +31,9 @@ struct slope {
 
 /* Points of one group stand together; groups are numbers of cycles, 0 or more, in ascending order. */
 struct slope slope_within(const struct block_point *points, size_t n, double confidence);
+
+/* In place: of points whose x is a slowness, 1 or more, and whose y is the ln of a time, to points whose slope is the elasticity. */
+void elasticity_linearise(struct block_point *points, size_t n);
 
 /* Its negative. */
 struct slope slope_turned(struct slope slope);

@@ -1,7 +1,6 @@
 """What a server reads from disks is kept back by a known part, confirmed as a cause, and let go whoever is killed."""
 
 import json
-import math
 import os
 import random
 import signal
@@ -125,10 +124,8 @@ def test_slower_reading_costs_what_it_takes(served, group, tmp_path):
     assert limits(group) == ""
     if said["spread"] > 0.1:
         pytest.skip(f"undisturbed blocks differ by {said['spread']:.0%}: the machine was busy")
-    # A time of 1 - w + w S for slowness S, which is no straight line of ln S.
-    expected = math.log(1 - share + share * max(given)) / math.log(max(given))
     e = disk["throughput"]
-    assert e["low"] < 2 * expected and e["high"] > expected / 2, (share, expected, disk)
+    assert e["low"] < 2 * share and e["high"] > share / 2, (share, disk)
     assert e["estimate"] > 0, disk
 
 

@@ -39,21 +39,15 @@ static double ln_throughput(const struct network *n, int station, double slownes
   return log(throughput(n, all));
 }
 
-/* Of the levels that are tried, as the slope sees them: the undisturbed twice in each cycle. */
-static double exact_slope(const struct network *n, int station) {
-  double x[LEVELS + 2] = {0}, y[LEVELS + 2], mean_x = 0, mean_y = 0, xx = 0, xy = 0;
+/* Of the levels that are tried, as the fit sees them: the undisturbed twice in each cycle. */
+static double exact_elasticity(const struct network *n, int station) {
+  struct block_point points[LEVELS + 2];
   for (int i = 0; i < LEVELS + 2; i++) {
     double slowness = i < LEVELS ? asked[i] : 1;
-    x[i] = log(slowness);
-    y[i] = ln_throughput(n, station, slowness);
-    mean_x += x[i] / (LEVELS + 2);
-    mean_y += y[i] / (LEVELS + 2);
+    points[i] = (struct block_point){0, slowness, -ln_throughput(n, station, slowness)};
   }
-  for (int i = 0; i < LEVELS + 2; i++) {
-    xx += (x[i] - mean_x) * (x[i] - mean_x);
-    xy += (x[i] - mean_x) * (y[i] - mean_y);
-  }
-  return -xy / xx;
+  elasticity_linearise(points, LEVELS + 2);
+  return slope_within(points, LEVELS + 2, 0.95).estimate;
 }
 
 static double derivative(const struct network *n, int station) {
@@ -131,7 +125,7 @@ static void run_study(struct generator *g, const struct network *n, int cycles, 
       double y = log(run_block(g, n, &s, slowness, exp(drift), length / 10, length));
       if (!isfinite(y)) continue;
       for (int k = 0; k < STATIONS; k++)
-        if (!perturbed || k == station) add_point(ret, k, cycle, perturbed ? log(asked[level]) : 0, y);
+        if (!perturbed || k == station) add_point(ret, k, cycle, perturbed ? asked[level] : 1, -y);
     }
   }
 }
@@ -146,14 +140,17 @@ static int study_network(const struct network *n, int cycles, double length, int
   int covered[STATIONS + 1] = {0}, broken = 0;
   double width[STATIONS + 1] = {0}, truth[STATIONS + 1] = {0}, local = 0;
   generator_seed(&g, 4242 + (uint64_t)n->customers);
-  for (int k = 0; k < STATIONS; k++) truth[STATIONS] += truth[k] = exact_slope(n, k);
+  for (int k = 0; k < STATIONS; k++) truth[STATIONS] += truth[k] = exact_elasticity(n, k);
   for (int r = 0; r < replications; r++) {
     const struct block_point *lists[STATIONS];
     run_study(&g, n, cycles, length, study);
     for (int k = 0; k <= STATIONS; k++) {
-      if (k < STATIONS) lists[k] = study->points[k];
+      if (k < STATIONS) {
+        elasticity_linearise(study->points[k], study->n[k]);
+        lists[k] = study->points[k];
+      }
       struct slope s = k < STATIONS ? slope_within(study->points[k], study->n[k], 0.95) : slope_sum(lists, study->n, STATIONS, 0.95);
-      covered[k] += -s.high <= truth[k] && truth[k] <= -s.low;
+      covered[k] += s.low <= truth[k] && truth[k] <= s.high;
       width[k] += (s.high - s.low) / replications;
     }
   }

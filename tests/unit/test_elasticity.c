@@ -1,5 +1,9 @@
 /* The slope within cycles against a least-squares fit with a dummy for each cycle and a variance by clusters, done in NumPy. */
 #include "stats/elasticity.h"
+
+#include <math.h>
+
+#include "base/status.h"
 #include "tests/check.h"
 
 static void check_vector(void) {
@@ -27,6 +31,42 @@ static void check_sum(void) {
   CHECK_NEAR(sum.error, 2 * one.error, 1e-12);
 }
 
+/* What is done one after another: the share is found whatever was tried. With noise, against least squares done in NumPy, by bisection of their derivative. */
+static void check_shares(void) {
+  static const double slowness[] = {1, 1, 1.5, 2.5, 8.5}, shares[] = {-0.02, 0, 0.04, 0.3, 0.9, 1, 1.6};
+  struct block_point points[15];
+  for (size_t k = 0; k < LYNX_COUNT(shares); k++) {
+    for (int i = 0; i < 15; i++)
+      points[i] = (struct block_point){i / 5, slowness[i % 5], i / 5 * 0.1 + log(1 + shares[k] * (slowness[i % 5] - 1))};
+    elasticity_linearise(points, 15);
+    CHECK_NEAR(slope_within(points, 15, 0.95).estimate, shares[k], 1e-8);
+  }
+}
+
+static void check_fit(void) {
+  static const double x[] = {1, 1, 1.5, 2.5}, y[] = {0.01, -0.02, 0.16, 0.33, 0.12, 0.09, 0.22, 0.47, -0.03, 0.02, 0.1, 0.4};
+  struct block_point points[12];
+  for (int i = 0; i < 12; i++) points[i] = (struct block_point){i / 4, x[i % 4], y[i]};
+  elasticity_linearise(points, 12);
+  struct slope s = slope_within(points, 12, 0.95);
+  CHECK_NEAR(s.estimate, 0.2959524246445645, 1e-7);
+  CHECK_NEAR(s.error, 0.01720683447648436, 1e-7);
+}
+
+/* Whatever comes in, something finite comes out, or nothing. */
+static void check_wild(void) {
+  static const double times[] = {1e-9, 0.3, 1, 40, 1e9};
+  struct block_point points[9];
+  for (size_t a = 0; a < LYNX_COUNT(times); a++)
+    for (size_t b = 0; b < LYNX_COUNT(times); b++) {
+      for (int i = 0; i < 9; i++)
+        points[i] = (struct block_point){i / 3, i % 3 == 0 ? 1 : i % 3 == 1 ? 1.5 : 1e6, i % 3 == 0 ? 0 : log(times[i % 3 == 1 ? a : b])};
+      elasticity_linearise(points, 9);
+      CHECK(isfinite(slope_within(points, 9, 0.95).estimate));
+    }
+  elasticity_linearise(points, 0);
+}
+
 static void check_refusals(void) {
   const struct block_point two[] = {{0, 0, 1}, {0, 1, 2}, {1, 0, 1}, {1, 1, 2}};
   CHECK(!slope_within(two, 4, 0.95).bounded); /* two cycles have no interval */
@@ -39,6 +79,9 @@ static void check_refusals(void) {
 int main(void) {
   check_vector();
   check_sum();
+  check_shares();
+  check_fit();
+  check_wild();
   check_refusals();
   return check_end();
 }

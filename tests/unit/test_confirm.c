@@ -1,0 +1,73 @@
+/* What `confirm` tries of a finding, and by what it decides. */
+#include "experiment/confirm.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "experiment/perturber_table.h"
+#include "tests/check.h"
+
+static struct finding finding_of(const char *perturber, double share) {
+  struct finding f = {.id = "x", .perturber = perturber, .share = share};
+  (void)strcpy(f.named, "encode (/srv/app.py:188)");
+  return f;
+}
+
+/* What the greater level makes of the whole time, if the share is what it costs. */
+static double slowed_by(const struct confirm_plan *plan, double share) {
+  const struct perturber *own = perturber_find(plan->perturbers[0], strlen(plan->perturbers[0]));
+  return 1 + share * (own->levels[1] - 1) * plan->stretch;
+}
+
+/* Small shares are slowed by more, so that each has about the same effect on the whole; great ones as always. */
+static void check_levels(void) {
+  static const double shares[] = {0.04, 0.05, 0.1, 0.2};
+  struct confirm_plan plan;
+  char why[600];
+  for (size_t i = 0; i < LYNX_COUNT(shares); i++) {
+    struct finding f = finding_of("function", shares[i]);
+    CHECK(confirm_plan_make(&f, true, NULL, &plan, why, sizeof why));
+    CHECK_NEAR(plan.threshold, shares[i] / 3, 1e-12);
+    CHECK_NEAR(slowed_by(&plan, shares[i]), 1.3, 1e-12);
+  }
+  struct finding great = finding_of("function", 0.8), none = finding_of("function", 0);
+  CHECK(confirm_plan_make(&great, true, NULL, &plan, why, sizeof why));
+  CHECK_NEAR(plan.stretch, 1, 0);
+  CHECK(confirm_plan_make(&none, true, NULL, &plan, why, sizeof why)); /* a share that is not known decides nothing by itself */
+  CHECK_NEAR(plan.threshold, 0.01, 1e-12);
+  CHECK_NEAR(1 + (2.5 - 1) * plan.stretch, 10, 1e-12);
+}
+
+/* What cannot be asked more of is asked what it always is, and what is no share has its own threshold. */
+static void check_others(void) {
+  struct confirm_plan plan;
+  char why[600];
+  struct finding disk = finding_of("disk", 0.06), process = finding_of("processor", 0.06), away = finding_of("affinity", 0.06);
+  CHECK(confirm_plan_make(&disk, true, NULL, &plan, why, sizeof why));
+  CHECK_NEAR(plan.stretch, 0, 0);
+  CHECK_NEAR(plan.threshold, 0.02, 1e-12);
+  CHECK(confirm_plan_make(&process, true, NULL, &plan, why, sizeof why));
+  CHECK_NEAR(plan.threshold, 0.25, 1e-12);
+  CHECK(plan.by_process);
+  CHECK(confirm_plan_make(&away, true, NULL, &plan, why, sizeof why));
+  CHECK_NEAR(plan.threshold, log(1.05), 1e-9);
+}
+
+static void check_decisions(void) {
+  const struct confirm_plan plan = {.threshold = 0.1};
+  struct slope effect = {.estimate = 0.2, .low = 0.11, .high = 0.29, .bounded = true};
+  CHECK_INT(confirm_decide(&plan, &effect), CONFIRM_CONFIRMED);
+  effect.low = 0.09;
+  CHECK_INT(confirm_decide(&plan, &effect), CONFIRM_INCONCLUSIVE);
+  effect.low = -0.3, effect.high = 0.09;
+  CHECK_INT(confirm_decide(&plan, &effect), CONFIRM_REFUTED);
+  effect.bounded = false;
+  CHECK_INT(confirm_decide(&plan, &effect), CONFIRM_INCONCLUSIVE);
+}
+
+int main(void) {
+  check_levels();
+  check_others();
+  check_decisions();
+  return check_end();
+}
