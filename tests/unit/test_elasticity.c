@@ -37,7 +37,7 @@ static void check_shares(void) {
   struct block_point points[15];
   for (size_t k = 0; k < LYNX_COUNT(shares); k++) {
     for (int i = 0; i < 15; i++)
-      points[i] = (struct block_point){i / 5, slowness[i % 5], i / 5 * 0.1 + log(1 + shares[k] * (slowness[i % 5] - 1))};
+      points[i] = (struct block_point){i / 5, slowness[i % 5], i * 0.02 - i % 5 * 0.02 + log(1 + shares[k] * (slowness[i % 5] - 1))};
     elasticity_linearise(points, 15);
     CHECK_NEAR(slope_within(points, 15, 0.95).estimate, shares[k], 1e-8);
   }
