@@ -267,10 +267,10 @@ static bool enough(void *context, struct bundle *bundle, int64_t n_sessions) {
   struct sensitivities so_far;
   if (p->widens) widen(((struct both *)context)->blocks, p, bundle);
   bool due = !restarts(p) || (n_sessions >= 6 && n_sessions % 2 == 0);
-  if (p->enough == NULL || n_sessions >= p->n_sessions || !due) return false;
+  if (n_sessions >= p->n_sessions || !due) return false;
   if (sensitivities_read(bundle, p->contract, perturbation_confidence(p), &so_far, NULL) != LYNX_OK) return false;
-  bool nothing = !restarts(p) && so_far.n_blocks == 0; /* what cannot be perturbed now is not waited for */
-  return nothing || p->enough(p->context, &so_far);
+  bool nothing = !restarts(p) && so_far.n == 0; /* what cannot be perturbed now is not waited for */
+  return nothing || (p->enough != NULL && p->enough(p->context, &so_far));
 }
 
 static void begin(void *context, const struct perturbed_session *session) {

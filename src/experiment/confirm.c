@@ -141,6 +141,8 @@ struct confirmation confirm_judge(const struct confirm_plan *plan, const struct 
   if (c.ambiguous) c.of = NULL; /* the greatest of several is not that of the one that is meant */
   if (c.of == NULL) return c;
   c.effect = c.of->of[c.response];
+  c.by_smaller = c.response == RESPONSE_THROUGHPUT && sensitivity_bends(c.of);
+  if (c.by_smaller) c.effect = c.of->smaller;
   if (plan->takes_away && all->open_load) /* a latency that falls is what is gained */
     c.effect = slope_turned(c.effect);
   c.verdict = confirm_decide(plan, &c.effect);

@@ -2,6 +2,8 @@
  *
  * Verdict   confirmed: the effect's interval lies wholly above the threshold; refuted: wholly below; else inconclusive. The threshold
  *           stands before the first block: of what the account gives a share of the time, a third of that; of a process, a quarter of a percent for each percent; of what is taken away, 5 % more throughput
+ * Bent      where the greater level certainly has another elasticity than the smaller, the smaller decides: what was off the critical path
+ *           may bound the throughput when it is slowed by much
  * Levels    of a small share are so great that throughput would fall by a quarter if all of it mattered: a false one shows in the same
  *           time as of a great share
  * Remedy    of a finding without an experiment of its own the operator names one: a variable or an argument of the start command. Sessions
@@ -40,6 +42,7 @@ bool confirm_plan_make(const struct finding *finding, bool starts, const char *k
 
 struct confirmation {
   enum confirm_verdict verdict;
+  bool by_smaller;              /* by the smaller level alone: the time does not grow in proportion to slowness */
   bool ambiguous;               /* several processes have the name of the finding's */
   const struct sensitivity *of; /* NULL: it was not probed */
   struct slope effect;          /* of throughput; in an open load of the end-to-end latency */

@@ -62,7 +62,7 @@ struct perturber {
   double levels[LEVELS_MAX]; /* slowness that is asked for; 0: no more of them. Of a cause that is taken away: 2, for «taken away» */
   bool takes_away;           /* a cause, rather than slow a resource: the answer is a ratio, no elasticity */
   bool of_load;              /* the demand and no resource: slower stands for fewer requests in flight */
-  bool of_share;             /* it slows just what the account gives a finding's share to */
+  bool of_share;             /* it slows what a finding's share of the time is about */
   double most;               /* slowness that may be asked of it where it has a small share; 0: its levels are all */
   bool beside;               /* it needs no process of the server: it may be anywhere */
   const char *device;        /* of the machine: where there is none, there is nothing to slow; NULL: any machine has it */

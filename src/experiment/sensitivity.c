@@ -11,7 +11,7 @@
 #include "stats/quantile.h"
 #include "stats/special.h"
 
-enum { BLOCKS_MAX = 100000, ANSWERS_LEAST = 8 };
+enum { BLOCKS_MAX = 100000, ANSWERS_LEAST = 8, GIVEN_MOST = 4 };
 
 /* A block and what was answered in it. */
 struct block {
@@ -59,6 +59,15 @@ bool sensitivity_is_of_one_process(const struct sensitivity *s) {
   return s->perturber != NULL && strcmp(s->perturber->name, "processor") == 0 && !sensitivity_is_of_all(s);
 }
 
+bool sensitivity_bends(const struct sensitivity *s) {
+  return s->curvature.bounded && (s->curvature.low > 0 || s->curvature.high < 0);
+}
+
+double sensitivity_gain_at_most(const struct sensitivity *s, double elasticity) {
+  double slowness = s->n_levels > 0 && s->levels[0].given > 1 ? s->levels[0].given : 1;
+  return 0.1 * elasticity * slowness / (1 + elasticity * (slowness - 1));
+}
+
 bool sensitivity_layer(const struct sensitivity *s, enum layer *ret) {
   const char *what = strstr(s->target, ": ");
   return what != NULL && s->perturber != NULL && s->perturber->whose != NULL && s->perturber->whose(what + 2, ret);
@@ -77,8 +86,9 @@ static enum lynx_status keep_session(void *context, const struct bundle_session 
 
 static enum lynx_status keep_block(void *context, const struct bundle_block *row) {
   struct reading *r = context;
-  bool possible = row->to_ns > row->from_ns && row->from_ns >= 0 && row->given >= 1 && row->given < 1e6 && row->asked >= 1 &&
-                  row->asked < 1e6;
+  /* One block that was slowed far beyond what was asked would outweigh all others. */
+  bool possible = row->to_ns > row->from_ns && row->from_ns >= 0 && row->given >= 1 && row->asked >= 1 && row->asked < 1e6 &&
+                  row->given <= GIVEN_MOST * row->asked;
   if (!possible || r->n == BLOCKS_MAX) return LYNX_OK;
   r->blocks = xroom(r->blocks, r->n, &r->room, sizeof *r->blocks);
   struct block *b = &r->blocks[r->n];
@@ -184,10 +194,22 @@ static enum lynx_status read_blocks(struct reading *r, struct lynx_error *error)
 
 /* --- elasticities --- */
 
-static double slowness_of(const struct block *b, const struct perturber *perturber) {
-  if (perturber != NULL && perturber->by_waiting)
+static double slowness_of(const struct block *b, bool by_waiting) {
+  if (by_waiting)
     return b->row.running_ns > 0 && b->row.ready_ns >= 0 ? (double)(b->row.running_ns + b->row.ready_ns) / (double)b->row.running_ns : NAN;
   return b->row.given;
+}
+
+/* What undisturbed threads wait is in every block: slowness is a multiple of that. */
+static double undisturbed_slowness(const struct reading *r, bool by_waiting) {
+  double sum = 0, n = 0;
+  for (size_t i = 0; i < r->n && by_waiting; i++) {
+    double x = slowness_of(&r->blocks[i], true);
+    if (r->blocks[i].target[0] != 0 || !isfinite(x)) continue;
+    sum += x;
+    n++;
+  }
+  return n > 0 ? sum / n : 1;
 }
 
 /* The undisturbed blocks and those of the target (of one level: asked > 0) that have an answer, in their groups. Their slope is ln of the
@@ -195,15 +217,18 @@ static double slowness_of(const struct block *b, const struct perturber *perturb
 static size_t points_of(const struct reading *r, const struct sensitivity *s, enum response response, double asked,
                         struct block_point *ret) {
   size_t n = 0;
-  const bool ratio = asked > 0 || sensitivity_takes_away(s);
+  const bool ratio = asked > 0 || sensitivity_takes_away(s), demand = sensitivity_is_of_load(s),
+             by_waiting = s->perturber != NULL && s->perturber->by_waiting;
+  const double undisturbed_x = undisturbed_slowness(r, by_waiting);
   for (size_t i = 0; i < r->n; i++) {
     const struct block *b = &r->blocks[i];
     bool undisturbed = b->target[0] == 0, of_it = strcmp(b->target, s->target) == 0 && (asked <= 0 || b->row.asked == asked);
-    double x = ratio ? !undisturbed : slowness_of(b, s->perturber);
+    double x = ratio ? !undisturbed : slowness_of(b, by_waiting) / undisturbed_x;
+    if (demand && !ratio) x = ln(x);
     if ((!undisturbed && !of_it) || !isfinite(x) || !isfinite(b->y[response])) continue;
     ret[n++] = (struct block_point){b->group, x, !ratio && response == RESPONSE_THROUGHPUT ? -b->y[response] : b->y[response]};
   }
-  if (!ratio) elasticity_linearise(ret, n);
+  if (!ratio && !demand) elasticity_linearise(ret, n);
   return n;
 }
 
@@ -221,20 +246,33 @@ static void add_levels(const struct reading *r, struct sensitivity *s, double co
   }
 }
 
-/* The elasticity by the greater slowness alone, less that by the smaller. */
+/* By one level alone. */
+static struct slope level_elasticity(const struct sensitivity_level *l) {
+  const struct slope *e = &l->effect;
+  double more = l->given - 1, time = special_exp(-e->estimate);
+  struct slope ret = {.n = e->n, .n_groups = e->n_groups, .bounded = e->bounded && more > 0 && fabs(e->estimate) < 50};
+  if (!ret.bounded) return ret;
+  ret.estimate = (time - 1) / more;
+  ret.error = time * e->error / more;
+  ret.low = (special_exp(-fmin(e->high, 50)) - 1) / more;
+  ret.high = (special_exp(-fmax(e->low, -50)) - 1) / more;
+  return ret;
+}
+
 static void find_curvature(struct sensitivity *s, double confidence) {
-  if (s->n_levels < 2 || sensitivity_takes_away(s) || (s->perturber != NULL && s->perturber->by_waiting)) return;
+  if (s->n_levels < 2 || sensitivity_takes_away(s) || sensitivity_is_of_load(s) || (s->perturber != NULL && s->perturber->by_waiting))
+    return;
   const struct sensitivity_level *small = &s->levels[0], *great = &s->levels[s->n_levels - 1];
-  if (!small->effect.bounded || !great->effect.bounded || !(small->given > 1) || !(great->given > small->given)) return;
-  struct slope c = {.n = small->effect.n + great->effect.n, .n_groups = great->effect.n_groups, .bounded = true};
-  double t_small = special_exp(-small->effect.estimate), t_great = special_exp(-great->effect.estimate);
-  c.estimate = (t_great - 1) / (great->given - 1) - (t_small - 1) / (small->given - 1);
+  struct slope smaller = level_elasticity(small), greater = level_elasticity(great);
+  if (!smaller.bounded || !greater.bounded || !(great->given > small->given)) return;
+  struct slope c = {
+      .n = smaller.n + greater.n, .n_groups = greater.n_groups, .bounded = true, .estimate = greater.estimate - smaller.estimate};
   /* Both share the undisturbed blocks; taken as independent the interval is rather too wide. */
-  double e_small = t_small * small->effect.error / (small->given - 1), e_great = t_great * great->effect.error / (great->given - 1);
-  c.error = sqrt(e_small * e_small + e_great * e_great);
+  c.error = sqrt(smaller.error * smaller.error + greater.error * greater.error);
   double half = special_t_quantile(1 - (1 - confidence) / 2, (double)c.n_groups - 1) * c.error;
   c.low = c.estimate - half;
   c.high = c.estimate + half;
+  s->smaller = smaller;
   s->curvature = c;
 }
 
@@ -280,7 +318,7 @@ static void describe(const struct reading *r, struct sensitivities *ret) {
     squares += from_mean * (b->y[RESPONSE_THROUGHPUT] - mean);
   }
   ret->answers = n > 0 ? answers / (double)n : 0;
-  ret->too_few = !(ret->answers >= ANSWERS_LEAST);
+  ret->too_few = r->n > 0 && !(ret->answers >= ANSWERS_LEAST);
   ret->block_s = length;
   ret->throughput = n > 0 ? sum / (double)n : NAN;
   ret->spread = n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
@@ -306,7 +344,7 @@ static void forget_intervals(struct sensitivities *ret) {
   for (size_t i = 0; i < ret->n; i++) {
     for (int k = 0; k < RESPONSE_COUNT; k++) ret->items[i].of[k].bounded = false;
     for (size_t l = 0; l < ret->items[i].n_levels; l++) ret->items[i].levels[l].effect.bounded = false;
-    ret->items[i].curvature.bounded = false;
+    ret->items[i].smaller.bounded = ret->items[i].curvature.bounded = false;
   }
   ret->sum.bounded = false;
 }

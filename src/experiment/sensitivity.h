@@ -1,7 +1,8 @@
 /* experiment/sensitivity.h: what the blocks of a perturbed run say: how throughput and latencies follow each resource.
  *
  * Elasticity  of throughput, slow side (stats/elasticity.h): 1 means that 1 % slower costs 1 % of the throughput. The time for each answer
- *             is 1 / throughput; of a latency it is the latency. Of a cause that is taken away, in its place, ln of the ratio
+ *             is 1 / throughput; of a latency it is the latency. Of a cause that is taken away, in its place, ln of the ratio; of the
+ *             demand, which is no time, d ln(throughput) / d ln(in flight)
  * Blocks      throughput: tokens by their own times (answers, where there are none) in the block; latencies: medians of the requests whose
  *             first token, or end, lies in it (of the latter, those that also began in it); of the gaps between its tokens the mean
  * Interval    stats/elasticity.h, by cycles
@@ -33,7 +34,7 @@ struct sensitivity {
   struct slope of[RESPONSE_COUNT]; /* elasticities, or ln of a ratio */
   struct sensitivity_level levels[LEVELS_MAX];
   size_t n_levels;
-  struct slope curvature; /* the elasticity by the greater slowness less that by the smaller */
+  struct slope smaller, curvature; /* the elasticity by the smaller level alone; that by the greater one less it */
 };
 
 struct sensitivities {
@@ -53,6 +54,11 @@ bool sensitivity_takes_away(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_load(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_all(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_one_process(const struct sensitivity *sensitivity);
+/* The time does not grow in proportion to its slowness, for certain: what bounds the throughput changes, or others take over. */
+bool sensitivity_bends(const struct sensitivity *sensitivity);
+/* Throughput that is concave in the resource's speed gains at most that factor less 1 where it is a tenth faster, by the chord from the
+ * smaller level; of an elasticity of at most that. */
+double sensitivity_gain_at_most(const struct sensitivity *sensitivity, double elasticity);
 
 /* Whose resource it is; false: of several layers, or not known. */
 bool sensitivity_layer(const struct sensitivity *sensitivity, enum layer *ret);

@@ -33,7 +33,13 @@ static void put_effect(const struct confirmation_view *v, struct buffer *out) {
   double most = e->low > 1 ? e->high : fmin(e->high, 1);
   if (c->verdict == CONFIRM_CONFIRMED && !latency && e->high > 0)
     (void)buffer_printf(out, "  Making it 10 %% faster gives at most %.1f %%, where throughput is concave in speed.\n",
-                        special_percent(most * special_log(1.1)));
+                        100 * sensitivity_gain_at_most(c->of, most));
+  if (c->by_smaller)
+    (void)buffer_printf(out,
+                        "  That is by the smaller level alone, x %.2g: at x %.2g it costs %s, so that what bounds the throughput changes "
+                        "in between.\n",
+                        c->of->levels[0].given, c->of->levels[c->of->n_levels - 1].given,
+                        c->of->curvature.low > 0 ? "more for each percent" : "less for each percent");
 }
 
 static void put_others(const struct confirmation_view *v, struct buffer *out) {
@@ -71,6 +77,8 @@ bool confirmation_text(const struct confirmation_view *v, bool color, struct buf
   for (size_t i = 0; i < v->n_unprobed; i++) (void)buffer_printf(out, "  %s %s\n", i == 0 ? "unprobed:" : "         ", v->unprobed[i]);
   if (c->verdict == CONFIRM_INCONCLUSIVE && v->plan->perturbers[0] == NULL)
     (void)buffer_text(out, "next: the experiment with more --rounds (--resume keeps what was measured)\n");
+  else if (c->of == NULL && !c->ambiguous)
+    (void)buffer_text(out, "next: diagnose or run it again: what the finding is about may be gone\n");
   else if (c->verdict == CONFIRM_INCONCLUSIVE && c->of != NULL) (void)buffer_text(out, "next: the same with --for 10min\n");
   else if (c->verdict == CONFIRM_CONFIRMED) (void)buffer_printf(out, "next: %s\n", f->next);
   else if (c->verdict == CONFIRM_REFUTED) (void)buffer_text(out, "next: leave it; look at the other findings, or `lynxbench perturb`\n");
@@ -91,6 +99,7 @@ void confirmation_json(const struct confirmation_view *v, struct json_writer *js
   json_put_double(json, "estimate", c->of != NULL ? c->effect.estimate : NAN);
   json_put_double(json, "low", c->effect.bounded ? c->effect.low : NAN);
   json_put_double(json, "high", c->effect.bounded ? c->effect.high : NAN);
+  json_put_bool(json, "by_smaller_level", c->by_smaller);
   if (v->plan->instead != NULL) json_put_text(json, "instead", v->plan->instead);
 }
 

@@ -92,13 +92,16 @@ static double fit_at(const struct block_point *points, size_t n, double elastici
 void elasticity_linearise(struct block_point *points, size_t n) {
   enum { STEPS = 100 };
   struct block_point *linear = xalloc(n + 1, sizeof *linear);
-  double most = 1, at = 0, step = 1;
-  for (size_t i = 0; i < n; i++) most = fmax(most, points[i].x);
-  /* No time is below half of the undisturbed one. From there on ln is concave, so that steps do not go too far. */
-  const double least = most > 1 ? -0.5 / (most - 1) : 0;
+  double most = 1, least = 1, at = 0, step = 1;
+  for (size_t i = 0; i < n; i++) {
+    most = fmax(most, points[i].x);
+    least = fmin(least, points[i].x);
+  }
+  /* No time falls below 5 % of the undisturbed one. From there on ln is concave, so that steps do not go too far. */
+  const double low = most > 1 ? -0.95 / (most - 1) : 0, high = least < 1 ? 0.95 / (1 - least) : 1e6;
   for (int i = 0; i < STEPS && fabs(step) > 1e-9 * (1 + fabs(at)); i++) {
     double next = fit_at(points, n, at, linear);
-    step = isfinite(next) ? fmin(fmax(next, least), 1e6) - at : 0;
+    step = isfinite(next) ? fmin(fmax(next, low), high) - at : 0;
     at += step;
   }
   (void)fit_at(points, n, at, linear);

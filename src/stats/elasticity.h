@@ -32,7 +32,7 @@ struct slope {
 /* Points of one group stand together; groups are numbers of cycles, 0 or more, in ascending order. */
 struct slope slope_within(const struct block_point *points, size_t n, double confidence);
 
-/* In place: of points whose x is a slowness, 1 or more, and whose y is the ln of a time, to points whose slope is the elasticity. */
+/* In place: of points whose x is a slowness, more than 0, and whose y is the ln of a time, to points whose slope is the elasticity. */
 void elasticity_linearise(struct block_point *points, size_t n);
 
 /* Its negative. */

@@ -65,9 +65,36 @@ static void check_decisions(void) {
   CHECK_INT(confirm_decide(&plan, &effect), CONFIRM_INCONCLUSIVE);
 }
 
+/* Off the critical path until it is slowed by much: the greater level alone would confirm it. */
+static void check_bent(void) {
+  const struct confirm_plan plan = {.perturbers = {"function"}, .threshold = 0.02};
+  struct sensitivities all = {.n = 1};
+  struct sensitivity *s = &all.items[0];
+  *s = (struct sensitivity){.target = "function: encode", .perturber = perturber_find("function", 8)};
+  s->of[RESPONSE_THROUGHPUT] = (struct slope){.estimate = 0.06, .low = 0.05, .high = 0.07, .bounded = true};
+  s->smaller = (struct slope){.estimate = 0, .low = -0.01, .high = 0.01, .bounded = true};
+  s->curvature = (struct slope){.estimate = 0.08, .low = -0.01, .high = 0.17, .bounded = true};
+  CHECK_INT(confirm_judge(&plan, &all).verdict, CONFIRM_CONFIRMED);
+  s->curvature.low = 0.05;
+  struct confirmation c = confirm_judge(&plan, &all);
+  CHECK_INT(c.verdict, CONFIRM_REFUTED);
+  CHECK(c.by_smaller);
+  CHECK_NEAR(c.effect.high, 0.01, 0);
+}
+
+/* 40 % of independent streams become faster by a tenth: 4 % more. Of work one after another less is gained. */
+static void check_gain(void) {
+  struct sensitivity streams = {.n_levels = 1, .levels = {{.given = 1.5}}};
+  double time = 1 / (0.6 + 0.4 / 1.5), elasticity = (time - 1) / 0.5;
+  CHECK_NEAR(sensitivity_gain_at_most(&streams, elasticity), 0.04, 1e-12);
+  CHECK(sensitivity_gain_at_most(&streams, 0.4) > 1 / (0.6 + 0.4 / 1.1) - 1);
+}
+
 int main(void) {
   check_levels();
   check_others();
   check_decisions();
+  check_bent();
+  check_gain();
   return check_end();
 }
