@@ -1,7 +1,8 @@
 /* experiment/confirm.h: the experiment that a finding names for itself, and what its blocks say of it.
  *
  * Verdict   confirmed: the effect's interval lies wholly above the threshold; refuted: wholly below; else inconclusive. The threshold
- *           stands before the first block: of what the account gives a share of the time, a third of that; of a process, a quarter of a percent for each percent; of what is taken away, 5 % more throughput
+ *           stands before the first block: of what the account gives a share of the time, a third of that; of a process, a quarter of a
+ *           percent for each percent; of what is taken away, 5 % more throughput
  * Bent      where the greater level certainly has another elasticity than the smaller, the smaller decides: what was off the critical path
  *           may bound the throughput when it is slowed by much
  * Levels    of a small share are so great that throughput would fall by a quarter if all of it mattered: a false one shows in the same

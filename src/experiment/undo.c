@@ -374,7 +374,8 @@ void undo_all(struct undo *undo) {
   undo_release(undo);
   size_t n = atomic_load(&undo->shared->n);
   if (n > 0 && !undo_steps(undo->root, undo->shared->steps, n)) return; /* all of it is tried again, at last by the next command */
-  (void)unlink(undo->path);                                             /* it is there without steps, too, once it was kept */
+  /* It is there without steps, too, once it was kept. */
+  (void)unlink(undo->path);
   atomic_store(&undo->shared->n, 0);
   undo->n_added = 0;
   undo->too_many = false;
