@@ -269,7 +269,8 @@ static bool enough(void *context, struct bundle *bundle, int64_t n_sessions) {
   bool due = !restarts(p) || (n_sessions >= 6 && n_sessions % 2 == 0);
   if (n_sessions >= p->n_sessions || !due) return false;
   if (sensitivities_read(bundle, p->contract, perturbation_confidence(p), &so_far, NULL) != LYNX_OK) return false;
-  bool nothing = !restarts(p) && so_far.n == 0; /* what cannot be perturbed now is not waited for */
+  /* What cannot be perturbed now is not waited for; what is called now and then may be found in the second session. */
+  bool nothing = !restarts(p) && so_far.n == 0 && n_sessions >= 2;
   return nothing || (p->enough != NULL && p->enough(p->context, &so_far));
 }
 
