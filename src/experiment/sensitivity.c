@@ -51,6 +51,10 @@ bool sensitivity_is_of_load(const struct sensitivity *s) {
   return s->perturber != NULL && s->perturber->of_load;
 }
 
+static bool is_by_waiting(const struct sensitivity *s) {
+  return s->perturber != NULL && s->perturber->by_waiting;
+}
+
 bool sensitivity_is_of_all(const struct sensitivity *s) {
   return strcmp(s->target, "processor: all") == 0;
 }
@@ -201,9 +205,9 @@ static double slowness_of(const struct block *b, bool by_waiting) {
 }
 
 /* What undisturbed threads wait is in every block: slowness is a multiple of that. */
-static double undisturbed_slowness(const struct reading *r, bool by_waiting) {
+static double undisturbed_waiting(const struct reading *r) {
   double sum = 0, n = 0;
-  for (size_t i = 0; i < r->n && by_waiting; i++) {
+  for (size_t i = 0; i < r->n; i++) {
     double x = slowness_of(&r->blocks[i], true);
     if (r->blocks[i].target[0] != 0 || !isfinite(x)) continue;
     sum += x;
@@ -217,9 +221,8 @@ static double undisturbed_slowness(const struct reading *r, bool by_waiting) {
 static size_t points_of(const struct reading *r, const struct sensitivity *s, enum response response, double asked,
                         struct block_point *ret) {
   size_t n = 0;
-  const bool ratio = asked > 0 || sensitivity_takes_away(s), demand = sensitivity_is_of_load(s),
-             by_waiting = s->perturber != NULL && s->perturber->by_waiting;
-  const double undisturbed_x = undisturbed_slowness(r, by_waiting);
+  const bool ratio = asked > 0 || sensitivity_takes_away(s), demand = sensitivity_is_of_load(s), by_waiting = is_by_waiting(s);
+  const double undisturbed_x = by_waiting && !ratio ? undisturbed_waiting(r) : 1;
   for (size_t i = 0; i < r->n; i++) {
     const struct block *b = &r->blocks[i];
     bool undisturbed = b->target[0] == 0, of_it = strcmp(b->target, s->target) == 0 && (asked <= 0 || b->row.asked == asked);
@@ -260,8 +263,7 @@ static struct slope level_elasticity(const struct sensitivity_level *l) {
 }
 
 static void find_curvature(struct sensitivity *s, double confidence) {
-  if (s->n_levels < 2 || sensitivity_takes_away(s) || sensitivity_is_of_load(s) || (s->perturber != NULL && s->perturber->by_waiting))
-    return;
+  if (s->n_levels < 2 || sensitivity_takes_away(s) || sensitivity_is_of_load(s) || is_by_waiting(s)) return;
   const struct sensitivity_level *small = &s->levels[0], *great = &s->levels[s->n_levels - 1];
   struct slope smaller = level_elasticity(small), greater = level_elasticity(great);
   if (!smaller.bounded || !greater.bounded || !(great->given > small->given)) return;
