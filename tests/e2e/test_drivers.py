@@ -170,22 +170,32 @@ FAULTS = {
 RESTARTS = '{driver: command, output_tokens: 1, prompts: {count: 4, bytes: 16}, options: {restarts: "1000"}}'
 
 
-def faulty(d, name, fault):
-    r, bundle = ran(d, name, SERVE.replace("FAULT", repr(fault)), workload=RESTARTS)
-    check(r.returncode in (0, 3), f"{name}: exit code {r.returncode}: {r.stderr}")
-    found = outcomes(bundle)
-    check(any(o == "ok" for o, _ in found), f"{name}: others went well: {found}")
+def faulty(d, name, fault, wanted=None):
+    """What became of the requests. A busy machine may use up the window with starting the program again: then a longer
+    one decides."""
+    for window in ("1500ms", "6s", "24s"):
+        method = METHOD.replace("counted: 1500ms", f"counted: {window}")
+        r, bundle = ran(d, name, SERVE.replace("FAULT", repr(fault)), workload=RESTARTS, method=method)
+        check(r.returncode in (0, 3), f"{name}: exit code {r.returncode}: {r.stderr}")
+        found = outcomes(bundle)
+        well = any(o == "ok" for o, _ in found)
+        if well and (wanted is None or wanted in found):
+            return found
+        os.remove(bundle)
+    check(well, f"{name}: others went well: {found}")
     return found
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_a_program(d, name):
     fault, reason = FAULTS[name]
-    check_in(("executor failed", reason), faulty(d, name, fault), name)
+    wanted = ("executor failed", reason)
+    check_in(wanted, faulty(d, name, fault, wanted), name)
 
 
 def test_a_program_that_hangs(d):
-    check_in(("timed out", ""), faulty(d, "hang", "time.sleep(60)"), "hang")
+    wanted = ("timed out", "")
+    check_in(wanted, faulty(d, "hang", "time.sleep(60)", wanted), "hang")
 
 
 LIES = """
