@@ -56,7 +56,7 @@ CASES = {
     # vLLM's build for processors, one request in flight and one thread of OpenMP: with more, its processes spin against one
     # another on two processors, and undisturbed blocks differ by half.
     "vllm_gil": ("host_python", "gil", {"vllm": True}),
-    "vllm_tokenizer": ("tokenizing", "tokenizer", {"vllm": True}),
+    "vllm_tokenizer": ("tokenizing", "long_tokenizer", {"vllm": True}),
     "vllm_sleep": ("sleeping", "sleep", {"vllm": True}),
     "vllm_affinity": ("affinity", "none", {"vllm": True, "prefix": "taskset -c 0 "}),
     # Findings without an experiment of their own, by a remedy in the start command.

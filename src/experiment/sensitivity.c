@@ -106,15 +106,20 @@ static enum lynx_status keep_block(void *context, const struct bundle_block *row
   return LYNX_OK;
 }
 
-/* Blocks stand in the order of time and do not overlap. */
-static struct block *block_at(struct reading *r, int64_t at_ns) {
+/* The first block of the session that ends later. Blocks stand in the order of time and do not overlap. */
+static size_t block_ending_after(const struct reading *r, int64_t at_ns) {
   size_t low = r->first, high = r->n;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
     if (r->blocks[middle].row.to_ns <= at_ns) low = middle + 1;
     else high = middle;
   }
-  return low < r->n && r->blocks[low].row.from_ns <= at_ns ? &r->blocks[low] : NULL;
+  return low;
+}
+
+static struct block *block_at(struct reading *r, int64_t at_ns) {
+  size_t i = block_ending_after(r, at_ns);
+  return i < r->n && r->blocks[i].row.from_ns <= at_ns ? &r->blocks[i] : NULL;
 }
 
 static void add_value(struct block *block, enum response response, double value) {
@@ -130,6 +135,20 @@ static void add_latency(struct reading *r, enum response response, enum metric m
   if (block == NULL || !row_latency(&r->terms, metric, row, &value)) return;
   block->n_ended[response]++;
   if (row->request->scheduled_ns >= block->begun_ns) add_value(block, response, value);
+}
+
+/* An answer without any text tells how many tokens it had, not when: they are spread over its time. Else a block in which it was under
+ * way would look like one in which nothing was done. */
+static void spread_tokens(struct reading *r, const struct bundle_request *q) {
+  if (q->output_tokens <= 0 || q->first_byte_ns < 0 || q->end_ns <= q->first_byte_ns) return;
+  for (size_t i = block_ending_after(r, q->first_byte_ns); i < r->n && r->blocks[i].row.from_ns < q->end_ns; i++) {
+    struct block *b = &r->blocks[i];
+    int64_t from = b->row.from_ns > q->first_byte_ns ? b->row.from_ns : q->first_byte_ns;
+    int64_t to = b->row.to_ns < q->end_ns ? b->row.to_ns : q->end_ns;
+    double part = (double)(to - from) / (double)(q->end_ns - q->first_byte_ns);
+    b->tokens += part * (double)q->output_tokens;
+    b->n_answers += part;
+  }
 }
 
 static enum lynx_status take_row(void *context, const struct row *row) {
@@ -150,6 +169,7 @@ static enum lynx_status take_row(void *context, const struct row *row) {
     }
     if (row_gap(row, i, &before, &value)) add_value(block, RESPONSE_INTER_TOKEN, value);
   }
+  if (r->terms.holds_tokens && row->ok && row->n_tokens == 0) spread_tokens(r, q);
   if (!r->terms.holds_tokens && row->ok) {
     struct block *block = block_at(r, q->end_ns);
     if (block != NULL) {

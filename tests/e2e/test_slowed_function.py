@@ -11,16 +11,16 @@ import pytest
 import lynx as l
 
 
-def slowed(folder, text, name, locked=1):
+def slowed(folder, text, name, locked=1, place="program.py"):
     """Runs the program with a function that can be slowed; locked: the share of its time under the lock of Python."""
     shim, program = folder / "shim", folder / "program.py"
     shim.mkdir()
     shutil.copy(os.path.join(l.SOURCE, "src/experiment/python/sitecustomize.py"), shim)
     (shim / "amount").write_bytes(bytes(8))
     (shim / "lock").write_bytes(struct.pack("<d", locked))
-    (shim / "wanted").write_text(f"{name}|{program}|0")
+    (shim / "wanted").write_text(f"{name}|{folder / place}|0")
     program.write_text(text)
-    env = dict(os.environ, PYTHONPATH=str(shim))
+    env = dict(os.environ, PYTHONPATH=f"{shim}:{folder}")
     r = subprocess.run([sys.executable, program], capture_output=True, text=True, env=env, timeout=60)
     assert r.returncode == 0, r.stderr
     return r
@@ -28,7 +28,7 @@ def slowed(folder, text, name, locked=1):
 
 SHIM = """
 import inspect, os, struct, sys, threading, time
-FOLDER = os.path.dirname(os.path.abspath(sys.modules["sitecustomize"].__file__))
+FOLDER = os.environ["PYTHONPATH"].split(":")[0]
 
 
 def spin(s):
@@ -115,7 +115,7 @@ def test_a_slowed_function_does_what_it_did(tmp_path, name):
 
 LOCKED = """
 import os, struct, sys, threading, time
-FOLDER = os.path.dirname(os.path.abspath(sys.modules["sitecustomize"].__file__))
+FOLDER = os.environ["PYTHONPATH"].split(":")[0]
 sys.setswitchinterval(3600)
 
 
@@ -203,6 +203,39 @@ def test_a_function_is_looked_for_without_breaking_what_is_made_meanwhile(tmp_pa
     r = slowed(tmp_path, FILLED, "hidden")
     assert r.stdout == "1 2 True True (x: int = 0) _LazyModule\n", r.stdout
     assert r.stderr == "", r.stderr
+
+
+HIDDEN = """
+import threading, time
+
+
+def tick():
+    return 7
+
+
+def work_beside():
+    while True:
+        time.sleep(0.01)
+        tick()
+
+
+threading.Thread(target=work_beside, daemon=True).start()
+"""
+BESIDE = """
+import os, sitecustomize, sys, time
+
+end = time.monotonic() + 40
+while not hasattr(sitecustomize.tick, "__wrapped__") and time.monotonic() < end:
+    time.sleep(0.01)
+print(sitecustomize.tick(), hasattr(sitecustomize.tick, "__wrapped__"), os.path.dirname(sitecustomize.__file__))
+"""
+
+
+def test_a_sitecustomize_of_the_server_is_the_one_it_knows(tmp_path):
+    """Ours is found first and runs that of the server: under its name, so that its functions are found, too."""
+    (tmp_path / "sitecustomize.py").write_text(HIDDEN)
+    r = slowed(tmp_path, BESIDE, "tick", place="sitecustomize.py")
+    assert (r.stdout, r.stderr) == (f"7 True {tmp_path}\n", ""), (r.stdout, r.stderr)
 
 
 if __name__ == "__main__":

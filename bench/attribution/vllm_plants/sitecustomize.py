@@ -48,8 +48,11 @@ def begin_beside():
 
 
 # plant: (module, class, method, what is done before it)
+TOKENIZE = ("vllm.v1.engine.input_processor", "InputProcessor", "process_inputs")
 PLANTS = {
-    "tokenizer": ("vllm.v1.engine.input_processor", "InputProcessor", "process_inputs", lambda a: slow_tokenize(a[2:])),
+    "tokenizer": (*TOKENIZE, lambda a: slow_tokenize(a[2:])),
+    # About a third of a request, where one is in flight.
+    "long_tokenizer": (*TOKENIZE, lambda a: [slow_tokenize(a[2:]) for _ in range(40)]),
     "gil": ("vllm.v1.engine.core", "EngineCore", "step", lambda a: count_characters()),
     "sleep": ("vllm.v1.engine.core", "EngineCore", "step", lambda a: nap()),
     "detokenizer": (

@@ -25,6 +25,7 @@ def _next_sitecustomize(here):
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
     if spec is not None and spec.loader is not None:
         module = importlib.util.module_from_spec(spec)
+        sys.modules["sitecustomize"] = module  # as without us: functions are looked for in modules, its own too
         spec.loader.exec_module(module)
 
 

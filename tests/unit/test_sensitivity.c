@@ -1,0 +1,139 @@
+/* What blocks say, where an answer holds tokens and no text: it says how many, not when. */
+#include "experiment/sensitivity.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "load/events.h"
+#include "tests/check.h"
+
+enum { CYCLES = 6, IN_FLIGHT_TOKENS = 10 };
+static const int64_t second = 1000000000, block_ns = 12000000000;
+
+static char dir[64], path[128];
+
+/* One request after another for a block's time; every third one, or all, without text. Its tokens with text come in its middle. */
+static void put_requests(struct bundle *b, int64_t *id, int64_t from, int64_t each_ns, int64_t silent_of_three) {
+  for (int64_t at = from; at + each_ns <= from + block_ns; at += each_ns) {
+    bool silent = *id % 3 < silent_of_three;
+    struct buffer events;
+    buffer_init(&events, 100);
+    if (!silent) {
+      const struct answer_event event = {.at_ns = each_ns / 2, .n_tokens = 1, .n_bytes = 4, .carries_text = true};
+      CHECK(events_append(&events, 0, &event));
+    }
+    int64_t text_ns = silent ? -1 : at + each_ns / 2;
+    bundle_put_request(b, &(struct bundle_request){.id = (*id)++,
+                                                   .phase = PHASE_COUNTED,
+                                                   .outcome = OUTCOME_OK,
+                                                   .reason = "",
+                                                   .http_status = 200,
+                                                   .scheduled_ns = at,
+                                                   .issued_ns = at,
+                                                   .written_ns = at,
+                                                   .first_byte_ns = at,
+                                                   .first_token_ns = text_ns,
+                                                   .last_token_ns = text_ns,
+                                                   .end_ns = at + each_ns,
+                                                   .prompt_tokens = 1,
+                                                   .output_tokens = IN_FLIGHT_TOKENS,
+                                                   .n_text_events = !silent,
+                                                   .read_lag_ns = 0,
+                                                   .events = events.data,
+                                                   .events_length = events.length});
+    buffer_release(&events);
+  }
+}
+
+static void put_block(struct bundle *b, int64_t number, const char *target, double slowness, int64_t from_ns) {
+  bundle_put_block(b, &(struct bundle_block){.number = number,
+                                             .cycle = number / 2,
+                                             .target = target,
+                                             .asked = slowness,
+                                             .given = slowness,
+                                             .from_ns = from_ns,
+                                             .to_ns = from_ns + block_ns,
+                                             .running_ns = -1,
+                                             .ready_ns = -1});
+}
+
+/* In the slowed blocks a request takes 1.5 s, not 1 s, of a resource that is twice as slow. */
+static void read_of(int64_t silent_of_three, struct sensitivities *ret) {
+  struct lynx_error error = {0};
+  struct bundle *b;
+  struct bundle_seal_info seal;
+  char root[DIGEST_HEX];
+  const struct contract contract = {.workload = {.stream = true}};
+  (void)unlink(path);
+  CHECK_INT(bundle_create(path, &b, &error), LYNX_OK);
+  bundle_put_session(b, &(struct bundle_session){.precision = "f32",
+                                                 .purpose = PURPOSE_PERTURB,
+                                                 .concurrency = 1,
+                                                 .end = SESSION_COMPLETE,
+                                                 .why = "",
+                                                 .counted_ns = 2 * CYCLES * block_ns,
+                                                 .schedule_digest = "",
+                                                 .executed_json = "",
+                                                 .instrument_json = "{}"});
+  int64_t id = 0;
+  for (int64_t k = 0; k < 2 * CYCLES; k++) {
+    bool slowed = k % 2 == 1;
+    put_block(b, k, slowed ? "function: encode" : "", slowed ? 2 : 1, k * block_ns);
+    put_requests(b, &id, k * block_ns, slowed ? 3 * second / 2 : second, silent_of_three);
+  }
+  CHECK_INT(bundle_seal(b, BUNDLE_COMPLETE, "", root, &error), LYNX_OK);
+  bundle_close(b);
+  CHECK_INT(bundle_open(path, &b, &seal, &error), LYNX_OK);
+  CHECK_INT(sensitivities_read(b, &contract, 0.95, ret, &error), LYNX_OK);
+  bundle_close(b);
+}
+
+static void check_answers(int64_t silent_of_three) {
+  struct sensitivities all;
+  read_of(silent_of_three, &all);
+  CHECK_INT(all.n, 1);
+  CHECK_INT(all.n_empty, 0);
+  CHECK_INT(all.n_cycles, CYCLES);
+  CHECK_NEAR(all.throughput, IN_FLIGHT_TOKENS, 1e-9);
+  CHECK_NEAR(all.answers, 12, 1e-9);
+  CHECK_NEAR(all.items[0].of[RESPONSE_THROUGHPUT].estimate, 0.5, 1e-9);
+}
+
+/* One that lasts over two blocks, of which the first begins in its midst, gives each its part; what is before, between and after is none's. */
+static void check_parts(void) {
+  struct lynx_error error = {0};
+  struct bundle *b;
+  struct bundle_seal_info seal;
+  char root[DIGEST_HEX];
+  const struct contract contract = {.workload = {.stream = true}};
+  const struct session_load load = {.concurrency = 1};
+  struct session_response response;
+  int64_t id = 0;
+  (void)unlink(path);
+  CHECK_INT(bundle_create(path, &b, &error), LYNX_OK);
+  put_block(b, 0, "", 1, 3 * second);
+  put_block(b, 1, "", 1, 5 * second + block_ns);
+  put_requests(b, &id, 0, block_ns, 3);
+  put_requests(b, &id, block_ns, block_ns, 3);
+  CHECK_INT(bundle_seal(b, BUNDLE_COMPLETE, "", root, &error), LYNX_OK);
+  bundle_close(b);
+  CHECK_INT(bundle_open(path, &b, &seal, &error), LYNX_OK);
+  CHECK_INT(session_response_read(b, &contract, &load, &response, &error), LYNX_OK);
+  bundle_close(b);
+  CHECK(response.found);
+  CHECK_NEAR(response.answers, 1, 1e-9); /* 9 s of the first, 3 s of the second */
+  CHECK_NEAR(response.y[RESPONSE_THROUGHPUT], log(10.0 / 12), 1e-9);
+}
+
+int main(void) {
+  char name[] = "/tmp/lynx-sensitivity-XXXXXX";
+  CHECK(mkdtemp(name) != NULL);
+  (void)snprintf(dir, sizeof dir, "%s", name);
+  (void)snprintf(path, sizeof path, "%s/blocks.lynx", dir);
+  for (int64_t silent = 0; silent <= 3; silent++) check_answers(silent);
+  check_parts();
+  (void)unlink(path);
+  (void)rmdir(dir);
+  return check_end();
+}
