@@ -25,6 +25,7 @@ parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--python", default=os.path.join(ROOT, "build", "peers", "bin", "python"))
 parser.add_argument("--lynxbench", default=os.path.join(ROOT, "build", "lynxbench"))
 parser.add_argument("--for", dest="length", default="80s", help="each confirmation, at most")
+parser.add_argument("--rank-for", help="each ranking (default: what `perturb` takes of itself)")
 parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--only", default="", help="cases, with commas between")
 parser.add_argument("--swap", action="store_true", help="also swap each cause among settings that do nothing")
@@ -158,20 +159,21 @@ class Case:
 
 
     def rank(self, name):
-        """What costs most of all that `perturb` slows, by the estimate, and by whether the next one's interval lies below."""
+        """What costs most for certain of all that `perturb` slows: that is what it names first."""
         began = time.monotonic()
         r = self.lynx(
             *["perturb", self.out, "--contract", self.out.replace(".lynx", ".yaml")],
-            *["--for", args.length, "--out", self.out + ".rank", "--quiet", "--json"],
+            *(["--for", args.rank_for] if args.rank_for else []),
+            *["--out", self.out + ".rank", "--quiet", "--json"],
         )
         said = json.loads(r.stdout) if r.stdout.startswith("{") else {"sensitivities": [], "error": r.stderr[-300:]}
         known = [s for s in said["sensitivities"] if s["throughput"]["low"] is not None and s["perturber"] != "demand"]
         ln = lambda s: s["throughput"]["estimate"]
-        known.sort(key=ln, reverse=True)
+        known.sort(key=lambda s: s["throughput"]["low"], reverse=True)
         own = PLANTED[name]
         # Processor time as a whole holds all functions: they are ranked among what can be told apart.
         ranked = [s for s in known if s["perturber"] not in ("processor", "contention") or own == s["perturber"]]
-        right = bool(ranked) and own in ranked[0]["target"]
+        right = bool(ranked) and own in ranked[0]["target"] and ranked[0]["throughput"]["low"] > 0
         listed = ", ".join(f"{s['target'][:40]} {ln(s):.2f} [{s['throughput']['low']:.2f}, {s['throughput']['high']:.2f}]" for s in known)
         return {"right": right, "listed": listed, "took_s": time.monotonic() - began}
 

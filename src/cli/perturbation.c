@@ -175,12 +175,21 @@ static bool restarts(const struct perturbation *p) {
   return p->setting != NULL || p->knob != NULL;
 }
 
+/* An interval is narrow from six cycles on. */
+enum { CYCLES = 3, CYCLES_WELL = 6 };
+static const double in_blocks = 0.85; /* of the time: the rest is warm-ups and the opening of perturbers */
+
+/* What six cycles take whose blocks are as long as answers want. */
+static int64_t usual_time(const struct perturbation *p) {
+  if (measured(p) == NULL) return 120 * SECOND;
+  return between((double)(CYCLES_WELL * turns_of(p) * p->plan.block_ns) / in_blocks, 120 * SECOND, 600 * SECOND);
+}
+
 /* Of the time, what is left after warm-ups and the opening of perturbers is spent in whole cycles: three in each session, or there are fewer
- * looks. An interval is narrow from six cycles on: blocks are as much as three eighths shorter for that; and shorter than answers want only
- * where there would be less than three. */
+ * looks. Blocks are as much as three eighths shorter for six cycles; and shorter than answers want only where there would be less than
+ * three. */
 static void fit_cycles(struct perturbation *p, int64_t whole) {
-  enum { CYCLES = 3, CYCLES_WELL = 6 };
-  const int64_t counted = whole * 85 / 100, turns = turns_of(p), wanted = p->plan.block_ns;
+  const int64_t counted = (int64_t)(in_blocks * (double)whole), turns = turns_of(p), wanted = p->plan.block_ns;
   double well = (double)counted / (double)(CYCLES_WELL * turns);
   if (measured(p) != NULL && well < (double)wanted) p->plan.block_ns = between(well, wanted * 5 / 8, wanted);
   while (p->n_looks > 1 && counted / p->n_looks < CYCLES * turns * p->plan.block_ns) p->n_looks /= 2;
@@ -189,13 +198,13 @@ static void fit_cycles(struct perturbation *p, int64_t whole) {
   p->plan.settle_ns = between((double)p->plan.settle_ns, p->plan.block_ns / 10, p->plan.block_ns / 3);
   if (!short_of || measured(p) == NULL) return; /* or how long an answer takes is not known */
   (void)fprintf(stderr, "blocks of %.2g s, although answers want %.2g s: --for %.0fs gives them that\n", (double)p->plan.block_ns / 1e9,
-                (double)wanted / 1e9, (double)(CYCLES * turns * wanted) / 0.85e9);
+                (double)wanted / 1e9, (double)(CYCLES * turns * wanted) / in_blocks / 1e9);
 }
 
 static int plan_time(struct perturbation *p) {
-  int64_t whole;
-  const char *text = p->duration != NULL ? p->duration : "2min";
-  if (!number_duration(text, strlen(text), &whole) || whole < 10 * SECOND || whole > 86400 * SECOND) {
+  int64_t whole = usual_time(p);
+  const char *text = p->duration;
+  if (text != NULL && (!number_duration(text, strlen(text), &whole) || whole < 10 * SECOND || whole > 86400 * SECOND)) {
     (void)fprintf(stderr, "lynxbench %s: --for: found '%s'; accepted: a duration from 10 s to 24 h, such as 2min\n", p->tool, text);
     return EXIT_WRONG_INPUT;
   }

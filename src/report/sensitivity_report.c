@@ -117,12 +117,17 @@ static void put_row(const struct sensitivity *s, struct buffer *out) {
   (void)buffer_printf(out, "  %zu\n", s->n_blocks);
 }
 
-/* What costs most comes first; ret[all->n]. */
+/* What it costs for certain; least where nothing is. */
+static double certain_cost(const struct sensitivities *all, size_t i) {
+  const struct slope *e = &all->items[i].of[response_of(all)];
+  return e->bounded && isfinite(e->low) ? e->low : -INFINITY;
+}
+
+/* What costs most for certain comes first: by the estimate a few odd blocks would stand above it. ret[all->n]. */
 static void rank(const struct sensitivities *all, size_t *ret) {
   for (size_t i = 0; i < all->n; i++) {
     size_t k = i;
-    const double cost = all->items[i].of[response_of(all)].estimate;
-    for (; k > 0 && isfinite(cost) && !(all->items[ret[k - 1]].of[response_of(all)].estimate >= cost); k--) ret[k] = ret[k - 1];
+    for (; k > 0 && certain_cost(all, ret[k - 1]) < certain_cost(all, i); k--) ret[k] = ret[k - 1];
     ret[k] = i;
   }
 }

@@ -25,5 +25,10 @@ config = LlamaConfig(
     bos_token_id=256,
     eos_token_id=257,
 )
-LlamaForCausalLM(config).save_pretrained(sys.argv[1])
+model = LlamaForCausalLM(config)
+# As a trained model, it answers in text: bytes that are no letter by themselves would be held back, and come in heaps.
+silent = [i for letter, i in vocabulary.items() if len(letter) != 1 or not "!" <= letter <= "~"]
+with torch.no_grad():
+    model.lm_head.weight[silent] = 0
+model.save_pretrained(sys.argv[1])
 tokenizer.save_pretrained(sys.argv[1])

@@ -3,9 +3,12 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "experiment/perturber_table.h"
 #include "load/events.h"
+#include "report/sensitivity_report.h"
 #include "tests/check.h"
 
 enum { CYCLES = 6, IN_FLIGHT_TOKENS = 10 };
@@ -126,6 +129,33 @@ static void check_parts(void) {
   CHECK_NEAR(response.y[RESPONSE_THROUGHPUT], log(10.0 / 12), 1e-9);
 }
 
+/* A few odd blocks make a great estimate and a wide interval: that is not what costs most. */
+static void check_order(void) {
+  static const char *const names[] = {"function: odd", "function: third", "function: first", "function: none"};
+  static const struct slope costs[] = {{.estimate = 23.7, .low = -14.9, .high = 62.3, .bounded = true},
+                                       {.estimate = 0.4, .low = 0.1, .high = 0.7, .bounded = true},
+                                       {.estimate = 0.3, .low = 0.2, .high = 0.4, .bounded = true},
+                                       {.estimate = 0.9}};
+  const struct contract contract = {.workload = {.stream = true}};
+  struct sensitivities all = {.n = LYNX_COUNT(costs), .n_blocks = 60, .n_cycles = 6, .tokens = true, .answers = 20, .throughput = 100};
+  for (size_t i = 0; i < all.n; i++) {
+    all.items[i] = (struct sensitivity){
+        .perturber = perturber_find("function", 8), .n_blocks = 12, .of = {costs[i], costs[i], costs[i], costs[i]}};
+    (void)strcpy(all.items[i].target, names[i]);
+  }
+  struct buffer text;
+  buffer_init(&text, 1 << 16);
+  CHECK(sensitivity_text(&all, &contract, NULL, 0, false, &text));
+  CHECK(buffer_text(&text, ""));
+  const char *table = strstr(text.data, "slowed, % for each %");
+  CHECK(strncmp(text.data, "function: first: 1 % slower costs 0.30 [0.20, 0.40] % of the throughput.", 72) == 0);
+  CHECK(table != NULL);
+  const char *first = strstr(table, "\n  first "), *third = strstr(table, "\n  third "), *odd = strstr(table, "\n  odd "),
+             *none = strstr(table, "\n  none ");
+  CHECK(first != NULL && third > first && odd > third && none > odd);
+  buffer_release(&text);
+}
+
 int main(void) {
   char name[] = "/tmp/lynx-sensitivity-XXXXXX";
   CHECK(mkdtemp(name) != NULL);
@@ -133,6 +163,7 @@ int main(void) {
   (void)snprintf(path, sizeof path, "%s/blocks.lynx", dir);
   for (int64_t silent = 0; silent <= 3; silent++) check_answers(silent);
   check_parts();
+  check_order();
   (void)unlink(path);
   (void)rmdir(dir);
   return check_end();
