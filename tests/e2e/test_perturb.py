@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -529,6 +530,23 @@ def test_confirm_lists_what_there_is(sleeper):
     assert r.returncode == 0 and "sleeping" in r.stdout, r.stdout + r.stderr
     r = l.lynx("confirm", out, "nothing_such", "--contract", path)
     assert r.returncode == 2 and "a finding of" in r.stderr and "sleeping" in r.stderr, r.stderr
+
+
+@pytest.mark.long
+def test_perturb_takes_the_time_that_answers_need(sleeper, tmp_path):
+    """Six cycles of blocks of several answers, within two to ten minutes; ended at once, it says so and leaves no server."""
+    path, out, _ = sleeper
+    words = [os.path.join(l.BUILD, "lynxbench"), "perturb", out, "--contract", path, "--out", str(tmp_path / "p.lynx")]
+    p, said = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True), ""
+    for line in p.stderr:
+        said += line
+        if "in blocks of" in line:
+            break
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=60)
+    plan = re.search(r"at most (\d+) s in blocks of ([0-9.]+) s", said)
+    assert plan and 119 <= int(plan[1]) <= 601, said
+    assert "answers want" not in said, said
 
 
 @pytest.mark.long
