@@ -141,7 +141,8 @@ static int find_finding(struct confirming *c, const char *name) {
 
 static bool enough(void *context, const struct sensitivities *so_far) {
   const struct confirming *c = context;
-  return confirm_judge(&c->plan, so_far).verdict != CONFIRM_INCONCLUSIVE;
+  struct confirmation so = confirm_judge(&c->plan, so_far);
+  return so.verdict != CONFIRM_INCONCLUSIVE || so.impossible;
 }
 
 static int prepare(struct confirming *c) {

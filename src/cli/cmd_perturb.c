@@ -211,7 +211,7 @@ static int run(const struct arguments *arguments) {
                            .library = arguments->option[FLAG_LIBRARY],
                            .perturbers = list != NULL ? only : usual,
                            .n_looks = 4,
-                           .widens = true,
+                           .weighs = true,
                            .quiet = arguments->option[FLAG_QUIET] != NULL};
   int code = list == NULL || read_only(list, only) ? perturbation_open(&p) : EXIT_WRONG_INPUT;
   struct candidates *busiest = xalloc(1, sizeof *busiest);

@@ -18,7 +18,7 @@ struct perturbation {
   int64_t n_looks; /* 1 or more: the time is divided among so many sessions, with a look after each */
   bool (*enough)(void *context, const struct sensitivities *so_far);
   void *context;
-  bool widens;                /* between sessions: more blocks for what has a wide interval so far */
+  bool weighs;                /* between sessions: more blocks for what has a wide interval so far, none for what is impossible */
   bool quiet, contracts_only; /* contracts_only: no bundle of a run says at which load */
   const char *setting;        /* the variable that is taken out of its environment, in every second session or so; NULL: none */
   const char *knob;           /* what is set in every second session or so; NULL: none */

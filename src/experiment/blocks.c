@@ -42,8 +42,11 @@ struct blocks {
   size_t n_opened;
   char unprobed[PERTURBERS_MAX][300];
   size_t n_unprobed;
-  char wide[TARGETS_MAX][TARGET_NAME];
-  size_t n_wide;
+  struct weighed {
+    char target[TARGET_NAME];
+    int times;
+  } weighed[TARGETS_MAX];
+  size_t n_weighed;
   struct turn turns[TURNS_MAX];
   size_t n_turns;
   struct random_stream random;
@@ -84,15 +87,18 @@ void blocks_free(struct blocks *b) {
   free(b);
 }
 
-void blocks_widen(struct blocks *b, const char *const *targets, size_t n) {
-  b->n_wide = n < TARGETS_MAX ? n : TARGETS_MAX;
-  for (size_t i = 0; i < b->n_wide; i++) (void)snprintf(b->wide[i], sizeof b->wide[i], "%s", targets[i]);
+void blocks_weigh(struct blocks *b, const struct block_weight *weights, size_t n) {
+  b->n_weighed = n < TARGETS_MAX ? n : TARGETS_MAX;
+  for (size_t i = 0; i < b->n_weighed; i++) {
+    (void)snprintf(b->weighed[i].target, sizeof b->weighed[i].target, "%s", weights[i].target);
+    b->weighed[i].times = weights[i].times;
+  }
 }
 
-static bool is_wide(const struct blocks *b, const char *target) {
-  for (size_t i = 0; i < b->n_wide; i++)
-    if (strcmp(b->wide[i], target) == 0) return true;
-  return false;
+static int times_of(const struct blocks *b, const char *target) {
+  for (size_t i = 0; i < b->n_weighed; i++)
+    if (strcmp(b->weighed[i].target, target) == 0) return b->weighed[i].times;
+  return 1;
 }
 
 static void say_unprobed(struct blocks *b, const char *why) {
@@ -250,7 +256,7 @@ static void make_turns(struct blocks *b) {
   for (size_t i = 0; i < b->n_opened; i++)
     for (size_t k = 0; k < b->opened[i].n; k++)
       for (size_t l = 0; l < LEVELS_MAX && b->opened[i].perturber->levels[l] > 0; l++)
-        for (int times = is_wide(b, b->opened[i].targets[k].name) ? 2 : 1; times > 0; times--)
+        for (int times = times_of(b, b->opened[i].targets[k].name); times > 0; times--)
           add_turn(b, (int)i, (int)k, 1 + (b->opened[i].perturber->levels[l] - 1) * stretch);
   size_t undisturbed = b->n_turns / 3 > 2 ? b->n_turns / 3 : 2;
   for (size_t i = 0; i < undisturbed && b->n_opened > 0; i++) add_turn(b, -1, -1, 1);

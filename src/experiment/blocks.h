@@ -2,7 +2,7 @@
  *
  * Design   cycles: in each every level of every target has one block, and the undisturbed has two or a third as many, in random order by
  *          the run's seed. Only whole cycles are begun
- * Wide     a target whose interval is wide so far has twice the blocks in the sessions that follow
+ * Weight   a target may have more blocks than others, or none, in the sessions that follow: twice as many where its interval is wide
  * Block    its first part settles and does not count: the queue takes its new shape in it
  * Setting  of a variable that is taken out of the executor's environment, which takes a restart: a session is one block, two sessions, in
  *          random order, are a cycle
@@ -38,8 +38,12 @@ struct blocks;
 struct blocks *blocks_new(const struct blocks_plan *plan, const struct root *root, struct undo *undo);
 void blocks_free(struct blocks *blocks);
 
-/* Between two sessions: these targets are wide; at most TARGETS_MAX of them. */
-void blocks_widen(struct blocks *blocks, const char *const *targets, size_t n);
+/* Between two sessions: that many blocks of each level; others have one. At most TARGETS_MAX of them. */
+struct block_weight {
+  const char *target;
+  int times;
+};
+void blocks_weigh(struct blocks *blocks, const struct block_weight *weights, size_t n);
 
 /* As run_perturbation wants them; context: the blocks. */
 void blocks_begin(void *context, const struct perturbed_session *session);

@@ -145,6 +145,7 @@ struct confirmation confirm_judge(const struct confirm_plan *plan, const struct 
   if (c.by_smaller) c.effect = c.of->smaller;
   if (plan->takes_away && all->open_load) /* a latency that falls is what is gained */
     c.effect = slope_turned(c.effect);
-  c.verdict = confirm_decide(plan, &c.effect);
+  c.impossible = c.response == RESPONSE_THROUGHPUT && sensitivity_is_impossible(c.of);
+  if (!c.impossible) c.verdict = confirm_decide(plan, &c.effect);
   return c;
 }

@@ -11,6 +11,8 @@
 #include "stats/quantile.h"
 #include "stats/special.h"
 
+#define MOST_POSSIBLE 1.25 /* an elasticity: 1, and what slowing costs beside */
+
 enum { BLOCKS_MAX = 100000, ANSWERS_LEAST = 8, GIVEN_MOST = 4 };
 
 /* A block and what was answered in it. */
@@ -61,6 +63,30 @@ bool sensitivity_is_of_all(const struct sensitivity *s) {
 
 bool sensitivity_is_of_one_process(const struct sensitivity *s) {
   return s->perturber != NULL && strcmp(s->perturber->name, "processor") == 0 && !sensitivity_is_of_all(s);
+}
+
+/* By one level alone. */
+static struct slope level_elasticity(const struct sensitivity_level *l) {
+  const struct slope *e = &l->effect;
+  double more = l->given - 1, time = special_exp(-e->estimate);
+  struct slope ret = {.n = e->n, .n_groups = e->n_groups, .bounded = e->bounded && more > 0 && fabs(e->estimate) < 50};
+  if (!ret.bounded) return ret;
+  ret.estimate = (time - 1) / more;
+  ret.error = time * e->error / more;
+  ret.low = (special_exp(-fmin(e->high, 50)) - 1) / more;
+  ret.high = (special_exp(-fmax(e->low, -50)) - 1) / more;
+  return ret;
+}
+
+bool sensitivity_is_impossible(const struct sensitivity *s) {
+  const struct slope *e = &s->of[RESPONSE_THROUGHPUT];
+  if (s->perturber == NULL || !s->perturber->of_share) return false;
+  bool ret = e->bounded && e->low > MOST_POSSIBLE;
+  for (size_t i = 0; i < s->n_levels && !ret; i++) {
+    struct slope by_level = level_elasticity(&s->levels[i]);
+    ret = by_level.bounded && by_level.low > MOST_POSSIBLE;
+  }
+  return ret;
 }
 
 bool sensitivity_bends(const struct sensitivity *s) {
@@ -267,19 +293,6 @@ static void add_levels(const struct reading *r, struct sensitivity *s, double co
     s->levels[l].given = n > 0 ? given / (double)n : NAN;
     s->levels[l].effect = slope_within(points, points_of(r, s, RESPONSE_THROUGHPUT, s->levels[l].asked, points), confidence);
   }
-}
-
-/* By one level alone. */
-static struct slope level_elasticity(const struct sensitivity_level *l) {
-  const struct slope *e = &l->effect;
-  double more = l->given - 1, time = special_exp(-e->estimate);
-  struct slope ret = {.n = e->n, .n_groups = e->n_groups, .bounded = e->bounded && more > 0 && fabs(e->estimate) < 50};
-  if (!ret.bounded) return ret;
-  ret.estimate = (time - 1) / more;
-  ret.error = time * e->error / more;
-  ret.low = (special_exp(-fmin(e->high, 50)) - 1) / more;
-  ret.high = (special_exp(-fmax(e->low, -50)) - 1) / more;
-  return ret;
 }
 
 static void find_curvature(struct sensitivity *s, double confidence) {

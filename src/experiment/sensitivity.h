@@ -55,6 +55,9 @@ bool sensitivity_takes_away(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_load(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_all(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_one_process(const struct sensitivity *sensitivity);
+/* No code has more than all of the time: what certainly costs more than 1 % for each percent, and what a little slowing costs beside, at
+ * one level or at all, waits in a loop for who waits for it. Its elasticity is none. */
+bool sensitivity_is_impossible(const struct sensitivity *sensitivity);
 /* The time does not grow in proportion to its slowness, for certain: what bounds the throughput changes, or others take over. */
 bool sensitivity_bends(const struct sensitivity *sensitivity);
 /* Throughput that is concave in the resource's speed gains at most that factor less 1 where it is a tenth faster, by the chord from the

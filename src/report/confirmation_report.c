@@ -42,6 +42,9 @@ static void put_effect(const struct confirmation_view *v, struct buffer *out) {
                         c->of->curvature.low > 0 ? "more for each percent" : "less for each percent");
 }
 
+static const char spinning[] = "That is more than all of the time, which no code has: it waits in a loop, for somebody who waits for it. "
+                               "Its time is no cost of its own.";
+
 static void put_others(const struct confirmation_view *v, struct buffer *out) {
   char text[64];
   for (size_t i = 0; i < v->all->n; i++) {
@@ -66,6 +69,7 @@ bool confirmation_text(const struct confirmation_view *v, bool color, struct buf
   else {
     (void)buffer_text(out, "  ");
     put_effect(v, out);
+    if (c->impossible) (void)buffer_printf(out, "  %s\n", spinning);
   }
   if (v->all->too_few)
     (void)buffer_printf(
@@ -79,6 +83,7 @@ bool confirmation_text(const struct confirmation_view *v, bool color, struct buf
     (void)buffer_text(out, "next: the experiment with more --rounds (--resume keeps what was measured)\n");
   else if (c->of == NULL && !c->ambiguous)
     (void)buffer_text(out, "next: diagnose or run it again: what the finding is about may be gone\n");
+  else if (c->impossible) (void)buffer_text(out, "next: look at what it waits for: `lynxbench attribute`, or `lynxbench perturb`\n");
   else if (c->verdict == CONFIRM_INCONCLUSIVE && c->of != NULL) (void)buffer_text(out, "next: the same with --for 10min\n");
   else if (c->verdict == CONFIRM_CONFIRMED) (void)buffer_printf(out, "next: %s\n", f->next);
   else if (c->verdict == CONFIRM_REFUTED) (void)buffer_text(out, "next: leave it; look at the other findings, or `lynxbench perturb`\n");
@@ -100,6 +105,7 @@ void confirmation_json(const struct confirmation_view *v, struct json_writer *js
   json_put_double(json, "low", c->effect.bounded ? c->effect.low : NAN);
   json_put_double(json, "high", c->effect.bounded ? c->effect.high : NAN);
   json_put_bool(json, "by_smaller_level", c->by_smaller);
+  json_put_bool(json, "more_than_all_of_the_time", c->impossible);
   if (v->plan->instead != NULL) json_put_text(json, "instead", v->plan->instead);
 }
 

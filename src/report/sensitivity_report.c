@@ -34,7 +34,9 @@ static const struct sensitivity *foremost(const struct sensitivities *all, bool 
   for (size_t i = 0; i < all->n; i++) {
     const struct sensitivity *s = &all->items[i];
     const struct slope *e = &s->of[response_of(all)];
-    if (sensitivity_takes_away(s) != away || sensitivity_is_of_all(s) || sensitivity_is_of_load(s) || !e->bounded) continue;
+    if (sensitivity_takes_away(s) != away || sensitivity_is_of_all(s) || sensitivity_is_of_load(s) || !e->bounded ||
+        sensitivity_is_impossible(s))
+      continue;
     if (best == NULL || e->low > best->of[response_of(all)].low) best = s;
   }
   return best;
@@ -120,7 +122,7 @@ static void put_row(const struct sensitivity *s, struct buffer *out) {
 /* What it costs for certain; least where nothing is. */
 static double certain_cost(const struct sensitivities *all, size_t i) {
   const struct slope *e = &all->items[i].of[response_of(all)];
-  return e->bounded && isfinite(e->low) ? e->low : -INFINITY;
+  return e->bounded && isfinite(e->low) && !sensitivity_is_impossible(&all->items[i]) ? e->low : -INFINITY;
 }
 
 /* What costs most for certain comes first: by the estimate a few odd blocks would stand above it. ret[all->n]. */
@@ -159,8 +161,9 @@ static void put_levels(const struct sensitivities *all, struct buffer *out) {
     for (size_t l = 0; l < s->n_levels; l++)
       (void)buffer_printf(out, "%s %s x %.3g: throughput %s", l > 0 ? ";" : " ", sensitivity_is_of_load(s) ? "fewer" : "slower",
                           s->levels[l].given, sensitivity_slope_text(text, sizeof text, &s->levels[l].effect, true));
-    if (s->curvature.bounded && s->curvature.low > 0) (void)buffer_text(out, "; it costs more the slower it is");
-    if (s->curvature.bounded && s->curvature.high < 0) (void)buffer_text(out, "; it costs less the slower it is");
+    if (sensitivity_is_impossible(s)) (void)buffer_text(out, "; more than all of the time: it waits in a loop for who waits for it");
+    else if (s->curvature.bounded && s->curvature.low > 0) (void)buffer_text(out, "; it costs more the slower it is");
+    else if (s->curvature.bounded && s->curvature.high < 0) (void)buffer_text(out, "; it costs less the slower it is");
     (void)buffer_text(out, "\n");
   }
 }
@@ -227,6 +230,7 @@ static void json_one(struct json_writer *json, const struct contract *contract, 
   json_put_text(json, "layer", known ? layer_text(layer) : NULL);
   json_put_text(json, "owner", known ? contract_owner(contract, layer) : NULL);
   json_put_text(json, "form", sensitivity_takes_away(s) ? "ln of the ratio to the undisturbed" : "elasticity");
+  json_put_bool(json, "more_than_all_of_the_time", sensitivity_is_impossible(s));
   json_put_int(json, "blocks", (int64_t)s->n_blocks);
   for (int k = 0; k < RESPONSE_COUNT; k++) json_slope(json, names[k], &s->of[k]);
   if (s->curvature.bounded) json_slope(json, "curvature", &s->curvature);

@@ -534,7 +534,7 @@ def test_confirm_lists_what_there_is(sleeper):
 
 @pytest.mark.long
 def test_perturb_takes_the_time_that_answers_need(sleeper, tmp_path):
-    """Six cycles of blocks of several answers, within two to ten minutes; ended at once, it says so and leaves no server."""
+    """Six cycles of blocks of several answers, in two to ten minutes; ended early it says so, and leaves no server."""
     path, out, _ = sleeper
     words = [os.path.join(l.BUILD, "lynxbench"), "perturb", out, "--contract", path, "--out", str(tmp_path / "p.lynx")]
     p, said = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True), ""

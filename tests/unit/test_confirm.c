@@ -82,6 +82,26 @@ static void check_bent(void) {
   CHECK_NEAR(c.effect.high, 0.01, 0);
 }
 
+/* No code has more than all of the time: it waits for who waits for it. Of a process that may be, with what stops cost beside. */
+static void check_spinning(void) {
+  struct confirm_plan plan = {.perturbers = {"function"}, .threshold = 0.1};
+  struct sensitivities all = {.n = 1};
+  all.items[0] = (struct sensitivity){.target = "function: acquire_read", .perturber = perturber_find("function", 8)};
+  struct slope *e = &all.items[0].of[RESPONSE_THROUGHPUT];
+  *e = (struct slope){.estimate = 21.5, .low = 14.9, .high = 28.2, .bounded = true};
+  struct confirmation c = confirm_judge(&plan, &all);
+  CHECK_INT(c.verdict, CONFIRM_INCONCLUSIVE);
+  CHECK(c.impossible);
+  e->low = 1.2;
+  c = confirm_judge(&plan, &all);
+  CHECK_INT(c.verdict, CONFIRM_CONFIRMED);
+  CHECK(!c.impossible);
+  e->low = 1.3;
+  all.items[0].perturber = perturber_find("contention", 10);
+  plan.perturbers[0] = "contention";
+  CHECK_INT(confirm_judge(&plan, &all).verdict, CONFIRM_CONFIRMED);
+}
+
 /* 40 % of independent streams become faster by a tenth: 4 % more. Of work one after another less is gained. */
 static void check_gain(void) {
   struct sensitivity streams = {.n_levels = 1, .levels = {{.given = 1.5}}};
@@ -95,6 +115,7 @@ int main(void) {
   check_others();
   check_decisions();
   check_bent();
+  check_spinning();
   check_gain();
   return check_end();
 }

@@ -129,13 +129,14 @@ static void check_parts(void) {
   CHECK_NEAR(response.y[RESPONSE_THROUGHPUT], log(10.0 / 12), 1e-9);
 }
 
-/* A few odd blocks make a great estimate and a wide interval: that is not what costs most. */
+/* A few odd blocks make a great estimate and a wide interval; what spins costs more than all of the time: neither costs most. */
 static void check_order(void) {
-  static const char *const names[] = {"function: odd", "function: third", "function: first", "function: none"};
+  static const char *const names[] = {"function: odd", "function: third", "function: first", "function: none", "function: spins"};
   static const struct slope costs[] = {{.estimate = 23.7, .low = -14.9, .high = 62.3, .bounded = true},
                                        {.estimate = 0.4, .low = 0.1, .high = 0.7, .bounded = true},
                                        {.estimate = 0.3, .low = 0.2, .high = 0.4, .bounded = true},
-                                       {.estimate = 0.9}};
+                                       {.estimate = 0.9},
+                                       {.estimate = 21.5, .low = 14.9, .high = 28.2, .bounded = true}};
   const struct contract contract = {.workload = {.stream = true}};
   struct sensitivities all = {.n = LYNX_COUNT(costs), .n_blocks = 60, .n_cycles = 6, .tokens = true, .answers = 20, .throughput = 100};
   for (size_t i = 0; i < all.n; i++) {
@@ -151,8 +152,16 @@ static void check_order(void) {
   CHECK(strncmp(text.data, "function: first: 1 % slower costs 0.30 [0.20, 0.40] % of the throughput.", 72) == 0);
   CHECK(table != NULL);
   const char *first = strstr(table, "\n  first "), *third = strstr(table, "\n  third "), *odd = strstr(table, "\n  odd "),
-             *none = strstr(table, "\n  none ");
-  CHECK(first != NULL && third > first && odd > third && none > odd);
+             *none = strstr(table, "\n  none "), *spins = strstr(table, "\n  spins ");
+  CHECK(first != NULL && third > first && odd > third && none > odd && spins > none);
+  CHECK(sensitivity_is_impossible(&all.items[4]));
+  CHECK(!sensitivity_is_impossible(&all.items[0]));
+  all.items[0].levels[0] = (struct sensitivity_level){
+      1.5, 1.5, {.estimate = -1.3, .error = 0.9, .low = -3.4, .high = 0.8, .bounded = true}};
+  all.items[0].levels[1] = (struct sensitivity_level){
+      2.5, 2.5, {.estimate = -4.8, .error = 0.8, .low = -6.7, .high = -2.9, .bounded = true}};
+  all.items[0].n_levels = 2;
+  CHECK(sensitivity_is_impossible(&all.items[0])); /* 2.5 times as slow, a twentieth of the throughput or less */
   buffer_release(&text);
 }
 
