@@ -111,7 +111,7 @@ class Case:
         self.environment = dict(ENVIRONMENT, **self.how.get("environment", {}))
         if "vllm" in self.how:
             server = vllm(args.python)
-            serve = " ".join(server.command(os.path.join(ROOT, "build"), self.port))
+            serve = " ".join(server.command(os.path.join(ROOT, "build"), self.port, "letters"))
             self.command = ["sh", "-c", f"LYNXBENCH_PLANT=$(cat {self.plant_file}) exec $(cat {self.prefix_file}) {serve}"]
             self.environment.update(server.ENVIRONMENT, VLLM_CPU_OMP_THREADS_BIND="0", PYTHONPATH=f"{HERE}/vllm_plants")
             self.environment["LYNXBENCH_PLANT_SIZE"] = f"{self.size:.2f}"

@@ -1,4 +1,6 @@
-"""A llama of random weights and a tokenizer of bytes, in the folder that is named: no weights are to be had here."""
+"""A llama of random weights and a tokenizer of bytes, in the folder that is named: no weights are to be had here. Where
+`letters` follows it answers in letters, as trained ones do: other bytes are no text by themselves, are held back, and
+come in heaps."""
 
 import sys
 
@@ -26,9 +28,9 @@ config = LlamaConfig(
     eos_token_id=257,
 )
 model = LlamaForCausalLM(config)
-# As a trained model, it answers in text: bytes that are no letter by themselves would be held back, and come in heaps.
-silent = [i for letter, i in vocabulary.items() if len(letter) != 1 or not "!" <= letter <= "~"]
-with torch.no_grad():
-    model.lm_head.weight[silent] = 0
+if "letters" in sys.argv[2:]:
+    others = [i for letter, i in vocabulary.items() if len(letter) != 1 or not "!" <= letter <= "~"]
+    with torch.no_grad():
+        model.lm_head.weight[others] = 0
 model.save_pretrained(sys.argv[1])
 tokenizer.save_pretrained(sys.argv[1])

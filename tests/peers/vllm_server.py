@@ -40,10 +40,10 @@ def install():
     return None
 
 
-def command(folder, port):
+def command(folder, port, *kind):
     """Makes the model, and gives the command that serves it."""
     model = f"{folder}/vllm-model"
-    r = subprocess.run([PYTHON, f"{SOURCE}/tests/peers/tiny_model.py", model], capture_output=True, text=True)
+    r = subprocess.run([PYTHON, f"{SOURCE}/tests/peers/tiny_model.py", model, *kind], capture_output=True, text=True)
     if r.returncode:
         raise RuntimeError(f"the tiny model: {r.stderr[-500:]}")
     words = f"--dtype float32 --max-model-len 1024 --enforce-eager --host 127.0.0.1 --port {port}".split()
