@@ -260,24 +260,20 @@ static void weigh(struct blocks *blocks, const struct perturbation *p, struct bu
   double errors[SENSITIVITIES_MAX];
   struct block_weight weights[SENSITIVITIES_MAX];
   size_t n = 0, n_weights = 0;
-  if (sensitivities_read(bundle, p->contract, p->contract->method.confidence, &so_far, NULL) != LYNX_OK) return;
+  if (sensitivities_read(bundle, p->contract, perturbation_confidence(p), &so_far, NULL) != LYNX_OK) return;
   for (size_t i = 0; i < so_far.n; i++)
-    if (so_far.items[i].of[RESPONSE_THROUGHPUT].bounded) errors[n++] = so_far.items[i].of[RESPONSE_THROUGHPUT].error;
+    if (so_far.items[i].of[RESPONSE_THROUGHPUT].bounded && !sensitivity_is_impossible(&so_far.items[i]))
+      errors[n++] = so_far.items[i].of[RESPONSE_THROUGHPUT].error;
   quantile_sort(errors, n);
+  for (size_t i = 0; i < so_far.n; i++)
+    if (sensitivity_is_impossible(&so_far.items[i])) weights[n_weights++] = (struct block_weight){so_far.items[i].target, 0};
   for (size_t i = 0; i < so_far.n; i++) {
     const struct sensitivity *s = &so_far.items[i];
     const struct slope *e = &s->of[RESPONSE_THROUGHPUT];
-    if (sensitivity_is_impossible(s)) weights[n_weights++] = (struct block_weight){s->target, 0};
-    else if (n > 1 && e->bounded && e->error > 1.5 * errors[(n - 1) / 2]) weights[n_weights++] = (struct block_weight){s->target, 2};
+    if (!sensitivity_is_impossible(s) && n > 1 && e->bounded && e->error > 1.5 * errors[(n - 1) / 2])
+      weights[n_weights++] = (struct block_weight){s->target, 2};
   }
   blocks_weigh(blocks, weights, n_weights);
-}
-
-/* Does nothing that was slowed say what it costs? */
-static bool all_are_impossible(const struct sensitivities *all) {
-  for (size_t i = 0; i < all->n; i++)
-    if (!sensitivity_is_impossible(&all->items[i])) return false;
-  return all->n > 0;
 }
 
 static bool enough(void *context, struct bundle *bundle, int64_t n_sessions) {
@@ -289,7 +285,7 @@ static bool enough(void *context, struct bundle *bundle, int64_t n_sessions) {
   if (sensitivities_read(bundle, p->contract, perturbation_confidence(p), &so_far, NULL) != LYNX_OK) return false;
   /* What cannot be perturbed now is not waited for; what is called now and then may be found in the second session. */
   bool nothing = !restarts(p) && so_far.n == 0 && n_sessions >= 2;
-  return nothing || all_are_impossible(&so_far) || (p->enough != NULL && p->enough(p->context, &so_far));
+  return nothing || sensitivity_all_impossible(&so_far) || (p->enough != NULL && p->enough(p->context, &so_far));
 }
 
 static void begin(void *context, const struct perturbed_session *session) {

@@ -126,7 +126,8 @@ static const struct sensitivity *about(const struct confirm_plan *plan, const st
     if (plan->by_process && plan->finding->process[0] != 0 && !same_process(s->target, plan->finding->process)) mine = false;
     if (!mine) continue;
     n++;
-    if (best == NULL || s->of[response].low > best->of[response].low) best = s;
+    bool possible = !sensitivity_is_impossible(s), had = best != NULL && !sensitivity_is_impossible(best);
+    if (best == NULL || (possible && !had) || (possible == had && s->of[response].low > best->of[response].low)) best = s;
   }
   *ret_n = n;
   return best;

@@ -5,7 +5,7 @@
  *           percent for each percent; of what is taken away, 5 % more throughput
  * Bent      where the greater level certainly has another elasticity than the smaller, the smaller decides: what was off the critical path
  *           may bound the throughput when it is slowed by much
- * Spinning  code that costs more than all of the time waits in a loop for who waits for it: inconclusive
+ * Spinning  a function that costs far more than all of the time likely waits in a loop for who waits for it: inconclusive
  * Levels    of a small share are so great that throughput would fall by a quarter if all of it mattered: a false one shows in the same
  *           time as of a great share
  * Remedy    of a finding without an experiment of its own the operator names one: a variable or an argument of the start command. Sessions
@@ -45,7 +45,7 @@ bool confirm_plan_make(const struct finding *finding, bool starts, const char *k
 struct confirmation {
   enum confirm_verdict verdict;
   bool by_smaller;              /* by the smaller level alone: the time does not grow in proportion to slowness */
-  bool impossible;              /* it costs more than all of the time (sensitivity_is_impossible) */
+  bool impossible;              /* it costs far more than all of the time (sensitivity_is_impossible) */
   bool ambiguous;               /* several processes have the name of the finding's */
   const struct sensitivity *of; /* NULL: it was not probed */
   struct slope effect;          /* of throughput; in an open load of the end-to-end latency */

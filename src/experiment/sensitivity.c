@@ -11,7 +11,11 @@
 #include "stats/quantile.h"
 #include "stats/special.h"
 
-#define MOST_POSSIBLE 1.25 /* an elasticity: 1, and what slowing costs beside */
+/* An elasticity. It is 1 at most where calls follow one another; threads that share the interpreter, or a deadline, make it about twice as
+ * much. */
+#define MOST_POSSIBLE 4
+
+enum { BLOCKS_OF_ANSWER = 64 }; /* what a silent answer can have lasted; more are made up */
 
 enum { BLOCKS_MAX = 100000, ANSWERS_LEAST = 8, GIVEN_MOST = 4 };
 
@@ -80,13 +84,20 @@ static struct slope level_elasticity(const struct sensitivity_level *l) {
 
 bool sensitivity_is_impossible(const struct sensitivity *s) {
   const struct slope *e = &s->of[RESPONSE_THROUGHPUT];
-  if (s->perturber == NULL || !s->perturber->of_share) return false;
+  if (s->perturber == NULL || strcmp(s->perturber->name, "function") != 0) return false;
+  if (s->smaller.bounded && s->smaller.high < MOST_POSSIBLE) return false; /* it says what it costs */
   bool ret = e->bounded && e->low > MOST_POSSIBLE;
   for (size_t i = 0; i < s->n_levels && !ret; i++) {
     struct slope by_level = level_elasticity(&s->levels[i]);
     ret = by_level.bounded && by_level.low > MOST_POSSIBLE;
   }
   return ret;
+}
+
+bool sensitivity_all_impossible(const struct sensitivities *all) {
+  for (size_t i = 0; i < all->n; i++)
+    if (!sensitivity_is_impossible(&all->items[i])) return false;
+  return all->n > 0;
 }
 
 bool sensitivity_bends(const struct sensitivity *s) {
@@ -163,14 +174,23 @@ static void add_latency(struct reading *r, enum response response, enum metric m
   if (row->request->scheduled_ns >= block->begun_ns) add_value(block, response, value);
 }
 
-/* An answer without any text tells how many tokens it had, not when: they are spread over its time. Else a block in which it was under
+/* An answer without any text tells how many tokens it had, not when: they are spread from its first byte to its end. Else a block in which it was under
  * way would look like one in which nothing was done. */
 static void spread_tokens(struct reading *r, const struct bundle_request *q) {
-  if (q->output_tokens <= 0 || q->first_byte_ns < 0 || q->end_ns <= q->first_byte_ns) return;
-  for (size_t i = block_ending_after(r, q->first_byte_ns); i < r->n && r->blocks[i].row.from_ns < q->end_ns; i++) {
+  if (q->output_tokens <= 0 || q->first_byte_ns < 0) return;
+  if (q->end_ns <= q->first_byte_ns) { /* it came in one piece */
+    struct block *b = block_at(r, q->end_ns);
+    if (b == NULL) return;
+    b->tokens += (double)q->output_tokens;
+    b->n_answers += 1;
+    return;
+  }
+  const size_t first = block_ending_after(r, q->first_byte_ns);
+  for (size_t i = first; i < r->n && i - first < BLOCKS_OF_ANSWER && r->blocks[i].row.from_ns < q->end_ns; i++) {
     struct block *b = &r->blocks[i];
     int64_t from = b->row.from_ns > q->first_byte_ns ? b->row.from_ns : q->first_byte_ns;
     int64_t to = b->row.to_ns < q->end_ns ? b->row.to_ns : q->end_ns;
+    if (to <= from) continue; /* a row that no run has written */
     double part = (double)(to - from) / (double)(q->end_ns - q->first_byte_ns);
     b->tokens += part * (double)q->output_tokens;
     b->n_answers += part;

@@ -42,7 +42,7 @@ static void put_effect(const struct confirmation_view *v, struct buffer *out) {
                         c->of->curvature.low > 0 ? "more for each percent" : "less for each percent");
 }
 
-static const char spinning[] = "That is more than all of the time, which no code has: it waits in a loop, for somebody who waits for it. "
+static const char spinning[] = "That is far more than all of the time: likely it waits in a loop, for somebody who waits for it. "
                                "Its time is no cost of its own.";
 
 static void put_others(const struct confirmation_view *v, struct buffer *out) {

@@ -50,6 +50,10 @@ static void put_nothing(const struct sensitivities *all, struct buffer *out) {
         "An undisturbed block of %.2g s holds %.2g answers, which is too few.\nnext: lynxbench run the contract, then perturb "
         "its bundle: blocks are then as long as its answers need\n\n",
         all->block_s, all->answers);
+  else if (sensitivity_all_impossible(all))
+    (void)buffer_text(out,
+                      "What was slowed likely waits in a loop for who waits for it: its time is no cost.\nnext: look at what it waits for: "
+                      "lynxbench perturb without --only, or with another --function\n\n");
   else (void)buffer_text(out, "Too few cycles of blocks were measured.\nnext: the same with --for 5min\n\n");
 }
 
@@ -119,17 +123,22 @@ static void put_row(const struct sensitivity *s, struct buffer *out) {
   (void)buffer_printf(out, "  %zu\n", s->n_blocks);
 }
 
-/* What it costs for certain; least where nothing is. */
-static double certain_cost(const struct sensitivities *all, size_t i) {
-  const struct slope *e = &all->items[i].of[response_of(all)];
-  return e->bounded && isfinite(e->low) && !sensitivity_is_impossible(&all->items[i]) ? e->low : -INFINITY;
+/* What costs most for certain comes first: by the estimate a few odd blocks would stand above it. Then what has an estimate alone; last what
+ * says nothing. */
+static bool costs_more(const struct sensitivities *all, size_t i, size_t than) {
+  const struct slope *e[] = {&all->items[i].of[response_of(all)], &all->items[than].of[response_of(all)]};
+  const size_t of[] = {i, than};
+  int class[2];
+  for (int k = 0; k < 2; k++)
+    class[k] = sensitivity_is_impossible(&all->items[of[k]]) ? 0 : e[k]->bounded ? 3 : isfinite(e[k]->estimate) ? 2 : 1;
+  if (class[0] != class[1]) return class[0] > class[1];
+  return class[0] == 3 ? e[0]->low > e[1]->low : e[0]->estimate > e[1]->estimate;
 }
 
-/* What costs most for certain comes first: by the estimate a few odd blocks would stand above it. ret[all->n]. */
-static void rank(const struct sensitivities *all, size_t *ret) {
+static void rank(const struct sensitivities *all, size_t *ret) { /* ret[all->n] */
   for (size_t i = 0; i < all->n; i++) {
     size_t k = i;
-    for (; k > 0 && certain_cost(all, ret[k - 1]) < certain_cost(all, i); k--) ret[k] = ret[k - 1];
+    for (; k > 0 && costs_more(all, i, ret[k - 1]); k--) ret[k] = ret[k - 1];
     ret[k] = i;
   }
 }
@@ -161,7 +170,8 @@ static void put_levels(const struct sensitivities *all, struct buffer *out) {
     for (size_t l = 0; l < s->n_levels; l++)
       (void)buffer_printf(out, "%s %s x %.3g: throughput %s", l > 0 ? ";" : " ", sensitivity_is_of_load(s) ? "fewer" : "slower",
                           s->levels[l].given, sensitivity_slope_text(text, sizeof text, &s->levels[l].effect, true));
-    if (sensitivity_is_impossible(s)) (void)buffer_text(out, "; more than all of the time: it waits in a loop for who waits for it");
+    if (sensitivity_is_impossible(s))
+      (void)buffer_text(out, "; far more than all of the time: likely a loop that waits for who waits for it");
     else if (s->curvature.bounded && s->curvature.low > 0) (void)buffer_text(out, "; it costs more the slower it is");
     else if (s->curvature.bounded && s->curvature.high < 0) (void)buffer_text(out, "; it costs less the slower it is");
     (void)buffer_text(out, "\n");

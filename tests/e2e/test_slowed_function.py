@@ -238,5 +238,12 @@ def test_a_sitecustomize_of_the_server_is_the_one_it_knows(tmp_path):
     assert (r.stdout, r.stderr) == (f"7 True {tmp_path}\n", ""), (r.stdout, r.stderr)
 
 
+def test_a_sitecustomize_that_fails_is_not_known(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("MARK = 1\nraise ValueError('no')\n")
+    text = "import sys\nprint(hasattr(sys.modules['sitecustomize'], 'MARK'))\n"
+    r = slowed(tmp_path, text, "nothing_such")
+    assert (r.stdout, r.stderr) == ("False\n", "sitecustomize: ValueError('no')\n"), (r.stdout, r.stderr)
+
+
 if __name__ == "__main__":
     l.main(__file__)

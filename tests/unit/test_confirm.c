@@ -82,7 +82,7 @@ static void check_bent(void) {
   CHECK_NEAR(c.effect.high, 0.01, 0);
 }
 
-/* No code has more than all of the time: it waits for who waits for it. Of a process that may be, with what stops cost beside. */
+/* No function has far more than all of the time: it waits for who waits for it. Of rivals that may be. */
 static void check_spinning(void) {
   struct confirm_plan plan = {.perturbers = {"function"}, .threshold = 0.1};
   struct sensitivities all = {.n = 1};
@@ -92,11 +92,15 @@ static void check_spinning(void) {
   struct confirmation c = confirm_judge(&plan, &all);
   CHECK_INT(c.verdict, CONFIRM_INCONCLUSIVE);
   CHECK(c.impossible);
-  e->low = 1.2;
+  e->low = 3.9;
   c = confirm_judge(&plan, &all);
   CHECK_INT(c.verdict, CONFIRM_CONFIRMED);
   CHECK(!c.impossible);
-  e->low = 1.3;
+  e->low = 4.1;
+  all.items[0].smaller = (struct slope){.estimate = 0.5, .low = 0.42, .high = 0.58, .bounded = true};
+  CHECK_INT(confirm_judge(&plan, &all).verdict, CONFIRM_CONFIRMED); /* the smaller level says what it costs */
+  all.items[0].smaller.bounded = false;
+  CHECK_INT(confirm_judge(&plan, &all).verdict, CONFIRM_INCONCLUSIVE);
   all.items[0].perturber = perturber_find("contention", 10);
   plan.perturbers[0] = "contention";
   CHECK_INT(confirm_judge(&plan, &all).verdict, CONFIRM_CONFIRMED);

@@ -24,9 +24,13 @@ def _next_sitecustomize(here):
     path = sys.path[folders.index(here) + 1 :] if here in folders else sys.path
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
     if spec is not None and spec.loader is not None:
-        module = importlib.util.module_from_spec(spec)
+        module, ours = importlib.util.module_from_spec(spec), sys.modules.get("sitecustomize")
         sys.modules["sitecustomize"] = module  # as without us: functions are looked for in modules, its own too
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            sys.modules["sitecustomize"] = ours
+            raise
 
 
 def _install(folder, wanted):
