@@ -167,7 +167,8 @@ class Case:
             *["--out", self.out + ".rank", "--quiet", "--json"],
         )
         said = json.loads(r.stdout) if r.stdout.startswith("{") else {"sensitivities": [], "error": r.stderr[-300:]}
-        known = [s for s in said["sensitivities"] if s["throughput"]["low"] is not None and s["perturber"] != "demand" and not s["more_than_all_of_the_time"]]
+        other = lambda s: s["perturber"] == "demand" or s["more_than_all_of_the_time"]
+        known = [s for s in said["sensitivities"] if s["throughput"]["low"] is not None and not other(s)]
         ln = lambda s: s["throughput"]["estimate"]
         known.sort(key=lambda s: s["throughput"]["low"], reverse=True)
         own = PLANTED[name]

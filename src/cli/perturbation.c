@@ -255,20 +255,18 @@ struct both {
 };
 
 /* Half as wide again as the median of all: what the next blocks are best spent on. What stalls the server and says nothing has none. */
-static void weigh(struct blocks *blocks, const struct perturbation *p, struct bundle *bundle) {
-  struct sensitivities so_far;
+static void weigh(struct blocks *blocks, const struct sensitivities *so_far) {
   double errors[SENSITIVITIES_MAX];
   struct block_weight weights[SENSITIVITIES_MAX];
   size_t n = 0, n_weights = 0;
-  if (sensitivities_read(bundle, p->contract, perturbation_confidence(p), &so_far, NULL) != LYNX_OK) return;
-  for (size_t i = 0; i < so_far.n; i++)
-    if (so_far.items[i].of[RESPONSE_THROUGHPUT].bounded && !sensitivity_is_impossible(&so_far.items[i]))
-      errors[n++] = so_far.items[i].of[RESPONSE_THROUGHPUT].error;
+  for (size_t i = 0; i < so_far->n; i++)
+    if (so_far->items[i].of[RESPONSE_THROUGHPUT].bounded && !sensitivity_is_impossible(&so_far->items[i]))
+      errors[n++] = so_far->items[i].of[RESPONSE_THROUGHPUT].error;
   quantile_sort(errors, n);
-  for (size_t i = 0; i < so_far.n; i++)
-    if (sensitivity_is_impossible(&so_far.items[i])) weights[n_weights++] = (struct block_weight){so_far.items[i].target, 0};
-  for (size_t i = 0; i < so_far.n; i++) {
-    const struct sensitivity *s = &so_far.items[i];
+  for (size_t i = 0; i < so_far->n; i++)
+    if (sensitivity_is_impossible(&so_far->items[i])) weights[n_weights++] = (struct block_weight){so_far->items[i].target, 0};
+  for (size_t i = 0; i < so_far->n; i++) {
+    const struct sensitivity *s = &so_far->items[i];
     const struct slope *e = &s->of[RESPONSE_THROUGHPUT];
     if (!sensitivity_is_impossible(s) && n > 1 && e->bounded && e->error > 1.5 * errors[(n - 1) / 2])
       weights[n_weights++] = (struct block_weight){s->target, 2};
@@ -279,10 +277,10 @@ static void weigh(struct blocks *blocks, const struct perturbation *p, struct bu
 static bool enough(void *context, struct bundle *bundle, int64_t n_sessions) {
   const struct perturbation *p = ((struct both *)context)->p;
   struct sensitivities so_far;
-  if (p->weighs) weigh(((struct both *)context)->blocks, p, bundle);
   bool due = !restarts(p) || (n_sessions >= 6 && n_sessions % 2 == 0);
   if (n_sessions >= p->n_sessions || !due) return false;
   if (sensitivities_read(bundle, p->contract, perturbation_confidence(p), &so_far, NULL) != LYNX_OK) return false;
+  if (p->weighs) weigh(((struct both *)context)->blocks, &so_far);
   /* What cannot be perturbed now is not waited for; what is called now and then may be found in the second session. */
   bool nothing = !restarts(p) && so_far.n == 0 && n_sessions >= 2;
   return nothing || sensitivity_all_impossible(&so_far) || (p->enough != NULL && p->enough(p->context, &so_far));

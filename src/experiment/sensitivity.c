@@ -15,9 +15,8 @@
  * much. */
 #define MOST_POSSIBLE 4
 
-enum { BLOCKS_OF_ANSWER = 64 }; /* what a silent answer can have lasted; more are made up */
-
-enum { BLOCKS_MAX = 100000, ANSWERS_LEAST = 8, GIVEN_MOST = 4 };
+/* BLOCKS_OF_ANSWER: what one without any text can have lasted; more are made up. */
+enum { BLOCKS_MAX = 100000, ANSWERS_LEAST = 8, GIVEN_MOST = 4, BLOCKS_OF_ANSWER = 64 };
 
 /* A block and what was answered in it. */
 struct block {
@@ -174,15 +173,18 @@ static void add_latency(struct reading *r, enum response response, enum metric m
   if (row->request->scheduled_ns >= block->begun_ns) add_value(block, response, value);
 }
 
-/* An answer without any text tells how many tokens it had, not when: they are spread from its first byte to its end. Else a block in which it was under
- * way would look like one in which nothing was done. */
+static void add_answer(struct block *b, double part, int64_t tokens) {
+  if (b == NULL) return;
+  b->tokens += part * (double)tokens;
+  b->n_answers += part;
+}
+
+/* An answer without any text tells how many tokens it had, not when: they are spread from its first byte to its end. Else a block in which
+ * it was under way would look like one in which nothing was done. */
 static void spread_tokens(struct reading *r, const struct bundle_request *q) {
   if (q->output_tokens <= 0 || q->first_byte_ns < 0) return;
   if (q->end_ns <= q->first_byte_ns) { /* it came in one piece */
-    struct block *b = block_at(r, q->end_ns);
-    if (b == NULL) return;
-    b->tokens += (double)q->output_tokens;
-    b->n_answers += 1;
+    add_answer(block_at(r, q->end_ns), 1, q->output_tokens);
     return;
   }
   const size_t first = block_ending_after(r, q->first_byte_ns);
@@ -191,9 +193,7 @@ static void spread_tokens(struct reading *r, const struct bundle_request *q) {
     int64_t from = b->row.from_ns > q->first_byte_ns ? b->row.from_ns : q->first_byte_ns;
     int64_t to = b->row.to_ns < q->end_ns ? b->row.to_ns : q->end_ns;
     if (to <= from) continue; /* a row that no run has written */
-    double part = (double)(to - from) / (double)(q->end_ns - q->first_byte_ns);
-    b->tokens += part * (double)q->output_tokens;
-    b->n_answers += part;
+    add_answer(b, (double)(to - from) / (double)(q->end_ns - q->first_byte_ns), q->output_tokens);
   }
 }
 
@@ -215,14 +215,8 @@ static enum lynx_status take_row(void *context, const struct row *row) {
     }
     if (row_gap(row, i, &before, &value)) add_value(block, RESPONSE_INTER_TOKEN, value);
   }
-  if (r->terms.holds_tokens && row->ok && row->n_tokens == 0) spread_tokens(r, q);
-  if (!r->terms.holds_tokens && row->ok) {
-    struct block *block = block_at(r, q->end_ns);
-    if (block != NULL) {
-      block->tokens += 1;
-      block->n_answers += 1;
-    }
-  }
+  if (row->ok && !r->terms.holds_tokens) add_answer(block_at(r, q->end_ns), 1, 1);
+  else if (row->ok && row->n_tokens == 0) spread_tokens(r, q);
   return LYNX_OK;
 }
 

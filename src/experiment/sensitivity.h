@@ -4,8 +4,8 @@
  *             is 1 / throughput; of a latency it is the latency. Of a cause that is taken away, in its place, ln of the ratio; of the
  *             demand, which is no time, d ln(throughput) / d ln(in flight)
  * Blocks      throughput: tokens by their own times (answers, where there are none) in the block, those of an answer without any text
- *             spread from its first byte to its end; latencies: medians of the requests whose first token, or end, lies in it (of the latter, those that
- *             also began in it); of the gaps between its tokens the mean
+ *             spread from its first byte to its end; latencies: medians of the requests whose first token, or end, lies in it (of the
+ *             latter, those that also began in it); of the gaps between its tokens the mean
  * Interval    stats/elasticity.h, by cycles
  * Sum         over processes that were slowed one by one. Near 1 where every rate that matters was slowed and throughput is smooth; less
  *             with timers and resources that were not probed; more with ties (docs/method.md#perturbation). A diagnostic, no share
@@ -58,13 +58,12 @@ bool sensitivity_is_of_one_process(const struct sensitivity *sensitivity);
 /* No function has more than all of the time. What certainly costs more than 4 % for each percent (in one level, where the smaller does not
  * say otherwise) is likely a loop that waits for who waits for it. Its elasticity is none. */
 bool sensitivity_is_impossible(const struct sensitivity *sensitivity);
+bool sensitivity_all_impossible(const struct sensitivities *sensitivities); /* false of none */
 /* The time does not grow in proportion to its slowness, for certain: what bounds the throughput changes, or others take over. */
 bool sensitivity_bends(const struct sensitivity *sensitivity);
 /* Throughput that is concave in the resource's speed gains at most that factor less 1 where it is a tenth faster, by the chord from the
  * smaller level; of an elasticity of at most that. */
 double sensitivity_gain_at_most(const struct sensitivity *sensitivity, double elasticity);
-
-bool sensitivity_all_impossible(const struct sensitivities *sensitivities); /* false of none */
 
 /* Whose resource it is; false: of several layers, or not known. */
 bool sensitivity_layer(const struct sensitivity *sensitivity, enum layer *ret);

@@ -42,9 +42,6 @@ static void put_effect(const struct confirmation_view *v, struct buffer *out) {
                         c->of->curvature.low > 0 ? "more for each percent" : "less for each percent");
 }
 
-static const char spinning[] = "That is far more than all of the time: likely it waits in a loop, for somebody who waits for it. "
-                               "Its time is no cost of its own.";
-
 static void put_others(const struct confirmation_view *v, struct buffer *out) {
   char text[64];
   for (size_t i = 0; i < v->all->n; i++) {
@@ -69,7 +66,9 @@ bool confirmation_text(const struct confirmation_view *v, bool color, struct buf
   else {
     (void)buffer_text(out, "  ");
     put_effect(v, out);
-    if (c->impossible) (void)buffer_printf(out, "  %s\n", spinning);
+    if (c->impossible)
+      (void)buffer_text(out, "  That is far more than all of the time: likely it waits in a loop, for somebody who waits for it. "
+                             "Its time is no cost of its own.\n");
   }
   if (v->all->too_few)
     (void)buffer_printf(

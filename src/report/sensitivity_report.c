@@ -123,16 +123,18 @@ static void put_row(const struct sensitivity *s, struct buffer *out) {
   (void)buffer_printf(out, "  %zu\n", s->n_blocks);
 }
 
-/* What costs most for certain comes first: by the estimate a few odd blocks would stand above it. Then what has an estimate alone; last what
- * says nothing. */
+/* What has an interval comes first, then what has an estimate alone; last what says nothing. */
+static int standing_of(const struct sensitivities *all, size_t i) {
+  const struct slope *e = &all->items[i].of[response_of(all)];
+  return sensitivity_is_impossible(&all->items[i]) ? 0 : e->bounded ? 3 : isfinite(e->estimate) ? 2 : 1;
+}
+
+/* For certain, by the lower end: by the estimate a few odd blocks would stand above it. */
 static bool costs_more(const struct sensitivities *all, size_t i, size_t than) {
-  const struct slope *e[] = {&all->items[i].of[response_of(all)], &all->items[than].of[response_of(all)]};
-  const size_t of[] = {i, than};
-  int class[2];
-  for (int k = 0; k < 2; k++)
-    class[k] = sensitivity_is_impossible(&all->items[of[k]]) ? 0 : e[k]->bounded ? 3 : isfinite(e[k]->estimate) ? 2 : 1;
-  if (class[0] != class[1]) return class[0] > class[1];
-  return class[0] == 3 ? e[0]->low > e[1]->low : e[0]->estimate > e[1]->estimate;
+  const struct slope *a = &all->items[i].of[response_of(all)], *b = &all->items[than].of[response_of(all)];
+  int standing = standing_of(all, i), other = standing_of(all, than);
+  if (standing != other) return standing > other;
+  return a->bounded && b->bounded ? a->low > b->low : a->estimate > b->estimate;
 }
 
 static void rank(const struct sensitivities *all, size_t *ret) { /* ret[all->n] */

@@ -1,4 +1,4 @@
-/* What blocks say, where an answer holds tokens and no text: it says how many, not when. */
+/* What blocks say, where an answer holds tokens and no text: it says how many, not when. And what stands first of what they say. */
 #include "experiment/sensitivity.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "report/sensitivity_report.h"
 #include "tests/check.h"
 
-enum { CYCLES = 6, IN_FLIGHT_TOKENS = 10 };
+enum { CYCLES = 6, TOKENS_EACH = 10 };
 static const int64_t second = 1000000000, block_ns = 12000000000;
 
 static char dir[64], path[128];
@@ -41,7 +41,7 @@ static void put_requests(struct bundle *b, int64_t *id, int64_t from, int64_t ea
                                                    .last_token_ns = text_ns,
                                                    .end_ns = at + each_ns - 1,
                                                    .prompt_tokens = 1,
-                                                   .output_tokens = IN_FLIGHT_TOKENS,
+                                                   .output_tokens = TOKENS_EACH,
                                                    .n_text_events = !silent,
                                                    .read_lag_ns = 0,
                                                    .events = events.data,
@@ -99,7 +99,7 @@ static void check_answers(int64_t silent_of_three) {
   CHECK_INT(all.n, 1);
   CHECK_INT(all.n_empty, 0);
   CHECK_INT(all.n_cycles, CYCLES);
-  CHECK_NEAR(all.throughput, IN_FLIGHT_TOKENS, 1e-9);
+  CHECK_NEAR(all.throughput, TOKENS_EACH, 1e-9);
   CHECK_NEAR(all.answers, 12, 1e-9);
   CHECK_NEAR(all.items[0].of[RESPONSE_THROUGHPUT].estimate, 0.5, 1e-9);
 }
