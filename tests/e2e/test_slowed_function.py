@@ -20,7 +20,7 @@ def slowed(folder, text, name, locked=1, place="program.py"):
     (shim / "lock").write_bytes(struct.pack("<d", locked))
     (shim / "wanted").write_text(f"{name}|{folder / place}|0")
     program.write_text(text)
-    env = dict(os.environ, PYTHONPATH=f"{shim}:{folder}")
+    env = dict(os.environ, PYTHONPATH=f"{shim}:{folder}/again:{folder}")
     r = subprocess.run([sys.executable, program], capture_output=True, text=True, env=env, timeout=60)
     assert r.returncode == 0, r.stderr
     return r
@@ -232,7 +232,8 @@ print(sitecustomize.tick(), hasattr(sitecustomize.tick, "__wrapped__"), os.path.
 
 
 def test_a_sitecustomize_of_the_server_is_the_one_it_knows(tmp_path):
-    """Ours is found first and runs that of the server: under its name, so that its functions are found, too."""
+    """Ours is found first, under two names, and runs that of the server: under its name, so its functions are found."""
+    (tmp_path / "again").symlink_to(tmp_path / "shim")
     (tmp_path / "sitecustomize.py").write_text(HIDDEN)
     r = slowed(tmp_path, BESIDE, "tick", place="sitecustomize.py")
     assert (r.stdout, r.stderr) == (f"7 True {tmp_path}\n", ""), (r.stdout, r.stderr)
