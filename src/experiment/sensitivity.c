@@ -68,6 +68,10 @@ bool sensitivity_is_of_one_process(const struct sensitivity *s) {
   return s->perturber != NULL && strcmp(s->perturber->name, "processor") == 0 && !sensitivity_is_of_all(s);
 }
 
+bool sensitivity_is_of_processors(const struct sensitivity *s) {
+  return is_by_waiting(s) || sensitivity_is_of_all(s) || sensitivity_is_of_one_process(s);
+}
+
 /* By one level alone. */
 static struct slope level_elasticity(const struct sensitivity_level *l) {
   const struct slope *e = &l->effect;
@@ -282,16 +286,18 @@ static size_t points_of(const struct reading *r, const struct sensitivity *s, en
                         struct block_point *ret) {
   size_t n = 0;
   const bool ratio = asked > 0 || sensitivity_takes_away(s), demand = sensitivity_is_of_load(s), by_waiting = is_by_waiting(s);
+  const bool rate = response == RESPONSE_THROUGHPUT;
   const double undisturbed_x = by_waiting && !ratio ? undisturbed_waiting(r) : 1;
   for (size_t i = 0; i < r->n; i++) {
     const struct block *b = &r->blocks[i];
     bool undisturbed = b->target[0] == 0, of_it = strcmp(b->target, s->target) == 0 && (asked <= 0 || b->row.asked == asked);
     double x = ratio ? !undisturbed : slowness_of(b, by_waiting) / undisturbed_x;
-    if (demand && !ratio) x = ln(x);
+    if (demand && !ratio) x = rate ? -ln(x) : ln(x);
     if ((!undisturbed && !of_it) || !isfinite(x) || !isfinite(b->y[response])) continue;
-    ret[n++] = (struct block_point){b->group, x, !ratio && response == RESPONSE_THROUGHPUT ? -b->y[response] : b->y[response]};
+    ret[n++] = (struct block_point){b->group, x, rate ? special_exp(b->y[response]) : b->y[response], 1};
   }
-  if (!ratio && !demand) elasticity_linearise(ret, n);
+  if (rate) elasticity_linearise(ret, n, ratio || demand ? RATE_FOLLOWS_EXPONENT : RATE_FOLLOWS_SLOWNESS);
+  else if (!ratio && !demand) elasticity_linearise(ret, n, LN_TIME_FOLLOWS_SLOWNESS);
   return n;
 }
 

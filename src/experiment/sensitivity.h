@@ -3,7 +3,7 @@
  * Elasticity  of throughput, slow side (stats/elasticity.h): 1 means that 1 % slower costs 1 % of the throughput. The time for each answer
  *             is 1 / throughput; of a latency it is the latency. Of a cause that is taken away, in its place, ln of the ratio; of the
  *             demand, which is no time, d ln(throughput) / d ln(in flight)
- * Blocks      throughput: tokens by their own times (answers, where there are none) in the block, those of an answer without any text
+ * Blocks      throughput, fitted as a rate, latencies as ln of a time: tokens by their own times (answers, where there are none) in the block, those of an answer without any text
  *             spread from its first byte to its end; latencies: medians of the requests whose first token, or end, lies in it (of the
  *             latter, those that also began in it); of the gaps between its tokens the mean
  * Interval    stats/elasticity.h, by cycles
@@ -55,6 +55,8 @@ bool sensitivity_takes_away(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_load(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_all(const struct sensitivity *sensitivity);
 bool sensitivity_is_of_one_process(const struct sensitivity *sensitivity);
+/* Processor time as a whole, of a process or of all: it holds every function and library. */
+bool sensitivity_is_of_processors(const struct sensitivity *sensitivity);
 /* No function has more than all of the time. What certainly costs more than 4 % for each percent (in one level, where the smaller does not
  * say otherwise) is likely a loop that waits for who waits for it. Its elasticity is none. */
 bool sensitivity_is_impossible(const struct sensitivity *sensitivity);

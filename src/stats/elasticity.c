@@ -20,14 +20,16 @@ static size_t group_end(const struct block_point *points, size_t n, size_t from)
 
 static struct part part_of(const struct block_point *points, size_t n) {
   struct part part = {.group = points[0].group};
-  double x = 0, y = 0;
+  double weight = 0, x = 0, y = 0;
+  for (size_t i = 0; i < n; i++) weight += points[i].weight;
+  if (!(weight > 0)) return part;
   for (size_t i = 0; i < n; i++) {
-    x += points[i].x / (double)n;
-    y += points[i].y / (double)n;
+    x += points[i].x * (points[i].weight / weight);
+    y += points[i].y * (points[i].weight / weight);
   }
   for (size_t i = 0; i < n; i++) {
-    part.xx += (points[i].x - x) * (points[i].x - x);
-    part.xy += (points[i].x - x) * (points[i].y - y);
+    part.xx += points[i].weight * (points[i].x - x) * (points[i].x - x);
+    part.xy += points[i].weight * (points[i].x - x) * (points[i].y - y);
   }
   return part;
 }
@@ -80,31 +82,61 @@ struct slope slope_within(const struct block_point *points, size_t n, double con
   return slope_sum(&points, &n, 1, confidence);
 }
 
-/* That of the points as they are linear at E: where it is E itself, it is the fit. */
-static double fit_at(const struct block_point *points, size_t n, double elasticity, struct block_point *ret) {
-  for (size_t i = 0; i < n; i++) {
-    double more = points[i].x - 1, time = 1 + elasticity * more;
-    ret[i] = (struct block_point){points[i].group, more / time, points[i].y - special_log(time) + elasticity * more / time};
+/* How its rate follows x, but for what its group has in common. */
+static double shape_at(const struct block_point *p, double elasticity, enum follows follows) {
+  return follows == RATE_FOLLOWS_EXPONENT ? special_exp(elasticity * p->x) : 1 / (1 + elasticity * (p->x - 1));
+}
+
+/* A point as it is linear at E; mean: of the rates that its group has at E, as multiples of their shape. */
+static struct block_point linear_at(const struct block_point *p, double elasticity, enum follows follows, double mean) {
+  const double shape = shape_at(p, elasticity, follows), rate = mean * shape;
+  const double x = follows == RATE_FOLLOWS_EXPONENT ? p->x : (p->x - 1) * shape;
+  double left = follows == LN_TIME_FOLLOWS_SLOWNESS ? p->y + special_log(shape) : rate > 0 ? 1 - p->y / rate : 0;
+  if (follows == RATE_FOLLOWS_EXPONENT) left = -left;
+  return (struct block_point){p->group, x, left + elasticity * x, follows == LN_TIME_FOLLOWS_SLOWNESS ? 1 : rate};
+}
+
+/* The slope of the points as they are linear at E: where it is E itself, it is the fit. */
+static double fit_at(const struct block_point *points, size_t n, double elasticity, enum follows follows, struct block_point *ret) {
+  for (size_t from = 0, to; from < n; from = to) {
+    double sum = 0, shapes = 0;
+    to = group_end(points, n, from);
+    for (size_t i = from; i < to; i++) {
+      sum += points[i].y;
+      shapes += shape_at(&points[i], elasticity, follows);
+    }
+    for (size_t i = from; i < to; i++) ret[i] = linear_at(&points[i], elasticity, follows, sum / shapes);
   }
   return slope_within(ret, n, 0.95).estimate;
 }
 
-void elasticity_linearise(struct block_point *points, size_t n) {
-  enum { STEPS = 100 };
-  struct block_point *linear = xalloc(n + 1, sizeof *linear);
-  double most = 1, least = 1, at = 0, step = 1;
+/* No time falls below 5 % of the undisturbed one, and no rate changes by more than e^20. */
+static void find_bounds(const struct block_point *points, size_t n, enum follows follows, double *ret_low, double *ret_high) {
+  double most = 1, least = 1, widest = 0;
   for (size_t i = 0; i < n; i++) {
     most = fmax(most, points[i].x);
     least = fmin(least, points[i].x);
+    widest = fmax(widest, fabs(points[i].x));
   }
-  /* No time falls below 5 % of the undisturbed one. From there on ln is concave, so that steps do not go too far. */
-  const double low = most > 1 ? -0.95 / (most - 1) : 0, high = least < 1 ? 0.95 / (1 - least) : 1e6;
+  *ret_low = most > 1 ? -0.95 / (most - 1) : 0;
+  *ret_high = least < 1 ? 0.95 / (1 - least) : 1e6;
+  if (follows != RATE_FOLLOWS_EXPONENT) return;
+  *ret_high = widest > 0 ? 20 / widest : 0;
+  *ret_low = -*ret_high;
+}
+
+void elasticity_linearise(struct block_point *points, size_t n, enum follows follows) {
+  enum { STEPS = 200 };
+  struct block_point *linear = xalloc(n + 1, sizeof *linear);
+  double low, high, at = 0, step = 1, damped = 1;
+  find_bounds(points, n, follows, &low, &high);
   for (int i = 0; i < STEPS && fabs(step) > 1e-9 * (1 + fabs(at)); i++) {
-    double next = fit_at(points, n, at, linear);
-    step = isfinite(next) ? fmin(fmax(next, low), high) - at : 0;
+    double next = fit_at(points, n, at, follows, linear), before = step;
+    step = isfinite(next) ? damped * (fmin(fmax(next, low), high) - at) : 0;
+    if (step * before < 0 && fabs(step) > fabs(before) / 2) damped /= 2; /* it goes to and fro */
     at += step;
   }
-  (void)fit_at(points, n, at, linear);
+  (void)fit_at(points, n, at, follows, linear);
   for (size_t i = 0; i < n; i++) points[i] = linear[i];
   free(linear);
 }

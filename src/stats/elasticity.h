@@ -2,7 +2,10 @@
  *
  * Elasticity  E in t = t0 (1 + E (s - 1)): how the time t of the whole follows the slowness s of one resource (1: undisturbed). At s = 1 it
  *             is d ln(t) / d ln(s); of what is done one after another it is the resource's share of t, whatever s was tried
- * Fit         least squares of ln(t) within groups, by Gauss and Newton: near E, ln(1 + E (s - 1)) is a line in E
+ * Fit         of a time t: least squares of ln(t) within groups, by Gauss and Newton: near E, ln(1 + E (s - 1)) is a line in E. Of a rate
+ *             1/t: Poisson pseudo-maximum likelihood with an effect of each group (Gourieroux, Monfort and Trognon 1984; Santos Silva and
+ *             Tenreyro 2006), by reweighted least squares. It is of the mean rate, so that a block in which nothing was answered counts
+ *             once, where its ln would outweigh all others
  * Shapes      points in groups: the blocks of one cycle, in which every level was tried, are a group; a group of one point tells nothing
  * Result      the slope of y on x within groups (each group has its own level, so that drift between groups does not reach the slope), and
  *             its interval by the t distribution with n_groups - 1 degrees of freedom
@@ -19,7 +22,7 @@
 
 struct block_point {
   int64_t group;
-  double x, y;
+  double x, y, weight; /* weight: 0 or more; the least squares' own */
 };
 
 struct slope {
@@ -32,8 +35,15 @@ struct slope {
 /* Points of one group stand together; groups are numbers of cycles, 0 or more, in ascending order. */
 struct slope slope_within(const struct block_point *points, size_t n, double confidence);
 
-/* In place: of points whose x is a slowness, more than 0, and whose y is the ln of a time, to points whose slope is the elasticity. */
-void elasticity_linearise(struct block_point *points, size_t n);
+/* What x and y are, and so the slope. Weights do not matter. */
+enum follows {
+  LN_TIME_FOLLOWS_SLOWNESS, /* x > 0; y: ln of a time. The elasticity */
+  RATE_FOLLOWS_SLOWNESS,    /* x > 0; y: a rate, 0 or more. The elasticity of the time */
+  RATE_FOLLOWS_EXPONENT,    /* y: a rate, 0 or more. d ln(rate) / dx */
+};
+
+/* In place: to points whose slope, by slope_within or slope_sum, is that of the fit. */
+void elasticity_linearise(struct block_point *points, size_t n, enum follows follows);
 
 /* Its negative. */
 struct slope slope_turned(struct slope slope);

@@ -16,6 +16,7 @@ struct network {
   int customers;
   double demand[STATIONS], delay; /* mean times; a station of 0 is none */
   double noise;                   /* standard deviation of ln speed from block to block, a first-order autoregression of 0.5 */
+  double stalls;                  /* part of the blocks in which nothing is answered */
 };
 
 /* Throughput by mean-value analysis (Reiser and Lavenberg 1980), exact for such networks. */
@@ -44,9 +45,9 @@ static double exact_elasticity(const struct network *n, int station) {
   struct block_point points[LEVELS + 2];
   for (int i = 0; i < LEVELS + 2; i++) {
     double slowness = i < LEVELS ? asked[i] : 1;
-    points[i] = (struct block_point){0, slowness, -ln_throughput(n, station, slowness)};
+    points[i] = (struct block_point){0, slowness, exp(ln_throughput(n, station, slowness)), 1};
   }
-  elasticity_linearise(points, LEVELS + 2);
+  elasticity_linearise(points, LEVELS + 2, RATE_FOLLOWS_SLOWNESS);
   return slope_within(points, LEVELS + 2, 0.95).estimate;
 }
 
@@ -98,7 +99,7 @@ struct study {
 };
 
 static void add_point(struct study *study, int station, int cycle, double x, double y) {
-  if (study->n[station] < BLOCKS_MAX) study->points[station][study->n[station]++] = (struct block_point){cycle, x, y};
+  if (study->n[station] < BLOCKS_MAX) study->points[station][study->n[station]++] = (struct block_point){cycle, x, y, 1};
 }
 
 /* One perturbed run: cycles with every station at every level, and as many undisturbed blocks as the program takes. */
@@ -122,10 +123,10 @@ static void run_study(struct generator *g, const struct network *n, int cycles, 
       bool perturbed = station < STATIONS;
       if (perturbed) slowness[station] = asked[level];
       drift = 0.5 * drift + sqrt(0.75) * n->noise * generate_normal(g);
-      double y = log(run_block(g, n, &s, slowness, exp(drift), length / 10, length));
-      if (!isfinite(y)) continue;
+      double y = run_block(g, n, &s, slowness, exp(drift), length / 10, length);
+      if (n->stalls > 0 && generate_uniform(g) < n->stalls) y = 0;
       for (int k = 0; k < STATIONS; k++)
-        if (!perturbed || k == station) add_point(ret, k, cycle, perturbed ? asked[level] : 1, -y);
+        if (!perturbed || k == station) add_point(ret, k, cycle, perturbed ? asked[level] : 1, y);
     }
   }
 }
@@ -146,7 +147,7 @@ static int study_network(const struct network *n, int cycles, double length, int
     run_study(&g, n, cycles, length, study);
     for (int k = 0; k <= STATIONS; k++) {
       if (k < STATIONS) {
-        elasticity_linearise(study->points[k], study->n[k]);
+        elasticity_linearise(study->points[k], study->n[k], RATE_FOLLOWS_SLOWNESS);
         lists[k] = study->points[k];
       }
       struct slope s = k < STATIONS ? slope_within(study->points[k], study->n[k], 0.95) : slope_sum(lists, study->n, STATIONS, 0.95);
@@ -189,6 +190,7 @@ int study_perturbation(bool quick) {
       {.name = "three alike", .customers = 6, .demand = {1, 1, 1}, .noise = 0.05},
       {.name = "a tie of two", .customers = 16, .demand = {1, 1, 0.1}, .noise = 0.1},
       {.name = "a timer", .customers = 4, .demand = {0.3, 0.5, 0.1}, .delay = 3, .noise = 0.05},
+      {.name = "a bottleneck; 5 % of blocks stall", .customers = 8, .demand = {0.2, 1, 0.4}, .noise = 0.08, .stalls = 0.05},
   };
   const size_t n = sizeof networks / sizeof networks[0];
   int broken = 0, replications = quick ? 60 : 1000;
