@@ -28,18 +28,44 @@ static enum response response_of(const struct sensitivities *all) {
   return all->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT;
 }
 
+static bool counts(const struct sensitivity *s, enum response by) {
+  return !sensitivity_is_of_all(s) && !sensitivity_is_of_load(s) && s->of[by].bounded && !sensitivity_is_impossible(s);
+}
+
 /* The resource that costs most, or the cause whose absence gains most, for certain; NULL: there is no interval. */
 static const struct sensitivity *foremost(const struct sensitivities *all, bool away) {
+  const enum response by = response_of(all);
   const struct sensitivity *best = NULL;
   for (size_t i = 0; i < all->n; i++) {
     const struct sensitivity *s = &all->items[i];
-    const struct slope *e = &s->of[response_of(all)];
-    if (sensitivity_takes_away(s) != away || sensitivity_is_of_all(s) || sensitivity_is_of_load(s) || !e->bounded ||
-        sensitivity_is_impossible(s))
-      continue;
-    if (best == NULL || e->low > best->of[response_of(all)].low) best = s;
+    if (sensitivity_takes_away(s) == away && counts(s, by) && (best == NULL || s->of[by].low > best->of[by].low)) best = s;
   }
   return best;
+}
+
+/* The same of what is slowed and is no processor's time as a whole, which holds the others; NULL: none costs anything for certain. */
+static const struct sensitivity *foremost_cause(const struct sensitivities *all, enum response by) {
+  const struct sensitivity *best = NULL;
+  for (size_t i = 0; i < all->n; i++) {
+    const struct sensitivity *s = &all->items[i];
+    bool single = !sensitivity_takes_away(s) && !sensitivity_is_of_processors(s) && counts(s, by) && s->of[by].low > 0;
+    if (single && (best == NULL || s->of[by].low > best->of[by].low)) best = s;
+  }
+  return best;
+}
+
+/* Where what costs most holds many causes, or nothing is certain. A median does not see the few answers that stall for long. */
+static void put_cause(const struct sensitivities *all, const struct sensitivity *most, const char *what, struct buffer *out) {
+  char text[64];
+  const enum response by = response_of(all);
+  const struct sensitivity *cause = foremost_cause(all, by), *of_latency = foremost_cause(all, RESPONSE_END_TO_END);
+  if (cause == most) return;
+  if (cause != NULL)
+    (void)buffer_printf(out, "Of single causes, %s costs most: %s %% of the %s.\n", cause->target,
+                        sensitivity_slope_text(text, sizeof text, &cause->of[by], false), what);
+  else if (of_latency != NULL)
+    (void)buffer_printf(out, "No single cause costs %s for certain. Of the median end-to-end latency %s costs most: %s %%.\n", what,
+                        of_latency->target, sensitivity_slope_text(text, sizeof text, &of_latency->of[RESPONSE_END_TO_END], false));
 }
 
 static void put_nothing(const struct sensitivities *all, struct buffer *out) {
@@ -96,6 +122,7 @@ static void put_verdict(const struct sensitivities *all, bool color, struct buff
   else if (slowed != NULL)
     (void)buffer_printf(out, "%sNo resource that was slowed costs %s for certain%s (most: %s, %s).\n", strong, what, plain, slowed->target,
                         sensitivity_slope_text(text, sizeof text, &slowed->of[response_of(all)], false));
+  if (slowed != NULL) put_cause(all, slowed, what, out);
   bool alone = slowed == NULL && away == NULL;
   if (demand != NULL) put_demand(demand, alone ? strong : "", alone ? plain : "", out);
   if (all->open_load)

@@ -168,6 +168,38 @@ static void check_order(void) {
   buffer_release(&text);
 }
 
+/* Where processor time as a whole costs most, the single cause is named beside it; where throughput says none, by latency. */
+static void check_cause(void) {
+  static const char *const names[] = {"contention: its processors", "function: encode", "function: decode"};
+  static const char *const perturbers[] = {"contention", "function", "function"};
+  static const struct slope throughput[] = {{.estimate = 0.9, .low = 0.7, .high = 1.1, .bounded = true},
+                                            {.estimate = 0.4, .low = 0.2, .high = 0.6, .bounded = true},
+                                            {.estimate = 0.5, .low = 0.1, .high = 0.9, .bounded = true}},
+                            latency[] = {{.estimate = 1, .low = 0.9, .high = 1.1, .bounded = true},
+                                         {.estimate = 0.3, .low = 0.2, .high = 0.4, .bounded = true},
+                                         {.estimate = 0.5, .low = 0.4, .high = 0.6, .bounded = true}};
+  const struct contract contract = {.workload = {.stream = true}};
+  struct sensitivities all = {.n = LYNX_COUNT(names), .n_blocks = 60, .n_cycles = 6, .tokens = true, .answers = 20, .throughput = 100};
+  for (size_t i = 0; i < all.n; i++) {
+    all.items[i] = (struct sensitivity){.perturber = perturber_find(perturbers[i], strlen(perturbers[i])), .n_blocks = 12};
+    (void)strcpy(all.items[i].target, names[i]);
+    all.items[i].of[RESPONSE_THROUGHPUT] = throughput[i];
+    all.items[i].of[RESPONSE_END_TO_END] = latency[i];
+  }
+  struct buffer text;
+  buffer_init(&text, 1 << 16);
+  CHECK(sensitivity_text(&all, &contract, NULL, 0, false, &text) && buffer_text(&text, ""));
+  CHECK(strncmp(text.data, "contention: its processors: 1 % slower costs 0.90 [0.70, 1.10] % of the throughput.", 83) == 0);
+  CHECK(strstr(text.data, "\nOf single causes, function: encode costs most: 0.40 [0.20, 0.60] % of the throughput.\n") != NULL);
+  all.items[1].of[RESPONSE_THROUGHPUT].low = all.items[2].of[RESPONSE_THROUGHPUT].low = -0.1;
+  buffer_release(&text);
+  buffer_init(&text, 1 << 16);
+  CHECK(sensitivity_text(&all, &contract, NULL, 0, false, &text) && buffer_text(&text, ""));
+  CHECK(strstr(text.data, "\nNo single cause costs throughput for certain. Of the median end-to-end latency function: decode costs "
+                          "most: 0.50 [0.40, 0.60] %.\n") != NULL);
+  buffer_release(&text);
+}
+
 int main(void) {
   char name[] = "/tmp/lynx-sensitivity-XXXXXX";
   CHECK(mkdtemp(name) != NULL);
@@ -179,6 +211,7 @@ int main(void) {
   in_one_piece = false;
   check_parts();
   check_order();
+  check_cause();
   (void)unlink(path);
   (void)rmdir(dir);
   return check_end();
