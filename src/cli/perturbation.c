@@ -180,9 +180,10 @@ enum { CYCLES = 3, CYCLES_WELL = 6 };
 static const double in_blocks = 0.85; /* of the time: the rest is warm-ups and the opening of perturbers */
 
 /* What six cycles take whose blocks are as long as answers want. */
+static const int64_t usual_least = 120 * SECOND, usual_most = 600 * SECOND;
 static int64_t usual_time(const struct perturbation *p) {
-  if (measured(p) == NULL) return 120 * SECOND;
-  return between((double)(CYCLES_WELL * turns_of(p) * p->plan.block_ns) / in_blocks, 120 * SECOND, 600 * SECOND);
+  if (measured(p) == NULL) return usual_least;
+  return between((double)(CYCLES_WELL * turns_of(p) * p->plan.block_ns) / in_blocks, usual_least, usual_most);
 }
 
 /* Of the time, what is left after warm-ups and the opening of perturbers is spent in whole cycles: three in each session, or there are fewer
@@ -212,6 +213,7 @@ static int plan_time(struct perturbation *p) {
   int64_t each = whole / p->n_looks;
   p->warm_up_ns = between((double)each / 10, 2 * SECOND, 20 * SECOND);
   p->counted_ns = each - p->warm_up_ns;
+  if (text == NULL && p->weighs && measured(p) != NULL) p->n_more = (usual_most - whole) / each;
   return EXIT_HOLDS;
 }
 
@@ -274,12 +276,23 @@ static void weigh(struct blocks *blocks, const struct sensitivities *so_far) {
   blocks_weigh(blocks, weights, n_weights);
 }
 
+/* To +- 0.15, about. Stops of a process act on all of its functions: they are not waited for. */
+static bool are_narrow(const struct sensitivities *so_far) {
+  for (size_t i = 0; i < so_far->n; i++) {
+    const struct sensitivity *s = &so_far->items[i];
+    bool matters = !sensitivity_is_of_processors(s) && !sensitivity_is_of_load(s) && !sensitivity_is_impossible(s);
+    if (matters && s->of[RESPONSE_THROUGHPUT].bounded && s->of[RESPONSE_THROUGHPUT].error > 0.075) return false;
+  }
+  return true;
+}
+
 static bool enough(void *context, struct bundle *bundle, int64_t n_sessions) {
   const struct perturbation *p = ((struct both *)context)->p;
   struct sensitivities so_far;
   bool due = !restarts(p) || (n_sessions >= 6 && n_sessions % 2 == 0);
   if (n_sessions >= p->n_sessions || !due) return false;
   if (sensitivities_read(bundle, p->contract, perturbation_confidence(p), &so_far, NULL) != LYNX_OK) return false;
+  if (p->weighs && n_sessions >= p->n_looks && are_narrow(&so_far)) return true;
   if (p->weighs) weigh(((struct both *)context)->blocks, &so_far);
   /* What cannot be perturbed now is not waited for; what is called now and then may be found in the second session. */
   bool nothing = !restarts(p) && so_far.n == 0 && n_sessions >= 2;
@@ -310,6 +323,9 @@ static void tell_plan(const struct perturbation *p) {
     (void)fprintf(stderr,
                   "%s: at most %.0f s in blocks of %.2g s, in random order: undisturbed, and with each of %s slowed or taken away\n",
                   p->out, whole_s, (double)p->plan.block_ns / 1e9, names);
+  if (p->n_more > 0)
+    (void)fprintf(stderr, "it ends after %.0f s where every single cause is known to +- 0.15 by then\n",
+                  (double)p->n_looks * (double)(p->warm_up_ns + p->counted_ns) / 1e9);
 }
 
 /* What the executor would have as PYTHONPATH, LD_PRELOAD. */
@@ -392,7 +408,7 @@ static int run_blocks(struct perturbation *p, const struct slowed *slowed) {
   struct run_outcome outcome;
   struct lynx_error error = {0};
   struct undo *undo;
-  p->n_sessions = p->n_looks;
+  p->n_sessions = p->n_looks + p->n_more;
   if (restarts(p)) plan_setting(p);
   tell_plan(p);
   if (undo_open(&root, &undo, &error) != LYNX_OK) return report_error(&error); /* before any thread */

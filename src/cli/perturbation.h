@@ -18,7 +18,8 @@ struct perturbation {
   int64_t n_looks; /* 1 or more: the time is divided among so many sessions, with a look after each */
   bool (*enough)(void *context, const struct sensitivities *so_far);
   void *context;
-  bool weighs;                /* between sessions: more blocks for what has a wide interval so far, none for what is impossible */
+  /* Between sessions: more blocks for what has a wide interval so far, none for what is impossible. Without a duration, more sessions. */
+  bool weighs;
   bool quiet, contracts_only; /* contracts_only: no bundle of a run says at which load */
   const char *setting;        /* the variable that is taken out of its environment, in every second session or so; NULL: none */
   const char *knob;           /* what is set in every second session or so; NULL: none */
@@ -31,7 +32,7 @@ struct perturbation {
   const struct contract *contract;
   int64_t concurrency; /* of a closed loop; 0: the contract's own load */
   struct blocks_plan plan;
-  int64_t warm_up_ns, counted_ns, n_sessions;
+  int64_t warm_up_ns, counted_ns, n_sessions, n_more; /* more: sessions, where intervals are wide after n_looks of them */
   char out_name[300], no_wire[300];
 };
 
