@@ -12,12 +12,13 @@ import json
 import os
 import random
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-from servers import disk_group, free_port, vllm
+from servers import disk_group, free_port, request_times, vllm
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
@@ -33,11 +34,14 @@ parser.add_argument("--rank", action="store_true", help="also let `perturb` rank
 parser.add_argument("--sizes", default="0.8,2", help="of the plants, least and most, in thirds of a request's own time")
 parser.add_argument("--no-verdicts", action="store_true", help="only --rank: with --sizes 4,6 what is planted costs most")
 parser.add_argument("--json", help="write every verdict there")
+parser.add_argument("--keep", help="a folder for the bundles")
 args = parser.parse_args()
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no rival outlives it
 rng = random.Random(args.seed)
 ENVIRONMENT = dict(os.environ, PATH=os.path.dirname(args.python) + ":" + os.environ["PATH"])
 ISA = {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41"}
+FIRST = str(min(os.sched_getaffinity(0)))
+ONE_PROCESSOR = f"taskset -c {FIRST} "
 HOG = "import os\nos.nice(0)\nwhile True: pass"
 
 # case: the finding, the plant, how the server is started
@@ -48,7 +52,7 @@ CASES = {
     "cast": ("conversion", "cast", {}),
     "logging": ("logging", "logging", {}),
     "disk": ("disk", "disk", {"group": "lynxbench-confirm"}),
-    "affinity": ("affinity", "none", {"prefix": f"taskset -c {min(os.sched_getaffinity(0))} "}),
+    "affinity": ("affinity", "none", {"prefix": ONE_PROCESSOR}),
     "isa": ("instruction_set", "none", {"environment": ISA}),
     "hog": ("contention", "none", {"hog": True}),
     "onnx_gil": ("host_python", "gil", {"backend": "onnx"}),
@@ -59,7 +63,7 @@ CASES = {
     "vllm_gil": ("host_python", "gil", {"vllm": True}),
     "vllm_tokenizer": ("tokenizing", "long_tokenizer", {"vllm": True}),
     "vllm_sleep": ("sleeping", "sleep", {"vllm": True}),
-    "vllm_affinity": ("affinity", "none", {"vllm": True, "prefix": "taskset -c 0 "}),
+    "vllm_affinity": ("affinity", "none", {"vllm": True, "prefix": ONE_PROCESSOR}),
     # Findings without an experiment of their own, by a remedy in the start command.
     "many_threads": ("too_many_threads", "none", {"words": ["--threads", "8"], "set": "--threads=1"}),
     "one_worker": ("one_at_a_time", "none", {"words": ["--workers", "1"], "set": "--workers=0"}),
@@ -94,14 +98,11 @@ class Case:
 
     def __init__(self, folder, name):
         self.finding, self.plant, self.how = CASES[name]
-        self.size, self.port = rng.uniform(*map(float, args.sizes.split(","))), free_port()
-        self.plant_file, self.prefix_file = os.path.join(folder, name + ".plant"), os.path.join(
-            folder, name + ".prefix"
-        )
+        self.size, self.port = 1, free_port()
         self.out = os.path.join(folder, name + ".lynx")
-        self.set(self.plant, self.how.get("prefix", ""))
+        self.plant_file, self.prefix_file, self.size_file = (f"{folder}/{name}.{of}" for of in ("plant", "prefix", "size"))
         words = (
-            f"exec $(cat {self.prefix_file}) {args.python} {HERE}/server.py --port {self.port} --size {self.size:.2f} "
+            f"exec $(cat {self.prefix_file}) {args.python} {HERE}/server.py --port {self.port} --size $(cat {self.size_file}) "
             f"--backend {self.how.get('backend', 'torch')}"
         )
         if "group" in self.how:
@@ -112,18 +113,32 @@ class Case:
         if "vllm" in self.how:
             server = vllm(args.python)
             serve = " ".join(server.command(os.path.join(ROOT, "build"), self.port, "letters"))
-            self.command = ["sh", "-c", f"LYNXBENCH_PLANT=$(cat {self.plant_file}) exec $(cat {self.prefix_file}) {serve}"]
-            self.environment.update(server.ENVIRONMENT, VLLM_CPU_OMP_THREADS_BIND="0", PYTHONPATH=f"{HERE}/vllm_plants")
-            self.environment["LYNXBENCH_PLANT_SIZE"] = f"{self.size:.2f}"
+            plant = f"LYNXBENCH_PLANT=$(cat {self.plant_file}) LYNXBENCH_PLANT_SIZE=$(cat {self.size_file})"
+            self.command = ["sh", "-c", f"{plant} exec $(cat {self.prefix_file}) {serve}"]
+            self.environment.update(server.ENVIRONMENT, VLLM_CPU_OMP_THREADS_BIND=FIRST, PYTHONPATH=f"{HERE}/vllm_plants")
         if "set" in self.how:
             server = [args.python, f"{HERE}/server.py", "--port", str(self.port), *self.how.get("words", [])]
             ref = [os.path.join(ROOT, "build", "lynxbench-ref"), "--port", str(self.port), "--shape", "tiny"]
             self.command = [*ref, *self.how["ref"]] if "ref" in self.how else server
+        if self.plant != "none":
+            self.size = rng.uniform(*map(float, args.sizes.split(","))) / 3 * self.size_of_a_request()
+        self.set(self.plant, self.how.get("prefix", ""))
 
     def set(self, plant, prefix):
-        for path, text in ((self.plant_file, plant), (self.prefix_file, prefix)):
+        for path, text in ((self.plant_file, plant), (self.prefix_file, prefix), (self.size_file, f"{self.size:.3f}")):
             with open(path, "w") as f:
                 f.write(text)
+
+    def size_of_a_request(self):
+        """At which size the plant takes as long as everything else in a request that is alone."""
+        seconds = []
+        for plant in ("none", self.plant):
+            self.set(plant, "")
+            times = request_times(self.command, self.environment, self.port, self.model(), 16)
+            seconds.append(statistics.median(times[4:]))
+        own, planted = seconds[0], seconds[1] - seconds[0]
+        print(f"a request alone: {1000 * own:.1f} ms; {self.plant} of size 1: {1000 * planted:.2f} ms more", flush=True)
+        return own / max(planted, own / 1000)
 
     def lynx(self, *words, environment=None):
         return subprocess.run([args.lynxbench, *words], capture_output=True, text=True, env=environment or self.environment)
@@ -159,7 +174,7 @@ class Case:
 
 
     def rank(self, name):
-        """What costs most for certain of all that `perturb` slows: that is what it names first."""
+        """What costs most for certain of all single causes, by throughput; where none does, by end-to-end latency."""
         began = time.monotonic()
         r = self.lynx(
             *["perturb", self.out, "--contract", self.out.replace(".lynx", ".yaml")],
@@ -167,16 +182,19 @@ class Case:
             *["--out", self.out + ".rank", "--quiet", "--json"],
         )
         said = json.loads(r.stdout) if r.stdout.startswith("{") else {"sensitivities": [], "error": r.stderr[-300:]}
-        other = lambda s: s["perturber"] == "demand" or s["more_than_all_of_the_time"]
-        known = [s for s in said["sensitivities"] if s["throughput"]["low"] is not None and not other(s)]
-        ln = lambda s: s["throughput"]["estimate"]
-        known.sort(key=lambda s: s["throughput"]["low"], reverse=True)
-        own = PLANTED[name]
-        # Processor time as a whole holds all functions: they are ranked among what can be told apart.
-        ranked = [s for s in known if s["perturber"] not in ("processor", "contention") or own == s["perturber"]]
-        right = bool(ranked) and own in ranked[0]["target"] and ranked[0]["throughput"]["low"] > 0
-        listed = ", ".join(f"{s['target'][:40]} {ln(s):.2f} [{s['throughput']['low']:.2f}, {s['throughput']['high']:.2f}]" for s in known)
-        return {"right": right, "listed": listed, "took_s": time.monotonic() - began}
+        own, answers = PLANTED[name], {}
+        for by in ("throughput", "e2e_p50"):
+            other = lambda s: s["perturber"] == "demand" or s["more_than_all_of_the_time"]
+            known = [s for s in said["sensitivities"] if s[by]["low"] is not None and not other(s)]
+            known = [s for s in known if by == "throughput" or s["form"] == "elasticity"]  # what is taken away shortens it
+            known.sort(key=lambda s: s[by]["low"], reverse=True)
+            # Processor time as a whole holds all functions: they are ranked among what can be told apart.
+            ranked = [s for s in known if s["perturber"] not in ("processor", "contention") or own == s["perturber"]]
+            first = ranked[0] if ranked and ranked[0][by]["low"] > 0 else None
+            text = ", ".join(f"{s['target'][:40]} {s[by]['estimate']:.2f} [{s[by]['low']:.2f}, {s[by]['high']:.2f}]" for s in known)
+            answers[by] = {"right": own in first["target"] if first else None, "listed": text}
+        by = "throughput" if answers["throughput"]["right"] is not None or own == "affinity" else "e2e_p50"
+        return {"right": answers[by]["right"] is True, "by": by, "took_s": time.monotonic() - began, **answers}
 
     def factors(self):
         """The cause as factors, then two that do nothing."""
@@ -262,7 +280,9 @@ def tell_cost(name, said):
 
 wanted = [c for c in args.only.split(",") if c] or list(CASES) + ["null", "memory"]
 verdicts, ranks = {}, {}
-with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as context:
+if args.keep:
+    os.makedirs(args.keep, exist_ok=True)
+with contextlib.nullcontext(args.keep) if args.keep else tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as context:
     for name in [c for c in wanted if c in CASES]:
         case = Case(folder, name)
         if "group" in case.how and case.group is None:
@@ -282,7 +302,9 @@ with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as context:
                 tell(name, "true", said)
             if args.rank and name in PLANTED:
                 said = ranks[name] = case.rank(name)
-                print(f"{name:12} rank   {'first' if said['right'] else 'not first'}: {said['listed']}", flush=True)
+                print(f"{name:12} rank   {'first' if said['right'] else 'not first'} by {said['by']}", flush=True)
+                for by in ("throughput", "e2e_p50"):
+                    print(f"{'':12} {by}: {said[by]['listed']}", flush=True)
             if args.swap and "hog" not in case.how:
                 said = verdicts[name, "swap"] = case.swap()
                 tell(name, "swap", said)

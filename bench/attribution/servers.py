@@ -1,10 +1,15 @@
 """What the scoreboards share of the servers that they start."""
 
 import contextlib
+import json
 import os
+import signal
 import socket
+import subprocess
 import sys
 import tempfile
+import time
+import urllib.request
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
@@ -42,6 +47,31 @@ def disk_group(name):
     finally:
         with contextlib.suppress(OSError):
             os.rmdir(path)
+
+
+def request_times(command, environment, port, model, n):
+    """Starts the server, and gives the seconds of n requests one after the other."""
+    url, quiet = f"http://127.0.0.1:{port}/v1/", subprocess.DEVNULL
+    process = subprocess.Popen(command, env=environment, start_new_session=True, stdout=quiet, stderr=quiet)
+    try:
+        for _ in range(480):
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(url + "models", timeout=2).read()
+                break
+            if process.poll() is not None:
+                sys.exit(f"the server ended before it answered: {command}")
+            time.sleep(0.25)
+        question = {"model": model, "prompt": "a" * 64, "max_tokens": 64, "temperature": 0, "ignore_eos": True}
+        ask = urllib.request.Request(url + "completions", json.dumps(question).encode(), {"Content-Type": "application/json"})
+        times = []
+        for _ in range(n):
+            began = time.monotonic()
+            urllib.request.urlopen(ask, timeout=60).read()
+            times.append(time.monotonic() - began)
+        return times
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def vllm(python):
