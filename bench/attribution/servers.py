@@ -61,7 +61,7 @@ def request_times(command, environment, port, model, n):
             if process.poll() is not None:
                 sys.exit(f"the server ended before it answered: {command}")
             time.sleep(0.25)
-        question = {"model": model, "prompt": "a" * 64, "max_tokens": 64, "temperature": 0, "ignore_eos": True}
+        question = {"model": model, "prompt": "a" * 256, "max_tokens": 64, "temperature": 0, "ignore_eos": True}
         ask = urllib.request.Request(url + "completions", json.dumps(question).encode(), {"Content-Type": "application/json"})
         times = []
         for _ in range(n):

@@ -213,7 +213,7 @@ static int plan_time(struct perturbation *p) {
   int64_t each = whole / p->n_looks;
   p->warm_up_ns = between((double)each / 10, 2 * SECOND, 20 * SECOND);
   p->counted_ns = each - p->warm_up_ns;
-  if (text == NULL && p->weighs && measured(p) != NULL) p->n_more = (usual_most - whole) / each;
+  if (text == NULL && p->weighs && measured(p) != NULL) p->n_more = (usual_most - whole + each / 2) / each;
   return EXIT_HOLDS;
 }
 
@@ -247,7 +247,7 @@ void perturbation_close(struct perturbation *p) {
 /* --- the run --- */
 
 double perturbation_confidence(const struct perturbation *p) {
-  return look_confidence(p->contract->method.confidence, (size_t)p->n_looks);
+  return look_confidence(p->contract->method.confidence, (size_t)(p->n_looks + p->n_more));
 }
 
 /* What a run's hooks are given. */
@@ -260,28 +260,30 @@ struct both {
 static void weigh(struct blocks *blocks, const struct sensitivities *so_far) {
   double errors[SENSITIVITIES_MAX];
   struct block_weight weights[SENSITIVITIES_MAX];
+  const enum response by = sensitivities_response(so_far);
   size_t n = 0, n_weights = 0;
   for (size_t i = 0; i < so_far->n; i++)
-    if (so_far->items[i].of[RESPONSE_THROUGHPUT].bounded && !sensitivity_is_impossible(&so_far->items[i]))
-      errors[n++] = so_far->items[i].of[RESPONSE_THROUGHPUT].error;
+    if (so_far->items[i].of[by].bounded && !sensitivity_is_impossible(&so_far->items[i])) errors[n++] = so_far->items[i].of[by].error;
   quantile_sort(errors, n);
   for (size_t i = 0; i < so_far->n; i++)
     if (sensitivity_is_impossible(&so_far->items[i])) weights[n_weights++] = (struct block_weight){so_far->items[i].target, 0};
   for (size_t i = 0; i < so_far->n; i++) {
     const struct sensitivity *s = &so_far->items[i];
-    const struct slope *e = &s->of[RESPONSE_THROUGHPUT];
+    const struct slope *e = &s->of[by];
     if (!sensitivity_is_impossible(s) && n > 1 && e->bounded && e->error > 1.5 * errors[(n - 1) / 2])
       weights[n_weights++] = (struct block_weight){s->target, 2};
   }
   blocks_weigh(blocks, weights, n_weights);
 }
 
-/* To +- 0.15, about. Stops of a process act on all of its functions: they are not waited for. */
+/* Stops of a process act on all of its functions: they are not waited for. Nor is what more blocks do not mend. */
+static const double error_most = 0.075;
 static bool are_narrow(const struct sensitivities *so_far) {
-  for (size_t i = 0; i < so_far->n; i++) {
+  for (size_t i = 0; i < so_far->n && !so_far->too_few; i++) {
     const struct sensitivity *s = &so_far->items[i];
-    bool matters = !sensitivity_is_of_processors(s) && !sensitivity_is_of_load(s) && !sensitivity_is_impossible(s);
-    if (matters && s->of[RESPONSE_THROUGHPUT].bounded && s->of[RESPONSE_THROUGHPUT].error > 0.075) return false;
+    const struct slope *e = &s->of[sensitivities_response(so_far)];
+    bool matters = !sensitivity_is_of_processors(s) && !sensitivity_is_of_load(s) && !sensitivity_is_impossible(s) && !s->stalls;
+    if (matters && (!e->bounded || e->error > error_most)) return false;
   }
   return true;
 }
@@ -324,8 +326,8 @@ static void tell_plan(const struct perturbation *p) {
                   "%s: at most %.0f s in blocks of %.2g s, in random order: undisturbed, and with each of %s slowed or taken away\n",
                   p->out, whole_s, (double)p->plan.block_ns / 1e9, names);
   if (p->n_more > 0)
-    (void)fprintf(stderr, "it ends after %.0f s where every single cause is known to +- 0.15 by then\n",
-                  (double)p->n_looks * (double)(p->warm_up_ns + p->counted_ns) / 1e9);
+    (void)fprintf(stderr, "it ends after %.0f s where by then no single cause has a standard error above %.3f\n",
+                  (double)p->n_looks * (double)(p->warm_up_ns + p->counted_ns) / 1e9, error_most);
 }
 
 /* What the executor would have as PYTHONPATH, LD_PRELOAD. */

@@ -48,6 +48,10 @@ const char *response_text(enum response response) {
   return texts[response];
 }
 
+enum response sensitivities_response(const struct sensitivities *all) {
+  return all->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT;
+}
+
 bool sensitivity_takes_away(const struct sensitivity *s) {
   return s->perturber != NULL && s->perturber->takes_away;
 }
@@ -80,7 +84,8 @@ static struct slope level_elasticity(const struct sensitivity_level *l) {
   if (!ret.bounded) return ret;
   ret.estimate = (time - 1) / more;
   ret.error = time * e->error / more;
-  ret.low = (special_exp(-fmin(e->high, 50)) - 1) / more;
+  /* Of a rate that is almost 0 the ln has a wide interval, and the rate itself a narrow one. */
+  ret.low = (time / (1 + e->high - e->estimate) - 1) / more;
   ret.high = (special_exp(-fmax(e->low, -50)) - 1) / more;
   return ret;
 }
@@ -88,6 +93,7 @@ static struct slope level_elasticity(const struct sensitivity_level *l) {
 bool sensitivity_is_impossible(const struct sensitivity *s) {
   const struct slope *e = &s->of[RESPONSE_THROUGHPUT];
   if (s->perturber == NULL || strcmp(s->perturber->name, "function") != 0) return false;
+  if (s->stalls) return true;
   if (s->smaller.bounded && s->smaller.high < MOST_POSSIBLE) return false; /* it says what it costs */
   bool ret = e->bounded && e->low > MOST_POSSIBLE;
   for (size_t i = 0; i < s->n_levels && !ret; i++) {
@@ -282,9 +288,10 @@ static double undisturbed_waiting(const struct reading *r) {
 
 /* The undisturbed blocks and those of the target (of one level: asked > 0) that have an answer, in their groups. Their slope is ln of the
  * ratio, or where the target was slowed by several levels the elasticity. */
-static size_t points_of(const struct reading *r, const struct sensitivity *s, enum response response, double asked,
-                        struct block_point *ret) {
+static size_t points_of(const struct reading *r, const struct sensitivity *s, enum response response, double asked, struct block_point *ret,
+                        bool *ret_tell) {
   size_t n = 0;
+  *ret_tell = true;
   const bool ratio = asked > 0 || sensitivity_takes_away(s), demand = sensitivity_is_of_load(s), by_waiting = is_by_waiting(s);
   const bool rate = response == RESPONSE_THROUGHPUT;
   const double undisturbed_x = by_waiting && !ratio ? undisturbed_waiting(r) : 1;
@@ -296,9 +303,18 @@ static size_t points_of(const struct reading *r, const struct sensitivity *s, en
     if ((!undisturbed && !of_it) || !isfinite(x) || !isfinite(b->y[response])) continue;
     ret[n++] = (struct block_point){b->group, x, rate ? special_exp(b->y[response]) : b->y[response], 1};
   }
-  if (rate) elasticity_linearise(ret, n, ratio || demand ? RATE_FOLLOWS_EXPONENT : RATE_FOLLOWS_SLOWNESS);
-  else if (!ratio && !demand) elasticity_linearise(ret, n, LN_TIME_FOLLOWS_SLOWNESS);
+  if (rate) *ret_tell = elasticity_linearise(ret, n, ratio || demand ? RATE_FOLLOWS_EXPONENT : RATE_FOLLOWS_SLOWNESS);
+  else if (!ratio && !demand) *ret_tell = elasticity_linearise(ret, n, LN_TIME_FOLLOWS_SLOWNESS);
   return n;
+}
+
+static struct slope fit(const struct reading *r, const struct sensitivity *s, enum response response, double asked, double confidence,
+                        struct block_point *points) {
+  bool tell;
+  size_t n = points_of(r, s, response, asked, points, &tell);
+  struct slope ret = slope_within(points, n, confidence);
+  ret.bounded = ret.bounded && tell;
+  return ret;
 }
 
 static void add_levels(const struct reading *r, struct sensitivity *s, double confidence, struct block_point *points) {
@@ -311,7 +327,8 @@ static void add_levels(const struct reading *r, struct sensitivity *s, double co
         n++;
       }
     s->levels[l].given = n > 0 ? given / (double)n : NAN;
-    s->levels[l].effect = slope_within(points, points_of(r, s, RESPONSE_THROUGHPUT, s->levels[l].asked, points), confidence);
+    s->levels[l].effect = fit(r, s, RESPONSE_THROUGHPUT, s->levels[l].asked, confidence, points);
+    s->levels[l].effect.bounded = s->levels[l].effect.bounded && !s->stalls;
   }
 }
 
@@ -332,7 +349,8 @@ static void find_curvature(struct sensitivity *s, double confidence) {
 }
 
 static void add_sensitivity(const struct reading *r, struct sensitivity *s, double confidence, struct block_point *points) {
-  for (int k = 0; k < RESPONSE_COUNT; k++) s->of[k] = slope_within(points, points_of(r, s, (enum response)k, 0, points), confidence);
+  for (int k = 0; k < RESPONSE_COUNT; k++) s->of[k] = fit(r, s, (enum response)k, 0, confidence, points);
+  if (s->stalls) s->of[RESPONSE_THROUGHPUT] = (struct slope){.estimate = NAN}; /* it would be that of half a token in each block */
   add_levels(r, s, confidence, points);
   find_curvature(s, confidence);
 }
@@ -386,9 +404,11 @@ static void add_up(const struct reading *r, struct sensitivities *ret, double co
   for (size_t i = 0; i < ret->n; i++) {
     if (!sensitivity_is_of_one_process(&ret->items[i]) || !isfinite(ret->items[i].of[RESPONSE_THROUGHPUT].estimate)) continue;
     own[k] = xalloc(r->n + 1, sizeof *own[k]);
-    n[k] = points_of(r, &ret->items[i], RESPONSE_THROUGHPUT, 0, own[k]);
+    bool tell;
+    n[k] = points_of(r, &ret->items[i], RESPONSE_THROUGHPUT, 0, own[k], &tell);
     lists[k] = own[k];
-    k++;
+    if (tell) k++;
+    else free(own[k]);
   }
   if (k > 1) ret->sum = slope_sum(lists, n, k, confidence);
   for (size_t i = 0; i < k; i++) free(own[i]);
@@ -409,6 +429,7 @@ static void compute(struct reading *r, double confidence, struct sensitivities *
     if (r->blocks[i].target[0] == 0) continue;
     struct sensitivity *s = sensitivity_of(ret, r->blocks[i].target);
     if (s == NULL) continue;
+    s->stalls = (s->n_blocks == 0 || s->stalls) && r->blocks[i].n_answers <= 0;
     s->n_blocks++;
     note_level(s, r->blocks[i].row.asked);
   }

@@ -3,7 +3,7 @@
  * Elasticity  of throughput, slow side (stats/elasticity.h): 1 means that 1 % slower costs 1 % of the throughput. The time for each answer
  *             is 1 / throughput; of a latency it is the latency. Of a cause that is taken away, in its place, ln of the ratio; of the
  *             demand, which is no time, d ln(throughput) / d ln(in flight)
- * Blocks      throughput, fitted as a rate, latencies as ln of a time: tokens by their own times (answers, where there are none) in the block, those of an answer without any text
+ * Blocks      throughput (fitted as a rate): tokens by their own times (answers, where there are none) in the block, those of an answer without any text
  *             spread from its first byte to its end; latencies: medians of the requests whose first token, or end, lies in it (of the
  *             latter, those that also began in it); of the gaps between its tokens the mean
  * Interval    stats/elasticity.h, by cycles
@@ -32,6 +32,7 @@ struct sensitivity {
   char target[TARGET_NAME];
   const struct perturber *perturber; /* NULL: of another version */
   size_t n_blocks;
+  bool stalls;                     /* in none of its blocks anything was answered: how much that costs is not known */
   struct slope of[RESPONSE_COUNT]; /* elasticities, or ln of a ratio */
   struct sensitivity_level levels[LEVELS_MAX];
   size_t n_levels;
@@ -49,6 +50,9 @@ struct sensitivities {
   bool too_few;                       /* fewer than 8: no interval is given */
   struct slope sum;                   /* of processes one by one, throughput; n 0: fewer than two */
 };
+
+/* By what it is known that something is slower: an open load sends as much as before. */
+enum response sensitivities_response(const struct sensitivities *all);
 
 /* What it is of: a cause that was taken away; the demand, which is no resource; all processes at once; one process of the tree. */
 bool sensitivity_takes_away(const struct sensitivity *sensitivity);

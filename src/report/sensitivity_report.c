@@ -23,18 +23,13 @@ char *sensitivity_slope_text(char *text, size_t size, const struct slope *s, boo
   return text;
 }
 
-/* By what it is known that something is slower: an open load sends as much as before. */
-static enum response response_of(const struct sensitivities *all) {
-  return all->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT;
-}
-
 static bool counts(const struct sensitivity *s, enum response by) {
   return !sensitivity_is_of_all(s) && !sensitivity_is_of_load(s) && s->of[by].bounded && !sensitivity_is_impossible(s);
 }
 
 /* The resource that costs most, or the cause whose absence gains most, for certain; NULL: there is no interval. */
 static const struct sensitivity *foremost(const struct sensitivities *all, bool away) {
-  const enum response by = response_of(all);
+  const enum response by = sensitivities_response(all);
   const struct sensitivity *best = NULL;
   for (size_t i = 0; i < all->n; i++) {
     const struct sensitivity *s = &all->items[i];
@@ -57,15 +52,16 @@ static const struct sensitivity *foremost_cause(const struct sensitivities *all,
 /* Where what costs most holds many causes, or nothing is certain. A median does not see the few answers that stall for long. */
 static void put_cause(const struct sensitivities *all, const struct sensitivity *most, const char *what, struct buffer *out) {
   char text[64];
-  const enum response by = response_of(all);
+  const enum response by = sensitivities_response(all);
   const struct sensitivity *cause = foremost_cause(all, by), *of_latency = foremost_cause(all, RESPONSE_END_TO_END);
   if (cause == most) return;
   if (cause != NULL)
-    (void)buffer_printf(out, "Of single causes, %s costs most: %s %% of the %s.\n", cause->target,
+    (void)buffer_printf(out, "Of single causes, %s costs most for certain: %s %% of the %s.\n", cause->target,
                         sensitivity_slope_text(text, sizeof text, &cause->of[by], false), what);
   else if (of_latency != NULL)
-    (void)buffer_printf(out, "No single cause costs %s for certain. Of the median end-to-end latency %s costs most: %s %%.\n", what,
-                        of_latency->target, sensitivity_slope_text(text, sizeof text, &of_latency->of[RESPONSE_END_TO_END], false));
+    (void)buffer_printf(out, "%sOf the median end-to-end latency %s costs most for certain: %s %%.\n",
+                        most->of[by].low > 0 ? "No single cause costs throughput for certain. " : "", of_latency->target,
+                        sensitivity_slope_text(text, sizeof text, &of_latency->of[RESPONSE_END_TO_END], false));
 }
 
 static void put_nothing(const struct sensitivities *all, struct buffer *out) {
@@ -115,13 +111,13 @@ static void put_verdict(const struct sensitivities *all, bool color, struct buff
   }
   if (away != NULL)
     (void)buffer_printf(out, "%sTaken away, %s: %s %s.%s\n", strong, away->target, what,
-                        sensitivity_slope_text(text, sizeof text, &away->of[response_of(all)], true), plain);
-  if (slowed != NULL && slowed->of[response_of(all)].low > 0)
+                        sensitivity_slope_text(text, sizeof text, &away->of[sensitivities_response(all)], true), plain);
+  if (slowed != NULL && slowed->of[sensitivities_response(all)].low > 0)
     (void)buffer_printf(out, "%s%s: 1 %% slower costs %s %% of the %s.%s\n", strong, slowed->target,
-                        sensitivity_slope_text(text, sizeof text, &slowed->of[response_of(all)], false), what, plain);
+                        sensitivity_slope_text(text, sizeof text, &slowed->of[sensitivities_response(all)], false), what, plain);
   else if (slowed != NULL)
     (void)buffer_printf(out, "%sNo resource that was slowed costs %s for certain%s (most: %s, %s).\n", strong, what, plain, slowed->target,
-                        sensitivity_slope_text(text, sizeof text, &slowed->of[response_of(all)], false));
+                        sensitivity_slope_text(text, sizeof text, &slowed->of[sensitivities_response(all)], false));
   if (slowed != NULL) put_cause(all, slowed, what, out);
   bool alone = slowed == NULL && away == NULL;
   if (demand != NULL) put_demand(demand, alone ? strong : "", alone ? plain : "", out);
@@ -152,13 +148,13 @@ static void put_row(const struct sensitivity *s, struct buffer *out) {
 
 /* What has an interval comes first, then what has an estimate alone; last what says nothing. */
 static int standing_of(const struct sensitivities *all, size_t i) {
-  const struct slope *e = &all->items[i].of[response_of(all)];
+  const struct slope *e = &all->items[i].of[sensitivities_response(all)];
   return sensitivity_is_impossible(&all->items[i]) ? 0 : e->bounded ? 3 : isfinite(e->estimate) ? 2 : 1;
 }
 
 /* For certain, by the lower end: by the estimate a few odd blocks would stand above it. */
 static bool costs_more(const struct sensitivities *all, size_t i, size_t than) {
-  const struct slope *a = &all->items[i].of[response_of(all)], *b = &all->items[than].of[response_of(all)];
+  const struct slope *a = &all->items[i].of[sensitivities_response(all)], *b = &all->items[than].of[sensitivities_response(all)];
   int standing = standing_of(all, i), other = standing_of(all, than);
   if (standing != other) return standing > other;
   return a->bounded && b->bounded ? a->low > b->low : a->estimate > b->estimate;
@@ -199,7 +195,8 @@ static void put_levels(const struct sensitivities *all, struct buffer *out) {
     for (size_t l = 0; l < s->n_levels; l++)
       (void)buffer_printf(out, "%s %s x %.3g: throughput %s", l > 0 ? ";" : " ", sensitivity_is_of_load(s) ? "fewer" : "slower",
                           s->levels[l].given, sensitivity_slope_text(text, sizeof text, &s->levels[l].effect, true));
-    if (sensitivity_is_impossible(s))
+    if (s->stalls) (void)buffer_text(out, "; nothing was answered while it was slowed");
+    else if (sensitivity_is_impossible(s))
       (void)buffer_text(out, "; far more than all of the time: likely a loop that waits for who waits for it");
     else if (s->curvature.bounded && s->curvature.low > 0) (void)buffer_text(out, "; it costs more the slower it is");
     else if (s->curvature.bounded && s->curvature.high < 0) (void)buffer_text(out, "; it costs less the slower it is");

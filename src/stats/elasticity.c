@@ -87,25 +87,40 @@ static double shape_at(const struct block_point *p, double elasticity, enum foll
   return follows == RATE_FOLLOWS_EXPONENT ? special_exp(elasticity * p->x) : 1 / (1 + elasticity * (p->x - 1));
 }
 
-/* A point as it is linear at E; mean: of the rates that its group has at E, as multiples of their shape. */
-static struct block_point linear_at(const struct block_point *p, double elasticity, enum follows follows, double mean) {
+/* A point as it is linear at E; mean: of the rates that its group has at E, as multiples of their shape; weight: of one of that mean. */
+static struct block_point linear_at(const struct block_point *p, double elasticity, enum follows follows, double mean, double weight) {
   const double shape = shape_at(p, elasticity, follows), rate = mean * shape;
   const double x = follows == RATE_FOLLOWS_EXPONENT ? p->x : (p->x - 1) * shape;
   double left = follows == LN_TIME_FOLLOWS_SLOWNESS ? p->y + special_log(shape) : rate > 0 ? 1 - p->y / rate : 0;
   if (follows == RATE_FOLLOWS_EXPONENT) left = -left;
-  return (struct block_point){p->group, x, left + elasticity * x, follows == LN_TIME_FOLLOWS_SLOWNESS ? 1 : rate};
+  return (struct block_point){p->group, x, left + elasticity * x, follows == LN_TIME_FOLLOWS_SLOWNESS ? 1 : weight * shape};
 }
 
-/* The slope of the points as they are linear at E: where it is E itself, it is the fit. */
+/* Of the rates of the points' group at E, as multiples of their shape. */
+static double mean_rate(const struct block_point *points, size_t n, double elasticity, enum follows follows) {
+  double sum = 0, shapes = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += points[i].y;
+    shapes += shape_at(&points[i], elasticity, follows);
+  }
+  return sum / shapes;
+}
+
+/* The slope of the points as they are linear at E: where it is E itself, it is the fit. A group counts as much as any other, so that drift
+ * does not decide which ones do; but one that has almost stalled counts less. */
 static double fit_at(const struct block_point *points, size_t n, double elasticity, enum follows follows, struct block_point *ret) {
-  for (size_t from = 0, to; from < n; from = to) {
-    double sum = 0, shapes = 0;
+  const bool rates = follows != LN_TIME_FOLLOWS_SLOWNESS;
+  double all = 0, n_groups = 0;
+  for (size_t from = 0, to; rates && from < n; from = to) {
     to = group_end(points, n, from);
-    for (size_t i = from; i < to; i++) {
-      sum += points[i].y;
-      shapes += shape_at(&points[i], elasticity, follows);
-    }
-    for (size_t i = from; i < to; i++) ret[i] = linear_at(&points[i], elasticity, follows, sum / shapes);
+    all += mean_rate(points + from, to - from, elasticity, follows);
+    n_groups++;
+  }
+  for (size_t from = 0, to; from < n; from = to) {
+    to = group_end(points, n, from);
+    double mean = rates ? mean_rate(points + from, to - from, elasticity, follows) : 0;
+    double weight = mean > 0 ? mean / fmax(mean, all / n_groups / 4) : 0;
+    for (size_t i = from; i < to; i++) ret[i] = linear_at(&points[i], elasticity, follows, mean, weight);
   }
   return slope_within(ret, n, 0.95).estimate;
 }
@@ -125,7 +140,7 @@ static void find_bounds(const struct block_point *points, size_t n, enum follows
   *ret_low = -*ret_high;
 }
 
-void elasticity_linearise(struct block_point *points, size_t n, enum follows follows) {
+bool elasticity_linearise(struct block_point *points, size_t n, enum follows follows) {
   enum { STEPS = 200 };
   struct block_point *linear = xalloc(n + 1, sizeof *linear);
   double low, high, at = 0, step = 1, damped = 1;
@@ -139,6 +154,7 @@ void elasticity_linearise(struct block_point *points, size_t n, enum follows fol
   (void)fit_at(points, n, at, follows, linear);
   for (size_t i = 0; i < n; i++) points[i] = linear[i];
   free(linear);
+  return at > low && at < high;
 }
 
 struct slope slope_turned(struct slope s) {

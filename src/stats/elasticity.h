@@ -5,7 +5,8 @@
  * Fit         of a time t: least squares of ln(t) within groups, by Gauss and Newton: near E, ln(1 + E (s - 1)) is a line in E. Of a rate
  *             1/t: Poisson pseudo-maximum likelihood with an effect of each group (Gourieroux, Monfort and Trognon 1984; Santos Silva and
  *             Tenreyro 2006), by reweighted least squares. It is of the mean rate, so that a block in which nothing was answered counts
- *             once, where its ln would outweigh all others
+ *             once, where its ln would outweigh all others. Groups have the same weight; those of less than a quarter of the mean rate less.
+ *             Of several maxima, the one nearest to no effect
  * Shapes      points in groups: the blocks of one cycle, in which every level was tried, are a group; a group of one point tells nothing
  * Result      the slope of y on x within groups (each group has its own level, so that drift between groups does not reach the slope), and
  *             its interval by the t distribution with n_groups - 1 degrees of freedom
@@ -42,8 +43,8 @@ enum follows {
   RATE_FOLLOWS_EXPONENT,    /* y: a rate, 0 or more. d ln(rate) / dx */
 };
 
-/* In place: to points whose slope, by slope_within or slope_sum, is that of the fit. */
-void elasticity_linearise(struct block_point *points, size_t n, enum follows follows);
+/* In place: to points whose slope, by slope_within or slope_sum, is that of the fit. False: the fit is at its bound, and tells nothing. */
+bool elasticity_linearise(struct block_point *points, size_t n, enum follows follows);
 
 /* Its negative. */
 struct slope slope_turned(struct slope slope);

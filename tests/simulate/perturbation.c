@@ -16,7 +16,9 @@ struct network {
   int customers;
   double demand[STATIONS], delay; /* mean times; a station of 0 is none */
   double noise;                   /* standard deviation of ln speed from block to block, a first-order autoregression of 0.5 */
-  double stalls;                  /* part of the blocks in which nothing is answered */
+  double swing;                   /* the same of ln speed from cycle to cycle */
+  double stalls, stalls_slowed;   /* part of the undisturbed blocks, and of the others, in which nothing is answered */
+  double least;                   /* of coverage, where more is not expected; 0: 93 % */
 };
 
 /* Throughput by mean-value analysis (Reiser and Lavenberg 1980), exact for such networks. */
@@ -45,9 +47,10 @@ static double exact_elasticity(const struct network *n, int station) {
   struct block_point points[LEVELS + 2];
   for (int i = 0; i < LEVELS + 2; i++) {
     double slowness = i < LEVELS ? asked[i] : 1;
-    points[i] = (struct block_point){0, slowness, exp(ln_throughput(n, station, slowness)), 1};
+    double answered = 1 - (slowness > 1 ? n->stalls_slowed : n->stalls);
+    points[i] = (struct block_point){0, slowness, answered * exp(ln_throughput(n, station, slowness)), 1};
   }
-  elasticity_linearise(points, LEVELS + 2, RATE_FOLLOWS_SLOWNESS);
+  (void)elasticity_linearise(points, LEVELS + 2, RATE_FOLLOWS_SLOWNESS);
   return slope_within(points, LEVELS + 2, 0.95).estimate;
 }
 
@@ -105,13 +108,14 @@ static void add_point(struct study *study, int station, int cycle, double x, dou
 /* One perturbed run: cycles with every station at every level, and as many undisturbed blocks as the program takes. */
 static void run_study(struct generator *g, const struct network *n, int cycles, double length, struct study *ret) {
   struct state s = {.at = {n->customers}};
-  double drift = 0;
+  double drift = 0, swing = 0;
   const double quiet[STATIONS] = {1, 1, 1};
   for (int k = 0; k < STATIONS; k++) ret->n[k] = 0;
   (void)run_block(g, n, &s, quiet, 1, 0, 20 * length); /* warm */
   for (int cycle = 0; cycle < cycles; cycle++) {
     int turns[STATIONS * LEVELS + 2], n_turns = STATIONS * LEVELS + 2;
     for (int i = 0; i < n_turns; i++) turns[i] = i;
+    if (n->swing > 0) swing = 0.5 * swing + sqrt(0.75) * n->swing * generate_normal(g);
     for (int i = n_turns; i > 1; i--) {
       int k = (int)(generate_uniform(g) * i), t = turns[i - 1];
       turns[i - 1] = turns[k];
@@ -123,8 +127,9 @@ static void run_study(struct generator *g, const struct network *n, int cycles, 
       bool perturbed = station < STATIONS;
       if (perturbed) slowness[station] = asked[level];
       drift = 0.5 * drift + sqrt(0.75) * n->noise * generate_normal(g);
-      double y = run_block(g, n, &s, slowness, exp(drift), length / 10, length);
-      if (n->stalls > 0 && generate_uniform(g) < n->stalls) y = 0;
+      double y = run_block(g, n, &s, slowness, exp(drift + swing), length / 10, length);
+      double stalls = perturbed ? n->stalls_slowed : n->stalls;
+      if (stalls > 0 && generate_uniform(g) < stalls) y = 0;
       for (int k = 0; k < STATIONS; k++)
         if (!perturbed || k == station) add_point(ret, k, cycle, perturbed ? asked[level] : 1, y);
     }
@@ -147,7 +152,7 @@ static int study_network(const struct network *n, int cycles, double length, int
     run_study(&g, n, cycles, length, study);
     for (int k = 0; k <= STATIONS; k++) {
       if (k < STATIONS) {
-        elasticity_linearise(study->points[k], study->n[k], RATE_FOLLOWS_SLOWNESS);
+        (void)elasticity_linearise(study->points[k], study->n[k], RATE_FOLLOWS_SLOWNESS);
         lists[k] = study->points[k];
       }
       struct slope s = k < STATIONS ? slope_within(study->points[k], study->n[k], 0.95) : slope_sum(lists, study->n, STATIONS, 0.95);
@@ -159,10 +164,11 @@ static int study_network(const struct network *n, int cycles, double length, int
   for (int k = 0; k <= STATIONS; k++) {
     if (k < STATIONS && n->demand[k] <= 0) continue;
     double share = (double)covered[k] / replications;
-    bool good = enough(share, 0.93, replications);
+    const double least = n->least > 0 ? n->least : 0.93;
+    bool good = enough(share, least, replications);
     if (k < STATIONS) local += derivative(n, k);
-    (void)printf("    %-10s truth %6.3f, local %6.3f, width %5.3f, covered %5.1f %% (wanted: 93)  %s\n", k < STATIONS ? "station" : "sum",
-                 truth[k], k < STATIONS ? derivative(n, k) : local, width[k], 100 * share, good ? "ok" : "BROKEN");
+    (void)printf("    %-10s truth %6.3f, local %6.3f, width %5.3f, covered %5.1f %% (wanted: %.0f)  %s\n", k < STATIONS ? "station" : "sum",
+                 truth[k], k < STATIONS ? derivative(n, k) : local, width[k], 100 * share, 100 * least, good ? "ok" : "BROKEN");
     broken += !good;
   }
   free(study);
@@ -190,7 +196,19 @@ int study_perturbation(bool quick) {
       {.name = "three alike", .customers = 6, .demand = {1, 1, 1}, .noise = 0.05},
       {.name = "a tie of two", .customers = 16, .demand = {1, 1, 0.1}, .noise = 0.1},
       {.name = "a timer", .customers = 4, .demand = {0.3, 0.5, 0.1}, .delay = 3, .noise = 0.05},
-      {.name = "a bottleneck; 5 % of blocks stall", .customers = 8, .demand = {0.2, 1, 0.4}, .noise = 0.08, .stalls = 0.05},
+      {.name = "a bottleneck; 5 % of blocks stall",
+       .customers = 8,
+       .demand = {0.2, 1, 0.4},
+       .noise = 0.08,
+       .stalls = 0.05,
+       .stalls_slowed = 0.05},
+      {.name = "a bottleneck; 5 % of slowed blocks stall",
+       .customers = 8,
+       .demand = {0.2, 1, 0.4},
+       .noise = 0.08,
+       .stalls_slowed = 0.05,
+       .least = 0.75},
+      {.name = "a bottleneck; cycles differ by e^0.8", .customers = 8, .demand = {0.2, 1, 0.4}, .noise = 0.08, .swing = 0.8},
   };
   const size_t n = sizeof networks / sizeof networks[0];
   int broken = 0, replications = quick ? 60 : 1000;

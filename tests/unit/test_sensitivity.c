@@ -190,13 +190,13 @@ static void check_cause(void) {
   buffer_init(&text, 1 << 16);
   CHECK(sensitivity_text(&all, &contract, NULL, 0, false, &text) && buffer_text(&text, ""));
   CHECK(strncmp(text.data, "contention: its processors: 1 % slower costs 0.90 [0.70, 1.10] % of the throughput.", 83) == 0);
-  CHECK(strstr(text.data, "\nOf single causes, function: encode costs most: 0.40 [0.20, 0.60] % of the throughput.\n") != NULL);
+  CHECK(strstr(text.data, "\nOf single causes, function: encode costs most for certain: 0.40 [0.20, 0.60] % of the throughput.\n") != NULL);
   all.items[1].of[RESPONSE_THROUGHPUT].low = all.items[2].of[RESPONSE_THROUGHPUT].low = -0.1;
   buffer_release(&text);
   buffer_init(&text, 1 << 16);
   CHECK(sensitivity_text(&all, &contract, NULL, 0, false, &text) && buffer_text(&text, ""));
   CHECK(strstr(text.data, "\nNo single cause costs throughput for certain. Of the median end-to-end latency function: decode costs "
-                          "most: 0.50 [0.40, 0.60] %.\n") != NULL);
+                          "most for certain: 0.50 [0.40, 0.60] %.\n") != NULL);
   buffer_release(&text);
 }
 

@@ -22,7 +22,7 @@ def _next_sitecustomize(here):
 
     folders = [os.path.realpath(p or ".") for p in sys.path]
     after = folders.index(here) + 1 if here in folders else 0
-    path = [p for p, folder in list(zip(sys.path, folders))[after:] if folder != here]  # not ours by another name
+    path = [p for p, folder in list(zip(sys.path, folders))[after:] if folder not in folders[:after]]  # who has run already
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
     if spec is not None and spec.loader is not None:
         module, ours = importlib.util.module_from_spec(spec), sys.modules.get("sitecustomize")
