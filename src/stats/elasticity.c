@@ -55,8 +55,18 @@ static double slope_of(const struct part *parts, size_t n, double *ret_xx) {
   return xx > 0 ? xy / xx : NAN;
 }
 
+/* Groups that tell as much as these, if all told the same. */
+static double effective(const double *information, size_t n) {
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += information[i];
+    squares += information[i] * information[i];
+  }
+  return squares > 0 ? sum * sum / squares : 0;
+}
+
 /* Scores of groups, one each, that sum to zero: the variance of what they are the score of. */
-static double variance_of(const double *scores, size_t n) {
+static double variance_of(const double *scores, size_t n, double n_effective) {
   double sum = 0, lagged = 0;
   for (size_t i = 0; i < n; i++) {
     sum += scores[i] * scores[i];
@@ -64,15 +74,17 @@ static double variance_of(const double *scores, size_t n) {
   }
   double r = sum > 0 ? lagged / sum : 0, most = 0.9;
   if (r > most) r = most;
-  return sum * (double)n / (double)(n - 1) * (r > 0 ? (1 + r) / (1 - r) : 1);
+  return sum * n_effective / (n_effective - 1) * (r > 0 ? (1 + r) / (1 - r) : 1);
 }
 
-static struct slope with_interval(double estimate, const double *scores, size_t n_groups, size_t n, double confidence) {
+static struct slope with_interval(double estimate, const double *scores, const double *information, size_t n_groups, size_t n,
+                                  double confidence) {
   struct slope slope = {.estimate = estimate, .n = n, .n_groups = n_groups};
-  slope.bounded = n_groups >= 3 && isfinite(estimate);
+  const double n_effective = effective(information, n_groups);
+  slope.bounded = n_groups >= 3 && n_effective >= 2 && isfinite(estimate);
   if (!slope.bounded) return slope;
-  slope.error = sqrt(variance_of(scores, n_groups));
-  double half = special_t_quantile(1 - (1 - confidence) / 2, (double)n_groups - 1) * slope.error;
+  slope.error = sqrt(variance_of(scores, n_groups, n_effective));
+  double half = special_t_quantile(1 - (1 - confidence) / 2, n_effective - 1) * slope.error;
   slope.low = estimate - half;
   slope.high = estimate + half;
   return slope;
@@ -87,13 +99,13 @@ static double shape_at(const struct block_point *p, double elasticity, enum foll
   return follows == RATE_FOLLOWS_EXPONENT ? special_exp(elasticity * p->x) : 1 / (1 + elasticity * (p->x - 1));
 }
 
-/* A point as it is linear at E; mean: of the rates that its group has at E, as multiples of their shape; weight: of one of that mean. */
-static struct block_point linear_at(const struct block_point *p, double elasticity, enum follows follows, double mean, double weight) {
+/* A point as it is linear at E; mean: of the rates that its group has at E, as multiples of their shape. */
+static struct block_point linear_at(const struct block_point *p, double elasticity, enum follows follows, double mean) {
   const double shape = shape_at(p, elasticity, follows), rate = mean * shape;
   const double x = follows == RATE_FOLLOWS_EXPONENT ? p->x : (p->x - 1) * shape;
   double left = follows == LN_TIME_FOLLOWS_SLOWNESS ? p->y + special_log(shape) : rate > 0 ? 1 - p->y / rate : 0;
   if (follows == RATE_FOLLOWS_EXPONENT) left = -left;
-  return (struct block_point){p->group, x, left + elasticity * x, follows == LN_TIME_FOLLOWS_SLOWNESS ? 1 : weight * shape};
+  return (struct block_point){p->group, x, left + elasticity * x, follows == LN_TIME_FOLLOWS_SLOWNESS ? 1 : rate};
 }
 
 /* Of the rates of the points' group at E, as multiples of their shape. */
@@ -106,21 +118,12 @@ static double mean_rate(const struct block_point *points, size_t n, double elast
   return sum / shapes;
 }
 
-/* The slope of the points as they are linear at E: where it is E itself, it is the fit. A group counts as much as any other, so that drift
- * does not decide which ones do; but one that has almost stalled counts less. */
+/* The slope of the points as they are linear at E: where it is E itself, it is the fit. */
 static double fit_at(const struct block_point *points, size_t n, double elasticity, enum follows follows, struct block_point *ret) {
-  const bool rates = follows != LN_TIME_FOLLOWS_SLOWNESS;
-  double all = 0, n_groups = 0;
-  for (size_t from = 0, to; rates && from < n; from = to) {
-    to = group_end(points, n, from);
-    all += mean_rate(points + from, to - from, elasticity, follows);
-    n_groups++;
-  }
   for (size_t from = 0, to; from < n; from = to) {
     to = group_end(points, n, from);
-    double mean = rates ? mean_rate(points + from, to - from, elasticity, follows) : 0;
-    double weight = mean > 0 ? mean / fmax(mean, all / n_groups / 4) : 0;
-    for (size_t i = from; i < to; i++) ret[i] = linear_at(&points[i], elasticity, follows, mean, weight);
+    double mean = follows != LN_TIME_FOLLOWS_SLOWNESS ? mean_rate(points + from, to - from, elasticity, follows) : 0;
+    for (size_t i = from; i < to; i++) ret[i] = linear_at(&points[i], elasticity, follows, mean);
   }
   return slope_within(ret, n, 0.95).estimate;
 }
@@ -184,7 +187,7 @@ struct slope slope_sum(const struct block_point *const *points, const size_t *n,
   if (!range_of(points, n, n_slopes, &first, &range)) return (struct slope){.estimate = NAN};
   for (size_t k = 0; k < n_slopes; k++) all += n[k];
   struct part *parts = xalloc(all + 1, sizeof *parts);
-  double *scores = xalloc(range, sizeof *scores);
+  double *scores = xalloc(range, sizeof *scores), *information = xalloc(range, sizeof *information);
   bool *tells = xalloc(range, sizeof *tells);
   for (size_t k = 0; k < n_slopes; k++) {
     double xx;
@@ -194,14 +197,19 @@ struct slope slope_sum(const struct block_point *const *points, const size_t *n,
     for (size_t i = 0; i < n_parts; i++) {
       size_t at = (size_t)(parts[i].group - first);
       scores[at] += (parts[i].xy - slope * parts[i].xx) / xx;
+      information[at] += parts[i].xx / xx;
       tells[at] = true;
     }
   }
-  for (size_t i = 0; i < range; i++)
-    if (tells[i]) scores[n_groups++] = scores[i];
-  struct slope ret = with_interval(sum, scores, n_groups, all, confidence);
+  for (size_t i = 0; i < range; i++) {
+    if (!tells[i]) continue;
+    scores[n_groups] = scores[i];
+    information[n_groups++] = information[i];
+  }
+  struct slope ret = with_interval(sum, scores, information, n_groups, all, confidence);
   free(parts);
   free(scores);
+  free(information);
   free(tells);
   return ret;
 }

@@ -5,15 +5,15 @@
  * Fit         of a time t: least squares of ln(t) within groups, by Gauss and Newton: near E, ln(1 + E (s - 1)) is a line in E. Of a rate
  *             1/t: Poisson pseudo-maximum likelihood with an effect of each group (Gourieroux, Monfort and Trognon 1984; Santos Silva and
  *             Tenreyro 2006), by reweighted least squares. It is of the mean rate, so that a block in which nothing was answered counts
- *             once, where its ln would outweigh all others. Groups have the same weight; those of less than a quarter of the mean rate less.
- *             Of several maxima, the one nearest to no effect
+ *             once, where its ln would outweigh all others. Of several maxima, the one nearest to no effect
  * Shapes      points in groups: the blocks of one cycle, in which every level was tried, are a group; a group of one point tells nothing
  * Result      the slope of y on x within groups (each group has its own level, so that drift between groups does not reach the slope), and
- *             its interval by the t distribution with n_groups - 1 degrees of freedom
+ *             its interval by the t distribution with n - 1 degrees of freedom. n: the groups; where they do not tell the same, the square
+ *             of the sum of what they tell divided by the sum of its squares (as of unequal weights: Kish 1965)
  * Source      the within (fixed effects) estimator with a variance by groups (Liang and Zeger 1986; Arellano 1987), times n / (n - 1): it
  *             holds although the blocks of a group depend on one another. Where the groups' scores do so too (first autocorrelation r > 0),
  *             the variance is multiplied by (1 + r) / (1 - r) (Bartlett 1946, as for a first-order autoregression)
- * Limits      bounded is false for fewer than 3 groups that tell, or where x does not vary within any; docs/method.md#perturbation */
+ * Limits      bounded is false for fewer than 3 groups that tell, for n below 2, or where x does not vary within any; docs/method.md#perturbation */
 #ifndef STATS_ELASTICITY_H
 #define STATS_ELASTICITY_H
 

@@ -15,7 +15,8 @@ enum { CYCLES = 6, TOKENS_EACH = 10 };
 static const int64_t second = 1000000000, block_ns = 12000000000;
 
 static char dir[64], path[128];
-static bool in_one_piece; /* answers without text come whole, at their end */
+static bool in_one_piece;     /* answers without text come whole, at their end */
+static int64_t n_stalled = 0; /* of the slowed blocks, the first ones: nothing is answered in them */
 
 /* One request after another for a block's time; every third one, or all, without text. Its tokens with text come in its middle. */
 static void put_requests(struct bundle *b, int64_t *id, int64_t from, int64_t each_ns, int64_t silent_of_three) {
@@ -84,7 +85,7 @@ static void read_of(int64_t silent_of_three, struct sensitivities *ret) {
   for (int64_t k = 0; k < 2 * CYCLES; k++) {
     bool slowed = k % 2 == 1;
     put_block(b, k, slowed ? "function: encode" : "", slowed ? 2 : 1, k * block_ns);
-    put_requests(b, &id, k * block_ns, slowed ? 3 * second / 2 : second, silent_of_three);
+    if (!slowed || k / 2 >= n_stalled) put_requests(b, &id, k * block_ns, slowed ? 3 * second / 2 : second, silent_of_three);
   }
   CHECK_INT(bundle_seal(b, BUNDLE_COMPLETE, "", root, &error), LYNX_OK);
   bundle_close(b);
@@ -102,6 +103,23 @@ static void check_answers(int64_t silent_of_three) {
   CHECK_NEAR(all.throughput, TOKENS_EACH, 1e-9);
   CHECK_NEAR(all.answers, 12, 1e-9);
   CHECK_NEAR(all.items[0].of[RESPONSE_THROUGHPUT].estimate, 0.5, 1e-9);
+}
+
+/* What is slowed and answers nothing at all has no estimate; where it answers now and then it has one, of the mean. */
+static void check_stalls(void) {
+  struct sensitivities all;
+  n_stalled = CYCLES;
+  read_of(0, &all);
+  const struct sensitivity *s = &all.items[0];
+  CHECK(s->stalls && !s->of[RESPONSE_THROUGHPUT].bounded && !isfinite(s->of[RESPONSE_THROUGHPUT].estimate));
+  CHECK(!s->levels[0].effect.bounded);
+  CHECK(sensitivity_is_impossible(s));
+  CHECK_INT(all.n_empty, CYCLES);
+  n_stalled = CYCLES / 2;
+  read_of(0, &all);
+  CHECK(!s->stalls && s->of[RESPONSE_THROUGHPUT].bounded);
+  CHECK_NEAR(s->of[RESPONSE_THROUGHPUT].estimate, 2, 0.03); /* half of 1 / 1.5 is a third; half a token each */
+  n_stalled = 0;
 }
 
 /* One that lasts over two blocks, of which the first begins in its midst, gives each its part; what is before, between and after is none's. */
@@ -210,6 +228,7 @@ int main(void) {
   for (int64_t silent = 1; silent <= 3; silent++) check_answers(silent);
   in_one_piece = false;
   check_parts();
+  check_stalls();
   check_order();
   check_cause();
   (void)unlink(path);
