@@ -34,12 +34,14 @@ static void check_sum(void) {
 /* What is done one after another: the share is found whatever was tried. With noise, against least squares done in NumPy, by bisection of their derivative. */
 static void check_shares(void) {
   static const double slowness[] = {1, 1, 1.5, 2.5, 8.5}, shares[] = {-0.02, 0, 0.04, 0.3, 0.9, 1, 1.6};
+  static const double group_of[15] = {0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2};
   struct block_point points[15], rates[15], ratios[15];
   for (size_t k = 0; k < LYNX_COUNT(shares); k++) {
     for (int i = 0; i < 15; i++)
-      points[i] = (struct block_point){i / 5, slowness[i % 5], i / 5 * 0.1 + log(1 + shares[k] * (slowness[i % 5] - 1)), 1};
+      points[i] = (struct block_point){i / 5, slowness[i % 5], 0.1 * group_of[i] + log(1 + shares[k] * (slowness[i % 5] - 1)), 1};
     for (int i = 0; i < 15; i++) rates[i] = (struct block_point){i / 5, slowness[i % 5], exp(-points[i].y), 1};
-    for (int i = 0; i < 15; i++) ratios[i] = (struct block_point){i / 5, slowness[i % 5], exp(shares[k] * slowness[i % 5] + i / 5), 1};
+    for (int i = 0; i < 15; i++)
+      ratios[i] = (struct block_point){i / 5, slowness[i % 5], exp(shares[k] * slowness[i % 5] + group_of[i]), 1};
     elasticity_linearise(points, 15, LN_TIME_FOLLOWS_SLOWNESS);
     elasticity_linearise(rates, 15, RATE_FOLLOWS_SLOWNESS);
     elasticity_linearise(ratios, 15, RATE_FOLLOWS_EXPONENT);

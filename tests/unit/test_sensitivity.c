@@ -198,7 +198,7 @@ static void check_cause(void) {
                                          {.estimate = 0.5, .low = 0.4, .high = 0.6, .bounded = true}};
   const struct contract contract = {.workload = {.stream = true}};
   struct sensitivities all = {.n = LYNX_COUNT(names), .n_blocks = 60, .n_cycles = 6, .tokens = true, .answers = 20, .throughput = 100};
-  for (size_t i = 0; i < all.n; i++) {
+  for (size_t i = 0; i < LYNX_COUNT(names); i++) {
     all.items[i] = (struct sensitivity){.perturber = perturber_find(perturbers[i], strlen(perturbers[i])), .n_blocks = 12};
     (void)strcpy(all.items[i].target, names[i]);
     all.items[i].of[RESPONSE_THROUGHPUT] = throughput[i];
