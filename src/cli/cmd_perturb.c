@@ -27,7 +27,7 @@ enum { ONLY_MAX = 16, PAGE_MAX = 16 << 20, CANDIDATES_MAX = 64, CHOSEN = 2, NAME
 #define SHARE_LEAST 0.02 /* of a thread's time: what has less of it costs less than blocks can show */
 
 static const struct option_spec options[] = {
-    [FLAG_FOR] = {"for", "DURATION", "how long it may take, about (default: what the run's answers want, 2min to 10min)"},
+    [FLAG_FOR] = {"for", "DURATION", "how long it may take, about (default: 2min; of a run until intervals are narrow, 10min at most)"},
     [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -perturb and the time, .lynx)"},
     [FLAG_ONLY] =
         {"only", "LIST",

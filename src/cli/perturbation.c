@@ -213,7 +213,7 @@ static int plan_time(struct perturbation *p) {
   int64_t each = whole / p->n_looks;
   p->warm_up_ns = between((double)each / 10, 2 * SECOND, 20 * SECOND);
   p->counted_ns = each - p->warm_up_ns;
-  if (text == NULL && p->weighs && measured(p) != NULL) p->n_more = (usual_most - whole + each / 2) / each;
+  if (text == NULL && p->weighs && measured(p) != NULL) p->n_more = (usual_most - whole + each / 10) / each;
   return EXIT_HOLDS;
 }
 

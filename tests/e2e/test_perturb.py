@@ -534,18 +534,18 @@ def test_confirm_lists_what_there_is(sleeper):
 
 @pytest.mark.long
 def test_perturb_takes_the_time_that_answers_need(sleeper, tmp_path):
-    """Six cycles of blocks of several answers, in two to ten minutes; ended early it says so, and leaves no server."""
+    """Six cycles of blocks of several answers, then more; ended early it says so, and leaves no server."""
     path, out, _ = sleeper
     words = [os.path.join(l.BUILD, "lynxbench"), "perturb", out, "--contract", path, "--out", str(tmp_path / "p.lynx")]
     p, said = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True), ""
     for line in p.stderr:
         said += line
         if "in blocks of" in line:
-            break
-    p.send_signal(signal.SIGINT)
-    p.communicate(timeout=60)
+            p.send_signal(signal.SIGINT)
+    p.wait(timeout=60)
     plan = re.search(r"at most (\d+) s in blocks of ([0-9.]+) s", said)
-    assert plan and 119 <= int(plan[1]) <= 601, said
+    least = re.search(r"it ends after (\d+) s where", said)
+    assert plan and 119 <= int(plan[1]) <= 631 and (not least or 119 <= int(least[1]) < int(plan[1])), said
     assert "answers want" not in said, said
 
 
