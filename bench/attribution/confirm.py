@@ -134,7 +134,7 @@ class Case:
         seconds = []
         for plant in ("none", self.plant):
             self.set(plant, "")
-            times = request_times(self.command, self.environment, self.port, self.model(), 16)
+            times = request_times(self.command, self.environment, self.port, 16)
             seconds.append(statistics.median(times[4:]))
         own, planted = seconds[0], seconds[1] - seconds[0]
         print(f"a request alone: {1000 * own:.1f} ms; {self.plant} of size 1: {1000 * planted:.2f} ms more", flush=True)

@@ -4,17 +4,13 @@ On each executor a closed loop of 4; windows without profilers and windows with 
 run for each profiler, for all together, and for none: the last says how much the order and chance alone come to."""
 
 import argparse
-import contextlib
 import json
 import os
 import random
-import signal
-import socket
 import subprocess
-import sys
 import tempfile
-import time
-import urllib.request
+
+from servers import free_port, serving, vllm
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
@@ -31,14 +27,6 @@ rng = random.Random(args.seed)
 PROFILERS = {"none": "none", "native_stacks": "native_stacks", "py_spy": "py_spy", "both": "native_stacks,py_spy"}
 
 
-def vllm():
-    os.environ.update(SOURCE=ROOT, PEERS_PYTHON=args.python)
-    sys.path.insert(0, os.path.join(ROOT, "tests", "peers"))
-    import vllm_server
-
-    return vllm_server
-
-
 def server(backend):
     return [args.python, os.path.join(HERE, "server.py"), "--plant", "none", "--backend", backend]
 
@@ -50,37 +38,6 @@ EXECUTORS = {
     "ONNX Runtime server": (server("onnx"), 16),
     "vLLM for processors": (None, 16),
 }
-
-
-def model_of(port):
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=5) as r:
-        return json.load(r)["data"][0]["id"]
-
-
-@contextlib.contextmanager
-def serving(command, environment):
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
-    if command is None:
-        words = vllm().command(os.path.join(ROOT, "build"), port)
-    else:
-        words = [*command, "--port", str(port)]
-    process = subprocess.Popen(
-        words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, start_new_session=True
-    )
-    try:
-        for _ in range(600):
-            with contextlib.suppress(OSError):
-                model = model_of(port)
-                break
-            if process.poll() is not None:
-                sys.exit(f"the server did not start: {words}")
-            time.sleep(0.5)
-        yield port, model
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 def cost(port, model, tokens, names, folder):
@@ -115,11 +72,15 @@ def main():
     for name, (command, tokens) in EXECUTORS.items():
         if args.only and name not in args.only.split(","):
             continue
-        if command is None and not os.path.exists(os.path.join(vllm().PATH, "done")):
+        if command is None and not os.path.exists(os.path.join(vllm(args.python).PATH, "done")):
             print(f"{name}: left out, it is not installed (make test-peers installs it)")
             continue
-        environment = dict(os.environ, **(vllm().ENVIRONMENT if command is None else {}))
-        with serving(command, environment) as (port, model), tempfile.TemporaryDirectory() as folder:
+        port, environment = free_port(), dict(os.environ)
+        words = [*(command or []), "--port", str(port)]
+        if command is None:
+            words = vllm(args.python).command(os.path.join(ROOT, "build"), port)
+            environment.update(vllm(args.python).ENVIRONMENT)
+        with serving(words, environment, port) as model, tempfile.TemporaryDirectory() as folder:
             order = list(PROFILERS)
             rng.shuffle(order)
             cost(port, model, tokens, "none", folder)  # warm

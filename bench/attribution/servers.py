@@ -49,29 +49,39 @@ def disk_group(name):
             os.rmdir(path)
 
 
-def request_times(command, environment, port, model, n):
-    """Starts the server, and gives the seconds of n requests one after the other."""
-    url, quiet = f"http://127.0.0.1:{port}/v1/", subprocess.DEVNULL
-    process = subprocess.Popen(command, env=environment, start_new_session=True, stdout=quiet, stderr=quiet)
+@contextlib.contextmanager
+def serving(words, environment, port):
+    """Starts a server, and gives its model's name once it answers."""
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(words, stdout=quiet, stderr=quiet, env=environment, start_new_session=True)
     try:
-        for _ in range(480):
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(url + "models", timeout=2).read()
+        for _ in range(600):
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=5) as r:
+                model = json.load(r)["data"][0]["id"]
                 break
             if process.poll() is not None:
-                sys.exit(f"the server ended before it answered: {command}")
+                sys.exit(f"the server ended before it answered: {words}")
             time.sleep(0.25)
+        else:
+            sys.exit(f"the server does not answer: {words}")
+        yield model
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # it may have ended by itself
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def request_times(words, environment, port, n):
+    """Of a server that is started for it, the seconds of n requests, one after the other, as `diagnose` sends them."""
+    with serving(words, environment, port) as model:
         question = {"model": model, "prompt": "a" * 256, "max_tokens": 64, "temperature": 0, "ignore_eos": True}
-        ask = urllib.request.Request(url + "completions", json.dumps(question).encode(), {"Content-Type": "application/json"})
-        times = []
+        url, headers = f"http://127.0.0.1:{port}/v1/completions", {"Content-Type": "application/json"}
+        ask, times = urllib.request.Request(url, json.dumps(question).encode(), headers), []
         for _ in range(n):
             began = time.monotonic()
             urllib.request.urlopen(ask, timeout=60).read()
             times.append(time.monotonic() - began)
         return times
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 def vllm(python):
