@@ -3,9 +3,9 @@
  * Elasticity  of throughput, slow side (stats/elasticity.h): 1 means that 1 % slower costs 1 % of the throughput. The time for each answer
  *             is 1 / throughput; of a latency it is the latency. Of a cause that is taken away, in its place, ln of the ratio; of the
  *             demand, which is no time, d ln(throughput) / d ln(in flight)
- * Blocks      throughput (fitted as a rate): tokens by their own times (answers, where there are none) in the block, those of an answer without any text
- *             spread from its first byte to its end; latencies: medians of the requests whose first token, or end, lies in it (of the
- *             latter, those that also began in it); of the gaps between its tokens the mean
+ * Blocks      throughput (fitted as a rate): tokens by their own times (answers, where there are none) in the block, those of an answer
+ *             without any text spread from its first byte to its end; latencies: medians of the requests whose first token, or end, lies
+ *             in it (of the latter, those that also began in it); of the gaps between its tokens the mean
  * Interval    stats/elasticity.h, by cycles
  * Sum         over processes that were slowed one by one. Near 1 where every rate that matters was slowed and throughput is smooth; less
  *             with timers and resources that were not probed; more with ties (docs/method.md#perturbation). A diagnostic, no share

@@ -23,28 +23,22 @@ char *sensitivity_slope_text(char *text, size_t size, const struct slope *s, boo
   return text;
 }
 
-static bool counts(const struct sensitivity *s, enum response by) {
-  return !sensitivity_is_of_all(s) && !sensitivity_is_of_load(s) && s->of[by].bounded && !sensitivity_is_impossible(s);
+static bool is_slowed(const struct sensitivity *s) {
+  return !sensitivity_takes_away(s);
 }
 
-/* The resource that costs most, or the cause whose absence gains most, for certain; NULL: there is no interval. */
-static const struct sensitivity *foremost(const struct sensitivities *all, bool away) {
-  const enum response by = sensitivities_response(all);
+/* No processor's time as a whole, which holds the others. */
+static bool is_single(const struct sensitivity *s) {
+  return is_slowed(s) && !sensitivity_is_of_processors(s);
+}
+
+/* The resource of a kind that costs most, or the cause whose absence gains most, for certain; NULL: there is no interval. */
+static const struct sensitivity *foremost(const struct sensitivities *all, bool (*is)(const struct sensitivity *s), enum response by) {
   const struct sensitivity *best = NULL;
   for (size_t i = 0; i < all->n; i++) {
     const struct sensitivity *s = &all->items[i];
-    if (sensitivity_takes_away(s) == away && counts(s, by) && (best == NULL || s->of[by].low > best->of[by].low)) best = s;
-  }
-  return best;
-}
-
-/* The same of what is slowed and is no processor's time as a whole, which holds the others; NULL: none costs anything for certain. */
-static const struct sensitivity *foremost_cause(const struct sensitivities *all, enum response by) {
-  const struct sensitivity *best = NULL;
-  for (size_t i = 0; i < all->n; i++) {
-    const struct sensitivity *s = &all->items[i];
-    bool single = !sensitivity_takes_away(s) && !sensitivity_is_of_processors(s) && counts(s, by) && s->of[by].low > 0;
-    if (single && (best == NULL || s->of[by].low > best->of[by].low)) best = s;
+    if (!is(s) || sensitivity_is_of_all(s) || sensitivity_is_of_load(s) || !s->of[by].bounded || sensitivity_is_impossible(s)) continue;
+    if (best == NULL || s->of[by].low > best->of[by].low) best = s;
   }
   return best;
 }
@@ -53,12 +47,13 @@ static const struct sensitivity *foremost_cause(const struct sensitivities *all,
 static void put_cause(const struct sensitivities *all, const struct sensitivity *most, const char *what, struct buffer *out) {
   char text[64];
   const enum response by = sensitivities_response(all);
-  const struct sensitivity *cause = foremost_cause(all, by), *of_latency = foremost_cause(all, RESPONSE_END_TO_END);
-  if (cause == most) return;
-  if (cause != NULL)
+  const struct sensitivity *cause = foremost(all, is_single, by), *of_latency = foremost(all, is_single, RESPONSE_END_TO_END);
+  bool known = cause != NULL && cause->of[by].low > 0;
+  if (known && cause == most) return;
+  if (known)
     (void)buffer_printf(out, "Of single causes, %s costs most for certain: %s %% of the %s.\n", cause->target,
                         sensitivity_slope_text(text, sizeof text, &cause->of[by], false), what);
-  else if (of_latency != NULL)
+  else if (of_latency != NULL && of_latency->of[RESPONSE_END_TO_END].low > 0)
     (void)buffer_printf(out, "%sOf the median end-to-end latency %s costs most for certain: %s %%.\n",
                         most->of[by].low > 0 ? "No single cause costs throughput for certain. " : "", of_latency->target,
                         sensitivity_slope_text(text, sizeof text, &of_latency->of[RESPONSE_END_TO_END], false));
@@ -101,7 +96,8 @@ static void put_demand(const struct slope *e, const char *strong, const char *pl
 static void put_verdict(const struct sensitivities *all, bool color, struct buffer *out) {
   const char *strong = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "",
              *what = all->open_load ? "end-to-end latency" : "throughput";
-  const struct sensitivity *slowed = foremost(all, false), *away = foremost(all, true);
+  const struct sensitivity *slowed = foremost(all, is_slowed, sensitivities_response(all)),
+                           *away = foremost(all, sensitivity_takes_away, sensitivities_response(all));
   char text[64];
   const struct slope *demand = demand_of(all);
   if (slowed == NULL && away == NULL && demand == NULL) {
