@@ -8,12 +8,17 @@
 
 const int matmul_shapes[MATMUL_SHAPES] = {1, 4, 16, MATMUL_ROWS_MAX};
 
+/* oneDNN multiplies bytes by VPMADDUBSW where a CPU has no VNNI: one operand is moved to 0..255, and the sum of two products is kept in 16
+ * signed bits, so that 2 * 255 * 127 is cut to 32767. 2 * 255 * 63 = 32130 fits (oneDNN: "Nuances of int8 computations"). */
+enum { INT8_MOST = 127, INT7_MOST = 63 };
+
 struct matmul {
   enum precision precision;
   int n_out, n_in;
   struct product *products[MATMUL_SHAPES];
   struct packed *packed[MATMUL_SHAPES]; /* packed[i] may be another's: owner[i] says whose */
   int owner[MATMUL_SHAPES];
+  int w_most;     /* int8: the largest magnitude of a weight, INT8_MOST or INT7_MOST */
   float *w_scale; /* int8: (n_out) */
   float *x_scale; /* int8: (rows) */
   void *x;        /* converted, padded: (MATMUL_ROWS_MAX, n_in) */
@@ -54,11 +59,11 @@ static void convert_bf16(const float *from, size_t n, uint16_t *to) {
   for (size_t i = 0; i < n; i++) to[i] = to_bf16(from[i]);
 }
 
-/* One row or output channel: symmetric, scale = largest magnitude / 127. */
-static float quantise(const float *from, int n, int8_t *to) {
+/* One row or output channel: symmetric, scale = largest magnitude / most. */
+static float quantise(const float *from, int n, int most, int8_t *to) {
   float largest = 0;
   for (int i = 0; i < n; i++) largest = fabsf(from[i]) > largest ? fabsf(from[i]) : largest;
-  float scale = largest / 127, inverse = largest > 0 ? 127 / largest : 0;
+  float scale = largest / (float)most, inverse = largest > 0 ? (float)most / largest : 0;
   for (int i = 0; i < n; i++) to[i] = (int8_t)lrintf(from[i] * inverse);
   return scale;
 }
@@ -70,9 +75,48 @@ static enum lynx_status pack_weights(struct matmul *m, const float *w, int shape
   if (m->precision == PRECISION_BF16) convert_bf16(w, n, converted);
   else
     for (int row = 0; row < m->n_out; row++)
-      m->w_scale[row] = quantise(w + (size_t)row * (size_t)m->n_in, m->n_in, (int8_t *)converted + (size_t)row * (size_t)m->n_in);
+      m->w_scale[row] = quantise(w + (size_t)row * (size_t)m->n_in, m->n_in, m->w_most,
+                                 (int8_t *)converted + (size_t)row * (size_t)m->n_in);
   enum lynx_status status = product_pack(m->products[shape], converted, &m->packed[shape], error);
   free(converted);
+  return status;
+}
+
+/* --- are the sums of int8 right? --- */
+
+/* The values at which sums are cut: every input and weight at its largest magnitude, with the signs of an output alike. */
+static enum lynx_status sums_are_exact(struct matmul *m, int shape, int w_most, bool *ret, struct lynx_error *error) {
+  size_t n_in = (size_t)m->n_in, n_out = (size_t)m->n_out, rows = (size_t)matmul_shapes[shape];
+  int8_t *w = xalloc(n_out * n_in, 1), *x = m->x;
+  int32_t *y = m->y;
+  struct packed *packed = NULL;
+  for (size_t i = 0; i < n_out * n_in; i++) w[i] = (int8_t)(i / n_in % 2 == 0 ? w_most : -w_most);
+  for (size_t i = 0; i < rows * n_in; i++) x[i] = (int8_t)(i / n_in % 2 == 0 ? INT8_MOST : -INT8_MOST);
+  enum lynx_status status = product_pack(m->products[shape], w, &packed, error);
+  if (status == LYNX_OK) {
+    product_run(m->products[shape], x, packed, y);
+    *ret = true;
+    for (size_t row = 0; row < rows; row++)
+      for (size_t i = 0; i < n_out; i++) *ret = *ret && y[row * n_out + i] == (row % 2 == i % 2 ? 1 : -1) * w_most * INT8_MOST * m->n_in;
+  }
+  packed_release(packed);
+  free(w);
+  return status;
+}
+
+/* Eight bits where every shape sums them rightly, else seven: a product that is wrong in silence is none. */
+static enum lynx_status choose_weight_bits(struct matmul *m, struct lynx_error *error) {
+  static const int most[] = {INT8_MOST, INT7_MOST};
+  bool exact = false;
+  enum lynx_status status = LYNX_OK;
+  for (size_t k = 0; k < LYNX_COUNT(most) && !exact && status == LYNX_OK; k++) {
+    exact = true;
+    m->w_most = most[k];
+    for (int i = 0; i < MATMUL_SHAPES && exact && status == LYNX_OK; i++) status = sums_are_exact(m, i, m->w_most, &exact, error);
+  }
+  if (status == LYNX_OK && !exact)
+    status = lynx_fail(error, LYNX_UNSUPPORTED, "oneDNN's int8 product (%s) sums wrongly on this CPU, with weights of seven bits too",
+                       matmul_primitive(m));
   return status;
 }
 
@@ -98,8 +142,10 @@ enum lynx_status matmul_create(struct onednn *onednn, enum precision precision, 
     product_close(m->products[i]);
     m->products[i] = NULL;
     status = product_create(onednn, types[precision], matmul_shapes[i], n_out, n_in, NULL, &m->products[i], error);
-    if (status == LYNX_OK) status = pack_weights(m, w, i, error);
   }
+  if (status == LYNX_OK && precision == PRECISION_INT8) status = choose_weight_bits(m, error);
+  for (int i = 0; i < MATMUL_SHAPES && status == LYNX_OK; i++)
+    if (m->owner[i] == i) status = pack_weights(m, w, i, error);
   if (status != LYNX_OK) {
     matmul_close(m);
     return status;
@@ -117,7 +163,8 @@ void matmul_run(struct matmul *m, const float *x, int rows, float *y) {
   if (m->precision == PRECISION_F32) memcpy(m->x, x, n * 4);
   else if (m->precision == PRECISION_BF16) convert_bf16(x, n, m->x);
   else
-    for (int row = 0; row < rows; row++) m->x_scale[row] = quantise(x + (size_t)row * n_in, m->n_in, (int8_t *)m->x + (size_t)row * n_in);
+    for (int row = 0; row < rows; row++)
+      m->x_scale[row] = quantise(x + (size_t)row * n_in, m->n_in, INT8_MOST, (int8_t *)m->x + (size_t)row * n_in);
   memset((char *)m->x + n * width, 0, (padded - n) * width);
   product_run(m->products[shape], m->x, m->packed[m->owner[shape]], m->y);
   if (m->precision != PRECISION_INT8) {
@@ -131,6 +178,11 @@ void matmul_run(struct matmul *m, const float *x, int rows, float *y) {
 
 const char *matmul_primitive(const struct matmul *matmul) {
   return product_primitive(matmul->products[MATMUL_SHAPES - 1]);
+}
+
+int matmul_weight_bits(const struct matmul *matmul) {
+  static const int bits[] = {[PRECISION_F32] = 32, [PRECISION_BF16] = 16, [PRECISION_INT8] = 8};
+  return bits[matmul->precision] - (matmul->w_most == INT7_MOST);
 }
 
 void matmul_close(struct matmul *m) {

@@ -330,9 +330,9 @@ static void model_describe(void *state, struct buffer *json_members) {
   const char *primitive = transformer_primitive(m->transformer);
   (void)buffer_printf(json_members,
                       "\"requested\":\"%s\",\"executed\":\"%s\",\"status\":\"%s\",\"primitive\":\"%s\",\"library\":\"oneDNN "
-                      "%s\",\"max_batch\":%d,\"threads\":%d,\"context\":%d",
+                      "%s\",\"weight_bits\":%d,\"max_batch\":%d,\"threads\":%d,\"context\":%d",
                       precision_text(m->precision), precision_text(m->precision), primitive_status(m->precision, primitive), primitive,
-                      onednn_version(), m->n_slots, m->options->threads, m->shape.context);
+                      onednn_version(), transformer_weight_bits(m->transformer), m->n_slots, m->options->threads, m->shape.context);
 }
 
 static bool model_submit(void *state, int64_t generation, const struct api_request *request, int64_t now_ns) {

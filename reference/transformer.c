@@ -275,6 +275,10 @@ const char *transformer_primitive(const struct transformer *t) {
   return matmul_primitive(t->layers[0].gate);
 }
 
+int transformer_weight_bits(const struct transformer *t) {
+  return matmul_weight_bits(t->layers[0].gate);
+}
+
 void transformer_close(struct transformer *t) {
   if (t == NULL) return;
   for (int i = 0; t->layers != NULL && i < t->shape.layers; i++) {

@@ -38,6 +38,7 @@ void transformer_step(struct transformer *t, const struct transformer_row *rows,
 /* Runs every compiled shape once, so that the first request does not pay for it. */
 void transformer_warm_up(struct transformer *t);
 const char *transformer_primitive(const struct transformer *t);
+int transformer_weight_bits(const struct transformer *transformer); /* as matmul_weight_bits, of the same product */
 void transformer_close(struct transformer *t);
 
 #endif

@@ -96,23 +96,26 @@ def test_the_same_rows_the_same_bytes(bundle, tmp_path):
     check_equal(lynx("show", f"{tmp_path}/b.lynx", "--json").stdout, first, "recomputed from a copy")
 
 
+@pytest.mark.parametrize("isa", ["SSE41", "AVX2"])
 @pytest.mark.parametrize("precision", ["bf16", "int8"])
-def test_a_processor_without_the_instructions_says_so(tmp_path, precision):
-    """oneDNN may look no further than SSE4.1: emulated, or unavailable."""
+def test_a_processor_without_the_instructions_says_so(tmp_path, precision, isa):
+    """oneDNN may use no newer instructions: emulated, and the answers are right all the same; or unavailable."""
     path = write(f"{tmp_path}/one.yaml", free_port(), f"[{precision}]", f"reference: {precision}")
     out = f"{tmp_path}/one.lynx"
-    capped = {"ONEDNN_MAX_CPU_ISA": "SSE41", "DNNL_MAX_CPU_ISA": "SSE41"}
+    capped = {"ONEDNN_MAX_CPU_ISA": isa, "DNNL_MAX_CPU_ISA": isa}
     r = lynx("run", path, "--out", out, "--quiet", timeout=300, env=capped)
-    check(r.returncode in (0, 3), f"{precision} on SSE4.1: {r.stderr}")
+    check(r.returncode in (0, 3), f"{precision} on {isa}: {r.stderr}")
     p = show(out)["precisions"][0]
     emulated = p["unavailable"] or p["status"] == "emulated"
-    check(emulated, f"{precision} on SSE4.1: {p['status']} {p['primitive']}")
+    check(emulated, f"{precision} on {isa}: {p['status']} {p['primitive']}")
     if p["unavailable"]:
         check_equal(lynx("show", out).returncode, 3, "nothing was measured")
         check_in("unavailable", r.stderr, "and said so")
     else:  # what the environment did is among the facts of the process that served
         facts = dict(rows(out, "SELECT key, value FROM fact WHERE moment LIKE 'start:%'"))
-        check_equal(facts.get("environment.ONEDNN_MAX_CPU_ISA"), "SSE41", "the variable that changed it")
+        check_equal(facts.get("environment.ONEDNN_MAX_CPU_ISA"), isa, "the variable that changed it")
+        found = p["accuracy"]["estimate"]
+        check(abs(found - BITS) < TOLERANCE[precision], f"{precision} on {isa}: {found} bits per byte, PyTorch has {BITS}")
 
 
 if __name__ == "__main__":
