@@ -24,10 +24,7 @@ verdict() {
 }
 
 # Names of Python functions come from py-spy. Without it the story is told with fewer names.
-if ! command -v py-spy >/dev/null; then
-  [ -x "$build/demo-tools/bin/py-spy" ] || { python3 -m venv "$build/demo-tools" && "$build/demo-tools/bin/pip" install -q py-spy; } >/dev/null 2>&1 || echo "py-spy is not to be had: Python functions have no names below"
-  PATH=$(cd "$build" && pwd)/demo-tools/bin:$PATH
-fi
+scripts/py_spy.sh "$build" || echo "py-spy cannot be installed: Python functions have no names below"
 port=8123
 server="python3 examples/slow_server.py $port"
 

@@ -16,13 +16,27 @@ struct child {
   int exit_code; /* 128 + signal if a signal ended it */
 };
 
-/* input_path NULL: nothing to read. */
-enum lynx_status child_start(struct child *child, const char *const *arguments, const char *const *environment, const char *input_path,
-                             const char *output_path, struct lynx_error *error) LYNX_MUST_CHECK;
-/* The same with pipes: *ret_to_fd writes to its input, *ret_from_fd reads from its output (both non-blocking, closed by the caller); what
- * it prints as errors goes to the file. stays: it is started by a thread that may end before it. */
-enum lynx_status child_start_piped(struct child *child, const char *const *arguments, const char *const *environment, const char *log_path,
-                                   bool stays, int *ret_to_fd, int *ret_from_fd, struct lynx_error *error) LYNX_MUST_CHECK;
+/* What a program of ours may use, and as whom it runs. */
+struct child_bounds {
+  int64_t memory_bytes, processor_s, file_bytes;
+  bool as_other;        /* without root's rights and groups, and none to be had by what it starts */
+  unsigned user, group; /* as_other: of whom */
+};
+
+struct child_request {
+  const char *const *arguments;   /* ends in NULL */
+  const char *const *environment; /* "NAME=VALUE"; ends in NULL */
+  bool users;              /* the user named this program: it is found in the user's PATH. Else the first argument is an absolute path */
+  const char *input_path;  /* NULL: nothing to read */
+  const char *output_path; /* errors, and output where there is no pipe for it */
+  bool stays;              /* it is started by a thread that may end before it */
+  const struct child_bounds *bounds; /* NULL: none */
+};
+
+enum lynx_status child_start(struct child *child, const struct child_request *request, struct lynx_error *error) LYNX_MUST_CHECK;
+/* The same with pipes: *ret_to_fd writes to its input, *ret_from_fd reads from its output (both non-blocking, closed by the caller). */
+enum lynx_status child_start_piped(struct child *child, const struct child_request *request, int *ret_to_fd, int *ret_from_fd,
+                                   struct lynx_error *error) LYNX_MUST_CHECK;
 bool child_running(struct child *child); /* reaps it if it has ended */
 /* Until it has ended, for that long at most, or until stop is not 0 (NULL: nothing stops it). False: it runs. */
 bool child_wait(struct child *child, int64_t within_ns, const atomic_int *stop);

@@ -1,17 +1,30 @@
-/* base/program.h: other people's programs that we may run as ourselves.
+/* base/program.h: every program that lynxbench starts by itself, and from where: one table. PATH is never asked.
  * Trust    whoever may write the program, or a folder on its path, may do with it what its runner may: they are root's, or the runner's
  *          own. A folder that all may write is no such folder, but where only owners may rename what is in it (/tmp)
- * Limits   of search_path only absolute folders count: a relative one is whoever's folder this is */
+ * Limits   what the user names (executor.start, a driver's command, a scorer, a hook, an environment's Python) is the user's: it is found as
+ *          the user's shell finds it, and is not in this table (base/child.h) */
 #ifndef BASE_PROGRAM_H
 #define BASE_PROGRAM_H
 
 #include <limits.h>
 
-#include "base/status.h"
+#include "base/root.h"
 
-/* In the folders of search_path (as PATH; NULL: none), its links resolved, so that what is checked is what is run. False: there is none. */
-bool program_find(const char *search_path, const char *name, char ret[PATH_MAX]);
-/* path: as program_find gives it. False also where its name is another: a link to another program. */
-bool program_is_trusted(const char *path, const char *name);
+enum program_id { PROGRAM_PY_SPY, PROGRAM_NVIDIA_SMI, PROGRAM_SYSTEMCTL, PROGRAM_REFERENCE, PROGRAMS };
+
+struct program {
+  const char *name, *what_for;
+  bool beside_ours;   /* the folder of our own program is looked at first */
+  const char *option; /* the user may name it; NULL */
+};
+
+extern const struct program programs[PROGRAMS];
+
+/* Where programs are looked for, in this order; ends in NULL. */
+extern const char *const program_folders[];
+
+/* The program, its links resolved: what is checked is what is run. named: by the user, instead of our folders; NULL. False: why says what
+ * was found, and what would do. */
+bool program_find(enum program_id id, const struct root *root, const char *named, char ret[PATH_MAX], char *why, size_t size);
 
 #endif

@@ -10,17 +10,18 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/number.h"
+#include "base/program.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
-#include "cli/machine_record.h"
-#include "cli/screen.h"
+#include "cli/contract_run.h"
 #include "stats/quantile.h"
 
 enum { FLAG_OUT, FLAG_REFERENCE, FLAG_QUIET };
 
 static const struct option_spec options[] = {
     [FLAG_OUT] = {"out", "FILE", "instead of where runs look for it; - for standard output"},
-    [FLAG_REFERENCE] = {"reference", "PROGRAM", "the lynxbench-ref to measure against (default: beside lynxbench, or in PATH)"},
+    [FLAG_REFERENCE] = {"reference", "PROGRAM",
+                        "the lynxbench-ref to measure against (default: beside lynxbench, or in /usr/bin or /usr/local/bin)"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"}};
 
 enum { CLOCK_READS = 200000, SLEEPS = 400, SLEEP_NS = 1000000 };
@@ -55,31 +56,18 @@ static void measure_clock(struct calibration *c) {
 
 struct calibrating {
   char folder[64];
-  struct screen screen;
+  bool quiet;
   const char *reference;
   struct calibration *result;
 };
 
 static bool run_one(struct calibrating *c, const char *name, const char *contract, struct bundle_file *ret) {
-  static const struct root root = {""};
   char path[128];
-  struct run_outcome outcome;
-  struct lynx_error error = {0};
+  struct contract_run r;
   (void)snprintf(path, sizeof path, "%s/%s.lynx", c->folder, name);
-  c->screen.label = name;
-  struct run_request request = {.contract_text = contract,
-                                .contract_length = strlen(contract),
-                                .out_path = path,
-                                .root = &root,
-                                .clock = &clock_system,
-                                .stop = screen_catch_interrupts(),
-                                .progress = screen_show,
-                                .note = screen_note,
-                                .context = &c->screen};
-  enum lynx_status status = run_contract(&request, &outcome, &error);
-  screen_clear(&c->screen);
-  bool good = status == LYNX_OK && outcome.end == BUNDLE_COMPLETE && bundle_file_open(path, ret);
-  if (status != LYNX_OK) (void)report_error(&error);
+  contract_run_init(&r, c->quiet, contract, strlen(contract), path);
+  r.screen.label = name;
+  bool good = contract_run_whole(&r) == EXIT_HOLDS && bundle_file_open(path, ret);
   (void)unlink(path);
   return good;
 }
@@ -141,25 +129,6 @@ static bool measure_against(struct calibrating *c) {
 
 /* --- the record --- */
 
-static bool find_reference(const char *given, char *path, size_t size) {
-  char own[400];
-  ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
-  if (given != NULL) {
-    (void)snprintf(path, size, "%s", given);
-    return access(path, X_OK) == 0;
-  }
-  own[n > 0 ? n : 0] = 0;
-  char *slash = strrchr(own, '/');
-  if (slash != NULL) *slash = 0;
-  (void)snprintf(path, size, "%s/lynxbench-ref", own);
-  if (access(path, X_OK) == 0) return true;
-  for (const char *p = getenv("PATH"); p != NULL && *p != 0; p += p[strcspn(p, ":")] == ':' ? strcspn(p, ":") + 1 : strcspn(p, ":")) {
-    (void)snprintf(path, size, "%.*s/lynxbench-ref", (int)strcspn(p, ":"), p);
-    if (access(path, X_OK) == 0) return true;
-  }
-  return false;
-}
-
 static bool write_record(const struct calibration *c, const char *reference, struct buffer *out) {
   struct json_writer json;
   char now[40], host[128] = "";
@@ -207,7 +176,8 @@ static void tell(const struct calibration *c) {
 static int run(const struct arguments *arguments) {
   struct calibration c = {.read_lag_p99_ns = NAN, .ceiling_requests_per_s = NAN, .ceiling_tokens_per_s = NAN};
   struct calibrating calibrating = {.folder = "/tmp/lynxbench-calibrate-XXXXXX", .result = &c};
-  char reference[700], path[700] = "-";
+  static const struct root root = {""};
+  char reference[PATH_MAX], why[PATH_MAX + 300], path[700] = "-";
   struct buffer out;
   if (arguments->option[FLAG_OUT] == NULL && !machine_record_path(&record_of_calibration, path, sizeof path)) {
     (void)fprintf(stderr, "lynxbench calibrate: neither HOME nor XDG_STATE_HOME says where to keep it; give --out FILE and set "
@@ -215,20 +185,17 @@ static int run(const struct arguments *arguments) {
     return EXIT_WRONG_INPUT;
   }
   if (arguments->option[FLAG_OUT] != NULL) (void)snprintf(path, sizeof path, "%s", arguments->option[FLAG_OUT]);
-  bool found = find_reference(arguments->option[FLAG_REFERENCE], reference, sizeof reference);
-  if (!found && arguments->option[FLAG_REFERENCE] != NULL) {
-    (void)fprintf(stderr, "lynxbench calibrate: --reference: '%s' is no program that can be run\n", arguments->option[FLAG_REFERENCE]);
-    return EXIT_WRONG_INPUT;
-  }
-  if (!found) {
-    (void)fprintf(stderr, "lynxbench-ref was not found beside lynxbench or in PATH: the ceiling stays unknown\n");
+  if (!program_find(PROGRAM_REFERENCE, &root, arguments->option[FLAG_REFERENCE], reference, why, sizeof why)) {
+    (void)fprintf(stderr, "lynxbench calibrate: %s%s\n", why,
+                  arguments->option[FLAG_REFERENCE] != NULL ? "" : ": the ceiling stays unknown");
+    if (arguments->option[FLAG_REFERENCE] != NULL) return EXIT_WRONG_INPUT;
     reference[0] = 0;
   }
   if (mkdtemp(calibrating.folder) == NULL) {
     (void)fprintf(stderr, "lynxbench calibrate: no folder in /tmp: %s\n", strerror(errno));
     return EXIT_CONDITIONS;
   }
-  screen_init(&calibrating.screen, arguments->option[FLAG_QUIET] != NULL);
+  calibrating.quiet = arguments->option[FLAG_QUIET] != NULL;
   calibrating.reference = reference;
   measure_clock(&c);
   bool good = measure_alone(&calibrating) && (reference[0] == 0 || measure_against(&calibrating));

@@ -6,9 +6,8 @@
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
-#include "cli/machine_record.h"
+#include "cli/contract_run.h"
 #include "cli/recording.h"
-#include "cli/screen.h"
 #include "executor/capture.h"
 #include "executor/difference.h"
 #include "report/text.h"
@@ -29,13 +28,8 @@ static const struct option_spec options[] = {
 struct side {
   struct contract_file file;
   char out[300];
-  struct screen screen;
   struct recording recording;
-  struct run_request request;
-  struct run_outcome outcome;
-  struct lynx_error error;
-  struct run *run;
-  enum lynx_status status;
+  struct contract_run r;
 };
 
 static bool open_side(struct side *s, const char *path, const char *letter, const struct arguments *arguments) {
@@ -57,29 +51,18 @@ static bool open_side(struct side *s, const char *path, const char *letter, cons
   (void)snprintf(suffix, sizeof suffix, "-%s", letter);
   if (arguments->option[FLAG_OUT] != NULL) (void)snprintf(s->out, sizeof s->out, "%s-%s.lynx", arguments->option[FLAG_OUT], letter);
   else (void)screen_bundle_name(c, suffix, s->out, sizeof s->out);
-  screen_init(&s->screen, arguments->option[FLAG_QUIET] != NULL);
-  s->screen.label = letter[0] == 'a' ? "A" : "B";
   return true;
 }
 
-static void begin_side(struct side *s, const char *interleaved, const struct machine_records *records) {
-  static const struct root root = {""};
-  s->screen.telling = s->recording.telling;
-  s->request = (struct run_request){.contract_text = s->file.text.data,
-                                    .contract_length = s->file.text.length,
-                                    .out_path = s->out,
-                                    .calibration = records->calibration,
-                                    .envelope = records->envelope,
-                                    .interleaved = interleaved,
-                                    .meta = s->recording.link.meta,
-                                    .n_meta = s->recording.begun ? LYNX_COUNT(s->recording.link.meta) : 0,
-                                    .root = &root,
-                                    .clock = &clock_system,
-                                    .stop = screen_catch_interrupts(),
-                                    .progress = screen_show,
-                                    .note = screen_note,
-                                    .context = &s->screen};
-  s->status = run_begin(&s->request, &s->run, &s->outcome, &s->error);
+static void begin_side(struct side *s, const char *label, const char *interleaved, bool quiet) {
+  struct contract_run *r = &s->r;
+  contract_run_init(r, quiet, s->file.text.data, s->file.text.length, s->out);
+  r->screen.label = label;
+  r->screen.telling = s->recording.telling;
+  r->request.interleaved = interleaved;
+  r->request.meta = s->recording.link.meta;
+  r->request.n_meta = s->recording.begun ? LYNX_COUNT(s->recording.link.meta) : 0;
+  r->status = run_begin(&r->request, &r->run, &r->outcome, &r->error);
 }
 
 /* Rounds of one session of each, which goes first drawn again for every round. */
@@ -88,18 +71,16 @@ static void run_rounds(struct side sides[2], uint64_t seed) {
   random_init(&random, seed, "interleaving");
   int64_t n = sides[0].file.contract.method.sessions > sides[1].file.contract.method.sessions ? sides[0].file.contract.method.sessions
                                                                                               : sides[1].file.contract.method.sessions;
-  for (int64_t number = 0; number < n && sides[0].status == LYNX_OK && sides[1].status == LYNX_OK; number++) {
+  for (int64_t number = 0; number < n && sides[0].r.status == LYNX_OK && sides[1].r.status == LYNX_OK; number++) {
     int first = (int)random_below(&random, 2);
     for (int k = 0; k < 2; k++) {
-      struct side *s = &sides[(first + k) % 2];
-      if (s->status == LYNX_OK) s->status = run_round(s->run, number, number == n - 1);
+      struct contract_run *r = &sides[(first + k) % 2].r;
+      if (r->status == LYNX_OK) r->status = run_round(r->run, number, number == n - 1);
     }
   }
 }
 
 static int run_both(const struct arguments *arguments, struct side sides[2]) {
-  struct machine_records records;
-  machine_records_load(&records);
   const struct pen_wanted wanted = {"compare", "a ledger", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY], NULL};
   char interleaved[40];
   uint8_t salt[8] = {0};
@@ -113,23 +94,19 @@ static int run_both(const struct arguments *arguments, struct side sides[2]) {
   else if (!recording_begin(&wanted, &sides[0].file, &sides[0].recording) || !recording_begin(&wanted, &sides[1].file, &sides[1].recording))
     code = EXIT_WRONG_INPUT;
   else {
-    for (int i = 0; i < 2; i++) begin_side(&sides[i], interleaved, &records);
+    for (int i = 0; i < 2; i++) begin_side(&sides[i], i == 0 ? "A" : "B", interleaved, arguments->option[FLAG_QUIET] != NULL);
     run_rounds(sides, (uint64_t)sides[0].file.contract.method.seed);
     for (int i = 0; i < 2; i++) {
-      sides[i].status = run_end(sides[i].run, sides[i].status);
-      screen_clear(&sides[i].screen);
-      if (sides[i].status != LYNX_OK) code = report_error(&sides[i].error);
-      if (sides[i].outcome.executor_failed) code = EXIT_EXECUTOR;
-      if (sides[i].outcome.aborted_by_slo) code = EXIT_CONDITIONS;
-      else if (sides[i].status == LYNX_OK && sides[i].outcome.end != BUNDLE_COMPLETE) code = EXIT_INTERRUPTED;
-      if (sides[i].outcome.sealed)
-        (void)fprintf(stderr, "%s: %s (%s), root %.16s\n", sides[i].out, bundle_end_text(sides[i].outcome.end), sides[i].outcome.why,
-                      sides[i].outcome.root);
+      const struct run_outcome *outcome = &sides[i].r.outcome;
+      int ended = contract_run_end(&sides[i].r);
+      if (ended != EXIT_HOLDS && (code == EXIT_HOLDS || code == EXIT_INTERRUPTED))
+        code = ended; /* the first failure; the other was cut short */
+      if (outcome->sealed)
+        (void)fprintf(stderr, "%s: %s (%s), root %.16s\n", sides[i].out, bundle_end_text(outcome->end), outcome->why, outcome->root);
     }
   }
   for (int i = 0; i < 2; i++)
-    if (!recording_end(&sides[i].recording, sides[i].out, sides[i].outcome.sealed, true) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;
-  machine_records_release(&records);
+    if (!recording_end(&sides[i].recording, sides[i].out, sides[i].r.outcome.sealed, true) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;
   return code;
 }
 

@@ -4,11 +4,9 @@
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
+#include "cli/contract_run.h"
 #include "cli/live_pages.h"
-#include "cli/machine_record.h"
 #include "cli/quick_run.h"
-#include "cli/run_exit.h"
-#include "cli/screen.h"
 #include "cli/server_look.h"
 #include "executor/listening.h"
 #include "telemetry/process_tree.h"
@@ -24,6 +22,7 @@ enum {
   FLAG_IN_FLIGHT,
   FLAG_LEAVE,
   FLAG_PROFILERS,
+  FLAG_PY_SPY,
   FLAG_QUIET,
   FLAG_JSON
 };
@@ -39,36 +38,18 @@ static const struct option_spec options[] = {
     [FLAG_IN_FLIGHT] = {"in-flight", "N", "no climb: so many requests in flight, as the run before had that it is compared with"},
     [FLAG_LEAVE] = {"no-server-profiler", NULL, "leave the server's own profiler alone (vLLM, SGLang; CUPTI)"},
     [FLAG_PROFILERS] = {"profilers", "NAMES", "only these profilers, commas between: native_stacks, py_spy; or none"},
+    [FLAG_PY_SPY] = {"py-spy", "PATH", "the py-spy to profile Python by (default: beside lynxbench, or in /usr/bin or /usr/local/bin)"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
 /* The run, as any other. */
 static int run_contract_at(const struct arguments *arguments, const char *path, const char *out) {
-  const struct root root = {""};
   struct contract_file file;
-  struct screen screen;
-  struct machine_records records;
-  struct run_outcome outcome;
-  struct lynx_error error = {0};
+  struct contract_run r;
   if (!contract_file_read(path, &file)) return EXIT_WRONG_INPUT;
-  screen_init(&screen, arguments->option[FLAG_QUIET] != NULL);
-  machine_records_load(&records);
-  const struct run_request request = {.contract_text = file.text.data,
-                                      .contract_length = file.text.length,
-                                      .out_path = out,
-                                      .profilers = arguments->option[FLAG_PROFILERS],
-                                      .root = &root,
-                                      .clock = &clock_system,
-                                      .calibration = records.calibration,
-                                      .envelope = records.envelope,
-                                      .stop = screen_catch_interrupts(),
-                                      .progress = screen_show,
-                                      .note = screen_note,
-                                      .context = &screen};
-  enum lynx_status status = run_contract(&request, &outcome, &error);
-  screen_clear(&screen);
-  int code = run_exit_code(status, &outcome, &error, out);
-  machine_records_release(&records);
+  contract_run_init(&r, arguments->option[FLAG_QUIET] != NULL, file.text.data, file.text.length, out);
+  r.request.profilers = (struct run_profilers){arguments->option[FLAG_PROFILERS], arguments->option[FLAG_PY_SPY]};
+  int code = contract_run_whole(&r);
   contract_file_release(&file);
   return code;
 }

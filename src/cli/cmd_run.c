@@ -4,12 +4,10 @@
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
-#include "cli/machine_record.h"
+#include "cli/contract_run.h"
 #include "cli/recording.h"
 #include "cli/quick_run.h"
-#include "cli/run_exit.h"
 #include "cli/run_part.h"
-#include "cli/screen.h"
 #include "cli/server_look.h"
 #include "report/text.h"
 
@@ -26,7 +24,8 @@ enum {
   FLAG_MODEL,
   FLAG_CHAT,
   FLAG_KEY_VARIABLE,
-  FLAG_PROFILERS
+  FLAG_PROFILERS,
+  FLAG_PY_SPY
 };
 
 static const struct option_spec options[] = {
@@ -42,7 +41,8 @@ static const struct option_spec options[] = {
     [FLAG_FOR] = {"for", "DURATION", "with a URL: how long it may take, about (default: 1min)"},
     [FLAG_MODEL] = {"model", "NAME", "with a URL: the model (default: the first that the server lists)"},
     [FLAG_CHAT] = {"chat", NULL, "with a URL: the chat route instead of completions"},
-    [FLAG_PROFILERS] = {"profilers", "NAMES", "with method.attribution_sessions: only these profilers, commas between; or none"}};
+    [FLAG_PROFILERS] = {"profilers", "NAMES", "with method.attribution_sessions: only these profilers, commas between; or none"},
+    [FLAG_PY_SPY] = {"py-spy", "PATH", "the py-spy to profile Python by (default: beside lynxbench, or in /usr/bin or /usr/local/bin)"}};
 
 /* Nothing answered: 3. The machine or the instrument made it invalid: 4. */
 static int judge(const char *path) {
@@ -132,42 +132,23 @@ static int run_contract_file(const struct arguments *arguments, const char *cont
   if (!prepare(arguments, contract_path, given_out, &file, &part, &recording)) return EXIT_WRONG_INPUT;
   const char *out = given_out != NULL ? given_out : screen_bundle_name(&file.contract, "", name, sizeof name);
   if (part.count > 0) out = run_part_path(out, &part, part_name, sizeof part_name);
-  const struct root root = {""};
-  struct screen screen;
-  screen_init(&screen, arguments->option[FLAG_QUIET] != NULL);
-  screen.telling = recording.telling;
-  struct machine_records records;
-  machine_records_load(&records);
-  struct run_request request = {.contract_text = file.text.data,
-                                .contract_length = file.text.length,
-                                .out_path = out,
-                                .root = &root,
-                                .clock = &clock_system,
-                                .key_variable = arguments->option[FLAG_KEY_VARIABLE],
-                                .observe = arguments->option[FLAG_OBSERVE] != NULL,
-                                .profilers = arguments->option[FLAG_PROFILERS],
-                                .calibration = records.calibration,
-                                .envelope = records.envelope,
-                                .part = part,
-                                .meta = recording.link.meta,
-                                .n_meta = recording.begun ? LYNX_COUNT(recording.link.meta) : 0,
-                                .stop = screen_catch_interrupts(),
-                                .progress = screen_show,
-                                .note = screen_note,
-                                .context = &screen};
-  struct run_outcome outcome;
-  struct lynx_error error = {0};
-  enum lynx_status status = run_contract(&request, &outcome, &error);
-  screen_clear(&screen);
-  machine_records_release(&records);
-  int code = run_exit_code(status, &outcome, &error, out);
-  if (code == EXIT_HOLDS && !request.observe) code = judge(out);
-  if (!recording_end(&recording, out, outcome.sealed, arguments->option[FLAG_JSON] != NULL) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;
-  if (arguments->option[FLAG_JSON] != NULL) write_json(out, &outcome, code);
-  else if (status == LYNX_OK) {
-    (void)printf("%s: %s (%s), root %.16s\n", out, bundle_end_text(outcome.end), outcome.why, outcome.root);
+  struct contract_run r;
+  contract_run_init(&r, arguments->option[FLAG_QUIET] != NULL, file.text.data, file.text.length, out);
+  r.screen.telling = recording.telling;
+  r.request.key_variable = arguments->option[FLAG_KEY_VARIABLE];
+  r.request.observe = arguments->option[FLAG_OBSERVE] != NULL;
+  r.request.profilers = (struct run_profilers){arguments->option[FLAG_PROFILERS], arguments->option[FLAG_PY_SPY]};
+  r.request.part = part;
+  r.request.meta = recording.link.meta;
+  r.request.n_meta = recording.begun ? LYNX_COUNT(recording.link.meta) : 0;
+  int code = contract_run_whole(&r);
+  if (code == EXIT_HOLDS && !r.request.observe) code = judge(out);
+  if (!recording_end(&recording, out, r.outcome.sealed, arguments->option[FLAG_JSON] != NULL) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;
+  if (arguments->option[FLAG_JSON] != NULL) write_json(out, &r.outcome, code);
+  else if (r.status == LYNX_OK) {
+    (void)printf("%s: %s (%s), root %.16s\n", out, bundle_end_text(r.outcome.end), r.outcome.why, r.outcome.root);
     if (server_is_url(arguments->positional[0])) print_result(out);
-    if (request.observe) (void)printf("next: lynxbench profile %s\n", out);
+    if (r.request.observe) (void)printf("next: lynxbench profile %s\n", out);
     else if (part.count > 0) (void)printf("next, with all %lld parts: lynxbench merge ...\n", (long long)part.count);
     else (void)printf("next: lynxbench show %s; lynxbench claim %s; lynxbench report %s\n", out, out, out);
   }

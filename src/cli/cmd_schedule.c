@@ -337,15 +337,15 @@ static bool units_folder(const struct arguments *a, char ret[SCHEDULE_PATH]) {
 }
 
 static int systemctl(const struct arguments *a, const char *verb, const char *flag, const char *unit) {
-  const char *words[8] = {"systemctl"};
-  size_t n = 1;
+  const char *words[8];
+  size_t n = 0;
   if (a->option[FLAG_UNITS] != NULL) return EXIT_HOLDS;
   if (geteuid() != 0) words[n++] = "--user";
   words[n++] = verb;
   if (flag != NULL) words[n++] = flag;
   if (unit != NULL) words[n++] = unit;
   words[n] = NULL;
-  return program_run("schedule", words);
+  return program_run("schedule", PROGRAM_SYSTEMCTL, words);
 }
 
 static void unit_path(const char *folder, const char *name, const char *ending, char ret[SCHEDULE_PATH]) {

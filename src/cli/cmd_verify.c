@@ -5,8 +5,7 @@
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/consent.h"
-#include "cli/machine_record.h"
-#include "cli/screen.h"
+#include "cli/contract_run.h"
 #include "cli/team_key.h"
 #include "report/verification_report.h"
 
@@ -73,42 +72,21 @@ static bool print_report(struct verifying *v, bool decided) {
 /* --- the re-run --- */
 
 static int run_again(struct verifying *v, int64_t sessions) {
-  static const struct root root = {""};
   const char *contract = bundle_meta(v->sealed.bundle, "contract");
-  struct screen screen;
-  struct machine_records records;
-  struct run_outcome outcome;
-  struct lynx_error error = {0};
-  machine_records_load(&records);
-  screen_init(&screen, v->arguments->option[FLAG_QUIET] != NULL);
-  struct run_request request = {.contract_text = contract,
-                                .contract_length = strlen(contract),
-                                .out_path = v->out,
-                                .root = &root,
-                                .clock = &clock_system,
-                                .calibration = records.calibration,
-                                .envelope = records.envelope,
-                                .sessions = sessions,
-                                .endpoint = v->arguments->option[FLAG_ENDPOINT],
-                                .foreign = true,
-                                .api_key_env = v->arguments->option[FLAG_KEY_ENV],
-                                .key_variable = v->arguments->option[FLAG_KEY_ENV],
-                                .api_key_file = v->arguments->option[FLAG_KEY_FILE],
-                                .meta = v->link.meta,
-                                .n_meta = v->recorded ? LYNX_COUNT(v->link.meta) : 0,
-                                .stop = screen_catch_interrupts(),
-                                .progress = screen_show,
-                                .note = screen_note,
-                                .context = &screen};
-  enum lynx_status status = run_contract(&request, &outcome, &error);
-  screen_clear(&screen);
-  machine_records_release(&records);
-  if (status == LYNX_OK && outcome.end == BUNDLE_COMPLETE) return EXIT_HOLDS;
-  int code = status != LYNX_OK ? report_error(&error) : EXIT_INTERRUPTED;
-  if (outcome.sealed)
-    (void)fprintf(stderr, "The re-run was sealed as %s (%s) in %s: it decides nothing\n", bundle_end_text(outcome.end), outcome.why,
+  struct contract_run r;
+  contract_run_init(&r, v->arguments->option[FLAG_QUIET] != NULL, contract, strlen(contract), v->out);
+  r.request.sessions = sessions;
+  r.request.endpoint = v->arguments->option[FLAG_ENDPOINT];
+  r.request.foreign = true;
+  r.request.api_key_env = r.request.key_variable = v->arguments->option[FLAG_KEY_ENV];
+  r.request.api_key_file = v->arguments->option[FLAG_KEY_FILE];
+  r.request.meta = v->link.meta;
+  r.request.n_meta = v->recorded ? LYNX_COUNT(v->link.meta) : 0;
+  int code = contract_run_whole(&r);
+  if (code != EXIT_HOLDS && r.outcome.sealed)
+    (void)fprintf(stderr, "The re-run was sealed as %s (%s) in %s: it decides nothing\n", bundle_end_text(r.outcome.end), r.outcome.why,
                   v->out);
-  return outcome.executor_failed ? EXIT_EXECUTOR : outcome.aborted_by_slo ? EXIT_CONDITIONS : code;
+  return code;
 }
 
 /* A sealed result that no claim may be made of can be reproduced all the same; whoever reads the decision should know. */

@@ -41,7 +41,8 @@ static int try(const struct dropping *d, const char *const *arguments) {
   struct lynx_error error = {0};
   int64_t left = d->until_ns - clock_now(&clock_system);
   (void)unlink(d->said);
-  if (left <= 0 || child_start(&child, arguments, environment, NULL, d->said, &error) != LYNX_OK) return 127;
+  const struct child_request request = {.arguments = arguments, .environment = environment, .output_path = d->said};
+  if (left <= 0 || child_start(&child, &request, &error) != LYNX_OK) return 127;
   bool ended = child_wait(&child, left, d->stop);
   int code = ended ? child.exit_code : 127;
   child_stop(&child, 0);

@@ -62,7 +62,9 @@ static bool tell_program(const char *program, const struct buffer *body, struct 
   (void)snprintf(home, sizeof home, "HOME=%s", getenv("HOME") != NULL ? getenv("HOME") : "/");
   (void)snprintf(path, sizeof path, "%s/entry.json", folder);
   enum lynx_status status = write_output(path, body->data, body->length) ? LYNX_OK : lynx_fail(error, LYNX_IO, "nothing could be written");
-  if (status == LYNX_OK) status = child_start(&child, arguments, environment, path, "/dev/null", error);
+  const struct child_request request = {
+      .arguments = arguments, .environment = environment, .users = true, .input_path = path, .output_path = "/dev/null"};
+  if (status == LYNX_OK) status = child_start(&child, &request, error);
   (void)unlink(path); /* it is open by now */
   (void)rmdir(folder);
   if (status == LYNX_OK) status = wait_for(&child, program, error);

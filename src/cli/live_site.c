@@ -131,7 +131,8 @@ static bool run_view(const char *const *arguments, const char *out, struct buffe
   struct child child = {.pid = 0};
   struct lynx_error error = {0};
   struct buffer text;
-  if (child_start(&child, arguments, environment, NULL, out, &error) != LYNX_OK) return false;
+  const struct child_request request = {.arguments = arguments, .environment = environment, .output_path = out};
+  if (child_start(&child, &request, &error) != LYNX_OK) return false;
   int64_t until = clock_now(&clock_system) + (int64_t)LIVE_SITE_VIEW_S * 1000000000;
   while (child_running(&child) && clock_now(&clock_system) < until) (void)nanosleep(&pause, NULL);
   if (!child.exited) child_stop(&child, 0);

@@ -19,7 +19,7 @@ static const struct named environment[] = {
     {"NO_COLOR, CLICOLOR_FORCE, TERM", "no colours; colours also in a pipe; which terminal it is"},
     {"TMPDIR", "where temporary files lie (default: /tmp)"},
     {"XDG_STATE_HOME, XDG_CACHE_HOME, XDG_CONFIG_HOME", "where the files below lie (default: in HOME)"},
-    {"HOME, PATH, PYTHONPATH", "where the files below lie; where py-spy and nvidia-smi are looked for; passed on to what is started"},
+    {"HOME, PATH, PYTHONPATH", "where the files below lie; where the programs that you name are looked for; passed on to what is started"},
 };
 
 static const struct named files[] = {

@@ -9,10 +9,8 @@
 #include "attribute/live.h"
 #include "base/number.h"
 #include "cli/consent.h"
-#include "cli/machine_record.h"
+#include "cli/contract_run.h"
 #include "cli/quick_run.h"
-#include "cli/run_exit.h"
-#include "cli/screen.h"
 #include "experiment/perturber_table.h"
 #include "experiment/slowed_code.h"
 #include "experiment/delaying_proxy.h"
@@ -405,9 +403,7 @@ static void lengthen_wire(struct perturbation *p) {
 
 static int run_blocks(struct perturbation *p, const struct slowed *slowed) {
   static const struct root root = {""};
-  struct screen screen;
-  struct machine_records records;
-  struct run_outcome outcome;
+  struct contract_run r;
   struct lynx_error error = {0};
   struct undo *undo;
   p->n_sessions = p->n_looks + p->n_more;
@@ -416,8 +412,6 @@ static int run_blocks(struct perturbation *p, const struct slowed *slowed) {
   if (undo_open(&root, &undo, &error) != LYNX_OK) return report_error(&error); /* before any thread */
   lengthen_wire(p);
   struct both both = {blocks_new(&p->plan, &root, undo), p};
-  machine_records_load(&records);
-  screen_init(&screen, p->quiet);
   const struct run_perturbation perturbation = {.concurrency = p->concurrency,
                                                 .warm_up_ns = p->warm_up_ns,
                                                 .counted_ns = p->counted_ns,
@@ -429,32 +423,20 @@ static int run_blocks(struct perturbation *p, const struct slowed *slowed) {
                                                 .enough = enough,
                                                 .context = &both};
   const struct run_meta of = {"perturbs", p->has_run ? p->run.result.seal.root : ""};
-  const struct run_request request = {.meta = &of,
-                                      .n_meta = p->has_run ? 1 : 0,
-                                      .contract_text = p->text,
-                                      .contract_length = strlen(p->text),
-                                      .out_path = p->out,
-                                      .root = &root,
-                                      .clock = &clock_system,
-                                      .calibration = records.calibration,
-                                      .envelope = records.envelope,
-                                      .endpoint = p->endpoint,
-                                      .foreign = p->foreign,
-                                      .api_key_env = p->foreign ? p->key_variable : NULL,
-                                      .key_variable = p->key_variable,
-                                      .environment = slowed->environment[0] != NULL ? slowed->environment : NULL,
-                                      .perturbation = &perturbation,
-                                      .stop = screen_catch_interrupts(),
-                                      .progress = screen_show,
-                                      .note = screen_note,
-                                      .context = &screen};
-  enum lynx_status status = run_contract(&request, &outcome, &error);
-  screen_clear(&screen);
+  contract_run_init(&r, p->quiet, p->text, strlen(p->text), p->out);
+  r.request.meta = &of;
+  r.request.n_meta = p->has_run ? 1 : 0;
+  r.request.endpoint = p->endpoint;
+  r.request.foreign = p->foreign;
+  r.request.api_key_env = p->foreign ? p->key_variable : NULL;
+  r.request.key_variable = p->key_variable;
+  r.request.environment = slowed->environment[0] != NULL ? slowed->environment : NULL;
+  r.request.perturbation = &perturbation;
+  int code = contract_run_whole(&r);
   undo_close(undo);
   blocks_free(both.blocks);
   wire_close(p->plan.wire);
-  machine_records_release(&records);
-  return run_exit_code(status, &outcome, &error, p->out);
+  return code;
 }
 
 int perturbation_run(struct perturbation *p) {

@@ -53,24 +53,38 @@ static int run_child(const char *command, const char *path, const char *const *w
   if (child == 0) {
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* a job that is cancelled leaves no load behind */
     if (getppid() != parent || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) _exit(EXIT_INTERRUPTED); /* ours is for the verdict */
-    (void)execvp(path, (char *const *)(uintptr_t)words);
+    (void)execv(path, (char *const *)(uintptr_t)words);
     _exit(EXIT_CONDITIONS);
   }
   if (child < 0) (void)fprintf(stderr, "lynxbench %s: %s cannot be started: %s\n", command, words[0], strerror(errno));
   return child < 0 ? EXIT_CONDITIONS : wait_for(child);
 }
 
-int self_run(const char *command, const char *const *words) {
-  const char *all[WORDS_MAX] = {"lynxbench"};
+/* name, then the words. */
+static void with_name(const char *name, const char *const *words, const char *all[WORDS_MAX]) {
   size_t n = 1;
+  all[0] = name;
   while (words[n - 1] != NULL && n + 1 < WORDS_MAX) {
     all[n] = words[n - 1];
     n++;
   }
   all[n] = NULL;
+}
+
+int self_run(const char *command, const char *const *words) {
+  const char *all[WORDS_MAX];
+  with_name("lynxbench", words, all);
   return run_child(command, "/proc/self/exe", all);
 }
 
-int program_run(const char *command, const char *const *words) {
-  return run_child(command, words[0], words);
+int program_run(const char *command, enum program_id program, const char *const *words) {
+  static const struct root root = {""};
+  const char *all[WORDS_MAX];
+  char path[PATH_MAX], why[PATH_MAX + 300];
+  if (!program_find(program, &root, NULL, path, why, sizeof why)) {
+    (void)fprintf(stderr, "lynxbench %s: %s\n", command, why);
+    return EXIT_CONDITIONS;
+  }
+  with_name(programs[program].name, words, all);
+  return run_child(command, path, all);
 }

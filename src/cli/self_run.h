@@ -3,10 +3,12 @@
 #ifndef CLI_SELF_RUN_H
 #define CLI_SELF_RUN_H
 
+#include "base/program.h"
+
 /* words: what stands behind "lynxbench", ends in NULL. What it prints goes to standard error. Its exit code; CONDITIONS where it cannot be
  * started, INTERRUPTED where a signal ended it. command: who says so. */
 int self_run(const char *command, const char *const *words);
-/* A program by PATH; words[0] is its name. */
-int program_run(const char *command, const char *const *words);
+/* A program of ours; words: what stands behind its name, ends in NULL. CONDITIONS where there is none, which is reported. */
+int program_run(const char *command, enum program_id program, const char *const *words);
 
 #endif

@@ -1,3 +1,4 @@
+#include "cli/contract_run.h"
 #include "cli/swapping.h"
 
 #include <math.h>
@@ -6,9 +7,6 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "cli/machine_record.h"
-#include "cli/run_exit.h"
-#include "cli/screen.h"
 #include "experiment/mixtures.h"
 #include "measure/run_perturb.h"
 
@@ -304,11 +302,7 @@ enum measured swapping_measure(void *context, uint64_t facts, int64_t round, str
 /* --- the run --- */
 
 int swapping_run(struct swapping *c, const char *key, const char *plan, void (*drive)(void *context), void *context) {
-  static const struct root root = {""};
-  struct screen screen;
-  struct machine_records records;
-  struct run_outcome outcome;
-  struct lynx_error error = {0};
+  struct contract_run r;
   if (c->n_earlier > 0 && !is_the_plan(bundle_meta(c->earlier.bundle, key), plan))
     return cannot_resume(c, "its plan is another: other facts, another seed, other mixtures or options");
   char other[DIGEST_HEX];
@@ -319,8 +313,6 @@ int swapping_run(struct swapping *c, const char *key, const char *plan, void (*d
     return cannot_resume(c, c->plan == NULL ? "the contract of B is another" : "the plan's text is another");
   int prepared = c->plan != NULL ? plan_file_prepare(c->plan, screen_catch_interrupts()) : EXIT_HOLDS;
   if (prepared != EXIT_HOLDS) return prepared;
-  machine_records_load(&records);
-  screen_init(&screen, c->quiet || !isatty(STDERR_FILENO)); /* there, a line for each session is enough */
   const struct run_perturbation perturbation = {.concurrency = c->p.concurrency,
                                                 .warm_up_ns = c->p.warm_up_ns,
                                                 .counted_ns = c->p.counted_ns,
@@ -329,31 +321,20 @@ int swapping_run(struct swapping *c, const char *key, const char *plan, void (*d
                                                 .end = end,
                                                 .context = c};
   const struct run_meta of[] = {{key, plan}, {"swapped_with", other}};
-  const struct run_request request = {.meta = of,
-                                      .n_meta = LYNX_COUNT(of),
-                                      .contract_text = c->p.text,
-                                      .contract_length = strlen(c->p.text),
-                                      .out_path = c->p.out,
-                                      .root = &root,
-                                      .clock = &clock_system,
-                                      .calibration = records.calibration,
-                                      .envelope = records.envelope,
-                                      .perturbation = &perturbation,
-                                      .stop = screen_catch_interrupts(),
-                                      .progress = screen_show,
-                                      .note = screen_note,
-                                      .context = &screen};
+  /* Where it is no terminal, a line for each session is enough. */
+  contract_run_init(&r, c->quiet || !isatty(STDERR_FILENO), c->p.text, strlen(c->p.text), c->p.out);
+  r.request.meta = of;
+  r.request.n_meta = LYNX_COUNT(of);
+  r.request.perturbation = &perturbation;
   c->end_ns = clock_now(&clock_system) + c->whole_ns;
-  enum lynx_status status = run_begin(&request, &c->run, &outcome, &error);
-  if (status == LYNX_OK && c->n_earlier > 0) status = run_resume(c->run, c->earlier.bundle, c->earlier.result.seal.root, c->n_earlier);
-  if (status == LYNX_OK) {
+  r.status = run_begin(&r.request, &r.run, &r.outcome, &r.error);
+  c->run = r.run;
+  if (r.status == LYNX_OK && c->n_earlier > 0) r.status = run_resume(c->run, c->earlier.bundle, c->earlier.result.seal.root, c->n_earlier);
+  if (r.status == LYNX_OK) {
     drive(context);
-    status = c->status;
+    r.status = c->status;
   }
-  status = run_end(c->run, status);
-  screen_clear(&screen);
-  machine_records_release(&records);
-  return run_exit_code(status, &outcome, &error, c->p.out);
+  return contract_run_end(&r);
 }
 
 int swapping_show(const struct swapping *c, int code, int (*show)(const char *path, const struct arguments *arguments),

@@ -201,8 +201,12 @@ static bool say_hello(const struct command_driver *driver, const struct worker *
 }
 
 static enum lynx_status start_worker(struct command_driver *driver, struct worker *w, struct lynx_error *error) {
-  enum lynx_status status = child_start_piped(&w->child, driver->options.command, driver->options.environment, driver->options.log_path,
-                                              driver->is_open, &w->to_fd, &w->from_fd, error);
+  const struct child_request request = {.arguments = driver->options.command,
+                                        .environment = driver->options.environment,
+                                        .users = true,
+                                        .output_path = driver->options.log_path,
+                                        .stays = driver->is_open};
+  enum lynx_status status = child_start_piped(&w->child, &request, &w->to_fd, &w->from_fd, error);
   if (status != LYNX_OK) return status;
   w->state = WORKER_STARTING;
   w->started_ns = clock_now(driver->options.clock);

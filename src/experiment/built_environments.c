@@ -79,7 +79,9 @@ struct making {
 static enum lynx_status run_program(const struct making *m, const char *what, const char *const *arguments) {
   struct child child = {.pid = 0};
   char line[300];
-  enum lynx_status status = child_start(&child, arguments, pip_variables(m->arena), NULL, m->log, m->error);
+  const struct child_request request = {
+      .arguments = arguments, .environment = pip_variables(m->arena), .users = true, .output_path = m->log};
+  enum lynx_status status = child_start(&child, &request, m->error);
   if (status != LYNX_OK) return status;
   bool ended = child_wait(&child, STEP_SECONDS * INT64_C(1000000000), m->stop);
   if (!ended) child_stop(&child, 2000000000);

@@ -51,14 +51,14 @@ static bool is_wanted(const char *names, const char *name) {
 
 struct profiling *profiling_begin(struct run *run, int64_t session, int64_t pid, int64_t duration_ns) {
   const struct profiler_request request = {
-      .root = run->request->root, .pid = pid, .duration_ns = duration_ns, .search_path = getenv("PATH")};
+      .root = run->request->root, .pid = pid, .duration_ns = duration_ns, .py_spy = run->request->profilers.py_spy};
   struct profiling *p = xalloc(1, sizeof *p);
-  char why[400];
+  char why[1024];
   p->run = run;
   p->session = session;
   for (size_t i = 0; profilers_all[i] != NULL && p->n < PROFILERS_MAX && pid > 0; i++) {
     why[0] = 0;
-    if (!is_wanted(run->request->profilers, profilers_all[i]->name)) {
+    if (!is_wanted(run->request->profilers.names, profilers_all[i]->name)) {
       (void)snprintf(why, sizeof why, "%s: --profilers leaves this profiler out", profilers_all[i]->summary);
       run_put_event(run, EVENT_UNSEEN, why);
       continue;

@@ -55,6 +55,12 @@ struct run_perturbation {
   void *context;
 };
 
+/* Of sessions with profilers. */
+struct run_profilers {
+  const char *names;  /* those that may run, commas between; NULL: all */
+  const char *py_spy; /* the program, named by the user; NULL: where ours are looked for (base/program.h) */
+};
+
 struct run_request {
   const char *contract_text;
   size_t contract_length;
@@ -62,7 +68,7 @@ struct run_request {
   const char *calibration;     /* of this machine, as JSON: kept with the run; NULL: none */
   const char *envelope;        /* the same of `lynxbench envelope` */
   bool observe;                /* send nothing: watch what the service does for others */
-  const char *profilers;       /* those that may run, commas between; NULL: all */
+  struct run_profilers profilers;
   const struct run_meta *meta; /* further ones, such as what stood in a ledger before */
   size_t n_meta;
   int64_t sessions;         /* at least so many, instead of method.sessions; 0: as the contract says */

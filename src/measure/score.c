@@ -51,7 +51,9 @@ static enum lynx_status run_scorer(const struct contract *contract, const char *
     return lynx_fail(error, LYNX_UNSUPPORTED, "accuracy.command has %zu words; from 1 to %d are accepted", command->n_items, WORDS_MAX);
   for (size_t i = 0; i < command->n_items; i++) words[i] = command->items[i];
   struct arena arena = {0};
-  enum lynx_status started = child_start(&child, words, environment_of_start(NULL, &arena), in, out, error);
+  const struct child_request request = {
+      .arguments = words, .environment = environment_of_start(NULL, &arena), .users = true, .input_path = in, .output_path = out};
+  enum lynx_status started = child_start(&child, &request, error);
   arena_release(&arena);
   if (started != LYNX_OK) return LYNX_UNSUPPORTED;
   if (!child_wait(&child, SCORER_SECONDS * INT64_C(1000000000), stop)) {

@@ -114,7 +114,9 @@ enum lynx_status service_start(struct service *service, const char *precision, c
   if (status == LYNX_OK) {
     (void)snprintf(service->log_path, sizeof service->log_path, "%s", log_path);
     (void)unlink(log_path); /* of the session before */
-    status = child_start(&service->child, arguments, environment_of_start(service->contract, &arena), NULL, log_path, error);
+    const struct child_request request = {
+        .arguments = arguments, .environment = environment_of_start(service->contract, &arena), .users = true, .output_path = log_path};
+    status = child_start(&service->child, &request, error);
   }
   arena_release(&arena);
   if (status != LYNX_OK) return status;

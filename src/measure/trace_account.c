@@ -63,7 +63,8 @@ static bool account_of(int fd, const atomic_int *stop, struct buffer *ret) {
   int out_fd = mkstemp(out);
   if (out_fd < 0) return false;
   (void)snprintf(input, sizeof input, "/proc/self/fd/%d", fd);
-  bool good = child_start(&child, arguments, environment, input, out, NULL) == LYNX_OK;
+  const struct child_request request = {.arguments = arguments, .environment = environment, .input_path = input, .output_path = out};
+  bool good = child_start(&child, &request, NULL) == LYNX_OK;
   good = good && child_wait(&child, READ_S * INT64_C(1000000000), stop) && child.exit_code == 0;
   if (child.pid > 0) child_stop(&child, 1000000000);
   good = good && root_read(&here, out, ret, NULL) == LYNX_OK && ret->length > 0;

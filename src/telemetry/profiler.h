@@ -14,7 +14,7 @@ struct profiler_request {
   const struct root *root;
   int64_t pid; /* the serving process; its children are looked at too */
   int64_t duration_ns;
-  const char *search_path; /* where programs are looked for: as PATH */
+  const char *py_spy; /* named by the user; NULL */
 };
 
 struct profiler_sink {

@@ -77,6 +77,14 @@ def free_port():
         return s.getsockname()[1]
 
 
+def wait_for_port(port, seconds=20):
+    for _ in range(seconds * 20):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.05)
+    raise RuntimeError(f"nothing listens at port {port}")
+
+
 def environment(**more):
     env = {k: v for k, v in os.environ.items() if not k.startswith("LYNXBENCH")}
     env.update({k: str(v) for k, v in more.items()})

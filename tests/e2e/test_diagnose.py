@@ -28,7 +28,7 @@ def diagnose(port, folder, *options, prefix=(), code=(0, 4)):
     return r, out
 
 
-def climb(port, folder, model="tiny", code=(0, 4), **kw):
+def climb(port, folder, model="tiny", code=(0, 4), more=(), **kw):
     """The same with windows of less than a second, by a contract."""
     path, out = os.path.join(folder, "c.yaml"), os.path.join(folder, "c.lynx")
     method = "{warm_up: 200ms, counted: 800ms, sessions: 2, attribution_sessions: 1, drain: 10s, steady: reported, "
@@ -36,7 +36,7 @@ def climb(port, folder, model="tiny", code=(0, 4), **kw):
     workload = f"{{model: {model}, output_tokens: 16, prompts: {{count: 8, bytes: 64}}}}"
     regime = "{load: climb, concurrency: 4}"
     l.contract(path, port, workload=workload, regime=regime, method=method)
-    r = l.lynx("run", path, "--out", out, "--quiet", **kw)
+    r = l.lynx("run", path, "--out", out, "--quiet", *more, **kw)
     assert r.returncode in code, r.stderr
     return r, out
 
@@ -609,7 +609,7 @@ def test_the_page_shows_threads_over_time(plain):
 
 
 def test_a_planted_profiler_is_not_run(tmp_path):
-    """A py-spy that others may write is whoever's; one by a relative path is the folder's."""
+    """A py-spy that others may write is whoever's, although the user names it."""
     port, marker = l.free_port(), tmp_path / "ran"
     source, bin_ = tmp_path / "server.py", tmp_path / "bin"
     source.write_text(SERVER)
@@ -619,8 +619,7 @@ def test_a_planted_profiler_is_not_run(tmp_path):
     process = subprocess.Popen([sys.executable, str(source), str(port)], stdout=subprocess.PIPE, text=True)
     try:
         assert "ready" in process.stdout.readline()
-        path = f"{bin_}:bin:/usr/sbin:/usr/bin:/sbin:/bin"
-        _, out = climb(port, tmp_path, "m", code=(0, 3, 4), cwd=tmp_path, env={"PATH": path})
+        _, out = climb(port, tmp_path, "m", code=(0, 3, 4), more=("--py-spy", f"{bin_}/py-spy"))
     finally:
         process.kill()
         process.wait()
@@ -651,8 +650,8 @@ def test_a_profiler_that_takes_too_much_is_ended(tmp_path):
         try:
             assert "ready" in server.stdout.readline()
             path = l.contract(tmp_path / "c.yaml", port, workload="{model: m, output_tokens: 8}", method=method)
-            env = {"PATH": f"{bin_}:/usr/sbin:/usr/bin:/sbin:/bin"}
-            r = l.lynx("run", path, "--out", out, "--quiet", "--profilers", "py_spy", env=env)
+            py_spy = ("--profilers", "py_spy", "--py-spy", f"{bin_}/py-spy")
+            r = l.lynx("run", path, "--out", out, "--quiet", *py_spy)
         finally:
             server.kill()
     assert r.returncode in (0, 3, 4), r.stderr
@@ -703,8 +702,7 @@ def test_a_profiled_user_gets_nothing_of_roots(tmp_path):
         process = subprocess.Popen([*words, str(port)], stdout=subprocess.PIPE, text=True)
         try:
             assert "ready" in process.stdout.readline()
-            path = f"{folder}:/usr/sbin:/usr/bin:/sbin:/bin"
-            _, out = climb(port, tmp_path, "m", code=(0, 3, 4), env={"PATH": path})
+            _, out = climb(port, tmp_path, "m", code=(0, 3, 4), more=("--py-spy", f"{folder}/py-spy"))
         finally:
             process.kill()
             process.wait()

@@ -32,6 +32,63 @@ def bundle(tmp_path_factory):
     return f"{d}/null.lynx"
 
 
+# --- nothing is found by the caller's PATH ---
+
+
+def programs():
+    """The names in the one list of programs that lynxbench starts by itself."""
+    lines = l.lynx("version", "--verbose").stdout.splitlines()
+    return [line.split(": ")[1].split(",")[0] for line in lines if line.startswith("program that lynxbench starts: ")]
+
+
+def test_no_program_is_found_by_path(tmp_path):
+    """Each program of the list, and of the system, lies first in PATH and leaves its name where it is run: none is."""
+    planted, ran = tmp_path / "bin", tmp_path / "ran"
+    planted.mkdir()
+    script = planted / "planted"
+    script.write_text(f'#!/bin/sh\necho "$0" >>{ran}\n')
+    script.chmod(0o755)
+    assert len(programs()) >= 4, programs()
+    system = [name for folder in ("/bin", "/sbin", "/usr/bin", "/usr/sbin") for name in os.listdir(folder)]
+    for name in {*programs(), *system}:
+        (planted / name).symlink_to(script)
+    subprocess.run([planted / "id"], check=True)
+    assert ran.read_text() == f"{planted}/id\n", "what is planted would be seen"
+    ran.unlink()
+    home = {"PATH": f"{planted}:/usr/bin:/bin", "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    python = l.answering("        time.sleep(0.01)", "import os\nos.setresuid(65534, 65534, 65534) if os.getuid() == 0 else None")
+    (tmp_path / "server.py").write_text(python)
+    port = free_port()
+    with subprocess.Popen(["/usr/bin/python3", tmp_path / "server.py", str(port)]) as process:
+        try:
+            l.wait_for_port(port)
+            words = ("--model", "tiny", "--for", "30s", "--at-most", "2", "--quiet", "--out", tmp_path / "d.lynx")
+            r = l.lynx("diagnose", f"http://127.0.0.1:{port}", *words, env=home)
+            assert r.returncode in (0, 3, 4), r.stderr
+        finally:
+            process.kill()
+    assert l.lynx("calibrate", "--quiet", "--out", tmp_path / "c.json", env=home).returncode == 0
+    path = contract(f"{tmp_path}/null.yaml", 1, executor="{}", workload=NOTHING)
+    if os.getuid() != 0:  # root's units would be the system's
+        l.lynx("schedule", "add", path, "--at", "02:00", env=home)
+    assert not ran.exists(), ran.read_text()
+
+
+def test_programs_are_started_in_few_places():
+    """exec and its like stand in five files; each that is no child of base/child.c starts lynxbench itself or a program of the list."""
+    source = subprocess.run(
+        ["grep", "-rlE", r"\b(execv|execve|execvp|execvpe|execl|execlp|posix_spawn|posix_spawnp|popen|system)\(", f"{l.SOURCE}/src"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = sorted(os.path.relpath(path, f"{l.SOURCE}/src") for path in source.stdout.split())
+    wanted = ["base/child.c", "cli/self_run.c", "executor/library_ask.c", "experiment/gpu_share.c", "telemetry/unwound.c"]
+    assert found == wanted, found
+    security = open(f"{l.SOURCE}/SECURITY.md").read()
+    assert [name for name in programs() if f"`{name}`" not in security] == []
+
+
 # --- looking at a file changes nothing ---
 
 

@@ -75,12 +75,10 @@ static bool users_may_look(const struct root *root) {
 }
 
 static bool start_one(struct spying *s, const struct profiler_request *request, const char *program, int kind, struct lynx_error *error) {
-  char out[128], log[128], user[32], group[32], pid[32], seconds[32], rate[16];
+  char out[128], log[128], pid[32], seconds[32], rate[16], folder[64];
   struct stat target;
-  char folder[64];
-  const char *arguments[32];
-  const char *const environment[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", NULL};
-  size_t n = 0;
+  struct child_bounds bounds = {.memory_bytes = INT64_C(4) << 30, .processor_s = 300, .file_bytes = OUT_MAX};
+  const char *const environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", NULL};
   path_of(s, kind, "raw", out);
   path_of(s, kind, "log", log);
   s->raw_fd[kind] = open(out, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -89,22 +87,18 @@ static bool start_one(struct spying *s, const struct profiler_request *request, 
   (void)snprintf(seconds, sizeof seconds, "%.0f", s->duration_s);
   (void)snprintf(rate, sizeof rate, "%d", kinds[kind].rate);
   (void)snprintf(folder, sizeof folder, "/proc/%lld", (long long)request->pid);
-  static const char *const limits[] = {"prlimit", "--as=4294967296", "--cpu=300", "--core=0", "--fsize=67108864"};
-  for (size_t i = 0; i < LYNX_COUNT(limits); i++) arguments[n++] = limits[i];
   if (geteuid() == 0 && stat(folder, &target) == 0 && target.st_uid != 0 && users_may_look(request->root)) {
-    (void)snprintf(user, sizeof user, "--reuid=%u", (unsigned)target.st_uid);
-    (void)snprintf(group, sizeof group, "--regid=%u", (unsigned)target.st_gid);
-    const char *const as_user[] = {"setpriv", user, group, "--clear-groups", "--no-new-privs"};
-    for (size_t i = 0; i < LYNX_COUNT(as_user); i++) arguments[n++] = as_user[i];
+    bounds.as_other = true;
+    bounds.user = target.st_uid;
+    bounds.group = target.st_gid;
     if (fchown(s->raw_fd[kind], target.st_uid, target.st_gid) != 0) return false;
   }
-  const char *const command[] = {
+  const char *arguments[20] = {
       program,          "record",           "--pid",    pid, "--duration", seconds, "--rate", rate, "--format", "raw", "--threads",
       "--subprocesses", "--full-filenames", "--output", out};
-  for (size_t i = 0; i < LYNX_COUNT(command); i++) arguments[n++] = command[i];
-  for (size_t i = 0; kinds[kind].flags[i] != NULL; i++) arguments[n++] = kinds[kind].flags[i];
-  arguments[n] = NULL;
-  return child_start(&s->child[kind], arguments, environment, NULL, log, error) == LYNX_OK;
+  for (size_t i = 0, n = 15; kinds[kind].flags[i] != NULL; i++) arguments[n++] = kinds[kind].flags[i];
+  const struct child_request child = {.arguments = arguments, .environment = environment, .output_path = log, .bounds = &bounds};
+  return child_start(&s->child[kind], &child, error) == LYNX_OK;
 }
 
 /* It then writes what it has. */
@@ -144,17 +138,9 @@ static bool spy_begin(const struct profiler_request *request, void **ret_state, 
   struct lynx_error error = {0};
   why[0] = 0;
   if (!runs_python(request)) return false;
-  char program[PATH_MAX];
-  if (!program_find(request->search_path, "py-spy", program)) {
-    (void)snprintf(
-        why, size,
-        "Python frames: py-spy is not in PATH; `pip install py-spy` shows which functions run (or start Python 3.12 with -X perf)");
-    return false;
-  }
-  if (!program_is_trusted(program, "py-spy")) {
-    (void)snprintf(why, size,
-                   "Python frames: %.300s, or a folder on its way, belongs to another user, or others may write it: it is not run",
-                   program);
+  char program[PATH_MAX], reason[PATH_MAX + 300];
+  if (!program_find(PROGRAM_PY_SPY, request->root, request->py_spy, program, reason, sizeof reason)) {
+    (void)snprintf(why, size, "Python frames: %.700s. `pip install py-spy` brings it (or start Python 3.12 with -X perf)", reason);
     return false;
   }
   struct spying *s = xalloc(1, sizeof *s);

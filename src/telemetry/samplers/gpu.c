@@ -65,7 +65,8 @@ static bool start(struct gpu *g) {
                  "--query-gpu=index,utilization.gpu,utilization.memory,memory.used,power.draw,temperature.gpu,clocks.sm,clocks.mem,%s",
                  queries[g->query]);
   const char *const arguments[] = {g->program, query, "--format=csv,noheader,nounits", "--loop=1", NULL};
-  if (child_start_piped(&g->child, arguments, environment, "/dev/null", true, &to_fd, &g->from_fd, NULL) != LYNX_OK) {
+  const struct child_request request = {.arguments = arguments, .environment = environment, .output_path = "/dev/null", .stays = true};
+  if (child_start_piped(&g->child, &request, &to_fd, &g->from_fd, NULL) != LYNX_OK) {
     g->from_fd = -1;
     return false;
   }
@@ -74,17 +75,12 @@ static bool start(struct gpu *g) {
 }
 
 static bool gpu_open(const struct root *root, void **ret_state) {
-  static const char *const folders[] = {"/usr/bin", "/usr/local/bin", "/usr/local/nvidia/bin", "/usr/lib/wsl/lib"};
+  char why[PATH_MAX + 200];
   struct gpu *g = xalloc(1, sizeof *g);
   g->root = root;
   g->from_fd = -1;
   *ret_state = g;
-  for (size_t i = 0; i < LYNX_COUNT(folders); i++) {
-    char folder[PATH_MAX];
-    if (program_find(root_path(root, folders[i], folder, sizeof folder), "nvidia-smi", g->program))
-      return program_is_trusted(g->program, "nvidia-smi") && start(g);
-  }
-  return false;
+  return program_find(PROGRAM_NVIDIA_SMI, root, NULL, g->program, why, sizeof why) && start(g);
 }
 
 static void take_used(void *context, int number) {
