@@ -18,6 +18,7 @@ import lynx as l
 import pytest
 from lynx import LYNX, contract, environment, free_port, reference
 from made import Stream, server
+from test_diagnose import SERVER as PYTHON_SERVER
 
 NOTHING = '{driver: "null", model: none, output_tokens: 2, prompts: {count: 2, bytes: 8}}'
 SHORT = "{warm_up: 100ms, counted: 300ms, sessions: %d, drain: 1s}"
@@ -50,23 +51,26 @@ def test_no_program_is_found_by_path(tmp_path):
     script.chmod(0o755)
     assert len(programs()) >= 4, programs()
     system = [name for folder in ("/bin", "/sbin", "/usr/bin", "/usr/sbin") for name in os.listdir(folder)]
-    for name in {*programs(), *system}:
+    for name in programs():
+        shutil.copy(script, planted / name)
+    for name in {*system} - {*programs()}:
         (planted / name).symlink_to(script)
     subprocess.run([planted / "id"], check=True)
     assert ran.read_text() == f"{planted}/id\n", "what is planted would be seen"
     ran.unlink()
     home = {"PATH": f"{planted}:/usr/bin:/bin", "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
-    python = l.answering("        time.sleep(0.01)", "import os\nos.setresuid(65534, 65534, 65534) if os.getuid() == 0 else None")
-    (tmp_path / "server.py").write_text(python)
-    port = free_port()
+    as_nobody = "import os\nif os.getuid() == 0: os.setresuid(65534, 65534, 65534)\n"
+    (tmp_path / "server.py").write_text(as_nobody + PYTHON_SERVER)
+    port, out = free_port(), tmp_path / "d.lynx"
     with subprocess.Popen(["/usr/bin/python3", tmp_path / "server.py", str(port)]) as process:
         try:
             l.wait_for_port(port)
-            words = ("--model", "tiny", "--for", "30s", "--at-most", "2", "--quiet", "--out", tmp_path / "d.lynx")
+            words = ("--model", "m", "--for", "30s", "--at-most", "2", "--quiet", "--out", out)
             r = l.lynx("diagnose", f"http://127.0.0.1:{port}", *words, env=home)
             assert r.returncode in (0, 3, 4), r.stderr
         finally:
             process.kill()
+    assert l.rows(out, "SELECT id FROM session WHERE purpose = 'attribute'"), "profilers had their sessions"
     assert l.lynx("calibrate", "--quiet", "--out", tmp_path / "c.json", env=home).returncode == 0
     path = contract(f"{tmp_path}/null.yaml", 1, executor="{}", workload=NOTHING)
     if os.getuid() != 0:  # root's units would be the system's
